@@ -1,0 +1,87 @@
+#include "core/arena.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+namespace ocellus::detail {
+
+HostArena::~HostArena() {
+  if (block_ != nullptr) munmap(block_, mapped_);
+}
+
+Expected<void> HostArena::create(std::size_t bytes, bool lock) noexcept {
+  if (bytes == 0) return {};
+  // Whole huge pages, so that the kernel can use them: a kernel bank is streamed once per frame and would miss the TLB
+  // on every 4 KiB otherwise.
+  constexpr std::size_t kHugePage = std::size_t{2} << 20;
+  if (bytes > SIZE_MAX - kHugePage) {
+    return tl::unexpected(make_error(Status::kOutOfMemory, "memory.host is %zu bytes, more than can be addressed", bytes));
+  }
+  const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t mapped = align_up(bytes, bytes >= kHugePage ? kHugePage : page);
+  void* block = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (block == MAP_FAILED) {
+    return tl::unexpected(make_error(Status::kOutOfMemory, "the system gave no host block of %zu bytes: %s", mapped, strerror(errno)));
+  }
+  madvise(block, mapped, MADV_HUGEPAGE);  // a wish; without it the block works the same
+  if (lock && mlock(block, mapped) != 0) {
+    const int reason = errno;
+    munmap(block, mapped);
+    return tl::unexpected(make_error(Status::kSystem, "lock_memory: the system refused to lock %zu bytes (%s); raise the memlock limit",
+                                     mapped, strerror(reason)));
+  }
+  std::memset(block, 0, mapped);
+  block_ = static_cast<char*>(block);
+  mapped_ = mapped;
+  capacity_ = align_up(bytes);
+  return {};
+}
+
+void* HostArena::take(std::size_t bytes) noexcept {
+  bytes = align_up(bytes);
+  if (bytes == 0 || count_ == kMaxPieces) return nullptr;
+  std::size_t begin = 0;
+  for (int i = 0; i <= count_; ++i) {
+    const std::size_t end = i < count_ ? taken_[i].offset : capacity_;
+    if (end - begin >= bytes) {
+      std::copy_backward(taken_ + i, taken_ + count_, taken_ + count_ + 1);
+      taken_[i] = {begin, bytes};
+      ++count_;
+      used_ += bytes;
+      peak_ = std::max(peak_, used_);
+      return block_ + begin;
+    }
+    if (i < count_) begin = taken_[i].offset + taken_[i].bytes;
+  }
+  return nullptr;
+}
+
+void HostArena::give_back(void* piece) noexcept {
+  if (piece == nullptr) return;
+  const std::size_t offset = static_cast<std::size_t>(static_cast<char*>(piece) - block_);
+  for (int i = 0; i < count_; ++i) {
+    if (taken_[i].offset != offset) continue;
+    used_ -= taken_[i].bytes;
+    std::copy(taken_ + i + 1, taken_ + count_, taken_ + i);
+    --count_;
+    return;
+  }
+}
+
+std::size_t HostArena::largest_gap() const noexcept {
+  std::size_t largest = 0;
+  std::size_t begin = 0;
+  for (int i = 0; i <= count_; ++i) {
+    const std::size_t end = i < count_ ? taken_[i].offset : capacity_;
+    largest = std::max(largest, end - begin);
+    if (i < count_) begin = taken_[i].offset + taken_[i].bytes;
+  }
+  return largest;
+}
+
+}  // namespace ocellus::detail

@@ -1,0 +1,27 @@
+// The backends of this build and what each can run.
+#pragma once
+
+#include "ocellus/engine.h"
+#include "ocellus/status.h"
+
+namespace ocellus::detail {
+
+struct OpticalFlowBackend;
+
+/// One implementation of every operator: a table of tables. An operator that a backend lacks is null there.
+struct Backend {
+  BackendKind kind;
+  /// Fills in the device part of `info`, or says why the backend cannot be used here.
+  Expected<void> (*probe)(int device, EngineInfo& info) noexcept;
+  const OpticalFlowBackend* optical_flow;
+};
+
+extern const Backend kCpuBackend;
+
+/// The table for a kind; null when it is not in this build.
+const Backend* find_backend(BackendKind kind) noexcept;
+
+/// Picks as BackendChoice says and fills in `info`.
+Expected<const Backend*> choose_backend(const BackendSpec& spec, EngineInfo& info) noexcept;
+
+}  // namespace ocellus::detail

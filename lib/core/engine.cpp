@@ -1,0 +1,113 @@
+#include "ocellus/engine.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "core/backend.h"
+#include "core/engine_state.h"
+#include "core/log.h"
+
+namespace ocellus {
+namespace {
+
+int allowed_cpus() noexcept {
+  cpu_set_t cpus;
+  if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0) return 1;
+  return std::max(1, CPU_COUNT(&cpus));
+}
+
+bool cpu_allowed(int cpu) noexcept {
+  cpu_set_t cpus;
+  if (cpu >= CPU_SETSIZE || sched_getaffinity(0, sizeof(cpus), &cpus) != 0) return false;
+  return CPU_ISSET(static_cast<std::size_t>(cpu), &cpus);
+}
+
+}  // namespace
+
+Expected<EngineInfo> Engine::probe(const EngineConfig& config) noexcept {
+  if (config.workers < 0 || config.workers > kMaxWorkers) {
+    return tl::unexpected(make_error(Status::kInvalidArgument, "workers is %d; it must be 0 (one per CPU) to %d", config.workers, kMaxWorkers));
+  }
+  if (config.realtime_priority < 0 || config.realtime_priority > 99) {
+    return tl::unexpected(make_error(Status::kInvalidArgument,
+                                     "realtime_priority is %d; it must be 0 (ordinary) or 1 to 99 (SCHED_FIFO)",
+                                     config.realtime_priority));
+  }
+  EngineInfo info;
+  info.workers = config.workers > 0 ? config.workers : std::min(allowed_cpus(), kMaxWorkers);
+  info.realtime_priority = config.realtime_priority;
+  for (int i = 0; i < info.workers; ++i) {
+    const int cpu = config.affinity[static_cast<std::size_t>(i)];
+    if (cpu < 0) continue;
+    if (!cpu_allowed(cpu)) {
+      return tl::unexpected(make_error(Status::kInvalidArgument, "affinity[%d] is CPU %d, which this process may not use", i, cpu));
+    }
+    info.affinity = true;
+  }
+  const Expected<const detail::Backend*> backend = detail::choose_backend(config.backend, info);
+  if (!backend) return tl::unexpected(backend.error());
+  return info;
+}
+
+Expected<Engine> Engine::create(const EngineConfig& config) noexcept {
+  const Expected<EngineInfo> info = probe(config);
+  if (!info) return tl::unexpected(info.error());
+  if (config.memory.pinned != 0 || config.memory.device != 0) {
+    return tl::unexpected(make_error(Status::kInvalidArgument,
+                                     "memory asks for %zu pinned and %zu device bytes, but the backend is cpu, which has none",
+                                     config.memory.pinned, config.memory.device));
+  }
+  std::shared_ptr<detail::EngineState> state(new (std::nothrow) detail::EngineState(*info));
+  if (!state) return tl::unexpected(make_error(Status::kOutOfMemory, "the system gave no memory for the engine"));
+  if (Expected<void> started = state->start(config); !started) return tl::unexpected(started.error());
+  detail::log_message(LogLevel::kInfo, "engine: backend %s (%s), %d workers, SIMD %s, %zu bytes of host memory", backend_name(info->backend),
+                      info->device_name, info->workers, info->simd_target, config.memory.host);
+  return Engine(std::move(state));
+}
+
+Engine::Engine(std::shared_ptr<detail::EngineState> state) noexcept : state_(std::move(state)) {}
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+Engine::~Engine() = default;
+
+const EngineInfo& Engine::info() const noexcept { return state_->info(); }
+MemoryUse Engine::memory_use() const noexcept { return state_->memory_use(); }
+
+namespace detail {
+
+EngineState::EngineState(const EngineInfo& info) noexcept : info_(info) {}
+
+Expected<void> EngineState::start(const EngineConfig& config) noexcept {
+  if (Expected<void> made = host_.create(config.memory.host, config.lock_memory); !made) return made;
+  return scheduler_.start(config, info_.workers);
+}
+
+Expected<void*> EngineState::take_host(std::size_t bytes) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (void* piece = host_.take(bytes)) return piece;
+  return tl::unexpected(make_error(Status::kOutOfMemory,
+                                   "the operator needs %zu bytes of host memory, the engine's block of %zu has %zu in one piece: add "
+                                   "the operator's footprint to EngineConfig::memory",
+                                   bytes, host_.capacity(), host_.largest_gap()));
+}
+
+void EngineState::give_back_host(void* piece) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  host_.give_back(piece);
+}
+
+MemoryUse EngineState::memory_use() const noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  MemoryUse use;
+  use.capacity.host = host_.capacity();
+  use.used.host = host_.used();
+  use.peak.host = host_.peak();
+  use.pieces = host_.pieces();
+  return use;
+}
+
+}  // namespace detail
+}  // namespace ocellus

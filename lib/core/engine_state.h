@@ -1,0 +1,32 @@
+// EngineState: what stands behind an Engine handle, shared with its operators.
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+
+#include "core/arena.h"
+#include "core/scheduler.h"
+#include "ocellus/engine.h"
+
+namespace ocellus::detail {
+
+class EngineState {
+ public:
+  explicit EngineState(const EngineInfo& info) noexcept;
+
+  Expected<void> start(const EngineConfig& config) noexcept;
+
+  const EngineInfo& info() const noexcept { return info_; }
+  Scheduler& scheduler() noexcept { return scheduler_; }
+  Expected<void*> take_host(std::size_t bytes) noexcept;
+  void give_back_host(void* piece) noexcept;
+  MemoryUse memory_use() const noexcept;
+
+ private:
+  EngineInfo info_;
+  mutable std::mutex mutex_;  // guards the arena
+  HostArena host_;
+  Scheduler scheduler_;  // last: its threads end before the memory goes
+};
+
+}  // namespace ocellus::detail

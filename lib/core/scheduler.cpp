@@ -1,0 +1,294 @@
+#include "core/scheduler.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+namespace ocellus::detail {
+namespace {
+
+// Stages of a frame follow each other within microseconds, so a thread that finds nothing to do looks again for a
+// while before it sleeps: waking it costs tens of microseconds on a virtual machine.
+constexpr std::int64_t kSpinNs = 30'000;
+
+void relax() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+timespec to_timespec(Deadline deadline) noexcept {
+  const auto ns = std::max<std::int64_t>(0, deadline.time().time_since_epoch().count());
+  return {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+}
+
+class Lock {
+ public:
+  explicit Lock(pthread_mutex_t& mutex) noexcept : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
+  ~Lock() { pthread_mutex_unlock(&mutex_); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  pthread_mutex_t& mutex_;
+};
+
+}  // namespace
+
+std::int64_t now_ns() noexcept { return Deadline::Clock::now().time_since_epoch().count(); }
+
+Scheduler::Scheduler() noexcept {
+  pthread_mutexattr_t mutex_attributes;
+  pthread_mutexattr_init(&mutex_attributes);
+  // A caller of ordinary priority that holds the mutex must not keep a SCHED_FIFO worker waiting behind others.
+  pthread_mutexattr_setprotocol(&mutex_attributes, PTHREAD_PRIO_INHERIT);
+  pthread_mutex_init(&mutex_, &mutex_attributes);
+  pthread_mutexattr_destroy(&mutex_attributes);
+
+  pthread_condattr_t cond_attributes;
+  pthread_condattr_init(&cond_attributes);
+  pthread_condattr_setclock(&cond_attributes, CLOCK_MONOTONIC);  // the clock of Deadline
+  pthread_cond_init(&work_, &cond_attributes);
+  pthread_cond_init(&done_, &cond_attributes);
+  pthread_condattr_destroy(&cond_attributes);
+}
+
+Scheduler::~Scheduler() {
+  {
+    const Lock lock(mutex_);
+    stop_ = true;
+    epoch_.fetch_add(1, std::memory_order_release);
+    pthread_cond_broadcast(&work_);
+  }
+  for (int i = 0; i < started_; ++i) pthread_join(threads_[i].thread, nullptr);
+  pthread_cond_destroy(&done_);
+  pthread_cond_destroy(&work_);
+  pthread_mutex_destroy(&mutex_);
+}
+
+Expected<void> Scheduler::start(const EngineConfig& config, int workers) noexcept {
+  workers_ = workers;
+  free_slots_ = workers == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << workers) - 1;
+  for (int i = 0; i < workers; ++i) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    int result = 0;
+    const int cpu = config.affinity[static_cast<std::size_t>(i)];
+    if (cpu >= 0) {
+      cpu_set_t cpus;
+      CPU_ZERO(&cpus);
+      CPU_SET(static_cast<std::size_t>(cpu), &cpus);
+      result = pthread_attr_setaffinity_np(&attributes, sizeof(cpus), &cpus);
+    }
+    if (result == 0 && config.realtime_priority > 0) {
+      sched_param parameter{};
+      parameter.sched_priority = config.realtime_priority;
+      pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+      pthread_attr_setschedpolicy(&attributes, SCHED_FIFO);
+      result = pthread_attr_setschedparam(&attributes, &parameter);
+    }
+    threads_[i].scheduler = this;
+    if (result == 0) {
+      result = pthread_create(&threads_[i].thread, &attributes,
+                              &Scheduler::thread_main, &threads_[i]);
+    }
+    pthread_attr_destroy(&attributes);
+    if (result != 0) {
+      return tl::unexpected(make_error(Status::kSystem, "worker %d (cpu %d, realtime priority %d) could not be started: %s%s", i, cpu,
+                                       config.realtime_priority, strerror(result),
+                                       result == EPERM ? "; SCHED_FIFO needs CAP_SYS_NICE or an rtprio limit" : ""));
+    }
+    ++started_;
+    char name[16];
+    std::snprintf(name, sizeof(name), "ocellus-%d", i);
+    pthread_setname_np(threads_[i].thread, name);
+  }
+  return {};
+}
+
+void Scheduler::submit(Job& job) noexcept {
+  const Lock lock(mutex_);
+  job.state_ = Job::State::kQueued;
+  job.stage_ = -1;
+  job.next_part_ = 0;
+  job.open_parts_ = 0;
+  job.next_ = nullptr;
+  job.submitted_ns_ = now_ns();
+  if (head_ == nullptr) {
+    head_ = tail_ = &job;
+    advance();
+  } else {
+    tail_->next_ = &job;
+    tail_ = &job;
+  }
+}
+
+bool Scheduler::has_part() const noexcept {
+  return head_ != nullptr && head_->stage_ >= 0 && head_->stage_ < head_->stage_count &&
+         head_->next_part_ < head_->stages[head_->stage_].parts;
+}
+
+void Scheduler::advance() noexcept {
+  bool ended = false;
+  while (head_ != nullptr) {
+    Job& job = *head_;
+    if (job.stage_ < 0) {
+      job.state_ = Job::State::kRunning;
+      job.started_ns_ = now_ns();
+    }
+    do {
+      ++job.stage_;
+    } while (job.stage_ < job.stage_count && job.stages[job.stage_].parts <= 0);
+    if (job.stage_ < job.stage_count) {
+      job.next_part_ = 0;
+      job.open_parts_ = job.stages[job.stage_].parts;
+      epoch_.fetch_add(1, std::memory_order_release);
+      if (job.open_parts_ > 1) {
+        pthread_cond_broadcast(&work_);
+      } else {
+        pthread_cond_signal(&work_);
+      }
+      break;
+    }
+    if (job.finished != nullptr) job.finished(job.finished_context);
+    job.done_ns_ = now_ns();
+    job.state_ = Job::State::kDone;
+    head_ = job.next_;
+    if (head_ == nullptr) tail_ = nullptr;
+    ended = true;
+  }
+  if (ended) {
+    epoch_.fetch_add(1, std::memory_order_release);
+    pthread_cond_broadcast(&done_);
+  }
+}
+
+bool Scheduler::run_one_part(int slot) noexcept {
+  if (!has_part()) return false;
+  Job& job = *head_;
+  const Stage& stage = job.stages[job.stage_];
+  const int part = job.next_part_++;
+  pthread_mutex_unlock(&mutex_);
+  stage.run(stage.context, part, slot);
+  pthread_mutex_lock(&mutex_);
+  if (--job.open_parts_ == 0) advance();
+  return true;
+}
+
+int Scheduler::take_slot() noexcept {
+  if (free_slots_ == 0) return -1;
+  const int slot = std::countr_zero(free_slots_);
+  free_slots_ &= free_slots_ - 1;
+  return slot;
+}
+
+void Scheduler::release_slot(int slot) noexcept { free_slots_ |= std::uint64_t{1} << slot; }
+
+void* Scheduler::thread_main(void* worker) noexcept {
+  static_cast<Worker*>(worker)->scheduler->work_loop();
+  return nullptr;
+}
+
+void Scheduler::work_loop() noexcept {
+  const Lock lock(mutex_);
+  while (!stop_) {
+    const int slot = has_part() ? take_slot() : -1;
+    if (slot < 0) {
+      pthread_cond_wait(&work_, &mutex_);
+      continue;
+    }
+    std::int64_t spin_until = 0;
+    for (;;) {
+      if (run_one_part(slot)) {
+        spin_until = 0;
+        continue;
+      }
+      // Between two stages of a frame, or after its end: keep the slot for a short while.
+      if (spin_until == 0) spin_until = now_ns() + kSpinNs;
+      const std::uint32_t seen = epoch_.load(std::memory_order_relaxed);
+      pthread_mutex_unlock(&mutex_);
+      bool changed = false;
+      while (!(changed = epoch_.load(std::memory_order_acquire) != seen) && now_ns() < spin_until) relax();
+      pthread_mutex_lock(&mutex_);
+      if (!changed && !has_part()) break;
+      if (stop_) break;
+    }
+    release_slot(slot);
+    // A caller may wait for a slot while parts are left for it.
+    pthread_cond_broadcast(&done_);
+  }
+}
+
+Status Scheduler::wait(Job& job, Deadline deadline) noexcept {
+  const Lock lock(mutex_);
+  if (job.state_ == Job::State::kIdle) return Status::kInvalidTicket;
+  int slot = -1;
+  Status status = Status::kOk;
+  std::int64_t spin_until = 0;
+  while (job.state_ != Job::State::kDone) {
+    if (deadline.passed()) {
+      status = Status::kDeadlineMissed;
+      break;
+    }
+    if (slot < 0) slot = take_slot();
+    if (slot >= 0 && run_one_part(slot)) {
+      spin_until = 0;
+      continue;
+    }
+    if (spin_until == 0) spin_until = now_ns() + kSpinNs;
+    const std::uint32_t seen = epoch_.load(std::memory_order_relaxed);
+    pthread_mutex_unlock(&mutex_);
+    bool changed = false;
+    while (!(changed = epoch_.load(std::memory_order_acquire) != seen) && now_ns() < spin_until) relax();
+    pthread_mutex_lock(&mutex_);
+    if (changed || job.state_ == Job::State::kDone || (slot >= 0 && has_part())) continue;
+    // The slot goes back while this thread sleeps, so that a worker can take it.
+    if (slot >= 0) {
+      release_slot(slot);
+      slot = -1;
+    }
+    if (deadline.is_never()) {
+      pthread_cond_wait(&done_, &mutex_);
+    } else {
+      const timespec until = to_timespec(deadline);
+      pthread_cond_timedwait(&done_, &mutex_, &until);
+    }
+    spin_until = 0;
+  }
+  if (slot >= 0) {
+    release_slot(slot);
+    // Parts of other jobs may be left; a worker that found no slot must look again.
+    if (has_part()) pthread_cond_signal(&work_);
+  }
+  if (status == Status::kOk) job.state_ = Job::State::kIdle;
+  return status;
+}
+
+void Scheduler::cancel(Job& job) noexcept {
+  {
+    const Lock lock(mutex_);
+    if (job.state_ == Job::State::kIdle) return;
+    if (job.state_ == Job::State::kQueued) {
+      Job** link = &head_;
+      Job* before = nullptr;
+      while (*link != &job) {
+        before = *link;
+        link = &(*link)->next_;
+      }
+      *link = job.next_;
+      if (tail_ == &job) tail_ = before;
+      job.state_ = Job::State::kIdle;
+      return;
+    }
+  }
+  (void)wait(job, Deadline::never());
+}
+
+}  // namespace ocellus::detail

@@ -1,0 +1,33 @@
+// Deadline: the moment until which a call may wait.
+#pragma once
+
+#include <chrono>
+
+namespace ocellus {
+
+/// A point on the steady clock. A deadline in the past makes a call that looks once and does not block.
+class Deadline {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  static constexpr Deadline never() noexcept { return Deadline(Clock::time_point::max()); }
+  static constexpr Deadline immediate() noexcept { return Deadline(Clock::time_point::min()); }
+  static constexpr Deadline at(Clock::time_point time) noexcept { return Deadline(time); }
+  static Deadline after(std::chrono::nanoseconds duration) noexcept {
+    const Clock::time_point now = Clock::now();
+    // A duration that would overflow the clock means "never".
+    if (duration > Clock::time_point::max() - now) return never();
+    return Deadline(now + duration);
+  }
+
+  constexpr Clock::time_point time() const noexcept { return time_; }
+  constexpr bool is_never() const noexcept { return time_ == Clock::time_point::max(); }
+  bool passed() const noexcept { return !is_never() && Clock::now() >= time_; }
+
+ private:
+  explicit constexpr Deadline(Clock::time_point time) noexcept : time_(time) {}
+
+  Clock::time_point time_;
+};
+
+}  // namespace ocellus

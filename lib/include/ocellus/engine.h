@@ -1,0 +1,98 @@
+// Engine: the owner of what is scarce - worker threads, devices and memory. Operators are made on an engine.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "ocellus/memory.h"
+#include "ocellus/status.h"
+
+namespace ocellus {
+
+namespace detail {
+class EngineState;
+}
+
+/// Which implementation computes.
+enum class BackendKind : std::uint8_t { kCpu, kCuda };
+
+/// "cpu" or "cuda".
+const char* backend_name(BackendKind kind) noexcept;
+
+/// What is asked for. kAuto takes CUDA when this build has it and a device answers, else the CPU; the
+/// other two take what they say or fail.
+enum class BackendChoice : std::uint8_t { kAuto, kCpu, kCuda };
+
+/// Parses "auto", "cpu", "cuda" or "cuda:N".
+struct BackendSpec {
+  BackendChoice choice = BackendChoice::kAuto;
+  int device = 0;  ///< CUDA device number
+
+  static Expected<BackendSpec> parse(const char* text) noexcept;
+};
+
+/// Largest number of worker threads of an engine.
+inline constexpr int kMaxWorkers = 64;
+
+struct EngineConfig {
+  BackendSpec backend;
+  /// Frames of CPU work run on this many threads at once, a waiting caller counted among them.
+  /// 0 = as many as the process may use (its affinity mask), at most kMaxWorkers.
+  int workers = 0;
+  /// CPU number for each worker thread; -1 leaves it to the system. Only the first `workers` entries are read.
+  std::array<std::int16_t, kMaxWorkers> affinity = unpinned();
+  /// 0 = the ordinary scheduler; 1 to 99 = SCHED_FIFO at that priority, which needs CAP_SYS_NICE or an rtprio limit.
+  int realtime_priority = 0;
+  /// Sum of the footprints of all operators that will live on the engine at once.
+  Footprint memory;
+  /// Locks the host block into memory (mlock). Without it the block is touched at creation but may be swapped.
+  bool lock_memory = false;
+
+  static constexpr std::array<std::int16_t, kMaxWorkers> unpinned() {
+    std::array<std::int16_t, kMaxWorkers> cpus{};
+    cpus.fill(-1);
+    return cpus;
+  }
+};
+
+/// What an engine is, or would be.
+struct EngineInfo {
+  BackendKind backend = BackendKind::kCpu;
+  int device = -1;                 ///< CUDA device number, -1 on the CPU
+  char device_name[64] = {};       ///< the processor's or the device's name
+  int workers = 1;
+  const char* simd_target = "";    ///< Highway's name of the instruction set in use ("AVX3_ZEN4", "NEON", ...)
+  bool affinity = false;           ///< at least one worker is pinned
+  int realtime_priority = 0;
+};
+
+/// Movable handle. Operators keep the engine's threads and memory alive, so handles and operators may be
+/// destroyed in any order. All calls may be made from any thread.
+class Engine {
+ public:
+  /// What `create` would give with this configuration. Takes nothing; `memory` is not looked at.
+  /// Errors: InvalidArgument, BackendUnavailable.
+  static Expected<EngineInfo> probe(const EngineConfig& config) noexcept;
+
+  /// Starts the workers and takes one block of each kind of memory. Allocates.
+  /// Errors: InvalidArgument, BackendUnavailable, OutOfMemory, System.
+  static Expected<Engine> create(const EngineConfig& config) noexcept;
+
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
+  ~Engine();
+
+  const EngineInfo& info() const noexcept;
+  MemoryUse memory_use() const noexcept;
+
+  /// For the library's own operators.
+  const std::shared_ptr<detail::EngineState>& state() const noexcept { return state_; }
+
+ private:
+  explicit Engine(std::shared_ptr<detail::EngineState> state) noexcept;
+
+  std::shared_ptr<detail::EngineState> state_;
+};
+
+}  // namespace ocellus

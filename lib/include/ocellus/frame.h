@@ -1,0 +1,66 @@
+// Frame: a view of one camera image. It owns nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ocellus {
+
+/// Width and height in pixels.
+struct ImageSize {
+  int width = 0;
+  int height = 0;
+
+  friend constexpr bool operator==(const ImageSize&, const ImageSize&) = default;
+};
+
+/// A rectangle in pixels; (x, y) is its top left corner. width and height 0 mean "the whole image".
+struct Rect {
+  int x = 0;
+  int y = 0;
+  int width = 0;
+  int height = 0;
+
+  constexpr bool empty() const { return width == 0 && height == 0; }
+  friend constexpr bool operator==(const Rect&, const Rect&) = default;
+};
+
+/// Largest width and height that any operator takes.
+inline constexpr int kMaxImageSide = 16384;
+
+/// The brightness of a pixel. Operators scale all formats to the range of 8 bits, so that thresholds and
+/// results do not depend on the format.
+enum class PixelFormat : std::uint8_t {
+  kGray8,    ///< uint8, 0 to 255
+  kGray16,   ///< uint16 in the host's byte order; 65535 counts as 255
+  kFloat32,  ///< float, taken as it is (255 is white by convention); NaN and infinity are bad pixels
+};
+
+/// Bytes of one pixel.
+constexpr int bytes_per_pixel(PixelFormat format) {
+  return format == PixelFormat::kGray8 ? 1 : format == PixelFormat::kGray16 ? 2 : 4;
+}
+
+/// Where the pixels are.
+enum class MemorySpace : std::uint8_t {
+  kHost,    ///< ordinary memory
+  kPinned,  ///< page-locked memory, readable by the host and by the device at full speed
+  kCuda,    ///< device memory; `stream` says after which work it is ready
+};
+
+/// An opaque cudaStream_t, so that no CUDA type stands in a public header.
+using StreamHandle = void*;
+
+/// One image, borrowed from `submit` until `wait` says done.
+struct Frame {
+  const void* data = nullptr;      ///< first pixel of the first row
+  ImageSize size;                  ///< must be the operator's size
+  std::ptrdiff_t stride = 0;       ///< bytes from row to row, at least width x bytes per pixel
+  PixelFormat format = PixelFormat::kGray8;
+  MemorySpace space = MemorySpace::kHost;
+  StreamHandle stream = nullptr;   ///< device memory only: the stream that wrote it
+  std::uint64_t sequence = 0;      ///< the caller's frame number, handed back in FrameInfo
+  std::int64_t timestamp_ns = 0;   ///< the caller's clock, handed back in FrameInfo
+};
+
+}  // namespace ocellus

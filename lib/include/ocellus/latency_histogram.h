@@ -1,0 +1,48 @@
+// LatencyHistogram: counts durations with three significant digits from 1 us to 10 s, in a fixed size.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace ocellus {
+
+/// Log-linear buckets as in HdrHistogram: 1 ns wide below 2048 ns, then 1024 equal steps in each power of
+/// two, so a recorded value is known to better than 0.1 %. Negative values count as 0; values above 10 s
+/// count in the last bucket and in `overflow`. `record` takes constant time and never allocates; one writer
+/// at a time. 100 KiB: not for a small stack.
+class LatencyHistogram {
+ public:
+  static constexpr std::int64_t kHighestNs = 10'000'000'000;
+
+  void record(std::int64_t duration_ns) noexcept;
+  void reset() noexcept;
+  /// Adds the counts of another histogram.
+  void merge(const LatencyHistogram& other) noexcept;
+
+  std::uint64_t count() const noexcept { return count_; }
+  std::uint64_t overflow() const noexcept { return overflow_; }
+  std::int64_t min_ns() const noexcept { return count_ ? min_ : 0; }  ///< exact
+  std::int64_t max_ns() const noexcept { return max_; }               ///< exact
+  double mean_ns() const noexcept;
+  /// The duration that `percent` (0 to 100) of the recorded values do not exceed; 0 when empty.
+  std::int64_t percentile_ns(double percent) const noexcept;
+
+  /// For plots: buckets in ascending order.
+  static int bucket_count() noexcept { return kBuckets; }
+  static std::int64_t bucket_upper_ns(int bucket) noexcept;
+  std::uint64_t bucket_value(int bucket) const noexcept { return counts_[static_cast<std::size_t>(bucket)]; }
+
+ private:
+  // 2048 buckets of 1 ns, then 23 powers of two up to 2^34 ns > 10 s with 1024 buckets each.
+  static constexpr int kBuckets = 2048 + 23 * 1024;
+  static int bucket_of(std::int64_t ns) noexcept;
+
+  std::array<std::uint32_t, kBuckets> counts_{};
+  std::uint64_t count_ = 0;
+  std::uint64_t overflow_ = 0;
+  std::int64_t min_ = 0;
+  std::int64_t max_ = 0;
+  double sum_ = 0.0;
+};
+
+}  // namespace ocellus

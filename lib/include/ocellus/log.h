@@ -1,0 +1,17 @@
+// Log callback. The library prints nothing by itself.
+#pragma once
+
+#include <cstdint>
+
+namespace ocellus {
+
+enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarning, kError };
+
+/// `message` lives only during the call. May be called from any thread that creates or destroys; never from
+/// `submit` or `wait`.
+using LogCallback = void (*)(void* user, LogLevel level, const char* message);
+
+/// Sets the process-wide callback; nullptr turns logging off (the default). Thread-safe.
+void set_log_callback(LogCallback callback, void* user) noexcept;
+
+}  // namespace ocellus

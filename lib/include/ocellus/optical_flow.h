@@ -1,0 +1,133 @@
+// OpticalFlow: dense Lucas-Kanade on derivatives by spatio-temporal kernels, with confidence.
+//
+// Sources: Ohmura et al., "Multi-GPU Acceleration of Optical Flow Computation in Visual Functional
+// Simulation", 2011: equation (2), the spatio-temporal convolution, and (3), the weighted 2x2 solution.
+// Coarse-to-fine warping after Lucas and Kanade 1981 and Bouguet 2000.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "ocellus/deadline.h"
+#include "ocellus/engine.h"
+#include "ocellus/frame.h"
+#include "ocellus/kernel_bank.h"
+#include "ocellus/memory.h"
+#include "ocellus/status.h"
+#include "ocellus/ticket.h"
+
+namespace ocellus {
+
+namespace detail {
+class OpticalFlowState;
+}
+
+/// Type of the stored kernel taps and of the ring of spatial sums. Arithmetic is float in both.
+enum class CoefficientStorage : std::uint8_t {
+  kFloat,  ///< results within 1e-4 of double precision, against the sum of absolute terms
+  kHalf,   ///< half the memory traffic; within 2e-3
+};
+
+/// What is written where the confidence lies below the threshold.
+enum class InvalidFlow : std::uint8_t { kNan, kZero };
+
+/// How motion is estimated.
+enum class FlowMethod : std::uint8_t {
+  /// One Lucas-Kanade solution on the spatio-temporal derivatives of `kernels`: the operator of the paper. Good to about
+  /// 2 pixels per frame.
+  kKernels,
+  /// Coarse-to-fine over a pyramid with warping between the levels, on a window of `pyramid.frames` frames.
+  /// Uniform kernels only.
+  kPyramid,
+};
+
+/// Parameters of FlowMethod::kPyramid.
+struct PyramidConfig {
+  int levels = 4;   ///< 1 to 6; a level whose shorter side would be below 8 pixels is left out
+  int frames = 2;   ///< frames of the window, 2 to 7; the result describes frame (frames-1)/2 of it
+  int warps = 1;    ///< warps and solutions on each level, 1 to 10
+  bool robust = false;     ///< weights that fall with the residual (quality)
+  int median = 0;          ///< 0 none, 3 or 5: square median of the flow after each warp (quality)
+  float ridge = 0.0f;      ///< added to the diagonal of the structure tensor, (grey levels per pixel)^2, >= 0
+};
+
+struct OpticalFlowConfig {
+  ImageSize size;                            ///< 1x1 to 16384x16384
+  PixelFormat format = PixelFormat::kGray8;
+  Rect roi;                                  ///< empty = whole image; flow is computed and written here only
+  int depth = 2;                             ///< frames in flight, 1 to 8
+
+  FlowMethod method = FlowMethod::kKernels;
+  KernelConfig kernels;                      ///< kKernels
+  CoefficientStorage storage = CoefficientStorage::kFloat;  ///< kKernels with per-pixel kernels
+  PyramidConfig pyramid;                     ///< kPyramid
+
+  int window = 15;                           ///< Lucas-Kanade window, odd, 3 to 31 pixels
+  float window_sigma = 4.0f;                 ///< its Gaussian weight, pixels, > 0; infinity = box
+
+  bool confidence = true;                    ///< a third plane: smaller eigenvalue of the structure tensor
+  float confidence_threshold = 0.0f;         ///< below it the flow is marked invalid; 0 marks none but singular ones
+  InvalidFlow invalid = InvalidFlow::kNan;
+
+  /// Two frames, pyramid, plain Lucas-Kanade: the cheapest that follows fast motion.
+  static OpticalFlowConfig fast(ImageSize size) noexcept;
+  /// Pyramid with robust weights, median and ridge.
+  static OpticalFlowConfig quality(ImageSize size) noexcept;
+};
+
+/// Where the result goes: planes of 32-bit floats of the region of interest's size.
+struct FlowView {
+  float* u = nullptr;             ///< to the right, pixels per frame
+  float* v = nullptr;             ///< down, pixels per frame
+  float* confidence = nullptr;    ///< may be null; (grey levels per pixel)^2, averaged over the window
+  ImageSize size;                 ///< must be the region of interest's size
+  std::ptrdiff_t stride = 0;      ///< bytes from row to row, the same for all planes
+  MemorySpace space = MemorySpace::kHost;
+  StreamHandle stream = nullptr;
+};
+
+/// The operator. `submit`, `wait` and `reset` of one object must not run at the same time, but for `wait`
+/// beside `submit`; different objects are independent, on one engine too.
+///
+/// Image borders: pixels outside repeat the nearest pixel inside, in the image, and in the planes that
+/// the window sums. Time before the first frame: the first frame is repeated (kWarmingUp).
+class OpticalFlow {
+ public:
+  /// Memory needed on such an engine. Takes nothing.
+  /// Errors: as `create`, but for OutOfMemory.
+  static Expected<Footprint> footprint(const EngineInfo& engine, const OpticalFlowConfig& config) noexcept;
+
+  /// The only call that takes memory. A kernel callback runs here; a kernel file is read here.
+  /// Errors: InvalidArgument (the text names the field, its value and its range), Unsupported, OutOfMemory (the
+  /// engine's block has no such piece left), CorruptFile, IoError.
+  static Expected<OpticalFlow> create(Engine& engine, const OpticalFlowConfig& config) noexcept;
+
+  OpticalFlow(OpticalFlow&&) noexcept;
+  OpticalFlow& operator=(OpticalFlow&&) noexcept;
+  /// Waits for frames in flight, then gives the memory back.
+  ~OpticalFlow();
+
+  const OpticalFlowConfig& config() const noexcept;
+
+  /// Age of the moment that a result describes, in frames; (l-1)/2 for l frames.
+  float delay_frames() const noexcept;
+
+  /// Queues a frame. Bounded; no allocation.
+  /// Errors: InvalidArgument (size, format, stride, null data, planes), QueueFull.
+  Expected<Ticket> submit(const Frame& in, const FlowView& out) noexcept;
+
+  /// Computes, or waits, until the frame is done or the deadline has passed.
+  /// Errors: InvalidTicket, DeadlineMissed (the frame still runs; wait again or reset).
+  Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) noexcept;
+
+  /// Finishes what runs, drops what is queued with its tickets, forgets all frames, keeps the memory.
+  void reset() noexcept;
+
+ private:
+  explicit OpticalFlow(std::unique_ptr<detail::OpticalFlowState> state) noexcept;
+
+  std::unique_ptr<detail::OpticalFlowState> state_;
+};
+
+}  // namespace ocellus
