@@ -106,8 +106,8 @@ Expected<void> Scheduler::start(const EngineConfig& config, int workers) noexcep
                                        result == EPERM ? "; SCHED_FIFO needs CAP_SYS_NICE or an rtprio limit" : ""));
     }
     ++started_;
-    char name[16];
-    std::snprintf(name, sizeof(name), "ocellus-%d", i);
+    char name[24];
+    std::snprintf(name, sizeof(name), "ocellus-%d", i);  // the kernel keeps 15 characters
     pthread_setname_np(threads_[i].thread, name);
   }
   return {};

@@ -36,7 +36,9 @@ using KernelCallback = void (*)(void* user, int x, int y, int convolution, int t
 
 /// Kernels of `convolutions` linear filters over nx x ny pixels and nt frames. Made by the library
 /// (kGaussian, kFoveated) they are the three derivatives Ix, Iy, It in this order, in grey levels per pixel
-/// and per frame.
+/// and per frame: products of a sampled Gaussian of sum 1 along two axes and of its derivative along the third,
+/// which has sum 0 and the response 1 to a ramp of slope 1. The Gaussians are centred on tap nx/2, ny/2 (integer
+/// division) and, in time, on (nt-1)/2 exactly. Odd nx and ny keep the result on the pixel.
 struct KernelConfig {
   KernelForm form = KernelForm::kUniform;
   KernelOrigin origin = KernelOrigin::kGaussian;
@@ -46,8 +48,8 @@ struct KernelConfig {
   int convolutions = 3;  ///< 1 to 8; optical flow needs 3
   int terms = 1;         ///< R, 1 to 4: separable terms in the sum that is one kernel
 
-  float sigma_space = 1.5f;  ///< pixels, > 0; kFoveated: sigma in the fovea
-  float sigma_time = 1.5f;   ///< frames, > 0
+  float sigma_space = 1.5f;  ///< pixels, 0.1 to 1000; kFoveated: sigma in the fovea
+  float sigma_time = 1.5f;   ///< frames, 0.1 to 1000
 
   /// kFoveated: sigma(e) = sigma_space (1 + e / fovea_radius), e the distance from the fovea's centre.
   float fovea_x = -1.0f;       ///< pixels; negative = the image's centre

@@ -66,7 +66,6 @@ struct OpticalFlowConfig {
   int window = 15;                           ///< Lucas-Kanade window, odd, 3 to 31 pixels
   float window_sigma = 4.0f;                 ///< its Gaussian weight, pixels, > 0; infinity = box
 
-  bool confidence = true;                    ///< a third plane: smaller eigenvalue of the structure tensor
   float confidence_threshold = 0.0f;         ///< below it the flow is marked invalid; 0 marks none but singular ones
   InvalidFlow invalid = InvalidFlow::kNan;
 

@@ -1,0 +1,98 @@
+// KernelFlow: the operator of the paper on the CPU - derivatives by spatio-temporal kernels, then one Lucas-Kanade solution. Also the
+// SpatioTemporalFilter, which ends after the convolutions.
+#pragma once
+
+#include "optical_flow/cpu/cpu_operator.h"
+#include "optical_flow/cpu/ring_filter.h"
+#include "optical_flow/cpu/window_solver.h"
+
+namespace ocellus::detail {
+
+/// Uniform kernels with everything that two of them share computed once: distinct temporal profiles, then distinct pairs of such a
+/// profile and a horizontal one, then one vertical pass for each kernel.
+struct UniformKernels {
+  static constexpr int kMost = kMaxConvolutions * kMaxKernelTerms;
+
+  struct Horizontal {
+    int temporal;
+    float taps[kMaxKernelTaps];  ///< in the order of the pixels
+  };
+  struct Vertical {
+    int horizontal;
+    int convolution;
+    float taps[kMaxKernelTaps];  ///< in the order of the pixels
+  };
+
+  int temporal_count = 0;
+  int horizontal_count = 0;
+  int vertical_count = 0;
+  float temporal[kMost][kMaxKernelTaps];
+  Horizontal horizontal[kMost];
+  Vertical vertical[kMost];
+
+  /// `wt` is scaled already.
+  void add(const OpticalFlowPlan& plan, int convolution, const float* wx, const float* wy, const float* wt) noexcept;
+};
+
+class KernelFlow final : public CpuOperator {
+ public:
+  KernelFlow(const OpticalFlowPlan& plan, int workers) noexcept;
+
+ private:
+  /// Private buffers of one worker.
+  struct Scratch {
+    float* temporal = nullptr;    // temporal sums of one row, with margins
+    float* horizontal = nullptr;  // ny rows of each horizontal result
+    float* rows = nullptr;        // one row for each convolution
+    WindowScratch window;
+  };
+
+  void layout(Carver& carver) noexcept override;
+  Expected<void> prepare(const KernelConfig& kernels) noexcept override;
+  int stage_count() const noexcept override { return plan_.filter_only ? 2 : 3; }
+  void build_stages(Stage* stages, StageContext* contexts) noexcept override;
+
+  Expected<void> load_per_pixel(const KernelConfig& kernels) noexcept;
+  Expected<void> load_uniform(const KernelConfig& kernels) noexcept;
+
+  static void run_ingest(void* context, int part, int worker) noexcept;
+  static void run_convolve(void* context, int part, int worker) noexcept;
+  static void run_solve(void* context, int part, int worker) noexcept;
+  void ingest(FrameJob& frame, int begin, int end) noexcept;
+  void convolve_per_pixel(FrameJob& frame, int begin, int end, const Scratch& scratch) noexcept;
+  void convolve_uniform(FrameJob& frame, int begin, int end, const Scratch& scratch) noexcept;
+
+  bool per_pixel() const noexcept { return plan_.form == KernelForm::kPerPixel; }
+  /// Where row y of each convolution is computed: the derivative planes, or scratch that `give_rows` copies to the user's planes.
+  void result_rows(const Scratch& scratch, int y, float** rows) const noexcept;
+  void give_rows(const FrameJob& frame, int y, float* const* rows) const noexcept;
+
+  int left_;   // taps left of the pixel, as pixels lie in the image
+  int right_;  // taps right of it
+  int above_;
+  int below_;
+  int blocks_ = 0;  // of kRingBlock pixels in a row of the support
+
+  // Per pixel: the newest frame as floats with margins, the bank and the ring.
+  float* image_ = nullptr;
+  std::size_t image_stride_ = 0;
+  char* bank_ = nullptr;
+  char* ring_ = nullptr;
+  std::size_t bank_row_bytes_ = 0;
+  std::size_t ring_row_bytes_ = 0;
+
+  // Uniform: the last nt frames as they came.
+  UniformKernels uniform_;
+  char* frames_kept_ = nullptr;
+  std::size_t kept_stride_ = 0;  // bytes
+
+  float* derivatives_ = nullptr;  // a plane for each convolution over the support; flow only
+  std::size_t derivative_stride_ = 0;
+  std::array<Scratch, kMaxWorkers> scratch_;
+
+  Bands ingest_bands_;
+  Bands convolve_bands_;
+  Bands solve_bands_;
+};
+
+}  // namespace ocellus::detail

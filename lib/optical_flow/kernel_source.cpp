@@ -1,0 +1,143 @@
+#include "optical_flow/kernel_source.h"
+
+#include <cmath>
+#include <new>
+
+namespace ocellus::detail {
+namespace {
+
+/// Runs through (y, x, convolution, term), the last fastest.
+struct Position {
+  int y = 0;
+  int x = 0;
+  int convolution = 0;
+  int term = 0;
+
+  void step(int width, int convolutions, int terms) noexcept {
+    if (++term < terms) return;
+    term = 0;
+    if (++convolution < convolutions) return;
+    convolution = 0;
+    if (++x < width) return;
+    x = 0;
+    ++y;
+  }
+};
+
+/// Ix, Iy, It by Gaussian derivatives, with one sigma everywhere or one that grows with eccentricity.
+class GaussianSource final : public KernelSource {
+ public:
+  GaussianSource(const KernelConfig& kernels, ImageSize size) noexcept : kernels_(kernels), width_(size.width) {
+    fovea_x_ = kernels.fovea_x < 0.0f ? (size.width - 1) / 2.0 : static_cast<double>(kernels.fovea_x);
+    fovea_y_ = kernels.fovea_y < 0.0f ? (size.height - 1) / 2.0 : static_cast<double>(kernels.fovea_y);
+    const double centre = (kernels.nt - 1) / 2.0;
+    const double sigma = static_cast<double>(kernels.sigma_time);
+    gaussian_taps(kernels.nt, centre, sigma, gt_);
+    gaussian_derivative_taps(kernels.nt, centre, sigma, dt_);
+    set_sigma(static_cast<double>(kernels.sigma_space));
+  }
+
+  Expected<void> next(float* wx, float* wy, float* wt) noexcept override {
+    if (kernels_.origin == KernelOrigin::kFoveated && at_.convolution == 0) {
+      const double eccentricity = std::hypot(at_.x - fovea_x_, at_.y - fovea_y_);
+      set_sigma(static_cast<double>(kernels_.sigma_space) * (1.0 + eccentricity / static_cast<double>(kernels_.fovea_radius)));
+    }
+    copy(at_.convolution == 0 ? dx_ : gx_, kernels_.nx, wx);
+    copy(at_.convolution == 1 ? dy_ : gy_, kernels_.ny, wy);
+    copy(at_.convolution == 2 ? dt_ : gt_, kernels_.nt, wt);
+    at_.step(width_, kernels_.convolutions, kernels_.terms);
+    return {};
+  }
+
+ private:
+  void set_sigma(double sigma) noexcept {
+    gaussian_taps(kernels_.nx, kernels_.nx / 2, sigma, gx_);
+    gaussian_taps(kernels_.ny, kernels_.ny / 2, sigma, gy_);
+    gaussian_derivative_taps(kernels_.nx, kernels_.nx / 2, sigma, dx_);
+    gaussian_derivative_taps(kernels_.ny, kernels_.ny / 2, sigma, dy_);
+  }
+
+  static void copy(const double* from, int n, float* to) noexcept {
+    for (int i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]);
+  }
+
+  KernelConfig kernels_;
+  int width_;
+  double fovea_x_;
+  double fovea_y_;
+  Position at_;
+  double gx_[kMaxKernelTaps], gy_[kMaxKernelTaps], gt_[kMaxKernelTaps];
+  double dx_[kMaxKernelTaps], dy_[kMaxKernelTaps], dt_[kMaxKernelTaps];
+};
+
+class CallbackSource final : public KernelSource {
+ public:
+  CallbackSource(const KernelConfig& kernels, ImageSize size) noexcept : kernels_(kernels), width_(size.width) {}
+
+  Expected<void> next(float* wx, float* wy, float* wt) noexcept override {
+    kernels_.callback(kernels_.user, at_.x, at_.y, at_.convolution, at_.term, wx, wy, wt);
+    if (!finite(wx, kernels_.nx) || !finite(wy, kernels_.ny) || !finite(wt, kernels_.nt)) {
+      return tl::unexpected(make_error(Status::kInvalidArgument,
+                                       "kernels.callback wrote a tap that is not finite at (%d, %d), convolution %d, term %d", at_.x,
+                                       at_.y, at_.convolution, at_.term));
+    }
+    at_.step(width_, kernels_.convolutions, kernels_.terms);
+    return {};
+  }
+
+ private:
+  static bool finite(const float* taps, int n) noexcept {
+    for (int i = 0; i < n; ++i) {
+      if (!std::isfinite(taps[i])) return false;
+    }
+    return true;
+  }
+
+  KernelConfig kernels_;
+  int width_;
+  Position at_;
+};
+
+template <typename Source, typename... Args>
+Expected<std::unique_ptr<KernelSource>> make_source(Args&&... args) noexcept {
+  std::unique_ptr<KernelSource> source(new (std::nothrow) Source(static_cast<Args&&>(args)...));
+  if (!source) return tl::unexpected(make_error(Status::kOutOfMemory, "the system gave no memory to read the kernels"));
+  return source;
+}
+
+}  // namespace
+
+void gaussian_taps(int n, double centre, double sigma, double* taps) noexcept {
+  double sum = 0.0;
+  for (int i = 0; i < n; ++i) {
+    const double distance = (i - centre) / sigma;
+    taps[i] = std::exp(-0.5 * distance * distance);
+    sum += taps[i];
+  }
+  for (int i = 0; i < n; ++i) taps[i] /= sum;
+}
+
+void gaussian_derivative_taps(int n, double centre, double sigma, double* taps) noexcept {
+  gaussian_taps(n, centre, sigma, taps);
+  // Measured from the weighted mean, which is the centre only when the support is symmetric about it.
+  double mean = 0.0;
+  for (int i = 0; i < n; ++i) mean += i * taps[i];
+  double variance = 0.0;
+  for (int i = 0; i < n; ++i) variance += (i - mean) * (i - mean) * taps[i];
+  for (int i = 0; i < n; ++i) taps[i] *= variance > 0.0 ? -(i - mean) / variance : 0.0;
+}
+
+Expected<std::unique_ptr<KernelSource>> KernelSource::open(const KernelConfig& kernels, ImageSize size) noexcept {
+  switch (kernels.origin) {
+    case KernelOrigin::kGaussian:
+    case KernelOrigin::kFoveated:
+      return make_source<GaussianSource>(kernels, size);
+    case KernelOrigin::kCallback:
+      return make_source<CallbackSource>(kernels, size);
+    case KernelOrigin::kFile:
+      break;
+  }
+  return tl::unexpected(make_error(Status::kUnsupported, "kernel files cannot be read by this build"));
+}
+
+}  // namespace ocellus::detail

@@ -1,0 +1,230 @@
+#include "optical_flow/plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ocellus {
+namespace detail {
+namespace {
+
+using Check = Expected<void>;
+
+template <typename... Args>
+tl::unexpected<Error> invalid(const char* format, Args... args) noexcept {
+  return tl::unexpected(make_error(Status::kInvalidArgument, format, args...));
+}
+
+Check check_range(const char* field, int value, int low, int high) noexcept {
+  if (value < low || value > high) return invalid("%s is %d; it must be %d to %d", field, value, low, high);
+  return {};
+}
+
+Check check_positive(const char* field, float value, bool infinity_allowed = false) noexcept {
+  if (!(value > 0.0f) || (std::isinf(value) && !infinity_allowed)) {
+    return invalid("%s is %g; it must be a %snumber above 0", field, static_cast<double>(value),
+                   infinity_allowed ? "" : "finite ");
+  }
+  return {};
+}
+
+/// Below 0.1 a Gaussian sampled between two taps is lost to underflow.
+Check check_sigma(const char* field, float sigma) noexcept {
+  if (!(sigma >= 0.1f && sigma <= 1000.0f)) return invalid("%s is %g; it must be 0.1 to 1000", field, static_cast<double>(sigma));
+  return {};
+}
+
+Check check_geometry(ImageSize size, PixelFormat format, const Rect& roi, int depth) noexcept {
+  if (size.width < 1 || size.height < 1 || size.width > kMaxImageSide || size.height > kMaxImageSide) {
+    return invalid("size is %dx%d; width and height must be 1 to %d", size.width, size.height, kMaxImageSide);
+  }
+  if (format != PixelFormat::kGray8 && format != PixelFormat::kGray16 && format != PixelFormat::kFloat32) {
+    return invalid("format is %d; it must be kGray8, kGray16 or kFloat32", static_cast<int>(format));
+  }
+  if (!roi.empty() && (roi.x < 0 || roi.y < 0 || roi.width < 1 || roi.height < 1 || roi.width > size.width - roi.x ||
+                       roi.height > size.height - roi.y)) {
+    return invalid("roi is %dx%d at (%d, %d); it must lie inside the image of %dx%d, or be empty for the whole image",
+                   roi.width, roi.height, roi.x, roi.y, size.width, size.height);
+  }
+  return check_range("depth", depth, 1, kMaxDepth);
+}
+
+Check check_kernels(const KernelConfig& kernels) noexcept {
+  if (kernels.form != KernelForm::kUniform && kernels.form != KernelForm::kPerPixel) {
+    return invalid("kernels.form is %d; it must be kUniform or kPerPixel", static_cast<int>(kernels.form));
+  }
+  if (Check c = check_range("kernels.nx", kernels.nx, 1, kMaxKernelTaps); !c) return c;
+  if (Check c = check_range("kernels.ny", kernels.ny, 1, kMaxKernelTaps); !c) return c;
+  if (Check c = check_range("kernels.nt", kernels.nt, 1, kMaxKernelTaps); !c) return c;
+  if (Check c = check_range("kernels.convolutions", kernels.convolutions, 1, kMaxConvolutions); !c) return c;
+  if (Check c = check_range("kernels.terms", kernels.terms, 1, kMaxKernelTerms); !c) return c;
+  switch (kernels.origin) {
+    case KernelOrigin::kFoveated:
+      if (kernels.form != KernelForm::kPerPixel) return invalid("kernels.origin is kFoveated, whose kernels differ by pixel; kernels.form must be kPerPixel");
+      if (Check c = check_positive("kernels.fovea_radius", kernels.fovea_radius); !c) return c;
+      if (!std::isfinite(kernels.fovea_x) || !std::isfinite(kernels.fovea_y)) return invalid("kernels.fovea_x and fovea_y must be finite, or negative for the centre");
+      [[fallthrough]];
+    case KernelOrigin::kGaussian:
+      if (kernels.convolutions != 3) return invalid("kernels.convolutions is %d; the library's own kernels are the 3 derivatives", kernels.convolutions);
+      if (kernels.terms != 1) return invalid("kernels.terms is %d; the library's own kernels have 1 term", kernels.terms);
+      if (kernels.nx < 2 || kernels.ny < 2 || kernels.nt < 2) {
+        return invalid("kernels are %dx%dx%d taps; a derivative needs at least 2 along each axis", kernels.nx, kernels.ny, kernels.nt);
+      }
+      if (Check c = check_sigma("kernels.sigma_space", kernels.sigma_space); !c) return c;
+      return check_sigma("kernels.sigma_time", kernels.sigma_time);
+    case KernelOrigin::kCallback:
+      if (kernels.callback == nullptr) return invalid("kernels.origin is kCallback, but kernels.callback is null");
+      return {};
+    case KernelOrigin::kFile:
+      if (kernels.path == nullptr || kernels.path[0] == '\0') return invalid("kernels.origin is kFile, but kernels.path is empty");
+      return {};
+  }
+  return invalid("kernels.origin is %d; it must be kGaussian, kFoveated, kCallback or kFile", static_cast<int>(kernels.origin));
+}
+
+void set_kernels(const KernelConfig& kernels, CoefficientStorage storage, OpticalFlowPlan& plan) noexcept {
+  plan.form = kernels.form;
+  plan.nx = kernels.nx;
+  plan.ny = kernels.ny;
+  plan.nt = kernels.nt;
+  plan.convolutions = kernels.convolutions;
+  plan.terms = kernels.terms;
+  plan.storage = storage;
+  plan.frames = kernels.nt;
+  plan.delay_frames = static_cast<float>(kernels.nt - 1) / 2.0f;
+}
+
+Check check_storage(CoefficientStorage storage) noexcept {
+  if (storage != CoefficientStorage::kFloat && storage != CoefficientStorage::kHalf) {
+    return invalid("storage is %d; it must be kFloat or kHalf", static_cast<int>(storage));
+  }
+  return {};
+}
+
+Rect whole_or(const Rect& roi, ImageSize size) noexcept {
+  return roi.empty() ? Rect{0, 0, size.width, size.height} : roi;
+}
+
+Rect grow(const Rect& rect, int by, ImageSize size) noexcept {
+  const int left = std::max(0, rect.x - by);
+  const int top = std::max(0, rect.y - by);
+  const int right = std::min(size.width, rect.x + rect.width + by);
+  const int bottom = std::min(size.height, rect.y + rect.height + by);
+  return {left, top, right - left, bottom - top};
+}
+
+Check set_window(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexcept {
+  if (config.window < 3 || config.window > kMaxWindow || config.window % 2 == 0) {
+    return invalid("window is %d; it must be odd, 3 to %d", config.window, kMaxWindow);
+  }
+  if (Check c = check_positive("window_sigma", config.window_sigma, true); !c) return c;
+  plan.radius = config.window / 2;
+  double weight[kMaxWindow / 2 + 1];
+  double sum = 0.0;
+  for (int k = 0; k <= plan.radius; ++k) {
+    const double distance = k / static_cast<double>(config.window_sigma);
+    weight[k] = std::exp(-0.5 * distance * distance);
+    sum += k == 0 ? weight[k] : 2.0 * weight[k];
+  }
+  for (int k = 0; k <= plan.radius; ++k) plan.weight[static_cast<std::size_t>(k)] = static_cast<float>(weight[k] / sum);
+  return {};
+}
+
+Check set_pyramid(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexcept {
+  const PyramidConfig& pyramid = config.pyramid;
+  if (Check c = check_range("pyramid.levels", pyramid.levels, 1, kMaxPyramidLevels); !c) return c;
+  if (Check c = check_range("pyramid.frames", pyramid.frames, 2, kMaxPyramidFrames); !c) return c;
+  if (Check c = check_range("pyramid.warps", pyramid.warps, 1, 10); !c) return c;
+  if (pyramid.median != 0 && pyramid.median != 3 && pyramid.median != 5) {
+    return invalid("pyramid.median is %d; it must be 0, 3 or 5", pyramid.median);
+  }
+  if (!(pyramid.ridge >= 0.0f) || std::isinf(pyramid.ridge)) {
+    return invalid("pyramid.ridge is %g; it must be a finite number of at least 0", static_cast<double>(pyramid.ridge));
+  }
+  plan.pyramid = pyramid;
+  plan.frames = pyramid.frames;
+  // Two frames: the flow of the older one; more: of the middle one.
+  plan.delay_frames = static_cast<float>(pyramid.frames / 2);
+  constexpr int kSmallestSide = 8;
+  plan.levels = 1;
+  plan.level_size[0] = config.size;
+  while (plan.levels < pyramid.levels) {
+    const ImageSize below = plan.level_size[static_cast<std::size_t>(plan.levels - 1)];
+    const ImageSize next = {(below.width + 1) / 2, (below.height + 1) / 2};
+    if (std::min(next.width, next.height) < kSmallestSide) break;
+    plan.level_size[static_cast<std::size_t>(plan.levels++)] = next;
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
+  if (Check c = check_geometry(config.size, config.format, config.roi, config.depth); !c) return tl::unexpected(c.error());
+  OpticalFlowPlan plan;
+  plan.size = config.size;
+  plan.format = config.format;
+  plan.roi = whole_or(config.roi, config.size);
+  plan.depth = config.depth;
+  plan.method = config.method;
+  if (Check c = set_window(config, plan); !c) return tl::unexpected(c.error());
+  plan.support = grow(plan.roi, plan.radius, plan.size);
+  switch (config.method) {
+    case FlowMethod::kKernels:
+      if (Check c = check_kernels(config.kernels); !c) return tl::unexpected(c.error());
+      if (config.kernels.convolutions != 3) {
+        return invalid("kernels.convolutions is %d; optical flow needs the 3 derivatives Ix, Iy, It", config.kernels.convolutions);
+      }
+      if (Check c = check_storage(config.storage); !c) return tl::unexpected(c.error());
+      set_kernels(config.kernels, config.storage, plan);
+      break;
+    case FlowMethod::kPyramid:
+      if (Check c = set_pyramid(config, plan); !c) return tl::unexpected(c.error());
+      break;
+    default:
+      return invalid("method is %d; it must be kKernels or kPyramid", static_cast<int>(config.method));
+  }
+  if (!(config.confidence_threshold >= 0.0f) || std::isinf(config.confidence_threshold)) {
+    return invalid("confidence_threshold is %g; it must be a finite number of at least 0", static_cast<double>(config.confidence_threshold));
+  }
+  if (config.invalid != InvalidFlow::kNan && config.invalid != InvalidFlow::kZero) {
+    return invalid("invalid is %d; it must be kNan or kZero", static_cast<int>(config.invalid));
+  }
+  plan.confidence_threshold = config.confidence_threshold;
+  plan.invalid = config.invalid;
+  return plan;
+}
+
+Expected<OpticalFlowPlan> make_plan(const SpatioTemporalFilterConfig& config) noexcept {
+  if (Check c = check_geometry(config.size, config.format, config.roi, config.depth); !c) return tl::unexpected(c.error());
+  if (Check c = check_kernels(config.kernels); !c) return tl::unexpected(c.error());
+  if (Check c = check_storage(config.storage); !c) return tl::unexpected(c.error());
+  OpticalFlowPlan plan;
+  plan.filter_only = true;
+  plan.size = config.size;
+  plan.format = config.format;
+  plan.roi = whole_or(config.roi, config.size);
+  plan.support = plan.roi;
+  plan.depth = config.depth;
+  set_kernels(config.kernels, config.storage, plan);
+  return plan;
+}
+
+}  // namespace detail
+
+OpticalFlowConfig OpticalFlowConfig::fast(ImageSize size) noexcept {
+  OpticalFlowConfig config;
+  config.size = size;
+  config.method = FlowMethod::kPyramid;
+  return config;
+}
+
+OpticalFlowConfig OpticalFlowConfig::quality(ImageSize size) noexcept {
+  OpticalFlowConfig config = fast(size);
+  config.pyramid.robust = true;
+  config.pyramid.median = 5;
+  config.pyramid.ridge = 0.5f;
+  config.pyramid.warps = 3;
+  return config;
+}
+
+}  // namespace ocellus

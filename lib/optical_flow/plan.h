@@ -1,0 +1,77 @@
+// OpticalFlowPlan: a checked configuration in the form that backends work from. Plain data.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "ocellus/optical_flow.h"
+#include "ocellus/spatio_temporal_filter.h"
+
+namespace ocellus::detail {
+
+inline constexpr int kMaxWindow = 31;
+inline constexpr int kMaxDepth = 8;
+inline constexpr int kMaxPyramidLevels = 6;
+inline constexpr int kMaxPyramidFrames = 7;
+
+struct OpticalFlowPlan {
+  bool filter_only = false;  ///< SpatioTemporalFilter: the convolutions are the result
+  ImageSize size;
+  PixelFormat format = PixelFormat::kGray8;
+  Rect roi;  ///< never empty
+  /// Pixels whose derivatives are needed: the region of interest grown by the window, inside the image.
+  Rect support;
+  int depth = 1;
+  float delay_frames = 0.0f;
+  int frames = 1;  ///< temporal support; fewer frames seen is warming up
+
+  FlowMethod method = FlowMethod::kKernels;
+
+  // kKernels
+  KernelForm form = KernelForm::kUniform;
+  int nx = 0;
+  int ny = 0;
+  int nt = 0;
+  int convolutions = 0;
+  int terms = 0;
+  CoefficientStorage storage = CoefficientStorage::kFloat;
+
+  // kPyramid
+  PyramidConfig pyramid;
+  int levels = 0;
+  std::array<ImageSize, kMaxPyramidLevels> level_size{};
+
+  // Lucas-Kanade
+  int radius = 0;  ///< of the window
+  /// weight[k] of the pixels k away from the centre along one axis; weight[0] + 2 sum of the others = 1.
+  std::array<float, kMaxWindow / 2 + 1> weight{};
+  float confidence_threshold = 0.0f;
+  InvalidFlow invalid = InvalidFlow::kNan;
+};
+
+/// Checks every field. Errors: InvalidArgument, Unsupported, naming the field, its value and its range.
+Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept;
+Expected<OpticalFlowPlan> make_plan(const SpatioTemporalFilterConfig& config) noexcept;
+
+/// The user's planes: u, v, confidence (or null) for flow; one for each convolution for the filter.
+struct FlowOutput {
+  std::array<float*, kMaxConvolutions> planes{};
+  std::ptrdiff_t stride = 0;  ///< bytes
+};
+
+/// What a backend tells of a finished frame.
+struct FrameResult {
+  std::uint64_t described_sequence = 0;
+  std::int64_t described_timestamp_ns = 0;
+  std::uint32_t flags = 0;
+  std::int64_t queue_ns = 0;
+  std::int64_t copy_ns = 0;
+  std::int64_t compute_ns = 0;
+};
+
+/// A solution is singular when the smaller eigenvalue of the structure tensor is at most this share of the larger:
+/// below it, single precision leaves nothing of the second component.
+inline constexpr float kSingularRatio = 1e-6f;
+
+}  // namespace ocellus::detail
