@@ -16,14 +16,6 @@ namespace {
 // while before it sleeps: waking it costs tens of microseconds on a virtual machine.
 constexpr std::int64_t kSpinNs = 30'000;
 
-void relax() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
 timespec to_timespec(Deadline deadline) noexcept {
   const auto ns = std::max<std::int64_t>(0, deadline.time().time_since_epoch().count());
   return {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};

@@ -103,6 +103,15 @@ class Scheduler {
   Worker threads_[kMaxWorkers];
 };
 
+/// Tells the processor that the thread is waiting in a loop.
+inline void relax() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 /// Nanoseconds on the steady clock.
 std::int64_t now_ns() noexcept;
 

@@ -72,6 +72,7 @@ void CpuOperator::submit(int slot, const Frame& in, const FlowOutput& out) noexc
 void CpuOperator::finished(void* context) noexcept {
   FrameJob& frame = *static_cast<FrameJob*>(context);
   CpuOperator& self = *frame.owner;
+  if (++self.frame_number_ == 0) self.frame_number_ = 1;
   frame.result = FrameResult{};
   if (self.history_.warming_up()) frame.result.flags |= kWarmingUp;
   if (frame.bad.load(std::memory_order_relaxed)) {

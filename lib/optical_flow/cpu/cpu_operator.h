@@ -60,6 +60,8 @@ class CpuOperator {
   /// Writes "invalid" to all of the user's planes: the result of a bad frame.
   void write_invalid(const FrameJob& frame) const noexcept;
   float invalid_value() const noexcept;
+  /// Counts the frames that have been computed, the present one included; never 0 while one is.
+  std::uint32_t frame_number() const noexcept { return frame_number_; }
 
   OpticalFlowPlan plan_;
   int workers_;
@@ -69,6 +71,7 @@ class CpuOperator {
   static void finished(void* context) noexcept;
   void place(Carver& carver) noexcept;
 
+  std::uint32_t frame_number_ = 1;
   EngineState* engine_ = nullptr;
   void* piece_ = nullptr;
   std::array<FrameJob, kMaxDepth> frames_;

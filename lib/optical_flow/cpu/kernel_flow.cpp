@@ -1,5 +1,7 @@
 #include "optical_flow/cpu/kernel_flow.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -49,10 +51,13 @@ KernelFlow::KernelFlow(const OpticalFlowPlan& plan, int workers) noexcept
   ingest_bands_ = Bands::cut(plan.size.height, workers, 2, 16);
   // A row of a bank is large, so a band of few rows costs nothing; bands of uniform kernels filter ny - 1 rows more than they give.
   convolve_bands_ = per_pixel() ? Bands::cut(plan.support.height, workers, 32, 1) : Bands::cut(plan.support.height, workers, 3, 32);
-  solve_bands_ = Bands::cut(plan.roi.height, workers, 3, 2 * plan.radius);
+  // A band of the window filters 2 radius rows more than it gives.
+  if (!plan.filter_only) solve_bands_ = Bands::cut(plan.roi.height, workers, 6, std::max(16, 2 * plan.radius));
 }
 
 void KernelFlow::layout(Carver& carver) noexcept {
+  parts_ = carver.take<Part>(static_cast<std::size_t>(convolve_bands_.count() + solve_bands_.count()));
+  convolved_ = carver.take<std::atomic<std::uint32_t>>(static_cast<std::size_t>(convolve_bands_.count()));
   const auto rows = static_cast<std::size_t>(plan_.support.height);
   if (per_pixel()) {
     const std::size_t element = coefficient_bytes(plan_.storage);
@@ -85,6 +90,8 @@ void KernelFlow::layout(Carver& carver) noexcept {
 }
 
 Expected<void> KernelFlow::prepare(const KernelConfig& kernels) noexcept {
+  for (int band = 0; band < convolve_bands_.count(); ++band) new (&convolved_[band]) std::atomic<std::uint32_t>(0);
+  order_parts();
   return per_pixel() ? load_per_pixel(kernels) : load_uniform(kernels);
 }
 
@@ -157,8 +164,23 @@ Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels) noexcept 
 
 void KernelFlow::build_stages(Stage* stages, StageContext* contexts) noexcept {
   stages[0] = {&KernelFlow::run_ingest, &contexts[0], ingest_bands_.count()};
-  stages[1] = {&KernelFlow::run_convolve, &contexts[1], convolve_bands_.count()};
-  if (!plan_.filter_only) stages[2] = {&KernelFlow::run_solve, &contexts[2], solve_bands_.count()};
+  stages[1] = {&KernelFlow::run_part, &contexts[1], convolve_bands_.count() + solve_bands_.count()};
+}
+
+void KernelFlow::order_parts() noexcept {
+  // Parts are handed out in this order. A band is solved a few parts after the last one it needs, so that its rows are there
+  // without waiting.
+  int next = 0;
+  int solved = 0;
+  const int offset = plan_.roi.y - plan_.support.y;
+  for (int band = 0; band < convolve_bands_.count(); ++band) {
+    parts_[next++] = {false, band};
+    const int rows_there = convolve_bands_.end(std::max(0, band - workers_));
+    while (solved < solve_bands_.count() && band >= workers_ && offset + solve_bands_.end(solved) + plan_.radius <= rows_there) {
+      parts_[next++] = {true, solved++};
+    }
+  }
+  while (solved < solve_bands_.count()) parts_[next++] = {true, solved++};
 }
 
 void KernelFlow::run_ingest(void* context, int part, int) noexcept {
@@ -184,7 +206,7 @@ void KernelFlow::ingest(FrameJob& frame, int begin, int end) noexcept {
   if (!finite) frame.bad.store(true, std::memory_order_relaxed);
 }
 
-void KernelFlow::run_convolve(void* context, int part, int worker) noexcept {
+void KernelFlow::run_part(void* context, int part, int worker) noexcept {
   FrameJob& frame = *static_cast<StageContext*>(context)->frame;
   KernelFlow& self = *static_cast<KernelFlow*>(frame.owner);
   if (frame.bad.load(std::memory_order_relaxed)) {
@@ -192,12 +214,35 @@ void KernelFlow::run_convolve(void* context, int part, int worker) noexcept {
     return;
   }
   const Scratch& scratch = self.scratch_[static_cast<std::size_t>(worker)];
-  const int begin = self.convolve_bands_.begin(part);
-  const int end = self.convolve_bands_.end(part);
-  if (self.per_pixel()) {
-    self.convolve_per_pixel(frame, begin, end, scratch);
+  const Part& what = self.parts_[part];
+  if (what.solve) {
+    self.solve(frame, what.band, scratch);
   } else {
-    self.convolve_uniform(frame, begin, end, scratch);
+    self.convolve(frame, what.band, scratch);
+  }
+}
+
+void KernelFlow::convolve(FrameJob& frame, int band, const Scratch& scratch) noexcept {
+  const int begin = convolve_bands_.begin(band);
+  const int end = convolve_bands_.end(band);
+  if (per_pixel()) {
+    convolve_per_pixel(frame, begin, end, scratch);
+  } else {
+    convolve_uniform(frame, begin, end, scratch);
+  }
+  convolved_[band].store(frame_number(), std::memory_order_release);
+}
+
+void KernelFlow::wait_for_rows(int begin, int end) const noexcept {
+  // Bands that are not done are being computed by other workers right now: parts are handed out in order, and convolving never waits.
+  for (int band = begin / convolve_bands_.band; band <= (end - 1) / convolve_bands_.band; ++band) {
+    for (int looked = 0; convolved_[band].load(std::memory_order_acquire) != frame_number(); ++looked) {
+      if (looked < 1000) {
+        relax();
+      } else {
+        sched_yield();
+      }
+    }
   }
 }
 
@@ -291,22 +336,21 @@ void KernelFlow::convolve_uniform(FrameJob& frame, int begin, int end, const Scr
   }
 }
 
-void KernelFlow::run_solve(void* context, int part, int worker) noexcept {
-  FrameJob& frame = *static_cast<StageContext*>(context)->frame;
-  if (frame.bad.load(std::memory_order_relaxed)) return;
-  KernelFlow& self = *static_cast<KernelFlow*>(frame.owner);
-  const OpticalFlowPlan& plan = self.plan_;
-  const std::size_t plane = static_cast<std::size_t>(plan.support.height) * self.derivative_stride_;
-  const WindowPlanes planes = {self.derivatives_,
-                               self.derivatives_ + plane,
-                               self.derivatives_ + 2 * plane,
-                               self.derivative_stride_,
-                               plan.support.width,
-                               plan.support.height,
-                               {plan.roi.x - plan.support.x, plan.roi.y - plan.support.y, plan.roi.width, plan.roi.height}};
+void KernelFlow::solve(FrameJob& frame, int band, const Scratch& scratch) noexcept {
+  const int begin = solve_bands_.begin(band);
+  const int end = solve_bands_.end(band);
+  const int offset = plan_.roi.y - plan_.support.y;
+  wait_for_rows(std::max(0, offset + begin - plan_.radius), std::min(plan_.support.height, offset + end + plan_.radius));
+  const std::size_t plane = static_cast<std::size_t>(plan_.support.height) * derivative_stride_;
+  const WindowPlanes planes = {derivatives_,
+                               derivatives_ + plane,
+                               derivatives_ + 2 * plane,
+                               derivative_stride_,
+                               plan_.support.width,
+                               plan_.support.height,
+                               {plan_.roi.x - plan_.support.x, offset, plan_.roi.width, plan_.roi.height}};
   const WindowOutput out = {frame.out.planes[0], frame.out.planes[1], frame.out.planes[2], frame.out.stride};
-  WindowSolver::solve(plan, planes, self.invalid_value(), self.scratch_[static_cast<std::size_t>(worker)].window,
-                      self.solve_bands_.begin(part), self.solve_bands_.end(part), out);
+  WindowSolver::solve(plan_, planes, invalid_value(), scratch.window, begin, end, out);
 }
 
 }  // namespace ocellus::detail

@@ -2,6 +2,8 @@
 // SpatioTemporalFilter, which ends after the convolutions.
 #pragma once
 
+#include <atomic>
+
 #include "optical_flow/cpu/cpu_operator.h"
 #include "optical_flow/cpu/ring_filter.h"
 #include "optical_flow/cpu/window_solver.h"
@@ -49,15 +51,18 @@ class KernelFlow final : public CpuOperator {
 
   void layout(Carver& carver) noexcept override;
   Expected<void> prepare(const KernelConfig& kernels) noexcept override;
-  int stage_count() const noexcept override { return plan_.filter_only ? 2 : 3; }
+  int stage_count() const noexcept override { return 2; }
   void build_stages(Stage* stages, StageContext* contexts) noexcept override;
 
   Expected<void> load_per_pixel(const KernelConfig& kernels) noexcept;
   Expected<void> load_uniform(const KernelConfig& kernels) noexcept;
 
   static void run_ingest(void* context, int part, int worker) noexcept;
-  static void run_convolve(void* context, int part, int worker) noexcept;
-  static void run_solve(void* context, int part, int worker) noexcept;
+  static void run_part(void* context, int part, int worker) noexcept;
+  void convolve(FrameJob& frame, int band, const Scratch& scratch) noexcept;
+  void solve(FrameJob& frame, int band, const Scratch& scratch) noexcept;
+  void wait_for_rows(int begin, int end) const noexcept;
+  void order_parts() noexcept;
   void ingest(FrameJob& frame, int begin, int end) noexcept;
   void convolve_per_pixel(FrameJob& frame, int begin, int end, const Scratch& scratch) noexcept;
   void convolve_uniform(FrameJob& frame, int begin, int end, const Scratch& scratch) noexcept;
@@ -90,9 +95,18 @@ class KernelFlow final : public CpuOperator {
   std::size_t derivative_stride_ = 0;
   std::array<Scratch, kMaxWorkers> scratch_;
 
+  // Convolving waits for memory and solving for arithmetic, so they share one stage: a band is solved as soon as its rows
+  // are there, while other workers go on streaming the bank.
+  struct Part {
+    bool solve;
+    int band;
+  };
   Bands ingest_bands_;
   Bands convolve_bands_;
   Bands solve_bands_;
+  Part* parts_ = nullptr;
+  /// Frame number for which a band was convolved last.
+  std::atomic<std::uint32_t>* convolved_ = nullptr;
 };
 
 }  // namespace ocellus::detail

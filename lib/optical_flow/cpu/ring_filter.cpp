@@ -24,10 +24,9 @@ constexpr int kRowsAtOnce = 5;  // 32 registers
 constexpr int kRowsAtOnce = 3;  // 16 registers
 #endif
 
-#ifndef AHEAD
-#define AHEAD 1
-#endif
-constexpr std::size_t kAheadBlocks = AHEAD;
+// How far ahead the bank and the ring are fetched: about as many bytes in flight for floats as for halves.
+template <typename T>
+constexpr std::size_t kAheadBlocks = sizeof(T) == 4 ? 1 : 2;
 
 HWY_INLINE V load(D d, const float* from) { return hn::Load(d, from); }
 HWY_INLINE V load(D d, const hwy::float16_t* from) {
@@ -118,7 +117,7 @@ template <int kKernels, typename T>
 HWY_INLINE void block_kernels(const RingRow& row, int pair, int block, const T* HWY_RESTRICT taps, T* HWY_RESTRICT ring) {
   const std::size_t pairs = static_cast<std::size_t>(row.convolutions * row.terms);
   const std::size_t taps_block_bytes = static_cast<std::size_t>((row.nx + row.ny + row.nt) * kRingBlock) * pairs * sizeof(T);
-  const std::size_t ring_ahead = kAheadBlocks * pairs * static_cast<std::size_t>(row.nt * kRingBlock);
+  const std::size_t ring_ahead = kAheadBlocks<T> * pairs * static_cast<std::size_t>(row.nt * kRingBlock);
   const D d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const int per_pair = (row.nx + row.ny + row.nt) * kRingBlock;
@@ -129,7 +128,7 @@ HWY_INLINE void block_kernels(const RingRow& row, int pair, int block, const T* 
   // In steps of a cache line or, for halves, of half a line: the second fetch of a line costs next to nothing.
   const std::size_t tap_bytes = kRingBlock * sizeof(T);
   const std::size_t pair_bytes = static_cast<std::size_t>(per_pair) * sizeof(T);
-  Ahead<kKernels> ahead = {reinterpret_cast<const char*>(taps) + kAheadBlocks * taps_block_bytes, pair_bytes, tap_bytes, pair_bytes};
+  Ahead<kKernels> ahead = {reinterpret_cast<const char*>(taps) + kAheadBlocks<T> * taps_block_bytes, pair_bytes, tap_bytes, pair_bytes};
   for (int lane = 0; lane < kRingBlock; lane += lanes) {
     const float* wx[kKernels];
     const float* wy[kKernels];
