@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace ocellus {
 namespace detail {
@@ -24,6 +25,11 @@ Check check_positive(const char* field, float value, bool infinity_allowed = fal
     return invalid("%s is %g; it must be a %snumber above 0", field, static_cast<double>(value),
                    infinity_allowed ? "" : "finite ");
   }
+  return {};
+}
+
+Check check_not_negative(const char* field, float value) noexcept {
+  if (!(value >= 0.0f) || std::isinf(value)) return invalid("%s is %g; it must be a finite number of at least 0", field, static_cast<double>(value));
   return {};
 }
 
@@ -134,17 +140,30 @@ Check set_pyramid(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexce
   if (Check c = check_range("pyramid.levels", pyramid.levels, 1, kMaxPyramidLevels); !c) return c;
   if (Check c = check_range("pyramid.frames", pyramid.frames, 2, kMaxPyramidFrames); !c) return c;
   if (Check c = check_range("pyramid.warps", pyramid.warps, 1, 10); !c) return c;
+  if (Check c = check_range("pyramid.coarse_warps", pyramid.coarse_warps, 1, 10); !c) return c;
+  if (Check c = check_not_negative("pyramid.gradient_floor", pyramid.gradient_floor); !c) return c;
+  if (Check c = check_not_negative("pyramid.robust", pyramid.robust); !c) return c;
+  if (Check c = check_not_negative("pyramid.ridge", pyramid.ridge); !c) return c;
   if (pyramid.median != 0 && pyramid.median != 3 && pyramid.median != 5) {
     return invalid("pyramid.median is %d; it must be 0, 3 or 5", pyramid.median);
   }
-  if (!(pyramid.ridge >= 0.0f) || std::isinf(pyramid.ridge)) {
-    return invalid("pyramid.ridge is %g; it must be a finite number of at least 0", static_cast<double>(pyramid.ridge));
+  switch (pyramid.smoothing) {
+    case FlowSmoothing::kNone: plan.smoothing_radius = 0; break;
+    case FlowSmoothing::kBeforeWarp:
+    case FlowSmoothing::kConfidence:
+      if (pyramid.smoothing_size < 3 || pyramid.smoothing_size > kMaxWindow || pyramid.smoothing_size % 2 == 0) {
+        return invalid("pyramid.smoothing_size is %d; it must be odd, 3 to %d", pyramid.smoothing_size, kMaxWindow);
+      }
+      plan.smoothing_radius = pyramid.smoothing_size / 2;
+      break;
+    default:
+      return invalid("pyramid.smoothing is %d; it must be kNone, kBeforeWarp or kConfidence", static_cast<int>(pyramid.smoothing));
   }
   plan.pyramid = pyramid;
   plan.frames = pyramid.frames;
-  // Two frames: the flow of the older one; more: of the middle one.
-  plan.delay_frames = static_cast<float>(pyramid.frames / 2);
-  constexpr int kSmallestSide = 8;
+  // Two frames: the flow of the older one; more: of the middle one, or the newer of the two in the middle.
+  plan.delay_frames = static_cast<float>(std::max(1, (pyramid.frames - 1) / 2));
+  constexpr int kSmallestSide = 24;
   plan.levels = 1;
   plan.level_size[0] = config.size;
   while (plan.levels < pyramid.levels) {
@@ -183,9 +202,7 @@ Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
     default:
       return invalid("method is %d; it must be kKernels or kPyramid", static_cast<int>(config.method));
   }
-  if (!(config.confidence_threshold >= 0.0f) || std::isinf(config.confidence_threshold)) {
-    return invalid("confidence_threshold is %g; it must be a finite number of at least 0", static_cast<double>(config.confidence_threshold));
-  }
+  if (Check c = check_not_negative("confidence_threshold", config.confidence_threshold); !c) return tl::unexpected(c.error());
   if (config.invalid != InvalidFlow::kNan && config.invalid != InvalidFlow::kZero) {
     return invalid("invalid is %d; it must be kNan or kZero", static_cast<int>(config.invalid));
   }
@@ -212,18 +229,24 @@ Expected<OpticalFlowPlan> make_plan(const SpatioTemporalFilterConfig& config) no
 }  // namespace detail
 
 OpticalFlowConfig OpticalFlowConfig::fast(ImageSize size) noexcept {
-  OpticalFlowConfig config;
-  config.size = size;
-  config.method = FlowMethod::kPyramid;
+  OpticalFlowConfig config = quality(size);
+  config.window = 11;
+  config.pyramid.warps = 1;
+  config.pyramid.gradient_floor = 0.0f;
+  config.pyramid.robust = 0.0f;
+  config.pyramid.median = 0;
+  config.pyramid.ridge = 1.0f;
+  config.pyramid.smoothing = FlowSmoothing::kBeforeWarp;
+  config.pyramid.smoothing_size = 15;
   return config;
 }
 
 OpticalFlowConfig OpticalFlowConfig::quality(ImageSize size) noexcept {
-  OpticalFlowConfig config = fast(size);
-  config.pyramid.robust = true;
-  config.pyramid.median = 5;
-  config.pyramid.ridge = 0.5f;
-  config.pyramid.warps = 3;
+  OpticalFlowConfig config;
+  config.size = size;
+  config.method = FlowMethod::kPyramid;
+  config.window = 7;
+  config.window_sigma = std::numeric_limits<float>::infinity();
   return config;
 }
 

@@ -39,6 +39,7 @@ struct OpticalFlowPlan {
 
   // kPyramid
   PyramidConfig pyramid;
+  int smoothing_radius = 0;  ///< 0 without smoothing
   int levels = 0;
   std::array<ImageSize, kMaxPyramidLevels> level_size{};
 

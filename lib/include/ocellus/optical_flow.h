@@ -42,14 +42,29 @@ enum class FlowMethod : std::uint8_t {
   kPyramid,
 };
 
-/// Parameters of FlowMethod::kPyramid.
+/// How kPyramid keeps the flow smooth where the window alone does not determine it.
+enum class FlowSmoothing : std::uint8_t {
+  kNone,
+  kBeforeWarp,  ///< a box mean of the flow before each warp; leaves affine motion as it is
+  kConfidence,  ///< a box mean weighted by the confidence after each solution
+};
+
+/// Parameters of FlowMethod::kPyramid. The window of OpticalFlowConfig is the same size on every level.
 struct PyramidConfig {
-  int levels = 4;   ///< 1 to 6; a level whose shorter side would be below 8 pixels is left out
-  int frames = 2;   ///< frames of the window, 2 to 7; the result describes frame (frames-1)/2 of it
-  int warps = 1;    ///< warps and solutions on each level, 1 to 10
-  bool robust = false;     ///< weights that fall with the residual (quality)
-  int median = 0;          ///< 0 none, 3 or 5: square median of the flow after each warp (quality)
-  float ridge = 0.0f;      ///< added to the diagonal of the structure tensor, (grey levels per pixel)^2, >= 0
+  int levels = 4;        ///< 1 to 6; a level whose shorter side would be below 24 pixels is left out. About 5 pixels of motion for 1, doubled by each further one
+  /// Frames looked at, 2 to 7. The result describes the frame max(1, (frames-1)/2) back. All warps go to the next newer frame; further
+  /// frames take part in the last solution, each as far as it fits, so that changing motion does no harm.
+  int frames = 2;
+  int warps = 2;         ///< warps and solutions on the two finest levels, 1 to 10
+  int coarse_warps = 2;  ///< the same on the coarser levels
+  bool normalize = true; ///< divide by the local contrast (7x7) first: independent of illumination; confidence is then without a unit
+  bool cubic = true;     ///< Catmull-Rom interpolation in the warp; else bilinear
+  float gradient_floor = 10.0f;  ///< weigh by 1 / (|gradient|^2 + floor^2), so that strong edges do not drown the rest; 0 = off
+  float robust = 4.0f;   ///< weigh by 1 / (1 + (residual / robust)^2) in the last solution of each level; 0 = off
+  int median = 3;        ///< median of the flow at the end of each level: 0 = off, 3 or 5 pixels square
+  float ridge = 0.01f;   ///< added to the diagonal of the structure tensor, >= 0
+  FlowSmoothing smoothing = FlowSmoothing::kConfidence;
+  int smoothing_size = 11;  ///< odd, 3 to 31 pixels
 };
 
 struct OpticalFlowConfig {
@@ -69,9 +84,9 @@ struct OpticalFlowConfig {
   float confidence_threshold = 0.0f;         ///< below it the flow is marked invalid; 0 marks none but singular ones
   InvalidFlow invalid = InvalidFlow::kNan;
 
-  /// Two frames, pyramid, plain Lucas-Kanade: the cheapest that follows fast motion.
+  /// Pyramid, two frames, plain Lucas-Kanade: the cheapest that follows fast motion.
   static OpticalFlowConfig fast(ImageSize size) noexcept;
-  /// Pyramid with robust weights, median and ridge.
+  /// Pyramid, two frames, with robust weights, a median and a small ridge. `pyramid.frames = 5` makes it better for two frames of delay.
   static OpticalFlowConfig quality(ImageSize size) noexcept;
 };
 
@@ -79,7 +94,7 @@ struct OpticalFlowConfig {
 struct FlowView {
   float* u = nullptr;             ///< to the right, pixels per frame
   float* v = nullptr;             ///< down, pixels per frame
-  float* confidence = nullptr;    ///< may be null; (grey levels per pixel)^2, averaged over the window
+  float* confidence = nullptr;    ///< may be null; smaller eigenvalue of the structure tensor, (grey levels per pixel)^2 unless normalised
   ImageSize size;                 ///< must be the region of interest's size
   std::ptrdiff_t stride = 0;      ///< bytes from row to row, the same for all planes
   MemorySpace space = MemorySpace::kHost;

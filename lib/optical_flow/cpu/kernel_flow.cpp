@@ -85,7 +85,7 @@ void KernelFlow::layout(Carver& carver) noexcept {
       scratch.horizontal = carver.take<float>(static_cast<std::size_t>(plan_.ny) * kernels * derivative_stride_);
     }
     if (plan_.filter_only) scratch.rows = carver.take<float>(static_cast<std::size_t>(plan_.convolutions) * derivative_stride_);
-    if (!plan_.filter_only) WindowSolver::layout(carver, plan_.support.width, 2 * plan_.radius + 1, scratch.window);
+    if (!plan_.filter_only) layout_window_scratch(carver, plan_.support.width, 2 * plan_.radius + 1, scratch.window);
   }
 }
 
@@ -350,7 +350,7 @@ void KernelFlow::solve(FrameJob& frame, int band, const Scratch& scratch) noexce
                                plan_.support.height,
                                {plan_.roi.x - plan_.support.x, offset, plan_.roi.width, plan_.roi.height}};
   const WindowOutput out = {frame.out.planes[0], frame.out.planes[1], frame.out.planes[2], frame.out.stride};
-  WindowSolver::solve(plan_, planes, invalid_value(), scratch.window, begin, end, out);
+  solve_planes(plan_, planes, invalid_value(), scratch.window, begin, end, out);
 }
 
 }  // namespace ocellus::detail
