@@ -6,6 +6,7 @@
 #include <new>
 
 #include "optical_flow/cpu/kernel_flow.h"
+#include "optical_flow/cpu/pyramid_flow.h"
 
 namespace ocellus::detail {
 
@@ -17,6 +18,7 @@ CpuOperator::~CpuOperator() {
 }
 
 CpuOperator* CpuOperator::make(const OpticalFlowPlan& plan, int workers) noexcept {
+  if (plan.method == FlowMethod::kPyramid) return new (std::nothrow) PyramidFlow(plan, workers);
   return new (std::nothrow) KernelFlow(plan, workers);
 }
 

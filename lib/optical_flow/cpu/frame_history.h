@@ -18,6 +18,8 @@ class FrameHistory {
   int head() const noexcept { return head_; }
   /// Slot of the frame `age` frames before the newest; the oldest one stands in for those that never came.
   int slot(int age) const noexcept { return (head_ - std::min(age, count_) + frames_) % frames_; }
+  /// Frames that have come, the newest included, as far as they are of use.
+  int seen() const noexcept { return count_ + 1; }
   /// The newest frame included, fewer frames have come than the temporal support.
   bool warming_up() const noexcept { return count_ + 1 < frames_; }
 

@@ -1,0 +1,538 @@
+#include "optical_flow/cpu/pyramid_flow.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "image/median.h"
+#include "image/pyramid.h"
+#include "optical_flow/cpu/pixel_rows.h"
+#include "optical_flow/cpu/pyramid_rows.h"
+
+namespace ocellus::detail {
+namespace {
+
+constexpr int kContrastRadius = 3;           // local normalisation over 7x7 pixels
+constexpr float kContrastFloor = 3.0f;       // grey levels: contrast below is noise
+constexpr double kPresmoothingSigma = 0.8;   // pixels: what the derivative of 5 taps can follow
+constexpr int kPresmoothingRadius = 2;
+constexpr int kFitRadius = 4;                // a frame's fit is judged over 9x9 pixels
+constexpr float kFitFloor = 0.3f;            // squared residual below which frames fit alike
+constexpr float kLeastConfidence = 1e-3f;    // so that flow without any confidence is still averaged
+constexpr int kGradientReach = 2;            // of the derivative
+
+std::size_t floats(int count) { return static_cast<std::size_t>(count); }
+
+}  // namespace
+
+PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, int workers) noexcept : CpuOperator(plan, workers), levels_(plan.levels) {
+  contrast_box_.set_box(kContrastRadius);
+  fit_box_.set_box(kFitRadius);
+  if (plan.smoothing_radius > 0) smoothing_.set_box(plan.smoothing_radius);
+  float gaussian[kPresmoothingRadius + 1];
+  double sum = 0.0;
+  for (int k = 0; k <= kPresmoothingRadius; ++k) {
+    const double distance = k / kPresmoothingSigma;
+    gaussian[k] = static_cast<float>(std::exp(-0.5 * distance * distance));
+    sum += (k == 0 ? 1.0 : 2.0) * static_cast<double>(gaussian[k]);
+  }
+  for (float& weight : gaussian) weight = static_cast<float>(static_cast<double>(weight) / sum);
+  presmoothing_.set(kPresmoothingRadius, gaussian);
+
+  plan_steps();
+  plan_regions();
+  for (int l = 0; l < levels_; ++l) {
+    const auto i = floats(l);
+    full_bands_[i] = Bands::cut(plan.level_size[i].height, workers, 3, 16);
+    region_bands_[i] = Bands::cut(region_[i].height, workers, 3, 16);
+  }
+  finish_bands_ = Bands::cut(plan.roi.height, workers, 3, 16);
+}
+
+PyramidFlow::Step& PyramidFlow::add_step(StepKind kind, int level) noexcept {
+  Step& step = steps_[step_count_++];
+  step = Step{};
+  step.kind = kind;
+  step.level = level;
+  return step;
+}
+
+void PyramidFlow::plan_steps() noexcept {
+  const PyramidConfig& pyramid = plan_.pyramid;
+  add_step(StepKind::kIngest, 0);
+  for (int l = 1; l < levels_; ++l) add_step(StepKind::kReduce, l);
+  if (pyramid.normalize) {
+    add_step(StepKind::kHighpass, 0);
+    add_step(StepKind::kNormalize, 0);
+  }
+  add_step(StepKind::kPresmooth, 0);
+  int from_above = 0;
+  for (int l = levels_ - 1; l >= 0; --l) {
+    int now = 0;
+    add_step(StepKind::kExpand, l).from = from_above;
+    // Between two buffers: a step reads its neighbours' rows of one while it writes the other.
+    const auto flip = [&](Step& step) {
+      step.from = now;
+      step.to = now = 1 - now;
+    };
+    const int warps = l < 2 ? pyramid.warps : pyramid.coarse_warps;
+    for (int w = 0; w < warps; ++w) {
+      const bool last = w == warps - 1;
+      const bool all_frames = last && l == 0 && pyramid.frames > 2;
+      if (pyramid.smoothing == FlowSmoothing::kBeforeWarp) flip(add_step(StepKind::kSmooth, l));
+      Step& warp = add_step(StepKind::kWarp, l);
+      warp.from = now;
+      warp.all_frames = all_frames;
+      if (all_frames) add_step(StepKind::kFit, l).all_frames = true;
+      Step& solve = add_step(StepKind::kSolve, l);
+      solve.all_frames = all_frames;
+      solve.last = last;
+      flip(solve);
+      if (pyramid.smoothing == FlowSmoothing::kConfidence) add_step(StepKind::kConfidenceSmooth, l).to = now;
+    }
+    if (pyramid.median > 0) flip(add_step(StepKind::kMedian, l));
+    from_above = now;
+  }
+  add_step(StepKind::kFinish, 0).from = from_above;
+}
+
+void PyramidFlow::plan_regions() noexcept {
+  // A step that looks at its neighbours repeats the edge of the region, which is right at the image's own edges only. Each region is so
+  // much larger than what is wanted of it that such errors do not reach that.
+  const PyramidConfig& pyramid = plan_.pyramid;
+  Rect wanted = plan_.roi;
+  for (int l = 0; l < levels_; ++l) {
+    const ImageSize size = plan_.level_size[floats(l)];
+    const int warps = l < 2 ? pyramid.warps : pyramid.coarse_warps;
+    const int reach = warps * (std::max(kGradientReach, pyramid.frames > 2 ? kFitRadius : 0) + plan_.radius + plan_.smoothing_radius) +
+                      pyramid.median / 2;
+    // Even corners, so that a coarse pixel lies on the first fine one.
+    const int left = std::max(0, wanted.x - reach) & ~1;
+    const int top = std::max(0, wanted.y - reach) & ~1;
+    const int right = std::min(size.width, wanted.x + wanted.width + reach);
+    const int bottom = std::min(size.height, wanted.y + wanted.height + reach);
+    region_[floats(l)] = {left, top, right - left, bottom - top};
+    // Expanding reads one coarse pixel beyond.
+    if (l + 1 < levels_) {
+      const ImageSize coarse = plan_.level_size[floats(l + 1)];
+      wanted = {left / 2, top / 2, std::min(coarse.width, (right + 1) / 2 + 1) - left / 2,
+                std::min(coarse.height, (bottom + 1) / 2 + 1) - top / 2};
+    }
+  }
+}
+
+PyramidFlow::Plane PyramidFlow::take_plane(Carver& carver, int width, int height, bool with_borders) noexcept {
+  Plane plane;
+  plane.stride = row_stride(width + 2 * kMargin);
+  const int before = with_borders ? kWarpBefore : 0;
+  const int after = with_borders ? kWarpAfter : 0;
+  float* block = carver.take<float>(floats(before + height + after) * plane.stride);
+  plane.origin = block == nullptr ? nullptr : block + floats(before) * plane.stride + kMargin;
+  return plane;
+}
+
+void PyramidFlow::layout(Carver& carver) noexcept {
+  for (int l = 0; l < levels_; ++l) {
+    const auto i = floats(l);
+    const ImageSize size = plan_.level_size[i];
+    raw_[i] = take_plane(carver, size.width, size.height, false);
+    if (plan_.pyramid.normalize) {
+      highpass_[i] = take_plane(carver, size.width, size.height, false);
+      normalized_[i] = take_plane(carver, size.width, size.height, false);
+    }
+    for (int f = 0; f < plan_.pyramid.frames; ++f) window_[floats(f)][i] = take_plane(carver, size.width, size.height, true);
+    for (FlowPlanes& flow : flow_[i]) {
+      flow.u = take_plane(carver, region_[i].width, region_[i].height, false);
+      flow.v = take_plane(carver, region_[i].width, region_[i].height, false);
+    }
+  }
+  const auto work_plane = [&] { return take_plane(carver, plan_.size.width, plan_.size.height, false); };
+  const int partners = plan_.pyramid.frames - 1;
+  for (int k = 0; k < partners; ++k) {
+    warped_[floats(k)] = work_plane();
+    if (partners > 1) fit_[floats(k)] = work_plane();
+  }
+  confidence_ = work_plane();
+  if (plan_.pyramid.smoothing == FlowSmoothing::kConfidence) {
+    weight_ = work_plane();
+    weighted_ = {work_plane(), work_plane()};
+  }
+  const int radius = std::max({kContrastRadius, kFitRadius, plan_.smoothing_radius});
+  for (int w = 0; w < workers_; ++w) {
+    Scratch& scratch = scratch_[floats(w)];
+    layout_window_scratch(carver, plan_.size.width, 2 * plan_.radius + 1, scratch.window);
+    scratch.sweep.layout(carver, plan_.size.width, radius, kMaxSweepPlanes);
+    scratch.mean_stride = row_stride(plan_.size.width + 2 * kMargin);
+    scratch.mean = carver.take<float>(5 * scratch.mean_stride);
+    scratch.s2 = carver.take<float>(row_stride(plan_.size.width));
+    scratch.st = carver.take<float>(row_stride(plan_.size.width));
+    scratch.row = carver.take<float>(2 * scratch.mean_stride);
+  }
+}
+
+Expected<void> PyramidFlow::prepare(const KernelConfig&) noexcept { return {}; }
+
+int PyramidFlow::all_level_parts() const noexcept {
+  int parts = 0;
+  for (int l = 0; l < levels_; ++l) parts += full_bands_[floats(l)].count();
+  return parts;
+}
+
+void PyramidFlow::build_stages(Stage* stages, StageContext* contexts) noexcept {
+  for (int s = 0; s < step_count_; ++s) {
+    const Step& step = steps_[s];
+    contexts[s].level = step.level;
+    contexts[s].step = s;
+    int parts = 0;
+    switch (step.kind) {
+      case StepKind::kIngest:
+      case StepKind::kReduce: parts = full_bands_[floats(step.level)].count(); break;
+      case StepKind::kHighpass:
+      case StepKind::kNormalize:
+      case StepKind::kPresmooth: parts = all_level_parts(); break;
+      case StepKind::kFinish: parts = finish_bands_.count(); break;
+      default: parts = region_bands_[floats(step.level)].count(); break;
+    }
+    stages[s] = {&PyramidFlow::run, &contexts[s], parts};
+  }
+}
+
+void PyramidFlow::run(void* context, int part, int worker) noexcept {
+  const StageContext& at = *static_cast<StageContext*>(context);
+  FrameJob& frame = *at.frame;
+  PyramidFlow& self = *static_cast<PyramidFlow*>(frame.owner);
+  const Step& step = self.steps_[at.step];
+  if (step.kind != StepKind::kIngest && frame.bad.load(std::memory_order_relaxed)) {
+    if (step.kind == StepKind::kFinish && part == 0) self.write_invalid(frame);
+    return;
+  }
+  const Scratch& scratch = self.scratch_[floats(worker)];
+  int level = step.level;
+  Bands bands = self.region_bands_[floats(level)];
+  switch (step.kind) {
+    case StepKind::kIngest:
+    case StepKind::kReduce: bands = self.full_bands_[floats(level)]; break;
+    case StepKind::kHighpass:
+    case StepKind::kNormalize:
+    case StepKind::kPresmooth:
+      for (level = 0; part >= self.full_bands_[floats(level)].count(); ++level) part -= self.full_bands_[floats(level)].count();
+      bands = self.full_bands_[floats(level)];
+      break;
+    case StepKind::kFinish: bands = self.finish_bands_; break;
+    default: break;
+  }
+  const int begin = bands.begin(part);
+  const int end = bands.end(part);
+  switch (step.kind) {
+    case StepKind::kIngest: self.ingest(frame, begin, end); break;
+    case StepKind::kReduce: self.reduce(level, begin, end, scratch); break;
+    case StepKind::kHighpass: self.highpass(level, begin, end, scratch); break;
+    case StepKind::kNormalize: self.normalize(level, begin, end, scratch); break;
+    case StepKind::kPresmooth: self.presmooth(level, begin, end, scratch); break;
+    case StepKind::kExpand: self.expand(step, begin, end, scratch); break;
+    case StepKind::kSmooth: self.smooth(step, begin, end, scratch); break;
+    case StepKind::kWarp: self.warp(step, begin, end); break;
+    case StepKind::kFit: self.fit(step, begin, end, scratch); break;
+    case StepKind::kSolve: self.solve(step, begin, end, scratch); break;
+    case StepKind::kConfidenceSmooth: self.confidence_smooth(step, begin, end, scratch); break;
+    case StepKind::kMedian: self.median(step, begin, end); break;
+    case StepKind::kFinish: self.finish(frame, step, begin, end, scratch); break;
+  }
+}
+
+// ---- a new frame
+
+void PyramidFlow::ingest(FrameJob& frame, int begin, int end) noexcept {
+  bool finite = true;
+  for (int y = begin; y < end; ++y) {
+    const void* in = static_cast<const char*>(frame.in.data) + y * frame.in.stride;
+    finite &= convert_row(in, plan_.format, raw_[0].row(y), plan_.size.width);
+  }
+  if (!finite) frame.bad.store(true, std::memory_order_relaxed);
+}
+
+void PyramidFlow::reduce(int level, int begin, int end, const Scratch& scratch) noexcept {
+  const ImageSize below = plan_.level_size[floats(level - 1)];
+  const Plane& source = raw_[floats(level - 1)];
+  for (int y = begin; y < end; ++y) {
+    const float* rows[5];
+    for (int k = 0; k < 5; ++k) rows[k] = source.row(std::clamp(2 * y + k - 2, 0, below.height - 1));
+    reduce_row(rows, below.width, scratch.row + kMargin, raw_[floats(level)].row(y));
+  }
+}
+
+void PyramidFlow::highpass(int level, int begin, int end, const Scratch& scratch) noexcept {
+  const ImageSize size = plan_.level_size[floats(level)];
+  const Plane& raw = raw_[floats(level)];
+  const Plane& out = highpass_[floats(level)];
+  sweep_separable(
+      size.width, size.height, begin, end, 1, contrast_box_, scratch.sweep,
+      [&](int y, int, float* row) { std::memcpy(row, raw.row(y), floats(size.width) * sizeof(float)); },
+      [&](int y, float* const* mean) { subtract_row(raw.row(y), mean[0], out.row(y), size.width); });
+}
+
+void PyramidFlow::normalize(int level, int begin, int end, const Scratch& scratch) noexcept {
+  const ImageSize size = plan_.level_size[floats(level)];
+  const Plane& in = highpass_[floats(level)];
+  const Plane& out = normalized_[floats(level)];
+  sweep_separable(
+      size.width, size.height, begin, end, 1, contrast_box_, scratch.sweep,
+      [&](int y, int, float* row) { square_row(in.row(y), row, size.width); },
+      [&](int y, float* const* variance) { normalize_row(in.row(y), variance[0], kContrastFloor, out.row(y), size.width); });
+}
+
+void PyramidFlow::presmooth(int level, int begin, int end, const Scratch& scratch) noexcept {
+  const ImageSize size = plan_.level_size[floats(level)];
+  const Plane& in = plan_.pyramid.normalize ? normalized_[floats(level)] : raw_[floats(level)];
+  const Plane& out = window_[floats(history_.head())][floats(level)];
+  const auto keep = [&](int y, const float* row) {
+    std::memcpy(out.row(y), row, floats(size.width) * sizeof(float));
+    replicate_edges(out.row(y), size.width, kWarpBefore, kWarpAfter);
+  };
+  sweep_separable(
+      size.width, size.height, begin, end, 1, presmoothing_, scratch.sweep,
+      [&](int y, int, float* row) { std::memcpy(row, in.row(y), floats(size.width) * sizeof(float)); },
+      [&](int y, float* const* row) {
+        keep(y, row[0]);
+        for (int k = 1; y == 0 && k <= kWarpBefore; ++k) keep(-k, row[0]);
+        for (int k = 1; y == size.height - 1 && k <= kWarpAfter; ++k) keep(y + k, row[0]);
+      });
+}
+
+// ---- the flow of the reference frame
+
+PyramidFlow::Partners PyramidFlow::partners(bool all_frames) const noexcept {
+  Partners result;
+  const int seen = history_.seen();
+  result.reference_age = std::min(static_cast<int>(plan_.delay_frames), seen - 1);
+  const auto add = [&](int age, float offset) { result.list[floats(result.count++)] = {age, offset}; };
+  if (seen == 1) {
+    add(0, 1.0f);  // beside itself: no motion
+    return result;
+  }
+  // The next newer frame first: motion towards it is what is asked for.
+  add(result.reference_age - 1, 1.0f);
+  for (int age = 0; all_frames && age < seen; ++age) {
+    if (age != result.reference_age && age != result.reference_age - 1) add(age, static_cast<float>(result.reference_age - age));
+  }
+  return result;
+}
+
+const PyramidFlow::Plane& PyramidFlow::stored(int age, int level) const noexcept {
+  return window_[floats(history_.slot(age))][floats(level)];
+}
+
+const float* PyramidFlow::stored_row(int age, int level, int y) const noexcept {
+  const Rect& region = region_[floats(level)];
+  return stored(age, level).row(region.y + y) + region.x;
+}
+
+void PyramidFlow::expand(const Step& step, int begin, int end, const Scratch& scratch) noexcept {
+  const auto level = floats(step.level);
+  const Rect& region = region_[level];
+  const FlowPlanes& out = flow_[level][floats(step.to)];
+  if (step.level == levels_ - 1) {
+    for (int y = begin; y < end; ++y) {
+      std::fill(out.u.row(y), out.u.row(y) + region.width, 0.0f);
+      std::fill(out.v.row(y), out.v.row(y) + region.width, 0.0f);
+    }
+    return;
+  }
+  const Rect& coarse = region_[level + 1];
+  const FlowPlanes& in = flow_[level + 1][floats(step.from)];
+  const int first = region.x / 2 - coarse.x;
+  const int count = (region.width + 1) / 2;
+  const auto one = [&](const Plane& from, const Plane& to, int y) {
+    const int fine = region.y + y;
+    const auto coarse_row = [&](int row) { return from.row(std::min(row - coarse.y, coarse.height - 1)); };
+    // Copied, because the column behind the last one has to repeat it.
+    float* upper = scratch.row + kMargin;
+    float* lower = upper + scratch.mean_stride;
+    const int there = std::min(count + 1, coarse.width - first);
+    std::memcpy(upper, coarse_row(fine / 2) + first, floats(there) * sizeof(float));
+    std::memcpy(lower, coarse_row((fine + 1) / 2) + first, floats(there) * sizeof(float));
+    std::fill(upper + there, upper + count + 1, upper[there - 1]);
+    std::fill(lower + there, lower + count + 1, lower[there - 1]);
+    expand_flow_row(upper, lower, to.row(y), region.width);
+  };
+  for (int y = begin; y < end; ++y) {
+    one(in.u, out.u, y);
+    one(in.v, out.v, y);
+  }
+}
+
+void PyramidFlow::smooth(const Step& step, int begin, int end, const Scratch& scratch) noexcept {
+  const auto level = floats(step.level);
+  const Rect& region = region_[level];
+  const FlowPlanes& in = flow_[level][floats(step.from)];
+  const FlowPlanes& out = flow_[level][floats(step.to)];
+  const std::size_t bytes = floats(region.width) * sizeof(float);
+  sweep_separable(
+      region.width, region.height, begin, end, 2, smoothing_, scratch.sweep,
+      [&](int y, int p, float* row) { std::memcpy(row, (p == 0 ? in.u : in.v).row(y), bytes); },
+      [&](int y, float* const* rows) {
+        std::memcpy(out.u.row(y), rows[0], bytes);
+        std::memcpy(out.v.row(y), rows[1], bytes);
+      });
+}
+
+void PyramidFlow::warp(const Step& step, int begin, int end) noexcept {
+  const auto level = floats(step.level);
+  const Rect& region = region_[level];
+  const ImageSize size = plan_.level_size[level];
+  const FlowPlanes& flow = flow_[level][floats(step.from)];
+  const Partners with = partners(step.all_frames);
+  for (int k = 0; k < with.count; ++k) {
+    const Partner& partner = with.list[floats(k)];
+    const Plane& source = stored(partner.age, step.level);
+    const WarpSource from = {source.origin, source.stride, size.width, size.height};
+    for (int y = begin; y < end; ++y) {
+      warp_row(from, region.x, region.y + y, flow.u.row(y), flow.v.row(y), partner.offset, plan_.pyramid.cubic, warped_[floats(k)].row(y),
+               region.width);
+    }
+  }
+}
+
+void PyramidFlow::fit(const Step& step, int begin, int end, const Scratch& scratch) noexcept {
+  const Rect& region = region_[floats(step.level)];
+  const Partners with = partners(step.all_frames);
+  for (int k = 0; k < with.count; ++k) {
+    sweep_separable(
+        region.width, region.height, begin, end, 1, fit_box_, scratch.sweep,
+        [&](int y, int, float* row) {
+          squared_difference_row(warped_[floats(k)].row(y), stored_row(with.reference_age, step.level, y), row, region.width);
+        },
+        [&](int y, float* const* error) { std::memcpy(fit_[floats(k)].row(y), error[0], floats(region.width) * sizeof(float)); });
+  }
+  for (int y = begin; y < end; ++y) {
+    for (int k = 0; k < with.count; ++k) minimum_row(fit_[floats(k)].row(y), k == 0, scratch.s2, region.width);
+    for (int k = 0; k < with.count; ++k) fit_row(scratch.s2, fit_[floats(k)].row(y), kFitFloor, fit_[floats(k)].row(y), region.width);
+  }
+}
+
+void PyramidFlow::solve(const Step& step, int begin, int end, const Scratch& scratch) noexcept {
+  const auto level = floats(step.level);
+  const Rect& region = region_[level];
+  const ImageSize size = plan_.level_size[level];
+  const PyramidConfig& pyramid = plan_.pyramid;
+  const FlowPlanes& in = flow_[level][floats(step.from)];
+  const FlowPlanes& out = flow_[level][floats(step.to)];
+  const Partners with = partners(step.all_frames);
+  const auto clamp_row = [&](int y) { return std::clamp(y, 0, region.height - 1); };
+  const auto mean_row = [&](int y) { return scratch.mean + floats(y % 5) * scratch.mean_stride + kMargin; };
+
+  SolveRow row = begin_solve(plan_, scratch.window, region.width, region.width);
+  row.ridge = pyramid.ridge;
+
+  ResidualRow residual;
+  residual.robust = step.last ? pyramid.robust : 0.0f;
+  // Normalised images differ over more pixels where a part of the 7x7 lies outside.
+  residual.border = pyramid.normalize ? 5.0f : 1.0f;
+  residual.x = region.x;
+  residual.image_width = size.width;
+  residual.image_height = size.height;
+
+  int next = clamp_row(begin - plan_.radius - kGradientReach);
+  const auto products = [&](int y, float* const* to) {
+    const int first = clamp_row(y - kGradientReach);
+    next = std::max(next, first);
+    for (; next <= clamp_row(y + kGradientReach); ++next) {
+      float* mean = mean_row(next);
+      const float* sum = stored_row(with.reference_age, step.level, next);
+      for (int k = 0; k < with.count; ++k) {
+        const float scale = k == with.count - 1 ? 1.0f / static_cast<float>(with.count + 1) : 1.0f;
+        add_scaled_row(sum, warped_[floats(k)].row(next), scale, mean, region.width);
+        sum = mean;
+      }
+      replicate_edges(mean, region.width, kGradientReach, kGradientReach);
+    }
+    residual.reference = stored_row(with.reference_age, step.level, y);
+    residual.u = in.u.row(y);
+    residual.v = in.v.row(y);
+    residual.y = region.y + y;
+    for (int k = 0; k < with.count; ++k) {
+      residual.warped = warped_[floats(k)].row(y);
+      residual.fit = step.all_frames ? fit_[floats(k)].row(y) : nullptr;
+      residual.offset = with.list[floats(k)].offset;
+      accumulate_residual_row(residual, k == 0, scratch.s2, scratch.st, region.width);
+    }
+    const float* mean[5];
+    for (int k = 0; k < 5; ++k) mean[k] = mean_row(clamp_row(y + k - 2));
+    weighted_products_row(mean, scratch.s2, scratch.st, pyramid.gradient_floor, to, region.width);
+  };
+  const bool confidence_smoothing = pyramid.smoothing == FlowSmoothing::kConfidence;
+  const auto emit = [&](int y) {
+    add_increment_row(row.u, in.u.row(y), out.u.row(y), region.width);
+    add_increment_row(row.v, in.v.row(y), out.v.row(y), region.width);
+    replicate_edges(out.u.row(y), region.width, pyramid.median / 2, pyramid.median / 2);
+    replicate_edges(out.v.row(y), region.width, pyramid.median / 2, pyramid.median / 2);
+    std::memcpy(confidence_.row(y), row.confidence, floats(region.width) * sizeof(float));
+    if (confidence_smoothing) {
+      weigh_flow_row(out.u.row(y), out.v.row(y), row.confidence, kLeastConfidence, weight_.row(y), weighted_.u.row(y), weighted_.v.row(y),
+                     region.width);
+    }
+  };
+  sweep_window(plan_, region.width, region.height, {0, 0, region.width, region.height}, scratch.window, begin, end, row, products, emit);
+}
+
+void PyramidFlow::confidence_smooth(const Step& step, int begin, int end, const Scratch& scratch) noexcept {
+  const auto level = floats(step.level);
+  const Rect& region = region_[level];
+  const FlowPlanes& out = flow_[level][floats(step.to)];
+  const int margin = plan_.pyramid.median / 2;
+  sweep_separable(
+      region.width, region.height, begin, end, 3, smoothing_, scratch.sweep,
+      [&](int y, int p, float* row) {
+        const Plane& plane = p == 0 ? weight_ : p == 1 ? weighted_.u : weighted_.v;
+        std::memcpy(row, plane.row(y), floats(region.width) * sizeof(float));
+      },
+      [&](int y, float* const* rows) {
+        divide_row(rows[1], rows[0], out.u.row(y), region.width);
+        divide_row(rows[2], rows[0], out.v.row(y), region.width);
+        replicate_edges(out.u.row(y), region.width, margin, margin);
+        replicate_edges(out.v.row(y), region.width, margin, margin);
+      });
+}
+
+void PyramidFlow::median(const Step& step, int begin, int end) noexcept {
+  const auto level = floats(step.level);
+  const Rect& region = region_[level];
+  const int size = plan_.pyramid.median;
+  const FlowPlanes& in = flow_[level][floats(step.from)];
+  const FlowPlanes& out = flow_[level][floats(step.to)];
+  const auto one = [&](const Plane& from, const Plane& to, int y) {
+    const float* rows[5];
+    for (int k = 0; k < size; ++k) rows[k] = from.row(std::clamp(y + k - size / 2, 0, region.height - 1));
+    median_row(rows, size, to.row(y), region.width);
+  };
+  for (int y = begin; y < end; ++y) {
+    one(in.u, out.u, y);
+    one(in.v, out.v, y);
+  }
+}
+
+void PyramidFlow::finish(FrameJob& frame, const Step& step, int begin, int end, const Scratch& scratch) noexcept {
+  const Rect& region = region_[0];
+  const FlowPlanes& flow = flow_[0][floats(step.from)];
+  const int x = plan_.roi.x - region.x;
+  const std::size_t bytes = floats(plan_.roi.width) * sizeof(float);
+  const auto user_row = [&](int plane, int y) {
+    return reinterpret_cast<char*>(frame.out.planes[floats(plane)]) + y * frame.out.stride;
+  };
+  float* u = scratch.row;
+  float* v = scratch.row + scratch.mean_stride;
+  for (int y = begin; y < end; ++y) {
+    const int at = plan_.roi.y - region.y + y;
+    const float* confidence = confidence_.row(at) + x;
+    std::memcpy(u, flow.u.row(at) + x, bytes);
+    std::memcpy(v, flow.v.row(at) + x, bytes);
+    if (plan_.confidence_threshold > 0.0f) {
+      mark_invalid_row(confidence, plan_.confidence_threshold, invalid_value(), u, v, plan_.roi.width);
+    }
+    std::memcpy(user_row(0, y), u, bytes);
+    std::memcpy(user_row(1, y), v, bytes);
+    if (frame.out.planes[2] != nullptr) std::memcpy(user_row(2, y), confidence, bytes);
+  }
+}
+
+}  // namespace ocellus::detail

@@ -1,0 +1,140 @@
+// PyramidFlow: Lucas-Kanade coarse to fine on the CPU, over a window of stored frames.
+//
+// Each frame is prepared once, when it comes: pyramid, local normalisation, a light smoothing. The flow of the reference frame is then found from
+// the coarsest level down: warp the next frame back by the flow so far, solve for what is left, smooth.
+#pragma once
+
+#include <array>
+
+#include "image/separable_sweep.h"
+#include "image/warp.h"
+#include "optical_flow/cpu/cpu_operator.h"
+#include "optical_flow/cpu/window_solver.h"
+
+namespace ocellus::detail {
+
+class PyramidFlow final : public CpuOperator {
+ public:
+  PyramidFlow(const OpticalFlowPlan& plan, int workers) noexcept;
+
+ private:
+  static constexpr int kMargin = 16;  // floats before a row, for the reach of filters and warps
+  static constexpr int kMaxPartners = kMaxPyramidFrames - 1;
+  static constexpr int kMaxWarps = 10;
+  static constexpr int kMaxSteps = 8 + kMaxPyramidLevels * (3 + 4 * kMaxWarps);
+
+  /// A plane with room for warps and filters beyond its edges.
+  struct Plane {
+    float* origin = nullptr;  // pixel (0, 0)
+    std::size_t stride = 0;
+
+    float* row(int y) const noexcept { return origin + static_cast<std::ptrdiff_t>(y) * static_cast<std::ptrdiff_t>(stride); }
+  };
+  struct FlowPlanes {
+    Plane u;
+    Plane v;
+  };
+
+  enum class StepKind : std::uint8_t {
+    kIngest,     // camera pixels to floats
+    kReduce,     // level - 1 to level
+    kHighpass,   // all levels: minus the local mean
+    kNormalize,  // all levels: divided by the local deviation
+    kPresmooth,  // all levels: into the window of frames
+    kExpand,     // flow of level + 1 to level, or zero
+    kSmooth,     // box mean of the flow
+    kWarp,       // frames back to the reference
+    kFit,        // how well each frame fits
+    kSolve,      // equation (3) for what is left
+    kConfidenceSmooth,
+    kMedian,
+    kFinish,     // to the user's planes
+  };
+  struct Step {
+    StepKind kind = StepKind::kIngest;
+    int level = 0;
+    int from = 0;          // which of a level's two flow buffers is read
+    int to = 0;            // and which is written
+    bool all_frames = false;
+    bool last = false;     // last solution of the level
+  };
+  /// A frame of the window beside the reference.
+  struct Partner {
+    int age;
+    float offset;  // frames after the reference
+  };
+  struct Partners {
+    int reference_age = 0;
+    int count = 0;
+    std::array<Partner, kMaxPartners> list{};
+  };
+  struct Scratch {
+    WindowScratch window;
+    SweepScratch sweep;
+    float* mean = nullptr;  // 5 rows with margins
+    float* s2 = nullptr;
+    float* st = nullptr;
+    float* row = nullptr;   // with margins
+    std::size_t mean_stride = 0;
+  };
+
+  void layout(Carver& carver) noexcept override;
+  Expected<void> prepare(const KernelConfig& kernels) noexcept override;
+  int stage_count() const noexcept override { return step_count_; }
+  void build_stages(Stage* stages, StageContext* contexts) noexcept override;
+
+  void plan_steps() noexcept;
+  void plan_regions() noexcept;
+  Step& add_step(StepKind kind, int level) noexcept;
+  Plane take_plane(Carver& carver, int width, int height, bool with_borders) noexcept;
+
+  static void run(void* context, int part, int worker) noexcept;
+  Partners partners(bool all_frames) const noexcept;
+  int all_level_parts() const noexcept;
+
+  void ingest(FrameJob& frame, int begin, int end) noexcept;
+  void reduce(int level, int begin, int end, const Scratch& scratch) noexcept;
+  void highpass(int level, int begin, int end, const Scratch& scratch) noexcept;
+  void normalize(int level, int begin, int end, const Scratch& scratch) noexcept;
+  void presmooth(int level, int begin, int end, const Scratch& scratch) noexcept;
+  void expand(const Step& step, int begin, int end, const Scratch& scratch) noexcept;
+  void smooth(const Step& step, int begin, int end, const Scratch& scratch) noexcept;
+  void warp(const Step& step, int begin, int end) noexcept;
+  void fit(const Step& step, int begin, int end, const Scratch& scratch) noexcept;
+  void solve(const Step& step, int begin, int end, const Scratch& scratch) noexcept;
+  void confidence_smooth(const Step& step, int begin, int end, const Scratch& scratch) noexcept;
+  void median(const Step& step, int begin, int end) noexcept;
+  void finish(FrameJob& frame, const Step& step, int begin, int end, const Scratch& scratch) noexcept;
+
+  /// Row y of a region, in a frame of the window.
+  const float* stored_row(int age, int level, int y) const noexcept;
+  const Plane& stored(int age, int level) const noexcept;
+
+  int levels_;
+  std::array<Rect, kMaxPyramidLevels> region_{};  // what is computed of each level
+  std::array<Bands, kMaxPyramidLevels> full_bands_{};
+  std::array<Bands, kMaxPyramidLevels> region_bands_{};
+  Bands finish_bands_;
+  Step steps_[kMaxSteps];
+  int step_count_ = 0;
+
+  SymmetricTaps contrast_box_;
+  SymmetricTaps presmoothing_;
+  SymmetricTaps fit_box_;
+  SymmetricTaps smoothing_;
+
+  std::array<Plane, kMaxPyramidLevels> raw_{};
+  std::array<Plane, kMaxPyramidLevels> highpass_{};
+  std::array<Plane, kMaxPyramidLevels> normalized_{};
+  std::array<std::array<Plane, kMaxPyramidLevels>, kMaxPyramidFrames> window_{};
+  std::array<std::array<FlowPlanes, 2>, kMaxPyramidLevels> flow_{};
+  // Shared by the levels, which run one after the other.
+  std::array<Plane, kMaxPartners> warped_{};
+  std::array<Plane, kMaxPartners> fit_{};
+  Plane confidence_;
+  Plane weight_;
+  FlowPlanes weighted_;
+  std::array<Scratch, kMaxWorkers> scratch_;
+};
+
+}  // namespace ocellus::detail
