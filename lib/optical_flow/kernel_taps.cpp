@@ -5,6 +5,8 @@
 #include <new>
 
 #include "optical_flow/kernel_bank_file.h"
+#include "optical_flow/kernel_source.h"
+#include "optical_flow/plan.h"
 
 namespace ocellus {
 
@@ -28,6 +30,32 @@ Expected<KernelFileInfo> read_kernel_file_info(const char* path) noexcept {
   info.tap_bytes = header.tap_bytes;
   std::memcpy(info.note, header.note, sizeof(info.note));
   return info;
+}
+
+Expected<void> visit_kernels(const KernelConfig& kernels, ImageSize size, KernelVisitor visitor,
+                             void* user) noexcept {
+  if (visitor == nullptr)
+    return tl::unexpected(make_error(Status::kInvalidArgument, "visitor is null"));
+  SpatioTemporalFilterConfig filter;
+  filter.size = size;
+  filter.kernels = kernels;
+  const Expected<detail::OpticalFlowPlan> plan = detail::make_plan(filter);
+  if (!plan) return tl::unexpected(plan.error());
+  const auto source = detail::KernelSource::open(kernels, size);
+  if (!source) return tl::unexpected(source.error());
+  const ImageSize pixels = kernels.form == KernelForm::kPerPixel ? size : ImageSize{1, 1};
+  float wx[kMaxKernelTaps];
+  float wy[kMaxKernelTaps];
+  float wt[kMaxKernelTaps];
+  for (int y = 0; y < pixels.height; ++y) {
+    for (int x = 0; x < pixels.width; ++x) {
+      for (int pair = 0; pair < kernels.convolutions * kernels.terms; ++pair) {
+        if (Expected<void> read = (*source)->next(wx, wy, wt); !read) return read;
+        if (!visitor(user, x, y, pair / kernels.terms, pair % kernels.terms, wx, wy, wt)) return {};
+      }
+    }
+  }
+  return {};
 }
 
 }  // namespace ocellus
