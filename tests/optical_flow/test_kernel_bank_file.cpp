@@ -20,6 +20,8 @@
 #include "kernel_bank_generated.h"
 #include "kernel_bank_writer.h"
 #include "ocellus/kernel_taps.h"
+#include "ocellus/optical_flow.h"
+#include "ocellus/spatio_temporal_filter.h"
 #include "optical_flow/kernel_bank_file.h"
 
 namespace ocellus {
@@ -429,6 +431,146 @@ TEST(KernelBankFile, MatchesOnlyItsOwnConfiguration) {
   expect("images of 4x3, the operator's size is 3x4", [](KernelConfig&, ImageSize& s) {
     s = {3, 4};
   });
+}
+
+/// Copies what the library would use into a file.
+void write_bank_of(const std::string& path, const KernelConfig& kernels, ImageSize size) {
+  const bool per_pixel = kernels.form == KernelForm::kPerPixel;
+  KernelBankWriter writer(
+      path, {kernels.form, kernels.nx, kernels.ny, kernels.nt, kernels.convolutions, kernels.terms,
+             per_pixel ? size : ImageSize{}, "copy"});
+  const auto visited = visit_kernels(
+      kernels, size,
+      [](void* user, int, int, int, int, const float* wx, const float* wy, const float* wt) {
+        static_cast<KernelBankWriter*>(user)->add(wx, wy, wt);
+        return true;
+      },
+      &writer);
+  ASSERT_TRUE(visited) << visited.error().text;
+  writer.finish();
+}
+
+std::vector<float> filter_noise(const KernelConfig& kernels, ImageSize size) {
+  SpatioTemporalFilterConfig config;
+  config.size = size;
+  config.kernels = kernels;
+  EngineConfig engine_config;
+  engine_config.backend.choice = BackendChoice::kCpu;
+  const auto info = Engine::probe(engine_config);
+  const auto footprint = SpatioTemporalFilter::footprint(*info, config);
+  if (!footprint) return {};
+  engine_config.memory = *footprint;
+  auto engine = Engine::create(engine_config);
+  auto filter = SpatioTemporalFilter::create(*engine, config);
+  if (!filter) {
+    ADD_FAILURE() << filter.error().text;
+    return {};
+  }
+  const auto pixels = static_cast<std::size_t>(size.width * size.height);
+  std::vector<float> out(pixels * 3);
+  std::vector<std::uint8_t> image(pixels);
+  std::uint32_t state = 1;
+  for (int frame = 0; frame < 8; ++frame) {
+    for (std::uint8_t& pixel : image)
+      pixel = static_cast<std::uint8_t>((state = state * 1664525u + 1013904223u) >> 24);
+    FilterView view;
+    for (std::size_t c = 0; c < 3; ++c) view.planes[c] = out.data() + c * pixels;
+    view.size = size;
+    view.stride = size.width * static_cast<std::ptrdiff_t>(sizeof(float));
+    Frame in;
+    in.data = image.data();
+    in.size = size;
+    in.stride = size.width;
+    const auto ticket = filter->submit(in, view);
+    EXPECT_TRUE(ticket);
+    EXPECT_TRUE(filter->wait(*ticket, Deadline::never()));
+  }
+  return out;
+}
+
+// Fails when an operator computes something else from a file than from the kernels that the file
+// was made of.
+TEST(KernelBankFile, IsUsedByTheOperatorAsItIs) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("bank.ocl");
+  const ImageSize size{37, 19};
+  for (const KernelForm form : {KernelForm::kUniform, KernelForm::kPerPixel}) {
+    KernelConfig made;
+    made.form = form;
+    made.origin = form == KernelForm::kPerPixel ? KernelOrigin::kFoveated : KernelOrigin::kGaussian;
+    made.nx = 7;
+    made.ny = 5;
+    made.nt = 4;
+    made.fovea_radius = 10.0f;
+    write_bank_of(path, made, size);
+    auto info = read_kernel_file_info(path.c_str());
+    ASSERT_TRUE(info) << info.error().text;
+    info->kernels.path = path.c_str();
+    const std::vector<float> expected = filter_noise(made, size);
+    ASSERT_FALSE(expected.empty());
+    EXPECT_EQ(filter_noise(info->kernels, size), expected);
+  }
+}
+
+// Fails when `create` takes a bank that is damaged or for another image, or says so without telling
+// what is wrong.
+TEST(KernelBankFile, IsCheckedByCreate) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("bank.ocl");
+  const ImageSize size{37, 19};
+  KernelConfig made;
+  made.form = KernelForm::kPerPixel;
+  made.origin = KernelOrigin::kFoveated;
+  write_bank_of(path, made, size);
+  const auto info = read_kernel_file_info(path.c_str());
+  ASSERT_TRUE(info);
+
+  const auto create = [&](ImageSize image) -> Expected<void> {
+    OpticalFlowConfig config;
+    config.size = image;
+    config.kernels = info->kernels;
+    config.kernels.path = path.c_str();
+    EngineConfig engine_config;
+    engine_config.backend.choice = BackendChoice::kCpu;
+    engine_config.memory = *OpticalFlow::footprint(*Engine::probe(engine_config), config);
+    auto engine = Engine::create(engine_config);
+    const auto flow = OpticalFlow::create(*engine, config);
+    if (!flow) {
+      EXPECT_EQ(engine->memory_use().used.host, 0u)
+          << "memory is kept by an operator that was not made";
+      return tl::unexpected(flow.error());
+    }
+    return {};
+  };
+  EXPECT_TRUE(create(size));
+  const auto other_size = create({38, 19});
+  ASSERT_FALSE(other_size);
+  EXPECT_EQ(other_size.error().status, Status::kInvalidArgument);
+  EXPECT_NE(std::string(other_size.error().text).find("images of 37x19"), std::string::npos)
+      << other_size.error().text;
+
+  std::vector<char> bytes = load(path);
+  const std::size_t last = bytes.size() - 1;
+  bytes[last - 3] = static_cast<char>(bytes[last - 3] ^ 1);  // the lowest bit of the last tap
+  store(path, bytes);
+  const auto damaged = create(size);
+  ASSERT_FALSE(damaged);
+  EXPECT_EQ(damaged.error().status, Status::kCorruptFile);
+  EXPECT_NE(std::string(damaged.error().text).find("checksum"), std::string::npos)
+      << damaged.error().text;
+
+  bytes.pop_back();
+  store(path, bytes);
+  const auto truncated = create(size);
+  ASSERT_FALSE(truncated);
+  EXPECT_EQ(truncated.error().status, Status::kCorruptFile);
+  EXPECT_NE(std::string(truncated.error().text).find("truncated"), std::string::npos)
+      << truncated.error().text;
+
+  std::filesystem::remove(path);
+  const auto absent = create(size);
+  ASSERT_FALSE(absent);
+  EXPECT_EQ(absent.error().status, Status::kIoError);
 }
 
 // Fails when the writer makes a file from too few, too many or bad taps, or leaves half a file
