@@ -3,6 +3,8 @@
 #include <cmath>
 #include <new>
 
+#include "optical_flow/kernel_bank_file.h"
+
 namespace ocellus::detail {
 namespace {
 
@@ -98,10 +100,27 @@ class CallbackSource final : public KernelSource {
   Position at_;
 };
 
+class FileSource final : public KernelSource {
+ public:
+  Expected<void> open(const KernelConfig& kernels, ImageSize size) noexcept {
+    if (Expected<void> opened = file_.open(kernels.path); !opened) return opened;
+    return file_.match(kernels, size);
+  }
+
+  Expected<void> next(float* wx, float* wy, float* wt) noexcept override { return file_.next(wx, wy, wt); }
+
+ private:
+  KernelBankFile file_;
+};
+
+tl::unexpected<Error> no_memory() noexcept {
+  return tl::unexpected(make_error(Status::kOutOfMemory, "the system gave no memory to read the kernels"));
+}
+
 template <typename Source, typename... Args>
 Expected<std::unique_ptr<KernelSource>> make_source(Args&&... args) noexcept {
   std::unique_ptr<KernelSource> source(new (std::nothrow) Source(static_cast<Args&&>(args)...));
-  if (!source) return tl::unexpected(make_error(Status::kOutOfMemory, "the system gave no memory to read the kernels"));
+  if (!source) return no_memory();
   return source;
 }
 
@@ -134,10 +153,14 @@ Expected<std::unique_ptr<KernelSource>> KernelSource::open(const KernelConfig& k
       return make_source<GaussianSource>(kernels, size);
     case KernelOrigin::kCallback:
       return make_source<CallbackSource>(kernels, size);
-    case KernelOrigin::kFile:
-      break;
+    case KernelOrigin::kFile: {
+      std::unique_ptr<FileSource> source(new (std::nothrow) FileSource);
+      if (!source) return no_memory();
+      if (const Expected<void> opened = source->open(kernels, size); !opened) return tl::unexpected(opened.error());
+      return source;
+    }
   }
-  return tl::unexpected(make_error(Status::kUnsupported, "kernel files cannot be read by this build"));
+  return tl::unexpected(make_error(Status::kInvalidArgument, "kernels.origin is %d", static_cast<int>(kernels.origin)));
 }
 
 }  // namespace ocellus::detail

@@ -1,5 +1,5 @@
 # Compiler flags, optional dependencies and the summary at the end of configuring.
-find_package(Threads REQUIRED)
+find_package(Threads REQUIRED GLOBAL)
 find_package(PkgConfig REQUIRED)
 
 # Flags of all our own targets; interface only, so that nothing leaks into a parent project.

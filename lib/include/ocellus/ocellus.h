@@ -6,6 +6,7 @@
 #include "ocellus/flow_draw.h"
 #include "ocellus/frame.h"
 #include "ocellus/kernel_bank.h"
+#include "ocellus/kernel_taps.h"
 #include "ocellus/latency_histogram.h"
 #include "ocellus/log.h"
 #include "ocellus/memory.h"

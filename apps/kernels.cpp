@@ -1,0 +1,536 @@
+#include "kernels.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string_view>
+#include <vector>
+
+#include "kernel_bank_writer.h"
+
+namespace ocellus::apps {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kTextHelp =
+    "TEXT holds words and numbers apart by white space; # begins a comment:\n"
+    "  uniform  or  per-pixel WIDTH HEIGHT\n"
+    "  taps NX NY NT\n"
+    "  convolutions C\n"
+    "  terms R               (1 when left out)\n"
+    "  note WORDS            (to the end of the line; may be left out)\n"
+    "  data                  then, for each pixel (row by row), convolution and term:\n"
+    "                        NX numbers wx, NY numbers wy, NT numbers wt";
+constexpr const char* kJsonHelp =
+    "JSON is one object:\n"
+    "  {\"note\": \"...\", \"form\": \"uniform\", \"kernels\": K}  or\n"
+    "  {\"note\": \"...\", \"form\": \"per-pixel\", \"size\": [WIDTH, HEIGHT], \"pixels\": [K, K, "
+    "...]}  row by row,\n"
+    "  K = [convolution, ...], convolution = [term, ...], term = {\"x\": [...], \"y\": [...], "
+    "\"t\": [...]}";
+
+// ---- text
+
+/// Words of a text with the line that each stands in.
+class Words {
+ public:
+  explicit Words(std::istream& text) : text_(text) {}
+
+  bool next(std::string& word) {
+    for (;;) {
+      if (in_line_ >> word) {
+        if (word[0] != '#') return true;
+        in_line_.str("");
+      }
+      std::string line;
+      if (!std::getline(text_, line)) return false;
+      ++line_;
+      in_line_ = std::istringstream(line);
+    }
+  }
+
+  std::string need(const char* what) {
+    std::string word;
+    if (!next(word)) throw KernelBankError(fmt::format("the text ends where {} should be", what));
+    return word;
+  }
+
+  template <typename T>
+  T number(const std::string& what) {
+    const std::string word = need(what.c_str());
+    T value{};
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc{} || end != word.data() + word.size()) {
+      throw KernelBankError(fmt::format("line {}: \"{}\" is not {}", line_, word, what));
+    }
+    return value;
+  }
+
+  std::string rest_of_line() {
+    std::string rest;
+    std::getline(in_line_ >> std::ws, rest);
+    return rest;
+  }
+
+  int line() const { return line_; }
+
+ private:
+  std::istream& text_;
+  std::istringstream in_line_;
+  int line_ = 0;
+};
+
+// ---- JSON
+
+std::vector<float> json_taps(const Json& term, const char* axis, int expected,
+                             const std::string& where) {
+  const auto found = term.find(axis);
+  if (found == term.end() || !found->is_array() || found->empty()) {
+    throw KernelBankError(fmt::format("{}: \"{}\" must be an array of taps", where, axis));
+  }
+  if (expected > 0 && found->size() != static_cast<std::size_t>(expected)) {
+    throw KernelBankError(fmt::format("{}: \"{}\" has {} taps; the first kernel has {}", where,
+                                      axis, found->size(), expected));
+  }
+  std::vector<float> taps;
+  for (const Json& tap : *found) {
+    if (!tap.is_number())
+      throw KernelBankError(
+          fmt::format("{}: \"{}\" holds something else than numbers", where, axis));
+    taps.push_back(tap.get<float>());
+  }
+  return taps;
+}
+
+const Json& json_array(const Json& parent, const char* name, std::size_t expected,
+                       const std::string& where) {
+  if (!parent.is_array() || parent.empty())
+    throw KernelBankError(fmt::format("{} must be an array of {}s", where, name));
+  if (expected > 0 && parent.size() != expected) {
+    throw KernelBankError(
+        fmt::format("{} has {} {}s; it must have {}", where, parent.size(), name, expected));
+  }
+  return parent;
+}
+
+// ---- info
+
+struct ConvolutionSummary {
+  double smallest_sum = std::numeric_limits<double>::infinity();
+  double largest_sum = -std::numeric_limits<double>::infinity();
+  double largest_tap = 0.0;
+};
+
+struct Summary {
+  KernelConfig kernels;
+  std::array<ConvolutionSummary, kMaxConvolutions> convolutions;
+  double sum = 0.0;
+
+  static bool add(void* user, int, int, int convolution, int term, const float* wx, const float* wy,
+                  const float* wt) {
+    auto& self = *static_cast<Summary*>(user);
+    ConvolutionSummary& summary = self.convolutions[static_cast<std::size_t>(convolution)];
+    if (term == 0) self.sum = 0.0;
+    double product = 1.0;
+    for (const auto& [taps, n] :
+         {std::pair{wx, self.kernels.nx}, {wy, self.kernels.ny}, {wt, self.kernels.nt}}) {
+      double sum = 0.0;
+      for (int i = 0; i < n; ++i) {
+        sum += static_cast<double>(taps[i]);
+        summary.largest_tap =
+            std::max(summary.largest_tap, std::fabs(static_cast<double>(taps[i])));
+      }
+      product *= sum;
+    }
+    self.sum += product;
+    if (term == self.kernels.terms - 1) {
+      summary.smallest_sum = std::min(summary.smallest_sum, self.sum);
+      summary.largest_sum = std::max(summary.largest_sum, self.sum);
+    }
+    return true;
+  }
+};
+
+// ---- command line
+
+template <std::size_t N>
+std::array<int, N> parse_sizes(const std::string& text, const char* option, const char* form) {
+  std::array<int, N> values{};
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (std::size_t i = 0; i < N; ++i) {
+    const auto [after, error] = std::from_chars(at, end, values[i]);
+    const bool separated = i + 1 == N ? after == end : after != end && *after == 'x';
+    if (error != std::errc{} || !separated) {
+      throw KernelBankError(fmt::format("{} is \"{}\"; it must be {}", option, text, form));
+    }
+    at = after + 1;
+  }
+  return values;
+}
+
+struct MakeOptions {
+  std::string form = "uniform";
+  std::string size;
+  std::string taps = "15x15x20";
+  float sigma_space = KernelConfig{}.sigma_space;
+  float sigma_time = KernelConfig{}.sigma_time;
+  std::vector<float> fovea;
+  float fovea_radius = KernelConfig{}.fovea_radius;
+  std::string out;
+};
+
+void run_make(const MakeOptions& options) {
+  KernelConfig kernels;
+  const auto taps = parse_sizes<3>(options.taps, "--taps", "NXxNYxNT, for example 15x15x20");
+  kernels.nx = taps[0];
+  kernels.ny = taps[1];
+  kernels.nt = taps[2];
+  kernels.sigma_space = options.sigma_space;
+  kernels.sigma_time = options.sigma_time;
+  ImageSize size{1, 1};
+  std::string note = fmt::format("Gaussian derivatives, sigma {:g} pixels, {:g} frames",
+                                 options.sigma_space, options.sigma_time);
+  if (options.form == "foveated") {
+    if (options.size.empty())
+      throw KernelBankError(
+          "--form foveated needs --size WIDTHxHEIGHT, the image that the bank is for");
+    const auto sides = parse_sizes<2>(options.size, "--size", "WIDTHxHEIGHT, for example 640x480");
+    size = {sides[0], sides[1]};
+    kernels.form = KernelForm::kPerPixel;
+    kernels.origin = KernelOrigin::kFoveated;
+    kernels.fovea_radius = options.fovea_radius;
+    if (!options.fovea.empty()) {
+      kernels.fovea_x = options.fovea[0];
+      kernels.fovea_y = options.fovea[1];
+    }
+    note += fmt::format(", foveated, radius {:g} pixels", options.fovea_radius);
+  } else if (!options.size.empty() || !options.fovea.empty()) {
+    throw KernelBankError(
+        "--size and --fovea belong to --form foveated; a uniform bank fits every image");
+  }
+  make_kernel_bank(kernels, size, note, options.out);
+}
+
+/// "-" is the standard input.
+void run_conversion(const std::string& in, const std::string& out,
+                    void (*convert)(std::istream&, const std::string&)) {
+  if (in == "-") {
+    convert(std::cin, out);
+    return;
+  }
+  std::ifstream file(in);
+  if (!file) throw KernelBankError(fmt::format("\"{}\" cannot be opened", in));
+  try {
+    convert(file, out);
+  } catch (const KernelBankError& error) {
+    throw KernelBankError(fmt::format("{}: {}", in, error.what()));
+  }
+}
+
+}  // namespace
+
+void make_kernel_bank(const KernelConfig& kernels, ImageSize size, const std::string& note,
+                      const std::string& out) {
+  // The library checks the configuration; a writer with a size out of range would name another
+  // field first.
+  struct Copy {
+    const KernelConfig& kernels;
+    ImageSize size;
+    const std::string& note;
+    const std::string& out;
+    std::unique_ptr<KernelBankWriter> writer;
+    std::exception_ptr failure;
+  } copy{kernels, size, note, out, nullptr, nullptr};
+  const auto visited = visit_kernels(
+      kernels, size,
+      [](void* user, int, int, int, int, const float* wx, const float* wy, const float* wt) {
+        auto& c = *static_cast<Copy*>(user);
+        try {
+          if (!c.writer) {
+            const bool per_pixel = c.kernels.form == KernelForm::kPerPixel;
+            c.writer = std::make_unique<KernelBankWriter>(
+                c.out, KernelBankShape{c.kernels.form, c.kernels.nx, c.kernels.ny, c.kernels.nt,
+                                       c.kernels.convolutions, c.kernels.terms,
+                                       per_pixel ? c.size : ImageSize{}, c.note});
+          }
+          c.writer->add(wx, wy, wt);
+        } catch (...) {
+          c.failure = std::current_exception();  // the library must not be unwound
+          return false;
+        }
+        return true;
+      },
+      &copy);
+  if (copy.failure) std::rethrow_exception(copy.failure);
+  if (!visited) throw KernelBankError(visited.error().text);
+  copy.writer->finish();
+}
+
+void kernel_bank_from_text(std::istream& text, const std::string& out) {
+  Words words(text);
+  KernelBankShape shape;
+  shape.terms = 1;
+  bool have_form = false;
+  for (;;) {
+    const std::string word = words.need("\"data\"");
+    if (word == "data") break;
+    if (word == "uniform") {
+      shape.form = KernelForm::kUniform;
+      have_form = true;
+    } else if (word == "per-pixel") {
+      shape.form = KernelForm::kPerPixel;
+      shape.size.width = words.number<int>("the image's width");
+      shape.size.height = words.number<int>("the image's height");
+      have_form = true;
+    } else if (word == "taps") {
+      shape.nx = words.number<int>("a number of taps");
+      shape.ny = words.number<int>("a number of taps");
+      shape.nt = words.number<int>("a number of taps");
+    } else if (word == "convolutions") {
+      shape.convolutions = words.number<int>("a number of convolutions");
+    } else if (word == "terms") {
+      shape.terms = words.number<int>("a number of terms");
+    } else if (word == "note") {
+      shape.note = words.rest_of_line();
+    } else {
+      throw KernelBankError(fmt::format(
+          "line {}: \"{}\"; it must be uniform, per-pixel, taps, convolutions, terms, note or data",
+          words.line(), word));
+    }
+  }
+  if (!have_form)
+    throw KernelBankError("neither \"uniform\" nor \"per-pixel\" stands before \"data\"");
+  if (shape.nx == 0) throw KernelBankError("\"taps\" is missing before \"data\"");
+  if (shape.convolutions == 0) throw KernelBankError("\"convolutions\" is missing before \"data\"");
+  KernelBankWriter writer(out, shape);
+  std::vector<float> taps(static_cast<std::size_t>(shape.nx + shape.ny + shape.nt));
+  for (std::uint64_t i = 0; i < KernelBankWriter::entries(shape); ++i) {
+    for (float& tap : taps) tap = words.number<float>("a tap (a number)");
+    writer.add(taps.data(), taps.data() + shape.nx, taps.data() + shape.nx + shape.ny);
+  }
+  if (std::string word; words.next(word)) {
+    throw KernelBankError(
+        fmt::format("line {}: \"{}\" follows after the last tap", words.line(), word));
+  }
+  writer.finish();
+}
+
+void kernel_bank_from_json(std::istream& json, const std::string& out) {
+  Json root;
+  try {
+    root = Json::parse(json);
+  } catch (const Json::exception& error) {
+    throw KernelBankError(error.what());
+  }
+  if (!root.is_object()) throw KernelBankError("the JSON is not an object");
+  for (const auto& [key, value] : root.items()) {
+    static const std::set<std::string> kKnown = {"note", "form", "size", "kernels", "pixels"};
+    if (!kKnown.contains(key)) {
+      throw KernelBankError(
+          fmt::format("\"{}\" is not known; there are note, form, size, kernels, pixels", key));
+    }
+  }
+  const std::string form =
+      root.contains("form") && root["form"].is_string() ? root["form"].get<std::string>() : "";
+  if (form != "uniform" && form != "per-pixel")
+    throw KernelBankError("\"form\" must be \"uniform\" or \"per-pixel\"");
+  const bool per_pixel = form == "per-pixel";
+  KernelBankShape shape;
+  shape.form = per_pixel ? KernelForm::kPerPixel : KernelForm::kUniform;
+  if (root.contains("note")) {
+    if (!root["note"].is_string()) throw KernelBankError("\"note\" must be text");
+    shape.note = root["note"].get<std::string>();
+  }
+  std::size_t pixels = 1;
+  if (per_pixel) {
+    const Json size = root.value("size", Json());
+    if (!size.is_array() || size.size() != 2 || !size[0].is_number_unsigned() ||
+        !size[1].is_number_unsigned() || size[0] > kMaxImageSide || size[1] > kMaxImageSide) {
+      throw KernelBankError(
+          fmt::format("\"size\" must be [width, height], each 1 to {}", kMaxImageSide));
+    }
+    shape.size = {size[0].get<int>(), size[1].get<int>()};
+    pixels =
+        static_cast<std::size_t>(shape.size.width) * static_cast<std::size_t>(shape.size.height);
+    if (pixels == 0)
+      throw KernelBankError(
+          fmt::format("\"size\" must be [width, height], each 1 to {}", kMaxImageSide));
+  }
+  const char* const list = per_pixel ? "pixels" : "kernels";
+  if (!root.contains(list) || root.contains(per_pixel ? "kernels" : "pixels")) {
+    throw KernelBankError(fmt::format("a {} bank has its taps in \"{}\"", form, list));
+  }
+  if (per_pixel) json_array(root[list], "pixel", pixels, "\"pixels\"");
+
+  std::unique_ptr<KernelBankWriter> writer;
+  for (std::size_t p = 0; p < pixels; ++p) {
+    const std::string at_pixel = per_pixel ? fmt::format("pixels[{}]", p) : "kernels";
+    const Json& kernels = json_array(per_pixel ? root[list][p] : root[list], "convolution",
+                                     static_cast<std::size_t>(shape.convolutions), at_pixel);
+    if (kernels.size() > kMaxConvolutions) {
+      throw KernelBankError(fmt::format("{} has {} convolutions; at most {} are allowed", at_pixel,
+                                        kernels.size(), kMaxConvolutions));
+    }
+    shape.convolutions = static_cast<int>(kernels.size());
+    for (std::size_t c = 0; c < kernels.size(); ++c) {
+      const std::string at_convolution = fmt::format("{}[{}]", at_pixel, c);
+      const Json& terms =
+          json_array(kernels[c], "term", static_cast<std::size_t>(shape.terms), at_convolution);
+      if (terms.size() > kMaxKernelTerms) {
+        throw KernelBankError(fmt::format("{} has {} terms; at most {} are allowed", at_convolution,
+                                          terms.size(), kMaxKernelTerms));
+      }
+      shape.terms = static_cast<int>(terms.size());
+      for (std::size_t r = 0; r < terms.size(); ++r) {
+        const std::string where = fmt::format("{}[{}]", at_convolution, r);
+        if (!terms[r].is_object())
+          throw KernelBankError(fmt::format("{} must be an object with x, y and t", where));
+        const std::vector<float> x = json_taps(terms[r], "x", shape.nx, where);
+        const std::vector<float> y = json_taps(terms[r], "y", shape.ny, where);
+        const std::vector<float> t = json_taps(terms[r], "t", shape.nt, where);
+        if (!writer) {
+          const auto clamp = [](std::size_t n) {
+            return static_cast<int>(std::min<std::size_t>(n, 1000));
+          };
+          shape.nx = clamp(x.size());
+          shape.ny = clamp(y.size());
+          shape.nt = clamp(t.size());
+          writer = std::make_unique<KernelBankWriter>(out, shape);
+        }
+        writer->add(x.data(), y.data(), t.data());
+      }
+    }
+  }
+  writer->finish();
+}
+
+void show_kernel_bank(const std::string& path, bool json, std::ostream& to) {
+  auto info = read_kernel_file_info(path.c_str());
+  if (!info) throw KernelBankError(info.error().text);
+  info->kernels.path = path.c_str();
+  const bool per_pixel = info->kernels.form == KernelForm::kPerPixel;
+  const auto summary = std::make_unique<Summary>();
+  summary->kernels = info->kernels;
+  const auto visited = visit_kernels(info->kernels, per_pixel ? info->size : ImageSize{1, 1},
+                                     &Summary::add, summary.get());
+  if (!visited) throw KernelBankError(visited.error().text);
+  const KernelConfig& k = info->kernels;
+  if (json) {
+    Json root = {{"file", path},
+                 {"form", per_pixel ? "per-pixel" : "uniform"},
+                 {"taps", {k.nx, k.ny, k.nt}},
+                 {"terms", k.terms},
+                 {"tap_bytes", info->tap_bytes},
+                 {"note", info->note}};
+    if (per_pixel) root["size"] = {info->size.width, info->size.height};
+    for (int c = 0; c < k.convolutions; ++c) {
+      const ConvolutionSummary& s = summary->convolutions[static_cast<std::size_t>(c)];
+      root["convolutions"].push_back(
+          {{"sum", {s.smallest_sum, s.largest_sum}}, {"largest_tap", s.largest_tap}});
+    }
+    to << root.dump(2) << '\n';
+    return;
+  }
+  to << fmt::format("{}: kernel bank, whole and undamaged\n", path);
+  if (per_pixel) {
+    to << fmt::format("  form           per pixel, for images of {}x{}\n", info->size.width,
+                      info->size.height);
+  } else {
+    to << "  form           uniform\n";
+  }
+  to << fmt::format("  taps           {} x {} pixels x {} frames\n", k.nx, k.ny, k.nt);
+  to << fmt::format("  convolutions   {}, {} separable term{} each\n", k.convolutions, k.terms,
+                    k.terms == 1 ? "" : "s");
+  to << fmt::format("  size           {} bytes of taps\n", info->tap_bytes);
+  if (info->note[0] != '\0') to << fmt::format("  note           {}\n", info->note);
+  for (int c = 0; c < k.convolutions; ++c) {
+    const ConvolutionSummary& s = summary->convolutions[static_cast<std::size_t>(c)];
+    to << fmt::format("  convolution {}  sum of taps {:.6g} to {:.6g}, largest factor {:.6g}\n", c,
+                      s.smallest_sum, s.largest_sum, s.largest_tap);
+  }
+}
+
+void add_kernels_command(CLI::App& program) {
+  CLI::App* const kernels =
+      program.add_subcommand("kernels", "Makes, converts and shows kernel bank files (*.ocl)");
+  kernels->require_subcommand(1);
+
+  auto* const make = kernels->add_subcommand(
+      "make", "Writes kernels that the library makes: Ix, Iy, It by Gaussian derivatives");
+  const auto options = std::make_shared<MakeOptions>();
+  make->add_option("--form", options->form,
+                   "The same kernels everywhere, or sigma growing with the distance from the fovea")
+      ->check(CLI::IsMember({"uniform", "foveated"}))
+      ->capture_default_str();
+  make->add_option("--size", options->size, "foveated: the image's size")
+      ->type_name("WIDTHxHEIGHT");
+  make->add_option("--taps", options->taps, "Support, each 2 to 25")
+      ->type_name("NXxNYxNT")
+      ->capture_default_str();
+  make->add_option("--sigma-space", options->sigma_space,
+                   "Sigma in pixels (foveated: in the fovea)")
+      ->capture_default_str();
+  make->add_option("--sigma-time", options->sigma_time, "Sigma in frames")->capture_default_str();
+  make->add_option("--fovea", options->fovea,
+                   "foveated: centre in pixels; the image's centre when left out")
+      ->expected(2)
+      ->delimiter(',')
+      ->type_name("X,Y");
+  make->add_option("--fovea-radius", options->fovea_radius,
+                   "foveated: pixels from the centre to twice the sigma")
+      ->capture_default_str();
+  make->add_option("-o,--output", options->out, "The file to write")
+      ->required()
+      ->type_name("FILE.ocl");
+  make->callback([options] { run_make(*options); });
+
+  struct Conversion {
+    std::string in;
+    std::string out;
+  };
+  const struct {
+    const char* name;
+    const char* what;
+    const char* help;
+    void (*convert)(std::istream&, const std::string&);
+  } conversions[] = {
+      {"from-text", "Writes kernels given as text", kTextHelp, &kernel_bank_from_text},
+      {"from-json", "Writes kernels given as JSON", kJsonHelp, &kernel_bank_from_json}};
+  for (const auto& conversion : conversions) {
+    auto* const command = kernels->add_subcommand(conversion.name, conversion.what);
+    const auto files = std::make_shared<Conversion>();
+    command->add_option("IN", files->in, "The file to read, - for standard input")->required();
+    command->add_option("-o,--output", files->out, "The file to write")
+        ->required()
+        ->type_name("FILE.ocl");
+    command->footer(conversion.help);
+    command->callback(
+        [files, convert = conversion.convert] { run_conversion(files->in, files->out, convert); });
+  }
+
+  auto* const info =
+      kernels->add_subcommand("info", "Checks a kernel bank to its end and tells what is in it");
+  struct Info {
+    std::string path;
+    bool json = false;
+  };
+  const auto shown = std::make_shared<Info>();
+  info->add_option("FILE", shown->path, "The kernel bank")->required();
+  info->add_flag("--json", shown->json, "One JSON object");
+  info->callback([shown] { show_kernel_bank(shown->path, shown->json, std::cout); });
+}
+
+}  // namespace ocellus::apps

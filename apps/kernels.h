@@ -1,0 +1,34 @@
+// ocellus kernels: makes, converts and shows kernel bank files.
+#pragma once
+
+#include <istream>
+#include <ostream>
+#include <string>
+
+#include "ocellus/kernel_bank.h"
+#include "ocellus/kernel_taps.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ocellus::apps {
+
+/// Adds the subcommand with its own subcommands make, from-text, from-json and info. Their
+/// callbacks throw KernelBankError on bad input, which is exit status 2.
+void add_kernels_command(CLI::App& program);
+
+/// Writes the kernels that the library would use on images of `size`.
+void make_kernel_bank(const KernelConfig& kernels, ImageSize size, const std::string& note,
+                      const std::string& out);
+
+/// Reads numbers in plain text. Throws KernelBankError that names the line.
+void kernel_bank_from_text(std::istream& text, const std::string& out);
+
+/// Reads JSON. Throws KernelBankError that names the element.
+void kernel_bank_from_json(std::istream& json, const std::string& out);
+
+/// Reads the file to its end and tells what is in it.
+void show_kernel_bank(const std::string& path, bool json, std::ostream& to);
+
+}  // namespace ocellus::apps

@@ -1,0 +1,68 @@
+// Fuzz target: any bytes as a kernel bank file. Nothing may read out of bounds, loop for long or
+// give a tap that is not usable; sanitizers watch. With clang it is a libFuzzer program; otherwise
+// replay.cpp runs it over the seeds and over a fixed number of damaged copies of them.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "optical_flow/kernel_bank_file.h"
+
+namespace {
+
+using namespace ocellus;
+
+void read_as_bank(const std::uint8_t* data, std::size_t size) {
+  const int descriptor = memfd_create("bank", MFD_CLOEXEC);
+  if (descriptor < 0) std::abort();
+  for (std::size_t done = 0; done < size;) {
+    const ssize_t wrote = write(descriptor, data + done, size - done);
+    if (wrote <= 0) std::abort();
+    done += static_cast<std::size_t>(wrote);
+  }
+  char path[64];
+  std::snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
+  const auto file = std::make_unique<detail::KernelBankFile>();
+  if (const auto opened = file->open(path)) {
+    const detail::KernelBankHeader& header = file->header();
+    float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
+    std::uint64_t entries = 0;
+    while (file->next(wx, wy, wt)) {
+      ++entries;
+      for (int i = 0; i < header.nx; ++i) {
+        if (!std::isfinite(wx[i])) std::abort();
+      }
+    }
+    // Only as many as fit the file's bytes.
+    if (entries * static_cast<std::uint64_t>(header.entry_floats()) * sizeof(float) > size)
+      std::abort();
+  } else if (opened.error().text[0] == '\0') {
+    std::abort();
+  }
+  close(descriptor);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  read_as_bank(data, size);
+  // Once more with a header checksum that is right: else nearly every input would end there, and
+  // nothing behind it would be tried.
+  std::uint32_t length = 0;
+  if (size < sizeof(length)) return 0;
+  std::memcpy(&length, data, sizeof(length));
+  const std::uint64_t taps_at = (sizeof(length) + std::uint64_t{length} + 8 + 63) / 64 * 64;
+  if (taps_at > size) return 0;
+  std::vector<std::uint8_t> repaired(data, data + size);
+  const std::uint64_t hash = XXH64(repaired.data(), taps_at - 8, 0);
+  std::memcpy(repaired.data() + taps_at - 8, &hash, sizeof(hash));
+  read_as_bank(repaired.data(), repaired.size());
+  return 0;
+}

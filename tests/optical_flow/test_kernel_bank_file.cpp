@@ -1,0 +1,604 @@
+// Kernel bank files: what is written is read back, and nothing that is damaged is ever taken.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "kernel_bank_generated.h"
+#include "kernel_bank_writer.h"
+#include "ocellus/kernel_taps.h"
+#include "ocellus/optical_flow.h"
+#include "ocellus/spatio_temporal_filter.h"
+#include "optical_flow/kernel_bank_file.h"
+
+namespace ocellus {
+namespace {
+
+using apps::KernelBankError;
+using apps::KernelBankShape;
+using apps::KernelBankWriter;
+using detail::KernelBankFile;
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "ocellus-kernels-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) ADD_FAILURE() << "no temporary folder";
+    path_ = pattern;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// A tap that tells its place, so that any mix-up of order shows.
+float tap_value(int x, int y, int convolution, int term, int axis, int tap) {
+  return static_cast<float>(((((y * 31 + x) * 8 + convolution) * 4 + term) * 3 + axis) * 25 + tap) /
+             4096.0f -
+         1.0f;
+}
+
+ImageSize pixels_of(const KernelBankShape& shape) {
+  return shape.form == KernelForm::kPerPixel ? shape.size : ImageSize{1, 1};
+}
+
+void for_each_entry(const KernelBankShape& shape,
+                    const std::function<void(int, int, int, int)>& visit) {
+  const ImageSize size = pixels_of(shape);
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x) {
+      for (int c = 0; c < shape.convolutions; ++c) {
+        for (int t = 0; t < shape.terms; ++t) visit(x, y, c, t);
+      }
+    }
+  }
+}
+
+std::vector<float> axis_taps(int x, int y, int c, int t, int axis, int n) {
+  std::vector<float> taps(static_cast<std::size_t>(n));
+  for (int i = 0; i < n; ++i) taps[static_cast<std::size_t>(i)] = tap_value(x, y, c, t, axis, i);
+  return taps;
+}
+
+void write_bank(const std::string& path, const KernelBankShape& shape) {
+  KernelBankWriter writer(path, shape);
+  for_each_entry(shape, [&](int x, int y, int c, int t) {
+    writer.add(axis_taps(x, y, c, t, 0, shape.nx).data(), axis_taps(x, y, c, t, 1, shape.ny).data(),
+               axis_taps(x, y, c, t, 2, shape.nt).data());
+  });
+  writer.finish();
+}
+
+std::vector<char> load(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+void store(const std::string& path, const std::vector<char>& bytes) {
+  std::ofstream stream(path, std::ios::binary | std::ios::trunc);
+  stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+/// Opens and reads to the end.
+Expected<void> read_all(const std::string& path) {
+  const auto file = std::make_unique<KernelBankFile>();
+  if (auto opened = file->open(path.c_str()); !opened) return opened;
+  return file->finish();
+}
+
+KernelBankShape small_per_pixel() {
+  return {.form = KernelForm::kPerPixel,
+          .nx = 3,
+          .ny = 5,
+          .nt = 2,
+          .convolutions = 3,
+          .terms = 2,
+          .size = {4, 3},
+          .note = "test"};
+}
+
+/// A file whose header says something else, with the header's checksum made right again: what a
+/// damaged writer or an attacker would make, which only the range checks can find.
+void forge(const std::string& path, const std::function<void(file::KernelBankT&)>& change) {
+  std::vector<char> bytes = load(path);
+  std::uint32_t length = 0;
+  std::memcpy(&length, bytes.data(), 4);
+  const std::size_t old_taps_at = (4 + length + 8 + 63) / 64 * 64;
+  const std::unique_ptr<file::KernelBankT> table(
+      file::GetSizePrefixedKernelBank(bytes.data())->UnPack());
+  change(*table);
+  flatbuffers::FlatBufferBuilder builder;
+  builder.ForceDefaults(true);
+  file::FinishSizePrefixedKernelBankBuffer(builder, file::CreateKernelBank(builder, table.get()));
+  std::vector<char> forged((builder.GetSize() + 8 + 63) / 64 * 64);
+  std::memcpy(forged.data(), builder.GetBufferPointer(), builder.GetSize());
+  const std::uint64_t hash = XXH64(forged.data(), forged.size() - 8, 0);
+  std::memcpy(forged.data() + forged.size() - 8, &hash, 8);
+  forged.insert(forged.end(), bytes.begin() + static_cast<std::ptrdiff_t>(old_taps_at),
+                bytes.end());
+  store(path, forged);
+}
+
+// Fails when the reader and the writer disagree about the order or the place of any tap, for every
+// form and for sizes that fill the reader's buffer never, once and many times over.
+TEST(KernelBankFile, GivesBackWhatWasWritten) {
+  const TemporaryFolder folder;
+  std::vector<KernelBankShape> shapes;
+  for (const KernelForm form : {KernelForm::kUniform, KernelForm::kPerPixel}) {
+    for (const int terms : {1, 3, 4}) {
+      for (const int taps : {1, 4, 25}) {
+        KernelBankShape shape{form,  taps, taps == 25 ? 1 : taps, 2, taps == 4 ? 8 : 3,
+                              terms, {},   "round trip"};
+        if (form == KernelForm::kPerPixel) shape.size = {31, 7};
+        shapes.push_back(shape);
+      }
+    }
+  }
+  for (const KernelBankShape& shape : shapes) {
+    const std::string path = folder.file("bank.ocl");
+    write_bank(path, shape);
+    const auto file = std::make_unique<KernelBankFile>();
+    const auto opened = file->open(path.c_str());
+    ASSERT_TRUE(opened) << opened.error().text;
+    EXPECT_EQ(file->header().form, shape.form);
+    EXPECT_EQ(file->header().size, pixels_of(shape));
+    EXPECT_EQ(file->header().taps_at % 64, 0u);
+    EXPECT_STREQ(file->header().note, "round trip");
+    EXPECT_EQ(std::filesystem::file_size(path), file->header().taps_at + file->header().tap_bytes);
+    std::vector<float> wx(static_cast<std::size_t>(shape.nx));
+    std::vector<float> wy(static_cast<std::size_t>(shape.ny));
+    std::vector<float> wt(static_cast<std::size_t>(shape.nt));
+    for_each_entry(shape, [&](int x, int y, int c, int t) {
+      const auto read = file->next(wx.data(), wy.data(), wt.data());
+      ASSERT_TRUE(read) << read.error().text;
+      ASSERT_EQ(wx, axis_taps(x, y, c, t, 0, shape.nx)) << x << ' ' << y << ' ' << c << ' ' << t;
+      ASSERT_EQ(wy, axis_taps(x, y, c, t, 1, shape.ny));
+      ASSERT_EQ(wt, axis_taps(x, y, c, t, 2, shape.nt));
+    });
+    const auto beyond = file->next(wx.data(), wy.data(), wt.data());
+    ASSERT_FALSE(beyond);
+    EXPECT_EQ(beyond.error().status, Status::kInvalidArgument);
+    EXPECT_TRUE(file->finish());
+  }
+}
+
+// Fails when a file that ends anywhere before its end is taken: in the length, the table, the
+// checksum or the taps.
+TEST(KernelBankFile, RefusesEveryTruncation) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("bank.ocl");
+  write_bank(path, small_per_pixel());
+  const std::vector<char> whole = load(path);
+  ASSERT_TRUE(read_all(path));
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    store(path, {whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)});
+    const auto read = read_all(path);
+    ASSERT_FALSE(read) << length << " bytes of " << whole.size() << " were taken";
+    EXPECT_EQ(read.error().status, Status::kCorruptFile) << read.error().text;
+    const std::string text = read.error().text;
+    EXPECT_TRUE(text.find("truncated") != std::string::npos ||
+                text.find("too short") != std::string::npos)
+        << text;
+  }
+}
+
+// Fails when any single flipped bit of the file is taken. Every byte counts, padding included.
+TEST(KernelBankFile, RefusesEveryFlippedBit) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("bank.ocl");
+  KernelBankShape shape = small_per_pixel();
+  shape.size = {2, 1};
+  write_bank(path, shape);
+  std::vector<char> bytes = load(path);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    for (int bit = 0; bit < 8; ++bit) {
+      bytes[i] = static_cast<char>(bytes[i] ^ (1 << bit));
+      store(path, bytes);
+      const auto read = read_all(path);
+      ASSERT_FALSE(read) << "bit " << bit << " of byte " << i << " was flipped and taken";
+      EXPECT_EQ(read.error().status, Status::kCorruptFile) << read.error().text;
+      bytes[i] = static_cast<char>(bytes[i] ^ (1 << bit));
+    }
+  }
+}
+
+// Fails when something follows the taps and is not noticed.
+TEST(KernelBankFile, RefusesDataAfterTheTaps) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("bank.ocl");
+  write_bank(path, small_per_pixel());
+  std::vector<char> bytes = load(path);
+  bytes.push_back('\0');
+  store(path, bytes);
+  const auto read = read_all(path);
+  ASSERT_FALSE(read);
+  EXPECT_NE(std::string(read.error().text).find("data after the taps"), std::string::npos)
+      << read.error().text;
+}
+
+// Fails when a header whose checksum is right is believed although a value is out of range or
+// contradicts another, or when the message does not name the field.
+TEST(KernelBankFile, RefusesForgedHeaders) {
+  struct Case {
+    const char* words;
+    std::function<void(file::KernelBankT&)> change;
+  };
+  const Case cases[] = {
+      {"version 2", [](file::KernelBankT& t) { t.version = 2; }},
+      {"version 0", [](file::KernelBankT& t) { t.version = 0; }},
+      {"form is 2", [](file::KernelBankT& t) { t.form = static_cast<file::KernelBankForm>(2); }},
+      {"not little-endian", [](file::KernelBankT& t) { t.tap_order = file::TapOrder_BigEndian; }},
+      {"nx is 0", [](file::KernelBankT& t) { t.nx = 0; }},
+      {"nx is 26", [](file::KernelBankT& t) { t.nx = 26; }},
+      {"ny is 255", [](file::KernelBankT& t) { t.ny = 255; }},
+      {"nt is 0", [](file::KernelBankT& t) { t.nt = 0; }},
+      {"convolutions is 9", [](file::KernelBankT& t) { t.convolutions = 9; }},
+      {"terms is 5", [](file::KernelBankT& t) { t.terms = 5; }},
+      {"width is 0", [](file::KernelBankT& t) { t.width = 0; }},
+      {"width is 16385", [](file::KernelBankT& t) { t.width = 16385; }},
+      {"height is 4294967295", [](file::KernelBankT& t) { t.height = 0xffffffffu; }},
+      {"width is 4; it must be 0 to 0",
+       [](file::KernelBankT& t) { t.form = file::KernelBankForm_Uniform; }},
+      {"its sizes give", [](file::KernelBankT& t) { t.nx = 4; }},
+      {"its sizes give", [](file::KernelBankT& t) { t.tap_bytes -= 4; }},
+      {"its sizes give", [](file::KernelBankT& t) { t.tap_bytes = 0xffffffffffffffffu; }},
+      {"truncated in the taps", [](file::KernelBankT& t) { t.height *= 2, t.tap_bytes *= 2; }},
+      {"data after the taps",
+       [](file::KernelBankT& t) { t.height -= 1, t.tap_bytes = t.tap_bytes / 3 * 2; }},
+      {"checksum", [](file::KernelBankT& t) { t.tap_hash ^= 1; }},
+      {"the header claims", [](file::KernelBankT& t) { t.note.assign(5000, 'n'); }},
+  };
+  const TemporaryFolder folder;
+  const std::string path = folder.file("bank.ocl");
+  for (const Case& c : cases) {
+    write_bank(path, small_per_pixel());
+    forge(path, c.change);
+    const auto read = read_all(path);
+    ASSERT_FALSE(read) << c.words;
+    EXPECT_EQ(read.error().status, Status::kCorruptFile);
+    EXPECT_NE(std::string(read.error().text).find(c.words), std::string::npos)
+        << read.error().text << " / " << c.words;
+  }
+  // The forger itself changes nothing when it is told to change nothing, so the failures above are
+  // what they seem.
+  write_bank(path, small_per_pixel());
+  forge(path, [](file::KernelBankT&) {});
+  EXPECT_TRUE(read_all(path));
+}
+
+// Fails when a file of another kind, or one that a big-endian machine wrote, is not told apart from
+// a damaged one.
+TEST(KernelBankFile, NamesFilesOfAnotherKind) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("bank.ocl");
+  write_bank(path, small_per_pixel());
+  const std::vector<char> whole = load(path);
+
+  store(path, std::vector<char>(4096, 'x'));
+  auto read = read_all(path);
+  ASSERT_FALSE(read);
+  EXPECT_NE(std::string(read.error().text).find("not a kernel bank"), std::string::npos)
+      << read.error().text;
+
+  std::vector<char> swapped = whole;
+  std::swap(swapped[0], swapped[3]);
+  std::swap(swapped[1], swapped[2]);
+  store(path, swapped);
+  read = read_all(path);
+  ASSERT_FALSE(read);
+  EXPECT_NE(std::string(read.error().text).find("byte-swapped"), std::string::npos)
+      << read.error().text;
+
+  for (std::size_t i = 0; i + 3 < whole.size(); i += 4) {
+    swapped[i] = whole[i + 3], swapped[i + 1] = whole[i + 2], swapped[i + 2] = whole[i + 1],
+    swapped[i + 3] = whole[i];
+  }
+  store(path, swapped);
+  read = read_all(path);
+  ASSERT_FALSE(read);
+  EXPECT_NE(std::string(read.error().text).find("byte-swapped"), std::string::npos)
+      << read.error().text;
+
+  // Only the taps: whoever writes them in the wrong order makes their checksum right for it or not;
+  // here not.
+  std::vector<char> taps = whole;
+  const std::size_t taps_at = whole.size() - 4u * 3u * 6u * 10u * sizeof(float);
+  for (std::size_t i = taps_at; i < whole.size(); i += 4)
+    std::swap(taps[i], taps[i + 3]), std::swap(taps[i + 1], taps[i + 2]);
+  store(path, taps);
+  EXPECT_FALSE(read_all(path));
+}
+
+// Fails when a tap that is not a usable number passes although its checksum is right, or is
+// reported at another place.
+TEST(KernelBankFile, NamesBadTaps) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("bank.ocl");
+  const KernelBankShape shape = small_per_pixel();
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -2.0e6f}) {
+    write_bank(path, shape);
+    std::vector<char> bytes = load(path);
+    const std::size_t entry = 3 + 5 + 2;
+    const std::size_t taps_at = bytes.size() - 4u * 3u * 6u * entry * sizeof(float);
+    // Pixel (1, 2), convolution 2, term 1, wy[3].
+    const std::size_t index = (((2 * 4 + 1) * 3 + 2) * 2 + 1) * entry + 3 + 3;
+    std::memcpy(bytes.data() + taps_at + index * sizeof(float), &bad, sizeof(float));
+    store(path, bytes);
+    const std::uint64_t hash = XXH64(bytes.data() + taps_at, bytes.size() - taps_at, 0);
+    forge(path, [hash](file::KernelBankT& t) { t.tap_hash = hash; });
+    const auto read = read_all(path);
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().status, Status::kCorruptFile);
+    EXPECT_NE(std::string(read.error().text).find("wy[3] of pixel (1, 2), convolution 2, term 1"),
+              std::string::npos)
+        << read.error().text;
+  }
+}
+
+// Fails when a path that is no file hangs, crashes or is reported without its name.
+TEST(KernelBankFile, NamesPathsThatCannotBeRead) {
+  const TemporaryFolder folder;
+  const std::string fifo = folder.file("fifo");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  for (const std::string& path : {folder.file("absent.ocl"), folder.file("."), fifo}) {
+    const auto file = std::make_unique<KernelBankFile>();
+    const auto opened = file->open(path.c_str());
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().status, Status::kIoError);
+    EXPECT_NE(std::string(opened.error().text).find(path.substr(0, 40)), std::string::npos)
+        << opened.error().text;
+  }
+  for (const char* path : {static_cast<const char*>(nullptr), ""}) {
+    const auto file = std::make_unique<KernelBankFile>();
+    const auto opened = file->open(path);
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().status, Status::kInvalidArgument);
+  }
+}
+
+// Fails when a file that shrinks while it is read ends the program, or is taken.
+TEST(KernelBankFile, SurvivesAFileThatShrinks) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("bank.ocl");
+  KernelBankShape shape = small_per_pixel();
+  shape.size = {64, 64};
+  write_bank(path, shape);
+  const auto file = std::make_unique<KernelBankFile>();
+  ASSERT_TRUE(file->open(path.c_str()));
+  float wx[3], wy[5], wt[2];
+  ASSERT_TRUE(file->next(wx, wy, wt));
+  ASSERT_EQ(truncate(path.c_str(), 1024), 0);
+  const auto read = file->finish();
+  ASSERT_FALSE(read);
+  EXPECT_NE(std::string(read.error().text).find("became shorter"), std::string::npos)
+      << read.error().text;
+}
+
+// Fails when a bank is taken for a configuration that it was not made for, or when the message
+// names another field.
+TEST(KernelBankFile, MatchesOnlyItsOwnConfiguration) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("bank.ocl");
+  write_bank(path, small_per_pixel());
+  const auto file = std::make_unique<KernelBankFile>();
+  ASSERT_TRUE(file->open(path.c_str()));
+  const auto info = read_kernel_file_info(path.c_str());
+  ASSERT_TRUE(info) << info.error().text;
+  EXPECT_EQ(info->kernels.origin, KernelOrigin::kFile);
+  EXPECT_EQ(info->size, (ImageSize{4, 3}));
+  EXPECT_STREQ(info->note, "test");
+  EXPECT_TRUE(file->match(info->kernels, info->size));
+
+  const auto expect = [&](const char* words,
+                          const std::function<void(KernelConfig&, ImageSize&)>& change) {
+    KernelConfig config = info->kernels;
+    ImageSize size = info->size;
+    change(config, size);
+    const auto matched = file->match(config, size);
+    ASSERT_FALSE(matched) << words;
+    EXPECT_EQ(matched.error().status, Status::kInvalidArgument);
+    EXPECT_NE(std::string(matched.error().text).find(words), std::string::npos)
+        << matched.error().text;
+  };
+  expect("kernels.form is uniform",
+         [](KernelConfig& k, ImageSize&) { k.form = KernelForm::kUniform; });
+  expect("kernels.nx is 4, but the kernel bank file has 3",
+         [](KernelConfig& k, ImageSize&) { k.nx = 4; });
+  expect("kernels.ny is 1", [](KernelConfig& k, ImageSize&) { k.ny = 1; });
+  expect("kernels.nt is 20", [](KernelConfig& k, ImageSize&) { k.nt = 20; });
+  expect("kernels.convolutions is 8", [](KernelConfig& k, ImageSize&) { k.convolutions = 8; });
+  expect("kernels.terms is 1", [](KernelConfig& k, ImageSize&) { k.terms = 1; });
+  expect("images of 4x3, the operator's size is 3x4", [](KernelConfig&, ImageSize& s) {
+    s = {3, 4};
+  });
+}
+
+/// Copies what the library would use into a file.
+void write_bank_of(const std::string& path, const KernelConfig& kernels, ImageSize size) {
+  const bool per_pixel = kernels.form == KernelForm::kPerPixel;
+  KernelBankWriter writer(
+      path, {kernels.form, kernels.nx, kernels.ny, kernels.nt, kernels.convolutions, kernels.terms,
+             per_pixel ? size : ImageSize{}, "copy"});
+  const auto visited = visit_kernels(
+      kernels, size,
+      [](void* user, int, int, int, int, const float* wx, const float* wy, const float* wt) {
+        static_cast<KernelBankWriter*>(user)->add(wx, wy, wt);
+        return true;
+      },
+      &writer);
+  ASSERT_TRUE(visited) << visited.error().text;
+  writer.finish();
+}
+
+std::vector<float> filter_noise(const KernelConfig& kernels, ImageSize size) {
+  SpatioTemporalFilterConfig config;
+  config.size = size;
+  config.kernels = kernels;
+  EngineConfig engine_config;
+  engine_config.backend.choice = BackendChoice::kCpu;
+  const auto info = Engine::probe(engine_config);
+  const auto footprint = SpatioTemporalFilter::footprint(*info, config);
+  if (!footprint) return {};
+  engine_config.memory = *footprint;
+  auto engine = Engine::create(engine_config);
+  auto filter = SpatioTemporalFilter::create(*engine, config);
+  if (!filter) {
+    ADD_FAILURE() << filter.error().text;
+    return {};
+  }
+  const auto pixels = static_cast<std::size_t>(size.width * size.height);
+  std::vector<float> out(pixels * 3);
+  std::vector<std::uint8_t> image(pixels);
+  std::uint32_t state = 1;
+  for (int frame = 0; frame < 8; ++frame) {
+    for (std::uint8_t& pixel : image)
+      pixel = static_cast<std::uint8_t>((state = state * 1664525u + 1013904223u) >> 24);
+    FilterView view;
+    for (std::size_t c = 0; c < 3; ++c) view.planes[c] = out.data() + c * pixels;
+    view.size = size;
+    view.stride = size.width * static_cast<std::ptrdiff_t>(sizeof(float));
+    Frame in;
+    in.data = image.data();
+    in.size = size;
+    in.stride = size.width;
+    const auto ticket = filter->submit(in, view);
+    EXPECT_TRUE(ticket);
+    EXPECT_TRUE(filter->wait(*ticket, Deadline::never()));
+  }
+  return out;
+}
+
+// Fails when an operator computes something else from a file than from the kernels that the file
+// was made of.
+TEST(KernelBankFile, IsUsedByTheOperatorAsItIs) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("bank.ocl");
+  const ImageSize size{37, 19};
+  for (const KernelForm form : {KernelForm::kUniform, KernelForm::kPerPixel}) {
+    KernelConfig made;
+    made.form = form;
+    made.origin = form == KernelForm::kPerPixel ? KernelOrigin::kFoveated : KernelOrigin::kGaussian;
+    made.nx = 7;
+    made.ny = 5;
+    made.nt = 4;
+    made.fovea_radius = 10.0f;
+    write_bank_of(path, made, size);
+    auto info = read_kernel_file_info(path.c_str());
+    ASSERT_TRUE(info) << info.error().text;
+    info->kernels.path = path.c_str();
+    const std::vector<float> expected = filter_noise(made, size);
+    ASSERT_FALSE(expected.empty());
+    EXPECT_EQ(filter_noise(info->kernels, size), expected);
+  }
+}
+
+// Fails when `create` takes a bank that is damaged or for another image, or says so without telling
+// what is wrong.
+TEST(KernelBankFile, IsCheckedByCreate) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("bank.ocl");
+  const ImageSize size{37, 19};
+  KernelConfig made;
+  made.form = KernelForm::kPerPixel;
+  made.origin = KernelOrigin::kFoveated;
+  write_bank_of(path, made, size);
+  const auto info = read_kernel_file_info(path.c_str());
+  ASSERT_TRUE(info);
+
+  const auto create = [&](ImageSize image) -> Expected<void> {
+    OpticalFlowConfig config;
+    config.size = image;
+    config.kernels = info->kernels;
+    config.kernels.path = path.c_str();
+    EngineConfig engine_config;
+    engine_config.backend.choice = BackendChoice::kCpu;
+    engine_config.memory = *OpticalFlow::footprint(*Engine::probe(engine_config), config);
+    auto engine = Engine::create(engine_config);
+    const auto flow = OpticalFlow::create(*engine, config);
+    if (!flow) {
+      EXPECT_EQ(engine->memory_use().used.host, 0u)
+          << "memory is kept by an operator that was not made";
+      return tl::unexpected(flow.error());
+    }
+    return {};
+  };
+  EXPECT_TRUE(create(size));
+  const auto other_size = create({38, 19});
+  ASSERT_FALSE(other_size);
+  EXPECT_EQ(other_size.error().status, Status::kInvalidArgument);
+  EXPECT_NE(std::string(other_size.error().text).find("images of 37x19"), std::string::npos)
+      << other_size.error().text;
+
+  std::vector<char> bytes = load(path);
+  const std::size_t last = bytes.size() - 1;
+  bytes[last - 3] = static_cast<char>(bytes[last - 3] ^ 1);  // the lowest bit of the last tap
+  store(path, bytes);
+  const auto damaged = create(size);
+  ASSERT_FALSE(damaged);
+  EXPECT_EQ(damaged.error().status, Status::kCorruptFile);
+  EXPECT_NE(std::string(damaged.error().text).find("checksum"), std::string::npos)
+      << damaged.error().text;
+
+  bytes.pop_back();
+  store(path, bytes);
+  const auto truncated = create(size);
+  ASSERT_FALSE(truncated);
+  EXPECT_EQ(truncated.error().status, Status::kCorruptFile);
+  EXPECT_NE(std::string(truncated.error().text).find("truncated"), std::string::npos)
+      << truncated.error().text;
+
+  std::filesystem::remove(path);
+  const auto absent = create(size);
+  ASSERT_FALSE(absent);
+  EXPECT_EQ(absent.error().status, Status::kIoError);
+}
+
+// Fails when the writer makes a file from too few, too many or bad taps, or leaves half a file
+// behind.
+TEST(KernelBankWriter, LeavesNothingHalfWritten) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("bank.ocl");
+  const KernelBankShape shape{KernelForm::kUniform, 1, 1, 1, 2, 1, {}, ""};
+  const float one = 1.0f;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  {
+    KernelBankWriter writer(path, shape);
+    writer.add(&one, &one, &one);
+    EXPECT_THROW(writer.finish(), KernelBankError);
+    EXPECT_THROW(writer.add(&one, &nan, &one), KernelBankError);
+    writer.add(&one, &one, &one);
+    EXPECT_THROW(writer.add(&one, &one, &one), KernelBankError);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_FALSE(std::filesystem::exists(path + ".part"));
+  EXPECT_THROW(KernelBankWriter(folder.file("no/such/folder.ocl"), shape), KernelBankError);
+  KernelBankShape wrong = shape;
+  wrong.nt = 26;
+  EXPECT_THROW(KernelBankWriter(path, wrong), KernelBankError);
+  wrong = shape;
+  wrong.size = {2, 2};
+  EXPECT_THROW(KernelBankWriter(path, wrong), KernelBankError);
+}
+
+}  // namespace
+}  // namespace ocellus

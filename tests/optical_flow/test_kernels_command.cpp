@@ -1,0 +1,265 @@
+// ocellus kernels: what people write by hand becomes the bank that they meant, and every mistake is
+// named.
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "kernel_bank_writer.h"
+#include "kernels.h"
+#include "ocellus/kernel_taps.h"
+
+namespace ocellus::apps {
+namespace {
+
+class KernelsCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "ocellus-kernels-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    out_ = (folder_ / "bank.ocl").string();
+  }
+  void TearDown() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  /// All taps of a file, one after the other.
+  std::vector<float> taps() const {
+    struct Taps {
+      KernelConfig kernels;
+      std::vector<float> all;
+    } taps;
+    auto info = read_kernel_file_info(out_.c_str());
+    EXPECT_TRUE(info) << info.error().text;
+    if (!info) return {};
+    taps.kernels = info->kernels;
+    info->kernels.path = out_.c_str();
+    const auto visited = visit_kernels(
+        info->kernels, info->size.width > 0 ? info->size : ImageSize{1, 1},
+        [](void* user, int, int, int, int, const float* wx, const float* wy, const float* wt) {
+          auto& t = *static_cast<Taps*>(user);
+          t.all.insert(t.all.end(), wx, wx + t.kernels.nx);
+          t.all.insert(t.all.end(), wy, wy + t.kernels.ny);
+          t.all.insert(t.all.end(), wt, wt + t.kernels.nt);
+          return true;
+        },
+        &taps);
+    EXPECT_TRUE(visited) << visited.error().text;
+    return taps.all;
+  }
+
+  /// Runs the command line; the message of the error, empty when there was none.
+  std::string run(const std::vector<std::string>& arguments) {
+    CLI::App program;
+    add_kernels_command(program);
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    try {
+      program.parse(reversed);
+    } catch (const KernelBankError& error) {
+      return error.what();
+    } catch (const CLI::Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  static std::string message_of(void (*convert)(std::istream&, const std::string&),
+                                const std::string& input, const std::string& out) {
+    std::istringstream stream(input);
+    try {
+      convert(stream, out);
+    } catch (const KernelBankError& error) {
+      EXPECT_FALSE(std::filesystem::exists(out)) << "a file was left although: " << error.what();
+      return error.what();
+    }
+    return "";
+  }
+
+  std::filesystem::path folder_;
+  std::string out_;
+};
+
+// Fails when numbers land at another place than they were written, or comments and line ends
+// matter.
+TEST_F(KernelsCommand, ReadsText) {
+  EXPECT_EQ(message_of(kernel_bank_from_text,
+                       "# two pixels\nper-pixel 2 1\ntaps 2 1 3\nconvolutions 1\nterms 1\nnote "
+                       "made by hand # 1\ndata\n"
+                       "1 2  3  4 5 6 # first\n7\n8 9 1e1 -11 0.5\n",
+                       out_),
+            "");
+  EXPECT_EQ(taps(), (std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, -11, 0.5f}));
+  const auto info = read_kernel_file_info(out_.c_str());
+  ASSERT_TRUE(info);
+  EXPECT_EQ(info->size, (ImageSize{2, 1}));
+  EXPECT_STREQ(info->note, "made by hand # 1");
+}
+
+// Fails when a mistake in a text is taken, leaves a file, or is reported without its line or its
+// name.
+TEST_F(KernelsCommand, NamesMistakesInText) {
+  const std::string head = "uniform\ntaps 1 1 2\nconvolutions 1\n";
+  const struct {
+    std::string text;
+    const char* words;
+  } cases[] = {
+      {"", "the text ends where \"data\" should be"},
+      {head + "data\n1 2 3", "the text ends where a tap"},
+      {head + "data\n1 2 3 4 5", "line 5: \"5\" follows after the last tap"},
+      {head + "data\n1 two 3 4", "line 5: \"two\" is not a tap"},
+      {head + "data\n1 2 3 nan", "must be finite"},
+      {head + "data\n1 2 3 1e300", "line 5: \"1e300\" is not a tap"},
+      {"uniform\ntap 1 1 2\n", "line 2: \"tap\""},
+      {"taps 1 1 2\nconvolutions 1\ndata\n1 2 3 4", "neither \"uniform\" nor \"per-pixel\""},
+      {"uniform\nconvolutions 1\ndata\n", "\"taps\" is missing"},
+      {"uniform\ntaps 1 1 1\ndata\n", "\"convolutions\" is missing"},
+      {"uniform\ntaps 26 1 1\nconvolutions 1\ndata\n", "nx is 26; it must be 1 to 25"},
+      {"uniform\ntaps 1 1 1\nconvolutions 1\nterms 0\ndata\n", "terms is 0; it must be 1 to 4"},
+      {"per-pixel 0 4\ntaps 1 1 1\nconvolutions 1\ndata\n", "width is 0"},
+  };
+  for (const auto& c : cases) {
+    const std::string message = message_of(kernel_bank_from_text, c.text, out_);
+    EXPECT_NE(message.find(c.words), std::string::npos) << "\"" << message << "\" for " << c.text;
+  }
+}
+
+// Fails when JSON lands in another order than pixel, convolution, term, axis.
+TEST_F(KernelsCommand, ReadsJson) {
+  EXPECT_EQ(message_of(kernel_bank_from_json, R"({"form": "uniform", "kernels": [
+      [{"x": [1], "y": [2, 3], "t": [4]}, {"x": [5], "y": [6, 7], "t": [8]}],
+      [{"x": [9], "y": [10, 11], "t": [12]}, {"t": [16], "y": [14, 15], "x": [13]}]]})",
+                       out_),
+            "");
+  EXPECT_EQ(taps(), (std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}));
+  EXPECT_EQ(message_of(kernel_bank_from_json,
+                       R"({"note": "two", "form": "per-pixel", "size": [1, 2], "pixels": [
+      [[{"x": [1], "y": [2], "t": [3]}]], [[{"x": [4], "y": [5], "t": [6]}]]]})",
+                       out_),
+            "");
+  EXPECT_EQ(taps(), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+}
+
+// Fails when a mistake in JSON is taken, leaves a file, or is reported without its place.
+TEST_F(KernelsCommand, NamesMistakesInJson) {
+  const std::string term = R"({"x": [1], "y": [1], "t": [1]})";
+  const struct {
+    std::string json;
+    const char* words;
+  } cases[] = {
+      {"{", "parse error"},
+      {"[]", "not an object"},
+      {R"({"form": "uniform", "kernel": []})", "\"kernel\" is not known"},
+      {R"({"kernels": []})", "\"form\" must be"},
+      {R"({"form": "uniform"})", "has its taps in \"kernels\""},
+      {R"({"form": "uniform", "kernels": []})", "kernels must be an array of convolutions"},
+      {R"({"form": "uniform", "kernels": [[1]]})", "kernels[0][0] must be an object"},
+      {R"({"form": "uniform", "kernels": [[{"x": [1], "y": [1]}]]})",
+       "kernels[0][0]: \"t\" must be an array"},
+      {R"({"form": "uniform", "kernels": [[{"x": [1], "y": ["a"], "t": [1]}]]})",
+       "something else than numbers"},
+      {R"({"form": "uniform", "kernels": [[)" + term + R"(], [)" + term + "," + term + "]]}",
+       "kernels[1] has 2 terms"},
+      {R"({"form": "uniform", "kernels": [[)" + term +
+           R"(], [{"x": [1, 2], "y": [1], "t": [1]}]]})",
+       "kernels[1][0]: \"x\" has 2 taps; the first kernel has 1"},
+      {R"({"form": "uniform", "kernels": [[{"x": [1e9], "y": [1], "t": [1]}]]})", "at most 1e6"},
+      {R"({"form": "per-pixel", "size": [2], "pixels": []})", "\"size\" must be"},
+      {R"({"form": "per-pixel", "size": [0, 1], "pixels": []})", "\"size\" must be"},
+      {R"({"form": "per-pixel", "size": [2, 1], "pixels": [[[)" + term + "]]]}",
+       "has 1 pixels; it must have 2"},
+  };
+  for (const auto& c : cases) {
+    const std::string message = message_of(kernel_bank_from_json, c.json, out_);
+    EXPECT_NE(message.find(c.words), std::string::npos) << "\"" << message << "\" for " << c.json;
+  }
+}
+
+// Fails when `make` writes other kernels than the library uses for the same configuration.
+TEST_F(KernelsCommand, MakesWhatTheLibraryUses) {
+  ASSERT_EQ(run({"kernels", "make", "--form", "foveated", "--size", "9x7", "--taps", "5x3x4",
+                 "--sigma-space", "1.25", "--fovea", "2,3", "--fovea-radius", "4", "-o", out_}),
+            "");
+  KernelConfig expected;
+  expected.form = KernelForm::kPerPixel;
+  expected.origin = KernelOrigin::kFoveated;
+  expected.nx = 5;
+  expected.ny = 3;
+  expected.nt = 4;
+  expected.sigma_space = 1.25f;
+  expected.fovea_x = 2.0f;
+  expected.fovea_y = 3.0f;
+  expected.fovea_radius = 4.0f;
+  std::vector<float> all;
+  ASSERT_TRUE(visit_kernels(
+      expected, {9, 7},
+      [](void* user, int, int, int, int, const float* wx, const float* wy, const float* wt) {
+        auto& v = *static_cast<std::vector<float>*>(user);
+        v.insert(v.end(), wx, wx + 5);
+        v.insert(v.end(), wy, wy + 3);
+        v.insert(v.end(), wt, wt + 4);
+        return true;
+      },
+      &all));
+  ASSERT_EQ(all.size(), 9u * 7u * 3u * 12u);
+  EXPECT_EQ(taps(), all);
+}
+
+// Fails when a bad option is taken or not named.
+TEST_F(KernelsCommand, NamesBadOptions) {
+  const struct {
+    std::vector<std::string> arguments;
+    const char* words;
+  } cases[] = {
+      {{"kernels"}, "subcommand"},
+      {{"kernels", "make"}, "--output"},
+      {{"kernels", "make", "--form", "square", "-o", out_}, "--form"},
+      {{"kernels", "make", "--form", "foveated", "-o", out_}, "needs --size"},
+      {{"kernels", "make", "--size", "9x9", "-o", out_}, "belong to --form foveated"},
+      {{"kernels", "make", "--taps", "9x9", "-o", out_}, "--taps is \"9x9\""},
+      {{"kernels", "make", "--taps", "9x9x99", "-o", out_}, "nt"},
+      {{"kernels", "make", "--form", "foveated", "--size", "0x9", "-o", out_}, "width"},
+      {{"kernels", "make", "--sigma-space", "-1", "-o", out_}, "sigma_space"},
+      {{"kernels", "make", "-o", (folder_ / "no/such/folder.ocl").string()}, "cannot be written"},
+      {{"kernels", "from-text", (folder_ / "absent").string(), "-o", out_}, "cannot be opened"},
+      {{"kernels", "info", (folder_ / "absent").string()}, "absent"},
+  };
+  for (const auto& c : cases) {
+    const std::string message = run(c.arguments);
+    EXPECT_NE(message.find(c.words), std::string::npos)
+        << "\"" << message << "\" lacks " << c.words;
+    EXPECT_FALSE(std::filesystem::exists(out_));
+  }
+}
+
+// Fails when `info` tells something else than what is in the file, or takes a damaged file.
+TEST_F(KernelsCommand, ShowsWhatIsInAFile) {
+  ASSERT_EQ(run({"kernels", "make", "--taps", "5x7x3", "-o", out_}), "");
+  std::ostringstream json;
+  show_kernel_bank(out_, true, json);
+  const auto root = nlohmann::json::parse(json.str());
+  EXPECT_EQ(root["form"], "uniform");
+  EXPECT_EQ(root["taps"], nlohmann::json({5, 7, 3}));
+  EXPECT_EQ(root["tap_bytes"], 3 * (5 + 7 + 3) * 4);
+  ASSERT_EQ(root["convolutions"].size(), 3u);
+  for (const auto& convolution : root["convolutions"]) {
+    EXPECT_NEAR(convolution["sum"][0].get<double>(), 0.0, 1e-6);  // derivatives
+    EXPECT_GT(convolution["largest_tap"].get<double>(), 0.1);
+  }
+  std::ostringstream text;
+  show_kernel_bank(out_, false, text);
+  EXPECT_NE(text.str().find("5 x 7 pixels x 3 frames"), std::string::npos) << text.str();
+
+  std::filesystem::resize_file(out_, std::filesystem::file_size(out_) - 1);
+  EXPECT_THROW(show_kernel_bank(out_, false, text), KernelBankError);
+}
+
+}  // namespace
+}  // namespace ocellus::apps
