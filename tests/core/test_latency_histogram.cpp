@@ -141,12 +141,13 @@ TEST(LatencyHistogram, ExtremesAreCounted) {
   EXPECT_EQ(histogram->percentile_ns(0.0), 0);
 }
 
-// Fails when percentiles outside 0 to 100 are not limited to the extremes.
+// Fails when percentiles outside 0 to 100, or no number, are not limited to the extremes.
 TEST(LatencyHistogram, PercentIsLimited) {
   const auto histogram = make_histogram();
   for (const std::int64_t value : {5000, 6000, 7000}) histogram->record(value);
   EXPECT_EQ(histogram->percentile_ns(-1.0), histogram->percentile_ns(0.0));
   EXPECT_EQ(histogram->percentile_ns(101.0), 7000);
+  EXPECT_EQ(histogram->percentile_ns(std::nan("")), 5000);
   EXPECT_DOUBLE_EQ(histogram->mean_ns(), 6000.0);
 }
 
