@@ -41,7 +41,11 @@ Expected<EngineInfo> Engine::probe(const EngineConfig& config) noexcept {
   info.realtime_priority = config.realtime_priority;
   for (int i = 0; i < info.workers; ++i) {
     const int cpu = config.affinity[static_cast<std::size_t>(i)];
-    if (cpu < 0) continue;
+    if (cpu == -1) continue;
+    if (cpu < -1) {
+      return tl::unexpected(
+          make_error(Status::kInvalidArgument, "affinity[%d] is %d; it must be a CPU number or -1 (not pinned)", i, cpu));
+    }
     if (!cpu_allowed(cpu)) {
       return tl::unexpected(make_error(Status::kInvalidArgument, "affinity[%d] is CPU %d, which this process may not use", i, cpu));
     }

@@ -8,7 +8,7 @@ namespace ocellus {
 
 /// Log-linear buckets as in HdrHistogram: 1 ns wide below 2048 ns, then 1024 equal steps in each power of
 /// two, so a recorded value is known to better than 0.1 %. Negative values count as 0; values above 10 s
-/// count in the last bucket and in `overflow`. `record` takes constant time and never allocates; one writer
+/// count in `overflow` too, and those above 17 s share the last bucket. `record` takes constant time and never allocates; one writer
 /// at a time. 100 KiB: not for a small stack.
 class LatencyHistogram {
  public:

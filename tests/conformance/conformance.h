@@ -1,0 +1,173 @@
+// What the conformance suites share: the backends they run on, and the comparison with the reference.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "reference/convolution.h"
+#include "reference/lucas_kanade.h"
+#include "support/run.h"
+#include "support/flow_files.h"
+#include "support/scene.h"
+
+namespace ocellus::test {
+
+/// Every suite runs on each of these; a backend that this build has not is left out here, and only here.
+inline std::vector<BackendChoice> conformance_backends() {
+  std::vector<BackendChoice> backends = {BackendChoice::kCpu};
+  EngineConfig cuda = engine_config(1, BackendChoice::kCuda);
+  if (Engine::probe(cuda)) backends.push_back(BackendChoice::kCuda);
+  return backends;
+}
+
+inline std::string backend_label(const testing::TestParamInfo<BackendChoice>& info) {
+  return info.param == BackendChoice::kCuda ? "cuda" : "cpu";
+}
+
+class OnBackend : public testing::TestWithParam<BackendChoice> {
+ protected:
+  template <typename Operator, typename Config>
+  Rig<Operator> rig(const Config& config, int workers = 2) const {
+    return Rig<Operator>::make(config, workers, GetParam());
+  }
+  template <typename Operator, typename Config>
+  Results results(const Config& config, const std::vector<FrameBuffer>& frames, int workers = 2, int in_flight = 1) const {
+    return run<Operator>(config, frames, workers, in_flight, GetParam());
+  }
+};
+
+inline constexpr double kFloatTolerance = 1e-4;
+inline constexpr double kHalfTolerance = 2e-3;
+
+/// A pseudo-random tap in [-1, 1) for the callback, the same for the same arguments.
+inline float random_tap(int seed, int x, int y, int convolution, int term, int axis, int i) {
+  std::uint32_t h = 2166136261u;
+  for (const int value : {seed, x, y, convolution, term, axis, i}) {
+    h = (h ^ static_cast<std::uint32_t>(value)) * 16777619u;
+    h ^= h >> 15;
+    h *= 0x85ebca6bu;
+    h ^= h >> 13;
+  }
+  return static_cast<float>(h >> 8) / 8388608.0f - 1.0f;
+}
+
+/// Random taps whose absolute sum along each axis is about 1.
+struct RandomTaps {
+  int nx, ny, nt, seed;
+
+  static void write(void* self, int x, int y, int convolution, int term, float* wx, float* wy, float* wt) {
+    const auto& taps = *static_cast<const RandomTaps*>(self);
+    const auto fill = [&](float* out, int n, int axis) {
+      for (int i = 0; i < n; ++i) out[i] = 2.0f * random_tap(taps.seed, x, y, convolution, term, axis, i) / static_cast<float>(n);
+    };
+    fill(wx, taps.nx, 0);
+    fill(wy, taps.ny, 1);
+    fill(wt, taps.nt, 2);
+  }
+  /// `self` must outlive the configuration's use.
+  void use_in(KernelConfig& kernels) {
+    kernels.origin = KernelOrigin::kCallback;
+    kernels.callback = &RandomTaps::write;
+    kernels.user = this;
+    nx = kernels.nx;
+    ny = kernels.ny;
+    nt = kernels.nt;
+  }
+};
+
+inline std::vector<FrameBuffer> noise_frames(ImageSize size, PixelFormat format, int count, unsigned seed, int padding = 0, int offset = 0) {
+  std::vector<FrameBuffer> frames;
+  for (int f = 0; f < count; ++f) {
+    frames.emplace_back(size, format, padding, offset);
+    frames.back().fill(noise(size, seed * 1000 + static_cast<unsigned>(f)));
+  }
+  return frames;
+}
+
+inline std::vector<PlaneD> values_of(const std::vector<FrameBuffer>& frames) {
+  std::vector<PlaneD> values;
+  for (const FrameBuffer& frame : frames) values.push_back(frame.values());
+  return values;
+}
+
+/// Compares a filter's results of some frames with the direct 3-D sum. `which` are frame numbers (empty = all); of each result about `pixels` pixels are
+/// looked at, all when it has fewer.
+inline void expect_filter_matches(const SpatioTemporalFilterConfig& config, const std::vector<FrameBuffer>& frames, const Results& got,
+                                  std::vector<std::size_t> which = {}, std::size_t pixels = 400, double tolerance = kFloatTolerance) {
+  const auto kernels = reference::kernels_of(config.kernels, config.size);
+  const std::vector<PlaneD> values = values_of(frames);
+  const Rect roi = config.roi.empty() ? Rect{0, 0, config.size.width, config.size.height} : config.roi;
+  const auto area = static_cast<std::size_t>(roi.width) * static_cast<std::size_t>(roi.height);
+  if (which.empty()) {
+    for (std::size_t f = 0; f < frames.size(); ++f) which.push_back(f);
+  }
+  ASSERT_EQ(got.planes.size(), frames.size());
+  double worst = 0.0;
+  for (const std::size_t f : which) {
+    // No more of the past than the kernel sees, so that the reference's "first frame" is the true one.
+    const std::vector<PlaneD> past(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(f) + 1);
+    // A step that is no divisor of the width, so that all columns have their turn.
+    std::size_t step = std::max<std::size_t>(1, area / pixels);
+    if (step > 1 && step % 2 == 0) ++step;
+    for (std::size_t at = step == 1 ? 0 : f % step; at < area; at += step) {
+      const int x = static_cast<int>(at % static_cast<std::size_t>(roi.width));
+      const int y = static_cast<int>(at / static_cast<std::size_t>(roi.width));
+      for (int c = 0; c < config.kernels.convolutions; ++c) {
+        const auto expected = reference::convolve_at(past, kernels(roi.x + x, roi.y + y, c), roi.x + x, roi.y + y);
+        const double value = static_cast<double>(got.planes[f][static_cast<std::size_t>(c)].at(x, y));
+        const double error = std::abs(value - expected.value) / std::max(expected.absolute, 1e-6);
+        worst = std::max(worst, std::isnan(error) ? 1e30 : error);
+        ASSERT_LE(error, tolerance) << "frame " << f << " convolution " << c << " at (" << x << ", " << y << "): " << value
+                                    << " instead of " << expected.value << ", absolute terms " << expected.absolute;
+      }
+    }
+  }
+  testing::Test::RecordProperty("worst_error", std::to_string(worst));
+}
+
+/// Compares u, v and confidence with equation (3) on the reference's derivatives, where the answer is well determined.
+/// Returns the share of pixels that were.
+inline double expect_flow_matches(const OpticalFlowConfig& config, const std::vector<FrameBuffer>& frames, const Results& got,
+                                  const std::vector<std::size_t>& which, double tolerance = kFloatTolerance) {
+  const auto kernels = reference::kernels_of(config.kernels, config.size);
+  const std::vector<PlaneD> values = values_of(frames);
+  const Rect roi = config.roi.empty() ? Rect{0, 0, config.size.width, config.size.height} : config.roi;
+  std::size_t looked_at = 0;
+  std::size_t confident = 0;
+  for (const std::size_t f : which) {
+    const std::vector<PlaneD> past(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(f) + 1);
+    const PlaneD ix = reference::convolve(past, kernels, 0);
+    const PlaneD iy = reference::convolve(past, kernels, 1);
+    const PlaneD it = reference::convolve(past, kernels, 2);
+    for (int y = 0; y < roi.height; ++y) {
+      for (int x = 0; x < roi.width; ++x) {
+        const auto expected = reference::solve_at(ix, iy, it, config.window, static_cast<double>(config.window_sigma), roi.x + x, roi.y + y);
+        const double u = static_cast<double>(got.planes[f][0].at(x, y));
+        const double v = static_cast<double>(got.planes[f][1].at(x, y));
+        const double confidence = static_cast<double>(got.planes[f][2].at(x, y));
+        ++looked_at;
+        const auto where = [&] {
+          return "frame " + std::to_string(f) + " at (" + std::to_string(x) + ", " + std::to_string(y) + ") eigenvalues " +
+                 std::to_string(expected.smaller) + " " + std::to_string(expected.larger);
+        };
+        // The smaller eigenvalue is a difference; it is measured against the larger.
+        EXPECT_NEAR(confidence, expected.smaller, tolerance * expected.larger + 1e-9) << where();
+        if (testing::Test::HasFailure()) return 0.0;
+        const bool well_determined = expected.smaller >= 0.02 * expected.larger && expected.smaller > 1e-3;
+        if (!well_determined || expected.smaller <= static_cast<double>(config.confidence_threshold) * 1.001) continue;
+        ++confident;
+        const double scale = 1.0 + std::hypot(expected.u, expected.v);
+        EXPECT_NEAR(u, expected.u, tolerance * scale) << where();
+        EXPECT_NEAR(v, expected.v, tolerance * scale) << where();
+        if (testing::Test::HasFailure()) return 0.0;
+      }
+    }
+  }
+  return static_cast<double>(confident) / static_cast<double>(std::max<std::size_t>(1, looked_at));
+}
+
+}  // namespace ocellus::test

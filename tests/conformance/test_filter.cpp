@@ -1,0 +1,559 @@
+// SpatioTemporalFilter on every backend against equation (2) in double precision.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "conformance/conformance.h"
+
+namespace ocellus {
+namespace {
+
+using test::expect_filter_matches;
+using test::FrameBuffer;
+using test::noise_frames;
+using test::OnBackend;
+using test::RandomTaps;
+using test::Results;
+
+class Filter : public OnBackend {
+ protected:
+  Results results(const SpatioTemporalFilterConfig& config, const std::vector<FrameBuffer>& frames, int workers = 2,
+                  int in_flight = 1) const {
+    return OnBackend::results<SpatioTemporalFilter>(config, frames, workers, in_flight);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Backends, Filter, testing::ValuesIn(test::conformance_backends()), test::backend_label);
+
+class SlowFilter : public Filter {};
+INSTANTIATE_TEST_SUITE_P(Backends, SlowFilter, testing::ValuesIn(test::conformance_backends()), test::backend_label);
+
+SpatioTemporalFilterConfig small_config(KernelForm form, ImageSize size = {17, 13}) {
+  SpatioTemporalFilterConfig config;
+  config.size = size;
+  config.kernels.form = form;
+  config.kernels.nx = 5;
+  config.kernels.ny = 7;
+  config.kernels.nt = 4;
+  config.kernels.convolutions = 2;
+  return config;
+}
+
+constexpr KernelForm kForms[] = {KernelForm::kUniform, KernelForm::kPerPixel};
+
+std::string name_of(KernelForm form) { return form == KernelForm::kUniform ? "uniform" : "per pixel"; }
+
+// Fails when the library's own derivatives, uniform or at every pixel, differ from their definition in the header.
+TEST_P(Filter, GaussianDerivatives) {
+  for (const KernelForm form : kForms) {
+    for (const auto& [nx, ny, nt] : {std::array{15, 15, 20}, {5, 5, 2}, {7, 3, 5}, {25, 25, 25}, {6, 4, 3}}) {
+      SCOPED_TRACE(name_of(form) + " " + std::to_string(nx) + "x" + std::to_string(ny) + "x" + std::to_string(nt));
+      SpatioTemporalFilterConfig config;
+      config.size = {29, 23};
+      config.kernels.form = form;
+      config.kernels.nx = nx;
+      config.kernels.ny = ny;
+      config.kernels.nt = nt;
+      const auto frames = noise_frames(config.size, PixelFormat::kGray8, nt + 2, 1);
+      const auto last = static_cast<std::size_t>(nt + 1);
+      expect_filter_matches(config, frames, results(config, frames), {0, 1, last / 2, last}, 130);
+    }
+  }
+}
+
+// Fails when sigma does not grow with eccentricity as the header says, or a pixel gets its neighbour's kernel.
+TEST_P(Filter, FoveatedDerivatives) {
+  SpatioTemporalFilterConfig config;
+  config.size = {37, 31};
+  config.kernels.form = KernelForm::kPerPixel;
+  config.kernels.origin = KernelOrigin::kFoveated;
+  config.kernels.fovea_radius = 12.0f;
+  const auto frames = noise_frames(config.size, PixelFormat::kGray8, 22, 2);
+  expect_filter_matches(config, frames, results(config, frames), {3, 21}, 250);
+  config.kernels.fovea_x = 30.0f;
+  config.kernels.fovea_y = 0.0f;
+  expect_filter_matches(config, frames, results(config, frames), {21}, 250);
+}
+
+// Fails when sums of separable terms are not added, for any number of terms and convolutions.
+TEST_P(Filter, TermsAndConvolutions) {
+  for (const KernelForm form : kForms) {
+    for (int terms = 1; terms <= kMaxKernelTerms; ++terms) {
+      for (int convolutions = 1; convolutions <= kMaxConvolutions; ++convolutions) {
+        SCOPED_TRACE(name_of(form) + ", terms " + std::to_string(terms) + ", convolutions " + std::to_string(convolutions));
+        SpatioTemporalFilterConfig config = small_config(form);
+        config.kernels.terms = terms;
+        config.kernels.convolutions = convolutions;
+        RandomTaps taps{};
+        taps.seed = terms * 10 + convolutions;
+        taps.use_in(config.kernels);
+        const auto frames = noise_frames(config.size, PixelFormat::kGray8, 6, 3);
+        expect_filter_matches(config, frames, results(config, frames), {0, 2, 5}, 221);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// Fails when some number of taps along an axis, even ones included, is read wrongly or has another centre.
+TEST_P(Filter, EveryNumberOfTaps) {
+  for (const KernelForm form : kForms) {
+    for (int n = 1; n <= kMaxKernelTaps; ++n) {
+      SCOPED_TRACE(name_of(form) + ", taps " + std::to_string(n));
+      SpatioTemporalFilterConfig config = small_config(form, {19, 14});
+      // Each axis takes every value from 1 to 25, in another order.
+      config.kernels.nx = n;
+      config.kernels.ny = (n * 7) % 25 + 1;
+      config.kernels.nt = (n * 11) % 25 + 1;
+      RandomTaps taps{};
+      taps.seed = n;
+      taps.use_in(config.kernels);
+      const auto frames = noise_frames(config.size, PixelFormat::kGray8, config.kernels.nt + 1, 4);
+      const auto last = static_cast<std::size_t>(config.kernels.nt);
+      expect_filter_matches(config, frames, results(config, frames), {0, last}, 90);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Fails when an odd, prime, very narrow or very small image (smaller than the kernel) is cut or padded wrongly.
+TEST_P(Filter, EverySize) {
+  const ImageSize sizes[] = {{1, 1},   {1, 2},   {2, 1},  {1, 19},  {19, 1},  {3, 3},   {5, 2},   {7, 31},   {15, 15},  {16, 16},
+                             {17, 13}, {31, 29}, {32, 8}, {33, 65}, {64, 48}, {65, 17}, {97, 11}, {1, 300}, {300, 1}, {127, 3}};
+  for (const KernelForm form : kForms) {
+    for (const ImageSize size : sizes) {
+      SCOPED_TRACE(name_of(form) + " " + std::to_string(size.width) + "x" + std::to_string(size.height));
+      SpatioTemporalFilterConfig config = small_config(form, size);
+      config.kernels.nx = 9;
+      config.kernels.ny = 6;
+      RandomTaps taps{};
+      taps.seed = size.width;
+      taps.use_in(config.kernels);
+      const auto frames = noise_frames(size, PixelFormat::kGray8, 6, 5);
+      expect_filter_matches(config, frames, results(config, frames), {0, 5}, 350);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Fails when a format is scaled wrongly, a stride is taken for the width, or an address must be aligned.
+TEST_P(Filter, FormatsStridesAndAddresses) {
+  for (const KernelForm form : kForms) {
+    for (const PixelFormat format : {PixelFormat::kGray8, PixelFormat::kGray16, PixelFormat::kFloat32}) {
+      for (const auto& [padding, offset] : {std::array{0, 0}, {1, 0}, {0, 1}, {13, 3}, {50, 7}}) {
+        SCOPED_TRACE(name_of(form) + ", format " + std::to_string(static_cast<int>(format)) + ", padding " + std::to_string(padding) +
+                     ", offset " + std::to_string(offset));
+        SpatioTemporalFilterConfig config = small_config(form, {23, 11});
+        config.format = format;
+        RandomTaps taps{};
+        taps.use_in(config.kernels);
+        const auto frames = noise_frames(config.size, format, 5, 6, padding, offset);
+        expect_filter_matches(config, frames, results(config, frames), {1, 4}, 253);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// Fails when 16-bit frames are not scaled to the range of 8 bits: 257 x the 8-bit value is the same grey level.
+TEST_P(Filter, Gray16AndGray8Agree) {
+  SpatioTemporalFilterConfig config = small_config(KernelForm::kPerPixel, {40, 30});
+  RandomTaps taps{};
+  taps.use_in(config.kernels);
+  const auto eight = noise_frames(config.size, PixelFormat::kGray8, 5, 7);
+  std::vector<FrameBuffer> sixteen;
+  for (const auto& frame : eight) {
+    sixteen.emplace_back(config.size, PixelFormat::kGray16);
+    sixteen.back().fill(frame.values());
+  }
+  const Results a = results(config, eight);
+  config.format = PixelFormat::kGray16;
+  const Results b = results(config, sixteen);
+  for (std::size_t i = 0; i < a.planes[4][0].data.size(); ++i) {
+    ASSERT_NEAR(a.planes[4][0].data[i], b.planes[4][0].data[i], 2e-4);
+  }
+}
+
+// Fails when the result inside a region of interest is not exactly what the whole image gives there.
+TEST_P(Filter, RegionOfInterestIsACropOfTheWhole) {
+  for (const KernelForm form : kForms) {
+    for (const KernelOrigin origin : {KernelOrigin::kGaussian, KernelOrigin::kCallback}) {
+      SpatioTemporalFilterConfig config = small_config(form, {45, 38});
+      config.kernels.convolutions = 3;
+      RandomTaps taps{};
+      if (origin == KernelOrigin::kCallback) taps.use_in(config.kernels);
+      const auto frames = noise_frames(config.size, PixelFormat::kGray8, 6, 8);
+      const Results whole = results(config, frames);
+      for (const Rect roi : {Rect{0, 0, 45, 38}, {0, 0, 1, 1}, {44, 37, 1, 1}, {3, 5, 20, 17}, {17, 0, 28, 3}, {0, 20, 5, 18}}) {
+        config.roi = roi;
+        const Results part = results(config, frames);
+        for (std::size_t f = 0; f < frames.size(); ++f) {
+          for (std::size_t c = 0; c < 3; ++c) {
+            for (int y = 0; y < roi.height; ++y) {
+              for (int x = 0; x < roi.width; ++x) {
+                ASSERT_NEAR(part.planes[f][c].at(x, y), whole.planes[f][c].at(roi.x + x, roi.y + y), 1e-4)
+                    << name_of(form) << " frame " << f << " at (" << x << ", " << y << ") of " << roi.width << "x" << roi.height;
+              }
+            }
+          }
+        }
+      }
+      config.roi = Rect{3, 5, 20, 17};
+      expect_filter_matches(config, frames, results(config, frames), {5}, 400);
+    }
+  }
+}
+
+// Fails when a frame of the warm-up is not the defined one (the first frame stands in for the missing), when the flag is
+// wrong by one frame, or when the described frame is not the middle of the support.
+TEST_P(Filter, WarmUpFrameByFrame) {
+  for (const KernelForm form : kForms) {
+    for (const int nt : {1, 2, 5, 8}) {
+      SCOPED_TRACE(name_of(form) + ", frames " + std::to_string(nt));
+      SpatioTemporalFilterConfig config = small_config(form);
+      config.kernels.nt = nt;
+      RandomTaps taps{};
+      taps.use_in(config.kernels);
+      const auto frames = noise_frames(config.size, PixelFormat::kGray8, nt + 3, 9);
+      const Results got = results(config, frames);
+      expect_filter_matches(config, frames, got, {}, 221);
+      for (int f = 0; f < nt + 3; ++f) {
+        const FrameInfo& info = got.infos[static_cast<std::size_t>(f)];
+        EXPECT_EQ(info.warming_up(), f + 1 < nt) << "frame " << f;
+        EXPECT_FALSE(info.bad_pixels());
+        EXPECT_EQ(info.sequence, static_cast<std::uint64_t>(f));
+        EXPECT_EQ(info.timestamp_ns, f * 1'000'000 + 7);
+        const int described = std::max(0, f - (nt - 1) / 2);
+        EXPECT_EQ(info.described_sequence, static_cast<std::uint64_t>(described)) << "frame " << f;
+        EXPECT_EQ(info.described_timestamp_ns, described * 1'000'000 + 7);
+        EXPECT_EQ(info.delay_frames, static_cast<float>(nt - 1) / 2.0f);
+        EXPECT_GE(info.queue_ns, 0);
+        EXPECT_GT(info.compute_ns, 0);
+      }
+    }
+  }
+}
+
+// Fails when the ring of spatial sums differs from the direct sum after it has gone round several times.
+TEST_P(Filter, TheRingGoesRound) {
+  for (const KernelForm form : kForms) {
+    for (const int nt : {1, 2, 3, 7, 20}) {
+      SCOPED_TRACE(name_of(form) + ", frames " + std::to_string(nt));
+      SpatioTemporalFilterConfig config = small_config(form, {11, 9});
+      config.kernels.nt = nt;
+      RandomTaps taps{};
+      taps.use_in(config.kernels);
+      const int count = 3 * nt + 2;
+      const auto frames = noise_frames(config.size, PixelFormat::kGray8, count, 10);
+      const auto last = static_cast<std::size_t>(count - 1);
+      expect_filter_matches(config, frames, results(config, frames), {last, last - 1, last - static_cast<std::size_t>(nt)}, 99);
+    }
+  }
+}
+
+// Fails when frames in flight overtake or disturb each other, at any depth.
+TEST_P(Filter, SeveralFramesInFlight) {
+  for (const KernelForm form : kForms) {
+    SpatioTemporalFilterConfig config = small_config(form, {40, 30});
+    RandomTaps taps{};
+    taps.use_in(config.kernels);
+    const auto frames = noise_frames(config.size, PixelFormat::kGray8, 20, 11);
+    config.depth = 1;
+    const Results one = results(config, frames);
+    expect_filter_matches(config, frames, one, {1, 19}, 200);
+    for (int depth = 1; depth <= 8; ++depth) {
+      config.depth = depth;
+      for (const int in_flight : {1, depth}) {
+        EXPECT_TRUE(same_bytes(one, results(config, frames, 2, in_flight))) << name_of(form) << " depth " << depth << " in flight " << in_flight;
+      }
+    }
+  }
+}
+
+// Fails when anything of the past survives a reset, or the operator cannot go on after it.
+TEST_P(Filter, ResetForgetsThePast) {
+  for (const KernelForm form : kForms) {
+    SpatioTemporalFilterConfig config = small_config(form, {33, 20});
+    config.depth = 3;
+    RandomTaps taps{};
+    taps.use_in(config.kernels);
+    const auto before = noise_frames(config.size, PixelFormat::kGray8, 7, 12);
+    const auto after = noise_frames(config.size, PixelFormat::kGray8, 6, 13);
+    const Results fresh = results(config, after);
+    for (int unfinished = 0; unfinished <= 3; ++unfinished) {
+      auto rig = this->rig<SpatioTemporalFilter>(config);
+      (void)send(rig.op, before, 2);
+      // Frames in flight are dropped with their tickets.
+      std::vector<Ticket> tickets;
+      std::vector<test::OutputBuffer> outs(static_cast<std::size_t>(unfinished), test::OutputBuffer(config.size, 2));
+      for (auto& out : outs) tickets.push_back(test::must(rig.op.submit(before[0].frame(), out.filter())));
+      rig.op.reset();
+      for (const Ticket ticket : tickets) {
+        const auto gone = rig.op.wait(ticket, Deadline::never());
+        ASSERT_FALSE(gone);
+        EXPECT_EQ(gone.error().status, Status::kInvalidTicket);
+      }
+      const Results again = send(rig.op, after);
+      EXPECT_TRUE(same_bytes(fresh, again)) << name_of(form) << ", in flight " << unfinished;
+      EXPECT_TRUE(again.infos[0].warming_up());
+      EXPECT_EQ(again.infos[0].described_sequence, 0u);
+      rig.op.reset();
+      rig.op.reset();
+      EXPECT_TRUE(same_bytes(fresh, send(rig.op, after))) << "a second reset";
+    }
+  }
+}
+
+// Fails when a frame with a bad pixel is not flagged, its output looks valid, or anything of it stays in the temporal state.
+TEST_P(Filter, ABadFrameLeavesNoTrace) {
+  const float bad_values[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                              -std::numeric_limits<float>::infinity()};
+  for (const KernelForm form : kForms) {
+    SpatioTemporalFilterConfig config = small_config(form, {37, 21});
+    config.format = PixelFormat::kFloat32;
+    config.depth = 4;
+    RandomTaps taps{};
+    taps.use_in(config.kernels);
+    const auto good = noise_frames(config.size, PixelFormat::kFloat32, 8, 14);
+    const Results clean = results(config, good);
+    for (const float bad_value : bad_values) {
+      for (const auto& [bx, by] : {std::array{0, 0}, {36, 20}, {18, 10}, {31, 3}}) {
+        for (const std::size_t when : {std::size_t{0}, std::size_t{2}, std::size_t{6}}) {
+          for (const int in_flight : {1, 4}) {
+            std::vector<FrameBuffer> frames = good;
+            FrameBuffer bad = noise_frames(config.size, PixelFormat::kFloat32, 1, 99)[0];
+            bad.set(bx, by, static_cast<double>(bad_value));
+            frames.insert(frames.begin() + static_cast<std::ptrdiff_t>(when), bad);
+            const Results got = results(config, frames, 2, in_flight);
+            for (std::size_t f = 0; f < frames.size(); ++f) {
+              SCOPED_TRACE(name_of(form) + " bad at frame " + std::to_string(when) + ", looking at " + std::to_string(f) + ", in flight " + std::to_string(in_flight));
+              ASSERT_EQ(got.infos[f].bad_pixels(), f == when);
+              if (f == when) {
+                for (const auto& plane : got.planes[f]) {
+                  for (const float value : plane.data) ASSERT_TRUE(std::isnan(value)) << "the output must be marked";
+                }
+                continue;
+              }
+              const std::size_t original = f < when ? f : f - 1;
+              for (std::size_t c = 0; c < 2; ++c) ASSERT_TRUE(test::same_bytes(got.planes[f][c], clean.planes[original][c]));
+              ASSERT_EQ(got.infos[f].warming_up(), clean.infos[original].warming_up());
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// Fails when two bad frames one after the other, or one as the very first, break what follows.
+TEST_P(Filter, SeveralBadFrames) {
+  for (const KernelForm form : kForms) {
+    SpatioTemporalFilterConfig config = small_config(form);
+    config.format = PixelFormat::kFloat32;
+    RandomTaps taps{};
+    taps.use_in(config.kernels);
+    const auto good = noise_frames(config.size, PixelFormat::kFloat32, 6, 15);
+    FrameBuffer bad = good[0];
+    bad.set(5, 5, std::numeric_limits<double>::quiet_NaN());
+    const Results clean = results(config, good);
+    std::vector<FrameBuffer> frames = {bad, bad, good[0], bad, good[1], good[2], bad, bad, bad, good[3], good[4], good[5]};
+    const Results got = results(config, frames);
+    std::size_t original = 0;
+    for (const std::size_t f : {2, 4, 5, 9, 10, 11}) {
+      EXPECT_TRUE(test::same_bytes(got.planes[f][0], clean.planes[original][0])) << name_of(form) << " frame " << f;
+      ++original;
+    }
+  }
+}
+
+// Fails when half storage loses more than its stated tolerance, or is no different from float (not used at all).
+TEST_P(Filter, HalfStorage) {
+  for (const bool foveated : {false, true}) {
+    SpatioTemporalFilterConfig config;
+    config.size = {41, 27};
+    config.kernels.form = KernelForm::kPerPixel;
+    RandomTaps taps{};
+    if (foveated) {
+      config.kernels.origin = KernelOrigin::kFoveated;
+    } else {
+      config.kernels.nx = 11;
+      config.kernels.nt = 8;
+      config.kernels.terms = 2;
+      taps.use_in(config.kernels);
+    }
+    const auto frames = noise_frames(config.size, PixelFormat::kGray8, 24, 16);
+    const Results exact = results(config, frames);
+    const auto whole = test::must(SpatioTemporalFilter::footprint(test::must(Engine::probe(test::engine_config(2, GetParam()))), config));
+    config.storage = CoefficientStorage::kHalf;
+    const auto halved = test::must(SpatioTemporalFilter::footprint(test::must(Engine::probe(test::engine_config(2, GetParam()))), config));
+    const Results half = results(config, frames);
+    expect_filter_matches(config, frames, half, {0, 10, 23}, 300, test::kHalfTolerance);
+    EXPECT_FALSE(test::same_bytes(exact.planes[23][0], half.planes[23][0]));
+    EXPECT_LT(static_cast<double>(halved.host + halved.device), 0.75 * static_cast<double>(whole.host + whole.device));
+  }
+}
+
+// Fails when the result depends on chance, on the number of workers, or on how the image is cut between them.
+TEST_P(Filter, TheSameBytesEveryTime) {
+  for (const KernelForm form : kForms) {
+    for (const ImageSize size : {ImageSize{67, 43}, {5, 61}, {130, 3}}) {
+      SpatioTemporalFilterConfig config = small_config(form, size);
+      config.kernels.convolutions = 3;
+      RandomTaps taps{};
+      taps.use_in(config.kernels);
+      const auto frames = noise_frames(config.size, PixelFormat::kGray8, 6, 17);
+      const Results one = results(config, frames, 1);
+      for (const int workers : {1, 2, 3, 7, 16}) {
+        EXPECT_TRUE(same_bytes(one, results(config, frames, workers))) << name_of(form) << " workers " << workers;
+      }
+    }
+  }
+}
+
+// Fails when two operators on one engine, with frames in flight in both, disturb each other.
+TEST_P(Filter, TwoOperatorsOnOneEngine) {
+  SpatioTemporalFilterConfig first = small_config(KernelForm::kUniform, {50, 33});
+  SpatioTemporalFilterConfig second = small_config(KernelForm::kPerPixel, {21, 34});
+  RandomTaps first_taps{};
+  RandomTaps second_taps{};
+  first_taps.use_in(first.kernels);
+  second_taps.use_in(second.kernels);
+  const auto first_frames = noise_frames(first.size, PixelFormat::kGray8, 12, 18);
+  const auto second_frames = noise_frames(second.size, PixelFormat::kGray8, 12, 19);
+  const Results first_alone = results(first, first_frames);
+  const Results second_alone = results(second, second_frames);
+
+  EngineConfig settings = test::engine_config(2, GetParam());
+  const EngineInfo info = test::must(Engine::probe(settings));
+  settings.memory = test::must(SpatioTemporalFilter::footprint(info, first)) + test::must(SpatioTemporalFilter::footprint(info, second));
+  Engine engine = test::must(Engine::create(settings));
+  auto a = test::must(SpatioTemporalFilter::create(engine, first));
+  auto b = test::must(SpatioTemporalFilter::create(engine, second));
+  EXPECT_EQ(engine.memory_use().used, settings.memory);
+  EXPECT_EQ(engine.memory_use().pieces, 2);
+  for (std::size_t f = 0; f < 12; ++f) {
+    test::OutputBuffer a_out(first.size, 2);
+    test::OutputBuffer b_out(second.size, 2);
+    const Ticket a_ticket = test::must(a.submit(first_frames[f].frame(f), a_out.filter()));
+    const Ticket b_ticket = test::must(b.submit(second_frames[f].frame(f), b_out.filter()));
+    // The later one first: waiting for it must also do the work before it.
+    test::must(b.wait(b_ticket, Deadline::never()));
+    test::must(a.wait(a_ticket, Deadline::never()));
+    for (int c = 0; c < 2; ++c) {
+      ASSERT_TRUE(test::same_bytes(a_out.plane(c), first_alone.planes[f][static_cast<std::size_t>(c)]));
+      ASSERT_TRUE(test::same_bytes(b_out.plane(c), second_alone.planes[f][static_cast<std::size_t>(c)]));
+    }
+  }
+}
+
+// Fails when operators used from several threads of the user's own, on one engine or on two, disturb each other.
+TEST_P(Filter, SeveralThreads) {
+  SpatioTemporalFilterConfig config = small_config(KernelForm::kPerPixel, {50, 33});
+  RandomTaps taps{};
+  taps.use_in(config.kernels);
+  const auto frames = noise_frames(config.size, PixelFormat::kGray8, 30, 20);
+  const Results alone = results(config, frames);
+  for (const bool one_engine : {true, false}) {
+    EngineConfig settings = test::engine_config(2, GetParam());
+    const Footprint each = test::must(SpatioTemporalFilter::footprint(test::must(Engine::probe(settings)), config));
+    settings.memory = each + each + each;
+    Engine shared = test::must(Engine::create(settings));
+    std::vector<Results> got(3);
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < 3; ++t) {
+      threads.emplace_back([&, t] {
+        if (one_engine) {
+          auto op = test::must(SpatioTemporalFilter::create(shared, config));
+          got[t] = send(op, frames, 2);
+        } else {
+          auto own = rig<SpatioTemporalFilter>(config);
+          got[t] = send(own.op, frames, 2);
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    for (const Results& each_result : got) EXPECT_TRUE(same_bytes(alone, each_result)) << (one_engine ? "one engine" : "an engine each");
+    EXPECT_EQ(shared.memory_use().used, Footprint{});
+  }
+}
+
+// Fails when the callback is called in another order than the header says, for pixels outside the image, or after creation.
+TEST_P(Filter, TheCallbackIsCalledInOrder) {
+  struct Calls {
+    std::vector<std::array<int, 4>> list;
+    static void write(void* self, int x, int y, int convolution, int term, float* wx, float* wy, float* wt) {
+      static_cast<Calls*>(self)->list.push_back({y, x, convolution, term});
+      std::fill_n(wx, 3, 0.1f);
+      std::fill_n(wy, 2, 0.1f);
+      std::fill_n(wt, 2, 0.1f);
+    }
+  };
+  for (const KernelForm form : kForms) {
+    Calls calls;
+    SpatioTemporalFilterConfig config;
+    config.size = {5, 4};
+    config.kernels = KernelConfig{.form = form, .origin = KernelOrigin::kCallback, .nx = 3, .ny = 2, .nt = 2, .convolutions = 2, .terms = 3,
+                                  .callback = &Calls::write, .user = &calls};
+    auto rig = this->rig<SpatioTemporalFilter>(config);
+    std::vector<std::array<int, 4>> expected;
+    const bool uniform = form == KernelForm::kUniform;
+    for (int y = 0; y < (uniform ? 1 : 4); ++y) {
+      for (int x = 0; x < (uniform ? 1 : 5); ++x) {
+        for (int c = 0; c < 2; ++c) {
+          for (int r = 0; r < 3; ++r) expected.push_back({y, x, c, r});
+        }
+      }
+    }
+    EXPECT_EQ(calls.list, expected) << name_of(form);
+    (void)send(rig.op, noise_frames(config.size, PixelFormat::kGray8, 3, 21));
+    EXPECT_EQ(calls.list.size(), expected.size()) << "called after creation";
+  }
+}
+
+// Fails when a full HD image is cut wrongly between workers or its strides overflow; sampled pixels.
+TEST_P(SlowFilter, FullHd) {
+  for (const KernelForm form : kForms) {
+    SpatioTemporalFilterConfig config;
+    config.size = {1920, 1080};
+    config.kernels.form = form;
+    config.kernels.nt = 5;
+    const auto frames = noise_frames(config.size, PixelFormat::kGray8, 7, 22);
+    expect_filter_matches(config, frames, results(config, frames), {0, 6}, 4000);
+  }
+}
+
+// Fails when the largest kernels in every respect do not work together.
+TEST_P(SlowFilter, TheLargestKernels) {
+  for (const KernelForm form : kForms) {
+    SpatioTemporalFilterConfig config;
+    config.size = {64, 48};
+    config.kernels.form = form;
+    config.kernels.nx = config.kernels.ny = config.kernels.nt = kMaxKernelTaps;
+    config.kernels.convolutions = kMaxConvolutions;
+    config.kernels.terms = kMaxKernelTerms;
+    RandomTaps taps{};
+    taps.use_in(config.kernels);
+    const auto frames = noise_frames(config.size, PixelFormat::kGray8, 27, 23);
+    expect_filter_matches(config, frames, results(config, frames), {0, 26}, 400);
+  }
+}
+
+// Fails when the default 15x15x20 kernels differ anywhere on 64x48, all pixels, in the warm-up and after it.
+TEST_P(SlowFilter, EveryPixelOfTheDefaultKernels) {
+  for (const KernelOrigin origin : {KernelOrigin::kGaussian, KernelOrigin::kFoveated, KernelOrigin::kCallback}) {
+    SpatioTemporalFilterConfig config;
+    config.size = {64, 48};
+    config.kernels.form = KernelForm::kPerPixel;
+    config.kernels.origin = origin;
+    RandomTaps taps{};
+    if (origin == KernelOrigin::kCallback) taps.use_in(config.kernels);
+    const auto frames = noise_frames(config.size, PixelFormat::kGray16, 42, 24);
+    expect_filter_matches(config, frames, results(config, frames), {0, 7, 18, 19, 41}, 1u << 20);
+  }
+}
+
+}  // namespace
+}  // namespace ocellus

@@ -1,0 +1,145 @@
+// Every instruction set that this processor and this build have gives the same result within the tolerance.
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "conformance/conformance.h"
+
+namespace ocellus {
+namespace {
+
+using test::FrameBuffer;
+using test::noise_frames;
+using test::RandomTaps;
+using test::Results;
+
+/// While it lives, run-time dispatch may use the given targets only.
+class OnlyTargets {
+ public:
+  explicit OnlyTargets(std::int64_t targets) { hwy::SetSupportedTargetsForTest(targets); }
+  ~OnlyTargets() { hwy::SetSupportedTargetsForTest(0); }
+  OnlyTargets(const OnlyTargets&) = delete;
+  OnlyTargets& operator=(const OnlyTargets&) = delete;
+};
+
+struct Target {
+  std::int64_t bit;
+  std::string name;
+};
+
+/// One entry for each target that dispatch really takes when it is the only one allowed.
+std::vector<Target> targets_in_use() {
+  std::vector<Target> targets;
+  std::set<std::string> seen;
+  const std::int64_t all = hwy::SupportedTargets();
+  for (int i = 0; i < 63; ++i) {
+    const std::int64_t bit = std::int64_t{1} << i;
+    if ((all & bit) == 0) continue;
+    const OnlyTargets only(bit);
+    const std::string name = test::must(Engine::probe(test::engine_config())).simd_target;
+    if (name == hwy::TargetName(bit) && seen.insert(name).second) targets.push_back({bit, name});
+  }
+  return targets;
+}
+
+// Fails when restricting the targets has no effect, so that the tests below would run the same code again and again.
+TEST(SimdTargets, DispatchObeys) {
+  const std::vector<Target> targets = targets_in_use();
+  ASSERT_FALSE(targets.empty());
+  std::string names;
+  for (const Target& target : targets) names += " " + target.name;
+  RecordProperty("targets", names);
+  std::printf("targets:%s\n", names.c_str());
+#if defined(__x86_64__)
+  EXPECT_GE(targets.size(), 2u) << "an x86-64 processor of this century has more than the baseline";
+#endif
+}
+
+// Fails when one instruction set computes the filter differently from the reference, with any form or storage.
+TEST(SimdTargets, FilterMatchesOnEach) {
+  for (const Target& target : targets_in_use()) {
+    for (const KernelForm form : {KernelForm::kUniform, KernelForm::kPerPixel}) {
+      for (const CoefficientStorage storage : {CoefficientStorage::kFloat, CoefficientStorage::kHalf}) {
+        for (const PixelFormat format : {PixelFormat::kGray8, PixelFormat::kGray16, PixelFormat::kFloat32}) {
+          SCOPED_TRACE(target.name);
+          const OnlyTargets only(target.bit);
+          SpatioTemporalFilterConfig config;
+          config.size = {37, 19};
+          config.format = format;
+          config.kernels.form = form;
+          config.kernels.nx = 7;
+          config.kernels.ny = 6;
+          config.kernels.nt = 5;
+          config.kernels.terms = 2;
+          config.storage = storage;
+          RandomTaps taps{};
+          taps.use_in(config.kernels);
+          const auto frames = noise_frames(config.size, format, 7, 41, 3, 1);
+          test::expect_filter_matches(config, frames, test::run<SpatioTemporalFilter>(config, frames), {1, 6}, 250,
+                                      storage == CoefficientStorage::kHalf ? test::kHalfTolerance : test::kFloatTolerance);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// Fails when one instruction set solves the flow differently from the reference.
+TEST(SimdTargets, FlowMatchesOnEach) {
+  for (const Target& target : targets_in_use()) {
+    SCOPED_TRACE(target.name);
+    const OnlyTargets only(target.bit);
+    OpticalFlowConfig config;
+    config.size = {37, 29};
+    config.kernels.nx = config.kernels.ny = 7;
+    config.kernels.nt = 5;
+    config.window = 7;
+    config.window_sigma = 2.0f;
+    const auto frames = noise_frames(config.size, PixelFormat::kGray8, 6, 42);
+    const double share = test::expect_flow_matches(config, frames, test::run<OpticalFlow>(config, frames), {5});
+    EXPECT_GT(share, 0.4);
+  }
+}
+
+// Fails when one instruction set gives another pyramid flow than the widest one, beyond what rounding explains.
+TEST(SimdTargets, PyramidAgreesOnEach) {
+  const ImageSize size{80, 64};
+  const test::Texture texture(6, 12.0, 40.0);
+  const test::AffineMotion motion(0, 0, 2.3, 0, 0, -1.1);
+  std::vector<FrameBuffer> frames;
+  for (int f = 0; f < 3; ++f) {
+    frames.emplace_back(size, PixelFormat::kGray8);
+    frames.back().fill(test::render(texture, motion, size, f));
+  }
+  const OpticalFlowConfig config = OpticalFlowConfig::quality(size);
+  const Results widest = test::run<OpticalFlow>(config, frames);
+  for (const Target& target : targets_in_use()) {
+    const OnlyTargets only(target.bit);
+    const Results got = test::run<OpticalFlow>(config, frames);
+    for (std::size_t p = 0; p < 2; ++p) {
+      for (std::size_t i = 0; i < got.planes[2][p].data.size(); ++i) {
+        ASSERT_NEAR(got.planes[2][p].data[i], widest.planes[2][p].data[i], 1e-3f) << target.name << " pixel " << i;
+      }
+    }
+  }
+}
+
+// Fails when a target is not deterministic over the number of workers.
+TEST(SimdTargets, TheSameBytesOnEach) {
+  for (const Target& target : targets_in_use()) {
+    const OnlyTargets only(target.bit);
+    SpatioTemporalFilterConfig config;
+    config.size = {61, 33};
+    config.kernels.form = KernelForm::kPerPixel;
+    config.kernels.nt = 6;
+    const auto frames = noise_frames(config.size, PixelFormat::kGray8, 7, 43);
+    EXPECT_TRUE(same_bytes(test::run<SpatioTemporalFilter>(config, frames, 1), test::run<SpatioTemporalFilter>(config, frames, 5))) << target.name;
+  }
+}
+
+}  // namespace
+}  // namespace ocellus

@@ -1,0 +1,265 @@
+// HostArena and Carver, against a plain model.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "core/arena.h"
+
+namespace ocellus::detail {
+namespace {
+
+constexpr std::size_t kUnit = kMemoryAlignment;
+
+// Fails when rounding up is wrong at or beside a multiple.
+TEST(Arena, AlignUp) {
+  EXPECT_EQ(align_up(0), 0u);
+  EXPECT_EQ(align_up(1), kUnit);
+  EXPECT_EQ(align_up(kUnit), kUnit);
+  EXPECT_EQ(align_up(kUnit + 1), 2 * kUnit);
+  EXPECT_EQ(align_up(10, 8), 16u);
+}
+
+// Fails when a piece is not aligned, when pieces overlap, or when what is written to one shows in
+// another.
+TEST(Arena, PiecesAreAlignedAndSeparate) {
+  HostArena arena;
+  ASSERT_TRUE(arena.create(64 * kUnit, false));
+  std::vector<unsigned char*> pieces;
+  const std::size_t sizes[] = {1, kUnit, kUnit + 1, 3 * kUnit - 1, 7};
+  for (const std::size_t size : sizes) {
+    auto* piece = static_cast<unsigned char*>(arena.take(size));
+    ASSERT_NE(piece, nullptr);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(piece) % kMemoryAlignment, 0u);
+    std::memset(piece, static_cast<int>(pieces.size()) + 1, size);
+    pieces.push_back(piece);
+  }
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    for (std::size_t k = 0; k < sizes[i]; ++k) ASSERT_EQ(pieces[i][k], i + 1);
+  }
+  EXPECT_EQ(arena.pieces(), 5);
+  EXPECT_EQ(arena.used(), (1 + 1 + 2 + 3 + 1) * kUnit);
+}
+
+// Fails when an arena made with the sum of rounded sizes cannot hold exactly these pieces, in any
+// order, or holds more.
+TEST(Arena, FootprintsAddUpExactly) {
+  const std::vector<std::size_t> sizes = {100, 64, 4096, 1, 777, 64 * 9, 5};
+  std::size_t sum = 0;
+  for (const std::size_t size : sizes) sum += align_up(size);
+  std::mt19937 random(5);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::size_t> order = sizes;
+    std::shuffle(order.begin(), order.end(), random);
+    HostArena arena;
+    ASSERT_TRUE(arena.create(sum, false));
+    EXPECT_EQ(arena.capacity(), sum);
+    for (const std::size_t size : order) ASSERT_NE(arena.take(size), nullptr);
+    EXPECT_EQ(arena.used(), sum);
+    EXPECT_EQ(arena.largest_gap(), 0u);
+    EXPECT_EQ(arena.take(1), nullptr);
+  }
+}
+
+// Fails when a request is not given the first gap that is large enough.
+TEST(Arena, FirstFit) {
+  HostArena arena;
+  ASSERT_TRUE(arena.create(16 * kUnit, false));
+  void* a = arena.take(2 * kUnit);
+  void* b = arena.take(4 * kUnit);
+  void* c = arena.take(2 * kUnit);
+  void* d = arena.take(6 * kUnit);
+  void* e = arena.take(2 * kUnit);
+  ASSERT_NE(e, nullptr);
+  arena.give_back(b);
+  arena.give_back(d);
+  EXPECT_EQ(arena.largest_gap(), 6 * kUnit);
+  void* small = arena.take(3 * kUnit);
+  EXPECT_EQ(small, b) << "the gap of b is the first that is large enough";
+  void* large = arena.take(5 * kUnit);
+  EXPECT_EQ(large, d);
+  EXPECT_EQ(arena.take(2 * kUnit), nullptr)
+      << "two gaps of one unit are left, but not side by side";
+  for (void* piece : {a, c, e, small, large}) arena.give_back(piece);
+  EXPECT_EQ(arena.used(), 0u);
+  EXPECT_EQ(arena.largest_gap(), 16 * kUnit) << "neighbouring gaps must become one";
+}
+
+// Fails when pieces that come back in some order leave a hole behind, or when the peak is lost.
+TEST(Arena, GiveBackInAnyOrder) {
+  std::vector<int> order = {0, 1, 2, 3};
+  do {
+    HostArena arena;
+    ASSERT_TRUE(arena.create(4 * kUnit, false));
+    void* pieces[4];
+    for (void*& piece : pieces) piece = arena.take(kUnit);
+    for (const int i : order) arena.give_back(pieces[i]);
+    EXPECT_EQ(arena.pieces(), 0);
+    EXPECT_EQ(arena.used(), 0u);
+    EXPECT_EQ(arena.peak(), 4 * kUnit);
+    EXPECT_NE(arena.take(4 * kUnit), nullptr);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+// Fails when an exhausted arena gives a piece, or cannot go on after a refusal.
+TEST(Arena, Exhaustion) {
+  HostArena arena;
+  ASSERT_TRUE(arena.create(4 * kUnit, false));
+  EXPECT_EQ(arena.take(4 * kUnit + 1), nullptr);
+  EXPECT_EQ(arena.take(std::numeric_limits<std::size_t>::max()), nullptr);
+  EXPECT_EQ(arena.take(std::numeric_limits<std::size_t>::max() - 100), nullptr);
+  EXPECT_EQ(arena.used(), 0u);
+  void* piece = arena.take(4 * kUnit);
+  ASSERT_NE(piece, nullptr);
+  EXPECT_EQ(arena.take(1), nullptr);
+  arena.give_back(piece);
+  EXPECT_NE(arena.take(4 * kUnit), nullptr);
+}
+
+// Fails when the table of pieces overflows instead of refusing.
+TEST(Arena, AtMostMaxPieces) {
+  HostArena arena;
+  ASSERT_TRUE(arena.create((HostArena::kMaxPieces + 8) * kUnit, false));
+  std::vector<void*> pieces;
+  for (int i = 0; i < HostArena::kMaxPieces; ++i) {
+    pieces.push_back(arena.take(kUnit));
+    ASSERT_NE(pieces.back(), nullptr);
+  }
+  EXPECT_EQ(arena.take(kUnit), nullptr);
+  arena.give_back(pieces[100]);
+  EXPECT_EQ(arena.take(kUnit), pieces[100]);
+}
+
+// Fails when nothing at all is not handled: no block, size 0, nullptr, a pointer that is no piece.
+TEST(Arena, NothingIsAllowed) {
+  HostArena none;
+  ASSERT_TRUE(none.create(0, false));
+  EXPECT_EQ(none.capacity(), 0u);
+  EXPECT_EQ(none.take(1), nullptr);
+  EXPECT_EQ(none.take(0), nullptr);
+  none.give_back(nullptr);
+
+  HostArena arena;
+  ASSERT_TRUE(arena.create(4 * kUnit, false));
+  auto* piece = static_cast<char*>(arena.take(2 * kUnit));
+  arena.give_back(nullptr);
+  arena.give_back(piece + kUnit);
+  EXPECT_EQ(arena.used(), 2 * kUnit) << "a pointer into a piece is no piece";
+}
+
+// Fails when a block that the system cannot give is not reported as OutOfMemory with its size.
+TEST(Arena, TooLargeForTheSystem) {
+  for (const std::size_t bytes : {std::numeric_limits<std::size_t>::max(), std::size_t{1} << 60}) {
+    HostArena arena;
+    const Expected<void> made = arena.create(bytes, false);
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().status, Status::kOutOfMemory);
+    EXPECT_NE(std::strstr(made.error().text, "bytes"), nullptr) << made.error().text;
+    EXPECT_EQ(arena.take(1), nullptr);
+  }
+}
+
+// Fails when the block is not touched at creation: the first frame would fault.
+TEST(Arena, EveryPageIsThere) {
+  for (const std::size_t bytes : {std::size_t{100}, std::size_t{5} << 20}) {
+    HostArena arena;
+    ASSERT_TRUE(arena.create(bytes, false));
+    void* piece = arena.take(bytes);
+    ASSERT_NE(piece, nullptr);
+    const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    std::vector<unsigned char> resident((bytes + page - 1) / page);
+    ASSERT_EQ(mincore(piece, bytes, resident.data()), 0);
+    for (const unsigned char flag : resident) ASSERT_EQ(flag & 1, 1);
+    for (std::size_t i = 0; i < bytes; ++i)
+      ASSERT_EQ(static_cast<char*>(piece)[i], 0) << "memory begins as zero";
+  }
+}
+
+// Fails when any sequence of taking and giving back differs from a plain first-fit model.
+TEST(Arena, RandomUseMatchesTheModel) {
+  for (unsigned seed = 1; seed <= 8; ++seed) {
+    std::mt19937 random(seed);
+    constexpr std::size_t kUnits = 512;
+    HostArena arena;
+    ASSERT_TRUE(arena.create(kUnits * kUnit, false));
+    char* base = static_cast<char*>(arena.take(1));
+    arena.give_back(base);
+    std::map<std::size_t, std::size_t> taken;  // offset -> length, in units
+    std::size_t used = 0;
+    std::size_t peak = 1;
+    for (int step = 0; step < 4000; ++step) {
+      if (taken.empty() || random() % 5 < 3) {
+        const std::size_t units = 1 + random() % (random() % 8 == 0 ? 120 : 12);
+        const std::size_t bytes = units * kUnit - random() % kUnit;
+        std::size_t at = 0;
+        for (const auto& [offset, length] : taken) {
+          if (offset - at >= units) break;
+          at = offset + length;
+        }
+        void* piece = arena.take(bytes);
+        if (kUnits - at < units || taken.size() == HostArena::kMaxPieces) {
+          ASSERT_EQ(piece, nullptr);
+        } else {
+          ASSERT_EQ(piece, base + at * kUnit);
+          taken[at] = units;
+          used += units;
+          peak = std::max(peak, used);
+        }
+      } else {
+        auto victim = taken.begin();
+        std::advance(victim, static_cast<std::ptrdiff_t>(random() % taken.size()));
+        arena.give_back(base + victim->first * kUnit);
+        used -= victim->second;
+        taken.erase(victim);
+      }
+      std::size_t largest = 0;
+      std::size_t at = 0;
+      for (const auto& [offset, length] : taken) {
+        largest = std::max(largest, offset - at);
+        at = offset + length;
+      }
+      largest = std::max(largest, kUnits - at);
+      ASSERT_EQ(arena.used(), used * kUnit);
+      ASSERT_EQ(arena.peak(), peak * kUnit);
+      ASSERT_EQ(arena.pieces(), static_cast<int>(taken.size()));
+      ASSERT_EQ(arena.largest_gap(), largest * kUnit);
+    }
+  }
+}
+
+// Fails when the size that is counted without memory differs from what is laid out, or an array is
+// not aligned.
+TEST(Carver, CountsWhatItLaysOut) {
+  const auto lay_out = [](Carver& carver) {
+    std::vector<void*> arrays;
+    arrays.push_back(carver.take<char>(3));
+    arrays.push_back(carver.take<double>(17));
+    arrays.push_back(carver.take<float>(0));
+    arrays.push_back(carver.take<std::uint16_t>(33));
+    return arrays;
+  };
+  Carver counting;
+  for (void* array : lay_out(counting)) EXPECT_EQ(array, nullptr);
+  EXPECT_EQ(counting.bytes(), kUnit + 3 * kUnit + 2 * kUnit);
+
+  HostArena arena;
+  ASSERT_TRUE(arena.create(counting.bytes(), false));
+  char* base = static_cast<char*>(arena.take(counting.bytes()));
+  Carver laying(base);
+  const std::vector<void*> arrays = lay_out(laying);
+  EXPECT_EQ(laying.bytes(), counting.bytes());
+  EXPECT_EQ(arrays[0], base);
+  EXPECT_EQ(arrays[1], base + kUnit);
+  EXPECT_EQ(arrays[3], base + 4 * kUnit);
+}
+
+}  // namespace
+}  // namespace ocellus::detail

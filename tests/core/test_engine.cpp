@@ -1,0 +1,434 @@
+// Engine: configuration, workers, backends, memory and the log.
+#include <dirent.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "ocellus/engine.h"
+#include "ocellus/log.h"
+
+namespace ocellus {
+namespace {
+
+EngineConfig cpu_config(int workers = 2) {
+  EngineConfig config;
+  config.backend.choice = BackendChoice::kCpu;
+  config.workers = workers;
+  return config;
+}
+
+/// Thread ids of this process whose name begins with `prefix`.
+std::vector<pid_t> threads_named(const char* prefix) {
+  std::vector<pid_t> found;
+  DIR* tasks = opendir("/proc/self/task");
+  while (const dirent* entry = readdir(tasks)) {
+    if (entry->d_name[0] == '.') continue;
+    char path[300];
+    std::snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
+    char name[32] = {};
+    if (std::FILE* file = std::fopen(path, "r")) {
+      if (std::fgets(name, sizeof(name), file) != nullptr &&
+          std::strncmp(name, prefix, std::strlen(prefix)) == 0) {
+        found.push_back(static_cast<pid_t>(std::atoi(entry->d_name)));
+      }
+      std::fclose(file);
+    }
+  }
+  closedir(tasks);
+  return found;
+}
+
+std::vector<int> allowed_cpus() {
+  cpu_set_t cpus;
+  std::vector<int> allowed;
+  if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0) return allowed;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(static_cast<std::size_t>(cpu), &cpus)) allowed.push_back(cpu);
+  }
+  return allowed;
+}
+
+struct BadConfig {
+  const char* name;
+  std::function<void(EngineConfig&)> spoil;
+  Status status;
+  std::vector<std::string> words;  ///< what the text must name
+};
+
+// Fails when a bad configuration is taken, or refused without naming the field, its value and its
+// range.
+TEST(Engine, BadConfigurationsAreNamed) {
+  const std::vector<BadConfig> table = {
+      {"workers negative",
+       [](EngineConfig& c) { c.workers = -1; },
+       Status::kInvalidArgument,
+       {"workers", "-1", "64"}},
+      {"workers too many",
+       [](EngineConfig& c) { c.workers = 65; },
+       Status::kInvalidArgument,
+       {"workers", "65", "64"}},
+      {"workers huge",
+       [](EngineConfig& c) { c.workers = std::numeric_limits<int>::max(); },
+       Status::kInvalidArgument,
+       {"workers", "2147483647", "64"}},
+      {"priority negative",
+       [](EngineConfig& c) { c.realtime_priority = -1; },
+       Status::kInvalidArgument,
+       {"realtime_priority", "-1", "99"}},
+      {"priority too high",
+       [](EngineConfig& c) { c.realtime_priority = 100; },
+       Status::kInvalidArgument,
+       {"realtime_priority", "100", "99"}},
+      {"cpu not there",
+       [](EngineConfig& c) { c.affinity[1] = 32000; },
+       Status::kInvalidArgument,
+       {"affinity[1]", "32000"}},
+      {"cpu below -1",
+       [](EngineConfig& c) { c.affinity[0] = -2; },
+       Status::kInvalidArgument,
+       {"affinity[0]", "-2", "-1"}},
+  };
+  for (const BadConfig& bad : table) {
+    SCOPED_TRACE(bad.name);
+    EngineConfig config = cpu_config();
+    bad.spoil(config);
+    const Expected<Engine> engine = Engine::create(config);
+    ASSERT_FALSE(engine);
+    EXPECT_EQ(engine.error().status, bad.status);
+    for (const std::string& word : bad.words) {
+      EXPECT_NE(std::string(engine.error().text).find(word), std::string::npos)
+          << "\"" << word << "\" is missing in: " << engine.error().text;
+    }
+    const Expected<EngineInfo> probed = Engine::probe(config);
+    ASSERT_FALSE(probed) << "probe must refuse what create refuses";
+    EXPECT_STREQ(probed.error().text, engine.error().text);
+  }
+}
+
+// Fails when memory that the CPU backend does not have, or that the system cannot give, is
+// promised.
+TEST(Engine, MemoryThatIsNotThere) {
+  EngineConfig config = cpu_config();
+  config.memory.pinned = 4096;
+  Expected<Engine> engine = Engine::create(config);
+  ASSERT_FALSE(engine);
+  EXPECT_EQ(engine.error().status, Status::kInvalidArgument);
+  EXPECT_NE(std::strstr(engine.error().text, "pinned"), nullptr) << engine.error().text;
+
+  config = cpu_config();
+  config.memory.device = 1;
+  engine = Engine::create(config);
+  ASSERT_FALSE(engine);
+  EXPECT_EQ(engine.error().status, Status::kInvalidArgument);
+
+  config = cpu_config();
+  config.memory.host = std::size_t{1} << 60;
+  engine = Engine::create(config);
+  ASSERT_FALSE(engine);
+  EXPECT_EQ(engine.error().status, Status::kOutOfMemory);
+  EXPECT_TRUE(threads_named("ocellus-").empty()) << "a refused engine left threads behind";
+}
+
+// Fails when locking more memory than is allowed is ignored. In a child, because the limit cannot
+// be raised again.
+TEST(Engine, LockedMemoryBeyondTheLimitIsAnError) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to give up the right to lock memory in a child";
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const rlimit limit{1 << 16, 1 << 16};
+    if (setrlimit(RLIMIT_MEMLOCK, &limit) != 0 || setresuid(65534, 65534, 65534) != 0) _exit(3);
+    EngineConfig config = cpu_config();
+    config.memory.host = 8 << 20;
+    config.lock_memory = true;
+    const Expected<Engine> engine = Engine::create(config);
+    if (engine) _exit(4);
+    if (engine.error().status != Status::kSystem) _exit(5);
+    _exit(std::strstr(engine.error().text, "lock_memory") != nullptr ? 0 : 6);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+// Fails when the default takes more or fewer workers than the process may use CPUs.
+TEST(Engine, DefaultWorkersFollowTheAffinityMask) {
+  const std::vector<int> allowed = allowed_cpus();
+  ASSERT_FALSE(allowed.empty());
+  Expected<EngineInfo> info = Engine::probe(cpu_config(0));
+  ASSERT_TRUE(info);
+  EXPECT_EQ(info->workers, std::min(static_cast<int>(allowed.size()), kMaxWorkers));
+
+  std::thread([&] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(allowed.back()), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+    info = Engine::probe(cpu_config(0));
+  }).join();
+  ASSERT_TRUE(info);
+  EXPECT_EQ(info->workers, 1);
+}
+
+// Fails when the engine starts another number of threads, does not name them, or leaves them
+// behind.
+TEST(Engine, StartsAndEndsItsThreads) {
+  for (const int workers : {1, 2, 64}) {
+    {
+      const Expected<Engine> engine = Engine::create(cpu_config(workers));
+      ASSERT_TRUE(engine) << engine.error().text;
+      EXPECT_EQ(engine->info().workers, workers);
+      EXPECT_EQ(threads_named("ocellus-").size(), static_cast<std::size_t>(workers));
+    }
+    EXPECT_TRUE(threads_named("ocellus-").empty());
+  }
+}
+
+// Fails when a worker is not pinned to its CPU, or an entry beyond the workers is read.
+TEST(Engine, AffinityIsSet) {
+  const std::vector<int> allowed = allowed_cpus();
+  EngineConfig config = cpu_config(2);
+  config.affinity[0] = static_cast<std::int16_t>(allowed.back());
+  config.affinity[1] = static_cast<std::int16_t>(allowed.front());
+  config.affinity[2] = 32000;  // not read with two workers
+  const Expected<Engine> engine = Engine::create(config);
+  ASSERT_TRUE(engine) << engine.error().text;
+  EXPECT_TRUE(engine->info().affinity);
+  const int expected[2] = {allowed.back(), allowed.front()};
+  for (int i = 0; i < 2; ++i) {
+    const std::string name = "ocellus-" + std::to_string(i);
+    const std::vector<pid_t> threads = threads_named(name.c_str());
+    ASSERT_EQ(threads.size(), 1u);
+    cpu_set_t cpus;
+    ASSERT_EQ(sched_getaffinity(threads[0], sizeof(cpus), &cpus), 0);
+    EXPECT_EQ(CPU_COUNT(&cpus), 1);
+    EXPECT_TRUE(CPU_ISSET(static_cast<std::size_t>(expected[i]), &cpus));
+  }
+  EXPECT_FALSE(Engine::probe(cpu_config(2))->affinity);
+}
+
+// Fails when SCHED_FIFO is neither set nor refused with a text that tells how to get it.
+TEST(Engine, RealtimePriorityIsSetOrRefusedWithAReason) {
+  EngineConfig config = cpu_config(2);
+  config.realtime_priority = 7;
+  const Expected<Engine> engine = Engine::create(config);
+  if (!engine) {
+    EXPECT_EQ(engine.error().status, Status::kSystem);
+    EXPECT_NE(std::strstr(engine.error().text, "CAP_SYS_NICE"), nullptr) << engine.error().text;
+    EXPECT_TRUE(threads_named("ocellus-").empty());
+    GTEST_SKIP() << "this process may not use SCHED_FIFO; the refusal was checked";
+  }
+  EXPECT_EQ(engine->info().realtime_priority, 7);
+  const std::vector<pid_t> threads = threads_named("ocellus-");
+  ASSERT_EQ(threads.size(), 2u);
+  for (const pid_t thread : threads) {
+    EXPECT_EQ(sched_getscheduler(thread), SCHED_FIFO);
+    sched_param parameter{};
+    ASSERT_EQ(sched_getparam(thread, &parameter), 0);
+    EXPECT_EQ(parameter.sched_priority, 7);
+  }
+}
+
+// Fails when a process without the right gets ordinary threads silently, or a text that does not
+// help.
+TEST(Engine, RealtimePriorityWithoutTheRightIsAnError) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to give up the right in a child";
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const rlimit limit{0, 0};
+    if (setrlimit(RLIMIT_RTPRIO, &limit) != 0 || setresuid(65534, 65534, 65534) != 0) _exit(3);
+    EngineConfig config = cpu_config(2);
+    config.realtime_priority = 10;
+    const Expected<Engine> engine = Engine::create(config);
+    if (engine) _exit(4);
+    if (engine.error().status != Status::kSystem) _exit(5);
+    if (std::strstr(engine.error().text, "CAP_SYS_NICE") == nullptr) _exit(6);
+    _exit(threads_named("ocellus-").empty() ? 0 : 7);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+// Fails when the backend that was asked for is not the one that is told.
+TEST(Engine, TellsTheBackendThatRuns) {
+  const Expected<Engine> engine = Engine::create(cpu_config());
+  ASSERT_TRUE(engine);
+  EXPECT_EQ(engine->info().backend, BackendKind::kCpu);
+  EXPECT_EQ(engine->info().device, -1);
+  EXPECT_STRNE(engine->info().simd_target, "");
+  EXPECT_STREQ(backend_name(BackendKind::kCpu), "cpu");
+  EXPECT_STREQ(backend_name(BackendKind::kCuda), "cuda");
+}
+
+// Fails when CUDA that is not there falls back silently, or "auto" does not find the CPU.
+TEST(Engine, UnavailableCudaIsAnErrorAndAutoTakesTheCpu) {
+  EngineConfig config = cpu_config();
+  config.backend.choice = BackendChoice::kCuda;
+  config.backend.device = 3;
+  const Expected<Engine> cuda = Engine::create(config);
+  if (cuda) GTEST_SKIP() << "a fourth CUDA device is there";
+  EXPECT_EQ(cuda.error().status, Status::kBackendUnavailable);
+  EXPECT_NE(std::strstr(cuda.error().text, "cuda:3"), nullptr) << cuda.error().text;
+
+  config.backend = BackendSpec{};
+  config.backend.device = 3;
+  const Expected<Engine> any = Engine::create(config);
+  ASSERT_TRUE(any) << any.error().text;
+  EXPECT_EQ(any->info().backend, BackendKind::kCpu);
+}
+
+// Fails when a spelling is taken or refused wrongly, or the refusal does not say what would be
+// right.
+TEST(BackendSpec, Parse) {
+  struct Good {
+    const char* text;
+    BackendChoice choice;
+    int device;
+  };
+  for (const Good& good :
+       {Good{"auto", BackendChoice::kAuto, 0}, Good{"cpu", BackendChoice::kCpu, 0},
+        Good{"cuda", BackendChoice::kCuda, 0}, Good{"cuda:0", BackendChoice::kCuda, 0},
+        Good{"cuda:7", BackendChoice::kCuda, 7}, Good{"cuda:12", BackendChoice::kCuda, 12}}) {
+    const Expected<BackendSpec> spec = BackendSpec::parse(good.text);
+    ASSERT_TRUE(spec) << good.text;
+    EXPECT_EQ(spec->choice, good.choice) << good.text;
+    EXPECT_EQ(spec->device, good.device) << good.text;
+  }
+  const std::string endless(5000, 'c');
+  for (const char* bad : {"", " cpu", "cpu ", "CPU", "Auto", "gpu", "cuda:", "cuda:-1", "cuda:+1",
+                          "cuda: 1", "cuda:1x", "cuda:1024", "cuda:99999999999999999999", "cuda0",
+                          "cuda;0", "cpu:0", endless.c_str()}) {
+    const Expected<BackendSpec> spec = BackendSpec::parse(bad);
+    ASSERT_FALSE(spec) << bad;
+    EXPECT_EQ(spec.error().status, Status::kInvalidArgument);
+    const std::string text = spec.error().text;
+    EXPECT_NE(text.find("backend"), std::string::npos) << text;
+    EXPECT_NE(text.find("auto, cpu, cuda or cuda:N"), std::string::npos) << text;
+    EXPECT_NE(text.find(std::string(bad).substr(0, 20)), std::string::npos) << text;
+  }
+  EXPECT_FALSE(BackendSpec::parse(nullptr));
+}
+
+// Fails when the block's size is not what was asked for, or memory counts as used with no operator
+// there.
+TEST(Engine, MemoryUseOfAnEmptyEngine) {
+  EngineConfig config = cpu_config();
+  config.memory.host = 100000;
+  const Expected<Engine> engine = Engine::create(config);
+  ASSERT_TRUE(engine);
+  const MemoryUse use = engine->memory_use();
+  EXPECT_GE(use.capacity.host, 100000u);
+  EXPECT_LT(use.capacity.host, 100000u + kMemoryAlignment);
+  EXPECT_EQ(use.capacity.pinned, 0u);
+  EXPECT_EQ(use.used, Footprint{});
+  EXPECT_EQ(use.peak, Footprint{});
+  EXPECT_EQ(use.pieces, 0);
+}
+
+// Fails when moving a handle loses the engine or ends it twice.
+TEST(Engine, HandlesMove) {
+  Expected<Engine> made = Engine::create(cpu_config(3));
+  ASSERT_TRUE(made);
+  Engine first = std::move(*made);
+  EXPECT_EQ(first.info().workers, 3);
+  Expected<Engine> other = Engine::create(cpu_config(1));
+  ASSERT_TRUE(other);
+  first = std::move(*other);
+  EXPECT_EQ(first.info().workers, 1);
+  EXPECT_EQ(threads_named("ocellus-").size(), 1u)
+      << "the engine that was assigned over must be gone";
+}
+
+// Fails when engines in several threads share state.
+TEST(Engine, SeveralEnginesInSeveralThreads) {
+  std::atomic<int> made{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int round = 0; round < 20; ++round) {
+        EngineConfig config = cpu_config(1 + t);
+        config.memory.host = static_cast<std::size_t>(t + 1) << 12;
+        const Expected<Engine> engine = Engine::create(config);
+        if (engine && engine->info().workers == 1 + t &&
+            engine->memory_use().capacity.host == config.memory.host) {
+          ++made;
+        }
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(made.load(), 80);
+}
+
+struct LogLines {
+  std::vector<std::pair<LogLevel, std::string>> lines;
+  static void collect(void* user, LogLevel level, const char* message) {
+    static_cast<LogLines*>(user)->lines.emplace_back(level, message);
+  }
+};
+
+// Fails when the engine does not say which backend it took, or speaks after the callback was taken
+// away.
+TEST(Log, TheCallbackHearsTheEngine) {
+  LogLines log;
+  set_log_callback(&LogLines::collect, &log);
+  ASSERT_TRUE(Engine::create(cpu_config()));
+  ASSERT_FALSE(log.lines.empty());
+  bool told = false;
+  for (const auto& [level, line] : log.lines) {
+    told |= level == LogLevel::kInfo && line.find("cpu") != std::string::npos &&
+            line.find("2 workers") != std::string::npos;
+  }
+  EXPECT_TRUE(told);
+  const std::size_t before = log.lines.size();
+  set_log_callback(nullptr, nullptr);
+  ASSERT_TRUE(Engine::create(cpu_config()));
+  EXPECT_EQ(log.lines.size(), before);
+}
+
+// Fails when a callback that sets the callback deadlocks.
+TEST(Log, ACallbackMayTurnTheLogOff) {
+  static std::atomic<int> calls;
+  calls = 0;
+  set_log_callback(
+      [](void*, LogLevel, const char*) {
+        ++calls;
+        set_log_callback(nullptr, nullptr);
+      },
+      nullptr);
+  ASSERT_TRUE(Engine::create(cpu_config()));
+  ASSERT_TRUE(Engine::create(cpu_config()));
+  EXPECT_EQ(calls.load(), 1);
+}
+
+// Fails when the library prints by itself.
+TEST(Log, NothingIsPrinted) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  { ASSERT_TRUE(Engine::create(cpu_config())); }
+  EngineConfig bad = cpu_config();
+  bad.workers = -3;
+  EXPECT_FALSE(Engine::create(bad));
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+}  // namespace
+}  // namespace ocellus

@@ -1,0 +1,477 @@
+// The scheduler: order, barriers, slots, deadlines, cancelling and the end.
+#include <dirent.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/scheduler.h"
+#include "core/scheduler_fixture.h"
+
+namespace ocellus::detail {
+namespace {
+
+using std::chrono::milliseconds;
+using test::Gate;
+using test::SlotWatch;
+using test::spin_for;
+using test::TestJob;
+
+std::unique_ptr<Scheduler> start(int workers) {
+  auto scheduler = std::make_unique<Scheduler>();
+  const Expected<void> started = scheduler->start(EngineConfig{}, workers);
+  EXPECT_TRUE(started) << started.error().text;
+  return scheduler;
+}
+
+int thread_count() {
+  int count = 0;
+  DIR* tasks = opendir("/proc/self/task");
+  while (const dirent* entry = readdir(tasks)) count += entry->d_name[0] != '.';
+  closedir(tasks);
+  return count;
+}
+
+class SchedulerWorkers : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Workers, SchedulerWorkers, testing::Values(1, 2, 3, 8, 64));
+
+// Fails when a part is left out, run twice, or given a number outside its stage.
+TEST_P(SchedulerWorkers, EveryPartRunsOnce) {
+  const auto scheduler = start(GetParam());
+  EXPECT_EQ(scheduler->workers(), GetParam());
+  for (const std::vector<int>& shape :
+       {std::vector<int>{1}, {7}, {0, 5}, {5, 0, 3}, {0, 0, 4, 0}, {64, 1, 64}, {1000}, {-1, 2}}) {
+    std::vector<std::vector<std::atomic<int>>> runs;
+    TestJob job;
+    std::atomic<int> strange{0};
+    for (const int parts : shape) runs.emplace_back(static_cast<std::size_t>(std::max(parts, 0)));
+    for (std::size_t s = 0; s < shape.size(); ++s) {
+      job.stage(shape[s], [&, s](int part, int) {
+        if (part < 0 || part >= shape[s]) {
+          ++strange;
+        } else {
+          ++runs[s][static_cast<std::size_t>(part)];
+        }
+      });
+    }
+    for (int round = 1; round <= 20; ++round) {
+      scheduler->submit(job);
+      ASSERT_EQ(scheduler->wait(job, Deadline::never()), Status::kOk);
+      for (const auto& stage : runs) {
+        for (const auto& count : stage) ASSERT_EQ(count.load(), round);
+      }
+    }
+    EXPECT_EQ(strange.load(), 0);
+  }
+}
+
+// Fails when a part of a stage begins before all parts of the stage before it have ended.
+TEST_P(SchedulerWorkers, AStageEndsBeforeTheNextBegins) {
+  const auto scheduler = start(GetParam());
+  constexpr int kStages = 6;
+  constexpr int kParts = 17;
+  std::atomic<int> ended[kStages]{};
+  std::atomic<int> early{0};
+  TestJob job;
+  for (int s = 0; s < kStages; ++s) {
+    job.stage(kParts, [&, s](int part, int) {
+      if (s > 0 && ended[s - 1].load() != kParts) ++early;
+      if (part % 5 == 0) spin_for(std::chrono::microseconds(20));
+      ++ended[s];
+    });
+  }
+  for (int round = 0; round < 50; ++round) {
+    for (auto& count : ended) count = 0;
+    scheduler->submit(job);
+    ASSERT_EQ(scheduler->wait(job, Deadline::never()), Status::kOk);
+    ASSERT_EQ(ended[kStages - 1].load(), kParts);
+  }
+  EXPECT_EQ(early.load(), 0);
+}
+
+// Fails when fewer than `workers` parts can run at once: each part waits until all the others are
+// there too.
+TEST_P(SchedulerWorkers, AllWorkersComputeAtOnce) {
+  const int workers = GetParam();
+  const auto scheduler = start(workers);
+  Gate gate;
+  TestJob job;
+  job.stage(workers, [&](int, int) { gate.pass(); });
+  scheduler->submit(job);
+  // The caller takes no part here; the threads alone must fill every slot.
+  EXPECT_TRUE(gate.await_arrivals(workers));
+  gate.open();
+  EXPECT_EQ(scheduler->wait(job, Deadline::never()), Status::kOk);
+}
+
+// Fails when jobs overtake each other: a part of a later job runs before the last part of an
+// earlier one has ended.
+TEST_P(SchedulerWorkers, ManyJobsInTheOrderSubmitted) {
+  const auto scheduler = start(GetParam());
+  constexpr int kJobs = 40;
+  std::vector<std::unique_ptr<TestJob>> jobs;
+  std::atomic<int> ended[kJobs]{};
+  std::atomic<int> overtaken{0};
+  for (int k = 0; k < kJobs; ++k) {
+    jobs.push_back(std::make_unique<TestJob>());
+    for (int s = 0; s < 2; ++s) {
+      jobs.back()->stage(5, [&, k](int, int) {
+        if (k > 0 && ended[k - 1].load() != 10) ++overtaken;
+        ++ended[k];
+      });
+    }
+  }
+  for (auto& job : jobs) scheduler->submit(*job);
+  // Waiting in another order than submitted must not change the order of the work.
+  std::vector<int> order(kJobs);
+  for (int k = 0; k < kJobs; ++k) order[static_cast<std::size_t>(k)] = k;
+  std::shuffle(order.begin(), order.end(), std::mt19937(3));
+  for (const int k : order) {
+    ASSERT_EQ(scheduler->wait(*jobs[static_cast<std::size_t>(k)], Deadline::never()), Status::kOk);
+    ASSERT_EQ(ended[k].load(), 10);
+  }
+  EXPECT_EQ(overtaken.load(), 0);
+}
+
+// Fails when waiting callers add to the number that compute at once, or share a slot (private
+// scratch) with a worker.
+TEST_P(SchedulerWorkers, SlotsAreExclusiveWithManyWaitingThreads) {
+  const int workers = GetParam();
+  const auto scheduler = start(workers);
+  SlotWatch watch(workers);
+  constexpr int kThreads = 4;
+  std::atomic<int> parts{0};
+  std::atomic<int> failed{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      TestJob job;
+      for (int s = 0; s < 3; ++s) {
+        job.stage(6, [&](int, int slot) {
+          watch.enter(slot);
+          ++parts;
+          watch.leave(slot);
+        });
+      }
+      for (int round = 0; round < 100; ++round) {
+        scheduler->submit(job);
+        if (scheduler->wait(job, Deadline::never()) != Status::kOk) ++failed;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(watch.violations(), 0);
+  EXPECT_LE(watch.most(), workers);
+  EXPECT_EQ(parts.load(), kThreads * 100 * 3 * 6);
+  EXPECT_EQ(failed.load(), 0);
+}
+
+// Fails when a waiting caller only sleeps instead of computing.
+TEST(Scheduler, TheWaitingCallerTakesPart) {
+  const auto scheduler = start(2);
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<int> by_caller{0};
+  TestJob job;
+  job.stage(64, [&](int, int) {
+    if (std::this_thread::get_id() == caller) ++by_caller;
+    spin_for(std::chrono::microseconds(20));
+  });
+  for (int round = 0; round < 500 && by_caller.load() == 0; ++round) {
+    scheduler->submit(job);
+    ASSERT_EQ(scheduler->wait(job, Deadline::never()), Status::kOk);
+    // Time for the workers to fall asleep, so that the caller is there first.
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_GT(by_caller.load(), 0);
+}
+
+// Fails when work needs a caller that waits: without one the threads must do it.
+TEST(Scheduler, WorkGoesOnWithoutAWaitingCaller) {
+  const auto scheduler = start(1);
+  Gate done;
+  TestJob job;
+  job.stage(3, [](int, int) {}).finished([&] { std::thread([&] { done.pass(); }).detach(); });
+  scheduler->submit(job);
+  EXPECT_TRUE(done.await_arrivals(1));
+  done.open();
+  EXPECT_EQ(scheduler->wait(job, Deadline::immediate()), Status::kOk);
+}
+
+// Fails when a job that runs is reported done, when looking once blocks, or when the job cannot be
+// waited for again.
+TEST(Scheduler, DeadlinesPassAndTheJobCanBeWaitedForAgain) {
+  const auto scheduler = start(2);
+  Gate gate;
+  TestJob job;
+  job.stage(1, [&](int, int) { gate.pass(); });
+  scheduler->submit(job);
+  ASSERT_TRUE(gate.await_arrivals(1));
+
+  const auto before = std::chrono::steady_clock::now();
+  for (int i = 0; i < 100; ++i)
+    ASSERT_EQ(scheduler->wait(job, Deadline::immediate()), Status::kDeadlineMissed);
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(5));
+
+  for (const int ms : {1, 5, 30}) {
+    const auto begin = std::chrono::steady_clock::now();
+    ASSERT_EQ(scheduler->wait(job, Deadline::after(milliseconds(ms))), Status::kDeadlineMissed);
+    const auto waited = std::chrono::steady_clock::now() - begin;
+    EXPECT_GE(waited, milliseconds(ms)) << "gave up early";
+    EXPECT_LT(waited, milliseconds(ms) + std::chrono::seconds(5)) << "did not give up";
+  }
+  gate.open();
+  EXPECT_EQ(scheduler->wait(job, Deadline::after(std::chrono::seconds(20))), Status::kOk);
+  EXPECT_EQ(scheduler->wait(job, Deadline::never()), Status::kInvalidTicket)
+      << "done and waited for: idle again";
+}
+
+// Fails when a deadline in the past hides that the job is done already.
+TEST(Scheduler, AnImmediateDeadlineSeesADoneJob) {
+  const auto scheduler = start(2);
+  std::atomic<bool> done{false};
+  TestJob job;
+  job.stage(4, [](int, int) {}).finished([&] { done = true; });
+  scheduler->submit(job);
+  Status status = Status::kDeadlineMissed;
+  const Deadline limit = Deadline::after(std::chrono::seconds(20));
+  while (status == Status::kDeadlineMissed && !limit.passed())
+    status = scheduler->wait(job, Deadline::immediate());
+  EXPECT_EQ(status, Status::kOk);
+  EXPECT_TRUE(done.load());
+}
+
+// Fails when a job that was never submitted blocks its caller.
+TEST(Scheduler, WaitingForAnIdleJobIsAnError) {
+  const auto scheduler = start(2);
+  TestJob job;
+  job.stage(1, [](int, int) {});
+  EXPECT_EQ(scheduler->wait(job, Deadline::never()), Status::kInvalidTicket);
+  scheduler->cancel(job);
+  EXPECT_EQ(scheduler->wait(job, Deadline::never()), Status::kInvalidTicket);
+}
+
+// Fails when a cancelled job runs, when the jobs around it are lost, or when it cannot be submitted
+// again.
+TEST(Scheduler, CancelTakesAQueuedJobOut) {
+  for (const int victim : {0, 1, 2}) {
+    const auto scheduler = start(2);
+    Gate gate;
+    TestJob blocker;
+    blocker.stage(1, [&](int, int) { gate.pass(); });
+    scheduler->submit(blocker);
+    ASSERT_TRUE(gate.await_arrivals(1));
+
+    std::atomic<int> runs[4]{};
+    TestJob jobs[4];
+    for (int k = 0; k < 4; ++k) jobs[k].stage(2, [&, k](int, int) { ++runs[k]; });
+    for (int k = 0; k < 3; ++k) scheduler->submit(jobs[k]);
+    scheduler->cancel(jobs[victim]);
+    EXPECT_EQ(scheduler->wait(jobs[victim], Deadline::never()), Status::kInvalidTicket);
+    scheduler->submit(jobs[3]);  // behind a queue whose end may have been the victim
+    gate.open();
+    EXPECT_EQ(scheduler->wait(blocker, Deadline::never()), Status::kOk);
+    for (int k = 0; k < 4; ++k) {
+      if (k == victim) continue;
+      EXPECT_EQ(scheduler->wait(jobs[k], Deadline::after(std::chrono::seconds(20))), Status::kOk);
+      EXPECT_EQ(runs[k].load(), 2);
+    }
+    EXPECT_EQ(runs[victim].load(), 0);
+    scheduler->submit(jobs[victim]);
+    EXPECT_EQ(scheduler->wait(jobs[victim], Deadline::after(std::chrono::seconds(20))),
+              Status::kOk);
+    EXPECT_EQ(runs[victim].load(), 2);
+  }
+}
+
+// Fails when cancelling returns while a part of the job still runs (its memory would be freed under
+// it).
+TEST(Scheduler, CancelWaitsForARunningJob) {
+  const auto scheduler = start(2);
+  Gate gate;
+  std::atomic<bool> ended{false};
+  std::atomic<int> finished{0};
+  TestJob job;
+  job.stage(1, [&](int, int) {
+    gate.pass();
+    std::this_thread::sleep_for(milliseconds(20));
+    ended = true;
+  });
+  job.finished([&] { ++finished; });
+  scheduler->submit(job);
+  ASSERT_TRUE(gate.await_arrivals(1));
+  std::thread opener([&] {
+    std::this_thread::sleep_for(milliseconds(10));
+    gate.open();
+  });
+  scheduler->cancel(job);
+  EXPECT_TRUE(ended.load());
+  EXPECT_EQ(finished.load(), 1);
+  EXPECT_EQ(scheduler->wait(job, Deadline::never()), Status::kInvalidTicket);
+  opener.join();
+}
+
+// Fails when a job that is done but was not waited for stays busy after cancel.
+TEST(Scheduler, CancelForgetsADoneJob) {
+  const auto scheduler = start(2);
+  TestJob job;
+  std::atomic<bool> done{false};
+  job.stage(1, [](int, int) {}).finished([&] { done = true; });
+  scheduler->submit(job);
+  while (!done.load()) std::this_thread::yield();
+  scheduler->cancel(job);
+  EXPECT_EQ(scheduler->wait(job, Deadline::never()), Status::kInvalidTicket);
+}
+
+// Fails when a job without any part is never done, or its end is not told.
+TEST(Scheduler, JobsWithoutPartsAreDoneAtOnce) {
+  const auto scheduler = start(2);
+  int finished = 0;
+  TestJob empty;
+  empty.finished([&] { ++finished; });
+  TestJob zeros;
+  zeros.stage(0, [](int, int) {}).stage(0, [](int, int) {}).finished([&] { ++finished; });
+  for (TestJob* job : {&empty, &zeros}) {
+    scheduler->submit(*job);
+    EXPECT_EQ(scheduler->wait(*job, Deadline::immediate()), Status::kOk);
+  }
+  EXPECT_EQ(finished, 2);
+}
+
+// Fails when `finished` is called before the last part has ended, more than once, or after `wait`
+// has returned.
+TEST(Scheduler, FinishedIsCalledOnceAtTheEnd) {
+  const auto scheduler = start(4);
+  std::atomic<int> parts{0};
+  std::atomic<int> finished{0};
+  std::atomic<int> seen{0};
+  TestJob job;
+  job.stage(9, [&](int, int) { ++parts; }).stage(9, [&](int, int) { ++parts; }).finished([&] {
+    ++finished;
+    seen = parts.load();
+  });
+  for (int round = 1; round <= 200; ++round) {
+    parts = 0;
+    scheduler->submit(job);
+    ASSERT_EQ(scheduler->wait(job, Deadline::never()), Status::kOk);
+    ASSERT_EQ(finished.load(), round);
+    ASSERT_EQ(seen.load(), 18);
+  }
+}
+
+// Fails when the number of parts of a later stage is read before its turn.
+TEST(Scheduler, AStageMayRewriteLaterOnes) {
+  const auto scheduler = start(3);
+  std::atomic<int> second{0};
+  std::atomic<int> third{0};
+  int wanted = 0;
+  TestJob job;
+  job.stage(1,
+            [&](int, int) {
+              job.at(1).parts = wanted;
+              job.at(2).parts = wanted == 0 ? 4 : 0;
+            })
+      .stage(99, [&](int, int) { ++second; })
+      .stage(99, [&](int, int) { ++third; });
+  for (const int parts : {0, 1, 7, 0, 300}) {
+    second = 0;
+    third = 0;
+    wanted = parts;
+    scheduler->submit(job);
+    ASSERT_EQ(scheduler->wait(job, Deadline::never()), Status::kOk);
+    EXPECT_EQ(second.load(), parts);
+    EXPECT_EQ(third.load(), parts == 0 ? 4 : 0);
+  }
+}
+
+// Fails when the times of a job are not in order or do not belong to this run.
+TEST(Scheduler, TimesAreInOrder) {
+  const auto scheduler = start(2);
+  TestJob job;
+  job.stage(2, [](int, int) { std::this_thread::sleep_for(milliseconds(2)); });
+  const std::int64_t before = now_ns();
+  scheduler->submit(job);
+  ASSERT_EQ(scheduler->wait(job, Deadline::never()), Status::kOk);
+  EXPECT_GE(job->submitted_ns(), before);
+  EXPECT_GE(job->started_ns(), job->submitted_ns());
+  EXPECT_GE(job->done_ns() - job->started_ns(), 2'000'000);
+  EXPECT_LE(job->done_ns(), now_ns());
+}
+
+// Fails when the destructor hangs on queued jobs, returns while a part runs, or leaves threads
+// behind.
+TEST(Scheduler, DestructionWithWorkQueued) {
+  for (const int workers : {1, 4}) {
+    const int threads_before = thread_count();
+    Gate gate;
+    std::atomic<int> inside{0};
+    TestJob running;
+    running.stage(workers, [&](int, int) {
+      ++inside;
+      gate.pass();
+      std::this_thread::sleep_for(milliseconds(5));
+      --inside;
+    });
+    TestJob queued[3];
+    for (auto& job : queued) {
+      job.stage(2, [&](int, int) {
+        ++inside;
+        --inside;
+      });
+    }
+    auto scheduler = start(workers);
+    scheduler->submit(running);
+    for (auto& job : queued) scheduler->submit(job);
+    ASSERT_TRUE(gate.await_arrivals(1));
+    std::thread opener([&] {
+      std::this_thread::sleep_for(milliseconds(10));
+      gate.open();
+    });
+    scheduler.reset();
+    EXPECT_EQ(inside.load(), 0);
+    opener.join();
+    EXPECT_EQ(thread_count(), threads_before);
+  }
+}
+
+// Fails when starting and ending leaks threads or hangs.
+TEST(Scheduler, StartsAndEndsManyTimes) {
+  const int threads_before = thread_count();
+  for (int round = 0; round < 100; ++round) {
+    const auto scheduler = start(1 + round % 8);
+    if (round % 2 == 0) {
+      TestJob job;
+      job.stage(3, [](int, int) {});
+      scheduler->submit(job);
+      ASSERT_EQ(scheduler->wait(job, Deadline::never()), Status::kOk);
+    }
+  }
+  EXPECT_EQ(thread_count(), threads_before);
+  Scheduler never_started;  // and one that never had a thread
+}
+
+// Fails when a refused thread is ignored, or the ones started before it stay.
+TEST(Scheduler, AThreadThatCannotBeStartedIsAnError) {
+  const int threads_before = thread_count();
+  {
+    Scheduler scheduler;
+    EngineConfig config;
+    config.affinity[2] = CPU_SETSIZE - 1;
+    const Expected<void> started = scheduler.start(config, 4);
+    ASSERT_FALSE(started);
+    EXPECT_EQ(started.error().status, Status::kSystem);
+    EXPECT_NE(std::strstr(started.error().text, "worker 2"), nullptr) << started.error().text;
+  }
+  EXPECT_EQ(thread_count(), threads_before);
+}
+
+}  // namespace
+}  // namespace ocellus::detail

@@ -1,0 +1,25 @@
+// Equation (3) of Ohmura et al. 2011 in double precision: the weighted 2x2 solution on three
+// derivative planes.
+#pragma once
+
+#include <vector>
+
+#include "support/plane.h"
+
+namespace ocellus::reference {
+
+struct Flow {
+  double u = 0.0;
+  double v = 0.0;
+  double smaller = 0.0;  ///< eigenvalue of the structure tensor: the confidence
+  double larger = 0.0;
+};
+
+/// Gaussian weights of an odd window, of sum 1; an infinite sigma is a box.
+std::vector<double> window_weights(int window, double sigma);
+
+/// Sums over the window about (x, y); derivatives outside the planes repeat the nearest one.
+Flow solve_at(const test::PlaneD& ix, const test::PlaneD& iy, const test::PlaneD& it, int window,
+              double sigma, int x, int y);
+
+}  // namespace ocellus::reference

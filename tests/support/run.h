@@ -1,0 +1,137 @@
+// Running operators: an engine with exactly the memory they need, frames through, results out.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "ocellus/ocellus.h"
+#include "support/plane.h"
+
+namespace ocellus::test {
+
+/// Stops the test program with the library's own text; for what a test cannot go on without.
+template <typename T>
+T must(Expected<T> value) {
+  if (!value) {
+    ADD_FAILURE() << status_name(value.error().status) << ": " << value.error().text;
+    std::abort();
+  }
+  return std::move(*value);
+}
+
+inline EngineConfig engine_config(int workers = 2, BackendChoice backend = BackendChoice::kCpu) {
+  EngineConfig config;
+  config.backend.choice = backend;
+  config.workers = workers;
+  return config;
+}
+
+inline FilterView view_of(OutputBuffer& buffer, const SpatioTemporalFilterConfig&) {
+  return buffer.filter();
+}
+inline FlowView view_of(OutputBuffer& buffer, const OpticalFlowConfig&) {
+  return buffer.flow();
+}
+inline int plane_count(const SpatioTemporalFilterConfig& config) {
+  return config.kernels.convolutions;
+}
+inline int plane_count(const OpticalFlowConfig&) {
+  return 3;
+}
+inline ImageSize result_size(ImageSize size, const Rect& roi) {
+  return roi.empty() ? size : ImageSize{roi.width, roi.height};
+}
+
+/// What came out for each frame.
+struct Results {
+  std::vector<std::vector<PlaneF>> planes;  ///< [frame][plane]
+  std::vector<FrameInfo> infos;
+};
+
+/// Sends the frames through `op`, `in_flight` at a time, with sequence numbers from
+/// `first_sequence`.
+template <typename Operator>
+Results send(Operator& op, const std::vector<FrameBuffer>& frames, int in_flight = 1,
+             std::uint64_t first_sequence = 0) {
+  struct Flight {
+    Ticket ticket;
+    std::unique_ptr<OutputBuffer> out;
+  };
+  const auto& config = op.config();
+  Results results;
+  std::deque<Flight> flying;
+  const auto land = [&] {
+    Flight flight = std::move(flying.front());
+    flying.pop_front();
+    results.infos.push_back(
+        must(op.wait(flight.ticket, Deadline::after(std::chrono::seconds(120)))));
+    EXPECT_TRUE(flight.out->surroundings_untouched()) << "something beside the result was written";
+    std::vector<PlaneF> planes;
+    for (int p = 0; p < flight.out->plane_count(); ++p) planes.push_back(flight.out->plane(p));
+    results.planes.push_back(std::move(planes));
+  };
+  for (const FrameBuffer& frame : frames) {
+    if (static_cast<int>(flying.size()) == in_flight) land();
+    Flight flight;
+    flight.out =
+        std::make_unique<OutputBuffer>(result_size(config.size, config.roi), plane_count(config));
+    flight.ticket = must(op.submit(frame.frame(first_sequence++), view_of(*flight.out, config)));
+    flying.push_back(std::move(flight));
+  }
+  while (!flying.empty()) land();
+  return results;
+}
+
+/// An engine with room for exactly one such operator, and the operator.
+template <typename Operator>
+struct Rig {
+  Engine engine;
+  Operator op;
+
+  template <typename Config>
+  static Rig make(const Config& config, int workers = 2,
+                  BackendChoice backend = BackendChoice::kCpu) {
+    EngineConfig settings = engine_config(workers, backend);
+    settings.memory = must(Operator::footprint(must(Engine::probe(settings)), config));
+    Engine made = must(Engine::create(settings));
+    Operator op = must(Operator::create(made, config));
+    return {std::move(made), std::move(op)};
+  }
+};
+
+using FilterRig = Rig<SpatioTemporalFilter>;
+using FlowRig = Rig<OpticalFlow>;
+
+template <typename Operator, typename Config>
+Results run(const Config& config, const std::vector<FrameBuffer>& frames, int workers = 2,
+            int in_flight = 1, BackendChoice backend = BackendChoice::kCpu) {
+  auto rig = Rig<Operator>::make(config, workers, backend);
+  return send(rig.op, frames, in_flight);
+}
+
+/// Folder of the optional development data; empty when it is not there.
+inline std::string data_folder() {
+  const char* folder = std::getenv("OCELLUS_TEST_DATA");
+  return folder == nullptr ? "" : folder;
+}
+
+inline bool same_bytes(const PlaneF& a, const PlaneF& b) {
+  return a.width == b.width && a.height == b.height &&
+         std::memcmp(a.data.data(), b.data.data(), a.data.size() * sizeof(float)) == 0;
+}
+inline bool same_bytes(const Results& a, const Results& b) {
+  if (a.planes.size() != b.planes.size()) return false;
+  for (std::size_t f = 0; f < a.planes.size(); ++f) {
+    for (std::size_t p = 0; p < a.planes[f].size(); ++p) {
+      if (!same_bytes(a.planes[f][p], b.planes[f][p])) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace ocellus::test

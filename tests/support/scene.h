@@ -1,0 +1,105 @@
+// Images that the tests make: noise, and smooth textures under a motion that is known exactly.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <random>
+#include <vector>
+
+#include "support/plane.h"
+
+namespace ocellus::test {
+
+/// White noise, 0 to 255.
+inline PlaneD noise(ImageSize size, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> grey(0.0, 255.0);
+  PlaneD plane(size.width, size.height);
+  for (double& value : plane.data) value = grey(random);
+  return plane;
+}
+
+/// A texture that is smooth everywhere: a sum of plane waves with wavelengths from `shortest` to
+/// `longest` pixels in all directions, between 0 and 255.
+class Texture {
+ public:
+  explicit Texture(unsigned seed, double shortest = 10.0, double longest = 40.0, int waves = 24) {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<double> unit(0.0, 1.0);
+    for (int i = 0; i < waves; ++i) {
+      // Directions are spread evenly, so that no place lacks one (the aperture problem).
+      const double angle = std::numbers::pi * (i + unit(random)) / waves;
+      const double length = shortest * std::pow(longest / shortest, unit(random));
+      const double k = 2.0 * std::numbers::pi / length;
+      waves_.push_back(
+          {k * std::cos(angle), k * std::sin(angle), 2.0 * std::numbers::pi * unit(random)});
+    }
+    amplitude_ = 120.0 / std::sqrt(static_cast<double>(waves)) / 1.6;
+  }
+  double operator()(double x, double y) const {
+    double sum = 127.5;
+    for (const Wave& wave : waves_)
+      sum += amplitude_ * std::cos(wave.kx * x + wave.ky * y + wave.phase);
+    return sum;
+  }
+
+ private:
+  struct Wave {
+    double kx, ky, phase;
+  };
+  std::vector<Wave> waves_;
+  double amplitude_;
+};
+
+/// The motion whose velocity at (x, y) is (a x + b y + c, d x + e y + f), constant in time, in
+/// pixels and frames.
+class AffineMotion {
+ public:
+  AffineMotion(double a, double b, double c, double d, double e, double f) : m_{a, b, c, d, e, f} {}
+  /// The same linear part, with velocity (u, v) at the place (x, y).
+  static AffineMotion about(double x, double y, double u, double v, double a, double b, double d,
+                            double e) {
+    return {a, b, u - a * x - b * y, d, e, v - d * x - e * y};
+  }
+
+  std::array<double, 2> velocity(double x, double y) const {
+    return {m_[0] * x + m_[1] * y + m_[2], m_[3] * x + m_[4] * y + m_[5]};
+  }
+  /// Where a point is `frames` later (earlier when negative): the matrix exponential by its series.
+  std::array<double, 2> moved(double x, double y, double frames) const {
+    std::array<double, 2> position = {x, y};
+    std::array<double, 2> term = velocity(x, y);
+    double factor = frames;
+    for (int k = 1; k < 40; ++k) {
+      position[0] += factor * term[0];
+      position[1] += factor * term[1];
+      term = {m_[0] * term[0] + m_[1] * term[1], m_[3] * term[0] + m_[4] * term[1]};
+      factor *= frames / (k + 1);
+    }
+    return position;
+  }
+  /// From the frame where it is at (x, y) to the next.
+  std::array<double, 2> displacement(double x, double y) const {
+    const auto next = moved(x, y, 1.0);
+    return {next[0] - x, next[1] - y};
+  }
+
+ private:
+  double m_[6];
+};
+
+/// The texture carried along by the motion; the moment 0 shows it as it is.
+inline PlaneD render(const Texture& texture, const AffineMotion& motion, ImageSize size,
+                     double moment) {
+  PlaneD plane(size.width, size.height);
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x) {
+      const auto source = motion.moved(x, y, -moment);
+      plane.at(x, y) = texture(source[0], source[1]);
+    }
+  }
+  return plane;
+}
+
+}  // namespace ocellus::test
