@@ -197,7 +197,8 @@ float flow_magnitude_percentile(const FlowView& flow, float percent) noexcept {
       const float* const u = row_of(flow.u, flow.stride, y);
       const float* const v = row_of(flow.v, flow.stride, y);
       for (int x = 0; x < flow.size.width; ++x) {
-        if (valid(u[x], v[x])) visit(std::hypot(u[x], v[x]));
+        const float length = std::hypot(u[x], v[x]);
+        if (std::isfinite(length)) visit(length);
       }
     }
   };
