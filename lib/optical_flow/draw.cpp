@@ -1,0 +1,279 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "ocellus/flow_draw.h"
+
+namespace ocellus {
+namespace {
+
+struct Rgb {
+  int r = 0;
+  int g = 0;
+  int b = 0;
+};
+
+// The wheel of Baker et al.: six ramps between the primary and secondary colours, with more entries
+// where the eye tells hues apart better.
+constexpr int kWheelColours = 55;
+
+constexpr std::array<Rgb, kWheelColours> make_wheel() {
+  struct Ramp {
+    int entries;
+    Rgb from;
+    Rgb to;
+  };
+  constexpr Ramp kRamps[] = {
+      {15, {255, 0, 0}, {255, 255, 0}},  // red to yellow
+      {6, {255, 255, 0}, {0, 255, 0}},   // yellow to green
+      {4, {0, 255, 0}, {0, 255, 255}},   // green to cyan
+      {11, {0, 255, 255}, {0, 0, 255}},  // cyan to blue
+      {13, {0, 0, 255}, {255, 0, 255}},  // blue to magenta
+      {6, {255, 0, 255}, {255, 0, 0}},   // magenta to red
+  };
+  // A channel rises from 0 as floor(255 i/n) or falls from 255 by the same amount; the published
+  // images are made so.
+  constexpr auto kBlend = [](int from, int to, int i, int n) {
+    return from == to ? from : from < to ? 255 * i / n : 255 - 255 * i / n;
+  };
+  std::array<Rgb, kWheelColours> wheel{};
+  std::size_t k = 0;
+  for (const Ramp& ramp : kRamps) {
+    for (int i = 0; i < ramp.entries; ++i, ++k) {
+      wheel[k] = {kBlend(ramp.from.r, ramp.to.r, i, ramp.entries),
+                  kBlend(ramp.from.g, ramp.to.g, i, ramp.entries),
+                  kBlend(ramp.from.b, ramp.to.b, i, ramp.entries)};
+    }
+  }
+  return wheel;
+}
+
+constexpr std::array<Rgb, kWheelColours> kWheel = make_wheel();
+
+bool valid(float u, float v) noexcept {
+  return std::isfinite(u) && std::isfinite(v);
+}
+
+/// u and v in units of the motion that is fully saturated; finite.
+Rgb wheel_colour(float u, float v) noexcept {
+  constexpr float kPi = 3.14159265358979f;
+  const float length = std::hypot(u, v);
+  const float position =
+      (std::atan2(-v, -u) / kPi + 1.0f) * 0.5f * static_cast<float>(kWheelColours - 1);
+  const int below = std::clamp(static_cast<int>(position), 0, kWheelColours - 1);
+  const float fraction = std::clamp(position - static_cast<float>(below), 0.0f, 1.0f);
+  const Rgb& a = kWheel[static_cast<std::size_t>(below)];
+  const Rgb& b = kWheel[static_cast<std::size_t>((below + 1) % kWheelColours)];
+  const auto shade = [&](int from, int to) {
+    const float hue =
+        (static_cast<float>(from) * (1.0f - fraction) + static_cast<float>(to) * fraction) / 255.0f;
+    const float value = length <= 1.0f ? 1.0f - length * (1.0f - hue) : 0.75f * hue;
+    return static_cast<int>(255.0f * value);
+  };
+  return {shade(a.r, b.r), shade(a.g, b.g), shade(a.b, b.b)};
+}
+
+const float* row_of(const float* plane, std::ptrdiff_t stride, int y) noexcept {
+  return reinterpret_cast<const float*>(reinterpret_cast<const std::byte*>(plane) + stride * y);
+}
+
+/// Limited-range BT.601, what I420 and NV12 of that size usually hold.
+struct Yuv {
+  int y = 16;
+  int u = 128;
+  int v = 128;
+};
+
+Yuv to_yuv(const Rgb& c) noexcept {
+  return {16 + (66 * c.r + 129 * c.g + 25 * c.b + 128) / 256,
+          128 + (-38 * c.r - 74 * c.g + 112 * c.b) / 256,
+          128 + (112 * c.r - 94 * c.g - 18 * c.b) / 256};
+}
+
+class Painter {
+ public:
+  explicit Painter(const OverlayImage& image) noexcept : image_(image) {}
+
+  /// A square of `side` pixels whose centre is (x, y), or the pixel up and left of the centre when
+  /// `side` is even. What lies outside the image is cut off.
+  void square(int x, int y, int side, const Yuv& colour) const noexcept {
+    const int left = std::max(0, x - (side - 1) / 2);
+    const int top = std::max(0, y - (side - 1) / 2);
+    const int right = std::min(image_.size.width, x - (side - 1) / 2 + side);
+    const int bottom = std::min(image_.size.height, y - (side - 1) / 2 + side);
+    for (int row = top; row < bottom; ++row) {
+      for (int column = left; column < right; ++column) pixel(column, row, colour);
+    }
+  }
+
+  /// Both ends are within a few arrow lengths of the image, so the walk is short.
+  void line(float x0, float y0, float x1, float y1, int side, const Yuv& colour) const noexcept {
+    const int steps =
+        std::max(1, static_cast<int>(std::ceil(std::max(std::fabs(x1 - x0), std::fabs(y1 - y0)))));
+    for (int i = 0; i <= steps; ++i) {
+      const float t = static_cast<float>(i) / static_cast<float>(steps);
+      square(static_cast<int>(std::lround(x0 + t * (x1 - x0))),
+             static_cast<int>(std::lround(y0 + t * (y1 - y0))), side, colour);
+    }
+  }
+
+ private:
+  void pixel(int x, int y, const Yuv& colour) const noexcept {
+    std::uint8_t* const luma = image_.planes[0] + image_.strides[0] * y;
+    switch (image_.format) {
+      case OverlayImage::Format::kGray8:
+        luma[x] = static_cast<std::uint8_t>(colour.y);
+        break;
+      case OverlayImage::Format::kGray16: {
+        const auto value = static_cast<std::uint16_t>(colour.y * 257);
+        std::memcpy(luma + 2 * static_cast<std::ptrdiff_t>(x), &value, sizeof(value));
+        break;
+      }
+      case OverlayImage::Format::kI420:
+        luma[x] = static_cast<std::uint8_t>(colour.y);
+        image_.planes[1][image_.strides[1] * (y / 2) + x / 2] = static_cast<std::uint8_t>(colour.u);
+        image_.planes[2][image_.strides[2] * (y / 2) + x / 2] = static_cast<std::uint8_t>(colour.v);
+        break;
+      case OverlayImage::Format::kNv12: {
+        luma[x] = static_cast<std::uint8_t>(colour.y);
+        std::uint8_t* const chroma = image_.planes[1] + image_.strides[1] * (y / 2) + x / 2 * 2;
+        chroma[0] = static_cast<std::uint8_t>(colour.u);
+        chroma[1] = static_cast<std::uint8_t>(colour.v);
+        break;
+      }
+    }
+  }
+
+  OverlayImage image_;
+};
+
+struct Arrow {
+  float x = 0.0f;
+  float y = 0.0f;
+  float dx = 0.0f;
+  float dy = 0.0f;
+};
+
+void draw_arrow(const Painter& painter, const Arrow& arrow, int side, const Yuv& colour) noexcept {
+  const float tip_x = arrow.x + arrow.dx;
+  const float tip_y = arrow.y + arrow.dy;
+  painter.line(arrow.x, arrow.y, tip_x, tip_y, side, colour);
+  // The head: two strokes of a third of the shaft, 2 to 6 pixels, at 30 degrees to it.
+  const float length = std::hypot(arrow.dx, arrow.dy);
+  const float head = std::clamp(length / 3.0f, 2.0f, 6.0f) / std::max(length, 1e-6f);
+  constexpr float kCos = 0.8660254f;
+  constexpr float kSin = 0.5f;
+  const float back_x = -arrow.dx * head;
+  const float back_y = -arrow.dy * head;
+  painter.line(tip_x, tip_y, tip_x + kCos * back_x - kSin * back_y,
+               tip_y + kSin * back_x + kCos * back_y, side, colour);
+  painter.line(tip_x, tip_y, tip_x + kCos * back_x + kSin * back_y,
+               tip_y - kSin * back_x + kCos * back_y, side, colour);
+}
+
+}  // namespace
+
+void draw_flow_wheel(const FlowView& flow, float max_motion, std::uint8_t* rgb,
+                     std::ptrdiff_t rgb_stride) noexcept {
+  const float scale = 1.0f / max_motion;
+  for (int y = 0; y < flow.size.height; ++y) {
+    const float* const u = row_of(flow.u, flow.stride, y);
+    const float* const v = row_of(flow.v, flow.stride, y);
+    std::uint8_t* out = rgb + rgb_stride * y;
+    for (int x = 0; x < flow.size.width; ++x, out += 3) {
+      const Rgb colour = valid(u[x], v[x]) ? wheel_colour(u[x] * scale, v[x] * scale) : Rgb{};
+      out[0] = static_cast<std::uint8_t>(colour.r);
+      out[1] = static_cast<std::uint8_t>(colour.g);
+      out[2] = static_cast<std::uint8_t>(colour.b);
+    }
+  }
+}
+
+float flow_magnitude_percentile(const FlowView& flow, float percent) noexcept {
+  constexpr float kLeast = 1e-3f;
+  constexpr int kBins = 256;
+  const auto for_each_length = [&flow](auto&& visit) {
+    for (int y = 0; y < flow.size.height; ++y) {
+      const float* const u = row_of(flow.u, flow.stride, y);
+      const float* const v = row_of(flow.v, flow.stride, y);
+      for (int x = 0; x < flow.size.width; ++x) {
+        const float length = std::hypot(u[x], v[x]);
+        if (std::isfinite(length)) visit(length);
+      }
+    }
+  };
+  std::uint64_t count = 0;
+  float high = 0.0f;
+  for_each_length([&](float length) {
+    ++count;
+    high = std::max(high, length);
+  });
+  if (count == 0) return kLeast;
+  const double share = std::clamp(static_cast<double>(percent), 0.0, 100.0) / 100.0;
+  const auto wanted = std::max<std::uint64_t>(
+      1, static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(count))));
+  if (wanted >= count) return std::max(kLeast, high);
+
+  // Sorting would need memory. Each pass over the field narrows the interval (low, high] that holds
+  // the wanted length to one of 256 bins; three passes leave 2^-24 of the largest length.
+  float low = 0.0f;
+  std::uint64_t below = 0;  // lengths <= low, but for zeros, which the first bin takes
+  for (int pass = 0; pass < 3; ++pass) {
+    std::array<std::uint64_t, kBins> bins{};
+    const float width = (high - low) / kBins;
+    if (!(width > 0.0f)) break;
+    for_each_length([&](float length) {
+      if (length > high || (length <= low && !(pass == 0 || low == 0.0f))) return;
+      const int bin = static_cast<int>(std::ceil((length - low) / width)) - 1;
+      ++bins[static_cast<std::size_t>(std::clamp(bin, 0, kBins - 1))];
+    });
+    std::uint64_t sum = below;
+    int bin = 0;
+    while (bin < kBins - 1 && sum + bins[static_cast<std::size_t>(bin)] < wanted)
+      sum += bins[static_cast<std::size_t>(bin++)];
+    below = sum;
+    const float start = low;
+    low = start + width * static_cast<float>(bin);
+    high = std::min(high, start + width * static_cast<float>(bin + 1));
+  }
+  return std::max(kLeast, high);
+}
+
+void draw_flow_overlay(const FlowView& flow, const OverlayConfig& config,
+                       const OverlayImage& image) noexcept {
+  if (flow.size.width <= 0 || flow.size.height <= 0 || image.size.width <= 0 ||
+      image.size.height <= 0)
+    return;
+  if (!(config.scale > 0.0f) || !(config.max_motion > 0.0f)) return;
+  const int step = std::clamp(config.step, 4, 256);
+  const int left = config.roi.empty() ? 0 : config.roi.x;
+  const int top = config.roi.empty() ? 0 : config.roi.y;
+  // An arrow of a wild vector ends here, so that the time of a frame is bounded by its number of
+  // arrows.
+  const float longest = 3.0f * static_cast<float>(step);
+  const Painter painter(image);
+  const Yuv outline;
+  const int first_x = std::min(step / 2, (flow.size.width - 1) / 2);
+  const int first_y = std::min(step / 2, (flow.size.height - 1) / 2);
+  for (int y = first_y; y < flow.size.height; y += step) {
+    const float* const u = row_of(flow.u, flow.stride, y);
+    const float* const v = row_of(flow.v, flow.stride, y);
+    for (int x = first_x; x < flow.size.width; x += step) {
+      if (!valid(u[x], v[x])) continue;
+      const float motion = std::hypot(u[x], v[x]);
+      if (motion < config.min_motion || !(motion > 0.0f) || !std::isfinite(motion)) continue;
+      const float length = std::min(motion * config.scale, longest);
+      const Arrow arrow{static_cast<float>(left + x), static_cast<float>(top + y),
+                        u[x] / motion * length, v[x] / motion * length};
+      // Beyond full saturation the wheel darkens, which reads badly over a picture; the colour
+      // stays saturated here.
+      const float saturation = std::clamp(motion / config.max_motion, 0.35f, 1.0f);
+      const Yuv colour =
+          to_yuv(wheel_colour(u[x] / motion * saturation, v[x] / motion * saturation));
+      draw_arrow(painter, arrow, 3, outline);
+      draw_arrow(painter, arrow, 1, colour);
+    }
+  }
+}
+
+}  // namespace ocellus
