@@ -22,7 +22,8 @@ class HostArena {
   HostArena(const HostArena&) = delete;
   HostArena& operator=(const HostArena&) = delete;
 
-  /// Maps `bytes` (0 is allowed), asks for huge pages, and touches every page, so that no frame faults.
+  /// Maps `bytes` (0 is allowed), asks for huge pages, and touches every page, so that no frame
+  /// faults.
   Expected<void> create(std::size_t bytes, bool lock) noexcept;
 
   /// First fit; nullptr when no gap is large enough or kMaxPieces are out. `bytes` 0 gives nullptr.
@@ -50,7 +51,8 @@ class HostArena {
   Piece taken_[kMaxPieces];  // in ascending order of offset
 };
 
-/// Lays arrays out one after the other in a piece: first with no memory to find the size, then over the piece.
+/// Lays arrays out one after the other in a piece: first with no memory to find the size, then over
+/// the piece.
 class Carver {
  public:
   explicit Carver(void* base = nullptr) noexcept : base_(static_cast<char*>(base)) {}

@@ -9,7 +9,9 @@
 
 namespace ocellus {
 
-const char* backend_name(BackendKind kind) noexcept { return kind == BackendKind::kCpu ? "cpu" : "cuda"; }
+const char* backend_name(BackendKind kind) noexcept {
+  return kind == BackendKind::kCpu ? "cpu" : "cuda";
+}
 
 Expected<BackendSpec> BackendSpec::parse(const char* text) noexcept {
   BackendSpec spec;
@@ -23,13 +25,16 @@ Expected<BackendSpec> BackendSpec::parse(const char* text) noexcept {
     spec.choice = BackendChoice::kCuda;
     if (text[4] == '\0') return spec;
     char* end = nullptr;
-    const long device = text[4] == ':' && text[5] >= '0' && text[5] <= '9' ? std::strtol(text + 5, &end, 10) : -1;
+    const long device =
+        text[4] == ':' && text[5] >= '0' && text[5] <= '9' ? std::strtol(text + 5, &end, 10) : -1;
     if (end != nullptr && *end == '\0' && device < 1024) {
       spec.device = static_cast<int>(device);
       return spec;
     }
   }
-  return tl::unexpected(make_error(Status::kInvalidArgument, "backend is \"%.40s\"; it must be auto, cpu, cuda or cuda:N", text));
+  return tl::unexpected(make_error(Status::kInvalidArgument,
+                                   "backend is \"%.40s\"; it must be auto, cpu, cuda or cuda:N",
+                                   text));
 }
 
 namespace detail {
@@ -75,8 +80,10 @@ Expected<const Backend*> choose_backend(const BackendSpec& spec, EngineInfo& inf
       if (usable) return cuda;
       if (spec.choice == BackendChoice::kCuda) return tl::unexpected(usable.error());
     } else if (spec.choice == BackendChoice::kCuda) {
-      return tl::unexpected(make_error(Status::kBackendUnavailable,
-                                       "backend cuda:%d was asked for, but this build has no CUDA; use auto or cpu", spec.device));
+      return tl::unexpected(
+          make_error(Status::kBackendUnavailable,
+                     "backend cuda:%d was asked for, but this build has no CUDA; use auto or cpu",
+                     spec.device));
     }
   }
   const Expected<void> usable = kCpuBackend.probe(0, info);

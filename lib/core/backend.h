@@ -8,7 +8,8 @@ namespace ocellus::detail {
 
 struct OpticalFlowBackend;
 
-/// One implementation of every operator: a table of tables. An operator that a backend lacks is null there.
+/// One implementation of every operator: a table of tables. An operator that a backend lacks is
+/// null there.
 struct Backend {
   BackendKind kind;
   /// Fills in the device part of `info`, or says why the backend cannot be used here.

@@ -29,12 +29,15 @@ bool cpu_allowed(int cpu) noexcept {
 
 Expected<EngineInfo> Engine::probe(const EngineConfig& config) noexcept {
   if (config.workers < 0 || config.workers > kMaxWorkers) {
-    return tl::unexpected(make_error(Status::kInvalidArgument, "workers is %d; it must be 0 (one per CPU) to %d", config.workers, kMaxWorkers));
+    return tl::unexpected(make_error(Status::kInvalidArgument,
+                                     "workers is %d; it must be 0 (one per CPU) to %d",
+                                     config.workers, kMaxWorkers));
   }
   if (config.realtime_priority < 0 || config.realtime_priority > 99) {
-    return tl::unexpected(make_error(Status::kInvalidArgument,
-                                     "realtime_priority is %d; it must be 0 (ordinary) or 1 to 99 (SCHED_FIFO)",
-                                     config.realtime_priority));
+    return tl::unexpected(
+        make_error(Status::kInvalidArgument,
+                   "realtime_priority is %d; it must be 0 (ordinary) or 1 to 99 (SCHED_FIFO)",
+                   config.realtime_priority));
   }
   EngineInfo info;
   info.workers = config.workers > 0 ? config.workers : std::min(allowed_cpus(), kMaxWorkers);
@@ -44,10 +47,13 @@ Expected<EngineInfo> Engine::probe(const EngineConfig& config) noexcept {
     if (cpu == -1) continue;
     if (cpu < -1) {
       return tl::unexpected(
-          make_error(Status::kInvalidArgument, "affinity[%d] is %d; it must be a CPU number or -1 (not pinned)", i, cpu));
+          make_error(Status::kInvalidArgument,
+                     "affinity[%d] is %d; it must be a CPU number or -1 (not pinned)", i, cpu));
     }
     if (!cpu_allowed(cpu)) {
-      return tl::unexpected(make_error(Status::kInvalidArgument, "affinity[%d] is CPU %d, which this process may not use", i, cpu));
+      return tl::unexpected(make_error(Status::kInvalidArgument,
+                                       "affinity[%d] is CPU %d, which this process may not use", i,
+                                       cpu));
     }
     info.affinity = true;
   }
@@ -60,15 +66,21 @@ Expected<Engine> Engine::create(const EngineConfig& config) noexcept {
   const Expected<EngineInfo> info = probe(config);
   if (!info) return tl::unexpected(info.error());
   if (config.memory.pinned != 0 || config.memory.device != 0) {
-    return tl::unexpected(make_error(Status::kInvalidArgument,
-                                     "memory asks for %zu pinned and %zu device bytes, but the backend is cpu, which has none",
-                                     config.memory.pinned, config.memory.device));
+    return tl::unexpected(make_error(
+        Status::kInvalidArgument,
+        "memory asks for %zu pinned and %zu device bytes, but the backend is cpu, which has none",
+        config.memory.pinned, config.memory.device));
   }
   std::shared_ptr<detail::EngineState> state(new (std::nothrow) detail::EngineState(*info));
-  if (!state) return tl::unexpected(make_error(Status::kOutOfMemory, "the system gave no memory for the engine"));
-  if (Expected<void> started = state->start(config); !started) return tl::unexpected(started.error());
-  detail::log_message(LogLevel::kInfo, "engine: backend %s (%s), %d workers, SIMD %s, %zu bytes of host memory", backend_name(info->backend),
-                      info->device_name, info->workers, info->simd_target, config.memory.host);
+  if (!state)
+    return tl::unexpected(
+        make_error(Status::kOutOfMemory, "the system gave no memory for the engine"));
+  if (Expected<void> started = state->start(config); !started)
+    return tl::unexpected(started.error());
+  detail::log_message(LogLevel::kInfo,
+                      "engine: backend %s (%s), %d workers, SIMD %s, %zu bytes of host memory",
+                      backend_name(info->backend), info->device_name, info->workers,
+                      info->simd_target, config.memory.host);
   return Engine(std::move(state));
 }
 
@@ -77,15 +89,20 @@ Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
 Engine::~Engine() = default;
 
-const EngineInfo& Engine::info() const noexcept { return state_->info(); }
-MemoryUse Engine::memory_use() const noexcept { return state_->memory_use(); }
+const EngineInfo& Engine::info() const noexcept {
+  return state_->info();
+}
+MemoryUse Engine::memory_use() const noexcept {
+  return state_->memory_use();
+}
 
 namespace detail {
 
 EngineState::EngineState(const EngineInfo& info) noexcept : info_(info) {}
 
 Expected<void> EngineState::start(const EngineConfig& config) noexcept {
-  if (Expected<void> made = host_.create(config.memory.host, config.lock_memory); !made) return made;
+  if (Expected<void> made = host_.create(config.memory.host, config.lock_memory); !made)
+    return made;
   return scheduler_.start(config, info_.workers);
 }
 
@@ -93,7 +110,8 @@ Expected<void*> EngineState::take_host(std::size_t bytes) noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (void* piece = host_.take(bytes)) return piece;
   return tl::unexpected(make_error(Status::kOutOfMemory,
-                                   "the operator needs %zu bytes of host memory, the engine's block of %zu has %zu in one piece: add "
+                                   "the operator needs %zu bytes of host memory, the engine's "
+                                   "block of %zu has %zu in one piece: add "
                                    "the operator's footprint to EngineConfig::memory",
                                    bytes, host_.capacity(), host_.largest_gap()));
 }

@@ -6,6 +6,7 @@
 namespace ocellus::detail {
 
 /// Formats into a fixed buffer and calls the callback, if one is set. Not for the steady state.
-__attribute__((format(printf, 2, 3))) void log_message(LogLevel level, const char* format, ...) noexcept;
+__attribute__((format(printf, 2, 3))) void log_message(LogLevel level, const char* format,
+                                                       ...) noexcept;
 
 }  // namespace ocellus::detail

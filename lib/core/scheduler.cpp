@@ -12,8 +12,9 @@
 namespace ocellus::detail {
 namespace {
 
-// Stages of a frame follow each other within microseconds, so a thread that finds nothing to do looks again for a
-// while before it sleeps: waking it costs tens of microseconds on a virtual machine.
+// Stages of a frame follow each other within microseconds, so a thread that finds nothing to do
+// looks again for a while before it sleeps: waking it costs tens of microseconds on a virtual
+// machine.
 constexpr std::int64_t kSpinNs = 30'000;
 
 timespec to_timespec(Deadline deadline) noexcept {
@@ -34,12 +35,15 @@ class Lock {
 
 }  // namespace
 
-std::int64_t now_ns() noexcept { return Deadline::Clock::now().time_since_epoch().count(); }
+std::int64_t now_ns() noexcept {
+  return Deadline::Clock::now().time_since_epoch().count();
+}
 
 Scheduler::Scheduler() noexcept {
   pthread_mutexattr_t mutex_attributes;
   pthread_mutexattr_init(&mutex_attributes);
-  // A caller of ordinary priority that holds the mutex must not keep a SCHED_FIFO worker waiting behind others.
+  // A caller of ordinary priority that holds the mutex must not keep a SCHED_FIFO worker waiting
+  // behind others.
   pthread_mutexattr_setprotocol(&mutex_attributes, PTHREAD_PRIO_INHERIT);
   pthread_mutex_init(&mutex_, &mutex_attributes);
   pthread_mutexattr_destroy(&mutex_attributes);
@@ -88,14 +92,15 @@ Expected<void> Scheduler::start(const EngineConfig& config, int workers) noexcep
     }
     threads_[i].scheduler = this;
     if (result == 0) {
-      result = pthread_create(&threads_[i].thread, &attributes,
-                              &Scheduler::thread_main, &threads_[i]);
+      result =
+          pthread_create(&threads_[i].thread, &attributes, &Scheduler::thread_main, &threads_[i]);
     }
     pthread_attr_destroy(&attributes);
     if (result != 0) {
-      return tl::unexpected(make_error(Status::kSystem, "worker %d (cpu %d, realtime priority %d) could not be started: %s%s", i, cpu,
-                                       config.realtime_priority, strerror(result),
-                                       result == EPERM ? "; SCHED_FIFO needs CAP_SYS_NICE or an rtprio limit" : ""));
+      return tl::unexpected(make_error(
+          Status::kSystem, "worker %d (cpu %d, realtime priority %d) could not be started: %s%s", i,
+          cpu, config.realtime_priority, strerror(result),
+          result == EPERM ? "; SCHED_FIFO needs CAP_SYS_NICE or an rtprio limit" : ""));
     }
     ++started_;
     char name[24];
@@ -181,7 +186,9 @@ int Scheduler::take_slot() noexcept {
   return slot;
 }
 
-void Scheduler::release_slot(int slot) noexcept { free_slots_ |= std::uint64_t{1} << slot; }
+void Scheduler::release_slot(int slot) noexcept {
+  free_slots_ |= std::uint64_t{1} << slot;
+}
 
 void* Scheduler::thread_main(void* worker) noexcept {
   static_cast<Worker*>(worker)->scheduler->work_loop();
@@ -207,7 +214,8 @@ void Scheduler::work_loop() noexcept {
       const std::uint32_t seen = epoch_.load(std::memory_order_relaxed);
       pthread_mutex_unlock(&mutex_);
       bool changed = false;
-      while (!(changed = epoch_.load(std::memory_order_acquire) != seen) && now_ns() < spin_until) relax();
+      while (!(changed = epoch_.load(std::memory_order_acquire) != seen) && now_ns() < spin_until)
+        relax();
       pthread_mutex_lock(&mutex_);
       if (!changed && !has_part()) break;
       if (stop_) break;
@@ -238,7 +246,8 @@ Status Scheduler::wait(Job& job, Deadline deadline) noexcept {
     const std::uint32_t seen = epoch_.load(std::memory_order_relaxed);
     pthread_mutex_unlock(&mutex_);
     bool changed = false;
-    while (!(changed = epoch_.load(std::memory_order_acquire) != seen) && now_ns() < spin_until) relax();
+    while (!(changed = epoch_.load(std::memory_order_acquire) != seen) && now_ns() < spin_until)
+      relax();
     pthread_mutex_lock(&mutex_);
     if (changed || job.state_ == Job::State::kDone || (slot >= 0 && has_part())) continue;
     // The slot goes back while this thread sleeps, so that a worker can take it.

@@ -12,19 +12,22 @@
 
 namespace ocellus::detail {
 
-/// One step of a frame: `parts` independent pieces of work. All parts of a stage end before the next stage begins.
+/// One step of a frame: `parts` independent pieces of work. All parts of a stage end before the
+/// next stage begins.
 struct Stage {
-  /// `slot` is below the number of workers and is held by one thread at a time: the index of private scratch.
+  /// `slot` is below the number of workers and is held by one thread at a time: the index of
+  /// private scratch.
   void (*run)(void* context, int part, int slot) noexcept = nullptr;
   void* context = nullptr;
   int parts = 0;  ///< 0: the stage is skipped
 };
 
-/// A frame in flight; lives in its operator. The scheduler owns the fields below `private` between submit and done.
+/// A frame in flight; lives in its operator. The scheduler owns the fields below `private` between
+/// submit and done.
 class Job {
  public:
-  /// Fixed before submit; `stages` must live until the job is done. A stage may rewrite what later stages do (parts
-  /// included), because it is read only when its turn comes.
+  /// Fixed before submit; `stages` must live until the job is done. A stage may rewrite what later
+  /// stages do (parts included), because it is read only when its turn comes.
   const Stage* stages = nullptr;
   int stage_count = 0;
   /// Called once after the last stage, on the thread that ended it; must not call the scheduler.
@@ -49,8 +52,9 @@ class Job {
   std::int64_t done_ns_ = 0;
 };
 
-/// The workers are threads made once. A thread that waits for a job takes part in the work: it and the workers share
-/// `workers` slots, so that many threads compute at once and no more. Nothing is allocated after `start`.
+/// The workers are threads made once. A thread that waits for a job takes part in the work: it and
+/// the workers share `workers` slots, so that many threads compute at once and no more. Nothing is
+/// allocated after `start`.
 class Scheduler {
  public:
   Scheduler() noexcept;
@@ -58,7 +62,8 @@ class Scheduler {
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  /// Starts the threads with the affinity and priority of `config`. On failure none is left running.
+  /// Starts the threads with the affinity and priority of `config`. On failure none is left
+  /// running.
   Expected<void> start(const EngineConfig& config, int workers) noexcept;
 
   /// Queues a job that is idle.
@@ -68,7 +73,8 @@ class Scheduler {
   /// Returns kOk, kDeadlineMissed, or kInvalidTicket for a job that was never submitted.
   Status wait(Job& job, Deadline deadline) noexcept;
 
-  /// Takes the job out of the queue, or waits until it is done when it runs already; idle afterwards.
+  /// Takes the job out of the queue, or waits until it is done when it runs already; idle
+  /// afterwards.
   void cancel(Job& job) noexcept;
 
   int workers() const noexcept { return workers_; }
@@ -81,7 +87,8 @@ class Scheduler {
 
   static void* thread_main(void* worker) noexcept;
   void work_loop() noexcept;
-  /// Runs one part of the head job; the mutex is held on entry and on return, not while it runs. False: none to take.
+  /// Runs one part of the head job; the mutex is held on entry and on return, not while it runs.
+  /// False: none to take.
   bool run_one_part(int slot) noexcept;
   /// Starts the head job's stages until one has parts; finishes jobs whose stages are used up.
   void advance() noexcept;
@@ -92,7 +99,8 @@ class Scheduler {
   pthread_mutex_t mutex_;
   pthread_cond_t work_;  // parts to take, or stop
   pthread_cond_t done_;  // a job is done, or a slot is free for a waiting caller
-  /// Changes whenever parts appear or a job ends; idle threads watch it for a short time before they sleep.
+  /// Changes whenever parts appear or a job ends; idle threads watch it for a short time before
+  /// they sleep.
   std::atomic<std::uint32_t> epoch_{0};
   Job* head_ = nullptr;
   Job* tail_ = nullptr;

@@ -9,7 +9,9 @@ HWY_BEFORE_NAMESPACE();
 namespace ocellus::detail::HWY_NAMESPACE {
 namespace {
 
-const char* target_name() { return hwy::TargetName(HWY_TARGET); }
+const char* target_name() {
+  return hwy::TargetName(HWY_TARGET);
+}
 
 }  // namespace
 }  // namespace ocellus::detail::HWY_NAMESPACE
@@ -20,7 +22,9 @@ namespace ocellus::detail {
 
 HWY_EXPORT(target_name);
 
-const char* simd_target_name() noexcept { return HWY_DYNAMIC_DISPATCH(target_name)(); }
+const char* simd_target_name() noexcept {
+  return HWY_DYNAMIC_DISPATCH(target_name)();
+}
 
 }  // namespace ocellus::detail
 #endif

@@ -7,36 +7,60 @@ namespace ocellus {
 
 const char* status_message(Status status) noexcept {
   switch (status) {
-    case Status::kOk: return "success";
-    case Status::kInvalidArgument: return "a value is out of its range";
-    case Status::kUnsupported: return "not supported by this backend or build";
-    case Status::kOutOfMemory: return "not enough memory";
-    case Status::kQueueFull: return "as many frames are in flight as the depth allows";
-    case Status::kInvalidTicket: return "not a ticket in flight";
-    case Status::kDeadlineMissed: return "not done before the deadline";
-    case Status::kBackendUnavailable: return "the backend is not available";
-    case Status::kDeviceLost: return "the device is lost";
-    case Status::kCorruptFile: return "the file is damaged or of another kind";
-    case Status::kIoError: return "the file could not be read or written";
-    case Status::kSystem: return "the operating system refused";
+    case Status::kOk:
+      return "success";
+    case Status::kInvalidArgument:
+      return "a value is out of its range";
+    case Status::kUnsupported:
+      return "not supported by this backend or build";
+    case Status::kOutOfMemory:
+      return "not enough memory";
+    case Status::kQueueFull:
+      return "as many frames are in flight as the depth allows";
+    case Status::kInvalidTicket:
+      return "not a ticket in flight";
+    case Status::kDeadlineMissed:
+      return "not done before the deadline";
+    case Status::kBackendUnavailable:
+      return "the backend is not available";
+    case Status::kDeviceLost:
+      return "the device is lost";
+    case Status::kCorruptFile:
+      return "the file is damaged or of another kind";
+    case Status::kIoError:
+      return "the file could not be read or written";
+    case Status::kSystem:
+      return "the operating system refused";
   }
   return "unknown status";
 }
 
 const char* status_name(Status status) noexcept {
   switch (status) {
-    case Status::kOk: return "Ok";
-    case Status::kInvalidArgument: return "InvalidArgument";
-    case Status::kUnsupported: return "Unsupported";
-    case Status::kOutOfMemory: return "OutOfMemory";
-    case Status::kQueueFull: return "QueueFull";
-    case Status::kInvalidTicket: return "InvalidTicket";
-    case Status::kDeadlineMissed: return "DeadlineMissed";
-    case Status::kBackendUnavailable: return "BackendUnavailable";
-    case Status::kDeviceLost: return "DeviceLost";
-    case Status::kCorruptFile: return "CorruptFile";
-    case Status::kIoError: return "IoError";
-    case Status::kSystem: return "System";
+    case Status::kOk:
+      return "Ok";
+    case Status::kInvalidArgument:
+      return "InvalidArgument";
+    case Status::kUnsupported:
+      return "Unsupported";
+    case Status::kOutOfMemory:
+      return "OutOfMemory";
+    case Status::kQueueFull:
+      return "QueueFull";
+    case Status::kInvalidTicket:
+      return "InvalidTicket";
+    case Status::kDeadlineMissed:
+      return "DeadlineMissed";
+    case Status::kBackendUnavailable:
+      return "BackendUnavailable";
+    case Status::kDeviceLost:
+      return "DeviceLost";
+    case Status::kCorruptFile:
+      return "CorruptFile";
+    case Status::kIoError:
+      return "IoError";
+    case Status::kSystem:
+      return "System";
   }
   return "Unknown";
 }

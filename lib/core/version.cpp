@@ -2,6 +2,8 @@
 
 namespace ocellus {
 
-const char* version() noexcept { return OCELLUS_VERSION_STRING; }
+const char* version() noexcept {
+  return OCELLUS_VERSION_STRING;
+}
 
 }  // namespace ocellus

@@ -21,8 +21,9 @@ HWY_INLINE void order(V& a, V& b) {
   a = low;
 }
 
-/// Forgetful selection: of more than half the values, neither the smallest nor the largest is the median, so both are dropped and the next value
-/// is taken in, until three are left. Templates all the way, so that every index is known and the values stay in registers.
+/// Forgetful selection: of more than half the values, neither the smallest nor the largest is the
+/// median, so both are dropped and the next value is taken in, until three are left. Templates all
+/// the way, so that every index is known and the values stay in registers.
 template <int kSize, int kLow, int kHigh, int kNext>
 HWY_INLINE V select(const float* const* HWY_RESTRICT rows, int x, V* HWY_RESTRICT held) {
   const D d;
@@ -45,13 +46,18 @@ HWY_INLINE void median(const float* const* HWY_RESTRICT rows, float* HWY_RESTRIC
   const int lanes = static_cast<int>(hn::Lanes(d));
   for (int x = 0; x < width; x += lanes) {
     V held[kFirst];
-    for (int i = 0; i < kFirst; ++i) held[i] = hn::LoadU(d, rows[i / kSize] + x + i % kSize - kSize / 2);
+    for (int i = 0; i < kFirst; ++i)
+      held[i] = hn::LoadU(d, rows[i / kSize] + x + i % kSize - kSize / 2);
     hn::StoreU(select<kSize, 0, kFirst - 1, kFirst>(rows, x, held), d, out + x);
   }
 }
 
-void median3_row(const float* const* rows, float* out, int width) { median<3>(rows, out, width); }
-void median5_row(const float* const* rows, float* out, int width) { median<5>(rows, out, width); }
+void median3_row(const float* const* rows, float* out, int width) {
+  median<3>(rows, out, width);
+}
+void median5_row(const float* const* rows, float* out, int width) {
+  median<5>(rows, out, width);
+}
 
 }  // namespace
 }  // namespace ocellus::detail::HWY_NAMESPACE

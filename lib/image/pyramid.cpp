@@ -33,11 +33,13 @@ void reduce_column(const float* const* HWY_RESTRICT rows, float* HWY_RESTRICT ou
 void reduce_row_half(const float* HWY_RESTRICT in, float* HWY_RESTRICT out, int width_out) {
   for (int x = 0; x < width_out; ++x) {
     const float* at = in + 2 * x;
-    out[x] = (at[-2] + at[2]) * (1.0f / 16.0f) + (at[-1] + at[1]) * (4.0f / 16.0f) + at[0] * (6.0f / 16.0f);
+    out[x] = (at[-2] + at[2]) * (1.0f / 16.0f) + (at[-1] + at[1]) * (4.0f / 16.0f) +
+             at[0] * (6.0f / 16.0f);
   }
 }
 
-void expand_flow_row(const float* HWY_RESTRICT upper, const float* HWY_RESTRICT lower, float* HWY_RESTRICT out, int width_out) {
+void expand_flow_row(const float* HWY_RESTRICT upper, const float* HWY_RESTRICT lower,
+                     float* HWY_RESTRICT out, int width_out) {
   for (int x = 0; x < (width_out + 1) / 2; ++x) {
     const float here = upper[x] + lower[x];
     const float next = upper[x + 1] + lower[x + 1];

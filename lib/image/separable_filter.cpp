@@ -12,7 +12,8 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::CappedTag<float, kRowSlack>;
 
-void filter_row(const float* HWY_RESTRICT in, const float* HWY_RESTRICT taps, int n, int left, float* HWY_RESTRICT out, int width) {
+void filter_row(const float* HWY_RESTRICT in, const float* HWY_RESTRICT taps, int n, int left,
+                float* HWY_RESTRICT out, int width) {
   const D d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const float* first = in - left;
@@ -30,8 +31,8 @@ void filter_row(const float* HWY_RESTRICT in, const float* HWY_RESTRICT taps, in
   }
 }
 
-void filter_column(const float* const* HWY_RESTRICT rows, const float* HWY_RESTRICT taps, int n, float* HWY_RESTRICT out, int width,
-                   bool accumulate) {
+void filter_column(const float* const* HWY_RESTRICT rows, const float* HWY_RESTRICT taps, int n,
+                   float* HWY_RESTRICT out, int width, bool accumulate) {
   const D d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   for (int x = 0; x < width; x += lanes) {
@@ -47,8 +48,8 @@ void filter_column(const float* const* HWY_RESTRICT rows, const float* HWY_RESTR
   }
 }
 
-void filter_row_symmetric(const float* HWY_RESTRICT in, const float* HWY_RESTRICT weight, int radius, float* HWY_RESTRICT out,
-                          int width) {
+void filter_row_symmetric(const float* HWY_RESTRICT in, const float* HWY_RESTRICT weight,
+                          int radius, float* HWY_RESTRICT out, int width) {
   const D d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   for (int x = 0; x < width; x += lanes) {
@@ -79,15 +80,18 @@ HWY_EXPORT(filter_row);
 HWY_EXPORT(filter_column);
 HWY_EXPORT(filter_row_symmetric);
 
-void filter_row(const float* in, const float* taps, int n, int left, float* out, int width) noexcept {
+void filter_row(const float* in, const float* taps, int n, int left, float* out,
+                int width) noexcept {
   HWY_DYNAMIC_DISPATCH(filter_row)(in, taps, n, left, out, width);
 }
 
-void filter_column(const float* const* rows, const float* taps, int n, float* out, int width, bool accumulate) noexcept {
+void filter_column(const float* const* rows, const float* taps, int n, float* out, int width,
+                   bool accumulate) noexcept {
   HWY_DYNAMIC_DISPATCH(filter_column)(rows, taps, n, out, width, accumulate);
 }
 
-void filter_row_symmetric(const float* in, const float* weight, int radius, float* out, int width) noexcept {
+void filter_row_symmetric(const float* in, const float* weight, int radius, float* out,
+                          int width) noexcept {
   HWY_DYNAMIC_DISPATCH(filter_row_symmetric)(in, weight, radius, out, width);
 }
 

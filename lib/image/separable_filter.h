@@ -1,7 +1,8 @@
 // Row and column passes of separable filters on rows of floats.
 //
-// Rows may be read and written up to kRowSlack floats beyond `width`: every row buffer of the library has that room, so that the
-// last vector needs no special case and a pixel's value does not depend on how an image is cut into bands.
+// Rows may be read and written up to kRowSlack floats beyond `width`: every row buffer of the
+// library has that room, so that the last vector needs no special case and a pixel's value does not
+// depend on how an image is cut into bands.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +13,22 @@ namespace ocellus::detail {
 inline constexpr int kRowSlack = 16;
 
 /// Floats from row to row in our own planes: whole cache lines, with room for kRowSlack.
-constexpr std::size_t row_stride(int width) { return (static_cast<std::size_t>(width) + kRowSlack + 15) / 16 * 16; }
+constexpr std::size_t row_stride(int width) {
+  return (static_cast<std::size_t>(width) + kRowSlack + 15) / 16 * 16;
+}
 
-/// out[x] = sum over k of taps[k] in[x + k - left], k = 0..n-1, for x in [0, width). `in` must be readable at those places.
-void filter_row(const float* in, const float* taps, int n, int left, float* out, int width) noexcept;
+/// out[x] = sum over k of taps[k] in[x + k - left], k = 0..n-1, for x in [0, width). `in` must be
+/// readable at those places.
+void filter_row(const float* in, const float* taps, int n, int left, float* out,
+                int width) noexcept;
 
 /// out[x] = sum over k of taps[k] rows[k][x]; with `accumulate` it is added to out.
-void filter_column(const float* const* rows, const float* taps, int n, float* out, int width, bool accumulate) noexcept;
+void filter_column(const float* const* rows, const float* taps, int n, float* out, int width,
+                   bool accumulate) noexcept;
 
 /// out[x] = weight[0] in[x] + sum over k = 1..radius of weight[k] (in[x-k] + in[x+k]).
-void filter_row_symmetric(const float* in, const float* weight, int radius, float* out, int width) noexcept;
+void filter_row_symmetric(const float* in, const float* weight, int radius, float* out,
+                          int width) noexcept;
 
 /// Repeats row[0] `left` times before and row[width-1] `right` times after the row.
 void replicate_edges(float* row, int width, int left, int right) noexcept;

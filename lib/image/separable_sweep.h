@@ -1,4 +1,5 @@
-// A symmetric separable filter over a band of rows of one or more planes, with the rows made and used by the caller.
+// A symmetric separable filter over a band of rows of one or more planes, with the rows made and
+// used by the caller.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +32,8 @@ struct SweepScratch {
 /// A symmetric filter of 2 radius + 1 taps.
 struct SymmetricTaps {
   int radius = 0;
-  float weight[kMaxSweepRadius + 1] = {};      ///< by distance from the centre
-  float taps[2 * kMaxSweepRadius + 1] = {};    ///< the same as an array of taps
+  float weight[kMaxSweepRadius + 1] = {};    ///< by distance from the centre
+  float taps[2 * kMaxSweepRadius + 1] = {};  ///< the same as an array of taps
 
   void set(int r, const float* by_distance) noexcept {
     radius = r;
@@ -45,16 +46,21 @@ struct SymmetricTaps {
   }
 };
 
-/// Filters rows [begin, end) of `planes` planes of width x height, edges repeated. `fill(y, p, row)` writes row y of plane p, each once and in
-/// ascending order; `emit(y, rows)` gets the filtered row y of all planes.
+/// Filters rows [begin, end) of `planes` planes of width x height, edges repeated. `fill(y, p,
+/// row)` writes row y of plane p, each once and in ascending order; `emit(y, rows)` gets the
+/// filtered row y of all planes.
 template <typename Fill, typename Emit>
-void sweep_separable(int width, int height, int begin, int end, int planes, const SymmetricTaps& filter, const SweepScratch& scratch,
-                     Fill&& fill, Emit&& emit) noexcept {
+void sweep_separable(int width, int height, int begin, int end, int planes,
+                     const SymmetricTaps& filter, const SweepScratch& scratch, Fill&& fill,
+                     Emit&& emit) noexcept {
   const int size = 2 * filter.radius + 1;
   float* source = scratch.source + SweepScratch::kMargin;
   float* result[kMaxSweepPlanes];
-  for (int p = 0; p < planes; ++p) result[p] = scratch.result + static_cast<std::size_t>(p) * scratch.stride;
-  const auto filtered = [&](int y, int p) { return scratch.filtered + static_cast<std::size_t>(p * size + y % size) * scratch.stride; };
+  for (int p = 0; p < planes; ++p)
+    result[p] = scratch.result + static_cast<std::size_t>(p) * scratch.stride;
+  const auto filtered = [&](int y, int p) {
+    return scratch.filtered + static_cast<std::size_t>(p * size + y % size) * scratch.stride;
+  };
   const auto clamp_row = [&](int y) { return std::clamp(y, 0, height - 1); };
   int next = clamp_row(begin - filter.radius);
   for (int y = begin; y < end; ++y) {

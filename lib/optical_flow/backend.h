@@ -8,14 +8,16 @@
 
 namespace ocellus::detail {
 
-/// An operator's instance on a backend. It holds one piece of the engine's memory and the state of `plan.depth` frames in
-/// flight, which the front numbers as slots. Results are in `FlowOutput`, which both operators use.
+/// An operator's instance on a backend. It holds one piece of the engine's memory and the state of
+/// `plan.depth` frames in flight, which the front numbers as slots. Results are in `FlowOutput`,
+/// which both operators use.
 struct OpticalFlowBackend {
   const char* name;
   /// Bytes that `create` will take from the engine.
   Expected<Footprint> (*footprint)(const EngineInfo& engine, const OpticalFlowPlan& plan) noexcept;
   /// `taps` are those of plan.kernels; read here, not kept.
-  Expected<void*> (*create)(EngineState& engine, const OpticalFlowPlan& plan, const KernelConfig& kernels) noexcept;
+  Expected<void*> (*create)(EngineState& engine, const OpticalFlowPlan& plan,
+                            const KernelConfig& kernels) noexcept;
   /// No frame is in flight.
   void (*destroy)(void* instance) noexcept;
   /// Begins a frame in a slot that is free. The arguments have been checked.

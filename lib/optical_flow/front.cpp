@@ -11,23 +11,29 @@ namespace {
 Expected<const OpticalFlowBackend*> find_flow_backend(const EngineInfo& engine) noexcept {
   const Backend* backend = find_backend(engine.backend);
   if (backend == nullptr || backend->optical_flow == nullptr) {
-    return tl::unexpected(make_error(Status::kUnsupported, "optical flow is not built for the backend %s", backend_name(engine.backend)));
+    return tl::unexpected(make_error(Status::kUnsupported,
+                                     "optical flow is not built for the backend %s",
+                                     backend_name(engine.backend)));
   }
   return backend->optical_flow;
 }
 
 const char* space_name(MemorySpace space) noexcept {
   switch (space) {
-    case MemorySpace::kHost: return "host";
-    case MemorySpace::kPinned: return "pinned";
-    case MemorySpace::kCuda: return "cuda";
+    case MemorySpace::kHost:
+      return "host";
+    case MemorySpace::kPinned:
+      return "pinned";
+    case MemorySpace::kCuda:
+      return "cuda";
   }
   return "unknown";
 }
 
 }  // namespace
 
-Expected<Footprint> FlowFront::footprint(const EngineInfo& engine, const OpticalFlowPlan& plan) noexcept {
+Expected<Footprint> FlowFront::footprint(const EngineInfo& engine,
+                                         const OpticalFlowPlan& plan) noexcept {
   const auto backend = find_flow_backend(engine);
   if (!backend) return tl::unexpected(backend.error());
   return (*backend)->footprint(engine, plan);
@@ -52,37 +58,51 @@ Expected<void> FlowFront::create(const KernelConfig& kernels) noexcept {
   return {};
 }
 
-Expected<Ticket> FlowFront::submit(const Frame& in, const FlowOutput& out, ImageSize out_size, MemorySpace out_space) noexcept {
-  const auto invalid = [](auto... arguments) { return tl::unexpected(make_error(Status::kInvalidArgument, arguments...)); };
+Expected<Ticket> FlowFront::submit(const Frame& in, const FlowOutput& out, ImageSize out_size,
+                                   MemorySpace out_space) noexcept {
+  const auto invalid = [](auto... arguments) {
+    return tl::unexpected(make_error(Status::kInvalidArgument, arguments...));
+  };
   if (in.data == nullptr) return invalid("frame.data is null");
   if (in.size != plan_.size) {
-    return invalid("frame.size is %dx%d; the operator was made for %dx%d", in.size.width, in.size.height, plan_.size.width, plan_.size.height);
+    return invalid("frame.size is %dx%d; the operator was made for %dx%d", in.size.width,
+                   in.size.height, plan_.size.width, plan_.size.height);
   }
   if (in.format != plan_.format) {
-    return invalid("frame.format is %d; the operator was made for %d", static_cast<int>(in.format), static_cast<int>(plan_.format));
+    return invalid("frame.format is %d; the operator was made for %d", static_cast<int>(in.format),
+                   static_cast<int>(plan_.format));
   }
-  const std::ptrdiff_t least = static_cast<std::ptrdiff_t>(plan_.size.width) * bytes_per_pixel(plan_.format);
-  if (in.stride < least) return invalid("frame.stride is %td bytes; it must be at least %td", in.stride, least);
+  const std::ptrdiff_t least =
+      static_cast<std::ptrdiff_t>(plan_.size.width) * bytes_per_pixel(plan_.format);
+  if (in.stride < least)
+    return invalid("frame.stride is %td bytes; it must be at least %td", in.stride, least);
   const auto address = reinterpret_cast<std::uintptr_t>(in.data);
   const auto pixel = static_cast<std::uintptr_t>(bytes_per_pixel(plan_.format));
   if (address % pixel != 0 || static_cast<std::uintptr_t>(in.stride) % pixel != 0) {
-    return invalid("frame.data and frame.stride must be multiples of a pixel's %d bytes", bytes_per_pixel(plan_.format));
+    return invalid("frame.data and frame.stride must be multiples of a pixel's %d bytes",
+                   bytes_per_pixel(plan_.format));
   }
   if (in.space == MemorySpace::kCuda || out_space == MemorySpace::kCuda) {
-    return invalid("frame is in %s and output in %s memory; the backend cpu reads and writes host memory", space_name(in.space), space_name(out_space));
+    return invalid(
+        "frame is in %s and output in %s memory; the backend cpu reads and writes host memory",
+        space_name(in.space), space_name(out_space));
   }
   if (out_size.width != plan_.roi.width || out_size.height != plan_.roi.height) {
-    return invalid("output size is %dx%d; it must be that of the region of interest, %dx%d", out_size.width, out_size.height,
-                   plan_.roi.width, plan_.roi.height);
+    return invalid("output size is %dx%d; it must be that of the region of interest, %dx%d",
+                   out_size.width, out_size.height, plan_.roi.width, plan_.roi.height);
   }
-  const std::ptrdiff_t least_out = static_cast<std::ptrdiff_t>(plan_.roi.width) * static_cast<std::ptrdiff_t>(sizeof(float));
+  const std::ptrdiff_t least_out =
+      static_cast<std::ptrdiff_t>(plan_.roi.width) * static_cast<std::ptrdiff_t>(sizeof(float));
   if (out.stride < least_out || out.stride % static_cast<std::ptrdiff_t>(sizeof(float)) != 0) {
-    return invalid("output stride is %td bytes; it must be a multiple of 4 and at least %td", out.stride, least_out);
+    return invalid("output stride is %td bytes; it must be a multiple of 4 and at least %td",
+                   out.stride, least_out);
   }
   const std::uint64_t number = submitted_ + 1;
   Slot& slot = slots_[static_cast<std::size_t>(slot_of(number))];
   if (slot.ticket.load(std::memory_order_acquire) != 0) {
-    return tl::unexpected(make_error(Status::kQueueFull, "%d frames are in flight, which is the depth; wait for the oldest first", plan_.depth));
+    return tl::unexpected(make_error(
+        Status::kQueueFull,
+        "%d frames are in flight, which is the depth; wait for the oldest first", plan_.depth));
   }
   slot.sequence = in.sequence;
   slot.timestamp_ns = in.timestamp_ns;
@@ -94,7 +114,8 @@ Expected<Ticket> FlowFront::submit(const Frame& in, const FlowOutput& out, Image
 
 Expected<FrameInfo> FlowFront::wait(Ticket ticket, Deadline deadline) noexcept {
   const auto unknown = [&] {
-    return tl::unexpected(make_error(Status::kInvalidTicket, "ticket %llu is not in flight", static_cast<unsigned long long>(ticket.number)));
+    return tl::unexpected(make_error(Status::kInvalidTicket, "ticket %llu is not in flight",
+                                     static_cast<unsigned long long>(ticket.number)));
   };
   if (ticket.number == 0) return unknown();
   Slot& slot = slots_[static_cast<std::size_t>(slot_of(ticket.number))];
@@ -102,11 +123,13 @@ Expected<FrameInfo> FlowFront::wait(Ticket ticket, Deadline deadline) noexcept {
   FrameResult result;
   const Status status = backend_->wait(instance_, slot_of(ticket.number), deadline, result);
   if (status == Status::kDeadlineMissed) {
-    return tl::unexpected(make_error(status, "ticket %llu is not done; the frame still belongs to the operator",
-                                     static_cast<unsigned long long>(ticket.number)));
+    return tl::unexpected(
+        make_error(status, "ticket %llu is not done; the frame still belongs to the operator",
+                   static_cast<unsigned long long>(ticket.number)));
   }
   if (status == Status::kInvalidTicket) return unknown();
-  if (status != Status::kOk) return tl::unexpected(make_error(status, "%s", status_message(status)));
+  if (status != Status::kOk)
+    return tl::unexpected(make_error(status, "%s", status_message(status)));
   FrameInfo info;
   info.sequence = slot.sequence;
   info.timestamp_ns = slot.timestamp_ns;
@@ -127,7 +150,8 @@ void FlowFront::reset() noexcept {
     const std::uint64_t number = submitted_ - static_cast<std::uint64_t>(back);
     if (back >= static_cast<int>(submitted_ > kMaxDepth ? kMaxDepth : submitted_)) break;
     const int slot = slot_of(number);
-    if (slots_[static_cast<std::size_t>(slot)].ticket.load(std::memory_order_acquire) == 0) continue;
+    if (slots_[static_cast<std::size_t>(slot)].ticket.load(std::memory_order_acquire) == 0)
+      continue;
     backend_->cancel(instance_, slot);
     slots_[static_cast<std::size_t>(slot)].ticket.store(0, std::memory_order_release);
   }

@@ -1,4 +1,5 @@
-// FlowFront: what both operators of this room share - tickets, checks of each frame, the backend's instance.
+// FlowFront: what both operators of this room share - tickets, checks of each frame, the backend's
+// instance.
 #pragma once
 
 #include <array>
@@ -13,7 +14,8 @@ namespace ocellus::detail {
 
 class FlowFront {
  public:
-  static Expected<Footprint> footprint(const EngineInfo& engine, const OpticalFlowPlan& plan) noexcept;
+  static Expected<Footprint> footprint(const EngineInfo& engine,
+                                       const OpticalFlowPlan& plan) noexcept;
 
   FlowFront(std::shared_ptr<EngineState> engine, const OpticalFlowPlan& plan) noexcept;
   ~FlowFront();
@@ -25,7 +27,8 @@ class FlowFront {
   const OpticalFlowPlan& plan() const noexcept { return plan_; }
 
   /// `planes` of `out` are checked by the caller, the rest here.
-  Expected<Ticket> submit(const Frame& in, const FlowOutput& out, ImageSize out_size, MemorySpace out_space) noexcept;
+  Expected<Ticket> submit(const Frame& in, const FlowOutput& out, ImageSize out_size,
+                          MemorySpace out_space) noexcept;
   Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) noexcept;
   void reset() noexcept;
 
@@ -37,7 +40,9 @@ class FlowFront {
     std::int64_t timestamp_ns = 0;
   };
 
-  int slot_of(std::uint64_t ticket) const noexcept { return static_cast<int>((ticket - 1) % static_cast<std::uint64_t>(plan_.depth)); }
+  int slot_of(std::uint64_t ticket) const noexcept {
+    return static_cast<int>((ticket - 1) % static_cast<std::uint64_t>(plan_.depth));
+  }
 
   std::shared_ptr<EngineState> engine_;
   OpticalFlowPlan plan_;

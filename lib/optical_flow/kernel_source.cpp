@@ -26,12 +26,16 @@ struct Position {
   }
 };
 
-/// Ix, Iy, It by Gaussian derivatives, with one sigma everywhere or one that grows with eccentricity.
+/// Ix, Iy, It by Gaussian derivatives, with one sigma everywhere or one that grows with
+/// eccentricity.
 class GaussianSource final : public KernelSource {
  public:
-  GaussianSource(const KernelConfig& kernels, ImageSize size) noexcept : kernels_(kernels), width_(size.width) {
-    fovea_x_ = kernels.fovea_x < 0.0f ? (size.width - 1) / 2.0 : static_cast<double>(kernels.fovea_x);
-    fovea_y_ = kernels.fovea_y < 0.0f ? (size.height - 1) / 2.0 : static_cast<double>(kernels.fovea_y);
+  GaussianSource(const KernelConfig& kernels, ImageSize size) noexcept
+      : kernels_(kernels), width_(size.width) {
+    fovea_x_ =
+        kernels.fovea_x < 0.0f ? (size.width - 1) / 2.0 : static_cast<double>(kernels.fovea_x);
+    fovea_y_ =
+        kernels.fovea_y < 0.0f ? (size.height - 1) / 2.0 : static_cast<double>(kernels.fovea_y);
     const double centre = (kernels.nt - 1) / 2.0;
     const double sigma = static_cast<double>(kernels.sigma_time);
     gaussian_taps(kernels.nt, centre, sigma, gt_);
@@ -42,7 +46,8 @@ class GaussianSource final : public KernelSource {
   Expected<void> next(float* wx, float* wy, float* wt) noexcept override {
     if (kernels_.origin == KernelOrigin::kFoveated && at_.convolution == 0) {
       const double eccentricity = std::hypot(at_.x - fovea_x_, at_.y - fovea_y_);
-      set_sigma(static_cast<double>(kernels_.sigma_space) * (1.0 + eccentricity / static_cast<double>(kernels_.fovea_radius)));
+      set_sigma(static_cast<double>(kernels_.sigma_space) *
+                (1.0 + eccentricity / static_cast<double>(kernels_.fovea_radius)));
     }
     copy(at_.convolution == 0 ? dx_ : gx_, kernels_.nx, wx);
     copy(at_.convolution == 1 ? dy_ : gy_, kernels_.ny, wy);
@@ -74,14 +79,16 @@ class GaussianSource final : public KernelSource {
 
 class CallbackSource final : public KernelSource {
  public:
-  CallbackSource(const KernelConfig& kernels, ImageSize size) noexcept : kernels_(kernels), width_(size.width) {}
+  CallbackSource(const KernelConfig& kernels, ImageSize size) noexcept
+      : kernels_(kernels), width_(size.width) {}
 
   Expected<void> next(float* wx, float* wy, float* wt) noexcept override {
     kernels_.callback(kernels_.user, at_.x, at_.y, at_.convolution, at_.term, wx, wy, wt);
     if (!finite(wx, kernels_.nx) || !finite(wy, kernels_.ny) || !finite(wt, kernels_.nt)) {
-      return tl::unexpected(make_error(Status::kInvalidArgument,
-                                       "kernels.callback wrote a tap that is not finite at (%d, %d), convolution %d, term %d", at_.x,
-                                       at_.y, at_.convolution, at_.term));
+      return tl::unexpected(make_error(
+          Status::kInvalidArgument,
+          "kernels.callback wrote a tap that is not finite at (%d, %d), convolution %d, term %d",
+          at_.x, at_.y, at_.convolution, at_.term));
     }
     at_.step(width_, kernels_.convolutions, kernels_.terms);
     return {};
@@ -107,14 +114,17 @@ class FileSource final : public KernelSource {
     return file_.match(kernels, size);
   }
 
-  Expected<void> next(float* wx, float* wy, float* wt) noexcept override { return file_.next(wx, wy, wt); }
+  Expected<void> next(float* wx, float* wy, float* wt) noexcept override {
+    return file_.next(wx, wy, wt);
+  }
 
  private:
   KernelBankFile file_;
 };
 
 tl::unexpected<Error> no_memory() noexcept {
-  return tl::unexpected(make_error(Status::kOutOfMemory, "the system gave no memory to read the kernels"));
+  return tl::unexpected(
+      make_error(Status::kOutOfMemory, "the system gave no memory to read the kernels"));
 }
 
 template <typename Source, typename... Args>
@@ -138,7 +148,8 @@ void gaussian_taps(int n, double centre, double sigma, double* taps) noexcept {
 
 void gaussian_derivative_taps(int n, double centre, double sigma, double* taps) noexcept {
   gaussian_taps(n, centre, sigma, taps);
-  // Measured from the weighted mean, which is the centre only when the support is symmetric about it.
+  // Measured from the weighted mean, which is the centre only when the support is symmetric about
+  // it.
   double mean = 0.0;
   for (int i = 0; i < n; ++i) mean += i * taps[i];
   double variance = 0.0;
@@ -146,7 +157,8 @@ void gaussian_derivative_taps(int n, double centre, double sigma, double* taps) 
   for (int i = 0; i < n; ++i) taps[i] *= variance > 0.0 ? -(i - mean) / variance : 0.0;
 }
 
-Expected<std::unique_ptr<KernelSource>> KernelSource::open(const KernelConfig& kernels, ImageSize size) noexcept {
+Expected<std::unique_ptr<KernelSource>> KernelSource::open(const KernelConfig& kernels,
+                                                           ImageSize size) noexcept {
   switch (kernels.origin) {
     case KernelOrigin::kGaussian:
     case KernelOrigin::kFoveated:
@@ -156,11 +168,13 @@ Expected<std::unique_ptr<KernelSource>> KernelSource::open(const KernelConfig& k
     case KernelOrigin::kFile: {
       std::unique_ptr<FileSource> source(new (std::nothrow) FileSource);
       if (!source) return no_memory();
-      if (const Expected<void> opened = source->open(kernels, size); !opened) return tl::unexpected(opened.error());
+      if (const Expected<void> opened = source->open(kernels, size); !opened)
+        return tl::unexpected(opened.error());
       return source;
     }
   }
-  return tl::unexpected(make_error(Status::kInvalidArgument, "kernels.origin is %d", static_cast<int>(kernels.origin)));
+  return tl::unexpected(make_error(Status::kInvalidArgument, "kernels.origin is %d",
+                                   static_cast<int>(kernels.origin)));
 }
 
 }  // namespace ocellus::detail

@@ -12,20 +12,23 @@ namespace ocellus::detail {
 /// Fills n taps with a Gaussian of the given centre (in taps), normalised to the sum 1.
 void gaussian_taps(int n, double centre, double sigma, double* taps) noexcept;
 
-/// Fills n taps of a true convolution (tap i weighs the sample i steps back) with a derivative of a Gaussian: sum 0, and a
-/// response of exactly 1 to a ramp that rises by 1 per step. All zero when n is 1.
+/// Fills n taps of a true convolution (tap i weighs the sample i steps back) with a derivative of a
+/// Gaussian: sum 0, and a response of exactly 1 to a ramp that rises by 1 per step. All zero when n
+/// is 1.
 void gaussian_derivative_taps(int n, double centre, double sigma, double* taps) noexcept;
 
-/// Gives the taps in row-major order of (y, x), then convolution, then term: one pixel in all for uniform kernels. Used at
-/// creation only.
+/// Gives the taps in row-major order of (y, x), then convolution, then term: one pixel in all for
+/// uniform kernels. Used at creation only.
 class KernelSource {
  public:
   virtual ~KernelSource() = default;
 
-  /// Writes the next nx + ny + nt taps. Errors: InvalidArgument (a tap that is not finite), CorruptFile, IoError.
+  /// Writes the next nx + ny + nt taps. Errors: InvalidArgument (a tap that is not finite),
+  /// CorruptFile, IoError.
   virtual Expected<void> next(float* wx, float* wy, float* wt) noexcept = 0;
 
-  static Expected<std::unique_ptr<KernelSource>> open(const KernelConfig& kernels, ImageSize size) noexcept;
+  static Expected<std::unique_ptr<KernelSource>> open(const KernelConfig& kernels,
+                                                      ImageSize size) noexcept;
 };
 
 }  // namespace ocellus::detail

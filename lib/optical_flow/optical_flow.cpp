@@ -10,7 +10,8 @@ namespace detail {
 
 class OpticalFlowState {
  public:
-  OpticalFlowState(std::shared_ptr<EngineState> engine, const OpticalFlowPlan& plan, const OpticalFlowConfig& given) noexcept
+  OpticalFlowState(std::shared_ptr<EngineState> engine, const OpticalFlowPlan& plan,
+                   const OpticalFlowConfig& given) noexcept
       : front(std::move(engine), plan), config(given) {}
 
   FlowFront front;
@@ -19,32 +20,44 @@ class OpticalFlowState {
 
 }  // namespace detail
 
-Expected<Footprint> OpticalFlow::footprint(const EngineInfo& engine, const OpticalFlowConfig& config) noexcept {
+Expected<Footprint> OpticalFlow::footprint(const EngineInfo& engine,
+                                           const OpticalFlowConfig& config) noexcept {
   const auto plan = detail::make_plan(config);
   if (!plan) return tl::unexpected(plan.error());
   return detail::FlowFront::footprint(engine, *plan);
 }
 
-Expected<OpticalFlow> OpticalFlow::create(Engine& engine, const OpticalFlowConfig& config) noexcept {
+Expected<OpticalFlow> OpticalFlow::create(Engine& engine,
+                                          const OpticalFlowConfig& config) noexcept {
   const auto plan = detail::make_plan(config);
   if (!plan) return tl::unexpected(plan.error());
-  std::unique_ptr<detail::OpticalFlowState> state(new (std::nothrow) detail::OpticalFlowState(engine.state(), *plan, config));
-  if (!state) return tl::unexpected(make_error(Status::kOutOfMemory, "the system gave no memory for the operator"));
-  if (Expected<void> made = state->front.create(config.kernels); !made) return tl::unexpected(made.error());
+  std::unique_ptr<detail::OpticalFlowState> state(
+      new (std::nothrow) detail::OpticalFlowState(engine.state(), *plan, config));
+  if (!state)
+    return tl::unexpected(
+        make_error(Status::kOutOfMemory, "the system gave no memory for the operator"));
+  if (Expected<void> made = state->front.create(config.kernels); !made)
+    return tl::unexpected(made.error());
   return OpticalFlow(std::move(state));
 }
 
-OpticalFlow::OpticalFlow(std::unique_ptr<detail::OpticalFlowState> state) noexcept : state_(std::move(state)) {}
+OpticalFlow::OpticalFlow(std::unique_ptr<detail::OpticalFlowState> state) noexcept
+    : state_(std::move(state)) {}
 OpticalFlow::OpticalFlow(OpticalFlow&&) noexcept = default;
 OpticalFlow& OpticalFlow::operator=(OpticalFlow&&) noexcept = default;
 OpticalFlow::~OpticalFlow() = default;
 
-const OpticalFlowConfig& OpticalFlow::config() const noexcept { return state_->config; }
-float OpticalFlow::delay_frames() const noexcept { return state_->front.plan().delay_frames; }
+const OpticalFlowConfig& OpticalFlow::config() const noexcept {
+  return state_->config;
+}
+float OpticalFlow::delay_frames() const noexcept {
+  return state_->front.plan().delay_frames;
+}
 
 Expected<Ticket> OpticalFlow::submit(const Frame& in, const FlowView& out) noexcept {
   if (out.u == nullptr || out.v == nullptr) {
-    return tl::unexpected(make_error(Status::kInvalidArgument, "output planes u and v must not be null"));
+    return tl::unexpected(
+        make_error(Status::kInvalidArgument, "output planes u and v must not be null"));
   }
   detail::FlowOutput output;
   output.planes[0] = out.u;
@@ -54,7 +67,11 @@ Expected<Ticket> OpticalFlow::submit(const Frame& in, const FlowView& out) noexc
   return state_->front.submit(in, output, out.size, out.space);
 }
 
-Expected<FrameInfo> OpticalFlow::wait(Ticket ticket, Deadline deadline) noexcept { return state_->front.wait(ticket, deadline); }
-void OpticalFlow::reset() noexcept { state_->front.reset(); }
+Expected<FrameInfo> OpticalFlow::wait(Ticket ticket, Deadline deadline) noexcept {
+  return state_->front.wait(ticket, deadline);
+}
+void OpticalFlow::reset() noexcept {
+  state_->front.reset();
+}
 
 }  // namespace ocellus

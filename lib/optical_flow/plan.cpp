@@ -16,7 +16,8 @@ tl::unexpected<Error> invalid(const char* format, Args... args) noexcept {
 }
 
 Check check_range(const char* field, int value, int low, int high) noexcept {
-  if (value < low || value > high) return invalid("%s is %d; it must be %d to %d", field, value, low, high);
+  if (value < low || value > high)
+    return invalid("%s is %d; it must be %d to %d", field, value, low, high);
   return {};
 }
 
@@ -29,65 +30,89 @@ Check check_positive(const char* field, float value, bool infinity_allowed = fal
 }
 
 Check check_not_negative(const char* field, float value) noexcept {
-  if (!(value >= 0.0f) || std::isinf(value)) return invalid("%s is %g; it must be a finite number of at least 0", field, static_cast<double>(value));
+  if (!(value >= 0.0f) || std::isinf(value))
+    return invalid("%s is %g; it must be a finite number of at least 0", field,
+                   static_cast<double>(value));
   return {};
 }
 
 /// Below 0.1 a Gaussian sampled between two taps is lost to underflow.
 Check check_sigma(const char* field, float sigma) noexcept {
-  if (!(sigma >= 0.1f && sigma <= 1000.0f)) return invalid("%s is %g; it must be 0.1 to 1000", field, static_cast<double>(sigma));
+  if (!(sigma >= 0.1f && sigma <= 1000.0f))
+    return invalid("%s is %g; it must be 0.1 to 1000", field, static_cast<double>(sigma));
   return {};
 }
 
 Check check_geometry(ImageSize size, PixelFormat format, const Rect& roi, int depth) noexcept {
-  if (size.width < 1 || size.height < 1 || size.width > kMaxImageSide || size.height > kMaxImageSide) {
-    return invalid("size is %dx%d; width and height must be 1 to %d", size.width, size.height, kMaxImageSide);
+  if (size.width < 1 || size.height < 1 || size.width > kMaxImageSide ||
+      size.height > kMaxImageSide) {
+    return invalid("size is %dx%d; width and height must be 1 to %d", size.width, size.height,
+                   kMaxImageSide);
   }
-  if (format != PixelFormat::kGray8 && format != PixelFormat::kGray16 && format != PixelFormat::kFloat32) {
-    return invalid("format is %d; it must be kGray8, kGray16 or kFloat32", static_cast<int>(format));
+  if (format != PixelFormat::kGray8 && format != PixelFormat::kGray16 &&
+      format != PixelFormat::kFloat32) {
+    return invalid("format is %d; it must be kGray8, kGray16 or kFloat32",
+                   static_cast<int>(format));
   }
-  if (!roi.empty() && (roi.x < 0 || roi.y < 0 || roi.width < 1 || roi.height < 1 || roi.width > size.width - roi.x ||
-                       roi.height > size.height - roi.y)) {
-    return invalid("roi is %dx%d at (%d, %d); it must lie inside the image of %dx%d, or be empty for the whole image",
-                   roi.width, roi.height, roi.x, roi.y, size.width, size.height);
+  if (!roi.empty() && (roi.x < 0 || roi.y < 0 || roi.width < 1 || roi.height < 1 ||
+                       roi.width > size.width - roi.x || roi.height > size.height - roi.y)) {
+    return invalid(
+        "roi is %dx%d at (%d, %d); it must lie inside the image of %dx%d, or be empty for the "
+        "whole image",
+        roi.width, roi.height, roi.x, roi.y, size.width, size.height);
   }
   return check_range("depth", depth, 1, kMaxDepth);
 }
 
 Check check_kernels(const KernelConfig& kernels) noexcept {
   if (kernels.form != KernelForm::kUniform && kernels.form != KernelForm::kPerPixel) {
-    return invalid("kernels.form is %d; it must be kUniform or kPerPixel", static_cast<int>(kernels.form));
+    return invalid("kernels.form is %d; it must be kUniform or kPerPixel",
+                   static_cast<int>(kernels.form));
   }
   if (Check c = check_range("kernels.nx", kernels.nx, 1, kMaxKernelTaps); !c) return c;
   if (Check c = check_range("kernels.ny", kernels.ny, 1, kMaxKernelTaps); !c) return c;
   if (Check c = check_range("kernels.nt", kernels.nt, 1, kMaxKernelTaps); !c) return c;
-  if (Check c = check_range("kernels.convolutions", kernels.convolutions, 1, kMaxConvolutions); !c) return c;
+  if (Check c = check_range("kernels.convolutions", kernels.convolutions, 1, kMaxConvolutions); !c)
+    return c;
   if (Check c = check_range("kernels.terms", kernels.terms, 1, kMaxKernelTerms); !c) return c;
   switch (kernels.origin) {
     case KernelOrigin::kFoveated:
-      if (kernels.form != KernelForm::kPerPixel) return invalid("kernels.origin is kFoveated, whose kernels differ by pixel; kernels.form must be kPerPixel");
+      if (kernels.form != KernelForm::kPerPixel)
+        return invalid(
+            "kernels.origin is kFoveated, whose kernels differ by pixel; kernels.form must be "
+            "kPerPixel");
       if (Check c = check_positive("kernels.fovea_radius", kernels.fovea_radius); !c) return c;
-      if (!std::isfinite(kernels.fovea_x) || !std::isfinite(kernels.fovea_y)) return invalid("kernels.fovea_x and fovea_y must be finite, or negative for the centre");
+      if (!std::isfinite(kernels.fovea_x) || !std::isfinite(kernels.fovea_y))
+        return invalid("kernels.fovea_x and fovea_y must be finite, or negative for the centre");
       [[fallthrough]];
     case KernelOrigin::kGaussian:
-      if (kernels.convolutions != 3) return invalid("kernels.convolutions is %d; the library's own kernels are the 3 derivatives", kernels.convolutions);
-      if (kernels.terms != 1) return invalid("kernels.terms is %d; the library's own kernels have 1 term", kernels.terms);
+      if (kernels.convolutions != 3)
+        return invalid(
+            "kernels.convolutions is %d; the library's own kernels are the 3 derivatives",
+            kernels.convolutions);
+      if (kernels.terms != 1)
+        return invalid("kernels.terms is %d; the library's own kernels have 1 term", kernels.terms);
       if (kernels.nx < 2 || kernels.ny < 2 || kernels.nt < 2) {
-        return invalid("kernels are %dx%dx%d taps; a derivative needs at least 2 along each axis", kernels.nx, kernels.ny, kernels.nt);
+        return invalid("kernels are %dx%dx%d taps; a derivative needs at least 2 along each axis",
+                       kernels.nx, kernels.ny, kernels.nt);
       }
       if (Check c = check_sigma("kernels.sigma_space", kernels.sigma_space); !c) return c;
       return check_sigma("kernels.sigma_time", kernels.sigma_time);
     case KernelOrigin::kCallback:
-      if (kernels.callback == nullptr) return invalid("kernels.origin is kCallback, but kernels.callback is null");
+      if (kernels.callback == nullptr)
+        return invalid("kernels.origin is kCallback, but kernels.callback is null");
       return {};
     case KernelOrigin::kFile:
-      if (kernels.path == nullptr || kernels.path[0] == '\0') return invalid("kernels.origin is kFile, but kernels.path is empty");
+      if (kernels.path == nullptr || kernels.path[0] == '\0')
+        return invalid("kernels.origin is kFile, but kernels.path is empty");
       return {};
   }
-  return invalid("kernels.origin is %d; it must be kGaussian, kFoveated, kCallback or kFile", static_cast<int>(kernels.origin));
+  return invalid("kernels.origin is %d; it must be kGaussian, kFoveated, kCallback or kFile",
+                 static_cast<int>(kernels.origin));
 }
 
-void set_kernels(const KernelConfig& kernels, CoefficientStorage storage, OpticalFlowPlan& plan) noexcept {
+void set_kernels(const KernelConfig& kernels, CoefficientStorage storage,
+                 OpticalFlowPlan& plan) noexcept {
   plan.form = kernels.form;
   plan.nx = kernels.nx;
   plan.ny = kernels.ny;
@@ -131,7 +156,8 @@ Check set_window(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexcep
     weight[k] = std::exp(-0.5 * distance * distance);
     sum += k == 0 ? weight[k] : 2.0 * weight[k];
   }
-  for (int k = 0; k <= plan.radius; ++k) plan.weight[static_cast<std::size_t>(k)] = static_cast<float>(weight[k] / sum);
+  for (int k = 0; k <= plan.radius; ++k)
+    plan.weight[static_cast<std::size_t>(k)] = static_cast<float>(weight[k] / sum);
   return {};
 }
 
@@ -148,20 +174,26 @@ Check set_pyramid(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexce
     return invalid("pyramid.median is %d; it must be 0, 3 or 5", pyramid.median);
   }
   switch (pyramid.smoothing) {
-    case FlowSmoothing::kNone: plan.smoothing_radius = 0; break;
+    case FlowSmoothing::kNone:
+      plan.smoothing_radius = 0;
+      break;
     case FlowSmoothing::kBeforeWarp:
     case FlowSmoothing::kConfidence:
-      if (pyramid.smoothing_size < 3 || pyramid.smoothing_size > kMaxWindow || pyramid.smoothing_size % 2 == 0) {
-        return invalid("pyramid.smoothing_size is %d; it must be odd, 3 to %d", pyramid.smoothing_size, kMaxWindow);
+      if (pyramid.smoothing_size < 3 || pyramid.smoothing_size > kMaxWindow ||
+          pyramid.smoothing_size % 2 == 0) {
+        return invalid("pyramid.smoothing_size is %d; it must be odd, 3 to %d",
+                       pyramid.smoothing_size, kMaxWindow);
       }
       plan.smoothing_radius = pyramid.smoothing_size / 2;
       break;
     default:
-      return invalid("pyramid.smoothing is %d; it must be kNone, kBeforeWarp or kConfidence", static_cast<int>(pyramid.smoothing));
+      return invalid("pyramid.smoothing is %d; it must be kNone, kBeforeWarp or kConfidence",
+                     static_cast<int>(pyramid.smoothing));
   }
   plan.pyramid = pyramid;
   plan.frames = pyramid.frames;
-  // Two frames: the flow of the older one; more: of the middle one, or the newer of the two in the middle.
+  // Two frames: the flow of the older one; more: of the middle one, or the newer of the two in the
+  // middle.
   plan.delay_frames = static_cast<float>(std::max(1, (pyramid.frames - 1) / 2));
   constexpr int kSmallestSide = 24;
   plan.levels = 1;
@@ -178,7 +210,8 @@ Check set_pyramid(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexce
 }  // namespace
 
 Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
-  if (Check c = check_geometry(config.size, config.format, config.roi, config.depth); !c) return tl::unexpected(c.error());
+  if (Check c = check_geometry(config.size, config.format, config.roi, config.depth); !c)
+    return tl::unexpected(c.error());
   OpticalFlowPlan plan;
   plan.size = config.size;
   plan.format = config.format;
@@ -191,7 +224,9 @@ Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
     case FlowMethod::kKernels:
       if (Check c = check_kernels(config.kernels); !c) return tl::unexpected(c.error());
       if (config.kernels.convolutions != 3) {
-        return invalid("kernels.convolutions is %d; optical flow needs the 3 derivatives Ix, Iy, It", config.kernels.convolutions);
+        return invalid(
+            "kernels.convolutions is %d; optical flow needs the 3 derivatives Ix, Iy, It",
+            config.kernels.convolutions);
       }
       if (Check c = check_storage(config.storage); !c) return tl::unexpected(c.error());
       set_kernels(config.kernels, config.storage, plan);
@@ -200,9 +235,11 @@ Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
       if (Check c = set_pyramid(config, plan); !c) return tl::unexpected(c.error());
       break;
     default:
-      return invalid("method is %d; it must be kKernels or kPyramid", static_cast<int>(config.method));
+      return invalid("method is %d; it must be kKernels or kPyramid",
+                     static_cast<int>(config.method));
   }
-  if (Check c = check_not_negative("confidence_threshold", config.confidence_threshold); !c) return tl::unexpected(c.error());
+  if (Check c = check_not_negative("confidence_threshold", config.confidence_threshold); !c)
+    return tl::unexpected(c.error());
   if (config.invalid != InvalidFlow::kNan && config.invalid != InvalidFlow::kZero) {
     return invalid("invalid is %d; it must be kNan or kZero", static_cast<int>(config.invalid));
   }
@@ -212,7 +249,8 @@ Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
 }
 
 Expected<OpticalFlowPlan> make_plan(const SpatioTemporalFilterConfig& config) noexcept {
-  if (Check c = check_geometry(config.size, config.format, config.roi, config.depth); !c) return tl::unexpected(c.error());
+  if (Check c = check_geometry(config.size, config.format, config.roi, config.depth); !c)
+    return tl::unexpected(c.error());
   if (Check c = check_kernels(config.kernels); !c) return tl::unexpected(c.error());
   if (Check c = check_storage(config.storage); !c) return tl::unexpected(c.error());
   OpticalFlowPlan plan;

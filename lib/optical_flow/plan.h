@@ -20,7 +20,8 @@ struct OpticalFlowPlan {
   ImageSize size;
   PixelFormat format = PixelFormat::kGray8;
   Rect roi;  ///< never empty
-  /// Pixels whose derivatives are needed: the region of interest grown by the window, inside the image.
+  /// Pixels whose derivatives are needed: the region of interest grown by the window, inside the
+  /// image.
   Rect support;
   int depth = 1;
   float delay_frames = 0.0f;
@@ -45,13 +46,15 @@ struct OpticalFlowPlan {
 
   // Lucas-Kanade
   int radius = 0;  ///< of the window
-  /// weight[k] of the pixels k away from the centre along one axis; weight[0] + 2 sum of the others = 1.
+  /// weight[k] of the pixels k away from the centre along one axis; weight[0] + 2 sum of the others
+  /// = 1.
   std::array<float, kMaxWindow / 2 + 1> weight{};
   float confidence_threshold = 0.0f;
   InvalidFlow invalid = InvalidFlow::kNan;
 };
 
-/// Checks every field. Errors: InvalidArgument, Unsupported, naming the field, its value and its range.
+/// Checks every field. Errors: InvalidArgument, Unsupported, naming the field, its value and its
+/// range.
 Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept;
 Expected<OpticalFlowPlan> make_plan(const SpatioTemporalFilterConfig& config) noexcept;
 
@@ -71,8 +74,11 @@ struct FrameResult {
   std::int64_t compute_ns = 0;
 };
 
-/// A solution is singular when the smaller eigenvalue of the structure tensor is at most this share of the larger:
-/// below it, single precision leaves nothing of the second component.
+/// A solution is singular when the smaller eigenvalue of the structure tensor is at most this share
+/// of the larger: below it, single precision leaves nothing of the second component.
 inline constexpr float kSingularRatio = 1e-6f;
+/// It is singular too when the smaller eigenvalue is at most this, (grey levels per pixel)^2: what
+/// rounding leaves of a flat image.
+inline constexpr float kFlat = 1e-7f;
 
 }  // namespace ocellus::detail

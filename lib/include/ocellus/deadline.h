@@ -5,7 +5,8 @@
 
 namespace ocellus {
 
-/// A point on the steady clock. A deadline in the past makes a call that looks once and does not block.
+/// A point on the steady clock. A deadline in the past makes a call that looks once and does not
+/// block.
 class Deadline {
  public:
   using Clock = std::chrono::steady_clock;

@@ -1,4 +1,5 @@
-// Engine: the owner of what is scarce - worker threads, devices and memory. Operators are made on an engine.
+// Engine: the owner of what is scarce - worker threads, devices and memory. Operators are made on
+// an engine.
 #pragma once
 
 #include <array>
@@ -20,8 +21,8 @@ enum class BackendKind : std::uint8_t { kCpu, kCuda };
 /// "cpu" or "cuda".
 const char* backend_name(BackendKind kind) noexcept;
 
-/// What is asked for. kAuto takes CUDA when this build has it and a device answers, else the CPU; the
-/// other two take what they say or fail.
+/// What is asked for. kAuto takes CUDA when this build has it and a device answers, else the CPU;
+/// the other two take what they say or fail.
 enum class BackendChoice : std::uint8_t { kAuto, kCpu, kCuda };
 
 /// Parses "auto", "cpu", "cuda" or "cuda:N".
@@ -40,13 +41,16 @@ struct EngineConfig {
   /// Frames of CPU work run on this many threads at once, a waiting caller counted among them.
   /// 0 = as many as the process may use (its affinity mask), at most kMaxWorkers.
   int workers = 0;
-  /// CPU number for each worker thread; -1 leaves it to the system. Only the first `workers` entries are read.
+  /// CPU number for each worker thread; -1 leaves it to the system. Only the first `workers`
+  /// entries are read.
   std::array<std::int16_t, kMaxWorkers> affinity = unpinned();
-  /// 0 = the ordinary scheduler; 1 to 99 = SCHED_FIFO at that priority, which needs CAP_SYS_NICE or an rtprio limit.
+  /// 0 = the ordinary scheduler; 1 to 99 = SCHED_FIFO at that priority, which needs CAP_SYS_NICE or
+  /// an rtprio limit.
   int realtime_priority = 0;
   /// Sum of the footprints of all operators that will live on the engine at once.
   Footprint memory;
-  /// Locks the host block into memory (mlock). Without it the block is touched at creation but may be swapped.
+  /// Locks the host block into memory (mlock). Without it the block is touched at creation but may
+  /// be swapped.
   bool lock_memory = false;
 
   static constexpr std::array<std::int16_t, kMaxWorkers> unpinned() {
@@ -59,16 +63,17 @@ struct EngineConfig {
 /// What an engine is, or would be.
 struct EngineInfo {
   BackendKind backend = BackendKind::kCpu;
-  int device = -1;                 ///< CUDA device number, -1 on the CPU
-  char device_name[64] = {};       ///< the processor's or the device's name
+  int device = -1;            ///< CUDA device number, -1 on the CPU
+  char device_name[64] = {};  ///< the processor's or the device's name
   int workers = 1;
-  const char* simd_target = "";    ///< Highway's name of the instruction set in use ("AVX3_ZEN4", "NEON", ...)
-  bool affinity = false;           ///< at least one worker is pinned
+  const char* simd_target =
+      "";  ///< Highway's name of the instruction set in use ("AVX3_ZEN4", "NEON", ...)
+  bool affinity = false;  ///< at least one worker is pinned
   int realtime_priority = 0;
 };
 
-/// Movable handle. Operators keep the engine's threads and memory alive, so handles and operators may be
-/// destroyed in any order. All calls may be made from any thread.
+/// Movable handle. Operators keep the engine's threads and memory alive, so handles and operators
+/// may be destroyed in any order. All calls may be made from any thread.
 class Engine {
  public:
   /// What `create` would give with this configuration. Takes nothing; `memory` is not looked at.

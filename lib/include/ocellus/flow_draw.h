@@ -10,12 +10,15 @@
 
 namespace ocellus {
 
-/// The colour of a motion: hue tells the direction, saturation the length up to `max_motion`; beyond it colours are darkened.
-/// Invalid flow (NaN) is black. Source: Baker et al., "A Database and Evaluation Methodology for Optical Flow", IJCV 2011.
-/// `rgb` has the flow's size, three bytes a pixel; `max_motion` > 0 in pixels per frame.
-void draw_flow_wheel(const FlowView& flow, float max_motion, std::uint8_t* rgb, std::ptrdiff_t rgb_stride) noexcept;
+/// The colour of a motion: hue tells the direction, saturation the length up to `max_motion`;
+/// beyond it colours are darkened. Invalid flow (NaN) is black. Source: Baker et al., "A Database
+/// and Evaluation Methodology for Optical Flow", IJCV 2011. `rgb` has the flow's size, three bytes
+/// a pixel; `max_motion` > 0 in pixels per frame.
+void draw_flow_wheel(const FlowView& flow, float max_motion, std::uint8_t* rgb,
+                     std::ptrdiff_t rgb_stride) noexcept;
 
-/// The length that `percent` (0 to 100) of the valid vectors do not exceed, at least 1e-3: a scale for drawing.
+/// The length that `percent` (0 to 100) of the valid vectors do not exceed, at least 1e-3: a scale
+/// for drawing.
 float flow_magnitude_percentile(const FlowView& flow, float percent) noexcept;
 
 /// A camera frame to draw on.
@@ -24,19 +27,20 @@ struct OverlayImage {
 
   Format format = Format::kGray8;
   ImageSize size;
-  std::array<std::uint8_t*, 3> planes{};     ///< Y; U and V, or UV interleaved
-  std::array<std::ptrdiff_t, 3> strides{};   ///< bytes
+  std::array<std::uint8_t*, 3> planes{};    ///< Y; U and V, or UV interleaved
+  std::array<std::ptrdiff_t, 3> strides{};  ///< bytes
 };
 
 struct OverlayConfig {
-  int step = 16;             ///< pixels between arrows, 4 to 256
-  float scale = 4.0f;        ///< length of an arrow in pixels for a motion of 1 pixel per frame, > 0
+  int step = 16;       ///< pixels between arrows, 4 to 256
+  float scale = 4.0f;  ///< length of an arrow in pixels for a motion of 1 pixel per frame, > 0
   float min_motion = 0.25f;  ///< shorter vectors are not drawn, pixels per frame
   float max_motion = 8.0f;   ///< full saturation of the colours, pixels per frame
   Rect roi;                  ///< where the flow field lies in the image; empty = whole image
 };
 
 /// Draws an arrow every `step` pixels, coloured by the wheel where the frame has chroma.
-void draw_flow_overlay(const FlowView& flow, const OverlayConfig& config, const OverlayImage& image) noexcept;
+void draw_flow_overlay(const FlowView& flow, const OverlayConfig& config,
+                       const OverlayImage& image) noexcept;
 
 }  // namespace ocellus

@@ -28,12 +28,13 @@ struct Rect {
 /// Largest width and height that any operator takes.
 inline constexpr int kMaxImageSide = 16384;
 
-/// The brightness of a pixel. Operators scale all formats to the range of 8 bits, so that thresholds and
-/// results do not depend on the format.
+/// The brightness of a pixel. Operators scale all formats to the range of 8 bits, so that
+/// thresholds and results do not depend on the format.
 enum class PixelFormat : std::uint8_t {
   kGray8,    ///< uint8, 0 to 255
   kGray16,   ///< uint16 in the host's byte order; 65535 counts as 255
-  kFloat32,  ///< float, taken as it is (255 is white by convention); NaN and infinity are bad pixels
+  kFloat32,  ///< float, taken as it is (255 is white by convention); NaN and infinity are bad
+             ///< pixels
 };
 
 /// Bytes of one pixel.
@@ -53,14 +54,14 @@ using StreamHandle = void*;
 
 /// One image, borrowed from `submit` until `wait` says done.
 struct Frame {
-  const void* data = nullptr;      ///< first pixel of the first row
-  ImageSize size;                  ///< must be the operator's size
-  std::ptrdiff_t stride = 0;       ///< bytes from row to row, at least width x bytes per pixel
+  const void* data = nullptr;  ///< first pixel of the first row
+  ImageSize size;              ///< must be the operator's size
+  std::ptrdiff_t stride = 0;   ///< bytes from row to row, at least width x bytes per pixel
   PixelFormat format = PixelFormat::kGray8;
   MemorySpace space = MemorySpace::kHost;
-  StreamHandle stream = nullptr;   ///< device memory only: the stream that wrote it
-  std::uint64_t sequence = 0;      ///< the caller's frame number, handed back in FrameInfo
-  std::int64_t timestamp_ns = 0;   ///< the caller's clock, handed back in FrameInfo
+  StreamHandle stream = nullptr;  ///< device memory only: the stream that wrote it
+  std::uint64_t sequence = 0;     ///< the caller's frame number, handed back in FrameInfo
+  std::int64_t timestamp_ns = 0;  ///< the caller's clock, handed back in FrameInfo
 };
 
 }  // namespace ocellus

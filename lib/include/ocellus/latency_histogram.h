@@ -1,4 +1,5 @@
-// LatencyHistogram: counts durations with three significant digits from 1 us to 10 s, in a fixed size.
+// LatencyHistogram: counts durations with three significant digits from 1 us to 10 s, in a fixed
+// size.
 #pragma once
 
 #include <array>
@@ -6,10 +7,10 @@
 
 namespace ocellus {
 
-/// Log-linear buckets as in HdrHistogram: 1 ns wide below 2048 ns, then 1024 equal steps in each power of
-/// two, so a recorded value is known to better than 0.1 %. Negative values count as 0; values above 10 s
-/// count in `overflow` too, and those above 17 s share the last bucket. `record` takes constant time and never allocates; one writer
-/// at a time. 100 KiB: not for a small stack.
+/// Log-linear buckets as in HdrHistogram: 1 ns wide below 2048 ns, then 1024 equal steps in each
+/// power of two, so a recorded value is known to better than 0.1 %. Negative values count as 0;
+/// values above 10 s count in `overflow` too, and those above 17 s share the last bucket. `record`
+/// takes constant time and never allocates; one writer at a time. 100 KiB: not for a small stack.
 class LatencyHistogram {
  public:
   static constexpr std::int64_t kHighestNs = 10'000'000'000;
@@ -30,7 +31,9 @@ class LatencyHistogram {
   /// For plots: buckets in ascending order.
   static int bucket_count() noexcept { return kBuckets; }
   static std::int64_t bucket_upper_ns(int bucket) noexcept;
-  std::uint64_t bucket_value(int bucket) const noexcept { return counts_[static_cast<std::size_t>(bucket)]; }
+  std::uint64_t bucket_value(int bucket) const noexcept {
+    return counts_[static_cast<std::size_t>(bucket)];
+  }
 
  private:
   // 2048 buckets of 1 ns, then 23 powers of two up to 2^34 ns > 10 s with 1024 buckets each.

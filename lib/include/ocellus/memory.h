@@ -8,8 +8,8 @@ namespace ocellus {
 /// Alignment of every piece and of every array in it.
 inline constexpr std::size_t kMemoryAlignment = 64;
 
-/// Bytes of each kind of memory. The footprints of several operators add up: an engine made with the
-/// sum has room for exactly these operators, in any order of creation.
+/// Bytes of each kind of memory. The footprints of several operators add up: an engine made with
+/// the sum has room for exactly these operators, in any order of creation.
 struct Footprint {
   std::size_t host = 0;    ///< ordinary memory
   std::size_t pinned = 0;  ///< page-locked host memory
@@ -27,10 +27,10 @@ struct Footprint {
 
 /// The state of an engine's blocks.
 struct MemoryUse {
-  Footprint capacity;   ///< size of the blocks
-  Footprint used;       ///< in pieces that operators hold now
-  Footprint peak;       ///< the most that was ever held
-  int pieces = 0;       ///< operators that hold memory
+  Footprint capacity;  ///< size of the blocks
+  Footprint used;      ///< in pieces that operators hold now
+  Footprint peak;      ///< the most that was ever held
+  int pieces = 0;      ///< operators that hold memory
 };
 
 }  // namespace ocellus

@@ -1,8 +1,8 @@
 // OpticalFlow: dense Lucas-Kanade on derivatives by spatio-temporal kernels, with confidence.
 //
 // Sources: Ohmura et al., "Multi-GPU Acceleration of Optical Flow Computation in Visual Functional
-// Simulation", 2011: equation (2), the spatio-temporal convolution, and (3), the weighted 2x2 solution.
-// Coarse-to-fine warping after Lucas and Kanade 1981 and Bouguet 2000.
+// Simulation", 2011: equation (2), the spatio-temporal convolution, and (3), the weighted 2x2
+// solution. Coarse-to-fine warping after Lucas and Kanade 1981 and Bouguet 2000.
 #pragma once
 
 #include <cstddef>
@@ -34,10 +34,12 @@ enum class InvalidFlow : std::uint8_t { kNan, kZero };
 
 /// How motion is estimated.
 enum class FlowMethod : std::uint8_t {
-  /// One Lucas-Kanade solution on the spatio-temporal derivatives of `kernels`: the operator of the paper. Good to about
+  /// One Lucas-Kanade solution on the spatio-temporal derivatives of `kernels`: the operator of the
+  /// paper. Good to about
   /// 2 pixels per frame.
   kKernels,
-  /// Coarse-to-fine over a pyramid with warping between the levels, on a window of `pyramid.frames` frames.
+  /// Coarse-to-fine over a pyramid with warping between the levels, on a window of `pyramid.frames`
+  /// frames.
   /// Uniform kernels only.
   kPyramid,
 };
@@ -49,72 +51,82 @@ enum class FlowSmoothing : std::uint8_t {
   kConfidence,  ///< a box mean weighted by the confidence after each solution
 };
 
-/// Parameters of FlowMethod::kPyramid. The window of OpticalFlowConfig is the same size on every level.
+/// Parameters of FlowMethod::kPyramid. The window of OpticalFlowConfig is the same size on every
+/// level.
 struct PyramidConfig {
-  int levels = 4;        ///< 1 to 6; a level whose shorter side would be below 24 pixels is left out. About 5 pixels of motion for 1, doubled by each further one
-  /// Frames looked at, 2 to 7. The result describes the frame max(1, (frames-1)/2) back. All warps go to the next newer frame; further
-  /// frames take part in the last solution, each as far as it fits, so that changing motion does no harm.
+  int levels = 4;  ///< 1 to 6; a level whose shorter side would be below 24 pixels is left out.
+                   ///< About 5 pixels of motion for 1, doubled by each further one
+  /// Frames looked at, 2 to 7. The result describes the frame max(1, (frames-1)/2) back. All warps
+  /// go to the next newer frame; further frames take part in the last solution, each as far as it
+  /// fits, so that changing motion does no harm.
   int frames = 2;
-  int warps = 2;         ///< warps and solutions on the two finest levels, 1 to 10
-  int coarse_warps = 2;  ///< the same on the coarser levels
-  bool normalize = true; ///< divide by the local contrast (7x7) first: independent of illumination; confidence is then without a unit
-  bool cubic = true;     ///< Catmull-Rom interpolation in the warp; else bilinear
-  float gradient_floor = 10.0f;  ///< weigh by 1 / (|gradient|^2 + floor^2), so that strong edges do not drown the rest; 0 = off
-  float robust = 4.0f;   ///< weigh by 1 / (1 + (residual / robust)^2) in the last solution of each level; 0 = off
-  int median = 3;        ///< median of the flow at the end of each level: 0 = off, 3 or 5 pixels square
-  float ridge = 0.01f;   ///< added to the diagonal of the structure tensor, >= 0
+  int warps = 2;                 ///< warps and solutions on the two finest levels, 1 to 10
+  int coarse_warps = 2;          ///< the same on the coarser levels
+  bool normalize = true;         ///< divide by the local contrast (7x7) first: independent of
+                                 ///< illumination; confidence is then without a unit
+  bool cubic = true;             ///< Catmull-Rom interpolation in the warp; else bilinear
+  float gradient_floor = 10.0f;  ///< weigh by 1 / (|gradient|^2 + floor^2), so that strong edges do
+                                 ///< not drown the rest; 0 = off
+  float robust = 4.0f;  ///< weigh by 1 / (1 + (residual / robust)^2) in the last solution of each
+                        ///< level; 0 = off
+  int median = 3;  ///< median of the flow at the end of each level: 0 = off, 3 or 5 pixels square
+  float ridge = 0.01f;  ///< added to the diagonal of the structure tensor, >= 0
   FlowSmoothing smoothing = FlowSmoothing::kConfidence;
   int smoothing_size = 11;  ///< odd, 3 to 31 pixels
 };
 
 struct OpticalFlowConfig {
-  ImageSize size;                            ///< 1x1 to 16384x16384
+  ImageSize size;  ///< 1x1 to 16384x16384
   PixelFormat format = PixelFormat::kGray8;
-  Rect roi;                                  ///< empty = whole image; flow is computed and written here only
-  int depth = 2;                             ///< frames in flight, 1 to 8
+  Rect roi;       ///< empty = whole image; flow is computed and written here only
+  int depth = 2;  ///< frames in flight, 1 to 8
 
   FlowMethod method = FlowMethod::kKernels;
-  KernelConfig kernels;                      ///< kKernels
+  KernelConfig kernels;                                     ///< kKernels
   CoefficientStorage storage = CoefficientStorage::kFloat;  ///< kKernels with per-pixel kernels
-  PyramidConfig pyramid;                     ///< kPyramid
+  PyramidConfig pyramid;                                    ///< kPyramid
 
-  int window = 15;                           ///< Lucas-Kanade window, odd, 3 to 31 pixels
-  float window_sigma = 4.0f;                 ///< its Gaussian weight, pixels, > 0; infinity = box
+  int window = 15;            ///< Lucas-Kanade window, odd, 3 to 31 pixels
+  float window_sigma = 4.0f;  ///< its Gaussian weight, pixels, > 0; infinity = box
 
-  float confidence_threshold = 0.0f;         ///< below it the flow is marked invalid; 0 marks none but singular ones
+  float confidence_threshold =
+      0.0f;  ///< below it the flow is marked invalid; 0 marks only singular solutions (kKernels)
   InvalidFlow invalid = InvalidFlow::kNan;
 
   /// Pyramid, two frames, plain Lucas-Kanade: the cheapest that follows fast motion.
   static OpticalFlowConfig fast(ImageSize size) noexcept;
-  /// Pyramid, two frames, with robust weights, a median and a small ridge. `pyramid.frames = 5` makes it better for two frames of delay.
+  /// Pyramid, two frames, with robust weights, a median and a small ridge. `pyramid.frames = 5`
+  /// makes it better for two frames of delay.
   static OpticalFlowConfig quality(ImageSize size) noexcept;
 };
 
 /// Where the result goes: planes of 32-bit floats of the region of interest's size.
 struct FlowView {
-  float* u = nullptr;             ///< to the right, pixels per frame
-  float* v = nullptr;             ///< down, pixels per frame
-  float* confidence = nullptr;    ///< may be null; smaller eigenvalue of the structure tensor, (grey levels per pixel)^2 unless normalised
-  ImageSize size;                 ///< must be the region of interest's size
-  std::ptrdiff_t stride = 0;      ///< bytes from row to row, the same for all planes
+  float* u = nullptr;           ///< to the right, pixels per frame
+  float* v = nullptr;           ///< down, pixels per frame
+  float* confidence = nullptr;  ///< may be null; smaller eigenvalue of the structure tensor, (grey
+                                ///< levels per pixel)^2 unless normalised
+  ImageSize size;               ///< must be the region of interest's size
+  std::ptrdiff_t stride = 0;    ///< bytes from row to row, the same for all planes
   MemorySpace space = MemorySpace::kHost;
   StreamHandle stream = nullptr;
 };
 
-/// The operator. `submit`, `wait` and `reset` of one object must not run at the same time, but for `wait`
-/// beside `submit`; different objects are independent, on one engine too.
+/// The operator. `submit`, `wait` and `reset` of one object must not run at the same time, but for
+/// `wait` beside `submit`; different objects are independent, on one engine too.
 ///
-/// Image borders: pixels outside repeat the nearest pixel inside, in the image, and in the planes that
-/// the window sums. Time before the first frame: the first frame is repeated (kWarmingUp).
+/// Image borders: pixels outside repeat the nearest pixel inside, in the image, and in the planes
+/// that the window sums. Time before the first frame: the first frame is repeated (kWarmingUp).
 class OpticalFlow {
  public:
   /// Memory needed on such an engine. Takes nothing.
   /// Errors: as `create`, but for OutOfMemory.
-  static Expected<Footprint> footprint(const EngineInfo& engine, const OpticalFlowConfig& config) noexcept;
+  static Expected<Footprint> footprint(const EngineInfo& engine,
+                                       const OpticalFlowConfig& config) noexcept;
 
   /// The only call that takes memory. A kernel callback runs here; a kernel file is read here.
-  /// Errors: InvalidArgument (the text names the field, its value and its range), Unsupported, OutOfMemory (the
-  /// engine's block has no such piece left), CorruptFile, IoError.
+  /// Errors: InvalidArgument (the text names the field, its value and its range), Unsupported,
+  /// OutOfMemory (the engine's block has no such piece left), CorruptFile, IoError.
   static Expected<OpticalFlow> create(Engine& engine, const OpticalFlowConfig& config) noexcept;
 
   OpticalFlow(OpticalFlow&&) noexcept;
@@ -135,7 +147,8 @@ class OpticalFlow {
   /// Errors: InvalidTicket, DeadlineMissed (the frame still runs; wait again or reset).
   Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) noexcept;
 
-  /// Finishes what runs, drops what is queued with its tickets, forgets all frames, keeps the memory.
+  /// Finishes what runs, drops what is queued with its tickets, forgets all frames, keeps the
+  /// memory.
   void reset() noexcept;
 
  private:

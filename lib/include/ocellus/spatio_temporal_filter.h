@@ -1,7 +1,7 @@
 // SpatioTemporalFilter: 1 to 8 linear filters of a frame sequence in one pass, without the flow.
 //
-// Source: Ohmura et al. 2011, equation (2), with the package execution of its section III.B. Models of visual
-// neurons read these planes; optical flow is built on the same pass.
+// Source: Ohmura et al. 2011, equation (2), with the package execution of its section III.B. Models
+// of visual neurons read these planes; optical flow is built on the same pass.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@ class SpatioTemporalFilterState;
 struct SpatioTemporalFilterConfig {
   ImageSize size;  ///< 1x1 to 16384x16384
   PixelFormat format = PixelFormat::kGray8;
-  Rect roi;        ///< empty = whole image
-  int depth = 2;   ///< frames in flight, 1 to 8
+  Rect roi;       ///< empty = whole image
+  int depth = 2;  ///< frames in flight, 1 to 8
   KernelConfig kernels;
   CoefficientStorage storage = CoefficientStorage::kFloat;
 };
@@ -44,8 +44,10 @@ struct FilterView {
 /// Calls, errors, borders and threads as for OpticalFlow.
 class SpatioTemporalFilter {
  public:
-  static Expected<Footprint> footprint(const EngineInfo& engine, const SpatioTemporalFilterConfig& config) noexcept;
-  static Expected<SpatioTemporalFilter> create(Engine& engine, const SpatioTemporalFilterConfig& config) noexcept;
+  static Expected<Footprint> footprint(const EngineInfo& engine,
+                                       const SpatioTemporalFilterConfig& config) noexcept;
+  static Expected<SpatioTemporalFilter> create(Engine& engine,
+                                               const SpatioTemporalFilterConfig& config) noexcept;
 
   SpatioTemporalFilter(SpatioTemporalFilter&&) noexcept;
   SpatioTemporalFilter& operator=(SpatioTemporalFilter&&) noexcept;

@@ -98,9 +98,13 @@ Status CpuOperator::wait(int slot, Deadline deadline, FrameResult& result) noexc
   return Status::kOk;
 }
 
-void CpuOperator::cancel(int slot) noexcept { engine_->scheduler().cancel(frames_[static_cast<std::size_t>(slot)].job); }
+void CpuOperator::cancel(int slot) noexcept {
+  engine_->scheduler().cancel(frames_[static_cast<std::size_t>(slot)].job);
+}
 
-void CpuOperator::reset() noexcept { history_.forget(); }
+void CpuOperator::reset() noexcept {
+  history_.forget();
+}
 
 float CpuOperator::invalid_value() const noexcept {
   return plan_.invalid == InvalidFlow::kNan ? std::numeric_limits<float>::quiet_NaN() : 0.0f;
@@ -111,7 +115,9 @@ void CpuOperator::write_invalid(const FrameJob& frame) const noexcept {
   for (int p = 0; p < planes; ++p) {
     float* plane = frame.out.planes[static_cast<std::size_t>(p)];
     if (plane == nullptr) continue;
-    const float value = plan_.filter_only ? std::numeric_limits<float>::quiet_NaN() : p == 2 ? 0.0f : invalid_value();
+    const float value = plan_.filter_only ? std::numeric_limits<float>::quiet_NaN()
+                        : p == 2          ? 0.0f
+                                          : invalid_value();
     for (int y = 0; y < plan_.roi.height; ++y) {
       float* row = reinterpret_cast<float*>(reinterpret_cast<char*>(plane) + y * frame.out.stride);
       std::fill(row, row + plan_.roi.width, value);
@@ -126,20 +132,27 @@ Bands Bands::cut(int rows, int workers, int per_worker, int least) noexcept {
 
 namespace {
 
-CpuOperator* self(void* instance) noexcept { return static_cast<CpuOperator*>(instance); }
+CpuOperator* self(void* instance) noexcept {
+  return static_cast<CpuOperator*>(instance);
+}
 
 Expected<Footprint> flow_footprint(const EngineInfo& engine, const OpticalFlowPlan& plan) noexcept {
   CpuOperator* instance = CpuOperator::make(plan, engine.workers);
-  if (instance == nullptr) return tl::unexpected(make_error(Status::kOutOfMemory, "the system gave no memory for the operator"));
+  if (instance == nullptr)
+    return tl::unexpected(
+        make_error(Status::kOutOfMemory, "the system gave no memory for the operator"));
   Footprint footprint;
   footprint.host = instance->bytes();
   delete instance;
   return footprint;
 }
 
-Expected<void*> flow_create(EngineState& engine, const OpticalFlowPlan& plan, const KernelConfig& kernels) noexcept {
+Expected<void*> flow_create(EngineState& engine, const OpticalFlowPlan& plan,
+                            const KernelConfig& kernels) noexcept {
   CpuOperator* instance = CpuOperator::make(plan, engine.info().workers);
-  if (instance == nullptr) return tl::unexpected(make_error(Status::kOutOfMemory, "the system gave no memory for the operator"));
+  if (instance == nullptr)
+    return tl::unexpected(
+        make_error(Status::kOutOfMemory, "the system gave no memory for the operator"));
   if (Expected<void> made = instance->create(engine, kernels); !made) {
     delete instance;
     return tl::unexpected(made.error());
@@ -154,7 +167,9 @@ const OpticalFlowBackend kOpticalFlowCpu = {
     flow_footprint,
     flow_create,
     [](void* instance) noexcept { delete self(instance); },
-    [](void* instance, int slot, const Frame& in, const FlowOutput& out) noexcept { self(instance)->submit(slot, in, out); },
+    [](void* instance, int slot, const Frame& in, const FlowOutput& out) noexcept {
+      self(instance)->submit(slot, in, out);
+    },
     [](void* instance, int slot, Deadline deadline, FrameResult& result) noexcept {
       return self(instance)->wait(slot, deadline, result);
     },

@@ -1,4 +1,5 @@
-// CpuOperator: what the methods of optical flow on the CPU share - frames in flight, their jobs, memory, time.
+// CpuOperator: what the methods of optical flow on the CPU share - frames in flight, their jobs,
+// memory, time.
 #pragma once
 
 #include <array>

@@ -9,14 +9,16 @@
 
 namespace ocellus::detail {
 
-/// A ring of `frames` slots. The newest frame is written to `head`; it counts only once it is accepted, so a bad frame leaves no trace:
-/// the slot that it overwrote held the frame that was about to leave.
+/// A ring of `frames` slots. The newest frame is written to `head`; it counts only once it is
+/// accepted, so a bad frame leaves no trace: the slot that it overwrote held the frame that was
+/// about to leave.
 class FrameHistory {
  public:
   explicit FrameHistory(int frames) noexcept : frames_(frames) {}
 
   int head() const noexcept { return head_; }
-  /// Slot of the frame `age` frames before the newest; the oldest one stands in for those that never came.
+  /// Slot of the frame `age` frames before the newest; the oldest one stands in for those that
+  /// never came.
   int slot(int age) const noexcept { return (head_ - std::min(age, count_) + frames_) % frames_; }
   /// Frames that have come, the newest included, as far as they are of use.
   int seen() const noexcept { return count_ + 1; }

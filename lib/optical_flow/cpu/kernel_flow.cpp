@@ -14,12 +14,14 @@
 namespace ocellus::detail {
 namespace {
 
-/// Floats on both sides of a row that is read with a kernel's reach; at least kMaxKernelTaps / 2, in whole vectors.
+/// Floats on both sides of a row that is read with a kernel's reach; at least kMaxKernelTaps / 2,
+/// in whole vectors.
 constexpr int kMargin = 16;
 
 }  // namespace
 
-void UniformKernels::add(const OpticalFlowPlan& plan, int convolution, const float* wx, const float* wy, const float* wt) noexcept {
+void UniformKernels::add(const OpticalFlowPlan& plan, int convolution, const float* wx,
+                         const float* wy, const float* wt) noexcept {
   int t = 0;
   while (t < temporal_count && !std::equal(wt, wt + plan.nt, temporal[t])) ++t;
   if (t == temporal_count) {
@@ -29,7 +31,9 @@ void UniformKernels::add(const OpticalFlowPlan& plan, int convolution, const flo
   float taps[kMaxKernelTaps];
   std::reverse_copy(wx, wx + plan.nx, taps);
   int h = 0;
-  while (h < horizontal_count && !(horizontal[h].temporal == t && std::equal(taps, taps + plan.nx, horizontal[h].taps))) ++h;
+  while (h < horizontal_count &&
+         !(horizontal[h].temporal == t && std::equal(taps, taps + plan.nx, horizontal[h].taps)))
+    ++h;
   if (h == horizontal_count) {
     horizontal[h].temporal = t;
     std::copy(taps, taps + plan.nx, horizontal[h].taps);
@@ -49,48 +53,66 @@ KernelFlow::KernelFlow(const OpticalFlowPlan& plan, int workers) noexcept
       below_(plan.ny / 2) {
   blocks_ = (plan.support.width + kRingBlock - 1) / kRingBlock;
   ingest_bands_ = Bands::cut(plan.size.height, workers, 2, 16);
-  // A row of a bank is large, so a band of few rows costs nothing; bands of uniform kernels filter ny - 1 rows more than they give.
-  convolve_bands_ = per_pixel() ? Bands::cut(plan.support.height, workers, 32, 1) : Bands::cut(plan.support.height, workers, 3, 32);
+  // A row of a bank is large, so a band of few rows costs nothing; bands of uniform kernels filter
+  // ny - 1 rows more than they give.
+  convolve_bands_ = per_pixel() ? Bands::cut(plan.support.height, workers, 32, 1)
+                                : Bands::cut(plan.support.height, workers, 3, 32);
   // A band of the window filters 2 radius rows more than it gives.
-  if (!plan.filter_only) solve_bands_ = Bands::cut(plan.roi.height, workers, 6, std::max(16, 2 * plan.radius));
+  if (!plan.filter_only)
+    solve_bands_ = Bands::cut(plan.roi.height, workers, 6, std::max(16, 2 * plan.radius));
 }
 
 void KernelFlow::layout(Carver& carver) noexcept {
-  parts_ = carver.take<Part>(static_cast<std::size_t>(convolve_bands_.count() + solve_bands_.count()));
-  convolved_ = carver.take<std::atomic<std::uint32_t>>(static_cast<std::size_t>(convolve_bands_.count()));
+  parts_ =
+      carver.take<Part>(static_cast<std::size_t>(convolve_bands_.count() + solve_bands_.count()));
+  convolved_ =
+      carver.take<std::atomic<std::uint32_t>>(static_cast<std::size_t>(convolve_bands_.count()));
   const auto rows = static_cast<std::size_t>(plan_.support.height);
   if (per_pixel()) {
     const std::size_t element = coefficient_bytes(plan_.storage);
-    bank_row_bytes_ = static_cast<std::size_t>(blocks_) *
-                      ring_taps_per_block(plan_.nx, plan_.ny, plan_.nt, plan_.convolutions, plan_.terms) * element;
-    ring_row_bytes_ = static_cast<std::size_t>(blocks_) * ring_values_per_block(plan_.nt, plan_.convolutions, plan_.terms) * element;
+    bank_row_bytes_ =
+        static_cast<std::size_t>(blocks_) *
+        ring_taps_per_block(plan_.nx, plan_.ny, plan_.nt, plan_.convolutions, plan_.terms) *
+        element;
+    ring_row_bytes_ = static_cast<std::size_t>(blocks_) *
+                      ring_values_per_block(plan_.nt, plan_.convolutions, plan_.terms) * element;
     bank_ = carver.take<char>(rows * bank_row_bytes_);
     ring_ = carver.take<char>(rows * ring_row_bytes_);
     image_stride_ = row_stride(plan_.size.width + 3 * kMargin);
     image_ = carver.take<float>(static_cast<std::size_t>(plan_.size.height) * image_stride_);
   } else {
-    kept_stride_ = align_up((static_cast<std::size_t>(plan_.size.width) + kRowSlack) * static_cast<std::size_t>(bytes_per_pixel(plan_.format)));
-    frames_kept_ = carver.take<char>(static_cast<std::size_t>(plan_.nt) * static_cast<std::size_t>(plan_.size.height) * kept_stride_);
+    kept_stride_ = align_up((static_cast<std::size_t>(plan_.size.width) + kRowSlack) *
+                            static_cast<std::size_t>(bytes_per_pixel(plan_.format)));
+    frames_kept_ = carver.take<char>(static_cast<std::size_t>(plan_.nt) *
+                                     static_cast<std::size_t>(plan_.size.height) * kept_stride_);
   }
   derivative_stride_ = row_stride(plan_.support.width);
   if (!plan_.filter_only) {
-    derivatives_ = carver.take<float>(static_cast<std::size_t>(plan_.convolutions) * rows * derivative_stride_);
+    derivatives_ = carver.take<float>(static_cast<std::size_t>(plan_.convolutions) * rows *
+                                      derivative_stride_);
   }
-  // The number of shared passes is known only when the kernels are; room is kept for the most there can be.
+  // The number of shared passes is known only when the kernels are; room is kept for the most there
+  // can be.
   const auto kernels = static_cast<std::size_t>(plan_.convolutions * plan_.terms);
   for (int w = 0; w < workers_; ++w) {
     Scratch& scratch = scratch_[static_cast<std::size_t>(w)];
     if (!per_pixel()) {
-      scratch.temporal = carver.take<float>(kernels * row_stride(plan_.support.width + 2 * kMargin));
-      scratch.horizontal = carver.take<float>(static_cast<std::size_t>(plan_.ny) * kernels * derivative_stride_);
+      scratch.temporal =
+          carver.take<float>(kernels * row_stride(plan_.support.width + 2 * kMargin));
+      scratch.horizontal =
+          carver.take<float>(static_cast<std::size_t>(plan_.ny) * kernels * derivative_stride_);
     }
-    if (plan_.filter_only) scratch.rows = carver.take<float>(static_cast<std::size_t>(plan_.convolutions) * derivative_stride_);
-    if (!plan_.filter_only) layout_window_scratch(carver, plan_.support.width, 2 * plan_.radius + 1, scratch.window);
+    if (plan_.filter_only)
+      scratch.rows =
+          carver.take<float>(static_cast<std::size_t>(plan_.convolutions) * derivative_stride_);
+    if (!plan_.filter_only)
+      layout_window_scratch(carver, plan_.support.width, 2 * plan_.radius + 1, scratch.window);
   }
 }
 
 Expected<void> KernelFlow::prepare(const KernelConfig& kernels) noexcept {
-  for (int band = 0; band < convolve_bands_.count(); ++band) new (&convolved_[band]) std::atomic<std::uint32_t>(0);
+  for (int band = 0; band < convolve_bands_.count(); ++band)
+    new (&convolved_[band]) std::atomic<std::uint32_t>(0);
   order_parts();
   return per_pixel() ? load_per_pixel(kernels) : load_uniform(kernels);
 }
@@ -115,46 +137,61 @@ Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels) noexcept 
   if (!source) return tl::unexpected(source.error());
   const int pairs = plan_.convolutions * plan_.terms;
   const int per_pair = plan_.nx + plan_.ny + plan_.nt;
-  const std::size_t per_block = ring_taps_per_block(plan_.nx, plan_.ny, plan_.nt, plan_.convolutions, plan_.terms);
+  const std::size_t per_block =
+      ring_taps_per_block(plan_.nx, plan_.ny, plan_.nt, plan_.convolutions, plan_.terms);
   const std::size_t element = coefficient_bytes(plan_.storage);
-  const auto aligned_delete = [](float* block) { ::operator delete[](block, std::align_val_t{kMemoryAlignment}); };
+  const auto aligned_delete = [](float* block) {
+    ::operator delete[](block, std::align_val_t{kMemoryAlignment});
+  };
   const std::unique_ptr<float[], decltype(aligned_delete)> block(
-      static_cast<float*>(::operator new[](per_block * sizeof(float), std::align_val_t{kMemoryAlignment}, std::nothrow)), aligned_delete);
-  if (!block) return tl::unexpected(make_error(Status::kOutOfMemory, "the system gave no memory to read the kernels"));
+      static_cast<float*>(::operator new[](per_block * sizeof(float),
+                                           std::align_val_t{kMemoryAlignment}, std::nothrow)),
+      aligned_delete);
+  if (!block)
+    return tl::unexpected(
+        make_error(Status::kOutOfMemory, "the system gave no memory to read the kernels"));
 
-  // Half precision ends at 65504; a larger tap, or a spatial sum that a white image can drive beyond, would be lost as infinity.
+  // Half precision ends at 65504; a larger tap, or a spatial sum that a white image can drive
+  // beyond, would be lost as infinity.
   constexpr float kHalfMax = 65504.0f;
   const Rect& support = plan_.support;
   for (int y = 0; y < plan_.size.height; ++y) {
     std::fill(block.get(), block.get() + per_block, 0.0f);
     for (int x = 0; x < plan_.size.width; ++x) {
       const int at = x - support.x;
-      const bool inside = y >= support.y && y < support.y + support.height && at >= 0 && at < support.width;
+      const bool inside =
+          y >= support.y && y < support.y + support.height && at >= 0 && at < support.width;
       for (int pair = 0; pair < pairs; ++pair) {
         float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
         if (Expected<void> read = (*source)->next(wx, wy, wt); !read) return read;
         if (!inside) continue;
         if (plan_.storage == CoefficientStorage::kHalf) {
           float sum_x = 0.0f, sum_y = 0.0f, largest = 0.0f;
-          for (int i = 0; i < plan_.nx; ++i) sum_x += std::fabs(wx[i]), largest = std::max(largest, std::fabs(wx[i]));
-          for (int i = 0; i < plan_.ny; ++i) sum_y += std::fabs(wy[i]), largest = std::max(largest, std::fabs(wy[i]));
+          for (int i = 0; i < plan_.nx; ++i)
+            sum_x += std::fabs(wx[i]), largest = std::max(largest, std::fabs(wx[i]));
+          for (int i = 0; i < plan_.ny; ++i)
+            sum_y += std::fabs(wy[i]), largest = std::max(largest, std::fabs(wy[i]));
           for (int i = 0; i < plan_.nt; ++i) largest = std::max(largest, std::fabs(wt[i]));
           if (largest > kHalfMax || 255.0f * sum_x * sum_y > kHalfMax) {
-            return tl::unexpected(make_error(Status::kInvalidArgument,
-                                             "the kernel at (%d, %d), convolution %d, term %d is too large for storage kHalf: its spatial sum can "
-                                             "pass %g; scale it down or use kFloat",
-                                             x, y, pair / plan_.terms, pair % plan_.terms, static_cast<double>(kHalfMax)));
+            return tl::unexpected(make_error(
+                Status::kInvalidArgument,
+                "the kernel at (%d, %d), convolution %d, term %d is too large for storage kHalf: "
+                "its spatial sum can "
+                "pass %g, the largest half; scale it down or use kFloat",
+                x, y, pair / plan_.terms, pair % plan_.terms, static_cast<double>(kHalfMax)));
           }
         }
-        float* to = block.get() + static_cast<std::size_t>(pair * per_pair) * kRingBlock + at % kRingBlock;
+        float* to =
+            block.get() + static_cast<std::size_t>(pair * per_pair) * kRingBlock + at % kRingBlock;
         for (int i = 0; i < plan_.nx; ++i) *to = wx[plan_.nx - 1 - i], to += kRingBlock;
         for (int i = 0; i < plan_.ny; ++i) *to = wy[plan_.ny - 1 - i], to += kRingBlock;
         for (int i = 0; i < plan_.nt; ++i) *to = wt[i], to += kRingBlock;
       }
       if (inside && (at % kRingBlock == kRingBlock - 1 || at == support.width - 1)) {
         const std::size_t index = static_cast<std::size_t>(at / kRingBlock) * per_block;
-        store_coefficients(plan_.storage, block.get(), per_block,
-                           bank_ + static_cast<std::size_t>(y - support.y) * bank_row_bytes_ + index * element);
+        store_coefficients(
+            plan_.storage, block.get(), per_block,
+            bank_ + static_cast<std::size_t>(y - support.y) * bank_row_bytes_ + index * element);
         std::fill(block.get(), block.get() + per_block, 0.0f);
       }
     }
@@ -168,15 +205,16 @@ void KernelFlow::build_stages(Stage* stages, StageContext* contexts) noexcept {
 }
 
 void KernelFlow::order_parts() noexcept {
-  // Parts are handed out in this order. A band is solved a few parts after the last one it needs, so that its rows are there
-  // without waiting.
+  // Parts are handed out in this order. A band is solved a few parts after the last one it needs,
+  // so that its rows are there without waiting.
   int next = 0;
   int solved = 0;
   const int offset = plan_.roi.y - plan_.support.y;
   for (int band = 0; band < convolve_bands_.count(); ++band) {
     parts_[next++] = {false, band};
     const int rows_there = convolve_bands_.end(std::max(0, band - workers_));
-    while (solved < solve_bands_.count() && band >= workers_ && offset + solve_bands_.end(solved) + plan_.radius <= rows_there) {
+    while (solved < solve_bands_.count() && band >= workers_ &&
+           offset + solve_bands_.end(solved) + plan_.radius <= rows_there) {
       parts_[next++] = {true, solved++};
     }
   }
@@ -198,8 +236,10 @@ void KernelFlow::ingest(FrameJob& frame, int begin, int end) noexcept {
       finite &= convert_row(in, plan_.format, row, plan_.size.width);
       replicate_edges(row, plan_.size.width, left_, right_);
     } else {
-      char* row = frames_kept_ + (static_cast<std::size_t>(history_.head()) * static_cast<std::size_t>(plan_.size.height) +
-                                  static_cast<std::size_t>(y)) * kept_stride_;
+      char* row = frames_kept_ + (static_cast<std::size_t>(history_.head()) *
+                                      static_cast<std::size_t>(plan_.size.height) +
+                                  static_cast<std::size_t>(y)) *
+                                     kept_stride_;
       finite &= copy_row(in, plan_.format, row, plan_.size.width);
     }
   }
@@ -234,9 +274,11 @@ void KernelFlow::convolve(FrameJob& frame, int band, const Scratch& scratch) noe
 }
 
 void KernelFlow::wait_for_rows(int begin, int end) const noexcept {
-  // Bands that are not done are being computed by other workers right now: parts are handed out in order, and convolving never waits.
+  // Bands that are not done are being computed by other workers right now: parts are handed out in
+  // order, and convolving never waits.
   for (int band = begin / convolve_bands_.band; band <= (end - 1) / convolve_bands_.band; ++band) {
-    for (int looked = 0; convolved_[band].load(std::memory_order_acquire) != frame_number(); ++looked) {
+    for (int looked = 0; convolved_[band].load(std::memory_order_acquire) != frame_number();
+         ++looked) {
       if (looked < 1000) {
         relax();
       } else {
@@ -251,19 +293,23 @@ void KernelFlow::result_rows(const Scratch& scratch, int y, float** rows) const 
     const auto plane = static_cast<std::size_t>(c);
     rows[c] = plan_.filter_only
                   ? scratch.rows + plane * derivative_stride_
-                  : derivatives_ + (plane * static_cast<std::size_t>(plan_.support.height) + static_cast<std::size_t>(y)) * derivative_stride_;
+                  : derivatives_ + (plane * static_cast<std::size_t>(plan_.support.height) +
+                                    static_cast<std::size_t>(y)) *
+                                       derivative_stride_;
   }
 }
 
 void KernelFlow::give_rows(const FrameJob& frame, int y, float* const* rows) const noexcept {
   if (!plan_.filter_only) return;
   for (int c = 0; c < plan_.convolutions; ++c) {
-    std::memcpy(reinterpret_cast<char*>(frame.out.planes[static_cast<std::size_t>(c)]) + y * frame.out.stride, rows[c],
-                static_cast<std::size_t>(plan_.support.width) * sizeof(float));
+    std::memcpy(reinterpret_cast<char*>(frame.out.planes[static_cast<std::size_t>(c)]) +
+                    y * frame.out.stride,
+                rows[c], static_cast<std::size_t>(plan_.support.width) * sizeof(float));
   }
 }
 
-void KernelFlow::convolve_per_pixel(FrameJob& frame, int begin, int end, const Scratch& scratch) noexcept {
+void KernelFlow::convolve_per_pixel(FrameJob& frame, int begin, int end,
+                                    const Scratch& scratch) noexcept {
   RingRow row;
   row.blocks = blocks_;
   row.nx = plan_.nx;
@@ -275,7 +321,8 @@ void KernelFlow::convolve_per_pixel(FrameJob& frame, int begin, int end, const S
   for (int y = begin; y < end; ++y) {
     for (int j = 0; j < plan_.ny; ++j) {
       const int at = std::clamp(plan_.support.y + y + j - above_, 0, plan_.size.height - 1);
-      row.image[j] = image_ + static_cast<std::size_t>(at) * image_stride_ + kMargin + plan_.support.x - left_;
+      row.image[j] =
+          image_ + static_cast<std::size_t>(at) * image_stride_ + kMargin + plan_.support.x - left_;
     }
     row.taps = bank_ + static_cast<std::size_t>(y) * bank_row_bytes_;
     row.ring = ring_ + static_cast<std::size_t>(y) * ring_row_bytes_;
@@ -285,14 +332,17 @@ void KernelFlow::convolve_per_pixel(FrameJob& frame, int begin, int end, const S
   }
 }
 
-void KernelFlow::convolve_uniform(FrameJob& frame, int begin, int end, const Scratch& scratch) noexcept {
+void KernelFlow::convolve_uniform(FrameJob& frame, int begin, int end,
+                                  const Scratch& scratch) noexcept {
   const Rect& support = plan_.support;
   const std::size_t temporal_stride = row_stride(support.width + 2 * kMargin);
   // Columns of the image that the support's kernels reach; beyond the image they are repeated.
   const int first = std::max(0, support.x - left_);
   const int last = std::min(plan_.size.width, support.x + support.width + right_);
   const auto horizontal = [&](int y, int h) {
-    return scratch.horizontal + static_cast<std::size_t>((y % plan_.ny) * uniform_.horizontal_count + h) * derivative_stride_;
+    return scratch.horizontal +
+           static_cast<std::size_t>((y % plan_.ny) * uniform_.horizontal_count + h) *
+               derivative_stride_;
   };
   const auto clamp_row = [&](int y) { return std::clamp(y, 0, plan_.size.height - 1); };
 
@@ -300,7 +350,8 @@ void KernelFlow::convolve_uniform(FrameJob& frame, int begin, int end, const Scr
   float* sums[UniformKernels::kMost];
   for (int t = 0; t < uniform_.temporal_count; ++t) {
     taps[t] = uniform_.temporal[t];
-    sums[t] = scratch.temporal + static_cast<std::size_t>(t) * temporal_stride + kMargin + first - support.x;
+    sums[t] = scratch.temporal + static_cast<std::size_t>(t) * temporal_stride + kMargin + first -
+              support.x;
   }
   const std::size_t pixel = static_cast<std::size_t>(bytes_per_pixel(plan_.format));
 
@@ -310,16 +361,25 @@ void KernelFlow::convolve_uniform(FrameJob& frame, int begin, int end, const Scr
     for (; next <= clamp_row(centre + below_); ++next) {
       const void* rows[kMaxKernelTaps];
       for (int tau = 0; tau < plan_.nt; ++tau) {
-        rows[tau] = frames_kept_ + (static_cast<std::size_t>(history_.slot(tau)) * static_cast<std::size_t>(plan_.size.height) +
-                                    static_cast<std::size_t>(next)) * kept_stride_ + static_cast<std::size_t>(first) * pixel;
+        rows[tau] = frames_kept_ +
+                    (static_cast<std::size_t>(history_.slot(tau)) *
+                         static_cast<std::size_t>(plan_.size.height) +
+                     static_cast<std::size_t>(next)) *
+                        kept_stride_ +
+                    static_cast<std::size_t>(first) * pixel;
       }
-      temporal_sums_row(rows, plan_.format, plan_.nt, taps, uniform_.temporal_count, sums, last - first);
+      temporal_sums_row(rows, plan_.format, plan_.nt, taps, uniform_.temporal_count, sums,
+                        last - first);
       for (int t = 0; t < uniform_.temporal_count; ++t) {
-        replicate_edges(sums[t], last - first, first - (support.x - left_), support.x + support.width + right_ - last);
+        replicate_edges(sums[t], last - first, first - (support.x - left_),
+                        support.x + support.width + right_ - last);
       }
       for (int h = 0; h < uniform_.horizontal_count; ++h) {
-        const float* in = scratch.temporal + static_cast<std::size_t>(uniform_.horizontal[h].temporal) * temporal_stride + kMargin;
-        filter_row(in, uniform_.horizontal[h].taps, plan_.nx, left_, horizontal(next, h), support.width);
+        const float* in =
+            scratch.temporal +
+            static_cast<std::size_t>(uniform_.horizontal[h].temporal) * temporal_stride + kMargin;
+        filter_row(in, uniform_.horizontal[h].taps, plan_.nx, left_, horizontal(next, h),
+                   support.width);
       }
     }
     float* out[kMaxConvolutions];
@@ -328,8 +388,10 @@ void KernelFlow::convolve_uniform(FrameJob& frame, int begin, int end, const Scr
     for (int k = 0; k < uniform_.vertical_count; ++k) {
       const UniformKernels::Vertical& vertical = uniform_.vertical[k];
       const float* rows[kMaxKernelTaps];
-      for (int j = 0; j < plan_.ny; ++j) rows[j] = horizontal(clamp_row(centre + j - above_), vertical.horizontal);
-      filter_column(rows, vertical.taps, plan_.ny, out[vertical.convolution], support.width, written[vertical.convolution]);
+      for (int j = 0; j < plan_.ny; ++j)
+        rows[j] = horizontal(clamp_row(centre + j - above_), vertical.horizontal);
+      filter_column(rows, vertical.taps, plan_.ny, out[vertical.convolution], support.width,
+                    written[vertical.convolution]);
       written[vertical.convolution] = true;
     }
     give_rows(frame, y, out);
@@ -340,16 +402,19 @@ void KernelFlow::solve(FrameJob& frame, int band, const Scratch& scratch) noexce
   const int begin = solve_bands_.begin(band);
   const int end = solve_bands_.end(band);
   const int offset = plan_.roi.y - plan_.support.y;
-  wait_for_rows(std::max(0, offset + begin - plan_.radius), std::min(plan_.support.height, offset + end + plan_.radius));
+  wait_for_rows(std::max(0, offset + begin - plan_.radius),
+                std::min(plan_.support.height, offset + end + plan_.radius));
   const std::size_t plane = static_cast<std::size_t>(plan_.support.height) * derivative_stride_;
-  const WindowPlanes planes = {derivatives_,
-                               derivatives_ + plane,
-                               derivatives_ + 2 * plane,
-                               derivative_stride_,
-                               plan_.support.width,
-                               plan_.support.height,
-                               {plan_.roi.x - plan_.support.x, offset, plan_.roi.width, plan_.roi.height}};
-  const WindowOutput out = {frame.out.planes[0], frame.out.planes[1], frame.out.planes[2], frame.out.stride};
+  const WindowPlanes planes = {
+      derivatives_,
+      derivatives_ + plane,
+      derivatives_ + 2 * plane,
+      derivative_stride_,
+      plan_.support.width,
+      plan_.support.height,
+      {plan_.roi.x - plan_.support.x, offset, plan_.roi.width, plan_.roi.height}};
+  const WindowOutput out = {frame.out.planes[0], frame.out.planes[1], frame.out.planes[2],
+                            frame.out.stride};
   solve_planes(plan_, planes, invalid_value(), scratch.window, begin, end, out);
 }
 

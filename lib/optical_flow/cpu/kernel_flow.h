@@ -1,5 +1,5 @@
-// KernelFlow: the operator of the paper on the CPU - derivatives by spatio-temporal kernels, then one Lucas-Kanade solution. Also the
-// SpatioTemporalFilter, which ends after the convolutions.
+// KernelFlow: the operator of the paper on the CPU - derivatives by spatio-temporal kernels, then
+// one Lucas-Kanade solution. Also the SpatioTemporalFilter, which ends after the convolutions.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,9 @@
 
 namespace ocellus::detail {
 
-/// Uniform kernels with everything that two of them share computed once: distinct temporal profiles, then distinct pairs of such a
-/// profile and a horizontal one, then one vertical pass for each kernel.
+/// Uniform kernels with everything that two of them share computed once: distinct temporal
+/// profiles, then distinct pairs of such a profile and a horizontal one, then one vertical pass for
+/// each kernel.
 struct UniformKernels {
   static constexpr int kMost = kMaxConvolutions * kMaxKernelTerms;
 
@@ -33,7 +34,8 @@ struct UniformKernels {
   Vertical vertical[kMost];
 
   /// `wt` is scaled already.
-  void add(const OpticalFlowPlan& plan, int convolution, const float* wx, const float* wy, const float* wt) noexcept;
+  void add(const OpticalFlowPlan& plan, int convolution, const float* wx, const float* wy,
+           const float* wt) noexcept;
 };
 
 class KernelFlow final : public CpuOperator {
@@ -68,7 +70,8 @@ class KernelFlow final : public CpuOperator {
   void convolve_uniform(FrameJob& frame, int begin, int end, const Scratch& scratch) noexcept;
 
   bool per_pixel() const noexcept { return plan_.form == KernelForm::kPerPixel; }
-  /// Where row y of each convolution is computed: the derivative planes, or scratch that `give_rows` copies to the user's planes.
+  /// Where row y of each convolution is computed: the derivative planes, or scratch that
+  /// `give_rows` copies to the user's planes.
   void result_rows(const Scratch& scratch, int y, float** rows) const noexcept;
   void give_rows(const FrameJob& frame, int y, float* const* rows) const noexcept;
 
@@ -95,8 +98,8 @@ class KernelFlow final : public CpuOperator {
   std::size_t derivative_stride_ = 0;
   std::array<Scratch, kMaxWorkers> scratch_;
 
-  // Convolving waits for memory and solving for arithmetic, so they share one stage: a band is solved as soon as its rows
-  // are there, while other workers go on streaming the bank.
+  // Convolving waits for memory and solving for arithmetic, so they share one stage: a band is
+  // solved as soon as its rows are there, while other workers go on streaming the bank.
   struct Part {
     bool solve;
     int band;

@@ -15,8 +15,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::CappedTag<float, kRowSlack>;
 using V = hn::Vec<D>;
 
-void derivative_products_row(const float* HWY_RESTRICT ix, const float* HWY_RESTRICT iy, const float* HWY_RESTRICT it,
-                             float* const* HWY_RESTRICT out, int width) {
+void derivative_products_row(const float* HWY_RESTRICT ix, const float* HWY_RESTRICT iy,
+                             const float* HWY_RESTRICT it, float* const* HWY_RESTRICT out,
+                             int width) {
   const D d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   for (int x = 0; x < width; x += lanes) {
@@ -41,11 +42,13 @@ void lucas_kanade_solve_row(const SolveRow& row) {
   const V singular = hn::Set(d, kSingularRatio);
   for (int x = 0; x < row.width; x += lanes) {
     V sum[kProducts];
-    for (int p = 0; p < kProducts; ++p) sum[p] = hn::Mul(hn::Set(d, row.weight[0]), hn::LoadU(d, row.rows[p][0] + x));
+    for (int p = 0; p < kProducts; ++p)
+      sum[p] = hn::Mul(hn::Set(d, row.weight[0]), hn::LoadU(d, row.rows[p][0] + x));
     for (int k = 1; k <= row.radius; ++k) {
       const V weight = hn::Set(d, row.weight[k]);
       for (int p = 0; p < kProducts; ++p) {
-        const V pair = hn::Add(hn::LoadU(d, row.rows[p][2 * k - 1] + x), hn::LoadU(d, row.rows[p][2 * k] + x));
+        const V pair =
+            hn::Add(hn::LoadU(d, row.rows[p][2 * k - 1] + x), hn::LoadU(d, row.rows[p][2 * k] + x));
         sum[p] = hn::MulAdd(weight, pair, sum[p]);
       }
     }
@@ -65,7 +68,8 @@ void lucas_kanade_solve_row(const SolveRow& row) {
     const V v = hn::Mul(hn::MulSub(sum[1], sum[3], hn::Mul(a, sum[4])), inverse);
 
     // With a ridge the system is never singular, but for a flat window without one.
-    const auto solvable = hn::Gt(hn::Add(smaller, ridge), hn::Mul(singular, hn::Add(larger, ridge)));
+    const V least = hn::Max(hn::Set(d, kFlat), hn::Mul(singular, hn::Add(larger, ridge)));
+    const auto solvable = hn::Gt(hn::Add(smaller, ridge), least);
     const auto valid = hn::And(solvable, hn::Ge(smaller, threshold));
     hn::StoreU(hn::IfThenElse(valid, u, invalid), d, row.u + x);
     hn::StoreU(hn::IfThenElse(valid, v, invalid), d, row.v + x);
@@ -83,11 +87,14 @@ namespace ocellus::detail {
 HWY_EXPORT(derivative_products_row);
 HWY_EXPORT(lucas_kanade_solve_row);
 
-void derivative_products_row(const float* ix, const float* iy, const float* it, float* const* out, int width) noexcept {
+void derivative_products_row(const float* ix, const float* iy, const float* it, float* const* out,
+                             int width) noexcept {
   HWY_DYNAMIC_DISPATCH(derivative_products_row)(ix, iy, it, out, width);
 }
 
-void lucas_kanade_solve_row(const SolveRow& row) noexcept { HWY_DYNAMIC_DISPATCH(lucas_kanade_solve_row)(row); }
+void lucas_kanade_solve_row(const SolveRow& row) noexcept {
+  HWY_DYNAMIC_DISPATCH(lucas_kanade_solve_row)(row);
+}
 
 }  // namespace ocellus::detail
 #endif

@@ -11,10 +11,12 @@ namespace ocellus::detail {
 inline constexpr int kProducts = 5;
 
 /// out[p][x] for the five products of one row of derivatives.
-void derivative_products_row(const float* ix, const float* iy, const float* it, float* const* out, int width) noexcept;
+void derivative_products_row(const float* ix, const float* iy, const float* it, float* const* out,
+                             int width) noexcept;
 
 struct SolveRow {
-  /// rows[p][k]: product p, filtered along the row, k rows away from the centre: k = 0 is the centre, 2k-1 above and 2k below.
+  /// rows[p][k]: product p, filtered along the row, k rows away from the centre: k = 0 is the
+  /// centre, 2k-1 above and 2k below.
   const float* rows[kProducts][kMaxWindow];
   const float* weight;  ///< OpticalFlowPlan::weight
   int radius;

@@ -12,20 +12,23 @@
 namespace ocellus::detail {
 namespace {
 
-constexpr int kContrastRadius = 3;           // local normalisation over 7x7 pixels
-constexpr float kContrastFloor = 3.0f;       // grey levels: contrast below is noise
-constexpr double kPresmoothingSigma = 0.8;   // pixels: what the derivative of 5 taps can follow
+constexpr int kContrastRadius = 3;          // local normalisation over 7x7 pixels
+constexpr float kContrastFloor = 3.0f;      // grey levels: contrast below is noise
+constexpr double kPresmoothingSigma = 0.8;  // pixels: what the derivative of 5 taps can follow
 constexpr int kPresmoothingRadius = 2;
-constexpr int kFitRadius = 4;                // a frame's fit is judged over 9x9 pixels
-constexpr float kFitFloor = 0.3f;            // squared residual below which frames fit alike
-constexpr float kLeastConfidence = 1e-3f;    // so that flow without any confidence is still averaged
-constexpr int kGradientReach = 2;            // of the derivative
+constexpr int kFitRadius = 4;              // a frame's fit is judged over 9x9 pixels
+constexpr float kFitFloor = 0.3f;          // squared residual below which frames fit alike
+constexpr float kLeastConfidence = 1e-3f;  // so that flow without any confidence is still averaged
+constexpr int kGradientReach = 2;          // of the derivative
 
-std::size_t floats(int count) { return static_cast<std::size_t>(count); }
+std::size_t floats(int count) {
+  return static_cast<std::size_t>(count);
+}
 
 }  // namespace
 
-PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, int workers) noexcept : CpuOperator(plan, workers), levels_(plan.levels) {
+PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, int workers) noexcept
+    : CpuOperator(plan, workers), levels_(plan.levels) {
   contrast_box_.set_box(kContrastRadius);
   fit_box_.set_box(kFitRadius);
   if (plan.smoothing_radius > 0) smoothing_.set_box(plan.smoothing_radius);
@@ -88,7 +91,8 @@ void PyramidFlow::plan_steps() noexcept {
       solve.all_frames = all_frames;
       solve.last = last;
       flip(solve);
-      if (pyramid.smoothing == FlowSmoothing::kConfidence) add_step(StepKind::kConfidenceSmooth, l).to = now;
+      if (pyramid.smoothing == FlowSmoothing::kConfidence)
+        add_step(StepKind::kConfidenceSmooth, l).to = now;
     }
     if (pyramid.median > 0) flip(add_step(StepKind::kMedian, l));
     from_above = now;
@@ -97,14 +101,16 @@ void PyramidFlow::plan_steps() noexcept {
 }
 
 void PyramidFlow::plan_regions() noexcept {
-  // A step that looks at its neighbours repeats the edge of the region, which is right at the image's own edges only. Each region is so
-  // much larger than what is wanted of it that such errors do not reach that.
+  // A step that looks at its neighbours repeats the edge of the region, which is right at the
+  // image's own edges only. Each region is so much larger than what is wanted of it that such
+  // errors do not reach that.
   const PyramidConfig& pyramid = plan_.pyramid;
   Rect wanted = plan_.roi;
   for (int l = 0; l < levels_; ++l) {
     const ImageSize size = plan_.level_size[floats(l)];
     const int warps = l < 2 ? pyramid.warps : pyramid.coarse_warps;
-    const int reach = warps * (std::max(kGradientReach, pyramid.frames > 2 ? kFitRadius : 0) + plan_.radius + plan_.smoothing_radius) +
+    const int reach = warps * (std::max(kGradientReach, pyramid.frames > 2 ? kFitRadius : 0) +
+                               plan_.radius + plan_.smoothing_radius) +
                       pyramid.median / 2;
     // Even corners, so that a coarse pixel lies on the first fine one.
     const int left = std::max(0, wanted.x - reach) & ~1;
@@ -121,7 +127,8 @@ void PyramidFlow::plan_regions() noexcept {
   }
 }
 
-PyramidFlow::Plane PyramidFlow::take_plane(Carver& carver, int width, int height, bool with_borders) noexcept {
+PyramidFlow::Plane PyramidFlow::take_plane(Carver& carver, int width, int height,
+                                           bool with_borders) noexcept {
   Plane plane;
   plane.stride = row_stride(width + 2 * kMargin);
   const int before = with_borders ? kWarpBefore : 0;
@@ -140,13 +147,16 @@ void PyramidFlow::layout(Carver& carver) noexcept {
       highpass_[i] = take_plane(carver, size.width, size.height, false);
       normalized_[i] = take_plane(carver, size.width, size.height, false);
     }
-    for (int f = 0; f < plan_.pyramid.frames; ++f) window_[floats(f)][i] = take_plane(carver, size.width, size.height, true);
+    for (int f = 0; f < plan_.pyramid.frames; ++f)
+      window_[floats(f)][i] = take_plane(carver, size.width, size.height, true);
     for (FlowPlanes& flow : flow_[i]) {
       flow.u = take_plane(carver, region_[i].width, region_[i].height, false);
       flow.v = take_plane(carver, region_[i].width, region_[i].height, false);
     }
   }
-  const auto work_plane = [&] { return take_plane(carver, plan_.size.width, plan_.size.height, false); };
+  const auto work_plane = [&] {
+    return take_plane(carver, plan_.size.width, plan_.size.height, false);
+  };
   const int partners = plan_.pyramid.frames - 1;
   for (int k = 0; k < partners; ++k) {
     warped_[floats(k)] = work_plane();
@@ -170,7 +180,9 @@ void PyramidFlow::layout(Carver& carver) noexcept {
   }
 }
 
-Expected<void> PyramidFlow::prepare(const KernelConfig&) noexcept { return {}; }
+Expected<void> PyramidFlow::prepare(const KernelConfig&) noexcept {
+  return {};
+}
 
 int PyramidFlow::all_level_parts() const noexcept {
   int parts = 0;
@@ -186,12 +198,20 @@ void PyramidFlow::build_stages(Stage* stages, StageContext* contexts) noexcept {
     int parts = 0;
     switch (step.kind) {
       case StepKind::kIngest:
-      case StepKind::kReduce: parts = full_bands_[floats(step.level)].count(); break;
+      case StepKind::kReduce:
+        parts = full_bands_[floats(step.level)].count();
+        break;
       case StepKind::kHighpass:
       case StepKind::kNormalize:
-      case StepKind::kPresmooth: parts = all_level_parts(); break;
-      case StepKind::kFinish: parts = finish_bands_.count(); break;
-      default: parts = region_bands_[floats(step.level)].count(); break;
+      case StepKind::kPresmooth:
+        parts = all_level_parts();
+        break;
+      case StepKind::kFinish:
+        parts = finish_bands_.count();
+        break;
+      default:
+        parts = region_bands_[floats(step.level)].count();
+        break;
     }
     stages[s] = {&PyramidFlow::run, &contexts[s], parts};
   }
@@ -211,32 +231,64 @@ void PyramidFlow::run(void* context, int part, int worker) noexcept {
   Bands bands = self.region_bands_[floats(level)];
   switch (step.kind) {
     case StepKind::kIngest:
-    case StepKind::kReduce: bands = self.full_bands_[floats(level)]; break;
+    case StepKind::kReduce:
+      bands = self.full_bands_[floats(level)];
+      break;
     case StepKind::kHighpass:
     case StepKind::kNormalize:
     case StepKind::kPresmooth:
-      for (level = 0; part >= self.full_bands_[floats(level)].count(); ++level) part -= self.full_bands_[floats(level)].count();
+      for (level = 0; part >= self.full_bands_[floats(level)].count(); ++level)
+        part -= self.full_bands_[floats(level)].count();
       bands = self.full_bands_[floats(level)];
       break;
-    case StepKind::kFinish: bands = self.finish_bands_; break;
-    default: break;
+    case StepKind::kFinish:
+      bands = self.finish_bands_;
+      break;
+    default:
+      break;
   }
   const int begin = bands.begin(part);
   const int end = bands.end(part);
   switch (step.kind) {
-    case StepKind::kIngest: self.ingest(frame, begin, end); break;
-    case StepKind::kReduce: self.reduce(level, begin, end, scratch); break;
-    case StepKind::kHighpass: self.highpass(level, begin, end, scratch); break;
-    case StepKind::kNormalize: self.normalize(level, begin, end, scratch); break;
-    case StepKind::kPresmooth: self.presmooth(level, begin, end, scratch); break;
-    case StepKind::kExpand: self.expand(step, begin, end, scratch); break;
-    case StepKind::kSmooth: self.smooth(step, begin, end, scratch); break;
-    case StepKind::kWarp: self.warp(step, begin, end); break;
-    case StepKind::kFit: self.fit(step, begin, end, scratch); break;
-    case StepKind::kSolve: self.solve(step, begin, end, scratch); break;
-    case StepKind::kConfidenceSmooth: self.confidence_smooth(step, begin, end, scratch); break;
-    case StepKind::kMedian: self.median(step, begin, end); break;
-    case StepKind::kFinish: self.finish(frame, step, begin, end, scratch); break;
+    case StepKind::kIngest:
+      self.ingest(frame, begin, end);
+      break;
+    case StepKind::kReduce:
+      self.reduce(level, begin, end, scratch);
+      break;
+    case StepKind::kHighpass:
+      self.highpass(level, begin, end, scratch);
+      break;
+    case StepKind::kNormalize:
+      self.normalize(level, begin, end, scratch);
+      break;
+    case StepKind::kPresmooth:
+      self.presmooth(level, begin, end, scratch);
+      break;
+    case StepKind::kExpand:
+      self.expand(step, begin, end, scratch);
+      break;
+    case StepKind::kSmooth:
+      self.smooth(step, begin, end, scratch);
+      break;
+    case StepKind::kWarp:
+      self.warp(step, begin, end);
+      break;
+    case StepKind::kFit:
+      self.fit(step, begin, end, scratch);
+      break;
+    case StepKind::kSolve:
+      self.solve(step, begin, end, scratch);
+      break;
+    case StepKind::kConfidenceSmooth:
+      self.confidence_smooth(step, begin, end, scratch);
+      break;
+    case StepKind::kMedian:
+      self.median(step, begin, end);
+      break;
+    case StepKind::kFinish:
+      self.finish(frame, step, begin, end, scratch);
+      break;
   }
 }
 
@@ -256,7 +308,8 @@ void PyramidFlow::reduce(int level, int begin, int end, const Scratch& scratch) 
   const Plane& source = raw_[floats(level - 1)];
   for (int y = begin; y < end; ++y) {
     const float* rows[5];
-    for (int k = 0; k < 5; ++k) rows[k] = source.row(std::clamp(2 * y + k - 2, 0, below.height - 1));
+    for (int k = 0; k < 5; ++k)
+      rows[k] = source.row(std::clamp(2 * y + k - 2, 0, below.height - 1));
     reduce_row(rows, below.width, scratch.row + kMargin, raw_[floats(level)].row(y));
   }
 }
@@ -267,8 +320,12 @@ void PyramidFlow::highpass(int level, int begin, int end, const Scratch& scratch
   const Plane& out = highpass_[floats(level)];
   sweep_separable(
       size.width, size.height, begin, end, 1, contrast_box_, scratch.sweep,
-      [&](int y, int, float* row) { std::memcpy(row, raw.row(y), floats(size.width) * sizeof(float)); },
-      [&](int y, float* const* mean) { subtract_row(raw.row(y), mean[0], out.row(y), size.width); });
+      [&](int y, int, float* row) {
+        std::memcpy(row, raw.row(y), floats(size.width) * sizeof(float));
+      },
+      [&](int y, float* const* mean) {
+        subtract_row(raw.row(y), mean[0], out.row(y), size.width);
+      });
 }
 
 void PyramidFlow::normalize(int level, int begin, int end, const Scratch& scratch) noexcept {
@@ -278,7 +335,9 @@ void PyramidFlow::normalize(int level, int begin, int end, const Scratch& scratc
   sweep_separable(
       size.width, size.height, begin, end, 1, contrast_box_, scratch.sweep,
       [&](int y, int, float* row) { square_row(in.row(y), row, size.width); },
-      [&](int y, float* const* variance) { normalize_row(in.row(y), variance[0], kContrastFloor, out.row(y), size.width); });
+      [&](int y, float* const* variance) {
+        normalize_row(in.row(y), variance[0], kContrastFloor, out.row(y), size.width);
+      });
 }
 
 void PyramidFlow::presmooth(int level, int begin, int end, const Scratch& scratch) noexcept {
@@ -291,7 +350,9 @@ void PyramidFlow::presmooth(int level, int begin, int end, const Scratch& scratc
   };
   sweep_separable(
       size.width, size.height, begin, end, 1, presmoothing_, scratch.sweep,
-      [&](int y, int, float* row) { std::memcpy(row, in.row(y), floats(size.width) * sizeof(float)); },
+      [&](int y, int, float* row) {
+        std::memcpy(row, in.row(y), floats(size.width) * sizeof(float));
+      },
       [&](int y, float* const* row) {
         keep(y, row[0]);
         for (int k = 1; y == 0 && k <= kWarpBefore; ++k) keep(-k, row[0]);
@@ -305,7 +366,9 @@ PyramidFlow::Partners PyramidFlow::partners(bool all_frames) const noexcept {
   Partners result;
   const int seen = history_.seen();
   result.reference_age = std::min(static_cast<int>(plan_.delay_frames), seen - 1);
-  const auto add = [&](int age, float offset) { result.list[floats(result.count++)] = {age, offset}; };
+  const auto add = [&](int age, float offset) {
+    result.list[floats(result.count++)] = {age, offset};
+  };
   if (seen == 1) {
     add(0, 1.0f);  // beside itself: no motion
     return result;
@@ -313,7 +376,8 @@ PyramidFlow::Partners PyramidFlow::partners(bool all_frames) const noexcept {
   // The next newer frame first: motion towards it is what is asked for.
   add(result.reference_age - 1, 1.0f);
   for (int age = 0; all_frames && age < seen; ++age) {
-    if (age != result.reference_age && age != result.reference_age - 1) add(age, static_cast<float>(result.reference_age - age));
+    if (age != result.reference_age && age != result.reference_age - 1)
+      add(age, static_cast<float>(result.reference_age - age));
   }
   return result;
 }
@@ -344,7 +408,9 @@ void PyramidFlow::expand(const Step& step, int begin, int end, const Scratch& sc
   const int count = (region.width + 1) / 2;
   const auto one = [&](const Plane& from, const Plane& to, int y) {
     const int fine = region.y + y;
-    const auto coarse_row = [&](int row) { return from.row(std::min(row - coarse.y, coarse.height - 1)); };
+    const auto coarse_row = [&](int row) {
+      return from.row(std::min(row - coarse.y, coarse.height - 1));
+    };
     // Copied, because the column behind the last one has to repeat it.
     float* upper = scratch.row + kMargin;
     float* lower = upper + scratch.mean_stride;
@@ -387,8 +453,8 @@ void PyramidFlow::warp(const Step& step, int begin, int end) noexcept {
     const Plane& source = stored(partner.age, step.level);
     const WarpSource from = {source.origin, source.stride, size.width, size.height};
     for (int y = begin; y < end; ++y) {
-      warp_row(from, region.x, region.y + y, flow.u.row(y), flow.v.row(y), partner.offset, plan_.pyramid.cubic, warped_[floats(k)].row(y),
-               region.width);
+      warp_row(from, region.x, region.y + y, flow.u.row(y), flow.v.row(y), partner.offset,
+               plan_.pyramid.cubic, warped_[floats(k)].row(y), region.width);
     }
   }
 }
@@ -400,13 +466,18 @@ void PyramidFlow::fit(const Step& step, int begin, int end, const Scratch& scrat
     sweep_separable(
         region.width, region.height, begin, end, 1, fit_box_, scratch.sweep,
         [&](int y, int, float* row) {
-          squared_difference_row(warped_[floats(k)].row(y), stored_row(with.reference_age, step.level, y), row, region.width);
+          squared_difference_row(warped_[floats(k)].row(y),
+                                 stored_row(with.reference_age, step.level, y), row, region.width);
         },
-        [&](int y, float* const* error) { std::memcpy(fit_[floats(k)].row(y), error[0], floats(region.width) * sizeof(float)); });
+        [&](int y, float* const* error) {
+          std::memcpy(fit_[floats(k)].row(y), error[0], floats(region.width) * sizeof(float));
+        });
   }
   for (int y = begin; y < end; ++y) {
-    for (int k = 0; k < with.count; ++k) minimum_row(fit_[floats(k)].row(y), k == 0, scratch.s2, region.width);
-    for (int k = 0; k < with.count; ++k) fit_row(scratch.s2, fit_[floats(k)].row(y), kFitFloor, fit_[floats(k)].row(y), region.width);
+    for (int k = 0; k < with.count; ++k)
+      minimum_row(fit_[floats(k)].row(y), k == 0, scratch.s2, region.width);
+    for (int k = 0; k < with.count; ++k)
+      fit_row(scratch.s2, fit_[floats(k)].row(y), kFitFloor, fit_[floats(k)].row(y), region.width);
   }
 }
 
@@ -419,7 +490,9 @@ void PyramidFlow::solve(const Step& step, int begin, int end, const Scratch& scr
   const FlowPlanes& out = flow_[level][floats(step.to)];
   const Partners with = partners(step.all_frames);
   const auto clamp_row = [&](int y) { return std::clamp(y, 0, region.height - 1); };
-  const auto mean_row = [&](int y) { return scratch.mean + floats(y % 5) * scratch.mean_stride + kMargin; };
+  const auto mean_row = [&](int y) {
+    return scratch.mean + floats(y % 5) * scratch.mean_stride + kMargin;
+  };
 
   SolveRow row = begin_solve(plan_, scratch.window, region.width, region.width);
   row.ridge = pyramid.ridge;
@@ -468,14 +541,16 @@ void PyramidFlow::solve(const Step& step, int begin, int end, const Scratch& scr
     replicate_edges(out.v.row(y), region.width, pyramid.median / 2, pyramid.median / 2);
     std::memcpy(confidence_.row(y), row.confidence, floats(region.width) * sizeof(float));
     if (confidence_smoothing) {
-      weigh_flow_row(out.u.row(y), out.v.row(y), row.confidence, kLeastConfidence, weight_.row(y), weighted_.u.row(y), weighted_.v.row(y),
-                     region.width);
+      weigh_flow_row(out.u.row(y), out.v.row(y), row.confidence, kLeastConfidence, weight_.row(y),
+                     weighted_.u.row(y), weighted_.v.row(y), region.width);
     }
   };
-  sweep_window(plan_, region.width, region.height, {0, 0, region.width, region.height}, scratch.window, begin, end, row, products, emit);
+  sweep_window(plan_, region.width, region.height, {0, 0, region.width, region.height},
+               scratch.window, begin, end, row, products, emit);
 }
 
-void PyramidFlow::confidence_smooth(const Step& step, int begin, int end, const Scratch& scratch) noexcept {
+void PyramidFlow::confidence_smooth(const Step& step, int begin, int end,
+                                    const Scratch& scratch) noexcept {
   const auto level = floats(step.level);
   const Rect& region = region_[level];
   const FlowPlanes& out = flow_[level][floats(step.to)];
@@ -502,7 +577,8 @@ void PyramidFlow::median(const Step& step, int begin, int end) noexcept {
   const FlowPlanes& out = flow_[level][floats(step.to)];
   const auto one = [&](const Plane& from, const Plane& to, int y) {
     const float* rows[5];
-    for (int k = 0; k < size; ++k) rows[k] = from.row(std::clamp(y + k - size / 2, 0, region.height - 1));
+    for (int k = 0; k < size; ++k)
+      rows[k] = from.row(std::clamp(y + k - size / 2, 0, region.height - 1));
     median_row(rows, size, to.row(y), region.width);
   };
   for (int y = begin; y < end; ++y) {
@@ -511,7 +587,8 @@ void PyramidFlow::median(const Step& step, int begin, int end) noexcept {
   }
 }
 
-void PyramidFlow::finish(FrameJob& frame, const Step& step, int begin, int end, const Scratch& scratch) noexcept {
+void PyramidFlow::finish(FrameJob& frame, const Step& step, int begin, int end,
+                         const Scratch& scratch) noexcept {
   const Rect& region = region_[0];
   const FlowPlanes& flow = flow_[0][floats(step.from)];
   const int x = plan_.roi.x - region.x;
@@ -527,7 +604,8 @@ void PyramidFlow::finish(FrameJob& frame, const Step& step, int begin, int end, 
     std::memcpy(u, flow.u.row(at) + x, bytes);
     std::memcpy(v, flow.v.row(at) + x, bytes);
     if (plan_.confidence_threshold > 0.0f) {
-      mark_invalid_row(confidence, plan_.confidence_threshold, invalid_value(), u, v, plan_.roi.width);
+      mark_invalid_row(confidence, plan_.confidence_threshold, invalid_value(), u, v,
+                       plan_.roi.width);
     }
     std::memcpy(user_row(0, y), u, bytes);
     std::memcpy(user_row(1, y), v, bytes);

@@ -1,7 +1,8 @@
 // PyramidFlow: Lucas-Kanade coarse to fine on the CPU, over a window of stored frames.
 //
-// Each frame is prepared once, when it comes: pyramid, local normalisation, a light smoothing. The flow of the reference frame is then found from
-// the coarsest level down: warp the next frame back by the flow so far, solve for what is left, smooth.
+// Each frame is prepared once, when it comes: pyramid, local normalisation, a light smoothing. The
+// flow of the reference frame is then found from the coarsest level down: warp the next frame back
+// by the flow so far, solve for what is left, smooth.
 #pragma once
 
 #include <array>
@@ -28,7 +29,9 @@ class PyramidFlow final : public CpuOperator {
     float* origin = nullptr;  // pixel (0, 0)
     std::size_t stride = 0;
 
-    float* row(int y) const noexcept { return origin + static_cast<std::ptrdiff_t>(y) * static_cast<std::ptrdiff_t>(stride); }
+    float* row(int y) const noexcept {
+      return origin + static_cast<std::ptrdiff_t>(y) * static_cast<std::ptrdiff_t>(stride);
+    }
   };
   struct FlowPlanes {
     Plane u;
@@ -48,15 +51,15 @@ class PyramidFlow final : public CpuOperator {
     kSolve,      // equation (3) for what is left
     kConfidenceSmooth,
     kMedian,
-    kFinish,     // to the user's planes
+    kFinish,  // to the user's planes
   };
   struct Step {
     StepKind kind = StepKind::kIngest;
     int level = 0;
-    int from = 0;          // which of a level's two flow buffers is read
-    int to = 0;            // and which is written
+    int from = 0;  // which of a level's two flow buffers is read
+    int to = 0;    // and which is written
     bool all_frames = false;
-    bool last = false;     // last solution of the level
+    bool last = false;  // last solution of the level
   };
   /// A frame of the window beside the reference.
   struct Partner {
@@ -74,7 +77,7 @@ class PyramidFlow final : public CpuOperator {
     float* mean = nullptr;  // 5 rows with margins
     float* s2 = nullptr;
     float* st = nullptr;
-    float* row = nullptr;   // with margins
+    float* row = nullptr;  // with margins
     std::size_t mean_stride = 0;
   };
 
@@ -104,7 +107,8 @@ class PyramidFlow final : public CpuOperator {
   void solve(const Step& step, int begin, int end, const Scratch& scratch) noexcept;
   void confidence_smooth(const Step& step, int begin, int end, const Scratch& scratch) noexcept;
   void median(const Step& step, int begin, int end) noexcept;
-  void finish(FrameJob& frame, const Step& step, int begin, int end, const Scratch& scratch) noexcept;
+  void finish(FrameJob& frame, const Step& step, int begin, int end,
+              const Scratch& scratch) noexcept;
 
   /// Row y of a region, in a frame of the window.
   const float* stored_row(int age, int level, int y) const noexcept;

@@ -24,31 +24,37 @@ constexpr int kRowsAtOnce = 5;  // 32 registers
 constexpr int kRowsAtOnce = 3;  // 16 registers
 #endif
 
-// How far ahead the bank and the ring are fetched: about as many bytes in flight for floats as for halves.
+// How far ahead the bank and the ring are fetched: about as many bytes in flight for floats as for
+// halves.
 template <typename T>
 constexpr std::size_t kAheadBlocks = sizeof(T) == 4 ? 1 : 2;
 
-HWY_INLINE V load(D d, const float* from) { return hn::Load(d, from); }
+HWY_INLINE V load(D d, const float* from) {
+  return hn::Load(d, from);
+}
 HWY_INLINE V load(D d, const hwy::float16_t* from) {
   const hn::Rebind<hwy::float16_t, D> dh;
   return hn::PromoteTo(d, hn::Load(dh, from));
 }
-HWY_INLINE void store(D d, V v, float* to) { hn::Store(v, d, to); }
+HWY_INLINE void store(D d, V v, float* to) {
+  hn::Store(v, d, to);
+}
 HWY_INLINE void store(D, V v, hwy::float16_t* to) {
   const hn::Rebind<hwy::float16_t, D> dh;
   hn::Store(hn::DemoteTo(dh, v), dh, to);
 }
 
-/// Keeps a value in a register. The compiler would rather repeat the load as an operand of each multiply-add, and a load that straddles
-/// two cache lines costs as much as two multiply-adds.
+/// Keeps a value in a register. The compiler would rather repeat the load as an operand of each
+/// multiply-add, and a load that straddles two cache lines costs as much as two multiply-adds.
 HWY_INLINE void keep([[maybe_unused]] V& v) {
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   asm("" : "+v"(v.raw));
 #endif
 }
 
-/// Fetches the taps of a later block while this one is computed, one tap of each kernel at a time: the processor's own prefetching does not
-/// keep the memory busy enough on streams that are consumed this slowly.
+/// Fetches the taps of a later block while this one is computed, one tap of each kernel at a time:
+/// the processor's own prefetching does not keep the memory busy enough on streams that are
+/// consumed this slowly.
 template <int kKernels>
 struct Ahead {
   const char* at;
@@ -64,10 +70,12 @@ struct Ahead {
   }
 };
 
-/// sum[g] += sum over j < kRows of wy[g][j] sum over i < nx of wx[g][i] image[j][i], for kKernels kernels that read the same pixels.
+/// sum[g] += sum over j < kRows of wy[g][j] sum over i < nx of wx[g][i] image[j][i], for kKernels
+/// kernels that read the same pixels.
 template <int kKernels, int kRows>
-HWY_INLINE void add_rows(const float* const* HWY_RESTRICT image, int x, int nx, const float* const* HWY_RESTRICT wx,
-                         const float* const* HWY_RESTRICT wy, Ahead<kKernels>& ahead, V* HWY_RESTRICT sum) {
+HWY_INLINE void add_rows(const float* const* HWY_RESTRICT image, int x, int nx,
+                         const float* const* HWY_RESTRICT wx, const float* const* HWY_RESTRICT wy,
+                         Ahead<kKernels>& ahead, V* HWY_RESTRICT sum) {
   const D d;
   V rows[kKernels][kRows];
   for (int g = 0; g < kKernels; ++g) {
@@ -84,13 +92,15 @@ HWY_INLINE void add_rows(const float* const* HWY_RESTRICT image, int x, int nx, 
     }
   }
   for (int j = 0; j < kRows; ++j) {
-    for (int g = 0; g < kKernels; ++g) sum[g] = hn::MulAdd(hn::Load(d, wy[g] + j * kRingBlock), rows[g][j], sum[g]);
+    for (int g = 0; g < kKernels; ++g)
+      sum[g] = hn::MulAdd(hn::Load(d, wy[g] + j * kRingBlock), rows[g][j], sum[g]);
   }
 }
 
 template <int kKernels>
-HWY_INLINE void spatial_sums(const RingRow& row, int x, const float* const* HWY_RESTRICT wx, const float* const* HWY_RESTRICT wy_start,
-                             Ahead<kKernels>& ahead, V* HWY_RESTRICT sum) {
+HWY_INLINE void spatial_sums(const RingRow& row, int x, const float* const* HWY_RESTRICT wx,
+                             const float* const* HWY_RESTRICT wy_start, Ahead<kKernels>& ahead,
+                             V* HWY_RESTRICT sum) {
   const float* wy[kKernels];
   for (int g = 0; g < kKernels; ++g) wy[g] = wy_start[g];
   int j = 0;
@@ -98,13 +108,18 @@ HWY_INLINE void spatial_sums(const RingRow& row, int x, const float* const* HWY_
     j += rows;
     for (int g = 0; g < kKernels; ++g) wy[g] += rows * kRingBlock;
   };
-  for (; j + kRowsAtOnce <= row.ny; step(kRowsAtOnce)) add_rows<kKernels, kRowsAtOnce>(row.image + j, x, row.nx, wx, wy, ahead, sum);
-  for (; j + 2 <= row.ny; step(2)) add_rows<kKernels, 2>(row.image + j, x, row.nx, wx, wy, ahead, sum);
+  for (; j + kRowsAtOnce <= row.ny; step(kRowsAtOnce))
+    add_rows<kKernels, kRowsAtOnce>(row.image + j, x, row.nx, wx, wy, ahead, sum);
+  for (; j + 2 <= row.ny; step(2))
+    add_rows<kKernels, 2>(row.image + j, x, row.nx, wx, wy, ahead, sum);
   for (; j < row.ny; step(1)) add_rows<kKernels, 1>(row.image + j, x, row.nx, wx, wy, ahead, sum);
 }
 
-/// The spatial taps as floats: in place, or converted once into `room`, because every group of rows reads them again.
-HWY_INLINE const float* spatial_taps(const float* taps, int, float*) { return taps; }
+/// The spatial taps as floats: in place, or converted once into `room`, because every group of rows
+/// reads them again.
+HWY_INLINE const float* spatial_taps(const float* taps, int, float*) {
+  return taps;
+}
 HWY_INLINE const float* spatial_taps(const hwy::float16_t* taps, int count, float* room) {
   const D d;
   const int lanes = static_cast<int>(hn::Lanes(d));
@@ -114,21 +129,27 @@ HWY_INLINE const float* spatial_taps(const hwy::float16_t* taps, int count, floa
 
 /// kKernels consecutive (convolution, term) pairs of one block.
 template <int kKernels, typename T>
-HWY_INLINE void block_kernels(const RingRow& row, int pair, int block, const T* HWY_RESTRICT taps, T* HWY_RESTRICT ring) {
+HWY_INLINE void block_kernels(const RingRow& row, int pair, int block, const T* HWY_RESTRICT taps,
+                              T* HWY_RESTRICT ring) {
   const std::size_t pairs = static_cast<std::size_t>(row.convolutions * row.terms);
-  const std::size_t taps_block_bytes = static_cast<std::size_t>((row.nx + row.ny + row.nt) * kRingBlock) * pairs * sizeof(T);
-  const std::size_t ring_ahead = kAheadBlocks<T> * pairs * static_cast<std::size_t>(row.nt * kRingBlock);
+  const std::size_t taps_block_bytes =
+      static_cast<std::size_t>((row.nx + row.ny + row.nt) * kRingBlock) * pairs * sizeof(T);
+  const std::size_t ring_ahead =
+      kAheadBlocks<T> * pairs * static_cast<std::size_t>(row.nt * kRingBlock);
   const D d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const int per_pair = (row.nx + row.ny + row.nt) * kRingBlock;
   HWY_ALIGN float room[kKernels][2 * kMaxKernelTaps * kRingBlock];
   const float* spatial[kKernels];
-  for (int g = 0; g < kKernels; ++g) spatial[g] = spatial_taps(taps + g * per_pair, row.nx + row.ny, room[g]);
+  for (int g = 0; g < kKernels; ++g)
+    spatial[g] = spatial_taps(taps + g * per_pair, row.nx + row.ny, room[g]);
 
-  // In steps of a cache line or, for halves, of half a line: the second fetch of a line costs next to nothing.
+  // In steps of a cache line or, for halves, of half a line: the second fetch of a line costs next
+  // to nothing.
   const std::size_t tap_bytes = kRingBlock * sizeof(T);
   const std::size_t pair_bytes = static_cast<std::size_t>(per_pair) * sizeof(T);
-  Ahead<kKernels> ahead = {reinterpret_cast<const char*>(taps) + kAheadBlocks<T> * taps_block_bytes, pair_bytes, tap_bytes, pair_bytes};
+  Ahead<kKernels> ahead = {reinterpret_cast<const char*>(taps) + kAheadBlocks<T> * taps_block_bytes,
+                           pair_bytes, tap_bytes, pair_bytes};
   for (int lane = 0; lane < kRingBlock; lane += lanes) {
     const float* wx[kKernels];
     const float* wy[kKernels];
@@ -143,7 +164,8 @@ HWY_INLINE void block_kernels(const RingRow& row, int pair, int block, const T* 
     for (int g = 0; g < kKernels; ++g) {
       const T* wt = taps + g * per_pair + (row.nx + row.ny) * kRingBlock + lane;
       T* past = ring + g * row.nt * kRingBlock + lane;
-      // Before the sum over time, which reads the newest value back where it stands in for frames that never came.
+      // Before the sum over time, which reads the newest value back where it stands in for frames
+      // that never came.
       store(d, sum[g], past + row.slot[0] * kRingBlock);
       V even = hn::Mul(load(d, wt), sum[g]);
       V odd = hn::Zero(d);
@@ -152,10 +174,14 @@ HWY_INLINE void block_kernels(const RingRow& row, int pair, int block, const T* 
         hwy::Prefetch(past + ring_ahead + row.slot[tau] * kRingBlock);
         hwy::Prefetch(past + ring_ahead + row.slot[tau + 1] * kRingBlock);
         if (g == 0) ahead.fetch();
-        even = hn::MulAdd(load(d, wt + tau * kRingBlock), load(d, past + row.slot[tau] * kRingBlock), even);
-        odd = hn::MulAdd(load(d, wt + (tau + 1) * kRingBlock), load(d, past + row.slot[tau + 1] * kRingBlock), odd);
+        even = hn::MulAdd(load(d, wt + tau * kRingBlock),
+                          load(d, past + row.slot[tau] * kRingBlock), even);
+        odd = hn::MulAdd(load(d, wt + (tau + 1) * kRingBlock),
+                         load(d, past + row.slot[tau + 1] * kRingBlock), odd);
       }
-      if (tau < row.nt) even = hn::MulAdd(load(d, wt + tau * kRingBlock), load(d, past + row.slot[tau] * kRingBlock), even);
+      if (tau < row.nt)
+        even = hn::MulAdd(load(d, wt + tau * kRingBlock),
+                          load(d, past + row.slot[tau] * kRingBlock), even);
       const int convolution = (pair + g) / row.terms;
       const int term = (pair + g) % row.terms;
       float* out = row.out[convolution] + block * kRingBlock + lane;
@@ -192,8 +218,12 @@ HWY_INLINE void filter_row(const RingRow& row) {
   }
 }
 
-void ring_filter_row_float(const RingRow& row) { filter_row<float>(row); }
-void ring_filter_row_half(const RingRow& row) { filter_row<hwy::float16_t>(row); }
+void ring_filter_row_float(const RingRow& row) {
+  filter_row<float>(row);
+}
+void ring_filter_row_half(const RingRow& row) {
+  filter_row<hwy::float16_t>(row);
+}
 
 void store_half(const float* from, std::size_t count, void* to) {
   const D d;
@@ -220,7 +250,8 @@ void ring_filter_row(const RingRow& row, CoefficientStorage storage) noexcept {
   }
 }
 
-void store_coefficients(CoefficientStorage storage, const float* from, std::size_t count, void* to) noexcept {
+void store_coefficients(CoefficientStorage storage, const float* from, std::size_t count,
+                        void* to) noexcept {
   if (storage == CoefficientStorage::kFloat) {
     std::memcpy(to, from, count * sizeof(float));
   } else {

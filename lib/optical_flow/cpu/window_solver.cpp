@@ -5,19 +5,23 @@
 namespace ocellus::detail {
 namespace {
 
-void store_row(const float* from, float* plane, std::ptrdiff_t stride, int row, int width) noexcept {
-  std::memcpy(reinterpret_cast<char*>(plane) + row * stride, from, static_cast<std::size_t>(width) * sizeof(float));
+void store_row(const float* from, float* plane, std::ptrdiff_t stride, int row,
+               int width) noexcept {
+  std::memcpy(reinterpret_cast<char*>(plane) + row * stride, from,
+              static_cast<std::size_t>(width) * sizeof(float));
 }
 
 }  // namespace
 
 void layout_window_scratch(Carver& carver, int width, int window, WindowScratch& scratch) noexcept {
   scratch.products = carver.take<float>(kProducts * row_stride(width + 2 * kWindowMargin));
-  scratch.filtered = carver.take<float>(static_cast<std::size_t>(window * kProducts) * row_stride(width));
+  scratch.filtered =
+      carver.take<float>(static_cast<std::size_t>(window * kProducts) * row_stride(width));
   scratch.result = carver.take<float>(3 * row_stride(width));
 }
 
-SolveRow begin_solve(const OpticalFlowPlan& plan, const WindowScratch& scratch, int plane_width, int solve_width) noexcept {
+SolveRow begin_solve(const OpticalFlowPlan& plan, const WindowScratch& scratch, int plane_width,
+                     int solve_width) noexcept {
   const std::size_t stride = row_stride(plane_width);
   SolveRow row{};
   row.weight = plan.weight.data();
@@ -29,7 +33,8 @@ SolveRow begin_solve(const OpticalFlowPlan& plan, const WindowScratch& scratch, 
   return row;
 }
 
-void solve_planes(const OpticalFlowPlan& plan, const WindowPlanes& planes, float invalid, const WindowScratch& scratch, int begin, int end,
+void solve_planes(const OpticalFlowPlan& plan, const WindowPlanes& planes, float invalid,
+                  const WindowScratch& scratch, int begin, int end,
                   const WindowOutput& out) noexcept {
   SolveRow row = begin_solve(plan, scratch, planes.width, planes.solve.width);
   row.threshold = plan.confidence_threshold;
@@ -41,9 +46,11 @@ void solve_planes(const OpticalFlowPlan& plan, const WindowPlanes& planes, float
   const auto emit = [&](int y) {
     store_row(row.u, out.u, out.stride, y, row.width);
     store_row(row.v, out.v, out.stride, y, row.width);
-    if (out.confidence != nullptr) store_row(row.confidence, out.confidence, out.stride, y, row.width);
+    if (out.confidence != nullptr)
+      store_row(row.confidence, out.confidence, out.stride, y, row.width);
   };
-  sweep_window(plan, planes.width, planes.height, planes.solve, scratch, begin, end, row, products, emit);
+  sweep_window(plan, planes.width, planes.height, planes.solve, scratch, begin, end, row, products,
+               emit);
 }
 
 }  // namespace ocellus::detail
