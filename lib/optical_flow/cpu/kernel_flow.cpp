@@ -1,7 +1,5 @@
 #include "optical_flow/cpu/kernel_flow.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -271,19 +269,24 @@ void KernelFlow::convolve(FrameJob& frame, int band, const Scratch& scratch) noe
     convolve_uniform(frame, begin, end, scratch);
   }
   convolved_[band].store(frame_number(), std::memory_order_release);
+  convolved_[band].notify_all();
 }
 
 void KernelFlow::wait_for_rows(int begin, int end) const noexcept {
   // Bands that are not done are being computed by other workers right now: parts are handed out in
-  // order, and convolving never waits.
+  // order, and convolving never waits. Looked at for a while, because that is nearly always enough;
+  // then asleep, because the other worker may be a thread of lower priority that this one keeps
+  // from running.
+  constexpr int kLooks = 2000;
   for (int band = begin / convolve_bands_.band; band <= (end - 1) / convolve_bands_.band; ++band) {
-    for (int looked = 0; convolved_[band].load(std::memory_order_acquire) != frame_number();
-         ++looked) {
-      if (looked < 1000) {
-        relax();
-      } else {
-        sched_yield();
-      }
+    std::atomic<std::uint32_t>& done = convolved_[band];
+    for (int looked = 0; looked < kLooks && done.load(std::memory_order_acquire) != frame_number();
+         ++looked)
+      relax();
+    for (;;) {
+      const std::uint32_t seen = done.load(std::memory_order_acquire);
+      if (seen == frame_number()) break;
+      done.wait(seen, std::memory_order_acquire);
     }
   }
 }
