@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -20,6 +21,12 @@ constexpr std::int64_t kSpinNs = 30'000;
 timespec to_timespec(Deadline deadline) noexcept {
   const auto ns = std::max<std::int64_t>(0, deadline.time().time_since_epoch().count());
   return {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+}
+
+// Stack pages appear when they are first touched. A worker touches what a frame may need before the first frame comes.
+__attribute__((noinline)) void touch_stack() noexcept {
+  volatile char stack[64 * 1024];
+  for (std::size_t at = 0; at < sizeof(stack); at += 1024) stack[at] = 0;
 }
 
 class Lock {
@@ -107,6 +114,9 @@ Expected<void> Scheduler::start(const EngineConfig& config, int workers) noexcep
     std::snprintf(name, sizeof(name), "ocellus-%d", i);  // the kernel keeps 15 characters
     pthread_setname_np(threads_[i].thread, name);
   }
+  // Else a thread that the system has not run yet would take its first page faults beside the first frames.
+  const Lock lock(mutex_);
+  while (ready_ < started_) pthread_cond_wait(&done_, &mutex_);
   return {};
 }
 
@@ -191,12 +201,15 @@ void Scheduler::release_slot(int slot) noexcept {
 }
 
 void* Scheduler::thread_main(void* worker) noexcept {
+  touch_stack();
   static_cast<Worker*>(worker)->scheduler->work_loop();
   return nullptr;
 }
 
 void Scheduler::work_loop() noexcept {
   const Lock lock(mutex_);
+  ++ready_;
+  pthread_cond_broadcast(&done_);
   while (!stop_) {
     const int slot = has_part() ? take_slot() : -1;
     if (slot < 0) {

@@ -108,6 +108,7 @@ class Scheduler {
   bool stop_ = false;
   int workers_ = 0;
   int started_ = 0;
+  int ready_ = 0;  // threads that wait for work
   Worker threads_[kMaxWorkers];
 };
 

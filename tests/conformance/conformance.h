@@ -1,4 +1,5 @@
-// What the conformance suites share: the backends they run on, and the comparison with the reference.
+// What the conformance suites share: the backends they run on, and the comparison with the
+// reference.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,13 +11,14 @@
 
 #include "reference/convolution.h"
 #include "reference/lucas_kanade.h"
-#include "support/run.h"
 #include "support/flow_files.h"
+#include "support/run.h"
 #include "support/scene.h"
 
 namespace ocellus::test {
 
-/// Every suite runs on each of these; a backend that this build has not is left out here, and only here.
+/// Every suite runs on each of these; a backend that this build has not is left out here, and only
+/// here.
 inline std::vector<BackendChoice> conformance_backends() {
   std::vector<BackendChoice> backends = {BackendChoice::kCpu};
   EngineConfig cuda = engine_config(1, BackendChoice::kCuda);
@@ -35,7 +37,8 @@ class OnBackend : public testing::TestWithParam<BackendChoice> {
     return Rig<Operator>::make(config, workers, GetParam());
   }
   template <typename Operator, typename Config>
-  Results results(const Config& config, const std::vector<FrameBuffer>& frames, int workers = 2, int in_flight = 1) const {
+  Results results(const Config& config, const std::vector<FrameBuffer>& frames, int workers = 2,
+                  int in_flight = 1) const {
     return run<Operator>(config, frames, workers, in_flight, GetParam());
   }
 };
@@ -59,10 +62,13 @@ inline float random_tap(int seed, int x, int y, int convolution, int term, int a
 struct RandomTaps {
   int nx, ny, nt, seed;
 
-  static void write(void* self, int x, int y, int convolution, int term, float* wx, float* wy, float* wt) {
+  static void write(void* self, int x, int y, int convolution, int term, float* wx, float* wy,
+                    float* wt) {
     const auto& taps = *static_cast<const RandomTaps*>(self);
     const auto fill = [&](float* out, int n, int axis) {
-      for (int i = 0; i < n; ++i) out[i] = 2.0f * random_tap(taps.seed, x, y, convolution, term, axis, i) / static_cast<float>(n);
+      for (int i = 0; i < n; ++i)
+        out[i] =
+            2.0f * random_tap(taps.seed, x, y, convolution, term, axis, i) / static_cast<float>(n);
     };
     fill(wx, taps.nx, 0);
     fill(wy, taps.ny, 1);
@@ -79,7 +85,8 @@ struct RandomTaps {
   }
 };
 
-inline std::vector<FrameBuffer> noise_frames(ImageSize size, PixelFormat format, int count, unsigned seed, int padding = 0, int offset = 0) {
+inline std::vector<FrameBuffer> noise_frames(ImageSize size, PixelFormat format, int count,
+                                             unsigned seed, int padding = 0, int offset = 0) {
   std::vector<FrameBuffer> frames;
   for (int f = 0; f < count; ++f) {
     frames.emplace_back(size, format, padding, offset);
@@ -94,13 +101,16 @@ inline std::vector<PlaneD> values_of(const std::vector<FrameBuffer>& frames) {
   return values;
 }
 
-/// Compares a filter's results of some frames with the direct 3-D sum. `which` are frame numbers (empty = all); of each result about `pixels` pixels are
-/// looked at, all when it has fewer.
-inline void expect_filter_matches(const SpatioTemporalFilterConfig& config, const std::vector<FrameBuffer>& frames, const Results& got,
-                                  std::vector<std::size_t> which = {}, std::size_t pixels = 400, double tolerance = kFloatTolerance) {
+/// Compares a filter's results of some frames with the direct 3-D sum. `which` are frame numbers
+/// (empty = all); of each result about `pixels` pixels are looked at, all when it has fewer.
+inline void expect_filter_matches(const SpatioTemporalFilterConfig& config,
+                                  const std::vector<FrameBuffer>& frames, const Results& got,
+                                  std::vector<std::size_t> which = {}, std::size_t pixels = 400,
+                                  double tolerance = kFloatTolerance) {
   const auto kernels = reference::kernels_of(config.kernels, config.size);
   const std::vector<PlaneD> values = values_of(frames);
-  const Rect roi = config.roi.empty() ? Rect{0, 0, config.size.width, config.size.height} : config.roi;
+  const Rect roi =
+      config.roi.empty() ? Rect{0, 0, config.size.width, config.size.height} : config.roi;
   const auto area = static_cast<std::size_t>(roi.width) * static_cast<std::size_t>(roi.height);
   if (which.empty()) {
     for (std::size_t f = 0; f < frames.size(); ++f) which.push_back(f);
@@ -108,8 +118,10 @@ inline void expect_filter_matches(const SpatioTemporalFilterConfig& config, cons
   ASSERT_EQ(got.planes.size(), frames.size());
   double worst = 0.0;
   for (const std::size_t f : which) {
-    // No more of the past than the kernel sees, so that the reference's "first frame" is the true one.
-    const std::vector<PlaneD> past(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(f) + 1);
+    // No more of the past than the kernel sees, so that the reference's "first frame" is the true
+    // one.
+    const std::vector<PlaneD> past(values.begin(),
+                                   values.begin() + static_cast<std::ptrdiff_t>(f) + 1);
     // A step that is no divisor of the width, so that all columns have their turn.
     std::size_t step = std::max<std::size_t>(1, area / pixels);
     if (step > 1 && step % 2 == 0) ++step;
@@ -117,48 +129,61 @@ inline void expect_filter_matches(const SpatioTemporalFilterConfig& config, cons
       const int x = static_cast<int>(at % static_cast<std::size_t>(roi.width));
       const int y = static_cast<int>(at / static_cast<std::size_t>(roi.width));
       for (int c = 0; c < config.kernels.convolutions; ++c) {
-        const auto expected = reference::convolve_at(past, kernels(roi.x + x, roi.y + y, c), roi.x + x, roi.y + y);
-        const double value = static_cast<double>(got.planes[f][static_cast<std::size_t>(c)].at(x, y));
+        const auto expected =
+            reference::convolve_at(past, kernels(roi.x + x, roi.y + y, c), roi.x + x, roi.y + y);
+        const double value =
+            static_cast<double>(got.planes[f][static_cast<std::size_t>(c)].at(x, y));
         const double error = std::abs(value - expected.value) / std::max(expected.absolute, 1e-6);
         worst = std::max(worst, std::isnan(error) ? 1e30 : error);
-        ASSERT_LE(error, tolerance) << "frame " << f << " convolution " << c << " at (" << x << ", " << y << "): " << value
-                                    << " instead of " << expected.value << ", absolute terms " << expected.absolute;
+        ASSERT_LE(error, tolerance)
+            << "frame " << f << " convolution " << c << " at (" << x << ", " << y << "): " << value
+            << " instead of " << expected.value << ", absolute terms " << expected.absolute;
       }
     }
   }
   testing::Test::RecordProperty("worst_error", std::to_string(worst));
 }
 
-/// Compares u, v and confidence with equation (3) on the reference's derivatives, where the answer is well determined.
-/// Returns the share of pixels that were.
-inline double expect_flow_matches(const OpticalFlowConfig& config, const std::vector<FrameBuffer>& frames, const Results& got,
-                                  const std::vector<std::size_t>& which, double tolerance = kFloatTolerance) {
+/// Compares u, v and confidence with equation (3) on the reference's derivatives, where the answer
+/// is well determined. Returns the share of pixels that were.
+inline double expect_flow_matches(const OpticalFlowConfig& config,
+                                  const std::vector<FrameBuffer>& frames, const Results& got,
+                                  const std::vector<std::size_t>& which,
+                                  double tolerance = kFloatTolerance) {
   const auto kernels = reference::kernels_of(config.kernels, config.size);
   const std::vector<PlaneD> values = values_of(frames);
-  const Rect roi = config.roi.empty() ? Rect{0, 0, config.size.width, config.size.height} : config.roi;
+  const Rect roi =
+      config.roi.empty() ? Rect{0, 0, config.size.width, config.size.height} : config.roi;
   std::size_t looked_at = 0;
   std::size_t confident = 0;
   for (const std::size_t f : which) {
-    const std::vector<PlaneD> past(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(f) + 1);
+    const std::vector<PlaneD> past(values.begin(),
+                                   values.begin() + static_cast<std::ptrdiff_t>(f) + 1);
     const PlaneD ix = reference::convolve(past, kernels, 0);
     const PlaneD iy = reference::convolve(past, kernels, 1);
     const PlaneD it = reference::convolve(past, kernels, 2);
     for (int y = 0; y < roi.height; ++y) {
       for (int x = 0; x < roi.width; ++x) {
-        const auto expected = reference::solve_at(ix, iy, it, config.window, static_cast<double>(config.window_sigma), roi.x + x, roi.y + y);
+        const auto expected =
+            reference::solve_at(ix, iy, it, config.window, static_cast<double>(config.window_sigma),
+                                roi.x + x, roi.y + y);
         const double u = static_cast<double>(got.planes[f][0].at(x, y));
         const double v = static_cast<double>(got.planes[f][1].at(x, y));
         const double confidence = static_cast<double>(got.planes[f][2].at(x, y));
         ++looked_at;
         const auto where = [&] {
-          return "frame " + std::to_string(f) + " at (" + std::to_string(x) + ", " + std::to_string(y) + ") eigenvalues " +
-                 std::to_string(expected.smaller) + " " + std::to_string(expected.larger);
+          return "frame " + std::to_string(f) + " at (" + std::to_string(x) + ", " +
+                 std::to_string(y) + ") eigenvalues " + std::to_string(expected.smaller) + " " +
+                 std::to_string(expected.larger);
         };
         // The smaller eigenvalue is a difference; it is measured against the larger.
         EXPECT_NEAR(confidence, expected.smaller, tolerance * expected.larger + 1e-9) << where();
         if (testing::Test::HasFailure()) return 0.0;
-        const bool well_determined = expected.smaller >= 0.02 * expected.larger && expected.smaller > 1e-3;
-        if (!well_determined || expected.smaller <= static_cast<double>(config.confidence_threshold) * 1.001) continue;
+        const bool well_determined =
+            expected.smaller >= 0.02 * expected.larger && expected.smaller > 1e-3;
+        if (!well_determined ||
+            expected.smaller <= static_cast<double>(config.confidence_threshold) * 1.001)
+          continue;
         ++confident;
         const double scale = 1.0 + std::hypot(expected.u, expected.v);
         EXPECT_NEAR(u, expected.u, tolerance * scale) << where();

@@ -1,4 +1,5 @@
-// What both operators promise beside numbers: errors that name what was wrong, memory, lifetimes, the backend that really ran.
+// What both operators promise beside numbers: errors that name what was wrong, memory, lifetimes,
+// the backend that really ran.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,9 +31,12 @@ using test::Results;
 
 class Contracts : public OnBackend {
  protected:
-  EngineInfo probed() const { return test::must(Engine::probe(test::engine_config(2, GetParam()))); }
+  EngineInfo probed() const {
+    return test::must(Engine::probe(test::engine_config(2, GetParam())));
+  }
 };
-INSTANTIATE_TEST_SUITE_P(Backends, Contracts, testing::ValuesIn(test::conformance_backends()), test::backend_label);
+INSTANTIATE_TEST_SUITE_P(Backends, Contracts, testing::ValuesIn(test::conformance_backends()),
+                         test::backend_label);
 
 OpticalFlowConfig flow_config(ImageSize size = {24, 18}) {
   OpticalFlowConfig config;
@@ -53,12 +57,13 @@ SpatioTemporalFilterConfig filter_config(ImageSize size = {24, 18}) {
 void expect_words(const Error& error, Status status, const std::vector<std::string>& words) {
   EXPECT_EQ(error.status, status) << error.text;
   for (const std::string& word : words) {
-    EXPECT_NE(std::string(error.text).find(word), std::string::npos) << "\"" << word << "\" is missing in: " << error.text;
+    EXPECT_NE(std::string(error.text).find(word), std::string::npos)
+        << "\"" << word << "\" is missing in: " << error.text;
   }
 }
 
-// Fails when the results come from another backend than the one asked for: the table of the backend, the memory that is
-// taken and the engine's own words must agree.
+// Fails when the results come from another backend than the one asked for: the table of the
+// backend, the memory that is taken and the engine's own words must agree.
 TEST_P(Contracts, TheBackendAskedForReallyRuns) {
   const bool cuda = GetParam() == BackendChoice::kCuda;
   const EngineInfo info = probed();
@@ -69,7 +74,8 @@ TEST_P(Contracts, TheBackendAskedForReallyRuns) {
   ASSERT_NE(backend->optical_flow, nullptr);
   EXPECT_STREQ(backend->optical_flow->name, cuda ? "cuda" : "cpu");
   const Footprint needs = test::must(OpticalFlow::footprint(info, flow_config()));
-  EXPECT_EQ(needs.device > 0, cuda) << "an operator on a device takes device memory, one on the CPU takes none";
+  EXPECT_EQ(needs.device > 0, cuda)
+      << "an operator on a device takes device memory, one on the CPU takes none";
   const auto rig = this->rig<OpticalFlow>(flow_config());
   EXPECT_EQ(rig.engine.info().backend, info.backend);
   EXPECT_EQ(rig.engine.memory_use().used.device > 0, cuda);
@@ -81,7 +87,8 @@ struct BadFlow {
   std::vector<std::string> words;
 };
 
-// Fails when a bad configuration is taken, or refused without naming the field, its value and its range.
+// Fails when a bad configuration is taken, or refused without naming the field, its value and its
+// range.
 TEST_P(Contracts, BadFlowConfigurationsAreNamed) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinity = std::numeric_limits<float>::infinity();
@@ -92,39 +99,93 @@ TEST_P(Contracts, BadFlowConfigurationsAreNamed) {
     };
   };
   const std::vector<BadFlow> table = {
-      {"size 0", [](auto& c) { c.size = {0, 0}; }, {"size", "0x0", "1", "16384"}},
+      {"size 0",
+       [](auto& c) {
+         c.size = {0, 0};
+       },
+       {"size", "0x0", "1", "16384"}},
       {"width 0", [](auto& c) { c.size.width = 0; }, {"size", "0x18"}},
       {"height negative", [](auto& c) { c.size.height = -5; }, {"size", "24x-5"}},
-      {"width too large", [](auto& c) { c.size.width = kMaxImageSide + 1; }, {"size", "16385", "16384"}},
-      {"height too large", [](auto& c) { c.size.height = std::numeric_limits<int>::max(); }, {"size", "2147483647"}},
-      {"format", [](auto& c) { c.format = static_cast<PixelFormat>(9); }, {"format", "9", "kGray8"}},
-      {"roi outside", [](auto& c) { c.roi = {20, 0, 5, 5}; }, {"roi", "5x5", "(20, 0)", "24x18"}},
-      {"roi below", [](auto& c) { c.roi = {0, 17, 3, 2}; }, {"roi", "24x18"}},
-      {"roi negative", [](auto& c) { c.roi = {-1, 0, 5, 5}; }, {"roi", "-1"}},
-      {"roi half empty", [](auto& c) { c.roi = {0, 0, 5, 0}; }, {"roi", "5x0"}},
-      {"roi overflow", [](auto& c) { c.roi = {5, 5, std::numeric_limits<int>::max(), 5}; }, {"roi"}},
+      {"width too large",
+       [](auto& c) { c.size.width = kMaxImageSide + 1; },
+       {"size", "16385", "16384"}},
+      {"height too large",
+       [](auto& c) { c.size.height = std::numeric_limits<int>::max(); },
+       {"size", "2147483647"}},
+      {"format",
+       [](auto& c) { c.format = static_cast<PixelFormat>(9); },
+       {"format", "9", "kGray8"}},
+      {"roi outside",
+       [](auto& c) {
+         c.roi = {20, 0, 5, 5};
+       },
+       {"roi", "5x5", "(20, 0)", "24x18"}},
+      {"roi below",
+       [](auto& c) {
+         c.roi = {0, 17, 3, 2};
+       },
+       {"roi", "24x18"}},
+      {"roi negative",
+       [](auto& c) {
+         c.roi = {-1, 0, 5, 5};
+       },
+       {"roi", "-1"}},
+      {"roi half empty",
+       [](auto& c) {
+         c.roi = {0, 0, 5, 0};
+       },
+       {"roi", "5x0"}},
+      {"roi overflow",
+       [](auto& c) {
+         c.roi = {5, 5, std::numeric_limits<int>::max(), 5};
+       },
+       {"roi"}},
       {"depth 0", [](auto& c) { c.depth = 0; }, {"depth", "0", "1", "8"}},
       {"depth 9", [](auto& c) { c.depth = 9; }, {"depth", "9", "8"}},
-      {"method", [](auto& c) { c.method = static_cast<FlowMethod>(7); }, {"method", "7", "kKernels", "kPyramid"}},
-      {"form", [](auto& c) { c.kernels.form = static_cast<KernelForm>(7); }, {"kernels.form", "7", "kUniform"}},
-      {"origin", [](auto& c) { c.kernels.origin = static_cast<KernelOrigin>(7); }, {"kernels.origin", "7", "kGaussian"}},
+      {"method",
+       [](auto& c) { c.method = static_cast<FlowMethod>(7); },
+       {"method", "7", "kKernels", "kPyramid"}},
+      {"form",
+       [](auto& c) { c.kernels.form = static_cast<KernelForm>(7); },
+       {"kernels.form", "7", "kUniform"}},
+      {"origin",
+       [](auto& c) { c.kernels.origin = static_cast<KernelOrigin>(7); },
+       {"kernels.origin", "7", "kGaussian"}},
       {"nx 0", [](auto& c) { c.kernels.nx = 0; }, {"kernels.nx", "0", "1", "25"}},
       {"nx 26", [](auto& c) { c.kernels.nx = 26; }, {"kernels.nx", "26", "25"}},
       {"ny -1", [](auto& c) { c.kernels.ny = -1; }, {"kernels.ny", "-1", "25"}},
       {"nt 26", [](auto& c) { c.kernels.nt = 26; }, {"kernels.nt", "26", "25"}},
       {"nt 0", [](auto& c) { c.kernels.nt = 0; }, {"kernels.nt", "0", "25"}},
       {"derivative over one tap", [](auto& c) { c.kernels.nx = 1; }, {"kernels", "1x5x3", "2"}},
-      {"convolutions 0", [](auto& c) { c.kernels.convolutions = 0; }, {"kernels.convolutions", "0", "8"}},
-      {"convolutions 9", [](auto& c) { c.kernels.convolutions = 9; }, {"kernels.convolutions", "9", "8"}},
-      {"convolutions 4", [](auto& c) { c.kernels.convolutions = 4; }, {"kernels.convolutions", "4", "3"}},
+      {"convolutions 0",
+       [](auto& c) { c.kernels.convolutions = 0; },
+       {"kernels.convolutions", "0", "8"}},
+      {"convolutions 9",
+       [](auto& c) { c.kernels.convolutions = 9; },
+       {"kernels.convolutions", "9", "8"}},
+      {"convolutions 4",
+       [](auto& c) { c.kernels.convolutions = 4; },
+       {"kernels.convolutions", "4", "3"}},
       {"terms 0", [](auto& c) { c.kernels.terms = 0; }, {"kernels.terms", "0", "4"}},
       {"terms 5", [](auto& c) { c.kernels.terms = 5; }, {"kernels.terms", "5", "4"}},
-      {"terms of the library's own", [](auto& c) { c.kernels.terms = 2; }, {"kernels.terms", "2", "1"}},
-      {"sigma_space 0", [](auto& c) { c.kernels.sigma_space = 0.0f; }, {"kernels.sigma_space", "0"}},
-      {"sigma_space negative", [](auto& c) { c.kernels.sigma_space = -1.0f; }, {"kernels.sigma_space", "-1"}},
-      {"sigma_space NaN", [=](auto& c) { c.kernels.sigma_space = nan; }, {"kernels.sigma_space", "nan"}},
-      {"sigma_time infinite", [=](auto& c) { c.kernels.sigma_time = infinity; }, {"kernels.sigma_time", "inf"}},
-      {"foveated uniform", [](auto& c) { c.kernels.origin = KernelOrigin::kFoveated; }, {"kernels.form", "kPerPixel"}},
+      {"terms of the library's own",
+       [](auto& c) { c.kernels.terms = 2; },
+       {"kernels.terms", "2", "1"}},
+      {"sigma_space 0",
+       [](auto& c) { c.kernels.sigma_space = 0.0f; },
+       {"kernels.sigma_space", "0"}},
+      {"sigma_space negative",
+       [](auto& c) { c.kernels.sigma_space = -1.0f; },
+       {"kernels.sigma_space", "-1"}},
+      {"sigma_space NaN",
+       [=](auto& c) { c.kernels.sigma_space = nan; },
+       {"kernels.sigma_space", "nan"}},
+      {"sigma_time infinite",
+       [=](auto& c) { c.kernels.sigma_time = infinity; },
+       {"kernels.sigma_time", "inf"}},
+      {"foveated uniform",
+       [](auto& c) { c.kernels.origin = KernelOrigin::kFoveated; },
+       {"kernels.form", "kPerPixel"}},
       {"fovea_radius 0",
        [](auto& c) {
          c.kernels.origin = KernelOrigin::kFoveated;
@@ -139,27 +200,47 @@ TEST_P(Contracts, BadFlowConfigurationsAreNamed) {
          c.kernels.fovea_y = nan;
        },
        {"kernels.fovea", "finite"}},
-      {"no callback", [](auto& c) { c.kernels.origin = KernelOrigin::kCallback; }, {"kernels.callback", "null"}},
+      {"no callback",
+       [](auto& c) { c.kernels.origin = KernelOrigin::kCallback; },
+       {"kernels.callback", "null"}},
       {"no path", [](auto& c) { c.kernels.origin = KernelOrigin::kFile; }, {"kernels.path"}},
-      {"storage", [](auto& c) { c.storage = static_cast<CoefficientStorage>(5); }, {"storage", "5", "kFloat", "kHalf"}},
+      {"storage",
+       [](auto& c) { c.storage = static_cast<CoefficientStorage>(5); },
+       {"storage", "5", "kFloat", "kHalf"}},
       {"window 1", [](auto& c) { c.window = 1; }, {"window", "1", "3", "31"}},
       {"window even", [](auto& c) { c.window = 8; }, {"window", "8", "odd"}},
       {"window 33", [](auto& c) { c.window = 33; }, {"window", "33", "31"}},
       {"window_sigma 0", [](auto& c) { c.window_sigma = 0.0f; }, {"window_sigma", "0"}},
       {"window_sigma NaN", [=](auto& c) { c.window_sigma = nan; }, {"window_sigma", "nan"}},
-      {"threshold negative", [](auto& c) { c.confidence_threshold = -1.0f; }, {"confidence_threshold", "-1", "0"}},
-      {"threshold NaN", [=](auto& c) { c.confidence_threshold = nan; }, {"confidence_threshold", "nan"}},
-      {"invalid", [](auto& c) { c.invalid = static_cast<InvalidFlow>(4); }, {"invalid", "4", "kNan", "kZero"}},
-      {"levels 0", pyramid([](auto& c) { c.pyramid.levels = 0; }), {"pyramid.levels", "0", "1", "6"}},
+      {"threshold negative",
+       [](auto& c) { c.confidence_threshold = -1.0f; },
+       {"confidence_threshold", "-1", "0"}},
+      {"threshold NaN",
+       [=](auto& c) { c.confidence_threshold = nan; },
+       {"confidence_threshold", "nan"}},
+      {"invalid",
+       [](auto& c) { c.invalid = static_cast<InvalidFlow>(4); },
+       {"invalid", "4", "kNan", "kZero"}},
+      {"levels 0",
+       pyramid([](auto& c) { c.pyramid.levels = 0; }),
+       {"pyramid.levels", "0", "1", "6"}},
       {"levels 7", pyramid([](auto& c) { c.pyramid.levels = 7; }), {"pyramid.levels", "7", "6"}},
-      {"frames 1", pyramid([](auto& c) { c.pyramid.frames = 1; }), {"pyramid.frames", "1", "2", "7"}},
+      {"frames 1",
+       pyramid([](auto& c) { c.pyramid.frames = 1; }),
+       {"pyramid.frames", "1", "2", "7"}},
       {"frames 8", pyramid([](auto& c) { c.pyramid.frames = 8; }), {"pyramid.frames", "8", "7"}},
       {"warps 0", pyramid([](auto& c) { c.pyramid.warps = 0; }), {"pyramid.warps", "0", "1", "10"}},
       {"warps 11", pyramid([](auto& c) { c.pyramid.warps = 11; }), {"pyramid.warps", "11", "10"}},
-      {"median 4", pyramid([](auto& c) { c.pyramid.median = 4; }), {"pyramid.median", "4", "3", "5"}},
-      {"ridge negative", pyramid([](auto& c) { c.pyramid.ridge = -0.5f; }), {"pyramid.ridge", "-0.5", "0"}},
+      {"median 4",
+       pyramid([](auto& c) { c.pyramid.median = 4; }),
+       {"pyramid.median", "4", "3", "5"}},
+      {"ridge negative",
+       pyramid([](auto& c) { c.pyramid.ridge = -0.5f; }),
+       {"pyramid.ridge", "-0.5", "0"}},
       {"ridge NaN", pyramid([=](auto& c) { c.pyramid.ridge = nan; }), {"pyramid.ridge", "nan"}},
-      {"ridge infinite", pyramid([=](auto& c) { c.pyramid.ridge = infinity; }), {"pyramid.ridge", "inf"}},
+      {"ridge infinite",
+       pyramid([=](auto& c) { c.pyramid.ridge = infinity; }),
+       {"pyramid.ridge", "inf"}},
   };
   EngineConfig settings = test::engine_config(2, GetParam());
   settings.memory = test::must(OpticalFlow::footprint(probed(), flow_config()));
@@ -178,11 +259,13 @@ TEST_P(Contracts, BadFlowConfigurationsAreNamed) {
     if (counted) {
       ADD_FAILURE() << "footprint took what create refuses";
     } else {
-      EXPECT_STREQ(counted.error().text, made.error().text) << "footprint and create must say the same";
+      EXPECT_STREQ(counted.error().text, made.error().text)
+          << "footprint and create must say the same";
     }
     EXPECT_EQ(engine.memory_use().used, Footprint{}) << "a refused operator keeps memory";
   }
-  EXPECT_TRUE(OpticalFlow::create(engine, flow_config())) << "the good configuration must still be taken";
+  EXPECT_TRUE(OpticalFlow::create(engine, flow_config()))
+      << "the good configuration must still be taken";
 }
 
 // Fails when the filter takes a configuration that the flow refuses.
@@ -192,9 +275,15 @@ TEST_P(Contracts, BadFilterConfigurationsAreNamed) {
     std::vector<std::string> words;
   };
   const std::vector<Bad> table = {
-      {[](auto& c) { c.size = {0, 4}; }, {"size", "0x4"}},
+      {[](auto& c) {
+         c.size = {0, 4};
+       },
+       {"size", "0x4"}},
       {[](auto& c) { c.format = static_cast<PixelFormat>(3); }, {"format", "3"}},
-      {[](auto& c) { c.roi = {0, 0, 25, 1}; }, {"roi", "25x1", "24x18"}},
+      {[](auto& c) {
+         c.roi = {0, 0, 25, 1};
+       },
+       {"roi", "25x1", "24x18"}},
       {[](auto& c) { c.depth = -1; }, {"depth", "-1", "8"}},
       {[](auto& c) { c.kernels.nt = 100; }, {"kernels.nt", "100", "25"}},
       {[](auto& c) { c.kernels.convolutions = 2; }, {"kernels.convolutions", "2", "3"}},
@@ -216,13 +305,15 @@ TEST_P(Contracts, TapsThatAreNoNumbersAreRefused) {
   struct Spoiled {
     RandomTaps taps;
     float bad;
-    static void write(void* self, int x, int y, int convolution, int term, float* wx, float* wy, float* wt) {
+    static void write(void* self, int x, int y, int convolution, int term, float* wx, float* wy,
+                      float* wt) {
       auto& spoiled = *static_cast<Spoiled*>(self);
       RandomTaps::write(&spoiled.taps, x, y, convolution, term, wx, wy, wt);
       if (x == 7 && y == 11 && convolution == 1) wt[2] = spoiled.bad;
     }
   };
-  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     SpatioTemporalFilterConfig config = filter_config();
     config.kernels.form = KernelForm::kPerPixel;
     Spoiled spoiled{{5, 5, 3, 1}, bad};
@@ -255,7 +346,7 @@ TEST_P(Contracts, TapsBeyondHalfAreRefused) {
   Engine engine = test::must(Engine::create(settings));
   auto made = SpatioTemporalFilter::create(engine, config);
   if (!made) {
-    expect_words(made.error(), Status::kInvalidArgument, {"half"});
+    expect_words(made.error(), Status::kInvalidArgument, {"kHalf", "65504"});
     return;
   }
   // Taken: then the results must be right.
@@ -269,21 +360,38 @@ struct BadSubmit {
   std::vector<std::string> words;
 };
 
-// Fails when a bad frame or a bad output is taken, or refused without saying what was wrong; and when a refusal changes anything.
+// Fails when a bad frame or a bad output is taken, or refused without saying what was wrong; and
+// when a refusal changes anything.
 TEST_P(Contracts, BadFramesAreNamed) {
   const std::vector<BadSubmit> table = {
       {"no data", [](Frame& f, FlowView&) { f.data = nullptr; }, {"frame.data", "null"}},
-      {"other width", [](Frame& f, FlowView&) { f.size.width = 23; }, {"frame.size", "23x18", "24x18"}},
-      {"other height", [](Frame& f, FlowView&) { f.size.height = 19; }, {"frame.size", "24x19", "24x18"}},
-      {"other format", [](Frame& f, FlowView&) { f.format = PixelFormat::kFloat32; }, {"frame.format"}},
-      {"stride too short", [](Frame& f, FlowView&) { f.stride = 47; }, {"frame.stride", "47", "48"}},
-      {"stride negative", [](Frame& f, FlowView&) { f.stride = -64; }, {"frame.stride", "-64", "48"}},
+      {"other width",
+       [](Frame& f, FlowView&) { f.size.width = 23; },
+       {"frame.size", "23x18", "24x18"}},
+      {"other height",
+       [](Frame& f, FlowView&) { f.size.height = 19; },
+       {"frame.size", "24x19", "24x18"}},
+      {"other format",
+       [](Frame& f, FlowView&) { f.format = PixelFormat::kFloat32; },
+       {"frame.format"}},
+      {"stride too short",
+       [](Frame& f, FlowView&) { f.stride = 47; },
+       {"frame.stride", "47", "48"}},
+      {"stride negative",
+       [](Frame& f, FlowView&) { f.stride = -64; },
+       {"frame.stride", "-64", "48"}},
       {"stride odd", [](Frame& f, FlowView&) { f.stride = 51; }, {"frame.stride", "2 bytes"}},
-      {"address odd", [](Frame& f, FlowView&) { f.data = static_cast<const char*>(f.data) + 1; }, {"frame.data", "2 bytes"}},
+      {"address odd",
+       [](Frame& f, FlowView&) { f.data = static_cast<const char*>(f.data) + 1; },
+       {"frame.data", "2 bytes"}},
       {"u is null", [](Frame&, FlowView& o) { o.u = nullptr; }, {"u", "null"}},
       {"v is null", [](Frame&, FlowView& o) { o.v = nullptr; }, {"v", "null"}},
-      {"other output size", [](Frame&, FlowView& o) { o.size.width = 25; }, {"output", "25x18", "24x18"}},
-      {"output stride short", [](Frame&, FlowView& o) { o.stride = 92; }, {"output", "stride", "92", "96"}},
+      {"other output size",
+       [](Frame&, FlowView& o) { o.size.width = 25; },
+       {"output", "25x18", "24x18"}},
+      {"output stride short",
+       [](Frame&, FlowView& o) { o.stride = 92; },
+       {"output", "stride", "92", "96"}},
       {"output stride odd", [](Frame&, FlowView& o) { o.stride = 98; }, {"output", "stride", "98"}},
   };
   OpticalFlowConfig config = flow_config();
@@ -302,8 +410,11 @@ TEST_P(Contracts, BadFramesAreNamed) {
       ASSERT_FALSE(ticket);
       expect_words(ticket.error(), Status::kInvalidArgument, bad.words);
     }
-    test::must(rig.op.wait(test::must(rig.op.submit(frames[f].frame(f), out.flow())), Deadline::never()));
-    for (int p = 0; p < 3; ++p) EXPECT_TRUE(test::same_bytes(out.plane(p), undisturbed.planes[f][static_cast<std::size_t>(p)]));
+    test::must(
+        rig.op.wait(test::must(rig.op.submit(frames[f].frame(f), out.flow())), Deadline::never()));
+    for (int p = 0; p < 3; ++p)
+      EXPECT_TRUE(
+          test::same_bytes(out.plane(p), undisturbed.planes[f][static_cast<std::size_t>(p)]));
   }
 }
 
@@ -335,22 +446,26 @@ TEST_P(Contracts, MissingFilterPlanesAreNamed) {
     view.planes[missing] = nullptr;
     const auto ticket = rig.op.submit(frames[0].frame(), view);
     ASSERT_FALSE(ticket);
-    expect_words(ticket.error(), Status::kInvalidArgument, {"plane", std::to_string(missing), "null"});
+    expect_words(ticket.error(), Status::kInvalidArgument,
+                 {"plane", std::to_string(missing), "null"});
   }
 }
 
-// Fails when more frames are taken than the depth, when the refusal does not name it, or when waiting does not make room.
+// Fails when more frames are taken than the depth, when the refusal does not name it, or when
+// waiting does not make room.
 TEST_P(Contracts, AFullQueueIsAnError) {
   for (int depth = 1; depth <= 8; ++depth) {
     OpticalFlowConfig config = flow_config();
     config.depth = depth;
     auto rig = this->rig<OpticalFlow>(config);
     const auto frames = noise_frames(config.size, PixelFormat::kGray8, 1, 4);
-    std::vector<test::OutputBuffer> outs(static_cast<std::size_t>(depth) + 1, test::OutputBuffer(config.size, 3));
+    std::vector<test::OutputBuffer> outs(static_cast<std::size_t>(depth) + 1,
+                                         test::OutputBuffer(config.size, 3));
     std::vector<Ticket> tickets;
     for (int round = 0; round < 3; ++round) {
       while (static_cast<int>(tickets.size()) < depth) {
-        tickets.push_back(test::must(rig.op.submit(frames[0].frame(), outs[tickets.size()].flow())));
+        tickets.push_back(
+            test::must(rig.op.submit(frames[0].frame(), outs[tickets.size()].flow())));
       }
       const auto full = rig.op.submit(frames[0].frame(), outs.back().flow());
       ASSERT_FALSE(full);
@@ -370,7 +485,8 @@ TEST_P(Contracts, TicketsAreChecked) {
   for (std::uint64_t number = 1; number <= 5; ++number) {
     const Ticket ticket = test::must(rig.op.submit(frames[0].frame(), out.flow()));
     EXPECT_EQ(ticket.number, number);
-    for (const std::uint64_t foreign : {std::uint64_t{0}, number + 1, number + 2, std::numeric_limits<std::uint64_t>::max()}) {
+    for (const std::uint64_t foreign :
+         {std::uint64_t{0}, number + 1, number + 2, std::numeric_limits<std::uint64_t>::max()}) {
       const auto info = rig.op.wait(Ticket{foreign}, Deadline::never());
       ASSERT_FALSE(info);
       expect_words(info.error(), Status::kInvalidTicket, {std::to_string(foreign)});
@@ -393,9 +509,12 @@ TEST_P(Contracts, TicketsInAnyOrder) {
     auto rig = this->rig<OpticalFlow>(config);
     std::vector<test::OutputBuffer> outs(3, test::OutputBuffer(config.size, 3));
     std::vector<Ticket> tickets;
-    for (std::size_t f = 0; f < 3; ++f) tickets.push_back(test::must(rig.op.submit(frames[f].frame(f), outs[f].flow())));
-    for (const std::size_t f : order) EXPECT_EQ(test::must(rig.op.wait(tickets[f], Deadline::never())).sequence, f);
-    for (std::size_t f = 0; f < 3; ++f) EXPECT_TRUE(test::same_bytes(outs[f].plane(0), expected.planes[f][0]));
+    for (std::size_t f = 0; f < 3; ++f)
+      tickets.push_back(test::must(rig.op.submit(frames[f].frame(f), outs[f].flow())));
+    for (const std::size_t f : order)
+      EXPECT_EQ(test::must(rig.op.wait(tickets[f], Deadline::never())).sequence, f);
+    for (std::size_t f = 0; f < 3; ++f)
+      EXPECT_TRUE(test::same_bytes(outs[f].plane(0), expected.planes[f][0]));
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
@@ -415,7 +534,8 @@ void expect_exact_memory(const Config& config, BackendChoice backend, const char
       EXPECT_EQ(engine.memory_use().pieces, 1);
       const auto second = Operator::create(engine, config);
       ASSERT_FALSE(second);
-      expect_words(second.error(), Status::kOutOfMemory, {std::to_string(needs.host), "EngineConfig::memory"});
+      expect_words(second.error(), Status::kOutOfMemory,
+                   {std::to_string(needs.host), "EngineConfig::memory"});
     }
     EXPECT_EQ(engine.memory_use().used, Footprint{});
     EXPECT_EQ(engine.memory_use().peak, needs);
@@ -434,7 +554,8 @@ TEST_P(Contracts, FootprintsAreExact) {
   for (const ImageSize size : {ImageSize{1, 1}, {24, 18}, {101, 67}}) {
     for (const int depth : {1, 8}) {
       for (const KernelForm form : {KernelForm::kUniform, KernelForm::kPerPixel}) {
-        for (const CoefficientStorage storage : {CoefficientStorage::kFloat, CoefficientStorage::kHalf}) {
+        for (const CoefficientStorage storage :
+             {CoefficientStorage::kFloat, CoefficientStorage::kHalf}) {
           OpticalFlowConfig flow = flow_config(size);
           flow.kernels.form = form;
           flow.depth = depth;
@@ -454,12 +575,14 @@ TEST_P(Contracts, FootprintsAreExact) {
   }
 }
 
-// Fails when an engine made with the sum of several footprints has no room for exactly these operators, in any order.
+// Fails when an engine made with the sum of several footprints has no room for exactly these
+// operators, in any order.
 TEST_P(Contracts, FootprintsAddUp) {
   const OpticalFlowConfig a = flow_config();
   const OpticalFlowConfig b = OpticalFlowConfig::fast({50, 40});
   const SpatioTemporalFilterConfig c = filter_config({31, 7});
-  const Footprint sum = test::must(OpticalFlow::footprint(probed(), a)) + test::must(OpticalFlow::footprint(probed(), b)) +
+  const Footprint sum = test::must(OpticalFlow::footprint(probed(), a)) +
+                        test::must(OpticalFlow::footprint(probed(), b)) +
                         test::must(SpatioTemporalFilter::footprint(probed(), c));
   std::vector<int> order = {0, 1, 2};
   do {
@@ -480,7 +603,8 @@ TEST_P(Contracts, FootprintsAddUp) {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-// Fails when a size beyond the engine's memory, or beyond what can be addressed, is not refused with the bytes that it needs.
+// Fails when a size beyond the engine's memory, or beyond what can be addressed, is not refused
+// with the bytes that it needs.
 TEST_P(Contracts, SizesBeyondTheMemoryAreRefused) {
   EngineConfig settings = test::engine_config(2, GetParam());
   settings.memory.host = 1 << 20;
@@ -494,7 +618,8 @@ TEST_P(Contracts, SizesBeyondTheMemoryAreRefused) {
   EXPECT_GT(needs.host, std::size_t{3} * 75 * 4 << 28);
   const auto made = OpticalFlow::create(engine, config);
   ASSERT_FALSE(made);
-  expect_words(made.error(), Status::kOutOfMemory, {std::to_string(needs.host), std::to_string(1 << 20), "EngineConfig::memory"});
+  expect_words(made.error(), Status::kOutOfMemory,
+               {std::to_string(needs.host), std::to_string(1 << 20), "EngineConfig::memory"});
 }
 
 // Fails when the engine's threads or memory go before the operators that use them.
@@ -523,15 +648,19 @@ TEST_P(Contracts, OperatorsMove) {
   auto other = this->rig<OpticalFlow>(flow_config({10, 10}));
   other.op = std::move(moved);
   EXPECT_EQ(other.op.config().size, (ImageSize{24, 18}));
-  EXPECT_EQ(other.engine.memory_use().used, Footprint{}) << "the operator that was assigned over must give its memory back";
+  EXPECT_EQ(other.engine.memory_use().used, Footprint{})
+      << "the operator that was assigned over must give its memory back";
 }
 
-// Fails when a thread of the user's own cannot do everything: make the engine, the operator, and run frames.
+// Fails when a thread of the user's own cannot do everything: make the engine, the operator, and
+// run frames.
 TEST_P(Contracts, EverythingFromAThreadOfTheUsers) {
   const auto frames = noise_frames({24, 18}, PixelFormat::kGray8, 6, 9);
   const Results expected = test::run<OpticalFlow>(flow_config(), frames, 2, 1, GetParam());
   Results got;
-  std::thread([&] { got = test::run<OpticalFlow>(flow_config(), frames, 2, 2, GetParam()); }).join();
+  std::thread([&] {
+    got = test::run<OpticalFlow>(flow_config(), frames, 2, 2, GetParam());
+  }).join();
   EXPECT_TRUE(same_bytes(expected, got));
 }
 
@@ -553,7 +682,8 @@ TEST_P(Contracts, OneThreadSubmitsAnotherWaits) {
       changed.wait(lock, [&] { return !queue.empty(); });
       const Ticket ticket = queue.front();
       lock.unlock();
-      const FrameInfo info = test::must(rig.op.wait(ticket, Deadline::after(std::chrono::seconds(60))));
+      const FrameInfo info =
+          test::must(rig.op.wait(ticket, Deadline::after(std::chrono::seconds(60))));
       sequences.push_back(info.sequence);
       lock.lock();
       queue.pop_front();
@@ -574,7 +704,8 @@ TEST_P(Contracts, OneThreadSubmitsAnotherWaits) {
   for (std::size_t f = 0; f < kFrames; ++f) ASSERT_EQ(sequences[f], f);
 }
 
-// Fails when the presets are not configurations that can be created, or are not what their names say.
+// Fails when the presets are not configurations that can be created, or are not what their names
+// say.
 TEST_P(Contracts, Presets) {
   const OpticalFlowConfig fast = OpticalFlowConfig::fast({320, 240});
   const OpticalFlowConfig quality = OpticalFlowConfig::quality({320, 240});

@@ -21,15 +21,17 @@ using test::Results;
 
 class Filter : public OnBackend {
  protected:
-  Results results(const SpatioTemporalFilterConfig& config, const std::vector<FrameBuffer>& frames, int workers = 2,
-                  int in_flight = 1) const {
+  Results results(const SpatioTemporalFilterConfig& config, const std::vector<FrameBuffer>& frames,
+                  int workers = 2, int in_flight = 1) const {
     return OnBackend::results<SpatioTemporalFilter>(config, frames, workers, in_flight);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Backends, Filter, testing::ValuesIn(test::conformance_backends()), test::backend_label);
+INSTANTIATE_TEST_SUITE_P(Backends, Filter, testing::ValuesIn(test::conformance_backends()),
+                         test::backend_label);
 
 class SlowFilter : public Filter {};
-INSTANTIATE_TEST_SUITE_P(Backends, SlowFilter, testing::ValuesIn(test::conformance_backends()), test::backend_label);
+INSTANTIATE_TEST_SUITE_P(Backends, SlowFilter, testing::ValuesIn(test::conformance_backends()),
+                         test::backend_label);
 
 SpatioTemporalFilterConfig small_config(KernelForm form, ImageSize size = {17, 13}) {
   SpatioTemporalFilterConfig config;
@@ -44,13 +46,18 @@ SpatioTemporalFilterConfig small_config(KernelForm form, ImageSize size = {17, 1
 
 constexpr KernelForm kForms[] = {KernelForm::kUniform, KernelForm::kPerPixel};
 
-std::string name_of(KernelForm form) { return form == KernelForm::kUniform ? "uniform" : "per pixel"; }
+std::string name_of(KernelForm form) {
+  return form == KernelForm::kUniform ? "uniform" : "per pixel";
+}
 
-// Fails when the library's own derivatives, uniform or at every pixel, differ from their definition in the header.
+// Fails when the library's own derivatives, uniform or at every pixel, differ from their definition
+// in the header.
 TEST_P(Filter, GaussianDerivatives) {
   for (const KernelForm form : kForms) {
-    for (const auto& [nx, ny, nt] : {std::array{15, 15, 20}, {5, 5, 2}, {7, 3, 5}, {25, 25, 25}, {6, 4, 3}}) {
-      SCOPED_TRACE(name_of(form) + " " + std::to_string(nx) + "x" + std::to_string(ny) + "x" + std::to_string(nt));
+    for (const auto& [nx, ny, nt] :
+         {std::array{15, 15, 20}, {5, 5, 2}, {7, 3, 5}, {25, 25, 25}, {6, 4, 3}}) {
+      SCOPED_TRACE(name_of(form) + " " + std::to_string(nx) + "x" + std::to_string(ny) + "x" +
+                   std::to_string(nt));
       SpatioTemporalFilterConfig config;
       config.size = {29, 23};
       config.kernels.form = form;
@@ -64,7 +71,8 @@ TEST_P(Filter, GaussianDerivatives) {
   }
 }
 
-// Fails when sigma does not grow with eccentricity as the header says, or a pixel gets its neighbour's kernel.
+// Fails when sigma does not grow with eccentricity as the header says, or a pixel gets its
+// neighbour's kernel.
 TEST_P(Filter, FoveatedDerivatives) {
   SpatioTemporalFilterConfig config;
   config.size = {37, 31};
@@ -83,7 +91,8 @@ TEST_P(Filter, TermsAndConvolutions) {
   for (const KernelForm form : kForms) {
     for (int terms = 1; terms <= kMaxKernelTerms; ++terms) {
       for (int convolutions = 1; convolutions <= kMaxConvolutions; ++convolutions) {
-        SCOPED_TRACE(name_of(form) + ", terms " + std::to_string(terms) + ", convolutions " + std::to_string(convolutions));
+        SCOPED_TRACE(name_of(form) + ", terms " + std::to_string(terms) + ", convolutions " +
+                     std::to_string(convolutions));
         SpatioTemporalFilterConfig config = small_config(form);
         config.kernels.terms = terms;
         config.kernels.convolutions = convolutions;
@@ -98,7 +107,8 @@ TEST_P(Filter, TermsAndConvolutions) {
   }
 }
 
-// Fails when some number of taps along an axis, even ones included, is read wrongly or has another centre.
+// Fails when some number of taps along an axis, even ones included, is read wrongly or has another
+// centre.
 TEST_P(Filter, EveryNumberOfTaps) {
   for (const KernelForm form : kForms) {
     for (int n = 1; n <= kMaxKernelTaps; ++n) {
@@ -119,13 +129,16 @@ TEST_P(Filter, EveryNumberOfTaps) {
   }
 }
 
-// Fails when an odd, prime, very narrow or very small image (smaller than the kernel) is cut or padded wrongly.
+// Fails when an odd, prime, very narrow or very small image (smaller than the kernel) is cut or
+// padded wrongly.
 TEST_P(Filter, EverySize) {
-  const ImageSize sizes[] = {{1, 1},   {1, 2},   {2, 1},  {1, 19},  {19, 1},  {3, 3},   {5, 2},   {7, 31},   {15, 15},  {16, 16},
-                             {17, 13}, {31, 29}, {32, 8}, {33, 65}, {64, 48}, {65, 17}, {97, 11}, {1, 300}, {300, 1}, {127, 3}};
+  const ImageSize sizes[] = {{1, 1},   {1, 2},   {2, 1},   {1, 19},  {19, 1},  {3, 3},  {5, 2},
+                             {7, 31},  {15, 15}, {16, 16}, {17, 13}, {31, 29}, {32, 8}, {33, 65},
+                             {64, 48}, {65, 17}, {97, 11}, {1, 300}, {300, 1}, {127, 3}};
   for (const KernelForm form : kForms) {
     for (const ImageSize size : sizes) {
-      SCOPED_TRACE(name_of(form) + " " + std::to_string(size.width) + "x" + std::to_string(size.height));
+      SCOPED_TRACE(name_of(form) + " " + std::to_string(size.width) + "x" +
+                   std::to_string(size.height));
       SpatioTemporalFilterConfig config = small_config(form, size);
       config.kernels.nx = 9;
       config.kernels.ny = 6;
@@ -139,13 +152,15 @@ TEST_P(Filter, EverySize) {
   }
 }
 
-// Fails when a format is scaled wrongly, a stride is taken for the width, or an address must be aligned.
+// Fails when a format is scaled wrongly, a stride is taken for the width, or an address must be
+// aligned.
 TEST_P(Filter, FormatsStridesAndAddresses) {
   for (const KernelForm form : kForms) {
-    for (const PixelFormat format : {PixelFormat::kGray8, PixelFormat::kGray16, PixelFormat::kFloat32}) {
+    for (const PixelFormat format :
+         {PixelFormat::kGray8, PixelFormat::kGray16, PixelFormat::kFloat32}) {
       for (const auto& [padding, offset] : {std::array{0, 0}, {1, 0}, {0, 1}, {13, 3}, {50, 7}}) {
-        SCOPED_TRACE(name_of(form) + ", format " + std::to_string(static_cast<int>(format)) + ", padding " + std::to_string(padding) +
-                     ", offset " + std::to_string(offset));
+        SCOPED_TRACE(name_of(form) + ", format " + std::to_string(static_cast<int>(format)) +
+                     ", padding " + std::to_string(padding) + ", offset " + std::to_string(offset));
         SpatioTemporalFilterConfig config = small_config(form, {23, 11});
         config.format = format;
         RandomTaps taps{};
@@ -158,7 +173,8 @@ TEST_P(Filter, FormatsStridesAndAddresses) {
   }
 }
 
-// Fails when 16-bit frames are not scaled to the range of 8 bits: 257 x the 8-bit value is the same grey level.
+// Fails when 16-bit frames are not scaled to the range of 8 bits: 257 x the 8-bit value is the same
+// grey level.
 TEST_P(Filter, Gray16AndGray8Agree) {
   SpatioTemporalFilterConfig config = small_config(KernelForm::kPerPixel, {40, 30});
   RandomTaps taps{};
@@ -177,7 +193,8 @@ TEST_P(Filter, Gray16AndGray8Agree) {
   }
 }
 
-// Fails when the result inside a region of interest is not exactly what the whole image gives there.
+// Fails when the result inside a region of interest is not exactly what the whole image gives
+// there.
 TEST_P(Filter, RegionOfInterestIsACropOfTheWhole) {
   for (const KernelForm form : kForms) {
     for (const KernelOrigin origin : {KernelOrigin::kGaussian, KernelOrigin::kCallback}) {
@@ -187,15 +204,22 @@ TEST_P(Filter, RegionOfInterestIsACropOfTheWhole) {
       if (origin == KernelOrigin::kCallback) taps.use_in(config.kernels);
       const auto frames = noise_frames(config.size, PixelFormat::kGray8, 6, 8);
       const Results whole = results(config, frames);
-      for (const Rect roi : {Rect{0, 0, 45, 38}, {0, 0, 1, 1}, {44, 37, 1, 1}, {3, 5, 20, 17}, {17, 0, 28, 3}, {0, 20, 5, 18}}) {
+      for (const Rect roi : {Rect{0, 0, 45, 38},
+                             {0, 0, 1, 1},
+                             {44, 37, 1, 1},
+                             {3, 5, 20, 17},
+                             {17, 0, 28, 3},
+                             {0, 20, 5, 18}}) {
         config.roi = roi;
         const Results part = results(config, frames);
         for (std::size_t f = 0; f < frames.size(); ++f) {
           for (std::size_t c = 0; c < 3; ++c) {
             for (int y = 0; y < roi.height; ++y) {
               for (int x = 0; x < roi.width; ++x) {
-                ASSERT_NEAR(part.planes[f][c].at(x, y), whole.planes[f][c].at(roi.x + x, roi.y + y), 1e-4)
-                    << name_of(form) << " frame " << f << " at (" << x << ", " << y << ") of " << roi.width << "x" << roi.height;
+                ASSERT_NEAR(part.planes[f][c].at(x, y), whole.planes[f][c].at(roi.x + x, roi.y + y),
+                            1e-4)
+                    << name_of(form) << " frame " << f << " at (" << x << ", " << y << ") of "
+                    << roi.width << "x" << roi.height;
               }
             }
           }
@@ -207,8 +231,9 @@ TEST_P(Filter, RegionOfInterestIsACropOfTheWhole) {
   }
 }
 
-// Fails when a frame of the warm-up is not the defined one (the first frame stands in for the missing), when the flag is
-// wrong by one frame, or when the described frame is not the middle of the support.
+// Fails when a frame of the warm-up is not the defined one (the first frame stands in for the
+// missing), when the flag is wrong by one frame, or when the described frame is not the middle of
+// the support.
 TEST_P(Filter, WarmUpFrameByFrame) {
   for (const KernelForm form : kForms) {
     for (const int nt : {1, 2, 5, 8}) {
@@ -237,7 +262,8 @@ TEST_P(Filter, WarmUpFrameByFrame) {
   }
 }
 
-// Fails when the ring of spatial sums differs from the direct sum after it has gone round several times.
+// Fails when the ring of spatial sums differs from the direct sum after it has gone round several
+// times.
 TEST_P(Filter, TheRingGoesRound) {
   for (const KernelForm form : kForms) {
     for (const int nt : {1, 2, 3, 7, 20}) {
@@ -249,7 +275,8 @@ TEST_P(Filter, TheRingGoesRound) {
       const int count = 3 * nt + 2;
       const auto frames = noise_frames(config.size, PixelFormat::kGray8, count, 10);
       const auto last = static_cast<std::size_t>(count - 1);
-      expect_filter_matches(config, frames, results(config, frames), {last, last - 1, last - static_cast<std::size_t>(nt)}, 99);
+      expect_filter_matches(config, frames, results(config, frames),
+                            {last, last - 1, last - static_cast<std::size_t>(nt)}, 99);
     }
   }
 }
@@ -267,7 +294,8 @@ TEST_P(Filter, SeveralFramesInFlight) {
     for (int depth = 1; depth <= 8; ++depth) {
       config.depth = depth;
       for (const int in_flight : {1, depth}) {
-        EXPECT_TRUE(same_bytes(one, results(config, frames, 2, in_flight))) << name_of(form) << " depth " << depth << " in flight " << in_flight;
+        EXPECT_TRUE(same_bytes(one, results(config, frames, 2, in_flight)))
+            << name_of(form) << " depth " << depth << " in flight " << in_flight;
       }
     }
   }
@@ -288,8 +316,10 @@ TEST_P(Filter, ResetForgetsThePast) {
       (void)send(rig.op, before, 2);
       // Frames in flight are dropped with their tickets.
       std::vector<Ticket> tickets;
-      std::vector<test::OutputBuffer> outs(static_cast<std::size_t>(unfinished), test::OutputBuffer(config.size, 2));
-      for (auto& out : outs) tickets.push_back(test::must(rig.op.submit(before[0].frame(), out.filter())));
+      std::vector<test::OutputBuffer> outs(static_cast<std::size_t>(unfinished),
+                                           test::OutputBuffer(config.size, 2));
+      for (auto& out : outs)
+        tickets.push_back(test::must(rig.op.submit(before[0].frame(), out.filter())));
       rig.op.reset();
       for (const Ticket ticket : tickets) {
         const auto gone = rig.op.wait(ticket, Deadline::never());
@@ -307,9 +337,11 @@ TEST_P(Filter, ResetForgetsThePast) {
   }
 }
 
-// Fails when a frame with a bad pixel is not flagged, its output looks valid, or anything of it stays in the temporal state.
+// Fails when a frame with a bad pixel is not flagged, its output looks valid, or anything of it
+// stays in the temporal state.
 TEST_P(Filter, ABadFrameLeavesNoTrace) {
-  const float bad_values[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+  const float bad_values[] = {std::numeric_limits<float>::quiet_NaN(),
+                              std::numeric_limits<float>::infinity(),
                               -std::numeric_limits<float>::infinity()};
   for (const KernelForm form : kForms) {
     SpatioTemporalFilterConfig config = small_config(form, {37, 21});
@@ -329,16 +361,20 @@ TEST_P(Filter, ABadFrameLeavesNoTrace) {
             frames.insert(frames.begin() + static_cast<std::ptrdiff_t>(when), bad);
             const Results got = results(config, frames, 2, in_flight);
             for (std::size_t f = 0; f < frames.size(); ++f) {
-              SCOPED_TRACE(name_of(form) + " bad at frame " + std::to_string(when) + ", looking at " + std::to_string(f) + ", in flight " + std::to_string(in_flight));
+              SCOPED_TRACE(name_of(form) + " bad at frame " + std::to_string(when) +
+                           ", looking at " + std::to_string(f) + ", in flight " +
+                           std::to_string(in_flight));
               ASSERT_EQ(got.infos[f].bad_pixels(), f == when);
               if (f == when) {
                 for (const auto& plane : got.planes[f]) {
-                  for (const float value : plane.data) ASSERT_TRUE(std::isnan(value)) << "the output must be marked";
+                  for (const float value : plane.data)
+                    ASSERT_TRUE(std::isnan(value)) << "the output must be marked";
                 }
                 continue;
               }
               const std::size_t original = f < when ? f : f - 1;
-              for (std::size_t c = 0; c < 2; ++c) ASSERT_TRUE(test::same_bytes(got.planes[f][c], clean.planes[original][c]));
+              for (std::size_t c = 0; c < 2; ++c)
+                ASSERT_TRUE(test::same_bytes(got.planes[f][c], clean.planes[original][c]));
               ASSERT_EQ(got.infos[f].warming_up(), clean.infos[original].warming_up());
             }
           }
@@ -359,17 +395,20 @@ TEST_P(Filter, SeveralBadFrames) {
     FrameBuffer bad = good[0];
     bad.set(5, 5, std::numeric_limits<double>::quiet_NaN());
     const Results clean = results(config, good);
-    std::vector<FrameBuffer> frames = {bad, bad, good[0], bad, good[1], good[2], bad, bad, bad, good[3], good[4], good[5]};
+    std::vector<FrameBuffer> frames = {bad, bad, good[0], bad,     good[1], good[2],
+                                       bad, bad, bad,     good[3], good[4], good[5]};
     const Results got = results(config, frames);
     std::size_t original = 0;
     for (const std::size_t f : {2, 4, 5, 9, 10, 11}) {
-      EXPECT_TRUE(test::same_bytes(got.planes[f][0], clean.planes[original][0])) << name_of(form) << " frame " << f;
+      EXPECT_TRUE(test::same_bytes(got.planes[f][0], clean.planes[original][0]))
+          << name_of(form) << " frame " << f;
       ++original;
     }
   }
 }
 
-// Fails when half storage loses more than its stated tolerance, or is no different from float (not used at all).
+// Fails when half storage loses more than its stated tolerance, or is no different from float (not
+// used at all).
 TEST_P(Filter, HalfStorage) {
   for (const bool foveated : {false, true}) {
     SpatioTemporalFilterConfig config;
@@ -386,17 +425,21 @@ TEST_P(Filter, HalfStorage) {
     }
     const auto frames = noise_frames(config.size, PixelFormat::kGray8, 24, 16);
     const Results exact = results(config, frames);
-    const auto whole = test::must(SpatioTemporalFilter::footprint(test::must(Engine::probe(test::engine_config(2, GetParam()))), config));
+    const auto whole = test::must(SpatioTemporalFilter::footprint(
+        test::must(Engine::probe(test::engine_config(2, GetParam()))), config));
     config.storage = CoefficientStorage::kHalf;
-    const auto halved = test::must(SpatioTemporalFilter::footprint(test::must(Engine::probe(test::engine_config(2, GetParam()))), config));
+    const auto halved = test::must(SpatioTemporalFilter::footprint(
+        test::must(Engine::probe(test::engine_config(2, GetParam()))), config));
     const Results half = results(config, frames);
     expect_filter_matches(config, frames, half, {0, 10, 23}, 300, test::kHalfTolerance);
     EXPECT_FALSE(test::same_bytes(exact.planes[23][0], half.planes[23][0]));
-    EXPECT_LT(static_cast<double>(halved.host + halved.device), 0.75 * static_cast<double>(whole.host + whole.device));
+    EXPECT_LT(static_cast<double>(halved.host + halved.device),
+              0.75 * static_cast<double>(whole.host + whole.device));
   }
 }
 
-// Fails when the result depends on chance, on the number of workers, or on how the image is cut between them.
+// Fails when the result depends on chance, on the number of workers, or on how the image is cut
+// between them.
 TEST_P(Filter, TheSameBytesEveryTime) {
   for (const KernelForm form : kForms) {
     for (const ImageSize size : {ImageSize{67, 43}, {5, 61}, {130, 3}}) {
@@ -407,7 +450,8 @@ TEST_P(Filter, TheSameBytesEveryTime) {
       const auto frames = noise_frames(config.size, PixelFormat::kGray8, 6, 17);
       const Results one = results(config, frames, 1);
       for (const int workers : {1, 2, 3, 7, 16}) {
-        EXPECT_TRUE(same_bytes(one, results(config, frames, workers))) << name_of(form) << " workers " << workers;
+        EXPECT_TRUE(same_bytes(one, results(config, frames, workers)))
+            << name_of(form) << " workers " << workers;
       }
     }
   }
@@ -428,7 +472,8 @@ TEST_P(Filter, TwoOperatorsOnOneEngine) {
 
   EngineConfig settings = test::engine_config(2, GetParam());
   const EngineInfo info = test::must(Engine::probe(settings));
-  settings.memory = test::must(SpatioTemporalFilter::footprint(info, first)) + test::must(SpatioTemporalFilter::footprint(info, second));
+  settings.memory = test::must(SpatioTemporalFilter::footprint(info, first)) +
+                    test::must(SpatioTemporalFilter::footprint(info, second));
   Engine engine = test::must(Engine::create(settings));
   auto a = test::must(SpatioTemporalFilter::create(engine, first));
   auto b = test::must(SpatioTemporalFilter::create(engine, second));
@@ -443,13 +488,16 @@ TEST_P(Filter, TwoOperatorsOnOneEngine) {
     test::must(b.wait(b_ticket, Deadline::never()));
     test::must(a.wait(a_ticket, Deadline::never()));
     for (int c = 0; c < 2; ++c) {
-      ASSERT_TRUE(test::same_bytes(a_out.plane(c), first_alone.planes[f][static_cast<std::size_t>(c)]));
-      ASSERT_TRUE(test::same_bytes(b_out.plane(c), second_alone.planes[f][static_cast<std::size_t>(c)]));
+      ASSERT_TRUE(
+          test::same_bytes(a_out.plane(c), first_alone.planes[f][static_cast<std::size_t>(c)]));
+      ASSERT_TRUE(
+          test::same_bytes(b_out.plane(c), second_alone.planes[f][static_cast<std::size_t>(c)]));
     }
   }
 }
 
-// Fails when operators used from several threads of the user's own, on one engine or on two, disturb each other.
+// Fails when operators used from several threads of the user's own, on one engine or on two,
+// disturb each other.
 TEST_P(Filter, SeveralThreads) {
   SpatioTemporalFilterConfig config = small_config(KernelForm::kPerPixel, {50, 33});
   RandomTaps taps{};
@@ -458,7 +506,8 @@ TEST_P(Filter, SeveralThreads) {
   const Results alone = results(config, frames);
   for (const bool one_engine : {true, false}) {
     EngineConfig settings = test::engine_config(2, GetParam());
-    const Footprint each = test::must(SpatioTemporalFilter::footprint(test::must(Engine::probe(settings)), config));
+    const Footprint each =
+        test::must(SpatioTemporalFilter::footprint(test::must(Engine::probe(settings)), config));
     settings.memory = each + each + each;
     Engine shared = test::must(Engine::create(settings));
     std::vector<Results> got(3);
@@ -475,16 +524,19 @@ TEST_P(Filter, SeveralThreads) {
       });
     }
     for (auto& thread : threads) thread.join();
-    for (const Results& each_result : got) EXPECT_TRUE(same_bytes(alone, each_result)) << (one_engine ? "one engine" : "an engine each");
+    for (const Results& each_result : got)
+      EXPECT_TRUE(same_bytes(alone, each_result)) << (one_engine ? "one engine" : "an engine each");
     EXPECT_EQ(shared.memory_use().used, Footprint{});
   }
 }
 
-// Fails when the callback is called in another order than the header says, for pixels outside the image, or after creation.
+// Fails when the callback is called in another order than the header says, for pixels outside the
+// image, or after creation.
 TEST_P(Filter, TheCallbackIsCalledInOrder) {
   struct Calls {
     std::vector<std::array<int, 4>> list;
-    static void write(void* self, int x, int y, int convolution, int term, float* wx, float* wy, float* wt) {
+    static void write(void* self, int x, int y, int convolution, int term, float* wx, float* wy,
+                      float* wt) {
       static_cast<Calls*>(self)->list.push_back({y, x, convolution, term});
       std::fill_n(wx, 3, 0.1f);
       std::fill_n(wy, 2, 0.1f);
@@ -495,8 +547,15 @@ TEST_P(Filter, TheCallbackIsCalledInOrder) {
     Calls calls;
     SpatioTemporalFilterConfig config;
     config.size = {5, 4};
-    config.kernels = KernelConfig{.form = form, .origin = KernelOrigin::kCallback, .nx = 3, .ny = 2, .nt = 2, .convolutions = 2, .terms = 3,
-                                  .callback = &Calls::write, .user = &calls};
+    config.kernels = KernelConfig{.form = form,
+                                  .origin = KernelOrigin::kCallback,
+                                  .nx = 3,
+                                  .ny = 2,
+                                  .nt = 2,
+                                  .convolutions = 2,
+                                  .terms = 3,
+                                  .callback = &Calls::write,
+                                  .user = &calls};
     auto rig = this->rig<SpatioTemporalFilter>(config);
     std::vector<std::array<int, 4>> expected;
     const bool uniform = form == KernelForm::kUniform;
@@ -513,7 +572,8 @@ TEST_P(Filter, TheCallbackIsCalledInOrder) {
   }
 }
 
-// Fails when a full HD image is cut wrongly between workers or its strides overflow; sampled pixels.
+// Fails when a full HD image is cut wrongly between workers or its strides overflow; sampled
+// pixels.
 TEST_P(SlowFilter, FullHd) {
   for (const KernelForm form : kForms) {
     SpatioTemporalFilterConfig config;
@@ -541,11 +601,14 @@ TEST_P(SlowFilter, TheLargestKernels) {
   }
 }
 
-// Fails when the default 15x15x20 kernels differ anywhere on 64x48, all pixels, in the warm-up and after it.
+// Fails when the default 15x15x20 kernels differ anywhere on 64x48, all pixels, in the warm-up and
+// after it.
 TEST_P(SlowFilter, EveryPixelOfTheDefaultKernels) {
-  for (const KernelOrigin origin : {KernelOrigin::kGaussian, KernelOrigin::kFoveated, KernelOrigin::kCallback}) {
+  for (const KernelOrigin origin :
+       {KernelOrigin::kGaussian, KernelOrigin::kFoveated, KernelOrigin::kCallback}) {
     SpatioTemporalFilterConfig config;
     config.size = {64, 48};
+    config.format = PixelFormat::kGray16;
     config.kernels.form = KernelForm::kPerPixel;
     config.kernels.origin = origin;
     RandomTaps taps{};

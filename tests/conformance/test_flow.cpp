@@ -1,4 +1,5 @@
-// OpticalFlow by kernels on every backend, against equations (2) and (3) in double precision; contracts of both methods.
+// OpticalFlow by kernels on every backend, against equations (2) and (3) in double precision;
+// contracts of both methods.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,20 +23,27 @@ using test::Results;
 
 class Flow : public OnBackend {
  protected:
-  Results results(const OpticalFlowConfig& config, const std::vector<FrameBuffer>& frames, int workers = 2, int in_flight = 1) const {
+  Results results(const OpticalFlowConfig& config, const std::vector<FrameBuffer>& frames,
+                  int workers = 2, int in_flight = 1) const {
     return OnBackend::results<OpticalFlow>(config, frames, workers, in_flight);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Backends, Flow, testing::ValuesIn(test::conformance_backends()), test::backend_label);
+INSTANTIATE_TEST_SUITE_P(Backends, Flow, testing::ValuesIn(test::conformance_backends()),
+                         test::backend_label);
 
 class SlowFlow : public Flow {};
-INSTANTIATE_TEST_SUITE_P(Backends, SlowFlow, testing::ValuesIn(test::conformance_backends()), test::backend_label);
+INSTANTIATE_TEST_SUITE_P(Backends, SlowFlow, testing::ValuesIn(test::conformance_backends()),
+                         test::backend_label);
 
 constexpr KernelForm kForms[] = {KernelForm::kUniform, KernelForm::kPerPixel};
 constexpr FlowMethod kMethods[] = {FlowMethod::kKernels, FlowMethod::kPyramid};
 
-std::string name_of(KernelForm form) { return form == KernelForm::kUniform ? "uniform" : "per pixel"; }
-std::string name_of(FlowMethod method) { return method == FlowMethod::kKernels ? "kernels" : "pyramid"; }
+std::string name_of(KernelForm form) {
+  return form == KernelForm::kUniform ? "uniform" : "per pixel";
+}
+std::string name_of(FlowMethod method) {
+  return method == FlowMethod::kKernels ? "kernels" : "pyramid";
+}
 
 OpticalFlowConfig small_config(KernelForm form, ImageSize size = {31, 23}) {
   OpticalFlowConfig config;
@@ -57,7 +65,8 @@ OpticalFlowConfig small_config(FlowMethod method, ImageSize size = {64, 48}) {
 }
 
 /// A texture that moves, as frames.
-std::vector<FrameBuffer> moving_frames(ImageSize size, PixelFormat format, int count, double u = 0.6, double v = -0.4) {
+std::vector<FrameBuffer> moving_frames(ImageSize size, PixelFormat format, int count,
+                                       double u = 0.6, double v = -0.4) {
   const test::Texture texture(5, 6.0, 24.0);
   const test::AffineMotion motion(0, 0, u, 0, 0, v);
   std::vector<FrameBuffer> frames;
@@ -68,18 +77,22 @@ std::vector<FrameBuffer> moving_frames(ImageSize size, PixelFormat format, int c
   return frames;
 }
 
-// Fails when flow or confidence differ from equation (3) on noise, for each form and origin of the kernels.
+// Fails when flow or confidence differ from equation (3) on noise, for each form and origin of the
+// kernels.
 TEST_P(Flow, MatchesTheEquations) {
   struct Case {
     KernelForm form;
     KernelOrigin origin;
   };
-  for (const Case& one : {Case{KernelForm::kUniform, KernelOrigin::kGaussian}, {KernelForm::kPerPixel, KernelOrigin::kGaussian},
-                          {KernelForm::kPerPixel, KernelOrigin::kFoveated}, {KernelForm::kUniform, KernelOrigin::kCallback},
+  for (const Case& one : {Case{KernelForm::kUniform, KernelOrigin::kGaussian},
+                          {KernelForm::kPerPixel, KernelOrigin::kGaussian},
+                          {KernelForm::kPerPixel, KernelOrigin::kFoveated},
+                          {KernelForm::kUniform, KernelOrigin::kCallback},
                           {KernelForm::kPerPixel, KernelOrigin::kCallback}}) {
     for (const int terms : {1, 3}) {
       if (terms > 1 && one.origin != KernelOrigin::kCallback) continue;
-      SCOPED_TRACE(name_of(one.form) + " origin " + std::to_string(static_cast<int>(one.origin)) + " terms " + std::to_string(terms));
+      SCOPED_TRACE(name_of(one.form) + " origin " + std::to_string(static_cast<int>(one.origin)) +
+                   " terms " + std::to_string(terms));
       OpticalFlowConfig config = small_config(one.form);
       config.kernels.origin = one.origin;
       config.kernels.terms = terms;
@@ -97,7 +110,15 @@ TEST_P(Flow, MatchesTheEquations) {
 // Fails when the window's weights, its size or its borders are wrong.
 TEST_P(Flow, EveryWindow) {
   const float box = std::numeric_limits<float>::infinity();
-  for (const auto& [window, sigma] : {std::pair{3, 1.0f}, {5, box}, {7, 0.8f}, {9, 2.0f}, {15, 4.0f}, {15, box}, {21, 3.5f}, {31, 6.0f}, {31, box}}) {
+  for (const auto& [window, sigma] : {std::pair{3, 1.0f},
+                                      {5, box},
+                                      {7, 0.8f},
+                                      {9, 2.0f},
+                                      {15, 4.0f},
+                                      {15, box},
+                                      {21, 3.5f},
+                                      {31, 6.0f},
+                                      {31, box}}) {
     SCOPED_TRACE("window " + std::to_string(window) + " sigma " + std::to_string(sigma));
     OpticalFlowConfig config = small_config(KernelForm::kUniform);
     config.window = window;
@@ -108,11 +129,23 @@ TEST_P(Flow, EveryWindow) {
   }
 }
 
-// Fails when narrow, tiny or odd images (smaller than the kernel and the window) are handled wrongly.
+// Fails when narrow, tiny or odd images (smaller than the kernel and the window) are handled
+// wrongly.
 TEST_P(Flow, EverySize) {
   for (const KernelForm form : kForms) {
-    for (const ImageSize size : {ImageSize{1, 1}, {1, 9}, {9, 1}, {2, 3}, {7, 5}, {13, 17}, {16, 16}, {17, 13}, {31, 2}, {64, 48}, {67, 5}}) {
-      SCOPED_TRACE(name_of(form) + " " + std::to_string(size.width) + "x" + std::to_string(size.height));
+    for (const ImageSize size : {ImageSize{1, 1},
+                                 {1, 9},
+                                 {9, 1},
+                                 {2, 3},
+                                 {7, 5},
+                                 {13, 17},
+                                 {16, 16},
+                                 {17, 13},
+                                 {31, 2},
+                                 {64, 48},
+                                 {67, 5}}) {
+      SCOPED_TRACE(name_of(form) + " " + std::to_string(size.width) + "x" +
+                   std::to_string(size.height));
       OpticalFlowConfig config = small_config(form, size);
       const auto frames = noise_frames(size, PixelFormat::kGray8, 6, 33);
       expect_flow_matches(config, frames, results(config, frames), {0, 5});
@@ -123,7 +156,8 @@ TEST_P(Flow, EverySize) {
 
 // Fails when a format is scaled wrongly or a stride or an address is read wrongly.
 TEST_P(Flow, FormatsStridesAndAddresses) {
-  for (const PixelFormat format : {PixelFormat::kGray8, PixelFormat::kGray16, PixelFormat::kFloat32}) {
+  for (const PixelFormat format :
+       {PixelFormat::kGray8, PixelFormat::kGray16, PixelFormat::kFloat32}) {
     OpticalFlowConfig config = small_config(KernelForm::kPerPixel, {27, 19});
     config.format = format;
     const auto frames = noise_frames(config.size, format, 6, 34, 5, 3);
@@ -132,7 +166,8 @@ TEST_P(Flow, FormatsStridesAndAddresses) {
   }
 }
 
-// Fails when real brightness patterns, with flat and one-dimensional places, give other answers than the equations.
+// Fails when real brightness patterns, with flat and one-dimensional places, give other answers
+// than the equations.
 TEST_P(Flow, RealFrames) {
   const std::string folder = test::data_folder();
   if (folder.empty()) GTEST_SKIP() << "OCELLUS_TEST_DATA is not set";
@@ -164,8 +199,10 @@ TEST_P(Flow, HalfStorage) {
   OpticalFlowConfig config = small_config(KernelForm::kPerPixel);
   config.storage = CoefficientStorage::kHalf;
   const auto frames = noise_frames(config.size, PixelFormat::kGray8, 7, 35);
-  // The smaller eigenvalue amplifies the error of the derivatives by up to 1 / 0.02, of which noise uses a fraction.
-  const double share = expect_flow_matches(config, frames, results(config, frames), {6}, 10 * test::kHalfTolerance);
+  // The smaller eigenvalue amplifies the error of the derivatives by up to 1 / 0.02, of which noise
+  // uses a fraction.
+  const double share =
+      expect_flow_matches(config, frames, results(config, frames), {6}, 10 * test::kHalfTolerance);
   EXPECT_GT(share, 0.5);
 }
 
@@ -175,7 +212,12 @@ TEST_P(Flow, RegionOfInterestIsACropOfTheWhole) {
     OpticalFlowConfig config = small_config(method);
     const auto frames = moving_frames(config.size, PixelFormat::kGray8, 6);
     const Results whole = results(config, frames);
-    for (const Rect roi : {Rect{0, 0, 64, 48}, {10, 7, 33, 21}, {0, 0, 1, 1}, {63, 47, 1, 1}, {40, 0, 24, 5}, {0, 30, 3, 18}}) {
+    for (const Rect roi : {Rect{0, 0, 64, 48},
+                           {10, 7, 33, 21},
+                           {0, 0, 1, 1},
+                           {63, 47, 1, 1},
+                           {40, 0, 24, 5},
+                           {0, 30, 3, 18}}) {
       config.roi = roi;
       const Results part = results(config, frames);
       for (std::size_t f = 0; f < frames.size(); ++f) {
@@ -185,8 +227,9 @@ TEST_P(Flow, RegionOfInterestIsACropOfTheWhole) {
               const float a = part.planes[f][p].at(x, y);
               const float b = whole.planes[f][p].at(roi.x + x, roi.y + y);
               if (std::isnan(a) && std::isnan(b)) continue;
-              ASSERT_NEAR(a, b, 1e-4f * (1.0f + std::abs(b))) << name_of(method) << " plane " << p << " frame " << f << " at (" << x << ", "
-                                                              << y << ") of " << roi.width << "x" << roi.height;
+              ASSERT_NEAR(a, b, 1e-4f * (1.0f + std::abs(b)))
+                  << name_of(method) << " plane " << p << " frame " << f << " at (" << x << ", "
+                  << y << ") of " << roi.width << "x" << roi.height;
             }
           }
         }
@@ -195,7 +238,8 @@ TEST_P(Flow, RegionOfInterestIsACropOfTheWhole) {
   }
 }
 
-// Fails when the threshold is compared with something else than the confidence that is given out, or the mark is wrong.
+// Fails when the threshold is compared with something else than the confidence that is given out,
+// or the mark is wrong.
 TEST_P(Flow, UnsureFlowIsMarked) {
   for (const FlowMethod method : kMethods) {
     OpticalFlowConfig config = small_config(method);
@@ -213,14 +257,19 @@ TEST_P(Flow, UnsureFlowIsMarked) {
         const float v = got.planes[5][1].data[i];
         const float confidence = got.planes[5][2].data[i];
         if (method == FlowMethod::kKernels) {
-          ASSERT_EQ(confidence, all.planes[5][2].data[i]) << "the threshold may not change the confidence";
+          ASSERT_EQ(confidence, all.planes[5][2].data[i])
+              << "the threshold may not change the confidence";
         }
         if (confidence < config.confidence_threshold) {
           ++marked;
-          ASSERT_TRUE(mark == InvalidFlow::kNan ? std::isnan(u) && std::isnan(v) : u == 0.0f && v == 0.0f) << name_of(method) << " " << u << " " << v;
+          ASSERT_TRUE(mark == InvalidFlow::kNan ? std::isnan(u) && std::isnan(v)
+                                                : u == 0.0f && v == 0.0f)
+              << name_of(method) << " " << u << " " << v;
         } else {
           ASSERT_TRUE(std::isfinite(u) && std::isfinite(v)) << name_of(method);
-          if (method == FlowMethod::kKernels) ASSERT_EQ(u, all.planes[5][0].data[i]);
+          if (method == FlowMethod::kKernels) {
+            ASSERT_EQ(u, all.planes[5][0].data[i]);
+          }
         }
       }
       EXPECT_GT(marked, sorted.size() / 5);
@@ -229,7 +278,8 @@ TEST_P(Flow, UnsureFlowIsMarked) {
   }
 }
 
-// Fails when a flat image, where nothing can be known, gives a motion or something that is no number by chance.
+// Fails when a flat image, where nothing can be known, gives a motion or something that is no
+// number by chance.
 TEST_P(Flow, AFlatImageIsInvalidEverywhere) {
   for (const FlowMethod method : kMethods) {
     for (const InvalidFlow mark : {InvalidFlow::kNan, InvalidFlow::kZero}) {
@@ -245,14 +295,17 @@ TEST_P(Flow, AFlatImageIsInvalidEverywhere) {
       for (std::size_t i = 0; i < got.planes[5][0].data.size(); ++i) {
         const float u = got.planes[5][0].data[i];
         const float v = got.planes[5][1].data[i];
-        ASSERT_TRUE(mark == InvalidFlow::kNan ? std::isnan(u) && std::isnan(v) : u == 0.0f && v == 0.0f) << name_of(method) << " " << u << " " << v;
+        ASSERT_TRUE(mark == InvalidFlow::kNan ? std::isnan(u) && std::isnan(v)
+                                              : u == 0.0f && v == 0.0f)
+            << name_of(method) << " " << u << " " << v;
         ASSERT_NEAR(got.planes[5][2].data[i], 0.0f, 1e-3f);
       }
     }
   }
 }
 
-// Fails when stripes (a singular system: the aperture problem) are not marked, or their confidence is not about 0.
+// Fails when stripes (a singular system: the aperture problem) are not marked, or their confidence
+// is not about 0.
 TEST_P(Flow, StripesAreInvalid) {
   OpticalFlowConfig config = small_config(FlowMethod::kKernels);
   std::vector<FrameBuffer> frames;
@@ -260,14 +313,17 @@ TEST_P(Flow, StripesAreInvalid) {
     frames.emplace_back(config.size, PixelFormat::kFloat32);
     test::PlaneD plane(config.size.width, config.size.height);
     for (int y = 0; y < plane.height; ++y) {
-      for (int x = 0; x < plane.width; ++x) plane.at(x, y) = 128.0 + 100.0 * std::sin(0.5 * (x - 0.3 * f));
+      for (int x = 0; x < plane.width; ++x)
+        plane.at(x, y) = 128.0 + 100.0 * std::sin(0.5 * (x - 0.3 * f));
     }
     frames.back().fill(plane);
   }
   config.format = PixelFormat::kFloat32;
   const Results got = results(config, frames);
   for (std::size_t i = 0; i < got.planes[5][0].data.size(); ++i) {
-    ASSERT_TRUE(std::isnan(got.planes[5][0].data[i]) && std::isnan(got.planes[5][1].data[i])) << "pixel " << i << " u " << got.planes[5][0].data[i] << " confidence " << got.planes[5][2].data[i];
+    ASSERT_TRUE(std::isnan(got.planes[5][0].data[i]) && std::isnan(got.planes[5][1].data[i]))
+        << "pixel " << i << " u " << got.planes[5][0].data[i] << " confidence "
+        << got.planes[5][2].data[i];
     ASSERT_NEAR(got.planes[5][2].data[i], 0.0f, 0.01f);
   }
 }
@@ -281,7 +337,8 @@ TEST_P(Flow, ConfidenceMayBeLeftOut) {
     auto rig = this->rig<OpticalFlow>(config);
     for (std::size_t f = 0; f < frames.size(); ++f) {
       test::OutputBuffer out(config.size, 3);
-      test::must(rig.op.wait(test::must(rig.op.submit(frames[f].frame(f), out.flow(false))), Deadline::never()));
+      test::must(rig.op.wait(test::must(rig.op.submit(frames[f].frame(f), out.flow(false))),
+                             Deadline::never()));
       EXPECT_TRUE(test::same_bytes(out.plane(0), with.planes[f][0])) << name_of(method);
       EXPECT_TRUE(test::same_bytes(out.plane(1), with.planes[f][1])) << name_of(method);
       for (const float value : out.plane(2).data) ASSERT_EQ(value, test::OutputBuffer::kGuard);
@@ -289,14 +346,20 @@ TEST_P(Flow, ConfidenceMayBeLeftOut) {
   }
 }
 
-// Fails when the flag, the described frame or the delay of either method is not what the header says, frame by frame.
+// Fails when the flag, the described frame or the delay of either method is not what the header
+// says, frame by frame.
 TEST_P(Flow, WarmUpFrameByFrame) {
   struct Case {
     FlowMethod method;
     int frames;
   };
-  for (const Case& one : {Case{FlowMethod::kKernels, 2}, {FlowMethod::kKernels, 5}, {FlowMethod::kKernels, 6}, {FlowMethod::kPyramid, 2},
-                          {FlowMethod::kPyramid, 3}, {FlowMethod::kPyramid, 5}, {FlowMethod::kPyramid, 6}}) {
+  for (const Case& one : {Case{FlowMethod::kKernels, 2},
+                          {FlowMethod::kKernels, 5},
+                          {FlowMethod::kKernels, 6},
+                          {FlowMethod::kPyramid, 2},
+                          {FlowMethod::kPyramid, 3},
+                          {FlowMethod::kPyramid, 5},
+                          {FlowMethod::kPyramid, 6}}) {
     SCOPED_TRACE(name_of(one.method) + " " + std::to_string(one.frames));
     OpticalFlowConfig config = small_config(one.method);
     config.kernels.nt = one.frames;
@@ -309,8 +372,10 @@ TEST_P(Flow, WarmUpFrameByFrame) {
       EXPECT_EQ(info.warming_up(), f + 1 < one.frames) << "frame " << f;
       EXPECT_EQ(info.sequence, static_cast<std::uint64_t>(f));
       EXPECT_EQ(info.delay_frames, rig.op.delay_frames());
-      // Kernels look (l-1)/2 frames back; the pyramid describes frame (l-1)/2 of its window, counted from the oldest.
-      const int back = one.method == FlowMethod::kKernels ? (one.frames - 1) / 2 : one.frames - 1 - (one.frames - 1) / 2;
+      // Kernels look (l-1)/2 frames back; the pyramid describes frame (l-1)/2 of its window,
+      // counted from the oldest.
+      const int back = one.method == FlowMethod::kKernels ? (one.frames - 1) / 2
+                                                          : one.frames - 1 - (one.frames - 1) / 2;
       const int described = std::max(0, f - back);
       EXPECT_EQ(info.described_sequence, static_cast<std::uint64_t>(described)) << "frame " << f;
       EXPECT_EQ(info.described_timestamp_ns, described * 1'000'000 + 7);
@@ -355,7 +420,8 @@ TEST_P(Flow, SeveralFramesInFlight) {
     const Results one = results(config, frames);
     for (int depth = 2; depth <= 8; ++depth) {
       config.depth = depth;
-      EXPECT_TRUE(same_bytes(one, results(config, frames, 2, depth))) << name_of(method) << " depth " << depth;
+      EXPECT_TRUE(same_bytes(one, results(config, frames, 2, depth)))
+          << name_of(method) << " depth " << depth;
     }
   }
 }
@@ -379,9 +445,11 @@ TEST_P(Flow, ResetForgetsThePast) {
   }
 }
 
-// Fails when a frame with NaN or infinity is not flagged and marked, or leaves anything in the temporal state.
+// Fails when a frame with NaN or infinity is not flagged and marked, or leaves anything in the
+// temporal state.
 TEST_P(Flow, ABadFrameLeavesNoTrace) {
-  const float bad_values[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+  const float bad_values[] = {std::numeric_limits<float>::quiet_NaN(),
+                              std::numeric_limits<float>::infinity(),
                               -std::numeric_limits<float>::infinity()};
   for (const FlowMethod method : kMethods) {
     for (const InvalidFlow mark : {InvalidFlow::kNan, InvalidFlow::kZero}) {
@@ -394,7 +462,8 @@ TEST_P(Flow, ABadFrameLeavesNoTrace) {
       for (const float bad_value : bad_values) {
         for (const std::size_t when : {std::size_t{0}, std::size_t{1}, std::size_t{6}}) {
           for (const int in_flight : {1, 3}) {
-            SCOPED_TRACE(name_of(method) + " bad at frame " + std::to_string(when) + ", in flight " + std::to_string(in_flight));
+            SCOPED_TRACE(name_of(method) + " bad at frame " + std::to_string(when) +
+                         ", in flight " + std::to_string(in_flight));
             std::vector<FrameBuffer> frames = good;
             FrameBuffer bad = noise_frames(config.size, PixelFormat::kFloat32, 1, 99)[0];
             bad.set(61, 40, static_cast<double>(bad_value));
@@ -406,14 +475,17 @@ TEST_P(Flow, ABadFrameLeavesNoTrace) {
                 for (std::size_t i = 0; i < got.planes[f][0].data.size(); ++i) {
                   const float u = got.planes[f][0].data[i];
                   const float v = got.planes[f][1].data[i];
-                  ASSERT_TRUE(mark == InvalidFlow::kNan ? std::isnan(u) && std::isnan(v) : u == 0.0f && v == 0.0f);
-                  ASSERT_EQ(got.planes[f][2].data[i], 0.0f) << "nothing is known, so the confidence is 0";
+                  ASSERT_TRUE(mark == InvalidFlow::kNan ? std::isnan(u) && std::isnan(v)
+                                                        : u == 0.0f && v == 0.0f);
+                  ASSERT_EQ(got.planes[f][2].data[i], 0.0f)
+                      << "nothing is known, so the confidence is 0";
                 }
                 continue;
               }
               const std::size_t original = f < when ? f : f - 1;
               for (std::size_t p = 0; p < 3; ++p) {
-                ASSERT_TRUE(test::same_bytes(got.planes[f][p], clean.planes[original][p])) << "frame " << f << " plane " << p;
+                ASSERT_TRUE(test::same_bytes(got.planes[f][p], clean.planes[original][p]))
+                    << "frame " << f << " plane " << p;
               }
             }
           }
@@ -423,7 +495,8 @@ TEST_P(Flow, ABadFrameLeavesNoTrace) {
   }
 }
 
-// Fails when huge but finite brightness, whose products overflow a float, ends in a crash or in a flow that looks valid.
+// Fails when huge but finite brightness, whose products overflow a float, ends in a crash or in a
+// flow that looks valid.
 TEST_P(Flow, HugeBrightnessIsSurvived) {
   for (const FlowMethod method : kMethods) {
     OpticalFlowConfig config = small_config(method);
@@ -433,7 +506,8 @@ TEST_P(Flow, HugeBrightnessIsSurvived) {
     const Results got = results(config, frames);
     for (const auto& planes : got.planes) {
       for (std::size_t i = 0; i < planes[0].data.size(); ++i) {
-        ASSERT_FALSE(std::isinf(planes[0].data[i]) || std::isinf(planes[1].data[i])) << name_of(method);
+        ASSERT_FALSE(std::isinf(planes[0].data[i]) || std::isinf(planes[1].data[i]))
+            << name_of(method);
         ASSERT_EQ(std::isnan(planes[0].data[i]), std::isnan(planes[1].data[i])) << name_of(method);
       }
     }
@@ -448,7 +522,8 @@ TEST_P(Flow, TheSameBytesEveryTime) {
       const auto frames = moving_frames(size, PixelFormat::kGray8, 5);
       const Results one = results(config, frames, 1);
       for (const int workers : {1, 2, 3, 7, 16}) {
-        EXPECT_TRUE(same_bytes(one, results(config, frames, workers))) << name_of(method) << " workers " << workers;
+        EXPECT_TRUE(same_bytes(one, results(config, frames, workers)))
+            << name_of(method) << " workers " << workers;
       }
     }
   }
@@ -456,9 +531,20 @@ TEST_P(Flow, TheSameBytesEveryTime) {
 
 // Fails when the pyramid cannot take an image that is tiny or very narrow.
 TEST_P(Flow, ThePyramidTakesEverySize) {
-  for (const ImageSize size : {ImageSize{1, 1}, {1, 40}, {40, 1}, {2, 2}, {7, 7}, {8, 8}, {9, 16}, {15, 15}, {17, 13}, {31, 33}, {200, 9}}) {
+  for (const ImageSize size : {ImageSize{1, 1},
+                               {1, 40},
+                               {40, 1},
+                               {2, 2},
+                               {7, 7},
+                               {8, 8},
+                               {9, 16},
+                               {15, 15},
+                               {17, 13},
+                               {31, 33},
+                               {200, 9}}) {
     for (const bool quality : {false, true}) {
-      OpticalFlowConfig config = quality ? OpticalFlowConfig::quality(size) : OpticalFlowConfig::fast(size);
+      OpticalFlowConfig config =
+          quality ? OpticalFlowConfig::quality(size) : OpticalFlowConfig::fast(size);
       config.pyramid.levels = 6;
       const Results got = results(config, moving_frames(size, PixelFormat::kGray8, 3));
       for (const auto& plane : got.planes[2]) {
@@ -468,7 +554,8 @@ TEST_P(Flow, ThePyramidTakesEverySize) {
   }
 }
 
-// Fails when operators of both methods and the filter, on one engine and from several threads, disturb each other.
+// Fails when operators of both methods and the filter, on one engine and from several threads,
+// disturb each other.
 TEST_P(Flow, SeveralThreadsAndMethods) {
   const OpticalFlowConfig kernels = small_config(FlowMethod::kKernels);
   const OpticalFlowConfig pyramid = small_config(FlowMethod::kPyramid);
@@ -477,7 +564,8 @@ TEST_P(Flow, SeveralThreadsAndMethods) {
   const Results pyramid_alone = results(pyramid, frames);
   EngineConfig settings = test::engine_config(2, GetParam());
   const EngineInfo info = test::must(Engine::probe(settings));
-  settings.memory = test::must(OpticalFlow::footprint(info, kernels)) + test::must(OpticalFlow::footprint(info, pyramid));
+  settings.memory = test::must(OpticalFlow::footprint(info, kernels)) +
+                    test::must(OpticalFlow::footprint(info, pyramid));
   Engine engine = test::must(Engine::create(settings));
   Results kernels_got;
   Results pyramid_got;
@@ -513,14 +601,16 @@ TEST_P(Flow, AMissedDeadlineCanBeWaitedForAgain) {
   EXPECT_GT(missed, 0) << "no deadline was missed: nothing was tested";
 }
 
-// Fails when an operator that is destroyed with frames in flight goes on writing, or leaves its memory taken.
+// Fails when an operator that is destroyed with frames in flight goes on writing, or leaves its
+// memory taken.
 TEST_P(Flow, DestroyedWithFramesInFlight) {
   for (const FlowMethod method : kMethods) {
     OpticalFlowConfig config = small_config(method, {320, 240});
     config.depth = 4;
     const auto frames = moving_frames(config.size, PixelFormat::kGray8, 1);
     EngineConfig settings = test::engine_config(2, GetParam());
-    settings.memory = test::must(OpticalFlow::footprint(test::must(Engine::probe(settings)), config));
+    settings.memory =
+        test::must(OpticalFlow::footprint(test::must(Engine::probe(settings)), config));
     Engine engine = test::must(Engine::create(settings));
     for (int round = 0; round < 10; ++round) {
       std::vector<test::OutputBuffer> outs(4, test::OutputBuffer(config.size, 3));
@@ -532,7 +622,8 @@ TEST_P(Flow, DestroyedWithFramesInFlight) {
       for (auto& out : outs) before.push_back(out.plane(0));
       EXPECT_EQ(engine.memory_use().used, Footprint{});
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
-      for (std::size_t i = 0; i < outs.size(); ++i) EXPECT_TRUE(test::same_bytes(before[i], outs[i].plane(0)));
+      for (std::size_t i = 0; i < outs.size(); ++i)
+        EXPECT_TRUE(test::same_bytes(before[i], outs[i].plane(0)));
     }
   }
 }
@@ -548,7 +639,8 @@ TEST_P(SlowFlow, FullHd) {
     const Results got = results(config, frames);
     for (int y = 40; y < 1040; y += 37) {
       for (int x = 40; x < 1880; x += 41) {
-        ASSERT_NEAR(got.planes[5][0].at(x, y), 0.6f, 0.05f) << name_of(method) << " at (" << x << ", " << y << ")";
+        ASSERT_NEAR(got.planes[5][0].at(x, y), 0.6f, 0.05f)
+            << name_of(method) << " at (" << x << ", " << y << ")";
         ASSERT_NEAR(got.planes[5][1].at(x, y), -0.4f, 0.05f) << name_of(method);
       }
     }
