@@ -157,9 +157,8 @@ void Scheduler::advance() noexcept {
       job.next_part_ = 0;
       job.open_parts_ = job.stages[job.stage_].parts;
       epoch_.fetch_add(1, std::memory_order_release);
-      if (job.open_parts_ > 1) {
-        pthread_cond_broadcast(&work_);
-      } else {
+      // No more threads than can get a slot: those that hold one look at the epoch by themselves.
+      for (int wake = std::min(std::popcount(free_slots_), job.open_parts_); wake > 0; --wake) {
         pthread_cond_signal(&work_);
       }
       break;
