@@ -283,22 +283,27 @@ TEST_P(Flow, UnsureFlowIsMarked) {
 TEST_P(Flow, AFlatImageIsInvalidEverywhere) {
   for (const FlowMethod method : kMethods) {
     for (const InvalidFlow mark : {InvalidFlow::kNan, InvalidFlow::kZero}) {
-      OpticalFlowConfig config = small_config(method);
-      config.invalid = mark;
-      config.pyramid.ridge = 0.0f;
-      std::vector<FrameBuffer> frames;
-      for (int f = 0; f < 6; ++f) {
-        frames.emplace_back(config.size, PixelFormat::kGray8);
-        frames.back().fill(test::PlaneD(config.size.width, config.size.height, 93.0));
-      }
-      const Results got = results(config, frames);
-      for (std::size_t i = 0; i < got.planes[5][0].data.size(); ++i) {
-        const float u = got.planes[5][0].data[i];
-        const float v = got.planes[5][1].data[i];
-        ASSERT_TRUE(mark == InvalidFlow::kNan ? std::isnan(u) && std::isnan(v)
-                                              : u == 0.0f && v == 0.0f)
-            << name_of(method) << " " << u << " " << v;
-        ASSERT_NEAR(got.planes[5][2].data[i], 0.0f, 1e-3f);
+      for (const float threshold : {0.0f, 0.01f}) {
+        OpticalFlowConfig config = small_config(method);
+        config.invalid = mark;
+        config.confidence_threshold = threshold;
+        std::vector<FrameBuffer> frames;
+        for (int f = 0; f < 6; ++f) {
+          frames.emplace_back(config.size, PixelFormat::kGray8);
+          frames.back().fill(test::PlaneD(config.size.width, config.size.height, 93.0));
+        }
+        const Results got = results(config, frames);
+        // A singular system of the kernels is invalid at any threshold; the pyramid stays at its
+        // first guess, no motion.
+        const bool nan =
+            mark == InvalidFlow::kNan && (method == FlowMethod::kKernels || threshold > 0.0f);
+        for (std::size_t i = 0; i < got.planes[5][0].data.size(); ++i) {
+          const float u = got.planes[5][0].data[i];
+          const float v = got.planes[5][1].data[i];
+          ASSERT_TRUE(nan ? std::isnan(u) && std::isnan(v) : u == 0.0f && v == 0.0f)
+              << name_of(method) << " threshold " << threshold << ": " << u << " " << v;
+          ASSERT_NEAR(got.planes[5][2].data[i], 0.0f, 1e-3f);
+        }
       }
     }
   }
@@ -374,8 +379,8 @@ TEST_P(Flow, WarmUpFrameByFrame) {
       EXPECT_EQ(info.delay_frames, rig.op.delay_frames());
       // Kernels look (l-1)/2 frames back; the pyramid describes frame (l-1)/2 of its window,
       // counted from the oldest.
-      const int back = one.method == FlowMethod::kKernels ? (one.frames - 1) / 2
-                                                          : one.frames - 1 - (one.frames - 1) / 2;
+      const int middle = (one.frames - 1) / 2;
+      const int back = one.method == FlowMethod::kKernels ? middle : std::max(1, middle);
       const int described = std::max(0, f - back);
       EXPECT_EQ(info.described_sequence, static_cast<std::uint64_t>(described)) << "frame " << f;
       EXPECT_EQ(info.described_timestamp_ns, described * 1'000'000 + 7);

@@ -1,0 +1,50 @@
+#!/bin/sh
+# check_symbols.sh <nm> <objdump> <object>...
+# Proof at link time that frames cannot allocate and that the core has neither exceptions nor RTTI: looks at what each
+# object of the library refers to, and from which function. Exit 0: nothing found; 1: found (printed); 2: could not look.
+set -u
+nm=$1
+objdump=$2
+shift 2
+[ $# -gt 0 ] || { echo "no objects were given"; exit 2; }
+command -v "$nm" > /dev/null && command -v "$objdump" > /dev/null || { echo "$nm and $objdump are needed"; exit 2; }
+
+# Not wanted anywhere: exceptions, RTTI of our own classes, ending the program, printing. -fno-exceptions still lets
+# the standard library's inline code refer to std::__throw_system_error, which std::mutex would call for a broken mutex.
+forbidden='__cxa_throw|__cxa_allocate_exception|__cxa_begin_catch|__cxa_rethrow|__gxx_personality|_Unwind_|typeinfo for ocellus| abort$| exit$| _exit$|std::terminate| puts$| printf$| vprintf$| putchar$| fprintf$| fwrite$| stdout$| stderr$|std::cout|std::cerr'
+
+# Memory may be taken and given back only by these: creation, destruction, and what reads files for them. Everything that
+# runs with a frame (submit, wait, reset, the parts of a job) has another name.
+may_allocate='(::create\(|::make\(|::open\(|::load_[a-z_]*\(|::read_[a-z_]*\(|::~|::operator=\(|std::_Sp_counted_)'
+allocates='operator new|operator delete|(^|[^a-z_])(malloc|calloc|realloc|reallocarray|free|aligned_alloc|memalign|posix_memalign|valloc|strdup|mmap|mmap64|munmap|brk|fopen|fopen64|fclose|mlock)([^a-z_0-9]|$)'
+
+found=0
+functions=0
+for object in "$@"; do
+  name=$(basename "$object")
+  bad=$("$nm" -C "$object" | grep -E "$forbidden")
+  if [ -n "$bad" ]; then
+    echo "$name refers to what the core must not use:"
+    echo "$bad"
+    found=1
+  fi
+  listing=$("$objdump" -drC --no-show-raw-insn "$object") || { echo "cannot read $object"; exit 2; }
+  report=$(printf '%s\n' "$listing" | awk -v allocates="$allocates" -v may="$may_allocate" '
+    /^[0-9a-f]+ <.*>:$/ { function_name = $0; sub(/^[0-9a-f]+ </, "", function_name); sub(/>:$/, "", function_name); count++ }
+    /R_[A-Z0-9_]+[ \t]/ {
+      target = $0
+      sub(/.*R_[A-Z0-9_]+[ \t]+/, "", target)
+      if (target ~ allocates && function_name !~ may) print "  " function_name " -> " target
+    }
+    END { print "count " count + 0 }')
+  functions=$((functions + $(printf '%s\n' "$report" | sed -n 's/^count //p')))
+  bad=$(printf '%s\n' "$report" | grep -v '^count ' | sort -u)
+  if [ -n "$bad" ]; then
+    echo "$name takes or gives back memory outside of creation and destruction:"
+    echo "$bad"
+    found=1
+  fi
+done
+echo "$# objects, $functions functions"
+[ "$functions" -gt 0 ] || { echo "no functions were seen"; exit 2; }
+exit $found
