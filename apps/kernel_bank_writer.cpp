@@ -13,7 +13,7 @@
 
 #include "kernel_bank_generated.h"
 
-namespace ocellus::apps {
+namespace ocellus::app {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "taps are written as they are in memory");
@@ -146,4 +146,4 @@ void KernelBankWriter::fail(const std::string& what) const {
   throw KernelBankError("\"" + path_ + "\" " + what + ": " + std::strerror(errno));
 }
 
-}  // namespace ocellus::apps
+}  // namespace ocellus::app

@@ -12,7 +12,7 @@
 #include "ocellus/frame.h"
 #include "ocellus/kernel_bank.h"
 
-namespace ocellus::apps {
+namespace ocellus::app {
 
 /// What was wrong with the kernels, or with the file that they go to.
 class KernelBankError : public std::runtime_error {
@@ -65,4 +65,4 @@ class KernelBankWriter {
   std::FILE* file_ = nullptr;
 };
 
-}  // namespace ocellus::apps
+}  // namespace ocellus::app

@@ -19,7 +19,7 @@
 
 #include "kernel_bank_writer.h"
 
-namespace ocellus::apps {
+namespace ocellus::app {
 namespace {
 
 using Json = nlohmann::json;
@@ -463,7 +463,7 @@ void show_kernel_bank(const std::string& path, bool json, std::ostream& to) {
   }
 }
 
-void add_kernels_command(CLI::App& program) {
+void add_kernels_command(CLI::App& program, int& exit_code) {
   CLI::App* const kernels =
       program.add_subcommand("kernels", "Makes, converts and shows kernel bank files (*.ocl)");
   kernels->require_subcommand(1);
@@ -495,7 +495,12 @@ void add_kernels_command(CLI::App& program) {
   make->add_option("-o,--output", options->out, "The file to write")
       ->required()
       ->type_name("FILE.ocl");
-  make->callback([options] { run_make(*options); });
+  // All that can go wrong here is bad input, which is thrown.
+  const auto done = [&exit_code] { exit_code = 0; };
+  make->callback([options, done] {
+    run_make(*options);
+    done();
+  });
 
   struct Conversion {
     std::string in;
@@ -517,8 +522,10 @@ void add_kernels_command(CLI::App& program) {
         ->required()
         ->type_name("FILE.ocl");
     command->footer(conversion.help);
-    command->callback(
-        [files, convert = conversion.convert] { run_conversion(files->in, files->out, convert); });
+    command->callback([files, done, convert = conversion.convert] {
+      run_conversion(files->in, files->out, convert);
+      done();
+    });
   }
 
   auto* const info =
@@ -530,7 +537,10 @@ void add_kernels_command(CLI::App& program) {
   const auto shown = std::make_shared<Info>();
   info->add_option("FILE", shown->path, "The kernel bank")->required();
   info->add_flag("--json", shown->json, "One JSON object");
-  info->callback([shown] { show_kernel_bank(shown->path, shown->json, std::cout); });
+  info->callback([shown, done] {
+    show_kernel_bank(shown->path, shown->json, std::cout);
+    done();
+  });
 }
 
-}  // namespace ocellus::apps
+}  // namespace ocellus::app

@@ -27,9 +27,9 @@
 namespace ocellus {
 namespace {
 
-using apps::KernelBankError;
-using apps::KernelBankShape;
-using apps::KernelBankWriter;
+using app::KernelBankError;
+using app::KernelBankShape;
+using app::KernelBankWriter;
 using detail::KernelBankFile;
 
 class TemporaryFolder {

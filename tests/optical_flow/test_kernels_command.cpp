@@ -14,7 +14,7 @@
 #include "kernels.h"
 #include "ocellus/kernel_taps.h"
 
-namespace ocellus::apps {
+namespace ocellus::app {
 namespace {
 
 class KernelsCommand : public testing::Test {
@@ -59,10 +59,12 @@ class KernelsCommand : public testing::Test {
   /// Runs the command line; the message of the error, empty when there was none.
   std::string run(const std::vector<std::string>& arguments) {
     CLI::App program;
-    add_kernels_command(program);
+    int exit_code = -1;
+    add_kernels_command(program, exit_code);
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     try {
       program.parse(reversed);
+      EXPECT_EQ(exit_code, 0);
     } catch (const KernelBankError& error) {
       return error.what();
     } catch (const CLI::Error& error) {
@@ -262,4 +264,4 @@ TEST_F(KernelsCommand, ShowsWhatIsInAFile) {
 }
 
 }  // namespace
-}  // namespace ocellus::apps
+}  // namespace ocellus::app

@@ -1,1 +1,54 @@
+# Install rules, the CMake package and the pkg-config file. The prefix may change between configuring and installing: nothing
+# that is installed holds it.
+include(CMakePackageConfigHelpers)
 
+set(ocellus_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ocellus)
+
+install(TARGETS ocellus EXPORT ocellus-targets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/lib/include/ocellus ${PROJECT_BINARY_DIR}/lib/include/ocellus
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library FILES_MATCHING PATTERN "*.h")
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
+
+install(EXPORT ocellus-targets NAMESPACE ocellus:: DESTINATION ${ocellus_cmake_dir} COMPONENT library)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/toolchains/cmake/ocellus-config.cmake.in
+  ${PROJECT_BINARY_DIR}/ocellus-config.cmake INSTALL_DESTINATION ${ocellus_cmake_dir}
+  NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+# Before 1.0 a minor version may change the interface.
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+  set(compatibility SameMinorVersion)
+else()
+  set(compatibility SameMajorVersion)
+endif()
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/ocellus-config-version.cmake COMPATIBILITY ${compatibility})
+install(FILES ${PROJECT_BINARY_DIR}/ocellus-config.cmake ${PROJECT_BINARY_DIR}/ocellus-config-version.cmake
+  DESTINATION ${ocellus_cmake_dir} COMPONENT library)
+
+# pkg-config. The archive does not know what it needs, so for a static library its needs are everybody's; a shared
+# library brings its own, and only --static wants to hear of them.
+get_target_property(ocellus_type ocellus TYPE)
+if(ocellus_type STREQUAL "STATIC_LIBRARY")
+  set(pc_requires "Requires: libhwy")
+  set(pc_libs "Libs: -L\${libdir} -locellus ${CMAKE_THREAD_LIBS_INIT}")
+else()
+  set(pc_requires "Requires.private: libhwy")
+  set(pc_libs "Libs: -L\${libdir} -locellus\nLibs.private: ${CMAKE_THREAD_LIBS_INIT}")
+endif()
+set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+  set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+  set(pc_libdir ${CMAKE_INSTALL_LIBDIR})
+else()
+  file(RELATIVE_PATH up /prefix/${pc_dir} /prefix)
+  string(REGEX REPLACE "/$" "" up "${up}")
+  set(pc_prefix "\${pcfiledir}/${up}")
+  set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+endif()
+if(IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
+  set(pc_includedir ${CMAKE_INSTALL_INCLUDEDIR})
+else()
+  set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+configure_file(${PROJECT_SOURCE_DIR}/toolchains/cmake/ocellus.pc.in ${PROJECT_BINARY_DIR}/ocellus.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/ocellus.pc DESTINATION ${pc_dir} COMPONENT library)

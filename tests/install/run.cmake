@@ -1,0 +1,148 @@
+# One install test; `name` says which. Anything that fails ends the script with an error.
+cmake_minimum_required(VERSION 3.25)
+
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT RESULT_VARIABLE result)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "ended with ${result}")
+  endif()
+endfunction()
+
+# Configures and builds a project outside of the tree.
+function(build_project folder)
+  file(REMOVE_RECURSE ${build})
+  run(${CMAKE_COMMAND} -S ${folder} -B ${build} -G ${generator} -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_BUILD_TYPE=Release
+      "-DCMAKE_CXX_FLAGS=${flags}" ${ARGN})
+  run(${CMAKE_COMMAND} --build ${build} --parallel 2)
+endfunction()
+
+# Runs the embedding example and reads what it says: the last frames must tell the motion of its texture.
+function(check_embed program)
+  execute_process(COMMAND ${program} OUTPUT_VARIABLE output RESULT_VARIABLE result)
+  message("${output}")
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "${program} ended with ${result}")
+  endif()
+  if(NOT output MATCHES "frame 9: flow \\(1\\.(4[5-9]|5[0-5]), -0\\.(4[5-9]|5[0-5])\\)")
+    message(FATAL_ERROR "the flow of frame 9 is not (1.5, -0.5) to 0.05")
+  endif()
+endfunction()
+
+if(name STREQUAL "tree")
+  file(REMOVE_RECURSE ${prefix})
+  run(${CMAKE_COMMAND} --install ${tree} --prefix ${prefix} --config "${config}")
+  # What is installed must not point back into the source or build tree.
+  file(GLOB_RECURSE texts ${prefix}/*.cmake ${prefix}/*.pc ${prefix}/*.h)
+  foreach(file IN LISTS texts)
+    file(READ ${file} content)
+    string(FIND "${content}" "${root}" at)
+    if(NOT at EQUAL -1)
+      message(FATAL_ERROR "${file} names ${root}")
+    endif()
+  endforeach()
+
+elseif(name STREQUAL "embed")
+  build_project(${source}/embed -D CMAKE_PREFIX_PATH=${prefix})
+  check_embed(${build}/embed)
+
+elseif(name STREQUAL "version")
+  string(REPLACE "." ";" parts ${version})
+  list(GET parts 0 major)
+  list(GET parts 1 minor)
+  math(EXPR next_minor "${minor} + 1")
+  math(EXPR next_major "${major} + 1")
+  # Asked for -> whether it must be found.
+  foreach(case "${major}.${minor}=yes" "${version} EXACT=yes" "${major}.${next_minor}=no" "${next_major}.0=no"
+               "${version} COMPONENTS cuda=no")
+    string(REGEX MATCH "^(.*)=(.*)$" ignored "${case}")
+    set(asked "${CMAKE_MATCH_1}")
+    set(expected ${CMAKE_MATCH_2})
+    file(REMOVE_RECURSE ${build})
+    file(WRITE ${build}/CMakeLists.txt
+      "cmake_minimum_required(VERSION 3.16)\nproject(version LANGUAGES CXX)\nfind_package(ocellus ${asked} QUIET)\n"
+      "message(STATUS \"found: \${ocellus_FOUND}\")\n")
+    execute_process(COMMAND ${CMAKE_COMMAND} -S ${build} -B ${build}/build -D CMAKE_PREFIX_PATH=${prefix}
+        -D CMAKE_CXX_COMPILER=${compiler} OUTPUT_VARIABLE output RESULT_VARIABLE result)
+    if(NOT result EQUAL 0)
+      message(FATAL_ERROR "${output}")
+    endif()
+    set(found no)
+    if(output MATCHES "found: (1|TRUE)")
+      set(found yes)
+    endif()
+    message("find_package(ocellus ${asked}): ${found}")
+    if(NOT found STREQUAL expected)
+      message(FATAL_ERROR "find_package(ocellus ${asked}) of version ${version}: ${found}, expected ${expected}")
+    endif()
+  endforeach()
+
+elseif(name STREQUAL "pkgconfig")
+  # Moved, so that a path of the first prefix would show.
+  file(REMOVE_RECURSE ${build})
+  file(COPY ${prefix}/ DESTINATION ${build}/moved)
+  file(COPY ${source}/pkgconfig ${source}/embed DESTINATION ${build})
+  find_program(make NAMES gmake make REQUIRED)
+  run(${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${build}/moved/${libdir}/pkgconfig CXX=${compiler} "CXXFLAGS=-O2 ${flags}"
+      ${make} -C ${build}/pkgconfig)
+  check_embed(${build}/pkgconfig/embed)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${build}/moved/${libdir}/pkgconfig
+      pkg-config --modversion ocellus OUTPUT_VARIABLE output OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(NOT output STREQUAL version)
+    message(FATAL_ERROR "pkg-config says version \"${output}\", it is ${version}")
+  endif()
+
+elseif(name STREQUAL "subdirectory")
+  # Without the strict flags of the test: they are those of the outer project, whose other parts we do not write.
+  string(REGEX MATCH "-fsanitize=[^ ]*" flags "${flags}")
+  build_project(${source}/subdirectory -D OCELLUS_SOURCE=${root} -D CMAKE_CXX_COMPILER_LAUNCHER=${launcher})
+  check_embed(${build}/embed)
+
+elseif(name STREQUAL "headers")
+  file(GLOB_RECURSE headers RELATIVE ${prefix}/include ${prefix}/include/*.h)
+  file(GLOB in_tree RELATIVE ${root}/lib/include ${root}/lib/include/ocellus/*.h)
+  foreach(header IN LISTS in_tree)
+    if(NOT header IN_LIST headers)
+      message(FATAL_ERROR "${header} is not installed")
+    endif()
+  endforeach()
+  separate_arguments(flags UNIX_COMMAND "${flags}")
+  execute_process(COMMAND pkg-config --cflags gstreamer-video-1.0 OUTPUT_VARIABLE gst_flags OUTPUT_STRIP_TRAILING_WHITESPACE
+    ERROR_QUIET)
+  separate_arguments(gst_flags UNIX_COMMAND "${gst_flags}")
+  file(MAKE_DIRECTORY ${build})
+  foreach(header IN LISTS headers)
+    set(header_flags)
+    if(header MATCHES "/gst/")
+      list(TRANSFORM gst_flags REPLACE "^-I" "-isystem" OUTPUT_VARIABLE header_flags)
+    else()
+      # The library's own are used where there are no exceptions.
+      set(header_flags -fno-exceptions -fno-rtti)
+    endif()
+    # Twice, which a missing include guard would not survive.
+    file(WRITE ${build}/header.cpp "#include <${header}>\n#include <${header}>\n")
+    run(${compiler} -std=c++20 ${flags} ${header_flags} -I${prefix}/include -fsyntax-only ${build}/header.cpp)
+  endforeach()
+  list(LENGTH headers count)
+  message("${count} headers")
+
+elseif(name STREQUAL "opencv")
+  if(NOT have_opencv)
+    message("skipped: OpenCV 4 was not found (libopencv-video-dev)")
+    return()
+  endif()
+  # OpenCV's own headers are not clean under our warnings.
+  string(REGEX MATCH "-fsanitize=[^ ]*" flags "${flags}")
+  build_project(${source}/opencv -D CMAKE_PREFIX_PATH=${prefix})
+  run(${build}/opencv_frame)
+
+elseif(name STREQUAL "readme")
+  file(READ ${source}/embed/main.cpp program)
+  file(READ ${root}/README.md readme)
+  string(FIND "${readme}" "```cpp\n${program}```" at)
+  if(at EQUAL -1)
+    message(FATAL_ERROR "README.md does not hold tests/install/embed/main.cpp as it is")
+  endif()
+
+else()
+  message(FATAL_ERROR "no install test is called \"${name}\"")
+endif()
