@@ -1,0 +1,85 @@
+#include "common.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+
+namespace ocellus::app {
+
+void add_json_option(CLI::App& command, bool& json) {
+  command.add_flag("--json", json, "Print one JSON object on stdout instead of text");
+}
+
+void add_common_options(CLI::App& command, CommonOptions& options) {
+  command.add_option("--backend", options.backend, "auto, cpu, cuda or cuda:N")
+      ->capture_default_str();
+  command
+      .add_option(
+          "--threads", options.threads,
+          fmt::format("Worker threads, 1 to {}; 0 = one for each CPU that the process may use",
+                      kMaxWorkers))
+      ->capture_default_str()
+      ->check(CLI::Range(0, kMaxWorkers));
+  add_json_option(command, options.json);
+}
+
+EngineConfig engine_config(const CommonOptions& options) {
+  EngineConfig config;
+  config.backend = take(BackendSpec::parse(options.backend.c_str()), "--backend");
+  config.workers = options.threads;
+  return config;
+}
+
+void print_json(const nlohmann::ordered_json& object) {
+  const std::string text =
+      object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+ImageSize parse_size(const std::string& text, const std::string& option) {
+  ImageSize size;
+  const char* const end = text.data() + text.size();
+  const auto width = std::from_chars(text.data(), end, size.width);
+  bool good = width.ec == std::errc() && width.ptr != end && *width.ptr == 'x';
+  if (good) {
+    const auto height = std::from_chars(width.ptr + 1, end, size.height);
+    good = height.ec == std::errc() && height.ptr == end;
+  }
+  if (!good || size.width < 1 || size.height < 1 || size.width > kMaxImageSide ||
+      size.height > kMaxImageSide) {
+    throw InputError(
+        fmt::format("{} is '{}'; it must be WIDTHxHEIGHT, such as 640x480, each 1 to {}", option,
+                    text, kMaxImageSide));
+  }
+  return size;
+}
+
+Progress::Progress(std::string what, std::int64_t total)
+    : what_(std::move(what)), total_(total), terminal_(isatty(STDERR_FILENO) == 1) {}
+
+Progress::~Progress() {
+  // The bar is scaffolding: the line is cleared for what comes next.
+  if (drawn_) fmt::print(stderr, "\r\033[K");
+}
+
+void Progress::update(std::int64_t done) {
+  if (!terminal_) return;
+  const Clock::time_point now = Clock::now();
+  if (drawn_ && now - last_ < std::chrono::milliseconds(100)) return;
+  last_ = now;
+  drawn_ = true;
+  if (total_ <= 0) {
+    fmt::print(stderr, "\r{}: {}\033[K", what_, done);
+  } else {
+    constexpr int kWidth = 30;
+    const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
+    const int filled = static_cast<int>(share * kWidth);
+    fmt::print(stderr, "\r{} [{:=<{}}{: <{}}] {:3.0f} % ({}/{})\033[K", what_, "", filled, "",
+               kWidth - filled, share * 100.0, done, total_);
+  }
+  std::fflush(stderr);
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,66 @@
+// The options of optical flow on the command line, shared by flow, latency and bench.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "ocellus/optical_flow.h"
+
+namespace ocellus::app {
+
+struct FlowOptions {
+  std::optional<std::string> preset;
+  std::optional<std::string> method;
+  // Kernels.
+  std::optional<std::string> kernels;
+  std::optional<std::string> form;
+  std::optional<std::string> taps;
+  std::optional<int> terms;
+  std::optional<float> sigma_space;
+  std::optional<float> sigma_time;
+  std::optional<std::string> storage;
+  // Pyramid.
+  std::optional<int> levels;
+  std::optional<int> window_frames;
+  std::optional<int> warps;
+  std::optional<int> median;
+  std::optional<float> ridge;
+  std::optional<bool> robust;
+  // Both.
+  std::optional<int> window_size;
+  std::optional<float> window_sigma;
+  std::optional<std::string> roi;
+  std::optional<float> threshold;
+  std::optional<std::string> invalid;
+};
+
+void add_flow_options(CLI::App& command, FlowOptions& options);
+
+/// The configuration for frames of this size and format, depth 1. `options` must outlive it: it
+/// holds the kernel file's path. Throws InputError on contradictory or unreadable options; ranges
+/// are the library's to check.
+OpticalFlowConfig flow_config(const FlowOptions& options, ImageSize size, PixelFormat format);
+
+/// The number of frames that a result is made of, and a way to change it.
+int temporal_support(const OpticalFlowConfig& config);
+void set_temporal_support(OpticalFlowConfig& config, int frames);
+/// A kernel file has the number that it has.
+bool temporal_support_is_fixed(const OpticalFlowConfig& config);
+
+/// The region that is computed.
+ImageSize output_size(const OpticalFlowConfig& config);
+
+/// "kernels uniform 15x15x20, float, window 15" and the like.
+std::string describe(const OpticalFlowConfig& config);
+nlohmann::ordered_json config_json(const OpticalFlowConfig& config);
+
+/// What one frame costs at least, however it is written.
+struct Workload {
+  double bytes = 0.0;  ///< memory traffic that no cache can save
+  double flops = 0.0;  ///< multiplications and additions
+};
+Workload least_work(const OpticalFlowConfig& config);
+
+}  // namespace ocellus::app

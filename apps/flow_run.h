@@ -1,0 +1,49 @@
+// FlowRun: an engine with one optical-flow operator on it and the field it writes to; and the
+// choice of frames for a moment.
+#pragma once
+
+#include <deque>
+#include <optional>
+
+#include "common.h"
+#include "flow_file.h"
+#include "flow_options.h"
+#include "frames.h"
+
+namespace ocellus::app {
+
+class FlowRun {
+ public:
+  /// Throws InputError with the library's reason.
+  FlowRun(const EngineConfig& engine, const OpticalFlowConfig& config);
+
+  /// Submits, waits; the result lies in field().
+  FrameInfo step(const Frame& frame);
+  void reset() { flow_.reset(); }
+
+  FlowField& field() { return field_; }
+  const EngineInfo& engine() const { return engine_.info(); }
+  const OpticalFlowConfig& config() const { return flow_.config(); }
+  const Footprint& footprint() const { return footprint_; }
+
+ private:
+  Footprint footprint_;
+  Engine engine_;
+  OpticalFlow flow_;
+  FlowField field_;
+  FlowView view_;
+};
+
+/// The frames that a result for frame N is made of: N - before to N + after. An odd number lies
+/// centred on N, an even one on the middle between N and N+1.
+struct Support {
+  int frames = 0;
+  int before() const { return (frames - 1) / 2; }
+  int after() const { return frames / 2; }
+};
+
+/// The largest support of at most `wanted` frames, at least two, around `number` inside
+/// first..last; nothing when there is none.
+std::optional<Support> choose_support(int wanted, long number, long first, long last);
+
+}  // namespace ocellus::app

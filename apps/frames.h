@@ -1,0 +1,77 @@
+// FrameSource: where the program's frames come from - images, numbered patterns, videos, cameras,
+// the test scene.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "image_io.h"
+
+namespace ocellus::app {
+
+struct InputFrame {
+  GrayImage image;
+  std::vector<std::uint8_t> chroma_u;  ///< half the size, rounded up, without padding; empty when
+                                       ///< the source has no colour
+  std::vector<std::uint8_t> chroma_v;
+  long number = 0;  ///< the pattern's number; from 0 elsewhere
+  std::int64_t timestamp_ns = 0;
+};
+
+/// Frames in order. All have the first one's size and format; a change is an InputError.
+class FrameSource {
+ public:
+  virtual ~FrameSource() = default;
+
+  /// The next frame; false at the end. Throws InputError.
+  bool next(InputFrame& frame);
+
+  virtual long first_number() const { return 0; }
+  /// Number of the last frame, where it is known beforehand.
+  virtual std::optional<long> last_number() const { return std::nullopt; }
+  /// Frames per second; 0 when the source has no rate.
+  virtual double fps() const { return 0.0; }
+  /// Lets the next frame be `number` where that is cheaper than reading up to it. Only before the
+  /// first `next`.
+  virtual void start_at(long number) { (void)number; }
+  /// A camera has no end.
+  virtual bool endless() const { return false; }
+
+  const std::string& name() const { return name_; }
+
+ protected:
+  explicit FrameSource(std::string name) : name_(std::move(name)) {}
+  virtual bool read(InputFrame& frame) = 0;
+
+ private:
+  std::string name_;
+  bool started_ = false;
+  ImageSize size_;
+  PixelFormat format_ = PixelFormat::kGray8;
+};
+
+/// Opens FRAMES: one text, or several image files that are taken as frames 0, 1, ... Throws
+/// InputError.
+std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs);
+
+/// A file name with one %d or %0Nd in it.
+class NumberedName {
+ public:
+  /// Nothing when there is no number in `text`. Throws InputError on a % that is neither %d, %0Nd
+  /// nor %%.
+  static std::optional<NumberedName> parse(const std::string& text);
+
+  std::string at(long number) const;
+  /// Numbers of the files that are there, ascending.
+  std::vector<long> existing() const;
+
+ private:
+  std::string before_;
+  std::string after_;
+  int width_ = 0;
+};
+
+}  // namespace ocellus::app

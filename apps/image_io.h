@@ -1,0 +1,47 @@
+// Gray images from PNG, PGM/PPM and JPEG files, and PNG output.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ocellus/frame.h"
+
+namespace ocellus::app {
+
+/// A gray image of 8 or 16 bits without padding between rows.
+struct GrayImage {
+  ImageSize size;
+  PixelFormat format = PixelFormat::kGray8;
+  std::vector<std::uint8_t> pixels;
+
+  GrayImage() = default;
+  GrayImage(ImageSize image_size, PixelFormat pixel_format);
+
+  std::ptrdiff_t stride() const {
+    return static_cast<std::ptrdiff_t>(size.width) * bytes_per_pixel(format);
+  }
+  /// Brightness in the range of 8 bits, as the operators see it.
+  float brightness(int x, int y) const;
+  /// The library's view; lives as long as the image.
+  Frame view(std::uint64_t sequence, std::int64_t timestamp_ns) const;
+};
+
+/// The whole file. Throws InputError when it cannot be read, is a folder, or is empty.
+std::vector<std::uint8_t> read_file(const std::string& path);
+
+/// Whether the first bytes, or else the name's ending, are those of a PNG, PNM or JPEG file.
+bool is_image_file(const std::string& path);
+
+/// Reads an image as gray (colour by BT.601 luma); 16-bit files keep 16 bits. Throws InputError
+/// that names the file and what is wrong with it.
+GrayImage read_image(const std::string& path);
+
+/// Writes 8-bit RGB without padding. Throws InputError.
+void write_png_rgb(const std::string& path, ImageSize size, const std::uint8_t* rgb);
+
+/// Lower-case ending with its dot (".png"), or "".
+std::string file_extension(const std::string& path);
+
+}  // namespace ocellus::app

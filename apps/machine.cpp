@@ -1,0 +1,158 @@
+#include "machine.h"
+
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <barrier>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "common.h"
+#include "limits_kernels.h"
+
+namespace ocellus::app {
+namespace {
+
+bool read_cpu_times(std::uint64_t& steal, std::uint64_t& total) {
+  std::ifstream stat("/proc/stat");
+  std::string label;
+  if (!(stat >> label) || label != "cpu") return false;
+  // user nice system idle iowait irq softirq steal; guest time is part of user.
+  total = 0;
+  for (int i = 0; i < 8; ++i) {
+    std::uint64_t value = 0;
+    if (!(stat >> value)) return false;
+    total += value;
+    if (i == 7) steal = value;
+  }
+  return true;
+}
+
+std::string first_match(const char* path, const std::string& key) {
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.rfind(key, 0) != 0) continue;
+    const std::size_t colon = line.find(':');
+    if (colon != std::string::npos && colon + 2 <= line.size()) return line.substr(colon + 2);
+  }
+  return "";
+}
+
+/// Runs `work(thread)` on all threads at once, `passes` times, and gives the shortest time from the
+/// common start to the last one's end.
+double best_seconds(int threads, int passes, const std::function<void(int)>& work) {
+  using Clock = std::chrono::steady_clock;
+  std::barrier gate(threads + 1);
+  std::vector<std::thread> pool;
+  for (int t = 0; t < threads; ++t) {
+    pool.emplace_back([&, t] {
+      for (int pass = 0; pass < passes; ++pass) {
+        gate.arrive_and_wait();
+        work(t);
+        gate.arrive_and_wait();
+      }
+    });
+  }
+  double best = 1e9;
+  for (int pass = 0; pass < passes; ++pass) {
+    gate.arrive_and_wait();
+    const Clock::time_point begin = Clock::now();
+    gate.arrive_and_wait();
+    best = std::min(best, std::chrono::duration<double>(Clock::now() - begin).count());
+  }
+  for (std::thread& thread : pool) thread.join();
+  return best;
+}
+
+}  // namespace
+
+StealMeter::StealMeter() {
+  if (!read_cpu_times(steal_, total_)) total_ = 0;
+}
+
+double StealMeter::percent() const {
+  std::uint64_t steal = 0;
+  std::uint64_t total = 0;
+  if (total_ == 0 || !read_cpu_times(steal, total)) return -1.0;
+  return total > total_
+             ? 100.0 * static_cast<double>(steal - steal_) / static_cast<double>(total - total_)
+             : 0.0;
+}
+
+std::string cpu_name() {
+  for (const char* key : {"model name", "Model", "Hardware"}) {
+    if (std::string name = first_match("/proc/cpuinfo", key); !name.empty()) return name;
+  }
+  return "unknown processor";
+}
+
+std::string system_name() {
+  utsname names{};
+  if (uname(&names) != 0) return "unknown system";
+  return std::string(names.sysname) + " " + names.release + " " + names.machine;
+}
+
+std::size_t last_cache_bytes() {
+  std::size_t largest = 0;
+  for (int index = 0; index < 8; ++index) {
+    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) +
+                       "/size");
+    std::size_t value = 0;
+    char unit = 0;
+    if (!(file >> value)) continue;
+    file >> unit;
+    largest = std::max(largest, value * (unit == 'K'   ? std::size_t{1024}
+                                         : unit == 'M' ? std::size_t{1} << 20
+                                                       : std::size_t{1}));
+  }
+  return largest;
+}
+
+MachineLimits measure_limits(int threads) {
+  MachineLimits limits;
+  limits.threads = threads;
+  limits.block_bytes = std::max<std::size_t>(std::size_t{256} << 20, 8 * last_cache_bytes());
+  limits.block_bytes = std::min<std::size_t>(limits.block_bytes, std::size_t{1} << 30);
+  // Whole slices of 4 KiB for every thread.
+  const std::size_t slice = limits.block_bytes / static_cast<std::size_t>(threads) / 4096 * 4096;
+  limits.block_bytes = slice * static_cast<std::size_t>(threads);
+  struct Free {
+    void operator()(void* block) const { std::free(block); }
+  };
+  const std::unique_ptr<void, Free> block(std::aligned_alloc(4096, limits.block_bytes));
+  if (!block) throw InputError("no memory to measure the bandwidth with");
+  auto* const bytes = static_cast<std::uint8_t*>(block.get());
+  const auto start_of = [&](int t) { return bytes + static_cast<std::size_t>(t) * slice; };
+  best_seconds(threads, 1, [&](int t) {
+    std::memset(start_of(t), t + 1, slice);
+  });  // each page first touched by its reader
+
+  std::vector<std::uint64_t> sums(static_cast<std::size_t>(threads) * 16);
+  const double read = best_seconds(threads, 8, [&](int t) {
+    sums[static_cast<std::size_t>(t) * 16] += read_block(start_of(t), slice);
+  });
+  limits.read_bytes_per_s = static_cast<double>(limits.block_bytes) / read;
+  // The upper half of each slice goes to the lower half.
+  const double copy = best_seconds(
+      threads, 8, [&](int t) { std::memcpy(start_of(t), start_of(t) + slice / 2, slice / 2); });
+  limits.copy_bytes_per_s = static_cast<double>(limits.block_bytes) / copy;
+
+  constexpr std::int64_t kRounds = 2'000'000;
+  double flops_each = 0.0;
+  const double fma = best_seconds(threads, 6, [&](int t) {
+    double flops = 0.0;
+    sums[static_cast<std::size_t>(t) * 16] += multiply_add(kRounds, flops);
+    if (t == 0) flops_each = flops;
+  });
+  limits.flops = flops_each * threads / fma;
+  return limits;
+}
+
+}  // namespace ocellus::app

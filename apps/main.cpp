@@ -1,0 +1,84 @@
+// The program `ocellus`: parses the command line, calls one subcommand, turns errors into exit
+// codes.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <string_view>
+
+#include "common.h"
+
+namespace {
+
+using namespace ocellus;
+using namespace ocellus::app;
+
+/// CLI11 would only say that an argument was not expected.
+void check_subcommand(const CLI::App& program, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::string names;
+  for (const CLI::App* command : program.get_subcommands({})) {
+    if (command->get_name() == argv[1]) return;
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  }
+  throw InputError(fmt::format("unknown subcommand '{}'; there are: {}", argv[1], names));
+}
+
+int run(int argc, char** argv) {
+  CLI::App program{"Real-time vision operators of known cost for cameras", "ocellus"};
+  program.set_version_flag("--version", fmt::format("ocellus {}", version()),
+                           "Print the version and exit");
+  program.set_help_flag("-h,--help", "Print this help and exit");
+  program.require_subcommand(1);
+  program.get_formatter()->column_width(34);
+  program.footer(
+      "FRAMES is an image (PNG, PGM, JPEG), a numbered pattern (f%02d.pgm), a video file, test: (a "
+      "synthetic scene with known\n"
+      "motion) or a camera (/dev/video0). Exit codes: 0 done, 1 the answer is no (a budget "
+      "missed), 2 bad usage or input.");
+
+  int exit_code = kDone;
+  add_devices_command(program, exit_code);
+  add_flow_command(program, exit_code);
+  add_compare_command(program, exit_code);
+  add_latency_command(program, exit_code);
+  add_bench_command(program, exit_code);
+
+  if (argc < 2) {
+    fmt::print(stderr, "{}", program.help());
+    return kBadInput;
+  }
+  check_subcommand(program, argc, argv);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    program.exit(asked);
+    return kDone;
+  } catch (const CLI::ParseError& error) {
+    std::string command = "ocellus";
+    for (const CLI::App* app = &program; !app->get_subcommands().empty();) {
+      app = app->get_subcommands().front();
+      command += " " + app->get_name();
+    }
+    fmt::print(stderr, "ocellus: {}\nSee '{} --help'.\n", error.what(), command);
+    return kBadInput;
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const int code = run(argc, argv);
+    // A full disk or a closed pipe must not look like success.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+      fmt::print(stderr, "ocellus: stdout could not be written\n");
+      return kBadInput;
+    }
+    return code;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "ocellus: {}\n", error.what());
+    return kBadInput;
+  }
+}

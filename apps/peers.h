@@ -1,0 +1,28 @@
+// Dense optical flow of other libraries, to be measured beside ours.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "flow_file.h"
+#include "image_io.h"
+
+namespace ocellus::app {
+
+class FlowPeer {
+ public:
+  virtual ~FlowPeer() = default;
+  virtual const std::string& name() const = 0;
+  /// Flow from `from` to `to`, 8-bit images; the result stays inside.
+  virtual void compute(const GrayImage& from, const GrayImage& to) = 0;
+  /// The last result.
+  virtual FlowField result() const = 0;
+};
+
+/// Empty in a build without OpenCV. `threads` is set for the whole process.
+std::vector<std::unique_ptr<FlowPeer>> make_flow_peers(int threads);
+/// "OpenCV 4.6.0", or "" without it.
+std::string peer_library();
+
+}  // namespace ocellus::app
