@@ -30,11 +30,13 @@ using ocellus::PixelFormat;
 using ocellus::Status;
 using ocellus::Ticket;
 
-static_assert(G_BYTE_ORDER == G_LITTLE_ENDIAN, "GRAY16_LE is handed to the library as it is: 16 bits in the host's byte order");
+static_assert(G_BYTE_ORDER == G_LITTLE_ENDIAN,
+              "GRAY16_LE is handed to the library as it is: 16 bits in the host's byte order");
 static_assert(ocellus::kMaxImageSide == 16384, "the pad templates say 16384");
 
-#define OCELLUS_CAPS \
-  "video/x-raw, format=(string){ GRAY8, GRAY16_LE, I420, NV12 }, width=(int)[ 1, 16384 ], height=(int)[ 1, 16384 ], " \
+#define OCELLUS_CAPS                                                                        \
+  "video/x-raw, format=(string){ GRAY8, GRAY16_LE, I420, NV12 }, width=(int)[ 1, 16384 ], " \
+  "height=(int)[ 1, 16384 ], "                                                              \
   "framerate=(fraction)[ 0/1, 2147483647/1 ]"
 
 #define DEFAULT_BACKEND "auto"
@@ -61,8 +63,10 @@ enum {
 
 static GParamSpec* properties[PROP_LAST];
 
-static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(OCELLUS_CAPS));
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(OCELLUS_CAPS));
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(OCELLUS_CAPS));
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(OCELLUS_CAPS));
 
 namespace {
 
@@ -131,19 +135,21 @@ struct GstOcellusBasePrivate {
 static gint private_offset;
 static gpointer gst_ocellus_base_parent_class;
 
-static void gst_ocellus_base_class_init(GstOcellusBaseClass* klass);
-static void gst_ocellus_base_init(GstOcellusBase* self, GstOcellusBaseClass* klass);
+static void gst_ocellus_base_class_init(gpointer klass, gpointer data);
+static void gst_ocellus_base_init(GTypeInstance* instance, gpointer klass);
 
-// Not G_DEFINE_ABSTRACT_TYPE: the private part holds C++ objects of 100 KiB, for which a pointer is kept.
+// Not G_DEFINE_ABSTRACT_TYPE: the private part holds C++ objects of 100 KiB, for which a pointer is
+// kept.
 GType gst_ocellus_base_get_type(void) {
   static gsize type = 0;
   if (g_once_init_enter(&type)) {
     GTypeInfo info{};
     info.class_size = sizeof(GstOcellusBaseClass);
-    info.class_init = reinterpret_cast<GClassInitFunc>(gst_ocellus_base_class_init);
+    info.class_init = gst_ocellus_base_class_init;
     info.instance_size = sizeof(GstOcellusBase);
-    info.instance_init = reinterpret_cast<GInstanceInitFunc>(gst_ocellus_base_init);
-    const GType made = g_type_register_static(GST_TYPE_BASE_TRANSFORM, "GstOcellusBase", &info, G_TYPE_FLAG_ABSTRACT);
+    info.instance_init = gst_ocellus_base_init;
+    const GType made = g_type_register_static(GST_TYPE_BASE_TRANSFORM, "GstOcellusBase", &info,
+                                              G_TYPE_FLAG_ABSTRACT);
     private_offset = g_type_add_instance_private(made, sizeof(GstOcellusBasePrivate*));
     g_once_init_leave(&type, made);
   }
@@ -177,7 +183,8 @@ GType gst_ocellus_on_device_loss_get_type(void) {
 }
 
 PixelFormat gst_ocellus_pixel_format(const GstVideoInfo& video) {
-  return GST_VIDEO_INFO_FORMAT(&video) == GST_VIDEO_FORMAT_GRAY16_LE ? PixelFormat::kGray16 : PixelFormat::kGray8;
+  return GST_VIDEO_INFO_FORMAT(&video) == GST_VIDEO_FORMAT_GRAY16_LE ? PixelFormat::kGray16
+                                                                     : PixelFormat::kGray8;
 }
 
 void gst_ocellus_base_set_align(GstOcellusBase* self, gboolean align) {
@@ -191,14 +198,19 @@ gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec)
   const GstState state = GST_STATE(self);
   const GstState next = GST_STATE_NEXT(self);
   GST_OBJECT_UNLOCK(self);
-  // On the way down to READY the operator is as good as gone; on the way up it may be in the making.
-  if (state <= GST_STATE_READY && (next == GST_STATE_VOID_PENDING || next <= GST_STATE_READY)) return TRUE;
-  GST_ELEMENT_WARNING(self, LIBRARY, SETTINGS, ("Property \"%s\" can be changed only in the states NULL and READY.", pspec->name),
-                      ("it keeps its value; the state is %s", gst_element_state_get_name(state)));
+  // On the way down to READY the operator is as good as gone; on the way up it may be in the
+  // making.
+  if (state <= GST_STATE_READY && (next == GST_STATE_VOID_PENDING || next <= GST_STATE_READY))
+    return TRUE;
+  GST_ELEMENT_WARNING(
+      self, LIBRARY, SETTINGS,
+      ("Property \"%s\" can be changed only in the states NULL and READY.", pspec->name),
+      ("it keeps its value; the state is %s", gst_element_state_get_name(state)));
   return FALSE;
 }
 
-// ---- errors -------------------------------------------------------------------------------------------------------
+// ---- errors
+// -------------------------------------------------------------------------------------------------------
 
 static void post_error(GstOcellusBase* self, const Error& error) {
   const char* name = ocellus::status_name(error.status);
@@ -232,7 +244,8 @@ static void post_bad_buffer(GstOcellusBase* self, const Error& error) {
   GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("%s", error.text), (nullptr));
 }
 
-// ---- operator and pools -------------------------------------------------------------------------------------------
+// ---- operator and pools
+// -------------------------------------------------------------------------------------------
 
 static Expected<EngineConfig> engine_config(GstOcellusBase* self) {
   GstOcellusBasePrivate* priv = get_private(self);
@@ -302,31 +315,38 @@ static Expected<void> create_operator(GstOcellusBase* self, EngineConfig config)
 
   const Expected<EngineInfo> info = Engine::probe(config);
   if (!info) return tl::unexpected(info.error());
-  const Expected<Footprint> footprint = klass->footprint(self, *info, priv->video, &priv->result_bytes);
+  const Expected<Footprint> footprint =
+      klass->footprint(self, *info, priv->video, &priv->result_bytes);
   if (!footprint) return tl::unexpected(footprint.error());
   config.memory = *footprint;
   Expected<Engine> engine = Engine::create(config);
   if (!engine) return tl::unexpected(engine.error());
-  if (Expected<void> made = klass->create(self, *engine, priv->video, &priv->delay); !made) return made;
+  if (Expected<void> made = klass->create(self, *engine, priv->video, &priv->delay); !made)
+    return made;
   priv->engine.emplace(std::move(*engine));
 
   const EngineInfo& got = priv->engine->info();
   std::string name = ocellus::backend_name(got.backend);
   if (got.device >= 0) name += ":" + std::to_string(got.device);
-  GST_INFO_OBJECT(self, "backend %s (%s, %s), %d workers, %" G_GSIZE_FORMAT " bytes of host memory, delay %g frames", name.c_str(),
-                  got.device_name, got.simd_target, got.workers, footprint->host, static_cast<double>(priv->delay));
+  GST_INFO_OBJECT(self,
+                  "backend %s (%s, %s), %d workers, %" G_GSIZE_FORMAT
+                  " bytes of host memory, delay %g frames",
+                  name.c_str(), got.device_name, got.simd_target, got.workers, footprint->host,
+                  static_cast<double>(priv->delay));
   set_active_backend(self, std::move(name));
   return {};
 }
 
-static GstBufferPool* new_memory_pool(GstBufferPool* pool, GstCaps* caps, gsize bytes, guint min_buffers) {
+static GstBufferPool* new_memory_pool(GstBufferPool* pool, GstCaps* caps, gsize bytes,
+                                      guint min_buffers) {
   GstAllocationParams params;
   gst_allocation_params_init(&params);
   params.align = ocellus::kMemoryAlignment - 1;
   GstStructure* config = gst_buffer_pool_get_config(pool);
   gst_buffer_pool_config_set_params(config, caps, static_cast<guint>(bytes), min_buffers, 0);
   gst_buffer_pool_config_set_allocator(config, nullptr, &params);
-  if (!gst_buffer_pool_set_config(pool, config) || !gst_buffer_pool_set_active(pool, TRUE)) gst_clear_object(&pool);
+  if (!gst_buffer_pool_set_config(pool, config) || !gst_buffer_pool_set_active(pool, TRUE))
+    gst_clear_object(&pool);
   return pool;
 }
 
@@ -337,15 +357,18 @@ static Expected<void> create_pools(GstOcellusBase* self, GstCaps* caps) {
   clear_pool(&priv->result_pool);
   clear_pool(&priv->copy_pool);
   if (priv->result_bytes > G_MAXUINT) {
-    return tl::unexpected(ocellus::make_error(Status::kInvalidArgument,
-                                              "one result of this size has %zu bytes; GStreamer's pools hold buffers up to %u bytes: set "
-                                              "a smaller roi",
-                                              priv->result_bytes, G_MAXUINT));
+    return tl::unexpected(ocellus::make_error(
+        Status::kInvalidArgument,
+        "one result of this size has %zu bytes; GStreamer's pools hold buffers up to %u bytes: set "
+        "a smaller roi",
+        priv->result_bytes, G_MAXUINT));
   }
   priv->wrap_pool = gst_ocellus_pool_new(caps, 2, klass->attach_meta, klass->clear_meta);
   priv->result_pool = new_memory_pool(gst_buffer_pool_new(), caps, priv->result_bytes, 2);
   if (priv->wrap_pool == nullptr || priv->result_pool == nullptr) {
-    return tl::unexpected(ocellus::make_error(Status::kOutOfMemory, "the pools of %zu bytes a result could not be made", priv->result_bytes));
+    return tl::unexpected(ocellus::make_error(Status::kOutOfMemory,
+                                              "the pools of %zu bytes a result could not be made",
+                                              priv->result_bytes));
   }
   return {};
 }
@@ -365,7 +388,8 @@ static void set_latency(GstOcellusBase* self, GstClockTime latency) {
 static bool recover_from_device_loss(GstOcellusBase* self, const Error& error) {
   GstOcellusBasePrivate* priv = get_private(self);
   GST_OBJECT_LOCK(self);
-  const bool allowed = priv->on_device_loss == GST_OCELLUS_ON_DEVICE_LOSS_CPU && priv->active_backend != "cpu";
+  const bool allowed =
+      priv->on_device_loss == GST_OCELLUS_ON_DEVICE_LOSS_CPU && priv->active_backend != "cpu";
   GST_OBJECT_UNLOCK(self);
   if (!allowed) return false;
 
@@ -383,11 +407,13 @@ static bool recover_from_device_loss(GstOcellusBase* self, const Error& error) {
     post_error(self, made.error());
     return false;
   }
-  GST_ELEMENT_WARNING(self, RESOURCE, FAILED, ("The device was lost; going on with the CPU."), ("%s", text.c_str()));
+  GST_ELEMENT_WARNING(self, RESOURCE, FAILED, ("The device was lost; going on with the CPU."),
+                      ("%s", text.c_str()));
   return true;
 }
 
-// ---- one frame ----------------------------------------------------------------------------------------------------
+// ---- one frame
+// ----------------------------------------------------------------------------------------------------
 
 // What became of a frame given to the operator.
 enum class Outcome {
@@ -407,7 +433,8 @@ static void remember_newest(GstOcellusBase* self, const GstOcellusResult& result
 // Waits for the pending frame.
 static Outcome finish_pending(GstOcellusBase* self, Deadline deadline, GstOcellusResult* result) {
   GstOcellusBasePrivate* priv = get_private(self);
-  const Expected<FrameInfo> info = GST_OCELLUS_BASE_GET_CLASS(self)->wait(self, priv->pending->ticket, deadline);
+  const Expected<FrameInfo> info =
+      GST_OCELLUS_BASE_GET_CLASS(self)->wait(self, priv->pending->ticket, deadline);
   if (!info) {
     if (info.error().status == Status::kDeadlineMissed) return Outcome::kMissed;
     if (info.error().status == Status::kDeviceLost) {
@@ -432,7 +459,8 @@ static Outcome finish_pending(GstOcellusBase* self, Deadline deadline, GstOcellu
 // Gives `picture` to the operator as the next frame.
 static Outcome begin_frame(GstOcellusBase* self, GstBuffer* picture, GstClockTime pts) {
   GstOcellusBasePrivate* priv = get_private(self);
-  const bool merged = gst_buffer_get_video_meta(picture) == nullptr && gst_buffer_n_memory(picture) > 1;
+  const bool merged =
+      gst_buffer_get_video_meta(picture) == nullptr && gst_buffer_n_memory(picture) > 1;
 
   PendingFrame next;
   if (Expected<void> mapped = next.luma.map(picture, priv->video, 1, GST_MAP_READ); !mapped) {
@@ -440,12 +468,15 @@ static Outcome begin_frame(GstOcellusBase* self, GstBuffer* picture, GstClockTim
     return Outcome::kFailed;
   }
   if (gst_buffer_pool_acquire_buffer(priv->result_pool, &next.result, nullptr) != GST_FLOW_OK) {
-    GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT, ("No memory for a result of %" G_GSIZE_FORMAT " bytes.", priv->result_bytes), (nullptr));
+    GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT,
+                      ("No memory for a result of %" G_GSIZE_FORMAT " bytes.", priv->result_bytes),
+                      (nullptr));
     return Outcome::kFailed;
   }
   if (!gst_buffer_map(next.result, &next.result_map, GST_MAP_READWRITE)) {
     gst_buffer_unref(next.result);
-    GST_ELEMENT_ERROR(self, RESOURCE, FAILED, ("The memory of a result cannot be mapped."), (nullptr));
+    GST_ELEMENT_ERROR(self, RESOURCE, FAILED, ("The memory of a result cannot be mapped."),
+                      (nullptr));
     return Outcome::kFailed;
   }
 
@@ -457,12 +488,15 @@ static Outcome begin_frame(GstOcellusBase* self, GstBuffer* picture, GstClockTim
   frame.sequence = priv->sequence;
   // GST_CLOCK_TIME_NONE comes back as it went in.
   frame.timestamp_ns = static_cast<gint64>(pts);
-  const Expected<Ticket> ticket = GST_OCELLUS_BASE_GET_CLASS(self)->submit(self, frame, next.result_map.data);
+  const Expected<Ticket> ticket =
+      GST_OCELLUS_BASE_GET_CLASS(self)->submit(self, frame, next.result_map.data);
   if (!ticket) {
     next.luma.unmap();
     gst_buffer_unmap(next.result, &next.result_map);
     gst_buffer_unref(next.result);
-    if (ticket.error().status == Status::kDeviceLost && recover_from_device_loss(self, ticket.error())) return Outcome::kMissed;
+    if (ticket.error().status == Status::kDeviceLost &&
+        recover_from_device_loss(self, ticket.error()))
+      return Outcome::kMissed;
     post_error(self, ticket.error());
     return Outcome::kFailed;
   }
@@ -478,13 +512,15 @@ static Outcome begin_frame(GstOcellusBase* self, GstBuffer* picture, GstClockTim
 }
 
 // Submits and waits. After a lost device the frame is tried once more, on the CPU.
-static Outcome run_frame(GstOcellusBase* self, GstBuffer* picture, GstClockTime pts, Deadline deadline, GstOcellusResult* result) {
+static Outcome run_frame(GstOcellusBase* self, GstBuffer* picture, GstClockTime pts,
+                         Deadline deadline, GstOcellusResult* result) {
   GstOcellusBasePrivate* priv = get_private(self);
-  // An earlier frame that missed its budget still has the operator. The temporal state needs every frame, in order, so the
-  // stream waits here; `finish_pending` keeps its result for on-miss=reuse.
+  // An earlier frame that missed its budget still has the operator. The temporal state needs every
+  // frame, in order, so the stream waits here; `finish_pending` keeps its result for on-miss=reuse.
   if (priv->pending) {
     GstOcellusResult earlier;
-    if (finish_pending(self, Deadline::never(), &earlier) == Outcome::kFailed) return Outcome::kFailed;
+    if (finish_pending(self, Deadline::never(), &earlier) == Outcome::kFailed)
+      return Outcome::kFailed;
     gst_clear_buffer(&earlier.data);
   }
   for (int attempt = 0; attempt < 2; ++attempt) {
@@ -500,7 +536,8 @@ static Outcome run_frame(GstOcellusBase* self, GstBuffer* picture, GstClockTime 
   return Outcome::kFailed;
 }
 
-static void post_qos(GstOcellusBase* self, GstBuffer* buffer, GstClockTimeDiff jitter, gdouble proportion) {
+static void post_qos(GstOcellusBase* self, GstBuffer* buffer, GstClockTimeDiff jitter,
+                     gdouble proportion) {
   GstOcellusBasePrivate* priv = get_private(self);
   const GstSegment* segment = &GST_BASE_TRANSFORM(self)->segment;
   const GstClockTime pts = GST_BUFFER_PTS(buffer);
@@ -509,9 +546,9 @@ static void post_qos(GstOcellusBase* self, GstBuffer* buffer, GstClockTimeDiff j
   const guint64 processed = priv->frames;
   const guint64 dropped = priv->dropped;
   GST_OBJECT_UNLOCK(self);
-  GstMessage* message =
-      gst_message_new_qos(GST_OBJECT(self), live, gst_segment_to_running_time(segment, GST_FORMAT_TIME, pts),
-                          gst_segment_to_stream_time(segment, GST_FORMAT_TIME, pts), pts, GST_BUFFER_DURATION(buffer));
+  GstMessage* message = gst_message_new_qos(
+      GST_OBJECT(self), live, gst_segment_to_running_time(segment, GST_FORMAT_TIME, pts),
+      gst_segment_to_stream_time(segment, GST_FORMAT_TIME, pts), pts, GST_BUFFER_DURATION(buffer));
   gst_message_set_qos_values(message, jitter, proportion, 1000000);
   gst_message_set_qos_stats(message, GST_FORMAT_BUFFERS, processed, dropped);
   gst_element_post_message(GST_ELEMENT(self), message);
@@ -524,25 +561,29 @@ static void post_frame(GstOcellusBase* self, GstBuffer* buffer, GstClockTime arr
   GstStructure* structure = gst_structure_new(
       klass->message_name, "timestamp", G_TYPE_UINT64, pts, "stream-time", G_TYPE_UINT64,
       gst_segment_to_stream_time(segment, GST_FORMAT_TIME, pts), "running-time", G_TYPE_UINT64,
-      gst_segment_to_running_time(segment, GST_FORMAT_TIME, pts), "duration", G_TYPE_UINT64, GST_BUFFER_DURATION(buffer), "latency",
-      G_TYPE_UINT64, arrival_to_result, nullptr);
+      gst_segment_to_running_time(segment, GST_FORMAT_TIME, pts), "duration", G_TYPE_UINT64,
+      GST_BUFFER_DURATION(buffer), "latency", G_TYPE_UINT64, arrival_to_result, nullptr);
   if (klass->describe != nullptr) klass->describe(self, buffer, structure);
   gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), structure));
 }
 
-// A picture that may be drawn on: this one when nobody else reads it, else a copy. Takes and gives a reference.
+// A picture that may be drawn on: this one when nobody else reads it, else a copy. Takes and gives
+// a reference.
 static GstBuffer* make_drawable(GstOcellusBase* self, GstBuffer* picture) {
   GstOcellusBasePrivate* priv = get_private(self);
   if (gst_buffer_is_writable(picture) && gst_buffer_is_all_memory_writable(picture)) return picture;
   if (priv->copy_pool == nullptr) {
     GstCaps* caps = gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(self));
-    priv->copy_pool = new_memory_pool(gst_video_buffer_pool_new(), caps, GST_VIDEO_INFO_SIZE(&priv->video), 2);
+    priv->copy_pool =
+        new_memory_pool(gst_video_buffer_pool_new(), caps, GST_VIDEO_INFO_SIZE(&priv->video), 2);
     gst_caps_unref(caps);
   }
   GstBuffer* copy = nullptr;
-  if (priv->copy_pool == nullptr || gst_buffer_pool_acquire_buffer(priv->copy_pool, &copy, nullptr) != GST_FLOW_OK) {
+  if (priv->copy_pool == nullptr ||
+      gst_buffer_pool_acquire_buffer(priv->copy_pool, &copy, nullptr) != GST_FLOW_OK) {
     gst_buffer_unref(picture);
-    GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT, ("No memory for a copy of the picture to draw on."), (nullptr));
+    GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT,
+                      ("No memory for a copy of the picture to draw on."), (nullptr));
     return nullptr;
   }
   // Metas that speak of the memory's layout do not come along: the copy has the layout of the caps.
@@ -560,7 +601,8 @@ static GstBuffer* make_drawable(GstOcellusBase* self, GstBuffer* picture) {
   return copy;
 }
 
-// Makes the outgoing buffer: picture and result on one of our own. Takes `picture`; `result` may be null.
+// Makes the outgoing buffer: picture and result on one of our own. Takes `picture`; `result` may be
+// null.
 static GstBuffer* dress(GstOcellusBase* self, GstBuffer* picture, const GstOcellusResult* result) {
   GstOcellusBasePrivate* priv = get_private(self);
   GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(self);
@@ -582,7 +624,8 @@ static GstBuffer* dress(GstOcellusBase* self, GstBuffer* picture, const GstOcell
     }
     GstOcellusPicture planes;
     const auto readwrite = static_cast<GstMapFlags>(GST_MAP_READ | GST_MAP_WRITE);
-    const Expected<void> mapped = planes.map(picture, priv->video, static_cast<int>(GST_VIDEO_INFO_N_PLANES(&priv->video)), readwrite);
+    const Expected<void> mapped = planes.map(
+        picture, priv->video, static_cast<int>(GST_VIDEO_INFO_N_PLANES(&priv->video)), readwrite);
     if (!mapped) {
       gst_buffer_unref(picture);
       gst_buffer_unref(buffer);
@@ -599,18 +642,22 @@ static GstBuffer* dress(GstOcellusBase* self, GstBuffer* picture, const GstOcell
   return buffer;
 }
 
-// The stream pauses for good: what is held back gets its result with the last frame standing in for those to come.
+// The stream pauses for good: what is held back gets its result with the last frame standing in for
+// those to come.
 static GstFlowReturn drain(GstOcellusBase* self) {
   GstOcellusBasePrivate* priv = get_private(self);
   GstFlowReturn flow = GST_FLOW_OK;
   if (!priv->held.empty() && priv->engine) {
     GST_DEBUG_OBJECT(self, "draining %" G_GSIZE_FORMAT " frames", priv->held.size());
     GstBuffer* last = gst_buffer_ref(priv->held.back().picture);
-    // A stream shorter than the delay needs more repetitions than it has frames, but never more than `hold`.
+    // A stream shorter than the delay needs more repetitions than it has frames, but never more
+    // than `hold`.
     for (guint i = 0; i < priv->hold && !priv->held.empty() && flow == GST_FLOW_OK; ++i) {
-      const guint64 described = priv->sequence - priv->hold;  // wraps around below the first frame, and then equals none
+      const guint64 described =
+          priv->sequence - priv->hold;  // wraps around below the first frame, and then equals none
       GstOcellusResult result;
-      if (run_frame(self, last, GST_BUFFER_PTS(last), Deadline::never(), &result) != Outcome::kDone) {
+      if (run_frame(self, last, GST_BUFFER_PTS(last), Deadline::never(), &result) !=
+          Outcome::kDone) {
         flow = GST_FLOW_ERROR;
         break;
       }
@@ -620,7 +667,8 @@ static GstFlowReturn drain(GstOcellusBase* self) {
         priv->held.erase(priv->held.begin());
         if (priv->held.empty()) gst_clear_buffer(&last);
         GstBuffer* buffer = dress(self, picture, &result);
-        flow = buffer != nullptr ? gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), buffer) : GST_FLOW_ERROR;
+        flow = buffer != nullptr ? gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), buffer)
+                                 : GST_FLOW_ERROR;
       }
       gst_clear_buffer(&result.data);
     }
@@ -634,17 +682,21 @@ static GstFlowReturn drain(GstOcellusBase* self) {
 static bool too_late(GstOcellusBase* self, GstBuffer* picture, GstClockTimeDiff* jitter) {
   GstOcellusBasePrivate* priv = get_private(self);
   GstBaseTransform* trans = GST_BASE_TRANSFORM(self);
-  if (!gst_base_transform_is_qos_enabled(trans) || trans->segment.format != GST_FORMAT_TIME) return false;
-  const GstClockTime running = gst_segment_to_running_time(&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(picture));
+  if (!gst_base_transform_is_qos_enabled(trans) || trans->segment.format != GST_FORMAT_TIME)
+    return false;
+  const GstClockTime running =
+      gst_segment_to_running_time(&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(picture));
   GST_OBJECT_LOCK(self);
   const GstClockTime earliest = priv->earliest_time;
   GST_OBJECT_UNLOCK(self);
-  if (!GST_CLOCK_TIME_IS_VALID(running) || !GST_CLOCK_TIME_IS_VALID(earliest) || running > earliest) return false;
+  if (!GST_CLOCK_TIME_IS_VALID(running) || !GST_CLOCK_TIME_IS_VALID(earliest) || running > earliest)
+    return false;
   *jitter = GST_CLOCK_DIFF(running, earliest);
   return true;
 }
 
-// ---- GstBaseTransform ---------------------------------------------------------------------------------------------
+// ---- GstBaseTransform
+// ---------------------------------------------------------------------------------------------
 
 static gboolean gst_ocellus_base_start(GstBaseTransform* trans) {
   GstOcellusBase* self = GST_OCELLUS_BASE(trans);
@@ -688,7 +740,8 @@ static gboolean gst_ocellus_base_stop(GstBaseTransform* trans) {
 }
 
 static bool same_picture(const GstVideoInfo& a, const GstVideoInfo& b) {
-  if (GST_VIDEO_INFO_FORMAT(&a) != GST_VIDEO_INFO_FORMAT(&b) || GST_VIDEO_INFO_WIDTH(&a) != GST_VIDEO_INFO_WIDTH(&b) ||
+  if (GST_VIDEO_INFO_FORMAT(&a) != GST_VIDEO_INFO_FORMAT(&b) ||
+      GST_VIDEO_INFO_WIDTH(&a) != GST_VIDEO_INFO_WIDTH(&b) ||
       GST_VIDEO_INFO_HEIGHT(&a) != GST_VIDEO_INFO_HEIGHT(&b))
     return false;
   return GST_VIDEO_INFO_SIZE(&a) == GST_VIDEO_INFO_SIZE(&b);
@@ -699,13 +752,16 @@ static gboolean gst_ocellus_base_set_caps(GstBaseTransform* trans, GstCaps* inca
   GstOcellusBasePrivate* priv = get_private(self);
   GstVideoInfo video;
   if (!gst_video_info_from_caps(&video, incaps)) {
-    GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("These caps are not understood."), ("%" GST_PTR_FORMAT, incaps));
+    GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("These caps are not understood."),
+                      ("%" GST_PTR_FORMAT, static_cast<gpointer>(incaps)));
     return FALSE;
   }
   const GstVideoInterlaceMode mode = GST_VIDEO_INFO_INTERLACE_MODE(&video);
   if (mode != GST_VIDEO_INTERLACE_MODE_PROGRESSIVE && mode != GST_VIDEO_INTERLACE_MODE_MIXED) {
-    GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("Interlaced video (%s): two fields are two moments. Put the element deinterlace before this one.",
-                                             gst_video_interlace_mode_to_string(mode)),
+    GST_ELEMENT_ERROR(self, STREAM, FORMAT,
+                      ("Interlaced video (%s): two fields are two moments. Put the element "
+                       "deinterlace before this one.",
+                       gst_video_interlace_mode_to_string(mode)),
                       (nullptr));
     return FALSE;
   }
@@ -715,7 +771,8 @@ static gboolean gst_ocellus_base_set_caps(GstBaseTransform* trans, GstCaps* inca
     destroy_operator(self);
     priv->video = video;
     Expected<EngineConfig> config = engine_config(self);
-    Expected<void> made = config ? create_operator(self, *config) : Expected<void>(tl::unexpected(config.error()));
+    Expected<void> made =
+        config ? create_operator(self, *config) : Expected<void>(tl::unexpected(config.error()));
     if (made) made = create_pools(self, incaps);
     if (!made) {
       destroy_operator(self);
@@ -734,11 +791,14 @@ static gboolean gst_ocellus_base_set_caps(GstBaseTransform* trans, GstCaps* inca
   // Without a frame rate the latency is measured while frames come.
   if (priv->hold == 0 || fps_n > 0)
     set_latency(self, priv->hold == 0 ? 0
-                                      : gst_util_uint64_scale(priv->hold * GST_SECOND, static_cast<guint64>(fps_d), static_cast<guint64>(fps_n)));
+                                      : gst_util_uint64_scale(priv->hold * GST_SECOND,
+                                                              static_cast<guint64>(fps_d),
+                                                              static_cast<guint64>(fps_n)));
   return TRUE;
 }
 
-static gboolean gst_ocellus_base_query(GstBaseTransform* trans, GstPadDirection direction, GstQuery* query) {
+static gboolean gst_ocellus_base_query(GstBaseTransform* trans, GstPadDirection direction,
+                                       GstQuery* query) {
   GstOcellusBase* self = GST_OCELLUS_BASE(trans);
   GstOcellusBasePrivate* priv = get_private(self);
   if (GST_QUERY_TYPE(query) != GST_QUERY_LATENCY || direction != GST_PAD_SRC)
@@ -753,16 +813,18 @@ static gboolean gst_ocellus_base_query(GstBaseTransform* trans, GstPadDirection 
   priv->live = live;
   const GstClockTime latency = priv->latency;
   GST_OBJECT_UNLOCK(self);
-  GST_DEBUG_OBJECT(self, "latency: upstream %" GST_TIME_FORMAT ", own %" GST_TIME_FORMAT, GST_TIME_ARGS(min), GST_TIME_ARGS(latency));
+  GST_DEBUG_OBJECT(self, "latency: upstream %" GST_TIME_FORMAT ", own %" GST_TIME_FORMAT,
+                   GST_TIME_ARGS(min), GST_TIME_ARGS(latency));
   min += latency;
   if (GST_CLOCK_TIME_IS_VALID(max)) max += latency;
   gst_query_set_latency(query, live, min, max);
   return TRUE;
 }
 
-// The pictures that come in go out again as they are, so downstream's wishes are asked of upstream; frames held back and
-// the one in the operator come on top.
-static gboolean gst_ocellus_base_propose_allocation(GstBaseTransform* trans, GstQuery*, GstQuery* query) {
+// The pictures that come in go out again as they are, so downstream's wishes are asked of upstream;
+// frames held back and the one in the operator come on top.
+static gboolean gst_ocellus_base_propose_allocation(GstBaseTransform* trans, GstQuery*,
+                                                    GstQuery* query) {
   GstOcellusBase* self = GST_OCELLUS_BASE(trans);
   GstOcellusBasePrivate* priv = get_private(self);
   const guint extra = priv->hold + 1;
@@ -774,16 +836,21 @@ static gboolean gst_ocellus_base_propose_allocation(GstBaseTransform* trans, Gst
     guint min = 0;
     guint max = 0;
     gst_query_parse_nth_allocation_pool(query, i, &pool, &size, &min, &max);
-    gst_query_set_nth_allocation_pool(query, i, pool, size, min + extra, max == 0 ? 0 : max + extra);
+    gst_query_set_nth_allocation_pool(query, i, pool, size, min + extra,
+                                      max == 0 ? 0 : max + extra);
     if (pool != nullptr) gst_object_unref(pool);
   }
-  if (pools == 0) gst_query_add_allocation_pool(query, nullptr, static_cast<guint>(GST_VIDEO_INFO_SIZE(&priv->video)), extra + 1, 0);
+  if (pools == 0)
+    gst_query_add_allocation_pool(
+        query, nullptr, static_cast<guint>(GST_VIDEO_INFO_SIZE(&priv->video)), extra + 1, 0);
   return TRUE;
 }
 
-// Nothing is allocated for the output: the pictures are upstream's, the rest comes from the element's own pools.
+// Nothing is allocated for the output: the pictures are upstream's, the rest comes from the
+// element's own pools.
 static gboolean gst_ocellus_base_decide_allocation(GstBaseTransform*, GstQuery* query) {
-  while (gst_query_get_n_allocation_pools(query) > 0) gst_query_remove_nth_allocation_pool(query, 0);
+  while (gst_query_get_n_allocation_pools(query) > 0)
+    gst_query_remove_nth_allocation_pool(query, 0);
   return TRUE;
 }
 
@@ -801,8 +868,10 @@ static gboolean gst_ocellus_base_sink_event(GstBaseTransform* trans, GstEvent* e
       GstCaps* caps = nullptr;
       gst_event_parse_caps(event, &caps);
       GstVideoInfo video;
-      // A change of the frame rate alone is a new timeline too: pixels per frame mean something else.
-      if (gst_video_info_from_caps(&video, caps) && !gst_video_info_is_equal(&video, &priv->video)) drain(self);
+      // A change of the frame rate alone is a new timeline too: pixels per frame mean something
+      // else.
+      if (gst_video_info_from_caps(&video, caps) && !gst_video_info_is_equal(&video, &priv->video))
+        drain(self);
       break;
     }
     case GST_EVENT_STREAM_START:
@@ -836,15 +905,17 @@ static gboolean gst_ocellus_base_src_event(GstBaseTransform* trans, GstEvent* ev
   return GST_BASE_TRANSFORM_CLASS(gst_ocellus_base_parent_class)->src_event(trans, event);
 }
 
-static GstFlowReturn gst_ocellus_base_submit_input_buffer(GstBaseTransform* trans, gboolean is_discont, GstBuffer* input) {
+static GstFlowReturn gst_ocellus_base_submit_input_buffer(GstBaseTransform* trans,
+                                                          gboolean is_discont, GstBuffer* input) {
   GstOcellusBase* self = GST_OCELLUS_BASE(trans);
   GstOcellusBasePrivate* priv = get_private(self);
   const Clock::time_point arrival = Clock::now();
 
-  // The parent renegotiates when asked to and decides by QoS. What it skips is computed all the same: a temporal state
-  // with a hole would see everything move twice as fast.
+  // The parent renegotiates when asked to and decides by QoS. What it skips is computed all the
+  // same: a temporal state with a hole would see everything move twice as fast.
   gst_buffer_ref(input);
-  const GstFlowReturn parent = GST_BASE_TRANSFORM_CLASS(gst_ocellus_base_parent_class)->submit_input_buffer(trans, is_discont, input);
+  const GstFlowReturn parent = GST_BASE_TRANSFORM_CLASS(gst_ocellus_base_parent_class)
+                                   ->submit_input_buffer(trans, is_discont, input);
   const bool skipped = parent == GST_BASE_TRANSFORM_FLOW_DROPPED;
   if (parent == GST_FLOW_OK) {
     gst_clear_buffer(&trans->queued_buf);
@@ -880,8 +951,10 @@ static GstFlowReturn gst_ocellus_base_submit_input_buffer(GstBaseTransform* tran
   Outcome outcome = run_frame(self, input, GST_BUFFER_PTS(input), deadline, &result);
   bool missed = outcome == Outcome::kMissed;
   const Clock::duration given_up = Clock::now() - arrival;
-  if (missed && on_miss == GST_OCELLUS_ON_MISS_POST) outcome = finish_pending(self, Deadline::never(), &result);
-  if (outcome == Outcome::kMissed && !priv->pending) outcome = run_frame(self, input, GST_BUFFER_PTS(input), Deadline::never(), &result);
+  if (missed && on_miss == GST_OCELLUS_ON_MISS_POST)
+    outcome = finish_pending(self, Deadline::never(), &result);
+  if (outcome == Outcome::kMissed && !priv->pending)
+    outcome = run_frame(self, input, GST_BUFFER_PTS(input), Deadline::never(), &result);
   if (outcome == Outcome::kFailed) {
     gst_buffer_unref(input);
     return GST_FLOW_ERROR;
@@ -900,14 +973,15 @@ static GstFlowReturn gst_ocellus_base_submit_input_buffer(GstBaseTransform* tran
       priv->held.erase(priv->held.begin());
       const GstClockTime now = GST_BUFFER_PTS(input);
       const GstClockTime then = GST_BUFFER_PTS(picture);
-      if (GST_VIDEO_INFO_FPS_N(&priv->video) == 0 && GST_CLOCK_TIME_IS_VALID(now) && GST_CLOCK_TIME_IS_VALID(then) && now > then &&
-          now - then > priv->latency)
+      if (GST_VIDEO_INFO_FPS_N(&priv->video) == 0 && GST_CLOCK_TIME_IS_VALID(now) &&
+          GST_CLOCK_TIME_IS_VALID(then) && now > then && now - then > priv->latency)
         set_latency(self, now - then);
     }
   }
 
   GstClockTimeDiff jitter = 0;
-  const bool late_downstream = picture != nullptr && !skipped && priv->hold > 0 && too_late(self, picture, &jitter);
+  const bool late_downstream =
+      picture != nullptr && !skipped && priv->hold > 0 && too_late(self, picture, &jitter);
   const bool drop_missed = missed && on_miss == GST_OCELLUS_ON_MISS_DROP;
   const bool drop = picture != nullptr && (skipped || late_downstream || drop_missed);
   GST_OBJECT_LOCK(self);
@@ -917,10 +991,13 @@ static GstFlowReturn gst_ocellus_base_submit_input_buffer(GstBaseTransform* tran
   if (drop) ++priv->dropped;
   GST_OBJECT_UNLOCK(self);
   if (missed) {
-    GST_DEBUG_OBJECT(self, "budget of %" G_GUINT64_FORMAT " ns missed: %" G_GUINT64_FORMAT " ns", budget, nanoseconds(elapsed));
+    GST_DEBUG_OBJECT(self, "budget of %" G_GUINT64_FORMAT " ns missed: %" G_GUINT64_FORMAT " ns",
+                     budget, nanoseconds(elapsed));
     // `input` is alive: as the picture, or among the frames held back.
-    post_qos(self, input, static_cast<GstClockTimeDiff>(nanoseconds(elapsed)) - static_cast<GstClockTimeDiff>(budget),
-             static_cast<gdouble>(nanoseconds(elapsed)) / static_cast<gdouble>(budget));
+    post_qos(
+        self, input,
+        static_cast<GstClockTimeDiff>(nanoseconds(elapsed)) - static_cast<GstClockTimeDiff>(budget),
+        static_cast<gdouble>(nanoseconds(elapsed)) / static_cast<gdouble>(budget));
   }
   if (late_downstream) post_qos(self, picture, jitter, 1.0);
 
@@ -951,48 +1028,94 @@ static GstFlowReturn gst_ocellus_base_generate_output(GstBaseTransform* trans, G
   return GST_FLOW_OK;
 }
 
-// ---- GObject ------------------------------------------------------------------------------------------------------
+// ---- GObject
+// ------------------------------------------------------------------------------------------------------
 
-static void gst_ocellus_base_set_property(GObject* object, guint id, const GValue* value, GParamSpec* pspec) {
+static void gst_ocellus_base_set_property(GObject* object, guint id, const GValue* value,
+                                          GParamSpec* pspec) {
   GstOcellusBase* self = GST_OCELLUS_BASE(object);
   GstOcellusBasePrivate* priv = get_private(self);
-  if ((pspec->flags & GST_PARAM_MUTABLE_READY) != 0 && !gst_ocellus_base_may_configure(self, pspec)) return;
+  if ((pspec->flags & GST_PARAM_MUTABLE_READY) != 0 && !gst_ocellus_base_may_configure(self, pspec))
+    return;
   GST_OBJECT_LOCK(self);
   switch (id) {
-    case PROP_BACKEND: priv->backend = g_value_get_string(value) != nullptr ? g_value_get_string(value) : DEFAULT_BACKEND; break;
-    case PROP_THREADS: priv->threads = g_value_get_int(value); break;
-    case PROP_BUDGET: priv->budget = g_value_get_uint64(value); break;
-    case PROP_ON_MISS: priv->on_miss = static_cast<GstOcellusOnMiss>(g_value_get_enum(value)); break;
-    case PROP_ON_DEVICE_LOSS: priv->on_device_loss = static_cast<GstOcellusOnDeviceLoss>(g_value_get_enum(value)); break;
-    case PROP_DRAW: priv->draw = g_value_get_boolean(value); break;
-    case PROP_POST_MESSAGES: priv->post_messages = g_value_get_boolean(value); break;
-    default: G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec); break;
+    case PROP_BACKEND:
+      priv->backend =
+          g_value_get_string(value) != nullptr ? g_value_get_string(value) : DEFAULT_BACKEND;
+      break;
+    case PROP_THREADS:
+      priv->threads = g_value_get_int(value);
+      break;
+    case PROP_BUDGET:
+      priv->budget = g_value_get_uint64(value);
+      break;
+    case PROP_ON_MISS:
+      priv->on_miss = static_cast<GstOcellusOnMiss>(g_value_get_enum(value));
+      break;
+    case PROP_ON_DEVICE_LOSS:
+      priv->on_device_loss = static_cast<GstOcellusOnDeviceLoss>(g_value_get_enum(value));
+      break;
+    case PROP_DRAW:
+      priv->draw = g_value_get_boolean(value);
+      break;
+    case PROP_POST_MESSAGES:
+      priv->post_messages = g_value_get_boolean(value);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+      break;
   }
   GST_OBJECT_UNLOCK(self);
 }
 
 static GstStructure* make_stats(GstOcellusBasePrivate* priv) {
-  const auto percentile = [priv](double percent) { return static_cast<guint64>(priv->histogram.percentile_ns(percent)); };
-  return gst_structure_new("ocellus-stats", "frames", G_TYPE_UINT64, priv->frames, "misses", G_TYPE_UINT64, priv->misses, "dropped",
-                           G_TYPE_UINT64, priv->dropped, "copies", G_TYPE_UINT64, priv->copies, "p50", G_TYPE_UINT64, percentile(50.0), "p99",
-                           G_TYPE_UINT64, percentile(99.0), "max", G_TYPE_UINT64, static_cast<guint64>(priv->histogram.max_ns()), nullptr);
+  const auto percentile = [priv](double percent) {
+    return static_cast<guint64>(priv->histogram.percentile_ns(percent));
+  };
+  return gst_structure_new("ocellus-stats", "frames", G_TYPE_UINT64, priv->frames, "misses",
+                           G_TYPE_UINT64, priv->misses, "dropped", G_TYPE_UINT64, priv->dropped,
+                           "copies", G_TYPE_UINT64, priv->copies, "p50", G_TYPE_UINT64,
+                           percentile(50.0), "p99", G_TYPE_UINT64, percentile(99.0), "max",
+                           G_TYPE_UINT64, static_cast<guint64>(priv->histogram.max_ns()), nullptr);
 }
 
-static void gst_ocellus_base_get_property(GObject* object, guint id, GValue* value, GParamSpec* pspec) {
+static void gst_ocellus_base_get_property(GObject* object, guint id, GValue* value,
+                                          GParamSpec* pspec) {
   GstOcellusBase* self = GST_OCELLUS_BASE(object);
   GstOcellusBasePrivate* priv = get_private(self);
   GST_OBJECT_LOCK(self);
   switch (id) {
-    case PROP_BACKEND: g_value_set_string(value, priv->backend.c_str()); break;
-    case PROP_ACTIVE_BACKEND: g_value_set_string(value, priv->active_backend.empty() ? nullptr : priv->active_backend.c_str()); break;
-    case PROP_THREADS: g_value_set_int(value, priv->threads); break;
-    case PROP_BUDGET: g_value_set_uint64(value, priv->budget); break;
-    case PROP_ON_MISS: g_value_set_enum(value, priv->on_miss); break;
-    case PROP_ON_DEVICE_LOSS: g_value_set_enum(value, priv->on_device_loss); break;
-    case PROP_STATS: g_value_take_boxed(value, make_stats(priv)); break;
-    case PROP_DRAW: g_value_set_boolean(value, priv->draw); break;
-    case PROP_POST_MESSAGES: g_value_set_boolean(value, priv->post_messages); break;
-    default: G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec); break;
+    case PROP_BACKEND:
+      g_value_set_string(value, priv->backend.c_str());
+      break;
+    case PROP_ACTIVE_BACKEND:
+      g_value_set_string(value,
+                         priv->active_backend.empty() ? nullptr : priv->active_backend.c_str());
+      break;
+    case PROP_THREADS:
+      g_value_set_int(value, priv->threads);
+      break;
+    case PROP_BUDGET:
+      g_value_set_uint64(value, priv->budget);
+      break;
+    case PROP_ON_MISS:
+      g_value_set_enum(value, priv->on_miss);
+      break;
+    case PROP_ON_DEVICE_LOSS:
+      g_value_set_enum(value, priv->on_device_loss);
+      break;
+    case PROP_STATS:
+      g_value_take_boxed(value, make_stats(priv));
+      break;
+    case PROP_DRAW:
+      g_value_set_boolean(value, priv->draw);
+      break;
+    case PROP_POST_MESSAGES:
+      g_value_set_boolean(value, priv->post_messages);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+      break;
   }
   GST_OBJECT_UNLOCK(self);
 }
@@ -1002,12 +1125,13 @@ static void gst_ocellus_base_finalize(GObject* object) {
   G_OBJECT_CLASS(gst_ocellus_base_parent_class)->finalize(object);
 }
 
-static void gst_ocellus_base_class_init(GstOcellusBaseClass* klass) {
+static void gst_ocellus_base_class_init(gpointer klass, gpointer) {
   GObjectClass* object_class = G_OBJECT_CLASS(klass);
   GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
   GstBaseTransformClass* trans_class = GST_BASE_TRANSFORM_CLASS(klass);
 
-  GST_DEBUG_CATEGORY_INIT(gst_ocellus_base_debug, "ocellusbase", 0, "Base class of the Ocellus elements");
+  GST_DEBUG_CATEGORY_INIT(gst_ocellus_base_debug, "ocellusbase", 0,
+                          "Base class of the Ocellus elements");
   gst_ocellus_base_parent_class = g_type_class_peek_parent(klass);
   g_type_class_adjust_private_offset(klass, &private_offset);
 
@@ -1015,28 +1139,41 @@ static void gst_ocellus_base_class_init(GstOcellusBaseClass* klass) {
   object_class->get_property = gst_ocellus_base_get_property;
   object_class->finalize = gst_ocellus_base_finalize;
 
-  constexpr auto kReady = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
-  constexpr auto kPlaying = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING);
+  constexpr auto kReady = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                                   GST_PARAM_MUTABLE_READY);
+  constexpr auto kPlaying = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                                     GST_PARAM_MUTABLE_PLAYING);
   constexpr auto kRead = static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
-  properties[PROP_BACKEND] = g_param_spec_string("backend", "Backend", "What computes: auto, cpu, cuda or cuda:N (N = device number)",
-                                                 DEFAULT_BACKEND, kReady);
-  properties[PROP_ACTIVE_BACKEND] = g_param_spec_string("active-backend", "Active backend",
-                                                        "What computes now: cpu or cuda:N; NULL before the caps are known", nullptr, kRead);
-  properties[PROP_THREADS] = g_param_spec_int("threads", "Threads", "CPU threads that work on a frame (0 = one per CPU)", 0,
-                                              ocellus::kMaxWorkers, DEFAULT_THREADS, kReady);
-  properties[PROP_BUDGET] = g_param_spec_uint64("budget", "Budget", "Time from a frame's arrival to its result, in nanoseconds (0 = no limit)",
-                                                0, G_MAXINT64, DEFAULT_BUDGET, kPlaying);
-  properties[PROP_ON_MISS] = g_param_spec_enum("on-miss", "On miss", "What happens to a frame whose result is not there within the budget",
-                                               GST_TYPE_OCELLUS_ON_MISS, DEFAULT_ON_MISS, kPlaying);
-  properties[PROP_ON_DEVICE_LOSS] = g_param_spec_enum("on-device-loss", "On device loss", "What happens when the device answers no more",
-                                                      GST_TYPE_OCELLUS_ON_DEVICE_LOSS, DEFAULT_ON_DEVICE_LOSS, kPlaying);
-  properties[PROP_STATS] = g_param_spec_boxed("stats", "Statistics",
-                                              "Since READY: frames, misses (of the budget), dropped, copies (of pictures), and the time from a "
-                                              "frame's arrival to its result in nanoseconds: p50, p99, max",
-                                              GST_TYPE_STRUCTURE, kRead);
-  properties[PROP_DRAW] = g_param_spec_boolean("draw", "Draw", "Draw the result over the picture", DEFAULT_DRAW, kPlaying);
-  properties[PROP_POST_MESSAGES] = g_param_spec_boolean("post-messages", "Post messages", "Post an element message for every frame with a result",
-                                                        DEFAULT_POST_MESSAGES, kPlaying);
+  properties[PROP_BACKEND] = g_param_spec_string(
+      "backend", "Backend", "What computes: auto, cpu, cuda or cuda:N (N = device number)",
+      DEFAULT_BACKEND, kReady);
+  properties[PROP_ACTIVE_BACKEND] = g_param_spec_string(
+      "active-backend", "Active backend",
+      "What computes now: cpu or cuda:N; NULL before the caps are known", nullptr, kRead);
+  properties[PROP_THREADS] =
+      g_param_spec_int("threads", "Threads", "CPU threads that work on a frame (0 = one per CPU)",
+                       0, ocellus::kMaxWorkers, DEFAULT_THREADS, kReady);
+  properties[PROP_BUDGET] = g_param_spec_uint64(
+      "budget", "Budget",
+      "Time from a frame's arrival to its result, in nanoseconds (0 = no limit)", 0, G_MAXINT64,
+      DEFAULT_BUDGET, kPlaying);
+  properties[PROP_ON_MISS] = g_param_spec_enum(
+      "on-miss", "On miss", "What happens to a frame whose result is not there within the budget",
+      GST_TYPE_OCELLUS_ON_MISS, DEFAULT_ON_MISS, kPlaying);
+  properties[PROP_ON_DEVICE_LOSS] = g_param_spec_enum(
+      "on-device-loss", "On device loss", "What happens when the device answers no more",
+      GST_TYPE_OCELLUS_ON_DEVICE_LOSS, DEFAULT_ON_DEVICE_LOSS, kPlaying);
+  properties[PROP_STATS] =
+      g_param_spec_boxed("stats", "Statistics",
+                         "Since READY: frames, misses (of the budget), dropped, copies (of "
+                         "pictures), and the time from a "
+                         "frame's arrival to its result in nanoseconds: p50, p99, max",
+                         GST_TYPE_STRUCTURE, kRead);
+  properties[PROP_DRAW] = g_param_spec_boolean("draw", "Draw", "Draw the result over the picture",
+                                               DEFAULT_DRAW, kPlaying);
+  properties[PROP_POST_MESSAGES] = g_param_spec_boolean(
+      "post-messages", "Post messages", "Post an element message for every frame with a result",
+      DEFAULT_POST_MESSAGES, kPlaying);
   g_object_class_install_properties(object_class, PROP_LAST, properties);
 
   gst_element_class_add_static_pad_template(element_class, &sink_template);
@@ -1058,7 +1195,8 @@ static void gst_ocellus_base_class_init(GstOcellusBaseClass* klass) {
   gst_type_mark_as_plugin_api(GST_TYPE_OCELLUS_ON_DEVICE_LOSS, static_cast<GstPluginAPIFlags>(0));
 }
 
-static void gst_ocellus_base_init(GstOcellusBase* self, GstOcellusBaseClass*) {
+static void gst_ocellus_base_init(GTypeInstance* instance, gpointer) {
+  GstOcellusBase* self = GST_OCELLUS_BASE(instance);
   auto* priv = new GstOcellusBasePrivate;
   gst_video_info_init(&priv->video);
   *static_cast<GstOcellusBasePrivate**>(G_STRUCT_MEMBER_P(self, private_offset)) = priv;

@@ -1,11 +1,13 @@
 // GstOcellusBase: what all elements of Ocellus share.
 //
-// The base class negotiates, owns the engine and the pools, keeps the time (budget, misses, statistics, latency), holds
-// frames back for a delayed result, and decides what goes out. An element adds its properties and the few functions of
-// GstOcellusBaseClass, which speak of the library's operator only.
+// The base class negotiates, owns the engine and the pools, keeps the time (budget, misses,
+// statistics, latency), holds frames back for a delayed result, and decides what goes out. An
+// element adds its properties and the few functions of GstOcellusBaseClass, which speak of the
+// library's operator only.
 //
-// A frame's way: chain -> map luma -> submit -> wait -> take an empty buffer with its metas from the pool, give it the
-// memory of the picture that the result belongs to -> draw on request -> push.
+// A frame's way: chain -> map luma -> submit -> wait -> take an empty buffer with its metas from
+// the pool, give it the memory of the picture that the result belongs to -> draw on request ->
+// push.
 #pragma once
 
 #include <gst/base/gstbasetransform.h>
@@ -38,7 +40,8 @@ GType gst_ocellus_on_miss_get_type(void);
 /// What happens when the device answers no more.
 typedef enum {
   GST_OCELLUS_ON_DEVICE_LOSS_ERROR,  ///< the stream ends with an error
-  GST_OCELLUS_ON_DEVICE_LOSS_CPU,    ///< the operator is made anew on the CPU, and a warning is posted
+  GST_OCELLUS_ON_DEVICE_LOSS_CPU,    ///< the operator is made anew on the CPU, and a warning is
+                                     ///< posted
 } GstOcellusOnDeviceLoss;
 
 #define GST_TYPE_OCELLUS_ON_DEVICE_LOSS (gst_ocellus_on_device_loss_get_type())
@@ -48,7 +51,8 @@ G_END_DECLS
 
 /// What the base class knows of a result when it puts it on a buffer.
 struct GstOcellusResult {
-  GstBuffer* data = nullptr;  ///< the memory that the operator wrote into: one memory of the size asked for
+  GstBuffer* data =
+      nullptr;  ///< the memory that the operator wrote into: one memory of the size asked for
   ocellus::FrameInfo info;
   bool repeated = false;  ///< computed while draining: the last frame stood in for those to come
   bool reused = false;    ///< belongs to an earlier frame
@@ -64,18 +68,25 @@ struct _GstOcellusBaseClass {
   /// READY -> PAUSED: checks properties as far as that can be done without a size.
   ocellus::Expected<void> (*check_settings)(GstOcellusBase* self);
   /// What the operator needs of the engine, and the bytes of one result.
-  ocellus::Expected<ocellus::Footprint> (*footprint)(GstOcellusBase* self, const ocellus::EngineInfo& engine,
-                                                     const GstVideoInfo& video, gsize* result_bytes);
+  ocellus::Expected<ocellus::Footprint> (*footprint)(GstOcellusBase* self,
+                                                     const ocellus::EngineInfo& engine,
+                                                     const GstVideoInfo& video,
+                                                     gsize* result_bytes);
   /// Makes the operator; the one before has been destroyed. `delay` is its delay_frames().
-  ocellus::Expected<void> (*create)(GstOcellusBase* self, ocellus::Engine& engine, const GstVideoInfo& video, gfloat* delay);
+  ocellus::Expected<void> (*create)(GstOcellusBase* self, ocellus::Engine& engine,
+                                    const GstVideoInfo& video, gfloat* delay);
   void (*destroy)(GstOcellusBase* self);
 
-  /// The operator's own calls; `result` points at as many bytes as `footprint` asked for, 64-byte aligned.
-  ocellus::Expected<ocellus::Ticket> (*submit)(GstOcellusBase* self, const ocellus::Frame& frame, guint8* result);
-  ocellus::Expected<ocellus::FrameInfo> (*wait)(GstOcellusBase* self, ocellus::Ticket ticket, ocellus::Deadline deadline);
+  /// The operator's own calls; `result` points at as many bytes as `footprint` asked for, 64-byte
+  /// aligned.
+  ocellus::Expected<ocellus::Ticket> (*submit)(GstOcellusBase* self, const ocellus::Frame& frame,
+                                               guint8* result);
+  ocellus::Expected<ocellus::FrameInfo> (*wait)(GstOcellusBase* self, ocellus::Ticket ticket,
+                                                ocellus::Deadline deadline);
   void (*reset)(GstOcellusBase* self);
 
-  /// Adds the element's empty meta to a new buffer of the pool, and empties it when the buffer comes back.
+  /// Adds the element's empty meta to a new buffer of the pool, and empties it when the buffer
+  /// comes back.
   void (*attach_meta)(GstBuffer* buffer);
   void (*clear_meta)(GstBuffer* buffer);
   /// Fills in the meta; takes its own reference to result.data.
@@ -86,10 +97,12 @@ struct _GstOcellusBaseClass {
   void (*describe)(GstOcellusBase* self, GstBuffer* buffer, GstStructure* message);
 };
 
-/// Whether frames are held back until the result that describes them is there. Before the caps come.
+/// Whether frames are held back until the result that describes them is there. Before the caps
+/// come.
 void gst_ocellus_base_set_align(GstOcellusBase* self, gboolean align);
 
-/// For property setters: TRUE in NULL and READY. Else posts a warning that names the property, which then keeps its value.
+/// For property setters: TRUE in NULL and READY. Else posts a warning that names the property,
+/// which then keeps its value.
 gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec);
 
 /// The library's format and the plane layout for these caps.

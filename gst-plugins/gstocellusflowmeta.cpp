@@ -14,9 +14,10 @@ static void gst_ocellus_flow_meta_free(GstMeta* meta, GstBuffer*) {
   gst_ocellus_flow_meta_clear(reinterpret_cast<GstOcellusFlowMeta*>(meta));
 }
 
-// A copy shares the planes. A field describes the picture as it stands, so it does not follow a cut, a flip or a change of
-// size; an element that only changes the colours asks with equal sizes.
-static gboolean gst_ocellus_flow_meta_transform(GstBuffer* target, GstMeta* meta, GstBuffer*, GQuark type, gpointer data) {
+// A copy shares the planes. A field describes the picture as it stands, so it does not follow a
+// cut, a flip or a change of size; an element that only changes the colours asks with equal sizes.
+static gboolean gst_ocellus_flow_meta_transform(GstBuffer* target, GstMeta* meta, GstBuffer*,
+                                                GQuark type, gpointer data) {
   const auto* from = reinterpret_cast<GstOcellusFlowMeta*>(meta);
   if (GST_META_TRANSFORM_IS_COPY(type)) {
     if (static_cast<GstMetaTransformCopy*>(data)->region) return FALSE;
@@ -42,21 +43,23 @@ static gboolean gst_ocellus_flow_meta_transform(GstBuffer* target, GstMeta* meta
 GType gst_ocellus_flow_meta_api_get_type(void) {
   static gsize type = 0;
   if (g_once_init_enter(&type)) {
-    static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR, GST_META_TAG_VIDEO_ORIENTATION_STR, nullptr};
+    static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
+                                  GST_META_TAG_VIDEO_ORIENTATION_STR, nullptr};
     g_once_init_leave(&type, gst_meta_api_type_register(GST_OCELLUS_FLOW_META_API_NAME, tags));
   }
   return type;
 }
 
 const GstMetaInfo* gst_ocellus_flow_meta_get_info(void) {
-  static const GstMetaInfo* const info =
-      gst_meta_register(gst_ocellus_flow_meta_api_get_type(), "GstOcellusFlowMeta", sizeof(GstOcellusFlowMeta),
-                        gst_ocellus_flow_meta_init, gst_ocellus_flow_meta_free, gst_ocellus_flow_meta_transform);
+  static const GstMetaInfo* const info = gst_meta_register(
+      gst_ocellus_flow_meta_api_get_type(), "GstOcellusFlowMeta", sizeof(GstOcellusFlowMeta),
+      gst_ocellus_flow_meta_init, gst_ocellus_flow_meta_free, gst_ocellus_flow_meta_transform);
   return info;
 }
 
 GstOcellusFlowMeta* gst_buffer_add_ocellus_flow_meta(GstBuffer* buffer) {
-  return reinterpret_cast<GstOcellusFlowMeta*>(gst_buffer_add_meta(buffer, gst_ocellus_flow_meta_get_info(), nullptr));
+  return reinterpret_cast<GstOcellusFlowMeta*>(
+      gst_buffer_add_meta(buffer, gst_ocellus_flow_meta_get_info(), nullptr));
 }
 
 void gst_ocellus_flow_meta_clear(GstOcellusFlowMeta* meta) {

@@ -1,4 +1,5 @@
-// GstOcellusFlowMeta, the plugin's side: registration and filling in. Readers use <ocellus/gst/flow_meta.h>.
+// GstOcellusFlowMeta, the plugin's side: registration and filling in. Readers use
+// <ocellus/gst/flow_meta.h>.
 #pragma once
 
 #include "ocellus/gst/flow_meta.h"

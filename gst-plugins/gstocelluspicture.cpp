@@ -19,21 +19,26 @@ GstOcellusPicture& GstOcellusPicture::operator=(GstOcellusPicture&& other) noexc
   return *this;
 }
 
-Expected<void> GstOcellusPicture::map(GstBuffer* buffer, const GstVideoInfo& video, int planes, GstMapFlags flags) {
+Expected<void> GstOcellusPicture::map(GstBuffer* buffer, const GstVideoInfo& video, int planes,
+                                      GstMapFlags flags) {
   unmap();
   buffer_ = buffer;
   meta_ = gst_buffer_get_video_meta(buffer);
   if (meta_ != nullptr) {
-    if (meta_->format != GST_VIDEO_INFO_FORMAT(&video) || static_cast<gint>(meta_->width) != GST_VIDEO_INFO_WIDTH(&video) ||
-        static_cast<gint>(meta_->height) != GST_VIDEO_INFO_HEIGHT(&video) || static_cast<int>(meta_->n_planes) < planes) {
-      return tl::unexpected(make_error(Status::kInvalidArgument,
-                                       "the buffer's GstVideoMeta says %s %ux%u with %u planes, the caps say %s %dx%d",
-                                       gst_video_format_to_string(meta_->format), meta_->width, meta_->height, meta_->n_planes,
-                                       gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&video)), GST_VIDEO_INFO_WIDTH(&video),
-                                       GST_VIDEO_INFO_HEIGHT(&video)));
+    if (meta_->format != GST_VIDEO_INFO_FORMAT(&video) ||
+        static_cast<gint>(meta_->width) != GST_VIDEO_INFO_WIDTH(&video) ||
+        static_cast<gint>(meta_->height) != GST_VIDEO_INFO_HEIGHT(&video) ||
+        static_cast<int>(meta_->n_planes) < planes) {
+      return tl::unexpected(make_error(
+          Status::kInvalidArgument,
+          "the buffer's GstVideoMeta says %s %ux%u with %u planes, the caps say %s %dx%d",
+          gst_video_format_to_string(meta_->format), meta_->width, meta_->height, meta_->n_planes,
+          gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&video)), GST_VIDEO_INFO_WIDTH(&video),
+          GST_VIDEO_INFO_HEIGHT(&video)));
     }
   } else if (!gst_buffer_map(buffer, &maps_[0], flags)) {
-    return tl::unexpected(make_error(Status::kInvalidArgument, "the buffer's memory cannot be mapped"));
+    return tl::unexpected(
+        make_error(Status::kInvalidArgument, "the buffer's memory cannot be mapped"));
   } else {
     mapped_ = 1;
   }
@@ -45,9 +50,10 @@ Expected<void> GstOcellusPicture::map(GstBuffer* buffer, const GstVideoInfo& vid
       gpointer data = nullptr;
       if (!gst_video_meta_map(meta_, static_cast<guint>(i), &maps_[p], &data, &stride_[p], flags)) {
         unmap();
-        return tl::unexpected(
-            make_error(Status::kInvalidArgument, "plane %d of the buffer cannot be mapped: its GstVideoMeta puts it at byte %zu of %zu", i,
-                       meta_->offset[i], gst_buffer_get_size(buffer)));
+        return tl::unexpected(make_error(
+            Status::kInvalidArgument,
+            "plane %d of the buffer cannot be mapped: its GstVideoMeta puts it at byte %zu of %zu",
+            i, meta_->offset[i], gst_buffer_get_size(buffer)));
       }
       mapped_ = i + 1;
       data_[p] = static_cast<guint8*>(data);
@@ -64,15 +70,19 @@ Expected<void> GstOcellusPicture::map(GstBuffer* buffer, const GstVideoInfo& vid
       const gint stride = stride_[p];
       unmap();
       return tl::unexpected(
-          make_error(Status::kInvalidArgument, "plane %d of the buffer has a stride of %d bytes; its rows need at least %zu", i, stride, row));
+          make_error(Status::kInvalidArgument,
+                     "plane %d of the buffer has a stride of %d bytes; its rows need at least %zu",
+                     i, stride, row));
     }
     const gsize needed = (count - 1) * static_cast<gsize>(stride_[p]) + row;
     if (available < needed) {
       unmap();
       return tl::unexpected(make_error(Status::kInvalidArgument,
-                                       "the buffer is too small for %s %dx%d: plane %d needs %zu bytes, the buffer of %zu has %zu for it",
-                                       gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&video)), GST_VIDEO_INFO_WIDTH(&video),
-                                       GST_VIDEO_INFO_HEIGHT(&video), i, needed, gst_buffer_get_size(buffer), available));
+                                       "the buffer is too small for %s %dx%d: plane %d needs %zu "
+                                       "bytes, the buffer of %zu has %zu for it",
+                                       gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&video)),
+                                       GST_VIDEO_INFO_WIDTH(&video), GST_VIDEO_INFO_HEIGHT(&video),
+                                       i, needed, gst_buffer_get_size(buffer), available));
     }
   }
   return {};
@@ -92,19 +102,30 @@ void GstOcellusPicture::unmap() {
 
 gsize GstOcellusPicture::row_bytes(const GstVideoInfo& video, int plane) {
   // In these formats the first component of plane i is component i.
-  return static_cast<gsize>(GST_VIDEO_INFO_COMP_WIDTH(&video, plane)) * static_cast<gsize>(GST_VIDEO_INFO_COMP_PSTRIDE(&video, plane));
+  return static_cast<gsize>(GST_VIDEO_INFO_COMP_WIDTH(&video, plane)) *
+         static_cast<gsize>(GST_VIDEO_INFO_COMP_PSTRIDE(&video, plane));
 }
 
-gint GstOcellusPicture::rows(const GstVideoInfo& video, int plane) { return GST_VIDEO_INFO_COMP_HEIGHT(&video, plane); }
+gint GstOcellusPicture::rows(const GstVideoInfo& video, int plane) {
+  return GST_VIDEO_INFO_COMP_HEIGHT(&video, plane);
+}
 
 ocellus::OverlayImage GstOcellusPicture::overlay(const GstVideoInfo& video) const {
   using Format = ocellus::OverlayImage::Format;
   ocellus::OverlayImage image;
   switch (GST_VIDEO_INFO_FORMAT(&video)) {
-    case GST_VIDEO_FORMAT_GRAY16_LE: image.format = Format::kGray16; break;
-    case GST_VIDEO_FORMAT_I420: image.format = Format::kI420; break;
-    case GST_VIDEO_FORMAT_NV12: image.format = Format::kNv12; break;
-    default: image.format = Format::kGray8; break;
+    case GST_VIDEO_FORMAT_GRAY16_LE:
+      image.format = Format::kGray16;
+      break;
+    case GST_VIDEO_FORMAT_I420:
+      image.format = Format::kI420;
+      break;
+    case GST_VIDEO_FORMAT_NV12:
+      image.format = Format::kNv12;
+      break;
+    default:
+      image.format = Format::kGray8;
+      break;
   }
   image.size = {GST_VIDEO_INFO_WIDTH(&video), GST_VIDEO_INFO_HEIGHT(&video)};
   for (std::size_t i = 0; i < GST_VIDEO_INFO_N_PLANES(&video); ++i) {

@@ -1,7 +1,9 @@
-// GstOcellusPicture: the planes of a video buffer, mapped and checked against the buffer's real size.
+// GstOcellusPicture: the planes of a video buffer, mapped and checked against the buffer's real
+// size.
 //
-// gst_video_frame_map() trusts the offsets and strides of a GstVideoMeta; a buffer that is shorter than they say would be
-// read past its end. Here every plane's last row must lie inside what was mapped.
+// gst_video_frame_map() trusts the offsets and strides of a GstVideoMeta; a buffer that is shorter
+// than they say would be read past its end. Here every plane's last row must lie inside what was
+// mapped.
 #pragma once
 
 #include <gst/video/video.h>
@@ -21,7 +23,8 @@ class GstOcellusPicture {
   GstOcellusPicture& operator=(const GstOcellusPicture&) = delete;
 
   /// Maps the first `planes` planes. The buffer must outlive the mapping; no reference is taken.
-  ocellus::Expected<void> map(GstBuffer* buffer, const GstVideoInfo& video, int planes, GstMapFlags flags);
+  ocellus::Expected<void> map(GstBuffer* buffer, const GstVideoInfo& video, int planes,
+                              GstMapFlags flags);
   void unmap();
 
   guint8* plane(int index) const { return data_[static_cast<std::size_t>(index)]; }
@@ -44,4 +47,5 @@ class GstOcellusPicture {
 };
 
 /// Copies all planes; both buffers are of these caps.
-ocellus::Expected<void> gst_ocellus_copy_picture(GstBuffer* from, GstBuffer* to, const GstVideoInfo& video);
+ocellus::Expected<void> gst_ocellus_copy_picture(GstBuffer* from, GstBuffer* to,
+                                                 const GstVideoInfo& video);

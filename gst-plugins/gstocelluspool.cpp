@@ -2,7 +2,8 @@
 
 namespace {
 
-// The picture's own buffer. A copy of the buffer keeps it too, through GStreamer's meta for that purpose.
+// The picture's own buffer. A copy of the buffer keeps it too, through GStreamer's meta for that
+// purpose.
 struct ParentMeta {
   GstMeta meta;
   GstBuffer* parent;
@@ -13,9 +14,12 @@ gboolean parent_meta_init(GstMeta* meta, gpointer, GstBuffer*) {
   return TRUE;
 }
 
-void parent_meta_free(GstMeta* meta, GstBuffer*) { gst_clear_buffer(&reinterpret_cast<ParentMeta*>(meta)->parent); }
+void parent_meta_free(GstMeta* meta, GstBuffer*) {
+  gst_clear_buffer(&reinterpret_cast<ParentMeta*>(meta)->parent);
+}
 
-gboolean parent_meta_transform(GstBuffer* target, GstMeta* meta, GstBuffer*, GQuark type, gpointer) {
+gboolean parent_meta_transform(GstBuffer* target, GstMeta* meta, GstBuffer*, GQuark type,
+                               gpointer) {
   GstBuffer* parent = reinterpret_cast<ParentMeta*>(meta)->parent;
   if (!GST_META_TRANSFORM_IS_COPY(type)) return FALSE;
   if (parent != nullptr) gst_buffer_add_parent_buffer_meta(target, parent);
@@ -29,8 +33,9 @@ GType parent_meta_api() {
 }
 
 const GstMetaInfo* parent_meta_info() {
-  static const GstMetaInfo* const info = gst_meta_register(parent_meta_api(), "GstOcellusParentMeta", sizeof(ParentMeta),
-                                                           parent_meta_init, parent_meta_free, parent_meta_transform);
+  static const GstMetaInfo* const info =
+      gst_meta_register(parent_meta_api(), "GstOcellusParentMeta", sizeof(ParentMeta),
+                        parent_meta_init, parent_meta_free, parent_meta_transform);
   return info;
 }
 
@@ -45,7 +50,8 @@ struct _GstOcellusPool {
 
 G_DEFINE_TYPE(GstOcellusPool, gst_ocellus_pool, GST_TYPE_BUFFER_POOL)
 
-static GstFlowReturn gst_ocellus_pool_alloc_buffer(GstBufferPool* pool, GstBuffer** buffer, GstBufferPoolAcquireParams*) {
+static GstFlowReturn gst_ocellus_pool_alloc_buffer(GstBufferPool* pool, GstBuffer** buffer,
+                                                   GstBufferPoolAcquireParams*) {
   *buffer = gst_buffer_new();
   gst_buffer_add_meta(*buffer, parent_meta_info(), nullptr);
   GST_OCELLUS_POOL(pool)->attach(*buffer);
@@ -71,7 +77,8 @@ static void gst_ocellus_pool_class_init(GstOcellusPoolClass* klass) {
 
 static void gst_ocellus_pool_init(GstOcellusPool*) {}
 
-GstBufferPool* gst_ocellus_pool_new(GstCaps* caps, guint min_buffers, GstOcellusMetaFunction attach, GstOcellusMetaFunction clear) {
+GstBufferPool* gst_ocellus_pool_new(GstCaps* caps, guint min_buffers, GstOcellusMetaFunction attach,
+                                    GstOcellusMetaFunction clear) {
   auto* self = GST_OCELLUS_POOL(g_object_new(GST_TYPE_OCELLUS_POOL, nullptr));
   gst_object_ref_sink(self);
   self->attach = attach;
@@ -91,7 +98,8 @@ gboolean gst_ocellus_pool_wrap(GstBuffer* buffer, GstBuffer* picture) {
   for (guint i = 0; i < gst_buffer_n_memory(picture); ++i)
     copied |= GST_MEMORY_FLAG_IS_SET(gst_buffer_peek_memory(picture, i), GST_MEMORY_FLAG_NO_SHARE);
   const auto what =
-      static_cast<GstBufferCopyFlags>(GST_BUFFER_COPY_FLAGS | GST_BUFFER_COPY_TIMESTAMPS | GST_BUFFER_COPY_META | GST_BUFFER_COPY_MEMORY);
+      static_cast<GstBufferCopyFlags>(GST_BUFFER_COPY_FLAGS | GST_BUFFER_COPY_TIMESTAMPS |
+                                      GST_BUFFER_COPY_META | GST_BUFFER_COPY_MEMORY);
   gst_buffer_copy_into(buffer, picture, what, 0, static_cast<gsize>(-1));
   auto* meta = reinterpret_cast<ParentMeta*>(gst_buffer_get_meta(buffer, parent_meta_api()));
   meta->parent = picture;
