@@ -1,0 +1,109 @@
+// GstOcellusBase: what all elements of Ocellus share.
+//
+// The base class negotiates, owns the engine and the pools, keeps the time (budget, misses,
+// statistics, latency), holds frames back for a delayed result, and decides what goes out. An
+// element adds its properties and the few functions of GstOcellusBaseClass, which speak of the
+// library's operator only.
+//
+// A frame's way: chain -> map luma -> submit -> wait -> take an empty buffer with its metas from
+// the pool, give it the memory of the picture that the result belongs to -> draw on request ->
+// push.
+#pragma once
+
+#include <gst/base/gstbasetransform.h>
+#include <gst/video/video.h>
+
+#include "ocellus/deadline.h"
+#include "ocellus/engine.h"
+#include "ocellus/flow_draw.h"
+#include "ocellus/frame.h"
+#include "ocellus/memory.h"
+#include "ocellus/status.h"
+#include "ocellus/ticket.h"
+
+G_BEGIN_DECLS
+
+#define GST_TYPE_OCELLUS_BASE (gst_ocellus_base_get_type())
+G_DECLARE_DERIVABLE_TYPE(GstOcellusBase, gst_ocellus_base, GST, OCELLUS_BASE, GstBaseTransform)
+
+/// What happens to a frame whose result is not there within the budget.
+typedef enum {
+  GST_OCELLUS_ON_MISS_POST,         ///< it waits for its result, and a QoS message is posted
+  GST_OCELLUS_ON_MISS_DROP,         ///< it does not go out
+  GST_OCELLUS_ON_MISS_REUSE,        ///< it goes out at once with the newest result there is
+  GST_OCELLUS_ON_MISS_PASSTHROUGH,  ///< it goes out at once without a result
+} GstOcellusOnMiss;
+
+#define GST_TYPE_OCELLUS_ON_MISS (gst_ocellus_on_miss_get_type())
+GType gst_ocellus_on_miss_get_type(void);
+
+/// What happens when the device answers no more.
+typedef enum {
+  GST_OCELLUS_ON_DEVICE_LOSS_ERROR,  ///< the stream ends with an error
+  GST_OCELLUS_ON_DEVICE_LOSS_CPU,    ///< the operator is made anew on the CPU, and a warning is
+                                     ///< posted
+} GstOcellusOnDeviceLoss;
+
+#define GST_TYPE_OCELLUS_ON_DEVICE_LOSS (gst_ocellus_on_device_loss_get_type())
+GType gst_ocellus_on_device_loss_get_type(void);
+
+G_END_DECLS
+
+/// What the base class knows of a result when it puts it on a buffer.
+struct GstOcellusResult {
+  GstBuffer* data =
+      nullptr;  ///< the memory that the operator wrote into: one memory of the size asked for
+  ocellus::FrameInfo info;
+  bool repeated = false;  ///< computed while draining: the last frame stood in for those to come
+  bool reused = false;    ///< belongs to an earlier frame
+  bool late = false;      ///< ready only after the budget
+};
+
+struct _GstOcellusBaseClass {
+  GstBaseTransformClass parent_class;
+
+  /// Name of the element message of a frame: the element's name.
+  const gchar* message_name;
+
+  /// READY -> PAUSED: checks properties as far as that can be done without a size.
+  ocellus::Expected<void> (*check_settings)(GstOcellusBase* self);
+  /// What the operator needs of the engine, and the bytes of one result.
+  ocellus::Expected<ocellus::Footprint> (*footprint)(GstOcellusBase* self,
+                                                     const ocellus::EngineInfo& engine,
+                                                     const GstVideoInfo& video,
+                                                     gsize* result_bytes);
+  /// Makes the operator; the one before has been destroyed. `delay` is its delay_frames().
+  ocellus::Expected<void> (*create)(GstOcellusBase* self, ocellus::Engine& engine,
+                                    const GstVideoInfo& video, gfloat* delay);
+  void (*destroy)(GstOcellusBase* self);
+
+  /// The operator's own calls; `result` points at as many bytes as `footprint` asked for, 64-byte
+  /// aligned.
+  ocellus::Expected<ocellus::Ticket> (*submit)(GstOcellusBase* self, const ocellus::Frame& frame,
+                                               guint8* result);
+  ocellus::Expected<ocellus::FrameInfo> (*wait)(GstOcellusBase* self, ocellus::Ticket ticket,
+                                                ocellus::Deadline deadline);
+  void (*reset)(GstOcellusBase* self);
+
+  /// Adds the element's empty meta to a new buffer of the pool, and empties it when the buffer
+  /// comes back.
+  void (*attach_meta)(GstBuffer* buffer);
+  void (*clear_meta)(GstBuffer* buffer);
+  /// Fills in the meta; takes its own reference to result.data.
+  void (*set_result)(GstOcellusBase* self, GstBuffer* buffer, const GstOcellusResult& result);
+  /// Draws the result that is on `buffer`.
+  void (*draw)(GstOcellusBase* self, GstBuffer* buffer, const ocellus::OverlayImage& image);
+  /// Optional: what the element message of a frame says of the result that is on `buffer`.
+  void (*describe)(GstOcellusBase* self, GstBuffer* buffer, GstStructure* message);
+};
+
+/// Whether frames are held back until the result that describes them is there. Before the caps
+/// come.
+void gst_ocellus_base_set_align(GstOcellusBase* self, gboolean align);
+
+/// For property setters: TRUE in NULL and READY. Else posts a warning that names the property,
+/// which then keeps its value.
+gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec);
+
+/// The library's format and the plane layout for these caps.
+ocellus::PixelFormat gst_ocellus_pixel_format(const GstVideoInfo& video);

@@ -1,0 +1,26 @@
+// GstOcellusPool: buffers without memory of their own, with metas that are made once.
+//
+// An element gives such a buffer the memory of a picture that came in. The picture's own buffer
+// stays referenced as long as the new one lives, so that it goes back to its pool whole and only
+// when nobody reads the pixels any more.
+#pragma once
+
+#include <gst/gst.h>
+
+G_BEGIN_DECLS
+
+#define GST_TYPE_OCELLUS_POOL (gst_ocellus_pool_get_type())
+G_DECLARE_FINAL_TYPE(GstOcellusPool, gst_ocellus_pool, GST, OCELLUS_POOL, GstBufferPool)
+
+typedef void (*GstOcellusMetaFunction)(GstBuffer* buffer);
+
+/// `attach` adds the metas to a new buffer; `clear` empties them when the buffer comes back. The
+/// pool is active.
+GstBufferPool* gst_ocellus_pool_new(GstCaps* caps, guint min_buffers, GstOcellusMetaFunction attach,
+                                    GstOcellusMetaFunction clear);
+
+/// Gives `buffer`, which is of such a pool, the memory, times, flags and metas of `picture`, and
+/// takes `picture`. Returns whether pixels were copied because their memory may not be shared.
+gboolean gst_ocellus_pool_wrap(GstBuffer* buffer, GstBuffer* picture);
+
+G_END_DECLS

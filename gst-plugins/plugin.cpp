@@ -1,0 +1,42 @@
+// The plugin `ocellus`: registration only.
+#include <gst/gst.h>
+
+#include "gstocellusflow.h"
+#include "ocellus/log.h"
+#include "ocellus/version.h"
+
+#if OCELLUS_GST_OWN_LIBRARY
+GST_DEBUG_CATEGORY_STATIC(gst_ocellus_debug);
+#define GST_CAT_DEFAULT gst_ocellus_debug
+
+static void forward_log(void*, ocellus::LogLevel level, const char* message) {
+  switch (level) {
+    case ocellus::LogLevel::kDebug:
+      GST_DEBUG("%s", message);
+      break;
+    case ocellus::LogLevel::kInfo:
+      GST_INFO("%s", message);
+      break;
+    case ocellus::LogLevel::kWarning:
+      GST_WARNING("%s", message);
+      break;
+    case ocellus::LogLevel::kError:
+      GST_ERROR("%s", message);
+      break;
+  }
+}
+#endif
+
+static gboolean plugin_init(GstPlugin* plugin) {
+#if OCELLUS_GST_OWN_LIBRARY
+  // The library inside the plugin is the plugin's alone; a shared one has a log callback that
+  // belongs to the program.
+  GST_DEBUG_CATEGORY_INIT(gst_ocellus_debug, "ocellus", 0, "The Ocellus library");
+  ocellus::set_log_callback(forward_log, nullptr);
+#endif
+  return GST_ELEMENT_REGISTER(ocellusflow, plugin);
+}
+
+GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, ocellus,
+                  "Real-time vision operators of known cost", plugin_init, PACKAGE_VERSION,
+                  "Apache 2.0", PACKAGE, PACKAGE_ORIGIN)
