@@ -9,7 +9,7 @@ if(OCELLUS_WERROR)
   target_compile_options(ocellus_options INTERFACE -Werror)
 endif()
 if(OCELLUS_SANITIZE)
-  target_compile_options(ocellus_options INTERFACE -fsanitize=${OCELLUS_SANITIZE} -fno-omit-frame-pointer)
+  target_compile_options(ocellus_options INTERFACE -fsanitize=${OCELLUS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(ocellus_options INTERFACE -fsanitize=${OCELLUS_SANITIZE})
 endif()
 
