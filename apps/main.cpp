@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "common.h"
+#include "kernels.h"
 
 namespace {
 
@@ -43,6 +44,7 @@ int run(int argc, char** argv) {
   add_compare_command(program, exit_code);
   add_latency_command(program, exit_code);
   add_bench_command(program, exit_code);
+  add_kernels_command(program, exit_code);
 
   if (argc < 2) {
     fmt::print(stderr, "{}", program.help());
