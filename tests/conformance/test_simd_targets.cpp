@@ -1,59 +1,32 @@
 // Every instruction set that this processor and this build have gives the same result within the
 // tolerance.
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <cmath>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "conformance/conformance.h"
+#include "support/simd.h"
 
 namespace ocellus {
 namespace {
 
 using test::FrameBuffer;
 using test::noise_frames;
+using test::OnlyTargets;
 using test::RandomTaps;
 using test::Results;
-
-/// While it lives, run-time dispatch may use the given targets only.
-class OnlyTargets {
- public:
-  explicit OnlyTargets(std::int64_t targets) { hwy::SetSupportedTargetsForTest(targets); }
-  ~OnlyTargets() { hwy::SetSupportedTargetsForTest(0); }
-  OnlyTargets(const OnlyTargets&) = delete;
-  OnlyTargets& operator=(const OnlyTargets&) = delete;
-};
-
-struct Target {
-  std::int64_t bit;
-  std::string name;
-};
-
-/// One entry for each target that dispatch really takes when it is the only one allowed.
-std::vector<Target> targets_in_use() {
-  std::vector<Target> targets;
-  std::set<std::string> seen;
-  const std::int64_t all = hwy::SupportedTargets();
-  for (int i = 0; i < 63; ++i) {
-    const std::int64_t bit = std::int64_t{1} << i;
-    if ((all & bit) == 0) continue;
-    const OnlyTargets only(bit);
-    const std::string name = test::must(Engine::probe(test::engine_config())).simd_target;
-    if (name == hwy::TargetName(bit) && seen.insert(name).second) targets.push_back({bit, name});
-  }
-  return targets;
-}
+using test::simd_targets;
+using test::SimdTarget;
 
 // Fails when restricting the targets has no effect, so that the tests below would run the same code
 // again and again.
 TEST(SimdTargets, DispatchObeys) {
-  const std::vector<Target> targets = targets_in_use();
+  const std::vector<SimdTarget> targets = simd_targets();
   ASSERT_FALSE(targets.empty());
   std::string names;
-  for (const Target& target : targets) names += " " + target.name;
+  for (const SimdTarget& target : targets) names += " " + target.name;
   RecordProperty("targets", names);
   std::printf("targets:%s\n", names.c_str());
 #if defined(__x86_64__)
@@ -64,7 +37,7 @@ TEST(SimdTargets, DispatchObeys) {
 // Fails when one instruction set computes the filter differently from the reference, with any form
 // or storage.
 TEST(SimdTargets, FilterMatchesOnEach) {
-  for (const Target& target : targets_in_use()) {
+  for (const SimdTarget& target : simd_targets()) {
     for (const KernelForm form : {KernelForm::kUniform, KernelForm::kPerPixel}) {
       for (const CoefficientStorage storage :
            {CoefficientStorage::kFloat, CoefficientStorage::kHalf}) {
@@ -96,7 +69,7 @@ TEST(SimdTargets, FilterMatchesOnEach) {
 
 // Fails when one instruction set solves the flow differently from the reference.
 TEST(SimdTargets, FlowMatchesOnEach) {
-  for (const Target& target : targets_in_use()) {
+  for (const SimdTarget& target : simd_targets()) {
     SCOPED_TRACE(target.name);
     const OnlyTargets only(target.bit);
     OpticalFlowConfig config;
@@ -125,7 +98,7 @@ TEST(SimdTargets, PyramidAgreesOnEach) {
   }
   const OpticalFlowConfig config = OpticalFlowConfig::quality(size);
   const Results widest = test::run<OpticalFlow>(config, frames);
-  for (const Target& target : targets_in_use()) {
+  for (const SimdTarget& target : simd_targets()) {
     const OnlyTargets only(target.bit);
     const Results got = test::run<OpticalFlow>(config, frames);
     for (std::size_t p = 0; p < 2; ++p) {
@@ -140,7 +113,7 @@ TEST(SimdTargets, PyramidAgreesOnEach) {
 
 // Fails when a target is not deterministic over the number of workers.
 TEST(SimdTargets, TheSameBytesOnEach) {
-  for (const Target& target : targets_in_use()) {
+  for (const SimdTarget& target : simd_targets()) {
     const OnlyTargets only(target.bit);
     SpatioTemporalFilterConfig config;
     config.size = {61, 33};

@@ -1,0 +1,222 @@
+// Fuzz target: any numbers as configurations of the engine and of both operators, and as a frame. A
+// configuration is refused with a text, or the operator is made in exactly its footprint and gives
+// a result; sanitizers watch for anything else.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "ocellus/ocellus.h"
+
+namespace {
+
+using namespace ocellus;
+
+/// Numbers from the input; 0 when it is used up.
+class Numbers {
+ public:
+  Numbers(const std::uint8_t* data, std::size_t size) : data_(data), left_(size) {}
+
+  int byte() {
+    if (left_ == 0) return 0;
+    --left_;
+    return *data_++;
+  }
+  /// Mostly what a byte holds, sometimes any int.
+  int integer() {
+    const int kind = byte();
+    if (kind < 250) return kind - 3;
+    std::uint32_t value = 0;
+    for (int i = 0; i < 4; ++i) value = value << 8 | static_cast<std::uint32_t>(byte());
+    return static_cast<int>(value);
+  }
+  float real() {
+    const int kind = byte();
+    if (kind < 200) return static_cast<float>(kind - 20) / 16.0f;
+    const auto bits =
+        static_cast<std::uint32_t>(integer()) << 16 | static_cast<std::uint32_t>(byte());
+    float value;
+    std::memcpy(&value, &bits, sizeof(value));
+    return value;
+  }
+  template <typename Enum>
+  Enum choice() {
+    const int value = byte();
+    return static_cast<Enum>(value < 240 ? value % 3 : value);
+  }
+
+ private:
+  const std::uint8_t* data_;
+  std::size_t left_;
+};
+
+void write_taps(void* user, int, int, int, int, float* wx, float* wy, float* wt) {
+  const auto& kernels = *static_cast<const KernelConfig*>(user);
+  for (int i = 0; i < kernels.nx; ++i) wx[i] = kernels.sigma_space;
+  for (int i = 0; i < kernels.ny; ++i) wy[i] = 0.25f;
+  for (int i = 0; i < kernels.nt; ++i) wt[i] = kernels.sigma_time;
+}
+
+void take_kernels(Numbers& numbers, KernelConfig& kernels) {
+  kernels.form = numbers.choice<KernelForm>();
+  const int origin = numbers.byte();
+  kernels.origin =
+      origin < 240 ? static_cast<KernelOrigin>(origin % 3) : static_cast<KernelOrigin>(origin);
+  kernels.nx = numbers.integer();
+  kernels.ny = numbers.integer();
+  kernels.nt = numbers.integer();
+  kernels.convolutions = numbers.integer();
+  kernels.terms = numbers.integer();
+  kernels.sigma_space = numbers.real();
+  kernels.sigma_time = numbers.real();
+  kernels.fovea_x = numbers.real();
+  kernels.fovea_y = numbers.real();
+  kernels.fovea_radius = numbers.real();
+  if (numbers.byte() < 250) kernels.callback = &write_taps;
+  kernels.user = &kernels;
+}
+
+void check(const Error& error) {
+  if (error.status == Status::kOk || error.text[0] == '\0') std::abort();
+}
+
+FlowView view_of(std::vector<float>& planes, ImageSize size, const OpticalFlowConfig&) {
+  const std::size_t area =
+      static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height);
+  planes.assign(3 * area, 0.0f);
+  FlowView view;
+  view.u = planes.data();
+  view.v = planes.data() + area;
+  view.confidence = planes.data() + 2 * area;
+  view.size = size;
+  view.stride = size.width * static_cast<std::ptrdiff_t>(sizeof(float));
+  return view;
+}
+
+FilterView view_of(std::vector<float>& planes, ImageSize size,
+                   const SpatioTemporalFilterConfig& config) {
+  const std::size_t area =
+      static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height);
+  planes.assign(static_cast<std::size_t>(config.kernels.convolutions) * area, 0.0f);
+  FilterView view;
+  for (int c = 0; c < config.kernels.convolutions; ++c) {
+    view.planes[static_cast<std::size_t>(c)] = planes.data() + static_cast<std::size_t>(c) * area;
+  }
+  view.size = size;
+  view.stride = size.width * static_cast<std::ptrdiff_t>(sizeof(float));
+  return view;
+}
+
+template <typename Operator, typename Config>
+void run(Numbers& numbers, const Config& config) {
+  EngineConfig settings;
+  settings.backend.choice = BackendChoice::kCpu;
+  settings.workers = 1 + numbers.byte() % 2;
+  const auto info = Engine::probe(settings);
+  if (!info) std::abort();
+  const auto needs = Operator::footprint(*info, config);
+  if (!needs) {
+    check(needs.error());
+    return;
+  }
+  if (needs->host > std::size_t{16} << 20) return;  // valid, but slow to try many times
+  settings.memory = *needs;
+  auto engine = Engine::create(settings);
+  if (!engine) std::abort();
+  auto op = Operator::create(*engine, config);
+  if (!op) {
+    check(op.error());  // the callback's taps may be no numbers
+    return;
+  }
+  if (engine->memory_use().used != *needs) std::abort();
+
+  const ImageSize out_size =
+      config.roi.empty() ? config.size : ImageSize{config.roi.width, config.roi.height};
+  std::vector<float> planes;
+  const auto out = view_of(planes, out_size, config);
+  for (int f = 0; f < 3; ++f) {
+    Frame frame;
+    frame.size =
+        numbers.byte() < 250 ? config.size : ImageSize{numbers.integer(), numbers.integer()};
+    frame.format = numbers.byte() < 250 ? config.format : numbers.choice<PixelFormat>();
+    frame.stride = numbers.byte() < 200 ? (config.size.width + 3) * 4 : numbers.integer();
+    // As large as the claim, so that only a wrong check can read outside.
+    const std::int64_t bytes = static_cast<std::int64_t>(frame.stride) * config.size.height;
+    if (bytes > std::int64_t{1} << 24) continue;
+    std::vector<float> pixels(static_cast<std::size_t>(bytes > 0 ? bytes : 0) / sizeof(float) + 4);
+    for (float& pixel : pixels) pixel = static_cast<float>(numbers.byte());
+    frame.data = pixels.data();
+    const auto ticket = op->submit(frame, out);
+    if (!ticket) {
+      check(ticket.error());
+      continue;
+    }
+    if (!op->wait(*ticket, Deadline::never())) std::abort();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Numbers numbers(data, size);
+  const int what = numbers.byte() % 3;
+  if (what == 0) {
+    EngineConfig config;
+    config.workers = numbers.integer();
+    config.realtime_priority = numbers.integer();
+    for (int i = 0; i < 4; ++i)
+      config.affinity[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(numbers.integer());
+    config.backend.choice = static_cast<BackendChoice>(numbers.byte() % 3);
+    config.backend.device = numbers.integer();
+    const auto info = Engine::probe(config);
+    if (!info) {
+      check(info.error());
+    } else if (info->workers < 1 || info->workers > kMaxWorkers) {
+      std::abort();
+    }
+    return 0;
+  }
+  OpticalFlowConfig flow;
+  // Small enough to run; the checks see large numbers through integer().
+  flow.size = {numbers.integer(), numbers.integer()};
+  flow.format = numbers.choice<PixelFormat>();
+  if (numbers.byte() % 2 == 1)
+    flow.roi = {numbers.integer(), numbers.integer(), numbers.integer(), numbers.integer()};
+  flow.depth = numbers.integer();
+  take_kernels(numbers, flow.kernels);
+  flow.storage = numbers.choice<CoefficientStorage>();
+  if (what == 1) {
+    SpatioTemporalFilterConfig filter;
+    filter.size = flow.size;
+    filter.format = flow.format;
+    filter.roi = flow.roi;
+    filter.depth = flow.depth;
+    filter.kernels = flow.kernels;
+    filter.kernels.user = &filter.kernels;
+    filter.storage = flow.storage;
+    run<SpatioTemporalFilter>(numbers, filter);
+    return 0;
+  }
+  flow.method = numbers.choice<FlowMethod>();
+  flow.window = numbers.integer();
+  flow.window_sigma = numbers.real();
+  flow.confidence_threshold = numbers.real();
+  flow.invalid = numbers.choice<InvalidFlow>();
+  PyramidConfig& pyramid = flow.pyramid;
+  pyramid.levels = numbers.integer();
+  pyramid.frames = numbers.integer();
+  pyramid.warps = numbers.integer();
+  pyramid.coarse_warps = numbers.integer();
+  pyramid.normalize = numbers.byte() % 2 == 1;
+  pyramid.cubic = numbers.byte() % 2 == 1;
+  pyramid.gradient_floor = numbers.real();
+  pyramid.robust = numbers.real();
+  pyramid.median = numbers.integer();
+  pyramid.ridge = numbers.real();
+  pyramid.smoothing = numbers.choice<FlowSmoothing>();
+  pyramid.smoothing_size = numbers.integer();
+  run<OpticalFlow>(numbers, flow);
+  return 0;
+}

@@ -1,0 +1,44 @@
+// Restricting run-time dispatch to one instruction set.
+#pragma once
+
+#include <hwy/targets.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/simd.h"
+
+namespace ocellus::test {
+
+/// While it lives, run-time dispatch may use the given targets only. Not while other threads run operators.
+class OnlyTargets {
+ public:
+  explicit OnlyTargets(std::int64_t targets) { hwy::SetSupportedTargetsForTest(targets); }
+  ~OnlyTargets() { hwy::SetSupportedTargetsForTest(0); }
+  OnlyTargets(const OnlyTargets&) = delete;
+  OnlyTargets& operator=(const OnlyTargets&) = delete;
+};
+
+struct SimdTarget {
+  std::int64_t bit;
+  std::string name;
+};
+
+/// One entry for each target that dispatch really takes when it is the only one allowed.
+inline std::vector<SimdTarget> simd_targets() {
+  std::vector<SimdTarget> targets;
+  std::set<std::string> seen;
+  const std::int64_t all = hwy::SupportedTargets();
+  for (int i = 0; i < 63; ++i) {
+    const std::int64_t bit = std::int64_t{1} << i;
+    if ((all & bit) == 0) continue;
+    const OnlyTargets only(bit);
+    const std::string name = detail::simd_target_name();
+    if (name == hwy::TargetName(bit) && seen.insert(name).second) targets.push_back({bit, name});
+  }
+  return targets;
+}
+
+}  // namespace ocellus::test
