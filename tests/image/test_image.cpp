@@ -1,4 +1,5 @@
-// The image module's row operations against double precision, on every instruction set of this processor.
+// The image module's row operations against double precision, on every instruction set of this
+// processor.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,11 +28,13 @@ using test::PlaneD;
 
 constexpr int kMargin = 32;
 
-/// A plane of floats with a margin on all sides and room for kRowSlack behind each row. The margin is filled with what would
-/// be seen at once if it were read, until `replicate` fills it with the nearest pixels.
+/// A plane of floats with a margin on all sides and room for kRowSlack behind each row. The margin
+/// is filled with what would be seen at once if it were read, until `replicate` fills it with the
+/// nearest pixels.
 class Padded {
  public:
-  Padded(int width, int height) : width_(width), height_(height), stride_(row_stride(width + 2 * kMargin)) {
+  Padded(int width, int height)
+      : width_(width), height_(height), stride_(row_stride(width + 2 * kMargin)) {
     data_.assign(stride_ * static_cast<std::size_t>(height + 2 * kMargin) + kRowSlack, 1e30f);
   }
   explicit Padded(const PlaneD& plane) : Padded(plane.width, plane.height) {
@@ -39,13 +42,18 @@ class Padded {
       for (int x = 0; x < width_; ++x) row(y)[x] = static_cast<float>(plane.at(x, y));
     }
   }
-  float* row(int y) { return data_.data() + static_cast<std::size_t>(y + kMargin) * stride_ + kMargin; }
+  float* row(int y) {
+    return data_.data() + static_cast<std::size_t>(y + kMargin) * stride_ + kMargin;
+  }
   std::size_t stride() const { return stride_; }
   /// Repeats the edges up to `reach` pixels to all sides.
   void replicate(int before, int after) {
     for (int y = 0; y < height_; ++y) replicate_edges(row(y), width_, before, after);
-    for (int y = 1; y <= before; ++y) std::copy_n(row(0) - before, before + width_ + after, row(-y) - before);
-    for (int y = 1; y <= after; ++y) std::copy_n(row(height_ - 1) - before, before + width_ + after, row(height_ - 1 + y) - before);
+    for (int y = 1; y <= before; ++y)
+      std::copy_n(row(0) - before, before + width_ + after, row(-y) - before);
+    for (int y = 1; y <= after; ++y)
+      std::copy_n(row(height_ - 1) - before, before + width_ + after,
+                  row(height_ - 1 + y) - before);
   }
 
  private:
@@ -70,16 +78,20 @@ std::vector<double> random_taps(int n, unsigned seed) {
   return taps;
 }
 
-std::vector<float> as_floats(const std::vector<double>& values) { return {values.begin(), values.end()}; }
+std::vector<float> as_floats(const std::vector<double>& values) {
+  return {values.begin(), values.end()};
+}
 
-constexpr std::pair<int, int> kSizes[] = {{1, 1}, {1, 7}, {7, 1}, {2, 3}, {5, 5}, {16, 9}, {17, 13}, {31, 4}, {33, 33}, {67, 21}, {130, 3}};
+constexpr std::pair<int, int> kSizes[] = {{1, 1},   {1, 7},  {7, 1},   {2, 3},   {5, 5},  {16, 9},
+                                          {17, 13}, {31, 4}, {33, 33}, {67, 21}, {130, 3}};
 
 class Image : public testing::TestWithParam<test::SimdTarget> {
  protected:
   void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam().bit); }
   void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
 };
-INSTANTIATE_TEST_SUITE_P(Targets, Image, testing::ValuesIn(test::simd_targets()), [](const auto& one) { return one.param.name; });
+INSTANTIATE_TEST_SUITE_P(Targets, Image, testing::ValuesIn(test::simd_targets()),
+                         [](const auto& one) { return one.param.name; });
 
 // Fails when edges are not repeated, or anything else of the row is written.
 TEST(ImageEdges, AreRepeated) {
@@ -91,14 +103,16 @@ TEST(ImageEdges, AreRepeated) {
       replicate_edges(begin, width, left, right);
       for (int x = -20; x < width + 20; ++x) {
         const bool untouched = x < -left || x >= width + right;
-        const float expected = untouched ? -7.0f : static_cast<float>(std::clamp(x, 0, width - 1) + 1);
+        const float expected =
+            untouched ? -7.0f : static_cast<float>(std::clamp(x, 0, width - 1) + 1);
         ASSERT_EQ(begin[x], expected) << "x " << x << " width " << width;
       }
     }
   }
 }
 
-// Fails when a tap is left out, shifted, or the last pixels of a row (no full vector) differ from the others.
+// Fails when a tap is left out, shifted, or the last pixels of a row (no full vector) differ from
+// the others.
 TEST_P(Image, SeparableFilterEqualsTheFullSum) {
   for (const auto& [width, height] : kSizes) {
     for (const auto& [nx, ny] : {std::pair{1, 1}, {2, 3}, {5, 4}, {15, 15}, {25, 25}, {24, 1}}) {
@@ -111,17 +125,22 @@ TEST_P(Image, SeparableFilterEqualsTheFullSum) {
       Padded in(image);
       in.replicate(25, 25);
       Padded horizontal(width, height);
-      for (int y = 0; y < height; ++y) filter_row(in.row(y), as_floats(tx).data(), nx, left, horizontal.row(y), width);
+      for (int y = 0; y < height; ++y)
+        filter_row(in.row(y), as_floats(tx).data(), nx, left, horizontal.row(y), width);
       Padded out(width, height);
       for (int y = 0; y < height; ++y) {
         std::vector<const float*> rows;
-        for (int k = 0; k < ny; ++k) rows.push_back(horizontal.row(std::clamp(y + k - above, 0, height - 1)));
+        for (int k = 0; k < ny; ++k)
+          rows.push_back(horizontal.row(std::clamp(y + k - above, 0, height - 1)));
         filter_column(rows.data(), as_floats(ty).data(), ny, out.row(y), width, false);
         const double scale = 150.0 * nx * ny;
-        for (int x = 0; x < width; ++x) ASSERT_NEAR(out.row(y)[x], expected.at(x, y), 1e-6 * scale) << width << "x" << height << " taps " << nx << "x" << ny;
+        for (int x = 0; x < width; ++x)
+          ASSERT_NEAR(out.row(y)[x], expected.at(x, y), 1e-6 * scale)
+              << width << "x" << height << " taps " << nx << "x" << ny;
         // Accumulating adds the same once more.
         filter_column(rows.data(), as_floats(ty).data(), ny, out.row(y), width, true);
-        for (int x = 0; x < width; ++x) ASSERT_NEAR(out.row(y)[x], 2.0 * expected.at(x, y), 2e-6 * scale);
+        for (int x = 0; x < width; ++x)
+          ASSERT_NEAR(out.row(y)[x], 2.0 * expected.at(x, y), 2e-6 * scale);
       }
     }
   }
@@ -134,20 +153,23 @@ TEST_P(Image, SymmetricFilterEqualsTheFullSum) {
       const PlaneD image = random_plane(width, height, 4);
       const auto weights = random_taps(radius + 1, 5);
       std::vector<double> taps(static_cast<std::size_t>(2 * radius + 1));
-      for (int k = -radius; k <= radius; ++k) taps[static_cast<std::size_t>(k + radius)] = weights[static_cast<std::size_t>(std::abs(k))];
+      for (int k = -radius; k <= radius; ++k)
+        taps[static_cast<std::size_t>(k + radius)] = weights[static_cast<std::size_t>(std::abs(k))];
       const PlaneD expected = reference::filter(image, taps, radius, {1.0}, 0);
       Padded in(image);
       in.replicate(16, 16);
       Padded out(width, height);
       for (int y = 0; y < height; ++y) {
         filter_row_symmetric(in.row(y), as_floats(weights).data(), radius, out.row(y), width);
-        for (int x = 0; x < width; ++x) ASSERT_NEAR(out.row(y)[x], expected.at(x, y), 1e-3) << "radius " << radius;
+        for (int x = 0; x < width; ++x)
+          ASSERT_NEAR(out.row(y)[x], expected.at(x, y), 1e-3) << "radius " << radius;
       }
     }
   }
 }
 
-// Fails when a sweep over bands gives other values than the whole image, makes a row twice, or makes rows out of order.
+// Fails when a sweep over bands gives other values than the whole image, makes a row twice, or
+// makes rows out of order.
 TEST_P(Image, SweepsOverBandsAgree) {
   for (const auto& [width, height] : kSizes) {
     for (const int radius : {0, 1, 3, 15}) {
@@ -157,7 +179,8 @@ TEST_P(Image, SweepsOverBandsAgree) {
       std::vector<float> by_distance = as_floats(random_taps(radius + 1, 8));
       taps.set(radius, by_distance.data());
       std::vector<double> all(taps.taps, taps.taps + 2 * radius + 1);
-      const PlaneD expected[2] = {reference::filter(first, all, radius, all, radius), reference::filter(second, all, radius, all, radius)};
+      const PlaneD expected[2] = {reference::filter(first, all, radius, all, radius),
+                                  reference::filter(second, all, radius, all, radius)};
       SweepScratch scratch;
       Carver count;
       scratch.layout(count, width, radius, 2);
@@ -176,12 +199,15 @@ TEST_P(Image, SweepsOverBandsAgree) {
               [&](int y, int p, float* row) {
                 EXPECT_GT(y, last_row[p]);
                 last_row[p] = y;
-                for (int x = 0; x < width; ++x) row[x] = static_cast<float>((p == 0 ? first : second).at(x, y));
+                for (int x = 0; x < width; ++x)
+                  row[x] = static_cast<float>((p == 0 ? first : second).at(x, y));
               },
               [&](int y, float* const* rows) {
                 EXPECT_EQ(y, emitted++);
                 for (int p = 0; p < 2; ++p) {
-                  for (int x = 0; x < width; ++x) EXPECT_NEAR(rows[p][x], expected[p].at(x, y), 1e-6 * 150.0 * all.size() * all.size());
+                  for (int x = 0; x < width; ++x)
+                    EXPECT_NEAR(rows[p][x], expected[p].at(x, y),
+                                1e-6 * 150.0 * all.size() * all.size());
                 }
               });
           if (HasFailure()) return;
@@ -192,7 +218,8 @@ TEST_P(Image, SweepsOverBandsAgree) {
   }
 }
 
-// Fails when a level of the pyramid is smoothed or sampled wrongly, at odd sizes and at the edges too.
+// Fails when a level of the pyramid is smoothed or sampled wrongly, at odd sizes and at the edges
+// too.
 TEST_P(Image, ReduceEqualsTheReference) {
   for (const auto& [width, height] : kSizes) {
     const PlaneD image = random_plane(width, height, 9);
@@ -204,7 +231,9 @@ TEST_P(Image, ReduceEqualsTheReference) {
       const float* rows[5];
       for (int k = 0; k < 5; ++k) rows[k] = in.row(std::clamp(2 * y + k - 2, 0, height - 1));
       reduce_row(rows, width, work.row(0), out.row(y));
-      for (int x = 0; x < expected.width; ++x) ASSERT_NEAR(out.row(y)[x], expected.at(x, y), 1e-4) << width << "x" << height << " at " << x << ", " << y;
+      for (int x = 0; x < expected.width; ++x)
+        ASSERT_NEAR(out.row(y)[x], expected.at(x, y), 1e-4)
+            << width << "x" << height << " at " << x << ", " << y;
     }
   }
 }
@@ -219,14 +248,17 @@ TEST_P(Image, ExpandEqualsTheReference) {
     Padded out(width, height);
     for (int y = 0; y < height; ++y) {
       const int last = coarse.height - 1;
-      expand_flow_row(in.row(std::min(y / 2, last)), in.row(std::min((y + 1) / 2, last)), out.row(y), width);
-      for (int x = 0; x < width; ++x) ASSERT_NEAR(out.row(y)[x], expected.at(x, y), 1e-4) << width << "x" << height << " at " << x << ", " << y;
+      expand_flow_row(in.row(std::min(y / 2, last)), in.row(std::min((y + 1) / 2, last)),
+                      out.row(y), width);
+      for (int x = 0; x < width; ++x)
+        ASSERT_NEAR(out.row(y)[x], expected.at(x, y), 1e-4)
+            << width << "x" << height << " at " << x << ", " << y;
     }
   }
 }
 
-// Fails when interpolation is not bilinear or Catmull-Rom, a position outside is not held inside, or whole positions are not
-// the pixels themselves.
+// Fails when interpolation is not bilinear or Catmull-Rom, a position outside is not held inside,
+// or whole positions are not the pixels themselves.
 TEST_P(Image, WarpEqualsTheReference) {
   std::mt19937 random(11);
   std::uniform_real_distribution<double> motion(-9.0, 9.0);
@@ -241,7 +273,8 @@ TEST_P(Image, WarpEqualsTheReference) {
         Padded v(width, 1);
         Padded out(width, 1);
         for (int y = 0; y < height; ++y) {
-          // Rows are read kRowSlack beyond the width; zeros there, as operators have finite values there.
+          // Rows are read kRowSlack beyond the width; zeros there, as operators have finite values
+          // there.
           std::fill_n(u.row(0), width + kRowSlack, 0.0f);
           std::fill_n(v.row(0), width + kRowSlack, 0.0f);
           for (int x = 0; x < width; ++x) {
@@ -253,9 +286,12 @@ TEST_P(Image, WarpEqualsTheReference) {
           for (int x = 0; x < width; ++x) {
             const double px = static_cast<double>(static_cast<float>(x) + scale * u.row(0)[x]);
             const double py = static_cast<double>(static_cast<float>(y) + scale * v.row(0)[x]);
-            const double expected = cubic ? reference::bicubic(image, px, py) : reference::bilinear(image, px, py);
+            const double expected =
+                cubic ? reference::bicubic(image, px, py) : reference::bilinear(image, px, py);
             // The fraction of a position in float, times the largest difference of neighbours.
-            ASSERT_NEAR(out.row(0)[x], expected, 6e-3) << (cubic ? "cubic" : "bilinear") << " at " << px << ", " << py << " of " << width << "x" << height;
+            ASSERT_NEAR(out.row(0)[x], expected, 6e-3)
+                << (cubic ? "cubic" : "bilinear") << " at " << px << ", " << py << " of " << width
+                << "x" << height;
           }
         }
       }
@@ -280,7 +316,8 @@ TEST_P(Image, WarpOfAPartOfARow) {
     warp_row(source, 0, 8, u.row(0), v.row(0), 1.0f, cubic, whole.row(0), 50);
     for (const int first : {1, 13, 37}) {
       Padded part(50, 1);
-      warp_row(source, first, 8, u.row(0) + first, v.row(0) + first, 1.0f, cubic, part.row(0), 50 - first);
+      warp_row(source, first, 8, u.row(0) + first, v.row(0) + first, 1.0f, cubic, part.row(0),
+               50 - first);
       for (int x = first; x < 50; ++x) ASSERT_EQ(part.row(0)[x - first], whole.row(0)[x]);
     }
   }
@@ -292,8 +329,14 @@ TEST_P(Image, WarpSurvivesAnyPosition) {
   Padded in(image);
   in.replicate(kWarpBefore, kWarpAfter);
   const WarpSource source = {in.row(0), in.stride(), 20, 10};
-  const float wild[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
-                        1e30f, -1e30f, 3e9f, -3e9f, 1e-40f};
+  const float wild[] = {std::numeric_limits<float>::quiet_NaN(),
+                        std::numeric_limits<float>::infinity(),
+                        -std::numeric_limits<float>::infinity(),
+                        1e30f,
+                        -1e30f,
+                        3e9f,
+                        -3e9f,
+                        1e-40f};
   const auto [low, high] = std::minmax_element(image.data.begin(), image.data.end());
   const double room = 0.3 * (*high - *low);  // a cubic may overshoot
   for (const bool cubic : {false, true}) {
@@ -328,10 +371,12 @@ TEST_P(Image, MedianIsExact) {
         Padded out(width, height);
         for (int y = 0; y < height; ++y) {
           const float* rows[5];
-          for (int k = 0; k < size; ++k) rows[k] = in.row(std::clamp(y + k - size / 2, 0, height - 1));
+          for (int k = 0; k < size; ++k)
+            rows[k] = in.row(std::clamp(y + k - size / 2, 0, height - 1));
           median_row(rows, size, out.row(y), width);
           for (int x = 0; x < width; ++x) {
-            ASSERT_EQ(out.row(y)[x], static_cast<float>(reference::median(image, size, x, y))) << size << " at " << x << ", " << y;
+            ASSERT_EQ(out.row(y)[x], static_cast<float>(reference::median(image, size, x, y)))
+                << size << " at " << x << ", " << y;
           }
         }
       }

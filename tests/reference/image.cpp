@@ -7,14 +7,16 @@ namespace ocellus::reference {
 
 using test::PlaneD;
 
-PlaneD filter(const PlaneD& in, const std::vector<double>& tx, int left, const std::vector<double>& ty, int above) {
+PlaneD filter(const PlaneD& in, const std::vector<double>& tx, int left,
+              const std::vector<double>& ty, int above) {
   PlaneD out(in.width, in.height);
   for (int y = 0; y < in.height; ++y) {
     for (int x = 0; x < in.width; ++x) {
       double sum = 0.0;
       for (std::size_t j = 0; j < ty.size(); ++j) {
         for (std::size_t i = 0; i < tx.size(); ++i) {
-          sum += tx[i] * ty[j] * in.clamped(x + static_cast<int>(i) - left, y + static_cast<int>(j) - above);
+          sum += tx[i] * ty[j] *
+                 in.clamped(x + static_cast<int>(i) - left, y + static_cast<int>(j) - above);
         }
       }
       out.at(x, y) = sum;
@@ -41,7 +43,10 @@ PlaneD expand_flow(const PlaneD& coarse, int width, int height) {
       const int y0 = y / 2;
       const int x1 = (x + 1) / 2;
       const int y1 = (y + 1) / 2;
-      out.at(x, y) = 2.0 * (coarse.clamped(x0, y0) + coarse.clamped(x1, y0) + coarse.clamped(x0, y1) + coarse.clamped(x1, y1)) / 4.0;
+      out.at(x, y) = 2.0 *
+                     (coarse.clamped(x0, y0) + coarse.clamped(x1, y0) + coarse.clamped(x0, y1) +
+                      coarse.clamped(x1, y1)) /
+                     4.0;
     }
   }
   return out;
@@ -60,7 +65,8 @@ double bilinear(const PlaneD& in, double x, double y) {
 
 namespace {
 
-// Weight of a sample at a distance: the cubic convolution kernel with a = -1/2, which is the Catmull-Rom spline.
+// Weight of a sample at a distance: the cubic convolution kernel with a = -1/2, which is the
+// Catmull-Rom spline.
 double cubic_weight(double distance) {
   const double d = std::abs(distance);
   if (d <= 1.0) return 1.5 * d * d * d - 2.5 * d * d + 1.0;
@@ -89,7 +95,8 @@ double median(const PlaneD& in, int size, int x, int y) {
   for (int j = -size / 2; j <= size / 2; ++j) {
     for (int i = -size / 2; i <= size / 2; ++i) values.push_back(in.clamped(x + i, y + j));
   }
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                   values.end());
   return values[values.size() / 2];
 }
 

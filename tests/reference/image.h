@@ -1,4 +1,5 @@
-// Double-precision references of the image module: separable filter, pyramid, warp, median. Pixels outside repeat the nearest.
+// Double-precision references of the image module: separable filter, pyramid, warp, median. Pixels
+// outside repeat the nearest.
 #pragma once
 
 #include <vector>
@@ -7,13 +8,16 @@
 
 namespace ocellus::reference {
 
-/// The full two-dimensional sum of a separable kernel (correlation): taps[k] weighs the pixel k - left away.
-test::PlaneD filter(const test::PlaneD& in, const std::vector<double>& tx, int left, const std::vector<double>& ty, int above);
+/// The full two-dimensional sum of a separable kernel (correlation): taps[k] weighs the pixel k -
+/// left away.
+test::PlaneD filter(const test::PlaneD& in, const std::vector<double>& tx, int left,
+                    const std::vector<double>& ty, int above);
 
 /// [1 4 6 4 1] / 16 in both directions at every second pixel of both.
 test::PlaneD reduce(const test::PlaneD& in);
 
-/// Flow of the double size: pixel (x, y) is 2 x the mean of the coarse pixels floor and ceil of (x/2, y/2).
+/// Flow of the double size: pixel (x, y) is 2 x the mean of the coarse pixels floor and ceil of
+/// (x/2, y/2).
 test::PlaneD expand_flow(const test::PlaneD& coarse, int width, int height);
 
 /// `in` at a position that is held inside the image.

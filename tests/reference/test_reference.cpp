@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reference/convolution.h"
+#include "reference/image.h"
 #include "reference/lucas_kanade.h"
 #include "support/scene.h"
 
@@ -151,6 +152,51 @@ TEST(Reference, SolvesExactDerivatives) {
       reference::solve_at(PlaneD(3, 3, 2.0), PlaneD(3, 3, 0.0), PlaneD(3, 3, 1.0), 3, 1.0, 1, 1);
   EXPECT_NEAR(flat.larger, 4.0, 1e-12);
   EXPECT_NEAR(flat.smaller, 0.0, 1e-12);
+}
+
+// Fails when interpolation misses what it must reproduce exactly (a plane; a cubic also a
+// parabola), or a pixel's own value.
+TEST(Reference, Interpolation) {
+  PlaneD plane(12, 10);
+  PlaneD parabola(12, 10);
+  for (int y = 0; y < 10; ++y) {
+    for (int x = 0; x < 12; ++x) {
+      plane.at(x, y) = 2.0 * x - 3.0 * y + 1.0;
+      parabola.at(x, y) = 0.5 * x * x - x * y + 0.25 * y * y;
+    }
+  }
+  const double x = 4.3;
+  const double y = 5.8;
+  EXPECT_NEAR(reference::bilinear(plane, x, y), 2.0 * x - 3.0 * y + 1.0, 1e-12);
+  EXPECT_NEAR(reference::bicubic(plane, x, y), 2.0 * x - 3.0 * y + 1.0, 1e-12);
+  EXPECT_NEAR(reference::bicubic(parabola, x, y), 0.5 * x * x - x * y + 0.25 * y * y, 1e-12);
+  const PlaneD random = test::noise({7, 6}, 1);
+  EXPECT_DOUBLE_EQ(reference::bilinear(random, 3.0, 2.0), random.at(3, 2));
+  EXPECT_DOUBLE_EQ(reference::bicubic(random, 6.0, 5.0), random.at(6, 5));
+  EXPECT_DOUBLE_EQ(reference::bicubic(random, 99.0, -5.0), random.at(6, 0))
+      << "outside is held inside";
+}
+
+// Fails when a level is not a smoothed sample, flow is not doubled, or a median is not the middle.
+TEST(Reference, PyramidAndMedian) {
+  const PlaneD half = reference::reduce(PlaneD(9, 6, 5.0));
+  EXPECT_EQ(half.width, 5);
+  EXPECT_EQ(half.height, 3);
+  for (const double value : half.data) EXPECT_DOUBLE_EQ(value, 5.0);
+  PlaneD impulse(9, 9);
+  impulse.at(4, 4) = 256.0;
+  EXPECT_DOUBLE_EQ(reference::reduce(impulse).at(2, 2), 36.0);
+  EXPECT_DOUBLE_EQ(reference::reduce(impulse).at(1, 2), 6.0);
+  PlaneD ramp(4, 3);
+  for (int y = 0; y < 3; ++y) {
+    for (int x = 0; x < 4; ++x) ramp.at(x, y) = 10.0 * x + y;
+  }
+  const PlaneD twice = reference::expand_flow(ramp, 7, 5);
+  EXPECT_DOUBLE_EQ(twice.at(4, 2), 2.0 * ramp.at(2, 1));
+  EXPECT_DOUBLE_EQ(twice.at(3, 2), ramp.at(1, 1) + ramp.at(2, 1));
+  EXPECT_DOUBLE_EQ(reference::median(ramp, 3, 1, 1), 11.0);
+  EXPECT_DOUBLE_EQ(reference::median(ramp, 3, 0, 0), 1.0)
+      << "edges repeated: 0 0 10, 0 0 10, 1 1 11";
 }
 
 // Fails when the moving texture does not move as it says: the point under a pixel must keep its

@@ -12,7 +12,8 @@
 
 namespace ocellus::test {
 
-/// While it lives, run-time dispatch may use the given targets only. Not while other threads run operators.
+/// While it lives, run-time dispatch may use the given targets only. Not while other threads run
+/// operators.
 class OnlyTargets {
  public:
   explicit OnlyTargets(std::int64_t targets) { hwy::SetSupportedTargetsForTest(targets); }
