@@ -220,8 +220,7 @@ int compare_image(const CompareOptions& o) {
     json["psnr"] =
         std::isfinite(psnr) ? nlohmann::ordered_json(psnr) : nlohmann::ordered_json(nullptr);
     json["identical"] = mse == 0.0;
-    json["ssim"] =
-        similarity ? nlohmann::ordered_json(*similarity) : nlohmann::ordered_json(nullptr);
+    json["ssim"] = similarity.value_or(std::numeric_limits<double>::quiet_NaN());  // NaN is null in JSON
     json["ok"] = good;
     print_json(json);
     return good ? kDone : kAnswerIsNo;

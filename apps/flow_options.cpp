@@ -109,8 +109,11 @@ void add_flow_options(CLI::App& command, FlowOptions& o) {
   command.add_option("--window-frames", o.window_frames, "Frames that a result is made of, 2 to 7")
       ->group(pyramid);
   command.add_option("--warps", o.warps, "Warps on each level, 1 to 10")->group(pyramid);
-  command.add_flag("--robust,!--no-robust", o.robust, "Weights that fall with the residual")
-      ->group(pyramid);
+  CLI::Option* const robust =
+      command.add_flag("--robust", o.robust, "Weights that fall with the residual")->group(pyramid);
+  command.add_flag("--no-robust", o.no_robust, "None, where the preset has them")
+      ->group(pyramid)
+      ->excludes(robust);
   command.add_option("--median", o.median, "Median of the flow after each warp: 0, 3 or 5")
       ->group(pyramid);
   command.add_option("--ridge", o.ridge, "Added to the structure tensor's diagonal")
@@ -144,7 +147,7 @@ OpticalFlowConfig flow_config(const FlowOptions& o, ImageSize size, PixelFormat 
     pyramid.levels = o.levels.value_or(pyramid.levels);
     pyramid.frames = o.window_frames.value_or(pyramid.frames);
     pyramid.warps = o.warps.value_or(pyramid.warps);
-    pyramid.robust = o.robust.value_or(pyramid.robust);
+    pyramid.robust = o.robust || (pyramid.robust && !o.no_robust);
     pyramid.median = o.median.value_or(pyramid.median);
     pyramid.ridge = o.ridge.value_or(pyramid.ridge);
   } else {
@@ -153,7 +156,8 @@ OpticalFlowConfig flow_config(const FlowOptions& o, ImageSize size, PixelFormat 
     reject(o.levels, "--levels", kWhy);
     reject(o.window_frames, "--window-frames", kWhy);
     reject(o.warps, "--warps", kWhy);
-    reject(o.robust, "--robust", kWhy);
+    if (o.robust || o.no_robust)
+      throw InputError(fmt::format("{} {}", o.robust ? "--robust" : "--no-robust", kWhy));
     reject(o.median, "--median", kWhy);
     reject(o.ridge, "--ridge", kWhy);
     KernelConfig& kernels = config.kernels;
