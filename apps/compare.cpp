@@ -220,7 +220,8 @@ int compare_image(const CompareOptions& o) {
     json["psnr"] =
         std::isfinite(psnr) ? nlohmann::ordered_json(psnr) : nlohmann::ordered_json(nullptr);
     json["identical"] = mse == 0.0;
-    json["ssim"] = similarity.value_or(std::numeric_limits<double>::quiet_NaN());  // NaN is null in JSON
+    json["ssim"] =
+        similarity.value_or(std::numeric_limits<double>::quiet_NaN());  // NaN is null in JSON
     json["ok"] = good;
     print_json(json);
     return good ? kDone : kAnswerIsNo;

@@ -94,8 +94,7 @@ void add_flow_options(CLI::App& command, FlowOptions& o) {
       .add_option("--taps", o.taps,
                   "Support NXxNYxNT: pixels, pixels, frames; each up to 25 (default 15x15x20)")
       ->group(kernels);
-  command.add_option("--terms", o.terms, "Separable terms of each kernel, 1 to 4 (kernel files)")
-      ->group(kernels);
+  command.add_option("--terms", o.terms, "Separable terms of each kernel")->group(kernels);
   command.add_option("--sigma-space", o.sigma_space, "Gaussian of the derivatives in pixels")
       ->group(kernels);
   command.add_option("--sigma-time", o.sigma_time, "Gaussian of the derivatives in frames")
@@ -174,12 +173,19 @@ OpticalFlowConfig flow_config(const FlowOptions& o, ImageSize size, PixelFormat 
             "--kernels is '{}'; it must be uniform, foveated, or a kernel bank file that is there",
             *o.kernels));
       }
-      if (o.sigma_space || o.sigma_time)
+      if (o.sigma_space || o.sigma_time || o.taps || o.terms || o.form) {
         throw InputError(
-            "--sigma-space and --sigma-time make kernels; they contradict a kernel file");
-      kernels.origin = KernelOrigin::kFile;
+            "--form, --taps, --terms, --sigma-space and --sigma-time make kernels; they contradict "
+            "a kernel file, which has its own");
+      }
+      const KernelFileInfo info = take(read_kernel_file_info(o.kernels->c_str()), *o.kernels);
+      if (info.kernels.convolutions != 3) {
+        throw InputError(fmt::format(
+            "{}: the file has {} convolutions; optical flow needs the 3 derivatives Ix, Iy, It",
+            *o.kernels, info.kernels.convolutions));
+      }
+      kernels = info.kernels;
       kernels.path = o.kernels->c_str();
-      if (!o.form) kernels.form = KernelForm::kPerPixel;
     }
     if (o.taps) {
       const std::vector<int> taps =

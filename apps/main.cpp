@@ -41,6 +41,7 @@ int run(int argc, char** argv) {
   int exit_code = kDone;
   add_devices_command(program, exit_code);
   add_flow_command(program, exit_code);
+  add_kernels_command(program, exit_code);
   add_compare_command(program, exit_code);
   add_latency_command(program, exit_code);
   add_bench_command(program, exit_code);
