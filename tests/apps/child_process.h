@@ -13,7 +13,8 @@ struct ChildResult {
   std::string err;
 };
 
-/// Runs the program under test (environment variable OCELLUS_PROGRAM) with these arguments, stdout and stderr apart, no terminal.
+/// Runs the program under test (environment variable OCELLUS_PROGRAM) with these arguments, stdout
+/// and stderr apart, no terminal.
 ChildResult run_program(const std::vector<std::string>& arguments);
 
 /// A new empty folder, removed with all in it at the end.

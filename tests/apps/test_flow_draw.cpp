@@ -38,7 +38,8 @@ std::array<int, 3> colour_of(float u, float v, float max_motion) {
   return {rgb[0], rgb[1], rgb[2]};
 }
 
-// Example failure: v is taken as up, or the wheel turns the other way, and colours do not match published images.
+// Example failure: v is taken as up, or the wheel turns the other way, and colours do not match
+// published images.
 TEST(FlowWheel, FullMotionHasTheColoursOfTheWheel) {
   EXPECT_EQ(colour_of(1.0f, 0.0f, 1.0f), (std::array<int, 3>{255, 0, 0}));  // right is red
   // Down lies a quarter of 54 steps into the wheel, at 13.5 of the 15 steps from red to yellow.
@@ -66,10 +67,12 @@ TEST(FlowWheel, LengthSaturatesThenDarkensAndInvalidIsBlack) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(colour_of(nan, 1.0f, 5.0f), (std::array<int, 3>{0, 0, 0}));
   EXPECT_EQ(colour_of(1.0f, nan, 5.0f), (std::array<int, 3>{0, 0, 0}));
-  EXPECT_EQ(colour_of(std::numeric_limits<float>::infinity(), 0.0f, 5.0f), (std::array<int, 3>{0, 0, 0}));
+  EXPECT_EQ(colour_of(std::numeric_limits<float>::infinity(), 0.0f, 5.0f),
+            (std::array<int, 3>{0, 0, 0}));
 }
 
-// Example failure: the padding of a row is written, or rows are read with the image's width for a stride.
+// Example failure: the padding of a row is written, or rows are read with the image's width for a
+// stride.
 TEST(FlowWheel, KeepsToItsStrides) {
   const int width = 3;
   const int height = 2;
@@ -93,7 +96,8 @@ TEST(FlowWheel, KeepsToItsStrides) {
   for (int y = 0; y < height; ++y) {
     for (int b = 0; b < stride; ++b) {
       const int expected = b >= 3 * width ? 0xAB : b % 3 == 0 ? 255 : 0;
-      EXPECT_EQ(rgb[static_cast<std::size_t>(y * stride + b)], expected) << "row " << y << ", byte " << b;
+      EXPECT_EQ(rgb[static_cast<std::size_t>(y * stride + b)], expected)
+          << "row " << y << ", byte " << b;
     }
   }
 }
@@ -115,14 +119,18 @@ TEST(FlowMagnitude, PercentileEqualsSorting) {
     }
     std::sort(lengths.begin(), lengths.end());
     for (const float percent : {0.0f, 10.0f, 50.0f, 99.0f, 100.0f}) {
-      const double rank = std::ceil(static_cast<double>(percent) / 100.0 * static_cast<double>(lengths.size()));
+      const double rank =
+          std::ceil(static_cast<double>(percent) / 100.0 * static_cast<double>(lengths.size()));
       const float expected = lengths[static_cast<std::size_t>(std::max(1.0, rank)) - 1];
-      EXPECT_NEAR(flow_magnitude_percentile(field.view(), percent), expected, 1e-4f * lengths.back()) << percent << " % of " << size.width << "x" << size.height;
+      EXPECT_NEAR(flow_magnitude_percentile(field.view(), percent), expected,
+                  1e-4f * lengths.back())
+          << percent << " % of " << size.width << "x" << size.height;
     }
   }
 }
 
-// Example failure: a field without a valid or moving vector gives 0, and a division by it NaN colours.
+// Example failure: a field without a valid or moving vector gives 0, and a division by it NaN
+// colours.
 TEST(FlowMagnitude, IsNeverBelowAThousandth) {
   Field still({8, 8}, 0.0f, 0.0f);
   EXPECT_FLOAT_EQ(flow_magnitude_percentile(still.view(), 50.0f), 1e-3f);
@@ -162,7 +170,8 @@ class GuardedImage {
       for (int y = 0; y < plane.height + 2 * kMargin; ++y) {
         for (int x = 0; x < plane.stride; ++x) {
           const bool inside = y >= kMargin && y < kMargin + plane.height && x < plane.row_bytes;
-          if (!inside && plane.bytes[static_cast<std::size_t>(y * plane.stride + x)] != kGuard) return false;
+          if (!inside && plane.bytes[static_cast<std::size_t>(y * plane.stride + x)] != kGuard)
+            return false;
         }
       }
     }
@@ -173,7 +182,10 @@ class GuardedImage {
     const Plane& plane = planes_[p];
     int drawn = 0;
     for (int y = 0; y < plane.height; ++y) {
-      for (int x = 0; x < plane.row_bytes; ++x) drawn += plane.bytes[static_cast<std::size_t>((y + kMargin) * plane.stride + x)] != kGrey ? 1 : 0;
+      for (int x = 0; x < plane.row_bytes; ++x)
+        drawn += plane.bytes[static_cast<std::size_t>((y + kMargin) * plane.stride + x)] != kGrey
+                     ? 1
+                     : 0;
     }
     return drawn;
   }
@@ -199,15 +211,25 @@ class GuardedImage {
   std::vector<Plane> planes_;
 };
 
-constexpr OverlayImage::Format kFormats[] = {OverlayImage::Format::kGray8, OverlayImage::Format::kGray16, OverlayImage::Format::kI420, OverlayImage::Format::kNv12};
+constexpr OverlayImage::Format kFormats[] = {
+    OverlayImage::Format::kGray8, OverlayImage::Format::kGray16, OverlayImage::Format::kI420,
+    OverlayImage::Format::kNv12};
 
-// Example failure: an arrow that points over the edge writes into the next row, the chroma of an odd size is one column short, or a wild vector runs
-// out of the buffer.
+// Example failure: an arrow that points over the edge writes into the next row, the chroma of an
+// odd size is one column short, or a wild vector runs out of the buffer.
 TEST(FlowOverlay, WritesNothingOutsideTheImage) {
   std::mt19937 random(3);
-  const float wild[] = {0.0f, 0.3f, 3.0f, 40.0f, 1e6f, 3e38f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()};
+  const float wild[] = {0.0f,
+                        0.3f,
+                        3.0f,
+                        40.0f,
+                        1e6f,
+                        3e38f,
+                        std::numeric_limits<float>::infinity(),
+                        std::numeric_limits<float>::quiet_NaN()};
   for (const OverlayImage::Format format : kFormats) {
-    for (const ImageSize size : {ImageSize{1, 1}, ImageSize{17, 13}, ImageSize{2, 31}, ImageSize{64, 48}, ImageSize{5, 1}}) {
+    for (const ImageSize size : {ImageSize{1, 1}, ImageSize{17, 13}, ImageSize{2, 31},
+                                 ImageSize{64, 48}, ImageSize{5, 1}}) {
       for (const int step : {4, 16, 256}) {
         Field field(size, 0.0f, 0.0f);
         for (std::size_t i = 0; i < field.u.size(); ++i) {
@@ -218,13 +240,15 @@ TEST(FlowOverlay, WritesNothingOutsideTheImage) {
         OverlayConfig config;
         config.step = step;
         draw_flow_overlay(field.view(), config, image.image());
-        EXPECT_TRUE(image.guards_whole()) << "format " << static_cast<int>(format) << ", " << size.width << "x" << size.height << ", step " << step;
+        EXPECT_TRUE(image.guards_whole()) << "format " << static_cast<int>(format) << ", "
+                                          << size.width << "x" << size.height << ", step " << step;
       }
     }
   }
 }
 
-// Example failure: nothing is drawn at all (which would pass the test above), or a plane is left out.
+// Example failure: nothing is drawn at all (which would pass the test above), or a plane is left
+// out.
 TEST(FlowOverlay, DrawsInEveryPlane) {
   for (const OverlayImage::Format format : kFormats) {
     for (const ImageSize size : {ImageSize{1, 1}, ImageSize{17, 13}, ImageSize{64, 48}}) {
@@ -232,7 +256,8 @@ TEST(FlowOverlay, DrawsInEveryPlane) {
       GuardedImage image(format, size);
       draw_flow_overlay(field.view(), OverlayConfig{}, image.image());
       for (std::size_t p = 0; p < image.plane_count(); ++p) {
-        EXPECT_GT(image.bytes_drawn(p), 0) << "format " << static_cast<int>(format) << ", plane " << p << ", " << size.width << "x" << size.height;
+        EXPECT_GT(image.bytes_drawn(p), 0) << "format " << static_cast<int>(format) << ", plane "
+                                           << p << ", " << size.width << "x" << size.height;
       }
       EXPECT_TRUE(image.guards_whole());
     }
