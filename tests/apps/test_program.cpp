@@ -9,6 +9,7 @@
 #include "child_process.h"
 #include "flow_file.h"
 #include "image_io.h"
+#include "ocellus/version.h"
 #include "test_scene.h"
 
 namespace ocellus::test {
