@@ -221,7 +221,7 @@ int compare_image(const CompareOptions& o) {
         std::isfinite(psnr) ? nlohmann::ordered_json(psnr) : nlohmann::ordered_json(nullptr);
     json["identical"] = mse == 0.0;
     json["ssim"] =
-        similarity ? nlohmann::ordered_json(*similarity) : nlohmann::ordered_json(nullptr);
+        similarity.value_or(std::numeric_limits<double>::quiet_NaN());  // NaN is null in JSON
     json["ok"] = good;
     print_json(json);
     return good ? kDone : kAnswerIsNo;

@@ -29,6 +29,7 @@ struct FlowCommand {
   double max_motion = 0.0;
   int arrow_step = 16;
   double arrow_scale = 4.0;
+  double min_motion = 0.5;
   double fps = 0.0;
 };
 
@@ -129,6 +130,7 @@ class Output {
     OverlayConfig overlay;
     overlay.step = command_.arrow_step;
     overlay.scale = static_cast<float>(command_.arrow_scale);
+    overlay.min_motion = static_cast<float>(command_.min_motion);
     overlay.max_motion = static_cast<float>(max_motion_);
     overlay.roi = roi;
     draw_flow_overlay(field.view(), overlay, image);
@@ -523,6 +525,10 @@ void add_flow_command(CLI::App& program, int& exit_code) {
   command
       ->add_option("--arrow-scale", o->arrow_scale, "Length of an arrow for a motion of one pixel")
       ->check(CLI::Range(0.01, 1000.0))
+      ->capture_default_str();
+  command
+      ->add_option("--min-motion", o->min_motion, "Shorter motions get no arrow, pixels per frame")
+      ->check(CLI::Range(0.0, 1000.0))
       ->capture_default_str();
   command->add_option("--fps", o->fps, "Frame rate of a written video; 0 = the source's, or 25")
       ->check(CLI::Range(0.0, 1000.0))

@@ -94,8 +94,7 @@ void add_flow_options(CLI::App& command, FlowOptions& o) {
       .add_option("--taps", o.taps,
                   "Support NXxNYxNT: pixels, pixels, frames; each up to 25 (default 15x15x20)")
       ->group(kernels);
-  command.add_option("--terms", o.terms, "Separable terms of each kernel, 1 to 4 (kernel files)")
-      ->group(kernels);
+  command.add_option("--terms", o.terms, "Separable terms of each kernel")->group(kernels);
   command.add_option("--sigma-space", o.sigma_space, "Gaussian of the derivatives in pixels")
       ->group(kernels);
   command.add_option("--sigma-time", o.sigma_time, "Gaussian of the derivatives in frames")
@@ -109,8 +108,11 @@ void add_flow_options(CLI::App& command, FlowOptions& o) {
   command.add_option("--window-frames", o.window_frames, "Frames that a result is made of, 2 to 7")
       ->group(pyramid);
   command.add_option("--warps", o.warps, "Warps on each level, 1 to 10")->group(pyramid);
-  command.add_flag("--robust,!--no-robust", o.robust, "Weights that fall with the residual")
-      ->group(pyramid);
+  CLI::Option* const robust =
+      command.add_flag("--robust", o.robust, "Weights that fall with the residual")->group(pyramid);
+  command.add_flag("--no-robust", o.no_robust, "None, where the preset has them")
+      ->group(pyramid)
+      ->excludes(robust);
   command.add_option("--median", o.median, "Median of the flow after each warp: 0, 3 or 5")
       ->group(pyramid);
   command.add_option("--ridge", o.ridge, "Added to the structure tensor's diagonal")
@@ -144,7 +146,7 @@ OpticalFlowConfig flow_config(const FlowOptions& o, ImageSize size, PixelFormat 
     pyramid.levels = o.levels.value_or(pyramid.levels);
     pyramid.frames = o.window_frames.value_or(pyramid.frames);
     pyramid.warps = o.warps.value_or(pyramid.warps);
-    pyramid.robust = o.robust.value_or(pyramid.robust);
+    pyramid.robust = o.robust || (pyramid.robust && !o.no_robust);
     pyramid.median = o.median.value_or(pyramid.median);
     pyramid.ridge = o.ridge.value_or(pyramid.ridge);
   } else {
@@ -153,7 +155,8 @@ OpticalFlowConfig flow_config(const FlowOptions& o, ImageSize size, PixelFormat 
     reject(o.levels, "--levels", kWhy);
     reject(o.window_frames, "--window-frames", kWhy);
     reject(o.warps, "--warps", kWhy);
-    reject(o.robust, "--robust", kWhy);
+    if (o.robust || o.no_robust)
+      throw InputError(fmt::format("{} {}", o.robust ? "--robust" : "--no-robust", kWhy));
     reject(o.median, "--median", kWhy);
     reject(o.ridge, "--ridge", kWhy);
     KernelConfig& kernels = config.kernels;
@@ -170,12 +173,19 @@ OpticalFlowConfig flow_config(const FlowOptions& o, ImageSize size, PixelFormat 
             "--kernels is '{}'; it must be uniform, foveated, or a kernel bank file that is there",
             *o.kernels));
       }
-      if (o.sigma_space || o.sigma_time)
+      if (o.sigma_space || o.sigma_time || o.taps || o.terms || o.form) {
         throw InputError(
-            "--sigma-space and --sigma-time make kernels; they contradict a kernel file");
-      kernels.origin = KernelOrigin::kFile;
+            "--form, --taps, --terms, --sigma-space and --sigma-time make kernels; they contradict "
+            "a kernel file, which has its own");
+      }
+      const KernelFileInfo info = take(read_kernel_file_info(o.kernels->c_str()), *o.kernels);
+      if (info.kernels.convolutions != 3) {
+        throw InputError(fmt::format(
+            "{}: the file has {} convolutions; optical flow needs the 3 derivatives Ix, Iy, It",
+            *o.kernels, info.kernels.convolutions));
+      }
+      kernels = info.kernels;
       kernels.path = o.kernels->c_str();
-      if (!o.form) kernels.form = KernelForm::kPerPixel;
     }
     if (o.taps) {
       const std::vector<int> taps =

@@ -27,7 +27,8 @@ struct FlowOptions {
   std::optional<int> warps;
   std::optional<int> median;
   std::optional<float> ridge;
-  std::optional<bool> robust;
+  bool robust = false;
+  bool no_robust = false;
   // Both.
   std::optional<int> window_size;
   std::optional<float> window_sigma;

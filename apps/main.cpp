@@ -33,18 +33,17 @@ int run(int argc, char** argv) {
   program.require_subcommand(1);
   program.get_formatter()->column_width(34);
   program.footer(
-      "FRAMES is an image (PNG, PGM, JPEG), a numbered pattern (f%02d.pgm), a video file, test: (a "
-      "synthetic scene with known\n"
-      "motion) or a camera (/dev/video0). Exit codes: 0 done, 1 the answer is no (a budget "
-      "missed), 2 bad usage or input.");
+      "FRAMES is an image (PNG, PGM, JPEG), a numbered pattern (f%02d.pgm), a video file,\n"
+      "test: (a synthetic scene with known motion) or a camera (/dev/video0).\n"
+      "Exit codes: 0 done, 1 the answer is no (a budget missed), 2 bad usage or input.");
 
   int exit_code = kDone;
   add_devices_command(program, exit_code);
   add_flow_command(program, exit_code);
+  add_kernels_command(program, exit_code);
   add_compare_command(program, exit_code);
   add_latency_command(program, exit_code);
   add_bench_command(program, exit_code);
-  add_kernels_command(program, exit_code);
 
   if (argc < 2) {
     fmt::print(stderr, "{}", program.help());

@@ -270,8 +270,8 @@ void draw_flow_overlay(const FlowView& flow, const OverlayConfig& config,
       const float saturation = std::clamp(motion / config.max_motion, 0.35f, 1.0f);
       const Yuv colour =
           to_yuv(wheel_colour(u[x] / motion * saturation, v[x] / motion * saturation));
-      draw_arrow(painter, arrow, 3, outline);
-      draw_arrow(painter, arrow, 1, colour);
+      draw_arrow(painter, arrow, 4, outline);
+      draw_arrow(painter, arrow, 2, colour);
     }
   }
 }

@@ -1,0 +1,339 @@
+// Files that the program reads and writes, and its measures of error.
+#include <gtest/gtest.h>
+#include <png.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <numbers>
+
+#include "common.h"
+#include "errors.h"
+#include "flow_file.h"
+#include "flow_options.h"
+#include "flow_run.h"
+#include "frames.h"
+#include "image_io.h"
+
+namespace ocellus::app {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+class Files : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "ocellus-files-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(path(name), std::ios::binary) << bytes;
+    return path(name);
+  }
+
+  /// The text of the error that `work` ends with; it must name the file.
+  template <typename Work>
+  std::string error_of(const std::string& file, Work&& work) {
+    try {
+      work();
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find(file), std::string::npos) << error.what();
+      return error.what();
+    }
+    ADD_FAILURE() << "no error for " << file;
+    return "";
+  }
+
+ private:
+  std::string folder_;
+};
+
+// Example failure: a comment in the header, a maximum below 255 or the byte order of 16 bits is
+// read wrongly.
+TEST_F(Files, ReadsPgmInAllItsForms) {
+  struct Case {
+    std::string bytes;
+    PixelFormat format;
+    std::vector<float> expected;
+  };
+  using namespace std::string_literals;
+  const Case cases[] = {
+      {"P5\n3 1\n255\n\x00\x7f\xff"s, PixelFormat::kGray8, {0.0f, 127.0f, 255.0f}},
+      {"P5 # width\n# height next\n3 # x\n1\n255\n\x01\x02\x03"s,
+       PixelFormat::kGray8,
+       {1.0f, 2.0f, 3.0f}},
+      {"P5\n2 1\n15\n\x00\x0f"s, PixelFormat::kGray8, {0.0f, 255.0f}},
+      {"P5\n2 1\n65535\n\x01\x02\xff\xff"s, PixelFormat::kGray16, {258.0f / 257.0f, 255.0f}},
+      {"P5\n1 1\n1023\n\x03\xff"s, PixelFormat::kGray16, {255.0f}},
+      {"P2\n3 1\n255\n0 9\n 255\n"s, PixelFormat::kGray8, {0.0f, 9.0f, 255.0f}},
+      {"P2\n2 1\n65535\n0 32768"s, PixelFormat::kGray16, {0.0f, 32768.0f / 257.0f}},
+      {"P6\n1 1\n255\n\xff\x00\x00"s, PixelFormat::kGray8, {76.0f}},
+  };
+  for (const Case& c : cases) {
+    const GrayImage image = read_image(write("a.pgm", c.bytes));
+    EXPECT_EQ(image.format, c.format);
+    ASSERT_EQ(image.size, (ImageSize{static_cast<int>(c.expected.size()), 1}));
+    for (std::size_t x = 0; x < c.expected.size(); ++x)
+      EXPECT_NEAR(image.brightness(static_cast<int>(x), 0), c.expected[x], 1e-4f)
+          << c.bytes.substr(0, 12);
+  }
+}
+
+// Example failure: a truncated file gives an image with rubbish in it.
+TEST_F(Files, SaysWhatIsWrongWithAnImage) {
+  using namespace std::string_literals;
+  struct Case {
+    const char* name;
+    std::string bytes;
+    const char* says;
+  };
+  const std::string png_head = "\x89PNG\r\n\x1a\n"s;
+  const Case cases[] = {
+      {"empty.pgm", "", "empty"},
+      {"text.pgm", "hello, this is no image", "not a PNG"},
+      {"short.pgm", "P5\n4 4\n255\n123", "truncated"},
+      {"head.pgm", "P5\n4", "no height"},
+      {"zero.pgm", "P5\n0 4\n255\n", "0x4"},
+      {"huge.pgm", "P5\n99999 99999\n255\n", "99999x99999"},
+      {"maximum.pgm", "P5\n1 1\n70000\nx", "70000"},
+      {"above.pgm", "P2\n1 1\n7\n9", "above"},
+      {"text-short.pgm", "P2\n2 2\n7\n1 2 3", "3 of 4"},
+      {"a.png", png_head, "PNG"},
+      {"b.png", png_head + "\0\0\0\x0dIHDR\0\0"s, "PNG"},
+      {"a.jpg", "\xff\xd8\xff\xe0\0\x10JFIF\0"s, "JPEG"},
+  };
+  for (const Case& c : cases) {
+    const std::string file = write(c.name, c.bytes);
+    const std::string text = error_of(c.name, [&] { read_image(file); });
+    EXPECT_NE(text.find(c.says), std::string::npos) << text;
+  }
+  error_of("absent.png", [&] { read_image(path("absent.png")); });
+}
+
+// Example failure: gamma is applied to 16 bits, colour is weighed wrongly, or the last row of a
+// damaged file is left grey.
+TEST_F(Files, ReadsPng) {
+  const std::uint8_t rgb[] = {255, 0, 0, 0, 255, 0, 0, 0, 255, 9, 9, 9};
+  write_png_rgb(path("c.png"), {2, 2}, rgb);
+  const GrayImage colour = read_image(path("c.png"));
+  EXPECT_EQ(colour.format, PixelFormat::kGray8);
+  EXPECT_EQ(colour.pixels, (std::vector<std::uint8_t>{76, 150, 29, 9}));
+
+  const std::string whole = [&] {
+    std::ifstream file(path("c.png"), std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  }();
+  for (std::size_t length = 8; length < whole.size(); length += 7) {
+    const std::string file = write("cut.png", whole.substr(0, length));
+    error_of("cut.png", [&] { read_image(file); });
+  }
+
+  // 16 bits, written by libpng's own interface.
+  FILE* const file = std::fopen(path("w.png").c_str(), "wb");
+  ASSERT_NE(file, nullptr);
+  png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
+  png_infop info = png_create_info_struct(png);
+  png_init_io(png, file);
+  png_set_IHDR(png, info, 3, 1, 16, PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE,
+               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  png_write_info(png, info);
+  const png_byte row[] = {0x00, 0x00, 0x12, 0x34, 0xff, 0xff};
+  png_write_row(png, row);
+  png_write_end(png, nullptr);
+  png_destroy_write_struct(&png, &info);
+  std::fclose(file);
+  const GrayImage wide = read_image(path("w.png"));
+  ASSERT_EQ(wide.format, PixelFormat::kGray16);
+  const std::uint16_t expected[] = {0, 0x1234, 0xffff};
+  EXPECT_EQ(std::memcmp(wide.pixels.data(), expected, 6), 0);
+}
+
+// Example failure: u and v are exchanged, unknown becomes a number, or a truncated file is read.
+TEST_F(Files, FloRoundTripAndDamage) {
+  FlowField field({3, 2}, false);
+  for (std::size_t i = 0; i < 6; ++i) {
+    field.u[i] = static_cast<float>(i) + 0.125f;
+    field.v[i] = -static_cast<float>(i);
+  }
+  field.u[4] = kNan;
+  write_flo(path("a.flo"), field);
+  EXPECT_EQ(std::filesystem::file_size(path("a.flo")), 12u + 6 * 8);
+  const FlowField back = read_flo(path("a.flo"));
+  ASSERT_EQ(back.size, field.size);
+  for (std::size_t i = 0; i < 6; ++i) {
+    if (i == 4) {
+      EXPECT_TRUE(std::isnan(back.u[i]) && std::isnan(back.v[i]));
+    } else {
+      EXPECT_EQ(back.u[i], field.u[i]);
+      EXPECT_EQ(back.v[i], field.v[i]);
+    }
+  }
+  std::ifstream file(path("a.flo"), std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  float first = 0.0f;
+  float unknown = 0.0f;
+  std::memcpy(&first, bytes.data() + 12, 4);
+  std::memcpy(&unknown, bytes.data() + 12 + 4 * 8, 4);
+  EXPECT_EQ(bytes.substr(0, 4), "PIEH");
+  EXPECT_EQ(first, 0.125f);
+  EXPECT_GT(unknown, kUnknownFlow);
+
+  for (const std::size_t length :
+       {std::size_t{2}, std::size_t{8}, std::size_t{12}, bytes.size() - 1}) {
+    const std::string cut = write("cut.flo", bytes.substr(0, length));
+    error_of("cut.flo", [&] { read_flo(cut); });
+  }
+  const std::string longer = write("long.flo", bytes + "x");
+  error_of("long.flo", [&] { read_flo(longer); });
+  const std::string other = write("other.flo", "HEIP" + bytes.substr(4));
+  EXPECT_NE(error_of("other.flo", [&] { read_flo(other); }).find("PIEH"), std::string::npos);
+}
+
+// Example failure: the rows of a PFM, which go from the bottom, are upside down.
+TEST_F(Files, PfmRoundTrip) {
+  const std::vector<float> values = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f};
+  write_pfm(path("a.pfm"), {2, 3}, values);
+  const FloatPlane plane = read_pfm(path("a.pfm"));
+  EXPECT_EQ(plane.size, (ImageSize{2, 3}));
+  EXPECT_EQ(plane.values, values);
+  std::ifstream file(path("a.pfm"), std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  float first = 0.0f;
+  std::memcpy(&first, bytes.data() + bytes.size() - 24, 4);
+  EXPECT_EQ(first, 5.0f);  // the last row comes first
+  const std::string cut = write("cut.pfm", bytes.substr(0, bytes.size() - 1));
+  error_of("cut.pfm", [&] { read_pfm(cut); });
+}
+
+// Example failure: numbers of another width are taken, a hole is jumped over, or the numbers are
+// sorted as text.
+TEST_F(Files, NumberedPatterns) {
+  const std::string pixel = "P5\n1 1\n255\nx";
+  for (const char* name :
+       {"f08.pgm", "f09.pgm", "f10.pgm", "f7.pgm", "f011.pgm", "g12.pgm", "f1x.pgm"})
+    write(name, pixel);
+  const auto source = open_frames({path("f%02d.pgm")});
+  EXPECT_EQ(source->first_number(), 8);
+  EXPECT_EQ(source->last_number(), 10);
+  InputFrame frame;
+  std::vector<long> numbers;
+  while (source->next(frame)) numbers.push_back(frame.number);
+  EXPECT_EQ(numbers, (std::vector<long>{8, 9, 10}));
+
+  write("f12.pgm", pixel);
+  EXPECT_NE(error_of("f11.pgm", [&] { open_frames({path("f%02d.pgm")}); }).find("missing"),
+            std::string::npos);
+  error_of("h%02d.pgm", [&] { open_frames({path("h%02d.pgm")}); });
+  error_of("f%s.pgm", [&] { open_frames({path("f%s.pgm")}); });
+  error_of("%d_%d.pgm", [&] { open_frames({path("%d_%d.pgm")}); });
+
+  EXPECT_EQ(NumberedName::parse("a%%%03d%%.flo")->at(7), "a%007%.flo");
+  EXPECT_EQ(NumberedName::parse("%d")->at(1234), "1234");
+  EXPECT_FALSE(NumberedName::parse("plain.flo").has_value());
+}
+
+// Example failure: a frame of another size reaches the operator.
+TEST_F(Files, AllFramesHaveOneSizeAndFormat) {
+  write("s0.pgm", "P5\n2 1\n255\nxx");
+  write("s1.pgm", "P5\n1 2\n255\nxx");
+  write("d0.pgm", "P5\n1 1\n255\nx");
+  write("d1.pgm", "P5\n1 1\n65535\nxx");
+  for (const char* pattern : {"s%d.pgm", "d%d.pgm"}) {
+    const auto source = open_frames({path(pattern)});
+    InputFrame frame;
+    EXPECT_TRUE(source->next(frame));
+    error_of(pattern, [&] { source->next(frame); });
+  }
+}
+
+// Example failure: sums are divided by the wrong count, unknown truth is compared, or the angle is
+// that of (u, v) instead of (u, v, 1).
+TEST(FlowErrorsTest, EqualHandMadeFigures) {
+  FlowField truth({4, 1}, false);
+  FlowField result({4, 1}, false);
+  truth.u = {0.0f, 1.0f, 0.0f, kNan};
+  truth.v = {0.0f, 0.0f, 0.0f, 0.0f};
+  result.u = {3.0f, 1.0f, kNan, 5.0f};
+  result.v = {4.0f, 0.0f, 0.0f, 5.0f};
+  const FlowErrors e = flow_errors(result, truth, {});
+  EXPECT_EQ(e.counted, 3);
+  EXPECT_EQ(e.compared, 2);
+  EXPECT_EQ(e.invalid, 1);
+  EXPECT_NEAR(e.density(), 2.0 / 3.0, 1e-12);
+  EXPECT_NEAR(e.mean, 2.5, 1e-12);  // 5 and 0
+  EXPECT_NEAR(e.median, 2.5, 1e-12);
+  EXPECT_NEAR(e.deviation, 2.5, 1e-12);
+  EXPECT_NEAR(e.above_half, 0.5, 1e-12);
+  EXPECT_NEAR(e.above_three, 0.5, 1e-12);
+  const double angle =
+      std::acos(1.0 / std::sqrt(26.0)) * 180.0 / std::numbers::pi;  // (3, 4, 1) to (0, 0, 1)
+  EXPECT_NEAR(e.angle_mean, angle / 2.0, 1e-6);
+}
+
+// Example failure: mask or border is ignored, or the least confident pixels are kept.
+TEST(FlowErrorsTest, MaskBorderAndDensity) {
+  FlowField truth({4, 4}, false);
+  FlowField result({4, 4}, false);
+  for (std::size_t i = 0; i < 16; ++i) result.u[i] = static_cast<float>(i);
+  ErrorSelection border;
+  border.border = 1;
+  EXPECT_NEAR(flow_errors(result, truth, border).mean, (5 + 6 + 9 + 10) / 4.0, 1e-12);
+  std::vector<std::uint8_t> mask(16, 0);
+  mask[3] = mask[7] = 255;
+  ErrorSelection masked;
+  masked.mask = &mask;
+  EXPECT_NEAR(flow_errors(result, truth, masked).mean, 5.0, 1e-12);
+  std::vector<float> confidence(16);
+  for (std::size_t i = 0; i < 16; ++i) confidence[i] = 100.0f - static_cast<float>(i);
+  ErrorSelection dense;
+  dense.confidence = &confidence;
+  dense.density = 25.0;
+  const FlowErrors e = flow_errors(result, truth, dense);
+  EXPECT_EQ(e.compared, 4);
+  EXPECT_NEAR(e.mean, (0 + 1 + 2 + 3) / 4.0, 1e-12);
+}
+
+// Example failure: a support reaches beyond the frames at hand, or a smaller one is taken where a
+// larger fits.
+TEST(SupportTest, IsTheLargestThatFits) {
+  struct Case {
+    int wanted;
+    long number, first, last;
+    int expected;  // 0: none
+  };
+  const Case cases[] = {{20, 9, 2, 16, 15}, {20, 10, 7, 14, 8},  {20, 10, 10, 11, 2},
+                        {20, 10, 9, 11, 3}, {20, 50, 0, 99, 20}, {15, 50, 0, 99, 15},
+                        {2, 98, 0, 99, 2},  {20, 0, 0, 99, 2},   {20, 99, 0, 99, 0},
+                        {20, 9, 10, 20, 0}, {3, 10, 10, 11, 2}};
+  for (const Case& c : cases) {
+    const auto support = choose_support(c.wanted, c.number, c.first, c.last);
+    EXPECT_EQ(support ? support->frames : 0, c.expected)
+        << "frame " << c.number << " of " << c.first << ".." << c.last;
+    if (support) {
+      EXPECT_GE(c.number - support->before(), c.first);
+      EXPECT_LE(c.number + support->after(), c.last);
+      EXPECT_EQ(support->before() + support->after() + 1, support->frames);
+    }
+  }
+}
+
+// Example failure: the bandwidth floor of the benchmark is that of another kernel size.
+TEST(Workload, OfThePaperIs258MegabytesInFloat) {
+  FlowOptions options;
+  options.form = "per-pixel";
+  options.taps = "15x15x20";
+  EXPECT_NEAR(least_work(flow_config(options, {640, 480}, PixelFormat::kGray8)).bytes, 258.048e6,
+              1.0);
+  options.storage = "half";
+  EXPECT_NEAR(least_work(flow_config(options, {640, 480}, PixelFormat::kGray8)).bytes, 129.024e6,
+              1.0);
+}
+
+}  // namespace
+}  // namespace ocellus::app

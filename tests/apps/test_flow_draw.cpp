@@ -1,0 +1,301 @@
+// Drawing of flow fields.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "ocellus/flow_draw.h"
+
+namespace ocellus {
+namespace {
+
+struct Field {
+  ImageSize size;
+  std::vector<float> u;
+  std::vector<float> v;
+
+  Field(ImageSize field_size, float fill_u, float fill_v)
+      : size(field_size),
+        u(static_cast<std::size_t>(size.width * size.height), fill_u),
+        v(static_cast<std::size_t>(size.width * size.height), fill_v) {}
+  FlowView view() {
+    FlowView flow;
+    flow.u = u.data();
+    flow.v = v.data();
+    flow.size = size;
+    flow.stride = size.width * static_cast<std::ptrdiff_t>(sizeof(float));
+    return flow;
+  }
+};
+
+std::array<int, 3> colour_of(float u, float v, float max_motion) {
+  Field field({1, 1}, u, v);
+  std::uint8_t rgb[3] = {};
+  draw_flow_wheel(field.view(), max_motion, rgb, 3);
+  return {rgb[0], rgb[1], rgb[2]};
+}
+
+// Example failure: v is taken as up, or the wheel turns the other way, and colours do not match
+// published images.
+TEST(FlowWheel, FullMotionHasTheColoursOfTheWheel) {
+  EXPECT_EQ(colour_of(1.0f, 0.0f, 1.0f), (std::array<int, 3>{255, 0, 0}));  // right is red
+  // Down lies a quarter of 54 steps into the wheel, at 13.5 of the 15 steps from red to yellow.
+  const auto down = colour_of(0.0f, 1.0f, 1.0f);
+  EXPECT_EQ(down[0], 255);
+  EXPECT_NEAR(down[1], 229, 2);
+  EXPECT_EQ(down[2], 0);
+  // Left is at 27: 2 of the 11 steps from cyan to blue.
+  const auto left = colour_of(-1.0f, 0.0f, 1.0f);
+  EXPECT_EQ(left[0], 0);
+  EXPECT_NEAR(left[1], 209, 2);
+  EXPECT_NEAR(left[2], 255, 1);
+  // Up is at 40.5: 4.5 of the 13 steps from blue to magenta.
+  const auto up = colour_of(0.0f, -1.0f, 1.0f);
+  EXPECT_NEAR(up[0], 88, 2);
+  EXPECT_EQ(up[1], 0);
+  EXPECT_EQ(up[2], 255);
+}
+
+// Example failure: saturation does not follow the length, or NaN is drawn in a colour of the wheel.
+TEST(FlowWheel, LengthSaturatesThenDarkensAndInvalidIsBlack) {
+  EXPECT_EQ(colour_of(0.0f, 0.0f, 5.0f), (std::array<int, 3>{255, 255, 255}));
+  EXPECT_EQ(colour_of(2.5f, 0.0f, 5.0f), (std::array<int, 3>{255, 127, 127}));
+  EXPECT_EQ(colour_of(50.0f, 0.0f, 5.0f), (std::array<int, 3>{191, 0, 0}));
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(colour_of(nan, 1.0f, 5.0f), (std::array<int, 3>{0, 0, 0}));
+  EXPECT_EQ(colour_of(1.0f, nan, 5.0f), (std::array<int, 3>{0, 0, 0}));
+  EXPECT_EQ(colour_of(std::numeric_limits<float>::infinity(), 0.0f, 5.0f),
+            (std::array<int, 3>{0, 0, 0}));
+}
+
+// Example failure: the padding of a row is written, or rows are read with the image's width for a
+// stride.
+TEST(FlowWheel, KeepsToItsStrides) {
+  const int width = 3;
+  const int height = 2;
+  const int stride = 16;
+  const int flow_stride = 5;
+  std::vector<float> u(flow_stride * height, -7.0f);
+  std::vector<float> v(flow_stride * height, -7.0f);
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      u[static_cast<std::size_t>(y * flow_stride + x)] = 1.0f;
+      v[static_cast<std::size_t>(y * flow_stride + x)] = 0.0f;
+    }
+  }
+  FlowView flow;
+  flow.u = u.data();
+  flow.v = v.data();
+  flow.size = {width, height};
+  flow.stride = flow_stride * static_cast<std::ptrdiff_t>(sizeof(float));
+  std::vector<std::uint8_t> rgb(stride * height, 0xAB);
+  draw_flow_wheel(flow, 1.0f, rgb.data(), stride);
+  for (int y = 0; y < height; ++y) {
+    for (int b = 0; b < stride; ++b) {
+      const int expected = b >= 3 * width ? 0xAB : b % 3 == 0 ? 255 : 0;
+      EXPECT_EQ(rgb[static_cast<std::size_t>(y * stride + b)], expected)
+          << "row " << y << ", byte " << b;
+    }
+  }
+}
+
+// Example failure: the percentile counts invalid vectors, or a bin's edge is off by a bin.
+TEST(FlowMagnitude, PercentileEqualsSorting) {
+  std::mt19937 random(7);
+  for (const ImageSize size : {ImageSize{1, 1}, ImageSize{17, 13}, ImageSize{64, 48}}) {
+    Field field(size, 0.0f, 0.0f);
+    std::vector<float> lengths;
+    for (std::size_t i = 0; i < field.u.size(); ++i) {
+      field.u[i] = static_cast<float>(random() % 10000) * 1e-3f;
+      field.v[i] = static_cast<float>(random() % 10000) * 1e-3f - 5.0f;
+      if (random() % 5 == 0 && i > 0) {
+        field.u[i] = std::numeric_limits<float>::quiet_NaN();
+      } else {
+        lengths.push_back(std::hypot(field.u[i], field.v[i]));
+      }
+    }
+    std::sort(lengths.begin(), lengths.end());
+    for (const float percent : {0.0f, 10.0f, 50.0f, 99.0f, 100.0f}) {
+      const double rank =
+          std::ceil(static_cast<double>(percent) / 100.0 * static_cast<double>(lengths.size()));
+      const float expected = lengths[static_cast<std::size_t>(std::max(1.0, rank)) - 1];
+      EXPECT_NEAR(flow_magnitude_percentile(field.view(), percent), expected,
+                  1e-4f * lengths.back())
+          << percent << " % of " << size.width << "x" << size.height;
+    }
+  }
+}
+
+// Example failure: a field without a valid or moving vector gives 0, and a division by it NaN
+// colours.
+TEST(FlowMagnitude, IsNeverBelowAThousandth) {
+  Field still({8, 8}, 0.0f, 0.0f);
+  EXPECT_FLOAT_EQ(flow_magnitude_percentile(still.view(), 50.0f), 1e-3f);
+  Field invalid({8, 8}, std::numeric_limits<float>::quiet_NaN(), 0.0f);
+  EXPECT_FLOAT_EQ(flow_magnitude_percentile(invalid.view(), 99.0f), 1e-3f);
+}
+
+/// A frame whose planes lie apart, with guard bytes around and between rows.
+class GuardedImage {
+ public:
+  static constexpr std::uint8_t kGuard = 0xA5;
+  static constexpr std::uint8_t kGrey = 0x80;
+  static constexpr int kMargin = 64;
+
+  GuardedImage(OverlayImage::Format format, ImageSize size) {
+    image_.format = format;
+    image_.size = size;
+    const int pixel = format == OverlayImage::Format::kGray16 ? 2 : 1;
+    const int half_width = (size.width + 1) / 2;
+    const int half_height = (size.height + 1) / 2;
+    add_plane(size.width * pixel, size.height);
+    if (format == OverlayImage::Format::kI420) {
+      add_plane(half_width, half_height);
+      add_plane(half_width, half_height);
+    }
+    if (format == OverlayImage::Format::kNv12) add_plane(2 * half_width, half_height);
+    for (std::size_t p = 0; p < planes_.size(); ++p) {
+      image_.planes[p] = planes_[p].bytes.data() + kMargin * planes_[p].stride;
+      image_.strides[p] = planes_[p].stride;
+    }
+  }
+
+  const OverlayImage& image() const { return image_; }
+
+  bool guards_whole() const {
+    for (const Plane& plane : planes_) {
+      for (int y = 0; y < plane.height + 2 * kMargin; ++y) {
+        for (int x = 0; x < plane.stride; ++x) {
+          const bool inside = y >= kMargin && y < kMargin + plane.height && x < plane.row_bytes;
+          if (!inside && plane.bytes[static_cast<std::size_t>(y * plane.stride + x)] != kGuard)
+            return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  int bytes_drawn(std::size_t p) const {
+    const Plane& plane = planes_[p];
+    int drawn = 0;
+    for (int y = 0; y < plane.height; ++y) {
+      for (int x = 0; x < plane.row_bytes; ++x)
+        drawn += plane.bytes[static_cast<std::size_t>((y + kMargin) * plane.stride + x)] != kGrey
+                     ? 1
+                     : 0;
+    }
+    return drawn;
+  }
+  std::size_t plane_count() const { return planes_.size(); }
+
+ private:
+  struct Plane {
+    std::vector<std::uint8_t> bytes;
+    int row_bytes;
+    int height;
+    int stride;
+  };
+  void add_plane(int row_bytes, int height) {
+    Plane plane{{}, row_bytes, height, row_bytes + 37};  // odd on purpose
+    plane.bytes.assign(static_cast<std::size_t>(plane.stride * (height + 2 * kMargin)), kGuard);
+    for (int y = 0; y < height; ++y) {
+      std::fill_n(plane.bytes.begin() + (y + kMargin) * plane.stride, row_bytes, kGrey);
+    }
+    planes_.push_back(std::move(plane));
+  }
+
+  OverlayImage image_;
+  std::vector<Plane> planes_;
+};
+
+constexpr OverlayImage::Format kFormats[] = {
+    OverlayImage::Format::kGray8, OverlayImage::Format::kGray16, OverlayImage::Format::kI420,
+    OverlayImage::Format::kNv12};
+
+// Example failure: an arrow that points over the edge writes into the next row, the chroma of an
+// odd size is one column short, or a wild vector runs out of the buffer.
+TEST(FlowOverlay, WritesNothingOutsideTheImage) {
+  std::mt19937 random(3);
+  const float wild[] = {0.0f,
+                        0.3f,
+                        3.0f,
+                        40.0f,
+                        1e6f,
+                        3e38f,
+                        std::numeric_limits<float>::infinity(),
+                        std::numeric_limits<float>::quiet_NaN()};
+  for (const OverlayImage::Format format : kFormats) {
+    for (const ImageSize size : {ImageSize{1, 1}, ImageSize{17, 13}, ImageSize{2, 31},
+                                 ImageSize{64, 48}, ImageSize{5, 1}}) {
+      for (const int step : {4, 16, 256}) {
+        Field field(size, 0.0f, 0.0f);
+        for (std::size_t i = 0; i < field.u.size(); ++i) {
+          field.u[i] = wild[random() % std::size(wild)] * (random() % 2 == 0 ? 1.0f : -1.0f);
+          field.v[i] = wild[random() % std::size(wild)] * (random() % 2 == 0 ? 1.0f : -1.0f);
+        }
+        GuardedImage image(format, size);
+        OverlayConfig config;
+        config.step = step;
+        draw_flow_overlay(field.view(), config, image.image());
+        EXPECT_TRUE(image.guards_whole()) << "format " << static_cast<int>(format) << ", "
+                                          << size.width << "x" << size.height << ", step " << step;
+      }
+    }
+  }
+}
+
+// Example failure: nothing is drawn at all (which would pass the test above), or a plane is left
+// out.
+TEST(FlowOverlay, DrawsInEveryPlane) {
+  for (const OverlayImage::Format format : kFormats) {
+    for (const ImageSize size : {ImageSize{1, 1}, ImageSize{17, 13}, ImageSize{64, 48}}) {
+      Field field(size, 3.0f, 1.0f);
+      GuardedImage image(format, size);
+      draw_flow_overlay(field.view(), OverlayConfig{}, image.image());
+      for (std::size_t p = 0; p < image.plane_count(); ++p) {
+        EXPECT_GT(image.bytes_drawn(p), 0) << "format " << static_cast<int>(format) << ", plane "
+                                           << p << ", " << size.width << "x" << size.height;
+      }
+      EXPECT_TRUE(image.guards_whole());
+    }
+  }
+}
+
+// Example failure: noise below min_motion, or invalid flow, is drawn.
+TEST(FlowOverlay, LeavesStillAndInvalidPixelsAlone) {
+  for (const float u : {0.0f, 0.2f, std::numeric_limits<float>::quiet_NaN()}) {
+    Field field({64, 48}, u, 0.0f);
+    GuardedImage image(OverlayImage::Format::kI420, field.size);
+    draw_flow_overlay(field.view(), OverlayConfig{}, image.image());
+    for (std::size_t p = 0; p < image.plane_count(); ++p) EXPECT_EQ(image.bytes_drawn(p), 0) << u;
+  }
+}
+
+// Example failure: the field of a region is drawn at the image's corner.
+TEST(FlowOverlay, DrawsARegionWhereItLies) {
+  Field field({16, 16}, 2.0f, 0.0f);
+  GuardedImage image(OverlayImage::Format::kGray8, {128, 96});
+  OverlayConfig config;
+  config.roi = {80, 60, 16, 16};
+  draw_flow_overlay(field.view(), config, image.image());
+  const OverlayImage& view = image.image();
+  int first_row = 96;
+  int first_column = 128;
+  for (int y = 0; y < 96; ++y) {
+    for (int x = 0; x < 128; ++x) {
+      if (view.planes[0][y * view.strides[0] + x] == GuardedImage::kGrey) continue;
+      first_row = std::min(first_row, y);
+      first_column = std::min(first_column, x);
+    }
+  }
+  EXPECT_GE(first_column, 80);
+  EXPECT_LT(first_column, 96);
+  EXPECT_GE(first_row, 60);
+  EXPECT_LT(first_row, 76);
+}
+
+}  // namespace
+}  // namespace ocellus

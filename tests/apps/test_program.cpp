@@ -1,0 +1,477 @@
+// The program as a user meets it: exit codes, messages, JSON and files.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "child_process.h"
+#include "flow_file.h"
+#include "image_io.h"
+#include "ocellus/version.h"
+#include "test_scene.h"
+
+namespace ocellus::test {
+namespace {
+
+using nlohmann::json;
+
+bool has_gstreamer() {
+  return std::getenv("OCELLUS_HAS_GSTREAMER") != nullptr;
+}
+
+std::string data_folder() {
+  const char* const folder = std::getenv("OCELLUS_TEST_DATA");
+  return folder != nullptr ? folder : "";
+}
+
+/// The program's JSON; stdout must hold one object and nothing else.
+json json_of(const std::vector<std::string>& arguments, int expected_exit = 0) {
+  std::vector<std::string> with = arguments;
+  with.push_back("--json");
+  const ChildResult result = run_program(with);
+  EXPECT_EQ(result.exit_code, expected_exit) << result.err;
+  EXPECT_EQ(result.err, "") << "stderr is for a terminal's progress and for errors";
+  const json object = json::parse(result.out, nullptr, false);
+  EXPECT_TRUE(object.is_object()) << result.out;
+  return object;
+}
+
+void expect_error(const std::vector<std::string>& arguments, const std::vector<std::string>& says) {
+  const ChildResult result = run_program(arguments);
+  std::string line;
+  for (const std::string& argument : arguments) line += " " + argument;
+  EXPECT_EQ(result.exit_code, 2) << line << "\n" << result.out << result.err;
+  EXPECT_EQ(result.out, "") << line;
+  for (const std::string& text : says)
+    EXPECT_NE(result.err.find(text), std::string::npos) << line << " says: " << result.err;
+}
+
+// Example failure: a subcommand throws in its help, or help goes to stderr.
+TEST(Program, HelpOnEveryLevelAndVersion) {
+  for (const std::vector<std::string>& level :
+       std::vector<std::vector<std::string>>{{},
+                                             {"devices"},
+                                             {"flow"},
+                                             {"compare"},
+                                             {"compare", "flow"},
+                                             {"compare", "image"},
+                                             {"latency"},
+                                             {"bench"},
+                                             {"bench", "flow"},
+                                             {"kernels"}}) {
+    std::vector<std::string> arguments = level;
+    arguments.push_back("--help");
+    const ChildResult result = run_program(arguments);
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_NE(result.out.find("Usage:"), std::string::npos)
+        << (level.empty() ? "ocellus" : level.back());
+    EXPECT_EQ(result.err, "");
+  }
+  const ChildResult version = run_program({"--version"});
+  EXPECT_EQ(version.exit_code, 0);
+  EXPECT_EQ(version.out, std::string("ocellus ") + OCELLUS_VERSION_STRING + "\n");
+}
+
+// Example failure: wrong usage exits with CLI11's own codes, or names nothing.
+TEST(Program, NamesWhatIsWrongWithTheUsage) {
+  const TemporaryFolder folder;
+  const std::string out = folder / "o.flo";
+  expect_error({}, {"Usage"});
+  expect_error({"flwo"}, {"flwo", "flow", "latency"});
+  expect_error({"flow"}, {"FRAMES"});
+  expect_error({"flow", "test:32x32", "--nonsense"}, {"--nonsense", "ocellus flow --help"});
+  expect_error({"compare"}, {"subcommand"});
+  expect_error({"flow", "test:32x32", "-o", "a.txt"}, {"a.txt", ".flo"});
+  expect_error({"flow", "test:32x32", "-o", "a%s.flo"}, {"a%s.flo", "%0Nd"});
+  expect_error({"flow", "test:32x32", "--preset", "best"}, {"best", "fast"});
+  expect_error({"flow", "test:32x32", "--preset", "fast", "--method", "kernels"},
+               {"--preset", "--method"});
+  expect_error({"flow", "test:32x32", "--preset", "fast", "--taps", "5x5x5"},
+               {"--taps", "--preset"});
+  expect_error({"flow", "test:32x32", "--levels", "3"}, {"--levels", "pyramid"});
+  expect_error({"flow", "test:32x32", "--taps", "15x15"}, {"--taps", "15x15x20"});
+  expect_error({"flow", "test:32x32", "--taps", "99x15x20"}, {"99", "25"});
+  expect_error({"flow", "test:32x32", "--storage", "half"}, {"--storage", "per-pixel"});
+  expect_error({"flow", "test:32x32", "--kernels", "foveated", "--form", "uniform"},
+               {"foveated", "uniform"});
+  expect_error({"flow", "test:32x32", "--kernels", folder / "no.ocl"}, {"no.ocl"});
+  expect_error({"flow", "test:32x32", "--roi", "1,2,3"}, {"--roi", "x,y,w,h"});
+  expect_error({"flow", "test:32x32", "--roi", "20,20,20,20"}, {"20", "32x32"});
+  expect_error({"flow", "test:32x32", "--window-size", "4"}, {"4", "odd"});
+  expect_error({"flow", "test:32x32,frames=5", "--frame", "4", "-o", out}, {"--frame 4", "3"});
+  expect_error({"flow", "test:32x32,frames=5", "--frame", "-1", "-o", out}, {"--frame -1"});
+  expect_error({"flow", "test:32x32,frames=5", "--frame", "1", "-o", folder / "v.webm"},
+               {"--frame", "v.webm"});
+  expect_error({"flow", "test:32x32,frames=1", "-o", out}, {"1 frame"});
+  expect_error({"flow", "test:32x32", "--backend", "gpu"}, {"gpu"});
+  expect_error({"flow", "test:32x32", "--backend", "cuda"}, {"CUDA"});
+  expect_error({"flow", "test:32x32", "--threads", "1000"}, {"1000", "64"});
+  expect_error({"flow", "test:32x32,frames=3", "-o", "/nonexistent-folder/o.flo"},
+               {"/nonexistent-folder/o.flo"});
+  expect_error({"latency", "--pipeline", "flow ! digits"}, {"digits", "flow"});
+  expect_error({"latency", "--pipeline", ""}, {"operator"});
+  expect_error({"latency", "--size", "640"}, {"--size", "640"});
+  expect_error({"latency", "--plot", "a.png", "--frames", "1"}, {".svg"});
+  expect_error({"latency", "--input", "test:", "--size", "9x9"}, {"--size", "--input"});
+  expect_error({"bench", "halftone"}, {"halftone"});
+  expect_error({"bench", "flow", "--truth", "x.flo"}, {"--input"});
+  expect_error({"compare", "flow", "a.flo", "b.flo"}, {"a.flo"});
+}
+
+// Example failure: a broken input is silently shortened, or the message does not name the file.
+TEST(Program, NamesWhatIsWrongWithTheFrames) {
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& name, const std::string& bytes) {
+    std::ofstream(folder / name, std::ios::binary) << bytes;
+  };
+  write("empty.pgm", "");
+  write("a0.pgm", "P5\n4 4\n255\n0123456789abcdef");
+  write("a1.pgm", "P5\n4 4\n255\n0123");
+  write("b0.pgm", "P5\n4 4\n255\n0123456789abcdef");
+  write("b1.pgm", "P5\n2 8\n255\n0123456789abcdef");
+  write("c0.pgm", "P5\n4 4\n255\n0123456789abcdef");
+  write("c2.pgm", "P5\n4 4\n255\n0123456789abcdef");
+  expect_error({"flow", folder / "absent.avi"}, {"absent.avi", "no such file"});
+  expect_error({"flow", folder / "empty.pgm"}, {"empty.pgm", "empty"});
+  expect_error({"flow", folder / "a%d.pgm"}, {"a1.pgm", "truncated"});
+  expect_error({"flow", folder / "b%d.pgm"}, {"b%d.pgm", "2x8", "4x4"});
+  expect_error({"flow", folder / "c%d.pgm"}, {"c1.pgm", "missing"});
+  expect_error({"flow", folder / "z%d.pgm"}, {"z%d.pgm"});
+  expect_error({"flow", folder / "a0.pgm"}, {"a0.pgm", "two"});
+  expect_error({"flow", folder / "."}, {"folder"});
+  expect_error({"flow", "/dev/video99"}, {"/dev/video99"});
+  write("noise.avi", std::string(5000, 'x'));
+  expect_error({"flow", folder / "noise.avi"}, {"noise.avi"});
+}
+
+// Example failure: the JSON lacks what scripts read, or text is mixed into it.
+TEST(Program, DevicesNamesTheBackends) {
+  const json devices = json_of({"devices"});
+  EXPECT_EQ(devices["version"], OCELLUS_VERSION_STRING);
+  EXPECT_GE(devices["workers"], 1);
+  EXPECT_EQ(devices["backends"][0]["name"], "cpu");
+  EXPECT_EQ(devices["backends"][0]["available"], true);
+  EXPECT_EQ(json_of({"devices", "--threads", "3"})["workers"], 3);
+}
+
+// Example failure: the field of another frame is written, or u and v have the wrong sign; the
+// scene's motion is known.
+TEST(Program, FlowOfOneFrameIsTheScenesMotion) {
+  const TemporaryFolder folder;
+  const std::string scene = "test:96x80,frames=24,motion=translate,u=0.75,v=-0.5";
+  const std::string out = folder / "o.flo";
+  for (const std::vector<std::string>& options :
+       std::vector<std::vector<std::string>>{{},
+                                             {"--form", "per-pixel"},
+                                             {"--preset", "fast"},
+                                             {"--preset", "quality"},
+                                             {"--taps", "15x15x2"}}) {
+    std::vector<std::string> arguments = {"flow", scene, "--frame",      "11",
+                                          "-o",   out,   "--confidence", folder / "c.pfm"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const json report = json_of(arguments);
+    ASSERT_EQ(report["frames"].size(), 1u);
+    EXPECT_EQ(report["frames"][0]["frame"], 11);
+    EXPECT_NEAR(report["frames"][0]["mean_u"].get<double>(), 0.75, 0.05);
+    EXPECT_NEAR(report["frames"][0]["mean_v"].get<double>(), -0.5, 0.05);
+    app::write_flo(folder / "t.flo", app::TestScene::parse(scene).truth());
+    const json errors = json_of({"compare", "flow", out, folder / "t.flo", "--border", "12"});
+    EXPECT_LT(errors["epe"]["mean"].get<double>(), 0.05)
+        << (options.empty() ? "default" : options[1]);
+    EXPECT_EQ(errors["density"], 1.0);
+    const json confident = json_of({"compare", "flow", out, folder / "t.flo", "--border", "12",
+                                    "--confidence", folder / "c.pfm", "--density", "50"});
+    EXPECT_NEAR(confident["density"].get<double>(), 0.5, 0.01);
+  }
+}
+
+// Example failure: a support beyond the frames at hand, or one that is not said.
+TEST(Program, FlowTakesTheSupportThatFits) {
+  const TemporaryFolder folder;
+  const auto support = [&](const std::string& scene, const std::string& frame) {
+    return json_of(
+        {"flow", scene, "--frame", frame, "-o", folder / "o.flo"})["frames"][0]["support"];
+  };
+  EXPECT_EQ(support("test:40x40,frames=2", "0")["frames"], 2);
+  EXPECT_EQ(support("test:40x40,frames=15", "7"),
+            (json{{"frames", 15}, {"first", 0}, {"last", 14}}));
+  EXPECT_EQ(support("test:40x40,frames=60", "30"),
+            (json{{"frames", 20}, {"first", 21}, {"last", 40}}));
+  EXPECT_EQ(support("test:40x40,frames=60", "58")["frames"], 2);
+}
+
+// Example failure: streaming and one-frame mode disagree on which frame a field belongs to. The
+// field of a frame must not depend on how it was asked for.
+TEST(Program, AllFramesEqualOneByOne) {
+  const TemporaryFolder folder;
+  for (const std::vector<std::string>& options : std::vector<std::vector<std::string>>{
+           {}, {"--preset", "fast"}, {"--method", "pyramid", "--window-frames", "3"}}) {
+    // The motion differs from frame to frame when seen from a fixed place only if it is affine
+    // about a moving point; brightness does.
+    const std::string scene = "test:48x40,frames=26";
+    std::vector<std::string> all = {"flow", scene, "-o", folder / "all_%03d.flo"};
+    all.insert(all.end(), options.begin(), options.end());
+    const json report = json_of(all);
+    ASSERT_EQ(report["frames"].size(), 25u);
+    for (const int n : {0, 3, 9, 12, 15, 20, 24}) {
+      EXPECT_EQ(report["frames"][static_cast<std::size_t>(n)]["frame"], n);
+      std::vector<std::string> one = {
+          "flow", scene, "--frame", std::to_string(n), "-o", folder / "one.flo"};
+      one.insert(one.end(), options.begin(), options.end());
+      json_of(one);
+      char name[32];
+      std::snprintf(name, sizeof(name), "all_%03d.flo", n);
+      const json errors = json_of({"compare", "flow", folder / name, folder / "one.flo"});
+      EXPECT_LT(errors["epe"]["mean"].get<double>(), 1e-4) << "frame " << n;
+    }
+  }
+}
+
+// Example failure: without --frame a single file gets the first frame, or it is not said which one.
+TEST(Program, SingleFileWithoutFrameIsTheLastDescribed) {
+  const TemporaryFolder folder;
+  const json report = json_of({"flow", "test:48x40,frames=30", "-o", folder / "o.flo"});
+  ASSERT_EQ(report["frames"].size(), 1u);
+  EXPECT_EQ(report["frames"][0]["frame"], 19);
+  EXPECT_NE(report["note"].get<std::string>().find("19"), std::string::npos);
+  EXPECT_EQ(json_of({"flow", "test:48x40,frames=2", "-o", folder / "o.flo"})["frames"][0]["frame"],
+            0);
+}
+
+// Example failure: the wheel is drawn with the rows' bytes shifted, or the region has the image's
+// size.
+TEST(Program, WritesPngOfTheRegion) {
+  const TemporaryFolder folder;
+  json_of({"flow", "test:64x48,frames=4", "--frame", "1", "--roi", "10,20,30,15", "-o",
+           folder / "o.png"});
+  EXPECT_EQ(app::read_image(folder / "o.png").size, (ImageSize{30, 15}));
+  json_of({"flow", "test:64x48,frames=4", "-o", folder / "p_%02d.png"});
+  for (const char* name : {"p_00.png", "p_01.png", "p_02.png"})
+    EXPECT_EQ(app::read_image(folder / name).size, (ImageSize{64, 48}));
+  EXPECT_FALSE(std::filesystem::exists(folder / "p_03.png"));
+}
+
+// Example failure: --threshold is ignored, or zero is written where NaN was asked for.
+TEST(Program, InvalidFlowIsUnknownInTheFile) {
+  const TemporaryFolder folder;
+  const json all = json_of({"flow", "test:48x40,frames=4", "--frame", "1", "--threshold", "1e9",
+                            "-o", folder / "o.flo"});
+  EXPECT_EQ(all["frames"][0]["valid"], 0.0);
+  const app::FlowField nothing = app::read_flo(folder / "o.flo");
+  for (const float u : nothing.u) ASSERT_TRUE(std::isnan(u));
+  json_of({"flow", "test:48x40,frames=4", "--frame", "1", "--threshold", "1e9", "--invalid", "zero",
+           "-o", folder / "z.flo"});
+  const app::FlowField zero = app::read_flo(folder / "z.flo");
+  for (const float u : zero.u) ASSERT_EQ(u, 0.0f);
+}
+
+// Example failure: several image files, 16 bits, or a kernel file made by the program itself cannot
+// be used.
+TEST(Program, TakesImageFilesSixteenBitsAndKernelFiles) {
+  const TemporaryFolder folder;
+  json_of({"flow", "test:48x40,frames=4,bits=16", "--frame", "1", "-o", folder / "o.flo"});
+  const app::TestScene scene = app::TestScene::parse("test:48x40,frames=4");
+  std::vector<std::string> files;
+  for (int t = 0; t < 4; ++t) {
+    const app::GrayImage image = scene.frame(t);
+    files.push_back(folder / ("f" + std::to_string(t) + ".pgm"));
+    std::ofstream file(files.back(), std::ios::binary);
+    file << "P5\n48 40\n255\n";
+    file.write(reinterpret_cast<const char*>(image.pixels.data()),
+               static_cast<std::streamsize>(image.pixels.size()));
+  }
+  std::vector<std::string> arguments = {"flow"};
+  arguments.insert(arguments.end(), files.begin(), files.end());
+  arguments.insert(arguments.end(), {"--frame", "1", "-o", folder / "p.flo"});
+  json_of(arguments);
+  // 16 bits differ from 8 by rounding only.
+  EXPECT_LT(json_of({"compare", "flow", folder / "p.flo", folder / "o.flo", "--border",
+                     "5"})["epe"]["median"]
+                .get<double>(),
+            0.05);
+
+  ASSERT_EQ(run_program(
+                {"kernels", "make", "--form", "uniform", "--taps", "9x9x4", "-o", folder / "k.ocl"})
+                .exit_code,
+            0);
+  const json with_file = json_of({"flow", "test:48x40,frames=4", "--frame", "1", "--kernels",
+                                  folder / "k.ocl", "-o", folder / "k.flo"});
+  EXPECT_EQ(with_file["config"]["taps"], (json{9, 9, 4}));
+  json_of(
+      {"flow", "test:48x40,frames=4", "--frame", "1", "--taps", "9x9x4", "-o", folder / "t.flo"});
+  EXPECT_LT(
+      json_of({"compare", "flow", folder / "k.flo", folder / "t.flo"})["epe"]["mean"].get<double>(),
+      1e-4);
+  expect_error({"flow", "test:48x40,frames=3", "--frame", "1", "--kernels", folder / "k.ocl", "-o",
+                folder / "k.flo"},
+               {"4 frames"});
+  expect_error({"flow", "test:48x40,frames=4", "--kernels", folder / "k.ocl", "--taps", "9x9x4"},
+               {"--taps", "kernel file"});
+}
+
+// Example failure: a limit is not kept, or a missed one does not reach the exit code.
+TEST(Program, CompareFlowAndItsLimits) {
+  const TemporaryFolder folder;
+  app::FlowField a({4, 4}, false);
+  app::FlowField b({4, 4}, false);
+  for (float& u : b.u) u = 2.0f;
+  app::write_flo(folder / "a.flo", a);
+  app::write_flo(folder / "b.flo", b);
+  const json errors = json_of({"compare", "flow", folder / "a.flo", folder / "b.flo"});
+  EXPECT_EQ(errors["epe"]["mean"], 2.0);
+  EXPECT_EQ(errors["epe"]["above_1"], 1.0);
+  EXPECT_EQ(errors["epe"]["above_3"], 0.0);
+  EXPECT_NEAR(errors["aae"]["mean"].get<double>(), std::atan(2.0) * 180.0 / 3.14159265358979, 1e-6);
+  EXPECT_EQ(
+      json_of({"compare", "flow", folder / "a.flo", folder / "b.flo", "--max-epe", "1.9"}, 1)["ok"],
+      false);
+  EXPECT_EQ(
+      json_of({"compare", "flow", folder / "a.flo", folder / "b.flo", "--max-epe", "2.1"}, 0)["ok"],
+      true);
+  app::FlowField other({5, 4}, false);
+  app::write_flo(folder / "c.flo", other);
+  expect_error({"compare", "flow", folder / "a.flo", folder / "c.flo"}, {"4x4", "5x4"});
+  expect_error({"compare", "flow", folder / "a.flo", folder / "b.flo", "--border", "2"},
+               {"--border"});
+  expect_error({"compare", "flow", folder / "a.flo", folder / "b.flo", "--density", "50"},
+               {"--confidence"});
+}
+
+// Example failure: PSNR is taken over the range of 16 bits, or SSIM of an image with itself is
+// not 1.
+TEST(Program, CompareImage) {
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& name, int offset) {
+    std::ofstream file(folder / name, std::ios::binary);
+    file << "P5\n16 16\n255\n";
+    for (int i = 0; i < 256; ++i) file.put(static_cast<char>(i % 200 + offset));
+  };
+  write("a.pgm", 0);
+  write("b.pgm", 5);
+  const json same = json_of({"compare", "image", folder / "a.pgm", folder / "a.pgm"});
+  EXPECT_EQ(same["identical"], true);
+  EXPECT_NEAR(same["ssim"].get<double>(), 1.0, 1e-12);
+  const json other = json_of({"compare", "image", folder / "b.pgm", folder / "a.pgm"});
+  EXPECT_NEAR(other["psnr"].get<double>(), 20.0 * std::log10(255.0 / 5.0), 1e-9);
+  EXPECT_LT(other["ssim"].get<double>(), 1.0);
+  EXPECT_EQ(json_of({"compare", "image", folder / "b.pgm", folder / "a.pgm", "--min-psnr", "60"},
+                    1)["ok"],
+            false);
+}
+
+// Example failure: latency counts from the submission instead of the schedule, so an overloaded run
+// looks good; or misses do not reach the exit code.
+TEST(Program, LatencyCountsFromTheSchedule) {
+  const TemporaryFolder folder;
+  const json good = json_of({"latency", "--size", "64x48", "--fps", "100", "--budget-ms", "10000",
+                             "--frames", "50", "--plot", folder / "l.svg"});
+  EXPECT_EQ(good["misses"], 0);
+  EXPECT_EQ(good["frames"], 50);
+  EXPECT_LE(good["latency_ms"]["p50"], good["latency_ms"]["max"]);
+  std::ifstream svg(folder / "l.svg");
+  const std::string text(std::istreambuf_iterator<char>(svg), {});
+  EXPECT_EQ(text.rfind("<svg", 0), 0u);
+  EXPECT_NE(text.find("</svg>"), std::string::npos);
+  EXPECT_NE(text.find("budget"), std::string::npos);
+  EXPECT_EQ(text.find("nan"), std::string::npos);
+
+  // Ten thousand frames a second are more than a 640x480 frame can have: every frame starts late,
+  // later and later.
+  const json bad = json_of(
+      {"latency", "--size", "640x480", "--fps", "10000", "--frames", "60", "--budget-ms", "1"}, 1);
+  EXPECT_GT(bad["misses"], 30);
+  EXPECT_GT(bad["longest_burst"], 30);
+  EXPECT_EQ(bad["ok"], false);
+  EXPECT_GT(bad["latency_ms"]["max"].get<double>(), 5.0 * bad["work_ms"]["p50"].get<double>());
+  EXPECT_EQ(json_of({"latency", "--pipeline", "flow ! flow", "--size", "32x32", "--fps", "1000",
+                     "--budget-ms", "10000", "--frames", "5"})["pipeline"]
+                .size(),
+            2u);
+}
+
+// Example failure: a video cannot be read back, or has another number of frames than fields.
+TEST(Program, WritesAndReadsVideo) {
+  if (!has_gstreamer()) GTEST_SKIP() << "built without GStreamer";
+  const TemporaryFolder folder;
+  const std::string video = folder / "o.webm";
+  const ChildResult written = run_program({"flow", "test:65x49@15,frames=8", "-o", video});
+  if (written.exit_code == 2 && written.err.find("is missing; it is in") != std::string::npos)
+    GTEST_SKIP() << written.err;
+  ASSERT_EQ(written.exit_code, 0) << written.err;
+  const json report = json_of({"flow", video, "-o", folder / "v_%d.flo"});
+  EXPECT_EQ(report["frames_read"], 7);
+  EXPECT_EQ(report["size"], (json{65, 49}));
+  // Cut off in the middle: either the frames before are used, or the error names the file; never a
+  // crash.
+  std::ifstream file(video, std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  std::ofstream(folder / "cut.webm", std::ios::binary) << bytes.substr(0, 60);
+  expect_error({"flow", folder / "cut.webm"}, {"cut.webm"});
+}
+
+// Example failure: without an H.264 encoder an empty .mp4 is left and the exit code is 0.
+TEST(Program, MissingEncoderIsNamed) {
+  if (!has_gstreamer()) GTEST_SKIP() << "built without GStreamer";
+  const TemporaryFolder folder;
+  const ChildResult result = run_program({"flow", "test:64x48,frames=4", "-o", folder / "o.mp4"});
+  if (result.exit_code == 0) {
+    EXPECT_GT(std::filesystem::file_size(folder / "o.mp4"), 500u);
+  } else {
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_NE(result.err.find("264"), std::string::npos) << result.err;
+  }
+}
+
+// Example failure: a row is missing, a figure is zero, or the floor is above what was measured by a
+// factor that only a wrong unit explains.
+TEST(SlowProgram, BenchFlow) {
+  const json bench = json_of({"bench", "flow", "--size", "160x120", "--frames", "20"});
+  EXPECT_GT(bench["machine"]["read_gb_per_s"], 0.5);
+  EXPECT_LT(bench["machine"]["read_gb_per_s"], 5000.0);
+  EXPECT_GT(bench["machine"]["gflops"], 0.5);
+  const std::size_t expected = std::getenv("OCELLUS_HAS_OPENCV") != nullptr ? 9 : 5;
+  ASSERT_EQ(bench["rows"].size(), expected);
+  for (const json& row : bench["rows"]) {
+    EXPECT_GT(row["median_ms"], 0.0) << row["name"];
+    EXPECT_GE(row["p99_ms"], row["median_ms"]) << row["name"];
+    EXPECT_NEAR(row["frames_per_s"].get<double>() * row["median_ms"].get<double>(), 1000.0, 1e-6);
+    if (row["group"] == "ours") {
+      EXPECT_GT(row["ratio"], 0.2) << row["name"];
+      EXPECT_LT(row["accuracy"]["epe"], 0.1) << row["name"];
+    }
+  }
+}
+
+// Example failure: the described frame, the border or the kernels are not those of the published
+// figures.
+TEST(SlowProgram, YosemiteAndRubberWhale) {
+  if (data_folder().empty()) GTEST_SKIP() << "OCELLUS_TEST_DATA is not set: no ground truth";
+  const std::string yosemite = data_folder() + "/flow/yosemite";
+  const std::string whale = data_folder() + "/flow/RubberWhale";
+  if (!std::filesystem::exists(yosemite + "/flow09.flo") ||
+      !std::filesystem::exists(whale + "/flow10.flo"))
+    GTEST_SKIP() << "no flow data in " << data_folder();
+  const TemporaryFolder folder;
+  json_of({"flow", yosemite + "/yos%02d.pgm", "--frame", "9", "-o", folder / "y.flo",
+           "--confidence", folder / "y.pfm"});
+  const std::vector<std::string> compare = {"compare",        "flow",
+                                            folder / "y.flo", yosemite + "/flow09.flo",
+                                            "--mask",         yosemite + "/mask_nosky.pgm",
+                                            "--border",       "12"};
+  const json all = json_of(compare);
+  EXPECT_LE(all["epe"]["mean"], 0.17);
+  EXPECT_LE(all["aae"]["mean"], 2.9);
+  std::vector<std::string> half = compare;
+  half.insert(half.end(), {"--confidence", folder / "y.pfm", "--density", "50"});
+  EXPECT_LE(json_of(half)["epe"]["mean"], 0.07);
+  // Two frames alone.
+  json_of({"flow", whale + "/frame10.pgm", whale + "/frame11.pgm", "--frame", "0", "--preset",
+           "quality", "-o", folder / "w.flo"});
+  EXPECT_LE(json_of({"compare", "flow", folder / "w.flo", whale + "/flow10.flo"})["epe"]["mean"],
+            0.22);
+}
+
+}  // namespace
+}  // namespace ocellus::test
