@@ -655,6 +655,7 @@ static GstFlowReturn drain(GstOcellusBase* self) {
     for (guint i = 0; i < priv->hold && !priv->held.empty() && flow == GST_FLOW_OK; ++i) {
       const guint64 described =
           priv->sequence - priv->hold;  // wraps around below the first frame, and then equals none
+      const Clock::time_point begin = Clock::now();
       GstOcellusResult result;
       if (run_frame(self, last, GST_BUFFER_PTS(last), Deadline::never(), &result) !=
           Outcome::kDone) {
@@ -667,6 +668,11 @@ static GstFlowReturn drain(GstOcellusBase* self) {
         priv->held.erase(priv->held.begin());
         if (priv->held.empty()) gst_clear_buffer(&last);
         GstBuffer* buffer = dress(self, picture, &result);
+        GST_OBJECT_LOCK(self);
+        const bool post_messages = priv->post_messages;
+        GST_OBJECT_UNLOCK(self);
+        if (post_messages && buffer != nullptr)
+          post_frame(self, buffer, nanoseconds(Clock::now() - begin));
         flow = buffer != nullptr ? gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), buffer)
                                  : GST_FLOW_ERROR;
       }
