@@ -1,5 +1,6 @@
 // What a user sees of the plugin on the command line.
 #include <cstdlib>
+#include <fstream>
 
 #include "gst/gst_support.h"
 
@@ -118,6 +119,56 @@ TEST(Launch, LinesOfTheDocumentation) {
     EXPECT_EQ(text.find("ERROR"), std::string::npos) << text;
     EXPECT_EQ(text.find("CRITICAL"), std::string::npos) << text;
   }
+}
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+// Replaces what begins with `from` up to the next blank.
+void replace_word(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size()))
+    text.replace(at, std::min(text.find(' ', at), text.size()) - at, to);
+}
+
+// Fails when a pipeline of the README does not run as it stands, but for the camera, the file and
+// the screen, which are not everywhere, and the length.
+TEST(Launch, PipelinesOfTheReadme) {
+  std::ifstream readme(OCELLUS_README);
+  ASSERT_TRUE(readme) << OCELLUS_README;
+  int found = 0;
+  std::string line;
+  while (std::getline(readme, line)) {
+    // A line may go on after a backslash.
+    for (std::string more; !line.empty() && line.back() == '\\' && std::getline(readme, more);) {
+      line.back() = ' ';
+      line += more;
+    }
+    const std::size_t begin = line.find("gst-launch-1.0 ");
+    if (begin == std::string::npos || line.find("ocellus") == std::string::npos) continue;
+    ++found;
+    line.erase(0, begin);
+    replace_word(line, "num-buffers=", "");
+    replace_all(line, "videotestsrc ", "videotestsrc num-buffers=15 ");
+    replace_word(line, "v4l2src", "videotestsrc num-buffers=15");
+    const std::size_t file = line.find("filesrc ");
+    const std::size_t decoder = line.find("decodebin");
+    if (file != std::string::npos && decoder != std::string::npos)
+      line.replace(file, decoder + 9 - file,
+                   "videotestsrc num-buffers=15 ! video/x-raw,width=320,height=240");
+    replace_word(line, "location=", "location=/dev/null");
+    replace_all(line, "autovideosink", "fakesink");
+    int status = 0;
+    const std::string text = run_command("timeout 60 " + line, &status);
+    EXPECT_EQ(status, 0) << line << "\n" << text;
+    EXPECT_NE(text.find("Got EOS"), std::string::npos) << line << "\n" << text;
+    EXPECT_EQ(text.find("CRITICAL"), std::string::npos) << text;
+    EXPECT_EQ(text.find("WARNING"), std::string::npos) << line << "\n" << text;
+  }
+  EXPECT_GE(found, 1) << "the README shows no pipeline";
 }
 
 // What the tracer says of an object that is still there; its own description of that line has no

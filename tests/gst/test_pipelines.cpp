@@ -240,7 +240,7 @@ TEST(Pipelines, FlushingSeek) {
       pipeline.get(), GST_FORMAT_TIME,
       static_cast<GstSeekFlags>(GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE), 100 * GST_SECOND));
   ASSERT_TRUE(pipeline.reach(GST_STATE_PLAYING));
-  for (int i = 0; i < 200 && new_frames < 30; ++i) g_usleep(10000);
+  for (int i = 0; i < 2000 && new_frames < 30; ++i) g_usleep(10000);
   pipeline.set_state(GST_STATE_NULL);
   EXPECT_EQ(old_frames, 0);
   EXPECT_GE(new_frames, 30);
