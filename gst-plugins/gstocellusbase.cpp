@@ -117,6 +117,7 @@ struct GstOcellusBasePrivate {
   guint64 dropped = 0;
 
   // The stream; streaming thread, or stopped.
+  bool fallen_back = false;  // the device was lost: the CPU until the next start
   GstVideoInfo video;
   std::optional<Engine> engine;  // set: the operator exists too
   gsize result_bytes = 0;
@@ -256,6 +257,10 @@ static Expected<EngineConfig> engine_config(GstOcellusBase* self) {
   GST_OBJECT_UNLOCK(self);
   if (!spec) return tl::unexpected(spec.error());
   config.backend = *spec;
+  if (priv->fallen_back) {
+    config.backend = BackendSpec{};
+    config.backend.choice = BackendChoice::kCpu;
+  }
   return config;
 }
 
@@ -388,10 +393,10 @@ static void set_latency(GstOcellusBase* self, GstClockTime latency) {
 static bool recover_from_device_loss(GstOcellusBase* self, const Error& error) {
   GstOcellusBasePrivate* priv = get_private(self);
   GST_OBJECT_LOCK(self);
-  const bool allowed =
-      priv->on_device_loss == GST_OCELLUS_ON_DEVICE_LOSS_CPU && priv->active_backend != "cpu";
+  const bool allowed = priv->on_device_loss == GST_OCELLUS_ON_DEVICE_LOSS_CPU && !priv->fallen_back;
   GST_OBJECT_UNLOCK(self);
   if (!allowed) return false;
+  priv->fallen_back = true;
 
   const std::string text = error.text;
   release_pending(self);
@@ -399,10 +404,8 @@ static bool recover_from_device_loss(GstOcellusBase* self, const Error& error) {
   GST_OCELLUS_BASE_GET_CLASS(self)->destroy(self);
   priv->engine.reset();
 
-  Expected<EngineConfig> config = engine_config(self);
+  const Expected<EngineConfig> config = engine_config(self);
   if (!config) return false;
-  config->backend = BackendSpec{};
-  config->backend.choice = BackendChoice::kCpu;
   if (Expected<void> made = create_operator(self, *config); !made) {
     post_error(self, made.error());
     return false;
@@ -655,6 +658,7 @@ static GstFlowReturn drain(GstOcellusBase* self) {
     for (guint i = 0; i < priv->hold && !priv->held.empty() && flow == GST_FLOW_OK; ++i) {
       const guint64 described =
           priv->sequence - priv->hold;  // wraps around below the first frame, and then equals none
+      const Clock::time_point begin = Clock::now();
       GstOcellusResult result;
       if (run_frame(self, last, GST_BUFFER_PTS(last), Deadline::never(), &result) !=
           Outcome::kDone) {
@@ -667,6 +671,11 @@ static GstFlowReturn drain(GstOcellusBase* self) {
         priv->held.erase(priv->held.begin());
         if (priv->held.empty()) gst_clear_buffer(&last);
         GstBuffer* buffer = dress(self, picture, &result);
+        GST_OBJECT_LOCK(self);
+        const bool post_messages = priv->post_messages;
+        GST_OBJECT_UNLOCK(self);
+        if (post_messages && buffer != nullptr)
+          post_frame(self, buffer, nanoseconds(Clock::now() - begin));
         flow = buffer != nullptr ? gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), buffer)
                                  : GST_FLOW_ERROR;
       }
@@ -702,6 +711,7 @@ static gboolean gst_ocellus_base_start(GstBaseTransform* trans) {
   GstOcellusBase* self = GST_OCELLUS_BASE(trans);
   GstOcellusBasePrivate* priv = get_private(self);
   GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(self);
+  priv->fallen_back = false;
   const Expected<EngineConfig> config = engine_config(self);
   if (!config) {
     post_error(self, config.error());

@@ -190,7 +190,7 @@ static GType gst_ocellus_flow_method_get_type(void) {
 static GType gst_ocellus_flow_preset_get_type(void) {
   static const GEnumValue values[] = {
       {GST_OCELLUS_FLOW_PRESET_FAST, "Plain solution, for live video on few cores", "fast"},
-      {GST_OCELLUS_FLOW_PRESET_QUALITY, "Robust weights and a median, several times slower",
+      {GST_OCELLUS_FLOW_PRESET_QUALITY, "Robust weights and a median, about twice the time",
        "quality"},
       {0, nullptr, nullptr},
   };

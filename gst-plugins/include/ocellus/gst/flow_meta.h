@@ -11,6 +11,9 @@
  *
  * The planes belong to the meta: they stay as they are as long as a reference to the buffer, or to a copy of it, is held,
  * also when the pipeline and the element are gone. They are shared between copies: read only.
+ *
+ * Elements that change only the colours pass the meta on, those that scale or crop do not. A videoflip (GStreamer 1.22)
+ * passes it on as it is: put it before ocellusflow.
  */
 #ifndef OCELLUS_GST_FLOW_META_H
 #define OCELLUS_GST_FLOW_META_H

@@ -1,0 +1,291 @@
+// Frames with known motion, and a harness around one element whose messages can be read.
+#pragma once
+
+#include <gst/check/gstharness.h>
+#include <gst/gst.h>
+#include <gst/video/video.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ocellus/gst/flow_meta.h"
+
+namespace ocellus::gst_test {
+
+struct Video {
+  GstVideoFormat format = GST_VIDEO_FORMAT_GRAY8;
+  int width = 96;
+  int height = 64;
+  int fps_n = 25;
+  int fps_d = 1;
+};
+
+inline GstVideoInfo video_info(const Video& video) {
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, video.format, static_cast<guint>(video.width),
+                            static_cast<guint>(video.height));
+  info.fps_n = video.fps_n;
+  info.fps_d = video.fps_d;
+  return info;
+}
+
+inline GstCaps* caps_of(const Video& video) {
+  const GstVideoInfo info = video_info(video);
+  return gst_video_info_to_caps(&info);
+}
+
+/// A smooth texture with structure along both axes at every place; 0 to 255.
+inline double texture(double x, double y) {
+  return 127.5 + 30.0 * std::sin(0.31 * x + 0.17 * y) +
+         30.0 * std::sin(-0.23 * x + 0.37 * y + 1.0) + 25.0 * std::sin(0.11 * x - 0.29 * y + 2.0) +
+         20.0 * std::cos(0.43 * x + 0.07 * y);
+}
+
+/// Where planes lie in a buffer: as in the caps, or with extra bytes around and a GstVideoMeta.
+struct Layout {
+  int left = 0;          ///< bytes before each plane
+  int stride_extra = 0;  ///< bytes after each row
+  guint8 filler = 0xAB;
+};
+
+/// The texture, shifted by (dx, dy); chroma holds a pattern of its own.
+inline GstBuffer* make_frame(const Video& video, double dx, double dy, GstClockTime pts,
+                             const Layout& layout = {}) {
+  const GstVideoInfo info = video_info(video);
+  const guint planes = GST_VIDEO_INFO_N_PLANES(&info);
+  gsize offset[GST_VIDEO_MAX_PLANES] = {};
+  gint stride[GST_VIDEO_MAX_PLANES] = {};
+  gsize size = 0;
+  const bool padded = layout.left != 0 || layout.stride_extra != 0;
+  for (guint i = 0; i < planes; ++i) {
+    if (padded) {
+      const int row = GST_VIDEO_INFO_COMP_WIDTH(&info, i) * GST_VIDEO_INFO_COMP_PSTRIDE(&info, i);
+      stride[i] = row + layout.stride_extra;
+      offset[i] = size + static_cast<gsize>(layout.left);
+      size = offset[i] + static_cast<gsize>(stride[i]) *
+                             static_cast<gsize>(GST_VIDEO_INFO_COMP_HEIGHT(&info, i));
+    } else {
+      stride[i] = GST_VIDEO_INFO_PLANE_STRIDE(&info, i);
+      offset[i] = GST_VIDEO_INFO_PLANE_OFFSET(&info, i);
+      size = GST_VIDEO_INFO_SIZE(&info);
+    }
+  }
+  GstBuffer* buffer = gst_buffer_new_allocate(nullptr, size, nullptr);
+  GstMapInfo map;
+  gst_buffer_map(buffer, &map, GST_MAP_WRITE);
+  std::memset(map.data, layout.filler, map.size);
+  for (guint i = 0; i < planes; ++i) {
+    const int row = GST_VIDEO_INFO_COMP_WIDTH(&info, i) * GST_VIDEO_INFO_COMP_PSTRIDE(&info, i);
+    for (int y = 0; y < GST_VIDEO_INFO_COMP_HEIGHT(&info, i); ++y) {
+      guint8* line = map.data + offset[i] + static_cast<gsize>(y) * static_cast<gsize>(stride[i]);
+      if (i > 0) {
+        for (int x = 0; x < row; ++x)
+          line[x] = static_cast<guint8>(100 + (x * 3 + y * 5 + static_cast<int>(i)) % 50);
+        continue;
+      }
+      for (int x = 0; x < video.width; ++x) {
+        const double value = std::clamp(texture(x - dx, y - dy), 0.0, 255.0);
+        if (video.format == GST_VIDEO_FORMAT_GRAY16_LE) {
+          const auto wide = static_cast<guint16>(std::lround(value * 257.0));
+          line[2 * x] = static_cast<guint8>(wide & 0xff);
+          line[2 * x + 1] = static_cast<guint8>(wide >> 8);
+        } else {
+          line[x] = static_cast<guint8>(std::lround(value));
+        }
+      }
+    }
+  }
+  gst_buffer_unmap(buffer, &map);
+  if (padded) {
+    gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, video.format,
+                                   static_cast<guint>(video.width),
+                                   static_cast<guint>(video.height), planes, offset, stride);
+  }
+  GST_BUFFER_PTS(buffer) = pts;
+  if (video.fps_n > 0) {
+    GST_BUFFER_DURATION(buffer) = gst_util_uint64_scale(
+        GST_SECOND, static_cast<guint64>(video.fps_d), static_cast<guint64>(video.fps_n));
+  }
+  return buffer;
+}
+
+inline std::vector<guint8> bytes_of(GstBuffer* buffer) {
+  std::vector<guint8> bytes(gst_buffer_get_size(buffer));
+  gst_buffer_extract(buffer, 0, bytes.data(), bytes.size());
+  return bytes;
+}
+
+/// The u and v planes without row padding; NaN becomes a number so that fields can be compared.
+inline std::vector<float> field_of(const GstOcellusFlowMeta* flow) {
+  std::vector<float> field;
+  for (const gfloat* plane : {flow->u, flow->v}) {
+    for (int y = 0; y < flow->height; ++y) {
+      for (int x = 0; x < flow->width; ++x) {
+        const float value =
+            plane[static_cast<gsize>(y) * (flow->stride / sizeof(gfloat)) + static_cast<gsize>(x)];
+        field.push_back(std::isnan(value) ? 1e30f : value);
+      }
+    }
+  }
+  return field;
+}
+
+inline float median(std::vector<float> values) {
+  EXPECT_FALSE(values.empty());
+  if (values.empty()) return NAN;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Median of one component, a border of `cut` pixels left out.
+inline float median_of(const GstOcellusFlowMeta* flow, const gfloat* plane, int cut) {
+  std::vector<float> values;
+  for (int y = cut; y < flow->height - cut; ++y) {
+    for (int x = cut; x < flow->width - cut; ++x) {
+      const float value =
+          plane[static_cast<gsize>(y) * (flow->stride / sizeof(gfloat)) + static_cast<gsize>(x)];
+      if (!std::isnan(value)) values.push_back(value);
+    }
+  }
+  return median(std::move(values));
+}
+
+/// One element between two pads, with a bus.
+class Harness {
+ public:
+  explicit Harness(const std::string& properties, const Video& video = {},
+                   const char* factory = "ocellusflow")
+      : Harness(gst_element_factory_make(factory, nullptr), properties, video) {}
+
+  Harness(GstElement* element, const std::string& properties, const Video& video)
+      : video_(video), element_(element) {
+    EXPECT_NE(element_, nullptr) << "the plugin was not found; GST_PLUGIN_PATH is wrong";
+    gst_object_ref_sink(element_);
+    bus_ = gst_bus_new();
+    gst_element_set_bus(element_, bus_);
+    std::size_t at = 0;
+    while (at < properties.size()) {
+      const std::size_t end = std::min(properties.find(' ', at), properties.size());
+      const std::string item = properties.substr(at, end - at);
+      at = end + 1;
+      const std::size_t equals = item.find('=');
+      if (equals == std::string::npos) continue;
+      gst_util_set_object_arg(G_OBJECT(element_), item.substr(0, equals).c_str(),
+                              item.substr(equals + 1).c_str());
+    }
+    harness_ = gst_harness_new_with_element(element_, "sink", "src");
+  }
+  ~Harness() {
+    gst_harness_teardown(harness_);
+    gst_element_set_bus(element_, nullptr);
+    gst_object_unref(bus_);
+    gst_object_unref(element_);
+  }
+  Harness(const Harness&) = delete;
+  Harness& operator=(const Harness&) = delete;
+
+  GstElement* element() { return element_; }
+  GstHarness* get() { return harness_; }
+  const Video& video() const { return video_; }
+
+  void start() { set_video(video_); }
+  void set_video(const Video& video) {
+    video_ = video;
+    gst_harness_set_src_caps(harness_, caps_of(video));
+  }
+
+  GstClockTime pts(int index) const {
+    return gst_util_uint64_scale(static_cast<guint64>(index) * GST_SECOND,
+                                 static_cast<guint64>(video_.fps_d),
+                                 static_cast<guint64>(std::max(1, video_.fps_n)));
+  }
+  /// Frame `index` of the texture moving by (u, v) pixels per frame.
+  GstBuffer* frame(int index, double u = 1.0, double v = 0.0, const Layout& layout = {}) const {
+    return make_frame(video_, u * index, v * index, pts(index), layout);
+  }
+  GstFlowReturn push(GstBuffer* buffer) { return gst_harness_push(harness_, buffer); }
+  void push_frames(int from, int to, double u = 1.0, double v = 0.0) {
+    for (int i = from; i < to; ++i)
+      ASSERT_EQ(push(frame(i, u, v)), GST_FLOW_OK) << "frame " << i << last_error();
+  }
+  bool event(GstEvent* event) { return gst_harness_push_event(harness_, event); }
+  /// What has come out so far.
+  std::vector<GstBuffer*> pull() {
+    std::vector<GstBuffer*> buffers;
+    while (GstBuffer* buffer = gst_harness_try_pull(harness_)) buffers.push_back(buffer);
+    return buffers;
+  }
+  int drop_output() {
+    const auto buffers = pull();
+    for (GstBuffer* buffer : buffers) gst_buffer_unref(buffer);
+    return static_cast<int>(buffers.size());
+  }
+
+  /// The next message of a type; null when there is none.
+  GstMessage* message(GstMessageType type) { return gst_bus_pop_filtered(bus_, type); }
+  int count_messages(GstMessageType type) {
+    int count = 0;
+    while (GstMessage* found = message(type)) {
+      gst_message_unref(found);
+      ++count;
+    }
+    return count;
+  }
+  std::string text_of(GstMessageType type) {
+    GstMessage* found = message(type);
+    if (found == nullptr) return {};
+    GError* error = nullptr;
+    if (type == GST_MESSAGE_ERROR)
+      gst_message_parse_error(found, &error, nullptr);
+    else
+      gst_message_parse_warning(found, &error, nullptr);
+    const std::string text = error->message;
+    g_error_free(error);
+    gst_message_unref(found);
+    return text;
+  }
+  std::string last_error() { return text_of(GST_MESSAGE_ERROR); }
+
+  guint64 stat(const char* field) {
+    GstStructure* stats = nullptr;
+    g_object_get(element_, "stats", &stats, nullptr);
+    guint64 value = G_MAXUINT64;
+    EXPECT_TRUE(gst_structure_get_uint64(stats, field, &value)) << field;
+    gst_structure_free(stats);
+    return value;
+  }
+
+ private:
+  Video video_;
+  GstElement* element_;
+  GstBus* bus_ = nullptr;
+  GstHarness* harness_ = nullptr;
+};
+
+inline void unref_all(std::vector<GstBuffer*>& buffers) {
+  for (GstBuffer* buffer : buffers) gst_buffer_unref(buffer);
+  buffers.clear();
+}
+
+/// Runs a command line; standard output and error together. `status` is that of wait().
+inline std::string run_command(const std::string& command, int* status) {
+  std::string output;
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) {
+    *status = -1;
+    return output;
+  }
+  char chunk[4096];
+  while (const std::size_t got = std::fread(chunk, 1, sizeof(chunk), pipe))
+    output.append(chunk, got);
+  *status = pclose(pipe);
+  return output;
+}
+
+}  // namespace ocellus::gst_test

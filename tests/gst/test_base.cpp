@@ -1,0 +1,465 @@
+// The base class alone, under an element whose operator does what a test tells it: it is late,
+// fails, or loses its device at a chosen frame. The plugin is not loaded here; both bring the same
+// types.
+#include <deque>
+
+#include "gst/gst_support.h"
+#include "gstocellusbase.h"
+
+namespace {
+
+using ocellus::Deadline;
+using ocellus::Error;
+using ocellus::Expected;
+using ocellus::FrameInfo;
+using ocellus::Status;
+using ocellus::Ticket;
+
+// What the operator shall do, and what it was asked to.
+struct Script {
+  float delay = 0.0f;
+  std::size_t result_bytes = 64;
+  std::vector<bool> late;          // per submission; the end is "not late"
+  int lose_device_on_submit = -1;  // number of the submission
+  int lose_device_on_wait = -1;
+  bool lost_again = false;  // the new operator loses its device, too
+  int fail_create = -1;     // number of the creation
+  int fail_footprint = -1;
+  Status failure = Status::kSystem;
+
+  int creations = 0;
+  int destructions = 0;
+  int submissions = 0;
+  int resets = 0;
+  int draws = 0;
+  int in_flight = 0;
+  std::vector<std::uint64_t> sequences;
+  std::vector<int> luma;  // first pixel of each submission
+};
+Script script;
+
+// An operator that adds nothing to its frames but their number.
+struct Operator {
+  bool alive = false;
+  int number = 0;
+  bool waiting = false;
+  bool late = false;
+  ocellus::Frame frame;
+  guint8* result = nullptr;
+};
+
+struct FakeMeta {
+  GstMeta meta;
+  gint value;
+  gboolean set, reused, late, repeated;
+};
+
+GType fake_meta_api() {
+  static const gchar* tags[] = {nullptr};
+  static const GType type = gst_meta_api_type_register("OcellusFakeMetaAPI", tags);
+  return type;
+}
+gboolean fake_meta_init(GstMeta* meta, gpointer, GstBuffer*) {
+  reinterpret_cast<FakeMeta*>(meta)->set = FALSE;
+  return TRUE;
+}
+const GstMetaInfo* fake_meta_info() {
+  static const GstMetaInfo* const info = gst_meta_register(
+      fake_meta_api(), "OcellusFakeMeta", sizeof(FakeMeta), fake_meta_init, nullptr, nullptr);
+  return info;
+}
+FakeMeta* fake_meta(GstBuffer* buffer) {
+  return reinterpret_cast<FakeMeta*>(gst_buffer_get_meta(buffer, fake_meta_api()));
+}
+
+}  // namespace
+
+struct OcellusFake {
+  GstOcellusBase parent_instance;
+  Operator op;
+};
+struct OcellusFakeClass {
+  GstOcellusBaseClass parent_class;
+};
+GType ocellus_fake_get_type(void);
+G_DEFINE_TYPE(OcellusFake, ocellus_fake, GST_TYPE_OCELLUS_BASE)
+
+static Operator& op_of(GstOcellusBase* base) {
+  return reinterpret_cast<OcellusFake*>(base)->op;
+}
+
+static Expected<ocellus::Footprint> fake_footprint(GstOcellusBase*, const ocellus::EngineInfo&,
+                                                   const GstVideoInfo&, gsize* bytes) {
+  *bytes = script.result_bytes;
+  if (script.fail_footprint == script.creations)
+    return tl::unexpected(ocellus::make_error(script.failure, "footprint failed as told"));
+  return ocellus::Footprint{};
+}
+static Expected<void> fake_create(GstOcellusBase* base, ocellus::Engine&, const GstVideoInfo&,
+                                  gfloat* delay) {
+  if (script.fail_create == script.creations)
+    return tl::unexpected(ocellus::make_error(script.failure, "create failed as told"));
+  EXPECT_FALSE(op_of(base).alive) << "the one before was not destroyed";
+  op_of(base) = Operator{};
+  op_of(base).alive = true;
+  op_of(base).number = script.creations++;
+  *delay = script.delay;
+  return {};
+}
+static void fake_destroy(GstOcellusBase* base) {
+  EXPECT_TRUE(op_of(base).alive);
+  op_of(base).alive = false;
+  ++script.destructions;
+}
+static Expected<Ticket> fake_submit(GstOcellusBase* base, const ocellus::Frame& frame,
+                                    guint8* result) {
+  Operator& op = op_of(base);
+  EXPECT_TRUE(op.alive);
+  EXPECT_FALSE(op.waiting) << "the frame before has not been waited for";
+  EXPECT_EQ(reinterpret_cast<guintptr>(result) % 64, 0u);
+  const int number = script.submissions++;
+  script.sequences.push_back(frame.sequence);
+  script.luma.push_back(static_cast<const guint8*>(frame.data)[0]);
+  if (number == script.lose_device_on_submit || (script.lost_again && op.number > 0))
+    return tl::unexpected(
+        ocellus::make_error(Status::kDeviceLost, "device lost in submit as told"));
+  op.waiting = true;
+  op.late = static_cast<std::size_t>(number) < script.late.size() &&
+            script.late[static_cast<std::size_t>(number)];
+  op.frame = frame;
+  op.result = result;
+  return Ticket{static_cast<std::uint64_t>(number) + 1};
+}
+static Expected<FrameInfo> fake_wait(GstOcellusBase* base, Ticket ticket, Deadline deadline) {
+  Operator& op = op_of(base);
+  EXPECT_TRUE(op.alive);
+  EXPECT_TRUE(op.waiting);
+  if (static_cast<int>(ticket.number) - 1 == script.lose_device_on_wait)
+    return tl::unexpected(ocellus::make_error(Status::kDeviceLost, "device lost in wait as told"));
+  if (op.late && !deadline.is_never())
+    return tl::unexpected(ocellus::make_error(Status::kDeadlineMissed, "late as told"));
+  op.waiting = false;
+  // The memory of picture and result must still be there.
+  op.result[0] = static_cast<const guint8*>(op.frame.data)[0];
+  FrameInfo info;
+  info.sequence = op.frame.sequence;
+  info.timestamp_ns = op.frame.timestamp_ns;
+  return info;
+}
+static void fake_reset(GstOcellusBase* base) {
+  op_of(base).waiting = false;
+  ++script.resets;
+}
+static void fake_attach(GstBuffer* buffer) {
+  gst_buffer_add_meta(buffer, fake_meta_info(), nullptr);
+}
+static void fake_clear(GstBuffer* buffer) {
+  fake_meta(buffer)->set = FALSE;
+}
+static void fake_set_result(GstOcellusBase*, GstBuffer* buffer, const GstOcellusResult& result) {
+  guint8 value = 0;
+  gst_buffer_extract(result.data, 0, &value, 1);
+  FakeMeta* meta = fake_meta(buffer);
+  meta->set = TRUE;
+  meta->value = value;
+  meta->reused = result.reused;
+  meta->late = result.late;
+  meta->repeated = result.repeated;
+}
+static void fake_draw(GstOcellusBase*, GstBuffer*, const ocellus::OverlayImage& image) {
+  image.planes[0][0] = 0;
+  ++script.draws;
+}
+static void ocellus_fake_class_init(OcellusFakeClass* klass) {
+  GstOcellusBaseClass* base = GST_OCELLUS_BASE_CLASS(klass);
+  gst_element_class_set_static_metadata(GST_ELEMENT_CLASS(klass), "Fake", "Testing",
+                                        "An operator that does as told", "The Ocellus authors");
+  base->message_name = "ocellusfake";
+  base->footprint = fake_footprint;
+  base->create = fake_create;
+  base->destroy = fake_destroy;
+  base->submit = fake_submit;
+  base->wait = fake_wait;
+  base->reset = fake_reset;
+  base->attach_meta = fake_attach;
+  base->clear_meta = fake_clear;
+  base->set_result = fake_set_result;
+  base->draw = fake_draw;
+}
+static void ocellus_fake_init(OcellusFake* self) {
+  self->op = Operator{};
+}
+
+namespace ocellus::gst_test {
+namespace {
+
+constexpr guint64 kBudget = 60 * GST_SECOND;  // only a frame that is late as told misses it
+
+class Fake {
+ public:
+  explicit Fake(const std::string& properties, const Script& told)
+      : harness_((script = told, make()), properties, {}) {}
+  Harness& operator*() { return harness_; }
+  Harness* operator->() { return &harness_; }
+
+  /// A frame whose first pixel is `value`; its PTS is `value` frames.
+  GstFlowReturn push(int value) {
+    GstBuffer* buffer = harness_.frame(value);
+    gst_buffer_memset(buffer, 0, static_cast<guint8>(value), 1);
+    return harness_.push(buffer);
+  }
+
+  struct Output {
+    int picture, result;  // result -1: none
+    bool reused, late, repeated;
+    friend bool operator==(const Output&, const Output&) = default;
+    friend std::ostream& operator<<(std::ostream& out, const Output& o) {
+      return out << "{picture " << o.picture << " result " << o.result
+                 << (o.reused ? " reused" : "") << (o.late ? " late" : "")
+                 << (o.repeated ? " repeated" : "") << "}";
+    }
+  };
+  std::vector<Output> pull() {
+    std::vector<Output> outputs;
+    std::vector<GstBuffer*> buffers = harness_.pull();
+    for (GstBuffer* buffer : buffers) {
+      const FakeMeta* meta = fake_meta(buffer);
+      const int picture = static_cast<int>(GST_BUFFER_PTS(buffer) / harness_.pts(1));
+      if (meta->set)
+        outputs.push_back({picture, meta->value, meta->reused != FALSE, meta->late != FALSE,
+                           meta->repeated != FALSE});
+      else
+        outputs.push_back({picture, -1, false, false, false});
+    }
+    unref_all(buffers);
+    return outputs;
+  }
+
+ private:
+  static GstElement* make() { return GST_ELEMENT(g_object_new(ocellus_fake_get_type(), nullptr)); }
+  Harness harness_;
+};
+
+using Outputs = std::vector<Fake::Output>;
+const std::string kLimit = "budget=" + std::to_string(kBudget) + " on-miss=";
+
+Script late_at_1_and_2() {
+  Script told;
+  told.late = {false, true, true, false, false};
+  return told;
+}
+
+// Fails when a policy lets out another frame or another result than it says.
+TEST(OnMiss, Post) {
+  Fake fake(kLimit + "post", late_at_1_and_2());
+  fake->start();
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
+  EXPECT_EQ(fake.pull(), (Outputs{{0, 0, false, false, false},
+                                  {1, 1, false, true, false},
+                                  {2, 2, false, true, false},
+                                  {3, 3, false, false, false},
+                                  {4, 4, false, false, false}}));
+  EXPECT_EQ(fake->stat("misses"), 2u);
+  EXPECT_EQ(fake->count_messages(GST_MESSAGE_QOS), 2);
+}
+
+TEST(OnMiss, Drop) {
+  Fake fake(kLimit + "drop", late_at_1_and_2());
+  fake->start();
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
+  EXPECT_EQ(fake.pull(), (Outputs{{0, 0, false, false, false},
+                                  {3, 3, false, false, false},
+                                  {4, 4, false, false, false}}));
+  EXPECT_EQ(fake->stat("dropped"), 2u);
+  EXPECT_EQ(script.luma, (std::vector<int>{0, 1, 2, 3, 4}))
+      << "the operator sees every frame once, in order";
+}
+
+TEST(OnMiss, Reuse) {
+  Fake fake(kLimit + "reuse", late_at_1_and_2());
+  fake->start();
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
+  // Frame 2 gets the result of frame 1, which was finished meanwhile.
+  EXPECT_EQ(fake.pull(), (Outputs{{0, 0, false, false, false},
+                                  {1, 0, true, false, false},
+                                  {2, 1, true, false, false},
+                                  {3, 3, false, false, false},
+                                  {4, 4, false, false, false}}));
+}
+
+TEST(OnMiss, Passthrough) {
+  Fake fake(kLimit + "passthrough", late_at_1_and_2());
+  fake->start();
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
+  EXPECT_EQ(fake.pull(), (Outputs{{0, 0, false, false, false},
+                                  {1, -1, false, false, false},
+                                  {2, -1, false, false, false},
+                                  {3, 3, false, false, false},
+                                  {4, 4, false, false, false}}));
+}
+
+// Fails when the past of one stream serves as the result of the next.
+TEST(OnMiss, ReuseForgetsAtAFlush) {
+  Script told;
+  told.late = {false, false, true};
+  Fake fake(kLimit + "reuse", told);
+  fake->start();
+  fake.push(0);
+  fake.push(1);
+  fake->event(gst_event_new_flush_start());
+  fake->event(gst_event_new_flush_stop(TRUE));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  fake->event(gst_event_new_segment(&segment));
+  fake->drop_output();
+  fake.push(2);
+  EXPECT_EQ(fake.pull(), (Outputs{{2, -1, false, false, false}}));
+}
+
+// Fails when a picture that the operator still reads is drawn on: the result would hold the drawn
+// pixel.
+TEST(OnMiss, PictureInFlightIsNotDrawnOn) {
+  Script told;
+  told.late = {false, true, false};
+  Fake fake(kLimit + "reuse draw=true", told);
+  fake->start();
+  for (int i = 7; i < 10; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
+  EXPECT_EQ(script.draws, 3);
+  EXPECT_EQ(fake->stat("copies"), 1u);
+  // Finished after the drawing, frame 8's result is that of the undrawn picture; it shows when
+  // frame 9 is late, too.
+  script.late = {false, false, false, false, true};
+  ASSERT_EQ(fake.push(10), GST_FLOW_OK);
+  ASSERT_EQ(fake.push(11), GST_FLOW_OK);
+  const Outputs outputs = fake.pull();
+  ASSERT_EQ(outputs.size(), 5u);
+  EXPECT_EQ(outputs[1], (Fake::Output{8, 7, true, false, false}));
+  EXPECT_EQ(outputs[4], (Fake::Output{11, 10, true, false, false}));
+}
+
+// Fails when a delay of x.5 frames holds one too many, or results land on other pictures than they
+// describe.
+TEST(Hold, ResultGoesToThePictureThatItDescribes) {
+  Script told;
+  told.delay = 2.5f;
+  Fake fake("", told);
+  gst_ocellus_base_set_align(GST_OCELLUS_BASE(fake->element()), TRUE);
+  // The harness has started the element, but the caps come only now.
+  fake->start();
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
+  EXPECT_EQ(fake.pull(), (Outputs{{0, 2, false, false, false},
+                                  {1, 3, false, false, false},
+                                  {2, 4, false, false, false}}));
+  fake->event(gst_event_new_eos());
+  EXPECT_EQ(fake.pull(), (Outputs{{3, 4, false, false, true}, {4, 4, false, false, true}}));
+  EXPECT_EQ(script.luma, (std::vector<int>{0, 1, 2, 3, 4, 4, 4}));
+  EXPECT_EQ(script.sequences, (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5, 6}));
+}
+
+// Fails when a lost device is passed over in silence, or a frame is lost although the CPU may take
+// over.
+TEST(DeviceLoss, GoesOnWithTheCpuOnRequest) {
+  for (const bool in_wait : {false, true}) {
+    for (const char* policy :
+         {"on-device-loss=cpu", "on-device-loss=cpu budget=60000000000 on-miss=drop"}) {
+      Script told;
+      (in_wait ? told.lose_device_on_wait : told.lose_device_on_submit) = 2;
+      Fake fake(policy, told);
+      fake->start();
+      for (int i = 0; i < 5; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
+      EXPECT_EQ(fake.pull(), (Outputs{{0, 0, false, false, false},
+                                      {1, 1, false, false, false},
+                                      {2, 2, false, false, false},
+                                      {3, 3, false, false, false},
+                                      {4, 4, false, false, false}}));
+      EXPECT_EQ(script.creations, 2);
+      EXPECT_EQ(script.destructions, 1);
+      EXPECT_EQ(script.luma, (std::vector<int>{0, 1, 2, 2, 3, 4}));
+      EXPECT_NE(fake->text_of(GST_MESSAGE_WARNING).find("CPU"), std::string::npos);
+      EXPECT_EQ(fake->count_messages(GST_MESSAGE_ERROR), 0);
+    }
+  }
+}
+
+// As above, when the frame was late before: the frame that waits and the one that comes.
+TEST(DeviceLoss, WhileAFrameIsInFlight) {
+  Script told;
+  told.late = {false, true};
+  told.lose_device_on_wait = -1;
+  Fake fake(kLimit + "passthrough on-device-loss=cpu", told);
+  fake->start();
+  fake.push(0);
+  fake.push(1);
+  script.lose_device_on_wait = 1;
+  ASSERT_EQ(fake.push(2), GST_FLOW_OK);
+  EXPECT_EQ(fake.pull(), (Outputs{{0, 0, false, false, false},
+                                  {1, -1, false, false, false},
+                                  {2, 2, false, false, false}}));
+  EXPECT_EQ(script.creations, 2);
+}
+
+// Fails when the element tries for ever.
+TEST(DeviceLoss, SecondLossEndsTheStream) {
+  Script told;
+  told.lose_device_on_submit = 1;
+  told.lost_again = true;
+  Fake fake("on-device-loss=cpu", told);
+  fake->start();
+  ASSERT_EQ(fake.push(0), GST_FLOW_OK);
+  EXPECT_EQ(fake.push(1), GST_FLOW_ERROR);
+  EXPECT_NE(fake->last_error().find("device lost"), std::string::npos);
+}
+
+// Fails when the loss is hidden unless asked to.
+TEST(DeviceLoss, EndsTheStreamByDefault) {
+  Script told;
+  told.lose_device_on_wait = 1;
+  Fake fake("", told);
+  fake->start();
+  ASSERT_EQ(fake.push(0), GST_FLOW_OK);
+  EXPECT_EQ(fake.push(1), GST_FLOW_ERROR);
+  const std::string text = fake->last_error();
+  EXPECT_NE(text.find("device lost in wait"), std::string::npos) << text;
+}
+
+// Fails when a failed creation leaves half an operator, or its reason does not reach the user.
+TEST(Errors, CreationFails) {
+  for (const bool footprint : {true, false}) {
+    for (const Status status :
+         {Status::kInvalidArgument, Status::kOutOfMemory, Status::kBackendUnavailable,
+          Status::kCorruptFile, Status::kIoError, Status::kSystem}) {
+      Script told;
+      (footprint ? told.fail_footprint : told.fail_create) = 0;
+      told.failure = status;
+      Fake fake("", told);
+      fake->start();
+      EXPECT_EQ(fake.push(0), GST_FLOW_NOT_NEGOTIATED);
+      EXPECT_NE(fake->last_error().find("failed as told"), std::string::npos);
+      // The same element works once the reason is gone.
+      script.fail_create = script.fail_footprint = -1;
+      fake->set_video({GST_VIDEO_FORMAT_GRAY8, 32, 32});
+      EXPECT_EQ(fake.push(1), GST_FLOW_OK);
+      EXPECT_EQ(fake.pull().size(), 1u);
+    }
+  }
+}
+
+// Fails when operators are made and not destroyed, or destroyed twice.
+TEST(Lifecycle, EveryOperatorIsDestroyedOnce) {
+  {
+    Fake fake("", {});
+    fake->start();
+    fake.push(0);
+    fake->set_video({GST_VIDEO_FORMAT_GRAY8, 48, 32});
+    fake.push(1);
+    // The same picture at another rate needs no new operator.
+    fake->set_video({GST_VIDEO_FORMAT_GRAY8, 48, 32, 50, 1});
+    fake.push(2);
+    EXPECT_EQ(script.creations, 2);
+    EXPECT_GE(script.resets, 2);
+  }
+  EXPECT_EQ(script.destructions, script.creations);
+}
+
+}  // namespace
+}  // namespace ocellus::gst_test

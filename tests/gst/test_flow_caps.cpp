@@ -1,0 +1,358 @@
+// Negotiation, formats, sizes, strides and broken buffers.
+#include <memory>
+#include <tuple>
+
+#include "gst/gst_support.h"
+#include "gst/meta_reader.h"
+
+namespace ocellus::gst_test {
+namespace {
+
+constexpr GstVideoFormat kFormats[] = {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_GRAY16_LE,
+                                       GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_NV12};
+
+class FormatAndSize
+    : public ::testing::TestWithParam<std::tuple<GstVideoFormat, std::pair<int, int>>> {};
+
+// Fails when a format or an odd size is refused, a pixel changes on the way, pixels are copied, or
+// a frame is lost.
+TEST_P(FormatAndSize, PassesPicturesUntouchedWithFlow) {
+  const auto [format, size] = GetParam();
+  Harness harness("", {format, size.first, size.second});
+  harness.start();
+  std::vector<std::vector<guint8>> sent;
+  for (int i = 0; i < 4; ++i) {
+    GstBuffer* buffer = harness.frame(i);
+    sent.push_back(bytes_of(buffer));
+    ASSERT_EQ(harness.push(buffer), GST_FLOW_OK) << harness.last_error();
+  }
+  harness.event(gst_event_new_eos());
+  std::vector<GstBuffer*> out = harness.pull();
+  ASSERT_EQ(out.size(), 4u);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    EXPECT_EQ(bytes_of(out[i]), sent[i]) << "frame " << i;
+    EXPECT_EQ(GST_BUFFER_PTS(out[i]), harness.pts(static_cast<int>(i)));
+    EXPECT_EQ(GST_BUFFER_DURATION(out[i]), harness.pts(1));
+    const MetaReading flow = read_meta_in_c(out[i]);
+    EXPECT_TRUE(flow.found);
+    EXPECT_EQ(flow.width, size.first);
+    EXPECT_EQ(flow.height, size.second);
+    EXPECT_EQ(flow.described_pts, GST_BUFFER_PTS(out[i]));
+    EXPECT_TRUE(flow.outside_is_refused);
+  }
+  unref_all(out);
+  EXPECT_EQ(harness.stat("copies"), 0u);
+  EXPECT_EQ(harness.stat("frames"), 4u);
+  GstCaps* caps = gst_pad_get_current_caps(harness.get()->sinkpad);
+  GstCaps* expected = caps_of(harness.video());
+  EXPECT_TRUE(gst_caps_is_equal(caps, expected));
+  gst_caps_unref(caps);
+  gst_caps_unref(expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FormatAndSize,
+                         ::testing::Combine(::testing::ValuesIn(kFormats),
+                                            ::testing::Values(std::pair{1, 1}, std::pair{2, 1},
+                                                              std::pair{7, 5}, std::pair{33, 17},
+                                                              std::pair{384, 288},
+                                                              std::pair{385, 289})));
+
+class Format : public ::testing::TestWithParam<GstVideoFormat> {};
+INSTANTIATE_TEST_SUITE_P(All, Format, ::testing::ValuesIn(kFormats));
+
+// Fails when a plane of another format is taken for luma, or 16 bits are read with the wrong scale
+// or byte order: one pixel per frame to the right would not come out.
+TEST_P(Format, MeasuresTheSameMotion) {
+  Harness harness("", {GetParam(), 96, 64});
+  harness.start();
+  harness.push_frames(0, 6, 1.0, 0.0);
+  std::vector<GstBuffer*> out = harness.pull();
+  ASSERT_FALSE(out.empty());
+  const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(out.back());
+  ASSERT_NE(flow, nullptr);
+  EXPECT_NEAR(median_of(flow, flow->u, 8), 1.0f, 0.05f);
+  EXPECT_NEAR(median_of(flow, flow->v, 8), 0.0f, 0.05f);
+  unref_all(out);
+}
+
+// Fails when rows are read without the stride and the offsets of a GstVideoMeta: the flow would
+// differ from that of the same picture without padding.
+TEST_P(Format, ReadsPaddedBuffersByTheirVideoMeta) {
+  const Video video{GetParam(), 37, 29};
+  for (const Layout& layout : {Layout{0, 1}, Layout{3, 13}, Layout{64, 27}}) {
+    // A stride that is not a multiple of the pixel's size cannot hold 16-bit pixels.
+    if (video.format == GST_VIDEO_FORMAT_GRAY16_LE && layout.stride_extra % 2 != 0) continue;
+    Harness plain("", video);
+    Harness padded("", video);
+    plain.start();
+    padded.start();
+    for (int i = 0; i < 4; ++i) {
+      ASSERT_EQ(plain.push(plain.frame(i, 0.7, -0.4)), GST_FLOW_OK);
+      ASSERT_EQ(padded.push(padded.frame(i, 0.7, -0.4, layout)), GST_FLOW_OK)
+          << padded.last_error();
+    }
+    std::vector<GstBuffer*> a = plain.pull();
+    std::vector<GstBuffer*> b = padded.pull();
+    ASSERT_EQ(a.size(), 3u);
+    ASSERT_EQ(b.size(), 3u);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      EXPECT_EQ(field_of(gst_buffer_get_ocellus_flow_meta(a[i])),
+                field_of(gst_buffer_get_ocellus_flow_meta(b[i])));
+      EXPECT_NE(gst_buffer_get_video_meta(b[i]), nullptr)
+          << "downstream could not find the planes any more";
+    }
+    unref_all(a);
+    unref_all(b);
+  }
+}
+
+// Fails when the padding around the picture is drawn on, or nothing inside it.
+TEST_P(Format, DrawsInsideThePictureOnly) {
+  const Layout layout{32, 26};
+  Harness harness("draw=true", {GetParam(), 97, 61});
+  harness.start();
+  std::vector<std::vector<guint8>> sent;
+  for (int i = 0; i < 4; ++i) {
+    GstBuffer* buffer = harness.frame(i, 3.0, 1.0, layout);
+    sent.push_back(bytes_of(buffer));
+    ASSERT_EQ(harness.push(buffer), GST_FLOW_OK);
+  }
+  std::vector<GstBuffer*> out = harness.pull();
+  ASSERT_EQ(out.size(), 3u);
+  const GstVideoInfo info = video_info(harness.video());
+  int changed = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::vector<guint8> bytes = bytes_of(out[i]);
+    ASSERT_EQ(bytes.size(), sent[i].size());
+    const GstVideoMeta* meta = gst_buffer_get_video_meta(out[i]);
+    ASSERT_NE(meta, nullptr);
+    std::vector<bool> inside(bytes.size(), false);
+    for (guint p = 0; p < meta->n_planes; ++p) {
+      const int row = GST_VIDEO_INFO_COMP_WIDTH(&info, p) * GST_VIDEO_INFO_COMP_PSTRIDE(&info, p);
+      for (int y = 0; y < GST_VIDEO_INFO_COMP_HEIGHT(&info, p); ++y)
+        for (int x = 0; x < row; ++x)
+          inside[meta->offset[p] + static_cast<gsize>(y) * static_cast<gsize>(meta->stride[p]) +
+                 static_cast<gsize>(x)] = true;
+    }
+    for (std::size_t b = 0; b < bytes.size(); ++b) {
+      if (bytes[b] == sent[i][b]) continue;
+      ASSERT_TRUE(inside[b]) << "byte " << b << " of the padding was drawn on";
+      ++changed;
+    }
+  }
+  EXPECT_GT(changed, 0);
+  EXPECT_EQ(harness.stat("copies"), 0u)
+      << "a buffer that belongs to the element alone needs no copy";
+  unref_all(out);
+}
+
+// Fails when drawing writes into a picture that somebody else still reads, or a copy is not
+// counted.
+TEST_P(Format, DrawsOnACopyOfASharedPicture) {
+  Harness harness("draw=true align=false", {GetParam(), 96, 64});
+  harness.start();
+  std::vector<GstBuffer*> kept;
+  std::vector<std::vector<guint8>> sent;
+  for (int i = 0; i < 3; ++i) {
+    GstBuffer* buffer = harness.frame(i, 3.0, 1.0, {16, 32});
+    kept.push_back(gst_buffer_ref(buffer));
+    sent.push_back(bytes_of(buffer));
+    ASSERT_EQ(harness.push(buffer), GST_FLOW_OK);
+  }
+  std::vector<GstBuffer*> out = harness.pull();
+  ASSERT_EQ(out.size(), 3u);
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    EXPECT_EQ(bytes_of(kept[i]), sent[i]) << "frame " << i;
+  EXPECT_EQ(harness.stat("copies"), 3u);
+  // The copy has the layout of the caps.
+  const GstVideoInfo info = video_info(harness.video());
+  EXPECT_EQ(gst_buffer_get_size(out[2]), GST_VIDEO_INFO_SIZE(&info));
+  EXPECT_EQ(gst_buffer_get_video_meta(out[2]), nullptr);
+  EXPECT_EQ(GST_BUFFER_PTS(out[2]), GST_BUFFER_PTS(kept[2]));
+  GstBuffer* undrawn = make_frame(harness.video(), 6.0, 2.0, 0);
+  EXPECT_NE(bytes_of(out[2]), bytes_of(undrawn)) << "nothing was drawn";
+  gst_buffer_unref(undrawn);
+  unref_all(out);
+  unref_all(kept);
+}
+
+// Fails when drawing on the smallest picture writes past its end (the checkers of memory see it) or
+// is refused.
+TEST_P(Format, DrawsOnOnePixel) {
+  Harness harness("draw=true", {GetParam(), 1, 1});
+  harness.start();
+  harness.push_frames(0, 3);
+  EXPECT_EQ(harness.drop_output(), 2);
+}
+
+// Fails when a new size in mid-stream loses frames that were held back, or flow of the old size
+// lands on new pictures.
+TEST(Caps, ChangeInMidStream) {
+  Harness harness("method=kernels nt=9", {GST_VIDEO_FORMAT_GRAY8, 64, 48});
+  harness.start();
+  harness.push_frames(0, 10);
+  harness.set_video({GST_VIDEO_FORMAT_I420, 80, 40});
+  harness.push_frames(10, 20);
+  harness.set_video({GST_VIDEO_FORMAT_I420, 80, 40, 50, 1});
+  harness.push_frames(20, 30);
+  harness.event(gst_event_new_eos());
+  std::vector<GstBuffer*> out = harness.pull();
+  ASSERT_EQ(out.size(), 30u);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(out[i]);
+    ASSERT_NE(flow, nullptr) << i;
+    EXPECT_EQ(flow->width, i < 10 ? 64 : 80) << i;
+    EXPECT_EQ(flow->described_pts, GST_BUFFER_PTS(out[i])) << i;
+    EXPECT_EQ((flow->flags & GST_OCELLUS_FLOW_FLAG_REPEATED) != 0, i % 10 >= 6) << i;
+    EXPECT_EQ((flow->flags & GST_OCELLUS_FLOW_FLAG_WARMING_UP) != 0, i % 10 < 4) << i;
+  }
+  unref_all(out);
+}
+
+// Fails when a format that the element cannot process is accepted, or one that it can is refused.
+TEST(Caps, AcceptsTheFourFormatsAndNothingElse) {
+  Harness harness("", {});
+  GstPad* pad = gst_element_get_static_pad(harness.element(), "sink");
+  const auto accepts = [pad](const char* text) {
+    GstCaps* caps = gst_caps_from_string(text);
+    const gboolean accepted = gst_pad_query_accept_caps(pad, caps);
+    gst_caps_unref(caps);
+    return accepted != FALSE;
+  };
+  for (const char* format : {"GRAY8", "GRAY16_LE", "I420", "NV12"})
+    EXPECT_TRUE(accepts(
+        (std::string("video/x-raw,width=64,height=48,framerate=0/1,format=") + format).c_str()))
+        << format;
+  for (const char* format :
+       {"RGB", "BGRx", "YUY2", "YV12", "GRAY16_BE", "NV21", "Y42B", "I420_10LE"})
+    EXPECT_FALSE(accepts(
+        (std::string("video/x-raw,width=64,height=48,framerate=25/1,format=") + format).c_str()))
+        << format;
+  EXPECT_FALSE(
+      accepts("video/x-raw(memory:GLMemory),width=64,height=48,framerate=25/1,format=NV12"));
+  EXPECT_FALSE(accepts("video/x-raw,width=16385,height=48,framerate=25/1,format=GRAY8"));
+  EXPECT_FALSE(accepts("video/x-raw,width=64,height=0,framerate=25/1,format=GRAY8"));
+  EXPECT_FALSE(accepts("image/jpeg,width=64,height=48,framerate=25/1"));
+  gst_object_unref(pad);
+}
+
+// Fails when a pipeline that cannot be negotiated starts anyway or hangs.
+TEST(Caps, UnsupportedFormatStopsThePipeline) {
+  GError* error = nullptr;
+  GstElement* pipeline = gst_parse_launch(
+      "videotestsrc num-buffers=3 ! video/x-raw,format=RGB,width=64,height=48 ! ocellusflow ! "
+      "fakesink",
+      &error);
+  // Refused either while linking or while starting.
+  if (error == nullptr) {
+    gst_element_set_state(pipeline, GST_STATE_PLAYING);
+    GstBus* bus = gst_element_get_bus(pipeline);
+    GstMessage* message = gst_bus_timed_pop_filtered(
+        bus, 10 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
+    ASSERT_NE(message, nullptr);
+    EXPECT_EQ(GST_MESSAGE_TYPE(message), GST_MESSAGE_ERROR);
+    gst_message_unref(message);
+    gst_object_unref(bus);
+    gst_element_set_state(pipeline, GST_STATE_NULL);
+  }
+  g_clear_error(&error);
+  gst_clear_object(&pipeline);
+}
+
+// Fails when interlaced video is processed as if both fields were one moment.
+TEST(Caps, InterlacedVideoIsRefusedWithAReason) {
+  Harness harness("", {});
+  gst_harness_set_src_caps_str(
+      harness.get(),
+      "video/x-raw,format=I420,width=64,height=48,framerate=25/1,interlace-mode=interleaved");
+  GstBuffer* buffer = make_frame({GST_VIDEO_FORMAT_I420, 64, 48}, 0, 0, 0);
+  EXPECT_EQ(harness.push(buffer), GST_FLOW_NOT_NEGOTIATED);
+  const std::string text = harness.last_error();
+  EXPECT_NE(text.find("deinterlace"), std::string::npos) << text;
+}
+
+// Fails when a buffer that is shorter than its caps is read past its end (the checkers of memory
+// see it), or is let through, or the message does not say what is wrong.
+TEST_P(Format, TruncatedBuffersAreRefused) {
+  const Video video{GetParam(), 64, 48};
+  const GstVideoInfo info = video_info(video);
+  for (const gsize size :
+       {gsize{0}, gsize{1}, GST_VIDEO_INFO_PLANE_STRIDE(&info, 0) * gsize{48} - 1}) {
+    Harness harness("", video);
+    harness.start();
+    GstBuffer* buffer = gst_buffer_new_allocate(nullptr, size, nullptr);
+    GST_BUFFER_PTS(buffer) = 0;
+    EXPECT_EQ(harness.push(buffer), GST_FLOW_ERROR) << size;
+    const std::string text = harness.last_error();
+    EXPECT_NE(text.find("64x48"), std::string::npos) << text;
+  }
+}
+
+// As above, for buffers whose GstVideoMeta promises more than there is.
+TEST(Caps, VideoMetaBeyondTheBufferIsRefused) {
+  const Video video{GST_VIDEO_FORMAT_GRAY8, 64, 48};
+  struct Case {
+    gsize offset;
+    gint stride;
+    const char* word;
+  };
+  for (const Case& bad :
+       {Case{0, 65, "too small"}, Case{1, 64, "too small"}, Case{5000, 64, "cannot be mapped"},
+        Case{0, 63, "stride"}, Case{0, -64, "stride"}}) {
+    Harness harness("", video);
+    harness.start();
+    GstBuffer* buffer = make_frame(video, 0, 0, 0);
+    gsize offset[GST_VIDEO_MAX_PLANES] = {bad.offset};
+    gint stride[GST_VIDEO_MAX_PLANES] = {bad.stride};
+    gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, video.format, 64, 48, 1,
+                                   offset, stride);
+    EXPECT_EQ(harness.push(buffer), GST_FLOW_ERROR);
+    const std::string text = harness.last_error();
+    EXPECT_NE(text.find(bad.word), std::string::npos) << text;
+  }
+  Harness harness("", video);
+  harness.start();
+  GstBuffer* buffer = make_frame(video, 0, 0, 0);
+  gsize offset[GST_VIDEO_MAX_PLANES] = {0};
+  gint stride[GST_VIDEO_MAX_PLANES] = {32};
+  gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, video.format, 32, 24, 1, offset,
+                                 stride);
+  EXPECT_EQ(harness.push(buffer), GST_FLOW_ERROR);
+  EXPECT_NE(harness.last_error().find("32x24"), std::string::npos);
+}
+
+// Fails when chroma that is cut off is drawn on.
+TEST(Caps, TruncatedChromaIsRefusedWhenItIsDrawnOn) {
+  const Video video{GST_VIDEO_FORMAT_I420, 64, 48};
+  Harness harness("draw=true align=false", video);
+  harness.start();
+  GstBuffer* buffer = make_frame(video, 0, 0, 0);
+  gst_buffer_resize(buffer, 0, 64 * 48 + 10);
+  EXPECT_EQ(harness.push(buffer), GST_FLOW_ERROR);
+  EXPECT_NE(harness.last_error().find("plane 1"), std::string::npos);
+}
+
+// Fails when upstream is not told to have enough buffers for the frames that are held back, or is
+// offered a layout that downstream does not understand.
+TEST(Caps, AllocationAsksForTheFramesHeldBack) {
+  Harness harness("method=kernels nt=20", {});
+  harness.start();
+  GstCaps* caps = caps_of(harness.video());
+  for (const bool downstream_answers : {false, true}) {
+    if (downstream_answers) {
+      gst_harness_set_propose_allocator(harness.get(), nullptr, nullptr);
+      gst_harness_add_propose_allocation_meta(harness.get(), GST_VIDEO_META_API_TYPE, nullptr);
+    }
+    GstQuery* query = gst_query_new_allocation(caps, TRUE);
+    ASSERT_TRUE(gst_pad_peer_query(harness.get()->srcpad, query));
+    ASSERT_GE(gst_query_get_n_allocation_pools(query), 1u);
+    guint min = 0;
+    gst_query_parse_nth_allocation_pool(query, 0, nullptr, nullptr, &min, nullptr);
+    EXPECT_GE(min, 10u);
+    gst_query_unref(query);
+  }
+  gst_caps_unref(caps);
+}
+
+}  // namespace
+}  // namespace ocellus::gst_test

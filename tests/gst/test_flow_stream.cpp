@@ -1,0 +1,664 @@
+// The element in a stream: delay, end, flush, discontinuities, lateness, budget, properties.
+#include "gst/gst_support.h"
+#include "gst/meta_reader.h"
+
+namespace ocellus::gst_test {
+namespace {
+
+constexpr const char* kLong = "method=kernels nt=20";  // describes the frame 9.5 back: 9 are held
+constexpr int kHeld = 9;
+
+bool flagged(GstBuffer* buffer, GstOcellusFlowFlags flag) {
+  const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(buffer);
+  return flow != nullptr && (flow->flags & static_cast<guint>(flag)) != 0;
+}
+
+// Fails when the flow does not follow the motion, or the direction or the scale of an axis is
+// wrong.
+TEST(Values, MotionOfATextureIsMeasured) {
+  for (const char* properties :
+       {"", "preset=quality", "frames=5", "levels=2", "method=kernels nt=9",
+        "method=kernels nt=3 nx=7 ny=7 sigma-time=0.8", "method=kernels kernels=foveated nt=7",
+        "method=kernels kernels=foveated nt=7 storage=half"}) {
+    for (const auto& [u, v] : {std::pair{1.0, 0.0}, std::pair{-0.5, 0.75}}) {
+      Harness harness(properties, {GST_VIDEO_FORMAT_GRAY8, 120, 90});
+      harness.start();
+      harness.push_frames(0, 24, u, v);
+      std::vector<GstBuffer*> out = harness.pull();
+      ASSERT_FALSE(out.empty()) << properties;
+      GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(out.back());
+      ASSERT_NE(flow, nullptr);
+      EXPECT_EQ(flow->flags, 0u) << properties;
+      // A derivative over three frames is a coarse one; the others are good to a few hundredths.
+      EXPECT_NEAR(median_of(flow, flow->u, 16), u, 0.08) << properties;
+      EXPECT_NEAR(median_of(flow, flow->v, 16), v, 0.08) << properties;
+      EXPECT_GT(median_of(flow, flow->confidence, 16), 0.0f);
+      const MetaReading reading = read_meta_in_c(out.back());
+      EXPECT_TRUE(reading.found);
+      EXPECT_NEAR(reading.mean_u, u, 0.3) << properties;
+      unref_all(out);
+    }
+  }
+}
+
+// Fails when the region is shifted, or its flow differs from that of the whole picture at the same
+// place.
+TEST(Values, RegionOfInterest) {
+  Harness whole("method=kernels nt=5", {});
+  Harness part("method=kernels nt=5 roi=20,10,40,30", {});
+  whole.start();
+  part.start();
+  whole.push_frames(0, 8, 0.8, 0.2);
+  part.push_frames(0, 8, 0.8, 0.2);
+  std::vector<GstBuffer*> a = whole.pull();
+  std::vector<GstBuffer*> b = part.pull();
+  ASSERT_FALSE(b.empty());
+  const GstOcellusFlowMeta* all = gst_buffer_get_ocellus_flow_meta(a.back());
+  const GstOcellusFlowMeta* roi = gst_buffer_get_ocellus_flow_meta(b.back());
+  EXPECT_EQ(roi->x, 20);
+  EXPECT_EQ(roi->y, 10);
+  EXPECT_EQ(roi->width, 40);
+  EXPECT_EQ(roi->height, 30);
+  for (const auto& [x, y] :
+       {std::pair{30, 20}, std::pair{20, 10}, std::pair{59, 39}, std::pair{45, 33}}) {
+    gfloat u1, v1, u2, v2;
+    ASSERT_TRUE(gst_ocellus_flow_meta_get_motion(all, x, y, &u1, &v1));
+    ASSERT_TRUE(gst_ocellus_flow_meta_get_motion(roi, x, y, &u2, &v2));
+    EXPECT_NEAR(u1, u2, 1e-3f);
+    EXPECT_NEAR(v1, v2, 1e-3f);
+  }
+  gfloat u, v;
+  EXPECT_FALSE(gst_ocellus_flow_meta_get_motion(roi, 60, 20, &u, &v));
+  unref_all(a);
+  unref_all(b);
+}
+
+// Fails when the confidence threshold or the choice of the mark does not reach the library.
+TEST(Values, InvalidFlowIsMarkedAsChosen) {
+  for (const char* mark : {"nan", "zero"}) {
+    Harness harness(std::string("confidence-threshold=1e8 invalid=") + mark, {});
+    harness.start();
+    harness.push_frames(0, 4);
+    std::vector<GstBuffer*> out = harness.pull();
+    const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(out.back());
+    const bool nan = std::string(mark) == "nan";
+    EXPECT_EQ(std::isnan(flow->u[0]), nan);
+    if (!nan) {
+      EXPECT_EQ(flow->u[0], 0.0f);
+    }
+    unref_all(out);
+  }
+}
+
+// Fails when frames are lost or repeated at the end, come in another order, or carry the flow of a
+// neighbour.
+TEST(Stream, EndDrainsTheFramesHeldBack) {
+  Harness harness(kLong, {});
+  harness.start();
+  for (int i = 0; i < 30; ++i) {
+    ASSERT_EQ(harness.push(harness.frame(i)), GST_FLOW_OK);
+    EXPECT_EQ(gst_harness_buffers_in_queue(harness.get()),
+              static_cast<guint>(std::max(0, i + 1 - kHeld)));
+  }
+  harness.event(gst_event_new_eos());
+  std::vector<GstBuffer*> out = harness.pull();
+  ASSERT_EQ(out.size(), 30u);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(out[i]);
+    ASSERT_NE(flow, nullptr);
+    EXPECT_EQ(GST_BUFFER_PTS(out[i]), harness.pts(static_cast<int>(i)));
+    EXPECT_EQ(flow->described_pts, GST_BUFFER_PTS(out[i])) << i;
+    EXPECT_FLOAT_EQ(flow->delay_frames, 9.5f);
+    EXPECT_EQ(flagged(out[i], GST_OCELLUS_FLOW_FLAG_REPEATED), i >= 21) << i;
+    EXPECT_EQ(flagged(out[i], GST_OCELLUS_FLOW_FLAG_WARMING_UP), i < 10) << i;
+    EXPECT_FALSE(GST_BUFFER_FLAG_IS_SET(out[i], GST_BUFFER_FLAG_DISCONT)) << i;
+  }
+  unref_all(out);
+}
+
+// Fails when a stream shorter than the delay gives nothing, or too much.
+TEST(Stream, StreamShorterThanTheDelay) {
+  for (const int length : {1, 3, 9, 10}) {
+    Harness harness(kLong, {});
+    harness.start();
+    harness.push_frames(0, length);
+    harness.event(gst_event_new_eos());
+    std::vector<GstBuffer*> out = harness.pull();
+    ASSERT_EQ(out.size(), static_cast<std::size_t>(length));
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(out[i]);
+      ASSERT_NE(flow, nullptr);
+      EXPECT_EQ(GST_BUFFER_PTS(out[i]), harness.pts(static_cast<int>(i)));
+      EXPECT_EQ(flow->described_pts, GST_BUFFER_PTS(out[i]));
+    }
+    unref_all(out);
+  }
+  Harness empty(kLong, {});
+  empty.start();
+  empty.event(gst_event_new_eos());
+  EXPECT_EQ(empty.drop_output(), 0);
+}
+
+// Fails when a frame is held back although the buffers shall pass at once, or the meta does not say
+// whose flow it is.
+TEST(Stream, WithoutAlignBuffersPassAtOnce) {
+  Harness harness("method=kernels nt=20 align=false", {});
+  harness.start();
+  for (int i = 0; i < 25; ++i) {
+    ASSERT_EQ(harness.push(harness.frame(i)), GST_FLOW_OK);
+    GstBuffer* buffer = gst_harness_try_pull(harness.get());
+    ASSERT_NE(buffer, nullptr);
+    EXPECT_EQ(GST_BUFFER_PTS(buffer), harness.pts(i));
+    const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(buffer);
+    ASSERT_NE(flow, nullptr);
+    EXPECT_EQ(flow->pts, harness.pts(i));
+    EXPECT_EQ(flow->described_pts, harness.pts(std::max(0, i - kHeld))) << i;
+    gst_buffer_unref(buffer);
+  }
+}
+
+// Fails when a flush lets old frames out, or leaves old frames in the temporal state: the flow
+// after it would differ from that of an element that has seen nothing before.
+TEST(Stream, FlushForgets) {
+  Harness flushed(kLong, {});
+  Harness fresh(kLong, {});
+  flushed.start();
+  fresh.start();
+  flushed.push_frames(0, 15, 2.0, 2.0);
+  flushed.drop_output();
+  flushed.event(gst_event_new_flush_start());
+  flushed.event(gst_event_new_flush_stop(TRUE));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  flushed.event(gst_event_new_segment(&segment));
+  EXPECT_EQ(flushed.drop_output(), 0) << "frames held back came out after the flush";
+  flushed.push_frames(0, 15);
+  fresh.push_frames(0, 15);
+  std::vector<GstBuffer*> a = flushed.pull();
+  std::vector<GstBuffer*> b = fresh.pull();
+  ASSERT_EQ(a.size(), 6u);
+  ASSERT_EQ(b.size(), 6u);
+  for (std::size_t i = 0; i < a.size(); ++i)
+    EXPECT_EQ(field_of(gst_buffer_get_ocellus_flow_meta(a[i])),
+              field_of(gst_buffer_get_ocellus_flow_meta(b[i])))
+        << i;
+  unref_all(a);
+  unref_all(b);
+}
+
+// As above, for a discontinuity, a gap and a new segment: what was held back before them goes out
+// first.
+TEST(Stream, BreaksDrainThenForget) {
+  for (const std::string kind : {"discont", "gap", "segment"}) {
+    Harness broken(kLong, {});
+    Harness fresh(kLong, {});
+    broken.start();
+    fresh.start();
+    broken.push_frames(0, 15, 2.0, 2.0);
+    if (kind == "gap") broken.event(gst_event_new_gap(broken.pts(15), GST_SECOND));
+    if (kind == "segment") {
+      GstSegment segment;
+      gst_segment_init(&segment, GST_FORMAT_TIME);
+      broken.event(gst_event_new_segment(&segment));
+    }
+    for (int i = 0; i < 15; ++i) {
+      GstBuffer* buffer = make_frame(broken.video(), i, 0.0, broken.pts(100 + i));
+      if (i == 0 && kind == "discont") GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_DISCONT);
+      ASSERT_EQ(broken.push(buffer), GST_FLOW_OK);
+    }
+    fresh.push_frames(0, 15);
+    std::vector<GstBuffer*> a = broken.pull();
+    std::vector<GstBuffer*> b = fresh.pull();
+    ASSERT_EQ(a.size(), 15u + 6u) << kind;
+    ASSERT_EQ(b.size(), 6u);
+    for (std::size_t i = 0; i < 15; ++i) {
+      EXPECT_EQ(GST_BUFFER_PTS(a[i]), broken.pts(static_cast<int>(i)));
+      EXPECT_EQ(flagged(a[i], GST_OCELLUS_FLOW_FLAG_REPEATED), i >= 6) << kind << i;
+    }
+    for (std::size_t i = 0; i < 6; ++i) {
+      EXPECT_EQ(GST_BUFFER_PTS(a[15 + i]), broken.pts(100 + static_cast<int>(i)));
+      EXPECT_EQ(field_of(gst_buffer_get_ocellus_flow_meta(a[15 + i])),
+                field_of(gst_buffer_get_ocellus_flow_meta(b[i])))
+          << kind << i;
+    }
+    if (kind == "discont") {
+      EXPECT_TRUE(GST_BUFFER_FLAG_IS_SET(a[15], GST_BUFFER_FLAG_DISCONT));
+    }
+    unref_all(a);
+    unref_all(b);
+  }
+}
+
+// Fails when a frame that downstream has no time for is computed into a hole: the flow of a later
+// frame would differ from that of an element without lateness. Also when late frames are not
+// dropped, or no QoS message says so.
+TEST(Stream, LateFramesAreDroppedButStillCounted) {
+  for (const char* properties : {"method=kernels nt=5 align=false", "method=kernels nt=5"}) {
+    Harness late(properties, {});
+    Harness calm(properties, {});
+    late.start();
+    calm.start();
+    late.push_frames(0, 6);
+    calm.push_frames(0, 20);
+    const int before = late.drop_output();
+    // As a sink does that shows frame 4 100 ms late: everything up to 4 x 40 + 200 = 360 ms (frames
+    // 5 to 9) is too late.
+    gst_harness_push_upstream_event(
+        late.get(),
+        gst_event_new_qos(GST_QOS_TYPE_UNDERFLOW, 2.0, 200 * GST_MSECOND, 160 * GST_MSECOND));
+    late.push_frames(6, 20);
+    std::vector<GstBuffer*> a = late.pull();
+    std::vector<GstBuffer*> b = calm.pull();
+    const int first = before;        // frames 0 to first-1 were out
+    const int dropped = 10 - first;  // up to frame 9
+    ASSERT_EQ(a.size() + static_cast<std::size_t>(dropped),
+              b.size() - static_cast<std::size_t>(before))
+        << properties;
+    EXPECT_EQ(late.stat("dropped"), static_cast<guint64>(dropped));
+    EXPECT_EQ(late.stat("frames"), 20u);
+    EXPECT_GE(late.count_messages(GST_MESSAGE_QOS), dropped);
+    EXPECT_TRUE(GST_BUFFER_FLAG_IS_SET(a[0], GST_BUFFER_FLAG_DISCONT));
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      GstBuffer* other = b[b.size() - a.size() + i];
+      ASSERT_EQ(GST_BUFFER_PTS(a[i]), GST_BUFFER_PTS(other));
+      EXPECT_EQ(field_of(gst_buffer_get_ocellus_flow_meta(a[i])),
+                field_of(gst_buffer_get_ocellus_flow_meta(other)))
+          << i;
+    }
+    unref_all(a);
+    unref_all(b);
+  }
+}
+
+GstClockTime own_latency(Harness& harness) {
+  gst_harness_set_upstream_latency(harness.get(), 7 * GST_MSECOND);
+  return gst_harness_query_latency(harness.get()) - 7 * GST_MSECOND;
+}
+
+// Fails when the latency is not floor(delay) frames, or frames are held without saying so.
+TEST(Latency, IsThatOfTheFramesHeldBack) {
+  struct Case {
+    const char* properties;
+    Video video;
+    GstClockTime expected;
+  };
+  for (const Case& item :
+       {Case{kLong, {GST_VIDEO_FORMAT_GRAY8, 64, 48, 25, 1}, 9 * 40 * GST_MSECOND},
+        Case{"method=kernels nt=20 align=false", {GST_VIDEO_FORMAT_GRAY8, 64, 48, 25, 1}, 0},
+        Case{"method=kernels nt=2", {GST_VIDEO_FORMAT_GRAY8, 64, 48, 25, 1}, 0},
+        Case{"method=kernels nt=3", {GST_VIDEO_FORMAT_GRAY8, 64, 48, 50, 1}, 20 * GST_MSECOND},
+        Case{"", {GST_VIDEO_FORMAT_GRAY8, 64, 48, 20, 1}, 50 * GST_MSECOND},
+        Case{"frames=7",
+             {GST_VIDEO_FORMAT_GRAY8, 64, 48, 30000, 1001},
+             3 * GST_SECOND * 1001 / 30000}}) {
+    Harness harness(item.properties, item.video);
+    harness.start();
+    EXPECT_EQ(own_latency(harness), item.expected) << item.properties;
+    EXPECT_EQ(harness.count_messages(GST_MESSAGE_LATENCY), item.expected > 0 ? 1 : 0)
+        << "the pipeline must be told";
+  }
+}
+
+// Fails when the latency of a stream without a frame rate is a guess, or does not follow what is
+// really held.
+TEST(Latency, WithoutAFrameRateIsMeasured) {
+  Harness harness("method=kernels nt=5", {GST_VIDEO_FORMAT_GRAY8, 64, 48, 0, 1});
+  harness.start();
+  EXPECT_EQ(own_latency(harness), 0u);
+  const GstClockTime times[] = {0, 10, 30, 100, 110, 120, 130};  // ms; two frames are held
+  for (std::size_t i = 0; i < std::size(times); ++i)
+    ASSERT_EQ(harness.push(
+                  make_frame(harness.video(), static_cast<double>(i), 0.0, times[i] * GST_MSECOND)),
+              GST_FLOW_OK);
+  EXPECT_EQ(own_latency(harness), 90 * GST_MSECOND);          // from 10 to 100
+  EXPECT_EQ(harness.count_messages(GST_MESSAGE_LATENCY), 2);  // 30, then 90
+}
+
+constexpr Video kLarge{GST_VIDEO_FORMAT_GRAY8, 320, 240, 25, 1};
+
+// Fails when a missed budget is not noticed, not counted, or not posted.
+TEST(Budget, MissIsPosted) {
+  Harness harness("budget=1 align=false", kLarge);
+  harness.start();
+  harness.push_frames(0, 5);
+  std::vector<GstBuffer*> out = harness.pull();
+  ASSERT_EQ(out.size(), 5u) << "on-miss=post lets frames pass";
+  for (GstBuffer* buffer : out) EXPECT_TRUE(flagged(buffer, GST_OCELLUS_FLOW_FLAG_LATE));
+  EXPECT_EQ(harness.stat("misses"), 5u);
+  GstMessage* message = harness.message(GST_MESSAGE_QOS);
+  ASSERT_NE(message, nullptr);
+  gint64 jitter = 0;
+  gdouble proportion = 0;
+  gst_message_parse_qos_values(message, &jitter, &proportion, nullptr);
+  EXPECT_GT(jitter, 0);
+  EXPECT_GT(proportion, 1.0);
+  guint64 running = 0;
+  gst_message_parse_qos(message, nullptr, &running, nullptr, nullptr, nullptr);
+  EXPECT_EQ(running, 0u);
+  gst_message_unref(message);
+  EXPECT_EQ(harness.count_messages(GST_MESSAGE_QOS), 4);
+  unref_all(out);
+}
+
+// Fails when a budget that is kept is called missed.
+TEST(Budget, KeptBudgetIsNoMiss) {
+  Harness harness("budget=60000000000", kLarge);
+  harness.start();
+  harness.push_frames(0, 5);
+  EXPECT_EQ(harness.drop_output(), 4);
+  EXPECT_EQ(harness.stat("misses"), 0u);
+  EXPECT_EQ(harness.count_messages(GST_MESSAGE_QOS), 0);
+  EXPECT_GT(harness.stat("p50"), 0u);
+  EXPECT_GE(harness.stat("p99"), harness.stat("p50"));
+  EXPECT_GE(harness.stat("max"), harness.stat("p50"));
+}
+
+// Fails when a late frame goes out although it shall not.
+TEST(Budget, MissDrops) {
+  Harness harness("budget=1 on-miss=drop align=false", kLarge);
+  harness.start();
+  harness.push_frames(0, 4);
+  EXPECT_EQ(harness.drop_output(), 0);
+  EXPECT_EQ(harness.stat("dropped"), 4u);
+  // With the budget off, the next frame goes out, marked as a discontinuity, with the right motion:
+  // the dropped frames are part of the past.
+  g_object_set(harness.element(), "budget", guint64{0}, nullptr);
+  harness.push_frames(4, 5);
+  std::vector<GstBuffer*> out = harness.pull();
+  ASSERT_EQ(out.size(), 1u);
+  EXPECT_TRUE(GST_BUFFER_FLAG_IS_SET(out[0], GST_BUFFER_FLAG_DISCONT));
+  const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(out[0]);
+  ASSERT_NE(flow, nullptr);
+  EXPECT_NEAR(median_of(flow, flow->u, 20), 1.0f, 0.05f);
+  unref_all(out);
+}
+
+// Fails when a late frame waits, or carries a result that is not finished. The operator is slow
+// here (robust, large), so that it cannot be done at the first look.
+TEST(Budget, MissPassesWithoutResult) {
+  Harness harness("budget=1 on-miss=passthrough align=false preset=quality",
+                  {GST_VIDEO_FORMAT_GRAY8, 640, 480, 25, 1});
+  harness.start();
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_EQ(harness.push(harness.frame(i)), GST_FLOW_OK);
+    GstBuffer* buffer = gst_harness_try_pull(harness.get());
+    ASSERT_NE(buffer, nullptr);
+    EXPECT_EQ(GST_BUFFER_PTS(buffer), harness.pts(i));
+    EXPECT_FALSE(read_meta_in_c(buffer).found);
+    gst_buffer_unref(buffer);
+  }
+  EXPECT_EQ(harness.stat("misses"), 4u);
+}
+
+// Fails when the result reused is not a finished one, or is not marked as an old one.
+TEST(Budget, MissReusesTheNewestResult) {
+  Harness harness("budget=1 on-miss=reuse align=false preset=quality draw=true",
+                  {GST_VIDEO_FORMAT_GRAY8, 640, 480, 25, 1});
+  harness.start();
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_EQ(harness.push(harness.frame(i)), GST_FLOW_OK);
+    GstBuffer* buffer = gst_harness_try_pull(harness.get());
+    ASSERT_NE(buffer, nullptr);
+    EXPECT_EQ(GST_BUFFER_PTS(buffer), harness.pts(i));
+    const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(buffer);
+    if (i == 0) {
+      EXPECT_EQ(flow, nullptr) << "there is no result yet";
+    } else {
+      // The frame before is finished when this one is taken up.
+      ASSERT_NE(flow, nullptr);
+      EXPECT_TRUE(flagged(buffer, GST_OCELLUS_FLOW_FLAG_REUSED));
+      EXPECT_EQ(flow->pts, harness.pts(i - 1));
+      if (i > 2) {
+        EXPECT_NEAR(median_of(flow, flow->u, 20), 1.0f, 0.05f);
+      }
+    }
+    gst_buffer_unref(buffer);
+  }
+  harness.event(gst_event_new_eos());
+}
+
+// Fails when a frame in the operator's hands is released by a flush, by the end of the stream or by
+// a state change.
+TEST(Budget, FrameInFlightSurvivesTheEnd) {
+  for (const char* how : {"flush", "eos", "null"}) {
+    Harness harness("budget=1 on-miss=passthrough preset=quality",
+                    {GST_VIDEO_FORMAT_GRAY8, 640, 480, 25, 1});
+    harness.start();
+    harness.push_frames(0, 3);
+    if (std::string(how) == "flush") {
+      harness.event(gst_event_new_flush_start());
+      harness.event(gst_event_new_flush_stop(TRUE));
+    } else if (std::string(how) == "eos") {
+      harness.event(gst_event_new_eos());
+      EXPECT_EQ(harness.drop_output(), 3);
+    } else {
+      EXPECT_EQ(gst_element_set_state(harness.element(), GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
+    }
+  }
+}
+
+// Fails when messages are posted unasked, or not for every frame that goes out.
+TEST(Messages, OneForEveryFrameOnRequest) {
+  Harness quiet("", {});
+  quiet.start();
+  quiet.push_frames(0, 4);
+  EXPECT_EQ(quiet.count_messages(GST_MESSAGE_ELEMENT), 0);
+
+  Harness harness("post-messages=true", {});
+  harness.start();
+  harness.push_frames(0, 6, 1.0, -0.5);
+  harness.event(gst_event_new_eos());
+  for (int i = 0; i < 6; ++i) {
+    GstMessage* message = harness.message(GST_MESSAGE_ELEMENT);
+    ASSERT_NE(message, nullptr) << i;
+    const GstStructure* structure = gst_message_get_structure(message);
+    EXPECT_TRUE(gst_structure_has_name(structure, "ocellusflow"));
+    guint64 timestamp = 0;
+    gdouble u = 0;
+    gdouble v = 0;
+    gdouble valid = 0;
+    EXPECT_TRUE(gst_structure_get(structure, "timestamp", G_TYPE_UINT64, &timestamp, "mean-u",
+                                  G_TYPE_DOUBLE, &u, "mean-v", G_TYPE_DOUBLE, &v, "valid",
+                                  G_TYPE_DOUBLE, &valid, nullptr));
+    EXPECT_EQ(timestamp, harness.pts(i));
+    if (i < 5) {
+      EXPECT_NEAR(u, 1.0, 0.2);
+      EXPECT_NEAR(v, -0.5, 0.2);
+      EXPECT_GT(valid, 0.9);
+    }
+    gst_message_unref(message);
+  }
+  EXPECT_EQ(harness.count_messages(GST_MESSAGE_ELEMENT), 0);
+}
+
+// Fails when a property that shapes the operator changes under a running one without effect or
+// without a word.
+TEST(Properties, OfTheOperatorKeepTheirValueWhileItRuns) {
+  Harness harness("", {});
+  harness.start();
+  harness.push_frames(0, 3);
+  g_object_set(harness.element(), "levels", 2, nullptr);
+  EXPECT_NE(harness.text_of(GST_MESSAGE_WARNING).find("levels"), std::string::npos);
+  g_object_set(harness.element(), "backend", "cuda:1", nullptr);
+  EXPECT_NE(harness.text_of(GST_MESSAGE_WARNING).find("backend"), std::string::npos);
+  gint levels = -1;
+  gchar* backend = nullptr;
+  g_object_get(harness.element(), "levels", &levels, "backend", &backend, nullptr);
+  EXPECT_EQ(levels, 0);
+  EXPECT_STREQ(backend, "auto");
+  g_free(backend);
+  // These may change at any time.
+  g_object_set(harness.element(), "draw", TRUE, "budget", guint64{5}, "post-messages", TRUE,
+               nullptr);
+  EXPECT_EQ(harness.count_messages(GST_MESSAGE_WARNING), 0);
+  gst_element_set_state(harness.element(), GST_STATE_READY);
+  g_object_set(harness.element(), "levels", 2, nullptr);
+  g_object_get(harness.element(), "levels", &levels, nullptr);
+  EXPECT_EQ(levels, 2);
+}
+
+// Fails when GObject lets a value through that the library would refuse later, or a default lies
+// outside its range.
+TEST(Properties, RangesAndDefaults) {
+  GstElement* element = gst_element_factory_make("ocellusflow", nullptr);
+  ASSERT_NE(element, nullptr);
+  guint count = 0;
+  GParamSpec** specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count);
+  int checked = 0;
+  for (guint i = 0; i < count; ++i) {
+    if ((specs[i]->flags & G_PARAM_WRITABLE) == 0 || specs[i]->owner_type == GST_TYPE_OBJECT ||
+        specs[i]->owner_type == GST_TYPE_BASE_TRANSFORM)
+      continue;
+    const bool ready = (specs[i]->flags & GST_PARAM_MUTABLE_READY) != 0;
+    const bool playing = (specs[i]->flags & GST_PARAM_MUTABLE_PLAYING) != 0;
+    EXPECT_NE(ready, playing) << specs[i]->name << " must say when it can be changed";
+    EXPECT_GT(std::strlen(g_param_spec_get_blurb(specs[i])), 10u) << specs[i]->name;
+    GValue value = G_VALUE_INIT;
+    g_value_init(&value, specs[i]->value_type);
+    g_object_get_property(G_OBJECT(element), specs[i]->name, &value);
+    EXPECT_TRUE(g_param_value_defaults(specs[i], &value))
+        << specs[i]->name << " does not begin with its default";
+    g_value_unset(&value);
+    ++checked;
+  }
+  g_free(specs);
+  EXPECT_GE(checked, 28);
+
+  // GLib warns and leaves the value; keep the warnings off the screen.
+  g_log_set_default_handler([](const gchar*, GLogLevelFlags, const gchar*, gpointer) {}, nullptr);
+  const auto keeps = [element](const char* name, int bad) {
+    gint before = 0;
+    gint after = 0;
+    g_object_get(element, name, &before, nullptr);
+    g_object_set(element, name, bad, nullptr);
+    g_object_get(element, name, &after, nullptr);
+    EXPECT_EQ(before, after) << name << "=" << bad;
+  };
+  keeps("levels", 7);
+  keeps("levels", -1);
+  keeps("frames", 8);
+  keeps("nx", 26);
+  keeps("ny", 1);
+  keeps("nt", 26);
+  keeps("window", 33);
+  keeps("threads", 65);
+  keeps("threads", -1);
+  keeps("warps", 11);
+  g_log_set_default_handler(g_log_default_handler, nullptr);
+  gst_object_unref(element);
+}
+
+// Fails when a bad setting is ignored, or the message does not name it and what would be right.
+TEST(Properties, BadSettingsStopTheStartWithAReason) {
+  struct Case {
+    const char* properties;
+    const char* words[2];
+  };
+  for (const Case& bad :
+       {Case{"roi=1,2,3", {"roi", "x,y,width,height"}}, Case{"roi=0,0,0,5", {"roi", "width"}},
+        Case{"roi=1,2,3,4x", {"roi", "1,2,3,4x"}}, Case{"window=4", {"window is 4", "odd"}},
+        Case{"frames=1", {"frames is 1", "2 to 7"}},
+        Case{"kernels=foveated", {"foveated", "method=kernels"}},
+        Case{"method=kernels kernels=/nowhere/bank.ocl", {"/nowhere/bank.ocl", "No such file"}},
+        Case{"backend=gpu", {"gpu", "auto"}}, Case{"backend=cuda:", {"cuda:", "auto"}}}) {
+    // Not in a harness, which insists that its element starts.
+    GError* error = nullptr;
+    GstElement* pipeline = gst_parse_launch(
+        (std::string("videotestsrc ! ocellusflow name=flow ") + bad.properties + " ! fakesink")
+            .c_str(),
+        &error);
+    ASSERT_EQ(error, nullptr) << error->message;
+    EXPECT_EQ(gst_element_set_state(pipeline, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE)
+        << bad.properties;
+    GstBus* bus = gst_element_get_bus(pipeline);
+    GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
+    ASSERT_NE(message, nullptr) << bad.properties;
+    gst_message_parse_error(message, &error, nullptr);
+    const std::string text = error->message;
+    g_error_free(error);
+    gst_message_unref(message);
+    gst_object_unref(bus);
+    gst_element_set_state(pipeline, GST_STATE_NULL);
+    gst_object_unref(pipeline);
+    for (const char* word : bad.words)
+      EXPECT_NE(text.find(word), std::string::npos) << bad.properties << ": " << text;
+  }
+}
+
+// Fails when settings that only the size of the picture makes wrong are not reported when the caps
+// come.
+TEST(Properties, BadSettingsForTheSizeAreReportedWithTheCaps) {
+  Harness harness("roi=50,40,50,30", {GST_VIDEO_FORMAT_GRAY8, 64, 48, 25, 1});
+  harness.start();
+  EXPECT_EQ(harness.push(harness.frame(0)), GST_FLOW_NOT_NEGOTIATED);
+  const std::string text = harness.last_error();
+  EXPECT_NE(text.find("roi"), std::string::npos) << text;
+  EXPECT_NE(text.find("64x48"), std::string::npos) << text;
+}
+
+// Fails when the element claims a backend that does not compute, or says nothing.
+TEST(Properties, ActiveBackendIsKnownWithTheCaps) {
+  Harness harness("backend=cpu threads=1", {});
+  gchar* backend = nullptr;
+  g_object_get(harness.element(), "active-backend", &backend, nullptr);
+  EXPECT_EQ(backend, nullptr);
+  harness.start();
+  harness.push_frames(0, 2);
+  g_object_get(harness.element(), "active-backend", &backend, nullptr);
+  EXPECT_STREQ(backend, "cpu");
+  g_free(backend);
+  gst_element_set_state(harness.element(), GST_STATE_READY);
+  g_object_get(harness.element(), "active-backend", &backend, nullptr);
+  EXPECT_EQ(backend, nullptr);
+}
+
+// Fails when a copy of a buffer loses the field or copies the planes, or a cut-out keeps a field
+// that does not fit it.
+TEST(Meta, CopiesShareThePlanes) {
+  Harness harness("", {});
+  harness.start();
+  harness.push_frames(0, 4);
+  std::vector<GstBuffer*> out = harness.pull();
+  GstBuffer* copy = gst_buffer_copy(out.back());
+  GstBuffer* part = gst_buffer_copy_region(out.back(), GST_BUFFER_COPY_ALL, 0, 64);
+  const GstOcellusFlowMeta* original = gst_buffer_get_ocellus_flow_meta(out.back());
+  const GstOcellusFlowMeta* copied = gst_buffer_get_ocellus_flow_meta(copy);
+  ASSERT_NE(copied, nullptr);
+  EXPECT_EQ(copied->u, original->u);
+  EXPECT_EQ(gst_buffer_get_ocellus_flow_meta(part), nullptr);
+  const std::vector<float> before = field_of(copied);
+  // The original goes back to its pool and is used again; the copy must not see that.
+  unref_all(out);
+  harness.push_frames(4, 30, -3.0, 2.0);
+  harness.drop_output();
+  EXPECT_EQ(field_of(gst_buffer_get_ocellus_flow_meta(copy)), before);
+  gst_buffer_unref(copy);
+  gst_buffer_unref(part);
+}
+
+// Fails when a buffer or its planes are allocated anew for every frame.
+TEST(Meta, BuffersAndPlanesAreUsedAgain) {
+  for (const char* properties : {"", kLong, "draw=true", "budget=1 on-miss=reuse"}) {
+    Harness harness(properties, {});
+    harness.start();
+    std::vector<const void*> buffers;
+    std::vector<const void*> planes;
+    for (int i = 0; i < 200; ++i) {
+      ASSERT_EQ(harness.push(harness.frame(i)), GST_FLOW_OK);
+      while (GstBuffer* buffer = gst_harness_try_pull(harness.get())) {
+        const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(buffer);
+        if (std::find(buffers.begin(), buffers.end(), buffer) == buffers.end())
+          buffers.push_back(buffer);
+        if (flow != nullptr && std::find(planes.begin(), planes.end(), flow->u) == planes.end())
+          planes.push_back(flow->u);
+        gst_buffer_unref(buffer);
+      }
+    }
+    EXPECT_LE(buffers.size(), 4u) << properties;
+    EXPECT_LE(planes.size(), 5u) << properties;
+    EXPECT_GE(planes.size(), 1u);
+  }
+}
+
+}  // namespace
+}  // namespace ocellus::gst_test

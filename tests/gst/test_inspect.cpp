@@ -1,0 +1,210 @@
+// What a user sees of the plugin on the command line.
+#include <cstdlib>
+#include <fstream>
+
+#include "gst/gst_support.h"
+
+namespace ocellus::gst_test {
+namespace {
+
+// Fails when the tests run with another plugin than the one of this build.
+TEST(Inspect, PluginIsThatOfThisBuild) {
+  const char* expected = std::getenv("OCELLUS_GST_PLUGIN");
+  if (expected == nullptr) GTEST_SKIP() << "OCELLUS_GST_PLUGIN is not set; run by ctest";
+  GstPlugin* plugin = gst_registry_find_plugin(gst_registry_get(), "ocellus");
+  ASSERT_NE(plugin, nullptr);
+  EXPECT_STREQ(gst_plugin_get_filename(plugin), expected);
+  gst_object_unref(plugin);
+}
+
+std::string inspect() {
+  int status = 0;
+  const std::string text = run_command("gst-inspect-1.0 --no-colors ocellusflow", &status);
+  EXPECT_EQ(status, 0) << text;
+  return text;
+}
+
+// The block of one property, up to the next one.
+std::string property(const std::string& text, const std::string& name) {
+  std::size_t begin = text.find("\n  " + name + " ");
+  if (begin == std::string::npos) begin = text.find("\n  " + name + ":");
+  if (begin == std::string::npos) return {};
+  std::size_t end = begin + 1;
+  while (true) {
+    end = text.find("\n  ", end + 1);
+    if (end == std::string::npos || (end + 3 < text.size() && text[end + 3] != ' ')) break;
+  }
+  return text.substr(begin, end == std::string::npos ? end : end - begin);
+}
+
+// Fails when the element's description changes in a way that users or scripts would notice.
+TEST(Inspect, Factory) {
+  const std::string text = inspect();
+  for (const char* line :
+       {"Long-name                Ocellus optical flow",
+        "Klass                    Filter/Analyzer/Video", "License                  Apache 2.0",
+        "Name                     ocellus\n", "+----GstBaseTransform", "+----GstOcellusBase",
+        "+----GstOcellusFlow",
+        "format: { (string)GRAY8, (string)GRAY16_LE, (string)I420, (string)NV12 }",
+        "width: [ 1, 16384 ]", "framerate: [ 0/1, 2147483647/1 ]"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+}
+
+// As above, for the properties: type, range, default, nicks, when they can be changed.
+TEST(Inspect, Properties) {
+  const std::string text = inspect();
+  struct Case {
+    const char* name;
+    std::vector<const char*> lines;
+  };
+  const std::vector<Case> cases = {
+      {"backend",
+       {"readable, writable, changeable only in NULL or READY state", "String. Default: \"auto\""}},
+      {"active-backend", {"flags: readable\n", "String. Default: null"}},
+      {"threads", {"Integer. Range: 0 - 64 Default: 0"}},
+      {"budget",
+       {"changeable in NULL, READY, PAUSED or PLAYING state",
+        "Unsigned Integer64. Range: 0 - 9223372036854775807 Default: 0"}},
+      {"on-miss",
+       {"Default: 0, \"post\"", "(0): post ", "(1): drop ", "(2): reuse ", "(3): passthrough "}},
+      {"on-device-loss", {"Default: 0, \"error\"", "(1): cpu "}},
+      {"stats", {"flags: readable\n", "GstStructure"}},
+      {"draw", {"Boolean. Default: false", "changeable in NULL, READY, PAUSED or PLAYING state"}},
+      {"post-messages", {"Boolean. Default: false"}},
+      {"qos", {"Boolean. Default: true"}},
+      {"method",
+       {"(0): kernels ", "(1): pyramid ", "Default: 1, \"pyramid\"",
+        "changeable only in NULL or READY state"}},
+      {"preset", {"(0): fast ", "(1): quality ", "Default: 0, \"fast\""}},
+      {"kernels", {"String. Default: \"uniform\""}},
+      {"nx", {"Integer. Range: 2 - 25 Default: 15"}},
+      {"ny", {"Integer. Range: 2 - 25 Default: 15"}},
+      {"nt", {"Integer. Range: 2 - 25 Default: 20"}},
+      {"sigma-space", {"Float. Range:             0.1 -            1000 Default:             1.5"}},
+      {"sigma-time", {"Default:             1.5"}},
+      {"levels", {"Integer. Range: 0 - 6 Default: 0"}},
+      {"frames", {"Integer. Range: 0 - 7 Default: 0"}},
+      {"warps", {"Integer. Range: 0 - 10 Default: 0"}},
+      {"window", {"Integer. Range: 0 - 31 Default: 0"}},
+      {"window-sigma", {"Default:              -1"}},
+      {"confidence-threshold", {"Default:               0"}},
+      {"invalid", {"(0): nan ", "(1): zero ", "Default: 0, \"nan\""}},
+      {"storage", {"(0): float ", "(1): half ", "Default: 0, \"float\""}},
+      {"roi", {"String. Default: \"\""}},
+      {"align", {"Boolean. Default: true"}},
+      {"fovea-x", {"Default:              -1"}},
+      {"fovea-y", {"Default:              -1"}},
+      {"fovea-radius", {"Default:             100"}},
+  };
+  for (const Case& item : cases) {
+    const std::string block = property(text, item.name);
+    EXPECT_FALSE(block.empty()) << item.name;
+    for (const char* line : item.lines)
+      EXPECT_NE(block.find(line), std::string::npos) << item.name << " lacks: " << line << "\n"
+                                                     << block;
+  }
+}
+
+// Fails when a command line of the element's own documentation, with a test source for the camera,
+// does not run.
+TEST(Launch, LinesOfTheDocumentation) {
+  for (const char* line : {"videotestsrc num-buffers=10 ! video/x-raw,width=640,height=480 ! "
+                           "videoconvert ! ocellusflow draw=true ! videoconvert ! fakesink",
+                           "videotestsrc pattern=ball num-buffers=10 ! video/x-raw,format=GRAY8 ! "
+                           "ocellusflow post-messages=true ! fakesink"}) {
+    int status = 0;
+    const std::string text = run_command(std::string("gst-launch-1.0 -m ") + line, &status);
+    EXPECT_EQ(status, 0) << line << "\n" << text;
+    EXPECT_NE(text.find("Got EOS"), std::string::npos) << text;
+    EXPECT_EQ(text.find("ERROR"), std::string::npos) << text;
+    EXPECT_EQ(text.find("CRITICAL"), std::string::npos) << text;
+  }
+}
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+// Replaces what begins with `from` up to the next blank.
+void replace_word(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size()))
+    text.replace(at, std::min(text.find(' ', at), text.size()) - at, to);
+}
+
+// Fails when a pipeline of the README does not run as it stands, but for the camera, the file and
+// the screen, which are not everywhere, and the length.
+TEST(Launch, PipelinesOfTheReadme) {
+  std::ifstream readme(OCELLUS_README);
+  ASSERT_TRUE(readme) << OCELLUS_README;
+  int found = 0;
+  std::string line;
+  while (std::getline(readme, line)) {
+    // A line may go on after a backslash.
+    for (std::string more; !line.empty() && line.back() == '\\' && std::getline(readme, more);) {
+      line.back() = ' ';
+      line += more;
+    }
+    const std::size_t begin = line.find("gst-launch-1.0 ");
+    if (begin == std::string::npos || line.find("ocellus") == std::string::npos) continue;
+    ++found;
+    line.erase(0, begin);
+    replace_word(line, "num-buffers=", "");
+    replace_all(line, "videotestsrc ", "videotestsrc num-buffers=15 ");
+    replace_word(line, "v4l2src", "videotestsrc num-buffers=15");
+    const std::size_t file = line.find("filesrc ");
+    const std::size_t decoder = line.find("decodebin");
+    if (file != std::string::npos && decoder != std::string::npos)
+      line.replace(file, decoder + 9 - file,
+                   "videotestsrc num-buffers=15 ! video/x-raw,width=320,height=240");
+    replace_word(line, "location=", "location=/dev/null");
+    replace_all(line, "autovideosink", "fakesink");
+    int status = 0;
+    const std::string text = run_command("timeout 60 " + line, &status);
+    EXPECT_EQ(status, 0) << line << "\n" << text;
+    EXPECT_NE(text.find("Got EOS"), std::string::npos) << line << "\n" << text;
+    EXPECT_EQ(text.find("CRITICAL"), std::string::npos) << text;
+    EXPECT_EQ(text.find("WARNING"), std::string::npos) << line << "\n" << text;
+  }
+  EXPECT_GE(found, 1) << "the README shows no pipeline";
+}
+
+// What the tracer says of an object that is still there; its own description of that line has no
+// "Gst".
+constexpr const char* kAlive = "object-alive, type-name=(string)Gst";
+
+// Fails when an object or a buffer of ours is alive after the pipeline is gone, or the tracer is
+// not there to see it.
+TEST(Leaks, NothingIsAliveAfterThePipeline) {
+  // Everything that GStreamer counts, not only our own types.
+  const std::string environment = "GST_TRACERS=leaks GST_DEBUG=GST_TRACER:7,leaks:7 ";
+  for (const char* element :
+       {"ocellusflow", "ocellusflow draw=true align=false", "ocellusflow method=kernels nt=20",
+        "ocellusflow budget=1 on-miss=reuse", "ocellusflow budget=1 on-miss=drop",
+        "ocellusflow ! tee ! queue ! ocellusflow"}) {
+    int status = 0;
+    const std::string text = run_command(environment +
+                                             "gst-launch-1.0 videotestsrc num-buffers=12 ! "
+                                             "video/x-raw,format=I420,width=64,height=48 ! " +
+                                             element + " ! fakesink",
+                                         &status);
+    EXPECT_EQ(status, 0) << text;
+    EXPECT_NE(text.find("checking for leaks"), std::string::npos) << "the tracer was not there";
+    EXPECT_EQ(text.find(kAlive), std::string::npos) << element << "\n" << text;
+  }
+}
+
+// Fails when the tracer sees nothing at all, which would make the test above pass for nothing.
+TEST(Leaks, TracerSeesAPlantedLeak) {
+  int status = 0;
+  const std::string text =
+      run_command("GST_TRACERS=leaks GST_DEBUG=GST_TRACER:7 " OCELLUS_PLANTED_LEAK " gst", &status);
+  EXPECT_EQ(status, 0) << text;
+  EXPECT_NE(text.find(std::string(kAlive) + "OcellusPool"), std::string::npos) << text;
+  EXPECT_NE(text.find(std::string(kAlive) + "Buffer,"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace ocellus::gst_test

@@ -1,0 +1,316 @@
+// Whole pipelines: many, often, one after the other, and what remains of them.
+#include <malloc.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "gst/gst_support.h"
+#include "gst/meta_reader.h"
+
+namespace ocellus::gst_test {
+namespace {
+
+class Pipeline {
+ public:
+  explicit Pipeline(const std::string& line) {
+    GError* error = nullptr;
+    pipeline_ = gst_parse_launch(line.c_str(), &error);
+    EXPECT_EQ(error, nullptr) << error->message;
+    bus_ = gst_element_get_bus(pipeline_);
+  }
+  ~Pipeline() {
+    gst_element_set_state(pipeline_, GST_STATE_NULL);
+    gst_object_unref(bus_);
+    gst_object_unref(pipeline_);
+  }
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  GstElement* get() { return pipeline_; }
+  GstElement* by_name(const char* name) {
+    GstElement* element = gst_bin_get_by_name(GST_BIN(pipeline_), name);
+    EXPECT_NE(element, nullptr) << name;
+    gst_object_unref(element);  // the pipeline keeps it
+    return element;
+  }
+  void set_state(GstState state) {
+    ASSERT_NE(gst_element_set_state(pipeline_, state), GST_STATE_CHANGE_FAILURE);
+  }
+  bool reach(GstState state) {
+    set_state(state);
+    return gst_element_get_state(pipeline_, nullptr, nullptr, 20 * GST_SECOND) ==
+           GST_STATE_CHANGE_SUCCESS;
+  }
+  /// Empty when the end of the stream came, else what came instead.
+  std::string run_to_end() {
+    set_state(GST_STATE_PLAYING);
+    GstMessage* message = gst_bus_timed_pop_filtered(
+        bus_, 60 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
+    if (message == nullptr) return "no end within a minute";
+    std::string result;
+    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
+      GError* error = nullptr;
+      gst_message_parse_error(message, &error, nullptr);
+      result = error->message;
+      g_error_free(error);
+    }
+    gst_message_unref(message);
+    return result;
+  }
+
+ private:
+  GstElement* pipeline_ = nullptr;
+  GstBus* bus_ = nullptr;
+};
+
+constexpr const char* kSource =
+    "videotestsrc pattern=ball num-buffers=20 ! "
+    "video/x-raw,format=I420,width=160,height=120,framerate=30/1 ! ";
+
+// Calls back for every buffer that a sink named `sink` gets.
+struct Watch {
+  std::function<void(GstBuffer*)> seen;
+  static void handoff(GstElement*, GstBuffer* buffer, GstPad*, gpointer data) {
+    static_cast<Watch*>(data)->seen(buffer);
+  }
+  void attach(Pipeline& pipeline) {
+    g_signal_connect(pipeline.by_name("sink"), "handoff", G_CALLBACK(handoff), this);
+  }
+};
+constexpr const char* kSink = "fakesink name=sink sync=false signal-handoffs=true";
+
+// Fails when going up and down leaves something behind that makes a later start fail, hang or
+// crash.
+TEST(Pipelines, HundredStateChanges) {
+  Pipeline pipeline(std::string("videotestsrc ! video/x-raw,format=NV12,width=64,height=48 ! "
+                                "ocellusflow name=flow draw=true ! ") +
+                    kSink);
+  for (int i = 0; i < 100; ++i) {
+    // Up to playing, down to each of the lower states in turn, now and then without waiting for the
+    // state in between.
+    ASSERT_TRUE(pipeline.reach(i % 3 == 0 ? GST_STATE_PAUSED : GST_STATE_PLAYING)) << i;
+    if (i % 5 == 0) pipeline.set_state(GST_STATE_PLAYING);
+    ASSERT_TRUE(pipeline.reach(i % 2 == 0 ? GST_STATE_NULL : GST_STATE_READY)) << i;
+  }
+}
+
+// Fails when the planes die with the element, the pipeline or its pools, or are written again while
+// the buffer is held.
+TEST(Pipelines, BufferOutlivesItsPipeline) {
+  std::vector<GstBuffer*> kept;
+  std::vector<std::vector<float>> fields;
+  std::vector<std::vector<guint8>> pictures;
+  for (const char* properties : {"", "draw=true", "method=kernels nt=5", "align=false"}) {
+    Pipeline pipeline(std::string(kSource) + "ocellusflow " + properties + " ! " + kSink);
+    Watch watch{[&](GstBuffer* buffer) {
+      if (kept.size() % 3 == 2) return;
+      kept.push_back(gst_buffer_ref(buffer));
+      const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(buffer);
+      ASSERT_NE(flow, nullptr);
+      fields.push_back(field_of(flow));
+      pictures.push_back(bytes_of(buffer));
+    }};
+    watch.attach(pipeline);
+    ASSERT_EQ(pipeline.run_to_end(), "");
+    if (kept.size() % 3 == 2) {
+      kept.push_back(nullptr);
+      fields.emplace_back();
+      pictures.emplace_back();
+    }
+  }
+  ASSERT_GE(kept.size(), 8u);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i] == nullptr) continue;
+    EXPECT_EQ(field_of(gst_buffer_get_ocellus_flow_meta(kept[i])), fields[i]);
+    EXPECT_EQ(bytes_of(kept[i]), pictures[i]);
+    gst_buffer_unref(kept[i]);
+  }
+}
+
+// Fails when the second element overwrites, hides or loses the field of the first.
+TEST(Pipelines, TwoInARow) {
+  Pipeline pipeline(std::string(kSource) +
+                    "ocellusflow name=first roi=0,0,80,60 ! ocellusflow name=second ! " + kSink);
+  int count = 0;
+  Watch watch{[&count](GstBuffer* buffer) {
+    ++count;
+    const GstOcellusFlowMeta* last = gst_buffer_get_ocellus_flow_meta(buffer);
+    ASSERT_NE(last, nullptr);
+    EXPECT_STREQ(g_quark_to_string(last->source), "second");
+    EXPECT_EQ(last->width, 160);
+    std::set<std::string> sources;
+    gpointer state = nullptr;
+    while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
+               buffer, &state, g_type_from_name(GST_OCELLUS_FLOW_META_API_NAME))) {
+      const auto* flow = reinterpret_cast<GstOcellusFlowMeta*>(meta);
+      sources.insert(g_quark_to_string(flow->source));
+      EXPECT_EQ(flow->described_pts, GST_BUFFER_PTS(buffer));
+      if (flow != last) {
+        EXPECT_EQ(flow->width, 80);
+      }
+    }
+    EXPECT_EQ(sources.size(), 2u);
+  }};
+  watch.attach(pipeline);
+  EXPECT_EQ(pipeline.run_to_end(), "");
+  EXPECT_EQ(count, 20);
+}
+
+// Fails when two branches of a tee disturb each other's picture: one draws, the other does not.
+TEST(Pipelines, DrawingBranchLeavesTheOtherAlone) {
+  Pipeline pipeline(
+      std::string("videotestsrc pattern=ball num-buffers=20 ! "
+                  "video/x-raw,format=I420,width=160,height=120 ! tee name=t  t. ! queue ! "
+                  "ocellusflow draw=true name=drawer ! fakesink sync=false  t. ! queue ! ") +
+      kSink);
+  std::vector<std::vector<guint8>> seen;
+  Watch watch{[&seen](GstBuffer* buffer) { seen.push_back(bytes_of(buffer)); }};
+  watch.attach(pipeline);
+  ASSERT_EQ(pipeline.run_to_end(), "");
+
+  Pipeline plain(std::string("videotestsrc pattern=ball num-buffers=20 ! "
+                             "video/x-raw,format=I420,width=160,height=120 ! ") +
+                 kSink);
+  std::size_t at = 0;
+  Watch compare{[&](GstBuffer* buffer) {
+    ASSERT_LT(at, seen.size());
+    EXPECT_EQ(bytes_of(buffer), seen[at]) << at;
+    ++at;
+  }};
+  compare.attach(plain);
+  ASSERT_EQ(plain.run_to_end(), "");
+  EXPECT_EQ(at, 20u);
+}
+
+// Fails when elements share state: with eight at once each must give what it gives alone.
+TEST(Pipelines, EightAtOnce) {
+  const auto sum_of_run = [](int which) {
+    const char* properties[] = {"", "preset=quality", "method=kernels nt=7", "frames=3 threads=1"};
+    Pipeline pipeline("videotestsrc pattern=ball num-buffers=30 ! video/x-raw,format=GRAY8,width=" +
+                      std::to_string(96 + 16 * (which % 4)) + ",height=80 ! ocellusflow " +
+                      properties[which % 4] + " ! " + kSink);
+    double sum = 0.0;
+    int count = 0;
+    Watch watch{[&](GstBuffer* buffer) {
+      for (const float value : field_of(gst_buffer_get_ocellus_flow_meta(buffer)))
+        if (value < 1e29f) sum += static_cast<double>(value);
+      ++count;
+    }};
+    watch.attach(pipeline);
+    EXPECT_EQ(pipeline.run_to_end(), "");
+    EXPECT_EQ(count, 30);
+    return sum;
+  };
+  double alone[4];
+  for (int i = 0; i < 4; ++i) alone[i] = sum_of_run(i);
+  double together[8] = {};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) threads.emplace_back([&, i] { together[i] = sum_of_run(i); });
+  for (std::thread& thread : threads) thread.join();
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(together[i], alone[i % 4]) << i;
+}
+
+// Fails when a flushing seek lets frames of before it out afterwards, deadlocks, or leaves the old
+// past in the state.
+TEST(Pipelines, FlushingSeek) {
+  Pipeline pipeline(
+      std::string("videotestsrc ! video/x-raw,format=GRAY8,width=160,height=120,framerate=30/1 ! "
+                  "ocellusflow method=kernels nt=9 ! ") +
+      kSink);
+  std::atomic<bool> after{false};
+  std::atomic<int> old_frames{0};
+  std::atomic<int> new_frames{0};
+  std::atomic<int> warming{0};
+  Watch watch{[&](GstBuffer* buffer) {
+    if (!after) return;
+    const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(buffer);
+    if (GST_BUFFER_PTS(buffer) < 100 * GST_SECOND) ++old_frames;
+    if (flow != nullptr && (flow->flags & GST_OCELLUS_FLOW_FLAG_WARMING_UP) != 0) ++warming;
+    ++new_frames;
+  }};
+  watch.attach(pipeline);
+  ASSERT_TRUE(pipeline.reach(GST_STATE_PLAYING));
+  g_usleep(100000);
+  // Paused, the sink holds one frame and the streaming thread waits: what comes after the seek is
+  // new.
+  ASSERT_TRUE(pipeline.reach(GST_STATE_PAUSED));
+  after = true;
+  ASSERT_TRUE(gst_element_seek_simple(
+      pipeline.get(), GST_FORMAT_TIME,
+      static_cast<GstSeekFlags>(GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE), 100 * GST_SECOND));
+  ASSERT_TRUE(pipeline.reach(GST_STATE_PLAYING));
+  for (int i = 0; i < 2000 && new_frames < 30; ++i) g_usleep(10000);
+  pipeline.set_state(GST_STATE_NULL);
+  EXPECT_EQ(old_frames, 0);
+  EXPECT_GE(new_frames, 30);
+  EXPECT_EQ(warming, 4)
+      << "kernels of 9 frames: the first four that go out lack some of their past";
+}
+
+// Fails when the delay is not known to the sinks of a live pipeline: without it every frame would
+// be late.
+TEST(Pipelines, LiveLatency) {
+  Pipeline pipeline(
+      "videotestsrc is-live=true ! video/x-raw,format=GRAY8,width=160,height=120,framerate=25/1 ! "
+      "ocellusflow name=flow "
+      "method=kernels nt=20 ! fakesink sync=true");
+  ASSERT_NE(gst_element_set_state(pipeline.get(), GST_STATE_PLAYING), GST_STATE_CHANGE_FAILURE);
+  ASSERT_NE(gst_element_get_state(pipeline.get(), nullptr, nullptr, 20 * GST_SECOND),
+            GST_STATE_CHANGE_FAILURE);
+  GstQuery* query = gst_query_new_latency();
+  ASSERT_TRUE(gst_element_query(pipeline.get(), query));
+  gboolean live = FALSE;
+  GstClockTime min = 0;
+  gst_query_parse_latency(query, &live, &min, nullptr);
+  EXPECT_TRUE(live);
+  EXPECT_GE(min, 9 * 40 * GST_MSECOND);
+  EXPECT_LE(min, 11 * 40 * GST_MSECOND);  // the live source adds a frame of its own
+  gst_query_unref(query);
+}
+
+// Fails when an element that changes the colours loses the field, or one that changes the size
+// keeps it.
+TEST(Pipelines, FieldFollowsThePictureThroughOthers) {
+  for (const auto& [filter, kept] :
+       {std::pair{"videoconvert ! video/x-raw,format=RGB", true}, std::pair{"identity", true},
+        std::pair{"queue", true}, std::pair{"videobalance", true},
+        std::pair{"videoscale ! video/x-raw,width=80,height=60", false}}) {
+    Pipeline pipeline(std::string(kSource) + "ocellusflow ! " + filter + " ! " + kSink);
+    int with = 0;
+    int all = 0;
+    Watch watch{[&](GstBuffer* buffer) {
+      ++all;
+      if (read_meta_in_c(buffer).found) ++with;
+    }};
+    watch.attach(pipeline);
+    ASSERT_EQ(pipeline.run_to_end(), "") << filter;
+    EXPECT_EQ(all, 20) << filter;
+    EXPECT_EQ(with, kept ? 20 : 0) << filter;
+  }
+}
+
+// Fails when memory grows with the number of frames.
+TEST(Pipelines, MemoryIsStable) {
+  for (const char* properties : {"", "draw=true method=kernels nt=9", "budget=1 on-miss=reuse",
+                                 "post-messages=false preset=quality"}) {
+    Harness harness(properties, {GST_VIDEO_FORMAT_I420, 96, 64});
+    harness.start();
+    const auto run = [&harness](int from, int to) {
+      for (int i = from; i < to; ++i) {
+        ASSERT_EQ(harness.push(harness.frame(i)), GST_FLOW_OK);
+        harness.drop_output();
+        harness.count_messages(GST_MESSAGE_ANY);
+      }
+    };
+    run(0, 200);
+    const std::size_t before = mallinfo2().uordblks;
+    run(200, 2200);
+    const std::size_t after = mallinfo2().uordblks;
+    // A leak of one small struct a frame would be 64 KiB at least.
+    EXPECT_LT(after, before + 32 * 1024) << properties;
+  }
+}
+
+}  // namespace
+}  // namespace ocellus::gst_test
