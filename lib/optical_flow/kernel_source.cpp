@@ -58,10 +58,12 @@ class GaussianSource final : public KernelSource {
 
  private:
   void set_sigma(double sigma) noexcept {
-    gaussian_taps(kernels_.nx, kernels_.nx / 2, sigma, gx_);
-    gaussian_taps(kernels_.ny, kernels_.ny / 2, sigma, gy_);
-    gaussian_derivative_taps(kernels_.nx, kernels_.nx / 2, sigma, dx_);
-    gaussian_derivative_taps(kernels_.ny, kernels_.ny / 2, sigma, dy_);
+    const int centre_x = kernels_.nx / 2;
+    const int centre_y = kernels_.ny / 2;
+    gaussian_taps(kernels_.nx, centre_x, sigma, gx_);
+    gaussian_taps(kernels_.ny, centre_y, sigma, gy_);
+    gaussian_derivative_taps(kernels_.nx, centre_x, sigma, dx_);
+    gaussian_derivative_taps(kernels_.ny, centre_y, sigma, dy_);
   }
 
   static void copy(const double* from, int n, float* to) noexcept {

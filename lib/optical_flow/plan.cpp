@@ -149,7 +149,7 @@ Check set_window(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexcep
   }
   if (Check c = check_positive("window_sigma", config.window_sigma, true); !c) return c;
   plan.radius = config.window / 2;
-  double weight[kMaxWindow / 2 + 1];
+  double weight[kMaxWindow / 2 + 1] = {};
   double sum = 0.0;
   for (int k = 0; k <= plan.radius; ++k) {
     const double distance = k / static_cast<double>(config.window_sigma);
