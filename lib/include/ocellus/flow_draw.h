@@ -34,7 +34,7 @@ struct OverlayImage {
 struct OverlayConfig {
   int step = 16;       ///< pixels between arrows, 4 to 256
   float scale = 4.0f;  ///< length of an arrow in pixels for a motion of 1 pixel per frame, > 0
-  float min_motion = 0.25f;  ///< shorter vectors are not drawn, pixels per frame
+  float min_motion = 0.5f;   ///< shorter vectors are not drawn, pixels per frame
   float max_motion = 8.0f;   ///< full saturation of the colours, pixels per frame
   Rect roi;                  ///< where the flow field lies in the image; empty = whole image
 };
