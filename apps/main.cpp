@@ -4,7 +4,8 @@
 
 #include <cstdio>
 #include <exception>
-#include <string_view>
+#include <string>
+#include <vector>
 
 #include "common.h"
 #include "kernels.h"
@@ -14,15 +15,24 @@ namespace {
 using namespace ocellus;
 using namespace ocellus::app;
 
-/// CLI11 would only say that an argument was not expected.
-void check_subcommand(const CLI::App& program, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return;
-  std::string names;
-  for (const CLI::App* command : program.get_subcommands({})) {
-    if (command->get_name() == argv[1]) return;
-    names += (names.empty() ? "" : ", ") + command->get_name();
+/// CLI11 would only say that a subcommand is required, or that an argument was not expected.
+void check_subcommands(const CLI::App& program, int argc, char** argv) {
+  const CLI::App* level = &program;
+  for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
+    const std::vector<const CLI::App*> commands = level->get_subcommands({});
+    if (commands.empty()) return;  // the rest are its arguments
+    std::string names;
+    const CLI::App* next = nullptr;
+    for (const CLI::App* command : commands) {
+      if (command->get_name() == argv[i]) next = command;
+      names += (names.empty() ? "" : ", ") + command->get_name();
+    }
+    if (next == nullptr) {
+      throw InputError(fmt::format("unknown subcommand '{}'{}; there are: {}", argv[i],
+                                   level == &program ? "" : " of " + level->get_name(), names));
+    }
+    level = next;
   }
-  throw InputError(fmt::format("unknown subcommand '{}'; there are: {}", argv[1], names));
 }
 
 int run(int argc, char** argv) {
@@ -49,7 +59,7 @@ int run(int argc, char** argv) {
     fmt::print(stderr, "{}", program.help());
     return kBadInput;
   }
-  check_subcommand(program, argc, argv);
+  check_subcommands(program, argc, argv);
   try {
     program.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version

@@ -64,13 +64,12 @@ GstElement* element_of(GstElement* pipeline, const char* name) {
 
 /// What went wrong, from the bus: the decoder that is missing tells more than the error that
 /// follows from it.
-std::string bus_error(GstElement* pipeline, GstClockTime patience) {
+std::string bus_error(GstElement* pipeline, GstClockTime patience, std::string& missing) {
   const GstOwned<GstBus> bus(gst_element_get_bus(pipeline));
-  std::string missing;
   while (true) {
     const GstOwned<GstMessage> message(gst_bus_timed_pop_filtered(
         bus.get(), patience, static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_ELEMENT)));
-    if (!message) return missing;
+    if (!message) return "";
     if (GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_ELEMENT) {
       const GstStructure* const structure = gst_message_get_structure(message.get());
       if (structure != nullptr && gst_structure_has_name(structure, "missing-plugin")) {
@@ -101,10 +100,13 @@ class GstSource : public FrameSource {
     g_object_set(source, property, path.c_str(), nullptr);
     sink_ = GST_APP_SINK(element_of(pipeline_.get(), "sink"));
     gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);
-    // The first frame is fetched here, so that what is wrong with the file is said before anything
-    // is made for it.
-    pending_.reset(gst_app_sink_pull_sample(sink_));
-    if (!pending_) fail();
+    // The first frame is fetched here, so that what is wrong with the file is said before
+    // anything is made for it.
+    pending_ = pull();
+    if (!pending_) {
+      throw InputError(
+          fmt::format("{}: {}", path, missing_.empty() ? "holds no video frame" : missing_));
+    }
     const GstStructure* const caps = gst_caps_get_structure(gst_sample_get_caps(pending_.get()), 0);
     gint numerator = 0;
     gint denominator = 1;
@@ -118,14 +120,8 @@ class GstSource : public FrameSource {
 
  protected:
   bool read(InputFrame& frame) override {
-    GstOwned<GstSample> sample =
-        pending_ ? std::move(pending_) : GstOwned<GstSample>(gst_app_sink_pull_sample(sink_));
-    if (!sample) {
-      if (const std::string error = bus_error(pipeline_.get(), 0); !error.empty()) {
-        throw InputError(fmt::format("{}: damaged after frame {}: {}", name(), number_ - 1, error));
-      }
-      return false;
-    }
+    const GstOwned<GstSample> sample = pending_ ? std::move(pending_) : pull();
+    if (!sample) return false;
     GstVideoInfo info;
     GstVideoFrame video;
     GstBuffer* const buffer = gst_sample_get_buffer(sample.get());
@@ -152,9 +148,20 @@ class GstSource : public FrameSource {
   }
 
  private:
-  [[noreturn]] void fail() {
-    const std::string error = bus_error(pipeline_.get(), GST_SECOND);
-    throw InputError(fmt::format("{}: {}", name(), error.empty() ? "holds no video frame" : error));
+  /// The next sample; null at the end. An error upstream need not end the stream at the sink, so
+  /// the bus is looked at while waiting.
+  GstOwned<GstSample> pull() {
+    while (true) {
+      GstOwned<GstSample> sample(gst_app_sink_try_pull_sample(sink_, 50 * GST_MSECOND));
+      if (sample) return sample;
+      const bool end = gst_app_sink_is_eos(sink_);
+      if (const std::string error = bus_error(pipeline_.get(), 0, missing_); !error.empty()) {
+        throw InputError(number_ == 0 ? fmt::format("{}: {}", name(), error)
+                                      : fmt::format("{}: damaged after frame {}: {}", name(),
+                                                    number_ - 1, error));
+      }
+      if (end) return nullptr;
+    }
   }
 
   static void copy_plane(const GstVideoFrame& video, unsigned plane, ImageSize size,
@@ -170,6 +177,7 @@ class GstSource : public FrameSource {
   GstOwned<GstElement> pipeline_;
   GstAppSink* sink_ = nullptr;
   GstOwned<GstSample> pending_;
+  std::string missing_;  ///< the decoder that is not there
   double fps_ = 0.0;
   long number_ = 0;
 };
@@ -241,7 +249,8 @@ class GstWriter : public VideoWriter {
     return static_cast<GstClockTime>(std::llround(static_cast<double>(frame) * 1e9 / fps_));
   }
   [[noreturn]] void fail() {
-    const std::string error = bus_error(pipeline_.get(), GST_SECOND);
+    std::string missing;
+    const std::string error = bus_error(pipeline_.get(), GST_SECOND, missing);
     throw InputError(fmt::format("{}: cannot be written: {}", path_,
                                  error.empty() ? "GStreamer gives no reason" : error));
   }
