@@ -2,16 +2,13 @@
 
 #include <ocellus/gst/flow_meta.h>
 
-MetaReading
-read_meta_in_c (GstBuffer *buffer)
-{
-  MetaReading reading = { FALSE, 0, 0, 0, GST_CLOCK_TIME_NONE, 0.0, 0.0, FALSE };
-  GstOcellusFlowMeta *flow = gst_buffer_get_ocellus_flow_meta (buffer);
+MetaReading read_meta_in_c(GstBuffer* buffer) {
+  MetaReading reading = {FALSE, 0, 0, 0, GST_CLOCK_TIME_NONE, 0.0, 0.0, FALSE};
+  GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(buffer);
   gint x, y, count = 0;
   gfloat u, v;
 
-  if (flow == NULL)
-    return reading;
+  if (flow == NULL) return reading;
   reading.found = TRUE;
   reading.width = flow->width;
   reading.height = flow->height;
@@ -19,8 +16,7 @@ read_meta_in_c (GstBuffer *buffer)
   reading.described_pts = flow->described_pts;
   for (y = flow->y; y < flow->y + flow->height; ++y) {
     for (x = flow->x; x < flow->x + flow->width; ++x) {
-      if (!gst_ocellus_flow_meta_get_motion (flow, x, y, &u, &v))
-        continue;
+      if (!gst_ocellus_flow_meta_get_motion(flow, x, y, &u, &v)) continue;
       reading.mean_u += u;
       reading.mean_v += v;
       ++count;
@@ -30,7 +26,8 @@ read_meta_in_c (GstBuffer *buffer)
     reading.mean_u /= count;
     reading.mean_v /= count;
   }
-  reading.outside_is_refused = !gst_ocellus_flow_meta_get_motion (flow, flow->x - 1, flow->y, &u, &v)
-      && !gst_ocellus_flow_meta_get_motion (flow, flow->x, flow->y + flow->height, &u, &v);
+  reading.outside_is_refused =
+      !gst_ocellus_flow_meta_get_motion(flow, flow->x - 1, flow->y, &u, &v) &&
+      !gst_ocellus_flow_meta_get_motion(flow, flow->x, flow->y + flow->height, &u, &v);
   return reading;
 }

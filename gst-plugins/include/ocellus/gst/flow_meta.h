@@ -1,7 +1,8 @@
 /* GstOcellusFlowMeta: the motion field that the element ocellusflow puts on a buffer.
  *
- * Plain C, header only: the type is found by its name, which the plugin registers when its first element is made.
- * A program that reads flow therefore needs this header and gstreamer-1.0 and links nothing of Ocellus.
+ * Plain C, header only: the type is found by its name, which the plugin registers when its first
+ * element is made. A program that reads flow therefore needs this header and gstreamer-1.0 and
+ * links nothing of Ocellus.
  *
  *     GstOcellusFlowMeta *flow = gst_buffer_get_ocellus_flow_meta (buffer);
  *     if (flow != NULL) {
@@ -9,11 +10,12 @@
  *       if (gst_ocellus_flow_meta_get_motion (flow, 320, 240, &u, &v)) ...
  *     }
  *
- * The planes belong to the meta: they stay as they are as long as a reference to the buffer, or to a copy of it, is held,
- * also when the pipeline and the element are gone. They are shared between copies: read only.
+ * The planes belong to the meta: they stay as they are as long as a reference to the buffer, or to
+ * a copy of it, is held, also when the pipeline and the element are gone. They are shared between
+ * copies: read only.
  *
- * Elements that change only the colours pass the meta on, those that scale or crop do not. A videoflip (GStreamer 1.22)
- * passes it on as it is: put it before ocellusflow.
+ * Elements that change only the colours pass the meta on, those that scale or crop do not. A
+ * videoflip (GStreamer 1.22) passes it on as it is: put it before ocellusflow.
  */
 #ifndef OCELLUS_GST_FLOW_META_H
 #define OCELLUS_GST_FLOW_META_H
@@ -23,7 +25,8 @@
 
 G_BEGIN_DECLS
 
-/** Counts changes of the layout below. A program and a plugin of different versions do not read each other. */
+/** Counts changes of the layout below. A program and a plugin of different versions do not read
+ * each other. */
 #define GST_OCELLUS_FLOW_META_VERSION 1
 
 /** The type's name, for gst_meta_get_info() and g_type_from_name(). */
@@ -31,10 +34,14 @@ G_BEGIN_DECLS
 
 /**
  * GstOcellusFlowFlags:
- * @GST_OCELLUS_FLOW_FLAG_WARMING_UP: fewer frames have come than the temporal kernel is long; the oldest one stood in
- * @GST_OCELLUS_FLOW_FLAG_BAD_PIXELS: the frame held values that are not numbers; all vectors are marked invalid
- * @GST_OCELLUS_FLOW_FLAG_REPEATED: the stream ended or broke off here; its last frame stood in for those to come
- * @GST_OCELLUS_FLOW_FLAG_REUSED: the budget was missed; this is the field of an earlier frame, see @described_pts
+ * @GST_OCELLUS_FLOW_FLAG_WARMING_UP: fewer frames have come than the temporal kernel is long; the
+ * oldest one stood in
+ * @GST_OCELLUS_FLOW_FLAG_BAD_PIXELS: the frame held values that are not numbers; all vectors are
+ * marked invalid
+ * @GST_OCELLUS_FLOW_FLAG_REPEATED: the stream ended or broke off here; its last frame stood in for
+ * those to come
+ * @GST_OCELLUS_FLOW_FLAG_REUSED: the budget was missed; this is the field of an earlier frame, see
+ * @described_pts
  * @GST_OCELLUS_FLOW_FLAG_LATE: the field was ready only after the budget
  */
 typedef enum {
@@ -59,12 +66,15 @@ typedef struct _GstOcellusFlowMeta GstOcellusFlowMeta;
  * @width: width of the planes, pixels
  * @height: height of the planes, pixels
  * @stride: bytes from row to row, the same for all planes
- * @u: motion to the right, pixels per frame; NaN (or 0, as the element was told) where the confidence is too low
+ * @u: motion to the right, pixels per frame; NaN (or 0, as the element was told) where the
+ * confidence is too low
  * @v: motion down, pixels per frame
  * @confidence: smaller eigenvalue of the structure tensor, (grey levels per pixel)^2; may be NULL
  * @pts: PTS of the newest frame that the field was computed from
- * @described_pts: PTS of the frame that the field describes: the buffer's own with align=true, that of an earlier one else
- * @delay_frames: age of the described moment in frames; x.5 lies between the described frame and the one before it
+ * @described_pts: PTS of the frame that the field describes: the buffer's own with align=true, that
+ * of an earlier one else
+ * @delay_frames: age of the described moment in frames; x.5 lies between the described frame and
+ * the one before it
  * @compute_time: nanoseconds of computing
  */
 struct _GstOcellusFlowMeta {
@@ -79,9 +89,9 @@ struct _GstOcellusFlowMeta {
   gint width;
   gint height;
   gsize stride;
-  const gfloat *u;
-  const gfloat *v;
-  const gfloat *confidence;
+  const gfloat* u;
+  const gfloat* v;
+  const gfloat* confidence;
 
   GstClockTime pts;
   GstClockTime described_pts;
@@ -89,35 +99,34 @@ struct _GstOcellusFlowMeta {
   GstClockTime compute_time;
 
   /*< private >*/
-  GstBuffer *planes;
+  GstBuffer* planes;
 };
 
 /**
  * gst_buffer_get_ocellus_flow_meta:
  * @buffer: a buffer
  *
- * Returns: (nullable): the motion field on @buffer, or NULL when there is none (no ocellusflow before this point, or a
- * frame that passed without a result). With several ocellusflow in a row, the field of the last one; go over the others
- * with gst_buffer_iterate_meta_filtered() and tell them apart by @source.
+ * Returns: (nullable): the motion field on @buffer, or NULL when there is none (no ocellusflow
+ * before this point, or a frame that passed without a result). With several ocellusflow in a row,
+ * the field of the last one; go over the others with gst_buffer_iterate_meta_filtered() and tell
+ * them apart by @source.
  */
-static inline GstOcellusFlowMeta *
-gst_buffer_get_ocellus_flow_meta (GstBuffer *buffer)
-{
-  GType api = g_type_from_name (GST_OCELLUS_FLOW_META_API_NAME);
+static inline GstOcellusFlowMeta* gst_buffer_get_ocellus_flow_meta(GstBuffer* buffer) {
+  GType api = g_type_from_name(GST_OCELLUS_FLOW_META_API_NAME);
   gpointer state = NULL;
-  GstMeta *meta;
+  GstMeta* meta;
 
-  if (api == 0)
-    return NULL;
-  while ((meta = gst_buffer_iterate_meta_filtered (buffer, &state, api)) != NULL) {
-    GstOcellusFlowMeta *flow = (GstOcellusFlowMeta *) meta;
+  if (api == 0) return NULL;
+  while ((meta = gst_buffer_iterate_meta_filtered(buffer, &state, api)) != NULL) {
+    GstOcellusFlowMeta* flow = (GstOcellusFlowMeta*)meta;
     if (flow->version != GST_OCELLUS_FLOW_META_VERSION) {
-      g_warning ("the plugin ocellus has version %u of GstOcellusFlowMeta, this program was built with version %d",
+      g_warning(
+          "the plugin ocellus has version %u of GstOcellusFlowMeta, this program was built with "
+          "version %d",
           flow->version, GST_OCELLUS_FLOW_META_VERSION);
       return NULL;
     }
-    if (flow->u != NULL)
-      return flow;
+    if (flow->u != NULL) return flow;
   }
   return NULL;
 }
@@ -130,21 +139,20 @@ gst_buffer_get_ocellus_flow_meta (GstBuffer *buffer)
  * @u: (out): motion to the right, pixels per frame
  * @v: (out): motion down, pixels per frame
  *
- * Returns: FALSE when (@x, @y) lies outside the field's region or the vector there is marked invalid by NaN.
+ * Returns: FALSE when (@x, @y) lies outside the field's region or the vector there is marked
+ * invalid by NaN.
  */
-static inline gboolean
-gst_ocellus_flow_meta_get_motion (const GstOcellusFlowMeta *flow, gint x, gint y, gfloat *u, gfloat *v)
-{
+static inline gboolean gst_ocellus_flow_meta_get_motion(const GstOcellusFlowMeta* flow, gint x,
+                                                        gint y, gfloat* u, gfloat* v) {
   gsize offset;
 
   x -= flow->x;
   y -= flow->y;
-  if (x < 0 || y < 0 || x >= flow->width || y >= flow->height)
-    return FALSE;
-  offset = (gsize) y * (flow->stride / sizeof (gfloat)) + (gsize) x;
+  if (x < 0 || y < 0 || x >= flow->width || y >= flow->height) return FALSE;
+  offset = (gsize)y * (flow->stride / sizeof(gfloat)) + (gsize)x;
   *u = flow->u[offset];
   *v = flow->v[offset];
-  return !isnan (*u) && !isnan (*v);
+  return !isnan(*u) && !isnan(*v);
 }
 
 G_END_DECLS
