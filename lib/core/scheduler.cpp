@@ -23,7 +23,8 @@ timespec to_timespec(Deadline deadline) noexcept {
   return {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
 }
 
-// Stack pages appear when they are first touched. A worker touches what a frame may need before the first frame comes.
+// Stack pages appear when they are first touched. A worker touches what a frame may need before the
+// first frame comes.
 __attribute__((noinline)) void touch_stack() noexcept {
   volatile char stack[64 * 1024];
   for (std::size_t at = 0; at < sizeof(stack); at += 1024) stack[at] = 0;
@@ -114,7 +115,8 @@ Expected<void> Scheduler::start(const EngineConfig& config, int workers) noexcep
     std::snprintf(name, sizeof(name), "ocellus-%d", i);  // the kernel keeps 15 characters
     pthread_setname_np(threads_[i].thread, name);
   }
-  // Else a thread that the system has not run yet would take its first page faults beside the first frames.
+  // Else a thread that the system has not run yet would take its first page faults beside the first
+  // frames.
   const Lock lock(mutex_);
   while (ready_ < started_) pthread_cond_wait(&done_, &mutex_);
   return {};
