@@ -71,7 +71,7 @@ Expected<Engine> Engine::create(const EngineConfig& config) noexcept {
         "memory asks for %zu pinned and %zu device bytes, but the backend is cpu, which has none",
         config.memory.pinned, config.memory.device));
   }
-  std::shared_ptr<detail::EngineState> state(new (std::nothrow) detail::EngineState(*info));
+  detail::EngineRef state(new (std::nothrow) detail::EngineState(*info));
   if (!state)
     return tl::unexpected(
         make_error(Status::kOutOfMemory, "the system gave no memory for the engine"));
@@ -84,7 +84,7 @@ Expected<Engine> Engine::create(const EngineConfig& config) noexcept {
   return Engine(std::move(state));
 }
 
-Engine::Engine(std::shared_ptr<detail::EngineState> state) noexcept : state_(std::move(state)) {}
+Engine::Engine(detail::EngineRef state) noexcept : state_(std::move(state)) {}
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
 Engine::~Engine() = default;
@@ -97,6 +97,15 @@ MemoryUse Engine::memory_use() const noexcept {
 }
 
 namespace detail {
+
+EngineRef::EngineRef(const EngineRef& other) noexcept : state_(other.state_) {
+  if (state_ != nullptr) state_->references_.fetch_add(1, std::memory_order_relaxed);
+}
+
+EngineRef::~EngineRef() {
+  if (state_ != nullptr && state_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    delete state_;
+}
 
 EngineState::EngineState(const EngineInfo& info) noexcept : info_(info) {}
 

@@ -1,6 +1,7 @@
 // EngineState: what stands behind an Engine handle, shared with its operators.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <mutex>
 
@@ -23,6 +24,9 @@ class EngineState {
   MemoryUse memory_use() const noexcept;
 
  private:
+  friend class EngineRef;
+
+  std::atomic<int> references_{1};
   EngineInfo info_;
   mutable std::mutex mutex_;  // guards the arena
   HostArena host_;

@@ -39,7 +39,7 @@ Expected<Footprint> FlowFront::footprint(const EngineInfo& engine,
   return (*backend)->footprint(engine, plan);
 }
 
-FlowFront::FlowFront(std::shared_ptr<EngineState> engine, const OpticalFlowPlan& plan) noexcept
+FlowFront::FlowFront(EngineRef engine, const OpticalFlowPlan& plan) noexcept
     : engine_(std::move(engine)), plan_(plan) {}
 
 FlowFront::~FlowFront() {

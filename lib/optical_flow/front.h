@@ -4,7 +4,6 @@
 
 #include <array>
 #include <atomic>
-#include <memory>
 
 #include "core/engine_state.h"
 #include "optical_flow/backend.h"
@@ -17,7 +16,7 @@ class FlowFront {
   static Expected<Footprint> footprint(const EngineInfo& engine,
                                        const OpticalFlowPlan& plan) noexcept;
 
-  FlowFront(std::shared_ptr<EngineState> engine, const OpticalFlowPlan& plan) noexcept;
+  FlowFront(EngineRef engine, const OpticalFlowPlan& plan) noexcept;
   ~FlowFront();
   FlowFront(const FlowFront&) = delete;
   FlowFront& operator=(const FlowFront&) = delete;
@@ -44,7 +43,7 @@ class FlowFront {
     return static_cast<int>((ticket - 1) % static_cast<std::uint64_t>(plan_.depth));
   }
 
-  std::shared_ptr<EngineState> engine_;
+  EngineRef engine_;
   OpticalFlowPlan plan_;
   const OpticalFlowBackend* backend_ = nullptr;
   void* instance_ = nullptr;

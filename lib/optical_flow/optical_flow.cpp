@@ -10,7 +10,7 @@ namespace detail {
 
 class OpticalFlowState {
  public:
-  OpticalFlowState(std::shared_ptr<EngineState> engine, const OpticalFlowPlan& plan,
+  OpticalFlowState(EngineRef engine, const OpticalFlowPlan& plan,
                    const OpticalFlowConfig& given) noexcept
       : front(std::move(engine), plan), config(given) {}
 

@@ -10,7 +10,7 @@ namespace detail {
 
 class SpatioTemporalFilterState {
  public:
-  SpatioTemporalFilterState(std::shared_ptr<EngineState> engine, const OpticalFlowPlan& plan,
+  SpatioTemporalFilterState(EngineRef engine, const OpticalFlowPlan& plan,
                             const SpatioTemporalFilterConfig& given) noexcept
       : front(std::move(engine), plan), config(given) {}
 

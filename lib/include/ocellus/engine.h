@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 
 #include "ocellus/memory.h"
 #include "ocellus/status.h"
@@ -12,8 +11,35 @@
 namespace ocellus {
 
 namespace detail {
+
 class EngineState;
-}
+
+/// Shared ownership of an engine's threads and memory. Counts inside the state: std::shared_ptr
+/// would allocate its counter by an operator new that throws.
+class EngineRef {
+ public:
+  EngineRef() noexcept = default;
+  /// Takes over the one reference that a new state has.
+  explicit EngineRef(EngineState* state) noexcept : state_(state) {}
+  EngineRef(const EngineRef& other) noexcept;
+  EngineRef(EngineRef&& other) noexcept : state_(other.state_) { other.state_ = nullptr; }
+  EngineRef& operator=(EngineRef other) noexcept {
+    EngineState* const mine = state_;
+    state_ = other.state_;
+    other.state_ = mine;
+    return *this;
+  }
+  ~EngineRef();
+
+  EngineState* operator->() const noexcept { return state_; }
+  EngineState& operator*() const noexcept { return *state_; }
+  explicit operator bool() const noexcept { return state_ != nullptr; }
+
+ private:
+  EngineState* state_ = nullptr;
+};
+
+}  // namespace detail
 
 /// Which implementation computes.
 enum class BackendKind : std::uint8_t { kCpu, kCuda };
@@ -92,12 +118,12 @@ class Engine {
   MemoryUse memory_use() const noexcept;
 
   /// For the library's own operators.
-  const std::shared_ptr<detail::EngineState>& state() const noexcept { return state_; }
+  const detail::EngineRef& state() const noexcept { return state_; }
 
  private:
-  explicit Engine(std::shared_ptr<detail::EngineState> state) noexcept;
+  explicit Engine(detail::EngineRef state) noexcept;
 
-  std::shared_ptr<detail::EngineState> state_;
+  detail::EngineRef state_;
 };
 
 }  // namespace ocellus
