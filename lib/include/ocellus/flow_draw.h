@@ -32,11 +32,11 @@ struct OverlayImage {
 };
 
 struct OverlayConfig {
-  int step = 16;       ///< pixels between arrows, 4 to 256
-  float scale = 4.0f;  ///< length of an arrow in pixels for a motion of 1 pixel per frame, > 0
-  float min_motion = 0.5f;   ///< shorter vectors are not drawn, pixels per frame
-  float max_motion = 8.0f;   ///< full saturation of the colours, pixels per frame
-  Rect roi;                  ///< where the flow field lies in the image; empty = whole image
+  int step = 16;            ///< pixels between arrows, 4 to 256
+  float scale = 4.0f;       ///< length of an arrow in pixels for a motion of 1 pixel per frame, > 0
+  float min_motion = 0.5f;  ///< shorter vectors are not drawn, pixels per frame
+  float max_motion = 8.0f;  ///< full saturation of the colours, pixels per frame
+  Rect roi;                 ///< where the flow field lies in the image; empty = whole image
 };
 
 /// Draws an arrow every `step` pixels, coloured by the wheel where the frame has chroma.
