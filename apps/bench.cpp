@@ -197,6 +197,10 @@ int run_bench_flow(const BenchCommand& o) {
       options.preset = preset;
       ours(std::string("pyramid ") + preset, options);
     }
+    FlowOptions options;
+    options.preset = "quality";
+    options.window_frames = 5;
+    ours("pyramid quality, 5 frames", options);
   }
   std::vector<std::unique_ptr<FlowPeer>> peers;
   // The peers take 8 bits only.

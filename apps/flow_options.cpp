@@ -107,13 +107,30 @@ void add_flow_options(CLI::App& command, FlowOptions& o) {
   command.add_option("--levels", o.levels, "Levels of the pyramid, 1 to 6")->group(pyramid);
   command.add_option("--window-frames", o.window_frames, "Frames that a result is made of, 2 to 7")
       ->group(pyramid);
-  command.add_option("--warps", o.warps, "Warps on each level, 1 to 10")->group(pyramid);
-  CLI::Option* const robust =
-      command.add_flag("--robust", o.robust, "Weights that fall with the residual")->group(pyramid);
-  command.add_flag("--no-robust", o.no_robust, "None, where the preset has them")
-      ->group(pyramid)
-      ->excludes(robust);
-  command.add_option("--median", o.median, "Median of the flow after each warp: 0, 3 or 5")
+  command.add_option("--warps", o.warps, "Warps on the two finest levels, 1 to 10")->group(pyramid);
+  command.add_option("--coarse-warps", o.coarse_warps, "Warps on the coarser levels, 1 to 10")
+      ->group(pyramid);
+  command
+      .add_option("--robust", o.robust,
+                  "Residual at which a pixel counts half in the last solution; 0 = all alike")
+      ->group(pyramid);
+  command
+      .add_option("--gradient-floor", o.gradient_floor,
+                  "Gradient above which edges count less; 0 = by their strength")
+      ->group(pyramid);
+  command.add_option("--smoothing", o.smoothing, "Of the flow: none, before-warp or confidence")
+      ->check(CLI::IsMember({"none", "before-warp", "confidence"}))
+      ->group(pyramid);
+  command.add_option("--smoothing-size", o.smoothing_size, "Side of its box, odd, 3 to 31")
+      ->group(pyramid);
+  command.add_option("--interpolation", o.interpolation, "Of the warp: cubic or linear")
+      ->check(CLI::IsMember({"cubic", "linear"}))
+      ->group(pyramid);
+  command
+      .add_option("--normalize", o.normalize, "Divide by the local contrast first: true or false")
+      ->group(pyramid);
+  command
+      .add_option("--median", o.median, "Median of the flow at the end of each level: 0, 3 or 5")
       ->group(pyramid);
   command.add_option("--ridge", o.ridge, "Added to the structure tensor's diagonal")
       ->group(pyramid);
@@ -146,7 +163,17 @@ OpticalFlowConfig flow_config(const FlowOptions& o, ImageSize size, PixelFormat 
     pyramid.levels = o.levels.value_or(pyramid.levels);
     pyramid.frames = o.window_frames.value_or(pyramid.frames);
     pyramid.warps = o.warps.value_or(pyramid.warps);
-    pyramid.robust = o.robust || (pyramid.robust && !o.no_robust);
+    pyramid.coarse_warps = o.coarse_warps.value_or(pyramid.coarse_warps);
+    pyramid.robust = o.robust.value_or(pyramid.robust);
+    pyramid.gradient_floor = o.gradient_floor.value_or(pyramid.gradient_floor);
+    if (o.smoothing) {
+      pyramid.smoothing = *o.smoothing == "none"          ? FlowSmoothing::kNone
+                          : *o.smoothing == "before-warp" ? FlowSmoothing::kBeforeWarp
+                                                          : FlowSmoothing::kConfidence;
+    }
+    pyramid.smoothing_size = o.smoothing_size.value_or(pyramid.smoothing_size);
+    if (o.interpolation) pyramid.cubic = *o.interpolation == "cubic";
+    pyramid.normalize = o.normalize.value_or(pyramid.normalize);
     pyramid.median = o.median.value_or(pyramid.median);
     pyramid.ridge = o.ridge.value_or(pyramid.ridge);
   } else {
@@ -155,8 +182,13 @@ OpticalFlowConfig flow_config(const FlowOptions& o, ImageSize size, PixelFormat 
     reject(o.levels, "--levels", kWhy);
     reject(o.window_frames, "--window-frames", kWhy);
     reject(o.warps, "--warps", kWhy);
-    if (o.robust || o.no_robust)
-      throw InputError(fmt::format("{} {}", o.robust ? "--robust" : "--no-robust", kWhy));
+    reject(o.coarse_warps, "--coarse-warps", kWhy);
+    reject(o.robust, "--robust", kWhy);
+    reject(o.gradient_floor, "--gradient-floor", kWhy);
+    reject(o.smoothing, "--smoothing", kWhy);
+    reject(o.smoothing_size, "--smoothing-size", kWhy);
+    reject(o.interpolation, "--interpolation", kWhy);
+    reject(o.normalize, "--normalize", kWhy);
     reject(o.median, "--median", kWhy);
     reject(o.ridge, "--ridge", kWhy);
     KernelConfig& kernels = config.kernels;
@@ -241,7 +273,7 @@ std::string describe(const OpticalFlowConfig& config) {
     const PyramidConfig& p = config.pyramid;
     return fmt::format("pyramid of {} levels, {} frames, {} {} a level{}{}{}, window {}", p.levels,
                        p.frames, p.warps, p.warps == 1 ? "warp" : "warps",
-                       p.robust ? ", robust" : "",
+                       p.robust > 0.0f ? ", robust" : "",
                        p.median > 0 ? fmt::format(", median {}", p.median) : "",
                        p.ridge > 0.0f ? fmt::format(", ridge {}", p.ridge) : "", config.window);
   }

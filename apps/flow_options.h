@@ -25,10 +25,15 @@ struct FlowOptions {
   std::optional<int> levels;
   std::optional<int> window_frames;
   std::optional<int> warps;
+  std::optional<int> coarse_warps;
+  std::optional<float> robust;
+  std::optional<float> gradient_floor;
+  std::optional<std::string> smoothing;
+  std::optional<int> smoothing_size;
+  std::optional<std::string> interpolation;
+  std::optional<bool> normalize;
   std::optional<int> median;
   std::optional<float> ridge;
-  bool robust = false;
-  bool no_robust = false;
   // Both.
   std::optional<int> window_size;
   std::optional<float> window_sigma;
