@@ -32,6 +32,16 @@ EngineConfig engine_config(const CommonOptions& options) {
   return config;
 }
 
+CLI::Validator finite_range(double low, double high) {
+  const auto check = [low, high](std::string& text) {
+    double value = 0.0;
+    if (CLI::detail::lexical_cast(text, value) && value >= low && value <= high)
+      return std::string();
+    return fmt::format("{} is not a number from {} to {}", text, low, high);
+  };
+  return CLI::Validator(check, fmt::format("[{} - {}]", low, high));
+}
+
 void print_json(const nlohmann::ordered_json& object) {
   const std::string text =
       object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

@@ -52,6 +52,10 @@ void add_json_option(CLI::App& command, bool& json);
 /// count.
 EngineConfig engine_config(const CommonOptions& options);
 
+/// Takes numbers from low to high. CLI::Range lets "nan" through, because every comparison with it
+/// is false.
+CLI::Validator finite_range(double low, double high);
+
 /// One JSON object, indented, and a newline on stdout.
 void print_json(const nlohmann::ordered_json& object);
 

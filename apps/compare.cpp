@@ -22,6 +22,7 @@ struct CompareOptions {
   double density = 100.0;
   double max_epe = std::numeric_limits<double>::infinity();
   double max_aae = std::numeric_limits<double>::infinity();
+  double min_density = 0.0;  // per cent
   double min_psnr = -std::numeric_limits<double>::infinity();
   bool json = false;
 };
@@ -80,8 +81,9 @@ int compare_flow(const CompareOptions& o) {
     throw InputError(
         fmt::format("{}: no pixel of known truth is left inside the mask and the border", o.truth));
   // Without a vector to compare, no limit is kept.
-  const bool good = e.compared > 0 ? e.mean <= o.max_epe && e.angle_mean <= o.max_aae
-                                   : !std::isfinite(o.max_epe) && !std::isfinite(o.max_aae);
+  const bool small = e.compared > 0 ? e.mean <= o.max_epe && e.angle_mean <= o.max_aae
+                                    : !std::isfinite(o.max_epe) && !std::isfinite(o.max_aae);
+  const bool good = small && 100.0 * e.density() >= o.min_density;
 
   if (o.json) {
     nlohmann::ordered_json json;
@@ -118,7 +120,10 @@ int compare_flow(const CompareOptions& o) {
              100.0 * e.above_half, 100.0 * e.above_one, 100.0 * e.above_three);
   fmt::print("  angular error    mean {:.3f}  sd {:.3f} degrees\n", e.angle_mean,
              e.angle_deviation);
-  if (!good) fmt::print("  above the limit: --max-epe {} --max-aae {}\n", o.max_epe, o.max_aae);
+  if (!good) {
+    fmt::print("  outside the limits: --max-epe {} --max-aae {} --min-density {}\n", o.max_epe,
+               o.max_aae, o.min_density);
+  }
   return good ? kDone : kAnswerIsNo;
 }
 
@@ -252,11 +257,16 @@ void add_compare_command(CLI::App& program, int& exit_code) {
                    "PFM file, as ocellus flow --confidence writes it");
   flow->add_option("--density", o->density,
                    "Percent of the pixels to keep, the most confident ones")
-      ->check(CLI::Range(0.001, 100.0));
+      ->check(finite_range(0.001, 100.0));
   flow->add_option("--max-epe", o->max_epe,
-                   "Exit with 1 when the mean end-point error is above this");
+                   "Exit with 1 when the mean end-point error of the valid vectors is above this")
+      ->check(finite_range(0.0, 1e9));
   flow->add_option("--max-aae", o->max_aae,
-                   "Exit with 1 when the mean angular error is above this");
+                   "Exit with 1 when the mean angular error of the valid vectors is above this")
+      ->check(finite_range(0.0, 180.0));
+  flow->add_option("--min-density", o->min_density,
+                   "Exit with 1 when fewer per cent of the known pixels have a valid vector")
+      ->check(finite_range(0.0, 100.0));
   add_json_option(*flow, o->json);
   flow->callback([o, &exit_code] { exit_code = compare_flow(*o); });
 
@@ -267,7 +277,8 @@ void add_compare_command(CLI::App& program, int& exit_code) {
   image->add_option("--mask", o->mask, "Image of the same size: pixels of 128 and more count");
   image->add_option("--border", o->border, "Pixels left out on all sides")
       ->check(CLI::Range(0, kMaxImageSide));
-  image->add_option("--min-psnr", o->min_psnr, "Exit with 1 when the PSNR is below this");
+  image->add_option("--min-psnr", o->min_psnr, "Exit with 1 when the PSNR is below this")
+      ->check(finite_range(0.0, 1000.0));
   add_json_option(*image, o->json);
   image->callback([o, &exit_code] { exit_code = compare_image(*o); });
 }

@@ -351,9 +351,15 @@ class FlowJob {
     const int frames = std::min<int>(temporal_support(config_), static_cast<int>(window_.size()));
     const long number = end - Support{frames}.after();
     from_window(number, support_for(number, window_.front().number, end));
-    note_ = fmt::format(
-        "one file and no --frame: the last frame that the whole temporal support describes is {}",
-        number);
+    note_ = frames == temporal_support(config_)
+                ? fmt::format(
+                      "one file and no --frame: the last frame that the whole temporal "
+                      "support describes is {}",
+                      number)
+                : fmt::format(
+                      "one file and no --frame: too few frames for the whole temporal "
+                      "support; frame {} has the most",
+                      number);
   }
 
   void all() {
@@ -517,21 +523,21 @@ void add_flow_command(CLI::App& program, int& exit_code) {
   command
       ->add_option("--max-motion", o->max_motion,
                    "Motion of full colour, pixels per frame; 0 = the largest seen (99 %)")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(finite_range(0.0, 1e6))
       ->capture_default_str();
   command->add_option("--arrow-step", o->arrow_step, "Pixels between the arrows of a video")
       ->check(CLI::Range(4, 256))
       ->capture_default_str();
   command
       ->add_option("--arrow-scale", o->arrow_scale, "Length of an arrow for a motion of one pixel")
-      ->check(CLI::Range(0.01, 1000.0))
+      ->check(finite_range(0.01, 1000.0))
       ->capture_default_str();
   command
       ->add_option("--min-motion", o->min_motion, "Shorter motions get no arrow, pixels per frame")
-      ->check(CLI::Range(0.0, 1000.0))
+      ->check(finite_range(0.0, 1000.0))
       ->capture_default_str();
   command->add_option("--fps", o->fps, "Frame rate of a written video; 0 = the source's, or 25")
-      ->check(CLI::Range(0.0, 1000.0))
+      ->check(finite_range(0.0, 1000.0))
       ->capture_default_str();
   add_flow_options(*command, o->flow);
   add_common_options(*command, o->common);

@@ -24,6 +24,7 @@ class FlowRun {
   FlowField& field() { return field_; }
   const EngineInfo& engine() const { return engine_.info(); }
   const OpticalFlowConfig& config() const { return flow_.config(); }
+  float delay_frames() const { return flow_.delay_frames(); }
   const Footprint& footprint() const { return footprint_; }
 
  private:

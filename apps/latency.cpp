@@ -227,7 +227,7 @@ int run_latency(const LatencyCommand& o) {
     json["latency_ms"] = histogram_json(*latency);
     json["work_ms"] = histogram_json(*work);
     json["gb_per_s_at_least"] = traffic;
-    json["delay_frames"] = Support{temporal_support(config)}.after();
+    json["delay_frames"] = chain.front()->delay_frames();
     json["page_faults"] = faults;
     json["steal_percent"] =
         stolen >= 0.0 ? nlohmann::ordered_json(stolen) : nlohmann::ordered_json(nullptr);
@@ -269,12 +269,12 @@ void add_latency_command(CLI::App& program, int& exit_code) {
   command->add_option("--input", o->input, "FRAMES to replay; without it a synthetic scene");
   command->add_option("--size", o->size, "WIDTHxHEIGHT of the synthetic scene (default 640x480)");
   command->add_option("--fps", o->fps, "Pace of the camera")
-      ->check(CLI::Range(0.1, 10000.0))
+      ->check(finite_range(0.1, 10000.0))
       ->capture_default_str();
   command
       ->add_option("--budget-ms", o->budget_ms,
                    "Time from a frame's schedule to its result; 0 = the time between frames")
-      ->check(CLI::Range(0.0, 10000.0))
+      ->check(finite_range(0.0, 10000.0))
       ->capture_default_str();
   command->add_option("--frames", o->frames, "Frames to run")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}))

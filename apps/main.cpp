@@ -44,7 +44,9 @@ int run(int argc, char** argv) {
   program.get_formatter()->column_width(34);
   program.footer(
       "FRAMES is an image (PNG, PGM, JPEG), a numbered pattern (f%02d.pgm), a video file,\n"
-      "test: (a synthetic scene with known motion) or a camera (/dev/video0).\n"
+      "test: (a synthetic scene with known motion) or a camera (/dev/video0). A test scene is\n"
+      "test:[WIDTHxHEIGHT][@FPS][,frames=N][,motion=affine|translate][,u=..][,v=..][,bits=8|16][,"
+      "seed=N].\n"
       "Exit codes: 0 done, 1 the answer is no (a budget missed), 2 bad usage or input.");
 
   int exit_code = kDone;

@@ -18,6 +18,12 @@ Expected<const OpticalFlowBackend*> find_flow_backend(const EngineInfo& engine) 
   return backend->optical_flow;
 }
 
+/// Counts operators, so that a ticket given to the wrong one is known for what it is.
+std::uint64_t next_issuer() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 const char* space_name(MemorySpace space) noexcept {
   switch (space) {
     case MemorySpace::kHost:
@@ -40,7 +46,7 @@ Expected<Footprint> FlowFront::footprint(const EngineInfo& engine,
 }
 
 FlowFront::FlowFront(EngineRef engine, const OpticalFlowPlan& plan) noexcept
-    : engine_(std::move(engine)), plan_(plan) {}
+    : engine_(std::move(engine)), plan_(plan), issuer_(next_issuer()) {}
 
 FlowFront::~FlowFront() {
   if (instance_ == nullptr) return;
@@ -97,6 +103,20 @@ Expected<Ticket> FlowFront::submit(const Frame& in, const FlowOutput& out, Image
     return invalid("output stride is %td bytes; it must be a multiple of 4 and at least %td",
                    out.stride, least_out);
   }
+  const int planes = plan_.filter_only ? plan_.convolutions : 3;
+  for (int p = 0; p < planes; ++p) {
+    const float* plane = out.planes[static_cast<std::size_t>(p)];
+    if (reinterpret_cast<std::uintptr_t>(plane) % alignof(float) != 0) {
+      return invalid("output plane %d is at %p; it must be aligned to the 4 bytes of a float", p,
+                     static_cast<const void*>(plane));
+    }
+    for (int other = 0; plane != nullptr && other < p; ++other) {
+      if (plane == out.planes[static_cast<std::size_t>(other)]) {
+        return invalid("output planes %d and %d are the same; each needs memory of its own", other,
+                       p);
+      }
+    }
+  }
   const std::uint64_t number = submitted_ + 1;
   Slot& slot = slots_[static_cast<std::size_t>(slot_of(number))];
   if (slot.ticket.load(std::memory_order_acquire) != 0) {
@@ -109,7 +129,7 @@ Expected<Ticket> FlowFront::submit(const Frame& in, const FlowOutput& out, Image
   slot.ticket.store(number, std::memory_order_release);
   submitted_ = number;
   backend_->submit(instance_, slot_of(number), in, out);
-  return Ticket{number};
+  return Ticket{number, issuer_};
 }
 
 Expected<FrameInfo> FlowFront::wait(Ticket ticket, Deadline deadline) noexcept {
@@ -117,7 +137,7 @@ Expected<FrameInfo> FlowFront::wait(Ticket ticket, Deadline deadline) noexcept {
     return tl::unexpected(make_error(Status::kInvalidTicket, "ticket %llu is not in flight",
                                      static_cast<unsigned long long>(ticket.number)));
   };
-  if (ticket.number == 0) return unknown();
+  if (ticket.number == 0 || ticket.issuer != issuer_) return unknown();
   Slot& slot = slots_[static_cast<std::size_t>(slot_of(ticket.number))];
   if (slot.ticket.load(std::memory_order_acquire) != ticket.number) return unknown();
   FrameResult result;

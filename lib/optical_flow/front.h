@@ -47,6 +47,7 @@ class FlowFront {
   OpticalFlowPlan plan_;
   const OpticalFlowBackend* backend_ = nullptr;
   void* instance_ = nullptr;
+  const std::uint64_t issuer_;  // of our tickets
   std::uint64_t submitted_ = 0;
   std::array<Slot, kMaxDepth> slots_;
 };

@@ -1,5 +1,6 @@
 #include "optical_flow/kernel_source.h"
 
+#include <algorithm>
 #include <cmath>
 #include <new>
 
@@ -85,6 +86,9 @@ class CallbackSource final : public KernelSource {
       : kernels_(kernels), width_(size.width) {}
 
   Expected<void> next(float* wx, float* wy, float* wt) noexcept override {
+    std::fill(wx, wx + kernels_.nx, 0.0f);
+    std::fill(wy, wy + kernels_.ny, 0.0f);
+    std::fill(wt, wt + kernels_.nt, 0.0f);
     kernels_.callback(kernels_.user, at_.x, at_.y, at_.convolution, at_.term, wx, wy, wt);
     if (!finite(wx, kernels_.nx) || !finite(wy, kernels_.ny) || !finite(wt, kernels_.nt)) {
       return tl::unexpected(make_error(

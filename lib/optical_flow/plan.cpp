@@ -54,6 +54,12 @@ Check check_geometry(ImageSize size, PixelFormat format, const Rect& roi, int de
     return invalid("format is %d; it must be kGray8, kGray16 or kFloat32",
                    static_cast<int>(format));
   }
+  if (roi.empty() && (roi.x != 0 || roi.y != 0)) {
+    return invalid(
+        "roi is 0x0 at (%d, %d); give it a width and a height, or leave it empty at (0, 0) for the "
+        "whole image",
+        roi.x, roi.y);
+  }
   if (!roi.empty() && (roi.x < 0 || roi.y < 0 || roi.width < 1 || roi.height < 1 ||
                        roi.width > size.width - roi.x || roi.height > size.height - roi.y)) {
     return invalid(

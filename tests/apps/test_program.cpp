@@ -83,6 +83,10 @@ TEST(Program, NamesWhatIsWrongWithTheUsage) {
   expect_error({"flow"}, {"FRAMES"});
   expect_error({"flow", "test:32x32", "--nonsense"}, {"--nonsense", "ocellus flow --help"});
   expect_error({"compare"}, {"subcommand"});
+  // Every comparison with it is false, so it slips through a range that is only compared with.
+  expect_error({"latency", "--fps", "nan"}, {"--fps", "nan"});
+  expect_error({"latency", "--budget-ms", "nan"}, {"--budget-ms", "nan"});
+  expect_error({"flow", "test:32x32", "-o", out, "--max-motion", "nan"}, {"--max-motion", "nan"});
   expect_error({"flow", "test:32x32", "-o", "a.txt"}, {"a.txt", ".flo"});
   expect_error({"flow", "test:32x32", "-o", "a%s.flo"}, {"a%s.flo", "%0Nd"});
   expect_error({"flow", "test:32x32", "--preset", "best"}, {"best", "fast"});

@@ -120,6 +120,11 @@ TEST_P(Contracts, BadFlowConfigurationsAreNamed) {
          c.roi = {20, 0, 5, 5};
        },
        {"roi", "5x5", "(20, 0)", "24x18"}},
+      {"roi of no size off the corner",
+       [](auto& c) {
+         c.roi = {3, 3, 0, 0};
+       },
+       {"roi", "0x0", "(3, 3)"}},
       {"roi below",
        [](auto& c) {
          c.roi = {0, 17, 3, 2};
@@ -487,7 +492,7 @@ TEST_P(Contracts, TicketsAreChecked) {
     EXPECT_EQ(ticket.number, number);
     for (const std::uint64_t foreign :
          {std::uint64_t{0}, number + 1, number + 2, std::numeric_limits<std::uint64_t>::max()}) {
-      const auto info = rig.op.wait(Ticket{foreign}, Deadline::never());
+      const auto info = rig.op.wait(Ticket{foreign, ticket.issuer}, Deadline::never());
       ASSERT_FALSE(info);
       expect_words(info.error(), Status::kInvalidTicket, {std::to_string(foreign)});
     }
@@ -496,6 +501,39 @@ TEST_P(Contracts, TicketsAreChecked) {
     ASSERT_FALSE(twice);
     EXPECT_EQ(twice.error().status, Status::kInvalidTicket);
   }
+}
+
+// Fails when an operator takes another one's ticket for its own frame of that number.
+TEST_P(Contracts, TicketsOfAnotherOperatorAreRefused) {
+  auto one = this->rig<OpticalFlow>(flow_config());
+  auto other = this->rig<OpticalFlow>(flow_config());
+  const auto frames = noise_frames({24, 18}, PixelFormat::kGray8, 1, 5);
+  test::OutputBuffer out_one({24, 18}, 3);
+  test::OutputBuffer out_other({24, 18}, 3);
+  const Ticket mine = test::must(one.op.submit(frames[0].frame(), out_one.flow()));
+  const Ticket theirs = test::must(other.op.submit(frames[0].frame(), out_other.flow()));
+  const auto info = one.op.wait(theirs, Deadline::never());
+  ASSERT_FALSE(info);
+  EXPECT_EQ(info.error().status, Status::kInvalidTicket);
+  EXPECT_TRUE(one.op.wait(mine, Deadline::never()));
+  EXPECT_TRUE(other.op.wait(theirs, Deadline::never()));
+}
+
+// Fails when two planes may share memory, or a plane may lie between two floats.
+TEST_P(Contracts, PlanesMustBeDistinctAndAligned) {
+  auto rig = this->rig<OpticalFlow>(flow_config());
+  const auto frames = noise_frames({24, 18}, PixelFormat::kGray8, 1, 5);
+  test::OutputBuffer out({24, 18}, 3);
+  FlowView shared = out.flow();
+  shared.v = shared.u;
+  const auto same = rig.op.submit(frames[0].frame(), shared);
+  ASSERT_FALSE(same);
+  expect_words(same.error(), Status::kInvalidArgument, {"planes 0 and 1", "same"});
+  FlowView odd = out.flow();
+  odd.v = reinterpret_cast<float*>(reinterpret_cast<char*>(odd.v) + 1);
+  const auto crooked = rig.op.submit(frames[0].frame(), odd);
+  ASSERT_FALSE(crooked);
+  expect_words(crooked.error(), Status::kInvalidArgument, {"plane 1", "aligned"});
 }
 
 // Fails when tickets can only be waited for in the order submitted.

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
@@ -342,13 +343,14 @@ TEST(SteadyState, OneThreadSubmitsAnotherWaits) {
   frame.fill(test::noise(config.size, 1));
   std::vector<test::OutputBuffer> outs(4, test::OutputBuffer(config.size, 3));
   constexpr std::uint64_t kCount = 10000;
+  std::array<Ticket, 4> tickets;  // of the frames in flight; published by `submitted`
   std::atomic<std::uint64_t> submitted{0};
   std::atomic<std::uint64_t> waited{0};
   std::atomic<int> failed{0};
   std::thread consumer([&] {
     for (std::uint64_t number = 1; number <= kCount; ++number) {
       while (submitted.load() < number) std::this_thread::yield();
-      if (!rig.op.wait(Ticket{number}, Deadline::never())) ++failed;
+      if (!rig.op.wait(tickets[number % 4], Deadline::never())) ++failed;
       waited = number;
     }
   });
@@ -358,6 +360,7 @@ TEST(SteadyState, OneThreadSubmitsAnotherWaits) {
     while (number > waited.load() + 4) std::this_thread::yield();
     const auto ticket = rig.op.submit(frame.frame(number), outs[number % 4].flow());
     if (!ticket || ticket->number != number) ++failed;
+    tickets[number % 4] = ticket.value_or(Ticket{});
     submitted = number;
     if (number == 200) {
       faults = page_faults();

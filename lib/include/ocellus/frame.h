@@ -33,8 +33,8 @@ inline constexpr int kMaxImageSide = 16384;
 enum class PixelFormat : std::uint8_t {
   kGray8,    ///< uint8, 0 to 255
   kGray16,   ///< uint16 in the host's byte order; 65535 counts as 255
-  kFloat32,  ///< float, taken as it is (255 is white by convention); NaN and infinity are bad
-             ///< pixels
+  kFloat32,  ///< float, taken as it is (255 is white by convention), magnitude below 1e15; NaN and
+             ///< infinity are bad pixels
 };
 
 /// Bytes of one pixel.

@@ -31,9 +31,9 @@ enum class KernelOrigin : std::uint8_t {
 
 /// Writes the taps of one separable term at one pixel: wx[0..nx), wy[0..ny), wt[0..nt), so that the
 /// kernel is w(xi, eta, tau) = sum over terms of wx[xi + nx/2] wy[eta + ny/2] wt[tau]   (integer
-/// division). It is a true convolution: tap xi weighs the pixel x - xi; tau = 0 is the newest
-/// frame. For kUniform it is called with x = y = 0. Called from `create` only, on the calling
-/// thread, in row-major order of (y, x), then convolution, then term.
+/// division). The taps are 0 before the call. It is a true convolution: tap xi weighs the pixel x -
+/// xi; tau = 0 is the newest frame. For kUniform it is called with x = y = 0. Called from `create`
+/// only, on the calling thread, in row-major order of (y, x), then convolution, then term.
 using KernelCallback = void (*)(void* user, int x, int y, int convolution, int term, float* wx,
                                 float* wy, float* wt);
 

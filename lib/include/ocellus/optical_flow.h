@@ -40,7 +40,7 @@ enum class FlowMethod : std::uint8_t {
   kKernels,
   /// Coarse-to-fine over a pyramid with warping between the levels, on a window of `pyramid.frames`
   /// frames.
-  /// Uniform kernels only.
+  /// Its derivatives are its own; `kernels` and `storage` are not looked at.
   kPyramid,
 };
 
@@ -115,12 +115,16 @@ struct FlowView {
 /// The operator. `submit`, `wait` and `reset` of one object must not run at the same time, but for
 /// `wait` beside `submit`; different objects are independent, on one engine too.
 ///
+/// Frame and planes must live until `wait` has said done, or until `reset` or the destructor has
+/// returned: after DeadlineMissed too. A moved-from object can be destroyed or assigned to, nothing
+/// else.
+///
 /// Image borders: pixels outside repeat the nearest pixel inside, in the image, and in the planes
 /// that the window sums. Time before the first frame: the first frame is repeated (kWarmingUp).
 class OpticalFlow {
  public:
   /// Memory needed on such an engine. Takes nothing.
-  /// Errors: as `create`, but for OutOfMemory.
+  /// Errors: InvalidArgument and Unsupported, as `create`; a kernel file is not opened.
   static Expected<Footprint> footprint(const EngineInfo& engine,
                                        const OpticalFlowConfig& config) noexcept;
 
@@ -136,7 +140,8 @@ class OpticalFlow {
 
   const OpticalFlowConfig& config() const noexcept;
 
-  /// Age of the moment that a result describes, in frames; (l-1)/2 for l frames.
+  /// Age of the moment that a result describes, in frames: (nt-1)/2 for kernels of nt frames,
+  /// max(1, (frames-1)/2 rounded down) for the pyramid.
   float delay_frames() const noexcept;
 
   /// Queues a frame. Bounded; no allocation.

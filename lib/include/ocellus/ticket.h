@@ -9,6 +9,7 @@ namespace ocellus {
 /// `reset`.
 struct Ticket {
   std::uint64_t number = 0;  ///< counts the operator's submissions from 1; 0 is no ticket
+  std::uint64_t issuer = 0;  ///< the operator that gave it; no two of a process have the same
 
   friend constexpr bool operator==(const Ticket&, const Ticket&) = default;
 };
@@ -28,7 +29,8 @@ enum FrameFlag : std::uint32_t {
 struct FrameInfo {
   std::uint64_t sequence = 0;     ///< Frame::sequence of the frame submitted
   std::int64_t timestamp_ns = 0;  ///< Frame::timestamp_ns of the frame submitted
-  /// The frame that the result describes: a centred temporal kernel looks (l-1)/2 frames back.
+  /// The frame that the result describes: the operator's delay_frames(), rounded down, before the
+  /// one submitted.
   std::uint64_t described_sequence = 0;
   std::int64_t described_timestamp_ns = 0;
   float delay_frames = 0.0f;    ///< exact age of the described moment; x.5 lies between two frames

@@ -19,14 +19,16 @@ int main() {
   constexpr ImageSize kSize{320, 240};
   const OpticalFlowConfig config = OpticalFlowConfig::fast(kSize);
 
+  // Before the operator, which may still write to them while it is destroyed.
+  std::vector<float> u(320 * 240), v(320 * 240);
+  std::vector<unsigned char> grey(320 * 240);
+
   // An engine with just the memory that the operator wants. Nothing is allocated after this.
   EngineConfig host;
   host.memory = need(OpticalFlow::footprint(need(Engine::probe(host)), config));
   Engine engine = need(Engine::create(host));
   OpticalFlow flow = need(OpticalFlow::create(engine, config));
 
-  std::vector<float> u(320 * 240), v(320 * 240);
-  std::vector<unsigned char> grey(320 * 240);
   for (int frame = 0; frame < 10; ++frame) {
     for (int i = 0; i < 320 * 240; ++i) {  // a texture that moves by (1.5, -0.5) pixels a frame
       const double x = i % 320 - 1.5 * frame, y = i / 320 + 0.5 * frame;
