@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 
 #include "common.h"
@@ -202,10 +203,12 @@ int run_latency(const LatencyCommand& o) {
     LatencyPlot plot;
     plot.title = fmt::format("ocellus latency: {} on {}x{} at {:g} fps", o.pipeline,
                              first.size.width, first.size.height, o.fps);
-    plot.subtitle = fmt::format(
-        "{} frames of {}, {} misses; {}; {}, {} threads ({}){}", o.frames, replay.name(), misses,
-        describe(config), info.device_name, info.workers, info.simd_target,
-        stolen >= 0.05 ? fmt::format("; {:.1f} % of the CPU time stolen", stolen) : "");
+    plot.subtitle = fmt::format("{} frames of {}, {} misses; {}", o.frames,
+                                std::filesystem::path(replay.name()).filename().string(), misses,
+                                describe(config));
+    plot.machine =
+        fmt::format("{}, {} threads ({}){}", info.device_name, info.workers, info.simd_target,
+                    stolen >= 0.05 ? fmt::format("; {:.1f} % of the CPU time stolen", stolen) : "");
     plot.histogram = latency.get();
     plot.latencies_ms = &latencies;
     plot.budget_ms = budget_ms;

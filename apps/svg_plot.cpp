@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kWidth = 960.0;
 constexpr double kHeight = 430.0;
-constexpr double kTop = 92.0;
+constexpr double kTop = 108.0;
 constexpr double kBottom = 360.0;
 
 constexpr const char* kInk = "#1f2933";
@@ -235,6 +235,7 @@ void write_latency_svg(const std::string& path, const LatencyPlot& plot) {
       kWidth, kHeight, escape(plot.title));
   svg += text_at(32.0, 34.0, "start", kInk, 17, plot.title, " font-weight=\"600\"");
   svg += text_at(32.0, 54.0, "start", kSoft, 12, plot.subtitle);
+  svg += text_at(32.0, 71.0, "start", kSoft, 12, plot.machine);
   svg += distribution(plot, ccdf_x, ccdf_y);
   svg += over_time(plot, time_x, time_y);
   const double budget_x = ccdf_x.at(plot.budget_ms);

@@ -11,6 +11,7 @@ namespace ocellus::app {
 struct LatencyPlot {
   std::string title;
   std::string subtitle;
+  std::string machine;
   const LatencyHistogram* histogram = nullptr;
   const std::vector<float>* latencies_ms = nullptr;  ///< in the order of the frames
   double budget_ms = 0.0;
