@@ -15,7 +15,7 @@ struct OpticalFlowBackend {
   const char* name;
   /// Bytes that `create` will take from the engine.
   Expected<Footprint> (*footprint)(const EngineInfo& engine, const OpticalFlowPlan& plan) noexcept;
-  /// `taps` are those of plan.kernels; read here, not kept.
+  /// `kernels` says where the taps come from; they are read here, and it is not kept.
   Expected<void*> (*create)(EngineState& engine, const OpticalFlowPlan& plan,
                             const KernelConfig& kernels) noexcept;
   /// No frame is in flight.

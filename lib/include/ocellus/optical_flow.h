@@ -35,12 +35,10 @@ enum class InvalidFlow : std::uint8_t { kNan, kZero };
 /// How motion is estimated.
 enum class FlowMethod : std::uint8_t {
   /// One Lucas-Kanade solution on the spatio-temporal derivatives of `kernels`: the operator of the
-  /// paper. Good to about
-  /// 2 pixels per frame.
+  /// paper. Good to about 2 pixels per frame.
   kKernels,
   /// Coarse-to-fine over a pyramid with warping between the levels, on a window of `pyramid.frames`
-  /// frames.
-  /// Its derivatives are its own; `kernels` and `storage` are not looked at.
+  /// frames. Its derivatives are its own; `kernels` and `storage` are not looked at.
   kPyramid,
 };
 
