@@ -55,8 +55,14 @@ struct GstOcellusResult {
       nullptr;  ///< the memory that the operator wrote into: one memory of the size asked for
   ocellus::FrameInfo info;
   bool repeated = false;  ///< computed while draining: the last frame stood in for those to come
-  bool reused = false;    ///< belongs to an earlier frame
+  bool reused = false;    ///< computed for an earlier frame
   bool late = false;      ///< ready only after the budget
+};
+
+/// The frames that one result is computed from.
+struct GstOcellusSupport {
+  guint frames = 1;
+  gfloat delay = 0.0f;  ///< age of the moment that the result describes, in frames
 };
 
 struct _GstOcellusBaseClass {
@@ -72,9 +78,9 @@ struct _GstOcellusBaseClass {
                                                      const ocellus::EngineInfo& engine,
                                                      const GstVideoInfo& video,
                                                      gsize* result_bytes);
-  /// Makes the operator; the one before has been destroyed. `delay` is its delay_frames().
+  /// Makes the operator; the one before has been destroyed.
   ocellus::Expected<void> (*create)(GstOcellusBase* self, ocellus::Engine& engine,
-                                    const GstVideoInfo& video, gfloat* delay);
+                                    const GstVideoInfo& video, GstOcellusSupport* support);
   void (*destroy)(GstOcellusBase* self);
 
   /// The operator's own calls; `result` points at as many bytes as `footprint` asked for, 64-byte

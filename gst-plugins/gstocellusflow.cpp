@@ -19,10 +19,11 @@
  * which PTS it describes.
  *
  * At the end of the stream, before a discontinuity, a new segment, a gap and new caps the frames
- * held back go out with the last frame standing in for those to come (flagged in the meta). A flush
- * drops them. All of these reset the temporal state; a frame that is skipped because downstream is
- * late does not: it is computed, and then dropped. That costs its time, but the next frames' motion
- * is right.
+ * held back go out with the last frame standing in for those to come (flagged in the meta); where
+ * it would only be compared with itself, with the field of the frame before. PTS that go back by
+ * more than a frame are taken as a discontinuity. A flush drops the frames. All of these reset the
+ * temporal state; a frame that is skipped because downstream is late does not: it is computed, and
+ * then dropped. That costs its time, but the next frames' motion is right.
  *
  * ## Launch lines
  * |[
@@ -242,9 +243,54 @@ static Expected<Rect> parse_roi(const std::string& text) {
   return roi;
 }
 
+// A property that was set, but that what else is set gives no meaning.
+static Expected<void> check_meaning(const Settings& settings) {
+  const bool pyramid = settings.method == GST_OCELLUS_FLOW_METHOD_PYRAMID;
+  const bool foveated = !pyramid && settings.kernels == "foveated";
+  const bool made = foveated || (!pyramid && settings.kernels == "uniform");
+  const struct {
+    const char* property;
+    bool set;
+    bool means_something;
+    const char* needs;
+  } rules[] = {
+      {"kernels", settings.kernels != DEFAULT_KERNELS, !pyramid, "method=kernels"},
+      {"storage", settings.storage != DEFAULT_STORAGE, !pyramid && settings.kernels != "uniform",
+       "method=kernels and kernels=foveated or a file"},
+      {"preset", settings.preset != DEFAULT_PRESET, pyramid, "method=pyramid"},
+      {"levels", settings.levels != DEFAULT_LEVELS, pyramid, "method=pyramid"},
+      {"frames", settings.frames != DEFAULT_FRAMES, pyramid, "method=pyramid"},
+      {"warps", settings.warps != DEFAULT_WARPS, pyramid, "method=pyramid"},
+      {"nx", settings.nx != DEFAULT_NX, made, "method=kernels and kernels=uniform or foveated"},
+      {"ny", settings.ny != DEFAULT_NY, made, "method=kernels and kernels=uniform or foveated"},
+      {"nt", settings.nt != DEFAULT_NT, made, "method=kernels and kernels=uniform or foveated"},
+      {"sigma-space", settings.sigma_space != DEFAULT_SIGMA_SPACE, made,
+       "method=kernels and kernels=uniform or foveated"},
+      {"sigma-time", settings.sigma_time != DEFAULT_SIGMA_TIME, made,
+       "method=kernels and kernels=uniform or foveated"},
+      {"fovea-x", settings.fovea_x != DEFAULT_FOVEA_X, foveated,
+       "method=kernels and kernels=foveated"},
+      {"fovea-y", settings.fovea_y != DEFAULT_FOVEA_Y, foveated,
+       "method=kernels and kernels=foveated"},
+      {"fovea-radius", settings.fovea_radius != DEFAULT_FOVEA_RADIUS, foveated,
+       "method=kernels and kernels=foveated"},
+  };
+  for (const auto& rule : rules) {
+    if (!rule.set || rule.means_something) continue;
+    return tl::unexpected(ocellus::make_error(
+        Status::kInvalidArgument,
+        "%s is set, but has a meaning only with %s; method is %s and "
+        "kernels \"%s\"",
+        rule.property, rule.needs, pyramid ? "pyramid" : "kernels", settings.kernels.c_str()));
+  }
+  return {};
+}
+
 // The library's configuration, but for what the caps say. `kernel_path` must outlive it.
 static Expected<OpticalFlowConfig> make_config(const Settings& settings, std::string* kernel_path) {
   const bool pyramid = settings.method == GST_OCELLUS_FLOW_METHOD_PYRAMID;
+  if (const Expected<void> checked = check_meaning(settings); !checked)
+    return tl::unexpected(checked.error());
   OpticalFlowConfig config;
   if (pyramid)
     config = settings.preset == GST_OCELLUS_FLOW_PRESET_QUALITY ? OpticalFlowConfig::quality({})
@@ -256,12 +302,6 @@ static Expected<OpticalFlowConfig> make_config(const Settings& settings, std::st
   config.roi = *roi;
 
   if (pyramid) {
-    if (settings.kernels != DEFAULT_KERNELS) {
-      return tl::unexpected(ocellus::make_error(Status::kInvalidArgument,
-                                                "kernels is \"%s\", but method=pyramid makes its "
-                                                "own derivatives; set method=kernels as well",
-                                                settings.kernels.c_str()));
-    }
     if (settings.levels > 0) config.pyramid.levels = settings.levels;
     if (settings.frames > 0) config.pyramid.frames = settings.frames;
     if (settings.warps > 0) config.pyramid.warps = settings.warps;
@@ -302,6 +342,13 @@ static Expected<OpticalFlowConfig> make_config(const Settings& settings, std::st
     }
     config.window = settings.window;
   }
+  if (settings.window_sigma < 0.0f && settings.window_sigma != DEFAULT_WINDOW_SIGMA) {
+    return tl::unexpected(ocellus::make_error(
+        Status::kInvalidArgument,
+        "window-sigma is %g; it must be a number of pixels above 0, 0 for a box, or -1 for the "
+        "preset's",
+        static_cast<double>(settings.window_sigma)));
+  }
   if (settings.window_sigma == 0.0f)
     config.window_sigma = std::numeric_limits<float>::infinity();
   else if (settings.window_sigma > 0.0f)
@@ -313,7 +360,6 @@ static Expected<OpticalFlowConfig> make_config(const Settings& settings, std::st
 }
 
 // ---- GstOcellusBase
-// -----------------------------------------------------------------------------------------------
 
 static Expected<void> gst_ocellus_flow_check_settings(GstOcellusBase* base) {
   std::string path;
@@ -349,11 +395,14 @@ static Expected<Footprint> gst_ocellus_flow_footprint(GstOcellusBase* base,
 }
 
 static Expected<void> gst_ocellus_flow_create(GstOcellusBase* base, ocellus::Engine& engine,
-                                              const GstVideoInfo&, gfloat* delay) {
+                                              const GstVideoInfo&, GstOcellusSupport* support) {
   Private* priv = GST_OCELLUS_FLOW(base)->priv;
   Expected<OpticalFlow> flow = OpticalFlow::create(engine, priv->config);
   if (!flow) return tl::unexpected(flow.error());
-  *delay = flow->delay_frames();
+  support->delay = flow->delay_frames();
+  const OpticalFlowConfig& config = flow->config();
+  support->frames = static_cast<guint>(
+      config.method == ocellus::FlowMethod::kPyramid ? config.pyramid.frames : config.kernels.nt);
   priv->flow.emplace(std::move(*flow));
   return {};
 }
@@ -485,7 +534,6 @@ static void gst_ocellus_flow_describe(GstOcellusBase*, GstBuffer* buffer, GstStr
 }
 
 // ---- GObject
-// ------------------------------------------------------------------------------------------------------
 
 static void gst_ocellus_flow_set_property(GObject* object, guint id, const GValue* value,
                                           GParamSpec* pspec) {

@@ -17,6 +17,7 @@ using ocellus::Ticket;
 
 // What the operator shall do, and what it was asked to.
 struct Script {
+  guint frames = 100;
   float delay = 0.0f;
   std::size_t result_bytes = 64;
   std::vector<bool> late;          // per submission; the end is "not late"
@@ -96,14 +97,15 @@ static Expected<ocellus::Footprint> fake_footprint(GstOcellusBase*, const ocellu
   return ocellus::Footprint{};
 }
 static Expected<void> fake_create(GstOcellusBase* base, ocellus::Engine&, const GstVideoInfo&,
-                                  gfloat* delay) {
+                                  GstOcellusSupport* support) {
   if (script.fail_create == script.creations)
     return tl::unexpected(ocellus::make_error(script.failure, "create failed as told"));
   EXPECT_FALSE(op_of(base).alive) << "the one before was not destroyed";
   op_of(base) = Operator{};
   op_of(base).alive = true;
   op_of(base).number = script.creations++;
-  *delay = script.delay;
+  support->frames = script.frames;
+  support->delay = script.delay;
   return {};
 }
 static void fake_destroy(GstOcellusBase* base) {

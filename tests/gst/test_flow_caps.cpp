@@ -37,7 +37,8 @@ TEST_P(FormatAndSize, PassesPicturesUntouchedWithFlow) {
     EXPECT_TRUE(flow.found);
     EXPECT_EQ(flow.width, size.first);
     EXPECT_EQ(flow.height, size.second);
-    EXPECT_EQ(flow.described_pts, GST_BUFFER_PTS(out[i]));
+    // The last frame has none to be compared with, and takes the flow before.
+    EXPECT_EQ(flow.described_pts, harness.pts(std::min(static_cast<int>(i), 2)));
     EXPECT_TRUE(flow.outside_is_refused);
   }
   unref_all(out);

@@ -189,12 +189,13 @@ TEST(Stream, FlushForgets) {
 // As above, for a discontinuity, a gap and a new segment: what was held back before them goes out
 // first.
 TEST(Stream, BreaksDrainThenForget) {
-  for (const std::string kind : {"discont", "gap", "segment"}) {
+  for (const std::string kind : {"discont", "gap", "segment", "back"}) {
     Harness broken(kLong, {});
     Harness fresh(kLong, {});
     broken.start();
     fresh.start();
     broken.push_frames(0, 15, 2.0, 2.0);
+    const int begin = kind == "back" ? 3 : 100;
     if (kind == "gap") broken.event(gst_event_new_gap(broken.pts(15), GST_SECOND));
     if (kind == "segment") {
       GstSegment segment;
@@ -202,7 +203,7 @@ TEST(Stream, BreaksDrainThenForget) {
       broken.event(gst_event_new_segment(&segment));
     }
     for (int i = 0; i < 15; ++i) {
-      GstBuffer* buffer = make_frame(broken.video(), i, 0.0, broken.pts(100 + i));
+      GstBuffer* buffer = make_frame(broken.video(), i, 0.0, broken.pts(begin + i));
       if (i == 0 && kind == "discont") GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_DISCONT);
       ASSERT_EQ(broken.push(buffer), GST_FLOW_OK);
     }
@@ -216,7 +217,7 @@ TEST(Stream, BreaksDrainThenForget) {
       EXPECT_EQ(flagged(a[i], GST_OCELLUS_FLOW_FLAG_REPEATED), i >= 6) << kind << i;
     }
     for (std::size_t i = 0; i < 6; ++i) {
-      EXPECT_EQ(GST_BUFFER_PTS(a[15 + i]), broken.pts(100 + static_cast<int>(i)));
+      EXPECT_EQ(GST_BUFFER_PTS(a[15 + i]), broken.pts(begin + static_cast<int>(i)));
       EXPECT_EQ(field_of(gst_buffer_get_ocellus_flow_meta(a[15 + i])),
                 field_of(gst_buffer_get_ocellus_flow_meta(b[i])))
           << kind << i;
@@ -227,6 +228,42 @@ TEST(Stream, BreaksDrainThenForget) {
     unref_all(a);
     unref_all(b);
   }
+}
+
+// Fails when a clock that is set back by less than a frame is taken for a new stream.
+TEST(Stream, SmallStepBackIsNoBreak) {
+  Harness harness("method=kernels nt=3", {});
+  harness.start();
+  for (int i = 0; i < 12; ++i) {
+    const GstClockTime pts = harness.pts(i) - (i >= 6 ? harness.pts(1) + harness.pts(1) / 2 : 0);
+    ASSERT_EQ(harness.push(make_frame(harness.video(), i, 0.5, pts)), GST_FLOW_OK);
+  }
+  std::vector<GstBuffer*> out = harness.pull();
+  ASSERT_EQ(out.size(), 11u);
+  for (std::size_t i = 2; i < out.size(); ++i)
+    EXPECT_EQ(gst_buffer_get_ocellus_flow_meta(out[i])->flags, 0u) << i;
+  unref_all(out);
+}
+
+// Fails when the last frame of a stream, which a result of two frames could only compare with
+// itself, is said to stand still.
+TEST(Stream, LastFrameOfTwoTakesTheMotionBefore) {
+  Harness harness("", {GST_VIDEO_FORMAT_GRAY8, 120, 90});
+  harness.start();
+  harness.push_frames(0, 6, 1.5, 0.5);
+  harness.event(gst_event_new_eos());
+  std::vector<GstBuffer*> out = harness.pull();
+  ASSERT_EQ(out.size(), 6u);
+  GstOcellusFlowMeta* before = gst_buffer_get_ocellus_flow_meta(out[4]);
+  GstOcellusFlowMeta* last = gst_buffer_get_ocellus_flow_meta(out[5]);
+  ASSERT_NE(last, nullptr);
+  EXPECT_EQ(before->flags, 0u);
+  EXPECT_EQ(last->flags, static_cast<guint>(GST_OCELLUS_FLOW_FLAG_REPEATED) |
+                             static_cast<guint>(GST_OCELLUS_FLOW_FLAG_REUSED));
+  EXPECT_EQ(last->described_pts, harness.pts(4));
+  EXPECT_NEAR(median_of(last, last->u, 16), 1.5, 0.08);
+  EXPECT_EQ(field_of(last), field_of(before));
+  unref_all(out);
 }
 
 // Fails when a frame that downstream has no time for is computed into a hole: the flow of a later
@@ -558,6 +595,12 @@ TEST(Properties, BadSettingsStopTheStartWithAReason) {
        {Case{"roi=1,2,3", {"roi", "x,y,width,height"}}, Case{"roi=0,0,0,5", {"roi", "width"}},
         Case{"roi=1,2,3,4x", {"roi", "1,2,3,4x"}}, Case{"window=4", {"window is 4", "odd"}},
         Case{"frames=1", {"frames is 1", "2 to 7"}},
+        Case{"window-sigma=-0.5", {"window-sigma is -0.5", "-1"}},
+        Case{"method=kernels levels=3", {"levels", "method=pyramid"}},
+        Case{"method=kernels preset=quality", {"preset", "method=pyramid"}},
+        Case{"nt=5", {"nt", "method=kernels"}}, Case{"storage=half", {"storage", "method=kernels"}},
+        Case{"method=kernels fovea-x=20", {"fovea-x", "kernels=foveated"}},
+        Case{"method=kernels kernels=bank.ocl nx=7", {"nx", "kernels=uniform"}},
         Case{"kernels=foveated", {"foveated", "method=kernels"}},
         Case{"method=kernels kernels=/nowhere/bank.ocl", {"/nowhere/bank.ocl", "No such file"}},
         Case{"backend=gpu", {"gpu", "auto"}}, Case{"backend=cuda:", {"cuda:", "auto"}}}) {

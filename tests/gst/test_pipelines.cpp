@@ -145,7 +145,8 @@ TEST(Pipelines, TwoInARow) {
                buffer, &state, g_type_from_name(GST_OCELLUS_FLOW_META_API_NAME))) {
       const auto* flow = reinterpret_cast<GstOcellusFlowMeta*>(meta);
       sources.insert(g_quark_to_string(flow->source));
-      EXPECT_EQ(flow->described_pts, GST_BUFFER_PTS(buffer));
+      // The last frame has none to be compared with, and takes the flow before.
+      EXPECT_EQ(flow->described_pts != GST_BUFFER_PTS(buffer), count == 20);
       if (flow != last) {
         EXPECT_EQ(flow->width, 80);
       }

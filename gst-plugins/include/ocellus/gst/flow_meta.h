@@ -40,8 +40,8 @@ G_BEGIN_DECLS
  * marked invalid
  * @GST_OCELLUS_FLOW_FLAG_REPEATED: the stream ended or broke off here; its last frame stood in for
  * those to come
- * @GST_OCELLUS_FLOW_FLAG_REUSED: the budget was missed; this is the field of an earlier frame, see
- * @described_pts
+ * @GST_OCELLUS_FLOW_FLAG_REUSED: this is the field of an earlier frame, see @described_pts: the
+ * budget was missed, or (with REPEATED) no frame came after this one that it could be compared with
  * @GST_OCELLUS_FLOW_FLAG_LATE: the field was ready only after the budget
  */
 typedef enum {
@@ -71,8 +71,8 @@ typedef struct _GstOcellusFlowMeta GstOcellusFlowMeta;
  * @v: motion down, pixels per frame
  * @confidence: smaller eigenvalue of the structure tensor, (grey levels per pixel)^2; may be NULL
  * @pts: PTS of the newest frame that the field was computed from
- * @described_pts: PTS of the frame that the field describes: the buffer's own with align=true, that
- * of an earlier one else
+ * @described_pts: PTS of the frame that the field describes: the buffer's own with align=true and
+ * without REUSED, that of an earlier one else
  * @delay_frames: age of the described moment in frames; x.5 lies between the described frame and
  * the one before it
  * @compute_time: nanoseconds of computing

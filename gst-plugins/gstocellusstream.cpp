@@ -1,0 +1,524 @@
+#include "gstocellusstream.h"
+
+#include <utility>
+
+#include "gstocelluspool.h"
+
+GST_DEBUG_CATEGORY_EXTERN(gst_ocellus_base_debug);
+#define GST_CAT_DEFAULT gst_ocellus_base_debug
+
+using ocellus::BackendChoice;
+using ocellus::BackendSpec;
+using ocellus::Deadline;
+using ocellus::Engine;
+using ocellus::EngineConfig;
+using ocellus::EngineInfo;
+using ocellus::Error;
+using ocellus::Expected;
+using ocellus::Footprint;
+using ocellus::Frame;
+using ocellus::FrameInfo;
+using ocellus::Status;
+using ocellus::Ticket;
+
+namespace gst_ocellus {
+
+// ---- errors
+
+void post_error(GstOcellusBase* self, const Error& error) {
+  const char* name = ocellus::status_name(error.status);
+  switch (error.status) {
+    case Status::kInvalidArgument:
+    case Status::kUnsupported:
+      GST_ELEMENT_ERROR(self, LIBRARY, SETTINGS, ("%s", error.text), ("ocellus: %s", name));
+      break;
+    case Status::kOutOfMemory:
+      GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT, ("%s", error.text), ("ocellus: %s", name));
+      break;
+    case Status::kBackendUnavailable:
+      GST_ELEMENT_ERROR(self, RESOURCE, NOT_FOUND, ("%s", error.text), ("ocellus: %s", name));
+      break;
+    case Status::kDeviceLost:
+      GST_ELEMENT_ERROR(self, RESOURCE, FAILED, ("%s", error.text), ("ocellus: %s", name));
+      break;
+    case Status::kCorruptFile:
+      GST_ELEMENT_ERROR(self, RESOURCE, READ, ("%s", error.text), ("ocellus: %s", name));
+      break;
+    case Status::kIoError:
+      GST_ELEMENT_ERROR(self, RESOURCE, OPEN_READ, ("%s", error.text), ("ocellus: %s", name));
+      break;
+    default:
+      GST_ELEMENT_ERROR(self, LIBRARY, FAILED, ("%s", error.text), ("ocellus: %s", name));
+      break;
+  }
+}
+
+static void post_bad_buffer(GstOcellusBase* self, const Error& error) {
+  GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("%s", error.text), (nullptr));
+}
+
+// ---- operator and pools
+
+Expected<EngineConfig> engine_config(GstOcellusBase* self) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  EngineConfig config;
+  GST_OBJECT_LOCK(self);
+  const Expected<BackendSpec> spec = BackendSpec::parse(priv->backend.c_str());
+  config.workers = priv->threads;
+  GST_OBJECT_UNLOCK(self);
+  if (!spec) return tl::unexpected(spec.error());
+  config.backend = *spec;
+  if (priv->fallen_back) {
+    config.backend = BackendSpec{};
+    config.backend.choice = BackendChoice::kCpu;
+  }
+  return config;
+}
+
+void set_active_backend(GstOcellusBase* self, std::string name) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  GST_OBJECT_LOCK(self);
+  const bool changed = priv->active_backend != name;
+  priv->active_backend = std::move(name);
+  GST_OBJECT_UNLOCK(self);
+  if (changed) g_object_notify(G_OBJECT(self), "active-backend");
+}
+
+// The operator has been reset, or finished the frame.
+static void release_pending(GstOcellusBase* self) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  if (!priv->pending) return;
+  priv->pending->luma.unmap();
+  gst_buffer_unmap(priv->pending->result, &priv->pending->result_map);
+  gst_buffer_unref(priv->pending->picture);
+  gst_buffer_unref(priv->pending->result);
+  priv->pending.reset();
+}
+
+static void drop_held(GstOcellusBase* self) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  for (const GstOcellusHeldFrame& frame : priv->held) gst_buffer_unref(frame.picture);
+  priv->held.clear();
+}
+
+void forget(GstOcellusBase* self) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  if (priv->engine) GST_OCELLUS_BASE_GET_CLASS(self)->reset(self);
+  release_pending(self);
+  drop_held(self);
+  gst_clear_buffer(&priv->newest.data);
+  gst_clear_buffer(&priv->ready);
+  priv->sequence = 0;
+  priv->last_pts = GST_CLOCK_TIME_NONE;
+}
+
+void destroy_operator(GstOcellusBase* self) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  forget(self);
+  if (priv->engine) GST_OCELLUS_BASE_GET_CLASS(self)->destroy(self);
+  priv->engine.reset();
+}
+
+static void clear_pool(GstBufferPool** pool) {
+  if (*pool == nullptr) return;
+  gst_buffer_pool_set_active(*pool, FALSE);
+  gst_clear_object(pool);
+}
+
+void clear_pools(GstOcellusBase* self) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  clear_pool(&priv->wrap_pool);
+  clear_pool(&priv->result_pool);
+  clear_pool(&priv->copy_pool);
+}
+
+Expected<void> create_operator(GstOcellusBase* self, EngineConfig config) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(self);
+
+  const Expected<EngineInfo> info = Engine::probe(config);
+  if (!info) return tl::unexpected(info.error());
+  const Expected<Footprint> footprint =
+      klass->footprint(self, *info, priv->video, &priv->result_bytes);
+  if (!footprint) return tl::unexpected(footprint.error());
+  config.memory = *footprint;
+  Expected<Engine> engine = Engine::create(config);
+  if (!engine) return tl::unexpected(engine.error());
+  if (Expected<void> made = klass->create(self, *engine, priv->video, &priv->support); !made)
+    return made;
+  priv->engine.emplace(std::move(*engine));
+
+  const EngineInfo& got = priv->engine->info();
+  std::string name = ocellus::backend_name(got.backend);
+  if (got.device >= 0) name += ":" + std::to_string(got.device);
+  GST_INFO_OBJECT(self,
+                  "backend %s (%s, %s), %d workers, %" G_GSIZE_FORMAT
+                  " bytes of host memory, delay %g frames",
+                  name.c_str(), got.device_name, got.simd_target, got.workers, footprint->host,
+                  static_cast<double>(priv->support.delay));
+  set_active_backend(self, std::move(name));
+  return {};
+}
+
+static GstBufferPool* new_memory_pool(GstBufferPool* pool, GstCaps* caps, gsize bytes,
+                                      guint min_buffers) {
+  GstAllocationParams params;
+  gst_allocation_params_init(&params);
+  params.align = ocellus::kMemoryAlignment - 1;
+  GstStructure* config = gst_buffer_pool_get_config(pool);
+  gst_buffer_pool_config_set_params(config, caps, static_cast<guint>(bytes), min_buffers, 0);
+  gst_buffer_pool_config_set_allocator(config, nullptr, &params);
+  if (!gst_buffer_pool_set_config(pool, config) || !gst_buffer_pool_set_active(pool, TRUE))
+    gst_clear_object(&pool);
+  return pool;
+}
+
+Expected<void> create_pools(GstOcellusBase* self, GstCaps* caps) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(self);
+  clear_pools(self);
+  if (priv->result_bytes > G_MAXUINT) {
+    return tl::unexpected(ocellus::make_error(
+        Status::kInvalidArgument,
+        "one result of this size has %zu bytes; GStreamer's pools hold buffers up to %u bytes: set "
+        "a smaller roi",
+        priv->result_bytes, G_MAXUINT));
+  }
+  priv->wrap_pool = gst_ocellus_pool_new(caps, 2, klass->attach_meta, klass->clear_meta);
+  priv->result_pool = new_memory_pool(gst_buffer_pool_new(), caps, priv->result_bytes, 2);
+  if (priv->wrap_pool == nullptr || priv->result_pool == nullptr) {
+    return tl::unexpected(ocellus::make_error(Status::kOutOfMemory,
+                                              "the pools of %zu bytes a result could not be made",
+                                              priv->result_bytes));
+  }
+  return {};
+}
+
+void set_latency(GstOcellusBase* self, GstClockTime latency) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  GST_OBJECT_LOCK(self);
+  const bool changed = priv->latency != latency;
+  priv->latency = latency;
+  GST_OBJECT_UNLOCK(self);
+  if (!changed) return;
+  GST_DEBUG_OBJECT(self, "latency is now %" GST_TIME_FORMAT, GST_TIME_ARGS(latency));
+  gst_element_post_message(GST_ELEMENT(self), gst_message_new_latency(GST_OBJECT(self)));
+}
+
+// The device answers no more. TRUE: the operator was made anew on the CPU, with an empty past.
+static bool recover_from_device_loss(GstOcellusBase* self, const Error& error) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  GST_OBJECT_LOCK(self);
+  const bool allowed = priv->on_device_loss == GST_OCELLUS_ON_DEVICE_LOSS_CPU && !priv->fallen_back;
+  GST_OBJECT_UNLOCK(self);
+  if (!allowed) return false;
+  priv->fallen_back = true;
+
+  const std::string text = error.text;
+  release_pending(self);
+  gst_clear_buffer(&priv->newest.data);
+  GST_OCELLUS_BASE_GET_CLASS(self)->destroy(self);
+  priv->engine.reset();
+
+  const Expected<EngineConfig> config = engine_config(self);
+  if (!config) return false;
+  if (Expected<void> made = create_operator(self, *config); !made) {
+    post_error(self, made.error());
+    return false;
+  }
+  GST_ELEMENT_WARNING(self, RESOURCE, FAILED, ("The device was lost; going on with the CPU."),
+                      ("%s", text.c_str()));
+  return true;
+}
+
+// ---- one frame
+
+// Whether a result after so many repetitions of the last frame knows no other frame, and so nothing
+// of motion.
+static bool is_of_one_frame(const GstOcellusBasePrivate* priv, guint repetitions) {
+  return repetitions > 0 && repetitions + 1 >= priv->support.frames;
+}
+
+static void remember_newest(GstOcellusBase* self, const GstOcellusResult& result) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  gst_buffer_replace(&priv->newest.data, result.data);
+  GstBuffer* data = priv->newest.data;
+  priv->newest = result;
+  priv->newest.data = data;
+}
+
+Outcome finish_pending(GstOcellusBase* self, Deadline deadline, GstOcellusResult* result) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  const Expected<FrameInfo> info =
+      GST_OCELLUS_BASE_GET_CLASS(self)->wait(self, priv->pending->ticket, deadline);
+  if (!info) {
+    if (info.error().status == Status::kDeadlineMissed) return Outcome::kMissed;
+    if (info.error().status == Status::kDeviceLost) {
+      GstBuffer* picture = gst_buffer_ref(priv->pending->picture);
+      const bool recovered = recover_from_device_loss(self, info.error());
+      gst_buffer_unref(picture);
+      if (recovered) return Outcome::kMissed;  // no longer pending: the caller submits again
+    }
+    post_error(self, info.error());
+    return Outcome::kFailed;
+  }
+  result->data = gst_buffer_ref(priv->pending->result);
+  result->info = *info;
+  release_pending(self);
+  GST_OBJECT_LOCK(self);
+  const bool keep = priv->on_miss == GST_OCELLUS_ON_MISS_REUSE;
+  GST_OBJECT_UNLOCK(self);
+  if (keep || is_of_one_frame(priv, priv->hold)) remember_newest(self, *result);
+  return Outcome::kDone;
+}
+
+// Gives `picture` to the operator as the next frame.
+static Outcome begin_frame(GstOcellusBase* self, GstBuffer* picture, GstClockTime pts) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  const bool merged =
+      gst_buffer_get_video_meta(picture) == nullptr && gst_buffer_n_memory(picture) > 1;
+
+  GstOcellusPendingFrame next;
+  if (Expected<void> mapped = next.luma.map(picture, priv->video, 1, GST_MAP_READ); !mapped) {
+    post_bad_buffer(self, mapped.error());
+    return Outcome::kFailed;
+  }
+  if (gst_buffer_pool_acquire_buffer(priv->result_pool, &next.result, nullptr) != GST_FLOW_OK) {
+    GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT,
+                      ("No memory for a result of %" G_GSIZE_FORMAT " bytes.", priv->result_bytes),
+                      (nullptr));
+    return Outcome::kFailed;
+  }
+  if (!gst_buffer_map(next.result, &next.result_map, GST_MAP_READWRITE)) {
+    gst_buffer_unref(next.result);
+    GST_ELEMENT_ERROR(self, RESOURCE, FAILED, ("The memory of a result cannot be mapped."),
+                      (nullptr));
+    return Outcome::kFailed;
+  }
+
+  Frame frame;
+  frame.data = next.luma.plane(0);
+  frame.size = {GST_VIDEO_INFO_WIDTH(&priv->video), GST_VIDEO_INFO_HEIGHT(&priv->video)};
+  frame.stride = next.luma.stride(0);
+  frame.format = gst_ocellus_pixel_format(priv->video);
+  frame.sequence = priv->sequence;
+  // GST_CLOCK_TIME_NONE comes back as it went in.
+  frame.timestamp_ns = static_cast<gint64>(pts);
+  const Expected<Ticket> ticket =
+      GST_OCELLUS_BASE_GET_CLASS(self)->submit(self, frame, next.result_map.data);
+  if (!ticket) {
+    next.luma.unmap();
+    gst_buffer_unmap(next.result, &next.result_map);
+    gst_buffer_unref(next.result);
+    if (ticket.error().status == Status::kDeviceLost &&
+        recover_from_device_loss(self, ticket.error()))
+      return Outcome::kMissed;
+    post_error(self, ticket.error());
+    return Outcome::kFailed;
+  }
+  next.ticket = *ticket;
+  next.picture = gst_buffer_ref(picture);
+  priv->pending.emplace(std::move(next));
+  if (merged) {
+    GST_OBJECT_LOCK(self);
+    ++priv->copies;
+    GST_OBJECT_UNLOCK(self);
+  }
+  return Outcome::kDone;
+}
+
+// An earlier frame that missed its budget still has the operator. The temporal state needs every
+// frame, in order, so the stream waits here; `finish_pending` keeps its result for on-miss=reuse.
+static bool finish_earlier(GstOcellusBase* self) {
+  if (!gst_ocellus_base_get_private(self)->pending) return true;
+  GstOcellusResult earlier;
+  if (finish_pending(self, Deadline::never(), &earlier) == Outcome::kFailed) return false;
+  gst_clear_buffer(&earlier.data);
+  return true;
+}
+
+Outcome run_frame(GstOcellusBase* self, GstBuffer* picture, GstClockTime pts, Deadline deadline,
+                  GstOcellusResult* result) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  if (!finish_earlier(self)) return Outcome::kFailed;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const Outcome begun = begin_frame(self, picture, pts);
+    if (begun == Outcome::kFailed) return begun;
+    if (begun == Outcome::kMissed) continue;
+    const Outcome outcome = finish_pending(self, deadline, result);
+    if (outcome == Outcome::kMissed && !priv->pending) continue;
+    ++priv->sequence;
+    return outcome;
+  }
+  GST_ELEMENT_ERROR(self, RESOURCE, FAILED, ("The device was lost again."), (nullptr));
+  return Outcome::kFailed;
+}
+
+void post_qos(GstOcellusBase* self, GstBuffer* buffer, GstClockTimeDiff jitter,
+              gdouble proportion) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  const GstSegment* segment = &GST_BASE_TRANSFORM(self)->segment;
+  const GstClockTime pts = GST_BUFFER_PTS(buffer);
+  GST_OBJECT_LOCK(self);
+  const gboolean live = priv->live;
+  const guint64 processed = priv->frames;
+  const guint64 dropped = priv->dropped;
+  GST_OBJECT_UNLOCK(self);
+  GstMessage* message = gst_message_new_qos(
+      GST_OBJECT(self), live, gst_segment_to_running_time(segment, GST_FORMAT_TIME, pts),
+      gst_segment_to_stream_time(segment, GST_FORMAT_TIME, pts), pts, GST_BUFFER_DURATION(buffer));
+  gst_message_set_qos_values(message, jitter, proportion, 1000000);
+  gst_message_set_qos_stats(message, GST_FORMAT_BUFFERS, processed, dropped);
+  gst_element_post_message(GST_ELEMENT(self), message);
+}
+
+void post_frame(GstOcellusBase* self, GstBuffer* buffer, GstClockTime arrival_to_result) {
+  GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(self);
+  const GstSegment* segment = &GST_BASE_TRANSFORM(self)->segment;
+  const GstClockTime pts = GST_BUFFER_PTS(buffer);
+  GstStructure* structure = gst_structure_new(
+      klass->message_name, "timestamp", G_TYPE_UINT64, pts, "stream-time", G_TYPE_UINT64,
+      gst_segment_to_stream_time(segment, GST_FORMAT_TIME, pts), "running-time", G_TYPE_UINT64,
+      gst_segment_to_running_time(segment, GST_FORMAT_TIME, pts), "duration", G_TYPE_UINT64,
+      GST_BUFFER_DURATION(buffer), "latency", G_TYPE_UINT64, arrival_to_result, nullptr);
+  if (klass->describe != nullptr) klass->describe(self, buffer, structure);
+  gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), structure));
+}
+
+// A picture that may be drawn on: this one when nobody else reads it, else a copy. Takes and gives
+// a reference.
+static GstBuffer* make_drawable(GstOcellusBase* self, GstBuffer* picture) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  if (gst_buffer_is_writable(picture) && gst_buffer_is_all_memory_writable(picture)) return picture;
+  if (priv->copy_pool == nullptr) {
+    GstCaps* caps = gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(self));
+    priv->copy_pool =
+        new_memory_pool(gst_video_buffer_pool_new(), caps, GST_VIDEO_INFO_SIZE(&priv->video), 2);
+    gst_caps_unref(caps);
+  }
+  GstBuffer* copy = nullptr;
+  if (priv->copy_pool == nullptr ||
+      gst_buffer_pool_acquire_buffer(priv->copy_pool, &copy, nullptr) != GST_FLOW_OK) {
+    gst_buffer_unref(picture);
+    GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT,
+                      ("No memory for a copy of the picture to draw on."), (nullptr));
+    return nullptr;
+  }
+  // Metas that speak of the memory's layout do not come along: the copy has the layout of the caps.
+  gst_buffer_copy_into(copy, picture, GST_BUFFER_COPY_METADATA, 0, static_cast<gsize>(-1));
+  const Expected<void> copied = gst_ocellus_copy_picture(picture, copy, priv->video);
+  gst_buffer_unref(picture);
+  if (!copied) {
+    gst_buffer_unref(copy);
+    post_bad_buffer(self, copied.error());
+    return nullptr;
+  }
+  GST_OBJECT_LOCK(self);
+  ++priv->copies;
+  GST_OBJECT_UNLOCK(self);
+  return copy;
+}
+
+GstBuffer* dress(GstOcellusBase* self, GstBuffer* picture, const GstOcellusResult* result) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(self);
+  GstBuffer* buffer = nullptr;
+  if (gst_buffer_pool_acquire_buffer(priv->wrap_pool, &buffer, nullptr) != GST_FLOW_OK) {
+    gst_buffer_unref(picture);
+    GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT, ("No buffer for a frame."), (nullptr));
+    return nullptr;
+  }
+  GST_OBJECT_LOCK(self);
+  const bool draw = priv->draw && result != nullptr;
+  GST_OBJECT_UNLOCK(self);
+  if (result != nullptr) klass->set_result(self, buffer, *result);
+  if (draw) {
+    picture = make_drawable(self, picture);
+    if (picture == nullptr) {
+      gst_buffer_unref(buffer);
+      return nullptr;
+    }
+    GstOcellusPicture planes;
+    const auto readwrite = static_cast<GstMapFlags>(GST_MAP_READ | GST_MAP_WRITE);
+    const Expected<void> mapped = planes.map(
+        picture, priv->video, static_cast<int>(GST_VIDEO_INFO_N_PLANES(&priv->video)), readwrite);
+    if (!mapped) {
+      gst_buffer_unref(picture);
+      gst_buffer_unref(buffer);
+      post_bad_buffer(self, mapped.error());
+      return nullptr;
+    }
+    klass->draw(self, buffer, planes.overlay(priv->video));
+  }
+  if (gst_ocellus_pool_wrap(buffer, picture)) {
+    GST_OBJECT_LOCK(self);
+    ++priv->copies;
+    GST_OBJECT_UNLOCK(self);
+  }
+  return buffer;
+}
+
+GstFlowReturn drain(GstOcellusBase* self) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  GstFlowReturn flow = GST_FLOW_OK;
+  if (!priv->held.empty() && priv->engine && !finish_earlier(self)) flow = GST_FLOW_ERROR;
+  if (!priv->held.empty() && priv->engine && flow == GST_FLOW_OK) {
+    GST_DEBUG_OBJECT(self, "draining %" G_GSIZE_FORMAT " frames", priv->held.size());
+    GstBuffer* last = gst_buffer_ref(priv->held.back().picture);
+    // A stream shorter than the delay needs more repetitions than it has frames, but never more
+    // than `hold`.
+    for (guint i = 0; i < priv->hold && !priv->held.empty() && flow == GST_FLOW_OK; ++i) {
+      const guint64 described =
+          priv->sequence - priv->hold;  // wraps around below the first frame, and then equals none
+      const Clock::time_point begin = Clock::now();
+      GstOcellusResult result;
+      if (is_of_one_frame(priv, i + 1) && priv->newest.data != nullptr) {
+        // The motion up to the last frame is the best that is known of the motion at it.
+        result = priv->newest;
+        gst_buffer_ref(result.data);
+        result.reused = true;
+        ++priv->sequence;
+      } else if (run_frame(self, last, GST_BUFFER_PTS(last), Deadline::never(), &result) !=
+                 Outcome::kDone) {
+        flow = GST_FLOW_ERROR;
+        break;
+      }
+      result.repeated = true;
+      if (described == priv->held.front().sequence) {
+        GstBuffer* picture = priv->held.front().picture;
+        priv->held.erase(priv->held.begin());
+        if (priv->held.empty()) gst_clear_buffer(&last);
+        GstBuffer* buffer = dress(self, picture, &result);
+        GST_OBJECT_LOCK(self);
+        const bool post_messages = priv->post_messages;
+        GST_OBJECT_UNLOCK(self);
+        if (post_messages && buffer != nullptr)
+          post_frame(self, buffer, nanoseconds(Clock::now() - begin));
+        flow = buffer != nullptr ? gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), buffer)
+                                 : GST_FLOW_ERROR;
+      }
+      gst_clear_buffer(&result.data);
+    }
+    gst_clear_buffer(&last);
+  }
+  forget(self);
+  return flow;
+}
+
+bool too_late(GstOcellusBase* self, GstBuffer* picture, GstClockTimeDiff* jitter) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  GstBaseTransform* trans = GST_BASE_TRANSFORM(self);
+  if (!gst_base_transform_is_qos_enabled(trans) || trans->segment.format != GST_FORMAT_TIME)
+    return false;
+  const GstClockTime running =
+      gst_segment_to_running_time(&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(picture));
+  GST_OBJECT_LOCK(self);
+  const GstClockTime earliest = priv->earliest_time;
+  GST_OBJECT_UNLOCK(self);
+  if (!GST_CLOCK_TIME_IS_VALID(running) || !GST_CLOCK_TIME_IS_VALID(earliest) || running > earliest)
+    return false;
+  *jitter = GST_CLOCK_DIFF(running, earliest);
+  return true;
+}
+
+}  // namespace gst_ocellus

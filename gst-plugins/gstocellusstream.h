@@ -1,0 +1,125 @@
+// The stream of an element: its operator, its pools, and a frame's way through them.
+//
+// Everything here runs in the streaming thread, or while no stream runs; what others may ask for
+// meanwhile is under the object lock.
+#pragma once
+
+#include <gst/video/video.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gstocellusbase.h"
+#include "gstocelluspicture.h"
+#include "ocellus/latency_histogram.h"
+
+#define DEFAULT_BACKEND "auto"
+#define DEFAULT_THREADS 0
+#define DEFAULT_BUDGET 0
+#define DEFAULT_ON_MISS GST_OCELLUS_ON_MISS_POST
+#define DEFAULT_ON_DEVICE_LOSS GST_OCELLUS_ON_DEVICE_LOSS_ERROR
+#define DEFAULT_DRAW FALSE
+#define DEFAULT_POST_MESSAGES FALSE
+
+// A picture that waits for the result that describes it.
+struct GstOcellusHeldFrame {
+  GstBuffer* picture;
+  guint64 sequence;
+};
+
+// A frame that the operator has not finished: its memory belongs to the operator until then.
+struct GstOcellusPendingFrame {
+  ocellus::Ticket ticket;
+  GstBuffer* picture = nullptr;
+  GstBuffer* result = nullptr;
+  GstOcellusPicture luma;
+  GstMapInfo result_map{};
+};
+
+struct GstOcellusBasePrivate {
+  // Settings; under the object lock.
+  std::string backend = DEFAULT_BACKEND;
+  gint threads = DEFAULT_THREADS;
+  guint64 budget = DEFAULT_BUDGET;
+  GstOcellusOnMiss on_miss = DEFAULT_ON_MISS;
+  GstOcellusOnDeviceLoss on_device_loss = DEFAULT_ON_DEVICE_LOSS;
+  gboolean draw = DEFAULT_DRAW;
+  gboolean post_messages = DEFAULT_POST_MESSAGES;
+  gboolean align = FALSE;
+
+  // What others ask for while the stream runs; under the object lock.
+  std::string active_backend;
+  GstClockTime latency = 0;
+  gboolean live = FALSE;
+  GstClockTime earliest_time = GST_CLOCK_TIME_NONE;
+  ocellus::LatencyHistogram histogram;
+  guint64 frames = 0;
+  guint64 misses = 0;
+  guint64 copies = 0;
+  guint64 dropped = 0;
+
+  // The stream; streaming thread, or stopped.
+  bool fallen_back = false;  // the device was lost: the CPU until the next start
+  GstVideoInfo video;
+  std::optional<ocellus::Engine> engine;  // set: the operator exists too
+  gsize result_bytes = 0;
+  GstOcellusSupport support;
+  guint hold = 0;  // whole frames of delay that are held back
+  GstBufferPool* wrap_pool = nullptr;
+  GstBufferPool* result_pool = nullptr;
+  GstBufferPool* copy_pool = nullptr;  // made when a picture must be copied for the first time
+  guint64 sequence = 0;                // of the next frame, since the last reset
+  GstClockTime last_pts = GST_CLOCK_TIME_NONE;  // of the frame before, since the last reset
+  std::vector<GstOcellusHeldFrame> held;        // oldest first
+  std::optional<GstOcellusPendingFrame> pending;
+  GstOcellusResult newest;  // for frames without one of their own; data is null without one
+  GstBuffer* ready = nullptr;
+};
+
+GstOcellusBasePrivate* gst_ocellus_base_get_private(GstOcellusBase* self);
+
+namespace gst_ocellus {
+
+using Clock = ocellus::Deadline::Clock;
+
+inline GstClockTime nanoseconds(Clock::duration duration) {
+  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
+  return ns > 0 ? static_cast<GstClockTime>(ns) : 0;
+}
+
+// What became of a frame given to the operator.
+enum class Outcome {
+  kDone,    // `result` is filled in; the caller owns its data
+  kMissed,  // not within the budget; the frame is pending
+  kFailed,  // an error has been posted
+};
+
+void post_error(GstOcellusBase* self, const ocellus::Error& error);
+ocellus::Expected<ocellus::EngineConfig> engine_config(GstOcellusBase* self);
+void set_active_backend(GstOcellusBase* self, std::string name);
+// Forgets the past: temporal state, frames held back, results for reuse.
+void forget(GstOcellusBase* self);
+void destroy_operator(GstOcellusBase* self);
+ocellus::Expected<void> create_operator(GstOcellusBase* self, ocellus::EngineConfig config);
+ocellus::Expected<void> create_pools(GstOcellusBase* self, GstCaps* caps);
+void clear_pools(GstOcellusBase* self);
+void set_latency(GstOcellusBase* self, GstClockTime latency);
+// Waits for the pending frame.
+Outcome finish_pending(GstOcellusBase* self, ocellus::Deadline deadline, GstOcellusResult* result);
+// Submits and waits. After a lost device the frame is tried once more, on the CPU.
+Outcome run_frame(GstOcellusBase* self, GstBuffer* picture, GstClockTime pts,
+                  ocellus::Deadline deadline, GstOcellusResult* result);
+void post_qos(GstOcellusBase* self, GstBuffer* buffer, GstClockTimeDiff jitter, gdouble proportion);
+void post_frame(GstOcellusBase* self, GstBuffer* buffer, GstClockTime arrival_to_result);
+// Makes the outgoing buffer: picture and result on one of our own. Takes `picture`; `result` may be
+// null.
+GstBuffer* dress(GstOcellusBase* self, GstBuffer* picture, const GstOcellusResult* result);
+// The stream pauses for good: what is held back gets its result with the last frame standing in for
+// those to come.
+GstFlowReturn drain(GstOcellusBase* self);
+// A frame that downstream would throw away because it is too late; `false` without such knowledge.
+bool too_late(GstOcellusBase* self, GstBuffer* picture, GstClockTimeDiff* jitter);
+
+}  // namespace gst_ocellus
