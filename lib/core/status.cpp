@@ -1,5 +1,7 @@
 #include "ocellus/status.h"
 
+#include "core/failure.h"
+
 #include <cstdarg>
 #include <cstdio>
 
@@ -75,4 +77,17 @@ Error make_error(Status status, const char* format, ...) noexcept {
   return error;
 }
 
+namespace detail {
+
+tl::unexpected<Error> invalid_argument(const char* format, ...) noexcept {
+  Error error;
+  error.status = Status::kInvalidArgument;
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(error.text, sizeof(error.text), format, arguments);
+  va_end(arguments);
+  return tl::unexpected(error);
+}
+
+}  // namespace detail
 }  // namespace ocellus

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "core/backend.h"
+#include "core/failure.h"
 
 namespace ocellus::detail {
 namespace {
@@ -66,54 +67,54 @@ Expected<void> FlowFront::create(const KernelConfig& kernels) noexcept {
 
 Expected<Ticket> FlowFront::submit(const Frame& in, const FlowOutput& out, ImageSize out_size,
                                    MemorySpace out_space) noexcept {
-  const auto invalid = [](auto... arguments) {
-    return tl::unexpected(make_error(Status::kInvalidArgument, arguments...));
-  };
-  if (in.data == nullptr) return invalid("frame.data is null");
+  if (in.data == nullptr) return invalid_argument("frame.data is null");
   if (in.size != plan_.size) {
-    return invalid("frame.size is %dx%d; the operator was made for %dx%d", in.size.width,
-                   in.size.height, plan_.size.width, plan_.size.height);
+    return invalid_argument("frame.size is %dx%d; the operator was made for %dx%d", in.size.width,
+                            in.size.height, plan_.size.width, plan_.size.height);
   }
   if (in.format != plan_.format) {
-    return invalid("frame.format is %d; the operator was made for %d", static_cast<int>(in.format),
-                   static_cast<int>(plan_.format));
+    return invalid_argument("frame.format is %d; the operator was made for %d",
+                            static_cast<int>(in.format), static_cast<int>(plan_.format));
   }
   const std::ptrdiff_t least =
       static_cast<std::ptrdiff_t>(plan_.size.width) * bytes_per_pixel(plan_.format);
   if (in.stride < least)
-    return invalid("frame.stride is %td bytes; it must be at least %td", in.stride, least);
+    return invalid_argument("frame.stride is %td bytes; it must be at least %td", in.stride, least);
   const auto address = reinterpret_cast<std::uintptr_t>(in.data);
   const auto pixel = static_cast<std::uintptr_t>(bytes_per_pixel(plan_.format));
   if (address % pixel != 0 || static_cast<std::uintptr_t>(in.stride) % pixel != 0) {
-    return invalid("frame.data and frame.stride must be multiples of a pixel's %d bytes",
-                   bytes_per_pixel(plan_.format));
+    return invalid_argument("frame.data and frame.stride must be multiples of a pixel's %d bytes",
+                            bytes_per_pixel(plan_.format));
   }
   if (in.space == MemorySpace::kCuda || out_space == MemorySpace::kCuda) {
-    return invalid(
+    return invalid_argument(
         "frame is in %s and output in %s memory; the backend cpu reads and writes host memory",
         space_name(in.space), space_name(out_space));
   }
   if (out_size.width != plan_.roi.width || out_size.height != plan_.roi.height) {
-    return invalid("output size is %dx%d; it must be that of the region of interest, %dx%d",
-                   out_size.width, out_size.height, plan_.roi.width, plan_.roi.height);
+    return invalid_argument(
+        "output size is %dx%d; it must be that of the region of interest, %dx%d", out_size.width,
+        out_size.height, plan_.roi.width, plan_.roi.height);
   }
   const std::ptrdiff_t least_out =
       static_cast<std::ptrdiff_t>(plan_.roi.width) * static_cast<std::ptrdiff_t>(sizeof(float));
   if (out.stride < least_out || out.stride % static_cast<std::ptrdiff_t>(sizeof(float)) != 0) {
-    return invalid("output stride is %td bytes; it must be a multiple of 4 and at least %td",
-                   out.stride, least_out);
+    return invalid_argument(
+        "output stride is %td bytes; it must be a multiple of 4 and at least %td", out.stride,
+        least_out);
   }
   const int planes = plan_.filter_only ? plan_.convolutions : 3;
   for (int p = 0; p < planes; ++p) {
     const float* plane = out.planes[static_cast<std::size_t>(p)];
     if (reinterpret_cast<std::uintptr_t>(plane) % alignof(float) != 0) {
-      return invalid("output plane %d is at %p; it must be aligned to the 4 bytes of a float", p,
-                     static_cast<const void*>(plane));
+      return invalid_argument(
+          "output plane %d is at %p; it must be aligned to the 4 bytes of a float", p,
+          static_cast<const void*>(plane));
     }
     for (int other = 0; plane != nullptr && other < p; ++other) {
       if (plane == out.planes[static_cast<std::size_t>(other)]) {
-        return invalid("output planes %d and %d are the same; each needs memory of its own", other,
-                       p);
+        return invalid_argument(
+            "output planes %d and %d are the same; each needs memory of its own", other, p);
       }
     }
   }
@@ -166,14 +167,14 @@ Expected<FrameInfo> FlowFront::wait(Ticket ticket, Deadline deadline) noexcept {
 
 void FlowFront::reset() noexcept {
   // Newest first, so that dropping one does not start the next.
-  for (int back = 0; back < plan_.depth; ++back) {
-    const std::uint64_t number = submitted_ - static_cast<std::uint64_t>(back);
-    if (back >= static_cast<int>(submitted_ > kMaxDepth ? kMaxDepth : submitted_)) break;
-    const int slot = slot_of(number);
-    if (slots_[static_cast<std::size_t>(slot)].ticket.load(std::memory_order_acquire) == 0)
-      continue;
-    backend_->cancel(instance_, slot);
-    slots_[static_cast<std::size_t>(slot)].ticket.store(0, std::memory_order_release);
+  const auto depth = static_cast<std::uint64_t>(plan_.depth);
+  const std::uint64_t oldest = submitted_ > depth ? submitted_ - depth : 0;
+  for (std::uint64_t number = submitted_; number > oldest; --number) {
+    const int index = slot_of(number);
+    Slot& slot = slots_[static_cast<std::size_t>(index)];
+    if (slot.ticket.load(std::memory_order_acquire) == 0) continue;
+    backend_->cancel(instance_, index);
+    slot.ticket.store(0, std::memory_order_release);
   }
   backend_->reset(instance_);
 }

@@ -4,65 +4,62 @@
 #include <cmath>
 #include <limits>
 
+#include "core/failure.h"
+
 namespace ocellus {
 namespace detail {
 namespace {
 
 using Check = Expected<void>;
 
-template <typename... Args>
-tl::unexpected<Error> invalid(const char* format, Args... args) noexcept {
-  return tl::unexpected(make_error(Status::kInvalidArgument, format, args...));
-}
-
 Check check_range(const char* field, int value, int low, int high) noexcept {
   if (value < low || value > high)
-    return invalid("%s is %d; it must be %d to %d", field, value, low, high);
+    return invalid_argument("%s is %d; it must be %d to %d", field, value, low, high);
   return {};
 }
 
 Check check_positive(const char* field, float value, bool infinity_allowed = false) noexcept {
   if (!(value > 0.0f) || (std::isinf(value) && !infinity_allowed)) {
-    return invalid("%s is %g; it must be a %snumber above 0", field, static_cast<double>(value),
-                   infinity_allowed ? "" : "finite ");
+    return invalid_argument("%s is %g; it must be a %snumber above 0", field,
+                            static_cast<double>(value), infinity_allowed ? "" : "finite ");
   }
   return {};
 }
 
 Check check_not_negative(const char* field, float value) noexcept {
   if (!(value >= 0.0f) || std::isinf(value))
-    return invalid("%s is %g; it must be a finite number of at least 0", field,
-                   static_cast<double>(value));
+    return invalid_argument("%s is %g; it must be a finite number of at least 0", field,
+                            static_cast<double>(value));
   return {};
 }
 
 /// Below 0.1 a Gaussian sampled between two taps is lost to underflow.
 Check check_sigma(const char* field, float sigma) noexcept {
   if (!(sigma >= 0.1f && sigma <= 1000.0f))
-    return invalid("%s is %g; it must be 0.1 to 1000", field, static_cast<double>(sigma));
+    return invalid_argument("%s is %g; it must be 0.1 to 1000", field, static_cast<double>(sigma));
   return {};
 }
 
 Check check_geometry(ImageSize size, PixelFormat format, const Rect& roi, int depth) noexcept {
   if (size.width < 1 || size.height < 1 || size.width > kMaxImageSide ||
       size.height > kMaxImageSide) {
-    return invalid("size is %dx%d; width and height must be 1 to %d", size.width, size.height,
-                   kMaxImageSide);
+    return invalid_argument("size is %dx%d; width and height must be 1 to %d", size.width,
+                            size.height, kMaxImageSide);
   }
   if (format != PixelFormat::kGray8 && format != PixelFormat::kGray16 &&
       format != PixelFormat::kFloat32) {
-    return invalid("format is %d; it must be kGray8, kGray16 or kFloat32",
-                   static_cast<int>(format));
+    return invalid_argument("format is %d; it must be kGray8, kGray16 or kFloat32",
+                            static_cast<int>(format));
   }
   if (roi.empty() && (roi.x != 0 || roi.y != 0)) {
-    return invalid(
+    return invalid_argument(
         "roi is 0x0 at (%d, %d); give it a width and a height, or leave it empty at (0, 0) for the "
         "whole image",
         roi.x, roi.y);
   }
   if (!roi.empty() && (roi.x < 0 || roi.y < 0 || roi.width < 1 || roi.height < 1 ||
                        roi.width > size.width - roi.x || roi.height > size.height - roi.y)) {
-    return invalid(
+    return invalid_argument(
         "roi is %dx%d at (%d, %d); it must lie inside the image of %dx%d, or be empty for the "
         "whole image",
         roi.width, roi.height, roi.x, roi.y, size.width, size.height);
@@ -72,8 +69,8 @@ Check check_geometry(ImageSize size, PixelFormat format, const Rect& roi, int de
 
 Check check_kernels(const KernelConfig& kernels) noexcept {
   if (kernels.form != KernelForm::kUniform && kernels.form != KernelForm::kPerPixel) {
-    return invalid("kernels.form is %d; it must be kUniform or kPerPixel",
-                   static_cast<int>(kernels.form));
+    return invalid_argument("kernels.form is %d; it must be kUniform or kPerPixel",
+                            static_cast<int>(kernels.form));
   }
   if (Check c = check_range("kernels.nx", kernels.nx, 1, kMaxKernelTaps); !c) return c;
   if (Check c = check_range("kernels.ny", kernels.ny, 1, kMaxKernelTaps); !c) return c;
@@ -84,37 +81,41 @@ Check check_kernels(const KernelConfig& kernels) noexcept {
   switch (kernels.origin) {
     case KernelOrigin::kFoveated:
       if (kernels.form != KernelForm::kPerPixel)
-        return invalid(
+        return invalid_argument(
             "kernels.origin is kFoveated, whose kernels differ by pixel; kernels.form must be "
             "kPerPixel");
       if (Check c = check_positive("kernels.fovea_radius", kernels.fovea_radius); !c) return c;
       if (!std::isfinite(kernels.fovea_x) || !std::isfinite(kernels.fovea_y))
-        return invalid("kernels.fovea_x and fovea_y must be finite, or negative for the centre");
+        return invalid_argument(
+            "kernels.fovea_x and fovea_y must be finite, or negative for the centre");
       [[fallthrough]];
     case KernelOrigin::kGaussian:
       if (kernels.convolutions != 3)
-        return invalid(
+        return invalid_argument(
             "kernels.convolutions is %d; the library's own kernels are the 3 derivatives",
             kernels.convolutions);
       if (kernels.terms != 1)
-        return invalid("kernels.terms is %d; the library's own kernels have 1 term", kernels.terms);
+        return invalid_argument("kernels.terms is %d; the library's own kernels have 1 term",
+                                kernels.terms);
       if (kernels.nx < 2 || kernels.ny < 2 || kernels.nt < 2) {
-        return invalid("kernels are %dx%dx%d taps; a derivative needs at least 2 along each axis",
-                       kernels.nx, kernels.ny, kernels.nt);
+        return invalid_argument(
+            "kernels are %dx%dx%d taps; a derivative needs at least 2 along each axis", kernels.nx,
+            kernels.ny, kernels.nt);
       }
       if (Check c = check_sigma("kernels.sigma_space", kernels.sigma_space); !c) return c;
       return check_sigma("kernels.sigma_time", kernels.sigma_time);
     case KernelOrigin::kCallback:
       if (kernels.callback == nullptr)
-        return invalid("kernels.origin is kCallback, but kernels.callback is null");
+        return invalid_argument("kernels.origin is kCallback, but kernels.callback is null");
       return {};
     case KernelOrigin::kFile:
       if (kernels.path == nullptr || kernels.path[0] == '\0')
-        return invalid("kernels.origin is kFile, but kernels.path is empty");
+        return invalid_argument("kernels.origin is kFile, but kernels.path is empty");
       return {};
   }
-  return invalid("kernels.origin is %d; it must be kGaussian, kFoveated, kCallback or kFile",
-                 static_cast<int>(kernels.origin));
+  return invalid_argument(
+      "kernels.origin is %d; it must be kGaussian, kFoveated, kCallback or kFile",
+      static_cast<int>(kernels.origin));
 }
 
 void set_kernels(const KernelConfig& kernels, CoefficientStorage storage,
@@ -132,7 +133,7 @@ void set_kernels(const KernelConfig& kernels, CoefficientStorage storage,
 
 Check check_storage(CoefficientStorage storage) noexcept {
   if (storage != CoefficientStorage::kFloat && storage != CoefficientStorage::kHalf) {
-    return invalid("storage is %d; it must be kFloat or kHalf", static_cast<int>(storage));
+    return invalid_argument("storage is %d; it must be kFloat or kHalf", static_cast<int>(storage));
   }
   return {};
 }
@@ -151,7 +152,7 @@ Rect grow(const Rect& rect, int by, ImageSize size) noexcept {
 
 Check set_window(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexcept {
   if (config.window < 3 || config.window > kMaxWindow || config.window % 2 == 0) {
-    return invalid("window is %d; it must be odd, 3 to %d", config.window, kMaxWindow);
+    return invalid_argument("window is %d; it must be odd, 3 to %d", config.window, kMaxWindow);
   }
   if (Check c = check_positive("window_sigma", config.window_sigma, true); !c) return c;
   plan.radius = config.window / 2;
@@ -177,7 +178,7 @@ Check set_pyramid(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexce
   if (Check c = check_not_negative("pyramid.robust", pyramid.robust); !c) return c;
   if (Check c = check_not_negative("pyramid.ridge", pyramid.ridge); !c) return c;
   if (pyramid.median != 0 && pyramid.median != 3 && pyramid.median != 5) {
-    return invalid("pyramid.median is %d; it must be 0, 3 or 5", pyramid.median);
+    return invalid_argument("pyramid.median is %d; it must be 0, 3 or 5", pyramid.median);
   }
   switch (pyramid.smoothing) {
     case FlowSmoothing::kNone:
@@ -187,14 +188,15 @@ Check set_pyramid(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexce
     case FlowSmoothing::kConfidence:
       if (pyramid.smoothing_size < 3 || pyramid.smoothing_size > kMaxWindow ||
           pyramid.smoothing_size % 2 == 0) {
-        return invalid("pyramid.smoothing_size is %d; it must be odd, 3 to %d",
-                       pyramid.smoothing_size, kMaxWindow);
+        return invalid_argument("pyramid.smoothing_size is %d; it must be odd, 3 to %d",
+                                pyramid.smoothing_size, kMaxWindow);
       }
       plan.smoothing_radius = pyramid.smoothing_size / 2;
       break;
     default:
-      return invalid("pyramid.smoothing is %d; it must be kNone, kBeforeWarp or kConfidence",
-                     static_cast<int>(pyramid.smoothing));
+      return invalid_argument(
+          "pyramid.smoothing is %d; it must be kNone, kBeforeWarp or kConfidence",
+          static_cast<int>(pyramid.smoothing));
   }
   plan.pyramid = pyramid;
   plan.frames = pyramid.frames;
@@ -230,7 +232,7 @@ Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
     case FlowMethod::kKernels:
       if (Check c = check_kernels(config.kernels); !c) return tl::unexpected(c.error());
       if (config.kernels.convolutions != 3) {
-        return invalid(
+        return invalid_argument(
             "kernels.convolutions is %d; optical flow needs the 3 derivatives Ix, Iy, It",
             config.kernels.convolutions);
       }
@@ -241,13 +243,14 @@ Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
       if (Check c = set_pyramid(config, plan); !c) return tl::unexpected(c.error());
       break;
     default:
-      return invalid("method is %d; it must be kKernels or kPyramid",
-                     static_cast<int>(config.method));
+      return invalid_argument("method is %d; it must be kKernels or kPyramid",
+                              static_cast<int>(config.method));
   }
   if (Check c = check_not_negative("confidence_threshold", config.confidence_threshold); !c)
     return tl::unexpected(c.error());
   if (config.invalid != InvalidFlow::kNan && config.invalid != InvalidFlow::kZero) {
-    return invalid("invalid is %d; it must be kNan or kZero", static_cast<int>(config.invalid));
+    return invalid_argument("invalid is %d; it must be kNan or kZero",
+                            static_cast<int>(config.invalid));
   }
   plan.confidence_threshold = config.confidence_threshold;
   plan.invalid = config.invalid;

@@ -22,8 +22,8 @@ namespace ocellus::detail {
 inline constexpr int kRingBlock = 16;
 
 struct RingRow {
-  /// Pixel under tap (k, 0) of the row's first pixel, for each of the ny rows; 16 bit of slack to
-  /// the right as for all rows.
+  /// Pixel under tap (k, 0) of the row's first pixel, for each of the ny rows; readable up to
+  /// kRowSlack beyond the last one.
   const float* image[kMaxKernelTaps];
   const void* taps;          ///< first block of the row
   void* ring;                ///< first block of the row
