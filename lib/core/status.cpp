@@ -1,9 +1,9 @@
 #include "ocellus/status.h"
 
-#include "core/failure.h"
-
 #include <cstdarg>
 #include <cstdio>
+
+#include "core/failure.h"
 
 namespace ocellus {
 

@@ -4,7 +4,7 @@ find_package(PkgConfig REQUIRED)
 
 # Flags of all our own targets; interface only, so that nothing leaks into a parent project.
 add_library(ocellus_options INTERFACE)
-target_compile_options(ocellus_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wundef)
+target_compile_options(ocellus_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wundef -Wformat-security)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 is wrong about the standard library's inlined code: it sees an overlap in "text" + std::string() (its bug 105651),
   # and an empty std::optional read.
