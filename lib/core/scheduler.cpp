@@ -130,6 +130,7 @@ void Scheduler::submit(Job& job) noexcept {
   job.open_parts_ = 0;
   job.next_ = nullptr;
   job.submitted_ns_ = now_ns();
+  job.started_ns_ = 0;
   if (head_ == nullptr) {
     head_ = tail_ = &job;
     advance();
@@ -148,10 +149,7 @@ void Scheduler::advance() noexcept {
   bool ended = false;
   while (head_ != nullptr) {
     Job& job = *head_;
-    if (job.stage_ < 0) {
-      job.state_ = Job::State::kRunning;
-      job.started_ns_ = now_ns();
-    }
+    job.state_ = Job::State::kRunning;
     do {
       ++job.stage_;
     } while (job.stage_ < job.stage_count && job.stages[job.stage_].parts <= 0);
@@ -167,6 +165,7 @@ void Scheduler::advance() noexcept {
     }
     if (job.finished != nullptr) job.finished(job.finished_context);
     job.done_ns_ = now_ns();
+    if (job.started_ns_ == 0) job.started_ns_ = job.done_ns_;  // it had no parts
     job.state_ = Job::State::kDone;
     head_ = job.next_;
     if (head_ == nullptr) tail_ = nullptr;
@@ -183,6 +182,8 @@ bool Scheduler::run_one_part(int slot) noexcept {
   Job& job = *head_;
   const Stage& stage = job.stages[job.stage_];
   const int part = job.next_part_++;
+  // Not when the job becomes the head: until a thread has woken up it still waits.
+  if (job.started_ns_ == 0) job.started_ns_ = now_ns();
   pthread_mutex_unlock(&mutex_);
   stage.run(stage.context, part, slot);
   pthread_mutex_lock(&mutex_);
@@ -199,6 +200,16 @@ int Scheduler::take_slot() noexcept {
 
 void Scheduler::release_slot(int slot) noexcept {
   free_slots_ |= std::uint64_t{1} << slot;
+}
+
+bool Scheduler::watch_epoch(std::int64_t until_ns) noexcept {
+  const std::uint32_t seen = epoch_.load(std::memory_order_relaxed);
+  pthread_mutex_unlock(&mutex_);
+  bool changed = false;
+  while (!(changed = epoch_.load(std::memory_order_acquire) != seen) && now_ns() < until_ns)
+    relax();
+  pthread_mutex_lock(&mutex_);
+  return changed;
 }
 
 void* Scheduler::thread_main(void* worker) noexcept {
@@ -225,13 +236,7 @@ void Scheduler::work_loop() noexcept {
       }
       // Between two stages of a frame, or after its end: keep the slot for a short while.
       if (spin_until == 0) spin_until = now_ns() + kSpinNs;
-      const std::uint32_t seen = epoch_.load(std::memory_order_relaxed);
-      pthread_mutex_unlock(&mutex_);
-      bool changed = false;
-      while (!(changed = epoch_.load(std::memory_order_acquire) != seen) && now_ns() < spin_until)
-        relax();
-      pthread_mutex_lock(&mutex_);
-      if (!changed && !has_part()) break;
+      if (!watch_epoch(spin_until) && !has_part()) break;
       if (stop_) break;
     }
     release_slot(slot);
@@ -243,6 +248,7 @@ void Scheduler::work_loop() noexcept {
 Status Scheduler::wait(Job& job, Deadline deadline) noexcept {
   const Lock lock(mutex_);
   if (job.state_ == Job::State::kIdle) return Status::kInvalidTicket;
+  const std::int64_t deadline_ns = deadline.time().time_since_epoch().count();
   int slot = -1;
   Status status = Status::kOk;
   std::int64_t spin_until = 0;
@@ -256,14 +262,10 @@ Status Scheduler::wait(Job& job, Deadline deadline) noexcept {
       spin_until = 0;
       continue;
     }
-    if (spin_until == 0) spin_until = now_ns() + kSpinNs;
-    const std::uint32_t seen = epoch_.load(std::memory_order_relaxed);
-    pthread_mutex_unlock(&mutex_);
-    bool changed = false;
-    while (!(changed = epoch_.load(std::memory_order_acquire) != seen) && now_ns() < spin_until)
-      relax();
-    pthread_mutex_lock(&mutex_);
-    if (changed || job.state_ == Job::State::kDone || (slot >= 0 && has_part())) continue;
+    if (spin_until == 0) spin_until = std::min(now_ns() + kSpinNs, deadline_ns);
+    if (watch_epoch(spin_until) || job.state_ == Job::State::kDone || (slot >= 0 && has_part()) ||
+        deadline.passed())
+      continue;
     // The slot goes back while this thread sleeps, so that a worker can take it.
     if (slot >= 0) {
       release_slot(slot);

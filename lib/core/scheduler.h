@@ -62,8 +62,8 @@ class Scheduler {
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  /// Starts the threads with the affinity and priority of `config`. On failure none is left
-  /// running.
+  /// Starts the threads with the affinity and priority of `config`; called once. After a failure
+  /// the destructor ends those that run already.
   Expected<void> start(const EngineConfig& config, int workers) noexcept;
 
   /// Queues a job that is idle.
@@ -93,6 +93,9 @@ class Scheduler {
   /// Starts the head job's stages until one has parts; finishes jobs whose stages are used up.
   void advance() noexcept;
   bool has_part() const noexcept;
+  /// Looks, without the mutex that is held on entry and on return, whether parts appear or a job
+  /// ends before `until_ns`.
+  bool watch_epoch(std::int64_t until_ns) noexcept;
   int take_slot() noexcept;
   void release_slot(int slot) noexcept;
 

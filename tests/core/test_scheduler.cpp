@@ -407,6 +407,52 @@ TEST(Scheduler, TimesAreInOrder) {
   EXPECT_LE(job->done_ns(), now_ns());
 }
 
+// Fails when a job counts as begun while the workers are still waking up: its time in the queue
+// would be told as computing. Medians, because a single run may be held up anywhere.
+TEST(Scheduler, AJobBeginsWithItsFirstPart) {
+  const auto scheduler = start(1);
+  std::atomic<std::int64_t> began{0};
+  TestJob job;
+  job.stage(1, [&](int, int) { began = now_ns(); });
+  std::vector<std::int64_t> told;
+  std::vector<std::int64_t> untold;
+  for (int round = 0; round < 101; ++round) {
+    std::this_thread::sleep_for(milliseconds(1));  // so that the worker sleeps
+    began = 0;
+    scheduler->submit(job);
+    while (began.load() == 0) std::this_thread::yield();  // the caller must not compute
+    ASSERT_EQ(scheduler->wait(job, Deadline::never()), Status::kOk);
+    told.push_back(job->started_ns() - job->submitted_ns());
+    untold.push_back(began.load() - job->started_ns());
+  }
+  std::sort(told.begin(), told.end());
+  std::sort(untold.begin(), untold.end());
+  EXPECT_GE(untold.front(), 0);
+  EXPECT_LT(untold[50], told[50]) << "waking the worker up took longer than beginning the part";
+}
+
+// Fails when looking for work goes on after the deadline: a caller with little time left would get
+// it back too late. The median, because a single run may be held up anywhere.
+TEST(Scheduler, ADeadlineEndsTheLookForWork) {
+  const auto scheduler = start(2);
+  Gate gate;
+  TestJob job;
+  job.stage(1, [&](int, int) { gate.pass(); });
+  scheduler->submit(job);
+  ASSERT_TRUE(gate.await_arrivals(1));
+  std::vector<std::int64_t> late;
+  for (int round = 0; round < 101; ++round) {
+    const Deadline deadline = Deadline::after(std::chrono::microseconds(3));
+    ASSERT_EQ(scheduler->wait(job, deadline), Status::kDeadlineMissed);
+    late.push_back((Deadline::Clock::now() - deadline.time()).count());
+  }
+  std::sort(late.begin(), late.end());
+  EXPECT_GE(late.front(), 0) << "gave up early";
+  EXPECT_LT(late[50], 15'000) << "nanoseconds";
+  gate.open();
+  EXPECT_EQ(scheduler->wait(job, Deadline::never()), Status::kOk);
+}
+
 // Fails when the destructor hangs on queued jobs, returns while a part runs, or leaves threads
 // behind.
 TEST(Scheduler, DestructionWithWorkQueued) {
