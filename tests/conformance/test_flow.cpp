@@ -2,13 +2,16 @@
 // contracts of both methods.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "conformance/conformance.h"
+#include "reference/pyramid.h"
 
 namespace ocellus {
 namespace {
@@ -529,6 +532,114 @@ TEST_P(Flow, TheSameBytesEveryTime) {
       for (const int workers : {1, 2, 3, 7, 16}) {
         EXPECT_TRUE(same_bytes(one, results(config, frames, workers)))
             << name_of(method) << " workers " << workers;
+      }
+    }
+  }
+}
+
+/// Two textures that move differently, the second in the lower right, under noise: some residuals
+/// are large, and frames fit differently well.
+std::vector<FrameBuffer> layered_frames(ImageSize size, PixelFormat format, int count) {
+  const test::Texture far(11, 6.0, 30.0);
+  const test::Texture near(12, 6.0, 30.0);
+  const test::AffineMotion slow(0.002, 0, 1.3, 0, -0.002, -0.6);
+  const test::AffineMotion fast(0, 0, -2.4, 0, 0, 1.7);
+  std::vector<FrameBuffer> frames;
+  for (int f = 0; f < count; ++f) {
+    test::PlaneD grey = test::render(far, slow, size, f);
+    const test::PlaneD front = test::render(near, fast, size, f);
+    const test::PlaneD noise = test::noise(size, 500 + static_cast<unsigned>(f));
+    for (int y = 0; y < size.height; ++y) {
+      for (int x = 0; x < size.width; ++x) {
+        if (x - 2.4 * f > 0.5 * size.width && y + 1.7 * f > 0.4 * size.height)
+          grey.at(x, y) = front.at(x, y);
+        grey.at(x, y) += 0.06 * (noise.at(x, y) - 127.5);
+      }
+    }
+    frames.emplace_back(size, format);
+    frames.back().fill(grey);
+  }
+  return frames;
+}
+
+// Fails when any step of the pyramid method, or any of its settings, does something else than the
+// same steps written out plainly in double precision.
+TEST_P(Flow, ThePyramidMatchesItsDescription) {
+  struct Case {
+    const char* name;
+    std::function<void(OpticalFlowConfig&)> change;
+    ImageSize size = {73, 62};
+    bool fast = false;
+  };
+  const Case cases[] = {
+      {"quality", [](auto&) {}},
+      {"fast", [](auto&) {}, {73, 62}, true},
+      {"three levels, odd sizes", [](auto&) {}, {102, 97}},
+      {"fast, three levels", [](auto&) {}, {102, 97}, true},
+      {"small", [](auto&) {}, {25, 24}},
+      {"narrow", [](auto&) {}, {90, 5}},
+      {"one level", [](auto& c) { c.pyramid.levels = 1; }},
+      {"three frames", [](auto& c) { c.pyramid.frames = 3; }},
+      {"four frames", [](auto& c) { c.pyramid.frames = 4; }},
+      {"seven frames", [](auto& c) { c.pyramid.frames = 7; }},
+      {"five frames, fast", [](auto& c) { c.pyramid.frames = 5; }, {73, 62}, true},
+      {"one warp", [](auto& c) { c.pyramid.warps = 1; }},
+      {"three and one warps",
+       [](auto& c) { c.pyramid.warps = 3, c.pyramid.coarse_warps = 1; },
+       {102, 97}},
+      {"not normalised", [](auto& c) { c.pyramid.normalize = false; }},
+      {"not normalised, not even",
+       [](auto& c) { c.pyramid.normalize = false, c.pyramid.gradient_floor = 0.0f; }},
+      {"bilinear", [](auto& c) { c.pyramid.cubic = false; }},
+      {"gradient floor 3", [](auto& c) { c.pyramid.gradient_floor = 3.0f; }},
+      {"not robust", [](auto& c) { c.pyramid.robust = 0.0f; }},
+      {"very robust", [](auto& c) { c.pyramid.robust = 1.0f; }},
+      {"no median", [](auto& c) { c.pyramid.median = 0; }},
+      {"median 5", [](auto& c) { c.pyramid.median = 5; }},
+      {"ridge 0.2", [](auto& c) { c.pyramid.ridge = 0.2f; }},
+      {"no smoothing", [](auto& c) { c.pyramid.smoothing = FlowSmoothing::kNone; }},
+      {"smoothing before the warp",
+       [](auto& c) { c.pyramid.smoothing = FlowSmoothing::kBeforeWarp; }},
+      {"smoothing 3", [](auto& c) { c.pyramid.smoothing_size = 3; }},
+      {"smoothing 31", [](auto& c) { c.pyramid.smoothing_size = 31; }},
+      {"Gaussian window", [](auto& c) { c.window = 13, c.window_sigma = 2.5f; }},
+      {"16 bits", [](auto& c) { c.format = PixelFormat::kGray16; }},
+      {"floats", [](auto& c) { c.format = PixelFormat::kFloat32; }},
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.name);
+    OpticalFlowConfig config =
+        one.fast ? OpticalFlowConfig::fast(one.size) : OpticalFlowConfig::quality(one.size);
+    one.change(config);
+    // One more than the window holds, so that the oldest one has left it.
+    const auto frames = layered_frames(config.size, config.format, config.pyramid.frames + 1);
+    const Results got = results(config, frames);
+    const std::vector<test::PlaneD> values = test::values_of(frames);
+    // The first frame, one of the warm-up, and the last.
+    for (const std::size_t f : {std::size_t{0}, (frames.size() - 1) / 2, frames.size() - 1}) {
+      const auto expected = reference::pyramid_flow(
+          {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(f) + 1}, config);
+      double worst = 0.0;
+      double worst_confidence = 0.0;
+      double most = 0.0;
+      double moved = 0.0;
+      for (int y = 0; y < one.size.height; ++y) {
+        for (int x = 0; x < one.size.width; ++x) {
+          const auto error = [&](std::size_t plane, const test::PlaneD& truth) {
+            const double difference =
+                std::abs(static_cast<double>(got.planes[f][plane].at(x, y)) - truth.at(x, y));
+            return std::isnan(difference) ? 1e9 : difference;
+          };
+          worst = std::max({worst, error(0, expected.u), error(1, expected.v)});
+          worst_confidence = std::max(worst_confidence, error(2, expected.confidence));
+          most = std::max(most, expected.confidence.at(x, y));
+          moved = std::max(moved, std::abs(expected.u.at(x, y)));
+        }
+      }
+      EXPECT_LE(worst, test::kFloatTolerance) << "pixels, frame " << f;
+      EXPECT_LE(worst_confidence, test::kFloatTolerance * most) << "frame " << f;
+      if (f > 0) {
+        EXPECT_GT(moved, 0.5) << "nothing moved: nothing was compared";
       }
     }
   }
