@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -91,6 +92,24 @@ inline std::vector<FrameBuffer> noise_frames(ImageSize size, PixelFormat format,
   for (int f = 0; f < count; ++f) {
     frames.emplace_back(size, format, padding, offset);
     frames.back().fill(noise(size, seed * 1000 + static_cast<unsigned>(f)));
+  }
+  return frames;
+}
+
+/// A part of the first `count` frames of a filmed scene, a turntable; empty without the data.
+inline std::vector<FrameBuffer> real_frames(const Rect& part, int count) {
+  std::vector<FrameBuffer> frames;
+  for (int f = 0; f < count; ++f) {
+    char name[64];
+    std::snprintf(name, sizeof(name), "/flow/rubic/f%02d.pgm", f);
+    const auto image = read_pgm(data_folder() + name);
+    if (!image) return {};
+    PlaneD plane(part.width, part.height);
+    for (int y = 0; y < part.height; ++y) {
+      for (int x = 0; x < part.width; ++x) plane.at(x, y) = image->at(part.x + x, part.y + y);
+    }
+    frames.emplace_back(plane.size(), PixelFormat::kGray8);
+    frames.back().fill(plane);
   }
   return frames;
 }

@@ -223,6 +223,9 @@ TEST_P(Contracts, BadFlowConfigurationsAreNamed) {
       {"threshold NaN",
        [=](auto& c) { c.confidence_threshold = nan; },
        {"confidence_threshold", "nan"}},
+      {"threshold infinite",
+       [=](auto& c) { c.confidence_threshold = infinity; },
+       {"confidence_threshold", "inf"}},
       {"invalid",
        [](auto& c) { c.invalid = static_cast<InvalidFlow>(4); },
        {"invalid", "4", "kNan", "kZero"}},
@@ -236,6 +239,36 @@ TEST_P(Contracts, BadFlowConfigurationsAreNamed) {
       {"frames 8", pyramid([](auto& c) { c.pyramid.frames = 8; }), {"pyramid.frames", "8", "7"}},
       {"warps 0", pyramid([](auto& c) { c.pyramid.warps = 0; }), {"pyramid.warps", "0", "1", "10"}},
       {"warps 11", pyramid([](auto& c) { c.pyramid.warps = 11; }), {"pyramid.warps", "11", "10"}},
+      {"coarse_warps 0",
+       pyramid([](auto& c) { c.pyramid.coarse_warps = 0; }),
+       {"pyramid.coarse_warps", "0", "1", "10"}},
+      {"coarse_warps 11",
+       pyramid([](auto& c) { c.pyramid.coarse_warps = 11; }),
+       {"pyramid.coarse_warps", "11", "10"}},
+      {"gradient_floor negative",
+       pyramid([](auto& c) { c.pyramid.gradient_floor = -2.0f; }),
+       {"pyramid.gradient_floor", "-2", "0"}},
+      {"gradient_floor NaN",
+       pyramid([=](auto& c) { c.pyramid.gradient_floor = nan; }),
+       {"pyramid.gradient_floor", "nan"}},
+      {"robust negative",
+       pyramid([](auto& c) { c.pyramid.robust = -1.0f; }),
+       {"pyramid.robust", "-1", "0"}},
+      {"robust infinite",
+       pyramid([=](auto& c) { c.pyramid.robust = infinity; }),
+       {"pyramid.robust", "inf"}},
+      {"smoothing",
+       pyramid([](auto& c) { c.pyramid.smoothing = static_cast<FlowSmoothing>(3); }),
+       {"pyramid.smoothing", "3", "kNone", "kConfidence"}},
+      {"smoothing_size even",
+       pyramid([](auto& c) { c.pyramid.smoothing_size = 10; }),
+       {"pyramid.smoothing_size", "10", "odd", "31"}},
+      {"smoothing_size 1",
+       pyramid([](auto& c) { c.pyramid.smoothing_size = 1; }),
+       {"pyramid.smoothing_size", "1", "3"}},
+      {"smoothing_size 33",
+       pyramid([](auto& c) { c.pyramid.smoothing_size = 33; }),
+       {"pyramid.smoothing_size", "33", "31"}},
       {"median 4",
        pyramid([](auto& c) { c.pyramid.median = 4; }),
        {"pyramid.median", "4", "3", "5"}},
@@ -750,10 +783,10 @@ TEST_P(Contracts, Presets) {
   EXPECT_EQ(fast.size, (ImageSize{320, 240}));
   EXPECT_EQ(fast.method, FlowMethod::kPyramid);
   EXPECT_EQ(fast.pyramid.frames, 2);
-  EXPECT_FALSE(fast.pyramid.robust);
+  EXPECT_EQ(fast.pyramid.robust, 0.0f);
   EXPECT_EQ(fast.pyramid.median, 0);
   EXPECT_EQ(quality.method, FlowMethod::kPyramid);
-  EXPECT_TRUE(quality.pyramid.robust);
+  EXPECT_GT(quality.pyramid.robust, 0.0f);
   EXPECT_GT(quality.pyramid.median, 0);
   EXPECT_GT(quality.pyramid.ridge, 0.0f);
   (void)this->rig<OpticalFlow>(fast);

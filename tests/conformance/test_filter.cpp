@@ -86,6 +86,32 @@ TEST_P(Filter, FoveatedDerivatives) {
   expect_filter_matches(config, frames, results(config, frames), {21}, 250);
 }
 
+// Fails when what a camera sees, flat and dark places included, gives other values than the
+// equation, with the default number of taps and each kind of kernel.
+TEST_P(Filter, RealFrames) {
+  SpatioTemporalFilterConfig config;
+  config.size = {112, 80};
+  const auto frames = test::real_frames({70, 60, config.size.width, config.size.height}, 21);
+  if (frames.empty()) GTEST_SKIP() << "no frames in OCELLUS_TEST_DATA";
+  for (const KernelForm form : kForms) {
+    for (const KernelOrigin origin :
+         {KernelOrigin::kGaussian, KernelOrigin::kFoveated, KernelOrigin::kCallback}) {
+      if (origin == KernelOrigin::kFoveated && form == KernelForm::kUniform) continue;
+      SCOPED_TRACE(name_of(form) + " origin " + std::to_string(static_cast<int>(origin)));
+      config.kernels = KernelConfig{};
+      config.kernels.form = form;
+      config.kernels.origin = origin;
+      RandomTaps taps{};
+      if (origin == KernelOrigin::kCallback) {
+        config.kernels.terms = kMaxKernelTerms;
+        taps.use_in(config.kernels);
+      }
+      expect_filter_matches(config, frames, results(config, frames), {0, 9, 20}, 130);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // Fails when sums of separable terms are not added, for any number of terms and convolutions.
 TEST_P(Filter, TermsAndConvolutions) {
   for (const KernelForm form : kForms) {

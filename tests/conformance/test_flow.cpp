@@ -172,22 +172,9 @@ TEST_P(Flow, FormatsStridesAndAddresses) {
 // Fails when real brightness patterns, with flat and one-dimensional places, give other answers
 // than the equations.
 TEST_P(Flow, RealFrames) {
-  const std::string folder = test::data_folder();
-  if (folder.empty()) GTEST_SKIP() << "OCELLUS_TEST_DATA is not set";
-  std::vector<FrameBuffer> frames;
   const ImageSize size{96, 80};
-  for (int f = 0; f < 8; ++f) {
-    char name[64];
-    std::snprintf(name, sizeof(name), "/flow/rubic/f%02d.pgm", f);
-    const auto image = test::read_pgm(folder + name);
-    ASSERT_TRUE(image) << folder << name;
-    test::PlaneD part(size.width, size.height);
-    for (int y = 0; y < size.height; ++y) {
-      for (int x = 0; x < size.width; ++x) part.at(x, y) = image->at(x + 70, y + 60);
-    }
-    frames.emplace_back(size, PixelFormat::kGray8);
-    frames.back().fill(part);
-  }
+  const auto frames = test::real_frames({70, 60, size.width, size.height}, 8);
+  if (frames.empty()) GTEST_SKIP() << "no frames in OCELLUS_TEST_DATA";
   for (const KernelForm form : kForms) {
     OpticalFlowConfig config = small_config(form, size);
     config.window = 9;
@@ -741,6 +728,54 @@ TEST_P(Flow, DestroyedWithFramesInFlight) {
       for (std::size_t i = 0; i < outs.size(); ++i)
         EXPECT_TRUE(test::same_bytes(before[i], outs[i].plane(0)));
     }
+  }
+}
+
+// Fails when the flow of a full HD image differs from the equations anywhere: cut wrongly between
+// workers, or with strides that overflow; sampled pixels, all edges among them.
+TEST_P(SlowFlow, FullHdMatchesTheEquations) {
+  for (const KernelForm form : kForms) {
+    OpticalFlowConfig config = small_config(form, {1920, 1080});
+    config.window = 9;
+    config.window_sigma = 2.0f;
+    const auto frames = noise_frames(config.size, PixelFormat::kGray8, 6, 37);
+    const Results got = results(config, frames);
+    const auto kernels = reference::kernels_of(config.kernels, config.size);
+    const std::vector<test::PlaneD> values = test::values_of(frames);
+    const int radius = config.window / 2;
+    int well_determined = 0;
+    for (int sample = 0; sample < 240; ++sample) {
+      // Steps that share no divisor with the sides; every eighth sample lies on an edge.
+      int x = sample * 389 % 1920;
+      int y = sample * 211 % 1080;
+      if (sample % 8 == 0) x = sample % 16 == 0 ? 0 : 1919;
+      if (sample % 8 == 4) y = sample % 16 == 4 ? 0 : 1079;
+      // Only the derivatives that the window at (x, y) sees, edges repeated.
+      test::PlaneD derivatives[3];
+      for (int c = 0; c < 3; ++c) {
+        derivatives[c] = test::PlaneD(config.window, config.window);
+        for (int j = 0; j < config.window; ++j) {
+          for (int i = 0; i < config.window; ++i) {
+            const int at_x = std::clamp(x + i - radius, 0, 1919);
+            const int at_y = std::clamp(y + j - radius, 0, 1079);
+            derivatives[c].at(i, j) =
+                reference::convolve_at(values, kernels(at_x, at_y, c), at_x, at_y).value;
+          }
+        }
+      }
+      const auto expected =
+          reference::solve_at(derivatives[0], derivatives[1], derivatives[2], config.window,
+                              static_cast<double>(config.window_sigma), radius, radius);
+      SCOPED_TRACE(name_of(form) + " at (" + std::to_string(x) + ", " + std::to_string(y) + ")");
+      ASSERT_NEAR(got.planes[5][2].at(x, y), expected.smaller,
+                  test::kFloatTolerance * expected.larger);
+      if (expected.smaller < 0.02 * expected.larger) continue;
+      ++well_determined;
+      const double scale = 1.0 + std::hypot(expected.u, expected.v);
+      ASSERT_NEAR(got.planes[5][0].at(x, y), expected.u, test::kFloatTolerance * scale);
+      ASSERT_NEAR(got.planes[5][1].at(x, y), expected.v, test::kFloatTolerance * scale);
+    }
+    EXPECT_GT(well_determined, 150) << "too few pixels were compared";
   }
 }
 

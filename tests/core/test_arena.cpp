@@ -18,6 +18,8 @@ namespace ocellus::detail {
 namespace {
 
 constexpr std::size_t kUnit = kMemoryAlignment;
+// What is promised to users: a cache line, and the widest vector.
+static_assert(kMemoryAlignment == 64);
 
 // Fails when rounding up is wrong at or beside a multiple.
 TEST(Arena, AlignUp) {
