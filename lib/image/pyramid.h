@@ -12,7 +12,8 @@ void reduce_row(const float* const* rows, int width_in, float* work, float* out)
 
 /// One row of the double-size flow: mean of the nearest coarse values, times 2 (a pixel of the
 /// coarse level is two of the fine one). `upper` and `lower` are coarse rows y/2 and (y+1)/2, the
-/// same for even y, each readable up to column `width_in`, its last value repeated.
+/// same for even y, each readable up to column (width_out + 1) / 2, the last value repeated. An odd
+/// width_out writes one float more.
 void expand_flow_row(const float* upper, const float* lower, float* out, int width_out) noexcept;
 
 }  // namespace ocellus::detail

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -36,9 +37,10 @@ void read_as_bank(const std::uint8_t* data, std::size_t size) {
     std::uint64_t entries = 0;
     while (file->next(wx, wy, wt)) {
       ++entries;
-      for (int i = 0; i < header.nx; ++i) {
-        if (!std::isfinite(wx[i])) std::abort();
-      }
+      const auto usable = [](float tap) { return std::isfinite(tap); };
+      if (!std::all_of(wx, wx + header.nx, usable) || !std::all_of(wy, wy + header.ny, usable) ||
+          !std::all_of(wt, wt + header.nt, usable))
+        std::abort();
     }
     // Only as many as fit the file's bytes.
     if (entries * static_cast<std::uint64_t>(header.entry_floats()) * sizeof(float) > size)

@@ -54,7 +54,7 @@ enum class BackendChoice : std::uint8_t { kAuto, kCpu, kCuda };
 /// Parses "auto", "cpu", "cuda" or "cuda:N".
 struct BackendSpec {
   BackendChoice choice = BackendChoice::kAuto;
-  int device = 0;  ///< CUDA device number
+  int device = 0;  ///< CUDA device number, 0 to 1023; read only where CUDA may be taken
 
   static Expected<BackendSpec> parse(const char* text) noexcept;
 };
@@ -99,7 +99,8 @@ struct EngineInfo {
 };
 
 /// Movable handle. Operators keep the engine's threads and memory alive, so handles and operators
-/// may be destroyed in any order. All calls may be made from any thread.
+/// may be destroyed in any order. All calls may be made from any thread. A moved-from handle can be
+/// destroyed or assigned to, nothing else.
 class Engine {
  public:
   /// What `create` would give with this configuration. Takes nothing; `memory` is not looked at.

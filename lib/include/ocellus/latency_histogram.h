@@ -10,7 +10,8 @@ namespace ocellus {
 /// Log-linear buckets as in HdrHistogram: 1 ns wide below 2048 ns, then 1024 equal steps in each
 /// power of two, so a recorded value is known to better than 0.1 %. Negative values count as 0;
 /// values above 10 s count in `overflow` too, and those above 17 s share the last bucket. `record`
-/// takes constant time and never allocates; one writer at a time. 100 KiB: not for a small stack.
+/// takes constant time and never allocates; one writer at a time. A bucket counts up to 2^32 - 1
+/// values: `reset` in time where more may come. 100 KiB: not for a small stack.
 class LatencyHistogram {
  public:
   static constexpr std::int64_t kHighestNs = 10'000'000'000;

@@ -11,7 +11,8 @@ enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarning, kError };
 /// never from `submit` or `wait`.
 using LogCallback = void (*)(void* user, LogLevel level, const char* message);
 
-/// Sets the process-wide callback; nullptr turns logging off (the default). Thread-safe.
+/// Sets the process-wide callback; nullptr turns logging off (the default). Thread-safe, but a call
+/// of the callback before that has begun on another thread may still run: `user` must outlive it.
 void set_log_callback(LogCallback callback, void* user) noexcept;
 
 }  // namespace ocellus

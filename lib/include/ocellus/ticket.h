@@ -20,8 +20,7 @@ enum FrameFlag : std::uint32_t {
   /// missing.
   kWarmingUp = 1u << 0,
   /// The frame holds NaN or infinity: the output is marked invalid and the temporal state is as if
-  /// the frame
-  /// had not come.
+  /// the frame had not come.
   kBadPixels = 1u << 1,
 };
 
