@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <condition_variable>
 #include <cstring>
@@ -587,6 +588,40 @@ TEST_P(Contracts, TicketsInAnyOrder) {
     for (std::size_t f = 0; f < 3; ++f)
       EXPECT_TRUE(test::same_bytes(outs[f].plane(0), expected.planes[f][0]));
   } while (std::next_permutation(order.begin(), order.end()));
+}
+
+// Fails when the times of a frame are not its own: a frame behind another waits in the queue until
+// that one is done, and queue, copy and computing fit into what the caller saw pass.
+TEST_P(Contracts, TimesAddUp) {
+  using Clock = std::chrono::steady_clock;
+  OpticalFlowConfig config = flow_config({320, 240});
+  const auto frames = noise_frames(config.size, PixelFormat::kGray8, 2, 11);
+  auto rig = this->rig<OpticalFlow>(config);
+  test::OutputBuffer outs[2] = {test::OutputBuffer(config.size, 3),
+                                test::OutputBuffer(config.size, 3)};
+  int behind = 0;
+  for (int round = 0; round < 20; ++round) {
+    const auto begin = Clock::now();
+    const Ticket first = test::must(rig.op.submit(frames[0].frame(0), outs[0].flow()));
+    const Ticket second = test::must(rig.op.submit(frames[1].frame(1), outs[1].flow()));
+    const std::int64_t between = (Clock::now() - begin).count();
+    const FrameInfo one = test::must(rig.op.wait(first, Deadline::never()));
+    const FrameInfo two = test::must(rig.op.wait(second, Deadline::never()));
+    const std::int64_t all = (Clock::now() - begin).count();
+    for (const FrameInfo& info : {one, two}) {
+      ASSERT_GE(info.queue_ns, 0);
+      ASSERT_GE(info.copy_ns, 0);
+      ASSERT_GT(info.compute_ns, 0);
+      ASSERT_LE(info.queue_ns + info.copy_ns + info.compute_ns, all);
+    }
+    const std::int64_t done = one.queue_ns + one.copy_ns + one.compute_ns;
+    ASSERT_GE(two.queue_ns, done - between) << "began before the frame before it was done";
+    behind += done > between;
+    if (GetParam() == BackendChoice::kCpu) {
+      ASSERT_EQ(one.copy_ns, 0);
+    }
+  }
+  EXPECT_GT(behind, 0) << "no frame had to wait: nothing was tested";
 }
 
 template <typename Operator, typename Config>

@@ -13,7 +13,7 @@ namespace ocellus {
 /// The colour of a motion: hue tells the direction, saturation the length up to `max_motion`;
 /// beyond it colours are darkened. Invalid flow (NaN) is black. Source: Baker et al., "A Database
 /// and Evaluation Methodology for Optical Flow", IJCV 2011. `rgb` has the flow's size, three bytes
-/// a pixel; `max_motion` > 0 in pixels per frame.
+/// a pixel, and rows `rgb_stride` bytes apart; `max_motion` > 0 in pixels per frame.
 void draw_flow_wheel(const FlowView& flow, float max_motion, std::uint8_t* rgb,
                      std::ptrdiff_t rgb_stride) noexcept;
 
@@ -32,14 +32,15 @@ struct OverlayImage {
 };
 
 struct OverlayConfig {
-  int step = 16;            ///< pixels between arrows, 4 to 256
+  int step = 16;            ///< pixels between arrows, held within 4 to 256
   float scale = 4.0f;       ///< length of an arrow in pixels for a motion of 1 pixel per frame, > 0
   float min_motion = 0.5f;  ///< shorter vectors are not drawn, pixels per frame
   float max_motion = 8.0f;  ///< full saturation of the colours, pixels per frame
   Rect roi;                 ///< where the flow field lies in the image; empty = whole image
 };
 
-/// Draws an arrow every `step` pixels, coloured by the wheel where the frame has chroma.
+/// Draws an arrow every `step` pixels, coloured by the wheel where the frame has chroma; nothing
+/// when `scale` or `max_motion` is not above 0.
 void draw_flow_overlay(const FlowView& flow, const OverlayConfig& config,
                        const OverlayImage& image) noexcept;
 
