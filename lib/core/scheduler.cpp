@@ -240,8 +240,6 @@ void Scheduler::work_loop() noexcept {
       if (stop_) break;
     }
     release_slot(slot);
-    // A caller may wait for a slot while parts are left for it.
-    pthread_cond_broadcast(&done_);
   }
 }
 
@@ -281,7 +279,7 @@ Status Scheduler::wait(Job& job, Deadline deadline) noexcept {
   }
   if (slot >= 0) {
     release_slot(slot);
-    // Parts of other jobs may be left; a worker that found no slot must look again.
+    // Parts of other jobs may be left, and no worker was woken for the slot that was held here.
     if (has_part()) pthread_cond_signal(&work_);
   }
   if (status == Status::kOk) job.state_ = Job::State::kIdle;

@@ -101,7 +101,7 @@ class Scheduler {
 
   pthread_mutex_t mutex_;
   pthread_cond_t work_;  // parts to take, or stop
-  pthread_cond_t done_;  // a job is done, or a slot is free for a waiting caller
+  pthread_cond_t done_;  // a job is done, or a thread is ready
   /// Changes whenever parts appear or a job ends; idle threads watch it for a short time before
   /// they sleep.
   std::atomic<std::uint32_t> epoch_{0};

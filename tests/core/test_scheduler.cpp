@@ -235,6 +235,35 @@ TEST(Scheduler, DeadlinesPassAndTheJobCanBeWaitedForAgain) {
       << "done and waited for: idle again";
 }
 
+// Fails when a caller that has done its own job leaves with the only slot and wakes nobody for the
+// next job, which nobody waits for.
+TEST(Scheduler, ACallerLeavesTheRestToTheWorkers) {
+  const auto scheduler = start(1);
+  const std::thread::id caller = std::this_thread::get_id();
+  int by_caller = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::this_thread::sleep_for(std::chrono::microseconds(200));  // so that the worker sleeps
+    bool mine = false;
+    std::atomic<bool> done{false};
+    TestJob own;
+    own.stage(1, [&](int, int) {
+      mine = std::this_thread::get_id() == caller;
+      spin_for(std::chrono::microseconds(200));  // the worker wakes up, finds no slot and sleeps
+    });
+    TestJob next;
+    next.stage(1, [](int, int) {}).finished([&] { done = true; });
+    scheduler->submit(own);
+    scheduler->submit(next);
+    ASSERT_EQ(scheduler->wait(own, Deadline::never()), Status::kOk);
+    by_caller += mine;
+    const Deadline limit = Deadline::after(std::chrono::seconds(5));
+    while (!done.load() && !limit.passed()) std::this_thread::yield();
+    ASSERT_TRUE(done.load()) << "round " << round;
+    ASSERT_EQ(scheduler->wait(next, Deadline::never()), Status::kOk);
+  }
+  EXPECT_GT(by_caller, 0) << "the worker was always first: nothing was tested";
+}
+
 // Fails when a deadline in the past hides that the job is done already.
 TEST(Scheduler, AnImmediateDeadlineSeesADoneJob) {
   const auto scheduler = start(2);
