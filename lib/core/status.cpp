@@ -6,6 +6,17 @@
 #include "core/failure.h"
 
 namespace ocellus {
+namespace {
+
+__attribute__((format(printf, 2, 0))) Error format_error(Status status, const char* format,
+                                                         va_list arguments) noexcept {
+  Error error;
+  error.status = status;
+  std::vsnprintf(error.text, sizeof(error.text), format, arguments);
+  return error;
+}
+
+}  // namespace
 
 const char* status_message(Status status) noexcept {
   switch (status) {
@@ -68,11 +79,9 @@ const char* status_name(Status status) noexcept {
 }
 
 Error make_error(Status status, const char* format, ...) noexcept {
-  Error error;
-  error.status = status;
   va_list arguments;
   va_start(arguments, format);
-  std::vsnprintf(error.text, sizeof(error.text), format, arguments);
+  const Error error = format_error(status, format, arguments);
   va_end(arguments);
   return error;
 }
@@ -80,11 +89,9 @@ Error make_error(Status status, const char* format, ...) noexcept {
 namespace detail {
 
 tl::unexpected<Error> invalid_argument(const char* format, ...) noexcept {
-  Error error;
-  error.status = Status::kInvalidArgument;
   va_list arguments;
   va_start(arguments, format);
-  std::vsnprintf(error.text, sizeof(error.text), format, arguments);
+  const Error error = format_error(Status::kInvalidArgument, format, arguments);
   va_end(arguments);
   return tl::unexpected(error);
 }

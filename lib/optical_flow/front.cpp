@@ -25,6 +25,18 @@ std::uint64_t next_issuer() noexcept {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
+const char* format_name(PixelFormat format) noexcept {
+  switch (format) {
+    case PixelFormat::kGray8:
+      return "kGray8";
+    case PixelFormat::kGray16:
+      return "kGray16";
+    case PixelFormat::kFloat32:
+      return "kFloat32";
+  }
+  return "unknown";
+}
+
 const char* space_name(MemorySpace space) noexcept {
   switch (space) {
     case MemorySpace::kHost:
@@ -73,8 +85,8 @@ Expected<Ticket> FlowFront::submit(const Frame& in, const FlowOutput& out, Image
                             in.size.height, plan_.size.width, plan_.size.height);
   }
   if (in.format != plan_.format) {
-    return invalid_argument("frame.format is %d; the operator was made for %d",
-                            static_cast<int>(in.format), static_cast<int>(plan_.format));
+    return invalid_argument("frame.format is %s; the operator was made for %s",
+                            format_name(in.format), format_name(plan_.format));
   }
   const std::ptrdiff_t least =
       static_cast<std::ptrdiff_t>(plan_.size.width) * bytes_per_pixel(plan_.format);

@@ -10,6 +10,7 @@
 #include "reference/convolution.h"
 #include "reference/image.h"
 #include "reference/lucas_kanade.h"
+#include "reference/pyramid.h"
 #include "support/scene.h"
 
 namespace ocellus {
@@ -197,6 +198,31 @@ TEST(Reference, PyramidAndMedian) {
   EXPECT_DOUBLE_EQ(reference::median(ramp, 3, 1, 1), 11.0);
   EXPECT_DOUBLE_EQ(reference::median(ramp, 3, 0, 0), 1.0)
       << "edges repeated: 0 0 10, 0 0 10, 1 1 11";
+}
+
+// Fails when the plain pyramid, which the library's is measured against, does not find a motion
+// that is known.
+TEST(Reference, ThePyramidFindsAMotion) {
+  const ImageSize size{80, 72};
+  const test::Texture texture(9, 8.0, 16.0);
+  const auto motion = test::AffineMotion::about(40, 36, 2.3, -1.1, 0.004, 0.0, 0.0, 0.0);
+  for (const int count : {2, 5}) {
+    std::vector<PlaneD> frames;
+    const int described = count == 2 ? 0 : 2;
+    for (int f = 0; f < count; ++f)
+      frames.push_back(test::render(texture, motion, size, f - described));
+    OpticalFlowConfig config = OpticalFlowConfig::quality(size);
+    config.pyramid.frames = count;
+    config.pyramid.warps = config.pyramid.coarse_warps = 4;
+    const auto flow = reference::pyramid_flow(frames, config);
+    for (int y = 20; y < size.height - 20; ++y) {
+      for (int x = 20; x < size.width - 20; ++x) {
+        const auto expected = motion.displacement(x, y);
+        ASSERT_NEAR(flow.u.at(x, y), expected[0], 0.02) << count << " frames, " << x << ", " << y;
+        ASSERT_NEAR(flow.v.at(x, y), expected[1], 0.02) << count << " frames, " << x << ", " << y;
+      }
+    }
+  }
 }
 
 // Fails when the moving texture does not move as it says: the point under a pixel must keep its
