@@ -369,28 +369,45 @@ TEST_P(Contracts, TapsThatAreNoNumbersAreRefused) {
   }
 }
 
-// Fails when taps or sums that half precision cannot hold become infinite silently.
+// Fails when taps, or spatial sums of a white image, that half precision cannot hold become
+// infinite silently, or when such as it can hold are refused.
 TEST_P(Contracts, TapsBeyondHalfAreRefused) {
-  SpatioTemporalFilterConfig config = filter_config();
-  config.kernels.form = KernelForm::kPerPixel;
-  config.kernels.origin = KernelOrigin::kCallback;
-  config.kernels.callback = [](void*, int, int, int, int, float* wx, float* wy, float* wt) {
-    std::fill_n(wx, 5, 1.0f);
-    std::fill_n(wy, 5, 1.0f);
-    std::fill_n(wt, 3, 1e6f);
+  struct Taps {
+    float space;
+    float time;
+    bool fits;
   };
-  config.storage = CoefficientStorage::kHalf;
-  EngineConfig settings = test::engine_config(2, GetParam());
-  settings.memory = test::must(SpatioTemporalFilter::footprint(probed(), config));
-  Engine engine = test::must(Engine::create(settings));
-  auto made = SpatioTemporalFilter::create(engine, config);
-  if (!made) {
-    expect_words(made.error(), Status::kInvalidArgument, {"kHalf", "65504"});
-    return;
+  // 5x5 taps of 3.2 make 65280 of a white image; the largest half is 65504.
+  for (Taps taps : {Taps{1.0f, 1e6f, false}, {8.0f, 1.0f, false}, {3.2f, 0.5f, true}}) {
+    SCOPED_TRACE("taps " + std::to_string(taps.space) + ", in time " + std::to_string(taps.time));
+    SpatioTemporalFilterConfig config = filter_config();
+    config.kernels.form = KernelForm::kPerPixel;
+    config.kernels.origin = KernelOrigin::kCallback;
+    config.kernels.callback = [](void* user, int, int, int, int, float* wx, float* wy, float* wt) {
+      const auto& values = *static_cast<const Taps*>(user);
+      std::fill_n(wx, 5, values.space);
+      std::fill_n(wy, 5, values.space);
+      std::fill_n(wt, 3, values.time);
+    };
+    config.kernels.user = &taps;
+    config.storage = CoefficientStorage::kHalf;
+    EngineConfig settings = test::engine_config(2, GetParam());
+    settings.memory = test::must(SpatioTemporalFilter::footprint(probed(), config));
+    Engine engine = test::must(Engine::create(settings));
+    auto made = SpatioTemporalFilter::create(engine, config);
+    ASSERT_EQ(made.has_value(), taps.fits);
+    if (!made) {
+      expect_words(made.error(), Status::kInvalidArgument, {"kHalf", "65504"});
+      continue;
+    }
+    std::vector<FrameBuffer> frames;
+    for (int f = 0; f < 4; ++f) {
+      frames.emplace_back(config.size, config.format);
+      frames.back().fill(test::PlaneD(config.size.width, config.size.height, 255.0));
+    }
+    test::expect_filter_matches(config, frames, send(*made, frames), {3}, 400,
+                                test::kHalfTolerance);
   }
-  // Taken: then the results must be right.
-  const auto frames = noise_frames(config.size, PixelFormat::kGray8, 4, 1);
-  test::expect_filter_matches(config, frames, send(*made, frames), {3}, 400, test::kHalfTolerance);
 }
 
 struct BadSubmit {
