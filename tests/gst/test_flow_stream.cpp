@@ -562,7 +562,8 @@ TEST(Properties, RangesAndDefaults) {
   EXPECT_GE(checked, 28);
 
   // GLib warns (since 2.80 by a critical message) and leaves the value; keep that off the screen.
-  const GLogLevelFlags fatal = g_log_set_always_fatal(G_LOG_FATAL_MASK);
+  const GLogLevelFlags fatal =
+      g_log_set_always_fatal(static_cast<GLogLevelFlags>(G_LOG_FATAL_MASK));
   g_log_set_default_handler([](const gchar*, GLogLevelFlags, const gchar*, gpointer) {}, nullptr);
   const auto keeps = [element](const char* name, int bad) {
     gint before = 0;
