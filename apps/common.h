@@ -6,10 +6,10 @@
 #include <chrono>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "input_error.h"
 #include "ocellus/ocellus.h"
 
 namespace ocellus::app {
@@ -19,12 +19,6 @@ enum ExitCode : int {
   kDone = 0,
   kAnswerIsNo = 1,  ///< a budget was missed, a limit exceeded
   kBadInput = 2,    ///< wrong usage, or an input that cannot be read
-};
-
-/// Bad usage or bad input: main prints the text and exits with kBadInput.
-class InputError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
 };
 
 /// The value of an Expected, or an InputError with `context` before the library's text.

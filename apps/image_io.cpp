@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "common.h"
+#include "output_file.h"
 
 // jpeglib.h needs stdio's FILE and size_t before it.
 #include <jpeglib.h>
@@ -400,9 +401,12 @@ void write_png_rgb(const std::string& path, ImageSize size, const std::uint8_t* 
   image.width = static_cast<png_uint_32>(size.width);
   image.height = static_cast<png_uint_32>(size.height);
   image.format = PNG_FORMAT_RGB;
-  if (png_image_write_to_file(&image, path.c_str(), 0, rgb, 0, nullptr) == 0) {
+  OutputFile file(path);
+  if (png_image_write_to_stdio(&image, file.stream(), 0, rgb, 0, nullptr) == 0) {
+    if (std::ferror(file.stream())) file.fail();
     throw InputError(fmt::format("{}: cannot be written: {}", path, image.message));
   }
+  file.commit();
 }
 
 }  // namespace ocellus::app

@@ -1,10 +1,15 @@
 // The program as a user meets it: exit codes, messages, JSON and files.
 #include <gtest/gtest.h>
 
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "child_process.h"
 #include "flow_file.h"
@@ -46,6 +51,31 @@ void expect_error(const std::vector<std::string>& arguments, const std::vector<s
   EXPECT_EQ(result.out, "") << line;
   for (const std::string& text : says)
     EXPECT_NE(result.err.find(text), std::string::npos) << line << " says: " << result.err;
+}
+
+/// Waits until `is_so`, or a minute; the machine may be busy.
+template <typename Condition>
+bool wait_until(Condition&& is_so) {
+  for (int i = 0; i < 6000; ++i) {
+    if (is_so()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+/// The names in a folder that begin with `begin`.
+std::vector<std::string> files_in(const std::string& folder, const std::string& begin = "") {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind(begin, 0) == 0) names.push_back(name);
+  }
+  return names;
+}
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 // Example failure: a subcommand throws in its help, or help goes to stderr.
@@ -115,7 +145,7 @@ TEST(Program, NamesWhatIsWrongWithTheUsage) {
   expect_error({"flow", "test:32x32,frames=3", "-o", "/nonexistent-folder/o.flo"},
                {"/nonexistent-folder/o.flo"});
   expect_error({"latency", "--pipeline", "flow ! digits"}, {"digits", "flow"});
-  expect_error({"latency", "--pipeline", ""}, {"operator"});
+  expect_error({"latency", "--pipeline", "flow !"}, {"operator"});
   expect_error({"latency", "--size", "640"}, {"--size", "640"});
   expect_error({"latency", "--plot", "a.png", "--frames", "1"}, {".svg"});
   expect_error({"latency", "--input", "test:", "--size", "9x9"}, {"--size", "--input"});
@@ -148,6 +178,15 @@ TEST(Program, NamesWhatIsWrongWithTheFrames) {
   expect_error({"flow", "/dev/video99"}, {"/dev/video99"});
   write("noise.avi", std::string(5000, 'x'));
   expect_error({"flow", folder / "noise.avi"}, {"noise.avi"});
+  // Eight digits of it are an image's height.
+  write("wide.pgm", "P5\n4294967297 2\n255\nxx");
+  expect_error({"flow", folder / "wide.pgm"}, {"wide.pgm", "4294967297x2", "16384"});
+  ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
+  expect_error({"flow", folder / "fifo"}, {"fifo", "is a pipe"});
+  expect_error({"compare", "flow", folder / "fifo", "b.flo"}, {"fifo", "a pipe"});
+  expect_error({"compare", "flow", "/dev/zero", "b.flo"}, {"/dev/zero", "is a device"});
+  expect_error({"compare", "image", "/dev/zero", "b.png"}, {"/dev/zero", "is a device"});
+  expect_error({"kernels", "info", folder / "absent.ocl"}, {"absent.ocl\": No such file"});
 }
 
 // Example failure: the JSON lacks what scripts read, or text is mixed into it.
@@ -425,6 +464,41 @@ TEST(Program, MissingEncoderIsNamed) {
   } else {
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_NE(result.err.find("264"), std::string::npos) << result.err;
+  }
+}
+
+// Example failure: a failed write leaves half a file in the place of a good one, or a temporary
+// file beside it.
+TEST(Program, AFailedWriteLeavesWhatStoodThere) {
+  const TemporaryFolder folder;
+  const std::string scene = "test:128x128,frames=3";
+  const std::string old = "what stood there";
+  std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
+      {"o.flo", {"flow", scene, "--frame", "1", "-o"}},
+      {"o.png", {"flow", scene, "--frame", "1", "-o"}},
+      {"c.pfm", {"flow", scene, "--frame", "1", "--confidence"}},
+      {"l.svg", {"latency", "--size", "32x32", "--fps", "1000", "--frames", "5", "--plot"}},
+      {"k.ocl", {"kernels", "make", "--form", "foveated", "--size", "64x64", "-o"}}};
+  if (has_gstreamer()) cases.push_back({"v.webm", {"flow", scene, "-o"}});
+  for (const auto& [name, command] : cases) {
+    const std::string path = folder / name;
+    std::ofstream(path) << old;
+    std::filesystem::permissions(path, std::filesystem::perms(0640));
+    std::vector<std::string> arguments = command;
+    arguments.push_back(path);
+    constexpr unsigned long kLimit = 1000;
+    const ChildResult failed = RunningProgram(arguments, kLimit).wait();
+    if (failed.err.find("is missing; it is in") != std::string::npos) continue;  // no encoder
+    EXPECT_EQ(failed.exit_code, 2) << name << failed.err;
+    EXPECT_NE(failed.err.find(name), std::string::npos) << failed.err;
+    EXPECT_EQ(bytes_of(path), old) << name;
+    EXPECT_EQ(files_in(folder / "", name), (std::vector<std::string>{name}));
+
+    const ChildResult good = run_program(arguments);
+    EXPECT_LT(good.exit_code, 2) << good.err;
+    EXPECT_NE(bytes_of(path), old) << name;
+    EXPECT_EQ(files_in(folder / "", name), (std::vector<std::string>{name}));
+    EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0640)) << name;
   }
 }
 
