@@ -48,6 +48,10 @@ void print_json(const nlohmann::ordered_json& object) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
+std::string counted(std::int64_t count, const std::string& one, const std::string& many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many.empty() ? one + "s" : many);
+}
+
 ImageSize parse_size(const std::string& text, const std::string& option) {
   ImageSize size;
   const char* const end = text.data() + text.size();

@@ -53,6 +53,9 @@ CLI::Validator finite_range(double low, double high);
 /// One JSON object, indented, and a newline on stdout.
 void print_json(const nlohmann::ordered_json& object);
 
+/// "1 frame", "2 frames".
+std::string counted(std::int64_t count, const std::string& one, const std::string& many = "");
+
 /// "640x480" to a size. Throws InputError naming `option`.
 ImageSize parse_size(const std::string& text, const std::string& option);
 

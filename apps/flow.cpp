@@ -12,6 +12,7 @@
 #include "flow_options.h"
 #include "flow_run.h"
 #include "frames.h"
+#include "interrupt.h"
 #include "ocellus/flow_draw.h"
 #include "video.h"
 
@@ -232,8 +233,7 @@ class FlowJob {
     } else {
       all();
     }
-    output_.finish();
-    print();
+    if (!reports_.empty()) print();  // a signal may come before the first field
     return kDone;
   }
 
@@ -367,6 +367,17 @@ class FlowJob {
     const std::int64_t expected = command_.limit ? *command_.limit
                                   : end          ? *end - source_->first_number() + 1
                                                  : 0;
+    // After a signal the fields so far are still worth something: a video of them is ended.
+    const StopsEarly stops_early;
+    fields(expected);
+    output_.finish();
+    if (stop_signal() != 0) {
+      fmt::print(stderr, "ocellus: interrupted after {} of {}\n",
+                 counted(static_cast<std::int64_t>(reports_.size()), "field"), source_->name());
+    }
+  }
+
+  void fields(std::int64_t expected) {
     Progress progress(fmt::format("flow of {}", source_->name()), expected);
     if (!read(1)) too_few();
     const Support full{temporal_support(config_)};
@@ -382,15 +393,15 @@ class FlowJob {
     // be cut.
     const bool cut = !temporal_support_is_fixed(config_);
     if (!whole) {
-      for (long n = first_; n < window_.back().number; ++n)
+      for (long n = first_; n < window_.back().number && stop_signal() == 0; ++n)
         from_window(n, support_for(n, first_, window_.back().number));
       return;
     }
     if (cut) {
-      for (long n = first_; n < first_ + full.before(); ++n)
+      for (long n = first_; n < first_ + full.before() && stop_signal() == 0; ++n)
         from_window(n, support_for(n, first_, window_.back().number));
     }
-    {
+    if (stop_signal() == 0) {
       FlowRun run(engine_, config_);
       remember(run);
       FrameInfo info;
@@ -398,7 +409,7 @@ class FlowJob {
         info = run.step(
             frame.image.view(static_cast<std::uint64_t>(frame.number), frame.timestamp_ns));
       emit(run.field(), window_.back().number - full.after(), full, info);
-      while (read(keep)) {
+      while (stop_signal() == 0 && read(keep)) {
         const InputFrame& frame = window_.back();
         info = run.step(
             frame.image.view(static_cast<std::uint64_t>(frame.number), frame.timestamp_ns));
@@ -409,7 +420,7 @@ class FlowJob {
     }
     if (cut) {
       const long newest = window_.back().number;
-      for (long n = newest - full.after() + 1; n < newest; ++n)
+      for (long n = newest - full.after() + 1; n < newest && stop_signal() == 0; ++n)
         from_window(n, support_for(n, window_.front().number, newest));
     }
   }
@@ -446,9 +457,10 @@ class FlowJob {
       print_json(json);
       return;
     }
-    fmt::print("{}: {} frames of {}x{}, {}, {} with {} threads ({})\n", source_->name(),
-               frames_read_, config_.size.width, config_.size.height, describe(config_),
-               backend_name(info_.backend), info_.workers, info_.simd_target);
+    fmt::print("{}: {} of {}x{} read, {}, {} with {} ({})\n", source_->name(),
+               counted(frames_read_, "frame"), config_.size.width, config_.size.height,
+               describe(config_), backend_name(info_.backend), counted(info_.workers, "thread"),
+               info_.simd_target);
     if (!note_.empty()) fmt::print("{}\n", note_);
     if (reports_.size() == 1) {
       const FieldReport& r = reports_.front();

@@ -502,6 +502,78 @@ TEST(Program, AFailedWriteLeavesWhatStoodThere) {
   }
 }
 
+// Example failure: Ctrl-C throws away what was measured, or the run looks complete.
+TEST(Program, LatencyReportsWhatItMeasuredWhenInterrupted) {
+  const TemporaryFolder folder;
+  for (const int signal : {SIGINT, SIGTERM}) {
+    RunningProgram program({"latency", "--size", "32x32", "--fps", "20", "--budget-ms", "10000",
+                            "--frames", "100000", "--plot", folder / "l.svg", "--json"});
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    program.send(signal);
+    const ChildResult result = program.wait();
+    EXPECT_EQ(result.exit_code, 128 + signal);
+    const json report = json::parse(result.out, nullptr, false);
+    ASSERT_TRUE(report.is_object()) << result.out << result.err;
+    const int frames = report["frames"];
+    EXPECT_GT(frames, 0);
+    EXPECT_LT(frames, 100000);
+    EXPECT_EQ(report["interrupted"], true);
+    EXPECT_EQ(report["ok"], false);
+    EXPECT_NE(result.err.find("interrupted after " + std::to_string(frames) + " of 100000 frames"),
+              std::string::npos)
+        << result.err;
+    EXPECT_NE(bytes_of(folder / "l.svg").find("</svg>"), std::string::npos);
+    std::filesystem::remove(folder / "l.svg");
+  }
+  // As text, and a frame that is still far away must not be waited for.
+  RunningProgram slow({"latency", "--size", "32x32", "--fps", "0.1", "--frames", "100"});
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  const auto begin = std::chrono::steady_clock::now();
+  slow.send(SIGINT);
+  const ChildResult result = slow.wait();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_EQ(result.exit_code, 128 + SIGINT);
+  EXPECT_NE(result.out.find("from the schedule"), std::string::npos) << result.out;
+  EXPECT_NE(result.err.find("interrupted after 1 of 100 frames"), std::string::npos) << result.err;
+}
+
+// Example failure: Ctrl-C leaves a video that no player opens, or half of a field.
+TEST(Program, FlowEndsItsFilesWhenInterrupted) {
+  const TemporaryFolder folder;
+  {
+    RunningProgram program({"flow", "test:320x240,frames=1000", "-o", folder / "o_%03d.flo"});
+    ASSERT_TRUE(wait_until([&] { return files_in(folder / "", "o_").size() > 3; }));
+    program.send(SIGINT);
+    const ChildResult result = program.wait();
+    EXPECT_EQ(result.exit_code, 128 + SIGINT) << result.err;
+    EXPECT_NE(result.err.find("interrupted after"), std::string::npos) << result.err;
+    EXPECT_NE(result.out.find("fields of frames 0 to"), std::string::npos) << result.out;
+    const std::vector<std::string> files = files_in(folder / "", "o_");
+    EXPECT_LT(files.size(), 999u);
+    for (const std::string& file : files)
+      EXPECT_EQ(app::read_flo(folder / file).size, (ImageSize{320, 240})) << file;
+  }
+  if (!has_gstreamer()) return;
+  const std::string video = folder / "v.webm";
+  RunningProgram program({"flow", "test:320x240,frames=1000", "-o", video});
+  // The encoder holds some frames back before it writes the first.
+  const bool began = wait_until([&] {
+    const auto parts = files_in(folder / "", "v.webm.");
+    std::error_code code;
+    return std::filesystem::exists(video) ||
+           (!parts.empty() && std::filesystem::file_size(folder / parts.front(), code) > 20000);
+  });
+  program.send(SIGINT);
+  const ChildResult result = program.wait();
+  if (result.err.find("is missing; it is in") != std::string::npos) GTEST_SKIP() << result.err;
+  ASSERT_TRUE(began) << result.err;
+  EXPECT_EQ(result.exit_code, 128 + SIGINT) << result.err;
+  EXPECT_EQ(files_in(folder / "", "v.webm"), (std::vector<std::string>{"v.webm"}));
+  const json report = json_of({"flow", video, "--preset", "fast", "-o", folder / "r_%03d.flo"});
+  EXPECT_GT(report["frames_read"], 1);
+  EXPECT_LT(report["frames_read"], 999);
+}
+
 // Example failure: a row is missing, a figure is zero, or the floor is above what was measured by a
 // factor that only a wrong unit explains.
 TEST(SlowProgram, BenchFlow) {
