@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "input_error.h"
 #include "ocellus/ocellus.h"
@@ -49,6 +50,25 @@ EngineConfig engine_config(const CommonOptions& options);
 /// Takes numbers from low to high. CLI::Range lets "nan" through, because every comparison with it
 /// is false.
 CLI::Validator finite_range(double low, double high);
+
+std::string size_text(ImageSize size);  ///< "640x480"
+
+/// Throws InputError that names both files when their sizes differ.
+void check_same_size(const std::string& a_path, ImageSize a, const std::string& b_path,
+                     ImageSize b);
+/// Throws InputError when --border leaves no pixel.
+void check_border(int border, ImageSize size);
+
+/// Options that mean nothing together with others.
+struct UnusedOptions {
+  bool unused;  ///< whether this holds for the command line at hand
+  std::vector<const char*> names;
+  std::string why;
+};
+
+/// Throws InputError when an option is given that would be taken in silence: one that is unused, or
+/// one with an empty text. Every subcommand calls it first.
+void check_options(const CLI::App& command, const std::vector<UnusedOptions>& rules);
 
 /// One JSON object, indented, and a newline on stdout.
 void print_json(const nlohmann::ordered_json& object);

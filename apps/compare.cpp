@@ -60,8 +60,6 @@ int compare_flow(const CompareOptions& o) {
   const FlowField truth = read_flo(o.truth);
   check_same_size(o.result, result.size, o.truth, truth.size);
   check_border(o.border, truth.size);
-  if (o.density < 100.0 && o.confidence.empty())
-    throw InputError("--density needs --confidence, which says what pixels to keep");
   ErrorSelection selection;
   selection.border = o.border;
   selection.density = o.density;
@@ -268,7 +266,14 @@ void add_compare_command(CLI::App& program, int& exit_code) {
                    "Exit with 1 when fewer per cent of the known pixels have a valid vector")
       ->check(finite_range(0.0, 100.0));
   add_json_option(*flow, o->json);
-  flow->callback([o, &exit_code] { exit_code = compare_flow(*o); });
+  flow->callback([flow, o, &exit_code] {
+    check_options(*flow,
+                  {{o->confidence.empty(), {"--density"}, "--confidence says what pixels to keep"},
+                   {flow->count("--density") == 0,
+                    {"--confidence"},
+                    "it ranks the pixels for --density; without that all are kept"}});
+    exit_code = compare_flow(*o);
+  });
 
   CLI::App* const image =
       compare->add_subcommand("image", "PSNR and SSIM of an image, in the range of 8 bits");
@@ -280,7 +285,10 @@ void add_compare_command(CLI::App& program, int& exit_code) {
   image->add_option("--min-psnr", o->min_psnr, "Exit with 1 when the PSNR is below this")
       ->check(finite_range(0.0, 1000.0));
   add_json_option(*image, o->json);
-  image->callback([o, &exit_code] { exit_code = compare_image(*o); });
+  image->callback([image, o, &exit_code] {
+    check_options(*image, {});
+    exit_code = compare_image(*o);
+  });
 }
 
 }  // namespace ocellus::app

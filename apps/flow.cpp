@@ -148,6 +148,22 @@ class Output {
   std::vector<std::uint8_t> i420_;
 };
 
+std::vector<UnusedOptions> unused_options(const FlowCommand& o) {
+  const bool video = is_video_name(o.output);
+  const std::string output =
+      o.output.empty() ? "nothing is written without -o" : fmt::format("-o {}", o.output);
+  return {
+      {!video,
+       {"--fps", "--arrow-step", "--arrow-scale", "--min-motion"},
+       fmt::format("it is for a video, {}{}", output, o.output.empty() ? "" : " is none")},
+      {!video && file_extension(o.output) != ".png",
+       {"--max-motion"},
+       fmt::format("it is for the colours of a .png or a video, {}{}", output,
+                   o.output.empty() ? "" : " has none")},
+      {o.frame.has_value(), {"--limit"}, "--frame reads the frames that it needs"},
+  };
+}
+
 struct FieldReport {
   long frame = 0;
   Support support;
@@ -256,7 +272,8 @@ class FlowJob {
       first_ = frame.number;
       config_ = flow_config(command_.flow, frame.image.size, frame.image.format);
       // What is wrong with the options is said before frames are collected.
-      take(OpticalFlow::footprint(take(Engine::probe(engine_), "engine"), config_), "optical flow");
+      take_options(OpticalFlow::footprint(take(Engine::probe(engine_), "engine"), config_),
+                   "optical flow");
     }
     window_.push_back(std::move(frame));
     return true;
@@ -553,7 +570,11 @@ void add_flow_command(CLI::App& program, int& exit_code) {
       ->capture_default_str();
   add_flow_options(*command, o->flow);
   add_common_options(*command, o->common);
-  command->callback([o, &exit_code] { exit_code = FlowJob(*o).run(); });
+  command->callback([command, o, &exit_code] {
+    check_options(*command, unused_flow_options(o->flow));
+    check_options(*command, unused_options(*o));
+    exit_code = FlowJob(*o).run();
+  });
 }
 
 }  // namespace ocellus::app

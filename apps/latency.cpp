@@ -128,8 +128,6 @@ void print_histogram(const char* name, const LatencyHistogram& h) {
 
 int run_latency(const LatencyCommand& o) {
   const std::vector<std::string> names = parse_pipeline_text(o.pipeline);
-  if (!o.input.empty() && !o.size.empty())
-    throw InputError("--size is for the synthetic scene; --input has its own size");
   if (!o.plot.empty() && file_extension(o.plot) != ".svg")
     throw InputError(fmt::format("--plot is '{}'; it must end in .svg", o.plot));
   std::string input = o.input;
@@ -314,7 +312,13 @@ void add_latency_command(CLI::App& program, int& exit_code) {
   command->add_flag("--lock-memory", o->lock_memory, "Lock the engine's memory");
   add_flow_options(*command, o->flow);
   add_common_options(*command, o->common);
-  command->callback([o, &exit_code] { exit_code = run_latency(*o); });
+  command->callback([command, o, &exit_code] {
+    check_options(*command, unused_flow_options(o->flow));
+    check_options(*command, {{!o->input.empty(),
+                              {"--size"},
+                              "it is for the synthetic scene; --input has its own size"}});
+    exit_code = run_latency(*o);
+  });
 }
 
 }  // namespace ocellus::app

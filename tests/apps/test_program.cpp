@@ -467,6 +467,18 @@ TEST(Program, MissingEncoderIsNamed) {
   }
 }
 
+// Example failure: the report names the levels asked for where the image has no room for them.
+TEST(Program, ReportsTheLevelsUsed) {
+  const ChildResult tiny = run_program({"flow", "test:1x1,frames=3", "--preset", "fast"});
+  EXPECT_EQ(tiny.exit_code, 0) << tiny.err;
+  EXPECT_NE(tiny.out.find("pyramid of 1 level ("), std::string::npos) << tiny.out;
+  EXPECT_NE(tiny.out.find("3 frames of 1x1 read"), std::string::npos) << tiny.out;
+  const json config =
+      json_of({"flow", "test:96x95,frames=3", "--preset", "fast", "--levels", "6"})["config"];
+  EXPECT_EQ(config["levels"], 3);
+  EXPECT_EQ(config["levels_asked_for"], 6);
+}
+
 // Example failure: a failed write leaves half a file in the place of a good one, or a temporary
 // file beside it.
 TEST(Program, AFailedWriteLeavesWhatStoodThere) {
