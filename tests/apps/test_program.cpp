@@ -514,6 +514,38 @@ TEST(Program, AFailedWriteLeavesWhatStoodThere) {
   }
 }
 
+// Example failure: a device or a link is replaced by a file of its name.
+TEST(Program, WritesThroughLinksAndDevices) {
+  const TemporaryFolder folder;
+  namespace fs = std::filesystem;
+  const auto write = [&](const std::string& name) {
+    return run_program({"flow", "test:32x32,frames=3", "-o", folder / name});
+  };
+  fs::create_symlink("/dev/null", folder / "null.flo");
+  EXPECT_EQ(write("null.flo").exit_code, 0);
+  EXPECT_TRUE(fs::is_symlink(folder / "null.flo"));
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  fs::create_symlink("/dev/full", folder / "full.png");
+  const ChildResult full = write("full.png");
+  EXPECT_EQ(full.exit_code, 2);
+  EXPECT_NE(full.err.find("full.png: cannot be written: No space left"), std::string::npos)
+      << full.err;
+  fs::create_symlink("real.flo", folder / "link.flo");  // not there yet
+  EXPECT_EQ(write("link.flo").exit_code, 0);
+  EXPECT_EQ(write("link.flo").exit_code, 0);
+  EXPECT_TRUE(fs::is_symlink(folder / "link.flo"));
+  EXPECT_EQ(app::read_flo(folder / "real.flo").size, (ImageSize{32, 32}));
+  ASSERT_EQ(mkfifo((folder / "fifo.flo").c_str(), 0600), 0);
+  std::string got;
+  std::thread reader([&] { got = bytes_of(folder / "fifo.flo"); });
+  const ChildResult piped = write("fifo.flo");
+  reader.join();
+  EXPECT_EQ(piped.exit_code, 0) << piped.err;
+  EXPECT_EQ(got, bytes_of(folder / "real.flo"));
+  expect_error({"kernels", "make", "-o", "/dev/null"}, {"/dev/null", "device"});
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
 // Example failure: Ctrl-C throws away what was measured, or the run looks complete.
 TEST(Program, LatencyReportsWhatItMeasuredWhenInterrupted) {
   const TemporaryFolder folder;
@@ -584,6 +616,29 @@ TEST(Program, FlowEndsItsFilesWhenInterrupted) {
   const json report = json_of({"flow", video, "--preset", "fast", "-o", folder / "r_%03d.flo"});
   EXPECT_GT(report["frames_read"], 1);
   EXPECT_LT(report["frames_read"], 999);
+}
+
+// Example failure: a huge bank is begun where it cannot fit, in silence, or is left half written.
+TEST(Program, KernelsMakeSaysItsSizeAndLeavesNoPart) {
+  const TemporaryFolder folder;
+  const std::string bank = folder / "k.ocl";
+  RunningProgram program({"kernels", "make", "--form", "foveated", "--size", "1024x1024", "--taps",
+                          "25x25x25", "-o", bank});
+  EXPECT_TRUE(wait_until([&] { return !files_in(folder / "").empty(); }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  program.send(SIGTERM);
+  const ChildResult result = program.wait();
+  EXPECT_EQ(result.exit_code, 128 + SIGTERM);
+  EXPECT_NE(result.out.find("900.0 MiB"), std::string::npos) << result.out;
+  EXPECT_TRUE(files_in(folder / "").empty());
+
+  constexpr std::uintmax_t kBytes = std::uintmax_t{225} << 30;  // 16384 x 16384 x 3 x 75 x 4
+  if (std::filesystem::space(folder / "").available >= kBytes)
+    GTEST_SKIP() << "the temporary folder has room for the largest bank";
+  expect_error({"kernels", "make", "--form", "foveated", "--size", "16384x16384", "--taps",
+                "25x25x25", "-o", bank},
+               {"k.ocl: needs 225.0 GiB, its file system has ", " free"});
+  EXPECT_TRUE(files_in(folder / "").empty());
 }
 
 // Example failure: a row is missing, a figure is zero, or the floor is above what was measured by a
