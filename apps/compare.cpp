@@ -27,34 +27,6 @@ struct CompareOptions {
   bool json = false;
 };
 
-std::string size_text(ImageSize size) {
-  return fmt::format("{}x{}", size.width, size.height);
-}
-
-void check_same_size(const std::string& a_path, ImageSize a, const std::string& b_path,
-                     ImageSize b) {
-  if (a != b)
-    throw InputError(fmt::format("{} is {}, {} is {}; they must have one size", a_path,
-                                 size_text(a), b_path, size_text(b)));
-}
-
-void check_border(int border, ImageSize size) {
-  if (2 * border >= size.width || 2 * border >= size.height) {
-    throw InputError(fmt::format("--border {} leaves nothing of {}", border, size_text(size)));
-  }
-}
-
-std::vector<std::uint8_t> read_mask(const std::string& path, const std::string& truth,
-                                    ImageSize size) {
-  const GrayImage image = read_image(path);
-  check_same_size(path, image.size, truth, size);
-  std::vector<std::uint8_t> mask;
-  for (int y = 0; y < size.height; ++y) {
-    for (int x = 0; x < size.width; ++x) mask.push_back(image.brightness(x, y) >= 128.0f ? 1 : 0);
-  }
-  return mask;
-}
-
 int compare_flow(const CompareOptions& o) {
   const FlowField result = read_flo(o.result);
   const FlowField truth = read_flo(o.truth);

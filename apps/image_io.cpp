@@ -409,6 +409,17 @@ GrayImage read_image(const std::string& path) {
       "{}: not a PNG, PGM, PPM or JPEG image (its first bytes are of none of them)", path));
 }
 
+std::vector<std::uint8_t> read_mask(const std::string& path, const std::string& of,
+                                    ImageSize size) {
+  const GrayImage image = read_image(path);
+  check_same_size(path, image.size, of, size);
+  std::vector<std::uint8_t> mask;
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x) mask.push_back(image.brightness(x, y) >= 128.0f ? 1 : 0);
+  }
+  return mask;
+}
+
 void write_png_rgb(const std::string& path, ImageSize size, const std::uint8_t* rgb) {
   png_image image{};
   image.version = PNG_IMAGE_VERSION;

@@ -467,6 +467,86 @@ TEST(Program, MissingEncoderIsNamed) {
   }
 }
 
+// Example failure: an option that changes nothing is taken, and the user believes that it did.
+TEST(Program, RefusesOptionsThatMeanNothing) {
+  const TemporaryFolder folder;
+  const std::string out = folder / "o.flo";
+  const std::vector<std::string> flow = {"flow", "test:32x32,frames=4"};
+  const std::vector<std::string> pyramid = {"flow", "test:32x32,frames=4", "--preset", "fast"};
+  struct Case {
+    std::vector<std::string> command;
+    std::vector<std::string> more;
+    std::string option;
+  };
+  const std::vector<Case> cases = {
+      {flow, {"--fps", "25", "-o", out}, "--fps"},
+      {flow, {"--fps", "25"}, "--fps"},
+      {flow, {"--arrow-step", "8", "-o", folder / "o.png"}, "--arrow-step"},
+      {flow, {"--arrow-scale", "8", "-o", out}, "--arrow-scale"},
+      {flow, {"--min-motion", "1", "-o", out}, "--min-motion"},
+      {flow, {"--max-motion", "1", "-o", out}, "--max-motion"},
+      {flow, {"--frame", "1", "--limit", "3", "-o", out}, "--limit"},
+      {flow, {"--storage", "float"}, "--storage"},
+      {flow, {"--median", "3"}, "--median"},
+      {pyramid, {"--sigma-time", "3"}, "--sigma-time"},
+      {pyramid, {"--smoothing", "none", "--smoothing-size", "5"}, "--smoothing-size"},
+      {pyramid, {"--levels", "2", "--coarse-warps", "3"}, "--coarse-warps"},
+      {pyramid, {"--method", "kernels"}, "--preset"},
+      {{"latency"}, {"--input", "test:", "--size", "9x9"}, "--size"},
+      {{"bench", "flow"}, {"--input", "test:", "--size", "9x9"}, "--size"},
+      {{"bench", "flow"}, {"--frame", "3"}, "--frame"},
+      {{"bench", "flow"}, {"--input", "f%d.pgm", "--frame", "3"}, "--frame"},
+      {{"bench", "flow"}, {"--input", "f%d.pgm", "--border", "3"}, "--border"},
+      {{"bench", "flow"}, {"--input", "f%d.pgm", "--mask", "m.png"}, "--mask"},
+      {{"compare", "flow", "a.flo", "b.flo"}, {"--density", "50"}, "--density"},
+      {{"compare", "flow", "a.flo", "b.flo"}, {"--confidence", "c.pfm"}, "--confidence"},
+      {{"kernels", "make", "-o", out}, {"--fovea-radius", "50"}, "--fovea-radius"},
+      {{"kernels", "make", "-o", out}, {"--size", "9x9"}, "--size"},
+  };
+  for (const Case& c : cases) {
+    std::vector<std::string> arguments = c.command;
+    arguments.insert(arguments.end(), c.more.begin(), c.more.end());
+    expect_error(arguments, {c.option + " has no meaning here: "});
+  }
+  const std::vector<Case> empty = {
+      {flow, {"-o", ""}, "--output"},
+      {flow, {"--confidence", ""}, "--confidence"},
+      {{"flow"}, {""}, "FRAMES"},
+      {{"latency"}, {"--plot", ""}, "--plot"},
+      {{"latency"}, {"--input", ""}, "--input"},
+      {{"latency"}, {"--pipeline", ""}, "--pipeline"},
+      {{"bench", "flow"}, {"--input", ""}, "--input"},
+      {{"compare", "image", "a.png", "b.png"}, {"--mask", ""}, "--mask"},
+      {{"kernels", "info"}, {""}, "FILE"},
+      {{"kernels", "from-text", "t.txt"}, {"-o", ""}, "--output"},
+      {{"devices"}, {"--backend", ""}, "--backend"},
+  };
+  for (const Case& c : empty) {
+    std::vector<std::string> arguments = c.command;
+    arguments.insert(arguments.end(), c.more.begin(), c.more.end());
+    expect_error(arguments, {c.option + " is empty"});
+  }
+  // What the library finds wrong is told by the option's name, not its field's.
+  for (const auto& [option, value] :
+       std::vector<std::pair<std::string, std::string>>{{"--window-sigma", "nan"},
+                                                        {"--window-sigma", "-1"},
+                                                        {"--threshold", "nan"},
+                                                        {"--sigma-space", "nan"},
+                                                        {"--window-size", "4"},
+                                                        {"--terms", "9"}}) {
+    std::vector<std::string> arguments = flow;
+    arguments.insert(arguments.end(), {option, value});
+    expect_error(arguments, {option + " is " + value});
+  }
+  EXPECT_TRUE(files_in(folder / "").empty());
+  // The same options where they do mean something.
+  json_of({"flow", "test:32x32,frames=4", "--preset", "fast", "--smoothing", "confidence",
+           "--smoothing-size", "5", "--levels", "3", "--coarse-warps", "3", "--max-motion", "2",
+           "-o", folder / "p_%d.png"});
+  json_of({"bench", "flow", "--size", "32x32", "--border", "3", "--frames", "1", "--no-peers",
+           "--form", "uniform"});
+}
+
 // Example failure: the report names the levels asked for where the image has no room for them.
 TEST(Program, ReportsTheLevelsUsed) {
   const ChildResult tiny = run_program({"flow", "test:1x1,frames=3", "--preset", "fast"});
@@ -639,6 +719,22 @@ TEST(Program, KernelsMakeSaysItsSizeAndLeavesNoPart) {
                 "25x25x25", "-o", bank},
                {"k.ocl: needs 225.0 GiB, its file system has ", " free"});
   EXPECT_TRUE(files_in(folder / "").empty());
+}
+
+// Example failure: one method of another library that refuses the size ends the whole comparison,
+// or another number of frames is timed than was asked for.
+TEST(Program, BenchMarksThePeersThatRefuse) {
+  const json bench = json_of({"bench", "flow", "--size", "8x8", "--frames", "2", "--threads", "1"});
+  EXPECT_EQ(bench["frames"], 2);
+  int refused = 0;
+  for (const json& row : bench["rows"]) {
+    EXPECT_NE(row.contains("not_run"), row.contains("median_ms")) << row["name"];
+    if (!row.contains("not_run")) continue;
+    ++refused;
+    EXPECT_EQ(row["group"], "peer");
+    EXPECT_NE(row["not_run"].get<std::string>().find("8x8"), std::string::npos) << row["not_run"];
+  }
+  EXPECT_EQ(refused > 0, std::getenv("OCELLUS_HAS_OPENCV") != nullptr);
 }
 
 // Example failure: a row is missing, a figure is zero, or the floor is above what was measured by a
