@@ -34,6 +34,9 @@ struct BenchCommand {
   bool no_peers = false;
 };
 
+/// Frames that a row is timed on before the next one's turn.
+constexpr int kTurn = 10;
+
 /// One line of the table.
 struct Row {
   std::string name;
@@ -42,6 +45,7 @@ struct Row {
   std::unique_ptr<FlowRun> run;
   FlowPeer* peer = nullptr;
   std::vector<double> ms;
+  std::string refusal;  ///< why a peer could not take these frames; it has no figures then
   std::optional<FlowErrors> errors;
 
   double percentile(double percent) const {
@@ -68,8 +72,6 @@ struct Clip {
 };
 
 Clip read_clip(const BenchCommand& o) {
-  if (!o.input.empty() && !o.size.empty())
-    throw InputError("--size is for the synthetic scene; --input has its own size");
   std::string input = o.input;
   if (input.empty()) {
     const ImageSize size = parse_size(o.size.empty() ? "640x480" : o.size, "--size");
@@ -114,16 +116,15 @@ FlowField field_of(const Row& row, const EngineConfig& engine, const Clip& clip,
 }
 
 int run_bench_flow(const BenchCommand& o) {
-  if (o.schedule == "papers") {
+  if (o.schedule != "ours") {
     throw InputError(
-        "--schedule papers: the paper's schedules of optical flow are those of its GPUs; this "
-        "build has none for the CPU");
+        fmt::format("--schedule {}: the paper's schedules of optical flow are those of its GPUs; "
+                    "this build has "
+                    "none for the CPU, only ours",
+                    o.schedule));
   }
-  if (o.frame && o.input.empty())
-    throw InputError("--frame is the frame that --truth describes; it needs --input");
-  if (!o.truth.empty() && (o.input.empty() || !o.frame))
-    throw InputError(
-        "--truth needs --input and --frame N: the flow from which frame to the next it is");
+  if (!o.truth.empty() && !o.frame)
+    throw InputError("--truth needs --frame N: the flow from which frame to the next it is");
   const Clip clip = read_clip(o);
   const ImageSize size = clip.frames.front().size;
   const PixelFormat format = clip.frames.front().format;
@@ -132,9 +133,7 @@ int run_bench_flow(const BenchCommand& o) {
   long number = 0;
   if (!o.truth.empty()) {
     truth = read_flo(o.truth);
-    if (truth->size != size)
-      throw InputError(fmt::format("{} is {}x{}, the frames are {}x{}", o.truth, truth->size.width,
-                                   truth->size.height, size.width, size.height));
+    check_same_size(o.truth, truth->size, clip.name, size);
     number = *o.frame;
     if (number < clip.first || number + 1 >= clip.first + static_cast<long>(clip.frames.size())) {
       throw InputError(fmt::format("--frame {}: the frames read go from {} to {}", number,
@@ -150,19 +149,10 @@ int run_bench_flow(const BenchCommand& o) {
   ErrorSelection selection;
   selection.border = o.border;
   if (!o.mask.empty()) {
-    if (!truth) throw InputError("--mask needs --truth");
-    const GrayImage image = read_image(o.mask);
-    if (image.size != size)
-      throw InputError(fmt::format("{} is {}x{}, the frames are {}x{}", o.mask, image.size.width,
-                                   image.size.height, size.width, size.height));
-    for (int y = 0; y < size.height; ++y) {
-      for (int x = 0; x < size.width; ++x) mask.push_back(image.brightness(x, y) >= 128.0f ? 1 : 0);
-    }
+    mask = read_mask(o.mask, clip.name, size);
     selection.mask = &mask;
   }
-  if (2 * o.border >= std::min(size.width, size.height))
-    throw InputError(
-        fmt::format("--border {} leaves nothing of {}x{}", o.border, size.width, size.height));
+  check_border(o.border, size);
 
   const EngineConfig engine = engine_config(o.common);
   const EngineInfo info = take(Engine::probe(engine), "engine");
@@ -217,27 +207,32 @@ int run_bench_flow(const BenchCommand& o) {
   const MachineLimits limits = measure_limits(info.workers);
   const StealMeter steal;
 
-  // All rows take turns, a few frames each, so that what else goes on in the machine hits all
+  // All rows take turns, kTurn frames each, so that what else goes on in the machine hits all
   // alike. The first frame of a turn finds the caches full of another row's data and is not
   // counted.
-  constexpr int kTurn = 10;
   const int turns = (o.frames + kTurn - 1) / kTurn;
   {
     using Clock = std::chrono::steady_clock;
     Progress progress("bench flow",
                       static_cast<std::int64_t>(turns) * static_cast<std::int64_t>(rows.size()));
     std::int64_t done = 0;
-    for (Row& row : rows) row.ms.reserve(static_cast<std::size_t>(turns) * kTurn);
+    for (Row& row : rows) row.ms.reserve(static_cast<std::size_t>(o.frames));
     for (int turn = -1; turn < turns; ++turn) {  // turn -1 fills rings and buffers
       for (Row& row : rows) {
+        const int timed = std::min(kTurn, o.frames - turn * kTurn);
         const int count =
-            turn < 0 ? (row.peer != nullptr ? 2 : temporal_support(*row.config)) : kTurn + 1;
-        for (int i = 0; i < count; ++i) {
+            turn < 0 ? (row.peer != nullptr ? 2 : temporal_support(*row.config)) : timed + 1;
+        for (int i = 0; i < count && row.refusal.empty(); ++i) {
           const std::size_t position =
               static_cast<std::size_t>(std::max(turn, 0) * (kTurn + 1) + i);
           const Clock::time_point begin = Clock::now();
           if (row.peer != nullptr) {
-            row.peer->compute(clip.cyclic(position), clip.cyclic(position + 1));
+            try {
+              row.peer->compute(clip.cyclic(position), clip.cyclic(position + 1));
+            } catch (const FlowPeer::Refusal& refusal) {
+              row.refusal = refusal.what();
+              break;
+            }
           } else {
             row.run->step(clip.cyclic(position).view(position, 0));
           }
@@ -251,6 +246,7 @@ int run_bench_flow(const BenchCommand& o) {
   const double stolen = steal.percent();
   if (truth) {
     for (Row& row : rows) {
+      if (!row.refusal.empty()) continue;
       row.run.reset();  // its memory is needed for the next
       row.errors = flow_errors(field_of(row, engine, clip, number), *truth, selection);
     }
@@ -265,7 +261,7 @@ int run_bench_flow(const BenchCommand& o) {
     json["version"] = version();
     json["input"] = clip.name;
     json["size"] = {size.width, size.height};
-    json["frames"] = turns * kTurn;
+    json["frames"] = o.frames;
     json["machine"] = {{"cpu", cpu_name()},
                        {"system", system_name()},
                        {"threads", limits.threads},
@@ -283,9 +279,14 @@ int run_bench_flow(const BenchCommand& o) {
     json["rows"] = nlohmann::ordered_json::array();
     for (const Row& row : rows) {
       nlohmann::ordered_json r;
-      const double median = row.percentile(50.0);
       r["name"] = row.name;
       r["group"] = row.group;
+      if (!row.refusal.empty()) {
+        r["not_run"] = row.refusal;
+        json["rows"].push_back(r);
+        continue;
+      }
+      const double median = row.percentile(50.0);
       r["median_ms"] = median;
       r["p99_ms"] = row.percentile(99.0);
       r["min_ms"] = row.percentile(0.0);
@@ -308,9 +309,9 @@ int run_bench_flow(const BenchCommand& o) {
     print_json(json);
     return kDone;
   }
-  fmt::print("ocellus {} bench flow: {}, {}x{}, {} frames a row, all rows in turn\n", version(),
-             clip.name, size.width, size.height, turns * kTurn);
-  fmt::print("{}, {} threads ({}), {}\n", cpu_name(), limits.threads, info.simd_target,
+  fmt::print("ocellus {} bench flow: {}, {}x{}, {} a row, all rows in turn\n", version(), clip.name,
+             size.width, size.height, counted(o.frames, "frame"));
+  fmt::print("{}, {} ({}), {}\n", cpu_name(), counted(limits.threads, "thread"), info.simd_target,
              system_name());
   fmt::print(
       "limits measured: read {:.1f} GB/s, copy {:.1f} GB/s (block of {} MiB), {:.0f} GFLOP/s",
@@ -322,6 +323,10 @@ int run_bench_flow(const BenchCommand& o) {
   if (truth) fmt::print("  {:>7} {:>7} {:>7}", "EPE px", "AAE deg", "density");
   fmt::print("\n");
   for (const Row& row : rows) {
+    if (!row.refusal.empty()) {
+      fmt::print("{:<28} not run: {}\n", row.name, row.refusal);
+      continue;
+    }
     const double median = row.percentile(50.0);
     fmt::print("{:<28} {:>9.3f} {:>9.3f} {:>8.1f}", row.name, median, row.percentile(99.0),
                1000.0 / median);
@@ -346,7 +351,8 @@ int run_bench_flow(const BenchCommand& o) {
                        : format != PixelFormat::kGray8 ? "peers left out: they take 8 bits"
                                                        : "peers: this build has no OpenCV");
   else
-    fmt::print("peers: {}, on the same frames with {} threads\n", peer_library(), info.workers);
+    fmt::print("peers: {}, on the same frames with {}\n", peer_library(),
+               counted(info.workers, "thread"));
   return kDone;
 }
 
@@ -361,7 +367,7 @@ void add_bench_command(CLI::App& program, int& exit_code) {
   const auto o = std::make_shared<BenchCommand>();
   flow->add_option("--size", o->size, "WIDTHxHEIGHT of the synthetic scene (default 640x480)");
   flow->add_option("--input", o->input, "FRAMES instead of the synthetic scene");
-  flow->add_option("--frames", o->frames, "Frames that each row is timed on")
+  flow->add_option("--frames", o->frames, "Frames that each row is timed on, in turns of 10")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   flow->add_option("--form", o->form, "uniform, per-pixel or all (with the pyramid's presets)")
@@ -380,7 +386,20 @@ void add_bench_command(CLI::App& program, int& exit_code) {
       ->capture_default_str();
   flow->add_flag("--no-peers", o->no_peers, "Measure ours only");
   add_common_options(*flow, o->common);
-  flow->callback([o, &exit_code] { exit_code = run_bench_flow(*o); });
+  flow->callback([flow, o, &exit_code] {
+    const bool own_scene = o->input.empty() || o->input.rfind("test:", 0) == 0;
+    check_options(
+        *flow,
+        {{!o->input.empty(), {"--size"}, "it is for the synthetic scene; --input has its own size"},
+         {o->input.empty(),
+          {"--truth", "--frame"},
+          "the synthetic scene's truth is known; they are for other frames, given by --input"},
+         {o->truth.empty(), {"--frame"}, "it says what frame of --input a --truth describes"},
+         {o->truth.empty() && !own_scene,
+          {"--mask", "--border"},
+          "they choose the pixels that are compared with the truth; see --truth"}});
+    exit_code = run_bench_flow(*o);
+  });
 }
 
 }  // namespace ocellus::app

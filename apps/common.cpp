@@ -42,10 +42,31 @@ CLI::Validator finite_range(double low, double high) {
   return CLI::Validator(check, fmt::format("[{} - {}]", low, high));
 }
 
+void check_options(const CLI::App& command, const std::vector<UnusedOptions>& rules) {
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& value : option->results()) {
+      if (value.empty() && option->get_type_size() > 0)  // a flag holds no text
+        throw InputError(
+            fmt::format("{} is empty; it needs a value", option->get_name(false, true)));
+    }
+  }
+  for (const UnusedOptions& rule : rules) {
+    if (!rule.unused) continue;
+    for (const char* name : rule.names) {
+      if (command.count(name) > 0)
+        throw InputError(fmt::format("{} has no meaning here: {}", name, rule.why));
+    }
+  }
+}
+
 void print_json(const nlohmann::ordered_json& object) {
   const std::string text =
       object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+std::string counted(std::int64_t count, const std::string& one, const std::string& many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many.empty() ? one + "s" : many);
 }
 
 ImageSize parse_size(const std::string& text, const std::string& option) {
@@ -64,6 +85,22 @@ ImageSize parse_size(const std::string& text, const std::string& option) {
                     text, kMaxImageSide));
   }
   return size;
+}
+
+std::string size_text(ImageSize size) {
+  return fmt::format("{}x{}", size.width, size.height);
+}
+
+void check_same_size(const std::string& a_path, ImageSize a, const std::string& b_path,
+                     ImageSize b) {
+  if (a != b)
+    throw InputError(fmt::format("{} is {}, {} is {}; they must have one size", a_path,
+                                 size_text(a), b_path, size_text(b)));
+}
+
+void check_border(int border, ImageSize size) {
+  if (2 * border >= std::min(size.width, size.height))
+    throw InputError(fmt::format("--border {} leaves nothing of {}", border, size_text(size)));
 }
 
 Progress::Progress(std::string what, std::int64_t total)

@@ -6,10 +6,11 @@
 #include <chrono>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "input_error.h"
 #include "ocellus/ocellus.h"
 
 namespace ocellus::app {
@@ -19,12 +20,6 @@ enum ExitCode : int {
   kDone = 0,
   kAnswerIsNo = 1,  ///< a budget was missed, a limit exceeded
   kBadInput = 2,    ///< wrong usage, or an input that cannot be read
-};
-
-/// Bad usage or bad input: main prints the text and exits with kBadInput.
-class InputError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
 };
 
 /// The value of an Expected, or an InputError with `context` before the library's text.
@@ -56,8 +51,30 @@ EngineConfig engine_config(const CommonOptions& options);
 /// is false.
 CLI::Validator finite_range(double low, double high);
 
+std::string size_text(ImageSize size);  ///< "640x480"
+
+/// Throws InputError that names both files when their sizes differ.
+void check_same_size(const std::string& a_path, ImageSize a, const std::string& b_path,
+                     ImageSize b);
+/// Throws InputError when --border leaves no pixel.
+void check_border(int border, ImageSize size);
+
+/// Options that mean nothing together with others.
+struct UnusedOptions {
+  bool unused;  ///< whether this holds for the command line at hand
+  std::vector<const char*> names;
+  std::string why;
+};
+
+/// Throws InputError when an option is given that would be taken in silence: one that is unused, or
+/// one with an empty text. Every subcommand calls it first.
+void check_options(const CLI::App& command, const std::vector<UnusedOptions>& rules);
+
 /// One JSON object, indented, and a newline on stdout.
 void print_json(const nlohmann::ordered_json& object);
+
+/// "1 frame", "2 frames".
+std::string counted(std::int64_t count, const std::string& one, const std::string& many = "");
 
 /// "640x480" to a size. Throws InputError naming `option`.
 ImageSize parse_size(const std::string& text, const std::string& option);

@@ -27,41 +27,11 @@ struct CompareOptions {
   bool json = false;
 };
 
-std::string size_text(ImageSize size) {
-  return fmt::format("{}x{}", size.width, size.height);
-}
-
-void check_same_size(const std::string& a_path, ImageSize a, const std::string& b_path,
-                     ImageSize b) {
-  if (a != b)
-    throw InputError(fmt::format("{} is {}, {} is {}; they must have one size", a_path,
-                                 size_text(a), b_path, size_text(b)));
-}
-
-void check_border(int border, ImageSize size) {
-  if (2 * border >= size.width || 2 * border >= size.height) {
-    throw InputError(fmt::format("--border {} leaves nothing of {}", border, size_text(size)));
-  }
-}
-
-std::vector<std::uint8_t> read_mask(const std::string& path, const std::string& truth,
-                                    ImageSize size) {
-  const GrayImage image = read_image(path);
-  check_same_size(path, image.size, truth, size);
-  std::vector<std::uint8_t> mask;
-  for (int y = 0; y < size.height; ++y) {
-    for (int x = 0; x < size.width; ++x) mask.push_back(image.brightness(x, y) >= 128.0f ? 1 : 0);
-  }
-  return mask;
-}
-
 int compare_flow(const CompareOptions& o) {
   const FlowField result = read_flo(o.result);
   const FlowField truth = read_flo(o.truth);
   check_same_size(o.result, result.size, o.truth, truth.size);
   check_border(o.border, truth.size);
-  if (o.density < 100.0 && o.confidence.empty())
-    throw InputError("--density needs --confidence, which says what pixels to keep");
   ErrorSelection selection;
   selection.border = o.border;
   selection.density = o.density;
@@ -268,7 +238,14 @@ void add_compare_command(CLI::App& program, int& exit_code) {
                    "Exit with 1 when fewer per cent of the known pixels have a valid vector")
       ->check(finite_range(0.0, 100.0));
   add_json_option(*flow, o->json);
-  flow->callback([o, &exit_code] { exit_code = compare_flow(*o); });
+  flow->callback([flow, o, &exit_code] {
+    check_options(*flow,
+                  {{o->confidence.empty(), {"--density"}, "--confidence says what pixels to keep"},
+                   {flow->count("--density") == 0,
+                    {"--confidence"},
+                    "it ranks the pixels for --density; without that all are kept"}});
+    exit_code = compare_flow(*o);
+  });
 
   CLI::App* const image =
       compare->add_subcommand("image", "PSNR and SSIM of an image, in the range of 8 bits");
@@ -280,7 +257,10 @@ void add_compare_command(CLI::App& program, int& exit_code) {
   image->add_option("--min-psnr", o->min_psnr, "Exit with 1 when the PSNR is below this")
       ->check(finite_range(0.0, 1000.0));
   add_json_option(*image, o->json);
-  image->callback([o, &exit_code] { exit_code = compare_image(*o); });
+  image->callback([image, o, &exit_code] {
+    check_options(*image, {});
+    exit_code = compare_image(*o);
+  });
 }
 
 }  // namespace ocellus::app

@@ -64,7 +64,10 @@ void add_devices_command(CLI::App& program, int& exit_code) {
       program.add_subcommand("devices", "Show backends, SIMD target, workers and devices");
   const auto options = std::make_shared<CommonOptions>();
   add_common_options(*command, *options);
-  command->callback([options, &exit_code] { exit_code = run_devices(*options); });
+  command->callback([command, options, &exit_code] {
+    check_options(*command, {});
+    exit_code = run_devices(*options);
+  });
 }
 
 }  // namespace ocellus::app

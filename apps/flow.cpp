@@ -12,6 +12,7 @@
 #include "flow_options.h"
 #include "flow_run.h"
 #include "frames.h"
+#include "interrupt.h"
 #include "ocellus/flow_draw.h"
 #include "video.h"
 
@@ -147,6 +148,22 @@ class Output {
   std::vector<std::uint8_t> i420_;
 };
 
+std::vector<UnusedOptions> unused_options(const FlowCommand& o) {
+  const bool video = is_video_name(o.output);
+  const std::string output =
+      o.output.empty() ? "nothing is written without -o" : fmt::format("-o {}", o.output);
+  return {
+      {!video,
+       {"--fps", "--arrow-step", "--arrow-scale", "--min-motion"},
+       fmt::format("it is for a video, {}{}", output, o.output.empty() ? "" : " is none")},
+      {!video && file_extension(o.output) != ".png",
+       {"--max-motion"},
+       fmt::format("it is for the colours of a .png or a video, {}{}", output,
+                   o.output.empty() ? "" : " has none")},
+      {o.frame.has_value(), {"--limit"}, "--frame reads the frames that it needs"},
+  };
+}
+
 struct FieldReport {
   long frame = 0;
   Support support;
@@ -232,8 +249,7 @@ class FlowJob {
     } else {
       all();
     }
-    output_.finish();
-    print();
+    if (!reports_.empty()) print();  // a signal may come before the first field
     return kDone;
   }
 
@@ -256,7 +272,8 @@ class FlowJob {
       first_ = frame.number;
       config_ = flow_config(command_.flow, frame.image.size, frame.image.format);
       // What is wrong with the options is said before frames are collected.
-      take(OpticalFlow::footprint(take(Engine::probe(engine_), "engine"), config_), "optical flow");
+      take_options(OpticalFlow::footprint(take(Engine::probe(engine_), "engine"), config_),
+                   "optical flow");
     }
     window_.push_back(std::move(frame));
     return true;
@@ -367,6 +384,17 @@ class FlowJob {
     const std::int64_t expected = command_.limit ? *command_.limit
                                   : end          ? *end - source_->first_number() + 1
                                                  : 0;
+    // After a signal the fields so far are still worth something: a video of them is ended.
+    const StopsEarly stops_early;
+    fields(expected);
+    output_.finish();
+    if (stop_signal() != 0) {
+      fmt::print(stderr, "ocellus: interrupted after {} of {}\n",
+                 counted(static_cast<std::int64_t>(reports_.size()), "field"), source_->name());
+    }
+  }
+
+  void fields(std::int64_t expected) {
     Progress progress(fmt::format("flow of {}", source_->name()), expected);
     if (!read(1)) too_few();
     const Support full{temporal_support(config_)};
@@ -382,15 +410,15 @@ class FlowJob {
     // be cut.
     const bool cut = !temporal_support_is_fixed(config_);
     if (!whole) {
-      for (long n = first_; n < window_.back().number; ++n)
+      for (long n = first_; n < window_.back().number && stop_signal() == 0; ++n)
         from_window(n, support_for(n, first_, window_.back().number));
       return;
     }
     if (cut) {
-      for (long n = first_; n < first_ + full.before(); ++n)
+      for (long n = first_; n < first_ + full.before() && stop_signal() == 0; ++n)
         from_window(n, support_for(n, first_, window_.back().number));
     }
-    {
+    if (stop_signal() == 0) {
       FlowRun run(engine_, config_);
       remember(run);
       FrameInfo info;
@@ -398,7 +426,7 @@ class FlowJob {
         info = run.step(
             frame.image.view(static_cast<std::uint64_t>(frame.number), frame.timestamp_ns));
       emit(run.field(), window_.back().number - full.after(), full, info);
-      while (read(keep)) {
+      while (stop_signal() == 0 && read(keep)) {
         const InputFrame& frame = window_.back();
         info = run.step(
             frame.image.view(static_cast<std::uint64_t>(frame.number), frame.timestamp_ns));
@@ -409,7 +437,7 @@ class FlowJob {
     }
     if (cut) {
       const long newest = window_.back().number;
-      for (long n = newest - full.after() + 1; n < newest; ++n)
+      for (long n = newest - full.after() + 1; n < newest && stop_signal() == 0; ++n)
         from_window(n, support_for(n, window_.front().number, newest));
     }
   }
@@ -446,9 +474,10 @@ class FlowJob {
       print_json(json);
       return;
     }
-    fmt::print("{}: {} frames of {}x{}, {}, {} with {} threads ({})\n", source_->name(),
-               frames_read_, config_.size.width, config_.size.height, describe(config_),
-               backend_name(info_.backend), info_.workers, info_.simd_target);
+    fmt::print("{}: {} of {}x{} read, {}, {} with {} ({})\n", source_->name(),
+               counted(frames_read_, "frame"), config_.size.width, config_.size.height,
+               describe(config_), backend_name(info_.backend), counted(info_.workers, "thread"),
+               info_.simd_target);
     if (!note_.empty()) fmt::print("{}\n", note_);
     if (reports_.size() == 1) {
       const FieldReport& r = reports_.front();
@@ -541,7 +570,11 @@ void add_flow_command(CLI::App& program, int& exit_code) {
       ->capture_default_str();
   add_flow_options(*command, o->flow);
   add_common_options(*command, o->common);
-  command->callback([o, &exit_code] { exit_code = FlowJob(*o).run(); });
+  command->callback([command, o, &exit_code] {
+    check_options(*command, unused_flow_options(o->flow));
+    check_options(*command, unused_options(*o));
+    exit_code = FlowJob(*o).run();
+  });
 }
 
 }  // namespace ocellus::app

@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <sstream>
 
 #include "common.h"
 #include "image_io.h"
+#include "output_file.h"
 
 namespace ocellus::app {
 namespace {
@@ -23,13 +22,10 @@ constexpr char kFloMagic[] = {'P', 'I', 'E', 'H'};
 
 void write_all(const std::string& path, const std::string& header, const float* values,
                std::size_t count) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  if (!file) throw InputError(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
-  file.write(header.data(), static_cast<std::streamsize>(header.size()));
-  file.write(reinterpret_cast<const char*>(values),
-             static_cast<std::streamsize>(count * sizeof(float)));
-  file.close();
-  if (!file) throw InputError(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+  OutputFile file(path);
+  file.write(header.data(), header.size());
+  file.write(values, count * sizeof(float));
+  file.commit();
 }
 
 }  // namespace

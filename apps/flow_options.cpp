@@ -5,16 +5,16 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <string_view>
+#include <utility>
 #include <vector>
-
-#include "common.h"
 
 namespace ocellus::app {
 namespace {
 
 /// Integers separated by `separator`, exactly `count` of them.
 std::vector<int> integers(const std::string& text, char separator, std::size_t count,
-                          const std::string& what) {
+                          const char* option, const char* form) {
   std::vector<int> values;
   const char* position = text.data();
   const char* const end = text.data() + text.size();
@@ -28,15 +28,12 @@ std::vector<int> integers(const std::string& text, char separator, std::size_t c
     ++position;
   }
   if (values.size() != count || position != end)
-    throw InputError(fmt::format("{} (it is '{}')", what, text));
+    throw InputError(fmt::format("{} is '{}'; it must be {}", option, text, form));
   return values;
 }
 
-template <typename T>
-bool reject(const std::optional<T>& option, const char* name, const char* why) {
-  if (option) throw InputError(fmt::format("{} {}", name, why));
-  return false;
-}
+/// The finest levels take PyramidConfig::warps, the others coarse_warps.
+constexpr int kFineLevels = 2;
 
 const char* storage_name(CoefficientStorage storage) {
   return storage == CoefficientStorage::kHalf ? "half" : "float";
@@ -136,11 +133,87 @@ void add_flow_options(CLI::App& command, FlowOptions& o) {
       ->group(pyramid);
 }
 
+std::vector<int> parse_taps(const std::string& text) {
+  return integers(text, 'x', 3, "--taps", "NXxNYxNT, such as 15x15x20");
+}
+
+std::vector<UnusedOptions> unused_flow_options(const FlowOptions& o) {
+  const bool pyramid = o.preset.has_value() || o.method == "pyramid";
+  const bool kernel_file = o.kernels && *o.kernels != "uniform" && *o.kernels != "foveated";
+  PyramidConfig config;
+  if (o.preset) {
+    config = (*o.preset == "fast" ? OpticalFlowConfig::fast({}) : OpticalFlowConfig::quality({}))
+                 .pyramid;
+  }
+  const bool smooth =
+      o.smoothing ? *o.smoothing != "none" : config.smoothing != FlowSmoothing::kNone;
+  return {
+      {o.method == "kernels",
+       {"--preset"},
+       "it is a choice of --method pyramid, not of --method kernels"},
+      {pyramid,
+       {"--kernels", "--form", "--taps", "--terms", "--sigma-space", "--sigma-time", "--storage"},
+       "it belongs to --method kernels; --preset and --method pyramid make their own derivatives"},
+      {!pyramid,
+       {"--levels", "--window-frames", "--warps", "--coarse-warps", "--robust", "--gradient-floor",
+        "--smoothing", "--smoothing-size", "--interpolation", "--normalize", "--median", "--ridge"},
+       "it belongs to --method pyramid (or --preset); --method kernels has no pyramid"},
+      {o.kernels == "foveated" && o.form == "uniform",
+       {"--form"},
+       "--kernels foveated differ from pixel to pixel, which contradicts --form uniform"},
+      {kernel_file,
+       {"--form", "--taps", "--terms", "--sigma-space", "--sigma-time"},
+       "it makes kernels, and a kernel file has its own"},
+      {!smooth, {"--smoothing-size"}, "the flow is not smoothed; see --smoothing"},
+      {o.levels.value_or(config.levels) <= kFineLevels,
+       {"--coarse-warps"},
+       "it is for the levels below the two finest, and there are none; see --levels"},
+  };
+}
+
+std::string with_option_name(std::string text) {
+  static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"kernels.nx", "--taps: NX"},
+      {"kernels.ny", "--taps: NY"},
+      {"kernels.nt", "--taps: NT"},
+      {"kernels.terms", "--terms"},
+      {"kernels.sigma_space", "--sigma-space"},
+      {"kernels.sigma_time", "--sigma-time"},
+      {"kernels.fovea_x and fovea_y", "--fovea"},
+      {"kernels.fovea_radius", "--fovea-radius"},
+      {"pyramid.levels", "--levels"},
+      {"pyramid.frames", "--window-frames"},
+      {"pyramid.warps", "--warps"},
+      {"pyramid.coarse_warps", "--coarse-warps"},
+      {"pyramid.robust", "--robust"},
+      {"pyramid.gradient_floor", "--gradient-floor"},
+      {"pyramid.smoothing_size", "--smoothing-size"},
+      {"pyramid.median", "--median"},
+      {"pyramid.ridge", "--ridge"},
+      {"window", "--window-size"},
+      {"window_sigma", "--window-sigma"},
+      {"confidence_threshold", "--threshold"},
+      {"roi", "--roi"},
+  };
+  for (const auto& [field, option] : kNames) {
+    if (text.size() > field.size() && text.compare(0, field.size(), field) == 0 &&
+        text[field.size()] == ' ')
+      return text.replace(0, field.size(), option);
+  }
+  return text;
+}
+
+int pyramid_levels(const OpticalFlowConfig& config) {
+  constexpr int kSmallestSide = 24;  // as PyramidConfig::levels says
+  int levels = 1;
+  int side = std::min(config.size.width, config.size.height);
+  while (levels < config.pyramid.levels && (side = (side + 1) / 2) >= kSmallestSide) ++levels;
+  return levels;
+}
+
 OpticalFlowConfig flow_config(const FlowOptions& o, ImageSize size, PixelFormat format) {
   OpticalFlowConfig config;
   if (o.preset) {
-    if (o.method == "kernels")
-      throw InputError("--preset is a choice of --method pyramid; it contradicts --method kernels");
     config = *o.preset == "fast" ? OpticalFlowConfig::fast(size) : OpticalFlowConfig::quality(size);
   } else if (o.method == "pyramid") {
     config.method = FlowMethod::kPyramid;
@@ -149,16 +222,6 @@ OpticalFlowConfig flow_config(const FlowOptions& o, ImageSize size, PixelFormat 
   config.format = format;
   config.depth = 1;
   if (config.method == FlowMethod::kPyramid) {
-    constexpr const char* kWhy =
-        "belongs to --method kernels; it contradicts --preset and --method pyramid, which make "
-        "their own derivatives";
-    reject(o.kernels, "--kernels", kWhy);
-    reject(o.form, "--form", kWhy);
-    reject(o.taps, "--taps", kWhy);
-    reject(o.terms, "--terms", kWhy);
-    reject(o.sigma_space, "--sigma-space", kWhy);
-    reject(o.sigma_time, "--sigma-time", kWhy);
-    reject(o.storage, "--storage", kWhy);
     PyramidConfig& pyramid = config.pyramid;
     pyramid.levels = o.levels.value_or(pyramid.levels);
     pyramid.frames = o.window_frames.value_or(pyramid.frames);
@@ -177,26 +240,9 @@ OpticalFlowConfig flow_config(const FlowOptions& o, ImageSize size, PixelFormat 
     pyramid.median = o.median.value_or(pyramid.median);
     pyramid.ridge = o.ridge.value_or(pyramid.ridge);
   } else {
-    constexpr const char* kWhy =
-        "belongs to --method pyramid (or --preset); --method kernels has no pyramid";
-    reject(o.levels, "--levels", kWhy);
-    reject(o.window_frames, "--window-frames", kWhy);
-    reject(o.warps, "--warps", kWhy);
-    reject(o.coarse_warps, "--coarse-warps", kWhy);
-    reject(o.robust, "--robust", kWhy);
-    reject(o.gradient_floor, "--gradient-floor", kWhy);
-    reject(o.smoothing, "--smoothing", kWhy);
-    reject(o.smoothing_size, "--smoothing-size", kWhy);
-    reject(o.interpolation, "--interpolation", kWhy);
-    reject(o.normalize, "--normalize", kWhy);
-    reject(o.median, "--median", kWhy);
-    reject(o.ridge, "--ridge", kWhy);
     KernelConfig& kernels = config.kernels;
     if (o.form) kernels.form = *o.form == "uniform" ? KernelForm::kUniform : KernelForm::kPerPixel;
     if (o.kernels == "foveated") {
-      if (o.form == "uniform")
-        throw InputError(
-            "--kernels foveated differ from pixel to pixel; they contradict --form uniform");
       kernels.origin = KernelOrigin::kFoveated;
       kernels.form = KernelForm::kPerPixel;
     } else if (o.kernels && *o.kernels != "uniform") {
@@ -204,11 +250,6 @@ OpticalFlowConfig flow_config(const FlowOptions& o, ImageSize size, PixelFormat 
         throw InputError(fmt::format(
             "--kernels is '{}'; it must be uniform, foveated, or a kernel bank file that is there",
             *o.kernels));
-      }
-      if (o.sigma_space || o.sigma_time || o.taps || o.terms || o.form) {
-        throw InputError(
-            "--form, --taps, --terms, --sigma-space and --sigma-time make kernels; they contradict "
-            "a kernel file, which has its own");
       }
       const KernelFileInfo info = take(read_kernel_file_info(o.kernels->c_str()), *o.kernels);
       if (info.kernels.convolutions != 3) {
@@ -220,8 +261,7 @@ OpticalFlowConfig flow_config(const FlowOptions& o, ImageSize size, PixelFormat 
       kernels.path = o.kernels->c_str();
     }
     if (o.taps) {
-      const std::vector<int> taps =
-          integers(*o.taps, 'x', 3, "--taps must be NXxNYxNT, such as 15x15x20");
+      const std::vector<int> taps = parse_taps(*o.taps);
       kernels.nx = taps[0];
       kernels.ny = taps[1];
       kernels.nt = taps[2];
@@ -230,13 +270,14 @@ OpticalFlowConfig flow_config(const FlowOptions& o, ImageSize size, PixelFormat 
     kernels.sigma_space = o.sigma_space.value_or(kernels.sigma_space);
     kernels.sigma_time = o.sigma_time.value_or(kernels.sigma_time);
     if (o.storage) {
+      if (kernels.form == KernelForm::kUniform) {
+        throw InputError(
+            "--storage has no meaning here: it is for per-pixel kernels (--kernels foveated, "
+            "--form "
+            "per-pixel); uniform kernels store next to nothing");
+      }
       config.storage =
           *o.storage == "half" ? CoefficientStorage::kHalf : CoefficientStorage::kFloat;
-      if (config.storage == CoefficientStorage::kHalf && kernels.form == KernelForm::kUniform) {
-        throw InputError(
-            "--storage half is for per-pixel kernels (--kernels foveated, --form per-pixel); "
-            "uniform kernels store next to nothing");
-      }
     }
   }
   config.window = o.window_size.value_or(config.window);
@@ -244,7 +285,7 @@ OpticalFlowConfig flow_config(const FlowOptions& o, ImageSize size, PixelFormat 
   config.confidence_threshold = o.threshold.value_or(config.confidence_threshold);
   if (o.invalid) config.invalid = *o.invalid == "zero" ? InvalidFlow::kZero : InvalidFlow::kNan;
   if (o.roi) {
-    const std::vector<int> roi = integers(*o.roi, ',', 4, "--roi must be x,y,w,h");
+    const std::vector<int> roi = integers(*o.roi, ',', 4, "--roi", "x,y,w,h");
     if (roi[2] < 1 || roi[3] < 1)
       throw InputError(fmt::format("--roi is {}; its width and height must be at least 1", *o.roi));
     config.roi = {roi[0], roi[1], roi[2], roi[3]};
@@ -271,11 +312,16 @@ ImageSize output_size(const OpticalFlowConfig& config) {
 std::string describe(const OpticalFlowConfig& config) {
   if (config.method == FlowMethod::kPyramid) {
     const PyramidConfig& p = config.pyramid;
-    return fmt::format("pyramid of {} levels, {} frames, {} {} a level{}{}{}, window {}", p.levels,
-                       p.frames, p.warps, p.warps == 1 ? "warp" : "warps",
-                       p.robust > 0.0f ? ", robust" : "",
-                       p.median > 0 ? fmt::format(", median {}", p.median) : "",
-                       p.ridge > 0.0f ? fmt::format(", ridge {}", p.ridge) : "", config.window);
+    const int levels = pyramid_levels(config);
+    return fmt::format(
+        "pyramid of {}{}, {} frames, {} a level{}{}{}, window {}", counted(levels, "level"),
+        levels < p.levels ? fmt::format(" ({} left out: too small)", p.levels - levels) : "",
+        p.frames,
+        levels > kFineLevels && p.coarse_warps != p.warps
+            ? fmt::format("{} or {} warps", p.warps, p.coarse_warps)
+            : counted(p.warps, "warp"),
+        p.robust > 0.0f ? ", robust" : "", p.median > 0 ? fmt::format(", median {}", p.median) : "",
+        p.ridge > 0.0f ? fmt::format(", ridge {}", p.ridge) : "", config.window);
   }
   const KernelConfig& k = config.kernels;
   return fmt::format(
@@ -290,9 +336,11 @@ nlohmann::ordered_json config_json(const OpticalFlowConfig& config) {
   if (config.method == FlowMethod::kPyramid) {
     const PyramidConfig& p = config.pyramid;
     json["method"] = "pyramid";
-    json["levels"] = p.levels;
+    json["levels"] = pyramid_levels(config);
+    json["levels_asked_for"] = p.levels;
     json["window_frames"] = p.frames;
     json["warps"] = p.warps;
+    json["coarse_warps"] = p.coarse_warps;
     json["robust"] = p.robust;
     json["median"] = p.median;
     json["ridge"] = p.ridge;
@@ -343,7 +391,8 @@ Workload least_work(const OpticalFlowConfig& config) {
     const PyramidConfig& p = config.pyramid;
     double level_pixels = 0.0;
     double scale = 1.0;
-    for (int level = 0; level < p.levels; ++level, scale *= 0.25) level_pixels += pixels * scale;
+    for (int level = 0; level < pyramid_levels(config); ++level, scale *= 0.25)
+      level_pixels += pixels * scale;
     // A warp: four products a frame, derivatives of two taps along each axis, then sums and
     // solution.
     const double warp =

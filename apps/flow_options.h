@@ -5,7 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <vector>
 
+#include "common.h"
 #include "ocellus/optical_flow.h"
 
 namespace ocellus::app {
@@ -45,9 +48,26 @@ struct FlowOptions {
 void add_flow_options(CLI::App& command, FlowOptions& options);
 
 /// The configuration for frames of this size and format, depth 1. `options` must outlive it: it
-/// holds the kernel file's path. Throws InputError on contradictory or unreadable options; ranges
-/// are the library's to check.
+/// holds the kernel file's path. Throws InputError on unreadable options; what is unused is for
+/// check_options, and ranges are the library's to check.
 OpticalFlowConfig flow_config(const FlowOptions& options, ImageSize size, PixelFormat format);
+
+/// "15x15x20". Throws InputError.
+std::vector<int> parse_taps(const std::string& text);
+
+/// Options that contradict each other or would be taken in silence.
+std::vector<UnusedOptions> unused_flow_options(const FlowOptions& options);
+
+/// The library names its fields; who reads the text knows the options.
+std::string with_option_name(std::string text);
+template <typename T>
+T take_options(const Expected<T>& value, const std::string& context) {
+  if (!value) throw InputError(context + ": " + with_option_name(value.error().text));
+  if constexpr (!std::is_void_v<T>) return *value;
+}
+
+/// Levels that the images have room for: as many as asked for, or fewer.
+int pyramid_levels(const OpticalFlowConfig& config);
 
 /// The number of frames that a result is made of, and a way to change it.
 int temporal_support(const OpticalFlowConfig& config);

@@ -8,8 +8,8 @@ namespace ocellus::app {
 namespace {
 
 Footprint footprint_of(const EngineConfig& engine, const OpticalFlowConfig& config) {
-  return take(OpticalFlow::footprint(take(Engine::probe(engine), "engine"), config),
-              "optical flow");
+  return take_options(OpticalFlow::footprint(take(Engine::probe(engine), "engine"), config),
+                      "optical flow");
 }
 
 EngineConfig with_memory(EngineConfig engine, const Footprint& memory) {

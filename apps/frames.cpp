@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "common.h"
+#include "output_file.h"
 #include "test_scene.h"
 #include "video.h"
 
@@ -122,6 +123,8 @@ std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs)
   if (inputs.size() > 1) {
     for (const std::string& path : inputs) {
       if (!fs::exists(path)) throw InputError(fmt::format("{}: no such file", path));
+      if (is_special_file(path))
+        throw InputError(fmt::format("{}: is a device or a pipe; FRAMES must be files", path));
       if (!is_image_file(path))
         throw InputError(fmt::format("{}: several FRAMES must all be image files", path));
     }
@@ -132,6 +135,10 @@ std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs)
   if (text.rfind("test:", 0) == 0)
     return std::make_unique<SceneFrames>(text, TestScene::parse(text));
   std::error_code code;
+  if (is_special_file(text) && !fs::is_character_file(text, code)) {
+    throw InputError(fmt::format(
+        "{}: is a pipe or a block device; write its frames to a file and name that", text));
+  }
   if (fs::is_character_file(text, code) || text.rfind("/dev/video", 0) == 0) {
     if (!fs::exists(text, code)) throw InputError(fmt::format("{}: no such camera", text));
     return open_camera(text);

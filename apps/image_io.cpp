@@ -6,14 +6,17 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <charconv>
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <optional>
 
 #include "common.h"
+#include "output_file.h"
 
 // jpeglib.h needs stdio's FILE and size_t before it.
 #include <jpeglib.h>
@@ -64,12 +67,15 @@ class PnmReader {
   GrayImage read() {
     const char kind = static_cast<char>(bytes_[1]);
     position_ = 2;
-    const unsigned width = header_number("width");
-    const unsigned height = header_number("height");
-    check_side(path_, width, height);
-    const unsigned maximum = header_number("largest value");
-    if (maximum < 1 || maximum > 65535)
-      damaged(path_, fmt::format("the largest value is {}; it must be 1 to 65535", maximum));
+    const std::uint64_t wide_width = header_number("width");
+    const std::uint64_t wide_height = header_number("height");
+    check_side(path_, wide_width, wide_height);
+    const auto width = static_cast<unsigned>(wide_width);
+    const auto height = static_cast<unsigned>(wide_height);
+    const std::uint64_t largest = header_number("largest value");
+    if (largest < 1 || largest > 65535)
+      damaged(path_, fmt::format("the largest value is {}; it must be 1 to 65535", largest));
+    const auto maximum = static_cast<unsigned>(largest);
     const bool text = kind == '2' || kind == '3';
     const unsigned channels = kind == '3' || kind == '6' ? 3 : 1;
     const bool wide = maximum > 255;
@@ -90,11 +96,12 @@ class PnmReader {
     for (std::size_t i = 0; i < count; ++i) {
       unsigned value[3];
       for (unsigned c = 0; c < channels; ++c) {
-        value[c] = text ? text_number(i, count) : raw_number(wide);
-        if (value[c] > maximum) {
+        const std::uint64_t sample = text ? text_number(i, count) : raw_number(wide);
+        if (sample > maximum) {
           damaged(path_, fmt::format("pixel ({}, {}) is {}, above the header's largest value {}",
-                                     i % width, i / width, value[c], maximum));
+                                     i % width, i / width, sample, maximum));
         }
+        value[c] = static_cast<unsigned>(sample);
         if (maximum != full) value[c] = (value[c] * full + maximum / 2) / maximum;
       }
       const unsigned gray = channels == 3 ? luma(value[0], value[1], value[2]) : value[0];
@@ -108,8 +115,9 @@ class PnmReader {
   }
 
  private:
-  /// Skips white space and comments, then reads digits; nothing when there are none.
-  std::optional<unsigned> number() {
+  /// Skips white space and comments, then reads digits; nothing when there are none. A number that
+  /// does not fit is the largest that does.
+  std::optional<std::uint64_t> number() {
     while (position_ < bytes_.size() &&
            (std::isspace(bytes_[position_]) || bytes_[position_] == '#')) {
       if (bytes_[position_] == '#') {
@@ -119,19 +127,19 @@ class PnmReader {
       }
     }
     const std::size_t begin = position_;
-    unsigned value = 0;
-    while (position_ < bytes_.size() && std::isdigit(bytes_[position_]) && position_ - begin < 8) {
-      value = value * 10 + (bytes_[position_++] - '0');
-    }
+    while (position_ < bytes_.size() && std::isdigit(bytes_[position_])) ++position_;
     if (position_ == begin) return std::nullopt;
-    return value;
+    const char* const digits = reinterpret_cast<const char*>(bytes_.data());
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(digits + begin, digits + position_, value);
+    return error == std::errc() ? value : std::numeric_limits<std::uint64_t>::max();
   }
-  unsigned header_number(const char* what) {
+  std::uint64_t header_number(const char* what) {
     const auto value = number();
     if (!value) damaged(path_, fmt::format("damaged PGM header: no {}", what));
     return *value;
   }
-  unsigned text_number(std::size_t index, std::size_t count) {
+  std::uint64_t text_number(std::size_t index, std::size_t count) {
     const auto value = number();
     if (!value)
       damaged(path_,
@@ -360,13 +368,20 @@ std::vector<std::uint8_t> read_file(const std::string& path) {
     throw InputError(fmt::format(
         "{}: is a folder; name a file, or a numbered pattern such as {}/f%02d.pgm", path, path));
   }
+  // A device may never end, and a pipe's end is not known beforehand.
+  if (is_special_file(path)) {
+    throw InputError(
+        fmt::format("{}: is a device or a pipe; write its data to a file and name that", path));
+  }
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) throw InputError(fmt::format("{}: {}", path, std::strerror(errno)));
   const std::streamoff size = file.tellg();
   if (size == 0) throw InputError(fmt::format("{}: the file is empty", path));
   constexpr std::streamoff kLargest = std::streamoff{4} << 30;
   if (size < 0 || size > kLargest)
-    throw InputError(fmt::format("{}: not a file of at most 4 GiB", path));
+    throw InputError(fmt::format("{}: has {}; images and fields have at most {}", path,
+                                 bytes_text(static_cast<std::uint64_t>(size)),
+                                 bytes_text(static_cast<std::uint64_t>(kLargest))));
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size));
   file.seekg(0);
   if (!file.read(reinterpret_cast<char*>(bytes.data()), size))
@@ -394,15 +409,29 @@ GrayImage read_image(const std::string& path) {
       "{}: not a PNG, PGM, PPM or JPEG image (its first bytes are of none of them)", path));
 }
 
+std::vector<std::uint8_t> read_mask(const std::string& path, const std::string& of,
+                                    ImageSize size) {
+  const GrayImage image = read_image(path);
+  check_same_size(path, image.size, of, size);
+  std::vector<std::uint8_t> mask;
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x) mask.push_back(image.brightness(x, y) >= 128.0f ? 1 : 0);
+  }
+  return mask;
+}
+
 void write_png_rgb(const std::string& path, ImageSize size, const std::uint8_t* rgb) {
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
   image.width = static_cast<png_uint_32>(size.width);
   image.height = static_cast<png_uint_32>(size.height);
   image.format = PNG_FORMAT_RGB;
-  if (png_image_write_to_file(&image, path.c_str(), 0, rgb, 0, nullptr) == 0) {
+  OutputFile file(path);
+  if (png_image_write_to_stdio(&image, file.stream(), 0, rgb, 0, nullptr) == 0) {
+    if (std::ferror(file.stream())) file.fail();
     throw InputError(fmt::format("{}: cannot be written: {}", path, image.message));
   }
+  file.commit();
 }
 
 }  // namespace ocellus::app

@@ -38,6 +38,10 @@ bool is_image_file(const std::string& path);
 /// that names the file and what is wrong with it.
 GrayImage read_image(const std::string& path);
 
+/// One byte for each pixel of an image file: 1 where it has 128 or more. Throws InputError, also
+/// when its size is not that of `of`, the file that it belongs to.
+std::vector<std::uint8_t> read_mask(const std::string& path, const std::string& of, ImageSize size);
+
 /// Writes 8-bit RGB without padding. Throws InputError.
 void write_png_rgb(const std::string& path, ImageSize size, const std::uint8_t* rgb);
 

@@ -3,22 +3,19 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <memory>
-#include <stdexcept>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ocellus/frame.h"
 #include "ocellus/kernel_bank.h"
+#include "output_file.h"
 
 namespace ocellus::app {
 
-/// What was wrong with the kernels, or with the file that they go to.
-class KernelBankError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+/// The reader takes no larger tap.
+inline constexpr float kMaxTap = 1.0e6f;
 
 struct KernelBankShape {
   KernelForm form = KernelForm::kUniform;
@@ -31,14 +28,14 @@ struct KernelBankShape {
   std::string note;  ///< where the taps come from; printable ASCII, at most 255 characters
 };
 
-/// Writes beside the target and renames in `finish`, so that nobody sees half a bank; without
-/// `finish` nothing is left. Throws KernelBankError.
+/// Nobody sees half a bank: it is an OutputFile. Throws InputError, also when the bank does not fit
+/// on the disk.
 class KernelBankWriter {
  public:
   KernelBankWriter(std::string path, KernelBankShape shape);
   KernelBankWriter(const KernelBankWriter&) = delete;
   KernelBankWriter& operator=(const KernelBankWriter&) = delete;
-  ~KernelBankWriter();
+  ~KernelBankWriter();  // out of line for Hash
 
   /// The next nx, ny and nt taps, in the order of KernelCallback.
   void add(const float* wx, const float* wy, const float* wt);
@@ -48,21 +45,19 @@ class KernelBankWriter {
 
   /// Calls of `add` that a shape needs.
   static std::uint64_t entries(const KernelBankShape& shape);
+  /// All taps of a shape.
+  static std::uint64_t tap_bytes(const KernelBankShape& shape);
 
  private:
   struct Hash;
 
   std::vector<unsigned char> header() const;
-  void write(const void* bytes, std::size_t count);
-  [[noreturn]] void fail(const std::string& what) const;
 
-  std::string path_;
-  std::string part_path_;
   KernelBankShape shape_;
   std::uint64_t missing_ = 0;
   std::vector<float> entry_;
   std::unique_ptr<Hash> hash_;
-  std::FILE* file_ = nullptr;
+  std::optional<OutputFile> file_;
 };
 
 }  // namespace ocellus::app

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <limits>
@@ -17,6 +19,8 @@
 #include <string_view>
 #include <vector>
 
+#include "common.h"
+#include "flow_options.h"
 #include "kernel_bank_writer.h"
 
 namespace ocellus::app {
@@ -41,6 +45,13 @@ constexpr const char* kJsonHelp =
     "  K = [convolution, ...], convolution = [term, ...], term = {\"x\": [...], \"y\": [...], "
     "\"t\": [...]}";
 
+/// Numbers are read as double, so that one beyond float's range can be named as it was written.
+float checked_tap(double value, const std::string& where) {
+  if (std::fabs(value) <= kMaxTap) return static_cast<float>(value);  // false for NaN
+  throw InputError(
+      fmt::format("{}: a tap is {:g}; taps must be finite and at most 1e6", where, value));
+}
+
 // ---- text
 
 /// Words of a text with the line that each stands in.
@@ -63,7 +74,7 @@ class Words {
 
   std::string need(const char* what) {
     std::string word;
-    if (!next(word)) throw KernelBankError(fmt::format("the text ends where {} should be", what));
+    if (!next(word)) throw InputError(fmt::format("the text ends where {} should be", what));
     return word;
   }
 
@@ -72,9 +83,10 @@ class Words {
     const std::string word = need(what.c_str());
     T value{};
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc{} || end != word.data() + word.size()) {
-      throw KernelBankError(fmt::format("line {}: \"{}\" is not {}", line_, word, what));
-    }
+    if (end != word.data() + word.size() || error == std::errc::invalid_argument)
+      throw InputError(fmt::format("line {}: \"{}\" is not {}", line_, word, what));
+    if (error != std::errc{})
+      throw InputError(fmt::format("line {}: \"{}\" is out of range for {}", line_, word, what));
     return value;
   }
 
@@ -98,18 +110,17 @@ std::vector<float> json_taps(const Json& term, const char* axis, int expected,
                              const std::string& where) {
   const auto found = term.find(axis);
   if (found == term.end() || !found->is_array() || found->empty()) {
-    throw KernelBankError(fmt::format("{}: \"{}\" must be an array of taps", where, axis));
+    throw InputError(fmt::format("{}: \"{}\" must be an array of taps", where, axis));
   }
   if (expected > 0 && found->size() != static_cast<std::size_t>(expected)) {
-    throw KernelBankError(fmt::format("{}: \"{}\" has {} taps; the first kernel has {}", where,
-                                      axis, found->size(), expected));
+    throw InputError(fmt::format("{}: \"{}\" has {} taps; the first kernel has {}", where, axis,
+                                 found->size(), expected));
   }
   std::vector<float> taps;
   for (const Json& tap : *found) {
     if (!tap.is_number())
-      throw KernelBankError(
-          fmt::format("{}: \"{}\" holds something else than numbers", where, axis));
-    taps.push_back(tap.get<float>());
+      throw InputError(fmt::format("{}: \"{}\" holds something else than numbers", where, axis));
+    taps.push_back(checked_tap(tap.get<double>(), fmt::format("{}: \"{}\"", where, axis)));
   }
   return taps;
 }
@@ -117,9 +128,9 @@ std::vector<float> json_taps(const Json& term, const char* axis, int expected,
 const Json& json_array(const Json& parent, const char* name, std::size_t expected,
                        const std::string& where) {
   if (!parent.is_array() || parent.empty())
-    throw KernelBankError(fmt::format("{} must be an array of {}s", where, name));
+    throw InputError(fmt::format("{} must be an array of {}s", where, name));
   if (expected > 0 && parent.size() != expected) {
-    throw KernelBankError(
+    throw InputError(
         fmt::format("{} has {} {}s; it must have {}", where, parent.size(), name, expected));
   }
   return parent;
@@ -165,22 +176,6 @@ struct Summary {
 
 // ---- command line
 
-template <std::size_t N>
-std::array<int, N> parse_sizes(const std::string& text, const char* option, const char* form) {
-  std::array<int, N> values{};
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  for (std::size_t i = 0; i < N; ++i) {
-    const auto [after, error] = std::from_chars(at, end, values[i]);
-    const bool separated = i + 1 == N ? after == end : after != end && *after == 'x';
-    if (error != std::errc{} || !separated) {
-      throw KernelBankError(fmt::format("{} is \"{}\"; it must be {}", option, text, form));
-    }
-    at = after + 1;
-  }
-  return values;
-}
-
 struct MakeOptions {
   std::string form = "uniform";
   std::string size;
@@ -192,9 +187,12 @@ struct MakeOptions {
   std::string out;
 };
 
-void run_make(const MakeOptions& options) {
+void run_make(const CLI::App& command, const MakeOptions& options) {
+  check_options(command, {{options.form != "foveated",
+                           {"--size", "--fovea", "--fovea-radius"},
+                           "it belongs to --form foveated; a uniform bank fits every image"}});
   KernelConfig kernels;
-  const auto taps = parse_sizes<3>(options.taps, "--taps", "NXxNYxNT, for example 15x15x20");
+  const std::vector<int> taps = parse_taps(options.taps);
   kernels.nx = taps[0];
   kernels.ny = taps[1];
   kernels.nt = taps[2];
@@ -205,10 +203,8 @@ void run_make(const MakeOptions& options) {
                                  options.sigma_space, options.sigma_time);
   if (options.form == "foveated") {
     if (options.size.empty())
-      throw KernelBankError(
-          "--form foveated needs --size WIDTHxHEIGHT, the image that the bank is for");
-    const auto sides = parse_sizes<2>(options.size, "--size", "WIDTHxHEIGHT, for example 640x480");
-    size = {sides[0], sides[1]};
+      throw InputError("--form foveated needs --size WIDTHxHEIGHT, the image that the bank is for");
+    size = parse_size(options.size, "--size");
     kernels.form = KernelForm::kPerPixel;
     kernels.origin = KernelOrigin::kFoveated;
     kernels.fovea_radius = options.fovea_radius;
@@ -217,9 +213,6 @@ void run_make(const MakeOptions& options) {
       kernels.fovea_y = options.fovea[1];
     }
     note += fmt::format(", foveated, radius {:g} pixels", options.fovea_radius);
-  } else if (!options.size.empty() || !options.fovea.empty()) {
-    throw KernelBankError(
-        "--size and --fovea belong to --form foveated; a uniform bank fits every image");
   }
   make_kernel_bank(kernels, size, note, options.out);
 }
@@ -231,12 +224,15 @@ void run_conversion(const std::string& in, const std::string& out,
     convert(std::cin, out);
     return;
   }
+  std::error_code code;
+  if (std::filesystem::is_directory(in, code))
+    throw InputError(fmt::format("{}: is a folder; name the file that holds the kernels", in));
   std::ifstream file(in);
-  if (!file) throw KernelBankError(fmt::format("\"{}\" cannot be opened", in));
+  if (!file) throw InputError(fmt::format("{}: {}", in, std::strerror(errno)));
   try {
     convert(file, out);
-  } catch (const KernelBankError& error) {
-    throw KernelBankError(fmt::format("{}: {}", in, error.what()));
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", in, error.what()));
   }
 }
 
@@ -244,29 +240,43 @@ void run_conversion(const std::string& in, const std::string& out,
 
 void make_kernel_bank(const KernelConfig& kernels, ImageSize size, const std::string& note,
                       const std::string& out) {
+  const bool per_pixel = kernels.form == KernelForm::kPerPixel;
   // The library checks the configuration; a writer with a size out of range would name another
-  // field first.
+  // field first. So the writer is made at the first taps.
   struct Copy {
-    const KernelConfig& kernels;
-    ImageSize size;
-    const std::string& note;
+    KernelBankShape shape;
     const std::string& out;
     std::unique_ptr<KernelBankWriter> writer;
+    std::unique_ptr<Progress> progress;
+    std::int64_t done;
     std::exception_ptr failure;
-  } copy{kernels, size, note, out, nullptr, nullptr};
+
+    void add(const float* wx, const float* wy, const float* wt) {
+      if (!writer) {
+        writer = std::make_unique<KernelBankWriter>(out, shape);
+        fmt::print("{}: {} of taps\n", out, bytes_text(KernelBankWriter::tap_bytes(shape)));
+        std::fflush(stdout);  // it is said before the work begins
+        progress = std::make_unique<Progress>(
+            "kernels", static_cast<std::int64_t>(KernelBankWriter::entries(shape)));
+      }
+      writer->add(wx, wy, wt);
+      constexpr std::int64_t kBetweenUpdates =
+          4096;  // asking for the time costs more than a kernel
+      if (++done % kBetweenUpdates == 0) progress->update(done);
+    }
+  } copy{{kernels.form, kernels.nx, kernels.ny, kernels.nt, kernels.convolutions, kernels.terms,
+          per_pixel ? size : ImageSize{}, note},
+         out,
+         nullptr,
+         nullptr,
+         0,
+         nullptr};
   const auto visited = visit_kernels(
       kernels, size,
       [](void* user, int, int, int, int, const float* wx, const float* wy, const float* wt) {
         auto& c = *static_cast<Copy*>(user);
         try {
-          if (!c.writer) {
-            const bool per_pixel = c.kernels.form == KernelForm::kPerPixel;
-            c.writer = std::make_unique<KernelBankWriter>(
-                c.out, KernelBankShape{c.kernels.form, c.kernels.nx, c.kernels.ny, c.kernels.nt,
-                                       c.kernels.convolutions, c.kernels.terms,
-                                       per_pixel ? c.size : ImageSize{}, c.note});
-          }
-          c.writer->add(wx, wy, wt);
+          c.add(wx, wy, wt);
         } catch (...) {
           c.failure = std::current_exception();  // the library must not be unwound
           return false;
@@ -275,7 +285,7 @@ void make_kernel_bank(const KernelConfig& kernels, ImageSize size, const std::st
       },
       &copy);
   if (copy.failure) std::rethrow_exception(copy.failure);
-  if (!visited) throw KernelBankError(visited.error().text);
+  take_options(visited, "kernels");
   copy.writer->finish();
 }
 
@@ -306,24 +316,25 @@ void kernel_bank_from_text(std::istream& text, const std::string& out) {
     } else if (word == "note") {
       shape.note = words.rest_of_line();
     } else {
-      throw KernelBankError(fmt::format(
+      throw InputError(fmt::format(
           "line {}: \"{}\"; it must be uniform, per-pixel, taps, convolutions, terms, note or data",
           words.line(), word));
     }
   }
-  if (!have_form)
-    throw KernelBankError("neither \"uniform\" nor \"per-pixel\" stands before \"data\"");
-  if (shape.nx == 0) throw KernelBankError("\"taps\" is missing before \"data\"");
-  if (shape.convolutions == 0) throw KernelBankError("\"convolutions\" is missing before \"data\"");
+  if (!have_form) throw InputError("neither \"uniform\" nor \"per-pixel\" stands before \"data\"");
+  if (shape.nx == 0) throw InputError("\"taps\" is missing before \"data\"");
+  if (shape.convolutions == 0) throw InputError("\"convolutions\" is missing before \"data\"");
   KernelBankWriter writer(out, shape);
   std::vector<float> taps(static_cast<std::size_t>(shape.nx + shape.ny + shape.nt));
   for (std::uint64_t i = 0; i < KernelBankWriter::entries(shape); ++i) {
-    for (float& tap : taps) tap = words.number<float>("a tap (a number)");
+    for (float& tap : taps) {
+      const double value = words.number<double>("a tap (a number)");
+      tap = checked_tap(value, fmt::format("line {}", words.line()));
+    }
     writer.add(taps.data(), taps.data() + shape.nx, taps.data() + shape.nx + shape.ny);
   }
   if (std::string word; words.next(word)) {
-    throw KernelBankError(
-        fmt::format("line {}: \"{}\" follows after the last tap", words.line(), word));
+    throw InputError(fmt::format("line {}: \"{}\" follows after the last tap", words.line(), word));
   }
   writer.finish();
 }
@@ -333,25 +344,29 @@ void kernel_bank_from_json(std::istream& json, const std::string& out) {
   try {
     root = Json::parse(json);
   } catch (const Json::exception& error) {
-    throw KernelBankError(error.what());
+    // "[json.exception...] " is for those who program with the library.
+    const std::string_view text = error.what();
+    const std::size_t end = text.find("] ");
+    throw InputError(fmt::format("not valid JSON: {}",
+                                 end == std::string_view::npos ? text : text.substr(end + 2)));
   }
-  if (!root.is_object()) throw KernelBankError("the JSON is not an object");
+  if (!root.is_object()) throw InputError("the JSON is not an object");
   for (const auto& [key, value] : root.items()) {
     static const std::set<std::string> kKnown = {"note", "form", "size", "kernels", "pixels"};
     if (!kKnown.contains(key)) {
-      throw KernelBankError(
+      throw InputError(
           fmt::format("\"{}\" is not known; there are note, form, size, kernels, pixels", key));
     }
   }
   const std::string form =
       root.contains("form") && root["form"].is_string() ? root["form"].get<std::string>() : "";
   if (form != "uniform" && form != "per-pixel")
-    throw KernelBankError("\"form\" must be \"uniform\" or \"per-pixel\"");
+    throw InputError("\"form\" must be \"uniform\" or \"per-pixel\"");
   const bool per_pixel = form == "per-pixel";
   KernelBankShape shape;
   shape.form = per_pixel ? KernelForm::kPerPixel : KernelForm::kUniform;
   if (root.contains("note")) {
-    if (!root["note"].is_string()) throw KernelBankError("\"note\" must be text");
+    if (!root["note"].is_string()) throw InputError("\"note\" must be text");
     shape.note = root["note"].get<std::string>();
   }
   std::size_t pixels = 1;
@@ -359,19 +374,19 @@ void kernel_bank_from_json(std::istream& json, const std::string& out) {
     const Json size = root.value("size", Json());
     if (!size.is_array() || size.size() != 2 || !size[0].is_number_unsigned() ||
         !size[1].is_number_unsigned() || size[0] > kMaxImageSide || size[1] > kMaxImageSide) {
-      throw KernelBankError(
+      throw InputError(
           fmt::format("\"size\" must be [width, height], each 1 to {}", kMaxImageSide));
     }
     shape.size = {size[0].get<int>(), size[1].get<int>()};
     pixels =
         static_cast<std::size_t>(shape.size.width) * static_cast<std::size_t>(shape.size.height);
     if (pixels == 0)
-      throw KernelBankError(
+      throw InputError(
           fmt::format("\"size\" must be [width, height], each 1 to {}", kMaxImageSide));
   }
   const char* const list = per_pixel ? "pixels" : "kernels";
   if (!root.contains(list) || root.contains(per_pixel ? "kernels" : "pixels")) {
-    throw KernelBankError(fmt::format("a {} bank has its taps in \"{}\"", form, list));
+    throw InputError(fmt::format("a {} bank has its taps in \"{}\"", form, list));
   }
   if (per_pixel) json_array(root[list], "pixel", pixels, "\"pixels\"");
 
@@ -381,8 +396,8 @@ void kernel_bank_from_json(std::istream& json, const std::string& out) {
     const Json& kernels = json_array(per_pixel ? root[list][p] : root[list], "convolution",
                                      static_cast<std::size_t>(shape.convolutions), at_pixel);
     if (kernels.size() > kMaxConvolutions) {
-      throw KernelBankError(fmt::format("{} has {} convolutions; at most {} are allowed", at_pixel,
-                                        kernels.size(), kMaxConvolutions));
+      throw InputError(fmt::format("{} has {} convolutions; at most {} are allowed", at_pixel,
+                                   kernels.size(), kMaxConvolutions));
     }
     shape.convolutions = static_cast<int>(kernels.size());
     for (std::size_t c = 0; c < kernels.size(); ++c) {
@@ -390,14 +405,14 @@ void kernel_bank_from_json(std::istream& json, const std::string& out) {
       const Json& terms =
           json_array(kernels[c], "term", static_cast<std::size_t>(shape.terms), at_convolution);
       if (terms.size() > kMaxKernelTerms) {
-        throw KernelBankError(fmt::format("{} has {} terms; at most {} are allowed", at_convolution,
-                                          terms.size(), kMaxKernelTerms));
+        throw InputError(fmt::format("{} has {} terms; at most {} are allowed", at_convolution,
+                                     terms.size(), kMaxKernelTerms));
       }
       shape.terms = static_cast<int>(terms.size());
       for (std::size_t r = 0; r < terms.size(); ++r) {
         const std::string where = fmt::format("{}[{}]", at_convolution, r);
         if (!terms[r].is_object())
-          throw KernelBankError(fmt::format("{} must be an object with x, y and t", where));
+          throw InputError(fmt::format("{} must be an object with x, y and t", where));
         const std::vector<float> x = json_taps(terms[r], "x", shape.nx, where);
         const std::vector<float> y = json_taps(terms[r], "y", shape.ny, where);
         const std::vector<float> t = json_taps(terms[r], "t", shape.nt, where);
@@ -419,14 +434,14 @@ void kernel_bank_from_json(std::istream& json, const std::string& out) {
 
 void show_kernel_bank(const std::string& path, bool json, std::ostream& to) {
   auto info = read_kernel_file_info(path.c_str());
-  if (!info) throw KernelBankError(info.error().text);
+  if (!info) throw InputError(info.error().text);
   info->kernels.path = path.c_str();
   const bool per_pixel = info->kernels.form == KernelForm::kPerPixel;
   const auto summary = std::make_unique<Summary>();
   summary->kernels = info->kernels;
   const auto visited = visit_kernels(info->kernels, per_pixel ? info->size : ImageSize{1, 1},
                                      &Summary::add, summary.get());
-  if (!visited) throw KernelBankError(visited.error().text);
+  if (!visited) throw InputError(visited.error().text);
   const KernelConfig& k = info->kernels;
   if (json) {
     Json root = {{"file", path},
@@ -441,7 +456,8 @@ void show_kernel_bank(const std::string& path, bool json, std::ostream& to) {
       root["convolutions"].push_back(
           {{"sum", {s.smallest_sum, s.largest_sum}}, {"largest_tap", s.largest_tap}});
     }
-    to << root.dump(2) << '\n';
+    // A file's name need not be UTF-8.
+    to << root.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
     return;
   }
   to << fmt::format("{}: kernel bank, whole and undamaged\n", path);
@@ -496,9 +512,9 @@ void add_kernels_command(CLI::App& program, int& exit_code) {
       ->required()
       ->type_name("FILE.ocl");
   // All that can go wrong here is bad input, which is thrown.
-  const auto done = [&exit_code] { exit_code = 0; };
-  make->callback([options, done] {
-    run_make(*options);
+  const auto done = [&exit_code] { exit_code = kDone; };
+  make->callback([make, options, done] {
+    run_make(*make, *options);
     done();
   });
 
@@ -522,7 +538,8 @@ void add_kernels_command(CLI::App& program, int& exit_code) {
         ->required()
         ->type_name("FILE.ocl");
     command->footer(conversion.help);
-    command->callback([files, done, convert = conversion.convert] {
+    command->callback([command, files, done, convert = conversion.convert] {
+      check_options(*command, {});
       run_conversion(files->in, files->out, convert);
       done();
     });
@@ -536,8 +553,9 @@ void add_kernels_command(CLI::App& program, int& exit_code) {
   };
   const auto shown = std::make_shared<Info>();
   info->add_option("FILE", shown->path, "The kernel bank")->required();
-  info->add_flag("--json", shown->json, "One JSON object");
-  info->callback([shown, done] {
+  add_json_option(*info, shown->json);
+  info->callback([info, shown, done] {
+    check_options(*info, {});
     show_kernel_bank(shown->path, shown->json, std::cout);
     done();
   });

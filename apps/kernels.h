@@ -15,17 +15,17 @@ class App;
 namespace ocellus::app {
 
 /// Adds the subcommand with its own subcommands make, from-text, from-json and info. Their
-/// callbacks throw KernelBankError on bad input, which is exit status 2.
+/// callbacks throw InputError on bad input, which is exit status 2.
 void add_kernels_command(CLI::App& program, int& exit_code);
 
 /// Writes the kernels that the library would use on images of `size`.
 void make_kernel_bank(const KernelConfig& kernels, ImageSize size, const std::string& note,
                       const std::string& out);
 
-/// Reads numbers in plain text. Throws KernelBankError that names the line.
+/// Reads numbers in plain text. Throws InputError that names the line.
 void kernel_bank_from_text(std::istream& text, const std::string& out);
 
-/// Reads JSON. Throws KernelBankError that names the element.
+/// Reads JSON. Throws InputError that names the element.
 void kernel_bank_from_json(std::istream& json, const std::string& out);
 
 /// Reads the file to its end and tells what is in it.

@@ -12,6 +12,7 @@
 #include "common.h"
 #include "flow_run.h"
 #include "frames.h"
+#include "interrupt.h"
 #include "machine.h"
 #include "svg_plot.h"
 
@@ -91,11 +92,13 @@ std::int64_t now_ns() {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
+/// Or until a signal asks to stop.
 void sleep_until(std::int64_t ns) {
   timespec time{};
   time.tv_sec = static_cast<time_t>(ns / 1'000'000'000);
   time.tv_nsec = static_cast<long>(ns % 1'000'000'000);
-  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nullptr) == EINTR) {
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nullptr) == EINTR &&
+         stop_signal() == 0) {
   }
 }
 
@@ -125,8 +128,6 @@ void print_histogram(const char* name, const LatencyHistogram& h) {
 
 int run_latency(const LatencyCommand& o) {
   const std::vector<std::string> names = parse_pipeline_text(o.pipeline);
-  if (!o.input.empty() && !o.size.empty())
-    throw InputError("--size is for the synthetic scene; --input has its own size");
   if (!o.plot.empty() && file_extension(o.plot) != ".svg")
     throw InputError(fmt::format("--plot is '{}'; it must end in .svg", o.plot));
   std::string input = o.input;
@@ -167,16 +168,19 @@ int run_latency(const LatencyCommand& o) {
   std::int64_t late_starts = 0;
   const long faults_before = page_faults();
   const StealMeter steal;
+  std::int64_t measured = 0;
+  const StopsEarly stops_early;
   {
     Progress progress(fmt::format("{} at {:g} fps", o.pipeline, o.fps), o.frames);
     const std::int64_t start = now_ns() + 10'000'000;
-    for (std::int64_t i = 0; i < o.frames; ++i) {
+    for (std::int64_t i = 0; i < o.frames && stop_signal() == 0; ++i) {
       const std::int64_t scheduled = start + std::llround(static_cast<double>(i) * period_ns);
       const std::int64_t before = now_ns();
       // A frame that has to wait for the one before has been waiting since its own time: that is
       // when its clock starts.
       if (before > scheduled) ++late_starts;
       if (before < scheduled) sleep_until(scheduled);
+      if (stop_signal() != 0) break;
       const std::int64_t begin = now_ns();
       const Frame frame =
           replay.at(number + i).view(static_cast<std::uint64_t>(number + i), scheduled);
@@ -192,9 +196,18 @@ int run_latency(const LatencyCommand& o) {
       } else {
         burst = 0;
       }
-      progress.update(i + 1);
+      progress.update(++measured);
     }
   }
+  const bool interrupted = measured < o.frames;
+  if (interrupted) {
+    fmt::print(stderr, "ocellus: interrupted after {} of {} frames{}\n", measured, o.frames,
+               measured > 0 ? "; they are reported" : "; there is nothing to report");
+    if (measured == 0) return kAnswerIsNo;
+    latencies.resize(static_cast<std::size_t>(measured));
+  }
+  // Frames that were not run cannot have kept the budget.
+  const bool good = misses == 0 && !interrupted;
   const double stolen = steal.percent();
   const long faults = page_faults() - faults_before;
   const double traffic = bytes * o.fps * 1e-9;
@@ -203,12 +216,12 @@ int run_latency(const LatencyCommand& o) {
     LatencyPlot plot;
     plot.title = fmt::format("ocellus latency: {} on {}x{} at {:g} fps", o.pipeline,
                              first.size.width, first.size.height, o.fps);
-    plot.subtitle = fmt::format("{} frames of {}, {} misses; {}", o.frames,
+    plot.subtitle = fmt::format("{} of {}, {} misses; {}", counted(measured, "frame"),
                                 std::filesystem::path(replay.name()).filename().string(), misses,
                                 describe(config));
-    plot.machine =
-        fmt::format("{}, {} threads ({}){}", info.device_name, info.workers, info.simd_target,
-                    stolen >= 0.05 ? fmt::format("; {:.1f} % of the CPU time stolen", stolen) : "");
+    plot.machine = fmt::format(
+        "{}, {} ({}){}", info.device_name, counted(info.workers, "thread"), info.simd_target,
+        stolen >= 0.05 ? fmt::format("; {:.1f} % of the CPU time stolen", stolen) : "");
     plot.histogram = latency.get();
     plot.latencies_ms = &latencies;
     plot.budget_ms = budget_ms;
@@ -222,7 +235,8 @@ int run_latency(const LatencyCommand& o) {
     json["input_frames"] = replay.count();
     json["size"] = {first.size.width, first.size.height};
     json["fps"] = o.fps;
-    json["frames"] = o.frames;
+    json["frames"] = measured;
+    json["interrupted"] = interrupted;
     json["budget_ms"] = budget_ms;
     json["misses"] = misses;
     json["longest_burst"] = longest_burst;
@@ -239,24 +253,27 @@ int run_latency(const LatencyCommand& o) {
     json["workers"] = info.workers;
     json["simd"] = info.simd_target;
     json["config"] = config_json(config);
-    json["ok"] = misses == 0;
+    json["ok"] = good;
     print_json(json);
-    return misses == 0 ? kDone : kAnswerIsNo;
+    return good ? kDone : kAnswerIsNo;
   }
-  fmt::print("{}: {} frames of {} ({} of them, back and forth), {}x{} at {:g} fps\n", o.pipeline,
-             o.frames, replay.name(), replay.count(), first.size.width, first.size.height, o.fps);
-  fmt::print("{}; {}, {} threads ({})\n\n", describe(config), info.device_name, info.workers,
-             info.simd_target);
+  fmt::print("{}: {} from {} of {}, back and forth, {}x{} at {:g} fps\n", o.pipeline,
+             counted(measured, "frame"),
+             counted(static_cast<std::int64_t>(replay.count()), "frame"), replay.name(),
+             first.size.width, first.size.height, o.fps);
+  fmt::print("{}; {}, {} ({})\n\n", describe(config), info.device_name,
+             counted(info.workers, "thread"), info.simd_target);
   fmt::print("  {:<22} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "ms", "p50", "p90", "p99", "p99.9", "max");
   print_histogram("from the schedule", *latency);
   print_histogram("from its own start", *work);
-  fmt::print("\n  budget {:.3f} ms: {} misses of {} frames", budget_ms, misses, o.frames);
+  fmt::print("\n  budget {:.3f} ms: {} of {}", budget_ms, counted(misses, "miss", "misses"),
+             counted(measured, "frame"));
   if (misses > 0) fmt::print(", longest run of misses {}", longest_burst);
   fmt::print("\n  memory traffic at least {:.2f} GB/s; {} page faults", traffic, faults);
   if (stolen >= 0.0) fmt::print("; {:.2f} % of the CPU time stolen by other guests", stolen);
   fmt::print("\n");
   if (!o.plot.empty()) fmt::print("  written: {}\n", o.plot);
-  return misses == 0 ? kDone : kAnswerIsNo;
+  return good ? kDone : kAnswerIsNo;
 }
 
 }  // namespace
@@ -264,6 +281,10 @@ int run_latency(const LatencyCommand& o) {
 void add_latency_command(CLI::App& program, int& exit_code) {
   CLI::App* const command = program.add_subcommand(
       "latency", "Run operators at a camera's pace and count missed deadlines (exit code 1)");
+  command->footer(
+      "Ctrl-C (or SIGTERM) ends the run early: table, --json and --plot tell of the frames "
+      "measured\n"
+      "so far, and the exit code is 130 (143). A second Ctrl-C ends at once.");
   const auto o = std::make_shared<LatencyCommand>();
   command
       ->add_option("--pipeline", o->pipeline,
@@ -291,7 +312,13 @@ void add_latency_command(CLI::App& program, int& exit_code) {
   command->add_flag("--lock-memory", o->lock_memory, "Lock the engine's memory");
   add_flow_options(*command, o->flow);
   add_common_options(*command, o->common);
-  command->callback([o, &exit_code] { exit_code = run_latency(*o); });
+  command->callback([command, o, &exit_code] {
+    check_options(*command, unused_flow_options(o->flow));
+    check_options(*command, {{!o->input.empty(),
+                              {"--size"},
+                              "it is for the synthetic scene; --input has its own size"}});
+    exit_code = run_latency(*o);
+  });
 }
 
 }  // namespace ocellus::app

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,13 @@ class FlowPeer {
  public:
   virtual ~FlowPeer() = default;
   virtual const std::string& name() const = 0;
-  /// Flow from `from` to `to`, 8-bit images; the result stays inside.
+  /// The method cannot take such images; the text says why.
+  class Refusal : public std::runtime_error {
+   public:
+    using std::runtime_error::runtime_error;
+  };
+
+  /// Flow from `from` to `to`, 8-bit images; the result stays inside. Throws Refusal.
   virtual void compute(const GrayImage& from, const GrayImage& to) = 0;
   /// The last result.
   virtual FlowField result() const = 0;

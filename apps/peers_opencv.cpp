@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <opencv2/core.hpp>
 #include <opencv2/video/tracking.hpp>
 
@@ -17,7 +19,11 @@ class OpenCvPeer : public FlowPeer {
     const cv::Mat b = wrap(to);
     // DIS would take what is in the field as a first guess.
     if (!flow_.empty()) flow_.setTo(cv::Scalar(0.0, 0.0));
-    method_->calc(a, b, flow_);
+    try {
+      method_->calc(a, b, flow_);
+    } catch (const cv::Exception& error) {
+      throw Refusal(fmt::format("OpenCV refuses {}x{}: {}", a.cols, a.rows, error.err));
+    }
   }
   FlowField result() const override {
     FlowField field({flow_.cols, flow_.rows}, false);

@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 
-#include "common.h"
+#include "output_file.h"
 
 namespace ocellus::app {
 namespace {
@@ -250,10 +247,9 @@ void write_latency_svg(const std::string& path, const LatencyPlot& plot) {
                  " stroke=\"white\" stroke-width=\"3\" paint-order=\"stroke\"");
   svg += "</svg>\n";
 
-  std::ofstream file(path, std::ios::trunc);
-  file << svg;
-  file.close();
-  if (!file) throw InputError(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+  OutputFile file(path);
+  file.write(svg.data(), svg.size());
+  file.commit();
 }
 
 }  // namespace ocellus::app

@@ -12,18 +12,21 @@ namespace ocellus::app {
 std::unique_ptr<FrameSource> open_video(const std::string& path);
 std::unique_ptr<FrameSource> open_camera(const std::string& device);
 
-/// Writes I420 frames to a .webm or .mp4 file.
+/// Writes I420 frames to a .webm or .mp4 file, which is an OutputFile.
 class VideoWriter {
  public:
   virtual ~VideoWriter() = default;
   /// `i420`: Y, U and V planes without padding; chroma is (width+1)/2 x (height+1)/2.
   virtual void write(const std::uint8_t* i420) = 0;
-  /// Ends the file. Without it the file is not complete.
+  /// Ends the file. Without it there is none.
   virtual void finish() = 0;
 };
 
 /// True for the endings that make_video_writer takes.
-bool is_video_name(const std::string& path);
+inline bool is_video_name(const std::string& path) {
+  const std::string extension = file_extension(path);
+  return extension == ".webm" || extension == ".mp4";
+}
 
 /// Throws InputError naming the encoder that is missing.
 std::unique_ptr<VideoWriter> make_video_writer(const std::string& path, ImageSize size, double fps);

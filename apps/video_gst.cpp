@@ -9,6 +9,7 @@
 #include <initializer_list>
 
 #include "common.h"
+#include "output_file.h"
 #include "video.h"
 
 namespace ocellus::app {
@@ -185,11 +186,12 @@ class GstSource : public FrameSource {
 class GstWriter : public VideoWriter {
  public:
   GstWriter(const std::string& path, const std::string& encoder, ImageSize size, double fps)
-      : path_(path), size_(size), fps_(fps) {
+      : path_(path), size_(size), fps_(fps), file_(path) {
     pipeline_ = parse_pipeline(
         path, "appsrc name=source format=time block=true max-bytes=8000000 ! videoconvert ! " +
                   encoder + " ! filesink name=sink");
-    g_object_set(element_of(pipeline_.get(), "sink"), "location", path.c_str(), nullptr);
+    g_object_set(element_of(pipeline_.get(), "sink"), "location", file_.part_path().c_str(),
+                 nullptr);
     source_ = GST_APP_SRC(element_of(pipeline_.get(), "source"));
     gint numerator = 0;
     gint denominator = 1;
@@ -236,7 +238,11 @@ class GstWriter : public VideoWriter {
         static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
     if (!message)
       throw InputError(fmt::format("{}: the encoder did not end within a minute", path_));
-    if (GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_EOS) return;
+    if (GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_EOS) {
+      pipeline_.reset();  // closes its file
+      file_.commit();
+      return;
+    }
     GError* error = nullptr;
     gst_message_parse_error(message.get(), &error, nullptr);
     const std::string text = error->message;
@@ -258,6 +264,7 @@ class GstWriter : public VideoWriter {
   std::string path_;
   ImageSize size_;
   double fps_;
+  OutputFile file_;
   GstOwned<GstElement> pipeline_;
   GstAppSrc* source_ = nullptr;
   GstVideoInfo info_{};
@@ -293,11 +300,6 @@ std::unique_ptr<FrameSource> open_camera(const std::string& device) {
                          {"videoconvert", "gstreamer1.0-plugins-base"}});
   return std::make_unique<GstSource>(
       device, std::string("v4l2src name=source ! decodebin") + kToFrames, "device", true);
-}
-
-bool is_video_name(const std::string& path) {
-  const std::string extension = file_extension(path);
-  return extension == ".webm" || extension == ".mp4";
 }
 
 std::unique_ptr<VideoWriter> make_video_writer(const std::string& path, ImageSize size,

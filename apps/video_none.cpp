@@ -21,9 +21,6 @@ std::unique_ptr<FrameSource> open_video(const std::string& path) {
 std::unique_ptr<FrameSource> open_camera(const std::string& device) {
   not_built(device, "cameras");
 }
-bool is_video_name(const std::string& path) {
-  return file_extension(path) == ".webm" || file_extension(path) == ".mp4";
-}
 std::unique_ptr<VideoWriter> make_video_writer(const std::string& path, ImageSize, double) {
   not_built(path, "video files");
 }

@@ -190,7 +190,7 @@ Expected<KernelBankHeader> parse_kernel_bank_header(const void* bytes, std::uint
 
 Expected<void> KernelBankFile::open(const char* path) noexcept {
   const auto failed = [path](Status status, const char* what) noexcept {
-    return tl::unexpected(make_error(status, "kernel bank \"%.120s\" %s", path, what));
+    return tl::unexpected(make_error(status, "kernel bank \"%.120s\": %s", path, what));
   };
   if (path == nullptr || path[0] == '\0') {
     return tl::unexpected(make_error(Status::kInvalidArgument,

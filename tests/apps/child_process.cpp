@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,40 +21,64 @@ std::string text_of(const std::string& path) {
 
 }  // namespace
 
-ChildResult run_program(const std::vector<std::string>& arguments) {
-  ChildResult result;
+RunningProgram::RunningProgram(const std::vector<std::string>& arguments,
+                               unsigned long file_limit) {
   const char* const program = std::getenv("OCELLUS_PROGRAM");
   if (program == nullptr) {
     ADD_FAILURE() << "OCELLUS_PROGRAM does not name the program under test";
-    return result;
+    return;
   }
   // Files, not pipes: no output is too long for them.
-  const TemporaryFolder folder;
-  const std::string out = folder / "out";
-  const std::string err = folder / "err";
+  const std::string out = folder_ / "out";
+  const std::string err = folder_ / "err";
   std::vector<char*> argv;
   std::string name = program;
   argv.push_back(name.data());
   std::vector<std::string> copies = arguments;
   for (std::string& argument : copies) argv.push_back(argument.data());
   argv.push_back(nullptr);
-  const pid_t child = fork();
-  if (child == 0) {
+  child_ = fork();
+  if (child_ == 0) {
     const int out_file = open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     const int err_file = open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     const int in_file = open("/dev/null", O_RDONLY);
     dup2(in_file, 0);
     dup2(out_file, 1);
     dup2(err_file, 2);
+    signal(SIGINT, SIG_DFL);
+    if (file_limit > 0) {
+      const rlimit limit{file_limit, file_limit};
+      setrlimit(RLIMIT_FSIZE, &limit);
+    }
     execv(program, argv.data());
     _exit(127);
   }
+}
+
+RunningProgram::~RunningProgram() {
+  if (child_ <= 0) return;
+  send(SIGKILL);
+  waitpid(child_, nullptr, 0);
+}
+
+void RunningProgram::send(int signal) const {
+  if (child_ > 0) kill(child_, signal);
+}
+
+ChildResult RunningProgram::wait() {
+  ChildResult result;
+  if (child_ <= 0) return result;
   int status = 0;
-  waitpid(child, &status, 0);
+  waitpid(child_, &status, 0);
+  child_ = -1;
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  result.out = text_of(out);
-  result.err = text_of(err);
+  result.out = text_of(folder_ / "out");
+  result.err = text_of(folder_ / "err");
   return result;
+}
+
+ChildResult run_program(const std::vector<std::string>& arguments) {
+  return RunningProgram(arguments).wait();
 }
 
 TemporaryFolder::TemporaryFolder() {

@@ -1,6 +1,8 @@
 // Runs the program as a user does, and a folder for its files.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -12,10 +14,6 @@ struct ChildResult {
   std::string out;
   std::string err;
 };
-
-/// Runs the program under test (environment variable OCELLUS_PROGRAM) with these arguments, stdout
-/// and stderr apart, no terminal.
-ChildResult run_program(const std::vector<std::string>& arguments);
 
 /// A new empty folder, removed with all in it at the end.
 class TemporaryFolder {
@@ -29,6 +27,29 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path path_;
+};
+
+/// Runs the program under test (environment variable OCELLUS_PROGRAM) with these arguments, stdout
+/// and stderr apart, no terminal.
+ChildResult run_program(const std::vector<std::string>& arguments);
+
+/// The program at work, to be signalled. SIGINT ends it as it would in a terminal, whatever the
+/// test's own parent has set.
+class RunningProgram {
+ public:
+  /// `file_limit`: bytes that a file may have; 0 = no limit.
+  explicit RunningProgram(const std::vector<std::string>& arguments, unsigned long file_limit = 0);
+  /// Ends what still runs.
+  ~RunningProgram();
+  RunningProgram(const RunningProgram&) = delete;
+  RunningProgram& operator=(const RunningProgram&) = delete;
+
+  void send(int signal) const;
+  ChildResult wait();
+
+ private:
+  TemporaryFolder folder_;
+  pid_t child_ = -1;
 };
 
 }  // namespace ocellus::test

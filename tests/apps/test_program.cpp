@@ -1,10 +1,15 @@
 // The program as a user meets it: exit codes, messages, JSON and files.
 #include <gtest/gtest.h>
 
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "child_process.h"
 #include "flow_file.h"
@@ -46,6 +51,31 @@ void expect_error(const std::vector<std::string>& arguments, const std::vector<s
   EXPECT_EQ(result.out, "") << line;
   for (const std::string& text : says)
     EXPECT_NE(result.err.find(text), std::string::npos) << line << " says: " << result.err;
+}
+
+/// Waits until `is_so`, or a minute; the machine may be busy.
+template <typename Condition>
+bool wait_until(Condition&& is_so) {
+  for (int i = 0; i < 6000; ++i) {
+    if (is_so()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+/// The names in a folder that begin with `begin`.
+std::vector<std::string> files_in(const std::string& folder, const std::string& begin = "") {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind(begin, 0) == 0) names.push_back(name);
+  }
+  return names;
+}
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 // Example failure: a subcommand throws in its help, or help goes to stderr.
@@ -115,7 +145,7 @@ TEST(Program, NamesWhatIsWrongWithTheUsage) {
   expect_error({"flow", "test:32x32,frames=3", "-o", "/nonexistent-folder/o.flo"},
                {"/nonexistent-folder/o.flo"});
   expect_error({"latency", "--pipeline", "flow ! digits"}, {"digits", "flow"});
-  expect_error({"latency", "--pipeline", ""}, {"operator"});
+  expect_error({"latency", "--pipeline", "flow !"}, {"operator"});
   expect_error({"latency", "--size", "640"}, {"--size", "640"});
   expect_error({"latency", "--plot", "a.png", "--frames", "1"}, {".svg"});
   expect_error({"latency", "--input", "test:", "--size", "9x9"}, {"--size", "--input"});
@@ -148,6 +178,15 @@ TEST(Program, NamesWhatIsWrongWithTheFrames) {
   expect_error({"flow", "/dev/video99"}, {"/dev/video99"});
   write("noise.avi", std::string(5000, 'x'));
   expect_error({"flow", folder / "noise.avi"}, {"noise.avi"});
+  // Eight digits of it are an image's height.
+  write("wide.pgm", "P5\n4294967297 2\n255\nxx");
+  expect_error({"flow", folder / "wide.pgm"}, {"wide.pgm", "4294967297x2", "16384"});
+  ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
+  expect_error({"flow", folder / "fifo"}, {"fifo", "is a pipe"});
+  expect_error({"compare", "flow", folder / "fifo", "b.flo"}, {"fifo", "a pipe"});
+  expect_error({"compare", "flow", "/dev/zero", "b.flo"}, {"/dev/zero", "is a device"});
+  expect_error({"compare", "image", "/dev/zero", "b.png"}, {"/dev/zero", "is a device"});
+  expect_error({"kernels", "info", folder / "absent.ocl"}, {"absent.ocl\": No such file"});
 }
 
 // Example failure: the JSON lacks what scripts read, or text is mixed into it.
@@ -426,6 +465,276 @@ TEST(Program, MissingEncoderIsNamed) {
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_NE(result.err.find("264"), std::string::npos) << result.err;
   }
+}
+
+// Example failure: an option that changes nothing is taken, and the user believes that it did.
+TEST(Program, RefusesOptionsThatMeanNothing) {
+  const TemporaryFolder folder;
+  const std::string out = folder / "o.flo";
+  const std::vector<std::string> flow = {"flow", "test:32x32,frames=4"};
+  const std::vector<std::string> pyramid = {"flow", "test:32x32,frames=4", "--preset", "fast"};
+  struct Case {
+    std::vector<std::string> command;
+    std::vector<std::string> more;
+    std::string option;
+  };
+  const std::vector<Case> cases = {
+      {flow, {"--fps", "25", "-o", out}, "--fps"},
+      {flow, {"--fps", "25"}, "--fps"},
+      {flow, {"--arrow-step", "8", "-o", folder / "o.png"}, "--arrow-step"},
+      {flow, {"--arrow-scale", "8", "-o", out}, "--arrow-scale"},
+      {flow, {"--min-motion", "1", "-o", out}, "--min-motion"},
+      {flow, {"--max-motion", "1", "-o", out}, "--max-motion"},
+      {flow, {"--frame", "1", "--limit", "3", "-o", out}, "--limit"},
+      {flow, {"--storage", "float"}, "--storage"},
+      {flow, {"--median", "3"}, "--median"},
+      {pyramid, {"--sigma-time", "3"}, "--sigma-time"},
+      {pyramid, {"--smoothing", "none", "--smoothing-size", "5"}, "--smoothing-size"},
+      {pyramid, {"--levels", "2", "--coarse-warps", "3"}, "--coarse-warps"},
+      {pyramid, {"--method", "kernels"}, "--preset"},
+      {{"latency"}, {"--input", "test:", "--size", "9x9"}, "--size"},
+      {{"bench", "flow"}, {"--input", "test:", "--size", "9x9"}, "--size"},
+      {{"bench", "flow"}, {"--frame", "3"}, "--frame"},
+      {{"bench", "flow"}, {"--input", "f%d.pgm", "--frame", "3"}, "--frame"},
+      {{"bench", "flow"}, {"--input", "f%d.pgm", "--border", "3"}, "--border"},
+      {{"bench", "flow"}, {"--input", "f%d.pgm", "--mask", "m.png"}, "--mask"},
+      {{"compare", "flow", "a.flo", "b.flo"}, {"--density", "50"}, "--density"},
+      {{"compare", "flow", "a.flo", "b.flo"}, {"--confidence", "c.pfm"}, "--confidence"},
+      {{"kernels", "make", "-o", out}, {"--fovea-radius", "50"}, "--fovea-radius"},
+      {{"kernels", "make", "-o", out}, {"--size", "9x9"}, "--size"},
+  };
+  for (const Case& c : cases) {
+    std::vector<std::string> arguments = c.command;
+    arguments.insert(arguments.end(), c.more.begin(), c.more.end());
+    expect_error(arguments, {c.option + " has no meaning here: "});
+  }
+  const std::vector<Case> empty = {
+      {flow, {"-o", ""}, "--output"},
+      {flow, {"--confidence", ""}, "--confidence"},
+      {{"flow"}, {""}, "FRAMES"},
+      {{"latency"}, {"--plot", ""}, "--plot"},
+      {{"latency"}, {"--input", ""}, "--input"},
+      {{"latency"}, {"--pipeline", ""}, "--pipeline"},
+      {{"bench", "flow"}, {"--input", ""}, "--input"},
+      {{"compare", "image", "a.png", "b.png"}, {"--mask", ""}, "--mask"},
+      {{"kernels", "info"}, {""}, "FILE"},
+      {{"kernels", "from-text", "t.txt"}, {"-o", ""}, "--output"},
+      {{"devices"}, {"--backend", ""}, "--backend"},
+  };
+  for (const Case& c : empty) {
+    std::vector<std::string> arguments = c.command;
+    arguments.insert(arguments.end(), c.more.begin(), c.more.end());
+    expect_error(arguments, {c.option + " is empty"});
+  }
+  // What the library finds wrong is told by the option's name, not its field's.
+  for (const auto& [option, value] :
+       std::vector<std::pair<std::string, std::string>>{{"--window-sigma", "nan"},
+                                                        {"--window-sigma", "-1"},
+                                                        {"--threshold", "nan"},
+                                                        {"--sigma-space", "nan"},
+                                                        {"--window-size", "4"},
+                                                        {"--terms", "9"}}) {
+    std::vector<std::string> arguments = flow;
+    arguments.insert(arguments.end(), {option, value});
+    expect_error(arguments, {option + " is " + value});
+  }
+  EXPECT_TRUE(files_in(folder / "").empty());
+  // The same options where they do mean something.
+  json_of({"flow", "test:32x32,frames=4", "--preset", "fast", "--smoothing", "confidence",
+           "--smoothing-size", "5", "--levels", "3", "--coarse-warps", "3", "--max-motion", "2",
+           "-o", folder / "p_%d.png"});
+  json_of({"bench", "flow", "--size", "32x32", "--border", "3", "--frames", "1", "--no-peers",
+           "--form", "uniform"});
+}
+
+// Example failure: the report names the levels asked for where the image has no room for them.
+TEST(Program, ReportsTheLevelsUsed) {
+  const ChildResult tiny = run_program({"flow", "test:1x1,frames=3", "--preset", "fast"});
+  EXPECT_EQ(tiny.exit_code, 0) << tiny.err;
+  EXPECT_NE(tiny.out.find("pyramid of 1 level ("), std::string::npos) << tiny.out;
+  EXPECT_NE(tiny.out.find("3 frames of 1x1 read"), std::string::npos) << tiny.out;
+  const json config =
+      json_of({"flow", "test:96x95,frames=3", "--preset", "fast", "--levels", "6"})["config"];
+  EXPECT_EQ(config["levels"], 3);
+  EXPECT_EQ(config["levels_asked_for"], 6);
+}
+
+// Example failure: a failed write leaves half a file in the place of a good one, or a temporary
+// file beside it.
+TEST(Program, AFailedWriteLeavesWhatStoodThere) {
+  const TemporaryFolder folder;
+  const std::string scene = "test:128x128,frames=3";
+  const std::string old = "what stood there";
+  std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
+      {"o.flo", {"flow", scene, "--frame", "1", "-o"}},
+      {"o.png", {"flow", scene, "--frame", "1", "-o"}},
+      {"c.pfm", {"flow", scene, "--frame", "1", "--confidence"}},
+      {"l.svg", {"latency", "--size", "32x32", "--fps", "1000", "--frames", "5", "--plot"}},
+      {"k.ocl", {"kernels", "make", "--form", "foveated", "--size", "64x64", "-o"}}};
+  if (has_gstreamer()) cases.push_back({"v.webm", {"flow", scene, "-o"}});
+  for (const auto& [name, command] : cases) {
+    const std::string path = folder / name;
+    std::ofstream(path) << old;
+    std::filesystem::permissions(path, std::filesystem::perms(0640));
+    std::vector<std::string> arguments = command;
+    arguments.push_back(path);
+    constexpr unsigned long kLimit = 1000;
+    const ChildResult failed = RunningProgram(arguments, kLimit).wait();
+    if (failed.err.find("is missing; it is in") != std::string::npos) continue;  // no encoder
+    EXPECT_EQ(failed.exit_code, 2) << name << failed.err;
+    EXPECT_NE(failed.err.find(name), std::string::npos) << failed.err;
+    EXPECT_EQ(bytes_of(path), old) << name;
+    EXPECT_EQ(files_in(folder / "", name), (std::vector<std::string>{name}));
+
+    const ChildResult good = run_program(arguments);
+    EXPECT_LT(good.exit_code, 2) << good.err;
+    EXPECT_NE(bytes_of(path), old) << name;
+    EXPECT_EQ(files_in(folder / "", name), (std::vector<std::string>{name}));
+    EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0640)) << name;
+  }
+}
+
+// Example failure: a device or a link is replaced by a file of its name.
+TEST(Program, WritesThroughLinksAndDevices) {
+  const TemporaryFolder folder;
+  namespace fs = std::filesystem;
+  const auto write = [&](const std::string& name) {
+    return run_program({"flow", "test:32x32,frames=3", "-o", folder / name});
+  };
+  fs::create_symlink("/dev/null", folder / "null.flo");
+  EXPECT_EQ(write("null.flo").exit_code, 0);
+  EXPECT_TRUE(fs::is_symlink(folder / "null.flo"));
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  fs::create_symlink("/dev/full", folder / "full.png");
+  const ChildResult full = write("full.png");
+  EXPECT_EQ(full.exit_code, 2);
+  EXPECT_NE(full.err.find("full.png: cannot be written: No space left"), std::string::npos)
+      << full.err;
+  fs::create_symlink("real.flo", folder / "link.flo");  // not there yet
+  EXPECT_EQ(write("link.flo").exit_code, 0);
+  EXPECT_EQ(write("link.flo").exit_code, 0);
+  EXPECT_TRUE(fs::is_symlink(folder / "link.flo"));
+  EXPECT_EQ(app::read_flo(folder / "real.flo").size, (ImageSize{32, 32}));
+  ASSERT_EQ(mkfifo((folder / "fifo.flo").c_str(), 0600), 0);
+  std::string got;
+  std::thread reader([&] { got = bytes_of(folder / "fifo.flo"); });
+  const ChildResult piped = write("fifo.flo");
+  reader.join();
+  EXPECT_EQ(piped.exit_code, 0) << piped.err;
+  EXPECT_EQ(got, bytes_of(folder / "real.flo"));
+  expect_error({"kernels", "make", "-o", "/dev/null"}, {"/dev/null", "device"});
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+// Example failure: Ctrl-C throws away what was measured, or the run looks complete.
+TEST(Program, LatencyReportsWhatItMeasuredWhenInterrupted) {
+  const TemporaryFolder folder;
+  for (const int signal : {SIGINT, SIGTERM}) {
+    RunningProgram program({"latency", "--size", "32x32", "--fps", "20", "--budget-ms", "10000",
+                            "--frames", "100000", "--plot", folder / "l.svg", "--json"});
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    program.send(signal);
+    const ChildResult result = program.wait();
+    EXPECT_EQ(result.exit_code, 128 + signal);
+    const json report = json::parse(result.out, nullptr, false);
+    ASSERT_TRUE(report.is_object()) << result.out << result.err;
+    const int frames = report["frames"];
+    EXPECT_GT(frames, 0);
+    EXPECT_LT(frames, 100000);
+    EXPECT_EQ(report["interrupted"], true);
+    EXPECT_EQ(report["ok"], false);
+    EXPECT_NE(result.err.find("interrupted after " + std::to_string(frames) + " of 100000 frames"),
+              std::string::npos)
+        << result.err;
+    EXPECT_NE(bytes_of(folder / "l.svg").find("</svg>"), std::string::npos);
+    std::filesystem::remove(folder / "l.svg");
+  }
+  // As text, and a frame that is still far away must not be waited for.
+  RunningProgram slow({"latency", "--size", "32x32", "--fps", "0.1", "--frames", "100"});
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  const auto begin = std::chrono::steady_clock::now();
+  slow.send(SIGINT);
+  const ChildResult result = slow.wait();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_EQ(result.exit_code, 128 + SIGINT);
+  EXPECT_NE(result.out.find("from the schedule"), std::string::npos) << result.out;
+  EXPECT_NE(result.err.find("interrupted after 1 of 100 frames"), std::string::npos) << result.err;
+}
+
+// Example failure: Ctrl-C leaves a video that no player opens, or half of a field.
+TEST(Program, FlowEndsItsFilesWhenInterrupted) {
+  const TemporaryFolder folder;
+  {
+    RunningProgram program({"flow", "test:320x240,frames=1000", "-o", folder / "o_%03d.flo"});
+    ASSERT_TRUE(wait_until([&] { return files_in(folder / "", "o_").size() > 3; }));
+    program.send(SIGINT);
+    const ChildResult result = program.wait();
+    EXPECT_EQ(result.exit_code, 128 + SIGINT) << result.err;
+    EXPECT_NE(result.err.find("interrupted after"), std::string::npos) << result.err;
+    EXPECT_NE(result.out.find("fields of frames 0 to"), std::string::npos) << result.out;
+    const std::vector<std::string> files = files_in(folder / "", "o_");
+    EXPECT_LT(files.size(), 999u);
+    for (const std::string& file : files)
+      EXPECT_EQ(app::read_flo(folder / file).size, (ImageSize{320, 240})) << file;
+  }
+  if (!has_gstreamer()) return;
+  const std::string video = folder / "v.webm";
+  RunningProgram program({"flow", "test:320x240,frames=1000", "-o", video});
+  // The encoder holds some frames back before it writes the first.
+  const bool began = wait_until([&] {
+    const auto parts = files_in(folder / "", "v.webm.");
+    std::error_code code;
+    return std::filesystem::exists(video) ||
+           (!parts.empty() && std::filesystem::file_size(folder / parts.front(), code) > 20000);
+  });
+  program.send(SIGINT);
+  const ChildResult result = program.wait();
+  if (result.err.find("is missing; it is in") != std::string::npos) GTEST_SKIP() << result.err;
+  ASSERT_TRUE(began) << result.err;
+  EXPECT_EQ(result.exit_code, 128 + SIGINT) << result.err;
+  EXPECT_EQ(files_in(folder / "", "v.webm"), (std::vector<std::string>{"v.webm"}));
+  const json report = json_of({"flow", video, "--preset", "fast", "-o", folder / "r_%03d.flo"});
+  EXPECT_GT(report["frames_read"], 1);
+  EXPECT_LT(report["frames_read"], 999);
+}
+
+// Example failure: a huge bank is begun where it cannot fit, in silence, or is left half written.
+TEST(Program, KernelsMakeSaysItsSizeAndLeavesNoPart) {
+  const TemporaryFolder folder;
+  const std::string bank = folder / "k.ocl";
+  RunningProgram program({"kernels", "make", "--form", "foveated", "--size", "1024x1024", "--taps",
+                          "25x25x25", "-o", bank});
+  EXPECT_TRUE(wait_until([&] { return !files_in(folder / "").empty(); }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  program.send(SIGTERM);
+  const ChildResult result = program.wait();
+  EXPECT_EQ(result.exit_code, 128 + SIGTERM);
+  EXPECT_NE(result.out.find("900.0 MiB"), std::string::npos) << result.out;
+  EXPECT_TRUE(files_in(folder / "").empty());
+
+  constexpr std::uintmax_t kBytes = std::uintmax_t{225} << 30;  // 16384 x 16384 x 3 x 75 x 4
+  if (std::filesystem::space(folder / "").available >= kBytes)
+    GTEST_SKIP() << "the temporary folder has room for the largest bank";
+  expect_error({"kernels", "make", "--form", "foveated", "--size", "16384x16384", "--taps",
+                "25x25x25", "-o", bank},
+               {"k.ocl: needs 225.0 GiB, its file system has ", " free"});
+  EXPECT_TRUE(files_in(folder / "").empty());
+}
+
+// Example failure: one method of another library that refuses the size ends the whole comparison,
+// or another number of frames is timed than was asked for.
+TEST(Program, BenchMarksThePeersThatRefuse) {
+  const json bench = json_of({"bench", "flow", "--size", "8x8", "--frames", "2", "--threads", "1"});
+  EXPECT_EQ(bench["frames"], 2);
+  int refused = 0;
+  for (const json& row : bench["rows"]) {
+    EXPECT_NE(row.contains("not_run"), row.contains("median_ms")) << row["name"];
+    if (!row.contains("not_run")) continue;
+    ++refused;
+    EXPECT_EQ(row["group"], "peer");
+    EXPECT_NE(row["not_run"].get<std::string>().find("8x8"), std::string::npos) << row["not_run"];
+  }
+  EXPECT_EQ(refused > 0, std::getenv("OCELLUS_HAS_OPENCV") != nullptr);
 }
 
 // Example failure: a row is missing, a figure is zero, or the floor is above what was measured by a

@@ -65,7 +65,7 @@ class KernelsCommand : public testing::Test {
     try {
       program.parse(reversed);
       EXPECT_EQ(exit_code, 0);
-    } catch (const KernelBankError& error) {
+    } catch (const InputError& error) {
       return error.what();
     } catch (const CLI::Error& error) {
       return error.what();
@@ -78,7 +78,7 @@ class KernelsCommand : public testing::Test {
     std::istringstream stream(input);
     try {
       convert(stream, out);
-    } catch (const KernelBankError& error) {
+    } catch (const InputError& error) {
       EXPECT_FALSE(std::filesystem::exists(out)) << "a file was left although: " << error.what();
       return error.what();
     }
@@ -118,7 +118,10 @@ TEST_F(KernelsCommand, NamesMistakesInText) {
       {head + "data\n1 2 3 4 5", "line 5: \"5\" follows after the last tap"},
       {head + "data\n1 two 3 4", "line 5: \"two\" is not a tap"},
       {head + "data\n1 2 3 nan", "must be finite"},
-      {head + "data\n1 2 3 1e300", "line 5: \"1e300\" is not a tap"},
+      {head + "data\n1 2 3 1e300", "line 5: a tap is 1e+300; taps must be finite and at most 1e6"},
+      {head + "data\n1 2 3 1e39", "line 5: a tap is 1e+39; taps must be finite and at most 1e6"},
+      {head + "data\n1 2 3 1e999", "line 5: \"1e999\" is out of range for a tap"},
+      {"uniform\ntaps 99999999999 1 2\n", "line 2: \"99999999999\" is out of range"},
       {"uniform\ntap 1 1 2\n", "line 2: \"tap\""},
       {"taps 1 1 2\nconvolutions 1\ndata\n1 2 3 4", "neither \"uniform\" nor \"per-pixel\""},
       {"uniform\nconvolutions 1\ndata\n", "\"taps\" is missing"},
@@ -156,7 +159,7 @@ TEST_F(KernelsCommand, NamesMistakesInJson) {
     std::string json;
     const char* words;
   } cases[] = {
-      {"{", "parse error"},
+      {"{", "not valid JSON: parse error at line 1"},
       {"[]", "not an object"},
       {R"({"form": "uniform", "kernel": []})", "\"kernel\" is not known"},
       {R"({"kernels": []})", "\"form\" must be"},
@@ -173,6 +176,10 @@ TEST_F(KernelsCommand, NamesMistakesInJson) {
            R"(], [{"x": [1, 2], "y": [1], "t": [1]}]]})",
        "kernels[1][0]: \"x\" has 2 taps; the first kernel has 1"},
       {R"({"form": "uniform", "kernels": [[{"x": [1e9], "y": [1], "t": [1]}]]})", "at most 1e6"},
+      {R"({"form": "uniform", "kernels": [[{"x": [1e39], "y": [1], "t": [1]}]]})",
+       "kernels[0][0]: \"x\": a tap is 1e+39"},
+      {R"({"form": "uniform", "kernels": [[{"x": [1e999], "y": [1], "t": [1]}]]})",
+       "not valid JSON: number overflow"},
       {R"({"form": "per-pixel", "size": [2], "pixels": []})", "\"size\" must be"},
       {R"({"form": "per-pixel", "size": [0, 1], "pixels": []})", "\"size\" must be"},
       {R"({"form": "per-pixel", "size": [2, 1], "pixels": [[[)" + term + "]]]}",
@@ -180,6 +187,7 @@ TEST_F(KernelsCommand, NamesMistakesInJson) {
   };
   for (const auto& c : cases) {
     const std::string message = message_of(kernel_bank_from_json, c.json, out_);
+    EXPECT_EQ(message.find("json.exception"), std::string::npos) << message;
     EXPECT_NE(message.find(c.words), std::string::npos) << "\"" << message << "\" for " << c.json;
   }
 }
@@ -224,14 +232,22 @@ TEST_F(KernelsCommand, NamesBadOptions) {
       {{"kernels", "make"}, "--output"},
       {{"kernels", "make", "--form", "square", "-o", out_}, "--form"},
       {{"kernels", "make", "--form", "foveated", "-o", out_}, "needs --size"},
-      {{"kernels", "make", "--size", "9x9", "-o", out_}, "belong to --form foveated"},
-      {{"kernels", "make", "--taps", "9x9", "-o", out_}, "--taps is \"9x9\""},
-      {{"kernels", "make", "--taps", "9x9x99", "-o", out_}, "nt"},
-      {{"kernels", "make", "--form", "foveated", "--size", "0x9", "-o", out_}, "width"},
-      {{"kernels", "make", "--sigma-space", "-1", "-o", out_}, "sigma_space"},
+      {{"kernels", "make", "--size", "9x9", "-o", out_}, "--size has no meaning here"},
+      {{"kernels", "make", "--taps", "9x9", "-o", out_}, "--taps is '9x9'"},
+      {{"kernels", "make", "--taps", "9x9x99", "-o", out_}, "--taps: NT is 99"},
+      {{"kernels", "make", "--form", "foveated", "--size", "0x9", "-o", out_}, "--size is '0x9'"},
+      {{"kernels", "make", "--sigma-space", "-1", "-o", out_}, "--sigma-space is -1"},
       {{"kernels", "make", "-o", (folder_ / "no/such/folder.ocl").string()}, "cannot be written"},
-      {{"kernels", "from-text", (folder_ / "absent").string(), "-o", out_}, "cannot be opened"},
-      {{"kernels", "info", (folder_ / "absent").string()}, "absent"},
+      {{"kernels", "from-text", (folder_ / "absent").string(), "-o", out_}, "absent: No such file"},
+      {{"kernels", "from-text", folder_.string(), "-o", out_}, "is a folder"},
+      {{"kernels", "make", "--fovea", "1,2", "-o", out_}, "--fovea has no meaning here"},
+      {{"kernels", "make", "--form", "uniform", "--fovea-radius", "9", "-o", out_},
+       "--fovea-radius has no meaning here"},
+      {{"kernels", "make", "--form", "foveated", "--size", "9x9", "--fovea", "nan,1", "-o", out_},
+       "--fovea must be finite"},
+      {{"kernels", "make", "-o", ""}, "--output is empty"},
+      {{"kernels", "make", "-o", "/dev/null"}, "is a device"},
+      {{"kernels", "info", (folder_ / "absent").string()}, "absent\": No such file"},
   };
   for (const auto& c : cases) {
     const std::string message = run(c.arguments);
@@ -259,8 +275,15 @@ TEST_F(KernelsCommand, ShowsWhatIsInAFile) {
   show_kernel_bank(out_, false, text);
   EXPECT_NE(text.str().find("5 x 7 pixels x 3 frames"), std::string::npos) << text.str();
 
+  // A name that is not UTF-8 is no reason to fail.
+  const std::string odd = (folder_ / "\xff.ocl").string();
+  std::filesystem::copy_file(out_, odd);
+  std::ostringstream replaced;
+  show_kernel_bank(odd, true, replaced);
+  EXPECT_EQ(nlohmann::json::parse(replaced.str())["tap_bytes"], 3 * (5 + 7 + 3) * 4);
+
   std::filesystem::resize_file(out_, std::filesystem::file_size(out_) - 1);
-  EXPECT_THROW(show_kernel_bank(out_, false, text), KernelBankError);
+  EXPECT_THROW(show_kernel_bank(out_, false, text), InputError);
 }
 
 }  // namespace
