@@ -28,7 +28,12 @@ std::uint64_t read_block_simd(const void* block, std::size_t bytes) {
     c = hn::Add(c, hn::Load(d, words + 2 * quarter + i));
     e = hn::Add(e, hn::Load(d, words + 3 * quarter + i));
   }
-  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(a, b), hn::Add(c, e))));
+  // Summed here: the compiler's own reduction is of signed numbers, whose overflow is undefined.
+  HWY_ALIGN std::uint64_t parts[hn::MaxLanes(d)];
+  hn::Store(hn::Add(hn::Add(a, b), hn::Add(c, e)), d, parts);
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < lanes; ++i) sum += parts[i];
+  return sum;
 }
 
 std::uint64_t multiply_add_simd(std::int64_t rounds, double& flops) {
