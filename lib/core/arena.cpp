@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -43,50 +42,18 @@ Expected<void> HostArena::create(std::size_t bytes, bool lock) noexcept {
   std::memset(block, 0, mapped);
   block_ = static_cast<char*>(block);
   mapped_ = mapped;
-  capacity_ = align_up(bytes);
+  begin(bytes);
   return {};
 }
 
 void* HostArena::take(std::size_t bytes) noexcept {
-  bytes = align_up(bytes);
-  if (bytes == 0 || count_ == kMaxPieces) return nullptr;
-  std::size_t begin = 0;
-  for (int i = 0; i <= count_; ++i) {
-    const std::size_t end = i < count_ ? taken_[i].offset : capacity_;
-    if (end - begin >= bytes) {
-      std::copy_backward(taken_ + i, taken_ + count_, taken_ + count_ + 1);
-      taken_[i] = {begin, bytes};
-      ++count_;
-      used_ += bytes;
-      peak_ = std::max(peak_, used_);
-      return block_ + begin;
-    }
-    if (i < count_) begin = taken_[i].offset + taken_[i].bytes;
-  }
-  return nullptr;
+  const std::optional<std::size_t> offset = PieceMap::take(bytes);
+  return offset ? block_ + *offset : nullptr;
 }
 
 void HostArena::give_back(void* piece) noexcept {
-  if (piece == nullptr) return;
-  const std::size_t offset = static_cast<std::size_t>(static_cast<char*>(piece) - block_);
-  for (int i = 0; i < count_; ++i) {
-    if (taken_[i].offset != offset) continue;
-    used_ -= taken_[i].bytes;
-    std::copy(taken_ + i + 1, taken_ + count_, taken_ + i);
-    --count_;
-    return;
-  }
-}
-
-std::size_t HostArena::largest_gap() const noexcept {
-  std::size_t largest = 0;
-  std::size_t begin = 0;
-  for (int i = 0; i <= count_; ++i) {
-    const std::size_t end = i < count_ ? taken_[i].offset : capacity_;
-    largest = std::max(largest, end - begin);
-    if (i < count_) begin = taken_[i].offset + taken_[i].bytes;
-  }
-  return largest;
+  if (piece != nullptr)
+    PieceMap::give_back(static_cast<std::size_t>(static_cast<char*>(piece) - block_));
 }
 
 }  // namespace ocellus::detail

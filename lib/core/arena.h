@@ -3,19 +3,16 @@
 
 #include <cstddef>
 
+#include "core/pieces.h"
 #include "ocellus/memory.h"
 #include "ocellus/status.h"
 
 namespace ocellus::detail {
 
-constexpr std::size_t align_up(std::size_t bytes, std::size_t alignment = kMemoryAlignment) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
-
 /// Host memory, mapped and touched at creation. Not synchronised: the engine's mutex guards it.
-class HostArena {
+class HostArena : private PieceMap {
  public:
-  static constexpr int kMaxPieces = 256;
+  using PieceMap::kMaxPieces;
 
   HostArena() noexcept = default;
   ~HostArena();
@@ -30,44 +27,36 @@ class HostArena {
   void* take(std::size_t bytes) noexcept;
   void give_back(void* piece) noexcept;
 
-  std::size_t capacity() const noexcept { return capacity_; }
-  std::size_t used() const noexcept { return used_; }
-  std::size_t peak() const noexcept { return peak_; }
-  int pieces() const noexcept { return count_; }
-  std::size_t largest_gap() const noexcept;
+  using PieceMap::capacity;
+  using PieceMap::largest_gap;
+  using PieceMap::peak;
+  using PieceMap::pieces;
+  using PieceMap::used;
 
  private:
-  struct Piece {
-    std::size_t offset;
-    std::size_t bytes;
-  };
-
   char* block_ = nullptr;
-  std::size_t capacity_ = 0;
   std::size_t mapped_ = 0;
-  std::size_t used_ = 0;
-  std::size_t peak_ = 0;
-  int count_ = 0;
-  Piece taken_[kMaxPieces];  // in ascending order of offset
 };
 
 /// Lays arrays out one after the other in a piece: first with no memory to find the size, then over
 /// the piece.
 class Carver {
  public:
-  explicit Carver(void* base = nullptr) noexcept : base_(static_cast<char*>(base)) {}
+  explicit Carver(void* base = nullptr, std::size_t alignment = kMemoryAlignment) noexcept
+      : base_(static_cast<char*>(base)), alignment_(alignment) {}
 
-  /// The next array, aligned to kMemoryAlignment; nullptr while sizes are counted.
+  /// The next array, aligned; nullptr while sizes are counted.
   template <typename T>
   T* take(std::size_t count) noexcept {
     const std::size_t at = bytes_;
-    bytes_ += align_up(count * sizeof(T));
+    bytes_ += align_up(count * sizeof(T), alignment_);
     return base_ ? reinterpret_cast<T*>(base_ + at) : nullptr;
   }
   std::size_t bytes() const noexcept { return bytes_; }
 
  private:
   char* base_;
+  std::size_t alignment_;
   std::size_t bytes_ = 0;
 };
 

@@ -60,20 +60,26 @@ void read_cpu_name(char* name, std::size_t capacity) noexcept {
 Expected<void> probe_cpu(int, EngineInfo& info) noexcept {
   info.backend = BackendKind::kCpu;
   info.device = -1;
-  info.simd_target = simd_target_name();
   read_cpu_name(info.device_name, sizeof(info.device_name));
   return {};
 }
 
 }  // namespace
 
-const Backend kCpuBackend = {BackendKind::kCpu, probe_cpu, &kOpticalFlowCpu};
+const Backend kCpuBackend = {BackendKind::kCpu, probe_cpu, nullptr, &kOpticalFlowCpu};
 
 const Backend* find_backend(BackendKind kind) noexcept {
-  return kind == BackendKind::kCpu ? &kCpuBackend : nullptr;
+  if (kind == BackendKind::kCpu) return &kCpuBackend;
+#if OCELLUS_CUDA
+  return &kCudaBackend;
+#else
+  return nullptr;
+#endif
 }
 
 Expected<const Backend*> choose_backend(const BackendSpec& spec, EngineInfo& info) noexcept {
+  // The CPU copies frames and waits for all backends.
+  info.simd_target = simd_target_name();
   if (spec.choice != BackendChoice::kCpu) {
     if (const Backend* cuda = find_backend(BackendKind::kCuda)) {
       const Expected<void> usable = cuda->probe(spec.device, info);

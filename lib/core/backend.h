@@ -1,6 +1,9 @@
 // The backends of this build and what each can run.
 #pragma once
 
+#include <memory>
+
+#include "core/device.h"
 #include "ocellus/engine.h"
 #include "ocellus/status.h"
 
@@ -14,10 +17,14 @@ struct Backend {
   BackendKind kind;
   /// Fills in the device part of `info`, or says why the backend cannot be used here.
   Expected<void> (*probe)(int device, EngineInfo& info) noexcept;
+  /// Opens the device of `info` and takes its memory; null for the CPU.
+  Expected<std::unique_ptr<Device>> (*open)(const EngineConfig& config,
+                                            const EngineInfo& info) noexcept;
   const OpticalFlowBackend* optical_flow;
 };
 
 extern const Backend kCpuBackend;
+extern const Backend kCudaBackend;  // where the build has it
 
 /// The table for a kind; null when it is not in this build.
 const Backend* find_backend(BackendKind kind) noexcept;

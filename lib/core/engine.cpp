@@ -65,7 +65,8 @@ Expected<EngineInfo> Engine::probe(const EngineConfig& config) noexcept {
 Expected<Engine> Engine::create(const EngineConfig& config) noexcept {
   const Expected<EngineInfo> info = probe(config);
   if (!info) return tl::unexpected(info.error());
-  if (config.memory.pinned != 0 || config.memory.device != 0) {
+  if (info->backend == BackendKind::kCpu &&
+      (config.memory.pinned != 0 || config.memory.device != 0)) {
     return tl::unexpected(make_error(
         Status::kInvalidArgument,
         "memory asks for %zu pinned and %zu device bytes, but the backend is cpu, which has none",
@@ -78,9 +79,11 @@ Expected<Engine> Engine::create(const EngineConfig& config) noexcept {
   if (Expected<void> started = state->start(config); !started)
     return tl::unexpected(started.error());
   detail::log_message(LogLevel::kInfo,
-                      "engine: backend %s (%s), %d workers, SIMD %s, %zu bytes of host memory",
+                      "engine: backend %s (%s), %d workers, SIMD %s, memory: host %zu, pinned %zu, "
+                      "device %zu bytes",
                       backend_name(info->backend), info->device_name, info->workers,
-                      info->simd_target, config.memory.host);
+                      info->simd_target, config.memory.host, config.memory.pinned,
+                      config.memory.device);
   return Engine(std::move(state));
 }
 
@@ -112,6 +115,12 @@ EngineState::EngineState(const EngineInfo& info) noexcept : info_(info) {}
 Expected<void> EngineState::start(const EngineConfig& config) noexcept {
   if (Expected<void> made = host_.create(config.memory.host, config.lock_memory); !made)
     return made;
+  const Backend* backend = find_backend(info_.backend);
+  if (backend->open != nullptr) {
+    Expected<std::unique_ptr<Device>> device = backend->open(config, info_);
+    if (!device) return tl::unexpected(device.error());
+    device_ = std::move(*device);
+  }
   return scheduler_.start(config, info_.workers);
 }
 
@@ -137,6 +146,7 @@ MemoryUse EngineState::memory_use() const noexcept {
   use.used.host = host_.used();
   use.peak.host = host_.peak();
   use.pieces = host_.pieces();
+  if (device_) device_->add_memory_use(use);
   return use;
 }
 

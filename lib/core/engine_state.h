@@ -3,9 +3,11 @@
 
 #include <atomic>
 #include <cstddef>
+#include <memory>
 #include <mutex>
 
 #include "core/arena.h"
+#include "core/device.h"
 #include "core/scheduler.h"
 #include "ocellus/engine.h"
 
@@ -19,6 +21,8 @@ class EngineState {
 
   const EngineInfo& info() const noexcept { return info_; }
   Scheduler& scheduler() noexcept { return scheduler_; }
+  /// Null for the CPU.
+  Device* device() noexcept { return device_.get(); }
   Expected<void*> take_host(std::size_t bytes) noexcept;
   void give_back_host(void* piece) noexcept;
   MemoryUse memory_use() const noexcept;
@@ -30,6 +34,7 @@ class EngineState {
   EngineInfo info_;
   mutable std::mutex mutex_;  // guards the arena
   HostArena host_;
+  std::unique_ptr<Device> device_;
   Scheduler scheduler_;  // last: its threads end before the memory goes
 };
 

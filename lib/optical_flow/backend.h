@@ -13,6 +13,7 @@ namespace ocellus::detail {
 /// which both operators use.
 struct OpticalFlowBackend {
   const char* name;
+  bool device_memory;  ///< takes frames and gives results in MemorySpace::kCuda
   /// Bytes that `create` will take from the engine.
   Expected<Footprint> (*footprint)(const EngineInfo& engine, const OpticalFlowPlan& plan) noexcept;
   /// `kernels` says where the taps come from; they are read here, and it is not kept.
@@ -20,10 +21,13 @@ struct OpticalFlowBackend {
                             const KernelConfig& kernels) noexcept;
   /// No frame is in flight.
   void (*destroy)(void* instance) noexcept;
-  /// Begins a frame in a slot that is free. The arguments have been checked.
-  void (*submit)(void* instance, int slot, const Frame& in, const FlowOutput& out) noexcept;
-  /// kOk (the slot is free again and `result` filled in), kDeadlineMissed or kDeviceLost.
-  Status (*wait)(void* instance, int slot, Deadline deadline, FrameResult& result) noexcept;
+  /// Begins a frame in a slot that is free. The arguments have been checked. On failure the slot
+  /// stays free. Errors: DeviceLost, System.
+  Expected<void> (*submit)(void* instance, int slot, const Frame& in,
+                           const FlowOutput& out) noexcept;
+  /// Afterwards the slot is free again and `result` filled in. Errors: DeadlineMissed (it is not
+  /// free), InvalidTicket, DeviceLost.
+  Expected<void> (*wait)(void* instance, int slot, Deadline deadline, FrameResult& result) noexcept;
   /// Drops or finishes a frame; the slot is free afterwards.
   void (*cancel)(void* instance, int slot) noexcept;
   /// Forgets the temporal state; no frame is in flight.

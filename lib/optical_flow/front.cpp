@@ -77,8 +77,8 @@ Expected<void> FlowFront::create(const KernelConfig& kernels) noexcept {
   return {};
 }
 
-Expected<Ticket> FlowFront::submit(const Frame& in, const FlowOutput& out, ImageSize out_size,
-                                   MemorySpace out_space) noexcept {
+Expected<Ticket> FlowFront::submit(const Frame& in, const FlowOutput& out,
+                                   ImageSize out_size) noexcept {
   if (in.data == nullptr) return invalid_argument("frame.data is null");
   if (in.size != plan_.size) {
     return invalid_argument("frame.size is %dx%d; the operator was made for %dx%d", in.size.width,
@@ -98,10 +98,11 @@ Expected<Ticket> FlowFront::submit(const Frame& in, const FlowOutput& out, Image
     return invalid_argument("frame.data and frame.stride must be multiples of a pixel's %d bytes",
                             bytes_per_pixel(plan_.format));
   }
-  if (in.space == MemorySpace::kCuda || out_space == MemorySpace::kCuda) {
+  if (!backend_->device_memory &&
+      (in.space == MemorySpace::kCuda || out.space == MemorySpace::kCuda)) {
     return invalid_argument(
-        "frame is in %s and output in %s memory; the backend cpu reads and writes host memory",
-        space_name(in.space), space_name(out_space));
+        "frame is in %s and output in %s memory; the backend %s reads and writes host memory",
+        space_name(in.space), space_name(out.space), backend_->name);
   }
   if (out_size.width != plan_.roi.width || out_size.height != plan_.roi.height) {
     return invalid_argument(
@@ -140,8 +141,11 @@ Expected<Ticket> FlowFront::submit(const Frame& in, const FlowOutput& out, Image
   slot.sequence = in.sequence;
   slot.timestamp_ns = in.timestamp_ns;
   slot.ticket.store(number, std::memory_order_release);
+  if (Expected<void> begun = backend_->submit(instance_, slot_of(number), in, out); !begun) {
+    slot.ticket.store(0, std::memory_order_release);
+    return tl::unexpected(begun.error());
+  }
   submitted_ = number;
-  backend_->submit(instance_, slot_of(number), in, out);
   return Ticket{number, issuer_};
 }
 
@@ -154,15 +158,15 @@ Expected<FrameInfo> FlowFront::wait(Ticket ticket, Deadline deadline) noexcept {
   Slot& slot = slots_[static_cast<std::size_t>(slot_of(ticket.number))];
   if (slot.ticket.load(std::memory_order_acquire) != ticket.number) return unknown();
   FrameResult result;
-  const Status status = backend_->wait(instance_, slot_of(ticket.number), deadline, result);
-  if (status == Status::kDeadlineMissed) {
+  const Expected<void> done = backend_->wait(instance_, slot_of(ticket.number), deadline, result);
+  if (!done) {
+    const Status status = done.error().status;
+    if (status == Status::kInvalidTicket) return unknown();
+    if (status != Status::kDeadlineMissed) return tl::unexpected(done.error());
     return tl::unexpected(
         make_error(status, "ticket %llu is not done; the frame still belongs to the operator",
                    static_cast<unsigned long long>(ticket.number)));
   }
-  if (status == Status::kInvalidTicket) return unknown();
-  if (status != Status::kOk)
-    return tl::unexpected(make_error(status, "%s", status_message(status)));
   FrameInfo info;
   info.sequence = slot.sequence;
   info.timestamp_ns = slot.timestamp_ns;

@@ -26,8 +26,7 @@ class FlowFront {
   const OpticalFlowPlan& plan() const noexcept { return plan_; }
 
   /// `planes` of `out` are checked by the caller, the rest here.
-  Expected<Ticket> submit(const Frame& in, const FlowOutput& out, ImageSize out_size,
-                          MemorySpace out_space) noexcept;
+  Expected<Ticket> submit(const Frame& in, const FlowOutput& out, ImageSize out_size) noexcept;
   Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) noexcept;
   void reset() noexcept;
 

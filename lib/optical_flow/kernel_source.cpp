@@ -4,6 +4,7 @@
 #include <cmath>
 #include <new>
 
+#include "core/failure.h"
 #include "optical_flow/kernel_bank_file.h"
 
 namespace ocellus::detail {
@@ -161,6 +162,29 @@ void gaussian_derivative_taps(int n, double centre, double sigma, double* taps) 
   double variance = 0.0;
   for (int i = 0; i < n; ++i) variance += (i - mean) * (i - mean) * taps[i];
   for (int i = 0; i < n; ++i) taps[i] *= variance > 0.0 ? -(i - mean) / variance : 0.0;
+}
+
+Expected<void> check_storage_range(const OpticalFlowPlan& plan, int x, int y, int pair,
+                                   const float* wx, const float* wy, const float* wt) noexcept {
+  if (plan.storage != CoefficientStorage::kHalf) return {};
+  constexpr float kHalfMax = 65504.0f;
+  float largest = 0.0f;
+  const auto magnitude_sum = [&largest](const float* taps, int n) {
+    float sum = 0.0f;
+    for (int i = 0; i < n; ++i) {
+      const float magnitude = std::fabs(taps[i]);
+      sum += magnitude;
+      largest = std::max(largest, magnitude);
+    }
+    return sum;
+  };
+  const float spatial = magnitude_sum(wx, plan.nx) * magnitude_sum(wy, plan.ny);
+  magnitude_sum(wt, plan.nt);
+  if (largest <= kHalfMax && 255.0f * spatial <= kHalfMax) return {};
+  return invalid_argument(
+      "the kernel at (%d, %d), convolution %d, term %d is too large for storage kHalf: its spatial "
+      "sum can pass %g, the largest half; scale it down or use kFloat",
+      x, y, pair / plan.terms, pair % plan.terms, static_cast<double>(kHalfMax));
 }
 
 Expected<std::unique_ptr<KernelSource>> KernelSource::open(const KernelConfig& kernels,

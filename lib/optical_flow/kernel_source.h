@@ -17,6 +17,12 @@ void gaussian_taps(int n, double centre, double sigma, double* taps) noexcept;
 /// is 1.
 void gaussian_derivative_taps(int n, double centre, double sigma, double* taps) noexcept;
 
+/// Whether a pixel's kernel can be kept in `plan.storage`: half precision ends at 65504; a larger
+/// tap, or a spatial sum that a white image can drive beyond, would be lost as infinity. Errors:
+/// InvalidArgument, naming the pixel.
+Expected<void> check_storage_range(const OpticalFlowPlan& plan, int x, int y, int pair,
+                                   const float* wx, const float* wy, const float* wt) noexcept;
+
 /// Gives the taps in row-major order of (y, x), then convolution, then term: one pixel in all for
 /// uniform kernels. Used at creation only.
 class KernelSource {

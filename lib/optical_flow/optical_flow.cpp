@@ -64,7 +64,9 @@ Expected<Ticket> OpticalFlow::submit(const Frame& in, const FlowView& out) noexc
   output.planes[1] = out.v;
   output.planes[2] = out.confidence;
   output.stride = out.stride;
-  return state_->front.submit(in, output, out.size, out.space);
+  output.space = out.space;
+  output.stream = out.stream;
+  return state_->front.submit(in, output, out.size);
 }
 
 Expected<FrameInfo> OpticalFlow::wait(Ticket ticket, Deadline deadline) noexcept {

@@ -58,10 +58,17 @@ struct OpticalFlowPlan {
 Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept;
 Expected<OpticalFlowPlan> make_plan(const SpatioTemporalFilterConfig& config) noexcept;
 
+/// Factor from a pixel's value to grey levels of 8 bits.
+constexpr float grey_scale(PixelFormat format) {
+  return format == PixelFormat::kGray16 ? 255.0f / 65535.0f : 1.0f;
+}
+
 /// The user's planes: u, v, confidence (or null) for flow; one for each convolution for the filter.
 struct FlowOutput {
   std::array<float*, kMaxConvolutions> planes{};
   std::ptrdiff_t stride = 0;  ///< bytes
+  MemorySpace space = MemorySpace::kHost;
+  StreamHandle stream = nullptr;  ///< device memory: work queued there later sees the result
 };
 
 /// What a backend tells of a finished frame.

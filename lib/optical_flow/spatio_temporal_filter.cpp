@@ -68,7 +68,9 @@ Expected<Ticket> SpatioTemporalFilter::submit(const Frame& in, const FilterView&
     output.planes[i] = out.planes[i];
   }
   output.stride = out.stride;
-  return state_->front.submit(in, output, out.size, out.space);
+  output.space = out.space;
+  output.stream = out.stream;
+  return state_->front.submit(in, output, out.size);
 }
 
 Expected<FrameInfo> SpatioTemporalFilter::wait(Ticket ticket, Deadline deadline) noexcept {

@@ -59,6 +59,14 @@ struct BackendSpec {
   static Expected<BackendSpec> parse(const char* text) noexcept;
 };
 
+/// How `wait` waits for a CUDA device. The CPU's workers wait in their own way.
+enum class DeviceWait : std::uint8_t {
+  kSpin,   ///< asks again and again: the shortest delay, one CPU busy
+  kYield,  ///< asks, and lets other threads run in between
+  kBlock,  ///< sleeps until the device interrupts, or with a deadline in short steps: no CPU busy,
+           ///< some 50 us more
+};
+
 /// Largest number of worker threads of an engine.
 inline constexpr int kMaxWorkers = 64;
 
@@ -73,6 +81,11 @@ struct EngineConfig {
   /// 0 = the ordinary scheduler; 1 to 99 = SCHED_FIFO at that priority, which needs CAP_SYS_NICE or
   /// an rtprio limit.
   int realtime_priority = 0;
+  /// CUDA only.
+  DeviceWait device_wait = DeviceWait::kSpin;
+  /// CUDA only: operators whose work may overlap on the device, 1 to 16. More operators than that
+  /// share their streams.
+  int device_lanes = 4;
   /// Sum of the footprints of all operators that will live on the engine at once.
   Footprint memory;
   /// Locks the host block into memory (mlock). Without it the block is touched at creation but may

@@ -164,14 +164,18 @@ Expected<void*> flow_create(EngineState& engine, const OpticalFlowPlan& plan,
 
 const OpticalFlowBackend kOpticalFlowCpu = {
     "cpu",
+    false,
     flow_footprint,
     flow_create,
     [](void* instance) noexcept { delete self(instance); },
     [](void* instance, int slot, const Frame& in, const FlowOutput& out) noexcept {
       self(instance)->submit(slot, in, out);
+      return Expected<void>();
     },
     [](void* instance, int slot, Deadline deadline, FrameResult& result) noexcept {
-      return self(instance)->wait(slot, deadline, result);
+      const Status status = self(instance)->wait(slot, deadline, result);
+      if (status == Status::kOk) return Expected<void>();
+      return Expected<void>(tl::unexpected(make_error(status, "%s", status_message(status))));
     },
     [](void* instance, int slot) noexcept { self(instance)->cancel(slot); },
     [](void* instance) noexcept { self(instance)->reset(); },

@@ -18,31 +18,6 @@ constexpr int kMargin = 16;
 
 }  // namespace
 
-void UniformKernels::add(const OpticalFlowPlan& plan, int convolution, const float* wx,
-                         const float* wy, const float* wt) noexcept {
-  int t = 0;
-  while (t < temporal_count && !std::equal(wt, wt + plan.nt, temporal[t])) ++t;
-  if (t == temporal_count) {
-    std::copy(wt, wt + plan.nt, temporal[t]);
-    ++temporal_count;
-  }
-  float taps[kMaxKernelTaps];
-  std::reverse_copy(wx, wx + plan.nx, taps);
-  int h = 0;
-  while (h < horizontal_count &&
-         !(horizontal[h].temporal == t && std::equal(taps, taps + plan.nx, horizontal[h].taps)))
-    ++h;
-  if (h == horizontal_count) {
-    horizontal[h].temporal = t;
-    std::copy(taps, taps + plan.nx, horizontal[h].taps);
-    ++horizontal_count;
-  }
-  Vertical& v = vertical[vertical_count++];
-  v.horizontal = h;
-  v.convolution = convolution;
-  std::reverse_copy(wy, wy + plan.ny, v.taps);
-}
-
 KernelFlow::KernelFlow(const OpticalFlowPlan& plan, int workers) noexcept
     : CpuOperator(plan, workers),
       left_(plan.nx - 1 - plan.nx / 2),
@@ -112,22 +87,7 @@ Expected<void> KernelFlow::prepare(const KernelConfig& kernels) noexcept {
   for (int band = 0; band < convolve_bands_.count(); ++band)
     new (&convolved_[band]) std::atomic<std::uint32_t>(0);
   order_parts();
-  return per_pixel() ? load_per_pixel(kernels) : load_uniform(kernels);
-}
-
-Expected<void> KernelFlow::load_uniform(const KernelConfig& kernels) noexcept {
-  auto source = KernelSource::open(kernels, plan_.size);
-  if (!source) return tl::unexpected(source.error());
-  uniform_ = UniformKernels{};
-  for (int c = 0; c < plan_.convolutions; ++c) {
-    for (int r = 0; r < plan_.terms; ++r) {
-      float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
-      if (Expected<void> read = (*source)->next(wx, wy, wt); !read) return read;
-      for (int t = 0; t < plan_.nt; ++t) wt[t] *= grey_scale(plan_.format);
-      uniform_.add(plan_, c, wx, wy, wt);
-    }
-  }
-  return {};
+  return per_pixel() ? load_per_pixel(kernels) : uniform_.load(plan_, kernels);
 }
 
 Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels) noexcept {
@@ -149,9 +109,6 @@ Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels) noexcept 
     return tl::unexpected(
         make_error(Status::kOutOfMemory, "the system gave no memory to read the kernels"));
 
-  // Half precision ends at 65504; a larger tap, or a spatial sum that a white image can drive
-  // beyond, would be lost as infinity.
-  constexpr float kHalfMax = 65504.0f;
   const Rect& support = plan_.support;
   for (int y = 0; y < plan_.size.height; ++y) {
     std::fill(block.get(), block.get() + per_block, 0.0f);
@@ -163,22 +120,8 @@ Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels) noexcept 
         float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
         if (Expected<void> read = (*source)->next(wx, wy, wt); !read) return read;
         if (!inside) continue;
-        if (plan_.storage == CoefficientStorage::kHalf) {
-          float sum_x = 0.0f, sum_y = 0.0f, largest = 0.0f;
-          for (int i = 0; i < plan_.nx; ++i)
-            sum_x += std::fabs(wx[i]), largest = std::max(largest, std::fabs(wx[i]));
-          for (int i = 0; i < plan_.ny; ++i)
-            sum_y += std::fabs(wy[i]), largest = std::max(largest, std::fabs(wy[i]));
-          for (int i = 0; i < plan_.nt; ++i) largest = std::max(largest, std::fabs(wt[i]));
-          if (largest > kHalfMax || 255.0f * sum_x * sum_y > kHalfMax) {
-            return tl::unexpected(make_error(
-                Status::kInvalidArgument,
-                "the kernel at (%d, %d), convolution %d, term %d is too large for storage kHalf: "
-                "its spatial sum can "
-                "pass %g, the largest half; scale it down or use kFloat",
-                x, y, pair / plan_.terms, pair % plan_.terms, static_cast<double>(kHalfMax)));
-          }
-        }
+        if (Expected<void> fits = check_storage_range(plan_, x, y, pair, wx, wy, wt); !fits)
+          return fits;
         float* to =
             block.get() + static_cast<std::size_t>(pair * per_pair) * kRingBlock + at % kRingBlock;
         for (int i = 0; i < plan_.nx; ++i) *to = wx[plan_.nx - 1 - i], to += kRingBlock;

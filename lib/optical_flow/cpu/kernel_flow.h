@@ -7,36 +7,9 @@
 #include "optical_flow/cpu/cpu_operator.h"
 #include "optical_flow/cpu/ring_filter.h"
 #include "optical_flow/cpu/window_solver.h"
+#include "optical_flow/uniform_kernels.h"
 
 namespace ocellus::detail {
-
-/// Uniform kernels with everything that two of them share computed once: distinct temporal
-/// profiles, then distinct pairs of such a profile and a horizontal one, then one vertical pass for
-/// each kernel.
-struct UniformKernels {
-  static constexpr int kMost = kMaxConvolutions * kMaxKernelTerms;
-
-  struct Horizontal {
-    int temporal;
-    float taps[kMaxKernelTaps];  ///< in the order of the pixels
-  };
-  struct Vertical {
-    int horizontal;
-    int convolution;
-    float taps[kMaxKernelTaps];  ///< in the order of the pixels
-  };
-
-  int temporal_count = 0;
-  int horizontal_count = 0;
-  int vertical_count = 0;
-  float temporal[kMost][kMaxKernelTaps];
-  Horizontal horizontal[kMost];
-  Vertical vertical[kMost];
-
-  /// `wt` is scaled already.
-  void add(const OpticalFlowPlan& plan, int convolution, const float* wx, const float* wy,
-           const float* wt) noexcept;
-};
 
 class KernelFlow final : public CpuOperator {
  public:
@@ -57,7 +30,6 @@ class KernelFlow final : public CpuOperator {
   void build_stages(Stage* stages, StageContext* contexts) noexcept override;
 
   Expected<void> load_per_pixel(const KernelConfig& kernels) noexcept;
-  Expected<void> load_uniform(const KernelConfig& kernels) noexcept;
 
   static void run_ingest(void* context, int part, int worker) noexcept;
   static void run_part(void* context, int part, int worker) noexcept;

@@ -1,14 +1,9 @@
 // Rows of camera pixels to rows of floats in the range of 8 bits.
 #pragma once
 
-#include "ocellus/frame.h"
+#include "optical_flow/plan.h"
 
 namespace ocellus::detail {
-
-/// Factor from a pixel's value to grey levels of 8 bits.
-constexpr float grey_scale(PixelFormat format) {
-  return format == PixelFormat::kGray16 ? 255.0f / 65535.0f : 1.0f;
-}
 
 /// Writes `width` floats, scaled. False when one is not finite (kFloat32 only; they are written as
 /// they are).

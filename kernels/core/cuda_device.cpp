@@ -1,0 +1,325 @@
+#include "kernels/core/cuda_device.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <new>
+#include <utility>
+
+#include "core/backend.h"
+#include "core/log.h"
+
+namespace ocellus::cuda {
+namespace {
+
+constexpr const char* kEngine = "the engine";
+
+/// cudaGetErrorString needs no device and no allocation.
+const char* error_text(cudaError_t error) noexcept {
+  return cudaGetErrorString(error);
+}
+
+/// "13.0" from 13000.
+void version_text(int version, char* text, std::size_t capacity) noexcept {
+  std::snprintf(text, capacity, "%d.%d", version / 1000, version % 1000 / 10);
+}
+
+}  // namespace
+
+bool is_sticky(cudaError_t error) noexcept {
+  switch (error) {
+    case cudaErrorECCUncorrectable:
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case cudaErrorDevicesUnavailable:
+    case cudaErrorContextIsDestroyed:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorCudartUnloading:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Error make_cuda_error(const char* who, const char* call, cudaError_t error) noexcept {
+  Status status = Status::kSystem;
+  if (is_sticky(error)) {
+    status = Status::kDeviceLost;
+  } else if (error == cudaErrorMemoryAllocation) {
+    status = Status::kOutOfMemory;
+  } else if (error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver ||
+             error == cudaErrorInvalidDevice || error == cudaErrorNoKernelImageForDevice ||
+             error == cudaErrorUnsupportedPtxVersion) {
+    status = Status::kBackendUnavailable;
+  }
+  return make_error(status, "%s: %s failed: %s (%d)", who, call, error_text(error),
+                    static_cast<int>(error));
+}
+
+// ---- Scope
+
+Scope::Scope(CudaDevice& device, Phase phase, const char* who) noexcept
+    : device_(device), phase_(phase), who_(who) {
+  if (device.context_ == nullptr) return;
+  CUcontext current = nullptr;
+  cudaError_t error = kCudaCalls.current_context.function(&current);
+  const char* name = kCudaCalls.current_context.name;
+  if (error == cudaSuccess && current != device.context_) {
+    name = kCudaCalls.push_context.name;
+    error = kCudaCalls.push_context.function(device.context_);
+    pushed_ = error == cudaSuccess;
+  }
+  if (error != cudaSuccess) entered_ = tl::unexpected(failed(name, error));
+}
+
+Scope::~Scope() {
+  if (pushed_) release(kCudaCalls.pop_context);
+}
+
+Expected<void> Scope::allow(const char* name, Phase phase) noexcept {
+  if (!entered_) return entered_;
+  if (device_.lost()) return tl::unexpected(device_.loss());
+  if (phase == Phase::kCreating && phase_ == Phase::kRunning) {
+    return tl::unexpected(make_error(
+        Status::kSystem, "%s: %s was called while frames run; it may only be called at creation",
+        who_, name));
+  }
+  return {};
+}
+
+Error Scope::failed(const char* name, cudaError_t error) noexcept {
+  const Error made = make_cuda_error(who_, name, error);
+  if (made.status == Status::kDeviceLost) device_.lose(made);
+  return made;
+}
+
+Expected<bool> Scope::query(cudaEvent_t event) noexcept {
+  if (Expected<void> allowed = allow(kCudaCalls.query_event.name, kCudaCalls.query_event.phase);
+      !allowed)
+    return tl::unexpected(allowed.error());
+  const cudaError_t error = kCudaCalls.query_event.function(event);
+  if (error == cudaSuccess) return true;
+  if (error == cudaErrorNotReady) return false;
+  return tl::unexpected(failed(kCudaCalls.query_event.name, error));
+}
+
+// ---- CudaDevice
+
+void CudaDevice::lose(const Error& error) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (lost_.load(std::memory_order_relaxed)) return;
+  loss_ = error;
+  lost_.store(true, std::memory_order_release);
+  detail::log_message(LogLevel::kError, "cuda:%d is lost: %s", number_, error.text);
+}
+
+Expected<std::unique_ptr<Device>> CudaDevice::open(const EngineConfig& config,
+                                                   const EngineInfo& info) noexcept {
+  if (config.device_lanes < 1 || config.device_lanes > kMaxLanes) {
+    return tl::unexpected(make_error(Status::kInvalidArgument,
+                                     "device_lanes is %d; it must be 1 to %d", config.device_lanes,
+                                     kMaxLanes));
+  }
+  std::unique_ptr<CudaDevice> device(new (std::nothrow)
+                                         CudaDevice(info.device, config.device_wait));
+  if (!device)
+    return tl::unexpected(
+        make_error(Status::kOutOfMemory, "the system gave no memory for the device"));
+  if (Expected<void> started = device->start(config); !started)
+    return tl::unexpected(started.error());
+  return std::unique_ptr<Device>(std::move(device));
+}
+
+Expected<void> CudaDevice::start(const EngineConfig& config) noexcept {
+  {
+    Scope cuda(*this, Phase::kCreating, kEngine);
+    CUcontext context = nullptr;
+    if (Expected<void> done = cuda(kCudaCalls.retain_primary_context, &context, number_); !done)
+      return done;
+    context_ = context;
+  }
+  Scope cuda(*this, Phase::kCreating, kEngine);
+  cudaDeviceProp properties{};
+  if (Expected<void> done = cuda(kCudaCalls.get_device_properties, &properties, number_); !done)
+    return done;
+  traits_.compute_capability = properties.major * 10 + properties.minor;
+  traits_.multiprocessors = properties.multiProcessorCount;
+  traits_.shared_bytes_per_block = static_cast<int>(properties.sharedMemPerBlockOptin);
+  traits_.l2_bytes = properties.l2CacheSize;
+
+  if (config.memory.device > 0) {
+    void* base = nullptr;
+    if (Expected<void> done = cuda(kCudaCalls.malloc_device, &base, config.memory.device); !done) {
+      if (done.error().status != Status::kOutOfMemory) return done;
+      std::size_t free = 0;
+      std::size_t total = 0;
+      static_cast<void>(cuda(kCudaCalls.memory_info, &free, &total));
+      return tl::unexpected(make_error(
+          Status::kOutOfMemory,
+          "cuda:%d gave no block of %zu bytes (memory.device); %zu of its %zu bytes are free",
+          number_, config.memory.device, free, total));
+    }
+    device_.base = static_cast<char*>(base);
+    device_.pieces.begin(config.memory.device, kDeviceAlignment);
+  }
+  if (config.memory.pinned > 0) {
+    void* base = nullptr;
+    if (Expected<void> done = cuda(kCudaCalls.malloc_host, &base, config.memory.pinned,
+                                   static_cast<unsigned>(cudaHostAllocMapped));
+        !done)
+      return done;
+    pinned_.base = static_cast<char*>(base);
+    pinned_.pieces.begin(config.memory.pinned, kDeviceAlignment);
+  }
+
+  int least = 0;
+  int greatest = 0;
+  if (Expected<void> done = cuda(kCudaCalls.stream_priorities, &least, &greatest); !done)
+    return done;
+  // Copies are short and what computing waits for, so they go first.
+  const int copying = greatest;
+  const int computing = std::min(least, greatest + 1);
+  for (; lane_count_ < config.device_lanes; ++lane_count_) {
+    Lane& lane = lanes_[static_cast<std::size_t>(lane_count_)];
+    for (const auto& [stream, priority] :
+         {std::pair{&lane.upload, copying}, std::pair{&lane.compute, computing},
+          std::pair{&lane.download, copying}}) {
+      if (Expected<void> done = cuda(kCudaCalls.create_stream, stream,
+                                     static_cast<unsigned>(cudaStreamNonBlocking), priority);
+          !done) {
+        ++lane_count_;  // with the streams that there are
+        return done;
+      }
+    }
+  }
+  return {};
+}
+
+CudaDevice::~CudaDevice() {
+  if (context_ == nullptr) return;
+  {
+    Scope cuda(*this, Phase::kCreating, kEngine);
+    for (int i = 0; i < lane_count_; ++i) {
+      const Lane& lane = lanes_[static_cast<std::size_t>(i)];
+      for (cudaStream_t stream : {lane.upload, lane.compute, lane.download})
+        if (stream != nullptr) cuda.release(kCudaCalls.destroy_stream, stream);
+    }
+    if (pinned_.base != nullptr) cuda.release(kCudaCalls.free_host, pinned_.base);
+    if (device_.base != nullptr) cuda.release(kCudaCalls.free_device, device_.base);
+  }
+  static_cast<void>(kCudaCalls.release_primary_context.function(number_));
+}
+
+Expected<void*> CudaDevice::take(Block& block, const char* kind, std::size_t bytes) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (const auto offset = block.pieces.take(bytes)) return static_cast<void*>(block.base + *offset);
+  return tl::unexpected(make_error(
+      Status::kOutOfMemory,
+      "the operator needs %zu bytes of %s memory, the engine's block of %zu has %zu in one piece: "
+      "add the operator's footprint to EngineConfig::memory",
+      bytes, kind, block.pieces.capacity(), block.pieces.largest_gap()));
+}
+
+void CudaDevice::give_back(Block& block, void* piece) noexcept {
+  if (piece == nullptr) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  block.pieces.give_back(static_cast<std::size_t>(static_cast<char*>(piece) - block.base));
+}
+
+Expected<void*> CudaDevice::take_device(std::size_t bytes) noexcept {
+  return take(device_, "device", bytes);
+}
+void CudaDevice::give_back_device(void* piece) noexcept {
+  give_back(device_, piece);
+}
+Expected<void*> CudaDevice::take_pinned(std::size_t bytes) noexcept {
+  return take(pinned_, "pinned", bytes);
+}
+void CudaDevice::give_back_pinned(void* piece) noexcept {
+  give_back(pinned_, piece);
+}
+
+void CudaDevice::add_memory_use(MemoryUse& use) const noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  use.capacity.device = device_.pieces.capacity();
+  use.used.device = device_.pieces.used();
+  use.peak.device = device_.pieces.peak();
+  use.capacity.pinned = pinned_.pieces.capacity();
+  use.used.pinned = pinned_.pieces.used();
+  use.peak.pinned = pinned_.pieces.peak();
+}
+
+int CudaDevice::take_lane() noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto begin = lane_users_.begin();
+  const auto least = std::min_element(begin, begin + lane_count_);
+  ++*least;
+  return static_cast<int>(least - begin);
+}
+
+void CudaDevice::give_back_lane(int lane) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  --lane_users_[static_cast<std::size_t>(lane)];
+}
+
+// ---- the backend's table
+
+namespace {
+
+Expected<void> probe(int number, EngineInfo& info) noexcept {
+  const auto unavailable = [number](const char* why) {
+    return tl::unexpected(make_error(Status::kBackendUnavailable,
+                                     "backend cuda:%d cannot be used: %s; use auto or cpu", number,
+                                     why));
+  };
+  int count = 0;
+  const cudaError_t error = kCudaCalls.get_device_count.function(&count);
+  if (error == cudaErrorInsufficientDriver) {
+    int driver = 0;
+    char text[160];
+    char have[16];
+    char want[16];
+    version_text(CUDART_VERSION, want, sizeof(want));
+    if (kCudaCalls.driver_version.function(&driver) != cudaSuccess || driver == 0) {
+      std::snprintf(text, sizeof(text), "there is no NVIDIA driver");
+    } else {
+      version_text(driver, have, sizeof(have));
+      std::snprintf(text, sizeof(text), "the NVIDIA driver is for CUDA %s, this build needs %s",
+                    have, want);
+    }
+    return unavailable(text);
+  }
+  if (error != cudaSuccess) return unavailable(error_text(error));
+  if (number >= count) {
+    char text[80];
+    std::snprintf(text, sizeof(text), "there %s %d CUDA device%s", count == 1 ? "is" : "are", count,
+                  count == 1 ? "" : "s");
+    return unavailable(text);
+  }
+  cudaDeviceProp properties{};
+  if (const cudaError_t asked = kCudaCalls.get_device_properties.function(&properties, number);
+      asked != cudaSuccess)
+    return unavailable(error_text(asked));
+  info.backend = BackendKind::kCuda;
+  info.device = number;
+  std::snprintf(info.device_name, sizeof(info.device_name), "%.63s", properties.name);
+  return {};
+}
+
+}  // namespace
+}  // namespace ocellus::cuda
+
+namespace ocellus::detail {
+
+extern const OpticalFlowBackend kOpticalFlowCuda;
+
+const Backend kCudaBackend = {BackendKind::kCuda, cuda::probe, cuda::CudaDevice::open,
+                              &kOpticalFlowCuda};
+
+}  // namespace ocellus::detail

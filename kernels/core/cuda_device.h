@@ -1,0 +1,146 @@
+// CudaDevice: a CUDA device of an engine - its memory, its streams, and whether it is still there.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+
+#include "core/device.h"
+#include "core/pieces.h"
+#include "kernels/core/cuda_calls.h"
+#include "ocellus/engine.h"
+#include "ocellus/status.h"
+
+namespace ocellus::cuda {
+
+using detail::Device;
+using detail::PieceMap;
+
+/// Pieces of device memory begin on a boundary that texture and bulk copies take.
+inline constexpr std::size_t kDeviceAlignment = 256;
+inline constexpr int kMaxLanes = 16;
+
+/// The streams that one operator works in. Operators in different lanes overlap.
+struct Lane {
+  cudaStream_t upload = nullptr;
+  cudaStream_t compute = nullptr;
+  cudaStream_t download = nullptr;
+};
+
+/// What the kernels choose their form by.
+struct DeviceTraits {
+  int compute_capability = 0;  ///< 10 x major + minor
+  int multiprocessors = 0;
+  int shared_bytes_per_block = 0;  ///< with opting in
+  int l2_bytes = 0;
+};
+
+class CudaDevice final : public Device {
+ public:
+  static Expected<std::unique_ptr<Device>> open(const EngineConfig& config,
+                                                const EngineInfo& info) noexcept;
+  ~CudaDevice() override;
+  CudaDevice(const CudaDevice&) = delete;
+  CudaDevice& operator=(const CudaDevice&) = delete;
+
+  Expected<void*> take_device(std::size_t bytes) noexcept override;
+  void give_back_device(void* piece) noexcept override;
+  Expected<void*> take_pinned(std::size_t bytes) noexcept override;
+  void give_back_pinned(void* piece) noexcept override;
+  void add_memory_use(MemoryUse& use) const noexcept override;
+
+  /// The lane that the fewest operators use. Given back when the operator is destroyed.
+  int take_lane() noexcept;
+  void give_back_lane(int lane) noexcept;
+  const Lane& lane(int index) const noexcept { return lanes_[static_cast<std::size_t>(index)]; }
+
+  const DeviceTraits& traits() const noexcept { return traits_; }
+  int number() const noexcept { return number_; }
+  DeviceWait wait_mode() const noexcept { return wait_; }
+
+  /// Set for good by the first error that leaves the device unusable for this process. Every later
+  /// call returns DeviceLost without touching the device.
+  bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
+  /// The text of that error.
+  const Error& loss() const noexcept { return loss_; }
+
+ private:
+  friend class Scope;
+
+  struct Block {
+    char* base = nullptr;
+    PieceMap pieces;
+  };
+
+  CudaDevice(int number, DeviceWait wait) noexcept : number_(number), wait_(wait) {}
+  Expected<void> start(const EngineConfig& config) noexcept;
+  Expected<void*> take(Block& block, const char* kind, std::size_t bytes) noexcept;
+  void give_back(Block& block, void* piece) noexcept;
+  void lose(const Error& error) noexcept;
+
+  int number_;
+  DeviceWait wait_;
+  CUcontext context_ = nullptr;
+  DeviceTraits traits_;
+  mutable std::mutex mutex_;  // guards blocks, lane counts and the setting of loss_
+  Block device_;
+  Block pinned_;
+  int lane_count_ = 0;
+  std::array<Lane, kMaxLanes> lanes_{};
+  std::array<int, kMaxLanes> lane_users_{};
+  std::atomic<bool> lost_{false};
+  Error loss_;
+};
+
+/// Calls of CUDA by one operator, in one phase, on one thread. While a Scope lives the device's
+/// primary context is current, and afterwards again what was current before: a neighbour in the
+/// same thread may have a context of its own.
+class Scope {
+ public:
+  /// `who` stands in error texts; static storage.
+  Scope(CudaDevice& device, Phase phase, const char* who) noexcept;
+  ~Scope();
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+  /// Makes a call. cudaErrorNotReady is an answer and not an error: see `query`.
+  /// Errors: DeviceLost, OutOfMemory, System.
+  template <typename... Parameters, typename... Arguments>
+  Expected<void> operator()(const Call<Parameters...>& call, Arguments... arguments) noexcept {
+    if (Expected<void> allowed = allow(call.name, call.phase); !allowed) return allowed;
+    const cudaError_t error = call.function(static_cast<Parameters>(arguments)...);
+    if (error == cudaSuccess) return {};
+    return tl::unexpected(failed(call.name, error));
+  }
+
+  /// Whether what was recorded before the event is done.
+  Expected<bool> query(cudaEvent_t event) noexcept;
+
+  /// For destructors: makes a call whose failure changes nothing, also on a lost device.
+  template <typename... Parameters, typename... Arguments>
+  void release(const Call<Parameters...>& call, Arguments... arguments) noexcept {
+    static_cast<void>(call.function(static_cast<Parameters>(arguments)...));
+  }
+
+  CudaDevice& device() noexcept { return device_; }
+  const char* who() const noexcept { return who_; }
+
+ private:
+  Expected<void> allow(const char* name, Phase phase) noexcept;
+  Error failed(const char* name, cudaError_t error) noexcept;
+
+  CudaDevice& device_;
+  Phase phase_;
+  const char* who_;
+  bool pushed_ = false;
+  Expected<void> entered_;  // why the context could not be made current
+};
+
+/// What a failed call means for the library's callers.
+Error make_cuda_error(const char* who, const char* call, cudaError_t error) noexcept;
+/// Errors after which CUDA says that the process cannot use the device again.
+bool is_sticky(cudaError_t error) noexcept;
+
+}  // namespace ocellus::cuda

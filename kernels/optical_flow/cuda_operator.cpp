@@ -1,0 +1,543 @@
+#include "kernels/optical_flow/cuda_operator.h"
+
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <new>
+
+#include "core/scheduler.h"
+#include "kernels/optical_flow/kernel_flow.h"
+
+namespace ocellus::cuda {
+namespace {
+
+constexpr std::size_t pitch(std::size_t bytes) {
+  return detail::align_up(bytes, kDeviceAlignment);
+}
+
+std::int64_t nanoseconds(float milliseconds) noexcept {
+  return static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6);
+}
+
+void copy_rows(void* to, std::ptrdiff_t to_stride, const void* from, std::ptrdiff_t from_stride,
+               std::size_t row_bytes, int rows) noexcept {
+  auto* out = static_cast<char*>(to);
+  const auto* in = static_cast<const char*>(from);
+  if (to_stride == from_stride && static_cast<std::size_t>(to_stride) == row_bytes) {
+    std::memcpy(out, in, row_bytes * static_cast<std::size_t>(rows));
+    return;
+  }
+  for (int y = 0; y < rows; ++y) std::memcpy(out + y * to_stride, in + y * from_stride, row_bytes);
+}
+
+bool is_host(MemorySpace space) noexcept {
+  return space == MemorySpace::kHost;
+}
+
+}  // namespace
+
+CudaOperator::CudaOperator(const OpticalFlowPlan& plan) noexcept
+    : plan_(plan), history_(plan.frames) {
+  in_stride_ = pitch(static_cast<std::size_t>(plan.size.width) *
+                     static_cast<std::size_t>(bytes_per_pixel(plan.format)));
+  out_stride_ = pitch(static_cast<std::size_t>(plan.roi.width) * sizeof(float));
+}
+
+CudaOperator* CudaOperator::make(const OpticalFlowPlan& plan) noexcept {
+  if (plan.method == FlowMethod::kPyramid) return nullptr;
+  return new (std::nothrow) KernelFlow(plan);
+}
+
+CudaOperator::~CudaOperator() {
+  if (device_ == nullptr) return;
+  {
+    Scope cuda(*device_, Phase::kCreating, name());
+    for (Slot& slot : slots_) {
+      for (cudaEvent_t event :
+           {slot.arrived, slot.begun, slot.uploaded, slot.started, slot.computed, slot.done})
+        if (event != nullptr) cuda.release(kCudaCalls.destroy_event, event);
+      if (slot.exec != nullptr) cuda.release(kCudaCalls.destroy_graph_exec, slot.exec);
+      if (slot.graph != nullptr) cuda.release(kCudaCalls.destroy_graph, slot.graph);
+    }
+  }
+  if (lane_ >= 0) device_->give_back_lane(lane_);
+  device_->give_back_device(device_piece_);
+  device_->give_back_pinned(pinned_piece_);
+}
+
+// ---- memory
+
+void CudaOperator::place_pinned(Carver& carver) noexcept {
+  outcomes_ = carver.take<FrameOutcome>(static_cast<std::size_t>(plan_.depth));
+  for (int i = 0; i < plan_.depth; ++i) {
+    Slot& slot = slots_[static_cast<std::size_t>(i)];
+    slot.host_params = carver.take<FrameParams>(1);
+    slot.host_in = carver.take<char>(in_stride_ * static_cast<std::size_t>(plan_.size.height));
+    slot.host_out = carver.take<float>(static_cast<std::size_t>(planes()) * out_stride_ /
+                                       sizeof(float) * static_cast<std::size_t>(plan_.roi.height));
+  }
+}
+
+void CudaOperator::place_device(Carver& carver) noexcept {
+  params_ = carver.take<FrameParams>(static_cast<std::size_t>(plan_.depth));
+  state_ = carver.take<TemporalState>(1);
+  for (int i = 0; i < plan_.depth; ++i) {
+    Slot& slot = slots_[static_cast<std::size_t>(i)];
+    slot.device_in = carver.take<char>(in_stride_ * static_cast<std::size_t>(plan_.size.height));
+    slot.device_out =
+        carver.take<float>(static_cast<std::size_t>(planes()) * out_stride_ / sizeof(float) *
+                           static_cast<std::size_t>(plan_.roi.height));
+  }
+  layout(carver);
+}
+
+std::size_t CudaOperator::pinned_bytes() noexcept {
+  Carver counting(nullptr, kDeviceAlignment);
+  place_pinned(counting);
+  return counting.bytes();
+}
+
+std::size_t CudaOperator::device_bytes() noexcept {
+  Carver counting(nullptr, kDeviceAlignment);
+  place_device(counting);
+  return counting.bytes();
+}
+
+Footprint CudaOperator::footprint() noexcept {
+  Footprint footprint;
+  footprint.pinned = pinned_bytes();
+  footprint.device = device_bytes();
+  return footprint;
+}
+
+// ---- creation
+
+Expected<void> CudaOperator::create(EngineState& engine, const KernelConfig& kernels) noexcept {
+  device_ = static_cast<CudaDevice*>(engine.device());
+  const Expected<void*> device_piece = device_->take_device(device_bytes());
+  if (!device_piece) return tl::unexpected(device_piece.error());
+  device_piece_ = *device_piece;
+  const Expected<void*> pinned_piece = device_->take_pinned(pinned_bytes());
+  if (!pinned_piece) return tl::unexpected(pinned_piece.error());
+  pinned_piece_ = *pinned_piece;
+  Carver on_device(device_piece_, kDeviceAlignment);
+  place_device(on_device);
+  Carver pinned(pinned_piece_, kDeviceAlignment);
+  place_pinned(pinned);
+  lane_ = device_->take_lane();
+
+  Scope cuda(*device_, Phase::kCreating, name());
+  // The ring among it: what stands there before the first frame must be a number.
+  if (Expected<void> done =
+          cuda(kCudaCalls.set, device_piece_, 0, on_device.bytes(), compute_stream());
+      !done)
+    return done;
+  if (Expected<void> done = prepare(cuda, kernels); !done) return done;
+  for (int i = 0; i < plan_.depth; ++i)
+    if (Expected<void> made = make_slot(cuda, i); !made) return made;
+  return warm_up(cuda);
+}
+
+Expected<void> CudaOperator::make_slot(Scope& cuda, int index) noexcept {
+  Slot& slot = slots_[static_cast<std::size_t>(index)];
+  // An event that is slept for interrupts the CPU.
+  const unsigned sleeping =
+      device_->wait_mode() == DeviceWait::kBlock ? unsigned{cudaEventBlockingSync} : 0U;
+  const struct {
+    cudaEvent_t* event;
+    unsigned flags;
+  } events[] = {{&slot.arrived, cudaEventDisableTiming},
+                {&slot.begun, 0},
+                {&slot.uploaded, 0},
+                {&slot.started, 0},
+                {&slot.computed, sleeping},
+                {&slot.done, sleeping}};
+  for (const auto& made : events)
+    if (Expected<void> done = cuda(kCudaCalls.create_event, made.event, made.flags); !done)
+      return done;
+
+  cudaStream_t stream = compute_stream();
+  if (Expected<void> done =
+          cuda(kCudaCalls.begin_capture, stream, cudaStreamCaptureModeThreadLocal);
+      !done)
+    return done;
+  const Expected<void> recorded = record(cuda, index, stream);
+  // Ended in any case, or the stream stays in its capture.
+  const Expected<void> ended = cuda(kCudaCalls.end_capture, stream, &slot.graph);
+  if (!recorded) return recorded;
+  if (!ended) return ended;
+  if (Expected<void> done = cuda(kCudaCalls.instantiate_graph, &slot.exec, slot.graph); !done)
+    return done;
+  return cuda(kCudaCalls.upload_graph, slot.exec, stream);
+}
+
+// One frame through each slot, so that code is loaded and every path has been gone before the first
+// real frame, which then takes no longer than the others.
+Expected<void> CudaOperator::warm_up(Scope& cuda) noexcept {
+  for (int i = 0; i < plan_.depth; ++i) {
+    Slot& slot = slots_[static_cast<std::size_t>(i)];
+    std::memset(slot.host_in, 0, in_stride_ * static_cast<std::size_t>(plan_.size.height));
+    slot.in = Frame{};
+    slot.in.data = slot.host_in;
+    slot.in.size = plan_.size;
+    slot.in.stride = static_cast<std::ptrdiff_t>(in_stride_);
+    slot.in.format = plan_.format;
+    slot.in.space = MemorySpace::kPinned;
+    slot.out = FlowOutput{};
+    const std::size_t plane = out_stride_ * static_cast<std::size_t>(plan_.roi.height);
+    for (int p = 0; p < planes(); ++p)
+      slot.out.planes[static_cast<std::size_t>(p)] =
+          slot.host_out + static_cast<std::size_t>(p) * plane / sizeof(float);
+    slot.out.stride = static_cast<std::ptrdiff_t>(out_stride_);
+    slot.out.space = MemorySpace::kHost;
+    if (Expected<void> done = queue(cuda, slot); !done) return done;
+    if (Expected<void> done = cuda(kCudaCalls.synchronize_event, slot.done); !done) return done;
+  }
+  if (Expected<void> done =
+          cuda(kCudaCalls.set, state_, 0, sizeof(TemporalState), compute_stream());
+      !done)
+    return done;
+  return cuda(kCudaCalls.synchronize_stream, compute_stream());
+}
+
+Expected<void> CudaOperator::touch_kernel(Scope& cuda, const void* kernel,
+                                          std::size_t shared_bytes) noexcept {
+  cudaFuncAttributes attributes{};
+  if (Expected<void> done = cuda(kCudaCalls.function_attributes, &attributes, kernel); !done)
+    return done;
+  if (attributes.maxDynamicSharedSizeBytes >= 0 &&
+      shared_bytes <= static_cast<std::size_t>(attributes.maxDynamicSharedSizeBytes))
+    return {};
+  return cuda(kCudaCalls.set_function_attribute, kernel,
+              cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
+}
+
+Expected<void> CudaOperator::launch_kernel(Scope& cuda, cudaStream_t stream, const void* kernel,
+                                           dim3 grid, dim3 block, std::size_t shared_bytes,
+                                           void** arguments, bool overlap) noexcept {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = overlap && device_->traits().compute_capability >= 90 ? 1 : 0;
+  return cuda(kCudaCalls.launch_kernel, &config, kernel, arguments);
+}
+
+float CudaOperator::invalid_value() const noexcept {
+  return plan_.invalid == InvalidFlow::kNan ? std::numeric_limits<float>::quiet_NaN() : 0.0f;
+}
+
+// ---- frames
+
+Expected<void> CudaOperator::submit(int index, const Frame& in, const FlowOutput& out) noexcept {
+  Slot& slot = slots_[static_cast<std::size_t>(index)];
+  slot.in = in;
+  slot.out = out;
+  slot.settled = false;
+  if (is_host(in.space)) {
+    const std::size_t row = static_cast<std::size_t>(plan_.size.width) *
+                            static_cast<std::size_t>(bytes_per_pixel(plan_.format));
+    copy_rows(slot.host_in, static_cast<std::ptrdiff_t>(in_stride_), in.data, in.stride, row,
+              plan_.size.height);
+  }
+  Scope cuda(*device_, Phase::kRunning, name());
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (Expected<void> queued = queue(cuda, slot); !queued) return queued;
+  order_[static_cast<std::size_t>(in_flight_++)] = index;
+  return {};
+}
+
+Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
+  const detail::FlowOutput& out = slot.out;
+  const Lane& lane = device_->lane(lane_);
+  const bool in_on_device = slot.in.space == MemorySpace::kCuda;
+  const bool out_on_device = out.space == MemorySpace::kCuda;
+  const auto rows = static_cast<std::size_t>(plan_.size.height);
+
+  FrameParams params{};
+  params.image = in_on_device ? slot.in.data : slot.device_in;
+  params.image_stride = in_on_device ? slot.in.stride : static_cast<std::int64_t>(in_stride_);
+  const std::size_t plane = out_stride_ * static_cast<std::size_t>(plan_.roi.height);
+  for (int p = 0; p < planes(); ++p) {
+    const auto i = static_cast<std::size_t>(p);
+    if (out.planes[i] == nullptr) continue;
+    params.out[i] = out_on_device ? out.planes[i] : slot.device_out + i * plane / sizeof(float);
+  }
+  params.out_stride = out_on_device ? out.stride : static_cast<std::int64_t>(out_stride_);
+  const bool new_params =
+      !slot.params_known || std::memcmp(&params, &slot.last_params, sizeof(params)) != 0;
+
+  // What comes up: nothing at all when a frame on the device comes from the same buffer as before.
+  if (in_on_device && slot.in.stream != lane.compute) {
+    if (Expected<void> done =
+            cuda(kCudaCalls.record_event, slot.arrived, static_cast<cudaStream_t>(slot.in.stream));
+        !done)
+      return done;
+    if (Expected<void> done = cuda(kCudaCalls.wait_for_event, lane.compute, slot.arrived, 0U);
+        !done)
+      return done;
+  }
+  slot.uploading = !in_on_device || new_params;
+  if (slot.uploading) {
+    if (Expected<void> done = cuda(kCudaCalls.record_event, slot.begun, lane.upload); !done)
+      return done;
+    if (new_params) {
+      *slot.host_params = slot.last_params = params;
+      slot.params_known = true;
+      FrameParams* const to = params_ + (&slot - slots_.data());
+      if (Expected<void> done = cuda(kCudaCalls.copy, to, slot.host_params, sizeof(params),
+                                     cudaMemcpyHostToDevice, lane.upload);
+          !done) {
+        slot.params_known = false;
+        return done;
+      }
+    }
+    if (!in_on_device) {
+      const bool staged = is_host(slot.in.space);
+      const void* from = staged ? slot.host_in : slot.in.data;
+      const std::size_t from_stride =
+          staged ? in_stride_ : static_cast<std::size_t>(slot.in.stride);
+      const std::size_t row = static_cast<std::size_t>(plan_.size.width) *
+                              static_cast<std::size_t>(bytes_per_pixel(plan_.format));
+      if (Expected<void> done = cuda(kCudaCalls.copy_2d, slot.device_in, in_stride_, from,
+                                     from_stride, row, rows, cudaMemcpyHostToDevice, lane.upload);
+          !done)
+        return done;
+    }
+    if (Expected<void> done = cuda(kCudaCalls.record_event, slot.uploaded, lane.upload); !done)
+      return done;
+    if (Expected<void> done = cuda(kCudaCalls.wait_for_event, lane.compute, slot.uploaded, 0U);
+        !done)
+      return done;
+  }
+
+  if (Expected<void> done = cuda(kCudaCalls.record_event, slot.started, lane.compute); !done)
+    return done;
+  if (Expected<void> done = cuda(kCudaCalls.launch_graph, slot.exec, lane.compute); !done)
+    return done;
+  if (Expected<void> done = cuda(kCudaCalls.record_event, slot.computed, lane.compute); !done)
+    return done;
+
+  slot.downloading = !out_on_device;
+  if (out_on_device) {
+    if (out.stream == nullptr || out.stream == lane.compute) return {};
+    return cuda(kCudaCalls.wait_for_event, static_cast<cudaStream_t>(out.stream), slot.computed,
+                0U);
+  }
+  if (Expected<void> done = cuda(kCudaCalls.wait_for_event, lane.download, slot.computed, 0U);
+      !done)
+    return done;
+  const std::size_t row = static_cast<std::size_t>(plan_.roi.width) * sizeof(float);
+  const bool staged = is_host(out.space);
+  for (int p = 0; p < planes(); ++p) {
+    const auto i = static_cast<std::size_t>(p);
+    if (out.planes[i] == nullptr) continue;
+    float* const to = staged ? slot.host_out + i * plane / sizeof(float) : out.planes[i];
+    const std::size_t to_stride = staged ? out_stride_ : static_cast<std::size_t>(out.stride);
+    if (Expected<void> done =
+            cuda(kCudaCalls.copy_2d, to, to_stride, params.out[i], out_stride_, row,
+                 static_cast<std::size_t>(plan_.roi.height), cudaMemcpyDeviceToHost, lane.download);
+        !done)
+      return done;
+  }
+  return cuda(kCudaCalls.record_event, slot.done, lane.download);
+}
+
+Status CudaOperator::wait_event(Scope& cuda, cudaEvent_t event, Deadline deadline,
+                                Error& error) noexcept {
+  const DeviceWait mode = device_->wait_mode();
+  if (mode == DeviceWait::kBlock && deadline.is_never()) {
+    const Expected<void> done = cuda(kCudaCalls.synchronize_event, event);
+    if (done) return Status::kOk;
+    error = done.error();
+    return error.status;
+  }
+  for (;;) {
+    const Expected<bool> done = cuda.query(event);
+    if (!done) {
+      error = done.error();
+      return error.status;
+    }
+    if (*done) return Status::kOk;
+    if (deadline.passed()) return Status::kDeadlineMissed;
+    if (mode == DeviceWait::kSpin) {
+      detail::relax();
+    } else if (mode == DeviceWait::kYield) {
+      sched_yield();
+    } else {
+      const timespec step = {0, 50'000};
+      nanosleep(&step, nullptr);
+    }
+  }
+}
+
+Expected<void> CudaOperator::wait(int index, Deadline deadline, FrameResult& result) noexcept {
+  Slot& slot = slots_[static_cast<std::size_t>(index)];
+  Scope cuda(*device_, Phase::kRunning, name());
+  Error error;
+  const Status status =
+      wait_event(cuda, slot.downloading ? slot.done : slot.computed, deadline, error);
+  if (status == Status::kDeadlineMissed)
+    return tl::unexpected(make_error(status, "%s", status_message(status)));
+  if (status != Status::kOk) return tl::unexpected(error);
+  if (slot.downloading && is_host(slot.out.space)) copy_out(slot);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    settle(slot);
+    result = slot.result;
+  }
+  return measure(cuda, slot, result);
+}
+
+// Frames end in order, so those before this one have ended, too, whether somebody has waited for
+// them or not.
+void CudaOperator::settle(Slot& slot) noexcept {
+  while (!slot.settled) {
+    const int index = order_[0];
+    std::copy(order_.begin() + 1, order_.begin() + in_flight_, order_.begin());
+    --in_flight_;
+    Slot& oldest = slots_[static_cast<std::size_t>(index)];
+    const bool bad = outcomes_[index].bad != 0;
+    oldest.result = FrameResult{};
+    if (history_.warming_up()) oldest.result.flags |= kWarmingUp;
+    if (bad) {
+      oldest.result.flags |= kBadPixels;
+      oldest.result.described_sequence = oldest.in.sequence;
+      oldest.result.described_timestamp_ns = oldest.in.timestamp_ns;
+    } else {
+      history_.begin(oldest.in.sequence, oldest.in.timestamp_ns);
+      history_.describe(plan_.delay_frames, oldest.result);
+      history_.accept();
+    }
+    oldest.settled = true;
+  }
+}
+
+Expected<void> CudaOperator::measure(Scope& cuda, const Slot& slot, FrameResult& result) noexcept {
+  float milliseconds = 0.0f;
+  if (slot.uploading) {
+    if (Expected<void> done = cuda(kCudaCalls.elapsed, &milliseconds, slot.begun, slot.uploaded);
+        !done)
+      return done;
+    result.copy_ns = nanoseconds(milliseconds);
+    if (Expected<void> done = cuda(kCudaCalls.elapsed, &milliseconds, slot.uploaded, slot.started);
+        !done)
+      return done;
+    result.queue_ns = nanoseconds(milliseconds);
+  }
+  if (Expected<void> done = cuda(kCudaCalls.elapsed, &milliseconds, slot.started, slot.computed);
+      !done)
+    return done;
+  result.compute_ns = nanoseconds(milliseconds);
+  if (!slot.downloading) return {};
+  if (Expected<void> done = cuda(kCudaCalls.elapsed, &milliseconds, slot.computed, slot.done);
+      !done)
+    return done;
+  result.copy_ns += nanoseconds(milliseconds);
+  return {};
+}
+
+void CudaOperator::copy_out(const Slot& slot) const noexcept {
+  const std::size_t plane = out_stride_ * static_cast<std::size_t>(plan_.roi.height);
+  const std::size_t row = static_cast<std::size_t>(plan_.roi.width) * sizeof(float);
+  for (int p = 0; p < planes(); ++p) {
+    const auto i = static_cast<std::size_t>(p);
+    if (slot.out.planes[i] == nullptr) continue;
+    copy_rows(slot.out.planes[i], slot.out.stride, slot.host_out + i * plane / sizeof(float),
+              static_cast<std::ptrdiff_t>(out_stride_), row, plan_.roi.height);
+  }
+}
+
+// What is on the device cannot be called back; it is waited for.
+void CudaOperator::cancel(int index) noexcept {
+  Slot& slot = slots_[static_cast<std::size_t>(index)];
+  Scope cuda(*device_, Phase::kRunning, name());
+  Error error;
+  if (slot.computed != nullptr)
+    wait_event(cuda, slot.downloading ? slot.done : slot.computed, Deadline::never(), error);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto end = order_.begin() + in_flight_;
+  const auto at = std::find(order_.begin(), end, index);
+  if (at == end) return;
+  std::copy(at + 1, end, at);
+  --in_flight_;
+}
+
+void CudaOperator::reset() noexcept {
+  Scope cuda(*device_, Phase::kRunning, name());
+  // A failure means that the device is lost, which the next submit says.
+  static_cast<void>(cuda(kCudaCalls.set, state_, 0, sizeof(TemporalState), compute_stream()));
+  history_.forget();
+}
+
+// ---- the backend's table
+
+namespace {
+
+CudaOperator* self(void* instance) noexcept {
+  return static_cast<CudaOperator*>(instance);
+}
+
+Expected<CudaOperator*> make_operator(const OpticalFlowPlan& plan) noexcept {
+  if (plan.method == FlowMethod::kPyramid) {
+    return tl::unexpected(
+        make_error(Status::kUnsupported, "the pyramid is not there on CUDA; use the backend cpu"));
+  }
+  CudaOperator* made = CudaOperator::make(plan);
+  if (made == nullptr)
+    return tl::unexpected(
+        make_error(Status::kOutOfMemory, "the system gave no memory for the operator"));
+  return made;
+}
+
+Expected<Footprint> flow_footprint(const EngineInfo&, const OpticalFlowPlan& plan) noexcept {
+  const Expected<CudaOperator*> instance = make_operator(plan);
+  if (!instance) return tl::unexpected(instance.error());
+  const Footprint footprint = (*instance)->footprint();
+  delete *instance;
+  return footprint;
+}
+
+Expected<void*> flow_create(EngineState& engine, const OpticalFlowPlan& plan,
+                            const KernelConfig& kernels) noexcept {
+  const Expected<CudaOperator*> instance = make_operator(plan);
+  if (!instance) return tl::unexpected(instance.error());
+  if (Expected<void> made = (*instance)->create(engine, kernels); !made) {
+    delete *instance;
+    return tl::unexpected(made.error());
+  }
+  return static_cast<void*>(*instance);
+}
+
+}  // namespace
+}  // namespace ocellus::cuda
+
+namespace ocellus::detail {
+
+extern const OpticalFlowBackend kOpticalFlowCuda;
+
+const OpticalFlowBackend kOpticalFlowCuda = {
+    "cuda",
+    true,
+    cuda::flow_footprint,
+    cuda::flow_create,
+    [](void* instance) noexcept { delete cuda::self(instance); },
+    [](void* instance, int slot, const Frame& in, const FlowOutput& out) noexcept {
+      return cuda::self(instance)->submit(slot, in, out);
+    },
+    [](void* instance, int slot, Deadline deadline, FrameResult& result) noexcept {
+      return cuda::self(instance)->wait(slot, deadline, result);
+    },
+    [](void* instance, int slot) noexcept { cuda::self(instance)->cancel(slot); },
+    [](void* instance) noexcept { cuda::self(instance)->reset(); },
+};
+
+}  // namespace ocellus::detail

@@ -1,0 +1,154 @@
+// CudaOperator: what the methods of optical flow on CUDA share - frames in flight, staging, graphs,
+// time.
+//
+// A frame's way: submit copies it into pinned memory, unless it is there or on the device already,
+// and queues three things: its upload, the method's graph, and the download of the results. Each
+// has a stream of its own, so that one frame computes while the next one comes and the one before
+// goes. What the kernels must know of a frame stands in a small block of device memory
+// (FrameParams), so the graph is the same for all frames of a slot. Where the temporal state stands
+// is known to the device only (TemporalState): a frame with bad pixels, which only the device sees,
+// must leave no trace in it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+
+#include "core/engine_state.h"
+#include "kernels/core/cuda_device.h"
+#include "kernels/optical_flow/frame_params.h"
+#include "optical_flow/backend.h"
+#include "optical_flow/cpu/frame_history.h"
+#include "optical_flow/plan.h"
+
+namespace ocellus::cuda {
+
+using detail::Carver;
+using detail::EngineState;
+using detail::FlowOutput;
+using detail::FrameHistory;
+using detail::FrameResult;
+using detail::kMaxDepth;
+using detail::OpticalFlowPlan;
+
+class CudaOperator {
+ public:
+  virtual ~CudaOperator();
+  CudaOperator(const CudaOperator&) = delete;
+  CudaOperator& operator=(const CudaOperator&) = delete;
+
+  /// The method that the plan asks for, without memory. Null when the system has none.
+  static CudaOperator* make(const OpticalFlowPlan& plan) noexcept;
+
+  Footprint footprint() noexcept;
+  Expected<void> create(EngineState& engine, const KernelConfig& kernels) noexcept;
+
+  Expected<void> submit(int slot, const Frame& in, const FlowOutput& out) noexcept;
+  Expected<void> wait(int slot, Deadline deadline, FrameResult& result) noexcept;
+  void cancel(int slot) noexcept;
+  void reset() noexcept;
+
+ protected:
+  explicit CudaOperator(const OpticalFlowPlan& plan) noexcept;
+
+  /// Places all device arrays; called once with a counting carver and once with the memory.
+  virtual void layout(Carver& device) noexcept = 0;
+  /// After `layout` with memory: loads the kernels, asks for shared memory.
+  virtual Expected<void> prepare(Scope& cuda, const KernelConfig& kernels) noexcept = 0;
+  /// Launches the kernels of a frame, to be captured. The image is ready in params(slot), and the
+  /// last kernel must call finish_frame() of frame_params.h.
+  virtual Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept = 0;
+
+  /// Launches a kernel with one argument, plain data. With `overlap` it may begin before the kernel
+  /// in front of it has ended, which it must then wait for itself (compute capability 9.0 and
+  /// later; without effect before).
+  template <typename Argument>
+  Expected<void> launch(Scope& cuda, cudaStream_t stream, void (*kernel)(Argument), dim3 grid,
+                        dim3 block, std::size_t shared_bytes, const Argument& argument,
+                        bool overlap = false) noexcept {
+    Argument copy = argument;
+    void* arguments[] = {&copy};
+    return launch_kernel(cuda, stream, reinterpret_cast<const void*>(kernel), grid, block,
+                         shared_bytes, arguments, overlap);
+  }
+  /// Allows a kernel that much shared memory, and loads its code.
+  template <typename Argument>
+  Expected<void> touch(Scope& cuda, void (*kernel)(Argument), std::size_t shared_bytes) noexcept {
+    return touch_kernel(cuda, reinterpret_cast<const void*>(kernel), shared_bytes);
+  }
+
+  const FrameParams* params(int slot) const noexcept { return params_ + slot; }
+  TemporalState* state() const noexcept { return state_; }
+  /// Where the kernels tell the host how frame `slot` went; pinned.
+  FrameOutcome* outcome(int slot) const noexcept { return outcomes_ + slot; }
+  CudaDevice& device() noexcept { return *device_; }
+  cudaStream_t compute_stream() const noexcept { return device_->lane(lane_).compute; }
+  float invalid_value() const noexcept;
+  const char* name() const noexcept { return plan_.filter_only ? "filter" : "optical flow"; }
+
+  OpticalFlowPlan plan_;
+
+ private:
+  struct Slot {
+    // Staging in pinned memory and the arrays that the device works on.
+    char* host_in = nullptr;
+    float* host_out = nullptr;
+    FrameParams* host_params = nullptr;
+    char* device_in = nullptr;
+    float* device_out = nullptr;
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t exec = nullptr;
+    cudaEvent_t arrived = nullptr;   // the caller's stream has written the frame
+    cudaEvent_t begun = nullptr;     // before the upload
+    cudaEvent_t uploaded = nullptr;  // ready to compute
+    cudaEvent_t started = nullptr;   // the lane has come to this frame
+    cudaEvent_t computed = nullptr;
+    cudaEvent_t done = nullptr;
+
+    FrameParams last_params;  // on the device
+    bool params_known = false;
+    Frame in;
+    FlowOutput out;
+    bool uploading = false;
+    bool downloading = false;
+    bool settled = false;  // counted in the history, and `result` is filled in
+    FrameResult result;
+  };
+
+  int planes() const noexcept { return plan_.filter_only ? plan_.convolutions : 3; }
+  std::size_t pinned_bytes() noexcept;
+  std::size_t device_bytes() noexcept;
+  void place_pinned(Carver& carver) noexcept;
+  void place_device(Carver& carver) noexcept;
+  Expected<void> make_slot(Scope& cuda, int index) noexcept;
+  Expected<void> warm_up(Scope& cuda) noexcept;
+  Expected<void> queue(Scope& cuda, Slot& slot) noexcept;
+  Status wait_event(Scope& cuda, cudaEvent_t event, Deadline deadline, Error& error) noexcept;
+  /// Counts finished frames in the history, oldest first, up to `slot`.
+  void settle(Slot& slot) noexcept;
+  Expected<void> measure(Scope& cuda, const Slot& slot, FrameResult& result) noexcept;
+  void copy_out(const Slot& slot) const noexcept;
+
+  Expected<void> launch_kernel(Scope& cuda, cudaStream_t stream, const void* kernel, dim3 grid,
+                               dim3 block, std::size_t shared_bytes, void** arguments,
+                               bool overlap) noexcept;
+  Expected<void> touch_kernel(Scope& cuda, const void* kernel, std::size_t shared_bytes) noexcept;
+
+  // `wait` may run beside `submit`: this guards the history and the order.
+  std::mutex mutex_;
+  FrameHistory history_;
+  CudaDevice* device_ = nullptr;
+  int lane_ = -1;
+  void* device_piece_ = nullptr;
+  void* pinned_piece_ = nullptr;
+  FrameParams* params_ = nullptr;  // device, one a slot
+  TemporalState* state_ = nullptr;
+  FrameOutcome* outcomes_ = nullptr;
+  std::size_t in_stride_ = 0;   // bytes
+  std::size_t out_stride_ = 0;  // bytes
+  std::array<Slot, kMaxDepth> slots_;
+  std::array<int, kMaxDepth> order_{};  // slots in flight, oldest first
+  int in_flight_ = 0;
+};
+
+}  // namespace ocellus::cuda

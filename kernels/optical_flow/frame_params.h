@@ -1,0 +1,60 @@
+// What the host tells the kernels of a frame, what the device keeps from frame to frame, and what
+// it tells the host at the end. Plain data for both sides.
+#pragma once
+
+#include <cstdint>
+
+#include "ocellus/kernel_bank.h"
+
+namespace ocellus::cuda {
+
+/// In device memory, one for each slot; written before the frame's graph runs.
+struct FrameParams {
+  const void* image;
+  std::int64_t image_stride;  ///< bytes
+  /// u, v, confidence (may be null), or one for each convolution; of the region of interest's size.
+  float* out[kMaxConvolutions];
+  std::int64_t out_stride;  ///< bytes
+};
+
+/// In device memory; advanced by the device, so that a frame with bad pixels counts for nothing.
+struct TemporalState {
+  int head;        ///< ring slot that the newest frame is written to
+  int count;       ///< accepted frames before the newest that are still of use, at most frames - 1
+  unsigned bad;    ///< the present frame holds values that are not finite
+  unsigned ended;  ///< blocks of the last kernel that have come to their end
+};
+
+/// In pinned memory, one for each slot; written by the frame's last kernel.
+struct FrameOutcome {
+  unsigned bad;
+};
+
+#if defined(__CUDACC__)
+
+/// Ring slot of the frame `age` frames before the newest; the oldest one stands in for those that
+/// never came.
+__device__ inline int ring_slot(int head, int count, int frames, int age) {
+  const int at = head - (age < count ? age : count);
+  return at < 0 ? at + frames : at;
+}
+
+/// Called by one thread of each block of the frame's last kernel, when the block has read what it
+/// needs of the state. The last block goes on to the next frame.
+__device__ inline void finish_frame(TemporalState* state, FrameOutcome* outcome, int frames,
+                                    unsigned blocks) {
+  __threadfence();
+  if (atomicInc(&state->ended, blocks - 1) != blocks - 1) return;
+  const unsigned bad = *static_cast<volatile unsigned*>(&state->bad);
+  outcome->bad = bad;
+  if (bad == 0) {
+    state->head = state->head + 1 == frames ? 0 : state->head + 1;
+    state->count = min(state->count + 1, frames - 1);
+  }
+  state->bad = 0;
+  __threadfence_system();
+}
+
+#endif
+
+}  // namespace ocellus::cuda

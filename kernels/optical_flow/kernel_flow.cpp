@@ -1,0 +1,291 @@
+#include "kernels/optical_flow/kernel_flow.h"
+
+#include <cuda_fp16.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <new>
+
+#include "optical_flow/kernel_source.h"
+
+namespace ocellus::cuda {
+namespace {
+
+std::size_t coefficient_bytes(CoefficientStorage storage) {
+  return storage == CoefficientStorage::kHalf ? sizeof(__half) : sizeof(float);
+}
+
+unsigned blocks(int size, int per_block) {
+  return static_cast<unsigned>((size + per_block - 1) / per_block);
+}
+
+}  // namespace
+
+KernelFlow::KernelFlow(const OpticalFlowPlan& plan) noexcept : CudaOperator(plan) {
+  const Rect& support = plan.support;
+  tiles_x_ = (support.width + kTileWidth - 1) / kTileWidth;
+  const int tiles_y = (support.height + kTileHeight - 1) / kTileHeight;
+  tiles_ = tiles_x_ * tiles_y;
+  const int left = std::max(0, support.x - (plan.nx - 1 - plan.nx / 2));
+  const int top = std::max(0, support.y - (plan.ny - 1 - plan.ny / 2));
+  reach_ = {left, top, std::min(plan.size.width, support.x + support.width + plan.nx / 2) - left,
+            std::min(plan.size.height, support.y + support.height + plan.ny / 2) - top};
+  // Whole tiles, which are written without asking for the support's edge.
+  derivative_stride_ = detail::align_up(static_cast<std::size_t>(tiles_x_ * kTileWidth), 32);
+  derivative_plane_ = derivative_stride_ * static_cast<std::size_t>(tiles_y * kTileHeight);
+}
+
+void KernelFlow::layout(Carver& device) noexcept {
+  const auto pairs = static_cast<std::size_t>(plan_.convolutions * plan_.terms);
+  if (per_pixel()) {
+    const std::size_t value = kTilePixels * coefficient_bytes(plan_.storage);
+    bank_tile_bytes_ = pairs * static_cast<std::size_t>(plan_.nx + plan_.ny + plan_.nt) * value;
+    const auto tiles = static_cast<std::size_t>(tiles_);
+    bank_ = device.take<char>(tiles * bank_tile_bytes_);
+    ring_ = device.take<char>(tiles * pairs * static_cast<std::size_t>(plan_.nt) * value);
+  } else {
+    const auto rows = static_cast<std::size_t>(reach_.height);
+    const auto pixel = static_cast<std::size_t>(bytes_per_pixel(plan_.format));
+    taps_ = device.take<UniformTaps>(1);
+    kept_stride_ = detail::align_up(static_cast<std::size_t>(reach_.width), 64);
+    kept_ = device.take<char>(static_cast<std::size_t>(plan_.nt) * rows * kept_stride_ * pixel);
+    // The number of distinct profiles is known only when the kernels are; room is kept for the most
+    // there can be.
+    sums_stride_ = detail::align_up(static_cast<std::size_t>(reach_.width), 32);
+    sums_ = device.take<float>(pairs * rows * sums_stride_);
+  }
+  if (!plan_.filter_only)
+    derivatives_ =
+        device.take<float>(static_cast<std::size_t>(plan_.convolutions) * derivative_plane_);
+}
+
+Expected<void> KernelFlow::upload(Scope& cuda, void* to, const void* from,
+                                  std::size_t bytes) noexcept {
+  if (Expected<void> done =
+          cuda(kCudaCalls.copy, to, from, bytes, cudaMemcpyHostToDevice, compute_stream());
+      !done)
+    return done;
+  return cuda(kCudaCalls.synchronize_stream, compute_stream());
+}
+
+Expected<void> KernelFlow::load_uniform(Scope& cuda, const KernelConfig& kernels) noexcept {
+  if (Expected<void> loaded = uniform_.load(plan_, kernels); !loaded) return loaded;
+  const std::unique_ptr<UniformTaps> taps(new (std::nothrow) UniformTaps{});
+  if (!taps)
+    return tl::unexpected(
+        make_error(Status::kOutOfMemory, "the system gave no memory to read the kernels"));
+  for (int t = 0; t < uniform_.temporal_count; ++t)
+    std::copy_n(uniform_.temporal[t], plan_.nt, taps->temporal[t]);
+  for (int h = 0; h < uniform_.horizontal_count; ++h) {
+    std::copy_n(uniform_.horizontal[h].taps, plan_.nx, taps->horizontal[h]);
+    taps->temporal_of[h] = uniform_.horizontal[h].temporal;
+  }
+  for (int v = 0; v < uniform_.vertical_count; ++v) {
+    std::copy_n(uniform_.vertical[v].taps, plan_.ny, taps->vertical[v]);
+    taps->horizontal_of[v] = uniform_.vertical[v].horizontal;
+    taps->convolution_of[v] = uniform_.vertical[v].convolution;
+  }
+  return upload(cuda, taps_, taps.get(), sizeof(UniformTaps));
+}
+
+Expected<void> KernelFlow::load_per_pixel(Scope& cuda, const KernelConfig& kernels) noexcept {
+  auto source = detail::KernelSource::open(kernels, plan_.size);
+  if (!source) return tl::unexpected(source.error());
+  const int pairs = plan_.convolutions * plan_.terms;
+  const int taps = plan_.nx + plan_.ny + plan_.nt;
+  const bool half = plan_.storage == CoefficientStorage::kHalf;
+  const std::size_t row_bytes = static_cast<std::size_t>(tiles_x_) * bank_tile_bytes_;
+  const std::unique_ptr<char[]> row(new (std::nothrow) char[row_bytes]);
+  if (!row)
+    return tl::unexpected(
+        make_error(Status::kOutOfMemory, "the system gave no memory to read the kernels"));
+
+  const Rect& support = plan_.support;
+  for (int y = 0; y < plan_.size.height; ++y) {
+    const int in_y = y - support.y;
+    const bool row_inside = in_y >= 0 && in_y < support.height;
+    if (row_inside && in_y % kTileHeight == 0) std::memset(row.get(), 0, row_bytes);
+    for (int x = 0; x < plan_.size.width; ++x) {
+      const int in_x = x - support.x;
+      const bool inside = row_inside && in_x >= 0 && in_x < support.width;
+      for (int pair = 0; pair < pairs; ++pair) {
+        float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
+        if (Expected<void> read = (*source)->next(wx, wy, wt); !read) return read;
+        if (!inside) continue;
+        if (Expected<void> fits = detail::check_storage_range(plan_, x, y, pair, wx, wy, wt); !fits)
+          return fits;
+        const int pixel = in_y % kTileHeight * kTileWidth + in_x % kTileWidth;
+        const std::size_t first =
+            static_cast<std::size_t>((in_x / kTileWidth * pairs + pair) * taps) * kTilePixels +
+            static_cast<std::size_t>(pixel);
+        std::size_t at = first;
+        const auto put = [&](float tap) {
+          if (half) {
+            reinterpret_cast<__half*>(row.get())[at] = __float2half_rn(tap);
+          } else {
+            reinterpret_cast<float*>(row.get())[at] = tap;
+          }
+          at += kTilePixels;
+        };
+        for (int i = plan_.nx - 1; i >= 0; --i) put(wx[i]);
+        for (int i = plan_.ny - 1; i >= 0; --i) put(wy[i]);
+        for (int i = 0; i < plan_.nt; ++i) put(wt[i]);
+      }
+    }
+    if (row_inside && (in_y % kTileHeight == kTileHeight - 1 || in_y == support.height - 1)) {
+      char* to = bank_ + static_cast<std::size_t>(in_y / kTileHeight) * row_bytes;
+      if (Expected<void> done = upload(cuda, to, row.get(), row_bytes); !done) return done;
+    }
+  }
+  return {};
+}
+
+ResultPlanes KernelFlow::result_planes() const noexcept {
+  return {derivatives_, static_cast<std::int64_t>(derivative_stride_),
+          static_cast<std::int64_t>(derivative_plane_), std::numeric_limits<float>::quiet_NaN()};
+}
+
+RingArguments KernelFlow::ring_arguments(int slot) const noexcept {
+  RingArguments a{};
+  a.frame = params(slot);
+  a.state = state();
+  a.outcome = outcome_of_convolutions(slot);
+  a.image_width = plan_.size.width;
+  a.image_height = plan_.size.height;
+  a.x = plan_.support.x;
+  a.y = plan_.support.y;
+  a.width = plan_.support.width;
+  a.height = plan_.support.height;
+  a.tiles_x = tiles_x_;
+  a.tiles = tiles_;
+  a.nx = plan_.nx;
+  a.ny = plan_.ny;
+  a.nt = plan_.nt;
+  a.convolutions = plan_.convolutions;
+  a.terms = plan_.terms;
+  a.bank = bank_;
+  a.ring = ring_;
+  a.result = result_planes();
+  a.scale = detail::grey_scale(plan_.format);
+  return a;
+}
+
+Expected<void> KernelFlow::prepare(Scope& cuda, const KernelConfig& kernels) noexcept {
+  if (plan_.format == PixelFormat::kFloat32)
+    if (Expected<void> done = touch(cuda, check_kernel(), 0); !done) return done;
+  if (!plan_.filter_only)
+    if (Expected<void> done = touch(cuda, window_kernel(), window_shared_bytes(plan_.radius));
+        !done)
+      return done;
+  if (per_pixel()) {
+    if (Expected<void> done = touch(cuda, ring_filter_kernel(plan_.storage, plan_.format),
+                                    ring_filter_shared_bytes(ring_arguments(0)));
+        !done)
+      return done;
+    return load_per_pixel(cuda, kernels);
+  }
+  if (Expected<void> done = touch(cuda, temporal_sums_kernel(plan_.format), 0); !done) return done;
+  if (Expected<void> done = touch(cuda, spatial_sums_kernel(), 0); !done) return done;
+  return load_uniform(cuda, kernels);
+}
+
+Expected<void> KernelFlow::record(Scope& cuda, int slot, cudaStream_t stream) noexcept {
+  if (plan_.format == PixelFormat::kFloat32) {
+    const CheckArguments a{params(slot), state(), plan_.size.width, plan_.size.height};
+    const auto grid =
+        static_cast<unsigned>(std::min(plan_.size.height, 4 * device().traits().multiprocessors));
+    if (Expected<void> done =
+            launch(cuda, stream, check_kernel(), dim3(grid), dim3(kCheckThreads), 0, a);
+        !done)
+      return done;
+  }
+  if (Expected<void> done =
+          per_pixel() ? record_per_pixel(cuda, slot, stream) : record_uniform(cuda, slot, stream);
+      !done)
+    return done;
+  if (plan_.filter_only) return {};
+
+  WindowArguments a{};
+  a.frame = params(slot);
+  a.state = state();
+  a.outcome = outcome(slot);
+  a.derivatives = derivatives_;
+  a.stride = static_cast<std::int64_t>(derivative_stride_);
+  a.plane = static_cast<std::int64_t>(derivative_plane_);
+  a.support_width = plan_.support.width;
+  a.support_height = plan_.support.height;
+  a.x = plan_.roi.x - plan_.support.x;
+  a.y = plan_.roi.y - plan_.support.y;
+  a.width = plan_.roi.width;
+  a.height = plan_.roi.height;
+  a.radius = plan_.radius;
+  a.frames = plan_.frames;
+  std::copy(plan_.weight.begin(), plan_.weight.end(), a.weight);
+  a.threshold = plan_.confidence_threshold;
+  a.invalid = invalid_value();
+  return launch(cuda, stream, window_kernel(),
+                dim3(blocks(a.width, kWindowWidth), blocks(a.height, kWindowHeight)),
+                dim3(kWindowWidth, kWindowHeight), window_shared_bytes(plan_.radius), a);
+}
+
+Expected<void> KernelFlow::record_per_pixel(Scope& cuda, int slot, cudaStream_t stream) noexcept {
+  const RingArguments a = ring_arguments(slot);
+  return launch(cuda, stream, ring_filter_kernel(plan_.storage, plan_.format),
+                dim3(static_cast<unsigned>(ring_filter_blocks(tiles_))), dim3(kRingThreads),
+                ring_filter_shared_bytes(a), a);
+}
+
+Expected<void> KernelFlow::record_uniform(Scope& cuda, int slot, cudaStream_t stream) noexcept {
+  TemporalArguments t{};
+  t.frame = params(slot);
+  t.state = state();
+  t.taps = taps_;
+  t.image_width = plan_.size.width;
+  t.image_height = plan_.size.height;
+  t.x = reach_.x;
+  t.y = reach_.y;
+  t.width = reach_.width;
+  t.height = reach_.height;
+  t.nt = plan_.nt;
+  t.profiles = uniform_.temporal_count;
+  t.kept = kept_;
+  t.kept_stride = static_cast<std::int64_t>(kept_stride_);
+  t.sums = sums_;
+  t.sums_stride = static_cast<std::int64_t>(sums_stride_);
+  t.sums_plane = static_cast<std::int64_t>(sums_stride_) * reach_.height;
+  const dim3 grid(blocks(t.width, kTemporalWidth), blocks(t.height, kTemporalHeight),
+                  blocks(t.profiles, kTemporalProfiles));
+  if (Expected<void> done = launch(cuda, stream, temporal_sums_kernel(plan_.format), grid,
+                                   dim3(kTemporalWidth, kTemporalHeight), 0, t);
+      !done)
+    return done;
+
+  SpatialArguments s{};
+  s.frame = params(slot);
+  s.state = state();
+  s.outcome = outcome_of_convolutions(slot);
+  s.taps = taps_;
+  s.image_width = plan_.size.width;
+  s.image_height = plan_.size.height;
+  s.reach_x = reach_.x;
+  s.reach_y = reach_.y;
+  s.x = plan_.support.x;
+  s.y = plan_.support.y;
+  s.width = plan_.support.width;
+  s.height = plan_.support.height;
+  s.nx = plan_.nx;
+  s.ny = plan_.ny;
+  s.nt = plan_.nt;
+  s.kernels = uniform_.vertical_count;
+  s.sums = sums_;
+  s.sums_stride = t.sums_stride;
+  s.sums_plane = t.sums_plane;
+  s.result = result_planes();
+  return launch(cuda, stream, spatial_sums_kernel(),
+                dim3(blocks(s.width, kSpatialWidth), blocks(s.height, kSpatialHeight)),
+                dim3(kSpatialWidth, kSpatialHeight), 0, s);
+}
+
+}  // namespace ocellus::cuda

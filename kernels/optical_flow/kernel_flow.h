@@ -1,0 +1,53 @@
+// KernelFlow on CUDA: derivatives by spatio-temporal kernels, then one Lucas-Kanade solution. Also
+// the SpatioTemporalFilter, which ends after the convolutions.
+#pragma once
+
+#include "kernels/optical_flow/cuda_operator.h"
+#include "kernels/optical_flow/kernels.h"
+#include "optical_flow/uniform_kernels.h"
+
+namespace ocellus::cuda {
+
+class KernelFlow final : public CudaOperator {
+ public:
+  explicit KernelFlow(const OpticalFlowPlan& plan) noexcept;
+
+ private:
+  void layout(Carver& device) noexcept override;
+  Expected<void> prepare(Scope& cuda, const KernelConfig& kernels) noexcept override;
+  Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override;
+
+  Expected<void> load_per_pixel(Scope& cuda, const KernelConfig& kernels) noexcept;
+  Expected<void> load_uniform(Scope& cuda, const KernelConfig& kernels) noexcept;
+  Expected<void> upload(Scope& cuda, void* to, const void* from, std::size_t bytes) noexcept;
+  Expected<void> record_per_pixel(Scope& cuda, int slot, cudaStream_t stream) noexcept;
+  Expected<void> record_uniform(Scope& cuda, int slot, cudaStream_t stream) noexcept;
+
+  bool per_pixel() const noexcept { return plan_.form == KernelForm::kPerPixel; }
+  RingArguments ring_arguments(int slot) const noexcept;
+  ResultPlanes result_planes() const noexcept;
+  /// What ends the frame: for the filter the convolutions do.
+  FrameOutcome* outcome_of_convolutions(int slot) const noexcept {
+    return plan_.filter_only ? outcome(slot) : nullptr;
+  }
+
+  int tiles_x_ = 0;
+  int tiles_ = 0;
+  std::size_t bank_tile_bytes_ = 0;
+  char* bank_ = nullptr;
+  char* ring_ = nullptr;
+
+  detail::UniformKernels uniform_;
+  Rect reach_;  ///< pixels that the support's kernels read, inside the image
+  UniformTaps* taps_ = nullptr;
+  char* kept_ = nullptr;
+  std::size_t kept_stride_ = 0;  // pixels
+  float* sums_ = nullptr;
+  std::size_t sums_stride_ = 0;  // floats
+
+  float* derivatives_ = nullptr;
+  std::size_t derivative_stride_ = 0;  // floats
+  std::size_t derivative_plane_ = 0;   // floats
+};
+
+}  // namespace ocellus::cuda
