@@ -21,9 +21,9 @@ enum class Phase : unsigned char {
 
 template <typename... Parameters>
 struct Call {
-  cudaError_t (*function)(Parameters...);
-  const char* name;
-  Phase phase;
+  cudaError_t (*function)(Parameters...) = nullptr;
+  const char* name = nullptr;
+  Phase phase = Phase::kCreating;
 };
 
 struct CudaCalls {
@@ -72,6 +72,54 @@ struct CudaCalls {
   Call<cudaGraphExec_t> destroy_graph_exec;
   Call<cudaGraphExec_t, cudaStream_t> launch_graph;
 };
+
+/// Completes a table of functions by their names and phases, which are the same for every driver.
+constexpr CudaCalls with_names(CudaCalls calls) {
+  const auto name = [](auto& call, const char* text, Phase phase) {
+    call.name = text;
+    call.phase = phase;
+  };
+  name(calls.get_device_count, "cudaGetDeviceCount", Phase::kCreating);
+  name(calls.get_device_properties, "cudaGetDeviceProperties", Phase::kCreating);
+  name(calls.driver_version, "cudaDriverGetVersion", Phase::kCreating);
+  name(calls.retain_primary_context, "cuDevicePrimaryCtxRetain", Phase::kCreating);
+  name(calls.release_primary_context, "cuDevicePrimaryCtxRelease", Phase::kCreating);
+  name(calls.current_context, "cuCtxGetCurrent", Phase::kRunning);
+  name(calls.push_context, "cuCtxPushCurrent", Phase::kRunning);
+  name(calls.pop_context, "cuCtxPopCurrent", Phase::kRunning);
+  name(calls.memory_info, "cudaMemGetInfo", Phase::kCreating);
+  name(calls.malloc_device, "cudaMalloc", Phase::kCreating);
+  name(calls.free_device, "cudaFree", Phase::kCreating);
+  name(calls.malloc_host, "cudaHostAlloc", Phase::kCreating);
+  name(calls.free_host, "cudaFreeHost", Phase::kCreating);
+  name(calls.copy, "cudaMemcpyAsync", Phase::kRunning);
+  name(calls.copy_2d, "cudaMemcpy2DAsync", Phase::kRunning);
+  name(calls.set, "cudaMemsetAsync", Phase::kRunning);
+  name(calls.stream_priorities, "cudaDeviceGetStreamPriorityRange", Phase::kCreating);
+  name(calls.create_stream, "cudaStreamCreateWithPriority", Phase::kCreating);
+  name(calls.destroy_stream, "cudaStreamDestroy", Phase::kCreating);
+  name(calls.synchronize_stream, "cudaStreamSynchronize", Phase::kCreating);
+  name(calls.wait_for_event, "cudaStreamWaitEvent", Phase::kRunning);
+  name(calls.create_event, "cudaEventCreateWithFlags", Phase::kCreating);
+  name(calls.destroy_event, "cudaEventDestroy", Phase::kCreating);
+  name(calls.record_event, "cudaEventRecord", Phase::kRunning);
+  name(calls.query_event, "cudaEventQuery", Phase::kRunning);
+  name(calls.synchronize_event, "cudaEventSynchronize", Phase::kRunning);
+  name(calls.elapsed, "cudaEventElapsedTime", Phase::kRunning);
+  name(calls.function_attributes, "cudaFuncGetAttributes", Phase::kCreating);
+  name(calls.set_function_attribute, "cudaFuncSetAttribute", Phase::kCreating);
+  name(calls.blocks_per_multiprocessor, "cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+       Phase::kCreating);
+  name(calls.begin_capture, "cudaStreamBeginCapture", Phase::kCreating);
+  name(calls.launch_kernel, "cudaLaunchKernelExC", Phase::kCreating);
+  name(calls.end_capture, "cudaStreamEndCapture", Phase::kCreating);
+  name(calls.instantiate_graph, "cudaGraphInstantiate", Phase::kCreating);
+  name(calls.destroy_graph, "cudaGraphDestroy", Phase::kCreating);
+  name(calls.upload_graph, "cudaGraphUpload", Phase::kCreating);
+  name(calls.destroy_graph_exec, "cudaGraphExecDestroy", Phase::kCreating);
+  name(calls.launch_graph, "cudaGraphLaunch", Phase::kRunning);
+  return calls;
+}
 
 extern const CudaCalls kCudaCalls;
 

@@ -253,6 +253,7 @@ void CudaDevice::add_memory_use(MemoryUse& use) const noexcept {
   use.capacity.pinned = pinned_.pieces.capacity();
   use.used.pinned = pinned_.pieces.used();
   use.peak.pinned = pinned_.pieces.peak();
+  use.pieces += device_.pieces.pieces();
 }
 
 int CudaDevice::take_lane() noexcept {
@@ -295,7 +296,8 @@ Expected<void> probe(int number, EngineInfo& info) noexcept {
     }
     return unavailable(text);
   }
-  if (error != cudaSuccess) return unavailable(error_text(error));
+  if (error != cudaSuccess)
+    return unavailable(make_cuda_error("probing", kCudaCalls.get_device_count.name, error).text);
   if (number >= count) {
     char text[80];
     std::snprintf(text, sizeof(text), "there %s %d CUDA device%s", count == 1 ? "is" : "are", count,
@@ -304,8 +306,10 @@ Expected<void> probe(int number, EngineInfo& info) noexcept {
   }
   cudaDeviceProp properties{};
   if (const cudaError_t asked = kCudaCalls.get_device_properties.function(&properties, number);
-      asked != cudaSuccess)
-    return unavailable(error_text(asked));
+      asked != cudaSuccess) {
+    return unavailable(
+        make_cuda_error("probing", kCudaCalls.get_device_properties.name, asked).text);
+  }
   info.backend = BackendKind::kCuda;
   info.device = number;
   std::snprintf(info.device_name, sizeof(info.device_name), "%.63s", properties.name);

@@ -459,16 +459,17 @@ void CudaOperator::copy_out(const Slot& slot) const noexcept {
 // What is on the device cannot be called back; it is waited for.
 void CudaOperator::cancel(int index) noexcept {
   Slot& slot = slots_[static_cast<std::size_t>(index)];
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto end = order_.begin() + in_flight_;
+    const auto at = std::find(order_.begin(), end, index);
+    if (at == end) return;
+    std::copy(at + 1, end, at);
+    --in_flight_;
+  }
   Scope cuda(*device_, Phase::kRunning, name());
   Error error;
-  if (slot.computed != nullptr)
-    wait_event(cuda, slot.downloading ? slot.done : slot.computed, Deadline::never(), error);
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const auto end = order_.begin() + in_flight_;
-  const auto at = std::find(order_.begin(), end, index);
-  if (at == end) return;
-  std::copy(at + 1, end, at);
-  --in_flight_;
+  wait_event(cuda, slot.downloading ? slot.done : slot.computed, Deadline::never(), error);
 }
 
 void CudaOperator::reset() noexcept {

@@ -1,0 +1,46 @@
+// A CUDA driver that is none: the table of CUDA's functions as the library sees it, on host memory,
+// with everything that is made counted and any call made to fail. Needs no GPU.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kernels/core/cuda_calls.h"
+
+namespace ocellus::test {
+
+struct FakeDriver {
+  // What the test tells it.
+  int devices = 1;
+  long fail_at = -1;  ///< number of the call, from 0; -1 = none
+  cudaError_t failure = cudaErrorUnknown;
+  bool stays_failed = false;  ///< all later calls fail as well, as on a lost device
+
+  // What it saw.
+  long calls = 0;
+  std::string failed_call;
+  std::vector<std::string> names;  ///< of all calls, in order
+  long after_failure = 0;          ///< calls made after the failing one that free nothing
+  long launched_graphs = 0;
+
+  // What exists now.
+  std::set<void*> device_blocks;
+  std::set<void*> host_blocks;
+  std::set<void*> streams;
+  std::set<void*> events;
+  std::set<void*> graphs;
+  std::set<void*> execs;
+  int contexts = 0;
+  int pushed = 0;
+
+  bool empty() const {
+    return device_blocks.empty() && host_blocks.empty() && streams.empty() && events.empty() &&
+           graphs.empty() && execs.empty() && contexts == 0 && pushed == 0;
+  }
+};
+
+/// The one that kCudaCalls speaks to; a test sets it anew before each case.
+FakeDriver& fake_driver();
+
+}  // namespace ocellus::test

@@ -1,0 +1,244 @@
+// The CUDA backend over a driver that fails on demand: every call of creating an engine and an
+// operator, and of a frame, fails in turn. Needs no GPU.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "kernels/core/cuda_device.h"
+#include "kernels/fake_driver.h"
+#include "support/run.h"
+
+namespace ocellus::test {
+namespace {
+
+enum class Stage { kProbe, kEngine, kOperator, kSubmit, kWait, kAll };
+
+struct Outcome {
+  Stage reached = Stage::kAll;
+  Error error;
+  /// Of what came after a failure while frames ran.
+  std::optional<Error> next;
+};
+
+OpticalFlowConfig config_of(KernelForm form, PixelFormat format = PixelFormat::kGray8) {
+  OpticalFlowConfig config;
+  config.size = {40, 20};
+  config.format = format;
+  config.window = 5;
+  config.kernels.nx = config.kernels.ny = 5;
+  config.kernels.nt = 4;
+  config.kernels.form = form;
+  if (form == KernelForm::kPerPixel) config.kernels.origin = KernelOrigin::kFoveated;
+  return config;
+}
+
+/// Makes an engine and an operator, sends two frames, destroys all.
+Outcome run_once(const OpticalFlowConfig& config) {
+  EngineConfig settings = engine_config(1, BackendChoice::kCuda);
+  Outcome outcome;
+  const auto stopped = [&outcome](Stage stage, const Error& error) {
+    outcome.reached = stage;
+    outcome.error = error;
+    return outcome;
+  };
+  const auto info = Engine::probe(settings);
+  if (!info) return stopped(Stage::kProbe, info.error());
+  const auto footprint = OpticalFlow::footprint(*info, config);
+  if (!footprint) return stopped(Stage::kProbe, footprint.error());
+  settings.memory = *footprint;
+  auto engine = Engine::create(settings);
+  if (!engine) return stopped(Stage::kEngine, engine.error());
+  auto flow = OpticalFlow::create(*engine, config);
+  if (!flow) return stopped(Stage::kOperator, flow.error());
+  FrameBuffer frame(config.size, config.format);
+  OutputBuffer out(config.size, 3);
+  for (std::uint64_t f = 0; f < 2; ++f) {
+    const auto ticket = flow->submit(frame.frame(f), out.flow());
+    if (!ticket) {
+      const auto next = flow->submit(frame.frame(f), out.flow());
+      if (!next) outcome.next = next.error();
+      return stopped(Stage::kSubmit, ticket.error());
+    }
+    const auto done = flow->wait(*ticket, Deadline::never());
+    if (!done) {
+      const auto next = flow->wait(*ticket, Deadline::never());
+      if (!next) outcome.next = next.error();
+      return stopped(Stage::kWait, done.error());
+    }
+  }
+  return outcome;
+}
+
+struct Case {
+  const char* name;
+  cudaError_t failure;
+  Status status;
+};
+
+class EveryCall : public testing::TestWithParam<std::tuple<Case, KernelForm>> {};
+
+// Fails when one failing call is passed over, named wrongly, leaks what was made before it, or
+// spoils what is made afterwards.
+TEST_P(EveryCall, FailsInTurn) {
+  const auto& [what, form] = GetParam();
+  const OpticalFlowConfig config = config_of(form, PixelFormat::kFloat32);
+  FakeDriver& driver = fake_driver();
+  driver = FakeDriver{};
+  ASSERT_EQ(run_once(config).reached, Stage::kAll);
+  ASSERT_TRUE(driver.empty()) << "a run without failures leaks";
+  const long calls = driver.calls;
+  ASSERT_GT(calls, 60);
+
+  bool seen[static_cast<int>(Stage::kAll) + 1] = {};
+  for (long k = 0; k < calls; ++k) {
+    driver = FakeDriver{};
+    driver.fail_at = k;
+    driver.failure = what.failure;
+    driver.stays_failed = what.status == Status::kDeviceLost;
+    const Outcome outcome = run_once(config);
+    const std::string& failed = driver.failed_call;
+    SCOPED_TRACE("call " + std::to_string(k) + ", " + failed + ": " + outcome.error.text);
+    seen[static_cast<int>(outcome.reached)] = true;
+    if (outcome.reached == Stage::kAll) {
+      // Nobody hears of what fails while things are destroyed, or of a context that cannot be put
+      // back.
+      EXPECT_TRUE(failed.find("Destroy") != std::string::npos ||
+                  failed.find("Free") != std::string::npos ||
+                  failed.find("Release") != std::string::npos || failed == "cuCtxPopCurrent" ||
+                  failed == "cuCtxGetCurrent" || failed == "cuCtxPushCurrent")
+          << "passed over";
+    } else {
+      // Creating an engine probes once more.
+      const bool probing = outcome.reached == Stage::kProbe ||
+                           (outcome.reached == Stage::kEngine &&
+                            outcome.error.status == Status::kBackendUnavailable &&
+                            failed.find("cudaGetDevice") == 0);
+      if (!probing) {
+        EXPECT_EQ(outcome.error.status, what.status);
+      }
+      const bool no_block = failed == "cudaMalloc" && what.failure == cudaErrorMemoryAllocation;
+      // On a lost device putting the context back fails unheard, and what comes next is named.
+      if (failed != "cuCtxPopCurrent") {
+        EXPECT_NE(std::string(outcome.error.text).find(no_block ? "memory.device" : failed),
+                  std::string::npos);
+      }
+      if (outcome.next && what.status == Status::kDeviceLost) {
+        EXPECT_STREQ(outcome.next->text, outcome.error.text);
+      }
+    }
+    // What failed to be freed or put back is still there; nothing else may be.
+    const bool freeing = outcome.reached == Stage::kAll || failed == "cuCtxPopCurrent";
+    if (!freeing) {
+      EXPECT_TRUE(driver.empty()) << "leaks";
+    }
+
+    driver = FakeDriver{};
+    EXPECT_EQ(run_once(config).reached, Stage::kAll) << "does not work afterwards";
+    EXPECT_TRUE(driver.empty());
+    if (testing::Test::HasFailure()) return;
+  }
+  for (const Stage stage :
+       {Stage::kProbe, Stage::kEngine, Stage::kOperator, Stage::kSubmit, Stage::kWait, Stage::kAll})
+    EXPECT_TRUE(seen[static_cast<int>(stage)]) << static_cast<int>(stage);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Faults, EveryCall,
+    testing::Combine(testing::Values(Case{"memory", cudaErrorMemoryAllocation,
+                                          Status::kOutOfMemory},
+                                     Case{"address", cudaErrorIllegalAddress, Status::kDeviceLost},
+                                     Case{"unknown", cudaErrorUnknown, Status::kSystem}),
+                     testing::Values(KernelForm::kUniform, KernelForm::kPerPixel)),
+    [](const auto& made) {
+      return std::string(std::get<0>(made.param).name) +
+             (std::get<1>(made.param) == KernelForm::kUniform ? "Uniform" : "PerPixel");
+    });
+
+// Fails when a lost device is called again, but to free what it holds.
+TEST(Loss, TheDeviceIsLeftAlone) {
+  FakeDriver& driver = fake_driver();
+  driver = FakeDriver{};
+  const OpticalFlowConfig config = config_of(KernelForm::kUniform);
+  ASSERT_EQ(run_once(config).reached, Stage::kAll);
+  const auto first_frame = std::find(driver.names.rbegin(), driver.names.rend(), "cudaGraphLaunch");
+  const long k = static_cast<long>(driver.names.rend() - first_frame) - 1;
+  driver = FakeDriver{};
+  driver.fail_at = k;
+  driver.failure = cudaErrorLaunchFailure;
+  driver.stays_failed = true;
+  const Outcome outcome = run_once(config);
+  ASSERT_EQ(outcome.reached, Stage::kSubmit);
+  EXPECT_EQ(outcome.error.status, Status::kDeviceLost);
+  EXPECT_NE(std::string(outcome.error.text).find("optical flow: cudaGraphLaunch failed"),
+            std::string::npos)
+      << outcome.error.text;
+  for (std::size_t i = static_cast<std::size_t>(k) + 1; i < driver.names.size(); ++i) {
+    const std::string& name = driver.names[i];
+    EXPECT_TRUE(name.find("Ctx") != std::string::npos ||
+                name.find("Destroy") != std::string::npos || name.find("Free") != std::string::npos)
+        << name;
+  }
+}
+
+// Fails when a frame calls what allocates, frees or loads code; or when the guard against it does
+// not fire.
+TEST(Phases, NothingIsMadeWhileFramesRun) {
+  FakeDriver& driver = fake_driver();
+  driver = FakeDriver{};
+  EngineConfig settings = engine_config(1, BackendChoice::kCuda);
+  const OpticalFlowConfig config = config_of(KernelForm::kPerPixel);
+  settings.memory = must(OpticalFlow::footprint(must(Engine::probe(settings)), config));
+  Engine engine = must(Engine::create(settings));
+  OpticalFlow flow = must(OpticalFlow::create(engine, config));
+  FrameBuffer frame(config.size, config.format);
+  OutputBuffer out(config.size, 3);
+  driver.names.clear();
+  for (std::uint64_t f = 0; f < 5; ++f) {
+    const Ticket ticket = must(flow.submit(frame.frame(f), out.flow()));
+    must(flow.wait(ticket, Deadline::never()));
+  }
+  const std::set<std::string> allowed = {
+      "cuCtxGetCurrent",   "cuCtxPushCurrent",    "cuCtxPopCurrent", "cudaMemcpyAsync",
+      "cudaMemcpy2DAsync", "cudaGraphLaunch",     "cudaEventRecord", "cudaStreamWaitEvent",
+      "cudaEventQuery",    "cudaEventElapsedTime"};
+  EXPECT_EQ(std::count(driver.names.begin(), driver.names.end(), "cudaGraphLaunch"), 5);
+  for (const std::string& name : driver.names) EXPECT_TRUE(allowed.contains(name)) << name;
+
+  // The guard itself.
+  auto device = must(cuda::CudaDevice::open(EngineConfig{}, must(Engine::probe(settings))));
+  cuda::Scope running(static_cast<cuda::CudaDevice&>(*device), cuda::Phase::kRunning, "a test");
+  const long before = driver.calls;
+  void* block = nullptr;
+  const auto refused = running(cuda::kCudaCalls.malloc_device, &block, std::size_t{64});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(std::string(refused.error().text).find("cudaMalloc was called while frames run"),
+            std::string::npos)
+      << refused.error().text;
+  EXPECT_EQ(driver.calls, before);
+}
+
+// Fails when no device, a device number beyond the last, or a block that is too large is not said
+// for what it is.
+TEST(Probe, SaysWhyTheBackendCannotBeUsed) {
+  FakeDriver& driver = fake_driver();
+  driver = FakeDriver{};
+  driver.devices = 0;
+  EngineConfig settings = engine_config(1, BackendChoice::kCuda);
+  auto probed = Engine::probe(settings);
+  ASSERT_FALSE(probed);
+  EXPECT_EQ(probed.error().status, Status::kBackendUnavailable);
+  settings.backend.choice = BackendChoice::kAuto;
+  EXPECT_EQ(must(Engine::probe(settings)).backend, BackendKind::kCpu);
+  driver = FakeDriver{};
+  EXPECT_EQ(must(Engine::probe(settings)).backend, BackendKind::kCuda);
+  settings.backend.choice = BackendChoice::kCuda;
+  settings.backend.device = 1;
+  probed = Engine::probe(settings);
+  ASSERT_FALSE(probed);
+  EXPECT_NE(std::string(probed.error().text).find("there is 1 CUDA device"), std::string::npos)
+      << probed.error().text;
+}
+
+}  // namespace
+}  // namespace ocellus::test
