@@ -66,7 +66,7 @@ Error make_cuda_error(const char* who, const char* call, cudaError_t error) noex
 
 Scope::Scope(CudaDevice& device, Phase phase, const char* who) noexcept
     : device_(device), phase_(phase), who_(who) {
-  if (device.context_ == nullptr) return;
+  if (device.context_ == nullptr || device.lost()) return;
   CUcontext current = nullptr;
   cudaError_t error = kCudaCalls.current_context.function(&current);
   const char* name = kCudaCalls.current_context.name;
@@ -83,8 +83,8 @@ Scope::~Scope() {
 }
 
 Expected<void> Scope::allow(const char* name, Phase phase) noexcept {
-  if (!entered_) return entered_;
   if (device_.lost()) return tl::unexpected(device_.loss());
+  if (!entered_) return entered_;
   if (phase == Phase::kCreating && phase_ == Phase::kRunning) {
     return tl::unexpected(make_error(
         Status::kSystem, "%s: %s was called while frames run; it may only be called at creation",
