@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -18,12 +19,14 @@
 
 namespace ocellus::test {
 
-/// Every suite runs on each of these; a backend that this build has not is left out here, and only
-/// here.
+/// Every suite runs on each of these: the one that OCELLUS_TEST_BACKEND names, or all that are
+/// there.
 inline std::vector<BackendChoice> conformance_backends() {
+  const char* asked = std::getenv("OCELLUS_TEST_BACKEND");
+  if (asked != nullptr) return {must(BackendSpec::parse(asked)).choice};
   std::vector<BackendChoice> backends = {BackendChoice::kCpu};
-  EngineConfig cuda = engine_config(1, BackendChoice::kCuda);
-  if (Engine::probe(cuda)) backends.push_back(BackendChoice::kCuda);
+  if (Engine::probe(engine_config(1, BackendChoice::kCuda)))
+    backends.push_back(BackendChoice::kCuda);
   return backends;
 }
 
@@ -33,6 +36,12 @@ inline std::string backend_label(const testing::TestParamInfo<BackendChoice>& in
 
 class OnBackend : public testing::TestWithParam<BackendChoice> {
  protected:
+  void SetUp() override {
+    if (GetParam() != BackendChoice::kCuda) return;
+    const Expected<EngineInfo> probed = Engine::probe(engine_config(1, BackendChoice::kCuda));
+    if (!probed) GTEST_SKIP() << "no CUDA device: " << probed.error().text;
+  }
+
   template <typename Operator, typename Config>
   Rig<Operator> rig(const Config& config, int workers = 2) const {
     return Rig<Operator>::make(config, workers, GetParam());

@@ -12,6 +12,11 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/lib/include/ocellus ${PROJECT_BINARY_DIR
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
 
 install(EXPORT ocellus-targets NAMESPACE ocellus:: DESTINATION ${ocellus_cmake_dir} COMPONENT library)
+get_target_property(ocellus_type ocellus TYPE)
+set(OCELLUS_CUDA_NEEDED OFF)
+if(OCELLUS_CUDA_FOUND AND ocellus_type STREQUAL "STATIC_LIBRARY")
+  set(OCELLUS_CUDA_NEEDED ON)
+endif()
 configure_package_config_file(${PROJECT_SOURCE_DIR}/toolchains/cmake/ocellus-config.cmake.in
   ${PROJECT_BINARY_DIR}/ocellus-config.cmake INSTALL_DESTINATION ${ocellus_cmake_dir}
   NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
@@ -27,10 +32,12 @@ install(FILES ${PROJECT_BINARY_DIR}/ocellus-config.cmake ${PROJECT_BINARY_DIR}/o
 
 # pkg-config. The archive does not know what it needs, so for a static library its needs are everybody's; a shared
 # library brings its own, and only --static wants to hear of them.
-get_target_property(ocellus_type ocellus TYPE)
 if(ocellus_type STREQUAL "STATIC_LIBRARY")
   set(pc_requires "Requires: libhwy")
   set(pc_libs "Libs: -L\${libdir} -locellus ${CMAKE_THREAD_LIBS_INIT}")
+  if(OCELLUS_CUDA_FOUND)
+    string(APPEND pc_libs " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt -ldl")
+  endif()
 else()
   set(pc_requires "Requires.private: libhwy")
   set(pc_libs "Libs: -L\${libdir} -locellus\nLibs.private: ${CMAKE_THREAD_LIBS_INIT}")
