@@ -82,8 +82,9 @@ endif()
 ocellus_optional(OCELLUS_CUDA "${cuda_found}" "the CUDA toolkit 12.2 or later (nvcc)")
 if(OCELLUS_CUDA_FOUND)
   # Machine code for what the toolkit knows and cameras meet: Turing, Ampere (server, desktop, Orin), Ada, Hopper, Blackwell
-  # (server, Thor, desktop), and PTX of the newest for what comes. CMAKE_CUDA_ARCHITECTURES=native is this machine alone.
-  if(NOT CMAKE_CUDA_ARCHITECTURES)
+  # (server, Thor, desktop), and PTX of the newest for what comes. CMAKE_CUDA_ARCHITECTURES (or CUDAARCHS in
+  # the environment) says otherwise; native is this machine alone.
+  if(NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
     set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 87-real 89-real)
     if(CUDAToolkit_VERSION VERSION_GREATER_EQUAL 13.0)
       list(APPEND CMAKE_CUDA_ARCHITECTURES 90-real 100-real 110-real 120)
