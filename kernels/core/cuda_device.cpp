@@ -245,6 +245,21 @@ void CudaDevice::give_back_pinned(void* piece) noexcept {
   give_back(pinned_, piece);
 }
 
+Expected<void> CudaDevice::copy(void* to, const void* from, std::size_t bytes,
+                                cudaMemcpyKind kind) noexcept {
+  Scope cuda(*this, Phase::kCreating, "a buffer");
+  const cudaStream_t stream = lanes_[0].upload;
+  if (Expected<void> done = cuda(kCudaCalls.copy, to, from, bytes, kind, stream); !done)
+    return done;
+  return cuda(kCudaCalls.synchronize_stream, stream);
+}
+Expected<void> CudaDevice::write(void* to, const void* from, std::size_t bytes) noexcept {
+  return copy(to, from, bytes, cudaMemcpyHostToDevice);
+}
+Expected<void> CudaDevice::read(void* to, const void* from, std::size_t bytes) noexcept {
+  return copy(to, from, bytes, cudaMemcpyDeviceToHost);
+}
+
 void CudaDevice::add_memory_use(MemoryUse& use) const noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
   use.capacity.device = device_.pieces.capacity();

@@ -49,6 +49,8 @@ class CudaDevice final : public Device {
   void give_back_device(void* piece) noexcept override;
   Expected<void*> take_pinned(std::size_t bytes) noexcept override;
   void give_back_pinned(void* piece) noexcept override;
+  Expected<void> write(void* to, const void* from, std::size_t bytes) noexcept override;
+  Expected<void> read(void* to, const void* from, std::size_t bytes) noexcept override;
   void add_memory_use(MemoryUse& use) const noexcept override;
 
   /// The lane that the fewest operators use. Given back when the operator is destroyed.
@@ -78,6 +80,7 @@ class CudaDevice final : public Device {
   Expected<void> start(const EngineConfig& config) noexcept;
   Expected<void*> take(Block& block, const char* kind, std::size_t bytes) noexcept;
   void give_back(Block& block, void* piece) noexcept;
+  Expected<void> copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) noexcept;
   void lose(const Error& error) noexcept;
 
   int number_;

@@ -20,6 +20,11 @@ class Device {
   virtual Expected<void*> take_pinned(std::size_t bytes) noexcept = 0;
   virtual void give_back_pinned(void* piece) noexcept = 0;
 
+  /// Copies between a piece of device memory and the host, and waits for the copy. Errors:
+  /// DeviceLost, System.
+  virtual Expected<void> write(void* to, const void* from, std::size_t bytes) noexcept = 0;
+  virtual Expected<void> read(void* to, const void* from, std::size_t bytes) noexcept = 0;
+
   /// Adds the state of its blocks.
   virtual void add_memory_use(MemoryUse& use) const noexcept = 0;
 };

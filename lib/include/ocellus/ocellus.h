@@ -1,6 +1,7 @@
 // Everything public.
 #pragma once
 
+#include "ocellus/buffer.h"
 #include "ocellus/deadline.h"
 #include "ocellus/engine.h"
 #include "ocellus/flow_draw.h"

@@ -1,0 +1,109 @@
+#include "ocellus/buffer.h"
+
+#include <cstring>
+#include <utility>
+
+#include "core/engine_state.h"
+#include "core/failure.h"
+
+namespace ocellus {
+namespace {
+
+// Blocks of devices are cut in pieces of 256 bytes.
+constexpr std::size_t kDevicePiece = 256;
+
+}  // namespace
+
+Footprint Buffer::footprint(MemorySpace space, std::size_t bytes) noexcept {
+  Footprint footprint;
+  switch (space) {
+    case MemorySpace::kHost:
+      footprint.host = detail::align_up(bytes);
+      break;
+    case MemorySpace::kPinned:
+      footprint.pinned = detail::align_up(bytes, kDevicePiece);
+      break;
+    case MemorySpace::kCuda:
+      footprint.device = detail::align_up(bytes, kDevicePiece);
+      break;
+  }
+  return footprint;
+}
+
+Expected<Buffer> Buffer::create(Engine& engine, MemorySpace space, std::size_t bytes) noexcept {
+  if (bytes == 0) return detail::invalid_argument("bytes is 0; a buffer has at least 1");
+  detail::EngineState& state = *engine.state();
+  if (space != MemorySpace::kHost && state.device() == nullptr) {
+    return tl::unexpected(make_error(Status::kUnsupported,
+                                     "%s memory was asked for, but the backend is cpu, which has "
+                                     "host memory only",
+                                     space == MemorySpace::kCuda ? "cuda" : "pinned"));
+  }
+  const Expected<void*> data = space == MemorySpace::kHost     ? state.take_host(bytes)
+                               : space == MemorySpace::kPinned ? state.device()->take_pinned(bytes)
+                                                               : state.device()->take_device(bytes);
+  if (!data) return tl::unexpected(data.error());
+  return Buffer(engine.state(), space, *data, bytes);
+}
+
+Buffer::Buffer(const detail::EngineRef& engine, MemorySpace space, void* data,
+               std::size_t size) noexcept
+    : engine_(engine), space_(space), data_(data), size_(size) {}
+
+Buffer::Buffer(Buffer&& other) noexcept
+    : engine_(std::move(other.engine_)),
+      space_(other.space_),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)) {}
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  if (this == &other) return *this;
+  give_back();
+  engine_ = std::move(other.engine_);
+  space_ = other.space_;
+  data_ = std::exchange(other.data_, nullptr);
+  size_ = std::exchange(other.size_, 0);
+  return *this;
+}
+
+Buffer::~Buffer() {
+  give_back();
+}
+
+void Buffer::give_back() noexcept {
+  if (data_ == nullptr) return;
+  switch (space_) {
+    case MemorySpace::kHost:
+      engine_->give_back_host(data_);
+      break;
+    case MemorySpace::kPinned:
+      engine_->device()->give_back_pinned(data_);
+      break;
+    case MemorySpace::kCuda:
+      engine_->device()->give_back_device(data_);
+      break;
+  }
+  data_ = nullptr;
+}
+
+Expected<void> Buffer::write(std::size_t offset, const void* from, std::size_t bytes) noexcept {
+  if (offset > size_ || bytes > size_ - offset)
+    return detail::invalid_argument("%zu bytes at %zu pass the buffer's end at %zu", bytes, offset,
+                                    size_);
+  char* const to = static_cast<char*>(data_) + offset;
+  if (space_ == MemorySpace::kCuda) return engine_->device()->write(to, from, bytes);
+  std::memcpy(to, from, bytes);
+  return {};
+}
+
+Expected<void> Buffer::read(std::size_t offset, void* to, std::size_t bytes) const noexcept {
+  if (offset > size_ || bytes > size_ - offset)
+    return detail::invalid_argument("%zu bytes at %zu pass the buffer's end at %zu", bytes, offset,
+                                    size_);
+  const char* const from = static_cast<const char*>(data_) + offset;
+  if (space_ == MemorySpace::kCuda) return engine_->device()->read(to, from, bytes);
+  std::memcpy(to, from, bytes);
+  return {};
+}
+
+}  // namespace ocellus
