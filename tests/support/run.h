@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "ocellus/ocellus.h"
@@ -21,7 +22,7 @@ T must(Expected<T> value) {
     ADD_FAILURE() << status_name(value.error().status) << ": " << value.error().text;
     std::abort();
   }
-  return std::move(*value);
+  if constexpr (!std::is_void_v<T>) return std::move(*value);
 }
 
 inline EngineConfig engine_config(int workers = 2, BackendChoice backend = BackendChoice::kCpu) {

@@ -1,0 +1,230 @@
+// The CUDA backend on a device: memory of every kind, many operators at once, steady state.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include "conformance/conformance.h"
+
+namespace ocellus::test {
+namespace {
+
+class OnDevice : public testing::Test {
+ protected:
+  void SetUp() override {
+    const Expected<EngineInfo> probed = Engine::probe(engine_config(1, BackendChoice::kCuda));
+    if (!probed) GTEST_SKIP() << "no CUDA device: " << probed.error().text;
+  }
+};
+
+OpticalFlowConfig foveated_config(ImageSize size, int depth = 2) {
+  OpticalFlowConfig config;
+  config.size = size;
+  config.depth = depth;
+  config.kernels.form = KernelForm::kPerPixel;
+  config.kernels.origin = KernelOrigin::kFoveated;
+  config.kernels.nx = config.kernels.ny = 9;
+  config.kernels.nt = 5;
+  config.window = 7;
+  return config;
+}
+
+/// Rows of floats in a buffer, `stride` bytes apart.
+PlaneF read_plane(const Buffer& buffer, std::size_t offset, ImageSize size, std::size_t stride) {
+  PlaneF plane(size.width, size.height);
+  std::vector<float> row(static_cast<std::size_t>(size.width));
+  for (int y = 0; y < size.height; ++y) {
+    must(buffer.read(offset + static_cast<std::size_t>(y) * stride, row.data(),
+                     row.size() * sizeof(float)));
+    for (int x = 0; x < size.width; ++x) plane.at(x, y) = row[static_cast<std::size_t>(x)];
+  }
+  return plane;
+}
+
+// Fails when frames or results in pinned or device memory are read or written at another place, or
+// give another result than those in ordinary memory.
+TEST_F(OnDevice, EveryKindOfMemoryGivesTheSameResult) {
+  const ImageSize size{101, 67};
+  const OpticalFlowConfig config = foveated_config(size);
+  const auto frames = noise_frames(size, PixelFormat::kGray8, 9, 5);
+  const Results expected = run<OpticalFlow>(config, frames, 2, 1, BackendChoice::kCuda);
+
+  constexpr std::size_t kInStride = 112;
+  constexpr std::size_t kOutStride = 420;
+  const std::size_t in_bytes = kInStride * static_cast<std::size_t>(size.height);
+  const std::size_t plane_bytes = kOutStride * static_cast<std::size_t>(size.height);
+  for (const MemorySpace in_space :
+       {MemorySpace::kHost, MemorySpace::kPinned, MemorySpace::kCuda}) {
+    for (const MemorySpace out_space :
+         {MemorySpace::kHost, MemorySpace::kPinned, MemorySpace::kCuda}) {
+      SCOPED_TRACE("in " + std::to_string(static_cast<int>(in_space)) + " out " +
+                   std::to_string(static_cast<int>(out_space)));
+      EngineConfig settings = engine_config(1, BackendChoice::kCuda);
+      settings.memory = must(OpticalFlow::footprint(must(Engine::probe(settings)), config)) +
+                        Buffer::footprint(in_space, in_bytes) +
+                        Buffer::footprint(out_space, 3 * plane_bytes);
+      Engine engine = must(Engine::create(settings));
+      OpticalFlow flow = must(OpticalFlow::create(engine, config));
+      Buffer in = must(Buffer::create(engine, in_space, in_bytes));
+      Buffer out = must(Buffer::create(engine, out_space, 3 * plane_bytes));
+      for (std::size_t f = 0; f < frames.size(); ++f) {
+        const Frame host = frames[f].frame(f);
+        for (int y = 0; y < size.height; ++y)
+          must(in.write(static_cast<std::size_t>(y) * kInStride,
+                        static_cast<const char*>(host.data) + y * host.stride,
+                        static_cast<std::size_t>(size.width)));
+        Frame frame = host;
+        frame.data = in.data();
+        frame.stride = kInStride;
+        frame.space = in_space;
+        auto* const planes = static_cast<char*>(out.data());
+        FlowView view;
+        view.u = reinterpret_cast<float*>(planes);
+        view.v = reinterpret_cast<float*>(planes + plane_bytes);
+        view.confidence = reinterpret_cast<float*>(planes + 2 * plane_bytes);
+        view.size = size;
+        view.stride = kOutStride;
+        view.space = out_space;
+        const FrameInfo info = must(flow.wait(must(flow.submit(frame, view)), Deadline::never()));
+        EXPECT_EQ(info.sequence, f);
+        EXPECT_EQ(info.described_sequence, expected.infos[f].described_sequence);
+        for (std::size_t p = 0; p < 3; ++p) {
+          EXPECT_TRUE(
+              same_bytes(read_plane(out, p * plane_bytes, size, kOutStride), expected.planes[f][p]))
+              << "frame " << f << " plane " << p;
+        }
+      }
+    }
+  }
+}
+
+// Fails when operators on one engine disturb each other, dead-lock, or lose a frame: four threads,
+// each with an operator of its own and six frames in flight.
+TEST_F(OnDevice, FourThreadsWithSixFramesInFlightEach) {
+  constexpr int kThreads = 4;
+  constexpr int kDepth = 6;
+  constexpr std::size_t kFrames = 60;
+  std::vector<OpticalFlowConfig> configs;
+  for (int t = 0; t < kThreads; ++t) {
+    OpticalFlowConfig config = foveated_config({64 + 13 * t, 48 + 7 * t}, kDepth);
+    if (t % 2 == 1) {
+      config.kernels.form = KernelForm::kUniform;
+      config.kernels.origin = KernelOrigin::kGaussian;
+    }
+    configs.push_back(config);
+  }
+  std::vector<std::vector<FrameBuffer>> frames;
+  std::vector<Results> expected;
+  for (int t = 0; t < kThreads; ++t) {
+    const auto i = static_cast<std::size_t>(t);
+    frames.push_back(noise_frames(configs[i].size, PixelFormat::kGray8, kFrames,
+                                  31U + static_cast<unsigned>(t)));
+    expected.push_back(run<OpticalFlow>(configs[i], frames[i], 1, 1, BackendChoice::kCuda));
+  }
+
+  EngineConfig settings = engine_config(2, BackendChoice::kCuda);
+  settings.device_lanes = 3;  // two of the four share one
+  const EngineInfo info = must(Engine::probe(settings));
+  for (const OpticalFlowConfig& config : configs)
+    settings.memory += must(OpticalFlow::footprint(info, config));
+  Engine engine = must(Engine::create(settings));
+  std::vector<OpticalFlow> flows;
+  for (const OpticalFlowConfig& config : configs)
+    flows.push_back(must(OpticalFlow::create(engine, config)));
+  std::vector<Results> got(kThreads);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < kThreads; ++t)
+    threads.emplace_back([&, t] { got[t] = send(flows[t], frames[t], kDepth); });
+  for (std::thread& thread : threads) thread.join();
+  for (std::size_t t = 0; t < kThreads; ++t) {
+    ASSERT_EQ(got[t].planes.size(), kFrames);
+    for (std::size_t f = 0; f < kFrames; ++f) {
+      EXPECT_EQ(got[t].infos[f].sequence, f);
+      for (std::size_t p = 0; p < 3; ++p)
+        ASSERT_TRUE(same_bytes(got[t].planes[f][p], expected[t].planes[f][p]))
+            << "thread " << t << " frame " << f << " plane " << p;
+    }
+  }
+}
+
+// Fails when the first frame takes longer than the others (code loaded late), when a frame of the
+// steady state is an outlier, or when device memory goes.
+TEST_F(OnDevice, SteadyFromTheFirstFrame) {
+  const OpticalFlowConfig config = foveated_config({320, 240});
+  EngineConfig settings = engine_config(1, BackendChoice::kCuda);
+  const std::size_t in_bytes = 320 * 240;
+  const std::size_t plane_bytes = 320 * 240 * sizeof(float);
+  settings.memory = must(OpticalFlow::footprint(must(Engine::probe(settings)), config)) +
+                    Buffer::footprint(MemorySpace::kCuda, in_bytes) +
+                    Buffer::footprint(MemorySpace::kCuda, 3 * plane_bytes);
+  Engine engine = must(Engine::create(settings));
+  OpticalFlow flow = must(OpticalFlow::create(engine, config));
+  Buffer in = must(Buffer::create(engine, MemorySpace::kCuda, in_bytes));
+  Buffer out = must(Buffer::create(engine, MemorySpace::kCuda, 3 * plane_bytes));
+  const auto noise_frame = noise_frames(config.size, PixelFormat::kGray8, 1, 3);
+  for (int y = 0; y < 240; ++y)
+    must(in.write(
+        static_cast<std::size_t>(y) * 320,
+        static_cast<const char*>(noise_frame[0].frame(0).data) + y * noise_frame[0].frame(0).stride,
+        320));
+  Frame frame;
+  frame.data = in.data();
+  frame.size = config.size;
+  frame.stride = 320;
+  frame.space = MemorySpace::kCuda;
+  auto* const planes = static_cast<char*>(out.data());
+  FlowView view;
+  view.u = reinterpret_cast<float*>(planes);
+  view.v = reinterpret_cast<float*>(planes + plane_bytes);
+  view.confidence = reinterpret_cast<float*>(planes + 2 * plane_bytes);
+  view.size = config.size;
+  view.stride = 320 * sizeof(float);
+  view.space = MemorySpace::kCuda;
+  constexpr int kFrames = 10000;
+  std::vector<std::int64_t> times;
+  times.reserve(kFrames);
+  const MemoryUse before = engine.memory_use();
+  for (int f = 0; f < kFrames; ++f)
+    times.push_back(must(flow.wait(must(flow.submit(frame, view)), Deadline::never())).compute_ns);
+  EXPECT_EQ(engine.memory_use().used, before.used);
+  const std::int64_t first = times.front();
+  std::sort(times.begin(), times.end());
+  const std::int64_t p50 = times[kFrames / 2];
+  const std::int64_t p999 = times[kFrames * 999 / 1000];
+  RecordProperty("p50_ns", std::to_string(p50));
+  RecordProperty("p999_ns", std::to_string(p999));
+  EXPECT_LE(first, 3 * p50) << "the first frame of " << p50 << " ns";
+  EXPECT_LE(static_cast<double>(p999), 1.5 * static_cast<double>(p50));
+}
+
+// Fails when memory of a device is given out on the CPU, or a copy may pass a buffer's end.
+TEST(Buffers, RefuseWhatTheyCannotDo) {
+  EngineConfig settings = engine_config(1, BackendChoice::kCpu);
+  settings.memory = Buffer::footprint(MemorySpace::kHost, 100);
+  EXPECT_EQ(settings.memory.host, 128u);
+  Engine engine = must(Engine::create(settings));
+  for (const MemorySpace space : {MemorySpace::kPinned, MemorySpace::kCuda}) {
+    const auto refused = Buffer::create(engine, space, 100);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().status, Status::kUnsupported);
+    EXPECT_NE(std::string(refused.error().text).find("the backend is cpu"), std::string::npos);
+  }
+  EXPECT_FALSE(Buffer::create(engine, MemorySpace::kHost, 0));
+  Buffer buffer = must(Buffer::create(engine, MemorySpace::kHost, 100));
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % kMemoryAlignment, 0u);
+  const char text[] = "ocellus";
+  char back[sizeof(text)] = {};
+  must(buffer.write(92, text, sizeof(text)));
+  must(buffer.read(92, back, sizeof(back)));
+  EXPECT_STREQ(back, text);
+  EXPECT_FALSE(buffer.write(93, text, sizeof(text)));
+  EXPECT_FALSE(buffer.read(~std::size_t{0}, back, 1));
+  Buffer moved = std::move(buffer);
+  EXPECT_EQ(engine.memory_use().pieces, 1);
+  { const Buffer gone = std::move(moved); }
+  EXPECT_EQ(engine.memory_use().pieces, 0);
+}
+
+}  // namespace
+}  // namespace ocellus::test
