@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <optional>
+#include <vector>
 
 #include "common.h"
 #include "flow_file.h"
@@ -14,10 +15,16 @@ namespace ocellus::app {
 
 class FlowRun {
  public:
-  /// Throws InputError with the library's reason.
+  /// With results in ordinary memory. Throws InputError with the library's reason.
   FlowRun(const EngineConfig& engine, const OpticalFlowConfig& config);
+  /// With results, and copies of `frames`, in memory of the engine.
+  FlowRun(const EngineConfig& engine, const OpticalFlowConfig& config, MemorySpace space,
+          const std::vector<GrayImage>& frames);
 
-  /// Submits, waits; the result lies in field().
+  /// A stored frame, in the memory that it was stored in.
+  Frame stored(std::size_t index, std::uint64_t sequence, std::int64_t timestamp_ns) const;
+
+  /// Submits, waits; the result lies in field(), or in memory of the engine.
   FrameInfo step(const Frame& frame);
   void reset() { flow_.reset(); }
 
@@ -33,6 +40,8 @@ class FlowRun {
   OpticalFlow flow_;
   FlowField field_;
   FlowView view_;
+  std::optional<Buffer> results_;
+  std::vector<Buffer> frames_;
 };
 
 /// The frames that a result for frame N is made of: N - before to N + after. An odd number lies

@@ -29,9 +29,16 @@ struct LatencyCommand {
   double fps = 30.0;
   double budget_ms = 0.0;
   std::int64_t frames = 10000;
+  std::string memory = "host";
   int realtime_priority = 0;
   bool lock_memory = false;
 };
+
+MemorySpace parse_memory(const std::string& text) {
+  return text == "device"   ? MemorySpace::kCuda
+         : text == "pinned" ? MemorySpace::kPinned
+                            : MemorySpace::kHost;
+}
 
 /// The operators that a chain may name.
 constexpr const char* kOperators[] = {"flow"};
@@ -71,13 +78,15 @@ class Replay {
     }
   }
 
-  const GrayImage& at(std::int64_t index) const {
+  /// Which of the frames is the one at this time.
+  std::size_t position(std::int64_t time) const {
     const auto count = static_cast<std::int64_t>(frames_.size());
-    if (count == 1) return frames_.front();
+    if (count == 1) return 0;
     const std::int64_t period = 2 * (count - 1);
-    const std::int64_t phase = index % period;
-    return frames_[static_cast<std::size_t>(phase < count ? phase : period - phase)];
+    const std::int64_t phase = time % period;
+    return static_cast<std::size_t>(phase < count ? phase : period - phase);
   }
+  const std::vector<GrayImage>& frames() const { return frames_; }
   std::size_t count() const { return frames_.size(); }
   const std::string& name() const { return name_; }
 
@@ -136,7 +145,7 @@ int run_latency(const LatencyCommand& o) {
     input = fmt::format("test:{}x{},frames=60", size.width, size.height);
   }
   const Replay replay(input, o.frames);
-  const GrayImage& first = replay.at(0);
+  const GrayImage& first = replay.frames().front();
   const double budget_ms = o.budget_ms > 0.0 ? o.budget_ms : 1000.0 / o.fps;
 
   EngineConfig engine = engine_config(o.common);
@@ -144,9 +153,13 @@ int run_latency(const LatencyCommand& o) {
   engine.lock_memory = o.lock_memory;
   const OpticalFlowConfig config = flow_config(o.flow, first.size, first.format);
   std::vector<std::unique_ptr<FlowRun>> chain;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    chain.push_back(std::make_unique<FlowRun>(engine, config));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    chain.push_back(
+        std::make_unique<FlowRun>(engine, config, parse_memory(o.memory), replay.frames()));
+  }
   const EngineInfo& info = chain.front()->engine();
+  Footprint footprint;
+  for (const auto& run : chain) footprint += run->footprint();
   const double bytes = least_work(config).bytes * static_cast<double>(names.size());
 
   // Some frames before the first that counts: they touch the output and bring the ring to its
@@ -155,11 +168,14 @@ int run_latency(const LatencyCommand& o) {
   std::int64_t number = 0;
   for (; number < kWarmUp; ++number) {
     for (const auto& run : chain)
-      run->step(replay.at(number).view(static_cast<std::uint64_t>(number), 0));
+      run->step(run->stored(replay.position(number), static_cast<std::uint64_t>(number), 0));
   }
 
   const auto latency = std::make_unique<LatencyHistogram>();
   const auto work = std::make_unique<LatencyHistogram>();
+  const auto queueing = std::make_unique<LatencyHistogram>();
+  const auto copying = std::make_unique<LatencyHistogram>();
+  const auto computing = std::make_unique<LatencyHistogram>();
   std::vector<float> latencies(static_cast<std::size_t>(o.frames), 0.0f);
   const double period_ns = 1e9 / o.fps;
   std::int64_t misses = 0;
@@ -182,10 +198,18 @@ int run_latency(const LatencyCommand& o) {
       if (before < scheduled) sleep_until(scheduled);
       if (stop_signal() != 0) break;
       const std::int64_t begin = now_ns();
-      const Frame frame =
-          replay.at(number + i).view(static_cast<std::uint64_t>(number + i), scheduled);
-      for (const auto& run : chain) run->step(frame);
+      FrameInfo times;
+      for (const auto& run : chain) {
+        const FrameInfo done = run->step(run->stored(
+            replay.position(number + i), static_cast<std::uint64_t>(number + i), scheduled));
+        times.queue_ns += done.queue_ns;
+        times.copy_ns += done.copy_ns;
+        times.compute_ns += done.compute_ns;
+      }
       const std::int64_t end = now_ns();
+      queueing->record(times.queue_ns);
+      copying->record(times.copy_ns);
+      computing->record(times.compute_ns);
       latency->record(end - scheduled);
       work->record(end - begin);
       const double ms = static_cast<double>(end - scheduled) * 1e-6;
@@ -243,6 +267,12 @@ int run_latency(const LatencyCommand& o) {
     json["late_starts"] = late_starts;
     json["latency_ms"] = histogram_json(*latency);
     json["work_ms"] = histogram_json(*work);
+    json["queue_ms"] = histogram_json(*queueing);
+    json["copy_ms"] = histogram_json(*copying);
+    json["compute_ms"] = histogram_json(*computing);
+    json["memory"] = o.memory;
+    json["footprint"] = {
+        {"host", footprint.host}, {"pinned", footprint.pinned}, {"device", footprint.device}};
     json["gb_per_s_at_least"] = traffic;
     json["delay_frames"] = chain.front()->delay_frames();
     json["page_faults"] = faults;
@@ -266,12 +296,19 @@ int run_latency(const LatencyCommand& o) {
   fmt::print("  {:<22} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "ms", "p50", "p90", "p99", "p99.9", "max");
   print_histogram("from the schedule", *latency);
   print_histogram("from its own start", *work);
+  print_histogram("  in the queue", *queueing);
+  print_histogram("  copying", *copying);
+  print_histogram("  computing", *computing);
   fmt::print("\n  budget {:.3f} ms: {} of {}", budget_ms, counted(misses, "miss", "misses"),
              counted(measured, "frame"));
   if (misses > 0) fmt::print(", longest run of misses {}", longest_burst);
   fmt::print("\n  memory traffic at least {:.2f} GB/s; {} page faults", traffic, faults);
   if (stolen >= 0.0) fmt::print("; {:.2f} % of the CPU time stolen by other guests", stolen);
-  fmt::print("\n");
+  fmt::print(
+      "\n  frames and results in {} memory; {:.1f} MB of host, {:.1f} of pinned, {:.1f} of device "
+      "memory taken\n",
+      o.memory, static_cast<double>(footprint.host) * 1e-6,
+      static_cast<double>(footprint.pinned) * 1e-6, static_cast<double>(footprint.device) * 1e-6);
   if (!o.plot.empty()) fmt::print("  written: {}\n", o.plot);
   return good ? kDone : kAnswerIsNo;
 }
@@ -304,6 +341,11 @@ void add_latency_command(CLI::App& program, int& exit_code) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}))
       ->capture_default_str();
   command->add_option("--plot", o->plot, "Write the distribution and the latency over time as SVG");
+  command
+      ->add_option("--memory", o->memory,
+                   "Where frames and results lie: host, pinned or device (the last two: CUDA)")
+      ->check(CLI::IsMember({"host", "pinned", "device"}))
+      ->capture_default_str();
   command
       ->add_option("--realtime-priority", o->realtime_priority,
                    "SCHED_FIFO priority of the workers, 1 to 99; 0 = the ordinary scheduler")
