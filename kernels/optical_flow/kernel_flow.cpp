@@ -21,12 +21,28 @@ unsigned blocks(int size, int per_block) {
   return static_cast<unsigned>((size + per_block - 1) / per_block);
 }
 
+/// From this many pixels on there is work enough for all multiprocessors in larger pieces.
+bool is_large(const Rect& rect) {
+  return static_cast<std::int64_t>(rect.width) * rect.height >= 250'000;
+}
+
+/// The memory that is needed depends on it, so the device may not be asked.
+int lane_pixels_for(const OpticalFlowPlan& plan) {
+  return plan.storage == CoefficientStorage::kHalf && plan.nx <= kNarrowTaps &&
+                 is_large(plan.support)
+             ? 4
+             : 2;
+}
+
 }  // namespace
 
-KernelFlow::KernelFlow(const OpticalFlowPlan& plan) noexcept : CudaOperator(plan) {
+KernelFlow::KernelFlow(const OpticalFlowPlan& plan) noexcept
+    : CudaOperator(plan), ring_variant_{plan.storage, RingCopy::kDirect, lane_pixels_for(plan),
+                                        plan.nx,      plan.ny,           plan.nt} {
   const Rect& support = plan.support;
+  const int tile_rows = tile_height(ring_variant_.lane_pixels);
   tiles_x_ = (support.width + kTileWidth - 1) / kTileWidth;
-  const int tiles_y = (support.height + kTileHeight - 1) / kTileHeight;
+  const int tiles_y = (support.height + tile_rows - 1) / tile_rows;
   tiles_ = tiles_x_ * tiles_y;
   const int left = std::max(0, support.x - (plan.nx - 1 - plan.nx / 2));
   const int top = std::max(0, support.y - (plan.ny - 1 - plan.ny / 2));
@@ -34,13 +50,14 @@ KernelFlow::KernelFlow(const OpticalFlowPlan& plan) noexcept : CudaOperator(plan
             std::min(plan.size.height, support.y + support.height + plan.ny / 2) - top};
   // Whole tiles, which are written without asking for the support's edge.
   derivative_stride_ = detail::align_up(static_cast<std::size_t>(tiles_x_ * kTileWidth), 32);
-  derivative_plane_ = derivative_stride_ * static_cast<std::size_t>(tiles_y * kTileHeight);
+  derivative_plane_ = derivative_stride_ * static_cast<std::size_t>(tiles_y * tile_rows);
 }
 
 void KernelFlow::layout(Carver& device) noexcept {
   const auto pairs = static_cast<std::size_t>(plan_.convolutions * plan_.terms);
   if (per_pixel()) {
-    const std::size_t value = kTilePixels * coefficient_bytes(plan_.storage);
+    const std::size_t value = static_cast<std::size_t>(tile_pixels(ring_variant_.lane_pixels)) *
+                              coefficient_bytes(plan_.storage);
     bank_tile_bytes_ = pairs * static_cast<std::size_t>(plan_.nx + plan_.ny + plan_.nt) * value;
     const auto tiles = static_cast<std::size_t>(tiles_);
     bank_ = device.take<char>(tiles * bank_tile_bytes_);
@@ -95,6 +112,8 @@ Expected<void> KernelFlow::load_per_pixel(Scope& cuda, const KernelConfig& kerne
   if (!source) return tl::unexpected(source.error());
   const int pairs = plan_.convolutions * plan_.terms;
   const int taps = plan_.nx + plan_.ny + plan_.nt;
+  const int tile_rows = tile_height(ring_variant_.lane_pixels);
+  const auto pixels = static_cast<std::size_t>(tile_pixels(ring_variant_.lane_pixels));
   const bool half = plan_.storage == CoefficientStorage::kHalf;
   const std::size_t row_bytes = static_cast<std::size_t>(tiles_x_) * bank_tile_bytes_;
   const std::unique_ptr<char[]> row(new (std::nothrow) char[row_bytes]);
@@ -106,7 +125,7 @@ Expected<void> KernelFlow::load_per_pixel(Scope& cuda, const KernelConfig& kerne
   for (int y = 0; y < plan_.size.height; ++y) {
     const int in_y = y - support.y;
     const bool row_inside = in_y >= 0 && in_y < support.height;
-    if (row_inside && in_y % kTileHeight == 0) std::memset(row.get(), 0, row_bytes);
+    if (row_inside && in_y % tile_rows == 0) std::memset(row.get(), 0, row_bytes);
     for (int x = 0; x < plan_.size.width; ++x) {
       const int in_x = x - support.x;
       const bool inside = row_inside && in_x >= 0 && in_x < support.width;
@@ -116,30 +135,33 @@ Expected<void> KernelFlow::load_per_pixel(Scope& cuda, const KernelConfig& kerne
         if (!inside) continue;
         if (Expected<void> fits = detail::check_storage_range(plan_, x, y, pair, wx, wy, wt); !fits)
           return fits;
-        const int pixel = in_y % kTileHeight * kTileWidth + in_x % kTileWidth;
-        const std::size_t first =
-            static_cast<std::size_t>((in_x / kTileWidth * pairs + pair) * taps) * kTilePixels +
+        const int pixel = in_y % tile_rows * kTileWidth + in_x % kTileWidth;
+        std::size_t at =
+            static_cast<std::size_t>((in_x / kTileWidth * pairs + pair) * taps) * pixels +
             static_cast<std::size_t>(pixel);
-        std::size_t at = first;
         const auto put = [&](float tap) {
           if (half) {
             reinterpret_cast<__half*>(row.get())[at] = __float2half_rn(tap);
           } else {
             reinterpret_cast<float*>(row.get())[at] = tap;
           }
-          at += kTilePixels;
+          at += pixels;
         };
         for (int i = plan_.nx - 1; i >= 0; --i) put(wx[i]);
         for (int i = plan_.ny - 1; i >= 0; --i) put(wy[i]);
         for (int i = 0; i < plan_.nt; ++i) put(wt[i]);
       }
     }
-    if (row_inside && (in_y % kTileHeight == kTileHeight - 1 || in_y == support.height - 1)) {
-      char* to = bank_ + static_cast<std::size_t>(in_y / kTileHeight) * row_bytes;
+    if (row_inside && (in_y % tile_rows == tile_rows - 1 || in_y == support.height - 1)) {
+      char* to = bank_ + static_cast<std::size_t>(in_y / tile_rows) * row_bytes;
       if (Expected<void> done = upload(cuda, to, row.get(), row_bytes); !done) return done;
     }
   }
   return {};
+}
+
+WindowShape KernelFlow::window_shape() const noexcept {
+  return is_large(plan_.roi) ? WindowShape::kHigh : WindowShape::kLow;
 }
 
 ResultPlanes KernelFlow::result_planes() const noexcept {
@@ -152,6 +174,7 @@ RingArguments KernelFlow::ring_arguments(int slot) const noexcept {
   a.frame = params(slot);
   a.state = state();
   a.outcome = outcome_of_convolutions(slot);
+  a.format = plan_.format;
   a.image_width = plan_.size.width;
   a.image_height = plan_.size.height;
   a.x = plan_.support.x;
@@ -172,18 +195,51 @@ RingArguments KernelFlow::ring_arguments(int slot) const noexcept {
   return a;
 }
 
+// The fastest way of copying that the device has, that the library was compiled for, and that
+// leaves room for some warps at once.
+Expected<void> KernelFlow::choose_ring_filter(Scope& cuda) noexcept {
+  constexpr int kLeastWarps = 2;
+  const DeviceTraits& traits = device().traits();
+  for (const RingCopy copy : {RingCopy::kBulk, RingCopy::kAsync, RingCopy::kDirect}) {
+    ring_variant_.copy = copy;
+    ring_kernel_ = ring_filter_kernel(ring_variant_);
+    cudaFuncAttributes code{};
+    if (Expected<void> done = cuda(kCudaCalls.function_attributes, &code,
+                                   reinterpret_cast<const void*>(ring_kernel_));
+        !done)
+      return done;
+    if (std::min(code.ptxVersion, traits.compute_capability) < ring_copy_capability(copy)) continue;
+    ring_warps_ = kRingWarps;
+    const auto room = static_cast<std::size_t>(std::max(0, traits.shared_bytes_per_block));
+    while (ring_warps_ > 1 && ring_shared_bytes(ring_variant_, ring_warps_) > room) --ring_warps_;
+    if (ring_warps_ >= kLeastWarps) break;
+  }
+  const std::size_t shared = ring_shared_bytes(ring_variant_, ring_warps_);
+  if (Expected<void> done = touch(cuda, ring_kernel_, shared); !done) return done;
+  int at_once = 0;
+  if (Expected<void> done =
+          cuda(kCudaCalls.blocks_per_multiprocessor, &at_once,
+               reinterpret_cast<const void*>(ring_kernel_), 32 * ring_warps_, shared);
+      !done)
+    return done;
+  const std::int64_t items = static_cast<std::int64_t>(tiles_) * plan_.convolutions;
+  const std::int64_t most = std::max(1, at_once * traits.multiprocessors);
+  ring_blocks_ = static_cast<unsigned>(std::min(items, most));
+  return {};
+}
+
 Expected<void> KernelFlow::prepare(Scope& cuda, const KernelConfig& kernels) noexcept {
   if (plan_.format == PixelFormat::kFloat32)
     if (Expected<void> done = touch(cuda, check_kernel(), 0); !done) return done;
-  if (!plan_.filter_only)
-    if (Expected<void> done = touch(cuda, window_kernel(), window_shared_bytes(plan_.radius));
+  if (!plan_.filter_only) {
+    const WindowShape shape = window_shape();
+    if (Expected<void> done = touch(cuda, window_kernel(shape, plan_.radius),
+                                    window_shared_bytes(shape, plan_.radius));
         !done)
       return done;
+  }
   if (per_pixel()) {
-    if (Expected<void> done = touch(cuda, ring_filter_kernel(plan_.storage, plan_.format),
-                                    ring_filter_shared_bytes(ring_arguments(0)));
-        !done)
-      return done;
+    if (Expected<void> done = choose_ring_filter(cuda); !done) return done;
     return load_per_pixel(cuda, kernels);
   }
   if (Expected<void> done = touch(cuda, temporal_sums_kernel(plan_.format), 0); !done) return done;
@@ -225,16 +281,18 @@ Expected<void> KernelFlow::record(Scope& cuda, int slot, cudaStream_t stream) no
   std::copy(plan_.weight.begin(), plan_.weight.end(), a.weight);
   a.threshold = plan_.confidence_threshold;
   a.invalid = invalid_value();
-  return launch(cuda, stream, window_kernel(),
-                dim3(blocks(a.width, kWindowWidth), blocks(a.height, kWindowHeight)),
-                dim3(kWindowWidth, kWindowHeight), window_shared_bytes(plan_.radius), a);
+  const WindowShape shape = window_shape();
+  return launch(cuda, stream, window_kernel(shape, plan_.radius),
+                dim3(blocks(a.width, kWindowWidth), blocks(a.height, window_height(shape))),
+                dim3(static_cast<unsigned>(window_threads(plan_.radius))),
+                window_shared_bytes(shape, plan_.radius), a);
 }
 
 Expected<void> KernelFlow::record_per_pixel(Scope& cuda, int slot, cudaStream_t stream) noexcept {
   const RingArguments a = ring_arguments(slot);
-  return launch(cuda, stream, ring_filter_kernel(plan_.storage, plan_.format),
-                dim3(static_cast<unsigned>(ring_filter_blocks(tiles_))), dim3(kRingThreads),
-                ring_filter_shared_bytes(a), a);
+  return launch(cuda, stream, ring_kernel_, dim3(ring_blocks_),
+                dim3(static_cast<unsigned>(32 * ring_warps_)),
+                ring_shared_bytes(ring_variant_, ring_warps_), a);
 }
 
 Expected<void> KernelFlow::record_uniform(Scope& cuda, int slot, cudaStream_t stream) noexcept {

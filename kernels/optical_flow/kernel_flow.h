@@ -19,6 +19,7 @@ class KernelFlow final : public CudaOperator {
 
   Expected<void> load_per_pixel(Scope& cuda, const KernelConfig& kernels) noexcept;
   Expected<void> load_uniform(Scope& cuda, const KernelConfig& kernels) noexcept;
+  Expected<void> choose_ring_filter(Scope& cuda) noexcept;
   Expected<void> upload(Scope& cuda, void* to, const void* from, std::size_t bytes) noexcept;
   Expected<void> record_per_pixel(Scope& cuda, int slot, cudaStream_t stream) noexcept;
   Expected<void> record_uniform(Scope& cuda, int slot, cudaStream_t stream) noexcept;
@@ -26,11 +27,16 @@ class KernelFlow final : public CudaOperator {
   bool per_pixel() const noexcept { return plan_.form == KernelForm::kPerPixel; }
   RingArguments ring_arguments(int slot) const noexcept;
   ResultPlanes result_planes() const noexcept;
+  WindowShape window_shape() const noexcept;
   /// What ends the frame: for the filter the convolutions do.
   FrameOutcome* outcome_of_convolutions(int slot) const noexcept {
     return plan_.filter_only ? outcome(slot) : nullptr;
   }
 
+  RingVariant ring_variant_;
+  Kernel<RingArguments> ring_kernel_ = nullptr;
+  int ring_warps_ = 0;
+  unsigned ring_blocks_ = 0;
   int tiles_x_ = 0;
   int tiles_ = 0;
   std::size_t bank_tile_bytes_ = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/optical_flow/frame_params.h"
+#include "ocellus/frame.h"
 #include "ocellus/kernel_bank.h"
 #include "ocellus/optical_flow.h"
 
@@ -24,21 +25,27 @@ struct ResultPlanes {
 
 // ---- a kernel for each pixel
 
-/// Pixels of a tile: what a warp computes at once, two neighbours along x in each lane.
+/// A tile is what a warp computes at once: N neighbours along x in each lane, 16 pixels wide and
+/// 2 N high.
 inline constexpr int kTileWidth = 16;
-inline constexpr int kTileHeight = 4;
-inline constexpr int kTilePixels = kTileWidth * kTileHeight;
+constexpr int tile_height(int lane_pixels) {
+  return 32 * lane_pixels / kTileWidth;
+}
+constexpr int tile_pixels(int lane_pixels) {
+  return 32 * lane_pixels;
+}
 
-/// Taps and ring are stored tile by tile, so that a warp reads them in whole lines and a frame
-/// reads the bank once from end to end:
-///   taps: [tile][convolution][term][wx nx | wy ny | wt nt][64 pixels]
-///   ring: [tile][convolution][term][nt slots][64 pixels]
+/// Taps and ring are stored so that all that a warp needs for one term of one convolution is one
+/// piece of memory, and a frame reads the bank once from end to end:
+///   taps: [tile][convolution][term][wx nx | wy ny | wt nt][pixels of a tile]
+///   ring: [tile][convolution][term][nt slots][pixels of a tile]
 /// wx and wy are stored in the order in which pixels lie in the image (reversed against the
 /// convolution's index). Pixels beyond the support have zero taps.
 struct RingArguments {
   const FrameParams* frame;
   TemporalState* state;
   FrameOutcome* outcome;  ///< null: a later kernel ends the frame
+  PixelFormat format;
   int image_width;
   int image_height;
   int x;  ///< of the support, in the image
@@ -52,19 +59,38 @@ struct RingArguments {
   int nt;
   int convolutions;
   int terms;
-  const void* bank;
-  void* ring;
+  const char* bank;
+  char* ring;
   ResultPlanes result;
   float scale;  ///< from a pixel's value to grey levels of 8 bits
 };
 
-inline constexpr int kRingThreads = 64;
+/// How taps and ring come to the warp that needs them.
+enum class RingCopy : std::uint8_t {
+  kDirect,  ///< straight into registers
+  kAsync,   ///< into shared memory while the warp computes; compute capability 8.0
+  kBulk,    ///< the same, by the copy engine of each multiprocessor; compute capability 9.0
+};
 
-Kernel<RingArguments> ring_filter_kernel(CoefficientStorage storage, PixelFormat format) noexcept;
-std::size_t ring_filter_shared_bytes(const RingArguments& arguments) noexcept;
-inline int ring_filter_blocks(int tiles) {
-  return (tiles + kRingThreads / 32 - 1) / (kRingThreads / 32);
-}
+struct RingVariant {
+  CoefficientStorage storage;
+  RingCopy copy;
+  int lane_pixels;  ///< 2; with half storage and at most kNarrowTaps columns also 4
+  int nx;
+  int ny;
+  int nt;
+};
+
+/// Kernels of at most this many columns keep them in fewer registers.
+inline constexpr int kNarrowTaps = 16;
+/// Warps of a block, each with a part of the shared memory of its own.
+inline constexpr int kRingWarps = 8;
+
+/// Compiled for an older architecture than `ring_copy_capability` asks for, it does nothing.
+Kernel<RingArguments> ring_filter_kernel(const RingVariant& variant) noexcept;
+/// 10 x major + minor.
+int ring_copy_capability(RingCopy copy) noexcept;
+std::size_t ring_shared_bytes(const RingVariant& variant, int warps) noexcept;
 
 // ---- uniform kernels
 
@@ -168,10 +194,18 @@ struct WindowArguments {
   float invalid;
 };
 
-inline constexpr int kWindowWidth = 32;
-inline constexpr int kWindowHeight = 8;
+/// Pixels of a block; it is twice as high as the part of a column that one thread sums.
+inline constexpr int kWindowWidth = 64;
+enum class WindowShape : std::uint8_t {
+  kLow,   ///< 8 rows: more blocks, for small images
+  kHigh,  ///< 16 rows: each derivative is read for more windows
+};
+constexpr int window_height(WindowShape shape) {
+  return shape == WindowShape::kHigh ? 16 : 8;
+}
 
-Kernel<WindowArguments> window_kernel() noexcept;
-std::size_t window_shared_bytes(int radius) noexcept;
+Kernel<WindowArguments> window_kernel(WindowShape shape, int radius) noexcept;
+int window_threads(int radius) noexcept;
+std::size_t window_shared_bytes(WindowShape shape, int radius) noexcept;
 
 }  // namespace ocellus::cuda

@@ -21,26 +21,83 @@ __device__ inline int clamp_to(int value, int size) {
   return min(max(value, 0), size - 1);
 }
 
-// Two neighbouring coefficients, read once.
-__device__ inline float2 load_pair(const float* from) {
-  return __ldcs(reinterpret_cast<const float2*>(from));
+/// Values of N neighbouring pixels, in one lane. In memory they are aligned to all N.
+template <int N>
+struct Values {
+  float of[N];
+};
+
+template <typename T, int N>
+struct Packed;
+template <>
+struct Packed<float, 2> {
+  using Type = float2;
+};
+template <>
+struct Packed<float, 4> {
+  using Type = float4;
+};
+template <>
+struct Packed<__half, 2> {
+  using Type = unsigned;
+};
+template <>
+struct Packed<__half, 4> {
+  using Type = uint2;
+};
+
+__device__ inline float2 unpack_halves(unsigned bits) {
+  return __half22float2(*reinterpret_cast<const __half2*>(&bits));
 }
-__device__ inline float2 load_pair(const __half* from) {
-  return __half22float2(__ldcs(reinterpret_cast<const __half2*>(from)));
+__device__ inline unsigned pack_halves(float first, float second) {
+  const __half2 pair = __floats2half2_rn(first, second);
+  return *reinterpret_cast<const unsigned*>(&pair);
 }
-__device__ inline void store_pair(float2 pair, float* to) {
-  *reinterpret_cast<float2*>(to) = pair;
+__device__ inline Values<2> unpack(float2 bits) {
+  return {bits.x, bits.y};
 }
-__device__ inline void store_pair(float2 pair, __half* to) {
-  *reinterpret_cast<__half2*>(to) = __float22half2_rn(pair);
+__device__ inline Values<4> unpack(float4 bits) {
+  return {bits.x, bits.y, bits.z, bits.w};
+}
+__device__ inline Values<2> unpack(unsigned bits) {
+  return unpack(unpack_halves(bits));
+}
+__device__ inline Values<4> unpack(uint2 bits) {
+  const float2 low = unpack_halves(bits.x);
+  const float2 high = unpack_halves(bits.y);
+  return {low.x, low.y, high.x, high.y};
+}
+
+template <int N, typename T>
+__device__ inline Values<N> load(const T* from) {
+  return unpack(*reinterpret_cast<const typename Packed<T, N>::Type*>(from));
+}
+/// From global memory, what is not read again soon.
+template <int N, typename T>
+__device__ inline Values<N> load_once(const T* from) {
+  return unpack(__ldcs(reinterpret_cast<const typename Packed<T, N>::Type*>(from)));
+}
+__device__ inline void store(const Values<2>& values, float* to) {
+  *reinterpret_cast<float2*>(to) = make_float2(values.of[0], values.of[1]);
+}
+__device__ inline void store(const Values<4>& values, float* to) {
+  *reinterpret_cast<float4*>(to) =
+      make_float4(values.of[0], values.of[1], values.of[2], values.of[3]);
+}
+__device__ inline void store(const Values<2>& values, __half* to) {
+  *reinterpret_cast<unsigned*>(to) = pack_halves(values.of[0], values.of[1]);
+}
+__device__ inline void store(const Values<4>& values, __half* to) {
+  *reinterpret_cast<uint2*>(to) =
+      make_uint2(pack_halves(values.of[0], values.of[1]), pack_halves(values.of[2], values.of[3]));
 }
 /// The value as it comes back from where it is stored.
 template <typename T>
-__device__ inline float2 as_stored(float2 pair) {
+__device__ inline float as_stored(float value) {
   if constexpr (sizeof(T) == sizeof(float)) {
-    return pair;
+    return value;
   } else {
-    return __half22float2(__float22half2_rn(pair));
+    return __half2float(__float2half_rn(value));
   }
 }
 

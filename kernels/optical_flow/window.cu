@@ -1,4 +1,8 @@
 // The Lucas-Kanade window and the 2x2 solution: equation (3) of Ohmura et al. 2011.
+//
+// First the sums along the columns, straight from memory: only the three derivatives are read, not
+// their five products, and each one serves all the windows of a thread. Then along the rows, in
+// shared memory.
 #include "kernels/optical_flow/kernels.h"
 #include "kernels/optical_flow/pixels.cuh"
 #include "optical_flow/plan.h"
@@ -7,100 +11,179 @@ namespace ocellus::cuda {
 namespace {
 
 constexpr int kProducts = 5;
-constexpr int kThreads = kWindowWidth * kWindowHeight;
+/// Parts of a block's height that threads sum along the columns.
+constexpr int kParts = 2;
+/// Windows side by side that a thread solves.
+constexpr int kSide = 4;
+constexpr int kMostThreads = 192;
+/// Window 15, the default, is known to the compiler.
+constexpr int kUsualRadius = 7;
 
-__host__ __device__ constexpr int derivative_row(int radius) {
-  return kWindowWidth + 2 * radius;
+/// Columns before and after a block's own, in whole vectors.
+__host__ __device__ constexpr int lead(int radius) {
+  return (radius + 3) / 4 * 4;
 }
-__host__ __device__ constexpr int window_rows(int radius) {
-  return kWindowHeight + 2 * radius;
+__host__ __device__ constexpr int columns(int radius) {
+  return kWindowWidth + 2 * lead(radius);
 }
 
-__global__ void __launch_bounds__(kThreads) window(const __grid_constant__ WindowArguments a) {
-  extern __shared__ __align__(16) float shared[];
-  const int rows = window_rows(a.radius);
-  const int stride = derivative_row(a.radius);
-  float* const derivatives = shared;                   // [3][rows][stride]
-  float* const filtered = shared + 3 * rows * stride;  // [5][rows][kWindowWidth]
-  const int thread = threadIdx.y * kWindowWidth + threadIdx.x;
+struct Solution {
+  float u;
+  float v;
+  float confidence;
+};
+
+__device__ __forceinline__ Solution solve(const float* sum, const WindowArguments& a, bool bad) {
+  // Eigenvalues of the structure tensor: mean -/+ spread.
+  const float mean = 0.5f * (sum[0] + sum[2]);
+  const float difference = 0.5f * (sum[0] - sum[2]);
+  const float spread = sqrtf(fmaf(difference, difference, sum[1] * sum[1]));
+  const float smaller = fmaxf(mean - spread, 0.0f);
+  const float larger = mean + spread;
+  const float determinant = fmaf(sum[0], sum[2], -sum[1] * sum[1]);
+  const float inverse = 1.0f / determinant;
+  const float least = fmaxf(detail::kFlat, detail::kSingularRatio * larger);
+  const bool valid = !bad && smaller > least && smaller >= a.threshold;
+  // The minus of equation (3) is in the order of the differences.
+  const float u = fmaf(sum[1], sum[4], -sum[2] * sum[3]) * inverse;
+  const float v = fmaf(sum[1], sum[3], -sum[0] * sum[4]) * inverse;
+  return {valid ? u : a.invalid, valid ? v : a.invalid, bad ? 0.0f : smaller};
+}
+
+__device__ inline bool is_aligned(const void* at) {
+  return reinterpret_cast<std::uintptr_t>(at) % sizeof(float4) == 0;
+}
+
+/// `whole`: all four lie in the plane, and their place is aligned.
+__device__ __forceinline__ void put(float* to, const float (&values)[kSide], bool whole,
+                                    int present) {
+  if (whole) {
+    __stcs(reinterpret_cast<float4*>(to), make_float4(values[0], values[1], values[2], values[3]));
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < kSide; ++i)
+    if (i < present) to[i] = values[i];
+}
+
+/// kRadius 0: of any radius.
+template <int kRadius, int kRows>
+__global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ WindowArguments a) {
+  extern __shared__ __align__(16) float shared[];  // [kProducts][kHeight][stride]
+  constexpr int kHeight = kParts * kRows;
+  const int radius = kRadius > 0 ? kRadius : a.radius;
+  const int stride = columns(radius);
   const int x0 = blockIdx.x * kWindowWidth;
-  const int y0 = blockIdx.y * kWindowHeight;
+  const int y0 = blockIdx.y * kHeight;
 
-  for (int at = thread; at < rows * stride; at += kThreads) {
-    const int row = at / stride;
-    const int column = at - row * stride;
-    const float* in = a.derivatives +
-                      clamp_to(a.y + y0 + row - a.radius, a.support_height) * a.stride +
-                      clamp_to(a.x + x0 + column - a.radius, a.support_width);
-    for (int d = 0; d < 3; ++d) derivatives[d * rows * stride + at] = in[d * a.plane];
-  }
-  __syncthreads();
-  for (int row = threadIdx.y; row < rows; row += kWindowHeight) {
-    const float* ix = derivatives + row * stride + threadIdx.x;
-    const float* iy = ix + rows * stride;
-    const float* it = iy + rows * stride;
-    float sum[kProducts] = {};
-    for (int k = -a.radius; k <= a.radius; ++k) {
-      const float weight = a.weight[k < 0 ? -k : k];
-      const float dx = ix[k + a.radius];
-      const float dy = iy[k + a.radius];
-      const float dt = it[k + a.radius];
-      const float wx = weight * dx;
-      const float wy = weight * dy;
-      sum[0] = fmaf(wx, dx, sum[0]);
-      sum[1] = fmaf(wx, dy, sum[1]);
-      sum[2] = fmaf(wy, dy, sum[2]);
-      sum[3] = fmaf(wx, dt, sum[3]);
-      sum[4] = fmaf(wy, dt, sum[4]);
+  for (int i = threadIdx.x; i < kParts * stride; i += blockDim.x) {
+    const int part = i / stride;
+    const int column = i - part * stride;
+    const float* in = a.derivatives + clamp_to(a.x + x0 + column - lead(radius), a.support_width);
+    const int top = a.y + y0 + part * kRows - radius;
+    float sum[kProducts][kRows] = {};
+#pragma unroll(kRadius > 0 ? kRows + 2 * kRadius : 2)
+    for (int k = 0; k < kRows + 2 * radius; ++k) {
+      const float* at = in + clamp_to(top + k, a.support_height) * a.stride;
+      const float dx = at[0];
+      const float dy = at[a.plane];
+      const float dt = at[2 * a.plane];
+      const float product[kProducts] = {dx * dx, dx * dy, dy * dy, dx * dt, dy * dt};
+#pragma unroll
+      for (int row = 0; row < kRows; ++row) {
+        const int away = k - row - radius;
+        if (away < -radius || away > radius) continue;
+        const float weight = a.weight[away < 0 ? -away : away];
+#pragma unroll
+        for (int p = 0; p < kProducts; ++p) sum[p][row] = fmaf(weight, product[p], sum[p][row]);
+      }
     }
+#pragma unroll
     for (int p = 0; p < kProducts; ++p)
-      filtered[(p * rows + row) * kWindowWidth + threadIdx.x] = sum[p];
+#pragma unroll
+      for (int row = 0; row < kRows; ++row)
+        shared[(p * kHeight + part * kRows + row) * stride + column] = sum[p][row];
   }
   __syncthreads();
 
-  const FrameParams frame = *a.frame;
+  const FrameParams& frame = *a.frame;
   const bool bad = a.state->bad != 0;
-  const int x = x0 + threadIdx.x;
-  const int y = y0 + threadIdx.y;
-  if (x < a.width && y < a.height) {
-    float sum[kProducts] = {};
-    for (int k = -a.radius; k <= a.radius; ++k) {
-      const float weight = a.weight[k < 0 ? -k : k];
-      const float* under = filtered + (threadIdx.y + a.radius + k) * kWindowWidth + threadIdx.x;
+  float* const us = frame.out[0];
+  float* const vs = frame.out[1];
+  float* const confidences = frame.out[2];
+  const bool aligned = is_aligned(us) && is_aligned(vs) && is_aligned(confidences) &&
+                       frame.out_stride % static_cast<int>(sizeof(float4)) == 0;
+  constexpr int kAcross = kWindowWidth / kSide;
+  const int before = lead(radius) - radius;  // columns that the first window has no use for
+  for (int i = threadIdx.x; i < kAcross * kHeight; i += blockDim.x) {
+    const int row = i / kAcross;
+    const int column = i % kAcross * kSide;
+    const int x = x0 + column;
+    const int y = y0 + row;
+    if (x >= a.width || y >= a.height) continue;
+    const float* under = shared + row * stride + column;
+    float sum[kSide][kProducts] = {};
+#pragma unroll(kRadius > 0 ? (2 * lead(kRadius) + kSide) / 4 : 1)
+    for (int k = 0; k < 2 * lead(radius) + kSide; k += 4) {
+      float4 some[kProducts];
+#pragma unroll
       for (int p = 0; p < kProducts; ++p)
-        sum[p] = fmaf(weight, under[p * rows * kWindowWidth], sum[p]);
+        some[p] = *reinterpret_cast<const float4*>(under + p * kHeight * stride + k);
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+#pragma unroll
+        for (int side = 0; side < kSide; ++side) {
+          const int away = k + e - before - side - radius;
+          if (away < -radius || away > radius) continue;
+          const float weight = a.weight[away < 0 ? -away : away];
+#pragma unroll
+          for (int p = 0; p < kProducts; ++p) {
+            const float value = e == 0   ? some[p].x
+                                : e == 1 ? some[p].y
+                                : e == 2 ? some[p].z
+                                         : some[p].w;
+            sum[side][p] = fmaf(weight, value, sum[side][p]);
+          }
+        }
+      }
     }
-    // Eigenvalues of the structure tensor: mean -/+ spread.
-    const float mean = 0.5f * (sum[0] + sum[2]);
-    const float difference = 0.5f * (sum[0] - sum[2]);
-    const float spread = sqrtf(fmaf(difference, difference, sum[1] * sum[1]));
-    const float smaller = fmaxf(mean - spread, 0.0f);
-    const float larger = mean + spread;
-    const float determinant = fmaf(sum[0], sum[2], -sum[1] * sum[1]);
-    const float inverse = 1.0f / determinant;
-    const float least = fmaxf(detail::kFlat, detail::kSingularRatio * larger);
-    const bool valid = !bad && smaller > least && smaller >= a.threshold;
-    // The minus of equation (3) is in the order of the differences.
-    const float u = fmaf(sum[1], sum[4], -sum[2] * sum[3]) * inverse;
-    const float v = fmaf(sum[1], sum[3], -sum[0] * sum[4]) * inverse;
-    row_at(frame.out[0], frame.out_stride, y)[x] = valid ? u : a.invalid;
-    row_at(frame.out[1], frame.out_stride, y)[x] = valid ? v : a.invalid;
-    if (frame.out[2] != nullptr)
-      row_at(frame.out[2], frame.out_stride, y)[x] = bad ? 0.0f : smaller;
+    float u[kSide], v[kSide], confidence[kSide];
+#pragma unroll
+    for (int side = 0; side < kSide; ++side) {
+      const Solution solution = solve(sum[side], a, bad);
+      u[side] = solution.u;
+      v[side] = solution.v;
+      confidence[side] = solution.confidence;
+    }
+    const int present = a.width - x;
+    const bool whole = aligned && present >= kSide;
+    put(row_at(us, frame.out_stride, y) + x, u, whole, present);
+    put(row_at(vs, frame.out_stride, y) + x, v, whole, present);
+    if (confidences != nullptr)
+      put(row_at(confidences, frame.out_stride, y) + x, confidence, whole, present);
   }
   __syncthreads();
-  if (thread == 0) finish_frame(a.state, a.outcome, a.frames, gridDim.x * gridDim.y);
+  if (threadIdx.x == 0) finish_frame(a.state, a.outcome, a.frames, gridDim.x * gridDim.y);
+}
+
+template <int kRadius>
+Kernel<WindowArguments> window_of(WindowShape shape) noexcept {
+  return shape == WindowShape::kHigh ? window<kRadius, window_height(WindowShape::kHigh) / kParts>
+                                     : window<kRadius, window_height(WindowShape::kLow) / kParts>;
 }
 
 }  // namespace
 
-Kernel<WindowArguments> window_kernel() noexcept {
-  return window;
+Kernel<WindowArguments> window_kernel(WindowShape shape, int radius) noexcept {
+  return radius == kUsualRadius ? window_of<kUsualRadius>(shape) : window_of<0>(shape);
 }
 
-std::size_t window_shared_bytes(int radius) noexcept {
-  return static_cast<std::size_t>(window_rows(radius)) *
-         static_cast<std::size_t>(3 * derivative_row(radius) + kProducts * kWindowWidth) *
+int window_threads(int radius) noexcept {
+  return (kParts * columns(radius) + 31) / 32 * 32;
+}
+
+std::size_t window_shared_bytes(WindowShape shape, int radius) noexcept {
+  return static_cast<std::size_t>(kProducts * window_height(shape) * columns(radius)) *
          sizeof(float);
 }
 

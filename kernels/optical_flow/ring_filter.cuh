@@ -1,0 +1,467 @@
+// Convolution with a separable spatio-temporal kernel of each pixel's own: equation (2) of Ohmura
+// et al. 2011, with the spatial sums kept in a ring.
+//
+// Every tap is used once a frame, so the time is that of reading them. Each warp works on its own:
+// it goes through a range of items, an item being one convolution of one tile, and as soon as it
+// has used the taps of one it asks for those of the next, while it goes on with the past sums.
+// Nobody waits for another warp.
+#pragma once
+
+#include "kernels/optical_flow/async_copy.cuh"
+#include "kernels/optical_flow/kernels.h"
+#include "kernels/optical_flow/pixels.cuh"
+
+namespace ocellus::cuda {
+
+/// Floats from row to row of the image under a tile: 16 more than all banks, so that the two rows
+/// which half a warp reads at once do not meet.
+inline constexpr int kTileImageStride = 48;
+/// Two barriers for each warp, before the warps' own parts of shared memory.
+inline constexpr int kBarrierBytes = 256;
+static_assert(kRingWarps * 16 <= kBarrierBytes);
+
+/// A warp's part of shared memory: the image under its tile, the taps along x and y, the taps over
+/// time and the past sums.
+struct RingWarpLayout {
+  int image_bytes;
+  int value_bytes;  ///< of a tap or sum of all pixels of a tile
+  int spatial_bytes;
+  int temporal_bytes;
+
+  __host__ __device__ constexpr RingWarpLayout(int tap_bytes, RingCopy copy, int lane_pixels,
+                                               int nx, int ny, int nt)
+      : image_bytes((2 * lane_pixels + ny - 1) * kTileImageStride * 4),
+        value_bytes(32 * lane_pixels * tap_bytes),
+        spatial_bytes(copy == RingCopy::kDirect ? 0 : (nx + ny) * value_bytes),
+        temporal_bytes(copy == RingCopy::kDirect ? 0 : (nt + nt - 1) * value_bytes) {}
+
+  __host__ __device__ constexpr int bytes() const {
+    return image_bytes + spatial_bytes + temporal_bytes;
+  }
+};
+
+/// The pixels under a tile and its kernels, as floats: `rows` rows of kColumns (at most
+/// kTileImageStride) columns from (left, top) in the image, whose border is repeated.
+template <typename Pixel, int kColumns>
+__device__ __forceinline__ void load_tile_image(const RingArguments& a, const FrameParams& frame,
+                                                int left, int top, int rows, float* to) {
+  constexpr int kParts = (kColumns + 31) / 32;
+  constexpr int kBatch = 12;  // rows under way at once
+  const int lane = threadIdx.x % 32;
+  const char* column[kParts];
+#pragma unroll
+  for (int part = 0; part < kParts; ++part)
+    column[part] =
+        static_cast<const char*>(frame.image) +
+        clamp_to(left + lane + 32 * part, a.image_width) * static_cast<int>(sizeof(Pixel));
+  for (int first = 0; first < rows; first += kBatch) {
+    Pixel pixels[kBatch][kParts];
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      const std::int64_t row =
+          clamp_to(top + min(first + k, rows - 1), a.image_height) * frame.image_stride;
+#pragma unroll
+      for (int part = 0; part < kParts; ++part)
+        pixels[k][part] = *reinterpret_cast<const Pixel*>(column[part] + row);
+    }
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k)
+#pragma unroll
+      for (int part = 0; part < kParts; ++part)
+        if (first + k < rows && (part == 0 || lane < kTileImageStride - 32))
+          to[(first + k) * kTileImageStride + lane + 32 * part] =
+              a.scale * static_cast<float>(pixels[k][part]);
+  }
+}
+
+/// kMaxX: columns of a kernel for which there are registers; those beyond nx weigh nothing.
+/// kUsual: 15 x 15 x 20, known to the compiler.
+template <typename T, int kLanePixels, int kMaxX, RingCopy kCopy, bool kUsual>
+struct RingFilter {
+  using Lane = Values<kLanePixels>;
+  static constexpr int kPixels = tile_pixels(kLanePixels);
+  static constexpr int kTileRows = tile_height(kLanePixels);
+  static constexpr int kLanesX = kTileWidth / kLanePixels;
+  static constexpr int kPixelsOfRow = (kMaxX + 2 * (kLanePixels - 1)) / kLanePixels * kLanePixels;
+  static constexpr int kColumns = kTileWidth - kLanePixels + kPixelsOfRow;
+  static_assert(kColumns <= kTileImageStride && kMaxX >= 2);
+  // So many rows or frames are read together; from global memory more, as it is farther away.
+  static constexpr int kTogether = kCopy == RingCopy::kDirect ? 5 : 3;
+
+  const RingArguments& a;
+  const int nx = kUsual ? 15 : a.nx;
+  const int ny = kUsual ? 15 : a.ny;
+  const int nt = kUsual ? 20 : a.nt;
+  const int lane = threadIdx.x % 32;
+  float* image = nullptr;
+  char* spatial = nullptr;
+  char* temporal = nullptr;
+  std::uint32_t barriers = 0;
+  std::uint64_t policy = 0;
+  int head = 0;
+  /// No frame before this one is of use: it stands in for all of them.
+  bool first = false;
+
+  __device__ explicit RingFilter(const RingArguments& arguments) : a(arguments) {}
+
+  __device__ int value_bytes() const { return kPixels * static_cast<int>(sizeof(T)); }
+  __device__ const char* taps_of(int pair) const {
+    return a.bank + static_cast<std::size_t>(pair) * ((nx + ny + nt) * value_bytes());
+  }
+  __device__ T* ring_of(int pair) const {
+    return reinterpret_cast<T*>(a.ring + static_cast<std::size_t>(pair) * (nt * value_bytes())) +
+           lane * kLanePixels;
+  }
+
+  // ---- copies: taps of a pair (of a convolution of a tile and a term) and its past sums
+
+  __device__ __forceinline__ void copy_by_warp(char* to, const char* from, int bytes) const {
+    const std::uint32_t at = shared_address(to);
+#pragma unroll 4
+    for (int i = lane * 16; i < bytes; i += 32 * 16) copy_async(at + i, from + i, policy);
+  }
+
+  __device__ __forceinline__ void request_spatial(int pair) const {
+    const int bytes = (nx + ny) * value_bytes();
+    if constexpr (kCopy == RingCopy::kBulk) {
+      if (lane != 0) return;
+      fence_copies();
+      expect_bytes(barriers, bytes);
+      copy_bulk(shared_address(spatial), taps_of(pair), bytes, barriers, policy);
+    } else if constexpr (kCopy == RingCopy::kAsync) {
+      copy_by_warp(spatial, taps_of(pair), bytes);
+      commit_async();
+    }
+  }
+
+  // The past sums come to lie in order, oldest first, wherever the ring's head is.
+  __device__ __forceinline__ void request_temporal(int pair) const {
+    const char* taps = taps_of(pair) + (nx + ny) * value_bytes();
+    const char* ring = a.ring + static_cast<std::size_t>(pair) * (nt * value_bytes());
+    const int taps_bytes = nt * value_bytes();
+    const int behind_head = first ? 0 : (nt - 1 - head) * value_bytes();
+    const int before_head = first ? 0 : head * value_bytes();
+    if constexpr (kCopy == RingCopy::kBulk) {
+      if (lane != 0) return;
+      const std::uint32_t to = shared_address(temporal);
+      const std::uint32_t barrier = barriers + 8;
+      fence_copies();
+      expect_bytes(barrier, taps_bytes + behind_head + before_head);
+      copy_bulk(to, taps, taps_bytes, barrier, policy);
+      if (behind_head != 0)
+        copy_bulk(to + taps_bytes, ring + (head + 1) * value_bytes(), behind_head, barrier, policy);
+      if (before_head != 0)
+        copy_bulk(to + taps_bytes + behind_head, ring, before_head, barrier, policy);
+    } else if constexpr (kCopy == RingCopy::kAsync) {
+      copy_by_warp(temporal, taps, taps_bytes);
+      copy_by_warp(temporal + taps_bytes, ring + (head + 1) * value_bytes(), behind_head);
+      copy_by_warp(temporal + taps_bytes + behind_head, ring, before_head);
+      commit_async();
+    }
+  }
+
+  // Each step requests once, spatial and temporal in turn, so the one that is waited for is the
+  // last but one. Also when nothing is left to request.
+  __device__ __forceinline__ void request_nothing() const {
+    if constexpr (kCopy == RingCopy::kAsync) commit_async();
+  }
+
+  __device__ __forceinline__ void wait_for(std::uint32_t barrier, unsigned parity) const {
+    if constexpr (kCopy == RingCopy::kBulk) {
+      wait_barrier(barrier, parity);
+    } else if constexpr (kCopy == RingCopy::kAsync) {
+      wait_async<1>();
+      __syncwarp();
+    }
+  }
+
+  /// Of the copied taps, or of those in global memory.
+  __device__ __forceinline__ static Lane read(const T* from) {
+    if constexpr (kCopy == RingCopy::kDirect) {
+      return load_once<kLanePixels>(from);
+    } else {
+      return load<kLanePixels>(from);
+    }
+  }
+
+  // ---- sums
+
+  __device__ __forceinline__ void load_image(const FrameParams& frame, int tile_x,
+                                             int tile_y) const {
+    const int left = a.x + tile_x * kTileWidth - (nx - 1 - nx / 2);
+    const int top = a.y + tile_y * kTileRows - (ny - 1 - ny / 2);
+    const int rows = kTileRows + ny - 1;
+    switch (a.format) {
+      case PixelFormat::kGray8:
+        return load_tile_image<std::uint8_t, kColumns>(a, frame, left, top, rows, image);
+      case PixelFormat::kGray16:
+        return load_tile_image<std::uint16_t, kColumns>(a, frame, left, top, rows, image);
+      case PixelFormat::kFloat32:
+        return load_tile_image<float, kColumns>(a, frame, left, top, rows, image);
+    }
+  }
+
+  __device__ __forceinline__ Lane spatial_sum(const T* taps) const {
+    Lane wx[kMaxX];
+#pragma unroll
+    for (int i = 0; i < kMaxX; ++i) {
+      wx[i] = Lane{};
+      if (i < nx) wx[i] = read(taps + i * kPixels);
+    }
+    const T* wys = taps + nx * kPixels;
+    const float* under = image + lane / kLanesX * kTileImageStride + lane % kLanesX * kLanePixels;
+    Lane sum{};
+#pragma unroll kTogether
+    for (int j = 0; j < ny; ++j) {
+      const Lane wy = read(wys + j * kPixels);
+      float pixel[kPixelsOfRow];
+#pragma unroll
+      for (int k = 0; k < kPixelsOfRow; k += kLanePixels) {
+        const Lane some = load<kLanePixels>(under + j * kTileImageStride + k);
+#pragma unroll
+        for (int p = 0; p < kLanePixels; ++p) pixel[k + p] = some.of[p];
+      }
+      // Two chains for each pixel, as the warps are few.
+      Lane even, odd;
+#pragma unroll
+      for (int p = 0; p < kLanePixels; ++p) {
+        even.of[p] = wx[0].of[p] * pixel[p];
+        odd.of[p] = wx[1].of[p] * pixel[1 + p];
+      }
+#pragma unroll
+      for (int i = 2; i < kMaxX; ++i) {
+        Lane& row = i % 2 == 0 ? even : odd;
+#pragma unroll
+        for (int p = 0; p < kLanePixels; ++p)
+          row.of[p] = fmaf(wx[i].of[p], pixel[i + p], row.of[p]);
+      }
+#pragma unroll
+      for (int p = 0; p < kLanePixels; ++p)
+        sum.of[p] = fmaf(wy.of[p], even.of[p] + odd.of[p], sum.of[p]);
+    }
+    return sum;
+  }
+
+  /// `past` is the sum of `age` frames ago, `ring` where the kernel's past sums are.
+  __device__ __forceinline__ Lane past(const T* ring, int age) const {
+    if constexpr (kCopy == RingCopy::kDirect) {
+      const int at = head - age;
+      return read(ring + (at < 0 ? at + nt : at) * kPixels);
+    } else {
+      return read(ring - age * kPixels);
+    }
+  }
+
+  __device__ __forceinline__ Lane temporal_sum(const T* taps, const T* ring,
+                                               const Lane& now) const {
+    const Lane newest = read(taps);
+    Lane even, odd{};
+#pragma unroll
+    for (int p = 0; p < kLanePixels; ++p) even.of[p] = newest.of[p] * now.of[p];
+    if (first) {
+      for (int age = 1; age < nt; ++age) {
+        const Lane w = read(taps + age * kPixels);
+#pragma unroll
+        for (int p = 0; p < kLanePixels; ++p)
+          odd.of[p] = fmaf(w.of[p], as_stored<T>(now.of[p]), odd.of[p]);
+      }
+    } else {
+      int age = 1;
+#pragma unroll kTogether
+      for (; age + 1 < nt; age += 2) {
+        const Lane w1 = read(taps + age * kPixels);
+        const Lane w2 = read(taps + (age + 1) * kPixels);
+        const Lane s1 = past(ring, age);
+        const Lane s2 = past(ring, age + 1);
+#pragma unroll
+        for (int p = 0; p < kLanePixels; ++p) {
+          odd.of[p] = fmaf(w1.of[p], s1.of[p], odd.of[p]);
+          even.of[p] = fmaf(w2.of[p], s2.of[p], even.of[p]);
+        }
+      }
+      if (age < nt) {
+        const Lane w = read(taps + age * kPixels);
+        const Lane s = past(ring, age);
+#pragma unroll
+        for (int p = 0; p < kLanePixels; ++p) odd.of[p] = fmaf(w.of[p], s.of[p], odd.of[p]);
+      }
+    }
+    Lane sum;
+#pragma unroll
+    for (int p = 0; p < kLanePixels; ++p) sum.of[p] = even.of[p] + odd.of[p];
+    return sum;
+  }
+
+  /// The sum of one pair; asks for the taps of `next` (negative: none) as soon as there is room.
+  __device__ __forceinline__ Lane convolve(int pair, int next, unsigned parity) const {
+    const T* taps;
+    if constexpr (kCopy == RingCopy::kDirect) {
+      taps = reinterpret_cast<const T*>(taps_of(pair));
+    } else {
+      taps = reinterpret_cast<const T*>(spatial);
+    }
+    taps += lane * kLanePixels;
+    wait_for(barriers, parity);
+    const Lane now = spatial_sum(taps);
+    __syncwarp();
+    if (next >= 0) {
+      request_spatial(next);
+    } else {
+      request_nothing();
+    }
+
+    T* const ring = ring_of(pair);
+    if (first) {
+      // The oldest frame stands in for those that never came, so it is kept in their places.
+      for (int slot = 0; slot < nt; ++slot) store(now, ring + slot * kPixels);
+    } else {
+      store(now, ring + head * kPixels);
+    }
+
+    const T* sums;
+    if constexpr (kCopy == RingCopy::kDirect) {
+      taps += (nx + ny) * kPixels;
+      sums = ring;
+    } else {
+      taps = reinterpret_cast<const T*>(temporal) + lane * kLanePixels;
+      sums = taps + (nt + nt - 1) * kPixels;
+    }
+    wait_for(barriers + 8, parity);
+    const Lane sum = temporal_sum(taps, sums, now);
+    __syncwarp();
+    if (next >= 0) {
+      request_temporal(next);
+    } else {
+      request_nothing();
+    }
+    return sum;
+  }
+
+  __device__ __forceinline__ void put(const FrameParams& frame, int convolution, int tile_x,
+                                      int tile_y, bool bad, const Lane& sum) const {
+    const int x = tile_x * kTileWidth + lane % kLanesX * kLanePixels;
+    const int y = tile_y * kTileRows + lane / kLanesX;
+    if (a.result.derivatives != nullptr) {
+      store(sum, a.result.derivatives + convolution * a.result.plane + y * a.result.stride + x);
+      return;
+    }
+    if (y >= a.height) return;
+    float* const out = row_at(frame.out[convolution], frame.out_stride, y) + x;
+#pragma unroll
+    for (int p = 0; p < kLanePixels; ++p)
+      if (x + p < a.width) out[p] = bad ? a.result.invalid : sum.of[p];
+  }
+
+  /// Items [item, end), by one warp.
+  __device__ __forceinline__ void run(int item, int end) {
+    if constexpr (kCopy == RingCopy::kBulk) {
+      if (lane == 0) {
+        init_barrier(barriers);
+        init_barrier(barriers + 8);
+        fence_barriers();
+      }
+      __syncwarp();
+    }
+    if constexpr (kCopy != RingCopy::kDirect) policy = evict_first();
+    // The first taps are on their way before the frame and the state are known.
+    request_spatial(item * a.terms);
+    const FrameParams& frame = *a.frame;
+    head = a.state->head;
+    first = a.state->count == 0;
+    const bool bad = a.state->bad != 0;
+    request_temporal(item * a.terms);
+
+    unsigned parity = 0;
+    int tile_of_image = -1;
+    for (; item < end; ++item) {
+      const int tile = item / a.convolutions;
+      const int tile_y = tile / a.tiles_x;
+      const int tile_x = tile - tile_y * a.tiles_x;
+      if (tile != tile_of_image) {
+        load_image(frame, tile_x, tile_y);
+        tile_of_image = tile;
+      }
+      __syncwarp();
+      Lane total{};
+      for (int term = 0; term < a.terms; ++term, parity ^= 1) {
+        const int pair = item * a.terms + term;
+        const bool last = item + 1 == end && term + 1 == a.terms;
+        const Lane sum = convolve(pair, last ? -1 : pair + 1, parity);
+#pragma unroll
+        for (int p = 0; p < kLanePixels; ++p) total.of[p] += sum.of[p];
+      }
+      put(frame, item - tile * a.convolutions, tile_x, tile_y, bad, total);
+    }
+    if constexpr (kCopy == RingCopy::kAsync) wait_async<0>();
+  }
+};
+
+template <RingCopy kCopy>
+inline constexpr int kCapability = kCopy == RingCopy::kBulk    ? 90
+                                   : kCopy == RingCopy::kAsync ? 80
+                                                               : 0;
+
+/// Direct loads are hidden by other warps, so there must be room for a second block; four pixels in
+/// a lane leave none.
+template <RingCopy kCopy, int kLanePixels>
+inline constexpr int kBlocksAtOnce = kCopy == RingCopy::kDirect&& kLanePixels == 2 ? 2 : 1;
+
+template <typename T, int kLanePixels, int kMaxX, RingCopy kCopy, bool kUsual>
+__global__ void __launch_bounds__(32 * kRingWarps, (kBlocksAtOnce<kCopy, kLanePixels>))
+    ring_filter(const __grid_constant__ RingArguments a) {
+  if constexpr (kArchitecture >= kCapability<kCopy>) {
+    extern __shared__ __align__(128) char shared[];
+    const int warps = blockDim.x / 32;
+    const int warp = threadIdx.x / 32;
+    const std::int64_t items = static_cast<std::int64_t>(a.tiles) * a.convolutions;
+    const std::int64_t ranges = static_cast<std::int64_t>(warps) * gridDim.x;
+    const int range = blockIdx.x * warps + warp;
+    const int begin = static_cast<int>(items * range / ranges);
+    const int end = static_cast<int>(items * (range + 1) / ranges);
+    if (begin < end) {
+      RingFilter<T, kLanePixels, kMaxX, kCopy, kUsual> filter(a);
+      const RingWarpLayout layout(sizeof(T), kCopy, kLanePixels, filter.nx, filter.ny, filter.nt);
+      char* const mine = shared + kBarrierBytes + warp * layout.bytes();
+      filter.image = reinterpret_cast<float*>(mine);
+      filter.spatial = mine + layout.image_bytes;
+      filter.temporal = filter.spatial + layout.spatial_bytes;
+      if constexpr (kCopy == RingCopy::kBulk) filter.barriers = shared_address(shared) + warp * 16;
+      filter.run(begin, end);
+    }
+    if (a.outcome == nullptr) return;
+    __syncthreads();
+    if (threadIdx.x == 0) finish_frame(a.state, a.outcome, a.nt, gridDim.x);
+  }
+}
+
+template <typename T, int kLanePixels, int kMaxX, bool kUsual>
+Kernel<RingArguments> ring_filter_by_copy(RingCopy copy) noexcept {
+  switch (copy) {
+    case RingCopy::kBulk:
+      return ring_filter<T, kLanePixels, kMaxX, RingCopy::kBulk, kUsual>;
+    case RingCopy::kAsync:
+      return ring_filter<T, kLanePixels, kMaxX, RingCopy::kAsync, kUsual>;
+    case RingCopy::kDirect:
+      break;
+  }
+  // What direct loads cost hides what the compiler could gain.
+  return ring_filter < T, kLanePixels, kUsual ? kNarrowTaps : kMaxX, RingCopy::kDirect, false > ;
+}
+
+template <typename T, int kLanePixels>
+Kernel<RingArguments> narrow_ring_filter(const RingVariant& variant) noexcept {
+  if (variant.nx == 15 && variant.ny == 15 && variant.nt == 20)
+    return ring_filter_by_copy<T, kLanePixels, 15, true>(variant.copy);
+  return ring_filter_by_copy<T, kLanePixels, kNarrowTaps, false>(variant.copy);
+}
+
+template <typename T>
+Kernel<RingArguments> wide_ring_filter(const RingVariant& variant) noexcept {
+  return ring_filter_by_copy<T, 2, kMaxKernelTaps, false>(variant.copy);
+}
+
+/// One file each, to be compiled side by side.
+Kernel<RingArguments> ring_filter_of_floats(const RingVariant& variant) noexcept;
+Kernel<RingArguments> ring_filter_of_halves(const RingVariant& variant) noexcept;
+
+}  // namespace ocellus::cuda
