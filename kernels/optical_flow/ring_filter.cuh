@@ -40,10 +40,16 @@ struct RingWarpLayout {
   }
 };
 
+/// A frame, known to each thread, since every new tile would have to ask for it again.
+struct TileSource {
+  const char* image;
+  std::int64_t stride;  ///< bytes
+};
+
 /// The pixels under a tile and its kernels, as floats: `rows` rows of kColumns (at most
 /// kTileImageStride) columns from (left, top) in the image, whose border is repeated.
 template <typename Pixel, int kColumns>
-__device__ __forceinline__ void load_tile_image(const RingArguments& a, const FrameParams& frame,
+__device__ __forceinline__ void load_tile_image(const RingArguments& a, const TileSource& from,
                                                 int left, int top, int rows, float* to) {
   constexpr int kParts = (kColumns + 31) / 32;
   constexpr int kBatch = 12;  // rows under way at once
@@ -51,15 +57,14 @@ __device__ __forceinline__ void load_tile_image(const RingArguments& a, const Fr
   const char* column[kParts];
 #pragma unroll
   for (int part = 0; part < kParts; ++part)
-    column[part] =
-        static_cast<const char*>(frame.image) +
-        clamp_to(left + lane + 32 * part, a.image_width) * static_cast<int>(sizeof(Pixel));
+    column[part] = from.image + clamp_to(left + lane + 32 * part, a.image_width) *
+                                    static_cast<int>(sizeof(Pixel));
   for (int first = 0; first < rows; first += kBatch) {
     Pixel pixels[kBatch][kParts];
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
       const std::int64_t row =
-          clamp_to(top + min(first + k, rows - 1), a.image_height) * frame.image_stride;
+          clamp_to(top + min(first + k, rows - 1), a.image_height) * from.stride;
 #pragma unroll
       for (int part = 0; part < kParts; ++part)
         pixels[k][part] = *reinterpret_cast<const Pixel*>(column[part] + row);
@@ -186,18 +191,17 @@ struct RingFilter {
 
   // ---- sums
 
-  __device__ __forceinline__ void load_image(const FrameParams& frame, int tile_x,
-                                             int tile_y) const {
+  __device__ __forceinline__ void load_image(const TileSource& from, int tile_x, int tile_y) const {
     const int left = a.x + tile_x * kTileWidth - (nx - 1 - nx / 2);
     const int top = a.y + tile_y * kTileRows - (ny - 1 - ny / 2);
     const int rows = kTileRows + ny - 1;
     switch (a.format) {
       case PixelFormat::kGray8:
-        return load_tile_image<std::uint8_t, kColumns>(a, frame, left, top, rows, image);
+        return load_tile_image<std::uint8_t, kColumns>(a, from, left, top, rows, image);
       case PixelFormat::kGray16:
-        return load_tile_image<std::uint16_t, kColumns>(a, frame, left, top, rows, image);
+        return load_tile_image<std::uint16_t, kColumns>(a, from, left, top, rows, image);
       case PixelFormat::kFloat32:
-        return load_tile_image<float, kColumns>(a, frame, left, top, rows, image);
+        return load_tile_image<float, kColumns>(a, from, left, top, rows, image);
     }
   }
 
@@ -366,6 +370,7 @@ struct RingFilter {
     // The first taps are on their way before the frame and the state are known.
     request_spatial(item * a.terms);
     const FrameParams& frame = *a.frame;
+    const TileSource source{static_cast<const char*>(frame.image), frame.image_stride};
     head = a.state->head;
     first = a.state->count == 0;
     const bool bad = a.state->bad != 0;
@@ -378,7 +383,7 @@ struct RingFilter {
       const int tile_y = tile / a.tiles_x;
       const int tile_x = tile - tile_y * a.tiles_x;
       if (tile != tile_of_image) {
-        load_image(frame, tile_x, tile_y);
+        load_image(source, tile_x, tile_y);
         tile_of_image = tile;
       }
       __syncwarp();

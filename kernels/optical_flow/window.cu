@@ -75,6 +75,11 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
   const int stride = columns(radius);
   const int x0 = blockIdx.x * kWindowWidth;
   const int y0 = blockIdx.y * kHeight;
+  const bool bad = a.state->bad != 0;
+  float* const us = a.frame->out[0];
+  float* const vs = a.frame->out[1];
+  float* const confidences = a.frame->out[2];
+  const std::int64_t out_stride = a.frame->out_stride;
 
   for (int i = threadIdx.x; i < kParts * stride; i += blockDim.x) {
     const int part = i / stride;
@@ -82,20 +87,31 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
     const float* in = a.derivatives + clamp_to(a.x + x0 + column - lead(radius), a.support_width);
     const int top = a.y + y0 + part * kRows - radius;
     float sum[kProducts][kRows] = {};
-#pragma unroll(kRadius > 0 ? kRows + 2 * kRadius : 2)
-    for (int k = 0; k < kRows + 2 * radius; ++k) {
-      const float* at = in + clamp_to(top + k, a.support_height) * a.stride;
-      const float dx = at[0];
-      const float dy = at[a.plane];
-      const float dt = at[2 * a.plane];
-      const float product[kProducts] = {dx * dx, dx * dy, dy * dy, dx * dt, dy * dt};
+    // Several rows are read before the first is used.
+    constexpr int kBatch = kRadius > 0 ? (kRows + 2 * kRadius + 1) / 2 : 4;
+    const int rows = kRows + 2 * radius;
+#pragma unroll(kRadius > 0 ? 2 : 1)
+    for (int first = 0; first < rows; first += kBatch) {
+      float d[kBatch][3];
 #pragma unroll
-      for (int row = 0; row < kRows; ++row) {
-        const int away = k - row - radius;
-        if (away < -radius || away > radius) continue;
-        const float weight = a.weight[away < 0 ? -away : away];
+      for (int k = 0; k < kBatch; ++k) {
+        const float* at =
+            in + clamp_to(top + min(first + k, rows - 1), a.support_height) * a.stride;
 #pragma unroll
-        for (int p = 0; p < kProducts; ++p) sum[p][row] = fmaf(weight, product[p], sum[p][row]);
+        for (int c = 0; c < 3; ++c) d[k][c] = at[c * a.plane];
+      }
+#pragma unroll
+      for (int k = 0; k < kBatch; ++k) {
+        const float product[kProducts] = {d[k][0] * d[k][0], d[k][0] * d[k][1], d[k][1] * d[k][1],
+                                          d[k][0] * d[k][2], d[k][1] * d[k][2]};
+#pragma unroll
+        for (int row = 0; row < kRows; ++row) {
+          const int away = first + k - row - radius;
+          if (away < -radius || away > radius) continue;
+          const float weight = a.weight[away < 0 ? -away : away];
+#pragma unroll
+          for (int p = 0; p < kProducts; ++p) sum[p][row] = fmaf(weight, product[p], sum[p][row]);
+        }
       }
     }
 #pragma unroll
@@ -106,13 +122,8 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
   }
   __syncthreads();
 
-  const FrameParams& frame = *a.frame;
-  const bool bad = a.state->bad != 0;
-  float* const us = frame.out[0];
-  float* const vs = frame.out[1];
-  float* const confidences = frame.out[2];
   const bool aligned = is_aligned(us) && is_aligned(vs) && is_aligned(confidences) &&
-                       frame.out_stride % static_cast<int>(sizeof(float4)) == 0;
+                       out_stride % static_cast<int>(sizeof(float4)) == 0;
   constexpr int kAcross = kWindowWidth / kSide;
   const int before = lead(radius) - radius;  // columns that the first window has no use for
   for (int i = threadIdx.x; i < kAcross * kHeight; i += blockDim.x) {
@@ -157,10 +168,10 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
     }
     const int present = a.width - x;
     const bool whole = aligned && present >= kSide;
-    put(row_at(us, frame.out_stride, y) + x, u, whole, present);
-    put(row_at(vs, frame.out_stride, y) + x, v, whole, present);
+    put(row_at(us, out_stride, y) + x, u, whole, present);
+    put(row_at(vs, out_stride, y) + x, v, whole, present);
     if (confidences != nullptr)
-      put(row_at(confidences, frame.out_stride, y) + x, confidence, whole, present);
+      put(row_at(confidences, out_stride, y) + x, confidence, whole, present);
   }
   __syncthreads();
   if (threadIdx.x == 0) finish_frame(a.state, a.outcome, a.frames, gridDim.x * gridDim.y);
