@@ -272,6 +272,7 @@ Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
     params.out[i] = out_on_device ? out.planes[i] : slot.device_out + i * plane / sizeof(float);
   }
   params.out_stride = out_on_device ? out.stride : static_cast<std::int64_t>(out_stride_);
+  outcomes_[&slot - slots_.data()].bad = 0;
   const bool new_params =
       !slot.params_known || std::memcmp(&params, &slot.last_params, sizeof(params)) != 0;
 

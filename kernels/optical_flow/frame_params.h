@@ -25,7 +25,8 @@ struct TemporalState {
   unsigned ended;  ///< blocks of the last kernel that have come to their end
 };
 
-/// In pinned memory, one for each slot; written by the frame's last kernel.
+/// In pinned memory, one for each slot; cleared by the host before the frame, so that a frame
+/// without fault ends without a write over the bus, which its end would have to wait for.
 struct FrameOutcome {
   unsigned bad;
 };
@@ -46,12 +47,13 @@ __device__ inline void finish_frame(TemporalState* state, FrameOutcome* outcome,
   __threadfence();
   if (atomicInc(&state->ended, blocks - 1) != blocks - 1) return;
   const unsigned bad = *static_cast<volatile unsigned*>(&state->bad);
-  outcome->bad = bad;
   if (bad == 0) {
     state->head = state->head + 1 == frames ? 0 : state->head + 1;
     state->count = min(state->count + 1, frames - 1);
+    return;
   }
   state->bad = 0;
+  outcome->bad = bad;
   __threadfence_system();
 }
 

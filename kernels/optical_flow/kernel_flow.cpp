@@ -28,10 +28,7 @@ bool is_large(const Rect& rect) {
 
 /// The memory that is needed depends on it, so the device may not be asked.
 int lane_pixels_for(const OpticalFlowPlan& plan) {
-  return plan.storage == CoefficientStorage::kHalf && plan.nx <= kNarrowTaps &&
-                 is_large(plan.support)
-             ? 4
-             : 2;
+  return plan.storage == CoefficientStorage::kHalf && is_large(plan.support) ? 4 : 2;
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ enum class RingCopy : std::uint8_t {
 struct RingVariant {
   CoefficientStorage storage;
   RingCopy copy;
-  int lane_pixels;  ///< 2; with half storage and at most kNarrowTaps columns also 4
+  int lane_pixels;  ///< 2; with half storage also 4
   int nx;
   int ny;
   int nt;

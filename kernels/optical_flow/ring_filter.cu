@@ -3,8 +3,7 @@
 namespace ocellus::cuda {
 
 Kernel<RingArguments> ring_filter_of_floats(const RingVariant& variant) noexcept {
-  return variant.nx > kNarrowTaps ? wide_ring_filter<float>(variant)
-                                  : narrow_ring_filter<float, 2>(variant);
+  return some_ring_filter<float, 2>(variant);
 }
 
 Kernel<RingArguments> ring_filter_kernel(const RingVariant& variant) noexcept {

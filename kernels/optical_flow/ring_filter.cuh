@@ -450,19 +450,17 @@ Kernel<RingArguments> ring_filter_by_copy(RingCopy copy) noexcept {
       break;
   }
   // What direct loads cost hides what the compiler could gain.
-  return ring_filter < T, kLanePixels, kUsual ? kNarrowTaps : kMaxX, RingCopy::kDirect, false > ;
+  constexpr int kColumns = kUsual ? kNarrowTaps : kMaxX;
+  return ring_filter<T, kLanePixels, kColumns, RingCopy::kDirect, false>;
 }
 
 template <typename T, int kLanePixels>
-Kernel<RingArguments> narrow_ring_filter(const RingVariant& variant) noexcept {
+Kernel<RingArguments> some_ring_filter(const RingVariant& variant) noexcept {
+  if (variant.nx > kNarrowTaps)
+    return ring_filter_by_copy<T, kLanePixels, kMaxKernelTaps, false>(variant.copy);
   if (variant.nx == 15 && variant.ny == 15 && variant.nt == 20)
     return ring_filter_by_copy<T, kLanePixels, 15, true>(variant.copy);
   return ring_filter_by_copy<T, kLanePixels, kNarrowTaps, false>(variant.copy);
-}
-
-template <typename T>
-Kernel<RingArguments> wide_ring_filter(const RingVariant& variant) noexcept {
-  return ring_filter_by_copy<T, 2, kMaxKernelTaps, false>(variant.copy);
 }
 
 /// One file each, to be compiled side by side.
