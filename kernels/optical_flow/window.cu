@@ -27,6 +27,12 @@ __host__ __device__ constexpr int columns(int radius) {
   return kWindowWidth + 2 * lead(radius);
 }
 
+/// Of a pixel so far along one axis from the window's centre.
+__device__ __forceinline__ float weight_at(const WindowArguments& a, int radius, int away) {
+  const int distance = away < 0 ? -away : away;
+  return distance <= radius ? a.weight[distance] : 0.0f;
+}
+
 struct Solution {
   float u;
   float v;
@@ -88,8 +94,9 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
     const int top = a.y + y0 + part * kRows - radius;
     float sum[kProducts][kRows] = {};
     // Several rows are read before the first is used.
-    constexpr int kBatch = kRadius > 0 ? (kRows + 2 * kRadius + 1) / 2 : 4;
+    constexpr int kBatch = kRadius > 0 ? (kRows + 2 * kRadius + 1) / 2 : kRows;
     const int rows = kRows + 2 * radius;
+    float recent[kRows] = {};  // weights for the first window, if the radius is not known
 #pragma unroll(kRadius > 0 ? 2 : 1)
     for (int first = 0; first < rows; first += kBatch) {
       float d[kBatch][3];
@@ -104,11 +111,13 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
       for (int k = 0; k < kBatch; ++k) {
         const float product[kProducts] = {d[k][0] * d[k][0], d[k][0] * d[k][1], d[k][1] * d[k][1],
                                           d[k][0] * d[k][2], d[k][1] * d[k][2]};
+        if constexpr (kRadius == 0) recent[k] = weight_at(a, radius, first + k - radius);
 #pragma unroll
         for (int row = 0; row < kRows; ++row) {
           const int away = first + k - row - radius;
-          if (away < -radius || away > radius) continue;
-          const float weight = a.weight[away < 0 ? -away : away];
+          if (kRadius > 0 && (away < -radius || away > radius)) continue;
+          const float weight =
+              kRadius > 0 ? weight_at(a, radius, away) : recent[(k - row + kRows) % kRows];
 #pragma unroll
           for (int p = 0; p < kProducts; ++p) sum[p][row] = fmaf(weight, product[p], sum[p][row]);
         }
@@ -134,19 +143,28 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
     if (x >= a.width || y >= a.height) continue;
     const float* under = shared + row * stride + column;
     float sum[kSide][kProducts] = {};
+    float recent[kSide + 3] = {};  // the weights of the columns that four windows see, likewise
 #pragma unroll(kRadius > 0 ? (2 * lead(kRadius) + kSide) / 4 : 1)
     for (int k = 0; k < 2 * lead(radius) + kSide; k += 4) {
       float4 some[kProducts];
 #pragma unroll
       for (int p = 0; p < kProducts; ++p)
         some[p] = *reinterpret_cast<const float4*>(under + p * kHeight * stride + k);
+      const int away = k - before - radius;  // of the first column from the first window
+      if constexpr (kRadius == 0) {
+#pragma unroll
+        for (int i = 0; i < kSide - 1; ++i) recent[i] = recent[4 + i];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) recent[kSide - 1 + i] = weight_at(a, radius, away + i);
+      }
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
 #pragma unroll
         for (int side = 0; side < kSide; ++side) {
-          const int away = k + e - before - side - radius;
-          if (away < -radius || away > radius) continue;
-          const float weight = a.weight[away < 0 ? -away : away];
+          const int from = away + e - side;
+          if (kRadius > 0 && (from < -radius || from > radius)) continue;
+          const float weight =
+              kRadius > 0 ? weight_at(a, radius, from) : recent[kSide - 1 + e - side];
 #pragma unroll
           for (int p = 0; p < kProducts; ++p) {
             const float value = e == 0   ? some[p].x

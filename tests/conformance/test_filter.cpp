@@ -611,6 +611,32 @@ TEST_P(SlowFilter, FullHd) {
   }
 }
 
+// Fails when half storage of a large image, which may be laid out in other tiles than a small one,
+// gives a pixel its neighbour's taps or loses more than its tolerance: few columns, many, and the
+// default.
+TEST_P(SlowFilter, LargeImageInHalf) {
+  for (const auto& [nx, ny, nt, terms] :
+       {std::array{7, 6, 4, 2}, {17, 4, 3, 1}, {25, 25, 2, 1}, {15, 15, 20, 1}}) {
+    SCOPED_TRACE(std::to_string(nx) + "x" + std::to_string(ny) + "x" + std::to_string(nt));
+    SpatioTemporalFilterConfig config;
+    config.size = {641, 479};
+    config.format = PixelFormat::kGray16;
+    config.storage = CoefficientStorage::kHalf;
+    config.kernels.form = KernelForm::kPerPixel;
+    config.kernels.nx = nx;
+    config.kernels.ny = ny;
+    config.kernels.nt = nt;
+    config.kernels.terms = terms;
+    RandomTaps taps{};
+    taps.use_in(config.kernels);
+    const auto frames = noise_frames(config.size, config.format, nt + 2, 25);
+    const auto last = static_cast<std::size_t>(nt + 1);
+    expect_filter_matches(config, frames, results(config, frames), {0, 1, last}, 3000,
+                          test::kHalfTolerance);
+    if (HasFatalFailure()) return;
+  }
+}
+
 // Fails when the largest kernels in every respect do not work together.
 TEST_P(SlowFilter, TheLargestKernels) {
   for (const KernelForm form : kForms) {

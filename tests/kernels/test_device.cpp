@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -94,6 +95,71 @@ TEST_F(OnDevice, EveryKindOfMemoryGivesTheSameResult) {
               same_bytes(read_plane(out, p * plane_bytes, size, kOutStride), expected.planes[f][p]))
               << "frame " << f << " plane " << p;
         }
+      }
+    }
+  }
+}
+
+// Fails when a frame or planes in device memory must be aligned to more than a pixel or a float, or
+// when something is written beside the planes. The sizes are no multiples of what the kernels work
+// in; the larger one takes larger pieces.
+TEST_F(OnDevice, NoAlignmentIsAskedFor) {
+  constexpr unsigned char kUntouched = 0x5a;
+  for (const ImageSize size : {ImageSize{101, 67}, {641, 403}}) {
+    for (const std::size_t shift : {0, 1, 2, 3}) {
+      const auto columns = static_cast<std::size_t>(size.width);
+      const auto rows = static_cast<std::size_t>(size.height);
+      // Without a shift all rows begin on 16 bytes, with one hardly any.
+      const std::size_t stride = (columns + 3 + shift) * sizeof(float);
+      const std::size_t plane = stride * rows + (shift == 0 ? 0 : sizeof(float));
+      const std::size_t bytes = 3 * plane + 16;
+      const std::size_t in_stride = columns + shift;
+      OpticalFlowConfig config = foveated_config(size);
+      config.kernels.nx = config.kernels.ny = 3;
+      config.kernels.nt = 2;
+      config.window = shift % 2 == 0 ? 15 : 5;
+      SCOPED_TRACE(std::to_string(size.width) + " columns, shift " + std::to_string(shift));
+      const auto frames = noise_frames(size, PixelFormat::kGray8, 3, 6);
+      const Results expected = run<OpticalFlow>(config, frames, 2, 1, BackendChoice::kCuda);
+
+      EngineConfig settings = engine_config(1, BackendChoice::kCuda);
+      settings.memory = must(OpticalFlow::footprint(must(Engine::probe(settings)), config)) +
+                        Buffer::footprint(MemorySpace::kCuda, in_stride * rows + shift) +
+                        Buffer::footprint(MemorySpace::kCuda, bytes);
+      Engine engine = must(Engine::create(settings));
+      OpticalFlow flow = must(OpticalFlow::create(engine, config));
+      Buffer in = must(Buffer::create(engine, MemorySpace::kCuda, in_stride * rows + shift));
+      Buffer out = must(Buffer::create(engine, MemorySpace::kCuda, bytes));
+      const std::vector<unsigned char> untouched(bytes, kUntouched);
+      std::vector<unsigned char> got(bytes);
+      for (std::size_t f = 0; f < frames.size(); ++f) {
+        const Frame host = frames[f].frame(f);
+        for (int y = 0; y < size.height; ++y)
+          must(in.write(shift + static_cast<std::size_t>(y) * in_stride,
+                        static_cast<const char*>(host.data) + y * host.stride, columns));
+        must(out.write(0, untouched.data(), bytes));
+        Frame frame = host;
+        frame.data = static_cast<const char*>(in.data()) + shift;
+        frame.stride = static_cast<std::ptrdiff_t>(in_stride);
+        frame.space = MemorySpace::kCuda;
+        char* const planes = static_cast<char*>(out.data()) + shift * sizeof(float);
+        FlowView view;
+        view.u = reinterpret_cast<float*>(planes);
+        view.v = reinterpret_cast<float*>(planes + plane);
+        view.confidence = reinterpret_cast<float*>(planes + 2 * plane);
+        view.size = size;
+        view.stride = static_cast<std::ptrdiff_t>(stride);
+        view.space = MemorySpace::kCuda;
+        must(flow.wait(must(flow.submit(frame, view)), Deadline::never()));
+
+        must(out.read(0, got.data(), bytes));
+        std::vector<unsigned char> wanted = untouched;
+        for (std::size_t p = 0; p < 3; ++p) {
+          for (std::size_t y = 0; y < rows; ++y)
+            std::memcpy(&wanted[shift * sizeof(float) + p * plane + y * stride],
+                        &expected.planes[f][p].data[y * columns], columns * sizeof(float));
+        }
+        EXPECT_TRUE(got == wanted) << "frame " << f;
       }
     }
   }
