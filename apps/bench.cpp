@@ -252,6 +252,9 @@ int run_bench_flow(const BenchCommand& o) {
     }
   }
 
+  // The limits are the CPU's: they say nothing of a device, whose rows have frames and results in
+  // host memory here.
+  const bool on_cpu = info.backend == BackendKind::kCpu;
   const auto floor_ms = [&](const Workload& work) {
     return 1e3 * std::max(work.bytes / limits.read_bytes_per_s, work.flops / limits.flops);
   };
@@ -295,8 +298,10 @@ int run_bench_flow(const BenchCommand& o) {
         const Workload work = least_work(*row.config);
         r["mb_per_frame"] = work.bytes * 1e-6;
         r["mflop_per_frame"] = work.flops * 1e-6;
-        r["floor_ms"] = floor_ms(work);
-        r["ratio"] = median / floor_ms(work);
+        if (on_cpu) {
+          r["floor_ms"] = floor_ms(work);
+          r["ratio"] = median / floor_ms(work);
+        }
         r["config"] = config_json(*row.config);
       }
       if (row.errors && row.errors->compared > 0) {
@@ -332,8 +337,12 @@ int run_bench_flow(const BenchCommand& o) {
                1000.0 / median);
     if (row.config) {
       const Workload work = least_work(*row.config);
-      fmt::print(" {:>9.1f} {:>9.0f} {:>9.3f} {:>6.2f}", work.bytes * 1e-6, work.flops * 1e-6,
-                 floor_ms(work), median / floor_ms(work));
+      fmt::print(" {:>9.1f} {:>9.0f}", work.bytes * 1e-6, work.flops * 1e-6);
+      if (on_cpu) {
+        fmt::print(" {:>9.3f} {:>6.2f}", floor_ms(work), median / floor_ms(work));
+      } else {
+        fmt::print(" {:>9} {:>6}", "-", "-");
+      }
     } else {
       fmt::print(" {:>9} {:>9} {:>9} {:>6}", "-", "-", "-", "-");
     }
@@ -344,8 +353,9 @@ int run_bench_flow(const BenchCommand& o) {
     fmt::print("\n");
   }
   fmt::print(
-      "\nMB and MFLOP: the least that a frame needs; floor: what they take at the limits above; "
-      "ratio: median / floor.\n");
+      "\nMB and MFLOP: the least that a frame needs{}\n",
+      on_cpu ? "; floor: what they take at the limits above; ratio: median / floor."
+             : fmt::format("; ours on {}, frames and results in host memory.", info.device_name));
   if (peers.empty())
     fmt::print("{}\n", o.no_peers                      ? "peers left out (--no-peers)"
                        : format != PixelFormat::kGray8 ? "peers left out: they take 8 bits"
