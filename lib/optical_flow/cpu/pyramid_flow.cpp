@@ -1,7 +1,6 @@
 #include "optical_flow/cpu/pyramid_flow.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "image/median.h"
@@ -12,15 +11,6 @@
 namespace ocellus::detail {
 namespace {
 
-constexpr int kContrastRadius = 3;          // local normalisation over 7x7 pixels
-constexpr float kContrastFloor = 3.0f;      // grey levels: contrast below is noise
-constexpr double kPresmoothingSigma = 0.8;  // pixels: what the derivative of 5 taps can follow
-constexpr int kPresmoothingRadius = 2;
-constexpr int kFitRadius = 4;              // a frame's fit is judged over 9x9 pixels
-constexpr float kFitFloor = 0.3f;          // squared residual below which frames fit alike
-constexpr float kLeastConfidence = 1e-3f;  // so that flow without any confidence is still averaged
-constexpr int kGradientReach = 2;          // of the derivative
-
 std::size_t floats(int count) {
   return static_cast<std::size_t>(count);
 }
@@ -28,103 +18,17 @@ std::size_t floats(int count) {
 }  // namespace
 
 PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, int workers) noexcept
-    : CpuOperator(plan, workers), levels_(plan.levels) {
+    : CpuOperator(plan, workers), pyramid_(plan), levels_(plan.levels) {
   contrast_box_.set_box(kContrastRadius);
   fit_box_.set_box(kFitRadius);
   if (plan.smoothing_radius > 0) smoothing_.set_box(plan.smoothing_radius);
-  float gaussian[kPresmoothingRadius + 1];
-  double sum = 0.0;
-  for (int k = 0; k <= kPresmoothingRadius; ++k) {
-    const double distance = k / kPresmoothingSigma;
-    gaussian[k] = static_cast<float>(std::exp(-0.5 * distance * distance));
-    sum += (k == 0 ? 1.0 : 2.0) * static_cast<double>(gaussian[k]);
-  }
-  for (float& weight : gaussian) weight = static_cast<float>(static_cast<double>(weight) / sum);
-  presmoothing_.set(kPresmoothingRadius, gaussian);
-
-  plan_steps();
-  plan_regions();
+  presmoothing_.set(kPresmoothingRadius, pyramid_.presmoothing.data());
   for (int l = 0; l < levels_; ++l) {
     const auto i = floats(l);
     full_bands_[i] = Bands::cut(plan.level_size[i].height, workers, 3, 16);
-    region_bands_[i] = Bands::cut(region_[i].height, workers, 3, 16);
+    region_bands_[i] = Bands::cut(pyramid_.region[i].height, workers, 3, 16);
   }
   finish_bands_ = Bands::cut(plan.roi.height, workers, 3, 16);
-}
-
-PyramidFlow::Step& PyramidFlow::add_step(StepKind kind, int level) noexcept {
-  Step& step = steps_[step_count_++];
-  step = Step{};
-  step.kind = kind;
-  step.level = level;
-  return step;
-}
-
-void PyramidFlow::plan_steps() noexcept {
-  const PyramidConfig& pyramid = plan_.pyramid;
-  add_step(StepKind::kIngest, 0);
-  for (int l = 1; l < levels_; ++l) add_step(StepKind::kReduce, l);
-  if (pyramid.normalize) {
-    add_step(StepKind::kHighpass, 0);
-    add_step(StepKind::kNormalize, 0);
-  }
-  add_step(StepKind::kPresmooth, 0);
-  int from_above = 0;
-  for (int l = levels_ - 1; l >= 0; --l) {
-    int now = 0;
-    add_step(StepKind::kExpand, l).from = from_above;
-    // Between two buffers: a step reads its neighbours' rows of one while it writes the other.
-    const auto flip = [&](Step& step) {
-      step.from = now;
-      step.to = now = 1 - now;
-    };
-    const int warps = l < 2 ? pyramid.warps : pyramid.coarse_warps;
-    for (int w = 0; w < warps; ++w) {
-      const bool last = w == warps - 1;
-      const bool all_frames = last && l == 0 && pyramid.frames > 2;
-      if (pyramid.smoothing == FlowSmoothing::kBeforeWarp) flip(add_step(StepKind::kSmooth, l));
-      Step& warp = add_step(StepKind::kWarp, l);
-      warp.from = now;
-      warp.all_frames = all_frames;
-      if (all_frames) add_step(StepKind::kFit, l).all_frames = true;
-      Step& solve = add_step(StepKind::kSolve, l);
-      solve.all_frames = all_frames;
-      solve.last = last;
-      flip(solve);
-      if (pyramid.smoothing == FlowSmoothing::kConfidence)
-        add_step(StepKind::kConfidenceSmooth, l).to = now;
-    }
-    if (pyramid.median > 0) flip(add_step(StepKind::kMedian, l));
-    from_above = now;
-  }
-  add_step(StepKind::kFinish, 0).from = from_above;
-}
-
-void PyramidFlow::plan_regions() noexcept {
-  // A step that looks at its neighbours repeats the edge of the region, which is right at the
-  // image's own edges only. Each region is so much larger than what is wanted of it that such
-  // errors do not reach that.
-  const PyramidConfig& pyramid = plan_.pyramid;
-  Rect wanted = plan_.roi;
-  for (int l = 0; l < levels_; ++l) {
-    const ImageSize size = plan_.level_size[floats(l)];
-    const int warps = l < 2 ? pyramid.warps : pyramid.coarse_warps;
-    const int reach = warps * (std::max(kGradientReach, pyramid.frames > 2 ? kFitRadius : 0) +
-                               plan_.radius + plan_.smoothing_radius) +
-                      pyramid.median / 2;
-    // Even corners, so that a coarse pixel lies on the first fine one.
-    const int left = std::max(0, wanted.x - reach) & ~1;
-    const int top = std::max(0, wanted.y - reach) & ~1;
-    const int right = std::min(size.width, wanted.x + wanted.width + reach);
-    const int bottom = std::min(size.height, wanted.y + wanted.height + reach);
-    region_[floats(l)] = {left, top, right - left, bottom - top};
-    // Expanding reads one coarse pixel beyond.
-    if (l + 1 < levels_) {
-      const ImageSize coarse = plan_.level_size[floats(l + 1)];
-      wanted = {left / 2, top / 2, std::min(coarse.width, (right + 1) / 2 + 1) - left / 2,
-                std::min(coarse.height, (bottom + 1) / 2 + 1) - top / 2};
-    }
-  }
 }
 
 PyramidFlow::Plane PyramidFlow::take_plane(Carver& carver, int width, int height,
@@ -150,8 +54,8 @@ void PyramidFlow::layout(Carver& carver) noexcept {
     for (int f = 0; f < plan_.pyramid.frames; ++f)
       window_[floats(f)][i] = take_plane(carver, size.width, size.height, true);
     for (FlowPlanes& flow : flow_[i]) {
-      flow.u = take_plane(carver, region_[i].width, region_[i].height, false);
-      flow.v = take_plane(carver, region_[i].width, region_[i].height, false);
+      flow.u = take_plane(carver, pyramid_.region[i].width, pyramid_.region[i].height, false);
+      flow.v = take_plane(carver, pyramid_.region[i].width, pyramid_.region[i].height, false);
     }
   }
   const auto work_plane = [&] {
@@ -191,8 +95,8 @@ int PyramidFlow::all_level_parts() const noexcept {
 }
 
 void PyramidFlow::build_stages(Stage* stages, StageContext* contexts) noexcept {
-  for (int s = 0; s < step_count_; ++s) {
-    const Step& step = steps_[s];
+  for (int s = 0; s < pyramid_.step_count; ++s) {
+    const Step& step = pyramid_.steps[s];
     contexts[s].level = step.level;
     contexts[s].step = s;
     int parts = 0;
@@ -221,7 +125,7 @@ void PyramidFlow::run(void* context, int part, int worker) noexcept {
   const StageContext& at = *static_cast<StageContext*>(context);
   FrameJob& frame = *at.frame;
   PyramidFlow& self = *static_cast<PyramidFlow*>(frame.owner);
-  const Step& step = self.steps_[at.step];
+  const Step& step = self.pyramid_.steps[at.step];
   if (step.kind != StepKind::kIngest && frame.bad.load(std::memory_order_relaxed)) {
     if (step.kind == StepKind::kFinish && part == 0) self.write_invalid(frame);
     return;
@@ -387,13 +291,13 @@ const PyramidFlow::Plane& PyramidFlow::stored(int age, int level) const noexcept
 }
 
 const float* PyramidFlow::stored_row(int age, int level, int y) const noexcept {
-  const Rect& region = region_[floats(level)];
+  const Rect& region = pyramid_.region[floats(level)];
   return stored(age, level).row(region.y + y) + region.x;
 }
 
 void PyramidFlow::expand(const Step& step, int begin, int end, const Scratch& scratch) noexcept {
   const auto level = floats(step.level);
-  const Rect& region = region_[level];
+  const Rect& region = pyramid_.region[level];
   const FlowPlanes& out = flow_[level][floats(step.to)];
   if (step.level == levels_ - 1) {
     for (int y = begin; y < end; ++y) {
@@ -402,7 +306,7 @@ void PyramidFlow::expand(const Step& step, int begin, int end, const Scratch& sc
     }
     return;
   }
-  const Rect& coarse = region_[level + 1];
+  const Rect& coarse = pyramid_.region[level + 1];
   const FlowPlanes& in = flow_[level + 1][floats(step.from)];
   const int first = region.x / 2 - coarse.x;
   const int count = (region.width + 1) / 2;
@@ -429,7 +333,7 @@ void PyramidFlow::expand(const Step& step, int begin, int end, const Scratch& sc
 
 void PyramidFlow::smooth(const Step& step, int begin, int end, const Scratch& scratch) noexcept {
   const auto level = floats(step.level);
-  const Rect& region = region_[level];
+  const Rect& region = pyramid_.region[level];
   const FlowPlanes& in = flow_[level][floats(step.from)];
   const FlowPlanes& out = flow_[level][floats(step.to)];
   const std::size_t bytes = floats(region.width) * sizeof(float);
@@ -444,7 +348,7 @@ void PyramidFlow::smooth(const Step& step, int begin, int end, const Scratch& sc
 
 void PyramidFlow::warp(const Step& step, int begin, int end) noexcept {
   const auto level = floats(step.level);
-  const Rect& region = region_[level];
+  const Rect& region = pyramid_.region[level];
   const ImageSize size = plan_.level_size[level];
   const FlowPlanes& flow = flow_[level][floats(step.from)];
   const Partners with = partners(step.all_frames);
@@ -460,7 +364,7 @@ void PyramidFlow::warp(const Step& step, int begin, int end) noexcept {
 }
 
 void PyramidFlow::fit(const Step& step, int begin, int end, const Scratch& scratch) noexcept {
-  const Rect& region = region_[floats(step.level)];
+  const Rect& region = pyramid_.region[floats(step.level)];
   const Partners with = partners(step.all_frames);
   for (int k = 0; k < with.count; ++k) {
     sweep_separable(
@@ -483,7 +387,7 @@ void PyramidFlow::fit(const Step& step, int begin, int end, const Scratch& scrat
 
 void PyramidFlow::solve(const Step& step, int begin, int end, const Scratch& scratch) noexcept {
   const auto level = floats(step.level);
-  const Rect& region = region_[level];
+  const Rect& region = pyramid_.region[level];
   const ImageSize size = plan_.level_size[level];
   const PyramidConfig& pyramid = plan_.pyramid;
   const FlowPlanes& in = flow_[level][floats(step.from)];
@@ -499,8 +403,7 @@ void PyramidFlow::solve(const Step& step, int begin, int end, const Scratch& scr
 
   ResidualRow residual;
   residual.robust = step.last ? pyramid.robust : 0.0f;
-  // Normalised images differ over more pixels where a part of the 7x7 lies outside.
-  residual.border = pyramid.normalize ? 5.0f : 1.0f;
+  residual.border = pyramid_.border;
   residual.x = region.x;
   residual.image_width = size.width;
   residual.image_height = size.height;
@@ -552,7 +455,7 @@ void PyramidFlow::solve(const Step& step, int begin, int end, const Scratch& scr
 void PyramidFlow::confidence_smooth(const Step& step, int begin, int end,
                                     const Scratch& scratch) noexcept {
   const auto level = floats(step.level);
-  const Rect& region = region_[level];
+  const Rect& region = pyramid_.region[level];
   const FlowPlanes& out = flow_[level][floats(step.to)];
   const int margin = plan_.pyramid.median / 2;
   sweep_separable(
@@ -571,7 +474,7 @@ void PyramidFlow::confidence_smooth(const Step& step, int begin, int end,
 
 void PyramidFlow::median(const Step& step, int begin, int end) noexcept {
   const auto level = floats(step.level);
-  const Rect& region = region_[level];
+  const Rect& region = pyramid_.region[level];
   const int size = plan_.pyramid.median;
   const FlowPlanes& in = flow_[level][floats(step.from)];
   const FlowPlanes& out = flow_[level][floats(step.to)];
@@ -589,7 +492,7 @@ void PyramidFlow::median(const Step& step, int begin, int end) noexcept {
 
 void PyramidFlow::finish(FrameJob& frame, const Step& step, int begin, int end,
                          const Scratch& scratch) noexcept {
-  const Rect& region = region_[0];
+  const Rect& region = pyramid_.region[0];
   const FlowPlanes& flow = flow_[0][floats(step.from)];
   const int x = plan_.roi.x - region.x;
   const std::size_t bytes = floats(plan_.roi.width) * sizeof(float);

@@ -11,6 +11,7 @@
 #include "image/warp.h"
 #include "optical_flow/cpu/cpu_operator.h"
 #include "optical_flow/cpu/window_solver.h"
+#include "optical_flow/pyramid_plan.h"
 
 namespace ocellus::detail {
 
@@ -20,9 +21,6 @@ class PyramidFlow final : public CpuOperator {
 
  private:
   static constexpr int kMargin = 16;  // floats before a row, for the reach of filters and warps
-  static constexpr int kMaxPartners = kMaxPyramidFrames - 1;
-  static constexpr int kMaxWarps = 10;
-  static constexpr int kMaxSteps = 8 + kMaxPyramidLevels * (3 + 4 * kMaxWarps);
 
   /// A plane with room for warps and filters beyond its edges.
   struct Plane {
@@ -38,29 +36,9 @@ class PyramidFlow final : public CpuOperator {
     Plane v;
   };
 
-  enum class StepKind : std::uint8_t {
-    kIngest,     // camera pixels to floats
-    kReduce,     // level - 1 to level
-    kHighpass,   // all levels: minus the local mean
-    kNormalize,  // all levels: divided by the local deviation
-    kPresmooth,  // all levels: into the window of frames
-    kExpand,     // flow of level + 1 to level, or zero
-    kSmooth,     // box mean of the flow
-    kWarp,       // frames back to the reference
-    kFit,        // how well each frame fits
-    kSolve,      // equation (3) for what is left
-    kConfidenceSmooth,
-    kMedian,
-    kFinish,  // to the user's planes
-  };
-  struct Step {
-    StepKind kind = StepKind::kIngest;
-    int level = 0;
-    int from = 0;  // which of a level's two flow buffers is read
-    int to = 0;    // and which is written
-    bool all_frames = false;
-    bool last = false;  // last solution of the level
-  };
+  using Step = PyramidStep;
+  using StepKind = PyramidStepKind;
+
   /// A frame of the window beside the reference.
   struct Partner {
     int age;
@@ -69,7 +47,7 @@ class PyramidFlow final : public CpuOperator {
   struct Partners {
     int reference_age = 0;
     int count = 0;
-    std::array<Partner, kMaxPartners> list{};
+    std::array<Partner, kMaxPyramidPartners> list{};
   };
   struct Scratch {
     WindowScratch window;
@@ -83,12 +61,9 @@ class PyramidFlow final : public CpuOperator {
 
   void layout(Carver& carver) noexcept override;
   Expected<void> prepare(const KernelConfig& kernels) noexcept override;
-  int stage_count() const noexcept override { return step_count_; }
+  int stage_count() const noexcept override { return pyramid_.step_count; }
   void build_stages(Stage* stages, StageContext* contexts) noexcept override;
 
-  void plan_steps() noexcept;
-  void plan_regions() noexcept;
-  Step& add_step(StepKind kind, int level) noexcept;
   Plane take_plane(Carver& carver, int width, int height, bool with_borders) noexcept;
 
   static void run(void* context, int part, int worker) noexcept;
@@ -114,13 +89,11 @@ class PyramidFlow final : public CpuOperator {
   const float* stored_row(int age, int level, int y) const noexcept;
   const Plane& stored(int age, int level) const noexcept;
 
+  PyramidPlan pyramid_;
   int levels_;
-  std::array<Rect, kMaxPyramidLevels> region_{};  // what is computed of each level
   std::array<Bands, kMaxPyramidLevels> full_bands_{};
   std::array<Bands, kMaxPyramidLevels> region_bands_{};
   Bands finish_bands_;
-  Step steps_[kMaxSteps];
-  int step_count_ = 0;
 
   SymmetricTaps contrast_box_;
   SymmetricTaps presmoothing_;
@@ -133,8 +106,8 @@ class PyramidFlow final : public CpuOperator {
   std::array<std::array<Plane, kMaxPyramidLevels>, kMaxPyramidFrames> window_{};
   std::array<std::array<FlowPlanes, 2>, kMaxPyramidLevels> flow_{};
   // Shared by the levels, which run one after the other.
-  std::array<Plane, kMaxPartners> warped_{};
-  std::array<Plane, kMaxPartners> fit_{};
+  std::array<Plane, kMaxPyramidPartners> warped_{};
+  std::array<Plane, kMaxPyramidPartners> fit_{};
   Plane confidence_;
   Plane weight_;
   FlowPlanes weighted_;

@@ -1,6 +1,7 @@
 #include "optical_flow/cpu/pyramid_rows.h"
 
 #include "image/separable_filter.h"
+#include "optical_flow/pyramid_plan.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "optical_flow/cpu/pyramid_rows.cpp"
@@ -37,7 +38,7 @@ void normalize_row(const float* highpass, const float* variance, float floor, fl
                    int width) {
   const D d;
   const V least = hn::Set(d, floor * floor);
-  const V scale = hn::Set(d, 20.0f);
+  const V scale = hn::Set(d, kContrastScale);
   map_row(
       width, out,
       [=](V h, V s) HWY_ATTR { return hn::Div(hn::Mul(scale, h), hn::Sqrt(hn::Add(s, least))); },
@@ -98,7 +99,7 @@ HWY_INLINE void accumulate(const ResidualRow& row, float* HWY_RESTRICT s2, float
   const V y = hn::Set(d, static_cast<float>(row.y));
   const V here_y = hn::Min(y, hn::Sub(bottom, y));
   const V inverse_border = hn::Set(d, 1.0f / row.border);
-  const V least = hn::Set(d, 0.02f);
+  const V least = hn::Set(d, kLeastRamp);
   for (int i = 0; i < width; i += lanes) {
     const V residual = hn::Sub(hn::LoadU(d, row.warped + i), hn::LoadU(d, row.reference + i));
     // Distance from the nearest edge, of the pixel and of where it came from; negative outside.

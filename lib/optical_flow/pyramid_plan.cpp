@@ -1,0 +1,108 @@
+#include "optical_flow/pyramid_plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ocellus::detail {
+namespace {
+
+constexpr double kPresmoothingSigma = 0.8;  // pixels: what the derivative of 5 taps can follow
+
+int warps_of(const OpticalFlowPlan& plan, int level) {
+  return level < 2 ? plan.pyramid.warps : plan.pyramid.coarse_warps;
+}
+
+}  // namespace
+
+PyramidPlan::PyramidPlan(const OpticalFlowPlan& plan) noexcept {
+  double sum = 0.0;
+  for (int k = 0; k <= kPresmoothingRadius; ++k) {
+    const double distance = k / kPresmoothingSigma;
+    float& weight = presmoothing[static_cast<std::size_t>(k)];
+    weight = static_cast<float>(std::exp(-0.5 * distance * distance));
+    sum += (k == 0 ? 1.0 : 2.0) * static_cast<double>(weight);
+  }
+  for (float& weight : presmoothing) weight = static_cast<float>(static_cast<double>(weight) / sum);
+  // Normalised images differ over more pixels where a part of the 7x7 lies outside.
+  border = plan.pyramid.normalize ? 5.0f : 1.0f;
+  plan_steps(plan);
+  plan_regions(plan);
+}
+
+PyramidStep& PyramidPlan::add_step(PyramidStepKind kind, int level) noexcept {
+  PyramidStep& step = steps[step_count++];
+  step.kind = kind;
+  step.level = level;
+  return step;
+}
+
+void PyramidPlan::plan_steps(const OpticalFlowPlan& plan) noexcept {
+  using Kind = PyramidStepKind;
+  const PyramidConfig& pyramid = plan.pyramid;
+  add_step(Kind::kIngest, 0);
+  for (int l = 1; l < plan.levels; ++l) add_step(Kind::kReduce, l);
+  if (pyramid.normalize) {
+    add_step(Kind::kHighpass, 0);
+    add_step(Kind::kNormalize, 0);
+  }
+  add_step(Kind::kPresmooth, 0);
+  int from_above = 0;
+  for (int l = plan.levels - 1; l >= 0; --l) {
+    int now = 0;
+    add_step(Kind::kExpand, l).from = from_above;
+    // Between two buffers: a step reads its neighbours' rows of one while it writes the other.
+    const auto flip = [&](PyramidStep& step) {
+      step.from = now;
+      step.to = now = 1 - now;
+    };
+    const int warps = warps_of(plan, l);
+    for (int w = 0; w < warps; ++w) {
+      const bool last = w == warps - 1;
+      const bool all_frames = last && l == 0 && pyramid.frames > 2;
+      if (pyramid.smoothing == FlowSmoothing::kBeforeWarp) flip(add_step(Kind::kSmooth, l));
+      PyramidStep& warp = add_step(Kind::kWarp, l);
+      warp.from = now;
+      warp.all_frames = all_frames;
+      if (all_frames) add_step(Kind::kFit, l).all_frames = true;
+      PyramidStep& solve = add_step(Kind::kSolve, l);
+      solve.all_frames = all_frames;
+      solve.last = last;
+      flip(solve);
+      if (pyramid.smoothing == FlowSmoothing::kConfidence)
+        add_step(Kind::kConfidenceSmooth, l).to = now;
+    }
+    if (pyramid.median > 0) flip(add_step(Kind::kMedian, l));
+    from_above = now;
+  }
+  add_step(Kind::kFinish, 0).from = from_above;
+}
+
+void PyramidPlan::plan_regions(const OpticalFlowPlan& plan) noexcept {
+  // A step that looks at its neighbours repeats the edge of the region, which is right at the
+  // image's own edges only. Each region is so much larger than what is wanted of it that such
+  // errors do not reach that.
+  const PyramidConfig& pyramid = plan.pyramid;
+  Rect wanted = plan.roi;
+  for (int l = 0; l < plan.levels; ++l) {
+    const auto level = static_cast<std::size_t>(l);
+    const ImageSize size = plan.level_size[level];
+    const int reach =
+        warps_of(plan, l) * (std::max(kGradientReach, pyramid.frames > 2 ? kFitRadius : 0) +
+                             plan.radius + plan.smoothing_radius) +
+        pyramid.median / 2;
+    // Even corners, so that a coarse pixel lies on the first fine one.
+    const int left = std::max(0, wanted.x - reach) & ~1;
+    const int top = std::max(0, wanted.y - reach) & ~1;
+    const int right = std::min(size.width, wanted.x + wanted.width + reach);
+    const int bottom = std::min(size.height, wanted.y + wanted.height + reach);
+    region[level] = {left, top, right - left, bottom - top};
+    // Expanding reads one coarse pixel beyond.
+    if (l + 1 < plan.levels) {
+      const ImageSize coarse = plan.level_size[level + 1];
+      wanted = {left / 2, top / 2, std::min(coarse.width, (right + 1) / 2 + 1) - left / 2,
+                std::min(coarse.height, (bottom + 1) / 2 + 1) - top / 2};
+    }
+  }
+}
+
+}  // namespace ocellus::detail
