@@ -10,6 +10,7 @@
 
 #include "core/scheduler.h"
 #include "kernels/optical_flow/kernel_flow.h"
+#include "kernels/optical_flow/pyramid_flow.h"
 
 namespace ocellus::cuda {
 namespace {
@@ -47,7 +48,7 @@ CudaOperator::CudaOperator(const OpticalFlowPlan& plan) noexcept
 }
 
 CudaOperator* CudaOperator::make(const OpticalFlowPlan& plan) noexcept {
-  if (plan.method == FlowMethod::kPyramid) return nullptr;
+  if (plan.method == FlowMethod::kPyramid) return new (std::nothrow) PyramidFlow(plan);
   return new (std::nothrow) KernelFlow(plan);
 }
 
@@ -489,10 +490,6 @@ CudaOperator* self(void* instance) noexcept {
 }
 
 Expected<CudaOperator*> make_operator(const OpticalFlowPlan& plan) noexcept {
-  if (plan.method == FlowMethod::kPyramid) {
-    return tl::unexpected(
-        make_error(Status::kUnsupported, "the pyramid is not there on CUDA; use the backend cpu"));
-  }
   CudaOperator* made = CudaOperator::make(plan);
   if (made == nullptr)
     return tl::unexpected(

@@ -1,0 +1,201 @@
+// What the kernels of the pyramid share on the device.
+#pragma once
+
+#include "kernels/optical_flow/pixels.cuh"
+#include "kernels/optical_flow/pyramid_kernels.h"
+
+namespace ocellus::cuda {
+
+/// Begins a kernel that was launched with overlap: the next one may come to the multiprocessors
+/// that are free, and this one goes on when all that stands before it is done.
+__device__ inline void begin_overlapped() {
+#if __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+  cudaGridDependencySynchronize();
+#endif
+}
+
+/// Walks over a block of columns x rows, kPyramidThreads apart, without a division for each.
+class BlockWalk {
+ public:
+  __device__ BlockWalk(int columns, int rows)
+      : columns_(columns),
+        rows_(rows),
+        row_(static_cast<int>(threadIdx.x) / columns),
+        column_(static_cast<int>(threadIdx.x) - row_ * columns),
+        row_step_(kPyramidThreads / columns),
+        column_step_(kPyramidThreads - row_step_ * columns) {}
+  __device__ bool more() const { return row_ < rows_; }
+  __device__ void next() {
+    row_ += row_step_;
+    column_ += column_step_;
+    if (column_ >= columns_) {
+      column_ -= columns_;
+      ++row_;
+    }
+  }
+  __device__ int row() const { return row_; }
+  __device__ int column() const { return column_; }
+
+ private:
+  int columns_;
+  int rows_;
+  int row_;
+  int column_;
+  int row_step_;
+  int column_step_;
+};
+
+// ---- frames of the window
+
+struct References {
+  int head;
+  int count;
+  int reference_age;
+  int partners;
+};
+
+__device__ inline References references(const TemporalState* state, const FlowLevel& level) {
+  References r;
+  r.head = state->head;
+  r.count = state->count;
+  r.reference_age = min(level.delay, r.count);
+  r.partners = level.all_frames ? max(r.count, 1) : 1;
+  return r;
+}
+
+struct Partner {
+  int age;
+  float offset;  ///< frames after the reference
+};
+
+/// Partner k of the reference: the next newer frame first, then the others, newest first. The first
+/// frame of all is beside itself: no motion.
+__device__ inline Partner partner(const References& r, int k) {
+  if (r.count == 0) return {0, 1.0f};
+  if (k == 0) return {r.reference_age - 1, 1.0f};
+  const int age = k - 1 < r.reference_age - 1 ? k - 1 : k + 1;
+  return {age, static_cast<float>(r.reference_age - age)};
+}
+
+/// Pixel (0, 0) of a level of the frame `age` frames before the newest.
+__device__ inline const float* stored(const Window& window, const StoredLevel& level,
+                                      const References& r, int age) {
+  return window.base + ring_slot(r.head, r.count, window.frames, age) * window.frame_floats +
+         level.origin;
+}
+
+/// The frame at (x + offset u, y + offset v), the position held inside the image. A position that
+/// is not a number counts as 0.
+__device__ inline float warped_pixel(const float* pixels, const StoredLevel& level, bool cubic,
+                                     int x, int y, float offset, float2 flow) {
+  const auto hold = [](float position, int size) {
+    return fminf(position >= 0.0f ? position : 0.0f, static_cast<float>(size - 1));
+  };
+  const float at_x = hold(fmaf(offset, flow.x, static_cast<float>(x)), level.width);
+  const float at_y = hold(fmaf(offset, flow.y, static_cast<float>(y)), level.height);
+  const int column = static_cast<int>(at_x);
+  const int row = static_cast<int>(at_y);
+  const float tx = at_x - static_cast<float>(column);
+  const float ty = at_y - static_cast<float>(row);
+  const int stride = static_cast<int>(level.stride);
+  const float* at = pixels + row * level.stride + column;
+  if (!cubic) {
+    const float upper = fmaf(tx, at[1] - at[0], at[0]);
+    const float lower = fmaf(tx, at[stride + 1] - at[stride], at[stride]);
+    return fmaf(ty, lower - upper, upper);
+  }
+  // Catmull-Rom.
+  const auto weights = [](float t, float* w) {
+    const float t2 = t * t;
+    const float t3 = t2 * t;
+    w[0] = fmaf(-0.5f, t3 + t, t2);
+    w[1] = fmaf(1.5f, t3, -2.5f * t2) + 1.0f;
+    w[2] = fmaf(-1.5f, t3, fmaf(0.5f, t, 2.0f * t2));
+    w[3] = 0.5f * (t3 - t2);
+  };
+  float wx[4];
+  float wy[4];
+  weights(tx, wx);
+  weights(ty, wy);
+  float sum = 0.0f;
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    const float* line = at + (j - 1) * stride;
+    const float across =
+        fmaf(wx[3], line[2], fmaf(wx[2], line[1], fmaf(wx[1], line[0], wx[0] * line[-1])));
+    sum = fmaf(wy[j], across, sum);
+  }
+  return sum;
+}
+
+// ---- flow
+
+/// The flow so far at (x, y) of the region.
+__device__ inline float2 flow_at(const FlowSource& source, int x, int y) {
+  switch (source.kind) {
+    case FlowSource::Kind::kZero:
+      return make_float2(0.0f, 0.0f);
+    case FlowSource::Kind::kPlane:
+      return source.flow[y * source.stride + x];
+    case FlowSource::Kind::kCoarse:
+      break;
+  }
+  // Mean of the nearest coarse values, times 2: a pixel of the coarse level is two of this one.
+  const int fine = source.region_y + y;
+  const int upper = min(fine / 2 - source.coarse_y, source.coarse_height - 1);
+  const int lower = min((fine + 1) / 2 - source.coarse_y, source.coarse_height - 1);
+  const auto sum_at = [&](int column) {
+    column = min(column, source.coarse_width - 1);
+    const float2 a = source.flow[upper * source.stride + column];
+    const float2 b = source.flow[lower * source.stride + column];
+    return make_float2(a.x + b.x, a.y + b.y);
+  };
+  const int column = source.first_x + x / 2;
+  const float2 here = sum_at(column);
+  if (x % 2 == 0) return here;
+  const float2 next = sum_at(column + 1);
+  return make_float2(0.5f * (here.x + next.x), 0.5f * (here.y + next.y));
+}
+
+/// What the last kernel needs of the frame.
+struct TargetFrame {
+  FrameParams params;
+  bool bad;
+};
+
+__device__ inline TargetFrame target_frame(const FlowTarget& target, const FrameParams* frame,
+                                           const TemporalState* state) {
+  TargetFrame result{};
+  if (target.outcome == nullptr) return result;
+  result.params.out[0] = frame->out[0];
+  result.params.out[1] = frame->out[1];
+  result.params.out[2] = frame->out[2];
+  result.params.out_stride = frame->out_stride;
+  result.bad = state->bad != 0;
+  return result;
+}
+
+/// Writes the result at (x, y) of the target's rectangle.
+__device__ inline void write_flow(const FlowTarget& target, const TargetFrame& frame, int x, int y,
+                                  float2 flow, float confidence) {
+  if (target.outcome == nullptr) {
+    target.flow[y * target.stride + x] = flow;
+    if (target.confidence != nullptr) target.confidence[y * target.stride + x] = confidence;
+    return;
+  }
+  const bool valid = !frame.bad && (target.threshold <= 0.0f || confidence >= target.threshold);
+  row_at(frame.params.out[0], frame.params.out_stride, y)[x] = valid ? flow.x : target.invalid;
+  row_at(frame.params.out[1], frame.params.out_stride, y)[x] = valid ? flow.y : target.invalid;
+  if (frame.params.out[2] != nullptr)
+    row_at(frame.params.out[2], frame.params.out_stride, y)[x] = frame.bad ? 0.0f : confidence;
+}
+
+/// At the end of a kernel that may be the frame's last.
+__device__ inline void end_target(const FlowTarget& target, TemporalState* state) {
+  if (target.outcome == nullptr) return;
+  __syncthreads();
+  if (threadIdx.x == 0) finish_frame(state, target.outcome, target.frames, gridDim.x * gridDim.y);
+}
+
+}  // namespace ocellus::cuda

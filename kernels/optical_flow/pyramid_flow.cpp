@@ -1,0 +1,344 @@
+#include "kernels/optical_flow/pyramid_flow.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "image/warp.h"
+
+namespace ocellus::cuda {
+namespace {
+
+using detail::PyramidStep;
+using Kind = detail::PyramidStepKind;
+
+constexpr int kLine = 32;   // floats
+constexpr int kBefore = 8;  // floats before a row: whole sectors, and room for the warp
+static_assert(kBefore >= detail::kWarpBefore);
+
+std::int64_t whole_lines(int pixels) {
+  return (std::int64_t{pixels} + kLine - 1) / kLine * kLine;
+}
+
+unsigned tiles(int size, int per_tile) {
+  return static_cast<unsigned>((size + per_tile - 1) / per_tile);
+}
+
+dim3 grid_of(int width, int height, int tile_height) {
+  return {tiles(width, kPyramidTileWidth), tiles(height, tile_height), 1};
+}
+
+std::size_t at(int index) {
+  return static_cast<std::size_t>(index);
+}
+
+}  // namespace
+
+PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan) noexcept
+    : CudaOperator(plan), pyramid_(plan) {
+  for (int l = 0; l < plan.levels; ++l) {
+    const ImageSize size = plan.level_size[at(l)];
+    StoredLevel& level = stored_[at(l)];
+    level.width = size.width;
+    level.height = size.height;
+    level.stride = whole_lines(kBefore + size.width + detail::kWarpAfter);
+    level.origin = frame_floats_ + detail::kWarpBefore * level.stride + kBefore;
+    frame_floats_ += level.stride * (detail::kWarpBefore + size.height + detail::kWarpAfter);
+    raw_stride_[at(l)] = whole_lines(size.width);
+    flow_[at(l)].stride = whole_lines(pyramid_.region[at(l)].width);
+  }
+  partner_plane_ = flow_[0].stride * pyramid_.region[0].height;
+}
+
+void PyramidFlow::layout(Carver& device) noexcept {
+  window_ = device.take<float>(at(plan_.frames) * static_cast<std::size_t>(frame_floats_));
+  std::size_t most = 0;
+  for (int l = 0; l < plan_.levels; ++l) {
+    if (l > 0) {
+      raw_[at(l)] = device.take<float>(static_cast<std::size_t>(raw_stride_[at(l)]) *
+                                       at(plan_.level_size[at(l)].height));
+    }
+    const std::size_t pixels =
+        static_cast<std::size_t>(flow_[at(l)].stride) * at(pyramid_.region[at(l)].height);
+    for (float2*& plane : flow_[at(l)].planes) plane = device.take<float2>(pixels);
+    most = std::max(most, pixels);
+  }
+  confidence_ = device.take<float>(most);
+  if (plan_.frames > 2) {
+    const std::size_t pixels = at(plan_.frames - 1) * static_cast<std::size_t>(partner_plane_);
+    warped_ = device.take<float>(pixels);
+    fit_ = device.take<float>(pixels);
+  }
+}
+
+Expected<void> PyramidFlow::prepare(Scope& cuda, const KernelConfig&) noexcept {
+  const PyramidConfig& pyramid = plan_.pyramid;
+  const bool many = plan_.frames > 2;
+  const bool weighted = pyramid.smoothing == FlowSmoothing::kConfidence;
+  if (plan_.format == PixelFormat::kFloat32)
+    if (Expected<void> done = touch(cuda, check_kernel(), 0); !done) return done;
+  if (plan_.levels > 1)
+    if (Expected<void> done = touch(cuda, reduce_kernel(plan_.format, true), 0); !done) return done;
+  if (plan_.levels > 2)
+    if (Expected<void> done = touch(cuda, reduce_kernel(plan_.format, false), 0); !done)
+      return done;
+  if (Expected<void> done = touch(cuda, prepare_kernel(plan_.format, pyramid.normalize), 0); !done)
+    return done;
+  if (Expected<void> done =
+          touch(cuda, solve_kernel(plan_.radius, false), solve_shared_bytes(plan_.radius));
+      !done)
+    return done;
+  if (many) {
+    if (Expected<void> done = touch(cuda, warp_kernel(), 0); !done) return done;
+    if (Expected<void> done = touch(cuda, fit_kernel(), 0); !done) return done;
+    if (Expected<void> done =
+            touch(cuda, solve_kernel(plan_.radius, true), solve_shared_bytes(plan_.radius));
+        !done)
+      return done;
+  }
+  const auto touch_refine = [&](FlowSmoothing smoothing, int radius, int median) {
+    return touch(cuda, refine_kernel(smoothing, median),
+                 refine_shared_bytes(smoothing, radius, median));
+  };
+  if (pyramid.smoothing != FlowSmoothing::kNone)
+    if (Expected<void> done = touch_refine(pyramid.smoothing, plan_.smoothing_radius, 0); !done)
+      return done;
+  if (pyramid.median > 0) {
+    const Expected<void> done =
+        weighted ? touch_refine(pyramid.smoothing, plan_.smoothing_radius, pyramid.median)
+                 : touch_refine(FlowSmoothing::kNone, 0, pyramid.median);
+    if (!done) return done;
+  }
+  return {};
+}
+
+// ---- recording
+
+template <typename Argument>
+Expected<void> PyramidFlow::add(Recording& frame, Kernel<Argument> kernel, dim3 grid,
+                                std::size_t shared_bytes, const Argument& argument) noexcept {
+  // The kernels are short: each may be set up while the one before ends.
+  const bool overlap = !frame.first;
+  frame.first = false;
+  return launch(frame.cuda, frame.stream, kernel, grid, dim3(kPyramidThreads), shared_bytes,
+                argument, overlap);
+}
+
+Expected<void> PyramidFlow::record(Scope& cuda, int slot, cudaStream_t stream) noexcept {
+  Recording frame{cuda, slot, stream};
+  if (Expected<void> done = record_frame(frame); !done) return done;
+  const PyramidConfig& pyramid = plan_.pyramid;
+  for (int s = 0; s < pyramid_.step_count; ++s) {
+    const PyramidStep& step = pyramid_.steps[s];
+    const auto next_is = [&](int steps, Kind kind) {
+      return s + steps < pyramid_.step_count && pyramid_.steps[s + steps].kind == kind;
+    };
+    Expected<void> done;
+    switch (step.kind) {
+      case Kind::kIngest:
+      case Kind::kReduce:
+      case Kind::kHighpass:
+      case Kind::kNormalize:
+      case Kind::kPresmooth:
+        break;  // record_frame did them
+      case Kind::kExpand:
+        frame.source = expanded(step.level, frame.source);
+        frame.plane = 0;
+        break;
+      case Kind::kSmooth:
+        done = record_refine(frame, step.level, FlowSmoothing::kBeforeWarp, 0, false);
+        break;
+      case Kind::kWarp:  // a single frame is warped by the kernel that solves
+        if (step.all_frames) done = record_warp(frame, step.level);
+        break;
+      case Kind::kFit:
+        done = record_fit(frame, step.level);
+        break;
+      case Kind::kSolve:
+        done = record_solve(frame, step, next_is(1, Kind::kFinish));
+        break;
+      case Kind::kConfidenceSmooth: {
+        const bool median = next_is(1, Kind::kMedian);
+        if (median) ++s;
+        done = record_refine(frame, step.level, FlowSmoothing::kConfidence,
+                             median ? pyramid.median : 0, next_is(1, Kind::kFinish));
+        break;
+      }
+      case Kind::kMedian:
+        done = record_refine(frame, step.level, FlowSmoothing::kNone, pyramid.median,
+                             next_is(1, Kind::kFinish));
+        break;
+      case Kind::kFinish:
+        break;  // the kernel before did it
+    }
+    if (!done) return done;
+  }
+  return {};
+}
+
+Expected<void> PyramidFlow::record_frame(Recording& frame) noexcept {
+  if (plan_.format == PixelFormat::kFloat32) {
+    const CheckArguments a{params(frame.slot), state(), plan_.size.width, plan_.size.height};
+    const auto blocks =
+        static_cast<unsigned>(std::min(plan_.size.height, 4 * device().traits().multiprocessors));
+    frame.first = false;
+    if (Expected<void> done = launch(frame.cuda, frame.stream, check_kernel(), dim3(blocks),
+                                     dim3(kCheckThreads), 0, a);
+        !done)
+      return done;
+  }
+  for (int l = 1; l < plan_.levels; ++l) {
+    ReduceArguments a{};
+    a.frame = params(frame.slot);
+    a.from = raw_[at(l - 1)];
+    a.from_stride = raw_stride_[at(l - 1)];
+    a.to = raw_[at(l)];
+    a.to_stride = raw_stride_[at(l)];
+    a.from_width = plan_.level_size[at(l - 1)].width;
+    a.from_height = plan_.level_size[at(l - 1)].height;
+    a.width = plan_.level_size[at(l)].width;
+    a.height = plan_.level_size[at(l)].height;
+    a.scale = detail::grey_scale(plan_.format);
+    if (Expected<void> done = add(frame, reduce_kernel(plan_.format, l == 1),
+                                  grid_of(a.width, a.height, kReduceTileHeight), 0, a);
+        !done)
+      return done;
+  }
+  PrepareArguments a{};
+  a.frame = params(frame.slot);
+  a.state = state();
+  a.window = window();
+  a.levels = plan_.levels;
+  unsigned blocks = 0;
+  for (int l = 0; l < plan_.levels; ++l) {
+    const StoredLevel& stored = stored_[at(l)];
+    const dim3 grid = grid_of(stored.width, stored.height, kPrepareTileHeight);
+    a.level[l] = {raw_[at(l)], raw_stride_[at(l)], stored, static_cast<int>(grid.x),
+                  static_cast<int>(blocks)};
+    blocks += grid.x * grid.y;
+  }
+  a.scale = detail::grey_scale(plan_.format);
+  std::copy(pyramid_.presmoothing.begin(), pyramid_.presmoothing.end(), a.presmoothing);
+  return add(frame, prepare_kernel(plan_.format, plan_.pyramid.normalize), dim3(blocks), 0, a);
+}
+
+FlowSource PyramidFlow::expanded(int level, const FlowSource& above) const noexcept {
+  FlowSource source{};
+  source.kind = FlowSource::Kind::kZero;
+  if (level == plan_.levels - 1) return source;
+  const Rect& region = pyramid_.region[at(level)];
+  const Rect& coarse = pyramid_.region[at(level + 1)];
+  source.kind = FlowSource::Kind::kCoarse;
+  source.flow = above.flow;
+  source.stride = above.stride;
+  source.region_y = region.y;
+  source.first_x = region.x / 2 - coarse.x;
+  source.coarse_y = coarse.y;
+  source.coarse_width = coarse.width;
+  source.coarse_height = coarse.height;
+  return source;
+}
+
+FlowTarget PyramidFlow::next_target(Recording& frame, int level, bool finish) noexcept {
+  const Rect& region = pyramid_.region[at(level)];
+  const LevelFlow& flow = flow_[at(level)];
+  FlowTarget target{};
+  if (finish) {
+    target.x = plan_.roi.x - region.x;
+    target.y = plan_.roi.y - region.y;
+    target.width = plan_.roi.width;
+    target.height = plan_.roi.height;
+    target.outcome = outcome(frame.slot);
+    target.frames = plan_.frames;
+    target.threshold = plan_.confidence_threshold;
+    target.invalid = invalid_value();
+    return target;
+  }
+  target.width = region.width;
+  target.height = region.height;
+  target.stride = flow.stride;
+  target.flow = flow.planes[frame.plane];
+  frame.plane = 1 - frame.plane;
+  frame.source = FlowSource{};
+  frame.source.kind = FlowSource::Kind::kPlane;
+  frame.source.flow = target.flow;
+  frame.source.stride = target.stride;
+  return target;
+}
+
+FlowLevel PyramidFlow::flow_level(int level, bool all_frames) const noexcept {
+  return {stored_[at(level)], pyramid_.region[at(level)], static_cast<int>(plan_.delay_frames),
+          all_frames, plan_.pyramid.cubic};
+}
+
+Expected<void> PyramidFlow::record_warp(Recording& frame, int level) noexcept {
+  WarpArguments a{};
+  a.state = state();
+  a.window = window();
+  a.level = flow_level(level, true);
+  a.source = frame.source;
+  a.warped = warped_;
+  a.stride = flow_[at(level)].stride;
+  a.plane = partner_plane_;
+  dim3 grid = grid_of(a.level.region.width, a.level.region.height, kWarpTileHeight);
+  grid.z = static_cast<unsigned>(plan_.frames - 1);
+  return add(frame, warp_kernel(), grid, 0, a);
+}
+
+Expected<void> PyramidFlow::record_fit(Recording& frame, int level) noexcept {
+  FitArguments a{};
+  a.state = state();
+  a.window = window();
+  a.level = flow_level(level, true);
+  a.warped = warped_;
+  a.fit = fit_;
+  a.stride = flow_[at(level)].stride;
+  a.plane = partner_plane_;
+  return add(frame, fit_kernel(),
+             grid_of(a.level.region.width, a.level.region.height, kFitTileHeight), 0, a);
+}
+
+Expected<void> PyramidFlow::record_solve(Recording& frame, const PyramidStep& step,
+                                         bool finish) noexcept {
+  const PyramidConfig& pyramid = plan_.pyramid;
+  SolveArguments a{};
+  a.frame = params(frame.slot);
+  a.state = state();
+  a.window = window();
+  a.level = flow_level(step.level, step.all_frames);
+  a.source = frame.source;
+  a.target = next_target(frame, step.level, finish);
+  a.target.confidence = finish ? nullptr : confidence_;
+  a.warped = warped_;
+  a.fit = fit_;
+  a.stride = flow_[at(step.level)].stride;
+  a.plane = partner_plane_;
+  a.radius = plan_.radius;
+  for (int k = -a.radius; k <= a.radius; ++k)
+    a.weight[3 + a.radius + k] = plan_.weight[at(std::abs(k))];
+  if (step.last && pyramid.robust > 0.0f)
+    a.inverse_robust2 = 1.0f / (pyramid.robust * pyramid.robust);
+  a.inverse_border = 1.0f / pyramid_.border;
+  a.gradient_floor = pyramid.gradient_floor;
+  a.ridge = pyramid.ridge;
+  return add(frame, solve_kernel(a.radius, step.all_frames),
+             grid_of(a.target.width, a.target.height, solve_tile_height(a.radius)),
+             solve_shared_bytes(a.radius), a);
+}
+
+Expected<void> PyramidFlow::record_refine(Recording& frame, int level, FlowSmoothing smoothing,
+                                          int median, bool finish) noexcept {
+  RefineArguments a{};
+  a.frame = params(frame.slot);
+  a.state = state();
+  a.region = pyramid_.region[at(level)];
+  a.source = frame.source;
+  a.confidence = confidence_;
+  a.stride = flow_[at(level)].stride;
+  a.target = next_target(frame, level, finish);
+  a.radius = smoothing == FlowSmoothing::kNone ? 0 : plan_.smoothing_radius;
+  return add(frame, refine_kernel(smoothing, median),
+             grid_of(a.target.width, a.target.height, kRefineTileHeight),
+             refine_shared_bytes(smoothing, a.radius, median), a);
+}
+
+}  // namespace ocellus::cuda

@@ -1,0 +1,227 @@
+// What keeps the pyramid's flow smooth: box means, weighted by the confidence or not, and medians.
+#include "kernels/optical_flow/pyramid.cuh"
+
+namespace ocellus::cuda {
+namespace {
+
+constexpr int kWidth = kPyramidTileWidth;
+constexpr int kHeight = kRefineTileHeight;
+constexpr int kAcross = 4;  // neighbours that one thread sums along a row
+constexpr int kDown = 2;    // and along a column
+
+/// Columns of the smoothed flow: the tile and what the median sees beyond it, in whole groups.
+__host__ __device__ constexpr int smoothed_columns(int median) {
+  return (kWidth + median / 2 * 2 + kAcross - 1) / kAcross * kAcross;
+}
+__host__ __device__ constexpr int smoothed_rows(int median) {
+  return kHeight + median / 2 * 2;
+}
+__host__ __device__ constexpr int planes_of(FlowSmoothing smoothing) {
+  return smoothing == FlowSmoothing::kConfidence ? 3 : 2;
+}
+// Odd: lanes go along rows, too.
+__host__ __device__ constexpr int source_stride(int median, int radius) {
+  return (smoothed_columns(median) + 2 * radius) | 1;
+}
+__host__ __device__ constexpr int filtered_stride(int median) {
+  return smoothed_columns(median) + 1;
+}
+
+/// Sums of 2 radius + 1 values, radius > 0, kOut neighbours at once, each in the order of the
+/// values.
+template <int kOut, typename Load>
+__device__ void box_sums(int radius, const Load& load, float (&sum)[kOut]) {
+#pragma unroll
+  for (int o = 0; o < kOut; ++o) sum[o] = 0.0f;
+#pragma unroll
+  for (int j = 0; j < kOut - 1; ++j) {
+    const float value = load(j);
+#pragma unroll
+    for (int o = 0; o <= j; ++o) sum[o] += value;
+  }
+#pragma unroll 4
+  for (int j = kOut - 1; j <= 2 * radius; ++j) {
+    const float value = load(j);
+#pragma unroll
+    for (int o = 0; o < kOut; ++o) sum[o] += value;
+  }
+#pragma unroll
+  for (int j = 1; j < kOut; ++j) {
+    const float value = load(2 * radius + j);
+#pragma unroll
+    for (int o = j; o < kOut; ++o) sum[o] += value;
+  }
+}
+
+__device__ inline void order(float& a, float& b) {
+  const float low = fminf(a, b);
+  b = fmaxf(a, b);
+  a = low;
+}
+
+/// Forgetful selection: of more than half the values, neither the smallest nor the largest is the
+/// median, so both are dropped and the next value is taken in, until three are left.
+template <int kSize, typename Load>
+__device__ float median_of(const Load& load) {
+  constexpr int kValues = kSize * kSize;
+  constexpr int kFirst = kValues / 2 + 2;
+  float held[kFirst];
+#pragma unroll
+  for (int i = 0; i < kFirst; ++i) held[i] = load(i / kSize, i % kSize);
+  // held[low..kHigh] are still of use; the next value comes to the place of the largest.
+  constexpr int kHigh = kFirst - 1;
+#pragma unroll
+  for (int low = 0; low <= kHigh - 2; ++low) {
+    // The smallest goes to held[low], the largest to held[kHigh].
+#pragma unroll
+    for (int i = low, j = kHigh; i < j; ++i, --j) order(held[i], held[j]);
+#pragma unroll
+    for (int i = low + 1; i <= (low + kHigh) / 2; ++i) order(held[low], held[i]);
+#pragma unroll
+    for (int i = kHigh - 1; i >= (low + kHigh + 1) / 2; --i) order(held[i], held[kHigh]);
+    const int next = kFirst + low;
+    if (next < kValues) held[kHigh] = load(next / kSize, next % kSize);
+  }
+  return held[kFirst - 2];
+}
+
+template <FlowSmoothing kSmoothing, int kMedian>
+__global__ void __launch_bounds__(kPyramidThreads)
+    refine(const __grid_constant__ RefineArguments a) {
+  extern __shared__ float flat[];
+  constexpr bool kWeighted = kSmoothing == FlowSmoothing::kConfidence;
+  constexpr bool kBox = kSmoothing != FlowSmoothing::kNone;
+  constexpr int kPlanes = planes_of(kSmoothing);
+  constexpr int kColumns = smoothed_columns(kMedian);
+  constexpr int kRows = smoothed_rows(kMedian);
+  constexpr int kMargin = kMedian / 2;
+  constexpr int kFilteredStride = filtered_stride(kMedian);
+  const int radius = kBox ? a.radius : 0;
+  const int columns = kColumns + 2 * radius;
+  const int rows = kRows + 2 * radius;
+  const int stride = source_stride(kMedian, radius);
+  float* const source = flat;                              // [kPlanes][rows][stride]
+  float* const filtered = flat + kPlanes * rows * stride;  // [kPlanes][rows][kFilteredStride]
+
+  begin_overlapped();
+  const TargetFrame frame = target_frame(a.target, a.frame, a.state);
+  const int x0 = a.target.x + static_cast<int>(blockIdx.x) * kWidth;
+  const int y0 = a.target.y + static_cast<int>(blockIdx.y) * kHeight;
+  const auto write = [&](int column, int row, float u, float v) {
+    const int x = static_cast<int>(blockIdx.x) * kWidth + column;
+    const int y = static_cast<int>(blockIdx.y) * kHeight + row;
+    if (x >= a.target.width || y >= a.target.height) return;
+    const float confidence = a.target.outcome == nullptr
+                                 ? 0.0f
+                                 : a.confidence[(a.target.y + y) * a.stride + a.target.x + x];
+    write_flow(a.target, frame, x, y, make_float2(u, v), confidence);
+  };
+
+  for (BlockWalk at(columns, rows); at.more(); at.next()) {
+    const int x = clamp_to(x0 - kMargin - radius + at.column(), a.region.width);
+    const int y = clamp_to(y0 - kMargin - radius + at.row(), a.region.height);
+    const float2 flow = flow_at(a.source, x, y);
+    float* const to = source + at.row() * stride + at.column();
+    if constexpr (kWeighted) {
+      const float weight = a.confidence[y * a.stride + x] + detail::kLeastConfidence;
+      to[0] = weight * flow.x;
+      to[rows * stride] = weight * flow.y;
+      to[2 * rows * stride] = weight;
+    } else {
+      to[0] = flow.x;
+      to[rows * stride] = flow.y;
+    }
+  }
+  __syncthreads();
+
+  if constexpr (kBox) {
+    const float share = 1.0f / static_cast<float>(2 * radius + 1);
+    for (BlockWalk at(rows, kColumns / kAcross); at.more(); at.next()) {
+      const int row = at.column();
+      const int column = at.row() * kAcross;
+#pragma unroll
+      for (int p = 0; p < kPlanes; ++p) {
+        const float* const in = source + (p * rows + row) * stride + column;
+        float sum[kAcross];
+        box_sums(
+            radius, [&](int j) { return in[j]; }, sum);
+#pragma unroll
+        for (int o = 0; o < kAcross; ++o)
+          filtered[(p * rows + row) * kFilteredStride + column + o] = share * sum[o];
+      }
+    }
+    __syncthreads();
+    for (BlockWalk at(kWidth + 2 * kMargin, kRows / kDown); at.more(); at.next()) {
+      const int column = at.column();
+      const int row = at.row() * kDown;
+      float sum[kPlanes][kDown];
+#pragma unroll
+      for (int p = 0; p < kPlanes; ++p) {
+        const float* const in = filtered + (p * rows + row) * kFilteredStride + column;
+        box_sums(
+            radius, [&](int j) { return in[j * kFilteredStride]; }, sum[p]);
+      }
+#pragma unroll
+      for (int o = 0; o < kDown; ++o) {
+        float u = share * sum[0][o];
+        float v = share * sum[1][o];
+        if constexpr (kWeighted) {
+          u /= share * sum[2][o];
+          v /= share * sum[2][o];
+        }
+        if constexpr (kMedian == 0) {
+          write(column, row + o, u, v);
+        } else {
+          source[(row + o) * stride + column] = u;
+          source[(rows + row + o) * stride + column] = v;
+        }
+      }
+    }
+    if constexpr (kMedian > 0) __syncthreads();
+  }
+
+  if constexpr (kMedian > 0) {
+    const int column = threadIdx.x % kWidth;
+    for (int row = threadIdx.x / kWidth; row < kHeight; row += kPyramidThreads / kWidth) {
+      int at_row[kMedian];
+      int at_column[kMedian];
+#pragma unroll
+      for (int k = 0; k < kMedian; ++k) {
+        at_row[k] = (clamp_to(y0 + row + k - kMargin, a.region.height) - (y0 - kMargin)) * stride;
+        at_column[k] = clamp_to(x0 + column + k - kMargin, a.region.width) - (x0 - kMargin);
+      }
+      const auto one = [&](const float* plane) {
+        return median_of<kMedian>([&](int j, int i) { return plane[at_row[j] + at_column[i]]; });
+      };
+      const bool inside = x0 + column < a.region.width && y0 + row < a.region.height;
+      if (inside) write(column, row, one(source), one(source + rows * stride));
+    }
+  }
+  end_target(a.target, a.state);
+}
+
+}  // namespace
+
+Kernel<RefineArguments> refine_kernel(FlowSmoothing smoothing, int median) noexcept {
+  switch (smoothing) {
+    case FlowSmoothing::kNone:
+      return median == 3 ? refine<FlowSmoothing::kNone, 3> : refine<FlowSmoothing::kNone, 5>;
+    case FlowSmoothing::kBeforeWarp:
+      return refine<FlowSmoothing::kBeforeWarp, 0>;
+    case FlowSmoothing::kConfidence:
+      break;
+  }
+  return median == 0   ? refine<FlowSmoothing::kConfidence, 0>
+         : median == 3 ? refine<FlowSmoothing::kConfidence, 3>
+                       : refine<FlowSmoothing::kConfidence, 5>;
+}
+
+std::size_t refine_shared_bytes(FlowSmoothing smoothing, int radius, int median) noexcept {
+  const int rows = smoothed_rows(median) + 2 * radius;
+  const int filtered = smoothing == FlowSmoothing::kNone ? 0 : filtered_stride(median);
+  return static_cast<std::size_t>(planes_of(smoothing) * rows *
+                                  (source_stride(median, radius) + filtered)) *
+         sizeof(float);
+}
+
+}  // namespace ocellus::cuda
