@@ -6,11 +6,17 @@
 
 namespace ocellus::cuda {
 
-/// Begins a kernel that was launched with overlap: the next one may come to the multiprocessors
-/// that are free, and this one goes on when all that stands before it is done.
-__device__ inline void begin_overlapped() {
+/// Lets the next kernel of the frame come to the multiprocessors that are free. It begins with
+/// what does not depend on the kernels before it: what stands in its arguments and, as long as the
+/// frame lasts, the head and the count of the state.
+__device__ inline void let_next_begin() {
 #if __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+/// Goes on when all that the frame's kernels before this one wrote is there.
+__device__ inline void wait_for_kernels_before() {
+#if __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
 #endif
 }
@@ -45,6 +51,28 @@ class BlockWalk {
   int row_step_;
   int column_step_;
 };
+
+/// store(column, row, load(column, row)) for a block of columns x rows. Loads run ahead of stores,
+/// kBatch of them at once, so that a thread waits for memory once and not for each.
+template <int kBatch, typename Load, typename Store>
+__device__ inline void copy_block(int columns, int rows, const Load& load, const Store& store) {
+  for (BlockWalk at(columns, rows); at.more();) {
+    decltype(load(0, 0)) value[kBatch];
+    int column[kBatch];
+    int row[kBatch];
+    bool inside[kBatch];
+#pragma unroll
+    for (int b = 0; b < kBatch; ++b, at.next()) {
+      column[b] = at.column();
+      row[b] = min(at.row(), rows - 1);  // loaded in any case: a branch would part the loads
+      inside[b] = at.more();
+      value[b] = load(column[b], row[b]);
+    }
+#pragma unroll
+    for (int b = 0; b < kBatch; ++b)
+      if (inside[b]) store(column[b], row[b], value[b]);
+  }
+}
 
 // ---- frames of the window
 

@@ -29,23 +29,28 @@ __global__ void __launch_bounds__(kPyramidThreads)
     reduce(const __grid_constant__ ReduceArguments a) {
   __shared__ float in[kReduceRows][kReduceColumns];
   __shared__ float narrow[kReduceTileHeight][kReduceColumns];
-  begin_overlapped();
+  let_next_begin();
   const int x0 = blockIdx.x * kWidth;
   const int y0 = blockIdx.y * kReduceTileHeight;
-  const void* image = nullptr;
-  std::int64_t image_stride = 0;
-  if constexpr (!std::is_void_v<Pixel>) {
-    image = a.frame->image;
-    image_stride = a.frame->image_stride;
-  }
-  for (BlockWalk at(kReduceColumns, kReduceRows); at.more(); at.next()) {
-    const int x = clamp_to(2 * x0 - 2 + at.column(), a.from_width);
-    const int y = clamp_to(2 * y0 - 2 + at.row(), a.from_height);
-    if constexpr (std::is_void_v<Pixel>) {
-      in[at.row()][at.column()] = a.from[y * a.from_stride + x];
-    } else {
-      in[at.row()][at.column()] = a.scale * pixel_at<Pixel>(image, image_stride, x, y);
-    }
+  const auto load = [&](int column, int row, const auto& pixel) {
+    return pixel(clamp_to(2 * x0 - 2 + column, a.from_width),
+                 clamp_to(2 * y0 - 2 + row, a.from_height));
+  };
+  const auto store = [&](int column, int row, float value) { in[row][column] = value; };
+  constexpr int kBatch = (kReduceColumns * kReduceRows + kPyramidThreads - 1) / kPyramidThreads;
+  wait_for_kernels_before();
+  if constexpr (std::is_void_v<Pixel>) {
+    const auto pixel = [&](int x, int y) { return a.from[y * a.from_stride + x]; };
+    copy_block<kBatch>(
+        kReduceColumns, kReduceRows, [&](int column, int row) { return load(column, row, pixel); },
+        store);
+  } else {
+    const void* const image = a.frame->image;
+    const std::int64_t stride = a.frame->image_stride;
+    const auto pixel = [&](int x, int y) { return a.scale * pixel_at<Pixel>(image, stride, x, y); };
+    copy_block<kBatch>(
+        kReduceColumns, kReduceRows, [&](int column, int row) { return load(column, row, pixel); },
+        store);
   }
   __syncthreads();
   for (BlockWalk at(kReduceColumns, kReduceTileHeight); at.more(); at.next()) {
@@ -211,7 +216,8 @@ template <typename Pixel, bool kNormalize>
 __global__ void __launch_bounds__(kPyramidThreads)
     prepare(const __grid_constant__ PrepareArguments a) {
   __shared__ Tile tile;
-  begin_overlapped();
+  let_next_begin();
+  const int head = a.state->head;
   int number = a.levels - 1;
   while (static_cast<int>(blockIdx.x) < a.level[number].first_tile) --number;
   const PrepareArguments::Level& level = a.level[number];
@@ -223,13 +229,17 @@ __global__ void __launch_bounds__(kPyramidThreads)
 
   constexpr int kMargin = kNormalize ? 0 : 2 * kContrastRadius;
   const auto fill = [&](const auto& pixel) {
-    for (BlockWalk at(kColumns - 2 * kMargin, kRows - 2 * kMargin); at.more(); at.next()) {
-      const int column = at.column() + kMargin;
-      const int row = at.row() + kMargin;
-      tile.plane[row][column] = pixel(clamp_to(x0 - kReachImage + column, width),
-                                      clamp_to(y0 - kReachImage + row, height));
-    }
+    copy_block<4>(
+        kColumns - 2 * kMargin, kRows - 2 * kMargin,
+        [&](int column, int row) {
+          return pixel(clamp_to(x0 - kReachImage + kMargin + column, width),
+                       clamp_to(y0 - kReachImage + kMargin + row, height));
+        },
+        [&](int column, int row, float value) {
+          tile.plane[row + kMargin][column + kMargin] = value;
+        });
   };
+  wait_for_kernels_before();
   if (level.raw == nullptr) {
     const void* image = a.frame->image;
     const std::int64_t stride = a.frame->image_stride;
@@ -260,7 +270,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
       a, [&](int j) { return tile.filtered[row + j][column]; }, sum);
   const int x = x0 + column;
   if (x >= width) return;
-  float* const out = a.window.base + a.state->head * a.window.frame_floats + level.stored.origin;
+  float* const out = a.window.base + head * a.window.frame_floats + level.stored.origin;
   const int left = x == 0 ? -detail::kWarpBefore : x;
   const int right = x == width - 1 ? x + detail::kWarpAfter : x;
 #pragma unroll

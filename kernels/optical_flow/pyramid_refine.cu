@@ -60,29 +60,32 @@ __device__ inline void order(float& a, float& b) {
 }
 
 /// Forgetful selection: of more than half the values, neither the smallest nor the largest is the
-/// median, so both are dropped and the next value is taken in, until three are left.
+/// median, so both are dropped and the next value is taken in, until three are left. Templates all
+/// the way, so that every index is known and the values stay in registers.
+template <int kSize, int kLow, int kHigh, int kNext, typename Load>
+__device__ float select(const Load& load, float (&held)[kHigh + 1]) {
+  // The smallest of held[kLow..kHigh] goes to kLow, the largest to kHigh.
+#pragma unroll
+  for (int i = 0; i <= (kHigh - kLow - 1) / 2; ++i) order(held[kLow + i], held[kHigh - i]);
+#pragma unroll
+  for (int i = kLow + 1; i <= (kLow + kHigh) / 2; ++i) order(held[kLow], held[i]);
+#pragma unroll
+  for (int i = kHigh - 1; i >= (kLow + kHigh + 1) / 2; --i) order(held[i], held[kHigh]);
+  if constexpr (kHigh - kLow == 2) {
+    return held[kLow + 1];
+  } else {
+    held[kHigh] = load(kNext / kSize, kNext % kSize);
+    return select<kSize, kLow + 1, kHigh, kNext + 1>(load, held);
+  }
+}
+
 template <int kSize, typename Load>
 __device__ float median_of(const Load& load) {
-  constexpr int kValues = kSize * kSize;
-  constexpr int kFirst = kValues / 2 + 2;
+  constexpr int kFirst = kSize * kSize / 2 + 2;
   float held[kFirst];
 #pragma unroll
   for (int i = 0; i < kFirst; ++i) held[i] = load(i / kSize, i % kSize);
-  // held[low..kHigh] are still of use; the next value comes to the place of the largest.
-  constexpr int kHigh = kFirst - 1;
-#pragma unroll
-  for (int low = 0; low <= kHigh - 2; ++low) {
-    // The smallest goes to held[low], the largest to held[kHigh].
-#pragma unroll
-    for (int i = low, j = kHigh; i < j; ++i, --j) order(held[i], held[j]);
-#pragma unroll
-    for (int i = low + 1; i <= (low + kHigh) / 2; ++i) order(held[low], held[i]);
-#pragma unroll
-    for (int i = kHigh - 1; i >= (low + kHigh + 1) / 2; --i) order(held[i], held[kHigh]);
-    const int next = kFirst + low;
-    if (next < kValues) held[kHigh] = load(next / kSize, next % kSize);
-  }
-  return held[kFirst - 2];
+  return select<kSize, 0, kFirst - 1, kFirst>(load, held);
 }
 
 template <FlowSmoothing kSmoothing, int kMedian>
@@ -103,7 +106,8 @@ __global__ void __launch_bounds__(kPyramidThreads)
   float* const source = flat;                              // [kPlanes][rows][stride]
   float* const filtered = flat + kPlanes * rows * stride;  // [kPlanes][rows][kFilteredStride]
 
-  begin_overlapped();
+  let_next_begin();
+  wait_for_kernels_before();
   const TargetFrame frame = target_frame(a.target, a.frame, a.state);
   const int x0 = a.target.x + static_cast<int>(blockIdx.x) * kWidth;
   const int y0 = a.target.y + static_cast<int>(blockIdx.y) * kHeight;
@@ -117,21 +121,28 @@ __global__ void __launch_bounds__(kPyramidThreads)
     write_flow(a.target, frame, x, y, make_float2(u, v), confidence);
   };
 
-  for (BlockWalk at(columns, rows); at.more(); at.next()) {
-    const int x = clamp_to(x0 - kMargin - radius + at.column(), a.region.width);
-    const int y = clamp_to(y0 - kMargin - radius + at.row(), a.region.height);
-    const float2 flow = flow_at(a.source, x, y);
-    float* const to = source + at.row() * stride + at.column();
-    if constexpr (kWeighted) {
-      const float weight = a.confidence[y * a.stride + x] + detail::kLeastConfidence;
-      to[0] = weight * flow.x;
-      to[rows * stride] = weight * flow.y;
-      to[2 * rows * stride] = weight;
-    } else {
-      to[0] = flow.x;
-      to[rows * stride] = flow.y;
-    }
-  }
+  copy_block<3>(
+      columns, rows,
+      [&](int column, int row) {
+        const int x = clamp_to(x0 - kMargin - radius + column, a.region.width);
+        const int y = clamp_to(y0 - kMargin - radius + row, a.region.height);
+        const float2 flow = flow_at(a.source, x, y);
+        float3 value = make_float3(flow.x, flow.y, 0.0f);
+        if constexpr (kWeighted) value.z = a.confidence[y * a.stride + x];
+        return value;
+      },
+      [&](int column, int row, float3 value) {
+        float* const to = source + row * stride + column;
+        if constexpr (kWeighted) {
+          const float weight = value.z + detail::kLeastConfidence;
+          to[0] = weight * value.x;
+          to[rows * stride] = weight * value.y;
+          to[2 * rows * stride] = weight;
+        } else {
+          to[0] = value.x;
+          to[rows * stride] = value.y;
+        }
+      });
   __syncthreads();
 
   if constexpr (kBox) {

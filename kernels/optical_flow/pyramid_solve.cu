@@ -10,8 +10,9 @@ constexpr int kWidth = kPyramidTileWidth;
 // ---- further frames
 
 __global__ void __launch_bounds__(kPyramidThreads) warp(const __grid_constant__ WarpArguments a) {
-  begin_overlapped();
+  let_next_begin();
   const References r = references(a.state, a.level);
+  wait_for_kernels_before();
   const int k = blockIdx.z;
   const int x = blockIdx.x * kWidth + threadIdx.x % kWidth;
   const int y = blockIdx.y * kWarpTileHeight + threadIdx.x / kWidth;
@@ -33,8 +34,9 @@ __global__ void __launch_bounds__(kPyramidThreads) fit(const __grid_constant__ F
   constexpr float kShare = 1.0f / (2 * kRadius + 1);
   __shared__ float squared[kRows][kColumns + 1];
   __shared__ float filtered[kRows][kWidth + 1];
-  begin_overlapped();
+  let_next_begin();
   const References r = references(a.state, a.level);
+  wait_for_kernels_before();
   const Rect& region = a.level.region;
   const float* const reference = stored(a.window, a.level.stored, r, r.reference_age) +
                                  region.y * a.level.stored.stride + region.x;
@@ -48,12 +50,16 @@ __global__ void __launch_bounds__(kPyramidThreads) fit(const __grid_constant__ F
   for (int k = 0; k < detail::kMaxPyramidPartners; ++k) {
     if (k >= r.partners) break;
     const float* const warped = a.warped + k * a.plane;
-    for (BlockWalk at(kColumns, kRows); at.more(); at.next()) {
-      const int x = clamp_to(x0 - kRadius + at.column(), region.width);
-      const int y = clamp_to(y0 - kRadius + at.row(), region.height);
-      const float residual = warped[y * a.stride + x] - reference[y * a.level.stored.stride + x];
-      squared[at.row()][at.column()] = residual * residual;
-    }
+    copy_block<4>(
+        kColumns, kRows,
+        [&](int at_column, int at_row) {
+          const int x = clamp_to(x0 - kRadius + at_column, region.width);
+          const int y = clamp_to(y0 - kRadius + at_row, region.height);
+          return warped[y * a.stride + x] - reference[y * a.level.stored.stride + x];
+        },
+        [&](int at_column, int at_row, float residual) {
+          squared[at_row][at_column] = residual * residual;
+        });
     __syncthreads();
     for (BlockWalk at(kRows, kWidth / kAcross); at.more(); at.next()) {
       const float* in = &squared[at.column()][at.row() * kAcross];
@@ -122,10 +128,18 @@ __device__ float edge_ramp(const FlowLevel& level, int x, int y, float offset, f
   return fminf(1.0f, fmaxf(detail::kLeastRamp, distance * inverse_border));
 }
 
-template <int kHeight, bool kAllFrames>
+/// What a pixel gives to the equations.
+struct Point {
+  float2 flow;
+  float reference;
+  float warped;  ///< the next frame
+};
+
+/// kRadius 0 takes the window's radius from the arguments.
+template <int kHeight, int kRadius, bool kAllFrames>
 __global__ void __launch_bounds__(kPyramidThreads) solve(const __grid_constant__ SolveArguments a) {
   extern __shared__ __align__(16) float4 shared[];
-  const int radius = a.radius;
+  const int radius = kRadius > 0 ? kRadius : a.radius;
   const int columns = data_columns(radius);
   const int rows = kHeight + 2 * radius;
   const int stride = data_stride(radius);
@@ -134,8 +148,9 @@ __global__ void __launch_bounds__(kPyramidThreads) solve(const __grid_constant__
   float* const filtered = reinterpret_cast<float*>(shared + rows * stride);
   float* const mean = filtered;
   const int mean_columns = columns + 2 * kReach;
+  const int mean_rows = rows + 2 * kReach;
 
-  begin_overlapped();
+  let_next_begin();
   const References r = references(a.state, a.level);
   const StoredLevel& level = a.level.stored;
   const Rect& region = a.level.region;
@@ -144,86 +159,126 @@ __global__ void __launch_bounds__(kPyramidThreads) solve(const __grid_constant__
   const int y0 = a.target.y + static_cast<int>(blockIdx.y) * kHeight;
   const int left = x0 - radius - kReach;
   const int top = y0 - radius - kReach;
-
   const Partner next = partner(r, 0);
   const float* const next_frame = stored(a.window, level, r, next.age);
-  for (BlockWalk at(mean_columns, rows + 2 * kReach); at.more(); at.next()) {
-    const int x = clamp_to(left + at.column(), region.width);
-    const int y = clamp_to(top + at.row(), region.height);
-    const float2 flow = flow_at(a.source, x, y);
-    const float here = reference[(region.y + y) * level.stride + region.x + x];
-    float sum = here;
-    float s2 = 0.0f;
-    float st = 0.0f;
-    const auto add = [&](float warped, float offset, float fit) {
-      sum += warped;
-      const float residual = warped - here;
-      const float ramp =
-          edge_ramp(a.level, region.x + x, region.y + y, offset, flow, a.inverse_border);
-      const float weight = ramp * ramp / fmaf(residual * residual, a.inverse_robust2, 1.0f) * fit;
-      s2 += weight * offset * offset;
-      st += weight * offset * residual;
-    };
-    if constexpr (kAllFrames) {
-      for (int k = 0; k < r.partners; ++k) {
-        const std::int64_t at_pixel = k * a.plane + y * a.stride + x;
-        add(a.warped[at_pixel], partner(r, k).offset, a.fit[at_pixel]);
-      }
-    } else {
-      add(warped_pixel(next_frame, level, a.level.cubic, region.x + x, region.y + y, next.offset,
-                       flow),
-          next.offset, 1.0f);
+  const float share = 1.0f / static_cast<float>(r.partners + 1);
+  wait_for_kernels_before();
+
+  // Several pixels at once, so that a thread waits for their flow and then for their neighbours
+  // once and not for each.
+  constexpr int kBatch = 3;
+  for (BlockWalk at(mean_columns, mean_rows); at.more();) {
+    int column[kBatch];
+    int row[kBatch];
+    bool inside[kBatch];
+    Point point[kBatch];
+#pragma unroll
+    for (int b = 0; b < kBatch; ++b, at.next()) {
+      column[b] = at.column();
+      row[b] = at.row();
+      inside[b] = at.more();  // loaded in any case: a branch would part the loads
+      const int x = clamp_to(left + column[b], region.width);
+      const int y = clamp_to(top + row[b], region.height);
+      point[b].flow = flow_at(a.source, x, y);
+      point[b].reference = reference[(region.y + y) * level.stride + region.x + x];
     }
-    mean[at.row() * mean_columns + at.column()] = sum / static_cast<float>(r.partners + 1);
-    const int row = at.row() - kReach;
-    const int column = at.column() - kReach;
-    if (row >= 0 && row < rows && column >= 0 && column < columns) {
-      data[row * stride + column].z = s2;
-      data[row * stride + column].w = st;
+    if constexpr (!kAllFrames) {
+#pragma unroll
+      for (int b = 0; b < kBatch; ++b) {
+        const int x = clamp_to(left + column[b], region.width);
+        const int y = clamp_to(top + row[b], region.height);
+        point[b].warped = warped_pixel(next_frame, level, a.level.cubic, region.x + x, region.y + y,
+                                       next.offset, point[b].flow);
+      }
+    }
+#pragma unroll
+    for (int b = 0; b < kBatch; ++b) {
+      if (!inside[b]) continue;
+      const int x = clamp_to(left + column[b], region.width);
+      const int y = clamp_to(top + row[b], region.height);
+      const float here = point[b].reference;
+      float sum = here;
+      float s2 = 0.0f;
+      float st = 0.0f;
+      const auto add = [&](float warped, float offset, float fit) {
+        sum += warped;
+        const float residual = warped - here;
+        const float ramp =
+            edge_ramp(a.level, region.x + x, region.y + y, offset, point[b].flow, a.inverse_border);
+        float weight = ramp * ramp * fit;
+        if (a.inverse_robust2 > 0.0f) weight /= fmaf(residual * residual, a.inverse_robust2, 1.0f);
+        s2 += weight * offset * offset;
+        st += weight * offset * residual;
+      };
+      if constexpr (kAllFrames) {
+        for (int k = 0; k < r.partners; ++k) {
+          const std::int64_t at_pixel = k * a.plane + y * a.stride + x;
+          add(a.warped[at_pixel], partner(r, k).offset, a.fit[at_pixel]);
+        }
+      } else {
+        add(point[b].warped, next.offset, 1.0f);
+      }
+      mean[row[b] * mean_columns + column[b]] = share * sum;
+      const int in_row = row[b] - kReach;
+      const int in_column = column[b] - kReach;
+      if (in_row >= 0 && in_row < rows && in_column >= 0 && in_column < columns) {
+        float4& to = data[in_row * stride + in_column];
+        to.z = s2;
+        to.w = st;
+      }
     }
   }
   __syncthreads();
 
   const float floor2 = a.gradient_floor * a.gradient_floor;
-  for (BlockWalk at(columns, rows); at.more(); at.next()) {
-    // Beyond the region the products of its edge are repeated.
-    const int x = clamp_to(left + kReach + at.column(), region.width) - left;
-    const int y = clamp_to(top + kReach + at.row(), region.height) - top;
-    // The mean there, whose own neighbours repeat its edge.
-    const float* const under = mean + y * mean_columns + x;
-    const auto derivative = [&](int step) {
-      return fmaf(-1.0f / 12.0f, under[2 * step] - under[-2 * step],
-                  8.0f / 12.0f * (under[step] - under[-step]));
-    };
-    const float ix = derivative(1);
-    const float iy = derivative(mean_columns);
-    float4& point = data[at.row() * stride + at.column()];
-    float2 weight = make_float2(point.z, point.w);
-    if (a.gradient_floor > 0.0f) {
-      const float even = 1.0f / (ix * ix + iy * iy + floor2);
-      weight.x *= even;
-      weight.y *= even;
-    }
-    point = make_float4(ix, iy, weight.x, weight.y);
-  }
+  copy_block<4>(
+      columns, rows,
+      [&](int column, int row) {
+        // Beyond the region the products of its edge are repeated.
+        const int x = clamp_to(left + kReach + column, region.width) - left;
+        const int y = clamp_to(top + kReach + row, region.height) - top;
+        // The mean there, whose own neighbours repeat its edge.
+        const float* const under = mean + y * mean_columns + x;
+        const auto derivative = [&](int step) {
+          return fmaf(-1.0f / 12.0f, under[2 * step] - under[-2 * step],
+                      8.0f / 12.0f * (under[step] - under[-step]));
+        };
+        return make_float2(derivative(1), derivative(mean_columns));
+      },
+      [&](int column, int row, float2 gradient) {
+        float4& point = data[row * stride + column];
+        float even = 1.0f;
+        if (floor2 > 0.0f)
+          even = 1.0f / (gradient.x * gradient.x + gradient.y * gradient.y + floor2);
+        point = make_float4(gradient.x, gradient.y, even * point.z, even * point.w);
+      });
   __syncthreads();
 
+  // Window sums along the rows, then along the columns. The weights are zero beyond the window.
   constexpr int kAcross = 4;
   for (BlockWalk at(rows, kWidth / kAcross); at.more(); at.next()) {
     const int row = at.column();
     const int column = at.row() * kAcross;
     const float4* const in = data + row * stride + column;
     float sum[kProducts][kAcross] = {};
-    for (int j = 0; j < 2 * radius + kAcross; ++j) {
+    const auto add = [&](int j) {
       const float4 p = in[j];
       const float product[kProducts] = {p.z * (p.x * p.x), p.z * (p.x * p.y), p.z * (p.y * p.y),
                                         p.w * p.x, p.w * p.y};
 #pragma unroll
       for (int o = 0; o < kAcross; ++o) {
+        if (kRadius > 0 && (j < o || j - o > 2 * kRadius)) continue;
         const float weight = a.weight[3 + j - o];
 #pragma unroll
         for (int i = 0; i < kProducts; ++i) sum[i][o] = fmaf(weight, product[i], sum[i][o]);
       }
+    };
+    if constexpr (kRadius > 0) {
+#pragma unroll
+      for (int j = 0; j < 2 * kRadius + kAcross; ++j) add(j);
+    } else {
+#pragma unroll 4
+      for (int j = 0; j < 2 * radius + kAcross; ++j) add(j);
     }
 #pragma unroll
     for (int i = 0; i < kProducts; ++i) {
@@ -238,14 +293,24 @@ __global__ void __launch_bounds__(kPyramidThreads) solve(const __grid_constant__
   const int column = threadIdx.x % kWidth;
   const int row = threadIdx.x / kWidth * kDown;
   float sum[kDown][kProducts] = {};
-  for (int j = 0; j < 2 * radius + kDown; ++j) {
+  const auto add = [&](int j) {
     const float* const in = filtered + (row + j) * kFilteredStride + column;
 #pragma unroll
     for (int i = 0; i < kProducts; ++i) {
       const float value = in[i * rows * kFilteredStride];
 #pragma unroll
-      for (int o = 0; o < kDown; ++o) sum[o][i] = fmaf(a.weight[3 + j - o], value, sum[o][i]);
+      for (int o = 0; o < kDown; ++o) {
+        if (kRadius > 0 && (j < o || j - o > 2 * kRadius)) continue;
+        sum[o][i] = fmaf(a.weight[3 + j - o], value, sum[o][i]);
+      }
     }
+  };
+  if constexpr (kRadius > 0) {
+#pragma unroll
+    for (int j = 0; j < 2 * kRadius + kDown; ++j) add(j);
+  } else {
+#pragma unroll 4
+    for (int j = 0; j < 2 * radius + kDown; ++j) add(j);
   }
   const TargetFrame frame = target_frame(a.target, a.frame, a.state);
 #pragma unroll
@@ -284,9 +349,19 @@ __global__ void __launch_bounds__(kPyramidThreads) solve(const __grid_constant__
   end_target(a.target, a.state);
 }
 
+/// Kernels of their own for the presets' windows and the default.
 template <bool kAllFrames>
 Kernel<SolveArguments> solve_of(int radius) noexcept {
-  return solve_tile_height(radius) == 16 ? solve<16, kAllFrames> : solve<8, kAllFrames>;
+  switch (radius) {
+    case 3:
+      return solve<16, 3, kAllFrames>;
+    case 5:
+      return solve<16, 5, kAllFrames>;
+    case 7:
+      return solve<16, 7, kAllFrames>;
+    default:
+      return solve_tile_height(radius) == 16 ? solve<16, 0, kAllFrames> : solve<8, 0, kAllFrames>;
+  }
 }
 
 }  // namespace
