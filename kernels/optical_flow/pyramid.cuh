@@ -21,7 +21,8 @@ __device__ inline void wait_for_kernels_before() {
 #endif
 }
 
-/// Walks over a block of columns x rows, kPyramidThreads apart, without a division for each.
+/// Walks over a block of columns x rows, kThreads apart, without a division for each.
+template <int kThreads = kPyramidThreads>
 class BlockWalk {
  public:
   __device__ BlockWalk(int columns, int rows)
@@ -29,8 +30,8 @@ class BlockWalk {
         rows_(rows),
         row_(static_cast<int>(threadIdx.x) / columns),
         column_(static_cast<int>(threadIdx.x) - row_ * columns),
-        row_step_(kPyramidThreads / columns),
-        column_step_(kPyramidThreads - row_step_ * columns) {}
+        row_step_(kThreads / columns),
+        column_step_(kThreads - row_step_ * columns) {}
   __device__ bool more() const { return row_ < rows_; }
   __device__ void next() {
     row_ += row_step_;
@@ -54,9 +55,9 @@ class BlockWalk {
 
 /// store(column, row, load(column, row)) for a block of columns x rows. Loads run ahead of stores,
 /// kBatch of them at once, so that a thread waits for memory once and not for each.
-template <int kBatch, typename Load, typename Store>
+template <int kBatch, int kThreads = kPyramidThreads, typename Load, typename Store>
 __device__ inline void copy_block(int columns, int rows, const Load& load, const Store& store) {
-  for (BlockWalk at(columns, rows); at.more();) {
+  for (BlockWalk<kThreads> at(columns, rows); at.more();) {
     decltype(load(0, 0)) value[kBatch];
     int column[kBatch];
     int row[kBatch];
@@ -113,12 +114,24 @@ __device__ inline const float* stored(const Window& window, const StoredLevel& l
          level.origin;
 }
 
+/// Without the last bit and the special cases of the exact operations.
+__device__ inline float quick_sqrt(float value) {
+  float root;
+  asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(value));
+  return root;
+}
+__device__ inline float quick_ratio(float a, float b) {
+  return __fdividef(a, b);
+}
+
 /// The frame at (x + offset u, y + offset v), the position held inside the image. A position that
 /// is not a number counts as 0.
-__device__ inline float warped_pixel(const float* pixels, const StoredLevel& level, bool cubic,
-                                     int x, int y, float offset, float2 flow) {
+template <bool kCubic>
+__device__ inline float warped_pixel(const float* pixels, const StoredLevel& level, int x, int y,
+                                     float offset, float2 flow) {
   const auto hold = [](float position, int size) {
-    return fminf(position >= 0.0f ? position : 0.0f, static_cast<float>(size - 1));
+    // The maximum of a number and what is none is the number.
+    return fminf(fmaxf(position, 0.0f), static_cast<float>(size - 1));
   };
   const float at_x = hold(fmaf(offset, flow.x, static_cast<float>(x)), level.width);
   const float at_y = hold(fmaf(offset, flow.y, static_cast<float>(y)), level.height);
@@ -126,64 +139,61 @@ __device__ inline float warped_pixel(const float* pixels, const StoredLevel& lev
   const int row = static_cast<int>(at_y);
   const float tx = at_x - static_cast<float>(column);
   const float ty = at_y - static_cast<float>(row);
-  const int stride = static_cast<int>(level.stride);
-  const float* at = pixels + row * level.stride + column;
-  if (!cubic) {
+  const float* const at = pixels + (row * level.stride + column);
+  if constexpr (!kCubic) {
+    const float* const below = at + level.stride;
     const float upper = fmaf(tx, at[1] - at[0], at[0]);
-    const float lower = fmaf(tx, at[stride + 1] - at[stride], at[stride]);
+    const float lower = fmaf(tx, below[1] - below[0], below[0]);
     return fmaf(ty, lower - upper, upper);
-  }
-  // Catmull-Rom.
-  const auto weights = [](float t, float* w) {
-    const float t2 = t * t;
-    const float t3 = t2 * t;
-    w[0] = fmaf(-0.5f, t3 + t, t2);
-    w[1] = fmaf(1.5f, t3, -2.5f * t2) + 1.0f;
-    w[2] = fmaf(-1.5f, t3, fmaf(0.5f, t, 2.0f * t2));
-    w[3] = 0.5f * (t3 - t2);
-  };
-  float wx[4];
-  float wy[4];
-  weights(tx, wx);
-  weights(ty, wy);
-  float sum = 0.0f;
+  } else {
+    // Catmull-Rom.
+    const auto weights = [](float t, float* w) {
+      const float t2 = t * t;
+      const float t3 = t2 * t;
+      w[0] = fmaf(-0.5f, t3 + t, t2);
+      w[1] = fmaf(1.5f, t3, -2.5f * t2) + 1.0f;
+      w[2] = fmaf(-1.5f, t3, fmaf(0.5f, t, 2.0f * t2));
+      w[3] = 0.5f * (t3 - t2);
+    };
+    float wx[4];
+    float wy[4];
+    weights(tx, wx);
+    weights(ty, wy);
+    const float* line = at - level.stride;
+    float sum = 0.0f;
 #pragma unroll
-  for (int j = 0; j < 4; ++j) {
-    const float* line = at + (j - 1) * stride;
-    const float across =
-        fmaf(wx[3], line[2], fmaf(wx[2], line[1], fmaf(wx[1], line[0], wx[0] * line[-1])));
-    sum = fmaf(wy[j], across, sum);
+    for (int j = 0; j < 4; ++j, line += level.stride) {
+      const float across =
+          fmaf(wx[3], line[2], fmaf(wx[2], line[1], fmaf(wx[1], line[0], wx[0] * line[-1])));
+      sum = fmaf(wy[j], across, sum);
+    }
+    return sum;
   }
-  return sum;
 }
 
 // ---- flow
 
+/// What is known of a source when a kernel is compiled.
+enum class SourceKind { kPlane, kCoarse, kEither };
+
 /// The flow so far at (x, y) of the region.
+template <SourceKind kKind>
 __device__ inline float2 flow_at(const FlowSource& source, int x, int y) {
-  switch (source.kind) {
-    case FlowSource::Kind::kZero:
-      return make_float2(0.0f, 0.0f);
-    case FlowSource::Kind::kPlane:
-      return source.flow[y * source.stride + x];
-    case FlowSource::Kind::kCoarse:
-      break;
-  }
+  if (kKind == SourceKind::kPlane || (kKind == SourceKind::kEither && !source.coarse))
+    return source.flow[y * source.stride + x];
   // Mean of the nearest coarse values, times 2: a pixel of the coarse level is two of this one.
+  // In odd columns the mean of two neighbours, which in even ones are the same.
   const int fine = source.region_y + y;
-  const int upper = min(fine / 2 - source.coarse_y, source.coarse_height - 1);
-  const int lower = min((fine + 1) / 2 - source.coarse_y, source.coarse_height - 1);
-  const auto sum_at = [&](int column) {
-    column = min(column, source.coarse_width - 1);
-    const float2 a = source.flow[upper * source.stride + column];
-    const float2 b = source.flow[lower * source.stride + column];
-    return make_float2(a.x + b.x, a.y + b.y);
-  };
-  const int column = source.first_x + x / 2;
-  const float2 here = sum_at(column);
-  if (x % 2 == 0) return here;
-  const float2 next = sum_at(column + 1);
-  return make_float2(0.5f * (here.x + next.x), 0.5f * (here.y + next.y));
+  const int upper = min((fine >> 1) - source.coarse_y, source.coarse_height - 1) * source.stride;
+  const int lower =
+      min(((fine + 1) >> 1) - source.coarse_y, source.coarse_height - 1) * source.stride;
+  const int here = min(source.first_x + (x >> 1), source.coarse_width - 1);
+  const int next = min(source.first_x + ((x + 1) >> 1), source.coarse_width - 1);
+  const float2 a = source.flow[upper + here];
+  const float2 b = source.flow[lower + here];
+  const float2 c = source.flow[upper + next];
+  const float2 d = source.flow[lower + next];
+  return make_float2(0.5f * ((a.x + b.x) + (c.x + d.x)), 0.5f * ((a.y + b.y) + (c.y + d.y)));
 }
 
 /// What the last kernel needs of the frame.

@@ -15,8 +15,8 @@ constexpr int kLine = 32;   // floats
 constexpr int kBefore = 8;  // floats before a row: whole sectors, and room for the warp
 static_assert(kBefore >= detail::kWarpBefore);
 
-std::int64_t whole_lines(int pixels) {
-  return (std::int64_t{pixels} + kLine - 1) / kLine * kLine;
+int whole_lines(int pixels) {
+  return (pixels + kLine - 1) / kLine * kLine;
 }
 
 unsigned tiles(int size, int per_tile) {
@@ -41,12 +41,13 @@ PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan) noexcept
     level.width = size.width;
     level.height = size.height;
     level.stride = whole_lines(kBefore + size.width + detail::kWarpAfter);
-    level.origin = frame_floats_ + detail::kWarpBefore * level.stride + kBefore;
-    frame_floats_ += level.stride * (detail::kWarpBefore + size.height + detail::kWarpAfter);
+    level.origin = frame_floats_ + std::int64_t{detail::kWarpBefore} * level.stride + kBefore;
+    frame_floats_ +=
+        std::int64_t{level.stride} * (detail::kWarpBefore + size.height + detail::kWarpAfter);
     raw_stride_[at(l)] = whole_lines(size.width);
     flow_[at(l)].stride = whole_lines(pyramid_.region[at(l)].width);
   }
-  partner_plane_ = flow_[0].stride * pyramid_.region[0].height;
+  partner_plane_ = std::int64_t{flow_[0].stride} * pyramid_.region[0].height;
 }
 
 void PyramidFlow::layout(Carver& device) noexcept {
@@ -63,6 +64,7 @@ void PyramidFlow::layout(Carver& device) noexcept {
     most = std::max(most, pixels);
   }
   confidence_ = device.take<float>(most);
+  zeros_ = device.take<float2>(at(flow_[at(plan_.levels - 1)].stride));
   if (plan_.frames > 2) {
     const std::size_t pixels = at(plan_.frames - 1) * static_cast<std::size_t>(partner_plane_);
     warped_ = device.take<float>(pixels);
@@ -71,60 +73,31 @@ void PyramidFlow::layout(Carver& device) noexcept {
 }
 
 Expected<void> PyramidFlow::prepare(Scope& cuda, const KernelConfig&) noexcept {
-  const PyramidConfig& pyramid = plan_.pyramid;
-  const bool many = plan_.frames > 2;
-  const bool weighted = pyramid.smoothing == FlowSmoothing::kConfidence;
-  if (plan_.format == PixelFormat::kFloat32)
-    if (Expected<void> done = touch(cuda, check_kernel(), 0); !done) return done;
-  if (plan_.levels > 1)
-    if (Expected<void> done = touch(cuda, reduce_kernel(plan_.format, true), 0); !done) return done;
-  if (plan_.levels > 2)
-    if (Expected<void> done = touch(cuda, reduce_kernel(plan_.format, false), 0); !done)
-      return done;
-  if (Expected<void> done = touch(cuda, prepare_kernel(plan_.format, pyramid.normalize), 0); !done)
-    return done;
-  if (Expected<void> done =
-          touch(cuda, solve_kernel(plan_.radius, false), solve_shared_bytes(plan_.radius));
-      !done)
-    return done;
-  if (many) {
-    if (Expected<void> done = touch(cuda, warp_kernel(), 0); !done) return done;
-    if (Expected<void> done = touch(cuda, fit_kernel(), 0); !done) return done;
-    if (Expected<void> done =
-            touch(cuda, solve_kernel(plan_.radius, true), solve_shared_bytes(plan_.radius));
-        !done)
-      return done;
-  }
-  const auto touch_refine = [&](FlowSmoothing smoothing, int radius, int median) {
-    return touch(cuda, refine_kernel(smoothing, median),
-                 refine_shared_bytes(smoothing, radius, median));
-  };
-  if (pyramid.smoothing != FlowSmoothing::kNone)
-    if (Expected<void> done = touch_refine(pyramid.smoothing, plan_.smoothing_radius, 0); !done)
-      return done;
-  if (pyramid.median > 0) {
-    const Expected<void> done =
-        weighted ? touch_refine(pyramid.smoothing, plan_.smoothing_radius, pyramid.median)
-                 : touch_refine(FlowSmoothing::kNone, 0, pyramid.median);
-    if (!done) return done;
-  }
-  return {};
+  Recording frame{cuda, 0, nullptr};
+  frame.loading = true;
+  return walk(frame);
 }
 
 // ---- recording
 
 template <typename Argument>
 Expected<void> PyramidFlow::add(Recording& frame, Kernel<Argument> kernel, dim3 grid,
-                                std::size_t shared_bytes, const Argument& argument) noexcept {
+                                std::size_t shared_bytes, const Argument& argument,
+                                int threads) noexcept {
+  if (frame.loading) return touch(frame.cuda, kernel, shared_bytes);
   // The kernels are short: each may be set up while the one before ends.
   const bool overlap = !frame.first;
   frame.first = false;
-  return launch(frame.cuda, frame.stream, kernel, grid, dim3(kPyramidThreads), shared_bytes,
-                argument, overlap);
+  return launch(frame.cuda, frame.stream, kernel, grid, dim3(static_cast<unsigned>(threads)),
+                shared_bytes, argument, overlap);
 }
 
 Expected<void> PyramidFlow::record(Scope& cuda, int slot, cudaStream_t stream) noexcept {
   Recording frame{cuda, slot, stream};
+  return walk(frame);
+}
+
+Expected<void> PyramidFlow::walk(Recording& frame) noexcept {
   if (Expected<void> done = record_frame(frame); !done) return done;
   const PyramidConfig& pyramid = plan_.pyramid;
   for (int s = 0; s < pyramid_.step_count; ++s) {
@@ -180,11 +153,8 @@ Expected<void> PyramidFlow::record_frame(Recording& frame) noexcept {
     const CheckArguments a{params(frame.slot), state(), plan_.size.width, plan_.size.height};
     const auto blocks =
         static_cast<unsigned>(std::min(plan_.size.height, 4 * device().traits().multiprocessors));
-    frame.first = false;
-    if (Expected<void> done = launch(frame.cuda, frame.stream, check_kernel(), dim3(blocks),
-                                     dim3(kCheckThreads), 0, a);
-        !done)
-      return done;
+    static_assert(kCheckThreads == kPyramidThreads);
+    if (Expected<void> done = add(frame, check_kernel(), dim3(blocks), 0, a); !done) return done;
   }
   for (int l = 1; l < plan_.levels; ++l) {
     ReduceArguments a{};
@@ -223,11 +193,13 @@ Expected<void> PyramidFlow::record_frame(Recording& frame) noexcept {
 
 FlowSource PyramidFlow::expanded(int level, const FlowSource& above) const noexcept {
   FlowSource source{};
-  source.kind = FlowSource::Kind::kZero;
-  if (level == plan_.levels - 1) return source;
+  if (level == plan_.levels - 1) {
+    source.flow = zeros_;
+    return source;
+  }
   const Rect& region = pyramid_.region[at(level)];
   const Rect& coarse = pyramid_.region[at(level + 1)];
-  source.kind = FlowSource::Kind::kCoarse;
+  source.coarse = true;
   source.flow = above.flow;
   source.stride = above.stride;
   source.region_y = region.y;
@@ -259,7 +231,6 @@ FlowTarget PyramidFlow::next_target(Recording& frame, int level, bool finish) no
   target.flow = flow.planes[frame.plane];
   frame.plane = 1 - frame.plane;
   frame.source = FlowSource{};
-  frame.source.kind = FlowSource::Kind::kPlane;
   frame.source.flow = target.flow;
   frame.source.stride = target.stride;
   return target;
@@ -320,9 +291,11 @@ Expected<void> PyramidFlow::record_solve(Recording& frame, const PyramidStep& st
   a.inverse_border = 1.0f / pyramid_.border;
   a.gradient_floor = pyramid.gradient_floor;
   a.ridge = pyramid.ridge;
-  return add(frame, solve_kernel(a.radius, step.all_frames),
-             grid_of(a.target.width, a.target.height, solve_tile_height(a.radius)),
-             solve_shared_bytes(a.radius), a);
+  const dim3 grid = grid_of(a.target.width, a.target.height, solve_tile_height(a.radius));
+  const int threads =
+      solve_threads(a, static_cast<int>(grid.x * grid.y), device().traits().multiprocessors);
+  return add(frame, solve_kernel(a, threads), grid, solve_shared_bytes(a.radius, threads), a,
+             threads);
 }
 
 Expected<void> PyramidFlow::record_refine(Recording& frame, int level, FlowSmoothing smoothing,
@@ -336,7 +309,7 @@ Expected<void> PyramidFlow::record_refine(Recording& frame, int level, FlowSmoot
   a.stride = flow_[at(level)].stride;
   a.target = next_target(frame, level, finish);
   a.radius = smoothing == FlowSmoothing::kNone ? 0 : plan_.smoothing_radius;
-  return add(frame, refine_kernel(smoothing, median),
+  return add(frame, refine_kernel(smoothing, median, a),
              grid_of(a.target.width, a.target.height, kRefineTileHeight),
              refine_shared_bytes(smoothing, a.radius, median), a);
 }

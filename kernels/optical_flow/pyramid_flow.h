@@ -16,16 +16,17 @@ class PyramidFlow final : public CudaOperator {
   /// The flow of a level lies in one of two planes; a kernel reads one and writes the other.
   struct LevelFlow {
     float2* planes[2] = {};
-    std::int64_t stride = 0;  // float2
+    int stride = 0;  // float2
   };
   /// Where the kernels of a frame are, while it is recorded.
   struct Recording {
     Scope& cuda;
     int slot;
     cudaStream_t stream;
-    bool first = true;    // nothing of this frame is launched yet
-    FlowSource source{};  // the flow so far
-    int plane = 0;        // of the present level, that is written next
+    bool loading = false;  // kernels are loaded and not launched
+    bool first = true;     // nothing of this frame is launched yet
+    FlowSource source{};   // the flow so far
+    int plane = 0;         // of the present level, that is written next
   };
 
   void layout(Carver& device) noexcept override;
@@ -34,7 +35,9 @@ class PyramidFlow final : public CudaOperator {
 
   template <typename Argument>
   Expected<void> add(Recording& frame, Kernel<Argument> kernel, dim3 grid, std::size_t shared_bytes,
-                     const Argument& argument) noexcept;
+                     const Argument& argument, int threads = kPyramidThreads) noexcept;
+  /// All kernels of a frame, in order.
+  Expected<void> walk(Recording& frame) noexcept;
   Expected<void> record_frame(Recording& frame) noexcept;
   Expected<void> record_warp(Recording& frame, int level) noexcept;
   Expected<void> record_fit(Recording& frame, int level) noexcept;
@@ -55,9 +58,10 @@ class PyramidFlow final : public CudaOperator {
   std::int64_t frame_floats_ = 0;
   float* window_ = nullptr;
   std::array<float*, detail::kMaxPyramidLevels> raw_{};  // but for level 0
-  std::array<std::int64_t, detail::kMaxPyramidLevels> raw_stride_{};
+  std::array<int, detail::kMaxPyramidLevels> raw_stride_{};
   std::array<LevelFlow, detail::kMaxPyramidLevels> flow_{};
   float* confidence_ = nullptr;  // shared by the levels; strides as their flow
+  float2* zeros_ = nullptr;      // a row of the coarsest level: what its flow begins with
   // Of level 0, for more than two frames: a plane for each further one.
   float* warped_ = nullptr;
   float* fit_ = nullptr;

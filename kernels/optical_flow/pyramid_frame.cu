@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
         store);
   }
   __syncthreads();
-  for (BlockWalk at(kReduceColumns, kReduceTileHeight); at.more(); at.next()) {
+  for (BlockWalk<> at(kReduceColumns, kReduceTileHeight); at.more(); at.next()) {
     const int row = 2 * at.row();
     const int column = at.column();
     narrow[at.row()][column] = five_taps(in[row][column], in[row + 1][column], in[row + 2][column],
@@ -108,7 +108,7 @@ struct Tile {
 
 /// Repeats the image's edges in the rectangle `margin` inside the plane.
 __device__ void repeat_edges(Tile& tile, int x0, int y0, int width, int height, int margin) {
-  for (BlockWalk at(kColumns - 2 * margin, kRows - 2 * margin); at.more(); at.next()) {
+  for (BlockWalk<> at(kColumns - 2 * margin, kRows - 2 * margin); at.more(); at.next()) {
     const int column = at.column() + margin;
     const int row = at.row() + margin;
     const int from_column = clamp_to(x0 - kReachImage + column, width) - (x0 - kReachImage);
@@ -128,7 +128,7 @@ __device__ void normalize(Tile& tile, int x0, int y0, int width, int height) {
     constexpr int kHighpassColumns = kWidth + 2 * kReachHighpass;
     constexpr int kHighpassRows = kHeight + 2 * kReachHighpass;
     static_assert(kHighpassColumns % kOut == 0);
-    for (BlockWalk at(kRows, kHighpassColumns / kOut); at.more(); at.next()) {
+    for (BlockWalk<> at(kRows, kHighpassColumns / kOut); at.more(); at.next()) {
       const int row = at.column();
       const int column = at.row() * kOut;
       float sum[kOut];
@@ -139,7 +139,7 @@ __device__ void normalize(Tile& tile, int x0, int y0, int width, int height) {
     constexpr int kDown = 6;
     constexpr int kGroups = (kHighpassRows + kDown - 1) / kDown;
     static_assert(kGroups * kDown + 2 * kContrastRadius <= kFilteredRows);
-    for (BlockWalk at(kHighpassColumns, kGroups); at.more(); at.next()) {
+    for (BlockWalk<> at(kHighpassColumns, kGroups); at.more(); at.next()) {
       const int column = at.column();
       const int row = at.row() * kDown;
       float sum[kDown];
@@ -161,7 +161,7 @@ __device__ void normalize(Tile& tile, int x0, int y0, int width, int height) {
     constexpr int kNormalRows = kHeight + 2 * kReachNormalized;
     constexpr int kRowsIn = kNormalRows + 2 * kContrastRadius;
     static_assert(kNormalColumns % kOut == 0);
-    for (BlockWalk at(kRowsIn, kNormalColumns / kOut); at.more(); at.next()) {
+    for (BlockWalk<> at(kRowsIn, kNormalColumns / kOut); at.more(); at.next()) {
       const int row = at.column();
       const int column = at.row() * kOut;
       float sum[kOut];
@@ -176,7 +176,7 @@ __device__ void normalize(Tile& tile, int x0, int y0, int width, int height) {
     __syncthreads();
     constexpr int kDown = 4;
     static_assert(kNormalRows % kDown == 0);
-    for (BlockWalk at(kNormalColumns, kNormalRows / kDown); at.more(); at.next()) {
+    for (BlockWalk<> at(kNormalColumns, kNormalRows / kDown); at.more(); at.next()) {
       const int column = at.column();
       const int row = at.row() * kDown;
       float sum[kDown];
@@ -184,8 +184,8 @@ __device__ void normalize(Tile& tile, int x0, int y0, int width, int height) {
       for (int o = 0; o < kDown; ++o) {
         float& value = tile.plane[row + o + 2 * kContrastRadius][column + 2 * kContrastRadius];
         const float variance = kShare * sum[o];
-        value = detail::kContrastScale * value /
-                sqrtf(variance + detail::kContrastFloor * detail::kContrastFloor);
+        value *= detail::kContrastScale *
+                 rsqrtf(variance + detail::kContrastFloor * detail::kContrastFloor);
       }
     }
     __syncthreads();
@@ -252,7 +252,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
 
   constexpr int kAcross = 4;
   constexpr int kFirst = 2 * kContrastRadius;
-  for (BlockWalk at(kHeight + 2 * kPresmoothingRadius, kWidth / kAcross); at.more(); at.next()) {
+  for (BlockWalk<> at(kHeight + 2 * kPresmoothingRadius, kWidth / kAcross); at.more(); at.next()) {
     const int row = at.column();
     const int column = at.row() * kAcross;
     float sum[kAcross];

@@ -40,7 +40,7 @@ Kernel<ReduceArguments> reduce_kernel(PixelFormat format, bool from_camera) noex
 /// where they repeat its edges.
 struct StoredLevel {
   std::int64_t origin;  ///< floats, of pixel (0, 0) from the beginning of the frame
-  std::int64_t stride;  ///< floats
+  int stride;           ///< floats
   int width;
   int height;
 };
@@ -75,17 +75,13 @@ Kernel<PrepareArguments> prepare_kernel(PixelFormat format, bool normalize) noex
 
 // ---- the flow of the reference frame
 
-/// Where a kernel finds the flow so far, at pixels of its level's region.
+/// Where a kernel finds the flow so far, at pixels of its level's region. Indices of pixels fit
+/// into 32 bits: kMaxImageSide.
 struct FlowSource {
-  enum class Kind : int {
-    kZero,
-    kPlane,   ///< of the same level
-    kCoarse,  ///< of the level above, to be doubled
-  };
-  Kind kind;
   const float2* flow;
-  std::int64_t stride;  ///< float2
-  // kCoarse
+  int stride;   ///< float2; 0 repeats a row
+  bool coarse;  ///< flow of the level above, to be doubled; else of the same level
+  // coarse
   int region_y;  ///< of this level, in its image
   int first_x;   ///< column of the coarse plane under this region's first pixel
   int coarse_y;  ///< of the coarse region, in its image
@@ -97,9 +93,9 @@ struct FlowSource {
 /// kernel, to the user, over the region of interest only.
 struct FlowTarget {
   float2* flow;
-  float* confidence;    ///< may be null: not changed
-  std::int64_t stride;  ///< float2, and floats for confidence
-  int x;                ///< of what is to be written, in the region
+  float* confidence;  ///< may be null: not changed
+  int stride;         ///< float2, and floats for confidence
+  int x;              ///< of what is to be written, in the region
   int y;
   int width;
   int height;
@@ -126,7 +122,7 @@ struct WarpArguments {
   FlowLevel level;
   FlowSource source;
   float* warped;  ///< a plane for each partner
-  std::int64_t stride;
+  int stride;
   std::int64_t plane;
 };
 inline constexpr int kWarpTileHeight = 8;
@@ -139,7 +135,7 @@ struct FitArguments {
   FlowLevel level;
   const float* warped;
   float* fit;  ///< a plane for each partner
-  std::int64_t stride;
+  int stride;
   std::int64_t plane;
 };
 inline constexpr int kFitTileHeight = 16;
@@ -156,7 +152,7 @@ struct SolveArguments {
   // all_frames
   const float* warped;
   const float* fit;
-  std::int64_t stride;
+  int stride;
   std::int64_t plane;
 
   int radius;
@@ -168,12 +164,26 @@ struct SolveArguments {
   float gradient_floor;
   float ridge;
 };
-/// Rows of a tile: fewer for large windows, so that it fits into the shared memory of all devices.
+/// Rows of a tile: such that the pixels that it looks at fill the threads well, and few enough that
+/// it fits into the shared memory of all devices.
 inline constexpr int solve_tile_height(int radius) {
-  return radius <= 12 ? 16 : 8;
+  switch (radius) {
+    case 3:
+      return 14;
+    case 5:
+      return 18;
+    case 7:
+      return 22;
+    default:
+      return radius <= 12 ? 16 : 8;
+  }
 }
-Kernel<SolveArguments> solve_kernel(int radius, bool all_frames) noexcept;
-std::size_t solve_shared_bytes(int radius) noexcept;
+/// Threads of a block where a level has so few tiles that each multiprocessor gets one or two: the
+/// more threads share a tile, the sooner it is done.
+inline constexpr int kSolveThreadsMany = 512;
+int solve_threads(const SolveArguments& arguments, int blocks, int multiprocessors) noexcept;
+Kernel<SolveArguments> solve_kernel(const SolveArguments& arguments, int threads) noexcept;
+std::size_t solve_shared_bytes(int radius, int threads) noexcept;
 
 /// Box mean of the flow, weighted by the confidence or not, then the median.
 struct RefineArguments {
@@ -182,12 +192,14 @@ struct RefineArguments {
   Rect region;
   FlowSource source;
   const float* confidence;
-  std::int64_t stride;  ///< of confidence
+  int stride;  ///< of confidence
   FlowTarget target;
   int radius;  ///< of the box
 };
 inline constexpr int kRefineTileHeight = 16;
-Kernel<RefineArguments> refine_kernel(FlowSmoothing smoothing, int median) noexcept;
+/// `arguments`: the radius and whether the source is coarse, which it is for kBeforeWarp only.
+Kernel<RefineArguments> refine_kernel(FlowSmoothing smoothing, int median,
+                                      const RefineArguments& arguments) noexcept;
 std::size_t refine_shared_bytes(FlowSmoothing smoothing, int radius, int median) noexcept;
 
 }  // namespace ocellus::cuda

@@ -88,7 +88,8 @@ __device__ float median_of(const Load& load) {
   return select<kSize, 0, kFirst - 1, kFirst>(load, held);
 }
 
-template <FlowSmoothing kSmoothing, int kMedian>
+/// kRadius 0 takes the box's radius from the arguments.
+template <FlowSmoothing kSmoothing, int kMedian, int kRadius, SourceKind kSource>
 __global__ void __launch_bounds__(kPyramidThreads)
     refine(const __grid_constant__ RefineArguments a) {
   extern __shared__ float flat[];
@@ -99,8 +100,9 @@ __global__ void __launch_bounds__(kPyramidThreads)
   constexpr int kRows = smoothed_rows(kMedian);
   constexpr int kMargin = kMedian / 2;
   constexpr int kFilteredStride = filtered_stride(kMedian);
-  const int radius = kBox ? a.radius : 0;
-  const int columns = kColumns + 2 * radius;
+  const int radius = !kBox ? 0 : kRadius > 0 ? kRadius : a.radius;
+  // Of the whole groups, those that nobody wants are left as they are.
+  const int columns = kWidth + 2 * kMargin + 2 * radius;
   const int rows = kRows + 2 * radius;
   const int stride = source_stride(kMedian, radius);
   float* const source = flat;                              // [kPlanes][rows][stride]
@@ -121,12 +123,17 @@ __global__ void __launch_bounds__(kPyramidThreads)
     write_flow(a.target, frame, x, y, make_float2(u, v), confidence);
   };
 
-  copy_block<3>(
+  constexpr int kBatch =
+      kBox && kRadius == 0
+          ? 4
+          : ((kWidth + 2 * kMargin + 2 * kRadius) * (kRows + 2 * kRadius) + kPyramidThreads - 1) /
+                kPyramidThreads;
+  copy_block<kBatch>(
       columns, rows,
       [&](int column, int row) {
         const int x = clamp_to(x0 - kMargin - radius + column, a.region.width);
         const int y = clamp_to(y0 - kMargin - radius + row, a.region.height);
-        const float2 flow = flow_at(a.source, x, y);
+        const float2 flow = flow_at<kSource>(a.source, x, y);
         float3 value = make_float3(flow.x, flow.y, 0.0f);
         if constexpr (kWeighted) value.z = a.confidence[y * a.stride + x];
         return value;
@@ -147,7 +154,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
 
   if constexpr (kBox) {
     const float share = 1.0f / static_cast<float>(2 * radius + 1);
-    for (BlockWalk at(rows, kColumns / kAcross); at.more(); at.next()) {
+    for (BlockWalk<> at(rows, kColumns / kAcross); at.more(); at.next()) {
       const int row = at.column();
       const int column = at.row() * kAcross;
 #pragma unroll
@@ -162,7 +169,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
       }
     }
     __syncthreads();
-    for (BlockWalk at(kWidth + 2 * kMargin, kRows / kDown); at.more(); at.next()) {
+    for (BlockWalk<> at(kWidth + 2 * kMargin, kRows / kDown); at.more(); at.next()) {
       const int column = at.column();
       const int row = at.row() * kDown;
       float sum[kPlanes][kDown];
@@ -177,8 +184,9 @@ __global__ void __launch_bounds__(kPyramidThreads)
         float u = share * sum[0][o];
         float v = share * sum[1][o];
         if constexpr (kWeighted) {
-          u /= share * sum[2][o];
-          v /= share * sum[2][o];
+          const float inverse = quick_ratio(1.0f, share * sum[2][o]);
+          u *= inverse;
+          v *= inverse;
         }
         if constexpr (kMedian == 0) {
           write(column, row + o, u, v);
@@ -211,20 +219,34 @@ __global__ void __launch_bounds__(kPyramidThreads)
   end_target(a.target, a.state);
 }
 
+template <int kRadius>
+Kernel<RefineArguments> before_warp(const RefineArguments& a) noexcept {
+  return a.source.coarse ? refine<FlowSmoothing::kBeforeWarp, 0, kRadius, SourceKind::kCoarse>
+                         : refine<FlowSmoothing::kBeforeWarp, 0, kRadius, SourceKind::kPlane>;
+}
+template <int kRadius>
+Kernel<RefineArguments> by_confidence(int median) noexcept {
+  constexpr FlowSmoothing kSmoothing = FlowSmoothing::kConfidence;
+  return median == 0   ? refine<kSmoothing, 0, kRadius, SourceKind::kPlane>
+         : median == 3 ? refine<kSmoothing, 3, kRadius, SourceKind::kPlane>
+                       : refine<kSmoothing, 5, kRadius, SourceKind::kPlane>;
+}
+
 }  // namespace
 
-Kernel<RefineArguments> refine_kernel(FlowSmoothing smoothing, int median) noexcept {
+Kernel<RefineArguments> refine_kernel(FlowSmoothing smoothing, int median,
+                                      const RefineArguments& arguments) noexcept {
+  // Kernels of their own for the presets' boxes.
   switch (smoothing) {
     case FlowSmoothing::kNone:
-      return median == 3 ? refine<FlowSmoothing::kNone, 3> : refine<FlowSmoothing::kNone, 5>;
+      return median == 3 ? refine<FlowSmoothing::kNone, 3, 0, SourceKind::kPlane>
+                         : refine<FlowSmoothing::kNone, 5, 0, SourceKind::kPlane>;
     case FlowSmoothing::kBeforeWarp:
-      return refine<FlowSmoothing::kBeforeWarp, 0>;
+      return arguments.radius == 7 ? before_warp<7>(arguments) : before_warp<0>(arguments);
     case FlowSmoothing::kConfidence:
       break;
   }
-  return median == 0   ? refine<FlowSmoothing::kConfidence, 0>
-         : median == 3 ? refine<FlowSmoothing::kConfidence, 3>
-                       : refine<FlowSmoothing::kConfidence, 5>;
+  return arguments.radius == 5 ? by_confidence<5>(median) : by_confidence<0>(median);
 }
 
 std::size_t refine_shared_bytes(FlowSmoothing smoothing, int radius, int median) noexcept {

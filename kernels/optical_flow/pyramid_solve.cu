@@ -1,4 +1,6 @@
 // The pyramid's solution of equation (3) for what the warped frames still differ by.
+#include <type_traits>
+
 #include "kernels/optical_flow/pyramid.cuh"
 #include "optical_flow/plan.h"
 
@@ -19,9 +21,14 @@ __global__ void __launch_bounds__(kPyramidThreads) warp(const __grid_constant__ 
   const Rect& region = a.level.region;
   if (k >= r.partners || x >= region.width || y >= region.height) return;
   const Partner from = partner(r, k);
+  const float2 flow = flow_at<SourceKind::kEither>(a.source, x, y);
+  const float* const pixels = stored(a.window, a.level.stored, r, from.age);
+  const auto warped = [&](auto cubic) {
+    return warped_pixel<cubic.value>(pixels, a.level.stored, region.x + x, region.y + y,
+                                     from.offset, flow);
+  };
   a.warped[k * a.plane + y * a.stride + x] =
-      warped_pixel(stored(a.window, a.level.stored, r, from.age), a.level.stored, a.level.cubic,
-                   region.x + x, region.y + y, from.offset, flow_at(a.source, x, y));
+      a.level.cubic ? warped(std::true_type{}) : warped(std::false_type{});
 }
 static_assert(kPyramidThreads == kWidth * kWarpTileHeight);
 
@@ -61,7 +68,7 @@ __global__ void __launch_bounds__(kPyramidThreads) fit(const __grid_constant__ F
           squared[at_row][at_column] = residual * residual;
         });
     __syncthreads();
-    for (BlockWalk at(kRows, kWidth / kAcross); at.more(); at.next()) {
+    for (BlockWalk<> at(kRows, kWidth / kAcross); at.more(); at.next()) {
       const float* in = &squared[at.column()][at.row() * kAcross];
       float sum[kAcross] = {};
 #pragma unroll
@@ -93,7 +100,7 @@ __global__ void __launch_bounds__(kPyramidThreads) fit(const __grid_constant__ F
     for (int o = 0; o < kDown; ++o) {
       const int y = y0 + row + o;
       if (y >= region.height) continue;
-      const float q = (least[o] + detail::kFitFloor) / (error[k][o] + detail::kFitFloor);
+      const float q = quick_ratio(least[o] + detail::kFitFloor, error[k][o] + detail::kFitFloor);
       a.fit[k * a.plane + y * a.stride + x] = q * q * q;
     }
   }
@@ -128,23 +135,27 @@ __device__ float edge_ramp(const FlowLevel& level, int x, int y, float offset, f
   return fminf(1.0f, fmaxf(detail::kLeastRamp, distance * inverse_border));
 }
 
-/// What a pixel gives to the equations.
-struct Point {
-  float2 flow;
-  float reference;
-  float warped;  ///< the next frame
-};
+/// Rows that one thread solves.
+__host__ __device__ constexpr int rows_of_thread(int height, int threads) {
+  return (height + threads / kWidth - 1) / (threads / kWidth);
+}
+/// Rows that are filtered along x: what the last threads look at, even if nobody wants it.
+__host__ __device__ constexpr int filtered_rows(int height, int radius, int threads) {
+  return rows_of_thread(height, threads) * (threads / kWidth) + 2 * radius;
+}
 
-/// kRadius 0 takes the window's radius from the arguments.
-template <int kHeight, int kRadius, bool kAllFrames>
-__global__ void __launch_bounds__(kPyramidThreads) solve(const __grid_constant__ SolveArguments a) {
+/// kRadius 0 takes the window's radius from the arguments. Pixels are taken kBatch at once, so that
+/// a thread waits for their flow and then for their neighbours once and not for each.
+template <int kHeight, int kRadius, int kThreads, int kBatch, bool kAllFrames, SourceKind kSource>
+__global__ void __launch_bounds__(kThreads) solve(const __grid_constant__ SolveArguments a) {
   extern __shared__ __align__(16) float4 shared[];
   const int radius = kRadius > 0 ? kRadius : a.radius;
   const int columns = data_columns(radius);
   const int rows = kHeight + 2 * radius;
   const int stride = data_stride(radius);
+  const int plane = filtered_rows(kHeight, radius, kThreads) * kFilteredStride;
   float4* const data = shared;  // x and y derivatives and the two weighted sums, [rows][stride]
-  // [kProducts][rows][kFilteredStride]; before that the mean image.
+  // [kProducts][plane]; before that the mean image.
   float* const filtered = reinterpret_cast<float*>(shared + rows * stride);
   float* const mean = filtered;
   const int mean_columns = columns + 2 * kReach;
@@ -154,7 +165,8 @@ __global__ void __launch_bounds__(kPyramidThreads) solve(const __grid_constant__
   const References r = references(a.state, a.level);
   const StoredLevel& level = a.level.stored;
   const Rect& region = a.level.region;
-  const float* const reference = stored(a.window, level, r, r.reference_age);
+  const float* const reference =
+      stored(a.window, level, r, r.reference_age) + (region.y * level.stride + region.x);
   const int x0 = a.target.x + static_cast<int>(blockIdx.x) * kWidth;
   const int y0 = a.target.y + static_cast<int>(blockIdx.y) * kHeight;
   const int left = x0 - radius - kReach;
@@ -164,74 +176,72 @@ __global__ void __launch_bounds__(kPyramidThreads) solve(const __grid_constant__
   const float share = 1.0f / static_cast<float>(r.partners + 1);
   wait_for_kernels_before();
 
-  // Several pixels at once, so that a thread waits for their flow and then for their neighbours
-  // once and not for each.
-  constexpr int kBatch = 3;
-  for (BlockWalk at(mean_columns, mean_rows); at.more();) {
-    int column[kBatch];
-    int row[kBatch];
-    bool inside[kBatch];
-    Point point[kBatch];
+  for (BlockWalk<kThreads> at(mean_columns, mean_rows); at.more();) {
+    int x[kBatch];
+    int y[kBatch];
+    int at_mean[kBatch];
+    int at_data[kBatch];
+    float2 flow[kBatch];
+    float here[kBatch];
+    float warped[kBatch];
+    // All are loaded, wanted or not: a branch would part the loads.
 #pragma unroll
     for (int b = 0; b < kBatch; ++b, at.next()) {
-      column[b] = at.column();
-      row[b] = at.row();
-      inside[b] = at.more();  // loaded in any case: a branch would part the loads
-      const int x = clamp_to(left + column[b], region.width);
-      const int y = clamp_to(top + row[b], region.height);
-      point[b].flow = flow_at(a.source, x, y);
-      point[b].reference = reference[(region.y + y) * level.stride + region.x + x];
+      x[b] = clamp_to(left + at.column(), region.width);
+      y[b] = clamp_to(top + at.row(), region.height);
+      at_mean[b] = at.more() ? at.row() * mean_columns + at.column() : -1;
+      const int row = at.row() - kReach;
+      const int column = at.column() - kReach;
+      const bool inside = static_cast<unsigned>(row) < static_cast<unsigned>(rows) &&
+                          static_cast<unsigned>(column) < static_cast<unsigned>(columns);
+      at_data[b] = inside ? row * stride + column : -1;
+      flow[b] = flow_at<kSource>(a.source, x[b], y[b]);
+      here[b] = reference[y[b] * level.stride + x[b]];
     }
     if constexpr (!kAllFrames) {
+      const auto warp_all = [&](auto cubic) {
 #pragma unroll
-      for (int b = 0; b < kBatch; ++b) {
-        const int x = clamp_to(left + column[b], region.width);
-        const int y = clamp_to(top + row[b], region.height);
-        point[b].warped = warped_pixel(next_frame, level, a.level.cubic, region.x + x, region.y + y,
-                                       next.offset, point[b].flow);
+        for (int b = 0; b < kBatch; ++b)
+          warped[b] = warped_pixel<cubic.value>(next_frame, level, region.x + x[b], region.y + y[b],
+                                                next.offset, flow[b]);
+      };
+      if (a.level.cubic) {
+        warp_all(std::true_type{});
+      } else {
+        warp_all(std::false_type{});
       }
     }
 #pragma unroll
     for (int b = 0; b < kBatch; ++b) {
-      if (!inside[b]) continue;
-      const int x = clamp_to(left + column[b], region.width);
-      const int y = clamp_to(top + row[b], region.height);
-      const float here = point[b].reference;
-      float sum = here;
+      float sum = here[b];
       float s2 = 0.0f;
       float st = 0.0f;
-      const auto add = [&](float warped, float offset, float fit) {
-        sum += warped;
-        const float residual = warped - here;
+      const auto add = [&](float value, float offset, float fit) {
+        sum += value;
+        const float residual = value - here[b];
         const float ramp =
-            edge_ramp(a.level, region.x + x, region.y + y, offset, point[b].flow, a.inverse_border);
-        float weight = ramp * ramp * fit;
-        if (a.inverse_robust2 > 0.0f) weight /= fmaf(residual * residual, a.inverse_robust2, 1.0f);
+            edge_ramp(a.level, region.x + x[b], region.y + y[b], offset, flow[b], a.inverse_border);
+        const float weight =
+            quick_ratio(ramp * ramp * fit, fmaf(residual * residual, a.inverse_robust2, 1.0f));
         s2 += weight * offset * offset;
         st += weight * offset * residual;
       };
       if constexpr (kAllFrames) {
-        for (int k = 0; k < r.partners; ++k) {
-          const std::int64_t at_pixel = k * a.plane + y * a.stride + x;
-          add(a.warped[at_pixel], partner(r, k).offset, a.fit[at_pixel]);
-        }
+        const int at_pixel = y[b] * a.stride + x[b];
+        for (int k = 0; k < r.partners; ++k)
+          add(a.warped[k * a.plane + at_pixel], partner(r, k).offset,
+              a.fit[k * a.plane + at_pixel]);
       } else {
-        add(point[b].warped, next.offset, 1.0f);
+        add(warped[b], next.offset, 1.0f);
       }
-      mean[row[b] * mean_columns + column[b]] = share * sum;
-      const int in_row = row[b] - kReach;
-      const int in_column = column[b] - kReach;
-      if (in_row >= 0 && in_row < rows && in_column >= 0 && in_column < columns) {
-        float4& to = data[in_row * stride + in_column];
-        to.z = s2;
-        to.w = st;
-      }
+      if (at_mean[b] >= 0) mean[at_mean[b]] = share * sum;
+      if (at_data[b] >= 0) *reinterpret_cast<float2*>(&data[at_data[b]].z) = make_float2(s2, st);
     }
   }
   __syncthreads();
 
   const float floor2 = a.gradient_floor * a.gradient_floor;
-  copy_block<4>(
+  copy_block<kBatch, kThreads>(
       columns, rows,
       [&](int column, int row) {
         // Beyond the region the products of its edge are repeated.
@@ -249,14 +259,14 @@ __global__ void __launch_bounds__(kPyramidThreads) solve(const __grid_constant__
         float4& point = data[row * stride + column];
         float even = 1.0f;
         if (floor2 > 0.0f)
-          even = 1.0f / (gradient.x * gradient.x + gradient.y * gradient.y + floor2);
+          even = quick_ratio(1.0f, gradient.x * gradient.x + gradient.y * gradient.y + floor2);
         point = make_float4(gradient.x, gradient.y, even * point.z, even * point.w);
       });
   __syncthreads();
 
   // Window sums along the rows, then along the columns. The weights are zero beyond the window.
-  constexpr int kAcross = 4;
-  for (BlockWalk at(rows, kWidth / kAcross); at.more(); at.next()) {
+  constexpr int kAcross = kThreads > kPyramidThreads ? 2 : 4;
+  for (BlockWalk<kThreads> at(rows, kWidth / kAcross); at.more(); at.next()) {
     const int row = at.column();
     const int column = at.row() * kAcross;
     const float4* const in = data + row * stride + column;
@@ -284,12 +294,12 @@ __global__ void __launch_bounds__(kPyramidThreads) solve(const __grid_constant__
     for (int i = 0; i < kProducts; ++i) {
 #pragma unroll
       for (int o = 0; o < kAcross; ++o)
-        filtered[(i * rows + row) * kFilteredStride + column + o] = sum[i][o];
+        filtered[i * plane + row * kFilteredStride + column + o] = sum[i][o];
     }
   }
   __syncthreads();
 
-  constexpr int kDown = kHeight * kWidth / kPyramidThreads;
+  constexpr int kDown = rows_of_thread(kHeight, kThreads);
   const int column = threadIdx.x % kWidth;
   const int row = threadIdx.x / kWidth * kDown;
   float sum[kDown][kProducts] = {};
@@ -297,7 +307,7 @@ __global__ void __launch_bounds__(kPyramidThreads) solve(const __grid_constant__
     const float* const in = filtered + (row + j) * kFilteredStride + column;
 #pragma unroll
     for (int i = 0; i < kProducts; ++i) {
-      const float value = in[i * rows * kFilteredStride];
+      const float value = in[i * plane];
 #pragma unroll
       for (int o = 0; o < kDown; ++o) {
         if (kRadius > 0 && (j < o || j - o > 2 * kRadius)) continue;
@@ -317,7 +327,7 @@ __global__ void __launch_bounds__(kPyramidThreads) solve(const __grid_constant__
   for (int o = 0; o < kDown; ++o) {
     const int x = static_cast<int>(blockIdx.x) * kWidth + column;
     const int y = static_cast<int>(blockIdx.y) * kHeight + row + o;
-    if (x >= a.target.width || y >= a.target.height) continue;
+    if (row + o >= kHeight || x >= a.target.width || y >= a.target.height) continue;
     const float xx = sum[o][0];
     const float xy = sum[o][1];
     const float yy = sum[o][2];
@@ -331,7 +341,7 @@ __global__ void __launch_bounds__(kPyramidThreads) solve(const __grid_constant__
     const float larger = middle + spread;
     const float c = xx + a.ridge;
     const float d = yy + a.ridge;
-    const float inverse = 1.0f / fmaf(c, d, -xy * xy);
+    const float inverse = quick_ratio(1.0f, fmaf(c, d, -xy * xy));
     // Two comparisons, so that sums that are no numbers are not solvable.
     const float least = smaller + a.ridge;
     const bool solvable =
@@ -339,7 +349,7 @@ __global__ void __launch_bounds__(kPyramidThreads) solve(const __grid_constant__
     // The minus of equation (3) is in the order of the differences.
     const float du = fmaf(xy, yt, -d * xt) * inverse;
     const float dv = fmaf(xy, xt, -c * yt) * inverse;
-    float2 flow = flow_at(a.source, a.target.x + x, a.target.y + y);
+    float2 flow = flow_at<kSource>(a.source, a.target.x + x, a.target.y + y);
     if (solvable) {
       flow.x += fminf(1.0f, fmaxf(-1.0f, du));
       flow.y += fminf(1.0f, fmaxf(-1.0f, dv));
@@ -349,19 +359,14 @@ __global__ void __launch_bounds__(kPyramidThreads) solve(const __grid_constant__
   end_target(a.target, a.state);
 }
 
-/// Kernels of their own for the presets' windows and the default.
-template <bool kAllFrames>
-Kernel<SolveArguments> solve_of(int radius) noexcept {
-  switch (radius) {
-    case 3:
-      return solve<16, 3, kAllFrames>;
-    case 5:
-      return solve<16, 5, kAllFrames>;
-    case 7:
-      return solve<16, 7, kAllFrames>;
-    default:
-      return solve_tile_height(radius) == 16 ? solve<16, 0, kAllFrames> : solve<8, 0, kAllFrames>;
-  }
+template <int kRadius, int kThreads, int kBatch, int kHeight = solve_tile_height(kRadius)>
+Kernel<SolveArguments> solve_next(const SolveArguments& a) noexcept {
+  return a.source.coarse ? solve<kHeight, kRadius, kThreads, kBatch, false, SourceKind::kCoarse>
+                         : solve<kHeight, kRadius, kThreads, kBatch, false, SourceKind::kPlane>;
+}
+template <int kRadius, int kHeight = solve_tile_height(kRadius)>
+Kernel<SolveArguments> solve_all() noexcept {
+  return solve<kHeight, kRadius, kPyramidThreads, 1, true, SourceKind::kEither>;
 }
 
 }  // namespace
@@ -372,14 +377,42 @@ Kernel<WarpArguments> warp_kernel() noexcept {
 Kernel<FitArguments> fit_kernel() noexcept {
   return fit;
 }
-Kernel<SolveArguments> solve_kernel(int radius, bool all_frames) noexcept {
-  return all_frames ? solve_of<true>(radius) : solve_of<false>(radius);
+Kernel<SolveArguments> solve_kernel(const SolveArguments& a, int threads) noexcept {
+  constexpr int kFew = kPyramidThreads;
+  constexpr int kMany = kSolveThreadsMany;
+  const bool many = threads == kMany;
+  // Kernels of their own for the presets' windows and the default. The batches are such that the
+  // pixels that a tile looks at are few batches, and the last of them is nearly full.
+  switch (a.radius) {
+    case 3:
+      if (a.level.all_frames) return solve_all<3>();
+      return many ? solve_next<3, kMany, 2>(a) : solve_next<3, kFew, 4>(a);
+    case 5:
+      if (a.level.all_frames) return solve_all<5>();
+      return many ? solve_next<5, kMany, 3>(a) : solve_next<5, kFew, 3>(a);
+    case 7:
+      if (a.level.all_frames) return solve_all<7>();
+      return many ? solve_next<7, kMany, 4>(a) : solve_next<7, kFew, 4>(a);
+    default:
+      break;
+  }
+  if (solve_tile_height(a.radius) == 16)
+    return a.level.all_frames ? solve_all<0, 16>() : solve_next<0, kFew, 3, 16>(a);
+  return a.level.all_frames ? solve_all<0, 8>() : solve_next<0, kFew, 3, 8>(a);
 }
-std::size_t solve_shared_bytes(int radius) noexcept {
-  const int rows = solve_tile_height(radius) + 2 * radius;
-  return static_cast<std::size_t>(rows) *
-         (static_cast<std::size_t>(data_stride(radius)) * sizeof(float4) +
-          static_cast<std::size_t>(kProducts * kFilteredStride) * sizeof(float));
+
+int solve_threads(const SolveArguments& a, int blocks, int multiprocessors) noexcept {
+  const bool made = a.radius == 3 || a.radius == 5 || a.radius == 7;
+  return made && !a.level.all_frames && blocks <= 2 * multiprocessors ? kSolveThreadsMany
+                                                                      : kPyramidThreads;
+}
+
+std::size_t solve_shared_bytes(int radius, int threads) noexcept {
+  const int height = solve_tile_height(radius);
+  return static_cast<std::size_t>((height + 2 * radius) * data_stride(radius)) * sizeof(float4) +
+         static_cast<std::size_t>(kProducts * filtered_rows(height, radius, threads) *
+                                  kFilteredStride) *
+             sizeof(float);
 }
 
 }  // namespace ocellus::cuda
