@@ -114,12 +114,7 @@ __device__ inline const float* stored(const Window& window, const StoredLevel& l
          level.origin;
 }
 
-/// Without the last bit and the special cases of the exact operations.
-__device__ inline float quick_sqrt(float value) {
-  float root;
-  asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(value));
-  return root;
-}
+/// Without the last bits and the special cases of an exact division.
 __device__ inline float quick_ratio(float a, float b) {
   return __fdividef(a, b);
 }

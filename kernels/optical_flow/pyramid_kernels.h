@@ -12,7 +12,7 @@
 
 namespace ocellus::cuda {
 
-/// All kernels: threads of a block, and pixels along x of its tile.
+/// Threads of a block, but where it says otherwise, and pixels along x of its tile.
 inline constexpr int kPyramidThreads = 256;
 inline constexpr int kPyramidTileWidth = 32;
 
