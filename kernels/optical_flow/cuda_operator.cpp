@@ -228,7 +228,9 @@ Expected<void> CudaOperator::launch_kernel(Scope& cuda, cudaStream_t stream, con
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
   config.attrs = &attribute;
-  config.numAttrs = overlap && device_->traits().compute_capability >= 90 ? 1 : 0;
+  // Captured into a graph since CUDA 12.3.
+  constexpr bool kGraphsOverlap = CUDART_VERSION >= 12030;
+  config.numAttrs = kGraphsOverlap && overlap && device_->traits().compute_capability >= 90 ? 1 : 0;
   return cuda(kCudaCalls.launch_kernel, &config, kernel, arguments);
 }
 
