@@ -151,11 +151,18 @@ int run_latency(const LatencyCommand& o) {
   EngineConfig engine = engine_config(o.common);
   engine.realtime_priority = o.realtime_priority;
   engine.lock_memory = o.lock_memory;
+  const MemorySpace space = parse_memory(o.memory);
+  if (space != MemorySpace::kHost &&
+      take(Engine::probe(engine), "engine").backend == BackendKind::kCpu) {
+    throw InputError(fmt::format(
+        "--memory {}: the backend is cpu, which has host memory only; use --memory host, or "
+        "--backend cuda where there is a device",
+        o.memory));
+  }
   const OpticalFlowConfig config = flow_config(o.flow, first.size, first.format);
   std::vector<std::unique_ptr<FlowRun>> chain;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    chain.push_back(
-        std::make_unique<FlowRun>(engine, config, parse_memory(o.memory), replay.frames()));
+    chain.push_back(std::make_unique<FlowRun>(engine, config, space, replay.frames()));
   }
   const EngineInfo& info = chain.front()->engine();
   Footprint footprint;

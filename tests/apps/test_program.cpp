@@ -141,6 +141,7 @@ TEST(Program, NamesWhatIsWrongWithTheUsage) {
   expect_error({"flow", "test:32x32,frames=1", "-o", out}, {"1 frame"});
   expect_error({"flow", "test:32x32", "--backend", "gpu"}, {"gpu"});
   expect_error({"flow", "test:32x32", "--backend", "cuda:1000"}, {"cuda:1000", "cpu"});
+  expect_error({"latency", "--backend", "cpu", "--memory", "pinned"}, {"--memory pinned", "cpu"});
   expect_error({"flow", "test:32x32", "--threads", "1000"}, {"1000", "64"});
   expect_error({"flow", "test:32x32,frames=3", "-o", "/nonexistent-folder/o.flo"},
                {"/nonexistent-folder/o.flo"});
