@@ -21,12 +21,17 @@ std::size_t result_plane(ImageSize size) {
   return result_stride(size) * static_cast<std::size_t>(size.height);
 }
 
+/// Bytes from frame to frame in the engine's memory.
+std::size_t stored_bytes(const GrayImage& frame) {
+  return (frame.pixels.size() + 255) / 256 * 256;
+}
+
 Footprint footprint_with_buffers(const EngineConfig& engine, const OpticalFlowConfig& config,
                                  MemorySpace space, const std::vector<GrayImage>& frames) {
   Footprint footprint = footprint_of(engine, config);
-  footprint += Buffer::footprint(space, 3 * result_plane(output_size(config)));
-  for (const GrayImage& frame : frames) footprint += Buffer::footprint(space, frame.pixels.size());
-  return footprint;
+  if (space == MemorySpace::kHost) return footprint;
+  return footprint + Buffer::footprint(space, 3 * result_plane(output_size(config))) +
+         Buffer::footprint(space, frames.size() * stored_bytes(frames.front()));
 }
 
 EngineConfig with_memory(EngineConfig engine, const Footprint& memory) {
@@ -47,8 +52,14 @@ FlowRun::FlowRun(const EngineConfig& engine, const OpticalFlowConfig& config, Me
                  const std::vector<GrayImage>& frames)
     : footprint_(footprint_with_buffers(engine, config, space, frames)),
       engine_(take(Engine::create(with_memory(engine, footprint_)), "engine")),
-      flow_(take(OpticalFlow::create(engine_, config), "optical flow")) {
+      flow_(take(OpticalFlow::create(engine_, config), "optical flow")),
+      frames_(&frames) {
   const ImageSize size = output_size(config);
+  if (space == MemorySpace::kHost) {
+    field_ = FlowField(size, true);
+    view_ = field_.view();
+    return;
+  }
   const std::size_t plane = result_plane(size);
   results_ = take(Buffer::create(engine_, space, 3 * plane), "results");
   auto* const base = static_cast<char*>(results_->data());
@@ -58,22 +69,18 @@ FlowRun::FlowRun(const EngineConfig& engine, const OpticalFlowConfig& config, Me
   view_.size = size;
   view_.stride = static_cast<std::ptrdiff_t>(result_stride(size));
   view_.space = space;
-  for (const GrayImage& frame : frames) {
-    frames_.push_back(take(Buffer::create(engine_, space, frame.pixels.size()), "frames"));
-    take(frames_.back().write(0, frame.pixels.data(), frame.pixels.size()), "frames");
-  }
+  const std::size_t each = stored_bytes(frames.front());
+  stored_ = take(Buffer::create(engine_, space, frames.size() * each), "frames");
+  for (std::size_t i = 0; i < frames.size(); ++i)
+    take(stored_->write(i * each, frames[i].pixels.data(), frames[i].pixels.size()), "frames");
 }
 
 Frame FlowRun::stored(std::size_t index, std::uint64_t sequence, std::int64_t timestamp_ns) const {
-  const Buffer& buffer = frames_.at(index);
-  Frame frame;
-  frame.data = buffer.data();
-  frame.size = config().size;
-  frame.format = config().format;
-  frame.stride = static_cast<std::ptrdiff_t>(frame.size.width) * bytes_per_pixel(frame.format);
-  frame.space = buffer.space();
-  frame.sequence = sequence;
-  frame.timestamp_ns = timestamp_ns;
+  const GrayImage& image = frames_->at(index);
+  Frame frame = image.view(sequence, timestamp_ns);
+  if (!stored_) return frame;
+  frame.data = static_cast<const char*>(stored_->data()) + index * stored_bytes(image);
+  frame.space = stored_->space();
   return frame;
 }
 

@@ -17,14 +17,15 @@ class FlowRun {
  public:
   /// With results in ordinary memory. Throws InputError with the library's reason.
   FlowRun(const EngineConfig& engine, const OpticalFlowConfig& config);
-  /// With results, and copies of `frames`, in memory of the engine.
+  /// For frames and results in memory of that kind: ordinary memory, where `frames` must live as
+  /// long as this, or the engine's, into which they are copied.
   FlowRun(const EngineConfig& engine, const OpticalFlowConfig& config, MemorySpace space,
           const std::vector<GrayImage>& frames);
 
-  /// A stored frame, in the memory that it was stored in.
+  /// One of those frames.
   Frame stored(std::size_t index, std::uint64_t sequence, std::int64_t timestamp_ns) const;
 
-  /// Submits, waits; the result lies in field(), or in memory of the engine.
+  /// Submits, waits; the result lies in field(), unless it lies in memory of the engine.
   FrameInfo step(const Frame& frame);
   void reset() { flow_.reset(); }
 
@@ -40,8 +41,10 @@ class FlowRun {
   OpticalFlow flow_;
   FlowField field_;
   FlowView view_;
+  const std::vector<GrayImage>* frames_ = nullptr;
+  // In memory of the engine.
   std::optional<Buffer> results_;
-  std::vector<Buffer> frames_;
+  std::optional<Buffer> stored_;
 };
 
 /// The frames that a result for frame N is made of: N - before to N + after. An odd number lies

@@ -70,7 +70,7 @@ const Backend kCpuBackend = {BackendKind::kCpu, probe_cpu, nullptr, &kOpticalFlo
 
 const Backend* find_backend(BackendKind kind) noexcept {
   if (kind == BackendKind::kCpu) return &kCpuBackend;
-#if OCELLUS_CUDA
+#ifdef OCELLUS_CUDA
   return &kCudaBackend;
 #else
   return nullptr;

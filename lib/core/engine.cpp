@@ -127,6 +127,11 @@ Expected<void> EngineState::start(const EngineConfig& config) noexcept {
 Expected<void*> EngineState::take_host(std::size_t bytes) noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (void* piece = host_.take(bytes)) return piece;
+  if (host_.pieces() == HostArena::kMaxPieces) {
+    return tl::unexpected(make_error(
+        Status::kOutOfMemory, "the engine's host block has given out %d pieces, which is the most",
+        HostArena::kMaxPieces));
+  }
   return tl::unexpected(make_error(Status::kOutOfMemory,
                                    "the operator needs %zu bytes of host memory, the engine's "
                                    "block of %zu has %zu in one piece: add "

@@ -627,6 +627,15 @@ TEST(Program, WritesThroughLinksAndDevices) {
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
+// Example failure: as many frames as a real video has are more pieces than the engine gives out.
+TEST(Program, LatencyTakesLongVideos) {
+  const json report = json_of({"latency", "--input", "test:32x24,frames=400", "--fps", "2000",
+                               "--budget-ms", "10000", "--frames", "400"});
+  EXPECT_EQ(report["input_frames"], 400);
+  EXPECT_EQ(report["frames"], 400);
+  EXPECT_EQ(report["memory"], "host");
+}
+
 // Example failure: Ctrl-C throws away what was measured, or the run looks complete.
 TEST(Program, LatencyReportsWhatItMeasuredWhenInterrupted) {
   const TemporaryFolder folder;

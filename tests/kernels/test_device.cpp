@@ -292,5 +292,23 @@ TEST(Buffers, RefuseWhatTheyCannotDo) {
   EXPECT_EQ(engine.memory_use().pieces, 0);
 }
 
+// Fails when the number of pieces that a block gives out ends without a word, or as if memory were
+// missing.
+TEST(Buffers, AreSoManyAtMost) {
+  EngineConfig settings = engine_config(1, BackendChoice::kCpu);
+  settings.memory = Buffer::footprint(MemorySpace::kHost, 300 * 64);
+  Engine engine = must(Engine::create(settings));
+  std::vector<Buffer> buffers;
+  for (int i = 0; i < 256; ++i)
+    buffers.push_back(must(Buffer::create(engine, MemorySpace::kHost, 64)));
+  const auto refused = Buffer::create(engine, MemorySpace::kHost, 64);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().status, Status::kOutOfMemory);
+  EXPECT_NE(std::string(refused.error().text).find("256 pieces"), std::string::npos)
+      << refused.error().text;
+  buffers.pop_back();
+  EXPECT_TRUE(Buffer::create(engine, MemorySpace::kHost, 64));
+}
+
 }  // namespace
 }  // namespace ocellus::test

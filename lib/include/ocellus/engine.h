@@ -86,7 +86,8 @@ struct EngineConfig {
   /// CUDA only: operators whose work may overlap on the device, 1 to 16. More operators than that
   /// share their streams.
   int device_lanes = 4;
-  /// Sum of the footprints of all operators that will live on the engine at once.
+  /// Sum of the footprints of all operators and buffers that will live on the engine at once, at
+  /// most 256 of them.
   Footprint memory;
   /// Locks the host block into memory (mlock). Without it the block is touched at creation but may
   /// be swapped.
