@@ -1,32 +1,20 @@
 #include "gstocellusbase.h"
 
-#include <algorithm>
 #include <chrono>
-#include <new>
-#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "gstocellusstream.h"
 
 GST_DEBUG_CATEGORY(gst_ocellus_base_debug);
 #define GST_CAT_DEFAULT gst_ocellus_base_debug
 
-using ocellus::BackendChoice;
-using ocellus::BackendSpec;
 using ocellus::Deadline;
 using ocellus::Engine;
 using ocellus::EngineConfig;
 using ocellus::EngineInfo;
-using ocellus::Error;
 using ocellus::Expected;
-using ocellus::Footprint;
-using ocellus::Frame;
-using ocellus::FrameInfo;
 using ocellus::PixelFormat;
-using ocellus::Status;
-using ocellus::Ticket;
 
 static_assert(G_BYTE_ORDER == G_LITTLE_ENDIAN,
               "GRAY16_LE is handed to the library as it is: 16 bits in the host's byte order");
