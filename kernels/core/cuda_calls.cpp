@@ -41,17 +41,17 @@ cudaError_t release_primary_context(int device) {
 
 // Called for each frame, so their addresses are looked up once, when the first engine is made.
 cudaError_t current_context(CUcontext* context) {
-  static auto* const function = driver_function<CUresult(CUcontext*)>("cuCtxGetCurrent");
-  return function == nullptr ? cudaErrorInsufficientDriver : runtime_error(function(context));
+  static auto* const kFunction = driver_function<CUresult(CUcontext*)>("cuCtxGetCurrent");
+  return kFunction == nullptr ? cudaErrorInsufficientDriver : runtime_error(kFunction(context));
 }
 cudaError_t push_context(CUcontext context) {
-  static auto* const function = driver_function<CUresult(CUcontext)>("cuCtxPushCurrent");
-  return function == nullptr ? cudaErrorInsufficientDriver : runtime_error(function(context));
+  static auto* const kFunction = driver_function<CUresult(CUcontext)>("cuCtxPushCurrent");
+  return kFunction == nullptr ? cudaErrorInsufficientDriver : runtime_error(kFunction(context));
 }
 cudaError_t pop_context() {
-  static auto* const function = driver_function<CUresult(CUcontext*)>("cuCtxPopCurrent");
+  static auto* const kFunction = driver_function<CUresult(CUcontext*)>("cuCtxPopCurrent");
   CUcontext popped = nullptr;
-  return function == nullptr ? cudaErrorInsufficientDriver : runtime_error(function(&popped));
+  return kFunction == nullptr ? cudaErrorInsufficientDriver : runtime_error(kFunction(&popped));
 }
 
 cudaError_t get_device_properties(cudaDeviceProp* properties, int device) {
