@@ -11,6 +11,14 @@ FakeDriver& fake_driver() {
   return driver;
 }
 
+void reset_fake_driver() {
+  FakeDriver& driver = fake_driver();
+  for (const std::set<void*>* left : {&driver.device_blocks, &driver.host_blocks, &driver.streams,
+                                      &driver.events, &driver.graphs, &driver.execs})
+    for (void* one : *left) std::free(one);
+  driver = FakeDriver{};
+}
+
 namespace {
 
 /// Counts a call; the error that it must return instead of working, or success.

@@ -40,7 +40,9 @@ struct FakeDriver {
   }
 };
 
-/// The one that kCudaCalls speaks to; a test sets it anew before each case.
+/// The one that kCudaCalls speaks to.
 FakeDriver& fake_driver();
+/// Anew, for the next case; what a call that was made to fail has not freed goes now.
+void reset_fake_driver();
 
 }  // namespace ocellus::test

@@ -84,7 +84,7 @@ TEST_P(EveryCall, FailsInTurn) {
   const auto& [what, form] = GetParam();
   const OpticalFlowConfig config = config_of(form, PixelFormat::kFloat32);
   FakeDriver& driver = fake_driver();
-  driver = FakeDriver{};
+  reset_fake_driver();
   ASSERT_EQ(run_once(config).reached, Stage::kAll);
   ASSERT_TRUE(driver.empty()) << "a run without failures leaks";
   const long calls = driver.calls;
@@ -92,7 +92,7 @@ TEST_P(EveryCall, FailsInTurn) {
 
   bool seen[static_cast<int>(Stage::kAll) + 1] = {};
   for (long k = 0; k < calls; ++k) {
-    driver = FakeDriver{};
+    reset_fake_driver();
     driver.fail_at = k;
     driver.failure = what.failure;
     driver.stays_failed = what.status == Status::kDeviceLost;
@@ -133,7 +133,7 @@ TEST_P(EveryCall, FailsInTurn) {
       EXPECT_TRUE(driver.empty()) << "leaks";
     }
 
-    driver = FakeDriver{};
+    reset_fake_driver();
     EXPECT_EQ(run_once(config).reached, Stage::kAll) << "does not work afterwards";
     EXPECT_TRUE(driver.empty());
     if (testing::Test::HasFailure()) return;
@@ -158,12 +158,12 @@ INSTANTIATE_TEST_SUITE_P(
 // Fails when a lost device is called again, but to free what it holds.
 TEST(Loss, TheDeviceIsLeftAlone) {
   FakeDriver& driver = fake_driver();
-  driver = FakeDriver{};
+  reset_fake_driver();
   const OpticalFlowConfig config = config_of(KernelForm::kUniform);
   ASSERT_EQ(run_once(config).reached, Stage::kAll);
   const auto first_frame = std::find(driver.names.rbegin(), driver.names.rend(), "cudaGraphLaunch");
   const long k = static_cast<long>(driver.names.rend() - first_frame) - 1;
-  driver = FakeDriver{};
+  reset_fake_driver();
   driver.fail_at = k;
   driver.failure = cudaErrorLaunchFailure;
   driver.stays_failed = true;
@@ -185,7 +185,7 @@ TEST(Loss, TheDeviceIsLeftAlone) {
 // not fire.
 TEST(Phases, NothingIsMadeWhileFramesRun) {
   FakeDriver& driver = fake_driver();
-  driver = FakeDriver{};
+  reset_fake_driver();
   EngineConfig settings = engine_config(1, BackendChoice::kCuda);
   const OpticalFlowConfig config = config_of(KernelForm::kPerPixel);
   settings.memory = must(OpticalFlow::footprint(must(Engine::probe(settings)), config));
@@ -222,7 +222,7 @@ TEST(Phases, NothingIsMadeWhileFramesRun) {
 // for what it is.
 TEST(Probe, SaysWhyTheBackendCannotBeUsed) {
   FakeDriver& driver = fake_driver();
-  driver = FakeDriver{};
+  reset_fake_driver();
   driver.devices = 0;
   EngineConfig settings = engine_config(1, BackendChoice::kCuda);
   auto probed = Engine::probe(settings);
@@ -230,7 +230,7 @@ TEST(Probe, SaysWhyTheBackendCannotBeUsed) {
   EXPECT_EQ(probed.error().status, Status::kBackendUnavailable);
   settings.backend.choice = BackendChoice::kAuto;
   EXPECT_EQ(must(Engine::probe(settings)).backend, BackendKind::kCpu);
-  driver = FakeDriver{};
+  reset_fake_driver();
   EXPECT_EQ(must(Engine::probe(settings)).backend, BackendKind::kCuda);
   settings.backend.choice = BackendChoice::kCuda;
   settings.backend.device = 1;
