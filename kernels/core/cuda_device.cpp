@@ -126,6 +126,11 @@ Expected<std::unique_ptr<Device>> CudaDevice::open(const EngineConfig& config,
                                      "device_lanes is %d; it must be 1 to %d", config.device_lanes,
                                      kMaxLanes));
   }
+  if (config.device_copy_threads < 0 || config.device_copy_threads > CopyCrew::kMaxThreads) {
+    return tl::unexpected(make_error(Status::kInvalidArgument,
+                                     "device_copy_threads is %d; it must be 0 (none) to %d",
+                                     config.device_copy_threads, CopyCrew::kMaxThreads));
+  }
   std::unique_ptr<CudaDevice> device(new (std::nothrow)
                                          CudaDevice(info.device, config.device_wait));
   if (!device)
@@ -198,7 +203,7 @@ Expected<void> CudaDevice::start(const EngineConfig& config) noexcept {
       }
     }
   }
-  return {};
+  return crew_.start(config.device_copy_threads, config.realtime_priority);
 }
 
 CudaDevice::~CudaDevice() {

@@ -9,6 +9,7 @@
 
 #include "core/device.h"
 #include "core/pieces.h"
+#include "kernels/core/copy_crew.h"
 #include "kernels/core/cuda_calls.h"
 #include "ocellus/engine.h"
 #include "ocellus/status.h"
@@ -56,6 +57,7 @@ class CudaDevice final : public Device {
   /// The lane that the fewest operators use. Given back when the operator is destroyed.
   int take_lane() noexcept;
   void give_back_lane(int lane) noexcept;
+  CopyCrew& copy_crew() noexcept { return crew_; }
   const Lane& lane(int index) const noexcept { return lanes_[static_cast<std::size_t>(index)]; }
 
   const DeviceTraits& traits() const noexcept { return traits_; }
@@ -95,6 +97,7 @@ class CudaDevice final : public Device {
   std::array<int, kMaxLanes> lane_users_{};
   std::atomic<bool> lost_{false};
   Error loss_;
+  CopyCrew crew_;
 };
 
 /// Calls of CUDA by one operator, in one phase, on one thread. While a Scope lives the device's

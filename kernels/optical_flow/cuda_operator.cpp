@@ -9,6 +9,7 @@
 #include <new>
 
 #include "core/scheduler.h"
+#include "kernels/core/trace.h"
 #include "kernels/optical_flow/kernel_flow.h"
 #include "kernels/optical_flow/pyramid_flow.h"
 
@@ -23,16 +24,9 @@ std::int64_t nanoseconds(float milliseconds) noexcept {
   return static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6);
 }
 
-void copy_rows(void* to, std::ptrdiff_t to_stride, const void* from, std::ptrdiff_t from_stride,
-               std::size_t row_bytes, int rows) noexcept {
-  auto* out = static_cast<char*>(to);
-  const auto* in = static_cast<const char*>(from);
-  if (to_stride == from_stride && static_cast<std::size_t>(to_stride) == row_bytes) {
-    std::memcpy(out, in, row_bytes * static_cast<std::size_t>(rows));
-    return;
-  }
-  for (int y = 0; y < rows; ++y) std::memcpy(out + y * to_stride, in + y * from_stride, row_bytes);
-}
+// Results leave the device in chunks of about this size, so that one is copied on to where the user
+// wants it while the next one comes.
+constexpr std::size_t kChunkBytes = 512 * 1024;
 
 bool is_host(MemorySpace space) noexcept {
   return space == MemorySpace::kHost;
@@ -45,6 +39,9 @@ CudaOperator::CudaOperator(const OpticalFlowPlan& plan) noexcept
   in_stride_ = pitch(static_cast<std::size_t>(plan.size.width) *
                      static_cast<std::size_t>(bytes_per_pixel(plan.format)));
   out_stride_ = pitch(static_cast<std::size_t>(plan.roi.width) * sizeof(float));
+  const std::size_t most = static_cast<std::size_t>(CopyCrew::kMaxBlocks / planes());
+  const std::size_t wanted = out_plane_bytes() / kChunkBytes;
+  chunks_per_plane_ = static_cast<int>(std::clamp<std::size_t>(wanted, 1, most));
 }
 
 CudaOperator* CudaOperator::make(const OpticalFlowPlan& plan) noexcept {
@@ -60,6 +57,8 @@ CudaOperator::~CudaOperator() {
       for (cudaEvent_t event :
            {slot.arrived, slot.begun, slot.uploaded, slot.started, slot.computed, slot.done})
         if (event != nullptr) cuda.release(kCudaCalls.destroy_event, event);
+      for (const Chunk& chunk : slot.chunks)
+        if (chunk.arrived != nullptr) cuda.release(kCudaCalls.destroy_event, chunk.arrived);
       if (slot.exec != nullptr) cuda.release(kCudaCalls.destroy_graph_exec, slot.exec);
       if (slot.graph != nullptr) cuda.release(kCudaCalls.destroy_graph, slot.graph);
     }
@@ -117,6 +116,8 @@ Footprint CudaOperator::footprint() noexcept {
 // ---- creation
 
 Expected<void> CudaOperator::create(EngineState& engine, const KernelConfig& kernels) noexcept {
+  TraceRange::prepare();
+  const TraceRange range(name(), "create", 0);
   device_ = static_cast<CudaDevice*>(engine.device());
   const Expected<void*> device_piece = device_->take_device(device_bytes());
   if (!device_piece) return tl::unexpected(device_piece.error());
@@ -159,6 +160,12 @@ Expected<void> CudaOperator::make_slot(Scope& cuda, int index) noexcept {
   for (const auto& made : events)
     if (Expected<void> done = cuda(kCudaCalls.create_event, made.event, made.flags); !done)
       return done;
+  for (int c = 0; c < planes() * chunks_per_plane_; ++c)
+    if (Expected<void> done =
+            cuda(kCudaCalls.create_event, &slot.chunks[static_cast<std::size_t>(c)].arrived,
+                 unsigned{cudaEventDisableTiming});
+        !done)
+      return done;
 
   cudaStream_t stream = compute_stream();
   if (Expected<void> done =
@@ -188,10 +195,8 @@ Expected<void> CudaOperator::warm_up(Scope& cuda) noexcept {
     slot.in.format = plan_.format;
     slot.in.space = MemorySpace::kPinned;
     slot.out = FlowOutput{};
-    const std::size_t plane = out_stride_ * static_cast<std::size_t>(plan_.roi.height);
     for (int p = 0; p < planes(); ++p)
-      slot.out.planes[static_cast<std::size_t>(p)] =
-          slot.host_out + static_cast<std::size_t>(p) * plane / sizeof(float);
+      slot.out.planes[static_cast<std::size_t>(p)] = plane_of(slot.host_out, p);
     slot.out.stride = static_cast<std::ptrdiff_t>(out_stride_);
     slot.out.space = MemorySpace::kHost;
     if (Expected<void> done = queue(cuda, slot); !done) return done;
@@ -241,21 +246,40 @@ float CudaOperator::invalid_value() const noexcept {
 // ---- frames
 
 Expected<void> CudaOperator::submit(int index, const Frame& in, const FlowOutput& out) noexcept {
+  const TraceRange range(name(), "submit", in.sequence);
   Slot& slot = slots_[static_cast<std::size_t>(index)];
   slot.in = in;
   slot.out = out;
   slot.settled = false;
+  slot.copied = 0;
+  slot.host_copy_ns = 0;
   if (is_host(in.space)) {
-    const std::size_t row = static_cast<std::size_t>(plan_.size.width) *
-                            static_cast<std::size_t>(bytes_per_pixel(plan_.format));
-    copy_rows(slot.host_in, static_cast<std::ptrdiff_t>(in_stride_), in.data, in.stride, row,
-              plan_.size.height);
+    const std::int64_t begun = detail::now_ns();
+    copy_in(slot);
+    slot.host_copy_ns = detail::now_ns() - begun;
   }
   Scope cuda(*device_, Phase::kRunning, name());
   const std::lock_guard<std::mutex> lock(mutex_);
   if (Expected<void> queued = queue(cuda, slot); !queued) return queued;
   order_[static_cast<std::size_t>(in_flight_++)] = index;
   return {};
+}
+
+void CudaOperator::copy_in(Slot& slot) noexcept {
+  const RowBlock block = {slot.host_in,
+                          static_cast<std::ptrdiff_t>(in_stride_),
+                          static_cast<const char*>(slot.in.data),
+                          slot.in.stride,
+                          in_row_bytes(),
+                          plan_.size.height};
+  CopyCrew& crew = device_->copy_crew();
+  if (in_row_bytes() * static_cast<std::size_t>(plan_.size.height) < kChunkBytes || !crew.take()) {
+    copy_rows(block);
+    return;
+  }
+  crew.add(block);
+  crew.finish();
+  crew.give_back();
 }
 
 Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
@@ -268,11 +292,10 @@ Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
   FrameParams params{};
   params.image = in_on_device ? slot.in.data : slot.device_in;
   params.image_stride = in_on_device ? slot.in.stride : static_cast<std::int64_t>(in_stride_);
-  const std::size_t plane = out_stride_ * static_cast<std::size_t>(plan_.roi.height);
   for (int p = 0; p < planes(); ++p) {
     const auto i = static_cast<std::size_t>(p);
     if (out.planes[i] == nullptr) continue;
-    params.out[i] = out_on_device ? out.planes[i] : slot.device_out + i * plane / sizeof(float);
+    params.out[i] = out_on_device ? out.planes[i] : plane_of(slot.device_out, p);
   }
   params.out_stride = out_on_device ? out.stride : static_cast<std::int64_t>(out_stride_);
   outcomes_[&slot - slots_.data()].bad = 0;
@@ -309,10 +332,9 @@ Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
       const void* from = staged ? slot.host_in : slot.in.data;
       const std::size_t from_stride =
           staged ? in_stride_ : static_cast<std::size_t>(slot.in.stride);
-      const std::size_t row = static_cast<std::size_t>(plan_.size.width) *
-                              static_cast<std::size_t>(bytes_per_pixel(plan_.format));
-      if (Expected<void> done = cuda(kCudaCalls.copy_2d, slot.device_in, in_stride_, from,
-                                     from_stride, row, rows, cudaMemcpyHostToDevice, lane.upload);
+      if (Expected<void> done =
+              cuda(kCudaCalls.copy_2d, slot.device_in, in_stride_, from, from_stride,
+                   in_row_bytes(), rows, cudaMemcpyHostToDevice, lane.upload);
           !done)
         return done;
     }
@@ -339,24 +361,58 @@ Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
   if (Expected<void> done = cuda(kCudaCalls.wait_for_event, lane.download, slot.computed, 0U);
       !done)
     return done;
-  const std::size_t row = static_cast<std::size_t>(plan_.roi.width) * sizeof(float);
-  const bool staged = is_host(out.space);
-  for (int p = 0; p < planes(); ++p) {
-    const auto i = static_cast<std::size_t>(p);
-    if (out.planes[i] == nullptr) continue;
-    float* const to = staged ? slot.host_out + i * plane / sizeof(float) : out.planes[i];
-    const std::size_t to_stride = staged ? out_stride_ : static_cast<std::size_t>(out.stride);
-    if (Expected<void> done =
-            cuda(kCudaCalls.copy_2d, to, to_stride, params.out[i], out_stride_, row,
-                 static_cast<std::size_t>(plan_.roi.height), cudaMemcpyDeviceToHost, lane.download);
-        !done)
-      return done;
+  if (is_host(out.space)) {
+    if (Expected<void> queued = queue_chunks(cuda, slot); !queued) return queued;
+  } else {
+    for (int p = 0; p < planes(); ++p) {
+      float* const to = out.planes[static_cast<std::size_t>(p)];
+      if (to == nullptr) continue;
+      if (Expected<void> done = cuda(kCudaCalls.copy_2d, to, static_cast<std::size_t>(out.stride),
+                                     plane_of(slot.device_out, p), out_stride_, out_row_bytes(),
+                                     static_cast<std::size_t>(plan_.roi.height),
+                                     cudaMemcpyDeviceToHost, lane.download);
+          !done)
+        return done;
+    }
   }
   return cuda(kCudaCalls.record_event, slot.done, lane.download);
 }
 
-Status CudaOperator::wait_event(Scope& cuda, cudaEvent_t event, Deadline deadline,
-                                Error& error) noexcept {
+Expected<void> CudaOperator::queue_chunks(Scope& cuda, Slot& slot) noexcept {
+  const cudaStream_t stream = device_->lane(lane_).download;
+  slot.chunk_count = 0;
+  for (int p = 0; p < planes(); ++p) {
+    float* const plane = slot.out.planes[static_cast<std::size_t>(p)];
+    if (plane == nullptr) continue;
+    for (int c = 0; c < chunks_per_plane_; ++c) {
+      const int begin = plan_.roi.height * c / chunks_per_plane_;
+      const int end = plan_.roi.height * (c + 1) / chunks_per_plane_;
+      if (begin == end) continue;
+      const std::size_t offset = static_cast<std::size_t>(begin) * out_stride_;
+      char* const staged = reinterpret_cast<char*>(plane_of(slot.host_out, p)) + offset;
+      Chunk& chunk = slot.chunks[static_cast<std::size_t>(slot.chunk_count++)];
+      chunk.block = {reinterpret_cast<char*>(plane) + begin * slot.out.stride,
+                     slot.out.stride,
+                     staged,
+                     static_cast<std::ptrdiff_t>(out_stride_),
+                     out_row_bytes(),
+                     end - begin};
+      if (Expected<void> done =
+              cuda(kCudaCalls.copy_2d, staged, out_stride_,
+                   reinterpret_cast<const char*>(plane_of(slot.device_out, p)) + offset,
+                   out_stride_, out_row_bytes(), static_cast<std::size_t>(end - begin),
+                   cudaMemcpyDeviceToHost, stream);
+          !done)
+        return done;
+      if (Expected<void> done = cuda(kCudaCalls.record_event, chunk.arrived, stream); !done)
+        return done;
+    }
+  }
+  return {};
+}
+
+Status CudaOperator::wait_event(Scope& cuda, cudaEvent_t event, Deadline deadline, Error& error,
+                                bool helping) noexcept {
   const DeviceWait mode = device_->wait_mode();
   if (mode == DeviceWait::kBlock && deadline.is_never()) {
     const Expected<void> done = cuda(kCudaCalls.synchronize_event, event);
@@ -372,6 +428,7 @@ Status CudaOperator::wait_event(Scope& cuda, cudaEvent_t event, Deadline deadlin
     }
     if (*done) return Status::kOk;
     if (deadline.passed()) return Status::kDeadlineMissed;
+    if (helping && device_->copy_crew().help()) continue;
     if (mode == DeviceWait::kSpin) {
       detail::relax();
     } else if (mode == DeviceWait::kYield) {
@@ -385,14 +442,16 @@ Status CudaOperator::wait_event(Scope& cuda, cudaEvent_t event, Deadline deadlin
 
 Expected<void> CudaOperator::wait(int index, Deadline deadline, FrameResult& result) noexcept {
   Slot& slot = slots_[static_cast<std::size_t>(index)];
+  const TraceRange range(name(), "wait", slot.in.sequence);
   Scope cuda(*device_, Phase::kRunning, name());
+  const bool staged = slot.downloading && is_host(slot.out.space);
   Error error;
-  const Status status =
-      wait_event(cuda, slot.downloading ? slot.done : slot.computed, deadline, error);
+  Status status = staged ? copy_out(cuda, slot, deadline, error) : Status::kOk;
+  if (status == Status::kOk)
+    status = wait_event(cuda, slot.downloading ? slot.done : slot.computed, deadline, error);
   if (status == Status::kDeadlineMissed)
     return tl::unexpected(make_error(status, "%s", status_message(status)));
   if (status != Status::kOk) return tl::unexpected(error);
-  if (slot.downloading && is_host(slot.out.space)) copy_out(slot);
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     settle(slot);
@@ -441,6 +500,7 @@ Expected<void> CudaOperator::measure(Scope& cuda, const Slot& slot, FrameResult&
       !done)
     return done;
   result.compute_ns = nanoseconds(milliseconds);
+  result.copy_ns += slot.host_copy_ns;
   if (!slot.downloading) return {};
   if (Expected<void> done = cuda(kCudaCalls.elapsed, &milliseconds, slot.computed, slot.done);
       !done)
@@ -449,15 +509,36 @@ Expected<void> CudaOperator::measure(Scope& cuda, const Slot& slot, FrameResult&
   return {};
 }
 
-void CudaOperator::copy_out(const Slot& slot) const noexcept {
-  const std::size_t plane = out_stride_ * static_cast<std::size_t>(plan_.roi.height);
-  const std::size_t row = static_cast<std::size_t>(plan_.roi.width) * sizeof(float);
-  for (int p = 0; p < planes(); ++p) {
-    const auto i = static_cast<std::size_t>(p);
-    if (slot.out.planes[i] == nullptr) continue;
-    copy_rows(slot.out.planes[i], slot.out.stride, slot.host_out + i * plane / sizeof(float),
-              static_cast<std::ptrdiff_t>(out_stride_), row, plan_.roi.height);
+Status CudaOperator::copy_out(Scope& cuda, Slot& slot, Deadline deadline, Error& error) noexcept {
+  // To sleep once for the last chunk is better than to sleep for each.
+  if (device_->wait_mode() == DeviceWait::kBlock) {
+    const Status status = wait_event(cuda, slot.done, deadline, error);
+    if (status != Status::kOk) return status;
   }
+  CopyCrew& crew = device_->copy_crew();
+  const bool crewed = crew.take();
+  Status status = Status::kOk;
+  std::int64_t arrived = 0;
+  const int first = slot.copied;
+  while (slot.copied < slot.chunk_count) {
+    const Chunk& chunk = slot.chunks[static_cast<std::size_t>(slot.copied)];
+    status = wait_event(cuda, chunk.arrived, deadline, error, crewed);
+    if (status != Status::kOk) break;
+    arrived = detail::now_ns();
+    if (crewed) {
+      crew.add(chunk.block);
+    } else {
+      copy_rows(chunk.block);
+    }
+    ++slot.copied;
+  }
+  if (crewed) {
+    crew.finish();
+    crew.give_back();
+  }
+  // What was copied while later chunks came is in their time.
+  if (slot.copied > first) slot.host_copy_ns += detail::now_ns() - arrived;
+  return status;
 }
 
 // What is on the device cannot be called back; it is waited for.

@@ -15,6 +15,7 @@
 #include <mutex>
 
 #include "core/engine_state.h"
+#include "kernels/core/copy_crew.h"
 #include "kernels/core/cuda_device.h"
 #include "kernels/optical_flow/frame_params.h"
 #include "optical_flow/backend.h"
@@ -89,6 +90,12 @@ class CudaOperator {
   OpticalFlowPlan plan_;
 
  private:
+  /// Rows of a result that leave the device together, for ordinary memory.
+  struct Chunk {
+    cudaEvent_t arrived = nullptr;  // in pinned memory
+    RowBlock block;                 // from there on
+  };
+
   struct Slot {
     // Staging in pinned memory and the arrays that the device works on.
     char* host_in = nullptr;
@@ -111,11 +118,28 @@ class CudaOperator {
     FlowOutput out;
     bool uploading = false;
     bool downloading = false;
+    std::array<Chunk, CopyCrew::kMaxBlocks> chunks;
+    int chunk_count = 0;
+    int copied = 0;  // chunks
+    std::int64_t host_copy_ns = 0;
     bool settled = false;  // counted in the history, and `result` is filled in
     FrameResult result;
   };
 
   int planes() const noexcept { return plan_.filter_only ? plan_.convolutions : 3; }
+  std::size_t in_row_bytes() const noexcept {
+    return static_cast<std::size_t>(plan_.size.width) *
+           static_cast<std::size_t>(bytes_per_pixel(plan_.format));
+  }
+  std::size_t out_row_bytes() const noexcept {
+    return static_cast<std::size_t>(plan_.roi.width) * sizeof(float);
+  }
+  std::size_t out_plane_bytes() const noexcept {
+    return out_stride_ * static_cast<std::size_t>(plan_.roi.height);
+  }
+  float* plane_of(float* planes, int plane) const noexcept {
+    return planes + static_cast<std::size_t>(plane) * (out_plane_bytes() / sizeof(float));
+  }
   std::size_t pinned_bytes() noexcept;
   std::size_t device_bytes() noexcept;
   void place_pinned(Carver& carver) noexcept;
@@ -123,11 +147,16 @@ class CudaOperator {
   Expected<void> make_slot(Scope& cuda, int index) noexcept;
   Expected<void> warm_up(Scope& cuda) noexcept;
   Expected<void> queue(Scope& cuda, Slot& slot) noexcept;
-  Status wait_event(Scope& cuda, cudaEvent_t event, Deadline deadline, Error& error) noexcept;
+  Expected<void> queue_chunks(Scope& cuda, Slot& slot) noexcept;
+  /// `helping`: takes part in the crew's copying meanwhile.
+  Status wait_event(Scope& cuda, cudaEvent_t event, Deadline deadline, Error& error,
+                    bool helping = false) noexcept;
   /// Counts finished frames in the history, oldest first, up to `slot`.
   void settle(Slot& slot) noexcept;
   Expected<void> measure(Scope& cuda, const Slot& slot, FrameResult& result) noexcept;
-  void copy_out(const Slot& slot) const noexcept;
+  void copy_in(Slot& slot) noexcept;
+  /// Copies the chunks of a result to the user's planes as they come.
+  Status copy_out(Scope& cuda, Slot& slot, Deadline deadline, Error& error) noexcept;
 
   Expected<void> launch_kernel(Scope& cuda, cudaStream_t stream, const void* kernel, dim3 grid,
                                dim3 block, std::size_t shared_bytes, void** arguments,
@@ -146,6 +175,7 @@ class CudaOperator {
   FrameOutcome* outcomes_ = nullptr;
   std::size_t in_stride_ = 0;   // bytes
   std::size_t out_stride_ = 0;  // bytes
+  int chunks_per_plane_ = 1;
   std::array<Slot, kMaxDepth> slots_;
   std::array<int, kMaxDepth> order_{};  // slots in flight, oldest first
   int in_flight_ = 0;

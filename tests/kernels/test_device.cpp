@@ -100,6 +100,98 @@ TEST_F(OnDevice, EveryKindOfMemoryGivesTheSameResult) {
   }
 }
 
+// Fails when a large result, which comes to ordinary memory in chunks, is not the one of pinned
+// memory, which does not: with threads that help and without, several frames in flight, a region of
+// interest of a few rows more than the chunks are even, a plane that is not asked for, and
+// deadlines that pass between two chunks.
+TEST_F(OnDevice, LargeResultsComeInChunks) {
+  OpticalFlowConfig config;
+  config.size = {1200, 811};
+  config.roi = {3, 2, 1190, 805};
+  config.depth = 3;
+  config.kernels.nx = config.kernels.ny = 3;
+  config.kernels.nt = 2;
+  config.window = 5;
+  const ImageSize out_size{config.roi.width, config.roi.height};
+  const std::size_t stride = static_cast<std::size_t>(out_size.width) * sizeof(float);
+  const std::size_t plane_bytes = stride * static_cast<std::size_t>(out_size.height);
+  const auto frames = noise_frames(config.size, PixelFormat::kGray8, 7, 11);
+  for (const int copy_threads : {0, 1, 3}) {
+    for (const DeviceWait mode : {DeviceWait::kSpin, DeviceWait::kBlock}) {
+      SCOPED_TRACE(std::to_string(copy_threads) + " copy threads, waiting " +
+                   std::to_string(static_cast<int>(mode)));
+      EngineConfig settings = engine_config(1, BackendChoice::kCuda);
+      settings.device_copy_threads = copy_threads;
+      settings.device_wait = mode;
+      const Footprint one = must(OpticalFlow::footprint(must(Engine::probe(settings)), config));
+      settings.memory = one + one + Buffer::footprint(MemorySpace::kPinned, 3 * plane_bytes);
+      Engine engine = must(Engine::create(settings));
+      OpticalFlow flow = must(OpticalFlow::create(engine, config));
+      OpticalFlow other = must(OpticalFlow::create(engine, config));
+      Buffer pinned = must(Buffer::create(engine, MemorySpace::kPinned, 3 * plane_bytes));
+      auto* const wanted = static_cast<float*>(pinned.data());
+      const std::size_t plane = plane_bytes / sizeof(float);
+
+      std::vector<std::vector<float>> results;
+      for (std::size_t f = 0; f < frames.size(); ++f) {
+        FlowView view;
+        view.u = wanted;
+        view.v = wanted + plane;
+        view.confidence = wanted + 2 * plane;
+        view.size = out_size;
+        view.stride = static_cast<std::ptrdiff_t>(stride);
+        view.space = MemorySpace::kPinned;
+        must(other.wait(must(other.submit(frames[f].frame(f), view)), Deadline::never()));
+        results.emplace_back(wanted, wanted + 3 * plane);
+      }
+
+      constexpr float kUntouched = -12345.0f;
+      constexpr std::size_t kPadding = 7;
+      const std::size_t columns = static_cast<std::size_t>(out_size.width) + kPadding;
+      const std::size_t room = columns * static_cast<std::size_t>(out_size.height);
+      std::vector<std::vector<float>> outs(3, std::vector<float>(3 * room, kUntouched));
+      std::vector<Ticket> tickets(3);
+      int missed = 0;
+      for (std::size_t f = 0; f < frames.size() + 3; ++f) {
+        const std::size_t slot = f % 3;
+        if (f >= 3) {
+          const std::size_t ready = f - 3;
+          const bool without_v = ready % 2 == 1;
+          for (;;) {
+            const auto done =
+                flow.wait(tickets[slot], Deadline::after(std::chrono::microseconds(30)));
+            if (done) break;
+            ASSERT_EQ(done.error().status, Status::kDeadlineMissed) << done.error().text;
+            ++missed;
+          }
+          for (std::size_t p = 0; p < 3; ++p) {
+            for (std::size_t i = 0; i < room; ++i) {
+              const std::size_t x = i % columns;
+              const std::size_t y = i / columns;
+              const bool inside = x + kPadding < columns && !(p == 1 && without_v);
+              const float expected =
+                  inside ? results[ready][p * plane + y * (columns - kPadding) + x] : kUntouched;
+              ASSERT_EQ(std::memcmp(&outs[slot][p * room + i], &expected, sizeof(float)), 0)
+                  << "frame " << ready << " plane " << p << " at (" << x << ", " << y << ")";
+            }
+          }
+        }
+        if (f < frames.size()) {
+          std::fill(outs[slot].begin(), outs[slot].end(), kUntouched);
+          FlowView view;
+          view.u = outs[slot].data();
+          view.v = f % 2 == 1 ? nullptr : outs[slot].data() + room;
+          view.confidence = outs[slot].data() + 2 * room;
+          view.size = out_size;
+          view.stride = static_cast<std::ptrdiff_t>(columns * sizeof(float));
+          tickets[slot] = must(flow.submit(frames[f].frame(f), view));
+        }
+      }
+      EXPECT_GT(missed, 0) << "no deadline passed: that path was not tested";
+    }
+  }
+}
+
 // Fails when a frame or planes in device memory must be aligned to more than a pixel or a float, or
 // when something is written beside the planes. The sizes are no multiples of what the kernels work
 // in; the larger one takes larger pieces.

@@ -86,6 +86,11 @@ struct EngineConfig {
   /// CUDA only: operators whose work may overlap on the device, 1 to 16. More operators than that
   /// share their streams.
   int device_lanes = 4;
+  /// CUDA only: threads that help `wait` to bring a result to ordinary memory, and `submit` to
+  /// fetch a frame, 0 to 16, at `realtime_priority`. Each keeps a CPU busy from the first frame
+  /// until 250 ms after the last one. Without them the caller copies alone, at a fraction of the
+  /// memory's bandwidth. Pinned and device memory need none.
+  int device_copy_threads = 0;
   /// Sum of the footprints of all operators and buffers that will live on the engine at once, at
   /// most 256 of them.
   Footprint memory;
