@@ -20,10 +20,18 @@ static_assert(G_BYTE_ORDER == G_LITTLE_ENDIAN,
               "GRAY16_LE is handed to the library as it is: 16 bits in the host's byte order");
 static_assert(ocellus::kMaxImageSide == 16384, "the pad templates say 16384");
 
-#define OCELLUS_CAPS                                                                        \
-  "video/x-raw, format=(string){ GRAY8, GRAY16_LE, I420, NV12 }, width=(int)[ 1, 16384 ], " \
-  "height=(int)[ 1, 16384 ], "                                                              \
+#define OCELLUS_SIZES                                   \
+  "width=(int)[ 1, 16384 ], height=(int)[ 1, 16384 ], " \
   "framerate=(fraction)[ 0/1, 2147483647/1 ]"
+// GStreamer's CUDA library has no grey pictures: asked for one, 1.22 ends the process.
+#ifdef OCELLUS_GST_CUDA
+#define OCELLUS_CUDA_CAPS \
+  "video/x-raw(" GST_OCELLUS_CUDA_FEATURE "), format=(string){ I420, NV12 }, " OCELLUS_SIZES "; "
+#else
+#define OCELLUS_CUDA_CAPS ""
+#endif
+#define OCELLUS_CAPS \
+  OCELLUS_CUDA_CAPS "video/x-raw, format=(string){ GRAY8, GRAY16_LE, I420, NV12 }, " OCELLUS_SIZES
 
 enum {
   PROP_0,
@@ -123,6 +131,28 @@ gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec)
   return FALSE;
 }
 
+// ---- GstElement
+
+static void gst_ocellus_base_set_context(GstElement* element, GstContext* context) {
+  GstOcellusBase* self = GST_OCELLUS_BASE(element);
+  if (const gpointer handle = GstOcellusCuda::handle_of(context)) {
+    GST_OBJECT_LOCK(self);
+    gst_ocellus_base_get_private(self)->neighbours_context = handle;
+    GST_OBJECT_UNLOCK(self);
+  }
+  GST_ELEMENT_CLASS(gst_ocellus_base_parent_class)->set_context(element, context);
+}
+
+static GstStateChangeReturn gst_ocellus_base_change_state(GstElement* element,
+                                                          GstStateChange transition) {
+  const GstStateChangeReturn result =
+      GST_ELEMENT_CLASS(gst_ocellus_base_parent_class)->change_state(element, transition);
+  // Neighbours may ask before the start, too.
+  if (transition == GST_STATE_CHANGE_READY_TO_NULL)
+    gst_ocellus::close_cuda(GST_OCELLUS_BASE(element));
+  return result;
+}
+
 // ---- GstBaseTransform
 
 static gboolean gst_ocellus_base_start(GstBaseTransform* trans) {
@@ -135,7 +165,8 @@ static gboolean gst_ocellus_base_start(GstBaseTransform* trans) {
     gst_ocellus::post_error(self, config.error());
     return FALSE;
   }
-  if (const Expected<EngineInfo> info = Engine::probe(*config); !info) {
+  const Expected<EngineInfo> info = Engine::probe(*config);
+  if (!info) {
     gst_ocellus::post_error(self, info.error());
     return FALSE;
   }
@@ -146,6 +177,8 @@ static gboolean gst_ocellus_base_start(GstBaseTransform* trans) {
     }
   }
   GST_OBJECT_LOCK(self);
+  priv->started = true;
+  priv->on_cuda = info->backend == ocellus::BackendKind::kCuda;
   priv->histogram.reset();
   priv->frames = priv->misses = priv->copies = priv->dropped = 0;
   priv->latency = 0;
@@ -160,7 +193,12 @@ static gboolean gst_ocellus_base_stop(GstBaseTransform* trans) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   gst_ocellus::destroy_operator(self);
   gst_ocellus::clear_pools(self);
+  gst_ocellus::close_cuda(self);
   gst_video_info_init(&priv->video);
+  priv->cuda_caps = false;
+  GST_OBJECT_LOCK(self);
+  priv->started = false;
+  GST_OBJECT_UNLOCK(self);
   gst_ocellus::set_active_backend(self, {});
   return TRUE;
 }
@@ -192,10 +230,19 @@ static gboolean gst_ocellus_base_set_caps(GstBaseTransform* trans, GstCaps* inca
     return FALSE;
   }
 
+  const bool cuda_caps = GstOcellusCuda::is_feature_of(incaps);
+  if (cuda_caps) {
+    if (const auto cuda = gst_ocellus::open_cuda(self); !cuda) {
+      gst_ocellus::post_error(self, cuda.error());
+      return FALSE;
+    }
+  }
+
   // The same caps come again when downstream renegotiates; the past is not lost by that.
-  if (!priv->engine || !same_picture(video, priv->video)) {
+  if (!priv->engine || cuda_caps != priv->cuda_caps || !same_picture(video, priv->video)) {
     gst_ocellus::destroy_operator(self);
     priv->video = video;
+    priv->cuda_caps = cuda_caps;
     Expected<EngineConfig> config = gst_ocellus::engine_config(self);
     Expected<void> made = config ? gst_ocellus::create_operator(self, *config)
                                  : Expected<void>(tl::unexpected(config.error()));
@@ -224,12 +271,53 @@ static gboolean gst_ocellus_base_set_caps(GstBaseTransform* trans, GstCaps* inca
   return TRUE;
 }
 
+// A neighbour asks for a CUDA context to work in. Who has set another one on this element wants all
+// to work there: those get their answer elsewhere.
+static bool offer_context(GstOcellusBase* self, GstQuery* query) {
+  const gchar* type = nullptr;
+  gst_query_parse_context_type(query, &type);
+  if (g_strcmp0(type, GST_OCELLUS_CUDA_CONTEXT) != 0 || !gst_ocellus::takes_cuda_memory(self))
+    return false;
+  const auto cuda = gst_ocellus::open_cuda(self);
+  if (!cuda) {
+    GST_DEBUG_OBJECT(self, "no CUDA context to offer: %s", cuda.error().text);
+    return false;
+  }
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  GST_OBJECT_LOCK(self);
+  const gpointer other = priv->neighbours_context;
+  GST_OBJECT_UNLOCK(self);
+  if (other != nullptr && other != (*cuda)->handle()) return false;
+  GstContext* context = (*cuda)->new_context();
+  gst_query_set_context(query, context);
+  gst_context_unref(context);
+  return true;
+}
+
 static gboolean gst_ocellus_base_query(GstBaseTransform* trans, GstPadDirection direction,
                                        GstQuery* query) {
   GstOcellusBase* self = GST_OCELLUS_BASE(trans);
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
-  if (GST_QUERY_TYPE(query) != GST_QUERY_LATENCY || direction != GST_PAD_SRC)
-    return GST_BASE_TRANSFORM_CLASS(gst_ocellus_base_parent_class)->query(trans, direction, query);
+  const auto* const parent = GST_BASE_TRANSFORM_CLASS(gst_ocellus_base_parent_class);
+  switch (GST_QUERY_TYPE(query)) {
+    case GST_QUERY_CONTEXT:
+      return offer_context(self, query) || parent->query(trans, direction, query);
+    case GST_QUERY_CAPS: {
+      if (!parent->query(trans, direction, query)) return FALSE;
+      if (gst_ocellus::takes_cuda_memory(self)) return TRUE;
+      GstCaps* caps = nullptr;
+      gst_query_parse_caps_result(query, &caps);
+      GstCaps* rest = GstOcellusCuda::without_feature(gst_caps_ref(caps));
+      gst_query_set_caps_result(query, rest);
+      gst_caps_unref(rest);
+      return TRUE;
+    }
+    case GST_QUERY_LATENCY:
+      if (direction == GST_PAD_SRC) break;
+      [[fallthrough]];
+    default:
+      return parent->query(trans, direction, query);
+  }
 
   if (!gst_pad_peer_query(GST_BASE_TRANSFORM_SINK_PAD(trans), query)) return FALSE;
   gboolean live = FALSE;
@@ -248,6 +336,39 @@ static gboolean gst_ocellus_base_query(GstBaseTransform* trans, GstPadDirection 
   return TRUE;
 }
 
+// Downstream's pool is good where its pictures lie in the primary context; else ours comes first.
+static gboolean propose_cuda_pool(GstOcellusBase* self, GstQuery* query, GstCaps* caps,
+                                  guint extra) {
+  const auto cuda = gst_ocellus::open_cuda(self);
+  if (!cuda) return FALSE;
+  guint min = 1;
+  guint max = 0;
+  for (guint i = 0; i < gst_query_get_n_allocation_pools(query); ++i) {
+    GstBufferPool* pool = nullptr;
+    guint bytes = 0;
+    gst_query_parse_nth_allocation_pool(query, i, &pool, &bytes, &min, &max);
+    const bool ours = pool != nullptr && (*cuda)->is_pool_ours(pool);
+    if (ours)
+      gst_query_set_nth_allocation_pool(query, i, pool, bytes, min + extra,
+                                        max == 0 ? 0 : max + extra);
+    if (pool != nullptr) gst_object_unref(pool);
+    if (ours && i == 0) return TRUE;
+  }
+  guint bytes = 0;
+  GstBufferPool* pool = (*cuda)->new_pool(caps, min + extra, 0, &bytes);
+  if (pool == nullptr) {
+    GST_WARNING_OBJECT(self, "cuda:%d gave no memory for a pool", (*cuda)->device());
+    return FALSE;
+  }
+  while (gst_query_get_n_allocation_pools(query) > 0)
+    gst_query_remove_nth_allocation_pool(query, 0);
+  gst_query_add_allocation_pool(query, pool, bytes, min + extra, 0);
+  gst_object_unref(pool);
+  if (!gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr))
+    gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  return TRUE;
+}
+
 // The pictures that come in go out again as they are, so downstream's wishes are asked of upstream;
 // frames held back and the one in the operator come on top.
 static gboolean gst_ocellus_base_propose_allocation(GstBaseTransform* trans, GstQuery*,
@@ -256,6 +377,10 @@ static gboolean gst_ocellus_base_propose_allocation(GstBaseTransform* trans, Gst
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   const guint extra = priv->hold + 1;
   gst_pad_peer_query(GST_BASE_TRANSFORM_SRC_PAD(trans), query);
+  GstCaps* caps = nullptr;
+  gst_query_parse_allocation(query, &caps, nullptr);
+  if (caps != nullptr && GstOcellusCuda::is_feature_of(caps))
+    return propose_cuda_pool(self, query, caps, extra);
   const guint pools = gst_query_get_n_allocation_pools(query);
   for (guint i = 0; i < pools; ++i) {
     GstBufferPool* pool = nullptr;
@@ -621,6 +746,9 @@ static void gst_ocellus_base_class_init(gpointer klass, gpointer) {
 
   gst_element_class_add_static_pad_template(element_class, &sink_template);
   gst_element_class_add_static_pad_template(element_class, &src_template);
+
+  element_class->set_context = GST_DEBUG_FUNCPTR(gst_ocellus_base_set_context);
+  element_class->change_state = GST_DEBUG_FUNCPTR(gst_ocellus_base_change_state);
 
   trans_class->start = GST_DEBUG_FUNCPTR(gst_ocellus_base_start);
   trans_class->stop = GST_DEBUG_FUNCPTR(gst_ocellus_base_stop);

@@ -5,9 +5,9 @@
 // element adds its properties and the few functions of GstOcellusBaseClass, which speak of the
 // library's operator only.
 //
-// A frame's way: chain -> map luma -> submit -> wait -> take an empty buffer with its metas from
-// the pool, give it the memory of the picture that the result belongs to -> draw on request ->
-// push.
+// A frame's way: chain -> map luma (on the device, when the picture is in CUDA memory) -> submit ->
+// wait -> take an empty buffer with its metas from the pool, give it the memory of the picture that
+// the result belongs to -> draw on request -> push.
 #pragma once
 
 #include <gst/base/gstbasetransform.h>
@@ -84,9 +84,9 @@ struct _GstOcellusBaseClass {
   void (*destroy)(GstOcellusBase* self);
 
   /// The operator's own calls; `result` points at as many bytes as `footprint` asked for, 64-byte
-  /// aligned.
+  /// aligned, in ordinary or in pinned memory.
   ocellus::Expected<ocellus::Ticket> (*submit)(GstOcellusBase* self, const ocellus::Frame& frame,
-                                               guint8* result);
+                                               guint8* result, ocellus::MemorySpace space);
   ocellus::Expected<ocellus::FrameInfo> (*wait)(GstOcellusBase* self, ocellus::Ticket ticket,
                                                 ocellus::Deadline deadline);
   void (*reset)(GstOcellusBase* self);

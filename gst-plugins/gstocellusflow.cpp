@@ -411,20 +411,22 @@ static void gst_ocellus_flow_destroy(GstOcellusBase* base) {
   GST_OCELLUS_FLOW(base)->priv->flow.reset();
 }
 
-static ocellus::FlowView view_of(const Private* priv, guint8* result) {
+static ocellus::FlowView view_of(const Private* priv, guint8* result,
+                                 ocellus::MemorySpace space = ocellus::MemorySpace::kHost) {
   ocellus::FlowView view;
   view.u = reinterpret_cast<float*>(result);
   view.v = reinterpret_cast<float*>(result + priv->plane);
   view.confidence = reinterpret_cast<float*>(result + 2 * priv->plane);
   view.size = {priv->region.width, priv->region.height};
   view.stride = static_cast<std::ptrdiff_t>(priv->stride);
+  view.space = space;
   return view;
 }
 
 static Expected<Ticket> gst_ocellus_flow_submit(GstOcellusBase* base, const ocellus::Frame& frame,
-                                                guint8* result) {
+                                                guint8* result, ocellus::MemorySpace space) {
   Private* priv = GST_OCELLUS_FLOW(base)->priv;
-  return priv->flow->submit(frame, view_of(priv, result));
+  return priv->flow->submit(frame, view_of(priv, result, space));
 }
 
 static Expected<FrameInfo> gst_ocellus_flow_wait(GstOcellusBase* base, Ticket ticket,
@@ -458,7 +460,7 @@ static void gst_ocellus_flow_set_result(GstOcellusBase* base, GstBuffer* buffer,
     GST_ERROR_OBJECT(base, "the planes cannot be mapped");
     return;
   }
-  // Ordinary memory stays where it is after unmapping.
+  // Memory of the host, ordinary or pinned, stays where it is after unmapping.
   const ocellus::FlowView view = view_of(priv, map.data);
   gst_buffer_unmap(result.data, &map);
 

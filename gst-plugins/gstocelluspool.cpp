@@ -1,5 +1,11 @@
 #include "gstocelluspool.h"
 
+#include <utility>
+#include <vector>
+
+#include "ocellus/buffer.h"
+#include "ocellus/memory.h"
+
 namespace {
 
 // The picture's own buffer. A copy of the buffer keeps it too, through GStreamer's meta for that
@@ -104,4 +110,101 @@ gboolean gst_ocellus_pool_wrap(GstBuffer* buffer, GstBuffer* picture) {
   auto* meta = reinterpret_cast<ParentMeta*>(gst_buffer_get_meta(buffer, parent_meta_api()));
   meta->parent = picture;
   return copied;
+}
+
+// ---- results
+
+namespace {
+
+GQuark pinned_quark() {
+  static const GQuark quark = g_quark_from_static_string("ocellus-pinned");
+  return quark;
+}
+
+void delete_piece(gpointer piece) {
+  delete static_cast<ocellus::Buffer*>(piece);
+}
+
+}  // namespace
+
+#define GST_TYPE_OCELLUS_RESULT_POOL (gst_ocellus_result_pool_get_type())
+G_DECLARE_FINAL_TYPE(GstOcellusResultPool, gst_ocellus_result_pool, GST, OCELLUS_RESULT_POOL,
+                     GstBufferPool)
+
+struct _GstOcellusResultPool {
+  GstBufferPool parent_instance;
+
+  gsize bytes;
+  std::vector<ocellus::Buffer>* pinned;  // not yet in a buffer
+};
+
+G_DEFINE_TYPE(GstOcellusResultPool, gst_ocellus_result_pool, GST_TYPE_BUFFER_POOL)
+
+static GstFlowReturn gst_ocellus_result_pool_alloc_buffer(GstBufferPool* pool, GstBuffer** buffer,
+                                                          GstBufferPoolAcquireParams*) {
+  GstOcellusResultPool* self = GST_OCELLUS_RESULT_POOL(pool);
+  GstMemory* memory = nullptr;
+  if (!self->pinned->empty()) {
+    auto* piece = new ocellus::Buffer(std::move(self->pinned->back()));
+    self->pinned->pop_back();
+    memory = gst_memory_new_wrapped(static_cast<GstMemoryFlags>(0), piece->data(), self->bytes, 0,
+                                    self->bytes, piece, delete_piece);
+    gst_mini_object_set_qdata(GST_MINI_OBJECT(memory), pinned_quark(), piece, nullptr);
+  } else {
+    GstAllocationParams params;
+    gst_allocation_params_init(&params);
+    params.align = ocellus::kMemoryAlignment - 1;
+    memory = gst_allocator_alloc(nullptr, self->bytes, &params);
+    if (memory == nullptr) return GST_FLOW_ERROR;
+  }
+  *buffer = gst_buffer_new();
+  gst_buffer_append_memory(*buffer, memory);
+  return GST_FLOW_OK;
+}
+
+static void gst_ocellus_result_pool_finalize(GObject* object) {
+  delete GST_OCELLUS_RESULT_POOL(object)->pinned;
+  G_OBJECT_CLASS(gst_ocellus_result_pool_parent_class)->finalize(object);
+}
+
+static void gst_ocellus_result_pool_class_init(GstOcellusResultPoolClass* klass) {
+  G_OBJECT_CLASS(klass)->finalize = gst_ocellus_result_pool_finalize;
+  GST_BUFFER_POOL_CLASS(klass)->alloc_buffer =
+      GST_DEBUG_FUNCPTR(gst_ocellus_result_pool_alloc_buffer);
+}
+
+static void gst_ocellus_result_pool_init(GstOcellusResultPool* self) {
+  self->pinned = new std::vector<ocellus::Buffer>;
+}
+
+GstBufferPool* gst_ocellus_result_pool_new(ocellus::Engine& engine, GstCaps* caps, gsize bytes,
+                                           guint pinned) {
+  auto* self = GST_OCELLUS_RESULT_POOL(g_object_new(GST_TYPE_OCELLUS_RESULT_POOL, nullptr));
+  gst_object_ref_sink(self);
+  self->bytes = bytes;
+  GstBufferPool* pool = GST_BUFFER_POOL(self);
+  bool ready = true;
+  self->pinned->reserve(pinned);
+  for (guint i = 0; i < pinned && ready; ++i) {
+    ocellus::Expected<ocellus::Buffer> piece =
+        ocellus::Buffer::create(engine, ocellus::MemorySpace::kPinned, bytes);
+    ready = piece.has_value();
+    if (ready) self->pinned->push_back(std::move(*piece));
+  }
+  GstStructure* config = gst_buffer_pool_get_config(pool);
+  // All of the pinned ones are made into buffers now.
+  gst_buffer_pool_config_set_params(config, caps, static_cast<guint>(bytes), MAX(pinned, 2), 0);
+  if (!gst_buffer_pool_set_config(pool, config) || !ready ||
+      !gst_buffer_pool_set_active(pool, TRUE)) {
+    gst_object_unref(pool);
+    return nullptr;
+  }
+  return pool;
+}
+
+ocellus::MemorySpace gst_ocellus_result_space(GstBuffer* result) {
+  GstMemory* const memory = gst_buffer_peek_memory(result, 0);
+  return gst_mini_object_get_qdata(GST_MINI_OBJECT(memory), pinned_quark()) != nullptr
+             ? ocellus::MemorySpace::kPinned
+             : ocellus::MemorySpace::kHost;
 }

@@ -7,6 +7,9 @@
 
 #include <gst/gst.h>
 
+#include "ocellus/engine.h"
+#include "ocellus/frame.h"
+
 G_BEGIN_DECLS
 
 #define GST_TYPE_OCELLUS_POOL (gst_ocellus_pool_get_type())
@@ -24,3 +27,12 @@ GstBufferPool* gst_ocellus_pool_new(GstCaps* caps, guint min_buffers, GstOcellus
 gboolean gst_ocellus_pool_wrap(GstBuffer* buffer, GstBuffer* picture);
 
 G_END_DECLS
+
+/// A pool of memory for results of `bytes`, active. The first `pinned` buffers are pieces of the
+/// engine's pinned block, which they keep alive; further ones are in ordinary memory, from which
+/// and to which the library copies. Null when there is not as much memory.
+GstBufferPool* gst_ocellus_result_pool_new(ocellus::Engine& engine, GstCaps* caps, gsize bytes,
+                                           guint pinned);
+
+/// In which memory a buffer of such a pool is.
+ocellus::MemorySpace gst_ocellus_result_space(GstBuffer* result);

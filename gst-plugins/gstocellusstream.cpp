@@ -1,5 +1,6 @@
 #include "gstocellusstream.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "gstocelluspool.h"
@@ -8,7 +9,9 @@ GST_DEBUG_CATEGORY_EXTERN(gst_ocellus_base_debug);
 #define GST_CAT_DEFAULT gst_ocellus_base_debug
 
 using ocellus::BackendChoice;
+using ocellus::BackendKind;
 using ocellus::BackendSpec;
+using ocellus::Buffer;
 using ocellus::Deadline;
 using ocellus::Engine;
 using ocellus::EngineConfig;
@@ -18,10 +21,16 @@ using ocellus::Expected;
 using ocellus::Footprint;
 using ocellus::Frame;
 using ocellus::FrameInfo;
+using ocellus::MemorySpace;
 using ocellus::Status;
 using ocellus::Ticket;
 
 namespace gst_ocellus {
+
+// Results in pinned memory spare the CPU a copy. More of them may be on their way downstream; what
+// is locked into memory is bounded, though.
+static constexpr gsize kPinnedResults = 8;
+static constexpr gsize kPinnedBytes = gsize{256} << 20;
 
 // ---- errors
 
@@ -84,6 +93,66 @@ void set_active_backend(GstOcellusBase* self, std::string name) {
   if (changed) g_object_notify(G_OBJECT(self), "active-backend");
 }
 
+// ---- CUDA memory
+
+bool takes_cuda_memory(GstOcellusBase* self) {
+  if (!GstOcellusCuda::built()) return false;
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  GST_OBJECT_LOCK(self);
+  const bool started = priv->started;
+  const bool on_cuda = priv->on_cuda;
+  GST_OBJECT_UNLOCK(self);
+  if (started) return on_cuda;
+  const Expected<EngineConfig> config = engine_config(self);
+  return !config || config->backend.choice != BackendChoice::kCpu;
+}
+
+Expected<std::shared_ptr<GstOcellusCuda>> open_cuda(GstOcellusBase* self) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  GST_OBJECT_LOCK(self);
+  std::shared_ptr<GstOcellusCuda> cuda = priv->cuda;
+  GST_OBJECT_UNLOCK(self);
+  if (cuda) return cuda;
+  const Expected<EngineConfig> config = engine_config(self);
+  if (!config) return tl::unexpected(config.error());
+  const Expected<EngineInfo> info = Engine::probe(*config);
+  if (!info) return tl::unexpected(info.error());
+  if (info->backend != BackendKind::kCuda) {
+    return tl::unexpected(ocellus::make_error(
+        Status::kUnsupported,
+        "the frames come in " GST_OCELLUS_CUDA_FEATURE
+        ", which the backend %s cannot read: set backend to cuda, or put the element cudadownload "
+        "before this one",
+        ocellus::backend_name(info->backend)));
+  }
+  Expected<std::shared_ptr<GstOcellusCuda>> made = GstOcellusCuda::open(info->device);
+  if (!made) return made;
+  GST_OBJECT_LOCK(self);
+  const bool first = priv->cuda == nullptr;
+  if (first) priv->cuda = *made;
+  cuda = priv->cuda;
+  const gpointer other = priv->neighbours_context;
+  GST_OBJECT_UNLOCK(self);
+  if (first && (other == nullptr || other == cuda->handle())) {
+    GST_INFO_OBJECT(self, "offering the primary context of cuda:%d", cuda->device());
+    // Bins keep it for elements that are not next to this one.
+    gst_element_post_message(
+        GST_ELEMENT(self), gst_message_new_have_context(GST_OBJECT(self), cuda->new_context()));
+  }
+  return cuda;
+}
+
+void close_cuda(GstOcellusBase* self) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  GST_OBJECT_LOCK(self);
+  // Destroyed after the lock.
+  const std::shared_ptr<GstOcellusCuda> cuda = std::move(priv->cuda);
+  priv->cuda = nullptr;
+  GST_OBJECT_UNLOCK(self);
+}
+
+// ---- operator and pools
+
 // The operator has been reset, or finished the frame.
 static void release_pending(GstOcellusBase* self) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
@@ -116,6 +185,7 @@ void destroy_operator(GstOcellusBase* self) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   forget(self);
   if (priv->engine) GST_OCELLUS_BASE_GET_CLASS(self)->destroy(self);
+  priv->fetched.reset();
   priv->engine.reset();
 }
 
@@ -142,10 +212,32 @@ Expected<void> create_operator(GstOcellusBase* self, EngineConfig config) {
       klass->footprint(self, *info, priv->video, &priv->result_bytes);
   if (!footprint) return tl::unexpected(footprint.error());
   config.memory = *footprint;
+  priv->pinned_results = 0;
+  gsize fetched_bytes = 0;
+  if (info->backend == BackendKind::kCuda) {
+    priv->pinned_results = static_cast<guint>(
+        std::clamp(kPinnedBytes / MAX(priv->result_bytes, gsize{1}), gsize{2}, kPinnedResults));
+    for (guint i = 0; i < priv->pinned_results; ++i)
+      config.memory += Buffer::footprint(MemorySpace::kPinned, priv->result_bytes);
+    if (priv->cuda_caps) {
+      priv->fetched_stride =
+          GST_ROUND_UP_N(GstOcellusPicture::row_bytes(priv->video, 0), ocellus::kMemoryAlignment);
+      fetched_bytes =
+          priv->fetched_stride * static_cast<gsize>(GstOcellusPicture::rows(priv->video, 0));
+      config.memory += Buffer::footprint(MemorySpace::kCuda, fetched_bytes);
+    }
+  }
   Expected<Engine> engine = Engine::create(config);
   if (!engine) return tl::unexpected(engine.error());
-  if (Expected<void> made = klass->create(self, *engine, priv->video, &priv->support); !made)
+  if (fetched_bytes > 0) {
+    Expected<Buffer> fetched = Buffer::create(*engine, MemorySpace::kCuda, fetched_bytes);
+    if (!fetched) return tl::unexpected(fetched.error());
+    priv->fetched.emplace(std::move(*fetched));
+  }
+  if (Expected<void> made = klass->create(self, *engine, priv->video, &priv->support); !made) {
+    priv->fetched.reset();
     return made;
+  }
   priv->engine.emplace(std::move(*engine));
 
   const EngineInfo& got = priv->engine->info();
@@ -185,7 +277,8 @@ Expected<void> create_pools(GstOcellusBase* self, GstCaps* caps) {
         priv->result_bytes, G_MAXUINT));
   }
   priv->wrap_pool = gst_ocellus_pool_new(caps, 2, klass->attach_meta, klass->clear_meta);
-  priv->result_pool = new_memory_pool(gst_buffer_pool_new(), caps, priv->result_bytes, 2);
+  priv->result_pool =
+      gst_ocellus_result_pool_new(*priv->engine, caps, priv->result_bytes, priv->pinned_results);
   if (priv->wrap_pool == nullptr || priv->result_pool == nullptr) {
     return tl::unexpected(ocellus::make_error(Status::kOutOfMemory,
                                               "the pools of %zu bytes a result could not be made",
@@ -218,11 +311,17 @@ static bool recover_from_device_loss(GstOcellusBase* self, const Error& error) {
   release_pending(self);
   gst_clear_buffer(&priv->newest.data);
   GST_OCELLUS_BASE_GET_CLASS(self)->destroy(self);
+  priv->fetched.reset();
   priv->engine.reset();
 
   const Expected<EngineConfig> config = engine_config(self);
   if (!config) return false;
-  if (Expected<void> made = create_operator(self, *config); !made) {
+  GstCaps* caps = gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(self));
+  Expected<void> made = create_operator(self, *config);
+  // The results' memory is the lost device's.
+  if (made) made = create_pools(self, caps);
+  gst_caps_unref(caps);
+  if (!made) {
     post_error(self, made.error());
     return false;
   }
@@ -272,15 +371,94 @@ Outcome finish_pending(GstOcellusBase* self, Deadline deadline, GstOcellusResult
   return Outcome::kDone;
 }
 
+static Outcome fail_map(GstOcellusBase* self, const Error& error) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  if (!priv->cuda_caps || !priv->fallen_back) {
+    post_bad_buffer(self, error);
+    return Outcome::kFailed;
+  }
+  GST_ELEMENT_ERROR(self, RESOURCE, FAILED,
+                    ("The device was lost with the frames in its memory (" GST_OCELLUS_CUDA_FEATURE
+                     "), where the CPU cannot read them: put the element cudadownload before this "
+                     "one, so that on-device-loss=cpu can go on."),
+                    ("%s", error.text));
+  return Outcome::kFailed;
+}
+
+static void count_copy(GstOcellusBase* self) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  GST_OBJECT_LOCK(self);
+  ++priv->copies;
+  GST_OBJECT_UNLOCK(self);
+}
+
+// Maps the luma plane of `picture` for the operator and says in `frame` where it is. `copied` is
+// set when the pixels are copied on the way, by whomever.
+static Expected<void> map_luma(GstOcellusBase* self, GstBuffer* picture, GstOcellusPicture* luma,
+                               Frame* frame, bool* copied) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  *copied = false;
+  if (!priv->cuda_caps) {
+    *copied = gst_buffer_get_video_meta(picture) == nullptr && gst_buffer_n_memory(picture) > 1;
+    if (Expected<void> mapped = luma->map(picture, priv->video, 1, GST_MAP_READ); !mapped)
+      return mapped;
+    frame->data = luma->plane(0);
+    frame->stride = luma->stride(0);
+    return {};
+  }
+
+  // The rows are padded as the device likes it, which only the meta tells.
+  const GstOcellusCuda::Place place = priv->cuda->place_of(picture);
+  if (!place.in_cuda || gst_buffer_n_memory(picture) != 1 ||
+      gst_buffer_get_video_meta(picture) == nullptr) {
+    return tl::unexpected(ocellus::make_error(
+        Status::kInvalidArgument,
+        "the caps say " GST_OCELLUS_CUDA_FEATURE
+        ", but the buffer has %u memories, the first %s CUDA memory, and %s GstVideoMeta; it must "
+        "be one CUDA memory with a GstVideoMeta",
+        gst_buffer_n_memory(picture), place.in_cuda ? "of" : "not of",
+        gst_buffer_get_video_meta(picture) == nullptr ? "no" : "a"));
+  }
+  const bool on_device = priv->engine->info().backend == BackendKind::kCuda;
+  const auto flags =
+      static_cast<GstMapFlags>(GST_MAP_READ | (on_device ? GstOcellusCuda::map_flag() : 0));
+  *copied = !on_device || place.stale;
+  if (Expected<void> mapped = luma->map(picture, priv->video, 1, flags); !mapped) return mapped;
+  frame->data = luma->plane(0);
+  frame->stride = luma->stride(0);
+  if (!on_device) return {};
+  frame->space = MemorySpace::kCuda;
+  if (place.ours) {
+    frame->stream = priv->cuda->ready_after(picture);
+    return {};
+  }
+  *copied = true;
+  const Expected<ocellus::StreamHandle> fetched = priv->cuda->fetch(
+      picture, luma->plane(0), static_cast<gsize>(luma->stride(0)), priv->fetched->data(),
+      priv->fetched_stride, GstOcellusPicture::row_bytes(priv->video, 0),
+      static_cast<gsize>(GstOcellusPicture::rows(priv->video, 0)));
+  if (!fetched) {
+    luma->unmap();
+    return tl::unexpected(fetched.error());
+  }
+  frame->data = priv->fetched->data();
+  frame->stride = static_cast<std::ptrdiff_t>(priv->fetched_stride);
+  frame->stream = *fetched;
+  return {};
+}
+
 // Gives `picture` to the operator as the next frame.
 static Outcome begin_frame(GstOcellusBase* self, GstBuffer* picture, GstClockTime pts) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
-  const bool merged =
-      gst_buffer_get_video_meta(picture) == nullptr && gst_buffer_n_memory(picture) > 1;
-
   GstOcellusPendingFrame next;
-  if (Expected<void> mapped = next.luma.map(picture, priv->video, 1, GST_MAP_READ); !mapped) {
-    post_bad_buffer(self, mapped.error());
+  Frame frame;
+  bool copied = false;
+  if (Expected<void> mapped = map_luma(self, picture, &next.luma, &frame, &copied); !mapped) {
+    if (mapped.error().status == Status::kDeviceLost &&
+        recover_from_device_loss(self, mapped.error()))
+      return Outcome::kMissed;
+    if (mapped.error().status == Status::kInvalidArgument) return fail_map(self, mapped.error());
+    post_error(self, mapped.error());
     return Outcome::kFailed;
   }
   if (gst_buffer_pool_acquire_buffer(priv->result_pool, &next.result, nullptr) != GST_FLOW_OK) {
@@ -296,16 +474,13 @@ static Outcome begin_frame(GstOcellusBase* self, GstBuffer* picture, GstClockTim
     return Outcome::kFailed;
   }
 
-  Frame frame;
-  frame.data = next.luma.plane(0);
   frame.size = {GST_VIDEO_INFO_WIDTH(&priv->video), GST_VIDEO_INFO_HEIGHT(&priv->video)};
-  frame.stride = next.luma.stride(0);
   frame.format = gst_ocellus_pixel_format(priv->video);
   frame.sequence = priv->sequence;
   // GST_CLOCK_TIME_NONE comes back as it went in.
   frame.timestamp_ns = static_cast<gint64>(pts);
-  const Expected<Ticket> ticket =
-      GST_OCELLUS_BASE_GET_CLASS(self)->submit(self, frame, next.result_map.data);
+  const Expected<Ticket> ticket = GST_OCELLUS_BASE_GET_CLASS(self)->submit(
+      self, frame, next.result_map.data, gst_ocellus_result_space(next.result));
   if (!ticket) {
     next.luma.unmap();
     gst_buffer_unmap(next.result, &next.result_map);
@@ -319,11 +494,7 @@ static Outcome begin_frame(GstOcellusBase* self, GstBuffer* picture, GstClockTim
   next.ticket = *ticket;
   next.picture = gst_buffer_ref(picture);
   priv->pending.emplace(std::move(next));
-  if (merged) {
-    GST_OBJECT_LOCK(self);
-    ++priv->copies;
-    GST_OBJECT_UNLOCK(self);
-  }
+  if (copied) count_copy(self);
   return Outcome::kDone;
 }
 
@@ -385,6 +556,13 @@ void post_frame(GstOcellusBase* self, GstBuffer* buffer, GstClockTime arrival_to
   gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), structure));
 }
 
+static GstBufferPool* new_cuda_pool(GstOcellusBasePrivate* priv, GstCaps* caps) {
+  guint bytes = 0;
+  GstBufferPool* pool = priv->cuda->new_pool(caps, 2, 0, &bytes);
+  if (pool != nullptr && !gst_buffer_pool_set_active(pool, TRUE)) gst_clear_object(&pool);
+  return pool;
+}
+
 // A picture that may be drawn on: this one when nobody else reads it, else a copy. Takes and gives
 // a reference.
 static GstBuffer* make_drawable(GstOcellusBase* self, GstBuffer* picture) {
@@ -392,8 +570,9 @@ static GstBuffer* make_drawable(GstOcellusBase* self, GstBuffer* picture) {
   if (gst_buffer_is_writable(picture) && gst_buffer_is_all_memory_writable(picture)) return picture;
   if (priv->copy_pool == nullptr) {
     GstCaps* caps = gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(self));
-    priv->copy_pool =
-        new_memory_pool(gst_video_buffer_pool_new(), caps, GST_VIDEO_INFO_SIZE(&priv->video), 2);
+    priv->copy_pool = priv->cuda_caps ? new_cuda_pool(priv, caps)
+                                      : new_memory_pool(gst_video_buffer_pool_new(), caps,
+                                                        GST_VIDEO_INFO_SIZE(&priv->video), 2);
     gst_caps_unref(caps);
   }
   GstBuffer* copy = nullptr;
@@ -413,9 +592,8 @@ static GstBuffer* make_drawable(GstOcellusBase* self, GstBuffer* picture) {
     post_bad_buffer(self, copied.error());
     return nullptr;
   }
-  GST_OBJECT_LOCK(self);
-  ++priv->copies;
-  GST_OBJECT_UNLOCK(self);
+  // In CUDA memory the drawing itself is a copy, down and up again, and is counted there.
+  if (!priv->cuda_caps) count_copy(self);
   return copy;
 }
 
@@ -449,12 +627,9 @@ GstBuffer* dress(GstOcellusBase* self, GstBuffer* picture, const GstOcellusResul
       return nullptr;
     }
     klass->draw(self, buffer, planes.overlay(priv->video));
+    if (priv->cuda_caps) count_copy(self);
   }
-  if (gst_ocellus_pool_wrap(buffer, picture)) {
-    GST_OBJECT_LOCK(self);
-    ++priv->copies;
-    GST_OBJECT_UNLOCK(self);
-  }
+  if (gst_ocellus_pool_wrap(buffer, picture)) count_copy(self);
   return buffer;
 }
 

@@ -7,12 +7,15 @@
 #include <gst/video/video.h>
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "gstocellusbase.h"
+#include "gstocelluscuda.h"
 #include "gstocelluspicture.h"
+#include "ocellus/buffer.h"
 #include "ocellus/latency_histogram.h"
 
 #define DEFAULT_BACKEND "auto"
@@ -50,6 +53,10 @@ struct GstOcellusBasePrivate {
   gboolean align = FALSE;
 
   // What others ask for while the stream runs; under the object lock.
+  std::shared_ptr<GstOcellusCuda> cuda;   // made when a neighbour asks, or when the caps want it
+  gpointer neighbours_context = nullptr;  // CUDA context that was set on the element; only compared
+  bool started = false;
+  bool on_cuda = false;  // started: the engine will be on a CUDA device
   std::string active_backend;
   GstClockTime latency = 0;
   gboolean live = FALSE;
@@ -63,8 +70,13 @@ struct GstOcellusBasePrivate {
   // The stream; streaming thread, or stopped.
   bool fallen_back = false;  // the device was lost: the CPU until the next start
   GstVideoInfo video;
+  bool cuda_caps = false;                 // pictures come in CUDA memory
   std::optional<ocellus::Engine> engine;  // set: the operator exists too
+  // CUDA memory: the luma plane of a picture from another context.
+  std::optional<ocellus::Buffer> fetched;
+  gsize fetched_stride = 0;
   gsize result_bytes = 0;
+  guint pinned_results = 0;  // that the engine has memory for
   GstOcellusSupport support;
   guint hold = 0;  // whole frames of delay that are held back
   GstBufferPool* wrap_pool = nullptr;
@@ -99,6 +111,12 @@ enum class Outcome {
 void post_error(GstOcellusBase* self, const ocellus::Error& error);
 ocellus::Expected<ocellus::EngineConfig> engine_config(GstOcellusBase* self);
 void set_active_backend(GstOcellusBase* self, std::string name);
+// The element's side of CUDA memory, made when it is needed first and offered to the pipeline.
+// Errors: Unsupported and BackendUnavailable, with what is missing.
+ocellus::Expected<std::shared_ptr<GstOcellusCuda>> open_cuda(GstOcellusBase* self);
+void close_cuda(GstOcellusBase* self);
+// Whether pictures in CUDA memory may come; before the start a guess from the settings.
+bool takes_cuda_memory(GstOcellusBase* self);
 // Forgets the past: temporal state, frames held back, results for reuse.
 void forget(GstOcellusBase* self);
 void destroy_operator(GstOcellusBase* self);

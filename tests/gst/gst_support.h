@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -169,6 +170,8 @@ class Harness {
     gst_object_ref_sink(element_);
     bus_ = gst_bus_new();
     gst_element_set_bus(element_, bus_);
+    if (const char* backend = std::getenv("OCELLUS_TEST_BACKEND"))
+      gst_util_set_object_arg(G_OBJECT(element_), "backend", backend);
     std::size_t at = 0;
     while (at < properties.size()) {
       const std::size_t end = std::min(properties.find(' ', at), properties.size());
@@ -267,6 +270,72 @@ class Harness {
   GstBus* bus_ = nullptr;
   GstHarness* harness_ = nullptr;
 };
+
+/// A pipeline by its launch line.
+class Pipeline {
+ public:
+  explicit Pipeline(const std::string& line) {
+    GError* error = nullptr;
+    pipeline_ = gst_parse_launch(line.c_str(), &error);
+    EXPECT_EQ(error, nullptr) << error->message;
+    bus_ = gst_element_get_bus(pipeline_);
+  }
+  ~Pipeline() {
+    gst_element_set_state(pipeline_, GST_STATE_NULL);
+    gst_object_unref(bus_);
+    gst_object_unref(pipeline_);
+  }
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  GstElement* get() { return pipeline_; }
+  GstElement* by_name(const char* name) {
+    GstElement* element = gst_bin_get_by_name(GST_BIN(pipeline_), name);
+    EXPECT_NE(element, nullptr) << name;
+    gst_object_unref(element);  // the pipeline keeps it
+    return element;
+  }
+  void set_state(GstState state) {
+    ASSERT_NE(gst_element_set_state(pipeline_, state), GST_STATE_CHANGE_FAILURE);
+  }
+  bool reach(GstState state) {
+    set_state(state);
+    return gst_element_get_state(pipeline_, nullptr, nullptr, 20 * GST_SECOND) ==
+           GST_STATE_CHANGE_SUCCESS;
+  }
+  /// Empty when the end of the stream came, else what came instead.
+  std::string run_to_end() {
+    set_state(GST_STATE_PLAYING);
+    GstMessage* message = gst_bus_timed_pop_filtered(
+        bus_, 60 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
+    if (message == nullptr) return "no end within a minute";
+    std::string result;
+    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
+      GError* error = nullptr;
+      gst_message_parse_error(message, &error, nullptr);
+      result = error->message;
+      g_error_free(error);
+    }
+    gst_message_unref(message);
+    return result;
+  }
+
+ private:
+  GstElement* pipeline_ = nullptr;
+  GstBus* bus_ = nullptr;
+};
+
+/// Calls back for every buffer that a sink named `sink` gets.
+struct Watch {
+  std::function<void(GstBuffer*)> seen;
+  static void handoff(GstElement*, GstBuffer* buffer, GstPad*, gpointer data) {
+    static_cast<Watch*>(data)->seen(buffer);
+  }
+  void attach(Pipeline& pipeline) {
+    g_signal_connect(pipeline.by_name("sink"), "handoff", G_CALLBACK(handoff), this);
+  }
+};
+inline constexpr const char* kSink = "fakesink name=sink sync=false signal-handoffs=true";
 
 inline void unref_all(std::vector<GstBuffer*>& buffers) {
   for (GstBuffer* buffer : buffers) gst_buffer_unref(buffer);

@@ -114,7 +114,7 @@ static void fake_destroy(GstOcellusBase* base) {
   ++script.destructions;
 }
 static Expected<Ticket> fake_submit(GstOcellusBase* base, const ocellus::Frame& frame,
-                                    guint8* result) {
+                                    guint8* result, ocellus::MemorySpace) {
   Operator& op = op_of(base);
   EXPECT_TRUE(op.alive);
   EXPECT_FALSE(op.waiting) << "the frame before has not been waited for";

@@ -1,0 +1,26 @@
+// Functions that GStreamer's CUDA library looks for when it is loaded, and that nobody here calls.
+// In a file of their own, without the driver's header, because they take no parameters.
+#include <cstdio>
+#include <cstdlib>
+
+#define NOT_CALLED(name)                                             \
+  extern "C" int name() {                                            \
+    std::fprintf(stderr, "CUDA is misused: " #name " was called\n"); \
+    std::abort();                                                    \
+  }
+
+NOT_CALLED(cuGLGetDevices_v2)
+NOT_CALLED(cuGraphicsGLRegisterBuffer)
+NOT_CALLED(cuGraphicsGLRegisterImage)
+NOT_CALLED(cuGraphicsMapResources)
+NOT_CALLED(cuGraphicsResourceGetMappedPointer_v2)
+NOT_CALLED(cuGraphicsResourceSetMapFlags_v2)
+NOT_CALLED(cuGraphicsSubResourceGetMappedArray)
+NOT_CALLED(cuGraphicsUnmapResources)
+NOT_CALLED(cuGraphicsUnregisterResource)
+NOT_CALLED(cuLaunchKernel)
+NOT_CALLED(cuModuleGetFunction)
+NOT_CALLED(cuModuleLoadData)
+NOT_CALLED(cuModuleUnload)
+NOT_CALLED(cuTexObjectCreate)
+NOT_CALLED(cuTexObjectDestroy)

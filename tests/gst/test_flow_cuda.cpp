@@ -1,0 +1,682 @@
+// Pictures in CUDA memory: negotiation, contexts, copies, and what remains of it all. Compiled
+// twice: for the plugin and a device, and (OCELLUS_FAKE_CUDA) for the element alone over drivers
+// that are none, which need no GPU, compute nothing, and find out memory that is used in a wrong
+// context.
+#include <algorithm>
+#include <atomic>
+#include <tuple>
+
+#include "gst/cuda_support.h"
+
+#ifdef OCELLUS_FAKE_CUDA
+#include "gst/fake_libcuda.h"
+#include "gstocellusflow.h"
+#include "kernels/fake_driver.h"
+#else
+#include <cuda_runtime_api.h>
+#endif
+
+namespace ocellus::gst_test {
+namespace {
+
+#ifdef OCELLUS_FAKE_CUDA
+constexpr bool kComputes = false;
+
+void expect_nothing_left() {
+  const FakeLibcuda& driver = *fake_libcuda();
+  EXPECT_EQ(driver.primary_retained, 0);
+  EXPECT_EQ(driver.contexts, 0);
+  EXPECT_EQ(driver.blocks, 0);
+  EXPECT_EQ(driver.streams, 0);
+  EXPECT_EQ(driver.pushed, 0);
+  EXPECT_TRUE(test::fake_driver().empty());
+}
+#else
+constexpr bool kComputes = true;
+
+// What is left on a device is seen by its contexts, which the tests watch.
+void expect_nothing_left() {}
+#endif
+
+class FlowCuda : public testing::Test {
+ protected:
+  void SetUp() override {
+#ifdef OCELLUS_FAKE_CUDA
+    test::reset_fake_driver();
+    *fake_libcuda() = FakeLibcuda{};
+#endif
+    ASSERT_TRUE(gst_cuda_load_library());
+    gst_cuda_memory_init_once();
+  }
+  void TearDown() override {
+    if (!HasFailure()) expect_nothing_left();
+  }
+};
+
+void start_cuda(Harness& harness, const Video& video) {
+  gst_harness_set_src_caps(harness.get(), cuda_caps_of(video));
+}
+
+GstMemory* first_memory(GstBuffer* buffer) {
+  return gst_buffer_peek_memory(buffer, 0);
+}
+
+// A field of the system memory's path, for comparison.
+std::vector<std::vector<float>> fields_in_system_memory(const Video& video, int frames) {
+  Harness harness("backend=cuda", video);
+  harness.start();
+  harness.push_frames(0, frames, 0.7, -0.4);
+  harness.event(gst_event_new_eos());
+  std::vector<std::vector<float>> fields;
+  std::vector<GstBuffer*> out = harness.pull();
+  for (GstBuffer* buffer : out)
+    fields.push_back(field_of(gst_buffer_get_ocellus_flow_meta(buffer)));
+  unref_all(out);
+  return fields;
+}
+
+class EveryPicture
+    : public FlowCuda,
+      public testing::WithParamInterface<std::tuple<GstVideoFormat, std::pair<int, int>, bool>> {};
+
+// Fails when a picture in CUDA memory gives another field than the same one in ordinary memory, is
+// copied although it lies in the context that the element offered, is not counted when it lies in
+// another one, changes on the way, or loses its metas or its times.
+TEST_P(EveryPicture, GivesTheFieldOfSystemMemory) {
+  const auto& [format, size, foreign] = GetParam();
+  const Video video{format, size.first, size.second};
+  const auto expected = fields_in_system_memory(video, 4);
+  ASSERT_EQ(expected.size(), 4u);
+  {
+    Harness harness("backend=cuda", video);
+    start_cuda(harness, video);
+    GstCudaContext* context =
+        foreign ? gst_cuda_context_new(0) : offered_context(harness.get()->srcpad);
+    ASSERT_NE(context, nullptr);
+    GstBufferPool* pool = cuda_pool(context, video);
+    std::vector<std::vector<guint8>> sent;
+    std::vector<GstMemory*> memories;
+    for (int i = 0; i < 4; ++i) {
+      GstBuffer* picture = harness.frame(i, 0.7, -0.4);
+      sent.push_back(planes_of(picture, video));
+      GstBuffer* buffer = to_cuda(pool, video, picture);
+      gst_buffer_unref(picture);
+      gst_buffer_add_video_region_of_interest_meta(buffer, "mine", 1, 2, 3, 4);
+      memories.push_back(first_memory(buffer));
+      ASSERT_EQ(harness.push(buffer), GST_FLOW_OK) << harness.last_error();
+    }
+    harness.event(gst_event_new_eos());
+    std::vector<GstBuffer*> out = harness.pull();
+    ASSERT_EQ(out.size(), 4u);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      EXPECT_EQ(first_memory(out[i]), memories[i]) << "another memory goes out than came in";
+      EXPECT_EQ(GST_BUFFER_PTS(out[i]), harness.pts(static_cast<int>(i)));
+      EXPECT_NE(gst_buffer_get_video_region_of_interest_meta_id(out[i], 0), nullptr);
+      EXPECT_NE(gst_buffer_get_video_meta(out[i]), nullptr);
+      const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(out[i]);
+      ASSERT_NE(flow, nullptr);
+      EXPECT_EQ(flow->width, size.first);
+      EXPECT_EQ(flow->height, size.second);
+      if (kComputes) {
+        EXPECT_EQ(field_of(flow), expected[i]) << "frame " << i;
+      }
+      // Chroma of odd height overlaps in GStreamer 1.22, so the host's copy is the only measure.
+      if (size.second % 2 == 0 || format == GST_VIDEO_FORMAT_NV12) {
+        EXPECT_EQ(planes_of(out[i], video), sent[i]) << "frame " << i;
+      }
+    }
+    unref_all(out);
+    EXPECT_EQ(harness.stat("copies"), foreign ? 4u : 0u);
+    GstCaps* caps = gst_pad_get_current_caps(harness.get()->sinkpad);
+    EXPECT_TRUE(gst_caps_features_contains(gst_caps_get_features(caps, 0), "memory:CUDAMemory"));
+    gst_caps_unref(caps);
+    gst_buffer_pool_set_active(pool, FALSE);
+    gst_object_unref(pool);
+    gst_object_unref(context);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, EveryPicture,
+    testing::Combine(testing::Values(GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_NV12),
+                     testing::Values(std::pair{384, 288}, std::pair{385, 289}, std::pair{385, 385}),
+                     testing::Bool()));
+
+GstBuffer* cuda_frame(Harness& harness, GstBufferPool* pool, const Video& video, int index,
+                      bool settle = true) {
+  GstBuffer* picture = harness.frame(index);
+  GstBuffer* buffer = to_cuda(pool, video, picture, settle);
+  gst_buffer_unref(picture);
+  return buffer;
+}
+
+void drop_pool(GstBufferPool* pool) {
+  gst_buffer_pool_set_active(pool, FALSE);
+  gst_object_unref(pool);
+}
+
+constexpr Video kVideo{GST_VIDEO_FORMAT_NV12, 96, 64};
+
+// Fails when pixels that the host wrote last are brought to the device unseen: that is a copy.
+TEST_F(FlowCuda, PixelsOfTheHostAreACopy) {
+  Harness harness("backend=cuda", kVideo);
+  start_cuda(harness, kVideo);
+  GstCudaContext* context = offered_context(harness.get()->srcpad);
+  ASSERT_NE(context, nullptr);
+  GstBufferPool* pool = cuda_pool(context, kVideo);
+  for (int i = 0; i < 3; ++i)
+    ASSERT_EQ(harness.push(cuda_frame(harness, pool, kVideo, i, i != 1)), GST_FLOW_OK);
+  EXPECT_EQ(harness.stat("copies"), 1u);
+  harness.drop_output();
+  drop_pool(pool);
+  gst_object_unref(context);
+}
+
+// Fails when frames of two contexts in one stream are mixed up.
+TEST_F(FlowCuda, ContextsMayChangeFromFrameToFrame) {
+  const auto expected = fields_in_system_memory(kVideo, 6);
+  Harness harness("backend=cuda", kVideo);
+  start_cuda(harness, kVideo);
+  GstCudaContext* ours = offered_context(harness.get()->srcpad);
+  GstCudaContext* other = gst_cuda_context_new(0);
+  GstBufferPool* pools[] = {cuda_pool(ours, kVideo), cuda_pool(other, kVideo)};
+  for (int i = 0; i < 6; ++i) {
+    GstBuffer* picture = harness.frame(i, 0.7, -0.4);
+    ASSERT_EQ(harness.push(to_cuda(pools[i % 2], kVideo, picture)), GST_FLOW_OK);
+    gst_buffer_unref(picture);
+  }
+  std::vector<GstBuffer*> out = harness.pull();
+  ASSERT_EQ(out.size(), 5u);
+  for (std::size_t i = 0; i < out.size() && kComputes; ++i)
+    EXPECT_EQ(field_of(gst_buffer_get_ocellus_flow_meta(out[i])), expected[i]) << i;
+  unref_all(out);
+  EXPECT_EQ(harness.stat("copies"), 3u);
+  for (GstBufferPool* pool : pools) drop_pool(pool);
+  gst_object_unref(ours);
+  gst_object_unref(other);
+}
+
+GstCaps* caps_at(GstPad* pad) {
+  return gst_pad_peer_query_caps(pad, nullptr);
+}
+
+bool has_cuda(const GstCaps* caps) {
+  for (guint i = 0; i < gst_caps_get_size(caps); ++i)
+    if (gst_caps_features_contains(gst_caps_get_features(caps, i), "memory:CUDAMemory"))
+      return true;
+  return false;
+}
+
+// Fails when an element that computes on the CPU is offered memory that it cannot read, or one on a
+// device hides that it can.
+TEST_F(FlowCuda, CapsFollowTheBackend) {
+  for (const bool cuda : {false, true}) {
+    Harness harness(cuda ? "backend=cuda" : "backend=cpu", kVideo);
+    GstCaps* before = caps_at(harness.get()->srcpad);
+    EXPECT_EQ(has_cuda(before), cuda);
+    gst_caps_unref(before);
+    harness.start();
+    GstCaps* after = caps_at(harness.get()->srcpad);
+    // The harness's other pad takes the caps of its own.
+    gst_caps_unref(after);
+    GstQuery* query = gst_query_new_context(GST_CUDA_CONTEXT_TYPE);
+    EXPECT_EQ(gst_pad_peer_query(harness.get()->srcpad, query) != FALSE, cuda);
+    gst_query_unref(query);
+  }
+  Harness grey("backend=cuda", kVideo);
+  GstCaps* caps = caps_at(grey.get()->srcpad);
+  GstCaps* wanted = gst_caps_from_string("video/x-raw(memory:CUDAMemory), format=GRAY8");
+  EXPECT_FALSE(gst_caps_can_intersect(caps, wanted))
+      << "GStreamer's CUDA library has no grey pictures";
+  gst_caps_unref(caps);
+  gst_caps_unref(wanted);
+}
+
+// Fails when CUDA memory that is forced on an element of the CPU is read by it, or the message does
+// not say what to do.
+TEST_F(FlowCuda, CudaMemoryOnTheCpuIsRefusedWithAReason) {
+  Harness harness("backend=cpu", kVideo);
+  start_cuda(harness, kVideo);
+  GstBuffer* buffer = harness.frame(0);
+  EXPECT_EQ(harness.push(buffer), GST_FLOW_NOT_NEGOTIATED);
+  const std::string text = harness.last_error();
+  EXPECT_NE(text.find("cudadownload"), std::string::npos) << text;
+}
+
+// Fails when ordinary memory behind caps of CUDA memory is read as if it were on the device.
+TEST_F(FlowCuda, OrdinaryMemoryBehindCudaCapsIsRefused) {
+  Harness harness("backend=cuda", kVideo);
+  start_cuda(harness, kVideo);
+  EXPECT_EQ(harness.push(harness.frame(0)), GST_FLOW_ERROR);
+  const std::string text = harness.last_error();
+  EXPECT_NE(text.find("memory:CUDAMemory"), std::string::npos) << text;
+}
+
+// Fails when a picture whose meta promises more than its memory holds is read past its end.
+TEST_F(FlowCuda, VideoMetaBeyondTheMemoryIsRefused) {
+  Harness harness("backend=cuda", kVideo);
+  start_cuda(harness, kVideo);
+  GstCudaContext* context = offered_context(harness.get()->srcpad);
+  GstBufferPool* pool = cuda_pool(context, kVideo);
+  GstBuffer* buffer = cuda_frame(harness, pool, kVideo, 0);
+  gst_buffer_get_video_meta(buffer)->stride[0] *= 4;
+  EXPECT_EQ(harness.push(buffer), GST_FLOW_ERROR);
+  EXPECT_NE(harness.last_error().find("too small"), std::string::npos);
+  drop_pool(pool);
+  gst_object_unref(context);
+}
+
+/// The pool that upstream is told to use; the number of buffers at least.
+GstBufferPool* proposed_pool(Harness& harness, guint* min) {
+  GstCaps* caps = cuda_caps_of(kVideo);
+  GstQuery* query = gst_query_new_allocation(caps, TRUE);
+  gst_caps_unref(caps);
+  GstBufferPool* pool = nullptr;
+  EXPECT_TRUE(gst_pad_peer_query(harness.get()->srcpad, query));
+  EXPECT_GE(gst_query_get_n_allocation_pools(query), 1u);
+  if (gst_query_get_n_allocation_pools(query) > 0)
+    gst_query_parse_nth_allocation_pool(query, 0, &pool, nullptr, min, nullptr);
+  EXPECT_TRUE(gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr));
+  gst_query_unref(query);
+  return pool;
+}
+
+// Fails when upstream is not given a pool in the context that needs no copy, with enough buffers
+// for the frames held back.
+TEST_F(FlowCuda, ProposesAPoolInThePrimaryContext) {
+  Harness harness("backend=cuda method=kernels nt=20", kVideo);
+  start_cuda(harness, kVideo);
+  GstCudaContext* context = offered_context(harness.get()->srcpad);
+  guint min = 0;
+  GstBufferPool* pool = proposed_pool(harness, &min);
+  ASSERT_TRUE(GST_IS_CUDA_BUFFER_POOL(pool));
+  EXPECT_EQ(gst_cuda_context_get_handle(GST_CUDA_BUFFER_POOL(pool)->context),
+            gst_cuda_context_get_handle(context));
+  EXPECT_GE(min, 10u);
+  ASSERT_TRUE(gst_buffer_pool_set_active(pool, TRUE));
+  ASSERT_EQ(harness.push(cuda_frame(harness, pool, kVideo, 0)), GST_FLOW_OK);
+  EXPECT_EQ(harness.stat("copies"), 0u);
+  harness.event(gst_event_new_flush_start());
+  harness.event(gst_event_new_flush_stop(TRUE));
+  drop_pool(pool);
+  gst_object_unref(context);
+}
+
+// Fails when two elements, or one that started twice, offer different contexts, or when the offered
+// one is not the primary one.
+TEST_F(FlowCuda, AllOfferThePrimaryContext) {
+  Harness first("backend=cuda", kVideo);
+  Harness second("backend=auto", kVideo);
+  GstCudaContext* a = offered_context(first.get()->srcpad);
+  GstCudaContext* b = offered_context(second.get()->sinkpad);
+  ASSERT_NE(a, nullptr);
+  ASSERT_NE(b, nullptr);
+  EXPECT_EQ(gst_cuda_context_get_handle(a), gst_cuda_context_get_handle(b));
+  gst_object_unref(a);
+  gst_object_unref(b);
+}
+
+// Fails when an element speaks against the context that the application chose: its neighbours would
+// go different ways.
+TEST_F(FlowCuda, AnotherContextThatWasSetIsNotSpokenAgainst) {
+  GstCudaContext* other = gst_cuda_context_new(0);
+  {
+    Harness harness("backend=cuda", kVideo);
+    GstContext* context = gst_context_new_cuda_context(other);
+    gst_element_set_context(harness.element(), context);
+    gst_context_unref(context);
+    start_cuda(harness, kVideo);
+    EXPECT_EQ(offered_context(harness.get()->srcpad), nullptr);
+    GstBufferPool* pool = cuda_pool(other, kVideo);
+    for (int i = 0; i < 3; ++i)
+      ASSERT_EQ(harness.push(cuda_frame(harness, pool, kVideo, i)), GST_FLOW_OK);
+    EXPECT_EQ(harness.stat("copies"), 3u);
+    harness.drop_output();
+    drop_pool(pool);
+  }
+  gst_object_unref(other);
+}
+
+// Fails when drawing does not show, goes on unseen as a copy, or changes a picture that somebody
+// else still reads.
+TEST_F(FlowCuda, DrawsThroughTheHost) {
+  for (const bool shared : {false, true}) {
+    Harness harness("backend=cuda draw=true align=false", kVideo);
+    start_cuda(harness, kVideo);
+    GstCudaContext* context = offered_context(harness.get()->srcpad);
+    GstBufferPool* pool = cuda_pool(context, kVideo);
+    std::vector<GstBuffer*> kept;
+    std::vector<std::vector<guint8>> sent;
+    for (int i = 0; i < 3; ++i) {
+      GstBuffer* picture = harness.frame(i, 3.0, 1.0);
+      sent.push_back(planes_of(picture, kVideo));
+      GstBuffer* buffer = to_cuda(pool, kVideo, picture);
+      gst_buffer_unref(picture);
+      if (shared) kept.push_back(gst_buffer_ref(buffer));
+      ASSERT_EQ(harness.push(buffer), GST_FLOW_OK) << harness.last_error();
+    }
+    std::vector<GstBuffer*> out = harness.pull();
+    ASSERT_EQ(out.size(), 3u);
+    EXPECT_EQ(harness.stat("copies"), 3u);
+    EXPECT_TRUE(gst_is_cuda_memory(first_memory(out[2])));
+    // The device sees what was drawn: written there and read back.
+    settle_on_device(out[2]);
+    if (kComputes) {
+      EXPECT_NE(planes_of(out[2], kVideo), sent[2]);
+    }
+    for (std::size_t i = 0; i < kept.size(); ++i) EXPECT_EQ(planes_of(kept[i], kVideo), sent[i]);
+    unref_all(out);
+    unref_all(kept);
+    drop_pool(pool);
+    gst_object_unref(context);
+  }
+}
+
+// Fails when the field lies in memory from which the library must copy once more, or dies with the
+// element.
+TEST_F(FlowCuda, FieldsLieInPinnedMemory) {
+  GstBuffer* kept = nullptr;
+  std::vector<float> field;
+  const auto is_pinned = [](const void* address) {
+#ifdef OCELLUS_FAKE_CUDA
+    for (void* block : test::fake_driver().host_blocks)
+      if (address >= block && address < static_cast<char*>(block) + (1 << 20)) return true;
+    return false;
+#else
+    cudaPointerAttributes attributes{};
+    return cudaPointerGetAttributes(&attributes, address) == cudaSuccess &&
+           attributes.type == cudaMemoryTypeHost;
+#endif
+  };
+  {
+    Harness harness("backend=cuda", kVideo);
+    harness.start();
+    harness.push_frames(0, 4);
+    std::vector<GstBuffer*> out = harness.pull();
+    ASSERT_EQ(out.size(), 3u);
+    for (GstBuffer* buffer : out)
+      EXPECT_TRUE(is_pinned(gst_buffer_get_ocellus_flow_meta(buffer)->u));
+    kept = gst_buffer_ref(out[1]);
+    field = field_of(gst_buffer_get_ocellus_flow_meta(kept));
+    unref_all(out);
+    // More than the engine has pinned memory for: the others go without.
+    for (int i = 4; i < 24; ++i) ASSERT_EQ(harness.push(harness.frame(i)), GST_FLOW_OK);
+    out = harness.pull();
+    EXPECT_EQ(out.size(), 20u);
+    const auto pinned = std::count_if(out.begin(), out.end(), [&](GstBuffer* buffer) {
+      return is_pinned(gst_buffer_get_ocellus_flow_meta(buffer)->u);
+    });
+    EXPECT_GE(pinned, 4);
+    EXPECT_LT(pinned, 20);
+    unref_all(out);
+  }
+  EXPECT_TRUE(is_pinned(gst_buffer_get_ocellus_flow_meta(kept)->u));
+  EXPECT_EQ(field_of(gst_buffer_get_ocellus_flow_meta(kept)), field);
+  gst_buffer_unref(kept);
+}
+
+// Fails when a context is left behind by starting and stopping.
+TEST_F(FlowCuda, StartingAndStoppingLeavesNoContext) {
+  constexpr int kRounds = kComputes ? 30 : 1000;
+  static std::atomic<int> alive{0};
+  Harness harness("backend=cuda", kVideo);
+  for (int round = 0; round < kRounds; ++round) {
+    start_cuda(harness, kVideo);
+    GstCudaContext* context = offered_context(harness.get()->srcpad);
+    ASSERT_NE(context, nullptr);
+    ++alive;
+    g_object_weak_ref(
+        G_OBJECT(context), [](gpointer, GObject*) { --alive; }, nullptr);
+    GstBufferPool* pool = cuda_pool(context, kVideo);
+    for (int i = 0; i < 3; ++i)
+      ASSERT_EQ(harness.push(cuda_frame(harness, pool, kVideo, i)), GST_FLOW_OK);
+    harness.drop_output();
+    drop_pool(pool);
+    gst_object_unref(context);
+    ASSERT_EQ(gst_element_set_state(harness.element(), GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
+    harness.count_messages(GST_MESSAGE_ANY);  // one of them carries the context
+    ASSERT_EQ(alive, 0) << "round " << round;
+    expect_nothing_left();
+    ASSERT_EQ(gst_element_set_state(harness.element(), GST_STATE_PLAYING),
+              GST_STATE_CHANGE_SUCCESS);
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    harness.event(gst_event_new_stream_start("again"));
+  }
+}
+
+// Fails when whole pipelines with several threads and two elements copy where neighbours share a
+// context, do not count where one insists on its own, or leave a context behind.
+TEST_F(FlowCuda, PipelinesShareTheContext) {
+  for (const bool insist : {false, true}) {
+    std::vector<GstBuffer*> kept;
+    {
+      Pipeline pipeline(std::string("videotestsrc pattern=ball num-buffers=40 ! "
+                                    "video/x-raw,format=NV12,width=160,height=120,framerate=30/1 ! "
+                                    "ocellustestupload insist=") +
+                        (insist ? "true" : "false") +
+                        " ! queue ! ocellusflow name=first backend=cuda ! queue ! "
+                        "ocellusflow name=second backend=cuda method=kernels nt=5 ! queue ! " +
+                        kSink);
+      int count = 0;
+      Watch watch{[&](GstBuffer* buffer) {
+        if (++count == 20) kept.push_back(gst_buffer_ref(buffer));
+        ASSERT_TRUE(gst_is_cuda_memory(first_memory(buffer)));
+        ASSERT_NE(gst_buffer_get_ocellus_flow_meta(buffer), nullptr);
+      }};
+      watch.attach(pipeline);
+      ASSERT_EQ(pipeline.run_to_end(), "");
+      EXPECT_EQ(count, 40);
+      for (const char* name : {"first", "second"}) {
+        GstStructure* stats = nullptr;
+        g_object_get(pipeline.by_name(name), "stats", &stats, nullptr);
+        guint64 copies = G_MAXUINT64;
+        gst_structure_get_uint64(stats, "copies", &copies);
+        gst_structure_free(stats);
+        // At the end the kernels of five frames see the last one twice more.
+        if (!insist) {
+          EXPECT_EQ(copies, 0u) << name;
+        } else {
+          EXPECT_EQ(copies, std::string(name) == "first" ? 40u : 42u) << name;
+        }
+      }
+    }
+    // A picture outlives the pipeline, and its context with it.
+    ASSERT_EQ(kept.size(), 1u);
+    EXPECT_EQ(planes_of(kept[0], {GST_VIDEO_FORMAT_NV12, 160, 120}).size(), 160u * 120 * 3 / 2);
+    unref_all(kept);
+    if (!HasFailure()) expect_nothing_left();
+  }
+}
+
+#ifdef OCELLUS_FAKE_CUDA
+
+/// What came of one stream of six frames over a driver that fails.
+struct Loss {
+  int passed = 0;
+  int failed = 0;
+  std::string error, warning, debug, backend;
+  bool fields = true;
+};
+
+/// The texts of all errors and warnings on the bus.
+void read_messages(Harness& harness, Loss* loss) {
+  while (GstMessage* found = harness.message(
+             static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_WARNING))) {
+    GError* error = nullptr;
+    gchar* debug = nullptr;
+    if (GST_MESSAGE_TYPE(found) == GST_MESSAGE_ERROR) {
+      gst_message_parse_error(found, &error, &debug);
+      loss->error += error->message;
+    } else {
+      gst_message_parse_warning(found, &error, &debug);
+      loss->warning += error->message;
+    }
+    if (debug != nullptr) loss->debug += debug;
+    g_error_free(error);
+    g_free(debug);
+    gst_message_unref(found);
+  }
+}
+
+Loss lose(const std::string& policy, long call, bool in_cuda) {
+  test::FakeDriver& driver = test::fake_driver();
+  Loss loss;
+  Harness harness("backend=cuda on-device-loss=" + policy, kVideo);
+  GstBufferPool* pool = nullptr;
+  GstCudaContext* context = nullptr;
+  if (in_cuda) {
+    start_cuda(harness, kVideo);
+    context = offered_context(harness.get()->srcpad);
+    pool = cuda_pool(context, kVideo);
+  } else {
+    harness.start();
+  }
+  for (int i = 0; i < 6; ++i) {
+    if (i == 3) {
+      driver.fail_at = driver.calls + call;
+      driver.failure = cudaErrorIllegalAddress;
+      driver.stays_failed = true;
+    }
+    GstBuffer* buffer = in_cuda ? cuda_frame(harness, pool, kVideo, i) : harness.frame(i);
+    if (harness.push(buffer) == GST_FLOW_OK)
+      ++loss.passed;
+    else
+      ++loss.failed;
+    if (loss.failed > 0) break;
+  }
+  read_messages(harness, &loss);
+  std::vector<GstBuffer*> out = harness.pull();
+  for (GstBuffer* buffer : out)
+    loss.fields = loss.fields && gst_buffer_get_ocellus_flow_meta(buffer) != nullptr;
+  unref_all(out);
+  gchar* backend = nullptr;
+  g_object_get(harness.element(), "active-backend", &backend, nullptr);
+  loss.backend = backend != nullptr ? backend : "";
+  g_free(backend);
+  if (pool != nullptr) drop_pool(pool);
+  if (context != nullptr) gst_object_unref(context);
+  return loss;
+}
+
+// Fails when a device that is lost at some call of a frame hangs the stream, ends it without naming
+// the call, passes it over, or does not do what on-device-loss says.
+TEST_F(FlowCuda, EveryCallOfAFrameMayLoseTheDevice) {
+  for (const bool in_cuda : {false, true}) {
+    int lost = 0;
+    for (long call = 0; call < 60; ++call) {
+      for (const char* policy : {"error", "cpu"}) {
+        test::reset_fake_driver();
+        const Loss loss = lose(policy, call, in_cuda);
+        const std::string failed = test::fake_driver().failed_call;
+        SCOPED_TRACE(std::string(policy) + (in_cuda ? ", CUDA memory" : "") + ", call " +
+                     std::to_string(call) + ", " + failed + ": " + loss.error + " | " +
+                     loss.warning + " | " + loss.debug);
+        if (failed.empty()) continue;  // the six frames make fewer calls
+        ++lost;
+        if (std::string(policy) == "error") {
+          EXPECT_EQ(loss.failed, 1);
+          // A context that cannot be put back is not heard of; the next call is then.
+          if (failed != "cuCtxPopCurrent") {
+            EXPECT_NE(loss.error.find(failed + " failed"), std::string::npos);
+          }
+          EXPECT_EQ(loss.backend, "cuda:0");
+        } else {
+          // The pictures of the driver that is none can be read by the host also after the loss.
+          EXPECT_EQ(loss.passed, 6);
+          EXPECT_EQ(loss.error, "");
+          EXPECT_NE(loss.warning.find("CPU"), std::string::npos);
+          if (failed != "cuCtxPopCurrent") {
+            EXPECT_NE(loss.debug.find(failed + " failed"), std::string::npos);
+          }
+          EXPECT_EQ(loss.backend, "cpu");
+          EXPECT_TRUE(loss.fields);
+        }
+        if (HasFailure()) return;
+      }
+    }
+    EXPECT_GE(lost, 20);
+  }
+  test::reset_fake_driver();
+}
+
+// Fails when the copy from another context fails unheard.
+TEST_F(FlowCuda, CopyFromAnotherContextMayLoseTheDevice) {
+  for (const char* policy : {"error", "cpu"}) {
+    test::reset_fake_driver();
+    fake_libcuda()->failure = 0;
+    Harness harness(std::string("backend=cuda on-device-loss=") + policy, kVideo);
+    start_cuda(harness, kVideo);
+    GstCudaContext* other = gst_cuda_context_new(0);
+    GstBufferPool* pool = cuda_pool(other, kVideo);
+    ASSERT_EQ(harness.push(cuda_frame(harness, pool, kVideo, 0)), GST_FLOW_OK);
+    fake_libcuda()->failure = 700;
+    const bool goes_on = std::string(policy) == "cpu";
+    EXPECT_EQ(harness.push(cuda_frame(harness, pool, kVideo, 1)),
+              goes_on ? GST_FLOW_OK : GST_FLOW_ERROR);
+    Loss loss;
+    read_messages(harness, &loss);
+    EXPECT_NE((goes_on ? loss.debug : loss.error).find("cuMemcpy3DPeerAsync failed"),
+              std::string::npos)
+        << loss.error << loss.debug;
+    fake_libcuda()->failure = 0;
+    harness.drop_output();
+    drop_pool(pool);
+    gst_object_unref(other);
+  }
+}
+
+#else
+
+// Fails when a device that is really lost (a kernel that writes where nothing is) hangs a running
+// pipeline, is not named, or is not dealt with as on-device-loss says. In processes of their own,
+// which cannot use the device again.
+TEST_F(FlowCuda, LosesARealDevice) {
+  const char* program = std::getenv("OCELLUS_LOST_DEVICE");
+  if (program == nullptr) GTEST_SKIP() << "OCELLUS_LOST_DEVICE is not set; run by ctest";
+  for (const std::string memory : {"system", "cuda", "foreign"}) {
+    for (const std::string policy : {"error", "cpu"}) {
+      int status = 0;
+      const std::string text =
+          run_command(std::string(program) + " " + policy + " " + memory, &status);
+      SCOPED_TRACE(policy + " " + memory + "\n" + text);
+      EXPECT_TRUE(WIFEXITED(status)) << "it was ended by a signal, an alarm when it hung";
+      EXPECT_EQ(WEXITSTATUS(status), 0);
+      EXPECT_NE(text.find("an illegal memory access was encountered (700)"), std::string::npos);
+      if (policy == "error") {
+        EXPECT_NE(text.find("ERROR optical flow: cuda"), std::string::npos);
+        EXPECT_NE(text.find("backend cuda:0"), std::string::npos);
+      } else if (memory == "cuda") {
+        EXPECT_NE(text.find("cudadownload"), std::string::npos);
+      } else if (memory == "system") {
+        EXPECT_NE(text.find("WARNING The device was lost; going on with the CPU."),
+                  std::string::npos);
+        EXPECT_NE(text.find("EOS, 40 frames, 40 fields"), std::string::npos);
+        EXPECT_NE(text.find("backend cpu"), std::string::npos);
+      }
+    }
+  }
+}
+
+#endif
+
+}  // namespace
+}  // namespace ocellus::gst_test
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  gst_init(&argc, &argv);
+  ocellus::gst_test::register_test_upload();
+#ifdef OCELLUS_FAKE_CUDA
+  GST_ELEMENT_REGISTER(ocellusflow, nullptr);
+#else
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+    g_print("no CUDA device\n");
+    return 0;
+  }
+#endif
+  const int result = RUN_ALL_TESTS();
+  gst_deinit();
+  return result;
+}
