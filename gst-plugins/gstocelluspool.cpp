@@ -192,8 +192,7 @@ GstBufferPool* gst_ocellus_result_pool_new(ocellus::Engine& engine, GstCaps* cap
     if (ready) self->pinned->push_back(std::move(*piece));
   }
   GstStructure* config = gst_buffer_pool_get_config(pool);
-  // All of the pinned ones are made into buffers now.
-  gst_buffer_pool_config_set_params(config, caps, static_cast<guint>(bytes), MAX(pinned, 2), 0);
+  gst_buffer_pool_config_set_params(config, caps, static_cast<guint>(bytes), 2, 0);
   if (!gst_buffer_pool_set_config(pool, config) || !ready ||
       !gst_buffer_pool_set_active(pool, TRUE)) {
     gst_object_unref(pool);

@@ -136,8 +136,8 @@ Expected<std::shared_ptr<GstOcellusCuda>> open_cuda(GstOcellusBase* self) {
   if (first && (other == nullptr || other == cuda->handle())) {
     GST_INFO_OBJECT(self, "offering the primary context of cuda:%d", cuda->device());
     // Bins keep it for elements that are not next to this one.
-    gst_element_post_message(
-        GST_ELEMENT(self), gst_message_new_have_context(GST_OBJECT(self), cuda->new_context()));
+    gst_element_post_message(GST_ELEMENT(self),
+                             gst_message_new_have_context(GST_OBJECT(self), cuda->new_context()));
   }
   return cuda;
 }

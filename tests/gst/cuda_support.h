@@ -65,11 +65,14 @@ inline bool copy_planes(GstBuffer* from, GstBuffer* to, const GstVideoInfo& info
   return mapped;
 }
 
-/// Brings what the host wrote to the device, as an element that writes there would leave it.
-inline void settle_on_device(GstBuffer* buffer) {
+/// Brings what the host wrote to the device, and leaves it as an element that writes there would:
+/// the device's pixels are those that count.
+inline bool settle_on_device(GstBuffer* buffer) {
   GstMapInfo map;
-  ASSERT_TRUE(gst_buffer_map(buffer, &map, static_cast<GstMapFlags>(GST_MAP_READ | GST_MAP_CUDA)));
+  if (!gst_buffer_map(buffer, &map, static_cast<GstMapFlags>(GST_MAP_READWRITE | GST_MAP_CUDA)))
+    return false;
   gst_buffer_unmap(buffer, &map);
+  return true;
 }
 
 /// A picture in CUDA memory with the pixels and times of one in ordinary memory.
@@ -78,7 +81,9 @@ inline GstBuffer* to_cuda(GstBufferPool* pool, const Video& video, GstBuffer* pi
   GstBuffer* buffer = nullptr;
   EXPECT_EQ(gst_buffer_pool_acquire_buffer(pool, &buffer, nullptr), GST_FLOW_OK);
   EXPECT_TRUE(copy_planes(picture, buffer, video_info(video)));
-  if (settle) settle_on_device(buffer);
+  if (settle) {
+    EXPECT_TRUE(settle_on_device(buffer));
+  }
   gst_buffer_copy_into(buffer, picture, GST_BUFFER_COPY_TIMESTAMPS, 0, static_cast<gsize>(-1));
   return buffer;
 }
@@ -196,12 +201,7 @@ inline GstFlowReturn test_upload_transform(GstBaseTransform* trans, GstBuffer* i
   GstVideoInfo info;
   gst_video_info_from_caps(&info, caps);
   gst_caps_unref(caps);
-  if (!copy_planes(in, out, info)) return GST_FLOW_ERROR;
-  GstMapInfo map;
-  if (!gst_buffer_map(out, &map, static_cast<GstMapFlags>(GST_MAP_READ | GST_MAP_CUDA)))
-    return GST_FLOW_ERROR;
-  gst_buffer_unmap(out, &map);
-  return GST_FLOW_OK;
+  return copy_planes(in, out, info) && settle_on_device(out) ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
 inline void test_upload_class_init(gpointer klass, gpointer) {

@@ -26,9 +26,19 @@ int run(const std::string& policy, const std::string& memory) {
   Watch watch{[&](GstBuffer* buffer) {
     ++frames;
     if (gst_buffer_get_ocellus_flow_meta(buffer) != nullptr) ++fields;
-    if (frames == 10) write_where_nothing_is();
   }};
   watch.attach(pipeline);
+  // Before a frame enters the element, so that nobody else is the first to hear of it.
+  int entered = 0;
+  GstPad* pad = gst_element_get_static_pad(pipeline.by_name("flow"), "sink");
+  gst_pad_add_probe(
+      pad, GST_PAD_PROBE_TYPE_BUFFER,
+      [](GstPad*, GstPadProbeInfo*, gpointer count) {
+        if (++*static_cast<int*>(count) == 10) write_where_nothing_is();
+        return GST_PAD_PROBE_OK;
+      },
+      &entered, nullptr);
+  gst_object_unref(pad);
   pipeline.set_state(GST_STATE_PLAYING);
   GstBus* bus = gst_element_get_bus(pipeline.get());
   for (bool ended = false; !ended;) {
