@@ -303,6 +303,7 @@ static bool recover_from_device_loss(GstOcellusBase* self, const Error& error) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   GST_OBJECT_LOCK(self);
   const bool allowed = priv->on_device_loss == GST_OCELLUS_ON_DEVICE_LOSS_CPU && !priv->fallen_back;
+  if (allowed) priv->on_cuda = false;
   GST_OBJECT_UNLOCK(self);
   if (!allowed) return false;
   priv->fallen_back = true;

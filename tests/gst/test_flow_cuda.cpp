@@ -415,6 +415,55 @@ TEST_F(FlowCuda, FieldsLieInPinnedMemory) {
   gst_buffer_unref(kept);
 }
 
+// Fails when memory, a stream or a context is taken for every frame, or the buffers that go out are
+// made anew. That nothing of the library's is taken its own tests see.
+TEST_F(FlowCuda, FramesTakeNothingNew) {
+  for (const bool foreign : {false, true}) {
+    Harness harness("backend=cuda", kVideo);
+    start_cuda(harness, kVideo);
+    GstCudaContext* context =
+        foreign ? gst_cuda_context_new(0) : offered_context(harness.get()->srcpad);
+    GstBufferPool* pool = cuda_pool(context, kVideo, 6);
+    std::vector<const void*> buffers;
+    std::vector<const void*> planes;
+    std::vector<const void*> memories;
+    const auto note = [](std::vector<const void*>& all, const void* one) {
+      if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+    };
+#ifdef OCELLUS_FAKE_CUDA
+    const auto held = [] {
+      const FakeLibcuda& driver = *fake_libcuda();
+      const test::FakeDriver& runtime = test::fake_driver();
+      return std::tuple(driver.blocks, driver.contexts, driver.streams, driver.primary_retained,
+                        runtime.device_blocks.size(), runtime.host_blocks.size(),
+                        runtime.streams.size(), runtime.events.size(), runtime.contexts);
+    };
+    auto before = held();
+#endif
+    for (int i = 0; i < 200; ++i) {
+      ASSERT_EQ(harness.push(cuda_frame(harness, pool, kVideo, i)), GST_FLOW_OK);
+#ifdef OCELLUS_FAKE_CUDA
+      // The host's side of a picture is made when it is written first.
+      if (i == 20) before = held();
+#endif
+      while (GstBuffer* buffer = gst_harness_try_pull(harness.get())) {
+        note(buffers, buffer);
+        note(planes, gst_buffer_get_ocellus_flow_meta(buffer)->u);
+        note(memories, first_memory(buffer));
+        gst_buffer_unref(buffer);
+      }
+    }
+#ifdef OCELLUS_FAKE_CUDA
+    EXPECT_EQ(held(), before);
+#endif
+    EXPECT_LE(buffers.size(), 4u);
+    EXPECT_LE(planes.size(), 5u);
+    EXPECT_LE(memories.size(), 7u);
+    drop_pool(pool);
+    gst_object_unref(context);
+  }
+}
+
 // Fails when a context is left behind by starting and stopping.
 TEST_F(FlowCuda, StartingAndStoppingLeavesNoContext) {
   constexpr int kRounds = kComputes ? 30 : 1000;
