@@ -159,7 +159,9 @@ static gboolean gst_ocellus_base_start(GstBaseTransform* trans) {
   GstOcellusBase* self = GST_OCELLUS_BASE(trans);
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(self);
+  GST_OBJECT_LOCK(self);
   priv->fallen_back = false;
+  GST_OBJECT_UNLOCK(self);
   const Expected<EngineConfig> config = gst_ocellus::engine_config(self);
   if (!config) {
     gst_ocellus::post_error(self, config.error());
@@ -336,33 +338,30 @@ static gboolean gst_ocellus_base_query(GstBaseTransform* trans, GstPadDirection 
   return TRUE;
 }
 
-// Downstream's pool is good where its pictures lie in the primary context; else ours comes first.
+// Downstream's pool is good where its pictures lie in the primary context; else ours takes its
+// place.
 static gboolean propose_cuda_pool(GstOcellusBase* self, GstQuery* query, GstCaps* caps,
                                   guint extra) {
   const auto cuda = gst_ocellus::open_cuda(self);
   if (!cuda) return FALSE;
+  GstBufferPool* pool = nullptr;
+  guint bytes = 0;
   guint min = 1;
   guint max = 0;
-  for (guint i = 0; i < gst_query_get_n_allocation_pools(query); ++i) {
-    GstBufferPool* pool = nullptr;
-    guint bytes = 0;
-    gst_query_parse_nth_allocation_pool(query, i, &pool, &bytes, &min, &max);
-    const bool ours = pool != nullptr && (*cuda)->is_pool_ours(pool);
-    if (ours)
-      gst_query_set_nth_allocation_pool(query, i, pool, bytes, min + extra,
-                                        max == 0 ? 0 : max + extra);
-    if (pool != nullptr) gst_object_unref(pool);
-    if (ours && i == 0) return TRUE;
+  if (gst_query_get_n_allocation_pools(query) > 0)
+    gst_query_parse_nth_allocation_pool(query, 0, &pool, &bytes, &min, &max);
+  if (pool == nullptr || !(*cuda)->is_pool_ours(pool)) {
+    gst_clear_object(&pool);
+    max = 0;
+    pool = (*cuda)->new_pool(caps, min + extra, max, &bytes);
   }
-  guint bytes = 0;
-  GstBufferPool* pool = (*cuda)->new_pool(caps, min + extra, 0, &bytes);
   if (pool == nullptr) {
     GST_WARNING_OBJECT(self, "cuda:%d gave no memory for a pool", (*cuda)->device());
     return FALSE;
   }
   while (gst_query_get_n_allocation_pools(query) > 0)
     gst_query_remove_nth_allocation_pool(query, 0);
-  gst_query_add_allocation_pool(query, pool, bytes, min + extra, 0);
+  gst_query_add_allocation_pool(query, pool, bytes, min + extra, max == 0 ? 0 : max + extra);
   gst_object_unref(pool);
   if (!gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr))
     gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
@@ -634,6 +633,8 @@ static void gst_ocellus_base_set_property(GObject* object, guint id, const GValu
       break;
   }
   GST_OBJECT_UNLOCK(self);
+  // A neighbour may have asked for the context of another device before.
+  if (id == PROP_BACKEND) gst_ocellus::close_cuda(self);
 }
 
 static GstStructure* make_stats(GstOcellusBasePrivate* priv) {

@@ -25,6 +25,12 @@
  * temporal state; a frame that is skipped because downstream is late does not: it is computed, and
  * then dropped. That costs its time, but the next frames' motion is right.
  *
+ * I420 and NV12 may come in memory:CUDAMemory, when the plugin was built for it and the backend is
+ * a CUDA device: the pictures stay where they are. The element offers the CUDA context in which no
+ * copy is needed; pictures from another one are copied, which #GstOcellusBase:stats counts, as it
+ * does for #GstOcellusBase:draw, which goes through the host. The field is in the host's memory in
+ * any case.
+ *
  * ## Launch lines
  * |[
  * gst-launch-1.0 v4l2src ! video/x-raw,width=640,height=480 ! videoconvert ! ocellusflow draw=true

@@ -74,10 +74,11 @@ Expected<EngineConfig> engine_config(GstOcellusBase* self) {
   GST_OBJECT_LOCK(self);
   const Expected<BackendSpec> spec = BackendSpec::parse(priv->backend.c_str());
   config.workers = priv->threads;
+  const bool fallen_back = priv->fallen_back;
   GST_OBJECT_UNLOCK(self);
   if (!spec) return tl::unexpected(spec.error());
   config.backend = *spec;
-  if (priv->fallen_back) {
+  if (fallen_back) {
     config.backend = BackendSpec{};
     config.backend.choice = BackendChoice::kCpu;
   }
@@ -303,10 +304,12 @@ static bool recover_from_device_loss(GstOcellusBase* self, const Error& error) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   GST_OBJECT_LOCK(self);
   const bool allowed = priv->on_device_loss == GST_OCELLUS_ON_DEVICE_LOSS_CPU && !priv->fallen_back;
-  if (allowed) priv->on_cuda = false;
+  if (allowed) {
+    priv->fallen_back = true;
+    priv->on_cuda = false;
+  }
   GST_OBJECT_UNLOCK(self);
   if (!allowed) return false;
-  priv->fallen_back = true;
 
   const std::string text = error.text;
   release_pending(self);

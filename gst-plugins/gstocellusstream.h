@@ -56,7 +56,8 @@ struct GstOcellusBasePrivate {
   std::shared_ptr<GstOcellusCuda> cuda;   // made when a neighbour asks, or when the caps want it
   gpointer neighbours_context = nullptr;  // CUDA context that was set on the element; only compared
   bool started = false;
-  bool on_cuda = false;  // started: the engine will be on a CUDA device
+  bool on_cuda = false;      // started: the engine will be on a CUDA device
+  bool fallen_back = false;  // the device was lost: the CPU until the next start
   std::string active_backend;
   GstClockTime latency = 0;
   gboolean live = FALSE;
@@ -68,7 +69,6 @@ struct GstOcellusBasePrivate {
   guint64 dropped = 0;
 
   // The stream; streaming thread, or stopped.
-  bool fallen_back = false;  // the device was lost: the CPU until the next start
   GstVideoInfo video;
   bool cuda_caps = false;                 // pictures come in CUDA memory
   std::optional<ocellus::Engine> engine;  // set: the operator exists too

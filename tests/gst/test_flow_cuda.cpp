@@ -302,6 +302,35 @@ TEST_F(FlowCuda, ProposesAPoolInThePrimaryContext) {
   gst_object_unref(context);
 }
 
+// Fails when downstream's pool is passed over although its pictures need no copy, or kept although
+// each of them would be copied.
+TEST_F(FlowCuda, DownstreamsPoolIsTakenInTheSameContext) {
+  for (const bool foreign : {false, true}) {
+    Harness harness("backend=cuda", kVideo);
+    start_cuda(harness, kVideo);
+    GstCudaContext* context =
+        foreign ? gst_cuda_context_new(0) : offered_context(harness.get()->srcpad);
+    GstBufferPool* theirs = cuda_pool(context, kVideo);
+    gst_pad_set_query_function_full(
+        harness.get()->sinkpad,
+        [](GstPad* pad, GstObject* parent, GstQuery* query) -> gboolean {
+          if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
+            return gst_pad_query_default(pad, parent, query);
+          gst_query_add_allocation_pool(query, static_cast<GstBufferPool*>(pad->querydata), 10000,
+                                        3, 0);
+          return TRUE;
+        },
+        theirs, nullptr);
+    guint min = 0;
+    GstBufferPool* pool = proposed_pool(harness, &min);
+    EXPECT_EQ(pool == theirs, !foreign);
+    EXPECT_GE(min, 5u) << "the one held back and the one in the operator come on top";
+    gst_clear_object(&pool);
+    drop_pool(theirs);
+    gst_object_unref(context);
+  }
+}
+
 // Fails when two elements, or one that started twice, offer different contexts, or when the offered
 // one is not the primary one.
 TEST_F(FlowCuda, AllOfferThePrimaryContext) {
@@ -539,6 +568,51 @@ TEST_F(FlowCuda, PipelinesShareTheContext) {
 }
 
 #ifndef OCELLUS_FAKE_CUDA
+
+// Fails when pictures in CUDA memory take longer than those that must be brought there first. The
+// figures are the element's own: from a frame's arrival to its result, back to back.
+TEST_F(FlowCuda, Times) {
+  for (const Video& video :
+       {Video{GST_VIDEO_FORMAT_NV12, 640, 480}, Video{GST_VIDEO_FORMAT_NV12, 1920, 1080}}) {
+    for (const char* properties : {"", " method=kernels kernels=foveated"}) {
+      guint64 typical[3] = {};
+      for (const int place : {0, 1, 2}) {
+        Harness harness(std::string("backend=cuda") + properties, video);
+        GstCudaContext* context = nullptr;
+        GstBufferPool* pool = nullptr;
+        if (place > 0) {
+          start_cuda(harness, video);
+          context = place == 1 ? offered_context(harness.get()->srcpad) : gst_cuda_context_new(0);
+          pool = cuda_pool(context, video, 4);
+        } else {
+          harness.start();
+        }
+        std::vector<GstBuffer*> pictures;
+        for (int i = 0; i < 4; ++i)
+          pictures.push_back(place > 0 ? cuda_frame(harness, pool, video, i) : harness.frame(i));
+        for (int i = 0; i < 1000; ++i) {
+          GstBuffer* buffer = gst_buffer_copy(pictures[static_cast<std::size_t>(i % 4)]);
+          GST_BUFFER_PTS(buffer) = harness.pts(i);
+          ASSERT_EQ(harness.push(buffer), GST_FLOW_OK);
+          harness.drop_output();
+        }
+        typical[place] = harness.stat("p50");
+        g_print("%dx%d%s, %s: p50 %.3f ms, p99 %.3f ms, %d copies\n", video.width, video.height,
+                properties,
+                place == 0   ? "ordinary memory"
+                : place == 1 ? "CUDA memory"
+                             : "CUDA memory of another context",
+                static_cast<double>(typical[place]) / 1e6,
+                static_cast<double>(harness.stat("p99")) / 1e6,
+                static_cast<int>(harness.stat("copies")));
+        unref_all(pictures);
+        if (pool != nullptr) drop_pool(pool);
+        gst_clear_object(&context);
+      }
+      EXPECT_LT(typical[1], typical[0]);
+    }
+  }
+}
 
 // Fails when GStreamer's own elements and this one do not find to one context, in either order.
 TEST_F(FlowCuda, GStreamersElementsTakeTheContext) {
