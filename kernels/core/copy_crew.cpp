@@ -14,7 +14,7 @@ namespace {
 
 // Small enough that all threads end at about the same time, large enough that claiming one does not
 // count.
-constexpr std::size_t kPartBytes = 64 * 1024;
+constexpr std::size_t kPartBytes = 32 * 1024;
 // Longer than the time between two frames of a slow camera.
 constexpr std::int64_t kStayAwakeNs = 250'000'000;
 

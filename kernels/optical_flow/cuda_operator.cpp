@@ -27,6 +27,8 @@ std::int64_t nanoseconds(float milliseconds) noexcept {
 // Results leave the device in chunks of about this size, so that one is copied on to where the user
 // wants it while the next one comes.
 constexpr std::size_t kChunkBytes = 512 * 1024;
+// Frames below this are copied faster alone.
+constexpr std::size_t kCrewBytes = 64 * 1024;
 
 bool is_host(MemorySpace space) noexcept {
   return space == MemorySpace::kHost;
@@ -252,12 +254,10 @@ Expected<void> CudaOperator::submit(int index, const Frame& in, const FlowOutput
   slot.out = out;
   slot.settled = false;
   slot.copied = 0;
-  slot.host_copy_ns = 0;
-  if (is_host(in.space)) {
-    const std::int64_t begun = detail::now_ns();
-    copy_in(slot);
-    slot.host_copy_ns = detail::now_ns() - begun;
-  }
+  const std::int64_t begun = detail::now_ns();
+  if (is_host(in.space)) copy_in(slot);
+  slot.queued_ns = detail::now_ns();
+  slot.copy_in_ns = slot.queued_ns - begun;
   Scope cuda(*device_, Phase::kRunning, name());
   const std::lock_guard<std::mutex> lock(mutex_);
   if (Expected<void> queued = queue(cuda, slot); !queued) return queued;
@@ -273,7 +273,7 @@ void CudaOperator::copy_in(Slot& slot) noexcept {
                           in_row_bytes(),
                           plan_.size.height};
   CopyCrew& crew = device_->copy_crew();
-  if (in_row_bytes() * static_cast<std::size_t>(plan_.size.height) < kChunkBytes || !crew.take()) {
+  if (in_row_bytes() * static_cast<std::size_t>(plan_.size.height) < kCrewBytes || !crew.take()) {
     copy_rows(block);
     return;
   }
@@ -500,16 +500,26 @@ Expected<void> CudaOperator::measure(Scope& cuda, const Slot& slot, FrameResult&
       !done)
     return done;
   result.compute_ns = nanoseconds(milliseconds);
-  result.copy_ns += slot.host_copy_ns;
+  result.copy_ns += slot.copy_in_ns;
   if (!slot.downloading) return {};
   if (Expected<void> done = cuda(kCudaCalls.elapsed, &milliseconds, slot.computed, slot.done);
       !done)
     return done;
   result.copy_ns += nanoseconds(milliseconds);
+  if (!is_host(slot.out.space)) return {};
+  // What was copied on the host while the device was at work is in the device's time.
+  if (Expected<void> done = cuda(kCudaCalls.elapsed, &milliseconds,
+                                 slot.uploading ? slot.begun : slot.started, slot.done);
+      !done)
+    return done;
+  const std::int64_t copying = slot.copy_out_ended_ns - slot.copy_out_begun_ns;
+  const std::int64_t beyond = slot.copy_out_ended_ns - slot.queued_ns - nanoseconds(milliseconds);
+  result.copy_ns += std::max<std::int64_t>(0, std::min(copying, beyond));
   return {};
 }
 
 Status CudaOperator::copy_out(Scope& cuda, Slot& slot, Deadline deadline, Error& error) noexcept {
+  slot.copy_out_begun_ns = detail::now_ns();
   // To sleep once for the last chunk is better than to sleep for each.
   if (device_->wait_mode() == DeviceWait::kBlock) {
     const Status status = wait_event(cuda, slot.done, deadline, error);
@@ -518,13 +528,10 @@ Status CudaOperator::copy_out(Scope& cuda, Slot& slot, Deadline deadline, Error&
   CopyCrew& crew = device_->copy_crew();
   const bool crewed = crew.take();
   Status status = Status::kOk;
-  std::int64_t arrived = 0;
-  const int first = slot.copied;
   while (slot.copied < slot.chunk_count) {
     const Chunk& chunk = slot.chunks[static_cast<std::size_t>(slot.copied)];
     status = wait_event(cuda, chunk.arrived, deadline, error, crewed);
     if (status != Status::kOk) break;
-    arrived = detail::now_ns();
     if (crewed) {
       crew.add(chunk.block);
     } else {
@@ -536,8 +543,7 @@ Status CudaOperator::copy_out(Scope& cuda, Slot& slot, Deadline deadline, Error&
     crew.finish();
     crew.give_back();
   }
-  // What was copied while later chunks came is in their time.
-  if (slot.copied > first) slot.host_copy_ns += detail::now_ns() - arrived;
+  slot.copy_out_ended_ns = detail::now_ns();
   return status;
 }
 

@@ -120,8 +120,11 @@ class CudaOperator {
     bool downloading = false;
     std::array<Chunk, CopyCrew::kMaxBlocks> chunks;
     int chunk_count = 0;
-    int copied = 0;  // chunks
-    std::int64_t host_copy_ns = 0;
+    int copied = 0;               // chunks
+    std::int64_t copy_in_ns = 0;  // by the host, into pinned memory
+    std::int64_t queued_ns = 0;   // when the device got the frame
+    std::int64_t copy_out_begun_ns = 0;
+    std::int64_t copy_out_ended_ns = 0;
     bool settled = false;  // counted in the history, and `result` is filled in
     FrameResult result;
   };

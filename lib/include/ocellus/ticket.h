@@ -35,7 +35,7 @@ struct FrameInfo {
   float delay_frames = 0.0f;    ///< exact age of the described moment; x.5 lies between two frames
   std::uint32_t flags = 0;      ///< FrameFlag bits
   std::int64_t queue_ns = 0;    ///< from submit until a worker began
-  std::int64_t copy_ns = 0;     ///< to and from the device; 0 on the CPU
+  std::int64_t copy_ns = 0;     ///< to and from the device, staging among it; 0 on the CPU
   std::int64_t compute_ns = 0;  ///< from the first worker's begin to the last one's end
 
   constexpr bool warming_up() const { return (flags & kWarmingUp) != 0; }

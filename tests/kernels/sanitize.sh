@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# sanitize.sh <folder of the test programs> [<seconds for each program>]
+# Runs small tests of the CUDA backend under each tool of compute-sanitizer, after a planted bug has shown that the tool finds
+# one. Exit status 0: all clean; 1: not; 77: no compute-sanitizer or no device.
+set -uo pipefail
+programs=${1:?folder of the test programs}
+limit=${2:-600}
+sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
+if [ ! -x "$sanitizer" ]; then echo "skipped: compute-sanitizer is not installed"; exit 77; fi
+if ! "$programs/test_kernels_planted" memcheck | grep -v skipped; then echo "skipped: no CUDA device"; exit 77; fi
+export OCELLUS_TEST_BACKEND=cuda
+failed=0
+
+# check <tool> <program> <filter> [<options of the tool>]...
+check() {
+  local tool=$1 program=$2 filter=$3 begin=$SECONDS
+  shift 3
+  if timeout "$limit" "$sanitizer" --tool "$tool" --error-exitcode 9 "$@" "$programs/$program" --gtest_filter="$filter" >"$log" 2>&1 &&
+    ! grep -q "no CUDA device" "$log" && grep -q "ERROR SUMMARY: 0 errors\|RACECHECK SUMMARY: 0 hazards" "$log"; then
+    printf '%-10s %-26s clean, %d tests, %d s\n' "$tool" "$program" "$(grep -c '^\[       OK' "$log")" $((SECONDS - begin))
+  else
+    printf '%-10s %-26s FAILED\n' "$tool" "$program"
+    tail -n 40 "$log"
+    failed=1
+  fi
+}
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+for tool in memcheck racecheck initcheck synccheck; do
+  if timeout "$limit" "$sanitizer" --tool "$tool" --error-exitcode 9 "$programs/test_kernels_planted" "$tool" >"$log" 2>&1; then
+    printf '%-10s does not find its planted bug\n' "$tool"
+    failed=1
+  elif [ $? -ne 9 ]; then
+    printf '%-10s could not run\n' "$tool"
+    tail -n 20 "$log"
+    failed=1
+  else
+    printf '%-10s finds its planted bug: %s\n' "$tool" "$(grep -m 1 -oE 'Invalid __global__ write.*|(Error|Warning): Race reported.*|Uninitialized __global__ memory read.*|Barrier error.*' "$log")"
+  fi
+  # Everything small: all methods and forms, several operators and frames in flight. Racecheck takes ten times as long.
+  filter='*TermsAndConvolutions/cuda:*RegionOfInterest*/cuda'
+  flow='*ThePyramidMatches*/cuda:*ConfidenceMay*/cuda'
+  if [ "$tool" != racecheck ]; then
+    filter+=':*HalfStorage/cuda:*ABadFrame*/cuda:*EverySize/cuda'
+    flow+=':*ThePyramidTakesEverySize/cuda:*ABadFrame*/cuda:*DestroyedWith*/cuda:*HalfStorage/cuda'
+  fi
+  check "$tool" test_kernels_device 'OnDevice.FourThreads*:OnDevice.EveryKind*'
+  check "$tool" test_conformance_filter "$filter"
+  check "$tool" test_conformance_flow "$flow"
+done
+exit $failed

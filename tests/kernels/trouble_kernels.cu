@@ -1,0 +1,62 @@
+#include "kernels/trouble_kernels.h"
+
+namespace ocellus::test {
+namespace {
+
+__global__ void until(const volatile int* stop) {
+  while (*stop == 0) __nanosleep(1000);
+}
+
+__global__ void illegal_address() {
+  *reinterpret_cast<volatile int*>(0x10) = 1;
+}
+
+__global__ void write_behind_the_end(float* data) {
+  data[threadIdx.x + 1] = 1.0f;
+}
+
+__global__ void race(float* data) {
+  __shared__ float shared[32];
+  shared[threadIdx.x] = data[threadIdx.x];
+  // A barrier is missing here: the other half may not have written yet.
+  data[threadIdx.x] = shared[(threadIdx.x + 16) % 32];
+}
+
+__global__ void read_of_nothing(const float* unwritten, float* data) {
+  data[threadIdx.x] = unwritten[threadIdx.x] > 0.0f ? 1.0f : 2.0f;
+}
+
+__global__ void divergent_barrier(float* data) {
+  if (threadIdx.x < 16) __syncthreads();
+  data[threadIdx.x] = 1.0f;
+}
+
+}  // namespace
+
+// Before compute capability 7.0 there is no __nanosleep; the library needs 7.5.
+cudaError_t launch_until(const volatile int* stop, cudaStream_t stream) {
+  until<<<1, 1, 0, stream>>>(stop);
+  return cudaGetLastError();
+}
+cudaError_t launch_illegal_address(cudaStream_t stream) {
+  illegal_address<<<1, 1, 0, stream>>>();
+  return cudaGetLastError();
+}
+cudaError_t launch_write_behind_the_end(float* data, cudaStream_t stream) {
+  write_behind_the_end<<<1, 32, 0, stream>>>(data);
+  return cudaGetLastError();
+}
+cudaError_t launch_race(float* data, cudaStream_t stream) {
+  race<<<1, 32, 0, stream>>>(data);
+  return cudaGetLastError();
+}
+cudaError_t launch_read_of_nothing(const float* unwritten, float* data, cudaStream_t stream) {
+  read_of_nothing<<<1, 32, 0, stream>>>(unwritten, data);
+  return cudaGetLastError();
+}
+cudaError_t launch_divergent_barrier(float* data, cudaStream_t stream) {
+  divergent_barrier<<<1, 32, 0, stream>>>(data);
+  return cudaGetLastError();
+}
+
+}  // namespace ocellus::test

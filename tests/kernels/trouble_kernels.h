@@ -1,0 +1,19 @@
+// Kernels that a neighbour in the process might run: one that does not end, and ones with bugs.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+namespace ocellus::test {
+
+/// Runs until `*stop`, in memory that the host can write, is not 0.
+cudaError_t launch_until(const volatile int* stop, cudaStream_t stream);
+/// Writes where there is no memory, which the device does not survive in this process.
+cudaError_t launch_illegal_address(cudaStream_t stream);
+
+// What compute-sanitizer must find, one for each of its tools. `data` holds 32 floats.
+cudaError_t launch_write_behind_the_end(float* data, cudaStream_t stream);  // memcheck
+cudaError_t launch_race(float* data, cudaStream_t stream);                  // racecheck
+cudaError_t launch_read_of_nothing(const float* unwritten, float* data, cudaStream_t stream);
+cudaError_t launch_divergent_barrier(float* data, cudaStream_t stream);  // synccheck
+
+}  // namespace ocellus::test
