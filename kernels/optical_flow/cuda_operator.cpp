@@ -30,6 +30,10 @@ constexpr std::size_t kChunkBytes = 512 * 1024;
 // Frames below this are copied faster alone.
 constexpr std::size_t kCrewBytes = 64 * 1024;
 
+char* plane_at(const detail::FlowOutput& out, int plane) noexcept {
+  return reinterpret_cast<char*>(out.planes[static_cast<std::size_t>(plane)]);
+}
+
 bool is_host(MemorySpace space) noexcept {
   return space == MemorySpace::kHost;
 }
@@ -364,12 +368,18 @@ Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
   if (is_host(out.space)) {
     if (Expected<void> queued = queue_chunks(cuda, slot); !queued) return queued;
   } else {
-    for (int p = 0; p < planes(); ++p) {
-      float* const to = out.planes[static_cast<std::size_t>(p)];
+    const std::size_t height = static_cast<std::size_t>(plan_.roi.height);
+    const std::ptrdiff_t apart = out.stride * plan_.roi.height;
+    for (int p = 0, next = 0; p < planes(); p = next) {
+      char* const to = plane_at(out, p);
+      // Planes that lie behind each other, as they do on the device, go in one copy.
+      next = p + 1;
+      while (next < planes() && to != nullptr && plane_at(out, next) == to + (next - p) * apart)
+        ++next;
       if (to == nullptr) continue;
       if (Expected<void> done = cuda(kCudaCalls.copy_2d, to, static_cast<std::size_t>(out.stride),
                                      plane_of(slot.device_out, p), out_stride_, out_row_bytes(),
-                                     static_cast<std::size_t>(plan_.roi.height),
+                                     static_cast<std::size_t>(next - p) * height,
                                      cudaMemcpyDeviceToHost, lane.download);
           !done)
         return done;
