@@ -75,6 +75,81 @@ TEST_F(Trouble, WaitsForNobodyElsesWork) {
   }
 }
 
+// Fails when a frame in device memory is read before the caller's stream has written it, or when
+// work that the caller queues behind a result does not see it. The host never waits for a frame.
+TEST_F(Trouble, TheCallersStreamsAreWaitedForOnTheDevice) {
+  OpticalFlowConfig config = foveated();
+  const auto frames = noise_frames(kSize, PixelFormat::kGray8, 6, 7);
+  const Results expected = run<OpticalFlow>(config, frames, 1, 1, BackendChoice::kCuda);
+  const auto columns = static_cast<std::size_t>(kSize.width);
+  const auto rows = static_cast<std::size_t>(kSize.height);
+  const std::size_t plane_bytes = columns * rows * sizeof(float);
+  EngineConfig settings = engine_config(1, BackendChoice::kCuda);
+  settings.memory = must(OpticalFlow::footprint(must(Engine::probe(settings)), config)) +
+                    Buffer::footprint(MemorySpace::kCuda, columns * rows) +
+                    Buffer::footprint(MemorySpace::kCuda, 3 * plane_bytes);
+  Engine engine = must(Engine::create(settings));
+  OpticalFlow flow = must(OpticalFlow::create(engine, config));
+  Buffer in = must(Buffer::create(engine, MemorySpace::kCuda, columns * rows));
+  Buffer out = must(Buffer::create(engine, MemorySpace::kCuda, 3 * plane_bytes));
+  cudaStream_t writer = nullptr;
+  cudaStream_t reader = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&writer, cudaStreamNonBlocking), cudaSuccess);
+  ASSERT_EQ(cudaStreamCreateWithFlags(&reader, cudaStreamNonBlocking), cudaSuccess);
+  unsigned char* image = nullptr;
+  float* result = nullptr;
+  int* stop = nullptr;
+  ASSERT_EQ(cudaHostAlloc(&image, columns * rows, 0), cudaSuccess);
+  ASSERT_EQ(cudaHostAlloc(&result, 3 * plane_bytes, 0), cudaSuccess);
+  ASSERT_EQ(cudaHostAlloc(&stop, sizeof(int), cudaHostAllocMapped), cudaSuccess);
+  for (std::size_t f = 0; f < frames.size(); ++f) {
+    const Frame host = frames[f].frame(f);
+    for (std::size_t y = 0; y < rows; ++y)
+      std::memcpy(
+          image + y * columns,
+          static_cast<const char*>(host.data) + static_cast<std::ptrdiff_t>(y) * host.stride,
+          columns);
+    *stop = 0;
+    ASSERT_EQ(cudaMemsetAsync(in.data(), 0x77, columns * rows, writer), cudaSuccess);
+    ASSERT_EQ(launch_until(stop, writer), cudaSuccess);
+    ASSERT_EQ(cudaMemcpyAsync(in.data(), image, columns * rows, cudaMemcpyHostToDevice, writer),
+              cudaSuccess);
+    Frame frame = host;
+    frame.data = in.data();
+    frame.stride = static_cast<std::ptrdiff_t>(columns);
+    frame.space = MemorySpace::kCuda;
+    frame.stream = writer;
+    auto* const planes = static_cast<char*>(out.data());
+    FlowView view;
+    view.u = reinterpret_cast<float*>(planes);
+    view.v = reinterpret_cast<float*>(planes + plane_bytes);
+    view.confidence = reinterpret_cast<float*>(planes + 2 * plane_bytes);
+    view.size = kSize;
+    view.stride = static_cast<std::ptrdiff_t>(columns * sizeof(float));
+    view.space = MemorySpace::kCuda;
+    view.stream = reader;
+    const Ticket ticket = must(flow.submit(frame, view));
+    ASSERT_EQ(cudaMemcpyAsync(result, out.data(), 3 * plane_bytes, cudaMemcpyDeviceToHost, reader),
+              cudaSuccess);
+    EXPECT_FALSE(flow.wait(ticket, Deadline::after(std::chrono::milliseconds(5))))
+        << "the frame was not there yet";
+    EXPECT_EQ(cudaStreamQuery(reader), cudaErrorNotReady);
+    static_cast<volatile int*>(stop)[0] = 1;
+    ASSERT_EQ(cudaStreamSynchronize(reader), cudaSuccess);
+    for (std::size_t p = 0; p < 3; ++p)
+      EXPECT_EQ(
+          std::memcmp(result + p * columns * rows, expected.planes[f][p].data.data(), plane_bytes),
+          0)
+          << "frame " << f << " plane " << p;
+    must(flow.wait(ticket, Deadline::never()));
+  }
+  EXPECT_EQ(cudaFreeHost(stop), cudaSuccess);
+  EXPECT_EQ(cudaFreeHost(result), cudaSuccess);
+  EXPECT_EQ(cudaFreeHost(image), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(reader), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(writer), cudaSuccess);
+}
+
 // Fails when a block that the device does not have is not refused in words that name the numbers,
 // when the refusal leaks, or when it disturbs an operator at work.
 TEST_F(Trouble, OutOfDeviceMemory) {

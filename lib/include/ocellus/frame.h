@@ -59,7 +59,9 @@ struct Frame {
   std::ptrdiff_t stride = 0;   ///< bytes from row to row, at least width x bytes per pixel
   PixelFormat format = PixelFormat::kGray8;
   MemorySpace space = MemorySpace::kHost;
-  StreamHandle stream = nullptr;  ///< device memory only: the stream that wrote it
+  /// Device memory only: the stream that writes it, waited for on the device; null = the device's
+  /// default stream.
+  StreamHandle stream = nullptr;
   std::uint64_t sequence = 0;     ///< the caller's frame number, handed back in FrameInfo
   std::int64_t timestamp_ns = 0;  ///< the caller's clock, handed back in FrameInfo
 };
