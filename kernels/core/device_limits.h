@@ -1,0 +1,27 @@
+// What a CUDA device does at best: how fast it reads and copies its memory and multiplies,
+// measured. Not part of the library: linked into the program for `ocellus bench` and into tests.
+#pragma once
+
+#include <cstddef>
+
+#include "ocellus/engine.h"
+#include "ocellus/status.h"
+
+namespace ocellus::cuda {
+
+struct DeviceLimits {
+  int compute_capability = 0;  ///< 10 x major + minor
+  int multiprocessors = 0;
+  std::size_t l2_bytes = 0;
+  std::size_t block_bytes = 0;    ///< of the block that was read: many times the L2 cache
+  double read_bytes_per_s = 0.0;  ///< of device memory
+  double copy_bytes_per_s = 0.0;  ///< bytes read plus bytes written
+  double flops = 0.0;             ///< of single precision; fused multiply-adds count two
+  double clock_hz = 0.0;          ///< of the multiprocessors, while they multiplied
+};
+
+/// Takes some of the device's memory for a fraction of a second. Each figure is the best of several
+/// passes: a limit, not an average. Errors: those of Engine::create, DeviceLost, System.
+Expected<DeviceLimits> measure_device_limits(const EngineConfig& engine) noexcept;
+
+}  // namespace ocellus::cuda

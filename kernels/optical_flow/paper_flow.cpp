@@ -1,0 +1,404 @@
+#include "kernels/optical_flow/paper_flow.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "kernels/optical_flow/cuda_operator.h"
+#include "kernels/optical_flow/paper_kernels.h"
+#include "optical_flow/kernel_source.h"
+
+namespace ocellus::paper {
+namespace {
+
+using cuda::Carver;
+using cuda::kCudaCalls;
+using cuda::Scope;
+using detail::OpticalFlowPlan;
+
+unsigned blocks(int size, int per_block) {
+  return static_cast<unsigned>((size + per_block - 1) / per_block);
+}
+
+/// The operator's frame with the paper's kernels in it.
+class PaperKernels final : public cuda::CudaOperator {
+ public:
+  PaperKernels(const OpticalFlowPlan& plan, const Schedule& schedule) noexcept
+      : CudaOperator(plan), schedule_(schedule) {
+    const auto columns = static_cast<std::size_t>(plan.size.width + plan.nx - 1);
+    kept_stride_ = detail::align_up(columns, 32);
+    kept_plane_ = kept_stride_ * static_cast<std::size_t>(plan.size.height + plan.ny - 1);
+    derivative_stride_ = detail::align_up(static_cast<std::size_t>(plan.size.width), 32);
+    derivative_plane_ = derivative_stride_ * static_cast<std::size_t>(plan.size.height);
+    pixels_ = detail::align_up(
+        static_cast<std::size_t>(plan.size.width) * static_cast<std::size_t>(plan.size.height), 32);
+  }
+
+ private:
+  void layout(Carver& device) noexcept override {
+    kept_ = device.take<float>(static_cast<std::size_t>(plan_.nt) * kept_plane_);
+    taps_ = device.take<float>(static_cast<std::size_t>(plan_.convolutions) * taps_of_one());
+    if (!plan_.filter_only)
+      derivatives_ =
+          device.take<float>(static_cast<std::size_t>(plan_.convolutions) * derivative_plane_);
+  }
+
+  Expected<void> prepare(Scope& cuda, const KernelConfig& kernels) noexcept override {
+    if (plan_.format == PixelFormat::kFloat32)
+      if (Expected<void> done = touch(cuda, cuda::check_kernel(), 0); !done) return done;
+    if (Expected<void> done = touch(cuda, keep_kernel(plan_.format), 0); !done) return done;
+    for (int first = 0; first < plan_.convolutions; first += schedule_.package) {
+      if (Expected<void> done =
+              touch(cuda, convolve_kernel(schedule_.frames, package_at(first), plan_.nx),
+                    convolve_shared_bytes(schedule_.frames, plan_.nx, plan_.ny));
+          !done)
+        return done;
+    }
+    if (!plan_.filter_only) {
+      const cuda::WindowShape shape = window_shape();
+      if (Expected<void> done = touch(cuda, cuda::window_kernel(shape, plan_.radius),
+                                      cuda::window_shared_bytes(shape, plan_.radius));
+          !done)
+        return done;
+    }
+    return load(cuda, kernels);
+  }
+
+  Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
+    if (plan_.format == PixelFormat::kFloat32) {
+      const cuda::CheckArguments a{params(slot), state(), plan_.size.width, plan_.size.height};
+      const auto grid =
+          static_cast<unsigned>(std::min(plan_.size.height, 4 * device().traits().multiprocessors));
+      if (Expected<void> done = launch(cuda, stream, cuda::check_kernel(), dim3(grid),
+                                       dim3(cuda::kCheckThreads), 0, a);
+          !done)
+        return done;
+    }
+    const dim3 block(kBlockWidth, kBlockHeight);
+    KeepArguments keep{};
+    keep.frame = params(slot);
+    keep.state = state();
+    keep.width = plan_.size.width;
+    keep.height = plan_.size.height;
+    keep.nx = plan_.nx;
+    keep.ny = plan_.ny;
+    keep.kept = kept();
+    keep.scale = detail::grey_scale(plan_.format);
+    if (Expected<void> done = launch(cuda, stream, keep_kernel(plan_.format),
+                                     dim3(blocks(keep.width + keep.nx - 1, kBlockWidth),
+                                          blocks(keep.height + keep.ny - 1, kBlockHeight)),
+                                     block, 0, keep);
+        !done)
+      return done;
+
+    for (int first = 0; first < plan_.convolutions; first += schedule_.package) {
+      const int package = package_at(first);
+      const bool last = first + package == plan_.convolutions;
+      ConvolveArguments a{};
+      a.frame = params(slot);
+      a.state = state();
+      a.outcome = plan_.filter_only && last ? outcome(slot) : nullptr;
+      a.width = plan_.size.width;
+      a.height = plan_.size.height;
+      a.nx = plan_.nx;
+      a.ny = plan_.ny;
+      a.nt = plan_.nt;
+      a.kept = kept();
+      a.taps = taps_ + static_cast<std::size_t>(first) * taps_of_one();
+      a.pixels = static_cast<std::int64_t>(pixels_);
+      a.first = first;
+      a.result = {derivatives_, static_cast<std::int64_t>(derivative_stride_),
+                  static_cast<std::int64_t>(derivative_plane_),
+                  std::numeric_limits<float>::quiet_NaN()};
+      if (Expected<void> done =
+              launch(cuda, stream, convolve_kernel(schedule_.frames, package, plan_.nx),
+                     dim3(blocks(a.width, kBlockWidth), blocks(a.height, kBlockHeight)), block,
+                     convolve_shared_bytes(schedule_.frames, plan_.nx, plan_.ny), a);
+          !done)
+        return done;
+    }
+    return plan_.filter_only ? Expected<void>() : record_window(cuda, slot, stream);
+  }
+
+  Expected<void> record_window(Scope& cuda, int slot, cudaStream_t stream) noexcept {
+    cuda::WindowArguments a{};
+    a.frame = params(slot);
+    a.state = state();
+    a.outcome = outcome(slot);
+    a.derivatives = derivatives_;
+    a.stride = static_cast<std::int64_t>(derivative_stride_);
+    a.plane = static_cast<std::int64_t>(derivative_plane_);
+    a.support_width = a.width = plan_.size.width;
+    a.support_height = a.height = plan_.size.height;
+    a.radius = plan_.radius;
+    a.frames = plan_.frames;
+    std::copy(plan_.weight.begin(), plan_.weight.end(), a.weight);
+    a.threshold = plan_.confidence_threshold;
+    a.invalid = invalid_value();
+    const cuda::WindowShape shape = window_shape();
+    return launch(
+        cuda, stream, cuda::window_kernel(shape, plan_.radius),
+        dim3(blocks(a.width, cuda::kWindowWidth), blocks(a.height, cuda::window_height(shape))),
+        dim3(static_cast<unsigned>(cuda::window_threads(plan_.radius))),
+        cuda::window_shared_bytes(shape, plan_.radius), a);
+  }
+
+  /// Row by row: a row of the image is one strip of each tap's plane.
+  Expected<void> load(Scope& cuda, const KernelConfig& kernels) noexcept {
+    auto source = detail::KernelSource::open(kernels, plan_.size);
+    if (!source) return tl::unexpected(source.error());
+    const auto taps = static_cast<std::size_t>(tap_count());
+    const auto columns = static_cast<std::size_t>(plan_.size.width);
+    const auto convolutions = static_cast<std::size_t>(plan_.convolutions);
+    const std::unique_ptr<float[]> row(new (std::nothrow) float[convolutions * taps * columns]);
+    if (!row)
+      return tl::unexpected(
+          make_error(Status::kOutOfMemory, "the system gave no memory to read the kernels"));
+    for (int y = 0; y < plan_.size.height; ++y) {
+      for (std::size_t x = 0; x < columns; ++x) {
+        for (int c = 0; c < plan_.convolutions; ++c) {
+          float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
+          if (Expected<void> read = (*source)->next(wx, wy, wt); !read) return read;
+          const auto [begin, width] = strip_of(c);
+          float* to = row.get() + static_cast<std::size_t>(begin) * taps * columns +
+                      x * static_cast<std::size_t>(width) + static_cast<std::size_t>(c - begin);
+          const auto put = [&](float tap) {
+            *to = tap;
+            to += columns * static_cast<std::size_t>(width);
+          };
+          for (int i = plan_.nx - 1; i >= 0; --i) put(wx[i]);
+          for (int i = plan_.ny - 1; i >= 0; --i) put(wy[i]);
+          for (int i = 0; i < plan_.nt; ++i) put(wt[i]);
+        }
+      }
+      for (int c = 0; c < plan_.convolutions; c += strip_of(c).second) {
+        const auto width = static_cast<std::size_t>(strip_of(c).second);
+        const std::size_t strip = width * columns * sizeof(float);
+        float* const to = taps_ + static_cast<std::size_t>(c) * taps_of_one() +
+                          static_cast<std::size_t>(y) * columns * width;
+        if (Expected<void> done =
+                cuda(kCudaCalls.copy_2d, to, pixels_ * width * sizeof(float),
+                     row.get() + static_cast<std::size_t>(c) * taps * columns, strip, strip, taps,
+                     cudaMemcpyHostToDevice, compute_stream());
+            !done)
+          return done;
+      }
+      if (Expected<void> done = cuda(kCudaCalls.synchronize_stream, compute_stream()); !done)
+        return done;
+    }
+    return {};
+  }
+
+  int package_at(int first) const noexcept {
+    return std::min(schedule_.package, plan_.convolutions - first);
+  }
+  /// The first of the convolutions whose taps lie side by side with those of `convolution`, and how
+  /// many they are.
+  std::pair<int, int> strip_of(int convolution) const noexcept {
+    const int first = convolution / schedule_.package * schedule_.package;
+    const int begin = first + (convolution - first) / 2 * 2;
+    return {begin, std::min(2, first + package_at(first) - begin)};
+  }
+  int tap_count() const noexcept { return plan_.nx + plan_.ny + plan_.nt; }
+  std::size_t taps_of_one() const noexcept {
+    return static_cast<std::size_t>(tap_count()) * pixels_;
+  }
+  KeptFrames kept() const noexcept {
+    return {kept_, static_cast<std::int64_t>(kept_stride_), static_cast<std::int64_t>(kept_plane_)};
+  }
+
+  /// As the operator chooses it.
+  cuda::WindowShape window_shape() const noexcept {
+    return static_cast<std::int64_t>(plan_.size.width) * plan_.size.height >= 250'000
+               ? cuda::WindowShape::kHigh
+               : cuda::WindowShape::kLow;
+  }
+
+  Schedule schedule_;
+  std::size_t kept_stride_ = 0;        // floats
+  std::size_t kept_plane_ = 0;         // floats
+  std::size_t derivative_stride_ = 0;  // floats
+  std::size_t derivative_plane_ = 0;   // floats
+  std::size_t pixels_ = 0;             // from tap to tap
+  float* kept_ = nullptr;
+  float* taps_ = nullptr;
+  float* derivatives_ = nullptr;
+};
+
+/// What the paper has, of what a configuration can ask for.
+Expected<OpticalFlowPlan> check(const Expected<OpticalFlowPlan>& plan,
+                                const Schedule& schedule) noexcept {
+  if (!plan) return plan;
+  if (schedule.package < 1 || schedule.package > kMaxPackage)
+    return tl::unexpected(make_error(Status::kInvalidArgument, "package is %d; it must be 1 to %d",
+                                     schedule.package, kMaxPackage));
+  const Rect& roi = plan->roi;
+  const bool whole = roi.width == plan->size.width && roi.height == plan->size.height;
+  const char* what = plan->method != FlowMethod::kKernels          ? "a pyramid"
+                     : plan->form != KernelForm::kPerPixel         ? "uniform kernels"
+                     : plan->terms != 1                            ? "kernels of several terms"
+                     : plan->storage != CoefficientStorage::kFloat ? "half storage"
+                     : !whole                                      ? "a region of interest"
+                                                                   : nullptr;
+  if (what != nullptr)
+    return tl::unexpected(
+        make_error(Status::kUnsupported,
+                   "the paper's schedules are not for %s; they take per-pixel kernels "
+                   "of one term in float storage over the whole image",
+                   what));
+  return plan;
+}
+
+detail::FlowOutput output_of(const FlowView& view) noexcept {
+  detail::FlowOutput out;
+  out.planes = {view.u, view.v, view.confidence};
+  out.stride = view.stride;
+  out.space = view.space;
+  out.stream = view.stream;
+  return out;
+}
+detail::FlowOutput output_of(const FilterView& view) noexcept {
+  detail::FlowOutput out;
+  out.planes = view.planes;
+  out.stride = view.stride;
+  out.space = view.space;
+  out.stream = view.stream;
+  return out;
+}
+
+}  // namespace
+
+/// Tickets, and the frames in flight.
+class PaperState {
+ public:
+  PaperState(detail::EngineRef engine, const OpticalFlowPlan& plan,
+             const Schedule& schedule) noexcept
+      : engine_(std::move(engine)), plan_(plan), kernels_(plan, schedule) {}
+  ~PaperState() { drop_all(); }
+  PaperState(const PaperState&) = delete;
+  PaperState& operator=(const PaperState&) = delete;
+
+  Expected<void> create(const KernelConfig& kernels) noexcept {
+    return kernels_.create(*engine_, kernels);
+  }
+
+  Expected<Ticket> submit(const Frame& in, const detail::FlowOutput& out) noexcept {
+    if (in.size != plan_.size || in.format != plan_.format || in.data == nullptr)
+      return tl::unexpected(make_error(Status::kInvalidArgument,
+                                       "the frame is not of the size and format of the operator"));
+    Flight& flight = at(submitted_ + 1);
+    if (flight.ticket != 0)
+      return tl::unexpected(make_error(Status::kQueueFull, "%d frames are in flight", plan_.depth));
+    if (Expected<void> begun = kernels_.submit(slot_of(submitted_ + 1), in, out); !begun)
+      return tl::unexpected(begun.error());
+    flight = {++submitted_, in.sequence, in.timestamp_ns};
+    return Ticket{flight.ticket, reinterpret_cast<std::uintptr_t>(this)};
+  }
+
+  Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) noexcept {
+    Flight& flight = at(ticket.number);
+    if (ticket.number == 0 || flight.ticket != ticket.number)
+      return tl::unexpected(make_error(Status::kInvalidTicket, "the ticket is not in flight"));
+    detail::FrameResult result;
+    if (Expected<void> done = kernels_.wait(slot_of(ticket.number), deadline, result); !done)
+      return tl::unexpected(done.error());
+    FrameInfo info;
+    info.sequence = flight.sequence;
+    info.timestamp_ns = flight.timestamp_ns;
+    info.described_sequence = result.described_sequence;
+    info.described_timestamp_ns = result.described_timestamp_ns;
+    info.delay_frames = plan_.delay_frames;
+    info.flags = result.flags;
+    info.queue_ns = result.queue_ns;
+    info.copy_ns = result.copy_ns;
+    info.compute_ns = result.compute_ns;
+    flight.ticket = 0;
+    return info;
+  }
+
+  void reset() noexcept {
+    drop_all();
+    kernels_.reset();
+  }
+
+ private:
+  struct Flight {
+    std::uint64_t ticket = 0;  // 0: free
+    std::uint64_t sequence = 0;
+    std::int64_t timestamp_ns = 0;
+  };
+  int slot_of(std::uint64_t ticket) const noexcept {
+    return static_cast<int>((ticket - 1) % static_cast<std::uint64_t>(plan_.depth));
+  }
+  void drop_all() noexcept {
+    for (int slot = 0; slot < plan_.depth; ++slot) kernels_.cancel(slot);
+    flights_.fill({});
+  }
+  Flight& at(std::uint64_t ticket) noexcept {
+    return flights_[static_cast<std::size_t>(slot_of(ticket))];
+  }
+
+  detail::EngineRef engine_;
+  OpticalFlowPlan plan_;
+  PaperKernels kernels_;
+  std::uint64_t submitted_ = 0;
+  std::array<Flight, detail::kMaxDepth> flights_{};
+};
+
+template <typename Config, typename View>
+Expected<Footprint> PaperOperator<Config, View>::footprint(
+    const EngineInfo&, const WithSchedule<Config>& config) noexcept {
+  const auto plan = check(detail::make_plan(config), config.schedule);
+  if (!plan) return tl::unexpected(plan.error());
+  return PaperKernels(*plan, config.schedule).footprint();
+}
+
+template <typename Config, typename View>
+Expected<PaperOperator<Config, View>> PaperOperator<Config, View>::create(
+    Engine& engine, const WithSchedule<Config>& config) noexcept {
+  const auto plan = check(detail::make_plan(config), config.schedule);
+  if (!plan) return tl::unexpected(plan.error());
+  if (engine.info().backend != BackendKind::kCuda)
+    return tl::unexpected(
+        make_error(Status::kUnsupported, "the paper's schedules run on CUDA devices only"));
+  std::unique_ptr<PaperState> state(new (std::nothrow)
+                                        PaperState(engine.state(), *plan, config.schedule));
+  if (!state)
+    return tl::unexpected(
+        make_error(Status::kOutOfMemory, "the system gave no memory for the operator"));
+  if (Expected<void> made = state->create(config.kernels); !made)
+    return tl::unexpected(made.error());
+  return PaperOperator(config, std::move(state));
+}
+
+template <typename Config, typename View>
+PaperOperator<Config, View>::PaperOperator(const WithSchedule<Config>& config,
+                                           std::unique_ptr<PaperState> state) noexcept
+    : config_(config), state_(std::move(state)) {}
+template <typename Config, typename View>
+PaperOperator<Config, View>::PaperOperator(PaperOperator&&) noexcept = default;
+template <typename Config, typename View>
+PaperOperator<Config, View>& PaperOperator<Config, View>::operator=(PaperOperator&&) noexcept =
+    default;
+template <typename Config, typename View>
+PaperOperator<Config, View>::~PaperOperator() = default;
+
+template <typename Config, typename View>
+Expected<Ticket> PaperOperator<Config, View>::submit(const Frame& in, const View& out) noexcept {
+  return state_->submit(in, output_of(out));
+}
+template <typename Config, typename View>
+Expected<FrameInfo> PaperOperator<Config, View>::wait(Ticket ticket, Deadline deadline) noexcept {
+  return state_->wait(ticket, deadline);
+}
+template <typename Config, typename View>
+void PaperOperator<Config, View>::reset() noexcept {
+  state_->reset();
+}
+
+template class PaperOperator<OpticalFlowConfig, FlowView>;
+template class PaperOperator<SpatioTemporalFilterConfig, FilterView>;
+
+}  // namespace ocellus::paper
