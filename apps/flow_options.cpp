@@ -363,23 +363,27 @@ nlohmann::ordered_json config_json(const OpticalFlowConfig& config) {
   return json;
 }
 
+double solution_flops(int window) {
+  const double passes = 2.0 * window;  // two passes of a separable sum
+  constexpr double kSolve = 20.0;      // products, determinant, division, eigenvalue
+  return 2.0 * (5.0 + 5.0 * passes) + kSolve;
+}
+
 Workload least_work(const OpticalFlowConfig& config) {
   const ImageSize out = output_size(config);
   const double pixels = static_cast<double>(out.width) * out.height;
-  const double window = 2.0 * config.window;  // two passes of a separable sum
-  constexpr double kSolve = 20.0;             // products, determinant, division, eigenvalue
-  constexpr double kOutput = 3.0 * 4.0;       // u, v, confidence
+  constexpr double kOutput = 3.0 * 4.0;  // u, v, confidence
   const double input = bytes_per_pixel(config.format);
   Workload work;
   if (config.method == FlowMethod::kKernels) {
     const KernelConfig& k = config.kernels;
-    const double solve = 2.0 * (5.0 + 5.0 * window) + kSolve;
+    const double solve = solution_flops(config.window);
     if (k.form == KernelForm::kPerPixel) {
       // The bank and the ring of spatial sums are far larger than a cache and are read once for
       // each frame.
       const double number = config.storage == CoefficientStorage::kHalf ? 2.0 : 4.0;
       const double sets = 3.0 * k.terms;
-      work.bytes = pixels * sets * (k.nx + k.ny + k.nt + k.nt) * number;
+      work.bytes = pixels * (sets * (k.nx + k.ny + k.nt + k.nt) * number + input + kOutput);
       work.flops = pixels * (sets * 2.0 * (static_cast<double>(k.nx) * k.ny + k.ny + k.nt) + solve);
     } else {
       // Smoothing and derivative in time over the stored frames, then two separable passes for each
@@ -396,7 +400,7 @@ Workload least_work(const OpticalFlowConfig& config) {
     // A warp: four products a frame, derivatives of two taps along each axis, then sums and
     // solution.
     const double warp =
-        2.0 * (4.0 * (p.frames - 1) + 2.0 + 2.0 + p.frames) + 2.0 * (5.0 + 5.0 * window) + kSolve;
+        2.0 * (4.0 * (p.frames - 1) + 2.0 + 2.0 + p.frames) + solution_flops(config.window);
     work.bytes = pixels * (p.frames * input + kOutput);
     work.flops = level_pixels * p.warps * warp +
                  pixels * 2.0 * 10.0;  // and reducing the new frame with five taps twice

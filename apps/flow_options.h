@@ -88,5 +88,7 @@ struct Workload {
   double flops = 0.0;  ///< multiplications and additions
 };
 Workload least_work(const OpticalFlowConfig& config);
+/// Operations of one pixel for the window's sums and the solution on given derivatives.
+double solution_flops(int window);
 
 }  // namespace ocellus::app

@@ -32,24 +32,36 @@ class Stopwatch {
     return {};
   }
 
-  Expected<void> launch(LimitKernel kernel, unsigned blocks, LimitArguments arguments) noexcept {
+  Expected<void> launch(LimitKernel kernel, unsigned blocks, unsigned threads,
+                        LimitArguments arguments) noexcept {
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(blocks);
-    config.blockDim = dim3(kLimitThreads);
+    config.blockDim = dim3(threads);
     config.stream = stream();
     void* list[] = {&arguments};
     return cuda_(kCudaCalls.launch_kernel, &config, reinterpret_cast<const void*>(kernel), list);
   }
 
-  /// Seconds of the fastest of several launches, after two that do not count.
-  Expected<double> best(LimitKernel kernel, unsigned blocks,
-                        const LimitArguments& arguments) noexcept {
+  Expected<void> driver_version(int& version) noexcept {
+    return cuda_(kCudaCalls.driver_version, &version);
+  }
+
+  /// The driver's own copy of the second half to the first.
+  Expected<void> copy(const LimitArguments& arguments) noexcept {
+    const std::int64_t half = arguments.vectors / 2;
+    return cuda_(kCudaCalls.copy, arguments.block, arguments.block + half,
+                 static_cast<std::size_t>(half) * sizeof(float4), cudaMemcpyDeviceToDevice,
+                 stream());
+  }
+
+  /// Seconds of the fastest of several times `work`, after two that do not count.
+  template <typename Work>
+  Expected<double> best(const Work& work) noexcept {
     float best_ms = 0.0f;
     for (int pass = -2; pass < kPasses; ++pass) {
       if (Expected<void> done = cuda_(kCudaCalls.record_event, begin_, stream()); !done)
         return tl::unexpected(done.error());
-      if (Expected<void> done = launch(kernel, blocks, arguments); !done)
-        return tl::unexpected(done.error());
+      if (Expected<void> done = work(); !done) return tl::unexpected(done.error());
       if (Expected<void> done = cuda_(kCudaCalls.record_event, end_, stream()); !done)
         return tl::unexpected(done.error());
       if (Expected<void> done = cuda_(kCudaCalls.synchronize_event, end_); !done)
@@ -111,21 +123,30 @@ Expected<DeviceLimits> measure_device_limits(const EngineConfig& config) noexcep
   {
     Stopwatch stopwatch(*device);
     if (Expected<void> done = stopwatch.start(); !done) return tl::unexpected(done.error());
+    if (Expected<void> done = stopwatch.driver_version(limits.driver_version); !done)
+      return tl::unexpected(done.error());
+    limits.runtime_version = CUDART_VERSION;
     // Several blocks after one another on each multiprocessor.
     const unsigned streaming = 8 * multiprocessors;
-    if (Expected<void> done = stopwatch.launch(fill_kernel(), streaming, arguments); !done)
+    if (Expected<void> done =
+            stopwatch.launch(fill_kernel(), streaming, kStreamingThreads, arguments);
+        !done)
       return tl::unexpected(done.error());
-    const Expected<double> read = stopwatch.best(read_kernel(), streaming, arguments);
+    const Expected<double> read = stopwatch.best(
+        [&] { return stopwatch.launch(read_kernel(), streaming, kStreamingThreads, arguments); });
     if (!read) return tl::unexpected(read.error());
-    const Expected<double> copy = stopwatch.best(copy_kernel(), streaming, arguments);
+    const Expected<double> copy = stopwatch.best(
+        [&] { return stopwatch.launch(copy_kernel(), streaming, kStreamingThreads, arguments); });
     if (!copy) return tl::unexpected(copy.error());
-    // As many threads as every multiprocessor has room for since compute capability 7.5.
-    const unsigned resident = 2 * multiprocessors;
-    fma = stopwatch.best(multiply_add_kernel(), resident, arguments);
+    const Expected<double> own_copy = stopwatch.best([&] { return stopwatch.copy(arguments); });
+    if (!own_copy) return tl::unexpected(own_copy.error());
+    fma = stopwatch.best([&] {
+      return stopwatch.launch(multiply_add_kernel(), multiprocessors, kMultiplyThreads, arguments);
+    });
     if (!fma) return tl::unexpected(fma.error());
     limits.read_bytes_per_s = static_cast<double>(limits.block_bytes) / *read;
-    limits.copy_bytes_per_s = static_cast<double>(limits.block_bytes) / *copy;
-    limits.flops = 2.0 * kChains * arguments.rounds * kLimitThreads * resident / *fma;
+    limits.copy_bytes_per_s = static_cast<double>(limits.block_bytes) / std::min(*copy, *own_copy);
+    limits.flops = 2.0 * kChains * arguments.rounds * kMultiplyThreads * multiprocessors / *fma;
   }
   std::int64_t clocks = 0;
   if (Expected<void> done = outcome->read(0, &clocks, sizeof(clocks)); !done)

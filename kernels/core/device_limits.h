@@ -13,6 +13,8 @@ struct DeviceLimits {
   int compute_capability = 0;  ///< 10 x major + minor
   int multiprocessors = 0;
   std::size_t l2_bytes = 0;
+  int driver_version = 0;   ///< the newest CUDA that the driver knows: 1000 x major + 10 x minor
+  int runtime_version = 0;  ///< CUDA that the program was built with
   std::size_t block_bytes = 0;    ///< of the block that was read: many times the L2 cache
   double read_bytes_per_s = 0.0;  ///< of device memory
   double copy_bytes_per_s = 0.0;  ///< bytes read plus bytes written

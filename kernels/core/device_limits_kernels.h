@@ -16,7 +16,10 @@ struct LimitArguments {
 
 using LimitKernel = void (*)(LimitArguments);
 
-inline constexpr int kLimitThreads = 512;
+inline constexpr int kStreamingThreads = 512;
+/// One block on each multiprocessor: what it measures is the whole of it. As many threads as all
+/// multiprocessors have room for since compute capability 7.5.
+inline constexpr int kMultiplyThreads = 1024;
 /// Independent chains of multiply-adds in a thread.
 inline constexpr int kChains = 8;
 

@@ -9,6 +9,8 @@ namespace {
 constexpr int kThreads = kBlockWidth * kBlockHeight;
 /// Columns of the paper's experiments, known to the compiler.
 constexpr int kUsualColumns = 15;
+/// Rows of taps that are on their way at once.
+constexpr int kRowsAtOnce = 3;
 
 template <typename Pixel>
 __global__ void __launch_bounds__(kThreads) keep(const __grid_constant__ KeepArguments a) {
@@ -27,23 +29,43 @@ struct Numbers {
   float of[kPackage];
 };
 
-/// Tap `index` of a pixel's kernels, two of them in one access.
+/// Reads the taps of a pixel's kernels one after the other, two convolutions in one access.
 template <int kPackage>
-__device__ __forceinline__ Numbers<kPackage> tap(const ConvolveArguments& a, std::int64_t pixel,
-                                                 int index) {
-  const std::int64_t of_convolution = (a.nx + a.ny + a.nt) * a.pixels;
-  const std::int64_t at = index * a.pixels + pixel;
-  Numbers<kPackage> taps;
+class Taps {
+ public:
+  /// From tap `index` on.
+  __device__ __forceinline__ Taps(const ConvolveArguments& a, std::int64_t pixel, int index)
+      : step_(a.pixels) {
+    const std::int64_t of_convolution = (a.nx + a.ny + a.nt) * a.pixels;
+    const std::int64_t at = index * a.pixels + pixel;
 #pragma unroll
-  for (int c = 0; c + 1 < kPackage; c += 2) {
-    const float2 pair = __ldg(reinterpret_cast<const float2*>(a.taps + c * of_convolution) + at);
-    taps.of[c] = pair.x;
-    taps.of[c + 1] = pair.y;
+    for (int p = 0; p < kPairs; ++p)
+      pairs_[p] = reinterpret_cast<const float2*>(a.taps + 2 * p * of_convolution) + at;
+    single_ = a.taps + (kPackage - 1) * of_convolution + at;
   }
-  if constexpr (kPackage % 2 == 1)
-    taps.of[kPackage - 1] = __ldg(a.taps + (kPackage - 1) * of_convolution + at);
-  return taps;
-}
+
+  __device__ __forceinline__ Numbers<kPackage> next() {
+    Numbers<kPackage> taps;
+#pragma unroll
+    for (int p = 0; p < kPairs; ++p) {
+      const float2 pair = __ldg(pairs_[p]);
+      taps.of[2 * p] = pair.x;
+      taps.of[2 * p + 1] = pair.y;
+      pairs_[p] += step_;
+    }
+    if constexpr (kPackage % 2 == 1) {
+      taps.of[kPackage - 1] = __ldg(single_);
+      single_ += step_;
+    }
+    return taps;
+  }
+
+ private:
+  static constexpr int kPairs = kPackage / 2;
+  const float2* pairs_[kPairs + 1];
+  const float* single_;
+  std::int64_t step_;
+};
 
 /// kColumns: nx, or the most there may be.
 template <FrameMemory kFrames, int kPackage, int kColumns>
@@ -65,9 +87,11 @@ __global__ void __launch_bounds__(kThreads) convolve(const __grid_constant__ Con
 
   // The row of taps that all rows and frames share stays in registers.
   Numbers<kPackage> wx[kColumns];
+  Taps<kPackage> columns_of_taps(a, pixel, 0);
 #pragma unroll
   for (int i = 0; i < kColumns; ++i)
-    if (kKnown || i < nx) wx[i] = tap<kPackage>(a, pixel, i);
+    if (kKnown || i < nx) wx[i] = columns_of_taps.next();
+  Taps<kPackage> frames_of_taps(a, pixel, nx + a.ny);
 
   Numbers<kPackage> sum{};
   for (int tau = 0; tau < a.nt; ++tau) {
@@ -88,9 +112,11 @@ __global__ void __launch_bounds__(kThreads) convolve(const __grid_constant__ Con
       row = tile + (y - y0) * columns + (x - x0);
       stride = columns;
     }
-    const Numbers<kPackage> wt = tap<kPackage>(a, pixel, nx + a.ny + tau);
+    const Numbers<kPackage> wt = frames_of_taps.next();
+    Taps<kPackage> rows_of_taps(a, pixel, nx);
+#pragma unroll kRowsAtOnce
     for (int j = 0; j < a.ny; ++j, row += stride) {
-      Numbers<kPackage> wyt = tap<kPackage>(a, pixel, nx + j);
+      Numbers<kPackage> wyt = rows_of_taps.next();
 #pragma unroll
       for (int c = 0; c < kPackage; ++c) wyt.of[c] *= wt.of[c];
 #pragma unroll

@@ -734,7 +734,8 @@ TEST(Program, KernelsMakeSaysItsSizeAndLeavesNoPart) {
 // Example failure: one method of another library that refuses the size ends the whole comparison,
 // or another number of frames is timed than was asked for.
 TEST(Program, BenchMarksThePeersThatRefuse) {
-  const json bench = json_of({"bench", "flow", "--size", "8x8", "--frames", "2", "--threads", "1"});
+  const json bench = json_of(
+      {"bench", "flow", "--backend", "cpu", "--size", "8x8", "--frames", "2", "--threads", "1"});
   EXPECT_EQ(bench["frames"], 2);
   int refused = 0;
   for (const json& row : bench["rows"]) {
@@ -750,7 +751,8 @@ TEST(Program, BenchMarksThePeersThatRefuse) {
 // Example failure: a row is missing, a figure is zero, or the floor is above what was measured by a
 // factor that only a wrong unit explains.
 TEST(SlowProgram, BenchFlow) {
-  const json bench = json_of({"bench", "flow", "--size", "160x120", "--frames", "20"});
+  const json bench =
+      json_of({"bench", "flow", "--backend", "cpu", "--size", "160x120", "--frames", "20"});
   EXPECT_GT(bench["machine"]["read_gb_per_s"], 0.5);
   EXPECT_LT(bench["machine"]["read_gb_per_s"], 5000.0);
   EXPECT_GT(bench["machine"]["gflops"], 0.5);

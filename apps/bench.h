@@ -1,0 +1,88 @@
+// What the files of `ocellus bench flow` share: its options, the frames, the methods measured.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common.h"
+#include "errors.h"
+#include "flow_options.h"
+#include "image_io.h"
+
+namespace ocellus::app {
+
+struct BenchOptions {
+  CommonOptions common;
+  std::vector<std::string> sizes;
+  std::string input;
+  std::string truth;
+  std::string mask;
+  std::string form = "all";
+  std::string schedule = "ours";
+  std::string taps = "15x15x20";
+  std::optional<long> frame;
+  std::optional<int> frames;
+  std::optional<int> depth;
+  int border = 0;
+  bool no_peers = false;
+
+  bool ours() const { return schedule != "papers"; }
+  bool papers() const { return schedule != "ours"; }
+};
+
+/// Frames in memory with their numbers.
+struct Clip {
+  std::string name;
+  long first = 0;
+  std::vector<GrayImage> frames;
+
+  ImageSize size() const { return frames.front().size; }
+  PixelFormat format() const { return frames.front().format; }
+  long last() const { return first + static_cast<long>(frames.size()) - 1; }
+  const GrayImage& number(long n) const { return frames[static_cast<std::size_t>(n - first)]; }
+  /// Back and forth, so that the motion does not jump.
+  const GrayImage& cyclic(std::size_t i) const;
+};
+
+/// The frames of a table, and what is known of their motion.
+struct BenchInput {
+  Clip clip;
+  std::optional<FlowField> truth;
+  long number = 0;  ///< the frame that the truth is of
+  std::vector<std::uint8_t> mask;
+  int border = 0;
+
+  FlowErrors errors(const FlowField& field) const;
+};
+
+/// A method of ours.
+struct BenchMethod {
+  std::string name;
+  OpticalFlowConfig config;
+};
+
+/// Those that --form chooses, for frames like these.
+std::vector<BenchMethod> bench_methods(const BenchOptions& options, const Clip& clip);
+
+/// The smallest value that at least so many percent do not exceed.
+double percentile(std::vector<double> values, double percent);
+
+/// Columns of the errors, and what stands there in JSON.
+std::string errors_heading();
+std::string errors_text(const FlowErrors& errors);
+nlohmann::ordered_json errors_json(const FlowErrors& errors);
+
+/// What is the same for all rows of a JSON report.
+nlohmann::ordered_json bench_json(const BenchOptions& options, const EngineInfo& info,
+                                  const std::vector<BenchInput>& inputs);
+
+/// On the CPU, beside other libraries' methods.
+int bench_on_host(const BenchOptions& options, const EngineConfig& engine, const EngineInfo& info,
+                  const std::vector<BenchInput>& inputs);
+/// On a CUDA device, with frames and results in its memory, beside the paper's schedules. Throws
+/// InputError in a build that has no kernels to measure a device with.
+int bench_on_device(const BenchOptions& options, const EngineConfig& engine, const EngineInfo& info,
+                    const std::vector<BenchInput>& inputs);
+
+}  // namespace ocellus::app

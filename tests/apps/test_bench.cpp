@@ -1,0 +1,144 @@
+// `ocellus bench flow` as a user meets it: options, errors, the rows and their figures.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "child_process.h"
+#include "ocellus/engine.h"
+
+namespace ocellus::test {
+namespace {
+
+using nlohmann::json;
+
+std::vector<std::string> bench(const std::vector<std::string>& more) {
+  std::vector<std::string> arguments = {"bench", "flow"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+json json_of(std::vector<std::string> arguments) {
+  arguments.push_back("--json");
+  const ChildResult result = run_program(arguments);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  const json object = json::parse(result.out, nullptr, false);
+  EXPECT_TRUE(object.is_object()) << result.out;
+  return object;
+}
+
+void expect_error(const std::vector<std::string>& arguments, const std::vector<std::string>& says) {
+  const ChildResult result = run_program(arguments);
+  EXPECT_EQ(result.exit_code, 2) << result.out << result.err;
+  EXPECT_EQ(result.out, "");
+  for (const std::string& text : says)
+    EXPECT_NE(result.err.find(text), std::string::npos) << text << " is not in: " << result.err;
+}
+
+/// Empty when there is one.
+std::string why_no_device() {
+  EngineConfig config;
+  config.backend.choice = BackendChoice::kCuda;
+  const Expected<EngineInfo> info = Engine::probe(config);
+  return info ? "" : info.error().text;
+}
+
+// Example failure: the paper's schedules, which are kernels for a GPU, are left out without a word
+// on the CPU, or an option of the device is taken and not used.
+TEST(Bench, SaysWhatTheCpuHasNot) {
+  expect_error(bench({"--backend", "cpu", "--schedule", "papers"}),
+               {"--schedule papers", "GPU", "cpu"});
+  expect_error(bench({"--backend", "cpu", "--schedule", "all"}), {"--schedule all", "GPU", "cpu"});
+  expect_error(bench({"--backend", "cpu", "--depth", "2"}), {"--depth has no meaning here: "});
+  expect_error(bench({"--schedule", "theirs"}), {"theirs", "papers"});
+  expect_error(bench({"--schedule", "papers", "--form", "uniform"}),
+               {"--form has no meaning here: "});
+  expect_error(bench({"--depth", "9"}), {"9", "8"});
+  expect_error(bench({"--size", "64x48,64"}), {"--size", "'64'"});
+  expect_error(bench({"--input", "test:64x48", "--size", "64x48"}),
+               {"--size has no meaning here: "});
+}
+
+// Example failure: without a device the CPU is measured instead, or the message does not say why.
+TEST(Bench, SaysWhyThereIsNoDevice) {
+  const std::string why = why_no_device();
+  if (why.empty()) GTEST_SKIP() << "there is a device";
+  expect_error(bench({"--backend", "cuda"}), {"cuda", why});
+  expect_error(bench({"--backend", "cuda", "--schedule", "papers"}), {"cuda", why});
+}
+
+// Example failure: of several sizes only the first or the last is measured, or rows of one do not
+// say which.
+TEST(Bench, TakesSeveralSizes) {
+  const json both = json_of(bench({"--backend", "cpu", "--size", "48x32,40x24", "--size", "32x32",
+                                   "--form", "uniform", "--frames", "2", "--no-peers"}));
+  EXPECT_FALSE(both.contains("size"));
+  ASSERT_EQ(both["rows"].size(), 3u);
+  EXPECT_EQ(both["rows"][0]["size"], json({48, 32}));
+  EXPECT_EQ(both["rows"][1]["size"], json({40, 24}));
+  EXPECT_EQ(both["rows"][2]["size"], json({32, 32}));
+  const json one = json_of(bench(
+      {"--backend", "cpu", "--size", "48x32", "--form", "uniform", "--frames", "2", "--no-peers"}));
+  EXPECT_EQ(one["size"], json({48, 32}));
+  ASSERT_EQ(one["rows"].size(), 1u);
+  EXPECT_EQ(one["rows"][0]["size"], json({48, 32}));
+}
+
+// Example failure: a row of a device is missing or has no figure, the paper's schedules compute
+// another flow than ours, or a floor lies above what was measured by more than the caches explain.
+TEST(Bench, RowsOfADevice) {
+  if (const std::string why = why_no_device(); !why.empty())
+    GTEST_SKIP() << "no CUDA device: " << why;
+  const json report = json_of(bench({"--backend", "cuda", "--schedule", "all", "--size",
+                                     "160x120,96x64", "--frames", "100", "--depth", "2"}));
+  EXPECT_EQ(report["backend"], "cuda");
+  EXPECT_EQ(report["depth"], 2);
+  const json& machine = report["machine"];
+  for (const char* name : {"read_gb_per_s", "copy_gb_per_s", "gflops", "clock_mhz", "l2_bytes"})
+    EXPECT_GT(machine[name].get<double>(), 0.0) << name;
+
+  std::map<std::string, int> groups;
+  double ours = 0.0;
+  for (const json& row : report["rows"]) {
+    const std::string name = row["name"].get<std::string>();
+    SCOPED_TRACE(name);
+    ASSERT_FALSE(row.contains("not_run")) << row["not_run"];
+    const std::string group = row["group"].get<std::string>();
+    ++groups[group];
+    EXPECT_NEAR(row["frames_per_s"].get<double>() * row["frame_ms"].get<double>(), 1000.0, 1e-6);
+    EXPECT_LE(row["frames_per_s_min"].get<double>(), row["frames_per_s_max"].get<double>());
+    EXPECT_GE(row["p99_ms"].get<double>(), row["median_ms"].get<double>());
+    EXPECT_LE(row["device_median_ms"].get<double>(), row["median_ms"].get<double>());
+    EXPECT_GT(row["device_median_ms"].get<double>(), 0.0);
+    EXPECT_GT(row["floor_ms"].get<double>(), 0.0);
+    EXPECT_NEAR(row["ratio"].get<double>(),
+                row["frame_ms"].get<double>() / row["floor_ms"].get<double>(), 1e-9);
+    if (row["floor_by"] == "operations") {
+      EXPECT_GT(row["ratio"].get<double>(), 0.95);
+    }
+    if (name == "per-pixel 15x15x20 float") ours = row["accuracy"]["epe"].get<double>();
+    if (group == "paper") {
+      EXPECT_GT(row["ours_faster_by"].get<double>(), 0.0);
+      // 41,400 operations for the convolutions of a pixel: equation (4) of the paper.
+      const double pixels = row["size"][0].get<double>() * row["size"][1].get<double>();
+      EXPECT_GT(row["mflop_per_frame"].get<double>() * 1e6, 41400.0 * pixels);
+      EXPECT_LT(row["mflop_per_frame"].get<double>() * 1e6, 42000.0 * pixels);
+      EXPECT_NEAR(row["accuracy"]["epe"].get<double>(), ours, 1e-4);
+    }
+    if (group == "paper, figure 10") {
+      EXPECT_GT(row["expected_ms"].get<double>(), 0.0);
+    }
+  }
+  EXPECT_EQ(groups["ours"], 2 * 6);
+  EXPECT_EQ(groups["paper"], 2 * 6);
+  EXPECT_EQ(groups["paper, figure 10"], 2 * 8);
+  EXPECT_EQ(groups["paper, figures 11 and 12"], 2 * 2);
+}
+
+}  // namespace
+}  // namespace ocellus::test
