@@ -10,7 +10,7 @@ constexpr int kThreads = kBlockWidth * kBlockHeight;
 /// Columns of the paper's experiments, known to the compiler.
 constexpr int kUsualColumns = 15;
 /// Rows of taps that are on their way at once.
-constexpr int kRowsAtOnce = 3;
+constexpr int kRowsAtOnce = 5;
 
 template <typename Pixel>
 __global__ void __launch_bounds__(kThreads) keep(const __grid_constant__ KeepArguments a) {
