@@ -347,7 +347,7 @@ bool fits_cache(const Row& row, const DeviceLimits& limits) {
 }
 
 /// As CUDA writes them: 13000 is 13.0.
-std::string cuda_version(int number) {
+std::string dotted_version(int number) {
   return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
 }
 
@@ -356,8 +356,8 @@ nlohmann::ordered_json machine_json(const EngineInfo& info, const DeviceLimits& 
           {"compute_capability",
            fmt::format("{}.{}", limits.compute_capability / 10, limits.compute_capability % 10)},
           {"multiprocessors", limits.multiprocessors},
-          {"cuda_driver", cuda_version(limits.driver_version)},
-          {"cuda_runtime", cuda_version(limits.runtime_version)},
+          {"cuda_driver", dotted_version(limits.driver_version)},
+          {"cuda_runtime", dotted_version(limits.runtime_version)},
           {"l2_bytes", limits.l2_bytes},
           {"block_bytes", limits.block_bytes},
           {"read_gb_per_s", limits.read_bytes_per_s * 1e-9},
@@ -486,8 +486,8 @@ int bench_on_device(const BenchOptions& o, const EngineConfig& engine, const Eng
       "{}, compute capability {}.{}, {} multiprocessors, {} MiB of L2, CUDA {} (driver {}); {}, "
       "{}\n",
       info.device_name, limits.compute_capability / 10, limits.compute_capability % 10,
-      limits.multiprocessors, limits.l2_bytes >> 20, cuda_version(limits.runtime_version),
-      cuda_version(limits.driver_version), cpu_name(), system_name());
+      limits.multiprocessors, limits.l2_bytes >> 20, dotted_version(limits.runtime_version),
+      dotted_version(limits.driver_version), cpu_name(), system_name());
   fmt::print(
       "limits measured: read {:.0f} GB/s, copy {:.0f} GB/s (block of {} MiB), {:.0f} GFLOP/s at "
       "{:.0f} MHz\n",
