@@ -9,6 +9,9 @@ namespace {
 constexpr int kThreads = kBlockWidth * kBlockHeight;
 /// Columns of the paper's experiments, known to the compiler.
 constexpr int kUsualColumns = 15;
+/// Blocks that a multiprocessor must have room for: few enough that a thread may have 128
+/// registers, without which the loads of a package of three wait for one another.
+constexpr int kLeastBlocks = 512 / kThreads;
 /// Rows of taps that are on their way at once.
 constexpr int kRowsAtOnce = 5;
 
@@ -69,7 +72,8 @@ class Taps {
 
 /// kColumns: nx, or the most there may be.
 template <FrameMemory kFrames, int kPackage, int kColumns>
-__global__ void __launch_bounds__(kThreads) convolve(const __grid_constant__ ConvolveArguments a) {
+__global__ void __launch_bounds__(kThreads, kLeastBlocks)
+    convolve(const __grid_constant__ ConvolveArguments a) {
   extern __shared__ float tile[];
   constexpr bool kKnown = kColumns == kUsualColumns;
   const int nx = kKnown ? kColumns : a.nx;

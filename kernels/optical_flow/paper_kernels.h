@@ -56,7 +56,7 @@ struct ConvolveArguments {
 /// Pixels, and threads, of a block. The paper does not tell its own; a warp along a row makes every
 /// access to taps whole lines.
 inline constexpr int kBlockWidth = 32;
-inline constexpr int kBlockHeight = 8;
+inline constexpr int kBlockHeight = 4;
 
 Kernel<KeepArguments> keep_kernel(PixelFormat format) noexcept;
 /// `package` convolutions with kernels of nx columns.
