@@ -13,7 +13,6 @@ namespace {
 int run_devices(const CommonOptions& options) {
   const EngineConfig config = engine_config(options);
   const EngineInfo chosen = take(Engine::probe(config), "--backend " + options.backend);
-  const std::string cpu = cpu_name();
 
   struct Row {
     const char* name;
@@ -28,12 +27,24 @@ int run_devices(const CommonOptions& options) {
     rows.push_back({name, info.has_value(),
                     info ? std::string(info->device_name) : std::string(info.error().text)});
   }
+  struct Gpu {
+    EngineInfo info;
+    GpuMeter meter;
+  };
+  std::vector<Gpu> gpus;
+  for (int device = 0; rows.back().available; ++device) {
+    EngineConfig one = config;
+    one.backend = {BackendChoice::kCuda, device};
+    const Expected<EngineInfo> info = Engine::probe(one);
+    if (!info) break;
+    gpus.push_back({*info, GpuMeter(info->device_bus)});
+  }
 
   if (options.json) {
     nlohmann::ordered_json json;
     json["version"] = version();
     json["simd"] = chosen.simd_target;
-    json["cpu"] = cpu;
+    json["cpu"] = cpu_name();
     json["workers"] = chosen.workers;
     json["backend"] = backend_name(chosen.backend);
     json["backends"] = nlohmann::ordered_json::array();
@@ -42,13 +53,17 @@ int run_devices(const CommonOptions& options) {
                                   {"available", row.available},
                                   {row.available ? "device" : "reason", row.note}});
     }
+    json["machine"] = machine_json();
+    json["gpus"] = nlohmann::ordered_json::array();
+    for (const Gpu& gpu : gpus) json["gpus"].push_back(gpu_json(gpu.info, gpu.meter));
     print_json(json);
     return kDone;
   }
   fmt::print("ocellus {}\n", version());
-  fmt::print("CPU       {}\n", cpu);
+  fmt::print("CPU       {}\n", machine_line());
   fmt::print("SIMD      {}\n", chosen.simd_target);
   fmt::print("workers   {}\n", chosen.workers);
+  for (const Gpu& gpu : gpus) fmt::print("GPU       {}\n", gpu_line(gpu.info, gpu.meter));
   fmt::print("backends\n");
   for (const Row& row : rows)
     fmt::print("  {:<6} {:<13} {}\n", row.name, row.available ? "available" : "not available",
@@ -60,8 +75,8 @@ int run_devices(const CommonOptions& options) {
 }  // namespace
 
 void add_devices_command(CLI::App& program, int& exit_code) {
-  CLI::App* const command =
-      program.add_subcommand("devices", "Show backends, SIMD target, workers and devices");
+  CLI::App* const command = program.add_subcommand(
+      "devices", "Show backends, SIMD target, workers and GPUs with their clocks and driver");
   const auto options = std::make_shared<CommonOptions>();
   add_common_options(*command, *options);
   command->callback([command, options, &exit_code] {

@@ -2,6 +2,7 @@
 // the test scene.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -52,6 +53,15 @@ class FrameSource {
   ImageSize size_;
   PixelFormat format_ = PixelFormat::kGray8;
 };
+
+/// Which of `count` frames is shown at a time, when they are shown forwards and backwards, so that
+/// the motion never jumps.
+constexpr std::size_t back_and_forth(std::size_t time, std::size_t count) {
+  if (count < 2) return 0;
+  const std::size_t period = 2 * (count - 1);
+  const std::size_t phase = time % period;
+  return phase < count ? phase : period - phase;
+}
 
 /// Opens FRAMES: one text, or several image files that are taken as frames 0, 1, ... Throws
 /// InputError.

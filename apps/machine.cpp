@@ -1,6 +1,9 @@
 #include "machine.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <barrier>
@@ -9,6 +12,7 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <set>
 #include <sstream>
 #include <thread>
 #include <vector>
@@ -105,6 +109,113 @@ std::string system_name() {
   utsname names{};
   if (uname(&names) != 0) return "unknown system";
   return std::string(names.sysname) + " " + names.release + " " + names.machine;
+}
+
+std::string cpu_governor() {
+  std::set<std::string> names;
+  for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); ++cpu) {
+    std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/scaling_governor", cpu));
+    std::string name;
+    if (file >> name) names.insert(name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+bool is_virtual_machine() {
+  return first_match("/proc/cpuinfo", "flags").find(" hypervisor") != std::string::npos;
+}
+
+bool is_realtime_kernel() {
+  std::ifstream file("/sys/kernel/realtime");
+  int on = 0;
+  return file >> on && on == 1;
+}
+
+std::string nvidia_driver() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string word;
+  // The first word of digits and points; before it stand the module's name and the processor's.
+  while (file >> word) {
+    if (word.find('.') != std::string::npos &&
+        word.find_first_not_of("0123456789.") == std::string::npos)
+      return word;
+  }
+  return "";
+}
+
+std::string cuda_version(int number) {
+  return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
+}
+
+nlohmann::ordered_json machine_json() {
+  const std::string governor = cpu_governor();
+  return {{"cpu", cpu_name()},
+          {"cpus", sysconf(_SC_NPROCESSORS_ONLN)},
+          {"governor",
+           governor.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(governor)},
+          {"virtual_machine", is_virtual_machine()},
+          {"realtime_kernel", is_realtime_kernel()},
+          {"system", system_name()}};
+}
+
+std::string machine_line() {
+  const std::string governor = cpu_governor();
+  return fmt::format("{}, {}{}, {}; {}{}", cpu_name(),
+                     counted(sysconf(_SC_NPROCESSORS_ONLN), "CPU"),
+                     is_virtual_machine() ? " of a virtual machine" : "",
+                     governor.empty() ? "governor not known (no cpufreq)" : "governor " + governor,
+                     system_name(), is_realtime_kernel() ? ", real-time kernel" : "");
+}
+
+nlohmann::ordered_json gpu_json(const EngineInfo& info, const GpuMeter& meter) {
+  if (info.backend != BackendKind::kCuda) return nullptr;
+  const std::string driver = meter.driver().empty() ? nvidia_driver() : meter.driver();
+  nlohmann::ordered_json json;
+  json["device"] = info.device;
+  json["name"] = info.device_name;
+  json["bus"] = info.device_bus;
+  json["compute_capability"] =
+      fmt::format("{}.{}", info.compute_capability / 10, info.compute_capability % 10);
+  json["memory_bytes"] = info.device_bytes;
+  json["driver"] =
+      driver.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(driver);
+  json["cuda_driver"] = cuda_version(info.driver_cuda);
+  json["cuda_runtime"] = cuda_version(info.runtime_cuda);
+  if (!meter.missing().empty()) {
+    json["nvml_missing"] = meter.missing();
+    return json;
+  }
+  const GpuSettings settings = meter.settings();
+  json["clock_mode"] = clock_mode(settings);
+  json["settings"] = settings_json(settings);
+  json["now"] = reading_json(meter.read());
+  return json;
+}
+
+std::string gpu_line(const EngineInfo& info, const GpuMeter& meter) {
+  if (info.backend != BackendKind::kCuda) return "";
+  const std::string driver = meter.driver().empty() ? nvidia_driver() : meter.driver();
+  std::string line = fmt::format(
+      "{} (cuda:{}, {}), compute capability {}.{}, {:.0f} GB, driver {} for CUDA {}, built with "
+      "CUDA {}; ",
+      info.device_name, info.device, info.device_bus, info.compute_capability / 10,
+      info.compute_capability % 10, static_cast<double>(info.device_bytes) * 1e-9,
+      driver.empty() ? "of unknown version" : driver, cuda_version(info.driver_cuda),
+      cuda_version(info.runtime_cuda));
+  if (!meter.missing().empty()) return line + "clocks not known: " + meter.missing();
+  const GpuSettings s = meter.settings();
+  const GpuReading now = meter.read();
+  const auto mhz = [](const std::optional<unsigned>& value) {
+    return value ? std::to_string(*value) : std::string("?");
+  };
+  line += fmt::format(
+      "clock mode {} (set to SM {}, memory {} MHz; now SM {} of {}, memory {} of {} MHz)",
+      clock_mode(s), mhz(s.application_sm_mhz), mhz(s.application_memory_mhz), mhz(now.sm_mhz),
+      mhz(s.highest_sm_mhz), mhz(now.memory_mhz), mhz(s.highest_memory_mhz));
+  if (now.reasons && *now.reasons != 0)
+    line += fmt::format(", held back by: {}", fmt::join(clock_reason_names(*now.reasons), ", "));
+  if (s.power_limit_w) line += fmt::format("; power limit {:.0f} W", *s.power_limit_w);
+  return line;
 }
 
 std::size_t last_cache_bytes() {

@@ -18,8 +18,9 @@ constexpr double kBottom = 360.0;
 constexpr const char* kInk = "#1f2933";
 constexpr const char* kSoft = "#6b7785";
 constexpr const char* kGrid = "#e4e8ec";
-constexpr const char* kLine = "#1769aa";
-constexpr const char* kFill = "#a9cbe8";
+// Lines and bands of the series: told apart without colour vision, too.
+constexpr const char* kLines[] = {"#1769aa", "#d08700", "#5a7d2a"};
+constexpr const char* kFills[] = {"#a9cbe8", "#f3d9a4", "#cfdfb8"};
 constexpr const char* kBudget = "#c7392f";
 
 std::string escape(const std::string& text) {
@@ -123,15 +124,19 @@ std::string frame_of(const Axis& x, const Axis& y, const std::vector<double>& x_
   return out;
 }
 
-std::string distribution(const LatencyPlot& plot, Axis x, Axis y) {
-  const LatencyHistogram& histogram = *plot.histogram;
-  const double count = static_cast<double>(histogram.count());
+std::string distribution_frame(const Axis& x, const Axis& y) {
   std::vector<std::pair<double, std::string>> y_ticks;
   for (double share = 1.0; share >= y.low * 0.9999; share /= 10.0)
     y_ticks.emplace_back(share, share >= 0.01 ? fmt::format("{:g} %", 100.0 * share)
                                               : fmt::format("{:.3g} %", 100.0 * share));
-  std::string out =
-      frame_of(x, y, ticks_of(x, 6), y_ticks, "latency, ms", "Share of frames slower than");
+  return frame_of(x, y, ticks_of(x, 6), y_ticks, "latency, ms", "Share of frames slower than");
+}
+
+std::string distribution(const LatencySeries& series, const char* colour, const Axis& x,
+                         const Axis& y) {
+  const LatencyHistogram& histogram = *series.histogram;
+  const double count = static_cast<double>(histogram.count());
+  std::string out;
   std::string path = fmt::format("M{:.1f} {:.1f}", x.at(x.low), y.at(1.0));
   double slower = count;
   double last_x = x.at(x.low);
@@ -150,7 +155,7 @@ std::string distribution(const LatencyPlot& plot, Axis x, Axis y) {
   }
   out += fmt::format(
       "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\" stroke-linejoin=\"round\"/>\n",
-      path, kLine);
+      path, colour);
   // Percentiles are marked on the curve; a label that would cover its neighbour is left out.
   double last_label = -1e9;
   for (const double percent : {50.0, 90.0, 99.0, 99.9, 99.99}) {
@@ -162,7 +167,7 @@ std::string distribution(const LatencyPlot& plot, Axis x, Axis y) {
     out += fmt::format(
         "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\" fill=\"white\" stroke=\"{}\" "
         "stroke-width=\"2\"/>\n",
-        px, py, kLine);
+        px, py, colour);
     if (py - last_label < 14.0) continue;
     last_label = py;
     const bool right = px < x.to - 110.0;
@@ -173,13 +178,18 @@ std::string distribution(const LatencyPlot& plot, Axis x, Axis y) {
   return out;
 }
 
-std::string over_time(const LatencyPlot& plot, const Axis& x, const Axis& y) {
+std::string over_time_frame(const Axis& x, const Axis& y) {
   std::vector<std::pair<double, std::string>> y_ticks;
   for (const double tick : ticks_of(y, 6)) y_ticks.emplace_back(tick, fmt::format("{:g}", tick));
-  std::string out = frame_of(x, y, ticks_of(x, 6), y_ticks, "time, s", "Latency of each frame, ms");
+  return frame_of(x, y, ticks_of(x, 6), y_ticks, "time, s", "Latency of each frame, ms");
+}
+
+std::string over_time(const LatencySeries& series, const char* line, const char* fill,
+                      const Axis& x, const Axis& y) {
+  std::string out;
   // Many frames share a column of pixels: its least and largest are drawn as a band, so no outlier
   // is lost.
-  const std::vector<float>& values = *plot.latencies_ms;
+  const std::vector<float>& values = *series.latencies_ms;
   const std::size_t columns =
       std::min<std::size_t>(values.size(), static_cast<std::size_t>(x.to - x.from));
   std::string upper;
@@ -192,35 +202,44 @@ std::string over_time(const LatencyPlot& plot, const Axis& x, const Axis& y) {
     sorted.assign(values.begin() + static_cast<std::ptrdiff_t>(begin),
                   values.begin() + static_cast<std::ptrdiff_t>(end));
     std::sort(sorted.begin(), sorted.end());
-    const double px = x.at(0.5 * static_cast<double>(begin + end) / plot.fps);
+    const double px = x.at(0.5 * static_cast<double>(begin + end) / series.fps);
     upper += fmt::format("{}{:.1f} {:.1f}", column == 0 ? "M" : "L", px, y.at(sorted.back()));
     lower = fmt::format("L{:.1f} {:.1f}", px, y.at(sorted.front())) + lower;
     middle += fmt::format("{}{:.1f} {:.1f}", column == 0 ? "M" : "L", px,
                           y.at(sorted[sorted.size() / 2]));
   }
   out += fmt::format("<path d=\"{}{}Z\" fill=\"{}\" stroke=\"{}\" stroke-width=\"0.7\"/>\n", upper,
-                     lower, kFill, kFill);
+                     lower, fill, fill);
   out += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.3\"/>\n", middle,
-                     kLine);
+                     line);
   return out;
 }
 
 }  // namespace
 
 void write_latency_svg(const std::string& path, const LatencyPlot& plot) {
-  const LatencyHistogram& histogram = *plot.histogram;
-  const double least = std::max(1e-3, static_cast<double>(histogram.min_ns()) * 1e-6);
-  const double largest = std::max(static_cast<double>(histogram.max_ns()) * 1e-6, least * 1.01);
+  double least = 1e9;
+  double largest = 0.0;
+  double seconds = 1e-3;
+  std::uint64_t count = 10;
+  for (const LatencySeries& series : plot.series) {
+    least = std::min(least, static_cast<double>(series.histogram->min_ns()) * 1e-6);
+    largest = std::max(largest, static_cast<double>(series.histogram->max_ns()) * 1e-6);
+    seconds = std::max(seconds, static_cast<double>(series.latencies_ms->size()) / series.fps);
+    count = std::max(count, series.histogram->count());
+  }
+  least = std::max(1e-3, least);
+  largest = std::max(largest, least * 1.01);
+  const bool with_budget = plot.budget_ms > 0.0;
   // A budget far beyond all latencies still belongs into the figure: it shows the headroom.
   const double top = std::max(largest, plot.budget_ms);
 
-  Axis ccdf_x{std::min(least, plot.budget_ms) / 1.15, top * 1.25, true, 80.0, 450.0};
-  const double smallest_share = std::pow(
-      10.0, std::floor(std::log10(
-                1.0 / static_cast<double>(std::max<std::uint64_t>(histogram.count(), 10)))));
+  const Axis ccdf_x{(with_budget ? std::min(least, plot.budget_ms) : least) / 1.15, top * 1.25,
+                    true, 80.0, 450.0};
+  const double smallest_share =
+      std::pow(10.0, std::floor(std::log10(1.0 / static_cast<double>(count))));
   const Axis ccdf_y{smallest_share, 1.0, true, kBottom, kTop};
-  const Axis time_x{0.0, std::max(1e-3, static_cast<double>(plot.latencies_ms->size()) / plot.fps),
-                    false, 540.0, 925.0};
+  const Axis time_x{0.0, seconds, false, 540.0, 925.0};
   const Axis time_y{0.0, top * 1.08, false, kBottom, kTop};
 
   std::string svg = fmt::format(
@@ -233,18 +252,30 @@ void write_latency_svg(const std::string& path, const LatencyPlot& plot) {
   svg += text_at(32.0, 34.0, "start", kInk, 17, plot.title, " font-weight=\"600\"");
   svg += text_at(32.0, 54.0, "start", kSoft, 12, plot.subtitle);
   svg += text_at(32.0, 71.0, "start", kSoft, 12, plot.machine);
-  svg += distribution(plot, ccdf_x, ccdf_y);
-  svg += over_time(plot, time_x, time_y);
-  const double budget_x = ccdf_x.at(plot.budget_ms);
-  const double budget_y = time_y.at(plot.budget_ms);
-  const std::string label = fmt::format("budget {:.3g} ms", plot.budget_ms);
-  constexpr const char* kDashed = " stroke-width=\"1.5\" stroke-dasharray=\"5 4\"";
-  svg += line_between(budget_x, kBottom, budget_x, kTop, kBudget, kDashed);
-  svg += text_at(budget_x - 6.0, kTop + 12.0, "end", kBudget, 11, label,
-                 " stroke=\"white\" stroke-width=\"3\" paint-order=\"stroke\"");
-  svg += line_between(time_x.from, budget_y, time_x.to, budget_y, kBudget, kDashed);
-  svg += text_at(time_x.to, budget_y - 6.0, "end", kBudget, 11, label,
-                 " stroke=\"white\" stroke-width=\"3\" paint-order=\"stroke\"");
+  svg += distribution_frame(ccdf_x, ccdf_y);
+  svg += over_time_frame(time_x, time_y);
+  double legend_x = 925.0;
+  for (std::size_t i = plot.series.size(); i-- > 0;) {
+    const LatencySeries& series = plot.series[i];
+    const char* const line = kLines[i % std::size(kLines)];
+    svg += distribution(series, line, ccdf_x, ccdf_y);
+    svg += over_time(series, line, kFills[i % std::size(kFills)], time_x, time_y);
+    if (plot.series.size() < 2) continue;
+    svg += text_at(legend_x, kTop - 14.0, "end", line, 12, series.name, " font-weight=\"600\"");
+    legend_x -= 14.0 + 7.0 * static_cast<double>(series.name.size());
+  }
+  if (with_budget) {
+    const double budget_x = ccdf_x.at(plot.budget_ms);
+    const double budget_y = time_y.at(plot.budget_ms);
+    const std::string label = fmt::format("budget {:.3g} ms", plot.budget_ms);
+    constexpr const char* kDashed = " stroke-width=\"1.5\" stroke-dasharray=\"5 4\"";
+    svg += line_between(budget_x, kBottom, budget_x, kTop, kBudget, kDashed);
+    svg += text_at(budget_x - 6.0, kTop + 12.0, "end", kBudget, 11, label,
+                   " stroke=\"white\" stroke-width=\"3\" paint-order=\"stroke\"");
+    svg += line_between(time_x.from, budget_y, time_x.to, budget_y, kBudget, kDashed);
+    svg += text_at(time_x.to, budget_y - 6.0, "end", kBudget, 11, label,
+                   " stroke=\"white\" stroke-width=\"3\" paint-order=\"stroke\"");
+  }
   svg += "</svg>\n";
 
   OutputFile file(path);

@@ -336,9 +336,21 @@ Expected<void> probe(int number, EngineInfo& info) noexcept {
     return unavailable(
         make_cuda_error("probing", kCudaCalls.get_device_properties.name, asked).text);
   }
+  int driver = 0;
+  if (const cudaError_t asked = kCudaCalls.driver_version.function(&driver); asked != cudaSuccess) {
+    return unavailable(make_cuda_error("probing", kCudaCalls.driver_version.name, asked).text);
+  }
   info.backend = BackendKind::kCuda;
   info.device = number;
   std::snprintf(info.device_name, sizeof(info.device_name), "%.63s", properties.name);
+  std::snprintf(info.device_bus, sizeof(info.device_bus), "%04x:%02x:%02x.0",
+                static_cast<unsigned>(properties.pciDomainID) & 0xffffu,
+                static_cast<unsigned>(properties.pciBusID) & 0xffu,
+                static_cast<unsigned>(properties.pciDeviceID) & 0xffu);
+  info.compute_capability = properties.major * 10 + properties.minor;
+  info.device_bytes = properties.totalGlobalMem;
+  info.driver_cuda = driver;
+  info.runtime_cuda = CUDART_VERSION;
   return {};
 }
 

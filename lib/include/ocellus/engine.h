@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "ocellus/memory.h"
@@ -110,6 +111,13 @@ struct EngineInfo {
   BackendKind backend = BackendKind::kCpu;
   int device = -1;            ///< CUDA device number, -1 on the CPU
   char device_name[64] = {};  ///< the processor's or the device's name
+  /// CUDA only: where the device sits on the PCI bus, such as "0000:3b:00.0", by which the
+  /// system's other tools know it.
+  char device_bus[20] = {};
+  int compute_capability = 0;    ///< CUDA only: 90 for 9.0
+  std::size_t device_bytes = 0;  ///< CUDA only: all of the device's memory
+  int driver_cuda = 0;           ///< CUDA only: version that the driver is for, 13000 for 13.0
+  int runtime_cuda = 0;          ///< CUDA only: version that the library was built with
   int workers = 1;
   const char* simd_target =
       "";  ///< Highway's name of the instruction set in use ("AVX3_ZEN4", "NEON", ...)
