@@ -29,7 +29,8 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// Runs the program under test (environment variable OCELLUS_PROGRAM) with these arguments, stdout
+/// Runs the program under test (environment variable OCELLUS_PROGRAM, or the one beside the
+/// test) with these arguments, stdout
 /// and stderr apart, no terminal.
 ChildResult run_program(const std::vector<std::string>& arguments);
 

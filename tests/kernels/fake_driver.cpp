@@ -77,6 +77,10 @@ cudaError_t get_device_properties(cudaDeviceProp* properties, int) {
   std::memset(properties, 0, sizeof(*properties));
   std::snprintf(properties->name, sizeof(properties->name), "Fake");
   properties->major = 9;
+  properties->totalGlobalMem = 123456;
+  properties->pciDomainID = 1;
+  properties->pciBusID = 0x3b;
+  properties->pciDeviceID = 10;
   properties->multiProcessorCount = 4;
   properties->sharedMemPerBlockOptin = 227 * 1024;
   properties->l2CacheSize = 1 << 20;

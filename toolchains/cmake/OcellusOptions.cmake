@@ -20,6 +20,18 @@ if(OCELLUS_SANITIZE)
   target_link_options(ocellus_options INTERFACE -fsanitize=${OCELLUS_SANITIZE})
 endif()
 
+# What goes into one folder for other machines: the library once, for all programs; the C++ library and the compiler's in each
+# of them; other shared libraries are found beside them. The old kind of search path holds for the libraries' own needs, too.
+set(OCELLUS_FMT fmt::fmt)
+if(OCELLUS_FOLDER)
+  set(BUILD_SHARED_LIBS ON)
+  set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")
+  set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
+  add_link_options(-static-libstdc++ -static-libgcc "LINKER:--disable-new-dtags,--gc-sections,--exclude-libs,ALL")
+  # An exception must not pass from one C++ library to another.
+  set(OCELLUS_FMT fmt::fmt-header-only)
+endif()
+
 # ocellus_optional(<option> <found?> <what is missing>): AUTO and ON become OPTION_FOUND, ON without it fails.
 function(ocellus_optional option found what)
   if(${option} STREQUAL "OFF")

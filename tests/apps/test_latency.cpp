@@ -1,0 +1,529 @@
+// What a latency report is made of: the program's JSON and exit code, jitter, the figure, and what
+// is asked of a GPU's management library.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "child_process.h"
+#include "frames.h"
+#include "gpu_meter.h"
+#include "latency_run.h"
+#include "machine.h"
+#include "support/run.h"
+#include "svg_plot.h"
+
+// A management library of our own. GpuMeter is given no library's name, so that the system's loader
+// looks into this program.
+namespace {
+struct FakeGpu {
+  int init = 0;
+  int find = 0;
+  int power = 0;
+  int field = 0;
+  unsigned application_sm = 1980;
+  unsigned long long reasons = 0;
+  std::atomic<int> reads{0};
+  std::atomic<unsigned long long> energy_mj{1000};
+};
+FakeGpu fake;
+constexpr const char* kFakeBus = "0000:3b:00.0";
+
+struct FakeField {
+  unsigned field;
+  unsigned scope;
+  long long timestamp;
+  long long latency_us;
+  int type;
+  int result;
+  unsigned long long value;
+};
+}  // namespace
+
+extern "C" {
+int nvmlInit_v2() {
+  return fake.init;
+}
+int nvmlShutdown() {
+  return 0;
+}
+const char* nvmlErrorString(int result) {
+  return result == 3 ? "Not Supported" : result == 6 ? "Not Found" : "Another Error";
+}
+int nvmlSystemGetDriverVersion(char* text, unsigned length) {
+  std::strncpy(text, "580.0.1", length);
+  return 0;
+}
+int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** device) {
+  *device = &fake;
+  return std::strcmp(bus, kFakeBus) == 0 ? fake.find : 6;
+}
+int nvmlDeviceGetPowerUsage(void*, unsigned* milliwatts) {
+  *milliwatts = 100'000;
+  return fake.power;
+}
+int nvmlDeviceGetEnforcedPowerLimit(void*, unsigned* milliwatts) {
+  *milliwatts = 700'000;
+  return 0;
+}
+int nvmlDeviceGetTotalEnergyConsumption(void*, unsigned long long* millijoules) {
+  *millijoules = fake.energy_mj;
+  return fake.power;
+}
+int nvmlDeviceGetFieldValues(void*, int count, FakeField* values) {
+  for (int i = 0; i < count; ++i) {
+    values[i].result = values[i].field == 186 ? fake.field : 3;
+    values[i].type = 1;
+    values[i].value = 250'000u + 50'000u * static_cast<unsigned>(fake.reads.load() % 2);
+  }
+  return 0;
+}
+int nvmlDeviceGetClockInfo(void*, int type, unsigned* mhz) {
+  // Type 1 is that of the multiprocessors; it goes up after the first look.
+  *mhz = type == 1 ? (fake.reads++ == 0 ? 345 : 1980) : 3201;
+  return 0;
+}
+int nvmlDeviceGetMaxClockInfo(void*, int type, unsigned* mhz) {
+  *mhz = type == 1 ? 1980 : 3201;
+  return 0;
+}
+int nvmlDeviceGetApplicationsClock(void*, int type, unsigned* mhz) {
+  *mhz = type == 1 ? fake.application_sm : 3201;
+  return 0;
+}
+int nvmlDeviceGetDefaultApplicationsClock(void*, int type, unsigned* mhz) {
+  *mhz = type == 1 ? 1980 : 3201;
+  return 0;
+}
+int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* bits) {
+  *bits = fake.reasons;
+  return 0;
+}
+int nvmlDeviceGetTemperature(void*, int, unsigned* celsius) {
+  *celsius = 41;
+  return 0;
+}
+// nvmlDeviceGetPersistenceMode is missing, as in an older library.
+}
+
+namespace ocellus::test {
+namespace {
+
+using app::GpuActivity;
+using app::GpuMeter;
+using app::GpuSampler;
+using nlohmann::json;
+
+/// cpu, or what OCELLUS_TEST_BACKEND says.
+std::string backend() {
+  const char* const asked = std::getenv("OCELLUS_TEST_BACKEND");
+  return asked != nullptr ? asked : "cpu";
+}
+
+json latency(const std::vector<std::string>& arguments, int expected_exit = 0) {
+  std::vector<std::string> all = {"latency", "--backend", backend(), "--json"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  const ChildResult result = run_program(all);
+  EXPECT_EQ(result.exit_code, expected_exit) << result.err;
+  const json object = json::parse(result.out, nullptr, false);
+  EXPECT_TRUE(object.is_object()) << result.out << result.err;
+  return object;
+}
+
+class Latency : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (backend() == "cpu") return;
+    const Expected<EngineInfo> probed = Engine::probe(engine_config(1, BackendChoice::kCuda));
+    if (!probed) GTEST_SKIP() << "no CUDA device: " << probed.error().text;
+  }
+};
+
+// Example failure: a key that scripts and the table of machines read is missing or has another
+// unit, or the parts of a frame's time are more than the whole.
+TEST_F(Latency, JsonHasEveryFigure) {
+  const json report = latency({"--size", "64x48", "--fps", "200", "--frames", "60", "--budget-ms",
+                               "10000", "--warm-up", "7", "--memory", "all"});
+  for (const char* key : {"version",
+                          "pipeline",
+                          "input",
+                          "input_frames",
+                          "size",
+                          "pace",
+                          "fps",
+                          "warm_up",
+                          "interrupted",
+                          "budget_ms",
+                          "budget_percentile",
+                          "backend",
+                          "device",
+                          "workers",
+                          "simd",
+                          "realtime_priority",
+                          "machine",
+                          "gpu",
+                          "config",
+                          "configs",
+                          "delay_frames",
+                          "runs",
+                          "ok"})
+    EXPECT_TRUE(report.contains(key)) << key;
+  EXPECT_EQ(report["backend"], backend());
+  EXPECT_EQ(report["pace"], "camera");
+  EXPECT_EQ(report["warm_up"], 7);
+  for (const char* key :
+       {"cpu", "cpus", "governor", "virtual_machine", "realtime_kernel", "system"})
+    EXPECT_TRUE(report["machine"].contains(key)) << key;
+
+  std::vector<std::string> memory = {"host"};
+  if (backend() != "cpu") memory = {"host", "pinned", "device"};
+  ASSERT_EQ(report["runs"].size(), memory.size());
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    const json& run = report["runs"][i];
+    EXPECT_EQ(run["memory"], memory[i]);
+    EXPECT_EQ(run["frames"], 60);
+    EXPECT_EQ(run["misses"], 0);
+    EXPECT_EQ(run["ok"], true);
+    for (const char* key :
+         {"latency_ms", "wake_ms", "work_ms", "queue_ms", "copy_ms", "compute_ms"}) {
+      const json& h = run[key];
+      EXPECT_LE(h["p50"], h["p90"]) << key;
+      EXPECT_LE(h["p90"], h["p99"]) << key;
+      EXPECT_LE(h["p99"], h["p99.9"]) << key;
+      EXPECT_LE(h["p99.9"].get<double>(), h["max"].get<double>() * 1.001) << key;
+    }
+    const auto mean = [&](const char* key) { return run[key]["mean"].get<double>(); };
+    EXPECT_NEAR(mean("latency_ms"), mean("wake_ms") + mean("work_ms"), 1e-6);
+    EXPECT_LE(mean("queue_ms") + mean("copy_ms") + mean("compute_ms"),
+              mean("work_ms") * 1.02 + 0.01);
+    // 60 frames, 5 ms apart.
+    EXPECT_NEAR(run["jitter_ms"]["mean_interval"].get<double>(), 5.0, 2.0);
+    EXPECT_GE(run["jitter_ms"]["spread"], run["jitter_ms"]["deviation"]);
+    EXPECT_GT(run["seconds"], 0.29);
+    EXPECT_NEAR(run["frames_per_s"].get<double>(), 60.0 / run["seconds"].get<double>(), 1e-6);
+    EXPECT_GT(run["footprint"]["host"].get<double>() + run["footprint"]["device"].get<double>(),
+              0.0);
+    const json& gpu = run["gpu_activity"];
+    EXPECT_NE(gpu["power_w"].is_null(), gpu.contains("mj_per_frame"));
+    EXPECT_EQ(gpu["power_w"].is_null(), gpu.contains("power_missing"));
+    if (gpu.contains("power_missing")) {
+      EXPECT_NE(gpu["power_missing"], "");
+    } else {
+      EXPECT_GT(gpu["power_w"]["mean"], 5.0);
+    }
+  }
+  // The first run's figures stand at the top, too.
+  EXPECT_EQ(report["memory"], "host");
+  EXPECT_EQ(report["latency_ms"], report["runs"][0]["latency_ms"]);
+  if (backend() == "cpu") {
+    EXPECT_TRUE(report["gpu"].is_null());
+    EXPECT_EQ(report["runs"][0]["footprint"]["device"], 0);
+  } else {
+    for (const char* key : {"device", "name", "bus", "compute_capability", "memory_bytes", "driver",
+                            "cuda_driver", "cuda_runtime"})
+      EXPECT_TRUE(report["gpu"].contains(key)) << key;
+    EXPECT_NE(report["gpu"].contains("clock_mode"), report["gpu"].contains("nvml_missing"));
+    EXPECT_GT(report["runs"][2]["footprint"]["device"], 0);
+    EXPECT_GT(report["runs"][1]["footprint"]["pinned"],
+              report["runs"][2]["footprint"]["pinned"].get<std::int64_t>());
+  }
+}
+
+// Example failure: a missed budget ends with 0, or the percentile that may miss it is not looked
+// at.
+TEST_F(Latency, MissedBudgetEndsWithOne) {
+  const std::vector<std::string> run = {"--size",         "64x48",    "--frames", "40",
+                                        "--back-to-back", "--memory", "host",     "--budget-ms"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), run.begin(), run.end());
+    return more;
+  };
+  // No frame is done in 100 ns.
+  const json missed = latency(with({"0.0001"}), 1);
+  EXPECT_EQ(missed["misses"], 40);
+  EXPECT_EQ(missed["longest_burst"], 40);
+  EXPECT_EQ(missed["ok"], false);
+  EXPECT_EQ(latency(with({"0.0001", "--budget-percentile", "1"}), 1)["ok"], false);
+  EXPECT_EQ(latency(with({"10000"}))["ok"], true);
+  // Half the frames are slower than the median, and no more.
+  const json first = latency(with({"10000"}));
+  EXPECT_EQ(first["budget_percentile"], 100.0);
+  std::vector<std::string> text = with({"0.0001"});
+  text.insert(text.begin(), {"latency", "--backend", backend()});
+  const ChildResult told = run_program(text);
+  EXPECT_EQ(told.exit_code, 1);
+  EXPECT_NE(told.out.find("40 misses of 40 frames"), std::string::npos) << told.out;
+  EXPECT_NE(told.out.find("NOT KEPT"), std::string::npos) << told.out;
+}
+
+// Example failure: back to back has the schedule of a camera, or a budget that nobody asked for.
+TEST_F(Latency, BackToBackHasNoScheduleAndNoBudget) {
+  const json report = latency({"--size", "64x48", "--frames", "200", "--back-to-back"});
+  EXPECT_EQ(report["pace"], "back to back");
+  EXPECT_TRUE(report["fps"].is_null());
+  EXPECT_TRUE(report["budget_ms"].is_null());
+  EXPECT_TRUE(report["misses"].is_null());
+  EXPECT_EQ(report["late_starts"], 0);
+  EXPECT_EQ(report["wake_ms"]["max"], 0.0);
+  EXPECT_EQ(report["ok"], true);
+  // Without a pause between frames, what one takes is what lies between two.
+  EXPECT_NEAR(report["latency_ms"]["mean"].get<double>(),
+              report["jitter_ms"]["mean_interval"].get<double>(),
+              0.2 * report["latency_ms"]["mean"].get<double>());
+  // On a device, its own memory is measured, too.
+  EXPECT_EQ(report["runs"].size(), backend() == "cpu" ? 1u : 2u);
+}
+
+// Example failure: an operator of a chain runs with another one's options, has an engine of its
+// own, or its time is left out.
+TEST_F(Latency, ChainRunsEachOperatorWithItsOwnOptions) {
+  const std::vector<std::string> common = {"--size", "64x48",       "--frames", "30",       "--fps",
+                                           "200",    "--budget-ms", "10000",    "--memory", "host"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), common.begin(), common.end());
+    return latency(more);
+  };
+  const json chain =
+      with({"--window-size", "9", "--pipeline", "flow preset=fast window-size=7!flow  taps=9x9x5"});
+  EXPECT_EQ(chain["pipeline"], (json{"flow", "flow"}));
+  ASSERT_EQ(chain["configs"].size(), 2u);
+  EXPECT_EQ(chain["configs"][0]["method"], "pyramid");
+  EXPECT_EQ(chain["configs"][0]["window_size"], 7);
+  EXPECT_EQ(chain["configs"][1]["taps"], (json{9, 9, 5}));
+  EXPECT_EQ(chain["configs"][1]["window_size"], 9);
+  ASSERT_EQ(chain["operators"].size(), 2u);
+  EXPECT_NEAR(chain["work_ms"]["mean"].get<double>(),
+              chain["operators"][0]["work_ms"]["mean"].get<double>() +
+                  chain["operators"][1]["work_ms"]["mean"].get<double>(),
+              1e-6);
+  EXPECT_EQ(chain["operators"][1]["delay_frames"], 2.0);
+  const json fast = with({"--pipeline", "flow preset=fast window-size=7"});
+  const json kernels = with({"--taps", "9x9x5", "--window-size", "9"});
+  for (const char* kind : {"host", "pinned", "device"})
+    EXPECT_EQ(chain["footprint"][kind], fast["footprint"][kind].get<std::int64_t>() +
+                                            kernels["footprint"][kind].get<std::int64_t>())
+        << kind;
+}
+
+// Example failure: an option that is misspelt in a chain, or means nothing there, is taken.
+TEST_F(Latency, NamesWhatIsWrongWithAChain) {
+  const auto expect = [](const std::vector<std::string>& arguments,
+                         const std::vector<std::string>& says) {
+    std::vector<std::string> all = {"latency", "--backend", backend(), "--frames", "1"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    const ChildResult result = run_program(all);
+    EXPECT_EQ(result.exit_code, 2);
+    for (const std::string& text : says)
+      EXPECT_NE(result.err.find(text), std::string::npos) << text << " is not in " << result.err;
+  };
+  expect({"--pipeline", "flow ! flow fast"}, {"'fast' in 'flow fast'", "option=value"});
+  expect({"--pipeline", "flow tapes=9x9x5"}, {"'flow tapes=9x9x5'", "--tapes"});
+  expect({"--pipeline", "flow preset=best"}, {"'flow preset=best'", "best"});
+  expect({"--pipeline", "flow preset=fast taps=9x9x5"},
+         {"'flow preset=fast taps=9x9x5'", "--taps"});
+  expect({"--taps", "9x9x5", "--pipeline", "flow ! flow preset=fast"},
+         {"'flow preset=fast'", "--taps"});
+  expect({"--pipeline", "flow taps=9x9"}, {"'flow taps=9x9'", "15x15x20"});
+  expect({"--memory", "vram"}, {"--memory is 'vram'", "pinned"});
+  expect({"--memory", "host,"}, {"--memory is 'host,'"});
+  expect({"--back-to-back", "--fps", "30"}, {"--fps has no meaning here"});
+  if (backend() == "cpu") expect({"--wait", "block"}, {"--wait has no meaning here", "cpu"});
+}
+
+// Example failure: the devices' facts that a figure depends on are left out.
+TEST_F(Latency, DevicesTellsTheMachine) {
+  const ChildResult result = run_program({"devices", "--json", "--backend", backend()});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json devices = json::parse(result.out);
+  EXPECT_EQ(devices["machine"]["cpu"], devices["cpu"]);
+  if (backend() == "cpu") {
+    EXPECT_TRUE(devices["gpus"].is_array());
+  } else {
+    ASSERT_GE(devices["gpus"].size(), 1u);
+    EXPECT_EQ(devices["gpus"][0]["device"], 0);
+    EXPECT_EQ(devices["gpus"][0]["bus"].get<std::string>().size(), 12u);
+  }
+}
+
+// ---- what it is made of
+
+// Example failure: the deviation is that of the latencies, or is divided by another number.
+TEST(Intervals, DeviationAndSpread) {
+  app::Intervals intervals;
+  EXPECT_EQ(intervals.spread_ns(), 0);
+  EXPECT_EQ(intervals.deviation_ns(), 0.0);
+  for (const std::int64_t ns : {2, 4, 4, 4, 5, 5, 7, 9}) intervals.add(ns);
+  EXPECT_EQ(intervals.count(), 8);
+  EXPECT_DOUBLE_EQ(intervals.mean_ns(), 5.0);
+  EXPECT_DOUBLE_EQ(intervals.deviation_ns(), 2.0);
+  EXPECT_EQ(intervals.spread_ns(), 7);
+}
+
+// Example failure: the motion jumps at an end, or a single frame is divided by zero.
+TEST(Replay, GoesBackAndForth) {
+  const std::vector<std::size_t> expected = {0, 1, 2, 3, 2, 1, 0, 1, 2};
+  for (std::size_t time = 0; time < expected.size(); ++time)
+    EXPECT_EQ(app::back_and_forth(time, 4), expected[time]);
+  EXPECT_EQ(app::back_and_forth(5, 1), 0u);
+  EXPECT_EQ(app::back_and_forth(5, 2), 1u);
+}
+
+// Example failure: several kinds of memory are drawn without names, or a run without a budget gets
+// a line at 0.
+TEST(Plot, SeveralSeriesAndNoBudget) {
+  const TemporaryFolder folder;
+  app::LatencyPlot plot;
+  plot.title = "a < b";
+  std::vector<std::unique_ptr<LatencyHistogram>> histograms;
+  std::vector<std::vector<float>> values(3);
+  for (int s = 0; s < 3; ++s) {
+    histograms.push_back(std::make_unique<LatencyHistogram>());
+    for (int i = 0; i < 500; ++i) {
+      const std::int64_t ns = 100'000 * (s + 1) + (i * 7919) % 50'000;
+      histograms.back()->record(ns);
+      values[static_cast<std::size_t>(s)].push_back(static_cast<float>(ns) * 1e-6f);
+    }
+  }
+  for (std::size_t s = 0; s < 3; ++s)
+    plot.series.push_back({"memory " + std::to_string(s), histograms[s].get(), &values[s], 100.0});
+  app::write_latency_svg(folder / "l.svg", plot);
+  std::ifstream file(folder / "l.svg");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  for (const char* name : {"memory 0", "memory 1", "memory 2"})
+    EXPECT_NE(text.find(name), std::string::npos) << name;
+  EXPECT_NE(text.find("a &lt; b"), std::string::npos);
+  EXPECT_EQ(text.find("budget"), std::string::npos);
+  EXPECT_EQ(text.find("nan"), std::string::npos);
+  EXPECT_EQ(text.find("inf"), std::string::npos);
+}
+
+// Example failure: without the library the program ends, or the report does not say why there is no
+// power.
+TEST(Gpu, SaysWhyNothingIsKnown) {
+  const GpuMeter none(kFakeBus, "libocellus-no-such-library.so.1");
+  EXPECT_NE(none.missing().find("NVML is not there"), std::string::npos) << none.missing();
+  EXPECT_NE(none.missing().find("libocellus-no-such-library.so.1"), std::string::npos);
+  EXPECT_FALSE(none.read().power_w);
+  EXPECT_FALSE(none.settings().highest_sm_mhz);
+  EXPECT_FALSE(none.energy_j());
+  GpuSampler sampler(none, std::chrono::milliseconds(1));
+  const json activity = app::activity_json(none, sampler.stop(), 10);
+  EXPECT_TRUE(activity["power_w"].is_null());
+  EXPECT_EQ(activity["power_missing"], none.missing());
+  EXPECT_TRUE(activity["sm_mhz"].is_null());
+  EXPECT_TRUE(activity["clock_reasons"].is_null());
+
+  EXPECT_NE(GpuMeter("").missing().find("cpu"), std::string::npos);
+  // A library that is something else.
+  EXPECT_NE(GpuMeter(kFakeBus, "libm.so.6").missing().find("is not NVML"), std::string::npos);
+  fake.init = 9;
+  EXPECT_NE(GpuMeter(kFakeBus, "").missing().find("did not start: Another Error (9)"),
+            std::string::npos);
+  fake.init = 0;
+  EXPECT_NE(GpuMeter("0000:01:00.0", "").missing().find("no device at 0000:01:00.0: Not Found"),
+            std::string::npos);
+
+  // The GPU's facts are told without the library, as far as CUDA knows them.
+  EngineInfo info;
+  info.backend = BackendKind::kCuda;
+  info.device = 0;
+  std::snprintf(info.device_name, sizeof(info.device_name), "A GPU");
+  info.compute_capability = 90;
+  info.driver_cuda = 13000;
+  info.runtime_cuda = 12080;
+  const json gpu = app::gpu_json(info, none);
+  EXPECT_EQ(gpu["compute_capability"], "9.0");
+  EXPECT_EQ(gpu["cuda_driver"], "13.0");
+  EXPECT_EQ(gpu["cuda_runtime"], "12.8");
+  EXPECT_EQ(gpu["nvml_missing"], none.missing());
+  EXPECT_NE(app::gpu_line(info, none).find("clocks not known: NVML is not there"),
+            std::string::npos);
+  EXPECT_TRUE(app::gpu_json(EngineInfo{}, none).is_null());
+}
+
+// Example failure: milliwatts for watts, the mean power of a second for that of now, or clocks of
+// another part of the device.
+TEST(Gpu, TellsClocksAndPower) {
+  fake.reads = 1;
+  const GpuMeter meter(kFakeBus, "");
+  ASSERT_EQ(meter.missing(), "");
+  EXPECT_EQ(meter.driver(), "580.0.1");
+  EXPECT_EQ(meter.read().power_w, 300.0);
+  EXPECT_EQ(meter.read().sm_mhz, 1980u);
+  EXPECT_EQ(meter.read().memory_mhz, 3201u);
+  EXPECT_EQ(meter.read().temperature_c, 41u);
+  fake.field = 3;
+  EXPECT_EQ(meter.read().power_w, 100.0);
+  EXPECT_EQ(meter.power_missing(), "");
+  fake.power = 3;
+  EXPECT_FALSE(meter.read().power_w);
+  EXPECT_FALSE(meter.energy_j());
+  EXPECT_EQ(meter.power_missing(), "NVML gives no power: Not Supported (3)");
+  fake.power = fake.field = 0;
+
+  EXPECT_EQ(app::clock_mode(meter.settings()), "default");
+  EXPECT_EQ(meter.settings().power_limit_w, 700.0);
+  EXPECT_FALSE(meter.settings().persistence);
+  fake.application_sm = 1410;
+  EXPECT_EQ(app::clock_mode(meter.settings()), "application clocks");
+  EXPECT_EQ(meter.settings().application_sm_mhz, 1410u);
+  fake.application_sm = 1980;
+  EXPECT_EQ(app::clock_mode({}), "unknown");
+  EXPECT_EQ(app::clock_reason_names(0), std::vector<std::string>{});
+  EXPECT_EQ(app::clock_reason_names(1u | 4u | 0x40u | 1u << 20),
+            (std::vector<std::string>{"idle", "power cap", "hardware thermal", "bit 20"}));
+}
+
+// Example failure: what happened between two looks is lost (reasons, the lowest clock), energy is
+// that since the driver was loaded, or the thread goes on after the end.
+TEST(Gpu, SamplesFromAThreadOfItsOwn) {
+  fake.reads = 0;
+  fake.reasons = 0;
+  const GpuMeter meter(kFakeBus, "");
+  GpuSampler sampler(meter, std::chrono::milliseconds(2));
+  fake.reasons = 4;
+  while (fake.reads < 6) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  fake.reasons = 0;
+  fake.energy_mj += 5000;
+  const GpuActivity seen = sampler.stop();
+  const int reads = fake.reads;
+  EXPECT_GE(seen.samples, 6);
+  EXPECT_EQ(seen.samples, reads);
+  EXPECT_EQ(seen.sm_mhz.low, 345u);
+  EXPECT_EQ(seen.sm_mhz.high, 1980u);
+  EXPECT_EQ(seen.reasons, 4u);
+  EXPECT_EQ(seen.power_w.low, 250.0);
+  EXPECT_EQ(seen.power_w.high, 300.0);
+  ASSERT_TRUE(seen.energy_j);
+  EXPECT_DOUBLE_EQ(*seen.energy_j, 5.0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(fake.reads, reads);
+
+  GpuActivity long_run = seen;
+  long_run.seconds = 2.0;
+  EXPECT_DOUBLE_EQ(*long_run.mean_power_w(), 2.5);  // the counter's
+  const json told = app::activity_json(meter, long_run, 100);
+  EXPECT_DOUBLE_EQ(told["power_w"]["mean"].get<double>(), 2.5);
+  EXPECT_DOUBLE_EQ(told["power_w"]["max"].get<double>(), 300.0);
+  EXPECT_DOUBLE_EQ(told["mj_per_frame"].get<double>(), 50.0);
+  EXPECT_EQ(told["sm_mhz"], (json{345, 1980}));
+  EXPECT_EQ(told["clock_reasons"], (json{"power cap"}));
+  long_run.seconds = 0.1;
+  EXPECT_GE(*long_run.mean_power_w(), 250.0);  // the samples'
+
+  // Only before and after.
+  fake.reads = 1;
+  GpuSampler two(meter, std::chrono::milliseconds(0));
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(two.stop().samples, 2);
+}
+
+}  // namespace
+}  // namespace ocellus::test

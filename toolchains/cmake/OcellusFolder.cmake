@@ -1,0 +1,42 @@
+# One folder that holds the program, the tests and what they need, to be copied to a machine that has a GPU and no toolkit.
+#
+#   cmake --preset gpu-folder && cmake --build --preset gpu-folder      leaves build/gpu/
+#
+# bin/ has the program and the test programs, lib/ the shared libraries beside the C library and the driver, which they find
+# relative to themselves; data/ what the tests read; tests.txt the list that run-tests works through.
+set(folder ${OCELLUS_FOLDER})
+set(list "")
+get_property(programs GLOBAL PROPERTY OCELLUS_FOLDER_PROGRAMS)
+list(APPEND programs ocellus-program)
+list(REMOVE_DUPLICATES programs)
+get_property(tests GLOBAL PROPERTY OCELLUS_FOLDER_TESTS)
+foreach(test IN LISTS tests)
+  string(APPEND list "${test}\n")
+endforeach()
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/folder/tests.txt CONTENT "${list}")
+get_property(data GLOBAL PROPERTY OCELLUS_FOLDER_DATA)
+
+set(files "")
+foreach(program IN LISTS programs)
+  list(APPEND files $<TARGET_FILE:${program}>)
+endforeach()
+get_target_property(ocellus_type ocellus TYPE)
+if(ocellus_type STREQUAL "SHARED_LIBRARY")
+  list(APPEND files $<TARGET_FILE:ocellus>)
+endif()
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/folder/files.txt CONTENT "$<JOIN:${files},\n>\n")
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/folder/data.txt CONTENT "$<JOIN:${data},\n>\n")
+
+add_custom_command(
+  OUTPUT ${PROJECT_BINARY_DIR}/folder/made
+  COMMAND ${CMAKE_COMMAND} -D folder=${folder} -D lists=${PROJECT_BINARY_DIR}/folder -D source=${PROJECT_SOURCE_DIR}
+          -D strip=${CMAKE_STRIP} -D objdump=${CMAKE_OBJDUMP} -D "architectures=${CMAKE_CUDA_ARCHITECTURES}"
+          -D version=${PROJECT_VERSION} -P ${PROJECT_SOURCE_DIR}/toolchains/folder/make.cmake
+  COMMAND ${CMAKE_COMMAND} -E touch ${PROJECT_BINARY_DIR}/folder/made
+  DEPENDS ${programs} ${PROJECT_BINARY_DIR}/folder/tests.txt ${PROJECT_BINARY_DIR}/folder/files.txt
+          ${PROJECT_BINARY_DIR}/folder/data.txt ${PROJECT_SOURCE_DIR}/toolchains/folder/make.cmake
+          ${PROJECT_SOURCE_DIR}/toolchains/folder/run-tests ${PROJECT_SOURCE_DIR}/toolchains/folder/measure
+          ${PROJECT_SOURCE_DIR}/toolchains/folder/README
+  COMMENT "The folder ${folder}"
+  VERBATIM)
+add_custom_target(ocellus_folder ALL DEPENDS ${PROJECT_BINARY_DIR}/folder/made)
