@@ -132,8 +132,8 @@ std::string distribution_frame(const Axis& x, const Axis& y) {
   return frame_of(x, y, ticks_of(x, 6), y_ticks, "latency, ms", "Share of frames slower than");
 }
 
-std::string distribution(const LatencySeries& series, const char* colour, const Axis& x,
-                         const Axis& y) {
+std::string distribution(const LatencySeries& series, const char* colour, bool labels,
+                         const Axis& x, const Axis& y) {
   const LatencyHistogram& histogram = *series.histogram;
   const double count = static_cast<double>(histogram.count());
   std::string out;
@@ -168,7 +168,7 @@ std::string distribution(const LatencySeries& series, const char* colour, const 
         "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\" fill=\"white\" stroke=\"{}\" "
         "stroke-width=\"2\"/>\n",
         px, py, colour);
-    if (py - last_label < 14.0) continue;
+    if (!labels || py - last_label < 14.0) continue;
     last_label = py;
     const bool right = px < x.to - 110.0;
     out += text_at(px + (right ? 9.0 : -9.0), py + 4.0, right ? "start" : "end", kInk, 11,
@@ -254,15 +254,21 @@ void write_latency_svg(const std::string& path, const LatencyPlot& plot) {
   svg += text_at(32.0, 71.0, "start", kSoft, 12, plot.machine);
   svg += distribution_frame(ccdf_x, ccdf_y);
   svg += over_time_frame(time_x, time_y);
-  double legend_x = 925.0;
+  const bool several = plot.series.size() > 1;
   for (std::size_t i = plot.series.size(); i-- > 0;) {
     const LatencySeries& series = plot.series[i];
     const char* const line = kLines[i % std::size(kLines)];
-    svg += distribution(series, line, ccdf_x, ccdf_y);
+    svg += distribution(series, line, !several, ccdf_x, ccdf_y);
     svg += over_time(series, line, kFills[i % std::size(kFills)], time_x, time_y);
-    if (plot.series.size() < 2) continue;
-    svg += text_at(legend_x, kTop - 14.0, "end", line, 12, series.name, " font-weight=\"600\"");
-    legend_x -= 14.0 + 7.0 * static_cast<double>(series.name.size());
+    if (!several) continue;
+    // The curves' labels would cover each other, so the figures stand with the names.
+    const auto ms = [&](double percent) {
+      return static_cast<double>(series.histogram->percentile_ns(percent)) * 1e-6;
+    };
+    svg += text_at(925.0, 32.0 + 17.0 * static_cast<double>(i), "end", line, 12,
+                   fmt::format("{}: p50 {:.3g}, p99 {:.3g}, p99.9 {:.3g} ms", series.name, ms(50.0),
+                               ms(99.0), ms(99.9)),
+                   " font-weight=\"600\"");
   }
   if (with_budget) {
     const double budget_x = ccdf_x.at(plot.budget_ms);
