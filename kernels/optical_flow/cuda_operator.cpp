@@ -143,6 +143,10 @@ Expected<void> CudaOperator::create(EngineState& engine, const KernelConfig& ker
           cuda(kCudaCalls.set, device_piece_, 0, on_device.bytes(), compute_stream());
       !done)
     return done;
+  // The first upload goes through another stream, and must not be cleared by a device that is busy
+  // with others' work until then.
+  if (Expected<void> done = cuda(kCudaCalls.synchronize_stream, compute_stream()); !done)
+    return done;
   if (Expected<void> done = prepare(cuda, kernels); !done) return done;
   for (int i = 0; i < plan_.depth; ++i)
     if (Expected<void> made = make_slot(cuda, i); !made) return made;

@@ -144,21 +144,34 @@ cudaError_t free_host(void* pointer) {
   ENTER_FREEING("cudaFreeHost");
   return unmake(fake_driver().host_blocks, pointer);
 }
-cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t) {
+/// Bytes go to memory through a stream.
+void copied_to(const void* to, std::size_t bytes, cudaStream_t stream) {
+  const auto* const begin = static_cast<const char*>(to);
+  for (const auto& clearing : fake_driver().clearings) {
+    if (clearing.stream != stream && begin < clearing.end && clearing.begin < begin + bytes)
+      ++fake_driver().lost_copies;
+  }
+}
+cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
+                 cudaStream_t stream) {
   ENTER("cudaMemcpyAsync");
+  copied_to(to, bytes, stream);
   std::memcpy(to, from, bytes);
   return cudaSuccess;
 }
 cudaError_t copy_2d(void* to, std::size_t to_stride, const void* from, std::size_t from_stride,
-                    std::size_t width, std::size_t height, cudaMemcpyKind, cudaStream_t) {
+                    std::size_t width, std::size_t height, cudaMemcpyKind, cudaStream_t stream) {
   ENTER("cudaMemcpy2DAsync");
+  copied_to(to, (height - 1) * to_stride + width, stream);
   for (std::size_t y = 0; y < height; ++y)
     std::memcpy(static_cast<char*>(to) + y * to_stride,
                 static_cast<const char*>(from) + y * from_stride, width);
   return cudaSuccess;
 }
-cudaError_t set(void* to, int value, std::size_t bytes, cudaStream_t) {
+cudaError_t set(void* to, int value, std::size_t bytes, cudaStream_t stream) {
   ENTER("cudaMemsetAsync");
+  const char* const begin = static_cast<const char*>(to);
+  fake_driver().clearings.push_back({begin, begin + bytes, stream});
   std::memset(to, value, bytes);
   return cudaSuccess;
 }
@@ -176,8 +189,9 @@ cudaError_t destroy_stream(cudaStream_t stream) {
   ENTER_FREEING("cudaStreamDestroy");
   return unmake(fake_driver().streams, stream);
 }
-cudaError_t synchronize_stream(cudaStream_t) {
+cudaError_t synchronize_stream(cudaStream_t stream) {
   ENTER("cudaStreamSynchronize");
+  std::erase_if(fake_driver().clearings, [&](const auto& c) { return c.stream == stream; });
   return cudaSuccess;
 }
 cudaError_t wait_for_event(cudaStream_t, cudaEvent_t, unsigned) {

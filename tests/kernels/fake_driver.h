@@ -23,8 +23,17 @@ struct FakeDriver {
   std::vector<std::string> names;  ///< of all calls, in order
   long after_failure = 0;          ///< calls made after the failing one that free nothing
   long launched_graphs = 0;
+  /// Copies through one stream into what another one may still have to clear: on a device that is
+  /// busy they come to nothing.
+  long lost_copies = 0;
 
   // What exists now.
+  struct Clearing {
+    const char* begin;
+    const char* end;
+    cudaStream_t stream;
+  };
+  std::vector<Clearing> clearings;  ///< whose stream nobody has synchronised with
   std::set<void*> device_blocks;
   std::set<void*> host_blocks;
   std::set<void*> streams;

@@ -219,6 +219,20 @@ TEST(Phases, NothingIsMadeWhileFramesRun) {
   EXPECT_EQ(driver.calls, before);
 }
 
+// Fails when memory is cleared through one stream and filled through another without an order
+// between them: a device that is busy with others' work clears it afterwards, and the kernels find
+// null pointers.
+TEST(Order, NothingIsFilledBeforeItIsCleared) {
+  OpticalFlowConfig pyramid = OpticalFlowConfig::fast({64, 48});
+  pyramid.depth = 2;
+  for (const OpticalFlowConfig& config :
+       {config_of(KernelForm::kUniform), config_of(KernelForm::kPerPixel), pyramid}) {
+    reset_fake_driver();
+    ASSERT_EQ(run_once(config).reached, Stage::kAll);
+    EXPECT_EQ(fake_driver().lost_copies, 0) << (config.method == FlowMethod::kPyramid);
+  }
+}
+
 // Fails when no device, a device number beyond the last, or a block that is too large is not said
 // for what it is.
 TEST(Probe, SaysWhyTheBackendCannotBeUsed) {
