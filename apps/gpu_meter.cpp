@@ -247,10 +247,16 @@ GpuSampler::GpuSampler(const GpuMeter& meter, std::chrono::milliseconds every)
     begin_ = std::chrono::steady_clock::now();
     return;
   }
-  activity_.add(meter_.read());
   energy_at_begin_ = meter_.energy_j();
-  begin_ = std::chrono::steady_clock::now();
-  if (every_.count() > 0) thread_ = std::thread([this] { run(); });
+  if (every_.count() == 0) {
+    activity_.add(meter_.read());
+    begin_ = std::chrono::steady_clock::now();
+    return;
+  }
+  // The thread's first look touches what it needs, before anything is measured.
+  std::unique_lock<std::mutex> lock(mutex_);
+  thread_ = std::thread([this] { run(); });
+  wake_.wait(lock, [this] { return activity_.samples > 0; });
 }
 
 GpuSampler::~GpuSampler() {
@@ -259,6 +265,9 @@ GpuSampler::~GpuSampler() {
 
 void GpuSampler::run() {
   std::unique_lock<std::mutex> lock(mutex_);
+  activity_.add(meter_.read());
+  begin_ = std::chrono::steady_clock::now();
+  wake_.notify_all();
   for (auto next = begin_ + every_; !wake_.wait_until(lock, next, [this] { return stopping_; });
        next += every_)
     activity_.add(meter_.read());
@@ -271,7 +280,7 @@ const GpuActivity& GpuSampler::stop() {
     const std::lock_guard<std::mutex> lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_one();
+  wake_.notify_all();
   if (thread_.joinable()) thread_.join();
   activity_.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();

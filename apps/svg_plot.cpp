@@ -11,7 +11,7 @@ namespace ocellus::app {
 namespace {
 
 constexpr double kWidth = 960.0;
-constexpr double kHeight = 430.0;
+constexpr double kHeight = 440.0;
 constexpr double kTop = 108.0;
 constexpr double kBottom = 360.0;
 
@@ -265,7 +265,7 @@ void write_latency_svg(const std::string& path, const LatencyPlot& plot) {
     const auto ms = [&](double percent) {
       return static_cast<double>(series.histogram->percentile_ns(percent)) * 1e-6;
     };
-    svg += text_at(925.0, 32.0 + 17.0 * static_cast<double>(i), "end", line, 12,
+    svg += text_at(32.0 + 305.0 * static_cast<double>(i), kHeight - 12.0, "start", line, 11,
                    fmt::format("{}: p50 {:.3g}, p99 {:.3g}, p99.9 {:.3g} ms", series.name, ms(50.0),
                                ms(99.0), ms(99.9)),
                    " font-weight=\"600\"");
