@@ -14,6 +14,7 @@ foreach(test IN LISTS tests)
   string(APPEND list "${test}\n")
 endforeach()
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/folder/tests.txt CONTENT "${list}")
+get_property(scripts GLOBAL PROPERTY OCELLUS_FOLDER_SCRIPTS)
 get_property(data GLOBAL PROPERTY OCELLUS_FOLDER_DATA)
 
 set(files "")
@@ -25,6 +26,7 @@ if(ocellus_type STREQUAL "SHARED_LIBRARY")
   list(APPEND files $<TARGET_FILE:ocellus>)
 endif()
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/folder/files.txt CONTENT "$<JOIN:${files},\n>\n")
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/folder/scripts.txt CONTENT "$<JOIN:${scripts},\n>\n")
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/folder/data.txt CONTENT "$<JOIN:${data},\n>\n")
 
 add_custom_command(
@@ -34,7 +36,7 @@ add_custom_command(
           -D version=${PROJECT_VERSION} -P ${PROJECT_SOURCE_DIR}/toolchains/folder/make.cmake
   COMMAND ${CMAKE_COMMAND} -E touch ${PROJECT_BINARY_DIR}/folder/made
   DEPENDS ${programs} ${PROJECT_BINARY_DIR}/folder/tests.txt ${PROJECT_BINARY_DIR}/folder/files.txt
-          ${PROJECT_BINARY_DIR}/folder/data.txt ${PROJECT_SOURCE_DIR}/toolchains/folder/make.cmake
+          ${PROJECT_BINARY_DIR}/folder/data.txt ${PROJECT_BINARY_DIR}/folder/scripts.txt ${scripts} ${PROJECT_SOURCE_DIR}/toolchains/folder/make.cmake
           ${PROJECT_SOURCE_DIR}/toolchains/folder/run-tests ${PROJECT_SOURCE_DIR}/toolchains/folder/measure
           ${PROJECT_SOURCE_DIR}/toolchains/folder/README
   COMMENT "The folder ${folder}"
