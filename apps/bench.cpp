@@ -112,9 +112,7 @@ int run_bench_flow(const BenchOptions& o) {
 }  // namespace
 
 const GrayImage& Clip::cyclic(std::size_t i) const {
-  const std::size_t period = 2 * (frames.size() - 1);
-  const std::size_t phase = i % period;
-  return frames[phase < frames.size() ? phase : period - phase];
+  return frames[back_and_forth(i, frames.size())];
 }
 
 FlowErrors BenchInput::errors(const FlowField& field) const {

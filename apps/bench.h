@@ -41,7 +41,7 @@ struct Clip {
   PixelFormat format() const { return frames.front().format; }
   long last() const { return first + static_cast<long>(frames.size()) - 1; }
   const GrayImage& number(long n) const { return frames[static_cast<std::size_t>(n - first)]; }
-  /// Back and forth, so that the motion does not jump.
+  /// Back and forth.
   const GrayImage& cyclic(std::size_t i) const;
 };
 

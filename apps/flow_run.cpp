@@ -88,19 +88,6 @@ FlowRun::FlowRun(const EngineConfig& engine, const OpticalFlowConfig& config)
       results_(engine_, MemorySpace::kHost, output_size(config)),
       flow_(take(OpticalFlow::create(engine_, config), "optical flow")) {}
 
-FlowRun::FlowRun(const EngineConfig& engine, const OpticalFlowConfig& config, MemorySpace space,
-                 const std::vector<GrayImage>& frames)
-    : footprint_(footprint_of(engine, config) + StoredFrames::footprint(space, frames) +
-                 FlowResults::footprint(space, output_size(config))),
-      engine_(take(Engine::create(with_memory(engine, footprint_)), "engine")),
-      results_(engine_, space, output_size(config)),
-      frames_(std::in_place, engine_, space, frames),
-      flow_(take(OpticalFlow::create(engine_, config), "optical flow")) {}
-
-Frame FlowRun::stored(std::size_t index, std::uint64_t sequence, std::int64_t timestamp_ns) const {
-  return frames_.value().at(index, sequence, timestamp_ns);
-}
-
 FrameInfo FlowRun::step(const Frame& frame) {
   const Ticket ticket = take(flow_.submit(frame, results_.view()), "optical flow");
   return take(flow_.wait(ticket, Deadline::never()), "optical flow");

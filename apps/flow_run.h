@@ -46,15 +46,8 @@ class FlowRun {
  public:
   /// With results in ordinary memory. Throws InputError with the library's reason.
   FlowRun(const EngineConfig& engine, const OpticalFlowConfig& config);
-  /// For frames and results in memory of that kind: ordinary memory, where `frames` must live as
-  /// long as this, or the engine's, into which they are copied.
-  FlowRun(const EngineConfig& engine, const OpticalFlowConfig& config, MemorySpace space,
-          const std::vector<GrayImage>& frames);
 
-  /// One of those frames.
-  Frame stored(std::size_t index, std::uint64_t sequence, std::int64_t timestamp_ns) const;
-
-  /// Submits, waits; the result lies in field(), unless it lies in memory of the engine.
+  /// Submits, waits; the result lies in field().
   FrameInfo step(const Frame& frame);
   void reset() { flow_.reset(); }
 
@@ -68,7 +61,6 @@ class FlowRun {
   Footprint footprint_;
   Engine engine_;
   FlowResults results_;
-  std::optional<StoredFrames> frames_;
   OpticalFlow flow_;
 };
 
