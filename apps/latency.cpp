@@ -34,6 +34,7 @@ struct LatencyCommand {
   std::int64_t warm_up = 100;
   std::string memory = "auto";
   std::string wait;
+  int copy_threads = 0;
   int sample_ms = 100;
   int realtime_priority = 0;
   bool lock_memory = false;
@@ -302,6 +303,7 @@ nlohmann::ordered_json report_json(const Report& report, bool good) {
   json["workers"] = first.engine.workers;
   json["simd"] = first.engine.simd_target;
   json["realtime_priority"] = report.plan.engine.realtime_priority;
+  json["copy_threads"] = report.plan.engine.device_copy_threads;
   json["machine"] = machine_json();
   json["gpu"] = gpu_json(first.engine, report.meter);
   json["config"] = config_json(report.plan.operators.front());
@@ -456,6 +458,16 @@ int run_latency(const LatencyCommand& o, const CLI::App& command) {
                               : o.wait == "yield" ? DeviceWait::kYield
                                                   : DeviceWait::kBlock;
   }
+  if (o.copy_threads > 0 && on_cpu)
+    throw InputError(
+        "--copy-threads has no meaning here: the backend is cpu, which copies nothing");
+  if (o.copy_threads > 0 && spaces.front() != MemorySpace::kHost) {
+    throw InputError(fmt::format(
+        "--copy-threads has no meaning with --memory {}: they copy from and to ordinary "
+        "memory, --memory host",
+        o.memory));
+  }
+  plan.engine.device_copy_threads = o.copy_threads;
   const Clip clip = read_clip(input, o.frames);
   const GrayImage& first = clip.frames.front();
   for (const auto& link : links) {
@@ -564,13 +576,20 @@ void add_latency_command(CLI::App& program, int& exit_code) {
                    "How a CUDA device is waited for: spin (default; one CPU busy), yield or block")
       ->check(CLI::IsMember({"spin", "yield", "block"}));
   command
+      ->add_option(
+          "--copy-threads", o->copy_threads,
+          "CUDA and host memory: threads that help to copy, each of which keeps a CPU busy")
+      ->check(CLI::Range(0, 16))
+      ->capture_default_str();
+  command
       ->add_option("--sample-ms", o->sample_ms,
                    "Time between looks at a GPU's power and clocks; 0 = only before and after")
       ->check(CLI::Range(0, 60000))
       ->capture_default_str();
   command
       ->add_option("--realtime-priority", o->realtime_priority,
-                   "SCHED_FIFO priority of the workers and of the thread that waits, 1 to 99; 0 = "
+                   "SCHED_FIFO priority of the workers, the copy threads and the thread that "
+                   "waits, 1 to 99; 0 = "
                    "the ordinary scheduler")
       ->check(CLI::Range(0, 99))
       ->capture_default_str();

@@ -334,7 +334,12 @@ TEST_F(Latency, NamesWhatIsWrongWithAChain) {
   expect({"--memory", "vram"}, {"--memory is 'vram'", "pinned"});
   expect({"--memory", "host,"}, {"--memory is 'host,'"});
   expect({"--back-to-back", "--fps", "30"}, {"--fps has no meaning here"});
-  if (backend() == "cpu") expect({"--wait", "block"}, {"--wait has no meaning here", "cpu"});
+  if (backend() == "cpu") {
+    expect({"--wait", "block"}, {"--wait has no meaning here", "cpu"});
+    expect({"--copy-threads", "2"}, {"--copy-threads has no meaning here", "cpu"});
+  } else {
+    expect({"--copy-threads", "2", "--memory", "device"}, {"--copy-threads", "--memory host"});
+  }
 }
 
 // Example failure: the devices' facts that a figure depends on are left out.
