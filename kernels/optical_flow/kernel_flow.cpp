@@ -92,15 +92,10 @@ Expected<void> KernelFlow::load_uniform(Scope& cuda, const KernelConfig& kernels
         make_error(Status::kOutOfMemory, "the system gave no memory to read the kernels"));
   for (int t = 0; t < uniform_.temporal_count; ++t)
     std::copy_n(uniform_.temporal[t], plan_.nt, taps->temporal[t]);
-  for (int h = 0; h < uniform_.horizontal_count; ++h) {
+  for (int h = 0; h < uniform_.horizontal_count; ++h)
     std::copy_n(uniform_.horizontal[h].taps, plan_.nx, taps->horizontal[h]);
-    taps->temporal_of[h] = uniform_.horizontal[h].temporal;
-  }
-  for (int v = 0; v < uniform_.vertical_count; ++v) {
+  for (int v = 0; v < uniform_.vertical_count; ++v)
     std::copy_n(uniform_.vertical[v].taps, plan_.ny, taps->vertical[v]);
-    taps->horizontal_of[v] = uniform_.vertical[v].horizontal;
-    taps->convolution_of[v] = uniform_.vertical[v].convolution;
-  }
   return upload(cuda, taps_, taps.get(), sizeof(UniformTaps));
 }
 
@@ -164,6 +159,11 @@ WindowShape KernelFlow::window_shape() const noexcept {
 ResultPlanes KernelFlow::result_planes() const noexcept {
   return {derivatives_, static_cast<std::int64_t>(derivative_stride_),
           static_cast<std::int64_t>(derivative_plane_), std::numeric_limits<float>::quiet_NaN()};
+}
+
+std::size_t KernelFlow::spatial_bytes() const noexcept {
+  return spatial_shared_bytes(plan_.nx, plan_.ny, uniform_.horizontal_count,
+                              uniform_.vertical_count);
 }
 
 RingArguments KernelFlow::ring_arguments(int slot) const noexcept {
@@ -240,8 +240,8 @@ Expected<void> KernelFlow::prepare(Scope& cuda, const KernelConfig& kernels) noe
     return load_per_pixel(cuda, kernels);
   }
   if (Expected<void> done = touch(cuda, temporal_sums_kernel(plan_.format), 0); !done) return done;
-  if (Expected<void> done = touch(cuda, spatial_sums_kernel(), 0); !done) return done;
-  return load_uniform(cuda, kernels);
+  if (Expected<void> done = load_uniform(cuda, kernels); !done) return done;
+  return touch(cuda, spatial_sums_kernel(), spatial_bytes());
 }
 
 Expected<void> KernelFlow::record(Scope& cuda, int slot, cudaStream_t stream) noexcept {
@@ -297,8 +297,6 @@ Expected<void> KernelFlow::record_uniform(Scope& cuda, int slot, cudaStream_t st
   t.frame = params(slot);
   t.state = state();
   t.taps = taps_;
-  t.image_width = plan_.size.width;
-  t.image_height = plan_.size.height;
   t.x = reach_.x;
   t.y = reach_.y;
   t.width = reach_.width;
@@ -313,7 +311,7 @@ Expected<void> KernelFlow::record_uniform(Scope& cuda, int slot, cudaStream_t st
   const dim3 grid(blocks(t.width, kTemporalWidth), blocks(t.height, kTemporalHeight),
                   blocks(t.profiles, kTemporalProfiles));
   if (Expected<void> done = launch(cuda, stream, temporal_sums_kernel(plan_.format), grid,
-                                   dim3(kTemporalWidth, kTemporalHeight), 0, t);
+                                   dim3(kTemporalThreads), 0, t);
       !done)
     return done;
 
@@ -322,25 +320,30 @@ Expected<void> KernelFlow::record_uniform(Scope& cuda, int slot, cudaStream_t st
   s.state = state();
   s.outcome = outcome_of_convolutions(slot);
   s.taps = taps_;
-  s.image_width = plan_.size.width;
-  s.image_height = plan_.size.height;
-  s.reach_x = reach_.x;
-  s.reach_y = reach_.y;
-  s.x = plan_.support.x;
-  s.y = plan_.support.y;
+  s.sums_width = reach_.width;
+  s.sums_height = reach_.height;
+  s.x = plan_.support.x - reach_.x;
+  s.y = plan_.support.y - reach_.y;
   s.width = plan_.support.width;
   s.height = plan_.support.height;
   s.nx = plan_.nx;
   s.ny = plan_.ny;
   s.nt = plan_.nt;
+  s.horizontals = uniform_.horizontal_count;
   s.kernels = uniform_.vertical_count;
+  for (int v = 0; v < uniform_.vertical_count; ++v) {
+    const detail::UniformKernels::Vertical& vertical = uniform_.vertical[v];
+    s.pass[v] = {static_cast<std::uint8_t>(uniform_.horizontal[vertical.horizontal].temporal),
+                 static_cast<std::uint8_t>(vertical.horizontal),
+                 static_cast<std::uint8_t>(vertical.convolution)};
+  }
   s.sums = sums_;
   s.sums_stride = t.sums_stride;
   s.sums_plane = t.sums_plane;
   s.result = result_planes();
   return launch(cuda, stream, spatial_sums_kernel(),
                 dim3(blocks(s.width, kSpatialWidth), blocks(s.height, kSpatialHeight)),
-                dim3(kSpatialWidth, kSpatialHeight), 0, s);
+                dim3(kSpatialThreads), spatial_bytes(), s);
 }
 
 }  // namespace ocellus::cuda

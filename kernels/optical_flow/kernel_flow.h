@@ -28,6 +28,7 @@ class KernelFlow final : public CudaOperator {
   RingArguments ring_arguments(int slot) const noexcept;
   ResultPlanes result_planes() const noexcept;
   WindowShape window_shape() const noexcept;
+  std::size_t spatial_bytes() const noexcept;
   /// What ends the frame: for the filter the convolutions do.
   FrameOutcome* outcome_of_convolutions(int slot) const noexcept {
     return plan_.filter_only ? outcome(slot) : nullptr;

@@ -94,14 +94,15 @@ std::size_t ring_shared_bytes(const RingVariant& variant, int warps) noexcept;
 
 // ---- uniform kernels
 
+inline constexpr int kMaxUniformKernels = kMaxConvolutions * kMaxKernelTerms;
+/// Spatial taps are computed with in fours; those beyond the profile's are zero.
+inline constexpr int kPaddedTaps = 28;
+
 /// In device memory.
 struct UniformTaps {
-  float temporal[kMaxConvolutions * kMaxKernelTerms][kMaxKernelTaps];
-  float horizontal[kMaxConvolutions * kMaxKernelTerms][kMaxKernelTaps];
-  float vertical[kMaxConvolutions * kMaxKernelTerms][kMaxKernelTaps];
-  int temporal_of[kMaxConvolutions * kMaxKernelTerms];     ///< of a horizontal profile
-  int horizontal_of[kMaxConvolutions * kMaxKernelTerms];   ///< of a vertical profile
-  int convolution_of[kMaxConvolutions * kMaxKernelTerms];  ///< of a vertical profile
+  float temporal[kMaxUniformKernels][kMaxKernelTaps];
+  float horizontal[kMaxUniformKernels][kPaddedTaps];
+  float vertical[kMaxUniformKernels][kPaddedTaps];
 };
 
 /// The sums over time of each distinct temporal profile, over the pixels that the support's kernels
@@ -110,8 +111,6 @@ struct TemporalArguments {
   const FrameParams* frame;
   TemporalState* state;
   const UniformTaps* taps;
-  int image_width;
-  int image_height;
   int x;  ///< of the region, in the image
   int y;
   int width;
@@ -119,18 +118,29 @@ struct TemporalArguments {
   int nt;
   int profiles;
   void* kept;                ///< nt frames of the region
-  std::int64_t kept_stride;  ///< pixels
+  std::int64_t kept_stride;  ///< pixels, whole vectors
   float* sums;               ///< a plane for each profile
-  std::int64_t sums_stride;  ///< floats
+  std::int64_t sums_stride;  ///< floats, whole vectors
   std::int64_t sums_plane;   ///< floats
 };
 
-inline constexpr int kTemporalWidth = 64;
+/// Neighbouring pixels that one thread sums.
+inline constexpr int kTemporalPixels = 4;
+inline constexpr int kTemporalAcross = 32;  ///< threads of a block side by side
+inline constexpr int kTemporalWidth = kTemporalPixels * kTemporalAcross;
 inline constexpr int kTemporalHeight = 4;
+inline constexpr int kTemporalThreads = kTemporalAcross * kTemporalHeight;
 /// Profiles that one thread sums; grid.z counts groups of them.
 inline constexpr int kTemporalProfiles = 4;
 
 Kernel<TemporalArguments> temporal_sums_kernel(PixelFormat format) noexcept;
+
+/// One vertical profile.
+struct SpatialPass {
+  std::uint8_t temporal;
+  std::uint8_t horizontal;
+  std::uint8_t convolution;  ///< to which it adds; those of one convolution follow each other
+};
 
 /// The separable spatial filters of those sums.
 struct SpatialArguments {
@@ -138,18 +148,18 @@ struct SpatialArguments {
   TemporalState* state;
   FrameOutcome* outcome;  ///< null: a later kernel ends the frame
   const UniformTaps* taps;
-  int image_width;
-  int image_height;
-  int reach_x;  ///< of the sums' region, in the image
-  int reach_y;
-  int x;  ///< of the support, in the image
+  int sums_width;
+  int sums_height;
+  int x;  ///< of the support, in the sums' region
   int y;
   int width;
   int height;
   int nx;
   int ny;
   int nt;
-  int kernels;  ///< vertical profiles
+  int horizontals;
+  int kernels;
+  SpatialPass pass[kMaxUniformKernels];
   const float* sums;
   std::int64_t sums_stride;
   std::int64_t sums_plane;
@@ -157,9 +167,13 @@ struct SpatialArguments {
 };
 
 inline constexpr int kSpatialWidth = 32;
-inline constexpr int kSpatialHeight = 8;
+inline constexpr int kSpatialHeight = 32;
+/// Neighbours along y that one thread computes.
+inline constexpr int kSpatialRows = 8;
+inline constexpr int kSpatialThreads = kSpatialWidth * kSpatialHeight / kSpatialRows;
 
 Kernel<SpatialArguments> spatial_sums_kernel() noexcept;
+std::size_t spatial_shared_bytes(int nx, int ny, int horizontals, int kernels) noexcept;
 
 // ---- both
 

@@ -1,92 +1,293 @@
 // Convolution with spatio-temporal kernels that are the same for all pixels: first the sums over
 // time, which several kernels share, then separable filters.
+#include <cuda_pipeline.h>
+
 #include "kernels/optical_flow/kernels.h"
 #include "kernels/optical_flow/pixels.cuh"
 
 namespace ocellus::cuda {
 namespace {
 
+// ---- sums over time
+
 template <typename Pixel>
-__global__ void __launch_bounds__(kTemporalWidth* kTemporalHeight)
+struct FourPixels;
+template <>
+struct FourPixels<std::uint8_t> {
+  using Type = std::uint32_t;
+};
+template <>
+struct FourPixels<std::uint16_t> {
+  using Type = uint2;
+};
+template <>
+struct FourPixels<float> {
+  using Type = float4;
+};
+template <typename Pixel>
+using Four = typename FourPixels<Pixel>::Type;
+
+/// Integers of up to 16 bits become the low bits of a float whose last place is one: that takes a
+/// permutation of bytes, where a conversion runs at a quarter of that rate or less.
+__device__ __forceinline__ float float_of(std::uint32_t bits, unsigned bytes) {
+  constexpr std::uint32_t kOffset = 0x4b000000;  // 2^23
+  return __uint_as_float(__byte_perm(bits, kOffset, bytes)) - __uint_as_float(kOffset);
+}
+__device__ __forceinline__ Values<4> values_of(std::uint32_t bits) {
+  return {float_of(bits, 0x7540), float_of(bits, 0x7541), float_of(bits, 0x7542),
+          float_of(bits, 0x7543)};
+}
+__device__ __forceinline__ Values<4> values_of(uint2 bits) {
+  return {float_of(bits.x, 0x7510), float_of(bits.x, 0x7532), float_of(bits.y, 0x7510),
+          float_of(bits.y, 0x7532)};
+}
+__device__ __forceinline__ Values<4> values_of(float4 bits) {
+  return unpack(bits);
+}
+
+/// From anybody's memory, of which only `present` pixels may be read.
+template <typename Pixel>
+__device__ __forceinline__ Four<Pixel> read_four(const Pixel* from, int present) {
+  if (present >= kTemporalPixels &&
+      reinterpret_cast<std::uintptr_t>(from) % sizeof(Four<Pixel>) == 0)
+    return *reinterpret_cast<const Four<Pixel>*>(from);
+  union {
+    Four<Pixel> all;
+    Pixel each[kTemporalPixels];
+  } four;
+#pragma unroll
+  for (int i = 0; i < kTemporalPixels; ++i) four.each[i] = from[min(i, present - 1)];
+  return four.all;
+}
+
+/// What all threads of a block need for the frame of each age.
+struct alignas(16) TemporalStep {
+  float tap[kTemporalProfiles];
+  std::int64_t kept;  ///< bytes from the first kept frame to this one
+};
+/// Frames that are read before the first of them is used.
+constexpr int kTemporalBatch = 10;
+/// The newest frame and whole batches; those beyond the profile's count for nothing.
+constexpr int kTemporalSteps =
+    1 + (kMaxKernelTaps - 1 + kTemporalBatch - 1) / kTemporalBatch * kTemporalBatch;
+
+template <typename Pixel, int kProfiles>
+__device__ __forceinline__ void sum_over_time(const TemporalArguments& a, const TemporalStep* steps,
+                                              const char* kept, Four<Pixel> newest, float* out) {
+  Values<4> sum[kProfiles] = {};
+  const auto add = [&](int age, Four<Pixel> bits) {
+    const Values<4> value = values_of(bits);
+#pragma unroll
+    for (int p = 0; p < kProfiles; ++p)
+#pragma unroll
+      for (int i = 0; i < kTemporalPixels; ++i)
+        sum[p].of[i] = fmaf(steps[age].tap[p], value.of[i], sum[p].of[i]);
+  };
+  add(0, newest);
+#pragma unroll 1
+  for (int first = 1; first < a.nt; first += kTemporalBatch) {
+    Four<Pixel> bits[kTemporalBatch];
+#pragma unroll
+    for (int k = 0; k < kTemporalBatch; ++k)
+      bits[k] = *reinterpret_cast<const Four<Pixel>*>(kept + steps[first + k].kept);
+#pragma unroll
+    for (int k = 0; k < kTemporalBatch; ++k) add(first + k, bits[k]);
+  }
+#pragma unroll
+  for (int p = 0; p < kProfiles; ++p) store(sum[p], out + p * a.sums_plane);
+}
+
+template <typename Pixel>
+__global__ void __launch_bounds__(kTemporalThreads)
     temporal_sums(const __grid_constant__ TemporalArguments a) {
-  const int x = blockIdx.x * kTemporalWidth + threadIdx.x;
-  const int y = blockIdx.y * kTemporalHeight + threadIdx.y;
-  if (x >= a.width || y >= a.height) return;
+  __shared__ TemporalStep steps[kTemporalSteps];
   const int head = a.state->head;
   const int count = a.state->count;
-  const FrameParams& frame = *a.frame;
-  const Pixel newest = reinterpret_cast<const Pixel*>(static_cast<const char*>(frame.image) +
-                                                      (a.y + y) * frame.image_stride)[a.x + x];
-  Pixel* kept = static_cast<Pixel*>(a.kept) + y * a.kept_stride + x;
-  const std::int64_t slot = a.kept_stride * a.height;
-  if (blockIdx.z == 0) kept[head * slot] = newest;
+  const int x = (blockIdx.x * kTemporalAcross + threadIdx.x % kTemporalAcross) * kTemporalPixels;
+  const int y = blockIdx.y * kTemporalHeight + threadIdx.x / kTemporalAcross;
+  const bool inside = x < a.width && y < a.height;
+  Four<Pixel> newest{};
+  if (inside)
+    newest = read_four(reinterpret_cast<const Pixel*>(static_cast<const char*>(a.frame->image) +
+                                                      (a.y + y) * a.frame->image_stride) +
+                           a.x + x,
+                       a.width - x);
 
   const int first = blockIdx.z * kTemporalProfiles;
   const int profiles = min(kTemporalProfiles, a.profiles - first);
-  float sum[kTemporalProfiles] = {};
-  for (int tau = 0; tau < a.nt; ++tau) {
-    const int age = min(tau, count);
-    const float value =
-        static_cast<float>(age == 0 ? newest : kept[ring_slot(head, count, a.nt, age) * slot]);
-#pragma unroll
-    for (int p = 0; p < kTemporalProfiles; ++p)
-      if (p < profiles) sum[p] = fmaf(__ldg(&a.taps->temporal[first + p][tau]), value, sum[p]);
+  const std::int64_t row_bytes = a.kept_stride * static_cast<int>(sizeof(Pixel));
+  for (int i = threadIdx.x; i < kTemporalSteps * kTemporalProfiles; i += kTemporalThreads) {
+    const int age = i / kTemporalProfiles;
+    const int p = i % kTemporalProfiles;
+    steps[age].tap[p] = p < profiles && age < a.nt ? a.taps->temporal[first + p][age] : 0.0f;
+    if (p == 0) steps[age].kept = ring_slot(head, count, a.nt, age) * (row_bytes * a.height);
   }
+  __syncthreads();
+  if (!inside) return;
+
+  char* kept = static_cast<char*>(a.kept) + y * row_bytes + x * static_cast<int>(sizeof(Pixel));
+  // Before there is any other, it is read again at once: all blocks for these pixels write it.
+  *reinterpret_cast<Four<Pixel>*>(kept + steps[0].kept) = newest;
   float* out = a.sums + first * a.sums_plane + y * a.sums_stride + x;
-#pragma unroll
-  for (int p = 0; p < kTemporalProfiles; ++p)
-    if (p < profiles) out[p * a.sums_plane] = sum[p];
+  static_assert(kTemporalProfiles == 4);
+  switch (profiles) {
+    case 1:
+      return sum_over_time<Pixel, 1>(a, steps, kept, newest, out);
+    case 2:
+      return sum_over_time<Pixel, 2>(a, steps, kept, newest, out);
+    case 3:
+      return sum_over_time<Pixel, 3>(a, steps, kept, newest, out);
+    default:
+      return sum_over_time<Pixel, 4>(a, steps, kept, newest, out);
+  }
 }
 
-__global__ void __launch_bounds__(kSpatialWidth* kSpatialHeight)
+// ---- separable filters of those sums
+
+/// Taps come in fours, the last ones zero, and so do the values that they are for.
+__host__ __device__ constexpr int in_fours(int taps) {
+  return (taps + 3) / 4 * 4;
+}
+static_assert(in_fours(kMaxKernelTaps) == kPaddedTaps);
+
+__host__ __device__ constexpr int tile_columns(int nx) {
+  return kSpatialWidth + in_fours(nx);
+}
+__host__ __device__ constexpr int tile_rows(int ny) {
+  return kSpatialHeight + in_fours(ny);
+}
+
+/// kResults neighbouring sums of `count` products. read(i) gives value i and the three after it.
+template <int kResults, typename Read>
+__device__ __forceinline__ void filter(const float* taps, int count, Read read,
+                                       float (&sum)[kResults]) {
+  float value[kResults + kPaddedTaps];
+  const auto read_to = [&](int at) {
+    const Values<4> four = read(at);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) value[at + i] = four.of[i];
+  };
+#pragma unroll
+  for (int i = 0; i < kResults; i += 4) read_to(i);
+#pragma unroll
+  for (int first = 0; first < kPaddedTaps; first += 4) {
+    if (first >= count) break;
+    const Values<4> tap = load<4>(taps + first);
+    read_to(kResults + first);
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+#pragma unroll
+      for (int result = 0; result < kResults; ++result)
+        sum[result] = fmaf(tap.of[i], value[first + i + result], sum[result]);
+  }
+}
+
+/// Starts to copy the part of the sums that a block's results need. Beyond the sums' edges, which
+/// are those of the image or lie where no result needs them, the last value counts on.
+__device__ __forceinline__ void start_copy(const SpatialArguments& a, int profile, float* tile) {
+  const int columns = tile_columns(a.nx);
+  const int left = a.x + blockIdx.x * kSpatialWidth - (a.nx - 1 - a.nx / 2);
+  const int top = a.y + blockIdx.y * kSpatialHeight - (a.ny - 1 - a.ny / 2);
+  const int lane = threadIdx.x % 32;
+  // A row is at most two warps wide.
+  static_assert(tile_columns(kMaxKernelTaps) <= 2 * 32);
+  const float* sums = a.sums + profile * a.sums_plane;
+  const float* near = sums + clamp_to(left + lane, a.sums_width);
+  const float* far = sums + clamp_to(left + lane + 32, a.sums_width);
+#pragma unroll 4
+  for (int row = threadIdx.x / 32; row < tile_rows(a.ny); row += kSpatialThreads / 32) {
+    const std::int64_t at = clamp_to(top + row, a.sums_height) * a.sums_stride;
+    float* to = tile + row * columns + lane;
+    __pipeline_memcpy_async(to, near + at, sizeof(float));
+    if (lane + 32 < columns) __pipeline_memcpy_async(to + 32, far + at, sizeof(float));
+  }
+}
+
+/// The first pass from `k` on that needs the sums of another temporal profile.
+__device__ __forceinline__ int next_profile(const SpatialArguments& a, int k) {
+  const int profile = a.pass[k].temporal;
+  while (k < a.kernels && a.pass[k].temporal == profile) ++k;
+  return k;
+}
+
+__global__ void __launch_bounds__(kSpatialThreads)
     spatial_sums(const __grid_constant__ SpatialArguments a) {
-  __shared__ float filtered[(kSpatialHeight + kMaxKernelTaps - 1) * kSpatialWidth];
-  const int x = blockIdx.x * kSpatialWidth + threadIdx.x;
-  const int y0 = blockIdx.y * kSpatialHeight;
-  const int y = y0 + threadIdx.y;
-  const int left = a.nx - 1 - a.nx / 2;
-  const int above = a.ny - 1 - a.ny / 2;
-  const int rows = kSpatialHeight + a.ny - 1;
-  const FrameParams frame = *a.frame;
+  extern __shared__ __align__(16) float shared[];
+  const int columns = tile_columns(a.nx);
+  const int rows = tile_rows(a.ny);
+  // The tile that is filtered, and the next one, which is copied meanwhile.
+  float* tile = shared;
+  float* next_tile = tile + rows * columns;
+  float* const filtered = next_tile + rows * columns;
+  float* const horizontal_taps = filtered + rows * kSpatialWidth;
+  float* const vertical_taps = horizontal_taps + a.horizontals * kPaddedTaps;
+  start_copy(a, a.pass[0].temporal, next_tile);
+  __pipeline_commit();
+  for (int i = threadIdx.x; i < a.horizontals * kPaddedTaps; i += kSpatialThreads)
+    horizontal_taps[i] = a.taps->horizontal[0][i];
+  for (int i = threadIdx.x; i < a.kernels * kPaddedTaps; i += kSpatialThreads)
+    vertical_taps[i] = a.taps->vertical[0][i];
+
   const bool bad = a.state->bad != 0;
-  const bool inside = x < a.width && y < a.height;
-  int horizontal = -1;
+  const int column = threadIdx.x % kSpatialWidth;
+  const int row = threadIdx.x / kSpatialWidth * kSpatialRows;
+  const int x = blockIdx.x * kSpatialWidth + column;
+  const int y = blockIdx.y * kSpatialHeight + row;
+  const int present = x < a.width ? a.height - y : 0;  // of the results of this thread
+  float sum[kSpatialRows] = {};
+  int profile_end = 0;
   for (int k = 0; k < a.kernels; ++k) {
-    if (a.taps->horizontal_of[k] != horizontal) {
-      horizontal = a.taps->horizontal_of[k];
-      const float* sums = a.sums + a.taps->temporal_of[horizontal] * a.sums_plane;
+    const SpatialPass pass = a.pass[k];
+    if (k == 0 || pass.horizontal != a.pass[k - 1].horizontal) {
+      const bool other_tile = k == profile_end;
+      if (other_tile) __pipeline_wait_prior(0);
       __syncthreads();
-      for (int row = threadIdx.y; row < rows; row += kSpatialHeight) {
-        const float* in =
-            sums + (clamp_to(a.y + y0 + row - above, a.image_height) - a.reach_y) * a.sums_stride -
-            a.reach_x;
-        float sum = 0.0f;
-        // Rows and columns that no result of this block needs may lie outside the sums.
-        if (x < a.width && y0 + row < a.height + a.ny - 1) {
-          for (int i = 0; i < a.nx; ++i)
-            sum = fmaf(__ldg(&a.taps->horizontal[horizontal][i]),
-                       in[clamp_to(a.x + x + i - left, a.image_width)], sum);
+      if (other_tile) {
+        float* const copied = next_tile;
+        next_tile = tile;
+        tile = copied;
+        profile_end = next_profile(a, k);
+        if (profile_end < a.kernels) {
+          start_copy(a, a.pass[profile_end].temporal, next_tile);
+          __pipeline_commit();
         }
-        filtered[row * kSpatialWidth + threadIdx.x] = sum;
+      }
+      constexpr int kAcross = kSpatialWidth / 4;
+      for (int i = threadIdx.x; i < rows * kAcross; i += kSpatialThreads) {
+        const float* in = tile + i / kAcross * columns + i % kAcross * 4;
+        float four[4] = {};
+        filter(
+            horizontal_taps + pass.horizontal * kPaddedTaps, a.nx,
+            [&](int at) { return load<4>(in + at); }, four);
+        store(Values<4>{four[0], four[1], four[2], four[3]}, filtered + i * 4);
       }
       __syncthreads();
     }
-    if (!inside) continue;
-    float sum = 0.0f;
-    for (int j = 0; j < a.ny; ++j)
-      sum = fmaf(__ldg(&a.taps->vertical[k][j]),
-                 filtered[(threadIdx.y + j) * kSpatialWidth + threadIdx.x], sum);
-    const int convolution = a.taps->convolution_of[k];
-    const bool more = k > 0 && a.taps->convolution_of[k - 1] == convolution;
-    float* out = a.result.derivatives != nullptr
-                     ? a.result.derivatives + convolution * a.result.plane + y * a.result.stride + x
-                     : row_at(frame.out[convolution], frame.out_stride, y) + x;
-    *out = bad && a.result.derivatives == nullptr ? a.result.invalid : more ? *out + sum : sum;
+    const float* in = filtered + row * kSpatialWidth + column;
+    filter(
+        vertical_taps + k * kPaddedTaps, a.ny,
+        [&](int at) {
+          return Values<4>{in[at * kSpatialWidth], in[(at + 1) * kSpatialWidth],
+                           in[(at + 2) * kSpatialWidth], in[(at + 3) * kSpatialWidth]};
+        },
+        sum);
+    if (k + 1 < a.kernels && a.pass[k + 1].convolution == pass.convolution) continue;
+    const bool direct = a.result.derivatives == nullptr;
+    float* const plane = direct ? a.frame->out[pass.convolution]
+                                : a.result.derivatives + pass.convolution * a.result.plane;
+    const std::int64_t stride =
+        direct ? a.frame->out_stride : a.result.stride * static_cast<int>(sizeof(float));
+    float* to = row_at(plane, stride, y) + x;
+#pragma unroll
+    for (int i = 0; i < kSpatialRows; ++i) {
+      if (i < present) *to = bad && direct ? a.result.invalid : sum[i];
+      to = row_at(to, stride, 1);
+      sum[i] = 0.0f;
+    }
   }
   if (a.outcome == nullptr) return;
   __syncthreads();
-  if (threadIdx.x == 0 && threadIdx.y == 0)
-    finish_frame(a.state, a.outcome, a.nt, gridDim.x * gridDim.y);
+  if (threadIdx.x == 0) finish_frame(a.state, a.outcome, a.nt, gridDim.x * gridDim.y);
 }
 
 __global__ void __launch_bounds__(kCheckThreads)
@@ -115,6 +316,11 @@ Kernel<TemporalArguments> temporal_sums_kernel(PixelFormat format) noexcept {
 
 Kernel<SpatialArguments> spatial_sums_kernel() noexcept {
   return spatial_sums;
+}
+
+std::size_t spatial_shared_bytes(int nx, int ny, int horizontals, int kernels) noexcept {
+  const int tiles = tile_rows(ny) * (2 * tile_columns(nx) + kSpatialWidth);
+  return static_cast<std::size_t>(tiles + (horizontals + kernels) * kPaddedTaps) * sizeof(float);
 }
 
 Kernel<CheckArguments> check_kernel() noexcept {
