@@ -161,12 +161,13 @@ class PaperKernels final : public cuda::CudaOperator {
         for (int c = 0; c < plan_.convolutions; ++c) {
           float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
           if (Expected<void> read = (*source)->next(wx, wy, wt); !read) return read;
-          const auto [begin, width] = strip_of(c);
-          float* to = row.get() + static_cast<std::size_t>(begin) * taps * columns +
-                      x * static_cast<std::size_t>(width) + static_cast<std::size_t>(c - begin);
+          const int begin = strip_of(c).first;
+          const auto width = static_cast<std::size_t>(strip_of(c).second);
+          float* to = row.get() + static_cast<std::size_t>(begin) * taps * columns + x * width +
+                      static_cast<std::size_t>(c - begin);
           const auto put = [&](float tap) {
             *to = tap;
-            to += columns * static_cast<std::size_t>(width);
+            to += columns * width;
           };
           for (int i = plan_.nx - 1; i >= 0; --i) put(wx[i]);
           for (int i = plan_.ny - 1; i >= 0; --i) put(wy[i]);
