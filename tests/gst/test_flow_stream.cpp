@@ -411,20 +411,24 @@ TEST(Budget, MissDrops) {
 }
 
 // Fails when a late frame waits, or carries a result that is not finished. The operator is slow
-// here (robust, large), so that it cannot be done at the first look.
+// here (robust, large), so that it is hardly ever done at the first look: only where this thread
+// loses the processor for that long.
 TEST(Budget, MissPassesWithoutResult) {
   Harness harness("budget=1 on-miss=passthrough align=false preset=quality",
                   {GST_VIDEO_FORMAT_GRAY8, 640, 480, 25, 1});
   harness.start();
+  guint64 misses = 0;
   for (int i = 0; i < 4; ++i) {
     ASSERT_EQ(harness.push(harness.frame(i)), GST_FLOW_OK);
     GstBuffer* buffer = gst_harness_try_pull(harness.get());
     ASSERT_NE(buffer, nullptr);
     EXPECT_EQ(GST_BUFFER_PTS(buffer), harness.pts(i));
-    EXPECT_FALSE(read_meta_in_c(buffer).found);
+    const bool missed = harness.stat("misses") > misses;
+    misses = harness.stat("misses");
+    EXPECT_EQ(read_meta_in_c(buffer).found, !missed);
     gst_buffer_unref(buffer);
   }
-  EXPECT_EQ(harness.stat("misses"), 4u);
+  EXPECT_GT(misses, 0u) << "no frame was late: nothing was tested";
 }
 
 // Fails when the result reused is not a finished one, or is not marked as an old one.
@@ -432,13 +436,20 @@ TEST(Budget, MissReusesTheNewestResult) {
   Harness harness("budget=1 on-miss=reuse align=false preset=quality draw=true",
                   {GST_VIDEO_FORMAT_GRAY8, 640, 480, 25, 1});
   harness.start();
+  guint64 misses = 0;
   for (int i = 0; i < 5; ++i) {
     ASSERT_EQ(harness.push(harness.frame(i)), GST_FLOW_OK);
     GstBuffer* buffer = gst_harness_try_pull(harness.get());
     ASSERT_NE(buffer, nullptr);
     EXPECT_EQ(GST_BUFFER_PTS(buffer), harness.pts(i));
     const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(buffer);
-    if (i == 0) {
+    const bool missed = harness.stat("misses") > misses;
+    misses = harness.stat("misses");
+    if (!missed) {
+      ASSERT_NE(flow, nullptr);
+      EXPECT_FALSE(flagged(buffer, GST_OCELLUS_FLOW_FLAG_REUSED));
+      EXPECT_EQ(flow->pts, harness.pts(i));
+    } else if (i == 0) {
       EXPECT_EQ(flow, nullptr) << "there is no result yet";
     } else {
       // The frame before is finished when this one is taken up.
@@ -451,6 +462,7 @@ TEST(Budget, MissReusesTheNewestResult) {
     }
     gst_buffer_unref(buffer);
   }
+  EXPECT_GT(misses, 0u) << "no frame was late: nothing was tested";
   harness.event(gst_event_new_eos());
 }
 

@@ -1,0 +1,361 @@
+// The way of a frame through a CudaOperator: staging, queueing, waiting, times.
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/scheduler.h"
+#include "kernels/core/trace.h"
+#include "kernels/optical_flow/cuda_operator.h"
+
+namespace ocellus::cuda {
+namespace {
+
+// Frames below this are copied faster alone.
+constexpr std::size_t kCrewBytes = 64 * 1024;
+
+std::int64_t nanoseconds(float milliseconds) noexcept {
+  return static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6);
+}
+
+char* plane_at(const detail::FlowOutput& out, int plane) noexcept {
+  return reinterpret_cast<char*>(out.planes[static_cast<std::size_t>(plane)]);
+}
+
+bool is_host(MemorySpace space) noexcept {
+  return space == MemorySpace::kHost;
+}
+
+}  // namespace
+
+Expected<void> CudaOperator::submit(int index, const Frame& in, const FlowOutput& out) noexcept {
+  const TraceRange range(name(), "submit", in.sequence);
+  Slot& slot = slots_[static_cast<std::size_t>(index)];
+  slot.in = in;
+  slot.out = out;
+  slot.settled = false;
+  slot.copied = 0;
+  const std::int64_t begun = detail::now_ns();
+  if (is_host(in.space)) copy_in(slot);
+  slot.queued_ns = detail::now_ns();
+  slot.copy_in_ns = slot.queued_ns - begun;
+  Scope cuda(*device_, Phase::kRunning, name());
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (Expected<void> queued = queue(cuda, slot); !queued) return queued;
+  order_[static_cast<std::size_t>(in_flight_++)] = index;
+  return {};
+}
+
+void CudaOperator::copy_in(Slot& slot) noexcept {
+  const RowBlock block = {slot.host_in,
+                          static_cast<std::ptrdiff_t>(in_stride_),
+                          static_cast<const char*>(slot.in.data),
+                          slot.in.stride,
+                          in_row_bytes(),
+                          plan_.size.height};
+  CopyCrew& crew = device_->copy_crew();
+  if (in_row_bytes() * static_cast<std::size_t>(plan_.size.height) < kCrewBytes || !crew.take()) {
+    copy_rows(block);
+    return;
+  }
+  crew.add(block);
+  crew.finish();
+  crew.give_back();
+}
+
+Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
+  const detail::FlowOutput& out = slot.out;
+  const Lane& lane = device_->lane(lane_);
+  const bool in_on_device = slot.in.space == MemorySpace::kCuda;
+  const bool out_on_device = out.space == MemorySpace::kCuda;
+  const auto rows = static_cast<std::size_t>(plan_.size.height);
+
+  FrameParams params{};
+  params.image = in_on_device ? slot.in.data : slot.device_in;
+  params.image_stride = in_on_device ? slot.in.stride : static_cast<std::int64_t>(in_stride_);
+  for (int p = 0; p < planes(); ++p) {
+    const auto i = static_cast<std::size_t>(p);
+    if (out.planes[i] == nullptr) continue;
+    params.out[i] = out_on_device ? out.planes[i] : plane_of(slot.device_out, p);
+  }
+  params.out_stride = out_on_device ? out.stride : static_cast<std::int64_t>(out_stride_);
+  outcomes_[&slot - slots_.data()].bad = 0;
+  const bool new_params =
+      !slot.params_known || std::memcmp(&params, &slot.last_params, sizeof(params)) != 0;
+
+  // What comes up: nothing at all when a frame on the device comes from the same buffer as before.
+  if (in_on_device && slot.in.stream != lane.compute) {
+    if (Expected<void> done =
+            cuda(kCudaCalls.record_event, slot.arrived, static_cast<cudaStream_t>(slot.in.stream));
+        !done)
+      return done;
+    if (Expected<void> done = cuda(kCudaCalls.wait_for_event, lane.compute, slot.arrived, 0U);
+        !done)
+      return done;
+  }
+  slot.uploading = !in_on_device || new_params;
+  if (slot.uploading) {
+    if (Expected<void> done = cuda(kCudaCalls.record_event, slot.begun, lane.upload); !done)
+      return done;
+    if (new_params) {
+      *slot.host_params = slot.last_params = params;
+      slot.params_known = true;
+      FrameParams* const to = params_ + (&slot - slots_.data());
+      if (Expected<void> done = cuda(kCudaCalls.copy, to, slot.host_params, sizeof(params),
+                                     cudaMemcpyHostToDevice, lane.upload);
+          !done) {
+        slot.params_known = false;
+        return done;
+      }
+    }
+    if (!in_on_device) {
+      const bool staged = is_host(slot.in.space);
+      const void* from = staged ? slot.host_in : slot.in.data;
+      const std::size_t from_stride =
+          staged ? in_stride_ : static_cast<std::size_t>(slot.in.stride);
+      if (Expected<void> done =
+              cuda(kCudaCalls.copy_2d, slot.device_in, in_stride_, from, from_stride,
+                   in_row_bytes(), rows, cudaMemcpyHostToDevice, lane.upload);
+          !done)
+        return done;
+    }
+    if (Expected<void> done = cuda(kCudaCalls.record_event, slot.uploaded, lane.upload); !done)
+      return done;
+    if (Expected<void> done = cuda(kCudaCalls.wait_for_event, lane.compute, slot.uploaded, 0U);
+        !done)
+      return done;
+  }
+
+  if (Expected<void> done = cuda(kCudaCalls.record_event, slot.started, lane.compute); !done)
+    return done;
+  if (Expected<void> done = cuda(kCudaCalls.launch_graph, slot.exec, lane.compute); !done)
+    return done;
+  if (Expected<void> done = cuda(kCudaCalls.record_event, slot.computed, lane.compute); !done)
+    return done;
+
+  slot.downloading = !out_on_device;
+  if (out_on_device) {
+    if (out.stream == nullptr || out.stream == lane.compute) return {};
+    return cuda(kCudaCalls.wait_for_event, static_cast<cudaStream_t>(out.stream), slot.computed,
+                0U);
+  }
+  if (Expected<void> done = cuda(kCudaCalls.wait_for_event, lane.download, slot.computed, 0U);
+      !done)
+    return done;
+  if (is_host(out.space)) {
+    if (Expected<void> queued = queue_chunks(cuda, slot); !queued) return queued;
+  } else {
+    const std::size_t height = static_cast<std::size_t>(plan_.roi.height);
+    const std::ptrdiff_t apart = out.stride * plan_.roi.height;
+    for (int p = 0, next = 0; p < planes(); p = next) {
+      char* const to = plane_at(out, p);
+      // Planes that lie behind each other, as they do on the device, go in one copy.
+      next = p + 1;
+      while (next < planes() && to != nullptr && plane_at(out, next) == to + (next - p) * apart)
+        ++next;
+      if (to == nullptr) continue;
+      if (Expected<void> done = cuda(kCudaCalls.copy_2d, to, static_cast<std::size_t>(out.stride),
+                                     plane_of(slot.device_out, p), out_stride_, out_row_bytes(),
+                                     static_cast<std::size_t>(next - p) * height,
+                                     cudaMemcpyDeviceToHost, lane.download);
+          !done)
+        return done;
+    }
+  }
+  return cuda(kCudaCalls.record_event, slot.done, lane.download);
+}
+
+Expected<void> CudaOperator::queue_chunks(Scope& cuda, Slot& slot) noexcept {
+  const cudaStream_t stream = device_->lane(lane_).download;
+  slot.chunk_count = 0;
+  for (int p = 0; p < planes(); ++p) {
+    float* const plane = slot.out.planes[static_cast<std::size_t>(p)];
+    if (plane == nullptr) continue;
+    for (int c = 0; c < chunks_per_plane_; ++c) {
+      const int begin = plan_.roi.height * c / chunks_per_plane_;
+      const int end = plan_.roi.height * (c + 1) / chunks_per_plane_;
+      if (begin == end) continue;
+      const std::size_t offset = static_cast<std::size_t>(begin) * out_stride_;
+      char* const staged = reinterpret_cast<char*>(plane_of(slot.host_out, p)) + offset;
+      Chunk& chunk = slot.chunks[static_cast<std::size_t>(slot.chunk_count++)];
+      chunk.block = {reinterpret_cast<char*>(plane) + begin * slot.out.stride,
+                     slot.out.stride,
+                     staged,
+                     static_cast<std::ptrdiff_t>(out_stride_),
+                     out_row_bytes(),
+                     end - begin};
+      if (Expected<void> done =
+              cuda(kCudaCalls.copy_2d, staged, out_stride_,
+                   reinterpret_cast<const char*>(plane_of(slot.device_out, p)) + offset,
+                   out_stride_, out_row_bytes(), static_cast<std::size_t>(end - begin),
+                   cudaMemcpyDeviceToHost, stream);
+          !done)
+        return done;
+      if (Expected<void> done = cuda(kCudaCalls.record_event, chunk.arrived, stream); !done)
+        return done;
+    }
+  }
+  return {};
+}
+
+Status CudaOperator::wait_event(Scope& cuda, cudaEvent_t event, Deadline deadline, Error& error,
+                                bool helping) noexcept {
+  const DeviceWait mode = device_->wait_mode();
+  if (mode == DeviceWait::kBlock && deadline.is_never()) {
+    const Expected<void> done = cuda(kCudaCalls.synchronize_event, event);
+    if (done) return Status::kOk;
+    error = done.error();
+    return error.status;
+  }
+  for (;;) {
+    const Expected<bool> done = cuda.query(event);
+    if (!done) {
+      error = done.error();
+      return error.status;
+    }
+    if (*done) return Status::kOk;
+    if (deadline.passed()) return Status::kDeadlineMissed;
+    if (helping && device_->copy_crew().help()) continue;
+    if (mode == DeviceWait::kSpin) {
+      detail::relax();
+    } else if (mode == DeviceWait::kYield) {
+      sched_yield();
+    } else {
+      const timespec step = {0, 50'000};
+      nanosleep(&step, nullptr);
+    }
+  }
+}
+
+Expected<void> CudaOperator::wait(int index, Deadline deadline, FrameResult& result) noexcept {
+  Slot& slot = slots_[static_cast<std::size_t>(index)];
+  const TraceRange range(name(), "wait", slot.in.sequence);
+  Scope cuda(*device_, Phase::kRunning, name());
+  const bool staged = slot.downloading && is_host(slot.out.space);
+  Error error;
+  Status status = staged ? copy_out(cuda, slot, deadline, error) : Status::kOk;
+  if (status == Status::kOk)
+    status = wait_event(cuda, slot.downloading ? slot.done : slot.computed, deadline, error);
+  if (status == Status::kDeadlineMissed)
+    return tl::unexpected(make_error(status, "%s", status_message(status)));
+  if (status != Status::kOk) return tl::unexpected(error);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    settle(slot);
+    result = slot.result;
+  }
+  return measure(cuda, slot, result);
+}
+
+// Frames end in order, so those before this one have ended, too, whether somebody has waited for
+// them or not.
+void CudaOperator::settle(Slot& slot) noexcept {
+  while (!slot.settled) {
+    const int index = order_[0];
+    std::copy(order_.begin() + 1, order_.begin() + in_flight_, order_.begin());
+    --in_flight_;
+    Slot& oldest = slots_[static_cast<std::size_t>(index)];
+    const bool bad = outcomes_[index].bad != 0;
+    oldest.result = FrameResult{};
+    if (history_.warming_up()) oldest.result.flags |= kWarmingUp;
+    if (bad) {
+      oldest.result.flags |= kBadPixels;
+      oldest.result.described_sequence = oldest.in.sequence;
+      oldest.result.described_timestamp_ns = oldest.in.timestamp_ns;
+    } else {
+      history_.begin(oldest.in.sequence, oldest.in.timestamp_ns);
+      history_.describe(plan_.delay_frames, oldest.result);
+      history_.accept();
+    }
+    oldest.settled = true;
+  }
+}
+
+Expected<void> CudaOperator::measure(Scope& cuda, const Slot& slot, FrameResult& result) noexcept {
+  float milliseconds = 0.0f;
+  if (slot.uploading) {
+    if (Expected<void> done = cuda(kCudaCalls.elapsed, &milliseconds, slot.begun, slot.uploaded);
+        !done)
+      return done;
+    result.copy_ns = nanoseconds(milliseconds);
+    if (Expected<void> done = cuda(kCudaCalls.elapsed, &milliseconds, slot.uploaded, slot.started);
+        !done)
+      return done;
+    result.queue_ns = nanoseconds(milliseconds);
+  }
+  if (Expected<void> done = cuda(kCudaCalls.elapsed, &milliseconds, slot.started, slot.computed);
+      !done)
+    return done;
+  result.compute_ns = nanoseconds(milliseconds);
+  result.copy_ns += slot.copy_in_ns;
+  if (!slot.downloading) return {};
+  if (Expected<void> done = cuda(kCudaCalls.elapsed, &milliseconds, slot.computed, slot.done);
+      !done)
+    return done;
+  result.copy_ns += nanoseconds(milliseconds);
+  if (!is_host(slot.out.space)) return {};
+  // What was copied on the host while the device was at work is in the device's time.
+  if (Expected<void> done = cuda(kCudaCalls.elapsed, &milliseconds,
+                                 slot.uploading ? slot.begun : slot.started, slot.done);
+      !done)
+    return done;
+  const std::int64_t copying = slot.copy_out_ended_ns - slot.copy_out_begun_ns;
+  const std::int64_t beyond = slot.copy_out_ended_ns - slot.queued_ns - nanoseconds(milliseconds);
+  result.copy_ns += std::max<std::int64_t>(0, std::min(copying, beyond));
+  return {};
+}
+
+Status CudaOperator::copy_out(Scope& cuda, Slot& slot, Deadline deadline, Error& error) noexcept {
+  slot.copy_out_begun_ns = detail::now_ns();
+  // To sleep once for the last chunk is better than to sleep for each.
+  if (device_->wait_mode() == DeviceWait::kBlock) {
+    const Status status = wait_event(cuda, slot.done, deadline, error);
+    if (status != Status::kOk) return status;
+  }
+  CopyCrew& crew = device_->copy_crew();
+  const bool crewed = crew.take();
+  Status status = Status::kOk;
+  while (slot.copied < slot.chunk_count) {
+    const Chunk& chunk = slot.chunks[static_cast<std::size_t>(slot.copied)];
+    status = wait_event(cuda, chunk.arrived, deadline, error, crewed);
+    if (status != Status::kOk) break;
+    if (crewed) {
+      crew.add(chunk.block);
+    } else {
+      copy_rows(chunk.block);
+    }
+    ++slot.copied;
+  }
+  if (crewed) {
+    crew.finish();
+    crew.give_back();
+  }
+  slot.copy_out_ended_ns = detail::now_ns();
+  return status;
+}
+
+// What is on the device cannot be called back; it is waited for.
+void CudaOperator::cancel(int index) noexcept {
+  Slot& slot = slots_[static_cast<std::size_t>(index)];
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto end = order_.begin() + in_flight_;
+    const auto at = std::find(order_.begin(), end, index);
+    if (at == end) return;
+    std::copy(at + 1, end, at);
+    --in_flight_;
+  }
+  Scope cuda(*device_, Phase::kRunning, name());
+  Error error;
+  wait_event(cuda, slot.downloading ? slot.done : slot.computed, Deadline::never(), error);
+}
+
+void CudaOperator::reset() noexcept {
+  Scope cuda(*device_, Phase::kRunning, name());
+  // A failure means that the device is lost, which the next submit says.
+  static_cast<void>(cuda(kCudaCalls.set, state_, 0, sizeof(TemporalState), compute_stream()));
+  history_.forget();
+}
+
+}  // namespace ocellus::cuda
