@@ -88,7 +88,8 @@ double tidy_step(double range, int wanted) {
 
 std::vector<double> ticks_of(const Axis& axis, int wanted) {
   std::vector<double> ticks;
-  if (!axis.logarithmic) {
+  // On a short piece of a logarithmic axis even steps are hardly uneven.
+  if (!axis.logarithmic || axis.high / axis.low < 4.0) {
     const double step = tidy_step(axis.high - axis.low, wanted);
     for (double tick = std::ceil(axis.low / step) * step; tick <= axis.high * 1.0001; tick += step)
       ticks.push_back(tick);
