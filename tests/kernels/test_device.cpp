@@ -79,14 +79,7 @@ TEST_F(OnDevice, EveryKindOfMemoryGivesTheSameResult) {
         frame.data = in.data();
         frame.stride = kInStride;
         frame.space = in_space;
-        auto* const planes = static_cast<char*>(out.data());
-        FlowView view;
-        view.u = reinterpret_cast<float*>(planes);
-        view.v = reinterpret_cast<float*>(planes + plane_bytes);
-        view.confidence = reinterpret_cast<float*>(planes + 2 * plane_bytes);
-        view.size = size;
-        view.stride = kOutStride;
-        view.space = out_space;
+        const FlowView view = planes_at(out.data(), plane_bytes, size, kOutStride, out_space);
         const FrameInfo info = must(flow.wait(must(flow.submit(frame, view)), Deadline::never()));
         EXPECT_EQ(info.sequence, f);
         EXPECT_EQ(info.described_sequence, expected.infos[f].described_sequence);
@@ -134,13 +127,8 @@ TEST_F(OnDevice, LargeResultsComeInChunks) {
 
       std::vector<std::vector<float>> results;
       for (std::size_t f = 0; f < frames.size(); ++f) {
-        FlowView view;
-        view.u = wanted;
-        view.v = wanted + plane;
-        view.confidence = wanted + 2 * plane;
-        view.size = out_size;
-        view.stride = static_cast<std::ptrdiff_t>(stride);
-        view.space = MemorySpace::kPinned;
+        const FlowView view =
+            planes_at(wanted, plane_bytes, out_size, stride, MemorySpace::kPinned);
         must(other.wait(must(other.submit(frames[f].frame(f), view)), Deadline::never()));
         results.emplace_back(wanted, wanted + 3 * plane);
       }
@@ -156,12 +144,9 @@ TEST_F(OnDevice, LargeResultsComeInChunks) {
         for (std::size_t slot = 0; slot < 3; ++slot) {
           const std::size_t f = first + slot;
           std::fill(outs[slot].begin(), outs[slot].end(), kUntouched);
-          FlowView view;
-          view.u = outs[slot].data();
-          view.v = outs[slot].data() + room;
-          view.confidence = f % 2 == 1 ? nullptr : outs[slot].data() + 2 * room;
-          view.size = out_size;
-          view.stride = static_cast<std::ptrdiff_t>(columns * sizeof(float));
+          FlowView view = planes_at(outs[slot].data(), room * sizeof(float), out_size,
+                                    columns * sizeof(float), MemorySpace::kHost);
+          if (f % 2 == 1) view.confidence = nullptr;
           tickets[slot] = must(flow.submit(frames[f].frame(f), view));
         }
         // The last one first: while others were copied, it would come to its end.
@@ -237,14 +222,8 @@ TEST_F(OnDevice, NoAlignmentIsAskedFor) {
         frame.data = static_cast<const char*>(in.data()) + shift;
         frame.stride = static_cast<std::ptrdiff_t>(in_stride);
         frame.space = MemorySpace::kCuda;
-        char* const planes = static_cast<char*>(out.data()) + shift * sizeof(float);
-        FlowView view;
-        view.u = reinterpret_cast<float*>(planes);
-        view.v = reinterpret_cast<float*>(planes + plane);
-        view.confidence = reinterpret_cast<float*>(planes + 2 * plane);
-        view.size = size;
-        view.stride = static_cast<std::ptrdiff_t>(stride);
-        view.space = MemorySpace::kCuda;
+        const FlowView view = planes_at(static_cast<float*>(out.data()) + shift, plane, size,
+                                        stride, MemorySpace::kCuda);
         must(flow.wait(must(flow.submit(frame, view)), Deadline::never()));
 
         must(out.read(0, got.data(), bytes));
@@ -334,14 +313,8 @@ TEST_F(OnDevice, SteadyFromTheFirstFrame) {
   frame.size = config.size;
   frame.stride = 320;
   frame.space = MemorySpace::kCuda;
-  auto* const planes = static_cast<char*>(out.data());
-  FlowView view;
-  view.u = reinterpret_cast<float*>(planes);
-  view.v = reinterpret_cast<float*>(planes + plane_bytes);
-  view.confidence = reinterpret_cast<float*>(planes + 2 * plane_bytes);
-  view.size = config.size;
-  view.stride = 320 * sizeof(float);
-  view.space = MemorySpace::kCuda;
+  const FlowView view =
+      planes_at(out.data(), plane_bytes, config.size, 320 * sizeof(float), MemorySpace::kCuda);
   constexpr int kFrames = 1000;
   std::vector<std::int64_t> times;
   times.reserve(kFrames);

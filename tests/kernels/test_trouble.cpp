@@ -119,14 +119,8 @@ TEST_F(Trouble, TheCallersStreamsAreWaitedForOnTheDevice) {
     frame.stride = static_cast<std::ptrdiff_t>(columns);
     frame.space = MemorySpace::kCuda;
     frame.stream = writer;
-    auto* const planes = static_cast<char*>(out.data());
-    FlowView view;
-    view.u = reinterpret_cast<float*>(planes);
-    view.v = reinterpret_cast<float*>(planes + plane_bytes);
-    view.confidence = reinterpret_cast<float*>(planes + 2 * plane_bytes);
-    view.size = kSize;
-    view.stride = static_cast<std::ptrdiff_t>(columns * sizeof(float));
-    view.space = MemorySpace::kCuda;
+    FlowView view =
+        planes_at(out.data(), plane_bytes, kSize, columns * sizeof(float), MemorySpace::kCuda);
     view.stream = reader;
     const Ticket ticket = must(flow.submit(frame, view));
     ASSERT_EQ(cudaMemcpyAsync(result, out.data(), 3 * plane_bytes, cudaMemcpyDeviceToHost, reader),

@@ -117,15 +117,8 @@ Steady run_frames(const OpticalFlowConfig& config, const Run& how) {
   std::vector<FlowView> views;
   for (std::size_t i = 0; i < in_flight; ++i) {
     results.push_back(must(Buffer::create(engine, how.space, 3 * plane_bytes)));
-    auto* const planes = static_cast<char*>(results.back().data());
-    FlowView view;
-    view.u = reinterpret_cast<float*>(planes);
-    view.v = reinterpret_cast<float*>(planes + plane_bytes);
-    view.confidence = reinterpret_cast<float*>(planes + 2 * plane_bytes);
-    view.size = config.size;
-    view.stride = static_cast<std::ptrdiff_t>(columns * sizeof(float));
-    view.space = how.space;
-    views.push_back(view);
+    views.push_back(planes_at(results.back().data(), plane_bytes, config.size,
+                              columns * sizeof(float), how.space));
   }
 
   Steady steady;

@@ -38,6 +38,19 @@ inline FilterView view_of(OutputBuffer& buffer, const SpatioTemporalFilterConfig
 inline FlowView view_of(OutputBuffer& buffer, const OpticalFlowConfig&) {
   return buffer.flow();
 }
+/// u, v and confidence behind each other, `plane_bytes` from one to the next.
+inline FlowView planes_at(void* first, std::size_t plane_bytes, ImageSize size, std::size_t stride,
+                          MemorySpace space) {
+  char* const planes = static_cast<char*>(first);
+  FlowView view;
+  view.u = reinterpret_cast<float*>(planes);
+  view.v = reinterpret_cast<float*>(planes + plane_bytes);
+  view.confidence = reinterpret_cast<float*>(planes + 2 * plane_bytes);
+  view.size = size;
+  view.stride = static_cast<std::ptrdiff_t>(stride);
+  view.space = space;
+  return view;
+}
 inline int plane_count(const SpatioTemporalFilterConfig& config) {
   return config.kernels.convolutions;
 }
