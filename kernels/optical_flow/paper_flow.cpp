@@ -8,6 +8,7 @@
 
 #include "kernels/optical_flow/cuda_operator.h"
 #include "kernels/optical_flow/paper_kernels.h"
+#include "optical_flow/front.h"
 #include "optical_flow/kernel_source.h"
 
 namespace ocellus::paper {
@@ -271,81 +272,29 @@ detail::FlowOutput output_of(const FilterView& view) noexcept {
 
 }  // namespace
 
-/// Tickets, and the frames in flight.
+/// The operator's front, with the paper's kernels behind it.
 class PaperState {
  public:
-  PaperState(detail::EngineRef engine, const OpticalFlowPlan& plan,
-             const Schedule& schedule) noexcept
-      : engine_(std::move(engine)), plan_(plan), kernels_(plan, schedule) {}
-  ~PaperState() { drop_all(); }
-  PaperState(const PaperState&) = delete;
-  PaperState& operator=(const PaperState&) = delete;
+  PaperState(detail::EngineRef engine, const OpticalFlowPlan& plan) noexcept
+      : engine_(engine), front_(std::move(engine), plan) {}
 
-  Expected<void> create(const KernelConfig& kernels) noexcept {
-    return kernels_.create(*engine_, kernels);
+  Expected<void> create(const Schedule& schedule, const KernelConfig& kernels) noexcept {
+    std::unique_ptr<PaperKernels> made(new (std::nothrow) PaperKernels(front_.plan(), schedule));
+    if (!made)
+      return tl::unexpected(
+          make_error(Status::kOutOfMemory, "the system gave no memory for the operator"));
+    if (Expected<void> created = made->create(*engine_, kernels); !created) return created;
+    cuda::CudaOperator* const instance = made.get();
+    if (Expected<void> adopted = front_.adopt(instance); !adopted) return adopted;
+    static_cast<void>(made.release());
+    return {};
   }
 
-  Expected<Ticket> submit(const Frame& in, const detail::FlowOutput& out) noexcept {
-    if (in.size != plan_.size || in.format != plan_.format || in.data == nullptr)
-      return tl::unexpected(make_error(Status::kInvalidArgument,
-                                       "the frame is not of the size and format of the operator"));
-    Flight& flight = at(submitted_ + 1);
-    if (flight.ticket != 0)
-      return tl::unexpected(make_error(Status::kQueueFull, "%d frames are in flight", plan_.depth));
-    if (Expected<void> begun = kernels_.submit(slot_of(submitted_ + 1), in, out); !begun)
-      return tl::unexpected(begun.error());
-    flight = {++submitted_, in.sequence, in.timestamp_ns};
-    return Ticket{flight.ticket, reinterpret_cast<std::uintptr_t>(this)};
-  }
-
-  Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) noexcept {
-    Flight& flight = at(ticket.number);
-    if (ticket.number == 0 || flight.ticket != ticket.number)
-      return tl::unexpected(make_error(Status::kInvalidTicket, "the ticket is not in flight"));
-    detail::FrameResult result;
-    if (Expected<void> done = kernels_.wait(slot_of(ticket.number), deadline, result); !done)
-      return tl::unexpected(done.error());
-    FrameInfo info;
-    info.sequence = flight.sequence;
-    info.timestamp_ns = flight.timestamp_ns;
-    info.described_sequence = result.described_sequence;
-    info.described_timestamp_ns = result.described_timestamp_ns;
-    info.delay_frames = plan_.delay_frames;
-    info.flags = result.flags;
-    info.queue_ns = result.queue_ns;
-    info.copy_ns = result.copy_ns;
-    info.compute_ns = result.compute_ns;
-    flight.ticket = 0;
-    return info;
-  }
-
-  void reset() noexcept {
-    drop_all();
-    kernels_.reset();
-  }
+  detail::FlowFront& front() noexcept { return front_; }
 
  private:
-  struct Flight {
-    std::uint64_t ticket = 0;  // 0: free
-    std::uint64_t sequence = 0;
-    std::int64_t timestamp_ns = 0;
-  };
-  int slot_of(std::uint64_t ticket) const noexcept {
-    return static_cast<int>((ticket - 1) % static_cast<std::uint64_t>(plan_.depth));
-  }
-  void drop_all() noexcept {
-    for (int slot = 0; slot < plan_.depth; ++slot) kernels_.cancel(slot);
-    flights_.fill({});
-  }
-  Flight& at(std::uint64_t ticket) noexcept {
-    return flights_[static_cast<std::size_t>(slot_of(ticket))];
-  }
-
   detail::EngineRef engine_;
-  OpticalFlowPlan plan_;
-  PaperKernels kernels_;
-  std::uint64_t submitted_ = 0;
-  std::array<Flight, detail::kMaxDepth> flights_{};
+  detail::FlowFront front_;
 };
 
 template <typename Config, typename View>
@@ -364,12 +313,11 @@ Expected<PaperOperator<Config, View>> PaperOperator<Config, View>::create(
   if (engine.info().backend != BackendKind::kCuda)
     return tl::unexpected(
         make_error(Status::kUnsupported, "the paper's schedules run on CUDA devices only"));
-  std::unique_ptr<PaperState> state(new (std::nothrow)
-                                        PaperState(engine.state(), *plan, config.schedule));
+  std::unique_ptr<PaperState> state(new (std::nothrow) PaperState(engine.state(), *plan));
   if (!state)
     return tl::unexpected(
         make_error(Status::kOutOfMemory, "the system gave no memory for the operator"));
-  if (Expected<void> made = state->create(config.kernels); !made)
+  if (Expected<void> made = state->create(config.schedule, config.kernels); !made)
     return tl::unexpected(made.error());
   return PaperOperator(config, std::move(state));
 }
@@ -388,15 +336,15 @@ PaperOperator<Config, View>::~PaperOperator() = default;
 
 template <typename Config, typename View>
 Expected<Ticket> PaperOperator<Config, View>::submit(const Frame& in, const View& out) noexcept {
-  return state_->submit(in, output_of(out));
+  return state_->front().submit(in, output_of(out), out.size);
 }
 template <typename Config, typename View>
 Expected<FrameInfo> PaperOperator<Config, View>::wait(Ticket ticket, Deadline deadline) noexcept {
-  return state_->wait(ticket, deadline);
+  return state_->front().wait(ticket, deadline);
 }
 template <typename Config, typename View>
 void PaperOperator<Config, View>::reset() noexcept {
-  state_->reset();
+  state_->front().reset();
 }
 
 template class PaperOperator<OpticalFlowConfig, FlowView>;

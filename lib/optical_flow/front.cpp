@@ -77,6 +77,14 @@ Expected<void> FlowFront::create(const KernelConfig& kernels) noexcept {
   return {};
 }
 
+Expected<void> FlowFront::adopt(void* instance) noexcept {
+  const auto backend = find_flow_backend(engine_->info());
+  if (!backend) return tl::unexpected(backend.error());
+  backend_ = *backend;
+  instance_ = instance;
+  return {};
+}
+
 Expected<Ticket> FlowFront::submit(const Frame& in, const FlowOutput& out,
                                    ImageSize out_size) noexcept {
   if (in.data == nullptr) return invalid_argument("frame.data is null");

@@ -22,6 +22,9 @@ class FlowFront {
   FlowFront& operator=(const FlowFront&) = delete;
 
   Expected<void> create(const KernelConfig& kernels) noexcept;
+  /// Instead: takes over an instance for the engine's backend that was made elsewhere, from the
+  /// same plan, as the schedules are that are measured beside ours.
+  Expected<void> adopt(void* instance) noexcept;
 
   const OpticalFlowPlan& plan() const noexcept { return plan_; }
 
