@@ -1,0 +1,193 @@
+// CellularNetwork: a discrete-time cellular neural network over an image, from one template to a
+// chain of them.
+//
+// Source: Tanaka and Tanji's asynchronous discrete-time cellular neural network on a GPU: equation
+// (1), the state, and (2), the output function; the update rules are one step of the nonlinear
+// Gauss-Jacobi-Newton (synchronous) and Gauss-Seidel-Newton (asynchronous) methods for the
+// equilibrium of the continuous network of Chua and Yang.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "ocellus/deadline.h"
+#include "ocellus/engine.h"
+#include "ocellus/frame.h"
+#include "ocellus/memory.h"
+#include "ocellus/status.h"
+#include "ocellus/ticket.h"
+
+namespace ocellus {
+
+namespace detail {
+class CellularNetworkState;
+}
+
+inline constexpr int kMaxTemplateRadius = 4;
+inline constexpr int kMaxTemplateWeights =
+    (2 * kMaxTemplateRadius + 1) * (2 * kMaxTemplateRadius + 1);
+inline constexpr int kMaxCellStages = 16;
+
+/// The weights of equation (1), x = sum A y + sum B u + T. Row by row from the top, (2 radius +
+/// 1)^2 numbers of each array count: the one at [(dy + radius) * (2 radius + 1) + dx + radius]
+/// weighs the cell dx to the right and dy down.
+///
+/// Weights of a continuous-time template are converted first, see `from_continuous_time`.
+struct CellTemplate {
+  int radius = 1;                              ///< 1 to 4: 3x3 to 9x9
+  std::array<float, kMaxTemplateWeights> a{};  ///< feedback, of the outputs y
+  std::array<float, kMaxTemplateWeights> b{};  ///< control, of the inputs u
+  float threshold = 0.0f;                      ///< T
+};
+
+/// The discrete-time template whose fixed points are the equilibria of the continuous-time network
+/// dx/dt = -x + A y + B u + z: its self weight less one. Left as it is, a self weight above 1 keeps
+/// every cell where it starts.
+CellTemplate from_continuous_time(CellTemplate continuous) noexcept;
+
+/// In which order cells see each other's new outputs. Different orders may end in different fixed
+/// points, so the order is part of the configuration; it is the same on every backend.
+enum class CellUpdate : std::uint8_t {
+  /// Asynchronous. Cell (x, y) has colour (x mod s, y mod s), s = `colour_spacing`. All cells of a
+  /// colour are updated together, colours row by row. None of them sees another one, so that this
+  /// is
+  /// a sequential sweep.
+  kColours,
+  kRaster,       ///< asynchronous, cell by cell, left to right and top to bottom
+  kSynchronous,  ///< all cells at once from the outputs of the last step; may swing for ever
+};
+
+/// What lies beyond the image, both of u and of y.
+enum class CellBoundary : std::uint8_t {
+  kFixed,     ///< `boundary_value`
+  kZeroFlux,  ///< the nearest cell of the image
+  kPeriodic,  ///< the image again; the last columns and rows get colours of their own where the
+              ///< spacing does not divide the size
+};
+
+/// The state that cells begin with; their first output is the output function of it.
+enum class CellStart : std::uint8_t {
+  kConstant,   ///< `start_value`
+  kInput,      ///< u
+  kPlane,      ///< `start_plane`
+  kNoise,      ///< uniform in [-1, 1), a function of `seed` and of the position
+  kBlueNoise,  ///< u plus a blue-noise mask of +-1 (void and cluster): a dithered input
+  kPrevious,   ///< the output of the stage before; of the first stage: u
+};
+
+/// What stands for u.
+enum class CellInput : std::uint8_t {
+  kPrevious,  ///< the output of the stage before; of the first stage: the frame
+  kFrame,
+};
+
+/// How grey values become u and y: the literature's +1 = black, or +1 = white.
+enum class CellPolarity : std::uint8_t { kBlackIsOne, kWhiteIsOne };
+
+/// One template and how it runs.
+struct CellStage {
+  CellTemplate weights;
+  /// T of each cell in addition to `weights.threshold`; size of the frame, floats, read at creation
+  /// and not kept. Null without.
+  const float* threshold_plane = nullptr;
+  std::ptrdiff_t threshold_stride = 0;  ///< bytes
+
+  int levels = 2;   ///< m of the uniform quantiser g in (2), 2 to 256; 2 is a threshold at 0
+  float xi = 1.0f;  ///< where the output saturates, > 0; without effect for two levels
+
+  CellInput input = CellInput::kPrevious;
+  CellStart start = CellStart::kInput;
+  float start_value = 0.0f;            ///< kConstant, -1 to 1
+  const float* start_plane = nullptr;  ///< kPlane: states, size of the frame, read at creation
+  std::ptrdiff_t start_stride = 0;     ///< bytes
+  std::uint32_t seed = 1;              ///< kNoise
+
+  CellBoundary boundary = CellBoundary::kZeroFlux;
+  float boundary_value = 0.0f;  ///< kFixed, -1 to 1
+
+  CellUpdate update = CellUpdate::kColours;
+  int colour_spacing = 0;  ///< s of kColours: 0 = the least, radius + 1; else up to 9. 3 with 3x3
+                           ///< templates are the paper's nine colours
+  int max_sweeps = 100;    ///< 1 to 100000; ends earlier at the fixed point
+};
+
+struct CellularNetworkConfig {
+  ImageSize size;  ///< 1x1 to 16384x16384
+  PixelFormat format = PixelFormat::kGray8;
+  /// Output cells are grey values of this format. kFloat32 is 0 to 255, as on the way in.
+  PixelFormat output_format = PixelFormat::kGray8;
+  int depth = 2;  ///< frames in flight, 1 to 8
+  CellPolarity polarity = CellPolarity::kBlackIsOne;
+
+  int stage_count = 0;  ///< 1 to 16, one after the other
+  std::array<CellStage, kMaxCellStages> stages{};
+
+  /// The first stage of each frame but the first begins with its own output of the frame before.
+  bool warm_start = false;
+};
+
+/// Where the result goes.
+struct CellView {
+  void* data = nullptr;
+  ImageSize size;             ///< must be the frame's
+  std::ptrdiff_t stride = 0;  ///< bytes
+  MemorySpace space = MemorySpace::kHost;
+  StreamHandle stream = nullptr;
+};
+
+/// How a frame went.
+struct CellInfo {
+  int sweeps = 0;             ///< of all stages
+  std::uint32_t changed = 0;  ///< cells that changed in the last sweep of the last stage
+  bool converged = false;     ///< every stage came to its fixed point
+};
+
+/// The operator. `submit`, `wait` and `reset` of one object must not run at the same time, but for
+/// `wait` beside `submit`; different objects are independent, on one engine too. Frame and result
+/// must live until `wait` has said done, or until `reset` or the destructor has returned.
+///
+/// Arithmetic is exact, so that every backend and any number of threads give the same cells: u is
+/// rounded to multiples of 2^-14; A, B, T and xi to multiples of 2^-f, where f is the largest
+/// number up to 14 for which the sums fit 15 bits with a sign (two levels) or 30 (more);
+/// `fraction_bits` tells it. A float pixel below 0 or above 255 counts as 0 or 255.
+class CellularNetwork {
+ public:
+  /// Errors: InvalidArgument and Unsupported, as `create`.
+  static Expected<Footprint> footprint(const EngineInfo& engine,
+                                       const CellularNetworkConfig& config) noexcept;
+
+  /// The only call that takes memory.
+  /// Errors: InvalidArgument (the text names the field, its value and its range), Unsupported,
+  /// OutOfMemory (the engine's block has no such piece left).
+  static Expected<CellularNetwork> create(Engine& engine,
+                                          const CellularNetworkConfig& config) noexcept;
+
+  CellularNetwork(CellularNetwork&&) noexcept;
+  CellularNetwork& operator=(CellularNetwork&&) noexcept;
+  /// Waits for frames in flight, then gives the memory back.
+  ~CellularNetwork();
+
+  /// f of the fixed-point numbers of a stage.
+  int fraction_bits(int stage) const noexcept;
+
+  /// Queues a frame. Bounded; no allocation.
+  /// Errors: InvalidArgument (size, format, stride, null data), QueueFull.
+  Expected<Ticket> submit(const Frame& in, const CellView& out) noexcept;
+
+  /// Computes, or waits, until the frame is done or the deadline has passed.
+  /// Errors: InvalidTicket, DeadlineMissed (the frame still runs; wait again or reset).
+  Expected<FrameInfo> wait(Ticket ticket, Deadline deadline, CellInfo* info = nullptr) noexcept;
+
+  /// Finishes what runs, drops what is queued with its tickets, forgets the warm start, keeps the
+  /// memory.
+  void reset() noexcept;
+
+ private:
+  explicit CellularNetwork(std::unique_ptr<detail::CellularNetworkState> state) noexcept;
+
+  std::unique_ptr<detail::CellularNetworkState> state_;
+};
+
+}  // namespace ocellus
