@@ -59,6 +59,15 @@ enum class CellUpdate : std::uint8_t {
   kSynchronous,  ///< all cells at once from the outputs of the last step; may swing for ever
 };
 
+/// What a cell does when its turn comes.
+enum class CellMove : std::uint8_t {
+  kUpdate,  ///< takes the output that its state asks for, equations (1) and (2)
+  /// Changes places with its right or its lower neighbour, whichever lowers the energy
+  /// -1/2 y'A y - (B u + T)'y more, if one does: what single updates cannot reach because it keeps
+  /// the mean. Two levels, a symmetric A and kColours only; the least spacing is radius + 2.
+  kSwap,
+};
+
 /// What lies beyond the image, both of u and of y.
 enum class CellBoundary : std::uint8_t {
   kFixed,     ///< `boundary_value`
@@ -73,8 +82,11 @@ enum class CellStart : std::uint8_t {
   kInput,      ///< u
   kPlane,      ///< `start_plane`
   kNoise,      ///< uniform in [-1, 1), a function of `seed` and of the position
-  kBlueNoise,  ///< u plus a blue-noise mask of +-1 (void and cluster): a dithered input
-  kPrevious,   ///< the output of the stage before; of the first stage: u
+  kBlueNoise,  ///< u plus a blue-noise mask of +-1 (void and cluster, 64x64): a dithered input
+  /// Floyd and Steinberg's error diffusion of u in tiles of 128x32 cells that do not see each
+  /// other. Two levels only. A network on top of it mends the seams.
+  kErrorDiffusion,
+  kPrevious,  ///< the output of the stage before; of the first stage: u
 };
 
 /// What stands for u.
@@ -108,6 +120,7 @@ struct CellStage {
   float boundary_value = 0.0f;  ///< kFixed, -1 to 1
 
   CellUpdate update = CellUpdate::kColours;
+  CellMove move = CellMove::kUpdate;
   int colour_spacing = 0;  ///< s of kColours: 0 = the least, radius + 1; else up to 9. 3 with 3x3
                            ///< templates are the paper's nine colours
   int max_sweeps = 100;    ///< 1 to 100000; ends earlier at the fixed point
@@ -141,17 +154,21 @@ struct CellView {
 struct CellInfo {
   int sweeps = 0;             ///< of all stages
   std::uint32_t changed = 0;  ///< cells that changed in the last sweep of the last stage
-  bool converged = false;     ///< every stage came to its fixed point
+  bool converged = false;     ///< the last stage came to its fixed point
 };
 
 /// The operator. `submit`, `wait` and `reset` of one object must not run at the same time, but for
 /// `wait` beside `submit`; different objects are independent, on one engine too. Frame and result
 /// must live until `wait` has said done, or until `reset` or the destructor has returned.
 ///
-/// Arithmetic is exact, so that every backend and any number of threads give the same cells: u is
-/// rounded to multiples of 2^-14; A, B, T and xi to multiples of 2^-f, where f is the largest
-/// number up to 14 for which the sums fit 15 bits with a sign (two levels) or 30 (more);
-/// `fraction_bits` tells it. A float pixel below 0 or above 255 counts as 0 or 255.
+/// Arithmetic is exact, so that every backend and any number of threads give the same cells.
+/// Inputs, states to start from and boundary values are rounded to multiples of 2^-13, halves up; a
+/// float pixel below 0 or above 255 counts as 0 or 255. A, B, T and xi are rounded to multiples of
+/// 2^-f
+/// (`fraction_bits`), f up to 13 and so small that the sum of |A| stays below 2^14 such steps for
+/// two levels, and times (levels - 1) below 2^29 for more. B u + T, with what fixed cells beyond
+/// the border add to it, is rounded to a multiple of 2^-f / (levels - 1), halves up, and held
+/// within those limits.
 class CellularNetwork {
  public:
   /// Errors: InvalidArgument and Unsupported, as `create`.

@@ -1,0 +1,177 @@
+// CellularNetworkPlan: a checked configuration in the form that backends work from. Plain data.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "ocellus/cellular_network.h"
+
+namespace ocellus::detail {
+
+/// Steps of the grid that inputs and states to start from are rounded to: 2^-13.
+inline constexpr int kInputBits = 13;
+inline constexpr int kInputOne = 1 << kInputBits;
+/// |B u + T| of two levels is held within this; the sum of |A| stays below it.
+inline constexpr int kBinaryLimit = 1 << 14;
+/// The same with more levels, (levels - 1) included.
+inline constexpr int kManyLevelsLimit = 1 << 29;
+inline constexpr int kBlueNoiseSize = 64;
+/// Tiles of CellStart::kErrorDiffusion.
+inline constexpr int kDiffusionTileWidth = 128;
+inline constexpr int kDiffusionTileHeight = 32;
+
+/// A stage in fixed point. The output of a cell is the whole number Y = 2k - (levels - 1), k = 0 to
+/// levels - 1; its state is X = sum A Y + bias, in steps of 2^-fraction_bits / (levels - 1), with
+///   bias = clamp(floor(((sum B u + sum of B v and A v beyond the border) (levels - 1) + 2^12)
+///                      / 2^13) + (T + T of the cell) (levels - 1)),
+/// u and v in steps of 2^-13.
+///   two levels: k = [X >= 0]
+///   more:       k = clamp(floor(((X + xi) (levels - 1) + xi) / (2 xi)), 0, levels - 1)
+struct CellStagePlan {
+  int radius = 1;
+  int fraction_bits = 0;
+  std::array<std::int16_t, kMaxTemplateWeights> a{};  ///< (2 radius + 1)^2 of them, row by row
+  std::array<std::int32_t, kMaxTemplateWeights> b{};
+  bool has_a = false;  ///< a weight of A besides the centre is not 0
+  bool has_b = false;
+  std::int32_t threshold = 0;  ///< steps of 2^-fraction_bits
+  bool has_threshold_plane = false;
+  int levels = 2;
+  std::int32_t xi = 0;        ///< times (levels - 1), as X
+  std::int32_t start_xi = 0;  ///< xi in steps of 2^-13: the first output is taken on that grid
+  std::int32_t limit = kBinaryLimit;  ///< of |bias|
+
+  CellInput input = CellInput::kFrame;  ///< kFrame for the first stage in any case
+  CellStart start = CellStart::kInput;
+  std::int32_t start_value = 0;  ///< steps of 2^-13
+  std::uint32_t seed = 0;
+  CellBoundary boundary = CellBoundary::kZeroFlux;
+  std::int32_t boundary_value = 0;  ///< steps of 2^-13
+
+  CellUpdate update = CellUpdate::kColours;
+  CellMove move = CellMove::kUpdate;
+  int spacing = 2;  ///< of colours
+  int max_sweeps = 1;
+  /// Template, boundary, thresholds and input are those of the stage before, and so is the start:
+  /// its states hold on.
+  bool keeps_state = false;
+};
+
+struct CellularNetworkPlan {
+  ImageSize size;
+  PixelFormat format = PixelFormat::kGray8;
+  PixelFormat output_format = PixelFormat::kGray8;
+  int depth = 1;
+  bool white_is_one = false;
+  bool warm_start = false;
+  int stage_count = 0;
+  std::array<CellStagePlan, kMaxCellStages> stages{};
+};
+
+/// Planes of the user that are read at creation only.
+struct CellSources {
+  struct Plane {
+    const float* data = nullptr;
+    std::ptrdiff_t stride = 0;  ///< bytes
+  };
+  std::array<Plane, kMaxCellStages> threshold{};
+  std::array<Plane, kMaxCellStages> start{};
+};
+
+/// Checks every field. Errors: InvalidArgument, Unsupported, naming the field, its value and its
+/// range.
+Expected<CellularNetworkPlan> make_plan(const CellularNetworkConfig& config) noexcept;
+CellSources sources_of(const CellularNetworkConfig& config) noexcept;
+
+/// A colour's columns or rows: first, first + step, ..., below end.
+struct ColourClass {
+  int first = 0;
+  int step = 1;
+  int end = 0;
+};
+
+/// Classes along an axis of `length` cells. With a periodic boundary the last (length mod spacing)
+/// cells are classes of their own, since they see the first ones.
+constexpr int colour_class_count(int length, int spacing, CellBoundary boundary) noexcept {
+  const int whole = boundary == CellBoundary::kPeriodic ? length - length % spacing : length;
+  const int regular = whole < spacing ? whole : spacing;
+  return regular + (length - whole);
+}
+
+constexpr ColourClass colour_class(int index, int length, int spacing,
+                                   CellBoundary boundary) noexcept {
+  const int whole = boundary == CellBoundary::kPeriodic ? length - length % spacing : length;
+  const int regular = whole < spacing ? whole : spacing;
+  if (index < regular) return {index, spacing, whole};
+  const int at = whole + (index - regular);
+  return {at, spacing, at + 1};
+}
+
+/// Position that stands for one beyond the border, 0 to length - 1; -1 for a fixed boundary.
+constexpr int beyond(int position, int length, CellBoundary boundary) noexcept {
+  if (position >= 0 && position < length) return position;
+  if (boundary == CellBoundary::kFixed) return -1;
+  if (boundary == CellBoundary::kZeroFlux) return position < 0 ? 0 : length - 1;
+  const int wrapped = position % length;
+  return wrapped < 0 ? wrapped + length : wrapped;
+}
+
+/// Output k of a state to start from, in steps of 2^-13.
+constexpr int first_output(std::int32_t state, int levels, std::int32_t start_xi) noexcept {
+  if (levels == 2) return state >= 0 ? 1 : 0;
+  const std::int64_t above =
+      (static_cast<std::int64_t>(state) + start_xi) * (levels - 1) + start_xi;
+  if (above <= 0) return 0;
+  const std::int64_t k = above / (2 * static_cast<std::int64_t>(start_xi));
+  return k < levels ? static_cast<int>(k) : levels - 1;
+}
+
+/// Output k of X, of a stage with more than two levels.
+constexpr int many_levels_output(std::int32_t x, int levels, std::int32_t xi) noexcept {
+  const std::int64_t above = (static_cast<std::int64_t>(x) + xi) * (levels - 1) + xi;
+  if (above <= 0) return 0;
+  const std::int64_t k = above / (2 * static_cast<std::int64_t>(xi));
+  return k < levels ? static_cast<int>(k) : levels - 1;
+}
+
+/// State to start from of CellStart::kNoise, in steps of 2^-13: -2^13 to 2^13 - 1.
+constexpr std::int32_t noise_state(int x, int y, std::uint32_t seed) noexcept {
+  std::uint32_t h = static_cast<std::uint32_t>(x) * 0x9E3779B1u ^
+                    static_cast<std::uint32_t>(y) * 0x85EBCA77u ^ seed * 0xC2B2AE3Du;
+  h ^= h >> 16;
+  h *= 0x85EBCA6Bu;
+  h ^= h >> 13;
+  h *= 0xC2B2AE35u;
+  h ^= h >> 16;
+  return static_cast<std::int32_t>(h >> 18) - kInputOne;
+}
+
+/// u of a grey value, in steps of 2^-13, halves up; 8 bits and 16 bits. White is -2^13 unless
+/// `white_is_one`.
+constexpr std::int32_t input_of(std::uint32_t grey, std::uint32_t white,
+                                bool white_is_one) noexcept {
+  const std::int64_t w = white;
+  const std::int64_t twice = 2 * static_cast<std::int64_t>(grey) - w;
+  const std::int64_t u = (white_is_one ? twice : -twice) * kInputOne;
+  // floor(u / w + 1/2)
+  const std::int64_t above = 2 * u + w;
+  return static_cast<std::int32_t>(above >= 0 ? above / (2 * w)
+                                              : -((-above + 2 * w - 1) / (2 * w)));
+}
+
+/// Term of Floyd and Steinberg's error diffusion: error * sixteenths / 16, halves up, in whole
+/// steps. x = u + term(left, 7) + term(above left, 1) + term(above, 5) + term(above right, 3);
+/// y = [x >= 0]; error = x - (y ? 2^13 : -2^13). Errors from beyond the tile are 0.
+constexpr std::int32_t diffusion_term(std::int32_t error, int sixteenths) noexcept {
+  return (error * sixteenths + 8) >> 4;
+}
+
+/// Thresholds of the blue-noise mask: the ranks 0 to 4095 of 64x64 cells, row by row.
+extern const std::array<std::uint16_t, kBlueNoiseSize * kBlueNoiseSize> kBlueNoiseRanks;
+/// What CellStart::kBlueNoise adds to u, in steps of 2^-13.
+constexpr std::int32_t blue_noise_state(std::uint16_t rank) noexcept {
+  return 4 * rank + 2 - kInputOne;
+}
+
+}  // namespace ocellus::detail
