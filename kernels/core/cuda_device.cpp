@@ -361,7 +361,11 @@ namespace ocellus::detail {
 
 extern const OpticalFlowBackend kOpticalFlowCuda;
 
-const Backend kCudaBackend = {BackendKind::kCuda, cuda::probe, cuda::CudaDevice::open,
-                              &kOpticalFlowCuda};
+const Backend kCudaBackend = {
+    .kind = BackendKind::kCuda,
+    .probe = cuda::probe,
+    .open = cuda::CudaDevice::open,
+    .optical_flow = &kOpticalFlowCuda,
+};
 
 }  // namespace ocellus::detail

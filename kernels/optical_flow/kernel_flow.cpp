@@ -33,9 +33,10 @@ int lane_pixels_for(const OpticalFlowPlan& plan) {
 
 }  // namespace
 
-KernelFlow::KernelFlow(const OpticalFlowPlan& plan) noexcept
-    : CudaOperator(plan), ring_variant_{plan.storage, RingCopy::kDirect, lane_pixels_for(plan),
-                                        plan.nx,      plan.ny,           plan.nt} {
+KernelFlow::KernelFlow(const OpticalFlowPlan& plan, const KernelConfig* kernels) noexcept
+    : FlowOperator(plan, kernels),
+      ring_variant_{plan.storage, RingCopy::kDirect, lane_pixels_for(plan),
+                    plan.nx,      plan.ny,           plan.nt} {
   const Rect& support = plan.support;
   const int tile_rows = tile_height(ring_variant_.lane_pixels);
   tiles_x_ = (support.width + kTileWidth - 1) / kTileWidth;
@@ -225,7 +226,7 @@ Expected<void> KernelFlow::choose_ring_filter(Scope& cuda) noexcept {
   return {};
 }
 
-Expected<void> KernelFlow::prepare(Scope& cuda, const KernelConfig& kernels) noexcept {
+Expected<void> KernelFlow::load(Scope& cuda, const KernelConfig& kernels) noexcept {
   if (plan_.format == PixelFormat::kFloat32)
     if (Expected<void> done = touch(cuda, check_kernel(), 0); !done) return done;
   if (!plan_.filter_only) {

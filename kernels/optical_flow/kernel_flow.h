@@ -2,19 +2,19 @@
 // the SpatioTemporalFilter, which ends after the convolutions.
 #pragma once
 
-#include "kernels/optical_flow/cuda_operator.h"
+#include "kernels/optical_flow/flow_operator.h"
 #include "kernels/optical_flow/kernels.h"
 #include "optical_flow/uniform_kernels.h"
 
 namespace ocellus::cuda {
 
-class KernelFlow final : public CudaOperator {
+class KernelFlow final : public FlowOperator {
  public:
-  explicit KernelFlow(const OpticalFlowPlan& plan) noexcept;
+  KernelFlow(const OpticalFlowPlan& plan, const KernelConfig* kernels) noexcept;
 
  private:
   void layout(Carver& device) noexcept override;
-  Expected<void> prepare(Scope& cuda, const KernelConfig& kernels) noexcept override;
+  Expected<void> load(Scope& cuda, const KernelConfig& kernels) noexcept override;
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override;
 
   Expected<void> load_per_pixel(Scope& cuda, const KernelConfig& kernels) noexcept;

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/optical_flow/frame_params.h"
+#include "kernels/core/frame_params.h"
 #include "ocellus/frame.h"
 #include "ocellus/kernel_bank.h"
 #include "ocellus/optical_flow.h"

@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(kThreads, kLeastBlocks)
       if (a.result.derivatives != nullptr) {
         a.result.derivatives[convolution * a.result.plane + y * a.result.stride + x] = sum.of[c];
       } else {
-        cuda::row_at(a.frame->out[convolution], a.frame->out_stride, y)[x] =
+        cuda::row_at(cuda::out_plane<float>(*a.frame, convolution), a.frame->out_stride, y)[x] =
             bad ? a.result.invalid : sum.of[c];
       }
     }

@@ -1,14 +1,16 @@
 #include "kernels/optical_flow/paper_flow.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
+#include <memory>
 #include <new>
 #include <utility>
 
-#include "kernels/optical_flow/cuda_operator.h"
+#include "core/failure.h"
+#include "core/front.h"
+#include "kernels/optical_flow/flow_operator.h"
 #include "kernels/optical_flow/paper_kernels.h"
-#include "optical_flow/front.h"
+#include "optical_flow/backend.h"
 #include "optical_flow/kernel_source.h"
 
 namespace ocellus::paper {
@@ -24,10 +26,11 @@ unsigned blocks(int size, int per_block) {
 }
 
 /// The operator's frame with the paper's kernels in it.
-class PaperKernels final : public cuda::CudaOperator {
+class PaperKernels final : public cuda::FlowOperator {
  public:
-  PaperKernels(const OpticalFlowPlan& plan, const Schedule& schedule) noexcept
-      : CudaOperator(plan), schedule_(schedule) {
+  PaperKernels(const OpticalFlowPlan& plan, const Schedule& schedule,
+               const KernelConfig* kernels) noexcept
+      : FlowOperator(plan, kernels), schedule_(schedule) {
     const auto columns = static_cast<std::size_t>(plan.size.width + plan.nx - 1);
     kept_stride_ = detail::align_up(columns, 32);
     kept_plane_ = kept_stride_ * static_cast<std::size_t>(plan.size.height + plan.ny - 1);
@@ -46,7 +49,7 @@ class PaperKernels final : public cuda::CudaOperator {
           device.take<float>(static_cast<std::size_t>(plan_.convolutions) * derivative_plane_);
   }
 
-  Expected<void> prepare(Scope& cuda, const KernelConfig& kernels) noexcept override {
+  Expected<void> load(Scope& cuda, const KernelConfig& kernels) noexcept override {
     if (plan_.format == PixelFormat::kFloat32)
       if (Expected<void> done = touch(cuda, cuda::check_kernel(), 0); !done) return done;
     if (Expected<void> done = touch(cuda, keep_kernel(plan_.format), 0); !done) return done;
@@ -64,7 +67,7 @@ class PaperKernels final : public cuda::CudaOperator {
           !done)
         return done;
     }
-    return load(cuda, kernels);
+    return load_taps(cuda, kernels);
   }
 
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
@@ -147,7 +150,7 @@ class PaperKernels final : public cuda::CudaOperator {
   }
 
   /// Row by row: a row of the image is one strip of each tap's plane.
-  Expected<void> load(Scope& cuda, const KernelConfig& kernels) noexcept {
+  Expected<void> load_taps(Scope& cuda, const KernelConfig& kernels) noexcept {
     auto source = detail::KernelSource::open(kernels, plan_.size);
     if (!source) return tl::unexpected(source.error());
     const auto taps = static_cast<std::size_t>(tap_count());
@@ -253,21 +256,31 @@ Expected<OpticalFlowPlan> check(const Expected<OpticalFlowPlan>& plan,
   return plan;
 }
 
-detail::FlowOutput output_of(const FlowView& view) noexcept {
-  detail::FlowOutput out;
-  out.planes = {view.u, view.v, view.confidence};
+template <typename View>
+detail::OutputPlanes output_of(const View& view, int count) noexcept {
+  detail::OutputPlanes out;
+  out.count = count;
+  out.size = view.size;
+  out.element_bytes = sizeof(float);
   out.stride = view.stride;
   out.space = view.space;
   out.stream = view.stream;
   return out;
 }
-detail::FlowOutput output_of(const FilterView& view) noexcept {
-  detail::FlowOutput out;
-  out.planes = view.planes;
-  out.stride = view.stride;
-  out.space = view.space;
-  out.stream = view.stream;
+detail::OutputPlanes planes_of(const FlowView& view, int count) noexcept {
+  detail::OutputPlanes out = output_of(view, count);
+  out.planes = {view.u, view.v, view.confidence};
   return out;
+}
+detail::OutputPlanes planes_of(const FilterView& view, int count) noexcept {
+  detail::OutputPlanes out = output_of(view, count);
+  std::copy(view.planes.begin(), view.planes.end(), out.planes.begin());
+  return out;
+}
+
+std::unique_ptr<PaperKernels> make_kernels(const OpticalFlowPlan& plan, const Schedule& schedule,
+                                           const KernelConfig* kernels) noexcept {
+  return std::unique_ptr<PaperKernels>(new (std::nothrow) PaperKernels(plan, schedule, kernels));
 }
 
 }  // namespace
@@ -276,25 +289,9 @@ detail::FlowOutput output_of(const FilterView& view) noexcept {
 class PaperState {
  public:
   PaperState(detail::EngineRef engine, const OpticalFlowPlan& plan) noexcept
-      : engine_(engine), front_(std::move(engine), plan) {}
+      : front(std::move(engine), shape_of(plan)) {}
 
-  Expected<void> create(const Schedule& schedule, const KernelConfig& kernels) noexcept {
-    std::unique_ptr<PaperKernels> made(new (std::nothrow) PaperKernels(front_.plan(), schedule));
-    if (!made)
-      return tl::unexpected(
-          make_error(Status::kOutOfMemory, "the system gave no memory for the operator"));
-    if (Expected<void> created = made->create(*engine_, kernels); !created) return created;
-    cuda::CudaOperator* const instance = made.get();
-    if (Expected<void> adopted = front_.adopt(instance); !adopted) return adopted;
-    static_cast<void>(made.release());
-    return {};
-  }
-
-  detail::FlowFront& front() noexcept { return front_; }
-
- private:
-  detail::EngineRef engine_;
-  detail::FlowFront front_;
+  detail::OperatorFront front;
 };
 
 template <typename Config, typename View>
@@ -302,7 +299,7 @@ Expected<Footprint> PaperOperator<Config, View>::footprint(
     const EngineInfo&, const WithSchedule<Config>& config) noexcept {
   const auto plan = check(detail::make_plan(config), config.schedule);
   if (!plan) return tl::unexpected(plan.error());
-  return PaperKernels(*plan, config.schedule).footprint();
+  return cuda::CudaOperator::footprint(make_kernels(*plan, config.schedule, nullptr));
 }
 
 template <typename Config, typename View>
@@ -314,11 +311,11 @@ Expected<PaperOperator<Config, View>> PaperOperator<Config, View>::create(
     return tl::unexpected(
         make_error(Status::kUnsupported, "the paper's schedules run on CUDA devices only"));
   std::unique_ptr<PaperState> state(new (std::nothrow) PaperState(engine.state(), *plan));
-  if (!state)
-    return tl::unexpected(
-        make_error(Status::kOutOfMemory, "the system gave no memory for the operator"));
-  if (Expected<void> made = state->create(config.schedule, config.kernels); !made)
-    return tl::unexpected(made.error());
+  if (!state) return detail::no_memory_for_operator();
+  const Expected<void*> made = cuda::CudaOperator::create(
+      state->front.engine(), make_kernels(*plan, config.schedule, &config.kernels));
+  if (!made) return tl::unexpected(made.error());
+  state->front.adopt(cuda::CudaOperator::kCalls, *made);
   return PaperOperator(config, std::move(state));
 }
 
@@ -336,15 +333,15 @@ PaperOperator<Config, View>::~PaperOperator() = default;
 
 template <typename Config, typename View>
 Expected<Ticket> PaperOperator<Config, View>::submit(const Frame& in, const View& out) noexcept {
-  return state_->front().submit(in, output_of(out), out.size);
+  return state_->front.submit(in, planes_of(out, state_->front.shape().planes));
 }
 template <typename Config, typename View>
 Expected<FrameInfo> PaperOperator<Config, View>::wait(Ticket ticket, Deadline deadline) noexcept {
-  return state_->front().wait(ticket, deadline);
+  return state_->front.wait(ticket, deadline);
 }
 template <typename Config, typename View>
 void PaperOperator<Config, View>::reset() noexcept {
-  state_->front().reset();
+  state_->front.reset();
 }
 
 template class PaperOperator<OpticalFlowConfig, FlowView>;

@@ -218,10 +218,13 @@ __device__ inline void write_flow(const FlowTarget& target, const TargetFrame& f
     return;
   }
   const bool valid = !frame.bad && (target.threshold <= 0.0f || confidence >= target.threshold);
-  row_at(frame.params.out[0], frame.params.out_stride, y)[x] = valid ? flow.x : target.invalid;
-  row_at(frame.params.out[1], frame.params.out_stride, y)[x] = valid ? flow.y : target.invalid;
+  row_at(out_plane<float>(frame.params, 0), frame.params.out_stride, y)[x] =
+      valid ? flow.x : target.invalid;
+  row_at(out_plane<float>(frame.params, 1), frame.params.out_stride, y)[x] =
+      valid ? flow.y : target.invalid;
   if (frame.params.out[2] != nullptr)
-    row_at(frame.params.out[2], frame.params.out_stride, y)[x] = frame.bad ? 0.0f : confidence;
+    row_at(out_plane<float>(frame.params, 2), frame.params.out_stride, y)[x] =
+        frame.bad ? 0.0f : confidence;
 }
 
 /// At the end of a kernel that may be the frame's last.

@@ -33,8 +33,8 @@ std::size_t at(int index) {
 
 }  // namespace
 
-PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan) noexcept
-    : CudaOperator(plan), pyramid_(plan) {
+PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, const KernelConfig* kernels) noexcept
+    : FlowOperator(plan, kernels), pyramid_(plan) {
   for (int l = 0; l < plan.levels; ++l) {
     const ImageSize size = plan.level_size[at(l)];
     StoredLevel& level = stored_[at(l)];
@@ -72,7 +72,7 @@ void PyramidFlow::layout(Carver& device) noexcept {
   }
 }
 
-Expected<void> PyramidFlow::prepare(Scope& cuda, const KernelConfig&) noexcept {
+Expected<void> PyramidFlow::load(Scope& cuda, const KernelConfig&) noexcept {
   Recording frame{cuda, 0, nullptr};
   frame.loading = true;
   return walk(frame);

@@ -2,15 +2,15 @@
 // those of PyramidPlan; a kernel does what belongs together of them.
 #pragma once
 
-#include "kernels/optical_flow/cuda_operator.h"
+#include "kernels/optical_flow/flow_operator.h"
 #include "kernels/optical_flow/pyramid_kernels.h"
 #include "optical_flow/pyramid_plan.h"
 
 namespace ocellus::cuda {
 
-class PyramidFlow final : public CudaOperator {
+class PyramidFlow final : public FlowOperator {
  public:
-  explicit PyramidFlow(const OpticalFlowPlan& plan) noexcept;
+  PyramidFlow(const OpticalFlowPlan& plan, const KernelConfig* kernels) noexcept;
 
  private:
   /// The flow of a level lies in one of two planes; a kernel reads one and writes the other.
@@ -30,7 +30,7 @@ class PyramidFlow final : public CudaOperator {
   };
 
   void layout(Carver& device) noexcept override;
-  Expected<void> prepare(Scope& cuda, const KernelConfig& kernels) noexcept override;
+  Expected<void> load(Scope& cuda, const KernelConfig& kernels) noexcept override;
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override;
 
   template <typename Argument>

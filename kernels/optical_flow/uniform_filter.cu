@@ -273,7 +273,7 @@ __global__ void __launch_bounds__(kSpatialThreads)
         sum);
     if (k + 1 < a.kernels && a.pass[k + 1].convolution == pass.convolution) continue;
     const bool direct = a.result.derivatives == nullptr;
-    float* const plane = direct ? a.frame->out[pass.convolution]
+    float* const plane = direct ? out_plane<float>(*a.frame, pass.convolution)
                                 : a.result.derivatives + pass.convolution * a.result.plane;
     const std::int64_t stride =
         direct ? a.frame->out_stride : a.result.stride * static_cast<int>(sizeof(float));

@@ -82,9 +82,9 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
   const int x0 = blockIdx.x * kWindowWidth;
   const int y0 = blockIdx.y * kHeight;
   const bool bad = a.state->bad != 0;
-  float* const us = a.frame->out[0];
-  float* const vs = a.frame->out[1];
-  float* const confidences = a.frame->out[2];
+  float* const us = out_plane<float>(*a.frame, 0);
+  float* const vs = out_plane<float>(*a.frame, 1);
+  float* const confidences = out_plane<float>(*a.frame, 2);
   const std::int64_t out_stride = a.frame->out_stride;
 
   for (int i = threadIdx.x; i < kParts * stride; i += blockDim.x) {

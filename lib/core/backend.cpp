@@ -66,7 +66,11 @@ Expected<void> probe_cpu(int, EngineInfo& info) noexcept {
 
 }  // namespace
 
-const Backend kCpuBackend = {BackendKind::kCpu, probe_cpu, nullptr, &kOpticalFlowCpu};
+const Backend kCpuBackend = {
+    .kind = BackendKind::kCpu,
+    .probe = probe_cpu,
+    .optical_flow = &kOpticalFlowCpu,
+};
 
 const Backend* find_backend(BackendKind kind) noexcept {
   if (kind == BackendKind::kCpu) return &kCpuBackend;

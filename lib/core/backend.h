@@ -14,13 +14,13 @@ struct OpticalFlowBackend;
 /// One implementation of every operator: a table of tables. An operator that a backend lacks is
 /// null there.
 struct Backend {
-  BackendKind kind;
+  BackendKind kind = BackendKind::kCpu;
   /// Fills in the device part of `info`, or says why the backend cannot be used here.
-  Expected<void> (*probe)(int device, EngineInfo& info) noexcept;
+  Expected<void> (*probe)(int device, EngineInfo& info) noexcept = nullptr;
   /// Opens the device of `info` and takes its memory; null for the CPU.
   Expected<std::unique_ptr<Device>> (*open)(const EngineConfig& config,
-                                            const EngineInfo& info) noexcept;
-  const OpticalFlowBackend* optical_flow;
+                                            const EngineInfo& info) noexcept = nullptr;
+  const OpticalFlowBackend* optical_flow = nullptr;
 };
 
 extern const Backend kCpuBackend;

@@ -1,4 +1,4 @@
-// Short forms for the errors that the library's own checks return.
+// Short forms for the errors that the library's own code returns.
 #pragma once
 
 #include "ocellus/status.h"
@@ -9,5 +9,8 @@ namespace ocellus::detail {
 /// would be right.
 __attribute__((format(printf, 1, 2))) tl::unexpected<Error> invalid_argument(const char* format,
                                                                              ...) noexcept;
+
+/// An Error of kOutOfMemory: the system, not the engine's block, had none for an operator's object.
+tl::unexpected<Error> no_memory_for_operator() noexcept;
 
 }  // namespace ocellus::detail

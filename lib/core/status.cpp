@@ -96,5 +96,10 @@ tl::unexpected<Error> invalid_argument(const char* format, ...) noexcept {
   return tl::unexpected(error);
 }
 
+tl::unexpected<Error> no_memory_for_operator() noexcept {
+  return tl::unexpected(
+      make_error(Status::kOutOfMemory, "the system gave no memory for the operator"));
+}
+
 }  // namespace detail
 }  // namespace ocellus

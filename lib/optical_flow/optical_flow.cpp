@@ -3,7 +3,9 @@
 #include <new>
 #include <utility>
 
-#include "optical_flow/front.h"
+#include "core/failure.h"
+#include "core/front.h"
+#include "optical_flow/backend.h"
 
 namespace ocellus {
 namespace detail {
@@ -12,9 +14,9 @@ class OpticalFlowState {
  public:
   OpticalFlowState(EngineRef engine, const OpticalFlowPlan& plan,
                    const OpticalFlowConfig& given) noexcept
-      : front(std::move(engine), plan), config(given) {}
+      : front(std::move(engine), shape_of(plan)), config(given) {}
 
-  FlowFront front;
+  OperatorFront front;
   OpticalFlowConfig config;
 };
 
@@ -24,7 +26,7 @@ Expected<Footprint> OpticalFlow::footprint(const EngineInfo& engine,
                                            const OpticalFlowConfig& config) noexcept {
   const auto plan = detail::make_plan(config);
   if (!plan) return tl::unexpected(plan.error());
-  return detail::FlowFront::footprint(engine, *plan);
+  return detail::flow_footprint(engine, *plan);
 }
 
 Expected<OpticalFlow> OpticalFlow::create(Engine& engine,
@@ -33,10 +35,8 @@ Expected<OpticalFlow> OpticalFlow::create(Engine& engine,
   if (!plan) return tl::unexpected(plan.error());
   std::unique_ptr<detail::OpticalFlowState> state(
       new (std::nothrow) detail::OpticalFlowState(engine.state(), *plan, config));
-  if (!state)
-    return tl::unexpected(
-        make_error(Status::kOutOfMemory, "the system gave no memory for the operator"));
-  if (Expected<void> made = state->front.create(config.kernels); !made)
+  if (!state) return detail::no_memory_for_operator();
+  if (Expected<void> made = detail::create_flow(state->front, *plan, config.kernels); !made)
     return tl::unexpected(made.error());
   return OpticalFlow(std::move(state));
 }
@@ -51,7 +51,7 @@ const OpticalFlowConfig& OpticalFlow::config() const noexcept {
   return state_->config;
 }
 float OpticalFlow::delay_frames() const noexcept {
-  return state_->front.plan().delay_frames;
+  return state_->front.shape().delay_frames;
 }
 
 Expected<Ticket> OpticalFlow::submit(const Frame& in, const FlowView& out) noexcept {
@@ -59,14 +59,17 @@ Expected<Ticket> OpticalFlow::submit(const Frame& in, const FlowView& out) noexc
     return tl::unexpected(
         make_error(Status::kInvalidArgument, "output planes u and v must not be null"));
   }
-  detail::FlowOutput output;
+  detail::OutputPlanes output;
   output.planes[0] = out.u;
   output.planes[1] = out.v;
   output.planes[2] = out.confidence;
+  output.count = 3;
+  output.size = out.size;
+  output.element_bytes = sizeof(float);
   output.stride = out.stride;
   output.space = out.space;
   output.stream = out.stream;
-  return state_->front.submit(in, output, out.size);
+  return state_->front.submit(in, output);
 }
 
 Expected<FrameInfo> OpticalFlow::wait(Ticket ticket, Deadline deadline) noexcept {

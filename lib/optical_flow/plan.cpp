@@ -273,6 +273,21 @@ Expected<OpticalFlowPlan> make_plan(const SpatioTemporalFilterConfig& config) no
   return plan;
 }
 
+OperatorShape shape_of(const OpticalFlowPlan& plan) noexcept {
+  OperatorShape shape;
+  shape.name = plan.filter_only ? "filter" : "optical flow";
+  shape.size = plan.size;
+  shape.format = plan.format;
+  shape.out_size = {plan.roi.width, plan.roi.height};
+  shape.out_size_of = "the region of interest";
+  shape.planes = plan.filter_only ? plan.convolutions : 3;
+  shape.optional_planes = plan.filter_only ? 0 : 1u << 2;
+  shape.depth = plan.depth;
+  shape.frames = plan.frames;
+  shape.delay_frames = plan.delay_frames;
+  return shape;
+}
+
 }  // namespace detail
 
 OpticalFlowConfig OpticalFlowConfig::fast(ImageSize size) noexcept {

@@ -2,16 +2,15 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 
+#include "core/operator.h"
 #include "ocellus/optical_flow.h"
 #include "ocellus/spatio_temporal_filter.h"
 
 namespace ocellus::detail {
 
 inline constexpr int kMaxWindow = 31;
-inline constexpr int kMaxDepth = 8;
 inline constexpr int kMaxPyramidLevels = 6;
 inline constexpr int kMaxPyramidFrames = 7;
 
@@ -58,28 +57,16 @@ struct OpticalFlowPlan {
 Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept;
 Expected<OpticalFlowPlan> make_plan(const SpatioTemporalFilterConfig& config) noexcept;
 
+static_assert(kMaxConvolutions <= kMaxOutputPlanes && kMaxKernelTaps <= kMaxSupportFrames);
+
+/// Output planes are u, v, confidence (may be null) for flow; one for each convolution for the
+/// filter.
+OperatorShape shape_of(const OpticalFlowPlan& plan) noexcept;
+
 /// Factor from a pixel's value to grey levels of 8 bits.
 constexpr float grey_scale(PixelFormat format) {
   return format == PixelFormat::kGray16 ? 255.0f / 65535.0f : 1.0f;
 }
-
-/// The user's planes: u, v, confidence (or null) for flow; one for each convolution for the filter.
-struct FlowOutput {
-  std::array<float*, kMaxConvolutions> planes{};
-  std::ptrdiff_t stride = 0;  ///< bytes
-  MemorySpace space = MemorySpace::kHost;
-  StreamHandle stream = nullptr;  ///< device memory: work queued there later sees the result
-};
-
-/// What a backend tells of a finished frame.
-struct FrameResult {
-  std::uint64_t described_sequence = 0;
-  std::int64_t described_timestamp_ns = 0;
-  std::uint32_t flags = 0;
-  std::int64_t queue_ns = 0;
-  std::int64_t copy_ns = 0;
-  std::int64_t compute_ns = 0;
-};
 
 /// A solution is singular when the smaller eigenvalue of the structure tensor is at most this share
 /// of the larger: below it, single precision leaves nothing of the second component.

@@ -3,7 +3,9 @@
 #include <new>
 #include <utility>
 
-#include "optical_flow/front.h"
+#include "core/failure.h"
+#include "core/front.h"
+#include "optical_flow/backend.h"
 
 namespace ocellus {
 namespace detail {
@@ -12,9 +14,9 @@ class SpatioTemporalFilterState {
  public:
   SpatioTemporalFilterState(EngineRef engine, const OpticalFlowPlan& plan,
                             const SpatioTemporalFilterConfig& given) noexcept
-      : front(std::move(engine), plan), config(given) {}
+      : front(std::move(engine), shape_of(plan)), config(given) {}
 
-  FlowFront front;
+  OperatorFront front;
   SpatioTemporalFilterConfig config;
 };
 
@@ -24,7 +26,7 @@ Expected<Footprint> SpatioTemporalFilter::footprint(
     const EngineInfo& engine, const SpatioTemporalFilterConfig& config) noexcept {
   const auto plan = detail::make_plan(config);
   if (!plan) return tl::unexpected(plan.error());
-  return detail::FlowFront::footprint(engine, *plan);
+  return detail::flow_footprint(engine, *plan);
 }
 
 Expected<SpatioTemporalFilter> SpatioTemporalFilter::create(
@@ -33,10 +35,8 @@ Expected<SpatioTemporalFilter> SpatioTemporalFilter::create(
   if (!plan) return tl::unexpected(plan.error());
   std::unique_ptr<detail::SpatioTemporalFilterState> state(
       new (std::nothrow) detail::SpatioTemporalFilterState(engine.state(), *plan, config));
-  if (!state)
-    return tl::unexpected(
-        make_error(Status::kOutOfMemory, "the system gave no memory for the operator"));
-  if (Expected<void> made = state->front.create(config.kernels); !made)
+  if (!state) return detail::no_memory_for_operator();
+  if (Expected<void> made = detail::create_flow(state->front, *plan, config.kernels); !made)
     return tl::unexpected(made.error());
   return SpatioTemporalFilter(std::move(state));
 }
@@ -52,12 +52,12 @@ const SpatioTemporalFilterConfig& SpatioTemporalFilter::config() const noexcept 
   return state_->config;
 }
 float SpatioTemporalFilter::delay_frames() const noexcept {
-  return state_->front.plan().delay_frames;
+  return state_->front.shape().delay_frames;
 }
 
 Expected<Ticket> SpatioTemporalFilter::submit(const Frame& in, const FilterView& out) noexcept {
-  const int convolutions = state_->front.plan().convolutions;
-  detail::FlowOutput output;
+  const int convolutions = state_->front.shape().planes;
+  detail::OutputPlanes output;
   for (int c = 0; c < convolutions; ++c) {
     const auto i = static_cast<std::size_t>(c);
     if (out.planes[i] == nullptr) {
@@ -67,10 +67,13 @@ Expected<Ticket> SpatioTemporalFilter::submit(const Frame& in, const FilterView&
     }
     output.planes[i] = out.planes[i];
   }
+  output.count = convolutions;
+  output.size = out.size;
+  output.element_bytes = sizeof(float);
   output.stride = out.stride;
   output.space = out.space;
   output.stream = out.stream;
-  return state_->front.submit(in, output, out.size);
+  return state_->front.submit(in, output);
 }
 
 Expected<FrameInfo> SpatioTemporalFilter::wait(Ticket ticket, Deadline deadline) noexcept {

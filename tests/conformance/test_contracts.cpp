@@ -73,7 +73,7 @@ TEST_P(Contracts, TheBackendAskedForReallyRuns) {
   ASSERT_NE(backend, nullptr);
   EXPECT_EQ(backend->kind, info.backend);
   ASSERT_NE(backend->optical_flow, nullptr);
-  EXPECT_STREQ(backend->optical_flow->name, cuda ? "cuda" : "cpu");
+  EXPECT_STREQ(backend->optical_flow->calls->name, cuda ? "cuda" : "cpu");
   const Footprint needs = test::must(OpticalFlow::footprint(info, flow_config()));
   EXPECT_EQ(needs.device > 0, cuda)
       << "an operator on a device takes device memory, one on the CPU takes none";

@@ -18,8 +18,9 @@ constexpr int kMargin = 16;
 
 }  // namespace
 
-KernelFlow::KernelFlow(const OpticalFlowPlan& plan, int workers) noexcept
-    : CpuOperator(plan, workers),
+KernelFlow::KernelFlow(const OpticalFlowPlan& plan, int workers,
+                       const KernelConfig* kernels) noexcept
+    : FlowOperator(plan, workers, kernels),
       left_(plan.nx - 1 - plan.nx / 2),
       right_(plan.nx / 2),
       above_(plan.ny - 1 - plan.ny / 2),
@@ -83,7 +84,7 @@ void KernelFlow::layout(Carver& carver) noexcept {
   }
 }
 
-Expected<void> KernelFlow::prepare(const KernelConfig& kernels) noexcept {
+Expected<void> KernelFlow::load(const KernelConfig& kernels) noexcept {
   for (int band = 0; band < convolve_bands_.count(); ++band)
     new (&convolved_[band]) std::atomic<std::uint32_t>(0);
   order_parts();
@@ -184,16 +185,13 @@ void KernelFlow::ingest(FrameJob& frame, int begin, int end) noexcept {
       finite &= copy_row(in, plan_.format, row, plan_.size.width);
     }
   }
-  if (!finite) frame.bad.store(true, std::memory_order_relaxed);
+  if (!finite) mark_bad(frame);
 }
 
 void KernelFlow::run_part(void* context, int part, int worker) noexcept {
   FrameJob& frame = *static_cast<StageContext*>(context)->frame;
   KernelFlow& self = *static_cast<KernelFlow*>(frame.owner);
-  if (frame.bad.load(std::memory_order_relaxed)) {
-    if (part == 0) self.write_invalid(frame);
-    return;
-  }
+  if (frame.bad.load(std::memory_order_relaxed)) return;
   const Scratch& scratch = self.scratch_[static_cast<std::size_t>(worker)];
   const Part& what = self.parts_[part];
   if (what.solve) {
@@ -248,9 +246,8 @@ void KernelFlow::result_rows(const Scratch& scratch, int y, float** rows) const 
 void KernelFlow::give_rows(const FrameJob& frame, int y, float* const* rows) const noexcept {
   if (!plan_.filter_only) return;
   for (int c = 0; c < plan_.convolutions; ++c) {
-    std::memcpy(reinterpret_cast<char*>(frame.out.planes[static_cast<std::size_t>(c)]) +
-                    y * frame.out.stride,
-                rows[c], static_cast<std::size_t>(plan_.support.width) * sizeof(float));
+    std::memcpy(frame.out.row<float>(c, y), rows[c],
+                static_cast<std::size_t>(plan_.support.width) * sizeof(float));
   }
 }
 
@@ -359,8 +356,8 @@ void KernelFlow::solve(FrameJob& frame, int band, const Scratch& scratch) noexce
       plan_.support.width,
       plan_.support.height,
       {plan_.roi.x - plan_.support.x, offset, plan_.roi.width, plan_.roi.height}};
-  const WindowOutput out = {frame.out.planes[0], frame.out.planes[1], frame.out.planes[2],
-                            frame.out.stride};
+  const WindowOutput out = {frame.out.plane<float>(0), frame.out.plane<float>(1),
+                            frame.out.plane<float>(2), frame.out.stride};
   solve_planes(plan_, planes, invalid_value(), scratch.window, begin, end, out);
 }
 

@@ -4,16 +4,16 @@
 
 #include <atomic>
 
-#include "optical_flow/cpu/cpu_operator.h"
+#include "optical_flow/cpu/flow_operator.h"
 #include "optical_flow/cpu/ring_filter.h"
 #include "optical_flow/cpu/window_solver.h"
 #include "optical_flow/uniform_kernels.h"
 
 namespace ocellus::detail {
 
-class KernelFlow final : public CpuOperator {
+class KernelFlow final : public FlowOperator {
  public:
-  KernelFlow(const OpticalFlowPlan& plan, int workers) noexcept;
+  KernelFlow(const OpticalFlowPlan& plan, int workers, const KernelConfig* kernels) noexcept;
 
  private:
   /// Private buffers of one worker.
@@ -25,7 +25,7 @@ class KernelFlow final : public CpuOperator {
   };
 
   void layout(Carver& carver) noexcept override;
-  Expected<void> prepare(const KernelConfig& kernels) noexcept override;
+  Expected<void> load(const KernelConfig& kernels) noexcept override;
   int stage_count() const noexcept override { return 2; }
   void build_stages(Stage* stages, StageContext* contexts) noexcept override;
 

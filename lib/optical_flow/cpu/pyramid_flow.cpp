@@ -17,8 +17,9 @@ std::size_t floats(int count) {
 
 }  // namespace
 
-PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, int workers) noexcept
-    : CpuOperator(plan, workers), pyramid_(plan), levels_(plan.levels) {
+PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, int workers,
+                         const KernelConfig* kernels) noexcept
+    : FlowOperator(plan, workers, kernels), pyramid_(plan), levels_(plan.levels) {
   contrast_box_.set_box(kContrastRadius);
   fit_box_.set_box(kFitRadius);
   if (plan.smoothing_radius > 0) smoothing_.set_box(plan.smoothing_radius);
@@ -84,7 +85,7 @@ void PyramidFlow::layout(Carver& carver) noexcept {
   }
 }
 
-Expected<void> PyramidFlow::prepare(const KernelConfig&) noexcept {
+Expected<void> PyramidFlow::load(const KernelConfig&) noexcept {
   return {};
 }
 
@@ -126,10 +127,7 @@ void PyramidFlow::run(void* context, int part, int worker) noexcept {
   FrameJob& frame = *at.frame;
   PyramidFlow& self = *static_cast<PyramidFlow*>(frame.owner);
   const Step& step = self.pyramid_.steps[at.step];
-  if (step.kind != StepKind::kIngest && frame.bad.load(std::memory_order_relaxed)) {
-    if (step.kind == StepKind::kFinish && part == 0) self.write_invalid(frame);
-    return;
-  }
+  if (step.kind != StepKind::kIngest && frame.bad.load(std::memory_order_relaxed)) return;
   const Scratch& scratch = self.scratch_[floats(worker)];
   int level = step.level;
   Bands bands = self.region_bands_[floats(level)];
@@ -204,7 +202,7 @@ void PyramidFlow::ingest(FrameJob& frame, int begin, int end) noexcept {
     const void* in = static_cast<const char*>(frame.in.data) + y * frame.in.stride;
     finite &= convert_row(in, plan_.format, raw_[0].row(y), plan_.size.width);
   }
-  if (!finite) frame.bad.store(true, std::memory_order_relaxed);
+  if (!finite) mark_bad(frame);
 }
 
 void PyramidFlow::reduce(int level, int begin, int end, const Scratch& scratch) noexcept {
@@ -496,9 +494,6 @@ void PyramidFlow::finish(FrameJob& frame, const Step& step, int begin, int end,
   const FlowPlanes& flow = flow_[0][floats(step.from)];
   const int x = plan_.roi.x - region.x;
   const std::size_t bytes = floats(plan_.roi.width) * sizeof(float);
-  const auto user_row = [&](int plane, int y) {
-    return reinterpret_cast<char*>(frame.out.planes[floats(plane)]) + y * frame.out.stride;
-  };
   float* u = scratch.row;
   float* v = scratch.row + scratch.mean_stride;
   for (int y = begin; y < end; ++y) {
@@ -510,9 +505,9 @@ void PyramidFlow::finish(FrameJob& frame, const Step& step, int begin, int end,
       mark_invalid_row(confidence, plan_.confidence_threshold, invalid_value(), u, v,
                        plan_.roi.width);
     }
-    std::memcpy(user_row(0, y), u, bytes);
-    std::memcpy(user_row(1, y), v, bytes);
-    if (frame.out.planes[2] != nullptr) std::memcpy(user_row(2, y), confidence, bytes);
+    std::memcpy(frame.out.row<float>(0, y), u, bytes);
+    std::memcpy(frame.out.row<float>(1, y), v, bytes);
+    if (frame.out.planes[2] != nullptr) std::memcpy(frame.out.row<float>(2, y), confidence, bytes);
   }
 }
 

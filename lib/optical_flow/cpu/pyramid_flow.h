@@ -9,15 +9,15 @@
 
 #include "image/separable_sweep.h"
 #include "image/warp.h"
-#include "optical_flow/cpu/cpu_operator.h"
+#include "optical_flow/cpu/flow_operator.h"
 #include "optical_flow/cpu/window_solver.h"
 #include "optical_flow/pyramid_plan.h"
 
 namespace ocellus::detail {
 
-class PyramidFlow final : public CpuOperator {
+class PyramidFlow final : public FlowOperator {
  public:
-  PyramidFlow(const OpticalFlowPlan& plan, int workers) noexcept;
+  PyramidFlow(const OpticalFlowPlan& plan, int workers, const KernelConfig* kernels) noexcept;
 
  private:
   static constexpr int kMargin = 16;  // floats before a row, for the reach of filters and warps
@@ -60,7 +60,7 @@ class PyramidFlow final : public CpuOperator {
   };
 
   void layout(Carver& carver) noexcept override;
-  Expected<void> prepare(const KernelConfig& kernels) noexcept override;
+  Expected<void> load(const KernelConfig& kernels) noexcept override;
   int stage_count() const noexcept override { return pyramid_.step_count; }
   void build_stages(Stage* stages, StageContext* contexts) noexcept override;
 

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "ocellus/kernel_bank.h"
-#include "optical_flow/plan.h"
+#include "core/operator.h"
 
 namespace ocellus::detail {
 
@@ -44,8 +43,8 @@ class FrameHistory {
   int frames_;
   int head_ = 0;
   int count_ = 0;  // accepted frames before the newest that are still of use, at most frames - 1
-  std::uint64_t sequence_[kMaxKernelTaps] = {};
-  std::int64_t timestamp_ns_[kMaxKernelTaps] = {};
+  std::uint64_t sequence_[kMaxSupportFrames] = {};
+  std::int64_t timestamp_ns_[kMaxSupportFrames] = {};
 };
 
 }  // namespace ocellus::detail

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "core/scheduler.h"
+#include "kernels/core/cuda_operator.h"
 #include "kernels/core/trace.h"
-#include "kernels/optical_flow/cuda_operator.h"
 
 namespace ocellus::cuda {
 namespace {
@@ -19,17 +19,13 @@ std::int64_t nanoseconds(float milliseconds) noexcept {
   return static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6);
 }
 
-char* plane_at(const detail::FlowOutput& out, int plane) noexcept {
-  return reinterpret_cast<char*>(out.planes[static_cast<std::size_t>(plane)]);
-}
-
 bool is_host(MemorySpace space) noexcept {
   return space == MemorySpace::kHost;
 }
 
 }  // namespace
 
-Expected<void> CudaOperator::submit(int index, const Frame& in, const FlowOutput& out) noexcept {
+Expected<void> CudaOperator::submit(int index, const Frame& in, const OutputPlanes& out) noexcept {
   const TraceRange range(name(), "submit", in.sequence);
   Slot& slot = slots_[static_cast<std::size_t>(index)];
   slot.in = in;
@@ -53,9 +49,9 @@ void CudaOperator::copy_in(Slot& slot) noexcept {
                           static_cast<const char*>(slot.in.data),
                           slot.in.stride,
                           in_row_bytes(),
-                          plan_.size.height};
+                          shape_.size.height};
   CopyCrew& crew = device_->copy_crew();
-  if (in_row_bytes() * static_cast<std::size_t>(plan_.size.height) < kCrewBytes || !crew.take()) {
+  if (in_row_bytes() * static_cast<std::size_t>(shape_.size.height) < kCrewBytes || !crew.take()) {
     copy_rows(block);
     return;
   }
@@ -65,11 +61,11 @@ void CudaOperator::copy_in(Slot& slot) noexcept {
 }
 
 Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
-  const detail::FlowOutput& out = slot.out;
+  const OutputPlanes& out = slot.out;
   const Lane& lane = device_->lane(lane_);
   const bool in_on_device = slot.in.space == MemorySpace::kCuda;
   const bool out_on_device = out.space == MemorySpace::kCuda;
-  const auto rows = static_cast<std::size_t>(plan_.size.height);
+  const auto rows = static_cast<std::size_t>(shape_.size.height);
 
   FrameParams params{};
   params.image = in_on_device ? slot.in.data : slot.device_in;
@@ -80,7 +76,7 @@ Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
     params.out[i] = out_on_device ? out.planes[i] : plane_of(slot.device_out, p);
   }
   params.out_stride = out_on_device ? out.stride : static_cast<std::int64_t>(out_stride_);
-  outcomes_[&slot - slots_.data()].bad = 0;
+  outcomes_[&slot - slots_.data()] = FrameOutcome{};
   const bool new_params =
       !slot.params_known || std::memcmp(&params, &slot.last_params, sizeof(params)) != 0;
 
@@ -146,13 +142,13 @@ Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
   if (is_host(out.space)) {
     if (Expected<void> queued = queue_chunks(cuda, slot); !queued) return queued;
   } else {
-    const std::size_t height = static_cast<std::size_t>(plan_.roi.height);
-    const std::ptrdiff_t apart = out.stride * plan_.roi.height;
+    const std::size_t height = static_cast<std::size_t>(shape_.out_size.height);
+    const std::ptrdiff_t apart = out.stride * shape_.out_size.height;
     for (int p = 0, next = 0; p < planes(); p = next) {
-      char* const to = plane_at(out, p);
+      char* const to = out.plane<char>(p);
       // Planes that lie behind each other, as they do on the device, go in one copy.
       next = p + 1;
-      while (next < planes() && to != nullptr && plane_at(out, next) == to + (next - p) * apart)
+      while (next < planes() && to != nullptr && out.plane<char>(next) == to + (next - p) * apart)
         ++next;
       if (to == nullptr) continue;
       if (Expected<void> done = cuda(kCudaCalls.copy_2d, to, static_cast<std::size_t>(out.stride),
@@ -170,24 +166,19 @@ Expected<void> CudaOperator::queue_chunks(Scope& cuda, Slot& slot) noexcept {
   const cudaStream_t stream = device_->lane(lane_).download;
   slot.chunk_count = 0;
   for (int p = 0; p < planes(); ++p) {
-    float* const plane = slot.out.planes[static_cast<std::size_t>(p)];
+    char* const plane = slot.out.plane<char>(p);
     if (plane == nullptr) continue;
     for (int c = 0; c < chunks_per_plane_; ++c) {
-      const int begin = plan_.roi.height * c / chunks_per_plane_;
-      const int end = plan_.roi.height * (c + 1) / chunks_per_plane_;
+      const int begin = shape_.out_size.height * c / chunks_per_plane_;
+      const int end = shape_.out_size.height * (c + 1) / chunks_per_plane_;
       if (begin == end) continue;
       const std::size_t offset = static_cast<std::size_t>(begin) * out_stride_;
-      char* const staged = reinterpret_cast<char*>(plane_of(slot.host_out, p)) + offset;
+      char* const staged = plane_of(slot.host_out, p) + offset;
       Chunk& chunk = slot.chunks[static_cast<std::size_t>(slot.chunk_count++)];
-      chunk.block = {reinterpret_cast<char*>(plane) + begin * slot.out.stride,
-                     slot.out.stride,
-                     staged,
-                     static_cast<std::ptrdiff_t>(out_stride_),
-                     out_row_bytes(),
-                     end - begin};
+      chunk.block = {plane + begin * slot.out.stride,          slot.out.stride, staged,
+                     static_cast<std::ptrdiff_t>(out_stride_), out_row_bytes(), end - begin};
       if (Expected<void> done =
-              cuda(kCudaCalls.copy_2d, staged, out_stride_,
-                   reinterpret_cast<const char*>(plane_of(slot.device_out, p)) + offset,
+              cuda(kCudaCalls.copy_2d, staged, out_stride_, plane_of(slot.device_out, p) + offset,
                    out_stride_, out_row_bytes(), static_cast<std::size_t>(end - begin),
                    cudaMemcpyDeviceToHost, stream);
           !done)
@@ -256,18 +247,20 @@ void CudaOperator::settle(Slot& slot) noexcept {
     std::copy(order_.begin() + 1, order_.begin() + in_flight_, order_.begin());
     --in_flight_;
     Slot& oldest = slots_[static_cast<std::size_t>(index)];
-    const bool bad = outcomes_[index].bad != 0;
+    const FrameOutcome& outcome = outcomes_[index];
     oldest.result = FrameResult{};
+    std::copy_n(outcome.extra, oldest.result.extra.size(), oldest.result.extra.begin());
     if (history_.warming_up()) oldest.result.flags |= kWarmingUp;
-    if (bad) {
+    if (outcome.bad != 0) {
       oldest.result.flags |= kBadPixels;
       oldest.result.described_sequence = oldest.in.sequence;
       oldest.result.described_timestamp_ns = oldest.in.timestamp_ns;
     } else {
       history_.begin(oldest.in.sequence, oldest.in.timestamp_ns);
-      history_.describe(plan_.delay_frames, oldest.result);
+      history_.describe(shape_.delay_frames, oldest.result);
       history_.accept();
     }
+    complete(oldest.result);
     oldest.settled = true;
   }
 }

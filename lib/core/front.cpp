@@ -1,23 +1,12 @@
-#include "optical_flow/front.h"
+#include "core/front.h"
 
 #include <cstdint>
-#include <cstdlib>
+#include <utility>
 
-#include "core/backend.h"
 #include "core/failure.h"
 
 namespace ocellus::detail {
 namespace {
-
-Expected<const OpticalFlowBackend*> find_flow_backend(const EngineInfo& engine) noexcept {
-  const Backend* backend = find_backend(engine.backend);
-  if (backend == nullptr || backend->optical_flow == nullptr) {
-    return tl::unexpected(make_error(Status::kUnsupported,
-                                     "optical flow is not built for the backend %s",
-                                     backend_name(engine.backend)));
-  }
-  return backend->optical_flow;
-}
 
 /// Counts operators, so that a ticket given to the wrong one is known for what it is.
 std::uint64_t next_issuer() noexcept {
@@ -51,105 +40,113 @@ const char* space_name(MemorySpace space) noexcept {
 
 }  // namespace
 
-Expected<Footprint> FlowFront::footprint(const EngineInfo& engine,
-                                         const OpticalFlowPlan& plan) noexcept {
-  const auto backend = find_flow_backend(engine);
-  if (!backend) return tl::unexpected(backend.error());
-  return (*backend)->footprint(engine, plan);
-}
+OperatorFront::OperatorFront(EngineRef engine, const OperatorShape& shape) noexcept
+    : engine_(std::move(engine)), shape_(shape), issuer_(next_issuer()) {}
 
-FlowFront::FlowFront(EngineRef engine, const OpticalFlowPlan& plan) noexcept
-    : engine_(std::move(engine)), plan_(plan), issuer_(next_issuer()) {}
-
-FlowFront::~FlowFront() {
+OperatorFront::~OperatorFront() {
   if (instance_ == nullptr) return;
-  for (int slot = 0; slot < plan_.depth; ++slot) backend_->cancel(instance_, slot);
-  backend_->destroy(instance_);
+  for (int slot = 0; slot < shape_.depth; ++slot) calls_->cancel(instance_, slot);
+  calls_->destroy(instance_);
 }
 
-Expected<void> FlowFront::create(const KernelConfig& kernels) noexcept {
-  const auto backend = find_flow_backend(engine_->info());
-  if (!backend) return tl::unexpected(backend.error());
-  backend_ = *backend;
-  const Expected<void*> instance = backend_->create(*engine_, plan_, kernels);
-  if (!instance) return tl::unexpected(instance.error());
-  instance_ = *instance;
-  return {};
-}
-
-Expected<void> FlowFront::adopt(void* instance) noexcept {
-  const auto backend = find_flow_backend(engine_->info());
-  if (!backend) return tl::unexpected(backend.error());
-  backend_ = *backend;
+void OperatorFront::adopt(const OperatorCalls& calls, void* instance) noexcept {
+  calls_ = &calls;
   instance_ = instance;
-  return {};
 }
 
-Expected<Ticket> FlowFront::submit(const Frame& in, const FlowOutput& out,
-                                   ImageSize out_size) noexcept {
+Expected<void> OperatorFront::check_frame(const Frame& in) const noexcept {
   if (in.data == nullptr) return invalid_argument("frame.data is null");
-  if (in.size != plan_.size) {
+  if (in.size != shape_.size) {
     return invalid_argument("frame.size is %dx%d; the operator was made for %dx%d", in.size.width,
-                            in.size.height, plan_.size.width, plan_.size.height);
+                            in.size.height, shape_.size.width, shape_.size.height);
   }
-  if (in.format != plan_.format) {
+  if (in.format != shape_.format) {
     return invalid_argument("frame.format is %s; the operator was made for %s",
-                            format_name(in.format), format_name(plan_.format));
+                            format_name(in.format), format_name(shape_.format));
   }
   const std::ptrdiff_t least =
-      static_cast<std::ptrdiff_t>(plan_.size.width) * bytes_per_pixel(plan_.format);
+      static_cast<std::ptrdiff_t>(shape_.size.width) * bytes_per_pixel(shape_.format);
   if (in.stride < least)
     return invalid_argument("frame.stride is %td bytes; it must be at least %td", in.stride, least);
   const auto address = reinterpret_cast<std::uintptr_t>(in.data);
-  const auto pixel = static_cast<std::uintptr_t>(bytes_per_pixel(plan_.format));
+  const auto pixel = static_cast<std::uintptr_t>(bytes_per_pixel(shape_.format));
   if (address % pixel != 0 || static_cast<std::uintptr_t>(in.stride) % pixel != 0) {
     return invalid_argument("frame.data and frame.stride must be multiples of a pixel's %d bytes",
-                            bytes_per_pixel(plan_.format));
+                            bytes_per_pixel(shape_.format));
   }
-  if (!backend_->device_memory &&
+  return {};
+}
+
+Expected<void> OperatorFront::check_spaces(const Frame& in,
+                                           const OutputPlanes& out) const noexcept {
+  if (!calls_->device_memory &&
       (in.space == MemorySpace::kCuda || out.space == MemorySpace::kCuda)) {
     return invalid_argument(
         "frame is in %s and output in %s memory; the backend %s reads and writes host memory",
-        space_name(in.space), space_name(out.space), backend_->name);
+        space_name(in.space), space_name(out.space), calls_->name);
   }
-  if (out_size.width != plan_.roi.width || out_size.height != plan_.roi.height) {
+  return {};
+}
+
+Expected<void> OperatorFront::check_output(const OutputPlanes& out) const noexcept {
+  if (out.size != shape_.out_size) {
+    return invalid_argument("output size is %dx%d; it must be that of %s, %dx%d", out.size.width,
+                            out.size.height, shape_.out_size_of, shape_.out_size.width,
+                            shape_.out_size.height);
+  }
+  if (out.count != shape_.planes) {
+    return invalid_argument("output has %d planes; the operator gives %d", out.count,
+                            shape_.planes);
+  }
+  if (out.element_bytes != shape_.element_bytes) {
+    return invalid_argument("output elements have %d bytes; they must have the %d bytes of %s",
+                            out.element_bytes, shape_.element_bytes, shape_.element_name);
+  }
+  const std::ptrdiff_t element = shape_.element_bytes;
+  const std::ptrdiff_t least = shape_.out_size.width * element;
+  if (element == 1 && out.stride < least)
+    return invalid_argument("output stride is %td bytes; it must be at least %td", out.stride,
+                            least);
+  if (out.stride < least || out.stride % element != 0) {
     return invalid_argument(
-        "output size is %dx%d; it must be that of the region of interest, %dx%d", out_size.width,
-        out_size.height, plan_.roi.width, plan_.roi.height);
+        "output stride is %td bytes; it must be a multiple of %td and at least %td", out.stride,
+        element, least);
   }
-  const std::ptrdiff_t least_out =
-      static_cast<std::ptrdiff_t>(plan_.roi.width) * static_cast<std::ptrdiff_t>(sizeof(float));
-  if (out.stride < least_out || out.stride % static_cast<std::ptrdiff_t>(sizeof(float)) != 0) {
-    return invalid_argument(
-        "output stride is %td bytes; it must be a multiple of 4 and at least %td", out.stride,
-        least_out);
-  }
-  const int planes = plan_.filter_only ? plan_.convolutions : 3;
-  for (int p = 0; p < planes; ++p) {
-    const float* plane = out.planes[static_cast<std::size_t>(p)];
-    if (reinterpret_cast<std::uintptr_t>(plane) % alignof(float) != 0) {
-      return invalid_argument(
-          "output plane %d is at %p; it must be aligned to the 4 bytes of a float", p,
-          static_cast<const void*>(plane));
+  for (int p = 0; p < shape_.planes; ++p) {
+    const void* plane = out.planes[static_cast<std::size_t>(p)];
+    if (plane == nullptr) {
+      if (shape_.is_optional(p)) continue;
+      return invalid_argument("output plane %d is null", p);
     }
-    for (int other = 0; plane != nullptr && other < p; ++other) {
+    if (reinterpret_cast<std::uintptr_t>(plane) % static_cast<std::uintptr_t>(element) != 0) {
+      return invalid_argument("output plane %d is at %p; it must be aligned to the %td bytes of %s",
+                              p, plane, element, shape_.element_name);
+    }
+    for (int other = 0; other < p; ++other) {
       if (plane == out.planes[static_cast<std::size_t>(other)]) {
         return invalid_argument(
             "output planes %d and %d are the same; each needs memory of its own", other, p);
       }
     }
   }
+  return {};
+}
+
+Expected<Ticket> OperatorFront::submit(const Frame& in, const OutputPlanes& out) noexcept {
+  if (Expected<void> good = check_frame(in); !good) return tl::unexpected(good.error());
+  if (Expected<void> good = check_spaces(in, out); !good) return tl::unexpected(good.error());
+  if (Expected<void> good = check_output(out); !good) return tl::unexpected(good.error());
   const std::uint64_t number = submitted_ + 1;
   Slot& slot = slots_[static_cast<std::size_t>(slot_of(number))];
   if (slot.ticket.load(std::memory_order_acquire) != 0) {
     return tl::unexpected(make_error(
         Status::kQueueFull,
-        "%d frames are in flight, which is the depth; wait for the oldest first", plan_.depth));
+        "%d frames are in flight, which is the depth; wait for the oldest first", shape_.depth));
   }
   slot.sequence = in.sequence;
   slot.timestamp_ns = in.timestamp_ns;
   slot.ticket.store(number, std::memory_order_release);
-  if (Expected<void> begun = backend_->submit(instance_, slot_of(number), in, out); !begun) {
+  if (Expected<void> begun = calls_->submit(instance_, slot_of(number), in, out); !begun) {
     slot.ticket.store(0, std::memory_order_release);
     return tl::unexpected(begun.error());
   }
@@ -157,7 +154,8 @@ Expected<Ticket> FlowFront::submit(const Frame& in, const FlowOutput& out,
   return Ticket{number, issuer_};
 }
 
-Expected<FrameInfo> FlowFront::wait(Ticket ticket, Deadline deadline) noexcept {
+Expected<FrameInfo> OperatorFront::wait(Ticket ticket, Deadline deadline,
+                                        ExtraWords* extra) noexcept {
   const auto unknown = [&] {
     return tl::unexpected(make_error(Status::kInvalidTicket, "ticket %llu is not in flight",
                                      static_cast<unsigned long long>(ticket.number)));
@@ -166,7 +164,7 @@ Expected<FrameInfo> FlowFront::wait(Ticket ticket, Deadline deadline) noexcept {
   Slot& slot = slots_[static_cast<std::size_t>(slot_of(ticket.number))];
   if (slot.ticket.load(std::memory_order_acquire) != ticket.number) return unknown();
   FrameResult result;
-  const Expected<void> done = backend_->wait(instance_, slot_of(ticket.number), deadline, result);
+  const Expected<void> done = calls_->wait(instance_, slot_of(ticket.number), deadline, result);
   if (!done) {
     const Status status = done.error().status;
     if (status == Status::kInvalidTicket) return unknown();
@@ -180,27 +178,28 @@ Expected<FrameInfo> FlowFront::wait(Ticket ticket, Deadline deadline) noexcept {
   info.timestamp_ns = slot.timestamp_ns;
   info.described_sequence = result.described_sequence;
   info.described_timestamp_ns = result.described_timestamp_ns;
-  info.delay_frames = plan_.delay_frames;
+  info.delay_frames = shape_.delay_frames;
   info.flags = result.flags;
   info.queue_ns = result.queue_ns;
   info.copy_ns = result.copy_ns;
   info.compute_ns = result.compute_ns;
+  if (extra != nullptr) *extra = result.extra;
   slot.ticket.store(0, std::memory_order_release);
   return info;
 }
 
-void FlowFront::reset() noexcept {
+void OperatorFront::reset() noexcept {
   // Newest first, so that dropping one does not start the next.
-  const auto depth = static_cast<std::uint64_t>(plan_.depth);
+  const auto depth = static_cast<std::uint64_t>(shape_.depth);
   const std::uint64_t oldest = submitted_ > depth ? submitted_ - depth : 0;
   for (std::uint64_t number = submitted_; number > oldest; --number) {
     const int index = slot_of(number);
     Slot& slot = slots_[static_cast<std::size_t>(index)];
     if (slot.ticket.load(std::memory_order_acquire) == 0) continue;
-    backend_->cancel(instance_, index);
+    calls_->cancel(instance_, index);
     slot.ticket.store(0, std::memory_order_release);
   }
-  backend_->reset(instance_);
+  calls_->reset(instance_);
 }
 
 }  // namespace ocellus::detail

@@ -1,14 +1,13 @@
-// CpuOperator: what the methods of optical flow on the CPU share - frames in flight, their jobs,
-// memory, time.
+// CpuOperator: what operators share on the CPU - frames in flight, their jobs, memory, time.
 #pragma once
 
 #include <array>
 #include <atomic>
+#include <memory>
 
 #include "core/engine_state.h"
-#include "optical_flow/backend.h"
-#include "optical_flow/cpu/frame_history.h"
-#include "optical_flow/plan.h"
+#include "core/frame_history.h"
+#include "core/operator.h"
 
 namespace ocellus::detail {
 
@@ -18,18 +17,14 @@ class CpuOperator {
   CpuOperator(const CpuOperator&) = delete;
   CpuOperator& operator=(const CpuOperator&) = delete;
 
-  /// The method that the plan asks for, without memory. Null when the system has none.
-  static CpuOperator* make(const OpticalFlowPlan& plan, int workers) noexcept;
+  /// The functions of an instance, which is a CpuOperator*.
+  static const OperatorCalls kCalls;
 
-  /// Bytes that the operator needs; takes nothing.
-  std::size_t bytes() noexcept;
-  /// Takes the memory and reads the kernels.
-  Expected<void> create(EngineState& engine, const KernelConfig& kernels) noexcept;
-
-  void submit(int slot, const Frame& in, const FlowOutput& out) noexcept;
-  Status wait(int slot, Deadline deadline, FrameResult& result) noexcept;
-  void cancel(int slot) noexcept;
-  void reset() noexcept;
+  /// Bytes that an operator needs, of which one without memory has been made to ask for them. Null:
+  /// the system had none for it, which is the error.
+  static Expected<Footprint> footprint(std::unique_ptr<CpuOperator> made) noexcept;
+  /// Takes the memory and prepares the operator: an instance for kCalls. Null as above.
+  static Expected<void*> create(EngineState& engine, std::unique_ptr<CpuOperator> made) noexcept;
 
  protected:
   /// A frame in flight.
@@ -37,9 +32,10 @@ class CpuOperator {
     CpuOperator* owner = nullptr;
     Job job;
     Frame in;
-    FlowOutput out;
+    OutputPlanes out;
     FrameResult result;
     std::atomic<bool> bad{false};
+    Stage* bad_stage = nullptr;  // the last one; skipped unless the frame is bad
   };
   /// What a stage's function gets.
   struct StageContext {
@@ -48,29 +44,41 @@ class CpuOperator {
     int step = 0;
   };
 
-  CpuOperator(const OpticalFlowPlan& plan, int workers) noexcept;
+  CpuOperator(const OperatorShape& shape, int workers) noexcept;
 
   /// Places all arrays; called once with a counting carver and once with the memory.
   virtual void layout(Carver& carver) noexcept = 0;
   /// After `layout` with memory.
-  virtual Expected<void> prepare(const KernelConfig& kernels) noexcept = 0;
+  virtual Expected<void> prepare() noexcept = 0;
   virtual int stage_count() const noexcept = 0;
   /// Fills in stage_count() stages of one frame; contexts have `frame` set.
   virtual void build_stages(Stage* stages, StageContext* contexts) noexcept = 0;
+  /// Writes the result of a bad frame to the user's planes.
+  virtual void write_bad(const FrameJob& frame) noexcept = 0;
+  /// The frame's last stage has ended. May add to `result`, whose flags say whether the frame was
+  /// bad. Short: other threads wait meanwhile.
+  virtual void complete(FrameResult& /*result*/) noexcept {}
 
-  /// Writes "invalid" to all of the user's planes: the result of a bad frame.
-  void write_invalid(const FrameJob& frame) const noexcept;
-  float invalid_value() const noexcept;
+  /// For a stage that finds bad pixels. Later stages look at `frame.bad` and leave the frame and
+  /// the temporal state alone.
+  static void mark_bad(FrameJob& frame) noexcept;
   /// Counts the frames that have been computed, the present one included; never 0 while one is.
   std::uint32_t frame_number() const noexcept { return frame_number_; }
 
-  OpticalFlowPlan plan_;
+  OperatorShape shape_;
   int workers_;
   FrameHistory history_;
 
  private:
+  static void run_bad(void* context, int part, int worker) noexcept;
   static void finished(void* context) noexcept;
   void place(Carver& carver) noexcept;
+  std::size_t bytes() noexcept;
+  Expected<void> start(EngineState& engine) noexcept;
+
+  void submit(int slot, const Frame& in, const OutputPlanes& out) noexcept;
+  Status wait(int slot, Deadline deadline, FrameResult& result) noexcept;
+  void cancel(int slot) noexcept;
 
   std::uint32_t frame_number_ = 1;
   EngineState* engine_ = nullptr;

@@ -2,19 +2,19 @@
 // it tells the host at the end. Plain data for both sides.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
-#include "ocellus/kernel_bank.h"
+#include "core/operator.h"
 
 namespace ocellus::cuda {
 
 /// In device memory, one for each slot; written before the frame's graph runs.
 struct FrameParams {
   const void* image;
-  std::int64_t image_stride;  ///< bytes
-  /// u, v, confidence (may be null), or one for each convolution; of the region of interest's size.
-  float* out[kMaxConvolutions];
-  std::int64_t out_stride;  ///< bytes
+  std::int64_t image_stride;            ///< bytes
+  void* out[detail::kMaxOutputPlanes];  ///< null where the user wants none
+  std::int64_t out_stride;              ///< bytes
 };
 
 /// In device memory; advanced by the device, so that a frame with bad pixels counts for nothing.
@@ -28,10 +28,17 @@ struct TemporalState {
 /// In pinned memory, one for each slot; cleared by the host before the frame, so that a frame
 /// without fault ends without a write over the bus, which its end would have to wait for.
 struct FrameOutcome {
-  unsigned bad;
+  std::uint32_t bad;
+  std::uint32_t extra[std::tuple_size_v<detail::ExtraWords>];  ///< FrameResult::extra
 };
 
 #if defined(__CUDACC__)
+
+/// An output plane, of elements of type T.
+template <typename T>
+__device__ inline T* out_plane(const FrameParams& frame, int plane) {
+  return static_cast<T*>(frame.out[plane]);
+}
 
 /// Ring slot of the frame `age` frames before the newest; the oldest one stands in for those that
 /// never came.

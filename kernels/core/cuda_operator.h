@@ -1,8 +1,7 @@
-// CudaOperator: what the methods of optical flow on CUDA share - frames in flight, staging, graphs,
-// time.
+// CudaOperator: what operators share on CUDA - frames in flight, staging, graphs, time.
 //
 // A frame's way: submit copies it into pinned memory, unless it is there or on the device already,
-// and queues three things: its upload, the method's graph, and the download of the results. Each
+// and queues three things: its upload, the operator's graph, and the download of the results. Each
 // has a stream of its own, so that one frame computes while the next one comes and the one before
 // goes. What the kernels must know of a frame stands in a small block of device memory
 // (FrameParams), so the graph is the same for all frames of a slot. Where the temporal state stands
@@ -12,25 +11,26 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 
 #include "core/engine_state.h"
+#include "core/frame_history.h"
+#include "core/operator.h"
 #include "kernels/core/copy_crew.h"
 #include "kernels/core/cuda_device.h"
-#include "kernels/optical_flow/frame_params.h"
-#include "optical_flow/backend.h"
-#include "optical_flow/cpu/frame_history.h"
-#include "optical_flow/plan.h"
+#include "kernels/core/frame_params.h"
 
 namespace ocellus::cuda {
 
 using detail::Carver;
 using detail::EngineState;
-using detail::FlowOutput;
 using detail::FrameHistory;
 using detail::FrameResult;
 using detail::kMaxDepth;
-using detail::OpticalFlowPlan;
+using detail::OperatorCalls;
+using detail::OperatorShape;
+using detail::OutputPlanes;
 
 class CudaOperator {
  public:
@@ -38,27 +38,28 @@ class CudaOperator {
   CudaOperator(const CudaOperator&) = delete;
   CudaOperator& operator=(const CudaOperator&) = delete;
 
-  /// The method that the plan asks for, without memory. Null when the system has none.
-  static CudaOperator* make(const OpticalFlowPlan& plan) noexcept;
+  /// The functions of an instance, which is a CudaOperator*.
+  static const OperatorCalls kCalls;
 
-  Footprint footprint() noexcept;
-  Expected<void> create(EngineState& engine, const KernelConfig& kernels) noexcept;
-
-  Expected<void> submit(int slot, const Frame& in, const FlowOutput& out) noexcept;
-  Expected<void> wait(int slot, Deadline deadline, FrameResult& result) noexcept;
-  void cancel(int slot) noexcept;
-  void reset() noexcept;
+  /// Bytes that an operator needs, of which one without memory has been made to ask for them. Null:
+  /// the system had none for it, which is the error.
+  static Expected<Footprint> footprint(std::unique_ptr<CudaOperator> made) noexcept;
+  /// Takes the memory and prepares the operator: an instance for kCalls. Null as above.
+  static Expected<void*> create(EngineState& engine, std::unique_ptr<CudaOperator> made) noexcept;
 
  protected:
-  explicit CudaOperator(const OpticalFlowPlan& plan) noexcept;
+  explicit CudaOperator(const OperatorShape& shape) noexcept;
 
   /// Places all device arrays; called once with a counting carver and once with the memory.
   virtual void layout(Carver& device) noexcept = 0;
   /// After `layout` with memory: loads the kernels, asks for shared memory.
-  virtual Expected<void> prepare(Scope& cuda, const KernelConfig& kernels) noexcept = 0;
+  virtual Expected<void> prepare(Scope& cuda) noexcept = 0;
   /// Launches the kernels of a frame, to be captured. The image is ready in params(slot), and the
   /// last kernel must call finish_frame() of frame_params.h.
   virtual Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept = 0;
+  /// The frame is done, and `result.extra` what its kernels left in the outcome. May change that;
+  /// the flags say whether the frame was bad. Frames come in order. Short: `submit` may be waiting.
+  virtual void complete(FrameResult& /*result*/) noexcept {}
 
   /// Launches a kernel with one argument, plain data. With `overlap` it may begin before the kernel
   /// in front of it has ended, which it must then wait for itself (compute capability 9.0 and
@@ -84,10 +85,8 @@ class CudaOperator {
   FrameOutcome* outcome(int slot) const noexcept { return outcomes_ + slot; }
   CudaDevice& device() noexcept { return *device_; }
   cudaStream_t compute_stream() const noexcept { return device_->lane(lane_).compute; }
-  float invalid_value() const noexcept;
-  const char* name() const noexcept { return plan_.filter_only ? "filter" : "optical flow"; }
 
-  OpticalFlowPlan plan_;
+  OperatorShape shape_;
 
  private:
   /// Rows of a result that leave the device together, for ordinary memory.
@@ -99,10 +98,10 @@ class CudaOperator {
   struct Slot {
     // Staging in pinned memory and the arrays that the device works on.
     char* host_in = nullptr;
-    float* host_out = nullptr;
+    char* host_out = nullptr;
     FrameParams* host_params = nullptr;
     char* device_in = nullptr;
-    float* device_out = nullptr;
+    char* device_out = nullptr;
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t exec = nullptr;
     cudaEvent_t arrived = nullptr;   // the caller's stream has written the frame
@@ -115,7 +114,7 @@ class CudaOperator {
     FrameParams last_params;  // on the device
     bool params_known = false;
     Frame in;
-    FlowOutput out;
+    OutputPlanes out;
     bool uploading = false;
     bool downloading = false;
     std::array<Chunk, CopyCrew::kMaxBlocks> chunks;
@@ -129,22 +128,29 @@ class CudaOperator {
     FrameResult result;
   };
 
-  int planes() const noexcept { return plan_.filter_only ? plan_.convolutions : 3; }
+  const char* name() const noexcept { return shape_.name; }
+  int planes() const noexcept { return shape_.planes; }
   std::size_t in_row_bytes() const noexcept {
-    return static_cast<std::size_t>(plan_.size.width) *
-           static_cast<std::size_t>(bytes_per_pixel(plan_.format));
+    return static_cast<std::size_t>(shape_.size.width) *
+           static_cast<std::size_t>(bytes_per_pixel(shape_.format));
   }
   std::size_t out_row_bytes() const noexcept {
-    return static_cast<std::size_t>(plan_.roi.width) * sizeof(float);
+    return static_cast<std::size_t>(shape_.out_size.width) *
+           static_cast<std::size_t>(shape_.element_bytes);
   }
   std::size_t out_plane_bytes() const noexcept {
-    return out_stride_ * static_cast<std::size_t>(plan_.roi.height);
+    return out_stride_ * static_cast<std::size_t>(shape_.out_size.height);
   }
-  float* plane_of(float* planes, int plane) const noexcept {
-    return planes + static_cast<std::size_t>(plane) * (out_plane_bytes() / sizeof(float));
+  char* plane_of(char* planes, int plane) const noexcept {
+    return planes + static_cast<std::size_t>(plane) * out_plane_bytes();
   }
   std::size_t pinned_bytes() noexcept;
   std::size_t device_bytes() noexcept;
+  Expected<void> start(EngineState& engine) noexcept;
+  Expected<void> submit(int slot, const Frame& in, const OutputPlanes& out) noexcept;
+  Expected<void> wait(int slot, Deadline deadline, FrameResult& result) noexcept;
+  void cancel(int slot) noexcept;
+  void reset() noexcept;
   void place_pinned(Carver& carver) noexcept;
   void place_device(Carver& carver) noexcept;
   Expected<void> make_slot(Scope& cuda, int index) noexcept;

@@ -1,13 +1,10 @@
-#include "kernels/optical_flow/cuda_operator.h"
+#include "kernels/core/cuda_operator.h"
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
-#include <new>
 
+#include "core/failure.h"
 #include "kernels/core/trace.h"
-#include "kernels/optical_flow/kernel_flow.h"
-#include "kernels/optical_flow/pyramid_flow.h"
 
 namespace ocellus::cuda {
 namespace {
@@ -22,19 +19,13 @@ constexpr std::size_t kChunkBytes = 512 * 1024;
 
 }  // namespace
 
-CudaOperator::CudaOperator(const OpticalFlowPlan& plan) noexcept
-    : plan_(plan), history_(plan.frames) {
-  in_stride_ = pitch(static_cast<std::size_t>(plan.size.width) *
-                     static_cast<std::size_t>(bytes_per_pixel(plan.format)));
-  out_stride_ = pitch(static_cast<std::size_t>(plan.roi.width) * sizeof(float));
+CudaOperator::CudaOperator(const OperatorShape& shape) noexcept
+    : shape_(shape), history_(shape.frames) {
+  in_stride_ = pitch(in_row_bytes());
+  out_stride_ = pitch(out_row_bytes());
   const std::size_t most = static_cast<std::size_t>(CopyCrew::kMaxBlocks / planes());
   const std::size_t wanted = out_plane_bytes() / kChunkBytes;
   chunks_per_plane_ = static_cast<int>(std::clamp<std::size_t>(wanted, 1, most));
-}
-
-CudaOperator* CudaOperator::make(const OpticalFlowPlan& plan) noexcept {
-  if (plan.method == FlowMethod::kPyramid) return new (std::nothrow) PyramidFlow(plan);
-  return new (std::nothrow) KernelFlow(plan);
 }
 
 CudaOperator::~CudaOperator() {
@@ -59,25 +50,22 @@ CudaOperator::~CudaOperator() {
 // ---- memory
 
 void CudaOperator::place_pinned(Carver& carver) noexcept {
-  outcomes_ = carver.take<FrameOutcome>(static_cast<std::size_t>(plan_.depth));
-  for (int i = 0; i < plan_.depth; ++i) {
+  outcomes_ = carver.take<FrameOutcome>(static_cast<std::size_t>(shape_.depth));
+  for (int i = 0; i < shape_.depth; ++i) {
     Slot& slot = slots_[static_cast<std::size_t>(i)];
     slot.host_params = carver.take<FrameParams>(1);
-    slot.host_in = carver.take<char>(in_stride_ * static_cast<std::size_t>(plan_.size.height));
-    slot.host_out = carver.take<float>(static_cast<std::size_t>(planes()) * out_stride_ /
-                                       sizeof(float) * static_cast<std::size_t>(plan_.roi.height));
+    slot.host_in = carver.take<char>(in_stride_ * static_cast<std::size_t>(shape_.size.height));
+    slot.host_out = carver.take<char>(static_cast<std::size_t>(planes()) * out_plane_bytes());
   }
 }
 
 void CudaOperator::place_device(Carver& carver) noexcept {
-  params_ = carver.take<FrameParams>(static_cast<std::size_t>(plan_.depth));
+  params_ = carver.take<FrameParams>(static_cast<std::size_t>(shape_.depth));
   state_ = carver.take<TemporalState>(1);
-  for (int i = 0; i < plan_.depth; ++i) {
+  for (int i = 0; i < shape_.depth; ++i) {
     Slot& slot = slots_[static_cast<std::size_t>(i)];
-    slot.device_in = carver.take<char>(in_stride_ * static_cast<std::size_t>(plan_.size.height));
-    slot.device_out =
-        carver.take<float>(static_cast<std::size_t>(planes()) * out_stride_ / sizeof(float) *
-                           static_cast<std::size_t>(plan_.roi.height));
+    slot.device_in = carver.take<char>(in_stride_ * static_cast<std::size_t>(shape_.size.height));
+    slot.device_out = carver.take<char>(static_cast<std::size_t>(planes()) * out_plane_bytes());
   }
   layout(carver);
 }
@@ -94,16 +82,25 @@ std::size_t CudaOperator::device_bytes() noexcept {
   return counting.bytes();
 }
 
-Footprint CudaOperator::footprint() noexcept {
+Expected<Footprint> CudaOperator::footprint(std::unique_ptr<CudaOperator> made) noexcept {
+  if (made == nullptr) return detail::no_memory_for_operator();
   Footprint footprint;
-  footprint.pinned = pinned_bytes();
-  footprint.device = device_bytes();
+  footprint.pinned = made->pinned_bytes();
+  footprint.device = made->device_bytes();
   return footprint;
 }
 
 // ---- creation
 
-Expected<void> CudaOperator::create(EngineState& engine, const KernelConfig& kernels) noexcept {
+Expected<void*> CudaOperator::create(EngineState& engine,
+                                     std::unique_ptr<CudaOperator> made) noexcept {
+  if (made == nullptr) return detail::no_memory_for_operator();
+  if (Expected<void> started = made->start(engine); !started)
+    return tl::unexpected(started.error());
+  return static_cast<void*>(made.release());
+}
+
+Expected<void> CudaOperator::start(EngineState& engine) noexcept {
   TraceRange::prepare();
   const TraceRange range(name(), "create", 0);
   device_ = static_cast<CudaDevice*>(engine.device());
@@ -129,8 +126,8 @@ Expected<void> CudaOperator::create(EngineState& engine, const KernelConfig& ker
   // with others' work until then.
   if (Expected<void> done = cuda(kCudaCalls.synchronize_stream, compute_stream()); !done)
     return done;
-  if (Expected<void> done = prepare(cuda, kernels); !done) return done;
-  for (int i = 0; i < plan_.depth; ++i)
+  if (Expected<void> done = prepare(cuda); !done) return done;
+  for (int i = 0; i < shape_.depth; ++i)
     if (Expected<void> made = make_slot(cuda, i); !made) return made;
   return warm_up(cuda);
 }
@@ -177,16 +174,19 @@ Expected<void> CudaOperator::make_slot(Scope& cuda, int index) noexcept {
 // One frame through each slot, so that code is loaded and every path has been gone before the first
 // real frame, which then takes no longer than the others.
 Expected<void> CudaOperator::warm_up(Scope& cuda) noexcept {
-  for (int i = 0; i < plan_.depth; ++i) {
+  for (int i = 0; i < shape_.depth; ++i) {
     Slot& slot = slots_[static_cast<std::size_t>(i)];
-    std::memset(slot.host_in, 0, in_stride_ * static_cast<std::size_t>(plan_.size.height));
+    std::memset(slot.host_in, 0, in_stride_ * static_cast<std::size_t>(shape_.size.height));
     slot.in = Frame{};
     slot.in.data = slot.host_in;
-    slot.in.size = plan_.size;
+    slot.in.size = shape_.size;
     slot.in.stride = static_cast<std::ptrdiff_t>(in_stride_);
-    slot.in.format = plan_.format;
+    slot.in.format = shape_.format;
     slot.in.space = MemorySpace::kPinned;
-    slot.out = FlowOutput{};
+    slot.out = OutputPlanes{};
+    slot.out.count = planes();
+    slot.out.size = shape_.out_size;
+    slot.out.element_bytes = shape_.element_bytes;
     for (int p = 0; p < planes(); ++p)
       slot.out.planes[static_cast<std::size_t>(p)] = plane_of(slot.host_out, p);
     slot.out.stride = static_cast<std::ptrdiff_t>(out_stride_);
@@ -231,8 +231,21 @@ Expected<void> CudaOperator::launch_kernel(Scope& cuda, cudaStream_t stream, con
   return cuda(kCudaCalls.launch_kernel, &config, kernel, arguments);
 }
 
-float CudaOperator::invalid_value() const noexcept {
-  return plan_.invalid == InvalidFlow::kNan ? std::numeric_limits<float>::quiet_NaN() : 0.0f;
-}
+const OperatorCalls CudaOperator::kCalls = {
+    .name = "cuda",
+    .device_memory = true,
+    .destroy = [](void* instance) noexcept { delete static_cast<CudaOperator*>(instance); },
+    .submit =
+        [](void* instance, int slot, const Frame& in, const OutputPlanes& out) noexcept {
+          return static_cast<CudaOperator*>(instance)->submit(slot, in, out);
+        },
+    .wait =
+        [](void* instance, int slot, Deadline deadline, FrameResult& result) noexcept {
+          return static_cast<CudaOperator*>(instance)->wait(slot, deadline, result);
+        },
+    .cancel = [](void* instance,
+                 int slot) noexcept { static_cast<CudaOperator*>(instance)->cancel(slot); },
+    .reset = [](void* instance) noexcept { static_cast<CudaOperator*>(instance)->reset(); },
+};
 
 }  // namespace ocellus::cuda

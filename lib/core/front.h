@@ -1,0 +1,57 @@
+// OperatorFront: what all operators share in front of their backends - tickets, checks of each
+// frame and of the planes for its result, the instance.
+#pragma once
+
+#include <array>
+#include <atomic>
+
+#include "core/engine_state.h"
+#include "core/operator.h"
+#include "ocellus/ticket.h"
+
+namespace ocellus::detail {
+
+class OperatorFront {
+ public:
+  OperatorFront(EngineRef engine, const OperatorShape& shape) noexcept;
+  /// Waits for frames in flight, then destroys the instance.
+  ~OperatorFront();
+  OperatorFront(const OperatorFront&) = delete;
+  OperatorFront& operator=(const OperatorFront&) = delete;
+
+  /// Takes over an instance of that shape, made on `engine`. Called once, before the first frame.
+  void adopt(const OperatorCalls& calls, void* instance) noexcept;
+
+  EngineState& engine() noexcept { return *engine_; }
+  const OperatorShape& shape() const noexcept { return shape_; }
+
+  Expected<Ticket> submit(const Frame& in, const OutputPlanes& out) noexcept;
+  /// `extra`: where the operator's own numbers go, if anywhere.
+  Expected<FrameInfo> wait(Ticket ticket, Deadline deadline, ExtraWords* extra = nullptr) noexcept;
+  void reset() noexcept;
+
+ private:
+  struct Slot {
+    /// Number of the ticket in flight, 0 when free. Atomic because `wait` may run beside `submit`.
+    std::atomic<std::uint64_t> ticket{0};
+    std::uint64_t sequence = 0;
+    std::int64_t timestamp_ns = 0;
+  };
+
+  int slot_of(std::uint64_t ticket) const noexcept {
+    return static_cast<int>((ticket - 1) % static_cast<std::uint64_t>(shape_.depth));
+  }
+  Expected<void> check_frame(const Frame& in) const noexcept;
+  Expected<void> check_spaces(const Frame& in, const OutputPlanes& out) const noexcept;
+  Expected<void> check_output(const OutputPlanes& out) const noexcept;
+
+  EngineRef engine_;
+  OperatorShape shape_;
+  const OperatorCalls* calls_ = nullptr;
+  void* instance_ = nullptr;
+  const std::uint64_t issuer_;  // of our tickets
+  std::uint64_t submitted_ = 0;
+  std::array<Slot, kMaxDepth> slots_;
+};
+
+}  // namespace ocellus::detail
