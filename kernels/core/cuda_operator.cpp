@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/failure.h"
+#include "kernels/core/check_frame.h"
 #include "kernels/core/trace.h"
 
 namespace ocellus::cuda {
@@ -229,6 +230,19 @@ Expected<void> CudaOperator::launch_kernel(Scope& cuda, cudaStream_t stream, con
   constexpr bool kGraphsOverlap = CUDART_VERSION >= 12030;
   config.numAttrs = kGraphsOverlap && overlap && device_->traits().compute_capability >= 90 ? 1 : 0;
   return cuda(kCudaCalls.launch_kernel, &config, kernel, arguments);
+}
+
+Expected<void> CudaOperator::touch_check(Scope& cuda) noexcept {
+  if (shape_.format != PixelFormat::kFloat32) return {};
+  return touch(cuda, check_kernel(), 0);
+}
+
+Expected<void> CudaOperator::launch_check(Scope& cuda, int slot, cudaStream_t stream) noexcept {
+  if (shape_.format != PixelFormat::kFloat32) return {};
+  const CheckArguments a{params(slot), state(), shape_.size.width, shape_.size.height};
+  const auto blocks =
+      static_cast<unsigned>(std::min(shape_.size.height, 4 * device_->traits().multiprocessors));
+  return launch(cuda, stream, check_kernel(), dim3(blocks), dim3(kCheckThreads), 0, a);
 }
 
 const OperatorCalls CudaOperator::kCalls = {

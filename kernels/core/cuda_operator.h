@@ -32,6 +32,11 @@ using detail::OperatorCalls;
 using detail::OperatorShape;
 using detail::OutputPlanes;
 
+/// Blocks of a grid along one axis.
+constexpr unsigned block_count(int size, int per_block) {
+  return static_cast<unsigned>((size + per_block - 1) / per_block);
+}
+
 class CudaOperator {
  public:
   virtual ~CudaOperator();
@@ -78,6 +83,11 @@ class CudaOperator {
   Expected<void> touch(Scope& cuda, void (*kernel)(Argument), std::size_t shared_bytes) noexcept {
     return touch_kernel(cuda, reinterpret_cast<const void*>(kernel), shared_bytes);
   }
+
+  /// Where frames are floats, the kernel that looks for bad pixels: to be loaded, and to be
+  /// launched before those that change the temporal state. Kernels of integer frames need none.
+  Expected<void> touch_check(Scope& cuda) noexcept;
+  Expected<void> launch_check(Scope& cuda, int slot, cudaStream_t stream) noexcept;
 
   const FrameParams* params(int slot) const noexcept { return params_ + slot; }
   TemporalState* state() const noexcept { return state_; }

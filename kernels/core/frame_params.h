@@ -9,6 +9,9 @@
 
 namespace ocellus::cuda {
 
+template <typename Argument>
+using Kernel = void (*)(Argument);
+
 /// In device memory, one for each slot; written before the frame's graph runs.
 struct FrameParams {
   const void* image;

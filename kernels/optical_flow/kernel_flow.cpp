@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 
+#include "image/pixel_rows.h"
 #include "optical_flow/kernel_source.h"
 
 namespace ocellus::cuda {
@@ -15,10 +16,6 @@ namespace {
 
 std::size_t coefficient_bytes(CoefficientStorage storage) {
   return storage == CoefficientStorage::kHalf ? sizeof(__half) : sizeof(float);
-}
-
-unsigned blocks(int size, int per_block) {
-  return static_cast<unsigned>((size + per_block - 1) / per_block);
 }
 
 /// From this many pixels on there is work enough for all multiprocessors in larger pieces.
@@ -227,8 +224,7 @@ Expected<void> KernelFlow::choose_ring_filter(Scope& cuda) noexcept {
 }
 
 Expected<void> KernelFlow::load(Scope& cuda, const KernelConfig& kernels) noexcept {
-  if (plan_.format == PixelFormat::kFloat32)
-    if (Expected<void> done = touch(cuda, check_kernel(), 0); !done) return done;
+  if (Expected<void> done = touch_check(cuda); !done) return done;
   if (!plan_.filter_only) {
     const WindowShape shape = window_shape();
     if (Expected<void> done = touch(cuda, window_kernel(shape, plan_.radius),
@@ -246,15 +242,7 @@ Expected<void> KernelFlow::load(Scope& cuda, const KernelConfig& kernels) noexce
 }
 
 Expected<void> KernelFlow::record(Scope& cuda, int slot, cudaStream_t stream) noexcept {
-  if (plan_.format == PixelFormat::kFloat32) {
-    const CheckArguments a{params(slot), state(), plan_.size.width, plan_.size.height};
-    const auto grid =
-        static_cast<unsigned>(std::min(plan_.size.height, 4 * device().traits().multiprocessors));
-    if (Expected<void> done =
-            launch(cuda, stream, check_kernel(), dim3(grid), dim3(kCheckThreads), 0, a);
-        !done)
-      return done;
-  }
+  if (Expected<void> done = launch_check(cuda, slot, stream); !done) return done;
   if (Expected<void> done =
           per_pixel() ? record_per_pixel(cuda, slot, stream) : record_uniform(cuda, slot, stream);
       !done)
@@ -280,10 +268,11 @@ Expected<void> KernelFlow::record(Scope& cuda, int slot, cudaStream_t stream) no
   a.threshold = plan_.confidence_threshold;
   a.invalid = invalid_value();
   const WindowShape shape = window_shape();
-  return launch(cuda, stream, window_kernel(shape, plan_.radius),
-                dim3(blocks(a.width, kWindowWidth), blocks(a.height, window_height(shape))),
-                dim3(static_cast<unsigned>(window_threads(plan_.radius))),
-                window_shared_bytes(shape, plan_.radius), a);
+  return launch(
+      cuda, stream, window_kernel(shape, plan_.radius),
+      dim3(block_count(a.width, kWindowWidth), block_count(a.height, window_height(shape))),
+      dim3(static_cast<unsigned>(window_threads(plan_.radius))),
+      window_shared_bytes(shape, plan_.radius), a);
 }
 
 Expected<void> KernelFlow::record_per_pixel(Scope& cuda, int slot, cudaStream_t stream) noexcept {
@@ -309,8 +298,8 @@ Expected<void> KernelFlow::record_uniform(Scope& cuda, int slot, cudaStream_t st
   t.sums = sums_;
   t.sums_stride = static_cast<std::int64_t>(sums_stride_);
   t.sums_plane = static_cast<std::int64_t>(sums_stride_) * reach_.height;
-  const dim3 grid(blocks(t.width, kTemporalWidth), blocks(t.height, kTemporalHeight),
-                  blocks(t.profiles, kTemporalProfiles));
+  const dim3 grid(block_count(t.width, kTemporalWidth), block_count(t.height, kTemporalHeight),
+                  block_count(t.profiles, kTemporalProfiles));
   if (Expected<void> done = launch(cuda, stream, temporal_sums_kernel(plan_.format), grid,
                                    dim3(kTemporalThreads), 0, t);
       !done)
@@ -343,7 +332,7 @@ Expected<void> KernelFlow::record_uniform(Scope& cuda, int slot, cudaStream_t st
   s.sums_plane = t.sums_plane;
   s.result = result_planes();
   return launch(cuda, stream, spatial_sums_kernel(),
-                dim3(blocks(s.width, kSpatialWidth), blocks(s.height, kSpatialHeight)),
+                dim3(block_count(s.width, kSpatialWidth), block_count(s.height, kSpatialHeight)),
                 dim3(kSpatialThreads), spatial_bytes(), s);
 }
 

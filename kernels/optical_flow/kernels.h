@@ -11,9 +11,6 @@
 
 namespace ocellus::cuda {
 
-template <typename Argument>
-using Kernel = void (*)(Argument);
-
 /// Where the derivative kernels put the results of the convolutions: planes of floats over the
 /// support, or (derivatives null) the user's planes.
 struct ResultPlanes {
@@ -176,16 +173,6 @@ Kernel<SpatialArguments> spatial_sums_kernel() noexcept;
 std::size_t spatial_shared_bytes(int nx, int ny, int horizontals, int kernels) noexcept;
 
 // ---- both
-
-/// Looks for values that are not finite in a frame of floats.
-struct CheckArguments {
-  const FrameParams* frame;
-  TemporalState* state;
-  int width;
-  int height;
-};
-inline constexpr int kCheckThreads = 256;
-Kernel<CheckArguments> check_kernel() noexcept;
 
 /// The Lucas-Kanade window and the solution of equation (3); ends the frame.
 struct WindowArguments {

@@ -1,7 +1,7 @@
 // Equation (2) of Ohmura et al. 2011, term by term: a thread for each pixel, frames from global or
 // from shared memory, one to four convolutions at once.
+#include "kernels/image/pixels.cuh"
 #include "kernels/optical_flow/paper_kernels.h"
-#include "kernels/optical_flow/pixels.cuh"
 
 namespace ocellus::paper {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "core/failure.h"
 #include "core/front.h"
+#include "image/pixel_rows.h"
 #include "kernels/optical_flow/flow_operator.h"
 #include "kernels/optical_flow/paper_kernels.h"
 #include "optical_flow/backend.h"
@@ -16,14 +17,11 @@
 namespace ocellus::paper {
 namespace {
 
+using cuda::block_count;
 using cuda::Carver;
 using cuda::kCudaCalls;
 using cuda::Scope;
 using detail::OpticalFlowPlan;
-
-unsigned blocks(int size, int per_block) {
-  return static_cast<unsigned>((size + per_block - 1) / per_block);
-}
 
 /// The operator's frame with the paper's kernels in it.
 class PaperKernels final : public cuda::FlowOperator {
@@ -50,8 +48,7 @@ class PaperKernels final : public cuda::FlowOperator {
   }
 
   Expected<void> load(Scope& cuda, const KernelConfig& kernels) noexcept override {
-    if (plan_.format == PixelFormat::kFloat32)
-      if (Expected<void> done = touch(cuda, cuda::check_kernel(), 0); !done) return done;
+    if (Expected<void> done = touch_check(cuda); !done) return done;
     if (Expected<void> done = touch(cuda, keep_kernel(plan_.format), 0); !done) return done;
     for (int first = 0; first < plan_.convolutions; first += schedule_.package) {
       if (Expected<void> done =
@@ -71,15 +68,7 @@ class PaperKernels final : public cuda::FlowOperator {
   }
 
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
-    if (plan_.format == PixelFormat::kFloat32) {
-      const cuda::CheckArguments a{params(slot), state(), plan_.size.width, plan_.size.height};
-      const auto grid =
-          static_cast<unsigned>(std::min(plan_.size.height, 4 * device().traits().multiprocessors));
-      if (Expected<void> done = launch(cuda, stream, cuda::check_kernel(), dim3(grid),
-                                       dim3(cuda::kCheckThreads), 0, a);
-          !done)
-        return done;
-    }
+    if (Expected<void> done = launch_check(cuda, slot, stream); !done) return done;
     const dim3 block(kBlockWidth, kBlockHeight);
     KeepArguments keep{};
     keep.frame = params(slot);
@@ -91,8 +80,8 @@ class PaperKernels final : public cuda::FlowOperator {
     keep.kept = kept();
     keep.scale = detail::grey_scale(plan_.format);
     if (Expected<void> done = launch(cuda, stream, keep_kernel(plan_.format),
-                                     dim3(blocks(keep.width + keep.nx - 1, kBlockWidth),
-                                          blocks(keep.height + keep.ny - 1, kBlockHeight)),
+                                     dim3(block_count(keep.width + keep.nx - 1, kBlockWidth),
+                                          block_count(keep.height + keep.ny - 1, kBlockHeight)),
                                      block, 0, keep);
         !done)
       return done;
@@ -118,8 +107,8 @@ class PaperKernels final : public cuda::FlowOperator {
                   std::numeric_limits<float>::quiet_NaN()};
       if (Expected<void> done =
               launch(cuda, stream, convolve_kernel(schedule_.frames, package, plan_.nx),
-                     dim3(blocks(a.width, kBlockWidth), blocks(a.height, kBlockHeight)), block,
-                     convolve_shared_bytes(schedule_.frames, plan_.nx, plan_.ny), a);
+                     dim3(block_count(a.width, kBlockWidth), block_count(a.height, kBlockHeight)),
+                     block, convolve_shared_bytes(schedule_.frames, plan_.nx, plan_.ny), a);
           !done)
         return done;
     }
@@ -142,11 +131,11 @@ class PaperKernels final : public cuda::FlowOperator {
     a.threshold = plan_.confidence_threshold;
     a.invalid = invalid_value();
     const cuda::WindowShape shape = window_shape();
-    return launch(
-        cuda, stream, cuda::window_kernel(shape, plan_.radius),
-        dim3(blocks(a.width, cuda::kWindowWidth), blocks(a.height, cuda::window_height(shape))),
-        dim3(static_cast<unsigned>(cuda::window_threads(plan_.radius))),
-        cuda::window_shared_bytes(shape, plan_.radius), a);
+    return launch(cuda, stream, cuda::window_kernel(shape, plan_.radius),
+                  dim3(block_count(a.width, cuda::kWindowWidth),
+                       block_count(a.height, cuda::window_height(shape))),
+                  dim3(static_cast<unsigned>(cuda::window_threads(plan_.radius))),
+                  cuda::window_shared_bytes(shape, plan_.radius), a);
   }
 
   /// Row by row: a row of the image is one strip of each tap's plane.

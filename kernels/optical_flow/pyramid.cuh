@@ -1,8 +1,9 @@
 // What the kernels of the pyramid share on the device.
 #pragma once
 
-#include "kernels/optical_flow/pixels.cuh"
+#include "kernels/image/pixels.cuh"
 #include "kernels/optical_flow/pyramid_kernels.h"
+#include "kernels/optical_flow/values.cuh"
 
 namespace ocellus::cuda {
 

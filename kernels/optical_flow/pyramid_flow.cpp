@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "image/pixel_rows.h"
 #include "image/warp.h"
 
 namespace ocellus::cuda {
@@ -19,12 +20,8 @@ int whole_lines(int pixels) {
   return (pixels + kLine - 1) / kLine * kLine;
 }
 
-unsigned tiles(int size, int per_tile) {
-  return static_cast<unsigned>((size + per_tile - 1) / per_tile);
-}
-
 dim3 grid_of(int width, int height, int tile_height) {
-  return {tiles(width, kPyramidTileWidth), tiles(height, tile_height), 1};
+  return {block_count(width, kPyramidTileWidth), block_count(height, tile_height), 1};
 }
 
 std::size_t at(int index) {
@@ -149,13 +146,11 @@ Expected<void> PyramidFlow::walk(Recording& frame) noexcept {
 }
 
 Expected<void> PyramidFlow::record_frame(Recording& frame) noexcept {
-  if (plan_.format == PixelFormat::kFloat32) {
-    const CheckArguments a{params(frame.slot), state(), plan_.size.width, plan_.size.height};
-    const auto blocks =
-        static_cast<unsigned>(std::min(plan_.size.height, 4 * device().traits().multiprocessors));
-    static_assert(kCheckThreads == kPyramidThreads);
-    if (Expected<void> done = add(frame, check_kernel(), dim3(blocks), 0, a); !done) return done;
-  }
+  if (Expected<void> done = frame.loading ? touch_check(frame.cuda)
+                                          : launch_check(frame.cuda, frame.slot, frame.stream);
+      !done)
+    return done;
+  frame.first = plan_.format != PixelFormat::kFloat32;
   for (int l = 1; l < plan_.levels; ++l) {
     ReduceArguments a{};
     a.frame = params(frame.slot);

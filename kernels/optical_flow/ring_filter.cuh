@@ -7,9 +7,10 @@
 // Nobody waits for another warp.
 #pragma once
 
+#include "kernels/image/pixels.cuh"
 #include "kernels/optical_flow/async_copy.cuh"
 #include "kernels/optical_flow/kernels.h"
-#include "kernels/optical_flow/pixels.cuh"
+#include "kernels/optical_flow/values.cuh"
 
 namespace ocellus::cuda {
 

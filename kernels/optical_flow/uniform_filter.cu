@@ -2,8 +2,9 @@
 // time, which several kernels share, then separable filters.
 #include <cuda_pipeline.h>
 
+#include "kernels/image/pixels.cuh"
 #include "kernels/optical_flow/kernels.h"
-#include "kernels/optical_flow/pixels.cuh"
+#include "kernels/optical_flow/values.cuh"
 
 namespace ocellus::cuda {
 namespace {
@@ -290,16 +291,6 @@ __global__ void __launch_bounds__(kSpatialThreads)
   if (threadIdx.x == 0) finish_frame(a.state, a.outcome, a.nt, gridDim.x * gridDim.y);
 }
 
-__global__ void __launch_bounds__(kCheckThreads)
-    check_finite(const __grid_constant__ CheckArguments a) {
-  const FrameParams& frame = *a.frame;
-  bool finite = true;
-  for (int y = blockIdx.x; y < a.height; y += gridDim.x)
-    for (int x = threadIdx.x; x < a.width; x += kCheckThreads)
-      finite = finite && isfinite(pixel_at<float>(frame.image, frame.image_stride, x, y));
-  if (!finite) atomicOr(&a.state->bad, 1u);
-}
-
 }  // namespace
 
 Kernel<TemporalArguments> temporal_sums_kernel(PixelFormat format) noexcept {
@@ -321,10 +312,6 @@ Kernel<SpatialArguments> spatial_sums_kernel() noexcept {
 std::size_t spatial_shared_bytes(int nx, int ny, int horizontals, int kernels) noexcept {
   const int tiles = tile_rows(ny) * (2 * tile_columns(nx) + kSpatialWidth);
   return static_cast<std::size_t>(tiles + (horizontals + kernels) * kPaddedTaps) * sizeof(float);
-}
-
-Kernel<CheckArguments> check_kernel() noexcept {
-  return check_finite;
 }
 
 }  // namespace ocellus::cuda

@@ -3,8 +3,9 @@
 // First the sums along the columns, straight from memory: only the three derivatives are read, not
 // their five products, and each one serves all the windows of a thread. Then along the rows, in
 // shared memory.
+#include "kernels/image/pixels.cuh"
 #include "kernels/optical_flow/kernels.h"
-#include "kernels/optical_flow/pixels.cuh"
+#include "kernels/optical_flow/values.cuh"
 #include "optical_flow/plan.h"
 
 namespace ocellus::cuda {

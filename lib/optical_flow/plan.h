@@ -63,11 +63,6 @@ static_assert(kMaxConvolutions <= kMaxOutputPlanes && kMaxKernelTaps <= kMaxSupp
 /// filter.
 OperatorShape shape_of(const OpticalFlowPlan& plan) noexcept;
 
-/// Factor from a pixel's value to grey levels of 8 bits.
-constexpr float grey_scale(PixelFormat format) {
-  return format == PixelFormat::kGray16 ? 255.0f / 65535.0f : 1.0f;
-}
-
 /// A solution is singular when the smaller eigenvalue of the structure tensor is at most this share
 /// of the larger: below it, single precision leaves nothing of the second component.
 inline constexpr float kSingularRatio = 1e-6f;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "image/pixel_rows.h"
 #include "optical_flow/kernel_source.h"
 
 namespace ocellus::detail {

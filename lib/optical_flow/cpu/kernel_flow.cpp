@@ -6,7 +6,8 @@
 #include <memory>
 #include <new>
 
-#include "optical_flow/cpu/pixel_rows.h"
+#include "image/pixel_rows.h"
+#include "optical_flow/cpu/temporal_sums.h"
 #include "optical_flow/kernel_source.h"
 
 namespace ocellus::detail {

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "image/median.h"
+#include "image/pixel_rows.h"
 #include "image/pyramid.h"
-#include "optical_flow/cpu/pixel_rows.h"
 #include "optical_flow/cpu/pyramid_rows.h"
 
 namespace ocellus::detail {

@@ -1,4 +1,4 @@
-// Reading pixels and coefficients on the device.
+// Reading and writing neighbouring pixels and coefficients at once.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -6,20 +6,6 @@
 #include <cstdint>
 
 namespace ocellus::cuda {
-
-template <typename Pixel>
-__device__ inline float pixel_at(const void* image, std::int64_t stride, int x, int y) {
-  return static_cast<float>(
-      reinterpret_cast<const Pixel*>(static_cast<const char*>(image) + y * stride)[x]);
-}
-
-__device__ inline float* row_at(float* plane, std::int64_t stride, int y) {
-  return reinterpret_cast<float*>(reinterpret_cast<char*>(plane) + y * stride);
-}
-
-__device__ inline int clamp_to(int value, int size) {
-  return min(max(value, 0), size - 1);
-}
 
 /// Values of N neighbouring pixels, in one lane. In memory they are aligned to all N.
 template <int N>

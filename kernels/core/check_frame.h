@@ -1,0 +1,17 @@
+// The kernel that looks for values that are not finite in a frame of floats.
+#pragma once
+
+#include "kernels/core/frame_params.h"
+
+namespace ocellus::cuda {
+
+struct CheckArguments {
+  const FrameParams* frame;
+  TemporalState* state;
+  int width;
+  int height;
+};
+inline constexpr int kCheckThreads = 256;
+Kernel<CheckArguments> check_kernel() noexcept;
+
+}  // namespace ocellus::cuda

@@ -1,0 +1,62 @@
+#include "core/checks.h"
+
+#include <cmath>
+
+#include "core/failure.h"
+#include "core/operator.h"
+
+namespace ocellus::detail {
+
+Check check_range(const char* field, int value, int low, int high) noexcept {
+  if (value < low || value > high)
+    return invalid_argument("%s is %d; it must be %d to %d", field, value, low, high);
+  return {};
+}
+
+Check check_positive(const char* field, float value, bool infinity_allowed) noexcept {
+  if (!(value > 0.0f) || (std::isinf(value) && !infinity_allowed)) {
+    return invalid_argument("%s is %g; it must be a %snumber above 0", field,
+                            static_cast<double>(value), infinity_allowed ? "" : "finite ");
+  }
+  return {};
+}
+
+Check check_not_negative(const char* field, float value) noexcept {
+  if (!(value >= 0.0f) || std::isinf(value))
+    return invalid_argument("%s is %g; it must be a finite number of at least 0", field,
+                            static_cast<double>(value));
+  return {};
+}
+
+Check check_geometry(ImageSize size, PixelFormat format, const Rect& roi, int depth) noexcept {
+  if (size.width < 1 || size.height < 1 || size.width > kMaxImageSide ||
+      size.height > kMaxImageSide) {
+    return invalid_argument("size is %dx%d; width and height must be 1 to %d", size.width,
+                            size.height, kMaxImageSide);
+  }
+  if (format != PixelFormat::kGray8 && format != PixelFormat::kGray16 &&
+      format != PixelFormat::kFloat32) {
+    return invalid_argument("format is %d; it must be kGray8, kGray16 or kFloat32",
+                            static_cast<int>(format));
+  }
+  if (roi.empty() && (roi.x != 0 || roi.y != 0)) {
+    return invalid_argument(
+        "roi is 0x0 at (%d, %d); give it a width and a height, or leave it empty at (0, 0) for the "
+        "whole image",
+        roi.x, roi.y);
+  }
+  if (!roi.empty() && (roi.x < 0 || roi.y < 0 || roi.width < 1 || roi.height < 1 ||
+                       roi.width > size.width - roi.x || roi.height > size.height - roi.y)) {
+    return invalid_argument(
+        "roi is %dx%d at (%d, %d); it must lie inside the image of %dx%d, or be empty for the "
+        "whole image",
+        roi.width, roi.height, roi.x, roi.y, size.width, size.height);
+  }
+  return check_range("depth", depth, 1, kMaxDepth);
+}
+
+Rect whole_or(const Rect& roi, ImageSize size) noexcept {
+  return roi.empty() ? Rect{0, 0, size.width, size.height} : roi;
+}
+
+}  // namespace ocellus::detail
