@@ -2,6 +2,7 @@
 // with everything that is made counted and any call made to fail. Needs no GPU.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,7 +16,8 @@ struct FakeDriver {
   int devices = 1;
   long fail_at = -1;  ///< number of the call, from 0; -1 = none
   cudaError_t failure = cudaErrorUnknown;
-  bool stays_failed = false;  ///< all later calls fail as well, as on a lost device
+  bool stays_failed = false;    ///< all later calls fail as well, as on a lost device
+  std::function<void()> graph;  ///< what a launched graph does; nothing when empty
 
   // What it saw.
   long calls = 0;

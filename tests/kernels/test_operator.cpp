@@ -1,0 +1,144 @@
+// CudaOperator with an operator that is none of the library's, over a driver that is none: its
+// "kernels" are a function that the driver calls for each graph.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/core/cuda_operator.h"
+#include "kernels/fake_driver.h"
+#include "support/inverse.h"
+
+namespace ocellus::test {
+namespace {
+
+using cuda::CudaOperator;
+using detail::Carver;
+using detail::FrameResult;
+using detail::OperatorFront;
+using detail::OperatorShape;
+
+template <typename T>
+class Inverse final : public CudaOperator {
+ public:
+  explicit Inverse(const OperatorShape& shape) noexcept : CudaOperator(shape) {
+    // Slots take turns, at creation and afterwards.
+    fake_driver().graph = [this] { compute(launches_++ % shape_.depth); };
+  }
+
+ private:
+  void layout(Carver& device) noexcept override {
+    for (float*& frame : kept_) frame = device.take<float>(pixels());
+  }
+  Expected<void> prepare(cuda::Scope& cuda) noexcept override { return touch_check(cuda); }
+  Expected<void> record(cuda::Scope& cuda, int slot, cudaStream_t stream) noexcept override {
+    return launch_check(cuda, slot, stream);
+  }
+  void complete(FrameResult& result) noexcept override {
+    result.extra[1] = (result.flags & kBadPixels) != 0 ? 1 : 0;
+  }
+
+  void compute(int slot) {
+    const cuda::FrameParams& frame = *params(slot);
+    cuda::TemporalState& at = *state();
+    float* const now = kept_[at.head];
+    const float* const before = kept_[(at.head - std::min(1, at.count) + 2) % 2];
+    bool bad = false;
+    std::uint32_t bright = 0;
+    for (int y = 0; y < shape_.size.height; ++y) {
+      const auto* row = reinterpret_cast<const float*>(static_cast<const char*>(frame.image) +
+                                                       y * frame.image_stride);
+      for (int x = 0; x < shape_.size.width; ++x) {
+        now[y * shape_.size.width + x] = row[x];
+        bad = bad || !std::isfinite(row[x]);
+        bright += row[x] > kInverseBright ? 1 : 0;
+      }
+    }
+    for (int p = 0; p < 2; ++p) {
+      if (frame.out[p] == nullptr) continue;
+      for (int y = 0; y < shape_.size.height; ++y) {
+        T* const row =
+            reinterpret_cast<T*>(static_cast<char*>(frame.out[p]) + y * frame.out_stride);
+        for (int x = 0; x < shape_.size.width; ++x) {
+          const int i = y * shape_.size.width + x;
+          row[x] = bad      ? kInverseBad<T>
+                   : p == 0 ? inverse_of<T>(now[i])
+                            : static_cast<T>(before[i]);
+        }
+      }
+    }
+    outcome(slot)->extra[0] = bright;
+    if (bad) {
+      outcome(slot)->bad = outcome(slot)->extra[2] = 1;
+      return;
+    }
+    at.head = (at.head + 1) % 2;
+    at.count = 1;
+  }
+
+  std::size_t pixels() const {
+    return static_cast<std::size_t>(shape_.size.width * shape_.size.height);
+  }
+
+  int launches_ = 0;
+  float* kept_[2] = {};
+};
+
+template <typename T>
+class Results : public testing::Test {};
+using Elements = testing::Types<std::uint8_t, std::uint16_t>;
+TYPED_TEST_SUITE(Results, Elements);
+
+// Fails when results of another element than a float are cut or placed wrongly on their way through
+// staging, a missing plane is written, or the operator's numbers are those of another frame or of
+// the one before in its slot.
+TYPED_TEST(Results, ComeWithTheOperatorsNumbers) {
+  for (const int depth : {1, 2, 7}) {
+    SCOPED_TRACE("depth " + std::to_string(depth));
+    reset_fake_driver();
+    const OperatorShape shape = inverse_shape<TypeParam>(depth);
+    EngineConfig config = engine_config(1, BackendChoice::kCuda);
+    config.memory = must(CudaOperator::footprint(std::make_unique<Inverse<TypeParam>>(shape)));
+    {
+      const Engine engine = must(Engine::create(config));
+      OperatorFront front(engine.state(), shape);
+      front.adopt(
+          CudaOperator::kCalls,
+          must(CudaOperator::create(front.engine(), std::make_unique<Inverse<TypeParam>>(shape))));
+      EXPECT_EQ(engine.memory_use().used, engine.memory_use().capacity);
+      expect_inverses<TypeParam>(front);
+      front.reset();
+      expect_inverses<TypeParam>(front);
+      EXPECT_EQ(fake_driver().lost_copies, 0);
+    }
+    EXPECT_TRUE(fake_driver().empty());
+  }
+}
+
+// Fails when a call of an operator that is not the library's own fails without its name, or leaks
+// what was made before.
+TEST(Creation, FailsWithTheOperatorsName) {
+  reset_fake_driver();
+  const OperatorShape shape = inverse_shape<std::uint8_t>();
+  EngineConfig config = engine_config(1, BackendChoice::kCuda);
+  config.memory = must(CudaOperator::footprint(std::make_unique<Inverse<std::uint8_t>>(shape)));
+  {
+    const Engine engine = must(Engine::create(config));
+    const auto before = fake_driver().events.size();
+    auto made = std::make_unique<Inverse<std::uint8_t>>(shape);
+    fake_driver().names.clear();
+    fake_driver().fail_at = fake_driver().calls + 30;
+    const auto instance = CudaOperator::create(*engine.state(), std::move(made));
+    ASSERT_FALSE(instance);
+    EXPECT_EQ(std::string(instance.error().text).find("inverse: " + fake_driver().failed_call), 0u)
+        << instance.error().text;
+    EXPECT_EQ(engine.memory_use().used, Footprint{});
+    EXPECT_EQ(fake_driver().events.size(), before);
+  }
+  EXPECT_TRUE(fake_driver().empty());
+  const auto bytes = CudaOperator::footprint(nullptr);
+  ASSERT_FALSE(bytes);
+  EXPECT_STREQ(bytes.error().text, "the system gave no memory for the operator");
+}
+
+}  // namespace
+}  // namespace ocellus::test

@@ -1,0 +1,145 @@
+// The smallest operator that uses all of what operators share: integers as results, a plane that
+// may be missing, a frame kept, bad pixels, numbers of its own. Plane 0 is the negative of the
+// frame, plane 1 the frame before.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "core/front.h"
+#include "support/run.h"
+
+namespace ocellus::test {
+
+inline constexpr ImageSize kInverseSize = {37, 21};
+inline constexpr float kInverseBright = 100.0f;  ///< extra[0] counts the pixels above
+
+template <typename T>
+T inverse_of(float pixel) {
+  return static_cast<T>(std::numeric_limits<T>::max() - static_cast<T>(pixel));
+}
+template <typename T>
+inline constexpr T kInverseBad = std::numeric_limits<T>::max() / 3;
+
+template <typename T>
+detail::OperatorShape inverse_shape(int depth = 2) {
+  detail::OperatorShape shape;
+  shape.name = "inverse";
+  shape.size = shape.out_size = kInverseSize;
+  shape.format = PixelFormat::kFloat32;
+  shape.element_bytes = sizeof(T);
+  shape.element_name = std::is_same_v<T, std::uint8_t> ? "a uint8" : "a uint16";
+  shape.planes = 2;
+  shape.optional_planes = 1u << 1;
+  shape.depth = depth;
+  shape.frames = 2;
+  return shape;
+}
+
+/// Whole numbers up to 250, and what follows from them.
+inline std::vector<float> inverse_frame(std::uint64_t number) {
+  std::vector<float> pixels(static_cast<std::size_t>(kInverseSize.width * kInverseSize.height));
+  std::uint64_t state = number * 7919 + 1;
+  for (float& pixel : pixels) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    pixel = static_cast<float>((state >> 33) % 251);
+  }
+  return pixels;
+}
+inline std::uint32_t inverse_bright(const std::vector<float>& pixels) {
+  return static_cast<std::uint32_t>(
+      std::count_if(pixels.begin(), pixels.end(), [](float p) { return p > kInverseBright; }));
+}
+inline Frame inverse_view(const std::vector<float>& pixels, std::uint64_t sequence) {
+  Frame frame;
+  frame.data = pixels.data();
+  frame.size = kInverseSize;
+  frame.stride = kInverseSize.width * static_cast<std::ptrdiff_t>(sizeof(float));
+  frame.format = PixelFormat::kFloat32;
+  frame.sequence = sequence;
+  return frame;
+}
+
+/// Two planes with room behind each row that must stay as it is.
+template <typename T>
+struct InverseOutput {
+  static constexpr int kStride = kInverseSize.width + 3;
+  static constexpr T kUntouched = 85;
+
+  std::vector<T> planes[2] = {
+      std::vector<T>(static_cast<std::size_t>(kStride * kInverseSize.height), kUntouched),
+      std::vector<T>(static_cast<std::size_t>(kStride* kInverseSize.height), kUntouched)};
+
+  detail::OutputPlanes view(bool both) {
+    detail::OutputPlanes out;
+    out.planes[0] = planes[0].data();
+    out.planes[1] = both ? planes[1].data() : nullptr;
+    out.count = 2;
+    out.size = kInverseSize;
+    out.element_bytes = sizeof(T);
+    out.stride = kStride * static_cast<std::ptrdiff_t>(sizeof(T));
+    return out;
+  }
+
+  /// `wanted(i)` is the value of pixel i of the plane.
+  template <typename Wanted>
+  void expect(int plane, Wanted&& wanted) const {
+    for (int y = 0; y < kInverseSize.height; ++y) {
+      for (int x = 0; x < kStride; ++x) {
+        const T is = planes[plane][static_cast<std::size_t>(y * kStride + x)];
+        const T want = x < kInverseSize.width ? wanted(y * kInverseSize.width + x) : T{kUntouched};
+        ASSERT_EQ(is, want) << "plane " << plane << ", " << x << ", " << y;
+      }
+    }
+  }
+  void expect_untouched(int plane) const {
+    for (const T value : planes[plane]) ASSERT_EQ(value, T{kUntouched}) << "plane " << plane;
+  }
+};
+
+/// Sends frames, the third of them bad, every other one without plane 1, two in flight, and looks
+/// at all that comes back.
+template <typename T>
+void expect_inverses(detail::OperatorFront& front) {
+  constexpr std::uint64_t kFrames = 7;
+  constexpr std::uint64_t kBad = 3;
+  const auto in_flight = static_cast<std::uint64_t>(front.shape().depth);
+  std::vector<std::vector<float>> frames;
+  std::vector<InverseOutput<T>> results(kFrames);
+  for (std::uint64_t f = 0; f < kFrames; ++f) frames.push_back(inverse_frame(f));
+  frames[kBad][400] = std::numeric_limits<float>::infinity();
+  const auto both = [](std::uint64_t f) { return f % 2 == 1; };
+  std::vector<Ticket> tickets;
+  const auto look = [&](std::uint64_t f) {
+    SCOPED_TRACE("frame " + std::to_string(f));
+    detail::ExtraWords extra{};
+    const auto info = front.wait(tickets[f], Deadline::never(), &extra);
+    ASSERT_TRUE(info) << info.error().text;
+    EXPECT_EQ(info->sequence, f);
+    EXPECT_EQ(info->warming_up(), f == 0);
+    EXPECT_EQ(info->bad_pixels(), f == kBad);
+    EXPECT_EQ(extra[1], f == kBad ? 1u : 0u) << "the flags must stand when numbers are asked for";
+    EXPECT_EQ(extra[2], f == kBad ? 1u : 0u) << "what a frame did not say, the last one said";
+    if (f == kBad) {
+      for (int p = 0; p < 2; ++p) results[f].expect(p, [](int) { return kInverseBad<T>; });
+      return;
+    }
+    EXPECT_EQ(extra[0], inverse_bright(frames[f]));
+    results[f].expect(0,
+                      [&](int i) { return inverse_of<T>(frames[f][static_cast<std::size_t>(i)]); });
+    if (!both(f)) return results[f].expect_untouched(1);
+    const std::uint64_t before = f - 1 == kBad ? kBad - 1 : f - 1;
+    results[f].expect(
+        1, [&](int i) { return static_cast<T>(frames[before][static_cast<std::size_t>(i)]); });
+  };
+  for (std::uint64_t f = 0; f < kFrames; ++f) {
+    if (f >= in_flight) look(f - in_flight);
+    tickets.push_back(must(front.submit(inverse_view(frames[f], f), results[f].view(both(f)))));
+  }
+  for (std::uint64_t f = kFrames - in_flight; f < kFrames; ++f) look(f);
+}
+
+}  // namespace ocellus::test
