@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -197,6 +198,9 @@ TEST(Engine, StartsAndEndsItsThreads) {
       EXPECT_EQ(engine->info().workers, workers);
       EXPECT_EQ(threads_named("ocellus-").size(), static_cast<std::size_t>(workers));
     }
+    // The kernel may list a thread for a moment after it has been joined.
+    for (int tries = 0; tries < 1000 && !threads_named("ocellus-").empty(); ++tries)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_TRUE(threads_named("ocellus-").empty());
   }
 }
