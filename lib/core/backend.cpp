@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/simd.h"
+#include "halftone/backend.h"
 #include "optical_flow/backend.h"
 
 namespace ocellus {
@@ -70,6 +71,7 @@ const Backend kCpuBackend = {
     .kind = BackendKind::kCpu,
     .probe = probe_cpu,
     .optical_flow = &kOpticalFlowCpu,
+    .cellular_network = &kCellularNetworkCpu,
 };
 
 const Backend* find_backend(BackendKind kind) noexcept {

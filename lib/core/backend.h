@@ -9,6 +9,7 @@
 
 namespace ocellus::detail {
 
+struct CellularNetworkBackend;
 struct OpticalFlowBackend;
 
 /// One implementation of every operator: a table of tables. An operator that a backend lacks is
@@ -21,6 +22,7 @@ struct Backend {
   Expected<std::unique_ptr<Device>> (*open)(const EngineConfig& config,
                                             const EngineInfo& info) noexcept = nullptr;
   const OpticalFlowBackend* optical_flow = nullptr;
+  const CellularNetworkBackend* cellular_network = nullptr;
 };
 
 extern const Backend kCpuBackend;

@@ -58,7 +58,7 @@ Expected<void> CpuOperator::start(EngineState& engine) noexcept {
     FrameJob& frame = frames_[i];
     frame.owner = this;
     for (int s = 0; s < count; ++s) {
-      contexts_[i][s] = StageContext{&frame, 0, 0};
+      contexts_[i][s] = StageContext{&frame, 0, 0, &stages_[i][s]};
       stages_[i][s] = Stage{};
     }
     build_stages(stages_[i], contexts_[i]);

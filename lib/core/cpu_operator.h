@@ -42,6 +42,7 @@ class CpuOperator {
     FrameJob* frame = nullptr;
     int level = 0;
     int step = 0;
+    Stage* stage = nullptr;  ///< itself, which it may rewrite
   };
 
   CpuOperator(const OperatorShape& shape, int workers) noexcept;

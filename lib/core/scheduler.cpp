@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <utility>
 
 namespace ocellus::detail {
 namespace {
@@ -150,8 +151,9 @@ void Scheduler::advance() noexcept {
   while (head_ != nullptr) {
     Job& job = *head_;
     job.state_ = Job::State::kRunning;
+    int step = job.stage_ >= 0 ? job.stages[job.stage_].step : 1;
     do {
-      ++job.stage_;
+      job.stage_ += std::exchange(step, 1);
     } while (job.stage_ < job.stage_count && job.stages[job.stage_].parts <= 0);
     if (job.stage_ < job.stage_count) {
       job.next_part_ = 0;

@@ -20,6 +20,9 @@ struct Stage {
   void (*run)(void* context, int part, int slot) noexcept = nullptr;
   void* context = nullptr;
   int parts = 0;  ///< 0: the stage is skipped
+  /// Where to go on, counted from this stage; below 1 for a loop, whose end the stage sees to by
+  /// rewriting it. Without effect on a stage that is skipped.
+  int step = 1;
 };
 
 /// A frame in flight; lives in its operator. The scheduler owns the fields below `private` between

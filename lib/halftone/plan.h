@@ -32,7 +32,7 @@ struct CellStagePlan {
   int radius = 1;
   int fraction_bits = 0;
   std::array<std::int16_t, kMaxTemplateWeights> a{};  ///< (2 radius + 1)^2 of them, row by row
-  std::array<std::int32_t, kMaxTemplateWeights> b{};
+  std::array<std::int16_t, kMaxTemplateWeights> b{};
   bool has_a = false;  ///< a weight of A besides the centre is not 0
   bool has_b = false;
   std::int32_t threshold = 0;  ///< steps of 2^-fraction_bits
@@ -79,6 +79,11 @@ struct CellSources {
   std::array<Plane, kMaxCellStages> start{};
 };
 
+/// A value of a threshold plane in steps of 2^-fraction_bits; one of a start plane in steps of
+/// 2^-13.
+std::int32_t threshold_of(float value, int fraction_bits) noexcept;
+std::int32_t start_of(float state) noexcept;
+
 /// Checks every field. Errors: InvalidArgument, Unsupported, naming the field, its value and its
 /// range.
 Expected<CellularNetworkPlan> make_plan(const CellularNetworkConfig& config) noexcept;
@@ -117,6 +122,15 @@ constexpr int beyond(int position, int length, CellBoundary boundary) noexcept {
   return wrapped < 0 ? wrapped + length : wrapped;
 }
 
+/// The bias of a cell; `control` is the sum in steps of 2^-(fraction_bits + 13), `threshold` in
+/// steps of 2^-fraction_bits.
+constexpr std::int64_t bias_of(std::int64_t control, int levels, std::int64_t threshold,
+                               std::int64_t limit) noexcept {
+  const std::int64_t rounded = (control * (levels - 1) + kInputOne / 2) >> kInputBits;
+  const std::int64_t bias = rounded + threshold * (levels - 1);
+  return bias < -limit ? -limit : bias > limit ? limit : bias;
+}
+
 /// Output k of a state to start from, in steps of 2^-13.
 constexpr int first_output(std::int32_t state, int levels, std::int32_t start_xi) noexcept {
   if (levels == 2) return state >= 0 ? 1 : 0;
@@ -133,6 +147,13 @@ constexpr int many_levels_output(std::int32_t x, int levels, std::int32_t xi) no
   if (above <= 0) return 0;
   const std::int64_t k = above / (2 * static_cast<std::int64_t>(xi));
   return k < levels ? static_cast<int>(k) : levels - 1;
+}
+
+/// u of an output, for the next stage: Y / (levels - 1) in steps of 2^-13, halves up.
+constexpr std::int32_t input_of_level(int k, int levels) noexcept {
+  const int most = levels - 1;
+  const int above = 2 * (2 * k - most) * kInputOne + most;
+  return above >= 0 ? above / (2 * most) : -((-above + 2 * most - 1) / (2 * most));
 }
 
 /// State to start from of CellStart::kNoise, in steps of 2^-13: -2^13 to 2^13 - 1.
@@ -158,6 +179,18 @@ constexpr std::int32_t input_of(std::uint32_t grey, std::uint32_t white,
   const std::int64_t above = 2 * u + w;
   return static_cast<std::int32_t>(above >= 0 ? above / (2 * w)
                                               : -((-above + 2 * w - 1) / (2 * w)));
+}
+
+/// Grey value of an output, halves up, with `white` 255 or 65535; and as a float, 0 to 255.
+constexpr std::uint32_t grey_of_level(int k, int levels, std::uint32_t white,
+                                      bool white_is_one) noexcept {
+  const auto most = static_cast<std::uint32_t>(levels - 1);
+  const auto bright = static_cast<std::uint32_t>(white_is_one ? k : levels - 1 - k);
+  return (2 * white * bright + most) / (2 * most);
+}
+constexpr float float_of_level(int k, int levels, bool white_is_one) noexcept {
+  return 255.0f * static_cast<float>(white_is_one ? k : levels - 1 - k) /
+         static_cast<float>(levels - 1);
 }
 
 /// Term of Floyd and Steinberg's error diffusion: error * sixteenths / 16, halves up, in whole

@@ -1,0 +1,86 @@
+#include "ocellus/cellular_network.h"
+
+#include <new>
+#include <utility>
+
+#include "core/failure.h"
+#include "core/front.h"
+#include "halftone/backend.h"
+#include "halftone/plan.h"
+
+namespace ocellus {
+namespace detail {
+
+class CellularNetworkState {
+ public:
+  CellularNetworkState(EngineRef engine, const CellularNetworkPlan& made) noexcept
+      : front(std::move(engine), shape_of(made)), plan(made) {}
+
+  OperatorFront front;
+  CellularNetworkPlan plan;
+};
+
+}  // namespace detail
+
+Expected<Footprint> CellularNetwork::footprint(const EngineInfo& engine,
+                                               const CellularNetworkConfig& config) noexcept {
+  const auto plan = detail::make_plan(config);
+  if (!plan) return tl::unexpected(plan.error());
+  return detail::cell_footprint(engine, *plan);
+}
+
+Expected<CellularNetwork> CellularNetwork::create(Engine& engine,
+                                                  const CellularNetworkConfig& config) noexcept {
+  const auto plan = detail::make_plan(config);
+  if (!plan) return tl::unexpected(plan.error());
+  std::unique_ptr<detail::CellularNetworkState> state(
+      new (std::nothrow) detail::CellularNetworkState(engine.state(), *plan));
+  if (!state) return detail::no_memory_for_operator();
+  if (Expected<void> made = detail::create_cells(state->front, *plan, detail::sources_of(config));
+      !made)
+    return tl::unexpected(made.error());
+  return CellularNetwork(std::move(state));
+}
+
+CellularNetwork::CellularNetwork(std::unique_ptr<detail::CellularNetworkState> state) noexcept
+    : state_(std::move(state)) {}
+CellularNetwork::CellularNetwork(CellularNetwork&&) noexcept = default;
+CellularNetwork& CellularNetwork::operator=(CellularNetwork&&) noexcept = default;
+CellularNetwork::~CellularNetwork() = default;
+
+int CellularNetwork::fraction_bits(int stage) const noexcept {
+  if (stage < 0 || stage >= state_->plan.stage_count) return 0;
+  return state_->plan.stages[static_cast<std::size_t>(stage)].fraction_bits;
+}
+
+Expected<Ticket> CellularNetwork::submit(const Frame& in, const CellView& out) noexcept {
+  if (out.data == nullptr)
+    return tl::unexpected(make_error(Status::kInvalidArgument, "output data must not be null"));
+  detail::OutputPlanes output;
+  output.planes[0] = out.data;
+  output.count = 1;
+  output.size = out.size;
+  output.element_bytes = bytes_per_pixel(state_->plan.output_format);
+  output.stride = out.stride;
+  output.space = out.space;
+  output.stream = out.stream;
+  return state_->front.submit(in, output);
+}
+
+Expected<FrameInfo> CellularNetwork::wait(Ticket ticket, Deadline deadline,
+                                          CellInfo* info) noexcept {
+  detail::ExtraWords words{};
+  Expected<FrameInfo> done = state_->front.wait(ticket, deadline, &words);
+  if (done && info != nullptr) {
+    info->sweeps = static_cast<int>(words[detail::kSweepsWord]);
+    info->changed = words[detail::kChangedWord];
+    info->converged = words[detail::kConvergedWord] != 0;
+  }
+  return done;
+}
+
+void CellularNetwork::reset() noexcept {
+  state_->front.reset();
+}
+
+}  // namespace ocellus

@@ -1,0 +1,317 @@
+#include "halftone/plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "core/checks.h"
+#include "core/failure.h"
+
+namespace ocellus::detail {
+namespace {
+
+/// Weights and thresholds beyond this are a mistake, and would not fit.
+constexpr float kMostWeight = 16383.0f;
+constexpr float kMostXi = 100.0f;
+
+int weights_of(int radius) noexcept {
+  return (2 * radius + 1) * (2 * radius + 1);
+}
+
+std::int32_t on_grid(float value, int bits) noexcept {
+  return static_cast<std::int32_t>(
+      std::nearbyint(static_cast<double>(value) * static_cast<double>(1 << bits)));
+}
+
+std::int32_t on_input_grid(float value) noexcept {
+  return static_cast<std::int32_t>(std::floor(static_cast<double>(value) * kInputOne + 0.5));
+}
+
+/// Names the stage in front of the field.
+struct Field {
+  char text[64];
+  Field(int stage, const char* name) noexcept {
+    std::snprintf(text, sizeof(text), "stages[%d].%s", stage, name);
+  }
+};
+
+template <typename Enum>
+Check check_choice(int stage, const char* name, Enum value, Enum last, const char* names) noexcept {
+  if (static_cast<int>(value) > static_cast<int>(last)) {
+    return invalid_argument("stages[%d].%s is %d; it must be %s", stage, name,
+                            static_cast<int>(value), names);
+  }
+  return {};
+}
+
+Check check_plane(int stage, const char* name, const float* data, std::ptrdiff_t stride,
+                  ImageSize size) noexcept {
+  const auto least = static_cast<std::ptrdiff_t>(sizeof(float)) * size.width;
+  if (stride < least || stride % static_cast<std::ptrdiff_t>(sizeof(float)) != 0) {
+    return invalid_argument(
+        "stages[%d].%s_stride is %td bytes; it must be a multiple of 4 and at "
+        "least %td",
+        stage, name, stride, least);
+  }
+  for (int y = 0; y < size.height; ++y) {
+    const float* row =
+        reinterpret_cast<const float*>(reinterpret_cast<const char*>(data) + y * stride);
+    for (int x = 0; x < size.width; ++x) {
+      if (!(std::fabs(row[x]) <= kMostWeight)) {
+        return invalid_argument("stages[%d].%s_plane holds %g at (%d, %d); it must be -%g to %g",
+                                stage, name, static_cast<double>(row[x]), x, y,
+                                static_cast<double>(kMostWeight), static_cast<double>(kMostWeight));
+      }
+    }
+  }
+  return {};
+}
+
+Check check_weights(int stage, const CellTemplate& weights) noexcept {
+  if (weights.radius < 1 || weights.radius > kMaxTemplateRadius) {
+    return invalid_argument(
+        "stages[%d].weights.radius is %d; it must be 1 to %d: templates of 3x3 to 9x9", stage,
+        weights.radius, kMaxTemplateRadius);
+  }
+  const int side = 2 * weights.radius + 1;
+  for (int i = 0; i < side * side; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    for (const auto& [name, value] : {std::pair{"a", weights.a[at]}, {"b", weights.b[at]}}) {
+      if (!(std::fabs(value) <= kMostWeight)) {
+        return invalid_argument(
+            "stages[%d].weights.%s holds %g in row %d, column %d; it must be a finite number of at "
+            "most %g",
+            stage, name, static_cast<double>(value), i / side, i % side,
+            static_cast<double>(kMostWeight));
+      }
+    }
+  }
+  if (!(std::fabs(weights.threshold) <= kMostWeight)) {
+    return invalid_argument(
+        "stages[%d].weights.threshold is %g; it must be a finite number of at most %g", stage,
+        static_cast<double>(weights.threshold), static_cast<double>(kMostWeight));
+  }
+  return {};
+}
+
+/// Rounds A and B to multiples of 2^-bits; false when they do not fit.
+bool round_weights(const CellTemplate& weights, int bits, int levels,
+                   CellStagePlan& plan) noexcept {
+  std::int64_t sum_a = 0;
+  std::int64_t sum_b = 0;
+  const int count = weights_of(weights.radius);
+  plan.has_a = plan.has_b = false;
+  for (int i = 0; i < count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const std::int32_t a = on_grid(weights.a[at], bits);
+    const std::int32_t b = on_grid(weights.b[at], bits);
+    if (std::abs(a) > 32767 || std::abs(b) > 32767) return false;
+    plan.a[at] = static_cast<std::int16_t>(a);
+    plan.b[at] = static_cast<std::int16_t>(b);
+    plan.has_a |= a != 0 && i != count / 2;
+    plan.has_b |= b != 0;
+    sum_a += std::abs(a);
+    sum_b += std::abs(b);
+  }
+  plan.fraction_bits = bits;
+  // The sums before the shift by 13 fit 31 bits as well.
+  return sum_a < (levels == 2 ? kBinaryLimit : 2 * kBinaryLimit) && sum_a + sum_b < (1 << 17);
+}
+
+bool is_symmetric(const CellStagePlan& plan) noexcept {
+  const int count = weights_of(plan.radius);
+  for (int i = 0; i < count / 2; ++i) {
+    if (plan.a[static_cast<std::size_t>(i)] != plan.a[static_cast<std::size_t>(count - 1 - i)])
+      return false;
+  }
+  return true;
+}
+
+Check check_choices(int i, const CellStage& stage) noexcept {
+  if (Check c = check_choice(i, "input", stage.input, CellInput::kFrame, "kPrevious or kFrame"); !c)
+    return c;
+  if (Check c = check_choice(i, "start", stage.start, CellStart::kPrevious,
+                             "kConstant, kInput, kPlane, kNoise, kBlueNoise, kErrorDiffusion or "
+                             "kPrevious");
+      !c)
+    return c;
+  if (Check c = check_choice(i, "boundary", stage.boundary, CellBoundary::kPeriodic,
+                             "kFixed, kZeroFlux or kPeriodic");
+      !c)
+    return c;
+  if (Check c = check_choice(i, "update", stage.update, CellUpdate::kSynchronous,
+                             "kColours, kRaster or kSynchronous");
+      !c)
+    return c;
+  return check_choice(i, "move", stage.move, CellMove::kSwap, "kUpdate or kSwap");
+}
+
+Check check_numbers(int i, const CellStage& stage) noexcept {
+  if (Check c = check_range(Field(i, "levels").text, stage.levels, 2, 256); !c) return c;
+  if (!(stage.xi > 0.0f && stage.xi <= kMostXi)) {
+    return invalid_argument("stages[%d].xi is %g; it must be above 0 and at most %g", i,
+                            static_cast<double>(stage.xi), static_cast<double>(kMostXi));
+  }
+  if (!(std::fabs(stage.start_value) <= 1.0f)) {
+    return invalid_argument("stages[%d].start_value is %g; it must be -1 to 1", i,
+                            static_cast<double>(stage.start_value));
+  }
+  if (!(std::fabs(stage.boundary_value) <= 1.0f)) {
+    return invalid_argument("stages[%d].boundary_value is %g; it must be -1 to 1", i,
+                            static_cast<double>(stage.boundary_value));
+  }
+  return check_range(Field(i, "max_sweeps").text, stage.max_sweeps, 1, 100000);
+}
+
+Check check_swaps(int i, const CellStage& stage, const CellStagePlan& plan) noexcept {
+  if (stage.levels != 2) {
+    return invalid_argument("stages[%d].move is kSwap with %d levels; swaps need two", i,
+                            stage.levels);
+  }
+  if (stage.update != CellUpdate::kColours)
+    return invalid_argument("stages[%d].move is kSwap; its update must be kColours", i);
+  if (!is_symmetric(plan)) {
+    return invalid_argument(
+        "stages[%d].move is kSwap; it needs an A that is its own mirror image in the centre", i);
+  }
+  return {};
+}
+
+Expected<CellStagePlan> make_stage(int i, const CellStage& stage, ImageSize size) noexcept {
+  if (Check c = check_weights(i, stage.weights); !c) return tl::unexpected(c.error());
+  if (Check c = check_choices(i, stage); !c) return tl::unexpected(c.error());
+  if (Check c = check_numbers(i, stage); !c) return tl::unexpected(c.error());
+  if (stage.start == CellStart::kErrorDiffusion && stage.levels != 2) {
+    return invalid_argument("stages[%d].start is kErrorDiffusion with %d levels; it needs two", i,
+                            stage.levels);
+  }
+  if (stage.threshold_plane != nullptr) {
+    if (Check c = check_plane(i, "threshold", stage.threshold_plane, stage.threshold_stride, size);
+        !c)
+      return tl::unexpected(c.error());
+  }
+  if (stage.start == CellStart::kPlane) {
+    if (stage.start_plane == nullptr) {
+      return invalid_argument(
+          "stages[%d].start is kPlane and start_plane is null; give it a plane "
+          "of states",
+          i);
+    }
+    if (Check c = check_plane(i, "start", stage.start_plane, stage.start_stride, size); !c)
+      return tl::unexpected(c.error());
+  }
+
+  CellStagePlan plan;
+  plan.radius = stage.weights.radius;
+  int bits = kInputBits;
+  while (!round_weights(stage.weights, bits, stage.levels, plan)) {
+    if (--bits >= 0) continue;
+    double sum = 0.0;
+    for (int w = 0; w < weights_of(plan.radius); ++w)
+      sum += static_cast<double>(std::fabs(stage.weights.a[static_cast<std::size_t>(w)]));
+    return invalid_argument(
+        "the weights of stages[%d] are too large: the sum of |A| is %g; it must be below %d, and "
+        "that of |A| and |B| below %d",
+        i, sum, kBinaryLimit, 1 << 17);
+  }
+  const int most = stage.levels - 1;
+  plan.levels = stage.levels;
+  plan.limit = stage.levels == 2 ? kBinaryLimit : kManyLevelsLimit;
+  plan.threshold = on_grid(stage.weights.threshold, plan.fraction_bits);
+  plan.has_threshold_plane = stage.threshold_plane != nullptr;
+  plan.xi = std::max(1, on_grid(stage.xi, plan.fraction_bits)) * most;
+  plan.start_xi = std::max(1, on_input_grid(stage.xi));
+  // The first stage's "before" is the frame.
+  plan.input = i == 0 ? CellInput::kFrame : stage.input;
+  plan.start = i == 0 && stage.start == CellStart::kPrevious ? CellStart::kInput : stage.start;
+  plan.start_value = on_input_grid(stage.start_value);
+  plan.seed = stage.seed;
+  plan.boundary = stage.boundary;
+  plan.boundary_value = on_input_grid(stage.boundary_value);
+  plan.update = stage.update;
+  plan.move = stage.move;
+  plan.max_sweeps = stage.max_sweeps;
+  const int least = plan.radius + (stage.move == CellMove::kSwap ? 2 : 1);
+  plan.spacing = stage.colour_spacing == 0 ? least : stage.colour_spacing;
+  if (plan.spacing < least || plan.spacing > 9) {
+    return invalid_argument(
+        "stages[%d].colour_spacing is %d; it must be %d to 9 for this template, or 0 for the least",
+        i, stage.colour_spacing, least);
+  }
+  if (stage.move == CellMove::kSwap) {
+    if (Check c = check_swaps(i, stage, plan); !c) return tl::unexpected(c.error());
+  }
+  return plan;
+}
+
+bool same_states(const CellStage& a, const CellStage& b) noexcept {
+  const auto count = static_cast<std::size_t>(weights_of(a.weights.radius));
+  return a.weights.radius == b.weights.radius &&
+         std::equal(a.weights.a.begin(), a.weights.a.begin() + count, b.weights.a.begin()) &&
+         std::equal(a.weights.b.begin(), a.weights.b.begin() + count, b.weights.b.begin()) &&
+         a.weights.threshold == b.weights.threshold && a.threshold_plane == b.threshold_plane &&
+         (a.threshold_plane == nullptr || a.threshold_stride == b.threshold_stride) &&
+         a.levels == b.levels && a.xi == b.xi && a.boundary == b.boundary &&
+         (a.boundary != CellBoundary::kFixed || a.boundary_value == b.boundary_value);
+}
+
+}  // namespace
+
+std::int32_t threshold_of(float value, int fraction_bits) noexcept {
+  return on_grid(value, fraction_bits);
+}
+std::int32_t start_of(float state) noexcept {
+  return on_input_grid(state);
+}
+
+Expected<CellularNetworkPlan> make_plan(const CellularNetworkConfig& config) noexcept {
+  if (Check c = check_geometry(config.size, config.format, Rect{}, config.depth); !c)
+    return tl::unexpected(c.error());
+  if (config.output_format != PixelFormat::kGray8 && config.output_format != PixelFormat::kGray16 &&
+      config.output_format != PixelFormat::kFloat32) {
+    return invalid_argument("output_format is %d; it must be kGray8, kGray16 or kFloat32",
+                            static_cast<int>(config.output_format));
+  }
+  if (config.polarity != CellPolarity::kBlackIsOne && config.polarity != CellPolarity::kWhiteIsOne)
+    return invalid_argument("polarity is %d; it must be kBlackIsOne or kWhiteIsOne",
+                            static_cast<int>(config.polarity));
+  if (Check c = check_range("stage_count", config.stage_count, 1, kMaxCellStages); !c)
+    return tl::unexpected(c.error());
+
+  CellularNetworkPlan plan;
+  plan.size = config.size;
+  plan.format = config.format;
+  plan.output_format = config.output_format;
+  plan.depth = config.depth;
+  plan.white_is_one = config.polarity == CellPolarity::kWhiteIsOne;
+  plan.warm_start = config.warm_start;
+  plan.stage_count = config.stage_count;
+  for (int i = 0; i < config.stage_count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const auto stage = make_stage(i, config.stages[at], config.size);
+    if (!stage) return tl::unexpected(stage.error());
+    plan.stages[at] = *stage;
+    if (i > 0) {
+      plan.stages[at].keeps_state = stage->start == CellStart::kPrevious &&
+                                    stage->input == CellInput::kFrame &&
+                                    plan.stages[at - 1].input == CellInput::kFrame &&
+                                    same_states(config.stages[at], config.stages[at - 1]);
+    }
+  }
+  return plan;
+}
+
+CellSources sources_of(const CellularNetworkConfig& config) noexcept {
+  CellSources sources;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(config.stage_count); ++i) {
+    const CellStage& stage = config.stages[i];
+    sources.threshold[i] = {stage.threshold_plane, stage.threshold_stride};
+    if (stage.start == CellStart::kPlane)
+      sources.start[i] = {stage.start_plane, stage.start_stride};
+  }
+  return sources;
+}
+
+}  // namespace ocellus::detail
