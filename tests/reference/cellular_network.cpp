@@ -1,0 +1,269 @@
+#include "reference/cellular_network.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <stdexcept>
+
+namespace ocellus::reference {
+namespace {
+
+using test::PlaneD;
+
+constexpr int kInputBits = 14;
+
+double pixel(const float* plane, std::ptrdiff_t stride, int x, int y) {
+  const auto* const row = reinterpret_cast<const char*>(plane) + stride * y;
+  return static_cast<double>(reinterpret_cast<const float*>(row)[x]);
+}
+
+/// For each coordinate from -4 to size + 4 that of the cell which is seen there.
+std::vector<int> seen(int size, CellBoundary boundary) {
+  std::vector<int> at;
+  for (int i = -kMaxTemplateRadius; i < size + kMaxTemplateRadius; ++i) {
+    if (i >= 0 && i < size) {
+      at.push_back(i);
+    } else if (boundary == CellBoundary::kFixed) {
+      at.push_back(-1);
+    } else if (boundary == CellBoundary::kZeroFlux) {
+      at.push_back(std::clamp(i, 0, size - 1));
+    } else {
+      at.push_back(((i % size) + size) % size);
+    }
+  }
+  return at;
+}
+
+/// The coordinates of each colour along one axis.
+std::vector<std::vector<int>> classes(int size, int spacing, CellBoundary boundary) {
+  const int rest = boundary == CellBoundary::kPeriodic ? size % spacing : 0;
+  std::vector<std::vector<int>> of(static_cast<std::size_t>(spacing + rest));
+  for (int i = 0; i < size; ++i) {
+    const int colour = i < size - rest ? i % spacing : spacing + (i - (size - rest));
+    of[static_cast<std::size_t>(colour)].push_back(i);
+  }
+  return of;
+}
+
+/// k of (m - 1) x.
+int quantised(double scaled, double xi, int levels) {
+  if (levels == 2) return scaled >= 0.0 ? 1 : 0;
+  // floor((x / xi + 1) / 2 (m - 1) + 1/2) with one division, the only operation that rounds. What
+  // it divides are whole numbers of one unit, far too small for the quotient to reach the next one.
+  const double k = std::floor((scaled + levels * xi) / (2.0 * xi));
+  return static_cast<int>(std::clamp(k, 0.0, static_cast<double>(levels - 1)));
+}
+
+}  // namespace
+
+double on_grid(double value, int bits) {
+  return std::ldexp(std::floor(std::ldexp(value, bits) + 0.5), -bits);
+}
+
+PlaneD cell_input(const PlaneD& grey, CellPolarity polarity) {
+  PlaneD u(grey.width, grey.height);
+  for (std::size_t i = 0; i < grey.data.size(); ++i) {
+    const double white = 2.0 * std::clamp(grey.data[i], 0.0, 255.0) / 255.0 - 1.0;
+    u.data[i] = on_grid(polarity == CellPolarity::kWhiteIsOne ? white : -white, kInputBits);
+  }
+  return u;
+}
+
+PlaneD cell_outputs(const CellLevels& k, int levels) {
+  PlaneD y(k.width, k.height);
+  for (std::size_t i = 0; i < k.data.size(); ++i)
+    y.data[i] =
+        on_grid(static_cast<double>(2 * k.data[i] - (levels - 1)) / (levels - 1), kInputBits);
+  return y;
+}
+
+double cell_grey(int k, int levels, CellPolarity polarity) {
+  const int from_black = polarity == CellPolarity::kWhiteIsOne ? k : levels - 1 - k;
+  return 255.0 * from_black / (levels - 1);
+}
+
+int cell_level(double x, double xi, int levels) {
+  return quantised((levels - 1) * x, xi, levels);
+}
+
+CellStageReference::CellStageReference(const CellStage& stage, int fraction_bits, const PlaneD& u,
+                                       const PlaneD& previous, const CellStarts& starts)
+    : stage_(stage),
+      width_(u.width),
+      height_(u.height),
+      xi_(std::ldexp(on_grid(static_cast<double>(stage.xi), fraction_bits), fraction_bits)),
+      bias_(u.width, u.height),
+      k_(u.width, u.height),
+      columns_(seen(u.width, stage.boundary)),
+      rows_(seen(u.height, stage.boundary)) {
+  const int r = stage.weights.radius;
+  const int side = 2 * r + 1;
+  const int spacing = stage.colour_spacing == 0 ? r + 1 : stage.colour_spacing;
+  column_classes_ = classes(width_, spacing, stage.boundary);
+  row_classes_ = classes(height_, spacing, stage.boundary);
+
+  std::vector<double> b;
+  for (int i = 0; i < side * side; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    a_.push_back(std::ldexp(on_grid(static_cast<double>(stage.weights.a[at]), fraction_bits),
+                            fraction_bits));
+    b.push_back(on_grid(static_cast<double>(stage.weights.b[at]), fraction_bits));
+  }
+
+  const double outside = on_grid(static_cast<double>(stage.boundary_value), kInputBits);
+  for (int y = 0; y < height_; ++y) {
+    for (int x = 0; x < width_; ++x) {
+      double sum = on_grid(static_cast<double>(stage.weights.threshold), fraction_bits);
+      if (stage.threshold_plane != nullptr)
+        sum += on_grid(pixel(stage.threshold_plane, stage.threshold_stride, x, y), fraction_bits);
+      for (int dy = -r; dy <= r; ++dy) {
+        for (int dx = -r; dx <= r; ++dx) {
+          const auto at = static_cast<std::size_t>((dy + r) * side + dx + r);
+          const int column = columns_[static_cast<std::size_t>(x + dx + kMaxTemplateRadius)];
+          const int row = rows_[static_cast<std::size_t>(y + dy + kMaxTemplateRadius)];
+          const bool inside = column >= 0 && row >= 0;
+          sum += b[at] * (inside ? u.at(column, row) : outside);
+          if (!inside) sum += std::ldexp(a_[at], -fraction_bits) * outside;
+        }
+      }
+      bias_.at(x, y) = std::ldexp(on_grid(sum * (stage.levels - 1), fraction_bits), fraction_bits);
+
+      double start = 0.0;
+      switch (stage.start) {
+        case CellStart::kConstant:
+          start = static_cast<double>(stage.start_value);
+          break;
+        case CellStart::kInput:
+          start = u.at(x, y);
+          break;
+        case CellStart::kPlane:
+          start = pixel(stage.start_plane, stage.start_stride, x, y);
+          break;
+        case CellStart::kNoise:
+          start = starts.noise(x, y, stage.seed);
+          break;
+        case CellStart::kBlueNoise:
+          start = u.at(x, y) + starts.blue_noise(x, y);
+          break;
+        case CellStart::kPrevious:
+          start = previous.at(x, y);
+          break;
+        default:
+          throw std::logic_error("the reference does not know this start");
+      }
+      k_.at(x, y) =
+          cell_level(on_grid(start, kInputBits), std::ldexp(xi_, -fraction_bits), stage.levels);
+    }
+  }
+}
+
+double CellStageReference::feedback(int x, int y) const {
+  const int r = stage_.weights.radius;
+  const int side = 2 * r + 1;
+  double sum = 0.0;
+  for (int dy = -r; dy <= r; ++dy) {
+    const int row = rows_[static_cast<std::size_t>(y + dy + kMaxTemplateRadius)];
+    if (row < 0) continue;  // a fixed cell, which the bias holds
+    for (int dx = -r; dx <= r; ++dx) {
+      const int column = columns_[static_cast<std::size_t>(x + dx + kMaxTemplateRadius)];
+      if (column < 0) continue;
+      sum += a_[static_cast<std::size_t>((dy + r) * side + dx + r)] *
+             (2 * k_.at(column, row) - (stage_.levels - 1));
+    }
+  }
+  return sum;
+}
+
+double CellStageReference::state(int x, int y) const {
+  return feedback(x, y) + bias_.at(x, y);
+}
+
+int CellStageReference::updated(int x, int y) const {
+  return quantised(state(x, y), xi_, stage_.levels);
+}
+
+bool CellStageReference::update(int x, int y) {
+  const int before = k_.at(x, y);
+  k_.at(x, y) = updated(x, y);
+  return k_.at(x, y) != before;
+}
+
+std::uint32_t CellStageReference::sweep() {
+  std::uint32_t changed = 0;
+  if (stage_.update == CellUpdate::kSynchronous) {
+    CellLevels next(width_, height_);
+    for (int y = 0; y < height_; ++y) {
+      for (int x = 0; x < width_; ++x) {
+        next.at(x, y) = updated(x, y);
+        changed += next.at(x, y) != k_.at(x, y);
+      }
+    }
+    k_ = next;
+  } else if (stage_.update == CellUpdate::kRaster) {
+    for (int y = 0; y < height_; ++y) {
+      for (int x = 0; x < width_; ++x) changed += update(x, y);
+    }
+  } else {
+    for (const auto& rows : row_classes_) {
+      for (const auto& columns : column_classes_) {
+        for (const int y : rows) {
+          for (const int x : columns) changed += update(x, y);
+        }
+      }
+    }
+  }
+  return changed;
+}
+
+CellStageRun CellStageReference::run() {
+  CellStageRun run;
+  while (run.sweeps < stage_.max_sweeps && !run.converged) {
+    run.changed = sweep();
+    ++run.sweeps;
+    run.converged = run.changed == 0;
+  }
+  run.k = k_;
+  return run;
+}
+
+double CellStageReference::energy() const {
+  double energy = 0.0;
+  for (int y = 0; y < height_; ++y) {
+    for (int x = 0; x < width_; ++x) {
+      const double output = 2 * k_.at(x, y) - (stage_.levels - 1);
+      energy += output * (xi_ * output - feedback(x, y) - 2.0 * bias_.at(x, y));
+    }
+  }
+  return energy;
+}
+
+CellRun run_cells(const CellularNetworkConfig& config, const std::vector<int>& fraction_bits,
+                  const PlaneD& grey, const CellStarts& starts,
+                  const std::optional<CellLevels>& warm) {
+  const PlaneD frame = cell_input(grey, config.polarity);
+  CellRun run;
+  run.info.converged = true;
+  PlaneD previous = frame;
+  int levels = 2;
+  for (int i = 0; i < config.stage_count; ++i) {
+    const CellStage& stage = config.stages[static_cast<std::size_t>(i)];
+    CellStageReference reference(stage, fraction_bits.at(static_cast<std::size_t>(i)),
+                                 stage.input == CellInput::kFrame ? frame : previous, previous,
+                                 starts);
+    if (i == 0 && config.warm_start && warm) reference.set_outputs(*warm);
+    CellStageRun stage_run = reference.run();
+    run.info.sweeps += stage_run.sweeps;
+    run.info.changed = stage_run.changed;
+    run.info.converged = run.info.converged && stage_run.converged;
+    levels = stage.levels;
+    run.k = stage_run.k;
+    if (i == 0) run.first = stage_run.k;
+    previous = cell_outputs(run.k, levels);
+  }
+  run.grey = PlaneD(grey.width, grey.height);
+  for (std::size_t i = 0; i < run.grey.data.size(); ++i)
+    run.grey.data[i] = cell_grey(run.k.data[i], levels, config.polarity);
+  return run;
+}
+
+}  // namespace ocellus::reference
