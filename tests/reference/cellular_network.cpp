@@ -97,17 +97,19 @@ CellStageReference::CellStageReference(const CellStage& stage, int fraction_bits
       columns_(seen(u.width, stage.boundary)),
       rows_(seen(u.height, stage.boundary)) {
   const int r = stage.weights.radius;
-  const int side = 2 * r + 1;
   const int spacing = stage.colour_spacing == 0 ? r + 1 : stage.colour_spacing;
   column_classes_ = classes(width_, spacing, stage.boundary);
   row_classes_ = classes(height_, spacing, stage.boundary);
 
-  std::vector<double> b;
-  for (int i = 0; i < side * side; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    a_.push_back(std::ldexp(on_grid(static_cast<double>(stage.weights.a[at]), fraction_bits),
-                            fraction_bits));
-    b.push_back(on_grid(static_cast<double>(stage.weights.b[at]), fraction_bits));
+  std::vector<Weight> b;
+  for (int dy = -r; dy <= r; ++dy) {
+    for (int dx = -r; dx <= r; ++dx) {
+      const auto at = static_cast<std::size_t>((dy + r) * (2 * r + 1) + dx + r);
+      const double of_y = on_grid(static_cast<double>(stage.weights.a[at]), fraction_bits);
+      const double of_u = on_grid(static_cast<double>(stage.weights.b[at]), fraction_bits);
+      if (of_y != 0.0) a_.push_back({dx, dy, std::ldexp(of_y, fraction_bits)});
+      if (of_u != 0.0) b.push_back({dx, dy, of_u});
+    }
   }
 
   const double outside = on_grid(static_cast<double>(stage.boundary_value), kInputBits);
@@ -116,15 +118,15 @@ CellStageReference::CellStageReference(const CellStage& stage, int fraction_bits
       double sum = on_grid(static_cast<double>(stage.weights.threshold), fraction_bits);
       if (stage.threshold_plane != nullptr)
         sum += on_grid(pixel(stage.threshold_plane, stage.threshold_stride, x, y), fraction_bits);
-      for (int dy = -r; dy <= r; ++dy) {
-        for (int dx = -r; dx <= r; ++dx) {
-          const auto at = static_cast<std::size_t>((dy + r) * side + dx + r);
-          const int column = columns_[static_cast<std::size_t>(x + dx + kMaxTemplateRadius)];
-          const int row = rows_[static_cast<std::size_t>(y + dy + kMaxTemplateRadius)];
-          const bool inside = column >= 0 && row >= 0;
-          sum += b[at] * (inside ? u.at(column, row) : outside);
-          if (!inside) sum += std::ldexp(a_[at], -fraction_bits) * outside;
-        }
+      for (const Weight& weight : b) {
+        const int column = columns_[static_cast<std::size_t>(x + weight.dx + kMaxTemplateRadius)];
+        const int row = rows_[static_cast<std::size_t>(y + weight.dy + kMaxTemplateRadius)];
+        sum += weight.value * (column >= 0 && row >= 0 ? u.at(column, row) : outside);
+      }
+      for (const Weight& weight : a_) {
+        const int column = columns_[static_cast<std::size_t>(x + weight.dx + kMaxTemplateRadius)];
+        const int row = rows_[static_cast<std::size_t>(y + weight.dy + kMaxTemplateRadius)];
+        if (column < 0 || row < 0) sum += std::ldexp(weight.value, -fraction_bits) * outside;
       }
       bias_.at(x, y) = std::ldexp(on_grid(sum * (stage.levels - 1), fraction_bits), fraction_bits);
 
@@ -158,18 +160,13 @@ CellStageReference::CellStageReference(const CellStage& stage, int fraction_bits
 }
 
 double CellStageReference::feedback(int x, int y) const {
-  const int r = stage_.weights.radius;
-  const int side = 2 * r + 1;
   double sum = 0.0;
-  for (int dy = -r; dy <= r; ++dy) {
-    const int row = rows_[static_cast<std::size_t>(y + dy + kMaxTemplateRadius)];
-    if (row < 0) continue;  // a fixed cell, which the bias holds
-    for (int dx = -r; dx <= r; ++dx) {
-      const int column = columns_[static_cast<std::size_t>(x + dx + kMaxTemplateRadius)];
-      if (column < 0) continue;
-      sum += a_[static_cast<std::size_t>((dy + r) * side + dx + r)] *
-             (2 * k_.at(column, row) - (stage_.levels - 1));
-    }
+  for (const Weight& weight : a_) {
+    const int column = columns_[static_cast<std::size_t>(x + weight.dx + kMaxTemplateRadius)];
+    const int row = rows_[static_cast<std::size_t>(y + weight.dy + kMaxTemplateRadius)];
+    // A fixed cell outside is in the bias.
+    if (column >= 0 && row >= 0)
+      sum += weight.value * (2 * k_.at(column, row) - (stage_.levels - 1));
   }
   return sum;
 }

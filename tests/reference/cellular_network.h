@@ -87,7 +87,13 @@ class CellStageReference {
   CellStage stage_;
   int width_;
   int height_;
-  std::vector<double> a_;  // multiples of 2^-f
+  struct Weight {
+    int dx;
+    int dy;
+    double value;
+  };
+
+  std::vector<Weight> a_;  // those that are not 0, in multiples of 2^-f
   double xi_;              // the same
   test::PlaneD bias_;
   CellLevels k_;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "ocellus/buffer.h"
+#include "ocellus/cell_templates.h"
+#include "ocellus/cellular_network.h"
 #include "ocellus/deadline.h"
 #include "ocellus/engine.h"
 #include "ocellus/flow_draw.h"
