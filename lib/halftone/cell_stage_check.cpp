@@ -42,7 +42,11 @@ Expected<void> check_cell_stage(const CellStage& stage) noexcept {
   if (checked)
     checked = check_real("threshold", stage.weights.threshold, -kMaxCellWeight, kMaxCellWeight);
   if (checked) checked = check_whole("levels", stage.levels, 2, 256);
-  if (checked) checked = check_real("xi", stage.xi, kMinCellXi, kMaxCellWeight);
+  if (checked && !(stage.xi > 0.0f && stage.xi <= kMaxCellXi)) {
+    return tl::unexpected(
+        make_error(Status::kInvalidArgument, "xi is %g; it must be above 0 and at most %g",
+                   static_cast<double>(stage.xi), static_cast<double>(kMaxCellXi)));
+  }
   if (checked) {
     checked =
         check_whole("input", static_cast<int>(stage.input), 0, static_cast<int>(CellInput::kFrame));
@@ -68,9 +72,13 @@ Expected<void> check_cell_stage(const CellStage& stage) noexcept {
     checked = check_whole("update", static_cast<int>(stage.update), 0,
                           static_cast<int>(CellUpdate::kSynchronous));
   }
-  if (checked && stage.update == CellUpdate::kColours && stage.colour_spacing != 0) {
-    checked = check_whole("colour_spacing", stage.colour_spacing, stage.weights.radius + 1,
-                          kMaxColourSpacing);
+  if (checked) {
+    checked =
+        check_whole("move", static_cast<int>(stage.move), 0, static_cast<int>(CellMove::kSwap));
+  }
+  if (checked && stage.colour_spacing != 0) {
+    const int least = stage.weights.radius + (stage.move == CellMove::kSwap ? 2 : 1);
+    checked = check_whole("colour_spacing", stage.colour_spacing, least, kMaxColourSpacing);
   }
   if (checked) checked = check_whole("max_sweeps", stage.max_sweeps, 1, kMaxCellSweeps);
   return checked;

@@ -7,10 +7,9 @@
 
 namespace ocellus::detail {
 
-/// Largest magnitude of a weight, a threshold and xi.
-inline constexpr float kMaxCellWeight = 1.0e4f;
-/// The finest grid that xi is rounded to.
-inline constexpr float kMinCellXi = 1.0f / 16384.0f;
+/// Largest magnitude of a weight and of a threshold.
+inline constexpr float kMaxCellWeight = 16383.0f;
+inline constexpr float kMaxCellXi = 100.0f;
 inline constexpr int kMaxCellSweeps = 100000;
 inline constexpr int kMaxColourSpacing = 9;
 

@@ -35,9 +35,11 @@ constexpr bool same(int file, int config) {
 static_assert(same(file::CellInput_frame, static_cast<int>(CellInput::kFrame)));
 static_assert(same(file::CellStart_plane, static_cast<int>(CellStart::kPlane)));
 static_assert(same(file::CellStart_blue_noise, static_cast<int>(CellStart::kBlueNoise)));
+static_assert(same(file::CellStart_error_diffusion, static_cast<int>(CellStart::kErrorDiffusion)));
 static_assert(same(file::CellStart_MAX, static_cast<int>(CellStart::kPrevious)));
 static_assert(same(file::CellBoundary_MAX, static_cast<int>(CellBoundary::kPeriodic)));
 static_assert(same(file::CellUpdate_MAX, static_cast<int>(CellUpdate::kSynchronous)));
+static_assert(same(file::CellMove_MAX, static_cast<int>(CellMove::kSwap)));
 
 __attribute__((format(printf, 1, 2))) tl::unexpected<Error> corrupt(const char* format,
                                                                     ...) noexcept {
@@ -82,6 +84,7 @@ Expected<CellStage> read_stage(const file::CellStage& table, int number) noexcep
   stage.boundary = static_cast<CellBoundary>(table.boundary());
   stage.boundary_value = table.boundary_value();
   stage.update = static_cast<CellUpdate>(table.update());
+  stage.move = static_cast<CellMove>(table.move());
   stage.colour_spacing = table.colour_spacing();
   stage.max_sweeps = static_cast<int>(std::min<std::uint32_t>(table.max_sweeps(), 1u << 30));
   if (stage.start == CellStart::kPlane) {

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <stdexcept>
+#include <utility>
 
 namespace ocellus::reference {
 namespace {
 
 using test::PlaneD;
-
-constexpr int kInputBits = 14;
 
 double pixel(const float* plane, std::ptrdiff_t stride, int x, int y) {
   const auto* const row = reinterpret_cast<const char*>(plane) + stride * y;
@@ -60,6 +58,10 @@ double on_grid(double value, int bits) {
   return std::ldexp(std::floor(std::ldexp(value, bits) + 0.5), -bits);
 }
 
+double weight_on_grid(double value, int bits) {
+  return std::ldexp(std::nearbyint(std::ldexp(value, bits)), -bits);
+}
+
 PlaneD cell_input(const PlaneD& grey, CellPolarity polarity) {
   PlaneD u(grey.width, grey.height);
   for (std::size_t i = 0; i < grey.data.size(); ++i) {
@@ -86,18 +88,46 @@ int cell_level(double x, double xi, int levels) {
   return quantised((levels - 1) * x, xi, levels);
 }
 
+CellLevels error_diffusion(const PlaneD& u) {
+  constexpr int kTileWidth = 128;
+  constexpr int kTileHeight = 32;
+  CellLevels k(u.width, u.height);
+  PlaneD error(u.width, u.height);
+  for (int y = 0; y < u.height; ++y) {
+    for (int x = 0; x < u.width; ++x) {
+      double sum = u.at(x, y);
+      const struct {
+        int dx;
+        int dy;
+        double part;
+      } from[] = {{-1, 0, 7.0}, {-1, -1, 1.0}, {0, -1, 5.0}, {1, -1, 3.0}};
+      for (const auto& [dx, dy, part] : from) {
+        const int at_x = x + dx;
+        const int at_y = y + dy;
+        if (at_x < 0 || at_y < 0 || at_x >= u.width) continue;
+        if (at_x / kTileWidth != x / kTileWidth || at_y / kTileHeight != y / kTileHeight) continue;
+        sum += on_grid(error.at(at_x, at_y) * part / 16.0, kInputBits);
+      }
+      k.at(x, y) = sum >= 0.0;
+      error.at(x, y) = sum - (sum >= 0.0 ? 1.0 : -1.0);
+    }
+  }
+  return k;
+}
+
 CellStageReference::CellStageReference(const CellStage& stage, int fraction_bits, const PlaneD& u,
                                        const PlaneD& previous, const CellStarts& starts)
     : stage_(stage),
       width_(u.width),
       height_(u.height),
-      xi_(std::ldexp(on_grid(static_cast<double>(stage.xi), fraction_bits), fraction_bits)),
+      xi_(std::ldexp(weight_on_grid(static_cast<double>(stage.xi), fraction_bits), fraction_bits)),
       bias_(u.width, u.height),
       k_(u.width, u.height),
       columns_(seen(u.width, stage.boundary)),
       rows_(seen(u.height, stage.boundary)) {
   const int r = stage.weights.radius;
-  const int spacing = stage.colour_spacing == 0 ? r + 1 : stage.colour_spacing;
+  const int least = stage.move == CellMove::kSwap ? r + 2 : r + 1;
+  const int spacing = stage.colour_spacing == 0 ? least : stage.colour_spacing;
   column_classes_ = classes(width_, spacing, stage.boundary);
   row_classes_ = classes(height_, spacing, stage.boundary);
 
@@ -105,8 +135,8 @@ CellStageReference::CellStageReference(const CellStage& stage, int fraction_bits
   for (int dy = -r; dy <= r; ++dy) {
     for (int dx = -r; dx <= r; ++dx) {
       const auto at = static_cast<std::size_t>((dy + r) * (2 * r + 1) + dx + r);
-      const double of_y = on_grid(static_cast<double>(stage.weights.a[at]), fraction_bits);
-      const double of_u = on_grid(static_cast<double>(stage.weights.b[at]), fraction_bits);
+      const double of_y = weight_on_grid(static_cast<double>(stage.weights.a[at]), fraction_bits);
+      const double of_u = weight_on_grid(static_cast<double>(stage.weights.b[at]), fraction_bits);
       if (of_y != 0.0) a_.push_back({dx, dy, std::ldexp(of_y, fraction_bits)});
       if (of_u != 0.0) b.push_back({dx, dy, of_u});
     }
@@ -115,9 +145,10 @@ CellStageReference::CellStageReference(const CellStage& stage, int fraction_bits
   const double outside = on_grid(static_cast<double>(stage.boundary_value), kInputBits);
   for (int y = 0; y < height_; ++y) {
     for (int x = 0; x < width_; ++x) {
-      double sum = on_grid(static_cast<double>(stage.weights.threshold), fraction_bits);
+      double sum = weight_on_grid(static_cast<double>(stage.weights.threshold), fraction_bits);
       if (stage.threshold_plane != nullptr)
-        sum += on_grid(pixel(stage.threshold_plane, stage.threshold_stride, x, y), fraction_bits);
+        sum += weight_on_grid(pixel(stage.threshold_plane, stage.threshold_stride, x, y),
+                              fraction_bits);
       for (const Weight& weight : b) {
         const int column = columns_[static_cast<std::size_t>(x + weight.dx + kMaxTemplateRadius)];
         const int row = rows_[static_cast<std::size_t>(y + weight.dy + kMaxTemplateRadius)];
@@ -150,13 +181,14 @@ CellStageReference::CellStageReference(const CellStage& stage, int fraction_bits
         case CellStart::kPrevious:
           start = previous.at(x, y);
           break;
-        default:
-          throw std::logic_error("the reference does not know this start");
+        case CellStart::kErrorDiffusion:
+          break;  // below
       }
-      k_.at(x, y) =
-          cell_level(on_grid(start, kInputBits), std::ldexp(xi_, -fraction_bits), stage.levels);
+      k_.at(x, y) = cell_level(on_grid(start, kInputBits),
+                               on_grid(static_cast<double>(stage.xi), kInputBits), stage.levels);
     }
   }
+  if (stage.start == CellStart::kErrorDiffusion) k_ = error_diffusion(u);
 }
 
 double CellStageReference::feedback(int x, int y) const {
@@ -179,10 +211,39 @@ int CellStageReference::updated(int x, int y) const {
   return quantised(state(x, y), xi_, stage_.levels);
 }
 
-bool CellStageReference::update(int x, int y) {
+double CellStageReference::weight_at(int dx, int dy) const {
+  for (const Weight& weight : a_) {
+    if (weight.dx == dx && weight.dy == dy) return weight.value;
+  }
+  return 0.0;
+}
+
+std::uint32_t CellStageReference::swap(int x, int y) {
+  // E = -1/2 y'A y - (B u + T)'y. With the outputs of two unlike cells i and j exchanged it is less
+  // by twice y_i (x_j - x_i) + 2 A_ii - 2 A_ij.
+  double most = 0.0;
+  int* partner = nullptr;
+  for (const auto& [dx, dy] : {std::pair{1, 0}, {0, 1}}) {
+    const int column = columns_[static_cast<std::size_t>(x + dx + kMaxTemplateRadius)];
+    const int row = rows_[static_cast<std::size_t>(y + dy + kMaxTemplateRadius)];
+    if (column < 0 || row < 0 || k_.at(column, row) == k_.at(x, y)) continue;
+    const double gain = (2 * k_.at(x, y) - 1) * (state(column, row) - state(x, y)) +
+                        2.0 * weight_at(0, 0) - 2.0 * weight_at(dx, dy);
+    if (gain > most) {  // of two that are equal the right one
+      most = gain;
+      partner = &k_.at(column, row);
+    }
+  }
+  if (partner == nullptr) return 0;
+  std::swap(k_.at(x, y), *partner);
+  return 2;
+}
+
+std::uint32_t CellStageReference::turn(int x, int y) {
+  if (stage_.move == CellMove::kSwap) return swap(x, y);
   const int before = k_.at(x, y);
   k_.at(x, y) = updated(x, y);
-  return k_.at(x, y) != before;
+  return k_.at(x, y) != before ? 1 : 0;
 }
 
 std::uint32_t CellStageReference::sweep() {
@@ -198,13 +259,13 @@ std::uint32_t CellStageReference::sweep() {
     k_ = next;
   } else if (stage_.update == CellUpdate::kRaster) {
     for (int y = 0; y < height_; ++y) {
-      for (int x = 0; x < width_; ++x) changed += update(x, y);
+      for (int x = 0; x < width_; ++x) changed += turn(x, y);
     }
   } else {
     for (const auto& rows : row_classes_) {
       for (const auto& columns : column_classes_) {
         for (const int y : rows) {
-          for (const int x : columns) changed += update(x, y);
+          for (const int x : columns) changed += turn(x, y);
         }
       }
     }
@@ -239,7 +300,6 @@ CellRun run_cells(const CellularNetworkConfig& config, const std::vector<int>& f
                   const std::optional<CellLevels>& warm) {
   const PlaneD frame = cell_input(grey, config.polarity);
   CellRun run;
-  run.info.converged = true;
   PlaneD previous = frame;
   int levels = 2;
   for (int i = 0; i < config.stage_count; ++i) {
@@ -251,7 +311,7 @@ CellRun run_cells(const CellularNetworkConfig& config, const std::vector<int>& f
     CellStageRun stage_run = reference.run();
     run.info.sweeps += stage_run.sweeps;
     run.info.changed = stage_run.changed;
-    run.info.converged = run.info.converged && stage_run.converged;
+    run.info.converged = stage_run.converged;
     levels = stage.levels;
     run.k = stage_run.k;
     if (i == 0) run.first = stage_run.k;

@@ -18,13 +18,18 @@ namespace ocellus::reference {
 /// k of each cell; its output is y = -1 + 2 k / (m - 1).
 using CellLevels = test::Plane<int>;
 
+/// The grid of inputs, of states to start from and of the fixed value outside: 2^-13.
+inline constexpr int kInputBits = 13;
+
 /// To the nearest multiple of 2^-bits, halves up.
 double on_grid(double value, int bits);
+/// The same of weights, thresholds and xi: halves to the even one.
+double weight_on_grid(double value, int bits);
 
-/// u of grey values 0 to 255: +1 to -1 (black is one) or -1 to +1, a multiple of 2^-14.
+/// u of grey values 0 to 255: +1 to -1 (black is one) or -1 to +1, on the grid of inputs.
 test::PlaneD cell_input(const test::PlaneD& grey, CellPolarity polarity);
 
-/// y as u and as states of the next stage: rounded to 2^-14, which changes nothing for two levels.
+/// y as u and as states of the next stage: on the grid of inputs, where two levels are already.
 test::PlaneD cell_outputs(const CellLevels& k, int levels);
 
 /// Grey value 0 to 255 of an output, not rounded.
@@ -33,10 +38,15 @@ double cell_grey(int k, int levels, CellPolarity polarity);
 /// k of a state: equation (2), +1 for x >= 0 for two levels.
 int cell_level(double x, double xi, int levels);
 
+/// Floyd and Steinberg's error diffusion of u from the left to the right, row by row: black where u
+/// and what the cells before passed on come to 0 or more. In tiles of 128x32 cells, over whose
+/// borders nothing passes. Parts of the error are rounded to the grid of inputs, halves up.
+CellLevels error_diffusion(const test::PlaneD& u);
+
 /// Starts that need more than the configuration.
 struct CellStarts {
   std::function<double(int x, int y, std::uint32_t seed)> noise;  ///< the state
-  std::function<double(int x, int y)> blue_noise;                 ///< +1 or -1
+  std::function<double(int x, int y)> blue_noise;                 ///< is added to u
 };
 
 /// How one stage went.
@@ -50,8 +60,8 @@ struct CellStageRun {
 /// One stage at rest: what of it does not change during the sweeps, and the state.
 ///
 /// `fraction_bits` is f. `u` is what stands for the input, `previous` the output of the stage
-/// before (of the first: u), both multiples of 2^-14; states to start from are rounded to that,
-/// too, and threshold plane and threshold each to 2^-f.
+/// before (of the first: u), both on the grid of inputs. Threshold plane and threshold are rounded
+/// each.
 class CellStageReference {
  public:
   CellStageReference(const CellStage& stage, int fraction_bits, const test::PlaneD& u,
@@ -68,7 +78,7 @@ class CellStageReference {
   /// (m - 1) x of a cell for the present outputs, in multiples of 2^-f.
   double state(int x, int y) const;
 
-  /// Updates every cell once; the number of cells that changed.
+  /// Lets every cell have its turn once; the number of cells that changed.
   std::uint32_t sweep();
 
   /// Sweeps to the fixed point or to the limit.
@@ -82,7 +92,8 @@ class CellStageReference {
  private:
   double feedback(int x, int y) const;  // sum A y over the cells of the image
   int updated(int x, int y) const;
-  bool update(int x, int y);
+  std::uint32_t turn(int x, int y);
+  std::uint32_t swap(int x, int y);
 
   CellStage stage_;
   int width_;
@@ -92,6 +103,8 @@ class CellStageReference {
     int dy;
     double value;
   };
+
+  double weight_at(int dx, int dy) const;
 
   std::vector<Weight> a_;  // those that are not 0, in multiples of 2^-f
   double xi_;              // the same

@@ -46,11 +46,11 @@ PlaneD random_input(int width, int height, unsigned seed) {
   std::mt19937 random(seed);
   PlaneD u(width, height);
   for (double& value : u.data)
-    value = static_cast<double>(static_cast<int>(random() % 32769) - 16384) / 16384.0;
+    value = static_cast<double>(static_cast<int>(random() % 16385) - 8192) / 8192.0;
   return u;
 }
 
-// Fails when u is not linear in grey, has the wrong sign, or leaves the grid of 2^-14.
+// Fails when u is not linear in grey, has the wrong sign, or leaves the grid of 2^-13.
 TEST(CellReference, InputOfGrey) {
   PlaneD grey(5, 1);
   grey.data = {0.0, 255.0, 127.5, 51.0, 300.0};
@@ -59,15 +59,18 @@ TEST(CellReference, InputOfGrey) {
   EXPECT_EQ(black.data[0], 1.0);
   EXPECT_EQ(black.data[1], -1.0);
   EXPECT_EQ(black.data[2], 0.0);
-  EXPECT_EQ(black.data[3], 9830.0 / 16384.0);  // 0.6 is 9830.4
+  EXPECT_EQ(black.data[3], 4915.0 / 8192.0);  // 0.6 is 4915.2
   EXPECT_EQ(black.data[4], -1.0);
   EXPECT_EQ(white.data[0], -1.0);
-  EXPECT_EQ(white.data[3], -9830.0 / 16384.0);
+  EXPECT_EQ(white.data[3], -4915.0 / 8192.0);
   EXPECT_EQ(reference::cell_grey(1, 2, CellPolarity::kBlackIsOne), 0.0);
   EXPECT_EQ(reference::cell_grey(1, 2, CellPolarity::kWhiteIsOne), 255.0);
   EXPECT_EQ(reference::cell_grey(64, 256, CellPolarity::kWhiteIsOne), 64.0);
   EXPECT_EQ(reference::on_grid(0.375, 2), 0.5) << "halves go up";
   EXPECT_EQ(reference::on_grid(-0.375, 2), -0.25) << "halves go up";
+  EXPECT_EQ(reference::weight_on_grid(0.375, 2), 0.5) << "halves go to the even one";
+  EXPECT_EQ(reference::weight_on_grid(-0.375, 2), -0.5) << "halves go to the even one";
+  EXPECT_EQ(reference::weight_on_grid(0.625, 2), 0.5) << "halves go to the even one";
 }
 
 // Fails when a state does not go to the nearest of the m levels between -xi and xi, a state halfway
@@ -90,7 +93,7 @@ TEST(CellReference, OutputFunction) {
     }
   }
   EXPECT_EQ(reference::cell_level(0.0, 5.0, 2), 1);
-  EXPECT_EQ(reference::cell_level(-1.0 / 16384, 5.0, 2), 0);
+  EXPECT_EQ(reference::cell_level(-1.0 / 8192, 5.0, 2), 0);
 }
 
 // Fails when a weight is applied to the cell of the other side (a convolution), or what lies beyond
@@ -234,6 +237,42 @@ TEST(CellReference, TheLastColumnsOfARingHaveColoursOfTheirOwn) {
   EXPECT_EQ(text(other.outputs()), "###........");
 }
 
+// Fails when error goes to a wrong cell or in wrong parts, is not rounded to the grid, or crosses
+// the border of a tile.
+TEST(CellReference, ErrorDiffusion) {
+  const double step = 1.0 / 8192;
+  PlaneD u(3, 2);
+  u.data = {0.0, -0.25, -0.5, 0.0, 0.0, 0.0};
+  // Row 0: 0 is black, error -1; -0.25 - 7/16 white, error 0.3125; -0.5 + 7/16 0.3125 = -0.36328125
+  // white, error 0.63671875. Row 1: 0 - 5/16 + 3/16 0.3125 = -0.25390625 white, error 0.74609375;
+  // the next one gets 7/16 of that, -1/16, 5/16 0.3125 and 3/16 0.63671875: black; the last one
+  // 7/16 of -0.5190.., 1/16 0.3125 and 5/16 0.63671875: -0.0086.., white.
+  EXPECT_EQ(text(reference::error_diffusion(u)), "#...#.");
+  // The state of the cell on the right is 7/16 of an error; half a step is rounded up.
+  u = PlaneD(2, 1);
+  for (const int steps : {8, -8, 24}) {  // 7/16: 3.5, -3.5, 10.5 steps
+    u.data[0] = 1.0 + steps * step;
+    const int passed = steps == 8 ? 4 : steps == -8 ? -3 : 11;
+    u.data[1] = -passed * step;
+    EXPECT_EQ(text(reference::error_diffusion(u)), "##") << steps;
+    u.data[1] -= step;
+    EXPECT_EQ(text(reference::error_diffusion(u)), "#.") << steps;
+  }
+  const PlaneD grey = random_input(129, 33, 5);
+  const CellLevels whole = reference::error_diffusion(grey);
+  PlaneD corner(1, 1);
+  corner.data[0] = grey.at(128, 32);
+  EXPECT_EQ(whole.at(128, 32), reference::error_diffusion(corner).at(0, 0));
+  PlaneD tile(128, 32);
+  for (int y = 0; y < 32; ++y) {
+    for (int x = 0; x < 128; ++x) tile.at(x, y) = grey.at(x, y);
+  }
+  const CellLevels alone = reference::error_diffusion(tile);
+  for (int y = 0; y < 32; ++y) {
+    for (int x = 0; x < 128; ++x) ASSERT_EQ(whole.at(x, y), alone.at(x, y));
+  }
+}
+
 // Fails when a start is not the output function of what it names.
 TEST(CellReference, Starts) {
   const PlaneD u = row("#.#.");
@@ -341,6 +380,72 @@ TEST(CellReference, AsynchronousSweepsNeverRaiseTheEnergy) {
   EXPECT_EQ(settled, networks);
 }
 
+// Fails when swaps raise the energy, leave it as it is, or change how many cells are black; they
+// must also end.
+TEST(CellReference, SwapsLowerTheEnergyAndKeepTheMean) {
+  std::mt19937 random(11);
+  const auto small = [&random] { return static_cast<float>(random() % 513) / 256.0f - 1.0f; };
+  for (int n = 0; n < 24; ++n) {
+    const int radius = 1 + n % kMaxTemplateRadius;
+    CellStage s = stage(radius);
+    for (int dy = -radius; dy <= radius; ++dy) {
+      for (int dx = -radius; dx <= radius; ++dx) {
+        const float value = small();
+        weight(s.weights.a, radius, dx, dy) = value;
+        weight(s.weights.a, radius, -dx, -dy) = value;
+        weight(s.weights.b, radius, dx, dy) = small();
+      }
+    }
+    s.move = CellMove::kSwap;
+    s.boundary = n % 2 == 0 ? CellBoundary::kFixed : CellBoundary::kPeriodic;
+    s.boundary_value = small();
+    const PlaneD u = random_input(25, 19, static_cast<unsigned>(n));
+    CellStageReference reference(s, kBits, u, u);
+    const auto black = [&] {
+      int count = 0;
+      for (const int k : reference.outputs().data) count += k;
+      return count;
+    };
+    const int before = black();
+    double energy = reference.energy();
+    std::uint32_t changed = 1;
+    for (int sweep = 0; sweep < 1000 && changed > 0; ++sweep) {
+      changed = reference.sweep();
+      const double now = reference.energy();
+      ASSERT_TRUE(changed > 0 ? now < energy : now == energy)
+          << "network " << n << ", sweep " << sweep;
+      energy = now;
+    }
+    EXPECT_EQ(changed, 0u);
+    EXPECT_EQ(black(), before);
+  }
+}
+
+// Fails when the better of two swaps is not the one that is done.
+TEST(CellReference, ASwapIsTheBetterOfTwo) {
+  CellStage s = stage();
+  s.move = CellMove::kSwap;
+  s.boundary = CellBoundary::kFixed;
+  // The first cell is black and would rather be white; the plane says how much the others want to
+  // be black.
+  const auto after = [&](float right, float below) {
+    PlaneF plane(2, 2);
+    plane.data = {0.0f, right, below, -3.0f};
+    s.threshold_plane = plane.data.data();
+    s.threshold_stride = 2 * sizeof(float);
+    PlaneD u(2, 2);
+    u.data = {1.0, -1.0, -1.0, -1.0};
+    CellStageReference reference(s, kBits, u, u);
+    reference.sweep();
+    return text(reference.outputs());
+  };
+  EXPECT_EQ(after(1.0f, 2.0f), "..#.");
+  EXPECT_EQ(after(2.0f, 1.0f), ".#..");
+  EXPECT_EQ(after(2.0f, 2.0f), ".#..");
+  EXPECT_EQ(after(-1.0f, -2.0f), "#...");
+  EXPECT_EQ(after(0.0f, 0.0f), "#...") << "nothing gained";
+}
+
 // The published 5x5 halftone template without its self weight's 1.
 CellStage halftone() {
   const float outer[3][3] = {
@@ -362,7 +467,8 @@ TEST(CellReference, SynchronousHalftonesNeverSettle) {
   PlaneD u(96, 80);
   for (int y = 0; y < u.height; ++y) {
     for (int x = 0; x < u.width; ++x)
-      u.at(x, y) = reference::on_grid(std::sin(0.06 * x) * std::cos(0.05 * y), 14);
+      u.at(x, y) =
+          reference::on_grid(std::sin(0.06 * x) * std::cos(0.05 * y), reference::kInputBits);
   }
   CellStage s = halftone();
   // Not the nearest cell outside: there the feedback between two cells near the border is not
