@@ -156,13 +156,6 @@ std::vector<BenchMethod> bench_methods(const BenchOptions& o, const Clip& clip) 
   return methods;
 }
 
-double percentile(std::vector<double> values, double percent) {
-  std::sort(values.begin(), values.end());
-  const auto count = static_cast<double>(values.size());
-  const double rank = std::clamp(std::ceil(percent / 100.0 * count), 1.0, count);
-  return values[static_cast<std::size_t>(rank) - 1];
-}
-
 std::string errors_heading() {
   return fmt::format("  {:>7} {:>7} {:>7}", "EPE px", "AAE deg", "density");
 }

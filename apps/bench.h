@@ -65,9 +65,6 @@ struct BenchMethod {
 /// Those that --form chooses, for frames like these.
 std::vector<BenchMethod> bench_methods(const BenchOptions& options, const Clip& clip);
 
-/// The smallest value that at least so many percent do not exceed.
-double percentile(std::vector<double> values, double percent);
-
 /// Columns of the errors, and what stands there in JSON.
 std::string errors_heading();
 std::string errors_text(const FlowErrors& errors);

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 
 namespace ocellus::app {
@@ -67,6 +69,13 @@ void print_json(const nlohmann::ordered_json& object) {
 
 std::string counted(std::int64_t count, const std::string& one, const std::string& many) {
   return fmt::format("{} {}", count, count == 1 ? one : many.empty() ? one + "s" : many);
+}
+
+double percentile(std::vector<double> values, double percent) {
+  std::sort(values.begin(), values.end());
+  const auto count = static_cast<double>(values.size());
+  const double rank = std::clamp(std::ceil(percent / 100.0 * count), 1.0, count);
+  return values[static_cast<std::size_t>(rank) - 1];
 }
 
 ImageSize parse_size(const std::string& text, const std::string& option) {

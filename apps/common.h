@@ -76,6 +76,9 @@ void print_json(const nlohmann::ordered_json& object);
 /// "1 frame", "2 frames".
 std::string counted(std::int64_t count, const std::string& one, const std::string& many = "");
 
+/// The smallest value that at least so many percent do not exceed.
+double percentile(std::vector<double> values, double percent);
+
 /// "640x480" to a size. Throws InputError naming `option`.
 ImageSize parse_size(const std::string& text, const std::string& option);
 

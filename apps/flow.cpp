@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <deque>
 #include <memory>
 #include <numeric>
@@ -12,10 +11,9 @@
 #include "flow_file.h"
 #include "flow_options.h"
 #include "flow_run.h"
-#include "frames.h"
+#include "frame_output.h"
 #include "interrupt.h"
 #include "ocellus/flow_draw.h"
-#include "video.h"
 
 namespace ocellus::app {
 namespace {
@@ -23,75 +21,45 @@ namespace {
 struct FlowCommand {
   CommonOptions common;
   FlowOptions flow;
-  std::vector<std::string> inputs;
-  std::string output;
+  FrameOptions frames;
   std::string confidence;
   std::optional<long> frame;
-  std::optional<long> limit;
   double max_motion = 0.0;
   int arrow_step = 16;
   double arrow_scale = 4.0;
   double min_motion = 0.5;
-  double fps = 0.0;
 };
 
 /// Where the fields of one or all frames go.
-class Output {
+class Output : public FrameOutput {
  public:
-  enum class Kind { kNone, kFlo, kPng, kVideo };
-
   Output(const FlowCommand& command, double source_fps)
-      : command_(command), path_(command.output), max_motion_(command.max_motion) {
-    if (path_.empty()) return;
-    const std::string extension = file_extension(path_);
-    if (extension == ".flo") {
-      kind_ = Kind::kFlo;
-    } else if (extension == ".png") {
-      kind_ = Kind::kPng;
-    } else if (is_video_name(path_)) {
-      kind_ = Kind::kVideo;
-    } else {
-      throw InputError(fmt::format("-o is '{}'; it must end in .flo, .png, .webm or .mp4", path_));
-    }
-    pattern_ = NumberedName::parse(path_);
-    if (kind_ == Kind::kVideo && pattern_)
-      throw InputError(
-          fmt::format("-o is '{}'; a video holds all frames and has no number", path_));
-    if (kind_ == Kind::kVideo && command.frame)
-      throw InputError(fmt::format("--frame asks for one field, -o {} is a video of all", path_));
-    fps_ = command.fps > 0.0 ? command.fps : source_fps > 0.0 ? source_fps : 25.0;
+      : FrameOutput(command.frames, {".flo", ".png"}, source_fps),
+        command_(command),
+        max_motion_(command.max_motion) {
+    if (video() && command.frame)
+      throw InputError(fmt::format("--frame asks for one field, -o {} is a video of all", path()));
   }
 
-  Kind kind() const { return kind_; }
-  /// One file for one field.
-  bool single() const { return (kind_ == Kind::kFlo || kind_ == Kind::kPng) && !pattern_; }
-  std::string name_of(long number) const { return pattern_ ? pattern_->at(number) : path_; }
+  /// A .png or a video.
+  bool coloured() const { return !none() && extension() != ".flo"; }
   double max_motion() const { return max_motion_; }
 
   void write(FlowField& field, const InputFrame& frame, const Rect& roi) {
-    switch (kind_) {
-      case Kind::kNone:
-        return;
-      case Kind::kFlo:
-        write_flo(name_of(frame.number), field);
-        return;
-      case Kind::kPng: {
-        update_scale(field);
-        std::vector<std::uint8_t> rgb(field.pixels() * 3);
-        draw_flow_wheel(field.view(), static_cast<float>(max_motion_), rgb.data(),
-                        static_cast<std::ptrdiff_t>(field.size.width) * 3);
-        write_png_rgb(name_of(frame.number), field.size, rgb.data());
-        return;
-      }
-      case Kind::kVideo:
-        update_scale(field);
-        write_video(field, frame, roi);
-        return;
+    if (none()) return;
+    if (extension() == ".flo") {
+      write_flo(name_of(frame.number), field);
+      return;
     }
-  }
-
-  void finish() {
-    if (video_) video_->finish();
+    update_scale(field);
+    if (video()) {
+      write_overlay(field, frame, roi);
+      return;
+    }
+    std::vector<std::uint8_t> rgb(field.pixels() * 3);
+    draw_flow_wheel(field.view(), static_cast<float>(max_motion_), rgb.data(),
+                    static_cast<std::ptrdiff_t>(field.size.width) * 3);
+    write_png_rgb(name_of(frame.number), field.size, rgb.data());
   }
 
  private:
@@ -103,64 +71,29 @@ class Output {
         {max_motion_, 0.5, static_cast<double>(flow_magnitude_percentile(field.view(), 99.0f))});
   }
 
-  void write_video(FlowField& field, const InputFrame& frame, const Rect& roi) {
-    const ImageSize size = frame.image.size;
-    if (!video_) video_ = make_video_writer(path_, size, fps_);
-    const std::size_t luma =
-        static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height);
-    const std::ptrdiff_t half_width = (size.width + 1) / 2;
-    const std::size_t chroma =
-        static_cast<std::size_t>(half_width) * static_cast<std::size_t>((size.height + 1) / 2);
-    i420_.resize(luma + 2 * chroma);
-    if (frame.image.format == PixelFormat::kGray8) {
-      std::memcpy(i420_.data(), frame.image.pixels.data(), luma);
-    } else {
-      for (std::size_t i = 0; i < luma; ++i)
-        i420_[i] = frame.image.pixels[2 * i + 1];  // the upper byte
-    }
-    if (frame.chroma_u.size() == chroma) {
-      std::memcpy(i420_.data() + luma, frame.chroma_u.data(), chroma);
-      std::memcpy(i420_.data() + luma + chroma, frame.chroma_v.data(), chroma);
-    } else {
-      std::memset(i420_.data() + luma, 128, 2 * chroma);
-    }
-    OverlayImage image;
-    image.format = OverlayImage::Format::kI420;
-    image.size = size;
-    image.planes = {i420_.data(), i420_.data() + luma, i420_.data() + luma + chroma};
-    image.strides = {size.width, half_width, half_width};
+  void write_overlay(FlowField& field, const InputFrame& frame, const Rect& roi) {
     OverlayConfig overlay;
     overlay.step = command_.arrow_step;
     overlay.scale = static_cast<float>(command_.arrow_scale);
     overlay.min_motion = static_cast<float>(command_.min_motion);
     overlay.max_motion = static_cast<float>(max_motion_);
     overlay.roi = roi;
-    draw_flow_overlay(field.view(), overlay, image);
-    video_->write(i420_.data());
+    draw_flow_overlay(field.view(), overlay, video_picture(frame));
+    write_video_picture();
   }
 
   const FlowCommand& command_;
-  std::string path_;
-  Kind kind_ = Kind::kNone;
-  std::optional<NumberedName> pattern_;
-  double fps_ = 25.0;
-  double max_motion_ = 0.0;
-  std::unique_ptr<VideoWriter> video_;
-  std::vector<std::uint8_t> i420_;
+  double max_motion_;
 };
 
 std::vector<UnusedOptions> unused_options(const FlowCommand& o) {
-  const bool video = is_video_name(o.output);
-  const std::string output =
-      o.output.empty() ? "nothing is written without -o" : fmt::format("-o {}", o.output);
+  const std::string& output = o.frames.output;
   return {
-      {!video,
-       {"--fps", "--arrow-step", "--arrow-scale", "--min-motion"},
-       fmt::format("it is for a video, {}{}", output, o.output.empty() ? "" : " is none")},
-      {!video && file_extension(o.output) != ".png",
+      unused_without_video(output, {"--fps", "--arrow-step", "--arrow-scale", "--min-motion"}),
+      {!is_video_name(output) && file_extension(output) != ".png",
        {"--max-motion"},
-       fmt::format("it is for the colours of a .png or a video, {}{}", output,
-                   o.output.empty() ? "" : " has none")},
+       fmt::format("it is for the colours of a .png or a video, {}{}", output_text(output),
+                   output.empty() ? "" : " has none")},
       {o.frame.has_value(), {"--limit"}, "--frame reads the frames that it needs"},
   };
 }
@@ -198,7 +131,7 @@ FieldReport report_of(FlowField& field, const InputFrame& frame, Support support
   }
   report.valid = static_cast<double>(valid) / static_cast<double>(field.pixels());
   report.compute_ms = static_cast<double>(info.compute_ns) * 1e-6;
-  if (output.kind() != Output::Kind::kNone) report.file = output.name_of(frame.number);
+  if (!output.none()) report.file = output.name_of(frame.number);
   return report;
 }
 
@@ -222,17 +155,16 @@ nlohmann::ordered_json report_json(const FieldReport& r) {
 class FlowJob {
  public:
   explicit FlowJob(const FlowCommand& command)
-      : command_(command), source_(open_frames(command.inputs)), output_(command, source_->fps()) {
+      : command_(command),
+        input_(command.frames, command.frame.has_value()),
+        source_(input_.source()),
+        output_(command, source_.fps()) {
     if (!command.confidence.empty()) {
       if (file_extension(command.confidence) != ".pfm") {
         throw InputError(
             fmt::format("--confidence is '{}'; it must end in .pfm", command.confidence));
       }
       confidence_pattern_ = NumberedName::parse(command.confidence);
-    }
-    if (source_->endless() && !command.limit && !command.frame) {
-      throw InputError(fmt::format("{}: a camera has no end; say how many frames with --limit N",
-                                   source_->name()));
     }
     engine_ = engine_config(command.common);
   }
@@ -241,10 +173,10 @@ class FlowJob {
     if (command_.frame) {
       one(*command_.frame);
     } else if (output_.single() || (!command_.confidence.empty() && !confidence_pattern_)) {
-      if (output_.kind() != Output::Kind::kNone && !output_.single()) {
+      if (!output_.none() && !output_.single()) {
         throw InputError(fmt::format(
             "--confidence {} is one file, -o {} are many; put a number such as %03d into it",
-            command_.confidence, command_.output));
+            command_.confidence, output_.path()));
       }
       last();
     } else {
@@ -257,19 +189,18 @@ class FlowJob {
  private:
   /// Reads the next frame to the end of the window, and drops the oldest beyond `keep`.
   bool read(std::size_t keep) {
-    if (command_.limit && frames_read_ >= *command_.limit) return false;
     InputFrame frame;
     if (window_.size() >= keep && !window_.empty()) {
       frame = std::move(window_.front());  // its memory is taken again
       window_.pop_front();
     }
     const bool reused = !frame.image.pixels.empty();
-    if (!source_->next(frame)) {
+    if (!input_.next(frame)) {
       if (reused)
         window_.push_front(std::move(frame));  // a source at its end leaves the frame as it was
       return false;
     }
-    if (frames_read_++ == 0) {
+    if (input_.read() == 1) {
       first_ = frame.number;
       config_ = flow_config(command_.flow, frame.image.size, frame.image.format);
       // What is wrong with the options is said before frames are collected.
@@ -280,11 +211,11 @@ class FlowJob {
     return true;
   }
 
-  [[noreturn]] void too_few() const {
+  [[noreturn]] void too_few(std::int64_t frames) const {
     throw InputError(
-        fmt::format("{}: holds {} frame{}; flow needs two or more (a numbered pattern, several "
+        fmt::format("{}: holds {}; flow needs two or more (a numbered pattern, several "
                     "images, a video, test:)",
-                    source_->name(), frames_read_, frames_read_ == 1 ? "" : "s"));
+                    source_.name(), counted(frames, "frame")));
   }
 
   /// The flow of frame `number` out of the window, by an operator whose support is cut to what is
@@ -325,7 +256,7 @@ class FlowJob {
     if (!support) {
       throw InputError(
           fmt::format("--frame {}: the flow from frame N to N+1 needs both; {} has frames {} to {}",
-                      number, source_->name(), source_->first_number(), last));
+                      number, source_.name(), source_.first_number(), last));
     }
     if (support->frames != wanted && temporal_support_is_fixed(config_)) {
       throw InputError(fmt::format(
@@ -336,35 +267,34 @@ class FlowJob {
   }
 
   void one(long number) {
-    if (number < source_->first_number() ||
-        (source_->last_number() && number >= *source_->last_number())) {
-      if (source_->last_number() && *source_->last_number() == source_->first_number()) {
-        frames_read_ = 1;
-        too_few();
+    if (number < source_.first_number() ||
+        (source_.last_number() && number >= *source_.last_number())) {
+      if (source_.last_number() && *source_.last_number() == source_.first_number()) {
+        too_few(1);
       }
       throw InputError(fmt::format(
           "--frame {}: the flow from frame N to N+1 needs both; {} begins at {}{}", number,
-          source_->name(), source_->first_number(),
-          source_->last_number() ? fmt::format(" and ends at {}, so N goes to {}",
-                                               *source_->last_number(), *source_->last_number() - 1)
-                                 : ""));
+          source_.name(), source_.first_number(),
+          source_.last_number() ? fmt::format(" and ends at {}, so N goes to {}",
+                                              *source_.last_number(), *source_.last_number() - 1)
+                                : ""));
     }
-    source_->start_at(number - kMaxKernelTaps);
-    Progress progress(fmt::format("reading {}", source_->name()), 0);
+    source_.start_at(number - kMaxKernelTaps);
+    Progress progress(fmt::format("reading {}", source_.name()), 0);
     while (window_.empty() ||
            window_.back().number < number + Support{temporal_support(config_)}.after()) {
       if (!read(kMaxKernelTaps)) break;
-      progress.update(frames_read_);
+      progress.update(input_.read());
     }
     from_window(number, support_for(number, window_.front().number, window_.back().number));
   }
 
   void last() {
-    Progress progress(fmt::format("reading {}", source_->name()), 0);
-    if (const auto end = source_->last_number(); end && !command_.limit)
-      source_->start_at(std::max(source_->first_number(), *end - kMaxKernelTaps));
-    while (read(kMaxKernelTaps)) progress.update(frames_read_);
-    if (window_.size() < 2) too_few();
+    Progress progress(fmt::format("reading {}", source_.name()), 0);
+    if (const auto end = source_.last_number(); end && !command_.frames.limit)
+      source_.start_at(std::max(source_.first_number(), *end - kMaxKernelTaps));
+    while (read(kMaxKernelTaps)) progress.update(input_.read());
+    if (window_.size() < 2) too_few(input_.read());
     const long end = window_.back().number;
     const int frames = std::min<int>(temporal_support(config_), static_cast<int>(window_.size()));
     const long number = end - Support{frames}.after();
@@ -381,31 +311,25 @@ class FlowJob {
   }
 
   void all() {
-    const std::optional<long> end = source_->last_number();
-    const std::int64_t expected = command_.limit ? *command_.limit
-                                  : end          ? *end - source_->first_number() + 1
-                                                 : 0;
     // After a signal the fields so far are still worth something: a video of them is ended.
     const StopsEarly stops_early;
-    fields(expected);
+    fields();
     output_.finish();
-    if (stop_signal() != 0) {
-      fmt::print(stderr, "ocellus: interrupted after {} of {}\n",
-                 counted(static_cast<std::int64_t>(reports_.size()), "field"), source_->name());
-    }
+    if (stop_signal() != 0)
+      input_.report_interruption(static_cast<std::int64_t>(reports_.size()), "field");
   }
 
-  void fields(std::int64_t expected) {
-    Progress progress(fmt::format("flow of {}", source_->name()), expected);
-    if (!read(1)) too_few();
+  void fields() {
+    Progress progress(fmt::format("flow of {}", source_.name()), input_.expected());
+    if (!read(1)) too_few(input_.read());
     const Support full{temporal_support(config_)};
     const std::size_t keep = static_cast<std::size_t>(full.frames);
-    while (window_.size() < keep && read(keep)) progress.update(frames_read_);
-    if (window_.size() < 2) too_few();
+    while (window_.size() < keep && read(keep)) progress.update(input_.read());
+    if (window_.size() < 2) too_few(input_.read());
     const bool whole = window_.size() == keep;
     if (!whole && temporal_support_is_fixed(config_)) {
       throw InputError(fmt::format("{}: the kernel file needs {} frames, {} are there",
-                                   source_->name(), keep, window_.size()));
+                                   source_.name(), keep, window_.size()));
     }
     // At both ends of the sequence the support is cut to the frames at hand; a kernel file's cannot
     // be cut.
@@ -433,7 +357,7 @@ class FlowJob {
             frame.image.view(static_cast<std::uint64_t>(frame.number), frame.timestamp_ns));
         emit(run.field(), frame.number - full.after(), full, info);
         streamed_ms_.push_back(static_cast<double>(info.compute_ns) * 1e-6);
-        progress.update(frames_read_);
+        progress.update(input_.read());
       }
     }
     if (cut) {
@@ -445,27 +369,19 @@ class FlowJob {
 
   void print() {
     const ImageSize size = output_size(config_);
-    double median_ms = 0.0;
-    if (!streamed_ms_.empty()) {
-      const auto middle =
-          streamed_ms_.begin() + static_cast<std::ptrdiff_t>(streamed_ms_.size() / 2);
-      std::nth_element(streamed_ms_.begin(), middle, streamed_ms_.end());
-      median_ms = *middle;
-    }
+    const double median_ms = streamed_ms_.empty() ? 0.0 : percentile(streamed_ms_, 50.0);
     if (command_.common.json) {
       nlohmann::ordered_json json;
-      json["input"] = source_->name();
+      json["input"] = source_.name();
       json["size"] = {config_.size.width, config_.size.height};
       if (!config_.roi.empty())
         json["roi"] = {config_.roi.x, config_.roi.y, config_.roi.width, config_.roi.height};
-      json["frames_read"] = frames_read_;
-      json["backend"] = backend_name(info_.backend);
-      json["workers"] = info_.workers;
-      json["simd"] = info_.simd_target;
+      json["frames_read"] = input_.read();
+      add_engine_json(json, info_);
       json["config"] = config_json(config_);
       json["memory_bytes"] = footprint_;
-      json["output"] = command_.output.empty() ? nlohmann::ordered_json(nullptr)
-                                               : nlohmann::ordered_json(command_.output);
+      json["output"] =
+          output_.none() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(output_.path());
       if (!command_.confidence.empty()) json["confidence"] = command_.confidence;
       if (output_.max_motion() > 0.0) json["max_motion"] = output_.max_motion();
       if (!note_.empty()) json["note"] = note_;
@@ -475,10 +391,7 @@ class FlowJob {
       print_json(json);
       return;
     }
-    fmt::print("{}: {} of {}x{} read, {}, {} with {} ({})\n", source_->name(),
-               counted(frames_read_, "frame"), config_.size.width, config_.size.height,
-               describe(config_), backend_name(info_.backend), counted(info_.workers, "thread"),
-               info_.simd_target);
+    print_summary(input_, config_.size, describe(config_), info_);
     if (!note_.empty()) fmt::print("{}\n", note_);
     if (reports_.size() == 1) {
       const FieldReport& r = reports_.front();
@@ -510,22 +423,22 @@ class FlowJob {
       if (median_ms > 0.0)
         fmt::print("median {:.2f} ms a frame, {:.0f} frames/s\n", median_ms, 1000.0 / median_ms);
     }
-    if (output_.kind() == Output::Kind::kPng || output_.kind() == Output::Kind::kVideo)
+    if (output_.coloured())
       fmt::print("colours are full at {:.2f} px per frame\n", output_.max_motion());
-    if (!command_.output.empty())
+    if (!output_.none())
       fmt::print("written: {}{}\n",
-                 reports_.size() == 1 ? output_.name_of(reports_.front().frame) : command_.output,
+                 reports_.size() == 1 ? output_.name_of(reports_.front().frame) : output_.path(),
                  command_.confidence.empty() ? "" : ", " + command_.confidence);
   }
 
   const FlowCommand& command_;
-  std::unique_ptr<FrameSource> source_;
+  FrameInput input_;
+  FrameSource& source_;
   Output output_;
   std::optional<NumberedName> confidence_pattern_;
   EngineConfig engine_;
   OpticalFlowConfig config_;
   std::deque<InputFrame> window_;
-  std::int64_t frames_read_ = 0;
   long first_ = 0;
   EngineInfo info_;
   std::size_t footprint_ = 0;
@@ -540,15 +453,12 @@ void add_flow_command(CLI::App& program, int& exit_code) {
   CLI::App* const command =
       program.add_subcommand("flow", "Compute the motion field of an image sequence");
   const auto o = std::make_shared<FlowCommand>();
-  command->add_option("FRAMES", o->inputs, "Numbered pattern, image files, video, test: or camera")
-      ->required();
-  command->add_option("-o,--output", o->output,
-                      "out.flo or out.png: one field; out_%03d.flo or out_%03d.png: all; out.webm "
-                      "or out.mp4: the video with the field over it");
+  add_frame_options(*command, o->frames,
+                    "out.flo or out.png: one field; out_%03d.flo or out_%03d.png: all; out.webm "
+                    "or out.mp4: the video with the field over it",
+                    2);
   command->add_option("--frame", o->frame,
                       "The flow from frame N to N+1 (the pattern's number; from 0 in a video)");
-  command->add_option("--limit", o->limit, "Stop after N frames")
-      ->check(CLI::Range(2L, 1000000000L));
   command->add_option("--confidence", o->confidence, "Write the confidence to a .pfm file");
   command
       ->add_option("--max-motion", o->max_motion,
@@ -564,9 +474,6 @@ void add_flow_command(CLI::App& program, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--min-motion", o->min_motion, "Shorter motions get no arrow, pixels per frame")
-      ->check(finite_range(0.0, 1000.0))
-      ->capture_default_str();
-  command->add_option("--fps", o->fps, "Frame rate of a written video; 0 = the source's, or 25")
       ->check(finite_range(0.0, 1000.0))
       ->capture_default_str();
   add_flow_options(*command, o->flow);

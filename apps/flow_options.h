@@ -10,6 +10,7 @@
 
 #include "common.h"
 #include "ocellus/optical_flow.h"
+#include "operator_run.h"
 
 namespace ocellus::app {
 
@@ -82,11 +83,6 @@ ImageSize output_size(const OpticalFlowConfig& config);
 std::string describe(const OpticalFlowConfig& config);
 nlohmann::ordered_json config_json(const OpticalFlowConfig& config);
 
-/// What one frame costs at least, however it is written.
-struct Workload {
-  double bytes = 0.0;  ///< memory traffic that no cache can save
-  double flops = 0.0;  ///< multiplications and additions
-};
 Workload least_work(const OpticalFlowConfig& config);
 /// Operations of one pixel for the window's sums and the solution on given derivatives.
 double solution_flops(int window);

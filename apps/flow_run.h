@@ -1,30 +1,31 @@
-// FlowRun: an engine with one optical-flow operator on it and the field it writes to; FlowChain:
-// one engine with several; and the choice of frames for a moment.
+// Optical flow as an operator of the program, FlowRun with a field that it writes to, and the
+// choice of frames for a moment.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "common.h"
 #include "flow_file.h"
 #include "flow_options.h"
 #include "frames.h"
+#include "operator_run.h"
 
 namespace ocellus::app {
 
-/// Frames in memory of one kind: ordinary memory, where the images must live as long as this, or
-/// the engine's, into which they are copied.
-class StoredFrames {
+/// Optical flow of this configuration, whose kernel file's path must live as long.
+class FlowPlan : public OperatorPlan {
  public:
-  static Footprint footprint(MemorySpace space, const std::vector<GrayImage>& frames);
-  StoredFrames(Engine& engine, MemorySpace space, const std::vector<GrayImage>& frames);
+  explicit FlowPlan(const OpticalFlowConfig& config) : config_(config) {}
 
-  Frame at(std::size_t index, std::uint64_t sequence, std::int64_t timestamp_ns) const;
+  Footprint footprint(const EngineInfo& engine, MemorySpace results) const override;
+  std::unique_ptr<RunningOperator> create(Engine& engine, MemorySpace results) const override;
+  std::string describe() const override { return app::describe(config_); }
+  nlohmann::ordered_json json() const override { return config_json(config_); }
+  Workload least_work() const override { return app::least_work(config_); }
 
  private:
-  const std::vector<GrayImage>* frames_;
-  std::optional<Buffer> memory_;  // of the engine
+  OpticalFlowConfig config_;
 };
 
 /// Flow and confidence in memory of one kind.
@@ -38,58 +39,42 @@ class FlowResults {
 
  private:
   FlowField field_;
-  std::optional<Buffer> memory_;  // of the engine
+  std::optional<ResultPlanes> planes_;
   FlowView view_;
 };
 
-class FlowRun {
+class RunningFlow : public RunningOperator {
  public:
-  /// With results in ordinary memory. Throws InputError with the library's reason.
-  FlowRun(const EngineConfig& engine, const OpticalFlowConfig& config);
+  RunningFlow(Engine& engine, MemorySpace results, const OpticalFlowConfig& config);
 
-  /// Submits, waits; the result lies in field().
-  FrameInfo step(const Frame& frame);
-  void reset() { flow_.reset(); }
-
+  FrameInfo step(const Frame& frame) override;
+  float delay_frames() const override { return flow_.delay_frames(); }
   FlowField& field() { return results_.field(); }
-  const EngineInfo& engine() const { return engine_.info(); }
-  const OpticalFlowConfig& config() const { return flow_.config(); }
-  float delay_frames() const { return flow_.delay_frames(); }
-  const Footprint& footprint() const { return footprint_; }
 
  private:
-  Footprint footprint_;
-  Engine engine_;
   FlowResults results_;
   OpticalFlow flow_;
 };
 
-/// Operators on one engine, each of which reads the camera's frame, one after the other. Frames and
-/// results lie in memory of one kind.
-class FlowChain {
+/// An engine with optical flow on it, and results in ordinary memory.
+class FlowRun {
  public:
   /// Throws InputError with the library's reason.
-  FlowChain(const EngineConfig& engine, const std::vector<OpticalFlowConfig>& configs,
-            MemorySpace space, const std::vector<GrayImage>& frames);
+  FlowRun(const EngineConfig& engine, const OpticalFlowConfig& config)
+      : run_(engine, FlowPlan(config)) {}
 
-  /// One of the frames through operator number `op`.
-  FrameInfo step(std::size_t op, std::size_t index, std::uint64_t sequence,
-                 std::int64_t timestamp_ns);
+  /// Submits, waits; the result lies in field().
+  FrameInfo step(const Frame& frame) { return flow().step(frame); }
 
-  std::size_t size() const { return links_.size(); }
-  const EngineInfo& engine() const { return engine_.info(); }
-  float delay_frames(std::size_t op) const { return links_[op]->flow.delay_frames(); }
-  const Footprint& footprint() const { return footprint_; }
+  FlowField& field() { return flow().field(); }
+  const EngineInfo& engine() const { return run_.engine(); }
+  float delay_frames() { return flow().delay_frames(); }
+  const Footprint& footprint() const { return run_.footprint(); }
 
  private:
-  struct Link {
-    FlowResults results;
-    OpticalFlow flow;
-  };
-  Footprint footprint_;
-  Engine engine_;
-  StoredFrames frames_;
-  std::vector<std::unique_ptr<Link>> links_;
+  RunningFlow& flow() { return static_cast<RunningFlow&>(run_.op()); }
+
+  OperatorRun run_;
 };
 
 /// The frames that a result for frame N is made of: N - before to N + after. An odd number lies

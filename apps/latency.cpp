@@ -9,11 +9,12 @@
 #include <memory>
 
 #include "common.h"
-#include "flow_run.h"
+#include "flow_options.h"
 #include "frames.h"
 #include "interrupt.h"
 #include "latency_run.h"
 #include "machine.h"
+#include "operator_options.h"
 #include "svg_plot.h"
 
 namespace ocellus::app {
@@ -89,21 +90,20 @@ std::vector<MemorySpace> parse_memory(const std::string& text, bool on_cpu) {
   return spaces;
 }
 
-/// The operators that a chain may name.
-constexpr const char* kOperators[] = {"flow"};
-
-/// One operator of the chain with its own options. Kept at one place: a configuration holds the
-/// path of a kernel file.
+/// One operator of the chain with its own options.
 struct Link {
   std::string text;  ///< as given, without blanks around it
   std::string name;
-  FlowOptions options;
+  std::unique_ptr<OperatorOptions> options;
 
   /// An error's text, with the operator in front when it has words of its own.
   std::string in_context(const std::string& error) const {
     return text == name ? error : fmt::format("--pipeline: '{}': {}", text, error);
   }
 };
+
+/// The operator whose options the command line has, too.
+constexpr const char* kCommandLineOperator = "flow";
 
 /// Reads an operator's words: its name, then option=value as on the command line, without the
 /// dashes. What they leave out is taken from the command line.
@@ -115,13 +115,14 @@ std::unique_ptr<Link> parse_link(const std::string& text, const CLI::App& comman
   }
   link->text = fmt::format("{}", fmt::join(words, " "));
   link->name = words.empty() ? "" : words.front();
-  if (std::find(std::begin(kOperators), std::end(kOperators), link->name) == std::end(kOperators)) {
+  link->options = make_operator_options(link->name);
+  if (!link->options) {
     throw InputError(fmt::format("--pipeline: '{}' is no operator; there are: {}", link->name,
-                                 fmt::join(kOperators, ", ")));
+                                 fmt::join(operator_names(), ", ")));
   }
   CLI::App parser;
   parser.set_help_flag("");
-  add_flow_options(parser, link->options);
+  link->options->add_to(parser);
   std::vector<std::string> arguments;
   std::vector<std::string> own;
   for (std::size_t i = 1; i < words.size(); ++i) {
@@ -136,15 +137,14 @@ std::unique_ptr<Link> parse_link(const std::string& text, const CLI::App& comman
   }
   for (const CLI::Option* option : parser.get_options()) {
     const std::string name = option->get_name();
-    const CLI::Option* const given = command.get_option_no_throw(name);
-    if (given != nullptr && given->count() > 0 &&
+    if (link->name == kCommandLineOperator && command.count(name) > 0 &&
         std::find(own.begin(), own.end(), name) == own.end())
-      arguments.push_back(name + "=" + given->results().front());
+      arguments.push_back(name + "=" + command.get_option(name)->results().front());
   }
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
   try {
     parser.parse(arguments);
-    check_options(parser, unused_flow_options(link->options));
+    check_options(parser, link->options->unused());
   } catch (const CLI::ParseError& error) {
     throw InputError(link->in_context(error.what()));
   } catch (const InputError& error) {
@@ -158,6 +158,20 @@ std::vector<std::unique_ptr<Link>> parse_chain(const std::string& text, const CL
   std::replace(blank.begin(), blank.end(), '\t', ' ');
   std::vector<std::unique_ptr<Link>> links;
   for (const std::string& part : split(blank, '!')) links.push_back(parse_link(part, command));
+  if (std::none_of(links.begin(), links.end(),
+                   [](const auto& link) { return link->name == kCommandLineOperator; })) {
+    CLI::App flow;
+    FlowOptions options;
+    flow.set_help_flag("");
+    add_flow_options(flow, options);
+    for (const CLI::Option* option : flow.get_options()) {
+      if (command.count(option->get_name()) == 0) continue;
+      throw InputError(fmt::format(
+          "{} has no meaning here: it is for the operator {}, which --pipeline does not name; give "
+          "others theirs there, as in \"halftone preset=fast\"",
+          option->get_name(), kCommandLineOperator));
+    }
+  }
   return links;
 }
 
@@ -234,7 +248,7 @@ struct Report {
   /// Bytes a frame at least, of all operators.
   double least_bytes() const {
     double bytes = 0.0;
-    for (const OpticalFlowConfig& config : plan.operators) bytes += least_work(config).bytes;
+    for (const auto& op : plan.operators) bytes += op->least_work().bytes;
     return bytes;
   }
   static double frames_per_s(const LatencyResult& run) {
@@ -306,10 +320,9 @@ nlohmann::ordered_json report_json(const Report& report, bool good) {
   json["copy_threads"] = report.plan.engine.device_copy_threads;
   json["machine"] = machine_json();
   json["gpu"] = gpu_json(first.engine, report.meter);
-  json["config"] = config_json(report.plan.operators.front());
+  json["config"] = report.plan.operators.front()->json();
   json["configs"] = nlohmann::ordered_json::array();
-  for (const OpticalFlowConfig& config : report.plan.operators)
-    json["configs"].push_back(config_json(config));
+  for (const auto& op : report.plan.operators) json["configs"].push_back(op->json());
   json["delay_frames"] = first.delays.front();
   // The first run's keys stand here, too: who asks for one kind of memory needs no index.
   json["runs"] = nlohmann::ordered_json::array();
@@ -393,8 +406,8 @@ void print_report(const Report& report) {
              counted(report.runs.front()->measured, "frame"),
              counted(static_cast<std::int64_t>(report.clip.frames.size()), "frame"),
              report.clip.name, report.size().width, report.size().height, report.pace());
-  for (const OpticalFlowConfig& config : report.plan.operators)
-    fmt::print("{}{}", &config == report.plan.operators.data() ? "" : " ! ", describe(config));
+  for (const auto& op : report.plan.operators)
+    fmt::print("{}{}", op == report.plan.operators.front() ? "" : " ! ", op->describe());
   fmt::print("; {}, {} ({})\n", info.device_name, counted(info.workers, "thread"),
              info.simd_target);
   fmt::print("machine: {}\n", machine_line());
@@ -418,7 +431,7 @@ void plot_report(const Report& report) {
       "{} of {}{}; {}", counted(report.runs.front()->measured, "frame"),
       std::filesystem::path(report.clip.name).filename().string(),
       report.with_budget() ? fmt::format(", {}", fmt::join(misses, ", ")) : std::string(),
-      describe(report.plan.operators.front()));
+      report.plan.operators.front()->describe());
   const double stolen = report.runs.front()->steal_percent;
   plot.machine = fmt::format(
       "{}, {} ({}){}{}", info.device_name, counted(info.workers, "thread"), info.simd_target,
@@ -472,7 +485,7 @@ int run_latency(const LatencyCommand& o, const CLI::App& command) {
   const GrayImage& first = clip.frames.front();
   for (const auto& link : links) {
     try {
-      plan.operators.push_back(flow_config(link->options, first.size, first.format));
+      plan.operators.push_back(link->options->plan(first.size, first.format));
     } catch (const InputError& error) {
       throw InputError(link->in_context(error.what()));
     }

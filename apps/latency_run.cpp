@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "frames.h"
 #include "interrupt.h"
 #include "machine.h"
 
@@ -88,7 +89,7 @@ double Intervals::deviation_ns() const {
 
 std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySpace space,
                                                const GpuMeter& meter) {
-  FlowChain chain(plan.engine, plan.operators, space, *plan.frames);
+  OperatorChain chain(plan.engine, plan.operators, space, *plan.frames);
   auto result = std::make_unique<LatencyResult>();
   LatencyResult& r = *result;
   r.space = space;

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "flow_run.h"
 #include "gpu_meter.h"
 #include "ocellus/latency_histogram.h"
+#include "operator_run.h"
 
 namespace ocellus::app {
 
@@ -34,7 +34,7 @@ class Intervals {
 /// What is run.
 struct LatencyPlan {
   EngineConfig engine;
-  std::vector<OpticalFlowConfig> operators;
+  std::vector<std::unique_ptr<OperatorPlan>> operators;
   const std::vector<GrayImage>* frames = nullptr;  ///< shown back and forth
   std::string title;                               ///< for the progress bar
   double fps = 0.0;                                ///< 0 = back to back

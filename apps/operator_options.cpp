@@ -1,0 +1,45 @@
+#include "operator_options.h"
+
+#include "flow_run.h"
+
+namespace ocellus::app {
+namespace {
+
+class FlowOperatorOptions : public OperatorOptions {
+ public:
+  void add_to(CLI::App& command) override { add_flow_options(command, options_); }
+  std::vector<UnusedOptions> unused() const override { return unused_flow_options(options_); }
+  std::unique_ptr<OperatorPlan> plan(ImageSize size, PixelFormat format) const override {
+    return std::make_unique<FlowPlan>(flow_config(options_, size, format));
+  }
+
+ private:
+  FlowOptions options_;
+};
+
+template <typename Options>
+std::unique_ptr<OperatorOptions> make() {
+  return std::make_unique<Options>();
+}
+
+struct Entry {
+  const char* name;
+  std::unique_ptr<OperatorOptions> (*make)();
+};
+constexpr Entry kOperators[] = {{"flow", make<FlowOperatorOptions>}};
+
+}  // namespace
+
+std::vector<std::string> operator_names() {
+  std::vector<std::string> names;
+  for (const Entry& entry : kOperators) names.emplace_back(entry.name);
+  return names;
+}
+
+std::unique_ptr<OperatorOptions> make_operator_options(const std::string& name) {
+  for (const Entry& entry : kOperators)
+    if (name == entry.name) return entry.make();
+  return nullptr;
+}
+
+}  // namespace ocellus::app
