@@ -1,13 +1,13 @@
 // ocellus compare: a result against the truth.
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
 
 #include "common.h"
 #include "errors.h"
+#include "image_errors.h"
 #include "image_io.h"
 
 namespace ocellus::app {
@@ -23,7 +23,9 @@ struct CompareOptions {
   double max_epe = std::numeric_limits<double>::infinity();
   double max_aae = std::numeric_limits<double>::infinity();
   double min_density = 0.0;  // per cent
-  double min_psnr = -std::numeric_limits<double>::infinity();
+  double min_psnr = 0.0;
+  double min_hvs_psnr = 0.0;
+  double sigma = 1.5;
   bool json = false;
 };
 
@@ -97,57 +99,10 @@ int compare_flow(const CompareOptions& o) {
   return good ? kDone : kAnswerIsNo;
 }
 
-/// Mean structural similarity over an 11x11 Gaussian window of sigma 1.5, K1 0.01, K2 0.03 (Wang et
-/// al. 2004), over windows that lie in the image; nothing when the image is smaller than the
-/// window.
-std::optional<double> ssim(const std::vector<double>& a, const std::vector<double>& b,
-                           ImageSize size) {
-  constexpr int kRadius = 5;
-  if (size.width <= 2 * kRadius || size.height <= 2 * kRadius) return std::nullopt;
-  std::array<double, 2 * kRadius + 1> weight{};
-  double sum = 0.0;
-  for (int k = -kRadius; k <= kRadius; ++k)
-    sum += weight[static_cast<std::size_t>(k + kRadius)] = std::exp(-0.5 * k * k / (1.5 * 1.5));
-  for (double& w : weight) w /= sum;
-  const std::size_t width = static_cast<std::size_t>(size.width);
-  const std::size_t height = static_cast<std::size_t>(size.height);
-  const std::size_t inner_width = width - 2 * kRadius;
-  const std::size_t inner_height = height - 2 * kRadius;
-  const auto filter = [&](auto&& value) {
-    std::vector<double> rows(inner_width * height);
-    for (std::size_t y = 0; y < height; ++y) {
-      for (std::size_t x = 0; x < inner_width; ++x) {
-        double s = 0.0;
-        for (std::size_t k = 0; k < weight.size(); ++k) s += weight[k] * value(y * width + x + k);
-        rows[y * inner_width + x] = s;
-      }
-    }
-    std::vector<double> out(inner_width * inner_height);
-    for (std::size_t y = 0; y < inner_height; ++y) {
-      for (std::size_t x = 0; x < inner_width; ++x) {
-        double s = 0.0;
-        for (std::size_t k = 0; k < weight.size(); ++k)
-          s += weight[k] * rows[(y + k) * inner_width + x];
-        out[y * inner_width + x] = s;
-      }
-    }
-    return out;
-  };
-  const auto mean_a = filter([&](std::size_t i) { return a[i]; });
-  const auto mean_b = filter([&](std::size_t i) { return b[i]; });
-  const auto aa = filter([&](std::size_t i) { return a[i] * a[i]; });
-  const auto bb = filter([&](std::size_t i) { return b[i] * b[i]; });
-  const auto ab = filter([&](std::size_t i) { return a[i] * b[i]; });
-  constexpr double kC1 = (0.01 * 255.0) * (0.01 * 255.0);
-  constexpr double kC2 = (0.03 * 255.0) * (0.03 * 255.0);
-  double total = 0.0;
-  for (std::size_t i = 0; i < mean_a.size(); ++i) {
-    const double ma = mean_a[i];
-    const double mb = mean_b[i];
-    total += (2.0 * ma * mb + kC1) * (2.0 * (ab[i] - ma * mb) + kC2) /
-             ((ma * ma + mb * mb + kC1) * (aa[i] - ma * ma + bb[i] - mb * mb + kC2));
-  }
-  return total / static_cast<double>(mean_a.size());
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+std::string psnr_text(double psnr) {
+  return std::isfinite(psnr) ? fmt::format("{:.3f} dB", psnr) : std::string("identical");
 }
 
 int compare_image(const CompareOptions& o) {
@@ -159,18 +114,15 @@ int compare_image(const CompareOptions& o) {
   std::vector<std::uint8_t> mask;
   if (!o.mask.empty()) mask = read_mask(o.mask, o.truth, size);
 
-  std::vector<double> a;
-  std::vector<double> b;
   double squares = 0.0;
   std::int64_t counted = 0;
   for (int y = o.border; y < size.height - o.border; ++y) {
     for (int x = o.border; x < size.width - o.border; ++x) {
-      a.push_back(result.brightness(x, y));
-      b.push_back(truth.brightness(x, y));
       if (!mask.empty() && mask[static_cast<std::size_t>(y) * static_cast<std::size_t>(size.width) +
                                 static_cast<std::size_t>(x)] == 0)
         continue;
-      const double difference = a.back() - b.back();
+      const double difference = static_cast<double>(result.brightness(x, y)) -
+                                static_cast<double>(truth.brightness(x, y));
       squares += difference * difference;
       ++counted;
     }
@@ -178,13 +130,24 @@ int compare_image(const CompareOptions& o) {
   if (counted == 0)
     throw InputError(fmt::format("{}: no pixel is left inside the mask and the border", o.truth));
   const double mse = squares / static_cast<double>(counted);
-  const double psnr =
-      mse > 0.0 ? 10.0 * std::log10(255.0 * 255.0 / mse) : std::numeric_limits<double>::infinity();
-  // The windows of SSIM reach over a mask's edge, so with a mask there is none.
-  const std::optional<double> similarity =
-      mask.empty() ? ssim(a, b, {size.width - 2 * o.border, size.height - 2 * o.border})
-                   : std::nullopt;
-  const bool good = psnr >= o.min_psnr;
+  const double psnr = psnr_of(mse);
+  // What reaches over a mask's edge is not there with a mask: windows, blurs and blocks.
+  std::optional<double> similarity;
+  std::optional<SeenErrors> seen;
+  std::optional<Anisotropy> direction;
+  if (mask.empty()) {
+    const GreyPlane a = grey_plane(result, o.border);
+    const GreyPlane b = grey_plane(truth, o.border);
+    similarity = ssim(a, b);
+    seen = seen_errors(grey_plane(result), grey_plane(truth), o.sigma,
+                       std::max(o.border, kSeenBorder));
+    direction = anisotropy(a, b);
+  }
+  if (!seen && o.min_hvs_psnr > 0.0) {
+    throw InputError(fmt::format("--min-hvs-psnr needs more than {} pixels on each side of {}",
+                                 2 * std::max(o.border, kSeenBorder), size_text(size)));
+  }
+  const bool good = psnr >= o.min_psnr && (!seen || seen->psnr >= o.min_hvs_psnr);
   if (o.json) {
     nlohmann::ordered_json json;
     json["result"] = o.result;
@@ -192,20 +155,35 @@ int compare_image(const CompareOptions& o) {
     json["size"] = {size.width, size.height};
     json["counted"] = counted;
     json["mse"] = mse;
-    json["psnr"] =
-        std::isfinite(psnr) ? nlohmann::ordered_json(psnr) : nlohmann::ordered_json(nullptr);
+    json["psnr"] = psnr;  // what is not finite is null in JSON
     json["identical"] = mse == 0.0;
-    json["ssim"] =
-        similarity.value_or(std::numeric_limits<double>::quiet_NaN());  // NaN is null in JSON
+    json["ssim"] = similarity.value_or(kNone);
+    json["sigma"] = o.sigma;
+    json["hvs_psnr"] = seen ? seen->psnr : kNone;
+    json["mean_difference"] = seen ? seen->mean_difference : kNone;
+    json["anisotropy_db"] = {{"mean", direction ? direction->mean_db : kNone},
+                             {"largest", direction ? direction->largest_db : kNone},
+                             {"blocks", direction ? direction->blocks : 0}};
     json["ok"] = good;
     print_json(json);
     return good ? kDone : kAnswerIsNo;
   }
   fmt::print("{} against {}, {}\n", o.result, o.truth, size_text(size));
-  fmt::print("  pixels  {}\n  PSNR    {}\n  SSIM    {}\n", counted,
-             mse == 0.0 ? "identical" : fmt::format("{:.3f} dB", psnr),
+  fmt::print("  pixels           {}\n  PSNR             {}\n  SSIM             {}\n", counted,
+             psnr_text(psnr),
              similarity ? fmt::format("{:.5f}", *similarity)
                         : std::string("not defined (with a mask, or below 11x11)"));
+  if (seen) {
+    fmt::print("  seen             {} after a Gaussian of sigma {:g} on both\n",
+               psnr_text(seen->psnr), o.sigma);
+    fmt::print("  mean grey        {:+.5f} of the full range\n", seen->mean_difference);
+  }
+  if (direction) {
+    fmt::print("  anisotropy       {:.2f} dB in the mean, {:.2f} dB at one radius ({})\n",
+               direction->mean_db, direction->largest_db, app::counted(direction->blocks, "block"));
+  }
+  if (!good)
+    fmt::print("  below the limits: --min-psnr {} --min-hvs-psnr {}\n", o.min_psnr, o.min_hvs_psnr);
   return good ? kDone : kAnswerIsNo;
 }
 
@@ -247,8 +225,14 @@ void add_compare_command(CLI::App& program, int& exit_code) {
     exit_code = compare_flow(*o);
   });
 
-  CLI::App* const image =
-      compare->add_subcommand("image", "PSNR and SSIM of an image, in the range of 8 bits");
+  CLI::App* const image = compare->add_subcommand(
+      "image", "PSNR and SSIM of an image, and what an eye sees of a halftone's error");
+  image->footer(
+      "Grey values count in the range of 8 bits. Seen, or HVS-weighted, is the PSNR of both "
+      "images\n"
+      "under a Gaussian as wide as --sigma, 8 pixels (or --border) left out on all sides; the "
+      "mean\n"
+      "grey is of these pixels. Anisotropy is Ulichney's, of the error's power spectrum.");
   image->add_option("RESULT", o->result, "PNG, PGM or JPEG")->required();
   image->add_option("TRUTH", o->truth, "PNG, PGM or JPEG")->required();
   image->add_option("--mask", o->mask, "Image of the same size: pixels of 128 and more count");
@@ -256,9 +240,20 @@ void add_compare_command(CLI::App& program, int& exit_code) {
       ->check(CLI::Range(0, kMaxImageSide));
   image->add_option("--min-psnr", o->min_psnr, "Exit with 1 when the PSNR is below this")
       ->check(finite_range(0.0, 1000.0));
+  image
+      ->add_option("--sigma", o->sigma,
+                   "Width of the eye's Gaussian in pixels: the larger, the further away it is")
+      ->check(finite_range(0.1, 50.0))
+      ->capture_default_str();
+  image
+      ->add_option("--min-hvs-psnr", o->min_hvs_psnr,
+                   "Exit with 1 when the PSNR under the Gaussian is below this")
+      ->check(finite_range(0.0, 1000.0));
   add_json_option(*image, o->json);
   image->callback([image, o, &exit_code] {
-    check_options(*image, {});
+    check_options(*image, {{!o->mask.empty(),
+                            {"--sigma", "--min-hvs-psnr"},
+                            "a blur reaches over the edge of --mask"}});
     exit_code = compare_image(*o);
   });
 }

@@ -403,6 +403,44 @@ TEST(Program, CompareImage) {
   EXPECT_EQ(json_of({"compare", "image", folder / "b.pgm", folder / "a.pgm", "--min-psnr", "60"},
                     1)["ok"],
             false);
+  // Eight pixels of border on each side leave nothing of sixteen.
+  EXPECT_TRUE(other["hvs_psnr"].is_null());
+  EXPECT_TRUE(other["mean_difference"].is_null());
+  expect_error({"compare", "image", folder / "b.pgm", folder / "a.pgm", "--min-hvs-psnr", "30"},
+               {"--min-hvs-psnr", "16x16"});
+  expect_error({"compare", "image", folder / "b.pgm", folder / "a.pgm", "--sigma", "0"},
+               {"--sigma", "0.1"});
+}
+
+// Example failure: a halftone is compared pixel by pixel only, where every one is as wrong as can
+// be; under the eye's Gaussian a chess board is a mean grey.
+TEST(Program, CompareImageAsAnEyeSeesIt) {
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& name, auto value) {
+    std::ofstream file(folder / name, std::ios::binary);
+    file << "P5\n100 90\n255\n";
+    for (int i = 0; i < 9000; ++i) file.put(static_cast<char>(value(i % 100, i / 100)));
+  };
+  write("chess.pgm", [](int x, int y) { return (x + y) % 2 != 0 ? 255 : 0; });
+  write("grey.pgm", [](int, int) { return 127; });
+  const std::vector<std::string> compare = {"compare", "image", folder / "chess.pgm",
+                                            folder / "grey.pgm"};
+  const json seen = json_of(compare);
+  EXPECT_LT(seen["psnr"], 6.1);
+  EXPECT_NEAR(seen["hvs_psnr"].get<double>(), 20.0 * std::log10(255.0 / 0.5), 1.0);
+  EXPECT_NEAR(seen["mean_difference"].get<double>(), 0.5 / 255.0, 1e-9);
+  EXPECT_EQ(seen["sigma"], 1.5);
+  EXPECT_EQ(seen["anisotropy_db"]["blocks"], 2);
+  std::vector<std::string> narrow = compare;
+  narrow.insert(narrow.end(), {"--sigma", "0.5"});
+  EXPECT_LT(json_of(narrow)["hvs_psnr"], 30.0);
+  narrow.insert(narrow.end(), {"--min-hvs-psnr", "40"});
+  EXPECT_EQ(json_of(narrow, 1)["ok"], false);
+  std::vector<std::string> masked = compare;
+  masked.insert(masked.end(), {"--mask", folder / "chess.pgm"});
+  EXPECT_TRUE(json_of(masked)["hvs_psnr"].is_null());
+  masked.insert(masked.end(), {"--sigma", "2"});
+  expect_error(masked, {"--sigma has no meaning here: "});
 }
 
 // Example failure: latency counts from the submission instead of the schedule, so an overloaded run
