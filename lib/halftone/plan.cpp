@@ -2,19 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
-#include <utility>
 
 #include "core/checks.h"
 #include "core/failure.h"
+#include "halftone/cell_stage_check.h"
 
 namespace ocellus::detail {
 namespace {
-
-/// Weights and thresholds beyond this are a mistake, and would not fit.
-constexpr float kMostWeight = 16383.0f;
-constexpr float kMostXi = 100.0f;
 
 int weights_of(int radius) noexcept {
   return (2 * radius + 1) * (2 * radius + 1);
@@ -27,23 +22,6 @@ std::int32_t on_grid(float value, int bits) noexcept {
 
 std::int32_t on_input_grid(float value) noexcept {
   return static_cast<std::int32_t>(std::floor(static_cast<double>(value) * kInputOne + 0.5));
-}
-
-/// Names the stage in front of the field.
-struct Field {
-  char text[64];
-  Field(int stage, const char* name) noexcept {
-    std::snprintf(text, sizeof(text), "stages[%d].%s", stage, name);
-  }
-};
-
-template <typename Enum>
-Check check_choice(int stage, const char* name, Enum value, Enum last, const char* names) noexcept {
-  if (static_cast<int>(value) > static_cast<int>(last)) {
-    return invalid_argument("stages[%d].%s is %d; it must be %s", stage, name,
-                            static_cast<int>(value), names);
-  }
-  return {};
 }
 
 Check check_plane(int stage, const char* name, const float* data, std::ptrdiff_t stride,
@@ -59,39 +37,13 @@ Check check_plane(int stage, const char* name, const float* data, std::ptrdiff_t
     const float* row =
         reinterpret_cast<const float*>(reinterpret_cast<const char*>(data) + y * stride);
     for (int x = 0; x < size.width; ++x) {
-      if (!(std::fabs(row[x]) <= kMostWeight)) {
+      if (!(std::fabs(row[x]) <= kMaxCellWeight)) {
         return invalid_argument("stages[%d].%s_plane holds %g at (%d, %d); it must be -%g to %g",
                                 stage, name, static_cast<double>(row[x]), x, y,
-                                static_cast<double>(kMostWeight), static_cast<double>(kMostWeight));
+                                static_cast<double>(kMaxCellWeight),
+                                static_cast<double>(kMaxCellWeight));
       }
     }
-  }
-  return {};
-}
-
-Check check_weights(int stage, const CellTemplate& weights) noexcept {
-  if (weights.radius < 1 || weights.radius > kMaxTemplateRadius) {
-    return invalid_argument(
-        "stages[%d].weights.radius is %d; it must be 1 to %d: templates of 3x3 to 9x9", stage,
-        weights.radius, kMaxTemplateRadius);
-  }
-  const int side = 2 * weights.radius + 1;
-  for (int i = 0; i < side * side; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    for (const auto& [name, value] : {std::pair{"a", weights.a[at]}, {"b", weights.b[at]}}) {
-      if (!(std::fabs(value) <= kMostWeight)) {
-        return invalid_argument(
-            "stages[%d].weights.%s holds %g in row %d, column %d; it must be a finite number of at "
-            "most %g",
-            stage, name, static_cast<double>(value), i / side, i % side,
-            static_cast<double>(kMostWeight));
-      }
-    }
-  }
-  if (!(std::fabs(weights.threshold) <= kMostWeight)) {
-    return invalid_argument(
-        "stages[%d].weights.threshold is %g; it must be a finite number of at most %g", stage,
-        static_cast<double>(weights.threshold), static_cast<double>(kMostWeight));
   }
   return {};
 }
@@ -129,42 +81,6 @@ bool is_symmetric(const CellStagePlan& plan) noexcept {
   return true;
 }
 
-Check check_choices(int i, const CellStage& stage) noexcept {
-  if (Check c = check_choice(i, "input", stage.input, CellInput::kFrame, "kPrevious or kFrame"); !c)
-    return c;
-  if (Check c = check_choice(i, "start", stage.start, CellStart::kPrevious,
-                             "kConstant, kInput, kPlane, kNoise, kBlueNoise, kErrorDiffusion or "
-                             "kPrevious");
-      !c)
-    return c;
-  if (Check c = check_choice(i, "boundary", stage.boundary, CellBoundary::kPeriodic,
-                             "kFixed, kZeroFlux or kPeriodic");
-      !c)
-    return c;
-  if (Check c = check_choice(i, "update", stage.update, CellUpdate::kSynchronous,
-                             "kColours, kRaster or kSynchronous");
-      !c)
-    return c;
-  return check_choice(i, "move", stage.move, CellMove::kSwap, "kUpdate or kSwap");
-}
-
-Check check_numbers(int i, const CellStage& stage) noexcept {
-  if (Check c = check_range(Field(i, "levels").text, stage.levels, 2, 256); !c) return c;
-  if (!(stage.xi > 0.0f && stage.xi <= kMostXi)) {
-    return invalid_argument("stages[%d].xi is %g; it must be above 0 and at most %g", i,
-                            static_cast<double>(stage.xi), static_cast<double>(kMostXi));
-  }
-  if (!(std::fabs(stage.start_value) <= 1.0f)) {
-    return invalid_argument("stages[%d].start_value is %g; it must be -1 to 1", i,
-                            static_cast<double>(stage.start_value));
-  }
-  if (!(std::fabs(stage.boundary_value) <= 1.0f)) {
-    return invalid_argument("stages[%d].boundary_value is %g; it must be -1 to 1", i,
-                            static_cast<double>(stage.boundary_value));
-  }
-  return check_range(Field(i, "max_sweeps").text, stage.max_sweeps, 1, 100000);
-}
-
 Check check_swaps(int i, const CellStage& stage, const CellStagePlan& plan) noexcept {
   if (stage.levels != 2) {
     return invalid_argument("stages[%d].move is kSwap with %d levels; swaps need two", i,
@@ -180,9 +96,8 @@ Check check_swaps(int i, const CellStage& stage, const CellStagePlan& plan) noex
 }
 
 Expected<CellStagePlan> make_stage(int i, const CellStage& stage, ImageSize size) noexcept {
-  if (Check c = check_weights(i, stage.weights); !c) return tl::unexpected(c.error());
-  if (Check c = check_choices(i, stage); !c) return tl::unexpected(c.error());
-  if (Check c = check_numbers(i, stage); !c) return tl::unexpected(c.error());
+  if (Check c = check_cell_stage(stage); !c)
+    return invalid_argument("stages[%d].%s", i, c.error().text);
   if (stage.start == CellStart::kErrorDiffusion && stage.levels != 2) {
     return invalid_argument("stages[%d].start is kErrorDiffusion with %d levels; it needs two", i,
                             stage.levels);
@@ -193,12 +108,6 @@ Expected<CellStagePlan> make_stage(int i, const CellStage& stage, ImageSize size
       return tl::unexpected(c.error());
   }
   if (stage.start == CellStart::kPlane) {
-    if (stage.start_plane == nullptr) {
-      return invalid_argument(
-          "stages[%d].start is kPlane and start_plane is null; give it a plane "
-          "of states",
-          i);
-    }
     if (Check c = check_plane(i, "start", stage.start_plane, stage.start_stride, size); !c)
       return tl::unexpected(c.error());
   }
@@ -235,11 +144,6 @@ Expected<CellStagePlan> make_stage(int i, const CellStage& stage, ImageSize size
   plan.max_sweeps = stage.max_sweeps;
   const int least = plan.radius + (stage.move == CellMove::kSwap ? 2 : 1);
   plan.spacing = stage.colour_spacing == 0 ? least : stage.colour_spacing;
-  if (plan.spacing < least || plan.spacing > 9) {
-    return invalid_argument(
-        "stages[%d].colour_spacing is %d; it must be %d to 9 for this template, or 0 for the least",
-        i, stage.colour_spacing, least);
-  }
   if (stage.move == CellMove::kSwap) {
     if (Check c = check_swaps(i, stage, plan); !c) return tl::unexpected(c.error());
   }

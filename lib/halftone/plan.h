@@ -94,6 +94,7 @@ struct ColourClass {
   int first = 0;
   int step = 1;
   int end = 0;
+  bool single = false;  ///< one of its own, of a periodic remainder
 };
 
 /// Classes along an axis of `length` cells. With a periodic boundary the last (length mod spacing)
@@ -108,9 +109,9 @@ constexpr ColourClass colour_class(int index, int length, int spacing,
                                    CellBoundary boundary) noexcept {
   const int whole = boundary == CellBoundary::kPeriodic ? length - length % spacing : length;
   const int regular = whole < spacing ? whole : spacing;
-  if (index < regular) return {index, spacing, whole};
+  if (index < regular) return {index, spacing, whole, false};
   const int at = whole + (index - regular);
-  return {at, spacing, at + 1};
+  return {at, spacing, at + 1, true};
 }
 
 /// Position that stands for one beyond the border, 0 to length - 1; -1 for a fixed boundary.

@@ -142,6 +142,7 @@ CellStageReference::CellStageReference(const CellStage& stage, int fraction_bits
     }
   }
 
+  const double limit = std::ldexp(1.0, stage.levels == 2 ? 14 : 29);
   const double outside = on_grid(static_cast<double>(stage.boundary_value), kInputBits);
   for (int y = 0; y < height_; ++y) {
     for (int x = 0; x < width_; ++x) {
@@ -159,7 +160,9 @@ CellStageReference::CellStageReference(const CellStage& stage, int fraction_bits
         const int row = rows_[static_cast<std::size_t>(y + weight.dy + kMaxTemplateRadius)];
         if (column < 0 || row < 0) sum += std::ldexp(weight.value, -fraction_bits) * outside;
       }
-      bias_.at(x, y) = std::ldexp(on_grid(sum * (stage.levels - 1), fraction_bits), fraction_bits);
+      bias_.at(x, y) =
+          std::clamp(std::ldexp(on_grid(sum * (stage.levels - 1), fraction_bits), fraction_bits),
+                     -limit, limit);
 
       double start = 0.0;
       switch (stage.start) {
@@ -224,9 +227,9 @@ std::uint32_t CellStageReference::swap(int x, int y) {
   double most = 0.0;
   int* partner = nullptr;
   for (const auto& [dx, dy] : {std::pair{1, 0}, {0, 1}}) {
-    const int column = columns_[static_cast<std::size_t>(x + dx + kMaxTemplateRadius)];
-    const int row = rows_[static_cast<std::size_t>(y + dy + kMaxTemplateRadius)];
-    if (column < 0 || row < 0 || k_.at(column, row) == k_.at(x, y)) continue;
+    const int column = x + dx;
+    const int row = y + dy;
+    if (column == width_ || row == height_ || k_.at(column, row) == k_.at(x, y)) continue;
     const double gain = (2 * k_.at(x, y) - 1) * (state(column, row) - state(x, y)) +
                         2.0 * weight_at(0, 0) - 2.0 * weight_at(dx, dy);
     if (gain > most) {  // of two that are equal the right one
@@ -295,6 +298,27 @@ double CellStageReference::energy() const {
   return energy;
 }
 
+namespace {
+
+/// `next` goes on with the states of `stage`; the input of the first one is the frame.
+bool holds(bool first, const CellStage& stage, const CellStage& next) {
+  const auto weights =
+      static_cast<std::ptrdiff_t>((2 * stage.weights.radius + 1) * (2 * stage.weights.radius + 1));
+  return next.start == CellStart::kPrevious && next.input == CellInput::kFrame &&
+         (first || stage.input == CellInput::kFrame) &&
+         stage.weights.radius == next.weights.radius &&
+         std::equal(stage.weights.a.begin(), stage.weights.a.begin() + weights,
+                    next.weights.a.begin()) &&
+         std::equal(stage.weights.b.begin(), stage.weights.b.begin() + weights,
+                    next.weights.b.begin()) &&
+         stage.weights.threshold == next.weights.threshold &&
+         stage.threshold_plane == next.threshold_plane && stage.levels == next.levels &&
+         stage.xi == next.xi && stage.boundary == next.boundary &&
+         (stage.boundary != CellBoundary::kFixed || stage.boundary_value == next.boundary_value);
+}
+
+}  // namespace
+
 CellRun run_cells(const CellularNetworkConfig& config, const std::vector<int>& fraction_bits,
                   const PlaneD& grey, const CellStarts& starts,
                   const std::optional<CellLevels>& warm) {
@@ -302,6 +326,7 @@ CellRun run_cells(const CellularNetworkConfig& config, const std::vector<int>& f
   CellRun run;
   PlaneD previous = frame;
   int levels = 2;
+  bool holds_on = true;
   for (int i = 0; i < config.stage_count; ++i) {
     const CellStage& stage = config.stages[static_cast<std::size_t>(i)];
     CellStageReference reference(stage, fraction_bits.at(static_cast<std::size_t>(i)),
@@ -314,7 +339,9 @@ CellRun run_cells(const CellularNetworkConfig& config, const std::vector<int>& f
     run.info.converged = stage_run.converged;
     levels = stage.levels;
     run.k = stage_run.k;
-    if (i == 0) run.first = stage_run.k;
+    holds_on = holds_on &&
+               (i == 0 || holds(i == 1, config.stages[static_cast<std::size_t>(i - 1)], stage));
+    if (holds_on) run.first = stage_run.k;
     previous = cell_outputs(run.k, levels);
   }
   run.grey = PlaneD(grey.width, grey.height);

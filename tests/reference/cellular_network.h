@@ -119,7 +119,7 @@ class CellStageReference {
 /// How a frame went.
 struct CellRun {
   CellLevels k;       ///< of the last stage
-  CellLevels first;   ///< of the first stage: the next frame's warm start
+  CellLevels first;   ///< where the first stage's states were left: the next frame's warm start
   test::PlaneD grey;  ///< 0 to 255, not rounded
   CellInfo info;
 };

@@ -296,7 +296,7 @@ void CellNetwork::build_stages(Stage* stages, StageContext* contexts) noexcept {
       case CellUpdate::kColours:
         for (int c = 0; c < data_of(s).row_classes; ++c) {
           add(&CellNetwork::run<&CellNetwork::visit_colours>, bands, s, c);
-          add(&CellNetwork::run<&CellNetwork::exchange>, bands > 1 ? bands : 0, s);
+          add(&CellNetwork::run<&CellNetwork::exchange>, bands > 1 ? bands : 0, s, c);
         }
         break;
       case CellUpdate::kRaster:
@@ -523,6 +523,17 @@ CellBand& CellNetwork::band_for(int band, int stage) noexcept {
   return cells;
 }
 
+/// A swap looks at the X of the row below and changes cells there. So that a band's last row sees
+/// what its own cells have done to the next band's first row, it takes that row over for as long as
+/// the class lasts: nothing else reaches it, since rows of a class are at least radius + 2 apart.
+bool CellNetwork::takes_next_row(int band, const StageContext& stage) const noexcept {
+  const CellStagePlan& plan = plan_of(stage.level);
+  const int last = bands_.end(band) - 1;
+  if (plan.move != CellMove::kSwap || last + 1 == plan_.size.height) return false;
+  const ColourClass rows = colour_class(stage.step, plan_.size.height, plan.spacing, plan.boundary);
+  return last >= rows.first && last < rows.end && (last - rows.first) % rows.step == 0;
+}
+
 void CellNetwork::visit_colours(const StageContext& stage, int part, int) noexcept {
   const CellStagePlan& plan = plan_of(stage.level);
   CellBand& band = band_for(part, stage.level);
@@ -530,15 +541,24 @@ void CellNetwork::visit_colours(const StageContext& stage, int part, int) noexce
   const ColourClass rows = colour_class(stage.step, plan_.size.height, plan.spacing, plan.boundary);
   int y = rows.first;
   if (y < band.top) y += (band.top - y + rows.step - 1) / rows.step * rows.step;
-  for (; y < std::min(rows.end, band.bottom); y += rows.step) colours_row(band, y);
+  const int end = std::min(rows.end, band.bottom);
+  if (part > 0 && takes_next_row(part - 1, stage)) ++band.top;
+  if (takes_next_row(part, stage)) ++band.bottom;
+  for (; y < end; y += rows.step) colours_row(band, y);
 }
 
-void CellNetwork::exchange(const StageContext&, int part, int) noexcept {
+void CellNetwork::exchange(const StageContext& stage, int part, int) noexcept {
   CellBand& band = band_[part].cells;
+  band.bottom = bands_.end(part);
   for (int other = 0; other < bands_.count(); ++other) {
     if (other == part) continue;
     const CellBand& from = band_[other].cells;
     for (int i = 0; i < from.event_count; ++i) apply_event(band, from.events[i]);
+  }
+  if (part > 0 && takes_next_row(part - 1, stage)) {
+    // Marked by nobody meanwhile.
+    std::memset(marks_ + static_cast<std::ptrdiff_t>(bands_.begin(part)) * tiles_, kAllMarks,
+                static_cast<std::size_t>(tiles_));
   }
 }
 

@@ -92,6 +92,7 @@ class CellNetwork final : public CpuOperator {
   /// X of the row's cells that see fixed cells which are not 0.
   void mend_border(int stage, int y) noexcept;
   std::int32_t border_state(int stage, int x, int y) noexcept;
+  bool takes_next_row(int band, const StageContext& stage) const noexcept;
   CellBand& band_for(int band, int stage) noexcept;
 
   CellularNetworkPlan plan_;

@@ -419,9 +419,8 @@ HWY_INLINE void visit_colours(CellBand& band, int y) {
   const int count = colour_class_count(width, spacing, boundary);
   for (int c = 0; c < count; ++c) {
     const ColourClass colour = colour_class(c, width, spacing, boundary);
-    if (colour.step == 1) {
-      // Of a periodic remainder, or an image narrower than the spacing.
-      for (int x = colour.first; x < colour.end; ++x) visit.cell(x);
+    if (colour.single) {
+      visit.cell(colour.first);
       continue;
     }
     for (int t = 0; t < band.tiles; ++t) {

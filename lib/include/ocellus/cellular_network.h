@@ -62,7 +62,7 @@ enum class CellUpdate : std::uint8_t {
 /// What a cell does when its turn comes.
 enum class CellMove : std::uint8_t {
   kUpdate,  ///< takes the output that its state asks for, equations (1) and (2)
-  /// Changes places with its right or its lower neighbour, whichever lowers the energy
+  /// Changes places with its right or its lower neighbour in the image, whichever lowers the energy
   /// -1/2 y'A y - (B u + T)'y more, if one does: what single updates cannot reach because it keeps
   /// the mean. Two levels, a symmetric A and kColours only; the least spacing is radius + 2.
   kSwap,
@@ -137,7 +137,9 @@ struct CellularNetworkConfig {
   int stage_count = 0;  ///< 1 to 16, one after the other
   std::array<CellStage, kMaxCellStages> stages{};
 
-  /// The first stage of each frame but the first begins with its own output of the frame before.
+  /// The first stage of each frame but the first begins with where the frame before has left it:
+  /// the output of the last stage that holds on to its states, which are the stages that follow
+  /// with the same template, thresholds, levels, boundary and input and start with kPrevious.
   bool warm_start = false;
 };
 
@@ -159,7 +161,8 @@ struct CellInfo {
 
 /// The operator. `submit`, `wait` and `reset` of one object must not run at the same time, but for
 /// `wait` beside `submit`; different objects are independent, on one engine too. Frame and result
-/// must live until `wait` has said done, or until `reset` or the destructor has returned.
+/// must live until `wait` has said done, or until `reset` or the destructor has returned. The
+/// result of a frame with pixels that are not finite is 0 everywhere (kBadPixels).
 ///
 /// Arithmetic is exact, so that every backend and any number of threads give the same cells.
 /// Inputs, states to start from and boundary values are rounded to multiples of 2^-13, halves up; a
