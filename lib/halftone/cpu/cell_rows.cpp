@@ -231,20 +231,20 @@ HWY_INLINE void change_cell(CellBand& band, int x, int y, int to) {
 
 // ---- visits
 
-/// Lanes of a colour: rows of kMostLanes, one for each distance of the first such lane.
-struct ColourLanes {
-  HWY_ALIGN std::int16_t lanes[kMostSpacing][kMostLanes];
-  int spacing;
+/// The cells of a row that ask to be changed, a bit for each.
+struct RowBits {
+  static constexpr int kMostWords = 16384 / 64 + 1;
+  std::uint64_t words[kMostWords];
 
-  explicit ColourLanes(int colours) : spacing(colours) {
-    for (int first = 0; first < colours; ++first)
-      for (int lane = 0; lane < kMostLanes; ++lane)
-        lanes[first][lane] = lane % colours == first ? -1 : 0;
-  }
-  /// Of those at x and behind it that have the colour.
-  HWY_INLINE M16 mask(int x, int colour) const {
-    const int first = (colour - x % spacing + spacing) % spacing;
-    return hn::MaskFromVec(hn::Load(D16(), lanes[first]));
+  /// Sets or clears `count` bits from x on, up to 16 of them.
+  HWY_INLINE void put(int x, int count, std::uint64_t bits) {
+    const std::uint64_t mask = (std::uint64_t{1} << count) - 1;
+    const int shift = x % 64;
+    std::uint64_t& word = words[x / 64];
+    word = (word & ~(mask << shift)) | ((bits & mask) << shift);
+    if (shift + count <= 64) return;
+    std::uint64_t& next = words[x / 64 + 1];
+    next = (next & ~(mask >> (64 - shift))) | ((bits & mask) >> (64 - shift));
   }
 };
 
@@ -253,11 +253,9 @@ HWY_INLINE M16 is_one(const std::uint8_t* k) {
   return hn::Gt(hn::PromoteTo(d16, hn::LoadU(D8(), k)), hn::Zero(d16));
 }
 
-HWY_INLINE std::uint64_t bits_of(M16 mask, int x, int end) {
-  const D16 d16;
+HWY_INLINE std::uint64_t bits_of(M16 mask) {
   std::uint64_t bits = 0;
-  hn::StoreMaskBits(d16, mask, reinterpret_cast<std::uint8_t*>(&bits));
-  if (end - x < lanes16()) bits &= (std::uint64_t{1} << (end - x)) - 1;
+  hn::StoreMaskBits(D16(), mask, reinterpret_cast<std::uint8_t*>(&bits));
   return bits;
 }
 
@@ -285,17 +283,7 @@ struct UpdateBinary {
     const int to = states[x] >= 0 ? 1 : 0;
     if (to != k[x]) change_cell<State>(band, x, y, to);
   }
-  HWY_INLINE void cells(int x, int end, const ColourLanes& colours, int colour) {
-    const int lanes = lanes16();
-    for (; x < end; x += lanes) {
-      const M16 found = hn::And(unhappy(states + x, k + x), colours.mask(x, colour));
-      if (hn::AllFalse(D16(), found)) continue;
-      for (std::uint64_t bits = bits_of(found, x, end); bits != 0; bits &= bits - 1) {
-        const int at = x + std::countr_zero(bits);
-        change_cell<State>(band, at, y, 1 - k[at]);
-      }
-    }
-  }
+  HWY_INLINE std::uint64_t look(int x) const { return bits_of(unhappy(states + x, k + x)); }
 };
 
 struct SwapBinary {
@@ -346,30 +334,21 @@ struct SwapBinary {
     change_cell<State>(band, x, y, to);
     change_cell<State>(band, x + dx, y + 1 - dx, 1 - to);
   }
-  HWY_INLINE void cells(int x, int end, const ColourLanes& colours, int colour) {
+  HWY_INLINE std::uint64_t look(int x) const {
     const D16 d16;
-    const int lanes = lanes16();
-    const V16 least_beside = hn::Set(d16, static_cast<std::int16_t>(beside));
-    const V16 least_below = hn::Set(d16, static_cast<std::int16_t>(below));
-    for (; x < end; x += lanes) {
-      const V16 own = hn::LoadU(d16, states + x);
-      const M16 one = is_one(k + x);
-      const M16 differs_beside = hn::Xor(one, is_one(k + x + 1));
-      const M16 differs_below = hn::Xor(one, is_one(k_below + x));
-      // Saturation keeps what lies beyond either threshold there.
-      const auto gains = [&](V16 other, V16 least) HWY_ATTR {
-        const V16 up = hn::SaturatedSub(other, own);
-        const V16 down = hn::SaturatedSub(own, other);
-        return hn::Gt(hn::IfThenElse(one, up, down), least);
-      };
-      M16 found =
-          hn::Or(hn::And(differs_beside, gains(hn::LoadU(d16, states + x + 1), least_beside)),
-                 hn::And(differs_below, gains(hn::LoadU(d16, states_below + x), least_below)));
-      found = hn::And(found, colours.mask(x, colour));
-      if (hn::AllFalse(d16, found)) continue;
-      for (std::uint64_t bits = bits_of(found, x, end); bits != 0; bits &= bits - 1)
-        cell(x + std::countr_zero(bits));
-    }
+    const V16 own = hn::LoadU(d16, states + x);
+    const M16 one = is_one(k + x);
+    // Saturation keeps what lies beyond either threshold there.
+    const auto gains = [&](const std::int16_t* other, int least) HWY_ATTR {
+      const V16 there = hn::LoadU(d16, other);
+      const V16 up = hn::SaturatedSub(there, own);
+      const V16 down = hn::SaturatedSub(own, there);
+      return hn::Gt(hn::IfThenElse(one, up, down), hn::Set(d16, static_cast<std::int16_t>(least)));
+    };
+    const M16 differs_beside = hn::Xor(one, is_one(k + x + 1));
+    const M16 differs_below = hn::Xor(one, is_one(k_below + x));
+    return bits_of(hn::Or(hn::And(differs_beside, gains(states + x + 1, beside)),
+                          hn::And(differs_below, gains(states_below + x, below))));
   }
 };
 
@@ -394,28 +373,91 @@ struct UpdateMany {
     const int to = many_levels_output(state, band.stage->levels, band.stage->xi);
     change_cell<State>(band, x, y, to);
   }
-  HWY_INLINE void cells(int x, int end, const ColourLanes& colours, int colour) {
-    const int spacing = colours.spacing;
+  HWY_INLINE void cells(int x, int end, int spacing, int colour) {
     for (x += (colour - x % spacing + spacing) % spacing; x < end; x += spacing) cell(x);
   }
 };
 
+/// Looks again at the cells of the row that a change at x may have turned.
 template <class Visit>
-HWY_INLINE void visit_colours(CellBand& band, int y) {
+HWY_INLINE void look_again(const Visit& visit, RowBits& row, int x) {
+  const int reach = visit.band.stage->radius + 1;
+  const int end = std::min(visit.band.size.width, x + reach + 1);
+  const int lanes = lanes16();
+  for (int at = std::max(0, x - reach); at < end; at += lanes)
+    row.put(at, std::min(lanes, end - at), visit.look(at));
+}
+
+/// Two levels: all cells of the row are looked at once, those that a change may turn once more.
+template <class Visit>
+HWY_INLINE void visit_bits(CellBand& band, int y) {
   Visit visit(band, y);
   const int width = band.size.width;
   const int spacing = band.stage->spacing;
   const CellBoundary boundary = band.stage->boundary;
-  const ColourLanes lanes(spacing);
+  const int lanes = lanes16();
+  const int words = (width + 63) / 64;
+  std::uint8_t* marks = band.marks + static_cast<std::ptrdiff_t>(y) * band.tiles;
+  RowBits row;
+  std::memset(row.words, 0, static_cast<std::size_t>(words + 1) * sizeof(row.words[0]));
+  std::uint64_t any = 0;
+  for (int t = 0; t < band.tiles; ++t) {
+    if ((marks[t] & Visit::kMark) == 0) continue;
+    marks[t] = static_cast<std::uint8_t>(marks[t] & ~Visit::kMark);
+    const int end = std::min(width, (t + 1) * kCellTile);
+    for (int x = t * kCellTile; x < end; x += lanes) {
+      const std::uint64_t bits = visit.look(x);
+      any |= bits;
+      row.words[x / 64] |= bits << (x % 64);
+    }
+  }
+  if (any == 0) return;
+  if (width % 64 != 0) row.words[words - 1] &= (std::uint64_t{1} << (width % 64)) - 1;
+
+  std::uint64_t colours[kMostSpacing];  // every spacing-th bit, from one of the first on
+  for (int first = 0; first < spacing; ++first) {
+    colours[first] = 0;
+    for (int bit = first; bit < 64; bit += spacing) colours[first] |= std::uint64_t{1} << bit;
+  }
+  const auto change = [&](int x) {
+    visit.cell(x);
+    look_again(visit, row, x);
+    if (boundary == CellBoundary::kPeriodic) {
+      look_again(visit, row, x - width);
+      look_again(visit, row, x + width);
+    }
+  };
+  const int count = colour_class_count(width, spacing, boundary);
+  for (int c = 0; c < count; ++c) {
+    const ColourClass colour = colour_class(c, width, spacing, boundary);
+    if (colour.single) {
+      if ((row.words[colour.first / 64] >> (colour.first % 64) & 1) != 0) change(colour.first);
+      continue;
+    }
+    // Cells of a colour do not turn each other, so that a word's bits hold while they are gone
+    // through.
+    int first = colour.first;
+    for (int w = 0; w * 64 < colour.end; ++w) {
+      std::uint64_t bits = row.words[w] & colours[first];
+      if (colour.end - w * 64 < 64) bits &= (std::uint64_t{1} << (colour.end - w * 64)) - 1;
+      for (; bits != 0; bits &= bits - 1) change(w * 64 + std::countr_zero(bits));
+      first -= 64 % spacing;
+      if (first < 0) first += spacing;
+    }
+  }
+}
+
+void visit_many(CellBand& band, int y) {
+  UpdateMany visit(band, y);
+  const int width = band.size.width;
+  const int spacing = band.stage->spacing;
+  const CellBoundary boundary = band.stage->boundary;
   std::uint8_t* marks = band.marks + static_cast<std::ptrdiff_t>(y) * band.tiles;
   std::uint8_t active[kMostTiles];
-  bool any = false;
   for (int t = 0; t < band.tiles; ++t) {
-    active[t] = marks[t] & Visit::kMark;
-    any |= active[t] != 0;
-    marks[t] = static_cast<std::uint8_t>(marks[t] & ~Visit::kMark);
+    active[t] = marks[t] & kUpdateMark;
+    marks[t] = static_cast<std::uint8_t>(marks[t] & ~kUpdateMark);
   }
-  if (!any) return;
   const int count = colour_class_count(width, spacing, boundary);
   for (int c = 0; c < count; ++c) {
     const ColourClass colour = colour_class(c, width, spacing, boundary);
@@ -425,19 +467,19 @@ HWY_INLINE void visit_colours(CellBand& band, int y) {
     }
     for (int t = 0; t < band.tiles; ++t) {
       // A tile wakes in the middle of the row when a cell of an earlier colour changes.
-      if (((active[t] | marks[t]) & Visit::kMark) == 0) continue;
-      visit.cells(t * kCellTile, std::min(colour.end, (t + 1) * kCellTile), lanes, colour.first);
+      if (((active[t] | marks[t]) & kUpdateMark) == 0) continue;
+      visit.cells(t * kCellTile, std::min(colour.end, (t + 1) * kCellTile), spacing, colour.first);
     }
   }
 }
 
 void colours_row(CellBand& band, int y) {
   if (band.stage->move == CellMove::kSwap) {
-    visit_colours<SwapBinary>(band, y);
+    visit_bits<SwapBinary>(band, y);
   } else if (band.stage->levels == 2) {
-    visit_colours<UpdateBinary>(band, y);
+    visit_bits<UpdateBinary>(band, y);
   } else {
-    visit_colours<UpdateMany>(band, y);
+    visit_many(band, y);
   }
 }
 
@@ -455,13 +497,14 @@ void raster_row(CellBand& band, int y) {
     UpdateBinary visit(band, y);
     const int lanes = lanes16();
     for (int x = t * kCellTile; x < end;) {
-      const std::uint64_t bits = bits_of(unhappy(visit.states + x, visit.k + x), x, end);
-      if (bits == 0) {
-        x += lanes;
+      const std::uint64_t bits = visit.look(x);
+      const int next = bits == 0 ? lanes : std::countr_zero(bits);
+      if (x + next >= end || bits == 0) {
+        x += next;
         continue;
       }
       // The change may have turned the ones behind it.
-      x += std::countr_zero(bits);
+      x += next;
       visit.cell(x);
       ++x;
     }
