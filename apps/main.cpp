@@ -10,6 +10,7 @@
 #include "common.h"
 #include "interrupt.h"
 #include "kernels.h"
+#include "template.h"
 
 namespace {
 
@@ -57,6 +58,7 @@ int run(int argc, char** argv) {
   add_devices_command(program, exit_code);
   add_flow_command(program, exit_code);
   add_kernels_command(program, exit_code);
+  add_template_command(program, exit_code);
   add_compare_command(program, exit_code);
   add_latency_command(program, exit_code);
   add_bench_command(program, exit_code);

@@ -1,0 +1,148 @@
+#include "template.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <string>
+
+#include "cell_template_text.h"
+#include "cell_template_writer.h"
+#include "common.h"
+#include "image_io.h"
+#include "ocellus/cell_templates.h"
+
+namespace ocellus::app {
+namespace {
+
+struct MakeOptions {
+  std::string in;
+  std::string out;
+  bool continuous = false;
+};
+
+void run_make(const MakeOptions& options) {
+  std::string source;
+  const bool standard_input = options.in == "-";
+  if (standard_input) {
+    source.assign(std::istreambuf_iterator<char>(std::cin), {});
+  } else {
+    const auto bytes = read_file(options.in);
+    source.assign(bytes.begin(), bytes.end());
+  }
+  CellTemplateFile file;
+  try {
+    if (source.find('\0') != std::string::npos)
+      throw InputError("it is not text; it must hold templates as text or JSON");
+    file = parse_cell_templates(source, options.continuous);
+  } catch (const InputError& error) {
+    throw InputError(
+        fmt::format("{}: {}", standard_input ? "standard input" : options.in, error.what()));
+  }
+  write_cell_template_file(options.out, file);
+  fmt::print("{}: {}\n", options.out,
+             counted(static_cast<std::int64_t>(file.stages.size()), "stage"));
+}
+
+void run_list(bool json) {
+  if (json) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const CellTemplateInfo& info : cell_templates()) {
+      nlohmann::ordered_json entry;
+      entry["name"] = info.name;
+      entry["description"] = info.description;
+      entry["source"] = info.source;
+      entry["converted"] = info.converted;
+      entry["stages"] = info.stages;
+      if (info.number != nullptr) entry["number"] = info.number;
+      list.push_back(entry);
+    }
+    print_json({{"templates", list}});
+    return;
+  }
+  std::size_t width = 0;
+  for (const CellTemplateInfo& info : cell_templates())
+    width = std::max(width, std::string(info.name).size());
+  for (const CellTemplateInfo& info : cell_templates())
+    fmt::print("{:<{}}  {}\n", info.name, width, info.description);
+}
+
+void run_show(const std::string& what, bool json) {
+  CellTemplateFile file;
+  const bool is_file = what.ends_with(".ocl") && what.find('|') == std::string::npos;
+  if (is_file) {
+    std::array<CellStage, kMaxCellStages> stages;
+    const auto info = take(read_cell_template_file(what.c_str(), stages), "template");
+    file.note = info.note;
+    file.stages.assign(stages.begin(), stages.begin() + info.stages);
+  } else if (const auto single = cell_template(what)) {
+    // A name by itself, also of one that needs a link before it.
+    file.stages.push_back(*single);
+  } else {
+    std::array<CellStage, kMaxCellStages> stages;
+    const int count = take(parse_cell_chain(what, stages), "template");
+    file.stages.assign(stages.begin(), stages.begin() + count);
+  }
+  if (!is_file) file.note = what;
+  if (json) {
+    print_json(cell_templates_json(file));
+  } else {
+    fmt::print("{}", cell_templates_text(file));
+  }
+}
+
+}  // namespace
+
+void add_template_command(CLI::App& program, int& exit_code) {
+  CLI::App* const command = program.add_subcommand(
+      "template", "Makes, lists and shows templates of the cellular network (*.ocl)");
+  command->require_subcommand(1);
+  // All that can go wrong here is bad input, which is thrown.
+  const auto done = [&exit_code] { exit_code = kDone; };
+
+  auto* const make =
+      command->add_subcommand("make", "Writes templates given as text or JSON to a checked file");
+  const auto options = std::make_shared<MakeOptions>();
+  make->add_option("IN", options->in, "The file to read, - for standard input")->required();
+  make->add_option("-o,--output", options->out, "The file to write")
+      ->required()
+      ->type_name("FILE.ocl");
+  make->add_flag("--continuous", options->continuous,
+                 "They are continuous-time templates: A's centre less 1 in every stage");
+  make->footer(std::string(kCellTextHelp) + "\n\n" + kCellJsonHelp);
+  make->callback([make, options, done] {
+    check_options(*make, {});
+    run_make(*options);
+    done();
+  });
+
+  auto* const list = command->add_subcommand("list", "The library of templates");
+  const auto list_json = std::make_shared<bool>(false);
+  add_json_option(*list, *list_json);
+  list->callback([list_json, done] {
+    run_list(*list_json);
+    done();
+  });
+
+  struct Show {
+    std::string what;
+    bool json = false;
+  };
+  auto* const show = command->add_subcommand(
+      "show", "What a name, a chain or a file holds, as text that make reads");
+  const auto shown = std::make_shared<Show>();
+  show->add_option("TEMPLATE", shown->what, "Name, chain (\"erosion | edge\") or FILE.ocl")
+      ->required();
+  add_json_option(*show, shown->json);
+  show->callback([show, shown, done] {
+    check_options(*show, {});
+    run_show(shown->what, shown->json);
+    done();
+  });
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,337 @@
+// ocellus template: what people write by hand becomes the stage that they meant, every mistake is
+// named, and what is shown can be made again.
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cell_template_text.h"
+#include "cell_template_writer.h"
+#include "input_error.h"
+#include "ocellus/cell_templates.h"
+#include "template.h"
+
+namespace ocellus::app {
+namespace {
+
+using Stages = std::array<CellStage, kMaxCellStages>;
+
+class TemplateCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "ocellus-template-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    in_ = (folder_ / "in").string();
+    out_ = (folder_ / "out.ocl").string();
+  }
+  void TearDown() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  /// Runs the command line; the message of the error, empty when there was none.
+  std::string run(const std::vector<std::string>& arguments) {
+    CLI::App program;
+    int exit_code = -1;
+    add_template_command(program, exit_code);
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    testing::internal::CaptureStdout();
+    std::string message;
+    try {
+      program.parse(reversed);
+      EXPECT_EQ(exit_code, 0);
+    } catch (const InputError& error) {
+      message = error.what();
+    } catch (const CLI::Error& error) {
+      message = error.what();
+    }
+    printed_ = testing::internal::GetCapturedStdout();
+    return message;
+  }
+
+  std::string make(const std::string& source, bool continuous = false) {
+    std::ofstream(in_, std::ios::binary) << source;
+    std::vector<std::string> arguments = {"template", "make", in_, "-o", out_};
+    if (continuous) arguments.push_back("--continuous");
+    return run(arguments);
+  }
+
+  std::vector<CellStage> made() {
+    Stages stages;
+    const auto info = read_cell_template_file(out_.c_str(), stages);
+    EXPECT_TRUE(info) << info.error().text;
+    if (!info) return {};
+    note_ = info->note;
+    return {stages.begin(), stages.begin() + info->stages};
+  }
+
+  std::filesystem::path folder_;
+  std::string in_;
+  std::string out_;
+  std::string printed_;
+  std::string note_;
+};
+
+// Fails when a number lands at another place than it was written, or comments and line ends matter.
+TEST_F(TemplateCommand, ReadsText) {
+  ASSERT_EQ(make("# two stages\r\nnote by hand, for a test  # not this\n"
+                 "stage\n\na\n  1 2 3  # a row\n 4 5 6\n\n7 8 9\nthreshold -2.5\nstart noise 77\n"
+                 "boundary fixed -1\nupdate colours 3\nsweeps 12\n"
+                 "stage\nb\n0 0 0\n0 1.5 0\n0 0 .25\nlevels 16\nxi 0.5\ninput frame\n"
+                 "start constant 0.5\nboundary periodic\nupdate raster\ncontinuous\n"),
+            "");
+  EXPECT_EQ(printed_, out_ + ": 2 stages\n");
+  const auto stages = made();
+  ASSERT_EQ(stages.size(), 2u);
+  EXPECT_EQ(note_, "by hand, for a test");
+  for (std::size_t i = 0; i < 9; ++i) {
+    EXPECT_EQ(stages[0].weights.a[i], static_cast<float>(i + 1));
+    EXPECT_EQ(stages[0].weights.b[i], 0.0f);
+  }
+  EXPECT_EQ(stages[0].weights.threshold, -2.5f);
+  EXPECT_EQ(stages[0].start, CellStart::kNoise);
+  EXPECT_EQ(stages[0].seed, 77u);
+  EXPECT_EQ(stages[0].boundary, CellBoundary::kFixed);
+  EXPECT_EQ(stages[0].boundary_value, -1.0f);
+  EXPECT_EQ(stages[0].colour_spacing, 3);
+  EXPECT_EQ(stages[0].max_sweeps, 12);
+  EXPECT_EQ(stages[1].weights.a[4], -1.0f) << "continuous";
+  EXPECT_EQ(stages[1].weights.b[4], 1.5f);
+  EXPECT_EQ(stages[1].weights.b[8], 0.25f);
+  EXPECT_EQ(stages[1].levels, 16);
+  EXPECT_EQ(stages[1].xi, 0.5f);
+  EXPECT_EQ(stages[1].input, CellInput::kFrame);
+  EXPECT_EQ(stages[1].start, CellStart::kConstant);
+  EXPECT_EQ(stages[1].start_value, 0.5f);
+  EXPECT_EQ(stages[1].boundary, CellBoundary::kPeriodic);
+  EXPECT_EQ(stages[1].update, CellUpdate::kRaster);
+}
+
+// Fails when JSON gives other stages than the text of the same, or a stage by itself is not read.
+TEST_F(TemplateCommand, ReadsJson) {
+  ASSERT_EQ(make(R"({"a": [[0, 1, 0], [1, 3, 1], [0, 1, 0]], "b": [[0, 0, 0], [0, 4, 0], [0, 0, 0]],
+      "threshold": -1, "continuous": true, "start": "constant", "start_value": 1,
+      "boundary": "fixed", "boundary_value": -1, "sweeps": 100000})"),
+            "");
+  const auto stages = made();
+  ASSERT_EQ(stages.size(), 1u);
+  const CellStage hole = *cell_template("hole");
+  EXPECT_EQ(stages[0].weights.a, hole.weights.a);
+  EXPECT_EQ(stages[0].weights.b, hole.weights.b);
+  EXPECT_EQ(stages[0].weights.threshold, hole.weights.threshold);
+  EXPECT_EQ(stages[0].start, hole.start);
+  EXPECT_EQ(stages[0].start_value, hole.start_value);
+  EXPECT_EQ(stages[0].boundary_value, hole.boundary_value);
+  ASSERT_EQ(make(R"({"note": "n", "stages": [{"b": [[1,1,1],[1,1,1],[1,1,1]], "levels": 3,
+      "update": "synchronous", "input": "frame", "seed": 5, "xi": 2},
+      {"a": [[0,0,0],[0,2,0],[0,0,0]]}]})",
+                 true),
+            "");
+  const auto two = made();
+  ASSERT_EQ(two.size(), 2u);
+  EXPECT_EQ(two[0].weights.a[4], -1.0f);
+  EXPECT_EQ(two[1].weights.a[4], 1.0f);
+  EXPECT_EQ(two[0].update, CellUpdate::kSynchronous);
+  EXPECT_EQ(note_, "n");
+}
+
+// Fails when what is shown of a template, as text or as JSON, does not make the same template.
+TEST_F(TemplateCommand, WhatIsShownCanBeMade) {
+  for (const CellTemplateInfo& info : cell_templates()) {
+    Stages stages;
+    std::vector<CellStage> expected;
+    if (info.stages == 1) {
+      expected.push_back(*cell_template(info.name));
+    } else {
+      const auto count = parse_cell_chain(info.name, stages);
+      ASSERT_TRUE(count);
+      expected.assign(stages.begin(), stages.begin() + *count);
+    }
+    for (const bool json : {false, true}) {
+      std::vector<std::string> show = {"template", "show", info.name};
+      if (json) show.push_back("--json");
+      ASSERT_EQ(run(show), "");
+      ASSERT_EQ(make(printed_), "") << info.name;
+      const auto stages_made = made();
+      ASSERT_EQ(stages_made.size(), expected.size()) << info.name;
+      EXPECT_EQ(note_, info.name);
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        const CellStage& a = stages_made[i];
+        const CellStage& b = expected[i];
+        EXPECT_EQ(a.weights.radius, b.weights.radius) << info.name;
+        EXPECT_EQ(a.weights.a, b.weights.a) << info.name;
+        EXPECT_EQ(a.weights.b, b.weights.b) << info.name;
+        EXPECT_EQ(a.weights.threshold, b.weights.threshold) << info.name;
+        EXPECT_EQ(a.levels, b.levels) << info.name;
+        EXPECT_EQ(a.xi, b.xi) << info.name;
+        EXPECT_EQ(a.input, b.input) << info.name;
+        EXPECT_EQ(a.start, b.start) << info.name;
+        EXPECT_EQ(a.start_value, b.start_value) << info.name;
+        EXPECT_EQ(a.boundary, b.boundary) << info.name;
+        EXPECT_EQ(a.boundary_value, b.boundary_value) << info.name;
+        EXPECT_EQ(a.update, b.update) << info.name;
+        EXPECT_EQ(a.colour_spacing, b.colour_spacing) << info.name;
+        EXPECT_EQ(a.max_sweeps, b.max_sweeps) << info.name;
+      }
+    }
+  }
+  // The file shows as what made it.
+  ASSERT_EQ(run({"template", "show", "erosion(cross) | hlf3"}), "");
+  const std::string text = printed_;
+  ASSERT_EQ(make(text), "");
+  ASSERT_EQ(run({"template", "show", out_}), "");
+  EXPECT_EQ(printed_, text);
+}
+
+// Fails when the list lacks a template, or its JSON a field.
+TEST_F(TemplateCommand, Lists) {
+  ASSERT_EQ(run({"template", "list"}), "");
+  for (const CellTemplateInfo& info : cell_templates())
+    EXPECT_NE(printed_.find(std::string(info.name) + " "), std::string::npos) << info.name;
+  ASSERT_EQ(run({"template", "list", "--json"}), "");
+  const auto list = nlohmann::json::parse(printed_).at("templates");
+  ASSERT_EQ(list.size(), cell_templates().size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const CellTemplateInfo& info = cell_templates()[i];
+    EXPECT_EQ(list[i].at("name"), info.name);
+    EXPECT_EQ(list[i].at("description"), info.description);
+    EXPECT_EQ(list[i].at("source"), info.source);
+    EXPECT_EQ(list[i].at("converted"), info.converted);
+    EXPECT_EQ(list[i].at("stages"), info.stages);
+    EXPECT_EQ(list[i].contains("number"), info.number != nullptr);
+  }
+}
+
+const std::string kRows = "\n0 0 0\n0 1 0\n0 0 0\n";
+
+// Fails when a mistake in a text is taken, leaves a file, or is reported without its line, its
+// field, its value or what would be right.
+TEST_F(TemplateCommand, NamesMistakesInText) {
+  const std::pair<std::string, const char*> cases[] = {
+      {" \n# nothing\n", "the text is empty; it must hold a or b and their rows"},
+      {"note x\na\n1 2\n3 4\n",
+       "line 2: a is 2x2 (rows x columns); a must be 3x3, 5x5, 7x7 or 9x9"},
+      {"b\n1 2 3 4\n1 2 3 4\n1 2 3 4\n1 2 3 4\n",
+       "line 1: b is 4x4 (rows x columns); b must be 3x3, 5x5, 7x7 or 9x9"},
+      {"a\n" +
+           [] {
+             std::string rows;
+             for (int i = 0; i < 11; ++i) rows += "1 2 3 4 5 6 7 8 9 10 11\n";
+             return rows;
+           }(),
+       "line 1: a is 11x11 (rows x columns); a must be 3x3, 5x5, 7x7 or 9x9"},
+      {"a\n1\n", "line 1: a is 1x1"},
+      {"a\nthreshold 1\n", "line 1: a is 0x0"},
+      {"a\n1 2 3\n1 2\n1 2 3\n", "line 1: row 2 of a has 2 numbers, row 1 has 3"},
+      {"a\n1 2 3\n1 2 3\n", "line 1: a is 2x3 (rows x columns)"},
+      {"a\n1 2 3\n1 nan 3\n1 2 3\n",
+       "line 1: a, row 2, column 2 is nan; it must be a number, -16383 to 16383"},
+      {"a\n1 2 3\n1 2 inf\n1 2 3\n", "line 1: a, row 2, column 3 is inf; it must be a number"},
+      {"a\n1 2 3\n1 2 1e999\n1 2 3\n", "line 1: a, row 2, column 3 is inf"},
+      {"a\n1 2 3\n1 2 20000\n1 2 3\n", "line 1: a, row 2, column 3 is 20000; it must be a number"},
+      {"a\n1 2 3\n1 x 3\n1 2 3\n", "line 3: \"x\" in a row of a is not a number"},
+      {"a 3" + kRows, "line 1: \"3\" follows after the field's value"},
+      {"a" + kRows + "a" + kRows, "line 5: a second a"},
+      {"a" + kRows + "b\n" + "1 1 1 1 1\n1 1 1 1 1\n1 1 1 1 1\n1 1 1 1 1\n1 1 1 1 1\n",
+       "the stage of line 1: a is 3x3 and b is 5x5; they must be of one size"},
+      {"levels 2\n", "the stage of line 1: neither a nor b is there; one must be"},
+      {"a" + kRows + "stage\nlevels 2\n",
+       "the stage of line 5: neither a nor b is there; one must be"},
+      {"levels 1\n", "line 1: levels is 1; it must be a whole number, 2 to 256"},
+      {"levels 257\n", "line 1: levels is 257; it must be a whole number, 2 to 256"},
+      {"levels 2.5\n", "line 1: levels is 2.5; it must be a whole number, 2 to 256"},
+      {"levels\n", "line 1: a number is missing after levels"},
+      {"levels two\n", "line 1: levels is \"two\"; it must be a number, 2 to 256"},
+      {"levels 2 3\n", "line 1: \"3\" follows after the field's value"},
+      {"threshold nan\n", "line 1: threshold is nan; it must be a number, -16383 to 16383"},
+      {"xi 0\n", "line 1: xi is 0; it must be a number, 1e-06 to 100"},
+      {"sweeps 0\n", "line 1: sweeps is 0; it must be a whole number, 1 to 100000"},
+      {"start\n", "line 1: a word is missing after start"},
+      {"start plane\n",
+       "line 1: start is \"plane\"; it must be one of constant, input, noise, "
+       "blue_noise, error_diffusion, previous"},
+      {"start constant\n", "line 1: a number is missing after constant"},
+      {"start constant 2\n", "line 1: start_value is 2; it must be a number, -1 to 1"},
+      {"start noise -1\n", "line 1: seed is -1; it must be a whole number, 0 to 4294967295"},
+      {"start input 3\n", "line 1: \"3\" follows after the field's value"},
+      {"boundary wrap\n",
+       "line 1: boundary is \"wrap\"; it must be one of fixed, zero_flux, periodic"},
+      {"boundary fixed\n", "line 1: a number is missing after fixed"},
+      {"update colours 10\n", "line 1: colour_spacing is 10; it must be a whole number, 0 to 9"},
+      {"update colours 1\na" + kRows, "colour_spacing is 1; it must be 2 to 9"},
+      {"gain 2\n", "line 1: \"gain\" is no field; there are note, stage, a, b, "},
+  };
+  for (const auto& [text, words] : cases) {
+    const std::string error = make(text);
+    EXPECT_NE(error.find(words), std::string::npos)
+        << "\"" << text << "\" says: " << (error.empty() ? "nothing" : error);
+    EXPECT_TRUE(error.starts_with(in_ + ": ") || error.starts_with(out_ + ": ")) << error;
+    EXPECT_FALSE(std::filesystem::exists(out_)) << "a file was left of " << text;
+  }
+  std::string many;
+  for (int i = 0; i < 17; ++i) many += "stage\na" + kRows;
+  EXPECT_NE(make(many).find("the stage of line 81: more than 16 stages"), std::string::npos);
+}
+
+// The same of JSON.
+TEST_F(TemplateCommand, NamesMistakesInJson) {
+  const std::string b = R"("b": [[0,0,0],[0,1,0],[0,0,0]])";
+  const std::pair<std::string, const char*> cases[] = {
+      {"{\"a\": [[1,", "not valid JSON: parse error at line 1, column 11"},
+      {"[1]", "the JSON is not an object"},
+      {"{}", "the stage: neither a nor b is there"},
+      {R"({"stages": []})", "\"stages\" must be an array of 1 to 16 stages"},
+      {R"({"stages": [3]})", "stage 1: must be an object"},
+      {R"({"stages": [{)" + b + R"(}], "nots": ""})", "\"nots\" is not known beside \"stages\""},
+      {R"({"stages": [{)" + b + R"(}], "note": 3})", "\"note\" must be text"},
+      {R"({"stages": [{)" + b + R"(}, {)" + b + R"(, "levels": 1}]})",
+       "stage 2: levels is 1; it must be a whole number, 2 to 256"},
+      {"{" + b + R"(, "levels": "2"})",
+       "the stage: levels is \"2\"; it must be a number, 2 to 256"},
+      {"{" + b + R"(, "xi": null})", "the stage: xi is null; it must be a number"},
+      {"{" + b + R"(, "start": 3})", "the stage: start is 3; it must be a word"},
+      {"{" + b + R"(, "start": "plane"})", "the stage: start is \"plane\"; it must be one of"},
+      {"{" + b + R"(, "continuous": 1})", "the stage: continuous is 1; it must be true or false"},
+      {"{" + b + R"(, "gain": 1})", "the stage: \"gain\" is no field; there are a, b, "},
+      {R"({"a": 3})", "the stage: a must be an array of rows"},
+      {R"({"a": [[1,2,3], 4]})", "rows, which are arrays of numbers; row 2 is none"},
+      {R"({"a": [[1,2,3], [1, "NaN", 3], [1,2,3]]})", "row 2, column 2 is \"NaN\""},
+      {R"({"a": [[1,2,3], [1, NaN, 3], [1,2,3]]})", "not valid JSON: parse error at line 1"},
+      {R"({"a": [[1,2,3], [1, 1e999, 3], [1,2,3]]})", "not valid JSON: "},
+      {R"({"a": [[1,2],[3,4]]})", "the stage: a is 2x2 (rows x columns); a must be 3x3"},
+  };
+  for (const auto& [text, words] : cases) {
+    const std::string error = make(text);
+    EXPECT_NE(error.find(words), std::string::npos)
+        << text << " says: " << (error.empty() ? "nothing" : error);
+    EXPECT_FALSE(std::filesystem::exists(out_)) << "a file was left of " << text;
+  }
+}
+
+// Fails when a file that is not there, is no text, or cannot be written is reported without its
+// name, or show takes what is none.
+TEST_F(TemplateCommand, NamesMistakesInFiles) {
+  EXPECT_NE(run({"template", "make", in_ + ".no", "-o", out_}).find(in_ + ".no"),
+            std::string::npos);
+  EXPECT_NE(make(std::string("a\0b", 3)).find("it is not text"), std::string::npos);
+  std::ofstream(in_) << "a" << kRows;
+  const std::string nowhere = (folder_ / "no" / "x.ocl").string();
+  EXPECT_NE(run({"template", "make", in_, "-o", nowhere}).find(nowhere), std::string::npos);
+  EXPECT_NE(run({"template", "make", in_, "-o", "/dev/null"}).find("a device or a pipe"),
+            std::string::npos);
+  EXPECT_NE(run({"template", "show", "edeg"}).find("there is no template \"edeg\""),
+            std::string::npos);
+  EXPECT_NE(run({"template", "show", nowhere}).find("No such file"), std::string::npos);
+  EXPECT_NE(run({"template", "show", ""}).find("is empty"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ocellus::app

@@ -1,0 +1,316 @@
+// Template files: what is written is read again, and no damaged byte goes unnoticed.
+#include <gtest/gtest.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "cell_template_generated.h"
+#include "cell_template_writer.h"
+#include "halftone/cell_template_file.h"
+#include "input_error.h"
+#include "ocellus/cell_templates.h"
+
+namespace ocellus {
+namespace {
+
+using app::CellTemplateFile;
+using Bytes = std::vector<char>;
+using Stages = std::array<CellStage, kMaxCellStages>;
+
+class TemplateFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "ocellus-templates-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    path_ = (folder_ / "x.ocl").string();
+  }
+  void TearDown() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  static CellTemplateFile chain(std::string_view text, std::string note = "") {
+    Stages stages;
+    const auto count = parse_cell_chain(text, stages);
+    EXPECT_TRUE(count) << count.error().text;
+    return {{stages.begin(), stages.begin() + *count}, std::move(note)};
+  }
+
+  Bytes bytes() const {
+    std::ifstream file(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+  void write(const Bytes& bytes) const {
+    std::ofstream(path_, std::ios::binary)
+        .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  }
+  /// Makes the checksum right again.
+  static Bytes sealed(Bytes bytes) {
+    const std::uint64_t hash = XXH64(bytes.data(), bytes.size() - 8, 0);
+    std::memcpy(bytes.data() + bytes.size() - 8, &hash, sizeof(hash));
+    return bytes;
+  }
+  Error error() const {
+    Stages stages;
+    const auto info = read_cell_template_file(path_.c_str(), stages);
+    return info ? Error{} : info.error();
+  }
+  /// The text for a file whose table was made by `change`.
+  std::string error_of(const std::function<void(file::CellTemplatesT&)>& change) const {
+    file::CellTemplatesT table;
+    table.version = 1;
+    auto stage = std::make_unique<file::CellStageT>();
+    stage->radius = 1;
+    stage->a.assign(9, 0.5f);
+    stage->b.assign(9, 0.25f);
+    stage->levels = 2;
+    stage->xi = 1.0f;
+    stage->start = file::CellStart_input;
+    stage->max_sweeps = 10;
+    table.stages.push_back(std::move(stage));
+    change(table);
+    flatbuffers::FlatBufferBuilder builder;
+    file::FinishSizePrefixedCellTemplatesBuffer(builder,
+                                                file::CellTemplates::Pack(builder, &table));
+    Bytes all((builder.GetSize() + 7) / 8 * 8 + 8);
+    std::memcpy(all.data(), builder.GetBufferPointer(), builder.GetSize());
+    write(sealed(all));
+    const Error wrong = error();
+    EXPECT_TRUE(wrong.status == Status::kCorruptFile || wrong.status == Status::kOk);
+    return wrong.text;
+  }
+
+  std::filesystem::path folder_;
+  std::string path_;
+};
+
+void expect_same(const CellStage& a, const CellStage& b) {
+  EXPECT_EQ(a.weights.radius, b.weights.radius);
+  EXPECT_EQ(a.weights.a, b.weights.a);
+  EXPECT_EQ(a.weights.b, b.weights.b);
+  EXPECT_EQ(a.weights.threshold, b.weights.threshold);
+  EXPECT_EQ(a.levels, b.levels);
+  EXPECT_EQ(a.xi, b.xi);
+  EXPECT_EQ(a.input, b.input);
+  EXPECT_EQ(a.start, b.start);
+  EXPECT_EQ(a.start_value, b.start_value);
+  EXPECT_EQ(a.seed, b.seed);
+  EXPECT_EQ(a.boundary, b.boundary);
+  EXPECT_EQ(a.boundary_value, b.boundary_value);
+  EXPECT_EQ(a.update, b.update);
+  EXPECT_EQ(a.move, b.move);
+  EXPECT_EQ(a.colour_spacing, b.colour_spacing);
+  EXPECT_EQ(a.max_sweeps, b.max_sweeps);
+}
+
+// Fails when a field is not written, or not read to where it came from.
+TEST_F(TemplateFile, HoldsEveryField) {
+  CellTemplateFile file = chain("hlf5 | invhlf3", "made by a test");
+  CellStage odd;
+  odd.weights.radius = 4;
+  for (std::size_t i = 0; i < kMaxTemplateWeights; ++i) {
+    odd.weights.a[i] = static_cast<float>(i) / 64.0f;
+    odd.weights.a[kMaxTemplateWeights - 1 - i] = odd.weights.a[i];
+    odd.weights.b[i] = -static_cast<float>(i);
+  }
+  odd.weights.threshold = -2.5f;
+  odd.xi = 0.125f;
+  odd.input = CellInput::kFrame;
+  odd.start = CellStart::kNoise;
+  odd.start_value = 0.75f;
+  odd.seed = 4000000000u;
+  odd.boundary = CellBoundary::kPeriodic;
+  odd.boundary_value = -0.5f;
+  odd.move = CellMove::kSwap;
+  odd.colour_spacing = 8;
+  odd.max_sweeps = 99999;
+  file.stages.push_back(odd);
+  CellStage many = odd;
+  many.levels = 256;
+  many.update = CellUpdate::kRaster;
+  many.move = CellMove::kUpdate;
+  many.start = CellStart::kPrevious;
+  file.stages.push_back(many);
+  write_cell_template_file(path_, file);
+  Stages stages;
+  const auto info = read_cell_template_file(path_.c_str(), stages);
+  ASSERT_TRUE(info) << info.error().text;
+  ASSERT_EQ(info->stages, 4);
+  EXPECT_STREQ(info->note, "made by a test");
+  for (std::size_t i = 0; i < 4; ++i) expect_same(stages[i], file.stages[i]);
+  Stages linked;
+  const auto count = parse_cell_chain("edge | " + path_ + " | edge", linked);
+  ASSERT_TRUE(count) << count.error().text;
+  ASSERT_EQ(*count, 6);
+  for (std::size_t i = 0; i < 4; ++i) expect_same(linked[1 + i], file.stages[i]);
+}
+
+// Fails when the largest file does not fit the reader's buffer.
+TEST_F(TemplateFile, SixteenLargestStagesFit) {
+  CellTemplateFile file;
+  file.note.assign(1000, 'n');
+  for (int i = 0; i < kMaxCellStages; ++i) {
+    CellStage stage;
+    stage.weights.radius = 4;
+    stage.weights.b.fill(0.125f);
+    file.stages.push_back(stage);
+  }
+  write_cell_template_file(path_, file);
+  EXPECT_STREQ(error().text, "");
+  file.stages.emplace_back();
+  try {
+    write_cell_template_file(path_, file);
+    FAIL() << "17 stages were written";
+  } catch (const app::InputError& wrong) {
+    EXPECT_NE(std::string(wrong.what()).find("it has 17 stages; it must have 1 to 16"),
+              std::string::npos)
+        << wrong.what();
+  }
+  EXPECT_STREQ(error().text, "") << "the file that was there is gone";
+}
+
+// Fails when a byte can change, or the file end anywhere, unnoticed.
+TEST_F(TemplateFile, NoticesEveryChangedByte) {
+  write_cell_template_file(path_, chain("hole | edge", "note"));
+  const Bytes good = bytes();
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    for (const char bits : {'\x01', '\x80', '\xff'}) {
+      Bytes damaged = good;
+      damaged[i] = static_cast<char>(damaged[i] ^ bits);
+      write(damaged);
+      ASSERT_EQ(error().status, Status::kCorruptFile) << "byte " << i;
+    }
+  }
+  for (std::size_t length = 0; length < good.size(); ++length) {
+    write({good.begin(), good.begin() + static_cast<std::ptrdiff_t>(length)});
+    ASSERT_EQ(error().status, Status::kCorruptFile) << length << " bytes";
+  }
+  Bytes longer = good;
+  longer.resize(longer.size() + 8);
+  write(longer);
+  EXPECT_NE(std::string(error().text).find("data after its end"), std::string::npos);
+  write(good);
+  EXPECT_EQ(error().status, Status::kOk);
+}
+
+// Fails when a file is refused for another reason than the true one, or the reason is not said.
+TEST_F(TemplateFile, SaysWhatIsWrong) {
+  const std::string quoted = "template file \"" + path_ + "\": ";
+  const auto expect = [&](const std::string& text) {
+    EXPECT_EQ(std::string(error().text).substr(0, quoted.size() + text.size()), quoted + text);
+  };
+  write_cell_template_file(path_, chain("edge"));
+  const Bytes good = bytes();
+  Bytes damaged = good;
+  std::memcpy(damaged.data() + 8, "OCLK", 4);
+  write(damaged);
+  expect("it is a kernel bank of optical flow (OCLK); it must hold templates (OCLT)");
+  std::memcpy(damaged.data() + 8, "ABCD", 4);
+  write(damaged);
+  expect("not one (identifier OCLT is not at byte 8)");
+  damaged = good;
+  damaged.back() = static_cast<char>(damaged.back() ^ 1);
+  write(damaged);
+  expect("damaged (its checksum does not match)");
+  write({good.begin(), good.begin() + 40});
+  expect("truncated: it has 40 bytes, its header says ");
+  write({good.begin(), good.begin() + 3});
+  expect("it has 3 bytes, which is too short");
+  write({});
+  expect("it has 0 bytes, which is too short");
+  damaged = good;
+  std::fill(damaged.begin() + 12, damaged.end() - 8, '\x7f');
+  write(sealed(damaged));
+  expect("damaged (it is not a valid table)");
+
+  Stages stages;
+  EXPECT_EQ(read_cell_template_file(nullptr, stages).error().status, Status::kInvalidArgument);
+  EXPECT_EQ(read_cell_template_file("", stages).error().status, Status::kInvalidArgument);
+  EXPECT_EQ(read_cell_template_file(folder_.c_str(), stages).error().status, Status::kIoError);
+  std::filesystem::remove(path_);
+  EXPECT_EQ(error().status, Status::kIoError);
+  expect("No such file or directory");
+}
+
+// Fails when a value that no stage may have is taken from a file, whose checksum is right.
+TEST_F(TemplateFile, ChecksEveryRange) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const struct {
+    const char* words;
+    std::function<void(file::CellTemplatesT&)> change;
+  } cases[] = {
+      {"format version 2; this library reads version 1",
+       [](auto& t) {
+         t.version = 2;
+         t.stages.clear();
+       }},
+      {"it has 0 stages; it must have 1 to 16", [](auto& t) { t.stages.clear(); }},
+      {"stage 1: radius is 0; it must be 1 to 4", [](auto& t) { t.stages[0]->radius = 0; }},
+      {"stage 1: radius is 5; it must be 1 to 4",
+       [](auto& t) {
+         t.stages[0]->radius = 5;
+         t.stages[0]->a.assign(121, 0.0f);
+         t.stages[0]->b.assign(121, 0.0f);
+       }},
+      {"stage 1: a has 8 weights; radius 1 needs 9", [](auto& t) { t.stages[0]->a.pop_back(); }},
+      {"stage 1: b has 0 weights; radius 1 needs 9", [](auto& t) { t.stages[0]->b.clear(); }},
+      {"nan", [&](auto& t) { t.stages[0]->a[7] = kNan; }},
+      {"inf", [](auto& t) { t.stages[0]->b[0] = -std::numeric_limits<float>::infinity(); }},
+      {"threshold is nan", [&](auto& t) { t.stages[0]->threshold = kNan; }},
+      {"levels is 1; it must be 2 to 256", [](auto& t) { t.stages[0]->levels = 1; }},
+      {"levels is 257; it must be 2 to 256", [](auto& t) { t.stages[0]->levels = 257; }},
+      {"xi is 0; it must be above 0", [](auto& t) { t.stages[0]->xi = 0.0f; }},
+      {"xi is nan", [&](auto& t) { t.stages[0]->xi = kNan; }},
+      {"input is 2", [](auto& t) { t.stages[0]->input = static_cast<file::CellInput>(2); }},
+      {"start is 7", [](auto& t) { t.stages[0]->start = static_cast<file::CellStart>(7); }},
+      {"start is plane, which a file cannot hold",
+       [](auto& t) { t.stages[0]->start = file::CellStart_plane; }},
+      {"start_value is 1.5; it must be -1 to 1",
+       [](auto& t) {
+         t.stages[0]->start = file::CellStart_constant;
+         t.stages[0]->start_value = 1.5f;
+       }},
+      {"boundary is 3",
+       [](auto& t) { t.stages[0]->boundary = static_cast<file::CellBoundary>(3); }},
+      {"boundary_value is -2; it must be -1 to 1",
+       [](auto& t) { t.stages[0]->boundary_value = -2.0f; }},
+      {"update is 3", [](auto& t) { t.stages[0]->update = static_cast<file::CellUpdate>(3); }},
+      {"move is 2", [](auto& t) { t.stages[0]->move = static_cast<file::CellMove>(2); }},
+      {"colour_spacing is 1; it must be 2 to 9", [](auto& t) { t.stages[0]->colour_spacing = 1; }},
+      {"max_sweeps is 0; it must be 1 to 100000", [](auto& t) { t.stages[0]->max_sweeps = 0; }},
+      {"max_sweeps is 1073741824; it must be 1 to 100000",
+       [](auto& t) { t.stages[0]->max_sweeps = 4294967295u; }},
+  };
+  EXPECT_EQ(error_of([](auto&) {}), "") << "the file before it is changed";
+  for (const auto& [words, change] : cases) {
+    const std::string text = error_of(change);
+    EXPECT_NE(text.find(words), std::string::npos)
+        << "\"" << words << "\" is not in \"" << text << "\"";
+  }
+}
+
+// Fails when a note can write to somebody's terminal what it likes.
+TEST_F(TemplateFile, NotesArePrintable) {
+  write_cell_template_file(path_, chain("edge", "a\033[31m\nb"));
+  Stages stages;
+  const auto info = read_cell_template_file(path_.c_str(), stages);
+  ASSERT_TRUE(info);
+  EXPECT_STREQ(info->note, "a?[31m?b");
+}
+
+}  // namespace
+}  // namespace ocellus
