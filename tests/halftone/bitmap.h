@@ -200,8 +200,8 @@ inline std::vector<Bitmap> real_images(const std::string& folder) {
     const auto photograph = read_pgm(folder + "/" + name);
     if (!photograph) return {};
     for (int piece = 0; piece < 25; ++piece) {
-      const int width = 90 + piece;
-      const int height = 91 - piece;
+      const int width = 90 + piece / 5;
+      const int height = 91 - 2 * (piece / 5);
       const int left = (photograph->width - width) * (piece % 5) / 4;
       const int top = (photograph->height - height) * (piece / 5) / 4;
       double mean = 0.0;

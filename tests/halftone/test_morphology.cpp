@@ -6,15 +6,15 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "conformance/conformance.h"
 #include "halftone/bitmap.h"
 #include "ocellus/cell_templates.h"
 #include "reference/cellular_network.h"
-#include "support/run.h"
 
 namespace ocellus {
 namespace {
@@ -32,39 +32,92 @@ CellularNetworkConfig chain(const std::string& text, ImageSize size) {
   return config;
 }
 
-/// Whoever computes a chain.
-struct Network {
-  const char* name;
-  PlaneD (*run)(const CellularNetworkConfig& config, const PlaneD& grey, bool& converged);
-};
+/// What computes the chains: the reference, or the operator on a backend.
+using Network = std::optional<BackendChoice>;
 
 PlaneD run_reference(const CellularNetworkConfig& config, const PlaneD& grey, bool& converged) {
   std::vector<int> bits;
   for (int i = 0; i < config.stage_count; ++i)
-    bits.push_back(config.stages[static_cast<std::size_t>(i)].levels == 2 ? 9 : 14);
+    bits.push_back(config.stages[static_cast<std::size_t>(i)].levels == 2 ? 9 : 13);
   const reference::CellRun run = reference::run_cells(config, bits, grey);
   converged = run.info.converged;
   return run.grey;
 }
 
-constexpr Network kReference = {"reference", run_reference};
+/// Operators on one engine; the last one is kept, since to make one takes long on a device.
+class Operators {
+ public:
+  explicit Operators(BackendChoice backend) {
+    CellularNetworkConfig largest = chain("skeleton | diffusion | patchmaker", {128, 128});
+    EngineConfig settings = test::engine_config(2, backend);
+    settings.memory =
+        test::must(CellularNetwork::footprint(test::must(Engine::probe(settings)), largest));
+    engine_.emplace(test::must(Engine::create(settings)));
+  }
+
+  /// `name` and the size tell whether the last operator will do; empty: it will not.
+  PlaneD run(const std::string& name, const CellularNetworkConfig& config, const PlaneD& grey,
+             bool& converged) {
+    if (!network_ || name.empty() || name != name_ || config.size != size_) {
+      network_.reset();
+      network_.emplace(test::must(CellularNetwork::create(*engine_, config)));
+      name_ = name;
+      size_ = config.size;
+    }
+    const test::FrameBuffer frame =
+        test::FrameBuffer(config.size, PixelFormat::kGray8, 3, 1).fill(grey);
+    test::Plane<std::uint8_t> out(grey.width, grey.height);
+    CellView view;
+    view.data = out.data.data();
+    view.size = config.size;
+    view.stride = grey.width;
+    CellInfo info;
+    const Ticket ticket = test::must(network_->submit(frame.frame(), view));
+    test::must(network_->wait(ticket, Deadline::after(std::chrono::seconds(120)), &info));
+    converged = info.converged;
+    PlaneD result(grey.width, grey.height);
+    std::copy(out.data.begin(), out.data.end(), result.data.begin());
+    return result;
+  }
+
+ private:
+  std::optional<Engine> engine_;
+  std::optional<CellularNetwork> network_;
+  std::string name_;
+  ImageSize size_;
+};
 
 class Templates : public testing::TestWithParam<Network> {
  protected:
+  void SetUp() override {
+    if (!GetParam()) return;
+    const auto probed = Engine::probe(test::engine_config(1, *GetParam()));
+    if (!probed) GTEST_SKIP() << "no CUDA device: " << probed.error().text;
+    operators_.emplace(*GetParam());
+  }
+
   Bitmap run(const std::string& text, const Bitmap& image) {
-    return run(chain(text, image.size()), image);
+    return test::bitmap_of(run_grey(text, test::grey_of(image)));
   }
   Bitmap run(const CellularNetworkConfig& config, const Bitmap& image) {
-    return test::bitmap_of(GetParam().run(config, test::grey_of(image), converged_));
+    return test::bitmap_of(run_grey("", config, test::grey_of(image)));
   }
   PlaneD run_grey(const std::string& text, const PlaneD& grey) {
-    return GetParam().run(chain(text, grey.size()), grey, converged_);
+    return run_grey(text, chain(text, grey.size()), grey);
+  }
+  PlaneD run_grey(const std::string& name, const CellularNetworkConfig& config,
+                  const PlaneD& grey) {
+    return operators_ ? operators_->run(name, config, grey, converged_)
+                      : run_reference(config, grey, converged_);
   }
 
   /// All chains whose result is known.
   void check(const std::vector<Bitmap>& images);
 
   bool converged_ = false;
+
+ private:
+  std::optional<Operators> operators_;
 };
 
 // ---- what the binary ones mean
@@ -531,8 +584,17 @@ TEST(TemplateTests, EveryNameIsTested) {
     EXPECT_TRUE(tested.contains(info.name)) << info.name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Reference, Templates, testing::Values(kReference),
-                         [](const auto& of) { return std::string(of.param.name); });
+/// The reference, and the backends that the other suites run on.
+std::vector<Network> networks() {
+  std::vector<Network> all = {std::nullopt};
+  for (const BackendChoice backend : test::conformance_backends()) all.push_back(backend);
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(On, Templates, testing::ValuesIn(networks()), [](const auto& of) {
+  if (!of.param) return "reference";
+  return *of.param == BackendChoice::kCuda ? "cuda" : "cpu";
+});
 
 }  // namespace
 }  // namespace ocellus
