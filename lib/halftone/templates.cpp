@@ -11,6 +11,7 @@
 
 #include "halftone/cell_stage_check.h"
 #include "ocellus/cell_templates.h"
+#include "ocellus/halftone.h"
 
 namespace ocellus {
 namespace {
@@ -105,6 +106,12 @@ void halftone(CellStage& stage) {
   convert(stage);
 }
 
+void gauss(CellStage& stage, int radius, float sigma) {
+  stage.weights = gaussian_template(radius, sigma);
+  stage.start = CellStart::kErrorDiffusion;
+  outside(stage, 0.0f);
+}
+
 void shadow(CellStage& stage, int turns) {
   // A cell stays black when it is black in the image or the one from which the shadow falls is.
   // TEMLIB has z = 0 and 0 outside: cells in the shadow and at the border then have a state of 0.
@@ -142,6 +149,8 @@ struct Entry {
   float high = 0.0f;
 };
 
+constexpr const char* kSigma = "sigma in cells, 0.2 to 3";
+
 // A template with a self weight of 1 and no other feedback comes to sgn(B u + z) in continuous
 // time; so does one without feedback. In discrete time a self weight of 0 does that: they need no
 // conversion.
@@ -152,7 +161,7 @@ constexpr Entry kEntries[] = {
        s.weights.b = {0.07f, 0.1f, 0.07f, 0.1f, 0.32f, 0.1f, 0.07f, 0.1f, 0.07f};
        halftone(s);
      }},
-    {{"hlf5", "halftone, 5x5: the least squares under a smooth kernel", "HLF5", true},
+    {{"hlf5", "halftone, 5x5, least squares under a smooth kernel", "HLF5", true},
      [](CellStage& s, const Choice&) {
        s.weights.radius = 2;
        rings(s.weights.a, {1.05f, -0.46f, -0.099f, -0.324f, -0.07f, -0.0245f});
@@ -166,6 +175,30 @@ constexpr Entry kEntries[] = {
        rings(s.weights.b, {2.122f, 0.756f, 0.068f, 0.355f, 0.0f, 0.0f});
        halftone(s);
      }},
+    {{"gauss3", "halftone, 3x3, least squares under a Gaussian eye, from error diffusion",
+      "gaussian_template of ocellus/halftone.h", false, 1, kSigma},
+     [](CellStage& s, const Choice& choice) { gauss(s, 1, choice.number); },
+     0.65f,
+     0.2f,
+     3.0f},
+    {{"gauss5", "halftone, 5x5, least squares under a Gaussian eye, from error diffusion",
+      "gaussian_template", false, 1, kSigma},
+     [](CellStage& s, const Choice& choice) { gauss(s, 2, choice.number); },
+     0.9f,
+     0.2f,
+     3.0f},
+    {{"gauss7", "halftone, 7x7, least squares under a Gaussian eye, from error diffusion",
+      "gaussian_template", false, 1, kSigma},
+     [](CellStage& s, const Choice& choice) { gauss(s, 3, choice.number); },
+     1.05f,
+     0.2f,
+     3.0f},
+    {{"gauss9", "halftone, 9x9, least squares under a Gaussian eye, from error diffusion",
+      "gaussian_template", false, 1, kSigma},
+     [](CellStage& s, const Choice& choice) { gauss(s, 4, choice.number); },
+     1.2f,
+     0.2f,
+     3.0f},
     {{"invhlf3", "grey image of a halftone of hlf3", "INVHLF3"},
      [](CellStage& s, const Choice&) {
        s.weights.b = {0.07f, 0.1f, 0.07f, 0.1f, 0.32f, 0.1f, 0.07f, 0.1f, 0.07f};

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "ocellus/cell_templates.h"
+#include "ocellus/halftone.h"
 
 namespace ocellus {
 namespace {
@@ -119,6 +120,8 @@ TEST(CellTemplates, Chains) {
   EXPECT_EQ(cell_template("threshold(0.25)")->weights.threshold, -0.25f);
   EXPECT_EQ(cell_template("threshold(-1)")->weights.threshold, 1.0f);
   EXPECT_EQ(cell_template("threshold")->weights.threshold, 0.0f);
+  EXPECT_EQ(cell_template("gauss5")->weights.b, gaussian_template(2, 0.9f).b);
+  EXPECT_EQ(cell_template("gauss5(1.5)")->weights.a, gaussian_template(2, 1.5f).a);
   EXPECT_EQ(cell_template("diffusion(sweeps=25)")->max_sweeps, 25);
   EXPECT_EQ(cell_template("diffusion")->max_sweeps, 10);
   const auto both = cell_template("shadow ( sweeps = 7 , up )");
@@ -151,6 +154,7 @@ TEST(CellTemplates, NamesMistakesInChains) {
       {"threshold(1.5)", "\"1.5\": the number of threshold must be -1 to 1"},
       {"threshold(0.5x)", "\"0.5x\": the number of threshold must be -1 to 1"},
       {"threshold(1e99)", "the number of threshold must be -1 to 1"},
+      {"gauss9(0)", "\"0\": the number of gauss9 must be sigma in cells, 0.2 to 3"},
       {"edge(3)", "\"3\": edge takes no number"},
       {"diffusion(steps=3)", "\"steps=3\": the only parameter with a name is sweeps"},
       {"diffusion(sweeps=0)", "\"sweeps=0\": sweeps must be a whole number, 1 to 100000"},

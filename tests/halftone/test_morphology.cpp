@@ -372,6 +372,41 @@ TEST_P(Templates, MajoritiesEndWhereTheyAre) {
   }
 }
 
+// Fails when an operator that is said to end in the same image in every order does not.
+TEST_P(Templates, TheOrderOfUpdatesDoesNotMatter) {
+  const char* const chains[] = {
+      "edge",       "dilation(l)", "hole",          "erosion | recall",  "hollow",
+      "shadow",     "ccd",         "ccd(vertical)", "ccd(antidiagonal)", "shadow(down)",
+      "ccd | logor"};
+  for (const char* const text : chains) {
+    for (const Bitmap& image : test::drawn_images()) {
+      const std::string expected = test::drawn(run(text, image));
+      for (const auto& [update, spacing] : {std::pair{CellUpdate::kRaster, 0},
+                                            {CellUpdate::kSynchronous, 0},
+                                            {CellUpdate::kColours, 3},
+                                            {CellUpdate::kColours, 9}}) {
+        CellularNetworkConfig config = chain(text, image.size());
+        for (CellStage& stage : config.stages) {
+          stage.update = update;
+          stage.colour_spacing = spacing;
+        }
+        ASSERT_EQ(test::drawn(run(config, image)), expected) << text << test::drawn(image);
+        ASSERT_TRUE(converged_) << text;
+      }
+    }
+  }
+}
+
+// Fails when what spreads takes more sweeps than it is said to.
+TEST(TemplateTests, ShadowsGoTwoCellsASweep) {
+  for (const char* const name : {"shadow(left)", "shadow(right)"}) {
+    const CellularNetworkConfig config = chain(name, {200, 1});
+    const PlaneD white(200, 1, 255.0);
+    EXPECT_LE(reference::run_cells(config, {9}, white).info.sweeps, 102) << name;
+    EXPECT_GE(reference::run_cells(config, {9}, white).info.sweeps, 90) << name;
+  }
+}
+
 /// A chain again and again on its own result, until nothing changes.
 template <typename Run>
 Bitmap repeated(const Run& run, Bitmap image) {
@@ -559,7 +594,9 @@ TEST_P(Templates, LaplaceRelaxes) {
 // Fails when a halftone does not come to rest in 100 sweeps, or is not as dark as its image.
 TEST_P(Templates, HalftonesKeepTheTone) {
   const PlaneD grey = photograph();
-  const std::pair<const char*, double> cases[] = {{"hlf3", 6.0}, {"hlf5", 3.0}, {"hlf5kc", 6.0}};
+  const std::pair<const char*, double> cases[] = {
+      {"hlf3", 6.0},   {"hlf5", 3.0},        {"hlf5kc", 6.0}, {"gauss3", 4.0},
+      {"gauss5", 1.0}, {"gauss5(0.8)", 1.0}, {"gauss7", 1.0}, {"gauss9", 1.0}};
   for (const auto& [name, tolerance] : cases) {
     const PlaneD result = run_grey(name, grey);
     EXPECT_TRUE(converged_) << name;
@@ -578,7 +615,8 @@ TEST_P(Templates, HalftonesKeepTheTone) {
 TEST(TemplateTests, EveryNameIsTested) {
   std::set<std::string> tested = {"connectivity", "smkiller", "average", "skeleton",  "center",
                                   "edgegray",     "invhlf3",  "invhlf5", "diffusion", "laplace",
-                                  "hlf3",         "hlf5",     "hlf5kc"};
+                                  "gauss3",       "gauss5",   "gauss7",  "gauss9",    "hlf3",
+                                  "hlf5",         "hlf5kc"};
   for (const auto& known : known_chains()) tested.insert(std::get<0>(known));
   for (const CellTemplateInfo& info : cell_templates())
     EXPECT_TRUE(tested.contains(info.name)) << info.name;
