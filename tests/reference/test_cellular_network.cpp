@@ -112,12 +112,12 @@ TEST(CellReference, AWeightSeesTheCellAtItsOffset) {
           s.boundary = boundary;
           s.boundary_value = 0.5f;
           weight(s.weights.b, radius, dx, dy) = 2.0f;
-          const CellStageReference control(s, 14, u, u);
+          const CellStageReference control(s, 12, u, u);
           s = stage(radius);
           s.boundary = boundary;
           s.boundary_value = 0.5f;
           weight(s.weights.a, radius, dx, dy) = 2.0f;
-          const CellStageReference feedback(s, 14, u, u);
+          const CellStageReference feedback(s, 12, u, u);
           for (int y = 0; y < height; ++y) {
             for (int x = 0; x < width; ++x) {
               int at_x = x + dx;
@@ -133,9 +133,9 @@ TEST(CellReference, AWeightSeesTheCellAtItsOffset) {
               const bool fixed = boundary == CellBoundary::kFixed && !inside;
               const double expected_u = fixed ? 0.5 : u.at(at_x, at_y);
               const double expected_y = fixed ? 0.5 : u.at(at_x, at_y) >= 0.0 ? 1.0 : -1.0;
-              ASSERT_EQ(control.state(x, y), expected_u * 2.0 * 16384.0)
+              ASSERT_EQ(control.state(x, y), expected_u * 2.0 * 4096.0)
                   << radius << " " << dx << " " << dy << " at " << x << " " << y;
-              ASSERT_EQ(feedback.state(x, y), expected_y * 2.0 * 16384.0)
+              ASSERT_EQ(feedback.state(x, y), expected_y * 2.0 * 4096.0)
                   << radius << " " << dx << " " << dy << " at " << x << " " << y;
             }
           }
