@@ -158,6 +158,8 @@ bool same_states(const CellStage& a, const CellStage& b) noexcept {
          a.weights.threshold == b.weights.threshold && a.threshold_plane == b.threshold_plane &&
          (a.threshold_plane == nullptr || a.threshold_stride == b.threshold_stride) &&
          a.levels == b.levels && a.xi == b.xi && a.boundary == b.boundary &&
+         // With another xi the output function makes other outputs of the outputs before.
+         (a.levels == 2 || a.xi == 1.0f) &&
          (a.boundary != CellBoundary::kFixed || a.boundary_value == b.boundary_value);
 }
 

@@ -298,6 +298,33 @@ TEST_P(Cells, GoThroughChains) {
   }
 }
 
+/// Fails when a stage that could hold on to the states before goes on with other outputs than the
+/// output function makes of them: with an xi other than 1 those of many levels are others.
+TEST_P(Cells, GoOnWithTheOutputsBefore) {
+  std::mt19937 random(6);
+  for (const int levels : {2, 5, 256}) {
+    for (const float xi : {0.5f, 1.0f, 2.0f}) {
+      CellularNetworkConfig config;
+      config.size = {61, 43};
+      config.stage_count = 3;
+      config.warm_start = true;
+      CellStage stage;
+      stage.weights = random_template(random, 1, true, 0.3f);
+      stage.levels = levels;
+      stage.xi = xi;
+      stage.input = CellInput::kFrame;
+      stage.max_sweeps = 2;
+      config.stages[0] = stage;
+      stage.start = CellStart::kPrevious;
+      stage.max_sweeps = 1;
+      config.stages[1] = config.stages[2] = stage;
+      SCOPED_TRACE(std::to_string(levels) + " levels, xi " + std::to_string(xi));
+      expect_exact(config, scene_frames(config.size, 3, 8));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 /// Fails when a bad frame is not said to be one, gives anything but zeros, or changes the warm
 /// start of the frame behind it.
 TEST_P(Cells, BadFramesLeaveNoTrace) {

@@ -313,7 +313,8 @@ bool holds(bool first, const CellStage& stage, const CellStage& next) {
                     next.weights.b.begin()) &&
          stage.weights.threshold == next.weights.threshold &&
          stage.threshold_plane == next.threshold_plane && stage.levels == next.levels &&
-         stage.xi == next.xi && stage.boundary == next.boundary &&
+         stage.xi == next.xi && (stage.levels == 2 || stage.xi == 1.0f) &&
+         stage.boundary == next.boundary &&
          (stage.boundary != CellBoundary::kFixed || stage.boundary_value == next.boundary_value);
 }
 

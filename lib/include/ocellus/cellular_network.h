@@ -139,7 +139,8 @@ struct CellularNetworkConfig {
 
   /// The first stage of each frame but the first begins with where the frame before has left it:
   /// the output of the last stage that holds on to its states, which are the stages that follow
-  /// with the same template, thresholds, levels, boundary and input and start with kPrevious.
+  /// with the same template, thresholds, levels, boundary and input and start with kPrevious (of
+  /// more than two levels only with an xi of 1).
   bool warm_start = false;
 };
 
