@@ -25,6 +25,19 @@ struct MakeOptions {
   bool continuous = false;
 };
 
+/// What an operator would say of the stages, for which it needs no engine but to know of one.
+void check_stages(const CellTemplateFile& file) {
+  CellularNetworkConfig config;
+  config.size = {64, 64};
+  config.stage_count = static_cast<int>(file.stages.size());
+  std::copy(file.stages.begin(), file.stages.end(), config.stages.begin());
+  EngineConfig engine;
+  engine.backend.choice = BackendChoice::kCpu;
+  const EngineInfo info = take(Engine::probe(engine), "engine");
+  if (const auto checked = CellularNetwork::footprint(info, config); !checked)
+    throw InputError(checked.error().text);
+}
+
 void run_make(const MakeOptions& options) {
   std::string source;
   const bool standard_input = options.in == "-";
@@ -39,6 +52,7 @@ void run_make(const MakeOptions& options) {
     if (source.find('\0') != std::string::npos)
       throw InputError("it is not text; it must hold templates as text or JSON");
     file = parse_cell_templates(source, options.continuous);
+    check_stages(file);
   } catch (const InputError& error) {
     throw InputError(
         fmt::format("{}: {}", standard_input ? "standard input" : options.in, error.what()));

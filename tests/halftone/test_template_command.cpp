@@ -267,6 +267,12 @@ TEST_F(TemplateCommand, NamesMistakesInText) {
       {"boundary fixed\n", "line 1: a number is missing after fixed"},
       {"update colours 10\n", "line 1: colour_spacing is 10; it must be a whole number, 0 to 9"},
       {"update colours 1\na" + kRows, "colour_spacing is 1; it must be 2 to 9"},
+      {"move swap\nlevels 3\na" + kRows, "stages[0].move is kSwap with 3 levels; swaps need two"},
+      {"a" + kRows + "stage\nmove swap\na\n1 0 0\n0 0 0\n0 0 0\n",
+       "stages[1].move is kSwap; it needs an A that is its own mirror image in the centre"},
+      {"start error_diffusion\nlevels 3\na" + kRows,
+       "stages[0].start is kErrorDiffusion with 3 levels; it needs two"},
+      {"a\n16000 0 0\n0 16000 0\n0 0 0\n", "the weights of stages[0] are too large"},
       {"gain 2\n", "line 1: \"gain\" is no field; there are note, stage, a, b, "},
   };
   for (const auto& [text, words] : cases) {
