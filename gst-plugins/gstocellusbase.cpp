@@ -42,7 +42,6 @@ enum {
   PROP_ON_MISS,
   PROP_ON_DEVICE_LOSS,
   PROP_STATS,
-  PROP_DRAW,
   PROP_POST_MESSAGES,
   PROP_LAST,
 };
@@ -115,7 +114,27 @@ void gst_ocellus_base_set_align(GstOcellusBase* self, gboolean align) {
   GST_OBJECT_UNLOCK(self);
 }
 
+void gst_ocellus_base_set_draw(GstOcellusBase* self, gboolean draw) {
+  GST_OBJECT_LOCK(self);
+  gst_ocellus_base_get_private(self)->draw = draw;
+  GST_OBJECT_UNLOCK(self);
+}
+
+gboolean gst_ocellus_base_get_draw(GstOcellusBase* self) {
+  GST_OBJECT_LOCK(self);
+  const gboolean draw = gst_ocellus_base_get_private(self)->draw;
+  GST_OBJECT_UNLOCK(self);
+  return draw;
+}
+
+void gst_ocellus_base_set_keep_chroma(GstOcellusBase* self, gboolean keep) {
+  GST_OBJECT_LOCK(self);
+  gst_ocellus_base_get_private(self)->keep_chroma = keep;
+  GST_OBJECT_UNLOCK(self);
+}
+
 gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec) {
+  if ((pspec->flags & GST_PARAM_MUTABLE_READY) == 0) return TRUE;
   GST_OBJECT_LOCK(self);
   const GstState state = GST_STATE(self);
   const GstState next = GST_STATE_NEXT(self);
@@ -338,6 +357,11 @@ static gboolean gst_ocellus_base_query(GstBaseTransform* trans, GstPadDirection 
   return TRUE;
 }
 
+static void remove_pools(GstQuery* query) {
+  while (gst_query_get_n_allocation_pools(query) > 0)
+    gst_query_remove_nth_allocation_pool(query, 0);
+}
+
 // Downstream's pool is good where its pictures lie in the primary context; else ours takes its
 // place.
 static gboolean propose_cuda_pool(GstOcellusBase* self, GstQuery* query, GstCaps* caps,
@@ -359,8 +383,7 @@ static gboolean propose_cuda_pool(GstOcellusBase* self, GstQuery* query, GstCaps
     GST_WARNING_OBJECT(self, "cuda:%d gave no memory for a pool", (*cuda)->device());
     return FALSE;
   }
-  while (gst_query_get_n_allocation_pools(query) > 0)
-    gst_query_remove_nth_allocation_pool(query, 0);
+  remove_pools(query);
   gst_query_add_allocation_pool(query, pool, bytes, min + extra, max == 0 ? 0 : max + extra);
   gst_object_unref(pool);
   if (!gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr))
@@ -369,13 +392,15 @@ static gboolean propose_cuda_pool(GstOcellusBase* self, GstQuery* query, GstCaps
 }
 
 // The pictures that come in go out again as they are, so downstream's wishes are asked of upstream;
-// frames held back and the one in the operator come on top.
+// frames held back and the one in the operator come on top. Where results go out in their place,
+// downstream's pool is for those.
 static gboolean gst_ocellus_base_propose_allocation(GstBaseTransform* trans, GstQuery*,
                                                     GstQuery* query) {
   GstOcellusBase* self = GST_OCELLUS_BASE(trans);
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   const guint extra = priv->hold + 1;
   gst_pad_peer_query(GST_BASE_TRANSFORM_SRC_PAD(trans), query);
+  if (GST_OCELLUS_BASE_GET_CLASS(self)->gives_pictures) remove_pools(query);
   GstCaps* caps = nullptr;
   gst_query_parse_allocation(query, &caps, nullptr);
   if (caps != nullptr && GstOcellusCuda::is_feature_of(caps))
@@ -397,11 +422,17 @@ static gboolean gst_ocellus_base_propose_allocation(GstBaseTransform* trans, Gst
   return TRUE;
 }
 
-// Nothing is allocated for the output: the pictures are upstream's, the rest comes from the
-// element's own pools.
-static gboolean gst_ocellus_base_decide_allocation(GstBaseTransform*, GstQuery* query) {
-  while (gst_query_get_n_allocation_pools(query) > 0)
-    gst_query_remove_nth_allocation_pool(query, 0);
+// The parent allocates nothing for the output: the pictures are upstream's, the rest comes from
+// pools that the element handles itself.
+static gboolean gst_ocellus_base_decide_allocation(GstBaseTransform* trans, GstQuery* query) {
+  GstOcellusBase* self = GST_OCELLUS_BASE(trans);
+  if (GST_OCELLUS_BASE_GET_CLASS(self)->gives_pictures) {
+    if (const Expected<void> made = gst_ocellus::choose_picture_pool(self, query); !made) {
+      gst_ocellus::post_error(self, made.error());
+      return FALSE;
+    }
+  }
+  remove_pools(query);
   return TRUE;
 }
 
@@ -489,6 +520,13 @@ static GstFlowReturn gst_ocellus_base_submit_input_buffer(GstBaseTransform* tran
   if (!priv->engine) {
     gst_buffer_unref(input);
     return GST_FLOW_NOT_NEGOTIATED;
+  }
+  if (skipped && !priv->support.remembers) {
+    GST_OBJECT_LOCK(self);
+    ++priv->dropped;
+    GST_OBJECT_UNLOCK(self);
+    gst_buffer_unref(input);
+    return parent;
   }
 
   // Not `is_discont`, which is set after a frame of our own was dropped, too.
@@ -602,8 +640,7 @@ static void gst_ocellus_base_set_property(GObject* object, guint id, const GValu
                                           GParamSpec* pspec) {
   GstOcellusBase* self = GST_OCELLUS_BASE(object);
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
-  if ((pspec->flags & GST_PARAM_MUTABLE_READY) != 0 && !gst_ocellus_base_may_configure(self, pspec))
-    return;
+  if (!gst_ocellus_base_may_configure(self, pspec)) return;
   GST_OBJECT_LOCK(self);
   switch (id) {
     case PROP_BACKEND:
@@ -621,9 +658,6 @@ static void gst_ocellus_base_set_property(GObject* object, guint id, const GValu
       break;
     case PROP_ON_DEVICE_LOSS:
       priv->on_device_loss = static_cast<GstOcellusOnDeviceLoss>(g_value_get_enum(value));
-      break;
-    case PROP_DRAW:
-      priv->draw = g_value_get_boolean(value);
       break;
     case PROP_POST_MESSAGES:
       priv->post_messages = g_value_get_boolean(value);
@@ -675,9 +709,6 @@ static void gst_ocellus_base_get_property(GObject* object, guint id, GValue* val
       break;
     case PROP_STATS:
       g_value_take_boxed(value, make_stats(priv));
-      break;
-    case PROP_DRAW:
-      g_value_set_boolean(value, priv->draw);
       break;
     case PROP_POST_MESSAGES:
       g_value_set_boolean(value, priv->post_messages);
@@ -738,8 +769,6 @@ static void gst_ocellus_base_class_init(gpointer klass, gpointer) {
                          "pictures), and the time from a "
                          "frame's arrival to its result in nanoseconds: p50, p99, max",
                          GST_TYPE_STRUCTURE, kRead);
-  properties[PROP_DRAW] = g_param_spec_boolean("draw", "Draw", "Draw the result over the picture",
-                                               DEFAULT_DRAW, kPlaying);
   properties[PROP_POST_MESSAGES] = g_param_spec_boolean(
       "post-messages", "Post messages", "Post an element message for every frame with a result",
       DEFAULT_POST_MESSAGES, kPlaying);

@@ -29,6 +29,7 @@ struct Driver {
   decltype(&cuDevicePrimaryCtxRetain) retain_primary = nullptr;
   decltype(&cuDevicePrimaryCtxRelease) release_primary = nullptr;
   decltype(&cuMemcpy3DPeerAsync) copy_between = nullptr;
+  decltype(&cuMemsetD2D8Async) set_rows = nullptr;
 };
 
 // Loaded once and kept, as GStreamer's library keeps it.
@@ -45,7 +46,8 @@ const Driver* driver() {
     };
     const bool all = load(loaded.retain_primary, "cuDevicePrimaryCtxRetain") &&
                      load(loaded.release_primary, "cuDevicePrimaryCtxRelease_v2") &&
-                     load(loaded.copy_between, "cuMemcpy3DPeerAsync");
+                     load(loaded.copy_between, "cuMemcpy3DPeerAsync") &&
+                     load(loaded.set_rows, "cuMemsetD2D8Async");
     if (!all || CuInit(0) != CUDA_SUCCESS) return nullptr;
     gst_cuda_memory_init_once();
     return &loaded;
@@ -91,6 +93,18 @@ struct GstOcellusCuda::Handles {
   CUstream stream = nullptr;
 
   CUcontext primary() const { return static_cast<CUcontext>(gst_cuda_context_get_handle(context)); }
+  /// Calls the driver in the context.
+  template <typename Call>
+  Expected<void> call(const char* name, Call&& function) const {
+    if (!gst_cuda_context_push(context)) {
+      return tl::unexpected(make_error(Status::kDeviceLost,
+                                       "the element: cuCtxPushCurrent failed for cuda:%d", device));
+    }
+    const CUresult result = function();
+    gst_cuda_context_pop(nullptr);
+    if (result != CUDA_SUCCESS) return tl::unexpected(make_driver_error(name, result));
+    return {};
+  }
   ~Handles() {
     if (stream != nullptr && gst_cuda_context_push(context)) {
       CuStreamDestroy(stream);
@@ -236,13 +250,21 @@ Expected<ocellus::StreamHandle> GstOcellusCuda::fetch(GstBuffer* picture, const 
   copy.WidthInBytes = row_bytes;
   copy.Height = rows;
   copy.Depth = 1;
-  if (!gst_cuda_context_push(handles_->context)) {
-    return tl::unexpected(make_error(
-        Status::kDeviceLost, "the element: cuCtxPushCurrent failed for cuda:%d", handles_->device));
-  }
-  const CUresult result = driver()->copy_between(&copy, handles_->stream);
-  gst_cuda_context_pop(nullptr);
-  if (result != CUDA_SUCCESS)
-    return tl::unexpected(make_driver_error("cuMemcpy3DPeerAsync", result));
+  const Expected<void> begun = handles_->call(
+      "cuMemcpy3DPeerAsync", [&] { return driver()->copy_between(&copy, handles_->stream); });
+  if (!begun) return tl::unexpected(begun.error());
   return static_cast<ocellus::StreamHandle>(handles_->stream);
+}
+
+Expected<void> GstOcellusCuda::fill(void* to, gsize to_stride, gsize row_bytes, gsize rows,
+                                    guint8 value) const {
+  return handles_->call("cuMemsetD2D8Async", [&] {
+    return driver()->set_rows(reinterpret_cast<CUdeviceptr>(to), to_stride, value, row_bytes, rows,
+                              handles_->stream);
+  });
+}
+
+Expected<void> GstOcellusCuda::finish() const {
+  return handles_->call("cuStreamSynchronize",
+                        [&] { return CuStreamSynchronize(handles_->stream); });
 }

@@ -66,6 +66,11 @@ class GstOcellusCuda {
   ocellus::Expected<ocellus::StreamHandle> fetch(GstBuffer* picture, const void* from,
                                                  gsize from_stride, void* to, gsize to_stride,
                                                  gsize row_bytes, gsize rows) const;
+  /// Sets rows of memory of ours to one byte; does not wait.
+  ocellus::Expected<void> fill(void* to, gsize to_stride, gsize row_bytes, gsize rows,
+                               guint8 value) const;
+  /// Waits for what `fetch` and `fill` began.
+  ocellus::Expected<void> finish() const;
 
  private:
   struct Handles;

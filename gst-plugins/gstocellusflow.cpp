@@ -4,7 +4,7 @@
  *
  * Measures the motion of every pixel and puts it on the buffers as a GstOcellusFlowMeta, which a
  * program reads with the header ocellus/gst/flow_meta.h. The picture passes as it is, or with the
- * motion drawn over it (#GstOcellusBase:draw).
+ * motion drawn over it (#GstOcellusFlow:draw).
  *
  * Two methods: `pyramid` follows fast motion with two frames; its presets are `fast` (the default:
  * on two cores it keeps up with a 640x480 camera at 30 frames a second and leaves room for decoding
@@ -28,7 +28,7 @@
  * I420 and NV12 may come in memory:CUDAMemory, when the plugin was built for it and the backend is
  * a CUDA device: the pictures stay where they are. The element offers the CUDA context in which no
  * copy is needed; pictures from another one are copied, which #GstOcellusBase:stats counts, as it
- * does for #GstOcellusBase:draw, which goes through the host. The field is in the host's memory in
+ * does for #GstOcellusFlow:draw, which goes through the host. The field is in the host's memory in
  * any case.
  *
  * ## Launch lines
@@ -106,6 +106,7 @@ typedef enum {
 #define DEFAULT_STORAGE GST_OCELLUS_FLOW_STORAGE_FLOAT
 #define DEFAULT_ROI ""
 #define DEFAULT_ALIGN TRUE
+#define DEFAULT_DRAW FALSE
 
 enum {
   PROP_0,
@@ -130,6 +131,7 @@ enum {
   PROP_STORAGE,
   PROP_ROI,
   PROP_ALIGN,
+  PROP_DRAW,
 };
 
 namespace {
@@ -430,13 +432,13 @@ static ocellus::FlowView view_of(const Private* priv, guint8* result,
 }
 
 static Expected<Ticket> gst_ocellus_flow_submit(GstOcellusBase* base, const ocellus::Frame& frame,
-                                                guint8* result, ocellus::MemorySpace space) {
+                                                const GstOcellusTarget& target) {
   Private* priv = GST_OCELLUS_FLOW(base)->priv;
-  return priv->flow->submit(frame, view_of(priv, result, space));
+  return priv->flow->submit(frame, view_of(priv, target.data, target.space));
 }
 
 static Expected<FrameInfo> gst_ocellus_flow_wait(GstOcellusBase* base, Ticket ticket,
-                                                 ocellus::Deadline deadline) {
+                                                 ocellus::Deadline deadline, GstOcellusNotes*) {
   return GST_OCELLUS_FLOW(base)->priv->flow->wait(ticket, deadline);
 }
 
@@ -617,6 +619,8 @@ static void gst_ocellus_flow_set_property(GObject* object, guint id, const GValu
     case PROP_ALIGN:
       settings.align = g_value_get_boolean(value);
       break;
+    case PROP_DRAW:
+      break;  // the base class keeps it
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
       break;
@@ -624,6 +628,8 @@ static void gst_ocellus_flow_set_property(GObject* object, guint id, const GValu
   GST_OBJECT_UNLOCK(self);
   if (id == PROP_ALIGN)
     gst_ocellus_base_set_align(GST_OCELLUS_BASE(self), g_value_get_boolean(value));
+  if (id == PROP_DRAW)
+    gst_ocellus_base_set_draw(GST_OCELLUS_BASE(self), g_value_get_boolean(value));
 }
 
 static void gst_ocellus_flow_get_property(GObject* object, guint id, GValue* value,
@@ -692,6 +698,9 @@ static void gst_ocellus_flow_get_property(GObject* object, guint id, GValue* val
       break;
     case PROP_ALIGN:
       g_value_set_boolean(value, settings.align);
+      break;
+    case PROP_DRAW:
+      g_value_set_boolean(value, gst_ocellus_base_get_draw(GST_OCELLUS_BASE(object)));
       break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
@@ -811,6 +820,10 @@ static void gst_ocellus_flow_class_init(GstOcellusFlowClass* klass) {
           "align", "Align",
           "Hold frames back until the flow that describes them is there, and report the latency",
           DEFAULT_ALIGN, kFlags));
+  install(PROP_DRAW,
+          g_param_spec_boolean("draw", "Draw", "Draw the result over the picture", DEFAULT_DRAW,
+                               static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                                        GST_PARAM_MUTABLE_PLAYING)));
 
   gst_element_class_set_static_metadata(
       element_class, "Ocellus optical flow", "Filter/Analyzer/Video",

@@ -112,6 +112,28 @@ gboolean gst_ocellus_pool_wrap(GstBuffer* buffer, GstBuffer* picture) {
   return copied;
 }
 
+void gst_ocellus_pool_describe(GstBuffer* buffer, GstBuffer* picture) {
+  constexpr auto kWhat =
+      static_cast<GstBufferCopyFlags>(GST_BUFFER_COPY_FLAGS | GST_BUFFER_COPY_TIMESTAMPS);
+  gst_buffer_copy_into(buffer, picture, kWhat, 0, static_cast<gsize>(-1));
+  gst_buffer_foreach_meta(
+      picture,
+      [](GstBuffer* from, GstMeta** meta, gpointer to) -> gboolean {
+        const GstMetaInfo* info = (*meta)->info;
+        if (info->transform_func == nullptr ||
+            gst_meta_api_type_has_tag(info->api,
+                                      g_quark_from_static_string(GST_META_TAG_MEMORY_STR)) ||
+            gst_meta_api_type_has_tag(
+                info->api, g_quark_from_static_string(GST_META_TAG_MEMORY_REFERENCE_STR)))
+          return TRUE;
+        GstMetaTransformCopy whole{FALSE, 0, static_cast<gsize>(-1)};
+        info->transform_func(static_cast<GstBuffer*>(to), *meta, from, _gst_meta_transform_copy,
+                             &whole);
+        return TRUE;
+      },
+      buffer);
+}
+
 // ---- results
 
 namespace {

@@ -26,6 +26,10 @@ GstBufferPool* gst_ocellus_pool_new(GstCaps* caps, guint min_buffers, GstOcellus
 /// takes `picture`. Returns whether pixels were copied because their memory may not be shared.
 gboolean gst_ocellus_pool_wrap(GstBuffer* buffer, GstBuffer* picture);
 
+/// Gives `buffer` the times, flags and metas of `picture` instead of its own, but for what speaks
+/// of the picture's memory.
+void gst_ocellus_pool_describe(GstBuffer* buffer, GstBuffer* picture);
+
 G_END_DECLS
 
 /// A pool of memory for results of `bytes`, active. The first `pinned` buffers are pieces of the

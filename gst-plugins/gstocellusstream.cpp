@@ -1,6 +1,7 @@
 #include "gstocellusstream.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "gstocelluspool.h"
@@ -154,14 +155,23 @@ void close_cuda(GstOcellusBase* self) {
 
 // ---- operator and pools
 
+// And lets go of the result.
+static void unmap_pending(GstOcellusBase* self, GstOcellusPendingFrame* frame) {
+  frame->luma.unmap();
+  frame->target.unmap();
+  if (!GST_OCELLUS_BASE_GET_CLASS(self)->gives_pictures)
+    gst_buffer_unmap(frame->result, &frame->result_map);
+  gst_clear_buffer(&frame->result);
+}
+
 // The operator has been reset, or finished the frame.
 static void release_pending(GstOcellusBase* self) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   if (!priv->pending) return;
-  priv->pending->luma.unmap();
-  gst_buffer_unmap(priv->pending->result, &priv->pending->result_map);
+  // What the device still writes is not ours to give away, also when its result is not wanted.
+  if (priv->pending->chroma_on_device) priv->cuda->finish();
+  unmap_pending(self, &*priv->pending);
   gst_buffer_unref(priv->pending->picture);
-  gst_buffer_unref(priv->pending->result);
   priv->pending.reset();
 }
 
@@ -216,8 +226,10 @@ Expected<void> create_operator(GstOcellusBase* self, EngineConfig config) {
   priv->pinned_results = 0;
   gsize fetched_bytes = 0;
   if (info->backend == BackendKind::kCuda) {
-    priv->pinned_results = static_cast<guint>(
-        std::clamp(kPinnedBytes / MAX(priv->result_bytes, gsize{1}), gsize{2}, kPinnedResults));
+    if (!klass->gives_pictures) {
+      priv->pinned_results = static_cast<guint>(
+          std::clamp(kPinnedBytes / MAX(priv->result_bytes, gsize{1}), gsize{2}, kPinnedResults));
+    }
     for (guint i = 0; i < priv->pinned_results; ++i)
       config.memory += Buffer::footprint(MemorySpace::kPinned, priv->result_bytes);
     if (priv->cuda_caps) {
@@ -269,7 +281,9 @@ static GstBufferPool* new_memory_pool(GstBufferPool* pool, GstCaps* caps, gsize 
 Expected<void> create_pools(GstOcellusBase* self, GstCaps* caps) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(self);
-  clear_pools(self);
+  clear_pool(&priv->wrap_pool);
+  clear_pool(&priv->copy_pool);
+  if (!klass->gives_pictures) clear_pool(&priv->result_pool);
   if (priv->result_bytes > G_MAXUINT) {
     return tl::unexpected(ocellus::make_error(
         Status::kInvalidArgument,
@@ -278,12 +292,68 @@ Expected<void> create_pools(GstOcellusBase* self, GstCaps* caps) {
         priv->result_bytes, G_MAXUINT));
   }
   priv->wrap_pool = gst_ocellus_pool_new(caps, 2, klass->attach_meta, klass->clear_meta);
-  priv->result_pool =
-      gst_ocellus_result_pool_new(*priv->engine, caps, priv->result_bytes, priv->pinned_results);
-  if (priv->wrap_pool == nullptr || priv->result_pool == nullptr) {
+  if (!klass->gives_pictures) {
+    priv->result_pool =
+        gst_ocellus_result_pool_new(*priv->engine, caps, priv->result_bytes, priv->pinned_results);
+  }
+  if (priv->wrap_pool == nullptr || (priv->result_pool == nullptr && !klass->gives_pictures)) {
     return tl::unexpected(ocellus::make_error(Status::kOutOfMemory,
                                               "the pools of %zu bytes a result could not be made",
                                               priv->result_bytes));
+  }
+  return {};
+}
+
+static GstBufferPool* new_cuda_pool(GstOcellusBasePrivate* priv, GstCaps* caps) {
+  guint bytes = 0;
+  GstBufferPool* pool = priv->cuda->new_pool(caps, 2, 0, &bytes);
+  if (pool != nullptr && !gst_buffer_pool_set_active(pool, TRUE)) gst_clear_object(&pool);
+  return pool;
+}
+
+static GstBufferPool* new_picture_pool(GstOcellusBasePrivate* priv, GstCaps* caps) {
+  return priv->cuda_caps ? new_cuda_pool(priv, caps)
+                         : new_memory_pool(gst_video_buffer_pool_new(), caps,
+                                           GST_VIDEO_INFO_SIZE(&priv->video), 2);
+}
+
+// Downstream's pool, active; null where it will not do: its buffers are numbered, so that one that
+// is kept for reuse could stop the stream, or they lie where the operator cannot write.
+static GstBufferPool* downstreams_pool(GstOcellusBase* self, GstQuery* query, GstCaps* caps) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  if (gst_query_get_n_allocation_pools(query) == 0) return nullptr;
+  GstBufferPool* pool = nullptr;
+  guint bytes = 0;
+  guint min = 0;
+  guint max = 0;
+  gst_query_parse_nth_allocation_pool(query, 0, &pool, &bytes, &min, &max);
+  if (pool == nullptr) return nullptr;
+  bool usable = max == 0 && (!priv->cuda_caps || priv->cuda->is_pool_ours(pool));
+  if (usable) {
+    GstStructure* config = gst_buffer_pool_get_config(pool);
+    gst_buffer_pool_config_set_params(
+        config, caps, MAX(bytes, static_cast<guint>(GST_VIDEO_INFO_SIZE(&priv->video))), min + 2,
+        0);
+    if (gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr) &&
+        gst_buffer_pool_has_option(pool, GST_BUFFER_POOL_OPTION_VIDEO_META))
+      gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+    usable = gst_buffer_pool_set_config(pool, config) && gst_buffer_pool_set_active(pool, TRUE);
+  }
+  if (!usable) gst_clear_object(&pool);
+  return pool;
+}
+
+Expected<void> choose_picture_pool(GstOcellusBase* self, GstQuery* query) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  clear_pool(&priv->result_pool);
+  GstCaps* caps = nullptr;
+  gst_query_parse_allocation(query, &caps, nullptr);
+  priv->result_pool = downstreams_pool(self, query, caps);
+  if (priv->result_pool == nullptr) priv->result_pool = new_picture_pool(priv, caps);
+  if (priv->result_pool == nullptr) {
+    return tl::unexpected(ocellus::make_error(Status::kOutOfMemory,
+                                              "a pool of pictures of %zu bytes could not be made",
+                                              GST_VIDEO_INFO_SIZE(&priv->video)));
   }
   return {};
 }
@@ -352,8 +422,12 @@ static void remember_newest(GstOcellusBase* self, const GstOcellusResult& result
 
 Outcome finish_pending(GstOcellusBase* self, Deadline deadline, GstOcellusResult* result) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
-  const Expected<FrameInfo> info =
-      GST_OCELLUS_BASE_GET_CLASS(self)->wait(self, priv->pending->ticket, deadline);
+  Expected<FrameInfo> info =
+      GST_OCELLUS_BASE_GET_CLASS(self)->wait(self, priv->pending->ticket, deadline, &result->notes);
+  if (info && priv->pending->chroma_on_device) {
+    if (const Expected<void> written = priv->cuda->finish(); !written)
+      info = tl::unexpected(written.error());
+  }
   if (!info) {
     if (info.error().status == Status::kDeadlineMissed) return Outcome::kMissed;
     if (info.error().status == Status::kDeviceLost) {
@@ -396,15 +470,15 @@ static void count_copy(GstOcellusBase* self) {
   GST_OBJECT_UNLOCK(self);
 }
 
-// Maps the luma plane of `picture` for the operator and says in `frame` where it is. `copied` is
-// set when the pixels are copied on the way, by whomever.
-static Expected<void> map_luma(GstOcellusBase* self, GstBuffer* picture, GstOcellusPicture* luma,
-                               Frame* frame, bool* copied) {
+// Maps the first planes of `picture` and says in `frame` where the operator finds luma. `copied` is
+// set when its pixels are copied on the way, by whomever.
+static Expected<void> map_luma(GstOcellusBase* self, GstBuffer* picture, int planes,
+                               GstOcellusPicture* luma, Frame* frame, bool* copied) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   *copied = false;
   if (!priv->cuda_caps) {
     *copied = gst_buffer_get_video_meta(picture) == nullptr && gst_buffer_n_memory(picture) > 1;
-    if (Expected<void> mapped = luma->map(picture, priv->video, 1, GST_MAP_READ); !mapped)
+    if (Expected<void> mapped = luma->map(picture, priv->video, planes, GST_MAP_READ); !mapped)
       return mapped;
     frame->data = luma->plane(0);
     frame->stride = luma->stride(0);
@@ -427,7 +501,8 @@ static Expected<void> map_luma(GstOcellusBase* self, GstBuffer* picture, GstOcel
   const auto flags =
       static_cast<GstMapFlags>(GST_MAP_READ | (on_device ? GstOcellusCuda::map_flag() : 0));
   *copied = !on_device || place.stale;
-  if (Expected<void> mapped = luma->map(picture, priv->video, 1, flags); !mapped) return mapped;
+  if (Expected<void> mapped = luma->map(picture, priv->video, planes, flags); !mapped)
+    return mapped;
   frame->data = luma->plane(0);
   frame->stride = luma->stride(0);
   if (!on_device) return {};
@@ -451,19 +526,98 @@ static Expected<void> map_luma(GstOcellusBase* self, GstBuffer* picture, GstOcel
   return {};
 }
 
+static bool is_on_device(const GstOcellusBasePrivate* priv) {
+  return priv->cuda_caps && priv->engine->info().backend == BackendKind::kCuda;
+}
+
+// Maps the result of `next` and says where the operator writes it.
+static Expected<void> map_result(GstOcellusBase* self, GstOcellusPendingFrame* next,
+                                 GstOcellusTarget* target) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  if (!GST_OCELLUS_BASE_GET_CLASS(self)->gives_pictures) {
+    if (!gst_buffer_map(next->result, &next->result_map, GST_MAP_READWRITE)) {
+      return tl::unexpected(
+          ocellus::make_error(Status::kSystem, "the memory of a result cannot be mapped"));
+    }
+    target->data = next->result_map.data;
+    target->space = gst_ocellus_result_space(next->result);
+    return {};
+  }
+  const bool on_device = is_on_device(priv);
+  const auto flags =
+      static_cast<GstMapFlags>(GST_MAP_WRITE | (on_device ? GstOcellusCuda::map_flag() : 0));
+  if (Expected<void> mapped =
+          next->target.map(next->result, priv->video,
+                           static_cast<int>(GST_VIDEO_INFO_N_PLANES(&priv->video)), flags);
+      !mapped)
+    return mapped;
+  target->data = next->target.plane(0);
+  target->stride = next->target.stride(0);
+  if (on_device) {
+    target->space = MemorySpace::kCuda;
+    target->stream = priv->cuda->ready_after(next->result);
+  }
+  return {};
+}
+
+// The planes of colour, while the operator is at work on luma.
+static Expected<void> write_chroma(GstOcellusBase* self, GstBuffer* picture, bool keep,
+                                   GstOcellusPendingFrame* next) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  constexpr int kNeutral = 128;
+  for (int i = 1; i < static_cast<int>(GST_VIDEO_INFO_N_PLANES(&priv->video)); ++i) {
+    const gsize bytes = GstOcellusPicture::row_bytes(priv->video, i);
+    const auto rows = static_cast<gsize>(GstOcellusPicture::rows(priv->video, i));
+    guint8* to = next->target.plane(i);
+    const auto stride = static_cast<gsize>(next->target.stride(i));
+    if (is_on_device(priv)) {
+      next->chroma_on_device = true;
+      Expected<void> queued;
+      if (keep) {
+        const auto copied =
+            priv->cuda->fetch(picture, next->luma.plane(i),
+                              static_cast<gsize>(next->luma.stride(i)), to, stride, bytes, rows);
+        if (!copied) queued = tl::unexpected(copied.error());
+      } else {
+        queued = priv->cuda->fill(to, stride, bytes, rows, kNeutral);
+      }
+      if (!queued) return queued;
+      continue;
+    }
+    for (gsize row = 0; row < rows; ++row) {
+      if (keep)
+        std::memcpy(to + row * stride,
+                    next->luma.plane(i) + row * static_cast<gsize>(next->luma.stride(i)), bytes);
+      else
+        std::memset(to + row * stride, kNeutral, bytes);
+    }
+  }
+  return {};
+}
+
+// What began a frame and failed: whether it is to be tried again, on the CPU.
+static Outcome fail_begin(GstOcellusBase* self, const Error& error) {
+  if (error.status == Status::kDeviceLost && recover_from_device_loss(self, error))
+    return Outcome::kMissed;
+  post_error(self, error);
+  return Outcome::kFailed;
+}
+
 // Gives `picture` to the operator as the next frame.
 static Outcome begin_frame(GstOcellusBase* self, GstBuffer* picture, GstClockTime pts) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(self);
   GstOcellusPendingFrame next;
   Frame frame;
   bool copied = false;
-  if (Expected<void> mapped = map_luma(self, picture, &next.luma, &frame, &copied); !mapped) {
-    if (mapped.error().status == Status::kDeviceLost &&
-        recover_from_device_loss(self, mapped.error()))
-      return Outcome::kMissed;
+  GST_OBJECT_LOCK(self);
+  const bool keep_chroma = klass->gives_pictures && priv->keep_chroma;
+  GST_OBJECT_UNLOCK(self);
+  const int planes = keep_chroma ? static_cast<int>(GST_VIDEO_INFO_N_PLANES(&priv->video)) : 1;
+  if (Expected<void> mapped = map_luma(self, picture, planes, &next.luma, &frame, &copied);
+      !mapped) {
     if (mapped.error().status == Status::kInvalidArgument) return fail_map(self, mapped.error());
-    post_error(self, mapped.error());
-    return Outcome::kFailed;
+    return fail_begin(self, mapped.error());
   }
   if (gst_buffer_pool_acquire_buffer(priv->result_pool, &next.result, nullptr) != GST_FLOW_OK) {
     GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT,
@@ -471,11 +625,10 @@ static Outcome begin_frame(GstOcellusBase* self, GstBuffer* picture, GstClockTim
                       (nullptr));
     return Outcome::kFailed;
   }
-  if (!gst_buffer_map(next.result, &next.result_map, GST_MAP_READWRITE)) {
-    gst_buffer_unref(next.result);
-    GST_ELEMENT_ERROR(self, RESOURCE, FAILED, ("The memory of a result cannot be mapped."),
-                      (nullptr));
-    return Outcome::kFailed;
+  GstOcellusTarget target;
+  if (const Expected<void> mapped = map_result(self, &next, &target); !mapped) {
+    gst_clear_buffer(&next.result);
+    return fail_begin(self, mapped.error());
   }
 
   frame.size = {GST_VIDEO_INFO_WIDTH(&priv->video), GST_VIDEO_INFO_HEIGHT(&priv->video)};
@@ -483,21 +636,18 @@ static Outcome begin_frame(GstOcellusBase* self, GstBuffer* picture, GstClockTim
   frame.sequence = priv->sequence;
   // GST_CLOCK_TIME_NONE comes back as it went in.
   frame.timestamp_ns = static_cast<gint64>(pts);
-  const Expected<Ticket> ticket = GST_OCELLUS_BASE_GET_CLASS(self)->submit(
-      self, frame, next.result_map.data, gst_ocellus_result_space(next.result));
+  const Expected<Ticket> ticket = klass->submit(self, frame, target);
   if (!ticket) {
-    next.luma.unmap();
-    gst_buffer_unmap(next.result, &next.result_map);
-    gst_buffer_unref(next.result);
-    if (ticket.error().status == Status::kDeviceLost &&
-        recover_from_device_loss(self, ticket.error()))
-      return Outcome::kMissed;
-    post_error(self, ticket.error());
-    return Outcome::kFailed;
+    unmap_pending(self, &next);
+    return fail_begin(self, ticket.error());
   }
   next.ticket = *ticket;
   next.picture = gst_buffer_ref(picture);
+  Expected<void> coloured;
+  if (klass->gives_pictures) coloured = write_chroma(self, picture, keep_chroma, &next);
   priv->pending.emplace(std::move(next));
+  // The frame is the operator's now, and is let go of with it.
+  if (!coloured) return fail_begin(self, coloured.error());
   if (copied) count_copy(self);
   return Outcome::kDone;
 }
@@ -560,13 +710,6 @@ void post_frame(GstOcellusBase* self, GstBuffer* buffer, GstClockTime arrival_to
   gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), structure));
 }
 
-static GstBufferPool* new_cuda_pool(GstOcellusBasePrivate* priv, GstCaps* caps) {
-  guint bytes = 0;
-  GstBufferPool* pool = priv->cuda->new_pool(caps, 2, 0, &bytes);
-  if (pool != nullptr && !gst_buffer_pool_set_active(pool, TRUE)) gst_clear_object(&pool);
-  return pool;
-}
-
 // A picture that may be drawn on: this one when nobody else reads it, else a copy. Takes and gives
 // a reference.
 static GstBuffer* make_drawable(GstOcellusBase* self, GstBuffer* picture) {
@@ -574,9 +717,7 @@ static GstBuffer* make_drawable(GstOcellusBase* self, GstBuffer* picture) {
   if (gst_buffer_is_writable(picture) && gst_buffer_is_all_memory_writable(picture)) return picture;
   if (priv->copy_pool == nullptr) {
     GstCaps* caps = gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(self));
-    priv->copy_pool = priv->cuda_caps ? new_cuda_pool(priv, caps)
-                                      : new_memory_pool(gst_video_buffer_pool_new(), caps,
-                                                        GST_VIDEO_INFO_SIZE(&priv->video), 2);
+    priv->copy_pool = new_picture_pool(priv, caps);
     gst_caps_unref(caps);
   }
   GstBuffer* copy = nullptr;
@@ -632,6 +773,12 @@ GstBuffer* dress(GstOcellusBase* self, GstBuffer* picture, const GstOcellusResul
     }
     klass->draw(self, buffer, planes.overlay(priv->video));
     if (priv->cuda_caps) count_copy(self);
+  }
+  if (result != nullptr && klass->gives_pictures) {
+    gst_ocellus_pool_wrap(buffer, gst_buffer_ref(result->data));
+    gst_ocellus_pool_describe(buffer, picture);
+    gst_buffer_unref(picture);
+    return buffer;
   }
   if (gst_ocellus_pool_wrap(buffer, picture)) count_copy(self);
   return buffer;

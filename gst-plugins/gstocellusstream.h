@@ -23,7 +23,6 @@
 #define DEFAULT_BUDGET 0
 #define DEFAULT_ON_MISS GST_OCELLUS_ON_MISS_POST
 #define DEFAULT_ON_DEVICE_LOSS GST_OCELLUS_ON_DEVICE_LOSS_ERROR
-#define DEFAULT_DRAW FALSE
 #define DEFAULT_POST_MESSAGES FALSE
 
 // A picture that waits for the result that describes it.
@@ -37,8 +36,10 @@ struct GstOcellusPendingFrame {
   ocellus::Ticket ticket;
   GstBuffer* picture = nullptr;
   GstBuffer* result = nullptr;
-  GstOcellusPicture luma;
-  GstMapInfo result_map{};
+  GstOcellusPicture luma;         // with chroma, when the result takes it over
+  GstMapInfo result_map{};        // of a result that is no picture
+  GstOcellusPicture target;       // of one that is
+  bool chroma_on_device = false;  // and whose chroma may still be written there
 };
 
 struct GstOcellusBasePrivate {
@@ -48,9 +49,10 @@ struct GstOcellusBasePrivate {
   guint64 budget = DEFAULT_BUDGET;
   GstOcellusOnMiss on_miss = DEFAULT_ON_MISS;
   GstOcellusOnDeviceLoss on_device_loss = DEFAULT_ON_DEVICE_LOSS;
-  gboolean draw = DEFAULT_DRAW;
+  gboolean draw = FALSE;
   gboolean post_messages = DEFAULT_POST_MESSAGES;
   gboolean align = FALSE;
+  gboolean keep_chroma = FALSE;
 
   // What others ask for while the stream runs; under the object lock.
   std::shared_ptr<GstOcellusCuda> cuda;   // made when a neighbour asks, or when the caps want it
@@ -80,9 +82,9 @@ struct GstOcellusBasePrivate {
   GstOcellusSupport support;
   guint hold = 0;  // whole frames of delay that are held back
   GstBufferPool* wrap_pool = nullptr;
-  GstBufferPool* result_pool = nullptr;
-  GstBufferPool* copy_pool = nullptr;  // made when a picture must be copied for the first time
-  guint64 sequence = 0;                // of the next frame, since the last reset
+  GstBufferPool* result_pool = nullptr;  // of pictures: chosen with downstream
+  GstBufferPool* copy_pool = nullptr;    // made when a picture must be copied for the first time
+  guint64 sequence = 0;                  // of the next frame, since the last reset
   GstClockTime last_pts = GST_CLOCK_TIME_NONE;  // of the frame before, since the last reset
   std::vector<GstOcellusHeldFrame> held;        // oldest first
   std::optional<GstOcellusPendingFrame> pending;
@@ -122,6 +124,9 @@ void forget(GstOcellusBase* self);
 void destroy_operator(GstOcellusBase* self);
 ocellus::Expected<void> create_operator(GstOcellusBase* self, ocellus::EngineConfig config);
 ocellus::Expected<void> create_pools(GstOcellusBase* self, GstCaps* caps);
+// The pool that results come from which are pictures: downstream's, which the query holds, where
+// that will do.
+ocellus::Expected<void> choose_picture_pool(GstOcellusBase* self, GstQuery* query);
 void clear_pools(GstOcellusBase* self);
 void set_latency(GstOcellusBase* self, GstClockTime latency);
 // Waits for the pending frame.

@@ -235,6 +235,18 @@ CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* copy, CUstream stream) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuMemsetD2D8Async(CUdeviceptr to, std::size_t pitch, unsigned char value,
+                           std::size_t width, std::size_t height, CUstream stream) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex);
+  if (state.failure != 0) return static_cast<CUresult>(state.failure);
+  if (streams.at(stream) != current()) misuse("a stream of another context");
+  auto* const rows = reinterpret_cast<char*>(to);
+  if (block_at(rows, pitch * (height - 1) + width).context != current())
+    misuse("written in another context");
+  for (std::size_t y = 0; y < height; ++y) std::memset(rows + y * pitch, value, width);
+  return CUDA_SUCCESS;
+}
+
 CUresult cuStreamCreate(CUstream* stream, unsigned) {
   const std::lock_guard<std::recursive_mutex> lock(mutex);
   void* const made = std::malloc(1);

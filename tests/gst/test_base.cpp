@@ -114,11 +114,11 @@ static void fake_destroy(GstOcellusBase* base) {
   ++script.destructions;
 }
 static Expected<Ticket> fake_submit(GstOcellusBase* base, const ocellus::Frame& frame,
-                                    guint8* result, ocellus::MemorySpace) {
+                                    const GstOcellusTarget& target) {
   Operator& op = op_of(base);
   EXPECT_TRUE(op.alive);
   EXPECT_FALSE(op.waiting) << "the frame before has not been waited for";
-  EXPECT_EQ(reinterpret_cast<guintptr>(result) % 64, 0u);
+  EXPECT_EQ(reinterpret_cast<guintptr>(target.data) % 64, 0u);
   const int number = script.submissions++;
   script.sequences.push_back(frame.sequence);
   script.luma.push_back(static_cast<const guint8*>(frame.data)[0]);
@@ -129,10 +129,11 @@ static Expected<Ticket> fake_submit(GstOcellusBase* base, const ocellus::Frame& 
   op.late = static_cast<std::size_t>(number) < script.late.size() &&
             script.late[static_cast<std::size_t>(number)];
   op.frame = frame;
-  op.result = result;
+  op.result = target.data;
   return Ticket{static_cast<std::uint64_t>(number) + 1};
 }
-static Expected<FrameInfo> fake_wait(GstOcellusBase* base, Ticket ticket, Deadline deadline) {
+static Expected<FrameInfo> fake_wait(GstOcellusBase* base, Ticket ticket, Deadline deadline,
+                                     GstOcellusNotes*) {
   Operator& op = op_of(base);
   EXPECT_TRUE(op.alive);
   EXPECT_TRUE(op.waiting);
@@ -176,6 +177,14 @@ static void ocellus_fake_class_init(OcellusFakeClass* klass) {
   GstOcellusBaseClass* base = GST_OCELLUS_BASE_CLASS(klass);
   gst_element_class_set_static_metadata(GST_ELEMENT_CLASS(klass), "Fake", "Testing",
                                         "An operator that does as told", "The Ocellus authors");
+  G_OBJECT_CLASS(klass)->set_property = [](GObject* object, guint, const GValue* value,
+                                           GParamSpec*) {
+    gst_ocellus_base_set_draw(GST_OCELLUS_BASE(object), g_value_get_boolean(value));
+  };
+  g_object_class_install_property(
+      G_OBJECT_CLASS(klass), 1,
+      g_param_spec_boolean("draw", "Draw", "Draw", FALSE,
+                           static_cast<GParamFlags>(G_PARAM_WRITABLE | G_PARAM_STATIC_STRINGS)));
   base->message_name = "ocellusfake";
   base->footprint = fake_footprint;
   base->create = fake_create;
