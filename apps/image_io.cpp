@@ -159,12 +159,15 @@ class PnmReader {
 
 // ---- PNG ----
 
+struct PngErrors {
+  char message[128] = {};
+};
+
 /// What libpng reads from and where its error text goes. libpng is C: it leaves by longjmp, so
 /// nothing with a destructor may be made between setjmp and the end of png_decode.
-struct PngJob {
+struct PngJob : PngErrors {
   const std::vector<std::uint8_t>* bytes = nullptr;
   std::size_t position = 0;
-  char message[128] = {};
   png_structp png = nullptr;
   png_infop info = nullptr;
   png_uint_32 width = 0;
@@ -176,8 +179,8 @@ struct PngJob {
 };
 
 void png_fail(png_structp png, png_const_charp message) {
-  auto* const job = static_cast<PngJob*>(png_get_error_ptr(png));
-  std::snprintf(job->message, sizeof(job->message), "%s", message);
+  auto* const errors = static_cast<PngErrors*>(png_get_error_ptr(png));
+  std::snprintf(errors->message, sizeof(errors->message), "%s", message);
   png_longjmp(png, 1);
 }
 
@@ -220,7 +223,8 @@ bool png_read_pixels(PngJob& job) {
 GrayImage read_png(const std::string& path, const std::vector<std::uint8_t>& bytes) {
   PngJob job;
   job.bytes = &bytes;
-  job.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &job, png_fail, png_warn);
+  job.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, static_cast<PngErrors*>(&job), png_fail,
+                                   png_warn);
   if (job.png == nullptr) throw InputError("libpng gave no memory");
   struct Guard {
     PngJob& job;
@@ -261,6 +265,23 @@ GrayImage read_png(const std::string& path, const std::vector<std::uint8_t>& byt
     }
   }
   return image;
+}
+
+struct PngWriteJob : PngErrors {
+  png_structp png = nullptr;
+  png_infop info = nullptr;
+  std::vector<png_bytep> rows;
+};
+
+bool png_write(PngWriteJob& job, std::FILE* file, ImageSize size, int bits) {
+  if (setjmp(png_jmpbuf(job.png)) != 0) return false;
+  png_init_io(job.png, file);
+  png_set_IHDR(job.png, job.info, static_cast<png_uint_32>(size.width),
+               static_cast<png_uint_32>(size.height), bits, PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE,
+               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  png_set_rows(job.png, job.info, job.rows.data());
+  png_write_png(job.png, job.info, PNG_TRANSFORM_IDENTITY, nullptr);
+  return true;
 }
 
 // ---- JPEG ----
@@ -430,6 +451,38 @@ void write_png_rgb(const std::string& path, ImageSize size, const std::uint8_t* 
   if (png_image_write_to_stdio(&image, file.stream(), 0, rgb, 0, nullptr) == 0) {
     if (std::ferror(file.stream())) file.fail();
     throw InputError(fmt::format("{}: cannot be written: {}", path, image.message));
+  }
+  file.commit();
+}
+
+void write_png_gray(const std::string& path, const GrayImage& image, int bits) {
+  const std::size_t width = static_cast<std::size_t>(image.size.width);
+  const std::size_t row_bytes = bits == 1 ? (width + 7) / 8 : width;
+  std::vector<std::uint8_t> samples = image.pixels;
+  if (bits == 1) {
+    samples.assign(row_bytes * static_cast<std::size_t>(image.size.height), 0);
+    for (std::size_t i = 0; i < image.pixels.size(); ++i) {
+      const std::size_t x = i % width;
+      if (image.pixels[i] >= 128)
+        samples[i / width * row_bytes + x / 8] |= static_cast<std::uint8_t>(0x80u >> (x % 8));
+    }
+  }
+  OutputFile file(path);
+  PngWriteJob job;
+  for (std::size_t at = 0; at < samples.size(); at += row_bytes)
+    job.rows.push_back(samples.data() + at);
+  job.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, static_cast<PngErrors*>(&job), png_fail,
+                                    png_warn);
+  if (job.png == nullptr) throw InputError("libpng gave no memory");
+  struct Guard {
+    PngWriteJob& job;
+    ~Guard() { png_destroy_write_struct(&job.png, &job.info); }
+  } guard{job};
+  job.info = png_create_info_struct(job.png);
+  if (job.info == nullptr) throw InputError("libpng gave no memory");
+  if (!png_write(job, file.stream(), image.size, bits)) {
+    if (std::ferror(file.stream())) file.fail();
+    throw InputError(fmt::format("{}: cannot be written: {}", path, job.message));
   }
   file.commit();
 }

@@ -45,6 +45,10 @@ std::vector<std::uint8_t> read_mask(const std::string& path, const std::string& 
 /// Writes 8-bit RGB without padding. Throws InputError.
 void write_png_rgb(const std::string& path, ImageSize size, const std::uint8_t* rgb);
 
+/// Writes a gray PNG: 8-bit images of `bits` 8, or 1, which tells black (below 128) from white.
+/// Throws InputError.
+void write_png_gray(const std::string& path, const GrayImage& image, int bits);
+
 /// Lower-case ending with its dot (".png"), or "".
 std::string file_extension(const std::string& path);
 

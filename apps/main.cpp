@@ -51,12 +51,14 @@ int run(int argc, char** argv) {
       "seed=N].\n"
       "Exit codes: 0 done, 1 the answer is no (a budget missed), 2 bad usage or input;\n"
       "130 after Ctrl-C, 143 after SIGTERM: latency then reports the frames that it measured, "
-      "flow\n"
-      "ends its video, and no unfinished file is left. A second Ctrl-C ends at once.");
+      "flow,\n"
+      "halftone and cnn end their video, and no unfinished file is left. A second Ctrl-C ends at "
+      "once.");
 
   int exit_code = kDone;
   add_devices_command(program, exit_code);
   add_flow_command(program, exit_code);
+  add_cell_commands(program, exit_code);
   add_kernels_command(program, exit_code);
   add_template_command(program, exit_code);
   add_compare_command(program, exit_code);

@@ -1,5 +1,6 @@
 #include "operator_options.h"
 
+#include "cell_options.h"
 #include "flow_run.h"
 
 namespace ocellus::app {
@@ -17,16 +18,24 @@ class FlowOperatorOptions : public OperatorOptions {
   FlowOptions options_;
 };
 
-template <typename Options>
-std::unique_ptr<OperatorOptions> make() {
-  return std::make_unique<Options>();
+std::unique_ptr<OperatorOptions> make_flow() {
+  return std::make_unique<FlowOperatorOptions>();
+}
+
+template <CellOptions::Command Command>
+std::unique_ptr<OperatorOptions> make_cells() {
+  return std::make_unique<CellOperatorOptions>(Command);
 }
 
 struct Entry {
   const char* name;
   std::unique_ptr<OperatorOptions> (*make)();
 };
-constexpr Entry kOperators[] = {{"flow", make<FlowOperatorOptions>}};
+constexpr Entry kOperators[] = {
+    {"flow", make_flow},
+    {"halftone", make_cells<CellOptions::Command::kHalftone>},
+    {"cnn", make_cells<CellOptions::Command::kCnn>},
+};
 
 }  // namespace
 

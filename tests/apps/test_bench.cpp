@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "child_process.h"
 #include "ocellus/engine.h"
+#include "program_checks.h"
 
 namespace ocellus::test {
 namespace {
@@ -20,24 +20,6 @@ std::vector<std::string> bench(const std::vector<std::string>& more) {
   std::vector<std::string> arguments = {"bench", "flow"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
-}
-
-json json_of(std::vector<std::string> arguments) {
-  arguments.push_back("--json");
-  const ChildResult result = run_program(arguments);
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(result.err, "");
-  const json object = json::parse(result.out, nullptr, false);
-  EXPECT_TRUE(object.is_object()) << result.out;
-  return object;
-}
-
-void expect_error(const std::vector<std::string>& arguments, const std::vector<std::string>& says) {
-  const ChildResult result = run_program(arguments);
-  EXPECT_EQ(result.exit_code, 2) << result.out << result.err;
-  EXPECT_EQ(result.out, "");
-  for (const std::string& text : says)
-    EXPECT_NE(result.err.find(text), std::string::npos) << text << " is not in: " << result.err;
 }
 
 /// Empty when there is one.
