@@ -51,9 +51,9 @@ CellNetwork::CellNetwork(const CellularNetworkPlan& plan, int workers,
   }
 }
 
-std::unique_ptr<CellNetwork> CellNetwork::make(const CellularNetworkPlan& plan, int workers,
+std::unique_ptr<CpuOperator> CellNetwork::make(const CellularNetworkPlan& plan, int workers,
                                                const CellSources* sources) noexcept {
-  return std::unique_ptr<CellNetwork>(new (std::nothrow) CellNetwork(plan, workers, sources));
+  return std::unique_ptr<CpuOperator>(new (std::nothrow) CellNetwork(plan, workers, sources));
 }
 
 // ---- creation

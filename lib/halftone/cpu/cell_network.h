@@ -15,7 +15,7 @@ namespace ocellus::detail {
 /// numbers do not depend on the order, so the result does not depend on the number of bands.
 class CellNetwork final : public CpuOperator {
  public:
-  static std::unique_ptr<CellNetwork> make(const CellularNetworkPlan& plan, int workers,
+  static std::unique_ptr<CpuOperator> make(const CellularNetworkPlan& plan, int workers,
                                            const CellSources* sources) noexcept;
 
   CellNetwork(const CellularNetworkPlan& plan, int workers, const CellSources* sources) noexcept;
