@@ -29,8 +29,8 @@ const char* const kCellTextHelp =
     "  levels M                      2 to 256 (2)\n"
     "  xi X                          (1)\n"
     "  input previous|frame          what u is (previous)\n"
-    "  start input|previous|constant V|noise SEED|blue_noise|error_diffusion   (input)\n"
-    "  boundary zero_flux|fixed V|periodic                                     (zero_flux)\n"
+    "  start input|previous|constant V|noise SEED|blue-noise|error-diffusion   (input)\n"
+    "  boundary zero-flux|fixed V|periodic                                     (zero-flux)\n"
     "  update colours SPACING|raster|synchronous      spacing 0: the least     (colours 0)\n"
     "  move update|swap              (update)\n"
     "  sweeps N                      at most, 1 to 100000 (100)";
@@ -90,11 +90,11 @@ const std::array<WordField, 5>& word_fields() {
         [](CellStage& s, int w) { s.input = static_cast<CellInput>(w); },
         [](const CellStage& s) { return static_cast<int>(s.input); }},
        {"start",
-        {"constant", "input", "", "noise", "blue_noise", "error_diffusion", "previous"},
+        {"constant", "input", "", "noise", "blue-noise", "error-diffusion", "previous"},
         [](CellStage& s, int w) { s.start = static_cast<CellStart>(w); },
         [](const CellStage& s) { return static_cast<int>(s.start); }},
        {"boundary",
-        {"fixed", "zero_flux", "periodic"},
+        {"fixed", "zero-flux", "periodic"},
         [](CellStage& s, int w) { s.boundary = static_cast<CellBoundary>(w); },
         [](const CellStage& s) { return static_cast<int>(s.boundary); }},
        {"update",
@@ -137,10 +137,13 @@ void set_number(CellStage& stage, const NumberField& field, double value,
 
 void set_word(CellStage& stage, const WordField& field, std::string_view value,
               const std::string& where) {
+  // As in the names of C++, too.
+  std::string dashed(value);
+  std::replace(dashed.begin(), dashed.end(), '_', '-');
   std::string known;
   for (std::size_t i = 0; i < field.words.size(); ++i) {
     if (field.words[i].empty()) continue;
-    if (field.words[i] == value) {
+    if (field.words[i] == dashed) {
       field.set(stage, static_cast<int>(i));
       return;
     }

@@ -131,7 +131,7 @@ TEST_F(TemplateCommand, ReadsJson) {
   EXPECT_EQ(stages[0].start_value, hole.start_value);
   EXPECT_EQ(stages[0].boundary_value, hole.boundary_value);
   ASSERT_EQ(make(R"({"note": "n", "stages": [{"b": [[1,1,1],[1,1,1],[1,1,1]], "levels": 3,
-      "update": "synchronous", "input": "frame", "seed": 5, "xi": 2},
+      "update": "synchronous", "input": "frame", "seed": 5, "xi": 2, "start": "blue_noise"},
       {"a": [[0,0,0],[0,2,0],[0,0,0]]}]})",
                  true),
             "");
@@ -140,6 +140,7 @@ TEST_F(TemplateCommand, ReadsJson) {
   EXPECT_EQ(two[0].weights.a[4], -1.0f);
   EXPECT_EQ(two[1].weights.a[4], 1.0f);
   EXPECT_EQ(two[0].update, CellUpdate::kSynchronous);
+  EXPECT_EQ(two[0].start, CellStart::kBlueNoise);
   EXPECT_EQ(note_, "n");
 }
 
@@ -257,20 +258,20 @@ TEST_F(TemplateCommand, NamesMistakesInText) {
       {"start\n", "line 1: a word is missing after start"},
       {"start plane\n",
        "line 1: start is \"plane\"; it must be one of constant, input, noise, "
-       "blue_noise, error_diffusion, previous"},
+       "blue-noise, error-diffusion, previous"},
       {"start constant\n", "line 1: a number is missing after constant"},
       {"start constant 2\n", "line 1: start_value is 2; it must be a number, -1 to 1"},
       {"start noise -1\n", "line 1: seed is -1; it must be a whole number, 0 to 4294967295"},
       {"start input 3\n", "line 1: \"3\" follows after the field's value"},
       {"boundary wrap\n",
-       "line 1: boundary is \"wrap\"; it must be one of fixed, zero_flux, periodic"},
+       "line 1: boundary is \"wrap\"; it must be one of fixed, zero-flux, periodic"},
       {"boundary fixed\n", "line 1: a number is missing after fixed"},
       {"update colours 10\n", "line 1: colour_spacing is 10; it must be a whole number, 0 to 9"},
       {"update colours 1\na" + kRows, "colour_spacing is 1; it must be 2 to 9"},
       {"move swap\nlevels 3\na" + kRows, "stages[0].move is kSwap with 3 levels; swaps need two"},
       {"a" + kRows + "stage\nmove swap\na\n1 0 0\n0 0 0\n0 0 0\n",
        "stages[1].move is kSwap; it needs an A that is its own mirror image in the centre"},
-      {"start error_diffusion\nlevels 3\na" + kRows,
+      {"start error-diffusion\nlevels 3\na" + kRows,
        "stages[0].start is kErrorDiffusion with 3 levels; it needs two"},
       {"a\n16000 0 0\n0 16000 0\n0 0 0\n", "the weights of stages[0] are too large"},
       {"gain 2\n", "line 1: \"gain\" is no field; there are note, stage, a, b, "},
