@@ -422,6 +422,34 @@ TEST(Scheduler, AStageMayRewriteLaterOnes) {
   }
 }
 
+// Fails when a stage cannot send the job back, when the stages in between do not run in full each
+// time, or when a stage without parts counts with its step.
+TEST_P(SchedulerWorkers, AStageMayGoBack) {
+  const auto scheduler = start(GetParam());
+  for (int job_number = 0; job_number < 50; ++job_number) {
+    std::atomic<int> before{0};
+    std::atomic<int> inside{0};
+    std::atomic<int> behind{0};
+    int rounds = 0;
+    TestJob job;
+    job.stage(3, [&](int, int) { ++before; });
+    job.stage(7, [&](int, int) { ++inside; });
+    job.stage(0, [&](int, int) { FAIL() << "no parts"; });
+    job.at(2).step = -2;
+    job.stage(1, [&](int, int) {
+      EXPECT_EQ(inside.load(), 7 * ++rounds);
+      job.at(3).step = rounds < 5 ? -2 : 1;
+    });
+    job.stage(2, [&](int, int) { ++behind; });
+    scheduler->submit(job);
+    ASSERT_EQ(scheduler->wait(job, Deadline::never()), Status::kOk);
+    EXPECT_EQ(before, 3);
+    EXPECT_EQ(inside, 35);
+    EXPECT_EQ(behind, 2);
+    EXPECT_EQ(rounds, 5);
+  }
+}
+
 // Fails when the times of a job are not in order or do not belong to this run.
 TEST(Scheduler, TimesAreInOrder) {
   const auto scheduler = start(2);

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "ocellus/halftone.h"
 #include "realtime/interpose.h"
 #include "support/run.h"
 #include "support/scene.h"
@@ -269,6 +270,29 @@ TEST(SteadyState, FlowByKernels) {
 TEST(SteadyState, FlowByPyramid) {
   expect_steady<OpticalFlow>(pyramid_config(kSmall, false), kFrames, 2, 2, "fast");
   expect_steady<OpticalFlow>(pyramid_config({20, 16}, true), kFrames, 2, 2, "quality");
+}
+
+// Fails when the cellular network allocates, frees or touches a new page in 10,000 frames:
+// halftones with swaps and a warm start, and a chain of grey and binary stages in all orders.
+TEST(SteadyState, CellularNetwork) {
+  CellularNetworkConfig halftones = halftone_config(kSmall);
+  halftones.output_format = PixelFormat::kFloat32;
+  halftones.depth = 3;
+  halftones.warm_start = true;
+  expect_steady<CellularNetwork>(halftones, kFrames, 2, 3, "halftones");
+  expect_steady<CellularNetwork>(halftones, kFrames, 1, 1, "halftones, one frame at a time");
+  CellularNetworkConfig chain;
+  chain.size = {70, 75};  // more bands than one
+  chain.output_format = PixelFormat::kFloat32;
+  chain.stage_count = 3;
+  chain.stages[0].weights = gaussian_template(2, 0.8f);
+  chain.stages[0].levels = 16;
+  chain.stages[1].weights = gaussian_template(1, 0.5f);
+  chain.stages[1].update = CellUpdate::kRaster;
+  chain.stages[2].weights = gaussian_template(1, 0.5f);
+  chain.stages[2].update = CellUpdate::kSynchronous;
+  for (CellStage& stage : chain.stages) stage.max_sweeps = 4;
+  expect_steady<CellularNetwork>(chain, kFrames, 2, 2, "a chain");
 }
 
 // Fails when frames with bad pixels, which take another way, allocate.

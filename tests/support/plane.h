@@ -10,6 +10,7 @@
 #include <cstring>
 #include <vector>
 
+#include "ocellus/cellular_network.h"
 #include "ocellus/frame.h"
 #include "ocellus/optical_flow.h"
 #include "ocellus/spatio_temporal_filter.h"
@@ -152,6 +153,13 @@ class OutputBuffer {
   FilterView filter() {
     FilterView view;
     for (std::size_t c = 0; c < planes_.size(); ++c) view.planes[c] = begin(static_cast<int>(c));
+    view.size = size_;
+    view.stride = stride();
+    return view;
+  }
+  CellView cells() {
+    CellView view;
+    view.data = begin(0);
     view.size = size_;
     view.stride = stride();
     return view;

@@ -38,6 +38,10 @@ inline FilterView view_of(OutputBuffer& buffer, const SpatioTemporalFilterConfig
 inline FlowView view_of(OutputBuffer& buffer, const OpticalFlowConfig&) {
   return buffer.flow();
 }
+/// Needs output_format kFloat32.
+inline CellView view_of(OutputBuffer& buffer, const CellularNetworkConfig&) {
+  return buffer.cells();
+}
 /// u, v and confidence behind each other, `plane_bytes` from one to the next.
 inline FlowView planes_at(void* first, std::size_t plane_bytes, ImageSize size, std::size_t stride,
                           MemorySpace space) {
@@ -56,6 +60,9 @@ inline int plane_count(const SpatioTemporalFilterConfig& config) {
 }
 inline int plane_count(const OpticalFlowConfig&) {
   return 3;
+}
+inline int plane_count(const CellularNetworkConfig&) {
+  return 1;
 }
 inline ImageSize result_size(ImageSize size, const Rect& roi) {
   return roi.empty() ? size : ImageSize{roi.width, roi.height};
