@@ -10,6 +10,7 @@
 #include "halftone/plan.h"
 #include "ocellus/halftone.h"
 #include "reference/cellular_network.h"
+#include "support/simd.h"
 
 namespace ocellus {
 namespace {
@@ -166,18 +167,24 @@ CellTemplate random_template(std::mt19937& random, int radius, bool symmetric, f
   return made;
 }
 
-/// Fails when an order, a border or a start differs anywhere: random templates of each radius under
-/// every combination, sizes that are no multiple of anything, and sizes below the template's.
-TEST_P(Cells, AreThoseOfTheReferenceWhateverTheConfiguration) {
-  std::mt19937 random(1);
-  const ImageSize sizes[] = {{1, 1},   {7, 1},   {1, 9},    {3, 2},   {5, 5},
-                             {19, 23}, {64, 33}, {131, 70}, {150, 41}};
-  const auto one_of = [&](int count) {
-    return static_cast<int>(random() % static_cast<unsigned>(count));
-  };
-  for (int round = 0; round < 600; ++round) {
+/// A configuration of one stage, with the planes that it points to.
+struct RandomCells {
+  CellularNetworkConfig config;
+  std::vector<float> start_plane;
+  std::vector<float> threshold_plane;
+  std::string what;
+
+  explicit RandomCells(unsigned seed) {
+    std::mt19937 random(seed);
+    const auto one_of = [&](int count) {
+      return static_cast<int>(random() % static_cast<unsigned>(count));
+    };
+    constexpr ImageSize kSizes[] = {{1, 1},   {7, 1},   {1, 9},    {3, 2},   {5, 5},
+                                    {19, 23}, {64, 33}, {131, 70}, {150, 41}};
+    const ImageSize size = kSizes[one_of(9)];
+    const auto cells = static_cast<std::size_t>(size.width * size.height);
+    const auto stride = size.width * static_cast<std::ptrdiff_t>(sizeof(float));
     CellStage stage;
-    const ImageSize size = sizes[one_of(9)];
     const int radius = 1 + one_of(4);
     stage.move = one_of(5) == 0 ? CellMove::kSwap : CellMove::kUpdate;
     const bool swaps = stage.move == CellMove::kSwap;
@@ -189,44 +196,70 @@ TEST_P(Cells, AreThoseOfTheReferenceWhateverTheConfiguration) {
     stage.start = static_cast<CellStart>(one_of(7));
     if (stage.levels > 2 && stage.start == CellStart::kErrorDiffusion)
       stage.start = CellStart::kNoise;
-    std::vector<float> start_plane;
     if (stage.start == CellStart::kPlane) {
-      for (int i = 0; i < size.width * size.height; ++i)
+      for (std::size_t i = 0; i < cells; ++i)
         start_plane.push_back(static_cast<float>(one_of(2001) - 1000) / 1000.0f);
       stage.start_plane = start_plane.data();
-      stage.start_stride = size.width * static_cast<std::ptrdiff_t>(sizeof(float));
+      stage.start_stride = stride;
     }
-    std::vector<float> threshold_plane;
     if (one_of(4) == 0) {
-      for (int i = 0; i < size.width * size.height; ++i)
+      for (std::size_t i = 0; i < cells; ++i)
         threshold_plane.push_back(static_cast<float>(one_of(2001) - 1000) / 500.0f);
       stage.threshold_plane = threshold_plane.data();
-      stage.threshold_stride = size.width * static_cast<std::ptrdiff_t>(sizeof(float));
+      stage.threshold_stride = stride;
     }
     stage.start_value = static_cast<float>(one_of(3) - 1) * 0.5f;
-    stage.seed = static_cast<std::uint32_t>(round);
+    stage.seed = seed;
     stage.boundary = static_cast<CellBoundary>(one_of(3));
     stage.boundary_value = static_cast<float>(one_of(5) - 2) * 0.4f;
     stage.update = swaps ? CellUpdate::kColours : static_cast<CellUpdate>(one_of(3));
     const int least = radius + (swaps ? 2 : 1);
     stage.colour_spacing = one_of(2) == 0 ? 0 : least + one_of(10 - least);
     stage.max_sweeps = 1 + one_of(6);
-    CellularNetworkConfig config = one_stage(size, stage);
+    config = one_stage(size, stage);
     config.polarity = one_of(2) == 0 ? CellPolarity::kBlackIsOne : CellPolarity::kWhiteIsOne;
     constexpr PixelFormat kFormats[] = {PixelFormat::kGray8, PixelFormat::kGray16,
                                         PixelFormat::kFloat32};
     config.format = kFormats[one_of(2)];
     config.output_format = kFormats[one_of(3)];
-    SCOPED_TRACE("round " + std::to_string(round) + ": " + std::to_string(size.width) + "x" +
-                 std::to_string(size.height) + " radius " + std::to_string(radius) + " levels " +
-                 std::to_string(stage.levels) + " update " +
-                 std::to_string(static_cast<int>(stage.update)) + " move " +
-                 std::to_string(static_cast<int>(stage.move)) + " start " +
-                 std::to_string(static_cast<int>(stage.start)) + " boundary " +
-                 std::to_string(static_cast<int>(stage.boundary)) + " spacing " +
-                 std::to_string(stage.colour_spacing));
-    expect_exact(config, one_frame(size, static_cast<unsigned>(round), config.format),
-                 1 + one_of(4));
+    what = "seed " + std::to_string(seed) + ": " + std::to_string(size.width) + "x" +
+           std::to_string(size.height) + " radius " + std::to_string(radius) + " levels " +
+           std::to_string(stage.levels) + " update " +
+           std::to_string(static_cast<int>(stage.update)) + " move " +
+           std::to_string(static_cast<int>(stage.move)) + " start " +
+           std::to_string(static_cast<int>(stage.start)) + " boundary " +
+           std::to_string(static_cast<int>(stage.boundary)) + " spacing " +
+           std::to_string(stage.colour_spacing);
+  }
+  RandomCells(const RandomCells&) = delete;
+  RandomCells& operator=(const RandomCells&) = delete;
+};
+
+/// Fails when an order, a border or a start differs anywhere: random templates of each radius under
+/// every combination, sizes that are no multiple of anything, and sizes below the template's.
+TEST_P(Cells, AreThoseOfTheReferenceWhateverTheConfiguration) {
+  for (unsigned seed = 0; seed < 600; ++seed) {
+    const RandomCells cells(seed);
+    SCOPED_TRACE(cells.what);
+    expect_exact(cells.config, one_frame(cells.config.size, seed, cells.config.format),
+                 1 + static_cast<int>(seed % 4));
+    if (HasFatalFailure()) return;
+  }
+}
+
+/// Fails when an instruction set differs from the others, which all are the reference's equal.
+TEST_P(Cells, AreThoseOfTheReferenceWithEachInstructionSet) {
+  if (GetParam() != BackendChoice::kCpu) GTEST_SKIP() << "instruction sets are the CPU's";
+  for (const SimdTarget& target : simd_targets()) {
+    const OnlyTargets only(target.bit);
+    for (unsigned seed = 0; seed < 150; ++seed) {
+      const RandomCells cells(seed);
+      SCOPED_TRACE(target.name + ", " + cells.what);
+      expect_exact(cells.config, one_frame(cells.config.size, seed, cells.config.format));
+      if (HasFatalFailure()) return;
+    }
+    SCOPED_TRACE(target.name + ", a preset");
+    expect_exact(halftone_config({301, 50}), scene_frames({301, 50}, 1, 3));
     if (HasFatalFailure()) return;
   }
 }

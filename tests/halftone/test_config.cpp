@@ -1,0 +1,191 @@
+// Configurations of the cellular network that make no sense: each is refused, and the text names
+// the field, what it was and what would be right.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "ocellus/halftone.h"
+#include "support/run.h"
+
+namespace ocellus {
+namespace {
+
+using test::must;
+
+CellularNetworkConfig good() {
+  CellularNetworkConfig config;
+  config.size = {32, 24};
+  config.stage_count = 1;
+  config.stages[0].weights = gaussian_template(2, 0.9f);
+  return config;
+}
+
+struct Mistake {
+  const char* what;
+  std::function<void(CellularNetworkConfig&)> make;
+  std::vector<const char*> texts;  // all stand in the message
+};
+
+std::string error_of(const CellularNetworkConfig& config) {
+  const EngineInfo engine = must(Engine::probe(test::engine_config()));
+  const auto footprint = CellularNetwork::footprint(engine, config);
+  if (footprint) return "";
+  EXPECT_TRUE(footprint.error().status == Status::kInvalidArgument ||
+              footprint.error().status == Status::kUnsupported);
+  return footprint.error().text;
+}
+
+/// Fails when a mistake is taken, or when its message does not say what is wrong.
+TEST(CellConfig, MistakesAreNamed) {
+  const float nan = std::nanf("");
+  static float plane[32 * 24] = {};
+  const std::vector<Mistake> mistakes = {
+      {"no size",
+       [](auto& c) {
+         c.size = {0, 0};
+       },
+       {"size is 0x0", "1 to 16384"}},
+      {"too large",
+       [](auto& c) {
+         c.size = {16385, 10};
+       },
+       {"16385x10"}},
+      {"format", [](auto& c) { c.format = static_cast<PixelFormat>(9); }, {"format is 9"}},
+      {"output format",
+       [](auto& c) { c.output_format = static_cast<PixelFormat>(9); },
+       {"output_format is 9", "kGray8"}},
+      {"polarity", [](auto& c) { c.polarity = static_cast<CellPolarity>(5); }, {"polarity is 5"}},
+      {"depth", [](auto& c) { c.depth = 9; }, {"depth is 9", "1 to 8"}},
+      {"no stage", [](auto& c) { c.stage_count = 0; }, {"stage_count is 0", "1 to 16"}},
+      {"17 stages", [](auto& c) { c.stage_count = 17; }, {"stage_count is 17"}},
+      {"radius 5",
+       [](auto& c) { c.stages[0].weights.radius = 5; },
+       {"stages[0]", "radius is 5", "1 to 4"}},
+      {"radius 0", [](auto& c) { c.stages[0].weights.radius = 0; }, {"radius is 0"}},
+      {"NaN in A", [&](auto& c) { c.stages[0].weights.a[7] = nan; }, {"stages[0]", "nan"}},
+      {"infinite B",
+       [](auto& c) { c.stages[0].weights.b[0] = std::numeric_limits<float>::infinity(); },
+       {"inf"}},
+      {"NaN as threshold", [&](auto& c) { c.stages[0].weights.threshold = nan; }, {"threshold"}},
+      {"one level", [](auto& c) { c.stages[0].levels = 1; }, {"levels is 1", "2 to 256"}},
+      {"257 levels", [](auto& c) { c.stages[0].levels = 257; }, {"levels is 257"}},
+      {"xi", [](auto& c) { c.stages[0].xi = 0.0f; }, {"xi is 0"}},
+      {"start value",
+       [](auto& c) {
+         c.stages[0].start = CellStart::kConstant;
+         c.stages[0].start_value = 1.5f;
+       },
+       {"start_value is 1.5", "-1 to 1"}},
+      {"boundary value",
+       [](auto& c) {
+         c.stages[0].boundary = CellBoundary::kFixed;
+         c.stages[0].boundary_value = -2.0f;
+       },
+       {"boundary_value is -2"}},
+      {"spacing",
+       [](auto& c) { c.stages[0].colour_spacing = 2; },
+       {"colour_spacing is 2", "3 to 9"}},
+      {"sweeps", [](auto& c) { c.stages[0].max_sweeps = 0; }, {"max_sweeps is 0", "1 to 100000"}},
+      {"no start plane",
+       [](auto& c) { c.stages[0].start = CellStart::kPlane; },
+       {"start_plane is null"}},
+      {"start stride",
+       [](auto& c) {
+         c.stages[0].start = CellStart::kPlane;
+         c.stages[0].start_plane = plane;
+         c.stages[0].start_stride = 100;
+       },
+       {"start_stride is 100", "at least 128"}},
+      {"NaN in the threshold plane",
+       [&](auto& c) {
+         plane[32 + 3] = nan;
+         c.stages[0].threshold_plane = plane;
+         c.stages[0].threshold_stride = 128;
+       },
+       {"threshold_plane", "(3, 1)"}},
+      {"diffusion with levels",
+       [](auto& c) {
+         c.stages[0].start = CellStart::kErrorDiffusion;
+         c.stages[0].levels = 4;
+       },
+       {"kErrorDiffusion with 4 levels", "two"}},
+      {"swaps with levels",
+       [](auto& c) {
+         c.stages[0].move = CellMove::kSwap;
+         c.stages[0].levels = 3;
+       },
+       {"kSwap with 3 levels", "two"}},
+      {"swaps in raster order",
+       [](auto& c) {
+         c.stages[0].move = CellMove::kSwap;
+         c.stages[0].update = CellUpdate::kRaster;
+       },
+       {"kSwap", "kColours"}},
+      {"lopsided swaps",
+       [](auto& c) {
+         c.stages[0].move = CellMove::kSwap;
+         c.stages[0].weights.a[3] = 0.5f;
+       },
+       {"kSwap", "mirror"}},
+      {"weights that do not fit",
+       [](auto& c) { c.stages[0].weights.a.fill(5000.0f); },
+       {"stages[0]", "the sum of |A| is 125000", "16384"}},
+      {"the second stage",
+       [](auto& c) {
+         c.stage_count = 2;
+         c.stages[1] = c.stages[0];
+         c.stages[1].levels = 0;
+       },
+       {"stages[1]", "levels is 0"}},
+  };
+  EXPECT_EQ(error_of(good()), "");
+  for (const Mistake& mistake : mistakes) {
+    CellularNetworkConfig config = good();
+    mistake.make(config);
+    const std::string text = error_of(config);
+    for (const char* part : mistake.texts)
+      EXPECT_NE(text.find(part), std::string::npos) << mistake.what << ": \"" << text << '"';
+  }
+}
+
+/// Fails when a frame or a result that does not fit is taken, or a foreign ticket.
+TEST(CellConfig, MistakesOfAFrameAreNamed) {
+  auto rig = test::Rig<CellularNetwork>::make(good());
+  std::vector<unsigned char> pixels(64 * 64);
+  Frame frame;
+  frame.data = pixels.data();
+  frame.size = {32, 24};
+  frame.stride = 32;
+  CellView view;
+  view.data = pixels.data() + 32 * 24;
+  view.size = frame.size;
+  view.stride = 32;
+  const auto text_of = [&](const Frame& in, const CellView& out) {
+    const auto ticket = rig.op.submit(in, out);
+    return ticket ? std::string() : std::string(ticket.error().text);
+  };
+  Frame small = frame;
+  small.size = {31, 24};
+  EXPECT_NE(text_of(small, view).find("31x24"), std::string::npos);
+  CellView narrow = view;
+  narrow.stride = 31;
+  EXPECT_NE(text_of(frame, narrow).find("31 bytes"), std::string::npos);
+  CellView none = view;
+  none.data = nullptr;
+  EXPECT_NE(text_of(frame, none).find("null"), std::string::npos);
+  const auto wrong = rig.op.wait(Ticket{77, 1}, Deadline::immediate());
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().status, Status::kInvalidTicket);
+  EXPECT_EQ(text_of(frame, view), "");
+  EXPECT_EQ(text_of(frame, view), "");
+  EXPECT_NE(text_of(frame, view).find("2 frames are in flight"), std::string::npos);
+  rig.op.reset();
+}
+
+}  // namespace
+}  // namespace ocellus
