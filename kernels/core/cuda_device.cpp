@@ -359,6 +359,7 @@ Expected<void> probe(int number, EngineInfo& info) noexcept {
 
 namespace ocellus::detail {
 
+extern const CellularNetworkBackend kCellularNetworkCuda;
 extern const OpticalFlowBackend kOpticalFlowCuda;
 
 const Backend kCudaBackend = {
@@ -366,6 +367,7 @@ const Backend kCudaBackend = {
     .probe = cuda::probe,
     .open = cuda::CudaDevice::open,
     .optical_flow = &kOpticalFlowCuda,
+    .cellular_network = &kCellularNetworkCuda,
 };
 
 }  // namespace ocellus::detail

@@ -216,19 +216,27 @@ Expected<void> CudaOperator::touch_kernel(Scope& cuda, const void* kernel,
 
 Expected<void> CudaOperator::launch_kernel(Scope& cuda, cudaStream_t stream, const void* kernel,
                                            dim3 grid, dim3 block, std::size_t shared_bytes,
-                                           void** arguments, bool overlap) noexcept {
+                                           void** arguments, LaunchOrder order) noexcept {
+  // Captured into a graph since CUDA 12.3.
+  constexpr bool kGraphsOverlap = CUDART_VERSION >= 12030;
+  if (order == LaunchOrder::kOverlapping &&
+      (!kGraphsOverlap || device_->traits().compute_capability < 90))
+    order = LaunchOrder::kAfter;
   cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
+  if (order == LaunchOrder::kTogether) {
+    attribute.id = cudaLaunchAttributeCooperative;
+    attribute.val.cooperative = 1;
+  } else {
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+  }
   cudaLaunchConfig_t config{};
   config.gridDim = grid;
   config.blockDim = block;
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
   config.attrs = &attribute;
-  // Captured into a graph since CUDA 12.3.
-  constexpr bool kGraphsOverlap = CUDART_VERSION >= 12030;
-  config.numAttrs = kGraphsOverlap && overlap && device_->traits().compute_capability >= 90 ? 1 : 0;
+  config.numAttrs = order == LaunchOrder::kAfter ? 0 : 1;
   return cuda(kCudaCalls.launch_kernel, &config, kernel, arguments);
 }
 

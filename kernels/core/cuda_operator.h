@@ -73,10 +73,18 @@ class CudaOperator {
   Expected<void> launch(Scope& cuda, cudaStream_t stream, void (*kernel)(Argument), dim3 grid,
                         dim3 block, std::size_t shared_bytes, const Argument& argument,
                         bool overlap = false) noexcept {
-    Argument copy = argument;
-    void* arguments[] = {&copy};
     return launch_kernel(cuda, stream, reinterpret_cast<const void*>(kernel), grid, block,
-                         shared_bytes, arguments, overlap);
+                         shared_bytes, argument,
+                         overlap ? LaunchOrder::kOverlapping : LaunchOrder::kAfter);
+  }
+  /// Launches a kernel whose blocks wait for each other, so that all of them run at once or none:
+  /// no more than the device has room for.
+  template <typename Argument>
+  Expected<void> launch_together(Scope& cuda, cudaStream_t stream, void (*kernel)(Argument),
+                                 dim3 grid, dim3 block, std::size_t shared_bytes,
+                                 const Argument& argument) noexcept {
+    return launch_kernel(cuda, stream, reinterpret_cast<const void*>(kernel), grid, block,
+                         shared_bytes, argument, LaunchOrder::kTogether);
   }
   /// Allows a kernel that much shared memory, and loads its code.
   template <typename Argument>
@@ -94,6 +102,7 @@ class CudaOperator {
   /// Where the kernels tell the host how frame `slot` went; pinned.
   FrameOutcome* outcome(int slot) const noexcept { return outcomes_ + slot; }
   CudaDevice& device() noexcept { return *device_; }
+  const DeviceTraits& device_traits() const noexcept { return device_->traits(); }
   cudaStream_t compute_stream() const noexcept { return device_->lane(lane_).compute; }
 
   OperatorShape shape_;
@@ -177,9 +186,19 @@ class CudaOperator {
   /// Copies the chunks of a result to the user's planes as they come.
   Status copy_out(Scope& cuda, Slot& slot, Deadline deadline, Error& error) noexcept;
 
+  enum class LaunchOrder : unsigned char { kAfter, kOverlapping, kTogether };
+
+  template <typename Argument>
+  Expected<void> launch_kernel(Scope& cuda, cudaStream_t stream, const void* kernel, dim3 grid,
+                               dim3 block, std::size_t shared_bytes, const Argument& argument,
+                               LaunchOrder order) noexcept {
+    Argument copy = argument;
+    void* arguments[] = {&copy};
+    return launch_kernel(cuda, stream, kernel, grid, block, shared_bytes, arguments, order);
+  }
   Expected<void> launch_kernel(Scope& cuda, cudaStream_t stream, const void* kernel, dim3 grid,
                                dim3 block, std::size_t shared_bytes, void** arguments,
-                               bool overlap) noexcept;
+                               LaunchOrder order) noexcept;
   Expected<void> touch_kernel(Scope& cuda, const void* kernel, std::size_t shared_bytes) noexcept;
 
   // `wait` may run beside `submit`: this guards the history and the order.

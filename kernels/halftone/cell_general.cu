@@ -1,0 +1,244 @@
+// What bands do not do: any number of levels, any boundary, order and size. States are summed up
+// again for each cell, from outputs in device memory.
+#include <cooperative_groups.h>
+
+#include "kernels/halftone/cells.cuh"
+
+namespace ocellus::cuda {
+namespace {
+
+namespace cg = cooperative_groups;
+using detail::beyond;
+using detail::CellStagePlan;
+using detail::colour_class;
+using detail::colour_class_count;
+using detail::ColourClass;
+
+__global__ void __launch_bounds__(kBiasThreads) make_bias(const __grid_constant__ BiasArguments a) {
+  const CellStagePlan& stage = a.stage;
+  const int radius = stage.radius;
+  for (int y = blockIdx.x; y < a.height; y += gridDim.x) {
+    for (int x = threadIdx.x; x < a.width; x += kBiasThreads) {
+      std::int64_t control = 0;
+      int weight = 0;
+      for (int dy = -radius; dy <= radius; ++dy) {
+        const int from_y = beyond(y + dy, a.height, stage.boundary);
+        for (int dx = -radius; dx <= radius; ++dx, ++weight) {
+          const int from_x = beyond(x + dx, a.width, stage.boundary);
+          if (from_x < 0 || from_y < 0) {
+            control +=
+                static_cast<std::int64_t>(stage.b[weight] + stage.a[weight]) * stage.boundary_value;
+          } else if (stage.b[weight] != 0) {
+            control += stage.b[weight] * input_at(a.u, from_x, from_y);
+          }
+        }
+      }
+      std::int64_t threshold = stage.threshold;
+      if (a.threshold_plane != nullptr) threshold += a.threshold_plane[y * a.pitch + x];
+      a.bias[y * a.pitch + x] =
+          static_cast<std::int32_t>(detail::bias_of(control, stage.levels, threshold, stage.limit));
+    }
+  }
+}
+
+struct Cells {
+  const GeneralArguments& a;
+  std::uint8_t* k;
+  const std::uint8_t* from;  // of a synchronous step: the outputs before it
+  unsigned changed = 0;      // by this thread
+
+  __device__ explicit Cells(const GeneralArguments& arguments)
+      : a(arguments), k(arguments.cells.k), from(arguments.cells.k) {}
+
+  __device__ std::int64_t at(int x, int y) const { return y * a.cells.pitch + x; }
+
+  __device__ std::int32_t state(int x, int y) const {
+    const CellStagePlan& stage = a.stage;
+    const int radius = stage.radius;
+    const int most = stage.levels - 1;
+    std::int32_t sum = a.bias[at(x, y)];
+    if (!stage.has_a) {
+      const int centre = 2 * radius * (radius + 1);
+      return sum + stage.a[centre] * (2 * from[at(x, y)] - most);
+    }
+    int weight = 0;
+    for (int dy = -radius; dy <= radius; ++dy) {
+      const int from_y = beyond(y + dy, a.cells.height, stage.boundary);
+      for (int dx = -radius; dx <= radius; ++dx, ++weight) {
+        const int from_x = beyond(x + dx, a.cells.width, stage.boundary);
+        if (from_x < 0 || from_y < 0) continue;  // counts with the bias
+        sum += stage.a[weight] * (2 * from[at(from_x, from_y)] - most);
+      }
+    }
+    return sum;
+  }
+
+  __device__ void update(int x, int y) {
+    const CellStagePlan& stage = a.stage;
+    const std::int32_t sum = state(x, y);
+    const int to = stage.levels == 2 ? (sum >= 0 ? 1 : 0)
+                                     : detail::many_levels_output(sum, stage.levels, stage.xi);
+    if (to != from[at(x, y)]) ++changed;
+    k[at(x, y)] = static_cast<std::uint8_t>(to);
+  }
+
+  __device__ void swap(int x, int y) {
+    const CellStagePlan& stage = a.stage;
+    const int centre = 2 * stage.radius * (stage.radius + 1);
+    const int own = 2 * k[at(x, y)] - 1;
+    const bool right = x + 1 < a.cells.width && 2 * k[at(x + 1, y)] - 1 != own;
+    const bool below = y + 1 < a.cells.height && 2 * k[at(x, y + 1)] - 1 != own;
+    if (!right && !below) return;
+    const std::int32_t here = state(x, y);
+    std::int32_t best = 0;
+    std::int64_t partner = 0;
+    if (right) {
+      const std::int32_t gain =
+          own * (state(x + 1, y) - here) + 2 * (stage.a[centre] - stage.a[centre + 1]);
+      if (gain > best) {
+        best = gain;
+        partner = at(x + 1, y);
+      }
+    }
+    if (below) {
+      const std::int32_t gain = own * (state(x, y + 1) - here) +
+                                2 * (stage.a[centre] - stage.a[centre + 2 * stage.radius + 1]);
+      if (gain > best) {
+        best = gain;
+        partner = at(x, y + 1);
+      }
+    }
+    if (best == 0) return;
+    k[at(x, y)] ^= 1;
+    k[partner] ^= 1;
+    changed += 2;
+  }
+
+  // ---- one sweep; the grid meets before and after
+
+  __device__ void each() {
+    for (int y = blockIdx.x; y < a.cells.height; y += gridDim.x)
+      for (int x = threadIdx.x; x < a.cells.width; x += kGeneralThreads) update(x, y);
+  }
+
+  /// The rows of a class do not see each other, so a row's colours need no meeting of the grid.
+  __device__ void colours(cg::grid_group& grid) {
+    const CellStagePlan& stage = a.stage;
+    const int row_classes = colour_class_count(a.cells.height, stage.spacing, stage.boundary);
+    const int column_classes = colour_class_count(a.cells.width, stage.spacing, stage.boundary);
+    for (int r = 0; r < row_classes; ++r) {
+      if (r > 0) grid.sync();
+      const ColourClass rows = colour_class(r, a.cells.height, stage.spacing, stage.boundary);
+      for (int y = rows.first + static_cast<int>(blockIdx.x) * rows.step; y < rows.end;
+           y += static_cast<int>(gridDim.x) * rows.step) {
+        for (int c = 0; c < column_classes; ++c) {
+          const ColourClass columns = colour_class(c, a.cells.width, stage.spacing, stage.boundary);
+          for (int x = columns.first + static_cast<int>(threadIdx.x) * columns.step;
+               x < columns.end; x += kGeneralThreads * columns.step) {
+            if (stage.move == CellMove::kSwap) {
+              swap(x, y);
+            } else {
+              update(x, y);
+            }
+          }
+          __syncthreads();
+        }
+      }
+    }
+  }
+
+  /// Cells whose x + (radius + 1) y is the same do not see each other, and see those of smaller
+  /// sums as the order of rows wants it - unless the image goes on at its other side.
+  __device__ void raster(cg::grid_group& grid) {
+    const int slope = a.stage.radius + 1;
+    const int width = a.cells.width;
+    const int height = a.cells.height;
+    if (a.stage.boundary == CellBoundary::kPeriodic) {
+      if (blockIdx.x != 0 || threadIdx.x != 0) return;
+      for (int y = 0; y < height; ++y)
+        for (int x = 0; x < width; ++x) update(x, y);
+      return;
+    }
+    const int thread = static_cast<int>(blockIdx.x) * kGeneralThreads + threadIdx.x;
+    const int threads = static_cast<int>(gridDim.x) * kGeneralThreads;
+    const int last = width - 1 + slope * (height - 1);
+    for (int sum = 0; sum <= last; ++sum) {
+      if (sum > 0) grid.sync();
+      const int least = sum < width ? 0 : (sum - width + slope) / slope;
+      const int most = min(sum / slope, height - 1);
+      for (int y = least + thread; y <= most; y += threads) update(sum - slope * y, y);
+    }
+  }
+};
+
+__global__ void __launch_bounds__(kGeneralThreads)
+    run_general(const __grid_constant__ GeneralArguments a) {
+  __shared__ unsigned block_changed;
+  cg::grid_group grid = cg::this_grid();
+  Cells cells(a);
+  const bool leader = blockIdx.x == 0 && threadIdx.x == 0;
+  const bool synchronous = a.stage.update == CellUpdate::kSynchronous;
+  // Without A the order does not matter.
+  const bool each = !a.stage.has_a && a.stage.move == CellMove::kUpdate;
+  if (leader)
+    for (int i = 0; i < 3; ++i) a.counts[i] = 0;
+  if (threadIdx.x == 0) block_changed = 0;
+  grid.sync();
+  int n = 0;
+  unsigned count = 0;
+  do {
+    cells.changed = 0;
+    if (synchronous && !each) cells.k = cells.from == a.cells.k ? a.other : a.cells.k;
+    if (each || synchronous) {
+      cells.each();
+    } else if (a.stage.update == CellUpdate::kRaster) {
+      cells.raster(grid);
+    } else {
+      cells.colours(grid);
+    }
+    cells.from = cells.k;
+    if (cells.changed != 0) atomicAdd(&block_changed, cells.changed);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      if (block_changed != 0) atomicAdd(&a.counts[n % 3], block_changed);
+      block_changed = 0;
+    }
+    grid.sync();
+    count = *static_cast<volatile std::uint32_t*>(&a.counts[n % 3]);
+    // Used again two sweeps later; read last one sweep before this.
+    if (leader) a.counts[(n + 2) % 3] = 0;
+    ++n;
+  } while (count != 0 && n < a.stage.max_sweeps);
+
+  if (leader) {
+    CellTotals& totals = *a.end.totals;
+    totals.sweeps = static_cast<std::uint32_t>(n) + (a.end.first ? 0 : totals.sweeps);
+    totals.changed = count;
+    totals.converged = count == 0 ? 1 : 0;
+    if (a.end.last) tell_outcome(a.end);
+  }
+  const bool bad = *static_cast<volatile unsigned*>(&a.end.state->bad) != 0;
+  for (int y = blockIdx.x; y < a.cells.height; y += gridDim.x) {
+    for (int x = threadIdx.x; x < a.cells.width; x += kGeneralThreads) {
+      const int k = cells.from[cells.at(x, y)];
+      if (cells.from != a.cells.k) a.cells.k[cells.at(x, y)] = static_cast<std::uint8_t>(k);
+      if (a.end.keep != nullptr && !bad) a.end.keep[cells.at(x, y)] = static_cast<std::uint8_t>(k);
+      if (a.end.last) write_grey(a.end, x, y, k, bad);
+    }
+  }
+  __syncthreads();
+  if (a.end.last && threadIdx.x == 0)
+    finish_frame(a.end.state, a.end.outcome, a.end.frames, gridDim.x);
+}
+
+}  // namespace
+
+Kernel<BiasArguments> bias_kernel() noexcept {
+  return make_bias;
+}
+
+Kernel<GeneralArguments> general_kernel() noexcept {
+  return run_general;
+}
+
+}  // namespace ocellus::cuda

@@ -1,0 +1,349 @@
+#include "kernels/halftone/cell_network.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+#include "halftone/backend.h"
+
+namespace ocellus::cuda {
+namespace {
+
+/// Rows of a band, where the image has that many: fewer, and more bands have to wait for each
+/// other's mail.
+constexpr int kLeastBandRows = 4;
+
+std::size_t at(int index) {
+  return static_cast<std::size_t>(index);
+}
+
+int weights_of(const CellStagePlan& stage) {
+  const int side = 2 * stage.radius + 1;
+  return side * side;
+}
+
+/// What the kernel of bands can do, but for the shared memory that it needs.
+bool suits_bands(const CellStagePlan& stage) {
+  return stage.levels == 2 && stage.update == CellUpdate::kColours &&
+         stage.boundary == CellBoundary::kFixed && stage.boundary_value == 0 &&
+         band_spacing(stage.radius, stage.spacing, stage.move == CellMove::kSwap);
+}
+
+bool has_swaps(const CellularNetworkPlan& plan, int first, int end) {
+  for (int s = first; s < end; ++s)
+    if (plan.stages[at(s)].move == CellMove::kSwap) return true;
+  return false;
+}
+
+}  // namespace
+
+CellNetwork::CellNetwork(const CellularNetworkPlan& plan, const CellSources* sources) noexcept
+    : CudaOperator(detail::shape_of(plan)), plan_(plan), sources_(sources) {
+  pitch_ = static_cast<std::int64_t>(detail::align_up(at(plan.size.width), kCellAlignment));
+  for (int s = 0; s < plan.stage_count; ++s) {
+    if (s == 0 || !plan_of(s).keeps_state) {
+      runs_[at(run_count_)].first = s;
+      runs_[at(run_count_)].in_bands = true;
+      ++run_count_;
+    }
+    Run& run = runs_[at(run_count_ - 1)];
+    run.end = s + 1;
+    run.in_bands = run.in_bands && suits_bands(plan_of(s));
+  }
+}
+
+std::unique_ptr<CellNetwork> CellNetwork::make(const CellularNetworkPlan& plan,
+                                               const CellSources* sources) noexcept {
+  return std::unique_ptr<CellNetwork>(new (std::nothrow) CellNetwork(plan, sources));
+}
+
+void CellNetwork::layout(Carver& device) noexcept {
+  for (std::uint8_t*& plane : k_) plane = device.take<std::uint8_t>(cells());
+  if (plan_.warm_start) keep_ = device.take<std::uint8_t>(cells());
+  bias_ = device.take<std::int32_t>(cells());
+  ranks_ = device.take<std::uint16_t>(detail::kBlueNoiseRanks.size());
+  for (int s = 0; s < plan_.stage_count; ++s) {
+    if (plan_of(s).has_threshold_plane) threshold_[at(s)] = device.take<std::int32_t>(cells());
+    if (plan_of(s).start == CellStart::kPlane) start_[at(s)] = device.take<std::int32_t>(cells());
+  }
+  mail_ = device.take<unsigned long long>(band_mail_words(plan_.size.width, plan_.size.height));
+  shared_ = device.take<BandShared>(1);
+  totals_ = device.take<CellTotals>(1);
+  counts_ = device.take<std::uint32_t>(3);
+}
+
+int CellNetwork::bands() const noexcept {
+  const int most = (plan_.size.height + kLeastBandRows - 1) / kLeastBandRows;
+  return std::min(device_traits().multiprocessors, most);
+}
+
+/// Whether the run's bands find room in shared memory, all at once.
+Expected<void> CellNetwork::choose(Scope& cuda, Run& run) noexcept {
+  if (!run.in_bands) return {};
+  const int radius = plan_of(run.first).radius;
+  const int reach = radius + (has_swaps(plan_, run.first, run.end) ? 1 : 0);
+  const int rows = (plan_.size.height + bands() - 1) / bands();
+  const auto limit = static_cast<std::size_t>(device_traits().shared_bytes_per_block);
+  constexpr int kLeastColumns = 128;
+  const int width = static_cast<int>(detail::align_up(at(plan_.size.width), 8));
+  run.columns = width;
+  const auto bytes = [&] {
+    return band_shared_bytes(radius, reach, plan_.size.width, rows, run.columns);
+  };
+  while (bytes() > limit && run.columns > kLeastColumns)
+    run.columns = static_cast<int>(detail::align_up(at(run.columns / 2), 8));
+  run.shared_bytes = bytes();
+  run.in_bands = run.shared_bytes <= limit;
+  if (!run.in_bands) return {};
+  const Kernel<BandArguments> kernel = band_kernel(radius);
+  if (Expected<void> done = touch(cuda, kernel, run.shared_bytes); !done) return done;
+  int resident = 0;
+  if (Expected<void> done =
+          cuda(kCudaCalls.blocks_per_multiprocessor, &resident,
+               reinterpret_cast<const void*>(kernel), kBandThreads, run.shared_bytes);
+      !done)
+    return done;
+  run.in_bands = resident > 0;
+  return {};
+}
+
+Expected<void> CellNetwork::upload(Scope& cuda, void* to, const void* from,
+                                   std::size_t bytes) noexcept {
+  if (Expected<void> done =
+          cuda(kCudaCalls.copy, to, from, bytes, cudaMemcpyHostToDevice, compute_stream());
+      !done)
+    return done;
+  return cuda(kCudaCalls.synchronize_stream, compute_stream());
+}
+
+Expected<void> CellNetwork::load_planes(Scope& cuda) noexcept {
+  const CellSources& sources = *std::exchange(sources_, nullptr);
+  const auto load = [&](const CellSources::Plane& from, std::int32_t* to,
+                        const auto& value_of) -> Expected<void> {
+    if (to == nullptr) return {};
+    const std::unique_ptr<std::int32_t[]> plane(new (std::nothrow) std::int32_t[cells()]());
+    if (!plane)
+      return tl::unexpected(
+          make_error(Status::kOutOfMemory, "the system gave no memory to read a plane"));
+    for (int y = 0; y < plan_.size.height; ++y) {
+      const auto* row = reinterpret_cast<const float*>(reinterpret_cast<const char*>(from.data) +
+                                                       y * from.stride);
+      std::transform(row, row + plan_.size.width, plane.get() + y * pitch_, value_of);
+    }
+    return upload(cuda, to, plane.get(), cells() * sizeof(std::int32_t));
+  };
+  for (int s = 0; s < plan_.stage_count; ++s) {
+    const int bits = plan_of(s).fraction_bits;
+    if (Expected<void> done = load(sources.threshold[at(s)], threshold_[at(s)],
+                                   [&](float value) { return detail::threshold_of(value, bits); });
+        !done)
+      return done;
+    if (Expected<void> done = load(sources.start[at(s)], start_[at(s)], detail::start_of); !done)
+      return done;
+  }
+  return {};
+}
+
+Expected<void> CellNetwork::prepare(Scope& cuda) noexcept {
+  if (Expected<void> done =
+          upload(cuda, ranks_, detail::kBlueNoiseRanks.data(), sizeof(detail::kBlueNoiseRanks));
+      !done)
+    return done;
+  // What has never been sent carries the number 0.
+  BandShared shared{};
+  shared.sweep = 1;
+  if (Expected<void> done = upload(cuda, shared_, &shared, sizeof(shared)); !done) return done;
+  if (Expected<void> done = load_planes(cuda); !done) return done;
+  if (Expected<void> done = touch_check(cuda); !done) return done;
+  bool general = false;
+  for (int r = 0; r < run_count_; ++r) {
+    Run& run = runs_[at(r)];
+    if (Expected<void> done = choose(cuda, run); !done) return done;
+    general |= !run.in_bands;
+    const Kernel<StartArguments> starter = plan_of(run.first).start == CellStart::kErrorDiffusion
+                                               ? diffusion_kernel()
+                                               : start_kernel();
+    if (Expected<void> done = touch(cuda, starter, 0); !done) return done;
+  }
+  if (!general) return {};
+  if (Expected<void> done = touch(cuda, bias_kernel(), 0); !done) return done;
+  return touch(cuda, general_kernel(), 0);
+}
+
+// ---- a frame
+
+CellSource CellNetwork::source_of(int slot, const Run& run, int before) const noexcept {
+  CellSource u{};
+  u.frame = params(slot);
+  u.format = plan_.format;
+  u.white_is_one = plan_.white_is_one;
+  u.pitch = pitch_;
+  u.levels = 2;
+  if (plan_of(run.first).input == CellInput::kPrevious) {
+    u.k = k_[at(before)];
+    u.levels = plan_of(run.first - 1).levels;
+  }
+  return u;
+}
+
+CellEnd CellNetwork::end_of(int slot, const Run& run, int stage) const noexcept {
+  CellEnd end{};
+  end.frame = params(slot);
+  end.state = state();
+  end.outcome = outcome(slot);
+  end.totals = totals_;
+  end.keep = run.first == 0 && stage == run.end - 1 ? keep_ : nullptr;
+  end.last = stage == plan_.stage_count - 1;
+  end.frames = shape_.frames;
+  end.levels = plan_of(stage).levels;
+  end.format = plan_.output_format;
+  end.white_is_one = plan_.white_is_one;
+  return end;
+}
+
+Expected<void> CellNetwork::record_start(Scope& cuda, int slot, cudaStream_t stream, const Run& run,
+                                         int before, int plane) noexcept {
+  const CellStagePlan& stage = plan_of(run.first);
+  StartArguments a{};
+  a.u = source_of(slot, run, before);
+  a.to = {k_[at(plane)], pitch_, plan_.size.width, plan_.size.height};
+  a.start = stage.start;
+  a.levels = stage.levels;
+  a.start_xi = stage.start_xi;
+  a.value = stage.start_value;
+  a.seed = stage.seed;
+  a.plane = start_[at(run.first)];
+  a.ranks = ranks_;
+  if (before >= 0) {
+    a.previous = k_[at(before)];
+    a.previous_levels = plan_of(run.first - 1).levels;
+  }
+  a.kept = run.first == 0 ? keep_ : nullptr;
+  a.state = state();
+  if (stage.start == CellStart::kErrorDiffusion) {
+    const unsigned tiles = block_count(plan_.size.width, detail::kDiffusionTileWidth) *
+                           block_count(plan_.size.height, detail::kDiffusionTileHeight);
+    return launch(cuda, stream, diffusion_kernel(),
+                  dim3((tiles + kDiffusionTiles - 1) / kDiffusionTiles), dim3(kDiffusionThreads), 0,
+                  a);
+  }
+  const unsigned threads =
+      block_count(plan_.size.width, kStartCells) * static_cast<unsigned>(plan_.size.height);
+  return launch(cuda, stream, start_kernel(), dim3((threads + kStartThreads - 1) / kStartThreads),
+                dim3(kStartThreads), 0, a);
+}
+
+Expected<void> CellNetwork::record_bands(Scope& cuda, int slot, cudaStream_t stream, const Run& run,
+                                         int before, int plane, int to) noexcept {
+  const CellStagePlan& stage = plan_of(run.first);
+  BandArguments a{};
+  a.u = source_of(slot, run, before);
+  a.cells = {k_[at(plane)], pitch_, plan_.size.width, plan_.size.height};
+  a.to = k_[at(to)];
+  a.end = end_of(slot, run, run.end - 1);
+  a.end.first = run.first == 0;
+  a.threshold_plane = threshold_[at(run.first)];
+  a.threshold = stage.threshold;
+  // Where A is -B but for the centre, and nothing is ever held, one sum over u - 2^13 Y stands for
+  // both: whole multiples of 2^13 pass through the rounding unchanged.
+  std::int64_t most = std::abs(stage.threshold);
+  a.fused = a.threshold_plane == nullptr;
+  for (int i = 0; i < weights_of(stage); ++i) {
+    a.a[i] = stage.a[at(i)];
+    a.b[i] = stage.b[at(i)];
+    most += std::abs(a.b[i]);
+    if (i != weights_of(stage) / 2) a.fused = a.fused && a.a[i] == -a.b[i];
+  }
+  a.fused = a.fused && most <= detail::kBinaryLimit;
+  a.reach = stage.radius + (has_swaps(plan_, run.first, run.end) ? 1 : 0);
+  a.columns = run.columns;
+  a.stage_count = run.end - run.first;
+  for (int s = run.first; s < run.end; ++s) {
+    const CellStagePlan& one = plan_of(s);
+    a.stage[s - run.first] = {one.move == CellMove::kSwap, one.spacing, one.max_sweeps};
+  }
+  a.mail = mail_;
+  a.shared = shared_;
+  return launch_together(cuda, stream, band_kernel(stage.radius),
+                         dim3(static_cast<unsigned>(bands())), dim3(kBandThreads), run.shared_bytes,
+                         a);
+}
+
+Expected<void> CellNetwork::record_general(Scope& cuda, int slot, cudaStream_t stream,
+                                           const Run& run, int before, int plane,
+                                           int other) noexcept {
+  const unsigned blocks =
+      static_cast<unsigned>(std::min(device_traits().multiprocessors, plan_.size.height));
+  BiasArguments bias{};
+  bias.u = source_of(slot, run, before);
+  bias.width = plan_.size.width;
+  bias.height = plan_.size.height;
+  bias.pitch = pitch_;
+  bias.bias = bias_;
+  bias.threshold_plane = threshold_[at(run.first)];
+  bias.stage = plan_of(run.first);
+  if (Expected<void> done =
+          launch(cuda, stream, bias_kernel(), dim3(static_cast<unsigned>(plan_.size.height)),
+                 dim3(kBiasThreads), 0, bias);
+      !done)
+    return done;
+  for (int s = run.first; s < run.end; ++s) {
+    GeneralArguments a{};
+    a.cells = {k_[at(plane)], pitch_, plan_.size.width, plan_.size.height};
+    a.other = k_[at(other)];
+    a.bias = bias_;
+    a.counts = counts_;
+    a.stage = plan_of(s);
+    a.end = end_of(slot, run, s);
+    a.end.first = s == 0;
+    if (Expected<void> done = launch_together(cuda, stream, general_kernel(), dim3(blocks),
+                                              dim3(kGeneralThreads), 0, a);
+        !done)
+      return done;
+  }
+  return {};
+}
+
+Expected<void> CellNetwork::record(Scope& cuda, int slot, cudaStream_t stream) noexcept {
+  if (Expected<void> done = launch_check(cuda, slot, stream); !done) return done;
+  int before = -1;
+  for (int r = 0; r < run_count_; ++r) {
+    const Run& run = runs_[at(r)];
+    const int plane = before == 0 ? 1 : 0;
+    const int other = 3 - plane - std::max(before, plane == 0 ? 1 : 0);
+    if (Expected<void> done = record_start(cuda, slot, stream, run, before, plane); !done)
+      return done;
+    const Expected<void> done = run.in_bands
+                                    ? record_bands(cuda, slot, stream, run, before, plane, other)
+                                    : record_general(cuda, slot, stream, run, before, plane, other);
+    if (!done) return done;
+    before = run.in_bands ? other : plane;
+  }
+  return {};
+}
+
+void CellNetwork::complete(detail::FrameResult& result) noexcept {
+  if ((result.flags & kBadPixels) != 0) result.extra = {};
+}
+
+}  // namespace ocellus::cuda
+
+namespace ocellus::detail {
+
+extern const CellularNetworkBackend kCellularNetworkCuda;
+
+const CellularNetworkBackend kCellularNetworkCuda = {
+    .calls = &cuda::CudaOperator::kCalls,
+    .footprint =
+        [](const EngineInfo&, const CellularNetworkPlan& plan) noexcept {
+          return cuda::CudaOperator::footprint(cuda::CellNetwork::make(plan, nullptr));
+        },
+    .create =
+        [](EngineState& engine, const CellularNetworkPlan& plan,
+           const CellSources& sources) noexcept {
+          return cuda::CudaOperator::create(engine, cuda::CellNetwork::make(plan, &sources));
+        },
+};
+
+}  // namespace ocellus::detail

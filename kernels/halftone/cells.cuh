@@ -1,0 +1,73 @@
+// What the kernels of the cellular network share: inputs, results, the end of a frame.
+#pragma once
+
+#include "halftone/backend.h"
+#include "kernels/halftone/cell_kernels.h"
+
+namespace ocellus::cuda {
+
+/// `input_of` of plan.h for a white known to the compiler, without a division.
+template <std::uint32_t White>
+__device__ inline std::int32_t input_of_grey(std::int32_t grey, bool white_is_one) {
+  const std::int32_t twice = white_is_one ? 2 * grey - static_cast<std::int32_t>(White)
+                                          : static_cast<std::int32_t>(White) - 2 * grey;
+  // Above 0 by 2^13 times the divisor.
+  const std::uint32_t above = static_cast<std::uint32_t>(twice * 2 * detail::kInputOne) +
+                              White * (2 * detail::kInputOne + 1);
+  return static_cast<std::int32_t>(above / (2 * White)) - detail::kInputOne;
+}
+
+__device__ inline std::int32_t input_of_output(int k, int levels) {
+  const auto most = static_cast<std::uint32_t>(levels - 1);
+  if (most == 1) return k != 0 ? detail::kInputOne : -detail::kInputOne;
+  const std::uint32_t above = static_cast<std::uint32_t>(2 * k) * (2 * detail::kInputOne) + most;
+  return static_cast<std::int32_t>(above / (2 * most)) - detail::kInputOne;
+}
+
+/// Grey of 16 bits; what is not finite counts as 0.
+__device__ inline std::int32_t grey_of_float(float value) {
+  if (!isfinite(value)) return 0;
+  return __float2int_rn(__fmul_rn(fminf(fmaxf(value, 0.0f), 255.0f), 257.0f));
+}
+
+/// u of one cell inside the image, in steps of 2^-13.
+__device__ inline std::int32_t input_at(const CellSource& u, int x, int y) {
+  if (u.k != nullptr) return input_of_output(u.k[y * u.pitch + x], u.levels);
+  const char* const row = static_cast<const char*>(u.frame->image) + y * u.frame->image_stride;
+  switch (u.format) {
+    case PixelFormat::kGray8:
+      return input_of_grey<255>(reinterpret_cast<const std::uint8_t*>(row)[x], u.white_is_one);
+    case PixelFormat::kGray16:
+      return input_of_grey<65535>(reinterpret_cast<const std::uint16_t*>(row)[x], u.white_is_one);
+    default:
+      return input_of_grey<65535>(grey_of_float(reinterpret_cast<const float*>(row)[x]),
+                                  u.white_is_one);
+  }
+}
+
+/// Writes the grey value of output k in the user's format; 0 for a bad frame.
+__device__ inline void write_grey(const CellEnd& end, int x, int y, int k, bool bad) {
+  char* const row = static_cast<char*>(end.frame->out[0]) + y * end.frame->out_stride;
+  switch (end.format) {
+    case PixelFormat::kGray8:
+      reinterpret_cast<std::uint8_t*>(row)[x] = static_cast<std::uint8_t>(
+          bad ? 0 : detail::grey_of_level(k, end.levels, 255, end.white_is_one));
+      break;
+    case PixelFormat::kGray16:
+      reinterpret_cast<std::uint16_t*>(row)[x] = static_cast<std::uint16_t>(
+          bad ? 0 : detail::grey_of_level(k, end.levels, 65535, end.white_is_one));
+      break;
+    default:
+      reinterpret_cast<float*>(row)[x] =
+          bad ? 0.0f : detail::float_of_level(k, end.levels, end.white_is_one);
+  }
+}
+
+/// The numbers of a frame that the host is told, when they are final.
+__device__ inline void tell_outcome(const CellEnd& end) {
+  end.outcome->extra[detail::kSweepsWord] = end.totals->sweeps;
+  end.outcome->extra[detail::kChangedWord] = end.totals->changed;
+  end.outcome->extra[detail::kConvergedWord] = end.totals->converged;
+}
+
+}  // namespace ocellus::cuda
