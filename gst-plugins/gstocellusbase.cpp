@@ -275,6 +275,7 @@ static gboolean gst_ocellus_base_set_caps(GstBaseTransform* trans, GstCaps* inca
     }
   }
   priv->video = video;
+  gst_ocellus::leave_picture_pool(self);
   GST_OBJECT_LOCK(self);
   priv->hold = priv->align ? static_cast<guint>(priv->support.delay) : 0;
   GST_OBJECT_UNLOCK(self);
@@ -424,14 +425,7 @@ static gboolean gst_ocellus_base_propose_allocation(GstBaseTransform* trans, Gst
 
 // The parent allocates nothing for the output: the pictures are upstream's, the rest comes from
 // pools that the element handles itself.
-static gboolean gst_ocellus_base_decide_allocation(GstBaseTransform* trans, GstQuery* query) {
-  GstOcellusBase* self = GST_OCELLUS_BASE(trans);
-  if (GST_OCELLUS_BASE_GET_CLASS(self)->gives_pictures) {
-    if (const Expected<void> made = gst_ocellus::choose_picture_pool(self, query); !made) {
-      gst_ocellus::post_error(self, made.error());
-      return FALSE;
-    }
-  }
+static gboolean gst_ocellus_base_decide_allocation(GstBaseTransform*, GstQuery* query) {
   remove_pools(query);
   return TRUE;
 }

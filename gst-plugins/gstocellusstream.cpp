@@ -343,19 +343,26 @@ static GstBufferPool* downstreams_pool(GstOcellusBase* self, GstQuery* query, Gs
   return pool;
 }
 
-Expected<void> choose_picture_pool(GstOcellusBase* self, GstQuery* query) {
+void leave_picture_pool(GstOcellusBase* self) {
+  if (GST_OCELLUS_BASE_GET_CLASS(self)->gives_pictures)
+    clear_pool(&gst_ocellus_base_get_private(self)->result_pool);
+}
+
+// At the first picture: the parent, to which this element seems to pass pictures on, asks nobody.
+static bool choose_picture_pool(GstOcellusBase* self) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
-  clear_pool(&priv->result_pool);
-  GstCaps* caps = nullptr;
-  gst_query_parse_allocation(query, &caps, nullptr);
+  GstPad* pad = GST_BASE_TRANSFORM_SRC_PAD(self);
+  GstCaps* caps = gst_pad_get_current_caps(pad);
+  if (caps == nullptr) return false;
+  GstQuery* query = gst_query_new_allocation(caps, TRUE);
+  gst_pad_peer_query(pad, query);
   priv->result_pool = downstreams_pool(self, query, caps);
   if (priv->result_pool == nullptr) priv->result_pool = new_picture_pool(priv, caps);
-  if (priv->result_pool == nullptr) {
-    return tl::unexpected(ocellus::make_error(Status::kOutOfMemory,
-                                              "a pool of pictures of %zu bytes could not be made",
-                                              GST_VIDEO_INFO_SIZE(&priv->video)));
-  }
-  return {};
+  GST_DEBUG_OBJECT(self, "pictures come from %" GST_PTR_FORMAT,
+                   static_cast<gpointer>(priv->result_pool));
+  gst_query_unref(query);
+  gst_caps_unref(caps);
+  return priv->result_pool != nullptr;
 }
 
 void set_latency(GstOcellusBase* self, GstClockTime latency) {
@@ -619,10 +626,14 @@ static Outcome begin_frame(GstOcellusBase* self, GstBuffer* picture, GstClockTim
     if (mapped.error().status == Status::kInvalidArgument) return fail_map(self, mapped.error());
     return fail_begin(self, mapped.error());
   }
-  if (gst_buffer_pool_acquire_buffer(priv->result_pool, &next.result, nullptr) != GST_FLOW_OK) {
-    GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT,
-                      ("No memory for a result of %" G_GSIZE_FORMAT " bytes.", priv->result_bytes),
-                      (nullptr));
+  const bool has_pool = priv->result_pool != nullptr || choose_picture_pool(self);
+  if (!has_pool ||
+      gst_buffer_pool_acquire_buffer(priv->result_pool, &next.result, nullptr) != GST_FLOW_OK) {
+    GST_ELEMENT_ERROR(
+        self, RESOURCE, NO_SPACE_LEFT,
+        ("No memory for a result of %" G_GSIZE_FORMAT " bytes.",
+         klass->gives_pictures ? GST_VIDEO_INFO_SIZE(&priv->video) : priv->result_bytes),
+        (nullptr));
     return Outcome::kFailed;
   }
   GstOcellusTarget target;

@@ -124,9 +124,8 @@ void forget(GstOcellusBase* self);
 void destroy_operator(GstOcellusBase* self);
 ocellus::Expected<void> create_operator(GstOcellusBase* self, ocellus::EngineConfig config);
 ocellus::Expected<void> create_pools(GstOcellusBase* self, GstCaps* caps);
-// The pool that results come from which are pictures: downstream's, which the query holds, where
-// that will do.
-ocellus::Expected<void> choose_picture_pool(GstOcellusBase* self, GstQuery* query);
+// Downstream is asked anew for the pool that pictures come from.
+void leave_picture_pool(GstOcellusBase* self);
 void clear_pools(GstOcellusBase* self);
 void set_latency(GstOcellusBase* self, GstClockTime latency);
 // Waits for the pending frame.

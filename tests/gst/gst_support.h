@@ -157,6 +157,20 @@ inline float median_of(const GstOcellusFlowMeta* flow, const gfloat* plane, int 
   return median(std::move(values));
 }
 
+/// Sets "name=value name=value".
+inline void set_properties(GstElement* element, const std::string& properties) {
+  std::size_t at = 0;
+  while (at < properties.size()) {
+    const std::size_t end = std::min(properties.find(' ', at), properties.size());
+    const std::string item = properties.substr(at, end - at);
+    at = end + 1;
+    const std::size_t equals = item.find('=');
+    if (equals == std::string::npos) continue;
+    gst_util_set_object_arg(G_OBJECT(element), item.substr(0, equals).c_str(),
+                            item.substr(equals + 1).c_str());
+  }
+}
+
 /// One element between two pads, with a bus.
 class Harness {
  public:
@@ -172,16 +186,7 @@ class Harness {
     gst_element_set_bus(element_, bus_);
     if (const char* backend = std::getenv("OCELLUS_TEST_BACKEND"))
       gst_util_set_object_arg(G_OBJECT(element_), "backend", backend);
-    std::size_t at = 0;
-    while (at < properties.size()) {
-      const std::size_t end = std::min(properties.find(' ', at), properties.size());
-      const std::string item = properties.substr(at, end - at);
-      at = end + 1;
-      const std::size_t equals = item.find('=');
-      if (equals == std::string::npos) continue;
-      gst_util_set_object_arg(G_OBJECT(element_), item.substr(0, equals).c_str(),
-                              item.substr(equals + 1).c_str());
-    }
+    set_properties(element_, properties);
     harness_ = gst_harness_new_with_element(element_, "sink", "src");
   }
   ~Harness() {
@@ -306,6 +311,9 @@ class Pipeline {
   /// Empty when the end of the stream came, else what came instead.
   std::string run_to_end() {
     set_state(GST_STATE_PLAYING);
+    return wait_for_end();
+  }
+  std::string wait_for_end() {
     GstMessage* message = gst_bus_timed_pop_filtered(
         bus_, 60 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
     if (message == nullptr) return "no end within a minute";

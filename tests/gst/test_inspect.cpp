@@ -17,9 +17,9 @@ TEST(Inspect, PluginIsThatOfThisBuild) {
   gst_object_unref(plugin);
 }
 
-std::string inspect() {
+std::string inspect(const std::string& element = "ocellusflow") {
   int status = 0;
-  const std::string text = run_command("gst-inspect-1.0 --no-colors ocellusflow", &status);
+  const std::string text = run_command("gst-inspect-1.0 --no-colors " + element, &status);
   EXPECT_EQ(status, 0) << text;
   return text;
 }
@@ -50,52 +50,12 @@ TEST(Inspect, Factory) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
 }
 
-// As above, for the properties: type, range, default, nicks, when they can be changed.
-TEST(Inspect, Properties) {
-  const std::string text = inspect();
-  struct Case {
-    const char* name;
-    std::vector<const char*> lines;
-  };
-  const std::vector<Case> cases = {
-      {"backend",
-       {"readable, writable, changeable only in NULL or READY state", "String. Default: \"auto\""}},
-      {"active-backend", {"flags: readable\n", "String. Default: null"}},
-      {"threads", {"Integer. Range: 0 - 64 Default: 0"}},
-      {"budget",
-       {"changeable in NULL, READY, PAUSED or PLAYING state",
-        "Unsigned Integer64. Range: 0 - 9223372036854775807 Default: 0"}},
-      {"on-miss",
-       {"Default: 0, \"post\"", "(0): post ", "(1): drop ", "(2): reuse ", "(3): passthrough "}},
-      {"on-device-loss", {"Default: 0, \"error\"", "(1): cpu "}},
-      {"stats", {"flags: readable\n", "GstStructure"}},
-      {"draw", {"Boolean. Default: false", "changeable in NULL, READY, PAUSED or PLAYING state"}},
-      {"post-messages", {"Boolean. Default: false"}},
-      {"qos", {"Boolean. Default: true"}},
-      {"method",
-       {"(0): kernels ", "(1): pyramid ", "Default: 1, \"pyramid\"",
-        "changeable only in NULL or READY state"}},
-      {"preset", {"(0): fast ", "(1): quality ", "Default: 0, \"fast\""}},
-      {"kernels", {"String. Default: \"uniform\""}},
-      {"nx", {"Integer. Range: 2 - 25 Default: 15"}},
-      {"ny", {"Integer. Range: 2 - 25 Default: 15"}},
-      {"nt", {"Integer. Range: 2 - 25 Default: 20"}},
-      {"sigma-space", {"Float. Range:             0.1 -            1000 Default:             1.5"}},
-      {"sigma-time", {"Default:             1.5"}},
-      {"levels", {"Integer. Range: 0 - 6 Default: 0"}},
-      {"frames", {"Integer. Range: 0 - 7 Default: 0"}},
-      {"warps", {"Integer. Range: 0 - 10 Default: 0"}},
-      {"window", {"Integer. Range: 0 - 31 Default: 0"}},
-      {"window-sigma", {"Default:              -1"}},
-      {"confidence-threshold", {"Default:               0"}},
-      {"invalid", {"(0): nan ", "(1): zero ", "Default: 0, \"nan\""}},
-      {"storage", {"(0): float ", "(1): half ", "Default: 0, \"float\""}},
-      {"roi", {"String. Default: \"\""}},
-      {"align", {"Boolean. Default: true"}},
-      {"fovea-x", {"Default:              -1"}},
-      {"fovea-y", {"Default:              -1"}},
-      {"fovea-radius", {"Default:             100"}},
-  };
+struct Case {
+  const char* name;
+  std::vector<const char*> lines;
+};
+
+void expect_properties(const std::string& text, const std::vector<Case>& cases) {
   for (const Case& item : cases) {
     const std::string block = property(text, item.name);
     EXPECT_FALSE(block.empty()) << item.name;
@@ -105,13 +65,105 @@ TEST(Inspect, Properties) {
   }
 }
 
+// As above, for the properties: type, range, default, nicks, when they can be changed.
+TEST(Inspect, Properties) {
+  const std::string text = inspect();
+  expect_properties(
+      text, {
+                {"backend",
+                 {"readable, writable, changeable only in NULL or READY state",
+                  "String. Default: \"auto\""}},
+                {"active-backend", {"flags: readable\n", "String. Default: null"}},
+                {"threads", {"Integer. Range: 0 - 64 Default: 0"}},
+                {"budget",
+                 {"changeable in NULL, READY, PAUSED or PLAYING state",
+                  "Unsigned Integer64. Range: 0 - 9223372036854775807 Default: 0"}},
+                {"on-miss",
+                 {"Default: 0, \"post\"", "(0): post ", "(1): drop ", "(2): reuse ",
+                  "(3): passthrough "}},
+                {"on-device-loss", {"Default: 0, \"error\"", "(1): cpu "}},
+                {"stats", {"flags: readable\n", "GstStructure"}},
+                {"draw",
+                 {"Boolean. Default: false", "changeable in NULL, READY, PAUSED or PLAYING state"}},
+                {"post-messages", {"Boolean. Default: false"}},
+                {"qos", {"Boolean. Default: true"}},
+                {"method",
+                 {"(0): kernels ", "(1): pyramid ", "Default: 1, \"pyramid\"",
+                  "changeable only in NULL or READY state"}},
+                {"preset", {"(0): fast ", "(1): quality ", "Default: 0, \"fast\""}},
+                {"kernels", {"String. Default: \"uniform\""}},
+                {"nx", {"Integer. Range: 2 - 25 Default: 15"}},
+                {"ny", {"Integer. Range: 2 - 25 Default: 15"}},
+                {"nt", {"Integer. Range: 2 - 25 Default: 20"}},
+                {"sigma-space",
+                 {"Float. Range:             0.1 -            1000 Default:             1.5"}},
+                {"sigma-time", {"Default:             1.5"}},
+                {"levels", {"Integer. Range: 0 - 6 Default: 0"}},
+                {"frames", {"Integer. Range: 0 - 7 Default: 0"}},
+                {"warps", {"Integer. Range: 0 - 10 Default: 0"}},
+                {"window", {"Integer. Range: 0 - 31 Default: 0"}},
+                {"window-sigma", {"Default:              -1"}},
+                {"confidence-threshold", {"Default:               0"}},
+                {"invalid", {"(0): nan ", "(1): zero ", "Default: 0, \"nan\""}},
+                {"storage", {"(0): float ", "(1): half ", "Default: 0, \"float\""}},
+                {"roi", {"String. Default: \"\""}},
+                {"align", {"Boolean. Default: true"}},
+                {"fovea-x", {"Default:              -1"}},
+                {"fovea-y", {"Default:              -1"}},
+                {"fovea-radius", {"Default:             100"}},
+            });
+}
+
+// As above, for the elements of the cellular network.
+TEST(Inspect, CellularNetworks) {
+  const std::string halftone = inspect("ocellushalftone");
+  const std::string cnn = inspect("ocelluscnn");
+  for (const auto& [text, names] :
+       {std::pair{halftone, std::vector<const char*>{"Ocellus halftone", "GstOcellusHalftone"}},
+        std::pair{cnn, std::vector<const char*>{"Ocellus cellular network", "GstOcellusCnn"}}}) {
+    for (const char* name : names) EXPECT_NE(text.find(name), std::string::npos) << text;
+    for (const char* line :
+         {"Filter/Effect/Video", "+----GstOcellusBase", "+----GstOcellusCells",
+          "format: { (string)GRAY8, (string)GRAY16_LE, (string)I420, (string)NV12 }"})
+      EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+    EXPECT_EQ(property(text, "draw"), "") << "there is nothing to draw";
+    expect_properties(
+        text, {{"start", {"Default: 0, \"template\"", "(2): noise ", "(4): error-diffusion "}},
+               {"seed", {"Unsigned Integer. Range: 0 - 4294967295 Default: 1"}},
+               {"warm-start", {"Boolean. Default: false", "changeable only in NULL or READY"}},
+               {"levels", {"Integer. Range: 0 - 256 Default: 0"}},
+               {"max-sweeps", {"Integer. Range: 0 - 100000 Default: 0"}},
+               {"polarity", {"Default: 0, \"black\"", "(1): white "}},
+               {"chroma", {"Default: 0, \"neutral\"", "(1): keep "}},
+               {"on-miss", {"Default: 0, \"post\""}},
+               {"budget", {"Default: 0"}}});
+  }
+  expect_properties(halftone, {{"preset", {"Default: 0, \"quality\"", "(1): fast "}},
+                               {"template", {"String. Default: \"\""}}});
+  expect_properties(cnn, {{"template", {"String. Default: \"edge\""}},
+                          {"boundary", {"String. Default: \"\""}},
+                          {"update", {"Default: 0, \"template\"", "(3): synchronous "}},
+                          {"colour-spacing", {"Integer. Range: 0 - 9 Default: 0"}},
+                          {"initial", {"String. Default: \"\""}}});
+}
+
 // Fails when a command line of the element's own documentation, with a test source for the camera,
 // does not run.
 TEST(Launch, LinesOfTheDocumentation) {
-  for (const char* line : {"videotestsrc num-buffers=10 ! video/x-raw,width=640,height=480 ! "
-                           "videoconvert ! ocellusflow draw=true ! videoconvert ! fakesink",
-                           "videotestsrc pattern=ball num-buffers=10 ! video/x-raw,format=GRAY8 ! "
-                           "ocellusflow post-messages=true ! fakesink"}) {
+  for (const char* line :
+       {"videotestsrc num-buffers=10 ! video/x-raw,width=640,height=480 ! "
+        "videoconvert ! ocellusflow draw=true ! videoconvert ! fakesink",
+        "videotestsrc pattern=ball num-buffers=10 ! video/x-raw,format=GRAY8 ! "
+        "ocellusflow post-messages=true ! fakesink",
+        "videotestsrc num-buffers=10 ! videoconvert ! video/x-raw,format=GRAY8 ! "
+        "ocellushalftone warm-start=true ! videoconvert ! fakesink",
+        "videotestsrc pattern=ball num-buffers=10 ! video/x-raw,format=GRAY8 ! "
+        "ocellushalftone preset=fast post-messages=true ! fakesink",
+        "videotestsrc num-buffers=10 ! videoconvert ! video/x-raw,format=GRAY8 ! "
+        "ocelluscnn template=\"threshold | edge\" ! videoconvert ! fakesink",
+        "videotestsrc pattern=ball num-buffers=10 ! video/x-raw,format=GRAY8 ! "
+        "ocelluscnn template=\"threshold | erosion | dilation\" "
+        "post-messages=true ! fakesink"}) {
     int status = 0;
     const std::string text = run_command(std::string("gst-launch-1.0 -m ") + line, &status);
     EXPECT_EQ(status, 0) << line << "\n" << text;
@@ -183,7 +235,9 @@ TEST(Leaks, NothingIsAliveAfterThePipeline) {
   for (const char* element :
        {"ocellusflow", "ocellusflow draw=true align=false", "ocellusflow method=kernels nt=20",
         "ocellusflow budget=1 on-miss=reuse", "ocellusflow budget=1 on-miss=drop",
-        "ocellusflow ! tee ! queue ! ocellusflow"}) {
+        "ocellusflow ! tee ! queue ! ocellusflow", "ocellushalftone",
+        "ocellushalftone warm-start=true budget=1 on-miss=reuse chroma=keep",
+        "ocelluscnn template=edge budget=1 on-miss=passthrough ! ocellushalftone"}) {
     int status = 0;
     const std::string text = run_command(environment +
                                              "gst-launch-1.0 videotestsrc num-buffers=12 ! "

@@ -1,0 +1,74 @@
+#include "gstocelluspgm.h"
+
+#include <array>
+#include <memory>
+
+using ocellus::Expected;
+using ocellus::ImageSize;
+using ocellus::Status;
+
+namespace {
+
+struct FreeText {
+  void operator()(gchar* text) const { g_free(text); }
+};
+
+// A header's numbers: white space and comments, then digits. Negative: there is none.
+gint64 next_number(const gchar* bytes, gsize size, gsize* at) {
+  while (*at < size && (g_ascii_isspace(bytes[*at]) || bytes[*at] == '#')) {
+    if (bytes[*at] == '#')
+      while (*at < size && bytes[*at] != '\n') ++*at;
+    else
+      ++*at;
+  }
+  gint64 value = -1;
+  for (; *at < size && g_ascii_isdigit(bytes[*at]); ++*at)
+    value = MIN(MAX(value, 0) * 10 + (bytes[*at] - '0'), gint64{1000000});
+  return value;
+}
+
+}  // namespace
+
+Expected<std::vector<float>> gst_ocellus_read_states(const char* path, ImageSize size,
+                                                     bool white_is_one) {
+  gchar* contents = nullptr;
+  gsize length = 0;
+  GError* error = nullptr;
+  if (!g_file_get_contents(path, &contents, &length, &error)) {
+    const ocellus::Error failed =
+        ocellus::make_error(Status::kIoError, "initial: %s", error->message);
+    g_error_free(error);
+    return tl::unexpected(failed);
+  }
+  const std::unique_ptr<gchar, FreeText> bytes(contents);
+  const auto bad = [path](const char* what) {
+    return tl::unexpected(ocellus::make_error(
+        Status::kInvalidArgument,
+        "initial is \"%s\", %s; it must be a binary PGM file (P5, 8 or 16 bits)", path, what));
+  };
+  if (length < 3 || contents[0] != 'P' || contents[1] != '5') return bad("which is none");
+  gsize at = 2;
+  std::array<gint64, 3> header{};  // width, height, largest value
+  for (gint64& number : header) number = next_number(contents, length, &at);
+  const auto [width, height, largest] = header;
+  if (width < 1 || height < 1 || largest < 1 || largest > 65535)
+    return bad("its header is damaged");
+  if (width != size.width || height != size.height) {
+    return tl::unexpected(ocellus::make_error(
+        Status::kInvalidArgument, "initial is \"%s\", which is %dx%d; the pictures are %dx%d", path,
+        static_cast<int>(width), static_cast<int>(height), size.width, size.height));
+  }
+  ++at;  // exactly one white space ends the header
+  const gsize cell = largest > 255 ? 2 : 1;
+  const gsize cells = static_cast<gsize>(width) * static_cast<gsize>(height);
+  if (at > length || length - at < cells * cell) return bad("which is truncated");
+  const float sign = white_is_one ? 1.0f : -1.0f;
+  std::vector<float> states(cells);
+  const auto* grey = reinterpret_cast<const guint8*>(contents) + at;
+  for (gsize i = 0; i < cells; ++i, grey += cell) {
+    const int value = cell == 2 ? grey[0] << 8 | grey[1] : grey[0];
+    if (value > largest) return bad("with a value above its header's largest");
+    states[i] = sign * (2.0f * static_cast<float>(value) / static_cast<float>(largest) - 1.0f);
+  }
+  return states;
+}
