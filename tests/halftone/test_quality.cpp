@@ -3,12 +3,15 @@
 //
 // The error's measure is the PSNR after a Gaussian of 1.5 pixels on both images, 8 pixels from each
 // border left out. Images: two of the development data, and photographs of the package opencv-doc.
+// The rows that are printed after "table NAME" are those of docs/halftone.md, see
+// toolchains/halftone-tables.
 
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -87,6 +90,14 @@ Score score(const PlaneD& result, const PlaneD& truth) {
   return {seen.psnr, seen.mean_difference, directions.mean_db};
 }
 
+void print_heading(const char* table, const std::vector<Photograph>& images) {
+  std::printf("table %s\n| method |", table);
+  for (const Photograph& photograph : images) std::printf(" %s |", photograph.name.c_str());
+  std::printf(" mean | mean grey off by | anisotropy, dB |\n|---|");
+  for (std::size_t i = 0; i < images.size() + 3; ++i) std::printf("---|");
+  std::printf("\n");
+}
+
 void print_row(const char* method, const std::vector<Score>& scores) {
   double sum = 0.0;
   double mean = 0.0;
@@ -102,6 +113,60 @@ void print_row(const char* method, const std::vector<Score>& scores) {
   std::printf(" %.2f | %.4f | %.1f |\n", sum / count, mean, anisotropy / count);
 }
 
+std::vector<Score> scores_of(const std::vector<Photograph>& images,
+                             const std::function<PlaneD(const app::GrayImage&)>& method) {
+  std::vector<Score> scores;
+  for (const Photograph& photograph : images)
+    scores.push_back(score(method(photograph.image), values_of(photograph.image)));
+  return scores;
+}
+
+double mean_psnr(const std::vector<Score>& scores) {
+  double sum = 0.0;
+  for (const Score& of : scores) sum += of.psnr;
+  return sum / static_cast<double>(scores.size());
+}
+
+CellularNetworkConfig single_stage(ImageSize size, const CellStage& stage) {
+  CellularNetworkConfig config;
+  config.size = size;
+  config.stage_count = 1;
+  config.stages[0] = stage;
+  return config;
+}
+
+CellularNetworkConfig library_template(ImageSize size, const char* name) {
+  return single_stage(size, must(cell_template(name)));
+}
+
+/// The quality preset with so many sweeps of swaps, each but the last with one sweep of updates
+/// behind it, the last with updates to the fixed point.
+CellularNetworkConfig with_swap_sweeps(ImageSize size, int count) {
+  CellularNetworkConfig config = halftone_config(size);
+  const CellStage swaps = config.stages[1];
+  const CellStage updates = config.stages[2];
+  config.stage_count = 1;
+  for (int i = 0; i < count; ++i) {
+    config.stages[static_cast<std::size_t>(config.stage_count++)] = swaps;
+    config.stages[static_cast<std::size_t>(config.stage_count++)] = updates;
+  }
+  config.stages[static_cast<std::size_t>(config.stage_count - 1)].max_sweeps = 100;
+  return config;
+}
+
+CellularNetworkConfig begun_with(CellularNetworkConfig config, CellStart start) {
+  config.stages[0].start = start;
+  return config;
+}
+
+/// What the preset starts from, kept by a cell that sees itself only.
+CellularNetworkConfig start_alone(ImageSize size) {
+  CellStage stage = halftone_config(size).stages[0];
+  stage.weights = {};
+  stage.weights.a[4] = 1.0f;
+  return single_stage(size, stage);
+}
+
 /// Fails when a preset is below error diffusion on any image, less than 1 dB above it on the
 /// average (the fast one 0.5), changes the mean grey, or has more of a direction.
 TEST(Quality, PresetsAreBetterThanErrorDiffusion) {
@@ -111,16 +176,12 @@ TEST(Quality, PresetsAreBetterThanErrorDiffusion) {
                  << " of 6 images are there: OCELLUS_TEST_DATA must name the development data, and "
                     "OCELLUS_OPENCV_DOC the folder of opencv-doc's pictures";
   }
-  std::vector<Score> diffused;
-  std::vector<Score> ordered;
-  for (const Photograph& photograph : images) {
-    const PlaneD truth = values_of(photograph.image);
-    diffused.push_back(score(reference::floyd_steinberg(truth), truth));
-    ordered.push_back(score(reference::bayer(truth), truth));
-  }
-  std::printf("| method |");
-  for (const Photograph& photograph : images) std::printf(" %s |", photograph.name.c_str());
-  std::printf(" mean | mean grey off by | anisotropy, dB |\n");
+  const auto grey = [](const app::GrayImage& image) { return values_of(image); };
+  const std::vector<Score> diffused = scores_of(
+      images, [&](const app::GrayImage& i) { return reference::floyd_steinberg(grey(i)); });
+  const std::vector<Score> ordered =
+      scores_of(images, [&](const app::GrayImage& i) { return reference::bayer(grey(i)); });
+  print_heading("quality", images);
   print_row("Bayer 8x8", ordered);
   print_row("Floyd-Steinberg", diffused);
   for (const HalftonePreset preset : {HalftonePreset::kFast, HalftonePreset::kQuality}) {
@@ -139,8 +200,66 @@ TEST(Quality, PresetsAreBetterThanErrorDiffusion) {
       EXPECT_LE(scores[i].anisotropy, diffused[i].anisotropy);
       gained += scores[i].psnr - diffused[i].psnr;
     }
-    print_row(fast ? "fast" : "quality", scores);
+    print_row(fast ? "preset fast" : "preset quality", scores);
     EXPECT_GE(gained / static_cast<double>(images.size()), fast ? 0.5 : 1.0);
+  }
+}
+
+/// Fails when one of the three things that lead beyond descent does not: the preset without its
+/// start, with narrower Gaussians, or with fewer sweeps of swaps must be worse.
+TEST(Quality, EachPartOfThePresetLeadsFurther) {
+  const std::vector<Photograph> images = photographs();
+  if (images.size() < 6) GTEST_SKIP() << "only " << images.size() << " of 6 images are there";
+  const auto row = [&](const char* method, const auto& config_of) {
+    const std::vector<Score> scores = scores_of(images, [&](const app::GrayImage& image) {
+      return halftone(image, config_of(image.size));
+    });
+    print_row(method, scores);
+    return mean_psnr(scores);
+  };
+  print_heading("templates", images);
+  double best = 0.0;
+  for (const char* name : {"hlf3", "hlf5", "hlf5kc"}) {
+    const std::string label = name;
+    const double published = row((label + ", its own start: the input").c_str(),
+                                 [&](ImageSize size) { return library_template(size, name); });
+    const double noise = row((label + ", noise").c_str(), [&](ImageSize size) {
+      return begun_with(library_template(size, name), CellStart::kNoise);
+    });
+    EXPECT_GT(noise, published) << name;
+    best = std::max(best, noise);
+  }
+  double before = 0.0;
+  for (const char* name : {"gauss3", "gauss5", "gauss7", "gauss9"}) {
+    const double noise = row((std::string(name) + ", noise").c_str(), [&](ImageSize size) {
+      return begun_with(library_template(size, name), CellStart::kNoise);
+    });
+    const double mean = row((std::string(name) + ", its own start: error diffusion").c_str(),
+                            [&](ImageSize size) { return library_template(size, name); });
+    EXPECT_GT(mean, noise) << name;
+    EXPECT_GT(mean, before) << name;
+    before = mean;
+  }
+  EXPECT_GT(before, best);
+
+  print_heading("parts", images);
+  before = row("start: error diffusion in tiles", start_alone);
+  for (int sweeps = 0; sweeps <= 4; ++sweeps) {
+    const std::string label = sweeps == 0 ? "updates to the fixed point"
+                              : sweeps == 1
+                                  ? "update, 1 sweep of swaps, updates"
+                                  : "update, " + std::to_string(sweeps) + " times swaps, updates";
+    const double mean = row((label + (sweeps == 2 ? " (preset quality)" : "")).c_str(),
+                            [&](ImageSize size) { return with_swap_sweeps(size, sweeps); });
+    EXPECT_GT(mean, before) << sweeps << " sweeps of swaps";
+    before = mean;
+    if (sweeps != 2) continue;
+    EXPECT_GT(mean, row("preset quality begun with noise", [](ImageSize size) {
+                return begun_with(halftone_config(size), CellStart::kNoise);
+              }));
+    EXPECT_GT(mean, row("preset quality begun with blue noise", [](ImageSize size) {
+                return begun_with(halftone_config(size), CellStart::kBlueNoise);
+              }));
   }
 }
 
@@ -151,11 +270,8 @@ TEST(Quality, AsynchronousUpdatesSettleAndSynchronousOnesDoNot) {
   if (images.empty()) GTEST_SKIP() << "no images: OCELLUS_TEST_DATA must name the development data";
   for (const char* name : {"hlf3", "hlf5", "hlf5kc", "gauss9"}) {
     for (const Photograph& photograph : images) {
-      CellularNetworkConfig config;
-      config.size = photograph.image.size;
-      config.stage_count = 1;
+      CellularNetworkConfig config = library_template(photograph.image.size, name);
       CellStage& stage = config.stages[0];
-      stage = must(cell_template(name));
       stage.start = CellStart::kNoise;
       stage.max_sweeps = 60;
       SCOPED_TRACE(std::string(name) + " on " + photograph.name);
@@ -188,6 +304,7 @@ TEST(SlowQuality, SearchIsTheCeiling) {
         score(halftone(photograph.image, halftone_config(photograph.image.size)), truth);
     EXPECT_GT(scores.back().psnr, ours.psnr) << photograph.name;
   }
+  std::printf("table quality\n");
   print_row("direct binary search", scores);
 }
 
