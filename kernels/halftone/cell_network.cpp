@@ -53,9 +53,9 @@ CellNetwork::CellNetwork(const CellularNetworkPlan& plan, const CellSources* sou
   }
 }
 
-std::unique_ptr<CellNetwork> CellNetwork::make(const CellularNetworkPlan& plan,
-                                               const CellSources* sources) noexcept {
-  return std::unique_ptr<CellNetwork>(new (std::nothrow) CellNetwork(plan, sources));
+std::unique_ptr<CudaOperator> CellNetwork::make(const CellularNetworkPlan& plan,
+                                                const CellSources* sources) noexcept {
+  return std::unique_ptr<CudaOperator>(new (std::nothrow) CellNetwork(plan, sources));
 }
 
 void CellNetwork::layout(Carver& device) noexcept {

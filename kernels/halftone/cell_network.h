@@ -19,8 +19,8 @@ class CellNetwork final : public CudaOperator {
  public:
   /// `sources` are read when the operator is created; without them it can only tell its footprint.
   /// Null when the system has no memory.
-  static std::unique_ptr<CellNetwork> make(const CellularNetworkPlan& plan,
-                                           const CellSources* sources) noexcept;
+  static std::unique_ptr<CudaOperator> make(const CellularNetworkPlan& plan,
+                                            const CellSources* sources) noexcept;
 
  private:
   /// Stages that keep their state, after the one that begins with it.
