@@ -122,7 +122,12 @@ void CellNetwork::layout(Carver& carver) noexcept {
   for (int s = 0; s < plan_.stage_count; ++s) {
     const CellStagePlan& plan = plan_of(s);
     StageData& data = data_of(s);
-    data.weights = carver.take<std::int16_t>(static_cast<std::size_t>(side_of(plan) * kEventLanes));
+    const auto event_rows = static_cast<std::size_t>(side_of(plan) * kEventLanes);
+    data.weights = carver.take<std::int16_t>(event_rows);
+    if (plan.move == CellMove::kSwap) {
+      data.weights_beside = carver.take<std::int16_t>(event_rows);
+      data.weights_below = carver.take<std::int16_t>(event_rows + kEventLanes);
+    }
     if (plan.levels > 2) {
       std::int64_t* bounds = carver.take<std::int64_t>(static_cast<std::size_t>(plan.levels) + 1);
       data.above = bounds == nullptr ? nullptr : bounds + 1;
@@ -141,13 +146,23 @@ void CellNetwork::make_weights(int stage) noexcept {
   const CellStagePlan& plan = plan_of(stage);
   StageData& data = data_of(stage);
   const int side = side_of(plan);
-  std::memset(data.weights, 0,
-              static_cast<std::size_t>(side * kEventLanes) * sizeof(*data.weights));
-  for (int row = 0; row < side; ++row) {
-    for (int lane = 0; lane < side; ++lane) {
-      const int a = plan.a[static_cast<std::size_t>(row * side + side - 1 - lane)];
-      data.weights[row * kEventLanes + lane] =
-          static_cast<std::int16_t>(plan.levels == 2 ? 2 * a : a);
+  // Of the row and the column, counted from the one that is added to first.
+  const auto weight = [&](int row, int lane) {
+    if (row < 0 || row >= side || lane < 0 || lane >= side) return 0;
+    const int a = plan.a[static_cast<std::size_t>(row * side + side - 1 - lane)];
+    return plan.levels == 2 ? 2 * a : a;
+  };
+  for (int row = 0; row <= side; ++row) {
+    for (int lane = 0; lane < kEventLanes; ++lane) {
+      const int at = row * kEventLanes + lane;
+      // A difference may wrap around: what it is added to does, too, and comes out right.
+      if (row < side) data.weights[at] = static_cast<std::int16_t>(weight(row, lane));
+      if (plan.move != CellMove::kSwap) continue;
+      if (row < side) {
+        data.weights_beside[at] =
+            static_cast<std::int16_t>(weight(row, lane) - weight(row, lane - 1));
+      }
+      data.weights_below[at] = static_cast<std::int16_t>(weight(row - 1, lane) - weight(row, lane));
     }
   }
   if (plan.levels == 2) return;
@@ -518,6 +533,8 @@ CellBand& CellNetwork::band_for(int band, int stage) noexcept {
   cells.tiles = tiles_;
   cells.stage = &plan_of(stage);
   cells.weights = data_of(stage).weights;
+  cells.weights_beside = data_of(stage).weights_beside;
+  cells.weights_below = data_of(stage).weights_below;
   cells.above = data_of(stage).above;
   cells.events = bands_.count() > 1 ? band_[band].events : nullptr;
   return cells;

@@ -27,7 +27,9 @@ class CellNetwork final : public CpuOperator {
     CellTaps feedback;
     bool mirrored = false;  // see make_taps
     int row_classes = 0;
-    std::int16_t* weights = nullptr;    // events
+    std::int16_t* weights = nullptr;  // events
+    std::int16_t* weights_beside = nullptr;
+    std::int16_t* weights_below = nullptr;
     std::int64_t* above = nullptr;      // more than two levels
     std::int32_t* threshold = nullptr;  // plane, without padding
     std::uint8_t* start = nullptr;      // plane of outputs: kPlane, kNoise

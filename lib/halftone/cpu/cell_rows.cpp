@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/cpu/cell_rows.cpp"
@@ -169,29 +170,48 @@ HWY_INLINE void add_lanes(T* HWY_RESTRICT x, const std::int16_t* HWY_RESTRICT we
   }
 }
 
+/// Adds rows of weights to those of X, the last of them `radius` below y and the first `rows` - 1
+/// above that, from column x - radius on.
+template <typename T>
+HWY_INLINE void add_rows(CellBand& band, int x, int y, const std::int16_t* weights, int rows,
+                         int lanes, std::int32_t change) {
+  const int radius = band.stage->radius;
+  const int from = y + radius - rows + 1;
+  const int first = std::max(band.top, from);
+  const int last = std::min(band.bottom - 1, y + radius);
+  T* to = static_cast<T*>(band.x) + first * band.x_pitch + x - radius;
+  const std::int16_t* row_weights = weights + (rows - 1 - (first - from)) * kEventLanes;
+  for (int row = first; row <= last; ++row) {
+    if (lanes <= 8) {
+      add_lanes<8>(to, row_weights, change);
+    } else {
+      add_lanes<kEventLanes>(to, row_weights, change);
+    }
+    to += band.x_pitch;
+    row_weights -= kEventLanes;
+  }
+}
+
+/// Marks the tiles of the cells that a change of those from (x, y) to (right, below) may turn. One
+/// more above and to the left: a swap looks at the X of the neighbour, too.
+HWY_INLINE void mark(CellBand& band, int x, int y, int right, int below) {
+  const int radius = band.stage->radius;
+  const int left_tile = std::max(0, x - radius - 1) / kCellTile;
+  const int right_tile = std::min(band.size.width - 1, right + radius) / kCellTile;
+  const int last = std::min(band.bottom - 1, below + radius);
+  for (int row = std::max(band.top, y - radius - 1); row <= last; ++row) {
+    std::uint8_t* marks = band.marks + static_cast<std::ptrdiff_t>(row) * band.tiles;
+    marks[left_tile] = kAllMarks;
+    marks[right_tile] = kAllMarks;
+  }
+}
+
 /// A cell, or a cell beyond the border that repeats it, at (x, y) has changed.
 template <typename T>
 HWY_INLINE void add_event_at(CellBand& band, int x, int y, std::int32_t change) {
-  const int radius = band.stage->radius;
-  const int first = std::max(band.top, y - radius);
-  const int last = std::min(band.bottom - 1, y + radius);
-  for (int row = first; row <= last; ++row) {
-    T* to = static_cast<T*>(band.x) + row * band.x_pitch + x - radius;
-    const std::int16_t* weights = band.weights + (y - row + radius) * kEventLanes;
-    if (radius < kMaxTemplateRadius) {
-      add_lanes<8>(to, weights, change);
-    } else {
-      add_lanes<kEventLanes>(to, weights, change);
-    }
-  }
-  // One more above and to the left: a swap looks at the X of the neighbour, too.
-  const int left = std::max(0, x - radius - 1) / kCellTile;
-  const int right = std::min(band.size.width - 1, x + radius) / kCellTile;
-  for (int row = std::max(band.top, y - radius - 1); row <= last; ++row) {
-    std::uint8_t* marks = band.marks + static_cast<std::ptrdiff_t>(row) * band.tiles;
-    marks[left] = kAllMarks;
-    marks[right] = kAllMarks;
-  }
+  const int side = 2 * band.stage->radius + 1;
+  add_rows<T>(band, x, y, band.weights, side, side, change);
+  mark(band, x, y, x, y);
 }
 
 template <typename T>
@@ -217,6 +237,13 @@ HWY_INLINE void add_event(CellBand& band, int x, int y, std::int32_t change) {
   }
 }
 
+/// Keeps the change for other bands if one may see it.
+HWY_INLINE void tell_others(CellBand& band, int x, int y, std::int32_t change) {
+  const int reach = band.stage->radius + 1;
+  const bool edge = y < band.top + reach || y >= band.bottom - reach;
+  if (edge && band.events != nullptr) band.events[band.event_count++] = {x, y, change};
+}
+
 template <typename T>
 HWY_INLINE void change_cell(CellBand& band, int x, int y, int to) {
   std::uint8_t& k = band.k[y * band.k_pitch + x];
@@ -224,9 +251,35 @@ HWY_INLINE void change_cell(CellBand& band, int x, int y, int to) {
   k = static_cast<std::uint8_t>(to);
   ++band.changed;
   add_event<T>(band, x, y, change);
-  const int reach = band.stage->radius + 1;
-  const bool edge = y < band.top + reach || y >= band.bottom - reach;
-  if (edge && band.events != nullptr) band.events[band.event_count++] = {x, y, change};
+  tell_others(band, x, y, change);
+}
+
+/// A cell changes places with its right neighbour, dx = 1, or its lower one, dx = 0: both changes
+/// at once.
+HWY_INLINE void swap_cells(CellBand& band, int x, int y, int dx) {
+  std::uint8_t& k = band.k[y * band.k_pitch + x];
+  std::uint8_t& other = band.k[(y + 1 - dx) * band.k_pitch + x + dx];
+  std::swap(k, other);
+  band.changed += 2;
+  const std::int32_t change = k != 0 ? 2 : -2;
+  const int radius = band.stage->radius;
+  const ImageSize size = band.size;
+  const bool inner =
+      x >= radius && y >= radius && x + 1 < size.width - radius && y + 1 < size.height - radius;
+  if (!inner && band.stage->boundary != CellBoundary::kFixed) {
+    add_event<std::int16_t>(band, x, y, change);
+    add_event<std::int16_t>(band, x + dx, y + 1 - dx, -change);
+  } else {
+    const int side = 2 * radius + 1;
+    if (dx == 1) {
+      add_rows<std::int16_t>(band, x, y, band.weights_beside, side, side + 1, change);
+    } else {
+      add_rows<std::int16_t>(band, x, y + 1, band.weights_below, side + 1, side, change);
+    }
+    mark(band, x, y, x + dx, y + 1 - dx);
+  }
+  tell_others(band, x, y, change);
+  tell_others(band, x + dx, y + 1 - dx, -change);
 }
 
 // ---- visits
@@ -330,9 +383,7 @@ struct SwapBinary {
       }
     }
     if (best <= 0) return;
-    const int to = 1 - k[x];
-    change_cell<State>(band, x, y, to);
-    change_cell<State>(band, x + dx, y + 1 - dx, 1 - to);
+    swap_cells(band, x, y, dx);
   }
   HWY_INLINE std::uint64_t look(int x) const {
     const D16 d16;

@@ -64,6 +64,10 @@ struct CellBand {
   /// A row by row, from the right to the left, behind each row zeros up to kEventLanes; for two
   /// levels twice A, which is what a change of Y from -1 to 1 adds.
   const std::int16_t* weights = nullptr;
+  /// What a swap adds: of a cell that goes to 1 and its right neighbour that goes to 0, rows as
+  /// above; of it and its lower neighbour, 2 radius + 2 rows.
+  const std::int16_t* weights_beside = nullptr;
+  const std::int16_t* weights_below = nullptr;
   /// For more levels: X below `above[k]` and not below `above[k-1]` has the output k; above[-1] and
   /// above[levels-1] bound all X.
   const std::int64_t* above = nullptr;
