@@ -20,28 +20,13 @@ bool is_scene(const std::string& input) {
   return input.rfind("test:", 0) == 0;
 }
 
-/// A synthetic scene takes long to draw, so all processors do.
-std::vector<GrayImage> draw(const TestScene& scene, int first, int count) {
-  std::vector<GrayImage> frames(static_cast<std::size_t>(count));
-  const int threads = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, count);
-  std::vector<std::thread> pool;
-  for (int t = 0; t < threads; ++t) {
-    pool.emplace_back([&, t] {
-      for (int i = t; i < count; i += threads)
-        frames[static_cast<std::size_t>(i)] = scene.frame(first + i);
-    });
-  }
-  for (std::thread& thread : pool) thread.join();
-  return frames;
-}
-
 Clip read_clip(const BenchOptions& o, const std::string& input) {
   constexpr int kMost = 60;
   Clip clip;
   if (is_scene(input)) {
     const TestScene scene = TestScene::parse(input);
     clip.name = input;
-    clip.frames = draw(scene, 0, std::min(scene.frames(), kMost));
+    clip.frames = draw_scene(scene, 0, std::min(scene.frames(), kMost));
   } else {
     const auto source = open_frames({input});
     clip.name = source->name();
@@ -110,6 +95,20 @@ int run_bench_flow(const BenchOptions& o) {
 }
 
 }  // namespace
+
+std::vector<GrayImage> draw_scene(const TestScene& scene, int first, int count) {
+  std::vector<GrayImage> frames(static_cast<std::size_t>(count));
+  const int threads = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, count);
+  std::vector<std::thread> pool;
+  for (int t = 0; t < threads; ++t) {
+    pool.emplace_back([&, t] {
+      for (int i = t; i < count; i += threads)
+        frames[static_cast<std::size_t>(i)] = scene.frame(first + i);
+    });
+  }
+  for (std::thread& thread : pool) thread.join();
+  return frames;
+}
 
 const GrayImage& Clip::cyclic(std::size_t i) const {
   return frames[back_and_forth(i, frames.size())];
@@ -236,6 +235,7 @@ void add_bench_command(CLI::App& program, int& exit_code) {
          {o->schedule == "papers", {"--form"}, "the paper's kernels are per-pixel"}});
     exit_code = run_bench_flow(*o);
   });
+  add_bench_cells_command(*bench, exit_code);
 }
 
 }  // namespace ocellus::app

@@ -45,6 +45,11 @@ struct Clip {
   const GrayImage& cyclic(std::size_t i) const;
 };
 
+class TestScene;
+
+/// Frames of a synthetic scene; all processors draw.
+std::vector<GrayImage> draw_scene(const TestScene& scene, int first, int count);
+
 /// The frames of a table, and what is known of their motion.
 struct BenchInput {
   Clip clip;
@@ -73,6 +78,8 @@ nlohmann::ordered_json errors_json(const FlowErrors& errors);
 /// What is the same for all rows of a JSON report.
 nlohmann::ordered_json bench_json(const BenchOptions& options, const EngineInfo& info,
                                   const std::vector<BenchInput>& inputs);
+
+void add_bench_cells_command(CLI::App& bench, int& exit_code);
 
 /// On the CPU, beside other libraries' methods.
 int bench_on_host(const BenchOptions& options, const EngineConfig& engine, const EngineInfo& info,

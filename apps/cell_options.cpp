@@ -283,9 +283,14 @@ Workload least_work(const CellSetup& setup) {
   Workload work;
   work.bytes =
       cells * (bytes_per_pixel(setup.config.format) + bytes_per_pixel(setup.config.output_format));
+  const CellStage* before = nullptr;
   for (const CellStage& stage : setup.stages()) {
     // B u once, A y once, a product and a sum for each weight: what later sweeps cost depends on
-    // how many cells change.
+    // how many cells change. The sums of a stage with the same weights are there already.
+    const bool same = before != nullptr && before->weights.a == stage.weights.a &&
+                      before->weights.b == stage.weights.b;
+    before = &stage;
+    if (same) continue;
     const int weights = weights_that_count(stage.weights.a) + weights_that_count(stage.weights.b);
     work.flops += cells * 2.0 * weights;
   }

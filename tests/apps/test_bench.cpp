@@ -122,5 +122,41 @@ TEST(Bench, RowsOfADevice) {
   EXPECT_EQ(groups["paper, figures 11 and 12"], 2 * 2);
 }
 
+// Example failure: a row is missing, its quality is that of a warm start, or its floor is above
+// what was measured by a factor that only a wrong unit explains.
+TEST(Bench, Halftone) {
+  const json report = json_of({"bench", "halftone", "--backend", "cpu", "--size", "96x64,64x48",
+                               "--frames", "3", "--threads", "1"});
+  EXPECT_EQ(report["bench"], "halftone");
+  EXPECT_EQ(report["frames"], 3);
+  EXPECT_GT(report["machine"]["gflops"], 0.5);
+  ASSERT_EQ(report["rows"].size(), 12u);
+  std::map<std::string, double> seen;
+  for (const json& row : report["rows"]) {
+    SCOPED_TRACE(row["name"].get<std::string>());
+    const double pixels = row["size"][0].get<double>() * row["size"][1].get<double>();
+    EXPECT_GT(row["median_ms"], 0.0);
+    EXPECT_GE(row["p99_ms"], row["median_ms"]);
+    EXPECT_NEAR(row["mpixel_per_s"].get<double>() * row["median_ms"].get<double>(), pixels * 1e-3,
+                1e-6);
+    EXPECT_NEAR(row["mb_per_frame"].get<double>(), 2e-6 * pixels, 1e-9);
+    EXPECT_GT(row["mflop_per_frame"].get<double>() * 1e6, 2.0 * 17 * pixels);
+    EXPECT_GT(row["ratio"], 0.5);
+    EXPECT_GT(row["sweeps"], 1);
+    EXPECT_GT(row["hvs_psnr"], 20.0);
+    if (row["size"] == json({96, 64}))
+      seen[row["name"].get<std::string>()] = row["hvs_psnr"].get<double>();
+  }
+  EXPECT_GT(seen["preset quality"], seen["hlf3 from noise"]);
+  EXPECT_EQ(seen["preset quality"], seen["preset quality, warm start"]);
+  expect_error({"bench", "halftone", "--input", "test:64x48", "--size", "64x48"},
+               {"--size has no meaning here: "});
+  expect_error({"bench", "halftone", "--size", "64"}, {"--size", "'64'"});
+  expect_error({"bench", "halftone", "--sigma", "0"}, {"--sigma"});
+  const std::string why = why_no_device();
+  expect_error({"bench", "halftone", "--backend", "cuda"},
+               {why.empty() ? "--pipeline halftone" : why});
+}
+
 }  // namespace
 }  // namespace ocellus::test
