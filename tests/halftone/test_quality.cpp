@@ -243,6 +243,7 @@ TEST(Quality, EachPartOfThePresetLeadsFurther) {
   EXPECT_GT(before, best);
 
   print_heading("parts", images);
+  double preset = 0.0;
   before = row("start: error diffusion in tiles", start_alone);
   for (int sweeps = 0; sweeps <= 4; ++sweeps) {
     const std::string label = sweeps == 0 ? "updates to the fixed point"
@@ -253,14 +254,58 @@ TEST(Quality, EachPartOfThePresetLeadsFurther) {
                             [&](ImageSize size) { return with_swap_sweeps(size, sweeps); });
     EXPECT_GT(mean, before) << sweeps << " sweeps of swaps";
     before = mean;
-    if (sweeps != 2) continue;
-    EXPECT_GT(mean, row("preset quality begun with noise", [](ImageSize size) {
-                return begun_with(halftone_config(size), CellStart::kNoise);
-              }));
-    EXPECT_GT(mean, row("preset quality begun with blue noise", [](ImageSize size) {
-                return begun_with(halftone_config(size), CellStart::kBlueNoise);
-              }));
+    if (sweeps == 2) preset = mean;
   }
+  const double noise = row("preset quality begun with noise", [](ImageSize size) {
+    return begun_with(halftone_config(size), CellStart::kNoise);
+  });
+  const double blue = row("preset quality begun with blue noise", [](ImageSize size) {
+    return begun_with(halftone_config(size), CellStart::kBlueNoise);
+  });
+  EXPECT_GT(preset, noise);
+  EXPECT_GT(preset, blue);
+}
+
+/// The measure's Gaussian is as wide as the eye is far away. Fails when error diffusion is better
+/// than the preset of quality on the average at any distance but the nearest.
+TEST(Quality, HoldsAtOtherDistances) {
+  const std::vector<Photograph> images = photographs();
+  if (images.size() < 6) GTEST_SKIP() << "only " << images.size() << " of 6 images are there";
+  const std::vector<double> sigmas = {0.7, 1.0, 1.5, 2.0, 3.0, 4.0};
+  std::printf("table distances\n| method |");
+  for (const double sigma : sigmas) std::printf(" %.1f |", sigma);
+  std::printf("\n|---|---|---|---|---|---|---|\n");
+  const auto row = [&](const char* method, const auto& make) {
+    std::vector<double> means(sigmas.size(), 0.0);
+    for (const Photograph& photograph : images) {
+      const PlaneD truth = values_of(photograph.image);
+      const PlaneD result = make(photograph.image, truth);
+      for (std::size_t i = 0; i < sigmas.size(); ++i) {
+        means[i] += app::seen_errors(grey_of(result), grey_of(truth), sigmas[i], app::kSeenBorder)
+                        .value()
+                        .psnr /
+                    static_cast<double>(images.size());
+      }
+    }
+    std::printf("| %s |", method);
+    for (const double mean : means) std::printf(" %.2f |", mean);
+    std::printf("\n");
+    return means;
+  };
+  row("Bayer 8x8",
+      [](const app::GrayImage&, const PlaneD& grey) { return reference::bayer(grey); });
+  const std::vector<double> diffused = row(
+      "Floyd-Steinberg",
+      [](const app::GrayImage&, const PlaneD& grey) { return reference::floyd_steinberg(grey); });
+  row("preset fast", [](const app::GrayImage& image, const PlaneD&) {
+    return halftone(image, halftone_config(image.size, HalftonePreset::kFast));
+  });
+  const std::vector<double> ours =
+      row("preset quality", [](const app::GrayImage& image, const PlaneD&) {
+        return halftone(image, halftone_config(image.size));
+      });
+  for (std::size_t i = 1; i < sigmas.size(); ++i)
+    EXPECT_GT(ours[i], diffused[i]) << "sigma " << sigmas[i];
 }
 
 /// Fails when asynchronous updates of the published templates do not settle within 60 sweeps but
