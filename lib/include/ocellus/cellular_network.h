@@ -166,13 +166,12 @@ struct CellInfo {
 /// result of a frame with pixels that are not finite is 0 everywhere (kBadPixels).
 ///
 /// Arithmetic is exact, so that every backend and any number of threads give the same cells.
-/// Inputs, states to start from and boundary values are rounded to multiples of 2^-13, halves up; a
-/// float pixel below 0 or above 255 counts as 0 or 255. A, B, T and xi are rounded to multiples of
-/// 2^-f
-/// (`fraction_bits`), f up to 13 and so small that the sum of |A| stays below 2^14 such steps for
-/// two levels, and times (levels - 1) below 2^29 for more. B u + T, with what fixed cells beyond
-/// the border add to it, is rounded to a multiple of 2^-f / (levels - 1), halves up, and held
-/// within those limits.
+/// Inputs, states to start from and boundary values are rounded to multiples of 2^-13, halves up;
+/// float pixels are held within 0 and 255 and rounded to 16-bit grey, multiples of 1/257, before.
+/// A, B, T and xi are rounded to multiples of 2^-f (`fraction_bits`), f up to 13 and so small that
+/// the sum of |A| stays below 2^14 such steps for two levels, and times (levels - 1) below 2^29 for
+/// more. B u + T, with what fixed cells beyond the border add to it, is rounded to a multiple of
+/// 2^-f / (levels - 1), halves up, and held within those limits.
 class CellularNetwork {
  public:
   /// Errors: InvalidArgument and Unsupported, as `create`.
