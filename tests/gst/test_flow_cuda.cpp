@@ -1,65 +1,23 @@
-// Pictures in CUDA memory: negotiation, contexts, copies, and what remains of it all. Compiled
-// twice: for the plugin and a device, and (OCELLUS_FAKE_CUDA) for the element alone over drivers
-// that are none, which need no GPU, compute nothing, and find out memory that is used in a wrong
-// context.
+// Optical flow of pictures in CUDA memory: negotiation, contexts, copies, and what remains of it
+// all.
 #include <algorithm>
 #include <atomic>
 #include <tuple>
 
-#include "gst/cuda_support.h"
+#include "gst/cuda_fixture.h"
 
 #ifdef OCELLUS_FAKE_CUDA
-#include "gst/fake_libcuda.h"
+#include "gstocelluscnn.h"
 #include "gstocellusflow.h"
-#include "kernels/fake_driver.h"
-#else
-#include <cuda_runtime_api.h>
+#include "gstocellushalftone.h"
 #endif
 
 namespace ocellus::gst_test {
 namespace {
 
-#ifdef OCELLUS_FAKE_CUDA
-constexpr bool kComputes = false;
+class FlowCuda : public CudaTest {};
 
-void expect_nothing_left() {
-  const FakeLibcuda& driver = *fake_libcuda();
-  EXPECT_EQ(driver.primary_retained, 0);
-  EXPECT_EQ(driver.contexts, 0);
-  EXPECT_EQ(driver.blocks, 0);
-  EXPECT_EQ(driver.streams, 0);
-  EXPECT_EQ(driver.pushed, 0);
-  EXPECT_TRUE(test::fake_driver().empty());
-}
-#else
-constexpr bool kComputes = true;
-
-// What is left on a device is seen by its contexts, which the tests watch.
-void expect_nothing_left() {}
-#endif
-
-class FlowCuda : public testing::Test {
- protected:
-  void SetUp() override {
-#ifdef OCELLUS_FAKE_CUDA
-    test::reset_fake_driver();
-    *fake_libcuda() = FakeLibcuda{};
-#endif
-    ASSERT_TRUE(gst_cuda_load_library());
-    gst_cuda_memory_init_once();
-  }
-  void TearDown() override {
-    if (!HasFailure()) expect_nothing_left();
-  }
-};
-
-void start_cuda(Harness& harness, const Video& video) {
-  gst_harness_set_src_caps(harness.get(), cuda_caps_of(video));
-}
-
-GstMemory* first_memory(GstBuffer* buffer) {
-  return gst_buffer_peek_memory(buffer, 0);
-}
+constexpr Video kVideo = kCudaVideo;
 
 // A field of the system memory's path, for comparison.
 std::vector<std::vector<float>> fields_in_system_memory(const Video& video, int frames) {
@@ -141,21 +99,6 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_NV12),
                      testing::Values(std::pair{384, 288}, std::pair{385, 289}, std::pair{385, 385}),
                      testing::Bool()));
-
-GstBuffer* cuda_frame(Harness& harness, GstBufferPool* pool, const Video& video, int index,
-                      bool settle = true) {
-  GstBuffer* picture = harness.frame(index);
-  GstBuffer* buffer = to_cuda(pool, video, picture, settle);
-  gst_buffer_unref(picture);
-  return buffer;
-}
-
-void drop_pool(GstBufferPool* pool) {
-  gst_buffer_pool_set_active(pool, FALSE);
-  gst_object_unref(pool);
-}
-
-constexpr Video kVideo{GST_VIDEO_FORMAT_NV12, 96, 64};
 
 // Fails when pixels that the host wrote last are brought to the device unseen: that is a copy.
 TEST_F(FlowCuda, PixelsOfTheHostAreACopy) {
@@ -652,74 +595,6 @@ TEST_F(FlowCuda, GStreamersElementsTakeTheContext) {
 
 #ifdef OCELLUS_FAKE_CUDA
 
-/// What came of one stream of six frames over a driver that fails.
-struct Loss {
-  int passed = 0;
-  int failed = 0;
-  std::string error, warning, debug, backend;
-  bool fields = true;
-};
-
-/// The texts of all errors and warnings on the bus.
-void read_messages(Harness& harness, Loss* loss) {
-  while (GstMessage* found = harness.message(
-             static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_WARNING))) {
-    GError* error = nullptr;
-    gchar* debug = nullptr;
-    if (GST_MESSAGE_TYPE(found) == GST_MESSAGE_ERROR) {
-      gst_message_parse_error(found, &error, &debug);
-      loss->error += error->message;
-    } else {
-      gst_message_parse_warning(found, &error, &debug);
-      loss->warning += error->message;
-    }
-    if (debug != nullptr) loss->debug += debug;
-    g_error_free(error);
-    g_free(debug);
-    gst_message_unref(found);
-  }
-}
-
-Loss lose(const std::string& policy, long call, bool in_cuda) {
-  test::FakeDriver& driver = test::fake_driver();
-  Loss loss;
-  Harness harness("backend=cuda on-device-loss=" + policy, kVideo);
-  GstBufferPool* pool = nullptr;
-  GstCudaContext* context = nullptr;
-  if (in_cuda) {
-    start_cuda(harness, kVideo);
-    context = offered_context(harness.get()->srcpad);
-    pool = cuda_pool(context, kVideo);
-  } else {
-    harness.start();
-  }
-  for (int i = 0; i < 6; ++i) {
-    if (i == 3) {
-      driver.fail_at = driver.calls + call;
-      driver.failure = cudaErrorIllegalAddress;
-      driver.stays_failed = true;
-    }
-    GstBuffer* buffer = in_cuda ? cuda_frame(harness, pool, kVideo, i) : harness.frame(i);
-    if (harness.push(buffer) == GST_FLOW_OK)
-      ++loss.passed;
-    else
-      ++loss.failed;
-    if (loss.failed > 0) break;
-  }
-  read_messages(harness, &loss);
-  std::vector<GstBuffer*> out = harness.pull();
-  for (GstBuffer* buffer : out)
-    loss.fields = loss.fields && gst_buffer_get_ocellus_flow_meta(buffer) != nullptr;
-  unref_all(out);
-  gchar* backend = nullptr;
-  g_object_get(harness.element(), "active-backend", &backend, nullptr);
-  loss.backend = backend != nullptr ? backend : "";
-  g_free(backend);
-  if (pool != nullptr) drop_pool(pool);
-  if (context != nullptr) gst_object_unref(context);
-  return loss;
-}
-
 // Fails when a device that is lost at some call of a frame hangs the stream, ends it without naming
 // the call, passes it over, or does not do what on-device-loss says.
 TEST_F(FlowCuda, EveryCallOfAFrameMayLoseTheDevice) {
@@ -728,7 +603,10 @@ TEST_F(FlowCuda, EveryCallOfAFrameMayLoseTheDevice) {
     for (long call = 0; call < 60; ++call) {
       for (const char* policy : {"error", "cpu"}) {
         test::reset_fake_driver();
-        const Loss loss = lose(policy, call, in_cuda);
+        const Loss loss = lose(
+            "ocellusflow",
+            [](GstBuffer* buffer) { return gst_buffer_get_ocellus_flow_meta(buffer) != nullptr; },
+            policy, call, in_cuda);
         const std::string failed = test::fake_driver().failed_call;
         SCOPED_TRACE(std::string(policy) + (in_cuda ? ", CUDA memory" : "") + ", call " +
                      std::to_string(call) + ", " + failed + ": " + loss.error + " | " +
@@ -751,7 +629,7 @@ TEST_F(FlowCuda, EveryCallOfAFrameMayLoseTheDevice) {
             EXPECT_NE(loss.debug.find(failed + " failed"), std::string::npos);
           }
           EXPECT_EQ(loss.backend, "cpu");
-          EXPECT_TRUE(loss.fields);
+          EXPECT_TRUE(loss.results);
         }
         if (HasFailure()) return;
       }
@@ -831,6 +709,8 @@ int main(int argc, char** argv) {
   ocellus::gst_test::register_test_upload();
 #ifdef OCELLUS_FAKE_CUDA
   GST_ELEMENT_REGISTER(ocellusflow, nullptr);
+  GST_ELEMENT_REGISTER(ocellushalftone, nullptr);
+  GST_ELEMENT_REGISTER(ocelluscnn, nullptr);
 #else
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {

@@ -1,0 +1,151 @@
+// Tests with pictures in CUDA memory. Compiled twice: for the plugin and a device, and
+// (OCELLUS_FAKE_CUDA) for the elements alone over drivers that are none, which need no GPU, compute
+// nothing, and find out memory that is used in a wrong context.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "gst/cuda_support.h"
+
+#ifdef OCELLUS_FAKE_CUDA
+#include "gst/fake_libcuda.h"
+#include "kernels/fake_driver.h"
+#else
+#include <cuda_runtime_api.h>
+#endif
+
+namespace ocellus::gst_test {
+
+#ifdef OCELLUS_FAKE_CUDA
+inline constexpr bool kComputes = false;
+
+inline void expect_nothing_left() {
+  const FakeLibcuda& driver = *fake_libcuda();
+  EXPECT_EQ(driver.primary_retained, 0);
+  EXPECT_EQ(driver.contexts, 0);
+  EXPECT_EQ(driver.blocks, 0);
+  EXPECT_EQ(driver.streams, 0);
+  EXPECT_EQ(driver.pushed, 0);
+  EXPECT_TRUE(test::fake_driver().empty());
+}
+#else
+inline constexpr bool kComputes = true;
+
+// What is left on a device is seen by its contexts, which the tests watch.
+inline void expect_nothing_left() {}
+#endif
+
+class CudaTest : public testing::Test {
+ protected:
+  void SetUp() override {
+#ifdef OCELLUS_FAKE_CUDA
+    test::reset_fake_driver();
+    *fake_libcuda() = FakeLibcuda{};
+#endif
+    ASSERT_TRUE(gst_cuda_load_library());
+    gst_cuda_memory_init_once();
+  }
+  void TearDown() override {
+    if (!HasFailure()) expect_nothing_left();
+  }
+};
+
+inline void start_cuda(Harness& harness, const Video& video) {
+  gst_harness_set_src_caps(harness.get(), cuda_caps_of(video));
+}
+
+inline GstMemory* first_memory(GstBuffer* buffer) {
+  return gst_buffer_peek_memory(buffer, 0);
+}
+
+inline GstBuffer* cuda_frame(Harness& harness, GstBufferPool* pool, const Video& video, int index,
+                             bool settle = true) {
+  GstBuffer* picture = harness.frame(index);
+  GstBuffer* buffer = to_cuda(pool, video, picture, settle);
+  gst_buffer_unref(picture);
+  return buffer;
+}
+
+inline void drop_pool(GstBufferPool* pool) {
+  gst_buffer_pool_set_active(pool, FALSE);
+  gst_object_unref(pool);
+}
+
+inline constexpr Video kCudaVideo{GST_VIDEO_FORMAT_NV12, 96, 64};
+
+#ifdef OCELLUS_FAKE_CUDA
+
+/// What came of one stream of six frames over a driver that fails.
+struct Loss {
+  int passed = 0;
+  int failed = 0;
+  std::string error, warning, debug, backend;
+  bool results = true;  ///< all that went out have one
+};
+
+/// The texts of all errors and warnings on the bus.
+inline void read_messages(Harness& harness, Loss* loss) {
+  while (GstMessage* found = harness.message(
+             static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_WARNING))) {
+    GError* error = nullptr;
+    gchar* debug = nullptr;
+    if (GST_MESSAGE_TYPE(found) == GST_MESSAGE_ERROR) {
+      gst_message_parse_error(found, &error, &debug);
+      loss->error += error->message;
+    } else {
+      gst_message_parse_warning(found, &error, &debug);
+      loss->warning += error->message;
+    }
+    if (debug != nullptr) loss->debug += debug;
+    g_error_free(error);
+    g_free(debug);
+    gst_message_unref(found);
+  }
+}
+
+/// A stream of `factory`'s element whose device is lost at some call of its fourth frame. Whether a
+/// buffer that went out has its result `has_result` says.
+inline Loss lose(const char* factory, bool (*has_result)(GstBuffer*), const std::string& policy,
+                 long call, bool in_cuda) {
+  test::FakeDriver& driver = test::fake_driver();
+  Loss loss;
+  Harness harness("backend=cuda on-device-loss=" + policy, kCudaVideo, factory);
+  GstBufferPool* pool = nullptr;
+  GstCudaContext* context = nullptr;
+  if (in_cuda) {
+    start_cuda(harness, kCudaVideo);
+    context = offered_context(harness.get()->srcpad);
+    pool = cuda_pool(context, kCudaVideo);
+  } else {
+    harness.start();
+  }
+  for (int i = 0; i < 6; ++i) {
+    if (i == 3) {
+      driver.fail_at = driver.calls + call;
+      driver.failure = cudaErrorIllegalAddress;
+      driver.stays_failed = true;
+    }
+    GstBuffer* buffer = in_cuda ? cuda_frame(harness, pool, kCudaVideo, i) : harness.frame(i);
+    if (harness.push(buffer) == GST_FLOW_OK)
+      ++loss.passed;
+    else
+      ++loss.failed;
+    if (loss.failed > 0) break;
+  }
+  read_messages(harness, &loss);
+  std::vector<GstBuffer*> out = harness.pull();
+  for (GstBuffer* buffer : out) loss.results = loss.results && has_result(buffer);
+  unref_all(out);
+  gchar* backend = nullptr;
+  g_object_get(harness.element(), "active-backend", &backend, nullptr);
+  loss.backend = backend != nullptr ? backend : "";
+  g_free(backend);
+  if (pool != nullptr) drop_pool(pool);
+  if (context != nullptr) gst_object_unref(context);
+  return loss;
+}
+
+#endif
+
+}  // namespace ocellus::gst_test

@@ -1,0 +1,238 @@
+// Dots in the place of pictures in CUDA memory: where they lie, whose chroma they have, what is
+// copied, and what remains of it all.
+#include <set>
+#include <tuple>
+
+#include "gst/cuda_fixture.h"
+#include "ocellus/gst/cells_meta.h"
+
+namespace ocellus::gst_test {
+namespace {
+
+class CellsCuda : public CudaTest {};
+
+constexpr Video kVideo = kCudaVideo;
+
+/// Luma and chroma that come out of ordinary memory, for comparison.
+std::vector<std::vector<guint8>> pictures_in_system_memory(const std::string& properties,
+                                                           const Video& video, int frames) {
+  Harness harness(properties, video, "ocellushalftone");
+  harness.start();
+  harness.push_frames(0, frames);
+  std::vector<std::vector<guint8>> pictures;
+  std::vector<GstBuffer*> out = harness.pull();
+  for (GstBuffer* buffer : out) pictures.push_back(planes_of(buffer, video));
+  unref_all(out);
+  return pictures;
+}
+
+class EveryDot : public CellsCuda,
+                 public testing::WithParamInterface<
+                     std::tuple<GstVideoFormat, std::pair<int, int>, bool, bool>> {};
+
+// Fails when dots in CUDA memory are other ones than in ordinary memory, are copied although the
+// picture lies in the context that the element offered, are not counted when it lies in another
+// one, go out in other memory than the device's, write on what came, or have another's chroma.
+TEST_P(EveryDot, IsThatOfSystemMemory) {
+  const auto& [format, size, foreign, keep] = GetParam();
+  const Video video{format, size.first, size.second};
+  const std::string properties = std::string("backend=cuda chroma=") + (keep ? "keep" : "neutral");
+  const auto expected = pictures_in_system_memory(properties, video, 3);
+  ASSERT_EQ(expected.size(), 3u);
+  Harness harness(properties, video, "ocellushalftone");
+  start_cuda(harness, video);
+  GstCudaContext* offered = offered_context(harness.get()->srcpad);
+  ASSERT_NE(offered, nullptr);
+  GstCudaContext* context =
+      foreign ? gst_cuda_context_new(0) : GST_CUDA_CONTEXT(gst_object_ref(offered));
+  GstBufferPool* pool = cuda_pool(context, video);
+  const gsize luma = static_cast<gsize>(size.first) * static_cast<gsize>(size.second);
+  for (std::size_t i = 0; i < 3; ++i) {
+    GstBuffer* buffer = cuda_frame(harness, pool, video, static_cast<int>(i));
+    gst_buffer_add_video_region_of_interest_meta(buffer, "mine", 1, 2, 3, 4);
+    GstBuffer* sent = gst_buffer_ref(buffer);
+    const std::vector<guint8> before = planes_of(sent, video);
+    ASSERT_EQ(harness.push(buffer), GST_FLOW_OK) << harness.last_error();
+    std::vector<GstBuffer*> out = harness.pull();
+    ASSERT_EQ(out.size(), 1u);
+    EXPECT_TRUE(gst_is_cuda_memory(first_memory(out[0])));
+    EXPECT_EQ(gst_cuda_context_get_handle(GST_CUDA_MEMORY_CAST(first_memory(out[0]))->context),
+              gst_cuda_context_get_handle(offered));
+    EXPECT_NE(first_memory(out[0]), first_memory(sent));
+    EXPECT_EQ(GST_BUFFER_PTS(out[0]), harness.pts(static_cast<int>(i)));
+    EXPECT_NE(gst_buffer_get_video_region_of_interest_meta_id(out[0], 0), nullptr);
+    EXPECT_NE(gst_buffer_get_ocellus_cells_meta(out[0]), nullptr);
+    std::vector<guint8> got = planes_of(out[0], video);
+    std::vector<guint8> wanted = expected[i];
+    ASSERT_EQ(got.size(), wanted.size());
+    if (!kComputes) {  // what lies in luma is nobody's
+      got.erase(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(luma));
+      wanted.erase(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(luma));
+    }
+    // Chroma of odd height overlaps in GStreamer 1.22.
+    if (size.second % 2 == 0 || format == GST_VIDEO_FORMAT_NV12) {
+      EXPECT_EQ(got, wanted) << "frame " << i;
+      EXPECT_EQ(planes_of(sent, video), before) << "the picture that came was written on";
+    }
+    unref_all(out);
+    gst_buffer_unref(sent);
+  }
+  EXPECT_EQ(harness.stat("copies"), foreign ? 3u : 0u);
+  drop_pool(pool);
+  gst_object_unref(context);
+  gst_object_unref(offered);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryDot,
+                         testing::Combine(testing::Values(GST_VIDEO_FORMAT_I420,
+                                                          GST_VIDEO_FORMAT_NV12),
+                                          testing::Values(std::pair{384, 288}, std::pair{385, 289}),
+                                          testing::Bool(), testing::Bool()));
+
+// Fails when memory, a stream or a context is taken for every frame, or pictures are made anew.
+TEST_F(CellsCuda, FramesTakeNothingNew) {
+  for (const char* properties : {"backend=cuda", "backend=cuda chroma=keep warm-start=true"}) {
+    Harness harness(properties, kVideo, "ocellushalftone");
+    start_cuda(harness, kVideo);
+    GstCudaContext* context = offered_context(harness.get()->srcpad);
+    GstBufferPool* pool = cuda_pool(context, kVideo, 4);
+    std::set<const void*> buffers;
+    std::set<const void*> memories;
+#ifdef OCELLUS_FAKE_CUDA
+    const auto held = [] {
+      const FakeLibcuda& driver = *fake_libcuda();
+      const test::FakeDriver& runtime = test::fake_driver();
+      return std::tuple(driver.blocks, driver.contexts, driver.streams, driver.primary_retained,
+                        runtime.device_blocks.size(), runtime.host_blocks.size(),
+                        runtime.streams.size(), runtime.events.size(), runtime.contexts);
+    };
+    auto before = held();
+#endif
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_EQ(harness.push(cuda_frame(harness, pool, kVideo, i)), GST_FLOW_OK);
+#ifdef OCELLUS_FAKE_CUDA
+      // The host's side of a picture is made when it is written first.
+      if (i == 20) before = held();
+#endif
+      while (GstBuffer* buffer = gst_harness_try_pull(harness.get())) {
+        buffers.insert(buffer);
+        memories.insert(first_memory(buffer));
+        gst_buffer_unref(buffer);
+      }
+    }
+#ifdef OCELLUS_FAKE_CUDA
+    EXPECT_EQ(held(), before);
+#endif
+    EXPECT_LE(buffers.size(), 4u);
+    EXPECT_LE(memories.size(), 4u);
+    drop_pool(pool);
+    gst_object_unref(context);
+  }
+}
+
+// Fails when downstream's pool in the offered context is passed over, or one in another context is
+// taken, where the operator cannot write.
+TEST_F(CellsCuda, DownstreamsPoolIsTakenInTheSameContext) {
+  for (const bool foreign : {false, true}) {
+    Harness harness("backend=cuda", kVideo, "ocellushalftone");
+    start_cuda(harness, kVideo);
+    GstCudaContext* offered = offered_context(harness.get()->srcpad);
+    GstCudaContext* context =
+        foreign ? gst_cuda_context_new(0) : GST_CUDA_CONTEXT(gst_object_ref(offered));
+    GstBufferPool* theirs = gst_cuda_buffer_pool_new(context);
+    gst_pad_set_query_function_full(
+        harness.get()->sinkpad,
+        [](GstPad* pad, GstObject* parent, GstQuery* query) -> gboolean {
+          if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
+            return gst_pad_query_default(pad, parent, query);
+          gst_query_add_allocation_pool(query, static_cast<GstBufferPool*>(pad->querydata), 10000,
+                                        1, 0);
+          gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+          return TRUE;
+        },
+        theirs, nullptr);
+    GstBufferPool* pool = cuda_pool(offered, kVideo);
+    ASSERT_EQ(harness.push(cuda_frame(harness, pool, kVideo, 0)), GST_FLOW_OK)
+        << harness.last_error();
+    EXPECT_EQ(gst_buffer_pool_is_active(theirs) != FALSE, !foreign);
+    harness.drop_output();
+    gst_element_set_state(harness.element(), GST_STATE_NULL);
+    drop_pool(theirs);
+    drop_pool(pool);
+    gst_object_unref(context);
+    gst_object_unref(offered);
+  }
+}
+
+#ifdef OCELLUS_FAKE_CUDA
+
+// Fails when a device that is lost at some call of a frame hangs the stream, ends it without naming
+// the call, passes it over, or does not do what on-device-loss says.
+TEST_F(CellsCuda, EveryCallOfAFrameMayLoseTheDevice) {
+  for (const bool in_cuda : {false, true}) {
+    int lost = 0;
+    for (long call = 0; call < 60; ++call) {
+      for (const char* policy : {"error", "cpu"}) {
+        test::reset_fake_driver();
+        const Loss loss = lose(
+            "ocellushalftone",
+            [](GstBuffer* buffer) { return gst_buffer_get_ocellus_cells_meta(buffer) != nullptr; },
+            policy, call, in_cuda);
+        const std::string failed = test::fake_driver().failed_call;
+        SCOPED_TRACE(std::string(policy) + (in_cuda ? ", CUDA memory" : "") + ", call " +
+                     std::to_string(call) + ", " + failed + ": " + loss.error + " | " +
+                     loss.warning + " | " + loss.debug);
+        if (failed.empty()) continue;  // the six frames make fewer calls
+        // A context that cannot be put back is not heard of; the next call is, where there is one.
+        if (failed == "cuCtxPopCurrent") continue;
+        ++lost;
+        if (std::string(policy) == "error") {
+          EXPECT_EQ(loss.failed, 1);
+          EXPECT_EQ(loss.backend, "cuda:0");
+        } else {
+          // The pictures of the driver that is none can be read by the host also after the loss.
+          EXPECT_EQ(loss.passed, 6);
+          EXPECT_EQ(loss.error, "");
+          EXPECT_NE(loss.warning.find("CPU"), std::string::npos);
+          EXPECT_EQ(loss.backend, "cpu");
+          EXPECT_TRUE(loss.results);
+        }
+        if (HasFailure()) return;
+      }
+    }
+    EXPECT_GE(lost, 10);
+  }
+  test::reset_fake_driver();
+}
+
+// Fails when the device's failure to write the chroma goes unheard.
+TEST_F(CellsCuda, ChromaMayLoseTheDevice) {
+  for (const char* policy : {"error", "cpu"}) {
+    test::reset_fake_driver();
+    fake_libcuda()->failure = 0;
+    Harness harness(std::string("backend=cuda on-device-loss=") + policy, kVideo,
+                    "ocellushalftone");
+    start_cuda(harness, kVideo);
+    GstCudaContext* context = offered_context(harness.get()->srcpad);
+    GstBufferPool* pool = cuda_pool(context, kVideo);
+    ASSERT_EQ(harness.push(cuda_frame(harness, pool, kVideo, 0)), GST_FLOW_OK);
+    fake_libcuda()->failure = 700;
+    const bool goes_on = std::string(policy) == "cpu";
+    EXPECT_EQ(harness.push(cuda_frame(harness, pool, kVideo, 1)),
+              goes_on ? GST_FLOW_OK : GST_FLOW_ERROR);
+    Loss loss;
+    read_messages(harness, &loss);
+    EXPECT_NE((goes_on ? loss.debug : loss.error).find("cuMemsetD2D8Async failed"),
+              std::string::npos)
+        << loss.error << loss.debug;
+    fake_libcuda()->failure = 0;
+    harness.drop_output();
+    drop_pool(pool);
+    gst_object_unref(context);
+  }
+}
+
+#endif
+
+}  // namespace
+}  // namespace ocellus::gst_test
