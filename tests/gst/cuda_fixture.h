@@ -146,6 +146,49 @@ inline Loss lose(const char* factory, bool (*has_result)(GstBuffer*), const std:
   return loss;
 }
 
+/// Expects that it ends the stream or goes on as on-device-loss says, and tells of the call, at
+/// each call of a frame: `least` or more.
+inline void lose_at_every_call(const char* factory, bool (*has_result)(GstBuffer*), int least) {
+  for (const bool in_cuda : {false, true}) {
+    int lost = 0;
+    for (long call = 0; call < 60; ++call) {
+      for (const char* policy : {"error", "cpu"}) {
+        test::reset_fake_driver();
+        const Loss loss = lose(factory, has_result, policy, call, in_cuda);
+        const std::string failed = test::fake_driver().failed_call;
+        SCOPED_TRACE(std::string(policy) + (in_cuda ? ", CUDA memory" : "") + ", call " +
+                     std::to_string(call) + ", " + failed + ": " + loss.error + " | " +
+                     loss.warning + " | " + loss.debug);
+        if (failed.empty()) continue;  // the six frames make fewer calls
+        // A context that cannot be put back is not heard of; the next call is, where there is one.
+        if (failed == "cuCtxPopCurrent" && loss.failed == 0 && loss.warning.empty()) continue;
+        ++lost;
+        if (std::string(policy) == "error") {
+          EXPECT_EQ(loss.failed, 1);
+          // A context that cannot be put back is not heard of; the next call is then.
+          if (failed != "cuCtxPopCurrent") {
+            EXPECT_NE(loss.error.find(failed + " failed"), std::string::npos);
+          }
+          EXPECT_EQ(loss.backend, "cuda:0");
+        } else {
+          // The pictures of the driver that is none can be read by the host also after the loss.
+          EXPECT_EQ(loss.passed, 6);
+          EXPECT_EQ(loss.error, "");
+          EXPECT_NE(loss.warning.find("CPU"), std::string::npos);
+          if (failed != "cuCtxPopCurrent") {
+            EXPECT_NE(loss.debug.find(failed + " failed"), std::string::npos);
+          }
+          EXPECT_EQ(loss.backend, "cpu");
+          EXPECT_TRUE(loss.results);
+        }
+        if (testing::Test::HasFailure()) return;
+      }
+    }
+    EXPECT_GE(lost, least);
+  }
+  test::reset_fake_driver();
+}
+
 #endif
 
 }  // namespace ocellus::gst_test

@@ -598,45 +598,9 @@ TEST_F(FlowCuda, GStreamersElementsTakeTheContext) {
 // Fails when a device that is lost at some call of a frame hangs the stream, ends it without naming
 // the call, passes it over, or does not do what on-device-loss says.
 TEST_F(FlowCuda, EveryCallOfAFrameMayLoseTheDevice) {
-  for (const bool in_cuda : {false, true}) {
-    int lost = 0;
-    for (long call = 0; call < 60; ++call) {
-      for (const char* policy : {"error", "cpu"}) {
-        test::reset_fake_driver();
-        const Loss loss = lose(
-            "ocellusflow",
-            [](GstBuffer* buffer) { return gst_buffer_get_ocellus_flow_meta(buffer) != nullptr; },
-            policy, call, in_cuda);
-        const std::string failed = test::fake_driver().failed_call;
-        SCOPED_TRACE(std::string(policy) + (in_cuda ? ", CUDA memory" : "") + ", call " +
-                     std::to_string(call) + ", " + failed + ": " + loss.error + " | " +
-                     loss.warning + " | " + loss.debug);
-        if (failed.empty()) continue;  // the six frames make fewer calls
-        ++lost;
-        if (std::string(policy) == "error") {
-          EXPECT_EQ(loss.failed, 1);
-          // A context that cannot be put back is not heard of; the next call is then.
-          if (failed != "cuCtxPopCurrent") {
-            EXPECT_NE(loss.error.find(failed + " failed"), std::string::npos);
-          }
-          EXPECT_EQ(loss.backend, "cuda:0");
-        } else {
-          // The pictures of the driver that is none can be read by the host also after the loss.
-          EXPECT_EQ(loss.passed, 6);
-          EXPECT_EQ(loss.error, "");
-          EXPECT_NE(loss.warning.find("CPU"), std::string::npos);
-          if (failed != "cuCtxPopCurrent") {
-            EXPECT_NE(loss.debug.find(failed + " failed"), std::string::npos);
-          }
-          EXPECT_EQ(loss.backend, "cpu");
-          EXPECT_TRUE(loss.results);
-        }
-        if (HasFailure()) return;
-      }
-    }
-    EXPECT_GE(lost, 20);
-  }
-  test::reset_fake_driver();
+  lose_at_every_call(
+      "ocellusflow",
+      [](GstBuffer* buffer) { return gst_buffer_get_ocellus_flow_meta(buffer) != nullptr; }, 20);
 }
 
 // Fails when the copy from another context fails unheard.
