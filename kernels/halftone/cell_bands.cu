@@ -7,6 +7,8 @@
 // bands above and below. A band waits for those rows of its neighbours that its next rows see, and
 // for nothing else; whether a sweep changed nothing is known two sweeps later, and those that ran
 // in between have changed nothing either.
+#include <cstdlib>
+
 #include "kernels/halftone/cells.cuh"
 
 namespace ocellus::cuda {
@@ -28,13 +30,18 @@ constexpr int kGroup = 8;
 constexpr int kAround = kGroup + 2 * kMaxTemplateRadius;
 /// Columns that share a stamp.
 constexpr int kStampColumns = 32 * kGroup;
-/// Flips that are listed one by one; if there are more, all cells are asked for flips near them.
+/// Flips that are applied one by one; if a phase has more, or a row of a neighbour, all cells are
+/// asked for flips near them.
 constexpr int kListed = 512;
+constexpr int kFewInRow = 8;
 constexpr unsigned kFull = 0xffffffffu;
 constexpr int kCountBits = 40;
 
 __host__ __device__ constexpr int words_of(int width) {
   return (width + 31) / 32;
+}
+__host__ __device__ constexpr int mail_pairs(int width) {
+  return (words_of(width) + 1) / 2;
 }
 __host__ __device__ constexpr int padded(int width) {
   return (width + kGroup - 1) / kGroup * kGroup;
@@ -58,7 +65,7 @@ struct BandLayout {
   int word_stride;  ///< words of a row of bits, with one before and one behind the image
   int window;       ///< rows of bits: the band's, `reach` above, `reach` + 1 below
   int blocks;       ///< stamps of a row
-  int row_stamps, stamps, pending, list, slices, outputs, flips, states, inputs;
+  int stamps, pending, list, letters, row_weights, slices, outputs, flips, many, states, inputs;
   int bytes;
 
   __host__ __device__ BandLayout(int radius, int reach, int width, int rows, int columns) {
@@ -72,13 +79,15 @@ struct BandLayout {
       at += (bytes + 15) / 16 * 16;
       return here;
     };
-    row_stamps = take((rows + 1) * 4);
     stamps = take((rows + 1) * blocks * 4);
-    pending = take(2 * pending_words() * 4);
+    pending = take(pending_words() * 4);
     list = take(2 * kListed * 4);
+    letters = take(kReaders * kFewInRow * 4);
+    row_weights = take(2 * (2 * radius + 1) * 8 * 4);
     slices = take(2 * (2 * radius + 1) * kAround * kGroup * 2);
     outputs = take(window * word_stride * 4);
-    flips = take(2 * window * word_stride * 4);
+    flips = take((rows + 1) * word_stride * 4);
+    many = take(2 * window * word_stride * 4);
     states = take((rows + 1) * x_stride * 4);
     inputs = take((rows + 1 + 2 * radius) * (columns + 2 * kGroup) * 2);
     bytes = at;
@@ -91,8 +100,20 @@ __device__ inline std::uint64_t load_mail(const unsigned long long* at) {
   asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
   return value;
 }
-__device__ inline void send_mail(unsigned long long* at, std::uint64_t value) {
-  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+__device__ inline ulonglong2 load_mail(const ulonglong2* at) {
+  ulonglong2 value;
+  asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+               : "=l"(value.x), "=l"(value.y)
+               : "l"(at)
+               : "memory");
+  return value;
+}
+__device__ inline void send_mail(ulonglong2* at, std::uint32_t sweep, std::uint32_t first,
+                                 std::uint32_t second) {
+  const std::uint64_t number = static_cast<std::uint64_t>(sweep) << 32;
+  asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(at), "l"(number | first),
+               "l"(number | second)
+               : "memory");
 }
 
 template <int R>
@@ -112,7 +133,7 @@ struct Band {
   const int end;
   const int top;     // row of the first row of bits
   const int x_rows;  // rows whose X is kept
-  int now = 0;       // which flips, pending rows and list
+  int now = 0;       // which count of the list
   int turn = 0;      // counts phases in which this band had rows
 
   __device__ Band(const BandArguments& arguments, char* memory)
@@ -133,26 +154,32 @@ struct Band {
 
   // ---- places
 
-  __device__ volatile int& stop() { return reinterpret_cast<int*>(shared)[0]; }
+  /// Written by one thread while others wait for mail that will not come.
+  __device__ int& stop() { return reinterpret_cast<int*>(shared)[0]; }
   __device__ unsigned& count() { return reinterpret_cast<unsigned*>(shared)[1]; }
   __device__ int& listed(int which) { return reinterpret_cast<int*>(shared)[2 + which]; }
-  __device__ int* row_stamps() { return reinterpret_cast<int*>(shared + at.row_stamps); }
   __device__ int* stamps(int row) {
     return reinterpret_cast<int*>(shared + at.stamps) + (row - begin) * at.blocks;
   }
-  __device__ unsigned* pending(int which) {
-    return reinterpret_cast<unsigned*>(shared + at.pending) + which * at.pending_words();
-  }
-  __device__ std::uint32_t* list(int which) {
-    return reinterpret_cast<std::uint32_t*>(shared + at.list) + which * kListed;
-  }
+  /// Some flips wait in `many`.
+  __device__ int& crowded() { return reinterpret_cast<int*>(shared)[4]; }
+  /// A bit for each row of `many` that holds flips.
+  __device__ unsigned* pending() { return reinterpret_cast<unsigned*>(shared + at.pending); }
+  /// Flips of the band's own last turn, and those of neighbours that are left for all warps.
+  __device__ std::uint32_t* list() { return reinterpret_cast<std::uint32_t*>(shared + at.list); }
+  __device__ std::uint32_t* left_list() { return list() + kListed; }
+  __device__ int& left() { return reinterpret_cast<int*>(shared)[5]; }
   /// Word 0 is the one before the image.
   __device__ std::uint32_t* outputs(int row) {
     return reinterpret_cast<std::uint32_t*>(shared + at.outputs) + (row - top) * at.word_stride;
   }
-  __device__ std::uint32_t* flips(int which, int row) {
-    return reinterpret_cast<std::uint32_t*>(shared + at.flips) +
-           (which * at.window + row - top) * at.word_stride;
+  /// Of this turn, in the band's rows and the one after.
+  __device__ std::uint32_t* flips(int row) {
+    return reinterpret_cast<std::uint32_t*>(shared + at.flips) + (row - begin) * at.word_stride;
+  }
+  __device__ std::uint32_t* many(int to_one, int row) {
+    return reinterpret_cast<std::uint32_t*>(shared + at.many) +
+           (to_one * at.window + row - top) * at.word_stride;
   }
   /// Column 0; the group before it may be written to.
   __device__ std::uint32_t* states(int row) {
@@ -363,138 +390,73 @@ struct Band {
     }
   }
 
-  // ---- mail
-
-  __device__ unsigned long long* mail(std::uint32_t sweep, int row, int part) {
-    return a.mail + ((static_cast<std::int64_t>(sweep & 1) * height + row) * 2 + part) * words;
-  }
-
-  /// Changes outputs of a row, and notes that the X around are to follow.
-  __device__ void flip(int row, int word, std::uint32_t bits) {
-    const std::uint32_t ones = atomicXor(outputs(row) + word + 1, bits) ^ bits;
-    const int index = row - top;
-    atomicOr(pending(now) + index / 32, 1u << index % 32);
-    int to = atomicAdd(&listed(now), __popc(bits));
-    for (; bits != 0 && to < kListed; bits &= bits - 1, ++to) {
-      const int bit = __ffs(static_cast<int>(bits)) - 1;
-      list(now)[to] = static_cast<unsigned>(32 * word + bit) | static_cast<unsigned>(index) << 15 |
-                      (ones >> bit & 1) << 31;
-    }
-  }
-
-  /// Tells of `rows` rows that have had their turn: first, first + step ... Nothing is `fresh` when
-  /// none of them can have flipped.
-  __device__ void send(int first, int step, int rows, bool swap, bool fresh, std::uint32_t sweep) {
-    const int shift = swap ? 1 : 0;
-    for (int item = warp - kClerk - 1; item < rows << shift; item += kSenders) {
-      const int part = swap ? item & 1 : 0;
-      const int row = first + (item >> shift) * step;
-      const bool near = row < begin + a.reach || row >= end - a.reach;
-      if (!near && !fresh) continue;
-      unsigned long long* const box = mail(sweep, row, part);
-      const std::uint32_t* const flipped = flips(now, row + part) + 1;
-      for (int word = lane; word < words; word += 32) {
-        const std::uint32_t bits = fresh ? flipped[word] : 0;
-        if (near) send_mail(box + word, static_cast<std::uint64_t>(sweep) << 32 | bits);
-        if (bits != 0) flip(row + part, word, bits);
-      }
-    }
-  }
-
-  /// Waits for the turns of a neighbour's row that precede ours.
-  __device__ void receive(int row, std::uint32_t sweep, int parts) {
-    for (int part = 0; part < parts; ++part) {
-      const unsigned long long* const box = mail(sweep, row, part);
-      for (int word = lane; word < words; word += 64) {
-        std::uint64_t letters[2];
-        letters[0] = load_mail(box + word);
-        letters[1] = word + 32 < words ? load_mail(box + word + 32) : letters[0];
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          const int at_word = word + 32 * i;
-          if (at_word >= words) break;
-          while (static_cast<std::uint32_t>(letters[i] >> 32) != sweep) {
-            // That sweep does not take place.
-            if (stop() != 0) return;
-            letters[i] = load_mail(box + at_word);
-          }
-          const auto bits = static_cast<std::uint32_t>(letters[i]);
-          if (bits == 0) continue;
-          atomicXor(flips(now, row + part) + at_word + 1, bits);
-          flip(row + part, at_word, bits);
-        }
-      }
-    }
-  }
-
   // ---- flips and X
 
-  /// Each flip adds its weights to the X around it, a warp a flip: kPairs words in each row.
+  /// A flip adds its weights to the X around it, kPairs words in each row. A lane does so in one
+  /// row.
   static constexpr int kPairs = R + 1;
-  static constexpr int kRounds = (kSide * kPairs + 31) / 32;
+  /// Words of `rows_of_weights`: for flips in even and odd columns, for each row kPairs of them.
+  static constexpr int kPairStride = (kPairs + 3) / 4 * 4;
 
-  /// What a lane adds for a flip to +1: of its word, for a flip in an even and in an odd column.
-  struct Weights {
-    std::uint32_t word[kRounds][2];
-  };
-
-  __device__ Weights lane_weights() const {
-    Weights made;
-#pragma unroll
-    for (int i = 0; i < kRounds; ++i) {
-      const int index = lane + 32 * i;
-#pragma unroll
-      for (int odd = 0; odd < 2; ++odd) {
-        // The first word holds the column R before the flip.
-        const int dx = 2 * (index % kPairs) - R - ((R + odd) & 1);
-        const int dy = index / kPairs - R;
-        const auto weight = [&](int at_dx) {
-          return at_dx >= -R && at_dx <= R && dy <= R ? 2 * a.a[(R - dy) * kSide + R - at_dx] : 0;
-        };
-        made.word[i][odd] = pack(weight(dx), weight(dx + 1));
-      }
-    }
-    return made;
+  __device__ std::uint32_t* row_weights(int odd, int dy) {
+    return reinterpret_cast<std::uint32_t*>(shared + at.row_weights) +
+           (odd * kSide + dy + R) * kPairStride;
   }
 
-  __device__ void apply_list(int count, const Weights& weights) {
-    for (int i = warp; i < count; i += kWarps) {
-      const std::uint32_t flipped = list(now)[i];
-      const int x = flipped & 0x7fff;
-      const int row = static_cast<int>(flipped >> 15 & 0xffff) + top;
-      const bool one = flipped >> 31 != 0;
-#pragma unroll
-      for (int r = 0; r < kRounds; ++r) {
-        const int index = lane + 32 * r;
-        const int to = row + index / kPairs - R;
-        if (index >= kSide * kPairs || to < begin || to >= begin + x_rows) continue;
-        const std::uint32_t amount = (x & 1) != 0 ? weights.word[r][1] : weights.word[r][0];
-        const int first = (x - R) >> 1;  // the image begins in the middle of a row of X
-        atomicAdd(states(to) + first + index % kPairs, one ? amount : 0u - amount);
-        if (index % kPairs == 0) {
-          stamps(to)[max(x - R, 0) / kStampColumns] = turn;
-          stamps(to)[min(x + R, width - 1) / kStampColumns] = turn;
-          row_stamps()[to - begin] = turn;
-        }
-      }
+  __device__ void make_row_weights() {
+    for (int i = tid; i < 2 * kSide * kPairs; i += kBandThreads) {
+      const int odd = i / (kSide * kPairs);
+      const int dy = i / kPairs % kSide - R;  // of the row that is changed, from the flip's
+      // The first word holds the column R before the flip.
+      const int dx = 2 * (i % kPairs) - R - ((R + odd) & 1);
+      const auto weight = [&](int at_dx) {
+        return at_dx >= -R && at_dx <= R ? 2 * a.a[(R - dy) * kSide + R - at_dx] : 0;
+      };
+      row_weights(odd, dy)[i % kPairs] = pack(weight(dx), weight(dx + 1));
     }
   }
 
-  __device__ void apply_all() {
+  /// Applies `count` flips of a list, the lanes of several warps from `index` on, `step` apart.
+  __device__ void apply_list(const std::uint32_t* flipped, int count, int index, int step) {
+#pragma unroll 2
+    for (int i = index; i < count * kSide; i += step) {
+      const int dy = i % kSide - R;
+      const std::uint32_t flip = flipped[i / kSide];
+      const int x = static_cast<int>(flip & 0x7fff);
+      const int row = static_cast<int>(flip >> 15 & 0xffff) + top + dy;
+      if (row < begin || row >= begin + x_rows) continue;
+      const std::uint32_t* const weight = row_weights(x & 1, dy);
+      std::uint32_t* const to = states(row) + ((x - R) >> 1);
+#pragma unroll
+      for (int p = 0; p < kPairs; ++p)
+        atomicAdd(to + p, flip >> 31 != 0 ? weight[p] : 0u - weight[p]);
+      int* const stamp = stamps(row);
+      stamp[max(x - R, 0) / kStampColumns] = turn;
+      stamp[min(x + R, width - 1) / kStampColumns] = turn;
+    }
+  }
+
+  __device__ static std::uint32_t flip_of(int x, int index, std::uint32_t one) {
+    return static_cast<unsigned>(x) | static_cast<unsigned>(index) << 15 | one << 31;
+  }
+
+  /// Leaves flips for `apply_many`.
+  __device__ void add_many(int row, int word, std::uint32_t bits, std::uint32_t ones) {
+    atomicOr(many(0, row) + word + 1, bits & ~ones);
+    atomicOr(many(1, row) + word + 1, bits & ones);
+    atomicOr(pending() + (row - top) / 32, 1u << (row - top) % 32);
+    crowded() = 1;
+  }
+
+  __device__ void apply_many() {
     const int groups = padded(width) / kGroup;
-    int row = begin + warp / at.blocks;
-    int block = warp % at.blocks;
-    const int next_row = kWarps / at.blocks;
-    const int next_block = kWarps % at.blocks;
-    for (; row < begin + x_rows; row += next_row, block += next_block) {
-      if (block >= at.blocks) {
-        block -= at.blocks;
-        if (++row >= begin + x_rows) break;
-      }
+    for (int item = warp; item < x_rows * at.blocks; item += kWarps) {
+      const int row = begin + item / at.blocks;
+      const int block = item % at.blocks;
       const int group = 32 * block + lane;
       const int index = row - R - top;
       unsigned rows =
-          __funnelshift_r(pending(now)[index / 32], pending(now)[index / 32 + 1], index % 32) &
+          __funnelshift_r(pending()[index / 32], pending()[index / 32 + 1], index % 32) &
           ((1u << kSide) - 1);
       if (rows == 0) continue;
       bool changed = false;
@@ -505,57 +467,166 @@ struct Band {
         const int first = group * kGroup + 32 - kMaxTemplateRadius;
         for (; rows != 0; rows &= rows - 1) {
           const int dy = __ffs(static_cast<int>(rows)) - 1 - R;
-          const std::uint32_t* const flipped = flips(now, row + dy) + first / 32;
-          constexpr unsigned kSeen = ((1u << (kGroup + 2 * R)) - 1) << (kMaxTemplateRadius - R);
-          unsigned bits = __funnelshift_r(flipped[0], flipped[1], first % 32) & kSeen;
-          if (bits == 0) continue;
-          const std::uint32_t* const output = outputs(row + dy) + first / 32;
-          const unsigned ones = __funnelshift_r(output[0], output[1], first % 32);
-          if (!changed) sums = *to;
-          changed = true;
-          for (; bits != 0; bits &= bits - 1) {
-            const int o = __ffs(static_cast<int>(bits)) - 1;
-            const uint4 slice = slices(ones >> o & 1, dy)[o];
-            sums.x += slice.x;
-            sums.y += slice.y;
-            sums.z += slice.z;
-            sums.w += slice.w;
+#pragma unroll
+          for (int to_one = 0; to_one < 2; ++to_one) {
+            const std::uint32_t* const flipped = many(to_one, row + dy) + first / 32;
+            constexpr unsigned kSeen = ((1u << (kGroup + 2 * R)) - 1) << (kMaxTemplateRadius - R);
+            unsigned bits = __funnelshift_r(flipped[0], flipped[1], first % 32) & kSeen;
+            if (bits == 0) continue;
+            if (!changed) sums = *to;
+            changed = true;
+            for (; bits != 0; bits &= bits - 1) {
+              const uint4 slice = slices(to_one, dy)[__ffs(static_cast<int>(bits)) - 1];
+              sums.x += slice.x;
+              sums.y += slice.y;
+              sums.z += slice.z;
+              sums.w += slice.w;
+            }
           }
         }
         if (changed) *to = sums;
       }
-      if (__any_sync(kFull, changed) && lane == 0) {
-        stamps(row)[block] = turn;
-        row_stamps()[row - begin] = turn;
+      if (__any_sync(kFull, changed) && lane == 0) stamps(row)[block] = turn;
+    }
+  }
+
+  /// Makes `many` empty again.
+  __device__ void forget_many() {
+    for (int i = tid; i < 2 * at.window * at.word_stride; i += kBandThreads) many(0, top)[i] = 0;
+    if (tid < at.pending_words()) pending()[tid] = 0;
+    if (tid == 0) crowded() = 0;
+  }
+
+  // ---- mail
+
+  __device__ ulonglong2* mail(std::uint32_t sweep, int row, int part) {
+    const unsigned slot = (sweep & 1) * static_cast<unsigned>(height) + static_cast<unsigned>(row);
+    return reinterpret_cast<ulonglong2*>(a.mail) +
+           (slot * 2 + static_cast<unsigned>(part)) * static_cast<unsigned>(mail_pairs(width));
+  }
+
+  /// Tells of `rows` rows that have had their turn: first, first + step ... Nothing is `fresh` when
+  /// none of them has flipped.
+  __device__ void send(int first, int step, int rows, bool swap, bool fresh, bool crowd,
+                       std::uint32_t sweep) {
+    const int shift = swap ? 1 : 0;
+    for (int item = warp - kClerk - 1; item < rows << shift; item += kSenders) {
+      const int part = swap ? item & 1 : 0;
+      const int row = first + (item >> shift) * step;
+      const bool near = row < begin + a.reach || row >= end - a.reach;
+      if (!near && !fresh) continue;
+      ulonglong2* const box = mail(sweep, row, part);
+      std::uint32_t* const flipped = flips(row + part) + 1;
+#pragma unroll 1
+      for (int word = 2 * lane; word < words; word += 64) {
+        std::uint32_t bits[2] = {0, 0};
+        if (fresh) {
+          bits[0] = flipped[word];
+          bits[1] = flipped[word + 1];  // behind the image there is one more
+        }
+        if (near) send_mail(box + word / 2, sweep, bits[0], bits[1]);
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          if (bits[i] == 0) continue;
+          flipped[word + i] = 0;
+          const std::uint32_t ones =
+              atomicXor(outputs(row + part) + word + i + 1, bits[i]) ^ bits[i];
+          if (crowd) add_many(row + part, word + i, bits[i], ones);
+        }
       }
     }
   }
 
-  /// Makes the flips that have been applied ready to be written again.
-  __device__ void forget(int which) {
-    for (int row = warp; row < at.window; row += kWarps) {
-      if ((pending(which)[row / 32] >> row % 32 & 1) == 0) continue;
-      std::uint32_t* const bits = flips(which, top + row);
-      for (int i = lane; i < at.word_stride; i += 32) bits[i] = 0;
+  /// Waits for the turn of a neighbour's row that precedes ours.
+  __device__ void receive(int row, std::uint32_t sweep, int parts) {
+    std::uint32_t* const heap =
+        reinterpret_cast<std::uint32_t*>(shared + at.letters) + warp * kFewInRow;
+#pragma unroll 1
+    for (int part = 0; part < parts; ++part) {
+      const ulonglong2* const box = mail(sweep, row, part);
+#pragma unroll 1
+      for (int first = 0; first < words; first += 64) {
+        const int word = first + 2 * lane;
+        std::uint32_t bits[2] = {0, 0};
+        if (word < words) {
+          ulonglong2 letter = load_mail(box + word / 2);
+          while (static_cast<std::uint32_t>(letter.x >> 32) != sweep ||
+                 static_cast<std::uint32_t>(letter.y >> 32) != sweep) {
+            // That sweep does not take place.
+            if (atomicOr(&stop(), 0) != 0) break;
+            letter = load_mail(box + word / 2);
+          }
+          if (static_cast<std::uint32_t>(letter.x >> 32) == sweep) {
+            bits[0] = static_cast<std::uint32_t>(letter.x);
+            bits[1] = static_cast<std::uint32_t>(letter.y);
+          }
+        }
+        if (__any_sync(kFull, (bits[0] | bits[1]) != 0) == 0) continue;
+        std::uint32_t ones[2] = {0, 0};
+#pragma unroll
+        for (int i = 0; i < 2; ++i)
+          if (bits[i] != 0)
+            ones[i] = atomicXor(outputs(row + part) + word + i + 1, bits[i]) ^ bits[i];
+        // Where mine begin in a list of all lanes' flips.
+        const int mine = __popc(bits[0]) + __popc(bits[1]);
+        int before = mine;
+#pragma unroll
+        for (int d = 1; d < 32; d *= 2) {
+          const int left = __shfl_up_sync(kFull, before, d);
+          if (lane >= d) before += left;
+        }
+        const int count = __shfl_sync(kFull, before, 31);
+        before -= mine;
+        std::uint32_t* to = heap;
+        if (count > kFewInRow) {
+          int begins = 0;
+          if (lane == 0) begins = atomicAdd(&left(), count);
+          begins = __shfl_sync(kFull, begins, 0);
+          if (begins + count > kListed) {
+            // What has been taken of the list stays empty.
+            if (lane == 0) atomicSub(&left(), count);
+#pragma unroll
+            for (int i = 0; i < 2; ++i)
+              if (bits[i] != 0) add_many(row + part, word + i, bits[i], ones[i]);
+            continue;
+          }
+          to = left_list() + begins;
+        }
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          for (; bits[i] != 0; bits[i] &= bits[i] - 1) {
+            const int bit = __ffs(static_cast<int>(bits[i])) - 1;
+            to[before++] = flip_of(32 * (word + i) + bit, row + part - top, ones[i] >> bit & 1);
+          }
+        }
+        if (to != heap) continue;
+        __syncwarp();
+        apply_list(heap, count, lane, 32);
+        __syncwarp();
+      }
     }
   }
 
-  /// Whether an X of these columns has changed since that turn.
+  /// Whether an X of these columns, fewer than share a stamp, has changed since that turn.
   __device__ bool stale(int row, int x, int columns, int since) {
     const int* const stamp = stamps(row);
     const int first = min(x / kStampColumns, at.blocks - 1);
     const int last = min((x + columns - 1) / kStampColumns, at.blocks - 1);
-    bool changed = false;
-    for (int block = first; block <= last; ++block) changed = changed || stamp[block] > since;
-    return changed;
+    return max(stamp[first], stamp[last]) > since;
   }
 
-  __device__ void mark(int row, int x, std::uint32_t bits) {
+  /// Notes the flips of a lane's cells; `ones`: what they were.
+  __device__ void mark(int row, int x, std::uint32_t bits, std::uint32_t ones) {
     if (bits == 0) return;
-    std::uint32_t* const to = flips(now, row) + x / 32 + 1;
+    std::uint32_t* const to = flips(row) + x / 32 + 1;
     atomicXor(to, bits << x % 32);
     const std::uint32_t over = x % 32 == 0 ? 0 : bits >> (32 - x % 32);
     if (over != 0) atomicXor(to + 1, over);
+    int at_entry = atomicAdd(&listed(now), __popc(bits));
+    for (; bits != 0 && at_entry < kListed; bits &= bits - 1, ++at_entry) {
+      const int bit = __ffs(static_cast<int>(bits)) - 1;
+      list()[at_entry] = flip_of(x + bit, row - top, ~ones >> bit & 1);
+    }
   }
 
   // ---- turns
@@ -584,9 +655,7 @@ struct Band {
   }
 
   template <int S>
-  __device__ void update(int row, int piece, int since) {
-    const int first = piece * kUseful<S> * S;
-    if (!stale(row, first, 32 * S, since)) return;
+  __device__ void update(int row, int first) {
     const int x = first + lane * S;
     std::int32_t state[S];
     std::uint32_t bits = 0;
@@ -620,17 +689,14 @@ struct Band {
     }
     if (lane >= kUseful<S>) flipped = 0;
     if (flipped != 0) {
-      mark(row, x, flipped);
+      mark(row, x, flipped, bits);
       atomicAdd(&count(), static_cast<unsigned>(__popc(flipped)));
     }
   }
 
   template <int S>
-  __device__ void swap(int row, int piece, int since) {
-    const int first = piece * kUseful<S> * S;
+  __device__ void swap(int row, int first) {
     const bool below = row + 1 < height;
-    if (!stale(row, first, 32 * S + 1, since) && !(below && stale(row + 1, first, 32 * S, since)))
-      return;
     const int x = first + lane * S;
     std::int32_t upper[S];
     std::int32_t lower[S];
@@ -644,6 +710,9 @@ struct Band {
     }
     load_states<S>(row, x, upper);
     load_states<S>(below ? row + 1 : row, x, lower);
+    // What the cells are before this lane changes them.
+    std::uint32_t upper_before = upper_bits;
+    const std::uint32_t lower_before = lower_bits;
     const std::int32_t centre = 2 * weight_a(0, 0);
     const std::int32_t right_bonus = centre - 2 * weight_a(1, 0);
     const std::int32_t below_bonus = centre - 2 * weight_a(0, 1);
@@ -681,6 +750,8 @@ struct Band {
       const int change = move == 0 ? 0 : one ? -move : move;
       const int left_change = __shfl_up_sync(kFull, change, 1);
       const int right_change = __shfl_down_sync(kFull, change, 1);
+      // X that is asked for later in this turn: of the cells to come, and of the first one, which
+      // is the last one's neighbour in the lane before.
 #pragma unroll
       for (int from_lane = -1; from_lane <= 1; ++from_lane) {
         int source = from_lane == 0 ? change : from_lane < 0 ? left_change : right_change;
@@ -688,16 +759,15 @@ struct Band {
         if (from_lane > 0 && lane == 31) source = 0;
         const bool to_right = source == 1 || source == -1;
         const std::int32_t amount = source == 0 ? 0 : source > 0 ? 2 : -2;
+        const std::int32_t right = to_right ? amount : 0;
+        const std::int32_t down = to_right ? 0 : amount;
 #pragma unroll
         for (int t = 0; t < S; ++t) {
           const int d = t - (q + from_lane * S);
-          if (d < -R || d > R + 1) continue;
-          // Of the cell itself, its right and its lower neighbour.
-          const auto weight = [&](int dx, int dy) {
-            return dx >= -R && dx <= R && dy >= -R && dy <= R ? weight_a(dx, dy) : 0;
-          };
-          upper[t] += amount * (weight(-d, 0) - (to_right ? weight(1 - d, 0) : weight(-d, 1)));
-          lower[t] += amount * (weight(-d, -1) - (to_right ? weight(1 - d, -1) : weight(-d, 0)));
+          const bool first_cell = t == 0 && q < S - 1;
+          if (d < -R || d > R + 1 || !(t > q || first_cell)) continue;
+          upper[t] += right * a.swap[0][0][d + R] + down * a.swap[1][0][d + R];
+          if (t > q) lower[t] += right * a.swap[0][1][d + R] + down * a.swap[1][1][d + R];
         }
       }
       std::uint32_t flipped = 0;
@@ -708,35 +778,53 @@ struct Band {
       }
       upper_bits ^= flipped & ((1u << S) - 1);
       upper_flips ^= flipped;
+      if (q == S - 1 && move == 1) upper_before = (upper_before & ~(1u << S)) | (one ? 0 : 1u << S);
       if (q == S - 1 && lane > 0 && (left_change == 1 || left_change == -1)) upper_bits ^= 1u;
     }
     if (lane < kUseful<S>) {
-      mark(row, x, upper_flips);
-      if (below) mark(row + 1, x, lower_flips);
+      mark(row, x, upper_flips, upper_before);
+      if (below) mark(row + 1, x, lower_flips, lower_before);
       if (swaps != 0) atomicAdd(&count(), 2 * swaps);
     }
   }
 
-  /// How the warps share the turns of a phase.
+  template <int S>
+  __device__ int pieces_of() const {
+    return (width + kUseful<S> * S - 1) / (kUseful<S> * S);
+  }
+  /// For divisions by the number of pieces of a row.
+  __device__ unsigned inverse_of_pieces(int spacing, bool swaps) const {
+    const int pieces = swaps || spacing != R + 1 ? pieces_of<R + 2>() : pieces_of<R + 1>();
+    return kFull / static_cast<unsigned>(pieces) + 1;
+  }
+
+  /// The turns of `rows` rows, first, first + S ...: where an X has changed since the turn `since`,
+  /// or, with a negative one, everywhere.
   template <int S, bool kSwaps>
-  __device__ void take_turns(int first, int rows, int since) {
+  __device__ void take_turns(int first, int rows, int since, unsigned inverse) {
     constexpr int kCells = kUseful<S> * S;
-    const int pieces = (width + kCells - 1) / kCells;
-    int index = 0;
-    int piece = warp;
-    while (true) {
-      while (piece >= pieces) {
-        piece -= pieces;
-        ++index;
-      }
-      if (index >= rows) break;
+    const int pieces = pieces_of<S>();
+    // Each lane looks after a piece.
+    for (int begins = 0; begins < rows * pieces; begins += 32 * kWarps) {
+      const int item = begins + lane * kWarps + warp;
+      const int index =
+          pieces == 1 ? item : static_cast<int>(__umulhi(static_cast<unsigned>(item), inverse));
       const int row = first + index * S;
-      if constexpr (kSwaps) {
-        swap<S>(row, piece, since);
-      } else {
-        update<S>(row, piece, since);
+      const int column = (item - index * pieces) * kCells;
+      bool asks = item < rows * pieces;
+      if (asks && since >= 0)
+        asks = stale(row, column, 32 * S + 1, since) ||
+               (kSwaps && row + 1 < height && stale(row + 1, column, 32 * S, since));
+      for (unsigned left = __ballot_sync(kFull, asks); left != 0; left &= left - 1) {
+        const int from = __ffs(static_cast<int>(left)) - 1;
+        const int its_row = __shfl_sync(kFull, row, from);
+        const int its_column = __shfl_sync(kFull, column, from);
+        if constexpr (kSwaps) {
+          swap<S>(its_row, its_column);
+        } else {
+          update<S>(its_row, its_column);
+        }
       }
-      piece += kWarps;
     }
   }
 
@@ -798,6 +886,7 @@ __device__ void Band<R>::run() {
   clear();
   __syncthreads();
   make_slices();
+  make_row_weights();
   load_outputs();
   __syncthreads();
   if (a.fused) {
@@ -807,7 +896,6 @@ __device__ void Band<R>::run() {
     sum_states<Sum::kFeedback>();
   }
 
-  const Weights weights = lane_weights();
   const std::uint32_t base = *static_cast<volatile std::uint32_t*>(&a.shared->sweep);
   std::uint32_t sweep = base;
   // The neighbour's row whose mail this warp reads, and the last sweep that it has read of.
@@ -819,7 +907,6 @@ __device__ void Band<R>::run() {
   int sent_step = 0;
   int sent_rows = 0;
   bool sent_swap = false;
-  bool sent_fresh = false;
   bool swapped = false;  // in the stage before
 
   const bool clerk = tid == 32 * kClerk;
@@ -853,6 +940,7 @@ __device__ void Band<R>::run() {
     const int whole = (end - begin) / spacing;  // rows of each class, but for the first ones
     const int over = (end - begin) % spacing;
     const int turns = whole > 0 ? spacing : over;  // of a sweep
+    const unsigned inverse = inverse_of_pieces(spacing, stage.swap);
     bool stopped = false;
     for (int n = 0; n < stage.max_sweeps; ++n) {
       begins = n == 0 ? begins | 1u << (sweep & 7) : begins & ~(1u << (sweep & 7));
@@ -863,11 +951,13 @@ __device__ void Band<R>::run() {
         if (rows == 0) continue;
         const int first = begin + offset;
         ++turn;
-        if (warp > kClerk) {
-          if (sent_step != 0)
-            send(sent_first, sent_step, sent_rows, sent_swap, sent_fresh,
-                 begun ? sweep : sweep - 1);
-        } else if (reads) {
+        const int flipped = sent_step != 0 ? listed(now) : 0;
+        if (warp > kClerk && sent_step != 0)
+          send(sent_first, sent_step, sent_rows, sent_swap, flipped != 0, flipped > kListed,
+               begun ? sweep : sweep - 1);
+        if (flipped <= kListed) apply_list(list(), flipped, tid, kBandThreads);
+        if (tid == 0) listed(now ^ 1) = 0;
+        if (reads) {
           const int last = first + (rows - 1) * spacing;
           const bool sees = warp < a.reach ? first - seen <= a.reach : seen - last <= a.reach;
           if (sees) {
@@ -882,7 +972,7 @@ __device__ void Band<R>::run() {
           tell();
           if (static_cast<int>(sweep - base) >= 2) {
             const std::uint32_t count = counted(sweep - 2);
-            if (n >= 2 && count == 0) stop() = 1;
+            if (n >= 2 && count == 0) atomicExch(&stop(), 1);
             if (blockIdx.x == 0) {
               account.note(count, (begins >> (noted & 7) & 1) != 0);
               ++noted;
@@ -897,43 +987,33 @@ __device__ void Band<R>::run() {
           break;
         }
         begun = true;
-        const int flipped = listed(now);
-        if (flipped != 0) {
-          if (flipped <= kListed) {
-            apply_list(flipped, weights);
-          } else {
-            apply_all();
+        const int left_over = left();
+        const bool crowd = crowded() != 0;
+        if (left_over != 0 || crowd) {
+          apply_list(left_list(), left_over, tid, kBandThreads);
+          if (crowd) {
+            __syncthreads();
+            apply_many();
           }
-          // Of the turn before; nobody reads it any more.
-          if (tid < at.pending_words()) pending(now ^ 1)[tid] = 0;
-          if (tid == 0) listed(now ^ 1) = 0;
           __syncthreads();
-          forget(now);
-          now ^= 1;
+          if (crowd) forget_many();
+          if (tid == 0) left() = 0;
         }
         // Rest in one kind of moves is none in the other.
         const int since = n == 0 ? -1 : turn - turns;
-        bool asks = n == 0;
-        for (int i = 0; i < rows; ++i) {
-          const int row = first - begin + i * spacing;
-          asks = asks || row_stamps()[row] > since;
-          if (stage.swap && row + 1 < x_rows) asks = asks || row_stamps()[row + 1] > since;
+        now ^= 1;
+        if (stage.swap) {
+          take_turns<R + 2, true>(first, rows, since, inverse);
+        } else if (spacing == R + 1) {
+          take_turns<R + 1, false>(first, rows, since, inverse);
+        } else {
+          take_turns<R + 2, false>(first, rows, since, inverse);
         }
-        if (asks) {
-          if (stage.swap) {
-            take_turns<R + 2, true>(first, rows, since);
-          } else if (spacing == R + 1) {
-            take_turns<R + 1, false>(first, rows, since);
-          } else {
-            take_turns<R + 2, false>(first, rows, since);
-          }
-        }
-        if (asks || flipped != 0) __syncthreads();
+        __syncthreads();
         sent_first = first;
         sent_step = spacing;
         sent_rows = rows;
         sent_swap = stage.swap;
-        sent_fresh = asks;
       }
       if (stopped) break;
       if (clerk) {
@@ -952,7 +1032,7 @@ __device__ void Band<R>::run() {
     __syncthreads();
   }
   if (warp > kClerk && sent_step != 0)
-    send(sent_first, sent_step, sent_rows, sent_swap, sent_fresh, sweep - 1);
+    send(sent_first, sent_step, sent_rows, sent_swap, true, false, sweep - 1);
   if (clerk) tell();
   // Swaps of the band above reach into ours.
   if (swapped && reads) {
@@ -1005,9 +1085,25 @@ Kernel<BandArguments> band_kernel(int radius) noexcept {
   }
 }
 
+void make_swap_weights(int radius, BandArguments& arguments) noexcept {
+  const int side = 2 * radius + 1;
+  const auto weight = [&](int dx, int dy) {
+    const bool inside = std::abs(dx) <= radius && std::abs(dy) <= radius;
+    return inside ? arguments.a[(dy + radius) * side + dx + radius] : 0;
+  };
+  for (int row = 0; row < 2; ++row) {
+    for (int i = 0; i < 2 * radius + 2; ++i) {
+      // Of the cell, and of the neighbour that changes the other way.
+      const int d = i - radius;
+      arguments.swap[0][row][i] = weight(-d, -row) - weight(1 - d, -row);
+      arguments.swap[1][row][i] = weight(-d, -row) - weight(-d, 1 - row);
+    }
+  }
+}
+
 std::size_t band_mail_words(int width, int height) noexcept {
-  return std::size_t{4} * static_cast<std::size_t>(height) *
-         static_cast<std::size_t>(words_of(width));
+  return std::size_t{8} * static_cast<std::size_t>(height) *
+         static_cast<std::size_t>(mail_pairs(width));
 }
 
 std::size_t band_shared_bytes(int radius, int reach, int width, int rows, int columns) noexcept {

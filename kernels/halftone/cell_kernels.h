@@ -92,6 +92,7 @@ Kernel<StartArguments> diffusion_kernel() noexcept;
 /// each other what they changed through mail: for each row and for even and odd sweeps the flipped
 /// cells as bits, 32 in a word of 64 whose other half is the number of the sweep, so that a word
 /// that has come is known to be the right one. They wait for each other, so all must run at once.
+
 inline constexpr int kBandThreads = 512;
 inline constexpr int kMaxBandStages = kMaxCellStages;
 
@@ -118,6 +119,10 @@ struct BandArguments {
   std::int32_t threshold;
   std::int32_t a[kMaxTemplateWeights];
   std::int32_t b[kMaxTemplateWeights];
+  /// What a swap with the right or the lower neighbour adds to X, for each change of 1 of the
+  /// cell's output: in its row and in the next, from `radius` columns before the cell to radius + 1
+  /// after.
+  std::int32_t swap[2][2][2 * kMaxTemplateRadius + 2];
   /// B is -A but for the centre, and the limit of B u + T cannot be reached: both sums in one.
   bool fused;
   int reach;    ///< rows that rows see at most: radius, or radius + 1 with swaps
@@ -128,6 +133,8 @@ struct BandArguments {
   BandShared* shared;
 };
 
+/// Fills in `swap` from `a`.
+void make_swap_weights(int radius, BandArguments& arguments) noexcept;
 /// Spacings that there are kernels for.
 constexpr bool band_spacing(int radius, int spacing, bool swap) {
   return spacing == radius + 2 || (!swap && spacing == radius + 1);

@@ -263,6 +263,7 @@ Expected<void> CellNetwork::record_bands(Scope& cuda, int slot, cudaStream_t str
     const CellStagePlan& one = plan_of(s);
     a.stage[s - run.first] = {one.move == CellMove::kSwap, one.spacing, one.max_sweeps};
   }
+  make_swap_weights(stage.radius, a);
   a.mail = mail_;
   a.shared = shared_;
   return launch_together(cuda, stream, band_kernel(stage.radius),

@@ -7,6 +7,7 @@
 
 #include "conformance/conformance.h"
 #include "kernels/core/device_limits.h"
+#include "kernels/halftone/paper_network.h"
 #include "kernels/optical_flow/paper_flow.h"
 
 namespace ocellus::test {
@@ -239,6 +240,88 @@ TEST(Limits, AreThoseOfADevice) {
   const auto refused = cuda::measure_device_limits(engine_config(1, BackendChoice::kCpu));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().status, Status::kUnsupported);
+}
+
+// ---- the cellular network
+
+CellularNetworkConfig nine_colours(ImageSize size, CellStart start, int sweeps) {
+  CellularNetworkConfig config;
+  config.size = size;
+  config.stage_count = 1;
+  CellStage& stage = config.stages[0];
+  stage.weights.radius = 1;
+  stage.weights.a = {-0.07f, -0.1f, -0.07f, -0.1f, 0.03f, -0.1f, -0.07f, -0.1f, -0.07f};
+  stage.weights.b = {0.07f, 0.1f, 0.07f, 0.1f, 0.32f, 0.1f, 0.07f, 0.1f, 0.07f};
+  stage.start = start;
+  stage.boundary = CellBoundary::kFixed;
+  stage.colour_spacing = 3;
+  stage.max_sweeps = sweeps;
+  return config;
+}
+
+template <typename Network>
+std::vector<std::uint8_t> cells_of(Network& network, const FrameBuffer& frame, ImageSize size) {
+  std::vector<std::uint8_t> out(static_cast<std::size_t>(size.width) *
+                                static_cast<std::size_t>(size.height));
+  CellView view;
+  view.data = out.data();
+  view.size = size;
+  view.stride = size.width;
+  must(network.wait(must(network.submit(frame.frame(0), view)), Deadline::never()));
+  return out;
+}
+
+// Fails when a schedule updates a cell out of turn, reads an output that another block is to write,
+// or takes dummy cells for others: sizes that are no multiples of three, one row or column, a fixed
+// number of sweeps before the fixed point.
+TEST_F(PaperOnDevice, CellsAreThoseOfTheNetwork) {
+  for (const ImageSize size : {ImageSize{64, 48}, ImageSize{65, 49}, ImageSize{100, 50},
+                               ImageSize{1, 7}, ImageSize{7, 1}, ImageSize{3100, 5}}) {
+    for (const CellStart start : {CellStart::kNoise, CellStart::kErrorDiffusion}) {
+      for (const int sweeps : {1, 2, 30}) {
+        const CellularNetworkConfig config = nine_colours(size, start, sweeps);
+        const FrameBuffer frame = noise_frames(size, PixelFormat::kGray8, 1, 11)[0];
+        auto ours = Rig<CellularNetwork>::make(config, 1, BackendChoice::kCuda);
+        const auto expected = cells_of(ours.op, frame, size);
+        for (const paper::CellMemory memory :
+             {paper::CellMemory::kGlobal, paper::CellMemory::kSharedX,
+              paper::CellMemory::kSharedXY}) {
+          for (const int rows : {1, 2}) {
+            SCOPED_TRACE(std::to_string(size.width) + "x" + std::to_string(size.height) +
+                         ", schedule " + std::to_string(static_cast<int>(memory)) + ", " +
+                         std::to_string(rows) + " rows, " + std::to_string(sweeps) + " sweeps");
+            const paper::CellSchedule schedule{memory, rows};
+            EngineConfig settings = engine_config(1, BackendChoice::kCuda);
+            settings.memory = must(
+                paper::PaperNetwork::footprint(must(Engine::probe(settings)), config, schedule));
+            Engine engine = must(Engine::create(settings));
+            auto network = must(paper::PaperNetwork::create(engine, config, schedule));
+            EXPECT_TRUE(cells_of(network, frame, size) == expected);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Fails when a schedule takes what the paper has not.
+TEST(PaperCells, OtherNetworksAreRefused) {
+  const auto text = [](const CellularNetworkConfig& config, int rows = 1) {
+    const auto footprint =
+        paper::PaperNetwork::footprint(EngineInfo{}, config, {paper::CellMemory::kGlobal, rows});
+    return footprint ? std::string() : std::string(footprint.error().text);
+  };
+  CellularNetworkConfig config = nine_colours({30, 20}, CellStart::kInput, 3);
+  EXPECT_EQ(text(config), "");
+  EXPECT_EQ(text(config, 3), "rows is 3; it must be 1 or 2");
+  config.stages[0].colour_spacing = 0;
+  EXPECT_EQ(text(config), "the paper's schedules are not for another order than nine colours");
+  config.stages[0].colour_spacing = 3;
+  config.stages[0].boundary = CellBoundary::kZeroFlux;
+  EXPECT_EQ(text(config),
+            "the paper's schedules are not for other cells than zeros beyond the border");
+  config.stages[0].weights.radius = 2;
+  EXPECT_EQ(text(config), "the paper's schedules are not for templates other than 3x3");
 }
 
 }  // namespace
