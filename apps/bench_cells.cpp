@@ -1,35 +1,21 @@
-// ocellus bench halftone: the presets and the published templates on the CPU.
+// ocellus bench halftone, and its rows on the CPU: the presets and published templates.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
 
-#include "bench.h"
+#include "bench_cells.h"
 #include "bench_turns.h"
-#include "cell_options.h"
 #include "frames.h"
-#include "image_errors.h"
 #include "test_scene.h"
 
 namespace ocellus::app {
 namespace {
 
-struct CellBench {
-  CommonOptions common;
-  std::vector<std::string> sizes;
-  std::string input;
-  int frames = 100;
-  double sigma = 1.5;
-};
-
 /// Of the synthetic scene; a large one takes its time to draw.
 constexpr int kSceneFrames = 6;
-
-/// What an eye sees of a frame whose dots begin anew.
-struct Quality {
-  std::optional<SeenErrors> seen;
-  CellInfo info;
-};
+/// Without --frames.
+constexpr int kFrames = 100;
 
 /// One line of the table.
 class Row : public TimedRow {
@@ -44,13 +30,6 @@ class Row : public TimedRow {
   bool step(std::size_t position) override {
     cells().step(clip_.cyclic(position).view(position, 0));
     return true;
-  }
-
-  Quality quality(double sigma) {
-    const GrayImage& frame = clip_.frames.front();
-    cells().step(frame.view(0, 0));
-    return {seen_errors(grey_plane(cells().image()), grey_plane(frame), sigma, kSeenBorder),
-            cells().info()};
   }
 
   std::string name;
@@ -81,36 +60,18 @@ Clip read_clip(const std::string& input) {
 
 std::vector<std::unique_ptr<Row>> make_rows(const EngineConfig& engine, const Clip& clip) {
   std::vector<std::unique_ptr<Row>> rows;
-  const auto add = [&](const std::string& name, const CellOptions& options) {
-    rows.push_back(std::make_unique<Row>(name, options, engine, clip));
-  };
-  for (const char* preset : {"quality", "fast"}) {
-    CellOptions options(CellOptions::Command::kHalftone);
-    options.preset = preset;
-    add(fmt::format("preset {}", preset), options);
-    options.warm_start = true;
-    add(fmt::format("preset {}, warm start", preset), options);
-  }
-  for (const char* name : {"hlf3", "hlf5"}) {
-    CellOptions options(CellOptions::Command::kHalftone);
-    options.chain = name;
-    options.start = "noise";  // as published; from the frame itself they end further away
-    add(fmt::format("{} from noise", name), options);
-  }
+  for (const CellMethod& method : cell_methods())
+    rows.push_back(std::make_unique<Row>(method.name, method.options, engine, clip));
   return rows;
 }
 
 struct Table {
   Clip clip;
   std::vector<std::unique_ptr<Row>> rows;
-  std::vector<Quality> qualities;
+  std::vector<CellQuality> qualities;
 };
 
-double pixels_of(const Clip& clip) {
-  return static_cast<double>(clip.size().width) * clip.size().height;
-}
-
-nlohmann::ordered_json row_json(const Row& row, const Quality& quality, const Clip& clip,
+nlohmann::ordered_json row_json(const Row& row, const CellQuality& quality, const Clip& clip,
                                 const HostMachine& machine) {
   nlohmann::ordered_json r;
   r["name"] = row.name;
@@ -121,11 +82,7 @@ nlohmann::ordered_json row_json(const Row& row, const Quality& quality, const Cl
   const double median = percentile(row.ms, 50.0);
   r["mpixel_per_s"] = pixels_of(clip) * 1e-3 / median;
   machine.add_floor(r, least_work(*row.setup), median);
-  r["sweeps"] = quality.info.sweeps;
-  r["converged"] = quality.info.converged;
-  r["hvs_psnr"] = quality.seen ? nlohmann::ordered_json(quality.seen->psnr) : nullptr;
-  r["mean_difference"] =
-      quality.seen ? nlohmann::ordered_json(quality.seen->mean_difference) : nullptr;
+  add_quality(r, quality);
   r["config"] = setup_json(*row.setup);
   return r;
 }
@@ -136,50 +93,35 @@ void print_table(const Table& table, const HostMachine& machine) {
              "seen dB", "MB", "MFLOP", "floor ms", "ratio");
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const Row& row = *table.rows[i];
-    const Quality& quality = table.qualities[i];
+    const CellQuality& quality = table.qualities[i];
     const double median = percentile(row.ms, 50.0);
     const Workload work = least_work(*row.setup);
     fmt::print(
         "{:<28} {:>9.3f} {:>9.3f} {:>8.1f} {:>9.1f} {:>7} {:>8} {:>7.1f} {:>7.0f} {:>9.3f} "
         "{:>6.2f}\n",
         row.name, median, percentile(row.ms, 99.0), 1000.0 / median,
-        pixels_of(table.clip) * 1e-3 / median, quality.info.sweeps,
-        quality.seen ? fmt::format("{:.2f}", quality.seen->psnr) : std::string("-"),
+        pixels_of(table.clip) * 1e-3 / median, quality.info.sweeps, seen_text(quality),
         work.bytes * 1e-6, work.flops * 1e-6, machine.floor_ms(work),
         median / machine.floor_ms(work));
   }
 }
 
-int run_bench_cells(const CellBench& o) {
-  const EngineConfig engine = engine_config(o.common);
-  const EngineInfo info = take(Engine::probe(engine), "engine");
-  if (info.backend != BackendKind::kCpu) {
-    throw InputError(fmt::format(
-        "the backend is {}, and these rows are the CPU's: use --backend cpu; `ocellus latency "
-        "--pipeline halftone --backend cuda --back-to-back` measures a device",
-        backend_name(info.backend)));
-  }
-  std::vector<std::string> names;
-  if (!o.input.empty()) names.push_back(o.input);
-  for (const std::string& text : o.sizes)
-    names.push_back(
-        fmt::format("test:{},frames={}", size_text(parse_size(text, "--size")), kSceneFrames));
-  if (names.empty()) {
-    for (const char* size : {"640x480", "1920x1080"})
-      names.push_back(fmt::format("test:{},frames={}", size, kSceneFrames));
-  }
+int bench_cells_on_host(const CellBenchOptions& o, const EngineConfig& engine,
+                        const EngineInfo& info, std::vector<Clip> clips) {
+  const int frames = o.frames.value_or(kFrames);
   const HostMachine machine(info);
   std::vector<std::unique_ptr<Table>> tables;
-  for (const std::string& name : names) {
+  for (Clip& clip : clips) {
     auto table = std::make_unique<Table>();
-    table->clip = read_clip(name);
+    table->clip = std::move(clip);
     table->rows = make_rows(engine, table->clip);
     std::vector<TimedRow*> rows;
     for (const auto& row : table->rows) {
-      table->qualities.push_back(row->quality(o.sigma));  // the first frame that it sees
+      table->qualities.push_back(
+          quality_of(engine, row->setup, table->clip.frames.front(), o.sigma));
       rows.push_back(row.get());
     }
-    time_in_turns(rows, o.frames, "bench halftone " + size_text(table->clip.size()));
+    time_in_turns(rows, frames, "bench halftone " + size_text(table->clip.size()));
     tables.push_back(std::move(table));
   }
 
@@ -188,7 +130,7 @@ int run_bench_cells(const CellBench& o) {
     json["bench"] = "halftone";
     json["version"] = version();
     json["backend"] = backend_name(info.backend);
-    json["frames"] = o.frames;
+    json["frames"] = frames;
     json["sigma"] = o.sigma;
     machine.add_to(json);
     json["rows"] = nlohmann::ordered_json::array();
@@ -200,7 +142,7 @@ int run_bench_cells(const CellBench& o) {
     return kDone;
   }
   fmt::print("ocellus {} bench halftone: {} a row, all rows in turn\n", version(),
-             counted(o.frames, "frame"));
+             counted(frames, "frame"));
   machine.print();
   for (const auto& table : tables) print_table(*table, machine);
   fmt::print(
@@ -212,20 +154,103 @@ int run_bench_cells(const CellBench& o) {
   return kDone;
 }
 
+int run_bench_cells(const CellBenchOptions& o) {
+  const EngineConfig engine = engine_config(o.common);
+  const EngineInfo info = take(Engine::probe(engine), "engine");
+  const bool host = info.backend == BackendKind::kCpu;
+  if (host && o.papers()) {
+    throw InputError(fmt::format(
+        "--schedule {}: the paper's schedules are kernels for a GPU, and the backend is cpu; use "
+        "--schedule ours, or --backend cuda where there is a device",
+        o.schedule));
+  }
+  if (host && o.depth) throw InputError("--depth is for a device; on the CPU frames come singly");
+  std::vector<std::string> names;
+  if (!o.input.empty()) names.push_back(o.input);
+  for (const std::string& text : o.sizes)
+    names.push_back(
+        fmt::format("test:{},frames={}", size_text(parse_size(text, "--size")), kSceneFrames));
+  if (names.empty()) {
+    for (const char* size : {"640x480", "1920x1080"})
+      names.push_back(fmt::format("test:{},frames={}", size, kSceneFrames));
+  }
+  std::vector<Clip> clips;
+  for (const std::string& name : names) clips.push_back(read_clip(name));
+  return host ? bench_cells_on_host(o, engine, info, std::move(clips))
+              : bench_cells_on_device(o, engine, info, clips);
+}
+
 }  // namespace
+
+std::vector<CellMethod> cell_methods() {
+  std::vector<CellMethod> methods;
+  for (const char* preset : {"quality", "fast"}) {
+    CellOptions options(CellOptions::Command::kHalftone);
+    options.preset = preset;
+    methods.push_back({fmt::format("preset {}", preset), options});
+    options.warm_start = true;
+    methods.push_back({fmt::format("preset {}, warm start", preset), options});
+  }
+  const auto add = [&](const char* name, const char* start) {
+    CellOptions options(CellOptions::Command::kHalftone);
+    options.chain = name;
+    options.start = start;
+    methods.push_back({fmt::format("{} from {}", name, start), options});
+  };
+  // As published the hlf templates begin with the frame itself, and end further away.
+  add("hlf3", "noise");
+  add("hlf5", "noise");
+  add("hlf5", "blue-noise");
+  add("gauss5", "error-diffusion");
+  return methods;
+}
+
+CellQuality quality_of(const EngineConfig& engine, const std::shared_ptr<const CellSetup>& setup,
+                       const GrayImage& frame, double sigma) {
+  OperatorRun run(engine, CellPlan(setup));
+  auto& cells = static_cast<RunningCells&>(run.op());
+  cells.step(frame.view(0, 0));
+  return {seen_errors(grey_plane(cells.image()), grey_plane(frame), sigma, kSeenBorder),
+          cells.info()};
+}
+
+void add_quality(nlohmann::ordered_json& row, const CellQuality& quality) {
+  row["sweeps"] = quality.info.sweeps;
+  row["converged"] = quality.info.converged;
+  row["hvs_psnr"] = quality.seen ? nlohmann::ordered_json(quality.seen->psnr) : nullptr;
+  row["mean_difference"] =
+      quality.seen ? nlohmann::ordered_json(quality.seen->mean_difference) : nullptr;
+}
+
+std::string seen_text(const CellQuality& quality) {
+  return quality.seen ? fmt::format("{:.2f}", quality.seen->psnr) : "-";
+}
 
 void add_bench_cells_command(CLI::App& bench, int& exit_code) {
   CLI::App* const command = bench.add_subcommand(
-      "halftone", "Halftones on the CPU: the presets beside published templates");
-  const auto o = std::make_shared<CellBench>();
+      "halftone", "Halftones: the presets, published templates, the paper's schedules");
+  command->footer(
+      "On the CPU frames and results lie in ordinary memory, and every row takes its turn. On a\n"
+      "CUDA device they lie in its memory; a row has its rate with --depth frames in flight and\n"
+      "its time for one frame alone.");
+  const auto o = std::make_shared<CellBenchOptions>();
   command
       ->add_option("--size", o->sizes,
                    "WIDTHxHEIGHT of the synthetic scene (default 640x480 and 1920x1080); several: "
                    "a table each")
       ->delimiter(',');
   command->add_option("--input", o->input, "FRAMES instead of the synthetic scene");
-  command->add_option("--frames", o->frames, "Frames that each row is timed on, in turns of 10")
-      ->check(CLI::Range(1, 1000000))
+  command
+      ->add_option("--frames", o->frames,
+                   "Frames that each row is timed on: on the CPU in turns of 10 (default 100), on "
+                   "a device at most so many for one figure (default 2000)")
+      ->check(CLI::Range(1, 1000000));
+  command->add_option("--depth", o->depth, "Frames in flight on a device, 1 to 8 (default 3)")
+      ->check(CLI::Range(1, 8));
+  command
+      ->add_option("--schedule", o->schedule,
+                   "ours, papers (the nine colours of Tanaka and Tanji in three ways) or all")
+      ->check(CLI::IsMember({"ours", "papers", "all"}))
       ->capture_default_str();
   command->add_option("--sigma", o->sigma, "Width of the Gaussian of an eye in pixels")
       ->check(finite_range(0.1, 50.0))

@@ -1,7 +1,6 @@
 // The rows of `ocellus bench flow` on a CUDA device, with frames and results in its memory: ours,
 // and the paper's schedules as its figures 10 to 12 show them.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,11 +8,10 @@
 #include <string>
 
 #include "bench.h"
+#include "device_machine.h"
 #include "device_run.h"
 #include "flow_run.h"
-#include "kernels/core/device_limits.h"
 #include "kernels/optical_flow/paper_flow.h"
-#include "machine.h"
 
 namespace ocellus::app {
 namespace {
@@ -326,46 +324,8 @@ class DeviceBench {
 
 // ---- what is told
 
-/// The floor of a row, and what sets it.
-struct Floor {
-  double ms;
-  bool by_memory;
-};
-
-double best_bandwidth(const DeviceLimits& limits) {
-  return std::max(limits.read_bytes_per_s, limits.copy_bytes_per_s);
-}
-
-Floor floor_of(const Workload& work, const DeviceLimits& limits) {
-  const double memory = work.bytes / best_bandwidth(limits);
-  const double arithmetic = work.flops / limits.flops;
-  return {1e3 * std::max(memory, arithmetic), memory >= arithmetic};
-}
-
 bool fits_cache(const Row& row, const DeviceLimits& limits) {
   return row.work.bytes <= static_cast<double>(limits.l2_bytes);
-}
-
-/// As CUDA writes them: 13000 is 13.0.
-std::string dotted_version(int number) {
-  return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
-}
-
-nlohmann::ordered_json machine_json(const EngineInfo& info, const DeviceLimits& limits) {
-  return {{"device", info.device_name},
-          {"compute_capability",
-           fmt::format("{}.{}", limits.compute_capability / 10, limits.compute_capability % 10)},
-          {"multiprocessors", limits.multiprocessors},
-          {"cuda_driver", dotted_version(limits.driver_version)},
-          {"cuda_runtime", dotted_version(limits.runtime_version)},
-          {"l2_bytes", limits.l2_bytes},
-          {"block_bytes", limits.block_bytes},
-          {"read_gb_per_s", limits.read_bytes_per_s * 1e-9},
-          {"copy_gb_per_s", limits.copy_bytes_per_s * 1e-9},
-          {"gflops", limits.flops * 1e-9},
-          {"clock_mhz", limits.clock_hz * 1e-6},
-          {"cpu", cpu_name()},
-          {"system", system_name()}};
 }
 
 nlohmann::ordered_json row_json(const Row& row, const Table& table, const DeviceLimits& limits) {
@@ -452,8 +412,7 @@ void print_table(const Table& table, const DeviceLimits& limits) {
 
 int bench_on_device(const BenchOptions& o, const EngineConfig& engine, const EngineInfo& info,
                     const std::vector<BenchInput>& inputs) {
-  if (isatty(STDERR_FILENO)) fmt::print(stderr, "measuring the device...\r");
-  const DeviceLimits limits = take(cuda::measure_device_limits(engine), "limits of the device");
+  const DeviceLimits limits = device_limits(engine);
   std::vector<DeviceBench> benches;
   std::size_t rows = 0;
   benches.reserve(inputs.size());  // the rows refer to them
@@ -482,17 +441,7 @@ int bench_on_device(const BenchOptions& o, const EngineConfig& engine, const Eng
   }
   fmt::print("ocellus {} bench flow: frames and results in device memory, {} in flight\n",
              version(), counted(o.depth.value_or(kDepth), "frame"));
-  fmt::print(
-      "{}, compute capability {}.{}, {} multiprocessors, {} MiB of L2, CUDA {} (driver {}); {}, "
-      "{}\n",
-      info.device_name, limits.compute_capability / 10, limits.compute_capability % 10,
-      limits.multiprocessors, limits.l2_bytes >> 20, dotted_version(limits.runtime_version),
-      dotted_version(limits.driver_version), cpu_name(), system_name());
-  fmt::print(
-      "limits measured: read {:.0f} GB/s, copy {:.0f} GB/s (block of {} MiB), {:.0f} GFLOP/s at "
-      "{:.0f} MHz\n",
-      limits.read_bytes_per_s * 1e-9, limits.copy_bytes_per_s * 1e-9, limits.block_bytes >> 20,
-      limits.flops * 1e-9, limits.clock_hz * 1e-6);
+  print_machine(info, limits);
   for (const Table& table : tables) print_table(table, limits);
   fmt::print(
       "\nframes/s and us each: with {} in flight, the median of several runs; alone: from submit "

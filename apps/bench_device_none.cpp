@@ -1,14 +1,27 @@
 // A build that has nothing to measure a CUDA device with.
 #include "bench.h"
+#include "bench_cells.h"
 
 namespace ocellus::app {
 
-int bench_on_device(const BenchOptions&, const EngineConfig&, const EngineInfo&,
-                    const std::vector<BenchInput>&) {
+namespace {
+
+[[noreturn]] void refuse() {
   throw InputError(
       "this build cannot measure a CUDA device: the kernels that find its limits are part of "
-      "builds "
-      "with CUDA and a static library only; use --backend cpu");
+      "builds with CUDA and a static library only; use --backend cpu");
+}
+
+}  // namespace
+
+int bench_on_device(const BenchOptions&, const EngineConfig&, const EngineInfo&,
+                    const std::vector<BenchInput>&) {
+  refuse();
+}
+
+int bench_cells_on_device(const CellBenchOptions&, const EngineConfig&, const EngineInfo&,
+                          const std::vector<Clip>&) {
+  refuse();
 }
 
 }  // namespace ocellus::app

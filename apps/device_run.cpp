@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bench.h"
+#include "kernels/halftone/paper_network.h"
 #include "kernels/optical_flow/paper_flow.h"
 
 namespace ocellus::app {
@@ -52,6 +53,13 @@ FilterView view_of(const SpatioTemporalFilterConfig& config, float* first, std::
   return view;
 }
 
+CellView view_of(const CellularNetworkConfig& config, float* first, std::size_t, int) {
+  CellView view;
+  view.data = first;
+  view.size = config.size;
+  return view;
+}
+
 }  // namespace
 
 double DeviceTimes::rate() const {
@@ -76,7 +84,7 @@ Footprint DeviceRun<Operator>::footprint_of(const EngineConfig& engine, const Co
   const Place place = place_of(config);
   const auto depth = static_cast<std::size_t>(config.depth);
   return take_or_refuse(Operator::footprint(take(Engine::probe(engine), "engine"), config),
-                        "optical flow") +
+                        "operator") +
          Buffer::footprint(space, depth * place.image_bytes) +
          Buffer::footprint(space, depth * static_cast<std::size_t>(planes) * place.plane);
 }
@@ -94,7 +102,7 @@ DeviceRun<Operator>::DeviceRun(const EngineConfig& engine, const Config& config,
       place_(place_of(config)),
       planes_(planes),
       engine_(make_engine(engine, footprint_)),
-      op_(take_or_refuse(Operator::create(engine_, config), "optical flow")),
+      op_(take_or_refuse(Operator::create(engine_, config), "operator")),
       images_(take(Buffer::create(engine_, space,
                                   static_cast<std::size_t>(config.depth) * place_.image_bytes),
                    "frames")),
@@ -125,7 +133,7 @@ void DeviceRun<Operator>::submit() {
   auto view = view_of(config(), first, place_.plane / sizeof(float), planes_);
   view.stride = static_cast<std::ptrdiff_t>(place_.stride);
   view.space = results_.space();
-  tickets_[slot] = take(op_.submit(frame, view), "optical flow");
+  tickets_[slot] = take(op_.submit(frame, view), "operator");
   ++submitted_;
 }
 
@@ -133,7 +141,7 @@ template <typename Operator>
 FrameInfo DeviceRun<Operator>::wait() {
   const Ticket ticket = tickets_[waited_ % depth()];
   ++waited_;
-  return take(op_.wait(ticket, Deadline::never()), "optical flow");
+  return take(op_.wait(ticket, Deadline::never()), "operator");
 }
 
 template <typename Operator>
@@ -171,7 +179,8 @@ DeviceTimes DeviceRun<Operator>::measure(int most_frames) {
 }
 
 template <typename Operator>
-FlowField DeviceRun<Operator>::flow_after(const std::vector<const GrayImage*>& frames) {
+FlowField DeviceRun<Operator>::flow_after(
+    const std::vector<const GrayImage*>& frames) requires GivesFlow<Operator> {
   op_.reset();
   std::size_t slot = 0;
   for (const GrayImage* image : frames) {
@@ -193,7 +202,9 @@ FlowField DeviceRun<Operator>::flow_after(const std::vector<const GrayImage*>& f
 }
 
 template class DeviceRun<OpticalFlow>;
+template class DeviceRun<CellularNetwork>;
 template class DeviceRun<paper::PaperFlow>;
 template class DeviceRun<paper::PaperFilter>;
+template class DeviceRun<paper::PaperNetwork>;
 
 }  // namespace ocellus::app

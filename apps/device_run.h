@@ -32,7 +32,13 @@ struct DeviceTimes {
   double frame_ms() const { return 1e3 / rate(); }
 };
 
-/// Operator: OpticalFlow, SpatioTemporalFilter or one of the paper's with their calls.
+template <typename Operator>
+concept GivesFlow =
+    std::is_base_of_v<OpticalFlowConfig,
+                      std::decay_t<decltype(std::declval<const Operator&>().config())>>;
+
+/// Operator: OpticalFlow, SpatioTemporalFilter, CellularNetwork or one of a paper's with their
+/// calls.
 template <typename Operator>
 class DeviceRun {
  public:
@@ -47,7 +53,7 @@ class DeviceRun {
   DeviceTimes measure(int most_frames);
 
   /// The flow after these frames, with nothing before them.
-  FlowField flow_after(const std::vector<const GrayImage*>& frames);
+  FlowField flow_after(const std::vector<const GrayImage*>& frames) requires GivesFlow<Operator>;
 
   const Footprint& footprint() const { return footprint_; }
 

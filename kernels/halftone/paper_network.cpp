@@ -211,31 +211,33 @@ std::unique_ptr<PaperKernels> make_kernels(const CellularNetworkPlan& plan,
 /// The operator's front, with the paper's kernels behind it.
 class PaperNetworkState {
  public:
-  PaperNetworkState(detail::EngineRef engine, const CellularNetworkPlan& plan) noexcept
-      : front(std::move(engine), detail::shape_of(plan)) {}
+  PaperNetworkState(detail::EngineRef engine, const CellularNetworkPlan& plan,
+                    const PaperNetworkConfig& given) noexcept
+      : front(std::move(engine), detail::shape_of(plan)), config(given) {}
 
   detail::OperatorFront front;
+  PaperNetworkConfig config;
 };
 
-Expected<Footprint> PaperNetwork::footprint(const EngineInfo&, const CellularNetworkConfig& config,
-                                            const CellSchedule& schedule) noexcept {
-  const auto plan = check(detail::make_plan(config), schedule);
+Expected<Footprint> PaperNetwork::footprint(const EngineInfo&,
+                                            const PaperNetworkConfig& config) noexcept {
+  const auto plan = check(detail::make_plan(config), config.schedule);
   if (!plan) return tl::unexpected(plan.error());
-  return cuda::CudaOperator::footprint(make_kernels(*plan, schedule));
+  return cuda::CudaOperator::footprint(make_kernels(*plan, config.schedule));
 }
 
-Expected<PaperNetwork> PaperNetwork::create(Engine& engine, const CellularNetworkConfig& config,
-                                            const CellSchedule& schedule) noexcept {
-  const auto plan = check(detail::make_plan(config), schedule);
+Expected<PaperNetwork> PaperNetwork::create(Engine& engine,
+                                            const PaperNetworkConfig& config) noexcept {
+  const auto plan = check(detail::make_plan(config), config.schedule);
   if (!plan) return tl::unexpected(plan.error());
   if (engine.info().backend != BackendKind::kCuda)
     return tl::unexpected(
         make_error(Status::kUnsupported, "the paper's schedules run on CUDA devices only"));
   std::unique_ptr<PaperNetworkState> state(new (std::nothrow)
-                                               PaperNetworkState(engine.state(), *plan));
+                                               PaperNetworkState(engine.state(), *plan, config));
   if (!state) return detail::no_memory_for_operator();
   const Expected<void*> made =
-      cuda::CudaOperator::create(state->front.engine(), make_kernels(*plan, schedule));
+      cuda::CudaOperator::create(state->front.engine(), make_kernels(*plan, config.schedule));
   if (!made) return tl::unexpected(made.error());
   state->front.adopt(cuda::CudaOperator::kCalls, *made);
   return PaperNetwork(std::move(state));
@@ -246,6 +248,10 @@ PaperNetwork::PaperNetwork(std::unique_ptr<PaperNetworkState> state) noexcept
 PaperNetwork::PaperNetwork(PaperNetwork&&) noexcept = default;
 PaperNetwork& PaperNetwork::operator=(PaperNetwork&&) noexcept = default;
 PaperNetwork::~PaperNetwork() = default;
+
+const PaperNetworkConfig& PaperNetwork::config() const noexcept {
+  return state_->config;
+}
 
 Expected<Ticket> PaperNetwork::submit(const Frame& in, const CellView& view) noexcept {
   detail::OutputPlanes out;

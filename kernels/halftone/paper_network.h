@@ -27,6 +27,10 @@ struct CellSchedule {
   int rows = 1;  ///< that a block updates, or groups of three with kSharedXY: 1 or 2
 };
 
+struct PaperNetworkConfig : CellularNetworkConfig {
+  CellSchedule schedule;
+};
+
 class PaperNetworkState;
 
 /// Calls as those of CellularNetwork, with the same graphs, streams and copies around other
@@ -36,14 +40,14 @@ class PaperNetwork {
   /// Errors: those of CellularNetwork, and Unsupported: one stage of a 3x3 template in nine
   /// colours, two levels, zeros beyond the border. It runs for `max_sweeps`, fixed point or not.
   static Expected<Footprint> footprint(const EngineInfo& engine,
-                                       const CellularNetworkConfig& config,
-                                       const CellSchedule& schedule) noexcept;
-  static Expected<PaperNetwork> create(Engine& engine, const CellularNetworkConfig& config,
-                                       const CellSchedule& schedule) noexcept;
+                                       const PaperNetworkConfig& config) noexcept;
+  static Expected<PaperNetwork> create(Engine& engine, const PaperNetworkConfig& config) noexcept;
 
   PaperNetwork(PaperNetwork&&) noexcept;
   PaperNetwork& operator=(PaperNetwork&&) noexcept;
   ~PaperNetwork();
+
+  const PaperNetworkConfig& config() const noexcept;
 
   Expected<Ticket> submit(const Frame& in, const CellView& out) noexcept;
   Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) noexcept;

@@ -13,11 +13,15 @@ namespace detail {
 
 class CellularNetworkState {
  public:
-  CellularNetworkState(EngineRef engine, const CellularNetworkPlan& made) noexcept
-      : front(std::move(engine), shape_of(made)), plan(made) {}
+  CellularNetworkState(EngineRef engine, const CellularNetworkPlan& made,
+                       const CellularNetworkConfig& given) noexcept
+      : front(std::move(engine), shape_of(made)), plan(made), config(given) {
+    for (CellStage& stage : config.stages) stage.start_plane = stage.threshold_plane = nullptr;
+  }
 
   OperatorFront front;
   CellularNetworkPlan plan;
+  CellularNetworkConfig config;
 };
 
 }  // namespace detail
@@ -34,7 +38,7 @@ Expected<CellularNetwork> CellularNetwork::create(Engine& engine,
   const auto plan = detail::make_plan(config);
   if (!plan) return tl::unexpected(plan.error());
   std::unique_ptr<detail::CellularNetworkState> state(
-      new (std::nothrow) detail::CellularNetworkState(engine.state(), *plan));
+      new (std::nothrow) detail::CellularNetworkState(engine.state(), *plan, config));
   if (!state) return detail::no_memory_for_operator();
   if (Expected<void> made = detail::create_cells(state->front, *plan, detail::sources_of(config));
       !made)
@@ -47,6 +51,10 @@ CellularNetwork::CellularNetwork(std::unique_ptr<detail::CellularNetworkState> s
 CellularNetwork::CellularNetwork(CellularNetwork&&) noexcept = default;
 CellularNetwork& CellularNetwork::operator=(CellularNetwork&&) noexcept = default;
 CellularNetwork::~CellularNetwork() = default;
+
+const CellularNetworkConfig& CellularNetwork::config() const noexcept {
+  return state_->config;
+}
 
 int CellularNetwork::fraction_bits(int stage) const noexcept {
   if (stage < 0 || stage >= state_->plan.stage_count) return 0;

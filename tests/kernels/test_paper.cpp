@@ -292,10 +292,11 @@ TEST_F(PaperOnDevice, CellsAreThoseOfTheNetwork) {
                          std::to_string(rows) + " rows, " + std::to_string(sweeps) + " sweeps");
             const paper::CellSchedule schedule{memory, rows};
             EngineConfig settings = engine_config(1, BackendChoice::kCuda);
-            settings.memory = must(
-                paper::PaperNetwork::footprint(must(Engine::probe(settings)), config, schedule));
+            const paper::PaperNetworkConfig of_paper{config, schedule};
+            settings.memory =
+                must(paper::PaperNetwork::footprint(must(Engine::probe(settings)), of_paper));
             Engine engine = must(Engine::create(settings));
-            auto network = must(paper::PaperNetwork::create(engine, config, schedule));
+            auto network = must(paper::PaperNetwork::create(engine, of_paper));
             EXPECT_TRUE(cells_of(network, frame, size) == expected);
           }
         }
@@ -308,7 +309,7 @@ TEST_F(PaperOnDevice, CellsAreThoseOfTheNetwork) {
 TEST(PaperCells, OtherNetworksAreRefused) {
   const auto text = [](const CellularNetworkConfig& config, int rows = 1) {
     const auto footprint =
-        paper::PaperNetwork::footprint(EngineInfo{}, config, {paper::CellMemory::kGlobal, rows});
+        paper::PaperNetwork::footprint(EngineInfo{}, {config, {paper::CellMemory::kGlobal, rows}});
     return footprint ? std::string() : std::string(footprint.error().text);
   };
   CellularNetworkConfig config = nine_colours({30, 20}, CellStart::kInput, 3);

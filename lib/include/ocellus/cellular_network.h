@@ -189,6 +189,9 @@ class CellularNetwork {
   /// Waits for frames in flight, then gives the memory back.
   ~CellularNetwork();
 
+  /// Its planes are null: they were read at creation.
+  const CellularNetworkConfig& config() const noexcept;
+
   /// f of the fixed-point numbers of a stage.
   int fraction_bits(int stage) const noexcept;
 

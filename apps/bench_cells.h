@@ -1,0 +1,58 @@
+// What the files of `ocellus bench halftone` share: its options, the frames, the rows.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench.h"
+#include "cell_options.h"
+#include "image_errors.h"
+
+namespace ocellus::app {
+
+struct CellBenchOptions {
+  CommonOptions common;
+  std::vector<std::string> sizes;
+  std::string input;
+  std::string schedule = "ours";
+  std::optional<int> frames;
+  std::optional<int> depth;
+  double sigma = 1.5;
+
+  bool ours() const { return schedule != "papers"; }
+  bool papers() const { return schedule != "ours"; }
+};
+
+/// A network of ours.
+struct CellMethod {
+  std::string name;
+  CellOptions options;
+};
+
+/// The presets, with a warm start too, and published templates.
+std::vector<CellMethod> cell_methods();
+
+/// What an eye sees of a frame whose dots begin anew, and how its sweeps went.
+struct CellQuality {
+  std::optional<SeenErrors> seen;
+  CellInfo info;
+};
+CellQuality quality_of(const EngineConfig& engine, const std::shared_ptr<const CellSetup>& setup,
+                       const GrayImage& frame, double sigma);
+/// Into a row of a report.
+void add_quality(nlohmann::ordered_json& row, const CellQuality& quality);
+std::string seen_text(const CellQuality& quality);
+
+inline double pixels_of(const Clip& clip) {
+  return static_cast<double>(clip.size().width) * clip.size().height;
+}
+
+/// On a CUDA device, with frames and results in its memory, beside the paper's schedules. Throws
+/// InputError in a build that has no kernels to measure a device with.
+int bench_cells_on_device(const CellBenchOptions& options, const EngineConfig& engine,
+                          const EngineInfo& info, const std::vector<Clip>& clips);
+
+}  // namespace ocellus::app

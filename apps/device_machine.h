@@ -1,0 +1,23 @@
+// The CUDA device that the benches hold their rows against.
+#pragma once
+
+#include "common.h"
+#include "kernels/core/device_limits.h"
+#include "operator_run.h"
+
+namespace ocellus::app {
+
+/// The floor of a row, and what sets it.
+struct Floor {
+  double ms;
+  bool by_memory;
+};
+Floor floor_of(const Workload& work, const cuda::DeviceLimits& limits);
+
+/// Measured now.
+cuda::DeviceLimits device_limits(const EngineConfig& engine);
+
+nlohmann::ordered_json machine_json(const EngineInfo& info, const cuda::DeviceLimits& limits);
+void print_machine(const EngineInfo& info, const cuda::DeviceLimits& limits);
+
+}  // namespace ocellus::app
