@@ -20,6 +20,7 @@ struct Script {
   guint frames = 100;
   float delay = 0.0f;
   std::size_t result_bytes = 64;
+  bool pictures = false;           // the results are pictures, of which it writes the first pixel
   std::vector<bool> late;          // per submission; the end is "not late"
   int lose_device_on_submit = -1;  // number of the submission
   int lose_device_on_wait = -1;
@@ -38,6 +39,9 @@ struct Script {
   std::vector<int> luma;  // first pixel of each submission
 };
 Script script;
+
+// What a picture's first pixel is more than that of the frame it was made of.
+constexpr int kMark = 100;
 
 // An operator that adds nothing to its frames but their number.
 struct Operator {
@@ -119,6 +123,7 @@ static Expected<Ticket> fake_submit(GstOcellusBase* base, const ocellus::Frame& 
   EXPECT_TRUE(op.alive);
   EXPECT_FALSE(op.waiting) << "the frame before has not been waited for";
   EXPECT_EQ(reinterpret_cast<guintptr>(target.data) % 64, 0u);
+  EXPECT_EQ(target.stride, script.pictures ? 96 : 0);
   const int number = script.submissions++;
   script.sequences.push_back(frame.sequence);
   script.luma.push_back(static_cast<const guint8*>(frame.data)[0]);
@@ -143,7 +148,8 @@ static Expected<FrameInfo> fake_wait(GstOcellusBase* base, Ticket ticket, Deadli
     return tl::unexpected(ocellus::make_error(Status::kDeadlineMissed, "late as told"));
   op.waiting = false;
   // The memory of picture and result must still be there.
-  op.result[0] = static_cast<const guint8*>(op.frame.data)[0];
+  op.result[0] = static_cast<guint8>(static_cast<const guint8*>(op.frame.data)[0] +
+                                     (script.pictures ? kMark : 0));
   FrameInfo info;
   info.sequence = op.frame.sequence;
   info.timestamp_ns = op.frame.timestamp_ns;
@@ -201,6 +207,19 @@ static void ocellus_fake_init(OcellusFake* self) {
   self->op = Operator{};
 }
 
+struct OcellusFakePicture {
+  OcellusFake parent_instance;
+};
+struct OcellusFakePictureClass {
+  OcellusFakeClass parent_class;
+};
+GType ocellus_fake_picture_get_type(void);
+G_DEFINE_TYPE(OcellusFakePicture, ocellus_fake_picture, ocellus_fake_get_type())
+static void ocellus_fake_picture_class_init(OcellusFakePictureClass* klass) {
+  GST_OCELLUS_BASE_CLASS(klass)->gives_pictures = TRUE;
+}
+static void ocellus_fake_picture_init(OcellusFakePicture*) {}
+
 namespace ocellus::gst_test {
 namespace {
 
@@ -236,6 +255,12 @@ class Fake {
     for (GstBuffer* buffer : buffers) {
       const FakeMeta* meta = fake_meta(buffer);
       const int picture = static_cast<int>(GST_BUFFER_PTS(buffer) / harness_.pts(1));
+      if (script.pictures) {
+        guint8 pixel = 0;
+        gst_buffer_extract(buffer, 0, &pixel, 1);
+        EXPECT_EQ(static_cast<int>(pixel), meta->set ? meta->value : picture)
+            << "the result of another frame, or none, went out as the picture";
+      }
       if (meta->set)
         outputs.push_back({picture, meta->value, meta->reused != FALSE, meta->late != FALSE,
                            meta->repeated != FALSE});
@@ -247,7 +272,10 @@ class Fake {
   }
 
  private:
-  static GstElement* make() { return GST_ELEMENT(g_object_new(ocellus_fake_get_type(), nullptr)); }
+  static GstElement* make() {
+    return GST_ELEMENT(g_object_new(
+        script.pictures ? ocellus_fake_picture_get_type() : ocellus_fake_get_type(), nullptr));
+  }
   Harness harness_;
 };
 
@@ -307,6 +335,38 @@ TEST(OnMiss, Passthrough) {
                                   {2, -1, false, false, false},
                                   {3, 3, false, false, false},
                                   {4, 4, false, false, false}}));
+}
+
+// As above, where results go out in the place of the pictures.
+TEST(OnMiss, OfPictures) {
+  constexpr int kM = kMark;
+  const std::vector<std::pair<std::string, Outputs>> cases = {
+      {"post",
+       {{0, 0 + kM, false, false, false},
+        {1, 1 + kM, false, true, false},
+        {2, 2 + kM, false, true, false},
+        {3, 3 + kM, false, false, false}}},
+      {"drop", {{0, 0 + kM, false, false, false}, {3, 3 + kM, false, false, false}}},
+      {"reuse",
+       {{0, 0 + kM, false, false, false},
+        {1, 0 + kM, true, false, false},
+        {2, 1 + kM, true, false, false},
+        {3, 3 + kM, false, false, false}}},
+      {"passthrough",
+       {{0, 0 + kM, false, false, false},
+        {1, -1, false, false, false},
+        {2, -1, false, false, false},
+        {3, 3 + kM, false, false, false}}},
+  };
+  for (const auto& [policy, outputs] : cases) {
+    Script told = late_at_1_and_2();
+    told.pictures = true;
+    Fake fake(kLimit + policy, told);
+    fake->start();
+    for (int i = 0; i < 4; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
+    EXPECT_EQ(fake.pull(), outputs) << policy;
+    EXPECT_EQ(script.luma, (std::vector<int>{0, 1, 2, 3}));
+  }
 }
 
 // Fails when the past of one stream serves as the result of the next.
