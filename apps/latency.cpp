@@ -547,10 +547,12 @@ void add_latency_command(CLI::App& program, int& exit_code) {
       "so far, and the exit code is 130 (143). A second Ctrl-C ends at once.");
   const auto o = std::make_shared<LatencyCommand>();
   command
-      ->add_option("--pipeline", o->pipeline,
-                   "Operators separated by !, each with options of its own as option=value "
-                   "(\"flow preset=fast ! flow\"); the command line's hold for all. Each reads the "
-                   "camera's frame, one after the other. There is: flow")
+      ->add_option(
+          "--pipeline", o->pipeline,
+          "Operators separated by !, each with options of its own as option=value "
+          "(\"halftone preset=fast ! flow\"). Each reads the camera's frame, one after the "
+          "other. There are: flow, halftone, cnn. The command line's options of optical "
+          "flow hold for every flow")
       ->capture_default_str();
   command->add_option("--input", o->input, "FRAMES to replay; without it a synthetic scene");
   command->add_option("--size", o->size, "WIDTHxHEIGHT of the synthetic scene (default 640x480)");
