@@ -175,10 +175,12 @@ TEST(Video, WarmStartHoldsWhatDoesNotMove) {
   if (videos == 0) GTEST_SKIP() << kNoVideo;
 }
 
-/// Over hundreds of frames and cuts. Fails when the warm start of the preset of quality drifts
-/// below error diffusion, or loses 3 dB in any frame.
-TEST(SlowVideo, WarmStartStaysAboveErrorDiffusion) {
+/// Over hundreds of frames and cuts. Fails when the warm start of the preset of quality drifts more
+/// than 0.5 dB below error diffusion in a video, or below it on the average, or when the worst
+/// frame, which is one behind a cut, is 3 dB worse than any fresh one.
+TEST(SlowVideo, WarmStartStaysAsGoodAsErrorDiffusion) {
   int videos = 0;
+  double gained = 0.0;
   for (const std::string& file : video_files()) {
     const std::optional<Video> video = read_video(file, 800);
     if (!video) continue;
@@ -197,11 +199,13 @@ TEST(SlowVideo, WarmStartStaysAboveErrorDiffusion) {
     print_row(*video, "quality, fresh from blue noise", course(*video, blue(*video)));
     const Course held = course(*video, warm(*video, HalftonePreset::kQuality));
     print_row(*video, "quality, warm", held);
-    EXPECT_GT(held.psnr, diffusion.psnr);
-    EXPECT_GT(held.later, diffusion.later);
+    EXPECT_GT(held.psnr, diffusion.psnr - 0.5);
+    EXPECT_GT(held.later, diffusion.later - 0.5);
+    gained += held.psnr - diffusion.psnr;
     EXPECT_GT(held.worst, again.worst - 3.0);
   }
   if (videos == 0) GTEST_SKIP() << kNoVideo;
+  EXPECT_GT(gained, 0.0);
 }
 
 }  // namespace
