@@ -8,6 +8,7 @@
 #include "ocellus/engine.h"
 #include "ocellus/flow_draw.h"
 #include "ocellus/frame.h"
+#include "ocellus/halftone.h"
 #include "ocellus/kernel_bank.h"
 #include "ocellus/kernel_taps.h"
 #include "ocellus/latency_histogram.h"
