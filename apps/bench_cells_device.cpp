@@ -90,9 +90,9 @@ std::string schedule_name(const CellSchedule& schedule) {
                              : schedule.memory == CellMemory::kSharedX
                                  ? "shared memory along x"
                                  : "shared memory along x and y";
-  return fmt::format(
-      "paper: {}, {}", memory,
-      counted(schedule.rows, schedule.memory == CellMemory::kSharedXY ? "group of rows" : "row"));
+  const bool groups = schedule.memory == CellMemory::kSharedXY;
+  return fmt::format("paper: {}, {} {}{} a block", memory, schedule.rows, groups ? "group" : "row",
+                     schedule.rows == 1 ? "" : "s");
 }
 
 class CellDeviceBench {

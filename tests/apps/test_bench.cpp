@@ -130,7 +130,7 @@ TEST(Bench, Halftone) {
   EXPECT_EQ(report["bench"], "halftone");
   EXPECT_EQ(report["frames"], 3);
   EXPECT_GT(report["machine"]["gflops"], 0.5);
-  ASSERT_EQ(report["rows"].size(), 12u);
+  ASSERT_EQ(report["rows"].size(), 16u);
   std::map<std::string, double> seen;
   for (const json& row : report["rows"]) {
     SCOPED_TRACE(row["name"].get<std::string>());
