@@ -32,7 +32,7 @@ constexpr int kAround = kGroup + 2 * kMaxTemplateRadius;
 constexpr int kStampColumns = 32 * kGroup;
 /// Flips that are applied one by one; if a phase has more, or a row of a neighbour, all cells are
 /// asked for flips near them.
-constexpr int kListed = 512;
+constexpr int kListed = 1024;
 constexpr int kFewInRow = 8;
 constexpr unsigned kFull = 0xffffffffu;
 constexpr int kCountBits = 40;
@@ -169,6 +169,8 @@ struct Band {
   __device__ std::uint32_t* list() { return reinterpret_cast<std::uint32_t*>(shared + at.list); }
   __device__ std::uint32_t* left_list() { return list() + kListed; }
   __device__ int& left() { return reinterpret_cast<int*>(shared)[5]; }
+  /// Where the second list ends that has been asked for more than it holds.
+  __device__ int& left_end() { return reinterpret_cast<int*>(shared)[6]; }
   /// Word 0 is the one before the image.
   __device__ std::uint32_t* outputs(int row) {
     return reinterpret_cast<std::uint32_t*>(shared + at.outputs) + (row - top) * at.word_stride;
@@ -416,24 +418,24 @@ struct Band {
     }
   }
 
+  __device__ void apply(std::uint32_t flip, int dy) {
+    const int x = static_cast<int>(flip & 0x7fff);
+    const int row = static_cast<int>(flip >> 15 & 0xffff) + top + dy;
+    if (row < begin || row >= begin + x_rows) return;
+    const std::uint32_t* const weight = row_weights(x & 1, dy);
+    std::uint32_t* const to = states(row) + ((x - R) >> 1);
+#pragma unroll
+    for (int p = 0; p < kPairs; ++p)
+      atomicAdd(to + p, flip >> 31 != 0 ? weight[p] : 0u - weight[p]);
+    int* const stamp = stamps(row);
+    stamp[max(x - R, 0) / kStampColumns] = turn;
+    stamp[min(x + R, width - 1) / kStampColumns] = turn;
+  }
+
   /// Applies `count` flips of a list, the lanes of several warps from `index` on, `step` apart.
   __device__ void apply_list(const std::uint32_t* flipped, int count, int index, int step) {
 #pragma unroll 2
-    for (int i = index; i < count * kSide; i += step) {
-      const int dy = i % kSide - R;
-      const std::uint32_t flip = flipped[i / kSide];
-      const int x = static_cast<int>(flip & 0x7fff);
-      const int row = static_cast<int>(flip >> 15 & 0xffff) + top + dy;
-      if (row < begin || row >= begin + x_rows) continue;
-      const std::uint32_t* const weight = row_weights(x & 1, dy);
-      std::uint32_t* const to = states(row) + ((x - R) >> 1);
-#pragma unroll
-      for (int p = 0; p < kPairs; ++p)
-        atomicAdd(to + p, flip >> 31 != 0 ? weight[p] : 0u - weight[p]);
-      int* const stamp = stamps(row);
-      stamp[max(x - R, 0) / kStampColumns] = turn;
-      stamp[min(x + R, width - 1) / kStampColumns] = turn;
-    }
+    for (int i = index; i < count * kSide; i += step) apply(flipped[i / kSide], i % kSide - R);
   }
 
   __device__ static std::uint32_t flip_of(int x, int index, std::uint32_t one) {
@@ -442,8 +444,14 @@ struct Band {
 
   /// Leaves flips for `apply_many`.
   __device__ void add_many(int row, int word, std::uint32_t bits, std::uint32_t ones) {
-    atomicOr(many(0, row) + word + 1, bits & ~ones);
-    atomicOr(many(1, row) + word + 1, bits & ones);
+    std::uint32_t again = atomicOr(many(0, row) + word + 1, bits & ~ones) & bits & ~ones;
+    again |= atomicOr(many(1, row) + word + 1, bits & ones) & bits & ones;
+    // A cell that flips to and fro and comes to the same again.
+    for (; again != 0; again &= again - 1) {
+      const int bit = __ffs(static_cast<int>(again)) - 1;
+      for (int dy = -R; dy <= R; ++dy)
+        apply(flip_of(32 * word + bit, row - top, ones >> bit & 1), dy);
+    }
     atomicOr(pending() + (row - top) / 32, 1u << (row - top) % 32);
     crowded() = 1;
   }
@@ -583,8 +591,7 @@ struct Band {
           if (lane == 0) begins = atomicAdd(&left(), count);
           begins = __shfl_sync(kFull, begins, 0);
           if (begins + count > kListed) {
-            // What has been taken of the list stays empty.
-            if (lane == 0) atomicSub(&left(), count);
+            if (lane == 0) atomicMin(&left_end(), begins);
 #pragma unroll
             for (int i = 0; i < 2; ++i)
               if (bits[i] != 0) add_many(row + part, word + i, bits[i], ones[i]);
@@ -885,6 +892,7 @@ template <int R>
 __device__ void Band<R>::run() {
   clear();
   __syncthreads();
+  if (tid == 0) left_end() = kListed;
   make_slices();
   make_row_weights();
   load_outputs();
@@ -908,6 +916,8 @@ __device__ void Band<R>::run() {
   int sent_rows = 0;
   bool sent_swap = false;
   bool swapped = false;  // in the stage before
+  bool swaps_last = false;
+  std::uint32_t last_begin = base;  // of the last stage
 
   const bool clerk = tid == 32 * kClerk;
   unsigned long long* const counts = a.shared->counts;
@@ -987,7 +997,7 @@ __device__ void Band<R>::run() {
           break;
         }
         begun = true;
-        const int left_over = left();
+        const int left_over = min(left(), left_end());
         const bool crowd = crowded() != 0;
         if (left_over != 0 || crowd) {
           apply_list(left_list(), left_over, tid, kBandThreads);
@@ -997,7 +1007,10 @@ __device__ void Band<R>::run() {
           }
           __syncthreads();
           if (crowd) forget_many();
-          if (tid == 0) left() = 0;
+          if (tid == 0) {
+            left() = 0;
+            left_end() = kListed;
+          }
         }
         // Rest in one kind of moves is none in the other.
         const int since = n == 0 ? -1 : turn - turns;
@@ -1023,7 +1036,12 @@ __device__ void Band<R>::run() {
       }
       ++sweep;
     }
-    swapped = stage.swap;
+    if (s == a.stage_count - 1) {
+      swaps_last = stage.swap;
+      last_begin = stage_begin;
+    } else {
+      swapped = stage.swap;
+    }
     if (!stopped) continue;
     // The sweep that has not taken place is the next stage's first.
     if (static_cast<int>(had - (sweep - 1)) > 0) had = sweep - 1;
@@ -1035,10 +1053,10 @@ __device__ void Band<R>::run() {
     send(sent_first, sent_step, sent_rows, sent_swap, true, false, sweep - 1);
   if (clerk) tell();
   // Swaps of the band above reach into ours.
-  if (swapped && reads) {
+  if (swaps_last && reads) {
     while (static_cast<int>(sweep - 1 - had) > 0) {
       ++had;
-      receive(seen, had, 2);
+      receive(seen, had, static_cast<int>(had - last_begin) >= 0 || swapped ? 2 : 1);
     }
   }
   __syncthreads();
