@@ -1,7 +1,6 @@
 #include "kernels/halftone/cell_network.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <new>
 #include <utility>
 
@@ -245,17 +244,11 @@ Expected<void> CellNetwork::record_bands(Scope& cuda, int slot, cudaStream_t str
   a.end.first = run.first == 0;
   a.threshold_plane = threshold_[at(run.first)];
   a.threshold = stage.threshold;
-  // Where A is -B but for the centre, and nothing is ever held, one sum over u - 2^13 Y stands for
-  // both: whole multiples of 2^13 pass through the rounding unchanged.
-  std::int64_t most = std::abs(stage.threshold);
-  a.fused = a.threshold_plane == nullptr;
+  a.fused = stage.mirrored;
   for (int i = 0; i < weights_of(stage); ++i) {
     a.a[i] = stage.a[at(i)];
     a.b[i] = stage.b[at(i)];
-    most += std::abs(a.b[i]);
-    if (i != weights_of(stage) / 2) a.fused = a.fused && a.a[i] == -a.b[i];
   }
-  a.fused = a.fused && most <= detail::kBinaryLimit;
   a.reach = stage.radius + (has_swaps(plan_, run.first, run.end) ? 1 : 0);
   a.columns = run.columns;
   a.stage_count = run.end - run.first;

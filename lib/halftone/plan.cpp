@@ -81,6 +81,18 @@ bool is_symmetric(const CellStagePlan& plan) noexcept {
   return true;
 }
 
+bool is_mirrored(const CellStagePlan& plan) noexcept {
+  if (plan.levels != 2 || !plan.has_a || plan.has_threshold_plane) return false;
+  std::int64_t most = std::abs(plan.threshold);
+  const int count = weights_of(plan.radius);
+  for (int i = 0; i < count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (i != count / 2 && plan.a[at] != -plan.b[at]) return false;
+    most += std::abs(plan.b[at]);
+  }
+  return most <= plan.limit;
+}
+
 Check check_swaps(int i, const CellStage& stage, const CellStagePlan& plan) noexcept {
   if (stage.levels != 2) {
     return invalid_argument("stages[%d].move is kSwap with %d levels; swaps need two", i,
@@ -142,6 +154,7 @@ Expected<CellStagePlan> make_stage(int i, const CellStage& stage, ImageSize size
   plan.update = stage.update;
   plan.move = stage.move;
   plan.max_sweeps = stage.max_sweeps;
+  plan.mirrored = is_mirrored(plan);
   const int least = plan.radius + (stage.move == CellMove::kSwap ? 2 : 1);
   plan.spacing = stage.colour_spacing == 0 ? least : stage.colour_spacing;
   if (stage.move == CellMove::kSwap) {

@@ -35,6 +35,10 @@ struct CellStagePlan {
   std::array<std::int16_t, kMaxTemplateWeights> b{};
   bool has_a = false;  ///< a weight of A besides the centre is not 0
   bool has_b = false;
+  /// A is -B but for the centre, as in halftoning, and no bias is ever held: then one sum over
+  /// u - 2^13 Y stands for both, because whole multiples of 2^13 pass through the rounding
+  /// unchanged.
+  bool mirrored = false;
   std::int32_t threshold = 0;  ///< steps of 2^-fraction_bits
   bool has_threshold_plane = false;
   int levels = 2;

@@ -58,27 +58,17 @@ std::unique_ptr<CpuOperator> CellNetwork::make(const CellularNetworkPlan& plan, 
 
 // ---- creation
 
-/// Where A is -B but for the centre, as in halftoning, and nothing is ever held, one sum over
-/// u - 2^13 Y stands for both: whole multiples of 2^13 pass through the rounding unchanged.
 void CellNetwork::make_taps(int stage) noexcept {
   const CellStagePlan& plan = plan_of(stage);
   StageData& data = data_of(stage);
   const int side = side_of(plan);
   const int centre = side * side / 2;
-  std::int64_t sum_b = std::abs(plan.threshold);
-  data.mirrored = plan.levels == 2 && plan.has_a && !plan.has_threshold_plane;
-  for (int i = 0; i < side * side; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    data.mirrored &= i == centre || plan.a[at] == -plan.b[at];
-    sum_b += std::abs(plan.b[at]);
-  }
-  data.mirrored &= sum_b <= kBinaryLimit;
-  mirrored_any_ |= data.mirrored;
+  mirrored_any_ |= plan.mirrored;
   for (int i = 0; i < side * side; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const std::ptrdiff_t offset = (i / side - plan.radius) * pitch_ + (i % side - plan.radius);
     add_tap(data.control, offset, plan.b[at]);
-    if (!data.mirrored) {
+    if (!plan.mirrored) {
       add_tap(data.feedback, offset, plan.a[at]);
     } else if (i == centre) {
       add_tap(data.feedback, 0, plan.a[at] + plan.b[at]);
@@ -437,7 +427,7 @@ void CellNetwork::give_outputs(const StageContext& stage, int part, int) noexcep
   const StageData& data = data_of(stage.level);
   for (int y = rows_.begin(part); y < rows_.end(part); ++y) {
     // Fixed cells beyond the border count with the input, see mend_border.
-    if (data.mirrored) {
+    if (plan.mirrored) {
       outputs_row(k_row(y), plan.levels, padded_row(u_, y), padded_row(difference_, y),
                   plan_.size.width);
       extend(difference_, y, plan, 0);
@@ -497,9 +487,9 @@ void CellNetwork::make_states(const StageContext& stage, int part, int worker) n
   const CellStagePlan& plan = plan_of(stage.level);
   const StageData& data = data_of(stage.level);
   const int width = plan_.size.width;
-  std::int16_t* control = data.mirrored ? difference_ : u_;
+  std::int16_t* control = plan.mirrored ? difference_ : u_;
   const bool mended = plan.boundary == CellBoundary::kFixed && plan.boundary_value != 0 &&
-                      plan.has_a && !data.mirrored;
+                      plan.has_a && !plan.mirrored;
   for (int y = rows_.begin(part); y < rows_.end(part); ++y) {
     const std::int32_t* thresholds = data.threshold == nullptr
                                          ? nullptr

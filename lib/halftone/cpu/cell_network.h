@@ -25,7 +25,6 @@ class CellNetwork final : public CpuOperator {
   struct StageData {
     CellTaps control;
     CellTaps feedback;
-    bool mirrored = false;  // see make_taps
     int row_classes = 0;
     std::int16_t* weights = nullptr;  // events
     std::int16_t* weights_beside = nullptr;
