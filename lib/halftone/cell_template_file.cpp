@@ -2,30 +2,20 @@
 
 // Inlined, so that the library has no run-time dependency for one function.
 #define XXH_INLINE_ALL
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
-#include <cstdarg>
-#include <cstdio>
 #include <cstring>
 
 #include "cell_template_generated.h"
+#include "core/model_file.h"
 #include "halftone/cell_stage_check.h"
 
 namespace ocellus {
 namespace detail {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "files are read as they are");
-
-constexpr std::uint64_t kHashBytes = sizeof(std::uint64_t);
-constexpr std::uint64_t kPrefixBytes = sizeof(std::uint32_t);
-constexpr std::uint64_t kIdentifierAt = 8;
 constexpr std::uint64_t kAlignment = 8;
 
 // The numbers in a file are those of the configuration.
@@ -41,24 +31,13 @@ static_assert(same(file::CellBoundary_MAX, static_cast<int>(CellBoundary::kPerio
 static_assert(same(file::CellUpdate_MAX, static_cast<int>(CellUpdate::kSynchronous)));
 static_assert(same(file::CellMove_MAX, static_cast<int>(CellMove::kSwap)));
 
-__attribute__((format(printf, 1, 2))) tl::unexpected<Error> corrupt(const char* format,
-                                                                    ...) noexcept {
-  Error error;
-  error.status = Status::kCorruptFile;
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(error.text, sizeof(error.text), format, arguments);
-  va_end(arguments);
-  return tl::unexpected(error);
-}
-
 /// The stage as it stands there; its ranges are checked by `check_cell_stage`.
 Expected<CellStage> read_stage(const file::CellStage& table, int number) noexcept {
   CellStage stage;
   stage.weights.radius = table.radius();
   if (table.radius() < 1 || table.radius() > kMaxTemplateRadius) {
-    return corrupt("template file: stage %d: radius is %d; it must be 1 to %d", number,
-                   table.radius(), kMaxTemplateRadius);
+    return corrupt_file("template file: stage %d: radius is %d; it must be 1 to %d", number,
+                        table.radius(), kMaxTemplateRadius);
   }
   const auto side = static_cast<unsigned>(2 * table.radius() + 1);
   const struct {
@@ -69,8 +48,8 @@ Expected<CellStage> read_stage(const file::CellStage& table, int number) noexcep
   for (const auto& array : weights) {
     const unsigned count = array.from == nullptr ? 0 : array.from->size();
     if (count != side * side) {
-      return corrupt("template file: stage %d: %s has %u weights; radius %d needs %u", number,
-                     array.name, count, table.radius(), side * side);
+      return corrupt_file("template file: stage %d: %s has %u weights; radius %d needs %u", number,
+                          array.name, count, table.radius(), side * side);
     }
     std::copy(array.from->begin(), array.from->end(), array.to->begin());
   }
@@ -88,10 +67,11 @@ Expected<CellStage> read_stage(const file::CellStage& table, int number) noexcep
   stage.colour_spacing = table.colour_spacing();
   stage.max_sweeps = static_cast<int>(std::min<std::uint32_t>(table.max_sweeps(), 1u << 30));
   if (stage.start == CellStart::kPlane) {
-    return corrupt("template file: stage %d: start is plane, which a file cannot hold", number);
+    return corrupt_file("template file: stage %d: start is plane, which a file cannot hold",
+                        number);
   }
   if (const Expected<void> checked = check_cell_stage(stage); !checked)
-    return corrupt("template file: stage %d: %s", number, checked.error().text);
+    return corrupt_file("template file: stage %d: %s", number, checked.error().text);
   return stage;
 }
 
@@ -102,51 +82,49 @@ Expected<CellTemplateFileInfo> parse_cell_template_file(
     std::array<CellStage, kMaxCellStages>& stages) noexcept {
   const auto* const data = static_cast<const unsigned char*>(bytes);
   const auto printed = static_cast<unsigned long long>(file_bytes);
-  if (file_bytes < kIdentifierAt + 4)
-    return corrupt("template file: it has %llu bytes, which is too short", printed);
-  if (std::memcmp(data + kIdentifierAt, file::CellTemplatesIdentifier(), 4) != 0) {
-    if (std::memcmp(data + kIdentifierAt, "OCLK", 4) == 0) {
-      return corrupt(
+  if (file_bytes < kModelIdentifierAt + 4)
+    return corrupt_file("template file: it has %llu bytes, which is too short", printed);
+  if (std::memcmp(data + kModelIdentifierAt, file::CellTemplatesIdentifier(), 4) != 0) {
+    if (std::memcmp(data + kModelIdentifierAt, "OCLK", 4) == 0) {
+      return corrupt_file(
           "template file: it is a kernel bank of optical flow (OCLK); it must hold templates "
           "(OCLT)");
     }
-    return corrupt("template file: not one (identifier OCLT is not at byte 8)");
+    return corrupt_file("template file: not one (identifier OCLT is not at byte 8)");
   }
-  std::uint32_t length = 0;
-  std::memcpy(&length, data, sizeof(length));
+  const std::uint32_t length = read_u32(data);
   const std::uint64_t whole =
-      (kPrefixBytes + length + kAlignment - 1) / kAlignment * kAlignment + kHashBytes;
+      (kModelPrefixBytes + length + kAlignment - 1) / kAlignment * kAlignment + kModelHashBytes;
   if (whole != file_bytes) {
-    return corrupt("template file: %s: it has %llu bytes, its header says %llu",
-                   file_bytes < whole ? "truncated" : "data after its end", printed,
-                   static_cast<unsigned long long>(whole));
+    return corrupt_file("template file: %s: it has %llu bytes, its header says %llu",
+                        file_bytes < whole ? "truncated" : "data after its end", printed,
+                        static_cast<unsigned long long>(whole));
   }
   if (file_bytes > kMaxCellTemplateFileBytes) {
-    return corrupt("template file: it has %llu bytes; at most %d are allowed", printed,
-                   kMaxCellTemplateFileBytes);
+    return corrupt_file("template file: it has %llu bytes; at most %d are allowed", printed,
+                        kMaxCellTemplateFileBytes);
   }
 
   // The verifier comes before anything of the table is read; after it every access stays inside.
-  flatbuffers::Verifier verifier(data, kPrefixBytes + length, /*max_depth=*/4,
+  flatbuffers::Verifier verifier(data, kModelPrefixBytes + length, /*max_depth=*/4,
                                  /*max_tables=*/256);
   if (!file::VerifySizePrefixedCellTemplatesBuffer(verifier))
-    return corrupt("template file: damaged (it is not a valid table)");
+    return corrupt_file("template file: damaged (it is not a valid table)");
   const file::CellTemplates* const table = file::GetSizePrefixedCellTemplates(data);
   // The version comes before the checksum, so that a file of the future is called that and not
   // damaged.
   if (table->version() != kCellTemplateVersion) {
-    return corrupt("template file: format version %d; this library reads version %d",
-                   table->version(), kCellTemplateVersion);
+    return corrupt_file("template file: format version %d; this library reads version %d",
+                        table->version(), kCellTemplateVersion);
   }
-  std::uint64_t hash = 0;
-  std::memcpy(&hash, data + whole - kHashBytes, sizeof(hash));
-  if (XXH64(data, whole - kHashBytes, 0) != hash)
-    return corrupt("template file: damaged (its checksum does not match)");
+  if (XXH64(data, whole - kModelHashBytes, 0) != read_u64(data + whole - kModelHashBytes))
+    return corrupt_file("template file: damaged (its checksum does not match)");
 
   CellTemplateFileInfo info;
   const unsigned count = table->stages() == nullptr ? 0 : table->stages()->size();
   if (count < 1 || count > kMaxCellStages) {
-    return corrupt("template file: it has %u stages; it must have 1 to %d", count, kMaxCellStages);
+    return corrupt_file("template file: it has %u stages; it must have 1 to %d", count,
+                        kMaxCellStages);
   }
   std::array<CellStage, kMaxCellStages> read;
   for (unsigned i = 0; i < count; ++i) {
@@ -157,13 +135,8 @@ Expected<CellTemplateFileInfo> parse_cell_template_file(
   // Only what is whole is given.
   std::copy(read.begin(), read.begin() + count, stages.begin());
   info.stages = static_cast<int>(count);
-  if (const flatbuffers::String* const note = table->note()) {
-    const std::size_t characters = std::min<std::size_t>(note->size(), sizeof(info.note) - 1);
-    for (std::size_t i = 0; i < characters; ++i) {
-      const char c = note->c_str()[i];
-      info.note[i] = c >= ' ' && c <= '~' ? c : '?';  // it will be printed on somebody's terminal
-    }
-  }
+  if (const flatbuffers::String* const note = table->note())
+    copy_note(info.note, sizeof(info.note), note->c_str(), note->size());
   return info;
 }
 
@@ -175,33 +148,21 @@ Expected<CellTemplateFileInfo> read_cell_template_file(
     return tl::unexpected(
         make_error(Status::kInvalidArgument, "the path of the template file is empty"));
   }
-  const auto failed = [path](const char* what) noexcept {
-    return tl::unexpected(make_error(Status::kIoError, "template file \"%.120s\": %s", path, what));
-  };
-  // Non-blocking, because opening a FIFO would otherwise wait for a writer.
-  const int descriptor = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return failed(strerror(errno));
-  const struct Closer {
-    int descriptor;
-    ~Closer() { ::close(descriptor); }
-  } closer{descriptor};
-  struct stat status = {};
-  if (fstat(descriptor, &status) != 0) return failed(strerror(errno));
-  if (!S_ISREG(status.st_mode)) return failed("is not a regular file");
-
+  detail::ModelFile file;
+  if (Expected<void> opened = file.open("template file", path); !opened)
+    return tl::unexpected(opened.error());
   alignas(64) unsigned char bytes[detail::kMaxCellTemplateFileBytes];
-  const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
   // Of a larger file as much as tells what it is.
-  const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(file_bytes, sizeof(bytes)));
-  std::size_t have = 0;
-  while (have < wanted) {
-    const ssize_t got = ::read(descriptor, bytes + have, wanted - have);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return failed(strerror(errno));
-    if (got == 0) return failed("became shorter while it was read");
-    have += static_cast<std::size_t>(got);
+  const auto wanted =
+      static_cast<std::size_t>(std::min<std::uint64_t>(file.bytes(), sizeof(bytes)));
+  const ssize_t got = file.read(bytes, wanted, 0);
+  if (got != static_cast<ssize_t>(wanted)) {
+    return tl::unexpected(
+        make_error(Status::kIoError, "template file \"%.120s\": %s", path,
+                   got < 0 ? strerror(errno) : "became shorter while it was read"));
   }
-  Expected<CellTemplateFileInfo> info = detail::parse_cell_template_file(bytes, file_bytes, stages);
+  Expected<CellTemplateFileInfo> info =
+      detail::parse_cell_template_file(bytes, file.bytes(), stages);
   if (!info) {
     // With the path, where there is room for both.
     const Error inner = info.error();

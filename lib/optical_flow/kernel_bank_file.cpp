@@ -1,15 +1,8 @@
 #include "optical_flow/kernel_bank_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cmath>
-#include <cstdarg>
-#include <cstdio>
 #include <cstring>
 
 #include "kernel_bank_generated.h"
@@ -17,55 +10,11 @@
 namespace ocellus::detail {
 namespace {
 
-static_assert(std::endian::native == std::endian::little,
-              "the taps of a file are read as they are");
-
 constexpr std::uint64_t kTapAlignment = 64;
-constexpr std::uint64_t kHashBytes = sizeof(std::uint64_t);
-constexpr std::uint64_t kPrefixBytes = sizeof(std::uint32_t);
-constexpr std::uint64_t kIdentifierAt = 8;
-
-__attribute__((format(printf, 1, 2))) tl::unexpected<Error> corrupt(const char* format,
-                                                                    ...) noexcept {
-  Error error;
-  error.status = Status::kCorruptFile;
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(error.text, sizeof(error.text), format, arguments);
-  va_end(arguments);
-  return tl::unexpected(error);
-}
-
-std::uint32_t read_u32(const unsigned char* bytes) noexcept {
-  std::uint32_t value = 0;
-  std::memcpy(&value, bytes, sizeof(value));
-  return value;
-}
-
-std::uint64_t read_u64(const unsigned char* bytes) noexcept {
-  std::uint64_t value = 0;
-  std::memcpy(&value, bytes, sizeof(value));
-  return value;
-}
-
-/// Fills `buffer` as far as the file reaches; the number of bytes read, or -1 with errno.
-ssize_t read_fully(int descriptor, void* buffer, std::size_t bytes, std::uint64_t at) noexcept {
-  std::size_t have = 0;
-  while (have < bytes) {
-    const ssize_t got = pread(descriptor, static_cast<char*>(buffer) + have, bytes - have,
-                              static_cast<off_t>(at + have));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return -1;
-    if (got == 0) break;
-    have += static_cast<std::size_t>(got);
-  }
-  return static_cast<ssize_t>(have);
-}
-
 Expected<void> check_range(const char* field, long long value, long long low,
                            long long high) noexcept {
   if (value >= low && value <= high) return {};
-  return corrupt("kernel bank: %s is %lld; it must be %lld to %lld", field, value, low, high);
+  return corrupt_file("kernel bank: %s is %lld; it must be %lld to %lld", field, value, low, high);
 }
 
 }  // namespace
@@ -73,60 +22,62 @@ Expected<void> check_range(const char* field, long long value, long long low,
 Expected<KernelBankHeader> parse_kernel_bank_header(const void* bytes, std::uint64_t available,
                                                     std::uint64_t file_bytes) noexcept {
   const auto* data = static_cast<const unsigned char*>(bytes);
-  if (available < kIdentifierAt + 4) {
-    return corrupt("kernel bank: the file has %llu bytes, which is too short for a header",
-                   static_cast<unsigned long long>(file_bytes));
+  if (available < kModelIdentifierAt + 4) {
+    return corrupt_file("kernel bank: the file has %llu bytes, which is too short for a header",
+                        static_cast<unsigned long long>(file_bytes));
   }
   const std::uint32_t length = read_u32(data);
-  if (std::memcmp(data + kIdentifierAt, file::KernelBankIdentifier(), 4) != 0) {
-    const bool swapped = std::memcmp(data + kIdentifierAt, "KLCO", 4) == 0;
+  if (std::memcmp(data + kModelIdentifierAt, file::KernelBankIdentifier(), 4) != 0) {
+    const bool swapped = std::memcmp(data + kModelIdentifierAt, "KLCO", 4) == 0;
     return swapped
-               ? corrupt(
+               ? corrupt_file(
                      "kernel bank: the file is byte-swapped (big-endian); it must be little-endian")
-               : corrupt("kernel bank: not a kernel bank (identifier OCLK is not at byte 8)");
+               : corrupt_file("kernel bank: not a kernel bank (identifier OCLK is not at byte 8)");
   }
-  const std::uint64_t taps_at =
-      (kPrefixBytes + length + kHashBytes + kTapAlignment - 1) / kTapAlignment * kTapAlignment;
+  const std::uint64_t taps_at = (kModelPrefixBytes + length + kModelHashBytes + kTapAlignment - 1) /
+                                kTapAlignment * kTapAlignment;
   if (taps_at > kMaxKernelBankHeaderBytes) {
     if (__builtin_bswap32(length) < kMaxKernelBankHeaderBytes) {
-      return corrupt(
+      return corrupt_file(
           "kernel bank: the header's length is byte-swapped (big-endian); it must be "
           "little-endian");
     }
-    return corrupt("kernel bank: the header claims %u bytes; at most %d are allowed", length,
-                   kMaxKernelBankHeaderBytes);
+    return corrupt_file("kernel bank: the header claims %u bytes; at most %d are allowed", length,
+                        kMaxKernelBankHeaderBytes);
   }
   if (taps_at > available) {
-    return corrupt("kernel bank: truncated in the header: it needs %llu bytes, the file has %llu",
-                   static_cast<unsigned long long>(taps_at),
-                   static_cast<unsigned long long>(file_bytes));
+    return corrupt_file(
+        "kernel bank: truncated in the header: it needs %llu bytes, the file has %llu",
+        static_cast<unsigned long long>(taps_at), static_cast<unsigned long long>(file_bytes));
   }
 
   // The verifier comes before anything of the table is read; after it every access stays inside.
-  flatbuffers::Verifier verifier(data, kPrefixBytes + length, /*max_depth=*/4, /*max_tables=*/4);
+  flatbuffers::Verifier verifier(data, kModelPrefixBytes + length, /*max_depth=*/4,
+                                 /*max_tables=*/4);
   if (!file::VerifySizePrefixedKernelBankBuffer(verifier)) {
-    return corrupt("kernel bank: the header is damaged (it is not a valid table)");
+    return corrupt_file("kernel bank: the header is damaged (it is not a valid table)");
   }
   const file::KernelBank* table = file::GetSizePrefixedKernelBank(data);
   // The version comes before the checksum, so that a file of the future is called that and not
   // damaged.
   if (table->version() != kKernelBankVersion) {
-    return corrupt("kernel bank: format version %d; this library reads version %d",
-                   table->version(), kKernelBankVersion);
+    return corrupt_file("kernel bank: format version %d; this library reads version %d",
+                        table->version(), kKernelBankVersion);
   }
-  if (XXH64(data, taps_at - kHashBytes, 0) != read_u64(data + taps_at - kHashBytes)) {
-    return corrupt("kernel bank: the header is damaged (its checksum does not match)");
+  if (XXH64(data, taps_at - kModelHashBytes, 0) != read_u64(data + taps_at - kModelHashBytes)) {
+    return corrupt_file("kernel bank: the header is damaged (its checksum does not match)");
   }
   if (table->tap_order() != file::TapOrder_LittleEndian) {
-    return corrupt("kernel bank: the taps are not little-endian (tap_order is %d); they must be",
-                   table->tap_order());
+    return corrupt_file(
+        "kernel bank: the taps are not little-endian (tap_order is %d); they must be",
+        table->tap_order());
   }
 
   KernelBankHeader header;
   if (table->form() != file::KernelBankForm_Uniform &&
       table->form() != file::KernelBankForm_PerPixel) {
-    return corrupt("kernel bank: form is %d; it must be 0 (uniform) or 1 (per pixel)",
-                   table->form());
+    return corrupt_file("kernel bank: form is %d; it must be 0 (uniform) or 1 (per pixel)",
+                        table->form());
   }
   const bool per_pixel = table->form() == file::KernelBankForm_PerPixel;
   header.form = per_pixel ? KernelForm::kPerPixel : KernelForm::kUniform;
@@ -167,48 +118,39 @@ Expected<KernelBankHeader> parse_kernel_bank_header(const void* bytes, std::uint
                                  static_cast<std::uint64_t>(header.convolutions * header.terms) *
                                  static_cast<std::uint64_t>(header.entry_floats()) * sizeof(float);
   if (header.tap_bytes != expected) {
-    return corrupt("kernel bank: the header claims %llu bytes of taps; its sizes give %llu",
-                   static_cast<unsigned long long>(header.tap_bytes),
-                   static_cast<unsigned long long>(expected));
+    return corrupt_file("kernel bank: the header claims %llu bytes of taps; its sizes give %llu",
+                        static_cast<unsigned long long>(header.tap_bytes),
+                        static_cast<unsigned long long>(expected));
   }
   if (file_bytes - taps_at != expected) {
-    return corrupt(
+    return corrupt_file(
         "kernel bank: %s: there are %llu bytes of taps, %llu are needed",
         file_bytes - taps_at < expected ? "truncated in the taps" : "data after the taps",
         static_cast<unsigned long long>(file_bytes - taps_at),
         static_cast<unsigned long long>(expected));
   }
   if (const flatbuffers::String* note = table->note()) {
-    const std::size_t count = std::min<std::size_t>(note->size(), sizeof(header.note) - 1);
-    for (std::size_t i = 0; i < count; ++i) {
-      const char c = note->c_str()[i];
-      header.note[i] = c >= ' ' && c <= '~' ? c : '?';  // it will be printed on somebody's terminal
-    }
+    copy_note(header.note, sizeof(header.note), note->c_str(), note->size());
   }
   return header;
 }
 
 Expected<void> KernelBankFile::open(const char* path) noexcept {
-  const auto failed = [path](Status status, const char* what) noexcept {
-    return tl::unexpected(make_error(status, "kernel bank \"%.120s\": %s", path, what));
-  };
   if (path == nullptr || path[0] == '\0') {
     return tl::unexpected(make_error(Status::kInvalidArgument,
                                      "kernels.path is empty; it must name a kernel bank file"));
   }
-  // Non-blocking, because opening a FIFO would otherwise wait for a writer.
-  descriptor_ = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor_ < 0) return failed(Status::kIoError, strerror(errno));
-  struct stat status = {};
-  if (fstat(descriptor_, &status) != 0) return failed(Status::kIoError, strerror(errno));
-  if (!S_ISREG(status.st_mode)) return failed(Status::kIoError, "is not a regular file");
+  if (Expected<void> opened = file_.open("kernel bank", path); !opened) return opened;
   alignas(64) unsigned char bytes[kMaxKernelBankHeaderBytes];
-  const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
+  const std::uint64_t file_bytes = file_.bytes();
   const auto wanted = std::min<std::uint64_t>(file_bytes, sizeof(bytes));
-  const ssize_t got = read_fully(descriptor_, bytes, wanted, 0);
-  if (got < 0) return failed(Status::kIoError, strerror(errno));
+  const ssize_t got = file_.read(bytes, wanted, 0);
+  if (got < 0) {
+    return tl::unexpected(
+        make_error(Status::kIoError, "kernel bank \"%.120s\": %s", path, strerror(errno)));
+  }
   if (static_cast<std::uint64_t>(got) != wanted) {
-    return corrupt("kernel bank: the file became shorter while it was read");
+    return corrupt_file("kernel bank: the file became shorter while it was read");
   }
   const Expected<KernelBankHeader> header = parse_kernel_bank_header(bytes, wanted, file_bytes);
   if (!header) return tl::unexpected(header.error());
@@ -217,10 +159,6 @@ Expected<void> KernelBankFile::open(const char* path) noexcept {
   left_ = header_.tap_bytes / (static_cast<std::uint64_t>(header_.entry_floats()) * sizeof(float));
   XXH64_reset(&hash_, 0);
   return {};
-}
-
-KernelBankFile::~KernelBankFile() {
-  if (descriptor_ >= 0) close(descriptor_);
 }
 
 Expected<void> KernelBankFile::match(const KernelConfig& config, ImageSize size) const noexcept {
@@ -258,13 +196,13 @@ Expected<void> KernelBankFile::fill() noexcept {
       std::min<std::uint64_t>(left_, static_cast<std::uint64_t>(kBufferFloats / entry)));
   const std::size_t bytes =
       static_cast<std::size_t>(count) * static_cast<std::size_t>(entry) * sizeof(float);
-  const ssize_t got = read_fully(descriptor_, buffer_, bytes, at_);
+  const ssize_t got = file_.read(buffer_, bytes, at_);
   if (got < 0) {
     return tl::unexpected(
         make_error(Status::kIoError, "kernel bank: the taps cannot be read: %s", strerror(errno)));
   }
   if (static_cast<std::size_t>(got) != bytes) {
-    return corrupt("kernel bank: the file became shorter while it was read");
+    return corrupt_file("kernel bank: the file became shorter while it was read");
   }
   XXH64_update(&hash_, buffer_, bytes);
   for (int i = 0; i < count * entry; ++i) {
@@ -281,7 +219,7 @@ Expected<void> KernelBankFile::fill() noexcept {
     const std::uint64_t pixel = number / terms / convolutions;
     const char axis = in_entry < header_.nx ? 'x' : in_entry < header_.nx + header_.ny ? 'y' : 't';
     const int before = axis == 'x' ? 0 : axis == 'y' ? header_.nx : header_.nx + header_.ny;
-    return corrupt(
+    return corrupt_file(
         "kernel bank: w%c[%d] of pixel (%d, %d), convolution %d, term %d is %g; taps must be "
         "finite and at most %g",
         axis, in_entry - before, static_cast<int>(pixel % width), static_cast<int>(pixel / width),
@@ -290,7 +228,7 @@ Expected<void> KernelBankFile::fill() noexcept {
   }
   at_ += bytes;
   if (static_cast<std::uint64_t>(count) == left_ && XXH64_digest(&hash_) != header_.tap_hash) {
-    return corrupt("kernel bank: the taps are damaged (their checksum does not match)");
+    return corrupt_file("kernel bank: the taps are damaged (their checksum does not match)");
   }
   buffered_ = count;
   next_entry_ = buffer_;

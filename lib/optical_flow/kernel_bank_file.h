@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "core/model_file.h"
 #include "ocellus/frame.h"
 #include "ocellus/kernel_bank.h"
 #include "ocellus/status.h"
@@ -45,7 +46,6 @@ class KernelBankFile {
   KernelBankFile() noexcept = default;
   KernelBankFile(const KernelBankFile&) = delete;
   KernelBankFile& operator=(const KernelBankFile&) = delete;
-  ~KernelBankFile();
 
   /// Opens the file and checks everything but the taps: kind, version, header checksum, ranges,
   /// length of the file. Called once on an object. Errors: InvalidArgument (null or empty path),
@@ -72,7 +72,7 @@ class KernelBankFile {
 
   Expected<void> fill() noexcept;
 
-  int descriptor_ = -1;
+  ModelFile file_;
   KernelBankHeader header_;
   std::uint64_t left_ = 0;  // entries (taps of one term at one pixel) not given yet
   std::uint64_t at_ = 0;    // offset in the file of what is read next
