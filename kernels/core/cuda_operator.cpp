@@ -214,6 +214,15 @@ Expected<void> CudaOperator::touch_kernel(Scope& cuda, const void* kernel,
               cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
 }
 
+Expected<void> CudaOperator::upload(Scope& cuda, void* to, const void* from,
+                                    std::size_t bytes) noexcept {
+  if (Expected<void> done =
+          cuda(kCudaCalls.copy, to, from, bytes, cudaMemcpyHostToDevice, compute_stream());
+      !done)
+    return done;
+  return cuda(kCudaCalls.synchronize_stream, compute_stream());
+}
+
 Expected<void> CudaOperator::launch_kernel(Scope& cuda, cudaStream_t stream, const void* kernel,
                                            dim3 grid, dim3 block, std::size_t shared_bytes,
                                            void** arguments, LaunchOrder order) noexcept {

@@ -92,6 +92,19 @@ class CudaOperator {
     return touch_kernel(cuda, reinterpret_cast<const void*>(kernel), shared_bytes);
   }
 
+  /// How many of its blocks a multiprocessor has room for at once, of those that `touch` has seen.
+  template <typename Argument>
+  Expected<int> resident_blocks(Scope& cuda, void (*kernel)(Argument), int threads,
+                                std::size_t shared_bytes) noexcept {
+    int blocks = 0;
+    const Expected<void> asked = cuda(kCudaCalls.blocks_per_multiprocessor, &blocks,
+                                      reinterpret_cast<const void*>(kernel), threads, shared_bytes);
+    if (!asked) return tl::unexpected(asked.error());
+    return blocks;
+  }
+  /// To the device, and `from` may go afterwards; for `prepare`.
+  Expected<void> upload(Scope& cuda, void* to, const void* from, std::size_t bytes) noexcept;
+
   /// Where frames are floats, the kernel that looks for bad pixels: to be loaded, and to be
   /// launched before those that change the temporal state. Kernels of integer frames need none.
   Expected<void> touch_check(Scope& cuda) noexcept;

@@ -97,23 +97,10 @@ Expected<void> CellNetwork::choose(Scope& cuda, Run& run) noexcept {
   if (!run.in_bands) return {};
   const Kernel<BandArguments> kernel = band_kernel(radius);
   if (Expected<void> done = touch(cuda, kernel, run.shared_bytes); !done) return done;
-  int resident = 0;
-  if (Expected<void> done =
-          cuda(kCudaCalls.blocks_per_multiprocessor, &resident,
-               reinterpret_cast<const void*>(kernel), kBandThreads, run.shared_bytes);
-      !done)
-    return done;
-  run.in_bands = resident > 0;
+  const Expected<int> resident = resident_blocks(cuda, kernel, kBandThreads, run.shared_bytes);
+  if (!resident) return tl::unexpected(resident.error());
+  run.in_bands = *resident > 0;
   return {};
-}
-
-Expected<void> CellNetwork::upload(Scope& cuda, void* to, const void* from,
-                                   std::size_t bytes) noexcept {
-  if (Expected<void> done =
-          cuda(kCudaCalls.copy, to, from, bytes, cudaMemcpyHostToDevice, compute_stream());
-      !done)
-    return done;
-  return cuda(kCudaCalls.synchronize_stream, compute_stream());
 }
 
 Expected<void> CellNetwork::load_planes(Scope& cuda) noexcept {

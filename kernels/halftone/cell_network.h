@@ -48,7 +48,6 @@ class CellNetwork final : public CudaOperator {
   int bands() const noexcept;
   Expected<void> choose(Scope& cuda, Run& run) noexcept;
   Expected<void> load_planes(Scope& cuda) noexcept;
-  Expected<void> upload(Scope& cuda, void* to, const void* from, std::size_t bytes) noexcept;
 
   /// u of a run; `before` is the plane of outputs of the run before, -1 without.
   CellSource source_of(int slot, const Run& run, int before) const noexcept;

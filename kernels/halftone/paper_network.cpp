@@ -15,7 +15,6 @@ namespace {
 
 using cuda::block_count;
 using cuda::Carver;
-using cuda::kCudaCalls;
 using cuda::Scope;
 using detail::CellStagePlan;
 using detail::CellularNetworkPlan;
@@ -46,11 +45,8 @@ class PaperKernels final : public cuda::CudaOperator {
 
   Expected<void> prepare(Scope& cuda) noexcept override {
     if (Expected<void> done =
-            cuda(kCudaCalls.copy, ranks_, detail::kBlueNoiseRanks.data(),
-                 sizeof(detail::kBlueNoiseRanks), cudaMemcpyHostToDevice, compute_stream());
+            upload(cuda, ranks_, detail::kBlueNoiseRanks.data(), sizeof(detail::kBlueNoiseRanks));
         !done)
-      return done;
-    if (Expected<void> done = cuda(kCudaCalls.synchronize_stream, compute_stream()); !done)
       return done;
     if (shared_bytes() > static_cast<std::size_t>(device_traits().shared_bytes_per_block)) {
       return tl::unexpected(make_error(
@@ -254,14 +250,8 @@ const PaperNetworkConfig& PaperNetwork::config() const noexcept {
 }
 
 Expected<Ticket> PaperNetwork::submit(const Frame& in, const CellView& view) noexcept {
-  detail::OutputPlanes out;
+  detail::OutputPlanes out = detail::output_of(view, 1, state_->front.shape().element_bytes);
   out.planes[0] = view.data;
-  out.count = 1;
-  out.size = view.size;
-  out.element_bytes = state_->front.shape().element_bytes;
-  out.stride = view.stride;
-  out.space = view.space;
-  out.stream = view.stream;
   return state_->front.submit(in, out);
 }
 

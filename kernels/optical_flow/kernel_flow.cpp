@@ -73,15 +73,6 @@ void KernelFlow::layout(Carver& device) noexcept {
         device.take<float>(static_cast<std::size_t>(plan_.convolutions) * derivative_plane_);
 }
 
-Expected<void> KernelFlow::upload(Scope& cuda, void* to, const void* from,
-                                  std::size_t bytes) noexcept {
-  if (Expected<void> done =
-          cuda(kCudaCalls.copy, to, from, bytes, cudaMemcpyHostToDevice, compute_stream());
-      !done)
-    return done;
-  return cuda(kCudaCalls.synchronize_stream, compute_stream());
-}
-
 Expected<void> KernelFlow::load_uniform(Scope& cuda, const KernelConfig& kernels) noexcept {
   if (Expected<void> loaded = uniform_.load(plan_, kernels); !loaded) return loaded;
   const std::unique_ptr<UniformTaps> taps(new (std::nothrow) UniformTaps{});
@@ -211,14 +202,10 @@ Expected<void> KernelFlow::choose_ring_filter(Scope& cuda) noexcept {
   }
   const std::size_t shared = ring_shared_bytes(ring_variant_, ring_warps_);
   if (Expected<void> done = touch(cuda, ring_kernel_, shared); !done) return done;
-  int at_once = 0;
-  if (Expected<void> done =
-          cuda(kCudaCalls.blocks_per_multiprocessor, &at_once,
-               reinterpret_cast<const void*>(ring_kernel_), 32 * ring_warps_, shared);
-      !done)
-    return done;
+  const Expected<int> at_once = resident_blocks(cuda, ring_kernel_, 32 * ring_warps_, shared);
+  if (!at_once) return tl::unexpected(at_once.error());
   const std::int64_t items = static_cast<std::int64_t>(tiles_) * plan_.convolutions;
-  const std::int64_t most = std::max(1, at_once * traits.multiprocessors);
+  const std::int64_t most = std::max(1, *at_once * traits.multiprocessors);
   ring_blocks_ = static_cast<unsigned>(std::min(items, most));
   return {};
 }

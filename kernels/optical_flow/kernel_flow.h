@@ -20,7 +20,6 @@ class KernelFlow final : public FlowOperator {
   Expected<void> load_per_pixel(Scope& cuda, const KernelConfig& kernels) noexcept;
   Expected<void> load_uniform(Scope& cuda, const KernelConfig& kernels) noexcept;
   Expected<void> choose_ring_filter(Scope& cuda) noexcept;
-  Expected<void> upload(Scope& cuda, void* to, const void* from, std::size_t bytes) noexcept;
   Expected<void> record_per_pixel(Scope& cuda, int slot, cudaStream_t stream) noexcept;
   Expected<void> record_uniform(Scope& cuda, int slot, cudaStream_t stream) noexcept;
 

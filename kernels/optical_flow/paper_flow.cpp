@@ -245,24 +245,13 @@ Expected<OpticalFlowPlan> check(const Expected<OpticalFlowPlan>& plan,
   return plan;
 }
 
-template <typename View>
-detail::OutputPlanes output_of(const View& view, int count) noexcept {
-  detail::OutputPlanes out;
-  out.count = count;
-  out.size = view.size;
-  out.element_bytes = sizeof(float);
-  out.stride = view.stride;
-  out.space = view.space;
-  out.stream = view.stream;
-  return out;
-}
 detail::OutputPlanes planes_of(const FlowView& view, int count) noexcept {
-  detail::OutputPlanes out = output_of(view, count);
+  detail::OutputPlanes out = detail::output_of(view, count, sizeof(float));
   out.planes = {view.u, view.v, view.confidence};
   return out;
 }
 detail::OutputPlanes planes_of(const FilterView& view, int count) noexcept {
-  detail::OutputPlanes out = output_of(view, count);
+  detail::OutputPlanes out = detail::output_of(view, count, sizeof(float));
   std::copy(view.planes.begin(), view.planes.end(), out.planes.begin());
   return out;
 }

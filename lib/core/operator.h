@@ -57,6 +57,19 @@ struct OutputPlanes {
   }
 };
 
+/// Planes as a user's view has them; their addresses are filled in afterwards.
+template <typename View>
+OutputPlanes output_of(const View& view, int count, int element_bytes) noexcept {
+  OutputPlanes out;
+  out.count = count;
+  out.size = view.size;
+  out.element_bytes = element_bytes;
+  out.stride = view.stride;
+  out.space = view.space;
+  out.stream = view.stream;
+  return out;
+}
+
 /// Numbers of the operator's own that come with each result; what they mean, its room says.
 using ExtraWords = std::array<std::uint32_t, 8>;
 

@@ -64,14 +64,9 @@ int CellularNetwork::fraction_bits(int stage) const noexcept {
 Expected<Ticket> CellularNetwork::submit(const Frame& in, const CellView& out) noexcept {
   if (out.data == nullptr)
     return tl::unexpected(make_error(Status::kInvalidArgument, "output data must not be null"));
-  detail::OutputPlanes output;
+  detail::OutputPlanes output =
+      detail::output_of(out, 1, bytes_per_pixel(state_->plan.output_format));
   output.planes[0] = out.data;
-  output.count = 1;
-  output.size = out.size;
-  output.element_bytes = bytes_per_pixel(state_->plan.output_format);
-  output.stride = out.stride;
-  output.space = out.space;
-  output.stream = out.stream;
   return state_->front.submit(in, output);
 }
 

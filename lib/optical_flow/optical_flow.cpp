@@ -59,16 +59,8 @@ Expected<Ticket> OpticalFlow::submit(const Frame& in, const FlowView& out) noexc
     return tl::unexpected(
         make_error(Status::kInvalidArgument, "output planes u and v must not be null"));
   }
-  detail::OutputPlanes output;
-  output.planes[0] = out.u;
-  output.planes[1] = out.v;
-  output.planes[2] = out.confidence;
-  output.count = 3;
-  output.size = out.size;
-  output.element_bytes = sizeof(float);
-  output.stride = out.stride;
-  output.space = out.space;
-  output.stream = out.stream;
+  detail::OutputPlanes output = detail::output_of(out, 3, sizeof(float));
+  output.planes = {out.u, out.v, out.confidence};
   return state_->front.submit(in, output);
 }
 

@@ -57,7 +57,7 @@ float SpatioTemporalFilter::delay_frames() const noexcept {
 
 Expected<Ticket> SpatioTemporalFilter::submit(const Frame& in, const FilterView& out) noexcept {
   const int convolutions = state_->front.shape().planes;
-  detail::OutputPlanes output;
+  detail::OutputPlanes output = detail::output_of(out, convolutions, sizeof(float));
   for (int c = 0; c < convolutions; ++c) {
     const auto i = static_cast<std::size_t>(c);
     if (out.planes[i] == nullptr) {
@@ -67,12 +67,6 @@ Expected<Ticket> SpatioTemporalFilter::submit(const Frame& in, const FilterView&
     }
     output.planes[i] = out.planes[i];
   }
-  output.count = convolutions;
-  output.size = out.size;
-  output.element_bytes = sizeof(float);
-  output.stride = out.stride;
-  output.space = out.space;
-  output.stream = out.stream;
   return state_->front.submit(in, output);
 }
 
