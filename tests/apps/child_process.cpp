@@ -8,16 +8,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
+#include <filesystem>
 
 namespace ocellus::test {
 namespace {
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 /// As OCELLUS_PROGRAM says, else the one beside this test.
 std::string program_path() {
@@ -74,24 +68,13 @@ ChildResult RunningProgram::wait() {
   waitpid(child_, &status, 0);
   child_ = -1;
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  result.out = text_of(folder_ / "out");
-  result.err = text_of(folder_ / "err");
+  result.out = bytes_of(folder_ / "out");
+  result.err = bytes_of(folder_ / "err");
   return result;
 }
 
 ChildResult run_program(const std::vector<std::string>& arguments) {
   return RunningProgram(arguments).wait();
-}
-
-TemporaryFolder::TemporaryFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "ocellus-test-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) ADD_FAILURE() << "no temporary folder could be made";
-  path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
 }
 
 }  // namespace ocellus::test

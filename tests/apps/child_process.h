@@ -1,11 +1,12 @@
-// Runs the program as a user does, and a folder for its files.
+// Runs the program as a user does.
 #pragma once
 
 #include <sys/types.h>
 
-#include <filesystem>
 #include <string>
 #include <vector>
+
+#include "support/files.h"
 
 namespace ocellus::test {
 
@@ -13,20 +14,6 @@ struct ChildResult {
   int exit_code = -1;  ///< 128 + the signal's number when a signal ended it
   std::string out;
   std::string err;
-};
-
-/// A new empty folder, removed with all in it at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
 };
 
 /// Runs the program under test (environment variable OCELLUS_PROGRAM, or the one beside the

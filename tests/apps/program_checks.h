@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -55,11 +54,6 @@ inline std::vector<std::string> files_in(const std::string& folder, const std::s
     if (name.rfind(begin, 0) == 0) names.push_back(name);
   }
   return names;
-}
-
-inline std::string bytes_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 inline bool has_gstreamer() {

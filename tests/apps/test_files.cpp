@@ -16,6 +16,7 @@
 #include "flow_run.h"
 #include "frames.h"
 #include "image_io.h"
+#include "support/files.h"
 
 namespace ocellus::app {
 namespace {
@@ -24,14 +25,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 class Files : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "ocellus-files-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string path(const std::string& name) const { return folder_ / name; }
   std::string write(const std::string& name, const std::string& bytes) const {
     std::ofstream(path(name), std::ios::binary) << bytes;
     return path(name);
@@ -51,7 +45,7 @@ class Files : public testing::Test {
   }
 
  private:
-  std::string folder_;
+  test::TemporaryFolder folder_;
 };
 
 // Example failure: a comment in the header, a maximum below 255 or the byte order of 16 bits is
@@ -125,10 +119,7 @@ TEST_F(Files, ReadsPng) {
   EXPECT_EQ(colour.format, PixelFormat::kGray8);
   EXPECT_EQ(colour.pixels, (std::vector<std::uint8_t>{76, 150, 29, 9}));
 
-  const std::string whole = [&] {
-    std::ifstream file(path("c.png"), std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  }();
+  const std::string whole = test::bytes_of(path("c.png"));
   for (std::size_t length = 8; length < whole.size(); length += 7) {
     const std::string file = write("cut.png", whole.substr(0, length));
     error_of("cut.png", [&] { read_image(file); });
@@ -174,8 +165,7 @@ TEST_F(Files, FloRoundTripAndDamage) {
       EXPECT_EQ(back.v[i], field.v[i]);
     }
   }
-  std::ifstream file(path("a.flo"), std::ios::binary);
-  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  const std::string bytes = test::bytes_of(path("a.flo"));
   float first = 0.0f;
   float unknown = 0.0f;
   std::memcpy(&first, bytes.data() + 12, 4);
@@ -202,8 +192,7 @@ TEST_F(Files, PfmRoundTrip) {
   const FloatPlane plane = read_pfm(path("a.pfm"));
   EXPECT_EQ(plane.size, (ImageSize{2, 3}));
   EXPECT_EQ(plane.values, values);
-  std::ifstream file(path("a.pfm"), std::ios::binary);
-  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  const std::string bytes = test::bytes_of(path("a.pfm"));
   float first = 0.0f;
   std::memcpy(&first, bytes.data() + bytes.size() - 24, 4);
   EXPECT_EQ(first, 5.0f);  // the last row comes first

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -399,8 +398,7 @@ TEST(Plot, SeveralSeriesAndNoBudget) {
   for (std::size_t s = 0; s < 3; ++s)
     plot.series.push_back({"memory " + std::to_string(s), histograms[s].get(), &values[s], 100.0});
   app::write_latency_svg(folder / "l.svg", plot);
-  std::ifstream file(folder / "l.svg");
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::string text = bytes_of(folder / "l.svg");
   for (const char* name : {"memory 0", "memory 1", "memory 2"})
     EXPECT_NE(text.find(name), std::string::npos) << name;
   EXPECT_NE(text.find("a &lt; b"), std::string::npos);

@@ -404,8 +404,7 @@ TEST(Program, LatencyCountsFromTheSchedule) {
   EXPECT_EQ(good["misses"], 0);
   EXPECT_EQ(good["frames"], 50);
   EXPECT_LE(good["latency_ms"]["p50"], good["latency_ms"]["max"]);
-  std::ifstream svg(folder / "l.svg");
-  const std::string text(std::istreambuf_iterator<char>(svg), {});
+  const std::string text = bytes_of(folder / "l.svg");
   EXPECT_EQ(text.rfind("<svg", 0), 0u);
   EXPECT_NE(text.find("</svg>"), std::string::npos);
   EXPECT_NE(text.find("budget"), std::string::npos);
@@ -439,8 +438,7 @@ TEST(Program, WritesAndReadsVideo) {
   EXPECT_EQ(report["size"], (json{65, 49}));
   // Cut off in the middle: either the frames before are used, or the error names the file; never a
   // crash.
-  std::ifstream file(video, std::ios::binary);
-  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  const std::string bytes = bytes_of(video);
   std::ofstream(folder / "cut.webm", std::ios::binary) << bytes.substr(0, 60);
   expect_error({"flow", folder / "cut.webm"}, {"cut.webm"});
 }

@@ -10,6 +10,7 @@
 #include "halftone/plan.h"
 #include "ocellus/halftone.h"
 #include "reference/cellular_network.h"
+#include "support/cells.h"
 #include "support/simd.h"
 
 namespace ocellus {
@@ -140,14 +141,6 @@ std::vector<FrameBuffer> scene_frames(ImageSize size, int count, unsigned seed) 
     frames.back().fill(plane);
   }
   return frames;
-}
-
-CellularNetworkConfig one_stage(ImageSize size, const CellStage& stage) {
-  CellularNetworkConfig config;
-  config.size = size;
-  config.stage_count = 1;
-  config.stages[0] = stage;
-  return config;
 }
 
 CellTemplate random_template(std::mt19937& random, int radius, bool symmetric, float strength) {

@@ -15,6 +15,7 @@
 #include "halftone/bitmap.h"
 #include "ocellus/cell_templates.h"
 #include "reference/cellular_network.h"
+#include "support/cells.h"
 
 namespace ocellus {
 namespace {
@@ -66,17 +67,11 @@ class Operators {
     }
     const test::FrameBuffer frame =
         test::FrameBuffer(config.size, PixelFormat::kGray8, 3, 1).fill(grey);
-    test::Plane<std::uint8_t> out(grey.width, grey.height);
-    CellView view;
-    view.data = out.data.data();
-    view.size = config.size;
-    view.stride = grey.width;
     CellInfo info;
-    const Ticket ticket = test::must(network_->submit(frame.frame(), view));
-    test::must(network_->wait(ticket, Deadline::after(std::chrono::seconds(120)), &info));
+    const test::CellBytes out = test::cells_of(*network_, frame.frame(), &info);
     converged = info.converged;
     PlaneD result(grey.width, grey.height);
-    std::copy(out.data.begin(), out.data.end(), result.data.begin());
+    std::copy(out.begin(), out.end(), result.data.begin());
     return result;
   }
 

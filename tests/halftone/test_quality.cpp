@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -20,8 +21,8 @@
 #include "ocellus/cell_templates.h"
 #include "ocellus/halftone.h"
 #include "reference/halftones.h"
+#include "support/cells.h"
 #include "support/flow_files.h"
-#include "support/run.h"
 
 namespace ocellus {
 namespace {
@@ -65,15 +66,9 @@ app::GreyPlane grey_of(const PlaneD& plane) {
 PlaneD halftone(const app::GrayImage& image, const CellularNetworkConfig& config,
                 CellInfo* info = nullptr) {
   auto rig = Rig<CellularNetwork>::make(config);
-  std::vector<std::uint8_t> out(image.pixels.size());
-  CellView view;
-  view.data = out.data();
-  view.size = image.size;
-  view.stride = image.size.width;
-  must(rig.op.wait(must(rig.op.submit(image.view(0, 0), view)),
-                   Deadline::after(std::chrono::seconds(120)), info));
+  const CellBytes out = cells_of(rig.op, image.view(0, 0), info);
   PlaneD plane(image.size.width, image.size.height);
-  for (std::size_t i = 0; i < out.size(); ++i) plane.data[i] = out[i];
+  std::copy(out.begin(), out.end(), plane.data.begin());
   return plane;
 }
 
@@ -127,16 +122,8 @@ double mean_psnr(const std::vector<Score>& scores) {
   return sum / static_cast<double>(scores.size());
 }
 
-CellularNetworkConfig single_stage(ImageSize size, const CellStage& stage) {
-  CellularNetworkConfig config;
-  config.size = size;
-  config.stage_count = 1;
-  config.stages[0] = stage;
-  return config;
-}
-
 CellularNetworkConfig library_template(ImageSize size, const char* name) {
-  return single_stage(size, must(cell_template(name)));
+  return one_stage(size, must(cell_template(name)));
 }
 
 /// The quality preset with so many sweeps of swaps, each but the last with one sweep of updates
@@ -164,7 +151,7 @@ CellularNetworkConfig start_alone(ImageSize size) {
   CellStage stage = halftone_config(size).stages[0];
   stage.weights = {};
   stage.weights.a[4] = 1.0f;
-  return single_stage(size, stage);
+  return one_stage(size, stage);
 }
 
 /// Fails when a preset is below error diffusion on any image, less than 1 dB above it on the

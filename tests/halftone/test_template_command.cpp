@@ -2,19 +2,18 @@
 // named, and what is shown can be made again.
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "apps/run_command.h"
 #include "cell_template_text.h"
 #include "cell_template_writer.h"
-#include "input_error.h"
 #include "ocellus/cell_templates.h"
+#include "support/files.h"
 #include "template.h"
 
 namespace ocellus::app {
@@ -24,35 +23,9 @@ using Stages = std::array<CellStage, kMaxCellStages>;
 
 class TemplateCommand : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "ocellus-template-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-    in_ = (folder_ / "in").string();
-    out_ = (folder_ / "out.ocl").string();
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
-  /// Runs the command line; the message of the error, empty when there was none.
   std::string run(const std::vector<std::string>& arguments) {
-    CLI::App program;
-    int exit_code = -1;
-    add_template_command(program, exit_code);
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     testing::internal::CaptureStdout();
-    std::string message;
-    try {
-      program.parse(reversed);
-      EXPECT_EQ(exit_code, 0);
-    } catch (const InputError& error) {
-      message = error.what();
-    } catch (const CLI::Error& error) {
-      message = error.what();
-    }
+    const std::string message = test::run_command(add_template_command, arguments);
     printed_ = testing::internal::GetCapturedStdout();
     return message;
   }
@@ -73,9 +46,9 @@ class TemplateCommand : public testing::Test {
     return {stages.begin(), stages.begin() + info->stages};
   }
 
-  std::filesystem::path folder_;
-  std::string in_;
-  std::string out_;
+  const test::TemporaryFolder folder_;
+  const std::string in_ = folder_ / "in";
+  const std::string out_ = folder_ / "out.ocl";
   std::string printed_;
   std::string note_;
 };
@@ -330,7 +303,7 @@ TEST_F(TemplateCommand, NamesMistakesInFiles) {
             std::string::npos);
   EXPECT_NE(make(std::string("a\0b", 3)).find("it is not text"), std::string::npos);
   std::ofstream(in_) << "a" << kRows;
-  const std::string nowhere = (folder_ / "no" / "x.ocl").string();
+  const std::string nowhere = folder_ / "no/x.ocl";
   EXPECT_NE(run({"template", "make", in_, "-o", nowhere}).find(nowhere), std::string::npos);
   EXPECT_NE(run({"template", "make", in_, "-o", "/dev/null"}).find("a device or a pipe"),
             std::string::npos);

@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <limits>
 #include <string>
 #include <vector>
@@ -21,6 +20,7 @@
 #include "halftone/cell_template_file.h"
 #include "input_error.h"
 #include "ocellus/cell_templates.h"
+#include "support/files.h"
 
 namespace ocellus {
 namespace {
@@ -31,18 +31,6 @@ using Stages = std::array<CellStage, kMaxCellStages>;
 
 class TemplateFile : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "ocellus-templates-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-    path_ = (folder_ / "x.ocl").string();
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
   static CellTemplateFile chain(std::string_view text, std::string note = "") {
     Stages stages;
     const auto count = parse_cell_chain(text, stages);
@@ -51,8 +39,8 @@ class TemplateFile : public testing::Test {
   }
 
   Bytes bytes() const {
-    std::ifstream file(path_, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    const std::string bytes = test::bytes_of(path_);
+    return {bytes.begin(), bytes.end()};
   }
   void write(const Bytes& bytes) const {
     std::ofstream(path_, std::ios::binary)
@@ -94,8 +82,8 @@ class TemplateFile : public testing::Test {
     return wrong.text;
   }
 
-  std::filesystem::path folder_;
-  std::string path_;
+  const test::TemporaryFolder folder_;
+  const std::string path_ = folder_ / "x.ocl";
 };
 
 void expect_same(const CellStage& a, const CellStage& b) {
@@ -240,7 +228,8 @@ TEST_F(TemplateFile, SaysWhatIsWrong) {
   Stages stages;
   EXPECT_EQ(read_cell_template_file(nullptr, stages).error().status, Status::kInvalidArgument);
   EXPECT_EQ(read_cell_template_file("", stages).error().status, Status::kInvalidArgument);
-  EXPECT_EQ(read_cell_template_file(folder_.c_str(), stages).error().status, Status::kIoError);
+  EXPECT_EQ(read_cell_template_file(folder_.path().c_str(), stages).error().status,
+            Status::kIoError);
   std::filesystem::remove(path_);
   EXPECT_EQ(error().status, Status::kIoError);
   expect("No such file or directory");

@@ -24,8 +24,8 @@
 #include "input_error.h"
 #include "ocellus/halftone.h"
 #include "reference/halftones.h"
+#include "support/cells.h"
 #include "support/flow_files.h"
-#include "support/run.h"
 
 namespace ocellus {
 namespace {
@@ -115,16 +115,8 @@ Course course(const Video& video, const Method& method) {
 
 Course course(const Video& video, const CellularNetworkConfig& config) {
   auto rig = Rig<CellularNetwork>::make(config);
-  return course(video, [&](const app::GrayImage& image) {
-    std::vector<std::uint8_t> out(image.pixels.size());
-    CellView view;
-    view.data = out.data();
-    view.size = image.size;
-    view.stride = image.size.width;
-    must(rig.op.wait(must(rig.op.submit(image.view(0, 0), view)),
-                     Deadline::after(std::chrono::seconds(120))));
-    return out;
-  });
+  return course(video,
+                [&](const app::GrayImage& image) { return cells_of(rig.op, image.view(0, 0)); });
 }
 
 Course diffused(const Video& video) {

@@ -7,37 +7,22 @@
 
 #include "conformance/conformance.h"
 #include "ocellus/halftone.h"
+#include "support/cells.h"
 
 namespace ocellus::test {
 namespace {
 
-class CellsOnDevice : public testing::Test {
- protected:
-  void SetUp() override {
-    const Expected<EngineInfo> probed = Engine::probe(engine_config(1, BackendChoice::kCuda));
-    if (!probed) GTEST_SKIP() << "no CUDA device: " << probed.error().text;
-  }
-};
-
-using Halftone = std::vector<std::uint8_t>;
+class CellsOnDevice : public OnDevice {};
 
 std::size_t area(ImageSize size) {
   return static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height);
 }
 
-CellView view_of(Halftone& out, ImageSize size) {
-  CellView view;
-  view.data = out.data();
-  view.size = size;
-  view.stride = size.width;
-  return view;
-}
-
 /// Halftones of `count` frames, taken from `frames` in turn, with `in_flight` of them at a time.
-std::vector<Halftone> halftones(CellularNetwork& network, ImageSize size,
-                                const std::vector<FrameBuffer>& frames, std::size_t count,
-                                std::size_t in_flight) {
-  std::vector<Halftone> out(count, Halftone(area(size)));
+std::vector<CellBytes> halftones(CellularNetwork& network, ImageSize size,
+                                 const std::vector<FrameBuffer>& frames, std::size_t count,
+                                 std::size_t in_flight) {
+  std::vector<CellBytes> out(count, CellBytes(area(size)));
   std::vector<Ticket> tickets;
   for (std::size_t f = 0; f < count + in_flight; ++f) {
     if (f >= in_flight && f - in_flight < tickets.size())
@@ -69,7 +54,7 @@ TEST_F(CellsOnDevice, NetworksAtOnceDoNotWaitForEachOther) {
   flow_config.depth = kDepth;
 
   std::vector<std::vector<FrameBuffer>> frames;
-  std::vector<std::vector<Halftone>> expected;
+  std::vector<std::vector<CellBytes>> expected;
   for (std::size_t n = 0; n < configs.size(); ++n) {
     frames.push_back(
         noise_frames(configs[n].size, PixelFormat::kGray8, 3, 7 + static_cast<unsigned>(n)));
@@ -90,7 +75,7 @@ TEST_F(CellsOnDevice, NetworksAtOnceDoNotWaitForEachOther) {
     networks.push_back(must(CellularNetwork::create(engine, config)));
   OpticalFlow flow = must(OpticalFlow::create(engine, flow_config));
 
-  std::vector<std::vector<Halftone>> got(configs.size());
+  std::vector<std::vector<CellBytes>> got(configs.size());
   std::vector<std::thread> threads;
   for (std::size_t n = 0; n < configs.size(); ++n) {
     threads.emplace_back(

@@ -11,14 +11,6 @@
 namespace ocellus::test {
 namespace {
 
-class OnDevice : public testing::Test {
- protected:
-  void SetUp() override {
-    const Expected<EngineInfo> probed = Engine::probe(engine_config(1, BackendChoice::kCuda));
-    if (!probed) GTEST_SKIP() << "no CUDA device: " << probed.error().text;
-  }
-};
-
 OpticalFlowConfig foveated_config(ImageSize size, int depth = 2) {
   OpticalFlowConfig config;
   config.size = size;

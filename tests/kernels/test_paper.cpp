@@ -9,6 +9,7 @@
 #include "kernels/core/device_limits.h"
 #include "kernels/halftone/paper_network.h"
 #include "kernels/optical_flow/paper_flow.h"
+#include "support/cells.h"
 
 namespace ocellus::test {
 namespace {
@@ -19,13 +20,6 @@ using paper::PaperFlow;
 using FilterConfig = paper::WithSchedule<SpatioTemporalFilterConfig>;
 using FlowConfig = paper::WithSchedule<OpticalFlowConfig>;
 
-class OnDevice : public testing::Test {
- protected:
-  void SetUp() override {
-    const Expected<EngineInfo> probed = Engine::probe(engine_config(1, BackendChoice::kCuda));
-    if (!probed) GTEST_SKIP() << "no CUDA device: " << probed.error().text;
-  }
-};
 using PaperOnDevice = OnDevice;
 using LimitsOnDevice = OnDevice;
 
@@ -259,18 +253,6 @@ CellularNetworkConfig nine_colours(ImageSize size, CellStart start, int sweeps) 
   return config;
 }
 
-template <typename Network>
-std::vector<std::uint8_t> cells_of(Network& network, const FrameBuffer& frame, ImageSize size) {
-  std::vector<std::uint8_t> out(static_cast<std::size_t>(size.width) *
-                                static_cast<std::size_t>(size.height));
-  CellView view;
-  view.data = out.data();
-  view.size = size;
-  view.stride = size.width;
-  must(network.wait(must(network.submit(frame.frame(0), view)), Deadline::never()));
-  return out;
-}
-
 // Fails when a schedule updates a cell out of turn, reads an output that another block is to write,
 // or takes dummy cells for others: sizes that are no multiples of three, one row or column, a fixed
 // number of sweeps before the fixed point.
@@ -282,7 +264,7 @@ TEST_F(PaperOnDevice, CellsAreThoseOfTheNetwork) {
         const CellularNetworkConfig config = nine_colours(size, start, sweeps);
         const FrameBuffer frame = noise_frames(size, PixelFormat::kGray8, 1, 11)[0];
         auto ours = Rig<CellularNetwork>::make(config, 1, BackendChoice::kCuda);
-        const auto expected = cells_of(ours.op, frame, size);
+        const auto expected = cells_of(ours.op, frame.frame());
         for (const paper::CellMemory memory :
              {paper::CellMemory::kGlobal, paper::CellMemory::kSharedX,
               paper::CellMemory::kSharedXY}) {
@@ -297,7 +279,7 @@ TEST_F(PaperOnDevice, CellsAreThoseOfTheNetwork) {
                 must(paper::PaperNetwork::footprint(must(Engine::probe(settings)), of_paper));
             Engine engine = must(Engine::create(settings));
             auto network = must(paper::PaperNetwork::create(engine, of_paper));
-            EXPECT_TRUE(cells_of(network, frame, size) == expected);
+            EXPECT_TRUE(cells_of(network, frame.frame()) == expected);
           }
         }
       }

@@ -32,13 +32,7 @@ OpticalFlowConfig foveated() {
   return config;
 }
 
-class Trouble : public testing::Test {
- protected:
-  void SetUp() override {
-    const Expected<EngineInfo> probed = Engine::probe(engine_config(1, BackendChoice::kCuda));
-    if (!probed) GTEST_SKIP() << "no CUDA device: " << probed.error().text;
-  }
-};
+class Trouble : public OnDevice {};
 
 // Fails when a frame waits for the whole device or works in the default stream: a kernel of
 // somebody else's sits in that stream, and one more in a stream of its own, until all frames are

@@ -23,6 +23,7 @@
 #include "ocellus/optical_flow.h"
 #include "ocellus/spatio_temporal_filter.h"
 #include "optical_flow/kernel_bank_file.h"
+#include "support/files.h"
 
 namespace ocellus {
 namespace {
@@ -31,24 +32,7 @@ using app::InputError;
 using app::KernelBankShape;
 using app::KernelBankWriter;
 using detail::KernelBankFile;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "ocellus-kernels-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) ADD_FAILURE() << "no temporary folder";
-    path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
+using test::TemporaryFolder;
 
 /// A tap that tells its place, so that any mix-up of order shows.
 float tap_value(int x, int y, int convolution, int term, int axis, int tap) {
@@ -89,8 +73,8 @@ void write_bank(const std::string& path, const KernelBankShape& shape) {
 }
 
 std::vector<char> load(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  const std::string bytes = test::bytes_of(path);
+  return {bytes.begin(), bytes.end()};
 }
 
 void store(const std::string& path, const std::vector<char>& bytes) {
@@ -154,7 +138,7 @@ TEST(KernelBankFile, GivesBackWhatWasWritten) {
     }
   }
   for (const KernelBankShape& shape : shapes) {
-    const std::string path = folder.file("bank.ocl");
+    const std::string path = folder / "bank.ocl";
     write_bank(path, shape);
     const auto file = std::make_unique<KernelBankFile>();
     const auto opened = file->open(path.c_str());
@@ -185,7 +169,7 @@ TEST(KernelBankFile, GivesBackWhatWasWritten) {
 // checksum or the taps.
 TEST(KernelBankFile, RefusesEveryTruncation) {
   const TemporaryFolder folder;
-  const std::string path = folder.file("bank.ocl");
+  const std::string path = folder / "bank.ocl";
   write_bank(path, small_per_pixel());
   const std::vector<char> whole = load(path);
   ASSERT_TRUE(read_all(path));
@@ -204,7 +188,7 @@ TEST(KernelBankFile, RefusesEveryTruncation) {
 // Fails when any single flipped bit of the file is taken. Every byte counts, padding included.
 TEST(KernelBankFile, RefusesEveryFlippedBit) {
   const TemporaryFolder folder;
-  const std::string path = folder.file("bank.ocl");
+  const std::string path = folder / "bank.ocl";
   KernelBankShape shape = small_per_pixel();
   shape.size = {2, 1};
   write_bank(path, shape);
@@ -224,7 +208,7 @@ TEST(KernelBankFile, RefusesEveryFlippedBit) {
 // Fails when something follows the taps and is not noticed.
 TEST(KernelBankFile, RefusesDataAfterTheTaps) {
   const TemporaryFolder folder;
-  const std::string path = folder.file("bank.ocl");
+  const std::string path = folder / "bank.ocl";
   write_bank(path, small_per_pixel());
   std::vector<char> bytes = load(path);
   bytes.push_back('\0');
@@ -268,7 +252,7 @@ TEST(KernelBankFile, RefusesForgedHeaders) {
       {"the header claims", [](file::KernelBankT& t) { t.note.assign(5000, 'n'); }},
   };
   const TemporaryFolder folder;
-  const std::string path = folder.file("bank.ocl");
+  const std::string path = folder / "bank.ocl";
   for (const Case& c : cases) {
     write_bank(path, small_per_pixel());
     forge(path, c.change);
@@ -289,7 +273,7 @@ TEST(KernelBankFile, RefusesForgedHeaders) {
 // a damaged one.
 TEST(KernelBankFile, NamesFilesOfAnotherKind) {
   const TemporaryFolder folder;
-  const std::string path = folder.file("bank.ocl");
+  const std::string path = folder / "bank.ocl";
   write_bank(path, small_per_pixel());
   const std::vector<char> whole = load(path);
 
@@ -332,7 +316,7 @@ TEST(KernelBankFile, NamesFilesOfAnotherKind) {
 // reported at another place.
 TEST(KernelBankFile, NamesBadTaps) {
   const TemporaryFolder folder;
-  const std::string path = folder.file("bank.ocl");
+  const std::string path = folder / "bank.ocl";
   const KernelBankShape shape = small_per_pixel();
   for (const float bad :
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -2.0e6f}) {
@@ -358,9 +342,9 @@ TEST(KernelBankFile, NamesBadTaps) {
 // Fails when a path that is no file hangs, crashes or is reported without its name.
 TEST(KernelBankFile, NamesPathsThatCannotBeRead) {
   const TemporaryFolder folder;
-  const std::string fifo = folder.file("fifo");
+  const std::string fifo = folder / "fifo";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-  for (const std::string& path : {folder.file("absent.ocl"), folder.file("."), fifo}) {
+  for (const std::string& path : {folder / "absent.ocl", folder / ".", fifo}) {
     const auto file = std::make_unique<KernelBankFile>();
     const auto opened = file->open(path.c_str());
     ASSERT_FALSE(opened);
@@ -379,7 +363,7 @@ TEST(KernelBankFile, NamesPathsThatCannotBeRead) {
 // Fails when a file that shrinks while it is read ends the program, or is taken.
 TEST(KernelBankFile, SurvivesAFileThatShrinks) {
   const TemporaryFolder folder;
-  const std::string path = folder.file("bank.ocl");
+  const std::string path = folder / "bank.ocl";
   KernelBankShape shape = small_per_pixel();
   shape.size = {64, 64};
   write_bank(path, shape);
@@ -398,7 +382,7 @@ TEST(KernelBankFile, SurvivesAFileThatShrinks) {
 // names another field.
 TEST(KernelBankFile, MatchesOnlyItsOwnConfiguration) {
   const TemporaryFolder folder;
-  const std::string path = folder.file("bank.ocl");
+  const std::string path = folder / "bank.ocl";
   write_bank(path, small_per_pixel());
   const auto file = std::make_unique<KernelBankFile>();
   ASSERT_TRUE(file->open(path.c_str()));
@@ -492,7 +476,7 @@ std::vector<float> filter_noise(const KernelConfig& kernels, ImageSize size) {
 // was made of.
 TEST(KernelBankFile, IsUsedByTheOperatorAsItIs) {
   const TemporaryFolder folder;
-  const std::string path = folder.file("bank.ocl");
+  const std::string path = folder / "bank.ocl";
   const ImageSize size{37, 19};
   for (const KernelForm form : {KernelForm::kUniform, KernelForm::kPerPixel}) {
     KernelConfig made;
@@ -516,7 +500,7 @@ TEST(KernelBankFile, IsUsedByTheOperatorAsItIs) {
 // what is wrong.
 TEST(KernelBankFile, IsCheckedByCreate) {
   const TemporaryFolder folder;
-  const std::string path = folder.file("bank.ocl");
+  const std::string path = folder / "bank.ocl";
   const ImageSize size{37, 19};
   KernelConfig made;
   made.form = KernelForm::kPerPixel;
@@ -577,7 +561,7 @@ TEST(KernelBankFile, IsCheckedByCreate) {
 // behind.
 TEST(KernelBankWriter, LeavesNothingHalfWritten) {
   const TemporaryFolder folder;
-  const std::string path = folder.file("bank.ocl");
+  const std::string path = folder / "bank.ocl";
   const KernelBankShape shape{KernelForm::kUniform, 1, 1, 1, 2, 1, {}, ""};
   const float one = 1.0f;
   const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -590,7 +574,7 @@ TEST(KernelBankWriter, LeavesNothingHalfWritten) {
     EXPECT_THROW(writer.add(&one, &one, &one), InputError);
   }
   EXPECT_TRUE(std::filesystem::is_empty(std::filesystem::path(path).parent_path()));
-  EXPECT_THROW(KernelBankWriter(folder.file("no/such/folder.ocl"), shape), InputError);
+  EXPECT_THROW(KernelBankWriter(folder / "no/such/folder.ocl", shape), InputError);
   KernelBankShape wrong = shape;
   wrong.nt = 26;
   EXPECT_THROW(KernelBankWriter(path, wrong), InputError);

@@ -2,7 +2,6 @@
 // named.
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -10,27 +9,17 @@
 #include <string>
 #include <vector>
 
+#include "apps/run_command.h"
 #include "kernel_bank_writer.h"
 #include "kernels.h"
 #include "ocellus/kernel_taps.h"
+#include "support/files.h"
 
 namespace ocellus::app {
 namespace {
 
 class KernelsCommand : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "ocellus-kernels-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-    out_ = (folder_ / "bank.ocl").string();
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
   /// All taps of a file, one after the other.
   std::vector<float> taps() const {
     struct Taps {
@@ -56,21 +45,8 @@ class KernelsCommand : public testing::Test {
     return taps.all;
   }
 
-  /// Runs the command line; the message of the error, empty when there was none.
-  std::string run(const std::vector<std::string>& arguments) {
-    CLI::App program;
-    int exit_code = -1;
-    add_kernels_command(program, exit_code);
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-    try {
-      program.parse(reversed);
-      EXPECT_EQ(exit_code, 0);
-    } catch (const InputError& error) {
-      return error.what();
-    } catch (const CLI::Error& error) {
-      return error.what();
-    }
-    return "";
+  static std::string run(const std::vector<std::string>& arguments) {
+    return test::run_command(add_kernels_command, arguments);
   }
 
   static std::string message_of(void (*convert)(std::istream&, const std::string&),
@@ -85,8 +61,8 @@ class KernelsCommand : public testing::Test {
     return "";
   }
 
-  std::filesystem::path folder_;
-  std::string out_;
+  const test::TemporaryFolder folder_;
+  const std::string out_ = folder_ / "bank.ocl";
 };
 
 // Fails when numbers land at another place than they were written, or comments and line ends
@@ -237,9 +213,9 @@ TEST_F(KernelsCommand, NamesBadOptions) {
       {{"kernels", "make", "--taps", "9x9x99", "-o", out_}, "--taps: NT is 99"},
       {{"kernels", "make", "--form", "foveated", "--size", "0x9", "-o", out_}, "--size is '0x9'"},
       {{"kernels", "make", "--sigma-space", "-1", "-o", out_}, "--sigma-space is -1"},
-      {{"kernels", "make", "-o", (folder_ / "no/such/folder.ocl").string()}, "cannot be written"},
-      {{"kernels", "from-text", (folder_ / "absent").string(), "-o", out_}, "absent: No such file"},
-      {{"kernels", "from-text", folder_.string(), "-o", out_}, "is a folder"},
+      {{"kernels", "make", "-o", folder_ / "no/such/folder.ocl"}, "cannot be written"},
+      {{"kernels", "from-text", folder_ / "absent", "-o", out_}, "absent: No such file"},
+      {{"kernels", "from-text", folder_.path(), "-o", out_}, "is a folder"},
       {{"kernels", "make", "--fovea", "1,2", "-o", out_}, "--fovea has no meaning here"},
       {{"kernels", "make", "--form", "uniform", "--fovea-radius", "9", "-o", out_},
        "--fovea-radius has no meaning here"},
@@ -247,7 +223,7 @@ TEST_F(KernelsCommand, NamesBadOptions) {
        "--fovea must be finite"},
       {{"kernels", "make", "-o", ""}, "--output is empty"},
       {{"kernels", "make", "-o", "/dev/null"}, "is a device"},
-      {{"kernels", "info", (folder_ / "absent").string()}, "absent\": No such file"},
+      {{"kernels", "info", folder_ / "absent"}, "absent\": No such file"},
   };
   for (const auto& c : cases) {
     const std::string message = run(c.arguments);
@@ -276,7 +252,7 @@ TEST_F(KernelsCommand, ShowsWhatIsInAFile) {
   EXPECT_NE(text.str().find("5 x 7 pixels x 3 frames"), std::string::npos) << text.str();
 
   // A name that is not UTF-8 is no reason to fail.
-  const std::string odd = (folder_ / "\xff.ocl").string();
+  const std::string odd = folder_ / "\xff.ocl";
   std::filesystem::copy_file(out_, odd);
   std::ostringstream replaced;
   show_kernel_bank(odd, true, replaced);

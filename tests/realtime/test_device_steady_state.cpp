@@ -70,13 +70,7 @@ struct Steady {
   LatencyHistogram call;     ///< from submit to the end of wait
 };
 
-class DeviceSteadyState : public testing::Test {
- protected:
-  void SetUp() override {
-    const Expected<EngineInfo> probed = Engine::probe(engine_config(1, BackendChoice::kCuda));
-    if (!probed) GTEST_SKIP() << "no CUDA device: " << probed.error().text;
-  }
-};
+class DeviceSteadyState : public OnDevice {};
 
 /// Runs frames whose images and results lie in memory of one kind. What the loop itself needs is
 /// there before.

@@ -135,6 +135,15 @@ Results run(const Config& config, const std::vector<FrameBuffer>& frames, int wo
   return send(rig.op, frames, in_flight);
 }
 
+/// Tests that need a CUDA device.
+class OnDevice : public testing::Test {
+ protected:
+  void SetUp() override {
+    const Expected<EngineInfo> probed = Engine::probe(engine_config(1, BackendChoice::kCuda));
+    if (!probed) GTEST_SKIP() << "no CUDA device: " << probed.error().text;
+  }
+};
+
 /// Folder of the optional development data; empty when it is not there.
 inline std::string data_folder() {
   const char* folder = std::getenv("OCELLUS_TEST_DATA");

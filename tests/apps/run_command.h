@@ -1,0 +1,33 @@
+// A subcommand without the program around it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "input_error.h"
+
+namespace ocellus::test {
+
+/// Runs the command line of the subcommand that `add` makes; the message of the error, empty when
+/// there was none.
+inline std::string run_command(void (*add)(CLI::App& program, int& exit_code),
+                               const std::vector<std::string>& arguments) {
+  CLI::App program;
+  int exit_code = -1;
+  add(program, exit_code);
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  try {
+    program.parse(reversed);
+    EXPECT_EQ(exit_code, 0);
+  } catch (const app::InputError& error) {
+    return error.what();
+  } catch (const CLI::Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace ocellus::test
