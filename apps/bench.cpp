@@ -168,12 +168,17 @@ nlohmann::ordered_json errors_json(const FlowErrors& errors) {
   return {{"epe", errors.mean}, {"aae", errors.angle_mean}, {"density", errors.density()}};
 }
 
-nlohmann::ordered_json bench_json(const BenchOptions& o, const EngineInfo& info,
-                                  const std::vector<BenchInput>& inputs) {
+nlohmann::ordered_json bench_head(const char* bench, const EngineInfo& info) {
   nlohmann::ordered_json json;
-  json["bench"] = "flow";
+  json["bench"] = bench;
   json["version"] = version();
   json["backend"] = backend_name(info.backend);
+  return json;
+}
+
+nlohmann::ordered_json bench_json(const BenchOptions& o, const EngineInfo& info,
+                                  const std::vector<BenchInput>& inputs) {
+  nlohmann::ordered_json json = bench_head("flow", info);
   json["schedule"] = o.schedule;
   if (inputs.size() == 1) {  // else it stands in the rows only
     json["input"] = inputs.front().clip.name;

@@ -75,6 +75,8 @@ std::string errors_heading();
 std::string errors_text(const FlowErrors& errors);
 nlohmann::ordered_json errors_json(const FlowErrors& errors);
 
+/// How the JSON report of every bench begins.
+nlohmann::ordered_json bench_head(const char* bench, const EngineInfo& info);
 /// What is the same for all rows of a JSON report.
 nlohmann::ordered_json bench_json(const BenchOptions& options, const EngineInfo& info,
                                   const std::vector<BenchInput>& inputs);

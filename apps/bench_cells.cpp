@@ -126,10 +126,7 @@ int bench_cells_on_host(const CellBenchOptions& o, const EngineConfig& engine,
   }
 
   if (o.common.json) {
-    nlohmann::ordered_json json;
-    json["bench"] = "halftone";
-    json["version"] = version();
-    json["backend"] = backend_name(info.backend);
+    nlohmann::ordered_json json = bench_head("halftone", info);
     json["frames"] = frames;
     json["sigma"] = o.sigma;
     machine.add_to(json);

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "bench_cells.h"
-#include "bench_turns.h"
 #include "device_machine.h"
+#include "device_rows.h"
 #include "device_run.h"
 #include "kernels/halftone/paper_network.h"
 
@@ -53,17 +53,12 @@ const char* group_name(Group group) {
 }
 
 /// One line of the table.
-struct Row {
-  Group group;
-  std::string name;
-  Workload work;
-  nlohmann::ordered_json config;
-  DeviceTimes times;
-  std::optional<CellQuality> quality;
-  std::string refusal;  ///< why there are no figures
+struct Row : DeviceRow<Group> {
+  using DeviceRow::DeviceRow;
 
-  bool has_figures() const { return refusal.empty(); }
   double ms() const { return times.frame_ms(); }
+
+  std::optional<CellQuality> quality;
 };
 
 struct Table {
@@ -74,14 +69,6 @@ struct Table {
     for (const Row& row : rows)
       if (row.group == group && row.has_figures()) return &row;
     return nullptr;
-  }
-  const Row* best_of_paper() const {
-    const Row* best = nullptr;
-    for (const Row& row : rows) {
-      if (row.group != Group::kPaper || !row.has_figures()) continue;
-      if (best == nullptr || row.ms() < best->ms()) best = &row;
-    }
-    return best;
   }
 };
 
@@ -139,7 +126,7 @@ class CellDeviceBench {
 
   Row ours(Group group, const CellMethod& method) {
     const auto setup = setup_of(method.options);
-    Row row{group, method.name, least_work(*setup), setup_json(*setup), {}, {}, {}};
+    Row row(group, method.name, least_work(*setup), setup_json(*setup));
     measure<CellularNetwork>(row, setup->config);
     row.quality = quality_of(engine_, setup, clip_.frames.front(), options_.sigma);
     return row;
@@ -147,7 +134,7 @@ class CellDeviceBench {
 
   Row of_paper(Group group, const CellOptions& task, const CellSchedule& schedule, int sweeps) {
     const auto setup = setup_of(task);
-    Row row{group, schedule_name(schedule), least_work(*setup), setup_json(*setup), {}, {}, {}};
+    Row row(group, schedule_name(schedule), least_work(*setup), setup_json(*setup));
     if (group == Group::kSafe) row.name += fmt::format(", {} sweeps", sweeps);
     row.config["sweeps"] = sweeps;
     row.config["rows"] = schedule.rows;
@@ -163,13 +150,8 @@ class CellDeviceBench {
 
   Row one_core(const CellOptions& task) {
     const auto setup = setup_of(task);
-    Row row{Group::kCore,
-            "hlf3 in nine colours on one CPU core",
-            least_work(*setup),
-            setup_json(*setup),
-            {},
-            {},
-            {}};
+    Row row(Group::kCore, "hlf3 in nine colours on one CPU core", least_work(*setup),
+            setup_json(*setup));
     EngineConfig engine = engine_;
     engine.backend = {};
     engine.backend.choice = BackendChoice::kCpu;
@@ -243,12 +225,8 @@ nlohmann::ordered_json row_json(const Row& row, const Table& table,
   r["device_p99_ms"] = percentile(t.device_ms, 99.0);
   r["mpixel_per_s"] = pixels_of(*table.clip) * 1e-3 / t.frame_ms();
   if (row.group != Group::kCore) {
-    const Floor floor = floor_of(row.work, limits);
-    r["mb_per_frame"] = row.work.bytes * 1e-6;
-    r["mflop_per_frame"] = row.work.flops * 1e-6;
-    r["floor_ms"] = floor.ms;
-    r["floor_by"] = floor.by_memory ? "bytes" : "operations";
-    r["ratio"] = t.frame_ms() / floor.ms;
+    add_floor(r, row.work, limits);
+    r["ratio"] = t.frame_ms() / floor_of(row.work, limits).ms;
   }
   if (row.quality) add_quality(r, *row.quality);
   const Row* const core = table.first(Group::kCore);
@@ -281,7 +259,7 @@ void print_table(const Table& table, const cuda::DeviceLimits& limits) {
                row.quality ? fmt::format("{}", row.quality->info.sweeps) : "-",
                row.quality ? seen_text(*row.quality) : "-", speed_text(row, table));
   }
-  const Row* const best = table.best_of_paper();
+  const Row* const best = fastest_of(table.rows, Group::kPaper);
   const Row* const task = table.first(Group::kTask);
   if (best == nullptr || task == nullptr) return;
   fmt::print("the paper's best{}; ours is {:.1f} times as fast in as many sweeps\n",
@@ -305,10 +283,7 @@ int bench_cells_on_device(const CellBenchOptions& o, const EngineConfig& engine,
   }
   const int depth = o.depth.value_or(kDepth);
   if (o.common.json) {
-    nlohmann::ordered_json json;
-    json["bench"] = "halftone";
-    json["version"] = version();
-    json["backend"] = backend_name(info.backend);
+    nlohmann::ordered_json json = bench_head("halftone", info);
     json["depth"] = depth;
     json["memory"] = "device";
     json["sigma"] = o.sigma;

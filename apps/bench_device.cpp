@@ -9,6 +9,7 @@
 
 #include "bench.h"
 #include "device_machine.h"
+#include "device_rows.h"
 #include "device_run.h"
 #include "flow_run.h"
 #include "kernels/optical_flow/paper_flow.h"
@@ -48,17 +49,11 @@ const char* group_name(Group group) {
 }
 
 /// One line of the table.
-struct Row {
-  Group group;
-  std::string name;
-  Workload work;
-  nlohmann::ordered_json config;
-  Footprint footprint;
-  DeviceTimes times;
-  std::string refusal;  ///< why there are no figures
-  std::optional<FlowErrors> errors;
+struct Row : DeviceRow<Group> {
+  using DeviceRow::DeviceRow;
 
-  bool has_figures() const { return refusal.empty(); }
+  Footprint footprint;
+  std::optional<FlowErrors> errors;
 };
 
 /// The rows of one input.
@@ -68,8 +63,6 @@ struct Table {
 
   /// The operator at the paper's task: kernels for each pixel, in float.
   const Row* ours() const;
-  /// The fastest of the paper's schedules for the whole flow.
-  const Row* best_of_paper() const;
   /// A single convolution on the same schedule, which figure 10 multiplies.
   const Row* single(const Row& package) const;
 };
@@ -80,15 +73,6 @@ const Row* Table::ours() const {
         row.config.value("form", "") == "per-pixel" && row.config["storage"] == "float")
       return &row;
   return nullptr;
-}
-
-const Row* Table::best_of_paper() const {
-  const Row* best = nullptr;
-  for (const Row& row : rows) {
-    if (row.group != Group::kPaper || !row.has_figures()) continue;
-    if (best == nullptr || row.times.rate() > best->times.rate()) best = &row;
-  }
-  return best;
 }
 
 const Row* Table::single(const Row& package) const {
@@ -134,14 +118,7 @@ class DeviceBench {
     for (BenchMethod& method : bench_methods(options_, input_.clip)) {
       OpticalFlowConfig config = method.config;
       config.depth = depth();
-      Row row{Group::kOurs,
-              std::move(method.name),
-              least_work(config),
-              config_json(config),
-              {},
-              {},
-              {},
-              {}};
+      Row row(Group::kOurs, std::move(method.name), least_work(config), config_json(config));
       add_flow<OpticalFlow>(std::move(row), config);
     }
   }
@@ -186,14 +163,9 @@ class DeviceBench {
     paper::WithSchedule<OpticalFlowConfig> config;
     static_cast<OpticalFlowConfig&>(config) = paper_config();
     config.schedule = schedule;
-    Row row{Group::kPaper,
+    Row row(Group::kPaper,
             fmt::format("paper: {} memory, package of {}", memory_name(schedule), schedule.package),
-            paper_work(3, 3, true),
-            schedule_json(schedule, 3),
-            {},
-            {},
-            {},
-            {}};
+            paper_work(3, 3, true), schedule_json(schedule, 3));
     add_flow<PaperFlow>(std::move(row), config);
   }
 
@@ -201,29 +173,20 @@ class DeviceBench {
   void add_package(const Schedule& schedule) {
     paper::WithSchedule<SpatioTemporalFilterConfig> config = filter_config(schedule.package);
     config.schedule = schedule;
-    Row row{Group::kFigure10,
+    Row row(Group::kFigure10,
             fmt::format("figure 10: {} memory, {}", memory_name(schedule),
                         counted(schedule.package, "convolution")),
             paper_work(schedule.package, schedule.package, false),
-            schedule_json(schedule, schedule.package),
-            {},
-            {},
-            {},
-            {}};
+            schedule_json(schedule, schedule.package));
     add_filter(std::move(row), config, MemorySpace::kCuda);
   }
 
   /// Figure 11: three planes of derivatives, or two of flow, are brought to the host.
   void add_with_transfers(bool flow) {
     const Schedule schedule;
-    Row row{Group::kFigure11,
+    Row row(Group::kFigure11,
             flow ? "figure 11: 3 convolutions and flow" : "figure 11: 3 convolutions",
-            paper_work(3, flow ? 2 : 3, flow),
-            schedule_json(schedule, 3),
-            {},
-            {},
-            {},
-            {}};
+            paper_work(3, flow ? 2 : 3, flow), schedule_json(schedule, 3));
     row.config["memory"] = "pinned";
     row.config["planes"] = flow ? 2 : 3;
     if (!flow) return add_filter(std::move(row), filter_config(3), MemorySpace::kPinned);
@@ -341,7 +304,6 @@ nlohmann::ordered_json row_json(const Row& row, const Table& table, const Device
     return r;
   }
   const DeviceTimes& t = row.times;
-  const Floor floor = floor_of(row.work, limits);
   r["frames_per_s"] = t.rate();
   r["frames_per_s_min"] = percentile(t.rates, 0.0);
   r["frames_per_s_max"] = percentile(t.rates, 100.0);
@@ -354,12 +316,9 @@ nlohmann::ordered_json row_json(const Row& row, const Table& table, const Device
   r["min_ms"] = percentile(t.alone_ms, 0.0);
   r["device_median_ms"] = percentile(t.device_ms, 50.0);
   r["device_p99_ms"] = percentile(t.device_ms, 99.0);
-  r["mb_per_frame"] = row.work.bytes * 1e-6;
-  r["mflop_per_frame"] = row.work.flops * 1e-6;
-  r["floor_ms"] = floor.ms;
-  r["floor_by"] = floor.by_memory ? "bytes" : "operations";
+  add_floor(r, row.work, limits);
   r["fits_l2"] = fits_cache(row, limits);
-  r["ratio"] = t.frame_ms() / floor.ms;
+  r["ratio"] = t.frame_ms() / floor_of(row.work, limits).ms;
   if (row.group == Group::kPaper && table.ours() != nullptr)
     r["ours_faster_by"] = table.ours()->times.rate() / t.rate();
   if (row.group == Group::kFigure10 && table.single(row) != nullptr)
@@ -400,7 +359,7 @@ void print_table(const Table& table, const DeviceLimits& limits) {
              "MFLOP", "floor us", "ratio", table.input->truth ? errors_heading() : "");
   for (const Row& row : table.rows) print_row(row, table, limits);
   const Row* const ours = table.ours();
-  const Row* const best = table.best_of_paper();
+  const Row* const best = fastest_of(table.rows, Group::kPaper);
   if (best == nullptr) return;
   fmt::print("the paper's best: {}", best->name.substr(best->name.find(' ') + 1));
   if (ours != nullptr)
@@ -446,10 +405,9 @@ int bench_on_device(const BenchOptions& o, const EngineConfig& engine, const Eng
   fmt::print(
       "\nframes/s and us each: with {} in flight, the median of several runs; alone: from submit "
       "until wait has\nreturned, one frame at a time; device: of that, the kernels. MB and MFLOP: "
-      "the "
-      "least that a frame needs (the paper's: in\nits way of computing); floor: what they take at "
-      "the limits above; ratio: us each / floor. *: so few bytes stay in the\nL2 cache, which is "
-      "faster than the memory that the floor is of.\n",
+      "the least that a frame needs (the paper's: in\nits way of computing); floor: what they take "
+      "at the limits above; ratio: us each / floor. *: so few bytes stay in the\nL2 cache, which "
+      "is faster than the memory that the floor is of.\n",
       counted(o.depth.value_or(kDepth), "frame"));
   if (o.papers())
     fmt::print(

@@ -33,6 +33,15 @@ Floor floor_of(const Workload& work, const cuda::DeviceLimits& limits) {
   return {1e3 * std::max(memory, arithmetic), memory >= arithmetic};
 }
 
+void add_floor(nlohmann::ordered_json& row, const Workload& work,
+               const cuda::DeviceLimits& limits) {
+  const Floor floor = floor_of(work, limits);
+  row["mb_per_frame"] = work.bytes * 1e-6;
+  row["mflop_per_frame"] = work.flops * 1e-6;
+  row["floor_ms"] = floor.ms;
+  row["floor_by"] = floor.by_memory ? "bytes" : "operations";
+}
+
 nlohmann::ordered_json machine_json(const EngineInfo& info, const cuda::DeviceLimits& limits) {
   return {{"device", info.device_name},
           {"compute_capability",

@@ -14,6 +14,9 @@ struct Floor {
 };
 Floor floor_of(const Workload& work, const cuda::DeviceLimits& limits);
 
+/// Bytes, operations and floor of a row of a report.
+void add_floor(nlohmann::ordered_json& row, const Workload& work, const cuda::DeviceLimits& limits);
+
 /// Measured now.
 cuda::DeviceLimits device_limits(const EngineConfig& engine);
 
