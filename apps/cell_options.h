@@ -11,7 +11,7 @@
 
 #include "flow_file.h"
 #include "ocellus/cellular_network.h"
-#include "operator_options.h"
+#include "operator_run.h"
 
 namespace ocellus::app {
 
@@ -100,21 +100,6 @@ class RunningCells : public RunningOperator {
   CellView view_;
   CellularNetwork network_;
   CellInfo info_;
-};
-
-/// The same for a chain of `ocellus latency`.
-class CellOperatorOptions : public OperatorOptions {
- public:
-  explicit CellOperatorOptions(CellOptions::Command command) : options_(command) {}
-
-  void add_to(CLI::App& command) override { add_cell_options(command, options_); }
-  std::vector<UnusedOptions> unused() const override { return unused_cell_options(options_); }
-  std::unique_ptr<OperatorPlan> plan(ImageSize size, PixelFormat format) const override {
-    return std::make_unique<CellPlan>(cell_setup(options_, size, format));
-  }
-
- private:
-  CellOptions options_;
 };
 
 }  // namespace ocellus::app

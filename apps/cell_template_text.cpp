@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "input_error.h"
+#include "json_text.h"
 
 namespace ocellus::app {
 
@@ -36,8 +37,7 @@ const char* const kCellTextHelp =
     "  sweeps N                      at most, 1 to 100000 (100)";
 const char* const kCellJsonHelp =
     "JSON is one stage or {\"note\": \"...\", \"stages\": [...]}. A stage is an object with the "
-    "same "
-    "fields:\n"
+    "same fields:\n"
     "  {\"a\": [[0, 1, 0], [1, 3, 1], [0, 1, 0]], \"b\": [[0, 0, 0], [0, 4, 0], [0, 0, 0]],\n"
     "   \"threshold\": -1, \"continuous\": true, \"start\": \"constant\", \"start_value\": 1,\n"
     "   \"boundary\": \"fixed\", \"boundary_value\": -1, \"sweeps\": 1000}\n"
@@ -432,8 +432,8 @@ CellStage json_stage(const Json& stage, bool continuous, const std::string& wher
     } else {
       throw InputError(fmt::format(
           "{}: \"{}\" is no field; there are a, b, threshold, continuous, levels, xi, input, "
-          "start, "
-          "start_value, seed, boundary, boundary_value, update, colour_spacing, move, sweeps",
+          "start, start_value, seed, boundary, boundary_value, update, colour_spacing, move, "
+          "sweeps",
           where, name));
     }
   }
@@ -441,17 +441,7 @@ CellStage json_stage(const Json& stage, bool continuous, const std::string& wher
 }
 
 CellTemplateFile parse_json(const std::string& source, bool continuous) {
-  Json root;
-  try {
-    root = Json::parse(source);
-  } catch (const Json::exception& error) {
-    // "[json.exception...] " is for those who program with the library.
-    const std::string_view text = error.what();
-    const std::size_t end = text.find("] ");
-    throw InputError(fmt::format("not valid JSON: {}",
-                                 end == std::string_view::npos ? text : text.substr(end + 2)));
-  }
-  if (!root.is_object()) throw InputError("the JSON is not an object");
+  const Json root = json_object(source);
   CellTemplateFile file;
   if (!root.contains("stages")) {
     file.stages.push_back(json_stage(root, continuous, "the stage"));

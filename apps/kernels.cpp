@@ -21,6 +21,7 @@
 
 #include "common.h"
 #include "flow_options.h"
+#include "json_text.h"
 #include "kernel_bank_writer.h"
 
 namespace ocellus::app {
@@ -340,17 +341,7 @@ void kernel_bank_from_text(std::istream& text, const std::string& out) {
 }
 
 void kernel_bank_from_json(std::istream& json, const std::string& out) {
-  Json root;
-  try {
-    root = Json::parse(json);
-  } catch (const Json::exception& error) {
-    // "[json.exception...] " is for those who program with the library.
-    const std::string_view text = error.what();
-    const std::size_t end = text.find("] ");
-    throw InputError(fmt::format("not valid JSON: {}",
-                                 end == std::string_view::npos ? text : text.substr(end + 2)));
-  }
-  if (!root.is_object()) throw InputError("the JSON is not an object");
+  const Json root = json_object(json);
   for (const auto& [key, value] : root.items()) {
     static const std::set<std::string> kKnown = {"note", "form", "size", "kernels", "pixels"};
     if (!kKnown.contains(key)) {

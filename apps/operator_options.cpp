@@ -18,6 +18,20 @@ class FlowOperatorOptions : public OperatorOptions {
   FlowOptions options_;
 };
 
+class CellOperatorOptions : public OperatorOptions {
+ public:
+  explicit CellOperatorOptions(CellOptions::Command command) : options_(command) {}
+
+  void add_to(CLI::App& command) override { add_cell_options(command, options_); }
+  std::vector<UnusedOptions> unused() const override { return unused_cell_options(options_); }
+  std::unique_ptr<OperatorPlan> plan(ImageSize size, PixelFormat format) const override {
+    return std::make_unique<CellPlan>(cell_setup(options_, size, format));
+  }
+
+ private:
+  CellOptions options_;
+};
+
 std::unique_ptr<OperatorOptions> make_flow() {
   return std::make_unique<FlowOperatorOptions>();
 }
