@@ -3,7 +3,8 @@
 // nothing, and find out memory that is used in a wrong context.
 #pragma once
 
-#include <algorithm>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "gst/cuda_support.h"
@@ -28,6 +29,15 @@ inline void expect_nothing_left() {
   EXPECT_EQ(driver.streams, 0);
   EXPECT_EQ(driver.pushed, 0);
   EXPECT_TRUE(test::fake_driver().empty());
+}
+
+/// How much of everything the two drivers hold, to be compared with a later count.
+inline auto held() {
+  const FakeLibcuda& driver = *fake_libcuda();
+  const test::FakeDriver& runtime = test::fake_driver();
+  return std::tuple(driver.blocks, driver.contexts, driver.streams, driver.primary_retained,
+                    runtime.device_blocks.size(), runtime.host_blocks.size(),
+                    runtime.streams.size(), runtime.events.size(), runtime.contexts);
 }
 #else
 inline constexpr bool kComputes = true;
@@ -187,6 +197,34 @@ inline void lose_at_every_call(const char* factory, bool (*has_result)(GstBuffer
     EXPECT_GE(lost, least);
   }
   test::reset_fake_driver();
+}
+
+/// Expects that a stream ends or goes on as on-device-loss says, and tells of the call, when `call`
+/// of GStreamer's driver fails in the second frame. `foreign`: pictures come in another context
+/// than the offered one.
+inline void lose_in_second_frame(const char* factory, bool foreign, const std::string& call) {
+  for (const char* policy : {"error", "cpu"}) {
+    test::reset_fake_driver();
+    fake_libcuda()->failure = 0;
+    Harness harness(std::string("backend=cuda on-device-loss=") + policy, kCudaVideo, factory);
+    start_cuda(harness, kCudaVideo);
+    GstCudaContext* context =
+        foreign ? gst_cuda_context_new(0) : offered_context(harness.get()->srcpad);
+    GstBufferPool* pool = cuda_pool(context, kCudaVideo);
+    ASSERT_EQ(harness.push(cuda_frame(harness, pool, kCudaVideo, 0)), GST_FLOW_OK);
+    fake_libcuda()->failure = 700;
+    const bool goes_on = std::string(policy) == "cpu";
+    EXPECT_EQ(harness.push(cuda_frame(harness, pool, kCudaVideo, 1)),
+              goes_on ? GST_FLOW_OK : GST_FLOW_ERROR);
+    Loss loss;
+    read_messages(harness, &loss);
+    EXPECT_NE((goes_on ? loss.debug : loss.error).find(call + " failed"), std::string::npos)
+        << loss.error << loss.debug;
+    fake_libcuda()->failure = 0;
+    harness.drop_output();
+    drop_pool(pool);
+    gst_object_unref(context);
+  }
 }
 
 #endif

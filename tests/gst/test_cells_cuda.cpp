@@ -99,13 +99,6 @@ TEST_F(CellsCuda, FramesTakeNothingNew) {
     std::set<const void*> buffers;
     std::set<const void*> memories;
 #ifdef OCELLUS_FAKE_CUDA
-    const auto held = [] {
-      const FakeLibcuda& driver = *fake_libcuda();
-      const test::FakeDriver& runtime = test::fake_driver();
-      return std::tuple(driver.blocks, driver.contexts, driver.streams, driver.primary_retained,
-                        runtime.device_blocks.size(), runtime.host_blocks.size(),
-                        runtime.streams.size(), runtime.events.size(), runtime.contexts);
-    };
     auto before = held();
 #endif
     for (int i = 0; i < 100; ++i) {
@@ -176,29 +169,7 @@ TEST_F(CellsCuda, EveryCallOfAFrameMayLoseTheDevice) {
 
 // Fails when the device's failure to write the chroma goes unheard.
 TEST_F(CellsCuda, ChromaMayLoseTheDevice) {
-  for (const char* policy : {"error", "cpu"}) {
-    test::reset_fake_driver();
-    fake_libcuda()->failure = 0;
-    Harness harness(std::string("backend=cuda on-device-loss=") + policy, kVideo,
-                    "ocellushalftone");
-    start_cuda(harness, kVideo);
-    GstCudaContext* context = offered_context(harness.get()->srcpad);
-    GstBufferPool* pool = cuda_pool(context, kVideo);
-    ASSERT_EQ(harness.push(cuda_frame(harness, pool, kVideo, 0)), GST_FLOW_OK);
-    fake_libcuda()->failure = 700;
-    const bool goes_on = std::string(policy) == "cpu";
-    EXPECT_EQ(harness.push(cuda_frame(harness, pool, kVideo, 1)),
-              goes_on ? GST_FLOW_OK : GST_FLOW_ERROR);
-    Loss loss;
-    read_messages(harness, &loss);
-    EXPECT_NE((goes_on ? loss.debug : loss.error).find("cuMemsetD2D8Async failed"),
-              std::string::npos)
-        << loss.error << loss.debug;
-    fake_libcuda()->failure = 0;
-    harness.drop_output();
-    drop_pool(pool);
-    gst_object_unref(context);
-  }
+  lose_in_second_frame("ocellushalftone", false, "cuMemsetD2D8Async");
 }
 
 #endif

@@ -403,13 +403,6 @@ TEST_F(FlowCuda, FramesTakeNothingNew) {
       if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
     };
 #ifdef OCELLUS_FAKE_CUDA
-    const auto held = [] {
-      const FakeLibcuda& driver = *fake_libcuda();
-      const test::FakeDriver& runtime = test::fake_driver();
-      return std::tuple(driver.blocks, driver.contexts, driver.streams, driver.primary_retained,
-                        runtime.device_blocks.size(), runtime.host_blocks.size(),
-                        runtime.streams.size(), runtime.events.size(), runtime.contexts);
-    };
     auto before = held();
 #endif
     for (int i = 0; i < 200; ++i) {
@@ -605,28 +598,7 @@ TEST_F(FlowCuda, EveryCallOfAFrameMayLoseTheDevice) {
 
 // Fails when the copy from another context fails unheard.
 TEST_F(FlowCuda, CopyFromAnotherContextMayLoseTheDevice) {
-  for (const char* policy : {"error", "cpu"}) {
-    test::reset_fake_driver();
-    fake_libcuda()->failure = 0;
-    Harness harness(std::string("backend=cuda on-device-loss=") + policy, kVideo);
-    start_cuda(harness, kVideo);
-    GstCudaContext* other = gst_cuda_context_new(0);
-    GstBufferPool* pool = cuda_pool(other, kVideo);
-    ASSERT_EQ(harness.push(cuda_frame(harness, pool, kVideo, 0)), GST_FLOW_OK);
-    fake_libcuda()->failure = 700;
-    const bool goes_on = std::string(policy) == "cpu";
-    EXPECT_EQ(harness.push(cuda_frame(harness, pool, kVideo, 1)),
-              goes_on ? GST_FLOW_OK : GST_FLOW_ERROR);
-    Loss loss;
-    read_messages(harness, &loss);
-    EXPECT_NE((goes_on ? loss.debug : loss.error).find("cuMemcpy3DPeerAsync failed"),
-              std::string::npos)
-        << loss.error << loss.debug;
-    fake_libcuda()->failure = 0;
-    harness.drop_output();
-    drop_pool(pool);
-    gst_object_unref(other);
-  }
+  lose_in_second_frame("ocellusflow", true, "cuMemcpy3DPeerAsync");
 }
 
 #else
