@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "fuzz/numbers.h"
+#include "fuzz/operators.h"
 #include "ocellus/ocellus.h"
 
 namespace {
 
 using namespace ocellus;
-using fuzz::check;
 using fuzz::Numbers;
 
 void take_stage(Numbers& numbers, CellStage& stage, const std::vector<float>& plane,
@@ -84,26 +84,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (CellStage& stage : config.stages) stage.start_plane = stage.threshold_plane = nullptr;
   }
 
-  EngineConfig settings;
-  settings.backend.choice = BackendChoice::kCpu;
-  settings.workers = 1 + numbers.byte() % 3;
-  const auto info = Engine::probe(settings);
-  if (!info) std::abort();
-  const auto needs = CellularNetwork::footprint(*info, config);
-  if (!needs) {
-    check(needs.error());
-    return 0;
-  }
-  if (needs->host > std::size_t{4} << 20) return 0;  // valid, but slow to try many times
-  settings.memory = *needs;
-  auto engine = Engine::create(settings);
-  if (!engine) std::abort();
-  auto op = CellularNetwork::create(*engine, config);
-  if (!op) {
-    check(op.error());
-    return 0;
-  }
-  if (engine->memory_use().used != *needs) std::abort();
+  auto made = fuzz::make<CellularNetwork>(config, 1 + numbers.byte() % 3, std::size_t{4} << 20);
+  if (!made) return 0;
 
   const std::ptrdiff_t out_stride =
       config.size.width * static_cast<std::ptrdiff_t>(bytes_per_pixel(config.output_format));
@@ -120,10 +102,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     view.data = out.data();
     view.size = config.size;
     view.stride = out_stride;
-    const auto ticket = op->submit(frame, view);
+    const auto ticket = made->op.submit(frame, view);
     if (!ticket) std::abort();
     CellInfo how;
-    const auto done = op->wait(*ticket, Deadline::never(), &how);
+    const auto done = made->op.wait(*ticket, Deadline::never(), &how);
     if (!done) std::abort();
     if (!done->bad_pixels() &&
         (how.sweeps < config.stage_count || how.converged != (how.changed == 0)))

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fuzz/numbers.h"
+#include "fuzz/operators.h"
 #include "ocellus/ocellus.h"
 
 namespace {
@@ -72,26 +73,8 @@ FilterView view_of(std::vector<float>& planes, ImageSize size,
 
 template <typename Operator, typename Config>
 void run(Numbers& numbers, const Config& config) {
-  EngineConfig settings;
-  settings.backend.choice = BackendChoice::kCpu;
-  settings.workers = 1 + numbers.byte() % 2;
-  const auto info = Engine::probe(settings);
-  if (!info) std::abort();
-  const auto needs = Operator::footprint(*info, config);
-  if (!needs) {
-    check(needs.error());
-    return;
-  }
-  if (needs->host > std::size_t{16} << 20) return;  // valid, but slow to try many times
-  settings.memory = *needs;
-  auto engine = Engine::create(settings);
-  if (!engine) std::abort();
-  auto op = Operator::create(*engine, config);
-  if (!op) {
-    check(op.error());  // the callback's taps may be no numbers
-    return;
-  }
-  if (engine->memory_use().used != *needs) std::abort();
+  auto made = fuzz::make<Operator>(config, 1 + numbers.byte() % 2, std::size_t{16} << 20);
+  if (!made) return;
 
   const ImageSize out_size =
       config.roi.empty() ? config.size : ImageSize{config.roi.width, config.roi.height};
@@ -109,12 +92,12 @@ void run(Numbers& numbers, const Config& config) {
     std::vector<float> pixels(static_cast<std::size_t>(bytes > 0 ? bytes : 0) / sizeof(float) + 4);
     for (float& pixel : pixels) pixel = static_cast<float>(numbers.byte());
     frame.data = pixels.data();
-    const auto ticket = op->submit(frame, out);
+    const auto ticket = made->op.submit(frame, out);
     if (!ticket) {
       check(ticket.error());
       continue;
     }
-    if (!op->wait(*ticket, Deadline::never())) std::abort();
+    if (!made->op.wait(*ticket, Deadline::never())) std::abort();
   }
 }
 

@@ -337,6 +337,20 @@ TEST(CellReference, Chains) {
   EXPECT_EQ(run.info.sweeps, 2);
 }
 
+/// Weights that `next` gives, A its own mirror image in the centre.
+template <typename Next>
+void fill_symmetric(CellStage& s, Next&& next) {
+  const int radius = s.weights.radius;
+  for (int dy = -radius; dy <= radius; ++dy) {
+    for (int dx = -radius; dx <= radius; ++dx) {
+      const float value = next();
+      weight(s.weights.a, radius, dx, dy) = value;
+      weight(s.weights.a, radius, -dx, -dy) = value;
+      weight(s.weights.b, radius, dx, dy) = next();
+    }
+  }
+}
+
 // Fails when an asynchronous sweep raises the energy of a network with symmetric weights and a self
 // weight of 0 or more, for any number of levels: then the sweep is no descent, and need not end.
 TEST(CellReference, AsynchronousSweepsNeverRaiseTheEnergy) {
@@ -347,14 +361,7 @@ TEST(CellReference, AsynchronousSweepsNeverRaiseTheEnergy) {
   for (int n = 0; n < networks; ++n) {
     const int radius = 1 + n % kMaxTemplateRadius;
     CellStage s = stage(radius);
-    for (int dy = -radius; dy <= radius; ++dy) {
-      for (int dx = -radius; dx <= radius; ++dx) {
-        const float value = small();
-        weight(s.weights.a, radius, dx, dy) = value;
-        weight(s.weights.a, radius, -dx, -dy) = value;
-        weight(s.weights.b, radius, dx, dy) = small();
-      }
-    }
+    fill_symmetric(s, small);
     weight(s.weights.a, radius, 0, 0) = std::fabs(small());
     s.weights.threshold = small();
     s.levels = n % 3 == 0 ? 2 : n % 3 == 1 ? 5 : 256;
@@ -388,14 +395,7 @@ TEST(CellReference, SwapsLowerTheEnergyAndKeepTheMean) {
   for (int n = 0; n < 24; ++n) {
     const int radius = 1 + n % kMaxTemplateRadius;
     CellStage s = stage(radius);
-    for (int dy = -radius; dy <= radius; ++dy) {
-      for (int dx = -radius; dx <= radius; ++dx) {
-        const float value = small();
-        weight(s.weights.a, radius, dx, dy) = value;
-        weight(s.weights.a, radius, -dx, -dy) = value;
-        weight(s.weights.b, radius, dx, dy) = small();
-      }
-    }
+    fill_symmetric(s, small);
     s.move = CellMove::kSwap;
     s.boundary = n % 2 == 0 ? CellBoundary::kFixed : CellBoundary::kPeriodic;
     s.boundary_value = small();
