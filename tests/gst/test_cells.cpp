@@ -5,6 +5,7 @@
 
 #include "gst/gst_support.h"
 #include "ocellus/gst/cells_meta.h"
+#include "support/files.h"
 
 namespace ocellus::gst_test {
 namespace {
@@ -301,9 +302,9 @@ std::string error_of(const char* factory, const std::string& properties) {
 
 // Fails when a setting that means nothing or cannot be is taken, or the message does not name it.
 TEST(Properties, WhatIsWrongIsNamed) {
-  const std::string folder = testing::TempDir();
+  const test::TemporaryFolder folder;
   const auto write = [&](const std::string& name, const std::string& bytes) {
-    const std::string path = folder + "ocellus-cells-" + name;
+    const std::string path = folder / name;
     std::ofstream(path, std::ios::binary) << bytes;
     return path;
   };
@@ -417,7 +418,8 @@ int black_in(const std::vector<guint8>& grey) {
 // Fails when a chain is not run as it stands, or properties do not reach it.
 TEST(Cnn, RunsChains) {
   const Video video{GST_VIDEO_FORMAT_GRAY8, 32, 16};
-  const std::string white = testing::TempDir() + "ocellus-cells-white.pgm";
+  const test::TemporaryFolder folder;
+  const std::string white = folder / "white.pgm";
   std::ofstream(white, std::ios::binary) << "P5\n# all white\n32 16\n255\n"
                                          << std::string(32 * 16, '\xff');
   const auto black = [&](const std::string& properties) {
