@@ -351,6 +351,31 @@ TEST_P(Cells, GoOnWithTheOutputsBefore) {
   }
 }
 
+/// Fails when floats are scaled, rounded or held in their range otherwise than as the 16-bit grey
+/// values that they are taken for: halftones show every difference.
+TEST_P(Cells, TakeFloatsFor16BitGrey) {
+  const ImageSize size{83, 61};
+  CellularNetworkConfig config = halftone_config(size);
+  FrameBuffer floats(size, PixelFormat::kFloat32, 3, 1);
+  FrameBuffer words(size, PixelFormat::kGray16);
+  std::mt19937 random(12);
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x) {
+      const double word = random() % 65536;
+      const double beside = random() % 2 == 0 ? 0.4 : -0.4;  // rounds to the word
+      const bool dark = word < 1000.0;
+      const bool light = word > 64000.0;
+      floats.set(x, y, dark ? -9.0 : light ? 300.0 : (word + beside) / 257.0);
+      words.set(x, y, dark ? 0.0 : light ? 255.0 : word / 257.0);
+    }
+  }
+  config.format = PixelFormat::kGray16;
+  auto of_words = this->rig<CellularNetwork>(config);
+  config.format = PixelFormat::kFloat32;
+  auto of_floats = this->rig<CellularNetwork>(config);
+  EXPECT_TRUE(cells_of(of_floats.op, floats.frame()) == cells_of(of_words.op, words.frame()));
+}
+
 /// Fails when a bad frame is not said to be one, gives anything but zeros, or changes the warm
 /// start of the frame behind it.
 TEST_P(Cells, BadFramesLeaveNoTrace) {
