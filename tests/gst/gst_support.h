@@ -277,6 +277,30 @@ class Harness {
 };
 
 /// A pipeline by its launch line.
+/// What the harness answers an element that asks downstream for pictures' memory.
+struct PoolOffer {
+  GstBufferPool* pool;
+  guint size;
+  guint least;
+  guint most;
+  bool video_meta;
+};
+/// `offer` must stay where it is as long as the harness.
+inline void offer_pool(Harness& harness, PoolOffer& offer) {
+  gst_pad_set_query_function_full(
+      harness.get()->sinkpad,
+      [](GstPad* pad, GstObject* parent, GstQuery* query) -> gboolean {
+        if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
+          return gst_pad_query_default(pad, parent, query);
+        const auto* given = static_cast<const PoolOffer*>(pad->querydata);
+        gst_query_add_allocation_pool(query, given->pool, given->size, given->least, given->most);
+        if (given->video_meta)
+          gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+        return TRUE;
+      },
+      &offer, nullptr);
+}
+
 class Pipeline {
  public:
   explicit Pipeline(const std::string& line) {

@@ -479,20 +479,8 @@ TEST(Pool, OfDownstreamIsTakenWhereItWillDo) {
     gst_buffer_pool_config_set_params(config, caps, 96 * 64 * 3 / 2, 1, most);
     gst_caps_unref(caps);
     ASSERT_TRUE(gst_buffer_pool_set_config(theirs, config));
-    struct Offer {
-      GstBufferPool* pool;
-      guint most;
-    } offer{theirs, most};
-    gst_pad_set_query_function_full(
-        harness->get()->sinkpad,
-        [](GstPad* pad, GstObject* parent, GstQuery* query) -> gboolean {
-          if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
-            return gst_pad_query_default(pad, parent, query);
-          const auto* given = static_cast<Offer*>(pad->querydata);
-          gst_query_add_allocation_pool(query, given->pool, 96 * 64 * 3 / 2, 1, given->most);
-          return TRUE;
-        },
-        &offer, nullptr);
+    PoolOffer offer{theirs, 96 * 64 * 3 / 2, 1, most, false};
+    offer_pool(*harness, offer);
     harness->start();
     ASSERT_EQ(harness->push(harness->frame(0)), GST_FLOW_OK) << harness->last_error();
     EXPECT_EQ(gst_buffer_pool_is_active(theirs) != FALSE, most == 0);

@@ -98,24 +98,10 @@ TEST_F(CellsCuda, FramesTakeNothingNew) {
     GstBufferPool* pool = cuda_pool(context, kVideo, 4);
     std::set<const void*> buffers;
     std::set<const void*> memories;
-#ifdef OCELLUS_FAKE_CUDA
-    auto before = held();
-#endif
-    for (int i = 0; i < 100; ++i) {
-      ASSERT_EQ(harness.push(cuda_frame(harness, pool, kVideo, i)), GST_FLOW_OK);
-#ifdef OCELLUS_FAKE_CUDA
-      // The host's side of a picture is made when it is written first.
-      if (i == 20) before = held();
-#endif
-      while (GstBuffer* buffer = gst_harness_try_pull(harness.get())) {
-        buffers.insert(buffer);
-        memories.insert(first_memory(buffer));
-        gst_buffer_unref(buffer);
-      }
-    }
-#ifdef OCELLUS_FAKE_CUDA
-    EXPECT_EQ(held(), before);
-#endif
+    push_and_expect_nothing_new(harness, pool, 100, [&](GstBuffer* buffer) {
+      buffers.insert(buffer);
+      memories.insert(first_memory(buffer));
+    });
     EXPECT_LE(buffers.size(), 4u);
     EXPECT_LE(memories.size(), 4u);
     drop_pool(pool);
@@ -133,17 +119,8 @@ TEST_F(CellsCuda, DownstreamsPoolIsTakenInTheSameContext) {
     GstCudaContext* context =
         foreign ? gst_cuda_context_new(0) : GST_CUDA_CONTEXT(gst_object_ref(offered));
     GstBufferPool* theirs = gst_cuda_buffer_pool_new(context);
-    gst_pad_set_query_function_full(
-        harness.get()->sinkpad,
-        [](GstPad* pad, GstObject* parent, GstQuery* query) -> gboolean {
-          if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
-            return gst_pad_query_default(pad, parent, query);
-          gst_query_add_allocation_pool(query, static_cast<GstBufferPool*>(pad->querydata), 10000,
-                                        1, 0);
-          gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
-          return TRUE;
-        },
-        theirs, nullptr);
+    PoolOffer offer{theirs, 10000, 1, 0, true};
+    offer_pool(harness, offer);
     GstBufferPool* pool = cuda_pool(offered, kVideo);
     ASSERT_EQ(harness.push(cuda_frame(harness, pool, kVideo, 0)), GST_FLOW_OK)
         << harness.last_error();
