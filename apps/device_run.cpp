@@ -8,6 +8,7 @@
 #include "bench.h"
 #include "kernels/halftone/paper_network.h"
 #include "kernels/optical_flow/paper_flow.h"
+#include "operator_run.h"
 
 namespace ocellus::app {
 namespace {
@@ -21,10 +22,6 @@ int frames_for(double seconds, double frame_seconds, int least, int most) {
   const double frames = seconds / std::max(frame_seconds, 1e-9);
   return std::max(std::min(least, most),
                   static_cast<int>(std::min(frames, static_cast<double>(most))));
-}
-
-std::size_t rounded_up(std::size_t bytes) {
-  return (bytes + 255) / 256 * 256;
 }
 
 /// A lack of memory is the row's, anything else the end.

@@ -1,11 +1,12 @@
 #include "operator_run.h"
 
 namespace ocellus::app {
-namespace {
 
 std::size_t rounded_up(std::size_t bytes) {
   return (bytes + 255) / 256 * 256;
 }
+
+namespace {
 
 /// Bytes from row to row of results in the engine's memory.
 std::size_t result_stride(ImageSize size, int pixel_bytes) {

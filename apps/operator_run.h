@@ -20,6 +20,9 @@ struct Workload {
   double flops = 0.0;  ///< multiplications and additions
 };
 
+/// To the next multiple of 256, where rows, frames and planes in the engine's memory begin.
+std::size_t rounded_up(std::size_t bytes);
+
 /// Frames in memory of one kind: ordinary memory, where the images must live as long as this, or
 /// the engine's, into which they are copied.
 class StoredFrames {
