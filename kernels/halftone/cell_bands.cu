@@ -298,9 +298,8 @@ struct Band {
         if (bytes && aligned && inside && x >= 0 && x + 4 <= width) {
 #pragma unroll
           for (int c = 0; c < 4; ++c)
-            values[c] =
-                element(kSum, input_of_grey<255>(pixels[i] >> 8 * c & 0xff, a.u.white_is_one),
-                        (bits >> c & 1) != 0);
+            values[c] = element(kSum, detail::input_of(a.u.grey, pixels[i] >> 8 * c & 0xff),
+                                (bits >> c & 1) != 0);
         } else if (inside) {
           for (int c = 0; c < 4; ++c) {
             if (x + c < 0 || x + c >= width) continue;
@@ -845,6 +844,8 @@ struct Band {
     const std::int64_t stride = a.end.last ? a.end.frame->out_stride : 0;
     const bool aligned = (reinterpret_cast<std::uintptr_t>(out) | stride) % 16 == 0;
     const int pieces = (width + 15) / 16;
+    const std::uint32_t darkest = detail::grey_of_level(0, 2, a.end.range, 257, true);
+    const std::uint32_t span = detail::grey_of_level(1, 2, a.end.range, 257, true) - darkest;
     for (int i = tid; i < rows * pieces; i += kBandThreads) {
       const int row = begin + i / pieces;
       const int x = i % pieces * 16;
@@ -859,7 +860,9 @@ struct Band {
       if (!a.end.last) continue;
       if (bytes && aligned && x + 16 <= width) {
         const std::uint32_t black = a.end.white_is_one ? 0 : 0x01010101u;
-        const auto grey = [&](std::uint32_t quad) { return bad ? 0u : (quad ^ black) * 255u; };
+        const auto grey = [&](std::uint32_t quad) {
+          return bad ? 0u : darkest * 0x01010101u + (quad ^ black) * span;
+        };
         *reinterpret_cast<uint4*>(out + row * stride + x) =
             make_uint4(grey(k.x), grey(k.y), grey(k.z), grey(k.w));
       } else {

@@ -26,7 +26,7 @@ struct CellSource {
   std::int64_t pitch;
   int levels;
   PixelFormat format;
-  bool white_is_one;
+  detail::GreyInput grey;
 };
 
 struct CellPlane {
@@ -55,6 +55,7 @@ struct CellEnd {
   int frames;
   int levels;
   PixelFormat format;  ///< of the result
+  detail::GreyLimits range;
   bool white_is_one;
 };
 

@@ -163,7 +163,7 @@ CellSource CellNetwork::source_of(int slot, const Run& run, int before) const no
   CellSource u{};
   u.frame = params(slot);
   u.format = plan_.format;
-  u.white_is_one = plan_.white_is_one;
+  u.grey = plan_.grey_input;
   u.pitch = pitch_;
   u.levels = 2;
   if (plan_of(run.first).input == CellInput::kPrevious) {
@@ -184,6 +184,7 @@ CellEnd CellNetwork::end_of(int slot, const Run& run, int stage) const noexcept 
   end.frames = shape_.frames;
   end.levels = plan_of(stage).levels;
   end.format = plan_.output_format;
+  end.range = plan_.output_range;
   end.white_is_one = plan_.white_is_one;
   return end;
 }

@@ -139,8 +139,8 @@ __global__ void __launch_bounds__(kDiffusionThreads)
         const int x = (share + i * kShare) % kQuads * 4;
 #pragma unroll
         for (int c = 0; c < 4; ++c)
-          own[row * kTileStride + x + c] = static_cast<std::int16_t>(
-              input_of_grey<255>(pixels[i] >> 8 * c & 0xff, a.u.white_is_one));
+          own[row * kTileStride + x + c] =
+              static_cast<std::int16_t>(detail::input_of(a.u.grey, pixels[i] >> 8 * c & 0xff));
       }
     } else {
       for (int i = share; i < rows * kDiffusionTileWidth; i += kShare) {

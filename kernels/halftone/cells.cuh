@@ -6,17 +6,6 @@
 
 namespace ocellus::cuda {
 
-/// `input_of` of plan.h for a white known to the compiler, without a division.
-template <std::uint32_t White>
-__device__ inline std::int32_t input_of_grey(std::int32_t grey, bool white_is_one) {
-  const std::int32_t twice = white_is_one ? 2 * grey - static_cast<std::int32_t>(White)
-                                          : static_cast<std::int32_t>(White) - 2 * grey;
-  // Above 0 by 2^13 times the divisor.
-  const std::uint32_t above = static_cast<std::uint32_t>(twice * 2 * detail::kInputOne) +
-                              White * (2 * detail::kInputOne + 1);
-  return static_cast<std::int32_t>(above / (2 * White)) - detail::kInputOne;
-}
-
 __device__ inline std::int32_t input_of_output(int k, int levels) {
   const auto most = static_cast<std::uint32_t>(levels - 1);
   if (most == 1) return k != 0 ? detail::kInputOne : -detail::kInputOne;
@@ -36,12 +25,11 @@ __device__ inline std::int32_t input_at(const CellSource& u, int x, int y) {
   const char* const row = static_cast<const char*>(u.frame->image) + y * u.frame->image_stride;
   switch (u.format) {
     case PixelFormat::kGray8:
-      return input_of_grey<255>(reinterpret_cast<const std::uint8_t*>(row)[x], u.white_is_one);
+      return detail::input_of(u.grey, reinterpret_cast<const std::uint8_t*>(row)[x]);
     case PixelFormat::kGray16:
-      return input_of_grey<65535>(reinterpret_cast<const std::uint16_t*>(row)[x], u.white_is_one);
+      return detail::input_of(u.grey, reinterpret_cast<const std::uint16_t*>(row)[x]);
     default:
-      return input_of_grey<65535>(grey_of_float(reinterpret_cast<const float*>(row)[x]),
-                                  u.white_is_one);
+      return detail::input_of(u.grey, grey_of_float(reinterpret_cast<const float*>(row)[x]));
   }
 }
 
@@ -51,15 +39,15 @@ __device__ inline void write_grey(const CellEnd& end, int x, int y, int k, bool 
   switch (end.format) {
     case PixelFormat::kGray8:
       reinterpret_cast<std::uint8_t*>(row)[x] = static_cast<std::uint8_t>(
-          bad ? 0 : detail::grey_of_level(k, end.levels, 255, end.white_is_one));
+          bad ? 0 : detail::grey_of_level(k, end.levels, end.range, 257, end.white_is_one));
       break;
     case PixelFormat::kGray16:
       reinterpret_cast<std::uint16_t*>(row)[x] = static_cast<std::uint16_t>(
-          bad ? 0 : detail::grey_of_level(k, end.levels, 65535, end.white_is_one));
+          bad ? 0 : detail::grey_of_level(k, end.levels, end.range, 1, end.white_is_one));
       break;
     default:
       reinterpret_cast<float*>(row)[x] =
-          bad ? 0.0f : detail::float_of_level(k, end.levels, end.white_is_one);
+          bad ? 0.0f : detail::float_of_level(k, end.levels, end.range, end.white_is_one);
   }
 }
 

@@ -143,7 +143,7 @@ class PaperKernels final : public cuda::CudaOperator {
     u.frame = params(slot);
     u.levels = 2;
     u.format = plan_.format;
-    u.white_is_one = plan_.white_is_one;
+    u.grey = plan_.grey_input;
     return u;
   }
   ConvertArguments conversion(int slot) const noexcept {
@@ -157,6 +157,7 @@ class PaperKernels final : public cuda::CudaOperator {
     a.end.frames = shape_.frames;
     a.end.levels = 2;
     a.end.format = plan_.output_format;
+    a.end.range = plan_.output_range;
     a.end.white_is_one = plan_.white_is_one;
     return a;
   }

@@ -163,6 +163,28 @@ Expected<CellStagePlan> make_stage(int i, const CellStage& stage, ImageSize size
   return plan;
 }
 
+Expected<GreyLimits> make_limits(const char* field, const GreyRange& range) noexcept {
+  const auto in_range = [](float grey) { return grey >= 0.0f && grey <= 255.0f; };  // NaN is not
+  if (!in_range(range.black)) {
+    return invalid_argument("%s.black is %g; it must be 0 to 254", field,
+                            static_cast<double>(range.black));
+  }
+  if (!in_range(range.white)) {
+    return invalid_argument("%s.white is %g; it must be 1 to 255", field,
+                            static_cast<double>(range.white));
+  }
+  const auto steps = [](float grey) {
+    return static_cast<std::int32_t>(std::nearbyint(static_cast<double>(grey) * 257.0));
+  };
+  const GreyLimits limits{steps(range.black), steps(range.white)};
+  if (limits.white - limits.black < 257) {
+    return invalid_argument("%s.white is %g; it must be at least 1 above %s.black, which is %g",
+                            field, static_cast<double>(range.white), field,
+                            static_cast<double>(range.black));
+  }
+  return limits;
+}
+
 bool same_states(const CellStage& a, const CellStage& b) noexcept {
   const auto count = static_cast<std::size_t>(weights_of(a.weights.radius));
   return a.weights.radius == b.weights.radius &&
@@ -196,6 +218,10 @@ Expected<CellularNetworkPlan> make_plan(const CellularNetworkConfig& config) noe
   if (config.polarity != CellPolarity::kBlackIsOne && config.polarity != CellPolarity::kWhiteIsOne)
     return invalid_argument("polarity is %d; it must be kBlackIsOne or kWhiteIsOne",
                             static_cast<int>(config.polarity));
+  const Expected<GreyLimits> input_range = make_limits("input_range", config.input_range);
+  if (!input_range) return tl::unexpected(input_range.error());
+  const Expected<GreyLimits> output_range = make_limits("output_range", config.output_range);
+  if (!output_range) return tl::unexpected(output_range.error());
   if (Check c = check_range("stage_count", config.stage_count, 1, kMaxCellStages); !c)
     return tl::unexpected(c.error());
 
@@ -205,6 +231,8 @@ Expected<CellularNetworkPlan> make_plan(const CellularNetworkConfig& config) noe
   plan.output_format = config.output_format;
   plan.depth = config.depth;
   plan.white_is_one = config.polarity == CellPolarity::kWhiteIsOne;
+  plan.grey_input = make_grey_input(*input_range, grey_unit(config.format), plan.white_is_one);
+  plan.output_range = *output_range;
   plan.warm_start = config.warm_start;
   plan.stage_count = config.stage_count;
   for (int i = 0; i < config.stage_count; ++i) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -62,12 +63,30 @@ struct CellStagePlan {
   bool keeps_state = false;
 };
 
+/// A GreyRange in 16-bit grey, whatever the format.
+struct GreyLimits {
+  std::int32_t black = 0;
+  std::int32_t white = 65535;
+};
+
+/// How u follows from a grey value without a division: see `input_of`.
+struct GreyInput {
+  std::int32_t factor = 0;  ///< of a grey value in the format's own units
+  std::int32_t offset = 0;
+  std::int32_t least = 0;  ///< for u = -1
+  std::int32_t most = 0;   ///< for u = 1
+  std::uint32_t inverse = 0;
+  std::int32_t shift = 0;
+};
+
 struct CellularNetworkPlan {
   ImageSize size;
   PixelFormat format = PixelFormat::kGray8;
   PixelFormat output_format = PixelFormat::kGray8;
   int depth = 1;
   bool white_is_one = false;
+  GreyInput grey_input;
+  GreyLimits output_range;
   bool warm_start = false;
   int stage_count = 0;
   std::array<CellStagePlan, kMaxCellStages> stages{};
@@ -173,29 +192,62 @@ constexpr std::int32_t noise_state(int x, int y, std::uint32_t seed) noexcept {
   return static_cast<std::int32_t>(h >> 18) - kInputOne;
 }
 
-/// u of a grey value, in steps of 2^-13, halves up; 8 bits and 16 bits. White is -2^13 unless
-/// `white_is_one`.
-constexpr std::int32_t input_of(std::uint32_t grey, std::uint32_t white,
-                                bool white_is_one) noexcept {
-  const std::int64_t w = white;
-  const std::int64_t twice = 2 * static_cast<std::int64_t>(grey) - w;
-  const std::int64_t u = (white_is_one ? twice : -twice) * kInputOne;
-  // floor(u / w + 1/2)
-  const std::int64_t above = 2 * u + w;
-  return static_cast<std::int32_t>(above >= 0 ? above / (2 * w)
-                                              : -((-above + 2 * w - 1) / (2 * w)));
+/// 16-bit grey of a format's step; floats are rounded to 16 bits first.
+constexpr std::int32_t grey_unit(PixelFormat format) noexcept {
+  return format == PixelFormat::kGray8 ? 257 : 1;
 }
 
-/// Grey value of an output, halves up, with `white` 255 or 65535; and as a float, 0 to 255.
-constexpr std::uint32_t grey_of_level(int k, int levels, std::uint32_t white,
-                                      bool white_is_one) noexcept {
-  const auto most = static_cast<std::uint32_t>(levels - 1);
-  const auto bright = static_cast<std::uint32_t>(white_is_one ? k : levels - 1 - k);
-  return (2 * white * bright + most) / (2 * most);
+/// With h the 16-bit grey above black (below white unless `white_is_one`), held within 0 and
+/// D = white - black,
+///   u + 2^13 = floor((2^15 h + D) / (2 D)) = floor((2^14 h + floor(D / 2)) / D),
+/// whose numerator n is below 2^31. n / D becomes n `inverse` / 2^(32 + s), with 2^s < D <=
+/// 2^(s + 1) and `inverse` = 2^(32 + s) / D rounded up, which is less than 1 too much. So the
+/// result is less than n / 2^(32 + s) < 2^-(s + 1) <= 1 / D too large: a quotient that is not whole
+/// is at least 1 / D below the next whole number and does not reach it.
+constexpr GreyInput make_grey_input(const GreyLimits& range, std::int32_t unit,
+                                    bool white_is_one) noexcept {
+  const std::int32_t span = range.white - range.black;
+  GreyInput made;
+  made.least = span / 2;
+  made.most = 2 * kInputOne * span + span / 2;
+  made.factor = (white_is_one ? 2 : -2) * kInputOne * unit;
+  made.offset = 2 * kInputOne * (white_is_one ? -range.black : range.white) + span / 2;
+  made.shift = static_cast<std::int32_t>(std::bit_width(static_cast<std::uint32_t>(span - 1))) - 1;
+  const std::uint64_t one = std::uint64_t{1} << (32 + made.shift);
+  const auto divisor = static_cast<std::uint64_t>(span);
+  made.inverse = static_cast<std::uint32_t>((one + divisor - 1) / divisor);
+  return made;
 }
-constexpr float float_of_level(int k, int levels, bool white_is_one) noexcept {
-  return 255.0f * static_cast<float>(white_is_one ? k : levels - 1 - k) /
-         static_cast<float>(levels - 1);
+
+/// u of a grey value, in steps of 2^-13, halves up.
+constexpr std::int32_t input_of(const GreyInput& how, std::int32_t grey) noexcept {
+  std::int32_t above = grey * how.factor + how.offset;
+  above = above > how.least ? above : how.least;
+  above = above < how.most ? above : how.most;
+  const auto n = static_cast<std::uint32_t>(above);
+  const auto quotient =
+      static_cast<std::uint32_t>(std::uint64_t{n} * how.inverse >> 32) >> how.shift;
+  return static_cast<std::int32_t>(quotient) - kInputOne;
+}
+
+/// Grey of an output times (levels - 1), in 16-bit grey.
+constexpr std::uint32_t grey_sum_of_level(int k, int levels, const GreyLimits& range,
+                                          bool white_is_one) noexcept {
+  const int most = levels - 1;
+  const int bright = white_is_one ? k : most - k;
+  return static_cast<std::uint32_t>(range.black * most + (range.white - range.black) * bright);
+}
+/// Grey value of an output, halves up, in `unit`; and as a float, 0 to 255.
+constexpr std::uint32_t grey_of_level(int k, int levels, const GreyLimits& range, std::int32_t unit,
+                                      bool white_is_one) noexcept {
+  const auto divisor = static_cast<std::uint32_t>(unit * (levels - 1));
+  return (2 * grey_sum_of_level(k, levels, range, white_is_one) + divisor) / (2 * divisor);
+}
+constexpr float float_of_level(int k, int levels, const GreyLimits& range,
+                               bool white_is_one) noexcept {
+  // Both numbers are below 2^24: the division is all that rounds.
+  return static_cast<float>(grey_sum_of_level(k, levels, range, white_is_one)) /
+         static_cast<float>(257 * (levels - 1));
 }
 
 /// Term of Floyd and Steinberg's error diffusion: error * sixteenths / 16, halves up, in whole

@@ -84,7 +84,8 @@ class CellBuffer {
 
 double expected_value(double grey, PixelFormat format) {
   if (format == PixelFormat::kGray8) return std::floor(grey + 0.5);
-  if (format == PixelFormat::kGray16) return std::floor(grey * 257.0 + 0.5);
+  // A half must be one after a division by 257, too; what is none is 1/510 away from it or more.
+  if (format == PixelFormat::kGray16) return std::floor(grey * 257.0 + 0.5 + 1e-6);
   return grey;
 }
 
@@ -160,6 +161,21 @@ CellTemplate random_template(std::mt19937& random, int radius, bool symmetric, f
   return made;
 }
 
+/// Each third one that of all grey values, that of video, or any other, down to the least.
+GreyRange random_range(std::mt19937& random) {
+  const unsigned kind = random() % 3;
+  if (kind == 0) return {};
+  if (kind == 1) return {16.0f, 235.0f};
+  const auto black = static_cast<float>(random() % 25401) / 100.0f;
+  const float most = 255.0f - black;
+  const float span = 1.0f + (most - 1.0f) * static_cast<float>(random() % 101) / 100.0f;
+  return {black, std::min(black + span, 255.0f)};
+}
+
+std::string text_of(const GreyRange& range) {
+  return std::to_string(range.black) + "-" + std::to_string(range.white);
+}
+
 /// A configuration of one stage, with the planes that it points to.
 struct RandomCells {
   CellularNetworkConfig config;
@@ -215,6 +231,8 @@ struct RandomCells {
                                         PixelFormat::kFloat32};
     config.format = kFormats[one_of(2)];
     config.output_format = kFormats[one_of(3)];
+    config.input_range = random_range(random);
+    config.output_range = random_range(random);
     what = "seed " + std::to_string(seed) + ": " + std::to_string(size.width) + "x" +
            std::to_string(size.height) + " radius " + std::to_string(radius) + " levels " +
            std::to_string(stage.levels) + " update " +
@@ -222,7 +240,8 @@ struct RandomCells {
            std::to_string(static_cast<int>(stage.move)) + " start " +
            std::to_string(static_cast<int>(stage.start)) + " boundary " +
            std::to_string(static_cast<int>(stage.boundary)) + " spacing " +
-           std::to_string(stage.colour_spacing);
+           std::to_string(stage.colour_spacing) + " from " + text_of(config.input_range) + " to " +
+           text_of(config.output_range);
   }
   RandomCells(const RandomCells&) = delete;
   RandomCells& operator=(const RandomCells&) = delete;
@@ -266,6 +285,39 @@ TEST_P(Cells, HalftonesAreThoseOfTheReference) {
       expect_exact(halftone_config(size, preset), scene_frames(size, 1, 3), workers);
       if (HasFatalFailure()) return;
     }
+  }
+}
+
+/// Fails when a preset's way through a frame of 8 bits, which differs from that of other networks
+/// on a device, has another black or white than those of the ranges; and when stray dots come from
+/// areas that are black or white, with noise beyond the range that must not be seen.
+TEST_P(Cells, HalftonesKeepToTheirRanges) {
+  for (const CellPolarity polarity : {CellPolarity::kBlackIsOne, CellPolarity::kWhiteIsOne}) {
+    const ImageSize size{301, 77};
+    CellularNetworkConfig config = halftone_config(size, HalftonePreset::kFast);
+    config.polarity = polarity;
+    config.input_range = {16.0f, 235.0f};
+    config.output_range = {40.25f, 219.75f};
+    expect_exact(config, scene_frames(size, 1, 3));
+    if (HasFatalFailure()) return;
+    config.input_range = {96.5f, 128.0f};
+    config.output_range = {0.0f, 128.0f};
+    expect_exact(config, scene_frames(size, 1, 4));
+    if (HasFatalFailure()) return;
+
+    config.input_range = config.output_range = {16.0f, 235.0f};
+    FrameBuffer frame(size, PixelFormat::kGray8);
+    const auto is_black = [](int x) { return x % 100 < 50; };
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x)
+        frame.set(x, y, is_black(x) ? (x * y) % 17 : 235 + (x * y) % 21);
+    auto rig = this->rig<CellularNetwork>(config);
+    CellBuffer out(size, config.output_format);
+    must(rig.op.wait(must(rig.op.submit(frame.frame(), out.view())),
+                     Deadline::after(std::chrono::seconds(60))));
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x)
+        ASSERT_EQ(out.at(x, y), is_black(x) ? 16.0 : 235.0) << "at (" << x << ", " << y << ")";
   }
 }
 

@@ -60,6 +60,28 @@ TEST(CellConfig, MistakesAreNamed) {
        [](auto& c) { c.output_format = static_cast<PixelFormat>(9); },
        {"output_format is 9", "kGray8"}},
       {"polarity", [](auto& c) { c.polarity = static_cast<CellPolarity>(5); }, {"polarity is 5"}},
+      {"no number as black",
+       [&](auto& c) { c.input_range.black = nan; },
+       {"input_range.black is nan", "0 to 254"}},
+      {"black below 0",
+       [](auto& c) { c.output_range.black = -1.0f; },
+       {"output_range.black is -1", "0 to 254"}},
+      {"infinite white",
+       [](auto& c) { c.input_range.white = std::numeric_limits<float>::infinity(); },
+       {"input_range.white is inf", "1 to 255"}},
+      {"white of another format",
+       [](auto& c) { c.output_range.white = 65535.0f; },
+       {"output_range.white is 65535", "1 to 255"}},
+      {"white below black",
+       [](auto& c) {
+         c.input_range = {235.0f, 16.0f};
+       },
+       {"input_range.white is 16", "at least 1 above", "235"}},
+      {"white too near to black",
+       [](auto& c) {
+         c.output_range = {100.0f, 100.75f};
+       },
+       {"output_range.white is 100.75", "at least 1 above", "100"}},
       {"depth", [](auto& c) { c.depth = 9; }, {"depth is 9", "1 to 8"}},
       {"no stage", [](auto& c) { c.stage_count = 0; }, {"stage_count is 0", "1 to 16"}},
       {"17 stages", [](auto& c) { c.stage_count = 17; }, {"stage_count is 17"}},

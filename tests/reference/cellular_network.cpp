@@ -62,10 +62,19 @@ double weight_on_grid(double value, int bits) {
   return std::ldexp(std::nearbyint(std::ldexp(value, bits)), -bits);
 }
 
-PlaneD cell_input(const PlaneD& grey, CellPolarity polarity) {
+GreyEnds grey_ends(const GreyRange& range) {
+  return {std::nearbyint(257.0 * static_cast<double>(range.black)),
+          std::nearbyint(257.0 * static_cast<double>(range.white))};
+}
+
+PlaneD cell_input(const PlaneD& grey, CellPolarity polarity, const GreyRange& range) {
+  const GreyEnds ends = grey_ends(range);
   PlaneD u(grey.width, grey.height);
   for (std::size_t i = 0; i < grey.data.size(); ++i) {
-    const double white = 2.0 * std::clamp(grey.data[i], 0.0, 255.0) / 255.0 - 1.0;
+    const double held = std::nearbyint(257.0 * std::clamp(grey.data[i], 0.0, 255.0));
+    // Of whole numbers, so that the division is all that rounds.
+    const double white =
+        std::clamp((2.0 * held - ends.black - ends.white) / (ends.white - ends.black), -1.0, 1.0);
     u.data[i] = on_grid(polarity == CellPolarity::kWhiteIsOne ? white : -white, kInputBits);
   }
   return u;
@@ -79,9 +88,11 @@ PlaneD cell_outputs(const CellLevels& k, int levels) {
   return y;
 }
 
-double cell_grey(int k, int levels, CellPolarity polarity) {
+double cell_grey(int k, int levels, CellPolarity polarity, const GreyRange& range) {
   const int from_black = polarity == CellPolarity::kWhiteIsOne ? k : levels - 1 - k;
-  return 255.0 * from_black / (levels - 1);
+  const GreyEnds ends = grey_ends(range);
+  return (ends.black * (levels - 1) + (ends.white - ends.black) * from_black) /
+         (257.0 * (levels - 1));
 }
 
 int cell_level(double x, double xi, int levels) {
@@ -323,7 +334,7 @@ bool holds(bool first, const CellStage& stage, const CellStage& next) {
 CellRun run_cells(const CellularNetworkConfig& config, const std::vector<int>& fraction_bits,
                   const PlaneD& grey, const CellStarts& starts,
                   const std::optional<CellLevels>& warm) {
-  const PlaneD frame = cell_input(grey, config.polarity);
+  const PlaneD frame = cell_input(grey, config.polarity, config.input_range);
   CellRun run;
   PlaneD previous = frame;
   int levels = 2;
@@ -347,7 +358,7 @@ CellRun run_cells(const CellularNetworkConfig& config, const std::vector<int>& f
   }
   run.grey = PlaneD(grey.width, grey.height);
   for (std::size_t i = 0; i < run.grey.data.size(); ++i)
-    run.grey.data[i] = cell_grey(run.k.data[i], levels, config.polarity);
+    run.grey.data[i] = cell_grey(run.k.data[i], levels, config.polarity, config.output_range);
   return run;
 }
 

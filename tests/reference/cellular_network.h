@@ -26,14 +26,23 @@ double on_grid(double value, int bits);
 /// The same of weights, thresholds and xi: halves to the even one.
 double weight_on_grid(double value, int bits);
 
-/// u of grey values 0 to 255: +1 to -1 (black is one) or -1 to +1, on the grid of inputs.
-test::PlaneD cell_input(const test::PlaneD& grey, CellPolarity polarity);
+/// Black and white of a range in 16-bit grey, whole numbers.
+struct GreyEnds {
+  double black;
+  double white;
+};
+GreyEnds grey_ends(const GreyRange& range);
+
+/// u of grey values 0 to 255: from black to white of the range +1 to -1 (black is one) or -1 to +1,
+/// on the grid of inputs.
+test::PlaneD cell_input(const test::PlaneD& grey, CellPolarity polarity,
+                        const GreyRange& range = {});
 
 /// y as u and as states of the next stage: on the grid of inputs, where two levels are already.
 test::PlaneD cell_outputs(const CellLevels& k, int levels);
 
 /// Grey value 0 to 255 of an output, not rounded.
-double cell_grey(int k, int levels, CellPolarity polarity);
+double cell_grey(int k, int levels, CellPolarity polarity, const GreyRange& range = {});
 
 /// k of a state: equation (2), +1 for x >= 0 for two levels.
 int cell_level(double x, double xi, int levels);

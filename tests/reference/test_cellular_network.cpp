@@ -66,6 +66,14 @@ TEST(CellReference, InputOfGrey) {
   EXPECT_EQ(reference::cell_grey(1, 2, CellPolarity::kBlackIsOne), 0.0);
   EXPECT_EQ(reference::cell_grey(1, 2, CellPolarity::kWhiteIsOne), 255.0);
   EXPECT_EQ(reference::cell_grey(64, 256, CellPolarity::kWhiteIsOne), 64.0);
+  // Luma of video.
+  const GreyRange limited{16.0f, 235.0f};
+  grey.data = {0.0, 16.0, 125.5, 235.0, 255.0};
+  const PlaneD video = reference::cell_input(grey, CellPolarity::kBlackIsOne, limited);
+  EXPECT_EQ(video.data, (std::vector<double>{1.0, 1.0, 0.0, -1.0, -1.0}));
+  EXPECT_EQ(reference::cell_grey(1, 2, CellPolarity::kBlackIsOne, limited), 16.0);
+  EXPECT_EQ(reference::cell_grey(0, 2, CellPolarity::kBlackIsOne, limited), 235.0);
+  EXPECT_EQ(reference::cell_grey(1, 3, CellPolarity::kWhiteIsOne, limited), 125.5);
   EXPECT_EQ(reference::on_grid(0.375, 2), 0.5) << "halves go up";
   EXPECT_EQ(reference::on_grid(-0.375, 2), -0.25) << "halves go up";
   EXPECT_EQ(reference::weight_on_grid(0.375, 2), 0.5) << "halves go to the even one";

@@ -18,10 +18,6 @@ int side_of(const CellStagePlan& stage) noexcept {
   return 2 * stage.radius + 1;
 }
 
-std::uint32_t white_of(PixelFormat format) noexcept {
-  return format == PixelFormat::kGray8 ? 255u : 65535u;
-}
-
 void add_tap(CellTaps& taps, std::ptrdiff_t offset, std::int32_t weight) noexcept {
   if (weight != 0) taps.taps[taps.count++] = {offset, weight};
 }
@@ -212,22 +208,23 @@ Expected<void> CellNetwork::prepare() noexcept {
               static_cast<std::size_t>(pitch_) * height *
                   (most_levels_ == 2 ? sizeof(std::int16_t) : sizeof(std::int32_t)));
 
-  const std::uint32_t white = white_of(plan_.format);
-  for (std::uint32_t grey = 0; grey <= white; ++grey)
-    table_[grey] = static_cast<std::int16_t>(input_of(grey, white, plan_.white_is_one));
+  const int white = 65535 / grey_unit(plan_.format);
+  for (int grey = 0; grey <= white; ++grey)
+    table_[grey] = static_cast<std::int16_t>(input_of(plan_.grey_input, grey));
   const int levels = plan_of(plan_.stage_count - 1).levels;
   for (int k = 0; k < levels; ++k) {
+    const std::uint32_t grey = grey_of_level(k, levels, plan_.output_range,
+                                             grey_unit(plan_.output_format), plan_.white_is_one);
     switch (plan_.output_format) {
       case PixelFormat::kGray8:
-        static_cast<std::uint8_t*>(levels_out_)[k] =
-            static_cast<std::uint8_t>(grey_of_level(k, levels, 255, plan_.white_is_one));
+        static_cast<std::uint8_t*>(levels_out_)[k] = static_cast<std::uint8_t>(grey);
         break;
       case PixelFormat::kGray16:
-        static_cast<std::uint16_t*>(levels_out_)[k] =
-            static_cast<std::uint16_t>(grey_of_level(k, levels, 65535, plan_.white_is_one));
+        static_cast<std::uint16_t*>(levels_out_)[k] = static_cast<std::uint16_t>(grey);
         break;
       case PixelFormat::kFloat32:
-        static_cast<float*>(levels_out_)[k] = float_of_level(k, levels, plan_.white_is_one);
+        static_cast<float*>(levels_out_)[k] =
+            float_of_level(k, levels, plan_.output_range, plan_.white_is_one);
         break;
     }
   }

@@ -98,6 +98,16 @@ enum class CellInput : std::uint8_t {
 /// How grey values become u and y: the literature's +1 = black, or +1 = white.
 enum class CellPolarity : std::uint8_t { kBlackIsOne, kWhiteIsOne };
 
+/// Which grey values are black and white, in units of 8-bit grey whatever the format: white of 16
+/// bits is 255, too. 0 to 255, `white` at least 1 above `black`; rounded to 16-bit grey, multiples
+/// of 1/257. Luma of video is mostly 16 to 235.
+struct GreyRange {
+  float black = 0.0f;
+  float white = 255.0f;
+
+  friend bool operator==(const GreyRange&, const GreyRange&) = default;
+};
+
 /// One template and how it runs.
 struct CellStage {
   CellTemplate weights;
@@ -133,6 +143,11 @@ struct CellularNetworkConfig {
   PixelFormat output_format = PixelFormat::kGray8;
   int depth = 2;  ///< frames in flight, 1 to 8
   CellPolarity polarity = CellPolarity::kBlackIsOne;
+  /// Of frames: what is darker than black counts as black, what is lighter than white as white.
+  GreyRange input_range;
+  /// Of results: levels are spread evenly from black to white, rounded to the format's whole
+  /// numbers, halves up (kFloat32: to the nearest float).
+  GreyRange output_range;
 
   int stage_count = 0;  ///< 1 to 16, one after the other
   std::array<CellStage, kMaxCellStages> stages{};
@@ -167,7 +182,9 @@ struct CellInfo {
 ///
 /// Arithmetic is exact, so that every backend and any number of threads give the same cells.
 /// Inputs, states to start from and boundary values are rounded to multiples of 2^-13, halves up;
-/// float pixels are held within 0 and 255 and rounded to 16-bit grey, multiples of 1/257, before.
+/// the input of grey g is (2 g - black - white) / (white - black), held within -1 and 1, or its
+/// negative, as the polarity says. Float pixels are held within 0 and 255 and rounded to 16-bit
+/// grey, multiples of 1/257, before.
 /// A, B, T and xi are rounded to multiples of 2^-f (`fraction_bits`), f up to 13 and so small that
 /// the sum of |A| stays below 2^14 such steps for two levels, and times (levels - 1) below 2^29 for
 /// more. B u + T, with what fixed cells beyond the border add to it, is rounded to a multiple of
