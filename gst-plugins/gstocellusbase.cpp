@@ -229,6 +229,8 @@ static bool same_picture(const GstVideoInfo& a, const GstVideoInfo& b) {
       GST_VIDEO_INFO_WIDTH(&a) != GST_VIDEO_INFO_WIDTH(&b) ||
       GST_VIDEO_INFO_HEIGHT(&a) != GST_VIDEO_INFO_HEIGHT(&b))
     return false;
+  // What is black and what is white.
+  if (GST_VIDEO_INFO_COLORIMETRY(&a).range != GST_VIDEO_INFO_COLORIMETRY(&b).range) return false;
   return GST_VIDEO_INFO_SIZE(&a) == GST_VIDEO_INFO_SIZE(&b);
 }
 

@@ -15,6 +15,7 @@ using ocellus::CellularNetworkConfig;
 using ocellus::Expected;
 using ocellus::Footprint;
 using ocellus::FrameInfo;
+using ocellus::GreyRange;
 using ocellus::ImageSize;
 using ocellus::Status;
 using ocellus::Ticket;
@@ -200,6 +201,18 @@ static Expected<void> make_network(GstOcellusCells* self, ImageSize size,
   return {};
 }
 
+// What the caps call black and white, in units of 8-bit grey. Without a word about it GStreamer
+// takes grey formats to be of full range, the others of limited range.
+static GreyRange grey_range(const GstVideoInfo& video) {
+  gint offset[GST_VIDEO_MAX_COMPONENTS] = {};
+  gint scale[GST_VIDEO_MAX_COMPONENTS] = {};
+  gst_video_color_range_offsets(GST_VIDEO_INFO_COLORIMETRY(&video).range, video.finfo, offset,
+                                scale);
+  const float unit =
+      gst_ocellus_pixel_format(video) == ocellus::PixelFormat::kGray16 ? 257.0f : 1.0f;
+  return {static_cast<float>(offset[0]) / unit, static_cast<float>(offset[0] + scale[0]) / unit};
+}
+
 // ---- GstOcellusBase
 
 static Expected<void> gst_ocellus_cells_check_settings(GstOcellusBase* base) {
@@ -216,6 +229,8 @@ static Expected<Footprint> gst_ocellus_cells_footprint(GstOcellusBase* base,
   network.config.size = size;
   network.config.format = gst_ocellus_pixel_format(video);
   network.config.output_format = network.config.format;
+  // The caps are those of the source pad, too.
+  network.config.input_range = network.config.output_range = grey_range(video);
   // Frames are waited for one by one: a second one in flight would only need more memory.
   network.config.depth = 1;
   return CellularNetwork::footprint(engine, network.config);

@@ -8,8 +8,8 @@
  * there are. Black is +1, as in the literature, unless #GstOcellusCells:polarity says otherwise.
  *
  * Many templates are for pictures of two levels: begin the chain with threshold, as in
- * "threshold | erosion". Chroma, budget, memory:CUDAMemory and what is known of a frame are as for
- * ocellushalftone.
+ * "threshold | erosion". The range of luma, chroma, budget, memory:CUDAMemory and what is known of
+ * a frame are as for ocellushalftone.
  *
  * ## Launch lines
  * |[

@@ -11,10 +11,11 @@
  * (*.ocl), or a chain with "|" between them. With #GstOcellusCells:warm-start a frame begins with
  * the dots of the one before: what does not move does not flicker.
  *
- * Luma is what becomes dots, grey values 0 (black) to 255 (white), in 16 bits 0 to 65535, whatever
- * range the caps speak of. Video of limited range (16 to 235) in I420 or NV12 therefore becomes a
- * little greyer at both ends; videoconvert ! video/x-raw,format=GRAY8 before the element spreads
- * it. Chroma becomes neutral, or is kept (#GstOcellusCells:chroma).
+ * Luma is what becomes dots. What is black and what is white, in the picture that comes and in the
+ * one that goes out, is in the caps' colorimetry: 16 and 235 in video of limited range, which I420
+ * and NV12 are unless their caps say otherwise, and 0 and 255 in full range, which grey formats
+ * are; in 16 bits 4096 and 60160, and 0 and 65535. Luma beyond that is as black or as white as can
+ * be. Chroma becomes neutral, or is kept (#GstOcellusCells:chroma).
  *
  * The picture goes out in a buffer of its own; frames that miss their budget go out as
  * #GstOcellusBase:on-miss says: late, not at all, with the newest dots there are, or as they came.

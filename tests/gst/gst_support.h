@@ -24,6 +24,7 @@ struct Video {
   int height = 64;
   int fps_n = 25;
   int fps_d = 1;
+  const char* colorimetry = nullptr;  ///< null: the format's default
 };
 
 inline GstVideoInfo video_info(const Video& video) {
@@ -32,6 +33,9 @@ inline GstVideoInfo video_info(const Video& video) {
                             static_cast<guint>(video.height));
   info.fps_n = video.fps_n;
   info.fps_d = video.fps_d;
+  if (video.colorimetry != nullptr) {
+    EXPECT_TRUE(gst_video_colorimetry_from_string(&info.colorimetry, video.colorimetry));
+  }
   return info;
 }
 

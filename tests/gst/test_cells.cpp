@@ -13,6 +13,9 @@ namespace {
 constexpr GstVideoFormat kFormats[] = {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_GRAY16_LE,
                                        GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_NV12};
 
+constexpr const char* kFull = "1:4:0:0";     ///< luma from 0 to 255
+constexpr const char* kLimited = "2:4:0:0";  ///< from 16 to 235
+
 /// The bytes of one plane without padding.
 std::vector<guint8> plane_of(GstBuffer* buffer, const Video& video, guint plane) {
   GstVideoInfo info = video_info(video);
@@ -92,7 +95,8 @@ class FormatAndSize
 // as it was in the pool's memory, times or metas are lost, or the dots depend on the format.
 TEST_P(FormatAndSize, GivesDotsInThePlaceOfThePicture) {
   const auto& [format, size, keep] = GetParam();
-  const Video video{format, size.first, size.second};
+  Video video{format, size.first, size.second};
+  video.colorimetry = kFull;
   const std::unique_ptr<Harness> harness(make("ocellushalftone", keep ? "chroma=keep" : "", video));
   harness->start();
   for (int i = 0; i < 3; ++i) {
@@ -146,6 +150,161 @@ INSTANTIATE_TEST_SUITE_P(All, Format, ::testing::ValuesIn(kFormats));
 TEST_P(Format, ReadsPaddedBuffersByTheirVideoMeta) {
   const Video video{GetParam(), 37, 29};
   EXPECT_EQ(dots_of("", video, 3, {64, 26}), dots_of("", video, 3));
+}
+
+/// A picture of one luma value for each pixel, from 0 to 65535 in 16 bits.
+GstBuffer* picture_of(const Harness& harness, const std::function<int(int x, int y)>& luma) {
+  const Video& video = harness.video();
+  GstBuffer* buffer = harness.frame(0);
+  GstVideoInfo info = video_info(video);
+  GstVideoFrame frame;
+  EXPECT_TRUE(gst_video_frame_map(&frame, &info, buffer, GST_MAP_WRITE));
+  for (int y = 0; y < video.height; ++y) {
+    auto* line = static_cast<guint8*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, 0)) +
+                 y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0);
+    for (int x = 0; x < video.width; ++x) {
+      if (video.format == GST_VIDEO_FORMAT_GRAY16_LE)
+        GST_WRITE_UINT16_LE(line + 2 * x, luma(x, y));
+      else
+        line[x] = static_cast<guint8>(luma(x, y));
+    }
+  }
+  gst_video_frame_unmap(&frame);
+  return buffer;
+}
+
+/// Luma that comes out for such a picture.
+std::vector<int> luma_for(Harness& harness, const std::function<int(int x, int y)>& luma) {
+  GstBuffer* buffer = picture_of(harness, luma);
+  static int pushed = 0;
+  GST_BUFFER_PTS(buffer) = harness.pts(pushed++);
+  EXPECT_EQ(harness.push(buffer), GST_FLOW_OK) << harness.last_error();
+  std::vector<GstBuffer*> out = harness.pull();
+  EXPECT_EQ(out.size(), 1u);
+  std::vector<int> result;
+  if (!out.empty()) {
+    const std::vector<guint8> bytes = plane_of(out[0], harness.video(), 0);
+    const bool wide = harness.video().format == GST_VIDEO_FORMAT_GRAY16_LE;
+    for (std::size_t i = 0; i < bytes.size(); i += wide ? 2 : 1)
+      result.push_back(wide ? GST_READ_UINT16_LE(bytes.data() + i) : bytes[i]);
+  }
+  unref_all(out);
+  return result;
+}
+
+/// Luma that caps call black and white.
+struct Ends {
+  int black;
+  int white;
+};
+Ends ends_of(const Video& video) {
+  const bool grey =
+      video.format == GST_VIDEO_FORMAT_GRAY8 || video.format == GST_VIDEO_FORMAT_GRAY16_LE;
+  const bool full = video.colorimetry == nullptr ? grey : video.colorimetry == kFull;
+  if (video.format == GST_VIDEO_FORMAT_GRAY16_LE) return full ? Ends{0, 65535} : Ends{4096, 60160};
+  return full ? Ends{0, 255} : Ends{16, 235};
+}
+
+class Range : public ::testing::TestWithParam<std::tuple<GstVideoFormat, const char*>> {
+ protected:
+  Video video() const {
+    Video video{std::get<0>(GetParam()), 96, 64};
+    video.colorimetry = std::get<1>(GetParam());
+    return video;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(All, Range,
+                         ::testing::Combine(::testing::ValuesIn(kFormats),
+                                            ::testing::Values(nullptr, kFull, kLimited)));
+
+// Fails when areas that the caps call black or white get stray dots, or luma goes out that the caps
+// call otherwise; with limited range what lies beyond it must not be seen either.
+TEST_P(Range, FlatAreasHaveNoStrayDots) {
+  const Video video = this->video();
+  const Ends ends = ends_of(video);
+  const int beyond = ends.black / 2;  // 0 in full range
+  for (const char* properties : {"", "preset=fast", "template=hlf5", "polarity=white"}) {
+    const std::unique_ptr<Harness> harness(make("ocellushalftone", properties, video));
+    harness->start();
+    const auto is_black = [](int x) { return x < 48; };
+    const std::vector<int> out = luma_for(*harness, [&](int x, int y) {
+      const int off = (x + y) % 3 == 0 ? beyond : 0;
+      return is_black(x) ? ends.black - off : ends.white + off;
+    });
+    ASSERT_EQ(out.size(), 96u * 64u);
+    for (int i = 0; i < 96 * 64; ++i)
+      ASSERT_EQ(out[static_cast<std::size_t>(i)], is_black(i % 96) ? ends.black : ends.white)
+          << properties << ": (" << i % 96 << ", " << i / 96 << ")";
+  }
+}
+
+// Fails when the dots of a picture depend on the range that its luma is of.
+TEST_P(Range, DotsAreThoseOfFullRange) {
+  const Video video = this->video();
+  const Ends ends = ends_of(video);
+  Video full = video;
+  full.colorimetry = kFull;
+  const Ends full_ends = ends_of(full);
+  // Thirds of the range are whole numbers in each.
+  const auto grey = [](int x, int y, const Ends& in) {
+    return in.black + (in.white - in.black) / 3 * ((x * y / 7 + x / 24) % 4);
+  };
+  for (const char* properties : {"", "template=hlf3|invhlf3 levels=4"}) {
+    const std::unique_ptr<Harness> harness(make("ocellushalftone", properties, video));
+    const std::unique_ptr<Harness> other(make("ocellushalftone", properties, full));
+    harness->start();
+    other->start();
+    std::vector<int> wanted = luma_for(*other, [&](int x, int y) { return grey(x, y, full_ends); });
+    EXPECT_GT(std::set<int>(wanted.begin(), wanted.end()).size(), 1u);
+    for (int& luma : wanted)
+      luma = ends.black + luma / (full_ends.white / 3) * ((ends.white - ends.black) / 3);
+    EXPECT_EQ(luma_for(*harness, [&](int x, int y) { return grey(x, y, ends); }), wanted)
+        << properties;
+  }
+}
+
+// Fails when ocelluscnn takes luma for another grey than the caps do: only what is black passes a
+// threshold of 0.99.
+TEST_P(Range, ThresholdsAreOfTheCapsRange) {
+  const Video video = this->video();
+  const Ends ends = ends_of(video);
+  const std::unique_ptr<Harness> harness(make("ocelluscnn", "template=threshold(0.99)", video));
+  harness->start();
+  const int step = video.format == GST_VIDEO_FORMAT_GRAY16_LE ? 512 : 2;
+  const std::vector<int> out = luma_for(
+      *harness, [&](int x, int) { return x < 10 ? ends.black : ends.black + x / 10 * step; });
+  ASSERT_EQ(out.size(), 96u * 64u);
+  for (int i = 0; i < 96 * 64; ++i)
+    ASSERT_EQ(out[static_cast<std::size_t>(i)], i % 96 < 10 ? ends.black : ends.white) << i % 96;
+}
+
+// Fails when caps that differ in their range alone leave the one before in force.
+TEST(RangeOfCaps, MayChange) {
+  Video video{GST_VIDEO_FORMAT_NV12, 96, 64};
+  const std::unique_ptr<Harness> harness(make("ocellushalftone", "warm-start=true", video));
+  harness->start();
+  const auto flat = [](int x, int) { return x < 48 ? 16 : 235; };
+  const auto values = [&] {
+    const std::vector<int> out = luma_for(*harness, flat);
+    return std::set<int>(out.begin(), out.end());
+  };
+  const auto stray = [&] {
+    const std::vector<int> out = luma_for(*harness, flat);
+    int count = 0;
+    for (int i = 0; i < 96 * 64; ++i)
+      count += (out[static_cast<std::size_t>(i)] > 127) != (i % 96 >= 48);
+    return count;
+  };
+  EXPECT_EQ(values(), (std::set<int>{16, 235}));
+  EXPECT_EQ(stray(), 0);
+  video.colorimetry = kFull;
+  harness->set_video(video);
+  EXPECT_EQ(values(), (std::set<int>{0, 255}));
+  EXPECT_GT(stray(), 0) << "16 is a dark grey here";
+  video.colorimetry = kLimited;
+  harness->set_video(video);
+  EXPECT_EQ(values(), (std::set<int>{16, 235}));
+  EXPECT_EQ(stray(), 0);
 }
 
 // Fails when a buffer that is shorter than its caps is read past its end, chroma that is to be kept
