@@ -199,7 +199,7 @@ void set_boundary(CellStage& stage, const std::string& text) {
 }
 
 std::shared_ptr<const CellSetup> cell_setup(const CellOptions& o, ImageSize size,
-                                            PixelFormat format) {
+                                            PixelFormat format, const GreyRange& range) {
   auto setup = std::make_shared<CellSetup>();
   CellularNetworkConfig& config = setup->config;
   if (o.chain) {
@@ -217,6 +217,7 @@ std::shared_ptr<const CellSetup> cell_setup(const CellOptions& o, ImageSize size
   }
   config.size = size;
   config.format = format;
+  config.input_range = range;
   config.output_format = PixelFormat::kGray8;
   config.depth = 1;
   config.warm_start = o.warm_start;
@@ -259,6 +260,7 @@ nlohmann::ordered_json setup_json(const CellSetup& setup) {
   nlohmann::ordered_json json;
   json["name"] = setup.name;
   json["warm_start"] = setup.config.warm_start;
+  json["input_range"] = {setup.config.input_range.black, setup.config.input_range.white};
   json["polarity"] = word_of(kPolarities, setup.config.polarity, "");
   json["levels"] = setup.levels();
   json["stages"] = nlohmann::ordered_json::array();

@@ -57,10 +57,10 @@ struct CellSetup {
   int levels() const { return stages().back().levels; }
 };
 
-/// For frames of this size and format, depth 1, results of 8 bits. Throws InputError on what cannot
-/// be read; ranges are the library's to check.
+/// For frames of this size, format and range, depth 1, results of 8 bits from 0 to 255. Throws
+/// InputError on what cannot be read; ranges of numbers are the library's to check.
 std::shared_ptr<const CellSetup> cell_setup(const CellOptions& options, ImageSize size,
-                                            PixelFormat format);
+                                            PixelFormat format, const GreyRange& range = {});
 
 /// Sets --boundary: zero-flux, periodic or a number from -1 to 1. Throws InputError.
 void set_boundary(CellStage& stage, const std::string& text);

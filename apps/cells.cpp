@@ -21,15 +21,20 @@ struct CellCommand {
   std::optional<double> threshold;
 };
 
-/// Grey values at or above `threshold` become white, others black.
-void binarise(GrayImage& image, double threshold) {
+/// Grey values at or above `threshold`, on a scale from 0 (black) to 255 (white), become white,
+/// others black.
+void binarise(InputFrame& frame, double threshold) {
+  const GrayImage& image = frame.image;
+  const auto black = static_cast<double>(frame.range.black);
+  const double least = black + threshold * (static_cast<double>(frame.range.white) - black) / 255.0;
   GrayImage out(image.size, PixelFormat::kGray8);
   std::size_t i = 0;
   for (int y = 0; y < image.size.height; ++y) {
     for (int x = 0; x < image.size.width; ++x)
-      out.pixels[i++] = static_cast<double>(image.brightness(x, y)) >= threshold ? 255 : 0;
+      out.pixels[i++] = static_cast<double>(image.brightness(x, y)) >= least ? 255 : 0;
   }
-  image = std::move(out);
+  frame.image = std::move(out);
+  frame.range = {};
 }
 
 struct CellReport {
@@ -78,7 +83,7 @@ class CellJob {
     InputFrame frame;
     if (!input_.next(frame)) return;
     prepare(frame);
-    setup_ = cell_setup(command_.cells, frame.image.size, frame.image.format);
+    setup_ = cell_setup(command_.cells, frame.image.size, frame.image.format, frame.range);
     run_ = std::make_unique<OperatorRun>(engine_, CellPlan(setup_));
     if (output_.single()) {
       const long number = frame.number;
@@ -98,7 +103,7 @@ class CellJob {
   }
 
   void prepare(InputFrame& frame) const {
-    if (command_.threshold) binarise(frame.image, *command_.threshold);
+    if (command_.threshold) binarise(frame, *command_.threshold);
   }
 
   void step(const InputFrame& frame) {

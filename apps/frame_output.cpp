@@ -4,9 +4,29 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
 
 namespace ocellus::app {
+namespace {
+
+/// Luma from 16 to 235, as that of videos is taken to be.
+constexpr GreyRange kLimited{16.0f, 235.0f};
+/// Values of chroma for each one of luma.
+constexpr double kChromaOfLimited = 224.0 / 219.0;
+
+/// value becomes to + (value - from) scale.
+void rescale(std::uint8_t* values, std::size_t count, double from, double to, double scale) {
+  std::array<std::uint8_t, 256> table;
+  for (std::size_t v = 0; v < table.size(); ++v) {
+    const double scaled = std::floor(to + (static_cast<double>(v) - from) * scale + 0.5);
+    table[v] = static_cast<std::uint8_t>(std::clamp(scaled, 0.0, 255.0));
+  }
+  for (std::size_t i = 0; i < count; ++i) values[i] = table[values[i]];
+}
+
+}  // namespace
 
 void add_frame_options(CLI::App& command, FrameOptions& o, const std::string& output_help,
                        long least_limit) {
@@ -94,6 +114,13 @@ OverlayImage FrameOutput::video_picture(const InputFrame& frame) {
     std::memcpy(i420_.data() + luma + chroma, frame.chroma_v.data(), chroma);
   } else {
     std::memset(i420_.data() + luma, 128, 2 * chroma);
+  }
+  if (frame.range != kLimited) {
+    const double black = static_cast<double>(frame.range.black);
+    const double scale = static_cast<double>(kLimited.white - kLimited.black) /
+                         (static_cast<double>(frame.range.white) - black);
+    rescale(i420_.data(), luma, black, static_cast<double>(kLimited.black), scale);
+    rescale(i420_.data() + luma, 2 * chroma, 128.0, 128.0, scale * kChromaOfLimited);
   }
   OverlayImage image;
   image.format = OverlayImage::Format::kI420;

@@ -69,8 +69,8 @@ class FrameOutput {
   const std::string& extension() const { return extension_; }
   std::string name_of(long number) const { return pattern_ ? pattern_->at(number) : path_; }
 
-  /// The frame as the video's next picture, to be drawn on; 16 bits lose the lower eight, and what
-  /// has no colour is grey.
+  /// The frame as the video's next picture, to be drawn on: of limited range whatever the frame's;
+  /// 16 bits lose the lower eight, and what has no colour is grey.
   OverlayImage video_picture(const InputFrame& frame);
   /// Writes it. Throws InputError.
   void write_video_picture();

@@ -106,6 +106,7 @@ bool FrameSource::next(InputFrame& frame) {
     started_ = true;
     size_ = frame.image.size;
     format_ = frame.image.format;
+    range_ = frame.range;
   } else if (frame.image.size != size_) {
     throw InputError(fmt::format(
         "{}: frame {} is {}x{}, the frames before it are {}x{}; all must have one size", name_,
@@ -114,6 +115,11 @@ bool FrameSource::next(InputFrame& frame) {
     throw InputError(
         fmt::format("{}: frame {} has {} a pixel, the frames before it have {}; all must be alike",
                     name_, frame.number, format_name(frame.image.format), format_name(format_)));
+  } else if (frame.range != range_) {
+    throw InputError(fmt::format(
+        "{}: frame {} has luma from {:g} to {:g}, the frames before it from {:g} to {:g}; all must "
+        "be alike",
+        name_, frame.number, frame.range.black, frame.range.white, range_.black, range_.white));
   }
   return true;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "image_io.h"
+#include "ocellus/cellular_network.h"
 
 namespace ocellus::app {
 
@@ -18,11 +19,12 @@ struct InputFrame {
   std::vector<std::uint8_t> chroma_u;  ///< half the size, rounded up, without padding; empty when
                                        ///< the source has no colour
   std::vector<std::uint8_t> chroma_v;
+  GreyRange range;  ///< which values of `image` are black and white: 16 and 235 in most videos
   long number = 0;  ///< the pattern's number; from 0 elsewhere
   std::int64_t timestamp_ns = 0;
 };
 
-/// Frames in order. All have the first one's size and format; a change is an InputError.
+/// Frames in order. All have the first one's size, format and range; a change is an InputError.
 class FrameSource {
  public:
   virtual ~FrameSource() = default;
@@ -52,6 +54,7 @@ class FrameSource {
   bool started_ = false;
   ImageSize size_;
   PixelFormat format_ = PixelFormat::kGray8;
+  GreyRange range_;
 };
 
 /// Which of `count` frames is shown at a time, when they are shown forwards and backwards, so that

@@ -12,7 +12,8 @@ namespace ocellus::app {
 std::unique_ptr<FrameSource> open_video(const std::string& path);
 std::unique_ptr<FrameSource> open_camera(const std::string& device);
 
-/// Writes I420 frames to a .webm or .mp4 file, which is an OutputFile.
+/// Writes I420 frames of limited range, luma from 16 to 235, to a .webm or .mp4 file, which is an
+/// OutputFile.
 class VideoWriter {
  public:
   virtual ~VideoWriter() = default;

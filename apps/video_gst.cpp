@@ -91,6 +91,14 @@ std::string bus_error(GstElement* pipeline, GstClockTime patience, std::string& 
   }
 }
 
+/// Luma that is black and white. What the caps leave open GStreamer takes to be limited.
+GreyRange range_of(const GstVideoInfo& info) {
+  gint offset[GST_VIDEO_MAX_COMPONENTS] = {};
+  gint scale[GST_VIDEO_MAX_COMPONENTS] = {};
+  gst_video_color_range_offsets(info.colorimetry.range, info.finfo, offset, scale);
+  return {static_cast<float>(offset[0]), static_cast<float>(offset[0] + scale[0])};
+}
+
 class GstSource : public FrameSource {
  public:
   GstSource(const std::string& path, const std::string& description, const char* property,
@@ -142,6 +150,7 @@ class GstSource : public FrameSource {
     copy_plane(video, 1, half, frame.chroma_u.data());
     copy_plane(video, 2, half, frame.chroma_v.data());
     gst_video_frame_unmap(&video);
+    frame.range = range_of(info);
     frame.number = number_++;
     frame.timestamp_ns =
         GST_BUFFER_PTS_IS_VALID(buffer) ? static_cast<std::int64_t>(GST_BUFFER_PTS(buffer)) : 0;
