@@ -70,6 +70,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const int polarity = numbers.byte();
   config.polarity = static_cast<CellPolarity>(polarity < 240 ? polarity % 2 : polarity);
   config.warm_start = numbers.byte() % 2 == 0;
+  for (GreyRange* range : {&config.input_range, &config.output_range}) {
+    const int kind = numbers.byte();
+    if (kind % 3 == 1) *range = {numbers.real(), numbers.real()};
+    if (kind % 3 == 2) {
+      const auto half = [&] { return 0.5f * static_cast<float>(numbers.byte()); };
+      *range = {half(), 127.5f + half()};
+    }
+  }
   const int stages = numbers.byte();
   config.stage_count = stages < 240 ? 1 + stages % 3 : numbers.integer();
   // Large enough for whatever size is tried below.
@@ -82,12 +90,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     take_stage(numbers, config.stages[static_cast<std::size_t>(s)], plane, config.size);
   if (!fits) {
     for (CellStage& stage : config.stages) stage.start_plane = stage.threshold_plane = nullptr;
-  }
-
-  for (GreyRange* range : {&config.input_range, &config.output_range}) {
-    const int kind = numbers.byte();
-    if (kind % 3 == 1) *range = {numbers.real(), numbers.real()};
-    if (kind % 3 == 2) *range = {static_cast<float>(numbers.byte()), 255.0f};
   }
 
   auto made = fuzz::make<CellularNetwork>(config, 1 + numbers.byte() % 3, std::size_t{4} << 20);
