@@ -94,6 +94,9 @@ Kernel<StartArguments> diffusion_kernel() noexcept;
 /// cells as bits, 32 in a word of 64 whose other half is the number of the sweep, so that a word
 /// that has come is known to be the right one. They wait for each other, so all must run at once.
 
+/// Where the states of a band are, and the flips that wait to be applied to all of them.
+enum class StatePlace : unsigned char { kShared, kGlobal };
+
 inline constexpr int kBandThreads = 512;
 inline constexpr int kMaxBandStages = kMaxCellStages;
 
@@ -132,6 +135,8 @@ struct BandArguments {
   BandStage stage[kMaxBandStages];
   unsigned long long* mail;
   BandShared* shared;
+  std::uint32_t* states;  ///< kGlobal: of all bands, large_band_words().states each
+  std::uint32_t* many;    ///< kGlobal: large_band_words().many each
 };
 
 /// Fills in `swap` from `a`.
@@ -141,9 +146,17 @@ constexpr bool band_spacing(int radius, int spacing, bool swap) {
   return spacing == radius + 2 || (!swap && spacing == radius + 1);
 }
 Kernel<BandArguments> band_kernel(int radius) noexcept;
+Kernel<BandArguments> large_band_kernel(int radius) noexcept;
 std::size_t band_mail_words(int width, int height) noexcept;
 /// Shared memory of a band of `rows` rows that convolves `columns` columns at once.
-std::size_t band_shared_bytes(int radius, int reach, int width, int rows, int columns) noexcept;
+std::size_t band_shared_bytes(StatePlace place, int radius, int reach, int width, int rows,
+                              int columns) noexcept;
+/// Global memory of a band of `rows` rows whose states are there.
+struct LargeBandWords {
+  std::size_t states;
+  std::size_t many;
+};
+LargeBandWords large_band_words(int radius, int reach, int width, int rows) noexcept;
 
 // ---- everything else
 

@@ -29,6 +29,22 @@ bool suits_bands(const CellStagePlan& stage) {
          band_spacing(stage.radius, stage.spacing, stage.move == CellMove::kSwap);
 }
 
+Kernel<BandArguments> kernel_for(StatePlace place, int radius) {
+  return place == StatePlace::kShared ? band_kernel(radius) : large_band_kernel(radius);
+}
+
+int most_bands(int height) {
+  return (height + kLeastBandRows - 1) / kLeastBandRows;
+}
+
+/// Words of global memory that bands can need for their states, whatever their number.
+std::size_t large_words(ImageSize size) {
+  // b bands have at most height + 2 b rows, of states, and height + 12 b, of flips.
+  const LargeBandWords words =
+      large_band_words(kMaxTemplateRadius, kMaxTemplateRadius + 1, size.width, kLeastBandRows + 1);
+  return at(most_bands(size.height)) * (words.states + words.many);
+}
+
 bool has_swaps(const CellularNetworkPlan& plan, int first, int end) {
   for (int s = first; s < end; ++s)
     if (plan.stages[at(s)].move == CellMove::kSwap) return true;
@@ -60,7 +76,7 @@ std::unique_ptr<CudaOperator> CellNetwork::make(const CellularNetworkPlan& plan,
 void CellNetwork::layout(Carver& device) noexcept {
   for (std::uint8_t*& plane : k_) plane = device.take<std::uint8_t>(cells());
   if (plan_.warm_start) keep_ = device.take<std::uint8_t>(cells());
-  bias_ = device.take<std::int32_t>(cells());
+  sums_ = device.take<std::int32_t>(std::max(cells(), large_words(plan_.size)));
   ranks_ = device.take<std::uint16_t>(detail::kBlueNoiseRanks.size());
   for (int s = 0; s < plan_.stage_count; ++s) {
     if (plan_of(s).has_threshold_plane) threshold_[at(s)] = device.take<std::int32_t>(cells());
@@ -73,33 +89,43 @@ void CellNetwork::layout(Carver& device) noexcept {
 }
 
 int CellNetwork::bands() const noexcept {
-  const int most = (plan_.size.height + kLeastBandRows - 1) / kLeastBandRows;
-  return std::min(device_traits().multiprocessors, most);
+  return std::min(device_traits().multiprocessors, most_bands(plan_.size.height));
 }
 
-/// Whether the run's bands find room in shared memory, all at once.
+int CellNetwork::band_rows() const noexcept {
+  return (plan_.size.height + bands() - 1) / bands();
+}
+
+int CellNetwork::reach_of(const Run& run) const noexcept {
+  return plan_of(run.first).radius + (has_swaps(plan_, run.first, run.end) ? 1 : 0);
+}
+
+/// Finds the run's bands room in shared memory, all at once: for their states, too, or without
+/// them.
 Expected<void> CellNetwork::choose(Scope& cuda, Run& run) noexcept {
   if (!run.in_bands) return {};
   const int radius = plan_of(run.first).radius;
-  const int reach = radius + (has_swaps(plan_, run.first, run.end) ? 1 : 0);
-  const int rows = (plan_.size.height + bands() - 1) / bands();
   const auto limit = static_cast<std::size_t>(device_traits().shared_bytes_per_block);
   constexpr int kLeastColumns = 128;
-  const int width = static_cast<int>(detail::align_up(at(plan_.size.width), 8));
-  run.columns = width;
-  const auto bytes = [&] {
-    return band_shared_bytes(radius, reach, plan_.size.width, rows, run.columns);
-  };
-  while (bytes() > limit && run.columns > kLeastColumns)
-    run.columns = static_cast<int>(detail::align_up(at(run.columns / 2), 8));
-  run.shared_bytes = bytes();
-  run.in_bands = run.shared_bytes <= limit;
-  if (!run.in_bands) return {};
-  const Kernel<BandArguments> kernel = band_kernel(radius);
-  if (Expected<void> done = touch(cuda, kernel, run.shared_bytes); !done) return done;
-  const Expected<int> resident = resident_blocks(cuda, kernel, kBandThreads, run.shared_bytes);
-  if (!resident) return tl::unexpected(resident.error());
-  run.in_bands = *resident > 0;
+  run.in_bands = false;
+  for (const StatePlace place : {StatePlace::kShared, StatePlace::kGlobal}) {
+    run.place = place;
+    run.columns = static_cast<int>(detail::align_up(at(plan_.size.width), 8));
+    const auto bytes = [&] {
+      return band_shared_bytes(place, radius, reach_of(run), plan_.size.width, band_rows(),
+                               run.columns);
+    };
+    while (bytes() > limit && run.columns > kLeastColumns)
+      run.columns = static_cast<int>(detail::align_up(at(run.columns / 2), 8));
+    run.shared_bytes = bytes();
+    if (run.shared_bytes > limit) continue;
+    const Kernel<BandArguments> kernel = kernel_for(place, radius);
+    if (Expected<void> done = touch(cuda, kernel, run.shared_bytes); !done) return done;
+    const Expected<int> resident = resident_blocks(cuda, kernel, kBandThreads, run.shared_bytes);
+    if (!resident) return tl::unexpected(resident.error());
+    run.in_bands = *resident > 0;
+    if (run.in_bands) break;
+  }
   return {};
 }
 
@@ -237,7 +263,7 @@ Expected<void> CellNetwork::record_bands(Scope& cuda, int slot, cudaStream_t str
     a.a[i] = stage.a[at(i)];
     a.b[i] = stage.b[at(i)];
   }
-  a.reach = stage.radius + (has_swaps(plan_, run.first, run.end) ? 1 : 0);
+  a.reach = reach_of(run);
   a.columns = run.columns;
   a.stage_count = run.end - run.first;
   for (int s = run.first; s < run.end; ++s) {
@@ -247,7 +273,11 @@ Expected<void> CellNetwork::record_bands(Scope& cuda, int slot, cudaStream_t str
   make_swap_weights(stage.radius, a);
   a.mail = mail_;
   a.shared = shared_;
-  return launch_together(cuda, stream, band_kernel(stage.radius),
+  const LargeBandWords words =
+      large_band_words(stage.radius, a.reach, plan_.size.width, band_rows());
+  a.states = reinterpret_cast<std::uint32_t*>(sums_);
+  a.many = a.states + at(bands()) * words.states;
+  return launch_together(cuda, stream, kernel_for(run.place, stage.radius),
                          dim3(static_cast<unsigned>(bands())), dim3(kBandThreads), run.shared_bytes,
                          a);
 }
@@ -262,7 +292,7 @@ Expected<void> CellNetwork::record_general(Scope& cuda, int slot, cudaStream_t s
   bias.width = plan_.size.width;
   bias.height = plan_.size.height;
   bias.pitch = pitch_;
-  bias.bias = bias_;
+  bias.bias = sums_;
   bias.threshold_plane = threshold_[at(run.first)];
   bias.stage = plan_of(run.first);
   if (Expected<void> done =
@@ -274,7 +304,7 @@ Expected<void> CellNetwork::record_general(Scope& cuda, int slot, cudaStream_t s
     GeneralArguments a{};
     a.cells = {k_[at(plane)], pitch_, plan_.size.width, plan_.size.height};
     a.other = k_[at(other)];
-    a.bias = bias_;
+    a.bias = sums_;
     a.counts = counts_;
     a.stage = plan_of(s);
     a.end = end_of(slot, run, s);

@@ -28,6 +28,7 @@ class CellNetwork final : public CudaOperator {
     int first = 0;
     int end = 0;
     bool in_bands = false;
+    StatePlace place = StatePlace::kShared;
     int columns = 0;  // that a band convolves at once
     std::size_t shared_bytes = 0;
   };
@@ -46,6 +47,9 @@ class CellNetwork final : public CudaOperator {
     return static_cast<std::size_t>(pitch_) * static_cast<std::size_t>(plan_.size.height);
   }
   int bands() const noexcept;
+  /// Of the largest.
+  int band_rows() const noexcept;
+  int reach_of(const Run& run) const noexcept;
   Expected<void> choose(Scope& cuda, Run& run) noexcept;
   Expected<void> load_planes(Scope& cuda) noexcept;
 
@@ -68,7 +72,8 @@ class CellNetwork final : public CudaOperator {
   /// Outputs of the run before, and those that a run begins and ends with.
   std::array<std::uint8_t*, 3> k_{};
   std::uint8_t* keep_ = nullptr;
-  std::int32_t* bias_ = nullptr;
+  /// Of all cells the bias, on the general way, or what large_band_words() counts.
+  std::int32_t* sums_ = nullptr;
   std::uint16_t* ranks_ = nullptr;
   std::array<std::int32_t*, kMaxCellStages> threshold_{};
   std::array<std::int32_t*, kMaxCellStages> start_{};

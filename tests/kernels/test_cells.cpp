@@ -92,10 +92,11 @@ TEST_F(CellsOnDevice, NetworksAtOnceDoNotWaitForEachOther) {
 
 // Fails when a halftone depends on how rows are cut into bands or on the piece of memory that a
 // frame lies in: widths around the words of 32 cells and the pieces of rows, heights around the
-// number of multiprocessors and its multiples, an image too large for shared memory.
+// number of multiprocessors and its multiples, images too large for shared memory.
 TEST_F(CellsOnDevice, EverySizeIsThatOfTheCpu) {
-  const ImageSize sizes[] = {{31, 131}, {33, 133},  {64, 264},   {65, 265},  {140, 9},   {141, 40},
-                             {163, 77}, {1927, 67}, {2049, 130}, {4099, 65}, {640, 1061}};
+  const ImageSize sizes[] = {{31, 131},   {33, 133},  {64, 264},   {65, 265},
+                             {140, 9},    {141, 40},  {163, 77},   {1927, 67},
+                             {2049, 130}, {4099, 65}, {640, 1061}, {16384, 37}};
   for (const ImageSize size : sizes) {
     for (const HalftonePreset preset : {HalftonePreset::kQuality, HalftonePreset::kFast}) {
       SCOPED_TRACE(std::to_string(size.width) + "x" + std::to_string(size.height));
@@ -115,9 +116,11 @@ TEST_F(CellsOnDevice, EverySizeIsThatOfTheCpu) {
 }
 
 // Fails when a band's lists of flips overflow and lose one, or when swaps of the last sweep are not
-// waited for: half of all cells change places at first, and chains end with swaps.
+// waited for: half of all cells change places at first, and chains end with swaps. The widest has
+// its states in global memory.
 TEST_F(CellsOnDevice, CrowdsOfSwapsAreThoseOfTheCpu) {
-  for (const ImageSize size : {ImageSize{1920, 540}, ImageSize{700, 61}, ImageSize{95, 130}}) {
+  for (const ImageSize size :
+       {ImageSize{1920, 540}, ImageSize{700, 61}, ImageSize{95, 130}, ImageSize{16384, 40}}) {
     for (const HalftonePreset preset : {HalftonePreset::kQuality, HalftonePreset::kFast}) {
       SCOPED_TRACE(std::to_string(size.width) + "x" + std::to_string(size.height));
       CellularNetworkConfig config = halftone_config(size, preset);
