@@ -321,6 +321,71 @@ TEST_P(Cells, HalftonesKeepToTheirRanges) {
   }
 }
 
+/// Fails when A y and B u, which are summed at once where B is -A, are held within the limit of B u
+/// alone: black areas begun with white cells, and white ones with black.
+TEST_P(Cells, ComeFromFarAway) {
+  const ImageSize size{70, 40};
+  FrameBuffer frame(size, PixelFormat::kGray8);
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x) frame.set(x, y, (x / 23 + y / 11) % 2 * 255);
+  std::vector<FrameBuffer> frames;
+  frames.push_back(std::move(frame));
+  for (int radius = 1; radius <= kMaxTemplateRadius; ++radius) {
+    for (const float start : {-1.0f, 1.0f}) {
+      SCOPED_TRACE("radius " + std::to_string(radius) + ", start " + std::to_string(start));
+      CellStage stage;
+      stage.weights = gaussian_template(radius, 0.3f * static_cast<float>(radius + 1));
+      stage.start = CellStart::kConstant;
+      stage.start_value = start;
+      stage.boundary = CellBoundary::kFixed;
+      expect_exact(one_stage(size, stage), frames);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+/// Fails when cells sleep on although one that they see has changed, which is told of pieces of
+/// rows: widths around those of pieces, what lies beyond each border, orders, and swaps between
+/// updates; and what spreads over the whole image.
+TEST_P(Cells, WakeInTime) {
+  for (const ImageSize size : {ImageSize{63, 20}, ImageSize{66, 33}, ImageSize{129, 40}}) {
+    const std::string wide = std::to_string(size.width) + " wide, ";
+    for (const CellBoundary boundary :
+         {CellBoundary::kZeroFlux, CellBoundary::kPeriodic, CellBoundary::kFixed}) {
+      for (int radius = 1; radius <= kMaxTemplateRadius; ++radius) {
+        for (const int spacing : {0, radius + 3}) {
+          SCOPED_TRACE(wide + "boundary " + std::to_string(static_cast<int>(boundary)) +
+                       ", radius " + std::to_string(radius) + ", spacing " +
+                       std::to_string(spacing));
+          CellStage stage;
+          stage.weights = gaussian_template(radius, 0.3f * static_cast<float>(radius + 1));
+          stage.input = CellInput::kFrame;
+          stage.start = CellStart::kNoise;
+          stage.boundary = boundary;
+          stage.boundary_value = -0.5f;
+          stage.colour_spacing = spacing;
+          stage.max_sweeps = 12;
+          CellularNetworkConfig config = one_stage(size, stage);
+          stage.start = CellStart::kPrevious;
+          config.stage_count = 3;
+          config.stages[1] = config.stages[2] = stage;
+          config.stages[1].move = CellMove::kSwap;
+          expect_exact(config, scene_frames(size, 1, 5));
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+    for (const char* chain : {"threshold | hole", "threshold | shadow", "erosion | recall"}) {
+      SCOPED_TRACE(wide + chain);
+      CellularNetworkConfig config;
+      config.size = size;
+      config.stage_count = must(parse_cell_chain(chain, config.stages));
+      expect_exact(config, one_frame(size, 7));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 /// Fails when a warm start is not the frame before, or when a reset does not forget it.
 TEST_P(Cells, StartWarm) {
   const ImageSize size{97, 80};

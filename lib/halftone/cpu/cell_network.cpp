@@ -485,6 +485,8 @@ void CellNetwork::make_states(const StageContext& stage, int part, int worker) n
   const StageData& data = data_of(stage.level);
   const int width = plan_.size.width;
   std::int16_t* control = plan.mirrored ? difference_ : u_;
+  // A mirrored sum is that of both, which is larger; its B u + T never comes to the limit.
+  const std::int32_t limit = plan.mirrored ? 2 * plan.limit : plan.limit;
   const bool mended = plan.boundary == CellBoundary::kFixed && plan.boundary_value != 0 &&
                       plan.has_a && !plan.mirrored;
   for (int y = rows_.begin(part); y < rows_.end(part); ++y) {
@@ -493,7 +495,8 @@ void CellNetwork::make_states(const StageContext& stage, int part, int worker) n
                                          : data.threshold + static_cast<std::ptrdiff_t>(y) * width;
     if (plan.levels == 2) {
       binary_states_row(padded_row(control, y), data.control, padded_row(y_, y), data.feedback,
-                        plan.threshold, thresholds, x_origin<std::int16_t>() + y * pitch_, width);
+                        plan.threshold, thresholds, limit, x_origin<std::int16_t>() + y * pitch_,
+                        width);
     } else {
       many_states_row(padded_row(control, y), data.control, padded_row(y_, y), data.feedback,
                       plan.levels, plan.threshold, thresholds,

@@ -79,12 +79,12 @@ HWY_INLINE std::int64_t sum_taps(const std::int16_t* row, const CellTaps& taps) 
 void binary_states_row(const std::int16_t* control_row, const CellTaps& control,
                        const std::int16_t* feedback_row, const CellTaps& feedback,
                        std::int32_t threshold, const std::int32_t* threshold_row,
-                       std::int16_t* x_row, int width) {
+                       std::int32_t limit, std::int16_t* x_row, int width) {
   if (threshold_row != nullptr || HWY_TARGET == HWY_SCALAR) {
     for (int x = 0; x < width; ++x) {
       const std::int64_t own = threshold_row != nullptr ? threshold_row[x] : 0;
       const std::int64_t bias =
-          bias_of(sum_taps(control_row + x, control), 2, threshold + own, kBinaryLimit);
+          bias_of(sum_taps(control_row + x, control), 2, threshold + own, limit);
       x_row[x] = static_cast<std::int16_t>(bias + sum_taps(feedback_row + x, feedback));
     }
     return;
@@ -95,8 +95,8 @@ void binary_states_row(const std::int16_t* control_row, const CellTaps& control,
   const V32 zero = hn::Zero(d32);
   const V32 half = hn::Set(d32, kInputOne / 2);
   const V32 added = hn::Set(d32, threshold);
-  const V32 most = hn::Set(d32, kBinaryLimit);
-  const V32 least = hn::Set(d32, -kBinaryLimit);
+  const V32 most = hn::Set(d32, limit);
+  const V32 least = hn::Set(d32, -limit);
   const int lanes = lanes16();
   for (int x = 0; x < width; x += lanes) {
     V32 low = half;
@@ -734,9 +734,9 @@ bool grey_row(const float* in, std::uint16_t* out, int width) noexcept {
 void binary_states_row(const std::int16_t* control_row, const CellTaps& control,
                        const std::int16_t* feedback_row, const CellTaps& feedback,
                        std::int32_t threshold, const std::int32_t* threshold_row,
-                       std::int16_t* x_row, int width) noexcept {
+                       std::int32_t limit, std::int16_t* x_row, int width) noexcept {
   HWY_DYNAMIC_DISPATCH(binary_states_row)
-  (control_row, control, feedback_row, feedback, threshold, threshold_row, x_row, width);
+  (control_row, control, feedback_row, feedback, threshold, threshold_row, limit, x_row, width);
 }
 void many_states_row(const std::int16_t* control_row, const CellTaps& control,
                      const std::int16_t* feedback_row, const CellTaps& feedback, int levels,

@@ -83,12 +83,13 @@ void table_row(const void* in, PixelFormat format, const std::int16_t* table, st
 /// Float pixels as 16-bit grey. False when one is not finite.
 bool grey_row(const float* in, std::uint16_t* out, int width) noexcept;
 
-/// X of a row of two levels: held(floor((control + 2^12) / 2^13) + threshold) + feedback, with the
-/// sums of taps of the planes that begin at `control_row` and `feedback_row`.
+/// X of a row of two levels: floor((control + 2^12) / 2^13) + threshold, held within -limit and
+/// limit, + feedback, with the sums of taps of the planes that begin at `control_row` and
+/// `feedback_row`.
 void binary_states_row(const std::int16_t* control_row, const CellTaps& control,
                        const std::int16_t* feedback_row, const CellTaps& feedback,
                        std::int32_t threshold, const std::int32_t* threshold_row,
-                       std::int16_t* x_row, int width) noexcept;
+                       std::int32_t limit, std::int16_t* x_row, int width) noexcept;
 /// The same of more levels; `sums` is scratch of 2 x width.
 void many_states_row(const std::int16_t* control_row, const CellTaps& control,
                      const std::int16_t* feedback_row, const CellTaps& feedback, int levels,
