@@ -1,5 +1,6 @@
 // What bands do not do: any number of levels, any boundary, order and size. States are summed up
-// again for each cell, from outputs in device memory.
+// again for each cell, from outputs in device memory; in colours only where a cell that they see
+// has changed since, which marks of pieces of rows tell.
 #include <cooperative_groups.h>
 
 #include "kernels/halftone/cells.cuh"
@@ -73,22 +74,24 @@ struct Cells {
     return sum;
   }
 
-  __device__ void update(int x, int y) {
+  __device__ bool update(int x, int y) {
     const CellStagePlan& stage = a.stage;
     const std::int32_t sum = state(x, y);
     const int to = stage.levels == 2 ? (sum >= 0 ? 1 : 0)
                                      : detail::many_levels_output(sum, stage.levels, stage.xi);
-    if (to != from[at(x, y)]) ++changed;
+    const bool changes = to != from[at(x, y)];
+    if (changes) ++changed;
     k[at(x, y)] = static_cast<std::uint8_t>(to);
+    return changes;
   }
 
-  __device__ void swap(int x, int y) {
+  __device__ bool swap(int x, int y) {
     const CellStagePlan& stage = a.stage;
     const int centre = 2 * stage.radius * (stage.radius + 1);
     const int own = 2 * k[at(x, y)] - 1;
     const bool right = x + 1 < a.cells.width && 2 * k[at(x + 1, y)] - 1 != own;
     const bool below = y + 1 < a.cells.height && 2 * k[at(x, y + 1)] - 1 != own;
-    if (!right && !below) return;
+    if (!right && !below) return false;
     const std::int32_t here = state(x, y);
     std::int32_t best = 0;
     std::int64_t partner = 0;
@@ -108,10 +111,39 @@ struct Cells {
         partner = at(x, y + 1);
       }
     }
-    if (best == 0) return;
+    if (best == 0) return false;
     k[at(x, y)] ^= 1;
     k[partner] ^= 1;
     changed += 2;
+    return true;
+  }
+
+  // ---- marks
+
+  __device__ int tiles() const { return (a.cells.width + kMarkColumns - 1) / kMarkColumns; }
+
+  __device__ void mark_all() {
+    for (int i = static_cast<int>(blockIdx.x) * kGeneralThreads + threadIdx.x;
+         i < tiles() * a.cells.height; i += static_cast<int>(gridDim.x) * kGeneralThreads)
+      a.marks[i] = 1;
+  }
+
+  /// A cell at (x, y) has changed, or with swaps that one and a neighbour to the right or below:
+  /// marks all that see them. A swap looks at the states of such neighbours, too.
+  __device__ void mark(int x, int y) {
+    const int reach = a.stage.radius + (a.stage.move == CellMove::kSwap ? 1 : 0);
+    // No more than two tiles, unless the image goes on at its other side.
+    const int step = a.stage.boundary == CellBoundary::kPeriodic ? 1 : 2 * reach;
+    for (int dy = -reach; dy <= reach; ++dy) {
+      const int row = seen(y + dy, a.cells.height);
+      for (int dx = -reach; dx <= reach; dx += step)
+        a.marks[row * tiles() + seen(x + dx, a.cells.width) / kMarkColumns] = 1;
+    }
+  }
+  __device__ int seen(int position, int length) const {
+    if (a.stage.boundary == CellBoundary::kPeriodic)
+      return beyond(position, length, CellBoundary::kPeriodic);
+    return min(max(position, 0), length - 1);
   }
 
   // ---- one sweep; the grid meets before and after
@@ -122,28 +154,48 @@ struct Cells {
   }
 
   /// The rows of a class do not see each other, so a row's colours need no meeting of the grid.
-  __device__ void colours(cg::grid_group& grid) {
+  __device__ void colours(cg::grid_group& grid, std::uint8_t* marked) {
     const CellStagePlan& stage = a.stage;
     const int row_classes = colour_class_count(a.cells.height, stage.spacing, stage.boundary);
     const int column_classes = colour_class_count(a.cells.width, stage.spacing, stage.boundary);
+    const int wide = tiles();
+    const int at_once = kGeneralThreads / wide;  // rows
     for (int r = 0; r < row_classes; ++r) {
       if (r > 0) grid.sync();
       const ColourClass rows = colour_class(r, a.cells.height, stage.spacing, stage.boundary);
-      for (int y = rows.first + static_cast<int>(blockIdx.x) * rows.step; y < rows.end;
-           y += static_cast<int>(gridDim.x) * rows.step) {
-        for (int c = 0; c < column_classes; ++c) {
-          const ColourClass columns = colour_class(c, a.cells.width, stage.spacing, stage.boundary);
-          for (int x = columns.first + static_cast<int>(threadIdx.x) * columns.step;
-               x < columns.end; x += kGeneralThreads * columns.step) {
-            if (stage.move == CellMove::kSwap) {
-              swap(x, y);
-            } else {
-              update(x, y);
-            }
-          }
-          __syncthreads();
+      const int step = static_cast<int>(gridDim.x) * rows.step;
+      for (int first = rows.first + static_cast<int>(blockIdx.x) * rows.step; first < rows.end;
+           first += at_once * step) {
+        const int y = first + static_cast<int>(threadIdx.x) / wide * step;
+        bool asks = false;
+        if (static_cast<int>(threadIdx.x) < at_once * wide && y < rows.end) {
+          std::uint8_t& mark = a.marks[y * wide + static_cast<int>(threadIdx.x) % wide];
+          asks = mark != 0;
+          mark = 0;
         }
+        marked[threadIdx.x] = asks ? 1 : 0;
+        if (__syncthreads_or(asks ? 1 : 0) == 0) continue;
+        for (int i = 0; i < at_once && first + i * step < rows.end; ++i)
+          colours_row(first + i * step, column_classes, marked + i * wide);
       }
+    }
+  }
+
+  __device__ void colours_row(int y, int column_classes, const std::uint8_t* marked) {
+    const CellStagePlan& stage = a.stage;
+    const int wide = tiles();
+    const bool asks = static_cast<int>(threadIdx.x) < wide && marked[threadIdx.x] != 0;
+    if (__syncthreads_or(asks ? 1 : 0) == 0) return;
+    for (int c = 0; c < column_classes; ++c) {
+      const ColourClass columns = colour_class(c, a.cells.width, stage.spacing, stage.boundary);
+      for (int x = columns.first + static_cast<int>(threadIdx.x) * columns.step; x < columns.end;
+           x += kGeneralThreads * columns.step) {
+        // A tile wakes in the middle of the row when a cell of an earlier colour changes.
+        const int tile = x / kMarkColumns;
+        if (marked[tile] == 0 && a.marks[y * wide + tile] == 0) continue;
+        if (stage.move == CellMove::kSwap ? swap(x, y) : update(x, y)) mark(x, y);
+      }
+      __syncthreads();
     }
   }
 
@@ -174,6 +226,7 @@ struct Cells {
 __global__ void __launch_bounds__(kGeneralThreads)
     run_general(const __grid_constant__ GeneralArguments a) {
   __shared__ unsigned block_changed;
+  __shared__ std::uint8_t marked[kGeneralThreads];
   cg::grid_group grid = cg::this_grid();
   Cells cells(a);
   const bool leader = blockIdx.x == 0 && threadIdx.x == 0;
@@ -183,6 +236,7 @@ __global__ void __launch_bounds__(kGeneralThreads)
   if (leader)
     for (int i = 0; i < 3; ++i) a.counts[i] = 0;
   if (threadIdx.x == 0) block_changed = 0;
+  cells.mark_all();
   grid.sync();
   int n = 0;
   unsigned count = 0;
@@ -194,7 +248,7 @@ __global__ void __launch_bounds__(kGeneralThreads)
     } else if (a.stage.update == CellUpdate::kRaster) {
       cells.raster(grid);
     } else {
-      cells.colours(grid);
+      cells.colours(grid, marked);
     }
     cells.from = cells.k;
     if (cells.changed != 0) atomicAdd(&block_changed, cells.changed);

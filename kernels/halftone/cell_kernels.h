@@ -178,10 +178,14 @@ struct GeneralArguments {
   std::uint8_t* other;  ///< of the synchronous update
   const std::int32_t* bias;
   std::uint32_t* counts;  ///< three, in turn: cells that changed in a sweep
+  std::uint8_t* marks;    ///< of each row, kMarkColumns columns each
   detail::CellStagePlan stage;
   CellEnd end;
 };
 inline constexpr int kGeneralThreads = 256;
+/// Columns of a row that share a mark.
+inline constexpr int kMarkColumns = 64;
+static_assert(16384 / kMarkColumns <= kGeneralThreads, "a row's marks are read at once");
 Kernel<GeneralArguments> general_kernel() noexcept;
 
 }  // namespace ocellus::cuda

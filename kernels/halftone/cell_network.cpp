@@ -86,6 +86,8 @@ void CellNetwork::layout(Carver& device) noexcept {
   shared_ = device.take<BandShared>(1);
   totals_ = device.take<CellTotals>(1);
   counts_ = device.take<std::uint32_t>(3);
+  marks_ = device.take<std::uint8_t>(block_count(plan_.size.width, kMarkColumns) *
+                                     at(plan_.size.height));
 }
 
 int CellNetwork::bands() const noexcept {
@@ -306,6 +308,7 @@ Expected<void> CellNetwork::record_general(Scope& cuda, int slot, cudaStream_t s
     a.other = k_[at(other)];
     a.bias = sums_;
     a.counts = counts_;
+    a.marks = marks_;
     a.stage = plan_of(s);
     a.end = end_of(slot, run, s);
     a.end.first = s == 0;

@@ -81,6 +81,7 @@ class CellNetwork final : public CudaOperator {
   BandShared* shared_ = nullptr;
   CellTotals* totals_ = nullptr;
   std::uint32_t* counts_ = nullptr;
+  std::uint8_t* marks_ = nullptr;
 };
 
 }  // namespace ocellus::cuda
