@@ -196,9 +196,9 @@ class GstWriter : public VideoWriter {
  public:
   GstWriter(const std::string& path, const std::string& encoder, ImageSize size, double fps)
       : path_(path), size_(size), fps_(fps), file_(path) {
-    pipeline_ = parse_pipeline(
-        path, "appsrc name=source format=time block=true max-bytes=8000000 ! videoconvert ! " +
-                  encoder + " ! filesink name=sink");
+    pipeline_ =
+        parse_pipeline(path, "appsrc name=source format=time max-bytes=0 ! videoconvert ! " +
+                                 encoder + " ! filesink name=sink");
     g_object_set(element_of(pipeline_.get(), "sink"), "location", file_.part_path().c_str(),
                  nullptr);
     source_ = GST_APP_SRC(element_of(pipeline_.get(), "source"));
@@ -237,6 +237,7 @@ class GstWriter : public VideoWriter {
     }
     gst_video_frame_unmap(&video);
     if (gst_app_src_push_buffer(source_, buffer) != GST_FLOW_OK) fail();  // takes the buffer
+    wait_for_room();
   }
 
   void finish() override {
@@ -256,16 +257,29 @@ class GstWriter : public VideoWriter {
     gst_message_parse_error(message.get(), &error, nullptr);
     const std::string text = error->message;
     g_clear_error(&error);
-    throw InputError(fmt::format("{}: {}", path_, text));
+    fail(text);
   }
 
  private:
   GstClockTime time_of(std::uint64_t frame) const {
     return static_cast<GstClockTime>(std::llround(static_cast<double>(frame) * 1e9 / fps_));
   }
+  /// Waits for the encoder. A source that blocks would wait for ever behind a full disk: the error
+  /// stops the one who takes frames from it, and nobody tells it.
+  void wait_for_room() {
+    constexpr guint64 kMostBytes = 8'000'000;
+    std::string missing;
+    while (gst_app_src_get_current_level_bytes(source_) > kMostBytes) {
+      if (const std::string error = bus_error(pipeline_.get(), 5 * GST_MSECOND, missing);
+          !error.empty())
+        fail(error);
+    }
+  }
   [[noreturn]] void fail() {
     std::string missing;
-    const std::string error = bus_error(pipeline_.get(), GST_SECOND, missing);
+    fail(bus_error(pipeline_.get(), GST_SECOND, missing));
+  }
+  [[noreturn]] void fail(const std::string& error) {
     throw InputError(fmt::format("{}: cannot be written: {}", path_,
                                  error.empty() ? "GStreamer gives no reason" : error));
   }

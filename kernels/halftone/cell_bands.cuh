@@ -217,8 +217,14 @@ struct Band {
 
   __device__ void clear() {
     for (int i = tid; i < at.states / 4; i += kBandThreads) reinterpret_cast<int*>(shared)[i] = 0;
-    if constexpr (kPlace == StatePlace::kGlobal)
+    if constexpr (kPlace == StatePlace::kGlobal) {
       for (int i = tid; i < at.many_words(); i += kBandThreads) many()[i] = 0;
+      // Flips near the border add to the groups before and behind the image.
+      for (int i = tid; i < x_rows * kGroup; i += kBandThreads) {
+        const int word = i % kGroup - kGroup / 2;
+        states(begin + i / kGroup)[word < 0 ? word : at.x_stride - kGroup + word] = 0;
+      }
+    }
   }
 
   /// What a flip adds to a group of cells: for each column around it, 8 weights.

@@ -357,6 +357,20 @@ TEST(Cells, AFailedWriteLeavesWhatStoodThere) {
   EXPECT_EQ(read_image(out).size, (ImageSize{256, 256}));
 }
 
+// Example failure: the program waits for ever for an encoder that has stopped at a full disk.
+TEST(Cells, EndsWhenAVideoDoesNotFit) {
+  if (!has_gstreamer()) GTEST_SKIP() << "built without GStreamer";
+  const TemporaryFolder folder;
+  // More frames than the encoder's queue takes.
+  RunningProgram program(
+      {"halftone", "test:640x480,frames=100", "--preset", "fast", "-o", folder / "o.webm"}, 20'000);
+  const ChildResult failed = program.wait();
+  EXPECT_EQ(failed.exit_code, 2) << failed.out;
+  if (failed.err.find("is missing; it is in") != std::string::npos) GTEST_SKIP() << failed.err;
+  EXPECT_NE(failed.err.find("o.webm: cannot be written"), std::string::npos) << failed.err;
+  EXPECT_EQ(files_in(folder / ""), (std::vector<std::string>{}));
+}
+
 // Example failure: Ctrl-C leaves half of a frame, or throws away the report on those done.
 TEST(Cells, EndsItsFilesWhenInterrupted) {
   const TemporaryFolder folder;

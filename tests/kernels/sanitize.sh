@@ -45,7 +45,7 @@ for tool in memcheck racecheck initcheck synccheck; do
     filter+=':*HalfStorage/cuda:*ABadFrame*/cuda:*EverySize/cuda'
     flow+=':*ThePyramidTakesEverySize/cuda:*ABadFrame*/cuda:*DestroyedWith*/cuda:*HalfStorage/cuda'
   fi
-  cells='*StartWarm/cuda:*BadFrames*/cuda'
+  cells='*StartWarm/cuda:*BadFrames*/cuda:*ComeFromFarAway/cuda'
   if [ "$tool" != racecheck ]; then cells+=':*GoThroughChains/cuda'; fi
   check "$tool" test_conformance_cells "$cells"
   check "$tool" test_kernels_device 'OnDevice.FourThreads*:OnDevice.EveryKind*'
