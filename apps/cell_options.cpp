@@ -89,6 +89,9 @@ std::string with_cell_option_name(std::string text) {
       {"boundary_value", "--boundary"},
       {"update", "--update"},
   };
+  const std::string warm_start = "warm_start is true";
+  if (text.rfind(warm_start, 0) == 0)
+    return text.replace(0, warm_start.size(), "--warm-start is given");
   // "stages[0].levels is 1; ...": the options hold for all stages.
   const std::size_t dot = text.find("].");
   if (text.rfind("stages[", 0) != 0 || dot == std::string::npos) return text;
@@ -152,8 +155,10 @@ void add_cell_options(CLI::App& command, CellOptions& o) {
   if (!halftone)
     option("--initial", o.initial, "Image of the same size that the first stage begins with");
   command
-      .add_flag("--warm-start", o.warm_start,
-                "Begin each frame but the first with the result of the one before")
+      .add_flag(
+          "--warm-start", o.warm_start,
+          "Begin each frame but the first with the result of the one before: for halftones, and "
+          "others whose cells follow the frame from any start")
       ->group(group);
   option("--levels", o.levels, "Grey levels of the result, 2 to 256");
   option("--max-sweeps", o.max_sweeps, "Sweeps of each stage, 1 to 100000; fewer at a fixed point");

@@ -462,7 +462,8 @@ static void gst_ocellus_cells_class_init(GstOcellusCellsClass* klass) {
           g_param_spec_boolean(
               "warm-start", "Warm start",
               "Begin each frame but the first with the result of the one before, until a flush, a "
-              "discontinuity or new caps",
+              "discontinuity or new caps; for halftones, and others whose cells follow the frame "
+              "from any start",
               DEFAULT_WARM_START, kFlags));
   install(PROP_LEVELS, g_param_spec_int("levels", "Levels",
                                         "Grey levels of the result, 2 to 256 (0 = the template's)",

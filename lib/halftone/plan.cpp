@@ -198,6 +198,21 @@ bool same_states(const CellStage& a, const CellStage& b) noexcept {
          (a.boundary != CellBoundary::kFixed || a.boundary_value == b.boundary_value);
 }
 
+/// Where the fixed point is the start's, a warm start would hand the first frame's result on.
+Check check_warm_start(const CellStage& first, const CellStagePlan& plan) noexcept {
+  if (first.start == CellStart::kConstant) {
+    return invalid_argument(
+        "warm_start is true, but stages[0].start is kConstant, which is part of what such a "
+        "template computes; it needs a stage that may begin anywhere, such as a halftone");
+  }
+  if (!plan.has_b) {
+    return invalid_argument(
+        "warm_start is true, but stages[0] has no weights in B: frames after the first would "
+        "change nothing; it needs a B, such as that of a halftone");
+  }
+  return {};
+}
+
 }  // namespace
 
 std::int32_t threshold_of(float value, int fraction_bits) noexcept {
@@ -240,6 +255,10 @@ Expected<CellularNetworkPlan> make_plan(const CellularNetworkConfig& config) noe
     const auto stage = make_stage(i, config.stages[at], config.size);
     if (!stage) return tl::unexpected(stage.error());
     plan.stages[at] = *stage;
+    if (i == 0 && config.warm_start) {
+      if (Check c = check_warm_start(config.stages[0], *stage); !c)
+        return tl::unexpected(c.error());
+    }
     if (i > 0) {
       plan.stages[at].keeps_state = stage->start == CellStart::kPrevious &&
                                     stage->input == CellInput::kFrame &&

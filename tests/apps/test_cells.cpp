@@ -328,6 +328,10 @@ TEST(Cells, NamesWhatIsWrong) {
   expect_error(plus(cnn, {"--initial", folder / "small.pgm"}), {"small.pgm", "16x16", "32x24"});
   expect_error(plus(cnn, {"--initial", folder / "absent.pgm"}), {"absent.pgm"});
   expect_error(plus(halftone, {"--backend", "cuda:1000"}), {"cuda:1000"});
+  expect_error({"cnn", in, "-o", out, "--template", "hole", "--warm-start"},
+               {"--warm-start is given", "kConstant", "halftone"});
+  expect_error({"cnn", in, "-o", out, "--template", "smkiller", "--warm-start"},
+               {"--warm-start is given", "no weights in B", "halftone"});
   // What would be taken in silence.
   expect_error(plus(halftone, {"--fps", "25"}), {"--fps has no meaning here: "});
   expect_error(plus(halftone, {"--preset", "fast", "--template", "hlf5"}),

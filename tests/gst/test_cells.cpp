@@ -490,6 +490,7 @@ TEST(Properties, WhatIsWrongIsNamed) {
       {"ocellushalftone", "backend=gpu", {"gpu"}},
       {"ocellushalftone", "backend=cuda:1000", {"cuda:1000"}},
       {"ocelluscnn", "template=", {"template"}},
+      {"ocelluscnn", "template=hole warm-start=true", {"warm_start is true", "kConstant"}},
       {"ocelluscnn", "boundary=mirror", {"boundary", "mirror", "zero-flux"}},
       {"ocelluscnn", "boundary=nan", {"boundary", "nan"}},
       {"ocelluscnn", "boundary=1.5", {"boundary", "1.5"}},

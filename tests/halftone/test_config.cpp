@@ -157,6 +157,24 @@ TEST(CellConfig, MistakesAreNamed) {
       {"weights that do not fit",
        [](auto& c) { c.stages[0].weights.a.fill(5000.0f); },
        {"stages[0]", "the sum of |A| is 125000", "16384"}},
+      {"a warm start without B",
+       [](auto& c) {
+         c.warm_start = true;
+         c.stages[0].weights.b.fill(0.0f);
+       },
+       {"warm_start is true", "stages[0] has no weights in B", "needs a B"}},
+      {"a warm start with a B that is rounded to nothing",
+       [](auto& c) {
+         c.warm_start = true;
+         c.stages[0].weights.b.fill(1e-6f);
+       },
+       {"warm_start is true", "stages[0] has no weights in B"}},
+      {"a warm start in the place of a constant",
+       [](auto& c) {
+         c.warm_start = true;
+         c.stages[0].start = CellStart::kConstant;
+       },
+       {"warm_start is true", "stages[0].start is kConstant", "begin anywhere"}},
       {"the second stage",
        [](auto& c) {
          c.stage_count = 2;
@@ -166,6 +184,14 @@ TEST(CellConfig, MistakesAreNamed) {
        {"stages[1]", "levels is 0"}},
   };
   EXPECT_EQ(error_of(good()), "");
+  CellularNetworkConfig warm = good();
+  warm.warm_start = true;
+  EXPECT_EQ(error_of(warm), "");
+  // What a chain does after its first stage is no matter of the warm start.
+  warm.stage_count = 2;
+  warm.stages[1] = warm.stages[0];
+  warm.stages[1].start = CellStart::kConstant;
+  EXPECT_EQ(error_of(warm), "");
   for (const Mistake& mistake : mistakes) {
     CellularNetworkConfig config = good();
     mistake.make(config);

@@ -156,6 +156,10 @@ struct CellularNetworkConfig {
   /// the output of the last stage that holds on to its states, which are the stages that follow
   /// with the same template, thresholds, levels, boundary and input and start with kPrevious (of
   /// more than two levels only with an xi of 1).
+  ///
+  /// For halftones, and other templates whose cells follow the frame from wherever they begin.
+  /// Where the start decides on the fixed point, what the first frame has left stays. Refused where
+  /// that is plain: a first stage that starts with kConstant, or has no weights in B.
   bool warm_start = false;
 };
 
