@@ -1,6 +1,7 @@
 // ocellus compare: a result against the truth.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -105,6 +106,20 @@ std::string psnr_text(double psnr) {
   return std::isfinite(psnr) ? fmt::format("{:.3f} dB", psnr) : std::string("identical");
 }
 
+std::string why_not_seen(const CompareOptions& o, ImageSize size) {
+  if (!o.mask.empty()) return "not defined (a blur reaches over the edge of a mask)";
+  return fmt::format("not defined (nothing of {} is left {} pixels inside its border)",
+                     size_text(size), std::max(o.border, kSeenBorder));
+}
+
+std::string why_no_anisotropy(const CompareOptions& o, ImageSize size) {
+  if (!o.mask.empty()) return "not defined (blocks reach over the edge of a mask)";
+  if (std::min(size.width, size.height) - 2 * o.border >= kAnisotropyBlock)
+    return "not defined (its blocks have no error)";
+  return fmt::format("not defined (it needs a block of {0}x{0} pixels inside the border)",
+                     kAnisotropyBlock);
+}
+
 int compare_image(const CompareOptions& o) {
   const GrayImage result = read_image(o.result);
   const GrayImage truth = read_image(o.truth);
@@ -177,10 +192,14 @@ int compare_image(const CompareOptions& o) {
     fmt::print("  seen             {} after a Gaussian of sigma {:g} on both\n",
                psnr_text(seen->psnr), o.sigma);
     fmt::print("  mean grey        {:+.5f} of the full range\n", seen->mean_difference);
+  } else {
+    fmt::print("  seen, mean grey  {}\n", why_not_seen(o, size));
   }
   if (direction) {
     fmt::print("  anisotropy       {:.2f} dB in the mean, {:.2f} dB at one radius ({})\n",
                direction->mean_db, direction->largest_db, app::counted(direction->blocks, "block"));
+  } else {
+    fmt::print("  anisotropy       {}\n", why_no_anisotropy(o, size));
   }
   if (!good)
     fmt::print("  below the limits: --min-psnr {} --min-hvs-psnr {}\n", o.min_psnr, o.min_hvs_psnr);

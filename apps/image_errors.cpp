@@ -72,7 +72,7 @@ int mirrored(int position, int side) {
 
 // ---- the spectrum
 
-constexpr int kBlock = 64;
+constexpr int kBlock = kAnisotropyBlock;
 using Complex = std::complex<double>;
 using Line = std::array<Complex, kBlock>;
 

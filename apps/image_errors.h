@@ -43,6 +43,9 @@ inline constexpr int kSeenBorder = 8;
 std::optional<SeenErrors> seen_errors(const GreyPlane& result, const GreyPlane& truth, double sigma,
                                       int border);
 
+/// Side of the blocks of `anisotropy`.
+inline constexpr int kAnisotropyBlock = 64;
+
 /// How a pattern differs by direction: for each radius the variance of the power spectrum along the
 /// circle over its squared mean, in dB (Ulichney, "Digital Halftoning", 1987), of result less truth
 /// in half-overlapping blocks of 64x64 pixels under a Hann window.

@@ -335,8 +335,8 @@ TEST(Program, CompareFlowAndItsLimits) {
                {"--confidence"});
 }
 
-// Example failure: PSNR is taken over the range of 16 bits, or SSIM of an image with itself is
-// not 1.
+// Example failure: PSNR is taken over the range of 16 bits, SSIM of an image with itself is not 1,
+// or a figure is left out of the text without a word.
 TEST(Program, CompareImage) {
   const TemporaryFolder folder;
   const auto write = [&](const std::string& name, int offset) {
@@ -358,6 +358,21 @@ TEST(Program, CompareImage) {
   // Eight pixels of border on each side leave nothing of sixteen.
   EXPECT_TRUE(other["hvs_psnr"].is_null());
   EXPECT_TRUE(other["mean_difference"].is_null());
+  const auto text_of = [](const std::vector<std::string>& arguments) {
+    return run_program(arguments).out;
+  };
+  const std::string small = text_of({"compare", "image", folder / "b.pgm", folder / "a.pgm"});
+  EXPECT_NE(small.find("seen, mean grey  not defined (nothing of 16x16 is left 8 pixels inside"),
+            std::string::npos)
+      << small;
+  EXPECT_NE(small.find("anisotropy       not defined (it needs a block of 64x64"),
+            std::string::npos)
+      << small;
+  const std::string masked =
+      text_of({"compare", "image", folder / "b.pgm", folder / "a.pgm", "--mask", folder / "b.pgm"});
+  EXPECT_NE(masked.find("seen, mean grey  not defined (a blur reaches"), std::string::npos)
+      << masked;
+  EXPECT_NE(masked.find("anisotropy       not defined (blocks reach"), std::string::npos) << masked;
   expect_error({"compare", "image", folder / "b.pgm", folder / "a.pgm", "--min-hvs-psnr", "30"},
                {"--min-hvs-psnr", "16x16"});
   expect_error({"compare", "image", folder / "b.pgm", folder / "a.pgm", "--sigma", "0"},
