@@ -35,13 +35,18 @@ struct CellMethod {
 /// The presets, with a warm start too, and published templates.
 std::vector<CellMethod> cell_methods();
 
-/// What an eye sees of a frame whose dots begin anew, and how its sweeps went.
+/// What an eye sees of a frame, and how its sweeps went: of the clip's first frame, whose dots
+/// begin anew, and with a warm start of its last one, which has all the others before it.
 struct CellQuality {
   std::optional<SeenErrors> seen;
   CellInfo info;
+  std::size_t frame = 0;
 };
+/// The same for who reads a table.
+inline constexpr const char* kQualityOf =
+    "of the first frame; with a warm start of the last one, after all those before it";
 CellQuality quality_of(const EngineConfig& engine, const std::shared_ptr<const CellSetup>& setup,
-                       const GrayImage& frame, double sigma);
+                       const Clip& clip, double sigma);
 /// Into a row of a report.
 void add_quality(nlohmann::ordered_json& row, const CellQuality& quality);
 std::string seen_text(const CellQuality& quality);

@@ -128,7 +128,7 @@ class CellDeviceBench {
     const auto setup = setup_of(method.options);
     Row row(group, method.name, least_work(*setup), setup_json(*setup));
     measure<CellularNetwork>(row, setup->config);
-    row.quality = quality_of(engine_, setup, clip_.frames.front(), options_.sigma);
+    row.quality = quality_of(engine_, setup, clip_, options_.sigma);
     return row;
   }
 
@@ -302,9 +302,8 @@ int bench_cells_on_device(const CellBenchOptions& o, const EngineConfig& engine,
       "\nframes/s and us each: with {} in flight, the median of several runs; alone: from submit "
       "until wait has\nreturned, one frame at a time; device: of that, the kernels. Floor: each "
       "pixel in and out and each stage's sums once, at the\nlimits above; ratio: us each / floor. "
-      "sweeps and seen dB: of the first frame; seen: PSNR after a Gaussian of sigma {:g} on "
-      "both.\n",
-      counted(depth, "frame"), o.sigma);
+      "sweeps and seen dB: {};\nseen: PSNR after a Gaussian of sigma {:g} on both.\n",
+      counted(depth, "frame"), kQualityOf, o.sigma);
   return kDone;
 }
 

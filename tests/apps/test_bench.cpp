@@ -6,10 +6,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "image_errors.h"
+#include "image_io.h"
 #include "ocellus/engine.h"
 #include "program_checks.h"
+#include "test_scene.h"
 
 namespace ocellus::test {
 namespace {
@@ -122,8 +126,9 @@ TEST(Bench, RowsOfADevice) {
   EXPECT_EQ(groups["paper, figures 11 and 12"], 2 * 2);
 }
 
-// Example failure: a row is missing, its quality is that of a warm start, or its floor is above
-// what was measured by a factor that only a wrong unit explains.
+// Example failure: a row is missing, the quality of a warm start is that of the first frame, which
+// has none, or that of the others is not; or a floor is above what was measured by a factor that
+// only a wrong unit explains.
 TEST(Bench, Halftone) {
   const json report = json_of({"bench", "halftone", "--backend", "cpu", "--size", "96x64,64x48",
                                "--frames", "3", "--threads", "1"});
@@ -132,8 +137,10 @@ TEST(Bench, Halftone) {
   EXPECT_GT(report["machine"]["gflops"], 0.5);
   ASSERT_EQ(report["rows"].size(), 16u);
   std::map<std::string, double> seen;
+  std::map<std::string, int> sweeps;
   for (const json& row : report["rows"]) {
-    SCOPED_TRACE(row["name"].get<std::string>());
+    const std::string name = row["name"].get<std::string>();
+    SCOPED_TRACE(name);
     const double pixels = row["size"][0].get<double>() * row["size"][1].get<double>();
     EXPECT_GT(row["median_ms"], 0.0);
     EXPECT_GE(row["p99_ms"], row["median_ms"]);
@@ -144,11 +151,29 @@ TEST(Bench, Halftone) {
     EXPECT_GT(row["ratio"], 0.5);
     EXPECT_GT(row["sweeps"], 1);
     EXPECT_GT(row["hvs_psnr"], 20.0);
-    if (row["size"] == json({96, 64}))
-      seen[row["name"].get<std::string>()] = row["hvs_psnr"].get<double>();
+    const bool warm = name.find("warm start") != std::string::npos;
+    EXPECT_EQ(row["quality_of_frame"], warm ? 5 : 0);
+    if (row["size"] == json({96, 64})) {
+      seen[name] = row["hvs_psnr"].get<double>();
+      sweeps[name] = row["sweeps"].get<int>();
+    }
   }
   EXPECT_GT(seen["preset quality"], seen["hlf3 from noise"]);
-  EXPECT_EQ(seen["preset quality"], seen["preset quality, warm start"]);
+  const TemporaryFolder folder;
+  const std::string scene = "test:96x64,frames=6";
+  for (const auto& [name, frame, more] :
+       {std::tuple{"preset quality", 0, std::vector<std::string>{}},
+        std::tuple{"preset quality, warm start", 5, std::vector<std::string>{"--warm-start"}}}) {
+    std::vector<std::string> halftone = {"halftone", scene, "-o", folder / "o%d.png"};
+    halftone.insert(halftone.end(), more.begin(), more.end());
+    const json dots = json_of(halftone);
+    EXPECT_EQ(sweeps[name], dots["frames"][static_cast<std::size_t>(frame)]["sweeps"]) << name;
+    const auto errors = app::seen_errors(
+        app::grey_plane(app::read_image(folder / ("o" + std::to_string(frame) + ".png"))),
+        app::grey_plane(app::TestScene::parse(scene).frame(frame)), 1.5, app::kSeenBorder);
+    ASSERT_TRUE(errors);
+    EXPECT_NEAR(seen[name], errors->psnr, 1e-9) << name;
+  }
   expect_error({"bench", "halftone", "--input", "test:64x48", "--size", "64x48"},
                {"--size has no meaning here: "});
   expect_error({"bench", "halftone", "--size", "64"}, {"--size", "'64'"});
