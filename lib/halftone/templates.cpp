@@ -566,6 +566,22 @@ bool parse_number(std::string_view text, T& value) {
   return code == std::errc{} && end == text.data() + text.size();
 }
 
+bool is_file(std::string_view link) {
+  return link.ends_with(".ocl");
+}
+
+/// Where there is what others separate with; between brackets a comma has its place.
+std::size_t separator_in(std::string_view link) {
+  int depth = 0;
+  for (std::size_t i = 0; i < link.size(); ++i) {
+    if (link[i] == '(') ++depth;
+    if (link[i] == ')') --depth;
+    const bool comma = link[i] == ',' && depth <= 0;
+    if (comma || link[i] == '!' || link[i] == ';') return i;
+  }
+  return std::string_view::npos;
+}
+
 Expected<Parsed> parse_link(const Link& link) noexcept {
   char name[kMaxName + 1] = {};
   std::size_t length = 0;
@@ -575,8 +591,15 @@ Expected<Parsed> parse_link(const Link& link) noexcept {
         name[length++] = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     }
   };
+  if (const std::size_t mark = separator_in(link.text); mark != std::string_view::npos) {
+    return link.error(
+        "\"%c\" is no separator; templates of a chain stand with the bar | between them",
+        link.text[mark]);
+  }
   const std::size_t open = link.text.find('(');
   const std::string_view base = trimmed(link.text.substr(0, open));
+  if (open != std::string_view::npos && is_file(base))
+    return link.error("a file takes no parameters; leave the brackets out");
   if (base.empty()) return link.error("a name is missing before the bracket");
   // A name that is cut off is no name, but may be taken for the beginning of one.
   if (base.size() > kMaxName) return link.error("a name has at most %zu characters", kMaxName);
@@ -619,6 +642,19 @@ Expected<Parsed> parse_link(const Link& link) noexcept {
 
   parsed.entry = find({name, length});
   if (parsed.entry == nullptr) {
+    // "threshold:0.2", "threshold=0.2" and "threshold 0.2".
+    const std::size_t end = base.find_first_of(":= \t");
+    if (open == std::string_view::npos && end != std::string_view::npos &&
+        find({name, end}) != nullptr) {
+      const std::size_t begin = std::min(base.find_first_not_of(":= \t", end), base.size());
+      const std::string_view between = base.substr(end, begin - end);
+      const std::string_view value = base.substr(begin);
+      if (between.find_first_of(":=") != std::string_view::npos ||
+          value.find_first_of("0123456789.+-") == 0) {
+        return link.error("parameters stand in brackets: %.*s(%.*s)", static_cast<int>(end), name,
+                          static_cast<int>(value.size()), value.data());
+      }
+    }
     return link.error("there is no template \"%s\"; the nearest names are %s", name,
                       Nearest({name, length}).text);
   }
@@ -645,10 +681,6 @@ CellStage make_stage(const Parsed& parsed, int index) {
   parsed.entry->make(stage, choice);
   if (parsed.sweeps > 0) stage.max_sweeps = parsed.sweeps;
   return stage;
-}
-
-bool is_file(std::string_view link) {
-  return link.ends_with(".ocl");
 }
 
 }  // namespace
