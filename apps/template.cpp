@@ -15,6 +15,7 @@
 #include "common.h"
 #include "image_io.h"
 #include "ocellus/cell_templates.h"
+#include "output_file.h"
 
 namespace ocellus::app {
 namespace {
@@ -39,6 +40,9 @@ void check_stages(const CellTemplateFile& file) {
 }
 
 void run_make(const MakeOptions& options) {
+  // Under another name no chain would take it for a file. Of devices and pipes the writer speaks.
+  if (!options.out.ends_with(".ocl") && !is_special_file(options.out))
+    throw InputError(fmt::format("{}: the name must end in .ocl", options.out));
   std::string source;
   const bool standard_input = options.in == "-";
   if (standard_input) {

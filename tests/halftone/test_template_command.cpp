@@ -307,6 +307,10 @@ TEST_F(TemplateCommand, NamesMistakesInFiles) {
   EXPECT_NE(run({"template", "make", in_, "-o", nowhere}).find(nowhere), std::string::npos);
   EXPECT_NE(run({"template", "make", in_, "-o", "/dev/null"}).find("a device or a pipe"),
             std::string::npos);
+  const std::string text = folder_ / "z.txt";
+  EXPECT_NE(run({"template", "make", in_, "-o", text}).find("z.txt: the name must end in .ocl"),
+            std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(text));
   EXPECT_NE(run({"template", "show", "edeg"}).find("there is no template \"edeg\""),
             std::string::npos);
   EXPECT_NE(run({"template", "show", nowhere}).find("No such file"), std::string::npos);
