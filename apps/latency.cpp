@@ -127,6 +127,17 @@ std::unique_ptr<Link> parse_link(const std::string& text, const CLI::App& comman
   std::vector<std::string> own;
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::size_t equals = words[i].find('=');
+    if (words[i].front() == '|' || words[i].back() == '|') {
+      throw InputError(
+          fmt::format("--pipeline: '{}': no blanks may stand around a bar here, such as in "
+                      "template=erosion|edge",
+                      link->text));
+    }
+    const CLI::Option* const flag = parser.get_option_no_throw("--" + words[i]);
+    if (flag != nullptr && flag->get_expected_max() == 0) {
+      throw InputError(fmt::format("--pipeline: '{0}' in '{1}' is not option=value; write {0}=true",
+                                   words[i], link->text));
+    }
     if (equals == std::string::npos || equals == 0 || words[i].front() == '-') {
       throw InputError(
           fmt::format("--pipeline: '{}' in '{}' is not option=value, such as preset=fast", words[i],

@@ -411,6 +411,11 @@ TEST(Cells, RunInAChainOfLatency) {
   expect_error({"latency", "--pipeline", "cnn"}, {"--template"});
   expect_error({"latency", "--pipeline", "halftone preset=best"}, {"halftone preset=best", "fast"});
   expect_error({"latency", "--pipeline", "cnn template=edg"}, {"cnn template=edg", "edge"});
+  expect_error({"latency", "--pipeline", "halftone warm-start"},
+               {"'warm-start' in 'halftone warm-start'", "write warm-start=true"});
+  for (const char* chain : {"erosion | edge", "erosion| edge", "erosion |edge"})
+    expect_error({"latency", "--pipeline", std::string("cnn template=") + chain},
+                 {"no blanks", "template=erosion|edge"});
   expect_error({"latency", "--pipeline", "halftone ! digits"}, {"digits", "flow, halftone, cnn"});
 }
 
