@@ -8,8 +8,10 @@
  * there are. Black is +1, as in the literature, unless #GstOcellusCells:polarity says otherwise.
  *
  * Many templates are for pictures of two levels: begin the chain with threshold, as in
- * "threshold | erosion". The range of luma, chroma, budget, memory:CUDAMemory and what is known of
- * a frame are as for ocellushalftone.
+ * "threshold | erosion". Those that take the picture as a second operand (recall, connectivity,
+ * logand, logor, logdif) see it as it came, so that it must be of two levels: put an ocelluscnn
+ * template=threshold in front. The range of luma, chroma, budget, memory:CUDAMemory and what is
+ * known of a frame are as for ocellushalftone.
  *
  * ## Launch lines
  * |[
