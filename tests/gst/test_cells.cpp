@@ -48,6 +48,26 @@ guint planes_in(const Video& video) {
   return GST_VIDEO_INFO_N_PLANES(&info);
 }
 
+using Luma = std::function<int(int x, int y)>;
+
+/// Writes each pixel's luma, in 16 bits from 0 to 65535.
+void set_luma(const Video& video, GstBuffer* buffer, const Luma& luma) {
+  GstVideoInfo info = video_info(video);
+  GstVideoFrame frame;
+  EXPECT_TRUE(gst_video_frame_map(&frame, &info, buffer, GST_MAP_WRITE));
+  for (int y = 0; y < video.height; ++y) {
+    auto* line = static_cast<guint8*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, 0)) +
+                 y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0);
+    for (int x = 0; x < video.width; ++x) {
+      if (video.format == GST_VIDEO_FORMAT_GRAY16_LE)
+        GST_WRITE_UINT16_LE(line + 2 * x, luma(x, y));
+      else
+        line[x] = static_cast<guint8>(luma(x, y));
+    }
+  }
+  gst_video_frame_unmap(&frame);
+}
+
 /// Frame `index`; in 16 bits with the same grey values as in 8.
 GstBuffer* frame_of(const Video& video, int index, GstClockTime pts, const Layout& layout = {}) {
   GstBuffer* buffer = make_frame(video, index, 0.0, pts, layout);
@@ -56,16 +76,9 @@ GstBuffer* frame_of(const Video& video, int index, GstClockTime pts, const Layou
   GstBuffer* grey = make_frame(narrow, index, 0.0, pts);
   const std::vector<guint8> values = plane_of(grey, narrow, 0);
   gst_buffer_unref(grey);
-  GstVideoInfo info = video_info(video);
-  GstVideoFrame frame;
-  EXPECT_TRUE(gst_video_frame_map(&frame, &info, buffer, GST_MAP_WRITE));
-  for (int y = 0; y < video.height; ++y) {
-    auto* line = static_cast<guint8*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, 0)) +
-                 y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0);
-    for (int x = 0; x < video.width; ++x)
-      line[2 * x] = line[2 * x + 1] = values[static_cast<std::size_t>(y * video.width + x)];
-  }
-  gst_video_frame_unmap(&frame);
+  set_luma(video, buffer, [&](int x, int y) {
+    return 257 * values[static_cast<std::size_t>(y * video.width + x)];
+  });
   return buffer;
 }
 
@@ -153,28 +166,14 @@ TEST_P(Format, ReadsPaddedBuffersByTheirVideoMeta) {
 }
 
 /// A picture of one luma value for each pixel, from 0 to 65535 in 16 bits.
-GstBuffer* picture_of(const Harness& harness, const std::function<int(int x, int y)>& luma) {
-  const Video& video = harness.video();
+GstBuffer* picture_of(const Harness& harness, const Luma& luma) {
   GstBuffer* buffer = harness.frame(0);
-  GstVideoInfo info = video_info(video);
-  GstVideoFrame frame;
-  EXPECT_TRUE(gst_video_frame_map(&frame, &info, buffer, GST_MAP_WRITE));
-  for (int y = 0; y < video.height; ++y) {
-    auto* line = static_cast<guint8*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, 0)) +
-                 y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0);
-    for (int x = 0; x < video.width; ++x) {
-      if (video.format == GST_VIDEO_FORMAT_GRAY16_LE)
-        GST_WRITE_UINT16_LE(line + 2 * x, luma(x, y));
-      else
-        line[x] = static_cast<guint8>(luma(x, y));
-    }
-  }
-  gst_video_frame_unmap(&frame);
+  set_luma(harness.video(), buffer, luma);
   return buffer;
 }
 
 /// Luma that comes out for such a picture.
-std::vector<int> luma_for(Harness& harness, const std::function<int(int x, int y)>& luma) {
+std::vector<int> luma_for(Harness& harness, const Luma& luma) {
   GstBuffer* buffer = picture_of(harness, luma);
   static int pushed = 0;
   GST_BUFFER_PTS(buffer) = harness.pts(pushed++);
