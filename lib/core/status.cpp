@@ -2,8 +2,10 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 
 #include "core/failure.h"
+#include "core/log.h"
 
 namespace ocellus {
 namespace {
@@ -87,6 +89,17 @@ Error make_error(Status status, const char* format, ...) noexcept {
 }
 
 namespace detail {
+
+void abort_on_value_of(const Error& error) noexcept {
+  log_message(LogLevel::kError, "the value of a failed Expected was read; its error is %s: %s",
+              status_name(error.status), error.text);
+  std::abort();
+}
+
+void abort_on_error_of_success() noexcept {
+  log_message(LogLevel::kError, "the error of a successful Expected was read");
+  std::abort();
+}
 
 tl::unexpected<Error> invalid_argument(const char* format, ...) noexcept {
   va_list arguments;

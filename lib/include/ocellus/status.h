@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <tl/expected.hpp>
+#include <type_traits>
+#include <utility>
 
 namespace ocellus {
 
@@ -43,9 +45,98 @@ __attribute__((format(printf, 2, 3)))
 #endif
 Error make_error(Status status, const char* format, ...) noexcept;
 
-/// A value or an Error; the interface of C++23's std::expected. Reading the value of a failed
-/// Expected ends the program (the library is built without exceptions), so test it first.
+namespace detail {
+
+/// Hands the text of `error` to the log callback and aborts the program.
+[[noreturn]] void abort_on_value_of(const Error& error) noexcept;
+/// The same for an error that is not there.
+[[noreturn]] void abort_on_error_of_success() noexcept;
+
+template <typename U, typename T>
+concept ValueFor = std::is_constructible_v<T, U> &&
+                   !std::is_same_v<std::remove_cvref_t<U>, tl::unexpected<Error>>;
+
+}  // namespace detail
+
+/// A value or an Error; what C++23's std::expected offers of access, with checks. An operator or a
+/// frame that failed must not go unnoticed: the compiler warns about a result that is ignored, and
+/// reading the value of a failed Expected, or the error of a successful one, hands the text to the
+/// log callback and aborts the program, in every build. Test it first.
+///
+/// Failure is made by `tl::unexpected(error)`.
 template <typename T>
-using Expected = tl::expected<T, Error>;
+class [[nodiscard]] Expected {
+ public:
+  using value_type = T;
+  using error_type = Error;
+
+  template <typename U = T>
+    requires(detail::ValueFor<U, T> && !std::is_same_v<std::remove_cvref_t<U>, Expected>)
+  constexpr explicit(!std::is_convertible_v<U, T>) Expected(U&& value) noexcept
+      : held_(std::forward<U>(value)) {}
+  constexpr Expected(const tl::unexpected<Error>& error) noexcept : held_(error) {}
+  constexpr Expected() noexcept
+    requires(std::is_default_constructible_v<T>)
+  = default;
+
+  constexpr bool has_value() const noexcept { return held_.has_value(); }
+  constexpr explicit operator bool() const noexcept { return held_.has_value(); }
+
+  constexpr T& value() & noexcept { return *checked(); }
+  constexpr const T& value() const& noexcept { return *checked(); }
+  constexpr T&& value() && noexcept { return std::move(*checked()); }
+  constexpr T& operator*() & noexcept { return *checked(); }
+  constexpr const T& operator*() const& noexcept { return *checked(); }
+  constexpr T&& operator*() && noexcept { return std::move(*checked()); }
+  constexpr T* operator->() noexcept { return checked(); }
+  constexpr const T* operator->() const noexcept { return checked(); }
+  template <typename U>
+  constexpr T value_or(U&& other) const& noexcept {
+    return has_value() ? *held_ : static_cast<T>(std::forward<U>(other));
+  }
+
+  constexpr const Error& error() const noexcept {
+    if (has_value()) [[unlikely]]
+      detail::abort_on_error_of_success();
+    return held_.error();
+  }
+
+ private:
+  constexpr T* checked() noexcept {
+    if (!has_value()) [[unlikely]]
+      detail::abort_on_value_of(held_.error());
+    return &*held_;
+  }
+  constexpr const T* checked() const noexcept { return const_cast<Expected*>(this)->checked(); }
+
+  tl::expected<T, Error> held_;
+};
+
+/// Success or an Error.
+template <>
+class [[nodiscard]] Expected<void> {
+ public:
+  using value_type = void;
+  using error_type = Error;
+
+  constexpr Expected() noexcept = default;
+  constexpr Expected(const tl::unexpected<Error>& error) noexcept : held_(error) {}
+
+  constexpr bool has_value() const noexcept { return held_.has_value(); }
+  constexpr explicit operator bool() const noexcept { return held_.has_value(); }
+  constexpr void value() const noexcept {
+    if (!has_value()) [[unlikely]]
+      detail::abort_on_value_of(held_.error());
+  }
+  constexpr void operator*() const noexcept { value(); }
+  constexpr const Error& error() const noexcept {
+    if (has_value()) [[unlikely]]
+      detail::abort_on_error_of_success();
+    return held_.error();
+  }
+
+ private:
+  tl::expected<void, Error> held_;
+};
 
 }  // namespace ocellus
