@@ -224,17 +224,7 @@ CudaDevice::~CudaDevice() {
 Expected<void*> CudaDevice::take(Block& block, const char* kind, std::size_t bytes) noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (const auto offset = block.pieces.take(bytes)) return static_cast<void*>(block.base + *offset);
-  if (block.pieces.pieces() == PieceMap::kMaxPieces) {
-    return tl::unexpected(make_error(Status::kOutOfMemory,
-                                     "the engine's %s block has given out %d pieces, which is the "
-                                     "most",
-                                     kind, PieceMap::kMaxPieces));
-  }
-  return tl::unexpected(make_error(
-      Status::kOutOfMemory,
-      "the operator needs %zu bytes of %s memory, the engine's block of %zu has %zu in one piece: "
-      "add the operator's footprint to EngineConfig::memory",
-      bytes, kind, block.pieces.capacity(), block.pieces.largest_gap()));
+  return tl::unexpected(block.pieces.no_room(kind, bytes));
 }
 
 void CudaDevice::give_back(Block& block, void* piece) noexcept {
