@@ -268,13 +268,16 @@ cudaError_t release_primary_context(int) {
   --fake_driver().contexts;
   return cudaSuccess;
 }
+// On a lost device, too, unless the test says otherwise.
 cudaError_t current_context(CUcontext* context) {
-  ENTER("cuCtxGetCurrent");
+  ENTER_FREEING("cuCtxGetCurrent");
   *context = pushed_here > 0 ? primary() : nullptr;
   return cudaSuccess;
 }
 cudaError_t push_context(CUcontext) {
-  ENTER("cuCtxPushCurrent");
+  ENTER_FREEING("cuCtxPushCurrent");
+  if (fake_driver().context_goes && !fake_driver().failed_call.empty())
+    return cudaErrorContextIsDestroyed;
   ++fake_driver().pushed;
   ++pushed_here;
   return cudaSuccess;

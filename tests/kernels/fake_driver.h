@@ -48,6 +48,7 @@ struct FakeDriver {
   cudaError_t failure = cudaErrorInvalidValue;
   bool stays_failed = false;  ///< all later calls fail as well and no work is done, as on a lost
                               ///< device
+  bool context_goes = false;  ///< after the failing call the context cannot be made current
   bool lazy = false;
   /// What a launched graph does, by the order in which they were made; nothing when empty.
   std::function<void(int)> graph;
