@@ -134,6 +134,11 @@ bool run_all() {
   return !left;
 }
 
+void run_stream(void* stream) {
+  wait_until([&] { return queue_of(stream).work.empty(); },
+             [&] { return advance(queue_of(stream)); });
+}
+
 void queue_work(void* stream, const std::string& what, std::function<void()> work) {
   const Lock lock(mutex());
   add(static_cast<cudaStream_t>(stream), {what, nullptr, nullptr, 0, std::move(work)});
@@ -306,17 +311,18 @@ cudaError_t memory_info(std::size_t* free, std::size_t* total) {
   *total = 2000;
   return cudaSuccess;
 }
-void* take_block(std::set<void*>& blocks, std::size_t bytes) {
+cudaError_t take_block(std::set<void*>& blocks, std::size_t bytes, void** taken) {
+  if (bytes > std::size_t{1} << 40) return cudaErrorMemoryAllocation;
   void* const block = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   std::memset(block, 0, bytes);
   blocks.insert(block);
   fake_driver().block_bytes[block] = bytes;
-  return block;
+  *taken = block;
+  return cudaSuccess;
 }
 cudaError_t malloc_device(void** pointer, std::size_t bytes) {
   ENTER_UNSAFE("cudaMalloc");
-  *pointer = take_block(fake_driver().device_blocks, bytes);
-  return cudaSuccess;
+  return take_block(fake_driver().device_blocks, bytes, pointer);
 }
 // Memory is freed when all work is done.
 cudaError_t free_device(void* pointer) {
@@ -326,8 +332,7 @@ cudaError_t free_device(void* pointer) {
 }
 cudaError_t malloc_host(void** pointer, std::size_t bytes, unsigned) {
   ENTER_UNSAFE("cudaHostAlloc");
-  *pointer = take_block(fake_driver().host_blocks, bytes);
-  return cudaSuccess;
+  return take_block(fake_driver().host_blocks, bytes, pointer);
 }
 cudaError_t free_host(void* pointer) {
   ENTER_UNSAFE_FREEING("cudaFreeHost");
@@ -393,8 +398,7 @@ cudaError_t synchronize_stream(cudaStream_t stream) {
       return cudaErrorStreamCaptureUnsupported;
     }
   }
-  wait_until([&] { return queue_of(stream).work.empty(); },
-             [&] { return advance(queue_of(stream)); });
+  run_stream(stream);
   return cudaSuccess;
 }
 cudaError_t wait_for_event(cudaStream_t stream, cudaEvent_t event, unsigned) {

@@ -109,6 +109,8 @@ void reset_fake_driver();
 
 /// Work of the caller's in a stream of the caller's.
 void queue_work(void* stream, const std::string& what, std::function<void()> work);
+/// The device does what a stream has, and no more than that needs.
+void run_stream(void* stream);
 /// The device does all that it may do. True when nothing is left.
 bool run_all();
 /// The device's work touches memory; for `graph`.
