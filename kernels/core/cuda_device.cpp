@@ -79,7 +79,7 @@ Error make_cuda_error(const char* who, const char* call, cudaError_t error) noex
 
 Scope::Scope(CudaDevice& device, Phase phase, const char* who) noexcept
     : device_(device), phase_(phase), who_(who) {
-  if (device.context_ == nullptr) return;
+  if (device.context_ == nullptr || device.abandoned()) return;
   // What a lost device still holds is released, and nothing else.
   if (device.lost() && phase == Phase::kRunning) return;
   entered_ = enter();
@@ -140,6 +140,17 @@ void CudaDevice::lose(const Error& error) noexcept {
   if (lost_.load(std::memory_order_relaxed)) return;
   loss_ = error;
   lost_.store(true, std::memory_order_release);
+}
+
+void CudaDevice::abandon() noexcept {
+  if (abandoned()) return;
+  // The child has one thread, which may have come with the mutex locked by another of the parent.
+  loss_ = make_error(Status::kUnsupported, "cuda:%d cannot be used in a child that fork() made",
+                     number_);
+  loss_logged_.store(true);
+  lost_.store(true, std::memory_order_release);
+  abandoned_.store(true);
+  crew_.abandon();
 }
 
 void CudaDevice::log_loss() noexcept {
@@ -264,7 +275,7 @@ void CudaDevice::finish(Scope& cuda, cudaStream_t stream) noexcept {
 
 CudaDevice::~CudaDevice() {
   log_loss();
-  if (context_ == nullptr) return;
+  if (context_ == nullptr || abandoned()) return;
   {
     Scope cuda(*this, Phase::kCreating, kEngine);
     for (int i = 0; i < lane_count_; ++i) {
@@ -286,7 +297,7 @@ Expected<void*> CudaDevice::take(Block& block, const char* kind, std::size_t byt
 }
 
 void CudaDevice::give_back(Block& block, void* piece) noexcept {
-  if (piece == nullptr) return;
+  if (piece == nullptr || abandoned()) return;
   const std::lock_guard<std::mutex> lock(mutex_);
   block.pieces.give_back(static_cast<std::size_t>(static_cast<char*>(piece) - block.base));
 }
@@ -342,6 +353,7 @@ int CudaDevice::take_lane() noexcept {
 }
 
 void CudaDevice::give_back_lane(int lane) noexcept {
+  if (abandoned()) return;
   const std::lock_guard<std::mutex> lock(mutex_);
   --lane_users_[static_cast<std::size_t>(lane)];
 }

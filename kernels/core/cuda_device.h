@@ -56,6 +56,9 @@ class CudaDevice final : public Device {
   Expected<void> read(void* to, const void* from, std::size_t bytes) noexcept override;
   void add_memory_use(MemoryUse& use) const noexcept override;
 
+  void abandon() noexcept override;
+  bool abandoned() const noexcept { return abandoned_.load(std::memory_order_relaxed); }
+
   /// The lane that the fewest operators use. Given back when the operator is destroyed.
   int take_lane() noexcept;
   void give_back_lane(int lane) noexcept;
@@ -110,6 +113,7 @@ class CudaDevice final : public Device {
   std::array<Lane, kMaxLanes> lanes_{};
   std::array<int, kMaxLanes> lane_users_{};
   std::atomic<bool> lost_{false};
+  std::atomic<bool> abandoned_{false};
   Error loss_;
   std::atomic<bool> loss_logged_{false};
   CopyCrew crew_;

@@ -31,7 +31,7 @@ CudaOperator::CudaOperator(const OperatorShape& shape) noexcept
 }
 
 CudaOperator::~CudaOperator() {
-  if (device_ == nullptr) return;
+  if (device_ == nullptr || device_->abandoned()) return;
   // Of creation, where it failed.
   for (int i = 0; i < shape_.depth; ++i) cancel(i);
   {

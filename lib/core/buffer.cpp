@@ -73,6 +73,7 @@ Buffer::~Buffer() {
 
 void Buffer::give_back() noexcept {
   if (data_ == nullptr) return;
+  if (engine_->is_child()) engine_->abandon();
   switch (space_) {
     case MemorySpace::kHost:
       engine_->give_back_host(data_);

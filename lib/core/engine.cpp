@@ -125,8 +125,12 @@ Expected<void> EngineState::start(const EngineConfig& config) noexcept {
 }
 
 EngineState::~EngineState() {
-  if (!is_child()) return;
+  if (is_child()) abandon();
+}
+
+void EngineState::abandon() noexcept {
   scheduler_.abandon();
+  if (device_) device_->abandon();
 }
 
 Expected<void*> EngineState::take_host(std::size_t bytes) noexcept {

@@ -30,6 +30,8 @@ class EngineState {
   /// Nothing, or in a child that fork() made the Error that every call returns there.
   Expected<void> check_process() const noexcept { return process_.check(); }
   bool is_child() const noexcept { return process_.is_child(); }
+  /// In a child: lets what is destroyed there wait for nothing.
+  void abandon() noexcept;
   Expected<void*> take_host(std::size_t bytes) noexcept;
   void give_back_host(void* piece) noexcept;
   MemoryUse memory_use() const noexcept;

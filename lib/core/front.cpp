@@ -45,9 +45,11 @@ OperatorFront::OperatorFront(EngineRef engine, const OperatorShape& shape) noexc
 
 OperatorFront::~OperatorFront() {
   if (instance_ == nullptr) return;
-  // In a child that fork() made, nobody computes the frames that were in flight.
-  for (int slot = 0; slot < shape_.depth && !engine_->is_child(); ++slot)
-    calls_->cancel(instance_, slot);
+  if (engine_->is_child()) {
+    engine_->abandon();  // nobody computes the frames that were in flight
+  } else {
+    for (int slot = 0; slot < shape_.depth; ++slot) calls_->cancel(instance_, slot);
+  }
   calls_->destroy(instance_);
 }
 

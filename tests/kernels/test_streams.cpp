@@ -2,6 +2,8 @@
 // was told is his again is left alone, and a result is called done only when it is there. Needs no
 // GPU.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -282,11 +284,13 @@ class Caller {
     // What creation has begun and left to the device shows itself now.
     EXPECT_TRUE(run_all());
   }
-  ~Caller() {
+  ~Caller() { clear(); }
+  void clear() {
     op_.reset();
     buffers_.clear();
     engine_.reset();
   }
+  Expected<std::unique_ptr<AnyOperator>> create_another() { return subject_.create(*engine_); }
   Caller(const Caller&) = delete;
   Caller& operator=(const Caller&) = delete;
 
@@ -314,7 +318,8 @@ class Caller {
     f.in = place(index, false, spaces.in, writer());
     f.out = place(index, true, spaces.out, reader());
     f.sequence = sequence_++;
-    f.slot = static_cast<int>(submitted_ % kDepth);
+    const Flight& other = flight(kDepth - 1 - index);
+    f.slot = other.ticket && other.slot == 0 ? 1 : 0;  // the first that is free
     f.callers = false;
     take_back(f.in.data, in_bytes(shape()));
     take_back(f.out.data, out_bytes(shape()));
@@ -352,7 +357,6 @@ class Caller {
       give(f);
       return false;
     }
-    ++submitted_;
     f.ticket = *ticket;
     return true;
   }
@@ -440,7 +444,6 @@ class Caller {
   std::vector<Buffer> buffers_;
   std::array<Flight, kDepth> flights_{};
   std::uint64_t sequence_ = 0;
-  std::uint64_t submitted_ = 0;
   Error error_;
   char writer_ = 0;
   char reader_ = 0;
@@ -938,6 +941,36 @@ TEST(LastError, OfTheProgramStays) {
   }
   last_error() = cudaSuccess;
 }
+
+class Fork : public testing::TestWithParam<std::size_t> {};
+
+// Fails when a child that fork() made calls CUDA, hangs, or is refused without the reason, with a
+// frame of its parent's in flight.
+TEST_P(Fork, TheChildCallsNothing) {
+  Caller caller(subjects()[GetParam()]);
+  ASSERT_TRUE(caller.submit(0, {MemorySpace::kHost, MemorySpace::kPinned}));
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);
+    const long calls = fake_driver().calls;
+    const auto refused = caller.op().wait(*caller.flight(0).ticket, Deadline::never());
+    if (refused || refused.error().status != Status::kUnsupported) _exit(1);
+    if (caller.create_another()) _exit(2);
+    if (Buffer::create(caller.engine(), MemorySpace::kCuda, 1)) _exit(3);
+    caller.op().reset();
+    caller.clear();
+    _exit(fake_driver().calls == calls ? 0 : 4);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_TRUE(caller.wait(0)) << caller.error().text;
+}
+
+INSTANTIATE_TEST_SUITE_P(Streams, Fork, testing::Range<std::size_t>(0, 6),
+                         [](const auto& made) { return subjects()[made.param].name; });
 
 // Fails when pieces reach beyond the memory that was allocated for them, or when a size that no
 // machine has wraps around.
