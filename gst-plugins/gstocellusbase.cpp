@@ -512,17 +512,26 @@ static GstClockTime frame_time(const GstOcellusBasePrivate* priv, GstBuffer* inp
                                            : priv->last_frame_time;
 }
 
-// A source that begins anew without saying so: the time steps against the direction of playing.
-// A step of a frame and a half is none yet: a camera's clock may be set back, and frames may come
-// last first, by times that are rounded to nanoseconds or to milliseconds.
+// Whether the stream begins anew with this frame. Sources say so (DISCONT), or the time steps
+// against the direction of playing. In reverse the flag says little: GStreamer's sources set it on
+// every buffer, so there it counts only where the time does not go on, either. A step of a frame
+// and a half is none yet: a camera's clock may be set back, and frames may come last first, by
+// times that are rounded to nanoseconds or to milliseconds.
 static bool breaks_off(const GstBaseTransform* trans, const GstOcellusBasePrivate* priv,
                        GstBuffer* input) {
+  const bool reverse = trans->segment.rate < 0.0;
+  const bool flagged = GST_BUFFER_IS_DISCONT(input);
+  if (flagged && !reverse) return true;
   const GstClockTime pts = GST_BUFFER_PTS(input);
-  if (!GST_CLOCK_TIME_IS_VALID(pts) || !GST_CLOCK_TIME_IS_VALID(priv->last_pts)) return false;
+  if (!GST_CLOCK_TIME_IS_VALID(pts) || !GST_CLOCK_TIME_IS_VALID(priv->last_pts)) return flagged;
   const bool back = pts < priv->last_pts;
-  if (back == (trans->segment.rate < 0.0)) return false;
+  const bool onward = back == reverse;
+  if (onward && !flagged) return false;
   const GstClockTime step = back ? priv->last_pts - pts : pts - priv->last_pts;
   const GstClockTime frame = frame_time(priv, input);
+  // Steps alone do not tell a long frame from frames left out.
+  if (onward && GST_VIDEO_INFO_FPS_N(&priv->video) == 0 && !GST_BUFFER_DURATION_IS_VALID(input))
+    return false;
   return step > frame && step - frame > frame / 2;
 }
 
@@ -569,7 +578,7 @@ static GstFlowReturn gst_ocellus_base_submit_input_buffer(GstBaseTransform* tran
   }
 
   // Not `is_discont`, which is set after a frame of our own was dropped, too.
-  if ((GST_BUFFER_IS_DISCONT(input) || breaks_off(trans, priv, input)) && priv->sequence > 0) {
+  if (priv->sequence > 0 && breaks_off(trans, priv, input)) {
     GST_DEBUG_OBJECT(self, "discontinuity: the past is forgotten");
     if (const GstFlowReturn flow = gst_ocellus::drain(self); flow != GST_FLOW_OK) {
       gst_buffer_unref(input);

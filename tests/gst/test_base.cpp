@@ -242,10 +242,11 @@ class Fake {
     return buffer;
   }
   GstFlowReturn push(int value) { return harness_.push(frame(value)); }
-  GstFlowReturn push_at(int value, GstClockTime pts, GstClockTime duration) {
+  GstFlowReturn push_at(int value, GstClockTime pts, GstClockTime duration, bool discont = false) {
     GstBuffer* buffer = frame(value);
     GST_BUFFER_PTS(buffer) = pts;
     GST_BUFFER_DURATION(buffer) = duration;
+    if (discont) GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_DISCONT);
     return harness_.push(buffer);
   }
 
@@ -529,11 +530,13 @@ const Stamps kStamps[] = {
     {"variable, no durations", 0, 1, uneven, false},
 };
 
-// Fails when frames that come last first are taken for so many new streams: in reverse playback,
-// and from a source that says nothing of it but tells how long its frames are.
+// Fails when frames that come last first are taken for so many new streams: in reverse playback, in
+// which sources flag every buffer, and from a source that says nothing of it.
 TEST(Reverse, FramesThatComeLastFirstAreOneStream) {
   for (const Stamps& stamps : kStamps) {
-    for (const double rate : {-1.0, -2.5, 1.0}) {
+    for (const auto& [rate, flagged] : {std::pair{-1.0, false}, std::pair{-1.0, true},
+                                        std::pair{-2.5, true}, std::pair{1.0, false}}) {
+      // Nothing says how long a frame is.
       if (rate > 0.0 && stamps.fps_n == 0 && !stamps.durations) continue;
       SCOPED_TRACE(std::string(stamps.name) + ", rate " + std::to_string(rate));
       Script told;
@@ -545,13 +548,13 @@ TEST(Reverse, FramesThatComeLastFirstAreOneStream) {
       const int resets = script.resets;
       for (int i = 60; i > 0; --i) {
         const GstClockTime pts = stamps.pts(i);
-        ASSERT_EQ(
-            fake.push_at(i, pts, stamps.durations ? stamps.pts(i + 1) - pts : GST_CLOCK_TIME_NONE),
-            GST_FLOW_OK);
+        const GstClockTime duration =
+            stamps.durations ? stamps.pts(i + 1) - pts : GST_CLOCK_TIME_NONE;
+        ASSERT_EQ(fake.push_at(i, pts, duration, flagged), GST_FLOW_OK);
       }
       EXPECT_EQ(script.resets, resets);
       std::vector<GstBuffer*> out = fake->pull();
-      ASSERT_EQ(out.size(), 58u);
+      EXPECT_EQ(out.size(), 58u);
       for (std::size_t i = 0; i < out.size(); ++i) {
         const int index = 60 - static_cast<int>(i);
         EXPECT_EQ(GST_BUFFER_PTS(out[i]), stamps.pts(index));
@@ -595,6 +598,12 @@ TEST(Reverse, StepsAgainstTheDirectionAreBreaks) {
       ASSERT_EQ(push(100 + sign * 30, 0), GST_FLOW_OK);
       EXPECT_EQ(script.resets, resets + 1);
       EXPECT_EQ(fake->drop_output(), 2) << "what was held back goes out before";
+      if (stamps.fps_n == 0 && !stamps.durations) continue;
+      // Frames are left out, and the source says that the stream does not go on.
+      const GstClockTime pts = stamps.pts(100 + sign * 50);
+      ASSERT_EQ(fake.push_at(7, pts, stamps.pts(101 + sign * 50) - pts, true), GST_FLOW_OK);
+      EXPECT_EQ(script.resets, resets + 2);
+      EXPECT_EQ(fake->drop_output(), 1);
     }
   }
 }
