@@ -138,10 +138,12 @@ gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec)
   GST_OBJECT_LOCK(self);
   const GstState state = GST_STATE(self);
   const GstState next = GST_STATE_NEXT(self);
+  const bool failed = GST_STATE_RETURN(self) == GST_STATE_CHANGE_FAILURE;
   GST_OBJECT_UNLOCK(self);
   // On the way down to READY the operator is as good as gone; on the way up it may be in the
-  // making.
-  if (state <= GST_STATE_READY && (next == GST_STATE_VOID_PENDING || next <= GST_STATE_READY))
+  // making, unless the way has ended there.
+  if (state <= GST_STATE_READY &&
+      (next == GST_STATE_VOID_PENDING || next <= GST_STATE_READY || failed))
     return TRUE;
   GST_ELEMENT_WARNING(
       self, LIBRARY, SETTINGS,

@@ -697,6 +697,14 @@ TEST(Properties, BadSettingsStopTheStartWithAReason) {
   }
 }
 
+// Fails when the setting that stopped the start cannot be mended then and there.
+TEST(Properties, ASettingThatStoppedTheStartCanBeMended) {
+  Pipeline pipeline("videotestsrc ! ocellusflow name=flow roi=1,2,3 ! fakesink");
+  EXPECT_EQ(gst_element_set_state(pipeline.get(), GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+  g_object_set(pipeline.by_name("flow"), "roi", "1,2,30,20", nullptr);
+  EXPECT_TRUE(pipeline.reach(GST_STATE_PAUSED));
+}
+
 // Fails when settings that only the size of the picture makes wrong are not reported when the caps
 // come.
 TEST(Properties, BadSettingsForTheSizeAreReportedWithTheCaps) {
