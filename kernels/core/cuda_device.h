@@ -68,8 +68,8 @@ class CudaDevice final : public Device {
   /// A stream of the caller's own, at the priority of those that compute: what is captured in it
   /// keeps that. The caller destroys it.
   Expected<cudaStream_t> make_stream(Scope& cuda) noexcept;
-  /// Waits until all that the stream has is done; for ways that have failed. When not even that can
-  /// be found out, the device is lost.
+  /// Waits until all that the stream has is done; for destructors, and for ways that have failed.
+  /// When not even that can be found out, the device is lost.
   void finish(Scope& cuda, cudaStream_t stream) noexcept;
 
   const DeviceTraits& traits() const noexcept { return traits_; }

@@ -32,7 +32,6 @@ Expected<void> CudaOperator::submit(int index, const Frame& in, const OutputPlan
   slot.out = out;
   slot.settled = false;
   slot.copied = 0;
-  slot.failure.status = Status::kOk;
   const std::int64_t begun = detail::now_ns();
   if (is_host(in.space)) copy_in(slot);
   slot.queued_ns = detail::now_ns();
@@ -45,7 +44,6 @@ Expected<void> CudaOperator::submit(int index, const Frame& in, const OutputPlan
   if (const Expected<void> queued = queue_result(cuda, slot); !queued) {
     slot.busy = !device_->lost();
     if (!slot.busy) return queued;
-    slot.failure = queued.error();
   }
   order_[static_cast<std::size_t>(in_flight_++)] = index;
   return {};
@@ -113,6 +111,7 @@ Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
     return cuda(kCudaCalls.launch_graph, slot.exec, lane.compute);
   }();
   slot.busy = launched.has_value();
+  slot.failure.status = Status::kOk;
   if (!launched && slot.uploading) {
     Scope failing(*device_, Phase::kCreating, name());
     device_->finish(failing, lane.upload);
@@ -149,6 +148,12 @@ Expected<void> CudaOperator::queue_upload(Scope& cuda, Slot& slot, const FramePa
 }
 
 Expected<void> CudaOperator::queue_result(Scope& cuda, Slot& slot) noexcept {
+  Expected<void> queued = queue_download(cuda, slot);
+  if (!queued) slot.failure = queued.error();
+  return queued;
+}
+
+Expected<void> CudaOperator::queue_download(Scope& cuda, Slot& slot) noexcept {
   const OutputPlanes& out = slot.out;
   const Lane& lane = device_->lane(lane_);
   slot.downloading = out.space != MemorySpace::kCuda;
@@ -257,6 +262,7 @@ Expected<void> CudaOperator::wait(int index, Deadline deadline, FrameResult& res
   slot.busy = false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
+    forgetting_ = false;
     settle(slot);
     result = slot.result;
   }
@@ -392,6 +398,7 @@ Expected<void> CudaOperator::forget_on_device(Scope& cuda) noexcept {
   const Expected<void> done =
       cuda(kCudaCalls.set, state_, 0, sizeof(TemporalState), device_->lane(lane_).compute);
   state_stands_ = done.has_value();
+  forgetting_ = forgetting_ || state_stands_;
   return done;
 }
 

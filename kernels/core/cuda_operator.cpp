@@ -36,6 +36,7 @@ CudaOperator::~CudaOperator() {
   for (int i = 0; i < shape_.depth; ++i) cancel(i);
   {
     Scope cuda(*device_, Phase::kCreating, name());
+    if (forgetting_) device_->finish(cuda, device_->lane(lane_).compute);
     for (Slot& slot : slots_) {
       for (cudaEvent_t event :
            {slot.arrived, slot.begun, slot.uploaded, slot.started, slot.computed, slot.done})

@@ -146,7 +146,8 @@ class CudaOperator {
     // Something of its frame may run: its last event has not been waited for, whether its result
     // has been counted in the history or not.
     bool busy = false;
-    /// What failed once the kernels were queued, as `wait` says it.
+    // What failed once the kernels were queued, as `wait` says it; the events behind them may not
+    // be recorded.
     Error failure;
 
     FrameParams last_params;  // on the device
@@ -202,8 +203,9 @@ class CudaOperator {
   Expected<void> queue(Scope& cuda, Slot& slot) noexcept;
   Expected<void> queue_upload(Scope& cuda, Slot& slot, const FrameParams& params,
                               bool new_params) noexcept;
-  /// What follows the kernels. After a failure the frame runs, and counts.
+  /// What follows the kernels. After a failure, which the slot keeps, the frame runs, and counts.
   Expected<void> queue_result(Scope& cuda, Slot& slot) noexcept;
+  Expected<void> queue_download(Scope& cuda, Slot& slot) noexcept;
   Expected<void> queue_chunks(Scope& cuda, Slot& slot) noexcept;
   /// `helping`: takes part in the crew's copying meanwhile.
   Status wait_event(Scope& cuda, cudaEvent_t event, Deadline deadline, Error& error,
@@ -253,7 +255,8 @@ class CudaOperator {
   std::array<Slot, kMaxDepth> slots_;
   std::array<int, kMaxDepth> order_{};  // slots in flight, oldest first
   int in_flight_ = 0;
-  bool state_stands_ = true;  // false: the device has yet to forget
+  bool state_stands_ = true;  // false: the device has yet to be told to forget
+  bool forgetting_ = false;   // it may still be at that
 };
 
 }  // namespace ocellus::cuda

@@ -453,8 +453,8 @@ class Caller {
 
 /// What is done with two frames in flight: 1 and 2 wait for one, m lets its deadline pass first, r
 /// resets, d destroys.
-constexpr const char* kOrders[] = {"12",  "21",  "m12", "m21", "r",  "1r",  "2r",  "m2r",
-                                   "12r", "21r", "d",   "1d",  "2d", "m2d", "12d", "21d"};
+constexpr const char* kOrders[] = {"12",  "21",  "m12", "m21", "r",  "rd", "12rd", "1r",  "2r",
+                                   "m2r", "12r", "21r", "d",   "1d", "2d", "m2d",  "12d", "21d"};
 
 const MemorySpace kSpaces[] = {MemorySpace::kHost, MemorySpace::kPinned, MemorySpace::kCuda};
 
@@ -664,6 +664,37 @@ TEST_P(Creation, GoesBesideACaptureOfTheProgram) {
   }
   EXPECT_EQ(fake_driver().broken_captures, 0);
   EXPECT_TRUE(fake_driver().empty());
+}
+
+// Fails when a creation that fails gives the operator's memory back while the device still clears
+// or fills it, or runs a frame of the warm-up.
+TEST_P(Creation, LeavesNothingRunningWhenItFails) {
+  const Subject& made = subjects()[GetParam()];
+  EngineConfig settings = engine_config(1, BackendChoice::kCuda);
+  settings.memory = made.footprint(must(Engine::probe(settings)));
+  bool complete = false;
+  for (long k = 0; !complete; ++k) {
+    reset_fake_driver();
+    FakeDriver& driver = fake_driver();
+    driver.lazy = true;
+    Engine engine = must(Engine::create(settings));
+    Kernels kernels(made.shape, *driver.device_blocks.begin(), *driver.host_blocks.begin());
+    driver.graph = [&](int slot) { kernels.run(slot); };
+    const long begin = driver.calls;
+    driver.fail_at = begin + k;
+    {
+      const auto created = made.create(engine);
+      complete = driver.failed_call.empty();
+      EXPECT_TRUE(created || !complete) << created.error().text;
+      if (created) continue;
+    }
+    driver.give(*driver.device_blocks.begin(), settings.memory.device);
+    driver.give(*driver.host_blocks.begin(), settings.memory.pinned);
+    EXPECT_TRUE(run_all());
+    EXPECT_EQ(driver.touched, std::vector<std::string>{}) << driver.failed_call;
+    EXPECT_EQ(engine.memory_use().used, Footprint{});
+    if (HasFailure()) return;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Streams, Creation, testing::Range<std::size_t>(0, 6),
