@@ -1,6 +1,12 @@
 #include "gstocelluspgm.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <array>
+#include <cerrno>
+#include <cstdio>
 #include <memory>
 
 using ocellus::Expected;
@@ -9,9 +15,31 @@ using ocellus::Status;
 
 namespace {
 
-struct FreeText {
-  void operator()(gchar* text) const { g_free(text); }
+struct CloseFile {
+  void operator()(FILE* file) const { fclose(file); }
 };
+
+// A regular file's bytes, at most so many of them.
+Expected<std::vector<gchar>> read_regular_file(const char* path, gsize most) {
+  const auto failed = [path](const char* what) {
+    return tl::unexpected(ocellus::make_error(Status::kIoError, "initial: \"%s\": %s", path, what));
+  };
+  // Non-blocking, because opening a FIFO would otherwise wait for a writer.
+  const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return failed(g_strerror(errno));
+  const std::unique_ptr<FILE, CloseFile> file(fdopen(descriptor, "rb"));
+  if (!file) {
+    close(descriptor);
+    return failed(g_strerror(errno));
+  }
+  struct stat status = {};
+  if (fstat(descriptor, &status) != 0) return failed(g_strerror(errno));
+  if (!S_ISREG(status.st_mode)) return failed("is not a regular file");
+  std::vector<gchar> bytes(MIN(static_cast<gsize>(status.st_size), most));
+  bytes.resize(fread(bytes.data(), 1, bytes.size(), file.get()));
+  if (ferror(file.get())) return failed(g_strerror(errno));
+  return bytes;
+}
 
 // A header's numbers: white space and comments, then digits. Negative: there is none.
 gint64 next_number(const gchar* bytes, gsize size, gsize* at) {
@@ -31,21 +59,20 @@ gint64 next_number(const gchar* bytes, gsize size, gsize* at) {
 
 Expected<std::vector<float>> gst_ocellus_read_states(const char* path, ImageSize size,
                                                      bool white_is_one) {
-  gchar* contents = nullptr;
-  gsize length = 0;
-  GError* error = nullptr;
-  if (!g_file_get_contents(path, &contents, &length, &error)) {
-    const ocellus::Error failed =
-        ocellus::make_error(Status::kIoError, "initial: %s", error->message);
-    g_error_free(error);
-    return tl::unexpected(failed);
-  }
-  const std::unique_ptr<gchar, FreeText> bytes(contents);
   const auto bad = [path](const char* what) {
     return tl::unexpected(ocellus::make_error(
         Status::kInvalidArgument,
         "initial is \"%s\", %s; it must be a binary PGM file (P5, 8 or 16 bits)", path, what));
   };
+  // Nothing larger is read than an image of this size with long comments. A device may never end,
+  // and a pipe may never begin.
+  constexpr gsize kMostHeader = 64 << 10;
+  const gsize most =
+      kMostHeader + 2 * static_cast<gsize>(size.width) * static_cast<gsize>(size.height);
+  const Expected<std::vector<gchar>> bytes = read_regular_file(path, most);
+  if (!bytes) return tl::unexpected(bytes.error());
+  const gchar* const contents = bytes->data();
+  const gsize length = bytes->size();
   if (length < 3 || contents[0] != 'P' || contents[1] != '5') return bad("which is none");
   gsize at = 2;
   std::array<gint64, 3> header{};  // width, height, largest value

@@ -1,4 +1,6 @@
 // ocellushalftone and ocelluscnn: pictures out in the place of pictures in.
+#include <sys/stat.h>
+
 #include <fstream>
 #include <set>
 #include <tuple>
@@ -472,6 +474,8 @@ TEST(Properties, WhatIsWrongIsNamed) {
   const std::string high = write("high.pgm", "P5\n96 64\n100\n" + std::string(96 * 64, 'z'));
   const std::string header = write("header.pgm", "P5\n96 x\n");
   const std::string damaged = write("damaged.ocl", "nothing of ours");
+  const std::string fifo = folder / "fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   struct Case {
     const char* factory;
     std::string properties;
@@ -496,6 +500,9 @@ TEST(Properties, WhatIsWrongIsNamed) {
       {"ocelluscnn", "update=raster colour-spacing=3", {"colour-spacing", "update=colours"}},
       {"ocelluscnn", "colour-spacing=1", {"colour_spacing", "1"}},
       {"ocelluscnn", "initial=/no/such.pgm", {"initial", "/no/such.pgm"}},
+      // Reading these to their end would take all memory, or wait for ever.
+      {"ocelluscnn", "initial=/dev/zero", {"initial", "/dev/zero", "not a regular file"}},
+      {"ocelluscnn", "initial=" + fifo, {"initial", "fifo", "not a regular file"}},
       {"ocelluscnn", "initial=" + text, {"initial", "P5"}},
       {"ocelluscnn", "initial=" + small, {"initial", "2x2", "96x64"}},
       {"ocelluscnn", "initial=" + cut, {"initial", "truncated"}},
