@@ -105,7 +105,8 @@ TEST_F(Files, SaysWhatIsWrongWithAnImage) {
       {"huge.pgm", "P5\n99999 99999\n255\n", "99999x99999"},
       {"maximum.pgm", "P5\n1 1\n70000\nx", "70000"},
       {"above.pgm", "P2\n1 1\n7\n9", "above"},
-      {"text-short.pgm", "P2\n2 2\n7\n1 2 3", "3 of 4"},
+      {"text-short.pgm", "P2\n2 2\n7\n1 2 3", "truncated"},
+      {"text-end.pgm", "P2\n2 2\n7\n1 2 3    ", "3 of 4"},
       {"a.png", png_head, "PNG"},
       {"b.png", png_head + "\0\0\0\x0dIHDR\0\0"s, "PNG"},
       {"a.jpg", "\xff\xd8\xff\xe0\0\x10JFIF\0"s, "JPEG"},
@@ -277,7 +278,7 @@ TEST_F(Files, NumbersOfFoldersAndPercentSigns) {
   for (const char* folder : {"d7", "d8", "d9", "d10", "d007", "d11", "e1%"})
     std::filesystem::create_directory(path(folder));
   for (const char* name : {"d7/x.pgm", "d8/x.pgm", "d9/x.pgm", "d10/x.pgm", "d007/x.pgm",
-                           "e1%/100%.pgm", "e1%/5%.pgm"})
+                           "e1%/x100%.pgm", "e1%/5%.pgm"})
     write(name, pixel);  // d11 has none
   const auto folders = open_frames({path("d%d/x.pgm")});
   EXPECT_EQ(folders->first_number(), 7);
@@ -286,7 +287,7 @@ TEST_F(Files, NumbersOfFoldersAndPercentSigns) {
   EXPECT_TRUE(folders->next(frame));
   EXPECT_EQ(open_frames({path("e%d%%/5%%.pgm")})->last_number(), 1);
   EXPECT_EQ(open_frames({path("e1%%/%d%%.pgm")})->first_number(), 5);
-  EXPECT_EQ(open_frames({path("e1%%/100%%.pgm")})->last_number(), 0);
+  EXPECT_EQ(open_frames({path("e1%%/x100%%.pgm")})->last_number(), 0);
   // A file of that very name comes first.
   write("5%%.pgm", pixel);
   write("5%.pgm", "no image");
