@@ -121,13 +121,13 @@ struct CellStage {
 
   CellInput input = CellInput::kPrevious;
   CellStart start = CellStart::kInput;
-  float start_value = 0.0f;            ///< kConstant, -1 to 1
+  float start_value = 0.0f;            ///< kConstant; -1 to 1 with any start
   const float* start_plane = nullptr;  ///< kPlane: states, size of the frame, read at creation
   std::ptrdiff_t start_stride = 0;     ///< bytes
   std::uint32_t seed = 1;              ///< kNoise
 
   CellBoundary boundary = CellBoundary::kZeroFlux;
-  float boundary_value = 0.0f;  ///< kFixed, -1 to 1
+  float boundary_value = 0.0f;  ///< kFixed; -1 to 1 with any boundary
 
   CellUpdate update = CellUpdate::kColours;
   CellMove move = CellMove::kUpdate;
