@@ -7,6 +7,7 @@
 #include "bench_cells.h"
 #include "bench_turns.h"
 #include "frames.h"
+#include "printable.h"
 #include "test_scene.h"
 
 namespace ocellus::app {
@@ -89,8 +90,8 @@ nlohmann::ordered_json row_json(const Row& row, const CellQuality& quality, cons
 
 void print_table(const Table& table, const HostMachine& machine) {
   fmt::print("\n{}\n{:<28} {:>9} {:>9} {:>8} {:>9} {:>7} {:>8} {:>7} {:>7} {:>9} {:>6}\n",
-             table.clip.name, "", "median ms", "p99 ms", "frames/s", "Mpixel/s", "sweeps",
-             "seen dB", "MB", "MFLOP", "floor ms", "ratio");
+             printable(table.clip.name), "", "median ms", "p99 ms", "frames/s", "Mpixel/s",
+             "sweeps", "seen dB", "MB", "MFLOP", "floor ms", "ratio");
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const Row& row = *table.rows[i];
     const CellQuality& quality = table.qualities[i];

@@ -11,6 +11,7 @@
 #include "device_rows.h"
 #include "device_run.h"
 #include "kernels/halftone/paper_network.h"
+#include "printable.h"
 
 namespace ocellus::app {
 namespace {
@@ -239,9 +240,9 @@ nlohmann::ordered_json row_json(const Row& row, const Table& table,
 }
 
 void print_table(const Table& table, const cuda::DeviceLimits& limits) {
-  fmt::print("\n{:<46} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:>7} {:>8}\n", table.clip->name,
-             "frames/s", "us each", "alone p50", "p99", "device", "floor us", "ratio", "sweeps",
-             "seen dB");
+  fmt::print("\n{:<46} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:>7} {:>8}\n",
+             printable(table.clip->name), "frames/s", "us each", "alone p50", "p99", "device",
+             "floor us", "ratio", "sweeps", "seen dB");
   for (const Row& row : table.rows) {
     if (!row.has_figures()) {
       fmt::print("{:<46} not run: {}\n", row.name, row.refusal);

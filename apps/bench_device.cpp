@@ -13,6 +13,7 @@
 #include "device_run.h"
 #include "flow_run.h"
 #include "kernels/optical_flow/paper_flow.h"
+#include "printable.h"
 
 namespace ocellus::app {
 namespace {
@@ -355,8 +356,8 @@ void print_row(const Row& row, const Table& table, const DeviceLimits& limits) {
 
 void print_table(const Table& table, const DeviceLimits& limits) {
   fmt::print("\n{:<38} {:>8} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8} {:>9} {:>6} {}\n",
-             table.input->clip.name, "frames/s", "us each", "alone p50", "p99", "device", "MB",
-             "MFLOP", "floor us", "ratio", table.input->truth ? errors_heading() : "");
+             printable(table.input->clip.name), "frames/s", "us each", "alone p50", "p99", "device",
+             "MB", "MFLOP", "floor us", "ratio", table.input->truth ? errors_heading() : "");
   for (const Row& row : table.rows) print_row(row, table, limits);
   const Row* const ours = table.ours();
   const Row* const best = fastest_of(table.rows, Group::kPaper);

@@ -8,6 +8,7 @@
 #include "bench_turns.h"
 #include "flow_run.h"
 #include "peers.h"
+#include "printable.h"
 
 namespace ocellus::app {
 namespace {
@@ -107,8 +108,9 @@ nlohmann::ordered_json row_json(const Row& row, const BenchInput& input,
 }
 
 void print_table(const Table& table, const HostMachine& machine) {
-  fmt::print("\n{}\n{:<28} {:>9} {:>9} {:>8} {:>9} {:>9} {:>9} {:>6}", table.input->clip.name, "",
-             "median ms", "p99 ms", "frames/s", "MB", "MFLOP", "floor ms", "ratio");
+  fmt::print("\n{}\n{:<28} {:>9} {:>9} {:>8} {:>9} {:>9} {:>9} {:>6}",
+             printable(table.input->clip.name), "", "median ms", "p99 ms", "frames/s", "MB",
+             "MFLOP", "floor ms", "ratio");
   fmt::print("{}\n", table.input->truth ? errors_heading() : "");
   for (const Row& row : table.rows) {
     if (!row.refusal.empty()) {

@@ -7,6 +7,7 @@
 
 #include "ocellus/cell_templates.h"
 #include "ocellus/halftone.h"
+#include "printable.h"
 
 namespace ocellus::app {
 namespace {
@@ -255,7 +256,7 @@ std::string describe(const CellSetup& setup) {
     radius = std::max(radius, stage.weights.radius);
     sweeps = std::max(sweeps, stage.max_sweeps);
   }
-  return fmt::format("{}: {} up to {}x{}, {}, at most {} each{}", setup.name,
+  return fmt::format("{}: {} up to {}x{}, {}, at most {} each{}", printable(setup.name),
                      counted(setup.config.stage_count, "stage"), 2 * radius + 1, 2 * radius + 1,
                      counted(setup.levels(), "level"), counted(sweeps, "sweep"),
                      setup.config.warm_start ? ", warm start" : "");

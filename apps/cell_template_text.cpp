@@ -14,6 +14,7 @@
 
 #include "input_error.h"
 #include "json_text.h"
+#include "printable.h"
 
 namespace ocellus::app {
 
@@ -149,8 +150,8 @@ void set_word(CellStage& stage, const WordField& field, std::string_view value,
     }
     known += (known.empty() ? "" : ", ") + std::string(field.words[i]);
   }
-  throw InputError(
-      fmt::format("{}: {} is \"{}\"; it must be one of {}", where, field.name, value, known));
+  throw InputError(fmt::format("{}: {} is \"{}\"; it must be one of {}", where, field.name,
+                               printable(value, kMostOfValue), known));
 }
 
 /// A stage while its fields come.
@@ -319,8 +320,8 @@ class TextReader {
         value(line, *number_field(number_name), 2);
       no_more(line, number_name != nullptr ? 3 : 2);
     } else {
-      throw InputError(
-          fmt::format("{}: \"{}\" is no field; there are {}", line.where(), name, kFields));
+      throw InputError(fmt::format("{}: \"{}\" is no field; there are {}", line.where(),
+                                   printable(name, kMostOfValue), kFields));
     }
   }
 
@@ -331,9 +332,9 @@ class TextReader {
     }
     const std::optional<double> parsed = number_in(line.words[at]);
     if (!parsed) {
-      throw InputError(fmt::format("{}: {} is \"{}\"; it must be a number, {:.10g} to {:.10g}",
-                                   line.where(), number.name, line.words[at], number.low,
-                                   number.high));
+      throw InputError(fmt::format(
+          "{}: {} is \"{}\"; it must be a number, {:.10g} to {:.10g}", line.where(), number.name,
+          printable(line.words[at], kMostOfValue), number.low, number.high));
     }
     set_number(draft_.stage, number, *parsed, line.where());
   }
@@ -341,7 +342,7 @@ class TextReader {
   static void no_more(const Line& line, std::size_t count) {
     if (line.words.size() > count) {
       throw InputError(fmt::format("{}: \"{}\" follows after the field's value", line.where(),
-                                   line.words[count]));
+                                   printable(line.words[count], kMostOfValue)));
     }
   }
 
@@ -353,7 +354,7 @@ class TextReader {
         const std::optional<double> weight = number_in(word);
         if (!weight) {
           throw InputError(fmt::format("{}: \"{}\" in a row of {} is not a number",
-                                       lines_[at_].where(), word, name));
+                                       lines_[at_].where(), printable(word, kMostOfValue), name));
         }
         row.push_back(*weight);
       }
@@ -394,7 +395,7 @@ Rows json_rows(const Json& value, const std::string& where, const std::string& n
     for (const Json& weight : row) {
       if (!weight.is_number()) {
         wrong(fmt::format("; row {}, column {} is {}", rows.size() + 1, numbers.size() + 1,
-                          weight.dump(-1, ' ', false, Json::error_handler_t::replace)));
+                          shown_json(weight)));
       }
       numbers.push_back(weight.get<double>());
     }
@@ -408,9 +409,7 @@ CellStage json_stage(const Json& stage, bool continuous, const std::string& wher
   if (!stage.is_object()) throw InputError(fmt::format("{}: must be an object", where));
   Draft draft;
   for (const auto& [name, value] : stage.items()) {
-    const auto shown = [&value = value] {
-      return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-    };
+    const auto shown = [&value = value] { return shown_json(value); };
     if (name == "a" || name == "b") {
       (name == "a" ? draft.a : draft.b) = json_rows(value, where, name);
     } else if (name == "continuous") {
@@ -434,7 +433,7 @@ CellStage json_stage(const Json& stage, bool continuous, const std::string& wher
           "{}: \"{}\" is no field; there are a, b, threshold, continuous, levels, xi, input, "
           "start, start_value, seed, boundary, boundary_value, update, colour_spacing, move, "
           "sweeps",
-          where, name));
+          where, printable(name, kMostOfValue)));
     }
   }
   return finished(std::move(draft), continuous, where);
@@ -449,8 +448,8 @@ CellTemplateFile parse_json(const std::string& source, bool continuous) {
   }
   for (const auto& [name, value] : root.items()) {
     if (name != "note" && name != "stages") {
-      throw InputError(
-          fmt::format("\"{}\" is not known beside \"stages\"; there is \"note\"", name));
+      throw InputError(fmt::format("\"{}\" is not known beside \"stages\"; there is \"note\"",
+                                   printable(name, kMostOfValue)));
     }
   }
   if (root.contains("note")) {
@@ -534,7 +533,7 @@ CellTemplateFile parse_cell_templates(const std::string& source, bool continuous
 
 std::string cell_templates_text(const CellTemplateFile& file) {
   std::string text;
-  if (!file.note.empty()) text += fmt::format("note {}\n", file.note);
+  if (!file.note.empty()) text += fmt::format("note {}\n", printable(file.note));
   for (const CellStage& stage : file.stages) {
     text += "stage\n";
     if (shows_a(stage)) text += "a\n" + rows_text(stage, stage.weights.a);

@@ -8,6 +8,7 @@
 #include "cell_options.h"
 #include "frame_output.h"
 #include "interrupt.h"
+#include "printable.h"
 
 namespace ocellus::app {
 namespace {
@@ -184,7 +185,8 @@ class CellJob {
                  1000.0 / median);
     }
     if (!output_.none())
-      fmt::print("written: {}\n", reports_.size() == 1 ? reports_.front().file : output_.path());
+      fmt::print("written: {}\n",
+                 printable(output_.written(reports_.front().frame, reports_.size())));
   }
 
   const CellCommand& command_;

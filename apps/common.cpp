@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "json_text.h"
+
 namespace ocellus::app {
 
 void add_json_option(CLI::App& command, bool& json) {
@@ -62,8 +64,7 @@ void check_options(const CLI::App& command, const std::vector<UnusedOptions>& ru
 }
 
 void print_json(const nlohmann::ordered_json& object) {
-  const std::string text =
-      object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  const std::string text = json_text(object) + "\n";
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
@@ -112,8 +113,8 @@ void check_border(int border, ImageSize size) {
     throw InputError(fmt::format("--border {} leaves nothing of {}", border, size_text(size)));
 }
 
-Progress::Progress(std::string what, std::int64_t total)
-    : what_(std::move(what)), total_(total), terminal_(isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(const std::string& what, std::int64_t total)
+    : what_(printable(what)), total_(total), terminal_(isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() {
   // The bar is scaffolding: the line is cleared for what comes next.

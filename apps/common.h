@@ -86,7 +86,7 @@ ImageSize parse_size(const std::string& text, const std::string& option);
 class Progress {
  public:
   /// `total` 0: unknown, a count is shown.
-  Progress(std::string what, std::int64_t total);
+  Progress(const std::string& what, std::int64_t total);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

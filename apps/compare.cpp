@@ -10,6 +10,7 @@
 #include "errors.h"
 #include "image_errors.h"
 #include "image_io.h"
+#include "printable.h"
 
 namespace ocellus::app {
 namespace {
@@ -80,7 +81,7 @@ int compare_flow(const CompareOptions& o) {
     print_json(json);
     return good ? kDone : kAnswerIsNo;
   }
-  fmt::print("{} against {}, {}\n", o.result, o.truth, size_text(truth.size));
+  fmt::print("{} against {}, {}\n", printable(o.result), printable(o.truth), size_text(truth.size));
   fmt::print("  pixels           {} of {} of known truth ({:.1f} %), {} invalid in the result\n",
              e.compared, e.counted, 100.0 * e.density(), e.invalid);
   if (e.compared == 0) {
@@ -183,7 +184,7 @@ int compare_image(const CompareOptions& o) {
     print_json(json);
     return good ? kDone : kAnswerIsNo;
   }
-  fmt::print("{} against {}, {}\n", o.result, o.truth, size_text(size));
+  fmt::print("{} against {}, {}\n", printable(o.result), printable(o.truth), size_text(size));
   fmt::print("  pixels           {}\n  PSNR             {}\n  SSIM             {}\n", counted,
              psnr_text(psnr),
              similarity ? fmt::format("{:.5f}", *similarity)

@@ -14,6 +14,7 @@
 #include "frame_output.h"
 #include "interrupt.h"
 #include "ocellus/flow_draw.h"
+#include "printable.h"
 
 namespace ocellus::app {
 namespace {
@@ -164,7 +165,7 @@ class FlowJob {
         throw InputError(
             fmt::format("--confidence is '{}'; it must end in .pfm", command.confidence));
       }
-      confidence_pattern_ = NumberedName::parse(command.confidence);
+      confidence_name_ = NumberedName(command.confidence);
     }
     engine_ = engine_config(command.common);
   }
@@ -172,7 +173,7 @@ class FlowJob {
   int run() {
     if (command_.frame) {
       one(*command_.frame);
-    } else if (output_.single() || (!command_.confidence.empty() && !confidence_pattern_)) {
+    } else if (output_.single() || (!command_.confidence.empty() && !confidence_name_.numbered())) {
       if (!output_.none() && !output_.single()) {
         throw InputError(fmt::format(
             "--confidence {} is one file, -o {} are many; put a number such as %03d into it",
@@ -239,8 +240,7 @@ class FlowJob {
     const InputFrame& frame = window_[static_cast<std::size_t>(number - window_.front().number)];
     output_.write(field, frame, config_.roi);
     if (!command_.confidence.empty()) {
-      write_pfm(confidence_pattern_ ? confidence_pattern_->at(number) : command_.confidence,
-                field.size, field.confidence);
+      write_pfm(confidence_name_.at(number), field.size, field.confidence);
     }
     reports_.push_back(report_of(field, frame, support, info, output_));
   }
@@ -430,15 +430,15 @@ class FlowJob {
       fmt::print("colours are full at {:.2f} px per frame\n", output_.max_motion());
     if (!output_.none())
       fmt::print("written: {}{}\n",
-                 reports_.size() == 1 ? output_.name_of(reports_.front().frame) : output_.path(),
-                 command_.confidence.empty() ? "" : ", " + command_.confidence);
+                 printable(output_.written(reports_.front().frame, reports_.size())),
+                 command_.confidence.empty() ? "" : ", " + printable(command_.confidence));
   }
 
   const FlowCommand& command_;
   FrameInput input_;
   FrameSource& source_;
   Output output_;
-  std::optional<NumberedName> confidence_pattern_;
+  NumberedName confidence_name_{""};
   EngineConfig engine_;
   OpticalFlowConfig config_;
   std::deque<InputFrame> window_;

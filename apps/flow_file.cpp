@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "common.h"
-#include "image_io.h"
+#include "input_file.h"
 #include "output_file.h"
 
 namespace ocellus::app {
@@ -26,6 +26,25 @@ void write_all(const std::string& path, const std::string& header, const float* 
   file.write(header.data(), header.size());
   file.write(values, count * sizeof(float));
   file.commit();
+}
+
+void check_side(const InputFile& file, ImageSize size) {
+  if (size.width < 1 || size.height < 1 || size.width > kMaxImageSide ||
+      size.height > kMaxImageSide) {
+    file.fail(fmt::format("the header says {}; width and height must be 1 to {}", size_text(size),
+                          kMaxImageSide));
+  }
+}
+
+/// What follows the header must be the field, and nothing else.
+void check_bytes(const InputFile& file, ImageSize size, const char* what, std::uint64_t each) {
+  const std::uint64_t needed =
+      each * static_cast<std::uint64_t>(size.width) * static_cast<std::uint64_t>(size.height);
+  const std::uint64_t there = file.left();
+  if (there == needed) return;
+  file.fail(fmt::format("{}: {} {} make {} bytes, {} follow the header",
+                        there < needed ? "truncated" : "damaged", size_text(size), what, needed,
+                        there));
 }
 
 }  // namespace
@@ -50,35 +69,33 @@ FlowView FlowField::view() {
 }
 
 FlowField read_flo(const std::string& path) {
-  const std::vector<std::uint8_t> bytes = read_file(path);
-  if (bytes.size() < 4 || std::memcmp(bytes.data(), kFloMagic, 4) != 0) {
-    throw InputError(fmt::format("{}: not a .flo file: it does not begin with PIEH", path));
+  InputFile file(path);
+  char magic[4] = {};
+  if (file.read_some(magic, 4) != 4 || std::memcmp(magic, kFloMagic, 4) != 0)
+    file.fail("not a .flo file: it does not begin with PIEH");
+  if (file.size() < 12) {
+    file.fail(fmt::format("truncated: the header of a .flo file has 12 bytes, {} are there",
+                          file.size()));
   }
-  if (bytes.size() < 12)
-    throw InputError(fmt::format(
-        "{}: truncated: the header of a .flo file has 12 bytes, {} are there", path, bytes.size()));
-  std::int32_t width = 0;
-  std::int32_t height = 0;
-  std::memcpy(&width, bytes.data() + 4, 4);
-  std::memcpy(&height, bytes.data() + 8, 4);
-  if (width < 1 || height < 1 || width > kMaxImageSide || height > kMaxImageSide) {
-    throw InputError(fmt::format("{}: the header says {}x{}; width and height must be 1 to {}",
-                                 path, width, height, kMaxImageSide));
-  }
-  FlowField field({width, height}, false);
-  const std::size_t needed = 12 + field.pixels() * 8;
-  if (bytes.size() != needed) {
-    throw InputError(fmt::format("{}: {}: {}x{} vectors make {} bytes, the file has {}", path,
-                                 bytes.size() < needed ? "truncated" : "damaged", width, height,
-                                 needed, bytes.size()));
-  }
-  for (std::size_t i = 0; i < field.pixels(); ++i) {
-    float vector[2];
-    std::memcpy(vector, bytes.data() + 12 + 8 * i, 8);
-    const bool known = std::fabs(vector[0]) <= kUnknownFlow &&
-                       std::fabs(vector[1]) <= kUnknownFlow;  // false for NaN
-    field.u[i] = known ? vector[0] : std::numeric_limits<float>::quiet_NaN();
-    field.v[i] = known ? vector[1] : std::numeric_limits<float>::quiet_NaN();
+  std::int32_t size[2] = {};
+  file.read(size, sizeof(size));
+  const ImageSize claimed{size[0], size[1]};
+  check_side(file, claimed);
+  // Before memory is taken for what the header claims.
+  check_bytes(file, claimed, "vectors", 8);
+  FlowField field(claimed, false);
+  const auto width = static_cast<std::size_t>(claimed.width);
+  std::vector<float> row(2 * width);
+  for (std::size_t at = 0; at < field.pixels(); at += width) {
+    file.read(row.data(), row.size() * sizeof(float));
+    for (std::size_t x = 0; x < width; ++x) {
+      const float u = row[2 * x];
+      const float v = row[2 * x + 1];
+      const bool known =
+          std::fabs(u) <= kUnknownFlow && std::fabs(v) <= kUnknownFlow;  // false for NaN
+      field.u[at + x] = known ? u : std::numeric_limits<float>::quiet_NaN();
+      field.v[at + x] = known ? v : std::numeric_limits<float>::quiet_NaN();
+    }
   }
   return field;
 }
@@ -99,38 +116,27 @@ void write_flo(const std::string& path, const FlowField& field) {
 }
 
 FloatPlane read_pfm(const std::string& path) {
-  const std::vector<std::uint8_t> bytes = read_file(path);
-  if (bytes.size() < 3 || bytes[0] != 'P' || bytes[1] != 'f') {
-    throw InputError(
-        fmt::format("{}: not a PFM file of one channel: it does not begin with Pf", path));
-  }
-  std::istringstream header(std::string(
-      bytes.begin(),
-      bytes.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(bytes.size(), 128))));
+  InputFile file(path);
+  std::string head(128, '\0');
+  head.resize(file.read_some(head.data(), head.size()));
+  if (!head.starts_with("Pf"))
+    file.fail("not a PFM file of one channel: it does not begin with Pf");
+  std::istringstream header(head);
   std::string magic;
   FloatPlane plane;
   double scale = 0.0;
-  if (!(header >> magic >> plane.size.width >> plane.size.height >> scale) || scale == 0.0) {
-    throw InputError(fmt::format("{}: damaged PFM header", path));
-  }
-  if (plane.size.width < 1 || plane.size.height < 1 || plane.size.width > kMaxImageSide ||
-      plane.size.height > kMaxImageSide) {
-    throw InputError(fmt::format("{}: the header says {}x{}; width and height must be 1 to {}",
-                                 path, plane.size.width, plane.size.height, kMaxImageSide));
-  }
-  const std::size_t begin = static_cast<std::size_t>(header.tellg()) + 1;
+  // Exactly one white space ends it.
+  if (!(header >> magic >> plane.size.width >> plane.size.height >> scale) || magic != "Pf" ||
+      scale == 0.0 || header.get() == std::istringstream::traits_type::eof())
+    file.fail("damaged PFM header");
+  check_side(file, plane.size);
+  file.seek(static_cast<std::uint64_t>(header.tellg()));
+  check_bytes(file, plane.size, "values", 4);
   const std::size_t width = static_cast<std::size_t>(plane.size.width);
   const std::size_t height = static_cast<std::size_t>(plane.size.height);
-  if (bytes.size() != begin + width * height * 4) {
-    throw InputError(fmt::format(
-        "{}: truncated or damaged: {}x{} values make {} bytes, {} follow the header", path, width,
-        height, width * height * 4, bytes.size() - std::min(begin, bytes.size())));
-  }
   plane.values.resize(width * height);
-  for (std::size_t y = 0; y < height; ++y) {
-    std::memcpy(plane.values.data() + (height - 1 - y) * width,
-                bytes.data() + begin + y * width * 4, width * 4);
-  }
+  for (std::size_t y = 0; y < height; ++y)
+    file.read(plane.values.data() + (height - 1 - y) * width, width * sizeof(float));
   if (scale > 0.0) {  // big-endian
     for (float& value : plane.values)
       value = std::bit_cast<float>(__builtin_bswap32(std::bit_cast<std::uint32_t>(value)));

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "printable.h"
+
 namespace ocellus::app {
 namespace {
 
@@ -325,7 +327,7 @@ std::string describe(const OpticalFlowConfig& config) {
   }
   const KernelConfig& k = config.kernels;
   return fmt::format(
-      "kernels {} {}x{}x{}{}{}, window {}", kernels_name(k), k.nx, k.ny, k.nt,
+      "kernels {} {}x{}x{}{}{}, window {}", printable(kernels_name(k)), k.nx, k.ny, k.nt,
       k.terms > 1 ? fmt::format(", {} terms", k.terms) : "",
       k.form == KernelForm::kPerPixel ? fmt::format(", {}", storage_name(config.storage)) : "",
       config.window);

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "printable.h"
+
 namespace ocellus::app {
 namespace {
 
@@ -76,28 +78,36 @@ std::int64_t FrameInput::expected() const {
 
 void FrameInput::report_interruption(std::int64_t count, const std::string& result) const {
   fmt::print(stderr, "ocellus: interrupted after {} of {}\n", counted(count, result),
-             source_->name());
+             printable(source_->name()));
 }
 
 // ---- out
 
 FrameOutput::FrameOutput(const FrameOptions& options, const std::vector<std::string>& extensions,
                          double source_fps)
-    : path_(options.output), extension_(file_extension(path_)), video_(is_video_name(path_)) {
+    : path_(options.output),
+      extension_(file_extension(path_)),
+      video_(is_video_name(path_)),
+      name_(path_) {
   if (none()) return;
   if (!video_ && std::find(extensions.begin(), extensions.end(), extension_) == extensions.end()) {
     throw InputError(fmt::format("-o is '{}'; it must end in {}, .webm or .mp4", path_,
                                  fmt::join(extensions, ", ")));
   }
-  pattern_ = NumberedName::parse(path_);
-  if (video_ && pattern_)
+  if (video_ && name_.numbered())
     throw InputError(fmt::format("-o is '{}'; a video holds all frames and has no number", path_));
-  fps_ = options.fps > 0.0 ? options.fps : source_fps > 0.0 ? source_fps : 25.0;
+  // The time of a slower video's frames would not fit in its file.
+  constexpr double kLeastFps = 0.01;
+  if (options.fps > 0.0 && options.fps < kLeastFps) {
+    throw InputError(
+        fmt::format("--fps is {:g}; it must be 0, or {:g} to 1000", options.fps, kLeastFps));
+  }
+  fps_ = options.fps > 0.0 ? options.fps : source_fps >= kLeastFps ? source_fps : 25.0;
 }
 
 OverlayImage FrameOutput::video_picture(const InputFrame& frame) {
   const ImageSize size = frame.image.size;
-  if (!writer_) writer_ = make_video_writer(path_, size, fps_);
+  if (!writer_) writer_ = make_video_writer(name_.at(0), size, fps_);
   const std::size_t luma =
       static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height);
   const std::ptrdiff_t half_width = (size.width + 1) / 2;
@@ -143,7 +153,7 @@ void FrameOutput::finish() {
 
 void print_summary(const FrameInput& input, ImageSize size, const std::string& how,
                    const EngineInfo& info) {
-  fmt::print("{}: {} of {} read, {}, {} with {} ({})\n", input.source().name(),
+  fmt::print("{}: {} of {} read, {}, {} with {} ({})\n", printable(input.source().name()),
              counted(input.read(), "frame"), size_text(size), how, backend_name(info.backend),
              counted(info.workers, "thread"), info.simd_target);
 }

@@ -9,6 +9,7 @@
 
 #include "common.h"
 #include "frames.h"
+#include "numbered_name.h"
 #include "ocellus/flow_draw.h"
 #include "video.h"
 
@@ -65,10 +66,14 @@ class FrameOutput {
   bool none() const { return path_.empty(); }
   bool video() const { return video_; }
   /// One file for one result.
-  bool single() const { return !none() && !video_ && !pattern_; }
+  bool single() const { return !none() && !video_ && !name_.numbered(); }
   const std::string& path() const { return path_; }
   const std::string& extension() const { return extension_; }
-  std::string name_of(long number) const { return pattern_ ? pattern_->at(number) : path_; }
+  std::string name_of(long number) const { return name_.at(number); }
+  /// What is there after `count` results from frame `first` on: a file, or the pattern of several.
+  std::string written(long first, std::size_t count) const {
+    return count == 1 || !name_.numbered() ? name_of(first) : path_;
+  }
 
   /// The frame as the video's next picture, to be drawn on: of limited range whatever the frame's;
   /// 16 bits lose the lower eight, and what has no colour is grey.
@@ -82,7 +87,7 @@ class FrameOutput {
   std::string path_;
   std::string extension_;
   bool video_ = false;
-  std::optional<NumberedName> pattern_;
+  NumberedName name_;
   double fps_ = 25.0;
   std::unique_ptr<VideoWriter> writer_;
   std::vector<std::uint8_t> i420_;

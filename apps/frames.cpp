@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <filesystem>
 
 #include "common.h"
 #include "interrupt.h"
+#include "numbered_name.h"
 #include "output_file.h"
 #include "test_scene.h"
 #include "video.h"
@@ -143,7 +142,9 @@ std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs,
   if (inputs.empty()) throw InputError("FRAMES is missing");
   if (inputs.size() > 1) {
     for (const std::string& path : inputs) {
-      if (!fs::exists(path)) throw InputError(fmt::format("{}: no such file", path));
+      std::error_code code;
+      if (!fs::exists(path, code))
+        throw InputError(fmt::format("{}: {}", path, code ? code.message() : "no such file"));
       if (is_special_file(path))
         throw InputError(fmt::format("{}: is a device or a pipe; FRAMES must be files", path));
       if (!is_image_file(path))
@@ -166,7 +167,12 @@ std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs,
   }
   // A file of that very name is taken first: a % is allowed in file names.
   if (!fs::exists(text, code)) {
-    if (const auto pattern = NumberedName::parse(text)) return open_pattern(text, *pattern);
+    if (code) throw InputError(fmt::format("{}: {}", text, code.message()));
+    const NumberedName pattern(text);
+    if (pattern.numbered()) return open_pattern(text, pattern);
+    // With %% in it, it may be the name of another.
+    if (pattern.at(0) != text && fs::exists(pattern.at(0), code))
+      return open_frames({pattern.at(0)});
     throw InputError(fmt::format("{}: no such file", text));
   }
   if (fs::is_directory(text, code)) {
@@ -178,69 +184,6 @@ std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs,
   if (is_image_file(text))
     return std::make_unique<ImageFiles>(text, std::vector<std::string>{text}, 0);
   return open_video(text, options);
-}
-
-std::optional<NumberedName> NumberedName::parse(const std::string& text) {
-  NumberedName name;
-  bool found = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    std::string& part = found ? name.after_ : name.before_;
-    if (text[i] != '%') {
-      part += text[i];
-      continue;
-    }
-    if (i + 1 < text.size() && text[i + 1] == '%') {
-      part += '%';
-      ++i;
-      continue;
-    }
-    std::size_t end = i + 1;
-    int width = 0;
-    if (end < text.size() && text[end] == '0') {
-      ++end;
-      while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end])) &&
-             width < 100)
-        width = width * 10 + (text[end++] - '0');
-    }
-    if (found || end >= text.size() || text[end] != 'd' || width > 18) {
-      throw InputError(
-          fmt::format("{}: a numbered pattern has one %d or %0Nd (N digits, as in f%02d.pgm), and "
-                      "%% for a percent sign",
-                      text));
-    }
-    found = true;
-    name.width_ = width;
-    i = end;
-  }
-  if (!found) return std::nullopt;
-  return name;
-}
-
-std::string NumberedName::at(long number) const {
-  return fmt::format("{}{:0{}}{}", before_, number, std::max(1, width_), after_);
-}
-
-std::vector<long> NumberedName::existing() const {
-  // The number may stand in the file's name only: a folder with a number in it holds one file of
-  // each pattern.
-  const fs::path sample = at(0);
-  const fs::path folder = sample.parent_path();
-  const std::string prefix = fs::path(before_ + "x").filename().string();
-  const std::string begin = prefix.substr(0, prefix.size() - 1);
-  std::vector<long> numbers;
-  std::error_code code;
-  for (const auto& entry : fs::directory_iterator(folder.empty() ? fs::path(".") : folder, code)) {
-    const std::string file = entry.path().filename().string();
-    if (file.size() <= begin.size() + after_.size() || file.rfind(begin, 0) != 0) continue;
-    long number = 0;
-    const char* const first = file.data() + begin.size();
-    const char* const last = file.data() + file.size() - after_.size();
-    const auto [end, error] = std::from_chars(first, last, number);
-    if (error != std::errc() || end != last || number < 0) continue;
-    if (fs::path(at(number)).filename() == file) numbers.push_back(number);
-  }
-  std::sort(numbers.begin(), numbers.end());
-  return numbers;
 }
 
 }  // namespace ocellus::app

@@ -86,21 +86,4 @@ constexpr std::size_t back_and_forth(std::size_t time, std::size_t count) {
 std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs,
                                          const SourceOptions& options = {});
 
-/// A file name with one %d or %0Nd in it.
-class NumberedName {
- public:
-  /// Nothing when there is no number in `text`. Throws InputError on a % that is neither %d, %0Nd
-  /// nor %%.
-  static std::optional<NumberedName> parse(const std::string& text);
-
-  std::string at(long number) const;
-  /// Numbers of the files that are there, ascending.
-  std::vector<long> existing() const;
-
- private:
-  std::string before_;
-  std::string after_;
-  int width_ = 0;
-};
-
 }  // namespace ocellus::app

@@ -5,17 +5,16 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
-#include <charconv>
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <optional>
+#include <string_view>
 
 #include "common.h"
+#include "input_file.h"
 #include "output_file.h"
 
 // jpeglib.h needs stdio's FILE and size_t before it.
@@ -24,73 +23,75 @@
 namespace ocellus::app {
 namespace {
 
-constexpr std::uint8_t kPngMagic[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+bool is_png(std::string_view head) {
+  return head.starts_with("\x89PNG\r\n\x1a\n");
+}
+bool is_jpeg(std::string_view head) {
+  return head.starts_with("\xff\xd8\xff");
+}
+bool is_pnm(std::string_view head) {
+  constexpr std::string_view kKinds = "2356";
+  return head.size() >= 3 && head[0] == 'P' && kKinds.find(head[1]) != std::string_view::npos &&
+         (std::isspace(static_cast<unsigned char>(head[2])) || head[2] == '#');
+}
+constexpr std::size_t kHeadBytes = 16;
 
-bool is_png(const std::vector<std::uint8_t>& bytes) {
-  return bytes.size() >= sizeof(kPngMagic) &&
-         std::equal(std::begin(kPngMagic), std::end(kPngMagic), bytes.begin());
-}
-bool is_jpeg(const std::vector<std::uint8_t>& bytes) {
-  return bytes.size() >= 3 && bytes[0] == 0xff && bytes[1] == 0xd8 && bytes[2] == 0xff;
-}
-bool is_pnm(const std::vector<std::uint8_t>& bytes) {
-  return bytes.size() >= 3 && bytes[0] == 'P' && std::strchr("2356", bytes[1]) != nullptr &&
-         bytes[1] != 0 && (std::isspace(bytes[2]) || bytes[2] == '#');
-}
-
-[[noreturn]] void damaged(const std::string& path, const std::string& what) {
-  throw InputError(fmt::format("{}: {}", path, what));
-}
-
-void check_side(const std::string& path, std::uint64_t width, std::uint64_t height) {
+void check_side(const InputFile& file, std::uint64_t width, std::uint64_t height) {
   if (width < 1 || height < 1 || width > kMaxImageSide || height > kMaxImageSide) {
-    damaged(path, fmt::format("the image is {}x{}; width and height must be 1 to {}", width, height,
-                              kMaxImageSide));
+    file.fail(fmt::format("the image is {}x{}; width and height must be 1 to {}", width, height,
+                          kMaxImageSide));
   }
+}
+
+/// A header may claim a large image with nothing behind it: said before memory is taken for it.
+void check_bytes(const InputFile& file, std::uint64_t width, std::uint64_t height,
+                 std::uint64_t least, std::uint64_t there) {
+  if (there >= least) return;
+  file.fail(fmt::format("truncated: {}x{} pixels need at least {} bytes, {} are there", width,
+                        height, least, there));
 }
 
 std::uint32_t luma(std::uint32_t r, std::uint32_t g, std::uint32_t b) {
   return (299 * r + 587 * g + 114 * b + 500) / 1000;
 }
 
-void store16(GrayImage& image, std::size_t index, std::uint16_t value) {
-  std::memcpy(image.pixels.data() + 2 * index, &value, 2);
+void store(GrayImage& image, std::size_t index, std::uint32_t gray) {
+  if (image.format == PixelFormat::kGray8) {
+    image.pixels[index] = static_cast<std::uint8_t>(gray);
+    return;
+  }
+  const auto wide = static_cast<std::uint16_t>(gray);
+  std::memcpy(image.pixels.data() + 2 * index, &wide, 2);
 }
 
-// ---- PNM ----
+// ---- PNM
 
 class PnmReader {
  public:
-  PnmReader(const std::string& path, const std::vector<std::uint8_t>& bytes)
-      : path_(path), bytes_(bytes) {}
+  explicit PnmReader(InputFile& file) : file_(file) {}
 
   GrayImage read() {
-    const char kind = static_cast<char>(bytes_[1]);
-    position_ = 2;
+    take();  // P
+    const char kind = static_cast<char>(take());
     const std::uint64_t wide_width = header_number("width");
     const std::uint64_t wide_height = header_number("height");
-    check_side(path_, wide_width, wide_height);
+    check_side(file_, wide_width, wide_height);
     const auto width = static_cast<unsigned>(wide_width);
     const auto height = static_cast<unsigned>(wide_height);
     const std::uint64_t largest = header_number("largest value");
     if (largest < 1 || largest > 65535)
-      damaged(path_, fmt::format("the largest value is {}; it must be 1 to 65535", largest));
+      file_.fail(fmt::format("the largest value is {}; it must be 1 to 65535", largest));
     const auto maximum = static_cast<unsigned>(largest);
     const bool text = kind == '2' || kind == '3';
     const unsigned channels = kind == '3' || kind == '6' ? 3 : 1;
     const bool wide = maximum > 255;
     const unsigned full = wide ? 65535 : 255;
     const std::size_t count = std::size_t{width} * height;
-    if (!text) {
-      ++position_;  // exactly one white space ends the header
-      const std::size_t needed = count * channels * (wide ? 2 : 1);
-      const std::size_t there = bytes_.size() - std::min(position_, bytes_.size());
-      if (there < needed) {
-        damaged(path_,
-                fmt::format("truncated: {}x{} pixels need {} bytes after the header, {} are there",
-                            width, height, needed, there));
-      }
-    }
+    if (!text) take();  // exactly one white space ends the header
+    // As text a sample is a digit at least, and something between it and the next.
+    const std::uint64_t samples = std::uint64_t{count} * channels;
+    check_bytes(file_, width, height, text ? 2 * samples - 1 : samples * (wide ? 2 : 1),
+                file_.left());
     GrayImage image({static_cast<int>(width), static_cast<int>(height)},
                     wide ? PixelFormat::kGray16 : PixelFormat::kGray8);
     for (std::size_t i = 0; i < count; ++i) {
@@ -98,84 +99,83 @@ class PnmReader {
       for (unsigned c = 0; c < channels; ++c) {
         const std::uint64_t sample = text ? text_number(i, count) : raw_number(wide);
         if (sample > maximum) {
-          damaged(path_, fmt::format("pixel ({}, {}) is {}, above the header's largest value {}",
-                                     i % width, i / width, sample, maximum));
+          file_.fail(fmt::format("pixel ({}, {}) is {}, above the header's largest value {}",
+                                 i % width, i / width, sample, maximum));
         }
         value[c] = static_cast<unsigned>(sample);
         if (maximum != full) value[c] = (value[c] * full + maximum / 2) / maximum;
       }
-      const unsigned gray = channels == 3 ? luma(value[0], value[1], value[2]) : value[0];
-      if (wide) {
-        store16(image, i, static_cast<std::uint16_t>(gray));
-      } else {
-        image.pixels[i] = static_cast<std::uint8_t>(gray);
-      }
+      store(image, i, channels == 3 ? luma(value[0], value[1], value[2]) : value[0]);
     }
     return image;
   }
 
  private:
+  int take() { return getc_unlocked(file_.stream()); }
+  void put_back(int c) { std::ungetc(c, file_.stream()); }
+
   /// Skips white space and comments, then reads digits; nothing when there are none. A number that
   /// does not fit is the largest that does.
   std::optional<std::uint64_t> number() {
-    while (position_ < bytes_.size() &&
-           (std::isspace(bytes_[position_]) || bytes_[position_] == '#')) {
-      if (bytes_[position_] == '#') {
-        while (position_ < bytes_.size() && bytes_[position_] != '\n') ++position_;
+    int c = take();
+    while (c != EOF && (std::isspace(c) || c == '#')) {
+      if (c == '#') {
+        while (c != EOF && c != '\n') c = take();
       } else {
-        ++position_;
+        c = take();
       }
     }
-    const std::size_t begin = position_;
-    while (position_ < bytes_.size() && std::isdigit(bytes_[position_])) ++position_;
-    if (position_ == begin) return std::nullopt;
-    const char* const digits = reinterpret_cast<const char*>(bytes_.data());
+    if (c == EOF || !std::isdigit(c)) return std::nullopt;
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(digits + begin, digits + position_, value);
-    return error == std::errc() ? value : std::numeric_limits<std::uint64_t>::max();
+    for (; c != EOF && std::isdigit(c); c = take()) {
+      const auto digit = static_cast<std::uint64_t>(c - '0');
+      value = value > (kMost - digit) / 10 ? kMost : 10 * value + digit;
+    }
+    if (c != EOF) put_back(c);
+    return value;
   }
   std::uint64_t header_number(const char* what) {
     const auto value = number();
-    if (!value) damaged(path_, fmt::format("damaged PGM header: no {}", what));
+    if (!value) file_.fail(fmt::format("damaged PGM header: no {}", what));
     return *value;
   }
   std::uint64_t text_number(std::size_t index, std::size_t count) {
     const auto value = number();
-    if (!value)
-      damaged(path_,
-              fmt::format("truncated or damaged: {} of {} pixels can be read", index, count));
+    if (!value) {
+      file_.fail(fmt::format("truncated or damaged: {} of {} pixels can be read", index, count));
+    }
     return *value;
   }
   unsigned raw_number(bool wide) {
-    if (!wide) return bytes_[position_++];
-    position_ += 2;  // big-endian
-    return static_cast<unsigned>(bytes_[position_ - 2]) << 8 | bytes_[position_ - 1];
+    const int first = take();
+    const int second = wide ? take() : 0;
+    if (first == EOF || second == EOF) file_.fail("became shorter while it was read");
+    return static_cast<unsigned>(wide ? first << 8 | second : first);  // big-endian
   }
 
-  const std::string& path_;
-  const std::vector<std::uint8_t>& bytes_;
-  std::size_t position_ = 0;
+  InputFile& file_;
 };
 
-// ---- PNG ----
+// ---- PNG
 
 struct PngErrors {
   char message[128] = {};
 };
 
 /// What libpng reads from and where its error text goes. libpng is C: it leaves by longjmp, so
-/// nothing with a destructor may be made between setjmp and the end of png_decode.
+/// nothing with a destructor may be made between setjmp and the end of its calls.
 struct PngJob : PngErrors {
-  const std::vector<std::uint8_t>* bytes = nullptr;
-  std::size_t position = 0;
+  std::FILE* stream = nullptr;
   png_structp png = nullptr;
   png_infop info = nullptr;
   png_uint_32 width = 0;
   png_uint_32 height = 0;
+  std::uint64_t raw_bytes = 0;  ///< before compression
+  bool interlaced = false;
   int depth = 0;
-  int channels = 0;
-  std::vector<std::uint8_t> samples;
-  std::vector<png_bytep> rows;
+  std::size_t channels = 0;
+  std::vector<std::uint8_t> row;
 };
 
 void png_fail(png_structp png, png_const_charp message) {
@@ -188,17 +188,22 @@ void png_warn(png_structp, png_const_charp) {}
 
 void png_take(png_structp png, png_bytep out, size_t size) {
   auto* const job = static_cast<PngJob*>(png_get_io_ptr(png));
-  if (job->bytes->size() - job->position < size) png_error(png, "the file ends too early");
-  std::memcpy(out, job->bytes->data() + job->position, size);
-  job->position += size;
+  if (std::fread(out, 1, size, job->stream) != size) png_error(png, "the file ends too early");
 }
 
 bool png_read_header(PngJob& job) {
   if (setjmp(png_jmpbuf(job.png)) != 0) return false;
   png_set_read_fn(job.png, &job, png_take);
+  // Only what makes the pixels is read: texts, profiles and the like may be large, and unpacked
+  // larger.
+  png_set_keep_unknown_chunks(job.png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
+  png_set_chunk_cache_max(job.png, 16);
+  png_set_chunk_malloc_max(job.png, 1 << 20);
   png_read_info(job.png, job.info);
   job.width = png_get_image_width(job.png, job.info);
   job.height = png_get_image_height(job.png, job.info);
+  job.raw_bytes = std::uint64_t{png_get_rowbytes(job.png, job.info)} * job.height;
+  job.interlaced = png_get_interlace_type(job.png, job.info) != PNG_INTERLACE_NONE;
   return true;
 }
 
@@ -206,23 +211,54 @@ bool png_prepare(PngJob& job) {
   if (setjmp(png_jmpbuf(job.png)) != 0) return false;
   png_set_expand(job.png);
   png_set_strip_alpha(job.png);
-  png_set_interlace_handling(job.png);
   png_read_update_info(job.png, job.info);
   job.depth = png_get_bit_depth(job.png, job.info);
   job.channels = png_get_channels(job.png, job.info);
   return true;
 }
 
-bool png_read_pixels(PngJob& job) {
+/// One row as it comes, whose pixels go to `first`, first + step, ... of the image.
+void png_store_row(const PngJob& job, std::size_t columns, std::size_t first, std::size_t step,
+                   GrayImage& image) {
+  const auto sample = [&job](std::size_t i) -> std::uint32_t {
+    return job.depth == 16 ? static_cast<std::uint32_t>(job.row[2 * i]) << 8 | job.row[2 * i + 1]
+                           : job.row[i];
+  };
+  for (std::size_t x = 0; x < columns; ++x) {
+    const std::size_t i = x * job.channels;
+    store(image, first + x * step,
+          job.channels >= 3 ? luma(sample(i), sample(i + 1), sample(i + 2)) : sample(i));
+  }
+}
+
+/// Interlaced images are put together here, pass by pass: libpng would need all of their samples in
+/// memory.
+void png_take_rows(PngJob& job, GrayImage& image) {
+  const int passes = job.interlaced ? PNG_INTERLACE_ADAM7_PASSES : 1;
+  for (int pass = 0; pass < passes; ++pass) {
+    const std::size_t columns = job.interlaced ? PNG_PASS_COLS(job.width, pass) : job.width;
+    const std::size_t rows = job.interlaced ? PNG_PASS_ROWS(job.height, pass) : job.height;
+    if (columns == 0) continue;
+    for (std::size_t row = 0; row < rows; ++row) {
+      png_read_row(job.png, job.row.data(), nullptr);
+      const std::size_t y = job.interlaced ? PNG_ROW_FROM_PASS_ROW(row, pass) : row;
+      const std::size_t x = job.interlaced ? PNG_PASS_START_COL(pass) : 0;
+      const std::size_t step = job.interlaced ? PNG_PASS_COL_OFFSET(pass) : 1;
+      png_store_row(job, columns, y * job.width + x, step, image);
+    }
+  }
+}
+
+bool png_read_pixels(PngJob& job, GrayImage& image) {
   if (setjmp(png_jmpbuf(job.png)) != 0) return false;
-  png_read_image(job.png, job.rows.data());
+  png_take_rows(job, image);
   png_read_end(job.png, nullptr);
   return true;
 }
 
-GrayImage read_png(const std::string& path, const std::vector<std::uint8_t>& bytes) {
+GrayImage read_png(InputFile& file) {
   PngJob job;
-  job.bytes = &bytes;
+  job.stream = file.stream();
   job.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, static_cast<PngErrors*>(&job), png_fail,
                                    png_warn);
   if (job.png == nullptr) throw InputError("libpng gave no memory");
@@ -233,37 +269,18 @@ GrayImage read_png(const std::string& path, const std::vector<std::uint8_t>& byt
   job.info = png_create_info_struct(job.png);
   if (job.info == nullptr) throw InputError("libpng gave no memory");
   const auto check = [&](bool good) {
-    if (!good) damaged(path, fmt::format("damaged or truncated PNG: {}", job.message));
+    if (!good) file.fail(fmt::format("damaged or truncated PNG: {}", job.message));
   };
   check(png_read_header(job));
-  check_side(path, job.width, job.height);
+  check_side(file, job.width, job.height);
+  // Deflate makes at most 258 bytes out of two bits.
+  constexpr std::uint64_t kMostPacking = 258 * 4;
+  check_bytes(file, job.width, job.height, job.raw_bytes / kMostPacking, file.size());
   check(png_prepare(job));
-  const std::size_t row_bytes =
-      std::size_t{job.width} * static_cast<std::size_t>(job.channels) * (job.depth == 16 ? 2 : 1);
-  job.samples.resize(row_bytes * job.height);
-  job.rows.resize(job.height);
-  for (std::size_t y = 0; y < job.height; ++y) job.rows[y] = job.samples.data() + y * row_bytes;
-  check(png_read_pixels(job));
-
-  const bool wide = job.depth == 16;
+  job.row.resize(std::size_t{job.width} * job.channels * (job.depth == 16 ? 2 : 1));
   GrayImage image({static_cast<int>(job.width), static_cast<int>(job.height)},
-                  wide ? PixelFormat::kGray16 : PixelFormat::kGray8);
-  const std::size_t count = std::size_t{job.width} * job.height;
-  const std::size_t channels = static_cast<std::size_t>(job.channels);
-  const auto sample = [&](std::size_t i) -> std::uint32_t {
-    return wide ? static_cast<std::uint32_t>(job.samples[2 * i]) << 8 | job.samples[2 * i + 1]
-                : job.samples[i];
-  };
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t gray = channels >= 3 ? luma(sample(i * channels), sample(i * channels + 1),
-                                                    sample(i * channels + 2))
-                                             : sample(i * channels);
-    if (wide) {
-      store16(image, i, static_cast<std::uint16_t>(gray));
-    } else {
-      image.pixels[i] = static_cast<std::uint8_t>(gray);
-    }
-  }
+                  job.depth == 16 ? PixelFormat::kGray16 : PixelFormat::kGray8);
+  check(png_read_pixels(job, image));
   return image;
 }
 
@@ -289,6 +306,7 @@ bool png_write(PngWriteJob& job, std::FILE* file, ImageSize size, int bits) {
 struct JpegJob {
   jpeg_decompress_struct decompress;
   jpeg_error_mgr errors;
+  jpeg_progress_mgr progress;
   std::jmp_buf jump;
   char message[JMSG_LENGTH_MAX] = {};
 };
@@ -304,9 +322,19 @@ void jpeg_warn(j_common_ptr common, int level) {
   if (level < 0) jpeg_fail(common);
 }
 
-bool jpeg_start(JpegJob& job, const std::vector<std::uint8_t>& bytes) {
+/// Each scan goes over all of the image, and may have a few bytes.
+constexpr int kMostScans = 100;
+
+void jpeg_watch(j_common_ptr common) {
+  auto* const job = static_cast<JpegJob*>(common->client_data);
+  if (job->decompress.input_scan_number <= kMostScans) return;
+  std::snprintf(job->message, sizeof(job->message), "it has more than %d scans", kMostScans);
+  std::longjmp(job->jump, 1);
+}
+
+bool jpeg_start(JpegJob& job, std::FILE* stream) {
   if (setjmp(job.jump) != 0) return false;
-  jpeg_mem_src(&job.decompress, bytes.data(), static_cast<unsigned long>(bytes.size()));
+  jpeg_stdio_src(&job.decompress, stream);
   jpeg_read_header(&job.decompress, TRUE);
   job.decompress.out_color_space = JCS_GRAYSCALE;
   return true;
@@ -324,7 +352,28 @@ bool jpeg_read_pixels(JpegJob& job, std::uint8_t* pixels) {
   return true;
 }
 
-GrayImage read_jpeg(const std::string& path, const std::vector<std::uint8_t>& bytes) {
+/// What the header claims, against the file and the memory that is taken at most.
+void check_jpeg(const InputFile& file, jpeg_decompress_struct& jpeg) {
+  check_side(file, jpeg.image_width, jpeg.image_height);
+  std::uint64_t blocks = 0;
+  for (int c = 0; c < jpeg.num_components; ++c) {
+    const jpeg_component_info& component = jpeg.comp_info[c];
+    blocks += std::uint64_t{component.width_in_blocks} * component.height_in_blocks;
+  }
+  // Huffman's shortest code has a bit. Arithmetic coding has no such bound.
+  if (!jpeg.arith_code)
+    check_bytes(file, jpeg.image_width, jpeg.image_height, blocks / 8, file.size());
+  if (!jpeg_has_multiple_scans(&jpeg)) return;
+  constexpr std::uint64_t kMostBytes = std::uint64_t{56} << 20;
+  const std::uint64_t bytes = blocks * sizeof(JBLOCK);
+  if (bytes <= kMostBytes) return;
+  file.fail(fmt::format(
+      "a progressive JPEG of {}x{}, which needs {} beside the image while it is read; at most {} "
+      "are taken. jpegtran without options makes it a baseline JPEG of the same pixels",
+      jpeg.image_width, jpeg.image_height, bytes_text(bytes), bytes_text(kMostBytes)));
+}
+
+GrayImage read_jpeg(InputFile& file) {
   JpegJob job;
   job.decompress.err = jpeg_std_error(&job.errors);
   job.errors.error_exit = jpeg_fail;
@@ -332,15 +381,18 @@ GrayImage read_jpeg(const std::string& path, const std::vector<std::uint8_t>& by
   job.decompress.client_data = &job;
   jpeg_create_decompress(&job.decompress);
   job.decompress.client_data = &job;
+  job.progress = {};
+  job.progress.progress_monitor = jpeg_watch;
+  job.decompress.progress = &job.progress;
   struct Guard {
     JpegJob& job;
     ~Guard() { jpeg_destroy_decompress(&job.decompress); }
   } guard{job};
   const auto check = [&](bool good) {
-    if (!good) damaged(path, fmt::format("damaged or truncated JPEG: {}", job.message));
+    if (!good) file.fail(fmt::format("damaged or truncated JPEG: {}", job.message));
   };
-  check(jpeg_start(job, bytes));
-  check_side(path, job.decompress.image_width, job.decompress.image_height);
+  check(jpeg_start(job, file.stream()));
+  check_jpeg(file, job.decompress);
   GrayImage image(
       {static_cast<int>(job.decompress.image_width), static_cast<int>(job.decompress.image_height)},
       PixelFormat::kGray8);
@@ -383,38 +435,8 @@ std::string file_extension(const std::string& path) {
   return extension;
 }
 
-std::vector<std::uint8_t> read_file(const std::string& path) {
-  std::error_code code;
-  if (std::filesystem::is_directory(path, code)) {
-    throw InputError(fmt::format(
-        "{}: is a folder; name a file, or a numbered pattern such as {}/f%02d.pgm", path, path));
-  }
-  // A device may never end, and a pipe's end is not known beforehand.
-  if (is_special_file(path)) {
-    throw InputError(
-        fmt::format("{}: is a device or a pipe; write its data to a file and name that", path));
-  }
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) throw InputError(fmt::format("{}: {}", path, std::strerror(errno)));
-  const std::streamoff size = file.tellg();
-  if (size == 0) throw InputError(fmt::format("{}: the file is empty", path));
-  constexpr std::streamoff kLargest = std::streamoff{4} << 30;
-  if (size < 0 || size > kLargest)
-    throw InputError(fmt::format("{}: has {}; images and fields have at most {}", path,
-                                 bytes_text(static_cast<std::uint64_t>(size)),
-                                 bytes_text(static_cast<std::uint64_t>(kLargest))));
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size));
-  file.seekg(0);
-  if (!file.read(reinterpret_cast<char*>(bytes.data()), size))
-    throw InputError(fmt::format("{}: {}", path, std::strerror(errno)));
-  return bytes;
-}
-
 bool is_image_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::vector<std::uint8_t> head(16);
-  file.read(reinterpret_cast<char*>(head.data()), static_cast<std::streamsize>(head.size()));
-  head.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
+  const std::string head = first_bytes(path, kHeadBytes);
   if (is_png(head) || is_jpeg(head) || is_pnm(head)) return true;
   const std::string extension = file_extension(path);
   return extension == ".png" || extension == ".pgm" || extension == ".ppm" || extension == ".pnm" ||
@@ -422,12 +444,14 @@ bool is_image_file(const std::string& path) {
 }
 
 GrayImage read_image(const std::string& path) {
-  const std::vector<std::uint8_t> bytes = read_file(path);
-  if (is_png(bytes)) return read_png(path, bytes);
-  if (is_jpeg(bytes)) return read_jpeg(path, bytes);
-  if (is_pnm(bytes)) return PnmReader(path, bytes).read();
-  throw InputError(fmt::format(
-      "{}: not a PNG, PGM, PPM or JPEG image (its first bytes are of none of them)", path));
+  InputFile file(path);
+  std::string head(kHeadBytes, '\0');
+  head.resize(file.read_some(head.data(), head.size()));
+  file.seek(0);
+  if (is_png(head)) return read_png(file);
+  if (is_jpeg(head)) return read_jpeg(file);
+  if (is_pnm(head)) return PnmReader(file).read();
+  file.fail("not a PNG, PGM, PPM or JPEG image (its first bytes are of none of them)");
 }
 
 std::vector<std::uint8_t> read_mask(const std::string& path, const std::string& of,

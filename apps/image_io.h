@@ -28,14 +28,13 @@ struct GrayImage {
   Frame view(std::uint64_t sequence, std::int64_t timestamp_ns) const;
 };
 
-/// The whole file. Throws InputError when it cannot be read, is a folder, or is empty.
-std::vector<std::uint8_t> read_file(const std::string& path);
-
 /// Whether the first bytes, or else the name's ending, are those of a PNG, PNM or JPEG file.
 bool is_image_file(const std::string& path);
 
-/// Reads an image as gray (colour by BT.601 luma); 16-bit files keep 16 bits. Throws InputError
-/// that names the file and what is wrong with it.
+/// Reads an image as gray (colour by BT.601 luma); 16-bit files keep 16 bits. Beside the image it
+/// takes less than 64 MB whatever the file holds: an image has at most 16384x16384 pixels, and not
+/// more than its file's bytes can make; a JPEG has at most 100 scans, and one that is not baseline
+/// at most 56 MiB of coefficients. Throws InputError that names the file and what is wrong with it.
 GrayImage read_image(const std::string& path);
 
 /// One byte for each pixel of an image file: 1 where it has 128 or more. Throws InputError, also

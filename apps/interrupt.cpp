@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdlib>
+#include <atomic>
+#include <climits>
+#include <cstddef>
 #include <cstring>
 
 namespace ocellus::app {
@@ -13,20 +15,37 @@ namespace {
 // What the handler touches must be free of locks.
 std::atomic<int> stopping_signal{0};
 std::atomic<int> stopping_early{0};
+/// A file in a place of its own, so that nothing is freed that a handler may be reading.
+struct Place {
+  enum State : int { kFree, kChanging, kUsed };
+  std::atomic<int> state{kFree};
+  char path[PATH_MAX] = {};
+};
 /// More files than are ever open at once; one that finds no place is only not removed.
-std::array<std::atomic<char*>, 8> unfinished{};
-static_assert(std::atomic<int>::is_always_lock_free && std::atomic<char*>::is_always_lock_free);
+std::array<Place, 8> unfinished{};
+static_assert(std::atomic<int>::is_always_lock_free);
+
+/// What ends a process that does nothing about it, errors of its own apart. SIGXFSZ is not here:
+/// see handle_signals.
+constexpr int kEnding[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,   SIGPIPE, SIGALRM,
+                           SIGUSR1, SIGUSR2, SIGXCPU, SIGVTALRM, SIGPROF, SIGPOLL};
+
+bool asks_to_stop(int signal) {
+  return signal == SIGINT || signal == SIGTERM;
+}
 
 void on_signal(int signal) {
   int none = 0;
-  if (stopping_early.load() > 0 && stopping_signal.compare_exchange_strong(none, signal)) return;
+  if (asks_to_stop(signal) && stopping_early.load() > 0 &&
+      stopping_signal.compare_exchange_strong(none, signal))
+    return;
   end_by_signal(signal);
 }
 
 }  // namespace
 
 void handle_signals() {
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : kEnding) {
     struct sigaction action = {};
     if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
     action = {};
@@ -50,8 +69,10 @@ int stop_signal() {
 }
 
 void end_by_signal(int signal) {
-  for (std::atomic<char*>& slot : unfinished) {
-    if (const char* const path = slot.load()) unlink(path);
+  for (Place& place : unfinished) {
+    int used = Place::kUsed;
+    // It stays taken: another thread may be about to give it back.
+    if (place.state.compare_exchange_strong(used, Place::kChanging)) unlink(place.path);
   }
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;
@@ -60,19 +81,22 @@ void end_by_signal(int signal) {
 }
 
 UnfinishedFile::UnfinishedFile(const char* path) {
-  char* const copy = strdup(path);
-  for (std::atomic<char*>& slot : unfinished) {
-    char* none = nullptr;
-    if (slot.compare_exchange_strong(none, copy)) {
-      slot_ = &slot;
-      return;
-    }
+  if (std::strlen(path) >= sizeof(Place::path)) return;  // no file can have such a name
+  for (std::size_t i = 0; i < unfinished.size(); ++i) {
+    Place& place = unfinished[i];
+    int none = Place::kFree;
+    if (!place.state.compare_exchange_strong(none, Place::kChanging)) continue;
+    std::strcpy(place.path, path);
+    place.state.store(Place::kUsed);
+    place_ = static_cast<int>(i);
+    return;
   }
-  std::free(copy);
 }
 
 UnfinishedFile::~UnfinishedFile() {
-  if (slot_ != nullptr) std::free(slot_->exchange(nullptr));
+  if (place_ < 0) return;
+  int used = Place::kUsed;
+  unfinished[static_cast<std::size_t>(place_)].state.compare_exchange_strong(used, Place::kFree);
 }
 
 }  // namespace ocellus::app

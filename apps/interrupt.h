@@ -1,8 +1,7 @@
-// SIGINT (Ctrl-C) and SIGTERM: a command that can stop early is asked to, all others end at once.
-// Neither leaves an unfinished file.
+// Signals that end the program. On SIGINT (Ctrl-C) and SIGTERM a command that can stop early is
+// asked to; all others end at once, as do SIGHUP, SIGPIPE and the rest. None leaves an unfinished
+// file.
 #pragma once
-
-#include <atomic>
 
 namespace ocellus::app {
 
@@ -25,7 +24,7 @@ int stop_signal();
 /// Ends the process by this signal: a shell then sees 128 + signal, and ends its own loop too.
 void end_by_signal(int signal);
 
-/// A file that is removed when a signal ends the process.
+/// A file that is removed when a signal ends the process, also one that is about to be made.
 class UnfinishedFile {
  public:
   explicit UnfinishedFile(const char* path);
@@ -34,7 +33,7 @@ class UnfinishedFile {
   UnfinishedFile& operator=(const UnfinishedFile&) = delete;
 
  private:
-  std::atomic<char*>* slot_ = nullptr;
+  int place_ = -1;
 };
 
 }  // namespace ocellus::app

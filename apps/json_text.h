@@ -1,31 +1,30 @@
-// JSON that people write by hand.
+// JSON that people write by hand, and JSON that the program prints.
 #pragma once
 
-#include <fmt/format.h>
-
+#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
-#include <utility>
 
-#include "input_error.h"
+#include "printable.h"
 
 namespace ocellus::app {
 
-/// The object that `source` holds, a string or a stream. Throws InputError.
-template <typename Source>
-nlohmann::json json_object(Source&& source) {
-  nlohmann::json root;
-  try {
-    root = nlohmann::json::parse(std::forward<Source>(source));
-  } catch (const nlohmann::json::exception& error) {
-    // "[json.exception...] " is for those who program with the library.
-    const std::string_view text = error.what();
-    const std::size_t end = text.find("] ");
-    throw InputError(fmt::format("not valid JSON: {}",
-                                 end == std::string_view::npos ? text : text.substr(end + 2)));
-  }
-  if (!root.is_object()) throw InputError("the JSON is not an object");
-  return root;
+/// What the program reads has at most so many bytes, and so many arrays and objects in each other.
+inline constexpr std::size_t kMostJsonBytes = std::size_t{64} << 20;
+inline constexpr int kMostJsonDepth = 16;
+
+/// The object that `text` holds. All JSON that the program reads comes through here: its size and
+/// depth are bounded before it is parsed. Throws InputError.
+nlohmann::json json_object(std::string_view text);
+
+/// A value as it may stand in an error's text: on one line, cut off where it is long.
+std::string shown_json(const nlohmann::json& value);
+
+/// An object, indented, as text for a terminal or a file. Names of files need not be UTF-8.
+template <typename Object>
+std::string json_text(const Object& object) {
+  return printable_json(object.dump(2, ' ', false, Object::error_handler_t::replace));
 }
 
 }  // namespace ocellus::app

@@ -4,138 +4,25 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <charconv>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <set>
-#include <sstream>
-#include <string_view>
 #include <vector>
 
 #include "common.h"
 #include "flow_options.h"
+#include "input_file.h"
 #include "json_text.h"
+#include "kernel_bank_text.h"
 #include "kernel_bank_writer.h"
+#include "printable.h"
 
 namespace ocellus::app {
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr const char* kTextHelp =
-    "TEXT holds words and numbers apart by white space; # begins a comment:\n"
-    "  uniform  or  per-pixel WIDTH HEIGHT\n"
-    "  taps NX NY NT\n"
-    "  convolutions C\n"
-    "  terms R               (1 when left out)\n"
-    "  note WORDS            (to the end of the line; may be left out)\n"
-    "  data                  then, for each pixel (row by row), convolution and term:\n"
-    "                        NX numbers wx, NY numbers wy, NT numbers wt";
-constexpr const char* kJsonHelp =
-    "JSON is one object:\n"
-    "  {\"note\": \"...\", \"form\": \"uniform\", \"kernels\": K}  or\n"
-    "  {\"note\": \"...\", \"form\": \"per-pixel\", \"size\": [WIDTH, HEIGHT], \"pixels\": [K, K, "
-    "...]}  row by row,\n"
-    "  K = [convolution, ...], convolution = [term, ...], term = {\"x\": [...], \"y\": [...], "
-    "\"t\": [...]}";
-
-/// Numbers are read as double, so that one beyond float's range can be named as it was written.
-float checked_tap(double value, const std::string& where) {
-  if (std::fabs(value) <= kMaxTap) return static_cast<float>(value);  // false for NaN
-  throw InputError(
-      fmt::format("{}: a tap is {:g}; taps must be finite and at most 1e6", where, value));
-}
-
-// ---- text
-
-/// Words of a text with the line that each stands in.
-class Words {
- public:
-  explicit Words(std::istream& text) : text_(text) {}
-
-  bool next(std::string& word) {
-    for (;;) {
-      if (in_line_ >> word) {
-        if (word[0] != '#') return true;
-        in_line_.str("");
-      }
-      std::string line;
-      if (!std::getline(text_, line)) return false;
-      ++line_;
-      in_line_ = std::istringstream(line);
-    }
-  }
-
-  std::string need(const char* what) {
-    std::string word;
-    if (!next(word)) throw InputError(fmt::format("the text ends where {} should be", what));
-    return word;
-  }
-
-  template <typename T>
-  T number(const std::string& what) {
-    const std::string word = need(what.c_str());
-    T value{};
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (end != word.data() + word.size() || error == std::errc::invalid_argument)
-      throw InputError(fmt::format("line {}: \"{}\" is not {}", line_, word, what));
-    if (error != std::errc{})
-      throw InputError(fmt::format("line {}: \"{}\" is out of range for {}", line_, word, what));
-    return value;
-  }
-
-  std::string rest_of_line() {
-    std::string rest;
-    std::getline(in_line_ >> std::ws, rest);
-    return rest;
-  }
-
-  int line() const { return line_; }
-
- private:
-  std::istream& text_;
-  std::istringstream in_line_;
-  int line_ = 0;
-};
-
-// ---- JSON
-
-std::vector<float> json_taps(const Json& term, const char* axis, int expected,
-                             const std::string& where) {
-  const auto found = term.find(axis);
-  if (found == term.end() || !found->is_array() || found->empty()) {
-    throw InputError(fmt::format("{}: \"{}\" must be an array of taps", where, axis));
-  }
-  if (expected > 0 && found->size() != static_cast<std::size_t>(expected)) {
-    throw InputError(fmt::format("{}: \"{}\" has {} taps; the first kernel has {}", where, axis,
-                                 found->size(), expected));
-  }
-  std::vector<float> taps;
-  for (const Json& tap : *found) {
-    if (!tap.is_number())
-      throw InputError(fmt::format("{}: \"{}\" holds something else than numbers", where, axis));
-    taps.push_back(checked_tap(tap.get<double>(), fmt::format("{}: \"{}\"", where, axis)));
-  }
-  return taps;
-}
-
-const Json& json_array(const Json& parent, const char* name, std::size_t expected,
-                       const std::string& where) {
-  if (!parent.is_array() || parent.empty())
-    throw InputError(fmt::format("{} must be an array of {}s", where, name));
-  if (expected > 0 && parent.size() != expected) {
-    throw InputError(
-        fmt::format("{} has {} {}s; it must have {}", where, parent.size(), name, expected));
-  }
-  return parent;
-}
 
 // ---- info
 
@@ -221,19 +108,11 @@ void run_make(const CLI::App& command, const MakeOptions& options) {
 /// "-" is the standard input.
 void run_conversion(const std::string& in, const std::string& out,
                     void (*convert)(std::istream&, const std::string&)) {
-  if (in == "-") {
-    convert(std::cin, out);
-    return;
-  }
-  std::error_code code;
-  if (std::filesystem::is_directory(in, code))
-    throw InputError(fmt::format("{}: is a folder; name the file that holds the kernels", in));
-  std::ifstream file(in);
-  if (!file) throw InputError(fmt::format("{}: {}", in, std::strerror(errno)));
+  InputText text(in);
   try {
-    convert(file, out);
+    convert(text, out);
   } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}", in, error.what()));
+    throw InputError(fmt::format("{}: {}", text.name(), error.what()));
   }
 }
 
@@ -255,7 +134,8 @@ void make_kernel_bank(const KernelConfig& kernels, ImageSize size, const std::st
     void add(const float* wx, const float* wy, const float* wt) {
       if (!writer) {
         writer = std::make_unique<KernelBankWriter>(out, shape);
-        fmt::print("{}: {} of taps\n", out, bytes_text(KernelBankWriter::tap_bytes(shape)));
+        fmt::print("{}: {} of taps\n", printable(out),
+                   bytes_text(KernelBankWriter::tap_bytes(shape)));
         std::fflush(stdout);  // it is said before the work begins
         progress = std::make_unique<Progress>(
             "kernels", static_cast<std::int64_t>(KernelBankWriter::entries(shape)));
@@ -290,139 +170,6 @@ void make_kernel_bank(const KernelConfig& kernels, ImageSize size, const std::st
   copy.writer->finish();
 }
 
-void kernel_bank_from_text(std::istream& text, const std::string& out) {
-  Words words(text);
-  KernelBankShape shape;
-  shape.terms = 1;
-  bool have_form = false;
-  for (;;) {
-    const std::string word = words.need("\"data\"");
-    if (word == "data") break;
-    if (word == "uniform") {
-      shape.form = KernelForm::kUniform;
-      have_form = true;
-    } else if (word == "per-pixel") {
-      shape.form = KernelForm::kPerPixel;
-      shape.size.width = words.number<int>("the image's width");
-      shape.size.height = words.number<int>("the image's height");
-      have_form = true;
-    } else if (word == "taps") {
-      shape.nx = words.number<int>("a number of taps");
-      shape.ny = words.number<int>("a number of taps");
-      shape.nt = words.number<int>("a number of taps");
-    } else if (word == "convolutions") {
-      shape.convolutions = words.number<int>("a number of convolutions");
-    } else if (word == "terms") {
-      shape.terms = words.number<int>("a number of terms");
-    } else if (word == "note") {
-      shape.note = words.rest_of_line();
-    } else {
-      throw InputError(fmt::format(
-          "line {}: \"{}\"; it must be uniform, per-pixel, taps, convolutions, terms, note or data",
-          words.line(), word));
-    }
-  }
-  if (!have_form) throw InputError("neither \"uniform\" nor \"per-pixel\" stands before \"data\"");
-  if (shape.nx == 0) throw InputError("\"taps\" is missing before \"data\"");
-  if (shape.convolutions == 0) throw InputError("\"convolutions\" is missing before \"data\"");
-  KernelBankWriter writer(out, shape);
-  std::vector<float> taps(static_cast<std::size_t>(shape.nx + shape.ny + shape.nt));
-  for (std::uint64_t i = 0; i < KernelBankWriter::entries(shape); ++i) {
-    for (float& tap : taps) {
-      const double value = words.number<double>("a tap (a number)");
-      tap = checked_tap(value, fmt::format("line {}", words.line()));
-    }
-    writer.add(taps.data(), taps.data() + shape.nx, taps.data() + shape.nx + shape.ny);
-  }
-  if (std::string word; words.next(word)) {
-    throw InputError(fmt::format("line {}: \"{}\" follows after the last tap", words.line(), word));
-  }
-  writer.finish();
-}
-
-void kernel_bank_from_json(std::istream& json, const std::string& out) {
-  const Json root = json_object(json);
-  for (const auto& [key, value] : root.items()) {
-    static const std::set<std::string> kKnown = {"note", "form", "size", "kernels", "pixels"};
-    if (!kKnown.contains(key)) {
-      throw InputError(
-          fmt::format("\"{}\" is not known; there are note, form, size, kernels, pixels", key));
-    }
-  }
-  const std::string form =
-      root.contains("form") && root["form"].is_string() ? root["form"].get<std::string>() : "";
-  if (form != "uniform" && form != "per-pixel")
-    throw InputError("\"form\" must be \"uniform\" or \"per-pixel\"");
-  const bool per_pixel = form == "per-pixel";
-  KernelBankShape shape;
-  shape.form = per_pixel ? KernelForm::kPerPixel : KernelForm::kUniform;
-  if (root.contains("note")) {
-    if (!root["note"].is_string()) throw InputError("\"note\" must be text");
-    shape.note = root["note"].get<std::string>();
-  }
-  std::size_t pixels = 1;
-  if (per_pixel) {
-    const Json size = root.value("size", Json());
-    if (!size.is_array() || size.size() != 2 || !size[0].is_number_unsigned() ||
-        !size[1].is_number_unsigned() || size[0] > kMaxImageSide || size[1] > kMaxImageSide) {
-      throw InputError(
-          fmt::format("\"size\" must be [width, height], each 1 to {}", kMaxImageSide));
-    }
-    shape.size = {size[0].get<int>(), size[1].get<int>()};
-    pixels =
-        static_cast<std::size_t>(shape.size.width) * static_cast<std::size_t>(shape.size.height);
-    if (pixels == 0)
-      throw InputError(
-          fmt::format("\"size\" must be [width, height], each 1 to {}", kMaxImageSide));
-  }
-  const char* const list = per_pixel ? "pixels" : "kernels";
-  if (!root.contains(list) || root.contains(per_pixel ? "kernels" : "pixels")) {
-    throw InputError(fmt::format("a {} bank has its taps in \"{}\"", form, list));
-  }
-  if (per_pixel) json_array(root[list], "pixel", pixels, "\"pixels\"");
-
-  std::unique_ptr<KernelBankWriter> writer;
-  for (std::size_t p = 0; p < pixels; ++p) {
-    const std::string at_pixel = per_pixel ? fmt::format("pixels[{}]", p) : "kernels";
-    const Json& kernels = json_array(per_pixel ? root[list][p] : root[list], "convolution",
-                                     static_cast<std::size_t>(shape.convolutions), at_pixel);
-    if (kernels.size() > kMaxConvolutions) {
-      throw InputError(fmt::format("{} has {} convolutions; at most {} are allowed", at_pixel,
-                                   kernels.size(), kMaxConvolutions));
-    }
-    shape.convolutions = static_cast<int>(kernels.size());
-    for (std::size_t c = 0; c < kernels.size(); ++c) {
-      const std::string at_convolution = fmt::format("{}[{}]", at_pixel, c);
-      const Json& terms =
-          json_array(kernels[c], "term", static_cast<std::size_t>(shape.terms), at_convolution);
-      if (terms.size() > kMaxKernelTerms) {
-        throw InputError(fmt::format("{} has {} terms; at most {} are allowed", at_convolution,
-                                     terms.size(), kMaxKernelTerms));
-      }
-      shape.terms = static_cast<int>(terms.size());
-      for (std::size_t r = 0; r < terms.size(); ++r) {
-        const std::string where = fmt::format("{}[{}]", at_convolution, r);
-        if (!terms[r].is_object())
-          throw InputError(fmt::format("{} must be an object with x, y and t", where));
-        const std::vector<float> x = json_taps(terms[r], "x", shape.nx, where);
-        const std::vector<float> y = json_taps(terms[r], "y", shape.ny, where);
-        const std::vector<float> t = json_taps(terms[r], "t", shape.nt, where);
-        if (!writer) {
-          const auto clamp = [](std::size_t n) {
-            return static_cast<int>(std::min<std::size_t>(n, 1000));
-          };
-          shape.nx = clamp(x.size());
-          shape.ny = clamp(y.size());
-          shape.nt = clamp(t.size());
-          writer = std::make_unique<KernelBankWriter>(out, shape);
-        }
-        writer->add(x.data(), y.data(), t.data());
-      }
-    }
-  }
-  writer->finish();
-}
-
 void show_kernel_bank(const std::string& path, bool json, std::ostream& to) {
   auto info = read_kernel_file_info(path.c_str());
   if (!info) throw InputError(info.error().text);
@@ -447,11 +194,10 @@ void show_kernel_bank(const std::string& path, bool json, std::ostream& to) {
       root["convolutions"].push_back(
           {{"sum", {s.smallest_sum, s.largest_sum}}, {"largest_tap", s.largest_tap}});
     }
-    // A file's name need not be UTF-8.
-    to << root.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    to << json_text(root) << '\n';
     return;
   }
-  to << fmt::format("{}: kernel bank, whole and undamaged\n", path);
+  to << fmt::format("{}: kernel bank, whole and undamaged\n", printable(path));
   if (per_pixel) {
     to << fmt::format("  form           per pixel, for images of {}x{}\n", info->size.width,
                       info->size.height);
@@ -519,8 +265,8 @@ void add_kernels_command(CLI::App& program, int& exit_code) {
     const char* help;
     void (*convert)(std::istream&, const std::string&);
   } conversions[] = {
-      {"from-text", "Writes kernels given as text", kTextHelp, &kernel_bank_from_text},
-      {"from-json", "Writes kernels given as JSON", kJsonHelp, &kernel_bank_from_json}};
+      {"from-text", "Writes kernels given as text", kKernelTextHelp, &kernel_bank_from_text},
+      {"from-json", "Writes kernels given as JSON", kKernelJsonHelp, &kernel_bank_from_json}};
   for (const auto& conversion : conversions) {
     auto* const command = kernels->add_subcommand(conversion.name, conversion.what);
     const auto files = std::make_shared<Conversion>();

@@ -1,7 +1,6 @@
 // ocellus kernels: makes, converts and shows kernel bank files.
 #pragma once
 
-#include <istream>
 #include <ostream>
 #include <string>
 
@@ -21,12 +20,6 @@ void add_kernels_command(CLI::App& program, int& exit_code);
 /// Writes the kernels that the library would use on images of `size`.
 void make_kernel_bank(const KernelConfig& kernels, ImageSize size, const std::string& note,
                       const std::string& out);
-
-/// Reads numbers in plain text. Throws InputError that names the line.
-void kernel_bank_from_text(std::istream& text, const std::string& out);
-
-/// Reads JSON. Throws InputError that names the element.
-void kernel_bank_from_json(std::istream& json, const std::string& out);
 
 /// Reads the file to its end and tells what is in it.
 void show_kernel_bank(const std::string& path, bool json, std::ostream& to);

@@ -15,6 +15,7 @@
 #include "latency_run.h"
 #include "machine.h"
 #include "operator_options.h"
+#include "printable.h"
 #include "svg_plot.h"
 
 namespace ocellus::app {
@@ -414,10 +415,10 @@ void print_run(const Report& report, const LatencyResult& run) {
 
 void print_report(const Report& report) {
   const EngineInfo& info = report.runs.front()->engine;
-  fmt::print("{}: {} from {} of {}, back and forth, {}x{} {}\n", report.o.pipeline,
+  fmt::print("{}: {} from {} of {}, back and forth, {}x{} {}\n", printable(report.o.pipeline),
              counted(report.runs.front()->measured, "frame"),
              counted(static_cast<std::int64_t>(report.clip.frames.size()), "frame"),
-             report.clip.name, report.size().width, report.size().height, report.pace());
+             printable(report.clip.name), report.size().width, report.size().height, report.pace());
   for (const auto& op : report.plan.operators)
     fmt::print("{}{}", op == report.plan.operators.front() ? "" : " ! ", op->describe());
   fmt::print("; {}, {} ({})\n", info.device_name, counted(info.workers, "thread"),
@@ -425,7 +426,7 @@ void print_report(const Report& report) {
   fmt::print("machine: {}\n", machine_line());
   if (info.backend == BackendKind::kCuda) fmt::print("GPU: {}\n", gpu_line(info, report.meter));
   for (const auto& run : report.runs) print_run(report, *run);
-  if (!report.o.plot.empty()) fmt::print("  written: {}\n", report.o.plot);
+  if (!report.o.plot.empty()) fmt::print("  written: {}\n", printable(report.o.plot));
 }
 
 void plot_report(const Report& report) {

@@ -11,6 +11,7 @@
 #include "common.h"
 #include "interrupt.h"
 #include "kernels.h"
+#include "printable.h"
 #include "template.h"
 #include "video.h"
 
@@ -48,7 +49,11 @@ int run(int argc, char** argv) {
   program.get_formatter()->column_width(34);
   program.footer(
       "FRAMES is an image (PNG, PGM, JPEG), a numbered pattern (f%02d.pgm), a video file,\n"
-      "test: (a synthetic scene with known motion) or a camera (/dev/video0). A test scene is\n"
+      "test: (a synthetic scene with known motion) or a camera (/dev/video0). A pattern has one\n"
+      "%d, or %0Nd for N digits, in the name of the files or of a folder (d%d/x.pgm), and %% for "
+      "a\n"
+      "percent sign; so has -o, whose folders must be there. An image has at most 16384x16384\n"
+      "pixels. A test scene is\n"
       "test:[WIDTHxHEIGHT][@FPS][,frames=N][,motion=affine|translate][,u=..][,v=..][,bits=8|16][,"
       "seed=N]. A video or a camera that gives no frame for --source-timeout seconds (10) is an\n"
       "error.\n"
@@ -83,7 +88,7 @@ int run(int argc, char** argv) {
       app = app->get_subcommands().front();
       command += " " + app->get_name();
     }
-    fmt::print(stderr, "ocellus: {}\nSee '{} --help'.\n", error.what(), command);
+    fmt::print(stderr, "ocellus: {}\nSee '{} --help'.\n", printable(error.what()), command);
     return kBadInput;
   }
   return exit_code;
@@ -97,7 +102,7 @@ int main(int argc, char** argv) {
   try {
     code = run(argc, argv);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "ocellus: {}\n", error.what());
+    fmt::print(stderr, "ocellus: {}\n", printable(error.what()));
   }
   // A full disk or a closed pipe must not look like success.
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {

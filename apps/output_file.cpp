@@ -16,12 +16,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A rename would replace a link itself; its target is meant, also one that is not there yet.
+/// A rename would replace a link itself; its target is meant, also one that is not there yet. Of
+/// links that lead nowhere, such as a loop, what `stat` says decides.
 fs::path follow_links(fs::path path) {
   constexpr int kMostLinks = 40;  // as the kernel
   std::error_code code;
   for (int i = 0; i < kMostLinks && fs::is_symlink(path, code); ++i) {
     const fs::path to = fs::read_symlink(path, code);
+    if (code) break;
     path = to.is_absolute() ? to : path.parent_path() / to;
   }
   return path;
@@ -42,6 +44,7 @@ OutputFile::OutputFile(std::string path)
     : path_(std::move(path)), target_(follow_links(path_).string()) {
   struct stat status = {};
   if (stat(path_.c_str(), &status) != 0) {
+    if (errno != ENOENT) fail();  // it may be there, and must not be replaced unseen
     open_part();
   } else if (S_ISREG(status.st_mode) && !is_standard_output(status)) {
     // A rename asks for the folder's permissions only; the file's own still count.
@@ -74,8 +77,12 @@ void OutputFile::open_part() {
   int descriptor = -1;
   for (int i = 0; i < kTries && descriptor < 0; ++i) {
     part_path_ = fmt::format("{}.{}-{}.part", begin, getpid(), i);
+    // Before it is there: a signal may come between the two.
+    unfinished_.emplace(part_path_.c_str());
     descriptor = open(part_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor < 0 && errno != EEXIST) fail();
+    if (descriptor >= 0) break;
+    unfinished_.reset();
+    if (errno != EEXIST) fail();
   }
   if (descriptor < 0) fail();
   file_ = fdopen(descriptor, "wb");
@@ -84,7 +91,6 @@ void OutputFile::open_part() {
     unlink(part_path_.c_str());
     fail();
   }
-  unfinished_.emplace(part_path_.c_str());
 }
 
 void OutputFile::write(const void* bytes, std::size_t count) {

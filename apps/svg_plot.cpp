@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "output_file.h"
+#include "printable.h"
 
 namespace ocellus::app {
 namespace {
@@ -25,7 +26,7 @@ constexpr const char* kBudget = "#c7392f";
 
 std::string escape(const std::string& text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : printable(text, kMostOfValue)) {
     switch (c) {
       case '&':
         out += "&amp;";

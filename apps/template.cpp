@@ -5,17 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <iostream>
-#include <iterator>
 #include <memory>
 #include <string>
 
 #include "cell_template_text.h"
 #include "cell_template_writer.h"
 #include "common.h"
-#include "image_io.h"
+#include "input_file.h"
 #include "ocellus/cell_templates.h"
 #include "output_file.h"
+#include "printable.h"
 
 namespace ocellus::app {
 namespace {
@@ -39,30 +38,26 @@ void check_stages(const CellTemplateFile& file) {
     throw InputError(checked.error().text);
 }
 
+static_assert(kMostTemplateText == std::size_t{1} << 20, "the help says so");
+
 void run_make(const MakeOptions& options) {
   // Under another name no chain would take it for a file. Of devices and pipes the writer speaks.
   if (!options.out.ends_with(".ocl") && !is_special_file(options.out))
     throw InputError(fmt::format("{}: the name must end in .ocl", options.out));
-  std::string source;
-  const bool standard_input = options.in == "-";
-  if (standard_input) {
-    source.assign(std::istreambuf_iterator<char>(std::cin), {});
-  } else {
-    const auto bytes = read_file(options.in);
-    source.assign(bytes.begin(), bytes.end());
-  }
+  InputText text(options.in);
   CellTemplateFile file;
   try {
+    const std::string source = read_text(text, kMostTemplateText);
+    if (source.empty()) throw InputError("it is empty; it must hold templates as text or JSON");
     if (source.find('\0') != std::string::npos)
       throw InputError("it is not text; it must hold templates as text or JSON");
     file = parse_cell_templates(source, options.continuous);
     check_stages(file);
   } catch (const InputError& error) {
-    throw InputError(
-        fmt::format("{}: {}", standard_input ? "standard input" : options.in, error.what()));
+    throw InputError(fmt::format("{}: {}", text.name(), error.what()));
   }
   write_cell_template_file(options.out, file);
-  fmt::print("{}: {}\n", options.out,
+  fmt::print("{}: {}\n", printable(options.out),
              counted(static_cast<std::int64_t>(file.stages.size()), "stage"));
 }
 
@@ -105,7 +100,7 @@ void run_show(const std::string& what, bool json) {
     const int count = take(parse_cell_chain(what, stages), "template");
     file.stages.assign(stages.begin(), stages.begin() + count);
   }
-  if (!is_file) file.note = what;
+  if (!is_file) file.note = printable(what);
   if (json) {
     print_json(cell_templates_json(file));
   } else {
@@ -131,7 +126,8 @@ void add_template_command(CLI::App& program, int& exit_code) {
       ->type_name("FILE.ocl");
   make->add_flag("--continuous", options->continuous,
                  "They are continuous-time templates: A's centre less 1 in every stage");
-  make->footer(std::string(kCellTextHelp) + "\n\n" + kCellJsonHelp);
+  make->footer(std::string(kCellTextHelp) + "\n\n" + kCellJsonHelp +
+               "\n\nIN may be a pipe; it may have at most 1 MiB.");
   make->callback([make, options, done] {
     check_options(*make, {});
     run_make(*options);

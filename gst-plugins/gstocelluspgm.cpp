@@ -1,7 +1,11 @@
 #include "gstocelluspgm.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <array>
-#include <memory>
+#include <cerrno>
 
 using ocellus::Expected;
 using ocellus::ImageSize;
@@ -9,9 +13,38 @@ using ocellus::Status;
 
 namespace {
 
-struct FreeText {
-  void operator()(gchar* text) const { g_free(text); }
-};
+// Of a header with its comments; more is not looked at.
+constexpr gsize kHeaderBytes = 4096;
+
+Expected<std::vector<gchar>> read_beginning(const char* path, gsize most) {
+  const auto failed = [path](const char* what) {
+    return tl::unexpected(ocellus::make_error(Status::kIoError, "initial: \"%s\": %s", path, what));
+  };
+  // Non-blocking, because opening a FIFO would otherwise wait for a writer.
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return failed(g_strerror(errno));
+  struct stat status = {};
+  const bool known = fstat(file, &status) == 0;
+  if (!known || !S_ISREG(status.st_mode)) {
+    const int error = errno;
+    close(file);
+    return failed(known ? "is not a regular file" : g_strerror(error));
+  }
+  std::vector<gchar> bytes(MIN(static_cast<gsize>(status.st_size), most));
+  gsize have = 0;
+  int error = 0;
+  while (have < bytes.size()) {
+    const gssize got = read(file, bytes.data() + have, bytes.size() - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) error = errno;
+    if (got <= 0) break;
+    have += static_cast<gsize>(got);
+  }
+  close(file);
+  if (error != 0) return failed(g_strerror(error));
+  bytes.resize(have);
+  return bytes;
+}
 
 // A header's numbers: white space and comments, then digits. Negative: there is none.
 gint64 next_number(const gchar* bytes, gsize size, gsize* at) {
@@ -31,25 +64,21 @@ gint64 next_number(const gchar* bytes, gsize size, gsize* at) {
 
 Expected<std::vector<float>> gst_ocellus_read_states(const char* path, ImageSize size,
                                                      bool white_is_one) {
-  gchar* contents = nullptr;
-  gsize length = 0;
-  GError* error = nullptr;
-  if (!g_file_get_contents(path, &contents, &length, &error)) {
-    const ocellus::Error failed =
-        ocellus::make_error(Status::kIoError, "initial: %s", error->message);
-    g_error_free(error);
-    return tl::unexpected(failed);
-  }
-  const std::unique_ptr<gchar, FreeText> bytes(contents);
+  const gsize most = kHeaderBytes + static_cast<gsize>(size.width) *
+                                        static_cast<gsize>(size.height) * sizeof(guint16);
+  const Expected<std::vector<gchar>> contents = read_beginning(path, most);
+  if (!contents) return tl::unexpected(contents.error());
+  const gchar* const bytes = contents->data();
+  const gsize length = contents->size();
   const auto bad = [path](const char* what) {
     return tl::unexpected(ocellus::make_error(
         Status::kInvalidArgument,
         "initial is \"%s\", %s; it must be a binary PGM file (P5, 8 or 16 bits)", path, what));
   };
-  if (length < 3 || contents[0] != 'P' || contents[1] != '5') return bad("which is none");
+  if (length < 3 || bytes[0] != 'P' || bytes[1] != '5') return bad("which is none");
   gsize at = 2;
   std::array<gint64, 3> header{};  // width, height, largest value
-  for (gint64& number : header) number = next_number(contents, length, &at);
+  for (gint64& number : header) number = next_number(bytes, length, &at);
   const auto [width, height, largest] = header;
   if (width < 1 || height < 1 || largest < 1 || largest > 65535)
     return bad("its header is damaged");
@@ -64,7 +93,7 @@ Expected<std::vector<float>> gst_ocellus_read_states(const char* path, ImageSize
   if (at > length || length - at < cells * cell) return bad("which is truncated");
   const float sign = white_is_one ? 1.0f : -1.0f;
   std::vector<float> states(cells);
-  const auto* grey = reinterpret_cast<const guint8*>(contents) + at;
+  const auto* grey = reinterpret_cast<const guint8*>(bytes) + at;
   for (gsize i = 0; i < cells; ++i, grey += cell) {
     const int value = cell == 2 ? grey[0] << 8 | grey[1] : grey[0];
     if (value > largest) return bad("with a value above its header's largest");

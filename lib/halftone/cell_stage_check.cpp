@@ -55,8 +55,8 @@ Expected<void> check_cell_stage(const CellStage& stage) noexcept {
     checked = check_whole("start", static_cast<int>(stage.start), 0,
                           static_cast<int>(CellStart::kPrevious));
   }
-  if (checked && stage.start == CellStart::kConstant)
-    checked = check_real("start_value", stage.start_value, -1.0f, 1.0f);
+  // Also where it is not used: every number becomes one of fixed point.
+  if (checked) checked = check_real("start_value", stage.start_value, -1.0f, 1.0f);
   if (checked && stage.start == CellStart::kPlane && stage.start_plane == nullptr) {
     return tl::unexpected(make_error(Status::kInvalidArgument,
                                      "start is a plane, but start_plane is null; it must point to "
@@ -66,8 +66,7 @@ Expected<void> check_cell_stage(const CellStage& stage) noexcept {
     checked = check_whole("boundary", static_cast<int>(stage.boundary), 0,
                           static_cast<int>(CellBoundary::kPeriodic));
   }
-  if (checked && stage.boundary == CellBoundary::kFixed)
-    checked = check_real("boundary_value", stage.boundary_value, -1.0f, 1.0f);
+  if (checked) checked = check_real("boundary_value", stage.boundary_value, -1.0f, 1.0f);
   if (checked) {
     checked = check_whole("update", static_cast<int>(stage.update), 0,
                           static_cast<int>(CellUpdate::kSynchronous));

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "ocellus/flow_draw.h"
 
@@ -175,13 +176,16 @@ void draw_arrow(const Painter& painter, const Arrow& arrow, int side, const Yuv&
 
 void draw_flow_wheel(const FlowView& flow, float max_motion, std::uint8_t* rgb,
                      std::ptrdiff_t rgb_stride) noexcept {
-  const float scale = 1.0f / max_motion;
+  const bool drawn = max_motion > 0.0f;  // false for NaN
+  // Not infinity, of which a motion of 0 would make NaN.
+  const float scale = drawn ? std::min(1.0f / max_motion, std::numeric_limits<float>::max()) : 0.0f;
   for (int y = 0; y < flow.size.height; ++y) {
     const float* const u = row_of(flow.u, flow.stride, y);
     const float* const v = row_of(flow.v, flow.stride, y);
     std::uint8_t* out = rgb + rgb_stride * y;
     for (int x = 0; x < flow.size.width; ++x, out += 3) {
-      const Rgb colour = valid(u[x], v[x]) ? wheel_colour(u[x] * scale, v[x] * scale) : Rgb{};
+      const Rgb colour =
+          drawn && valid(u[x], v[x]) ? wheel_colour(u[x] * scale, v[x] * scale) : Rgb{};
       out[0] = static_cast<std::uint8_t>(colour.r);
       out[1] = static_cast<std::uint8_t>(colour.g);
       out[2] = static_cast<std::uint8_t>(colour.b);
@@ -209,7 +213,8 @@ float flow_magnitude_percentile(const FlowView& flow, float percent) noexcept {
     high = std::max(high, length);
   });
   if (count == 0) return kLeast;
-  const double share = std::clamp(static_cast<double>(percent), 0.0, 100.0) / 100.0;
+  // NaN counts as 0.
+  const double share = percent > 0.0f ? std::min(static_cast<double>(percent), 100.0) / 100.0 : 0.0;
   const auto wanted = std::max<std::uint64_t>(
       1, static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(count))));
   if (wanted >= count) return std::max(kLeast, high);
@@ -245,9 +250,13 @@ void draw_flow_overlay(const FlowView& flow, const OverlayConfig& config,
       image.size.height <= 0)
     return;
   if (!(config.scale > 0.0f) || !(config.max_motion > 0.0f)) return;
+  const Rect& roi = config.roi;
+  if (!roi.empty() &&
+      (roi.x < 0 || roi.y < 0 || roi.x >= image.size.width || roi.y >= image.size.height))
+    return;
   const int step = std::clamp(config.step, 4, 256);
-  const int left = config.roi.empty() ? 0 : config.roi.x;
-  const int top = config.roi.empty() ? 0 : config.roi.y;
+  const int left = roi.empty() ? 0 : roi.x;
+  const int top = roi.empty() ? 0 : roi.y;
   // An arrow of a wild vector ends here, so that the time of a frame is bounded by its number of
   // arrows.
   const float longest = 3.0f * static_cast<float>(step);

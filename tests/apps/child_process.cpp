@@ -42,6 +42,8 @@ RunningProgram::RunningProgram(const std::vector<std::string>& arguments,
     dup2(out_file, 1);
     dup2(err_file, 2);
     signal(SIGINT, SIG_DFL);
+    const rlimit no_core{0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
     if (file_limit > 0) {
       const rlimit limit{file_limit, file_limit};
       setrlimit(RLIMIT_FSIZE, &limit);
@@ -65,8 +67,11 @@ ChildResult RunningProgram::wait() {
   ChildResult result;
   if (child_ <= 0) return result;
   int status = 0;
-  waitpid(child_, &status, 0);
+  rusage used = {};
+  wait4(child_, &status, 0, &used);
   child_ = -1;
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  result.peak_memory = static_cast<std::size_t>(used.ru_maxrss) << 10;
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   result.out = bytes_of(folder_ / "out");
   result.err = bytes_of(folder_ / "err");

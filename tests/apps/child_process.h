@@ -3,6 +3,8 @@
 
 #include <sys/types.h>
 
+#include <chrono>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,8 @@ struct ChildResult {
   int exit_code = -1;  ///< 128 + the signal's number when a signal ended it
   std::string out;
   std::string err;
+  double seconds = 0.0;         ///< from its start to its end
+  std::size_t peak_memory = 0;  ///< bytes resident at most, libraries included
 };
 
 /// Runs the program under test (environment variable OCELLUS_PROGRAM, or the one beside the
@@ -38,6 +42,7 @@ class RunningProgram {
  private:
   TemporaryFolder folder_;
   pid_t child_ = -1;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace ocellus::test

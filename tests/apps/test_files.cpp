@@ -1,13 +1,17 @@
 // Files that the program reads and writes, and its measures of error.
 #include <gtest/gtest.h>
 #include <png.h>
+#include <sys/stat.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <numbers>
+#include <thread>
 
 #include "common.h"
 #include "errors.h"
@@ -16,6 +20,10 @@
 #include "flow_run.h"
 #include "frames.h"
 #include "image_io.h"
+#include "input_file.h"
+#include "json_text.h"
+#include "numbered_name.h"
+#include "printable.h"
 #include "support/files.h"
 
 namespace ocellus::app {
@@ -97,7 +105,8 @@ TEST_F(Files, SaysWhatIsWrongWithAnImage) {
       {"huge.pgm", "P5\n99999 99999\n255\n", "99999x99999"},
       {"maximum.pgm", "P5\n1 1\n70000\nx", "70000"},
       {"above.pgm", "P2\n1 1\n7\n9", "above"},
-      {"text-short.pgm", "P2\n2 2\n7\n1 2 3", "3 of 4"},
+      {"text-short.pgm", "P2\n2 2\n7\n1 2 3", "truncated"},
+      {"text-end.pgm", "P2\n2 2\n7\n1 2 3    ", "3 of 4"},
       {"a.png", png_head, "PNG"},
       {"b.png", png_head + "\0\0\0\x0dIHDR\0\0"s, "PNG"},
       {"a.jpg", "\xff\xd8\xff\xe0\0\x10JFIF\0"s, "JPEG"},
@@ -108,6 +117,25 @@ TEST_F(Files, SaysWhatIsWrongWithAnImage) {
     EXPECT_NE(text.find(c.says), std::string::npos) << text;
   }
   error_of("absent.png", [&] { read_image(path("absent.png")); });
+}
+
+/// 8-bit RGB in seven passes.
+void write_interlaced(const std::string& path, ImageSize size, std::vector<std::uint8_t>& rgb) {
+  FILE* const file = std::fopen(path.c_str(), "wb");
+  ASSERT_NE(file, nullptr);
+  png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
+  png_infop info = png_create_info_struct(png);
+  png_init_io(png, file);
+  png_set_IHDR(png, info, static_cast<png_uint_32>(size.width),
+               static_cast<png_uint_32>(size.height), 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_ADAM7,
+               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  std::vector<png_bytep> rows;
+  for (int y = 0; y < size.height; ++y) rows.push_back(rgb.data() + y * 3 * size.width);
+  png_write_info(png, info);
+  png_write_image(png, rows.data());
+  png_write_end(png, nullptr);
+  png_destroy_write_struct(&png, &info);
+  std::fclose(file);
 }
 
 // Example failure: gamma is applied to 16 bits, colour is weighed wrongly, or the last row of a
@@ -123,6 +151,19 @@ TEST_F(Files, ReadsPng) {
   for (std::size_t length = 8; length < whole.size(); length += 7) {
     const std::string file = write("cut.png", whole.substr(0, length));
     error_of("cut.png", [&] { read_image(file); });
+  }
+
+  // Interlaced, in sizes where some passes hold nothing.
+  for (const auto& [width, height] :
+       {std::pair{1, 1}, {3, 1}, {1, 5}, {4, 4}, {5, 7}, {8, 8}, {13, 11}, {17, 16}}) {
+    const ImageSize size{width, height};
+    std::vector<std::uint8_t> samples(static_cast<std::size_t>(3 * width * height));
+    for (std::size_t i = 0; i < samples.size(); ++i)
+      samples[i] = static_cast<std::uint8_t>(i * i + 7 * i);
+    write_png_rgb(path("plain.png"), size, samples.data());
+    write_interlaced(path("i.png"), size, samples);
+    EXPECT_EQ(read_image(path("i.png")).pixels, read_image(path("plain.png")).pixels)
+        << width << "x" << height;
   }
 
   // 16 bits, written by libpng's own interface.
@@ -198,6 +239,9 @@ TEST_F(Files, PfmRoundTrip) {
   EXPECT_EQ(first, 5.0f);  // the last row comes first
   const std::string cut = write("cut.pfm", bytes.substr(0, bytes.size() - 1));
   error_of("cut.pfm", [&] { read_pfm(cut); });
+  // The header alone, which has as many bytes as the values should have.
+  error_of("head.pfm", [&] { read_pfm(write("head.pfm", "Pf\n1 2\n1")); });
+  error_of("colour.pfm", [&] { read_pfm(write("colour.pfm", "Pfx\n1 1\n1\nabcd")); });
 }
 
 // Example failure: numbers of another width are taken, a hole is jumped over, or the numbers are
@@ -222,9 +266,111 @@ TEST_F(Files, NumberedPatterns) {
   error_of("f%s.pgm", [&] { open_frames({path("f%s.pgm")}); });
   error_of("%d_%d.pgm", [&] { open_frames({path("%d_%d.pgm")}); });
 
-  EXPECT_EQ(NumberedName::parse("a%%%03d%%.flo")->at(7), "a%007%.flo");
-  EXPECT_EQ(NumberedName::parse("%d")->at(1234), "1234");
-  EXPECT_FALSE(NumberedName::parse("plain.flo").has_value());
+  EXPECT_EQ(NumberedName("a%%%03d%%.flo").at(7), "a%007%.flo");
+  EXPECT_EQ(NumberedName("%d").at(1234), "1234");
+  EXPECT_FALSE(NumberedName("plain.flo").numbered());
+}
+
+// Example failure: the number of a folder is looked for in the name of the file, or %% stays as it
+// is where there is no number.
+TEST_F(Files, NumbersOfFoldersAndPercentSigns) {
+  const std::string pixel = "P5\n1 1\n255\nx";
+  for (const char* folder : {"d7", "d8", "d9", "d10", "d007", "d11", "e1%"})
+    std::filesystem::create_directory(path(folder));
+  for (const char* name : {"d7/x.pgm", "d8/x.pgm", "d9/x.pgm", "d10/x.pgm", "d007/x.pgm",
+                           "e1%/x100%.pgm", "e1%/5%.pgm"})
+    write(name, pixel);  // d11 has none
+  const auto folders = open_frames({path("d%d/x.pgm")});
+  EXPECT_EQ(folders->first_number(), 7);
+  EXPECT_EQ(folders->last_number(), 10);
+  InputFrame frame;
+  EXPECT_TRUE(folders->next(frame));
+  EXPECT_EQ(open_frames({path("e%d%%/5%%.pgm")})->last_number(), 1);
+  EXPECT_EQ(open_frames({path("e1%%/%d%%.pgm")})->first_number(), 5);
+  EXPECT_EQ(open_frames({path("e1%%/x100%%.pgm")})->last_number(), 0);
+  // A file of that very name comes first.
+  write("5%%.pgm", pixel);
+  write("5%.pgm", "no image");
+  EXPECT_TRUE(open_frames({path("5%%.pgm")})->next(frame));
+  error_of("e1%/%d.pgm", [&] { open_frames({path("e1%/%d.pgm")}); });
+  error_of("g%d/x.pgm", [&] { open_frames({path("g%d/x.pgm")}); });
+  // Of more digits than can be counted with.
+  write("n9223372036854775807.pgm", pixel);
+  error_of("n%d.pgm", [&] { open_frames({path("n%d.pgm")}); });
+}
+
+// Example failure: a text is waited for without end, one that comes late is cut, or one that never
+// ends is read whole.
+TEST_F(Files, TextsComeFromFilesAndPipes) {
+  using std::chrono::milliseconds;
+  const auto text_of = [](const std::string& name, std::size_t most) {
+    InputText text(name, milliseconds(500));
+    return read_text(text, most);
+  };
+  const std::string whole(10'000, 'x');
+  EXPECT_EQ(text_of(write("t.txt", whole), whole.size()), whole);
+  EXPECT_THROW(text_of(path("t.txt"), whole.size() - 1), InputError);
+  EXPECT_THROW(text_of("/dev/zero", 1 << 20), InputError);
+  error_of(path("absent.txt"), [&] { text_of(path("absent.txt"), 1); });
+  error_of("is a folder", [&] { text_of(path(""), 1); });
+
+  const std::string fifo = path("fifo");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_NE(error_of("gave nothing", [&] { text_of(fifo, 1); }).find("0.5 s"), std::string::npos);
+  // In two parts with a pause between them.
+  std::thread writer([&] {
+    std::ofstream to(fifo);
+    to << "one " << std::flush;
+    std::this_thread::sleep_for(milliseconds(100));
+    to << "two";
+  });
+  EXPECT_EQ(text_of(fifo, 100), "one two");
+  writer.join();
+  std::thread silent([&] { std::ofstream to(fifo); });
+  EXPECT_EQ(text_of(fifo, 100), "");
+  silent.join();
+}
+
+// Example failure: a name's escape codes reach the terminal, whole characters are cut in two, or
+// plain text is changed.
+TEST(Printable, ShowsWhatIsHidden) {
+  for (const char* plain : {"", "f%02d.pgm", "gr\u00fc\u00dfe \U0001f600", "a\\x1b", "\u200d"})
+    EXPECT_EQ(printable(plain), plain);
+  const std::pair<std::string, std::string> cases[] = {
+      {"\x1b[31m\n\r\t\x7f", "\\x1b[31m\\x0a\\x0d\\x09\\x7f"},
+      {"\xc2\x9b"
+       "1m",
+       "\\u009b1m"},                          // a terminal's control sequence in one code
+      {"\u202e gpj.exe", "\\u202e gpj.exe"},  // turns the line's end around
+      {"\xff\xc0\x80\xed\xa0\x80", "\\xff\\xc0\\x80\\xed\\xa0\\x80"},  // no UTF-8
+      {"\xe2\x82", "\\xe2\\x82"},
+      {"\xef\xbf\xbe", "\\ufffe"},  // in no XML
+      {std::string(1, '\0'), "\\x00"}};
+  for (const auto& [text, shown] : cases) {
+    EXPECT_EQ(printable(text), shown);
+    EXPECT_EQ(printable(shown), shown);
+  }
+  EXPECT_EQ(printable(std::string(300, 'x'), 10), "xxxxxxxxxx... (300 bytes in all)");
+  EXPECT_EQ(printable("xxxx\u00fc", 5), "xxxx... (6 bytes in all)");
+
+  const nlohmann::json value = "\x7f\u009b\u202e\u00fc\n";
+  EXPECT_EQ(json_text(value), "\"\\u007f\\u009b\\u202e\u00fc\\n\"");
+  EXPECT_EQ(nlohmann::json::parse(json_text(value)), value);
+}
+
+// Example failure: JSON that is nested deep ends the program by its stack, or brackets in strings
+// count.
+TEST(JsonText, IsBoundedBeforeItIsParsed) {
+  const auto nested = [](int depth) {
+    return "{\"a\": " + std::string(static_cast<std::size_t>(depth), '[') +
+           std::string(static_cast<std::size_t>(depth), ']') + "}";
+  };
+  EXPECT_TRUE(json_object(nested(kMostJsonDepth - 1)).contains("a"));
+  EXPECT_TRUE(json_object("{\"a\": \"[[[[[[[[[[[[[[[[[[[[\\\"[[[[[[\"}").contains("a"));
+  EXPECT_THROW(json_object(nested(kMostJsonDepth)), InputError);
+  EXPECT_THROW(json_object(nested(1'000'000)), InputError);
+  EXPECT_THROW(json_object(std::string(1'000'000, '[')), InputError);
+  EXPECT_THROW(json_object("{}" + std::string(kMostJsonBytes, ' ')), InputError);
 }
 
 // Example failure: a frame of another size reaches the operator.

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -69,6 +70,29 @@ TEST(FlowWheel, LengthSaturatesThenDarkensAndInvalidIsBlack) {
   EXPECT_EQ(colour_of(1.0f, nan, 5.0f), (std::array<int, 3>{0, 0, 0}));
   EXPECT_EQ(colour_of(std::numeric_limits<float>::infinity(), 0.0f, 5.0f),
             (std::array<int, 3>{0, 0, 0}));
+}
+
+// Example failure: numbers that no scale should be become a colour by way of NaN, whose conversion
+// is undefined (the sanitizers' builds stop there).
+TEST(FlowWheel, TakesAnyScale) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  Field field({4, 1}, 0.0f, 0.0f);
+  field.u = {0.0f, -1.0f, 3e38f, 1e-40f};
+  field.v = {0.0f, 2.0f, -3e38f, 0.0f};
+  const FlowView flow = field.view();
+  for (const float scale : {0.0f, -1.0f, std::numeric_limits<float>::quiet_NaN(), -kInfinity}) {
+    std::array<std::uint8_t, 12> rgb;
+    rgb.fill(7);
+    draw_flow_wheel(flow, scale, rgb.data(), sizeof(rgb));
+    EXPECT_EQ(rgb, (std::array<std::uint8_t, 12>{})) << scale;
+  }
+  for (const float scale : {1e-45f, 1e-38f, 3e38f, kInfinity}) {
+    std::array<std::uint8_t, 12> rgb{};
+    draw_flow_wheel(flow, scale, rgb.data(), sizeof(rgb));
+    EXPECT_EQ(rgb[0], 255) << "no motion is white, at " << scale;
+  }
+  for (const float percent : {std::numeric_limits<float>::quiet_NaN(), -1.0f, kInfinity})
+    EXPECT_GE(flow_magnitude_percentile(flow, percent), 1e-3f);
 }
 
 // Example failure: the padding of a row is written, or rows are read with the image's width for a
@@ -295,6 +319,15 @@ TEST(FlowOverlay, DrawsARegionWhereItLies) {
   EXPECT_LT(first_column, 96);
   EXPECT_GE(first_row, 60);
   EXPECT_LT(first_row, 76);
+  // One that begins outside draws nothing; its corners are not counted with.
+  constexpr int kFar = std::numeric_limits<int>::max();
+  for (const Rect roi :
+       {Rect{128, 0, 16, 16}, Rect{0, 96, 16, 16}, Rect{-1, 0, 16, 16}, Rect{kFar, kFar, 16, 16}}) {
+    GuardedImage empty(OverlayImage::Format::kGray8, {128, 96});
+    config.roi = roi;
+    draw_flow_overlay(field.view(), config, empty.image());
+    EXPECT_EQ(empty.bytes_drawn(0), 0) << roi.x << ", " << roi.y;
+  }
 }
 
 }  // namespace

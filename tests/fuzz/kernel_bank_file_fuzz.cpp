@@ -1,19 +1,17 @@
 // Fuzz target: any bytes as a kernel bank file. Nothing may read out of bounds, loop for long or
 // give a tap that is not usable; sanitizers watch. With clang it is a libFuzzer program; otherwise
 // replay.cpp runs it over the seeds and over a fixed number of damaged copies of them.
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <vector>
 
+#include "fuzz/memory_file.h"
 #include "optical_flow/kernel_bank_file.h"
 
 namespace {
@@ -21,17 +19,9 @@ namespace {
 using namespace ocellus;
 
 void read_as_bank(const std::uint8_t* data, std::size_t size) {
-  const int descriptor = memfd_create("bank", MFD_CLOEXEC);
-  if (descriptor < 0) std::abort();
-  for (std::size_t done = 0; done < size;) {
-    const ssize_t wrote = write(descriptor, data + done, size - done);
-    if (wrote <= 0) std::abort();
-    done += static_cast<std::size_t>(wrote);
-  }
-  char path[64];
-  std::snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
+  const fuzz::MemoryFile bank(data, size);
   const auto file = std::make_unique<detail::KernelBankFile>();
-  if (const auto opened = file->open(path)) {
+  if (const auto opened = file->open(bank.path().c_str())) {
     const detail::KernelBankHeader& header = file->header();
     float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
     std::uint64_t entries = 0;
@@ -48,7 +38,6 @@ void read_as_bank(const std::uint8_t* data, std::size_t size) {
   } else if (opened.error().text[0] == '\0') {
     std::abort();
   }
-  close(descriptor);
 }
 
 }  // namespace

@@ -109,6 +109,18 @@ TEST(CellConfig, MistakesAreNamed) {
          c.stages[0].boundary_value = -2.0f;
        },
        {"boundary_value is -2"}},
+      {"start value that is not used",
+       [](auto& c) {
+         c.stages[0].start = CellStart::kInput;
+         c.stages[0].start_value = std::numeric_limits<float>::quiet_NaN();
+       },
+       {"start_value is nan", "-1 to 1"}},
+      {"boundary value that is not used",
+       [](auto& c) {
+         c.stages[0].boundary = CellBoundary::kZeroFlux;
+         c.stages[0].boundary_value = std::numeric_limits<float>::infinity();
+       },
+       {"boundary_value is inf", "-1 to 1"}},
       {"spacing",
        [](auto& c) { c.stages[0].colour_spacing = 2; },
        {"colour_spacing is 2", "3 to 9"}},

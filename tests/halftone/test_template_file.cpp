@@ -277,6 +277,21 @@ TEST_F(TemplateFile, ChecksEveryRange) {
        [](auto& t) { t.stages[0]->boundary = static_cast<file::CellBoundary>(3); }},
       {"boundary_value is -2; it must be -1 to 1",
        [](auto& t) { t.stages[0]->boundary_value = -2.0f; }},
+      // Not used by this stage, but made fixed point all the same.
+      {"start_value is nan; it must be -1 to 1",
+       [](auto& t) { t.stages[0]->start_value = std::numeric_limits<float>::quiet_NaN(); }},
+      {"start_value is -inf; it must be -1 to 1",
+       [](auto& t) { t.stages[0]->start_value = -std::numeric_limits<float>::infinity(); }},
+      {"boundary_value is nan; it must be -1 to 1",
+       [](auto& t) {
+         t.stages[0]->boundary = file::CellBoundary_periodic;
+         t.stages[0]->boundary_value = std::numeric_limits<float>::quiet_NaN();
+       }},
+      {"boundary_value is 3e+38; it must be -1 to 1",
+       [](auto& t) {
+         t.stages[0]->boundary = file::CellBoundary_zero_flux;
+         t.stages[0]->boundary_value = 3e38f;
+       }},
       {"update is 3", [](auto& t) { t.stages[0]->update = static_cast<file::CellUpdate>(3); }},
       {"move is 2", [](auto& t) { t.stages[0]->move = static_cast<file::CellMove>(2); }},
       {"colour_spacing is 1; it must be 2 to 9", [](auto& t) { t.stages[0]->colour_spacing = 1; }},

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apps/run_command.h"
+#include "kernel_bank_text.h"
 #include "kernel_bank_writer.h"
 #include "kernels.h"
 #include "ocellus/kernel_taps.h"

@@ -121,13 +121,13 @@ struct CellStage {
 
   CellInput input = CellInput::kPrevious;
   CellStart start = CellStart::kInput;
-  float start_value = 0.0f;            ///< kConstant, -1 to 1
+  float start_value = 0.0f;            ///< kConstant; -1 to 1 with any start
   const float* start_plane = nullptr;  ///< kPlane: states, size of the frame, read at creation
   std::ptrdiff_t start_stride = 0;     ///< bytes
   std::uint32_t seed = 1;              ///< kNoise
 
   CellBoundary boundary = CellBoundary::kZeroFlux;
-  float boundary_value = 0.0f;  ///< kFixed, -1 to 1
+  float boundary_value = 0.0f;  ///< kFixed; -1 to 1 with any boundary
 
   CellUpdate update = CellUpdate::kColours;
   CellMove move = CellMove::kUpdate;
@@ -169,7 +169,7 @@ struct CellView {
   ImageSize size;             ///< must be the frame's
   std::ptrdiff_t stride = 0;  ///< bytes
   MemorySpace space = MemorySpace::kHost;
-  StreamHandle stream = nullptr;
+  StreamHandle stream = nullptr;  ///< device memory: the stream that uses the result
 };
 
 /// How a frame went.

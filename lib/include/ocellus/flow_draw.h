@@ -13,12 +13,13 @@ namespace ocellus {
 /// The colour of a motion: hue tells the direction, saturation the length up to `max_motion`;
 /// beyond it colours are darkened. Invalid flow (NaN) is black. Source: Baker et al., "A Database
 /// and Evaluation Methodology for Optical Flow", IJCV 2011. `rgb` has the flow's size, three bytes
-/// a pixel, and rows `rgb_stride` bytes apart; `max_motion` > 0 in pixels per frame.
+/// a pixel, and rows `rgb_stride` bytes apart; `max_motion` > 0 in pixels per frame, else all is
+/// black.
 void draw_flow_wheel(const FlowView& flow, float max_motion, std::uint8_t* rgb,
                      std::ptrdiff_t rgb_stride) noexcept;
 
-/// The length that `percent` (0 to 100) of the valid vectors do not exceed, at least 1e-3: a scale
-/// for drawing.
+/// The length that `percent` (0 to 100; NaN counts as 0) of the valid vectors do not exceed, at
+/// least 1e-3: a scale for drawing.
 float flow_magnitude_percentile(const FlowView& flow, float percent) noexcept;
 
 /// A camera frame to draw on.
@@ -40,7 +41,7 @@ struct OverlayConfig {
 };
 
 /// Draws an arrow every `step` pixels, coloured by the wheel where the frame has chroma; nothing
-/// when `scale` or `max_motion` is not above 0.
+/// when `scale` or `max_motion` is not above 0, or `roi` begins outside the image.
 void draw_flow_overlay(const FlowView& flow, const OverlayConfig& config,
                        const OverlayImage& image) noexcept;
 

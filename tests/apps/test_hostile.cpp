@@ -1,0 +1,417 @@
+// The program given files that are made to hurt it, names with control characters, and signals.
+#include <gtest/gtest.h>
+// jpeglib.h needs stdio's FILE and size_t before it.
+#include <cstddef>
+#include <cstdio>
+
+#include <jpeglib.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "flow_file.h"
+#include "ocellus/cell_templates.h"
+#include "program_checks.h"
+
+namespace ocellus::test {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMega = 1'000'000;
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kMemoryCounts = false;  // the sanitizer's own is larger
+#else
+constexpr bool kMemoryCounts = true;
+#endif
+
+class Hostile : public testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return folder_ / name; }
+  std::string write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(path(name), std::ios::binary) << bytes;
+    return path(name);
+  }
+
+  /// What comparing the file with itself takes; it is read twice, one image is kept for each.
+  ChildResult read(const std::string& kind, const std::string& file) const {
+    return run_program({"compare", kind, file, file});
+  }
+  /// Memory beyond that of reading two images of one pixel.
+  std::size_t beyond_nothing(const ChildResult& result) {
+    if (least_ == 0) {
+      const std::string pixel = write("pixel.pgm", "P5\n1 1\n255\nx");
+      least_ = read("image", pixel).peak_memory;
+      EXPECT_GT(least_, 0u);
+    }
+    return result.peak_memory - std::min(result.peak_memory, least_);
+  }
+
+  /// It is refused with these words, soon, and with little memory beside an image of so many bytes.
+  void expect_refused(const std::string& kind, const std::string& file,
+                      const std::vector<std::string>& says, std::size_t image_bytes = 0) {
+    const ChildResult result = read(kind, file);
+    EXPECT_EQ(result.exit_code, 2) << file;
+    for (const std::string& text : says)
+      EXPECT_NE(result.err.find(text), std::string::npos) << file << " says: " << result.err;
+    EXPECT_LT(result.seconds, 20.0) << file;
+    if (kMemoryCounts) {
+      EXPECT_LT(beyond_nothing(result), image_bytes + 64 * kMega) << file;
+    }
+  }
+
+  const TemporaryFolder folder_;
+
+ private:
+  std::size_t least_ = 0;
+};
+
+// ---- files
+
+std::string big_endian(std::uint32_t value) {
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift & 0xff);
+  return bytes;
+}
+
+std::string png_chunk(const std::string& kind, const std::string& data) {
+  const std::string body = kind + data;
+  const auto crc =
+      crc32(0, reinterpret_cast<const Bytef*>(body.data()), static_cast<uInt>(body.size()));
+  return big_endian(static_cast<std::uint32_t>(data.size())) + body +
+         big_endian(static_cast<std::uint32_t>(crc));
+}
+
+/// So many zeros, deflated.
+std::string deflated(std::size_t zeros) {
+  const std::string plain(zeros, '\0');
+  uLongf size = compressBound(zeros);
+  std::string out(size, '\0');
+  compress2(reinterpret_cast<Bytef*>(out.data()), &size,
+            reinterpret_cast<const Bytef*>(plain.data()), zeros, 9);
+  out.resize(size);
+  return out;
+}
+
+std::string png(std::uint32_t width, std::uint32_t height, char colour, const std::string& before,
+                const std::string& data) {
+  using namespace std::string_literals;
+  return "\x89PNG\r\n\x1a\n"s +
+         png_chunk("IHDR", big_endian(width) + big_endian(height) + "\x08"s + colour + "\0\0\0"s) +
+         before + png_chunk("IDAT", data) + png_chunk("IEND", "");
+}
+
+/// A grey JPEG; with three components each is a scan of its own.
+std::string jpeg(int width, int height, int components, bool progressive) {
+  jpeg_compress_struct c;
+  jpeg_error_mgr errors;
+  c.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&c);
+  unsigned char* memory = nullptr;
+  unsigned long bytes = 0;
+  jpeg_mem_dest(&c, &memory, &bytes);
+  c.image_width = static_cast<JDIMENSION>(width);
+  c.image_height = static_cast<JDIMENSION>(height);
+  c.input_components = components;
+  c.in_color_space = components == 3 ? JCS_YCbCr : JCS_GRAYSCALE;
+  jpeg_set_defaults(&c);
+  jpeg_scan_info scans[3] = {};
+  if (progressive) {
+    jpeg_simple_progression(&c);
+  } else if (components == 3) {
+    for (int i = 0; i < 3; ++i) {
+      scans[i].comps_in_scan = 1;
+      scans[i].component_index[0] = i;
+      scans[i].Se = 63;
+    }
+    c.scan_info = scans;
+    c.num_scans = 3;
+  }
+  jpeg_start_compress(&c, TRUE);
+  std::vector<JSAMPLE> row(static_cast<std::size_t>(width * components), 128);
+  JSAMPROW rows[] = {row.data()};
+  for (int y = 0; y < height; ++y) jpeg_write_scanlines(&c, rows, 1);
+  jpeg_finish_compress(&c);
+  jpeg_destroy_compress(&c);
+  std::string all(reinterpret_cast<const char*>(memory), bytes);
+  std::free(memory);
+  return all;
+}
+
+/// Replaces the size in a JPEG's frame header.
+std::string resized(std::string all, int width, int height) {
+  for (std::size_t at = 2; at + 9 < all.size();) {
+    const auto marker = static_cast<unsigned char>(all[at + 1]);
+    if (marker >= 0xc0 && marker <= 0xc2) {
+      all.replace(at + 5, 4, big_endian(static_cast<std::uint32_t>(height << 16 | width)));
+      break;
+    }
+    at += 2 + (static_cast<std::size_t>(static_cast<unsigned char>(all[at + 2])) << 8 |
+               static_cast<unsigned char>(all[at + 3]));
+  }
+  return all;
+}
+
+// Example failure: memory is taken for what a header claims before the file's size is looked at.
+TEST_F(Hostile, HeadersThatClaimMoreThanIsThere) {
+  using namespace std::string_literals;
+  expect_refused("image", write("a.pgm", "P2\n16384 16384\n65535\n"), {"a.pgm", "truncated"});
+  expect_refused("image", write("b.pgm", "P5\n16384 16384\n65535\nxx"), {"b.pgm", "536870912"});
+  expect_refused("flow", write("c.flo", "PIEH\0\x40\0\0\0\x40\0\0"s),
+                 {"c.flo", "truncated", "16384x16384"});
+  expect_refused("image", write("d.png", png(16384, 16384, 2, "", deflated(100))),
+                 {"d.png", "truncated", "16384x16384"});
+  expect_refused("image", write("e.jpg", resized(jpeg(64, 64, 1, false), 16384, 16384)),
+                 {"e.jpg", "truncated"});
+  expect_refused("image", write("f.jpg", resized(jpeg(64, 64, 3, true), 16384, 16384)),
+                 {"f.jpg", "truncated"});
+  expect_refused("image", write("g.png", png(16385, 1, 0, "", deflated(16386))),
+                 {"g.png", "16385x1", "1 to 16384"});
+}
+
+// Example failure: a damaged PNG's samples are held beside its image, four times as large.
+TEST_F(Hostile, DamagedLargePng) {
+  std::string data = deflated(40 * kMega);
+  data.resize(data.size() / 2);
+  data += std::string(kMega, 'x');
+  expect_refused("image", write("a.png", png(16384, 16384, 2, "", data)),
+                 {"a.png", "damaged or truncated PNG"}, std::size_t{16384} * 16384);
+}
+
+// Example failure: texts and profiles beside an image of one pixel are unpacked into memory.
+TEST_F(Hostile, ChunksThatUnpackToGigabytes) {
+  using namespace std::string_literals;
+  const std::string packed = deflated(7'900'000);
+  std::string chunks;
+  for (int i = 0; i < 300; ++i) chunks += png_chunk("zTXt", "Comment\0\0"s + packed);
+  chunks += png_chunk("iCCP", "profile\0\0"s + packed);
+  const std::string pixel = png(1, 1, 0, chunks, deflated(2));
+  const ChildResult result = read("image", write("a.png", pixel));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_LT(result.seconds, 10.0);
+  if (kMemoryCounts) {
+    EXPECT_LT(beyond_nothing(result), 64 * kMega);
+  }
+  // What makes the pixels is still read.
+  const std::string palette = png_chunk("PLTE", "\x09\x09\x09"s) + chunks;
+  std::ofstream(path("b.png"), std::ios::binary) << png(1, 1, 3, palette, deflated(2));
+  EXPECT_EQ(read("image", path("b.png")).exit_code, 0);
+}
+
+// Example failure: each of thousands of scans goes over all of the image.
+TEST_F(Hostile, JpegOfManyScans) {
+  const std::string whole = jpeg(1024, 1024, 3, false);
+  EXPECT_EQ(read("image", write("few.jpg", whole)).exit_code, 0);
+  const std::size_t last = whole.rfind("\xff\xda");
+  ASSERT_NE(last, std::string::npos);
+  std::string many = whole.substr(0, whole.size() - 2);
+  const std::string scan = many.substr(last);
+  for (int i = 0; i < 5000; ++i) many += scan;
+  many += "\xff\xd9";
+  expect_refused("image", write("many.jpg", many), {"many.jpg", "more than 100 scans"},
+                 2 * 1024 * 1024);
+}
+
+// Example failure: the coefficients of a progressive JPEG are held, however many they are.
+TEST_F(Hostile, LargeProgressiveJpeg) {
+  EXPECT_EQ(read("image", write("small.jpg", jpeg(512, 512, 3, true))).exit_code, 0);
+  const std::string large = resized(jpeg(64, 64, 1, true), 6000, 6000) + std::string(kMega, 'x');
+  expect_refused("image", write("large.jpg", large),
+                 {"large.jpg", "progressive JPEG of 6000x6000", "56.0 MiB", "jpegtran"});
+}
+
+// ---- texts
+
+// Example failure: nested JSON overflows the stack, in the parser or where it is shown.
+TEST_F(Hostile, NestedJson) {
+  constexpr std::size_t kDeep = 100'000;
+  const std::string nested = std::string(kDeep, '[') + std::string(kDeep, ']');
+  for (const char* field : {"threshold", "a", "start"}) {
+    const std::string file = write("t.json", std::string("{\"") + field + "\": " + nested + "}");
+    expect_error({"template", "make", file, "-o", path("t.ocl")},
+                 {"t.json", "100001 arrays and objects in each other", "16"});
+  }
+  const std::string bank =
+      write("k.json", "{\"form\": \"per-pixel\", \"size\": " + nested + ", \"pixels\": []}");
+  expect_error({"kernels", "from-json", bank, "-o", path("k.ocl")}, {"k.json", "16"});
+}
+
+// Example failure: a key of megabytes is said again, as long.
+TEST_F(Hostile, LongWordsAreCutOff) {
+  const std::string word(20 * kMega, 'k');
+  const auto error_of = [](const std::vector<std::string>& arguments) {
+    const ChildResult result = run_program(arguments);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_LT(result.err.size(), 2000u);
+    return result.err;
+  };
+  const std::string keys = write("k.json", "{\"" + word + "\": 1}");
+  EXPECT_NE(error_of({"kernels", "from-json", keys, "-o", path("k.ocl")})
+                .find("kkk... (20000000 bytes in all)\" is not known"),
+            std::string::npos);
+  error_of({"kernels", "from-json", write("t.json", "{" + word), "-o", path("k.ocl")});
+  error_of({"kernels", "from-text", write("k.txt", word), "-o", path("k.ocl")});
+  error_of({"template", "make", keys, "-o", path("t.ocl")});
+  const std::string long_word = write("t.txt", std::string(kMega, 'k'));
+  EXPECT_NE(error_of({"template", "make", long_word, "-o", path("t.ocl")})
+                .find("(1000000 bytes in all)\" is no field; there are note, stage"),
+            std::string::npos);
+}
+
+// Example failure: a device that never ends fills the memory, or endless comments take for ever.
+TEST_F(Hostile, TextsThatNeverEnd) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"template", "make", "/dev/zero", "-o", path("t.ocl")}, "has more than 1.0 MiB"},
+      {{"kernels", "from-json", "/dev/zero", "-o", path("k.ocl")}, "has more than 64.0 MiB"},
+      {{"kernels", "from-text", "/dev/zero", "-o", path("k.ocl")},
+       "goes on for more than 1000 characters"},
+      {{"cnn", "test:8x8", "--template", "hole", "--initial", "/dev/zero"}, "is a device"},
+      {{"cnn", "test:8x8", "--template", "/dev/zero"}, "/dev/zero"},
+  };
+  for (const auto& [arguments, says] : cases) {
+    const ChildResult result = run_program(arguments);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_NE(result.err.find("/dev/zero"), std::string::npos) << result.err;
+    EXPECT_NE(result.err.find(says), std::string::npos) << result.err;
+    if (kMemoryCounts) {
+      EXPECT_LT(beyond_nothing(result), 256 * kMega);
+    }
+  }
+  const std::string comments = write("c.txt", std::string(2 * kMega, '#'));
+  expect_error({"kernels", "from-text", comments, "-o", path("k.ocl")},
+               {"c.txt", "white space and comments"});
+  std::string fields;
+  for (int i = 0; i < 1000; ++i) fields += "terms 1\n";
+  expect_error({"kernels", "from-text", write("f.txt", fields), "-o", path("k.ocl")},
+               {"f.txt", "no \"data\""});
+}
+
+// Example failure: process substitution and /dev/stdin no longer work, or a pipe is waited for
+// without end.
+TEST_F(Hostile, TextsThroughPipes) {
+  const std::string fifo = path("fifo");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const auto write_late = [&](const std::string& text) {
+    return std::thread([fifo, text] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      std::ofstream(fifo) << text;
+    });
+  };
+  std::thread writer = write_late("a\n0 1 0\n1 3 1\n0 1 0\n");
+  const ChildResult made = run_program({"template", "make", fifo, "-o", path("t.ocl")});
+  writer.join();
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  writer = write_late("uniform taps 1 1 1 convolutions 1 data 1 2 3");
+  const ChildResult bank = run_program({"kernels", "from-text", fifo, "-o", path("k.ocl")});
+  writer.join();
+  EXPECT_EQ(bank.exit_code, 0) << bank.err;
+  // Its standard input is /dev/null here.
+  expect_error({"template", "make", "/dev/stdin", "-o", path("t.ocl")}, {"/dev/stdin", "is empty"});
+  expect_error({"template", "make", "-", "-o", path("t.ocl")}, {"standard input", "is empty"});
+}
+
+TEST_F(Hostile, SlowPipeThatNobodyWritesTo) {
+  const std::string fifo = path("fifo");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  for (const char* command : {"from-text", "from-json"})
+    expect_error({"kernels", command, fifo, "-o", path("k.ocl")},
+                 {"fifo", "gave nothing for 10 s"});
+}
+
+// ---- names and signals
+
+// Example failure: a name of a file gives a terminal its orders, or ends a line of its own.
+TEST_F(Hostile, NamesWithControlCharacters) {
+  const std::string escape = "\x1b[31m\n\x7f\xc2\x9b";
+  const auto is_plain = [](const std::string& text) {
+    for (const char c : text) {
+      if ((static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f) return false;
+    }
+    return text.find("\xc2\x9b") == std::string::npos;
+  };
+  const std::string image = write(escape + ".pgm", "P5\n2 1\n255\nxx");
+  const std::string bank = path(escape + ".ocl");
+  const std::vector<std::vector<std::string>> commands = {
+      {"flow", path(escape + "absent")},
+      {escape},
+      {"flow", "test:32x32", "--" + escape},
+      {"flow", "test:32x32", "--backend", escape},
+      {"compare", "image", image, image},
+      {"compare", "image", image, image, "--json"},
+      {"cnn", image, "--template", "edge", "-o", path(escape + ".png")},
+      {"cnn", image, "--template", "edge", "-o", path(escape + ".png"), "--json"},
+      {"cnn", image, "--template", escape},
+      {"kernels", "make", "-o", bank},
+      {"kernels", "info", bank},
+      {"kernels", "info", bank, "--json"},
+      {"flow", "test:32x32,frames=4", "--kernels", bank},
+      {"template", "show", escape},
+      {"template", "make", write("words", "note x\n" + escape), "-o", path("t.ocl")},
+      {"latency", "--input", image, "--pipeline", "halftone", "--fps", "1000", "--frames", "3",
+       "--budget-ms", "10000", "--plot", path(escape + ".svg")},
+  };
+  for (const auto& command : commands) {
+    const ChildResult result = run_program(command);
+    EXPECT_TRUE(is_plain(result.out)) << command[0] << ": " << result.out;
+    EXPECT_TRUE(is_plain(result.err)) << command[0] << ": " << result.err;
+    EXPECT_LE(std::count(result.err.begin(), result.err.end(), '\n'), 2) << result.err;
+  }
+  const std::string svg = bytes_of(path(escape + ".svg"));
+  EXPECT_NE(svg.find("\\x1b[31m\\x0a\\x7f\\u009b.pgm"), std::string::npos);
+  EXPECT_TRUE(is_plain(svg));
+  // JSON stands for the name itself.
+  EXPECT_EQ(json_of({"compare", "image", image, image})["result"], image);
+}
+
+// Example failure: one of these signals leaves what was written so far.
+TEST_F(Hostile, NoSignalLeavesAnUnfinishedFile) {
+  for (const int signal :
+       {SIGHUP, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGQUIT, SIGVTALRM, SIGTERM, SIGINT}) {
+    RunningProgram program({"kernels", "make", "--form", "foveated", "--size", "1024x1024",
+                            "--taps", "25x25x25", "-o", path("k.ocl")});
+    EXPECT_TRUE(wait_until([&] { return !files_in(path(""), "k.ocl").empty(); }));
+    program.send(signal);
+    EXPECT_EQ(program.wait().exit_code, 128 + signal);
+    EXPECT_TRUE(files_in(path("")).empty()) << "signal " << signal;
+  }
+}
+
+// Example failure: a link that leads to itself is taken for a file that is not there.
+TEST_F(Hostile, DoesNotReplaceALoopOfLinks) {
+  namespace fs = std::filesystem;
+  fs::create_symlink("b.flo", path("a.flo"));
+  fs::create_symlink("a.flo", path("b.flo"));
+  expect_error({"flow", "test:32x32,frames=3", "-o", path("a.flo")},
+               {"a.flo: cannot be written: Too many levels"});
+  EXPECT_TRUE(fs::is_symlink(path("a.flo")));
+  EXPECT_TRUE(fs::is_symlink(path("b.flo")));
+  EXPECT_EQ(files_in(path("")).size(), 2u);
+  expect_error({"flow", path("a.flo")}, {"a.flo", "Too many levels"});
+}
+
+// Example failure: -o takes %% as two signs, or a number in a folder as a part of its name.
+TEST_F(Hostile, NumberedOutputs) {
+  namespace fs = std::filesystem;
+  const std::string scene = "test:32x32,frames=4";
+  json_of({"flow", scene, "-o", path("o%%n.flo"), "--confidence", path("c%%.pfm")});
+  EXPECT_EQ(app::read_flo(path("o%n.flo")).size, (ImageSize{32, 32}));
+  EXPECT_EQ(app::read_pfm(path("c%.pfm")).size, (ImageSize{32, 32}));
+  for (const char* folder : {"d0", "d1", "d2"}) fs::create_directory(path(folder));
+  json_of({"flow", scene, "-o", path("d%d/x.flo")});
+  for (const char* file : {"d0/x.flo", "d1/x.flo", "d2/x.flo"})
+    EXPECT_EQ(app::read_flo(path(file)).size, (ImageSize{32, 32})) << file;
+  expect_error({"flow", scene, "-o", path("e%d/x.flo")}, {"e0/x.flo", "No such file"});
+  expect_error({"flow", scene, "-o", path("d%d/x%d.flo")}, {"d%d/x%d.flo", "of one folder"});
+}
+
+}  // namespace
+}  // namespace ocellus::test

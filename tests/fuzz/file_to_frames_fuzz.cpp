@@ -1,0 +1,195 @@
+// Fuzz target: any bytes as a template file and as a kernel bank, made whole where they can be
+// (lengths, checksums), and carried through to frames. What the reader takes the operator takes or
+// refuses with a text, and then it computes; sanitizers watch for anything else.
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "fuzz/memory_file.h"
+#include "fuzz/operators.h"
+#include "kernel_bank_generated.h"
+#include "ocellus/cell_templates.h"
+#include "ocellus/kernel_taps.h"
+#include "ocellus/ocellus.h"
+
+namespace {
+
+using namespace ocellus;
+using Bytes = std::vector<std::uint8_t>;
+
+constexpr std::size_t kMostMemory = std::size_t{8} << 20;
+
+std::uint64_t hash_of(const Bytes& bytes, std::size_t from, std::size_t to) {
+  return XXH64(bytes.data() + from, to - from, 0);
+}
+
+template <typename T>
+void put(Bytes& bytes, std::size_t at, T value) {
+  std::memcpy(bytes.data() + at, &value, sizeof(value));
+}
+
+template <typename Operator, typename View>
+void run(Operator& op, const Frame& frame, const View& view) {
+  const auto ticket = op.submit(frame, view);
+  if (!ticket || !op.wait(*ticket, Deadline::never())) std::abort();
+}
+
+// ---- templates
+
+void templates_to_frames(Bytes bytes) {
+  bytes.resize(bytes.size() / 8 * 8);
+  if (bytes.size() < 16) return;
+  put(bytes, 0, static_cast<std::uint32_t>(bytes.size() - 12));
+  put(bytes, bytes.size() - 8, hash_of(bytes, 0, bytes.size() - 8));
+  const fuzz::MemoryFile file(bytes.data(), bytes.size());
+  CellularNetworkConfig config;
+  const auto info = read_cell_template_file(file.path().c_str(), config.stages);
+  if (!info) {
+    fuzz::check(info.error());
+    return;
+  }
+  config.size = {19, 13};
+  config.stage_count = info->stages;
+  // The check sees large numbers; what runs is short.
+  for (CellStage& stage : config.stages) stage.max_sweeps = std::min(stage.max_sweeps, 6);
+  auto made = fuzz::make<CellularNetwork>(config, 1, kMostMemory);
+  if (!made) return;
+  Bytes pixels(19 * 13);
+  Bytes out(pixels.size());
+  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = bytes[i % bytes.size()];
+  Frame frame;
+  frame.data = pixels.data();
+  frame.size = config.size;
+  frame.stride = 19;
+  CellView view;
+  view.data = out.data();
+  view.size = config.size;
+  view.stride = 19;
+  run(made->op, frame, view);
+  if (!made->op.reset()) std::abort();
+  run(made->op, frame, view);
+}
+
+// ---- kernel banks
+
+/// Where the value of the header's tap_hash stands; 0 when there is no header.
+std::size_t tap_hash_at(const Bytes& bytes, std::uint32_t length) {
+  const std::size_t header = 4 + std::size_t{length};
+  flatbuffers::Verifier verifier(bytes.data(), header, 4, 4);
+  if (!file::VerifySizePrefixedKernelBankBuffer(verifier)) return 0;
+  const auto* const bank = file::GetSizePrefixedKernelBank(bytes.data());
+  const auto* const table = reinterpret_cast<const flatbuffers::Table*>(bank);
+  const auto* const field = table->GetAddressOf(file::KernelBank::VT_TAP_HASH);
+  return field == nullptr ? 0 : static_cast<std::size_t>(field - bytes.data());
+}
+
+std::vector<float> frame_of(const Bytes& bytes, std::size_t area, int number) {
+  std::vector<float> pixels(area);
+  for (std::size_t i = 0; i < area; ++i) {
+    const std::uint8_t value = bytes[(7 * i + static_cast<std::size_t>(number)) % bytes.size()];
+    pixels[i] = value == 255   ? std::numeric_limits<float>::quiet_NaN()
+                : value == 254 ? 1e14f
+                               : static_cast<float>(value);
+  }
+  return pixels;
+}
+
+template <typename Operator, typename Config, typename View>
+void kernels_to_frames(const Config& config, const Bytes& bytes, View view) {
+  auto made = fuzz::make<Operator>(config, 1, kMostMemory);
+  if (!made) return;
+  view.size = config.size;
+  view.stride = config.size.width * 4;
+  for (int f = 0; f < 3; ++f) {
+    const std::vector<float> pixels = frame_of(
+        bytes,
+        static_cast<std::size_t>(config.size.width) * static_cast<std::size_t>(config.size.height),
+        f);
+    Frame frame;
+    frame.data = pixels.data();
+    frame.size = config.size;
+    frame.stride = config.size.width * 4;
+    frame.format = config.format;
+    run(made->op, frame, view);
+  }
+}
+
+void bank_to_frames(Bytes bytes) {
+  std::uint32_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof(length));
+  const std::uint64_t taps_at = (4 + std::uint64_t{length} + 8 + 63) / 64 * 64;
+  if (taps_at > bytes.size()) return;
+  // Most floats of any bytes are far out of range.
+  for (std::size_t at = taps_at; at + 4 <= bytes.size(); at += 4) {
+    float tap = 0.0f;
+    std::memcpy(&tap, bytes.data() + at, 4);
+    if (!(std::fabs(tap) <= 1e6f)) put(bytes, at, 1e6f);
+  }
+  const std::size_t hash_at = tap_hash_at(bytes, length);
+  if (hash_at == 0) return;
+  put(bytes, hash_at, hash_of(bytes, taps_at, bytes.size()));
+  put(bytes, taps_at - 8, hash_of(bytes, 0, taps_at - 8));
+  const fuzz::MemoryFile file(bytes.data(), bytes.size());
+  const std::string path = file.path();
+  const auto info = read_kernel_file_info(path.c_str());
+  if (!info) {
+    fuzz::check(info.error());
+    return;
+  }
+  const ImageSize size =
+      info->kernels.form == KernelForm::kPerPixel ? info->size : ImageSize{17, 9};
+  constexpr std::size_t kMostPixels = 4096;
+  const std::size_t area =
+      static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height);
+  if (area > kMostPixels) return;
+  std::vector<float> out(kMaxConvolutions * area);
+  for (const CoefficientStorage storage : {CoefficientStorage::kFloat, CoefficientStorage::kHalf}) {
+    SpatioTemporalFilterConfig filter;
+    filter.kernels = info->kernels;
+    filter.kernels.path = path.c_str();
+    filter.size = size;
+    filter.format = PixelFormat::kFloat32;
+    filter.storage = storage;
+    FilterView planes;
+    for (std::size_t c = 0; c < static_cast<std::size_t>(filter.kernels.convolutions); ++c)
+      planes.planes[c] = out.data() + c * area;
+    kernels_to_frames<SpatioTemporalFilter>(filter, bytes, planes);
+    if (filter.kernels.convolutions != 3) continue;
+    OpticalFlowConfig flow;
+    flow.kernels = filter.kernels;
+    flow.size = size;
+    flow.format = filter.format;
+    flow.storage = storage;
+    flow.window = 3;
+    FlowView view;
+    view.u = out.data();
+    view.v = view.u + area;
+    view.confidence = view.v + area;
+    kernels_to_frames<OpticalFlow>(flow, bytes, view);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // Both kinds say at byte 8 which they are.
+  constexpr std::size_t kLeast = 32;
+  constexpr std::size_t kMost = std::size_t{1} << 16;
+  if (size < kLeast || size > kMost) return 0;
+  const Bytes bytes(data, data + size);
+  if (std::memcmp(data + 8, "OCLK", 4) == 0)
+    bank_to_frames(bytes);
+  else
+    templates_to_frames(bytes);
+  return 0;
+}

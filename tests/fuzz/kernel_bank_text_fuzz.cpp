@@ -1,0 +1,48 @@
+// Fuzz target: any text as a kernel bank in text and JSON. It is refused with a short text and
+// leaves no file, or makes a bank that the library reads to its end; sanitizers watch for anything
+// else.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "fuzz/readers.h"
+#include "kernel_bank_text.h"
+#include "optical_flow/kernel_bank_file.h"
+
+namespace {
+
+using namespace ocellus;
+
+void convert(void (*read)(std::istream&, const std::string&), const std::string& text) {
+  static const fuzz::WorkFolder kFolder;
+  const std::string bank = kFolder / "x.ocl";
+  fuzz::read_or_refuse([&] {
+    std::istringstream stream(text);
+    try {
+      read(stream, bank);
+    } catch (const app::InputError& error) {
+      if (std::string(error.what()).size() > 2000) std::abort();
+      if (std::filesystem::exists(bank)) std::abort();
+      throw;
+    }
+    const auto file = std::make_unique<detail::KernelBankFile>();
+    if (!file->open(bank.c_str())) std::abort();
+    if (!file->finish()) std::abort();
+  });
+  kFolder.expect_only("x.ocl");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  if (text.find_first_of("[{") == std::string::npos)
+    convert(app::kernel_bank_from_text, text);
+  else
+    convert(app::kernel_bank_from_json, text);
+  return 0;
+}

@@ -1,0 +1,42 @@
+// Fuzz target: any text as a numbered pattern, as a test scene, and as text that is shown. Names of
+// different numbers differ, and nothing that is shown moves a terminal or is no XML; sanitizers
+// watch for anything else.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "fuzz/readers.h"
+#include "json_text.h"
+#include "numbered_name.h"
+#include "printable.h"
+#include "test_scene.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace ocellus;
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const std::string shown = app::printable(text, 400);
+  if (shown.size() > 450) std::abort();
+  for (const char c : shown) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) std::abort();
+  }
+  // Whole UTF-8, and the same when shown again.
+  if (nlohmann::json(shown).dump().empty()) std::abort();
+  if (app::printable(shown) != shown) std::abort();
+  const nlohmann::json value(text);
+  const std::string plain = value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (nlohmann::json::parse(app::json_text(value)) != nlohmann::json::parse(plain)) std::abort();
+
+  fuzz::read_or_refuse([&] {
+    const app::NumberedName name(text);
+    if (name.numbered() == (name.at(0) == name.at(123456789))) std::abort();
+  });
+  fuzz::read_or_refuse([&] {
+    const app::TestScene scene = app::TestScene::parse("test:" + text);
+    const ImageSize of = scene.size();
+    if (of.width < 1 || of.height < 1 || of.width > kMaxImageSide || of.height > kMaxImageSide)
+      std::abort();
+  });
+  return 0;
+}
