@@ -28,7 +28,7 @@ Clip read_clip(const BenchOptions& o, const std::string& input) {
     clip.name = input;
     clip.frames = draw_scene(scene, 0, std::min(scene.frames(), kMost));
   } else {
-    const auto source = open_frames({input});
+    const auto source = open_frames({input}, o.source);
     clip.name = source->name();
     InputFrame frame;
     const long wanted = o.frame.value_or(0);
@@ -202,6 +202,7 @@ void add_bench_command(CLI::App& program, int& exit_code) {
                    "WIDTHxHEIGHT of the synthetic scene (default 640x480); several: a table each")
       ->delimiter(',');
   flow->add_option("--input", o->input, "FRAMES instead of the synthetic scene");
+  add_source_options(*flow, o->source);
   flow->add_option("--frames", o->frames,
                    "Frames that each row is timed on: on the CPU in turns of 10 (default 100), on "
                    "a device at most so many for one figure (default 5000)")
@@ -230,6 +231,7 @@ void add_bench_command(CLI::App& program, int& exit_code) {
     check_options(
         *flow,
         {{!o->input.empty(), {"--size"}, "it is for the synthetic scene; --input has its own size"},
+         {o->input.empty(), {kSourceTimeout}, "it is for a video or a camera; see --input"},
          {o->input.empty(),
           {"--truth", "--frame"},
           "the synthetic scene's truth is known; they are for other frames, given by --input"},

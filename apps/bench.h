@@ -8,6 +8,7 @@
 #include "common.h"
 #include "errors.h"
 #include "flow_options.h"
+#include "frames.h"
 #include "image_io.h"
 
 namespace ocellus::app {
@@ -16,6 +17,7 @@ struct BenchOptions {
   CommonOptions common;
   std::vector<std::string> sizes;
   std::string input;
+  SourceOptions source;
   std::string truth;
   std::string mask;
   std::string form = "all";

@@ -43,7 +43,7 @@ class Row : public TimedRow {
   OperatorRun run_;
 };
 
-Clip read_clip(const std::string& input) {
+Clip read_clip(const std::string& input, const SourceOptions& options) {
   Clip clip;
   if (input.rfind("test:", 0) == 0) {
     const TestScene scene = TestScene::parse(input);
@@ -51,7 +51,7 @@ Clip read_clip(const std::string& input) {
     clip.frames = draw_scene(scene, 0, std::min(scene.frames(), kSceneFrames));
     return clip;
   }
-  const auto source = open_frames({input});
+  const auto source = open_frames({input}, options);
   clip.name = source->name();
   InputFrame frame;
   constexpr std::size_t kMost = 60;
@@ -171,7 +171,7 @@ int run_bench_cells(const CellBenchOptions& o) {
       names.push_back(fmt::format("test:{},frames={}", size, kSceneFrames));
   }
   std::vector<Clip> clips;
-  for (const std::string& name : names) clips.push_back(read_clip(name));
+  for (const std::string& name : names) clips.push_back(read_clip(name, o.source));
   return host ? bench_cells_on_host(o, engine, info, std::move(clips))
               : bench_cells_on_device(o, engine, info, clips);
 }
@@ -241,6 +241,7 @@ void add_bench_cells_command(CLI::App& bench, int& exit_code) {
                    "a table each")
       ->delimiter(',');
   command->add_option("--input", o->input, "FRAMES instead of the synthetic scene");
+  add_source_options(*command, o->source);
   command
       ->add_option("--frames", o->frames,
                    "Frames that each row is timed on: on the CPU in turns of 10 (default 100), on "
@@ -258,9 +259,10 @@ void add_bench_cells_command(CLI::App& bench, int& exit_code) {
       ->capture_default_str();
   add_common_options(*command, o->common);
   command->callback([command, o, &exit_code] {
-    check_options(*command, {{!o->input.empty(),
-                              {"--size"},
-                              "it is for the synthetic scene; --input has its own size"}});
+    check_options(
+        *command,
+        {{!o->input.empty(), {"--size"}, "it is for the synthetic scene; --input has its own size"},
+         {o->input.empty(), {kSourceTimeout}, "it is for a video or a camera; see --input"}});
     exit_code = run_bench_cells(*o);
   });
 }

@@ -17,6 +17,7 @@ struct CellBenchOptions {
   CommonOptions common;
   std::vector<std::string> sizes;
   std::string input;
+  SourceOptions source;
   std::string schedule = "ours";
   std::optional<int> frames;
   std::optional<int> depth;

@@ -321,10 +321,13 @@ class FlowJob {
 
   void fields() {
     Progress progress(fmt::format("flow of {}", source_.name()), input_.expected());
-    if (!read(1)) too_few(input_.read());
+    const bool any = read(1);
+    if (stop_signal() != 0) return;
+    if (!any) too_few(input_.read());
     const Support full{temporal_support(config_)};
     const std::size_t keep = static_cast<std::size_t>(full.frames);
     while (window_.size() < keep && read(keep)) progress.update(input_.read());
+    if (stop_signal() != 0) return;
     if (window_.size() < 2) too_few(input_.read());
     const bool whole = window_.size() == keep;
     if (!whole && temporal_support_is_fixed(config_)) {

@@ -40,6 +40,7 @@ void add_frame_options(CLI::App& command, FrameOptions& o, const std::string& ou
   command.add_option("--fps", o.fps, "Frame rate of a written video; 0 = the source's, or 25")
       ->check(finite_range(0.0, 1000.0))
       ->capture_default_str();
+  add_source_options(command, o.source);
 }
 
 std::string output_text(const std::string& output) {
@@ -55,7 +56,7 @@ UnusedOptions unused_without_video(const std::string& output, std::vector<const 
 // ---- in
 
 FrameInput::FrameInput(const FrameOptions& options, bool stops_by_itself)
-    : source_(open_frames(options.inputs)), limit_(options.limit) {
+    : source_(open_frames(options.inputs, options.source)), limit_(options.limit) {
   if (source_->endless() && !limit_ && !stops_by_itself) {
     throw InputError(fmt::format("{}: a camera has no end; say how many frames with --limit N",
                                  source_->name()));

@@ -20,9 +20,10 @@ struct FrameOptions {
   std::string output;
   std::optional<long> limit;
   double fps = 0.0;
+  SourceOptions source;
 };
 
-/// FRAMES, --output, --limit and --fps.
+/// FRAMES, --output, --limit, --fps and --source-timeout.
 void add_frame_options(CLI::App& command, FrameOptions& options, const std::string& output_help,
                        long least_limit);
 
@@ -39,7 +40,7 @@ class FrameInput {
 
   FrameSource& source() { return *source_; }
   const FrameSource& source() const { return *source_; }
-  /// False at the end or the limit. Throws InputError.
+  /// False at the end or the limit, and when a signal asked to stop. Throws InputError.
   bool next(InputFrame& frame);
 
   std::int64_t read() const { return read_; }

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "common.h"
+#include "interrupt.h"
 #include "numbered_name.h"
 #include "output_file.h"
 #include "test_scene.h"
@@ -85,6 +86,10 @@ std::unique_ptr<FrameSource> open_pattern(const std::string& text, const Numbere
   std::vector<std::string> paths;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const long expected = numbers.front() + static_cast<long>(i);
+    if (is_special_file(pattern.at(numbers[i]))) {
+      throw InputError(fmt::format("{}: is a device or a pipe; the frames of a pattern are files",
+                                   pattern.at(numbers[i])));
+    }
     if (numbers[i] != expected) {
       throw InputError(fmt::format("{}: {} is missing; the frames go from {} to {}", text,
                                    pattern.at(expected), numbers.front(), numbers.back()));
@@ -98,7 +103,7 @@ std::unique_ptr<FrameSource> open_pattern(const std::string& text, const Numbere
 
 bool FrameSource::next(InputFrame& frame) {
   if (!read(frame)) {
-    if (!started_) throw InputError(fmt::format("{}: holds no frame", name_));
+    if (!started_ && stop_signal() == 0) throw InputError(fmt::format("{}: holds no frame", name_));
     return false;
   }
   if (!started_) {
@@ -123,7 +128,17 @@ bool FrameSource::next(InputFrame& frame) {
   return true;
 }
 
-std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs) {
+void add_source_options(CLI::App& command, SourceOptions& options) {
+  command
+      .add_option(kSourceTimeout, options.timeout_s,
+                  "Seconds that a video or a camera may take for a frame; after them the command "
+                  "ends with an error")
+      ->check(finite_range(0.1, 86400.0))
+      ->capture_default_str();
+}
+
+std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs,
+                                         const SourceOptions& options) {
   if (inputs.empty()) throw InputError("FRAMES is missing");
   if (inputs.size() > 1) {
     for (const std::string& path : inputs) {
@@ -148,7 +163,7 @@ std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs)
   }
   if (fs::is_character_file(text, code) || text.rfind("/dev/video", 0) == 0) {
     if (!fs::exists(text, code)) throw InputError(fmt::format("{}: no such camera", text));
-    return open_camera(text);
+    return open_camera(text, options);
   }
   // A file of that very name is taken first: a % is allowed in file names.
   if (!fs::exists(text, code)) {
@@ -168,7 +183,7 @@ std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs)
     throw InputError(fmt::format("{}: the file is empty", text));
   if (is_image_file(text))
     return std::make_unique<ImageFiles>(text, std::vector<std::string>{text}, 0);
-  return open_video(text);
+  return open_video(text, options);
 }
 
 }  // namespace ocellus::app

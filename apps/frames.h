@@ -12,7 +12,21 @@
 #include "image_io.h"
 #include "ocellus/cellular_network.h"
 
+namespace CLI {
+class App;
+}
+
 namespace ocellus::app {
+
+/// How FRAMES are opened.
+struct SourceOptions {
+  double timeout_s = 10.0;  ///< how long a video or a camera may take for a frame, and to open
+};
+
+/// --source-timeout: for every command that reads FRAMES.
+void add_source_options(CLI::App& command, SourceOptions& options);
+/// Its name, for commands where FRAMES may be missing.
+inline constexpr const char* kSourceTimeout = "--source-timeout";
 
 struct InputFrame {
   GrayImage image;
@@ -29,7 +43,8 @@ class FrameSource {
  public:
   virtual ~FrameSource() = default;
 
-  /// The next frame; false at the end. Throws InputError.
+  /// The next frame; false at the end, and when a signal asked to stop while it was waited for.
+  /// Throws InputError, also when the source gives no frame within SourceOptions::timeout_s.
   bool next(InputFrame& frame);
 
   virtual long first_number() const { return 0; }
@@ -68,6 +83,7 @@ constexpr std::size_t back_and_forth(std::size_t time, std::size_t count) {
 
 /// Opens FRAMES: one text, or several image files that are taken as frames 0, 1, ... Throws
 /// InputError.
-std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs);
+std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs,
+                                         const SourceOptions& options = {});
 
 }  // namespace ocellus::app

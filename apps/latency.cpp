@@ -26,6 +26,7 @@ struct LatencyCommand {
   FlowOptions flow;
   std::string pipeline = "flow";
   std::string input;
+  SourceOptions source;
   std::string plot;
   std::string size;
   double fps = 30.0;
@@ -193,8 +194,8 @@ struct Clip {
   std::vector<GrayImage> frames;
 };
 
-Clip read_clip(const std::string& input, std::int64_t count) {
-  const auto source = open_frames({input});
+Clip read_clip(const std::string& input, const SourceOptions& options, std::int64_t count) {
+  const auto source = open_frames({input}, options);
   constexpr std::size_t kMemory = std::size_t{256} << 20;
   Clip clip;
   clip.name = source->name();
@@ -493,7 +494,7 @@ int run_latency(const LatencyCommand& o, const CLI::App& command) {
         o.memory));
   }
   plan.engine.device_copy_threads = o.copy_threads;
-  const Clip clip = read_clip(input, o.frames);
+  const Clip clip = read_clip(input, o.source, o.frames);
   const GrayImage& first = clip.frames.front();
   for (const auto& link : links) {
     try {
@@ -567,6 +568,7 @@ void add_latency_command(CLI::App& program, int& exit_code) {
           "flow hold for every flow")
       ->capture_default_str();
   command->add_option("--input", o->input, "FRAMES to replay; without it a synthetic scene");
+  add_source_options(*command, o->source);
   command->add_option("--size", o->size, "WIDTHxHEIGHT of the synthetic scene (default 640x480)");
   command->add_option("--fps", o->fps, "Pace of the camera")
       ->check(finite_range(0.1, 10000.0))
@@ -627,6 +629,7 @@ void add_latency_command(CLI::App& program, int& exit_code) {
     check_options(
         *command,
         {{!o->input.empty(), {"--size"}, "it is for the synthetic scene; --input has its own size"},
+         {o->input.empty(), {kSourceTimeout}, "it is for a video or a camera; see --input"},
          {o->back_to_back, {"--fps"}, "--back-to-back has no pace of its own"}});
     exit_code = run_latency(*o, *command);
   });

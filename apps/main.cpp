@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "kernels.h"
 #include "printable.h"
 #include "template.h"
+#include "video.h"
 
 namespace {
 
@@ -53,7 +55,8 @@ int run(int argc, char** argv) {
       "percent sign; so has -o, whose folders must be there. An image has at most 16384x16384\n"
       "pixels. A test scene is\n"
       "test:[WIDTHxHEIGHT][@FPS][,frames=N][,motion=affine|translate][,u=..][,v=..][,bits=8|16][,"
-      "seed=N].\n"
+      "seed=N]. A video or a camera that gives no frame for --source-timeout seconds (10) is an\n"
+      "error.\n"
       "Exit codes: 0 done, 1 the answer is no (a budget missed), 2 bad usage or input;\n"
       "130 after Ctrl-C, 143 after SIGTERM. One Ctrl-C ends flow, halftone, cnn and latency after\n"
       "the frame under way: latency reports the frames that it measured, the others end their\n"
@@ -107,5 +110,6 @@ int main(int argc, char** argv) {
     code = kBadInput;
   }
   if (const int signal = stop_signal()) end_by_signal(signal);
+  if (source_left_behind()) std::_Exit(code);
   return code;
 }

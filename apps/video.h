@@ -9,8 +9,14 @@
 
 namespace ocellus::app {
 
-std::unique_ptr<FrameSource> open_video(const std::string& path);
-std::unique_ptr<FrameSource> open_camera(const std::string& device);
+/// Both wait for the first frame, so that what is wrong with the source is said before anything is
+/// made for it.
+std::unique_ptr<FrameSource> open_video(const std::string& path, const SourceOptions& options);
+std::unique_ptr<FrameSource> open_camera(const std::string& device, const SourceOptions& options);
+
+/// Whether a source could not be closed in time and still runs on threads of its own. The process
+/// is then to end without the destructors of what those threads may use.
+bool source_left_behind();
 
 /// Writes I420 frames of limited range, luma from 16 to 235, to a .webm or .mp4 file, which is an
 /// OutputFile.

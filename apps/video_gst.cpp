@@ -4,11 +4,18 @@
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <cstring>
 #include <initializer_list>
+#include <mutex>
+#include <system_error>
+#include <thread>
 
 #include "common.h"
+#include "interrupt.h"
 #include "output_file.h"
 #include "video.h"
 
@@ -99,20 +106,107 @@ GreyRange range_of(const GstVideoInfo& info) {
   return {static_cast<float>(offset[0]), static_cast<float>(offset[0] + scale[0])};
 }
 
+using Clock = std::chrono::steady_clock;
+/// Between two looks at the clock and at stop_signal(): much shorter than a user notices, too long
+/// to cost anything.
+constexpr std::chrono::milliseconds kStep{20};
+
+std::atomic<bool> left_behind{false};
+
+/// A pipeline that runs. Its state is changed on a thread of its own: a device that does not open,
+/// or a decoder that does not let go, holds up that thread and nothing else.
+class RunningPipeline {
+ public:
+  /// Throws InputError when there is no thread to be had. Otherwise nothing is said of the pipeline
+  /// yet.
+  RunningPipeline(const std::string& path, GstOwned<GstElement> pipeline)
+      : element_(pipeline.get()), state_(std::make_shared<State>()) {
+    try {
+      thread_ = std::thread(run, state_, pipeline.get());
+    } catch (const std::system_error& error) {
+      throw InputError(fmt::format("{}: no thread can be started for it: {}", path, error.what()));
+    }
+    static_cast<void>(pipeline.release());  // the thread gives it back
+  }
+
+  ~RunningPipeline() {
+    const Clock::time_point begin = Clock::now();
+    std::unique_lock<std::mutex> lock(state_->mutex);
+    state_->stop = true;
+    state_->changed.notify_all();
+    while (!state_->stopped) {
+      // One that has not begun would not hear of it either.
+      const auto most = !state_->started     ? std::chrono::milliseconds(0)
+                        : stop_signal() != 0 ? std::chrono::milliseconds(300)
+                                             : std::chrono::milliseconds(2000);
+      if (Clock::now() - begin >= most) break;
+      state_->changed.wait_for(lock, kStep);
+    }
+    const bool stopped = state_->stopped;
+    lock.unlock();
+    if (stopped) {
+      thread_.join();
+    } else {
+      thread_.detach();
+      left_behind = true;
+    }
+  }
+  RunningPipeline(const RunningPipeline&) = delete;
+  RunningPipeline& operator=(const RunningPipeline&) = delete;
+
+  /// Waits until the pipeline has begun to run, at most until `end` or a signal that asks to stop;
+  /// whether it has. One that has failed to has begun, too: its bus tells.
+  bool wait_for_start(Clock::time_point end) {
+    std::unique_lock<std::mutex> lock(state_->mutex);
+    while (!state_->started && stop_signal() == 0 && Clock::now() < end)
+      state_->changed.wait_for(lock, kStep);
+    return state_->started;
+  }
+
+  GstElement* get() const { return element_; }
+
+ private:
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool started = false;
+    bool stop = false;
+    bool stopped = false;
+  };
+
+  static void run(const std::shared_ptr<State>& state, GstElement* element) {
+    gst_element_set_state(element, GST_STATE_PLAYING);
+    {
+      std::unique_lock<std::mutex> lock(state->mutex);
+      state->started = true;
+      state->changed.notify_all();
+      state->changed.wait(lock, [&] { return state->stop; });
+    }
+    GstDeleter()(element);
+    const std::lock_guard<std::mutex> lock(state->mutex);
+    state->stopped = true;
+    state->changed.notify_all();
+  }
+
+  GstElement* element_;
+  std::shared_ptr<State> state_;  ///< the thread may outlive this object
+  std::thread thread_;
+};
+
 class GstSource : public FrameSource {
  public:
   GstSource(const std::string& path, const std::string& description, const char* property,
-            bool camera)
-      : FrameSource(path), camera_(camera) {
-    pipeline_ = parse_pipeline(path, description);
-    GstElement* const source = element_of(pipeline_.get(), "source");
-    g_object_set(source, property, path.c_str(), nullptr);
+            bool camera, const SourceOptions& options)
+      : FrameSource(path),
+        camera_(camera),
+        timeout_s_(options.timeout_s),
+        pipeline_(path, described(path, description, property)) {
     sink_ = GST_APP_SINK(element_of(pipeline_.get(), "sink"));
-    gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);
-    // The first frame is fetched here, so that what is wrong with the file is said before
-    // anything is made for it.
-    pending_ = pull();
+    const Clock::time_point end = this->end();
+    if (!pipeline_.wait_for_start(end) && stop_signal() == 0) fail_silent();
+    pending_ = pull(end);
     if (!pending_) {
+      if (stop_signal() != 0) return;
       throw InputError(
           fmt::format("{}: {}", path, missing_.empty() ? "holds no video frame" : missing_));
     }
@@ -129,7 +223,7 @@ class GstSource : public FrameSource {
 
  protected:
   bool read(InputFrame& frame) override {
-    const GstOwned<GstSample> sample = pending_ ? std::move(pending_) : pull();
+    const GstOwned<GstSample> sample = pending_ ? std::move(pending_) : pull(end());
     if (!sample) return false;
     GstVideoInfo info;
     GstVideoFrame video;
@@ -158,11 +252,36 @@ class GstSource : public FrameSource {
   }
 
  private:
-  /// The next sample; null at the end. An error upstream need not end the stream at the sink, so
-  /// the bus is looked at while waiting.
-  GstOwned<GstSample> pull() {
-    while (true) {
-      GstOwned<GstSample> sample(gst_app_sink_try_pull_sample(sink_, 50 * GST_MSECOND));
+  static GstOwned<GstElement> described(const std::string& path, const std::string& description,
+                                        const char* property) {
+    GstOwned<GstElement> pipeline = parse_pipeline(path, description);
+    g_object_set(element_of(pipeline.get(), "source"), property, path.c_str(), nullptr);
+    return pipeline;
+  }
+
+  /// When a frame that is asked for now must have come.
+  Clock::time_point end() const {
+    return Clock::now() +
+           std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_s_));
+  }
+
+  [[noreturn]] void fail_silent() const {
+    throw InputError(fmt::format(
+        "{}: gave no frame within {:g} s{}; {}, or give it more time with {} SECONDS", name(),
+        timeout_s_, number_ == 0 ? "" : fmt::format(" after frame {}", number_ - 1),
+        camera_ ? "see that the camera is connected and that no other program uses it"
+                : "its decoder may not be able to read it: convert it to another format, such as "
+                  ".webm or numbered images",
+        kSourceTimeout));
+  }
+
+  /// The next sample; null at the end, and when a signal asks to stop. An error upstream need not
+  /// end the stream at the sink, so the bus is looked at while waiting; and a source may end
+  /// without either, or give nothing for ever.
+  GstOwned<GstSample> pull(Clock::time_point until) {
+    constexpr auto kWait = static_cast<GstClockTime>(std::chrono::nanoseconds(kStep).count());
+    while (stop_signal() == 0) {
+      GstOwned<GstSample> sample(gst_app_sink_try_pull_sample(sink_, kWait));
       if (sample) return sample;
       const bool end = gst_app_sink_is_eos(sink_);
       if (const std::string error = bus_error(pipeline_.get(), 0, missing_); !error.empty()) {
@@ -171,7 +290,9 @@ class GstSource : public FrameSource {
                                                     number_ - 1, error));
       }
       if (end) return nullptr;
+      if (Clock::now() >= until) fail_silent();
     }
+    return nullptr;
   }
 
   static void copy_plane(const GstVideoFrame& video, unsigned plane, ImageSize size,
@@ -184,7 +305,8 @@ class GstSource : public FrameSource {
   }
 
   bool camera_;
-  GstOwned<GstElement> pipeline_;
+  double timeout_s_;
+  RunningPipeline pipeline_;
   GstAppSink* sink_ = nullptr;
   GstOwned<GstSample> pending_;
   std::string missing_;  ///< the decoder that is not there
@@ -309,20 +431,24 @@ constexpr const char* kToFrames =
 
 }  // namespace
 
-std::unique_ptr<FrameSource> open_video(const std::string& path) {
+bool source_left_behind() {
+  return left_behind;
+}
+
+std::unique_ptr<FrameSource> open_video(const std::string& path, const SourceOptions& options) {
   start_gstreamer();
   need_elements(path, {{"decodebin", "gstreamer1.0-plugins-base"},
                        {"videoconvert", "gstreamer1.0-plugins-base"}});
   return std::make_unique<GstSource>(
-      path, std::string("filesrc name=source ! decodebin") + kToFrames, "location", false);
+      path, std::string("filesrc name=source ! decodebin") + kToFrames, "location", false, options);
 }
 
-std::unique_ptr<FrameSource> open_camera(const std::string& device) {
+std::unique_ptr<FrameSource> open_camera(const std::string& device, const SourceOptions& options) {
   start_gstreamer();
   need_elements(device, {{"v4l2src", "gstreamer1.0-plugins-good"},
                          {"videoconvert", "gstreamer1.0-plugins-base"}});
   return std::make_unique<GstSource>(
-      device, std::string("v4l2src name=source ! decodebin") + kToFrames, "device", true);
+      device, std::string("v4l2src name=source ! decodebin") + kToFrames, "device", true, options);
 }
 
 std::unique_ptr<VideoWriter> make_video_writer(const std::string& path, ImageSize size,

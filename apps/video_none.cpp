@@ -15,11 +15,14 @@ namespace {
 
 }  // namespace
 
-std::unique_ptr<FrameSource> open_video(const std::string& path) {
+std::unique_ptr<FrameSource> open_video(const std::string& path, const SourceOptions&) {
   not_built(path, "video files");
 }
-std::unique_ptr<FrameSource> open_camera(const std::string& device) {
+std::unique_ptr<FrameSource> open_camera(const std::string& device, const SourceOptions&) {
   not_built(device, "cameras");
+}
+bool source_left_behind() {
+  return false;
 }
 std::unique_ptr<VideoWriter> make_video_writer(const std::string& path, ImageSize, double) {
   not_built(path, "video files");

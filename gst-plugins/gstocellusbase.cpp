@@ -138,10 +138,12 @@ gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec)
   GST_OBJECT_LOCK(self);
   const GstState state = GST_STATE(self);
   const GstState next = GST_STATE_NEXT(self);
+  const bool failed = GST_STATE_RETURN(self) == GST_STATE_CHANGE_FAILURE;
   GST_OBJECT_UNLOCK(self);
   // On the way down to READY the operator is as good as gone; on the way up it may be in the
-  // making.
-  if (state <= GST_STATE_READY && (next == GST_STATE_VOID_PENDING || next <= GST_STATE_READY))
+  // making, unless the way has ended there.
+  if (state <= GST_STATE_READY &&
+      (next == GST_STATE_VOID_PENDING || next <= GST_STATE_READY || failed))
     return TRUE;
   GST_ELEMENT_WARNING(
       self, LIBRARY, SETTINGS,
@@ -336,6 +338,11 @@ static gboolean gst_ocellus_base_query(GstBaseTransform* trans, GstPadDirection 
       gst_caps_unref(rest);
       return TRUE;
     }
+    case GST_QUERY_DRAIN:
+    case GST_QUERY_ALLOCATION:
+      // Both come in the stream, and their answer says that what came before them is through.
+      if (direction == GST_PAD_SINK) gst_ocellus::release_pictures(self);
+      return parent->query(trans, direction, query);
     case GST_QUERY_LATENCY:
       if (direction == GST_PAD_SRC) break;
       [[fallthrough]];
@@ -354,8 +361,8 @@ static gboolean gst_ocellus_base_query(GstBaseTransform* trans, GstPadDirection 
   GST_OBJECT_UNLOCK(self);
   GST_DEBUG_OBJECT(self, "latency: upstream %" GST_TIME_FORMAT ", own %" GST_TIME_FORMAT,
                    GST_TIME_ARGS(min), GST_TIME_ARGS(latency));
-  min += latency;
-  if (GST_CLOCK_TIME_IS_VALID(max)) max += latency;
+  min = gst_ocellus::add_times(min, latency);
+  if (GST_CLOCK_TIME_IS_VALID(max)) max = gst_ocellus::add_times(max, latency);
   gst_query_set_latency(query, live, min, max);
   return TRUE;
 }
@@ -432,6 +439,22 @@ static gboolean gst_ocellus_base_decide_allocation(GstBaseTransform*, GstQuery* 
   return TRUE;
 }
 
+// What was held back goes out before caps that differ. A change of the frame rate alone is a new
+// timeline too: pixels per frame mean something else.
+static void prepare_for_caps(GstOcellusBase* self, GstCaps* caps) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  GstCaps* before = gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(self));
+  const bool same = before != nullptr && gst_caps_is_equal(before, caps);
+  gst_clear_caps(&before);
+  if (same) return;
+  GstVideoInfo video;
+  if (gst_video_info_from_caps(&video, caps) && gst_video_info_is_equal(&video, &priv->video) &&
+      GstOcellusCuda::is_feature_of(caps) == priv->cuda_caps)
+    gst_ocellus::release_pictures(self);
+  else
+    gst_ocellus::drain(self);
+}
+
 static gboolean gst_ocellus_base_sink_event(GstBaseTransform* trans, GstEvent* event) {
   GstOcellusBase* self = GST_OCELLUS_BASE(trans);
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
@@ -445,11 +468,7 @@ static gboolean gst_ocellus_base_sink_event(GstBaseTransform* trans, GstEvent* e
     case GST_EVENT_CAPS: {
       GstCaps* caps = nullptr;
       gst_event_parse_caps(event, &caps);
-      GstVideoInfo video;
-      // A change of the frame rate alone is a new timeline too: pixels per frame mean something
-      // else.
-      if (gst_video_info_from_caps(&video, caps) && !gst_video_info_is_equal(&video, &priv->video))
-        gst_ocellus::drain(self);
+      prepare_for_caps(self, caps);
       break;
     }
     case GST_EVENT_STREAM_START:
@@ -474,8 +493,10 @@ static gboolean gst_ocellus_base_src_event(GstBaseTransform* trans, GstEvent* ev
     GST_OBJECT_LOCK(self);
     GstClockTime earliest = GST_CLOCK_TIME_NONE;
     if (GST_CLOCK_TIME_IS_VALID(timestamp)) {
-      const auto sum = static_cast<GstClockTimeDiff>(timestamp) + diff;
-      earliest = sum > 0 ? static_cast<GstClockTime>(sum) : 0;
+      // Unsigned: G_MININT64 has no negative.
+      const guint64 early = diff < 0 ? guint64{0} - static_cast<guint64>(diff) : 0;
+      earliest = diff < 0 ? MIN(timestamp - MIN(timestamp, early), gst_ocellus::kLongestTime)
+                          : gst_ocellus::add_times(timestamp, static_cast<guint64>(diff));
     }
     gst_ocellus_base_get_private(self)->earliest_time = earliest;
     GST_OBJECT_UNLOCK(self);
@@ -483,16 +504,49 @@ static gboolean gst_ocellus_base_src_event(GstBaseTransform* trans, GstEvent* ev
   return GST_BASE_TRANSFORM_CLASS(gst_ocellus_base_parent_class)->src_event(trans, event);
 }
 
-// A source that begins anew without saying so. A camera's clock may step back, too, but by less
-// than a frame, and its picture moves on.
-static bool jumps_back(const GstOcellusBasePrivate* priv, GstBuffer* input) {
-  const GstClockTime pts = GST_BUFFER_PTS(input);
-  if (!GST_CLOCK_TIME_IS_VALID(pts) || !GST_CLOCK_TIME_IS_VALID(priv->last_pts)) return false;
+// How long a frame is: as the caps say; at a variable rate the longer one of this and the last.
+static GstClockTime frame_time(const GstOcellusBasePrivate* priv, GstBuffer* input) {
   const gint fps_n = GST_VIDEO_INFO_FPS_N(&priv->video);
-  const GstClockTime frame =
-      fps_n > 0 ? gst_util_uint64_scale_int(GST_SECOND, GST_VIDEO_INFO_FPS_D(&priv->video), fps_n)
-                : 0;
-  return pts < priv->last_pts && priv->last_pts - pts > frame;
+  if (fps_n > 0)
+    return gst_util_uint64_scale_int_ceil(GST_SECOND, GST_VIDEO_INFO_FPS_D(&priv->video), fps_n);
+  const GstClockTime duration = GST_BUFFER_DURATION(input);
+  return GST_CLOCK_TIME_IS_VALID(duration) ? MAX(duration, priv->last_frame_time)
+                                           : priv->last_frame_time;
+}
+
+// Whether the stream begins anew with this frame. Sources say so (DISCONT), or the time steps
+// against the direction of playing. In reverse the flag says little: GStreamer's sources set it on
+// every buffer, so there it counts only where the time does not go on, either. A step of a frame
+// and a half is none yet: a camera's clock may be set back, and frames may come last first, by
+// times that are rounded to nanoseconds or to milliseconds.
+static bool breaks_off(const GstBaseTransform* trans, const GstOcellusBasePrivate* priv,
+                       GstBuffer* input) {
+  const bool reverse = trans->segment.rate < 0.0;
+  const bool flagged = GST_BUFFER_IS_DISCONT(input);
+  if (flagged && !reverse) return true;
+  const GstClockTime pts = GST_BUFFER_PTS(input);
+  if (!GST_CLOCK_TIME_IS_VALID(pts) || !GST_CLOCK_TIME_IS_VALID(priv->last_pts)) return flagged;
+  const bool back = pts < priv->last_pts;
+  const bool onward = back == reverse;
+  if (onward && !flagged) return false;
+  const GstClockTime step = back ? priv->last_pts - pts : pts - priv->last_pts;
+  const GstClockTime frame = frame_time(priv, input);
+  // Steps alone do not tell a long frame from frames left out.
+  if (onward && GST_VIDEO_INFO_FPS_N(&priv->video) == 0 && !GST_BUFFER_DURATION_IS_VALID(input))
+    return false;
+  return step > frame && step - frame > frame / 2;
+}
+
+static void remember_time(GstOcellusBasePrivate* priv, GstBuffer* input) {
+  const GstClockTime pts = GST_BUFFER_PTS(input);
+  if (GST_BUFFER_DURATION_IS_VALID(input)) {
+    priv->last_frame_time = GST_BUFFER_DURATION(input);
+  } else if (GST_CLOCK_TIME_IS_VALID(pts) && GST_CLOCK_TIME_IS_VALID(priv->last_pts)) {
+    const GstClockTime step = pts > priv->last_pts ? pts - priv->last_pts : priv->last_pts - pts;
+    // A longer step may be one over frames left out.
+    priv->last_frame_time = priv->last_frame_time > 0 ? MIN(priv->last_frame_time, step) : step;
+  }
+  priv->last_pts = pts;
 }
 
 static GstFlowReturn gst_ocellus_base_submit_input_buffer(GstBaseTransform* trans,
@@ -526,7 +580,7 @@ static GstFlowReturn gst_ocellus_base_submit_input_buffer(GstBaseTransform* tran
   }
 
   // Not `is_discont`, which is set after a frame of our own was dropped, too.
-  if ((GST_BUFFER_IS_DISCONT(input) || jumps_back(priv, input)) && priv->sequence > 0) {
+  if (priv->sequence > 0 && breaks_off(trans, priv, input)) {
     GST_DEBUG_OBJECT(self, "discontinuity: the past is forgotten");
     if (const GstFlowReturn flow = gst_ocellus::drain(self); flow != GST_FLOW_OK) {
       gst_buffer_unref(input);
@@ -541,10 +595,13 @@ static GstFlowReturn gst_ocellus_base_submit_input_buffer(GstBaseTransform* tran
   GST_OBJECT_UNLOCK(self);
   const bool limited = budget > 0 && budget <= static_cast<guint64>(G_MAXINT64);
   const auto allowed = std::chrono::nanoseconds(limited ? static_cast<gint64>(budget) : 0);
-  const Deadline deadline = limited ? Deadline::at(arrival + allowed) : Deadline::never();
+  // From now on, which holds at "never" what the clock cannot count.
+  const Deadline deadline = limited
+                                ? Deadline::after(allowed - (gst_ocellus::Clock::now() - arrival))
+                                : Deadline::never();
 
   const guint64 sequence = priv->sequence;
-  priv->last_pts = GST_BUFFER_PTS(input);
+  remember_time(priv, input);
   GstOcellusResult result;
   gst_ocellus::Outcome outcome =
       gst_ocellus::run_frame(self, input, GST_BUFFER_PTS(input), deadline, &result);
@@ -575,8 +632,10 @@ static GstFlowReturn gst_ocellus_base_submit_input_buffer(GstBaseTransform* tran
       const GstClockTime now = GST_BUFFER_PTS(input);
       const GstClockTime then = GST_BUFFER_PTS(picture);
       if (GST_VIDEO_INFO_FPS_N(&priv->video) == 0 && GST_CLOCK_TIME_IS_VALID(now) &&
-          GST_CLOCK_TIME_IS_VALID(then) && now > then && now - then > priv->latency)
-        gst_ocellus::set_latency(self, now - then);
+          GST_CLOCK_TIME_IS_VALID(then)) {
+        const GstClockTime kept = now > then ? now - then : then - now;
+        if (kept > priv->latency) gst_ocellus::set_latency(self, kept);
+      }
     }
   }
 

@@ -20,10 +20,22 @@
  *
  * At the end of the stream, before a discontinuity, a new segment, a gap and new caps the frames
  * held back go out with the last frame standing in for those to come (flagged in the meta); where
- * it would only be compared with itself, with the field of the frame before. PTS that go back by
- * more than a frame are taken as a discontinuity. A flush drops the frames. All of these reset the
- * temporal state; a frame that is skipped because downstream is late does not: it is computed, and
- * then dropped. That costs its time, but the next frames' motion is right.
+ * it would only be compared with itself, with the field of the frame before. PTS that step against
+ * the direction of playing by more than one and a half frames are taken as a discontinuity. A flush
+ * drops the frames. All of these reset the temporal state; a frame that is skipped because
+ * downstream is late does not: it is computed, and then dropped. That costs its time, but the next
+ * frames' motion is right.
+ *
+ * Before the queries DRAIN and ALLOCATION, which come in the stream and want the pictures back, and
+ * before caps that say something else of the same pictures, the frames held back go out with the
+ * newest field there is (flagged as repeated and reused). The temporal state remains.
+ *
+ * In reverse playback (a segment of a negative rate) frames come last first, and the motion is that
+ * of what is shown: from a frame to the one shown next, so that it points the other way than when
+ * playing forward. "Before", "after" and "delay" are of the order in which frames come; what a
+ * field describes lies later in the stream than the newest frame it was computed from. Kernels from
+ * a file are applied in that order, too. GStreamer's sources flag every buffer as a discontinuity
+ * there; the flag counts only where the PTS do not go on from frame to frame.
  *
  * I420 and NV12 may come in memory:CUDAMemory, when the plugin was built for it and the backend is
  * a CUDA device: the pictures stay where they are. The element offers the CUDA context in which no

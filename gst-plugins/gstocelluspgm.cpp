@@ -6,8 +6,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdio>
-#include <memory>
 
 using ocellus::Expected;
 using ocellus::ImageSize;
@@ -15,29 +13,36 @@ using ocellus::Status;
 
 namespace {
 
-struct CloseFile {
-  void operator()(FILE* file) const { fclose(file); }
-};
+// Of a header with its comments; more is not looked at.
+constexpr gsize kHeaderBytes = 4096;
 
-// A regular file's bytes, at most so many of them.
-Expected<std::vector<gchar>> read_regular_file(const char* path, gsize most) {
+Expected<std::vector<gchar>> read_beginning(const char* path, gsize most) {
   const auto failed = [path](const char* what) {
     return tl::unexpected(ocellus::make_error(Status::kIoError, "initial: \"%s\": %s", path, what));
   };
   // Non-blocking, because opening a FIFO would otherwise wait for a writer.
-  const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return failed(g_strerror(errno));
-  const std::unique_ptr<FILE, CloseFile> file(fdopen(descriptor, "rb"));
-  if (!file) {
-    close(descriptor);
-    return failed(g_strerror(errno));
-  }
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return failed(g_strerror(errno));
   struct stat status = {};
-  if (fstat(descriptor, &status) != 0) return failed(g_strerror(errno));
-  if (!S_ISREG(status.st_mode)) return failed("is not a regular file");
+  const bool known = fstat(file, &status) == 0;
+  if (!known || !S_ISREG(status.st_mode)) {
+    const int error = errno;
+    close(file);
+    return failed(known ? "is not a regular file" : g_strerror(error));
+  }
   std::vector<gchar> bytes(MIN(static_cast<gsize>(status.st_size), most));
-  bytes.resize(fread(bytes.data(), 1, bytes.size(), file.get()));
-  if (ferror(file.get())) return failed(g_strerror(errno));
+  gsize have = 0;
+  int error = 0;
+  while (have < bytes.size()) {
+    const gssize got = read(file, bytes.data() + have, bytes.size() - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) error = errno;
+    if (got <= 0) break;
+    have += static_cast<gsize>(got);
+  }
+  close(file);
+  if (error != 0) return failed(g_strerror(error));
+  bytes.resize(have);
   return bytes;
 }
 
@@ -59,24 +64,21 @@ gint64 next_number(const gchar* bytes, gsize size, gsize* at) {
 
 Expected<std::vector<float>> gst_ocellus_read_states(const char* path, ImageSize size,
                                                      bool white_is_one) {
+  const gsize most = kHeaderBytes + static_cast<gsize>(size.width) *
+                                        static_cast<gsize>(size.height) * sizeof(guint16);
+  const Expected<std::vector<gchar>> contents = read_beginning(path, most);
+  if (!contents) return tl::unexpected(contents.error());
+  const gchar* const bytes = contents->data();
+  const gsize length = contents->size();
   const auto bad = [path](const char* what) {
     return tl::unexpected(ocellus::make_error(
         Status::kInvalidArgument,
         "initial is \"%s\", %s; it must be a binary PGM file (P5, 8 or 16 bits)", path, what));
   };
-  // Nothing larger is read than an image of this size with long comments. A device may never end,
-  // and a pipe may never begin.
-  constexpr gsize kMostHeader = 64 << 10;
-  const gsize most =
-      kMostHeader + 2 * static_cast<gsize>(size.width) * static_cast<gsize>(size.height);
-  const Expected<std::vector<gchar>> bytes = read_regular_file(path, most);
-  if (!bytes) return tl::unexpected(bytes.error());
-  const gchar* const contents = bytes->data();
-  const gsize length = bytes->size();
-  if (length < 3 || contents[0] != 'P' || contents[1] != '5') return bad("which is none");
+  if (length < 3 || bytes[0] != 'P' || bytes[1] != '5') return bad("which is none");
   gsize at = 2;
   std::array<gint64, 3> header{};  // width, height, largest value
-  for (gint64& number : header) number = next_number(contents, length, &at);
+  for (gint64& number : header) number = next_number(bytes, length, &at);
   const auto [width, height, largest] = header;
   if (width < 1 || height < 1 || largest < 1 || largest > 65535)
     return bad("its header is damaged");
@@ -91,7 +93,7 @@ Expected<std::vector<float>> gst_ocellus_read_states(const char* path, ImageSize
   if (at > length || length - at < cells * cell) return bad("which is truncated");
   const float sign = white_is_one ? 1.0f : -1.0f;
   std::vector<float> states(cells);
-  const auto* grey = reinterpret_cast<const guint8*>(contents) + at;
+  const auto* grey = reinterpret_cast<const guint8*>(bytes) + at;
   for (gsize i = 0; i < cells; ++i, grey += cell) {
     const int value = cell == 2 ? grey[0] << 8 | grey[1] : grey[0];
     if (value > largest) return bad("with a value above its header's largest");

@@ -169,7 +169,11 @@ static void release_pending(GstOcellusBase* self) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   if (!priv->pending) return;
   // What the device still writes is not ours to give away, also when its result is not wanted.
-  if (priv->pending->chroma_on_device) priv->cuda->finish();
+  if (priv->pending->chroma_on_device) {
+    // A device that fails here fails at the next frame, too, and says so there.
+    if (const Expected<void> written = priv->cuda->finish(); !written)
+      GST_DEBUG_OBJECT(self, "chroma is given up: %s", written.error().text);
+  }
   unmap_pending(self, &*priv->pending);
   gst_buffer_unref(priv->pending->picture);
   priv->pending.reset();
@@ -190,6 +194,7 @@ void forget(GstOcellusBase* self) {
   gst_clear_buffer(&priv->ready);
   priv->sequence = 0;
   priv->last_pts = GST_CLOCK_TIME_NONE;
+  priv->last_frame_time = 0;
 }
 
 void destroy_operator(GstOcellusBase* self) {
@@ -367,6 +372,7 @@ static bool choose_picture_pool(GstOcellusBase* self) {
 
 void set_latency(GstOcellusBase* self, GstClockTime latency) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  latency = MIN(latency, kLongestTime);
   GST_OBJECT_LOCK(self);
   const bool changed = priv->latency != latency;
   priv->latency = latency;
@@ -452,7 +458,8 @@ Outcome finish_pending(GstOcellusBase* self, Deadline deadline, GstOcellusResult
   GST_OBJECT_LOCK(self);
   const bool keep = priv->on_miss == GST_OCELLUS_ON_MISS_REUSE;
   GST_OBJECT_UNLOCK(self);
-  if (keep || is_of_one_frame(priv, priv->hold)) remember_newest(self, *result);
+  // What is held back may have to go out before the results that describe it.
+  if (keep || priv->hold > 0) remember_newest(self, *result);
   return Outcome::kDone;
 }
 
@@ -795,6 +802,32 @@ GstBuffer* dress(GstOcellusBase* self, GstBuffer* picture, const GstOcellusResul
   return buffer;
 }
 
+// Sends the oldest picture held back on its way; `result` may be null.
+static GstFlowReturn push_oldest(GstOcellusBase* self, const GstOcellusResult* result,
+                                 Clock::time_point begin) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  GstBuffer* picture = priv->held.front().picture;
+  priv->held.erase(priv->held.begin());
+  GstBuffer* buffer = dress(self, picture, result);
+  if (buffer == nullptr) return GST_FLOW_ERROR;
+  GST_OBJECT_LOCK(self);
+  const bool post_messages = priv->post_messages;
+  GST_OBJECT_UNLOCK(self);
+  if (post_messages && result != nullptr)
+    post_frame(self, buffer, nanoseconds(Clock::now() - begin));
+  return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), buffer);
+}
+
+// The newest result for a frame that has none of its own, since no other came after it; its data is
+// a reference of the caller's, or null.
+static GstOcellusResult stand_in(const GstOcellusBasePrivate* priv) {
+  GstOcellusResult result = priv->newest;
+  if (result.data != nullptr) gst_buffer_ref(result.data);
+  result.reused = true;
+  result.repeated = true;
+  return result;
+}
+
 GstFlowReturn drain(GstOcellusBase* self) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   GstFlowReturn flow = GST_FLOW_OK;
@@ -811,9 +844,7 @@ GstFlowReturn drain(GstOcellusBase* self) {
       GstOcellusResult result;
       if (is_of_one_frame(priv, i + 1) && priv->newest.data != nullptr) {
         // The motion up to the last frame is the best that is known of the motion at it.
-        result = priv->newest;
-        gst_buffer_ref(result.data);
-        result.reused = true;
+        result = stand_in(priv);
         ++priv->sequence;
       } else if (run_frame(self, last, GST_BUFFER_PTS(last), Deadline::never(), &result) !=
                  Outcome::kDone) {
@@ -822,23 +853,31 @@ GstFlowReturn drain(GstOcellusBase* self) {
       }
       result.repeated = true;
       if (described == priv->held.front().sequence) {
-        GstBuffer* picture = priv->held.front().picture;
-        priv->held.erase(priv->held.begin());
-        if (priv->held.empty()) gst_clear_buffer(&last);
-        GstBuffer* buffer = dress(self, picture, &result);
-        GST_OBJECT_LOCK(self);
-        const bool post_messages = priv->post_messages;
-        GST_OBJECT_UNLOCK(self);
-        if (post_messages && buffer != nullptr)
-          post_frame(self, buffer, nanoseconds(Clock::now() - begin));
-        flow = buffer != nullptr ? gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), buffer)
-                                 : GST_FLOW_ERROR;
+        if (priv->held.size() == 1) gst_clear_buffer(&last);
+        flow = push_oldest(self, &result, begin);
       }
       gst_clear_buffer(&result.data);
     }
     gst_clear_buffer(&last);
   }
   forget(self);
+  return flow;
+}
+
+GstFlowReturn release_pictures(GstOcellusBase* self) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  if (!priv->engine) return GST_FLOW_OK;
+  if (!finish_earlier(self)) {
+    forget(self);
+    return GST_FLOW_ERROR;
+  }
+  GstFlowReturn flow = GST_FLOW_OK;
+  while (!priv->held.empty() && flow == GST_FLOW_OK) {
+    GstOcellusResult result = stand_in(priv);
+    flow = push_oldest(self, result.data != nullptr ? &result : nullptr, Clock::now());
+    gst_clear_buffer(&result.data);
+  }
+  drop_held(self);
   return flow;
 }
 

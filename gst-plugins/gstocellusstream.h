@@ -86,7 +86,8 @@ struct GstOcellusBasePrivate {
   GstBufferPool* copy_pool = nullptr;    // made when a picture must be copied for the first time
   guint64 sequence = 0;                  // of the next frame, since the last reset
   GstClockTime last_pts = GST_CLOCK_TIME_NONE;  // of the frame before, since the last reset
-  std::vector<GstOcellusHeldFrame> held;        // oldest first
+  GstClockTime last_frame_time = 0;       // its duration; without one the shortest step so far
+  std::vector<GstOcellusHeldFrame> held;  // oldest first
   std::optional<GstOcellusPendingFrame> pending;
   GstOcellusResult newest;  // for frames without one of their own; data is null without one
   GstBuffer* ready = nullptr;
@@ -101,6 +102,15 @@ using Clock = ocellus::Deadline::Clock;
 inline GstClockTime nanoseconds(Clock::duration duration) {
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
   return ns > 0 ? static_cast<GstClockTime>(ns) : 0;
+}
+
+// The longest time that is told to others: it is a GstClockTimeDiff too, so that differences of two
+// times are right.
+inline constexpr GstClockTime kLongestTime = G_MAXINT64;
+
+// The sum of two valid times, at most the longest.
+inline GstClockTime add_times(GstClockTime a, GstClockTime b) {
+  return a >= kLongestTime || b >= kLongestTime - a ? kLongestTime : a + b;
 }
 
 // What became of a frame given to the operator.
@@ -139,8 +149,11 @@ void post_frame(GstOcellusBase* self, GstBuffer* buffer, GstClockTime arrival_to
 // null.
 GstBuffer* dress(GstOcellusBase* self, GstBuffer* picture, const GstOcellusResult* result);
 // The stream pauses for good: what is held back gets its result with the last frame standing in for
-// those to come.
+// those to come. Forgets the past.
 GstFlowReturn drain(GstOcellusBase* self);
+// The pictures that came are wanted back, but the stream goes on: what is held back goes out with
+// the newest result there is. The past remains.
+GstFlowReturn release_pictures(GstOcellusBase* self);
 // A frame that downstream would throw away because it is too late; `false` without such knowledge.
 bool too_late(GstOcellusBase* self, GstBuffer* picture, GstClockTimeDiff* jitter);
 

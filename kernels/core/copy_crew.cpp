@@ -1,13 +1,10 @@
 #include "kernels/core/copy_crew.h"
 
-#include <sched.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "core/scheduler.h"
+#include "core/thread.h"
 
 namespace ocellus::cuda {
 namespace {
@@ -40,28 +37,14 @@ CopyCrew::~CopyCrew() {
 
 Expected<void> CopyCrew::start(int threads, int realtime_priority) noexcept {
   for (; threads_ < threads; ++threads_) {
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    int result = 0;
-    if (realtime_priority > 0) {
-      sched_param parameter{};
-      parameter.sched_priority = realtime_priority;
-      pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
-      pthread_attr_setschedpolicy(&attributes, SCHED_FIFO);
-      result = pthread_attr_setschedparam(&attributes, &parameter);
-    }
-    pthread_t& thread = thread_[static_cast<std::size_t>(threads_)];
-    if (result == 0) result = pthread_create(&thread, &attributes, &CopyCrew::thread_main, this);
-    pthread_attr_destroy(&attributes);
-    if (result != 0) {
-      return tl::unexpected(make_error(
-          Status::kSystem, "copy thread %d (realtime priority %d) could not be started: %s%s",
-          threads_, realtime_priority, strerror(result),
-          result == EPERM ? "; SCHED_FIFO needs CAP_SYS_NICE or an rtprio limit" : ""));
-    }
-    char name[24];
-    std::snprintf(name, sizeof(name), "ocellus-copy-%d", threads_);  // the kernel keeps 15
-    pthread_setname_np(thread, name);
+    const detail::ThreadOptions options = {.kind = "copy thread",
+                                           .number = threads_,
+                                           .name = "ocellus-copy",
+                                           .realtime_priority = realtime_priority};
+    if (Expected<void> made = detail::start_thread(options, &CopyCrew::thread_main, this,
+                                                   thread_[static_cast<std::size_t>(threads_)]);
+        !made)
+      return made;
   }
   return {};
 }

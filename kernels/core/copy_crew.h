@@ -39,6 +39,9 @@ class CopyCrew {
   CopyCrew(const CopyCrew&) = delete;
   CopyCrew& operator=(const CopyCrew&) = delete;
 
+  /// In a child that fork() made, where the threads are not: lets the destructor wait for nothing.
+  void abandon() noexcept { threads_ = 0; }
+
   /// Called once. After a failure the destructor ends those that run already.
   Expected<void> start(int threads, int realtime_priority) noexcept;
 

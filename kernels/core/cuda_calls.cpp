@@ -54,6 +54,20 @@ cudaError_t pop_context() {
   return kFunction == nullptr ? cudaErrorInsufficientDriver : runtime_error(kFunction(&popped));
 }
 
+// Here, too, because the answer "not ready" of the runtime's own function may stay behind as the
+// runtime's last error. Events are the same to both.
+cudaError_t query_event(cudaEvent_t event) {
+  static auto* const kFunction = driver_function<CUresult(CUevent)>("cuEventQuery");
+  return kFunction == nullptr ? cudaErrorInsufficientDriver : runtime_error(kFunction(event));
+}
+cudaError_t exchange_capture_mode(cudaStreamCaptureMode* mode) {
+  auto driver_mode = static_cast<CUstreamCaptureMode>(*mode);
+  const cudaError_t error = call_driver<CUresult(CUstreamCaptureMode*)>(
+      "cuThreadExchangeStreamCaptureMode", &driver_mode);
+  *mode = static_cast<cudaStreamCaptureMode>(driver_mode);
+  return error;
+}
+
 cudaError_t get_device_properties(cudaDeviceProp* properties, int device) {
   return cudaGetDeviceProperties(properties, device);
 }
@@ -95,6 +109,9 @@ const CudaCalls kCudaCalls = with_names({
     .current_context = {current_context},
     .push_context = {push_context},
     .pop_context = {pop_context},
+    .peek_last_error = {cudaPeekAtLastError},
+    .take_last_error = {cudaGetLastError},
+    .exchange_capture_mode = {exchange_capture_mode},
     .memory_info = {cudaMemGetInfo},
     .malloc_device = {malloc_device},
     .free_device = {cudaFree},
@@ -111,7 +128,7 @@ const CudaCalls kCudaCalls = with_names({
     .create_event = {create_event},
     .destroy_event = {cudaEventDestroy},
     .record_event = {cudaEventRecord},
-    .query_event = {cudaEventQuery},
+    .query_event = {query_event},
     .synchronize_event = {cudaEventSynchronize},
     .elapsed = {cudaEventElapsedTime},
     .function_attributes = {function_attributes},

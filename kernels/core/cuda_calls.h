@@ -15,7 +15,7 @@ namespace ocellus::cuda {
 /// When a call may be made.
 enum class Phase : unsigned char {
   kCreating,  ///< allocates, frees, synchronises or loads code: only while something is made or
-              ///< destroyed
+              ///< destroyed, and after a failure
   kRunning,   ///< bounded: while frames run, too
 };
 
@@ -36,6 +36,10 @@ struct CudaCalls {
   Call<CUcontext*> current_context;
   Call<CUcontext> push_context;
   Call<> pop_context;
+  // What a thread has of CUDA
+  Call<> peek_last_error;
+  Call<> take_last_error;
+  Call<cudaStreamCaptureMode*> exchange_capture_mode;
   // Memory
   Call<std::size_t*, std::size_t*> memory_info;
   Call<void**, std::size_t> malloc_device;
@@ -87,6 +91,9 @@ constexpr CudaCalls with_names(CudaCalls calls) {
   name(calls.current_context, "cuCtxGetCurrent", Phase::kRunning);
   name(calls.push_context, "cuCtxPushCurrent", Phase::kRunning);
   name(calls.pop_context, "cuCtxPopCurrent", Phase::kRunning);
+  name(calls.peek_last_error, "cudaPeekAtLastError", Phase::kRunning);
+  name(calls.take_last_error, "cudaGetLastError", Phase::kRunning);
+  name(calls.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode", Phase::kCreating);
   name(calls.memory_info, "cudaMemGetInfo", Phase::kCreating);
   name(calls.malloc_device, "cudaMalloc", Phase::kCreating);
   name(calls.free_device, "cudaFree", Phase::kCreating);
@@ -103,7 +110,7 @@ constexpr CudaCalls with_names(CudaCalls calls) {
   name(calls.create_event, "cudaEventCreateWithFlags", Phase::kCreating);
   name(calls.destroy_event, "cudaEventDestroy", Phase::kCreating);
   name(calls.record_event, "cudaEventRecord", Phase::kRunning);
-  name(calls.query_event, "cudaEventQuery", Phase::kRunning);
+  name(calls.query_event, "cuEventQuery", Phase::kRunning);
   name(calls.synchronize_event, "cudaEventSynchronize", Phase::kRunning);
   name(calls.elapsed, "cudaEventElapsedTime", Phase::kRunning);
   name(calls.function_attributes, "cudaFuncGetAttributes", Phase::kCreating);

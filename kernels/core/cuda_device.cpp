@@ -18,6 +18,12 @@ const char* error_text(cudaError_t error) noexcept {
   return cudaGetErrorString(error);
 }
 
+/// Bytes of a block of which pieces of kDeviceAlignment are given out: whole ones. More than there
+/// can be stays as it is, and is refused as too much.
+std::size_t block_bytes(std::size_t bytes) noexcept {
+  return std::max(bytes, detail::align_up(bytes, kDeviceAlignment));
+}
+
 /// "13.0" from 13000.
 void version_text(int version, char* text, std::size_t capacity) noexcept {
   std::snprintf(text, capacity, "%d.%d", version / 1000, version % 1000 / 10);
@@ -41,6 +47,13 @@ bool is_sticky(cudaError_t error) noexcept {
     case cudaErrorContextIsDestroyed:
     case cudaErrorNvlinkUncorrectable:
     case cudaErrorCudartUnloading:
+    case cudaErrorMpsConnectionFailed:
+    case cudaErrorMpsRpcFailure:
+    case cudaErrorMpsServerNotReady:
+    case cudaErrorMpsMaxClientsReached:
+    case cudaErrorMpsMaxConnectionsReached:
+    case cudaErrorMpsClientTerminated:
+    case cudaErrorUnknown:
       return true;
     default:
       return false;
@@ -66,19 +79,29 @@ Error make_cuda_error(const char* who, const char* call, cudaError_t error) noex
 
 Scope::Scope(CudaDevice& device, Phase phase, const char* who) noexcept
     : device_(device), phase_(phase), who_(who) {
-  if (device.context_ == nullptr || device.lost()) return;
+  if (device.context_ == nullptr || device.abandoned()) return;
+  // What a lost device still holds is released, and nothing else.
+  if (device.lost() && phase == Phase::kRunning) return;
+  entered_ = enter();
+  current_ = entered_.has_value();
+  if (phase == Phase::kCreating && current_ && !device.lost())
+    exempt_ = kCudaCalls.exchange_capture_mode.function(&capture_mode_) == cudaSuccess;
+}
+
+Expected<void> Scope::enter() noexcept {
   CUcontext current = nullptr;
-  cudaError_t error = kCudaCalls.current_context.function(&current);
-  const char* name = kCudaCalls.current_context.name;
-  if (error == cudaSuccess && current != device.context_) {
-    name = kCudaCalls.push_context.name;
-    error = kCudaCalls.push_context.function(device.context_);
-    pushed_ = error == cudaSuccess;
-  }
-  if (error != cudaSuccess) entered_ = tl::unexpected(failed(name, error));
+  if (const cudaError_t error = kCudaCalls.current_context.function(&current); error != cudaSuccess)
+    return tl::unexpected(failed(kCudaCalls.current_context.name, error));
+  if (current == device_.context_) return {};
+  if (const cudaError_t error = kCudaCalls.push_context.function(device_.context_);
+      error != cudaSuccess)
+    return tl::unexpected(failed(kCudaCalls.push_context.name, error));
+  pushed_ = true;
+  return {};
 }
 
 Scope::~Scope() {
+  if (exempt_) static_cast<void>(kCudaCalls.exchange_capture_mode.function(&capture_mode_));
   if (pushed_) release(kCudaCalls.pop_context);
 }
 
@@ -95,6 +118,7 @@ Expected<void> Scope::allow(const char* name, Phase phase) noexcept {
 
 Error Scope::failed(const char* name, cudaError_t error) noexcept {
   const Error made = make_cuda_error(who_, name, error);
+  last_error_.forget(error);
   if (made.status == Status::kDeviceLost) device_.lose(made);
   return made;
 }
@@ -116,7 +140,22 @@ void CudaDevice::lose(const Error& error) noexcept {
   if (lost_.load(std::memory_order_relaxed)) return;
   loss_ = error;
   lost_.store(true, std::memory_order_release);
-  detail::log_message(LogLevel::kError, "cuda:%d is lost: %s", number_, error.text);
+}
+
+void CudaDevice::abandon() noexcept {
+  if (abandoned()) return;
+  // The child has one thread, which may have come with the mutex locked by another of the parent.
+  loss_ = make_error(Status::kUnsupported, "cuda:%d cannot be used in a child that fork() made",
+                     number_);
+  loss_logged_.store(true);
+  lost_.store(true, std::memory_order_release);
+  abandoned_.store(true);
+  crew_.abandon();
+}
+
+void CudaDevice::log_loss() noexcept {
+  if (!lost() || loss_logged_.exchange(true)) return;
+  detail::log_message(LogLevel::kError, "cuda:%d is lost: %s", number_, loss_.text);
 }
 
 Expected<std::unique_ptr<Device>> CudaDevice::open(const EngineConfig& config,
@@ -158,30 +197,8 @@ Expected<void> CudaDevice::start(const EngineConfig& config) noexcept {
   traits_.shared_bytes_per_block = static_cast<int>(properties.sharedMemPerBlockOptin);
   traits_.l2_bytes = properties.l2CacheSize;
 
-  if (config.memory.device > 0) {
-    void* base = nullptr;
-    if (Expected<void> done = cuda(kCudaCalls.malloc_device, &base, config.memory.device); !done) {
-      if (done.error().status != Status::kOutOfMemory) return done;
-      std::size_t free = 0;
-      std::size_t total = 0;
-      static_cast<void>(cuda(kCudaCalls.memory_info, &free, &total));
-      return tl::unexpected(make_error(
-          Status::kOutOfMemory,
-          "cuda:%d gave no block of %zu bytes (memory.device); %zu of its %zu bytes are free",
-          number_, config.memory.device, free, total));
-    }
-    device_.base = static_cast<char*>(base);
-    device_.pieces.begin(config.memory.device, kDeviceAlignment);
-  }
-  if (config.memory.pinned > 0) {
-    void* base = nullptr;
-    if (Expected<void> done = cuda(kCudaCalls.malloc_host, &base, config.memory.pinned,
-                                   static_cast<unsigned>(cudaHostAllocMapped));
-        !done)
-      return done;
-    pinned_.base = static_cast<char*>(base);
-    pinned_.pieces.begin(config.memory.pinned, kDeviceAlignment);
-  }
+  if (Expected<void> done = take_block(cuda, config.memory.device); !done) return done;
+  if (Expected<void> done = take_pinned_block(cuda, config.memory.pinned); !done) return done;
 
   int least = 0;
   int greatest = 0;
@@ -189,7 +206,7 @@ Expected<void> CudaDevice::start(const EngineConfig& config) noexcept {
     return done;
   // Copies are short and what computing waits for, so they go first.
   const int copying = greatest;
-  const int computing = std::min(least, greatest + 1);
+  const int computing = computing_priority_ = std::min(least, greatest + 1);
   for (; lane_count_ < config.device_lanes; ++lane_count_) {
     Lane& lane = lanes_[static_cast<std::size_t>(lane_count_)];
     for (const auto& [stream, priority] :
@@ -206,8 +223,59 @@ Expected<void> CudaDevice::start(const EngineConfig& config) noexcept {
   return crew_.start(config.device_copy_threads, config.realtime_priority);
 }
 
+Expected<void> CudaDevice::take_block(Scope& cuda, std::size_t bytes) noexcept {
+  if (bytes == 0) return {};
+  void* base = nullptr;
+  if (Expected<void> done = cuda(kCudaCalls.malloc_device, &base, block_bytes(bytes)); !done) {
+    if (done.error().status != Status::kOutOfMemory) return done;
+    std::size_t free = 0;
+    std::size_t total = 0;
+    static_cast<void>(cuda(kCudaCalls.memory_info, &free, &total));
+    return tl::unexpected(make_error(
+        Status::kOutOfMemory,
+        "cuda:%d gave no block of %zu bytes (memory.device); %zu of its %zu bytes are free",
+        number_, bytes, free, total));
+  }
+  device_.base = static_cast<char*>(base);
+  device_.pieces.begin(bytes, kDeviceAlignment);
+  return {};
+}
+
+Expected<void> CudaDevice::take_pinned_block(Scope& cuda, std::size_t bytes) noexcept {
+  if (bytes == 0) return {};
+  void* base = nullptr;
+  if (Expected<void> done = cuda(kCudaCalls.malloc_host, &base, block_bytes(bytes),
+                                 static_cast<unsigned>(cudaHostAllocMapped));
+      !done)
+    return done;
+  pinned_.base = static_cast<char*>(base);
+  pinned_.pieces.begin(bytes, kDeviceAlignment);
+  return {};
+}
+
+Expected<cudaStream_t> CudaDevice::make_stream(Scope& cuda) noexcept {
+  cudaStream_t stream = nullptr;
+  if (Expected<void> done = cuda(kCudaCalls.create_stream, &stream,
+                                 static_cast<unsigned>(cudaStreamNonBlocking), computing_priority_);
+      !done)
+    return tl::unexpected(done.error());
+  return stream;
+}
+
+void CudaDevice::finish(Scope& cuda, cudaStream_t stream) noexcept {
+  constexpr int kAttempts = 3;
+  for (int i = 1; i <= kAttempts && !lost(); ++i) {
+    const Expected<void> done = cuda(kCudaCalls.synchronize_stream, stream);
+    if (done) return;
+    if (i == kAttempts)
+      lose(make_error(Status::kDeviceLost, "%s, so its work cannot be waited for",
+                      done.error().text));
+  }
+}
+
 CudaDevice::~CudaDevice() {
-  if (context_ == nullptr) return;
+  log_loss();
+  if (context_ == nullptr || abandoned()) return;
   {
     Scope cuda(*this, Phase::kCreating, kEngine);
     for (int i = 0; i < lane_count_; ++i) {
@@ -218,27 +286,18 @@ CudaDevice::~CudaDevice() {
     if (pinned_.base != nullptr) cuda.release(kCudaCalls.free_host, pinned_.base);
     if (device_.base != nullptr) cuda.release(kCudaCalls.free_device, device_.base);
   }
+  // Of the driver and not the runtime: it needs no context and leaves no last error.
   static_cast<void>(kCudaCalls.release_primary_context.function(number_));
 }
 
 Expected<void*> CudaDevice::take(Block& block, const char* kind, std::size_t bytes) noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (const auto offset = block.pieces.take(bytes)) return static_cast<void*>(block.base + *offset);
-  if (block.pieces.pieces() == PieceMap::kMaxPieces) {
-    return tl::unexpected(make_error(Status::kOutOfMemory,
-                                     "the engine's %s block has given out %d pieces, which is the "
-                                     "most",
-                                     kind, PieceMap::kMaxPieces));
-  }
-  return tl::unexpected(make_error(
-      Status::kOutOfMemory,
-      "the operator needs %zu bytes of %s memory, the engine's block of %zu has %zu in one piece: "
-      "add the operator's footprint to EngineConfig::memory",
-      bytes, kind, block.pieces.capacity(), block.pieces.largest_gap()));
+  return tl::unexpected(block.pieces.no_room(kind, bytes));
 }
 
 void CudaDevice::give_back(Block& block, void* piece) noexcept {
-  if (piece == nullptr) return;
+  if (piece == nullptr || abandoned()) return;
   const std::lock_guard<std::mutex> lock(mutex_);
   block.pieces.give_back(static_cast<std::size_t>(static_cast<char*>(piece) - block.base));
 }
@@ -262,7 +321,10 @@ Expected<void> CudaDevice::copy(void* to, const void* from, std::size_t bytes,
   const cudaStream_t stream = lanes_[0].upload;
   if (Expected<void> done = cuda(kCudaCalls.copy, to, from, bytes, kind, stream); !done)
     return done;
-  return cuda(kCudaCalls.synchronize_stream, stream);
+  Expected<void> done = cuda(kCudaCalls.synchronize_stream, stream);
+  // The memory is the caller's again.
+  if (!done) finish(cuda, stream);
+  return done;
 }
 Expected<void> CudaDevice::write(void* to, const void* from, std::size_t bytes) noexcept {
   return copy(to, from, bytes, cudaMemcpyHostToDevice);
@@ -291,6 +353,7 @@ int CudaDevice::take_lane() noexcept {
 }
 
 void CudaDevice::give_back_lane(int lane) noexcept {
+  if (abandoned()) return;
   const std::lock_guard<std::mutex> lock(mutex_);
   --lane_users_[static_cast<std::size_t>(lane)];
 }
@@ -305,15 +368,21 @@ Expected<void> probe(int number, EngineInfo& info) noexcept {
                                      "backend cuda:%d cannot be used: %s; use auto or cpu", number,
                                      why));
   };
+  const LastError last_error;
+  const auto ask = [&last_error](const auto& call, auto... arguments) {
+    const cudaError_t error = call.function(arguments...);
+    if (error != cudaSuccess) last_error.forget(error);
+    return error;
+  };
   int count = 0;
-  const cudaError_t error = kCudaCalls.get_device_count.function(&count);
+  const cudaError_t error = ask(kCudaCalls.get_device_count, &count);
   if (error == cudaErrorInsufficientDriver) {
     int driver = 0;
     char text[160];
     char have[16];
     char want[16];
     version_text(CUDART_VERSION, want, sizeof(want));
-    if (kCudaCalls.driver_version.function(&driver) != cudaSuccess || driver == 0) {
+    if (ask(kCudaCalls.driver_version, &driver) != cudaSuccess || driver == 0) {
       std::snprintf(text, sizeof(text), "there is no NVIDIA driver");
     } else {
       version_text(driver, have, sizeof(have));
@@ -331,13 +400,13 @@ Expected<void> probe(int number, EngineInfo& info) noexcept {
     return unavailable(text);
   }
   cudaDeviceProp properties{};
-  if (const cudaError_t asked = kCudaCalls.get_device_properties.function(&properties, number);
+  if (const cudaError_t asked = ask(kCudaCalls.get_device_properties, &properties, number);
       asked != cudaSuccess) {
     return unavailable(
         make_cuda_error("probing", kCudaCalls.get_device_properties.name, asked).text);
   }
   int driver = 0;
-  if (const cudaError_t asked = kCudaCalls.driver_version.function(&driver); asked != cudaSuccess) {
+  if (const cudaError_t asked = ask(kCudaCalls.driver_version, &driver); asked != cudaSuccess) {
     return unavailable(make_cuda_error("probing", kCudaCalls.driver_version.name, asked).text);
   }
   info.backend = BackendKind::kCuda;

@@ -19,6 +19,8 @@ namespace ocellus::cuda {
 using detail::Device;
 using detail::PieceMap;
 
+class Scope;
+
 /// Pieces of device memory begin on a boundary that texture and bulk copies take.
 inline constexpr std::size_t kDeviceAlignment = 256;
 inline constexpr int kMaxLanes = 16;
@@ -54,11 +56,21 @@ class CudaDevice final : public Device {
   Expected<void> read(void* to, const void* from, std::size_t bytes) noexcept override;
   void add_memory_use(MemoryUse& use) const noexcept override;
 
+  void abandon() noexcept override;
+  bool abandoned() const noexcept { return abandoned_.load(std::memory_order_relaxed); }
+
   /// The lane that the fewest operators use. Given back when the operator is destroyed.
   int take_lane() noexcept;
   void give_back_lane(int lane) noexcept;
   CopyCrew& copy_crew() noexcept { return crew_; }
   const Lane& lane(int index) const noexcept { return lanes_[static_cast<std::size_t>(index)]; }
+
+  /// A stream of the caller's own, at the priority of those that compute: what is captured in it
+  /// keeps that. The caller destroys it.
+  Expected<cudaStream_t> make_stream(Scope& cuda) noexcept;
+  /// Waits until all that the stream has is done; for destructors, and for ways that have failed.
+  /// When not even that can be found out, the device is lost.
+  void finish(Scope& cuda, cudaStream_t stream) noexcept;
 
   const DeviceTraits& traits() const noexcept { return traits_; }
   int number() const noexcept { return number_; }
@@ -69,6 +81,8 @@ class CudaDevice final : public Device {
   bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
   /// The text of that error.
   const Error& loss() const noexcept { return loss_; }
+  /// Tells the log of the loss, once; for destructors, without any lock.
+  void log_loss() noexcept;
 
  private:
   friend class Scope;
@@ -80,6 +94,8 @@ class CudaDevice final : public Device {
 
   CudaDevice(int number, DeviceWait wait) noexcept : number_(number), wait_(wait) {}
   Expected<void> start(const EngineConfig& config) noexcept;
+  Expected<void> take_block(Scope& cuda, std::size_t bytes) noexcept;
+  Expected<void> take_pinned_block(Scope& cuda, std::size_t bytes) noexcept;
   Expected<void*> take(Block& block, const char* kind, std::size_t bytes) noexcept;
   void give_back(Block& block, void* piece) noexcept;
   Expected<void> copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) noexcept;
@@ -92,17 +108,42 @@ class CudaDevice final : public Device {
   mutable std::mutex mutex_;  // guards blocks, lane counts and the setting of loss_
   Block device_;
   Block pinned_;
+  int computing_priority_ = 0;
   int lane_count_ = 0;
   std::array<Lane, kMaxLanes> lanes_{};
   std::array<int, kMaxLanes> lane_users_{};
   std::atomic<bool> lost_{false};
+  std::atomic<bool> abandoned_{false};
   Error loss_;
+  std::atomic<bool> loss_logged_{false};
   CopyCrew crew_;
+};
+
+/// Errors after which CUDA says that the process cannot use the device again.
+bool is_sticky(cudaError_t error) noexcept;
+
+/// The runtime's last error, one for each thread. The program that the library is part of may share
+/// the runtime and ask for it, so a call of ours that fails must leave none behind.
+class LastError {
+ public:
+  /// Before our calls. What the program has not asked for yet is not ours to take.
+  LastError() noexcept : programs_own_(kCudaCalls.peek_last_error.function() != cudaSuccess) {}
+  /// After a call of ours that failed. A sticky error stays: the program cannot use the device
+  /// either.
+  void forget(cudaError_t error) const noexcept {
+    if (!programs_own_ && !is_sticky(error))
+      static_cast<void>(kCudaCalls.take_last_error.function());
+  }
+
+ private:
+  bool programs_own_;
 };
 
 /// Calls of CUDA by one operator, in one phase, on one thread. While a Scope lives the device's
 /// primary context is current, and afterwards again what was current before: a neighbour in the
-/// same thread may have a context of its own.
+/// same thread may have a context of its own. A neighbour in another thread may capture a graph in
+/// a mode that refuses calls of all threads which might disturb it: those of creation do not, and
+/// are exempt.
 class Scope {
  public:
   /// `who` stands in error texts; static storage.
@@ -124,29 +165,35 @@ class Scope {
   /// Whether what was recorded before the event is done.
   Expected<bool> query(cudaEvent_t event) noexcept;
 
-  /// For destructors: makes a call whose failure changes nothing, also on a lost device.
+  /// For destructors: makes a call whose failure changes nothing, also on a lost device. Without
+  /// the device's context nothing is called: the runtime would make one, on device 0.
   template <typename... Parameters, typename... Arguments>
   void release(const Call<Parameters...>& call, Arguments... arguments) noexcept {
-    static_cast<void>(call.function(static_cast<Parameters>(arguments)...));
+    if (!current_) return;
+    const cudaError_t error = call.function(static_cast<Parameters>(arguments)...);
+    if (error != cudaSuccess) last_error_.forget(error);
   }
 
   CudaDevice& device() noexcept { return device_; }
   const char* who() const noexcept { return who_; }
 
  private:
+  Expected<void> enter() noexcept;
   Expected<void> allow(const char* name, Phase phase) noexcept;
   Error failed(const char* name, cudaError_t error) noexcept;
 
   CudaDevice& device_;
   Phase phase_;
   const char* who_;
+  const LastError last_error_;
+  bool current_ = false;  // the device's context is
   bool pushed_ = false;
+  bool exempt_ = false;
+  cudaStreamCaptureMode capture_mode_ = cudaStreamCaptureModeRelaxed;
   Expected<void> entered_;  // why the context could not be made current
 };
 
 /// What a failed call means for the library's callers.
 Error make_cuda_error(const char* who, const char* call, cudaError_t error) noexcept;
-/// Errors after which CUDA says that the process cannot use the device again.
-bool is_sticky(cudaError_t error) noexcept;
 
 }  // namespace ocellus::cuda

@@ -39,6 +39,12 @@ Expected<void> CudaOperator::submit(int index, const Frame& in, const OutputPlan
   Scope cuda(*device_, Phase::kRunning, name());
   const std::lock_guard<std::mutex> lock(mutex_);
   if (Expected<void> queued = queue(cuda, slot); !queued) return queued;
+  // The kernels move the temporal state on, and nothing calls them back: the frame counts from here
+  // on, and what fails is said by `wait`.
+  if (const Expected<void> queued = queue_result(cuda, slot); !queued) {
+    slot.busy = !device_->lost();
+    if (!slot.busy) return queued;
+  }
   order_[static_cast<std::size_t>(in_flight_++)] = index;
   return {};
 }
@@ -60,12 +66,21 @@ void CudaOperator::copy_in(Slot& slot) noexcept {
   crew.give_back();
 }
 
+Expected<void> CudaOperator::await(Scope& cuda, const Slot& slot, StreamHandle stream) noexcept {
+  const cudaStream_t compute = device_->lane(lane_).compute;
+  if (stream == compute) return {};
+  if (Expected<void> done =
+          cuda(kCudaCalls.record_event, slot.arrived, static_cast<cudaStream_t>(stream));
+      !done)
+    return done;
+  return cuda(kCudaCalls.wait_for_event, compute, slot.arrived, 0U);
+}
+
 Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
   const OutputPlanes& out = slot.out;
   const Lane& lane = device_->lane(lane_);
   const bool in_on_device = slot.in.space == MemorySpace::kCuda;
   const bool out_on_device = out.space == MemorySpace::kCuda;
-  const auto rows = static_cast<std::size_t>(shape_.size.height);
 
   FrameParams params{};
   params.image = in_on_device ? slot.in.data : slot.device_in;
@@ -80,58 +95,71 @@ Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
   const bool new_params =
       !slot.params_known || std::memcmp(&params, &slot.last_params, sizeof(params)) != 0;
 
+  if (!state_stands_)
+    if (Expected<void> done = forget_on_device(cuda); !done) return done;
+  if (in_on_device)
+    if (Expected<void> done = await(cuda, slot, slot.in.stream); !done) return done;
+  if (out_on_device && !(in_on_device && out.stream == slot.in.stream))
+    if (Expected<void> done = await(cuda, slot, out.stream); !done) return done;
   // What comes up: nothing at all when a frame on the device comes from the same buffer as before.
-  if (in_on_device && slot.in.stream != lane.compute) {
-    if (Expected<void> done =
-            cuda(kCudaCalls.record_event, slot.arrived, static_cast<cudaStream_t>(slot.in.stream));
-        !done)
-      return done;
-    if (Expected<void> done = cuda(kCudaCalls.wait_for_event, lane.compute, slot.arrived, 0U);
-        !done)
-      return done;
-  }
   slot.uploading = !in_on_device || new_params;
-  if (slot.uploading) {
-    if (Expected<void> done = cuda(kCudaCalls.record_event, slot.begun, lane.upload); !done)
+  const auto launched = [&]() -> Expected<void> {
+    if (slot.uploading)
+      if (Expected<void> done = queue_upload(cuda, slot, params, new_params); !done) return done;
+    if (Expected<void> done = cuda(kCudaCalls.record_event, slot.started, lane.compute); !done)
       return done;
-    if (new_params) {
-      *slot.host_params = slot.last_params = params;
-      slot.params_known = true;
-      FrameParams* const to = params_ + (&slot - slots_.data());
-      if (Expected<void> done = cuda(kCudaCalls.copy, to, slot.host_params, sizeof(params),
+    return cuda(kCudaCalls.launch_graph, slot.exec, lane.compute);
+  }();
+  slot.busy = launched.has_value();
+  slot.failure.status = Status::kOk;
+  if (!launched && slot.uploading) {
+    Scope failing(*device_, Phase::kCreating, name());
+    device_->finish(failing, lane.upload);
+  }
+  return launched;
+}
+
+Expected<void> CudaOperator::queue_upload(Scope& cuda, Slot& slot, const FrameParams& params,
+                                          bool new_params) noexcept {
+  const Lane& lane = device_->lane(lane_);
+  if (Expected<void> done = cuda(kCudaCalls.record_event, slot.begun, lane.upload); !done)
+    return done;
+  if (new_params) {
+    *slot.host_params = slot.last_params = params;
+    FrameParams* const to = params_ + (&slot - slots_.data());
+    const Expected<void> done = cuda(kCudaCalls.copy, to, slot.host_params, sizeof(params),
                                      cudaMemcpyHostToDevice, lane.upload);
-          !done) {
-        slot.params_known = false;
-        return done;
-      }
-    }
-    if (!in_on_device) {
-      const bool staged = is_host(slot.in.space);
-      const void* from = staged ? slot.host_in : slot.in.data;
-      const std::size_t from_stride =
-          staged ? in_stride_ : static_cast<std::size_t>(slot.in.stride);
-      if (Expected<void> done =
-              cuda(kCudaCalls.copy_2d, slot.device_in, in_stride_, from, from_stride,
-                   in_row_bytes(), rows, cudaMemcpyHostToDevice, lane.upload);
-          !done)
-        return done;
-    }
-    if (Expected<void> done = cuda(kCudaCalls.record_event, slot.uploaded, lane.upload); !done)
-      return done;
-    if (Expected<void> done = cuda(kCudaCalls.wait_for_event, lane.compute, slot.uploaded, 0U);
+    slot.params_known = done.has_value();
+    if (!done) return done;
+  }
+  if (slot.in.space != MemorySpace::kCuda) {
+    const bool staged = is_host(slot.in.space);
+    const void* from = staged ? slot.host_in : slot.in.data;
+    const std::size_t from_stride = staged ? in_stride_ : static_cast<std::size_t>(slot.in.stride);
+    if (Expected<void> done =
+            cuda(kCudaCalls.copy_2d, slot.device_in, in_stride_, from, from_stride, in_row_bytes(),
+                 static_cast<std::size_t>(shape_.size.height), cudaMemcpyHostToDevice, lane.upload);
         !done)
       return done;
   }
+  if (Expected<void> done = cuda(kCudaCalls.record_event, slot.uploaded, lane.upload); !done)
+    return done;
+  return cuda(kCudaCalls.wait_for_event, lane.compute, slot.uploaded, 0U);
+}
 
-  if (Expected<void> done = cuda(kCudaCalls.record_event, slot.started, lane.compute); !done)
-    return done;
-  if (Expected<void> done = cuda(kCudaCalls.launch_graph, slot.exec, lane.compute); !done)
-    return done;
+Expected<void> CudaOperator::queue_result(Scope& cuda, Slot& slot) noexcept {
+  Expected<void> queued = queue_download(cuda, slot);
+  if (!queued) slot.failure = queued.error();
+  return queued;
+}
+
+Expected<void> CudaOperator::queue_download(Scope& cuda, Slot& slot) noexcept {
+  const OutputPlanes& out = slot.out;
+  const Lane& lane = device_->lane(lane_);
+  slot.downloading = out.space != MemorySpace::kCuda;
   if (Expected<void> done = cuda(kCudaCalls.record_event, slot.computed, lane.compute); !done)
     return done;
-
-  slot.downloading = !out_on_device;
-  if (out_on_device) {
+  if (!slot.downloading) {
     if (out.stream == nullptr || out.stream == lane.compute) return {};
     return cuda(kCudaCalls.wait_for_event, static_cast<cudaStream_t>(out.stream), slot.computed,
                 0U);
@@ -222,17 +250,19 @@ Status CudaOperator::wait_event(Scope& cuda, cudaEvent_t event, Deadline deadlin
 Expected<void> CudaOperator::wait(int index, Deadline deadline, FrameResult& result) noexcept {
   Slot& slot = slots_[static_cast<std::size_t>(index)];
   const TraceRange range(name(), "wait", slot.in.sequence);
+  if (slot.failure.status != Status::kOk) return tl::unexpected(slot.failure);
   Scope cuda(*device_, Phase::kRunning, name());
   const bool staged = slot.downloading && is_host(slot.out.space);
   Error error;
   Status status = staged ? copy_out(cuda, slot, deadline, error) : Status::kOk;
-  if (status == Status::kOk)
-    status = wait_event(cuda, slot.downloading ? slot.done : slot.computed, deadline, error);
+  if (status == Status::kOk) status = wait_event(cuda, last_event(slot), deadline, error);
   if (status == Status::kDeadlineMissed)
     return tl::unexpected(make_error(status, "%s", status_message(status)));
   if (status != Status::kOk) return tl::unexpected(error);
+  slot.busy = false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
+    forgetting_ = false;
     settle(slot);
     result = slot.result;
   }
@@ -331,24 +361,45 @@ Status CudaOperator::copy_out(Scope& cuda, Slot& slot, Deadline deadline, Error&
 // What is on the device cannot be called back; it is waited for.
 void CudaOperator::cancel(int index) noexcept {
   Slot& slot = slots_[static_cast<std::size_t>(index)];
+  if (!slot.busy) return;
+  slot.busy = false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto end = order_.begin() + in_flight_;
+    // Not there when a later frame has been waited for, whose result says that this one is
+    // computed.
     const auto at = std::find(order_.begin(), end, index);
-    if (at == end) return;
-    std::copy(at + 1, end, at);
-    --in_flight_;
+    if (at != end) {
+      std::copy(at + 1, end, at);
+      --in_flight_;
+    }
   }
   Scope cuda(*device_, Phase::kRunning, name());
   Error error;
-  wait_event(cuda, slot.downloading ? slot.done : slot.computed, Deadline::never(), error);
+  if (slot.failure.status == Status::kOk &&
+      wait_event(cuda, last_event(slot), Deadline::never(), error) == Status::kOk)
+    return;
+  // Its last event may not have been recorded, or could not be waited for.
+  Scope failing(*device_, Phase::kCreating, name());
+  const Lane& lane = device_->lane(lane_);
+  for (const cudaStream_t stream : {lane.upload, lane.compute, lane.download})
+    device_->finish(failing, stream);
 }
 
 void CudaOperator::reset() noexcept {
   Scope cuda(*device_, Phase::kRunning, name());
-  // A failure means that the device is lost, which the next submit says.
-  static_cast<void>(cuda(kCudaCalls.set, state_, 0, sizeof(TemporalState), compute_stream()));
+  // After a failure the next frame tries again, and says so when it fails for good.
+  state_stands_ = false;
+  static_cast<void>(forget_on_device(cuda));
   history_.forget();
+}
+
+Expected<void> CudaOperator::forget_on_device(Scope& cuda) noexcept {
+  const Expected<void> done =
+      cuda(kCudaCalls.set, state_, 0, sizeof(TemporalState), device_->lane(lane_).compute);
+  state_stands_ = done.has_value();
+  forgetting_ = forgetting_ || state_stands_;
+  return done;
 }
 
 }  // namespace ocellus::cuda

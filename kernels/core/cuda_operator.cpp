@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/failure.h"
 #include "kernels/core/check_frame.h"
@@ -30,9 +31,12 @@ CudaOperator::CudaOperator(const OperatorShape& shape) noexcept
 }
 
 CudaOperator::~CudaOperator() {
-  if (device_ == nullptr) return;
+  if (device_ == nullptr || device_->abandoned()) return;
+  // Of creation, where it failed.
+  for (int i = 0; i < shape_.depth; ++i) cancel(i);
   {
     Scope cuda(*device_, Phase::kCreating, name());
+    if (forgetting_) device_->finish(cuda, device_->lane(lane_).compute);
     for (Slot& slot : slots_) {
       for (cudaEvent_t event :
            {slot.arrived, slot.begun, slot.uploaded, slot.started, slot.computed, slot.done})
@@ -43,6 +47,7 @@ CudaOperator::~CudaOperator() {
       if (slot.graph != nullptr) cuda.release(kCudaCalls.destroy_graph, slot.graph);
     }
   }
+  device_->log_loss();
   if (lane_ >= 0) device_->give_back_lane(lane_);
   device_->give_back_device(device_piece_);
   device_->give_back_pinned(pinned_piece_);
@@ -118,15 +123,21 @@ Expected<void> CudaOperator::start(EngineState& engine) noexcept {
   lane_ = device_->take_lane();
 
   Scope cuda(*device_, Phase::kCreating, name());
+  const Expected<cudaStream_t> stream = device_->make_stream(cuda);
+  if (!stream) return tl::unexpected(stream.error());
+  creating_ = *stream;
+  Expected<void> built = build(cuda, on_device.bytes());
+  cuda.release(kCudaCalls.destroy_stream, std::exchange(creating_, nullptr));
+  return built;
+}
+
+Expected<void> CudaOperator::build(Scope& cuda, std::size_t bytes) noexcept {
   // The ring among it: what stands there before the first frame must be a number.
-  if (Expected<void> done =
-          cuda(kCudaCalls.set, device_piece_, 0, on_device.bytes(), compute_stream());
-      !done)
+  if (Expected<void> done = cuda(kCudaCalls.set, device_piece_, 0, bytes, creating_); !done)
     return done;
   // The first upload goes through another stream, and must not be cleared by a device that is busy
   // with others' work until then.
-  if (Expected<void> done = cuda(kCudaCalls.synchronize_stream, compute_stream()); !done)
-    return done;
+  if (Expected<void> done = synchronize(cuda); !done) return done;
   if (Expected<void> done = prepare(cuda); !done) return done;
   for (int i = 0; i < shape_.depth; ++i)
     if (Expected<void> made = make_slot(cuda, i); !made) return made;
@@ -157,19 +168,19 @@ Expected<void> CudaOperator::make_slot(Scope& cuda, int index) noexcept {
         !done)
       return done;
 
-  cudaStream_t stream = compute_stream();
   if (Expected<void> done =
-          cuda(kCudaCalls.begin_capture, stream, cudaStreamCaptureModeThreadLocal);
+          cuda(kCudaCalls.begin_capture, creating_, cudaStreamCaptureModeThreadLocal);
       !done)
     return done;
-  const Expected<void> recorded = record(cuda, index, stream);
+  const Expected<void> recorded = record(cuda, index, creating_);
   // Ended in any case, or the stream stays in its capture.
-  const Expected<void> ended = cuda(kCudaCalls.end_capture, stream, &slot.graph);
+  const Expected<void> ended = cuda(kCudaCalls.end_capture, creating_, &slot.graph);
   if (!recorded) return recorded;
   if (!ended) return ended;
   if (Expected<void> done = cuda(kCudaCalls.instantiate_graph, &slot.exec, slot.graph); !done)
     return done;
-  return cuda(kCudaCalls.upload_graph, slot.exec, stream);
+  if (Expected<void> done = cuda(kCudaCalls.upload_graph, slot.exec, creating_); !done) return done;
+  return synchronize(cuda);
 }
 
 // One frame through each slot, so that code is loaded and every path has been gone before the first
@@ -193,17 +204,31 @@ Expected<void> CudaOperator::warm_up(Scope& cuda) noexcept {
     slot.out.stride = static_cast<std::ptrdiff_t>(out_stride_);
     slot.out.space = MemorySpace::kHost;
     if (Expected<void> done = queue(cuda, slot); !done) return done;
+    if (Expected<void> done = queue_result(cuda, slot); !done) return done;
     if (Expected<void> done = cuda(kCudaCalls.synchronize_event, slot.done); !done) return done;
+    if (const Expected<bool> done = cuda.query(slot.done); !done)
+      return tl::unexpected(done.error());
+    slot.busy = false;
   }
-  if (Expected<void> done =
-          cuda(kCudaCalls.set, state_, 0, sizeof(TemporalState), compute_stream());
+  if (Expected<void> done = cuda(kCudaCalls.set, state_, 0, sizeof(TemporalState), creating_);
       !done)
     return done;
-  return cuda(kCudaCalls.synchronize_stream, compute_stream());
+  return synchronize(cuda);
+}
+
+// After a failure nothing runs either: the memory that it works on may go.
+Expected<void> CudaOperator::synchronize(Scope& cuda) noexcept {
+  const Expected<void> done = cuda(kCudaCalls.synchronize_stream, creating_);
+  if (!done) device_->finish(cuda, creating_);
+  return done;
 }
 
 Expected<void> CudaOperator::touch_kernel(Scope& cuda, const void* kernel,
                                           std::size_t shared_bytes) noexcept {
+  // The limit is the kernel's, for all operators and engines on the device: between reading it and
+  // raising it nobody else may raise it further.
+  static std::mutex limits;
+  const std::lock_guard<std::mutex> lock(limits);
   cudaFuncAttributes attributes{};
   if (Expected<void> done = cuda(kCudaCalls.function_attributes, &attributes, kernel); !done)
     return done;
@@ -217,10 +242,10 @@ Expected<void> CudaOperator::touch_kernel(Scope& cuda, const void* kernel,
 Expected<void> CudaOperator::upload(Scope& cuda, void* to, const void* from,
                                     std::size_t bytes) noexcept {
   if (Expected<void> done =
-          cuda(kCudaCalls.copy, to, from, bytes, cudaMemcpyHostToDevice, compute_stream());
+          cuda(kCudaCalls.copy, to, from, bytes, cudaMemcpyHostToDevice, creating_);
       !done)
     return done;
-  return cuda(kCudaCalls.synchronize_stream, compute_stream());
+  return synchronize(cuda);
 }
 
 Expected<void> CudaOperator::launch_kernel(Scope& cuda, cudaStream_t stream, const void* kernel,

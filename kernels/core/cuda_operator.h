@@ -116,8 +116,8 @@ class CudaOperator {
   FrameOutcome* outcome(int slot) const noexcept { return outcomes_ + slot; }
   CudaDevice& device() noexcept { return *device_; }
   const DeviceTraits& device_traits() const noexcept { return device_->traits(); }
-  cudaStream_t compute_stream() const noexcept { return device_->lane(lane_).compute; }
-
+  /// For `prepare`; gone afterwards.
+  cudaStream_t creation_stream() const noexcept { return creating_; }
   OperatorShape shape_;
 
  private:
@@ -142,6 +142,13 @@ class CudaOperator {
     cudaEvent_t started = nullptr;   // the lane has come to this frame
     cudaEvent_t computed = nullptr;
     cudaEvent_t done = nullptr;
+
+    // Something of its frame may run: its last event has not been waited for, whether its result
+    // has been counted in the history or not.
+    bool busy = false;
+    // What failed once the kernels were queued, as `wait` says it; the events behind them may not
+    // be recorded.
+    Error failure;
 
     FrameParams last_params;  // on the device
     bool params_known = false;
@@ -179,6 +186,9 @@ class CudaOperator {
   std::size_t pinned_bytes() noexcept;
   std::size_t device_bytes() noexcept;
   Expected<void> start(EngineState& engine) noexcept;
+  /// All of creation that needs the stream for it; `bytes` of device memory.
+  Expected<void> build(Scope& cuda, std::size_t bytes) noexcept;
+  Expected<void> synchronize(Scope& cuda) noexcept;
   Expected<void> submit(int slot, const Frame& in, const OutputPlanes& out) noexcept;
   Expected<void> wait(int slot, Deadline deadline, FrameResult& result) noexcept;
   void cancel(int slot) noexcept;
@@ -187,13 +197,25 @@ class CudaOperator {
   void place_device(Carver& carver) noexcept;
   Expected<void> make_slot(Scope& cuda, int index) noexcept;
   Expected<void> warm_up(Scope& cuda) noexcept;
+  /// Has the compute stream wait for what the caller's stream has.
+  Expected<void> await(Scope& cuda, const Slot& slot, StreamHandle stream) noexcept;
+  /// A frame up to its kernels. After a failure nothing of it runs, and it leaves no trace.
   Expected<void> queue(Scope& cuda, Slot& slot) noexcept;
+  Expected<void> queue_upload(Scope& cuda, Slot& slot, const FrameParams& params,
+                              bool new_params) noexcept;
+  /// What follows the kernels. After a failure, which the slot keeps, the frame runs, and counts.
+  Expected<void> queue_result(Scope& cuda, Slot& slot) noexcept;
+  Expected<void> queue_download(Scope& cuda, Slot& slot) noexcept;
   Expected<void> queue_chunks(Scope& cuda, Slot& slot) noexcept;
   /// `helping`: takes part in the crew's copying meanwhile.
   Status wait_event(Scope& cuda, cudaEvent_t event, Deadline deadline, Error& error,
                     bool helping = false) noexcept;
   /// Counts finished frames in the history, oldest first, up to `slot`.
   void settle(Slot& slot) noexcept;
+  Expected<void> forget_on_device(Scope& cuda) noexcept;
+  cudaEvent_t last_event(const Slot& slot) const noexcept {
+    return slot.downloading ? slot.done : slot.computed;
+  }
   Expected<void> measure(Scope& cuda, const Slot& slot, FrameResult& result) noexcept;
   void copy_in(Slot& slot) noexcept;
   /// Copies the chunks of a result to the user's planes as they come.
@@ -219,6 +241,9 @@ class CudaOperator {
   FrameHistory history_;
   CudaDevice* device_ = nullptr;
   int lane_ = -1;
+  /// While the operator is made: what is captured or synchronised in a stream of its own meets no
+  /// frame of the operators that share the lane.
+  cudaStream_t creating_ = nullptr;
   void* device_piece_ = nullptr;
   void* pinned_piece_ = nullptr;
   FrameParams* params_ = nullptr;  // device, one a slot
@@ -230,6 +255,8 @@ class CudaOperator {
   std::array<Slot, kMaxDepth> slots_;
   std::array<int, kMaxDepth> order_{};  // slots in flight, oldest first
   int in_flight_ = 0;
+  bool state_stands_ = true;  // false: the device has yet to be told to forget
+  bool forgetting_ = false;   // it may still be at that
 };
 
 }  // namespace ocellus::cuda

@@ -175,11 +175,11 @@ class PaperKernels final : public cuda::FlowOperator {
         if (Expected<void> done =
                 cuda(kCudaCalls.copy_2d, to, pixels_ * width * sizeof(float),
                      row.get() + static_cast<std::size_t>(c) * taps * columns, strip, strip, taps,
-                     cudaMemcpyHostToDevice, compute_stream());
+                     cudaMemcpyHostToDevice, creation_stream());
             !done)
           return done;
       }
-      if (Expected<void> done = cuda(kCudaCalls.synchronize_stream, compute_stream()); !done)
+      if (Expected<void> done = cuda(kCudaCalls.synchronize_stream, creation_stream()); !done)
         return done;
     }
     return {};

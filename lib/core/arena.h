@@ -23,12 +23,14 @@ class HostArena : private PieceMap {
   /// faults.
   Expected<void> create(std::size_t bytes, bool lock) noexcept;
 
-  /// First fit; nullptr when no gap is large enough or kMaxPieces are out. `bytes` 0 gives nullptr.
+  /// nullptr when there is no room for it in one piece or kMaxPieces are out. `bytes` 0 gives
+  /// nullptr.
   void* take(std::size_t bytes) noexcept;
   void give_back(void* piece) noexcept;
 
   using PieceMap::capacity;
   using PieceMap::largest_gap;
+  using PieceMap::no_room;
   using PieceMap::peak;
   using PieceMap::pieces;
   using PieceMap::used;

@@ -33,6 +33,7 @@ Footprint Buffer::footprint(MemorySpace space, std::size_t bytes) noexcept {
 Expected<Buffer> Buffer::create(Engine& engine, MemorySpace space, std::size_t bytes) noexcept {
   if (bytes == 0) return detail::invalid_argument("bytes is 0; a buffer has at least 1");
   detail::EngineState& state = *engine.state();
+  if (Expected<void> here = state.check_process(); !here) return tl::unexpected(here.error());
   if (space != MemorySpace::kHost && state.device() == nullptr) {
     return tl::unexpected(make_error(Status::kUnsupported,
                                      "%s memory was asked for, but the backend is cpu, which has "
@@ -72,6 +73,7 @@ Buffer::~Buffer() {
 
 void Buffer::give_back() noexcept {
   if (data_ == nullptr) return;
+  if (engine_->is_child()) engine_->abandon();
   switch (space_) {
     case MemorySpace::kHost:
       engine_->give_back_host(data_);
@@ -86,10 +88,15 @@ void Buffer::give_back() noexcept {
   data_ = nullptr;
 }
 
-Expected<void> Buffer::write(std::size_t offset, const void* from, std::size_t bytes) noexcept {
+Expected<void> Buffer::check(std::size_t offset, std::size_t bytes) const noexcept {
   if (offset > size_ || bytes > size_ - offset)
     return detail::invalid_argument("%zu bytes at %zu pass the buffer's end at %zu", bytes, offset,
                                     size_);
+  return engine_ ? engine_->check_process() : Expected<void>();
+}
+
+Expected<void> Buffer::write(std::size_t offset, const void* from, std::size_t bytes) noexcept {
+  if (Expected<void> good = check(offset, bytes); !good) return good;
   char* const to = static_cast<char*>(data_) + offset;
   if (space_ == MemorySpace::kCuda) return engine_->device()->write(to, from, bytes);
   std::memcpy(to, from, bytes);
@@ -97,9 +104,7 @@ Expected<void> Buffer::write(std::size_t offset, const void* from, std::size_t b
 }
 
 Expected<void> Buffer::read(std::size_t offset, void* to, std::size_t bytes) const noexcept {
-  if (offset > size_ || bytes > size_ - offset)
-    return detail::invalid_argument("%zu bytes at %zu pass the buffer's end at %zu", bytes, offset,
-                                    size_);
+  if (Expected<void> good = check(offset, bytes); !good) return good;
   const char* const from = static_cast<const char*>(data_) + offset;
   if (space_ == MemorySpace::kCuda) return engine_->device()->read(to, from, bytes);
   std::memcpy(to, from, bytes);

@@ -23,6 +23,7 @@ Expected<Footprint> CpuOperator::footprint(std::unique_ptr<CpuOperator> made) no
 Expected<void*> CpuOperator::create(EngineState& engine,
                                     std::unique_ptr<CpuOperator> made) noexcept {
   if (made == nullptr) return no_memory_for_operator();
+  if (Expected<void> here = engine.check_process(); !here) return tl::unexpected(here.error());
   if (Expected<void> started = made->start(engine); !started)
     return tl::unexpected(started.error());
   return static_cast<void*>(made.release());

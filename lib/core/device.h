@@ -25,6 +25,10 @@ class Device {
   virtual Expected<void> write(void* to, const void* from, std::size_t bytes) noexcept = 0;
   virtual Expected<void> read(void* to, const void* from, std::size_t bytes) noexcept = 0;
 
+  /// In a child that fork() made, where the device cannot be used: from now on nothing calls it,
+  /// takes a lock or waits for a thread, so that everything can be destroyed.
+  virtual void abandon() noexcept = 0;
+
   /// Adds the state of its blocks.
   virtual void add_memory_use(MemoryUse& use) const noexcept = 0;
 };

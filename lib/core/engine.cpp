@@ -124,27 +124,30 @@ Expected<void> EngineState::start(const EngineConfig& config) noexcept {
   return scheduler_.start(config, info_.workers);
 }
 
+EngineState::~EngineState() {
+  if (is_child()) abandon();
+}
+
+void EngineState::abandon() noexcept {
+  scheduler_.abandon();
+  if (device_) device_->abandon();
+}
+
 Expected<void*> EngineState::take_host(std::size_t bytes) noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (void* piece = host_.take(bytes)) return piece;
-  if (host_.pieces() == HostArena::kMaxPieces) {
-    return tl::unexpected(make_error(
-        Status::kOutOfMemory, "the engine's host block has given out %d pieces, which is the most",
-        HostArena::kMaxPieces));
-  }
-  return tl::unexpected(make_error(Status::kOutOfMemory,
-                                   "the operator needs %zu bytes of host memory, the engine's "
-                                   "block of %zu has %zu in one piece: add "
-                                   "the operator's footprint to EngineConfig::memory",
-                                   bytes, host_.capacity(), host_.largest_gap()));
+  return tl::unexpected(host_.no_room("host", bytes));
 }
 
 void EngineState::give_back_host(void* piece) noexcept {
+  // Another thread of the parent may have held the mutex.
+  if (is_child()) return;
   const std::lock_guard<std::mutex> lock(mutex_);
   host_.give_back(piece);
 }
 
 MemoryUse EngineState::memory_use() const noexcept {
+  if (is_child()) return {};
   const std::lock_guard<std::mutex> lock(mutex_);
   MemoryUse use;
   use.capacity.host = host_.capacity();

@@ -8,6 +8,7 @@
 
 #include "core/arena.h"
 #include "core/device.h"
+#include "core/process.h"
 #include "core/scheduler.h"
 #include "ocellus/engine.h"
 
@@ -16,6 +17,9 @@ namespace ocellus::detail {
 class EngineState {
  public:
   explicit EngineState(const EngineInfo& info) noexcept;
+  ~EngineState();
+  EngineState(const EngineState&) = delete;
+  EngineState& operator=(const EngineState&) = delete;
 
   Expected<void> start(const EngineConfig& config) noexcept;
 
@@ -23,6 +27,11 @@ class EngineState {
   Scheduler& scheduler() noexcept { return scheduler_; }
   /// Null for the CPU.
   Device* device() noexcept { return device_.get(); }
+  /// Nothing, or in a child that fork() made the Error that every call returns there.
+  Expected<void> check_process() const noexcept { return process_.check(); }
+  bool is_child() const noexcept { return process_.is_child(); }
+  /// In a child: lets what is destroyed there wait for nothing.
+  void abandon() noexcept;
   Expected<void*> take_host(std::size_t bytes) noexcept;
   void give_back_host(void* piece) noexcept;
   MemoryUse memory_use() const noexcept;
@@ -31,6 +40,7 @@ class EngineState {
   friend class EngineRef;
 
   std::atomic<int> references_{1};
+  OwnerProcess process_;
   EngineInfo info_;
   mutable std::mutex mutex_;  // guards the arena
   HostArena host_;

@@ -45,7 +45,11 @@ OperatorFront::OperatorFront(EngineRef engine, const OperatorShape& shape) noexc
 
 OperatorFront::~OperatorFront() {
   if (instance_ == nullptr) return;
-  for (int slot = 0; slot < shape_.depth; ++slot) calls_->cancel(instance_, slot);
+  if (engine_->is_child()) {
+    engine_->abandon();  // nobody computes the frames that were in flight
+  } else {
+    for (int slot = 0; slot < shape_.depth; ++slot) calls_->cancel(instance_, slot);
+  }
   calls_->destroy(instance_);
 }
 
@@ -132,22 +136,31 @@ Expected<void> OperatorFront::check_output(const OutputPlanes& out) const noexce
   return {};
 }
 
+int OperatorFront::slot_with(std::uint64_t ticket) const noexcept {
+  for (int slot = 0; slot < shape_.depth; ++slot)
+    if (slots_[static_cast<std::size_t>(slot)].ticket.load(std::memory_order_acquire) == ticket)
+      return slot;
+  return -1;
+}
+
 Expected<Ticket> OperatorFront::submit(const Frame& in, const OutputPlanes& out) noexcept {
+  if (Expected<void> here = engine_->check_process(); !here) return tl::unexpected(here.error());
   if (Expected<void> good = check_frame(in); !good) return tl::unexpected(good.error());
   if (Expected<void> good = check_spaces(in, out); !good) return tl::unexpected(good.error());
   if (Expected<void> good = check_output(out); !good) return tl::unexpected(good.error());
   const std::uint64_t number = submitted_ + 1;
-  Slot& slot = slots_[static_cast<std::size_t>(slot_of(number))];
-  if (slot.ticket.load(std::memory_order_acquire) != 0) {
+  const int index = slot_with(kFree);
+  if (index < 0) {
     return tl::unexpected(make_error(
         Status::kQueueFull,
-        "%d frames are in flight, which is the depth; wait for the oldest first", shape_.depth));
+        "%d frames are in flight, which is the depth; wait for one of them first", shape_.depth));
   }
+  Slot& slot = slots_[static_cast<std::size_t>(index)];
   slot.sequence = in.sequence;
   slot.timestamp_ns = in.timestamp_ns;
   slot.ticket.store(number, std::memory_order_release);
-  if (Expected<void> begun = calls_->submit(instance_, slot_of(number), in, out); !begun) {
-    slot.ticket.store(0, std::memory_order_release);
+  if (Expected<void> begun = calls_->submit(instance_, index, in, out); !begun) {
+    slot.ticket.store(kFree, std::memory_order_release);
     return tl::unexpected(begun.error());
   }
   submitted_ = number;
@@ -160,11 +173,13 @@ Expected<FrameInfo> OperatorFront::wait(Ticket ticket, Deadline deadline,
     return tl::unexpected(make_error(Status::kInvalidTicket, "ticket %llu is not in flight",
                                      static_cast<unsigned long long>(ticket.number)));
   };
-  if (ticket.number == 0 || ticket.issuer != issuer_) return unknown();
-  Slot& slot = slots_[static_cast<std::size_t>(slot_of(ticket.number))];
-  if (slot.ticket.load(std::memory_order_acquire) != ticket.number) return unknown();
+  if (Expected<void> here = engine_->check_process(); !here) return tl::unexpected(here.error());
+  if (ticket.number == kFree || ticket.issuer != issuer_) return unknown();
+  const int index = slot_with(ticket.number);
+  if (index < 0) return unknown();
+  Slot& slot = slots_[static_cast<std::size_t>(index)];
   FrameResult result;
-  const Expected<void> done = calls_->wait(instance_, slot_of(ticket.number), deadline, result);
+  const Expected<void> done = calls_->wait(instance_, index, deadline, result);
   if (!done) {
     const Status status = done.error().status;
     if (status == Status::kInvalidTicket) return unknown();
@@ -184,20 +199,22 @@ Expected<FrameInfo> OperatorFront::wait(Ticket ticket, Deadline deadline,
   info.copy_ns = result.copy_ns;
   info.compute_ns = result.compute_ns;
   if (extra != nullptr) *extra = result.extra;
-  slot.ticket.store(0, std::memory_order_release);
+  slot.ticket.store(kFree, std::memory_order_release);
   return info;
 }
 
 void OperatorFront::reset() noexcept {
+  if (engine_->is_child()) return;
   // Newest first, so that dropping one does not start the next.
-  const auto depth = static_cast<std::uint64_t>(shape_.depth);
-  const std::uint64_t oldest = submitted_ > depth ? submitted_ - depth : 0;
-  for (std::uint64_t number = submitted_; number > oldest; --number) {
-    const int index = slot_of(number);
-    Slot& slot = slots_[static_cast<std::size_t>(index)];
-    if (slot.ticket.load(std::memory_order_acquire) == 0) continue;
-    calls_->cancel(instance_, index);
-    slot.ticket.store(0, std::memory_order_release);
+  for (;;) {
+    Slot* newest = &slots_[0];
+    for (Slot& slot : slots_)
+      if (slot.ticket.load(std::memory_order_acquire) >
+          newest->ticket.load(std::memory_order_acquire))
+        newest = &slot;
+    if (newest->ticket.load(std::memory_order_acquire) == kFree) break;
+    calls_->cancel(instance_, static_cast<int>(newest - slots_.data()));
+    newest->ticket.store(kFree, std::memory_order_release);
   }
   calls_->reset(instance_);
 }

@@ -31,16 +31,17 @@ class OperatorFront {
   void reset() noexcept;
 
  private:
+  static constexpr std::uint64_t kFree = 0;
+
   struct Slot {
-    /// Number of the ticket in flight, 0 when free. Atomic because `wait` may run beside `submit`.
-    std::atomic<std::uint64_t> ticket{0};
+    /// Number of the ticket in flight, or kFree. Atomic because `wait` may run beside `submit`.
+    std::atomic<std::uint64_t> ticket{kFree};
     std::uint64_t sequence = 0;
     std::int64_t timestamp_ns = 0;
   };
 
-  int slot_of(std::uint64_t ticket) const noexcept {
-    return static_cast<int>((ticket - 1) % static_cast<std::uint64_t>(shape_.depth));
-  }
+  /// Which slot holds that ticket, or kFree; -1: none.
+  int slot_with(std::uint64_t ticket) const noexcept;
   Expected<void> check_frame(const Frame& in) const noexcept;
   Expected<void> check_spaces(const Frame& in, const OutputPlanes& out) const noexcept;
   Expected<void> check_output(const OutputPlanes& out) const noexcept;

@@ -44,7 +44,7 @@ struct OutputPlanes {
   int element_bytes = 0;
   std::ptrdiff_t stride = 0;  ///< bytes from row to row, the same for all planes
   MemorySpace space = MemorySpace::kHost;
-  StreamHandle stream = nullptr;  ///< device memory: work queued there later sees the result
+  StreamHandle stream = nullptr;  ///< device memory: the stream that uses the result
 
   template <typename T>
   T* plane(int index) const {

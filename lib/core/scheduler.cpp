@@ -1,15 +1,12 @@
 #include "core/scheduler.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cstddef>
-#include <cstdio>
-#include <cstring>
 #include <ctime>
 #include <utility>
+
+#include "core/thread.h"
 
 namespace ocellus::detail {
 namespace {
@@ -44,6 +41,20 @@ class Lock {
 
 }  // namespace
 
+void Stage::Cost::add(std::uint64_t job_run, std::int64_t part_ns) noexcept {
+  if (run != job_run) {
+    // A part that took long because its thread was interrupted is forgotten within some ten runs.
+    before_ns = std::max(longest_ns, before_ns - before_ns / 8);
+    longest_ns = 0;
+    run = job_run;
+  }
+  longest_ns = std::max({longest_ns, part_ns, std::int64_t{1}});
+}
+
+std::int64_t Stage::Cost::expected_ns() const noexcept {
+  return std::max(longest_ns, before_ns);
+}
+
 std::int64_t now_ns() noexcept {
   return Deadline::Clock::now().time_since_epoch().count();
 }
@@ -66,6 +77,7 @@ Scheduler::Scheduler() noexcept {
 }
 
 Scheduler::~Scheduler() {
+  if (abandoned_) return;
   {
     const Lock lock(mutex_);
     stop_ = true;
@@ -82,39 +94,17 @@ Expected<void> Scheduler::start(const EngineConfig& config, int workers) noexcep
   workers_ = workers;
   free_slots_ = workers == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << workers) - 1;
   for (int i = 0; i < workers; ++i) {
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    int result = 0;
-    const int cpu = config.affinity[static_cast<std::size_t>(i)];
-    if (cpu >= 0) {
-      cpu_set_t cpus;
-      CPU_ZERO(&cpus);
-      CPU_SET(static_cast<std::size_t>(cpu), &cpus);
-      result = pthread_attr_setaffinity_np(&attributes, sizeof(cpus), &cpus);
-    }
-    if (result == 0 && config.realtime_priority > 0) {
-      sched_param parameter{};
-      parameter.sched_priority = config.realtime_priority;
-      pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
-      pthread_attr_setschedpolicy(&attributes, SCHED_FIFO);
-      result = pthread_attr_setschedparam(&attributes, &parameter);
-    }
     threads_[i].scheduler = this;
-    if (result == 0) {
-      result =
-          pthread_create(&threads_[i].thread, &attributes, &Scheduler::thread_main, &threads_[i]);
-    }
-    pthread_attr_destroy(&attributes);
-    if (result != 0) {
-      return tl::unexpected(make_error(
-          Status::kSystem, "worker %d (cpu %d, realtime priority %d) could not be started: %s%s", i,
-          cpu, config.realtime_priority, strerror(result),
-          result == EPERM ? "; SCHED_FIFO needs CAP_SYS_NICE or an rtprio limit" : ""));
-    }
+    const ThreadOptions options = {.kind = "worker",
+                                   .number = i,
+                                   .name = "ocellus",
+                                   .cpu = config.affinity[static_cast<std::size_t>(i)],
+                                   .realtime_priority = config.realtime_priority};
+    if (Expected<void> made =
+            start_thread(options, &Scheduler::thread_main, &threads_[i], threads_[i].thread);
+        !made)
+      return made;
     ++started_;
-    char name[24];
-    std::snprintf(name, sizeof(name), "ocellus-%d", i);  // the kernel keeps 15 characters
-    pthread_setname_np(threads_[i].thread, name);
   }
   // Else a thread that the system has not run yet would take its first page faults beside the first
   // frames.
@@ -125,6 +115,7 @@ Expected<void> Scheduler::start(const EngineConfig& config, int workers) noexcep
 
 void Scheduler::submit(Job& job) noexcept {
   const Lock lock(mutex_);
+  ++job.run_;
   job.state_ = Job::State::kQueued;
   job.stage_ = -1;
   job.next_part_ = 0;
@@ -182,15 +173,25 @@ void Scheduler::advance() noexcept {
 bool Scheduler::run_one_part(int slot) noexcept {
   if (!has_part()) return false;
   Job& job = *head_;
-  const Stage& stage = job.stages[job.stage_];
+  Stage& stage = job.stages[job.stage_];
   const int part = job.next_part_++;
+  const std::int64_t begun = now_ns();
   // Not when the job becomes the head: until a thread has woken up it still waits.
-  if (job.started_ns_ == 0) job.started_ns_ = now_ns();
+  if (job.started_ns_ == 0) job.started_ns_ = begun;
   pthread_mutex_unlock(&mutex_);
   stage.run(stage.context, part, slot);
+  const std::int64_t took = now_ns() - begun;
   pthread_mutex_lock(&mutex_);
+  stage.cost.add(job.run_, took);
   if (--job.open_parts_ == 0) advance();
   return true;
+}
+
+bool Scheduler::part_ends_before(Deadline deadline) const noexcept {
+  if (deadline.is_never() || !has_part()) return true;
+  const std::int64_t expected = head_->stages[head_->stage_].cost.expected_ns();
+  const std::int64_t left = deadline.time().time_since_epoch().count() - now_ns();
+  return expected > 0 && expected <= left / 2;
 }
 
 int Scheduler::take_slot() noexcept {
@@ -257,10 +258,18 @@ Status Scheduler::wait(Job& job, Deadline deadline) noexcept {
       status = Status::kDeadlineMissed;
       break;
     }
-    if (slot < 0) slot = take_slot();
-    if (slot >= 0 && run_one_part(slot)) {
-      spin_until = 0;
-      continue;
+    const bool in_time = part_ends_before(deadline);
+    if (in_time) {
+      if (slot < 0) slot = take_slot();
+      if (slot >= 0 && run_one_part(slot)) {
+        spin_until = 0;
+        continue;
+      }
+    } else if (slot >= 0) {
+      // A worker takes the part that would take too long here.
+      release_slot(slot);
+      slot = -1;
+      pthread_cond_signal(&work_);
     }
     if (spin_until == 0) spin_until = std::min(now_ns() + kSpinNs, deadline_ns);
     if (watch_epoch(spin_until) || job.state_ == Job::State::kDone || (slot >= 0 && has_part()) ||

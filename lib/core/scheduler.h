@@ -23,6 +23,19 @@ struct Stage {
   /// Where to go on, counted from this stage; below 1 for a loop, whose end the stage sees to by
   /// rewriting it. Without effect on a stage that is skipped.
   int step = 1;
+
+  /// What a part of this stage takes at most, from past parts: the longest of this run of the job,
+  /// and of the runs before, of which old ones count for less. Kept by the scheduler, under its
+  /// mutex. 0: not known yet.
+  struct Cost {
+    std::uint64_t run = 0;  ///< the job's run that `longest_ns` is of
+    std::int64_t longest_ns = 0;
+    std::int64_t before_ns = 0;
+
+    void add(std::uint64_t job_run, std::int64_t part_ns) noexcept;
+    std::int64_t expected_ns() const noexcept;
+  };
+  Cost cost = {};
 };
 
 /// A frame in flight; lives in its operator. The scheduler owns the fields below `private` between
@@ -31,7 +44,7 @@ class Job {
  public:
   /// Fixed before submit; `stages` must live until the job is done. A stage may rewrite what later
   /// stages do (parts included), because it is read only when its turn comes.
-  const Stage* stages = nullptr;
+  Stage* stages = nullptr;
   int stage_count = 0;
   /// Called once after the last stage, on the thread that ended it; must not call the scheduler.
   void (*finished)(void* context) noexcept = nullptr;
@@ -46,9 +59,10 @@ class Job {
   enum class State : std::uint8_t { kIdle, kQueued, kRunning, kDone };
 
   State state_ = State::kIdle;
-  int stage_ = 0;       // the stage that hands out parts now
-  int next_part_ = 0;   // its next part
-  int open_parts_ = 0;  // parts of it not finished yet
+  int stage_ = 0;          // the stage that hands out parts now
+  int next_part_ = 0;      // its next part
+  int open_parts_ = 0;     // parts of it not finished yet
+  std::uint64_t run_ = 0;  // counts its submissions
   Job* next_ = nullptr;
   std::int64_t submitted_ns_ = 0;
   std::int64_t started_ns_ = 0;
@@ -58,12 +72,18 @@ class Job {
 /// The workers are threads made once. A thread that waits for a job takes part in the work: it and
 /// the workers share `workers` slots, so that many threads compute at once and no more. Nothing is
 /// allocated after `start`.
+///
+/// A thread that waits with a deadline takes only parts that will have ended by then: those of a
+/// stage whose longest part so far would fit into the time left twice. The workers do the others.
 class Scheduler {
  public:
   Scheduler() noexcept;
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
+
+  /// In a child that fork() made, where the threads are not: lets the destructor wait for nothing.
+  void abandon() noexcept { abandoned_ = true; }
 
   /// Starts the threads with the affinity and priority of `config`; called once. After a failure
   /// the destructor ends those that run already.
@@ -93,6 +113,8 @@ class Scheduler {
   /// Runs one part of the head job; the mutex is held on entry and on return, not while it runs.
   /// False: none to take.
   bool run_one_part(int slot) noexcept;
+  /// Whether a part that is there to take is expected to end in time; true where none is there.
+  bool part_ends_before(Deadline deadline) const noexcept;
   /// Starts the head job's stages until one has parts; finishes jobs whose stages are used up.
   void advance() noexcept;
   bool has_part() const noexcept;
@@ -112,6 +134,7 @@ class Scheduler {
   Job* tail_ = nullptr;
   std::uint64_t free_slots_ = 0;  // bit set = free
   bool stop_ = false;
+  bool abandoned_ = false;
   int workers_ = 0;
   int started_ = 0;
   int ready_ = 0;  // threads that wait for work

@@ -1,6 +1,8 @@
 // What both operators promise beside numbers: errors that name what was wrong, memory, lifetimes,
 // the backend that really ran.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -9,16 +11,19 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "conformance/conformance.h"
 #include "core/backend.h"
+#include "ocellus/buffer.h"
 #include "optical_flow/backend.h"
 
 namespace ocellus {
@@ -610,6 +615,42 @@ TEST_P(Contracts, TicketsInAnyOrder) {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
+// Fails when a frame that has been waited for still counts as in flight while an older one has not:
+// fewer frames than the depth says could be submitted.
+TEST_P(Contracts, AnyFrameThatIsDoneMakesRoom) {
+  OpticalFlowConfig config = flow_config();
+  config.depth = 3;
+  const auto frames = noise_frames(config.size, PixelFormat::kGray8, 1, 6);
+  auto rig = this->rig<OpticalFlow>(config);
+  std::vector<test::OutputBuffer> outs(4, test::OutputBuffer(config.size, 3));
+  const auto submit = [&](std::size_t out) {
+    return rig.op.submit(frames[0].frame(out), outs[out].flow());
+  };
+  const Ticket oldest = test::must(submit(0));
+  for (int round = 0; round < 5; ++round) {
+    const Ticket second = test::must(submit(1));
+    const Ticket third = test::must(submit(2));
+    const auto full = submit(3);
+    ASSERT_FALSE(full);
+    expect_words(full.error(), Status::kQueueFull, {"3 frames", "depth"});
+    EXPECT_EQ(test::must(rig.op.wait(third, Deadline::never())).sequence, 2u);
+    EXPECT_EQ(test::must(rig.op.wait(second, Deadline::never())).sequence, 1u);
+  }
+  EXPECT_EQ(test::must(rig.op.wait(oldest, Deadline::never())).sequence, 0u);
+  // Tickets of frames that reset drops lie in slots of any order, too.
+  const Ticket first = test::must(submit(0));
+  const Ticket second = test::must(submit(1));
+  EXPECT_TRUE(rig.op.wait(first, Deadline::never()));
+  const Ticket third = test::must(submit(2));
+  rig.op.reset();
+  for (const Ticket dropped : {second, third}) {
+    const auto info = rig.op.wait(dropped, Deadline::never());
+    ASSERT_FALSE(info);
+    EXPECT_EQ(info.error().status, Status::kInvalidTicket);
+  }
+  for (std::size_t out = 0; out < 3; ++out) EXPECT_TRUE(submit(out));
+}
+
 // Fails when the times of a frame are not its own: a frame behind another waits in the queue until
 // that one is done, and queue, copy and computing fit into what the caller saw pass.
 TEST_P(Contracts, TimesAddUp) {
@@ -743,6 +784,106 @@ TEST_P(Contracts, FootprintsAddUp) {
     EXPECT_EQ(engine.memory_use().used, sum);
     EXPECT_EQ(engine.memory_use().pieces, 3);
   } while (std::next_permutation(order.begin(), order.end()));
+}
+
+// Fails when operators whose footprints add up to the engine's memory find no room after others of
+// them were destroyed and created in another order, or when a refusal for another footprint does
+// not say that the block is fragmented.
+TEST_P(Contracts, OperatorsComeAndGoInAnyOrder) {
+  const bool cuda = GetParam() == BackendChoice::kCuda;
+  const OpticalFlowConfig flow_configs[] = {flow_config({320, 24}), flow_config({64, 48}),
+                                            OpticalFlowConfig::fast({50, 40}),
+                                            flow_config({320, 24})};
+  const SpatioTemporalFilterConfig filter_configs[] = {filter_config({31, 7}),
+                                                       filter_config({64, 10})};
+  constexpr std::size_t kFlows = std::size(flow_configs);
+  constexpr std::size_t kFilters = std::size(filter_configs);
+  EngineConfig settings = test::engine_config(1, GetParam());
+  const EngineInfo info = test::must(Engine::probe(settings));
+  for (const auto& config : flow_configs)
+    settings.memory += test::must(OpticalFlow::footprint(info, config));
+  for (const auto& config : filter_configs)
+    settings.memory += test::must(SpatioTemporalFilter::footprint(info, config));
+  settings.memory += Buffer::footprint(MemorySpace::kHost, 5000);
+  Engine engine = test::must(Engine::create(settings));
+  std::optional<OpticalFlow> flows[kFlows];
+  std::optional<SpatioTemporalFilter> filters[kFilters];
+  std::optional<Buffer> buffer;
+  const auto toggle = [&](auto& held, auto create) {
+    if (held) {
+      held.reset();
+      return;
+    }
+    auto made = create();
+    ASSERT_TRUE(made) << made.error().text;
+    held.emplace(std::move(*made));
+  };
+  std::mt19937 random(7);
+  for (int step = 0; step < (cuda ? 200 : 10'000) && !HasFatalFailure(); ++step) {
+    const std::size_t which = random() % (kFlows + kFilters + 1);
+    if (which < kFlows) {
+      toggle(flows[which], [&] { return OpticalFlow::create(engine, flow_configs[which]); });
+    } else if (which < kFlows + kFilters) {
+      const std::size_t i = which - kFlows;
+      toggle(filters[i], [&] { return SpatioTemporalFilter::create(engine, filter_configs[i]); });
+    } else {
+      toggle(buffer, [&] { return Buffer::create(engine, MemorySpace::kHost, 5000); });
+    }
+  }
+  for (auto& flow : flows) flow.reset();
+  for (auto& filter : filters) filter.reset();
+  buffer.reset();
+  EXPECT_EQ(engine.memory_use().used, Footprint{});
+  if (cuda) return;
+  // Every second piece of half the block is free: no room for one that is larger than a piece.
+  const std::size_t piece = settings.memory.host / 12 / kMemoryAlignment * kMemoryAlignment;
+  std::vector<Buffer> buffers;
+  for (int i = 0; i < 12; ++i)
+    buffers.push_back(test::must(Buffer::create(engine, MemorySpace::kHost, piece)));
+  for (int i = 0; i < 6; ++i) buffers.erase(buffers.begin() + i);
+  const auto refused = Buffer::create(engine, MemorySpace::kHost, 3 * piece);
+  ASSERT_FALSE(refused);
+  expect_words(refused.error(), Status::kOutOfMemory, {"fragmented", std::to_string(3 * piece)});
+}
+
+// Fails when a child that fork() made hangs, ends or computes with an operator of its parent, or
+// cannot destroy it, or when the parent's operator suffers from it. A process with a CUDA driver
+// must not fork and go on, so there is no such test on a device.
+TEST_P(Contracts, AChildOfForkCanOnlyDestroyOperators) {
+  if (GetParam() == BackendChoice::kCuda) GTEST_SKIP() << "CUDA does not survive fork()";
+  OpticalFlowConfig config = OpticalFlowConfig::fast({160, 120});
+  config.depth = 3;
+  const auto frames = noise_frames(config.size, PixelFormat::kGray8, 1, 6);
+  for (int round = 0; round < 8; ++round) {
+    auto rig = std::make_unique<test::FlowRig>(this->rig<OpticalFlow>(config, 3));
+    test::OutputBuffer out(config.size, 3);
+    test::OutputBuffer second(config.size, 3);
+    const Ticket flying = test::must(rig->op.submit(frames[0].frame(), out.flow()));
+    // At different moments of the frame.
+    std::this_thread::sleep_for(std::chrono::microseconds(150 * round));
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      alarm(20);
+      const auto unsupported = [](const auto& result) {
+        return !result && result.error().status == Status::kUnsupported &&
+               std::strstr(result.error().text, "fork") != nullptr;
+      };
+      if (!unsupported(rig->op.submit(frames[0].frame(), second.flow()))) _exit(1);
+      if (!unsupported(rig->op.wait(flying, Deadline::never()))) _exit(2);
+      if (!unsupported(OpticalFlow::create(rig->engine, config))) _exit(3);
+      rig->op.reset();
+      rig.reset();
+      auto own = this->rig<OpticalFlow>(config, 2);
+      const auto ticket = own.op.submit(frames[0].frame(), second.flow());
+      _exit(ticket && own.op.wait(*ticket, Deadline::never()) ? 0 : 4);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status) << ", round " << round;
+    ASSERT_EQ(WEXITSTATUS(status), 0) << "round " << round;
+    EXPECT_TRUE(rig->op.wait(flying, Deadline::never())) << "the parent's goes on";
+  }
 }
 
 // Fails when a size beyond the engine's memory, or beyond what can be addressed, is not refused

@@ -10,6 +10,7 @@
 #include <limits>
 #include <map>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "core/arena.h"
@@ -71,28 +72,84 @@ TEST(Arena, FootprintsAddUpExactly) {
   }
 }
 
-// Fails when a request is not given the first gap that is large enough.
-TEST(Arena, FirstFit) {
+// Fails when a piece that has come back is not kept for the next one of its size, when one of
+// another size does not get the smallest gap that is large enough, or when neighbouring gaps do not
+// become one where nothing else is large enough.
+TEST(Arena, WhereAPieceIsTaken) {
   HostArena arena;
   ASSERT_TRUE(arena.create(16 * kUnit, false));
   void* a = arena.take(2 * kUnit);
   void* b = arena.take(4 * kUnit);
   void* c = arena.take(2 * kUnit);
-  void* d = arena.take(6 * kUnit);
-  void* e = arena.take(2 * kUnit);
-  ASSERT_NE(e, nullptr);
+  void* d = arena.take(3 * kUnit);
+  void* e = arena.take(1 * kUnit);
+  void* f = arena.take(4 * kUnit);
+  ASSERT_NE(f, nullptr);
   arena.give_back(b);
   arena.give_back(d);
-  EXPECT_EQ(arena.largest_gap(), 6 * kUnit);
-  void* small = arena.take(3 * kUnit);
-  EXPECT_EQ(small, b) << "the gap of b is the first that is large enough";
-  void* large = arena.take(5 * kUnit);
-  EXPECT_EQ(large, d);
-  EXPECT_EQ(arena.take(2 * kUnit), nullptr)
-      << "two gaps of one unit are left, but not side by side";
-  for (void* piece : {a, c, e, small, large}) arena.give_back(piece);
+  EXPECT_EQ(arena.largest_gap(), 4 * kUnit);
+  void* same = arena.take(3 * kUnit - 5);
+  EXPECT_EQ(same, d) << "the region of its own size";
+  arena.give_back(same);
+  void* smaller = arena.take(2 * kUnit);
+  EXPECT_EQ(smaller, d) << "no region of its size is free: the smallest that is large enough";
+  EXPECT_EQ(arena.take(5 * kUnit), nullptr) << "five units are free, but not side by side";
+  arena.give_back(c);
+  void* joined = arena.take(5 * kUnit);
+  EXPECT_EQ(joined, b) << "two gaps side by side";
+  EXPECT_EQ(arena.take(2 * kUnit), nullptr);
+  void* rest = arena.take(kUnit);
+  EXPECT_NE(rest, nullptr);
+  for (void* piece : {a, e, f, smaller, joined, rest}) arena.give_back(piece);
   EXPECT_EQ(arena.used(), 0u);
-  EXPECT_EQ(arena.largest_gap(), 16 * kUnit) << "neighbouring gaps must become one";
+  EXPECT_EQ(arena.largest_gap(), 16 * kUnit) << "nothing is out, so the block is whole";
+}
+
+// Fails when pieces of given sizes, which fit into the block together, find no room after some of
+// them have been given back and taken again in another order.
+TEST(Arena, PiecesOfGivenSizesAlwaysFindRoom) {
+  for (unsigned seed = 1; seed <= 6; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<std::size_t> sizes(2 + random() % 40);
+    std::size_t sum = 0;
+    for (std::size_t& size : sizes) {
+      size = 1 + random() % (random() % 3 == 0 ? 100 * kUnit : 6 * kUnit);
+      sum += align_up(size);
+    }
+    HostArena arena;
+    ASSERT_TRUE(arena.create(sum, false));
+    std::vector<void*> out(sizes.size());
+    for (int step = 0; step < 10'000; ++step) {
+      // Now and then nearly all of them, or nearly none.
+      const std::size_t i = random() % sizes.size();
+      const bool wanted = step / 500 % 2 == 0 ? random() % 8 != 0 : random() % 8 == 0;
+      if (wanted && out[i] == nullptr) {
+        out[i] = arena.take(sizes[i]);
+        ASSERT_NE(out[i], nullptr) << "seed " << seed << " step " << step;
+      } else if (!wanted && out[i] != nullptr) {
+        arena.give_back(out[i]);
+        out[i] = nullptr;
+      }
+    }
+  }
+}
+
+// Fails when a refusal does not say whether bytes are missing or lie in pieces that are too small.
+TEST(Arena, RefusalsSayWhy) {
+  HostArena arena;
+  ASSERT_TRUE(arena.create(8 * kUnit, false));
+  void* pieces[8];
+  for (void*& piece : pieces) piece = arena.take(kUnit);
+  const Error full = arena.no_room("host", 3);
+  EXPECT_EQ(full.status, Status::kOutOfMemory);
+  EXPECT_NE(std::strstr(full.text, "EngineConfig::memory"), nullptr) << full.text;
+  EXPECT_EQ(std::strstr(full.text, "fragmented"), nullptr) << full.text;
+  for (const int i : {1, 3, 5}) arena.give_back(pieces[i]);
+  ASSERT_EQ(arena.take(2 * kUnit), nullptr);
+  const std::string text = arena.no_room("host", 2 * kUnit).text;
+  EXPECT_NE(text.find("fragmented"), std::string::npos) << text;
+  EXPECT_NE(text.find(std::to_string(3 * kUnit) + " free bytes"), std::string::npos) << text;
+  EXPECT_NE(text.find("at most " + std::to_string(kUnit)), std::string::npos) << text;
 }
 
 // Fails when pieces that come back in some order leave a hole behind, or when the peak is lost.
@@ -185,11 +242,12 @@ TEST(Arena, EveryPageIsThere) {
   }
 }
 
-// Fails when any sequence of taking and giving back differs from a plain first-fit model.
+// Fails when pieces overlap or pass the end, when one is refused though a gap is large enough or
+// given though none is, or when the figures are wrong.
 TEST(Arena, RandomUseMatchesTheModel) {
   for (unsigned seed = 1; seed <= 8; ++seed) {
     std::mt19937 random(seed);
-    constexpr std::size_t kUnits = 512;
+    constexpr std::size_t kUnits = 2048;
     HostArena arena;
     ASSERT_TRUE(arena.create(kUnits * kUnit, false));
     char* base = static_cast<char*>(arena.take(1));
@@ -197,20 +255,25 @@ TEST(Arena, RandomUseMatchesTheModel) {
     std::map<std::size_t, std::size_t> taken;  // offset -> length, in units
     std::size_t used = 0;
     std::size_t peak = 1;
-    for (int step = 0; step < 4000; ++step) {
+    std::size_t largest = kUnits;
+    for (int step = 0; step < 6000; ++step) {
       if (taken.empty() || random() % 5 < 3) {
+        // Many sizes, so that regions stay free beside each other until they are joined.
         const std::size_t units = 1 + random() % (random() % 8 == 0 ? 120 : 12);
         const std::size_t bytes = units * kUnit - random() % kUnit;
-        std::size_t at = 0;
-        for (const auto& [offset, length] : taken) {
-          if (offset - at >= units) break;
-          at = offset + length;
-        }
-        void* piece = arena.take(bytes);
-        if (kUnits - at < units || taken.size() == HostArena::kMaxPieces) {
-          ASSERT_EQ(piece, nullptr);
-        } else {
-          ASSERT_EQ(piece, base + at * kUnit);
+        char* piece = static_cast<char*>(arena.take(bytes));
+        const bool room = largest >= units && taken.size() < HostArena::kMaxPieces;
+        ASSERT_EQ(piece != nullptr, room) << "seed " << seed << " step " << step;
+        if (piece != nullptr) {
+          const auto at = static_cast<std::size_t>(piece - base) / kUnit;
+          ASSERT_LE(at + units, kUnits);
+          const auto next = taken.upper_bound(at);
+          if (next != taken.end()) {
+            ASSERT_LE(at + units, next->first) << "overlaps the next";
+          }
+          if (next != taken.begin()) {
+            ASSERT_LE(std::prev(next)->first + std::prev(next)->second, at) << "overlaps the last";
+          }
           taken[at] = units;
           used += units;
           peak = std::max(peak, used);
@@ -222,7 +285,7 @@ TEST(Arena, RandomUseMatchesTheModel) {
         used -= victim->second;
         taken.erase(victim);
       }
-      std::size_t largest = 0;
+      largest = 0;
       std::size_t at = 0;
       for (const auto& [offset, length] : taken) {
         largest = std::max(largest, offset - at);

@@ -1,13 +1,17 @@
 // Engine: configuration, workers, backends, memory and the log.
 #include <dirent.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -18,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "ocellus/buffer.h"
 #include "ocellus/engine.h"
 #include "ocellus/log.h"
 
@@ -271,6 +276,106 @@ TEST(Engine, RealtimePriorityWithoutTheRightIsAnError) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+/// What the system says of a thread of ours, as "name: value" lines.
+std::string thread_status(pid_t thread) {
+  std::string text;
+  const std::string path = "/proc/self/task/" + std::to_string(thread) + "/status";
+  if (std::FILE* file = std::fopen(path.c_str(), "r")) {
+    char line[256];
+    while (std::fgets(line, sizeof(line), file) != nullptr) text += line;
+    std::fclose(file);
+  }
+  return text;
+}
+
+// Fails when a worker takes a signal that the program waits for in a thread of its own, which would
+// end the program, or when a worker blocks the signals of its own instructions, so that a crash
+// handler never hears of them; also when creation changes the caller's own mask.
+TEST(Engine, WorkersTakeNoSignals) {
+  sigset_t before;
+  ASSERT_EQ(pthread_sigmask(SIG_SETMASK, nullptr, &before), 0);
+  const Expected<Engine> engine = Engine::create(cpu_config(2));
+  ASSERT_TRUE(engine) << engine.error().text;
+  sigset_t after;
+  ASSERT_EQ(pthread_sigmask(SIG_SETMASK, nullptr, &after), 0);
+  for (int signal = 1; signal < SIGRTMIN; ++signal)
+    EXPECT_EQ(sigismember(&before, signal), sigismember(&after, signal)) << signal;
+  const std::vector<pid_t> workers = threads_named("ocellus-");
+  ASSERT_EQ(workers.size(), 2u);
+  for (const pid_t worker : workers) {
+    const std::string status = thread_status(worker);
+    const std::size_t at = status.find("SigBlk:");
+    ASSERT_NE(at, std::string::npos);
+    const std::uint64_t blocked = std::stoull(status.substr(at + 7), nullptr, 16);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGALRM, SIGCHLD, SIGPIPE, SIGPROF})
+      EXPECT_NE(blocked >> (signal - 1) & 1, 0u) << strsignal(signal);
+    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
+      EXPECT_EQ(blocked >> (signal - 1) & 1, 0u) << strsignal(signal);
+  }
+}
+
+// Fails when the process's default stack size decides on the workers' stacks: a small one ended the
+// program inside Engine::create.
+TEST(Engine, WorkersHaveAStackOfTheirOwnSize) {
+  pthread_attr_t before;
+  pthread_attr_t small;
+  ASSERT_EQ(pthread_getattr_default_np(&before), 0);
+  ASSERT_EQ(pthread_attr_init(&small), 0);
+  const long least = sysconf(_SC_THREAD_STACK_MIN);
+  ASSERT_EQ(pthread_attr_setstacksize(
+                &small, std::max<std::size_t>(48 * 1024, static_cast<std::size_t>(least))),
+            0);
+  ASSERT_EQ(pthread_setattr_default_np(&small), 0);
+  EXPECT_TRUE(Engine::create(cpu_config(2)));
+  EXPECT_EQ(pthread_setattr_default_np(&before), 0);
+  pthread_attr_destroy(&small);
+  pthread_attr_destroy(&before);
+}
+
+// Fails when workers inherit the real-time policy of a creator that asks for ordinary ones.
+TEST(Engine, OrdinaryWorkersOfARealtimeThread) {
+  sched_param parameter{};
+  parameter.sched_priority = 5;
+  if (sched_setscheduler(0, SCHED_FIFO, &parameter) != 0)
+    GTEST_SKIP() << "SCHED_FIFO is not allowed here";
+  const Expected<Engine> engine = Engine::create(cpu_config(2));
+  parameter.sched_priority = 0;
+  ASSERT_EQ(sched_setscheduler(0, SCHED_OTHER, &parameter), 0);
+  ASSERT_TRUE(engine) << engine.error().text;
+  EXPECT_EQ(engine->info().realtime_priority, 0);
+  for (const pid_t worker : threads_named("ocellus-"))
+    EXPECT_EQ(sched_getscheduler(worker), SCHED_OTHER);
+}
+
+// Fails when an engine that a child inherits hangs or ends the child when it is destroyed, or gives
+// memory there.
+TEST(Engine, AChildOfForkCanOnlyDestroyIt) {
+  EngineConfig config = cpu_config(3);
+  config.memory.host = 1 << 16;
+  Expected<Engine> engine = Engine::create(config);
+  ASSERT_TRUE(engine) << engine.error().text;
+  Buffer held = *Buffer::create(*engine, MemorySpace::kHost, 100);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);
+    const Expected<Buffer> refused = Buffer::create(*engine, MemorySpace::kHost, 100);
+    if (refused || refused.error().status != Status::kUnsupported) _exit(1);
+    if (std::strstr(refused.error().text, "fork") == nullptr) _exit(2);
+    if (held.write(0, "x", 1)) _exit(3);
+    if (engine->memory_use().capacity.host != 0) _exit(4);
+    { const Buffer gone = std::move(held); }
+    { const Engine gone = *std::move(engine); }
+    const Expected<Engine> own = Engine::create(config);
+    _exit(own ? 0 : 5);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_TRUE(held.write(0, "x", 1)) << "the parent's goes on";
 }
 
 // Fails when the backend that was asked for is not the one that is told.

@@ -16,6 +16,7 @@
 
 #include "core/scheduler.h"
 #include "core/scheduler_fixture.h"
+#include "support/cpu_time.h"
 
 namespace ocellus::detail {
 namespace {
@@ -25,6 +26,7 @@ using test::Gate;
 using test::SlotWatch;
 using test::spin_for;
 using test::TestJob;
+using test::thread_cpu_ns;
 
 std::unique_ptr<Scheduler> start(int workers) {
   auto scheduler = std::make_unique<Scheduler>();
@@ -508,6 +510,98 @@ TEST(Scheduler, ADeadlineEndsTheLookForWork) {
   EXPECT_LT(late[50], 15'000) << "nanoseconds";
   gate.open();
   EXPECT_EQ(scheduler->wait(job, Deadline::never()), Status::kOk);
+}
+
+/// Computes for so long, by the thread's own clock.
+void compute_for(std::chrono::microseconds time) {
+  const std::int64_t until = thread_cpu_ns() + std::chrono::nanoseconds(time).count();
+  while (thread_cpu_ns() < until) relax();
+}
+
+// Fails when a caller with a deadline takes a part that lasts beyond it, be it of its own job or of
+// another one in front of it, or one of which nothing is known yet.
+TEST(Scheduler, ADeadlineKeepsLongPartsAway) {
+  const auto scheduler = start(1);
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<int> long_by_caller{0};
+  TestJob other;
+  other.stage(20, [&](int, int) {
+    long_by_caller += std::this_thread::get_id() == caller;
+    compute_for(milliseconds(8));
+  });
+  TestJob own;
+  own.stage(2, [&](int, int) {
+    long_by_caller += std::this_thread::get_id() == caller;
+    compute_for(milliseconds(8));
+  });
+  std::int64_t worst = 0;
+  for (int round = 0; round < 3; ++round) {
+    scheduler->submit(other);
+    scheduler->submit(own);
+    Status status = Status::kDeadlineMissed;
+    while (status == Status::kDeadlineMissed) {
+      const std::int64_t before = thread_cpu_ns();
+      status = scheduler->wait(own, Deadline::after(milliseconds(1)));
+      if (status == Status::kDeadlineMissed) worst = std::max(worst, thread_cpu_ns() - before);
+    }
+    ASSERT_EQ(status, Status::kOk);
+    ASSERT_EQ(scheduler->wait(other, Deadline::never()), Status::kOk);
+  }
+  EXPECT_EQ(long_by_caller.load(), 0);
+  EXPECT_LT(worst, 2'000'000) << "nanoseconds of the caller's own time in a call of 1 ms";
+}
+
+// Fails when a caller with a deadline leaves all work to the workers: parts that are known to be
+// short are its, too.
+TEST(Scheduler, ADeadlineLeavesShortPartsToTheCaller) {
+  const auto scheduler = start(2);
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<int> by_caller{0};
+  TestJob job;
+  job.stage(64, [&](int, int) {
+    if (std::this_thread::get_id() == caller) ++by_caller;
+    spin_for(std::chrono::microseconds(20));
+  });
+  for (int round = 0; round < 500 && by_caller.load() == 0; ++round) {
+    scheduler->submit(job);
+    ASSERT_EQ(scheduler->wait(job, Deadline::after(std::chrono::seconds(20))), Status::kOk);
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_GT(by_caller.load(), 0);
+}
+
+// Fails when a caller that leaves a long part alone keeps the slot that a worker needs for it, or
+// wakes nobody.
+TEST(Scheduler, ACallerGivesItsSlotToAWorkerForALongPart) {
+  const auto scheduler = start(1);
+  TestJob job;
+  job.stage(1, [](int, int) { compute_for(std::chrono::microseconds(20)); });
+  job.stage(1, [](int, int) { compute_for(milliseconds(3)); });
+  job.stage(1, [](int, int) { compute_for(std::chrono::microseconds(20)); });
+  for (int round = 0; round < 50; ++round) {
+    scheduler->submit(job);
+    Status status = Status::kDeadlineMissed;
+    int calls = 0;
+    while (status == Status::kDeadlineMissed && ++calls < 5000)
+      status = scheduler->wait(job, Deadline::after(milliseconds(1)));
+    ASSERT_EQ(status, Status::kOk) << "round " << round;
+  }
+}
+
+// Fails when one part that was held up keeps callers from its stage for good, or when the longest
+// part of the frame before is forgotten while short ones of the same stage follow.
+TEST(Scheduler, TheCostOfAStage) {
+  Stage::Cost cost;
+  EXPECT_EQ(cost.expected_ns(), 0) << "not known yet";
+  cost.add(1, 100'000);
+  for (int part = 0; part < 1000; ++part) cost.add(1, 10);
+  EXPECT_EQ(cost.expected_ns(), 100'000);
+  for (int part = 0; part < 1000; ++part) cost.add(2, 10);
+  EXPECT_EQ(cost.expected_ns(), 100'000) << "the frame before had such a part";
+  for (std::uint64_t run = 3; run < 40; ++run) cost.add(run, 10);
+  EXPECT_LT(cost.expected_ns(), 2'000);
+  cost.add(41, 5'000);
+  EXPECT_EQ(cost.expected_ns(), 5'000);
 }
 
 // Fails when the destructor hangs on queued jobs, returns while a part runs, or leaves threads

@@ -2,12 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstring>
+#include <memory>
 #include <set>
 #include <string>
 #include <thread>
 #include <type_traits>
+#include <utility>
 
+#include "ocellus/log.h"
 #include "ocellus/ocellus.h"
 
 namespace ocellus {
@@ -59,6 +63,55 @@ TEST(Error, IsPlainData) {
   const Expected<int> failed = tl::unexpected(make_error(Status::kQueueFull, "full"));
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().status, Status::kQueueFull);
+}
+
+// Fails when the value of a failed Expected can be read (bytes of the error are taken for it), or
+// the error of a successful one.
+TEST(ExpectedDeathTest, ReadingWhatIsNotThereEndsTheProgram) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto with_log = [](auto read) {
+    set_log_callback([](void*, LogLevel, const char* text) { std::fputs(text, stderr); }, nullptr);
+    read();
+  };
+  Expected<int> number = tl::unexpected(make_error(Status::kIoError, "no such number"));
+  const Expected<std::string> text = tl::unexpected(make_error(Status::kIoError, "no such text"));
+  const Expected<void> nothing = tl::unexpected(make_error(Status::kIoError, "not done"));
+  const Expected<int> good = 5;
+  const Expected<void> done;
+  EXPECT_DEATH(with_log([&] { std::printf("%d", *number); }), "IoError: no such number");
+  EXPECT_DEATH(with_log([&] { *number = 3; }), "IoError: no such number");
+  EXPECT_DEATH(with_log([&] { std::printf("%d", number.value()); }), "IoError: no such number");
+  EXPECT_DEATH(with_log([&] { std::printf("%zu", text->size()); }), "IoError: no such text");
+  EXPECT_DEATH(with_log([&] { std::printf("%zu", std::move(*text).size()); }), "no such text");
+  EXPECT_DEATH(with_log([&] { *nothing; }), "IoError: not done");
+  EXPECT_DEATH(with_log([&] { std::printf("%s", good.error().text); }), "successful");
+  EXPECT_DEATH(with_log([&] { std::printf("%s", done.error().text); }), "successful");
+}
+
+// Fails when an Expected changes, loses or copies what it holds, above all where the value could be
+// taken for whether there is one.
+TEST(Expected, HoldsAValueOrAnError) {
+  Expected<bool> no = false;
+  const Expected<bool> copy = no;
+  ASSERT_TRUE(copy);
+  EXPECT_FALSE(*copy);
+  Expected<std::unique_ptr<int>> owner = std::make_unique<int>(7);
+  ASSERT_TRUE(owner.has_value());
+  const std::unique_ptr<int> taken = *std::move(owner);
+  EXPECT_EQ(*taken, 7);
+  const Expected<std::string> from_text = "text";
+  EXPECT_EQ(from_text->size(), 4u);
+  EXPECT_EQ(from_text.value_or("other"), "text");
+  const Expected<std::string> failed =
+      tl::unexpected(make_error(Status::kCorruptFile, "%d bytes", 12));
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().status, Status::kCorruptFile);
+  EXPECT_STREQ(failed.error().text, "12 bytes");
+  EXPECT_EQ(failed.value_or("other"), "other");
+  Expected<std::string> assigned = failed;
+  assigned = std::string("now there");
+  EXPECT_EQ(*assigned, "now there");
+  EXPECT_TRUE(Expected<void>());
 }
 
 // Fails when the sizes of the formats or the meaning of an empty rectangle change.

@@ -151,6 +151,50 @@ bool has_cuda(const GstCaps* caps) {
   return false;
 }
 
+// Fails when caps that say only that the same pictures come in another memory overtake frames that
+// are held back, or throw them away.
+TEST_F(FlowCuda, MemoryMayChangeInMidStream) {
+  Harness harness("backend=cuda method=kernels nt=9", kVideo);
+  GstBufferPool* pool = nullptr;
+  GstCudaContext* context = nullptr;
+  constexpr int kFrames = 10;
+  constexpr int kHeldBack = 4;
+  int at = 0;
+  std::vector<GstBuffer*> out;
+  for (const bool in_cuda : {false, true, false}) {
+    if (in_cuda)
+      start_cuda(harness, kVideo);
+    else
+      harness.start();
+    for (GstBuffer* buffer : harness.pull()) out.push_back(buffer);
+    EXPECT_EQ(out.size(), static_cast<std::size_t>(at)) << "frames are still held back, or lost";
+    if (in_cuda) {
+      context = offered_context(harness.get()->srcpad);
+      ASSERT_NE(context, nullptr);
+      pool = cuda_pool(context, kVideo);
+    }
+    for (const int end = at + kFrames; at < end; ++at) {
+      GstBuffer* buffer = in_cuda ? cuda_frame(harness, pool, kVideo, at) : harness.frame(at);
+      ASSERT_EQ(harness.push(buffer), GST_FLOW_OK) << at << harness.last_error();
+    }
+    for (GstBuffer* buffer : harness.pull()) out.push_back(buffer);
+    EXPECT_EQ(out.size(), static_cast<std::size_t>(at - kHeldBack));
+  }
+  harness.event(gst_event_new_eos());
+  for (GstBuffer* buffer : harness.pull()) out.push_back(buffer);
+  ASSERT_EQ(out.size(), static_cast<std::size_t>(at));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    EXPECT_EQ(GST_BUFFER_PTS(out[i]), harness.pts(static_cast<int>(i)));
+    EXPECT_EQ(gst_is_cuda_memory(first_memory(out[i])) != FALSE, i / kFrames == 1) << i;
+    const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(out[i]);
+    ASSERT_NE(flow, nullptr) << i;
+    EXPECT_EQ(flow->described_pts, GST_BUFFER_PTS(out[i])) << i;
+  }
+  unref_all(out);
+  drop_pool(pool);
+  gst_object_unref(context);
+}
+
 // Fails when an element that computes on the CPU is offered memory that it cannot read, or one on a
 // device hides that it can.
 TEST_F(FlowCuda, CapsFollowTheBackend) {

@@ -245,6 +245,42 @@ TEST(Stream, SmallStepBackIsNoBreak) {
   unref_all(out);
 }
 
+// Fails when frames that come last first are taken for so many new streams, or their motion is not
+// that of the pictures in the order in which they come, which is the other way round.
+TEST(Stream, ReversePlaybackIsMeasuredAsItIsShown) {
+  for (const char* properties : {"", "method=kernels nt=5"}) {
+    for (const double rate : {-1.0, 1.0}) {  // 1: of a source that does not say that it goes back
+      Harness harness(properties, {GST_VIDEO_FORMAT_GRAY8, 120, 90, 30, 1});
+      harness.start();
+      GstSegment segment;
+      gst_segment_init(&segment, GST_FORMAT_TIME);
+      segment.rate = rate;
+      segment.stop = 10 * GST_SECOND;
+      harness.event(gst_event_new_segment(&segment));
+      for (int i = 60; i > 0; --i)
+        ASSERT_EQ(harness.push(harness.frame(i, 0.75, -0.5)), GST_FLOW_OK);
+      std::vector<GstBuffer*> out = harness.pull();
+      const int warm = static_cast<int>(60 - out.size());  // frames held back, as many warm up
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(out[i]);
+        ASSERT_NE(flow, nullptr);
+        EXPECT_EQ(GST_BUFFER_PTS(out[i]), harness.pts(60 - static_cast<int>(i)));
+        EXPECT_EQ(flow->described_pts, GST_BUFFER_PTS(out[i]));
+        EXPECT_FALSE(flagged(out[i], GST_OCELLUS_FLOW_FLAG_REPEATED)) << i;
+        EXPECT_EQ(flagged(out[i], GST_OCELLUS_FLOW_FLAG_WARMING_UP),
+                  static_cast<int>(i) < warm && *properties != '\0')
+            << i;
+      }
+      const GstOcellusFlowMeta* last = gst_buffer_get_ocellus_flow_meta(out.back());
+      EXPECT_NEAR(median_of(last, last->u, 16), -0.75, 0.08) << properties;
+      EXPECT_NEAR(median_of(last, last->v, 16), 0.5, 0.08) << properties;
+      unref_all(out);
+      harness.event(gst_event_new_eos());
+      EXPECT_EQ(harness.drop_output(), warm);
+    }
+  }
+}
+
 // Fails when the last frame of a stream, which a result of two frames could only compare with
 // itself, is said to stand still.
 TEST(Stream, LastFrameOfTwoTakesTheMotionBefore) {
@@ -388,6 +424,21 @@ TEST(Budget, KeptBudgetIsNoMiss) {
   EXPECT_GT(harness.stat("p50"), 0u);
   EXPECT_GE(harness.stat("p99"), harness.stat("p50"));
   EXPECT_GE(harness.stat("max"), harness.stat("p50"));
+}
+
+// Fails when the longest budgets, which end beyond what the clock can count, or just before, are in
+// the past.
+TEST(Budget, LongestBudgetsAreKept) {
+  constexpr guint64 kLongest = G_MAXINT64;
+  for (const guint64 budget :
+       {kLongest, kLongest - 1, kLongest - guint64{3600} * GST_SECOND, kLongest / 50 * 49}) {
+    Harness harness("on-miss=drop align=false", kLarge);
+    g_object_set(harness.element(), "budget", budget, nullptr);
+    harness.start();
+    harness.push_frames(0, 3);
+    EXPECT_EQ(harness.drop_output(), 3) << budget;
+    EXPECT_EQ(harness.stat("misses"), 0u) << budget;
+  }
 }
 
 // Fails when a late frame goes out although it shall not.
@@ -644,6 +695,14 @@ TEST(Properties, BadSettingsStopTheStartWithAReason) {
     for (const char* word : bad.words)
       EXPECT_NE(text.find(word), std::string::npos) << bad.properties << ": " << text;
   }
+}
+
+// Fails when the setting that stopped the start cannot be mended then and there.
+TEST(Properties, ASettingThatStoppedTheStartCanBeMended) {
+  Pipeline pipeline("videotestsrc ! ocellusflow name=flow roi=1,2,3 ! fakesink");
+  EXPECT_EQ(gst_element_set_state(pipeline.get(), GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+  g_object_set(pipeline.by_name("flow"), "roi", "1,2,30,20", nullptr);
+  EXPECT_TRUE(pipeline.reach(GST_STATE_PAUSED));
 }
 
 // Fails when settings that only the size of the picture makes wrong are not reported when the caps

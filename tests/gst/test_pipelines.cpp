@@ -184,6 +184,40 @@ TEST(Pipelines, FlushingSeek) {
       << "kernels of 9 frames: the first four that go out lack some of their past";
 }
 
+// Fails when a source that plays backwards, by a seek of a negative rate, is taken for one that
+// breaks off at every frame; at rates whose frames are not of whole nanoseconds.
+TEST(Pipelines, ReverseSeek) {
+  for (const char* rate : {"30/1", "30000/1001", "25/1"}) {
+    Pipeline pipeline(std::string("videotestsrc ! video/x-raw,format=GRAY8,width=64,height=48,"
+                                  "framerate=") +
+                      rate + " ! ocellusflow method=kernels nt=5 ! " + kSink);
+    std::atomic<bool> after{false};
+    std::vector<GstClockTime> times;
+    int warming = 0;
+    int repeated = 0;
+    Watch watch{[&](GstBuffer* buffer) {
+      if (!after) return;
+      const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(buffer);
+      times.push_back(GST_BUFFER_PTS(buffer));
+      if (flow == nullptr) return;
+      if ((flow->flags & GST_OCELLUS_FLOW_FLAG_WARMING_UP) != 0) ++warming;
+      if ((flow->flags & GST_OCELLUS_FLOW_FLAG_REPEATED) != 0) ++repeated;
+    }};
+    watch.attach(pipeline);
+    ASSERT_TRUE(pipeline.reach(GST_STATE_PAUSED));
+    after = true;
+    // The last frame begins a little before the end, so that the sink takes it, too.
+    ASSERT_TRUE(gst_element_seek(pipeline.get(), -1.0, GST_FORMAT_TIME,
+                                 static_cast<GstSeekFlags>(GST_SEEK_FLAG_FLUSH), GST_SEEK_TYPE_SET,
+                                 0, GST_SEEK_TYPE_SET, 2010 * GST_MSECOND));
+    EXPECT_EQ(pipeline.run_to_end(), "");
+    EXPECT_GE(times.size(), 48u);
+    EXPECT_TRUE(std::is_sorted(times.rbegin(), times.rend())) << rate;
+    EXPECT_EQ(warming, 2) << rate;
+    EXPECT_EQ(repeated, 2) << rate;
+  }
+}
+
 // Fails when the delay is not known to the sinks of a live pipeline: without it every frame would
 // be late.
 TEST(Pipelines, LiveLatency) {

@@ -1,22 +1,153 @@
 #include "kernels/fake_driver.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <thread>
+#include <utility>
 
 namespace ocellus::test {
+namespace {
+
+/// Calls may come from several threads. Recursive, because work may call.
+std::recursive_mutex& mutex() {
+  static std::recursive_mutex instance;
+  return instance;
+}
+using Lock = std::lock_guard<std::recursive_mutex>;
+
+thread_local int pushed_here = 0;
+thread_local cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
+
+}  // namespace
 
 FakeDriver& fake_driver() {
   static FakeDriver driver;
   return driver;
 }
 
+cudaError_t& last_error() {
+  thread_local cudaError_t error = cudaSuccess;
+  return error;
+}
+
 void reset_fake_driver() {
+  const Lock lock(mutex());
   FakeDriver& driver = fake_driver();
   for (const std::set<void*>* left : {&driver.device_blocks, &driver.host_blocks, &driver.streams,
                                       &driver.events, &driver.graphs, &driver.execs})
     for (void* one : *left) std::free(one);
   driver = FakeDriver{};
+  pushed_here = 0;
+  last_error() = cudaSuccess;
+}
+
+// ---- the device
+
+namespace {
+
+FakeStream& queue_of(void* stream) {
+  return fake_driver().queues[stream];
+}
+
+bool ready(const FakeWork& work) {
+  return work.awaits == nullptr || work.awaits->done >= work.version;
+}
+
+void do_first(FakeStream& stream) {
+  const FakeWork work = std::move(stream.work.front());
+  stream.work.pop_front();
+  if (work.run) work.run();
+  if (work.records != nullptr) work.records->done = std::max(work.records->done, work.version);
+}
+
+template <typename Visit>
+void for_each_stream(const Visit& visit) {
+  for (auto& entry : fake_driver().queues) visit(entry.second);
+  for (FakeStream& stream : fake_driver().orphans) visit(stream);
+}
+
+/// One piece of work more that the event's `version` waits for; false when there is none that may
+/// be done.
+bool advance(const FakeEvent& event, long version);
+
+bool advance(FakeStream& stream) {
+  if (stream.held || stream.work.empty()) return false;
+  const FakeWork& first = stream.work.front();
+  if (!ready(first)) return advance(*first.awaits, first.version);
+  do_first(stream);
+  return true;
+}
+
+bool advance(const FakeEvent& event, long version) {
+  FakeStream* holder = nullptr;
+  for_each_stream([&](FakeStream& stream) {
+    for (const FakeWork& work : stream.work)
+      if (work.records.get() == &event && work.version == version) holder = &stream;
+  });
+  return holder != nullptr && advance(*holder);
+}
+
+void add(cudaStream_t stream, FakeWork work) {
+  // What comes after a loss goes nowhere.
+  if (fake_driver().stays_failed && !fake_driver().failed_call.empty()) return;
+  queue_of(stream).work.push_back(std::move(work));
+  if (!fake_driver().lazy) run_all();
+}
+
+/// Waits as a caller does, until `done`; `step` lets the device work.
+template <typename Done, typename Step>
+void wait_until(const Done& done, const Step& step) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  for (;;) {
+    {
+      const Lock lock(mutex());
+      if (done()) return;
+      if (step()) continue;
+    }
+    if (std::chrono::steady_clock::now() > end) {
+      std::fprintf(stderr, "waits for what never comes\n");
+      std::abort();
+    }
+    std::this_thread::yield();
+  }
+}
+
+}  // namespace
+
+bool run_all() {
+  const Lock lock(mutex());
+  for (bool any = true; any;) {
+    any = false;
+    for_each_stream([&](FakeStream& stream) {
+      while (!stream.held && !stream.work.empty() && ready(stream.work.front())) {
+        do_first(stream);
+        any = true;
+      }
+    });
+  }
+  bool left = false;
+  for_each_stream([&](FakeStream& stream) { left = left || !stream.work.empty(); });
+  return !left;
+}
+
+void run_stream(void* stream) {
+  wait_until([&] { return queue_of(stream).work.empty(); },
+             [&] { return advance(queue_of(stream)); });
+}
+
+void queue_work(void* stream, const std::string& what, std::function<void()> work) {
+  const Lock lock(mutex());
+  add(static_cast<cudaStream_t>(stream), {what, nullptr, nullptr, 0, std::move(work)});
+}
+
+void touch(const std::string& what, const void* begin, std::size_t bytes) {
+  const auto* const from = static_cast<const char*>(begin);
+  for (const FakeDriver::Range& range : fake_driver().callers)
+    if (from < range.end && range.begin < from + bytes) fake_driver().touched.push_back(what);
 }
 
 namespace {
@@ -24,10 +155,18 @@ namespace {
 /// Counts a call; the error that it must return instead of working, or success.
 cudaError_t enter(const char* name, bool frees = false) {
   FakeDriver& driver = fake_driver();
+  std::function<void(const std::string&)> on_call;
+  {
+    const Lock lock(mutex());
+    on_call = driver.on_call;
+  }
+  if (on_call) on_call(name);
+  const Lock lock(mutex());
   const long number = driver.calls++;
   driver.names.emplace_back(name);
   if (number == driver.fail_at) {
     driver.failed_call = name;
+    if (driver.stays_failed) for_each_stream([](FakeStream& stream) { stream.work.clear(); });
     return driver.failure;
   }
   if (driver.fail_at >= 0 && number > driver.fail_at) {
@@ -59,13 +198,45 @@ CUcontext primary() {
   return reinterpret_cast<CUcontext>(&context);
 }
 
+/// A call that others' captures in the global mode do not allow.
+cudaError_t unsafe() {
+  if (!fake_driver().neighbour_captures || capture_mode == cudaStreamCaptureModeRelaxed)
+    return cudaSuccess;
+  ++fake_driver().broken_captures;
+  return cudaErrorStreamCaptureUnsupported;
+}
+
+/// Whether a stream takes work, and what it must be done with: captured, not done.
+cudaError_t admit(cudaStream_t stream, bool* captured) {
+  if (stream != nullptr && stream == fake_driver().bad_stream)
+    return cudaErrorInvalidResourceHandle;
+  const FakeStream& queue = queue_of(stream);
+  *captured = queue.capture != 0;
+  return queue.invalidated ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
+}
+
+cudaError_t submit(cudaStream_t stream, FakeWork work) {
+  bool captured = false;
+  if (const cudaError_t error = admit(stream, &captured); error != cudaSuccess) return error;
+  if (!captured) add(stream, std::move(work));
+  return cudaSuccess;
+}
+
 // The kernels' own registration calls the real runtime before main; this table is what the library
 // calls afterwards.
 
-#define ENTER(name) \
-  if (const cudaError_t error = enter(name); error != cudaSuccess) return error
-#define ENTER_FREEING(name) \
-  if (const cudaError_t error = enter(name, true); error != cudaSuccess) return error
+#define ENTER(name)                                                              \
+  if (const cudaError_t error = enter(name); error != cudaSuccess) return error; \
+  const Lock lock(mutex())
+#define ENTER_FREEING(name)                                                            \
+  if (const cudaError_t error = enter(name, true); error != cudaSuccess) return error; \
+  const Lock lock(mutex())
+#define ENTER_UNSAFE(name) \
+  ENTER(name);             \
+  if (const cudaError_t error = unsafe(); error != cudaSuccess) return error
+#define ENTER_UNSAFE_FREEING(name) \
+  ENTER_FREEING(name);             \
+  if (const cudaError_t error = unsafe(); error != cudaSuccess) return error
 
 cudaError_t get_device_count(int* count) {
   ENTER("cudaGetDeviceCount");
@@ -102,19 +273,36 @@ cudaError_t release_primary_context(int) {
   --fake_driver().contexts;
   return cudaSuccess;
 }
+// On a lost device, too, unless the test says otherwise.
 cudaError_t current_context(CUcontext* context) {
-  ENTER("cuCtxGetCurrent");
-  *context = fake_driver().pushed > 0 ? primary() : nullptr;
+  ENTER_FREEING("cuCtxGetCurrent");
+  *context = pushed_here > 0 ? primary() : nullptr;
   return cudaSuccess;
 }
 cudaError_t push_context(CUcontext) {
-  ENTER("cuCtxPushCurrent");
+  ENTER_FREEING("cuCtxPushCurrent");
+  if (fake_driver().context_goes && !fake_driver().failed_call.empty())
+    return cudaErrorContextIsDestroyed;
   ++fake_driver().pushed;
+  ++pushed_here;
   return cudaSuccess;
 }
 cudaError_t pop_context() {
   ENTER_FREEING("cuCtxPopCurrent");
   --fake_driver().pushed;
+  --pushed_here;
+  return cudaSuccess;
+}
+// These two answer with an error that is not their own, so none of them fails.
+cudaError_t peek_last_error() {
+  return last_error();
+}
+cudaError_t take_last_error() {
+  return std::exchange(last_error(), cudaSuccess);
+}
+cudaError_t exchange_capture_mode(cudaStreamCaptureMode* mode) {
+  ENTER_FREEING("cuThreadExchangeStreamCaptureMode");
+  std::swap(*mode, capture_mode);
   return cudaSuccess;
 }
 cudaError_t memory_info(std::size_t* free, std::size_t* total) {
@@ -123,57 +311,63 @@ cudaError_t memory_info(std::size_t* free, std::size_t* total) {
   *total = 2000;
   return cudaSuccess;
 }
-cudaError_t malloc_device(void** pointer, std::size_t bytes) {
-  ENTER("cudaMalloc");
-  *pointer = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  fake_driver().device_blocks.insert(*pointer);
+cudaError_t take_block(std::set<void*>& blocks, std::size_t bytes, void** taken) {
+  if (bytes > std::size_t{1} << 40) return cudaErrorMemoryAllocation;
+  void* const block = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  std::memset(block, 0, bytes);
+  blocks.insert(block);
+  fake_driver().block_bytes[block] = bytes;
+  *taken = block;
   return cudaSuccess;
 }
+cudaError_t malloc_device(void** pointer, std::size_t bytes) {
+  ENTER_UNSAFE("cudaMalloc");
+  return take_block(fake_driver().device_blocks, bytes, pointer);
+}
+// Memory is freed when all work is done.
 cudaError_t free_device(void* pointer) {
-  ENTER_FREEING("cudaFree");
+  ENTER_UNSAFE_FREEING("cudaFree");
+  run_all();
   return unmake(fake_driver().device_blocks, pointer);
 }
 cudaError_t malloc_host(void** pointer, std::size_t bytes, unsigned) {
-  ENTER("cudaHostAlloc");
-  *pointer = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  std::memset(*pointer, 0, bytes);
-  fake_driver().host_blocks.insert(*pointer);
-  return cudaSuccess;
+  ENTER_UNSAFE("cudaHostAlloc");
+  return take_block(fake_driver().host_blocks, bytes, pointer);
 }
 cudaError_t free_host(void* pointer) {
-  ENTER_FREEING("cudaFreeHost");
+  ENTER_UNSAFE_FREEING("cudaFreeHost");
+  run_all();
   return unmake(fake_driver().host_blocks, pointer);
-}
-/// Bytes go to memory through a stream.
-void copied_to(const void* to, std::size_t bytes, cudaStream_t stream) {
-  const auto* const begin = static_cast<const char*>(to);
-  for (const auto& clearing : fake_driver().clearings) {
-    if (clearing.stream != stream && begin < clearing.end && clearing.begin < begin + bytes)
-      ++fake_driver().lost_copies;
-  }
 }
 cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
                  cudaStream_t stream) {
   ENTER("cudaMemcpyAsync");
-  copied_to(to, bytes, stream);
-  std::memcpy(to, from, bytes);
-  return cudaSuccess;
+  return submit(stream, {"copy", nullptr, nullptr, 0, [=] {
+                           touch("copy", to, bytes);
+                           touch("copy", from, bytes);
+                           std::memcpy(to, from, bytes);
+                         }});
 }
 cudaError_t copy_2d(void* to, std::size_t to_stride, const void* from, std::size_t from_stride,
                     std::size_t width, std::size_t height, cudaMemcpyKind, cudaStream_t stream) {
   ENTER("cudaMemcpy2DAsync");
-  copied_to(to, (height - 1) * to_stride + width, stream);
-  for (std::size_t y = 0; y < height; ++y)
-    std::memcpy(static_cast<char*>(to) + y * to_stride,
-                static_cast<const char*>(from) + y * from_stride, width);
-  return cudaSuccess;
+  return submit(stream, {"copy of rows", nullptr, nullptr, 0, [=] {
+                           for (std::size_t y = 0; y < height; ++y) {
+                             char* const row = static_cast<char*>(to) + y * to_stride;
+                             const char* const source =
+                                 static_cast<const char*>(from) + y * from_stride;
+                             touch("copy of rows to", row, width);
+                             touch("copy of rows from", source, width);
+                             std::memcpy(row, source, width);
+                           }
+                         }});
 }
 cudaError_t set(void* to, int value, std::size_t bytes, cudaStream_t stream) {
   ENTER("cudaMemsetAsync");
-  const char* const begin = static_cast<const char*>(to);
-  fake_driver().clearings.push_back({begin, begin + bytes, stream});
-  std::memset(to, value, bytes);
-  return cudaSuccess;
+  return submit(stream, {"clearing", nullptr, nullptr, 0, [=] {
+                           touch("clearing", to, bytes);
+                           std::memset(to, value, bytes);
+                         }});
 }
 cudaError_t stream_priorities(int* least, int* greatest) {
   ENTER("cudaDeviceGetStreamPriorityRange");
@@ -183,95 +377,190 @@ cudaError_t stream_priorities(int* least, int* greatest) {
 }
 cudaError_t create_stream(cudaStream_t* stream, unsigned, int) {
   ENTER("cudaStreamCreateWithPriority");
-  return make(fake_driver().streams, stream);
+  make(fake_driver().streams, stream);
+  fake_driver().queues[*stream] = {};
+  return cudaSuccess;
 }
+// What the stream has is done all the same.
 cudaError_t destroy_stream(cudaStream_t stream) {
   ENTER_FREEING("cudaStreamDestroy");
+  auto queue = fake_driver().queues.extract(stream);
+  if (!queue.empty() && !queue.mapped().work.empty())
+    fake_driver().orphans.push_back(std::move(queue.mapped()));
   return unmake(fake_driver().streams, stream);
 }
 cudaError_t synchronize_stream(cudaStream_t stream) {
-  ENTER("cudaStreamSynchronize");
-  std::erase_if(fake_driver().clearings, [&](const auto& c) { return c.stream == stream; });
+  {
+    ENTER_UNSAFE("cudaStreamSynchronize");
+    FakeStream& queue = queue_of(stream);
+    if (queue.capture != 0) {
+      queue.invalidated = true;
+      return cudaErrorStreamCaptureUnsupported;
+    }
+  }
+  run_stream(stream);
   return cudaSuccess;
 }
-cudaError_t wait_for_event(cudaStream_t, cudaEvent_t, unsigned) {
+cudaError_t wait_for_event(cudaStream_t stream, cudaEvent_t event, unsigned) {
   ENTER("cudaStreamWaitEvent");
+  bool captured = false;
+  if (const cudaError_t error = admit(stream, &captured); error != cudaSuccess) return error;
+  const std::shared_ptr<FakeEvent>& mark = fake_driver().marks.at(event);
+  FakeStream& queue = queue_of(stream);
+  if (mark->capture != queue.capture) {
+    queue.invalidated = captured;
+    return cudaErrorStreamCaptureIsolation;
+  }
+  if (!captured) add(stream, {"wait for an event", mark, nullptr, mark->recorded, {}});
   return cudaSuccess;
 }
 cudaError_t create_event(cudaEvent_t* event, unsigned) {
   ENTER("cudaEventCreateWithFlags");
-  return make(fake_driver().events, event);
+  make(fake_driver().events, event);
+  fake_driver().marks[*event] = std::make_shared<FakeEvent>();
+  return cudaSuccess;
 }
 cudaError_t destroy_event(cudaEvent_t event) {
   ENTER_FREEING("cudaEventDestroy");
+  fake_driver().marks.erase(event);
   return unmake(fake_driver().events, event);
 }
-cudaError_t record_event(cudaEvent_t, cudaStream_t) {
+cudaError_t record_event(cudaEvent_t event, cudaStream_t stream) {
   ENTER("cudaEventRecord");
+  bool captured = false;
+  if (const cudaError_t error = admit(stream, &captured); error != cudaSuccess) return error;
+  const std::shared_ptr<FakeEvent>& mark = fake_driver().marks.at(event);
+  mark->capture = queue_of(stream).capture;
+  if (captured) return cudaSuccess;
+  const long version = ++mark->recorded;
+  add(stream, {"record an event", nullptr, mark, version, {}});
   return cudaSuccess;
 }
-cudaError_t query_event(cudaEvent_t) {
-  ENTER("cudaEventQuery");
+// Each time that the caller asks, the device does one thing more of what the event waits for.
+cudaError_t query_event(cudaEvent_t event) {
+  ENTER_UNSAFE("cuEventQuery");
+  const FakeEvent& mark = *fake_driver().marks.at(event);
+  if (mark.capture != 0) return cudaErrorCapturedEvent;
+  if (mark.done >= mark.recorded) return cudaSuccess;
+  advance(mark, mark.recorded);
+  return cudaErrorNotReady;
+}
+cudaError_t synchronize_event(cudaEvent_t event) {
+  std::shared_ptr<FakeEvent> mark;
+  {
+    ENTER_UNSAFE("cudaEventSynchronize");
+    mark = fake_driver().marks.at(event);
+    if (mark->capture != 0) return cudaErrorCapturedEvent;
+  }
+  wait_until([&] { return mark->done >= mark->recorded; },
+             [&] { return advance(*mark, mark->recorded); });
   return cudaSuccess;
 }
-cudaError_t synchronize_event(cudaEvent_t) {
-  ENTER("cudaEventSynchronize");
-  return cudaSuccess;
-}
-cudaError_t elapsed(float* milliseconds, cudaEvent_t, cudaEvent_t) {
+cudaError_t elapsed(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
   ENTER("cudaEventElapsedTime");
+  for (const cudaEvent_t event : {begin, end}) {
+    const FakeEvent& mark = *fake_driver().marks.at(event);
+    if (mark.recorded == 0) return cudaErrorInvalidResourceHandle;
+    if (mark.done < mark.recorded) return cudaErrorNotReady;
+  }
   *milliseconds = 0.25f;
   return cudaSuccess;
 }
-cudaError_t function_attributes(cudaFuncAttributes* attributes, const void*) {
+int shared_limit(const void* function) {
+  const auto found = fake_driver().shared_limits.find(function);
+  return found == fake_driver().shared_limits.end() ? 48 * 1024 : found->second;
+}
+cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* function) {
   ENTER("cudaFuncGetAttributes");
   std::memset(attributes, 0, sizeof(*attributes));
-  attributes->maxDynamicSharedSizeBytes = 48 * 1024;
+  attributes->maxDynamicSharedSizeBytes = shared_limit(function);
   return cudaSuccess;
 }
-cudaError_t set_function_attribute(const void*, cudaFuncAttribute, int) {
+cudaError_t set_function_attribute(const void* function, cudaFuncAttribute, int value) {
   ENTER("cudaFuncSetAttribute");
+  fake_driver().shared_limits[function] = value;
   return cudaSuccess;
 }
-cudaError_t blocks_per_multiprocessor(int* blocks, const void*, int, std::size_t) {
+cudaError_t blocks_per_multiprocessor(int* blocks, const void* function, int, std::size_t bytes) {
   ENTER("cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-  *blocks = 1;
+  *blocks = static_cast<int>(bytes) <= shared_limit(function) ? 1 : 0;
   return cudaSuccess;
 }
-cudaError_t begin_capture(cudaStream_t, cudaStreamCaptureMode) {
+cudaError_t begin_capture(cudaStream_t stream, cudaStreamCaptureMode) {
   ENTER("cudaStreamBeginCapture");
+  FakeStream& queue = queue_of(stream);
+  if (queue.capture != 0) return cudaErrorIllegalState;
+  queue.capture = ++fake_driver().captures;
   return cudaSuccess;
 }
-cudaError_t launch_kernel(const cudaLaunchConfig_t*, const void*, void**) {
+cudaError_t launch_kernel(const cudaLaunchConfig_t* config, const void* function, void**) {
   ENTER("cudaLaunchKernelExC");
-  return cudaSuccess;
+  if (static_cast<int>(config->dynamicSmemBytes) > shared_limit(function))
+    return cudaErrorInvalidValue;
+  return submit(config->stream, {"kernel", nullptr, nullptr, 0, {}});
 }
-cudaError_t end_capture(cudaStream_t, cudaGraph_t* graph) {
+// A capture has ended afterwards, whether it came to a graph or not.
+cudaError_t end_capture(cudaStream_t stream, cudaGraph_t* graph) {
+  bool invalidated = false;
+  {
+    const Lock lock(mutex());
+    FakeStream& queue = queue_of(stream);
+    queue.capture = 0;
+    invalidated = std::exchange(queue.invalidated, false);
+  }
   ENTER("cudaStreamEndCapture");
+  if (invalidated) return cudaErrorStreamCaptureInvalidated;
   return make(fake_driver().graphs, graph);
 }
 cudaError_t instantiate_graph(cudaGraphExec_t* exec, cudaGraph_t) {
-  ENTER("cudaGraphInstantiate");
-  return make(fake_driver().execs, exec);
+  ENTER_UNSAFE("cudaGraphInstantiate");
+  make(fake_driver().execs, exec);
+  fake_driver().exec_numbers[*exec] = fake_driver().made_execs++;
+  return cudaSuccess;
 }
 cudaError_t destroy_graph(cudaGraph_t graph) {
   ENTER_FREEING("cudaGraphDestroy");
   return unmake(fake_driver().graphs, graph);
 }
-cudaError_t upload_graph(cudaGraphExec_t, cudaStream_t) {
+cudaError_t upload_graph(cudaGraphExec_t, cudaStream_t stream) {
   ENTER("cudaGraphUpload");
-  return cudaSuccess;
+  return submit(stream, {"upload of a graph", nullptr, nullptr, 0, {}});
 }
 cudaError_t destroy_graph_exec(cudaGraphExec_t exec) {
   ENTER_FREEING("cudaGraphExecDestroy");
+  fake_driver().exec_numbers.erase(exec);
   return unmake(fake_driver().execs, exec);
 }
-cudaError_t launch_graph(cudaGraphExec_t, cudaStream_t) {
+cudaError_t launch_graph(cudaGraphExec_t exec, cudaStream_t stream) {
   ENTER("cudaGraphLaunch");
   ++fake_driver().launched_graphs;
-  if (fake_driver().graph) fake_driver().graph();
-  return cudaSuccess;
+  const int number = fake_driver().exec_numbers.at(exec);
+  return submit(stream, {"graph", nullptr, nullptr, 0, [number] {
+                           if (fake_driver().graph) fake_driver().graph(number);
+                         }});
 }
+
+/// A function of the runtime, which sets this thread's last error when it fails.
+template <auto Function>
+struct Runtime;
+template <typename... Parameters, cudaError_t (*Function)(Parameters...)>
+struct Runtime<Function> {
+  static cudaError_t call(Parameters... parameters) {
+    const cudaError_t error = Function(parameters...);
+    if (error != cudaSuccess) last_error() = error;
+    return error;
+  }
+};
+/// One of those that make a context where there is none.
+template <auto Function>
+struct InContext;
+template <typename... Parameters, cudaError_t (*Function)(Parameters...)>
+struct InContext<Function> {
+  static cudaError_t call(Parameters... parameters) {
+    if (pushed_here == 0) ++fake_driver().without_context;
+    return Runtime<Function>::call(parameters...);
+  }
+};
 
 }  // namespace
 }  // namespace ocellus::test
@@ -282,44 +571,47 @@ using namespace ocellus::test;
 
 // The linker takes this definition and leaves the library's own in its archive.
 const CudaCalls kCudaCalls = with_names({
-    .get_device_count = {get_device_count},
-    .get_device_properties = {get_device_properties},
-    .driver_version = {driver_version},
+    .get_device_count = {Runtime<get_device_count>::call},
+    .get_device_properties = {Runtime<get_device_properties>::call},
+    .driver_version = {Runtime<driver_version>::call},
     .retain_primary_context = {retain_primary_context},
     .release_primary_context = {release_primary_context},
     .current_context = {current_context},
     .push_context = {push_context},
     .pop_context = {pop_context},
-    .memory_info = {memory_info},
-    .malloc_device = {malloc_device},
-    .free_device = {free_device},
-    .malloc_host = {malloc_host},
-    .free_host = {free_host},
-    .copy = {copy},
-    .copy_2d = {copy_2d},
-    .set = {set},
-    .stream_priorities = {stream_priorities},
-    .create_stream = {create_stream},
-    .destroy_stream = {destroy_stream},
-    .synchronize_stream = {synchronize_stream},
-    .wait_for_event = {wait_for_event},
-    .create_event = {create_event},
-    .destroy_event = {destroy_event},
-    .record_event = {record_event},
+    .peek_last_error = {peek_last_error},
+    .take_last_error = {take_last_error},
+    .exchange_capture_mode = {exchange_capture_mode},
+    .memory_info = {InContext<memory_info>::call},
+    .malloc_device = {InContext<malloc_device>::call},
+    .free_device = {InContext<free_device>::call},
+    .malloc_host = {InContext<malloc_host>::call},
+    .free_host = {InContext<free_host>::call},
+    .copy = {InContext<copy>::call},
+    .copy_2d = {InContext<copy_2d>::call},
+    .set = {InContext<set>::call},
+    .stream_priorities = {InContext<stream_priorities>::call},
+    .create_stream = {InContext<create_stream>::call},
+    .destroy_stream = {InContext<destroy_stream>::call},
+    .synchronize_stream = {InContext<synchronize_stream>::call},
+    .wait_for_event = {InContext<wait_for_event>::call},
+    .create_event = {InContext<create_event>::call},
+    .destroy_event = {InContext<destroy_event>::call},
+    .record_event = {InContext<record_event>::call},
     .query_event = {query_event},
-    .synchronize_event = {synchronize_event},
-    .elapsed = {elapsed},
-    .function_attributes = {function_attributes},
-    .set_function_attribute = {set_function_attribute},
-    .blocks_per_multiprocessor = {blocks_per_multiprocessor},
-    .begin_capture = {begin_capture},
-    .launch_kernel = {launch_kernel},
-    .end_capture = {end_capture},
-    .instantiate_graph = {instantiate_graph},
-    .destroy_graph = {destroy_graph},
-    .upload_graph = {upload_graph},
-    .destroy_graph_exec = {destroy_graph_exec},
-    .launch_graph = {launch_graph},
+    .synchronize_event = {InContext<synchronize_event>::call},
+    .elapsed = {InContext<elapsed>::call},
+    .function_attributes = {InContext<function_attributes>::call},
+    .set_function_attribute = {InContext<set_function_attribute>::call},
+    .blocks_per_multiprocessor = {InContext<blocks_per_multiprocessor>::call},
+    .begin_capture = {InContext<begin_capture>::call},
+    .launch_kernel = {InContext<launch_kernel>::call},
+    .end_capture = {InContext<end_capture>::call},
+    .instantiate_graph = {InContext<instantiate_graph>::call},
+    .destroy_graph = {InContext<destroy_graph>::call},
+    .upload_graph = {InContext<upload_graph>::call},
+    .destroy_graph_exec = {InContext<destroy_graph_exec>::call},
+    .launch_graph = {InContext<launch_graph>::call},
 });
 
 }  // namespace ocellus::cuda

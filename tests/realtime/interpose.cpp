@@ -18,6 +18,7 @@ std::atomic<bool> armed{false};
 std::atomic<std::uint64_t> allocations{0};
 std::atomic<std::uint64_t> frees{0};
 std::atomic<std::uint64_t> set_apart{0};
+std::atomic<long> live{0};
 // Written before `armed` is.
 const void* apart_begin = nullptr;
 const void* apart_end = nullptr;
@@ -28,11 +29,21 @@ thread_local bool armed_here = false;
   const bool apart = caller >= apart_begin && caller < apart_end && !armed_here;
   (apart ? set_apart : counter).fetch_add(1, std::memory_order_relaxed);
 }
-[[maybe_unused]] void count_allocation(const void* caller) {
+/// False when the block is refused.
+[[maybe_unused]] bool count_allocation(const void* caller) {
   count(allocations, caller);
+  if (!ocellus::test::is_refused(ocellus::test::SystemCall::kMemory)) return true;
+  errno = ENOMEM;
+  return false;
 }
 [[maybe_unused]] void count_free(const void* pointer, const void* caller) {
-  if (pointer != nullptr) count(frees, caller);
+  if (pointer == nullptr) return;
+  live.fetch_sub(1, std::memory_order_relaxed);
+  count(frees, caller);
+}
+[[maybe_unused]] void* counted_live(void* block) {
+  if (block != nullptr) live.fetch_add(1, std::memory_order_relaxed);
+  return block;
 }
 
 }  // namespace
@@ -59,6 +70,44 @@ AllocationCounts disarm_interposer() {
   return {allocations.load(), frees.load(), set_apart.load()};
 }
 
+namespace {
+
+std::atomic<bool> refusing{false};
+// Written before `refusing` is.
+SystemCall refused_call = SystemCall::kMemory;
+int refused_number = 0;
+bool refuse_all_after = false;
+std::atomic<int> calls{0};
+std::atomic<int> refused{0};
+
+}  // namespace
+
+void arm_refusal(SystemCall call, int n, bool all_after) {
+  refused_call = call;
+  refused_number = n;
+  refuse_all_after = all_after;
+  calls = 0;
+  refused = 0;
+  refusing = true;
+}
+
+Refusals disarm_refusal() {
+  refusing = false;
+  return {calls.load(), refused.load()};
+}
+
+bool is_refused(SystemCall call) {
+  if (!refusing.load(std::memory_order_acquire) || call != refused_call) return false;
+  const int number = calls.fetch_add(1) + 1;
+  const bool refuse = number == refused_number || (refuse_all_after && number > refused_number);
+  if (refuse) refused.fetch_add(1);
+  return refuse;
+}
+
+long live_allocations() {
+  return live.load();
+}
+
 }  // namespace ocellus::test
 
 #if OCELLUS_INTERPOSE
@@ -72,28 +121,33 @@ void* __libc_memalign(std::size_t, std::size_t);
 void __libc_free(void*);
 
 void* malloc(std::size_t size) {
-  count_allocation(__builtin_return_address(0));
-  return __libc_malloc(size);
+  return count_allocation(__builtin_return_address(0)) ? counted_live(__libc_malloc(size))
+                                                       : nullptr;
 }
 void* calloc(std::size_t count, std::size_t size) {
-  count_allocation(__builtin_return_address(0));
-  return __libc_calloc(count, size);
+  return count_allocation(__builtin_return_address(0)) ? counted_live(__libc_calloc(count, size))
+                                                       : nullptr;
 }
 void* realloc(void* pointer, std::size_t size) {
-  count_allocation(__builtin_return_address(0));
-  return __libc_realloc(pointer, size);
+  if (!count_allocation(__builtin_return_address(0))) return nullptr;
+  void* const block = __libc_realloc(pointer, size);
+  if (pointer == nullptr) return counted_live(block);
+  if (block == nullptr && size == 0) live.fetch_sub(1, std::memory_order_relaxed);
+  return block;
 }
 void* memalign(std::size_t alignment, std::size_t size) {
-  count_allocation(__builtin_return_address(0));
-  return __libc_memalign(alignment, size);
+  return count_allocation(__builtin_return_address(0))
+             ? counted_live(__libc_memalign(alignment, size))
+             : nullptr;
 }
 void* aligned_alloc(std::size_t alignment, std::size_t size) {
-  count_allocation(__builtin_return_address(0));
-  return __libc_memalign(alignment, size);
+  return count_allocation(__builtin_return_address(0))
+             ? counted_live(__libc_memalign(alignment, size))
+             : nullptr;
 }
 int posix_memalign(void** pointer, std::size_t alignment, std::size_t size) {
-  count_allocation(__builtin_return_address(0));
-  *pointer = __libc_memalign(alignment, size);
+  if (!count_allocation(__builtin_return_address(0))) return ENOMEM;
+  *pointer = counted_live(__libc_memalign(alignment, size));
   return *pointer == nullptr ? ENOMEM : 0;
 }
 void free(void* pointer) {
@@ -105,17 +159,15 @@ void free(void* pointer) {
 
 namespace {
 
-void* allocate_or_throw(std::size_t size, std::size_t alignment, const void* caller) {
-  count_allocation(caller);
-  void* pointer = alignment == 0 ? __libc_malloc(size == 0 ? 1 : size)
-                                 : __libc_memalign(alignment, size == 0 ? 1 : size);
-  if (pointer == nullptr) throw std::bad_alloc();
-  return pointer;
-}
 void* allocate_or_null(std::size_t size, std::size_t alignment, const void* caller) noexcept {
-  count_allocation(caller);
-  return alignment == 0 ? __libc_malloc(size == 0 ? 1 : size)
-                        : __libc_memalign(alignment, size == 0 ? 1 : size);
+  if (!count_allocation(caller)) return nullptr;
+  return counted_live(alignment == 0 ? __libc_malloc(size == 0 ? 1 : size)
+                                     : __libc_memalign(alignment, size == 0 ? 1 : size));
+}
+void* allocate_or_throw(std::size_t size, std::size_t alignment, const void* caller) {
+  void* const block = allocate_or_null(size, alignment, caller);
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
 }
 void release(void* pointer, const void* caller) noexcept {
   count_free(pointer, caller);

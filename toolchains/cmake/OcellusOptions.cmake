@@ -4,7 +4,7 @@ find_package(PkgConfig REQUIRED)
 
 # Flags of all our own targets; interface only, so that nothing leaks into a parent project.
 add_library(ocellus_options INTERFACE)
-target_compile_options(ocellus_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wundef -Wformat-security>
+target_compile_options(ocellus_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wundef -Wformat-security -Wdate-time>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 is wrong about the standard library's inlined code: it sees an overlap in "text" + std::string() (its bug 105651),
@@ -15,10 +15,55 @@ if(OCELLUS_WERROR)
   target_compile_options(ocellus_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror> $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)
 endif()
 if(OCELLUS_SANITIZE)
+  # The conversion of a number to an integer that cannot hold it, NaN for one, is undefined too; the compilers leave it out.
+  set(sanitizers ${OCELLUS_SANITIZE})
+  if(sanitizers MATCHES "(^|,)undefined(,|$)")
+    string(APPEND sanitizers ",float-cast-overflow")
+  endif()
   target_compile_options(ocellus_options INTERFACE
-    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${OCELLUS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer>)
-  target_link_options(ocellus_options INTERFACE -fsanitize=${OCELLUS_SANITIZE})
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer>)
+  target_link_options(ocellus_options INTERFACE -fsanitize=${sanitizers})
 endif()
+
+# Hardening of what is shipped: calls of the C library that know the size of their target check it, a stack that is overrun
+# ends the program, nothing that the loader has filled in can be written again, no jump lands where no function begins, and
+# the program lies at an address of its own each time. A sanitizer sees more and wants none of it.
+if(OCELLUS_HARDENING AND NOT OCELLUS_SANITIZE)
+  include(CheckCXXCompilerFlag)
+  include(CheckPIESupported)
+  check_pie_supported()
+  set(optimised "$<CONFIG:Release,RelWithDebInfo,MinSizeRel>")  # without optimisation the C library warns of FORTIFY
+  # The C library's third level asks the compiler for sizes that are known at run time only.
+  set(fortify 2)
+  if((CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12) OR
+     (CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12))
+    set(fortify 3)
+  endif()
+  target_compile_options(ocellus_options INTERFACE
+    "$<$<AND:$<COMPILE_LANGUAGE:C,CXX>,${optimised}>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=${fortify}>")
+  set(hardening -fstack-protector-strong -fstack-clash-protection)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|i[3-6]86)$")
+    list(APPEND hardening -fcf-protection=full)
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+    list(APPEND hardening -mbranch-protection=standard)
+  endif()
+  foreach(flag IN LISTS hardening)
+    string(MAKE_C_IDENTIFIER "OCELLUS_HAVE${flag}" variable)
+    check_cxx_compiler_flag(${flag} ${variable})
+    if(${variable})
+      target_compile_options(ocellus_options INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:${flag}> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${flag}>)
+    endif()
+  endforeach()
+  target_link_options(ocellus_options INTERFACE LINKER:-z,relro LINKER:-z,now LINKER:-z,noexecstack)
+endif()
+
+# What is built is the same wherever it is built, and tells nothing of the machine. A build with debugging information is for this
+# machine and keeps the paths by which a debugger finds the sources.
+set(nowhere "-ffile-prefix-map=${PROJECT_SOURCE_DIR}=." "-ffile-prefix-map=${PROJECT_BINARY_DIR}=./build")
+foreach(flag IN LISTS nowhere)
+  target_compile_options(ocellus_options INTERFACE "$<$<AND:$<COMPILE_LANGUAGE:C,CXX>,$<CONFIG:Release,MinSizeRel>>:${flag}>"
+    "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<CONFIG:Release,MinSizeRel>>:-Xcompiler=${flag}>")
+endforeach()
 
 # What goes into one folder for other machines: the library once, for all programs; the C++ library and the compiler's in each
 # of them; other shared libraries are found beside them. The old kind of search path holds for the libraries' own needs, too.
@@ -143,7 +188,7 @@ function(ocellus_print_summary)
   foreach(part OCELLUS_CUDA OCELLUS_GSTREAMER OCELLUS_GST_CUDA OCELLUS_OPENCV)
     message(STATUS "  ${part}: ${${part}} -> ${${part}_FOUND}")
   endforeach()
-  foreach(part OCELLUS_APPS OCELLUS_TESTS OCELLUS_WERROR OCELLUS_SANITIZE)
+  foreach(part OCELLUS_APPS OCELLUS_TESTS OCELLUS_WERROR OCELLUS_HARDENING OCELLUS_SANITIZE)
     message(STATUS "  ${part}: ${${part}}")
   endforeach()
   message(STATUS "")

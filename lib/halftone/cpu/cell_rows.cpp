@@ -405,7 +405,6 @@ struct SwapBinary {
 
 struct UpdateMany {
   using State = std::int32_t;
-  static constexpr CellMark kMark = kUpdateMark;
   CellBand& band;
   int y;
   const std::int32_t* states;

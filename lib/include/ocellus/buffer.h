@@ -39,6 +39,7 @@ class Buffer {
 
  private:
   Buffer(const detail::EngineRef& engine, MemorySpace space, void* data, std::size_t size) noexcept;
+  Expected<void> check(std::size_t offset, std::size_t bytes) const noexcept;
   void give_back() noexcept;
 
   detail::EngineRef engine_;

@@ -169,7 +169,7 @@ struct CellView {
   ImageSize size;             ///< must be the frame's
   std::ptrdiff_t stride = 0;  ///< bytes
   MemorySpace space = MemorySpace::kHost;
-  StreamHandle stream = nullptr;
+  StreamHandle stream = nullptr;  ///< device memory: the stream that uses the result
 };
 
 /// How a frame went.

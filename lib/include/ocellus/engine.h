@@ -79,8 +79,8 @@ struct EngineConfig {
   /// CPU number for each worker thread; -1 leaves it to the system. Only the first `workers`
   /// entries are read.
   std::array<std::int16_t, kMaxWorkers> affinity = unpinned();
-  /// 0 = the ordinary scheduler; 1 to 99 = SCHED_FIFO at that priority, which needs CAP_SYS_NICE or
-  /// an rtprio limit.
+  /// 0 = the ordinary scheduler (SCHED_OTHER); 1 to 99 = SCHED_FIFO at that priority, which needs
+  /// CAP_SYS_NICE or an rtprio limit.
   int realtime_priority = 0;
   /// CUDA only.
   DeviceWait device_wait = DeviceWait::kSpin;
@@ -125,6 +125,15 @@ struct EngineInfo {
   int realtime_priority = 0;
 };
 
+/// The library's threads block all signals but those that their own instructions raise (SIGSEGV,
+/// SIGFPE, ...), have a stack of fixed size, and have the priority asked for whatever the creator's
+/// is.
+///
+/// An engine belongs to the process that created it. In a child that fork() makes, an engine of the
+/// parent and what lives on it can only be destroyed: `submit`, `wait`, `create` and the buffers'
+/// copies return Unsupported, `reset` does nothing, `memory_use` is empty. A child of a process
+/// with a CUDA engine cannot use CUDA at all.
+///
 /// Movable handle. Operators keep the engine's threads and memory alive, so handles and operators
 /// may be destroyed in any order. All calls may be made from any thread. A moved-from handle can be
 /// destroyed or assigned to, nothing else.

@@ -46,10 +46,19 @@ constexpr int bytes_per_pixel(PixelFormat format) {
 enum class MemorySpace : std::uint8_t {
   kHost,    ///< ordinary memory
   kPinned,  ///< page-locked memory, readable by the host and by the device at full speed
-  kCuda,    ///< device memory; `stream` says after which work it is ready
+  kCuda,    ///< device memory; the stream of a frame or a result orders its use: see StreamHandle
 };
 
-/// An opaque cudaStream_t, so that no CUDA type stands in a public header.
+/// An opaque cudaStream_t, so that no CUDA type stands in a public header: the caller's stream of a
+/// frame or a result in device memory. It is not looked at for memory of another kind.
+///
+/// The device waits for all work that the stream has at `submit` before it reads the frame or
+/// writes the result. Null is the device's (legacy) default stream, for frames and results alike.
+///
+/// Work that goes into a result's stream after `submit` waits on the device for the result, unless
+/// the stream is null: the default stream would hold up all other streams of the program. There,
+/// begin such work when `wait` has said done, or name the stream (cudaStreamLegacy,
+/// cudaStreamPerThread).
 using StreamHandle = void*;
 
 /// One image, borrowed from `submit` until `wait` says done.
@@ -59,9 +68,7 @@ struct Frame {
   std::ptrdiff_t stride = 0;   ///< bytes from row to row, at least width x bytes per pixel
   PixelFormat format = PixelFormat::kGray8;
   MemorySpace space = MemorySpace::kHost;
-  /// Device memory only: the stream that writes it, waited for on the device; null = the device's
-  /// default stream.
-  StreamHandle stream = nullptr;
+  StreamHandle stream = nullptr;  ///< device memory: the stream that writes it
   std::uint64_t sequence = 0;     ///< the caller's frame number, handed back in FrameInfo
   std::int64_t timestamp_ns = 0;  ///< the caller's clock, handed back in FrameInfo
 };

@@ -8,8 +8,11 @@ namespace ocellus {
 /// Alignment of every piece and of every array in it.
 inline constexpr std::size_t kMemoryAlignment = 64;
 
-/// Bytes of each kind of memory. The footprints of several operators add up: an engine made with
-/// the sum has room for exactly these operators, in any order of creation.
+/// Bytes of each kind of memory. The footprints of several operators and buffers add up: an engine
+/// made with the sum has room for all of these at once, however often and in whatever order they
+/// are destroyed and created again. What has another footprint takes what is left. After it, the
+/// block may be fragmented, so that creation fails (OutOfMemory, and the text says so) though
+/// enough bytes are free in all; when nothing lives on the engine any more, it is whole again.
 struct Footprint {
   std::size_t host = 0;    ///< ordinary memory
   std::size_t pinned = 0;  ///< page-locked host memory

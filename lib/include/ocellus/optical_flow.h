@@ -107,7 +107,7 @@ struct FlowView {
   ImageSize size;               ///< must be the region of interest's size
   std::ptrdiff_t stride = 0;    ///< bytes from row to row, the same for all planes
   MemorySpace space = MemorySpace::kHost;
-  StreamHandle stream = nullptr;
+  StreamHandle stream = nullptr;  ///< device memory: the stream that uses the result
 };
 
 /// The operator. `submit`, `wait` and `reset` of one object must not run at the same time, but for

@@ -38,7 +38,7 @@ struct FilterView {
   ImageSize size;             ///< must be the region of interest's size
   std::ptrdiff_t stride = 0;  ///< bytes from row to row, the same for all planes
   MemorySpace space = MemorySpace::kHost;
-  StreamHandle stream = nullptr;
+  StreamHandle stream = nullptr;  ///< device memory: the stream that uses the result
 };
 
 /// Calls, errors, borders and threads as for OpticalFlow.

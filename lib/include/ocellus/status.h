@@ -45,6 +45,9 @@ __attribute__((format(printf, 2, 3)))
 #endif
 Error make_error(Status status, const char* format, ...) noexcept;
 
+template <typename T>
+class Expected;
+
 namespace detail {
 
 /// Hands the text of `error` to the log callback and aborts the program.
@@ -53,8 +56,9 @@ namespace detail {
 [[noreturn]] void abort_on_error_of_success() noexcept;
 
 template <typename U, typename T>
-concept ValueFor = std::is_constructible_v<T, U> &&
-                   !std::is_same_v<std::remove_cvref_t<U>, tl::unexpected<Error>>;
+concept ValueFor =
+    std::is_constructible_v<T, U> && !std::is_same_v<std::remove_cvref_t<U>, Expected<T>> &&
+    !std::is_same_v<std::remove_cvref_t<U>, tl::unexpected<Error>>;
 
 }  // namespace detail
 
@@ -70,14 +74,11 @@ class [[nodiscard]] Expected {
   using value_type = T;
   using error_type = Error;
 
-  template <typename U = T>
-    requires(detail::ValueFor<U, T> && !std::is_same_v<std::remove_cvref_t<U>, Expected>)
+  template <detail::ValueFor<T> U = T>
   constexpr explicit(!std::is_convertible_v<U, T>) Expected(U&& value) noexcept
       : held_(std::forward<U>(value)) {}
   constexpr Expected(const tl::unexpected<Error>& error) noexcept : held_(error) {}
-  constexpr Expected() noexcept
-    requires(std::is_default_constructible_v<T>)
-  = default;
+  constexpr Expected() noexcept = default;
 
   constexpr bool has_value() const noexcept { return held_.has_value(); }
   constexpr explicit operator bool() const noexcept { return held_.has_value(); }

@@ -206,7 +206,10 @@ HWY_INLINE void filter_row(const RingRow& row) {
       taps += static_cast<std::size_t>(count) * taps_per_pair;
       ring += static_cast<std::size_t>(count) * ring_per_pair;
     };
-    for (; pair + 3 <= pairs; step(3)) block_kernels<3>(row, pair, block, taps, ring);
+    while (pair + 3 <= pairs) {
+      block_kernels<3>(row, pair, block, taps, ring);
+      step(3);
+    }
     if (pair + 2 <= pairs) {
       block_kernels<2>(row, pair, block, taps, ring);
       step(2);

@@ -38,8 +38,8 @@ G_BEGIN_DECLS
  * oldest one stood in
  * @GST_OCELLUS_FLOW_FLAG_BAD_PIXELS: the frame held values that are not numbers; all vectors are
  * marked invalid
- * @GST_OCELLUS_FLOW_FLAG_REPEATED: the stream ended or broke off here; its last frame stood in for
- * those to come
+ * @GST_OCELLUS_FLOW_FLAG_REPEATED: the stream ended or broke off here, or the picture was wanted
+ * back; the last frame stood in for those to come
  * @GST_OCELLUS_FLOW_FLAG_REUSED: this is the field of an earlier frame, see @described_pts: the
  * budget was missed, or (with REPEATED) no frame came after this one that it could be compared with
  * @GST_OCELLUS_FLOW_FLAG_LATE: the field was ready only after the budget
@@ -66,13 +66,13 @@ typedef struct _GstOcellusFlowMeta GstOcellusFlowMeta;
  * @width: width of the planes, pixels
  * @height: height of the planes, pixels
  * @stride: bytes from row to row, the same for all planes
- * @u: motion to the right, pixels per frame; NaN (or 0, as the element was told) where the
- * confidence is too low
+ * @u: motion to the right, pixels per frame, to the frame that is shown next: in reverse playback
+ * that of the time before; NaN (or 0, as the element was told) where the confidence is too low
  * @v: motion down, pixels per frame
  * @confidence: smaller eigenvalue of the structure tensor, (grey levels per pixel)^2; may be NULL
  * @pts: PTS of the newest frame that the field was computed from
  * @described_pts: PTS of the frame that the field describes: the buffer's own with align=true and
- * without REUSED, that of an earlier one else
+ * without REUSED, that of one that came earlier else
  * @delay_frames: age of the described moment in frames; x.5 lies between the described frame and
  * the one before it
  * @compute_time: nanoseconds of computing

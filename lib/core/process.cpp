@@ -1,0 +1,43 @@
+#include "core/process.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+
+namespace ocellus::detail {
+
+OwnerProcess::OwnerProcess() noexcept
+    : pid_(getpid()), page_bytes_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
+  void* const page =
+      mmap(nullptr, page_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return;
+#ifdef MADV_WIPEONFORK
+  if (madvise(page, page_bytes_, MADV_WIPEONFORK) == 0) {
+    page_ = static_cast<volatile char*>(page);
+    *page_ = 1;
+    return;
+  }
+#endif
+  munmap(page, page_bytes_);
+}
+
+OwnerProcess::~OwnerProcess() {
+  if (page_ != nullptr) munmap(const_cast<char*>(page_), page_bytes_);
+}
+
+bool OwnerProcess::is_child() const noexcept {
+  return page_ != nullptr ? *page_ == 0 : getpid() != pid_;
+}
+
+Expected<void> OwnerProcess::check() const noexcept {
+  if (!is_child()) [[likely]]
+    return {};
+  return tl::unexpected(make_error(
+      Status::kUnsupported,
+      "the engine was made in process %ld, and this is a child that fork() made of it: its threads "
+      "and its device are not here; make an engine in the child",
+      static_cast<long>(pid_)));
+}
+
+}  // namespace ocellus::detail

@@ -1,0 +1,98 @@
+#include "core/thread.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+
+namespace ocellus::detail {
+namespace {
+
+// Of address space; only pages that are touched take memory. The frames of the deepest stage take
+// some 20 KiB, several times that under a sanitizer.
+constexpr std::size_t kStackBytes = std::size_t{1} << 20;
+
+/// Blocks signals in the calling thread while it lives, so that a thread that is started meanwhile
+/// begins with them blocked. A program that waits for its signals in one thread would else find
+/// that one of ours has taken them.
+class BlockedSignals {
+ public:
+  BlockedSignals() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    // Raised by the thread's own instructions. Blocked, they would end the process without the
+    // handler that it may have for them.
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
+      sigdelset(&all, own);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+/// The part of a stack that the C library takes: thread-local data of all libraries lies there.
+std::size_t reserved_stack_bytes() noexcept {
+  return static_cast<std::size_t>(std::max(0L, sysconf(_SC_THREAD_STACK_MIN)));
+}
+
+int apply(const ThreadOptions& options, pthread_attr_t& attributes) noexcept {
+  int result = pthread_attr_setstacksize(&attributes, kStackBytes + reserved_stack_bytes());
+  if (result == 0 && options.cpu >= 0) {
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    CPU_SET(static_cast<std::size_t>(options.cpu), &cpus);
+    result = pthread_attr_setaffinity_np(&attributes, sizeof(cpus), &cpus);
+  }
+  // Asked of the system: the C library may remember another policy of the thread.
+  const int inherited = sched_getscheduler(0);
+  const int wanted = options.realtime_priority > 0 ? SCHED_FIFO : SCHED_OTHER;
+  // Set only where it differs: a sandbox may forbid the call even for what is in force already.
+  if (result == 0 && (wanted == SCHED_FIFO || inherited != SCHED_OTHER)) {
+    sched_param parameter{};
+    parameter.sched_priority = options.realtime_priority;
+    pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+    pthread_attr_setschedpolicy(&attributes, wanted);
+    result = pthread_attr_setschedparam(&attributes, &parameter);
+  }
+  return result;
+}
+
+}  // namespace
+
+Expected<void> start_thread(const ThreadOptions& options, void* (*run)(void*), void* argument,
+                            pthread_t& thread) noexcept {
+  pthread_attr_t attributes;
+  int result = pthread_attr_init(&attributes);
+  if (result == 0) {
+    result = apply(options, attributes);
+    if (result == 0) {
+      const BlockedSignals blocked;
+      result = pthread_create(&thread, &attributes, run, argument);
+    }
+    pthread_attr_destroy(&attributes);
+  }
+  if (result != 0) {
+    char cpu[32] = "any CPU";
+    if (options.cpu >= 0) std::snprintf(cpu, sizeof(cpu), "CPU %d", options.cpu);
+    return tl::unexpected(
+        make_error(Status::kSystem, "%s %d (%s, realtime priority %d) could not be started: %s%s",
+                   options.kind, options.number, cpu, options.realtime_priority, strerror(result),
+                   result == EPERM ? "; SCHED_FIFO needs CAP_SYS_NICE or an rtprio limit" : ""));
+  }
+  char name[32];
+  std::snprintf(name, sizeof(name), "%.20s-%d", options.name, options.number);
+  name[15] = '\0';  // what the system keeps
+  pthread_setname_np(thread, name);
+  return {};
+}
+
+}  // namespace ocellus::detail

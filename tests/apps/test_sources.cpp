@@ -1,0 +1,334 @@
+// Sources of frames that give none: the program waits for a bounded time, and hears a signal.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <gst/gst.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "frames.h"
+#include "input_error.h"
+#include "program_checks.h"
+#include "raw_video.h"
+#include "video.h"
+
+// How many threads can still be started in this process, GStreamer's too.
+namespace {
+constexpr int kNoLimit = 1'000'000;
+std::atomic<int> threads_left{kNoLimit};
+using PthreadCreate = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+}  // namespace
+
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                              void* (*function)(void*), void* argument) {
+  static const auto real = reinterpret_cast<PthreadCreate>(dlsym(RTLD_NEXT, "pthread_create"));
+  return threads_left.fetch_sub(1) <= 0 ? EAGAIN : real(thread, attributes, function, argument);
+}
+
+namespace ocellus::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::seconds;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// The message of the InputError that `call` throws; empty when it throws none.
+template <typename Call>
+std::string error_of(Call&& call) {
+  try {
+    call();
+  } catch (const app::InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void expect_contains(const std::string& text, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+/// A file whose decoder stops after some frames (stalled_plugin.cpp), and the program at work on
+/// it.
+class Stalled : public testing::Test {
+ protected:
+  std::string file(const std::string& how, int frames) {
+    const std::string path = folder_ / (how + std::to_string(frames) + ".stalled");
+    std::ofstream(path) << "STALLED " << how << " " << frames << " " << mark() << "\n";
+    return path;
+  }
+  /// There when the decoder has given all frames that it gives.
+  std::string mark() const { return folder_ / "mark"; }
+
+  TemporaryFolder folder_;
+};
+
+/// Example failure: a command waits for ever for its first frame, or for the next one.
+TEST_F(Stalled, EveryCommandThatReadsFramesEndsInTime) {
+  const std::vector<std::vector<std::string>> commands = {
+      {"flow"},
+      {"halftone"},
+      {"cnn", "--template", "erosion"},
+      {"latency", "--frames", "10", "--input"},
+      {"bench", "flow", "--backend", "cpu", "--input"},
+      {"bench", "halftone", "--backend", "cpu", "--input"}};
+  for (const auto& command : commands) {
+    for (const int frames : {0, 3}) {
+      if (frames == 0 && command.front() != "flow" && command.front() != "halftone") continue;
+      std::vector<std::string> arguments = command;
+      const std::string path = file("waits", frames);
+      arguments.insert(arguments.end(), {path, "--source-timeout", "0.3"});
+      if (command.front() == "flow") arguments.insert(arguments.end(), {"--preset", "fast"});
+      const Clock::time_point begin = Clock::now();
+      const ChildResult result = run_program(arguments);
+      EXPECT_LT(seconds_since(begin), 20.0) << command.back();
+      EXPECT_EQ(result.exit_code, 2) << command.back() << ": " << result.out << result.err;
+      expect_contains(result.err,
+                      {path + ": gave no frame within 0.3 s", "--source-timeout SECONDS"});
+      EXPECT_EQ(result.err.find(" after frame 2") != std::string::npos, frames == 3)
+          << command.back() << ": " << result.err;
+    }
+  }
+}
+
+/// Example failure: a decoder that does not let go holds the program up for ever when the pipeline
+/// is stopped, or one that lets the stream's end disappear does so before.
+TEST_F(Stalled, NoKindOfFaultHoldsTheProgramUp) {
+  for (const char* how : {"is_deaf", "swallows", "spins"}) {
+    for (const int frames : {0, 3}) {
+      if (frames == 3 && std::string(how) == "spins") continue;
+      const std::string path = file(how, frames);
+      const Clock::time_point begin = Clock::now();
+      const ChildResult result =
+          run_program({"halftone", path, "--source-timeout", "0.3", "-o", folder_ / "o%d.png"});
+      EXPECT_LT(seconds_since(begin), 20.0) << how;
+      EXPECT_EQ(result.exit_code, 2) << how << result.out << result.err;
+      expect_contains(result.err, {"gave no frame within 0.3 s"});
+    }
+  }
+}
+
+/// Example failure: a signal only notes that the user wants to stop, and the wait for the next
+/// frame goes on. A busy machine may be late once, not three times in a row.
+TEST_F(Stalled, OneSignalEndsTheWait) {
+  for (const char* how : {"waits", "is_deaf", "spins"}) {
+    for (const int frames : {0, 3}) {
+      for (const int signal : {SIGINT, SIGTERM}) {
+        double best = 1e9;
+        for (int attempt = 0; attempt < 3 && best > 1.0; ++attempt) {
+          std::filesystem::remove(mark());
+          RunningProgram program({"halftone", file(how, frames), "--source-timeout", "600", "-o",
+                                  folder_ / "o%d.png"});
+          ASSERT_TRUE(wait_until([&] { return std::filesystem::exists(mark()); }));
+          ASSERT_TRUE(wait_until(
+              [&] { return frames == 0 || std::filesystem::exists(folder_ / "o2.png"); }));
+          const Clock::time_point begin = Clock::now();
+          program.send(signal);
+          const ChildResult result = program.wait();
+          best = std::min(best, seconds_since(begin));
+          EXPECT_EQ(result.exit_code, 128 + signal) << how << frames << result.err;
+          if (frames > 0) expect_contains(result.err, {"interrupted after 3 frames of "});
+          for (int i = 0; i < frames; ++i)
+            std::filesystem::remove(folder_ / ("o" + std::to_string(i) + ".png"));
+        }
+        EXPECT_LT(best, 1.0) << how << " after " << frames << " frames, signal " << signal;
+      }
+    }
+  }
+}
+
+/// Example failure: flow says that the source holds too few frames where it was asked to stop.
+TEST_F(Stalled, FlowSaysThatItWasInterrupted) {
+  for (const int frames : {1, 3}) {
+    std::filesystem::remove(mark());
+    RunningProgram program({"flow", file("waits", frames), "-o", folder_ / "o%d.flo"});
+    ASSERT_TRUE(wait_until([&] { return std::filesystem::exists(mark()); }));
+    // The frames given must be read, too, or the signal ends the program before it is at work.
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    program.send(SIGINT);
+    const ChildResult result = program.wait();
+    EXPECT_EQ(result.exit_code, 128 + SIGINT);
+    expect_contains(result.err, {"interrupted after 0 fields of "});
+    EXPECT_EQ(result.err.find("needs"), std::string::npos) << result.err;
+  }
+}
+
+double cpu_seconds_of_children() {
+  rusage usage{};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         1e-6 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+/// Example failure: the program asks for the next frame without a pause while there is none.
+TEST_F(Stalled, WaitingTakesNoCpuTime) {
+  const auto cpu_seconds = [&](const char* timeout) {
+    const double before = cpu_seconds_of_children();
+    EXPECT_EQ(run_program({"halftone", file("waits", 0), "--source-timeout", timeout}).exit_code,
+              2);
+    return cpu_seconds_of_children() - before;
+  };
+  const double start = cpu_seconds("0.1");
+  EXPECT_LT(cpu_seconds("2.1") - start, 0.7) << "of 2 s";
+}
+
+/// Example failure: a bound that is none, or one that is given and has no effect.
+TEST_F(Stalled, TheBoundIsChecked) {
+  const std::string path = file("waits", 0);
+  for (const char* bad : {"0", "-1", "nan", "inf", "soon", "1e9"})
+    expect_error({"halftone", path, "--source-timeout", bad}, {"--source-timeout"});
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"latency"}, {"bench", "flow"}, {"bench", "halftone"}}) {
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.end(), {"--source-timeout", "1"});
+    expect_error(arguments, {"--source-timeout has no meaning here", "--input"});
+  }
+}
+
+/// A GIF of one grey, of as many frames as are asked for. Codes are of 8 bits and the table is
+/// cleared before they grow.
+std::string gif_of(int frames) {
+  constexpr int kSide = 8;
+  std::string gif = "GIF89a";
+  gif += {kSide, 0, kSide, 0, '\xe6', 0, 0};
+  for (int i = 0; i < 128 * 3; ++i) gif += static_cast<char>(i / 3 * 2);
+  for (int f = 0; f < frames; ++f) {
+    gif += {'\x21', '\xf9', 4, 0, 10, 0, 0, 0};
+    gif += {'\x2c', 0, 0, 0, 0, kSide, 0, kSide, 0, 0, 7};
+    gif += static_cast<char>(kSide * kSide + 2);
+    gif += '\x80';
+    gif.append(kSide * kSide, static_cast<char>(60 + f));
+    gif += '\x81';
+    gif += '\0';
+  }
+  return gif + ';';
+}
+
+/// Example failure: a GIF, whose end GStreamer's libav plugin does not find, is waited for for
+/// ever. Where that plugin is mended, or the format is not known, the program ends as well.
+TEST_F(Stalled, GifsEnd) {
+  const std::string path = folder_ / "a.gif";
+  std::ofstream(path, std::ios::binary) << gif_of(3);
+  const Clock::time_point begin = Clock::now();
+  const ChildResult result =
+      run_program({"halftone", path, "--source-timeout", "0.5", "-o", folder_ / "o%d.png"});
+  EXPECT_LT(seconds_since(begin), 20.0);
+  EXPECT_TRUE(result.exit_code == 0 || result.exit_code == 2) << result.exit_code << result.err;
+}
+
+// ---- without the program
+
+/// A pipe with a name.
+class Fifo {
+ public:
+  explicit Fifo(std::string path) : path_(std::move(path)) {
+    EXPECT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  }
+  /// Lets a reader go that still waits to open it.
+  ~Fifo() {
+    const int writer = open(path_.c_str(), O_WRONLY | O_NONBLOCK);
+    if (writer >= 0) close(writer);
+  }
+  Fifo(const Fifo&) = delete;
+  Fifo& operator=(const Fifo&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+constexpr app::SourceOptions kImpatient{0.3};
+
+/// Example failure: a source that cannot even be opened holds up the thread that asks for it.
+TEST(Sources, OneThatDoesNotOpenIsGivenUp) {
+  const TemporaryFolder folder;
+  const Fifo fifo(folder / "v.mkv");
+  const Clock::time_point begin = Clock::now();
+  const std::string error = error_of([&] { app::open_video(fifo.path(), kImpatient); });
+  EXPECT_LT(seconds_since(begin), 10.0);
+  expect_contains(error, {fifo.path() + ": gave no frame within 0.3 s", "--source-timeout"});
+  EXPECT_TRUE(app::source_left_behind());
+}
+
+/// Example failure: a source that stops in the middle is waited for for ever.
+TEST(Sources, OneThatStopsIsGivenUp) {
+  const TemporaryFolder folder;
+  constexpr int kFrames = 40;
+  {
+    RawVideo raw(folder / "whole.mkv");
+    for (int i = 0; i < kFrames; ++i) raw.add("2:4:0:0", [i](int x, int) { return x + i; });
+  }
+  const std::string bytes = bytes_of(folder / "whole.mkv");
+  const Fifo fifo(folder / "v.mkv");
+  ::signal(SIGPIPE, SIG_IGN);  // a reader that ends early is seen by what it read
+  std::atomic<bool> done{false};
+  std::thread writer([&] {
+    const int file = open(fifo.path().c_str(), O_WRONLY);
+    const std::size_t half = bytes.size() / 2;
+    for (std::size_t at = 0; at < half && !done;) {
+      const ssize_t count = write(file, bytes.data() + at, half - at);
+      if (count <= 0) break;
+      at += static_cast<std::size_t>(count);
+    }
+    while (!done) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    close(file);
+  });
+  int frames = 0;
+  std::string error;
+  {
+    const auto source = app::open_video(fifo.path(), {1.0});
+    app::InputFrame frame;
+    error = error_of([&] {
+      while (source->next(frame)) ++frames;
+    });
+    done = true;
+  }
+  writer.join();
+  EXPECT_GT(frames, 0);
+  EXPECT_LT(frames, kFrames);
+  expect_contains(error, {fifo.path() + ": gave no frame within 1 s after frame " +
+                          std::to_string(frames - 1)});
+}
+
+/// Example failure: a pipe among numbered images is opened, which waits for ever for its writer.
+TEST(Sources, APatternHoldsFilesOnly) {
+  const TemporaryFolder folder;
+  const Fifo fifo(folder / "f0.pgm");
+  expect_contains(error_of([&] { app::open_frames({folder / "f%d.pgm"}); }),
+                  {fifo.path() + ": is a device or a pipe"});
+}
+
+/// Example failure: a thread that cannot be started is taken for a source that begins late, or
+/// ends the process.
+TEST(Sources, AThreadThatCannotBeStartedIsAnError) {
+  const TemporaryFolder folder;
+  {
+    RawVideo raw(folder / "v.mkv");
+    raw.add("2:4:0:0", [](int, int) { return 100; });
+  }
+  // The first is ours; the others are GStreamer's, which says nothing of one that it lacks, and may
+  // take again one that has ended its work.
+  for (const int threads : {0, 1, 2, 3}) {
+    const Clock::time_point begin = Clock::now();
+    threads_left = threads;
+    const std::string error = error_of([&] { app::open_video(folder / "v.mkv", kImpatient); });
+    threads_left = kNoLimit;
+    EXPECT_LT(seconds_since(begin), 10.0);
+    if (threads == 0) expect_contains(error, {folder / "v.mkv", "no thread can be started"});
+    if (threads > 0 && !error.empty()) expect_contains(error, {"gave no frame within 0.3 s"});
+  }
+  EXPECT_EQ(error_of([&] { app::open_video(folder / "v.mkv", {}); }), "");
+}
+
+}  // namespace
+}  // namespace ocellus::test

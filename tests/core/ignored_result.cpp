@@ -1,0 +1,18 @@
+// Code that ignores a result, as somebody in a hurry writes it: CALL is 0 to 4. The compiler must
+// say so.
+#include "ocellus/ocellus.h"
+
+void ignore(ocellus::Engine& engine, ocellus::OpticalFlow& flow, const ocellus::Frame& frame,
+            const ocellus::FlowView& out) {
+#if CALL == 0
+  static_cast<void>(engine), static_cast<void>(flow.submit(frame, out));  // said to be ignored
+#elif CALL == 1
+  flow.submit(frame, out);
+#elif CALL == 2
+  flow.wait(ocellus::Ticket{}, ocellus::Deadline::never());
+#elif CALL == 3
+  ocellus::OpticalFlow::create(engine, {});
+#elif CALL == 4
+  ocellus::Engine::create({});
+#endif
+}

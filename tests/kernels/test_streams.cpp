@@ -1,0 +1,1033 @@
+// The CUDA backend over a device that does nothing before somebody waits for it: what the caller
+// was told is his again is left alone, and a result is called done only when it is there. Needs no
+// GPU.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/arena.h"
+#include "halftone/backend.h"
+#include "kernels/core/cuda_device.h"
+#include "kernels/core/frame_params.h"
+#include "kernels/fake_driver.h"
+#include "ocellus/buffer.h"
+#include "ocellus/halftone.h"
+#include "ocellus/log.h"
+#include "optical_flow/plan.h"
+#include "support/run.h"
+
+namespace ocellus::test {
+namespace {
+
+using cuda::FrameOutcome;
+using cuda::FrameParams;
+using cuda::TemporalState;
+using detail::Carver;
+using detail::OperatorShape;
+
+constexpr int kDepth = 2;
+
+/// Every pixel of the frame, and every element of a result that describes it.
+unsigned char marker_of(std::uint64_t sequence) {
+  return static_cast<unsigned char>(1 + sequence % 250);
+}
+constexpr unsigned char kGarbage = 254;  ///< of memory that nobody has written
+constexpr unsigned char kCallers = 253;  ///< of memory that is the caller's again
+
+// ---- operators, all in the same way
+
+/// Where a frame or a result is, and behind what.
+struct Place {
+  MemorySpace space = MemorySpace::kHost;
+  void* data = nullptr;
+  StreamHandle stream = nullptr;
+};
+
+class AnyOperator {
+ public:
+  virtual ~AnyOperator() = default;
+  virtual Expected<Ticket> submit(const Frame& frame, const Place& out) = 0;
+  virtual Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) = 0;
+  virtual void reset() = 0;
+};
+
+FlowView view_at(const Place& out, const OperatorShape& shape, const OpticalFlowConfig&) {
+  const std::size_t row = static_cast<std::size_t>(shape.out_size.width) * sizeof(float);
+  FlowView view = planes_at(out.data, row * static_cast<std::size_t>(shape.out_size.height),
+                            shape.out_size, row, out.space);
+  view.stream = out.stream;
+  return view;
+}
+FilterView view_at(const Place& out, const OperatorShape& shape,
+                   const SpatioTemporalFilterConfig&) {
+  FilterView view;
+  for (int p = 0; p < shape.planes; ++p)
+    view.planes[static_cast<std::size_t>(p)] =
+        static_cast<float*>(out.data) + p * shape.out_size.width * shape.out_size.height;
+  view.size = shape.out_size;
+  view.stride = shape.out_size.width * static_cast<std::ptrdiff_t>(sizeof(float));
+  view.space = out.space;
+  view.stream = out.stream;
+  return view;
+}
+CellView view_at(const Place& out, const OperatorShape& shape, const CellularNetworkConfig&) {
+  return {out.data, shape.out_size, shape.out_size.width * shape.element_bytes, out.space,
+          out.stream};
+}
+
+template <typename Operator, typename Config>
+class Adapted final : public AnyOperator {
+ public:
+  Adapted(Operator op, const Config& config, const OperatorShape& shape)
+      : op_(std::move(op)), config_(config), shape_(shape) {}
+  Expected<Ticket> submit(const Frame& frame, const Place& out) override {
+    return op_.submit(frame, view_at(out, shape_, config_));
+  }
+  Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) override {
+    return op_.wait(ticket, deadline);
+  }
+  void reset() override { op_.reset(); }
+
+ private:
+  Operator op_;
+  Config config_;
+  OperatorShape shape_;
+};
+
+struct Subject {
+  const char* name;
+  OperatorShape shape;
+  std::function<Footprint(const EngineInfo&)> footprint;
+  std::function<Expected<std::unique_ptr<AnyOperator>>(Engine&)> create;
+};
+
+template <typename Operator, typename Config>
+Subject subject(const char* name, const Config& config) {
+  const OperatorShape shape = detail::shape_of(must(detail::make_plan(config)));
+  return {name, shape,
+          [config](const EngineInfo& info) { return must(Operator::footprint(info, config)); },
+          [config, shape](Engine& engine) -> Expected<std::unique_ptr<AnyOperator>> {
+            auto made = Operator::create(engine, config);
+            if (!made) return tl::unexpected(made.error());
+            return std::unique_ptr<AnyOperator>(
+                std::make_unique<Adapted<Operator, Config>>(std::move(*made), config, shape));
+          }};
+}
+
+OpticalFlowConfig flow_config(KernelForm form) {
+  OpticalFlowConfig config;
+  config.size = {24, 12};
+  config.depth = kDepth;
+  config.window = 3;
+  config.kernels.nx = config.kernels.ny = 3;
+  config.kernels.nt = 5;
+  config.kernels.form = form;
+  config.kernels.origin = KernelOrigin::kGaussian;
+  if (form == KernelForm::kPerPixel) config.kernels.origin = KernelOrigin::kFoveated;
+  return config;
+}
+
+const std::vector<Subject>& subjects() {
+  static const std::vector<Subject> all = [] {
+    OpticalFlowConfig pyramid = OpticalFlowConfig::quality({24, 24});
+    pyramid.depth = kDepth;
+    pyramid.pyramid.frames = 5;
+    SpatioTemporalFilterConfig filter;
+    filter.size = {24, 12};
+    filter.depth = kDepth;
+    filter.kernels.nt = 5;
+    CellularNetworkConfig halftone = halftone_config({24, 12});
+    halftone.depth = kDepth;
+    CellularNetworkConfig warm = halftone_config({24, 12}, HalftonePreset::kFast);
+    warm.depth = kDepth;
+    warm.stage_count = 1;
+    warm.warm_start = true;
+    warm.stages[0].boundary = CellBoundary::kPeriodic;
+    return std::vector<Subject>{
+        subject<OpticalFlow>("Uniform", flow_config(KernelForm::kUniform)),
+        subject<OpticalFlow>("PerPixel", flow_config(KernelForm::kPerPixel)),
+        subject<OpticalFlow>("Pyramid", pyramid),
+        subject<SpatioTemporalFilter>("Filter", filter),
+        subject<CellularNetwork>("Halftone", halftone),
+        subject<CellularNetwork>("Cells", warm),
+    };
+  }();
+  return all;
+}
+
+std::size_t in_bytes(const OperatorShape& shape) {
+  return static_cast<std::size_t>(shape.size.width) * static_cast<std::size_t>(shape.size.height);
+}
+std::size_t out_bytes(const OperatorShape& shape) {
+  return static_cast<std::size_t>(shape.planes) * static_cast<std::size_t>(shape.element_bytes) *
+         static_cast<std::size_t>(shape.out_size.width) *
+         static_cast<std::size_t>(shape.out_size.height);
+}
+
+// ---- the device
+
+/// What the graphs of one operator do: a frame's result is the marker of the frame that it
+/// describes, as the device's own state has it.
+class Kernels {
+ public:
+  /// The operator's pieces are the first of their blocks. `first` is the number of its first graph.
+  Kernels(const OperatorShape& shape, void* device, void* pinned) : shape_(shape) {
+    Carver on_device(device, cuda::kDeviceAlignment);
+    params_ = on_device.take<FrameParams>(static_cast<std::size_t>(shape.depth));
+    state_ = on_device.take<TemporalState>(1);
+    Carver on_host(pinned, cuda::kDeviceAlignment);
+    outcomes_ = on_host.take<FrameOutcome>(static_cast<std::size_t>(shape.depth));
+  }
+
+  void run(int slot) {
+    const FrameParams& frame = params_[slot];
+    ASSERT_NE(frame.image, nullptr) << "a frame runs before its parameters are there";
+    kept_[at(state_->head)] = read(frame);
+    warming_up_[at(slot)] = state_->count + 1 < shape_.frames;
+    int described = state_->head - std::min(static_cast<int>(shape_.delay_frames), state_->count);
+    if (described < 0) described += shape_.frames;
+    for (int p = 0; p < shape_.planes; ++p)
+      if (frame.out[p] != nullptr)
+        write(static_cast<char*>(frame.out[p]), frame.out_stride, kept_[at(described)]);
+    state_->head = (state_->head + 1) % shape_.frames;
+    state_->count = std::min(state_->count + 1, shape_.frames - 1);
+  }
+  bool warming_up(int slot) const { return warming_up_[at(slot)]; }
+
+ private:
+  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  /// The marker of the frame; kGarbage when it is not all of one.
+  unsigned char read(const FrameParams& frame) const {
+    const auto* const first = static_cast<const unsigned char*>(frame.image);
+    unsigned char marker = *first;
+    for (int y = 0; y < shape_.size.height; ++y) {
+      const unsigned char* const row = first + y * frame.image_stride;
+      touch("kernel reads", row, at(shape_.size.width));
+      for (int x = 0; x < shape_.size.width; ++x)
+        if (row[x] != marker) marker = kGarbage;
+    }
+    return marker;
+  }
+  void write(char* plane, std::int64_t stride, unsigned char marker) const {
+    const std::size_t bytes = at(shape_.out_size.width * shape_.element_bytes);
+    for (int y = 0; y < shape_.out_size.height; ++y) {
+      touch("kernel writes", plane + y * stride, bytes);
+      std::memset(plane + y * stride, marker, bytes);
+    }
+  }
+
+  OperatorShape shape_;
+  FrameParams* params_ = nullptr;
+  TemporalState* state_ = nullptr;
+  FrameOutcome* outcomes_ = nullptr;
+  std::array<unsigned char, detail::kMaxSupportFrames> kept_{};
+  std::array<bool, detail::kMaxDepth> warming_up_{};
+};
+
+// ---- a caller
+
+struct Spaces {
+  MemorySpace in = MemorySpace::kHost;
+  MemorySpace out = MemorySpace::kHost;
+};
+
+/// A frame's memory and what is known of it.
+struct Flight {
+  Place in;
+  Place out;
+  std::uint64_t sequence = 0;
+  int slot = 0;
+  std::optional<Ticket> ticket;
+  bool callers = true;  ///< the memory is
+};
+
+/// An engine with one operator and memory for two frames on a device that does its work as late as
+/// it may.
+class Caller {
+ public:
+  explicit Caller(const Subject& what) : subject_(what) {
+    reset_fake_driver();
+    driver().lazy = true;
+    EngineConfig settings = engine_config(1, BackendChoice::kCuda);
+    settings.device_lanes = 1;
+    settings.memory = what.footprint(must(Engine::probe(settings)));
+    operator_bytes_ = settings.memory;
+    for (int i = 0; i < kDepth; ++i)
+      for (const std::size_t bytes : {in_bytes(what.shape), out_bytes(what.shape)})
+        settings.memory += Buffer::footprint(MemorySpace::kPinned, bytes) +
+                           Buffer::footprint(MemorySpace::kCuda, bytes);
+    engine_.emplace(must(Engine::create(settings)));
+    kernels_.emplace(what.shape, *driver().device_blocks.begin(), *driver().host_blocks.begin());
+    driver().graph = [this](int slot) { kernels_->run(slot); };
+    op_ = must(what.create(*engine_));
+    for (int i = 0; i < kDepth; ++i) {
+      for (const bool out : {false, true}) {
+        const std::size_t bytes = out ? out_bytes(what.shape) : in_bytes(what.shape);
+        host_.emplace_back(bytes, kGarbage);
+        for (const MemorySpace space : {MemorySpace::kPinned, MemorySpace::kCuda})
+          buffers_.push_back(must(Buffer::create(*engine_, space, bytes)));
+      }
+    }
+    // What creation has begun and left to the device shows itself now.
+    EXPECT_TRUE(run_all());
+  }
+  ~Caller() { clear(); }
+  void clear() {
+    op_.reset();
+    buffers_.clear();
+    engine_.reset();
+  }
+  Expected<std::unique_ptr<AnyOperator>> create_another() { return subject_.create(*engine_); }
+  Caller(const Caller&) = delete;
+  Caller& operator=(const Caller&) = delete;
+
+  static FakeDriver& driver() { return fake_driver(); }
+  AnyOperator& op() { return *op_; }
+  Engine& engine() { return *engine_; }
+  const OperatorShape& shape() const { return subject_.shape; }
+  Kernels& kernels() { return *kernels_; }
+  Flight& flight(int index) { return flights_[static_cast<std::size_t>(index)]; }
+
+  /// The memory for frame `index` of those in flight.
+  Place place(int index, bool out, MemorySpace space, StreamHandle stream) {
+    const auto at = static_cast<std::size_t>(2 * index + (out ? 1 : 0));
+    Place made{space, nullptr, space == MemorySpace::kCuda ? stream : nullptr};
+    made.data = space == MemorySpace::kHost
+                    ? static_cast<void*>(host_[at].data())
+                    : buffers_[2 * at + (space == MemorySpace::kPinned ? 0 : 1)].data();
+    return made;
+  }
+
+  /// False when the call has failed; then the frame's memory is the caller's at once.
+  bool submit(int index, const Spaces& spaces) {
+    Flight& f = flight(index);
+    f = Flight{};
+    f.in = place(index, false, spaces.in, writer());
+    f.out = place(index, true, spaces.out, reader());
+    f.sequence = sequence_++;
+    const Flight& other = flight(kDepth - 1 - index);
+    f.slot = other.ticket && other.slot == 0 ? 1 : 0;  // the first that is free
+    f.callers = false;
+    take_back(f.in.data, in_bytes(shape()));
+    take_back(f.out.data, out_bytes(shape()));
+    std::memset(f.in.data, kGarbage, in_bytes(shape()));
+    std::memset(f.out.data, kGarbage, out_bytes(shape()));
+    const auto write = [data = f.in.data, bytes = in_bytes(shape()), sequence = f.sequence] {
+      std::memset(data, marker_of(sequence), bytes);
+    };
+    if (spaces.in == MemorySpace::kCuda) {
+      queue_work(writer(), "the caller writes the frame", write);
+    } else {
+      write();
+    }
+    // What stood there before must have been read by then.
+    if (spaces.out == MemorySpace::kCuda) {
+      queue_work(reader(), "the caller reads the result before",
+                 [data = static_cast<unsigned char*>(f.out.data), bytes = out_bytes(shape())] {
+                   EXPECT_EQ(std::count(data, data + bytes, kGarbage), bytes)
+                       << "the next result was there too early";
+                 });
+    }
+    Frame frame;
+    frame.data = f.in.data;
+    frame.size = shape().size;
+    frame.stride = shape().size.width;
+    frame.space = spaces.in;
+    frame.stream = f.in.stream;
+    frame.sequence = f.sequence;
+    const auto ticket = op_->submit(frame, f.out);
+    if (!ticket) {
+      error_ = ticket.error();
+      // What the caller has in streams of his own is his affair.
+      run_stream(writer());
+      run_stream(reader());
+      give(f);
+      return false;
+    }
+    f.ticket = *ticket;
+    return true;
+  }
+
+  /// False when the call has failed.
+  bool wait(int index, bool miss_first = false) {
+    Flight& f = flight(index);
+    if (!f.ticket) return true;
+    auto info = op_->wait(*f.ticket, miss_first ? Deadline::immediate() : Deadline::never());
+    while (!info && info.error().status == Status::kDeadlineMissed)
+      info = op_->wait(*f.ticket, Deadline::never());
+    if (!info) {
+      error_ = info.error();
+      return false;
+    }
+    f.ticket.reset();
+    // Done means there, before anything else runs.
+    const auto* const got = static_cast<const unsigned char*>(f.out.data);
+    const unsigned char wanted = marker_of(info->described_sequence);
+    EXPECT_EQ(std::count(got, got + out_bytes(shape()), wanted), out_bytes(shape()))
+        << "frame " << f.sequence << ", which describes " << info->described_sequence << ", has "
+        << int{got[0]} << " instead of " << int{wanted};
+    EXPECT_EQ(info->sequence, f.sequence);
+    EXPECT_EQ(info->warming_up(), kernels_->warming_up(f.slot)) << "frame " << f.sequence;
+    give(f);
+    return true;
+  }
+
+  void reset() {
+    op_->reset();
+    for (int i = 0; i < kDepth; ++i) {
+      flight(i).ticket.reset();
+      give(flight(i));
+    }
+  }
+
+  void destroy() {
+    op_.reset();
+    for (int i = 0; i < kDepth; ++i) give(flight(i));
+    // The operator's own memory went back to the engine.
+    driver().give(*driver().device_blocks.begin(), operator_bytes_.device);
+    driver().give(*driver().host_blocks.begin(), operator_bytes_.pinned);
+  }
+
+  /// Whatever is still left to the device is done, and must not show.
+  void expect_left_alone() {
+    EXPECT_TRUE(run_all()) << "the device waits for what never comes";
+    EXPECT_EQ(driver().touched, std::vector<std::string>{});
+    for (int i = 0; i < kDepth; ++i) {
+      const Flight& f = flight(i);
+      if (!f.callers || f.out.data == nullptr) continue;
+      const auto* const now = static_cast<const unsigned char*>(f.out.data);
+      EXPECT_EQ(std::count(now, now + out_bytes(shape()), kCallers), out_bytes(shape()))
+          << "frame " << f.sequence << " was written after its memory was given back";
+    }
+  }
+
+  const Error& error() const { return error_; }
+
+  /// The caller's own streams.
+  StreamHandle writer() { return &writer_; }
+  StreamHandle reader() { return &reader_; }
+
+ private:
+  void give(Flight& f) {
+    if (f.callers) return;
+    f.callers = true;
+    std::memset(f.out.data, kCallers, out_bytes(shape()));
+    driver().give(f.in.data, in_bytes(shape()));
+    driver().give(f.out.data, out_bytes(shape()));
+  }
+  void take_back(const void* data, std::size_t bytes) {
+    const auto* const begin = static_cast<const char*>(data);
+    std::erase_if(driver().callers, [&](const FakeDriver::Range& range) {
+      return range.begin < begin + bytes && begin < range.end;
+    });
+  }
+
+  Subject subject_;
+  Footprint operator_bytes_;
+  std::optional<Engine> engine_;
+  std::optional<Kernels> kernels_;
+  std::unique_ptr<AnyOperator> op_;
+  std::vector<std::vector<unsigned char>> host_;
+  std::vector<Buffer> buffers_;
+  std::array<Flight, kDepth> flights_{};
+  std::uint64_t sequence_ = 0;
+  Error error_;
+  char writer_ = 0;
+  char reader_ = 0;
+};
+
+// ---- every order
+
+/// What is done with two frames in flight: 1 and 2 wait for one, m lets its deadline pass first, r
+/// resets, d destroys.
+constexpr const char* kOrders[] = {"12",  "21",  "m12", "m21", "r",  "rd", "12rd", "1r",  "2r",
+                                   "m2r", "12r", "21r", "d",   "1d", "2d", "m2d",  "12d", "21d"};
+
+const MemorySpace kSpaces[] = {MemorySpace::kHost, MemorySpace::kPinned, MemorySpace::kCuda};
+
+/// Takes the order's steps; the frames that a call has failed for stay in flight. False: the
+/// operator is gone.
+bool take_steps(Caller& caller, const std::string& order) {
+  bool miss = false;
+  for (const char step : order) {
+    if (step == 'm') miss = true;
+    if (step == '1' || step == '2') caller.wait(step - '1', std::exchange(miss, false));
+    if (step == 'r') caller.reset();
+    if (step == 'd') {
+      caller.destroy();
+      return false;
+    }
+  }
+  return true;
+}
+
+void submit_two(Caller& caller, const std::array<Spaces, kDepth>& spaces) {
+  for (int i = 0; i < kDepth; ++i) caller.submit(i, spaces[static_cast<std::size_t>(i)]);
+}
+
+/// Two frames that must pass without an error.
+void expect_two_frames(Caller& caller, const std::array<Spaces, kDepth>& spaces) {
+  for (int i = 0; i < kDepth; ++i)
+    EXPECT_TRUE(caller.submit(i, spaces[static_cast<std::size_t>(i)])) << caller.error().text;
+  for (int i = 0; i < kDepth; ++i) EXPECT_TRUE(caller.wait(i)) << caller.error().text;
+  caller.expect_left_alone();
+}
+
+std::string text_of(const std::array<Spaces, kDepth>& spaces) {
+  std::string text;
+  for (const Spaces& frame : spaces)
+    text += "hpc"[static_cast<int>(frame.in)] + std::string(">") +
+            "hpc"[static_cast<int>(frame.out)] + " ";
+  return text;
+}
+
+class EveryOrder : public testing::TestWithParam<std::size_t> {
+ protected:
+  const Subject& what() const { return subjects()[GetParam()]; }
+};
+
+// Fails when a wait says done before the result is there; when reset or the destructor returns
+// while a frame that nobody has waited for still runs, is uploaded or downloaded; when a frame or a
+// result is touched before the caller's stream has done with it; or when the device has another
+// idea of the past than the host.
+TEST_P(EveryOrder, LeavesTheCallersMemoryAlone) {
+  for (const MemorySpace in : kSpaces) {
+    for (const MemorySpace first : kSpaces) {
+      for (const MemorySpace second : kSpaces) {
+        const std::array<Spaces, kDepth> spaces = {Spaces{in, first}, Spaces{in, second}};
+        for (const std::string order : kOrders) {
+          SCOPED_TRACE(text_of(spaces) + order);
+          Caller caller(what());
+          expect_two_frames(caller, spaces);
+          submit_two(caller, spaces);
+          const bool lives = take_steps(caller, order);
+          caller.expect_left_alone();
+          if (lives) expect_two_frames(caller, spaces);
+          EXPECT_EQ(last_error(), cudaSuccess);
+          EXPECT_EQ(Caller::driver().without_context, 0);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// The same when any one call of CUDA fails in the middle of it. Fails as well when a frame counts
+// on one side only: those after it then describe another one than the result shows.
+TEST_P(EveryOrder, LeavesTheCallersMemoryAloneWhenACallFails) {
+  constexpr MemorySpace kHost = MemorySpace::kHost;
+  constexpr MemorySpace kPinned = MemorySpace::kPinned;
+  constexpr MemorySpace kCuda = MemorySpace::kCuda;
+  const std::array<Spaces, kDepth> all[] = {{Spaces{kHost, kHost}, Spaces{kPinned, kPinned}},
+                                            {Spaces{kCuda, kCuda}, Spaces{kCuda, kCuda}},
+                                            {Spaces{kCuda, kPinned}, Spaces{kHost, kCuda}}};
+  int failed_submits = 0;
+  int failed_waits = 0;
+  for (const auto& spaces : all) {
+    for (const std::string order : {"12", "21", "2r", "d"}) {
+      long calls = 1;
+      for (long k = 0; k < calls; ++k) {
+        SCOPED_TRACE(text_of(spaces) + order + ", call " + std::to_string(k));
+        Caller caller(what());
+        FakeDriver& driver = Caller::driver();
+        const long begin = driver.calls;
+        driver.fail_at = begin + k;
+        driver.failure = cudaErrorInvalidValue;
+        submit_two(caller, spaces);
+        for (int i = 0; i < kDepth; ++i) failed_submits += caller.flight(i).ticket ? 0 : 1;
+        const bool lives = take_steps(caller, order);
+        calls = std::max(calls, driver.calls - begin);
+        // Where a wait has failed the next one succeeds, unless the frame has: that stays in flight
+        // until it is reset.
+        bool stuck = false;
+        if (lives) {
+          for (int i = 0; i < kDepth; ++i) {
+            if (!caller.flight(i).ticket) continue;
+            ++failed_waits;
+            stuck = !caller.wait(i) || stuck;
+          }
+          if (stuck) caller.reset();
+        }
+        caller.expect_left_alone();
+        if (lives) {
+          driver.fail_at = -1;
+          expect_two_frames(caller, spaces);
+          expect_two_frames(caller, spaces);
+        }
+        EXPECT_EQ(last_error(), cudaSuccess) << "left behind by " << driver.failed_call;
+        EXPECT_EQ(driver.without_context, 0);
+        if (HasFailure()) {
+          ADD_FAILURE() << "after " << driver.failed_call << " had failed";
+          return;
+        }
+      }
+      EXPECT_GT(calls, 20);
+    }
+  }
+  EXPECT_GT(failed_submits, 0);
+  EXPECT_GT(failed_waits, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Streams, EveryOrder, testing::Range<std::size_t>(0, 6),
+                         [](const auto& made) { return subjects()[made.param].name; });
+
+// ---- one by one
+
+constexpr Spaces kHostOnly = {MemorySpace::kHost, MemorySpace::kHost};
+constexpr Spaces kDeviceOnly = {MemorySpace::kCuda, MemorySpace::kCuda};
+constexpr Spaces kToDevice = {MemorySpace::kHost, MemorySpace::kCuda};
+
+class Creation : public testing::TestWithParam<std::size_t> {};
+
+// Fails when the creation of an operator captures, synchronises or clears in a stream that it
+// shares: a frame of another operator on its lane, sent at each call of the creation in turn, is
+// refused or lost, or the creation fails.
+TEST_P(Creation, DisturbsNoFrameOfAnother) {
+  const Subject& made = subjects()[GetParam()];
+  for (const bool lazy : {false, true}) {
+    reset_fake_driver();
+    FakeDriver& driver = fake_driver();
+    const OpticalFlowConfig config = flow_config(KernelForm::kUniform);
+    const OperatorShape shape = detail::shape_of(must(detail::make_plan(config)));
+    EngineConfig settings = engine_config(1, BackendChoice::kCuda);
+    settings.device_lanes = 1;
+    const EngineInfo info = must(Engine::probe(settings));
+    settings.memory = must(OpticalFlow::footprint(info, config)) + made.footprint(info);
+    Engine engine = must(Engine::create(settings));
+    Kernels kernels(shape, *driver.device_blocks.begin(), *driver.host_blocks.begin());
+    driver.graph = [&](int number) {
+      if (number < kDepth) kernels.run(number);
+    };
+    OpticalFlow running = must(OpticalFlow::create(engine, config));
+    driver.lazy = lazy;
+
+    std::uint64_t frames = 0;
+    std::vector<unsigned char> in(in_bytes(shape));
+    std::vector<unsigned char> out(out_bytes(shape));
+    const auto send_one = [&] {
+      std::fill(in.begin(), in.end(), marker_of(frames));
+      Frame frame;
+      frame.data = in.data();
+      frame.size = shape.size;
+      frame.stride = shape.size.width;
+      frame.sequence = frames;
+      const auto ticket =
+          running.submit(frame, view_at({MemorySpace::kHost, out.data()}, shape, config));
+      ASSERT_TRUE(ticket) << ticket.error().text;
+      const auto done = running.wait(*ticket, Deadline::never());
+      ASSERT_TRUE(done) << done.error().text;
+      EXPECT_EQ(out.front(), marker_of(done->described_sequence));
+      EXPECT_EQ(out.back(), marker_of(done->described_sequence));
+      ++frames;
+    };
+    const std::thread::id creator = std::this_thread::get_id();
+    driver.on_call = [&](const std::string& name) {
+      if (std::this_thread::get_id() != creator || testing::Test::HasFailure()) return;
+      SCOPED_TRACE(name);
+      std::thread(send_one).join();
+    };
+    {
+      const auto created = made.create(engine);
+      EXPECT_TRUE(created) << created.error().text;
+    }
+    driver.on_call = nullptr;
+    EXPECT_GT(frames, 60u);
+  }
+}
+
+// Fails when creating or destroying is refused because a neighbour captures a graph in the global
+// mode, or breaks that capture.
+TEST_P(Creation, GoesBesideACaptureOfTheProgram) {
+  const Subject& made = subjects()[GetParam()];
+  reset_fake_driver();
+  fake_driver().neighbour_captures = true;
+  EngineConfig settings = engine_config(1, BackendChoice::kCuda);
+  settings.memory = made.footprint(must(Engine::probe(settings)));
+  {
+    auto engine = Engine::create(settings);
+    ASSERT_TRUE(engine) << engine.error().text;
+    const auto created = made.create(*engine);
+    EXPECT_TRUE(created) << created.error().text;
+  }
+  EXPECT_EQ(fake_driver().broken_captures, 0);
+  EXPECT_TRUE(fake_driver().empty());
+}
+
+// Fails when a creation that fails gives the operator's memory back while the device still clears
+// or fills it, or runs a frame of the warm-up.
+TEST_P(Creation, LeavesNothingRunningWhenItFails) {
+  const Subject& made = subjects()[GetParam()];
+  EngineConfig settings = engine_config(1, BackendChoice::kCuda);
+  settings.memory = made.footprint(must(Engine::probe(settings)));
+  bool complete = false;
+  for (long k = 0; !complete; ++k) {
+    reset_fake_driver();
+    FakeDriver& driver = fake_driver();
+    driver.lazy = true;
+    Engine engine = must(Engine::create(settings));
+    Kernels kernels(made.shape, *driver.device_blocks.begin(), *driver.host_blocks.begin());
+    driver.graph = [&](int slot) { kernels.run(slot); };
+    const long begin = driver.calls;
+    driver.fail_at = begin + k;
+    {
+      const auto created = made.create(engine);
+      complete = driver.failed_call.empty();
+      EXPECT_TRUE(created || !complete) << created.error().text;
+      if (created) continue;
+    }
+    driver.give(*driver.device_blocks.begin(), settings.memory.device);
+    driver.give(*driver.host_blocks.begin(), settings.memory.pinned);
+    EXPECT_TRUE(run_all());
+    EXPECT_EQ(driver.touched, std::vector<std::string>{}) << driver.failed_call;
+    EXPECT_EQ(engine.memory_use().used, Footprint{});
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Streams, Creation, testing::Range<std::size_t>(0, 6),
+                         [](const auto& made) { return subjects()[made.param].name; });
+
+// Fails when of two first creations of a kernel's users the later one lowers the shared memory that
+// the other has asked for, between whose look at the limit and its raise it came.
+TEST(SharedMemory, IsNeverLowered) {
+  CellularNetworkConfig configs[] = {halftone_config({200, 200}), halftone_config({500, 200})};
+  const auto engine_for = [&](const auto&... wanted) {
+    EngineConfig settings = engine_config(1, BackendChoice::kCuda);
+    const EngineInfo info = must(Engine::probe(settings));
+    ((settings.memory += must(CellularNetwork::footprint(info, wanted))), ...);
+    return must(Engine::create(settings));
+  };
+  reset_fake_driver();
+  std::map<const void*, int> wanted;
+  {
+    Engine engine = engine_for(configs[1]);
+    const CellularNetwork large = must(CellularNetwork::create(engine, configs[1]));
+    wanted = fake_driver().shared_limits;
+  }
+  ASSERT_FALSE(wanted.empty()) << "no kernel needs more than the default";
+
+  reset_fake_driver();
+  Engine engine = engine_for(configs[0], configs[1]);
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool begun = false;
+  bool large_done = false;
+  const std::thread::id small = std::this_thread::get_id();
+  fake_driver().on_call = [&](const std::string& name) {
+    if (name != "cudaFuncSetAttribute" || std::this_thread::get_id() != small) return;
+    std::unique_lock<std::mutex> lock(mutex);
+    if (std::exchange(begun, true)) return;
+    changed.notify_all();
+    changed.wait_for(lock, std::chrono::milliseconds(300), [&] { return large_done; });
+  };
+  std::thread other([&] {
+    {
+      std::unique_lock<std::mutex> lock(mutex);
+      changed.wait_for(lock, std::chrono::seconds(10), [&] { return begun; });
+    }
+    const auto made = CellularNetwork::create(engine, configs[1]);
+    EXPECT_TRUE(made) << made.error().text;
+    const std::lock_guard<std::mutex> lock(mutex);
+    large_done = true;
+    changed.notify_all();
+  });
+  {
+    const auto made = CellularNetwork::create(engine, configs[0]);
+    EXPECT_TRUE(made) << made.error().text;
+  }
+  other.join();
+  EXPECT_TRUE(begun);
+  for (const auto& [kernel, bytes] : wanted) EXPECT_GE(fake_driver().shared_limits[kernel], bytes);
+}
+
+class ResultsStream : public testing::TestWithParam<bool> {};
+
+// Fails when a result is written before what the caller's stream, or the default stream in its
+// place, had to do with the memory; or when work that the caller puts behind a result does not see
+// it. The default stream must not wait for results: all of the program's other streams wait for it.
+TEST_P(ResultsStream, IsInOrder) {
+  const bool named = GetParam();
+  for (const Subject& what : subjects()) {
+    SCOPED_TRACE(what.name);
+    Caller caller(what);
+    const StreamHandle stream = named ? caller.reader() : nullptr;
+    const Place in = caller.place(0, false, MemorySpace::kHost, nullptr);
+    const Place out = caller.place(0, true, MemorySpace::kCuda, stream);
+    const auto* const result = static_cast<const unsigned char*>(out.data);
+    std::vector<int> seen;
+    const auto look = [&] {
+      queue_work(stream, "the caller reads the result", [&] { seen.push_back(result[0]); });
+    };
+    std::memset(out.data, 7, out_bytes(what.shape));
+    std::memset(in.data, 9, in_bytes(what.shape));
+    Frame frame;
+    frame.data = in.data;
+    frame.size = what.shape.size;
+    frame.stride = what.shape.size.width;
+    look();
+    Ticket ticket = must(caller.op().submit(frame, out));
+    look();
+    run_stream(stream);
+    must(caller.op().wait(ticket, Deadline::never()));
+    EXPECT_EQ(seen, (std::vector<int>{7, named ? 9 : 7}));
+    EXPECT_EQ(result[0], 9);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Streams, ResultsStream, testing::Bool(), [](const auto& made) {
+  return made.param ? std::string("Named") : std::string("Default");
+});
+
+// Fails when a frame whose stream is null is read before the default stream has written it.
+TEST(FramesStream, IsTheDefaultStreamWhenNull) {
+  for (const Subject& what : subjects()) {
+    SCOPED_TRACE(what.name);
+    Caller caller(what);
+    const Place in = caller.place(0, false, MemorySpace::kCuda, nullptr);
+    const Place out = caller.place(0, true, MemorySpace::kPinned, nullptr);
+    Frame frame;
+    frame.data = in.data;
+    frame.size = what.shape.size;
+    frame.stride = what.shape.size.width;
+    frame.space = MemorySpace::kCuda;
+    queue_work(nullptr, "the caller writes the frame",
+               [&] { std::memset(in.data, 9, in_bytes(what.shape)); });
+    must(caller.op().wait(must(caller.op().submit(frame, out)), Deadline::never()));
+    EXPECT_EQ(*static_cast<const unsigned char*>(out.data), 9);
+  }
+}
+
+// Fails when a stream that is none is found out only when the kernels are queued already, which
+// then run although the frame was refused.
+TEST(Submit, RefusesAStreamThatIsNoneBeforeAnythingRuns) {
+  for (const Subject& what : subjects()) {
+    SCOPED_TRACE(what.name);
+    Caller caller(what);
+    expect_two_frames(caller, {kHostOnly, kHostOnly});
+    fake_driver().bad_stream = static_cast<cudaStream_t>(caller.reader());
+    const long launched = fake_driver().launched_graphs;
+    const Place in = caller.place(0, false, MemorySpace::kHost, nullptr);
+    Frame frame;
+    frame.data = in.data;
+    frame.size = what.shape.size;
+    frame.stride = what.shape.size.width;
+    const auto refused =
+        caller.op().submit(frame, caller.place(0, true, MemorySpace::kCuda, caller.reader()));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().status, Status::kSystem);
+    EXPECT_EQ(fake_driver().launched_graphs, launched);
+    EXPECT_EQ(last_error(), cudaSuccess);
+    fake_driver().bad_stream = nullptr;
+    expect_two_frames(caller, {kHostOnly, kHostOnly});
+  }
+}
+
+// Fails when what fails behind the kernels is passed over, when the frame is said to be done, or
+// when it counts on the host or on the device alone: the next result then describes another frame
+// than it says.
+TEST(Submit, FailsInWaitOnceTheKernelsAreQueued) {
+  for (const Subject& what : subjects()) {
+    for (const Spaces& spaces : {kHostOnly, kDeviceOnly, kToDevice}) {
+      SCOPED_TRACE(what.name);
+      Caller caller(what);
+      FakeDriver& driver = fake_driver();
+      ASSERT_TRUE(caller.submit(1, spaces) && caller.wait(1));
+      driver.names.clear();
+      ASSERT_TRUE(caller.submit(1, spaces) && caller.wait(1));
+      const auto launch = std::find(driver.names.begin(), driver.names.end(), "cudaGraphLaunch");
+      driver.fail_at = driver.calls + (launch - driver.names.begin()) + 1;
+      ASSERT_TRUE(caller.submit(0, spaces)) << caller.error().text;
+      for (int i = 0; i < 2; ++i) {
+        EXPECT_FALSE(caller.wait(0));
+        EXPECT_EQ(caller.error().status, Status::kSystem);
+        EXPECT_NE(std::string(caller.error().text).find("cudaEventRecord failed"),
+                  std::string::npos)
+            << caller.error().text;
+      }
+      // The others go on, as far as there are slots.
+      EXPECT_TRUE(caller.submit(1, spaces) && caller.wait(1)) << caller.error().text;
+      caller.reset();
+      caller.expect_left_alone();
+      expect_two_frames(caller, {spaces, spaces});
+    }
+  }
+}
+
+// Fails when a reset that the device has not heard of is forgotten: the host then begins anew, and
+// the device does not.
+TEST(Reset, ReachesTheDeviceLater) {
+  for (const Subject& what : subjects()) {
+    SCOPED_TRACE(what.name);
+    Caller caller(what);
+    for (int round = 0; round < 3; ++round) expect_two_frames(caller, {kHostOnly, kHostOnly});
+    fake_driver().names.clear();
+    caller.reset();
+    const auto& names = fake_driver().names;
+    const auto clearing = std::find(names.begin(), names.end(), "cudaMemsetAsync");
+    ASSERT_NE(clearing, names.end());
+    const auto nth = clearing - names.begin();
+    for (int round = 0; round < 3; ++round) expect_two_frames(caller, {kHostOnly, kHostOnly});
+    fake_driver().fail_at = fake_driver().calls + nth;
+    caller.reset();
+    EXPECT_EQ(fake_driver().failed_call, "cudaMemsetAsync");
+    for (int round = 0; round < 3; ++round) expect_two_frames(caller, {kHostOnly, kHostOnly});
+  }
+}
+
+std::atomic<int> logged{0};
+
+// Fails when the log hears of a lost device inside of submit or wait, never, twice, or while a lock
+// is held: the callback asks for what takes them.
+TEST(Loss, IsLoggedByTheDestructor) {
+  auto finished = std::async(std::launch::async, [] {
+    Caller caller(subjects().front());
+    ASSERT_TRUE(caller.submit(0, kHostOnly));
+    fake_driver().fail_at = fake_driver().calls + 1;
+    fake_driver().failure = cudaErrorIllegalAddress;
+    fake_driver().stays_failed = true;
+    logged = 0;
+    set_log_callback(
+        [](void* engine, LogLevel level, const char* message) {
+          EXPECT_EQ(level, LogLevel::kError);
+          EXPECT_NE(std::string(message).find("cuda:0 is lost: "), std::string::npos) << message;
+          EXPECT_GE(static_cast<Engine*>(engine)->memory_use().pieces, 1);
+          ++logged;
+        },
+        &caller.engine());
+    EXPECT_FALSE(caller.wait(0));
+    EXPECT_EQ(caller.error().status, Status::kDeviceLost);
+    EXPECT_FALSE(caller.submit(1, kHostOnly));
+    caller.reset();
+    EXPECT_EQ(logged, 0) << "in a call that has a bound";
+    caller.destroy();
+    EXPECT_EQ(logged, 1);
+  });
+  if (finished.wait_for(std::chrono::seconds(60)) != std::future_status::ready) {
+    ADD_FAILURE() << "the callback waits for a lock";
+    std::abort();
+  }
+  set_log_callback(nullptr, nullptr);
+  EXPECT_EQ(logged, 1) << "once for the device";
+}
+
+// Fails when something is released although the device's context cannot be made current, in which
+// case the runtime would make another one, on device 0; or when it is not released although it can.
+TEST(Loss, NothingIsReleasedWithoutTheContext) {
+  for (const bool goes : {false, true}) {
+    for (const Subject& what : subjects()) {
+      SCOPED_TRACE(what.name);
+      {
+        Caller caller(what);
+        ASSERT_TRUE(caller.submit(0, kHostOnly));
+        FakeDriver& driver = fake_driver();
+        driver.context_goes = goes;
+        driver.fail_at = driver.calls + 2;
+        driver.failure = cudaErrorMpsRpcFailure;
+        driver.stays_failed = true;
+        EXPECT_FALSE(caller.wait(0));
+        EXPECT_EQ(caller.error().status, Status::kDeviceLost) << caller.error().text;
+        driver.names.clear();
+      }
+      const FakeDriver& driver = fake_driver();
+      EXPECT_EQ(driver.without_context, 0);
+      EXPECT_EQ(driver.empty(), !goes);
+      EXPECT_EQ(std::count(driver.names.begin(), driver.names.end(), "cudaFree"), goes ? 0 : 1);
+      EXPECT_EQ(driver.contexts, 0);
+    }
+  }
+}
+
+// Fails when an error that the program itself has left in the runtime is taken away by a call of
+// ours that fails, or one of ours stays behind.
+TEST(LastError, OfTheProgramStays) {
+  Caller caller(subjects().front());
+  for (const bool programs_own : {false, true}) {
+    last_error() = programs_own ? cudaErrorInvalidConfiguration : cudaSuccess;
+    fake_driver().fail_at = fake_driver().calls + 2;
+    fake_driver().failed_call.clear();
+    EXPECT_FALSE(caller.submit(0, kHostOnly));
+    EXPECT_EQ(fake_driver().failed_call.find("cuda"), 0u) << "none of the runtime";
+    EXPECT_EQ(last_error() == cudaSuccess, !programs_own);
+    last_error() = programs_own ? cudaErrorInvalidConfiguration : cudaSuccess;
+    ASSERT_TRUE(caller.submit(0, kHostOnly) && caller.wait(0)) << caller.error().text;
+    EXPECT_EQ(last_error(), programs_own ? cudaErrorInvalidConfiguration : cudaSuccess);
+    EngineConfig nowhere = engine_config(1, BackendChoice::kCuda);
+    fake_driver().devices = 0;
+    EXPECT_FALSE(Engine::probe(nowhere));
+    fake_driver().devices = 1;
+    EXPECT_EQ(last_error() == cudaSuccess, !programs_own);
+  }
+  last_error() = cudaSuccess;
+}
+
+class Fork : public testing::TestWithParam<std::size_t> {};
+
+// Fails when a child that fork() made calls CUDA, hangs, or is refused without the reason, with a
+// frame of its parent's in flight.
+TEST_P(Fork, TheChildCallsNothing) {
+  Caller caller(subjects()[GetParam()]);
+  ASSERT_TRUE(caller.submit(0, {MemorySpace::kHost, MemorySpace::kPinned}));
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);
+    const long calls = fake_driver().calls;
+    const auto refused = caller.op().wait(*caller.flight(0).ticket, Deadline::never());
+    if (refused || refused.error().status != Status::kUnsupported) _exit(1);
+    if (caller.create_another()) _exit(2);
+    if (Buffer::create(caller.engine(), MemorySpace::kCuda, 1)) _exit(3);
+    caller.op().reset();
+    caller.clear();
+    _exit(fake_driver().calls == calls ? 0 : 4);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_TRUE(caller.wait(0)) << caller.error().text;
+}
+
+INSTANTIATE_TEST_SUITE_P(Streams, Fork, testing::Range<std::size_t>(0, 6),
+                         [](const auto& made) { return subjects()[made.param].name; });
+
+// Fails when pieces reach beyond the memory that was allocated for them, or when a size that no
+// machine has wraps around.
+TEST(Blocks, HoldWholePieces) {
+  reset_fake_driver();
+  EngineConfig settings = engine_config(1, BackendChoice::kCuda);
+  settings.memory.device = settings.memory.pinned = 1000;
+  {
+    Engine engine = must(Engine::create(settings));
+    for (const MemorySpace space : {MemorySpace::kCuda, MemorySpace::kPinned}) {
+      const Buffer all = must(Buffer::create(engine, space, 1024));
+      EXPECT_GE(fake_driver().block_bytes.at(all.data()), 1024u);
+      EXPECT_FALSE(Buffer::create(engine, space, 1));
+    }
+    EXPECT_EQ(engine.memory_use().capacity.device, 1024u);
+    EXPECT_EQ(engine.memory_use().capacity.pinned, 1024u);
+  }
+  for (std::size_t Footprint::*kind : {&Footprint::device, &Footprint::pinned}) {
+    settings.memory = {};
+    settings.memory.*kind = ~std::size_t{0} - 10;
+    const auto refused = Engine::create(settings);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().status, Status::kOutOfMemory) << refused.error().text;
+  }
+  EXPECT_TRUE(fake_driver().empty());
+}
+
+}  // namespace
+}  // namespace ocellus::test
