@@ -93,11 +93,11 @@ struct OperatorCalls {
   /// No frame is in flight.
   void (*destroy)(void* instance) noexcept;
   /// Begins a frame in a slot that is free. The arguments have been checked. On failure the slot
-  /// stays free. Errors: DeviceLost, System.
+  /// stays free, and nothing of the frame runs or counts. Errors: DeviceLost, System.
   Expected<void> (*submit)(void* instance, int slot, const Frame& in,
                            const OutputPlanes& out) noexcept;
   /// Afterwards the slot is free again and `result` filled in. Errors: DeadlineMissed (it is not
-  /// free), InvalidTicket, DeviceLost.
+  /// free), InvalidTicket, DeviceLost, System (it is not free; a call of CUDA has failed).
   Expected<void> (*wait)(void* instance, int slot, Deadline deadline, FrameResult& result) noexcept;
   /// Drops or finishes a frame; the slot is free afterwards.
   void (*cancel)(void* instance, int slot) noexcept;

@@ -152,7 +152,7 @@ TEST(Buffers, OfAnySizeInAnyPieces) {
 }
 
 TEST(SlowBuffers, OfAnySizeInAnyPieces) {
-  for (unsigned seed = 2; seed < 12; ++seed) push_buffers_of_any_kind(seed, 1000);
+  for (unsigned seed = 2; seed < 6; ++seed) push_buffers_of_any_kind(seed, 1000);
 }
 
 // ---- pipelines
@@ -218,7 +218,6 @@ class Soak {
     Watch watch{[this](GstBuffer*) { ++frames_; }};
     watch.attach(pipeline);
     backwards_ = random_.one_in(2);
-    flushed_within_ = random_.one_in(2);
     pipeline.set_state(GST_STATE_PLAYING);
     for (int i = 0; i < 100 && Clock::now() < end && !testing::Test::HasFailure(); ++i) {
       const int action = random_.below(13);
@@ -256,7 +255,6 @@ class Soak {
         break;
       case 7: {
         // A flush in the middle, and a seek that gives what is below a segment again.
-        if (!flushed_within_) break;
         GstPad* pad = gst_element_get_static_pad(element, "sink");
         if (gst_pad_is_active(pad)) {
           gst_pad_send_event(pad, gst_event_new_flush_start());
@@ -346,9 +344,10 @@ class Soak {
         GError* error = nullptr;
         gchar* debug = nullptr;
         gst_message_parse_error(message, &error, &debug);
-        // A source that is not flushed itself stops when what is behind it is.
+        // The source stops when its caps or its data come while the pads below are flushed; an
+        // element that refuses something says so itself.
         const std::string from = GST_OBJECT_NAME(GST_MESSAGE_SRC(message));
-        if (from != "source" || !flushed_within_) {
+        if (from != "source") {
           ADD_FAILURE() << from << ": " << error->message << " | " << debug;
         }
         g_error_free(error);
@@ -372,8 +371,7 @@ class Soak {
   }
 
   Random random_;
-  bool backwards_ = false;       // the pipeline plays backwards now and then
-  bool flushed_within_ = false;  // flushes begin in its middle now and then
+  bool backwards_ = false;  // the pipeline plays backwards now and then
   std::atomic<int> frames_{0};
   int pipelines_ = 0;
   int actions_ = 0;
@@ -387,7 +385,8 @@ TEST(Soak, PipelinesThatChangeAllTheTime) {
 }
 
 TEST(SlowSoak, PipelinesThatChangeAllTheTime) {
-  for (unsigned seed = 2; seed < 8; ++seed) Soak(seed).run(std::chrono::seconds(30));
+  for (unsigned seed = 2; seed < 8 && !HasFailure(); ++seed)
+    Soak(seed).run(std::chrono::seconds(30));
 }
 
 }  // namespace

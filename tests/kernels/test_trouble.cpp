@@ -4,10 +4,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -138,6 +141,189 @@ TEST_F(Trouble, TheCallersStreamsAreWaitedForOnTheDevice) {
   EXPECT_EQ(cudaStreamDestroy(writer), cudaSuccess);
 }
 
+/// An operator of uniform kernels, an engine of one lane for it and for what else is `wanted`.
+struct Simple {
+  OpticalFlowConfig config;
+  Engine engine;
+  OpticalFlow flow;
+
+  static OpticalFlowConfig config_for(ImageSize size, int depth) {
+    OpticalFlowConfig config;
+    config.size = size;
+    config.depth = depth;
+    config.kernels.origin = KernelOrigin::kGaussian;
+    config.kernels.nt = 3;
+    return config;
+  }
+  static Simple make(ImageSize size, int depth, const Footprint& wanted, int operators = 1) {
+    const OpticalFlowConfig config = config_for(size, depth);
+    EngineConfig settings = engine_config(1, BackendChoice::kCuda);
+    settings.device_lanes = 1;
+    settings.memory = wanted;
+    const EngineInfo info = must(Engine::probe(settings));
+    for (int i = 0; i < operators; ++i)
+      settings.memory += must(OpticalFlow::footprint(info, config));
+    Engine engine = must(Engine::create(settings));
+    OpticalFlow flow = must(OpticalFlow::create(engine, config));
+    return {config, std::move(engine), std::move(flow)};
+  }
+};
+
+// Fails when a frame is refused or lost because another operator is made on its lane at that time,
+// or when making that one fails.
+TEST_F(Trouble, CreationDisturbsNoFrameOnItsLane) {
+  Simple rig = Simple::make({640, 480}, 2, {}, 2);
+  const auto frames = noise_frames(rig.config.size, PixelFormat::kGray8, 1, 9);
+  OutputBuffer out(rig.config.size, 3);
+  std::atomic<bool> stop{false};
+  std::atomic<int> done{0};
+  std::thread runner([&] {
+    while (!stop) {
+      const auto ticket = rig.flow.submit(frames[0].frame(0), out.flow());
+      ASSERT_TRUE(ticket) << ticket.error().text;
+      const auto info = rig.flow.wait(*ticket, Deadline::after(std::chrono::seconds(20)));
+      ASSERT_TRUE(info) << info.error().text;
+      ++done;
+    }
+  });
+  for (int n = 0; n < 200 && !HasFailure(); ++n) {
+    const auto other = OpticalFlow::create(rig.engine, rig.config);
+    EXPECT_TRUE(other) << other.error().text;
+  }
+  stop = true;
+  runner.join();
+  EXPECT_GT(done, 50);
+}
+
+// Fails when making or destroying something is refused because the program captures a graph, in the
+// mode that forbids unsafe calls to all threads, or breaks that capture.
+TEST_F(Trouble, CreationGoesBesideACaptureOfTheProgram) {
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  int* word = nullptr;
+  ASSERT_EQ(cudaMalloc(&word, sizeof(int)), cudaSuccess);
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  ASSERT_EQ(cudaMemsetAsync(word, 0, sizeof(int), stream), cudaSuccess);
+  std::thread([] { static_cast<void>(Simple::make({64, 48}, 2, {})); }).join();
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  ASSERT_NE(graph, nullptr);
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  EXPECT_EQ(cudaFree(word), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
+// Fails when reset or the destructor returns while a result is still on its way to memory that is
+// the caller's afterwards: the frame behind it, whose result stays on the device, was done before.
+TEST_F(Trouble, ResetAndTheDestructorWaitForDownloads) {
+  constexpr ImageSize kLarge{4096, 4096};
+  const std::size_t pixels = static_cast<std::size_t>(kLarge.width) * kLarge.height;
+  const std::size_t bytes = 3 * pixels * sizeof(float);
+  std::optional<Simple> rig = Simple::make(kLarge, 2,
+                                           Buffer::footprint(MemorySpace::kPinned, bytes) +
+                                               Buffer::footprint(MemorySpace::kCuda, bytes) +
+                                               Buffer::footprint(MemorySpace::kCuda, pixels));
+  Buffer pinned = must(Buffer::create(rig->engine, MemorySpace::kPinned, bytes));
+  Buffer device = must(Buffer::create(rig->engine, MemorySpace::kCuda, bytes));
+  Buffer image = must(Buffer::create(rig->engine, MemorySpace::kCuda, pixels));
+  Frame frame;
+  frame.data = image.data();
+  frame.size = kLarge;
+  frame.stride = kLarge.width;
+  frame.space = MemorySpace::kCuda;
+  const auto view = [&](const Buffer& to) {
+    return planes_at(to.data(), pixels * sizeof(float), kLarge, kLarge.width * sizeof(float),
+                     to.space());
+  };
+  constexpr int kRounds = 5;
+  int on_its_way = 0;
+  for (int round = 0; round <= kRounds; ++round) {
+    const Ticket first = must(rig->flow.submit(frame, view(pinned)));
+    const Ticket second = must(rig->flow.submit(frame, view(device)));
+    must(rig->flow.wait(second, Deadline::never()));
+    const auto looked = rig->flow.wait(first, Deadline::immediate());
+    on_its_way += looked ? 0 : 1;
+    if (round < kRounds) {
+      rig->flow.reset();
+    } else {
+      rig.reset();
+    }
+    std::memset(pinned.data(), 0x55, bytes);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    const auto* const now = static_cast<const unsigned char*>(pinned.data());
+    EXPECT_EQ(std::count(now, now + bytes, 0x55), static_cast<std::ptrdiff_t>(bytes))
+        << (round < kRounds ? "reset" : "the destructor");
+  }
+  EXPECT_GT(on_its_way, 0) << "the download was never slower than the frame behind it";
+}
+
+// Fails when a result is written before what the caller has in the result's stream, or in the
+// default stream where that is null, has done with the memory.
+TEST_F(Trouble, TheResultsStreamIsWaitedForBeforeItIsWritten) {
+  const auto frames = noise_frames(kSize, PixelFormat::kGray8, 2, 17);
+  const auto pixels = static_cast<std::size_t>(kSize.width) * kSize.height;
+  const std::size_t bytes = 3 * pixels * sizeof(float);
+  cudaStream_t own = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking), cudaSuccess);
+  int* stop = nullptr;
+  ASSERT_EQ(cudaHostAlloc(&stop, sizeof(int), cudaHostAllocMapped), cudaSuccess);
+  char* seen = nullptr;
+  ASSERT_EQ(cudaHostAlloc(&seen, bytes, 0), cudaSuccess);
+  for (cudaStream_t stream : {own, static_cast<cudaStream_t>(nullptr)}) {
+    Simple rig = Simple::make(kSize, 1, Buffer::footprint(MemorySpace::kCuda, bytes));
+    Buffer out = must(Buffer::create(rig.engine, MemorySpace::kCuda, bytes));
+    FlowView view = planes_at(out.data(), pixels * sizeof(float), kSize,
+                              kSize.width * sizeof(float), MemorySpace::kCuda);
+    view.stream = stream;
+    for (const FrameBuffer& frame : frames)
+      must(rig.flow.wait(must(rig.flow.submit(frame.frame(), view)), Deadline::never()));
+    std::vector<char> before(bytes);
+    must(out.read(0, before.data(), bytes));
+    *stop = 0;
+    ASSERT_EQ(launch_until(stop, stream), cudaSuccess);
+    ASSERT_EQ(cudaMemcpyAsync(seen, out.data(), bytes, cudaMemcpyDeviceToHost, stream),
+              cudaSuccess);
+    const Ticket ticket = must(rig.flow.submit(frames[0].frame(), view));
+    EXPECT_FALSE(rig.flow.wait(ticket, Deadline::after(std::chrono::milliseconds(50))));
+    static_cast<volatile int*>(stop)[0] = 1;
+    must(rig.flow.wait(ticket, Deadline::after(std::chrono::seconds(20))));
+    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    EXPECT_EQ(std::memcmp(seen, before.data(), bytes), 0)
+        << (stream == nullptr ? "the default stream" : "a stream");
+    std::vector<char> after(bytes);
+    must(out.read(0, after.data(), bytes));
+    EXPECT_NE(std::memcmp(before.data(), after.data(), bytes), 0) << "both results are the same";
+  }
+  EXPECT_EQ(cudaFreeHost(seen), cudaSuccess);
+  EXPECT_EQ(cudaFreeHost(stop), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(own), cudaSuccess);
+}
+
+// Fails when the runtime's last error, which the program asks for after its own calls, is one of
+// the library's: of a call that failed, or of the question whether a frame is done; or when one of
+// the program's own is taken away.
+TEST_F(Trouble, TheRuntimesLastErrorIsTheProgramsOwn) {
+  ASSERT_EQ(cudaGetLastError(), cudaSuccess);
+  EngineConfig too_much = engine_config(1, BackendChoice::kCuda);
+  too_much.memory.device = std::size_t{1} << 46;
+  EXPECT_FALSE(Engine::create(too_much));
+  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+  const auto frames = noise_frames({640, 480}, PixelFormat::kGray8, 1, 9);
+  Simple rig = Simple::make({640, 480}, 2, {});
+  OutputBuffer out(rig.config.size, 3);
+  const auto send_one = [&] {
+    const Ticket ticket = must(rig.flow.submit(frames[0].frame(), out.flow()));
+    EXPECT_FALSE(rig.flow.wait(ticket, Deadline::immediate())) << "it was done at once";
+    must(rig.flow.wait(ticket, Deadline::never()));
+  };
+  send_one();
+  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+  const cudaError_t own = cudaSetDevice(-1);
+  ASSERT_NE(own, cudaSuccess);
+  send_one();
+  EXPECT_EQ(cudaGetLastError(), own);
+}
+
 // Fails when a block that the device does not have is not refused in words that name the numbers,
 // when the refusal leaks, or when it disturbs an operator at work.
 TEST_F(Trouble, OutOfDeviceMemory) {
@@ -229,7 +415,7 @@ TEST_F(Trouble, DISABLED_LosesTheDevice) {
   ASSERT_TRUE(lost) << "2000 frames after the illegal address";
   std::printf("lost: %s\n", error.text);
   EXPECT_EQ(error.status, Status::kDeviceLost) << error.text;
-  EXPECT_NE(std::string(error.text).find("optical flow: cuda"), std::string::npos);
+  EXPECT_NE(std::string(error.text).find("optical flow: cu"), std::string::npos);
   EXPECT_NE(std::string(error.text).find("illegal memory access"), std::string::npos);
   // Every later call says the same, for every operator of the engine, and does not wait.
   for (OpticalFlow* op : {flow.get(), other.get()}) {
@@ -252,22 +438,59 @@ TEST_F(Trouble, DISABLED_LosesTheDevice) {
   EXPECT_GT(std::abs(expected.planes[7][0].at(80, 60)), 0.0f);
 }
 
-// Fails when an error that kills the device for the process hangs a call, is not named, or takes
-// the host's side with it.
-TEST_F(Trouble, ALostDeviceIsNamedAndTheCpuGoesOn) {
+// The body of the next test, in a process of its own: only a process's first creations race.
+TEST_F(Trouble, DISABLED_CreatesTwoAtOnce) {
+  const CellularNetworkConfig configs[] = {halftone_config({2000, 500}),
+                                           halftone_config({300, 300})};
+  EngineConfig settings = engine_config(1, BackendChoice::kCuda);
+  const EngineInfo info = must(Engine::probe(settings));
+  for (const CellularNetworkConfig& config : configs)
+    settings.memory += must(CellularNetwork::footprint(info, config));
+  Engine engine = must(Engine::create(settings));
+  std::atomic<int> ready{0};
+  std::vector<std::thread> threads;
+  for (const CellularNetworkConfig& config : configs) {
+    threads.emplace_back([&engine, &config, &ready] {
+      ++ready;
+      while (ready < 2) {
+      }
+      const auto network = CellularNetwork::create(engine, config);
+      EXPECT_TRUE(network) << network.error().text;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+/// This program again, with one of its disabled tests. True when that passed.
+bool passes_alone(const std::string& test, std::string& output) {
   std::array<char, 4096> self{};
-  ASSERT_GT(readlink("/proc/self/exe", self.data(), self.size() - 1), 0);
-  const std::string command =
-      std::string("timeout 120 '") + self.data() +
-      "' --gtest_also_run_disabled_tests --gtest_filter=*LosesTheDevice 2>&1";
+  EXPECT_GT(readlink("/proc/self/exe", self.data(), self.size() - 1), 0);
+  const std::string command = std::string("timeout 120 '") + self.data() +
+                              "' --gtest_also_run_disabled_tests --gtest_filter=*" + test + " 2>&1";
   FILE* child = popen(command.c_str(), "r");
-  ASSERT_NE(child, nullptr);
-  std::string output;
+  EXPECT_NE(child, nullptr);
+  if (child == nullptr) return false;
   std::array<char, 256> piece{};
   while (std::fgets(piece.data(), piece.size(), child) != nullptr) output += piece.data();
   const int status = pclose(child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << output;
-  EXPECT_NE(output.find("lost: optical flow: cuda"), std::string::npos) << output;
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+// Fails when of two first creations one fails, because the other lowers a kernel's limit of shared
+// memory. Which of them comes first is left to the machine.
+TEST_F(Trouble, TwoFirstCreationsAtOnce) {
+  for (int round = 0; round < 5; ++round) {
+    std::string output;
+    EXPECT_TRUE(passes_alone("CreatesTwoAtOnce", output)) << output;
+  }
+}
+
+// Fails when an error that kills the device for the process hangs a call, is not named, or takes
+// the host's side with it.
+TEST_F(Trouble, ALostDeviceIsNamedAndTheCpuGoesOn) {
+  std::string output;
+  EXPECT_TRUE(passes_alone("LosesTheDevice", output)) << output;
+  EXPECT_NE(output.find("lost: optical flow: cu"), std::string::npos) << output;
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #   cmake --preset gpu-folder && cmake --build --preset gpu-folder      leaves build/gpu/
 #
 # bin/ has the program and the test programs, lib/ the shared libraries beside the C library and the driver, which they find
-# relative to themselves; data/ what the tests read; tests.txt the list that run-tests works through.
+# relative to themselves; licenses/ the licence texts of those and of what is built in; data/ what the tests read; tests.txt the list that run-tests works through.
 set(folder ${OCELLUS_FOLDER})
 set(list "")
 get_property(programs GLOBAL PROPERTY OCELLUS_FOLDER_PROGRAMS)
@@ -29,14 +29,36 @@ file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/folder/files.txt CONTENT "$<JOIN:${fi
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/folder/scripts.txt CONTENT "$<JOIN:${scripts},\n>\n")
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/folder/data.txt CONTENT "$<JOIN:${data},\n>\n")
 
+# What the programs have built in: a file of each, by which its licence is found.
+set(OCELLUS_FOLDER_LICENSES "" CACHE PATH "Folder with <file>.txt for libraries whose licence text no package of the system has")
+set(parts "")
+foreach(header CLI/CLI.hpp nlohmann/json.hpp fmt/format.h tl/expected.hpp flatbuffers/flatbuffers.h xxhash.h gtest/gtest.h
+        hwy/highway.h)
+  string(MAKE_C_IDENTIFIER "ocellus_part_${header}" variable)
+  find_file(${variable} ${header} REQUIRED)
+  mark_as_advanced(${variable})
+  list(APPEND parts ${${variable}})
+endforeach()
+foreach(archive libstdc++.a libgcc.a)
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${archive} OUTPUT_VARIABLE path
+                  OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  list(APPEND parts ${path})
+endforeach()
+if(OCELLUS_CUDA_FOUND)
+  get_target_property(path CUDA::cudart_static IMPORTED_LOCATION)
+  list(APPEND parts ${path})
+endif()
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/folder/parts.txt CONTENT "$<JOIN:${parts},\n>\n")
+
 add_custom_command(
   OUTPUT ${PROJECT_BINARY_DIR}/folder/made
   COMMAND ${CMAKE_COMMAND} -D folder=${folder} -D lists=${PROJECT_BINARY_DIR}/folder -D source=${PROJECT_SOURCE_DIR}
           -D strip=${CMAKE_STRIP} -D objdump=${CMAKE_OBJDUMP} -D "architectures=${CMAKE_CUDA_ARCHITECTURES}"
-          -D version=${PROJECT_VERSION} -P ${PROJECT_SOURCE_DIR}/toolchains/folder/make.cmake
+          -D version=${PROJECT_VERSION} -D "licenses=${OCELLUS_FOLDER_LICENSES}" -P ${PROJECT_SOURCE_DIR}/toolchains/folder/make.cmake
   COMMAND ${CMAKE_COMMAND} -E touch ${PROJECT_BINARY_DIR}/folder/made
   DEPENDS ${programs} ${PROJECT_BINARY_DIR}/folder/tests.txt ${PROJECT_BINARY_DIR}/folder/files.txt
-          ${PROJECT_BINARY_DIR}/folder/data.txt ${PROJECT_BINARY_DIR}/folder/scripts.txt ${scripts} ${PROJECT_SOURCE_DIR}/toolchains/folder/make.cmake
+          ${PROJECT_BINARY_DIR}/folder/data.txt ${PROJECT_BINARY_DIR}/folder/scripts.txt ${PROJECT_BINARY_DIR}/folder/parts.txt ${scripts}
+          ${PROJECT_SOURCE_DIR}/toolchains/folder/make.cmake ${PROJECT_SOURCE_DIR}/toolchains/folder/licenses.cmake
           ${PROJECT_SOURCE_DIR}/toolchains/folder/run-tests ${PROJECT_SOURCE_DIR}/toolchains/folder/measure
           ${PROJECT_SOURCE_DIR}/toolchains/folder/README
   COMMENT "The folder ${folder}"

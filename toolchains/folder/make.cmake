@@ -31,6 +31,11 @@ foreach(library IN LISTS found)
   endif()
 endforeach()
 
+# The licences of what is given on: of the libraries, and of what the programs have built in.
+include(${source}/toolchains/folder/licenses.cmake)
+file(STRINGS ${lists}/parts.txt parts)
+ocellus_collect_licenses(${folder}/licenses "${licenses}" ${found} ${parts})
+
 # Without symbols, and with no path of this machine's in them.
 file(GLOB parts ${folder}/bin/* ${folder}/lib/*)
 foreach(part IN LISTS parts)
@@ -68,6 +73,8 @@ file(COPY ${lists}/tests.txt ${source}/LICENSE ${source}/toolchains/folder/READM
 file(COPY ${source}/toolchains/folder/run-tests ${source}/toolchains/folder/measure DESTINATION ${folder}
   FILE_PERMISSIONS ${runnable})
 file(WRITE ${folder}/VERSION "ocellus ${version}, GPU architectures ${architectures}\n")
+
+execute_process(COMMAND ${source}/toolchains/folder/check-licenses ${folder}/bin COMMAND_ERROR_IS_FATAL ANY)
 
 file(GLOB_RECURSE all LIST_DIRECTORIES false ${folder}/*)
 set(bytes 0)

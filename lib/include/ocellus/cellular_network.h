@@ -216,12 +216,12 @@ class CellularNetwork {
   /// f of the fixed-point numbers of a stage.
   int fraction_bits(int stage) const noexcept;
 
-  /// Queues a frame. Bounded; no allocation.
-  /// Errors: InvalidArgument (size, format, stride, null data), QueueFull.
+  /// Queues a frame. Bounded; no allocation. After an error it is as if it had not come.
+  /// Errors: InvalidArgument (size, format, stride, null data), QueueFull, DeviceLost, System.
   Expected<Ticket> submit(const Frame& in, const CellView& out) noexcept;
 
   /// Computes, or waits, until the frame is done or the deadline has passed.
-  /// Errors: InvalidTicket, DeadlineMissed (the frame still runs; wait again or reset).
+  /// Errors: InvalidTicket, DeviceLost, DeadlineMissed and System (not done: wait again or reset).
   Expected<FrameInfo> wait(Ticket ticket, Deadline deadline, CellInfo* info = nullptr) noexcept;
 
   /// Finishes what runs, drops what is queued with its tickets, forgets the warm start, keeps the

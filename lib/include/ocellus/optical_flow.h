@@ -142,12 +142,13 @@ class OpticalFlow {
   /// max(1, (frames-1)/2 rounded down) for the pyramid.
   float delay_frames() const noexcept;
 
-  /// Queues a frame. Bounded; no allocation.
-  /// Errors: InvalidArgument (size, format, stride, null data, planes), QueueFull.
+  /// Queues a frame. Bounded; no allocation. After an error it is as if it had not come.
+  /// Errors: InvalidArgument (size, format, stride, null data, planes), QueueFull, DeviceLost,
+  /// System.
   Expected<Ticket> submit(const Frame& in, const FlowView& out) noexcept;
 
   /// Computes, or waits, until the frame is done or the deadline has passed.
-  /// Errors: InvalidTicket, DeadlineMissed (the frame still runs; wait again or reset).
+  /// Errors: InvalidTicket, DeviceLost, DeadlineMissed and System (not done: wait again or reset).
   Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) noexcept;
 
   /// Finishes what runs, drops what is queued with its tickets, forgets all frames, keeps the
