@@ -219,7 +219,7 @@ void add_bench_command(CLI::App& program, int& exit_code) {
       ->capture_default_str();
   flow->add_option("--truth", o->truth,
                    ".flo file: accuracy of each row (with --input and --frame)");
-  flow->add_option("--frame", o->frame, "The frame that --truth describes");
+  flow->add_option("--frame", o->frame, "The frame that --truth describes")->check(frame_number());
   flow->add_option("--mask", o->mask, "Accuracy: image whose pixels of 128 and more count");
   flow->add_option("--border", o->border, "Accuracy: pixels left out on all sides")
       ->check(CLI::Range(0, kMaxImageSide))

@@ -46,6 +46,17 @@ CLI::Validator finite_range(double low, double high) {
   return CLI::Validator(check, fmt::format("[{} - {}]", low, high));
 }
 
+CLI::Validator frame_number() {
+  constexpr long kMost = 1'000'000'000'000'000'000;
+  const auto check = [](std::string& text) {
+    long value = 0;
+    if (CLI::detail::lexical_cast(text, value) && value >= -kMost && value <= kMost)
+      return std::string();
+    return fmt::format("{} is not the number of a frame", text);
+  };
+  return CLI::Validator(check, "");
+}
+
 void check_options(const CLI::App& command, const std::vector<UnusedOptions>& rules) {
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& value : option->results()) {

@@ -51,6 +51,9 @@ EngineConfig engine_config(const CommonOptions& options);
 /// is false.
 CLI::Validator finite_range(double low, double high);
 
+/// Takes numbers of frames up to 10^18, so that a few more can be added to them.
+CLI::Validator frame_number();
+
 std::string size_text(ImageSize size);  ///< "640x480"
 
 /// Throws InputError that names both files when their sizes differ.

@@ -460,8 +460,10 @@ void add_flow_command(CLI::App& program, int& exit_code) {
                     "out.flo or out.png: one field; out_%03d.flo or out_%03d.png: all; out.webm "
                     "or out.mp4: the video with the field over it",
                     2);
-  command->add_option("--frame", o->frame,
-                      "The flow from frame N to N+1 (the pattern's number; from 0 in a video)");
+  command
+      ->add_option("--frame", o->frame,
+                   "The flow from frame N to N+1 (the pattern's number; from 0 in a video)")
+      ->check(frame_number());
   command->add_option("--confidence", o->confidence, "Write the confidence to a .pfm file");
   command
       ->add_option("--max-motion", o->max_motion,

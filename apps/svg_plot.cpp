@@ -26,7 +26,7 @@ constexpr const char* kBudget = "#c7392f";
 
 std::string escape(const std::string& text) {
   std::string out;
-  for (const char c : printable(text, kMostOfValue)) {
+  for (const char c : printable(text)) {
     switch (c) {
       case '&':
         out += "&amp;";

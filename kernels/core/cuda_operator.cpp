@@ -101,6 +101,7 @@ Expected<Footprint> CudaOperator::footprint(std::unique_ptr<CudaOperator> made) 
 Expected<void*> CudaOperator::create(EngineState& engine,
                                      std::unique_ptr<CudaOperator> made) noexcept {
   if (made == nullptr) return detail::no_memory_for_operator();
+  if (Expected<void> here = engine.check_process(); !here) return tl::unexpected(here.error());
   if (Expected<void> started = made->start(engine); !started)
     return tl::unexpected(started.error());
   return static_cast<void*>(made.release());

@@ -113,6 +113,7 @@ EngineRef::~EngineRef() {
 EngineState::EngineState(const EngineInfo& info) noexcept : info_(info) {}
 
 Expected<void> EngineState::start(const EngineConfig& config) noexcept {
+  if (Expected<void> made = process_.create(); !made) return made;
   if (Expected<void> made = host_.create(config.memory.host, config.lock_memory); !made)
     return made;
   const Backend* backend = find_backend(info_.backend);

@@ -3,23 +3,32 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
+#include <cstring>
 
 namespace ocellus::detail {
 
 OwnerProcess::OwnerProcess() noexcept
-    : pid_(getpid()), page_bytes_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
+    : pid_(getpid()), page_bytes_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {}
+
+Expected<void> OwnerProcess::create() noexcept {
   void* const page =
       mmap(nullptr, page_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) return;
+  if (page == MAP_FAILED) {
+    return tl::unexpected(make_error(Status::kOutOfMemory,
+                                     "the system gave no page of memory for the engine: %s",
+                                     strerror(errno)));
+  }
 #ifdef MADV_WIPEONFORK
   if (madvise(page, page_bytes_, MADV_WIPEONFORK) == 0) {
     page_ = static_cast<volatile char*>(page);
     *page_ = 1;
-    return;
+    return {};
   }
 #endif
-  munmap(page, page_bytes_);
+  munmap(page, page_bytes_);  // a kernel before 4.14: is_child asks for the process's number
+  return {};
 }
 
 OwnerProcess::~OwnerProcess() {

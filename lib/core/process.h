@@ -12,6 +12,8 @@ namespace ocellus::detail {
 class OwnerProcess {
  public:
   OwnerProcess() noexcept;
+  /// Called once. Errors: OutOfMemory.
+  Expected<void> create() noexcept;
   ~OwnerProcess();
   OwnerProcess(const OwnerProcess&) = delete;
   OwnerProcess& operator=(const OwnerProcess&) = delete;

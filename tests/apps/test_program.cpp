@@ -88,6 +88,9 @@ TEST(Program, NamesWhatIsWrongWithTheUsage) {
   expect_error({"flow", "test:32x32", "--window-size", "4"}, {"4", "odd"});
   expect_error({"flow", "test:32x32,frames=5", "--frame", "4", "-o", out}, {"--frame 4", "3"});
   expect_error({"flow", "test:32x32,frames=5", "--frame", "-1", "-o", out}, {"--frame -1"});
+  // Frames around it could not be counted.
+  expect_error({"flow", "test:32x32,frames=5", "--frame", "9223372036854775807", "-o", out},
+               {"--frame", "9223372036854775807"});
   expect_error({"flow", "test:32x32,frames=5", "--frame", "1", "-o", folder / "v.webm"},
                {"--frame", "v.webm"});
   expect_error({"flow", "test:32x32,frames=1", "-o", out}, {"1 frame"});
