@@ -28,12 +28,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string plain = value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
   if (nlohmann::json::parse(app::json_text(value)) != nlohmann::json::parse(plain)) std::abort();
 
+  const std::string argument = text.c_str();  // a command line holds no NUL
   fuzz::read_or_refuse([&] {
-    const app::NumberedName name(text);
+    const app::NumberedName name(argument);
     if (name.numbered() == (name.at(0) == name.at(123456789))) std::abort();
   });
   fuzz::read_or_refuse([&] {
-    const app::TestScene scene = app::TestScene::parse("test:" + text);
+    const app::TestScene scene = app::TestScene::parse("test:" + argument);
     const ImageSize of = scene.size();
     if (of.width < 1 || of.height < 1 || of.width > kMaxImageSide || of.height > kMaxImageSide)
       std::abort();
