@@ -66,6 +66,8 @@ class Stalled : public testing::Test {
     std::ofstream(path) << "STALLED " << how << " " << frames << " " << mark() << "\n";
     return path;
   }
+  /// The program's bound: long enough for the frames that are given, on a busy machine too.
+  static const char* timeout_of(int frames) { return frames == 0 ? "0.3" : "2"; }
   /// There when the decoder has given all frames that it gives.
   std::string mark() const { return folder_ / "mark"; }
 
@@ -86,14 +88,14 @@ TEST_F(Stalled, EveryCommandThatReadsFramesEndsInTime) {
       if (frames == 0 && command.front() != "flow" && command.front() != "halftone") continue;
       std::vector<std::string> arguments = command;
       const std::string path = file("waits", frames);
-      arguments.insert(arguments.end(), {path, "--source-timeout", "0.3"});
+      arguments.insert(arguments.end(), {path, "--source-timeout", timeout_of(frames)});
       if (command.front() == "flow") arguments.insert(arguments.end(), {"--preset", "fast"});
       const Clock::time_point begin = Clock::now();
       const ChildResult result = run_program(arguments);
       EXPECT_LT(seconds_since(begin), 20.0) << command.back();
       EXPECT_EQ(result.exit_code, 2) << command.back() << ": " << result.out << result.err;
-      expect_contains(result.err,
-                      {path + ": gave no frame within 0.3 s", "--source-timeout SECONDS"});
+      expect_contains(result.err, {path + ": gave no frame within " + timeout_of(frames) + " s",
+                                   "--source-timeout SECONDS"});
       EXPECT_EQ(result.err.find(" after frame 2") != std::string::npos, frames == 3)
           << command.back() << ": " << result.err;
     }
@@ -108,39 +110,35 @@ TEST_F(Stalled, NoKindOfFaultHoldsTheProgramUp) {
       if (frames == 3 && std::string(how) == "spins") continue;
       const std::string path = file(how, frames);
       const Clock::time_point begin = Clock::now();
-      const ChildResult result =
-          run_program({"halftone", path, "--source-timeout", "0.3", "-o", folder_ / "o%d.png"});
+      const ChildResult result = run_program(
+          {"halftone", path, "--source-timeout", timeout_of(frames), "-o", folder_ / "o%d.png"});
       EXPECT_LT(seconds_since(begin), 20.0) << how;
       EXPECT_EQ(result.exit_code, 2) << how << result.out << result.err;
-      expect_contains(result.err, {"gave no frame within 0.3 s"});
+      expect_contains(result.err, {std::string("gave no frame within ") + timeout_of(frames)});
     }
   }
 }
 
 /// Example failure: a signal only notes that the user wants to stop, and the wait for the next
-/// frame goes on. A busy machine may be late once, not three times in a row.
+/// frame goes on to its end. The bound holds on a busy machine, too.
 TEST_F(Stalled, OneSignalEndsTheWait) {
   for (const char* how : {"waits", "is_deaf", "spins"}) {
     for (const int frames : {0, 3}) {
       for (const int signal : {SIGINT, SIGTERM}) {
-        double best = 1e9;
-        for (int attempt = 0; attempt < 3 && best > 1.0; ++attempt) {
-          std::filesystem::remove(mark());
-          RunningProgram program({"halftone", file(how, frames), "--source-timeout", "600", "-o",
-                                  folder_ / "o%d.png"});
-          ASSERT_TRUE(wait_until([&] { return std::filesystem::exists(mark()); }));
-          ASSERT_TRUE(wait_until(
-              [&] { return frames == 0 || std::filesystem::exists(folder_ / "o2.png"); }));
-          const Clock::time_point begin = Clock::now();
-          program.send(signal);
-          const ChildResult result = program.wait();
-          best = std::min(best, seconds_since(begin));
-          EXPECT_EQ(result.exit_code, 128 + signal) << how << frames << result.err;
-          if (frames > 0) expect_contains(result.err, {"interrupted after 3 frames of "});
-          for (int i = 0; i < frames; ++i)
-            std::filesystem::remove(folder_ / ("o" + std::to_string(i) + ".png"));
-        }
-        EXPECT_LT(best, 1.0) << how << " after " << frames << " frames, signal " << signal;
+        std::filesystem::remove(mark());
+        RunningProgram program(
+            {"halftone", file(how, frames), "--source-timeout", "600", "-o", folder_ / "o%d.png"});
+        ASSERT_TRUE(wait_until([&] { return std::filesystem::exists(mark()); }));
+        ASSERT_TRUE(
+            wait_until([&] { return frames == 0 || std::filesystem::exists(folder_ / "o2.png"); }));
+        const Clock::time_point begin = Clock::now();
+        program.send(signal);
+        const ChildResult result = program.wait();
+        EXPECT_LT(seconds_since(begin), 5.0) << how << " after " << frames << " frames";
+        EXPECT_EQ(result.exit_code, 128 + signal) << how << frames << result.err;
+        if (frames > 0) expect_contains(result.err, {"interrupted after 3 frames of "});
+        for (int i = 0; i < frames; ++i)
+          std::filesystem::remove(folder_ / ("o" + std::to_string(i) + ".png"));
       }
     }
   }
@@ -153,7 +151,7 @@ TEST_F(Stalled, FlowSaysThatItWasInterrupted) {
     RunningProgram program({"flow", file("waits", frames), "-o", folder_ / "o%d.flo"});
     ASSERT_TRUE(wait_until([&] { return std::filesystem::exists(mark()); }));
     // The frames given must be read, too, or the signal ends the program before it is at work.
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1000));
     program.send(SIGINT);
     const ChildResult result = program.wait();
     EXPECT_EQ(result.exit_code, 128 + SIGINT);
@@ -270,17 +268,18 @@ TEST(Sources, OneThatStopsIsGivenUp) {
   }
   const std::string bytes = bytes_of(folder / "whole.mkv");
   const Fifo fifo(folder / "v.mkv");
-  ::signal(SIGPIPE, SIG_IGN);  // a reader that ends early is seen by what it read
   std::atomic<bool> done{false};
   std::thread writer([&] {
-    const int file = open(fifo.path().c_str(), O_WRONLY);
+    // For reading, too: GStreamer opens the file twice, and what is written in between must stay.
+    const int file = open(fifo.path().c_str(), O_RDWR | O_NONBLOCK);
     const std::size_t half = bytes.size() / 2;
-    for (std::size_t at = 0; at < half && !done;) {
-      const ssize_t count = write(file, bytes.data() + at, half - at);
-      if (count <= 0) break;
-      at += static_cast<std::size_t>(count);
+    for (std::size_t at = 0; !done;) {
+      const ssize_t count = at < half ? write(file, bytes.data() + at, half - at) : 0;
+      if (count > 0)
+        at += static_cast<std::size_t>(count);
+      else
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
-    while (!done) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     close(file);
   });
   int frames = 0;

@@ -22,6 +22,7 @@ using ocellus::test::is_refused;
 using ocellus::test::SystemCall;
 
 std::atomic<long> mappings{0};
+std::atomic<long> threads{0};
 
 /// The C library's own.
 template <typename Function>
@@ -65,6 +66,10 @@ long live_mappings() {
   return mappings.load();
 }
 
+long live_threads() {
+  return threads.load();
+}
+
 }  // namespace ocellus::test
 
 // The names with 64 are those of large files on systems of 32 bits, those with chk what a hardened
@@ -89,7 +94,17 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
                    void* argument) noexcept {
   using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   static const auto create = real<Create>("pthread_create");
-  return is_refused(SystemCall::kThread) ? EAGAIN : create(thread, attributes, function, argument);
+  if (is_refused(SystemCall::kThread)) return EAGAIN;
+  const int status = create(thread, attributes, function, argument);
+  if (status == 0) ++threads;
+  return status;
+}
+int pthread_join(pthread_t thread, void** result) {
+  using Join = int (*)(pthread_t, void**);
+  static const auto join = real<Join>("pthread_join");
+  const int status = join(thread, result);
+  if (status == 0) --threads;
+  return status;
 }
 
 int open(const char* path, int flags, ...) {

@@ -3,13 +3,11 @@
 // in an error that says what was refused, nothing may be kept, and the next try must work.
 #include <dirent.h>
 #include <gtest/gtest.h>
-#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
 #include <bit>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -54,7 +52,7 @@ constexpr std::array<Kind, 7> kKinds = {{{SystemCall::kMemory, "memory", Status:
 
 /// What a failed try may not leave behind.
 struct Held {
-  int threads = 0;
+  long threads = 0;
   int files = 0;
   long allocations = 0;
   long mappings = 0;
@@ -71,7 +69,7 @@ int entries_of(const char* folder) {
 }
 
 Held held() {
-  return {entries_of("/proc/self/task"), entries_of("/proc/self/fd"), test::live_allocations(),
+  return {test::live_threads(), entries_of("/proc/self/fd"), test::live_allocations(),
           test::live_mappings()};
 }
 
@@ -275,16 +273,6 @@ class FailingSystem : public testing::Test {
   std::map<std::string, std::vector<std::uint32_t>> expected_;
 };
 
-/// Threads that have ended may stand in /proc for a moment.
-Held held_after(const Held& before) {
-  Held now = held();
-  for (int i = 0; i < 1000 && now.threads != before.threads; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    now = held();
-  }
-  return now;
-}
-
 /// Lets each call of each kind fail in turn. `run` makes one try; it is made once more after each.
 template <typename Run>
 std::map<std::string, int> sweep(const std::string& name, Run&& run) {
@@ -302,7 +290,7 @@ std::map<std::string, int> sweep(const std::string& name, Run&& run) {
         test::arm_refusal(kind.call, n, all_after);
         const Error error = run(kind);
         const test::Refusals met = test::disarm_refusal();
-        EXPECT_EQ(held_after(before), before) << where();
+        EXPECT_EQ(held(), before) << where();
         if (met.refused == 0) {
           EXPECT_EQ(error.status, Status::kOk) << where() << ": " << error.text;
           break;
@@ -391,6 +379,11 @@ TEST_F(FailingSystem, RefusalsAreMet) {
   EXPECT_EQ(test::live_allocations(), before + 1);
   delete leaked;
   EXPECT_EQ(test::live_allocations(), before);
+  const long threads = test::live_threads();
+  std::thread thread([] {});
+  EXPECT_EQ(test::live_threads(), threads + 1);
+  thread.join();
+  EXPECT_EQ(test::live_threads(), threads);
 }
 
 }  // namespace

@@ -25,6 +25,14 @@ if(OCELLUS_SANITIZE)
   target_link_options(ocellus_options INTERFACE -fsanitize=${sanitizers})
 endif()
 
+# For a folder whose code computes little: a compiler takes three times as long to optimise what the sanitizers add to it. A fuzz
+# target wants speed.
+macro(ocellus_sanitize_unoptimised)
+  if(OCELLUS_SANITIZE AND NOT OCELLUS_SANITIZE MATCHES "fuzzer")
+    add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-O0>)
+  endif()
+endmacro()
+
 # Hardening of what is shipped: calls of the C library that know the size of their target check it, a stack that is overrun
 # ends the program, nothing that the loader has filled in can be written again, no jump lands where no function begins, and
 # the program lies at an address of its own each time. A sanitizer sees more and wants none of it.
