@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include "printable.h"
 
 namespace ocellus::app {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 constexpr int kTurn = 10;
 
 MachineLimits measure(int threads) {
-  if (isatty(STDERR_FILENO)) fmt::print(stderr, "measuring the machine...\r");
+  if (isatty(STDERR_FILENO)) tell("measuring the machine...\r");
   return measure_limits(threads);
 }
 

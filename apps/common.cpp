@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "json_text.h"
+#include "printable.h"
 
 namespace ocellus::app {
 
@@ -129,7 +130,7 @@ Progress::Progress(const std::string& what, std::int64_t total)
 
 Progress::~Progress() {
   // The bar is scaffolding: the line is cleared for what comes next.
-  if (drawn_) fmt::print(stderr, "\r\033[K");
+  if (drawn_) tell("\r\033[K");
 }
 
 void Progress::update(std::int64_t done) {
@@ -139,13 +140,13 @@ void Progress::update(std::int64_t done) {
   last_ = now;
   drawn_ = true;
   if (total_ <= 0) {
-    fmt::print(stderr, "\r{}: {}\033[K", what_, done);
+    tell(fmt::format("\r{}: {}\033[K", what_, done));
   } else {
     constexpr int kWidth = 30;
     const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
     const int filled = static_cast<int>(share * kWidth);
-    fmt::print(stderr, "\r{} [{:=<{}}{: <{}}] {:3.0f} % ({}/{})\033[K", what_, "", filled, "",
-               kWidth - filled, share * 100.0, done, total_);
+    tell(fmt::format("\r{} [{:=<{}}{: <{}}] {:3.0f} % ({}/{})\033[K", what_, "", filled, "",
+                     kWidth - filled, share * 100.0, done, total_));
   }
   std::fflush(stderr);
 }

@@ -129,6 +129,12 @@ int compare_image(const CompareOptions& o) {
   const ImageSize size = truth.size;
   std::vector<std::uint8_t> mask;
   if (!o.mask.empty()) mask = read_mask(o.mask, o.truth, size);
+  // Windows and blurs hold several planes of numbers.
+  constexpr std::int64_t kMostPixels = std::int64_t{1} << 26;
+  if (mask.empty() && std::int64_t{size.width} * size.height > kMostPixels) {
+    throw InputError(fmt::format("{} is {}; at most {} pixels are compared without --mask", o.truth,
+                                 size_text(size), kMostPixels));
+  }
 
   double squares = 0.0;
   std::int64_t counted = 0;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "machine.h"
+#include "printable.h"
 
 namespace ocellus::app {
 namespace {
@@ -23,7 +24,7 @@ std::string dotted_version(int number) {
 }  // namespace
 
 cuda::DeviceLimits device_limits(const EngineConfig& engine) {
-  if (isatty(STDERR_FILENO)) fmt::print(stderr, "measuring the device...\r");
+  if (isatty(STDERR_FILENO)) tell("measuring the device...\r");
   return take(cuda::measure_device_limits(engine), "limits of the device");
 }
 

@@ -385,7 +385,7 @@ class FlowJob {
       json["memory_bytes"] = footprint_;
       json["output"] =
           output_.none() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(output_.path());
-      if (!command_.confidence.empty()) json["confidence"] = command_.confidence;
+      if (!command_.confidence.empty()) json["confidence"] = written_confidence();
       if (output_.max_motion() > 0.0) json["max_motion"] = output_.max_motion();
       if (!note_.empty()) json["note"] = note_;
       if (!streamed_ms_.empty()) json["median_compute_ms"] = median_ms;
@@ -431,7 +431,14 @@ class FlowJob {
     if (!output_.none())
       fmt::print("written: {}{}\n",
                  printable(output_.written(reports_.front().frame, reports_.size())),
-                 command_.confidence.empty() ? "" : ", " + printable(command_.confidence));
+                 command_.confidence.empty() ? "" : ", " + printable(written_confidence()));
+  }
+
+  /// One file's name, or the pattern of several.
+  std::string written_confidence() const {
+    return confidence_name_.numbered() && reports_.size() != 1
+               ? command_.confidence
+               : confidence_name_.at(reports_.empty() ? 0 : reports_.front().frame);
   }
 
   const FlowCommand& command_;

@@ -77,8 +77,8 @@ std::int64_t FrameInput::expected() const {
 }
 
 void FrameInput::report_interruption(std::int64_t count, const std::string& result) const {
-  fmt::print(stderr, "ocellus: interrupted after {} of {}\n", counted(count, result),
-             printable(source_->name()));
+  tell(fmt::format("ocellus: interrupted after {} of {}\n", counted(count, result),
+                   printable(source_->name())));
 }
 
 // ---- out

@@ -172,7 +172,7 @@ std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs,
     if (pattern.numbered()) return open_pattern(text, pattern);
     // With %% in it, it may be the name of another.
     if (pattern.at(0) != text && fs::exists(pattern.at(0), code))
-      return open_frames({pattern.at(0)});
+      return open_frames({pattern.at(0)}, options);
     throw InputError(fmt::format("{}: no such file", text));
   }
   if (fs::is_directory(text, code)) {

@@ -44,10 +44,7 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
   }
   struct stat status = {};
   if (fstat(descriptor, &status) != 0) fail(std::strerror(errno));
-  if (S_ISDIR(status.st_mode)) {
-    fail(
-        fmt::format("is a folder; name a file, or a numbered pattern such as {}/f%02d.pgm", path_));
-  }
+  if (S_ISDIR(status.st_mode)) fail("is a folder; name a file");
   if (!S_ISREG(status.st_mode))
     fail("is a device or a pipe; write its data to a file and name that");
   if (status.st_size == 0) fail("the file is empty");

@@ -25,10 +25,10 @@ struct Place {
 std::array<Place, 8> unfinished{};
 static_assert(std::atomic<int>::is_always_lock_free);
 
-/// What ends a process that does nothing about it, errors of its own apart. SIGXFSZ is not here:
-/// see handle_signals.
-constexpr int kEnding[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,   SIGPIPE, SIGALRM,
-                           SIGUSR1, SIGUSR2, SIGXCPU, SIGVTALRM, SIGPROF, SIGPOLL};
+/// What ends a process that does nothing about it, as the real-time signals do; but for SIGKILL and
+/// errors of its own. SIGXFSZ is not here: see handle_signals.
+constexpr int kEnding[] = {SIGINT,  SIGTERM, SIGHUP,    SIGQUIT, SIGPIPE, SIGALRM,   SIGUSR1,
+                           SIGUSR2, SIGXCPU, SIGVTALRM, SIGPROF, SIGPOLL, SIGSTKFLT, SIGPWR};
 
 bool asks_to_stop(int signal) {
   return signal == SIGINT || signal == SIGTERM;
@@ -45,14 +45,16 @@ void on_signal(int signal) {
 }  // namespace
 
 void handle_signals() {
-  for (const int signal : kEnding) {
+  const auto handle = [](int signal) {
     struct sigaction action = {};
-    if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
+    if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
     action = {};
     action.sa_handler = on_signal;
     action.sa_flags = SA_RESTART;  // a write must not fail because of it
     sigaction(signal, &action, nullptr);
-  }
+  };
+  for (const int signal : kEnding) handle(signal);
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) handle(signal);
   // Writing beyond the limit of a file's size is an error like a full disk, not the end.
   ::signal(SIGXFSZ, SIG_IGN);
 }

@@ -1,6 +1,6 @@
 // Signals that end the program. On SIGINT (Ctrl-C) and SIGTERM a command that can stop early is
-// asked to; all others end at once, as do SIGHUP, SIGPIPE and the rest. None leaves an unfinished
-// file.
+// asked to; all others end at once, as do SIGHUP, SIGPIPE and the rest. None but SIGKILL, and those
+// that errors of the program raise, leaves an unfinished file.
 #pragma once
 
 namespace ocellus::app {

@@ -10,11 +10,17 @@
 namespace ocellus::app {
 namespace {
 
-/// The most arrays and objects in each other, as brackets outside of strings say. In text that is
-/// no JSON it is at least as deep as a parser gets before it finds that out.
-int depth_of(std::string_view text) {
+/// The values, and the most arrays and objects in each other, as commas and brackets outside of
+/// strings say. In text that is no JSON there are at least as many as a parser makes before it
+/// finds that out.
+struct Extent {
+  std::size_t values = 1;
   int depth = 0;
-  int deepest = 0;
+};
+
+Extent extent_of(std::string_view text) {
+  Extent extent;
+  int depth = 0;
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -24,12 +30,15 @@ int depth_of(std::string_view text) {
     } else if (c == '"') {
       in_string = true;
     } else if (c == '[' || c == '{') {
-      deepest = std::max(deepest, ++depth);
+      ++extent.values;
+      extent.depth = std::max(extent.depth, ++depth);
     } else if (c == ']' || c == '}') {
       --depth;
+    } else if (c == ',') {
+      ++extent.values;
     }
   }
-  return deepest;
+  return extent;
 }
 
 }  // namespace
@@ -39,10 +48,15 @@ nlohmann::json json_object(std::string_view text) {
     throw InputError(fmt::format("the JSON has {}; at most {} are read", bytes_text(text.size()),
                                  bytes_text(kMostJsonBytes)));
   }
-  if (const int depth = depth_of(text); depth > kMostJsonDepth) {
+  const Extent extent = extent_of(text);
+  if (extent.depth > kMostJsonDepth) {
     throw InputError(
-        fmt::format("the JSON has {} arrays and objects in each other; at most {} are read", depth,
-                    kMostJsonDepth));
+        fmt::format("the JSON has {} arrays and objects in each other; at most {} are read",
+                    extent.depth, kMostJsonDepth));
+  }
+  if (extent.values > kMostJsonValues) {
+    throw InputError(
+        fmt::format("the JSON has {} values; at most {} are read", extent.values, kMostJsonValues));
   }
   nlohmann::json root;
   try {

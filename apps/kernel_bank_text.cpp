@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <streambuf>
@@ -38,7 +39,7 @@ const char* const kKernelJsonHelp =
     "...]}  row by row,\n"
     "  K = [convolution, ...], convolution = [term, ...], term = {\"x\": [...], \"y\": [...], "
     "\"t\": [...]}\n"
-    "It may have at most 64 MiB; TEXT takes larger banks.";
+    "It may have at most 64 MiB and 4 million values; TEXT takes larger banks.";
 
 namespace {
 
@@ -93,14 +94,16 @@ class Words {
   /// Cut off after `most` bytes.
   std::string rest_of_line(std::size_t most) {
     std::string rest;
-    while (!at_end() && peek() != '\n') {
+    for (std::size_t read = 0; !at_end() && peek() != '\n'; ++read) {
+      if (read == kMostOfGap)
+        throw InputError(fmt::format("line {}: goes on for more than {} characters", line_, read));
       const char c = take();
       if (rest.size() < most && !(rest.empty() && is_space(c))) rest += c;
     }
     return rest;
   }
 
-  int line() const { return line_; }
+  std::uint64_t line() const { return line_; }
 
  private:
   using Traits = std::streambuf::traits_type;
@@ -135,7 +138,7 @@ class Words {
   }
 
   std::streambuf& text_;
-  int line_ = 1;
+  std::uint64_t line_ = 1;
 };
 
 // ---- JSON

@@ -523,9 +523,10 @@ int run_latency(const LatencyCommand& o, const CLI::App& command) {
       const std::int64_t measured = run->measured;
       if (measured > 0) report.runs.push_back(std::move(run));
       if (measured == o.frames) continue;
-      fmt::print(stderr, "ocellus: interrupted after {} of {} frames{}{}\n", measured, o.frames,
-                 spaces.size() > 1 ? fmt::format(" in {} memory", memory_name(space)) : "",
-                 !report.runs.empty() ? "; they are reported" : "; there is nothing to report");
+      tell(fmt::format(
+          "ocellus: interrupted after {} of {} frames{}{}\n", measured, o.frames,
+          spaces.size() > 1 ? fmt::format(" in {} memory", memory_name(space)) : "",
+          !report.runs.empty() ? "; they are reported" : "; there is nothing to report"));
       break;
     }
   }

@@ -1,7 +1,10 @@
 // The program `ocellus`: parses the command line, calls one subcommand, turns errors into exit
 // codes.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -73,7 +76,7 @@ int run(int argc, char** argv) {
   add_bench_command(program, exit_code);
 
   if (argc < 2) {
-    fmt::print(stderr, "{}", program.help());
+    tell(program.help());
     return kBadInput;
   }
   check_subcommands(program, argc, argv);
@@ -88,25 +91,35 @@ int run(int argc, char** argv) {
       app = app->get_subcommands().front();
       command += " " + app->get_name();
     }
-    fmt::print(stderr, "ocellus: {}\nSee '{} --help'.\n", printable(error.what()), command);
+    tell(fmt::format("ocellus: {}\nSee '{} --help'.\n", printable(error.what()), command));
     return kBadInput;
   }
   return exit_code;
 }
 
+/// A standard stream that the parent has closed: else the first file that is opened would take its
+/// place, and what is printed would go into that file. Reading and writing fail as before.
+void keep_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
+    open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest that is free
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  keep_standard_streams();
   handle_signals();
   int code = kBadInput;
   try {
     code = run(argc, argv);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "ocellus: {}\n", printable(error.what()));
+    tell(fmt::format("ocellus: {}\n", printable(error.what())));
   }
   // A full disk or a closed pipe must not look like success.
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-    fmt::print(stderr, "ocellus: stdout could not be written\n");
+    tell("ocellus: stdout could not be written\n");
     code = kBadInput;
   }
   if (const int signal = stop_signal()) end_by_signal(signal);

@@ -80,9 +80,11 @@ std::vector<long> NumberedName::existing() const {
     if (error != std::errc() || last != digits.data() + digits.size() || number < 0 ||
         digits.size() > kMostDigits)
       continue;
-    // Not a number of another width, and not a folder without the file.
-    std::error_code absent;
-    if (fmt::format("{:0{}}", number, width_) == digits && fs::exists(at(number), absent))
+    if (fmt::format("{:0{}}", number, width_) != digits) continue;  // of another width
+    // A folder without the file is left out. What cannot be looked at fails when it is read.
+    std::error_code unseen;
+    if (after_.find('/') == std::string::npos ||
+        fs::symlink_status(at(number), unseen).type() != fs::file_type::not_found)
       numbers.push_back(number);
   }
   std::sort(numbers.begin(), numbers.end());

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <utility>
 
@@ -63,8 +64,27 @@ OutputFile::~OutputFile() {
 
 void OutputFile::open_in_place() {
   part_path_ = path_;
-  file_ = std::fopen(path_.c_str(), "wb");
-  if (file_ == nullptr) fail();
+  int descriptor = -1;
+  struct stat status = {};
+  if (stat(path_.c_str(), &status) == 0 && is_standard_output(status)) {
+    // Opened by its name, a regular file would be written from its beginning, and then by what is
+    // printed once more.
+    descriptor = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+  } else {
+    // A pipe that nobody reads yet is waited for, until the user has enough of it.
+    constexpr timespec kStep = {0, 20'000'000};
+    while ((descriptor = open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)) < 0 &&
+           errno == ENXIO && S_ISFIFO(status.st_mode) && stop_signal() == 0)
+      nanosleep(&kStep, nullptr);
+    if (descriptor >= 0) fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
+  }
+  if (descriptor >= 0) file_ = fdopen(descriptor, "wb");
+  if (file_ == nullptr) {
+    const int error = errno;
+    if (descriptor >= 0) close(descriptor);
+    errno = error;
+    fail();
+  }
 }
 
 void OutputFile::open_part() {

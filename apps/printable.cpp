@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <cstdio>
 
 namespace ocellus::app {
 namespace {
@@ -58,6 +59,10 @@ std::string printable(std::string_view text, std::size_t most) {
     rest.remove_prefix(c.bytes);
   }
   return out;
+}
+
+void tell(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 std::string printable_json(std::string_view json) {

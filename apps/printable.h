@@ -17,6 +17,9 @@ inline constexpr std::size_t kMostOfValue = 200;
 /// bytes is cut off, and the text says so. Escapes are not escaped again.
 std::string printable(std::string_view text, std::size_t most = kMostOfMessage);
 
+/// To stderr, as it is. Nobody can be told of a stderr that cannot be written, so that is no error.
+void tell(const std::string& text);
+
 /// JSON text with the same characters as JSON's own escapes, which stand for the same string.
 std::string printable_json(std::string_view json);
 

@@ -365,11 +365,17 @@ class GstWriter : public VideoWriter {
   void finish() override {
     gst_app_src_end_of_stream(source_);
     const GstOwned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
-    const GstOwned<GstMessage> message(gst_bus_timed_pop_filtered(
-        bus.get(), 60 * GST_SECOND,
-        static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
-    if (!message)
-      throw InputError(fmt::format("{}: the encoder did not end within a minute", path_));
+    GstOwned<GstMessage> message;
+    const Clock::time_point begin = Clock::now();
+    while (!message) {
+      message.reset(gst_bus_timed_pop_filtered(
+          bus.get(), static_cast<GstClockTime>(std::chrono::nanoseconds(kStep).count()),
+          static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
+      const std::chrono::seconds most(stop_signal() != 0 ? 5 : 60);
+      if (!message && Clock::now() - begin > most)
+        throw InputError(
+            fmt::format("{}: the encoder did not end within {} s", path_, most.count()));
+    }
     if (GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_EOS) {
       pipeline_.reset();  // closes its file
       file_.commit();
@@ -391,7 +397,7 @@ class GstWriter : public VideoWriter {
   void wait_for_room() {
     constexpr guint64 kMostBytes = 8'000'000;
     std::string missing;
-    while (gst_app_src_get_current_level_bytes(source_) > kMostBytes) {
+    while (gst_app_src_get_current_level_bytes(source_) > kMostBytes && stop_signal() == 0) {
       if (const std::string error = bus_error(pipeline_.get(), 5 * GST_MSECOND, missing);
           !error.empty())
         fail(error);

@@ -55,11 +55,13 @@
  */
 #include "gstocellusflow.h"
 
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <limits>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include "gstocellusflowmeta.h"
 #include "ocellus/kernel_taps.h"
@@ -250,11 +252,16 @@ static Settings get_settings(GstOcellusFlow* self) {
 static Expected<Rect> parse_roi(const std::string& text) {
   Rect roi;
   if (text.empty()) return roi;
-  int end = 0;
-  const int found =
-      std::sscanf(text.c_str(), "%d,%d,%d,%d%n", &roi.x, &roi.y, &roi.width, &roi.height, &end);
-  if (found != 4 || static_cast<std::size_t>(end) != text.size() || roi.x < 0 || roi.y < 0 ||
-      roi.width < 1 || roi.height < 1) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  bool good = true;
+  for (int* number : {&roi.x, &roi.y, &roi.width, &roi.height}) {
+    if (number != &roi.x) good = good && at < end && *at++ == ',';
+    const auto [next, error] = std::from_chars(at, end, *number);
+    good = good && error == std::errc();
+    at = next;
+  }
+  if (!good || at != end || roi.x < 0 || roi.y < 0 || roi.width < 1 || roi.height < 1) {
     return tl::unexpected(ocellus::make_error(
         Status::kInvalidArgument,
         "roi is \"%s\"; it must be empty or x,y,width,height in pixels, as in 160,120,320,240",

@@ -15,6 +15,7 @@ namespace {
 
 // Of a header with its comments; more is not looked at.
 constexpr gsize kHeaderBytes = 4096;
+constexpr gint64 kMostNumber = 1000000;  // larger ones are taken to be this
 
 Expected<std::vector<gchar>> read_beginning(const char* path, gsize most) {
   const auto failed = [path](const char* what) {
@@ -56,7 +57,7 @@ gint64 next_number(const gchar* bytes, gsize size, gsize* at) {
   }
   gint64 value = -1;
   for (; *at < size && g_ascii_isdigit(bytes[*at]); ++*at)
-    value = MIN(MAX(value, 0) * 10 + (bytes[*at] - '0'), gint64{1000000});
+    value = MIN(MAX(value, 0) * 10 + (bytes[*at] - '0'), kMostNumber);
   return value;
 }
 
@@ -80,8 +81,11 @@ Expected<std::vector<float>> gst_ocellus_read_states(const char* path, ImageSize
   std::array<gint64, 3> header{};  // width, height, largest value
   for (gint64& number : header) number = next_number(bytes, length, &at);
   const auto [width, height, largest] = header;
+  if (at >= kHeaderBytes) return bad("its header is longer than 4096 bytes");
   if (width < 1 || height < 1 || largest < 1 || largest > 65535)
     return bad("its header is damaged");
+  if (width == kMostNumber || height == kMostNumber)
+    return bad("its header claims a side of a million pixels or more");
   if (width != size.width || height != size.height) {
     return tl::unexpected(ocellus::make_error(
         Status::kInvalidArgument, "initial is \"%s\", which is %dx%d; the pictures are %dx%d", path,

@@ -54,6 +54,11 @@ bool is_sticky(cudaError_t error) noexcept {
     case cudaErrorMpsMaxConnectionsReached:
     case cudaErrorMpsClientTerminated:
     case cudaErrorUnknown:
+    // Toolkits before 13.0 have no names for them: a contained error, tensor memory not given back,
+    // a device outside CUDA.
+    case static_cast<cudaError_t>(226):
+    case static_cast<cudaError_t>(721):
+    case static_cast<cudaError_t>(911):
       return true;
     default:
       return false;
@@ -117,9 +122,16 @@ Expected<void> Scope::allow(const char* name, Phase phase) noexcept {
 }
 
 Error Scope::failed(const char* name, cudaError_t error) noexcept {
-  const Error made = make_cuda_error(who_, name, error);
+  Error made = make_cuda_error(who_, name, error);
   last_error_.forget(error);
-  if (made.status == Status::kDeviceLost) device_.lose(made);
+  if (made.status != Status::kDeviceLost) {
+    // Frames run in memory that is there, on a device that was found.
+    if (phase_ == Phase::kRunning) made.status = Status::kSystem;
+  } else if (device_.context_ == nullptr) {
+    made.status = Status::kBackendUnavailable;  // it was never had
+  } else {
+    device_.lose(made);
+  }
   return made;
 }
 

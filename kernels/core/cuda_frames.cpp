@@ -19,6 +19,9 @@ std::int64_t nanoseconds(float milliseconds) noexcept {
   return static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6);
 }
 
+// Copied between two looks at a deadline: some 0.2 ms by one thread.
+constexpr std::size_t kSliceBytes = std::size_t{1} << 20;
+
 bool is_host(MemorySpace space) noexcept {
   return space == MemorySpace::kHost;
 }
@@ -32,6 +35,7 @@ Expected<void> CudaOperator::submit(int index, const Frame& in, const OutputPlan
   slot.out = out;
   slot.settled = false;
   slot.copied = 0;
+  slot.copied_rows = 0;
   const std::int64_t begun = detail::now_ns();
   if (is_host(in.space)) copy_in(slot);
   slot.queued_ns = detail::now_ns();
@@ -250,7 +254,8 @@ Status CudaOperator::wait_event(Scope& cuda, cudaEvent_t event, Deadline deadlin
 Expected<void> CudaOperator::wait(int index, Deadline deadline, FrameResult& result) noexcept {
   Slot& slot = slots_[static_cast<std::size_t>(index)];
   const TraceRange range(name(), "wait", slot.in.sequence);
-  if (slot.failure.status != Status::kOk) return tl::unexpected(slot.failure);
+  if (slot.failure.status != Status::kOk)
+    return tl::unexpected(device_->lost() ? device_->loss() : slot.failure);
   Scope cuda(*device_, Phase::kRunning, name());
   const bool staged = slot.downloading && is_host(slot.out.space);
   Error error;
@@ -343,12 +348,27 @@ Status CudaOperator::copy_out(Scope& cuda, Slot& slot, Deadline deadline, Error&
     const Chunk& chunk = slot.chunks[static_cast<std::size_t>(slot.copied)];
     status = wait_event(cuda, chunk.arrived, deadline, error, crewed);
     if (status != Status::kOk) break;
+    RowBlock block = chunk.block;
+    block.to += slot.copied_rows * block.to_stride;
+    block.from += slot.copied_rows * block.from_stride;
+    block.rows -= slot.copied_rows;
+    if (!deadline.is_never())
+      block.rows = std::clamp(static_cast<int>(kSliceBytes / block.row_bytes), 1, block.rows);
     if (crewed) {
-      crew.add(chunk.block);
+      crew.add(block);
+      if (!deadline.is_never()) crew.finish();
     } else {
-      copy_rows(chunk.block);
+      copy_rows(block);
     }
-    ++slot.copied;
+    slot.copied_rows += block.rows;
+    if (slot.copied_rows == chunk.block.rows) {
+      ++slot.copied;
+      slot.copied_rows = 0;
+    }
+    if (deadline.passed() && slot.copied < slot.chunk_count) {
+      status = Status::kDeadlineMissed;
+      break;
+    }
   }
   if (crewed) {
     crew.finish();

@@ -128,6 +128,8 @@ Expected<void> CudaOperator::start(EngineState& engine) noexcept {
   if (!stream) return tl::unexpected(stream.error());
   creating_ = *stream;
   Expected<void> built = build(cuda, on_device.bytes());
+  // What was put into the stream before a failure may still run on the memory that goes back.
+  if (!built) device_->finish(cuda, creating_);
   cuda.release(kCudaCalls.destroy_stream, std::exchange(creating_, nullptr));
   return built;
 }
@@ -217,11 +219,8 @@ Expected<void> CudaOperator::warm_up(Scope& cuda) noexcept {
   return synchronize(cuda);
 }
 
-// After a failure nothing runs either: the memory that it works on may go.
 Expected<void> CudaOperator::synchronize(Scope& cuda) noexcept {
-  const Expected<void> done = cuda(kCudaCalls.synchronize_stream, creating_);
-  if (!done) device_->finish(cuda, creating_);
-  return done;
+  return cuda(kCudaCalls.synchronize_stream, creating_);
 }
 
 Expected<void> CudaOperator::touch_kernel(Scope& cuda, const void* kernel,

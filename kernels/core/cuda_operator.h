@@ -159,6 +159,7 @@ class CudaOperator {
     std::array<Chunk, CopyCrew::kMaxBlocks> chunks;
     int chunk_count = 0;
     int copied = 0;               // chunks
+    int copied_rows = 0;          // of the next one
     std::int64_t copy_in_ns = 0;  // by the host, into pinned memory
     std::int64_t queued_ns = 0;   // when the device got the frame
     std::int64_t copy_out_begun_ns = 0;

@@ -72,9 +72,8 @@ std::optional<std::size_t> PieceMap::take(std::size_t bytes) noexcept {
   }
   if (!best) return std::nullopt;
   remove(best->first, best->count);
-  // What is left stays reserved for nobody's size; behind the last region nothing need stand.
-  if (best->bytes > bytes && best->first < count_)
-    insert(best->first, {best->offset + bytes, best->bytes - bytes, false});
+  // What is left stays reserved for nobody's size.
+  if (best->bytes > bytes) insert(best->first, {best->offset + bytes, best->bytes - bytes, false});
   insert(best->first, {best->offset, bytes, true});
   return given(best->offset);
 }

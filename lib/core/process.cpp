@@ -21,7 +21,9 @@ Expected<void> OwnerProcess::create() noexcept {
                                      strerror(errno)));
   }
 #ifdef MADV_WIPEONFORK
-  if (madvise(page, page_bytes_, MADV_WIPEONFORK) == 0) {
+  // An emulator may say yes to any advice, and do nothing.
+  const bool honest = madvise(page, page_bytes_, -1) != 0;
+  if (honest && madvise(page, page_bytes_, MADV_WIPEONFORK) == 0) {
     page_ = static_cast<volatile char*>(page);
     *page_ = 1;
     return {};

@@ -41,20 +41,6 @@ class Lock {
 
 }  // namespace
 
-void Stage::Cost::add(std::uint64_t job_run, std::int64_t part_ns) noexcept {
-  if (run != job_run) {
-    // A part that took long because its thread was interrupted is forgotten within some ten runs.
-    before_ns = std::max(longest_ns, before_ns - before_ns / 8);
-    longest_ns = 0;
-    run = job_run;
-  }
-  longest_ns = std::max({longest_ns, part_ns, std::int64_t{1}});
-}
-
-std::int64_t Stage::Cost::expected_ns() const noexcept {
-  return std::max(longest_ns, before_ns);
-}
-
 std::int64_t now_ns() noexcept {
   return Deadline::Clock::now().time_since_epoch().count();
 }
@@ -115,7 +101,6 @@ Expected<void> Scheduler::start(const EngineConfig& config, int workers) noexcep
 
 void Scheduler::submit(Job& job) noexcept {
   const Lock lock(mutex_);
-  ++job.run_;
   job.state_ = Job::State::kQueued;
   job.stage_ = -1;
   job.next_part_ = 0;
@@ -173,25 +158,15 @@ void Scheduler::advance() noexcept {
 bool Scheduler::run_one_part(int slot) noexcept {
   if (!has_part()) return false;
   Job& job = *head_;
-  Stage& stage = job.stages[job.stage_];
+  const Stage& stage = job.stages[job.stage_];
   const int part = job.next_part_++;
-  const std::int64_t begun = now_ns();
   // Not when the job becomes the head: until a thread has woken up it still waits.
-  if (job.started_ns_ == 0) job.started_ns_ = begun;
+  if (job.started_ns_ == 0) job.started_ns_ = now_ns();
   pthread_mutex_unlock(&mutex_);
   stage.run(stage.context, part, slot);
-  const std::int64_t took = now_ns() - begun;
   pthread_mutex_lock(&mutex_);
-  stage.cost.add(job.run_, took);
   if (--job.open_parts_ == 0) advance();
   return true;
-}
-
-bool Scheduler::part_ends_before(Deadline deadline) const noexcept {
-  if (deadline.is_never() || !has_part()) return true;
-  const std::int64_t expected = head_->stages[head_->stage_].cost.expected_ns();
-  const std::int64_t left = deadline.time().time_since_epoch().count() - now_ns();
-  return expected > 0 && expected <= left / 2;
 }
 
 int Scheduler::take_slot() noexcept {
@@ -258,18 +233,12 @@ Status Scheduler::wait(Job& job, Deadline deadline) noexcept {
       status = Status::kDeadlineMissed;
       break;
     }
-    const bool in_time = part_ends_before(deadline);
-    if (in_time) {
+    if (deadline.is_never()) {
       if (slot < 0) slot = take_slot();
       if (slot >= 0 && run_one_part(slot)) {
         spin_until = 0;
         continue;
       }
-    } else if (slot >= 0) {
-      // A worker takes the part that would take too long here.
-      release_slot(slot);
-      slot = -1;
-      pthread_cond_signal(&work_);
     }
     if (spin_until == 0) spin_until = std::min(now_ns() + kSpinNs, deadline_ns);
     if (watch_epoch(spin_until) || job.state_ == Job::State::kDone || (slot >= 0 && has_part()) ||

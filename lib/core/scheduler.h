@@ -23,19 +23,6 @@ struct Stage {
   /// Where to go on, counted from this stage; below 1 for a loop, whose end the stage sees to by
   /// rewriting it. Without effect on a stage that is skipped.
   int step = 1;
-
-  /// What a part of this stage takes at most, from past parts: the longest of this run of the job,
-  /// and of the runs before, of which old ones count for less. Kept by the scheduler, under its
-  /// mutex. 0: not known yet.
-  struct Cost {
-    std::uint64_t run = 0;  ///< the job's run that `longest_ns` is of
-    std::int64_t longest_ns = 0;
-    std::int64_t before_ns = 0;
-
-    void add(std::uint64_t job_run, std::int64_t part_ns) noexcept;
-    std::int64_t expected_ns() const noexcept;
-  };
-  Cost cost = {};
 };
 
 /// A frame in flight; lives in its operator. The scheduler owns the fields below `private` between
@@ -44,7 +31,7 @@ class Job {
  public:
   /// Fixed before submit; `stages` must live until the job is done. A stage may rewrite what later
   /// stages do (parts included), because it is read only when its turn comes.
-  Stage* stages = nullptr;
+  const Stage* stages = nullptr;
   int stage_count = 0;
   /// Called once after the last stage, on the thread that ended it; must not call the scheduler.
   void (*finished)(void* context) noexcept = nullptr;
@@ -59,22 +46,21 @@ class Job {
   enum class State : std::uint8_t { kIdle, kQueued, kRunning, kDone };
 
   State state_ = State::kIdle;
-  int stage_ = 0;          // the stage that hands out parts now
-  int next_part_ = 0;      // its next part
-  int open_parts_ = 0;     // parts of it not finished yet
-  std::uint64_t run_ = 0;  // counts its submissions
+  int stage_ = 0;       // the stage that hands out parts now
+  int next_part_ = 0;   // its next part
+  int open_parts_ = 0;  // parts of it not finished yet
   Job* next_ = nullptr;
   std::int64_t submitted_ns_ = 0;
   std::int64_t started_ns_ = 0;
   std::int64_t done_ns_ = 0;
 };
 
-/// The workers are threads made once. A thread that waits for a job takes part in the work: it and
-/// the workers share `workers` slots, so that many threads compute at once and no more. Nothing is
-/// allocated after `start`.
+/// The workers are threads made once. A thread that waits for a job without a deadline takes part
+/// in the work: it and the workers share `workers` slots, so that many threads compute at once and
+/// no more. Nothing is allocated after `start`.
 ///
-/// A thread that waits with a deadline takes only parts that will have ended by then: those of a
-/// stage whose longest part so far would fit into the time left twice. The workers do the others.
+/// A thread that waits with a deadline computes nothing: what a part takes depends on the picture,
+/// so none can be known to end in time.
 class Scheduler {
  public:
   Scheduler() noexcept;
@@ -92,7 +78,7 @@ class Scheduler {
   /// Queues a job that is idle.
   void submit(Job& job) noexcept;
 
-  /// Works until `job` is done or the deadline has passed; a done job is idle again afterwards.
+  /// Returns when `job` is done or the deadline has passed; a done job is idle again afterwards.
   /// Returns kOk, kDeadlineMissed, or kInvalidTicket for a job that was never submitted.
   Status wait(Job& job, Deadline deadline) noexcept;
 
@@ -113,8 +99,6 @@ class Scheduler {
   /// Runs one part of the head job; the mutex is held on entry and on return, not while it runs.
   /// False: none to take.
   bool run_one_part(int slot) noexcept;
-  /// Whether a part that is there to take is expected to end in time; true where none is there.
-  bool part_ends_before(Deadline deadline) const noexcept;
   /// Starts the head job's stages until one has parts; finishes jobs whose stages are used up.
   void advance() noexcept;
   bool has_part() const noexcept;

@@ -52,15 +52,17 @@ int apply(const ThreadOptions& options, pthread_attr_t& attributes) noexcept {
     CPU_SET(static_cast<std::size_t>(options.cpu), &cpus);
     result = pthread_attr_setaffinity_np(&attributes, sizeof(cpus), &cpus);
   }
-  // Asked of the system: the C library may remember another policy of the thread.
+  // Asked of the system: the C library may remember another policy of the thread. A policy below
+  // the ordinary one (SCHED_BATCH, SCHED_IDLE) is the user's wish, and may not be left.
   const int inherited = sched_getscheduler(0);
-  const int wanted = options.realtime_priority > 0 ? SCHED_FIFO : SCHED_OTHER;
-  // Set only where it differs: a sandbox may forbid the call even for what is in force already.
-  if (result == 0 && (wanted == SCHED_FIFO || inherited != SCHED_OTHER)) {
+  const bool realtime = options.realtime_priority > 0;
+  const bool inherits =
+      inherited == SCHED_OTHER || inherited == SCHED_BATCH || inherited == SCHED_IDLE;
+  if (result == 0 && (realtime || !inherits)) {
     sched_param parameter{};
     parameter.sched_priority = options.realtime_priority;
     pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
-    pthread_attr_setschedpolicy(&attributes, wanted);
+    pthread_attr_setschedpolicy(&attributes, realtime ? SCHED_FIFO : SCHED_OTHER);
     result = pthread_attr_setschedparam(&attributes, &parameter);
   }
   return result;
@@ -86,7 +88,9 @@ Expected<void> start_thread(const ThreadOptions& options, void* (*run)(void*), v
     return tl::unexpected(
         make_error(Status::kSystem, "%s %d (%s, realtime priority %d) could not be started: %s%s",
                    options.kind, options.number, cpu, options.realtime_priority, strerror(result),
-                   result == EPERM ? "; SCHED_FIFO needs CAP_SYS_NICE or an rtprio limit" : ""));
+                   result == EPERM && options.realtime_priority > 0
+                       ? "; SCHED_FIFO needs CAP_SYS_NICE or an rtprio limit"
+                       : ""));
   }
   char name[32];
   std::snprintf(name, sizeof(name), "%.20s-%d", options.name, options.number);

@@ -12,7 +12,7 @@ struct ThreadOptions {
   int number = 0;         ///< among those of its kind
   const char* name = "";  ///< for tools of the system, with the number behind it
   int cpu = -1;           ///< the only CPU that it runs on; -1: left to the system
-  /// 0: the ordinary scheduler, whatever the caller's is; 1 to 99: SCHED_FIFO.
+  /// 0: no real-time policy, whatever the caller has; 1 to 99: SCHED_FIFO.
   int realtime_priority = 0;
 };
 

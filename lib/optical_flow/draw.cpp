@@ -55,7 +55,7 @@ bool valid(float u, float v) noexcept {
   return std::isfinite(u) && std::isfinite(v);
 }
 
-/// u and v in units of the motion that is fully saturated; finite.
+/// u and v in units of the motion that is fully saturated; not NaN.
 Rgb wheel_colour(float u, float v) noexcept {
   constexpr float kPi = 3.14159265358979f;
   const float length = std::hypot(u, v);

@@ -11,16 +11,12 @@
 #include <filesystem>
 
 namespace ocellus::test {
-namespace {
 
-/// As OCELLUS_PROGRAM says, else the one beside this test.
 std::string program_path() {
   const char* const named = std::getenv("OCELLUS_PROGRAM");
   if (named != nullptr) return named;
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "ocellus";
 }
-
-}  // namespace
 
 RunningProgram::RunningProgram(const std::vector<std::string>& arguments,
                                unsigned long file_limit) {

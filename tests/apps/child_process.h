@@ -20,9 +20,10 @@ struct ChildResult {
   std::size_t peak_memory = 0;  ///< bytes resident at most, libraries included
 };
 
-/// Runs the program under test (environment variable OCELLUS_PROGRAM, or the one beside the
-/// test) with these arguments, stdout
-/// and stderr apart, no terminal.
+/// The program under test: as the environment's OCELLUS_PROGRAM says, else the one beside the test.
+std::string program_path();
+
+/// Runs it with these arguments, stdout and stderr apart, no terminal.
 ChildResult run_program(const std::vector<std::string>& arguments);
 
 /// The program at work, to be signalled. SIGINT ends it as it would in a terminal, whatever the

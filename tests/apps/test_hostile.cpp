@@ -245,6 +245,19 @@ TEST_F(Hostile, NestedJson) {
   expect_error({"kernels", "from-json", bank, "-o", path("k.ocl")}, {"k.json", "16"});
 }
 
+// Example failure: millions of empty arrays, of three bytes each, take 25 times the file's size.
+TEST_F(Hostile, JsonOfManyValues) {
+  std::string text = "{\"kernels\": [[]";
+  for (int i = 0; i < 4'000'000; ++i) text += ",[]";
+  const ChildResult result =
+      run_program({"kernels", "from-json", write("k.json", text + "]}"), "-o", path("k.ocl")});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("values; at most 4000000 are read"), std::string::npos) << result.err;
+  if (kMemoryCounts) {
+    EXPECT_LT(beyond_nothing(result), 64 * kMega);
+  }
+}
+
 // Example failure: a key of megabytes is said again, as long.
 TEST_F(Hostile, LongWordsAreCutOff) {
   const std::string word(20 * kMega, 'k');
@@ -289,6 +302,9 @@ TEST_F(Hostile, TextsThatNeverEnd) {
   const std::string comments = write("c.txt", std::string(2 * kMega, '#'));
   expect_error({"kernels", "from-text", comments, "-o", path("k.ocl")},
                {"c.txt", "white space and comments"});
+  const std::string note = write("n.txt", "uniform\nnote " + std::string(2 * kMega, 'n'));
+  expect_error({"kernels", "from-text", note, "-o", path("k.ocl")},
+               {"n.txt", "line 2: goes on for more than 1048576 characters"});
   std::string fields;
   for (int i = 0; i < 1000; ++i) fields += "terms 1\n";
   expect_error({"kernels", "from-text", write("f.txt", fields), "-o", path("k.ocl")},
@@ -374,8 +390,8 @@ TEST_F(Hostile, NamesWithControlCharacters) {
 
 // Example failure: one of these signals leaves what was written so far.
 TEST_F(Hostile, NoSignalLeavesAnUnfinishedFile) {
-  for (const int signal :
-       {SIGHUP, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGQUIT, SIGVTALRM, SIGTERM, SIGINT}) {
+  for (const int signal : {SIGHUP, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGQUIT, SIGVTALRM,
+                           SIGTERM, SIGINT, SIGPWR, SIGSTKFLT, SIGRTMIN, SIGRTMAX}) {
     RunningProgram program({"kernels", "make", "--form", "foveated", "--size", "1024x1024",
                             "--taps", "25x25x25", "-o", path("k.ocl")});
     EXPECT_TRUE(wait_until([&] { return !files_in(path(""), "k.ocl").empty(); }));
@@ -383,6 +399,64 @@ TEST_F(Hostile, NoSignalLeavesAnUnfinishedFile) {
     EXPECT_EQ(program.wait().exit_code, 128 + signal);
     EXPECT_TRUE(files_in(path("")).empty()) << "signal " << signal;
   }
+}
+
+// Example failure: a file that is opened takes the place of a standard stream that is closed, and
+// what is printed goes into it; or what cannot be said ends the program by an exception.
+TEST_F(Hostile, StandardStreamsThatAreClosedOrFull) {
+  const auto shell = [&](const std::string& arguments, const std::string& streams) {
+    const int status =
+        std::system(("'" + program_path() + "' " + arguments + " " + streams).c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  };
+  const std::string file = path("k.ocl");
+  const std::string make = "kernels make --form foveated --size 64x64 -o '" + file + "'";
+  for (const char* streams : {">&- 2>/dev/null", ">/dev/full 2>/dev/null", ">&- 2>&- <&-"}) {
+    EXPECT_EQ(shell(make, streams), 2) << streams;
+    EXPECT_EQ(run_program({"kernels", "info", file}).exit_code, 0) << streams;
+    std::filesystem::remove(file);
+  }
+  for (const char* streams : {"2>/dev/full", "2>&-", ">&- 2>&-"}) {
+    EXPECT_EQ(shell("flow '" + path("none.pgm") + "'", streams), 2) << streams;
+    EXPECT_EQ(shell("flow --bogus", streams), 2) << streams;
+  }
+  const std::string text = write("t.txt", "uniform taps 1 1 1 convolutions 1 data 1 2 3");
+  EXPECT_EQ(shell("kernels from-text '" + text + "' -o '" + file + "'", "<&- >/dev/null"), 0);
+}
+
+// Example failure: a regular file that stdout goes to is written from its beginning by -o, and then
+// once more by what is printed.
+TEST_F(Hostile, StandardOutputIsWrittenOnce) {
+  const std::string link = path("o.flo");
+  std::filesystem::create_symlink("/dev/stdout", link);
+  const ChildResult result = run_program({"flow", "test:32x32,frames=3", "-o", link});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out.substr(0, 4), "PIEH");
+  EXPECT_NE(result.out.find("written: "), std::string::npos);
+}
+
+// Example failure: the program waits for ever for somebody who reads its output.
+TEST_F(Hostile, APipeThatNobodyReads) {
+  const std::string fifo = path("o.png");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  RunningProgram program({"halftone", "test:32x32,frames=3", "-o", fifo});
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  program.send(SIGTERM);
+  const ChildResult result = program.wait();
+  EXPECT_EQ(result.exit_code, 128 + SIGTERM) << result.err;
+  EXPECT_LT(result.seconds, 10.0);
+}
+
+// Example failure: a frame that cannot be looked at is left out of its pattern, unsaid.
+TEST_F(Hostile, FramesThatCannotBeLookedAt) {
+  namespace fs = std::filesystem;
+  for (const char* name : {"f0.pgm", "f1.pgm", "f2.pgm"})
+    write(name, "P5 16 16 255\n" + std::string(256, 'g'));
+  fs::create_symlink("nowhere.pgm", path("f3.pgm"));
+  expect_error({"halftone", path("f%d.pgm")}, {"f3.pgm", "No such file"});
+  fs::remove(path("f3.pgm"));
+  fs::create_symlink("f3.pgm", path("f3.pgm"));
+  expect_error({"halftone", path("f%d.pgm")}, {"f3.pgm", "Too many levels"});
 }
 
 // Example failure: a link that leads to itself is taken for a file that is not there.
@@ -405,6 +479,9 @@ TEST_F(Hostile, NumberedOutputs) {
   json_of({"flow", scene, "-o", path("o%%n.flo"), "--confidence", path("c%%.pfm")});
   EXPECT_EQ(app::read_flo(path("o%n.flo")).size, (ImageSize{32, 32}));
   EXPECT_EQ(app::read_pfm(path("c%.pfm")).size, (ImageSize{32, 32}));
+  const std::string said =
+      run_program({"flow", scene, "-o", path("o.flo"), "--confidence", path("c%%%d.pfm")}).out;
+  EXPECT_NE(said.find(path("c%0.pfm")), std::string::npos) << said;
   for (const char* folder : {"d0", "d1", "d2"}) fs::create_directory(path(folder));
   json_of({"flow", scene, "-o", path("d%d/x.flo")});
   for (const char* file : {"d0/x.flo", "d1/x.flo", "d2/x.flo"})

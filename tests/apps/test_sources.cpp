@@ -192,6 +192,14 @@ TEST_F(Stalled, TheBoundIsChecked) {
   }
 }
 
+/// Example failure: the bound is lost on the way to a file whose name holds a percent sign.
+TEST_F(Stalled, TheBoundHoldsForAnyName) {
+  const std::string path = folder_ / "w%2.stalled";
+  std::filesystem::rename(file("waits", 0), path);
+  expect_error({"halftone", folder_ / "w%%2.stalled", "--source-timeout", "0.3"},
+               {path + ": gave no frame within 0.3 s"});
+}
+
 /// A GIF of one grey, of as many frames as are asked for. Codes are of 8 bits and the table is
 /// cleared before they grow.
 std::string gif_of(int frames) {

@@ -622,8 +622,8 @@ TEST_P(Contracts, AnyFrameThatIsDoneMakesRoom) {
   OpticalFlowConfig config = flow_config();
   config.depth = 3;
   const auto frames = noise_frames(config.size, PixelFormat::kGray8, 1, 6);
-  auto rig = this->rig<OpticalFlow>(config);
   std::vector<test::OutputBuffer> outs(4, test::OutputBuffer(config.size, 3));
+  auto rig = this->rig<OpticalFlow>(config);  // destroyed first, with frames in flight
   const auto submit = [&](std::size_t out) {
     return rig.op.submit(frames[0].frame(out), outs[out].flow());
   };

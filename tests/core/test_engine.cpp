@@ -350,6 +350,25 @@ TEST(Engine, OrdinaryWorkersOfARealtimeThread) {
     EXPECT_EQ(sched_getscheduler(worker), SCHED_OTHER);
 }
 
+// Fails when a process of a lower policy, which it may not leave, gets no workers, or is told of a
+// real-time policy that it did not ask for.
+TEST(Engine, WorkersOfAnIdlePolicy) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0) _exit(2);
+    const sched_param parameter{};
+    if (sched_setscheduler(0, SCHED_IDLE, &parameter) != 0) _exit(2);
+    const Expected<Engine> engine = Engine::create(cpu_config(2));
+    if (!engine) std::fprintf(stderr, "%s\n", engine.error().text);
+    _exit(engine ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "no other user or policy is allowed here";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
 // Fails when an engine that a child inherits hangs or ends the child when it is destroyed, or gives
 // memory there.
 TEST(Engine, AChildOfForkCanOnlyDestroyIt) {

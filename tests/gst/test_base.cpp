@@ -658,6 +658,14 @@ class Leaving {
 
 using Names = std::vector<std::string>;
 
+/// Five pictures, of which two stay in the element: its operator is two behind.
+void hold_two_back(Fake& fake) {
+  fake.align();
+  fake->start();
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
+  EXPECT_EQ(fake.pull().size(), 3u);
+}
+
 GstQuery* new_query(GstQueryType type, const Video& video) {
   if (type == GST_QUERY_DRAIN) return gst_query_new_drain();
   GstCaps* caps = caps_of(video);
@@ -674,10 +682,7 @@ TEST(Release, QueriesInTheStreamLetFramesOutAndKeepThePast) {
     Script told;
     told.delay = 2.0f;
     Fake fake("post-messages=true", told);
-    fake.align();
-    fake->start();
-    for (int i = 0; i < 5; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
-    EXPECT_EQ(fake.pull().size(), 3u);
+    hold_two_back(fake);
     const int resets = script.resets;
     Leaving leaving(fake->element());
     GstQuery* query = new_query(type, fake->video());
@@ -747,10 +752,7 @@ TEST(Release, CapsOfTheSamePicturesComeAfterTheFramesBefore) {
   Script told;
   told.delay = 2.0f;
   Fake fake("", told);
-  fake.align();
-  fake->start();
-  for (int i = 0; i < 5; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
-  EXPECT_EQ(fake.pull().size(), 3u);
+  hold_two_back(fake);
   const int resets = script.resets;
   Leaving leaving(fake->element());
   // Not by the harness, which sends a segment with them.
@@ -780,10 +782,7 @@ TEST(Release, CapsOfOtherPicturesComeAfterTheFramesBefore) {
     Script told;
     told.delay = 2.0f;
     Fake fake("", told);
-    fake.align();
-    fake->start();
-    for (int i = 0; i < 5; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
-    EXPECT_EQ(fake.pull().size(), 3u);
+    hold_two_back(fake);
     Leaving leaving(fake->element());
     fake->set_video(video);
     const Names names = leaving.take();

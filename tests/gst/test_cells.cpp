@@ -474,6 +474,8 @@ TEST(Properties, WhatIsWrongIsNamed) {
   const std::string cut = write("cut.pgm", "P5\n96 64\n255\nabcd");
   const std::string high = write("high.pgm", "P5\n96 64\n100\n" + std::string(96 * 64, 'z'));
   const std::string header = write("header.pgm", "P5\n96 x\n");
+  const std::string long_header = write(
+      "long.pgm", "P5\n#" + std::string(5000, 'c') + "\n96 64\n255\n" + std::string(96 * 64, 'z'));
   const std::string damaged = write("damaged.ocl", "nothing of ours");
   const std::string fifo = folder / "fifo.pgm";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
@@ -506,6 +508,7 @@ TEST(Properties, WhatIsWrongIsNamed) {
       {"ocelluscnn", "initial=" + cut, {"initial", "truncated"}},
       {"ocelluscnn", "initial=" + high, {"initial", "largest"}},
       {"ocelluscnn", "initial=" + header, {"initial", "header"}},
+      {"ocelluscnn", "initial=" + long_header, {"initial", "longer than 4096 bytes"}},
       // Neither waited for nor read for ever.
       {"ocelluscnn", "initial=" + fifo, {"initial", "fifo.pgm", "regular file"}},
       {"ocelluscnn", "initial=/dev/zero", {"initial", "/dev/zero", "regular file"}},

@@ -662,8 +662,9 @@ TEST(Properties, BadSettingsStopTheStartWithAReason) {
   };
   for (const Case& bad :
        {Case{"roi=1,2,3", {"roi", "x,y,width,height"}}, Case{"roi=0,0,0,5", {"roi", "width"}},
-        Case{"roi=1,2,3,4x", {"roi", "1,2,3,4x"}}, Case{"window=4", {"window is 4", "odd"}},
-        Case{"frames=1", {"frames is 1", "2 to 7"}},
+        Case{"roi=1,2,3,4x", {"roi", "1,2,3,4x"}},
+        Case{"roi=4294967296,0,8,16", {"roi", "4294967296,0,8,16"}},
+        Case{"window=4", {"window is 4", "odd"}}, Case{"frames=1", {"frames is 1", "2 to 7"}},
         Case{"window-sigma=-0.5", {"window-sigma is -0.5", "-1"}},
         Case{"method=kernels levels=3", {"levels", "method=pyramid"}},
         Case{"method=kernels preset=quality", {"preset", "method=pyramid"}},

@@ -867,6 +867,27 @@ TEST(Submit, FailsInWaitOnceTheKernelsAreQueued) {
   }
 }
 
+// Fails when a frame that has failed before hides that the device is lost.
+TEST(Submit, AFailedFrameTellsALaterLoss) {
+  Caller caller(subjects().front());
+  FakeDriver& driver = fake_driver();
+  ASSERT_TRUE(caller.submit(0, kHostOnly) && caller.wait(0));
+  driver.names.clear();
+  ASSERT_TRUE(caller.submit(1, kHostOnly) && caller.wait(1));
+  const auto launch = std::find(driver.names.begin(), driver.names.end(), "cudaGraphLaunch");
+  driver.fail_at = driver.calls + (launch - driver.names.begin()) + 1;
+  ASSERT_TRUE(caller.submit(0, kHostOnly)) << caller.error().text;
+  EXPECT_FALSE(caller.wait(0));
+  EXPECT_EQ(caller.error().status, Status::kSystem);
+  driver.fail_at = driver.calls;
+  driver.failure = cudaErrorIllegalAddress;
+  driver.stays_failed = true;
+  EXPECT_FALSE(caller.submit(1, kHostOnly));
+  EXPECT_EQ(caller.error().status, Status::kDeviceLost) << caller.error().text;
+  EXPECT_FALSE(caller.wait(0));
+  EXPECT_EQ(caller.error().status, Status::kDeviceLost) << caller.error().text;
+}
+
 // Fails when a reset that the device has not heard of is forgotten: the host then begins anew, and
 // the device does not.
 TEST(Reset, ReachesTheDeviceLater) {

@@ -25,8 +25,7 @@ if(OCELLUS_SANITIZE)
   target_link_options(ocellus_options INTERFACE -fsanitize=${sanitizers})
 endif()
 
-# For a folder whose code computes little: a compiler takes three times as long to optimise what the sanitizers add to it. A fuzz
-# target wants speed.
+# For a folder of tests that compute little: a compiler takes three times as long to optimise what the sanitizers add to them.
 macro(ocellus_sanitize_unoptimised)
   if(OCELLUS_SANITIZE AND NOT OCELLUS_SANITIZE MATCHES "fuzzer")
     add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-O0>)

@@ -221,7 +221,7 @@ class CellularNetwork {
   Expected<Ticket> submit(const Frame& in, const CellView& out) noexcept;
 
   /// Computes, or waits, until the frame is done or the deadline has passed.
-  /// Errors: InvalidTicket, DeviceLost, DeadlineMissed and System (not done: wait again or reset).
+  /// Errors: InvalidTicket, DeviceLost, DeadlineMissed (not done), System (reset drops the frame).
   Expected<FrameInfo> wait(Ticket ticket, Deadline deadline, CellInfo* info = nullptr) noexcept;
 
   /// Finishes what runs, drops what is queued with its tickets, forgets the warm start, keeps the

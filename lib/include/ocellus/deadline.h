@@ -5,8 +5,8 @@
 
 namespace ocellus {
 
-/// A point on the steady clock. A deadline in the past makes a call that looks once and does not
-/// block.
+/// A point on the steady clock; one in the past makes a call look once and not block. A call that
+/// waits with a deadline leaves all computing to the workers. docs/latency.md has what it overran.
 class Deadline {
  public:
   using Clock = std::chrono::steady_clock;

@@ -79,8 +79,8 @@ struct EngineConfig {
   /// CPU number for each worker thread; -1 leaves it to the system. Only the first `workers`
   /// entries are read.
   std::array<std::int16_t, kMaxWorkers> affinity = unpinned();
-  /// 0 = the ordinary scheduler (SCHED_OTHER); 1 to 99 = SCHED_FIFO at that priority, which needs
-  /// CAP_SYS_NICE or an rtprio limit.
+  /// 0 = no real-time policy, whatever the creator has; 1 to 99 = SCHED_FIFO at that priority,
+  /// which needs CAP_SYS_NICE or an rtprio limit.
   int realtime_priority = 0;
   /// CUDA only.
   DeviceWait device_wait = DeviceWait::kSpin;

@@ -53,8 +53,8 @@ enum class MemorySpace : std::uint8_t {
 /// frame or a result in device memory. It is not looked at for memory of another kind.
 ///
 /// The device waits for all work that the stream has at `submit` before it reads the frame or
-/// writes the result. Null is the device's (legacy) default stream, for frames and results alike.
-///
+/// writes the result. Null is the device's (legacy) default stream, for frames and results alike;
+/// CUDA makes that one wait for all blocking streams of the program, so name a stream if you can.
 /// Work that goes into a result's stream after `submit` waits on the device for the result, unless
 /// the stream is null: the default stream would hold up all other streams of the program. There,
 /// begin such work when `wait` has said done, or name the stream (cudaStreamLegacy,

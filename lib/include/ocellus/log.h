@@ -7,9 +7,9 @@ namespace ocellus {
 
 enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarning, kError };
 
-/// `message` lives only during the call. May be called from any thread that creates or destroys,
-/// without any lock of the library; never from `submit` or `wait`. That a device is lost is logged
-/// when the next operator on it, or the engine, is destroyed; before that, errors say it.
+/// `message` lives only during the call. Called without any lock of the library, by threads that
+/// create or destroy and before an abort (Expected), never by `submit` or `wait`. A lost device is
+/// logged when the next operator on it, or the engine, is destroyed; before that, errors say it.
 using LogCallback = void (*)(void* user, LogLevel level, const char* message);
 
 /// Sets the process-wide callback; nullptr turns logging off (the default). Thread-safe, but a call

@@ -148,7 +148,7 @@ class OpticalFlow {
   Expected<Ticket> submit(const Frame& in, const FlowView& out) noexcept;
 
   /// Computes, or waits, until the frame is done or the deadline has passed.
-  /// Errors: InvalidTicket, DeviceLost, DeadlineMissed and System (not done: wait again or reset).
+  /// Errors: InvalidTicket, DeviceLost, DeadlineMissed (not done), System (reset drops the frame).
   Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) noexcept;
 
   /// Finishes what runs, drops what is queued with its tickets, forgets all frames, keeps the

@@ -13,7 +13,7 @@ namespace ocellus {
 enum class Status : std::uint8_t {
   kOk = 0,
   kInvalidArgument,     ///< a value of the call or of the configuration is out of its range
-  kUnsupported,         ///< valid, but not on this backend or in this build
+  kUnsupported,         ///< valid, but not on this backend, in this build or after fork()
   kOutOfMemory,         ///< the engine's block is too small, or the system gave none
   kQueueFull,           ///< as many frames are in flight as the operator's depth allows
   kInvalidTicket,       ///< not a ticket of this operator, already waited for, or dropped by reset
@@ -22,7 +22,7 @@ enum class Status : std::uint8_t {
   kDeviceLost,          ///< the device answers no more; the operator cannot be used again
   kCorruptFile,         ///< a model, filter or kernel file is truncated, damaged or not ours
   kIoError,             ///< a file could not be opened, read or written
-  kSystem,              ///< the operating system refused (threads, affinity, priority, locking)
+  kSystem,              ///< the system or CUDA refused a call (threads, priority, a copy)
 };
 
 /// One short English sentence for a status, static storage.
