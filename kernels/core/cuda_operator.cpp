@@ -219,8 +219,11 @@ Expected<void> CudaOperator::warm_up(Scope& cuda) noexcept {
   return synchronize(cuda);
 }
 
+// After a failure nothing runs either: the memory of the host that it reads may go.
 Expected<void> CudaOperator::synchronize(Scope& cuda) noexcept {
-  return cuda(kCudaCalls.synchronize_stream, creating_);
+  const Expected<void> done = cuda(kCudaCalls.synchronize_stream, creating_);
+  if (!done) device_->finish(cuda, creating_);
+  return done;
 }
 
 Expected<void> CudaOperator::touch_kernel(Scope& cuda, const void* kernel,

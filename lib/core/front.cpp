@@ -136,10 +136,13 @@ Expected<void> OperatorFront::check_output(const OutputPlanes& out) const noexce
   return {};
 }
 
-int OperatorFront::slot_with(std::uint64_t ticket) const noexcept {
-  for (int slot = 0; slot < shape_.depth; ++slot)
-    if (slots_[static_cast<std::size_t>(slot)].ticket.load(std::memory_order_acquire) == ticket)
-      return slot;
+int OperatorFront::slot_with(std::uint64_t ticket, std::uint64_t first) const noexcept {
+  const auto depth = static_cast<std::uint64_t>(shape_.depth);
+  for (std::uint64_t i = 0; i < depth; ++i) {
+    const std::uint64_t slot = (first + i) % depth;
+    if (slots_[slot].ticket.load(std::memory_order_acquire) == ticket)
+      return static_cast<int>(slot);
+  }
   return -1;
 }
 
@@ -149,7 +152,8 @@ Expected<Ticket> OperatorFront::submit(const Frame& in, const OutputPlanes& out)
   if (Expected<void> good = check_spaces(in, out); !good) return tl::unexpected(good.error());
   if (Expected<void> good = check_output(out); !good) return tl::unexpected(good.error());
   const std::uint64_t number = submitted_ + 1;
-  const int index = slot_with(kFree);
+  // In turn: a caller that goes round `depth` buffers then meets a slot that knows its buffer.
+  const int index = slot_with(kFree, submitted_);
   if (index < 0) {
     return tl::unexpected(make_error(
         Status::kQueueFull,

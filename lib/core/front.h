@@ -40,8 +40,8 @@ class OperatorFront {
     std::int64_t timestamp_ns = 0;
   };
 
-  /// Which slot holds that ticket, or kFree; -1: none.
-  int slot_with(std::uint64_t ticket) const noexcept;
+  /// Which slot holds that ticket, or kFree, looked for from slot `first` on; -1: none.
+  int slot_with(std::uint64_t ticket, std::uint64_t first = 0) const noexcept;
   Expected<void> check_frame(const Frame& in) const noexcept;
   Expected<void> check_spaces(const Frame& in, const OutputPlanes& out) const noexcept;
   Expected<void> check_output(const OutputPlanes& out) const noexcept;

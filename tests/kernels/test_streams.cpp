@@ -319,7 +319,8 @@ class Caller {
     f.out = place(index, true, spaces.out, reader());
     f.sequence = sequence_++;
     const Flight& other = flight(kDepth - 1 - index);
-    f.slot = other.ticket && other.slot == 0 ? 1 : 0;  // the first that is free
+    const int turn = static_cast<int>(submitted_ % kDepth);
+    f.slot = other.ticket && other.slot == turn ? 1 - turn : turn;
     f.callers = false;
     take_back(f.in.data, in_bytes(shape()));
     take_back(f.out.data, out_bytes(shape()));
@@ -358,6 +359,7 @@ class Caller {
       return false;
     }
     f.ticket = *ticket;
+    ++submitted_;
     return true;
   }
 
@@ -444,6 +446,7 @@ class Caller {
   std::vector<Buffer> buffers_;
   std::array<Flight, kDepth> flights_{};
   std::uint64_t sequence_ = 0;
+  std::uint64_t submitted_ = 0;
   Error error_;
   char writer_ = 0;
   char reader_ = 0;
@@ -844,12 +847,14 @@ TEST(Submit, FailsInWaitOnceTheKernelsAreQueued) {
       SCOPED_TRACE(what.name);
       Caller caller(what);
       FakeDriver& driver = fake_driver();
-      // Each frame in another place than the one before, so that all take the same calls.
-      ASSERT_TRUE(caller.submit(0, spaces) && caller.wait(0));
+      for (int i = 0; i < kDepth; ++i) ASSERT_TRUE(caller.submit(i, spaces) && caller.wait(i));
+      // Each slot knows its frame's place from now on, so that all frames take the same calls.
       driver.names.clear();
-      ASSERT_TRUE(caller.submit(1, spaces) && caller.wait(1));
+      ASSERT_TRUE(caller.submit(0, spaces) && caller.wait(0));
       const auto launch = std::find(driver.names.begin(), driver.names.end(), "cudaGraphLaunch");
-      driver.fail_at = driver.calls + (launch - driver.names.begin()) + 1;
+      const auto behind = launch - driver.names.begin() + 1;
+      ASSERT_TRUE(caller.submit(1, spaces) && caller.wait(1));
+      driver.fail_at = driver.calls + behind;
       ASSERT_TRUE(caller.submit(0, spaces)) << caller.error().text;
       for (int i = 0; i < 2; ++i) {
         EXPECT_FALSE(caller.wait(0));
@@ -867,15 +872,36 @@ TEST(Submit, FailsInWaitOnceTheKernelsAreQueued) {
   }
 }
 
+// Fails when a slot meets another of the caller's buffers each time, though they come in turn: its
+// parameters are then sent to the device for every frame.
+TEST(Submit, SendsNothingForBuffersInTurn) {
+  for (const Subject& what : subjects()) {
+    SCOPED_TRACE(what.name);
+    Caller caller(what);
+    const auto round = [&] {
+      for (int i = 0; i < kDepth; ++i)
+        ASSERT_TRUE(caller.submit(i, kDeviceOnly) && caller.wait(i)) << caller.error().text;
+    };
+    round();
+    auto& names = fake_driver().names;
+    names.clear();
+    for (int i = 0; i < 3; ++i) round();
+    EXPECT_EQ(std::count(names.begin(), names.end(), "cudaGraphLaunch"), 3 * kDepth);
+    EXPECT_EQ(std::count(names.begin(), names.end(), "cudaMemcpyAsync"), 0);
+  }
+}
+
 // Fails when a frame that has failed before hides that the device is lost.
 TEST(Submit, AFailedFrameTellsALaterLoss) {
   Caller caller(subjects().front());
   FakeDriver& driver = fake_driver();
-  ASSERT_TRUE(caller.submit(0, kHostOnly) && caller.wait(0));
+  for (int i = 0; i < kDepth; ++i) ASSERT_TRUE(caller.submit(i, kHostOnly) && caller.wait(i));
   driver.names.clear();
-  ASSERT_TRUE(caller.submit(1, kHostOnly) && caller.wait(1));
+  ASSERT_TRUE(caller.submit(0, kHostOnly) && caller.wait(0));
   const auto launch = std::find(driver.names.begin(), driver.names.end(), "cudaGraphLaunch");
-  driver.fail_at = driver.calls + (launch - driver.names.begin()) + 1;
+  const auto behind = launch - driver.names.begin() + 1;
+  ASSERT_TRUE(caller.submit(1, kHostOnly) && caller.wait(1));
+  driver.fail_at = driver.calls + behind;
   ASSERT_TRUE(caller.submit(0, kHostOnly)) << caller.error().text;
   EXPECT_FALSE(caller.wait(0));
   EXPECT_EQ(caller.error().status, Status::kSystem);
