@@ -1,6 +1,7 @@
 #include "gstocellusbase.h"
 
 #include <chrono>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -101,6 +102,15 @@ GType gst_ocellus_on_device_loss_get_type(void) {
   };
   static const GType type = g_enum_register_static("GstOcellusOnDeviceLoss", values);
   return type;
+}
+
+GstVideoColorRange gst_ocellus_color_range(const GstVideoInfo& video) {
+  gint number = 0;  // a value that the enumeration does not have may not be read as one of its
+  static_assert(sizeof(number) == sizeof(GST_VIDEO_INFO_COLORIMETRY(&video).range));
+  std::memcpy(&number, &GST_VIDEO_INFO_COLORIMETRY(&video).range, sizeof(number));
+  return number == GST_VIDEO_COLOR_RANGE_0_255 || number == GST_VIDEO_COLOR_RANGE_16_235
+             ? static_cast<GstVideoColorRange>(number)
+             : GST_VIDEO_COLOR_RANGE_UNKNOWN;
 }
 
 PixelFormat gst_ocellus_pixel_format(const GstVideoInfo& video) {
@@ -232,7 +242,7 @@ static bool same_picture(const GstVideoInfo& a, const GstVideoInfo& b) {
       GST_VIDEO_INFO_HEIGHT(&a) != GST_VIDEO_INFO_HEIGHT(&b))
     return false;
   // What is black and what is white.
-  if (GST_VIDEO_INFO_COLORIMETRY(&a).range != GST_VIDEO_INFO_COLORIMETRY(&b).range) return false;
+  if (gst_ocellus_color_range(a) != gst_ocellus_color_range(b)) return false;
   return GST_VIDEO_INFO_SIZE(&a) == GST_VIDEO_INFO_SIZE(&b);
 }
 

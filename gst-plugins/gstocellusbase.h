@@ -139,3 +139,6 @@ gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec)
 
 /// The library's format and the plane layout for these caps.
 ocellus::PixelFormat gst_ocellus_pixel_format(const GstVideoInfo& video);
+
+// The range of the caps' colorimetry. GStreamer takes any number; one without a name is unknown.
+GstVideoColorRange gst_ocellus_color_range(const GstVideoInfo& video);

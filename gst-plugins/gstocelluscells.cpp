@@ -206,8 +206,7 @@ static Expected<void> make_network(GstOcellusCells* self, ImageSize size,
 static GreyRange grey_range(const GstVideoInfo& video) {
   gint offset[GST_VIDEO_MAX_COMPONENTS] = {};
   gint scale[GST_VIDEO_MAX_COMPONENTS] = {};
-  gst_video_color_range_offsets(GST_VIDEO_INFO_COLORIMETRY(&video).range, video.finfo, offset,
-                                scale);
+  gst_video_color_range_offsets(gst_ocellus_color_range(video), video.finfo, offset, scale);
   const float unit =
       gst_ocellus_pixel_format(video) == ocellus::PixelFormat::kGray16 ? 257.0f : 1.0f;
   return {static_cast<float>(offset[0]) / unit, static_cast<float>(offset[0] + scale[0]) / unit};
