@@ -13,7 +13,7 @@ namespace ocellus::app {
 /// What the program reads has at most so many bytes, so many values (a value takes up to 80 bytes
 /// of memory), and so many arrays and objects in each other.
 inline constexpr std::size_t kMostJsonBytes = std::size_t{64} << 20;
-inline constexpr std::size_t kMostJsonValues = 4'000'000;
+inline constexpr std::size_t kMostJsonValues = 800'000;
 inline constexpr int kMostJsonDepth = 16;
 
 /// The object that `text` holds. All JSON that the program reads comes through here: its size,

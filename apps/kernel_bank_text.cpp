@@ -39,7 +39,7 @@ const char* const kKernelJsonHelp =
     "...]}  row by row,\n"
     "  K = [convolution, ...], convolution = [term, ...], term = {\"x\": [...], \"y\": [...], "
     "\"t\": [...]}\n"
-    "It may have at most 64 MiB and 4 million values; TEXT takes larger banks.";
+    "It may have at most 64 MiB and 800,000 values; TEXT takes larger banks.";
 
 namespace {
 

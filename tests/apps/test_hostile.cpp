@@ -248,11 +248,11 @@ TEST_F(Hostile, NestedJson) {
 // Example failure: millions of empty arrays, of three bytes each, take 25 times the file's size.
 TEST_F(Hostile, JsonOfManyValues) {
   std::string text = "{\"kernels\": [[]";
-  for (int i = 0; i < 4'000'000; ++i) text += ",[]";
+  for (int i = 0; i < 800'000; ++i) text += ",[]";
   const ChildResult result =
       run_program({"kernels", "from-json", write("k.json", text + "]}"), "-o", path("k.ocl")});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_NE(result.err.find("values; at most 4000000 are read"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("values; at most 800000 are read"), std::string::npos) << result.err;
   if (kMemoryCounts) {
     EXPECT_LT(beyond_nothing(result), 64 * kMega);
   }
@@ -439,7 +439,7 @@ TEST_F(Hostile, StandardOutputIsWrittenOnce) {
 TEST_F(Hostile, APipeThatNobodyReads) {
   const std::string fifo = path("o.png");
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-  RunningProgram program({"halftone", "test:32x32,frames=3", "-o", fifo});
+  RunningProgram program({"halftone", "test:32x32,frames=3", "--limit", "1", "-o", fifo});
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   program.send(SIGTERM);
   const ChildResult result = program.wait();
@@ -481,7 +481,7 @@ TEST_F(Hostile, NumberedOutputs) {
   EXPECT_EQ(app::read_pfm(path("c%.pfm")).size, (ImageSize{32, 32}));
   const std::string said =
       run_program({"flow", scene, "-o", path("o.flo"), "--confidence", path("c%%%d.pfm")}).out;
-  EXPECT_NE(said.find(path("c%0.pfm")), std::string::npos) << said;
+  EXPECT_NE(said.find(path("c%1.pfm")), std::string::npos) << said;
   for (const char* folder : {"d0", "d1", "d2"}) fs::create_directory(path(folder));
   json_of({"flow", scene, "-o", path("d%d/x.flo")});
   for (const char* file : {"d0/x.flo", "d1/x.flo", "d2/x.flo"})
