@@ -838,6 +838,20 @@ TEST(Submit, RefusesAStreamThatIsNoneBeforeAnythingRuns) {
   }
 }
 
+/// Frame 0 is in flight afterwards, and the call behind its kernels has failed.
+void submit_and_fail_behind_the_launch(Caller& caller, const Spaces& spaces) {
+  FakeDriver& driver = fake_driver();
+  for (int i = 0; i < kDepth; ++i) ASSERT_TRUE(caller.submit(i, spaces) && caller.wait(i));
+  // Each slot knows its frame's place from now on, so that all frames take the same calls.
+  driver.names.clear();
+  ASSERT_TRUE(caller.submit(0, spaces) && caller.wait(0));
+  const auto launch = std::find(driver.names.begin(), driver.names.end(), "cudaGraphLaunch");
+  const auto behind = launch - driver.names.begin() + 1;
+  ASSERT_TRUE(caller.submit(1, spaces) && caller.wait(1));
+  driver.fail_at = driver.calls + behind;
+  ASSERT_TRUE(caller.submit(0, spaces)) << caller.error().text;
+}
+
 // Fails when what fails behind the kernels is passed over, when the frame is said to be done, or
 // when it counts on the host or on the device alone: the next result then describes another frame
 // than it says.
@@ -846,16 +860,7 @@ TEST(Submit, FailsInWaitOnceTheKernelsAreQueued) {
     for (const Spaces& spaces : {kHostOnly, kDeviceOnly, kToDevice}) {
       SCOPED_TRACE(what.name);
       Caller caller(what);
-      FakeDriver& driver = fake_driver();
-      for (int i = 0; i < kDepth; ++i) ASSERT_TRUE(caller.submit(i, spaces) && caller.wait(i));
-      // Each slot knows its frame's place from now on, so that all frames take the same calls.
-      driver.names.clear();
-      ASSERT_TRUE(caller.submit(0, spaces) && caller.wait(0));
-      const auto launch = std::find(driver.names.begin(), driver.names.end(), "cudaGraphLaunch");
-      const auto behind = launch - driver.names.begin() + 1;
-      ASSERT_TRUE(caller.submit(1, spaces) && caller.wait(1));
-      driver.fail_at = driver.calls + behind;
-      ASSERT_TRUE(caller.submit(0, spaces)) << caller.error().text;
+      submit_and_fail_behind_the_launch(caller, spaces);
       for (int i = 0; i < 2; ++i) {
         EXPECT_FALSE(caller.wait(0));
         EXPECT_EQ(caller.error().status, Status::kSystem);
@@ -895,14 +900,7 @@ TEST(Submit, SendsNothingForBuffersInTurn) {
 TEST(Submit, AFailedFrameTellsALaterLoss) {
   Caller caller(subjects().front());
   FakeDriver& driver = fake_driver();
-  for (int i = 0; i < kDepth; ++i) ASSERT_TRUE(caller.submit(i, kHostOnly) && caller.wait(i));
-  driver.names.clear();
-  ASSERT_TRUE(caller.submit(0, kHostOnly) && caller.wait(0));
-  const auto launch = std::find(driver.names.begin(), driver.names.end(), "cudaGraphLaunch");
-  const auto behind = launch - driver.names.begin() + 1;
-  ASSERT_TRUE(caller.submit(1, kHostOnly) && caller.wait(1));
-  driver.fail_at = driver.calls + behind;
-  ASSERT_TRUE(caller.submit(0, kHostOnly)) << caller.error().text;
+  submit_and_fail_behind_the_launch(caller, kHostOnly);
   EXPECT_FALSE(caller.wait(0));
   EXPECT_EQ(caller.error().status, Status::kSystem);
   driver.fail_at = driver.calls;
