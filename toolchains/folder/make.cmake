@@ -33,8 +33,8 @@ endforeach()
 
 # The licences of what is given on: of the libraries, and of what the programs have built in.
 include(${source}/toolchains/folder/licenses.cmake)
-file(STRINGS ${lists}/parts.txt parts)
-ocellus_collect_licenses(${folder}/licenses "${licenses}" ${found} ${parts})
+file(STRINGS ${lists}/parts.txt built_in)
+ocellus_collect_licenses(${folder}/licenses "${licenses}" ${found} ${built_in})
 
 # Without symbols, and with no path of this machine's in them.
 file(GLOB parts ${folder}/bin/* ${folder}/lib/*)
@@ -74,7 +74,7 @@ file(COPY ${source}/toolchains/folder/run-tests ${source}/toolchains/folder/meas
   FILE_PERMISSIONS ${runnable})
 file(WRITE ${folder}/VERSION "ocellus ${version}, GPU architectures ${architectures}\n")
 
-execute_process(COMMAND ${source}/toolchains/folder/check-licenses ${folder}/bin COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${source}/toolchains/folder/check-licenses ${folder}/bin ${built_in} COMMAND_ERROR_IS_FATAL ANY)
 
 file(GLOB_RECURSE all LIST_DIRECTORIES false ${folder}/*)
 set(bytes 0)
