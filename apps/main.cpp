@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "common.h"
-#include "interrupt.h"
-#include "kernels.h"
-#include "printable.h"
-#include "template.h"
-#include "video.h"
+#include "apps/common/common.h"
+#include "apps/common/interrupt.h"
+#include "apps/common/printable.h"
+#include "apps/halftone/template_command.h"
+#include "apps/io/video.h"
+#include "apps/optical_flow/kernels_command.h"
 
 namespace {
 

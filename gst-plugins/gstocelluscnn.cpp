@@ -5,7 +5,8 @@
  * Runs a chain of templates of a cellular neural network on every picture, and gives what comes out
  * in its place. #GstOcellusCnn:template is a template's name such as edge, the path of a file of
  * templates (*.ocl), or a chain with "|" between them; `ocellus template list` names those that
- * there are. Black is +1, as in the literature, unless #GstOcellusCells:polarity says otherwise.
+ * there are. Black is +1, as in the literature, unless #GstOcellusCellularNetwork:polarity says
+ * otherwise.
  *
  * Many templates are for pictures of two levels: begin the chain with threshold, as in
  * "threshold | erosion". Those that take the picture as a second operand (recall, connectivity,
@@ -38,7 +39,7 @@ using ocellus::Status;
 
 typedef enum {
   GST_OCELLUS_CNN_UPDATE_TEMPLATE,
-  GST_OCELLUS_CNN_UPDATE_COLOURS,
+  GST_OCELLUS_CNN_UPDATE_COLORS,
   GST_OCELLUS_CNN_UPDATE_RASTER,
   GST_OCELLUS_CNN_UPDATE_SYNCHRONOUS,
 } GstOcellusCnnUpdate;
@@ -46,7 +47,7 @@ typedef enum {
 #define DEFAULT_TEMPLATE "edge"
 #define DEFAULT_BOUNDARY ""
 #define DEFAULT_UPDATE GST_OCELLUS_CNN_UPDATE_TEMPLATE
-#define DEFAULT_COLOUR_SPACING 0
+#define DEFAULT_COLOR_SPACING 0
 #define DEFAULT_INITIAL ""
 
 enum {
@@ -54,7 +55,7 @@ enum {
   PROP_TEMPLATE,
   PROP_BOUNDARY,
   PROP_UPDATE,
-  PROP_COLOUR_SPACING,
+  PROP_COLOR_SPACING,
   PROP_INITIAL,
 };
 
@@ -65,25 +66,25 @@ struct Settings {
   std::string chain = DEFAULT_TEMPLATE;
   std::string boundary = DEFAULT_BOUNDARY;
   gint update = DEFAULT_UPDATE;
-  gint colour_spacing = DEFAULT_COLOUR_SPACING;
+  gint color_spacing = DEFAULT_COLOR_SPACING;
   std::string initial = DEFAULT_INITIAL;
 };
 
 }  // namespace
 
 struct _GstOcellusCnn {
-  GstOcellusCells parent_instance;
+  GstOcellusCellularNetwork parent_instance;
 
   Settings* settings;
 };
 
-G_DEFINE_TYPE(GstOcellusCnn, gst_ocellus_cnn, GST_TYPE_OCELLUS_CELLS)
+G_DEFINE_TYPE(GstOcellusCnn, gst_ocellus_cnn, GST_TYPE_OCELLUS_CELLULAR_NETWORK)
 GST_ELEMENT_REGISTER_DEFINE(ocelluscnn, "ocelluscnn", GST_RANK_NONE, GST_TYPE_OCELLUS_CNN)
 
 static GType gst_ocellus_cnn_update_get_type(void) {
   static const GEnumValue values[] = {
       {GST_OCELLUS_CNN_UPDATE_TEMPLATE, "As the template says", "template"},
-      {GST_OCELLUS_CNN_UPDATE_COLOURS, "One after the other, in colours", "colours"},
+      {GST_OCELLUS_CNN_UPDATE_COLORS, "One after the other, in colors", "colors"},
       {GST_OCELLUS_CNN_UPDATE_RASTER, "One after the other, row by row", "raster"},
       {GST_OCELLUS_CNN_UPDATE_SYNCHRONOUS, "All at once; may swing for ever", "synchronous"},
       {0, nullptr, nullptr},
@@ -121,32 +122,33 @@ static Expected<void> set_boundary(const std::string& text, CellStage* stage) {
 }
 
 static void set_update(gint update, CellStage* stage) {
-  if (update == GST_OCELLUS_CNN_UPDATE_COLOURS) stage->update = CellUpdate::kColours;
+  if (update == GST_OCELLUS_CNN_UPDATE_COLORS) stage->update = CellUpdate::kColors;
   if (update == GST_OCELLUS_CNN_UPDATE_RASTER) stage->update = CellUpdate::kRaster;
   if (update == GST_OCELLUS_CNN_UPDATE_SYNCHRONOUS) stage->update = CellUpdate::kSynchronous;
 }
 
-static Expected<void> gst_ocellus_cnn_describe_network(GstOcellusCells* cells,
+static Expected<void> gst_ocellus_cnn_describe_network(GstOcellusCellularNetwork* cells,
                                                        ocellus::ImageSize size,
                                                        GstOcellusNetwork* network) {
   const Settings settings = get_settings(cells);
-  if (settings.colour_spacing != DEFAULT_COLOUR_SPACING &&
-      settings.update > GST_OCELLUS_CNN_UPDATE_COLOURS) {
+  if (settings.color_spacing != DEFAULT_COLOR_SPACING &&
+      settings.update > GST_OCELLUS_CNN_UPDATE_COLORS) {
     return tl::unexpected(
         ocellus::make_error(Status::kInvalidArgument,
-                            "colour-spacing is set, but has a meaning only with update=colours"));
+                            "color-spacing is set, but has a meaning only with update=colors"));
   }
-  if (Expected<void> parsed = gst_ocellus_cells_parse_chain(settings.chain.c_str(), network);
+  if (Expected<void> parsed =
+          gst_ocellus_cellular_network_parse_chain(settings.chain.c_str(), network);
       !parsed)
     return parsed;
   for (int i = 0; i < network->config.stage_count; ++i) {
     CellStage* stage = &network->config.stages[static_cast<std::size_t>(i)];
     if (Expected<void> set = set_boundary(settings.boundary, stage); !set) return set;
     set_update(settings.update, stage);
-    if (settings.colour_spacing > 0) stage->colour_spacing = settings.colour_spacing;
+    if (settings.color_spacing > 0) stage->color_spacing = settings.color_spacing;
   }
   if (settings.initial.empty() || size.width == 0) return {};
-  const bool white_is_one = gst_ocellus_cells_white_is_one(cells);
+  const bool white_is_one = gst_ocellus_cellular_network_white_is_one(cells);
   Expected<std::vector<float>> plane =
       gst_ocellus_read_states(settings.initial.c_str(), size, white_is_one);
   if (!plane) return tl::unexpected(plane.error());
@@ -180,8 +182,8 @@ static void gst_ocellus_cnn_set_property(GObject* object, guint id, const GValue
     case PROP_UPDATE:
       settings.update = g_value_get_enum(value);
       break;
-    case PROP_COLOUR_SPACING:
-      settings.colour_spacing = g_value_get_int(value);
+    case PROP_COLOR_SPACING:
+      settings.color_spacing = g_value_get_int(value);
       break;
     case PROP_INITIAL:
       settings.initial = text(DEFAULT_INITIAL);
@@ -206,8 +208,8 @@ static void gst_ocellus_cnn_get_property(GObject* object, guint id, GValue* valu
     case PROP_UPDATE:
       g_value_set_enum(value, settings.update);
       break;
-    case PROP_COLOUR_SPACING:
-      g_value_set_int(value, settings.colour_spacing);
+    case PROP_COLOR_SPACING:
+      g_value_set_int(value, settings.color_spacing);
       break;
     case PROP_INITIAL:
       g_value_set_string(value, settings.initial.c_str());
@@ -247,11 +249,11 @@ static void gst_ocellus_cnn_class_init(GstOcellusCnnClass* klass) {
   install(PROP_UPDATE,
           g_param_spec_enum("update", "Update", "Order in which cells are updated",
                             gst_ocellus_cnn_update_get_type(), DEFAULT_UPDATE, kFlags));
-  install(PROP_COLOUR_SPACING,
-          g_param_spec_int("colour-spacing", "Colour spacing",
-                           "How far apart cells of a colour are, the radius + 1 at least (0 = the "
+  install(PROP_COLOR_SPACING,
+          g_param_spec_int("color-spacing", "Color spacing",
+                           "How far apart cells of a color are, the radius + 1 at least (0 = the "
                            "template's)",
-                           0, 9, DEFAULT_COLOUR_SPACING, kFlags));
+                           0, 9, DEFAULT_COLOR_SPACING, kFlags));
   install(PROP_INITIAL,
           g_param_spec_string("initial", "Initial state",
                               "What the first stage begins with: a binary PGM file (P5) of the "
@@ -263,7 +265,7 @@ static void gst_ocellus_cnn_class_init(GstOcellusCnnClass* klass) {
       "Runs templates of a cellular neural network on pictures", "The Ocellus authors");
 
   GST_OCELLUS_BASE_CLASS(klass)->message_name = "ocelluscnn";
-  GST_OCELLUS_CELLS_CLASS(klass)->describe_network = gst_ocellus_cnn_describe_network;
+  GST_OCELLUS_CELLULAR_NETWORK_CLASS(klass)->describe_network = gst_ocellus_cnn_describe_network;
   gst_type_mark_as_plugin_api(gst_ocellus_cnn_update_get_type(), static_cast<GstPluginAPIFlags>(0));
 }
 

@@ -783,12 +783,12 @@ static void gst_ocellus_flow_class_init(GstOcellusFlowClass* klass) {
   install(PROP_FOVEA_X,
           g_param_spec_float(
               "fovea-x", "Fovea x",
-              "The fovea's centre in pixels (kernels=foveated; -1 = the picture's centre)", -1.0f,
+              "The fovea's center in pixels (kernels=foveated; -1 = the picture's center)", -1.0f,
               ocellus::kMaxImageSide, DEFAULT_FOVEA_X, kFlags));
   install(PROP_FOVEA_Y,
           g_param_spec_float(
               "fovea-y", "Fovea y",
-              "The fovea's centre in pixels (kernels=foveated; -1 = the picture's centre)", -1.0f,
+              "The fovea's center in pixels (kernels=foveated; -1 = the picture's center)", -1.0f,
               ocellus::kMaxImageSide, DEFAULT_FOVEA_Y, kFlags));
   install(PROP_FOVEA_RADIUS,
           g_param_spec_float(

@@ -1,7 +1,7 @@
 // GstOcellusFlow: dense optical flow of a video, as a meta on its buffers.
 #pragma once
 
-#include "gstocellusbase.h"
+#include "base/gstocellusbase.h"
 
 G_BEGIN_DECLS
 

@@ -15,7 +15,7 @@ static void gst_ocellus_flow_meta_free(GstMeta* meta, GstBuffer*) {
 }
 
 // A copy shares the planes. A field describes the picture as it stands, so it does not follow a
-// cut, a flip or a change of size; an element that only changes the colours asks with equal sizes.
+// cut, a flip or a change of size; an element that only changes the colors asks with equal sizes.
 static gboolean gst_ocellus_flow_meta_transform(GstBuffer* target, GstMeta* meta, GstBuffer*,
                                                 GQuark type, gpointer data) {
   const auto* from = reinterpret_cast<GstOcellusFlowMeta*>(meta);

@@ -8,19 +8,19 @@
  *
  * #GstOcellusHalftone:preset balances time and quality; #GstOcellusHalftone:template takes
  * another network instead: a template's name such as hlf5, the path of a file of templates
- * (*.ocl), or a chain with "|" between them. With #GstOcellusCells:warm-start a frame begins with
- * the dots of the one before: what does not move does not flicker.
+ * (*.ocl), or a chain with "|" between them. With #GstOcellusCellularNetwork:warm-start a frame
+ * begins with the dots of the one before: what does not move does not flicker.
  *
  * Luma is what becomes dots. What is black and what is white, in the picture that comes and in the
  * one that goes out, is in the caps' colorimetry: 16 and 235 in video of limited range, which I420
- * and NV12 are unless their caps say otherwise, and 0 and 255 in full range, which grey formats
+ * and NV12 are unless their caps say otherwise, and 0 and 255 in full range, which gray formats
  * are; in 16 bits 4096 and 60160, and 0 and 65535. Luma beyond that is as black or as white as can
- * be. Chroma becomes neutral, or is kept (#GstOcellusCells:chroma).
+ * be. Chroma becomes neutral, or is kept (#GstOcellusCellularNetwork:chroma).
  *
  * The picture goes out in a buffer of its own; frames that miss their budget go out as
  * #GstOcellusBase:on-miss says: late, not at all, with the newest dots there are, or as they came.
- * How many sweeps a frame took stands in its GstOcellusCellsMeta (ocellus/gst/cells_meta.h) and in
- * the element message (#GstOcellusBase:post-messages).
+ * How many sweeps a frame took stands in its GstOcellusCellularNetworkMeta
+ * (ocellus/gst/cellular_network_meta.h) and in the element message (#GstOcellusBase:post-messages).
  *
  * I420 and NV12 may come in memory:CUDAMemory, when the plugin was built for it and the backend is
  * a CUDA device: luma is read and written where it lies. The element offers the CUDA context in
@@ -72,12 +72,12 @@ struct Settings {
 }  // namespace
 
 struct _GstOcellusHalftone {
-  GstOcellusCells parent_instance;
+  GstOcellusCellularNetwork parent_instance;
 
   Settings* settings;
 };
 
-G_DEFINE_TYPE(GstOcellusHalftone, gst_ocellus_halftone, GST_TYPE_OCELLUS_CELLS)
+G_DEFINE_TYPE(GstOcellusHalftone, gst_ocellus_halftone, GST_TYPE_OCELLUS_CELLULAR_NETWORK)
 GST_ELEMENT_REGISTER_DEFINE(ocellushalftone, "ocellushalftone", GST_RANK_NONE,
                             GST_TYPE_OCELLUS_HALFTONE)
 
@@ -99,7 +99,7 @@ static Settings get_settings(gpointer self) {
   return settings;
 }
 
-static Expected<void> gst_ocellus_halftone_describe_network(GstOcellusCells* cells,
+static Expected<void> gst_ocellus_halftone_describe_network(GstOcellusCellularNetwork* cells,
                                                             ocellus::ImageSize size,
                                                             GstOcellusNetwork* network) {
   const Settings settings = get_settings(cells);
@@ -110,9 +110,9 @@ static Expected<void> gst_ocellus_halftone_describe_network(GstOcellusCells* cel
           "preset is set, but has no meaning with template \"%s\", which takes its place",
           settings.chain.c_str()));
     }
-    return gst_ocellus_cells_parse_chain(settings.chain.c_str(), network);
+    return gst_ocellus_cellular_network_parse_chain(settings.chain.c_str(), network);
   }
-  const gint levels = gst_ocellus_cells_get_levels(cells);
+  const gint levels = gst_ocellus_cellular_network_get_levels(cells);
   if (levels != 0 && levels != 2) {
     return tl::unexpected(ocellus::make_error(
         Status::kInvalidArgument,
@@ -191,7 +191,8 @@ static void gst_ocellus_halftone_class_init(GstOcellusHalftoneClass* klass) {
       "Turns pictures into black and white dots that look alike from afar", "The Ocellus authors");
 
   GST_OCELLUS_BASE_CLASS(klass)->message_name = "ocellushalftone";
-  GST_OCELLUS_CELLS_CLASS(klass)->describe_network = gst_ocellus_halftone_describe_network;
+  GST_OCELLUS_CELLULAR_NETWORK_CLASS(klass)->describe_network =
+      gst_ocellus_halftone_describe_network;
   gst_type_mark_as_plugin_api(gst_ocellus_halftone_preset_get_type(),
                               static_cast<GstPluginAPIFlags>(0));
 }

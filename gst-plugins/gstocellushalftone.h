@@ -1,13 +1,13 @@
 // ocellushalftone: see gstocellushalftone.cpp.
 #pragma once
 
-#include "gstocelluscells.h"
+#include "gstocelluscellularnetwork.h"
 
 G_BEGIN_DECLS
 
 #define GST_TYPE_OCELLUS_HALFTONE (gst_ocellus_halftone_get_type())
 G_DECLARE_FINAL_TYPE(GstOcellusHalftone, gst_ocellus_halftone, GST, OCELLUS_HALFTONE,
-                     GstOcellusCells)
+                     GstOcellusCellularNetwork)
 GST_ELEMENT_REGISTER_DECLARE(ocellushalftone)
 
 G_END_DECLS

@@ -97,9 +97,9 @@ Expected<std::vector<float>> gst_ocellus_read_states(const char* path, ImageSize
   if (at > length || length - at < cells * cell) return bad("which is truncated");
   const float sign = white_is_one ? 1.0f : -1.0f;
   std::vector<float> states(cells);
-  const auto* grey = reinterpret_cast<const guint8*>(bytes) + at;
-  for (gsize i = 0; i < cells; ++i, grey += cell) {
-    const int value = cell == 2 ? grey[0] << 8 | grey[1] : grey[0];
+  const auto* gray = reinterpret_cast<const guint8*>(bytes) + at;
+  for (gsize i = 0; i < cells; ++i, gray += cell) {
+    const int value = cell == 2 ? gray[0] << 8 | gray[1] : gray[0];
     if (value > largest) return bad("with a value above its header's largest");
     states[i] = sign * (2.0f * static_cast<float>(value) / static_cast<float>(largest) - 1.0f);
   }

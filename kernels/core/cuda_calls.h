@@ -14,7 +14,7 @@ namespace ocellus::cuda {
 
 /// When a call may be made.
 enum class Phase : unsigned char {
-  kCreating,  ///< allocates, frees, synchronises or loads code: only while something is made or
+  kCreating,  ///< allocates, frees, synchronizes or loads code: only while something is made or
               ///< destroyed, and after a failure
   kRunning,   ///< bounded: while frames run, too
 };

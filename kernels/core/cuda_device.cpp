@@ -162,7 +162,7 @@ void CudaDevice::abandon() noexcept {
   loss_logged_.store(true);
   lost_.store(true, std::memory_order_release);
   abandoned_.store(true);
-  crew_.abandon();
+  host_copy_pool_.abandon();
 }
 
 void CudaDevice::log_loss() noexcept {
@@ -172,15 +172,15 @@ void CudaDevice::log_loss() noexcept {
 
 Expected<std::unique_ptr<Device>> CudaDevice::open(const EngineConfig& config,
                                                    const EngineInfo& info) noexcept {
-  if (config.device_lanes < 1 || config.device_lanes > kMaxLanes) {
+  if (config.device_stream_sets < 1 || config.device_stream_sets > kMaxStreamSets) {
     return tl::unexpected(make_error(Status::kInvalidArgument,
-                                     "device_lanes is %d; it must be 1 to %d", config.device_lanes,
-                                     kMaxLanes));
+                                     "device_stream_sets is %d; it must be 1 to %d",
+                                     config.device_stream_sets, kMaxStreamSets));
   }
-  if (config.device_copy_threads < 0 || config.device_copy_threads > CopyCrew::kMaxThreads) {
+  if (config.device_copy_threads < 0 || config.device_copy_threads > HostCopyPool::kMaxThreads) {
     return tl::unexpected(make_error(Status::kInvalidArgument,
                                      "device_copy_threads is %d; it must be 0 (none) to %d",
-                                     config.device_copy_threads, CopyCrew::kMaxThreads));
+                                     config.device_copy_threads, HostCopyPool::kMaxThreads));
   }
   std::unique_ptr<CudaDevice> device(new (std::nothrow)
                                          CudaDevice(info.device, config.device_wait));
@@ -219,20 +219,20 @@ Expected<void> CudaDevice::start(const EngineConfig& config) noexcept {
   // Copies are short and what computing waits for, so they go first.
   const int copying = greatest;
   const int computing = computing_priority_ = std::min(least, greatest + 1);
-  for (; lane_count_ < config.device_lanes; ++lane_count_) {
-    Lane& lane = lanes_[static_cast<std::size_t>(lane_count_)];
+  for (; stream_set_count_ < config.device_stream_sets; ++stream_set_count_) {
+    StreamSet& streams = stream_sets_[static_cast<std::size_t>(stream_set_count_)];
     for (const auto& [stream, priority] :
-         {std::pair{&lane.upload, copying}, std::pair{&lane.compute, computing},
-          std::pair{&lane.download, copying}}) {
+         {std::pair{&streams.upload, copying}, std::pair{&streams.compute, computing},
+          std::pair{&streams.download, copying}}) {
       if (Expected<void> done = cuda(kCudaCalls.create_stream, stream,
                                      static_cast<unsigned>(cudaStreamNonBlocking), priority);
           !done) {
-        ++lane_count_;  // with the streams that there are
+        ++stream_set_count_;  // with the streams that there are
         return done;
       }
     }
   }
-  return crew_.start(config.device_copy_threads, config.realtime_priority);
+  return host_copy_pool_.start(config.device_copy_threads, config.realtime_priority);
 }
 
 Expected<void> CudaDevice::take_block(Scope& cuda, std::size_t bytes) noexcept {
@@ -290,9 +290,9 @@ CudaDevice::~CudaDevice() {
   if (context_ == nullptr || abandoned()) return;
   {
     Scope cuda(*this, Phase::kCreating, kEngine);
-    for (int i = 0; i < lane_count_; ++i) {
-      const Lane& lane = lanes_[static_cast<std::size_t>(i)];
-      for (cudaStream_t stream : {lane.upload, lane.compute, lane.download})
+    for (int i = 0; i < stream_set_count_; ++i) {
+      const StreamSet& streams = stream_sets_[static_cast<std::size_t>(i)];
+      for (cudaStream_t stream : {streams.upload, streams.compute, streams.download})
         if (stream != nullptr) cuda.release(kCudaCalls.destroy_stream, stream);
     }
     if (pinned_.base != nullptr) cuda.release(kCudaCalls.free_host, pinned_.base);
@@ -330,7 +330,7 @@ void CudaDevice::give_back_pinned(void* piece) noexcept {
 Expected<void> CudaDevice::copy(void* to, const void* from, std::size_t bytes,
                                 cudaMemcpyKind kind) noexcept {
   Scope cuda(*this, Phase::kCreating, "a buffer");
-  const cudaStream_t stream = lanes_[0].upload;
+  const cudaStream_t stream = stream_sets_[0].upload;
   if (Expected<void> done = cuda(kCudaCalls.copy, to, from, bytes, kind, stream); !done)
     return done;
   Expected<void> done = cuda(kCudaCalls.synchronize_stream, stream);
@@ -356,18 +356,18 @@ void CudaDevice::add_memory_use(MemoryUse& use) const noexcept {
   use.pieces += device_.pieces.pieces();
 }
 
-int CudaDevice::take_lane() noexcept {
+int CudaDevice::take_stream_set() noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto begin = lane_users_.begin();
-  const auto least = std::min_element(begin, begin + lane_count_);
+  const auto begin = stream_set_users_.begin();
+  const auto least = std::min_element(begin, begin + stream_set_count_);
   ++*least;
   return static_cast<int>(least - begin);
 }
 
-void CudaDevice::give_back_lane(int lane) noexcept {
+void CudaDevice::give_back_stream_set(int set) noexcept {
   if (abandoned()) return;
   const std::lock_guard<std::mutex> lock(mutex_);
-  --lane_users_[static_cast<std::size_t>(lane)];
+  --stream_set_users_[static_cast<std::size_t>(set)];
 }
 
 // ---- the backend's table

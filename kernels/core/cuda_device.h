@@ -8,9 +8,9 @@
 #include <mutex>
 
 #include "core/device.h"
-#include "core/pieces.h"
-#include "kernels/core/copy_crew.h"
+#include "core/piece_map.h"
 #include "kernels/core/cuda_calls.h"
+#include "kernels/core/host_copy_pool.h"
 #include "ocellus/engine.h"
 #include "ocellus/status.h"
 
@@ -23,10 +23,10 @@ class Scope;
 
 /// Pieces of device memory begin on a boundary that texture and bulk copies take.
 inline constexpr std::size_t kDeviceAlignment = 256;
-inline constexpr int kMaxLanes = 16;
+inline constexpr int kMaxStreamSets = 16;
 
-/// The streams that one operator works in. Operators in different lanes overlap.
-struct Lane {
+/// The streams that one operator works in. Operators in different stream sets overlap.
+struct StreamSet {
   cudaStream_t upload = nullptr;
   cudaStream_t compute = nullptr;
   cudaStream_t download = nullptr;
@@ -59,11 +59,13 @@ class CudaDevice final : public Device {
   void abandon() noexcept override;
   bool abandoned() const noexcept { return abandoned_.load(std::memory_order_relaxed); }
 
-  /// The lane that the fewest operators use. Given back when the operator is destroyed.
-  int take_lane() noexcept;
-  void give_back_lane(int lane) noexcept;
-  CopyCrew& copy_crew() noexcept { return crew_; }
-  const Lane& lane(int index) const noexcept { return lanes_[static_cast<std::size_t>(index)]; }
+  /// The streams that the fewest operators use. Given back when the operator is destroyed.
+  int take_stream_set() noexcept;
+  void give_back_stream_set(int set) noexcept;
+  HostCopyPool& host_copy_pool() noexcept { return host_copy_pool_; }
+  const StreamSet& stream_set(int index) const noexcept {
+    return stream_sets_[static_cast<std::size_t>(index)];
+  }
 
   /// A stream of the caller's own, at the priority of those that compute: what is captured in it
   /// keeps that. The caller destroys it.
@@ -105,18 +107,18 @@ class CudaDevice final : public Device {
   DeviceWait wait_;
   CUcontext context_ = nullptr;
   DeviceTraits traits_;
-  mutable std::mutex mutex_;  // guards blocks, lane counts and the setting of loss_
+  mutable std::mutex mutex_;  // guards blocks, streams counts and the setting of loss_
   Block device_;
   Block pinned_;
   int computing_priority_ = 0;
-  int lane_count_ = 0;
-  std::array<Lane, kMaxLanes> lanes_{};
-  std::array<int, kMaxLanes> lane_users_{};
+  int stream_set_count_ = 0;
+  std::array<StreamSet, kMaxStreamSets> stream_sets_{};
+  std::array<int, kMaxStreamSets> stream_set_users_{};
   std::atomic<bool> lost_{false};
   std::atomic<bool> abandoned_{false};
   Error loss_;
   std::atomic<bool> loss_logged_{false};
-  CopyCrew crew_;
+  HostCopyPool host_copy_pool_;
 };
 
 /// Errors after which CUDA says that the process cannot use the device again.
@@ -140,8 +142,8 @@ class LastError {
 };
 
 /// Calls of CUDA by one operator, in one phase, on one thread. While a Scope lives the device's
-/// primary context is current, and afterwards again what was current before: a neighbour in the
-/// same thread may have a context of its own. A neighbour in another thread may capture a graph in
+/// primary context is current, and afterwards again what was current before: a neighbor in the
+/// same thread may have a context of its own. A neighbor in another thread may capture a graph in
 /// a mode that refuses calls of all threads which might disturb it: those of creation do not, and
 /// are exempt.
 class Scope {

@@ -13,7 +13,7 @@ namespace ocellus::cuda {
 namespace {
 
 // Frames below this are copied faster alone.
-constexpr std::size_t kCrewBytes = 64 * 1024;
+constexpr std::size_t kPoolBytes = 64 * 1024;
 
 std::int64_t nanoseconds(float milliseconds) noexcept {
   return static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6);
@@ -60,18 +60,18 @@ void CudaOperator::copy_in(Slot& slot) noexcept {
                           slot.in.stride,
                           in_row_bytes(),
                           shape_.size.height};
-  CopyCrew& crew = device_->copy_crew();
-  if (in_row_bytes() * static_cast<std::size_t>(shape_.size.height) < kCrewBytes || !crew.take()) {
+  HostCopyPool& pool = device_->host_copy_pool();
+  if (in_row_bytes() * static_cast<std::size_t>(shape_.size.height) < kPoolBytes || !pool.take()) {
     copy_rows(block);
     return;
   }
-  crew.add(block);
-  crew.finish();
-  crew.give_back();
+  pool.add(block);
+  pool.finish();
+  pool.give_back();
 }
 
 Expected<void> CudaOperator::await(Scope& cuda, const Slot& slot, StreamHandle stream) noexcept {
-  const cudaStream_t compute = device_->lane(lane_).compute;
+  const cudaStream_t compute = device_->stream_set(stream_set_).compute;
   if (stream == compute) return {};
   if (Expected<void> done =
           cuda(kCudaCalls.record_event, slot.arrived, static_cast<cudaStream_t>(stream));
@@ -82,7 +82,7 @@ Expected<void> CudaOperator::await(Scope& cuda, const Slot& slot, StreamHandle s
 
 Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
   const OutputPlanes& out = slot.out;
-  const Lane& lane = device_->lane(lane_);
+  const StreamSet& streams = device_->stream_set(stream_set_);
   const bool in_on_device = slot.in.space == MemorySpace::kCuda;
   const bool out_on_device = out.space == MemorySpace::kCuda;
 
@@ -110,29 +110,29 @@ Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
   const auto launched = [&]() -> Expected<void> {
     if (slot.uploading)
       if (Expected<void> done = queue_upload(cuda, slot, params, new_params); !done) return done;
-    if (Expected<void> done = cuda(kCudaCalls.record_event, slot.started, lane.compute); !done)
+    if (Expected<void> done = cuda(kCudaCalls.record_event, slot.started, streams.compute); !done)
       return done;
-    return cuda(kCudaCalls.launch_graph, slot.exec, lane.compute);
+    return cuda(kCudaCalls.launch_graph, slot.exec, streams.compute);
   }();
   slot.busy = launched.has_value();
   slot.failure.status = Status::kOk;
   if (!launched && slot.uploading) {
     Scope failing(*device_, Phase::kCreating, name());
-    device_->finish(failing, lane.upload);
+    device_->finish(failing, streams.upload);
   }
   return launched;
 }
 
 Expected<void> CudaOperator::queue_upload(Scope& cuda, Slot& slot, const FrameParams& params,
                                           bool new_params) noexcept {
-  const Lane& lane = device_->lane(lane_);
-  if (Expected<void> done = cuda(kCudaCalls.record_event, slot.begun, lane.upload); !done)
+  const StreamSet& streams = device_->stream_set(stream_set_);
+  if (Expected<void> done = cuda(kCudaCalls.record_event, slot.begun, streams.upload); !done)
     return done;
   if (new_params) {
     *slot.host_params = slot.last_params = params;
     FrameParams* const to = params_ + (&slot - slots_.data());
     const Expected<void> done = cuda(kCudaCalls.copy, to, slot.host_params, sizeof(params),
-                                     cudaMemcpyHostToDevice, lane.upload);
+                                     cudaMemcpyHostToDevice, streams.upload);
     slot.params_known = done.has_value();
     if (!done) return done;
   }
@@ -140,15 +140,15 @@ Expected<void> CudaOperator::queue_upload(Scope& cuda, Slot& slot, const FramePa
     const bool staged = is_host(slot.in.space);
     const void* from = staged ? slot.host_in : slot.in.data;
     const std::size_t from_stride = staged ? in_stride_ : static_cast<std::size_t>(slot.in.stride);
-    if (Expected<void> done =
-            cuda(kCudaCalls.copy_2d, slot.device_in, in_stride_, from, from_stride, in_row_bytes(),
-                 static_cast<std::size_t>(shape_.size.height), cudaMemcpyHostToDevice, lane.upload);
+    if (Expected<void> done = cuda(
+            kCudaCalls.copy_2d, slot.device_in, in_stride_, from, from_stride, in_row_bytes(),
+            static_cast<std::size_t>(shape_.size.height), cudaMemcpyHostToDevice, streams.upload);
         !done)
       return done;
   }
-  if (Expected<void> done = cuda(kCudaCalls.record_event, slot.uploaded, lane.upload); !done)
+  if (Expected<void> done = cuda(kCudaCalls.record_event, slot.uploaded, streams.upload); !done)
     return done;
-  return cuda(kCudaCalls.wait_for_event, lane.compute, slot.uploaded, 0U);
+  return cuda(kCudaCalls.wait_for_event, streams.compute, slot.uploaded, 0U);
 }
 
 Expected<void> CudaOperator::queue_result(Scope& cuda, Slot& slot) noexcept {
@@ -159,16 +159,16 @@ Expected<void> CudaOperator::queue_result(Scope& cuda, Slot& slot) noexcept {
 
 Expected<void> CudaOperator::queue_download(Scope& cuda, Slot& slot) noexcept {
   const OutputPlanes& out = slot.out;
-  const Lane& lane = device_->lane(lane_);
+  const StreamSet& streams = device_->stream_set(stream_set_);
   slot.downloading = out.space != MemorySpace::kCuda;
-  if (Expected<void> done = cuda(kCudaCalls.record_event, slot.computed, lane.compute); !done)
+  if (Expected<void> done = cuda(kCudaCalls.record_event, slot.computed, streams.compute); !done)
     return done;
   if (!slot.downloading) {
-    if (out.stream == nullptr || out.stream == lane.compute) return {};
+    if (out.stream == nullptr || out.stream == streams.compute) return {};
     return cuda(kCudaCalls.wait_for_event, static_cast<cudaStream_t>(out.stream), slot.computed,
                 0U);
   }
-  if (Expected<void> done = cuda(kCudaCalls.wait_for_event, lane.download, slot.computed, 0U);
+  if (Expected<void> done = cuda(kCudaCalls.wait_for_event, streams.download, slot.computed, 0U);
       !done)
     return done;
   if (is_host(out.space)) {
@@ -186,16 +186,16 @@ Expected<void> CudaOperator::queue_download(Scope& cuda, Slot& slot) noexcept {
       if (Expected<void> done = cuda(kCudaCalls.copy_2d, to, static_cast<std::size_t>(out.stride),
                                      plane_of(slot.device_out, p), out_stride_, out_row_bytes(),
                                      static_cast<std::size_t>(next - p) * height,
-                                     cudaMemcpyDeviceToHost, lane.download);
+                                     cudaMemcpyDeviceToHost, streams.download);
           !done)
         return done;
     }
   }
-  return cuda(kCudaCalls.record_event, slot.done, lane.download);
+  return cuda(kCudaCalls.record_event, slot.done, streams.download);
 }
 
 Expected<void> CudaOperator::queue_chunks(Scope& cuda, Slot& slot) noexcept {
-  const cudaStream_t stream = device_->lane(lane_).download;
+  const cudaStream_t stream = device_->stream_set(stream_set_).download;
   slot.chunk_count = 0;
   for (int p = 0; p < planes(); ++p) {
     char* const plane = slot.out.plane<char>(p);
@@ -239,7 +239,7 @@ Status CudaOperator::wait_event(Scope& cuda, cudaEvent_t event, Deadline deadlin
     }
     if (*done) return Status::kOk;
     if (deadline.passed()) return Status::kDeadlineMissed;
-    if (helping && device_->copy_crew().help()) continue;
+    if (helping && device_->host_copy_pool().help()) continue;
     if (mode == DeviceWait::kSpin) {
       detail::relax();
     } else if (mode == DeviceWait::kYield) {
@@ -341,12 +341,12 @@ Status CudaOperator::copy_out(Scope& cuda, Slot& slot, Deadline deadline, Error&
     const Status status = wait_event(cuda, slot.done, deadline, error);
     if (status != Status::kOk) return status;
   }
-  CopyCrew& crew = device_->copy_crew();
-  const bool crewed = crew.take();
+  HostCopyPool& pool = device_->host_copy_pool();
+  const bool pooled = pool.take();
   Status status = Status::kOk;
   while (slot.copied < slot.chunk_count) {
     const Chunk& chunk = slot.chunks[static_cast<std::size_t>(slot.copied)];
-    status = wait_event(cuda, chunk.arrived, deadline, error, crewed);
+    status = wait_event(cuda, chunk.arrived, deadline, error, pooled);
     if (status != Status::kOk) break;
     RowBlock block = chunk.block;
     block.to += slot.copied_rows * block.to_stride;
@@ -354,9 +354,9 @@ Status CudaOperator::copy_out(Scope& cuda, Slot& slot, Deadline deadline, Error&
     block.rows -= slot.copied_rows;
     if (!deadline.is_never())
       block.rows = std::clamp(static_cast<int>(kSliceBytes / block.row_bytes), 1, block.rows);
-    if (crewed) {
-      crew.add(block);
-      if (!deadline.is_never()) crew.finish();
+    if (pooled) {
+      pool.add(block);
+      if (!deadline.is_never()) pool.finish();
     } else {
       copy_rows(block);
     }
@@ -370,9 +370,9 @@ Status CudaOperator::copy_out(Scope& cuda, Slot& slot, Deadline deadline, Error&
       break;
     }
   }
-  if (crewed) {
-    crew.finish();
-    crew.give_back();
+  if (pooled) {
+    pool.finish();
+    pool.give_back();
   }
   slot.copy_out_ended_ns = detail::now_ns();
   return status;
@@ -401,8 +401,8 @@ void CudaOperator::cancel(int index) noexcept {
     return;
   // Its last event may not have been recorded, or could not be waited for.
   Scope failing(*device_, Phase::kCreating, name());
-  const Lane& lane = device_->lane(lane_);
-  for (const cudaStream_t stream : {lane.upload, lane.compute, lane.download})
+  const StreamSet& streams = device_->stream_set(stream_set_);
+  for (const cudaStream_t stream : {streams.upload, streams.compute, streams.download})
     device_->finish(failing, stream);
 }
 
@@ -415,8 +415,8 @@ void CudaOperator::reset() noexcept {
 }
 
 Expected<void> CudaOperator::forget_on_device(Scope& cuda) noexcept {
-  const Expected<void> done =
-      cuda(kCudaCalls.set, state_, 0, sizeof(TemporalState), device_->lane(lane_).compute);
+  const Expected<void> done = cuda(kCudaCalls.set, state_, 0, sizeof(TemporalState),
+                                   device_->stream_set(stream_set_).compute);
   state_stands_ = done.has_value();
   forgetting_ = forgetting_ || state_stands_;
   return done;

@@ -25,7 +25,7 @@ CudaOperator::CudaOperator(const OperatorShape& shape) noexcept
     : shape_(shape), history_(shape.frames) {
   in_stride_ = pitch(in_row_bytes());
   out_stride_ = pitch(out_row_bytes());
-  const std::size_t most = static_cast<std::size_t>(CopyCrew::kMaxBlocks / planes());
+  const std::size_t most = static_cast<std::size_t>(HostCopyPool::kMaxBlocks / planes());
   const std::size_t wanted = out_plane_bytes() / kChunkBytes;
   chunks_per_plane_ = static_cast<int>(std::clamp<std::size_t>(wanted, 1, most));
 }
@@ -36,7 +36,7 @@ CudaOperator::~CudaOperator() {
   for (int i = 0; i < shape_.depth; ++i) cancel(i);
   {
     Scope cuda(*device_, Phase::kCreating, name());
-    if (forgetting_) device_->finish(cuda, device_->lane(lane_).compute);
+    if (forgetting_) device_->finish(cuda, device_->stream_set(stream_set_).compute);
     for (Slot& slot : slots_) {
       for (cudaEvent_t event :
            {slot.arrived, slot.begun, slot.uploaded, slot.started, slot.computed, slot.done})
@@ -48,42 +48,42 @@ CudaOperator::~CudaOperator() {
     }
   }
   device_->log_loss();
-  if (lane_ >= 0) device_->give_back_lane(lane_);
+  if (stream_set_ >= 0) device_->give_back_stream_set(stream_set_);
   device_->give_back_device(device_piece_);
   device_->give_back_pinned(pinned_piece_);
 }
 
 // ---- memory
 
-void CudaOperator::place_pinned(Carver& carver) noexcept {
-  outcomes_ = carver.take<FrameOutcome>(static_cast<std::size_t>(shape_.depth));
+void CudaOperator::place_pinned(LayoutBuilder& builder) noexcept {
+  outcomes_ = builder.take<FrameOutcome>(static_cast<std::size_t>(shape_.depth));
   for (int i = 0; i < shape_.depth; ++i) {
     Slot& slot = slots_[static_cast<std::size_t>(i)];
-    slot.host_params = carver.take<FrameParams>(1);
-    slot.host_in = carver.take<char>(in_stride_ * static_cast<std::size_t>(shape_.size.height));
-    slot.host_out = carver.take<char>(static_cast<std::size_t>(planes()) * out_plane_bytes());
+    slot.host_params = builder.take<FrameParams>(1);
+    slot.host_in = builder.take<char>(in_stride_ * static_cast<std::size_t>(shape_.size.height));
+    slot.host_out = builder.take<char>(static_cast<std::size_t>(planes()) * out_plane_bytes());
   }
 }
 
-void CudaOperator::place_device(Carver& carver) noexcept {
-  params_ = carver.take<FrameParams>(static_cast<std::size_t>(shape_.depth));
-  state_ = carver.take<TemporalState>(1);
+void CudaOperator::place_device(LayoutBuilder& builder) noexcept {
+  params_ = builder.take<FrameParams>(static_cast<std::size_t>(shape_.depth));
+  state_ = builder.take<TemporalState>(1);
   for (int i = 0; i < shape_.depth; ++i) {
     Slot& slot = slots_[static_cast<std::size_t>(i)];
-    slot.device_in = carver.take<char>(in_stride_ * static_cast<std::size_t>(shape_.size.height));
-    slot.device_out = carver.take<char>(static_cast<std::size_t>(planes()) * out_plane_bytes());
+    slot.device_in = builder.take<char>(in_stride_ * static_cast<std::size_t>(shape_.size.height));
+    slot.device_out = builder.take<char>(static_cast<std::size_t>(planes()) * out_plane_bytes());
   }
-  layout(carver);
+  layout(builder);
 }
 
 std::size_t CudaOperator::pinned_bytes() noexcept {
-  Carver counting(nullptr, kDeviceAlignment);
+  LayoutBuilder counting(nullptr, kDeviceAlignment);
   place_pinned(counting);
   return counting.bytes();
 }
 
 std::size_t CudaOperator::device_bytes() noexcept {
-  Carver counting(nullptr, kDeviceAlignment);
+  LayoutBuilder counting(nullptr, kDeviceAlignment);
   place_device(counting);
   return counting.bytes();
 }
@@ -117,11 +117,11 @@ Expected<void> CudaOperator::start(EngineState& engine) noexcept {
   const Expected<void*> pinned_piece = device_->take_pinned(pinned_bytes());
   if (!pinned_piece) return tl::unexpected(pinned_piece.error());
   pinned_piece_ = *pinned_piece;
-  Carver on_device(device_piece_, kDeviceAlignment);
+  LayoutBuilder on_device(device_piece_, kDeviceAlignment);
   place_device(on_device);
-  Carver pinned(pinned_piece_, kDeviceAlignment);
+  LayoutBuilder pinned(pinned_piece_, kDeviceAlignment);
   place_pinned(pinned);
-  lane_ = device_->take_lane();
+  stream_set_ = device_->take_stream_set();
 
   Scope cuda(*device_, Phase::kCreating, name());
   const Expected<cudaStream_t> stream = device_->make_stream(cuda);
@@ -226,8 +226,8 @@ Expected<void> CudaOperator::synchronize(Scope& cuda) noexcept {
   return done;
 }
 
-Expected<void> CudaOperator::touch_kernel(Scope& cuda, const void* kernel,
-                                          std::size_t shared_bytes) noexcept {
+Expected<void> CudaOperator::load_kernel_code(Scope& cuda, const void* kernel,
+                                              std::size_t shared_bytes) noexcept {
   // The limit is the kernel's, for all operators and engines on the device: between reading it and
   // raising it nobody else may raise it further.
   static std::mutex limits;
@@ -277,9 +277,9 @@ Expected<void> CudaOperator::launch_kernel(Scope& cuda, cudaStream_t stream, con
   return cuda(kCudaCalls.launch_kernel, &config, kernel, arguments);
 }
 
-Expected<void> CudaOperator::touch_check(Scope& cuda) noexcept {
+Expected<void> CudaOperator::load_check_kernel(Scope& cuda) noexcept {
   if (shape_.format != PixelFormat::kFloat32) return {};
-  return touch(cuda, check_kernel(), 0);
+  return load_kernel(cuda, check_kernel(), 0);
 }
 
 Expected<void> CudaOperator::launch_check(Scope& cuda, int slot, cudaStream_t stream) noexcept {

@@ -17,17 +17,17 @@
 #include "core/engine_state.h"
 #include "core/frame_history.h"
 #include "core/operator.h"
-#include "kernels/core/copy_crew.h"
 #include "kernels/core/cuda_device.h"
 #include "kernels/core/frame_params.h"
+#include "kernels/core/host_copy_pool.h"
 
 namespace ocellus::cuda {
 
-using detail::Carver;
 using detail::EngineState;
 using detail::FrameHistory;
 using detail::FrameResult;
 using detail::kMaxDepth;
+using detail::LayoutBuilder;
 using detail::OperatorCalls;
 using detail::OperatorShape;
 using detail::OutputPlanes;
@@ -55,8 +55,8 @@ class CudaOperator {
  protected:
   explicit CudaOperator(const OperatorShape& shape) noexcept;
 
-  /// Places all device arrays; called once with a counting carver and once with the memory.
-  virtual void layout(Carver& device) noexcept = 0;
+  /// Places all device arrays; called once with a counting builder and once with the memory.
+  virtual void layout(LayoutBuilder& device) noexcept = 0;
   /// After `layout` with memory: loads the kernels, asks for shared memory.
   virtual Expected<void> prepare(Scope& cuda) noexcept = 0;
   /// Launches the kernels of a frame, to be captured. The image is ready in params(slot), and the
@@ -88,11 +88,13 @@ class CudaOperator {
   }
   /// Allows a kernel that much shared memory, and loads its code.
   template <typename Argument>
-  Expected<void> touch(Scope& cuda, void (*kernel)(Argument), std::size_t shared_bytes) noexcept {
-    return touch_kernel(cuda, reinterpret_cast<const void*>(kernel), shared_bytes);
+  Expected<void> load_kernel(Scope& cuda, void (*kernel)(Argument),
+                             std::size_t shared_bytes) noexcept {
+    return load_kernel_code(cuda, reinterpret_cast<const void*>(kernel), shared_bytes);
   }
 
-  /// How many of its blocks a multiprocessor has room for at once, of those that `touch` has seen.
+  /// How many of its blocks a multiprocessor has room for at once, of those that `load_kernel` has
+  /// seen.
   template <typename Argument>
   Expected<int> resident_blocks(Scope& cuda, void (*kernel)(Argument), int threads,
                                 std::size_t shared_bytes) noexcept {
@@ -107,7 +109,7 @@ class CudaOperator {
 
   /// Where frames are floats, the kernel that looks for bad pixels: to be loaded, and to be
   /// launched before those that change the temporal state. Kernels of integer frames need none.
-  Expected<void> touch_check(Scope& cuda) noexcept;
+  Expected<void> load_check_kernel(Scope& cuda) noexcept;
   Expected<void> launch_check(Scope& cuda, int slot, cudaStream_t stream) noexcept;
 
   const FrameParams* params(int slot) const noexcept { return params_ + slot; }
@@ -139,7 +141,7 @@ class CudaOperator {
     cudaEvent_t arrived = nullptr;   // the caller's stream has written the frame
     cudaEvent_t begun = nullptr;     // before the upload
     cudaEvent_t uploaded = nullptr;  // ready to compute
-    cudaEvent_t started = nullptr;   // the lane has come to this frame
+    cudaEvent_t started = nullptr;   // the streams has come to this frame
     cudaEvent_t computed = nullptr;
     cudaEvent_t done = nullptr;
 
@@ -156,7 +158,7 @@ class CudaOperator {
     OutputPlanes out;
     bool uploading = false;
     bool downloading = false;
-    std::array<Chunk, CopyCrew::kMaxBlocks> chunks;
+    std::array<Chunk, HostCopyPool::kMaxBlocks> chunks;
     int chunk_count = 0;
     int copied = 0;               // chunks
     int copied_rows = 0;          // of the next one
@@ -194,8 +196,8 @@ class CudaOperator {
   Expected<void> wait(int slot, Deadline deadline, FrameResult& result) noexcept;
   void cancel(int slot) noexcept;
   void reset() noexcept;
-  void place_pinned(Carver& carver) noexcept;
-  void place_device(Carver& carver) noexcept;
+  void place_pinned(LayoutBuilder& builder) noexcept;
+  void place_device(LayoutBuilder& builder) noexcept;
   Expected<void> make_slot(Scope& cuda, int index) noexcept;
   Expected<void> warm_up(Scope& cuda) noexcept;
   /// Has the compute stream wait for what the caller's stream has.
@@ -208,7 +210,7 @@ class CudaOperator {
   Expected<void> queue_result(Scope& cuda, Slot& slot) noexcept;
   Expected<void> queue_download(Scope& cuda, Slot& slot) noexcept;
   Expected<void> queue_chunks(Scope& cuda, Slot& slot) noexcept;
-  /// `helping`: takes part in the crew's copying meanwhile.
+  /// `helping`: takes part in the pool's copying meanwhile.
   Status wait_event(Scope& cuda, cudaEvent_t event, Deadline deadline, Error& error,
                     bool helping = false) noexcept;
   /// Counts finished frames in the history, oldest first, up to `slot`.
@@ -235,15 +237,16 @@ class CudaOperator {
   Expected<void> launch_kernel(Scope& cuda, cudaStream_t stream, const void* kernel, dim3 grid,
                                dim3 block, std::size_t shared_bytes, void** arguments,
                                LaunchOrder order) noexcept;
-  Expected<void> touch_kernel(Scope& cuda, const void* kernel, std::size_t shared_bytes) noexcept;
+  Expected<void> load_kernel_code(Scope& cuda, const void* kernel,
+                                  std::size_t shared_bytes) noexcept;
 
   // `wait` may run beside `submit`: this guards the history and the order.
   std::mutex mutex_;
   FrameHistory history_;
   CudaDevice* device_ = nullptr;
-  int lane_ = -1;
-  /// While the operator is made: what is captured or synchronised in a stream of its own meets no
-  /// frame of the operators that share the lane.
+  int stream_set_ = -1;
+  /// While the operator is made: what is captured or synchronized in a stream of its own meets no
+  /// frame of the operators that share the streams.
   cudaStream_t creating_ = nullptr;
   void* device_piece_ = nullptr;
   void* pinned_piece_ = nullptr;

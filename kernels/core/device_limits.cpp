@@ -17,11 +17,11 @@ constexpr int kPasses = 10;
 class Stopwatch {
  public:
   explicit Stopwatch(CudaDevice& device) noexcept
-      : lane_(device.take_lane()), cuda_(device, Phase::kCreating, "limits") {}
+      : stream_set_(device.take_stream_set()), cuda_(device, Phase::kCreating, "limits") {}
   ~Stopwatch() {
     for (cudaEvent_t event : {begin_, end_})
       if (event != nullptr) cuda_.release(kCudaCalls.destroy_event, event);
-    cuda_.device().give_back_lane(lane_);
+    cuda_.device().give_back_stream_set(stream_set_);
   }
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
@@ -75,9 +75,9 @@ class Stopwatch {
   }
 
  private:
-  cudaStream_t stream() noexcept { return cuda_.device().lane(lane_).compute; }
+  cudaStream_t stream() noexcept { return cuda_.device().stream_set(stream_set_).compute; }
 
-  int lane_;
+  int stream_set_;
   Scope cuda_;
   cudaEvent_t begin_ = nullptr;
   cudaEvent_t end_ = nullptr;

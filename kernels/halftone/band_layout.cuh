@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kWarps = kBandThreads / 32;
 /// Between the turns of rows each warp has its own work: the first ones read the mail of one row of
-/// a neighbour each, one counts, the others send.
+/// a neighbor each, one counts, the others send.
 constexpr int kReaders = 2 * (kMaxTemplateRadius + 1);
 constexpr int kClerk = kReaders;
 constexpr int kSenders = kWarps - kReaders - 1;
@@ -18,7 +18,7 @@ constexpr int kGroup = 8;
 constexpr int kAround = kGroup + 2 * kMaxTemplateRadius;
 /// Columns that share a stamp.
 constexpr int kStampColumns = 32 * kGroup;
-/// Flips that are applied one by one; if a phase has more, or a row of a neighbour, all cells are
+/// Flips that are applied one by one; if a phase has more, or a row of a neighbor, all cells are
 /// asked for flips near them.
 constexpr int kListed = 1024;
 constexpr int kFewInRow = 8;

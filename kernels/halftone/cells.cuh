@@ -2,7 +2,7 @@
 #pragma once
 
 #include "halftone/backend.h"
-#include "kernels/halftone/cell_kernels.h"
+#include "kernels/halftone/kernels.h"
 
 namespace ocellus::cuda {
 
@@ -13,8 +13,8 @@ __device__ inline std::int32_t input_of_output(int k, int levels) {
   return static_cast<std::int32_t>(above / (2 * most)) - detail::kInputOne;
 }
 
-/// Grey of 16 bits; what is not finite counts as 0.
-__device__ inline std::int32_t grey_of_float(float value) {
+/// Gray of 16 bits; what is not finite counts as 0.
+__device__ inline std::int32_t gray_of_float(float value) {
   if (!isfinite(value)) return 0;
   return __float2int_rn(__fmul_rn(fminf(fmaxf(value, 0.0f), 255.0f), 257.0f));
 }
@@ -25,25 +25,25 @@ __device__ inline std::int32_t input_at(const CellSource& u, int x, int y) {
   const char* const row = static_cast<const char*>(u.frame->image) + y * u.frame->image_stride;
   switch (u.format) {
     case PixelFormat::kGray8:
-      return detail::input_of(u.grey, reinterpret_cast<const std::uint8_t*>(row)[x]);
+      return detail::input_of(u.gray, reinterpret_cast<const std::uint8_t*>(row)[x]);
     case PixelFormat::kGray16:
-      return detail::input_of(u.grey, reinterpret_cast<const std::uint16_t*>(row)[x]);
+      return detail::input_of(u.gray, reinterpret_cast<const std::uint16_t*>(row)[x]);
     default:
-      return detail::input_of(u.grey, grey_of_float(reinterpret_cast<const float*>(row)[x]));
+      return detail::input_of(u.gray, gray_of_float(reinterpret_cast<const float*>(row)[x]));
   }
 }
 
-/// Writes the grey value of output k in the user's format; 0 for a bad frame.
-__device__ inline void write_grey(const CellEnd& end, int x, int y, int k, bool bad) {
+/// Writes the gray value of output k in the user's format; 0 for a bad frame.
+__device__ inline void write_gray(const CellEnd& end, int x, int y, int k, bool bad) {
   char* const row = static_cast<char*>(end.frame->out[0]) + y * end.frame->out_stride;
   switch (end.format) {
     case PixelFormat::kGray8:
       reinterpret_cast<std::uint8_t*>(row)[x] = static_cast<std::uint8_t>(
-          bad ? 0 : detail::grey_of_level(k, end.levels, end.range, 257, end.white_is_one));
+          bad ? 0 : detail::gray_of_level(k, end.levels, end.range, 257, end.white_is_one));
       break;
     case PixelFormat::kGray16:
       reinterpret_cast<std::uint16_t*>(row)[x] = static_cast<std::uint16_t>(
-          bad ? 0 : detail::grey_of_level(k, end.levels, end.range, 1, end.white_is_one));
+          bad ? 0 : detail::gray_of_level(k, end.levels, end.range, 1, end.white_is_one));
       break;
     default:
       reinterpret_cast<float*>(row)[x] =

@@ -48,7 +48,7 @@ KernelFlow::KernelFlow(const OpticalFlowPlan& plan, const KernelConfig* kernels)
   derivative_plane_ = derivative_stride_ * static_cast<std::size_t>(tiles_y * tile_rows);
 }
 
-void KernelFlow::layout(Carver& device) noexcept {
+void KernelFlow::layout(LayoutBuilder& device) noexcept {
   const auto pairs = static_cast<std::size_t>(plan_.convolutions * plan_.terms);
   if (per_pixel()) {
     const std::size_t value = static_cast<std::size_t>(tile_pixels(ring_variant_.lane_pixels)) *
@@ -177,7 +177,7 @@ RingArguments KernelFlow::ring_arguments(int slot) const noexcept {
   a.bank = bank_;
   a.ring = ring_;
   a.result = result_planes();
-  a.scale = detail::grey_scale(plan_.format);
+  a.scale = detail::gray_scale(plan_.format);
   return a;
 }
 
@@ -201,7 +201,7 @@ Expected<void> KernelFlow::choose_ring_filter(Scope& cuda) noexcept {
     if (ring_warps_ >= kLeastWarps) break;
   }
   const std::size_t shared = ring_shared_bytes(ring_variant_, ring_warps_);
-  if (Expected<void> done = touch(cuda, ring_kernel_, shared); !done) return done;
+  if (Expected<void> done = load_kernel(cuda, ring_kernel_, shared); !done) return done;
   const Expected<int> at_once = resident_blocks(cuda, ring_kernel_, 32 * ring_warps_, shared);
   if (!at_once) return tl::unexpected(at_once.error());
   const std::int64_t items = static_cast<std::int64_t>(tiles_) * plan_.convolutions;
@@ -211,11 +211,11 @@ Expected<void> KernelFlow::choose_ring_filter(Scope& cuda) noexcept {
 }
 
 Expected<void> KernelFlow::load(Scope& cuda, const KernelConfig& kernels) noexcept {
-  if (Expected<void> done = touch_check(cuda); !done) return done;
+  if (Expected<void> done = load_check_kernel(cuda); !done) return done;
   if (!plan_.filter_only) {
     const WindowShape shape = window_shape();
-    if (Expected<void> done = touch(cuda, window_kernel(shape, plan_.radius),
-                                    window_shared_bytes(shape, plan_.radius));
+    if (Expected<void> done = load_kernel(cuda, window_kernel(shape, plan_.radius),
+                                          window_shared_bytes(shape, plan_.radius));
         !done)
       return done;
   }
@@ -223,9 +223,10 @@ Expected<void> KernelFlow::load(Scope& cuda, const KernelConfig& kernels) noexce
     if (Expected<void> done = choose_ring_filter(cuda); !done) return done;
     return load_per_pixel(cuda, kernels);
   }
-  if (Expected<void> done = touch(cuda, temporal_sums_kernel(plan_.format), 0); !done) return done;
+  if (Expected<void> done = load_kernel(cuda, temporal_sums_kernel(plan_.format), 0); !done)
+    return done;
   if (Expected<void> done = load_uniform(cuda, kernels); !done) return done;
-  return touch(cuda, spatial_sums_kernel(), spatial_bytes());
+  return load_kernel(cuda, spatial_sums_kernel(), spatial_bytes());
 }
 
 Expected<void> KernelFlow::record(Scope& cuda, int slot, cudaStream_t stream) noexcept {

@@ -13,7 +13,7 @@ class KernelFlow final : public FlowOperator {
   KernelFlow(const OpticalFlowPlan& plan, const KernelConfig* kernels) noexcept;
 
  private:
-  void layout(Carver& device) noexcept override;
+  void layout(LayoutBuilder& device) noexcept override;
   Expected<void> load(Scope& cuda, const KernelConfig& kernels) noexcept override;
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override;
 

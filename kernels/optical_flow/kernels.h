@@ -22,7 +22,7 @@ struct ResultPlanes {
 
 // ---- a kernel for each pixel
 
-/// A tile is what a warp computes at once: N neighbours along x in each lane, 16 pixels wide and
+/// A tile is what a warp computes at once: N neighbors along x in each lane, 16 pixels wide and
 /// 2 N high.
 inline constexpr int kTileWidth = 16;
 constexpr int tile_height(int lane_pixels) {
@@ -59,7 +59,7 @@ struct RingArguments {
   const char* bank;
   char* ring;
   ResultPlanes result;
-  float scale;  ///< from a pixel's value to grey levels of 8 bits
+  float scale;  ///< from a pixel's value to gray levels of 8 bits
 };
 
 /// How taps and ring come to the warp that needs them.
@@ -121,7 +121,7 @@ struct TemporalArguments {
   std::int64_t sums_plane;   ///< floats
 };
 
-/// Neighbouring pixels that one thread sums.
+/// Neighboring pixels that one thread sums.
 inline constexpr int kTemporalPixels = 4;
 inline constexpr int kTemporalAcross = 32;  ///< threads of a block side by side
 inline constexpr int kTemporalWidth = kTemporalPixels * kTemporalAcross;
@@ -165,7 +165,7 @@ struct SpatialArguments {
 
 inline constexpr int kSpatialWidth = 32;
 inline constexpr int kSpatialHeight = 32;
-/// Neighbours along y that one thread computes.
+/// Neighbors along y that one thread computes.
 inline constexpr int kSpatialRows = 8;
 inline constexpr int kSpatialThreads = kSpatialWidth * kSpatialHeight / kSpatialRows;
 

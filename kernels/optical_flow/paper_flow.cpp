@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/failure.h"
-#include "core/front.h"
+#include "core/operator_handle.h"
 #include "image/pixel_rows.h"
 #include "kernels/optical_flow/flow_operator.h"
 #include "kernels/optical_flow/paper_kernels.h"
@@ -18,8 +18,8 @@ namespace ocellus::paper {
 namespace {
 
 using cuda::block_count;
-using cuda::Carver;
 using cuda::kCudaCalls;
+using cuda::LayoutBuilder;
 using cuda::Scope;
 using detail::OpticalFlowPlan;
 
@@ -39,7 +39,7 @@ class PaperKernels final : public cuda::FlowOperator {
   }
 
  private:
-  void layout(Carver& device) noexcept override {
+  void layout(LayoutBuilder& device) noexcept override {
     kept_ = device.take<float>(static_cast<std::size_t>(plan_.nt) * kept_plane_);
     taps_ = device.take<float>(static_cast<std::size_t>(plan_.convolutions) * taps_of_one());
     if (!plan_.filter_only)
@@ -48,19 +48,19 @@ class PaperKernels final : public cuda::FlowOperator {
   }
 
   Expected<void> load(Scope& cuda, const KernelConfig& kernels) noexcept override {
-    if (Expected<void> done = touch_check(cuda); !done) return done;
-    if (Expected<void> done = touch(cuda, keep_kernel(plan_.format), 0); !done) return done;
+    if (Expected<void> done = load_check_kernel(cuda); !done) return done;
+    if (Expected<void> done = load_kernel(cuda, keep_kernel(plan_.format), 0); !done) return done;
     for (int first = 0; first < plan_.convolutions; first += schedule_.package) {
       if (Expected<void> done =
-              touch(cuda, convolve_kernel(schedule_.frames, package_at(first), plan_.nx),
-                    convolve_shared_bytes(schedule_.frames, plan_.nx, plan_.ny));
+              load_kernel(cuda, convolve_kernel(schedule_.frames, package_at(first), plan_.nx),
+                          convolve_shared_bytes(schedule_.frames, plan_.nx, plan_.ny));
           !done)
         return done;
     }
     if (!plan_.filter_only) {
       const cuda::WindowShape shape = window_shape();
-      if (Expected<void> done = touch(cuda, cuda::window_kernel(shape, plan_.radius),
-                                      cuda::window_shared_bytes(shape, plan_.radius));
+      if (Expected<void> done = load_kernel(cuda, cuda::window_kernel(shape, plan_.radius),
+                                            cuda::window_shared_bytes(shape, plan_.radius));
           !done)
         return done;
     }
@@ -78,7 +78,7 @@ class PaperKernels final : public cuda::FlowOperator {
     keep.nx = plan_.nx;
     keep.ny = plan_.ny;
     keep.kept = kept();
-    keep.scale = detail::grey_scale(plan_.format);
+    keep.scale = detail::gray_scale(plan_.format);
     if (Expected<void> done = launch(cuda, stream, keep_kernel(plan_.format),
                                      dim3(block_count(keep.width + keep.nx - 1, kBlockWidth),
                                           block_count(keep.height + keep.ny - 1, kBlockHeight)),
@@ -263,13 +263,13 @@ std::unique_ptr<PaperKernels> make_kernels(const OpticalFlowPlan& plan, const Sc
 
 }  // namespace
 
-/// The operator's front, with the paper's kernels behind it.
+/// The operator's handle, with the paper's kernels behind it.
 class PaperState {
  public:
   PaperState(detail::EngineRef engine, const OpticalFlowPlan& plan) noexcept
-      : front(std::move(engine), shape_of(plan)) {}
+      : handle(std::move(engine), shape_of(plan)) {}
 
-  detail::OperatorFront front;
+  detail::OperatorHandle handle;
 };
 
 template <typename Config, typename View>
@@ -291,9 +291,9 @@ Expected<PaperOperator<Config, View>> PaperOperator<Config, View>::create(
   std::unique_ptr<PaperState> state(new (std::nothrow) PaperState(engine.state(), *plan));
   if (!state) return detail::no_memory_for_operator();
   const Expected<void*> made = cuda::CudaOperator::create(
-      state->front.engine(), make_kernels(*plan, config.schedule, &config.kernels));
+      state->handle.engine(), make_kernels(*plan, config.schedule, &config.kernels));
   if (!made) return tl::unexpected(made.error());
-  state->front.adopt(cuda::CudaOperator::kCalls, *made);
+  state->handle.adopt(cuda::CudaOperator::kCalls, *made);
   return PaperOperator(config, std::move(state));
 }
 
@@ -311,15 +311,15 @@ PaperOperator<Config, View>::~PaperOperator() = default;
 
 template <typename Config, typename View>
 Expected<Ticket> PaperOperator<Config, View>::submit(const Frame& in, const View& out) noexcept {
-  return state_->front.submit(in, planes_of(out, state_->front.shape().planes));
+  return state_->handle.submit(in, planes_of(out, state_->handle.shape().planes));
 }
 template <typename Config, typename View>
 Expected<FrameInfo> PaperOperator<Config, View>::wait(Ticket ticket, Deadline deadline) noexcept {
-  return state_->front.wait(ticket, deadline);
+  return state_->handle.wait(ticket, deadline);
 }
 template <typename Config, typename View>
 void PaperOperator<Config, View>::reset() noexcept {
-  state_->front.reset();
+  state_->handle.reset();
 }
 
 template class PaperOperator<OpticalFlowConfig, FlowView>;

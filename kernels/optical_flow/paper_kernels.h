@@ -31,7 +31,7 @@ struct KeepArguments {
   int nx;
   int ny;
   KeptFrames kept;
-  float scale;  ///< from a pixel's value to grey levels of 8 bits
+  float scale;  ///< from a pixel's value to gray levels of 8 bits
 };
 
 /// The convolutions of one package. Taps: for each two convolutions [nx + ny + nt][pixel] of pairs,

@@ -178,7 +178,7 @@ __device__ inline float2 flow_at(const FlowSource& source, int x, int y) {
   if (kKind == SourceKind::kPlane || (kKind == SourceKind::kEither && !source.coarse))
     return source.flow[y * source.stride + x];
   // Mean of the nearest coarse values, times 2: a pixel of the coarse level is two of this one.
-  // In odd columns the mean of two neighbours, which in even ones are the same.
+  // In odd columns the mean of two neighbors, which in even ones are the same.
   const int fine = source.region_y + y;
   const int upper = min((fine >> 1) - source.coarse_y, source.coarse_height - 1) * source.stride;
   const int lower =

@@ -47,7 +47,7 @@ PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, const KernelConfig* kernel
   partner_plane_ = std::int64_t{flow_[0].stride} * pyramid_.region[0].height;
 }
 
-void PyramidFlow::layout(Carver& device) noexcept {
+void PyramidFlow::layout(LayoutBuilder& device) noexcept {
   window_ = device.take<float>(at(plan_.frames) * static_cast<std::size_t>(frame_floats_));
   std::size_t most = 0;
   for (int l = 0; l < plan_.levels; ++l) {
@@ -81,7 +81,7 @@ template <typename Argument>
 Expected<void> PyramidFlow::add(Recording& frame, Kernel<Argument> kernel, dim3 grid,
                                 std::size_t shared_bytes, const Argument& argument,
                                 int threads) noexcept {
-  if (frame.loading) return touch(frame.cuda, kernel, shared_bytes);
+  if (frame.loading) return load_kernel(frame.cuda, kernel, shared_bytes);
   // The kernels are short: each may be set up while the one before ends.
   const bool overlap = !frame.first;
   frame.first = false;
@@ -146,7 +146,7 @@ Expected<void> PyramidFlow::walk(Recording& frame) noexcept {
 }
 
 Expected<void> PyramidFlow::record_frame(Recording& frame) noexcept {
-  if (Expected<void> done = frame.loading ? touch_check(frame.cuda)
+  if (Expected<void> done = frame.loading ? load_check_kernel(frame.cuda)
                                           : launch_check(frame.cuda, frame.slot, frame.stream);
       !done)
     return done;
@@ -162,7 +162,7 @@ Expected<void> PyramidFlow::record_frame(Recording& frame) noexcept {
     a.from_height = plan_.level_size[at(l - 1)].height;
     a.width = plan_.level_size[at(l)].width;
     a.height = plan_.level_size[at(l)].height;
-    a.scale = detail::grey_scale(plan_.format);
+    a.scale = detail::gray_scale(plan_.format);
     if (Expected<void> done = add(frame, reduce_kernel(plan_.format, l == 1),
                                   grid_of(a.width, a.height, kReduceTileHeight), 0, a);
         !done)
@@ -181,7 +181,7 @@ Expected<void> PyramidFlow::record_frame(Recording& frame) noexcept {
                   static_cast<int>(blocks)};
     blocks += grid.x * grid.y;
   }
-  a.scale = detail::grey_scale(plan_.format);
+  a.scale = detail::gray_scale(plan_.format);
   std::copy(pyramid_.presmoothing.begin(), pyramid_.presmoothing.end(), a.presmoothing);
   return add(frame, prepare_kernel(plan_.format, plan_.pyramid.normalize), dim3(blocks), 0, a);
 }

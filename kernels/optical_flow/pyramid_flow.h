@@ -29,7 +29,7 @@ class PyramidFlow final : public FlowOperator {
     int plane = 0;         // of the present level, that is written next
   };
 
-  void layout(Carver& device) noexcept override;
+  void layout(LayoutBuilder& device) noexcept override;
   Expected<void> load(Scope& cuda, const KernelConfig& kernels) noexcept override;
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override;
 

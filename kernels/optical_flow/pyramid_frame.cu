@@ -1,4 +1,4 @@
-// A new frame of the pyramid: levels, local normalisation, a light smoothing, into the window of
+// A new frame of the pyramid: levels, local normalization, a light smoothing, into the window of
 // frames.
 #include <cstdint>
 #include <type_traits>
@@ -19,8 +19,8 @@ constexpr int kWidth = kPyramidTileWidth;
 constexpr int kReduceColumns = 2 * kWidth + 3;
 constexpr int kReduceRows = 2 * kReduceTileHeight + 3;
 
-__device__ float five_taps(float far0, float near0, float centre, float near1, float far1) {
-  return fmaf(1.0f / 16.0f, far0 + far1, fmaf(4.0f / 16.0f, near0 + near1, 6.0f / 16.0f * centre));
+__device__ float five_taps(float far0, float near0, float center, float near1, float far1) {
+  return fmaf(1.0f / 16.0f, far0 + far1, fmaf(4.0f / 16.0f, near0 + near1, 6.0f / 16.0f * center));
 }
 
 /// Pixel is void for levels that are ours.
@@ -70,10 +70,10 @@ __global__ void __launch_bounds__(kPyramidThreads)
 }
 static_assert(kPyramidThreads == kWidth * kReduceTileHeight);
 
-// ---- normalisation and smoothing
+// ---- normalization and smoothing
 
 constexpr int kHeight = kPrepareTileHeight;
-// Beyond the tile: of the image, of the high-passed image and of the normalised image.
+// Beyond the tile: of the image, of the high-passed image and of the normalized image.
 constexpr int kReachImage = 2 * kContrastRadius + kPresmoothingRadius;
 constexpr int kReachHighpass = kContrastRadius + kPresmoothingRadius;
 constexpr int kReachNormalized = kPresmoothingRadius;
@@ -84,7 +84,7 @@ constexpr int kFilteredStride = kWidth + 2 * kReachHighpass + 1;
 // A group of outputs reads beyond the last row.
 constexpr int kFilteredRows = kRows + 2;
 
-/// Sums of 2 kRadius + 1 values, kOut neighbours at once, each in the order of the values.
+/// Sums of 2 kRadius + 1 values, kOut neighbors at once, each in the order of the values.
 template <int kRadius, int kOut, typename Load>
 __device__ void box_sums(const Load& load, float (&sum)[kOut]) {
 #pragma unroll
@@ -118,7 +118,7 @@ __device__ void repeat_edges(Tile& tile, int x0, int y0, int width, int height, 
   }
 }
 
-/// The image becomes the normalised one, in place.
+/// The image becomes the normalized one, in place.
 __device__ void normalize(Tile& tile, int x0, int y0, int width, int height) {
   constexpr float kShare = 1.0f / (2 * kContrastRadius + 1);
   const bool at_edge = x0 < kReachImage || y0 < kReachImage || x0 + kWidth + kReachImage > width ||

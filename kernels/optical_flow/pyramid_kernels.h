@@ -29,7 +29,7 @@ struct ReduceArguments {
   int from_height;
   int width;
   int height;
-  float scale;  ///< from a pixel's value to grey levels of 8 bits; level 0
+  float scale;  ///< from a pixel's value to gray levels of 8 bits; level 0
 };
 
 inline constexpr int kReduceTileHeight = 8;
@@ -52,7 +52,7 @@ struct Window {
   int frames;
 };
 
-/// Normalises and smooths all levels into the window of frames.
+/// Normalizes and smooths all levels into the window of frames.
 struct PrepareArguments {
   const FrameParams* frame;
   const TemporalState* state;
@@ -156,7 +156,7 @@ struct SolveArguments {
   std::int64_t plane;
 
   int radius;
-  /// Of the window along one axis, with three zeros before and behind: four neighbouring pixels
+  /// Of the window along one axis, with three zeros before and behind: four neighboring pixels
   /// look at the same values.
   float weight[2 * (detail::kMaxWindow / 2) + 1 + 6];
   float inverse_robust2;  ///< 1 / robust^2, or 0

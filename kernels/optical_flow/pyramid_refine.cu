@@ -6,7 +6,7 @@ namespace {
 
 constexpr int kWidth = kPyramidTileWidth;
 constexpr int kHeight = kRefineTileHeight;
-constexpr int kAcross = 4;  // neighbours that one thread sums along a row
+constexpr int kAcross = 4;  // neighbors that one thread sums along a row
 constexpr int kDown = 2;    // and along a column
 
 /// Columns of the smoothed flow: the tile and what the median sees beyond it, in whole groups.
@@ -27,7 +27,7 @@ __host__ __device__ constexpr int filtered_stride(int median) {
   return smoothed_columns(median) + 1;
 }
 
-/// Sums of 2 radius + 1 values, radius > 0, kOut neighbours at once, each in the order of the
+/// Sums of 2 radius + 1 values, radius > 0, kOut neighbors at once, each in the order of the
 /// values.
 template <int kOut, typename Load>
 __device__ void box_sums(int radius, const Load& load, float (&sum)[kOut]) {

@@ -145,7 +145,7 @@ __host__ __device__ constexpr int filtered_rows(int height, int radius, int thre
 }
 
 /// kRadius 0 takes the window's radius from the arguments. Pixels are taken kBatch at once, so that
-/// a thread waits for their flow and then for their neighbours once and not for each.
+/// a thread waits for their flow and then for their neighbors once and not for each.
 template <int kHeight, int kRadius, int kThreads, int kBatch, bool kAllFrames, SourceKind kSource>
 __global__ void __launch_bounds__(kThreads) solve(const __grid_constant__ SolveArguments a) {
   extern __shared__ __align__(16) float4 shared[];
@@ -247,7 +247,7 @@ __global__ void __launch_bounds__(kThreads) solve(const __grid_constant__ SolveA
         // Beyond the region the products of its edge are repeated.
         const int x = clamp_to(left + kReach + column, region.width) - left;
         const int y = clamp_to(top + kReach + row, region.height) - top;
-        // The mean there, whose own neighbours repeat its edge.
+        // The mean there, whose own neighbors repeat its edge.
         const float* const under = mean + y * mean_columns + x;
         const auto derivative = [&](int step) {
           return fmaf(-1.0f / 12.0f, under[2 * step] - under[-2 * step],

@@ -158,7 +158,7 @@ __host__ __device__ constexpr int tile_rows(int ny) {
   return kSpatialHeight + in_fours(ny);
 }
 
-/// kResults neighbouring sums of `count` products. read(i) gives value i and the three after it.
+/// kResults neighboring sums of `count` products. read(i) gives value i and the three after it.
 template <int kResults, typename Read>
 __device__ __forceinline__ void filter(const float* taps, int count, Read read,
                                        float (&sum)[kResults]) {

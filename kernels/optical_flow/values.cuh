@@ -1,4 +1,4 @@
-// Reading and writing neighbouring pixels and coefficients at once.
+// Reading and writing neighboring pixels and coefficients at once.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -7,7 +7,7 @@
 
 namespace ocellus::cuda {
 
-/// Values of N neighbouring pixels, in one lane. In memory they are aligned to all N.
+/// Values of N neighboring pixels, in one lane. In memory they are aligned to all N.
 template <int N>
 struct Values {
   float of[N];

@@ -28,7 +28,7 @@ __host__ __device__ constexpr int columns(int radius) {
   return kWindowWidth + 2 * lead(radius);
 }
 
-/// Of a pixel so far along one axis from the window's centre.
+/// Of a pixel so far along one axis from the window's center.
 __device__ __forceinline__ float weight_at(const WindowArguments& a, int radius, int away) {
   const int distance = away < 0 ? -away : away;
   return distance <= radius ? a.weight[distance] : 0.0f;

@@ -3,13 +3,13 @@
 
 #include <cstddef>
 
-#include "core/pieces.h"
+#include "core/piece_map.h"
 #include "ocellus/memory.h"
 #include "ocellus/status.h"
 
 namespace ocellus::detail {
 
-/// Host memory, mapped and touched at creation. Not synchronised: the engine's mutex guards it.
+/// Host memory, mapped and touched at creation. Not synchronized: the engine's mutex guards it.
 class HostArena : private PieceMap {
  public:
   using PieceMap::kMaxPieces;
@@ -42,9 +42,9 @@ class HostArena : private PieceMap {
 
 /// Lays arrays out one after the other in a piece: first with no memory to find the size, then over
 /// the piece.
-class Carver {
+class LayoutBuilder {
  public:
-  explicit Carver(void* base = nullptr, std::size_t alignment = kMemoryAlignment) noexcept
+  explicit LayoutBuilder(void* base = nullptr, std::size_t alignment = kMemoryAlignment) noexcept
       : base_(static_cast<char*>(base)), alignment_(alignment) {}
 
   /// The next array, aligned; nullptr while sizes are counted.

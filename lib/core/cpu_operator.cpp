@@ -29,18 +29,18 @@ Expected<void*> CpuOperator::create(EngineState& engine,
   return static_cast<void*>(made.release());
 }
 
-void CpuOperator::place(Carver& carver) noexcept {
+void CpuOperator::place(LayoutBuilder& builder) noexcept {
   const auto count = static_cast<std::size_t>(stage_count());
   for (int slot = 0; slot < shape_.depth; ++slot) {
     const auto i = static_cast<std::size_t>(slot);
-    stages_[i] = carver.take<Stage>(count + 1);
-    contexts_[i] = carver.take<StageContext>(count);
+    stages_[i] = builder.take<Stage>(count + 1);
+    contexts_[i] = builder.take<StepContext>(count);
   }
-  layout(carver);
+  layout(builder);
 }
 
 std::size_t CpuOperator::bytes() noexcept {
-  Carver counting;
+  LayoutBuilder counting;
   place(counting);
   return counting.bytes();
 }
@@ -50,8 +50,8 @@ Expected<void> CpuOperator::start(EngineState& engine) noexcept {
   if (!piece) return tl::unexpected(piece.error());
   engine_ = &engine;
   piece_ = *piece;
-  Carver carver(piece_);
-  place(carver);
+  LayoutBuilder builder(piece_);
+  place(builder);
   if (Expected<void> ready = prepare(); !ready) return ready;
   const int count = stage_count();
   for (int slot = 0; slot < shape_.depth; ++slot) {
@@ -59,10 +59,10 @@ Expected<void> CpuOperator::start(EngineState& engine) noexcept {
     FrameJob& frame = frames_[i];
     frame.owner = this;
     for (int s = 0; s < count; ++s) {
-      contexts_[i][s] = StageContext{&frame, 0, 0, &stages_[i][s]};
+      contexts_[i][s] = StepContext{&frame, 0, 0, &stages_[i][s]};
       stages_[i][s] = Stage{};
     }
-    build_stages(stages_[i], contexts_[i]);
+    build_steps(stages_[i], contexts_[i]);
     frame.bad_stage = &stages_[i][count];
     *frame.bad_stage = {&CpuOperator::run_bad, &frame, 0};
     frame.job.stages = stages_[i];

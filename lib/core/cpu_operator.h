@@ -38,7 +38,7 @@ class CpuOperator {
     Stage* bad_stage = nullptr;  // the last one; skipped unless the frame is bad
   };
   /// What a stage's function gets.
-  struct StageContext {
+  struct StepContext {
     FrameJob* frame = nullptr;
     int level = 0;
     int step = 0;
@@ -47,13 +47,13 @@ class CpuOperator {
 
   CpuOperator(const OperatorShape& shape, int workers) noexcept;
 
-  /// Places all arrays; called once with a counting carver and once with the memory.
-  virtual void layout(Carver& carver) noexcept = 0;
+  /// Places all arrays; called once with a counting builder and once with the memory.
+  virtual void layout(LayoutBuilder& builder) noexcept = 0;
   /// After `layout` with memory.
   virtual Expected<void> prepare() noexcept = 0;
   virtual int stage_count() const noexcept = 0;
   /// Fills in stage_count() stages of one frame; contexts have `frame` set.
-  virtual void build_stages(Stage* stages, StageContext* contexts) noexcept = 0;
+  virtual void build_steps(Stage* stages, StepContext* contexts) noexcept = 0;
   /// Writes the result of a bad frame to the user's planes.
   virtual void write_bad(const FrameJob& frame) noexcept = 0;
   /// The frame's last stage has ended. May add to `result`, whose flags say whether the frame was
@@ -73,7 +73,7 @@ class CpuOperator {
  private:
   static void run_bad(void* context, int part, int worker) noexcept;
   static void finished(void* context) noexcept;
-  void place(Carver& carver) noexcept;
+  void place(LayoutBuilder& builder) noexcept;
   std::size_t bytes() noexcept;
   Expected<void> start(EngineState& engine) noexcept;
 
@@ -86,7 +86,7 @@ class CpuOperator {
   void* piece_ = nullptr;
   std::array<FrameJob, kMaxDepth> frames_;
   std::array<Stage*, kMaxDepth> stages_{};
-  std::array<StageContext*, kMaxDepth> contexts_{};
+  std::array<StepContext*, kMaxDepth> contexts_{};
 };
 
 /// Cuts `rows` rows into bands.

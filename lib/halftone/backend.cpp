@@ -40,13 +40,13 @@ Expected<Footprint> cell_footprint(const EngineInfo& engine,
   return (*backend)->footprint(engine, plan);
 }
 
-Expected<void> create_cells(OperatorFront& front, const CellularNetworkPlan& plan,
+Expected<void> create_cells(OperatorHandle& handle, const CellularNetworkPlan& plan,
                             const CellSources& sources) noexcept {
-  const auto backend = find_cell_backend(front.engine().info());
+  const auto backend = find_cell_backend(handle.engine().info());
   if (!backend) return tl::unexpected(backend.error());
-  const Expected<void*> instance = (*backend)->create(front.engine(), plan, sources);
+  const Expected<void*> instance = (*backend)->create(handle.engine(), plan, sources);
   if (!instance) return tl::unexpected(instance.error());
-  front.adopt(*(*backend)->calls, *instance);
+  handle.adopt(*(*backend)->calls, *instance);
   return {};
 }
 

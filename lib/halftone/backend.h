@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/engine_state.h"
-#include "core/front.h"
 #include "core/operator.h"
+#include "core/operator_handle.h"
 #include "halftone/plan.h"
 #include "ocellus/cellular_network.h"
 
@@ -29,7 +29,7 @@ OperatorShape shape_of(const CellularNetworkPlan& plan) noexcept;
 /// Both with the engine's backend. Errors: Unsupported, and those of the table's functions.
 Expected<Footprint> cell_footprint(const EngineInfo& engine,
                                    const CellularNetworkPlan& plan) noexcept;
-Expected<void> create_cells(OperatorFront& front, const CellularNetworkPlan& plan,
+Expected<void> create_cells(OperatorHandle& handle, const CellularNetworkPlan& plan,
                             const CellSources& sources) noexcept;
 
 }  // namespace ocellus::detail

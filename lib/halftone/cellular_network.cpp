@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/failure.h"
-#include "core/front.h"
+#include "core/operator_handle.h"
 #include "halftone/backend.h"
 #include "halftone/plan.h"
 
@@ -15,11 +15,11 @@ class CellularNetworkState {
  public:
   CellularNetworkState(EngineRef engine, const CellularNetworkPlan& made,
                        const CellularNetworkConfig& given) noexcept
-      : front(std::move(engine), shape_of(made)), plan(made), config(given) {
+      : handle(std::move(engine), shape_of(made)), plan(made), config(given) {
     for (CellStage& stage : config.stages) stage.start_plane = stage.threshold_plane = nullptr;
   }
 
-  OperatorFront front;
+  OperatorHandle handle;
   CellularNetworkPlan plan;
   CellularNetworkConfig config;
 };
@@ -40,7 +40,7 @@ Expected<CellularNetwork> CellularNetwork::create(Engine& engine,
   std::unique_ptr<detail::CellularNetworkState> state(
       new (std::nothrow) detail::CellularNetworkState(engine.state(), *plan, config));
   if (!state) return detail::no_memory_for_operator();
-  if (Expected<void> made = detail::create_cells(state->front, *plan, detail::sources_of(config));
+  if (Expected<void> made = detail::create_cells(state->handle, *plan, detail::sources_of(config));
       !made)
     return tl::unexpected(made.error());
   return CellularNetwork(std::move(state));
@@ -67,13 +67,13 @@ Expected<Ticket> CellularNetwork::submit(const Frame& in, const CellView& out) n
   detail::OutputPlanes output =
       detail::output_of(out, 1, bytes_per_pixel(state_->plan.output_format));
   output.planes[0] = out.data;
-  return state_->front.submit(in, output);
+  return state_->handle.submit(in, output);
 }
 
 Expected<FrameInfo> CellularNetwork::wait(Ticket ticket, Deadline deadline,
                                           CellInfo* info) noexcept {
   detail::ExtraWords words{};
-  Expected<FrameInfo> done = state_->front.wait(ticket, deadline, &words);
+  Expected<FrameInfo> done = state_->handle.wait(ticket, deadline, &words);
   if (done && info != nullptr) {
     info->sweeps = static_cast<int>(words[detail::kSweepsWord]);
     info->changed = words[detail::kChangedWord];
@@ -83,7 +83,7 @@ Expected<FrameInfo> CellularNetwork::wait(Ticket ticket, Deadline deadline,
 }
 
 void CellularNetwork::reset() noexcept {
-  state_->front.reset();
+  state_->handle.reset();
 }
 
 }  // namespace ocellus

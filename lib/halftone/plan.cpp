@@ -6,7 +6,7 @@
 
 #include "core/checks.h"
 #include "core/failure.h"
-#include "halftone/cell_stage_check.h"
+#include "halftone/stage_check.h"
 
 namespace ocellus::detail {
 namespace {
@@ -98,11 +98,11 @@ Check check_swaps(int i, const CellStage& stage, const CellStagePlan& plan) noex
     return invalid_argument("stages[%d].move is kSwap with %d levels; swaps need two", i,
                             stage.levels);
   }
-  if (stage.update != CellUpdate::kColours)
-    return invalid_argument("stages[%d].move is kSwap; its update must be kColours", i);
+  if (stage.update != CellUpdate::kColors)
+    return invalid_argument("stages[%d].move is kSwap; its update must be kColors", i);
   if (!is_symmetric(plan)) {
     return invalid_argument(
-        "stages[%d].move is kSwap; it needs an A that is its own mirror image in the centre", i);
+        "stages[%d].move is kSwap; it needs an A that is its own mirror image in the center", i);
   }
   return {};
 }
@@ -156,15 +156,15 @@ Expected<CellStagePlan> make_stage(int i, const CellStage& stage, ImageSize size
   plan.max_sweeps = stage.max_sweeps;
   plan.mirrored = is_mirrored(plan);
   const int least = plan.radius + (stage.move == CellMove::kSwap ? 2 : 1);
-  plan.spacing = stage.colour_spacing == 0 ? least : stage.colour_spacing;
+  plan.spacing = stage.color_spacing == 0 ? least : stage.color_spacing;
   if (stage.move == CellMove::kSwap) {
     if (Check c = check_swaps(i, stage, plan); !c) return tl::unexpected(c.error());
   }
   return plan;
 }
 
-Expected<GreyLimits> make_limits(const char* field, const GreyRange& range) noexcept {
-  const auto in_range = [](float grey) { return grey >= 0.0f && grey <= 255.0f; };  // NaN is not
+Expected<GrayLimits> make_limits(const char* field, const GrayRange& range) noexcept {
+  const auto in_range = [](float gray) { return gray >= 0.0f && gray <= 255.0f; };  // NaN is not
   if (!in_range(range.black)) {
     return invalid_argument("%s.black is %g; it must be 0 to 254", field,
                             static_cast<double>(range.black));
@@ -173,10 +173,10 @@ Expected<GreyLimits> make_limits(const char* field, const GreyRange& range) noex
     return invalid_argument("%s.white is %g; it must be 1 to 255", field,
                             static_cast<double>(range.white));
   }
-  const auto steps = [](float grey) {
-    return static_cast<std::int32_t>(std::nearbyint(static_cast<double>(grey) * 257.0));
+  const auto steps = [](float gray) {
+    return static_cast<std::int32_t>(std::nearbyint(static_cast<double>(gray) * 257.0));
   };
-  const GreyLimits limits{steps(range.black), steps(range.white)};
+  const GrayLimits limits{steps(range.black), steps(range.white)};
   if (limits.white - limits.black < 257) {
     return invalid_argument("%s.white is %g; it must be at least 1 above %s.black, which is %g",
                             field, static_cast<double>(range.white), field,
@@ -233,9 +233,9 @@ Expected<CellularNetworkPlan> make_plan(const CellularNetworkConfig& config) noe
   if (config.polarity != CellPolarity::kBlackIsOne && config.polarity != CellPolarity::kWhiteIsOne)
     return invalid_argument("polarity is %d; it must be kBlackIsOne or kWhiteIsOne",
                             static_cast<int>(config.polarity));
-  const Expected<GreyLimits> input_range = make_limits("input_range", config.input_range);
+  const Expected<GrayLimits> input_range = make_limits("input_range", config.input_range);
   if (!input_range) return tl::unexpected(input_range.error());
-  const Expected<GreyLimits> output_range = make_limits("output_range", config.output_range);
+  const Expected<GrayLimits> output_range = make_limits("output_range", config.output_range);
   if (!output_range) return tl::unexpected(output_range.error());
   if (Check c = check_range("stage_count", config.stage_count, 1, kMaxCellStages); !c)
     return tl::unexpected(c.error());
@@ -246,7 +246,7 @@ Expected<CellularNetworkPlan> make_plan(const CellularNetworkConfig& config) noe
   plan.output_format = config.output_format;
   plan.depth = config.depth;
   plan.white_is_one = config.polarity == CellPolarity::kWhiteIsOne;
-  plan.grey_input = make_grey_input(*input_range, grey_unit(config.format), plan.white_is_one);
+  plan.gray_input = make_gray_input(*input_range, gray_unit(config.format), plan.white_is_one);
   plan.output_range = *output_range;
   plan.warm_start = config.warm_start;
   plan.stage_count = config.stage_count;

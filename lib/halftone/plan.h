@@ -34,9 +34,9 @@ struct CellStagePlan {
   int fraction_bits = 0;
   std::array<std::int16_t, kMaxTemplateWeights> a{};  ///< (2 radius + 1)^2 of them, row by row
   std::array<std::int16_t, kMaxTemplateWeights> b{};
-  bool has_a = false;  ///< a weight of A besides the centre is not 0
+  bool has_a = false;  ///< a weight of A besides the center is not 0
   bool has_b = false;
-  /// A is -B but for the centre, as in halftoning, and no bias is ever held: then one sum over
+  /// A is -B but for the center, as in halftoning, and no bias is ever held: then one sum over
   /// u - 2^13 Y stands for both, because whole multiples of 2^13 pass through the rounding
   /// unchanged.
   bool mirrored = false;
@@ -54,24 +54,24 @@ struct CellStagePlan {
   CellBoundary boundary = CellBoundary::kZeroFlux;
   std::int32_t boundary_value = 0;  ///< steps of 2^-13
 
-  CellUpdate update = CellUpdate::kColours;
+  CellUpdate update = CellUpdate::kColors;
   CellMove move = CellMove::kUpdate;
-  int spacing = 2;  ///< of colours
+  int spacing = 2;  ///< of colors
   int max_sweeps = 1;
   /// Template, boundary, thresholds and input are those of the stage before, and so is the start:
   /// its states hold on.
   bool keeps_state = false;
 };
 
-/// A GreyRange in 16-bit grey, whatever the format.
-struct GreyLimits {
+/// A GrayRange in 16-bit gray, whatever the format.
+struct GrayLimits {
   std::int32_t black = 0;
   std::int32_t white = 65535;
 };
 
-/// How u follows from a grey value without a division: see `input_of`.
-struct GreyInput {
-  std::int32_t factor = 0;  ///< of a grey value in the format's own units
+/// How u follows from a gray value without a division: see `input_of`.
+struct GrayInput {
+  std::int32_t factor = 0;  ///< of a gray value in the format's own units
   std::int32_t offset = 0;
   std::int32_t least = 0;  ///< for u = -1
   std::int32_t most = 0;   ///< for u = 1
@@ -85,8 +85,8 @@ struct CellularNetworkPlan {
   PixelFormat output_format = PixelFormat::kGray8;
   int depth = 1;
   bool white_is_one = false;
-  GreyInput grey_input;
-  GreyLimits output_range;
+  GrayInput gray_input;
+  GrayLimits output_range;
   bool warm_start = false;
   int stage_count = 0;
   std::array<CellStagePlan, kMaxCellStages> stages{};
@@ -112,8 +112,8 @@ std::int32_t start_of(float state) noexcept;
 Expected<CellularNetworkPlan> make_plan(const CellularNetworkConfig& config) noexcept;
 CellSources sources_of(const CellularNetworkConfig& config) noexcept;
 
-/// A colour's columns or rows: first, first + step, ..., below end.
-struct ColourClass {
+/// A color's columns or rows: first, first + step, ..., below end.
+struct ColorClass {
   int first = 0;
   int step = 1;
   int end = 0;
@@ -122,14 +122,14 @@ struct ColourClass {
 
 /// Classes along an axis of `length` cells. With a periodic boundary the last (length mod spacing)
 /// cells are classes of their own, since they see the first ones.
-constexpr int colour_class_count(int length, int spacing, CellBoundary boundary) noexcept {
+constexpr int color_class_count(int length, int spacing, CellBoundary boundary) noexcept {
   const int whole = boundary == CellBoundary::kPeriodic ? length - length % spacing : length;
   const int regular = whole < spacing ? whole : spacing;
   return regular + (length - whole);
 }
 
-constexpr ColourClass colour_class(int index, int length, int spacing,
-                                   CellBoundary boundary) noexcept {
+constexpr ColorClass color_class(int index, int length, int spacing,
+                                 CellBoundary boundary) noexcept {
   const int whole = boundary == CellBoundary::kPeriodic ? length - length % spacing : length;
   const int regular = whole < spacing ? whole : spacing;
   if (index < regular) return {index, spacing, whole, false};
@@ -192,22 +192,22 @@ constexpr std::int32_t noise_state(int x, int y, std::uint32_t seed) noexcept {
   return static_cast<std::int32_t>(h >> 18) - kInputOne;
 }
 
-/// 16-bit grey of a format's step; floats are rounded to 16 bits first.
-constexpr std::int32_t grey_unit(PixelFormat format) noexcept {
+/// 16-bit gray of a format's step; floats are rounded to 16 bits first.
+constexpr std::int32_t gray_unit(PixelFormat format) noexcept {
   return format == PixelFormat::kGray8 ? 257 : 1;
 }
 
-/// With h the 16-bit grey above black (below white unless `white_is_one`), held within 0 and
+/// With h the 16-bit gray above black (below white unless `white_is_one`), held within 0 and
 /// D = white - black,
 ///   u + 2^13 = floor((2^15 h + D) / (2 D)) = floor((2^14 h + floor(D / 2)) / D),
 /// whose numerator n is below 2^31. n / D becomes n `inverse` / 2^(32 + s), with 2^s < D <=
 /// 2^(s + 1) and `inverse` = 2^(32 + s) / D rounded up, which is less than 1 too much. So the
 /// result is less than n / 2^(32 + s) < 2^-(s + 1) <= 1 / D too large: a quotient that is not whole
 /// is at least 1 / D below the next whole number and does not reach it.
-constexpr GreyInput make_grey_input(const GreyLimits& range, std::int32_t unit,
+constexpr GrayInput make_gray_input(const GrayLimits& range, std::int32_t unit,
                                     bool white_is_one) noexcept {
   const std::int32_t span = range.white - range.black;
-  GreyInput made;
+  GrayInput made;
   made.least = span / 2;
   made.most = 2 * kInputOne * span + span / 2;
   made.factor = (white_is_one ? 2 : -2) * kInputOne * unit;
@@ -219,9 +219,9 @@ constexpr GreyInput make_grey_input(const GreyLimits& range, std::int32_t unit,
   return made;
 }
 
-/// u of a grey value, in steps of 2^-13, halves up.
-constexpr std::int32_t input_of(const GreyInput& how, std::int32_t grey) noexcept {
-  std::int32_t above = grey * how.factor + how.offset;
+/// u of a gray value, in steps of 2^-13, halves up.
+constexpr std::int32_t input_of(const GrayInput& how, std::int32_t gray) noexcept {
+  std::int32_t above = gray * how.factor + how.offset;
   above = above > how.least ? above : how.least;
   above = above < how.most ? above : how.most;
   const auto n = static_cast<std::uint32_t>(above);
@@ -230,23 +230,23 @@ constexpr std::int32_t input_of(const GreyInput& how, std::int32_t grey) noexcep
   return static_cast<std::int32_t>(quotient) - kInputOne;
 }
 
-/// Grey of an output times (levels - 1), in 16-bit grey.
-constexpr std::uint32_t grey_sum_of_level(int k, int levels, const GreyLimits& range,
+/// Gray of an output times (levels - 1), in 16-bit gray.
+constexpr std::uint32_t gray_sum_of_level(int k, int levels, const GrayLimits& range,
                                           bool white_is_one) noexcept {
   const int most = levels - 1;
   const int bright = white_is_one ? k : most - k;
   return static_cast<std::uint32_t>(range.black * most + (range.white - range.black) * bright);
 }
-/// Grey value of an output, halves up, in `unit`; and as a float, 0 to 255.
-constexpr std::uint32_t grey_of_level(int k, int levels, const GreyLimits& range, std::int32_t unit,
+/// Gray value of an output, halves up, in `unit`; and as a float, 0 to 255.
+constexpr std::uint32_t gray_of_level(int k, int levels, const GrayLimits& range, std::int32_t unit,
                                       bool white_is_one) noexcept {
   const auto divisor = static_cast<std::uint32_t>(unit * (levels - 1));
-  return (2 * grey_sum_of_level(k, levels, range, white_is_one) + divisor) / (2 * divisor);
+  return (2 * gray_sum_of_level(k, levels, range, white_is_one) + divisor) / (2 * divisor);
 }
-constexpr float float_of_level(int k, int levels, const GreyLimits& range,
+constexpr float float_of_level(int k, int levels, const GrayLimits& range,
                                bool white_is_one) noexcept {
   // Both numbers are below 2^24: the division is all that rounds.
-  return static_cast<float>(grey_sum_of_level(k, levels, range, white_is_one)) /
+  return static_cast<float>(gray_sum_of_level(k, levels, range, white_is_one)) /
          static_cast<float>(257 * (levels - 1));
 }
 

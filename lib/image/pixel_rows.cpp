@@ -17,7 +17,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::CappedTag<float, kRowSlack>;
 
-// Plain loops: the compiler vectorises them for each target, and they need no slack in the caller's
+// Plain loops: the compiler vectorizes them for each target, and they need no slack in the caller's
 // frame.
 
 template <typename T>
@@ -45,7 +45,7 @@ bool convert_row(const void* in, PixelFormat format, float* out, int width) {
       scale_row(static_cast<const std::uint8_t*>(in), 1.0f, out, width);
       return true;
     case PixelFormat::kGray16:
-      scale_row(static_cast<const std::uint16_t*>(in), grey_scale(format), out, width);
+      scale_row(static_cast<const std::uint16_t*>(in), gray_scale(format), out, width);
       return true;
     case PixelFormat::kFloat32:
       break;

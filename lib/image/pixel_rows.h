@@ -5,8 +5,8 @@
 
 namespace ocellus::detail {
 
-/// Factor from a pixel's value to grey levels of 8 bits.
-constexpr float grey_scale(PixelFormat format) {
+/// Factor from a pixel's value to gray levels of 8 bits.
+constexpr float gray_scale(PixelFormat format) {
   return format == PixelFormat::kGray16 ? 255.0f / 65535.0f : 1.0f;
 }
 

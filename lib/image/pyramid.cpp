@@ -18,11 +18,11 @@ using V = hn::Vec<D>;
 void reduce_column(const float* const* HWY_RESTRICT rows, float* HWY_RESTRICT out, int width) {
   const D d;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  const V centre = hn::Set(d, 6.0f / 16.0f);
+  const V center = hn::Set(d, 6.0f / 16.0f);
   const V near = hn::Set(d, 4.0f / 16.0f);
   const V far = hn::Set(d, 1.0f / 16.0f);
   for (int x = 0; x < width; x += lanes) {
-    V sum = hn::Mul(centre, hn::LoadU(d, rows[2] + x));
+    V sum = hn::Mul(center, hn::LoadU(d, rows[2] + x));
     sum = hn::MulAdd(near, hn::Add(hn::LoadU(d, rows[1] + x), hn::LoadU(d, rows[3] + x)), sum);
     sum = hn::MulAdd(far, hn::Add(hn::LoadU(d, rows[0] + x), hn::LoadU(d, rows[4] + x)), sum);
     hn::StoreU(sum, d, out + x);

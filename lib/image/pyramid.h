@@ -5,7 +5,7 @@
 namespace ocellus::detail {
 
 /// One row of the half-size image: [1 4 6 4 1] / 16 in both directions, then every second pixel.
-/// `rows` are five neighbouring rows around the source row 2y, edges repeated by the caller; `work`
+/// `rows` are five neighboring rows around the source row 2y, edges repeated by the caller; `work`
 /// is a row of width_in with a margin of 2 before and kRowSlack + 2 behind. Writes (width_in + 1) /
 /// 2 pixels.
 void reduce_row(const float* const* rows, int width_in, float* work, float* out) noexcept;

@@ -21,18 +21,18 @@ struct SweepScratch {
   float* result = nullptr;
   std::size_t stride = 0;
 
-  void layout(Carver& carver, int width, int radius, int planes) noexcept {
+  void layout(LayoutBuilder& builder, int width, int radius, int planes) noexcept {
     stride = row_stride(width + 2 * kMargin);
-    source = carver.take<float>(stride);
-    filtered = carver.take<float>(static_cast<std::size_t>(planes * (2 * radius + 1)) * stride);
-    result = carver.take<float>(static_cast<std::size_t>(planes) * stride);
+    source = builder.take<float>(stride);
+    filtered = builder.take<float>(static_cast<std::size_t>(planes * (2 * radius + 1)) * stride);
+    result = builder.take<float>(static_cast<std::size_t>(planes) * stride);
   }
 };
 
 /// A symmetric filter of 2 radius + 1 taps.
 struct SymmetricTaps {
   int radius = 0;
-  float weight[kMaxSweepRadius + 1] = {};    ///< by distance from the centre
+  float weight[kMaxSweepRadius + 1] = {};    ///< by distance from the center
   float taps[2 * kMaxSweepRadius + 1] = {};  ///< the same as an array of taps
 
   void set(int r, const float* by_distance) noexcept {

@@ -23,13 +23,13 @@ Expected<Footprint> flow_footprint(const EngineInfo& engine, const OpticalFlowPl
   return (*backend)->footprint(engine, plan);
 }
 
-Expected<void> create_flow(OperatorFront& front, const OpticalFlowPlan& plan,
+Expected<void> create_flow(OperatorHandle& handle, const OpticalFlowPlan& plan,
                            const KernelConfig& kernels) noexcept {
-  const auto backend = find_flow_backend(front.engine().info());
+  const auto backend = find_flow_backend(handle.engine().info());
   if (!backend) return tl::unexpected(backend.error());
-  const Expected<void*> instance = (*backend)->create(front.engine(), plan, kernels);
+  const Expected<void*> instance = (*backend)->create(handle.engine(), plan, kernels);
   if (!instance) return tl::unexpected(instance.error());
-  front.adopt(*(*backend)->calls, *instance);
+  handle.adopt(*(*backend)->calls, *instance);
   return {};
 }
 

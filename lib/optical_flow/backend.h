@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/engine_state.h"
-#include "core/front.h"
 #include "core/operator.h"
+#include "core/operator_handle.h"
 #include "ocellus/optical_flow.h"
 #include "ocellus/spatio_temporal_filter.h"
 #include "optical_flow/plan.h"
@@ -24,7 +24,7 @@ extern const OpticalFlowBackend kOpticalFlowCpu;
 
 /// Both with the engine's backend. Errors: Unsupported, and those of the table's functions.
 Expected<Footprint> flow_footprint(const EngineInfo& engine, const OpticalFlowPlan& plan) noexcept;
-Expected<void> create_flow(OperatorFront& front, const OpticalFlowPlan& plan,
+Expected<void> create_flow(OperatorHandle& handle, const OpticalFlowPlan& plan,
                            const KernelConfig& kernels) noexcept;
 
 }  // namespace ocellus::detail

@@ -14,11 +14,11 @@ struct Rgb {
   int b = 0;
 };
 
-// The wheel of Baker et al.: six ramps between the primary and secondary colours, with more entries
+// The wheel of Baker et al.: six ramps between the primary and secondary colors, with more entries
 // where the eye tells hues apart better.
-constexpr int kWheelColours = 55;
+constexpr int kWheelColors = 55;
 
-constexpr std::array<Rgb, kWheelColours> make_wheel() {
+constexpr std::array<Rgb, kWheelColors> make_wheel() {
   struct Ramp {
     int entries;
     Rgb from;
@@ -37,7 +37,7 @@ constexpr std::array<Rgb, kWheelColours> make_wheel() {
   constexpr auto kBlend = [](int from, int to, int i, int n) {
     return from == to ? from : from < to ? 255 * i / n : 255 - 255 * i / n;
   };
-  std::array<Rgb, kWheelColours> wheel{};
+  std::array<Rgb, kWheelColors> wheel{};
   std::size_t k = 0;
   for (const Ramp& ramp : kRamps) {
     for (int i = 0; i < ramp.entries; ++i, ++k) {
@@ -49,22 +49,22 @@ constexpr std::array<Rgb, kWheelColours> make_wheel() {
   return wheel;
 }
 
-constexpr std::array<Rgb, kWheelColours> kWheel = make_wheel();
+constexpr std::array<Rgb, kWheelColors> kWheel = make_wheel();
 
 bool valid(float u, float v) noexcept {
   return std::isfinite(u) && std::isfinite(v);
 }
 
 /// u and v in units of the motion that is fully saturated; not NaN.
-Rgb wheel_colour(float u, float v) noexcept {
+Rgb wheel_color(float u, float v) noexcept {
   constexpr float kPi = 3.14159265358979f;
   const float length = std::hypot(u, v);
   const float position =
-      (std::atan2(-v, -u) / kPi + 1.0f) * 0.5f * static_cast<float>(kWheelColours - 1);
-  const int below = std::clamp(static_cast<int>(position), 0, kWheelColours - 1);
+      (std::atan2(-v, -u) / kPi + 1.0f) * 0.5f * static_cast<float>(kWheelColors - 1);
+  const int below = std::clamp(static_cast<int>(position), 0, kWheelColors - 1);
   const float fraction = std::clamp(position - static_cast<float>(below), 0.0f, 1.0f);
   const Rgb& a = kWheel[static_cast<std::size_t>(below)];
-  const Rgb& b = kWheel[static_cast<std::size_t>((below + 1) % kWheelColours)];
+  const Rgb& b = kWheel[static_cast<std::size_t>((below + 1) % kWheelColors)];
   const auto shade = [&](int from, int to) {
     const float hue =
         (static_cast<float>(from) * (1.0f - fraction) + static_cast<float>(to) * fraction) / 255.0f;
@@ -95,51 +95,51 @@ class Painter {
  public:
   explicit Painter(const OverlayImage& image) noexcept : image_(image) {}
 
-  /// A square of `side` pixels whose centre is (x, y), or the pixel up and left of the centre when
+  /// A square of `side` pixels whose center is (x, y), or the pixel up and left of the center when
   /// `side` is even. What lies outside the image is cut off.
-  void square(int x, int y, int side, const Yuv& colour) const noexcept {
+  void square(int x, int y, int side, const Yuv& color) const noexcept {
     const int left = std::max(0, x - (side - 1) / 2);
     const int top = std::max(0, y - (side - 1) / 2);
     const int right = std::min(image_.size.width, x - (side - 1) / 2 + side);
     const int bottom = std::min(image_.size.height, y - (side - 1) / 2 + side);
     for (int row = top; row < bottom; ++row) {
-      for (int column = left; column < right; ++column) pixel(column, row, colour);
+      for (int column = left; column < right; ++column) pixel(column, row, color);
     }
   }
 
   /// Both ends are within a few arrow lengths of the image, so the walk is short.
-  void line(float x0, float y0, float x1, float y1, int side, const Yuv& colour) const noexcept {
+  void line(float x0, float y0, float x1, float y1, int side, const Yuv& color) const noexcept {
     const int steps =
         std::max(1, static_cast<int>(std::ceil(std::max(std::fabs(x1 - x0), std::fabs(y1 - y0)))));
     for (int i = 0; i <= steps; ++i) {
       const float t = static_cast<float>(i) / static_cast<float>(steps);
       square(static_cast<int>(std::lround(x0 + t * (x1 - x0))),
-             static_cast<int>(std::lround(y0 + t * (y1 - y0))), side, colour);
+             static_cast<int>(std::lround(y0 + t * (y1 - y0))), side, color);
     }
   }
 
  private:
-  void pixel(int x, int y, const Yuv& colour) const noexcept {
+  void pixel(int x, int y, const Yuv& color) const noexcept {
     std::uint8_t* const luma = image_.planes[0] + image_.strides[0] * y;
     switch (image_.format) {
       case OverlayImage::Format::kGray8:
-        luma[x] = static_cast<std::uint8_t>(colour.y);
+        luma[x] = static_cast<std::uint8_t>(color.y);
         break;
       case OverlayImage::Format::kGray16: {
-        const auto value = static_cast<std::uint16_t>(colour.y * 257);
+        const auto value = static_cast<std::uint16_t>(color.y * 257);
         std::memcpy(luma + 2 * static_cast<std::ptrdiff_t>(x), &value, sizeof(value));
         break;
       }
       case OverlayImage::Format::kI420:
-        luma[x] = static_cast<std::uint8_t>(colour.y);
-        image_.planes[1][image_.strides[1] * (y / 2) + x / 2] = static_cast<std::uint8_t>(colour.u);
-        image_.planes[2][image_.strides[2] * (y / 2) + x / 2] = static_cast<std::uint8_t>(colour.v);
+        luma[x] = static_cast<std::uint8_t>(color.y);
+        image_.planes[1][image_.strides[1] * (y / 2) + x / 2] = static_cast<std::uint8_t>(color.u);
+        image_.planes[2][image_.strides[2] * (y / 2) + x / 2] = static_cast<std::uint8_t>(color.v);
         break;
       case OverlayImage::Format::kNv12: {
-        luma[x] = static_cast<std::uint8_t>(colour.y);
+        luma[x] = static_cast<std::uint8_t>(color.y);
         std::uint8_t* const chroma = image_.planes[1] + image_.strides[1] * (y / 2) + x / 2 * 2;
-        chroma[0] = static_cast<std::uint8_t>(colour.u);
-        chroma[1] = static_cast<std::uint8_t>(colour.v);
+        chroma[0] = static_cast<std::uint8_t>(color.u);
+        chroma[1] = static_cast<std::uint8_t>(color.v);
         break;
       }
     }
@@ -155,10 +155,10 @@ struct Arrow {
   float dy = 0.0f;
 };
 
-void draw_arrow(const Painter& painter, const Arrow& arrow, int side, const Yuv& colour) noexcept {
+void draw_arrow(const Painter& painter, const Arrow& arrow, int side, const Yuv& color) noexcept {
   const float tip_x = arrow.x + arrow.dx;
   const float tip_y = arrow.y + arrow.dy;
-  painter.line(arrow.x, arrow.y, tip_x, tip_y, side, colour);
+  painter.line(arrow.x, arrow.y, tip_x, tip_y, side, color);
   // The head: two strokes of a third of the shaft, 2 to 6 pixels, at 30 degrees to it.
   const float length = std::hypot(arrow.dx, arrow.dy);
   const float head = std::clamp(length / 3.0f, 2.0f, 6.0f) / std::max(length, 1e-6f);
@@ -167,9 +167,9 @@ void draw_arrow(const Painter& painter, const Arrow& arrow, int side, const Yuv&
   const float back_x = -arrow.dx * head;
   const float back_y = -arrow.dy * head;
   painter.line(tip_x, tip_y, tip_x + kCos * back_x - kSin * back_y,
-               tip_y + kSin * back_x + kCos * back_y, side, colour);
+               tip_y + kSin * back_x + kCos * back_y, side, color);
   painter.line(tip_x, tip_y, tip_x + kCos * back_x + kSin * back_y,
-               tip_y - kSin * back_x + kCos * back_y, side, colour);
+               tip_y - kSin * back_x + kCos * back_y, side, color);
 }
 
 }  // namespace
@@ -184,11 +184,11 @@ void draw_flow_wheel(const FlowView& flow, float max_motion, std::uint8_t* rgb,
     const float* const v = row_of(flow.v, flow.stride, y);
     std::uint8_t* out = rgb + rgb_stride * y;
     for (int x = 0; x < flow.size.width; ++x, out += 3) {
-      const Rgb colour =
-          drawn && valid(u[x], v[x]) ? wheel_colour(u[x] * scale, v[x] * scale) : Rgb{};
-      out[0] = static_cast<std::uint8_t>(colour.r);
-      out[1] = static_cast<std::uint8_t>(colour.g);
-      out[2] = static_cast<std::uint8_t>(colour.b);
+      const Rgb color =
+          drawn && valid(u[x], v[x]) ? wheel_color(u[x] * scale, v[x] * scale) : Rgb{};
+      out[0] = static_cast<std::uint8_t>(color.r);
+      out[1] = static_cast<std::uint8_t>(color.g);
+      out[2] = static_cast<std::uint8_t>(color.b);
     }
   }
 }
@@ -274,13 +274,12 @@ void draw_flow_overlay(const FlowView& flow, const OverlayConfig& config,
       const float length = std::min(motion * config.scale, longest);
       const Arrow arrow{static_cast<float>(left + x), static_cast<float>(top + y),
                         u[x] / motion * length, v[x] / motion * length};
-      // Beyond full saturation the wheel darkens, which reads badly over a picture; the colour
+      // Beyond full saturation the wheel darkens, which reads badly over a picture; the color
       // stays saturated here.
       const float saturation = std::clamp(motion / config.max_motion, 0.35f, 1.0f);
-      const Yuv colour =
-          to_yuv(wheel_colour(u[x] / motion * saturation, v[x] / motion * saturation));
+      const Yuv color = to_yuv(wheel_color(u[x] / motion * saturation, v[x] / motion * saturation));
       draw_arrow(painter, arrow, 4, outline);
-      draw_arrow(painter, arrow, 2, colour);
+      draw_arrow(painter, arrow, 2, color);
     }
   }
 }

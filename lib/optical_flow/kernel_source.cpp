@@ -38,10 +38,10 @@ class GaussianSource final : public KernelSource {
         kernels.fovea_x < 0.0f ? (size.width - 1) / 2.0 : static_cast<double>(kernels.fovea_x);
     fovea_y_ =
         kernels.fovea_y < 0.0f ? (size.height - 1) / 2.0 : static_cast<double>(kernels.fovea_y);
-    const double centre = (kernels.nt - 1) / 2.0;
+    const double center = (kernels.nt - 1) / 2.0;
     const double sigma = static_cast<double>(kernels.sigma_time);
-    gaussian_taps(kernels.nt, centre, sigma, gt_);
-    gaussian_derivative_taps(kernels.nt, centre, sigma, dt_);
+    gaussian_taps(kernels.nt, center, sigma, gt_);
+    gaussian_derivative_taps(kernels.nt, center, sigma, dt_);
     set_sigma(static_cast<double>(kernels.sigma_space));
   }
 
@@ -60,12 +60,12 @@ class GaussianSource final : public KernelSource {
 
  private:
   void set_sigma(double sigma) noexcept {
-    const int centre_x = kernels_.nx / 2;
-    const int centre_y = kernels_.ny / 2;
-    gaussian_taps(kernels_.nx, centre_x, sigma, gx_);
-    gaussian_taps(kernels_.ny, centre_y, sigma, gy_);
-    gaussian_derivative_taps(kernels_.nx, centre_x, sigma, dx_);
-    gaussian_derivative_taps(kernels_.ny, centre_y, sigma, dy_);
+    const int center_x = kernels_.nx / 2;
+    const int center_y = kernels_.ny / 2;
+    gaussian_taps(kernels_.nx, center_x, sigma, gx_);
+    gaussian_taps(kernels_.ny, center_y, sigma, gy_);
+    gaussian_derivative_taps(kernels_.nx, center_x, sigma, dx_);
+    gaussian_derivative_taps(kernels_.ny, center_y, sigma, dy_);
   }
 
   static void copy(const double* from, int n, float* to) noexcept {
@@ -143,19 +143,19 @@ Expected<std::unique_ptr<KernelSource>> make_source(Args&&... args) noexcept {
 
 }  // namespace
 
-void gaussian_taps(int n, double centre, double sigma, double* taps) noexcept {
+void gaussian_taps(int n, double center, double sigma, double* taps) noexcept {
   double sum = 0.0;
   for (int i = 0; i < n; ++i) {
-    const double distance = (i - centre) / sigma;
+    const double distance = (i - center) / sigma;
     taps[i] = std::exp(-0.5 * distance * distance);
     sum += taps[i];
   }
   for (int i = 0; i < n; ++i) taps[i] /= sum;
 }
 
-void gaussian_derivative_taps(int n, double centre, double sigma, double* taps) noexcept {
-  gaussian_taps(n, centre, sigma, taps);
-  // Measured from the weighted mean, which is the centre only when the support is symmetric about
+void gaussian_derivative_taps(int n, double center, double sigma, double* taps) noexcept {
+  gaussian_taps(n, center, sigma, taps);
+  // Measured from the weighted mean, which is the center only when the support is symmetric about
   // it.
   double mean = 0.0;
   for (int i = 0; i < n; ++i) mean += i * taps[i];

@@ -9,13 +9,13 @@
 
 namespace ocellus::detail {
 
-/// Fills n taps with a Gaussian of the given centre (in taps), normalised to the sum 1.
-void gaussian_taps(int n, double centre, double sigma, double* taps) noexcept;
+/// Fills n taps with a Gaussian of the given center (in taps), normalized to the sum 1.
+void gaussian_taps(int n, double center, double sigma, double* taps) noexcept;
 
 /// Fills n taps of a true convolution (tap i weighs the sample i steps back) with a derivative of a
 /// Gaussian: sum 0, and a response of exactly 1 to a ramp that rises by 1 per step. All zero when n
 /// is 1.
-void gaussian_derivative_taps(int n, double centre, double sigma, double* taps) noexcept;
+void gaussian_derivative_taps(int n, double center, double sigma, double* taps) noexcept;
 
 /// Whether a pixel's kernel can be kept in `plan.storage`: half precision ends at 65504; a larger
 /// tap, or a spatial sum that a white image can drive beyond, would be lost as infinity. Errors:

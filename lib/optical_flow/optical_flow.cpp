@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/failure.h"
-#include "core/front.h"
+#include "core/operator_handle.h"
 #include "optical_flow/backend.h"
 
 namespace ocellus {
@@ -14,9 +14,9 @@ class OpticalFlowState {
  public:
   OpticalFlowState(EngineRef engine, const OpticalFlowPlan& plan,
                    const OpticalFlowConfig& given) noexcept
-      : front(std::move(engine), shape_of(plan)), config(given) {}
+      : handle(std::move(engine), shape_of(plan)), config(given) {}
 
-  OperatorFront front;
+  OperatorHandle handle;
   OpticalFlowConfig config;
 };
 
@@ -36,7 +36,7 @@ Expected<OpticalFlow> OpticalFlow::create(Engine& engine,
   std::unique_ptr<detail::OpticalFlowState> state(
       new (std::nothrow) detail::OpticalFlowState(engine.state(), *plan, config));
   if (!state) return detail::no_memory_for_operator();
-  if (Expected<void> made = detail::create_flow(state->front, *plan, config.kernels); !made)
+  if (Expected<void> made = detail::create_flow(state->handle, *plan, config.kernels); !made)
     return tl::unexpected(made.error());
   return OpticalFlow(std::move(state));
 }
@@ -51,7 +51,7 @@ const OpticalFlowConfig& OpticalFlow::config() const noexcept {
   return state_->config;
 }
 float OpticalFlow::delay_frames() const noexcept {
-  return state_->front.shape().delay_frames;
+  return state_->handle.shape().delay_frames;
 }
 
 Expected<Ticket> OpticalFlow::submit(const Frame& in, const FlowView& out) noexcept {
@@ -61,14 +61,14 @@ Expected<Ticket> OpticalFlow::submit(const Frame& in, const FlowView& out) noexc
   }
   detail::OutputPlanes output = detail::output_of(out, 3, sizeof(float));
   output.planes = {out.u, out.v, out.confidence};
-  return state_->front.submit(in, output);
+  return state_->handle.submit(in, output);
 }
 
 Expected<FrameInfo> OpticalFlow::wait(Ticket ticket, Deadline deadline) noexcept {
-  return state_->front.wait(ticket, deadline);
+  return state_->handle.wait(ticket, deadline);
 }
 void OpticalFlow::reset() noexcept {
-  state_->front.reset();
+  state_->handle.reset();
 }
 
 }  // namespace ocellus

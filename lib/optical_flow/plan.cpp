@@ -38,7 +38,7 @@ Check check_kernels(const KernelConfig& kernels) noexcept {
       if (Check c = check_positive("kernels.fovea_radius", kernels.fovea_radius); !c) return c;
       if (!std::isfinite(kernels.fovea_x) || !std::isfinite(kernels.fovea_y))
         return invalid_argument(
-            "kernels.fovea_x and fovea_y must be finite, or negative for the centre");
+            "kernels.fovea_x and fovea_y must be finite, or negative for the center");
       [[fallthrough]];
     case KernelOrigin::kGaussian:
       if (kernels.convolutions != 3)

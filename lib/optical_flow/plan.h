@@ -45,7 +45,7 @@ struct OpticalFlowPlan {
 
   // Lucas-Kanade
   int radius = 0;  ///< of the window
-  /// weight[k] of the pixels k away from the centre along one axis; weight[0] + 2 sum of the others
+  /// weight[k] of the pixels k away from the center along one axis; weight[0] + 2 sum of the others
   /// = 1.
   std::array<float, kMaxWindow / 2 + 1> weight{};
   float confidence_threshold = 0.0f;
@@ -66,7 +66,7 @@ OperatorShape shape_of(const OpticalFlowPlan& plan) noexcept;
 /// A solution is singular when the smaller eigenvalue of the structure tensor is at most this share
 /// of the larger: below it, single precision leaves nothing of the second component.
 inline constexpr float kSingularRatio = 1e-6f;
-/// It is singular too when the smaller eigenvalue is at most this, (grey levels per pixel)^2: what
+/// It is singular too when the smaller eigenvalue is at most this, (gray levels per pixel)^2: what
 /// rounding leaves of a flat image.
 inline constexpr float kFlat = 1e-7f;
 

@@ -23,7 +23,7 @@ PyramidPlan::PyramidPlan(const OpticalFlowPlan& plan) noexcept {
     sum += (k == 0 ? 1.0 : 2.0) * static_cast<double>(weight);
   }
   for (float& weight : presmoothing) weight = static_cast<float>(static_cast<double>(weight) / sum);
-  // Normalised images differ over more pixels where a part of the 7x7 lies outside.
+  // Normalized images differ over more pixels where a part of the 7x7 lies outside.
   border = plan.pyramid.normalize ? 5.0f : 1.0f;
   plan_steps(plan);
   plan_regions(plan);
@@ -50,7 +50,7 @@ void PyramidPlan::plan_steps(const OpticalFlowPlan& plan) noexcept {
   for (int l = plan.levels - 1; l >= 0; --l) {
     int now = 0;
     add_step(Kind::kExpand, l).from = from_above;
-    // Between two buffers: a step reads its neighbours' rows of one while it writes the other.
+    // Between two buffers: a step reads its neighbors' rows of one while it writes the other.
     const auto flip = [&](PyramidStep& step) {
       step.from = now;
       step.to = now = 1 - now;
@@ -78,7 +78,7 @@ void PyramidPlan::plan_steps(const OpticalFlowPlan& plan) noexcept {
 }
 
 void PyramidPlan::plan_regions(const OpticalFlowPlan& plan) noexcept {
-  // A step that looks at its neighbours repeats the edge of the region, which is right at the
+  // A step that looks at its neighbors repeats the edge of the region, which is right at the
   // image's own edges only. Each region is so much larger than what is wanted of it that such
   // errors do not reach that.
   const PyramidConfig& pyramid = plan.pyramid;

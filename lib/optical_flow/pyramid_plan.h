@@ -9,9 +9,9 @@
 
 namespace ocellus::detail {
 
-inline constexpr int kContrastRadius = 3;         ///< local normalisation over 7x7 pixels
-inline constexpr float kContrastFloor = 3.0f;     ///< grey levels: contrast below is noise
-inline constexpr float kContrastScale = 20.0f;    ///< of the normalised image
+inline constexpr int kContrastRadius = 3;         ///< local normalization over 7x7 pixels
+inline constexpr float kContrastFloor = 3.0f;     ///< gray levels: contrast below is noise
+inline constexpr float kContrastScale = 20.0f;    ///< of the normalized image
 inline constexpr int kPresmoothingRadius = 2;     ///< sigma 0.8 pixels
 inline constexpr int kGradientReach = 2;          ///< of the derivative, (1 -8 0 8 -1) / 12
 inline constexpr int kFitRadius = 4;              ///< a frame's fit is judged over 9x9 pixels
@@ -55,9 +55,9 @@ struct PyramidPlan {
   int step_count = 0;
   PyramidStep steps[kMaxSteps];
   std::array<Rect, kMaxPyramidLevels> region{};  ///< what flow is computed of each level
-  /// Weights of the light smoothing by distance from the centre.
+  /// Weights of the light smoothing by distance from the center.
   std::array<float, kPresmoothingRadius + 1> presmoothing{};
-  /// Pixels over which a residual's weight falls to nothing towards the image's edges.
+  /// Pixels over which a residual's weight falls to nothing toward the image's edges.
   float border = 1.0f;
 
  private:

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/failure.h"
-#include "core/front.h"
+#include "core/operator_handle.h"
 #include "optical_flow/backend.h"
 
 namespace ocellus {
@@ -14,9 +14,9 @@ class SpatioTemporalFilterState {
  public:
   SpatioTemporalFilterState(EngineRef engine, const OpticalFlowPlan& plan,
                             const SpatioTemporalFilterConfig& given) noexcept
-      : front(std::move(engine), shape_of(plan)), config(given) {}
+      : handle(std::move(engine), shape_of(plan)), config(given) {}
 
-  OperatorFront front;
+  OperatorHandle handle;
   SpatioTemporalFilterConfig config;
 };
 
@@ -36,7 +36,7 @@ Expected<SpatioTemporalFilter> SpatioTemporalFilter::create(
   std::unique_ptr<detail::SpatioTemporalFilterState> state(
       new (std::nothrow) detail::SpatioTemporalFilterState(engine.state(), *plan, config));
   if (!state) return detail::no_memory_for_operator();
-  if (Expected<void> made = detail::create_flow(state->front, *plan, config.kernels); !made)
+  if (Expected<void> made = detail::create_flow(state->handle, *plan, config.kernels); !made)
     return tl::unexpected(made.error());
   return SpatioTemporalFilter(std::move(state));
 }
@@ -52,11 +52,11 @@ const SpatioTemporalFilterConfig& SpatioTemporalFilter::config() const noexcept 
   return state_->config;
 }
 float SpatioTemporalFilter::delay_frames() const noexcept {
-  return state_->front.shape().delay_frames;
+  return state_->handle.shape().delay_frames;
 }
 
 Expected<Ticket> SpatioTemporalFilter::submit(const Frame& in, const FilterView& out) noexcept {
-  const int convolutions = state_->front.shape().planes;
+  const int convolutions = state_->handle.shape().planes;
   detail::OutputPlanes output = detail::output_of(out, convolutions, sizeof(float));
   for (int c = 0; c < convolutions; ++c) {
     const auto i = static_cast<std::size_t>(c);
@@ -67,14 +67,14 @@ Expected<Ticket> SpatioTemporalFilter::submit(const Frame& in, const FilterView&
     }
     output.planes[i] = out.planes[i];
   }
-  return state_->front.submit(in, output);
+  return state_->handle.submit(in, output);
 }
 
 Expected<FrameInfo> SpatioTemporalFilter::wait(Ticket ticket, Deadline deadline) noexcept {
-  return state_->front.wait(ticket, deadline);
+  return state_->handle.wait(ticket, deadline);
 }
 void SpatioTemporalFilter::reset() noexcept {
-  state_->front.reset();
+  state_->handle.reset();
 }
 
 }  // namespace ocellus

@@ -41,7 +41,7 @@ Expected<void> UniformKernels::load(const OpticalFlowPlan& plan,
     for (int r = 0; r < plan.terms; ++r) {
       float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
       if (Expected<void> read = (*source)->next(wx, wy, wt); !read) return read;
-      for (int t = 0; t < plan.nt; ++t) wt[t] *= grey_scale(plan.format);
+      for (int t = 0; t < plan.nt; ++t) wt[t] *= gray_scale(plan.format);
       add(plan, c, wx, wy, wt);
     }
   }

@@ -30,7 +30,7 @@ struct UniformKernels {
   Horizontal horizontal[kMost];
   Vertical vertical[kMost];
 
-  /// Reads all kernels. Their temporal taps are scaled to grey levels of 8 bits.
+  /// Reads all kernels. Their temporal taps are scaled to gray levels of 8 bits.
   Expected<void> load(const OpticalFlowPlan& plan, const KernelConfig& kernels) noexcept;
 
  private:

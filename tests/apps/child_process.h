@@ -26,7 +26,7 @@ std::string program_path();
 /// Runs it with these arguments, stdout and stderr apart, no terminal.
 ChildResult run_program(const std::vector<std::string>& arguments);
 
-/// The program at work, to be signalled. SIGINT ends it as it would in a terminal, whatever the
+/// The program at work, to be signaled. SIGINT ends it as it would in a terminal, whatever the
 /// test's own parent has set.
 class RunningProgram {
  public:

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "input_error.h"
+#include "apps/common/input_error.h"
 
 namespace ocellus::test {
 

@@ -9,11 +9,11 @@
 #include <tuple>
 #include <vector>
 
-#include "image_errors.h"
-#include "image_io.h"
+#include "apps/io/image_io.h"
+#include "apps/io/test_scene.h"
+#include "apps/measure/image_errors.h"
 #include "ocellus/engine.h"
 #include "program_checks.h"
-#include "test_scene.h"
 
 namespace ocellus::test {
 namespace {
@@ -169,8 +169,8 @@ TEST(Bench, Halftone) {
     const json dots = json_of(halftone);
     EXPECT_EQ(sweeps[name], dots["frames"][static_cast<std::size_t>(frame)]["sweeps"]) << name;
     const auto errors = app::seen_errors(
-        app::grey_plane(app::read_image(folder / ("o" + std::to_string(frame) + ".png"))),
-        app::grey_plane(app::TestScene::parse(scene).frame(frame)), 1.5, app::kSeenBorder);
+        app::gray_plane(app::read_image(folder / ("o" + std::to_string(frame) + ".png"))),
+        app::gray_plane(app::TestScene::parse(scene).frame(frame)), 1.5, app::kSeenBorder);
     ASSERT_TRUE(errors);
     EXPECT_NEAR(seen[name], errors->psnr, 1e-9) << name;
   }

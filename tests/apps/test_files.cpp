@@ -13,17 +13,17 @@
 #include <numbers>
 #include <thread>
 
-#include "common.h"
-#include "errors.h"
-#include "flow_file.h"
-#include "flow_options.h"
-#include "flow_run.h"
-#include "frames.h"
-#include "image_io.h"
-#include "input_file.h"
-#include "json_text.h"
-#include "numbered_name.h"
-#include "printable.h"
+#include "apps/common/common.h"
+#include "apps/common/json_text.h"
+#include "apps/common/printable.h"
+#include "apps/io/flow_file.h"
+#include "apps/io/frames.h"
+#include "apps/io/image_io.h"
+#include "apps/io/input_file.h"
+#include "apps/io/numbered_name.h"
+#include "apps/measure/flow_errors.h"
+#include "apps/optical_flow/options.h"
+#include "apps/optical_flow/run.h"
 #include "support/files.h"
 
 namespace ocellus::app {
@@ -138,14 +138,14 @@ void write_interlaced(const std::string& path, ImageSize size, std::vector<std::
   std::fclose(file);
 }
 
-// Example failure: gamma is applied to 16 bits, colour is weighed wrongly, or the last row of a
-// damaged file is left grey.
+// Example failure: gamma is applied to 16 bits, color is weighed wrongly, or the last row of a
+// damaged file is left gray.
 TEST_F(Files, ReadsPng) {
   const std::uint8_t rgb[] = {255, 0, 0, 0, 255, 0, 0, 0, 255, 9, 9, 9};
   write_png_rgb(path("c.png"), {2, 2}, rgb);
-  const GrayImage colour = read_image(path("c.png"));
-  EXPECT_EQ(colour.format, PixelFormat::kGray8);
-  EXPECT_EQ(colour.pixels, (std::vector<std::uint8_t>{76, 150, 29, 9}));
+  const GrayImage color = read_image(path("c.png"));
+  EXPECT_EQ(color.format, PixelFormat::kGray8);
+  EXPECT_EQ(color.pixels, (std::vector<std::uint8_t>{76, 150, 29, 9}));
 
   const std::string whole = test::bytes_of(path("c.png"));
   for (std::size_t length = 8; length < whole.size(); length += 7) {
@@ -241,7 +241,7 @@ TEST_F(Files, PfmRoundTrip) {
   error_of("cut.pfm", [&] { read_pfm(cut); });
   // The header alone, which has as many bytes as the values should have.
   error_of("head.pfm", [&] { read_pfm(write("head.pfm", "Pf\n1 2\n1")); });
-  error_of("colour.pfm", [&] { read_pfm(write("colour.pfm", "Pfx\n1 1\n1\nabcd")); });
+  error_of("color.pfm", [&] { read_pfm(write("color.pfm", "Pfx\n1 1\n1\nabcd")); });
 }
 
 // Example failure: numbers of another width are taken, a hole is jumped over, or the numbers are

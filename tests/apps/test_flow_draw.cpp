@@ -32,47 +32,47 @@ struct Field {
   }
 };
 
-std::array<int, 3> colour_of(float u, float v, float max_motion) {
+std::array<int, 3> color_of(float u, float v, float max_motion) {
   Field field({1, 1}, u, v);
   std::uint8_t rgb[3] = {};
   draw_flow_wheel(field.view(), max_motion, rgb, 3);
   return {rgb[0], rgb[1], rgb[2]};
 }
 
-// Example failure: v is taken as up, or the wheel turns the other way, and colours do not match
+// Example failure: v is taken as up, or the wheel turns the other way, and colors do not match
 // published images.
-TEST(FlowWheel, FullMotionHasTheColoursOfTheWheel) {
-  EXPECT_EQ(colour_of(1.0f, 0.0f, 1.0f), (std::array<int, 3>{255, 0, 0}));  // right is red
+TEST(FlowWheel, FullMotionHasTheColorsOfTheWheel) {
+  EXPECT_EQ(color_of(1.0f, 0.0f, 1.0f), (std::array<int, 3>{255, 0, 0}));  // right is red
   // Down lies a quarter of 54 steps into the wheel, at 13.5 of the 15 steps from red to yellow.
-  const auto down = colour_of(0.0f, 1.0f, 1.0f);
+  const auto down = color_of(0.0f, 1.0f, 1.0f);
   EXPECT_EQ(down[0], 255);
   EXPECT_NEAR(down[1], 229, 2);
   EXPECT_EQ(down[2], 0);
   // Left is at 27: 2 of the 11 steps from cyan to blue.
-  const auto left = colour_of(-1.0f, 0.0f, 1.0f);
+  const auto left = color_of(-1.0f, 0.0f, 1.0f);
   EXPECT_EQ(left[0], 0);
   EXPECT_NEAR(left[1], 209, 2);
   EXPECT_NEAR(left[2], 255, 1);
   // Up is at 40.5: 4.5 of the 13 steps from blue to magenta.
-  const auto up = colour_of(0.0f, -1.0f, 1.0f);
+  const auto up = color_of(0.0f, -1.0f, 1.0f);
   EXPECT_NEAR(up[0], 88, 2);
   EXPECT_EQ(up[1], 0);
   EXPECT_EQ(up[2], 255);
 }
 
-// Example failure: saturation does not follow the length, or NaN is drawn in a colour of the wheel.
+// Example failure: saturation does not follow the length, or NaN is drawn in a color of the wheel.
 TEST(FlowWheel, LengthSaturatesThenDarkensAndInvalidIsBlack) {
-  EXPECT_EQ(colour_of(0.0f, 0.0f, 5.0f), (std::array<int, 3>{255, 255, 255}));
-  EXPECT_EQ(colour_of(2.5f, 0.0f, 5.0f), (std::array<int, 3>{255, 127, 127}));
-  EXPECT_EQ(colour_of(50.0f, 0.0f, 5.0f), (std::array<int, 3>{191, 0, 0}));
+  EXPECT_EQ(color_of(0.0f, 0.0f, 5.0f), (std::array<int, 3>{255, 255, 255}));
+  EXPECT_EQ(color_of(2.5f, 0.0f, 5.0f), (std::array<int, 3>{255, 127, 127}));
+  EXPECT_EQ(color_of(50.0f, 0.0f, 5.0f), (std::array<int, 3>{191, 0, 0}));
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(colour_of(nan, 1.0f, 5.0f), (std::array<int, 3>{0, 0, 0}));
-  EXPECT_EQ(colour_of(1.0f, nan, 5.0f), (std::array<int, 3>{0, 0, 0}));
-  EXPECT_EQ(colour_of(std::numeric_limits<float>::infinity(), 0.0f, 5.0f),
+  EXPECT_EQ(color_of(nan, 1.0f, 5.0f), (std::array<int, 3>{0, 0, 0}));
+  EXPECT_EQ(color_of(1.0f, nan, 5.0f), (std::array<int, 3>{0, 0, 0}));
+  EXPECT_EQ(color_of(std::numeric_limits<float>::infinity(), 0.0f, 5.0f),
             (std::array<int, 3>{0, 0, 0}));
 }
 
-// Example failure: numbers that no scale should be become a colour by way of NaN, whose conversion
+// Example failure: numbers that no scale should be become a color by way of NaN, whose conversion
 // is undefined (the sanitizers' builds stop there).
 TEST(FlowWheel, TakesAnyScale) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -154,7 +154,7 @@ TEST(FlowMagnitude, PercentileEqualsSorting) {
 }
 
 // Example failure: a field without a valid or moving vector gives 0, and a division by it NaN
-// colours.
+// colors.
 TEST(FlowMagnitude, IsNeverBelowAThousandth) {
   Field still({8, 8}, 0.0f, 0.0f);
   EXPECT_FLOAT_EQ(flow_magnitude_percentile(still.view(), 50.0f), 1e-3f);
@@ -166,7 +166,7 @@ TEST(FlowMagnitude, IsNeverBelowAThousandth) {
 class GuardedImage {
  public:
   static constexpr std::uint8_t kGuard = 0xA5;
-  static constexpr std::uint8_t kGrey = 0x80;
+  static constexpr std::uint8_t kGray = 0x80;
   static constexpr int kMargin = 64;
 
   GuardedImage(OverlayImage::Format format, ImageSize size) {
@@ -207,7 +207,7 @@ class GuardedImage {
     int drawn = 0;
     for (int y = 0; y < plane.height; ++y) {
       for (int x = 0; x < plane.row_bytes; ++x)
-        drawn += plane.bytes[static_cast<std::size_t>((y + kMargin) * plane.stride + x)] != kGrey
+        drawn += plane.bytes[static_cast<std::size_t>((y + kMargin) * plane.stride + x)] != kGray
                      ? 1
                      : 0;
     }
@@ -226,7 +226,7 @@ class GuardedImage {
     Plane plane{{}, row_bytes, height, row_bytes + 37};  // odd on purpose
     plane.bytes.assign(static_cast<std::size_t>(plane.stride * (height + 2 * kMargin)), kGuard);
     for (int y = 0; y < height; ++y) {
-      std::fill_n(plane.bytes.begin() + (y + kMargin) * plane.stride, row_bytes, kGrey);
+      std::fill_n(plane.bytes.begin() + (y + kMargin) * plane.stride, row_bytes, kGray);
     }
     planes_.push_back(std::move(plane));
   }
@@ -310,7 +310,7 @@ TEST(FlowOverlay, DrawsARegionWhereItLies) {
   int first_column = 128;
   for (int y = 0; y < 96; ++y) {
     for (int x = 0; x < 128; ++x) {
-      if (view.planes[0][y * view.strides[0] + x] == GuardedImage::kGrey) continue;
+      if (view.planes[0][y * view.strides[0] + x] == GuardedImage::kGray) continue;
       first_row = std::min(first_row, y);
       first_column = std::min(first_column, x);
     }

@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "flow_file.h"
+#include "apps/io/flow_file.h"
 #include "ocellus/cell_templates.h"
 #include "program_checks.h"
 
@@ -102,15 +102,15 @@ std::string deflated(std::size_t zeros) {
   return out;
 }
 
-std::string png(std::uint32_t width, std::uint32_t height, char colour, const std::string& before,
+std::string png(std::uint32_t width, std::uint32_t height, char color, const std::string& before,
                 const std::string& data) {
   using namespace std::string_literals;
   return "\x89PNG\r\n\x1a\n"s +
-         png_chunk("IHDR", big_endian(width) + big_endian(height) + "\x08"s + colour + "\0\0\0"s) +
+         png_chunk("IHDR", big_endian(width) + big_endian(height) + "\x08"s + color + "\0\0\0"s) +
          before + png_chunk("IDAT", data) + png_chunk("IEND", "");
 }
 
-/// A grey JPEG; with three components each is a scan of its own.
+/// A gray JPEG; with three components each is a scan of its own.
 std::string jpeg(int width, int height, int components, bool progressive) {
   jpeg_compress_struct c;
   jpeg_error_mgr errors;

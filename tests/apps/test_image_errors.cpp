@@ -5,29 +5,29 @@
 #include <numbers>
 #include <random>
 
-#include "image_errors.h"
+#include "apps/measure/image_errors.h"
 
 namespace ocellus::test {
 namespace {
 
-using app::GreyPlane;
+using app::GrayPlane;
 
 template <typename Value>
-GreyPlane plane(ImageSize size, Value&& value) {
-  GreyPlane out{size, {}};
+GrayPlane plane(ImageSize size, Value&& value) {
+  GrayPlane out{size, {}};
   for (int y = 0; y < size.height; ++y)
     for (int x = 0; x < size.width; ++x) out.values.push_back(value(x, y));
   return out;
 }
 
-// Example failure: the Gaussian is not normalised, or as wide as its square: a wave of frequency w
+// Example failure: the Gaussian is not normalized, or as wide as its square: a wave of frequency w
 // comes out exp(-sigma^2 w^2 / 2) as high, a constant unchanged.
 TEST(ImageErrors, BlurIsAGaussian) {
   constexpr ImageSize kSize{96, 80};
   for (const double sigma : {0.8, 1.5, 3.0}) {
     for (const double w : {0.2, 0.6}) {
-      const GreyPlane in = plane(kSize, [&](int x, int) { return 100.0 + 50.0 * std::cos(w * x); });
-      const GreyPlane out = app::blurred(in, sigma);
+      const GrayPlane in = plane(kSize, [&](int x, int) { return 100.0 + 50.0 * std::cos(w * x); });
+      const GrayPlane out = app::blurred(in, sigma);
       ASSERT_EQ(out.size, kSize);
       const double gain = std::exp(-0.5 * sigma * sigma * w * w);
       for (int x = 20; x < 76; ++x)
@@ -36,7 +36,7 @@ TEST(ImageErrors, BlurIsAGaussian) {
     }
   }
   // The image goes on mirrored, also where the Gaussian is wider than the image.
-  const GreyPlane tiny = plane({3, 2}, [](int, int) { return 7.0; });
+  const GrayPlane tiny = plane({3, 2}, [](int, int) { return 7.0; });
   for (const double value : app::blurred(tiny, 10.0).values) EXPECT_NEAR(value, 7.0, 1e-9);
 }
 
@@ -44,13 +44,13 @@ TEST(ImageErrors, BlurIsAGaussian) {
 // images' border, too.
 TEST(ImageErrors, SeenErrorsOfAnOffset) {
   constexpr ImageSize kSize{40, 33};
-  const GreyPlane truth = plane(kSize, [](int x, int y) { return 100.0 + x + y; });
-  GreyPlane result = plane(kSize, [](int x, int y) { return 105.0 + x + y; });
+  const GrayPlane truth = plane(kSize, [](int x, int y) { return 100.0 + x + y; });
+  GrayPlane result = plane(kSize, [](int x, int y) { return 105.0 + x + y; });
   const auto seen = app::seen_errors(result, truth, 1.5, app::kSeenBorder);
   ASSERT_TRUE(seen);
   EXPECT_NEAR(seen->psnr, 20.0 * std::log10(255.0 / 5.0), 1e-9);
   EXPECT_NEAR(seen->mean_difference, 5.0 / 255.0, 1e-12);
-  // With grey values from -1 to 1 the same is 10 log10(4 / mse).
+  // With gray values from -1 to 1 the same is 10 log10(4 / mse).
   EXPECT_NEAR(seen->psnr, 10.0 * std::log10(4.0 / std::pow(2.0 * 5.0 / 255.0, 2.0)), 1e-9);
   // The Gaussian of 1.5 reaches 6 pixels: what is wrong at the edge is not seen inside.
   result.values.front() = 255.0;
@@ -63,21 +63,21 @@ TEST(ImageErrors, SeenErrorsOfAnOffset) {
 // the chance that the number of blocks leaves, a wave has nothing else.
 TEST(ImageErrors, AnisotropyTellsLinesFromNoise) {
   constexpr ImageSize kSize{512, 512};
-  const GreyPlane grey = plane(kSize, [](int, int) { return 128.0; });
+  const GrayPlane gray = plane(kSize, [](int, int) { return 128.0; });
   std::mt19937 random(1);
-  const GreyPlane noise =
+  const GrayPlane noise =
       plane(kSize, [&](int, int) { return (random() & 1u) != 0 ? 255.0 : 0.0; });
-  const auto white = app::anisotropy(noise, grey);
+  const auto white = app::anisotropy(noise, gray);
   ASSERT_TRUE(white);
   EXPECT_EQ(white->blocks, 15 * 15);
   // Blocks that overlap by half under a Hann window count about half as much as separate ones.
   EXPECT_NEAR(white->mean_db, -10.0 * std::log10(15 * 15) + 1.5, 2.0);
   EXPECT_LT(white->largest_db, -12.0);
-  const GreyPlane lines = plane(kSize, [](int x, int y) {
+  const GrayPlane lines = plane(kSize, [](int x, int y) {
     return 128.0 + 100.0 * std::sin(2.0 * std::numbers::pi * (12 * x + 5 * y) / 64.0);
   });
-  EXPECT_GT(app::anisotropy(lines, grey)->largest_db, 10.0);
-  EXPECT_FALSE(app::anisotropy(grey, grey)) << "nothing differs";
+  EXPECT_GT(app::anisotropy(lines, gray)->largest_db, 10.0);
+  EXPECT_FALSE(app::anisotropy(gray, gray)) << "nothing differs";
   EXPECT_FALSE(app::anisotropy(plane({63, 80}, [](int x, int) { return x; }),
                                plane({63, 80}, [](int, int) { return 0; })));
 }

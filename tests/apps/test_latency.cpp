@@ -11,13 +11,13 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "apps/io/frames.h"
+#include "apps/measure/gpu_meter.h"
+#include "apps/measure/latency_run.h"
+#include "apps/measure/machine.h"
+#include "apps/measure/svg_plot.h"
 #include "child_process.h"
-#include "frames.h"
-#include "gpu_meter.h"
-#include "latency_run.h"
-#include "machine.h"
 #include "support/run.h"
-#include "svg_plot.h"
 
 // A management library of our own. GpuMeter is given no library's name, so that the system's loader
 // looks into this program.

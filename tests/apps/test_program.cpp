@@ -11,11 +11,11 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "flow_file.h"
-#include "image_io.h"
+#include "apps/io/flow_file.h"
+#include "apps/io/image_io.h"
+#include "apps/io/test_scene.h"
 #include "ocellus/version.h"
 #include "program_checks.h"
-#include "test_scene.h"
 
 namespace ocellus::test {
 namespace {
@@ -365,7 +365,7 @@ TEST(Program, CompareImage) {
     return run_program(arguments).out;
   };
   const std::string small = text_of({"compare", "image", folder / "b.pgm", folder / "a.pgm"});
-  EXPECT_NE(small.find("seen, mean grey  not defined (nothing of 16x16 is left 8 pixels inside"),
+  EXPECT_NE(small.find("seen, mean gray  not defined (nothing of 16x16 is left 8 pixels inside"),
             std::string::npos)
       << small;
   EXPECT_NE(small.find("anisotropy       not defined (it needs a block of 64x64"),
@@ -373,7 +373,7 @@ TEST(Program, CompareImage) {
       << small;
   const std::string masked =
       text_of({"compare", "image", folder / "b.pgm", folder / "a.pgm", "--mask", folder / "b.pgm"});
-  EXPECT_NE(masked.find("seen, mean grey  not defined (a blur reaches"), std::string::npos)
+  EXPECT_NE(masked.find("seen, mean gray  not defined (a blur reaches"), std::string::npos)
       << masked;
   EXPECT_NE(masked.find("anisotropy       not defined (blocks reach"), std::string::npos) << masked;
   expect_error({"compare", "image", folder / "b.pgm", folder / "a.pgm", "--min-hvs-psnr", "30"},
@@ -383,7 +383,7 @@ TEST(Program, CompareImage) {
 }
 
 // Example failure: a halftone is compared pixel by pixel only, where every one is as wrong as can
-// be; under the eye's Gaussian a chess board is a mean grey.
+// be; under the eye's Gaussian a chess board is a mean gray.
 TEST(Program, CompareImageAsAnEyeSeesIt) {
   const TemporaryFolder folder;
   const auto write = [&](const std::string& name, auto value) {
@@ -392,9 +392,9 @@ TEST(Program, CompareImageAsAnEyeSeesIt) {
     for (int i = 0; i < 9000; ++i) file.put(static_cast<char>(value(i % 100, i / 100)));
   };
   write("chess.pgm", [](int x, int y) { return (x + y) % 2 != 0 ? 255 : 0; });
-  write("grey.pgm", [](int, int) { return 127; });
+  write("gray.pgm", [](int, int) { return 127; });
   const std::vector<std::string> compare = {"compare", "image", folder / "chess.pgm",
-                                            folder / "grey.pgm"};
+                                            folder / "gray.pgm"};
   const json seen = json_of(compare);
   EXPECT_LT(seen["psnr"], 6.1);
   EXPECT_NEAR(seen["hvs_psnr"].get<double>(), 20.0 * std::log10(255.0 / 0.5), 1.0);

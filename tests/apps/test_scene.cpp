@@ -1,11 +1,11 @@
 // The synthetic scene: its truth against what its frames show.
-#include "test_scene.h"
+#include "apps/io/test_scene.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "common.h"
+#include "apps/common/common.h"
 
 namespace ocellus::app {
 namespace {

@@ -13,11 +13,11 @@
 #include <chrono>
 #include <thread>
 
-#include "frames.h"
-#include "input_error.h"
+#include "apps/common/input_error.h"
+#include "apps/io/frames.h"
+#include "apps/io/video.h"
 #include "program_checks.h"
 #include "raw_video.h"
-#include "video.h"
 
 // How many threads can still be started in this process, GStreamer's too.
 namespace {
@@ -200,7 +200,7 @@ TEST_F(Stalled, TheBoundHoldsForAnyName) {
                {path + ": gave no frame within 0.3 s"});
 }
 
-/// A GIF of one grey, of as many frames as are asked for. Codes are of 8 bits and the table is
+/// A GIF of one gray, of as many frames as are asked for. Codes are of 8 bits and the table is
 /// cleared before they grow.
 std::string gif_of(int frames) {
   constexpr int kSide = 8;

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <set>
 
-#include "frames.h"
-#include "image_io.h"
-#include "input_error.h"
+#include "apps/common/input_error.h"
+#include "apps/io/frames.h"
+#include "apps/io/image_io.h"
 #include "program_checks.h"
 #include "raw_video.h"
 
@@ -36,7 +36,7 @@ int stray_dots(const GrayImage& image) {
 }
 
 /// Example failure: luma of limited range is taken for that of full range, so that black and white
-/// areas get stray dots, or the other way round, so that dark and light grey gets none.
+/// areas get stray dots, or the other way round, so that dark and light gray gets none.
 TEST(VideoRange, IsThatOfTheVideo) {
   const TemporaryFolder folder;
   for (const char* colorimetry : {kFull, kLimited}) {
@@ -53,7 +53,7 @@ TEST(VideoRange, IsThatOfTheVideo) {
     const auto source = app::open_frames({video});
     InputFrame frame;
     ASSERT_TRUE(source->next(frame));
-    EXPECT_EQ(frame.range, full ? (GreyRange{0.0f, 255.0f}) : (GreyRange{16.0f, 235.0f}));
+    EXPECT_EQ(frame.range, full ? (GrayRange{0.0f, 255.0f}) : (GrayRange{16.0f, 235.0f}));
     EXPECT_EQ(frame.image.pixels[1], 16) << "luma arrives as it is";
     for (const char* preset : {"quality", "fast"}) {
       const json report =
@@ -61,7 +61,7 @@ TEST(VideoRange, IsThatOfTheVideo) {
       EXPECT_EQ(report["config"]["input_range"], full ? (json{0.0, 255.0}) : (json{16.0, 235.0}));
       const GrayImage out = app::read_image(folder / "o1.png");
       if (full)
-        EXPECT_GT(stray_dots(out), 50) << "16 and 235 are greys here";
+        EXPECT_GT(stray_dots(out), 50) << "16 and 235 are grays here";
       else
         EXPECT_EQ(stray_dots(out), 0);
     }
@@ -131,7 +131,7 @@ TEST(VideoRange, IsLimitedInVideosThatAreWritten) {
   const auto source = app::open_frames({video});
   InputFrame frame;
   ASSERT_TRUE(source->next(frame));
-  EXPECT_EQ(frame.range, (GreyRange{16.0f, 235.0f}));
+  EXPECT_EQ(frame.range, (GrayRange{16.0f, 235.0f}));
   // The encoder may be off by a little, beside the edge by more.
   for (int y = 4; y < kSize.height - 4; ++y) {
     for (int x = 4; x < kSize.width - 4; ++x) {

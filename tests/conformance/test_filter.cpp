@@ -72,7 +72,7 @@ TEST_P(Filter, GaussianDerivatives) {
 }
 
 // Fails when sigma does not grow with eccentricity as the header says, or a pixel gets its
-// neighbour's kernel.
+// neighbor's kernel.
 TEST_P(Filter, FoveatedDerivatives) {
   SpatioTemporalFilterConfig config;
   config.size = {37, 31};
@@ -134,7 +134,7 @@ TEST_P(Filter, TermsAndConvolutions) {
 }
 
 // Fails when some number of taps along an axis, even ones included, is read wrongly or has another
-// centre.
+// center.
 TEST_P(Filter, EveryNumberOfTaps) {
   for (const KernelForm form : kForms) {
     for (int n = 1; n <= kMaxKernelTaps; ++n) {
@@ -200,7 +200,7 @@ TEST_P(Filter, FormatsStridesAndAddresses) {
 }
 
 // Fails when 16-bit frames are not scaled to the range of 8 bits: 257 x the 8-bit value is the same
-// grey level.
+// gray level.
 TEST_P(Filter, Gray16AndGray8Agree) {
   SpatioTemporalFilterConfig config = small_config(KernelForm::kPerPixel, {40, 30});
   RandomTaps taps{};
@@ -612,7 +612,7 @@ TEST_P(SlowFilter, FullHd) {
 }
 
 // Fails when half storage of a large image, which may be laid out in other tiles than a small one,
-// gives a pixel its neighbour's taps or loses more than its tolerance: few columns, many, and the
+// gives a pixel its neighbor's taps or loses more than its tolerance: few columns, many, and the
 // default.
 TEST_P(SlowFilter, LargeImageInHalf) {
   for (const auto& [nx, ny, nt, terms] :

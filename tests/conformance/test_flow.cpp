@@ -579,18 +579,18 @@ std::vector<FrameBuffer> layered_frames(ImageSize size, PixelFormat format, int 
   const test::AffineMotion fast(0, 0, -2.4, 0, 0, 1.7);
   std::vector<FrameBuffer> frames;
   for (int f = 0; f < count; ++f) {
-    test::PlaneD grey = test::render(far, slow, size, f);
+    test::PlaneD gray = test::render(far, slow, size, f);
     const test::PlaneD front = test::render(near, fast, size, f);
     const test::PlaneD noise = test::noise(size, 500 + static_cast<unsigned>(f));
     for (int y = 0; y < size.height; ++y) {
       for (int x = 0; x < size.width; ++x) {
         if (x - 2.4 * f > 0.5 * size.width && y + 1.7 * f > 0.4 * size.height)
-          grey.at(x, y) = front.at(x, y);
-        grey.at(x, y) += 0.06 * (noise.at(x, y) - 127.5);
+          gray.at(x, y) = front.at(x, y);
+        gray.at(x, y) += 0.06 * (noise.at(x, y) - 127.5);
       }
     }
     frames.emplace_back(size, format);
-    frames.back().fill(grey);
+    frames.back().fill(gray);
   }
   return frames;
 }
@@ -649,8 +649,8 @@ TEST_P(Flow, ThePyramidMatchesItsDescription) {
       {"three and one warps",
        [](auto& c) { c.pyramid.warps = 3, c.pyramid.coarse_warps = 1; },
        {102, 97}},
-      {"not normalised", [](auto& c) { c.pyramid.normalize = false; }},
-      {"not normalised, not even",
+      {"not normalized", [](auto& c) { c.pyramid.normalize = false; }},
+      {"not normalized, not even",
        [](auto& c) { c.pyramid.normalize = false, c.pyramid.gradient_floor = 0.0f; }},
       {"bilinear", [](auto& c) { c.pyramid.cubic = false; }},
       {"gradient floor 3", [](auto& c) { c.pyramid.gradient_floor = 3.0f; }},

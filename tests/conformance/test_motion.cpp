@@ -175,11 +175,11 @@ TEST_P(Motion, TheMomentIsTheOneDescribed) {
     // More than the window holds, so that the oldest frames have left it.
     std::vector<FrameBuffer> frames;
     for (int f = 0; f < one.frames + 2; ++f) {
-      const double travelled = kSpeed * f + 0.5 * kFaster * f * f;
+      const double traveled = kSpeed * f + 0.5 * kFaster * f * f;
       test::PlaneD plane(size.width, size.height);
       for (int y = 0; y < size.height; ++y) {
         for (int x = 0; x < size.width; ++x)
-          plane.at(x, y) = texture(x - travelled, y + 0.5 * travelled);
+          plane.at(x, y) = texture(x - traveled, y + 0.5 * traveled);
       }
       frames.emplace_back(size, config.format);
       frames.back().fill(plane);

@@ -1,4 +1,4 @@
-// HostArena and Carver, against a plain model.
+// HostArena and LayoutBuilder, against a plain model.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -73,7 +73,7 @@ TEST(Arena, FootprintsAddUpExactly) {
 }
 
 // Fails when a piece that has come back is not kept for the next one of its size, when one of
-// another size does not get the smallest gap that is large enough, or when neighbouring gaps do not
+// another size does not get the smallest gap that is large enough, or when neighboring gaps do not
 // become one where nothing else is large enough.
 TEST(Arena, WhereAPieceIsTaken) {
   HostArena arena;
@@ -302,23 +302,23 @@ TEST(Arena, RandomUseMatchesTheModel) {
 
 // Fails when the size that is counted without memory differs from what is laid out, or an array is
 // not aligned.
-TEST(Carver, CountsWhatItLaysOut) {
-  const auto lay_out = [](Carver& carver) {
+TEST(LayoutBuilder, CountsWhatItLaysOut) {
+  const auto lay_out = [](LayoutBuilder& builder) {
     std::vector<void*> arrays;
-    arrays.push_back(carver.take<char>(3));
-    arrays.push_back(carver.take<double>(17));
-    arrays.push_back(carver.take<float>(0));
-    arrays.push_back(carver.take<std::uint16_t>(33));
+    arrays.push_back(builder.take<char>(3));
+    arrays.push_back(builder.take<double>(17));
+    arrays.push_back(builder.take<float>(0));
+    arrays.push_back(builder.take<std::uint16_t>(33));
     return arrays;
   };
-  Carver counting;
+  LayoutBuilder counting;
   for (void* array : lay_out(counting)) EXPECT_EQ(array, nullptr);
   EXPECT_EQ(counting.bytes(), kUnit + 3 * kUnit + 2 * kUnit);
 
   HostArena arena;
   ASSERT_TRUE(arena.create(counting.bytes(), false));
   char* base = static_cast<char*>(arena.take(counting.bytes()));
-  Carver laying(base);
+  LayoutBuilder laying(base);
   const std::vector<void*> arrays = lay_out(laying);
   EXPECT_EQ(laying.bytes(), counting.bytes());
   EXPECT_EQ(arrays[0], base);

@@ -91,7 +91,7 @@ TEST(LatencyHistogram, EveryBucketKeepsThreeDigits) {
   EXPECT_GT(lower - 1, LatencyHistogram::kHighestNs) << "10 s must lie inside the buckets";
 }
 
-// Fails when the edges of powers of two fall into a neighbouring bucket.
+// Fails when the edges of powers of two fall into a neighboring bucket.
 TEST(LatencyHistogram, PowersOfTwoAreWithinThreeDigits) {
   const auto histogram = make_histogram();
   for (int bit = 0; bit < 34; ++bit) {

@@ -1,4 +1,4 @@
-// What operators share - OperatorFront and CpuOperator - with an operator that is none of the
+// What operators share - OperatorHandle and CpuOperator - with an operator that is none of the
 // library's.
 #include <gtest/gtest.h>
 
@@ -13,10 +13,10 @@ namespace ocellus::test {
 namespace {
 
 using detail::Bands;
-using detail::Carver;
 using detail::CpuOperator;
 using detail::FrameResult;
-using detail::OperatorFront;
+using detail::LayoutBuilder;
+using detail::OperatorHandle;
 using detail::OperatorShape;
 using detail::OutputPlanes;
 using detail::Stage;
@@ -28,12 +28,12 @@ class Inverse final : public CpuOperator {
       : CpuOperator(shape, workers), bands_(Bands::cut(shape.size.height, workers, 2, 1)) {}
 
  private:
-  void layout(Carver& carver) noexcept override {
-    for (float*& frame : kept_) frame = carver.take<float>(pixels());
+  void layout(LayoutBuilder& builder) noexcept override {
+    for (float*& frame : kept_) frame = builder.take<float>(pixels());
   }
   Expected<void> prepare() noexcept override { return {}; }
   int stage_count() const noexcept override { return 2; }
-  void build_stages(Stage* stages, StageContext* contexts) noexcept override {
+  void build_steps(Stage* stages, StepContext* contexts) noexcept override {
     stages[0] = {&keep, &contexts[0], bands_.count()};
     stages[1] = {&invert, &contexts[1], bands_.count()};
   }
@@ -50,7 +50,7 @@ class Inverse final : public CpuOperator {
   }
 
   static void keep(void* context, int part, int) noexcept {
-    FrameJob& frame = *static_cast<StageContext*>(context)->frame;
+    FrameJob& frame = *static_cast<StepContext*>(context)->frame;
     auto& self = *static_cast<Inverse*>(frame.owner);
     for (int y = self.bands_.begin(part); y < self.bands_.end(part); ++y) {
       const char* const in = static_cast<const char*>(frame.in.data) + y * frame.in.stride;
@@ -60,7 +60,7 @@ class Inverse final : public CpuOperator {
     }
   }
   static void invert(void* context, int part, int) noexcept {
-    FrameJob& frame = *static_cast<StageContext*>(context)->frame;
+    FrameJob& frame = *static_cast<StepContext*>(context)->frame;
     auto& self = *static_cast<Inverse*>(frame.owner);
     if (frame.bad.load(std::memory_order_relaxed)) return;
     const int width = self.shape_.size.width;
@@ -107,7 +107,7 @@ struct InverseRig {
   }
 
   Engine engine;
-  OperatorFront front;
+  OperatorHandle front;
 };
 
 template <typename T>
@@ -138,7 +138,7 @@ TYPED_TEST(Results, MayBeLeftInFlight) {
   const std::vector<float> frame = inverse_frame(1);
   for (int round = 0; round < 3; ++round) {
     InverseOutput<TypeParam> first, second;
-    OperatorFront front(engine.state(), inverse_shape<TypeParam>());
+    OperatorHandle front(engine.state(), inverse_shape<TypeParam>());
     front.adopt(
         CpuOperator::kCalls,
         must(CpuOperator::create(front.engine(), make_inverse<TypeParam>(front.shape(), workers))));

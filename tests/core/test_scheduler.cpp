@@ -1,4 +1,4 @@
-// The scheduler: order, barriers, slots, deadlines, cancelling and the end.
+// The scheduler: order, barriers, slots, deadlines, canceling and the end.
 #include <dirent.h>
 #include <gtest/gtest.h>
 
@@ -299,7 +299,7 @@ TEST(Scheduler, WaitingForAnIdleJobIsAnError) {
   EXPECT_EQ(scheduler->wait(job, Deadline::never()), Status::kInvalidTicket);
 }
 
-// Fails when a cancelled job runs, when the jobs around it are lost, or when it cannot be submitted
+// Fails when a canceled job runs, when the jobs around it are lost, or when it cannot be submitted
 // again.
 TEST(Scheduler, CancelTakesAQueuedJobOut) {
   for (const int victim : {0, 1, 2}) {
@@ -332,7 +332,7 @@ TEST(Scheduler, CancelTakesAQueuedJobOut) {
   }
 }
 
-// Fails when cancelling returns while a part of the job still runs (its memory would be freed under
+// Fails when canceling returns while a part of the job still runs (its memory would be freed under
 // it).
 TEST(Scheduler, CancelWaitsForARunningJob) {
   const auto scheduler = start(2);

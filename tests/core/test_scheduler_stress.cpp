@@ -18,7 +18,7 @@ namespace {
 using test::SlotWatch;
 using test::TestJob;
 
-/// What one user thread does: up to three jobs in flight, waited for, looked at, cancelled, in
+/// What one user thread does: up to three jobs in flight, waited for, looked at, canceled, in
 /// random order.
 void use_at_random(Scheduler& scheduler, SlotWatch& watch, unsigned seed, int rounds,
                    std::atomic<int>& errors) {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "flow_file.h"
+#include "apps/io/flow_file.h"
 #include "fuzz/memory_file.h"
 #include "fuzz/readers.h"
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "apps/io/image_io.h"
 #include "fuzz/memory_file.h"
 #include "fuzz/readers.h"
-#include "image_io.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ocellus;

@@ -9,8 +9,8 @@
 #include <sstream>
 #include <string>
 
+#include "apps/optical_flow/kernel_bank_text.h"
 #include "fuzz/readers.h"
-#include "kernel_bank_text.h"
 #include "optical_flow/kernel_bank_file.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "input_error.h"
+#include "apps/common/input_error.h"
 
 namespace ocellus::fuzz {
 

@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "apps/common/json_text.h"
+#include "apps/common/printable.h"
+#include "apps/io/numbered_name.h"
+#include "apps/io/test_scene.h"
 #include "fuzz/readers.h"
-#include "json_text.h"
-#include "numbered_name.h"
-#include "printable.h"
-#include "test_scene.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ocellus;

@@ -1,4 +1,4 @@
-// Pictures in CUDA memory, and a neighbour that makes them.
+// Pictures in CUDA memory, and a neighbor that makes them.
 #pragma once
 
 #include <gst/base/gstbasetransform.h>
@@ -105,10 +105,10 @@ inline std::vector<guint8> planes_of(GstBuffer* buffer, const Video& video) {
   return bytes;
 }
 
-// ---- a neighbour
+// ---- a neighbor
 
 /// "ocellustestupload": brings pictures to CUDA memory. With `insist` it works in a context of its
-/// own; without, it takes what its neighbours offer, as GStreamer's own elements do.
+/// own; without, it takes what its neighbors offer, as GStreamer's own elements do.
 struct TestUpload {
   GstBaseTransform parent_instance;
   gboolean insist;

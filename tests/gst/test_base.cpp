@@ -3,8 +3,8 @@
 // types.
 #include <deque>
 
+#include "base/gstocellusbase.h"
 #include "gst/gst_support.h"
-#include "gstocellusbase.h"
 
 namespace {
 
@@ -216,7 +216,7 @@ struct OcellusFakePictureClass {
 GType ocellus_fake_picture_get_type(void);
 G_DEFINE_TYPE(OcellusFakePicture, ocellus_fake_picture, ocellus_fake_get_type())
 static void ocellus_fake_picture_class_init(OcellusFakePictureClass* klass) {
-  GST_OCELLUS_BASE_CLASS(klass)->gives_pictures = TRUE;
+  GST_OCELLUS_BASE_CLASS(klass)->produces_video = TRUE;
 }
 static void ocellus_fake_picture_init(OcellusFakePicture*) {}
 

@@ -211,11 +211,11 @@ TEST_F(FlowCuda, CapsFollowTheBackend) {
     EXPECT_EQ(gst_pad_peer_query(harness.get()->srcpad, query) != FALSE, cuda);
     gst_query_unref(query);
   }
-  Harness grey("backend=cuda", kVideo);
-  GstCaps* caps = caps_at(grey.get()->srcpad);
+  Harness gray("backend=cuda", kVideo);
+  GstCaps* caps = caps_at(gray.get()->srcpad);
   GstCaps* wanted = gst_caps_from_string("video/x-raw(memory:CUDAMemory), format=GRAY8");
   EXPECT_FALSE(gst_caps_can_intersect(caps, wanted))
-      << "GStreamer's CUDA library has no grey pictures";
+      << "GStreamer's CUDA library has no gray pictures";
   gst_caps_unref(caps);
   gst_caps_unref(wanted);
 }
@@ -325,7 +325,7 @@ TEST_F(FlowCuda, AllOfferThePrimaryContext) {
   gst_object_unref(b);
 }
 
-// Fails when an element speaks against the context that the application chose: its neighbours would
+// Fails when an element speaks against the context that the application chose: its neighbors would
 // go different ways.
 TEST_F(FlowCuda, AnotherContextThatWasSetIsNotSpokenAgainst) {
   GstCudaContext* other = gst_cuda_context_new(0);
@@ -479,7 +479,7 @@ TEST_F(FlowCuda, StartingAndStoppingLeavesNoContext) {
   }
 }
 
-// Fails when whole pipelines with several threads and two elements copy where neighbours share a
+// Fails when whole pipelines with several threads and two elements copy where neighbors share a
 // context, do not count where one insists on its own, or leave a context behind.
 TEST_F(FlowCuda, PipelinesShareTheContext) {
   for (const bool insist : {false, true}) {

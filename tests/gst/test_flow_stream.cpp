@@ -91,7 +91,7 @@ TEST(Values, InvalidFlowIsMarkedAsChosen) {
 }
 
 // Fails when frames are lost or repeated at the end, come in another order, or carry the flow of a
-// neighbour.
+// neighbor.
 TEST(Stream, EndDrainsTheFramesHeldBack) {
   Harness harness(kLong, {});
   harness.start();

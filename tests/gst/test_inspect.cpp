@@ -123,7 +123,7 @@ TEST(Inspect, CellularNetworks) {
         std::pair{cnn, std::vector<const char*>{"Ocellus cellular network", "GstOcellusCnn"}}}) {
     for (const char* name : names) EXPECT_NE(text.find(name), std::string::npos) << text;
     for (const char* line :
-         {"Filter/Effect/Video", "+----GstOcellusBase", "+----GstOcellusCells",
+         {"Filter/Effect/Video", "+----GstOcellusBase", "+----GstOcellusCellularNetwork",
           "format: { (string)GRAY8, (string)GRAY16_LE, (string)I420, (string)NV12 }"})
       EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
     EXPECT_EQ(property(text, "draw"), "") << "there is nothing to draw";
@@ -143,7 +143,7 @@ TEST(Inspect, CellularNetworks) {
   expect_properties(cnn, {{"template", {"String. Default: \"edge\""}},
                           {"boundary", {"String. Default: \"\""}},
                           {"update", {"Default: 0, \"template\"", "(3): synchronous "}},
-                          {"colour-spacing", {"Integer. Range: 0 - 9 Default: 0"}},
+                          {"color-spacing", {"Integer. Range: 0 - 9 Default: 0"}},
                           {"initial", {"String. Default: \"\""}}});
 }
 

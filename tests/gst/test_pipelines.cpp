@@ -239,7 +239,7 @@ TEST(Pipelines, LiveLatency) {
   gst_query_unref(query);
 }
 
-// Fails when an element that changes the colours loses the field, or one that changes the size
+// Fails when an element that changes the colors loses the field, or one that changes the size
 // keeps it.
 TEST(Pipelines, FieldFollowsThePictureThroughOthers) {
   for (const auto& [filter, kept] :

@@ -21,15 +21,15 @@ inline const Offsets kSides = {{1, 0}, {-1, 0}, {0, 1}, {0, -1}};
 inline const Offsets kAround = {{1, 0},  {1, 1},   {0, 1},  {-1, 1},
                                 {-1, 0}, {-1, -1}, {0, -1}, {1, -1}};
 
-inline PlaneD grey_of(const Bitmap& bitmap) {
-  PlaneD grey(bitmap.width, bitmap.height);
-  for (std::size_t i = 0; i < grey.data.size(); ++i) grey.data[i] = bitmap.data[i] ? 0.0 : 255.0;
-  return grey;
+inline PlaneD gray_of(const Bitmap& bitmap) {
+  PlaneD gray(bitmap.width, bitmap.height);
+  for (std::size_t i = 0; i < gray.data.size(); ++i) gray.data[i] = bitmap.data[i] ? 0.0 : 255.0;
+  return gray;
 }
 
-inline Bitmap bitmap_of(const PlaneD& grey) {
-  Bitmap bitmap(grey.width, grey.height);
-  for (std::size_t i = 0; i < grey.data.size(); ++i) bitmap.data[i] = grey.data[i] < 127.5;
+inline Bitmap bitmap_of(const PlaneD& gray) {
+  Bitmap bitmap(gray.width, gray.height);
+  for (std::size_t i = 0; i < gray.data.size(); ++i) bitmap.data[i] = gray.data[i] < 127.5;
   return bitmap;
 }
 
@@ -46,7 +46,7 @@ inline bool inside(const Bitmap& bitmap, int x, int y) {
   return x >= 0 && x < bitmap.width && y >= 0 && y < bitmap.height;
 }
 
-/// Black neighbours; cells outside count as `outside`.
+/// Black neighbors; cells outside count as `outside`.
 inline int black_around(const Bitmap& bitmap, int x, int y, bool outside, const Offsets& offsets) {
   int count = 0;
   for (const auto& [dx, dy] : offsets)
@@ -205,15 +205,15 @@ inline std::vector<Bitmap> real_images(const std::string& folder) {
       const int left = (photograph->width - width) * (piece % 5) / 4;
       const int top = (photograph->height - height) * (piece / 5) / 4;
       double mean = 0.0;
-      PlaneD grey(width, height);
+      PlaneD gray(width, height);
       for (int y = 0; y < height; ++y) {
         for (int x = 0; x < width; ++x) {
-          grey.at(x, y) = photograph->at(left + x, top + y);
-          mean += grey.at(x, y) / (width * height);
+          gray.at(x, y) = photograph->at(left + x, top + y);
+          mean += gray.at(x, y) / (width * height);
         }
       }
       images.push_back(
-          each(Bitmap(width, height), [&](int x, int y) { return grey.at(x, y) < mean; }));
+          each(Bitmap(width, height), [&](int x, int y) { return gray.at(x, y) < mean; }));
     }
   }
   return images;

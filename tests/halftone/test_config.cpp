@@ -121,9 +121,7 @@ TEST(CellConfig, MistakesAreNamed) {
          c.stages[0].boundary_value = std::numeric_limits<float>::infinity();
        },
        {"boundary_value is inf", "-1 to 1"}},
-      {"spacing",
-       [](auto& c) { c.stages[0].colour_spacing = 2; },
-       {"colour_spacing is 2", "3 to 9"}},
+      {"spacing", [](auto& c) { c.stages[0].color_spacing = 2; }, {"color_spacing is 2", "3 to 9"}},
       {"sweeps", [](auto& c) { c.stages[0].max_sweeps = 0; }, {"max_sweeps is 0", "1 to 100000"}},
       {"no start plane",
        [](auto& c) { c.stages[0].start = CellStart::kPlane; },
@@ -159,7 +157,7 @@ TEST(CellConfig, MistakesAreNamed) {
          c.stages[0].move = CellMove::kSwap;
          c.stages[0].update = CellUpdate::kRaster;
        },
-       {"kSwap", "kColours"}},
+       {"kSwap", "kColors"}},
       {"lopsided swaps",
        [](auto& c) {
          c.stages[0].move = CellMove::kSwap;

@@ -15,7 +15,7 @@
 #include "halftone/bitmap.h"
 #include "ocellus/cell_templates.h"
 #include "reference/cellular_network.h"
-#include "support/cells.h"
+#include "support/networks.h"
 
 namespace ocellus {
 namespace {
@@ -36,13 +36,13 @@ CellularNetworkConfig chain(const std::string& text, ImageSize size) {
 /// What computes the chains: the reference, or the operator on a backend.
 using Network = std::optional<BackendChoice>;
 
-PlaneD run_reference(const CellularNetworkConfig& config, const PlaneD& grey, bool& converged) {
+PlaneD run_reference(const CellularNetworkConfig& config, const PlaneD& gray, bool& converged) {
   std::vector<int> bits;
   for (int i = 0; i < config.stage_count; ++i)
     bits.push_back(config.stages[static_cast<std::size_t>(i)].levels == 2 ? 9 : 13);
-  const reference::CellRun run = reference::run_cells(config, bits, grey);
+  const reference::CellRun run = reference::run_cells(config, bits, gray);
   converged = run.info.converged;
-  return run.grey;
+  return run.gray;
 }
 
 /// Operators on one engine; the last one is kept, since to make one takes long on a device.
@@ -57,7 +57,7 @@ class Operators {
   }
 
   /// `name` and the size tell whether the last operator will do; empty: it will not.
-  PlaneD run(const std::string& name, const CellularNetworkConfig& config, const PlaneD& grey,
+  PlaneD run(const std::string& name, const CellularNetworkConfig& config, const PlaneD& gray,
              bool& converged) {
     if (!network_ || name.empty() || name != name_ || config.size != size_) {
       network_.reset();
@@ -66,11 +66,11 @@ class Operators {
       size_ = config.size;
     }
     const test::FrameBuffer frame =
-        test::FrameBuffer(config.size, PixelFormat::kGray8, 3, 1).fill(grey);
+        test::FrameBuffer(config.size, PixelFormat::kGray8, 3, 1).fill(gray);
     CellInfo info;
     const test::CellBytes out = test::cells_of(*network_, frame.frame(), &info);
     converged = info.converged;
-    PlaneD result(grey.width, grey.height);
+    PlaneD result(gray.width, gray.height);
     std::copy(out.begin(), out.end(), result.data.begin());
     return result;
   }
@@ -92,18 +92,18 @@ class Templates : public testing::TestWithParam<Network> {
   }
 
   Bitmap run(const std::string& text, const Bitmap& image) {
-    return test::bitmap_of(run_grey(text, test::grey_of(image)));
+    return test::bitmap_of(run_gray(text, test::gray_of(image)));
   }
   Bitmap run(const CellularNetworkConfig& config, const Bitmap& image) {
-    return test::bitmap_of(run_grey("", config, test::grey_of(image)));
+    return test::bitmap_of(run_gray("", config, test::gray_of(image)));
   }
-  PlaneD run_grey(const std::string& text, const PlaneD& grey) {
-    return run_grey(text, chain(text, grey.size()), grey);
+  PlaneD run_gray(const std::string& text, const PlaneD& gray) {
+    return run_gray(text, chain(text, gray.size()), gray);
   }
-  PlaneD run_grey(const std::string& name, const CellularNetworkConfig& config,
-                  const PlaneD& grey) {
-    return operators_ ? operators_->run(name, config, grey, converged_)
-                      : run_reference(config, grey, converged_);
+  PlaneD run_gray(const std::string& name, const CellularNetworkConfig& config,
+                  const PlaneD& gray) {
+    return operators_ ? operators_->run(name, config, gray, converged_)
+                      : run_reference(config, gray, converged_);
   }
 
   /// All chains whose result is known.
@@ -124,14 +124,14 @@ const Offsets kL = {{0, 0}, {0, -1}, {1, 0}};
 
 /// `outside` black is taken for the nearest cell where a black cell asks.
 Bitmap count_around(const Bitmap& image, bool outside,
-                    const std::function<bool(bool black, int neighbours)>& rule) {
+                    const std::function<bool(bool black, int neighbors)>& rule) {
   return test::each(image, [&](int x, int y) {
     return rule(image.at(x, y), test::black_around(image, x, y, outside, test::kAround));
   });
 }
 
 Bitmap nearest_count(const Bitmap& image,
-                     const std::function<bool(bool black, int neighbours)>& rule) {
+                     const std::function<bool(bool black, int neighbors)>& rule) {
   return test::each(image, [&](int x, int y) {
     int count = 0;
     for (const auto& [dx, dy] : test::kAround) count += image.clamped(x + dx, y + dy);
@@ -338,7 +338,7 @@ int majority(const Bitmap& image, int x, int y, const Offsets& element) {
   return sum;
 }
 
-// Fails when cells end that are not of one colour with most cells around, or small objects far from
+// Fails when cells end that are not of one color with most cells around, or small objects far from
 // others stay, or large ones go.
 TEST_P(Templates, MajoritiesEndWhereTheyAre) {
   const std::tuple<const char*, Offsets, int> cases[] = {{"smkiller", kSquare, 2},
@@ -378,12 +378,12 @@ TEST_P(Templates, TheOrderOfUpdatesDoesNotMatter) {
       const std::string expected = test::drawn(run(text, image));
       for (const auto& [update, spacing] : {std::pair{CellUpdate::kRaster, 0},
                                             {CellUpdate::kSynchronous, 0},
-                                            {CellUpdate::kColours, 3},
-                                            {CellUpdate::kColours, 9}}) {
+                                            {CellUpdate::kColors, 3},
+                                            {CellUpdate::kColors, 9}}) {
         CellularNetworkConfig config = chain(text, image.size());
         for (CellStage& stage : config.stages) {
           stage.update = update;
-          stage.colour_spacing = spacing;
+          stage.color_spacing = spacing;
         }
         ASSERT_EQ(test::drawn(run(config, image)), expected) << text << test::drawn(image);
         ASSERT_TRUE(converged_) << text;
@@ -465,66 +465,66 @@ TEST_P(Templates, CentersAreOneCellOfEachObject) {
   }
 }
 
-// ---- grey ones
+// ---- gray ones
 
 PlaneD photograph() {
   const auto camera = test::read_pgm(test::data_folder() + "/images/camera.pgm");
-  PlaneD grey(61, 47);
-  for (int y = 0; y < grey.height; ++y) {
-    for (int x = 0; x < grey.width; ++x) {
-      grey.at(x, y) = camera ? camera->at(150 + 3 * x, 60 + 4 * y)
+  PlaneD gray(61, 47);
+  for (int y = 0; y < gray.height; ++y) {
+    for (int x = 0; x < gray.width; ++x) {
+      gray.at(x, y) = camera ? camera->at(150 + 3 * x, 60 + 4 * y)
                              : std::round(127.5 + 90.0 * std::sin(0.2 * x) * std::cos(0.15 * y) +
                                           30.0 * std::sin(1.7 * x + 0.9 * y));
     }
   }
-  return grey;
+  return gray;
 }
 
-double u_of(double grey) {
-  return 1.0 - 2.0 * grey / 255.0;
+double u_of(double gray) {
+  return 1.0 - 2.0 * gray / 255.0;
 }
 
 // Fails when the number in brackets is not the threshold, in units of u.
 TEST_P(Templates, ThresholdIsTheNumber) {
-  const PlaneD grey = photograph();
+  const PlaneD gray = photograph();
   for (const double threshold : {-0.9, -0.25, 0.0, 0.4}) {
-    const PlaneD result = run_grey("threshold(" + std::to_string(threshold) + ")", grey);
-    for (std::size_t i = 0; i < grey.data.size(); ++i) {
-      if (std::fabs(u_of(grey.data[i]) - threshold) > 0.003) {
-        ASSERT_EQ(result.data[i], u_of(grey.data[i]) > threshold ? 0.0 : 255.0);
+    const PlaneD result = run_gray("threshold(" + std::to_string(threshold) + ")", gray);
+    for (std::size_t i = 0; i < gray.data.size(); ++i) {
+      if (std::fabs(u_of(gray.data[i]) - threshold) > 0.003) {
+        ASSERT_EQ(result.data[i], u_of(gray.data[i]) > threshold ? 0.0 : 255.0);
       }
     }
   }
 }
 
 // Fails when dark flat areas count as edges, or the dark side of a step does not.
-TEST_P(Templates, EdgesOfGreyAreOnTheDarkSide) {
-  const PlaneD grey = photograph();
-  const PlaneD result = run_grey("edgegray", grey);
-  for (int y = 0; y < grey.height; ++y) {
-    for (int x = 0; x < grey.width; ++x) {
+TEST_P(Templates, EdgesOfGrayAreOnTheDarkSide) {
+  const PlaneD gray = photograph();
+  const PlaneD result = run_gray("edgegray", gray);
+  for (int y = 0; y < gray.height; ++y) {
+    for (int x = 0; x < gray.width; ++x) {
       double sum = -0.5;
       for (const auto& [dx, dy] : test::kAround)
-        sum += u_of(grey.at(x, y)) - u_of(grey.clamped(x + dx, y + dy));
+        sum += u_of(gray.at(x, y)) - u_of(gray.clamped(x + dx, y + dy));
       if (std::fabs(sum) > 0.01) {
         ASSERT_EQ(result.at(x, y), sum > 0.0 ? 0.0 : 255.0);
       }
     }
   }
-  EXPECT_EQ(run_grey("edgegray", PlaneD(9, 7, 10.0)).data, PlaneD(9, 7, 255.0).data);
+  EXPECT_EQ(run_gray("edgegray", PlaneD(9, 7, 10.0)).data, PlaneD(9, 7, 255.0).data);
 }
 
 // Fails when an inverse halftone is not its kernel's mean.
 TEST_P(Templates, InverseHalftonesAreMeans) {
-  const PlaneD grey = test::grey_of(test::drawn_images()[2]);
+  const PlaneD gray = test::gray_of(test::drawn_images()[2]);
   for (const char* const name : {"invhlf3", "invhlf5"}) {
     const CellStage stage = *cell_template(name);
     const int r = stage.weights.radius;
-    const PlaneD result = run_grey(name, grey);
+    const PlaneD result = run_gray(name, gray);
     EXPECT_TRUE(converged_);
     double weights = 0.0;
-    for (int y = 0; y < grey.height; ++y) {
-      for (int x = 0; x < grey.width; ++x) {
+    for (int y = 0; y < gray.height; ++y) {
+      for (int x = 0; x < gray.width; ++x) {
         double sum = 0.0;
         weights = 0.0;
         for (int dy = -r; dy <= r; ++dy) {
@@ -532,7 +532,7 @@ TEST_P(Templates, InverseHalftonesAreMeans) {
             const double weight = static_cast<double>(
                 stage.weights.b[static_cast<std::size_t>((dy + r) * (2 * r + 1) + dx + r)]);
             weights += weight;
-            sum += weight * grey.clamped(x + dx, y + dy);
+            sum += weight * gray.clamped(x + dx, y + dy);
           }
         }
         ASSERT_NEAR(result.at(x, y), sum, 0.6) << name;
@@ -544,13 +544,13 @@ TEST_P(Templates, InverseHalftonesAreMeans) {
 
 // Fails when diffusion is not its kernel so many times, up to what rounding to levels can do.
 TEST_P(Templates, DiffusionIsItsKernelAgainAndAgain) {
-  const PlaneD grey = photograph();
-  const PlaneD result = run_grey("diffusion(sweeps=3)", grey);
-  PlaneD expected = grey;
+  const PlaneD gray = photograph();
+  const PlaneD result = run_gray("diffusion(sweeps=3)", gray);
+  PlaneD expected = gray;
   for (int i = 0; i < 3; ++i) {
     const PlaneD before = expected;
-    for (int y = 0; y < grey.height; ++y) {
-      for (int x = 0; x < grey.width; ++x) {
+    for (int y = 0; y < gray.height; ++y) {
+      for (int x = 0; x < gray.width; ++x) {
         double sum = 0.0;
         for (const auto& [dx, dy] : test::kAround)
           sum += (dx == 0 || dy == 0 ? 0.15 : 0.1) * before.clamped(x + dx, y + dy);
@@ -558,13 +558,13 @@ TEST_P(Templates, DiffusionIsItsKernelAgainAndAgain) {
       }
     }
   }
-  for (std::size_t i = 0; i < grey.data.size(); ++i)
+  for (std::size_t i = 0; i < gray.data.size(); ++i)
     ASSERT_NEAR(result.data[i], expected.data[i], 1.6) << "three times half a level";
 }
 
-// Fails when relaxing leaves the range, swings, or does not come near the mean of the neighbours.
+// Fails when relaxing leaves the range, swings, or does not come near the mean of the neighbors.
 TEST_P(Templates, LaplaceRelaxes) {
-  const PlaneD grey = photograph();
+  const PlaneD gray = photograph();
   const auto roughness = [](const PlaneD& of) {
     double sum = 0.0;
     for (int y = 0; y < of.height; ++y) {
@@ -576,10 +576,10 @@ TEST_P(Templates, LaplaceRelaxes) {
     }
     return sum / static_cast<double>(of.data.size());
   };
-  const PlaneD result = run_grey("laplace", grey);
-  EXPECT_LT(roughness(result), 0.05 * roughness(grey));
+  const PlaneD result = run_gray("laplace", gray);
+  EXPECT_LT(roughness(result), 0.05 * roughness(gray));
   EXPECT_LT(roughness(result), 0.6) << "less than a level";
-  const auto [low, high] = std::minmax_element(grey.data.begin(), grey.data.end());
+  const auto [low, high] = std::minmax_element(gray.data.begin(), gray.data.end());
   for (const double value : result.data) {
     EXPECT_GE(value, *low - 0.5);
     EXPECT_LE(value, *high + 0.5);
@@ -588,21 +588,21 @@ TEST_P(Templates, LaplaceRelaxes) {
 
 // Fails when a halftone does not come to rest in 100 sweeps, or is not as dark as its image.
 TEST_P(Templates, HalftonesKeepTheTone) {
-  const PlaneD grey = photograph();
+  const PlaneD gray = photograph();
   const std::pair<const char*, double> cases[] = {
       {"hlf3", 6.0},   {"hlf5", 3.0},        {"hlf5kc", 6.0}, {"gauss3", 4.0},
       {"gauss5", 1.0}, {"gauss5(0.8)", 1.0}, {"gauss7", 1.0}, {"gauss9", 1.0}};
   for (const auto& [name, tolerance] : cases) {
-    const PlaneD result = run_grey(name, grey);
+    const PlaneD result = run_gray(name, gray);
     EXPECT_TRUE(converged_) << name;
     double tone = 0.0;
-    for (std::size_t i = 0; i < grey.data.size(); ++i) tone += result.data[i] - grey.data[i];
-    EXPECT_LT(std::fabs(tone) / static_cast<double>(grey.data.size()), tolerance) << name;
-    const PlaneD back = run_grey(std::string(name) + " | invhlf5", grey);
+    for (std::size_t i = 0; i < gray.data.size(); ++i) tone += result.data[i] - gray.data[i];
+    EXPECT_LT(std::fabs(tone) / static_cast<double>(gray.data.size()), tolerance) << name;
+    const PlaneD back = run_gray(std::string(name) + " | invhlf5", gray);
     double error = 0.0;
-    for (std::size_t i = 0; i < grey.data.size(); ++i)
-      error += std::fabs(back.data[i] - grey.data[i]);
-    EXPECT_LT(error / static_cast<double>(grey.data.size()), 30.0) << name;
+    for (std::size_t i = 0; i < gray.data.size(); ++i)
+      error += std::fabs(back.data[i] - gray.data[i]);
+    EXPECT_LT(error / static_cast<double>(gray.data.size()), 30.0) << name;
   }
 }
 

@@ -16,13 +16,13 @@
 #include <string>
 #include <vector>
 
-#include "image_errors.h"
-#include "image_io.h"
+#include "apps/io/image_io.h"
+#include "apps/measure/image_errors.h"
 #include "ocellus/cell_templates.h"
 #include "ocellus/halftone.h"
 #include "reference/halftones.h"
-#include "support/cells.h"
 #include "support/flow_files.h"
+#include "support/networks.h"
 
 namespace ocellus {
 namespace {
@@ -59,7 +59,7 @@ PlaneD values_of(const app::GrayImage& image) {
   return plane;
 }
 
-app::GreyPlane grey_of(const PlaneD& plane) {
+app::GrayPlane gray_of(const PlaneD& plane) {
   return {plane.size(), plane.data};
 }
 
@@ -80,15 +80,15 @@ struct Score {
 
 Score score(const PlaneD& result, const PlaneD& truth) {
   const auto seen =
-      app::seen_errors(grey_of(result), grey_of(truth), kSigma, app::kSeenBorder).value();
-  const auto directions = app::anisotropy(grey_of(result), grey_of(truth)).value();
+      app::seen_errors(gray_of(result), gray_of(truth), kSigma, app::kSeenBorder).value();
+  const auto directions = app::anisotropy(gray_of(result), gray_of(truth)).value();
   return {seen.psnr, seen.mean_difference, directions.mean_db};
 }
 
 void print_heading(const char* table, const std::vector<Photograph>& images) {
   std::printf("table %s\n| method |", table);
   for (const Photograph& photograph : images) std::printf(" %s |", photograph.name.c_str());
-  std::printf(" mean | mean grey off by | anisotropy, dB |\n|---|");
+  std::printf(" mean | mean gray off by | anisotropy, dB |\n|---|");
   for (std::size_t i = 0; i < images.size() + 3; ++i) std::printf("---|");
   std::printf("\n");
 }
@@ -155,7 +155,7 @@ CellularNetworkConfig start_alone(ImageSize size) {
 }
 
 /// Fails when a preset is below error diffusion on any image, less than 1 dB above it on the
-/// average (the fast one 0.5), changes the mean grey, or has more of a direction.
+/// average (the fast one 0.5), changes the mean gray, or has more of a direction.
 TEST(Quality, PresetsAreBetterThanErrorDiffusion) {
   const std::vector<Photograph> images = photographs();
   if (images.size() < 6) {
@@ -163,11 +163,11 @@ TEST(Quality, PresetsAreBetterThanErrorDiffusion) {
                  << " of 6 images are there: OCELLUS_TEST_DATA must name the development data, and "
                     "OCELLUS_OPENCV_DOC the folder of opencv-doc's pictures";
   }
-  const auto grey = [](const app::GrayImage& image) { return values_of(image); };
+  const auto gray = [](const app::GrayImage& image) { return values_of(image); };
   const std::vector<Score> diffused = scores_of(
-      images, [&](const app::GrayImage& i) { return reference::floyd_steinberg(grey(i)); });
+      images, [&](const app::GrayImage& i) { return reference::floyd_steinberg(gray(i)); });
   const std::vector<Score> ordered =
-      scores_of(images, [&](const app::GrayImage& i) { return reference::bayer(grey(i)); });
+      scores_of(images, [&](const app::GrayImage& i) { return reference::bayer(gray(i)); });
   print_heading("quality", images);
   print_row("Bayer 8x8", ordered);
   print_row("Floyd-Steinberg", diffused);
@@ -268,7 +268,7 @@ TEST(Quality, HoldsAtOtherDistances) {
       const PlaneD truth = values_of(photograph.image);
       const PlaneD result = make(photograph.image, truth);
       for (std::size_t i = 0; i < sigmas.size(); ++i) {
-        means[i] += app::seen_errors(grey_of(result), grey_of(truth), sigmas[i], app::kSeenBorder)
+        means[i] += app::seen_errors(gray_of(result), gray_of(truth), sigmas[i], app::kSeenBorder)
                         .value()
                         .psnr /
                     static_cast<double>(images.size());
@@ -280,10 +280,10 @@ TEST(Quality, HoldsAtOtherDistances) {
     return means;
   };
   row("Bayer 8x8",
-      [](const app::GrayImage&, const PlaneD& grey) { return reference::bayer(grey); });
+      [](const app::GrayImage&, const PlaneD& gray) { return reference::bayer(gray); });
   const std::vector<double> diffused = row(
       "Floyd-Steinberg",
-      [](const app::GrayImage&, const PlaneD& grey) { return reference::floyd_steinberg(grey); });
+      [](const app::GrayImage&, const PlaneD& gray) { return reference::floyd_steinberg(gray); });
   row("preset fast", [](const app::GrayImage& image, const PlaneD&) {
     return halftone(image, halftone_config(image.size, HalftonePreset::kFast));
   });
@@ -308,7 +308,7 @@ TEST(Quality, AsynchronousUpdatesSettleAndSynchronousOnesDoNot) {
       stage.max_sweeps = 60;
       SCOPED_TRACE(std::string(name) + " on " + photograph.name);
       const double cells = static_cast<double>(photograph.image.pixels.size());
-      for (const CellUpdate update : {CellUpdate::kColours, CellUpdate::kRaster}) {
+      for (const CellUpdate update : {CellUpdate::kColors, CellUpdate::kRaster}) {
         stage.update = update;
         CellInfo info;
         static_cast<void>(halftone(photograph.image, config, &info));

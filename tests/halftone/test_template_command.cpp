@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "apps/halftone/template_command.h"
+#include "apps/halftone/template_text.h"
+#include "apps/halftone/template_writer.h"
 #include "apps/run_command.h"
-#include "cell_template_text.h"
-#include "cell_template_writer.h"
 #include "ocellus/cell_templates.h"
 #include "support/files.h"
-#include "template.h"
 
 namespace ocellus::app {
 namespace {
@@ -57,7 +57,7 @@ class TemplateCommand : public testing::Test {
 TEST_F(TemplateCommand, ReadsText) {
   ASSERT_EQ(make("# two stages\r\nnote by hand, for a test  # not this\n"
                  "stage\n\na\n  1 2 3  # a row\n 4 5 6\n\n7 8 9\nthreshold -2.5\nstart noise 77\n"
-                 "boundary fixed -1\nupdate colours 3\nsweeps 12\n"
+                 "boundary fixed -1\nupdate colors 3\nsweeps 12\n"
                  "stage\nb\n0 0 0\n0 1.5 0\n0 0 .25\nlevels 16\nxi 0.5\ninput frame\n"
                  "start constant 0.5\nboundary periodic\nupdate raster\ncontinuous\n"),
             "");
@@ -74,7 +74,7 @@ TEST_F(TemplateCommand, ReadsText) {
   EXPECT_EQ(stages[0].seed, 77u);
   EXPECT_EQ(stages[0].boundary, CellBoundary::kFixed);
   EXPECT_EQ(stages[0].boundary_value, -1.0f);
-  EXPECT_EQ(stages[0].colour_spacing, 3);
+  EXPECT_EQ(stages[0].color_spacing, 3);
   EXPECT_EQ(stages[0].max_sweeps, 12);
   EXPECT_EQ(stages[1].weights.a[4], -1.0f) << "continuous";
   EXPECT_EQ(stages[1].weights.b[4], 1.5f);
@@ -152,7 +152,7 @@ TEST_F(TemplateCommand, WhatIsShownCanBeMade) {
         EXPECT_EQ(a.boundary, b.boundary) << info.name;
         EXPECT_EQ(a.boundary_value, b.boundary_value) << info.name;
         EXPECT_EQ(a.update, b.update) << info.name;
-        EXPECT_EQ(a.colour_spacing, b.colour_spacing) << info.name;
+        EXPECT_EQ(a.color_spacing, b.color_spacing) << info.name;
         EXPECT_EQ(a.max_sweeps, b.max_sweeps) << info.name;
       }
     }
@@ -239,11 +239,11 @@ TEST_F(TemplateCommand, NamesMistakesInText) {
       {"boundary wrap\n",
        "line 1: boundary is \"wrap\"; it must be one of fixed, zero-flux, periodic"},
       {"boundary fixed\n", "line 1: a number is missing after fixed"},
-      {"update colours 10\n", "line 1: colour_spacing is 10; it must be a whole number, 0 to 9"},
-      {"update colours 1\na" + kRows, "colour_spacing is 1; it must be 2 to 9"},
+      {"update colors 10\n", "line 1: color_spacing is 10; it must be a whole number, 0 to 9"},
+      {"update colors 1\na" + kRows, "color_spacing is 1; it must be 2 to 9"},
       {"move swap\nlevels 3\na" + kRows, "stages[0].move is kSwap with 3 levels; swaps need two"},
       {"a" + kRows + "stage\nmove swap\na\n1 0 0\n0 0 0\n0 0 0\n",
-       "stages[1].move is kSwap; it needs an A that is its own mirror image in the centre"},
+       "stages[1].move is kSwap; it needs an A that is its own mirror image in the center"},
       {"start error-diffusion\nlevels 3\na" + kRows,
        "stages[0].start is kErrorDiffusion with 3 levels; it needs two"},
       {"a\n16000 0 0\n0 16000 0\n0 0 0\n", "the weights of stages[0] are too large"},

@@ -15,12 +15,12 @@
 #include <string>
 #include <vector>
 
-#include "cell_template_generated.h"
-#include "cell_template_writer.h"
-#include "halftone/cell_template_file.h"
-#include "input_error.h"
+#include "apps/common/input_error.h"
+#include "apps/halftone/template_writer.h"
+#include "halftone/template_file.h"
 #include "ocellus/cell_templates.h"
 #include "support/files.h"
+#include "template_generated.h"
 
 namespace ocellus {
 namespace {
@@ -101,7 +101,7 @@ void expect_same(const CellStage& a, const CellStage& b) {
   EXPECT_EQ(a.boundary_value, b.boundary_value);
   EXPECT_EQ(a.update, b.update);
   EXPECT_EQ(a.move, b.move);
-  EXPECT_EQ(a.colour_spacing, b.colour_spacing);
+  EXPECT_EQ(a.color_spacing, b.color_spacing);
   EXPECT_EQ(a.max_sweeps, b.max_sweeps);
 }
 
@@ -124,7 +124,7 @@ TEST_F(TemplateFile, HoldsEveryField) {
   odd.boundary = CellBoundary::kPeriodic;
   odd.boundary_value = -0.5f;
   odd.move = CellMove::kSwap;
-  odd.colour_spacing = 8;
+  odd.color_spacing = 8;
   odd.max_sweeps = 99999;
   file.stages.push_back(odd);
   CellStage many = odd;
@@ -133,7 +133,7 @@ TEST_F(TemplateFile, HoldsEveryField) {
   many.move = CellMove::kUpdate;
   many.start = CellStart::kPrevious;
   file.stages.push_back(many);
-  write_cell_template_file(path_, file);
+  write_template_file(path_, file);
   Stages stages;
   const auto info = read_cell_template_file(path_.c_str(), stages);
   ASSERT_TRUE(info) << info.error().text;
@@ -157,11 +157,11 @@ TEST_F(TemplateFile, SixteenLargestStagesFit) {
     stage.weights.b.fill(0.125f);
     file.stages.push_back(stage);
   }
-  write_cell_template_file(path_, file);
+  write_template_file(path_, file);
   EXPECT_STREQ(error().text, "");
   file.stages.emplace_back();
   try {
-    write_cell_template_file(path_, file);
+    write_template_file(path_, file);
     FAIL() << "17 stages were written";
   } catch (const app::InputError& wrong) {
     EXPECT_NE(std::string(wrong.what()).find("it has 17 stages; it must have 1 to 16"),
@@ -173,7 +173,7 @@ TEST_F(TemplateFile, SixteenLargestStagesFit) {
 
 // Fails when a byte can change, or the file end anywhere, unnoticed.
 TEST_F(TemplateFile, NoticesEveryChangedByte) {
-  write_cell_template_file(path_, chain("hole | edge", "note"));
+  write_template_file(path_, chain("hole | edge", "note"));
   const Bytes good = bytes();
   for (std::size_t i = 0; i < good.size(); ++i) {
     for (const char bits : {'\x01', '\x80', '\xff'}) {
@@ -201,7 +201,7 @@ TEST_F(TemplateFile, SaysWhatIsWrong) {
   const auto expect = [&](const std::string& text) {
     EXPECT_EQ(std::string(error().text).substr(0, quoted.size() + text.size()), quoted + text);
   };
-  write_cell_template_file(path_, chain("edge"));
+  write_template_file(path_, chain("edge"));
   const Bytes good = bytes();
   Bytes damaged = good;
   std::memcpy(damaged.data() + 8, "OCLK", 4);
@@ -294,7 +294,7 @@ TEST_F(TemplateFile, ChecksEveryRange) {
        }},
       {"update is 3", [](auto& t) { t.stages[0]->update = static_cast<file::CellUpdate>(3); }},
       {"move is 2", [](auto& t) { t.stages[0]->move = static_cast<file::CellMove>(2); }},
-      {"colour_spacing is 1; it must be 2 to 9", [](auto& t) { t.stages[0]->colour_spacing = 1; }},
+      {"color_spacing is 1; it must be 2 to 9", [](auto& t) { t.stages[0]->color_spacing = 1; }},
       {"max_sweeps is 0; it must be 1 to 100000", [](auto& t) { t.stages[0]->max_sweeps = 0; }},
       {"max_sweeps is 1073741824; it must be 1 to 100000",
        [](auto& t) { t.stages[0]->max_sweeps = 4294967295u; }},
@@ -309,7 +309,7 @@ TEST_F(TemplateFile, ChecksEveryRange) {
 
 // Fails when a note can write to somebody's terminal what it likes.
 TEST_F(TemplateFile, NotesArePrintable) {
-  write_cell_template_file(path_, chain("edge", "a\033[31m\nb"));
+  write_template_file(path_, chain("edge", "a\033[31m\nb"));
   Stages stages;
   const auto info = read_cell_template_file(path_.c_str(), stages);
   ASSERT_TRUE(info);

@@ -2,7 +2,7 @@
 // costs.
 //
 // Flicker is the share of cells that are not what they were in the frame before; "still" counts
-// those only whose grey value has changed by 1 of 255 at most. The error's measure is that of
+// those only whose gray value has changed by 1 of 255 at most. The error's measure is that of
 // test_quality.cpp. Videos: of the package opencv-doc and of the development data. The rows that
 // are printed after "table NAME" are those of docs/halftone.md, see toolchains/halftone-tables.
 
@@ -19,13 +19,13 @@
 #include <string>
 #include <vector>
 
-#include "frames.h"
-#include "image_errors.h"
-#include "input_error.h"
+#include "apps/common/input_error.h"
+#include "apps/io/frames.h"
+#include "apps/measure/image_errors.h"
 #include "ocellus/halftone.h"
 #include "reference/halftones.h"
-#include "support/cells.h"
 #include "support/flow_files.h"
+#include "support/networks.h"
 
 namespace ocellus {
 namespace {
@@ -67,7 +67,7 @@ constexpr const char* kNoVideo =
 
 struct Course {
   double flicker = 0.0;  ///< share of the cells
-  double still = 0.0;    ///< share of those whose grey value stays
+  double still = 0.0;    ///< share of those whose gray value stays
   double psnr = 0.0;     ///< mean over the frames, dB
   double later = 0.0;    ///< mean over the second half
   double worst = std::numeric_limits<double>::infinity();
@@ -88,9 +88,9 @@ Course course(const Video& video, const Method& method) {
   for (std::size_t t = 0; t < count; ++t) {
     const app::GrayImage& image = video.frames[t];
     const std::vector<std::uint8_t> out = method(image);
-    const app::GreyPlane plane{image.size, {out.begin(), out.end()}};
+    const app::GrayPlane plane{image.size, {out.begin(), out.end()}};
     const double psnr =
-        app::seen_errors(plane, app::grey_plane(image), kSigma, app::kSeenBorder).value().psnr;
+        app::seen_errors(plane, app::gray_plane(image), kSigma, app::kSeenBorder).value().psnr;
     found.psnr += psnr / static_cast<double>(count);
     if (t >= count / 2) found.later += psnr / static_cast<double>(count - count / 2);
     if (psnr < found.worst) {
@@ -121,9 +121,9 @@ Course course(const Video& video, const CellularNetworkConfig& config) {
 
 Course diffused(const Video& video) {
   return course(video, [](const app::GrayImage& image) {
-    PlaneD grey(image.size.width, image.size.height);
-    std::copy(image.pixels.begin(), image.pixels.end(), grey.data.begin());
-    const PlaneD made = reference::floyd_steinberg(grey);
+    PlaneD gray(image.size.width, image.size.height);
+    std::copy(image.pixels.begin(), image.pixels.end(), gray.data.begin());
+    const PlaneD made = reference::floyd_steinberg(gray);
     return std::vector<std::uint8_t>(made.data.begin(), made.data.end());
   });
 }

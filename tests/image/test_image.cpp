@@ -182,10 +182,10 @@ TEST_P(Image, SweepsOverBandsAgree) {
       const PlaneD expected[2] = {reference::filter(first, all, radius, all, radius),
                                   reference::filter(second, all, radius, all, radius)};
       SweepScratch scratch;
-      Carver count;
+      LayoutBuilder count;
       scratch.layout(count, width, radius, 2);
       std::vector<float> memory(count.bytes() / sizeof(float) + 16, 1e30f);
-      Carver carve(memory.data());
+      LayoutBuilder carve(memory.data());
       scratch.layout(carve, width, radius, 2);
       for (const int bands : {1, 2, 5}) {
         int emitted = 0;
@@ -288,7 +288,7 @@ TEST_P(Image, WarpEqualsTheReference) {
             const double py = static_cast<double>(static_cast<float>(y) + scale * v.row(0)[x]);
             const double expected =
                 cubic ? reference::bicubic(image, px, py) : reference::bilinear(image, px, py);
-            // The fraction of a position in float, times the largest difference of neighbours.
+            // The fraction of a position in float, times the largest difference of neighbors.
             ASSERT_NEAR(out.row(0)[x], expected, 6e-3)
                 << (cubic ? "cubic" : "bilinear") << " at " << px << ", " << py << " of " << width
                 << "x" << height;

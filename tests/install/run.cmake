@@ -94,7 +94,7 @@ elseif(name STREQUAL "pkgconfig")
 elseif(name STREQUAL "subdirectory")
   # Without the strict flags of the test: they are those of the outer project, whose other parts we do not write.
   string(REGEX MATCH "-fsanitize=[^ ]*" flags "${flags}")
-  # Not optimised, because only whether it builds and works is asked.
+  # Not optimized, because only whether it builds and works is asked.
   build_project(${source}/subdirectory -D CMAKE_BUILD_TYPE=Debug -D OCELLUS_SOURCE=${root} -D CMAKE_CXX_COMPILER_LAUNCHER=${launcher})
   check_embed(${build}/embed)
 

@@ -200,7 +200,7 @@ CUcontext primary() {
 
 /// A call that others' captures in the global mode do not allow.
 cudaError_t unsafe() {
-  if (!fake_driver().neighbour_captures || capture_mode == cudaStreamCaptureModeRelaxed)
+  if (!fake_driver().neighbor_captures || capture_mode == cudaStreamCaptureModeRelaxed)
     return cudaSuccess;
   ++fake_driver().broken_captures;
   return cudaErrorStreamCaptureUnsupported;

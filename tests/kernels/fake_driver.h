@@ -55,9 +55,9 @@ struct FakeDriver {
   /// Called before each call, on its thread.
   std::function<void(const std::string&)> on_call;
   cudaStream_t bad_stream = nullptr;  ///< one that is not valid, unless null
-  /// A neighbour in another thread captures in the global mode: unsafe calls are refused, and break
+  /// A neighbor in another thread captures in the global mode: unsafe calls are refused, and break
   /// its capture.
-  bool neighbour_captures = false;
+  bool neighbor_captures = false;
   struct Range {
     const char* begin;
     const char* end;

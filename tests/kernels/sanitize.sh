@@ -47,7 +47,7 @@ for tool in memcheck racecheck initcheck synccheck; do
   fi
   cells='*StartWarm/cuda:*BadFrames*/cuda:*ComeFromFarAway/cuda'
   if [ "$tool" != racecheck ]; then cells+=':*GoThroughChains/cuda'; fi
-  check "$tool" test_conformance_cells "$cells"
+  check "$tool" test_conformance_cellular_network "$cells"
   check "$tool" test_kernels_device 'OnDevice.FourThreads*:OnDevice.EveryKind*'
   check "$tool" test_conformance_filter "$filter"
   check "$tool" test_conformance_flow "$flow"

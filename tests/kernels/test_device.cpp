@@ -256,7 +256,7 @@ TEST_F(OnDevice, FourThreadsWithSixFramesInFlightEach) {
   }
 
   EngineConfig settings = engine_config(2, BackendChoice::kCuda);
-  settings.device_lanes = 3;  // two of the four share one
+  settings.device_stream_sets = 3;  // two of the four share one
   const EngineInfo info = must(Engine::probe(settings));
   for (const OpticalFlowConfig& config : configs)
     settings.memory += must(OpticalFlow::footprint(info, config));

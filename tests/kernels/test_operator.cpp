@@ -13,9 +13,9 @@ namespace ocellus::test {
 namespace {
 
 using cuda::CudaOperator;
-using detail::Carver;
 using detail::FrameResult;
-using detail::OperatorFront;
+using detail::LayoutBuilder;
+using detail::OperatorHandle;
 using detail::OperatorShape;
 
 template <typename T>
@@ -26,10 +26,10 @@ class Inverse final : public CudaOperator {
   }
 
  private:
-  void layout(Carver& device) noexcept override {
+  void layout(LayoutBuilder& device) noexcept override {
     for (float*& frame : kept_) frame = device.take<float>(pixels());
   }
-  Expected<void> prepare(cuda::Scope& cuda) noexcept override { return touch_check(cuda); }
+  Expected<void> prepare(cuda::Scope& cuda) noexcept override { return load_check_kernel(cuda); }
   Expected<void> record(cuda::Scope& cuda, int slot, cudaStream_t stream) noexcept override {
     return launch_check(cuda, slot, stream);
   }
@@ -100,7 +100,7 @@ TYPED_TEST(Results, ComeWithTheOperatorsNumbers) {
     config.memory = must(CudaOperator::footprint(std::make_unique<Inverse<TypeParam>>(shape)));
     {
       const Engine engine = must(Engine::create(config));
-      OperatorFront front(engine.state(), shape);
+      OperatorHandle front(engine.state(), shape);
       front.adopt(
           CudaOperator::kCalls,
           must(CudaOperator::create(front.engine(), std::make_unique<Inverse<TypeParam>>(shape))));

@@ -7,9 +7,9 @@
 
 #include "conformance/conformance.h"
 #include "kernels/core/device_limits.h"
-#include "kernels/halftone/paper_network.h"
+#include "kernels/halftone/paper_cellular_network.h"
 #include "kernels/optical_flow/paper_flow.h"
-#include "support/cells.h"
+#include "support/networks.h"
 
 namespace ocellus::test {
 namespace {
@@ -238,7 +238,7 @@ TEST(Limits, AreThoseOfADevice) {
 
 // ---- the cellular network
 
-CellularNetworkConfig nine_colours(ImageSize size, CellStart start, int sweeps) {
+CellularNetworkConfig nine_colors(ImageSize size, CellStart start, int sweeps) {
   CellularNetworkConfig config;
   config.size = size;
   config.stage_count = 1;
@@ -248,7 +248,7 @@ CellularNetworkConfig nine_colours(ImageSize size, CellStart start, int sweeps) 
   stage.weights.b = {0.07f, 0.1f, 0.07f, 0.1f, 0.32f, 0.1f, 0.07f, 0.1f, 0.07f};
   stage.start = start;
   stage.boundary = CellBoundary::kFixed;
-  stage.colour_spacing = 3;
+  stage.color_spacing = 3;
   stage.max_sweeps = sweeps;
   return config;
 }
@@ -261,7 +261,7 @@ TEST_F(PaperOnDevice, CellsAreThoseOfTheNetwork) {
                                ImageSize{1, 7}, ImageSize{7, 1}, ImageSize{3100, 5}}) {
     for (const CellStart start : {CellStart::kNoise, CellStart::kErrorDiffusion}) {
       for (const int sweeps : {1, 2, 30}) {
-        const CellularNetworkConfig config = nine_colours(size, start, sweeps);
+        const CellularNetworkConfig config = nine_colors(size, start, sweeps);
         const FrameBuffer frame = noise_frames(size, PixelFormat::kGray8, 1, 11)[0];
         auto ours = Rig<CellularNetwork>::make(config, 1, BackendChoice::kCuda);
         const auto expected = cells_of(ours.op, frame.frame());
@@ -274,11 +274,11 @@ TEST_F(PaperOnDevice, CellsAreThoseOfTheNetwork) {
                          std::to_string(rows) + " rows, " + std::to_string(sweeps) + " sweeps");
             const paper::CellSchedule schedule{memory, rows};
             EngineConfig settings = engine_config(1, BackendChoice::kCuda);
-            const paper::PaperNetworkConfig of_paper{config, schedule};
-            settings.memory =
-                must(paper::PaperNetwork::footprint(must(Engine::probe(settings)), of_paper));
+            const paper::PaperCellularNetworkConfig of_paper{config, schedule};
+            settings.memory = must(
+                paper::PaperCellularNetwork::footprint(must(Engine::probe(settings)), of_paper));
             Engine engine = must(Engine::create(settings));
-            auto network = must(paper::PaperNetwork::create(engine, of_paper));
+            auto network = must(paper::PaperCellularNetwork::create(engine, of_paper));
             EXPECT_TRUE(cells_of(network, frame.frame()) == expected);
           }
         }
@@ -290,16 +290,16 @@ TEST_F(PaperOnDevice, CellsAreThoseOfTheNetwork) {
 // Fails when a schedule takes what the paper has not.
 TEST(PaperCells, OtherNetworksAreRefused) {
   const auto text = [](const CellularNetworkConfig& config, int rows = 1) {
-    const auto footprint =
-        paper::PaperNetwork::footprint(EngineInfo{}, {config, {paper::CellMemory::kGlobal, rows}});
+    const auto footprint = paper::PaperCellularNetwork::footprint(
+        EngineInfo{}, {config, {paper::CellMemory::kGlobal, rows}});
     return footprint ? std::string() : std::string(footprint.error().text);
   };
-  CellularNetworkConfig config = nine_colours({30, 20}, CellStart::kInput, 3);
+  CellularNetworkConfig config = nine_colors({30, 20}, CellStart::kInput, 3);
   EXPECT_EQ(text(config), "");
   EXPECT_EQ(text(config, 3), "rows is 3; it must be 1 or 2");
-  config.stages[0].colour_spacing = 0;
-  EXPECT_EQ(text(config), "the paper's schedules are not for another order than nine colours");
-  config.stages[0].colour_spacing = 3;
+  config.stages[0].color_spacing = 0;
+  EXPECT_EQ(text(config), "the paper's schedules are not for another order than nine colors");
+  config.stages[0].color_spacing = 3;
   config.stages[0].boundary = CellBoundary::kZeroFlux;
   EXPECT_EQ(text(config),
             "the paper's schedules are not for other cells than zeros beyond the border");

@@ -35,7 +35,7 @@ namespace {
 using cuda::FrameOutcome;
 using cuda::FrameParams;
 using cuda::TemporalState;
-using detail::Carver;
+using detail::LayoutBuilder;
 using detail::OperatorShape;
 
 constexpr int kDepth = 2;
@@ -185,10 +185,10 @@ class Kernels {
  public:
   /// The operator's pieces are the first of their blocks. `first` is the number of its first graph.
   Kernels(const OperatorShape& shape, void* device, void* pinned) : shape_(shape) {
-    Carver on_device(device, cuda::kDeviceAlignment);
+    LayoutBuilder on_device(device, cuda::kDeviceAlignment);
     params_ = on_device.take<FrameParams>(static_cast<std::size_t>(shape.depth));
     state_ = on_device.take<TemporalState>(1);
-    Carver on_host(pinned, cuda::kDeviceAlignment);
+    LayoutBuilder on_host(pinned, cuda::kDeviceAlignment);
     outcomes_ = on_host.take<FrameOutcome>(static_cast<std::size_t>(shape.depth));
   }
 
@@ -262,7 +262,7 @@ class Caller {
     reset_fake_driver();
     driver().lazy = true;
     EngineConfig settings = engine_config(1, BackendChoice::kCuda);
-    settings.device_lanes = 1;
+    settings.device_stream_sets = 1;
     settings.memory = what.footprint(must(Engine::probe(settings)));
     operator_bytes_ = settings.memory;
     for (int i = 0; i < kDepth; ++i)
@@ -595,7 +595,7 @@ constexpr Spaces kToDevice = {MemorySpace::kHost, MemorySpace::kCuda};
 
 class Creation : public testing::TestWithParam<std::size_t> {};
 
-// Fails when the creation of an operator captures, synchronises or clears in a stream that it
+// Fails when the creation of an operator captures, synchronizes or clears in a stream that it
 // shares: a frame of another operator on its lane, sent at each call of the creation in turn, is
 // refused or lost, or the creation fails.
 TEST_P(Creation, DisturbsNoFrameOfAnother) {
@@ -606,7 +606,7 @@ TEST_P(Creation, DisturbsNoFrameOfAnother) {
     const OpticalFlowConfig config = flow_config(KernelForm::kUniform);
     const OperatorShape shape = detail::shape_of(must(detail::make_plan(config)));
     EngineConfig settings = engine_config(1, BackendChoice::kCuda);
-    settings.device_lanes = 1;
+    settings.device_stream_sets = 1;
     const EngineInfo info = must(Engine::probe(settings));
     settings.memory = must(OpticalFlow::footprint(info, config)) + made.footprint(info);
     Engine engine = must(Engine::create(settings));
@@ -651,12 +651,12 @@ TEST_P(Creation, DisturbsNoFrameOfAnother) {
   }
 }
 
-// Fails when creating or destroying is refused because a neighbour captures a graph in the global
+// Fails when creating or destroying is refused because a neighbor captures a graph in the global
 // mode, or breaks that capture.
 TEST_P(Creation, GoesBesideACaptureOfTheProgram) {
   const Subject& made = subjects()[GetParam()];
   reset_fake_driver();
-  fake_driver().neighbour_captures = true;
+  fake_driver().neighbor_captures = true;
   EngineConfig settings = engine_config(1, BackendChoice::kCuda);
   settings.memory = made.footprint(must(Engine::probe(settings)));
   {

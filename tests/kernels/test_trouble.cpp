@@ -1,4 +1,4 @@
-// The CUDA backend beside neighbours that keep the device busy, take its memory, or kill it.
+// The CUDA backend beside neighbors that keep the device busy, take its memory, or kill it.
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -62,7 +62,7 @@ TEST_F(Trouble, WaitsForNobodyElsesWork) {
       static_cast<volatile int*>(stop)[0] = 1;
     });
     const Results got = send(rig.op, frames, 3);
-    EXPECT_EQ(cudaStreamQuery(nullptr), cudaErrorNotReady) << "the neighbour had to be ended";
+    EXPECT_EQ(cudaStreamQuery(nullptr), cudaErrorNotReady) << "the neighbor had to be ended";
     done = true;
     watch.join();
     EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
@@ -158,7 +158,7 @@ struct Simple {
   static Simple make(ImageSize size, int depth, const Footprint& wanted, int operators = 1) {
     const OpticalFlowConfig config = config_for(size, depth);
     EngineConfig settings = engine_config(1, BackendChoice::kCuda);
-    settings.device_lanes = 1;
+    settings.device_stream_sets = 1;
     settings.memory = wanted;
     const EngineInfo info = must(Engine::probe(settings));
     for (int i = 0; i < operators; ++i)

@@ -1,4 +1,4 @@
-// Kernels that a neighbour in the process might run: one that does not end, and ones with bugs.
+// Kernels that a neighbor in the process might run: one that does not end, and ones with bugs.
 #pragma once
 
 #include <cuda_runtime_api.h>

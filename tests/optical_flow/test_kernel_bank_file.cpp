@@ -17,8 +17,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "apps/optical_flow/kernel_bank_writer.h"
 #include "kernel_bank_generated.h"
-#include "kernel_bank_writer.h"
 #include "ocellus/kernel_taps.h"
 #include "ocellus/optical_flow.h"
 #include "ocellus/spatio_temporal_filter.h"

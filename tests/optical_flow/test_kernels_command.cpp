@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "apps/optical_flow/kernel_bank_text.h"
+#include "apps/optical_flow/kernel_bank_writer.h"
+#include "apps/optical_flow/kernels_command.h"
 #include "apps/run_command.h"
-#include "kernel_bank_text.h"
-#include "kernel_bank_writer.h"
-#include "kernels.h"
 #include "ocellus/kernel_taps.h"
 #include "support/files.h"
 

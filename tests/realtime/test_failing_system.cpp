@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
-#include "cell_template_writer.h"
-#include "kernel_bank_writer.h"
+#include "apps/halftone/template_writer.h"
+#include "apps/optical_flow/kernel_bank_writer.h"
 #include "ocellus/buffer.h"
 #include "ocellus/cell_templates.h"
 #include "ocellus/halftone.h"
@@ -198,7 +198,7 @@ std::string write_bank(const std::string& path, KernelForm form) {
 std::string write_templates(const std::string& path) {
   std::array<CellStage, kMaxCellStages> stages;
   const int count = test::must(parse_cell_chain("erosion | edge", stages));
-  app::write_cell_template_file(path, {{stages.begin(), stages.begin() + count}, "a test"});
+  app::write_template_file(path, {{stages.begin(), stages.begin() + count}, "a test"});
   return path;
 }
 

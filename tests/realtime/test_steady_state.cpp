@@ -273,7 +273,7 @@ TEST(SteadyState, FlowByPyramid) {
 }
 
 // Fails when the cellular network allocates, frees or touches a new page in 10,000 frames:
-// halftones with swaps and a warm start, and a chain of grey and binary stages in all orders.
+// halftones with swaps and a warm start, and a chain of gray and binary stages in all orders.
 TEST(SteadyState, CellularNetwork) {
   CellularNetworkConfig halftones = halftone_config(kSmall);
   halftones.output_format = PixelFormat::kFloat32;

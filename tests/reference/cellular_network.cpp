@@ -32,19 +32,19 @@ std::vector<int> seen(int size, CellBoundary boundary) {
   return at;
 }
 
-/// The coordinates of each colour along one axis.
+/// The coordinates of each color along one axis.
 std::vector<std::vector<int>> classes(int size, int spacing, CellBoundary boundary) {
   const int rest = boundary == CellBoundary::kPeriodic ? size % spacing : 0;
   std::vector<std::vector<int>> of(static_cast<std::size_t>(spacing + rest));
   for (int i = 0; i < size; ++i) {
-    const int colour = i < size - rest ? i % spacing : spacing + (i - (size - rest));
-    of[static_cast<std::size_t>(colour)].push_back(i);
+    const int color = i < size - rest ? i % spacing : spacing + (i - (size - rest));
+    of[static_cast<std::size_t>(color)].push_back(i);
   }
   return of;
 }
 
 /// k of (m - 1) x.
-int quantised(double scaled, double xi, int levels) {
+int quantized(double scaled, double xi, int levels) {
   if (levels == 2) return scaled >= 0.0 ? 1 : 0;
   // floor((x / xi + 1) / 2 (m - 1) + 1/2) with one division, the only operation that rounds. What
   // it divides are whole numbers of one unit, far too small for the quotient to reach the next one.
@@ -62,16 +62,16 @@ double weight_on_grid(double value, int bits) {
   return std::ldexp(std::nearbyint(std::ldexp(value, bits)), -bits);
 }
 
-GreyEnds grey_ends(const GreyRange& range) {
+GrayEnds gray_ends(const GrayRange& range) {
   return {std::nearbyint(257.0 * static_cast<double>(range.black)),
           std::nearbyint(257.0 * static_cast<double>(range.white))};
 }
 
-PlaneD cell_input(const PlaneD& grey, CellPolarity polarity, const GreyRange& range) {
-  const GreyEnds ends = grey_ends(range);
-  PlaneD u(grey.width, grey.height);
-  for (std::size_t i = 0; i < grey.data.size(); ++i) {
-    const double held = std::nearbyint(257.0 * std::clamp(grey.data[i], 0.0, 255.0));
+PlaneD cell_input(const PlaneD& gray, CellPolarity polarity, const GrayRange& range) {
+  const GrayEnds ends = gray_ends(range);
+  PlaneD u(gray.width, gray.height);
+  for (std::size_t i = 0; i < gray.data.size(); ++i) {
+    const double held = std::nearbyint(257.0 * std::clamp(gray.data[i], 0.0, 255.0));
     // Of whole numbers, so that the division is all that rounds.
     const double white =
         std::clamp((2.0 * held - ends.black - ends.white) / (ends.white - ends.black), -1.0, 1.0);
@@ -88,15 +88,15 @@ PlaneD cell_outputs(const CellLevels& k, int levels) {
   return y;
 }
 
-double cell_grey(int k, int levels, CellPolarity polarity, const GreyRange& range) {
+double cell_gray(int k, int levels, CellPolarity polarity, const GrayRange& range) {
   const int from_black = polarity == CellPolarity::kWhiteIsOne ? k : levels - 1 - k;
-  const GreyEnds ends = grey_ends(range);
+  const GrayEnds ends = gray_ends(range);
   return (ends.black * (levels - 1) + (ends.white - ends.black) * from_black) /
          (257.0 * (levels - 1));
 }
 
 int cell_level(double x, double xi, int levels) {
-  return quantised((levels - 1) * x, xi, levels);
+  return quantized((levels - 1) * x, xi, levels);
 }
 
 CellLevels error_diffusion(const PlaneD& u) {
@@ -138,7 +138,7 @@ CellStageReference::CellStageReference(const CellStage& stage, int fraction_bits
       rows_(seen(u.height, stage.boundary)) {
   const int r = stage.weights.radius;
   const int least = stage.move == CellMove::kSwap ? r + 2 : r + 1;
-  const int spacing = stage.colour_spacing == 0 ? least : stage.colour_spacing;
+  const int spacing = stage.color_spacing == 0 ? least : stage.color_spacing;
   column_classes_ = classes(width_, spacing, stage.boundary);
   row_classes_ = classes(height_, spacing, stage.boundary);
 
@@ -222,7 +222,7 @@ double CellStageReference::state(int x, int y) const {
 }
 
 int CellStageReference::updated(int x, int y) const {
-  return quantised(state(x, y), xi_, stage_.levels);
+  return quantized(state(x, y), xi_, stage_.levels);
 }
 
 double CellStageReference::weight_at(int dx, int dy) const {
@@ -332,9 +332,9 @@ bool holds(bool first, const CellStage& stage, const CellStage& next) {
 }  // namespace
 
 CellRun run_cells(const CellularNetworkConfig& config, const std::vector<int>& fraction_bits,
-                  const PlaneD& grey, const CellStarts& starts,
+                  const PlaneD& gray, const CellStarts& starts,
                   const std::optional<CellLevels>& warm) {
-  const PlaneD frame = cell_input(grey, config.polarity, config.input_range);
+  const PlaneD frame = cell_input(gray, config.polarity, config.input_range);
   CellRun run;
   PlaneD previous = frame;
   int levels = 2;
@@ -356,9 +356,9 @@ CellRun run_cells(const CellularNetworkConfig& config, const std::vector<int>& f
     if (holds_on) run.first = stage_run.k;
     previous = cell_outputs(run.k, levels);
   }
-  run.grey = PlaneD(grey.width, grey.height);
-  for (std::size_t i = 0; i < run.grey.data.size(); ++i)
-    run.grey.data[i] = cell_grey(run.k.data[i], levels, config.polarity, config.output_range);
+  run.gray = PlaneD(gray.width, gray.height);
+  for (std::size_t i = 0; i < run.gray.data.size(); ++i)
+    run.gray.data[i] = cell_gray(run.k.data[i], levels, config.polarity, config.output_range);
   return run;
 }
 

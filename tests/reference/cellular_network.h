@@ -26,23 +26,23 @@ double on_grid(double value, int bits);
 /// The same of weights, thresholds and xi: halves to the even one.
 double weight_on_grid(double value, int bits);
 
-/// Black and white of a range in 16-bit grey, whole numbers.
-struct GreyEnds {
+/// Black and white of a range in 16-bit gray, whole numbers.
+struct GrayEnds {
   double black;
   double white;
 };
-GreyEnds grey_ends(const GreyRange& range);
+GrayEnds gray_ends(const GrayRange& range);
 
-/// u of grey values 0 to 255: from black to white of the range +1 to -1 (black is one) or -1 to +1,
+/// u of gray values 0 to 255: from black to white of the range +1 to -1 (black is one) or -1 to +1,
 /// on the grid of inputs.
-test::PlaneD cell_input(const test::PlaneD& grey, CellPolarity polarity,
-                        const GreyRange& range = {});
+test::PlaneD cell_input(const test::PlaneD& gray, CellPolarity polarity,
+                        const GrayRange& range = {});
 
 /// y as u and as states of the next stage: on the grid of inputs, where two levels are already.
 test::PlaneD cell_outputs(const CellLevels& k, int levels);
 
-/// Grey value 0 to 255 of an output, not rounded.
-double cell_grey(int k, int levels, CellPolarity polarity, const GreyRange& range = {});
+/// Gray value 0 to 255 of an output, not rounded.
+double cell_gray(int k, int levels, CellPolarity polarity, const GrayRange& range = {});
 
 /// k of a state: equation (2), +1 for x >= 0 for two levels.
 int cell_level(double x, double xi, int levels);
@@ -129,14 +129,14 @@ class CellStageReference {
 struct CellRun {
   CellLevels k;       ///< of the last stage
   CellLevels first;   ///< where the first stage's states were left: the next frame's warm start
-  test::PlaneD grey;  ///< 0 to 255, not rounded
+  test::PlaneD gray;  ///< 0 to 255, not rounded
   CellInfo info;
 };
 
-/// All stages of `config` on grey values 0 to 255. `fraction_bits` has one number for each stage.
+/// All stages of `config` on gray values 0 to 255. `fraction_bits` has one number for each stage.
 /// `warm` is `first` of the frame before when `config.warm_start`.
 CellRun run_cells(const CellularNetworkConfig& config, const std::vector<int>& fraction_bits,
-                  const test::PlaneD& grey, const CellStarts& starts = {},
+                  const test::PlaneD& gray, const CellStarts& starts = {},
                   const std::optional<CellLevels>& warm = std::nullopt);
 
 }  // namespace ocellus::reference

@@ -47,24 +47,24 @@ PlaneD convolve(const std::vector<PlaneD>& frames, const KernelAt& kernel, int c
   return plane;
 }
 
-std::vector<double> gaussian(int n, double centre, double sigma) {
+std::vector<double> gaussian(int n, double center, double sigma) {
   std::vector<double> taps(static_cast<std::size_t>(n));
   double sum = 0.0;
   for (int i = 0; i < n; ++i) {
-    const double d = i - centre;
+    const double d = i - center;
     sum += taps[static_cast<std::size_t>(i)] = std::exp(-d * d / (2.0 * sigma * sigma));
   }
   for (double& tap : taps) tap /= sum;
   return taps;
 }
 
-std::vector<double> gaussian_derivative(int n, double centre, double sigma) {
+std::vector<double> gaussian_derivative(int n, double center, double sigma) {
   // A Gaussian's derivative is the Gaussian times a straight line, here alpha + beta i. The two
   // conditions fix the line:
   //   sum of taps:               alpha S0 + beta S1 = 0
   //   response to o(x) = x at 0: -(alpha S1 + beta S2) = 1       (tap i weighs the sample i steps
   //   back)
-  std::vector<double> taps = gaussian(n, centre, sigma);
+  std::vector<double> taps = gaussian(n, center, sigma);
   double s0 = 0.0;
   double s1 = 0.0;
   double s2 = 0.0;
@@ -82,9 +82,9 @@ std::vector<double> gaussian_derivative(int n, double centre, double sigma) {
 }
 
 KernelAt library_kernels(const KernelConfig& config, ImageSize size) {
-  const double centre_t = (config.nt - 1) / 2.0;
-  const auto gt = gaussian(config.nt, centre_t, static_cast<double>(config.sigma_time));
-  const auto dt = gaussian_derivative(config.nt, centre_t, static_cast<double>(config.sigma_time));
+  const double center_t = (config.nt - 1) / 2.0;
+  const auto gt = gaussian(config.nt, center_t, static_cast<double>(config.sigma_time));
+  const auto dt = gaussian_derivative(config.nt, center_t, static_cast<double>(config.sigma_time));
   const double fovea_x =
       config.fovea_x < 0.0f ? (size.width - 1) / 2.0 : static_cast<double>(config.fovea_x);
   const double fovea_y =

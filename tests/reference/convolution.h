@@ -35,12 +35,12 @@ Response convolve_at(const std::vector<test::PlaneD>& frames, const Kernel& kern
 test::PlaneD convolve(const std::vector<test::PlaneD>& frames, const KernelAt& kernel,
                       int convolution);
 
-/// n samples of a Gaussian about `centre` (in taps), of sum 1.
-std::vector<double> gaussian(int n, double centre, double sigma);
+/// n samples of a Gaussian about `center` (in taps), of sum 1.
+std::vector<double> gaussian(int n, double center, double sigma);
 
 /// n taps of a Gaussian's derivative, of sum 0 and response 1 to the ramp o(x) = x under a true
 /// convolution.
-std::vector<double> gaussian_derivative(int n, double centre, double sigma);
+std::vector<double> gaussian_derivative(int n, double center, double sigma);
 
 /// The library's own derivatives Ix, Iy, It: kGaussian (one sigma) or kFoveated (sigma growing with
 /// eccentricity).

@@ -7,16 +7,16 @@ namespace ocellus::reference {
 
 using test::PlaneD;
 
-PlaneD floyd_steinberg(const PlaneD& grey) {
-  PlaneD sum = grey;
-  PlaneD out(grey.width, grey.height);
-  for (int y = 0; y < grey.height; ++y) {
-    for (int x = 0; x < grey.width; ++x) {
+PlaneD floyd_steinberg(const PlaneD& gray) {
+  PlaneD sum = gray;
+  PlaneD out(gray.width, gray.height);
+  for (int y = 0; y < gray.height; ++y) {
+    for (int x = 0; x < gray.width; ++x) {
       const double value = sum.at(x, y) >= 127.5 ? 255.0 : 0.0;
       const double error = sum.at(x, y) - value;
       out.at(x, y) = value;
       const auto give = [&](int to_x, int to_y, double sixteenths) {
-        if (to_x >= 0 && to_x < grey.width && to_y < grey.height)
+        if (to_x >= 0 && to_x < gray.width && to_y < gray.height)
           sum.at(to_x, to_y) += error * sixteenths / 16.0;
       };
       give(x + 1, y, 7.0);
@@ -28,33 +28,33 @@ PlaneD floyd_steinberg(const PlaneD& grey) {
   return out;
 }
 
-PlaneD bayer(const PlaneD& grey) {
-  PlaneD out(grey.width, grey.height);
-  for (int y = 0; y < grey.height; ++y) {
-    for (int x = 0; x < grey.width; ++x) {
+PlaneD bayer(const PlaneD& gray) {
+  PlaneD out(gray.width, gray.height);
+  for (int y = 0; y < gray.height; ++y) {
+    for (int x = 0; x < gray.width; ++x) {
       int rank = 0;
       for (int bit = 0; bit < 3; ++bit) {
         const int column = x >> bit & 1;
         const int row = y >> bit & 1;
         rank = 4 * rank + 2 * (column ^ row) + row;
       }
-      out.at(x, y) = grey.at(x, y) > (rank + 0.5) * 255.0 / 64.0 ? 255.0 : 0.0;
+      out.at(x, y) = gray.at(x, y) > (rank + 0.5) * 255.0 / 64.0 ? 255.0 : 0.0;
     }
   }
   return out;
 }
 
-PlaneD direct_binary_search(const PlaneD& grey, double sigma, int most_sweeps) {
+PlaneD direct_binary_search(const PlaneD& gray, double sigma, int most_sweeps) {
   const int reach = static_cast<int>(std::ceil(4.0 * std::sqrt(2.0) * sigma));
   const auto weight = [&](int dx, int dy) {
     return std::exp(-(dx * dx + dy * dy) / (4.0 * sigma * sigma));
   };
-  const int width = grey.width;
-  const int height = grey.height;
-  PlaneD out = floyd_steinberg(grey);
+  const int width = gray.width;
+  const int height = gray.height;
+  PlaneD out = floyd_steinberg(gray);
   PlaneD error(width, height);
   for (std::size_t i = 0; i < error.data.size(); ++i)
-    error.data[i] = (out.data[i] - grey.data[i]) / 255.0;
+    error.data[i] = (out.data[i] - gray.data[i]) / 255.0;
   // The eye's picture of the error, correlated with the eye once more. The Gaussian is separable.
   const auto along = [&](const PlaneD& in, int dx, int dy) {
     PlaneD sums(width, height);

@@ -15,7 +15,7 @@ struct PyramidResult {
   test::PlaneD confidence;
 };
 
-/// The flow after the last of `frames`, which are all that have come, oldest first, in grey levels.
+/// The flow after the last of `frames`, which are all that have come, oldest first, in gray levels.
 /// Neither the region of interest nor the confidence threshold is looked at.
 PyramidResult pyramid_flow(const std::vector<test::PlaneD>& frames,
                            const OpticalFlowConfig& config);

@@ -50,12 +50,12 @@ PlaneD random_input(int width, int height, unsigned seed) {
   return u;
 }
 
-// Fails when u is not linear in grey, has the wrong sign, or leaves the grid of 2^-13.
-TEST(CellReference, InputOfGrey) {
-  PlaneD grey(5, 1);
-  grey.data = {0.0, 255.0, 127.5, 51.0, 300.0};
-  const PlaneD black = reference::cell_input(grey, CellPolarity::kBlackIsOne);
-  const PlaneD white = reference::cell_input(grey, CellPolarity::kWhiteIsOne);
+// Fails when u is not linear in gray, has the wrong sign, or leaves the grid of 2^-13.
+TEST(CellReference, InputOfGray) {
+  PlaneD gray(5, 1);
+  gray.data = {0.0, 255.0, 127.5, 51.0, 300.0};
+  const PlaneD black = reference::cell_input(gray, CellPolarity::kBlackIsOne);
+  const PlaneD white = reference::cell_input(gray, CellPolarity::kWhiteIsOne);
   EXPECT_EQ(black.data[0], 1.0);
   EXPECT_EQ(black.data[1], -1.0);
   EXPECT_EQ(black.data[2], 0.0);
@@ -63,17 +63,17 @@ TEST(CellReference, InputOfGrey) {
   EXPECT_EQ(black.data[4], -1.0);
   EXPECT_EQ(white.data[0], -1.0);
   EXPECT_EQ(white.data[3], -4915.0 / 8192.0);
-  EXPECT_EQ(reference::cell_grey(1, 2, CellPolarity::kBlackIsOne), 0.0);
-  EXPECT_EQ(reference::cell_grey(1, 2, CellPolarity::kWhiteIsOne), 255.0);
-  EXPECT_EQ(reference::cell_grey(64, 256, CellPolarity::kWhiteIsOne), 64.0);
+  EXPECT_EQ(reference::cell_gray(1, 2, CellPolarity::kBlackIsOne), 0.0);
+  EXPECT_EQ(reference::cell_gray(1, 2, CellPolarity::kWhiteIsOne), 255.0);
+  EXPECT_EQ(reference::cell_gray(64, 256, CellPolarity::kWhiteIsOne), 64.0);
   // Luma of video.
-  const GreyRange limited{16.0f, 235.0f};
-  grey.data = {0.0, 16.0, 125.5, 235.0, 255.0};
-  const PlaneD video = reference::cell_input(grey, CellPolarity::kBlackIsOne, limited);
+  const GrayRange limited{16.0f, 235.0f};
+  gray.data = {0.0, 16.0, 125.5, 235.0, 255.0};
+  const PlaneD video = reference::cell_input(gray, CellPolarity::kBlackIsOne, limited);
   EXPECT_EQ(video.data, (std::vector<double>{1.0, 1.0, 0.0, -1.0, -1.0}));
-  EXPECT_EQ(reference::cell_grey(1, 2, CellPolarity::kBlackIsOne, limited), 16.0);
-  EXPECT_EQ(reference::cell_grey(0, 2, CellPolarity::kBlackIsOne, limited), 235.0);
-  EXPECT_EQ(reference::cell_grey(1, 3, CellPolarity::kWhiteIsOne, limited), 125.5);
+  EXPECT_EQ(reference::cell_gray(1, 2, CellPolarity::kBlackIsOne, limited), 16.0);
+  EXPECT_EQ(reference::cell_gray(0, 2, CellPolarity::kBlackIsOne, limited), 235.0);
+  EXPECT_EQ(reference::cell_gray(1, 3, CellPolarity::kWhiteIsOne, limited), 125.5);
   EXPECT_EQ(reference::on_grid(0.375, 2), 0.5) << "halves go up";
   EXPECT_EQ(reference::on_grid(-0.375, 2), -0.25) << "halves go up";
   EXPECT_EQ(reference::weight_on_grid(0.375, 2), 0.5) << "halves go to the even one";
@@ -190,7 +190,7 @@ TEST(CellReference, OrderOfTheSweep) {
   const PlaneD u = row("#.....");
   const auto sweeps = [&](CellUpdate update, int spacing, int count) {
     s.update = update;
-    s.colour_spacing = spacing;
+    s.color_spacing = spacing;
     CellStageReference reference(s, kBits, u, u);
     for (int i = 0; i < count; ++i) reference.sweep();
     return text(reference.outputs());
@@ -198,14 +198,14 @@ TEST(CellReference, OrderOfTheSweep) {
   EXPECT_EQ(sweeps(CellUpdate::kSynchronous, 0, 1), "##....");
   EXPECT_EQ(sweeps(CellUpdate::kSynchronous, 0, 3), "####..");
   EXPECT_EQ(sweeps(CellUpdate::kRaster, 0, 1), "######");
-  EXPECT_EQ(sweeps(CellUpdate::kColours, 0, 1), "##....");  // 0 2 4, then 1 3 5
-  EXPECT_EQ(sweeps(CellUpdate::kColours, 2, 2), "####..");
-  EXPECT_EQ(sweeps(CellUpdate::kColours, 3, 1), "###...");  // 0 3, then 1 4, then 2 5
-  EXPECT_EQ(sweeps(CellUpdate::kColours, 3, 2), "######");
+  EXPECT_EQ(sweeps(CellUpdate::kColors, 0, 1), "##....");  // 0 2 4, then 1 3 5
+  EXPECT_EQ(sweeps(CellUpdate::kColors, 2, 2), "####..");
+  EXPECT_EQ(sweeps(CellUpdate::kColors, 3, 1), "###...");  // 0 3, then 1 4, then 2 5
+  EXPECT_EQ(sweeps(CellUpdate::kColors, 3, 2), "######");
 }
 
-// Fails when a colour's column goes before its row.
-TEST(CellReference, ColoursGoRowByRow) {
+// Fails when a color's column goes before its row.
+TEST(CellReference, ColorsGoRowByRow) {
   CellStage s = stage();
   s.start = CellStart::kConstant;
   s.start_value = -1.0f;
@@ -226,12 +226,12 @@ TEST(CellReference, ColoursGoRowByRow) {
   EXPECT_EQ(text(reference.outputs()), ".##.");
 }
 
-// Fails when the last columns of a ring that the spacing does not divide share a colour with the
+// Fails when the last columns of a ring that the spacing does not divide share a color with the
 // first ones, which they see.
-TEST(CellReference, TheLastColumnsOfARingHaveColoursOfTheirOwn) {
+TEST(CellReference, TheLastColumnsOfARingHaveColorsOfTheirOwn) {
   CellStage s = stage();
   s.boundary = CellBoundary::kPeriodic;
-  s.colour_spacing = 3;
+  s.color_spacing = 3;
   weight(s.weights.a, 1, -1, 0) = 1.0f;
   const PlaneD u = row("....#");
   // Columns 0, 1, 2, 3 and 4 one after the other.
@@ -266,14 +266,14 @@ TEST(CellReference, ErrorDiffusion) {
     u.data[1] -= step;
     EXPECT_EQ(text(reference::error_diffusion(u)), "#.") << steps;
   }
-  const PlaneD grey = random_input(129, 33, 5);
-  const CellLevels whole = reference::error_diffusion(grey);
+  const PlaneD gray = random_input(129, 33, 5);
+  const CellLevels whole = reference::error_diffusion(gray);
   PlaneD corner(1, 1);
-  corner.data[0] = grey.at(128, 32);
+  corner.data[0] = gray.at(128, 32);
   EXPECT_EQ(whole.at(128, 32), reference::error_diffusion(corner).at(0, 0));
   PlaneD tile(128, 32);
   for (int y = 0; y < 32; ++y) {
-    for (int x = 0; x < 128; ++x) tile.at(x, y) = grey.at(x, y);
+    for (int x = 0; x < 128; ++x) tile.at(x, y) = gray.at(x, y);
   }
   const CellLevels alone = reference::error_diffusion(tile);
   for (int y = 0; y < 32; ++y) {
@@ -325,27 +325,27 @@ TEST(CellReference, Chains) {
   weight(config.stages[1].weights.a, 1, 0, 0) = 1.0f;
   weight(config.stages[1].weights.b, 1, 0, 0) = 1.0f;
   config.stages[1].weights.threshold = 1.0f;
-  PlaneD grey(4, 1);
-  grey.data = {0, 255, 0, 255};
-  reference::CellRun run = reference::run_cells(config, {kBits, kBits}, grey);
+  PlaneD gray(4, 1);
+  gray.data = {0, 255, 0, 255};
+  reference::CellRun run = reference::run_cells(config, {kBits, kBits}, gray);
   EXPECT_EQ(text(run.first), ".#.#");
   EXPECT_EQ(text(run.k), "####");
-  EXPECT_EQ(run.grey.data, std::vector<double>(4, 0.0));
+  EXPECT_EQ(run.gray.data, std::vector<double>(4, 0.0));
   EXPECT_EQ(run.info.sweeps, 4) << "each stage changes something once and then nothing";
   EXPECT_EQ(run.info.changed, 0u);
   EXPECT_TRUE(run.info.converged);
   config.stages[1].max_sweeps = 1;
-  run = reference::run_cells(config, {kBits, kBits}, grey);
+  run = reference::run_cells(config, {kBits, kBits}, gray);
   EXPECT_EQ(run.info.sweeps, 3);
   EXPECT_EQ(run.info.changed, 2u);
   EXPECT_FALSE(run.info.converged);
   // A warm start is the first stage's own output, so that nothing is left to do there.
   config.warm_start = true;
-  run = reference::run_cells(config, {kBits, kBits}, grey, {}, run.first);
+  run = reference::run_cells(config, {kBits, kBits}, gray, {}, run.first);
   EXPECT_EQ(run.info.sweeps, 2);
 }
 
-/// Weights that `next` gives, A its own mirror image in the centre.
+/// Weights that `next` gives, A its own mirror image in the center.
 template <typename Next>
 void fill_symmetric(CellStage& s, Next&& next) {
   const int radius = s.weights.radius;
@@ -376,8 +376,8 @@ TEST(CellReference, AsynchronousSweepsNeverRaiseTheEnergy) {
     s.xi = 0.5f + std::fabs(small()) * 8.0f;
     s.boundary = n % 2 == 0 ? CellBoundary::kFixed : CellBoundary::kPeriodic;
     s.boundary_value = small();
-    s.update = n % 5 == 0 ? CellUpdate::kRaster : CellUpdate::kColours;
-    s.colour_spacing = n % 5 == 1 ? 9 : 0;
+    s.update = n % 5 == 0 ? CellUpdate::kRaster : CellUpdate::kColors;
+    s.color_spacing = n % 5 == 1 ? 9 : 0;
     const PlaneD u = random_input(23, 19, static_cast<unsigned>(n));
     CellStageReference reference(s, kBits, u, u);
     double energy = reference.energy();
@@ -482,7 +482,7 @@ TEST(CellReference, SynchronousHalftonesNeverSettle) {
   // Not the nearest cell outside: there the feedback between two cells near the border is not
   // symmetric, and some of them may swing for ever.
   s.boundary = CellBoundary::kFixed;
-  for (const auto update : {CellUpdate::kColours, CellUpdate::kRaster}) {
+  for (const auto update : {CellUpdate::kColors, CellUpdate::kRaster}) {
     s.update = update;
     const auto run = CellStageReference(s, kBits, u, u).run();
     EXPECT_TRUE(run.converged) << run.changed << " cells still change";

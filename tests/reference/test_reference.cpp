@@ -30,7 +30,7 @@ Kernel impulse(int nx, int ny, int nt, int i, int j, int k) {
   return {term};
 }
 
-// Fails when the sum is a correlation, the centre is not floor(n/2), tau = 0 is not the newest
+// Fails when the sum is a correlation, the center is not floor(n/2), tau = 0 is not the newest
 // frame, or borders are not repeated: a kernel with a single 1 must pick exactly one pixel of one
 // frame.
 TEST(Reference, AnImpulsePicksThePixelOfTheEquation) {
@@ -72,10 +72,10 @@ TEST(Reference, TermsAddUp) {
 // slope of a ramp.
 TEST(Reference, GaussianTaps) {
   for (const int n : {2, 3, 4, 15, 20, 25}) {
-    for (const double centre : {static_cast<double>(n / 2), (n - 1) / 2.0}) {
+    for (const double center : {static_cast<double>(n / 2), (n - 1) / 2.0}) {
       for (const double sigma : {0.7, 1.5, 6.0}) {
-        const auto g = reference::gaussian(n, centre, sigma);
-        const auto d = reference::gaussian_derivative(n, centre, sigma);
+        const auto g = reference::gaussian(n, center, sigma);
+        const auto d = reference::gaussian_derivative(n, center, sigma);
         EXPECT_NEAR(std::accumulate(g.begin(), g.end(), 0.0), 1.0, 1e-14);
         EXPECT_NEAR(std::accumulate(d.begin(), d.end(), 0.0), 0.0, 1e-13);
         double ramp = 0.0;
@@ -89,7 +89,7 @@ TEST(Reference, GaussianTaps) {
   EXPECT_NEAR(g[3] / g[2], std::exp(-0.5), 1e-15);
 }
 
-// Fails when the derivatives of a known plane are not its slopes, in grey levels per pixel and per
+// Fails when the derivatives of a known plane are not its slopes, in gray levels per pixel and per
 // frame.
 TEST(Reference, DerivativesOfAPlane) {
   const ImageSize size{31, 33};
@@ -226,7 +226,7 @@ TEST(Reference, ThePyramidFindsAMotion) {
 }
 
 // Fails when the moving texture does not move as it says: the point under a pixel must keep its
-// grey level.
+// gray level.
 TEST(Scene, AffineMotionCarriesTheTexture) {
   const test::Texture texture(3);
   const auto motion = test::AffineMotion::about(20, 16, 1.2, -0.8, 0.01, -0.02, 0.015, -0.005);

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/front.h"
+#include "core/operator_handle.h"
 #include "support/run.h"
 
 namespace ocellus::test {
@@ -103,7 +103,7 @@ struct InverseOutput {
 /// Sends frames, the third of them bad, every other one without plane 1, two in flight, and looks
 /// at all that comes back.
 template <typename T>
-void expect_inverses(detail::OperatorFront& front) {
+void expect_inverses(detail::OperatorHandle& front) {
   constexpr std::uint64_t kFrames = 7;
   constexpr std::uint64_t kBad = 3;
   const auto in_flight = static_cast<std::uint64_t>(front.shape().depth);

@@ -63,27 +63,27 @@ class FrameBuffer {
                   0xff);
   }
 
-  /// Takes grey levels 0 to 255, rounded to what the format can hold.
-  FrameBuffer& fill(const PlaneD& grey) {
+  /// Takes gray levels 0 to 255, rounded to what the format can hold.
+  FrameBuffer& fill(const PlaneD& gray) {
     for (int y = 0; y < size_.height; ++y) {
-      for (int x = 0; x < size_.width; ++x) set(x, y, grey.at(x, y));
+      for (int x = 0; x < size_.width; ++x) set(x, y, gray.at(x, y));
     }
     return *this;
   }
-  void set(int x, int y, double grey) {
+  void set(int x, int y, double gray) {
     unsigned char* pixel = address(x, y);
     if (format_ == PixelFormat::kGray8) {
-      *pixel = static_cast<unsigned char>(std::lround(std::clamp(grey, 0.0, 255.0)));
+      *pixel = static_cast<unsigned char>(std::lround(std::clamp(gray, 0.0, 255.0)));
     } else if (format_ == PixelFormat::kGray16) {
       const auto value =
-          static_cast<std::uint16_t>(std::lround(std::clamp(grey * 257.0, 0.0, 65535.0)));
+          static_cast<std::uint16_t>(std::lround(std::clamp(gray * 257.0, 0.0, 65535.0)));
       std::memcpy(pixel, &value, sizeof(value));
     } else {
-      const auto value = static_cast<float>(grey);
+      const auto value = static_cast<float>(gray);
       std::memcpy(pixel, &value, sizeof(value));
     }
   }
-  /// The grey level that an operator must see at a pixel.
+  /// The gray level that an operator must see at a pixel.
   double value(int x, int y) const {
     const unsigned char* pixel = const_cast<FrameBuffer*>(this)->address(x, y);
     if (format_ == PixelFormat::kGray8) return *pixel;

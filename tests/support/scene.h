@@ -14,9 +14,9 @@ namespace ocellus::test {
 /// White noise, 0 to 255.
 inline PlaneD noise(ImageSize size, unsigned seed) {
   std::mt19937 random(seed);
-  std::uniform_real_distribution<double> grey(0.0, 255.0);
+  std::uniform_real_distribution<double> gray(0.0, 255.0);
   PlaneD plane(size.width, size.height);
-  for (double& value : plane.data) value = grey(random);
+  for (double& value : plane.data) value = gray(random);
   return plane;
 }
 

@@ -3,7 +3,7 @@
 #   cmake --preset gpu-folder && cmake --build --preset gpu-folder      leaves build/gpu/
 #
 # bin/ has the program and the test programs, lib/ the shared libraries beside the C library and the driver, which they find
-# relative to themselves; licenses/ the licence texts of those and of what is built in; data/ what the tests read; tests.txt the list that run-tests works through.
+# relative to themselves; licenses/ the license texts of those and of what is built in; data/ what the tests read; tests.txt the list that run-tests works through.
 set(folder ${OCELLUS_FOLDER})
 set(list "")
 get_property(programs GLOBAL PROPERTY OCELLUS_FOLDER_PROGRAMS)
@@ -29,8 +29,8 @@ file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/folder/files.txt CONTENT "$<JOIN:${fi
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/folder/scripts.txt CONTENT "$<JOIN:${scripts},\n>\n")
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/folder/data.txt CONTENT "$<JOIN:${data},\n>\n")
 
-# What the programs have built in: a file of each, by which its licence is found.
-set(OCELLUS_FOLDER_LICENSES "" CACHE PATH "Folder with <file>.txt for libraries whose licence text no package of the system has")
+# What the programs have built in: a file of each, by which its license is found.
+set(OCELLUS_FOLDER_LICENSES "" CACHE PATH "Folder with <file>.txt for libraries whose license text no package of the system has")
 set(parts "")
 foreach(header CLI/CLI.hpp nlohmann/json.hpp fmt/format.h tl/expected.hpp flatbuffers/flatbuffers.h xxhash.h gtest/gtest.h
         hwy/highway.h)

@@ -22,9 +22,9 @@ function(ocellus_add_schemas target)
     set(header ${folder}/${name}_generated.h)
     add_custom_command(
       OUTPUT ${header}
-      COMMAND ${OCELLUS_FLATC} --cpp --gen-object-api -o ${folder} ${CMAKE_CURRENT_SOURCE_DIR}/${schema}
+      COMMAND ${OCELLUS_FLATC} --cpp --gen-object-api -o ${folder} ${schema}
       DEPENDS ${schema}
-      COMMENT "Schema ${schema}"
+      COMMENT "Schema ${name}"
       VERBATIM)
     list(APPEND headers ${header})
   endforeach()

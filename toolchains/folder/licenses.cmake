@@ -1,4 +1,4 @@
-# ocellus_collect_licenses(<folder> <extra folder> <file>...): puts the licence text of each file's package into the folder, and
+# ocellus_collect_licenses(<folder> <extra folder> <file>...): puts the license text of each file's package into the folder, and
 # CONTENTS, which names the text of each file. Of what no package of the distribution owns, the text is taken from the extra folder,
 # as <file's name>.txt; NVIDIA's own lies beside its toolkit. What has none ends the script: it may not be given on.
 function(ocellus_collect_licenses folder extra)
@@ -37,7 +37,7 @@ function(ocellus_collect_licenses folder extra)
       set(as ${name}.txt)
     endif()
     if(NOT EXISTS "${text}")
-      message(FATAL_ERROR "No licence text was found for ${file}: put it into a folder as ${name}.txt and name that folder by OCELLUS_FOLDER_LICENSES")
+      message(FATAL_ERROR "No license text was found for ${file}: put it into a folder as ${name}.txt and name that folder by OCELLUS_FOLDER_LICENSES")
     endif()
     configure_file(${text} ${folder}/${as} COPYONLY)
     # Debian's texts name the long ones that they do not repeat.

@@ -31,7 +31,7 @@ foreach(library IN LISTS found)
   endif()
 endforeach()
 
-# The licences of what is given on: of the libraries, and of what the programs have built in.
+# The licenses of what is given on: of the libraries, and of what the programs have built in.
 include(${source}/toolchains/folder/licenses.cmake)
 file(STRINGS ${lists}/parts.txt built_in)
 ocellus_collect_licenses(${folder}/licenses "${licenses}" ${found} ${built_in})

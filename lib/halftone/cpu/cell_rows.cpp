@@ -35,7 +35,7 @@ HWY_INLINE int lanes16() {
 
 #if HWY_TARGET != HWY_SCALAR
 
-/// Adds products of neighbouring lanes to the sum.
+/// Adds products of neighboring lanes to the sum.
 HWY_INLINE V32 add_products(V16 a, V16 b, V32 sum) {
   const D32 d32;
 #if HWY_ARCH_X86
@@ -193,7 +193,7 @@ HWY_INLINE void add_rows(CellBand& band, int x, int y, const std::int16_t* weigh
 }
 
 /// Marks the tiles of the cells that a change of those from (x, y) to (right, below) may turn. One
-/// more above and to the left: a swap looks at the X of the neighbour, too.
+/// more above and to the left: a swap looks at the X of the neighbor, too.
 HWY_INLINE void mark(CellBand& band, int x, int y, int right, int below) {
   const int radius = band.stage->radius;
   const int left_tile = std::max(0, x - radius - 1) / kCellTile;
@@ -254,7 +254,7 @@ HWY_INLINE void change_cell(CellBand& band, int x, int y, int to) {
   tell_others(band, x, y, change);
 }
 
-/// A cell changes places with its right neighbour, dx = 1, or its lower one, dx = 0: both changes
+/// A cell changes places with its right neighbor, dx = 1, or its lower one, dx = 0: both changes
 /// at once.
 HWY_INLINE void swap_cells(CellBand& band, int x, int y, int dx) {
   std::uint8_t& k = band.k[y * band.k_pitch + x];
@@ -362,9 +362,9 @@ struct SwapBinary {
         k_below(k + (row + 1 < of.size.height ? of.k_pitch : 0)),
         has_below(row + 1 < of.size.height) {
     const int side = 2 * of.stage->radius + 1;
-    const auto centre = static_cast<std::size_t>(side * side / 2);
-    beside = 2 * (of.stage->a[centre + 1] - of.stage->a[centre]);
-    below = 2 * (of.stage->a[centre + static_cast<std::size_t>(side)] - of.stage->a[centre]);
+    const auto center = static_cast<std::size_t>(side * side / 2);
+    beside = 2 * (of.stage->a[center + 1] - of.stage->a[center]);
+    below = 2 * (of.stage->a[center + static_cast<std::size_t>(side)] - of.stage->a[center]);
   }
 
   HWY_INLINE void cell(int x) {
@@ -423,8 +423,8 @@ struct UpdateMany {
     const int to = many_levels_output(state, band.stage->levels, band.stage->xi);
     change_cell<State>(band, x, y, to);
   }
-  HWY_INLINE void cells(int x, int end, int spacing, int colour) {
-    for (x += (colour - x % spacing + spacing) % spacing; x < end; x += spacing) cell(x);
+  HWY_INLINE void cells(int x, int end, int spacing, int color) {
+    for (x += (color - x % spacing + spacing) % spacing; x < end; x += spacing) cell(x);
   }
 };
 
@@ -464,10 +464,10 @@ HWY_INLINE void visit_bits(CellBand& band, int y) {
   if (any == 0) return;
   if (width % 64 != 0) row.words[words - 1] &= (std::uint64_t{1} << (width % 64)) - 1;
 
-  std::uint64_t colours[kMostSpacing];  // every spacing-th bit, from one of the first on
+  std::uint64_t colors[kMostSpacing];  // every spacing-th bit, from one of the first on
   for (int first = 0; first < spacing; ++first) {
-    colours[first] = 0;
-    for (int bit = first; bit < 64; bit += spacing) colours[first] |= std::uint64_t{1} << bit;
+    colors[first] = 0;
+    for (int bit = first; bit < 64; bit += spacing) colors[first] |= std::uint64_t{1} << bit;
   }
   const auto change = [&](int x) {
     visit.cell(x);
@@ -477,19 +477,19 @@ HWY_INLINE void visit_bits(CellBand& band, int y) {
       look_again(visit, row, x + width);
     }
   };
-  const int count = colour_class_count(width, spacing, boundary);
+  const int count = color_class_count(width, spacing, boundary);
   for (int c = 0; c < count; ++c) {
-    const ColourClass colour = colour_class(c, width, spacing, boundary);
-    if (colour.single) {
-      if ((row.words[colour.first / 64] >> (colour.first % 64) & 1) != 0) change(colour.first);
+    const ColorClass color = color_class(c, width, spacing, boundary);
+    if (color.single) {
+      if ((row.words[color.first / 64] >> (color.first % 64) & 1) != 0) change(color.first);
       continue;
     }
-    // Cells of a colour do not turn each other, so that a word's bits hold while they are gone
+    // Cells of a color do not turn each other, so that a word's bits hold while they are gone
     // through.
-    int first = colour.first;
-    for (int w = 0; w * 64 < colour.end; ++w) {
-      std::uint64_t bits = row.words[w] & colours[first];
-      if (colour.end - w * 64 < 64) bits &= (std::uint64_t{1} << (colour.end - w * 64)) - 1;
+    int first = color.first;
+    for (int w = 0; w * 64 < color.end; ++w) {
+      std::uint64_t bits = row.words[w] & colors[first];
+      if (color.end - w * 64 < 64) bits &= (std::uint64_t{1} << (color.end - w * 64)) - 1;
       for (; bits != 0; bits &= bits - 1) change(w * 64 + std::countr_zero(bits));
       first -= 64 % spacing;
       if (first < 0) first += spacing;
@@ -508,22 +508,22 @@ void visit_many(CellBand& band, int y) {
     active[t] = marks[t] & kUpdateMark;
     marks[t] = static_cast<std::uint8_t>(marks[t] & ~kUpdateMark);
   }
-  const int count = colour_class_count(width, spacing, boundary);
+  const int count = color_class_count(width, spacing, boundary);
   for (int c = 0; c < count; ++c) {
-    const ColourClass colour = colour_class(c, width, spacing, boundary);
-    if (colour.single) {
-      visit.cell(colour.first);
+    const ColorClass color = color_class(c, width, spacing, boundary);
+    if (color.single) {
+      visit.cell(color.first);
       continue;
     }
     for (int t = 0; t < band.tiles; ++t) {
-      // A tile wakes in the middle of the row when a cell of an earlier colour changes.
+      // A tile wakes in the middle of the row when a cell of an earlier color changes.
       if (((active[t] | marks[t]) & kUpdateMark) == 0) continue;
-      visit.cells(t * kCellTile, std::min(colour.end, (t + 1) * kCellTile), spacing, colour.first);
+      visit.cells(t * kCellTile, std::min(color.end, (t + 1) * kCellTile), spacing, color.first);
     }
   }
 }
 
-void colours_row(CellBand& band, int y) {
+void colors_row(CellBand& band, int y) {
   if (band.stage->move == CellMove::kSwap) {
     visit_bits<SwapBinary>(band, y);
   } else if (band.stage->levels == 2) {
@@ -651,20 +651,20 @@ std::size_t diffusion_scratch() {
   return (3 * kDiffusionTileWidth + 4) * hn::Lanes(DT());
 }
 
-// ---- grey values
+// ---- gray values
 
 void table_row(const void* in, PixelFormat format, const std::int16_t* HWY_RESTRICT table,
                std::int16_t* HWY_RESTRICT out, int width) {
   if (format == PixelFormat::kGray8) {
-    const auto* grey = static_cast<const std::uint8_t*>(in);
-    for (int x = 0; x < width; ++x) out[x] = table[grey[x]];
+    const auto* gray = static_cast<const std::uint8_t*>(in);
+    for (int x = 0; x < width; ++x) out[x] = table[gray[x]];
   } else {
-    const auto* grey = static_cast<const std::uint16_t*>(in);
-    for (int x = 0; x < width; ++x) out[x] = table[grey[x]];
+    const auto* gray = static_cast<const std::uint16_t*>(in);
+    for (int x = 0; x < width; ++x) out[x] = table[gray[x]];
   }
 }
 
-bool grey_row(const float* HWY_RESTRICT in, std::uint16_t* HWY_RESTRICT out, int width) {
+bool gray_row(const float* HWY_RESTRICT in, std::uint16_t* HWY_RESTRICT out, int width) {
   bool finite = true;
   for (int x = 0; x < width; ++x) {
     finite &= std::isfinite(in[x]);
@@ -713,22 +713,22 @@ namespace ocellus::detail {
 HWY_EXPORT(binary_states_row);
 HWY_EXPORT(many_states_row);
 HWY_EXPORT(outputs_row);
-HWY_EXPORT(colours_row);
+HWY_EXPORT(colors_row);
 HWY_EXPORT(raster_row);
 HWY_EXPORT(wanted_row);
 HWY_EXPORT(apply_event);
 HWY_EXPORT(diffuse_tiles);
 HWY_EXPORT(diffusion_scratch);
 HWY_EXPORT(table_row);
-HWY_EXPORT(grey_row);
+HWY_EXPORT(gray_row);
 HWY_EXPORT(write_row);
 
 void table_row(const void* in, PixelFormat format, const std::int16_t* table, std::int16_t* out,
                int width) noexcept {
   HWY_DYNAMIC_DISPATCH(table_row)(in, format, table, out, width);
 }
-bool grey_row(const float* in, std::uint16_t* out, int width) noexcept {
-  return HWY_DYNAMIC_DISPATCH(grey_row)(in, out, width);
+bool gray_row(const float* in, std::uint16_t* out, int width) noexcept {
+  return HWY_DYNAMIC_DISPATCH(gray_row)(in, out, width);
 }
 void binary_states_row(const std::int16_t* control_row, const CellTaps& control,
                        const std::int16_t* feedback_row, const CellTaps& feedback,
@@ -749,8 +749,8 @@ void outputs_row(const std::uint8_t* k, int levels, const std::int16_t* input, s
                  int width) noexcept {
   HWY_DYNAMIC_DISPATCH(outputs_row)(k, levels, input, out, width);
 }
-void colours_row(CellBand& band, int y) noexcept {
-  HWY_DYNAMIC_DISPATCH(colours_row)(band, y);
+void colors_row(CellBand& band, int y) noexcept {
+  HWY_DYNAMIC_DISPATCH(colors_row)(band, y);
 }
 void raster_row(CellBand& band, int y) noexcept {
   HWY_DYNAMIC_DISPATCH(raster_row)(band, y);

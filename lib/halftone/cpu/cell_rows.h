@@ -64,8 +64,8 @@ struct CellBand {
   /// A row by row, from the right to the left, behind each row zeros up to kEventLanes; for two
   /// levels twice A, which is what a change of Y from -1 to 1 adds.
   const std::int16_t* weights = nullptr;
-  /// What a swap adds: of a cell that goes to 1 and its right neighbour that goes to 0, rows as
-  /// above; of it and its lower neighbour, 2 radius + 2 rows.
+  /// What a swap adds: of a cell that goes to 1 and its right neighbor that goes to 0, rows as
+  /// above; of it and its lower neighbor, 2 radius + 2 rows.
   const std::int16_t* weights_beside = nullptr;
   const std::int16_t* weights_below = nullptr;
   /// For more levels: X below `above[k]` and not below `above[k-1]` has the output k; above[-1] and
@@ -77,11 +77,11 @@ struct CellBand {
   std::uint32_t changed = 0;  ///< cells, in this sweep
 };
 
-/// u of a row of 16-bit or 8-bit grey by a table of all values.
+/// u of a row of 16-bit or 8-bit gray by a table of all values.
 void table_row(const void* in, PixelFormat format, const std::int16_t* table, std::int16_t* out,
                int width) noexcept;
-/// Float pixels as 16-bit grey. False when one is not finite.
-bool grey_row(const float* in, std::uint16_t* out, int width) noexcept;
+/// Float pixels as 16-bit gray. False when one is not finite.
+bool gray_row(const float* in, std::uint16_t* out, int width) noexcept;
 
 /// X of a row of two levels: floor((control + 2^12) / 2^13) + threshold, held within -limit and
 /// limit, + feedback, with the sums of taps of the planes that begin at `control_row` and
@@ -100,8 +100,8 @@ void many_states_row(const std::int16_t* control_row, const CellTaps& control,
 void outputs_row(const std::uint8_t* k, int levels, const std::int16_t* input, std::int16_t* out,
                  int width) noexcept;
 
-/// Lets the row's cells go through their colours: updates or swaps.
-void colours_row(CellBand& band, int y) noexcept;
+/// Lets the row's cells go through their colors: updates or swaps.
+void colors_row(CellBand& band, int y) noexcept;
 /// Lets the row's cells go one after the other.
 void raster_row(CellBand& band, int y) noexcept;
 /// Writes the outputs that X asks for, changes nothing. Returns how many differ.
@@ -116,7 +116,7 @@ void diffuse_tiles(const std::int16_t* u, std::ptrdiff_t u_pitch, std::uint8_t* 
                    std::int32_t* scratch) noexcept;
 std::size_t diffusion_scratch() noexcept;
 
-/// Grey values of a row of outputs.
+/// Gray values of a row of outputs.
 void write_row(const std::uint8_t* k, int levels, const void* table, PixelFormat format, void* out,
                int width) noexcept;
 

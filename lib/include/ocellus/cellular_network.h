@@ -50,11 +50,11 @@ CellTemplate from_continuous_time(CellTemplate continuous) noexcept;
 /// In which order cells see each other's new outputs. Different orders may end in different fixed
 /// points, so the order is part of the configuration; it is the same on every backend.
 enum class CellUpdate : std::uint8_t {
-  /// Asynchronous. Cell (x, y) has colour (x mod s, y mod s), s = `colour_spacing`. All cells of a
-  /// colour are updated together, colours row by row. None of them sees another one, so that this
+  /// Asynchronous. Cell (x, y) has color (x mod s, y mod s), s = `color_spacing`. All cells of a
+  /// color are updated together, colors row by row. None of them sees another one, so that this
   /// is
   /// a sequential sweep.
-  kColours,
+  kColors,
   kRaster,       ///< asynchronous, cell by cell, left to right and top to bottom
   kSynchronous,  ///< all cells at once from the outputs of the last step; may swing for ever
 };
@@ -62,9 +62,9 @@ enum class CellUpdate : std::uint8_t {
 /// What a cell does when its turn comes.
 enum class CellMove : std::uint8_t {
   kUpdate,  ///< takes the output that its state asks for, equations (1) and (2)
-  /// Changes places with its right or its lower neighbour in the image, whichever lowers the energy
+  /// Changes places with its right or its lower neighbor in the image, whichever lowers the energy
   /// -1/2 y'A y - (B u + T)'y more, if one does: what single updates cannot reach because it keeps
-  /// the mean. Two levels, a symmetric A and kColours only; the least spacing is radius + 2.
+  /// the mean. Two levels, a symmetric A and kColors only; the least spacing is radius + 2.
   kSwap,
 };
 
@@ -72,7 +72,7 @@ enum class CellMove : std::uint8_t {
 enum class CellBoundary : std::uint8_t {
   kFixed,     ///< `boundary_value`
   kZeroFlux,  ///< the nearest cell of the image
-  kPeriodic,  ///< the image again; the last columns and rows get colours of their own where the
+  kPeriodic,  ///< the image again; the last columns and rows get colors of their own where the
               ///< spacing does not divide the size
 };
 
@@ -95,17 +95,17 @@ enum class CellInput : std::uint8_t {
   kFrame,
 };
 
-/// How grey values become u and y: the literature's +1 = black, or +1 = white.
+/// How gray values become u and y: the literature's +1 = black, or +1 = white.
 enum class CellPolarity : std::uint8_t { kBlackIsOne, kWhiteIsOne };
 
-/// Which grey values are black and white, in units of 8-bit grey whatever the format: white of 16
-/// bits is 255, too. 0 to 255, `white` at least 1 above `black`; rounded to 16-bit grey, multiples
+/// Which gray values are black and white, in units of 8-bit gray whatever the format: white of 16
+/// bits is 255, too. 0 to 255, `white` at least 1 above `black`; rounded to 16-bit gray, multiples
 /// of 1/257. Luma of video is mostly 16 to 235.
-struct GreyRange {
+struct GrayRange {
   float black = 0.0f;
   float white = 255.0f;
 
-  friend bool operator==(const GreyRange&, const GreyRange&) = default;
+  friend bool operator==(const GrayRange&, const GrayRange&) = default;
 };
 
 /// One template and how it runs.
@@ -116,7 +116,7 @@ struct CellStage {
   const float* threshold_plane = nullptr;
   std::ptrdiff_t threshold_stride = 0;  ///< bytes
 
-  int levels = 2;   ///< m of the uniform quantiser g in (2), 2 to 256; 2 is a threshold at 0
+  int levels = 2;   ///< m of the uniform quantizer g in (2), 2 to 256; 2 is a threshold at 0
   float xi = 1.0f;  ///< where the output saturates, > 0; without effect for two levels
 
   CellInput input = CellInput::kPrevious;
@@ -129,25 +129,25 @@ struct CellStage {
   CellBoundary boundary = CellBoundary::kZeroFlux;
   float boundary_value = 0.0f;  ///< kFixed; -1 to 1 with any boundary
 
-  CellUpdate update = CellUpdate::kColours;
+  CellUpdate update = CellUpdate::kColors;
   CellMove move = CellMove::kUpdate;
-  int colour_spacing = 0;  ///< s of kColours: 0 = the least, radius + 1; else up to 9. 3 with 3x3
-                           ///< templates are the paper's nine colours
-  int max_sweeps = 100;    ///< 1 to 100000; ends earlier at the fixed point
+  int color_spacing = 0;  ///< s of kColors: 0 = the least, radius + 1; else up to 9. 3 with 3x3
+                          ///< templates are the paper's nine colors
+  int max_sweeps = 100;   ///< 1 to 100000; ends earlier at the fixed point
 };
 
 struct CellularNetworkConfig {
   ImageSize size;  ///< 1x1 to 16384x16384
   PixelFormat format = PixelFormat::kGray8;
-  /// Output cells are grey values of this format. kFloat32 is 0 to 255, as on the way in.
+  /// Output cells are gray values of this format. kFloat32 is 0 to 255, as on the way in.
   PixelFormat output_format = PixelFormat::kGray8;
   int depth = 2;  ///< frames in flight, 1 to 8
   CellPolarity polarity = CellPolarity::kBlackIsOne;
   /// Of frames: what is darker than black counts as black, what is lighter than white as white.
-  GreyRange input_range;
+  GrayRange input_range;
   /// Of results: levels are spread evenly from black to white, rounded to the format's whole
   /// numbers, halves up (kFloat32: to the nearest float).
-  GreyRange output_range;
+  GrayRange output_range;
 
   int stage_count = 0;  ///< 1 to 16, one after the other
   std::array<CellStage, kMaxCellStages> stages{};
@@ -186,9 +186,9 @@ struct CellInfo {
 ///
 /// Arithmetic is exact, so that every backend and any number of threads give the same cells.
 /// Inputs, states to start from and boundary values are rounded to multiples of 2^-13, halves up;
-/// the input of grey g is (2 g - black - white) / (white - black), held within -1 and 1, or its
+/// the input of gray g is (2 g - black - white) / (white - black), held within -1 and 1, or its
 /// negative, as the polarity says. Float pixels are held within 0 and 255 and rounded to 16-bit
-/// grey, multiples of 1/257, before.
+/// gray, multiples of 1/257, before.
 /// A, B, T and xi are rounded to multiples of 2^-f (`fraction_bits`), f up to 13 and so small that
 /// the sum of |A| stays below 2^14 such steps for two levels, and times (levels - 1) below 2^29 for
 /// more. B u + T, with what fixed cells beyond the border add to it, is rounded to a multiple of

@@ -86,7 +86,7 @@ struct EngineConfig {
   DeviceWait device_wait = DeviceWait::kSpin;
   /// CUDA only: operators whose work may overlap on the device, 1 to 16. More operators than that
   /// share their streams.
-  int device_lanes = 4;
+  int device_stream_sets = 4;
   /// CUDA only: threads that help `wait` to bring a result to ordinary memory, and `submit` to
   /// fetch a frame, 0 to 16, at `realtime_priority`. Each keeps a CPU busy from the first frame
   /// until 250 ms after the last one. Without them the caller copies alone, at a fraction of the

@@ -1,4 +1,4 @@
-// Drawing a flow field: the Middlebury colour wheel, and arrows over a camera frame. No allocation.
+// Drawing a flow field: the Middlebury color wheel, and arrows over a camera frame. No allocation.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace ocellus {
 
-/// The colour of a motion: hue tells the direction, saturation the length up to `max_motion`;
-/// beyond it colours are darkened. Invalid flow (NaN) is black. Source: Baker et al., "A Database
+/// The color of a motion: hue tells the direction, saturation the length up to `max_motion`;
+/// beyond it colors are darkened. Invalid flow (NaN) is black. Source: Baker et al., "A Database
 /// and Evaluation Methodology for Optical Flow", IJCV 2011. `rgb` has the flow's size, three bytes
 /// a pixel, and rows `rgb_stride` bytes apart; `max_motion` > 0 in pixels per frame, else all is
 /// black.
@@ -36,11 +36,11 @@ struct OverlayConfig {
   int step = 16;            ///< pixels between arrows, held within 4 to 256
   float scale = 4.0f;       ///< length of an arrow in pixels for a motion of 1 pixel per frame, > 0
   float min_motion = 0.5f;  ///< shorter vectors are not drawn, pixels per frame
-  float max_motion = 8.0f;  ///< full saturation of the colours, pixels per frame
+  float max_motion = 8.0f;  ///< full saturation of the colors, pixels per frame
   Rect roi;                 ///< where the flow field lies in the image; empty = whole image
 };
 
-/// Draws an arrow every `step` pixels, coloured by the wheel where the frame has chroma; nothing
+/// Draws an arrow every `step` pixels, colored by the wheel where the frame has chroma; nothing
 /// when `scale` or `max_motion` is not above 0, or `roi` begins outside the image.
 void draw_flow_overlay(const FlowView& flow, const OverlayConfig& config,
                        const OverlayImage& image) noexcept;

@@ -1,7 +1,7 @@
-// Halftones: cellular networks that turn grey images into black and white ones which look the same
+// Halftones: cellular networks that turn gray images into black and white ones which look the same
 // from a distance.
 //
-// With A = -G away from the centre and B = G, the filter of an eye, asynchronous updates descend
+// With A = -G away from the center and B = G, the filter of an eye, asynchronous updates descend
 // (y - u)' G (y - u), the energy that the eye sees (Crounse, Roska and Chua 1993). Descent by
 // single cells from the image or from noise ends 3 to 13 dB short of error diffusion, in the
 // nearest of many local minima; three things lead further: an error-diffused start (Floyd and
@@ -25,7 +25,7 @@ CellularNetworkConfig halftone_config(ImageSize size,
                                       HalftonePreset preset = HalftonePreset::kQuality) noexcept;
 
 /// The template of least squares under a Gaussian eye of `sigma` cells, above 0: G is its
-/// autocorrelation, a Gaussian of sqrt(2) sigma, 1 at the centre; A = -G but 0 at the centre, B =
+/// autocorrelation, a Gaussian of sqrt(2) sigma, 1 at the center; A = -G but 0 at the center, B =
 /// G. A sigma above 0.31 (radius + 1) cuts off so much that swaps find what only the cut sees.
 CellTemplate gaussian_template(int radius, float sigma) noexcept;
 

@@ -38,10 +38,10 @@ using KernelCallback = void (*)(void* user, int x, int y, int convolution, int t
                                 float* wy, float* wt);
 
 /// Kernels of `convolutions` linear filters over nx x ny pixels and nt frames. Made by the library
-/// (kGaussian, kFoveated) they are the three derivatives Ix, Iy, It in this order, in grey levels
+/// (kGaussian, kFoveated) they are the three derivatives Ix, Iy, It in this order, in gray levels
 /// per pixel and per frame: products of a sampled Gaussian of sum 1 along two axes and of its
 /// derivative along the third, which has sum 0 and the response 1 to a ramp of slope 1. The
-/// Gaussians are centred on tap nx/2, ny/2 (integer division) and, in time, on (nt-1)/2 exactly.
+/// Gaussians are centerd on tap nx/2, ny/2 (integer division) and, in time, on (nt-1)/2 exactly.
 /// Odd nx and ny keep the result on the pixel.
 struct KernelConfig {
   KernelForm form = KernelForm::kUniform;
@@ -56,9 +56,9 @@ struct KernelConfig {
   float sigma_time = 1.5f;   ///< frames, 0.1 to 1000
 
   /// kFoveated: sigma(e) = sigma_space (1 + e / fovea_radius), e the distance from the fovea's
-  /// centre.
-  float fovea_x = -1.0f;        ///< pixels; negative = the image's centre
-  float fovea_y = -1.0f;        ///< pixels; negative = the image's centre
+  /// center.
+  float fovea_x = -1.0f;        ///< pixels; negative = the image's center
+  float fovea_y = -1.0f;        ///< pixels; negative = the image's center
   float fovea_radius = 100.0f;  ///< pixels, > 0: eccentricity at which sigma has doubled
 
   KernelCallback callback = nullptr;  ///< kCallback

@@ -102,8 +102,8 @@ struct OpticalFlowConfig {
 struct FlowView {
   float* u = nullptr;           ///< to the right, pixels per frame
   float* v = nullptr;           ///< down, pixels per frame
-  float* confidence = nullptr;  ///< may be null; smaller eigenvalue of the structure tensor, (grey
-                                ///< levels per pixel)^2 unless normalised
+  float* confidence = nullptr;  ///< may be null; smaller eigenvalue of the structure tensor, (gray
+                                ///< levels per pixel)^2 unless normalized
   ImageSize size;               ///< must be the region of interest's size
   std::ptrdiff_t stride = 0;    ///< bytes from row to row, the same for all planes
   MemorySpace space = MemorySpace::kHost;

@@ -37,11 +37,11 @@ KernelFlow::KernelFlow(const OpticalFlowPlan& plan, int workers,
     solve_bands_ = Bands::cut(plan.roi.height, workers, 6, std::max(16, 2 * plan.radius));
 }
 
-void KernelFlow::layout(Carver& carver) noexcept {
+void KernelFlow::layout(LayoutBuilder& builder) noexcept {
   parts_ =
-      carver.take<Part>(static_cast<std::size_t>(convolve_bands_.count() + solve_bands_.count()));
+      builder.take<Part>(static_cast<std::size_t>(convolve_bands_.count() + solve_bands_.count()));
   convolved_ =
-      carver.take<std::atomic<std::uint32_t>>(static_cast<std::size_t>(convolve_bands_.count()));
+      builder.take<std::atomic<std::uint32_t>>(static_cast<std::size_t>(convolve_bands_.count()));
   const auto rows = static_cast<std::size_t>(plan_.support.height);
   if (per_pixel()) {
     const std::size_t element = coefficient_bytes(plan_.storage);
@@ -51,20 +51,20 @@ void KernelFlow::layout(Carver& carver) noexcept {
         element;
     ring_row_bytes_ = static_cast<std::size_t>(blocks_) *
                       ring_values_per_block(plan_.nt, plan_.convolutions, plan_.terms) * element;
-    bank_ = carver.take<char>(rows * bank_row_bytes_);
-    ring_ = carver.take<char>(rows * ring_row_bytes_);
+    bank_ = builder.take<char>(rows * bank_row_bytes_);
+    ring_ = builder.take<char>(rows * ring_row_bytes_);
     image_stride_ = row_stride(plan_.size.width + 3 * kMargin);
-    image_ = carver.take<float>(static_cast<std::size_t>(plan_.size.height) * image_stride_);
+    image_ = builder.take<float>(static_cast<std::size_t>(plan_.size.height) * image_stride_);
   } else {
     kept_stride_ = align_up((static_cast<std::size_t>(plan_.size.width) + kRowSlack) *
                             static_cast<std::size_t>(bytes_per_pixel(plan_.format)));
-    frames_kept_ = carver.take<char>(static_cast<std::size_t>(plan_.nt) *
-                                     static_cast<std::size_t>(plan_.size.height) * kept_stride_);
+    frames_kept_ = builder.take<char>(static_cast<std::size_t>(plan_.nt) *
+                                      static_cast<std::size_t>(plan_.size.height) * kept_stride_);
   }
   derivative_stride_ = row_stride(plan_.support.width);
   if (!plan_.filter_only) {
-    derivatives_ = carver.take<float>(static_cast<std::size_t>(plan_.convolutions) * rows *
-                                      derivative_stride_);
+    derivatives_ = builder.take<float>(static_cast<std::size_t>(plan_.convolutions) * rows *
+                                       derivative_stride_);
   }
   // The number of shared passes is known only when the kernels are; room is kept for the most there
   // can be.
@@ -73,15 +73,15 @@ void KernelFlow::layout(Carver& carver) noexcept {
     Scratch& scratch = scratch_[static_cast<std::size_t>(w)];
     if (!per_pixel()) {
       scratch.temporal =
-          carver.take<float>(kernels * row_stride(plan_.support.width + 2 * kMargin));
+          builder.take<float>(kernels * row_stride(plan_.support.width + 2 * kMargin));
       scratch.horizontal =
-          carver.take<float>(static_cast<std::size_t>(plan_.ny) * kernels * derivative_stride_);
+          builder.take<float>(static_cast<std::size_t>(plan_.ny) * kernels * derivative_stride_);
     }
     if (plan_.filter_only)
       scratch.rows =
-          carver.take<float>(static_cast<std::size_t>(plan_.convolutions) * derivative_stride_);
+          builder.take<float>(static_cast<std::size_t>(plan_.convolutions) * derivative_stride_);
     if (!plan_.filter_only)
-      layout_window_scratch(carver, plan_.support.width, 2 * plan_.radius + 1, scratch.window);
+      layout_window_scratch(builder, plan_.support.width, 2 * plan_.radius + 1, scratch.window);
   }
 }
 
@@ -142,7 +142,7 @@ Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels) noexcept 
   return {};
 }
 
-void KernelFlow::build_stages(Stage* stages, StageContext* contexts) noexcept {
+void KernelFlow::build_steps(Stage* stages, StepContext* contexts) noexcept {
   stages[0] = {&KernelFlow::run_ingest, &contexts[0], ingest_bands_.count()};
   stages[1] = {&KernelFlow::run_part, &contexts[1], convolve_bands_.count() + solve_bands_.count()};
 }
@@ -165,7 +165,7 @@ void KernelFlow::order_parts() noexcept {
 }
 
 void KernelFlow::run_ingest(void* context, int part, int) noexcept {
-  FrameJob& frame = *static_cast<StageContext*>(context)->frame;
+  FrameJob& frame = *static_cast<StepContext*>(context)->frame;
   KernelFlow& self = *static_cast<KernelFlow*>(frame.owner);
   self.ingest(frame, self.ingest_bands_.begin(part), self.ingest_bands_.end(part));
 }
@@ -190,7 +190,7 @@ void KernelFlow::ingest(FrameJob& frame, int begin, int end) noexcept {
 }
 
 void KernelFlow::run_part(void* context, int part, int worker) noexcept {
-  FrameJob& frame = *static_cast<StageContext*>(context)->frame;
+  FrameJob& frame = *static_cast<StepContext*>(context)->frame;
   KernelFlow& self = *static_cast<KernelFlow*>(frame.owner);
   if (frame.bad.load(std::memory_order_relaxed)) return;
   const Scratch& scratch = self.scratch_[static_cast<std::size_t>(worker)];
@@ -301,8 +301,8 @@ void KernelFlow::convolve_uniform(FrameJob& frame, int begin, int end,
 
   int next = clamp_row(support.y + begin - above_);
   for (int y = begin; y < end; ++y) {
-    const int centre = support.y + y;
-    for (; next <= clamp_row(centre + below_); ++next) {
+    const int center = support.y + y;
+    for (; next <= clamp_row(center + below_); ++next) {
       const void* rows[kMaxKernelTaps];
       for (int tau = 0; tau < plan_.nt; ++tau) {
         rows[tau] = frames_kept_ +
@@ -333,7 +333,7 @@ void KernelFlow::convolve_uniform(FrameJob& frame, int begin, int end,
       const UniformKernels::Vertical& vertical = uniform_.vertical[k];
       const float* rows[kMaxKernelTaps];
       for (int j = 0; j < plan_.ny; ++j)
-        rows[j] = horizontal(clamp_row(centre + j - above_), vertical.horizontal);
+        rows[j] = horizontal(clamp_row(center + j - above_), vertical.horizontal);
       filter_column(rows, vertical.taps, plan_.ny, out[vertical.convolution], support.width,
                     written[vertical.convolution]);
       written[vertical.convolution] = true;

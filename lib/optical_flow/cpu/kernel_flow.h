@@ -24,10 +24,10 @@ class KernelFlow final : public FlowOperator {
     WindowScratch window;
   };
 
-  void layout(Carver& carver) noexcept override;
+  void layout(LayoutBuilder& builder) noexcept override;
   Expected<void> load(const KernelConfig& kernels) noexcept override;
   int stage_count() const noexcept override { return 2; }
-  void build_stages(Stage* stages, StageContext* contexts) noexcept override;
+  void build_steps(Stage* stages, StepContext* contexts) noexcept override;
 
   Expected<void> load_per_pixel(const KernelConfig& kernels) noexcept;
 

@@ -15,8 +15,8 @@ void derivative_products_row(const float* ix, const float* iy, const float* it, 
                              int width) noexcept;
 
 struct SolveRow {
-  /// rows[p][k]: product p, filtered along the row, k rows away from the centre: k = 0 is the
-  /// centre, 2k-1 above and 2k below.
+  /// rows[p][k]: product p, filtered along the row, k rows away from the center: k = 0 is the
+  /// center, 2k-1 above and 2k below.
   const float* rows[kProducts][kMaxWindow];
   const float* weight;  ///< OpticalFlowPlan::weight
   int radius;

@@ -32,35 +32,35 @@ PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, int workers,
   finish_bands_ = Bands::cut(plan.roi.height, workers, 3, 16);
 }
 
-PyramidFlow::Plane PyramidFlow::take_plane(Carver& carver, int width, int height,
+PyramidFlow::Plane PyramidFlow::take_plane(LayoutBuilder& builder, int width, int height,
                                            bool with_borders) noexcept {
   Plane plane;
   plane.stride = row_stride(width + 2 * kMargin);
   const int before = with_borders ? kWarpBefore : 0;
   const int after = with_borders ? kWarpAfter : 0;
-  float* block = carver.take<float>(floats(before + height + after) * plane.stride);
+  float* block = builder.take<float>(floats(before + height + after) * plane.stride);
   plane.origin = block == nullptr ? nullptr : block + floats(before) * plane.stride + kMargin;
   return plane;
 }
 
-void PyramidFlow::layout(Carver& carver) noexcept {
+void PyramidFlow::layout(LayoutBuilder& builder) noexcept {
   for (int l = 0; l < levels_; ++l) {
     const auto i = floats(l);
     const ImageSize size = plan_.level_size[i];
-    raw_[i] = take_plane(carver, size.width, size.height, false);
+    raw_[i] = take_plane(builder, size.width, size.height, false);
     if (plan_.pyramid.normalize) {
-      highpass_[i] = take_plane(carver, size.width, size.height, false);
-      normalized_[i] = take_plane(carver, size.width, size.height, false);
+      highpass_[i] = take_plane(builder, size.width, size.height, false);
+      normalized_[i] = take_plane(builder, size.width, size.height, false);
     }
     for (int f = 0; f < plan_.pyramid.frames; ++f)
-      window_[floats(f)][i] = take_plane(carver, size.width, size.height, true);
+      window_[floats(f)][i] = take_plane(builder, size.width, size.height, true);
     for (FlowPlanes& flow : flow_[i]) {
-      flow.u = take_plane(carver, pyramid_.region[i].width, pyramid_.region[i].height, false);
-      flow.v = take_plane(carver, pyramid_.region[i].width, pyramid_.region[i].height, false);
+      flow.u = take_plane(builder, pyramid_.region[i].width, pyramid_.region[i].height, false);
+      flow.v = take_plane(builder, pyramid_.region[i].width, pyramid_.region[i].height, false);
     }
   }
   const auto work_plane = [&] {
-    return take_plane(carver, plan_.size.width, plan_.size.height, false);
+    return take_plane(builder, plan_.size.width, plan_.size.height, false);
   };
   const int partners = plan_.pyramid.frames - 1;
   for (int k = 0; k < partners; ++k) {
@@ -75,13 +75,13 @@ void PyramidFlow::layout(Carver& carver) noexcept {
   const int radius = std::max({kContrastRadius, kFitRadius, plan_.smoothing_radius});
   for (int w = 0; w < workers_; ++w) {
     Scratch& scratch = scratch_[floats(w)];
-    layout_window_scratch(carver, plan_.size.width, 2 * plan_.radius + 1, scratch.window);
-    scratch.sweep.layout(carver, plan_.size.width, radius, kMaxSweepPlanes);
+    layout_window_scratch(builder, plan_.size.width, 2 * plan_.radius + 1, scratch.window);
+    scratch.sweep.layout(builder, plan_.size.width, radius, kMaxSweepPlanes);
     scratch.mean_stride = row_stride(plan_.size.width + 2 * kMargin);
-    scratch.mean = carver.take<float>(5 * scratch.mean_stride);
-    scratch.s2 = carver.take<float>(row_stride(plan_.size.width));
-    scratch.st = carver.take<float>(row_stride(plan_.size.width));
-    scratch.row = carver.take<float>(2 * scratch.mean_stride);
+    scratch.mean = builder.take<float>(5 * scratch.mean_stride);
+    scratch.s2 = builder.take<float>(row_stride(plan_.size.width));
+    scratch.st = builder.take<float>(row_stride(plan_.size.width));
+    scratch.row = builder.take<float>(2 * scratch.mean_stride);
   }
 }
 
@@ -95,7 +95,7 @@ int PyramidFlow::all_level_parts() const noexcept {
   return parts;
 }
 
-void PyramidFlow::build_stages(Stage* stages, StageContext* contexts) noexcept {
+void PyramidFlow::build_steps(Stage* stages, StepContext* contexts) noexcept {
   for (int s = 0; s < pyramid_.step_count; ++s) {
     const Step& step = pyramid_.steps[s];
     contexts[s].level = step.level;
@@ -123,7 +123,7 @@ void PyramidFlow::build_stages(Stage* stages, StageContext* contexts) noexcept {
 }
 
 void PyramidFlow::run(void* context, int part, int worker) noexcept {
-  const StageContext& at = *static_cast<StageContext*>(context);
+  const StepContext& at = *static_cast<StepContext*>(context);
   FrameJob& frame = *at.frame;
   PyramidFlow& self = *static_cast<PyramidFlow*>(frame.owner);
   const Step& step = self.pyramid_.steps[at.step];
@@ -275,7 +275,7 @@ PyramidFlow::Partners PyramidFlow::partners(bool all_frames) const noexcept {
     add(0, 1.0f);  // beside itself: no motion
     return result;
   }
-  // The next newer frame first: motion towards it is what is asked for.
+  // The next newer frame first: motion toward it is what is asked for.
   add(result.reference_age - 1, 1.0f);
   for (int age = 0; all_frames && age < seen; ++age) {
     if (age != result.reference_age && age != result.reference_age - 1)

@@ -1,6 +1,6 @@
 // PyramidFlow: Lucas-Kanade coarse to fine on the CPU, over a window of stored frames.
 //
-// Each frame is prepared once, when it comes: pyramid, local normalisation, a light smoothing. The
+// Each frame is prepared once, when it comes: pyramid, local normalization, a light smoothing. The
 // flow of the reference frame is then found from the coarsest level down: warp the next frame back
 // by the flow so far, solve for what is left, smooth.
 #pragma once
@@ -59,12 +59,12 @@ class PyramidFlow final : public FlowOperator {
     std::size_t mean_stride = 0;
   };
 
-  void layout(Carver& carver) noexcept override;
+  void layout(LayoutBuilder& builder) noexcept override;
   Expected<void> load(const KernelConfig& kernels) noexcept override;
   int stage_count() const noexcept override { return pyramid_.step_count; }
-  void build_stages(Stage* stages, StageContext* contexts) noexcept override;
+  void build_steps(Stage* stages, StepContext* contexts) noexcept override;
 
-  Plane take_plane(Carver& carver, int width, int height, bool with_borders) noexcept;
+  Plane take_plane(LayoutBuilder& builder, int width, int height, bool with_borders) noexcept;
 
   static void run(void* context, int part, int worker) noexcept;
   Partners partners(bool all_frames) const noexcept;

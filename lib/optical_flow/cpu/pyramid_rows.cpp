@@ -137,11 +137,11 @@ void weighted_products_row(const float* const* HWY_RESTRICT mean, const float* H
   const V near = hn::Set(d, 8.0f / 12.0f);
   const V far = hn::Set(d, 1.0f / 12.0f);
   const V floor2 = hn::Set(d, gradient_floor * gradient_floor);
-  const float* centre = mean[2];
+  const float* center = mean[2];
   for (int x = 0; x < width; x += lanes) {
     const V ix = hn::NegMulAdd(
-        far, hn::Sub(hn::LoadU(d, centre + x + 2), hn::LoadU(d, centre + x - 2)),
-        hn::Mul(near, hn::Sub(hn::LoadU(d, centre + x + 1), hn::LoadU(d, centre + x - 1))));
+        far, hn::Sub(hn::LoadU(d, center + x + 2), hn::LoadU(d, center + x - 2)),
+        hn::Mul(near, hn::Sub(hn::LoadU(d, center + x + 1), hn::LoadU(d, center + x - 1))));
     const V iy =
         hn::NegMulAdd(far, hn::Sub(hn::LoadU(d, mean[4] + x), hn::LoadU(d, mean[0] + x)),
                       hn::Mul(near, hn::Sub(hn::LoadU(d, mean[3] + x), hn::LoadU(d, mean[1] + x))));

@@ -6,7 +6,7 @@ namespace ocellus::detail {
 void subtract_row(const float* a, const float* b, float* out, int width) noexcept;
 void square_row(const float* in, float* out, int width) noexcept;
 
-/// Local contrast: out = 20 highpass / sqrt(variance + floor^2), with `floor` in grey levels.
+/// Local contrast: out = 20 highpass / sqrt(variance + floor^2), with `floor` in gray levels.
 void normalize_row(const float* highpass, const float* variance, float floor, float* out,
                    int width) noexcept;
 
@@ -19,7 +19,7 @@ struct ResidualRow {
   const float* fit;  ///< weight of each pixel, or null
   float offset;      ///< o = k - c, frames between the two
   float robust;      ///< scale of the Cauchy weight; 0 = off
-  float border;      ///< pixels over which the weight falls to nothing towards the image's edges
+  float border;      ///< pixels over which the weight falls to nothing toward the image's edges
   int x;             ///< of the row's first pixel, in the image
   int y;
   int image_width;
@@ -42,7 +42,7 @@ void fit_row(const float* least, const float* error, float floor, float* out, in
 void add_scaled_row(const float* a, const float* b, float scale, float* out, int width) noexcept;
 
 /// The five products of the normal equations, weighted by 1 / (|gradient|^2 + floor^2) when floor >
-/// 0. `mean` are five neighbouring rows of the mean image, each readable two pixels beyond both
+/// 0. `mean` are five neighboring rows of the mean image, each readable two pixels beyond both
 /// ends; derivatives by (1 -8 0 8 -1) / 12.
 void weighted_products_row(const float* const* mean, const float* s2, const float* st,
                            float gradient_floor, float* const* out, int width) noexcept;

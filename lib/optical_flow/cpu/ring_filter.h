@@ -12,7 +12,7 @@
 
 namespace ocellus::detail {
 
-/// Pixels of a block. Taps and ring are stored block by block, tap by tap, 16 neighbouring pixels
+/// Pixels of a block. Taps and ring are stored block by block, tap by tap, 16 neighboring pixels
 /// together, so that a frame reads the bank once from end to end, in whole cache lines, on every
 /// instruction set:
 ///   taps: [row][block][convolution][term][wx nx | wy ny | wt nt][16]

@@ -13,11 +13,12 @@ void store_row(const float* from, float* plane, std::ptrdiff_t stride, int row,
 
 }  // namespace
 
-void layout_window_scratch(Carver& carver, int width, int window, WindowScratch& scratch) noexcept {
-  scratch.products = carver.take<float>(kProducts * row_stride(width + 2 * kWindowMargin));
+void layout_window_scratch(LayoutBuilder& builder, int width, int window,
+                           WindowScratch& scratch) noexcept {
+  scratch.products = builder.take<float>(kProducts * row_stride(width + 2 * kWindowMargin));
   scratch.filtered =
-      carver.take<float>(static_cast<std::size_t>(window * kProducts) * row_stride(width));
-  scratch.result = carver.take<float>(3 * row_stride(width));
+      builder.take<float>(static_cast<std::size_t>(window * kProducts) * row_stride(width));
+  scratch.result = builder.take<float>(3 * row_stride(width));
 }
 
 SolveRow begin_solve(const OpticalFlowPlan& plan, const WindowScratch& scratch, int plane_width,

@@ -37,7 +37,8 @@ struct WindowOutput {
 /// Floats left of a row of products: the window's radius, in whole vectors.
 inline constexpr int kWindowMargin = 16;
 
-void layout_window_scratch(Carver& carver, int width, int window, WindowScratch& scratch) noexcept;
+void layout_window_scratch(LayoutBuilder& builder, int width, int window,
+                           WindowScratch& scratch) noexcept;
 
 /// Fills the parts of a SolveRow that do not change from row to row; the result goes to the
 /// scratch.
@@ -67,8 +68,8 @@ void sweep_window(const OpticalFlowPlan& plan, int width, int height, const Rect
 
   int next = clamp_row(solve.y + begin - radius);
   for (int y = begin; y < end; ++y) {
-    const int centre = solve.y + y;
-    for (; next <= clamp_row(centre + radius); ++next) {
+    const int center = solve.y + y;
+    for (; next <= clamp_row(center + radius); ++next) {
       products(next, out);
       for (int p = 0; p < kProducts; ++p) {
         replicate_edges(out[p], width, radius, radius);
@@ -77,10 +78,10 @@ void sweep_window(const OpticalFlowPlan& plan, int width, int height, const Rect
       }
     }
     for (int p = 0; p < kProducts; ++p) {
-      row.rows[p][0] = filtered(centre, p);
+      row.rows[p][0] = filtered(center, p);
       for (int k = 1; k <= radius; ++k) {
-        row.rows[p][2 * k - 1] = filtered(clamp_row(centre - k), p);
-        row.rows[p][2 * k] = filtered(clamp_row(centre + k), p);
+        row.rows[p][2 * k - 1] = filtered(clamp_row(center - k), p);
+        row.rows[p][2 * k] = filtered(clamp_row(center + k), p);
       }
     }
     lucas_kanade_solve_row(row);

@@ -21,7 +21,7 @@ int main() {
 
   // Before the operator, which may still write to them while it is destroyed.
   std::vector<float> u(320 * 240), v(320 * 240);
-  std::vector<unsigned char> grey(320 * 240);
+  std::vector<unsigned char> gray(320 * 240);
 
   // An engine with just the memory that the operator wants. Nothing is allocated after this.
   EngineConfig host;
@@ -32,13 +32,13 @@ int main() {
   for (int frame = 0; frame < 10; ++frame) {
     for (int i = 0; i < 320 * 240; ++i) {  // a texture that moves by (1.5, -0.5) pixels a frame
       const double x = i % 320 - 1.5 * frame, y = i / 320 + 0.5 * frame;
-      grey[i] = 128 + 60 * std::sin(0.21 * x + 0.07 * y) + 60 * std::sin(0.05 * x - 0.17 * y);
+      gray[i] = 128 + 60 * std::sin(0.21 * x + 0.07 * y) + 60 * std::sin(0.05 * x - 0.17 * y);
     }
-    const Frame in{.data = grey.data(), .size = kSize, .stride = 320};
+    const Frame in{.data = gray.data(), .size = kSize, .stride = 320};
     const FlowView out{.u = u.data(), .v = v.data(), .size = kSize, .stride = 320 * sizeof(float)};
     const Ticket ticket = need(flow.submit(in, out));
     const FrameInfo info = need(flow.wait(ticket, Deadline::never()));
-    std::printf("frame %d: flow (%.2f, %.2f) at the centre, %.2f ms\n", frame, u[120 * 320 + 160],
+    std::printf("frame %d: flow (%.2f, %.2f) at the center, %.2f ms\n", frame, u[120 * 320 + 160],
                 v[120 * 320 + 160], static_cast<double>(info.compute_ns) / 1e6);
   }
 }

@@ -15,11 +15,11 @@ T need(ocellus::Expected<T> result) {
   std::exit(1);
 }
 
-ocellus::Frame frame_of(const cv::Mat& grey) {
-  CV_Assert(grey.type() == CV_8UC1);
-  return {.data = grey.data,
-          .size = {grey.cols, grey.rows},
-          .stride = static_cast<std::ptrdiff_t>(grey.step[0])};
+ocellus::Frame frame_of(const cv::Mat& gray) {
+  CV_Assert(gray.type() == CV_8UC1);
+  return {.data = gray.data,
+          .size = {gray.cols, gray.rows},
+          .stride = static_cast<std::ptrdiff_t>(gray.step[0])};
 }
 
 ocellus::FlowView flow_of(cv::Mat& u, cv::Mat& v) {

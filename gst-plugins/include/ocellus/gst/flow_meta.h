@@ -14,7 +14,7 @@
  * a copy of it, is held, also when the pipeline and the element are gone. They are shared between
  * copies: read only.
  *
- * Elements that change only the colours pass the meta on, those that scale or crop do not. A
+ * Elements that change only the colors pass the meta on, those that scale or crop do not. A
  * videoflip (GStreamer 1.22) passes it on as it is: put it before ocellusflow.
  */
 #ifndef OCELLUS_GST_FLOW_META_H
@@ -69,7 +69,7 @@ typedef struct _GstOcellusFlowMeta GstOcellusFlowMeta;
  * @u: motion to the right, pixels per frame, to the frame that is shown next: in reverse playback
  * that of the time before; NaN (or 0, as the element was told) where the confidence is too low
  * @v: motion down, pixels per frame
- * @confidence: smaller eigenvalue of the structure tensor, (grey levels per pixel)^2; may be NULL
+ * @confidence: smaller eigenvalue of the structure tensor, (gray levels per pixel)^2; may be NULL
  * @pts: PTS of the newest frame that the field was computed from
  * @described_pts: PTS of the frame that the field describes: the buffer's own with align=true and
  * without REUSED, that of one that came earlier else

@@ -1,0 +1,154 @@
+#include "apps/common/common.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+
+#include "apps/common/json_text.h"
+#include "apps/common/printable.h"
+
+namespace ocellus::app {
+
+void add_json_option(CLI::App& command, bool& json) {
+  command.add_flag("--json", json, "Print one JSON object on stdout instead of text");
+}
+
+void add_common_options(CLI::App& command, CommonOptions& options) {
+  command.add_option("--backend", options.backend, "auto, cpu, cuda or cuda:N")
+      ->capture_default_str();
+  command
+      .add_option(
+          "--threads", options.threads,
+          fmt::format("Worker threads, 1 to {}; 0 = one for each CPU that the process may use",
+                      kMaxWorkers))
+      ->capture_default_str()
+      ->check(CLI::Range(0, kMaxWorkers));
+  add_json_option(command, options.json);
+}
+
+EngineConfig engine_config(const CommonOptions& options) {
+  EngineConfig config;
+  config.backend = take(BackendSpec::parse(options.backend.c_str()), "--backend");
+  config.workers = options.threads;
+  return config;
+}
+
+CLI::Validator finite_range(double low, double high) {
+  const auto check = [low, high](std::string& text) {
+    double value = 0.0;
+    if (CLI::detail::lexical_cast(text, value) && value >= low && value <= high)
+      return std::string();
+    return fmt::format("{} is not a number from {} to {}", text, low, high);
+  };
+  return CLI::Validator(check, fmt::format("[{} - {}]", low, high));
+}
+
+CLI::Validator frame_number() {
+  constexpr long kMost = 1'000'000'000'000'000'000;
+  const auto check = [](std::string& text) {
+    long value = 0;
+    if (CLI::detail::lexical_cast(text, value) && value >= -kMost && value <= kMost)
+      return std::string();
+    return fmt::format("{} is not the number of a frame", text);
+  };
+  return CLI::Validator(check, "");
+}
+
+void check_options(const CLI::App& command, const std::vector<UnusedOptions>& rules) {
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& value : option->results()) {
+      if (value.empty() && option->get_type_size() > 0)  // a flag holds no text
+        throw InputError(
+            fmt::format("{} is empty; it needs a value", option->get_name(false, true)));
+    }
+  }
+  for (const UnusedOptions& rule : rules) {
+    if (!rule.unused) continue;
+    for (const char* name : rule.names) {
+      if (command.count(name) > 0)
+        throw InputError(fmt::format("{} has no meaning here: {}", name, rule.why));
+    }
+  }
+}
+
+void print_json(const nlohmann::ordered_json& object) {
+  const std::string text = json_text(object) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+std::string counted(std::int64_t count, const std::string& one, const std::string& many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many.empty() ? one + "s" : many);
+}
+
+double percentile(std::vector<double> values, double percent) {
+  std::sort(values.begin(), values.end());
+  const auto count = static_cast<double>(values.size());
+  const double rank = std::clamp(std::ceil(percent / 100.0 * count), 1.0, count);
+  return values[static_cast<std::size_t>(rank) - 1];
+}
+
+ImageSize parse_size(const std::string& text, const std::string& option) {
+  ImageSize size;
+  const char* const end = text.data() + text.size();
+  const auto width = std::from_chars(text.data(), end, size.width);
+  bool good = width.ec == std::errc() && width.ptr != end && *width.ptr == 'x';
+  if (good) {
+    const auto height = std::from_chars(width.ptr + 1, end, size.height);
+    good = height.ec == std::errc() && height.ptr == end;
+  }
+  if (!good || size.width < 1 || size.height < 1 || size.width > kMaxImageSide ||
+      size.height > kMaxImageSide) {
+    throw InputError(
+        fmt::format("{} is '{}'; it must be WIDTHxHEIGHT, such as 640x480, each 1 to {}", option,
+                    text, kMaxImageSide));
+  }
+  return size;
+}
+
+std::string size_text(ImageSize size) {
+  return fmt::format("{}x{}", size.width, size.height);
+}
+
+void check_same_size(const std::string& a_path, ImageSize a, const std::string& b_path,
+                     ImageSize b) {
+  if (a != b)
+    throw InputError(fmt::format("{} is {}, {} is {}; they must have one size", a_path,
+                                 size_text(a), b_path, size_text(b)));
+}
+
+void check_border(int border, ImageSize size) {
+  if (2 * border >= std::min(size.width, size.height))
+    throw InputError(fmt::format("--border {} leaves nothing of {}", border, size_text(size)));
+}
+
+Progress::Progress(const std::string& what, std::int64_t total)
+    : what_(printable(what)), total_(total), terminal_(isatty(STDERR_FILENO) == 1) {}
+
+Progress::~Progress() {
+  // The bar is scaffolding: the line is cleared for what comes next.
+  if (drawn_) tell("\r\033[K");
+}
+
+void Progress::update(std::int64_t done) {
+  if (!terminal_) return;
+  const Clock::time_point now = Clock::now();
+  if (drawn_ && now - last_ < std::chrono::milliseconds(100)) return;
+  last_ = now;
+  drawn_ = true;
+  if (total_ <= 0) {
+    tell(fmt::format("\r{}: {}\033[K", what_, done));
+  } else {
+    constexpr int kWidth = 30;
+    const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
+    const int filled = static_cast<int>(share * kWidth);
+    tell(fmt::format("\r{} [{:=<{}}{: <{}}] {:3.0f} % ({}/{})\033[K", what_, "", filled, "",
+                     kWidth - filled, share * 100.0, done, total_));
+  }
+  std::fflush(stderr);
+}
+
+}  // namespace ocellus::app

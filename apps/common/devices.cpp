@@ -1,0 +1,88 @@
+// ocellus devices: what computes here.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <memory>
+
+#include "apps/common/common.h"
+#include "apps/measure/machine.h"
+
+namespace ocellus::app {
+namespace {
+
+int run_devices(const CommonOptions& options) {
+  const EngineConfig config = engine_config(options);
+  const EngineInfo chosen = take(Engine::probe(config), "--backend " + options.backend);
+
+  struct Row {
+    const char* name;
+    bool available;
+    std::string note;
+  };
+  std::vector<Row> rows;
+  for (const char* name : {"cpu", "cuda"}) {
+    EngineConfig one = config;
+    one.backend = take(BackendSpec::parse(name), name);
+    const Expected<EngineInfo> info = Engine::probe(one);
+    rows.push_back({name, info.has_value(),
+                    info ? std::string(info->device_name) : std::string(info.error().text)});
+  }
+  struct Gpu {
+    EngineInfo info;
+    GpuMeter meter;
+  };
+  std::vector<Gpu> gpus;
+  for (int device = 0; rows.back().available; ++device) {
+    EngineConfig one = config;
+    one.backend = {BackendChoice::kCuda, device};
+    const Expected<EngineInfo> info = Engine::probe(one);
+    if (!info) break;
+    gpus.push_back({*info, GpuMeter(info->device_bus)});
+  }
+
+  if (options.json) {
+    nlohmann::ordered_json json;
+    json["version"] = version();
+    json["simd"] = chosen.simd_target;
+    json["cpu"] = cpu_name();
+    json["workers"] = chosen.workers;
+    json["backend"] = backend_name(chosen.backend);
+    json["backends"] = nlohmann::ordered_json::array();
+    for (const Row& row : rows) {
+      json["backends"].push_back({{"name", row.name},
+                                  {"available", row.available},
+                                  {row.available ? "device" : "reason", row.note}});
+    }
+    json["machine"] = machine_json();
+    json["gpus"] = nlohmann::ordered_json::array();
+    for (const Gpu& gpu : gpus) json["gpus"].push_back(gpu_json(gpu.info, gpu.meter));
+    print_json(json);
+    return kDone;
+  }
+  fmt::print("ocellus {}\n", version());
+  fmt::print("CPU       {}\n", machine_line());
+  fmt::print("SIMD      {}\n", chosen.simd_target);
+  fmt::print("workers   {}\n", chosen.workers);
+  for (const Gpu& gpu : gpus) fmt::print("GPU       {}\n", gpu_line(gpu.info, gpu.meter));
+  fmt::print("backends\n");
+  for (const Row& row : rows)
+    fmt::print("  {:<6} {:<13} {}\n", row.name, row.available ? "available" : "not available",
+               row.note);
+  fmt::print("--backend {} takes {}\n", options.backend, backend_name(chosen.backend));
+  return kDone;
+}
+
+}  // namespace
+
+void add_devices_command(CLI::App& program, int& exit_code) {
+  CLI::App* const command = program.add_subcommand(
+      "devices", "Show backends, SIMD target, workers and GPUs with their clocks and driver");
+  const auto options = std::make_shared<CommonOptions>();
+  add_common_options(*command, *options);
+  command->callback([command, options, &exit_code] {
+    check_options(*command, {});
+    exit_code = run_devices(*options);
+  });
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,104 @@
+#include "apps/common/interrupt.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <climits>
+#include <cstddef>
+#include <cstring>
+
+namespace ocellus::app {
+namespace {
+
+// What the handler touches must be free of locks.
+std::atomic<int> stopping_signal{0};
+std::atomic<int> stopping_early{0};
+/// A file in a place of its own, so that nothing is freed that a handler may be reading.
+struct Place {
+  enum State : int { kFree, kChanging, kUsed };
+  std::atomic<int> state{kFree};
+  char path[PATH_MAX] = {};
+};
+/// More files than are ever open at once; one that finds no place is only not removed.
+std::array<Place, 8> unfinished{};
+static_assert(std::atomic<int>::is_always_lock_free);
+
+/// What ends a process that does nothing about it, as the real-time signals do; but for SIGKILL and
+/// errors of its own. SIGXFSZ is not here: see handle_signals.
+constexpr int kEnding[] = {SIGINT,  SIGTERM, SIGHUP,    SIGQUIT, SIGPIPE, SIGALRM,   SIGUSR1,
+                           SIGUSR2, SIGXCPU, SIGVTALRM, SIGPROF, SIGPOLL, SIGSTKFLT, SIGPWR};
+
+bool asks_to_stop(int signal) {
+  return signal == SIGINT || signal == SIGTERM;
+}
+
+void on_signal(int signal) {
+  int none = 0;
+  if (asks_to_stop(signal) && stopping_early.load() > 0 &&
+      stopping_signal.compare_exchange_strong(none, signal))
+    return;
+  end_by_signal(signal);
+}
+
+}  // namespace
+
+void handle_signals() {
+  const auto handle = [](int signal) {
+    struct sigaction action = {};
+    if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
+    action = {};
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART;  // a write must not fail because of it
+    sigaction(signal, &action, nullptr);
+  };
+  for (const int signal : kEnding) handle(signal);
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) handle(signal);
+  // Writing beyond the limit of a file's size is an error like a full disk, not the end.
+  ::signal(SIGXFSZ, SIG_IGN);
+}
+
+StopsEarly::StopsEarly() {
+  ++stopping_early;
+}
+StopsEarly::~StopsEarly() {
+  --stopping_early;
+}
+
+int stop_signal() {
+  return stopping_signal.load();
+}
+
+void end_by_signal(int signal) {
+  for (Place& place : unfinished) {
+    int used = Place::kUsed;
+    // It stays taken: another thread may be about to give it back.
+    if (place.state.compare_exchange_strong(used, Place::kChanging)) unlink(place.path);
+  }
+  struct sigaction action = {};
+  action.sa_handler = SIG_DFL;
+  sigaction(signal, &action, nullptr);
+  raise(signal);  // inside the handler it takes effect when that returns
+}
+
+UnfinishedFile::UnfinishedFile(const char* path) {
+  if (std::strlen(path) >= sizeof(Place::path)) return;  // no file can have such a name
+  for (std::size_t i = 0; i < unfinished.size(); ++i) {
+    Place& place = unfinished[i];
+    int none = Place::kFree;
+    if (!place.state.compare_exchange_strong(none, Place::kChanging)) continue;
+    std::strcpy(place.path, path);
+    place.state.store(Place::kUsed);
+    place_ = static_cast<int>(i);
+    return;
+  }
+}
+
+UnfinishedFile::~UnfinishedFile() {
+  if (place_ < 0) return;
+  int used = Place::kUsed;
+  unfinished[static_cast<std::size_t>(place_)].state.compare_exchange_strong(used, Place::kFree);
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,81 @@
+#include "apps/common/json_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "apps/common/input_error.h"
+#include "apps/io/output_file.h"
+
+namespace ocellus::app {
+namespace {
+
+/// The values, and the most arrays and objects in each other, as commas and brackets outside of
+/// strings say. In text that is no JSON there are at least as many as a parser makes before it
+/// finds that out.
+struct Extent {
+  std::size_t values = 1;
+  int depth = 0;
+};
+
+Extent extent_of(std::string_view text) {
+  Extent extent;
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      ++extent.values;
+      extent.depth = std::max(extent.depth, ++depth);
+    } else if (c == ']' || c == '}') {
+      --depth;
+    } else if (c == ',') {
+      ++extent.values;
+    }
+  }
+  return extent;
+}
+
+}  // namespace
+
+nlohmann::json json_object(std::string_view text) {
+  if (text.size() > kMostJsonBytes) {
+    throw InputError(fmt::format("the JSON has {}; at most {} are read", bytes_text(text.size()),
+                                 bytes_text(kMostJsonBytes)));
+  }
+  const Extent extent = extent_of(text);
+  if (extent.depth > kMostJsonDepth) {
+    throw InputError(
+        fmt::format("the JSON has {} arrays and objects in each other; at most {} are read",
+                    extent.depth, kMostJsonDepth));
+  }
+  if (extent.values > kMostJsonValues) {
+    throw InputError(
+        fmt::format("the JSON has {} values; at most {} are read", extent.values, kMostJsonValues));
+  }
+  nlohmann::json root;
+  try {
+    root = nlohmann::json::parse(text);
+  } catch (const nlohmann::json::exception& error) {
+    // "[json.exception...] " is for those who program with the library.
+    const std::string_view what = error.what();
+    const std::size_t end = what.find("] ");
+    throw InputError(fmt::format(
+        "not valid JSON: {}",
+        printable(end == std::string_view::npos ? what : what.substr(end + 2), kMostOfValue)));
+  }
+  if (!root.is_object()) throw InputError("the JSON is not an object");
+  return root;
+}
+
+std::string shown_json(const nlohmann::json& value) {
+  return printable(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+                   kMostOfValue);
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,270 @@
+// ocellus bench halftone, and its rows on the CPU: the presets and published templates.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "apps/common/printable.h"
+#include "apps/halftone/bench.h"
+#include "apps/io/frames.h"
+#include "apps/io/test_scene.h"
+#include "apps/measure/bench_turns.h"
+
+namespace ocellus::app {
+namespace {
+
+/// Of the synthetic scene; a large one takes its time to draw.
+constexpr int kSceneFrames = 6;
+/// Without --frames.
+constexpr int kFrames = 100;
+
+/// One line of the table.
+class Row : public TimedRow {
+ public:
+  Row(std::string title, const CellOptions& options, const EngineConfig& engine, const Clip& clip)
+      : name(std::move(title)),
+        setup(cell_setup(options, clip.size(), clip.format())),
+        clip_(clip),
+        run_(engine, CellPlan(setup)) {}
+
+  int warm_up() const override { return 2; }
+  bool step(std::size_t position) override {
+    cells().step(clip_.cyclic(position).view(position, 0));
+    return true;
+  }
+
+  std::string name;
+  std::shared_ptr<const CellSetup> setup;
+
+ private:
+  RunningCells& cells() { return static_cast<RunningCells&>(run_.op()); }
+
+  const Clip& clip_;
+  OperatorRun run_;
+};
+
+Clip read_clip(const std::string& input, const SourceOptions& options) {
+  Clip clip;
+  if (input.rfind("test:", 0) == 0) {
+    const TestScene scene = TestScene::parse(input);
+    clip.name = input;
+    clip.frames = draw_scene(scene, 0, std::min(scene.frames(), kSceneFrames));
+    return clip;
+  }
+  const auto source = open_frames({input}, options);
+  clip.name = source->name();
+  InputFrame frame;
+  constexpr std::size_t kMost = 60;
+  while (clip.frames.size() < kMost && source->next(frame)) clip.frames.push_back(frame.image);
+  return clip;
+}
+
+std::vector<std::unique_ptr<Row>> make_rows(const EngineConfig& engine, const Clip& clip) {
+  std::vector<std::unique_ptr<Row>> rows;
+  for (const CellMethod& method : cell_methods())
+    rows.push_back(std::make_unique<Row>(method.name, method.options, engine, clip));
+  return rows;
+}
+
+struct Table {
+  Clip clip;
+  std::vector<std::unique_ptr<Row>> rows;
+  std::vector<CellQuality> qualities;
+};
+
+nlohmann::ordered_json row_json(const Row& row, const CellQuality& quality, const Clip& clip,
+                                const HostMachine& machine) {
+  nlohmann::ordered_json r;
+  r["name"] = row.name;
+  r["group"] = "ours";
+  r["input"] = clip.name;
+  r["size"] = {clip.size().width, clip.size().height};
+  machine.add_times(r, row.ms);
+  const double median = percentile(row.ms, 50.0);
+  r["mpixel_per_s"] = pixels_of(clip) * 1e-3 / median;
+  machine.add_floor(r, least_work(*row.setup), median);
+  add_quality(r, quality);
+  r["config"] = setup_json(*row.setup);
+  return r;
+}
+
+void print_table(const Table& table, const HostMachine& machine) {
+  fmt::print("\n{}\n{:<28} {:>9} {:>9} {:>8} {:>9} {:>7} {:>8} {:>7} {:>7} {:>9} {:>6}\n",
+             printable(table.clip.name), "", "median ms", "p99 ms", "frames/s", "Mpixel/s",
+             "sweeps", "seen dB", "MB", "MFLOP", "floor ms", "ratio");
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const Row& row = *table.rows[i];
+    const CellQuality& quality = table.qualities[i];
+    const double median = percentile(row.ms, 50.0);
+    const Workload work = least_work(*row.setup);
+    fmt::print(
+        "{:<28} {:>9.3f} {:>9.3f} {:>8.1f} {:>9.1f} {:>7} {:>8} {:>7.1f} {:>7.0f} {:>9.3f} "
+        "{:>6.2f}\n",
+        row.name, median, percentile(row.ms, 99.0), 1000.0 / median,
+        pixels_of(table.clip) * 1e-3 / median, quality.info.sweeps, seen_text(quality),
+        work.bytes * 1e-6, work.flops * 1e-6, machine.floor_ms(work),
+        median / machine.floor_ms(work));
+  }
+}
+
+int bench_cells_on_host(const CellBenchOptions& o, const EngineConfig& engine,
+                        const EngineInfo& info, std::vector<Clip> clips) {
+  const int frames = o.frames.value_or(kFrames);
+  const HostMachine machine(info);
+  std::vector<std::unique_ptr<Table>> tables;
+  for (Clip& clip : clips) {
+    auto table = std::make_unique<Table>();
+    table->clip = std::move(clip);
+    table->rows = make_rows(engine, table->clip);
+    std::vector<TimedRow*> rows;
+    for (const auto& row : table->rows) {
+      table->qualities.push_back(quality_of(engine, row->setup, table->clip, o.sigma));
+      rows.push_back(row.get());
+    }
+    time_in_turns(rows, frames, "bench halftone " + size_text(table->clip.size()));
+    tables.push_back(std::move(table));
+  }
+
+  if (o.common.json) {
+    nlohmann::ordered_json json = bench_head("halftone", info);
+    json["frames"] = frames;
+    json["sigma"] = o.sigma;
+    machine.add_to(json);
+    json["rows"] = nlohmann::ordered_json::array();
+    for (const auto& table : tables)
+      for (std::size_t i = 0; i < table->rows.size(); ++i)
+        json["rows"].push_back(
+            row_json(*table->rows[i], table->qualities[i], table->clip, machine));
+    print_json(json);
+    return kDone;
+  }
+  fmt::print("ocellus {} bench halftone: {} a row, all rows in turn\n", version(),
+             counted(frames, "frame"));
+  machine.print();
+  for (const auto& table : tables) print_table(*table, machine);
+  fmt::print(
+      "\nsweeps and seen dB: {}; seen: PSNR after\na Gaussian of sigma {:g} on both (ocellus "
+      "compare image). MB and MFLOP: the least that a frame needs, each pixel in and out\nand each "
+      "stage's sums once; floor: what they take at the limits above; ratio: median / floor.\n",
+      kQualityOf, o.sigma);
+  return kDone;
+}
+
+int run_bench_cells(const CellBenchOptions& o) {
+  const EngineConfig engine = engine_config(o.common);
+  const EngineInfo info = take(Engine::probe(engine), "engine");
+  const bool host = info.backend == BackendKind::kCpu;
+  if (host && o.papers()) {
+    throw InputError(fmt::format(
+        "--schedule {}: the paper's schedules are kernels for a GPU, and the backend is cpu; use "
+        "--schedule ours, or --backend cuda where there is a device",
+        o.schedule));
+  }
+  if (host && o.depth) throw InputError("--depth is for a device; on the CPU frames come singly");
+  std::vector<std::string> names;
+  if (!o.input.empty()) names.push_back(o.input);
+  for (const std::string& text : o.sizes)
+    names.push_back(
+        fmt::format("test:{},frames={}", size_text(parse_size(text, "--size")), kSceneFrames));
+  if (names.empty()) {
+    for (const char* size : {"640x480", "1920x1080"})
+      names.push_back(fmt::format("test:{},frames={}", size, kSceneFrames));
+  }
+  std::vector<Clip> clips;
+  for (const std::string& name : names) clips.push_back(read_clip(name, o.source));
+  return host ? bench_cells_on_host(o, engine, info, std::move(clips))
+              : bench_cells_on_device(o, engine, info, clips);
+}
+
+}  // namespace
+
+std::vector<CellMethod> cell_methods() {
+  std::vector<CellMethod> methods;
+  for (const char* preset : {"quality", "fast"}) {
+    CellOptions options(CellOptions::Command::kHalftone);
+    options.preset = preset;
+    methods.push_back({fmt::format("preset {}", preset), options});
+    options.warm_start = true;
+    methods.push_back({fmt::format("preset {}, warm start", preset), options});
+  }
+  const auto add = [&](const char* name, const char* start) {
+    CellOptions options(CellOptions::Command::kHalftone);
+    options.chain = name;
+    options.start = start;
+    methods.push_back({fmt::format("{} from {}", name, start), options});
+  };
+  // As published the hlf templates begin with the frame itself, and end further away.
+  add("hlf3", "noise");
+  add("hlf5", "noise");
+  add("hlf5", "blue-noise");
+  add("gauss5", "error-diffusion");
+  return methods;
+}
+
+CellQuality quality_of(const EngineConfig& engine, const std::shared_ptr<const CellSetup>& setup,
+                       const Clip& clip, double sigma) {
+  OperatorRun run(engine, CellPlan(setup));
+  auto& cells = static_cast<RunningCells&>(run.op());
+  // A warm start has nothing to begin with before the second frame, and costs more the longer it
+  // goes on. Of a single image the second frame is that image again.
+  const std::size_t last =
+      setup->config.warm_start ? std::max<std::size_t>(clip.frames.size(), 2) - 1 : 0;
+  for (std::size_t i = 0; i <= last; ++i) cells.step(clip.cyclic(i).view(i, 0));
+  return {seen_errors(gray_plane(cells.image()), gray_plane(clip.cyclic(last)), sigma, kSeenBorder),
+          cells.info(), last};
+}
+
+void add_quality(nlohmann::ordered_json& row, const CellQuality& quality) {
+  row["quality_of_frame"] = quality.frame;
+  row["sweeps"] = quality.info.sweeps;
+  row["converged"] = quality.info.converged;
+  row["hvs_psnr"] = quality.seen ? nlohmann::ordered_json(quality.seen->psnr) : nullptr;
+  row["mean_difference"] =
+      quality.seen ? nlohmann::ordered_json(quality.seen->mean_difference) : nullptr;
+}
+
+std::string seen_text(const CellQuality& quality) {
+  return quality.seen ? fmt::format("{:.2f}", quality.seen->psnr) : "-";
+}
+
+void add_bench_cells_command(CLI::App& bench, int& exit_code) {
+  CLI::App* const command = bench.add_subcommand(
+      "halftone", "Halftones: the presets, published templates, the paper's schedules");
+  command->footer(
+      "On the CPU frames and results lie in ordinary memory, and every row takes its turn. On a\n"
+      "CUDA device they lie in its memory; a row has its rate with --depth frames in flight and\n"
+      "its time for one frame alone.");
+  const auto o = std::make_shared<CellBenchOptions>();
+  command
+      ->add_option("--size", o->sizes,
+                   "WIDTHxHEIGHT of the synthetic scene (default 640x480 and 1920x1080); several: "
+                   "a table each")
+      ->delimiter(',');
+  command->add_option("--input", o->input, "FRAMES instead of the synthetic scene");
+  add_source_options(*command, o->source);
+  command
+      ->add_option("--frames", o->frames,
+                   "Frames that each row is timed on: on the CPU in turns of 10 (default 100), on "
+                   "a device at most so many for one figure (default 2000)")
+      ->check(CLI::Range(1, 1000000));
+  command->add_option("--depth", o->depth, "Frames in flight on a device, 1 to 8 (default 3)")
+      ->check(CLI::Range(1, 8));
+  command
+      ->add_option("--schedule", o->schedule,
+                   "ours, papers (the nine colors of Tanaka and Tanji in three ways) or all")
+      ->check(CLI::IsMember({"ours", "papers", "all"}))
+      ->capture_default_str();
+  command->add_option("--sigma", o->sigma, "Width of the Gaussian of an eye in pixels")
+      ->check(finite_range(0.1, 50.0))
+      ->capture_default_str();
+  add_common_options(*command, o->common);
+  command->callback([command, o, &exit_code] {
+    check_options(
+        *command,
+        {{!o->input.empty(), {"--size"}, "it is for the synthetic scene; --input has its own size"},
+         {o->input.empty(), {kSourceTimeout}, "it is for a video or a camera; see --input"}});
+    exit_code = run_bench_cells(*o);
+  });
+}
+
+}  // namespace ocellus::app

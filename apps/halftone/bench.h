@@ -1,0 +1,64 @@
+// What the files of `ocellus bench halftone` share: its options, the frames, the rows.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/halftone/options.h"
+#include "apps/measure/image_errors.h"
+#include "apps/optical_flow/bench.h"
+
+namespace ocellus::app {
+
+struct CellBenchOptions {
+  CommonOptions common;
+  std::vector<std::string> sizes;
+  std::string input;
+  SourceOptions source;
+  std::string schedule = "ours";
+  std::optional<int> frames;
+  std::optional<int> depth;
+  double sigma = 1.5;
+
+  bool ours() const { return schedule != "papers"; }
+  bool papers() const { return schedule != "ours"; }
+};
+
+/// A network of ours.
+struct CellMethod {
+  std::string name;
+  CellOptions options;
+};
+
+/// The presets, with a warm start too, and published templates.
+std::vector<CellMethod> cell_methods();
+
+/// What an eye sees of a frame, and how its sweeps went: of the clip's first frame, whose dots
+/// begin anew, and with a warm start of its last one, which has all the others before it.
+struct CellQuality {
+  std::optional<SeenErrors> seen;
+  CellInfo info;
+  std::size_t frame = 0;
+};
+/// The same for who reads a table.
+inline constexpr const char* kQualityOf =
+    "of the first frame; with a warm start of the last one, after all those before it";
+CellQuality quality_of(const EngineConfig& engine, const std::shared_ptr<const CellSetup>& setup,
+                       const Clip& clip, double sigma);
+/// Into a row of a report.
+void add_quality(nlohmann::ordered_json& row, const CellQuality& quality);
+std::string seen_text(const CellQuality& quality);
+
+inline double pixels_of(const Clip& clip) {
+  return static_cast<double>(clip.size().width) * clip.size().height;
+}
+
+/// On a CUDA device, with frames and results in its memory, beside the paper's schedules. Throws
+/// InputError in a build that has no kernels to measure a device with.
+int bench_cells_on_device(const CellBenchOptions& options, const EngineConfig& engine,
+                          const EngineInfo& info, const std::vector<Clip>& clips);
+
+}  // namespace ocellus::app

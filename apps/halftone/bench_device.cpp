@@ -1,0 +1,311 @@
+// The rows of `ocellus bench halftone` on a CUDA device, with frames and results in its memory:
+// ours, the paper's schedules beside it, and one core of the CPU, as the paper's tables 1 and 2
+// have them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "apps/common/printable.h"
+#include "apps/halftone/bench.h"
+#include "apps/measure/device_machine.h"
+#include "apps/measure/device_rows.h"
+#include "apps/measure/device_run.h"
+#include "kernels/halftone/paper_cellular_network.h"
+
+namespace ocellus::app {
+namespace {
+
+using paper::CellMemory;
+using paper::CellSchedule;
+using paper::PaperCellularNetwork;
+using paper::PaperCellularNetworkConfig;
+
+/// Without --frames and --depth.
+constexpr int kFrames = 2000;
+constexpr int kDepth = 3;
+/// Of the row of one CPU core.
+constexpr int kCoreFrames = 20;
+/// The paper's networks do not know when they are done; after so many sweeps they are.
+constexpr int kSafeSweeps = 60;
+
+enum class Group {
+  kOurs,
+  kTask,   ///< the paper's task, by us
+  kPaper,  ///< by one of its schedules, as many sweeps as it takes us
+  kSafe,   ///< by its best schedule, as many as are always enough
+  kCore,   ///< by us on one core of the CPU
+};
+
+const char* group_name(Group group) {
+  switch (group) {
+    case Group::kOurs:
+      return "ours";
+    case Group::kTask:
+      return "ours, the paper's task";
+    case Group::kPaper:
+      return "paper";
+    case Group::kSafe:
+      return "paper, without a look at the fixed point";
+    case Group::kCore:
+      return "ours, one core of the CPU";
+  }
+  return "";
+}
+
+/// One line of the table.
+struct Row : DeviceRow<Group> {
+  using DeviceRow::DeviceRow;
+
+  double ms() const { return times.frame_ms(); }
+
+  std::optional<CellQuality> quality;
+};
+
+struct Table {
+  const Clip* clip;
+  std::vector<Row> rows;
+
+  const Row* first(Group group) const {
+    for (const Row& row : rows)
+      if (row.group == group && row.has_figures()) return &row;
+    return nullptr;
+  }
+};
+
+std::string schedule_name(const CellSchedule& schedule) {
+  const char* const memory = schedule.memory == CellMemory::kGlobal ? "global memory"
+                             : schedule.memory == CellMemory::kSharedX
+                                 ? "shared memory along x"
+                                 : "shared memory along x and y";
+  const bool groups = schedule.memory == CellMemory::kSharedXY;
+  return fmt::format("paper: {}, {} {}{} a block", memory, schedule.rows, groups ? "group" : "row",
+                     schedule.rows == 1 ? "" : "s");
+}
+
+class CellDeviceBench {
+ public:
+  CellDeviceBench(const CellBenchOptions& options, const EngineConfig& engine, const Clip& clip)
+      : options_(options), engine_(engine), clip_(clip) {
+    for (int i = 0; i < depth(); ++i) frames_.push_back(&clip.cyclic(static_cast<std::size_t>(i)));
+  }
+
+  static int rows_of(const CellBenchOptions& options) {
+    return (options.ours() ? static_cast<int>(cell_methods().size()) : 0) +
+           (options.papers() ? 9 : 0);
+  }
+
+  Table run(const std::function<void()>& done) {
+    Table table{&clip_, {}};
+    const auto add = [&](Row row) {
+      table.rows.push_back(std::move(row));
+      done();
+    };
+    if (options_.ours())
+      for (const CellMethod& method : cell_methods()) add(ours(Group::kOurs, method));
+    if (!options_.papers()) return table;
+    // Its figures show halftones of a 3x3 template in nine colors.
+    CellOptions task(CellOptions::Command::kHalftone);
+    task.chain = "hlf3";
+    task.start = "noise";
+    task.color_spacing = 3;
+    add(ours(Group::kTask, {"hlf3 in nine colors", task}));
+    const int sweeps = table.rows.back().quality ? table.rows.back().quality->info.sweeps : 1;
+    for (const CellMemory memory :
+         {CellMemory::kGlobal, CellMemory::kSharedX, CellMemory::kSharedXY})
+      for (int rows = 1; rows <= 2; ++rows)
+        add(of_paper(Group::kPaper, task, {memory, rows}, sweeps));
+    add(of_paper(Group::kSafe, task, best_, kSafeSweeps));
+    add(one_core(task));
+    return table;
+  }
+
+ private:
+  std::shared_ptr<const CellSetup> setup_of(const CellOptions& options) const {
+    return cell_setup(options, clip_.size(), clip_.format());
+  }
+
+  Row ours(Group group, const CellMethod& method) {
+    const auto setup = setup_of(method.options);
+    Row row(group, method.name, least_work(*setup), setup_json(*setup));
+    measure<CellularNetwork>(row, setup->config);
+    row.quality = quality_of(engine_, setup, clip_, options_.sigma);
+    return row;
+  }
+
+  Row of_paper(Group group, const CellOptions& task, const CellSchedule& schedule, int sweeps) {
+    const auto setup = setup_of(task);
+    Row row(group, schedule_name(schedule), least_work(*setup), setup_json(*setup));
+    if (group == Group::kSafe) row.name += fmt::format(", {} sweeps", sweeps);
+    row.config["sweeps"] = sweeps;
+    row.config["rows"] = schedule.rows;
+    PaperCellularNetworkConfig config{setup->config, schedule};
+    config.stages[0].max_sweeps = sweeps;
+    measure<PaperCellularNetwork>(row, config);
+    if (group == Group::kPaper && row.has_figures() && row.ms() < best_ms_) {
+      best_ms_ = row.ms();
+      best_ = schedule;
+    }
+    return row;
+  }
+
+  Row one_core(const CellOptions& task) {
+    const auto setup = setup_of(task);
+    Row row(Group::kCore, "hlf3 in nine colors on one CPU core", least_work(*setup),
+            setup_json(*setup));
+    EngineConfig engine = engine_;
+    engine.backend = {};
+    engine.backend.choice = BackendChoice::kCpu;
+    engine.workers = 1;
+    OperatorRun run(engine, CellPlan(setup));
+    std::vector<double> ms;
+    for (int i = 0; i < kCoreFrames; ++i) {
+      const FrameInfo info =
+          run.op().step(frames_[static_cast<std::size_t>(i) % frames_.size()]->view(0, 0));
+      ms.push_back(static_cast<double>(info.compute_ns) * 1e-6);
+    }
+    row.times.alone_ms = row.times.device_ms = ms;
+    row.times.frames_in_run = kCoreFrames;
+    row.times.rates = {1e3 / percentile(ms, 50.0)};
+    return row;
+  }
+
+  template <typename Operator, typename Config>
+  void measure(Row& row, Config config) {
+    config.depth = depth();
+    try {
+      DeviceRun<Operator> run(engine_, config, MemorySpace::kCuda, 1, frames_);
+      row.times = run.measure(options_.frames.value_or(kFrames));
+    } catch (const RowRefused& refused) {
+      row.refusal = refused.what();
+    }
+  }
+
+  int depth() const { return options_.depth.value_or(kDepth); }
+
+  const CellBenchOptions& options_;
+  const EngineConfig& engine_;
+  const Clip& clip_;
+  std::vector<const GrayImage*> frames_;
+  CellSchedule best_;
+  double best_ms_ = 1e300;
+};
+
+/// How many times as fast as one core, or as the paper's, as its tables have it.
+std::string speed_text(const Row& row, const Table& table) {
+  const Row* const core = table.first(Group::kCore);
+  const Row* const task = table.first(Group::kTask);
+  std::string text;
+  const bool of_task = row.group != Group::kOurs && row.group != Group::kCore;
+  if (of_task && core != nullptr)
+    text += fmt::format("  {:.1f} times one core", core->ms() / row.ms());
+  if ((row.group == Group::kPaper || row.group == Group::kSafe) && task != nullptr)
+    text += fmt::format(", ours {:.1f} times as fast", row.ms() / task->ms());
+  return text;
+}
+
+nlohmann::ordered_json row_json(const Row& row, const Table& table,
+                                const cuda::DeviceLimits& limits) {
+  nlohmann::ordered_json r;
+  const ImageSize size = table.clip->size();
+  r["name"] = row.name;
+  r["group"] = group_name(row.group);
+  r["input"] = table.clip->name;
+  r["size"] = {size.width, size.height};
+  if (!row.has_figures()) {
+    r["not_run"] = row.refusal;
+    return r;
+  }
+  const DeviceTimes& t = row.times;
+  r["frames_per_s"] = t.rate();
+  r["frames_in_run"] = t.frames_in_run;
+  r["frame_ms"] = t.frame_ms();
+  r["median_ms"] = percentile(t.alone_ms, 50.0);
+  r["p99_ms"] = percentile(t.alone_ms, 99.0);
+  r["device_median_ms"] = percentile(t.device_ms, 50.0);
+  r["device_p99_ms"] = percentile(t.device_ms, 99.0);
+  r["mpixel_per_s"] = pixels_of(*table.clip) * 1e-3 / t.frame_ms();
+  if (row.group != Group::kCore) {
+    add_floor(r, row.work, limits);
+    r["ratio"] = t.frame_ms() / floor_of(row.work, limits).ms;
+  }
+  if (row.quality) add_quality(r, *row.quality);
+  const Row* const core = table.first(Group::kCore);
+  const Row* const task = table.first(Group::kTask);
+  if (core != nullptr && row.group != Group::kOurs) r["times_one_core"] = core->ms() / row.ms();
+  if (task != nullptr && (row.group == Group::kPaper || row.group == Group::kSafe))
+    r["ours_faster_by"] = row.ms() / task->ms();
+  r["config"] = row.config;
+  return r;
+}
+
+void print_table(const Table& table, const cuda::DeviceLimits& limits) {
+  fmt::print("\n{:<46} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:>7} {:>8}\n",
+             printable(table.clip->name), "frames/s", "us each", "alone p50", "p99", "device",
+             "floor us", "ratio", "sweeps", "seen dB");
+  for (const Row& row : table.rows) {
+    if (!row.has_figures()) {
+      fmt::print("{:<46} not run: {}\n", row.name, row.refusal);
+      continue;
+    }
+    const DeviceTimes& t = row.times;
+    const Floor floor = floor_of(row.work, limits);
+    const bool device = row.group != Group::kCore;
+    fmt::print("{:<46} {:>8.0f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9} {:>9} {:>6} {:>7} {:>8}{}\n",
+               row.name, t.rate(), 1e3 * t.frame_ms(), 1e3 * percentile(t.alone_ms, 50.0),
+               1e3 * percentile(t.alone_ms, 99.0),
+               device ? fmt::format("{:.1f}", 1e3 * percentile(t.device_ms, 50.0)) : "-",
+               device ? fmt::format("{:.1f}", 1e3 * floor.ms) : "-",
+               device ? fmt::format("{:.1f}", t.frame_ms() / floor.ms) : "-",
+               row.quality ? fmt::format("{}", row.quality->info.sweeps) : "-",
+               row.quality ? seen_text(*row.quality) : "-", speed_text(row, table));
+  }
+  const Row* const best = fastest_of(table.rows, Group::kPaper);
+  const Row* const task = table.first(Group::kTask);
+  if (best == nullptr || task == nullptr) return;
+  fmt::print("the paper's best{}; ours is {:.1f} times as fast in as many sweeps\n",
+             best->name.substr(best->name.find(':')), best->ms() / task->ms());
+}
+
+}  // namespace
+
+int bench_cells_on_device(const CellBenchOptions& o, const EngineConfig& engine,
+                          const EngineInfo& info, const std::vector<Clip>& clips) {
+  const cuda::DeviceLimits limits = device_limits(engine);
+  std::vector<Table> tables;
+  {
+    Progress progress("bench halftone",
+                      static_cast<std::int64_t>(clips.size()) * CellDeviceBench::rows_of(o));
+    std::int64_t done = 0;
+    for (const Clip& clip : clips) {
+      CellDeviceBench bench(o, engine, clip);
+      tables.push_back(bench.run([&] { progress.update(++done); }));
+    }
+  }
+  const int depth = o.depth.value_or(kDepth);
+  if (o.common.json) {
+    nlohmann::ordered_json json = bench_head("halftone", info);
+    json["depth"] = depth;
+    json["memory"] = "device";
+    json["sigma"] = o.sigma;
+    json["machine"] = machine_json(info, limits);
+    json["rows"] = nlohmann::ordered_json::array();
+    for (const Table& table : tables)
+      for (const Row& row : table.rows) json["rows"].push_back(row_json(row, table, limits));
+    print_json(json);
+    return kDone;
+  }
+  fmt::print("ocellus {} bench halftone: frames and results in device memory, {} in flight\n",
+             version(), counted(depth, "frame"));
+  print_machine(info, limits);
+  for (const Table& table : tables) print_table(table, limits);
+  fmt::print(
+      "\nframes/s and us each: with {} in flight, the median of several runs; alone: from submit "
+      "until wait has\nreturned, one frame at a time; device: of that, the kernels. Floor: each "
+      "pixel in and out and each stage's sums once, at the\nlimits above; ratio: us each / floor. "
+      "sweeps and seen dB: {};\nseen: PSNR after a Gaussian of sigma {:g} on both.\n",
+      counted(depth, "frame"), kQualityOf, o.sigma);
+  return kDone;
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,242 @@
+// ocellus halftone and ocellus cnn: frames in, the cells' gray values out.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include "apps/common/interrupt.h"
+#include "apps/common/printable.h"
+#include "apps/halftone/options.h"
+#include "apps/io/frame_output.h"
+
+namespace ocellus::app {
+namespace {
+
+struct CellCommand {
+  explicit CellCommand(CellOptions::Command which) : cells(which) {}
+
+  CommonOptions common;
+  CellOptions cells;
+  FrameOptions frames;
+  std::optional<double> threshold;
+};
+
+/// Gray values at or above `threshold`, on a scale from 0 (black) to 255 (white), become white,
+/// others black.
+void binarize(InputFrame& frame, double threshold) {
+  const GrayImage& image = frame.image;
+  const auto black = static_cast<double>(frame.range.black);
+  const double least = black + threshold * (static_cast<double>(frame.range.white) - black) / 255.0;
+  GrayImage out(image.size, PixelFormat::kGray8);
+  std::size_t i = 0;
+  for (int y = 0; y < image.size.height; ++y) {
+    for (int x = 0; x < image.size.width; ++x)
+      out.pixels[i++] = static_cast<double>(image.brightness(x, y)) >= least ? 255 : 0;
+  }
+  frame.image = std::move(out);
+  frame.range = {};
+}
+
+struct CellReport {
+  long frame = 0;
+  CellInfo info;
+  double ms = 0.0;  ///< from submit to the end of wait
+  double compute_ms = 0.0;
+  std::string file;
+};
+
+nlohmann::ordered_json report_json(const CellReport& r) {
+  nlohmann::ordered_json json;
+  json["frame"] = r.frame;
+  json["sweeps"] = r.info.sweeps;
+  json["changed"] = r.info.changed;
+  json["converged"] = r.info.converged;
+  json["ms"] = r.ms;
+  json["compute_ms"] = r.compute_ms;
+  if (!r.file.empty()) json["file"] = r.file;
+  return json;
+}
+
+/// The command at work.
+class CellJob {
+ public:
+  explicit CellJob(const CellCommand& command)
+      : command_(command),
+        input_(command.frames, false),
+        output_(command.frames, {".png"}, input_.source().fps()),
+        engine_(engine_config(command.common)) {}
+
+  int run() {
+    // After a signal the frames so far are still worth something: a video of them is ended.
+    const StopsEarly stops_early;
+    frames();
+    output_.finish();
+    if (stop_signal() != 0)
+      input_.report_interruption(static_cast<std::int64_t>(reports_.size()), "frame");
+    if (!reports_.empty()) print();
+    return kDone;
+  }
+
+ private:
+  void frames() {
+    Progress progress(input_.source().name(), input_.expected());
+    InputFrame frame;
+    if (!input_.next(frame)) return;
+    prepare(frame);
+    setup_ = cell_setup(command_.cells, frame.image.size, frame.image.format, frame.range);
+    run_ = std::make_unique<OperatorRun>(engine_, CellPlan(setup_));
+    if (output_.single()) {
+      const long number = frame.number;
+      InputFrame second;
+      if (input_.next(second)) {
+        throw InputError(fmt::format(
+            "-o {} is one file, {} has more than one frame; put a number such as %03d into it, or "
+            "take frame {} alone with --limit 1",
+            output_.path(), input_.source().name(), number));
+      }
+    }
+    do {
+      if (!reports_.empty()) prepare(frame);
+      step(frame);
+      progress.update(input_.read());
+    } while (stop_signal() == 0 && !output_.single() && input_.next(frame));
+  }
+
+  void prepare(InputFrame& frame) const {
+    if (command_.threshold) binarize(frame, *command_.threshold);
+  }
+
+  void step(const InputFrame& frame) {
+    using Clock = std::chrono::steady_clock;
+    auto& cells = static_cast<RunningCells&>(run_->op());
+    const Clock::time_point begin = Clock::now();
+    const FrameInfo info =
+        cells.step(frame.image.view(static_cast<std::uint64_t>(frame.number), frame.timestamp_ns));
+    CellReport report;
+    report.ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+    report.frame = frame.number;
+    report.info = cells.info();
+    report.compute_ms = static_cast<double>(info.compute_ns) * 1e-6;
+    if (!output_.none()) {
+      report.file = output_.name_of(frame.number);
+      write(cells.image(), report.file);
+    }
+    reports_.push_back(std::move(report));
+  }
+
+  void write(const GrayImage& image, const std::string& path) {
+    if (!output_.video()) {
+      write_png_gray(path, image, setup_->levels() == 2 ? 1 : 8);
+      return;
+    }
+    picture_.image = image;
+    output_.video_picture(picture_);
+    output_.write_video_picture();
+  }
+
+  void print() const {
+    const CellularNetworkConfig& config = setup_->config;
+    std::vector<double> ms;
+    double sweeps = 0.0;
+    std::size_t settled = 0;
+    std::uint32_t most_changed = 0;
+    for (const CellReport& r : reports_) {
+      ms.push_back(r.ms);
+      sweeps += r.info.sweeps / static_cast<double>(reports_.size());
+      settled += r.info.converged ? 1 : 0;
+      most_changed = std::max(most_changed, r.info.changed);
+    }
+    const double median = percentile(ms, 50.0);
+    const double p99 = percentile(ms, 99.0);
+    if (command_.common.json) {
+      nlohmann::ordered_json json;
+      json["input"] = input_.source().name();
+      json["size"] = {config.size.width, config.size.height};
+      json["frames_read"] = input_.read();
+      add_engine_json(json, run_->engine());
+      json["config"] = setup_json(*setup_);
+      json["memory_bytes"] = run_->footprint().host;
+      json["output"] =
+          output_.none() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(output_.path());
+      json["median_ms"] = median;
+      json["p99_ms"] = p99;
+      json["mean_sweeps"] = sweeps;
+      json["converged"] = settled == reports_.size();
+      json["frames"] = nlohmann::ordered_json::array();
+      for (const CellReport& report : reports_) json["frames"].push_back(report_json(report));
+      print_json(json);
+      return;
+    }
+    print_summary(input_, config.size, describe(*setup_), run_->engine());
+    if (reports_.size() == 1) {
+      const CellInfo& info = reports_.front().info;
+      fmt::print("{}, {}; {:.2f} ms\n", counted(info.sweeps, "sweep"),
+                 info.converged ? std::string("to the fixed point")
+                                : fmt::format("stopped with {} changing in the last",
+                                              counted(info.changed, "cell")),
+                 median);
+    } else {
+      fmt::print("{:.1f} sweeps a frame in the mean, {} of {} to the fixed point", sweeps, settled,
+                 counted(static_cast<std::int64_t>(reports_.size()), "frame"));
+      if (settled < reports_.size())
+        fmt::print(", in the others up to {} changing in the last", counted(most_changed, "cell"));
+      fmt::print("\nmedian {:.2f} ms a frame, 99 % up to {:.2f} ms, {:.0f} frames/s\n", median, p99,
+                 1000.0 / median);
+    }
+    if (!output_.none())
+      fmt::print("written: {}\n",
+                 printable(output_.written(reports_.front().frame, reports_.size())));
+  }
+
+  const CellCommand& command_;
+  FrameInput input_;
+  FrameOutput output_;
+  EngineConfig engine_;
+  std::shared_ptr<const CellSetup> setup_;
+  std::unique_ptr<OperatorRun> run_;
+  InputFrame picture_;  // of a video
+  std::vector<CellReport> reports_;
+};
+
+CLI::App* add_command(CLI::App& program, int& exit_code, CellOptions::Command which,
+                      const char* name, const char* help) {
+  CLI::App* const command = program.add_subcommand(name, help);
+  const auto o = std::make_shared<CellCommand>(which);
+  add_frame_options(*command, o->frames,
+                    "out.png: one frame; out_%03d.png: all; out.webm or out.mp4: a video. Two "
+                    "levels are one bit a pixel in a .png",
+                    1);
+  if (which == CellOptions::Command::kCnn) {
+    command
+        ->add_option("--threshold", o->threshold,
+                     "Make the frames black and white first: gray values of so much and more (0 to "
+                     "255) become white")
+        ->check(finite_range(0.0, 255.0));
+  }
+  add_cell_options(*command, o->cells);
+  add_common_options(*command, o->common);
+  command->callback([command, o, &exit_code] {
+    check_options(*command, unused_cell_options(o->cells));
+    check_options(*command, {unused_without_video(o->frames.output, {"--fps"})});
+    exit_code = CellJob(*o).run();
+  });
+  return command;
+}
+
+}  // namespace
+
+void add_cell_commands(CLI::App& program, int& exit_code) {
+  add_command(program, exit_code, CellOptions::Command::kHalftone, "halftone",
+              "Turn gray frames into black and white ones that look alike from afar")
+      ->footer(
+          "Color is taken as its luma. A frame's time is from giving it to the operator to its\n"
+          "result; docs/halftone.md tells what the presets do.");
+  add_command(program, exit_code, CellOptions::Command::kCnn, "cnn",
+              "Run a chain of templates of a cellular neural network on frames")
+      ->footer(
+          "Color is taken as its luma. `ocellus template list` names the templates. Sweeps,\n"
+          "levels, boundary and update, when given, hold for all stages of the chain.");
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,93 @@
+#include "apps/halftone/template_writer.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "apps/io/output_file.h"
+#include "ocellus/cell_templates.h"
+#include "template_generated.h"
+
+namespace ocellus::app {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "files are written as they are in memory");
+
+constexpr int kVersion = 1;
+constexpr std::size_t kAlignment = 8;
+constexpr std::size_t kHashBytes = 8;
+constexpr std::size_t kMaxNote = 255;
+
+std::vector<unsigned char> bytes_of(const CellTemplateFile& file) {
+  flatbuffers::FlatBufferBuilder builder(16384);
+  std::vector<flatbuffers::Offset<file::CellStage>> stages;
+  for (const CellStage& stage : file.stages) {
+    // A radius that is out of range is for the library to name.
+    const int side = 2 * std::clamp(stage.weights.radius, 0, kMaxTemplateRadius) + 1;
+    const auto weights = static_cast<std::size_t>(side * side);
+    const auto a = builder.CreateVector(stage.weights.a.data(), weights);
+    const auto b = builder.CreateVector(stage.weights.b.data(), weights);
+    file::CellStageBuilder table(builder);
+    table.add_radius(static_cast<std::uint8_t>(stage.weights.radius));
+    table.add_a(a);
+    table.add_b(b);
+    table.add_threshold(stage.weights.threshold);
+    table.add_levels(static_cast<std::uint16_t>(stage.levels));
+    table.add_xi(stage.xi);
+    table.add_input(static_cast<file::CellInput>(stage.input));
+    table.add_start(static_cast<file::CellStart>(stage.start));
+    table.add_start_value(stage.start_value);
+    table.add_seed(stage.seed);
+    table.add_boundary(static_cast<file::CellBoundary>(stage.boundary));
+    table.add_boundary_value(stage.boundary_value);
+    table.add_update(static_cast<file::CellUpdate>(stage.update));
+    table.add_move(static_cast<file::CellMove>(stage.move));
+    table.add_color_spacing(static_cast<std::uint8_t>(stage.color_spacing));
+    table.add_max_sweeps(static_cast<std::uint32_t>(stage.max_sweeps));
+    stages.push_back(table.Finish());
+  }
+  const auto note = builder.CreateString(file.note.substr(0, kMaxNote));
+  const auto all = builder.CreateVector(stages);
+  file::FinishSizePrefixedCellTemplatesBuffer(
+      builder, file::CreateCellTemplates(builder, kVersion, all, note));
+  const std::size_t length = builder.GetSize();
+  std::vector<unsigned char> bytes((length + kAlignment - 1) / kAlignment * kAlignment +
+                                   kHashBytes);
+  std::copy(builder.GetBufferPointer(), builder.GetBufferPointer() + length, bytes.begin());
+  const std::uint64_t hash = XXH64(bytes.data(), bytes.size() - kHashBytes, 0);
+  std::memcpy(bytes.data() + bytes.size() - kHashBytes, &hash, kHashBytes);
+  return bytes;
+}
+
+}  // namespace
+
+void write_template_file(const std::string& path, const CellTemplateFile& file) {
+  if (is_special_file(path)) {
+    throw InputError(path +
+                     ": is a device or a pipe; templates need a file, because it is read before it "
+                     "is put in its place");
+  }
+  for (const CellStage& stage : file.stages) {
+    if (stage.start == CellStart::kPlane || stage.threshold_plane != nullptr)
+      throw InputError(path + ": a template file cannot hold planes");
+  }
+  const std::vector<unsigned char> bytes = bytes_of(file);
+  OutputFile output(path);
+  output.write(bytes.data(), bytes.size());
+  if (std::fflush(output.stream()) != 0) output.fail();
+  std::array<CellStage, kMaxCellStages> read;
+  if (const auto checked = read_cell_template_file(output.part_path().c_str(), read); !checked) {
+    // The text names the temporary file; what is wrong comes after it.
+    const std::string text = checked.error().text;
+    const std::size_t what = text.find("\": ");
+    throw InputError(path + ": " + (what == std::string::npos ? text : text.substr(what + 3)));
+  }
+  output.commit();
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,21 @@
+// Writes a template file (*.ocl). The layout stands in lib/halftone/template.fbs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ocellus/cellular_network.h"
+
+namespace ocellus::app {
+
+/// Stages, and where they come from: printable ASCII, cut off after 255 characters.
+struct CellTemplateFile {
+  std::vector<CellStage> stages;
+  std::string note;
+};
+
+/// Nobody sees half a file, nor one that the library does not take: it has read it before it is put
+/// in its place. Throws InputError.
+void write_template_file(const std::string& path, const CellTemplateFile& file);
+
+}  // namespace ocellus::app

@@ -1,0 +1,167 @@
+#include "apps/io/frame_output.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "apps/common/printable.h"
+
+namespace ocellus::app {
+namespace {
+
+/// Luma from 16 to 235, as that of videos is taken to be.
+constexpr GrayRange kLimited{16.0f, 235.0f};
+/// Values of chroma for each one of luma.
+constexpr double kChromaOfLimited = 224.0 / 219.0;
+
+/// value becomes to + (value - from) scale.
+void rescale(std::uint8_t* values, std::size_t count, double from, double to, double scale) {
+  std::array<std::uint8_t, 256> table;
+  for (std::size_t v = 0; v < table.size(); ++v) {
+    const double scaled = std::floor(to + (static_cast<double>(v) - from) * scale + 0.5);
+    table[v] = static_cast<std::uint8_t>(std::clamp(scaled, 0.0, 255.0));
+  }
+  for (std::size_t i = 0; i < count; ++i) values[i] = table[values[i]];
+}
+
+}  // namespace
+
+void add_frame_options(CLI::App& command, FrameOptions& o, const std::string& output_help,
+                       long least_limit) {
+  command.add_option("FRAMES", o.inputs, "Numbered pattern, image files, video, test: or camera")
+      ->required();
+  command.add_option("-o,--output", o.output, output_help);
+  command.add_option("--limit", o.limit, "Stop after N frames")
+      ->check(CLI::Range(least_limit, 1000000000L));
+  command.add_option("--fps", o.fps, "Frame rate of a written video; 0 = the source's, or 25")
+      ->check(finite_range(0.0, 1000.0))
+      ->capture_default_str();
+  add_source_options(command, o.source);
+}
+
+std::string output_text(const std::string& output) {
+  return output.empty() ? "nothing is written without -o" : fmt::format("-o {}", output);
+}
+
+UnusedOptions unused_without_video(const std::string& output, std::vector<const char*> names) {
+  return {!is_video_name(output), std::move(names),
+          fmt::format("it is for a video, {}{}", output_text(output),
+                      output.empty() ? "" : " is none")};
+}
+
+// ---- in
+
+FrameInput::FrameInput(const FrameOptions& options, bool stops_by_itself)
+    : source_(open_frames(options.inputs, options.source)), limit_(options.limit) {
+  if (source_->endless() && !limit_ && !stops_by_itself) {
+    throw InputError(fmt::format("{}: a camera has no end; say how many frames with --limit N",
+                                 source_->name()));
+  }
+}
+
+bool FrameInput::next(InputFrame& frame) {
+  if (limit_ && read_ >= *limit_) return false;
+  if (!source_->next(frame)) return false;
+  ++read_;
+  return true;
+}
+
+std::int64_t FrameInput::expected() const {
+  if (limit_) return *limit_;
+  const std::optional<long> last = source_->last_number();
+  return last ? *last - source_->first_number() + 1 : 0;
+}
+
+void FrameInput::report_interruption(std::int64_t count, const std::string& result) const {
+  tell(fmt::format("ocellus: interrupted after {} of {}\n", counted(count, result),
+                   printable(source_->name())));
+}
+
+// ---- out
+
+FrameOutput::FrameOutput(const FrameOptions& options, const std::vector<std::string>& extensions,
+                         double source_fps)
+    : path_(options.output),
+      extension_(file_extension(path_)),
+      video_(is_video_name(path_)),
+      name_(path_) {
+  if (none()) return;
+  if (!video_ && std::find(extensions.begin(), extensions.end(), extension_) == extensions.end()) {
+    throw InputError(fmt::format("-o is '{}'; it must end in {}, .webm or .mp4", path_,
+                                 fmt::join(extensions, ", ")));
+  }
+  if (video_ && name_.numbered())
+    throw InputError(fmt::format("-o is '{}'; a video holds all frames and has no number", path_));
+  // The time of a slower video's frames would not fit in its file.
+  constexpr double kLeastFps = 0.01;
+  if (options.fps > 0.0 && options.fps < kLeastFps) {
+    throw InputError(
+        fmt::format("--fps is {:g}; it must be 0, or {:g} to 1000", options.fps, kLeastFps));
+  }
+  fps_ = options.fps > 0.0 ? options.fps : source_fps >= kLeastFps ? source_fps : 25.0;
+}
+
+OverlayImage FrameOutput::video_picture(const InputFrame& frame) {
+  const ImageSize size = frame.image.size;
+  if (!writer_) writer_ = make_video_writer(name_.at(0), size, fps_);
+  const std::size_t luma =
+      static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height);
+  const std::ptrdiff_t half_width = (size.width + 1) / 2;
+  const std::size_t chroma =
+      static_cast<std::size_t>(half_width) * static_cast<std::size_t>((size.height + 1) / 2);
+  i420_.resize(luma + 2 * chroma);
+  if (frame.image.format == PixelFormat::kGray8) {
+    std::memcpy(i420_.data(), frame.image.pixels.data(), luma);
+  } else {
+    for (std::size_t i = 0; i < luma; ++i)
+      i420_[i] = frame.image.pixels[2 * i + 1];  // the upper byte
+  }
+  if (frame.chroma_u.size() == chroma) {
+    std::memcpy(i420_.data() + luma, frame.chroma_u.data(), chroma);
+    std::memcpy(i420_.data() + luma + chroma, frame.chroma_v.data(), chroma);
+  } else {
+    std::memset(i420_.data() + luma, 128, 2 * chroma);
+  }
+  if (frame.range != kLimited) {
+    const double black = static_cast<double>(frame.range.black);
+    const double scale = static_cast<double>(kLimited.white - kLimited.black) /
+                         (static_cast<double>(frame.range.white) - black);
+    rescale(i420_.data(), luma, black, static_cast<double>(kLimited.black), scale);
+    rescale(i420_.data() + luma, 2 * chroma, 128.0, 128.0, scale * kChromaOfLimited);
+  }
+  OverlayImage image;
+  image.format = OverlayImage::Format::kI420;
+  image.size = size;
+  image.planes = {i420_.data(), i420_.data() + luma, i420_.data() + luma + chroma};
+  image.strides = {size.width, half_width, half_width};
+  return image;
+}
+
+void FrameOutput::write_video_picture() {
+  writer_->write(i420_.data());
+}
+
+void FrameOutput::finish() {
+  if (writer_) writer_->finish();
+}
+
+// ---- told
+
+void print_summary(const FrameInput& input, ImageSize size, const std::string& how,
+                   const EngineInfo& info) {
+  fmt::print("{}: {} of {} read, {}, {} with {} ({})\n", printable(input.source().name()),
+             counted(input.read(), "frame"), size_text(size), how, backend_name(info.backend),
+             counted(info.workers, "thread"), info.simd_target);
+}
+
+void add_engine_json(nlohmann::ordered_json& json, const EngineInfo& info) {
+  json["backend"] = backend_name(info.backend);
+  json["workers"] = info.workers;
+  json["simd"] = info.simd_target;
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,189 @@
+#include "apps/io/frames.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "apps/common/common.h"
+#include "apps/common/interrupt.h"
+#include "apps/io/numbered_name.h"
+#include "apps/io/output_file.h"
+#include "apps/io/test_scene.h"
+#include "apps/io/video.h"
+
+namespace ocellus::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+const char* format_name(PixelFormat format) {
+  return format == PixelFormat::kGray16 ? "16 bits" : "8 bits";
+}
+
+class ImageFiles : public FrameSource {
+ public:
+  ImageFiles(std::string name, std::vector<std::string> paths, long first)
+      : FrameSource(std::move(name)), paths_(std::move(paths)), first_(first) {}
+
+  long first_number() const override { return first_; }
+  std::optional<long> last_number() const override {
+    return first_ + static_cast<long>(paths_.size()) - 1;
+  }
+  void start_at(long number) override {
+    position_ = static_cast<std::size_t>(
+        std::clamp<long>(number - first_, 0, static_cast<long>(paths_.size())));
+  }
+
+ protected:
+  bool read(InputFrame& frame) override {
+    if (position_ == paths_.size()) return false;
+    frame.image = read_image(paths_[position_]);
+    frame.chroma_u.clear();
+    frame.chroma_v.clear();
+    frame.number = first_ + static_cast<long>(position_++);
+    frame.timestamp_ns = 0;
+    return true;
+  }
+
+ private:
+  std::vector<std::string> paths_;
+  long first_;
+  std::size_t position_ = 0;
+};
+
+class SceneFrames : public FrameSource {
+ public:
+  SceneFrames(std::string name, TestScene scene)
+      : FrameSource(std::move(name)), scene_(std::move(scene)) {}
+
+  std::optional<long> last_number() const override { return scene_.frames() - 1; }
+  double fps() const override { return scene_.fps(); }
+  void start_at(long number) override {
+    position_ = static_cast<int>(std::clamp<long>(number, 0, scene_.frames()));
+  }
+
+ protected:
+  bool read(InputFrame& frame) override {
+    if (position_ == scene_.frames()) return false;
+    frame.image = scene_.frame(position_);
+    frame.number = position_++;
+    frame.timestamp_ns =
+        static_cast<std::int64_t>(1e9 / scene_.fps() * static_cast<double>(frame.number));
+    return true;
+  }
+
+ private:
+  TestScene scene_;
+  int position_ = 0;
+};
+
+std::unique_ptr<FrameSource> open_pattern(const std::string& text, const NumberedName& pattern) {
+  const std::vector<long> numbers = pattern.existing();
+  if (numbers.empty())
+    throw InputError(fmt::format("{}: no file has such a name (the first would be {} or so)", text,
+                                 pattern.at(0)));
+  std::vector<std::string> paths;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const long expected = numbers.front() + static_cast<long>(i);
+    if (is_special_file(pattern.at(numbers[i]))) {
+      throw InputError(fmt::format("{}: is a device or a pipe; the frames of a pattern are files",
+                                   pattern.at(numbers[i])));
+    }
+    if (numbers[i] != expected) {
+      throw InputError(fmt::format("{}: {} is missing; the frames go from {} to {}", text,
+                                   pattern.at(expected), numbers.front(), numbers.back()));
+    }
+    paths.push_back(pattern.at(expected));
+  }
+  return std::make_unique<ImageFiles>(text, std::move(paths), numbers.front());
+}
+
+}  // namespace
+
+bool FrameSource::next(InputFrame& frame) {
+  if (!read(frame)) {
+    if (!started_ && stop_signal() == 0) throw InputError(fmt::format("{}: holds no frame", name_));
+    return false;
+  }
+  if (!started_) {
+    started_ = true;
+    size_ = frame.image.size;
+    format_ = frame.image.format;
+    range_ = frame.range;
+  } else if (frame.image.size != size_) {
+    throw InputError(fmt::format(
+        "{}: frame {} is {}x{}, the frames before it are {}x{}; all must have one size", name_,
+        frame.number, frame.image.size.width, frame.image.size.height, size_.width, size_.height));
+  } else if (frame.image.format != format_) {
+    throw InputError(
+        fmt::format("{}: frame {} has {} a pixel, the frames before it have {}; all must be alike",
+                    name_, frame.number, format_name(frame.image.format), format_name(format_)));
+  } else if (frame.range != range_) {
+    throw InputError(fmt::format(
+        "{}: frame {} has luma from {:g} to {:g}, the frames before it from {:g} to {:g}; all must "
+        "be alike",
+        name_, frame.number, frame.range.black, frame.range.white, range_.black, range_.white));
+  }
+  return true;
+}
+
+void add_source_options(CLI::App& command, SourceOptions& options) {
+  command
+      .add_option(kSourceTimeout, options.timeout_s,
+                  "Seconds that a video or a camera may take for a frame; after them the command "
+                  "ends with an error")
+      ->check(finite_range(0.1, 86400.0))
+      ->capture_default_str();
+}
+
+std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs,
+                                         const SourceOptions& options) {
+  if (inputs.empty()) throw InputError("FRAMES is missing");
+  if (inputs.size() > 1) {
+    for (const std::string& path : inputs) {
+      std::error_code code;
+      if (!fs::exists(path, code))
+        throw InputError(fmt::format("{}: {}", path, code ? code.message() : "no such file"));
+      if (is_special_file(path))
+        throw InputError(fmt::format("{}: is a device or a pipe; FRAMES must be files", path));
+      if (!is_image_file(path))
+        throw InputError(fmt::format("{}: several FRAMES must all be image files", path));
+    }
+    return std::make_unique<ImageFiles>(inputs.front() + " ...", inputs, 0);
+  }
+  const std::string& text = inputs.front();
+  if (text.empty()) throw InputError("FRAMES is empty");
+  if (text.rfind("test:", 0) == 0)
+    return std::make_unique<SceneFrames>(text, TestScene::parse(text));
+  std::error_code code;
+  if (is_special_file(text) && !fs::is_character_file(text, code)) {
+    throw InputError(fmt::format(
+        "{}: is a pipe or a block device; write its frames to a file and name that", text));
+  }
+  if (fs::is_character_file(text, code) || text.rfind("/dev/video", 0) == 0) {
+    if (!fs::exists(text, code)) throw InputError(fmt::format("{}: no such camera", text));
+    return open_camera(text, options);
+  }
+  // A file of that very name is taken first: a % is allowed in file names.
+  if (!fs::exists(text, code)) {
+    if (code) throw InputError(fmt::format("{}: {}", text, code.message()));
+    const NumberedName pattern(text);
+    if (pattern.numbered()) return open_pattern(text, pattern);
+    // With %% in it, it may be the name of another.
+    if (pattern.at(0) != text && fs::exists(pattern.at(0), code))
+      return open_frames({pattern.at(0)}, options);
+    throw InputError(fmt::format("{}: no such file", text));
+  }
+  if (fs::is_directory(text, code)) {
+    throw InputError(fmt::format(
+        "{}: is a folder; name a file, or a numbered pattern such as {}/f%02d.pgm", text, text));
+  }
+  if (fs::file_size(text, code) == 0 && !code)
+    throw InputError(fmt::format("{}: the file is empty", text));
+  if (is_image_file(text))
+    return std::make_unique<ImageFiles>(text, std::vector<std::string>{text}, 0);
+  return open_video(text, options);
+}
+
+}  // namespace ocellus::app

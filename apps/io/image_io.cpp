@@ -1,0 +1,514 @@
+#include "apps/io/image_io.h"
+
+#include <fmt/format.h>
+#include <png.h>
+
+#include <algorithm>
+#include <cctype>
+#include <csetjmp>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "apps/common/common.h"
+#include "apps/io/input_file.h"
+#include "apps/io/output_file.h"
+
+// jpeglib.h needs stdio's FILE and size_t before it.
+#include <jpeglib.h>
+
+namespace ocellus::app {
+namespace {
+
+bool is_png(std::string_view head) {
+  return head.starts_with("\x89PNG\r\n\x1a\n");
+}
+bool is_jpeg(std::string_view head) {
+  return head.starts_with("\xff\xd8\xff");
+}
+bool is_pnm(std::string_view head) {
+  constexpr std::string_view kKinds = "2356";
+  return head.size() >= 3 && head[0] == 'P' && kKinds.find(head[1]) != std::string_view::npos &&
+         (std::isspace(static_cast<unsigned char>(head[2])) || head[2] == '#');
+}
+constexpr std::size_t kHeadBytes = 16;
+
+void check_side(const InputFile& file, std::uint64_t width, std::uint64_t height) {
+  if (width < 1 || height < 1 || width > kMaxImageSide || height > kMaxImageSide) {
+    file.fail(fmt::format("the image is {}x{}; width and height must be 1 to {}", width, height,
+                          kMaxImageSide));
+  }
+}
+
+/// A header may claim a large image with nothing behind it: said before memory is taken for it.
+void check_bytes(const InputFile& file, std::uint64_t width, std::uint64_t height,
+                 std::uint64_t least, std::uint64_t there) {
+  if (there >= least) return;
+  file.fail(fmt::format("truncated: {}x{} pixels need at least {} bytes, {} are there", width,
+                        height, least, there));
+}
+
+std::uint32_t luma(std::uint32_t r, std::uint32_t g, std::uint32_t b) {
+  return (299 * r + 587 * g + 114 * b + 500) / 1000;
+}
+
+void store(GrayImage& image, std::size_t index, std::uint32_t gray) {
+  if (image.format == PixelFormat::kGray8) {
+    image.pixels[index] = static_cast<std::uint8_t>(gray);
+    return;
+  }
+  const auto wide = static_cast<std::uint16_t>(gray);
+  std::memcpy(image.pixels.data() + 2 * index, &wide, 2);
+}
+
+// ---- PNM
+
+class PnmReader {
+ public:
+  explicit PnmReader(InputFile& file) : file_(file) {}
+
+  GrayImage read() {
+    take();  // P
+    const char kind = static_cast<char>(take());
+    const std::uint64_t wide_width = header_number("width");
+    const std::uint64_t wide_height = header_number("height");
+    check_side(file_, wide_width, wide_height);
+    const auto width = static_cast<unsigned>(wide_width);
+    const auto height = static_cast<unsigned>(wide_height);
+    const std::uint64_t largest = header_number("largest value");
+    if (largest < 1 || largest > 65535)
+      file_.fail(fmt::format("the largest value is {}; it must be 1 to 65535", largest));
+    const auto maximum = static_cast<unsigned>(largest);
+    const bool text = kind == '2' || kind == '3';
+    const unsigned channels = kind == '3' || kind == '6' ? 3 : 1;
+    const bool wide = maximum > 255;
+    const unsigned full = wide ? 65535 : 255;
+    const std::size_t count = std::size_t{width} * height;
+    if (!text) take();  // exactly one white space ends the header
+    // As text a sample is a digit at least, and something between it and the next.
+    const std::uint64_t samples = std::uint64_t{count} * channels;
+    check_bytes(file_, width, height, text ? 2 * samples - 1 : samples * (wide ? 2 : 1),
+                file_.left());
+    GrayImage image({static_cast<int>(width), static_cast<int>(height)},
+                    wide ? PixelFormat::kGray16 : PixelFormat::kGray8);
+    for (std::size_t i = 0; i < count; ++i) {
+      unsigned value[3];
+      for (unsigned c = 0; c < channels; ++c) {
+        const std::uint64_t sample = text ? text_number(i, count) : raw_number(wide);
+        if (sample > maximum) {
+          file_.fail(fmt::format("pixel ({}, {}) is {}, above the header's largest value {}",
+                                 i % width, i / width, sample, maximum));
+        }
+        value[c] = static_cast<unsigned>(sample);
+        if (maximum != full) value[c] = (value[c] * full + maximum / 2) / maximum;
+      }
+      store(image, i, channels == 3 ? luma(value[0], value[1], value[2]) : value[0]);
+    }
+    return image;
+  }
+
+ private:
+  int take() { return getc_unlocked(file_.stream()); }
+  void put_back(int c) { std::ungetc(c, file_.stream()); }
+
+  /// Skips white space and comments, then reads digits; nothing when there are none. A number that
+  /// does not fit is the largest that does.
+  std::optional<std::uint64_t> number() {
+    int c = take();
+    while (c != EOF && (std::isspace(c) || c == '#')) {
+      if (c == '#') {
+        while (c != EOF && c != '\n') c = take();
+      } else {
+        c = take();
+      }
+    }
+    if (c == EOF || !std::isdigit(c)) return std::nullopt;
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t value = 0;
+    for (; c != EOF && std::isdigit(c); c = take()) {
+      const auto digit = static_cast<std::uint64_t>(c - '0');
+      value = value > (kMost - digit) / 10 ? kMost : 10 * value + digit;
+    }
+    if (c != EOF) put_back(c);
+    return value;
+  }
+  std::uint64_t header_number(const char* what) {
+    const auto value = number();
+    if (!value) file_.fail(fmt::format("damaged PGM header: no {}", what));
+    return *value;
+  }
+  std::uint64_t text_number(std::size_t index, std::size_t count) {
+    const auto value = number();
+    if (!value) {
+      file_.fail(fmt::format("truncated or damaged: {} of {} pixels can be read", index, count));
+    }
+    return *value;
+  }
+  unsigned raw_number(bool wide) {
+    const int first = take();
+    const int second = wide ? take() : 0;
+    if (first == EOF || second == EOF) file_.fail("became shorter while it was read");
+    return static_cast<unsigned>(wide ? first << 8 | second : first);  // big-endian
+  }
+
+  InputFile& file_;
+};
+
+// ---- PNG
+
+struct PngErrors {
+  char message[128] = {};
+};
+
+/// What libpng reads from and where its error text goes. libpng is C: it leaves by longjmp, so
+/// nothing with a destructor may be made between setjmp and the end of its calls.
+struct PngJob : PngErrors {
+  std::FILE* stream = nullptr;
+  png_structp png = nullptr;
+  png_infop info = nullptr;
+  png_uint_32 width = 0;
+  png_uint_32 height = 0;
+  std::uint64_t raw_bytes = 0;  ///< before compression
+  bool interlaced = false;
+  int depth = 0;
+  std::size_t channels = 0;
+  std::vector<std::uint8_t> row;
+};
+
+void png_fail(png_structp png, png_const_charp message) {
+  auto* const errors = static_cast<PngErrors*>(png_get_error_ptr(png));
+  std::snprintf(errors->message, sizeof(errors->message), "%s", message);
+  png_longjmp(png, 1);
+}
+
+void png_warn(png_structp, png_const_charp) {}
+
+void png_take(png_structp png, png_bytep out, size_t size) {
+  auto* const job = static_cast<PngJob*>(png_get_io_ptr(png));
+  if (std::fread(out, 1, size, job->stream) != size) png_error(png, "the file ends too early");
+}
+
+bool png_read_header(PngJob& job) {
+  if (setjmp(png_jmpbuf(job.png)) != 0) return false;
+  png_set_read_fn(job.png, &job, png_take);
+  // Only what makes the pixels is read: texts, profiles and the like may be large, and unpacked
+  // larger.
+  png_set_keep_unknown_chunks(job.png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
+  png_set_chunk_cache_max(job.png, 16);
+  png_set_chunk_malloc_max(job.png, 1 << 20);
+  png_read_info(job.png, job.info);
+  job.width = png_get_image_width(job.png, job.info);
+  job.height = png_get_image_height(job.png, job.info);
+  job.raw_bytes = std::uint64_t{png_get_rowbytes(job.png, job.info)} * job.height;
+  job.interlaced = png_get_interlace_type(job.png, job.info) != PNG_INTERLACE_NONE;
+  return true;
+}
+
+bool png_prepare(PngJob& job) {
+  if (setjmp(png_jmpbuf(job.png)) != 0) return false;
+  png_set_expand(job.png);
+  png_set_strip_alpha(job.png);
+  png_read_update_info(job.png, job.info);
+  job.depth = png_get_bit_depth(job.png, job.info);
+  job.channels = png_get_channels(job.png, job.info);
+  return true;
+}
+
+/// One row as it comes, whose pixels go to `first`, first + step, ... of the image.
+void png_store_row(const PngJob& job, std::size_t columns, std::size_t first, std::size_t step,
+                   GrayImage& image) {
+  const auto sample = [&job](std::size_t i) -> std::uint32_t {
+    return job.depth == 16 ? static_cast<std::uint32_t>(job.row[2 * i]) << 8 | job.row[2 * i + 1]
+                           : job.row[i];
+  };
+  for (std::size_t x = 0; x < columns; ++x) {
+    const std::size_t i = x * job.channels;
+    store(image, first + x * step,
+          job.channels >= 3 ? luma(sample(i), sample(i + 1), sample(i + 2)) : sample(i));
+  }
+}
+
+/// Interlaced images are put together here, pass by pass: libpng would need all of their samples in
+/// memory.
+void png_take_rows(PngJob& job, GrayImage& image) {
+  const int passes = job.interlaced ? PNG_INTERLACE_ADAM7_PASSES : 1;
+  for (int pass = 0; pass < passes; ++pass) {
+    const std::size_t columns = job.interlaced ? PNG_PASS_COLS(job.width, pass) : job.width;
+    const std::size_t rows = job.interlaced ? PNG_PASS_ROWS(job.height, pass) : job.height;
+    if (columns == 0) continue;
+    for (std::size_t row = 0; row < rows; ++row) {
+      png_read_row(job.png, job.row.data(), nullptr);
+      const std::size_t y = job.interlaced ? PNG_ROW_FROM_PASS_ROW(row, pass) : row;
+      const std::size_t x = job.interlaced ? PNG_PASS_START_COL(pass) : 0;
+      const std::size_t step = job.interlaced ? PNG_PASS_COL_OFFSET(pass) : 1;
+      png_store_row(job, columns, y * job.width + x, step, image);
+    }
+  }
+}
+
+bool png_read_pixels(PngJob& job, GrayImage& image) {
+  if (setjmp(png_jmpbuf(job.png)) != 0) return false;
+  png_take_rows(job, image);
+  png_read_end(job.png, nullptr);
+  return true;
+}
+
+GrayImage read_png(InputFile& file) {
+  PngJob job;
+  job.stream = file.stream();
+  job.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, static_cast<PngErrors*>(&job), png_fail,
+                                   png_warn);
+  if (job.png == nullptr) throw InputError("libpng gave no memory");
+  struct Guard {
+    PngJob& job;
+    ~Guard() { png_destroy_read_struct(&job.png, &job.info, nullptr); }
+  } guard{job};
+  job.info = png_create_info_struct(job.png);
+  if (job.info == nullptr) throw InputError("libpng gave no memory");
+  const auto check = [&](bool good) {
+    if (!good) file.fail(fmt::format("damaged or truncated PNG: {}", job.message));
+  };
+  check(png_read_header(job));
+  check_side(file, job.width, job.height);
+  // Deflate makes at most 258 bytes out of two bits.
+  constexpr std::uint64_t kMostPacking = 258 * 4;
+  check_bytes(file, job.width, job.height, job.raw_bytes / kMostPacking, file.size());
+  check(png_prepare(job));
+  job.row.resize(std::size_t{job.width} * job.channels * (job.depth == 16 ? 2 : 1));
+  GrayImage image({static_cast<int>(job.width), static_cast<int>(job.height)},
+                  job.depth == 16 ? PixelFormat::kGray16 : PixelFormat::kGray8);
+  check(png_read_pixels(job, image));
+  return image;
+}
+
+struct PngWriteJob : PngErrors {
+  png_structp png = nullptr;
+  png_infop info = nullptr;
+  std::vector<png_bytep> rows;
+};
+
+bool png_write(PngWriteJob& job, std::FILE* file, ImageSize size, int bits) {
+  if (setjmp(png_jmpbuf(job.png)) != 0) return false;
+  png_init_io(job.png, file);
+  png_set_IHDR(job.png, job.info, static_cast<png_uint_32>(size.width),
+               static_cast<png_uint_32>(size.height), bits, PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE,
+               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  png_set_rows(job.png, job.info, job.rows.data());
+  png_write_png(job.png, job.info, PNG_TRANSFORM_IDENTITY, nullptr);
+  return true;
+}
+
+// ---- JPEG ----
+
+struct JpegJob {
+  jpeg_decompress_struct decompress;
+  jpeg_error_mgr errors;
+  jpeg_progress_mgr progress;
+  std::jmp_buf jump;
+  char message[JMSG_LENGTH_MAX] = {};
+};
+
+void jpeg_fail(j_common_ptr common) {
+  auto* const job = static_cast<JpegJob*>(common->client_data);
+  (*common->err->format_message)(common, job->message);
+  std::longjmp(job->jump, 1);
+}
+
+/// libjpeg fills what is missing with gray and only warns; a measurement must not run on that.
+void jpeg_warn(j_common_ptr common, int level) {
+  if (level < 0) jpeg_fail(common);
+}
+
+/// Each scan goes over all of the image, and may have a few bytes.
+constexpr int kMostScans = 100;
+
+void jpeg_watch(j_common_ptr common) {
+  auto* const job = static_cast<JpegJob*>(common->client_data);
+  if (job->decompress.input_scan_number <= kMostScans) return;
+  std::snprintf(job->message, sizeof(job->message), "it has more than %d scans", kMostScans);
+  std::longjmp(job->jump, 1);
+}
+
+bool jpeg_start(JpegJob& job, std::FILE* stream) {
+  if (setjmp(job.jump) != 0) return false;
+  jpeg_stdio_src(&job.decompress, stream);
+  jpeg_read_header(&job.decompress, TRUE);
+  job.decompress.out_color_space = JCS_GRAYSCALE;
+  return true;
+}
+
+bool jpeg_read_pixels(JpegJob& job, std::uint8_t* pixels) {
+  if (setjmp(job.jump) != 0) return false;
+  jpeg_start_decompress(&job.decompress);
+  while (job.decompress.output_scanline < job.decompress.output_height) {
+    JSAMPROW row = pixels + static_cast<std::size_t>(job.decompress.output_scanline) *
+                                job.decompress.output_width;
+    jpeg_read_scanlines(&job.decompress, &row, 1);
+  }
+  jpeg_finish_decompress(&job.decompress);
+  return true;
+}
+
+/// What the header claims, against the file and the memory that is taken at most.
+void check_jpeg(const InputFile& file, jpeg_decompress_struct& jpeg) {
+  check_side(file, jpeg.image_width, jpeg.image_height);
+  std::uint64_t blocks = 0;
+  for (int c = 0; c < jpeg.num_components; ++c) {
+    const jpeg_component_info& component = jpeg.comp_info[c];
+    blocks += std::uint64_t{component.width_in_blocks} * component.height_in_blocks;
+  }
+  // Huffman's shortest code has a bit. Arithmetic coding has no such bound.
+  if (!jpeg.arith_code)
+    check_bytes(file, jpeg.image_width, jpeg.image_height, blocks / 8, file.size());
+  if (!jpeg_has_multiple_scans(&jpeg)) return;
+  constexpr std::uint64_t kMostBytes = std::uint64_t{56} << 20;
+  const std::uint64_t bytes = blocks * sizeof(JBLOCK);
+  if (bytes <= kMostBytes) return;
+  file.fail(fmt::format(
+      "a progressive JPEG of {}x{}, which needs {} beside the image while it is read; at most {} "
+      "are taken. jpegtran without options makes it a baseline JPEG of the same pixels",
+      jpeg.image_width, jpeg.image_height, bytes_text(bytes), bytes_text(kMostBytes)));
+}
+
+GrayImage read_jpeg(InputFile& file) {
+  JpegJob job;
+  job.decompress.err = jpeg_std_error(&job.errors);
+  job.errors.error_exit = jpeg_fail;
+  job.errors.emit_message = jpeg_warn;
+  job.decompress.client_data = &job;
+  jpeg_create_decompress(&job.decompress);
+  job.decompress.client_data = &job;
+  job.progress = {};
+  job.progress.progress_monitor = jpeg_watch;
+  job.decompress.progress = &job.progress;
+  struct Guard {
+    JpegJob& job;
+    ~Guard() { jpeg_destroy_decompress(&job.decompress); }
+  } guard{job};
+  const auto check = [&](bool good) {
+    if (!good) file.fail(fmt::format("damaged or truncated JPEG: {}", job.message));
+  };
+  check(jpeg_start(job, file.stream()));
+  check_jpeg(file, job.decompress);
+  GrayImage image(
+      {static_cast<int>(job.decompress.image_width), static_cast<int>(job.decompress.image_height)},
+      PixelFormat::kGray8);
+  check(jpeg_read_pixels(job, image.pixels.data()));
+  return image;
+}
+
+}  // namespace
+
+GrayImage::GrayImage(ImageSize image_size, PixelFormat pixel_format)
+    : size(image_size), format(pixel_format) {
+  pixels.resize(static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height) *
+                static_cast<std::size_t>(bytes_per_pixel(format)));
+}
+
+float GrayImage::brightness(int x, int y) const {
+  const std::size_t index = static_cast<std::size_t>(y) * static_cast<std::size_t>(size.width) +
+                            static_cast<std::size_t>(x);
+  if (format == PixelFormat::kGray8) return pixels[index];
+  std::uint16_t value = 0;
+  std::memcpy(&value, pixels.data() + 2 * index, 2);
+  return static_cast<float>(value) / 257.0f;
+}
+
+Frame GrayImage::view(std::uint64_t sequence, std::int64_t timestamp_ns) const {
+  Frame frame;
+  frame.data = pixels.data();
+  frame.size = size;
+  frame.stride = stride();
+  frame.format = format;
+  frame.sequence = sequence;
+  frame.timestamp_ns = timestamp_ns;
+  return frame;
+}
+
+std::string file_extension(const std::string& path) {
+  std::string extension = std::filesystem::path(path).extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return extension;
+}
+
+bool is_image_file(const std::string& path) {
+  const std::string head = first_bytes(path, kHeadBytes);
+  if (is_png(head) || is_jpeg(head) || is_pnm(head)) return true;
+  const std::string extension = file_extension(path);
+  return extension == ".png" || extension == ".pgm" || extension == ".ppm" || extension == ".pnm" ||
+         extension == ".jpg" || extension == ".jpeg";
+}
+
+GrayImage read_image(const std::string& path) {
+  InputFile file(path);
+  std::string head(kHeadBytes, '\0');
+  head.resize(file.read_some(head.data(), head.size()));
+  file.seek(0);
+  if (is_png(head)) return read_png(file);
+  if (is_jpeg(head)) return read_jpeg(file);
+  if (is_pnm(head)) return PnmReader(file).read();
+  file.fail("not a PNG, PGM, PPM or JPEG image (its first bytes are of none of them)");
+}
+
+std::vector<std::uint8_t> read_mask(const std::string& path, const std::string& of,
+                                    ImageSize size) {
+  const GrayImage image = read_image(path);
+  check_same_size(path, image.size, of, size);
+  std::vector<std::uint8_t> mask;
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x) mask.push_back(image.brightness(x, y) >= 128.0f ? 1 : 0);
+  }
+  return mask;
+}
+
+void write_png_rgb(const std::string& path, ImageSize size, const std::uint8_t* rgb) {
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = static_cast<png_uint_32>(size.width);
+  image.height = static_cast<png_uint_32>(size.height);
+  image.format = PNG_FORMAT_RGB;
+  OutputFile file(path);
+  if (png_image_write_to_stdio(&image, file.stream(), 0, rgb, 0, nullptr) == 0) {
+    if (std::ferror(file.stream())) file.fail();
+    throw InputError(fmt::format("{}: cannot be written: {}", path, image.message));
+  }
+  file.commit();
+}
+
+void write_png_gray(const std::string& path, const GrayImage& image, int bits) {
+  const std::size_t width = static_cast<std::size_t>(image.size.width);
+  const std::size_t row_bytes = bits == 1 ? (width + 7) / 8 : width;
+  std::vector<std::uint8_t> samples = image.pixels;
+  if (bits == 1) {
+    samples.assign(row_bytes * static_cast<std::size_t>(image.size.height), 0);
+    for (std::size_t i = 0; i < image.pixels.size(); ++i) {
+      const std::size_t x = i % width;
+      if (image.pixels[i] >= 128)
+        samples[i / width * row_bytes + x / 8] |= static_cast<std::uint8_t>(0x80u >> (x % 8));
+    }
+  }
+  OutputFile file(path);
+  PngWriteJob job;
+  for (std::size_t at = 0; at < samples.size(); at += row_bytes)
+    job.rows.push_back(samples.data() + at);
+  job.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, static_cast<PngErrors*>(&job), png_fail,
+                                    png_warn);
+  if (job.png == nullptr) throw InputError("libpng gave no memory");
+  struct Guard {
+    PngWriteJob& job;
+    ~Guard() { png_destroy_write_struct(&job.png, &job.info); }
+  } guard{job};
+  job.info = png_create_info_struct(job.png);
+  if (job.info == nullptr) throw InputError("libpng gave no memory");
+  if (!png_write(job, file.stream(), image.size, bits)) {
+    if (std::ferror(file.stream())) file.fail();
+    throw InputError(fmt::format("{}: cannot be written: {}", path, job.message));
+  }
+  file.commit();
+}
+
+}  // namespace ocellus::app

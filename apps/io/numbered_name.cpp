@@ -1,0 +1,94 @@
+#include "apps/io/numbered_name.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <filesystem>
+#include <system_error>
+
+#include "apps/common/input_error.h"
+
+namespace ocellus::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// So that a number of a file, and one a few frames on, is never too large to count with.
+constexpr int kMostDigits = 18;
+
+}  // namespace
+
+NumberedName::NumberedName(const std::string& text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    std::string& part = numbered_ ? after_ : before_;
+    if (text[i] != '%') {
+      part += text[i];
+      continue;
+    }
+    if (i + 1 < text.size() && text[i + 1] == '%') {
+      part += '%';
+      ++i;
+      continue;
+    }
+    std::size_t end = i + 1;
+    int width = 1;
+    if (end < text.size() && text[end] == '0') {
+      width = 0;
+      ++end;
+      while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end])) &&
+             width <= kMostDigits)
+        width = width * 10 + (text[end++] - '0');
+    }
+    if (numbered_ || end >= text.size() || text[end] != 'd' || width > kMostDigits) {
+      throw InputError(
+          fmt::format("{}: a numbered pattern has one %d or %0Nd (N digits, as in f%02d.pgm), in "
+                      "the name of the file or of one folder, and %% for a percent sign",
+                      text));
+    }
+    numbered_ = true;
+    width_ = std::max(1, width);
+    i = end;
+  }
+}
+
+std::string NumberedName::at(long number) const {
+  if (!numbered_) return before_;
+  return fmt::format("{}{:0{}}{}", before_, number, width_, after_);
+}
+
+std::vector<long> NumberedName::existing() const {
+  if (!numbered_) return {};
+  // The component with the number in it: what comes before it is the folder that is looked through,
+  // and of what comes after it, the files must be there.
+  const std::size_t slash = before_.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : before_.substr(0, slash + 1);
+  const std::string begin = slash == std::string::npos ? before_ : before_.substr(slash + 1);
+  const std::string end = after_.substr(0, after_.find('/'));
+  std::vector<long> numbers;
+  std::error_code code;
+  for (const auto& entry : fs::directory_iterator(folder, code)) {
+    const std::string name = entry.path().filename().string();
+    if (name.size() <= begin.size() + end.size() || !name.starts_with(begin) ||
+        !name.ends_with(end))
+      continue;
+    const std::string digits = name.substr(begin.size(), name.size() - begin.size() - end.size());
+    long number = 0;
+    const auto [last, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (error != std::errc() || last != digits.data() + digits.size() || number < 0 ||
+        digits.size() > kMostDigits)
+      continue;
+    if (fmt::format("{:0{}}", number, width_) != digits) continue;  // of another width
+    // A folder without the file is left out. What cannot be looked at fails when it is read.
+    std::error_code unseen;
+    if (after_.find('/') == std::string::npos ||
+        fs::symlink_status(at(number), unseen).type() != fs::file_type::not_found)
+      numbers.push_back(number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+}  // namespace ocellus::app

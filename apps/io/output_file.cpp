@@ -1,0 +1,164 @@
+#include "apps/io/output_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <utility>
+
+namespace ocellus::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A rename would replace a link itself; its target is meant, also one that is not there yet. Of
+/// links that lead nowhere, such as a loop, what `stat` says decides.
+fs::path follow_links(fs::path path) {
+  constexpr int kMostLinks = 40;  // as the kernel
+  std::error_code code;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(path, code); ++i) {
+    const fs::path to = fs::read_symlink(path, code);
+    if (code) break;
+    path = to.is_absolute() ? to : path.parent_path() / to;
+  }
+  return path;
+}
+
+bool is_standard_output(const struct stat& file) {
+  struct stat out = {};
+  return fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == file.st_dev && out.st_ino == file.st_ino;
+}
+
+fs::path folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::string path)
+    : path_(std::move(path)), target_(follow_links(path_).string()) {
+  struct stat status = {};
+  if (stat(path_.c_str(), &status) != 0) {
+    if (errno != ENOENT) fail();  // it may be there, and must not be replaced unseen
+    open_part();
+  } else if (S_ISREG(status.st_mode) && !is_standard_output(status)) {
+    // A rename asks for the folder's permissions only; the file's own still count.
+    if (access(path_.c_str(), W_OK) != 0) fail();
+    replaced_mode_ = status.st_mode & 07777;
+    open_part();
+  } else {
+    open_in_place();
+  }
+}
+
+OutputFile::~OutputFile() {
+  if (file_ != nullptr) std::fclose(file_);
+  if (unfinished_) unlink(part_path_.c_str());
+}
+
+void OutputFile::open_in_place() {
+  part_path_ = path_;
+  int descriptor = -1;
+  struct stat status = {};
+  if (stat(path_.c_str(), &status) == 0 && is_standard_output(status)) {
+    // Opened by its name, a regular file would be written from its beginning, and then by what is
+    // printed once more.
+    descriptor = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+  } else {
+    // A pipe that nobody reads yet is waited for, until the user has enough of it.
+    constexpr timespec kStep = {0, 20'000'000};
+    while ((descriptor = open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)) < 0 &&
+           errno == ENXIO && S_ISFIFO(status.st_mode) && stop_signal() == 0)
+      nanosleep(&kStep, nullptr);
+    if (descriptor >= 0) fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
+  }
+  if (descriptor >= 0) file_ = fdopen(descriptor, "wb");
+  if (file_ == nullptr) {
+    const int error = errno;
+    if (descriptor >= 0) close(descriptor);
+    errno = error;
+    fail();
+  }
+}
+
+void OutputFile::open_part() {
+  // Room for the ending where the name itself is as long as names may be.
+  constexpr std::size_t kLongest = 200;
+  const std::string begin =
+      (folder_of(target_) / fs::path(target_).filename().string().substr(0, kLongest)).string();
+  constexpr int kTries =
+      100;  // a process of this number may have left one when the machine stopped
+  int descriptor = -1;
+  for (int i = 0; i < kTries && descriptor < 0; ++i) {
+    part_path_ = fmt::format("{}.{}-{}.part", begin, getpid(), i);
+    // Before it is there: a signal may come between the two.
+    unfinished_.emplace(part_path_.c_str());
+    descriptor = open(part_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor >= 0) break;
+    unfinished_.reset();
+    if (errno != EEXIST) fail();
+  }
+  if (descriptor < 0) fail();
+  file_ = fdopen(descriptor, "wb");
+  if (file_ == nullptr) {
+    close(descriptor);
+    unlink(part_path_.c_str());
+    fail();
+  }
+}
+
+void OutputFile::write(const void* bytes, std::size_t count) {
+  if (std::fwrite(bytes, 1, count, file_) != count) fail();
+}
+
+void OutputFile::seek_to_start() {
+  if (std::fseek(file_, 0, SEEK_SET) != 0) fail();
+}
+
+void OutputFile::commit() {
+  if (std::fflush(file_) != 0) fail();
+  // What is replaced must not be lost to a rename that overtakes the data.
+  if (replaced_mode_ &&
+      (fchmod(fileno(file_), *replaced_mode_) != 0 || fsync(fileno(file_)) != 0)) {
+    fail();
+  }
+  if (std::fclose(std::exchange(file_, nullptr)) != 0) fail();
+  if (!unfinished_) return;
+  if (std::rename(part_path_.c_str(), target_.c_str()) != 0) fail();
+  unfinished_.reset();
+}
+
+void OutputFile::fail() const {
+  throw InputError(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
+}
+
+void require_free_space(const std::string& path, std::uint64_t bytes) {
+  std::error_code code;
+  const fs::space_info space = fs::space(folder_of(follow_links(path)), code);
+  if (code || bytes <= space.available) return;  // a folder that is not there is said by who writes
+  throw InputError(fmt::format("{}: needs {}, its file system has {} free", path, bytes_text(bytes),
+                               bytes_text(space.available)));
+}
+
+bool is_special_file(const std::string& path) {
+  std::error_code code;
+  const fs::file_status status = fs::status(path, code);
+  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr std::array<const char*, 7> kUnits = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024) return fmt::format("{} bytes", bytes);
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; value >= 1024.0 && unit + 1 < kUnits.size(); ++unit) value /= 1024.0;
+  return fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,489 @@
+#include <fmt/format.h>
+#include <gst/app/gstappsink.h>
+#include <gst/app/gstappsrc.h>
+#include <gst/gst.h>
+#include <gst/video/video.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <cstring>
+#include <initializer_list>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "apps/common/common.h"
+#include "apps/common/interrupt.h"
+#include "apps/io/output_file.h"
+#include "apps/io/video.h"
+
+namespace ocellus::app {
+namespace {
+
+struct GstDeleter {
+  void operator()(GstElement* element) const {
+    gst_element_set_state(element, GST_STATE_NULL);
+    gst_object_unref(element);
+  }
+  void operator()(GstBus* bus) const { gst_object_unref(bus); }
+  void operator()(GstSample* sample) const { gst_sample_unref(sample); }
+  void operator()(GstMessage* message) const { gst_message_unref(message); }
+  void operator()(GstCaps* caps) const { gst_caps_unref(caps); }
+};
+template <typename T>
+using GstOwned = std::unique_ptr<T, GstDeleter>;
+
+void start_gstreamer() {
+  GError* error = nullptr;
+  if (!gst_init_check(nullptr, nullptr, &error)) {
+    const std::string text = error != nullptr ? error->message : "unknown reason";
+    g_clear_error(&error);
+    throw InputError("GStreamer does not start: " + text);
+  }
+}
+
+bool has_element(const char* name) {
+  GstElementFactory* const factory = gst_element_factory_find(name);
+  if (factory == nullptr) return false;
+  gst_object_unref(factory);
+  return true;
+}
+
+/// The pipeline described by `text`, whose elements may then be asked for by name.
+GstOwned<GstElement> parse_pipeline(const std::string& path, const std::string& text) {
+  GError* error = nullptr;
+  GstElement* const pipeline = gst_parse_launch(text.c_str(), &error);
+  if (pipeline == nullptr || error != nullptr) {
+    const std::string reason = error != nullptr ? error->message : "unknown reason";
+    g_clear_error(&error);
+    if (pipeline != nullptr) gst_object_unref(pipeline);
+    throw InputError(fmt::format("{}: GStreamer: {}", path, reason));
+  }
+  return GstOwned<GstElement>(pipeline);
+}
+
+GstElement* element_of(GstElement* pipeline, const char* name) {
+  GstElement* const element = gst_bin_get_by_name(GST_BIN(pipeline), name);
+  gst_object_unref(element);  // the pipeline keeps it alive
+  return element;
+}
+
+/// What went wrong, from the bus: the decoder that is missing tells more than the error that
+/// follows from it.
+std::string bus_error(GstElement* pipeline, GstClockTime patience, std::string& missing) {
+  const GstOwned<GstBus> bus(gst_element_get_bus(pipeline));
+  while (true) {
+    const GstOwned<GstMessage> message(gst_bus_timed_pop_filtered(
+        bus.get(), patience, static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_ELEMENT)));
+    if (!message) return "";
+    if (GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_ELEMENT) {
+      const GstStructure* const structure = gst_message_get_structure(message.get());
+      if (structure != nullptr && gst_structure_has_name(structure, "missing-plugin")) {
+        const char* const name = gst_structure_get_string(structure, "name");
+        missing = fmt::format(
+            "no {} is installed; GStreamer's packages good, bad, ugly and libav have most",
+            name != nullptr ? name : "decoder for it");
+      }
+      continue;
+    }
+    GError* error = nullptr;
+    gchar* debug = nullptr;
+    gst_message_parse_error(message.get(), &error, &debug);
+    const std::string text = missing.empty() ? error->message : missing;
+    g_clear_error(&error);
+    g_free(debug);
+    return text;
+  }
+}
+
+/// Luma that is black and white. What the caps leave open GStreamer takes to be limited.
+GrayRange range_of(const GstVideoInfo& info) {
+  gint offset[GST_VIDEO_MAX_COMPONENTS] = {};
+  gint scale[GST_VIDEO_MAX_COMPONENTS] = {};
+  gst_video_color_range_offsets(info.colorimetry.range, info.finfo, offset, scale);
+  return {static_cast<float>(offset[0]), static_cast<float>(offset[0] + scale[0])};
+}
+
+using Clock = std::chrono::steady_clock;
+/// Between two looks at the clock and at stop_signal(): much shorter than a user notices, too long
+/// to cost anything.
+constexpr std::chrono::milliseconds kStep{20};
+
+std::atomic<bool> left_behind{false};
+
+/// A pipeline that runs. Its state is changed on a thread of its own: a device that does not open,
+/// or a decoder that does not let go, holds up that thread and nothing else.
+class RunningPipeline {
+ public:
+  /// Throws InputError when there is no thread to be had. Otherwise nothing is said of the pipeline
+  /// yet.
+  RunningPipeline(const std::string& path, GstOwned<GstElement> pipeline)
+      : element_(pipeline.get()), state_(std::make_shared<State>()) {
+    try {
+      thread_ = std::thread(run, state_, pipeline.get());
+    } catch (const std::system_error& error) {
+      throw InputError(fmt::format("{}: no thread can be started for it: {}", path, error.what()));
+    }
+    static_cast<void>(pipeline.release());  // the thread gives it back
+  }
+
+  ~RunningPipeline() {
+    const Clock::time_point begin = Clock::now();
+    std::unique_lock<std::mutex> lock(state_->mutex);
+    state_->stop = true;
+    state_->changed.notify_all();
+    while (!state_->stopped) {
+      // One that has not begun would not hear of it either.
+      const auto most = !state_->started     ? std::chrono::milliseconds(0)
+                        : stop_signal() != 0 ? std::chrono::milliseconds(300)
+                                             : std::chrono::milliseconds(2000);
+      if (Clock::now() - begin >= most) break;
+      state_->changed.wait_for(lock, kStep);
+    }
+    const bool stopped = state_->stopped;
+    lock.unlock();
+    if (stopped) {
+      thread_.join();
+    } else {
+      thread_.detach();
+      left_behind = true;
+    }
+  }
+  RunningPipeline(const RunningPipeline&) = delete;
+  RunningPipeline& operator=(const RunningPipeline&) = delete;
+
+  /// Waits until the pipeline has begun to run, at most until `end` or a signal that asks to stop;
+  /// whether it has. One that has failed to has begun, too: its bus tells.
+  bool wait_for_start(Clock::time_point end) {
+    std::unique_lock<std::mutex> lock(state_->mutex);
+    while (!state_->started && stop_signal() == 0 && Clock::now() < end)
+      state_->changed.wait_for(lock, kStep);
+    return state_->started;
+  }
+
+  GstElement* get() const { return element_; }
+
+ private:
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool started = false;
+    bool stop = false;
+    bool stopped = false;
+  };
+
+  static void run(const std::shared_ptr<State>& state, GstElement* element) {
+    gst_element_set_state(element, GST_STATE_PLAYING);
+    {
+      std::unique_lock<std::mutex> lock(state->mutex);
+      state->started = true;
+      state->changed.notify_all();
+      state->changed.wait(lock, [&] { return state->stop; });
+    }
+    GstDeleter()(element);
+    const std::lock_guard<std::mutex> lock(state->mutex);
+    state->stopped = true;
+    state->changed.notify_all();
+  }
+
+  GstElement* element_;
+  std::shared_ptr<State> state_;  ///< the thread may outlive this object
+  std::thread thread_;
+};
+
+class GstSource : public FrameSource {
+ public:
+  GstSource(const std::string& path, const std::string& description, const char* property,
+            bool camera, const SourceOptions& options)
+      : FrameSource(path),
+        camera_(camera),
+        timeout_s_(options.timeout_s),
+        pipeline_(path, described(path, description, property)) {
+    sink_ = GST_APP_SINK(element_of(pipeline_.get(), "sink"));
+    const Clock::time_point end = this->end();
+    if (!pipeline_.wait_for_start(end) && stop_signal() == 0) fail_silent();
+    pending_ = pull(end);
+    if (!pending_) {
+      if (stop_signal() != 0) return;
+      throw InputError(
+          fmt::format("{}: {}", path, missing_.empty() ? "holds no video frame" : missing_));
+    }
+    const GstStructure* const caps = gst_caps_get_structure(gst_sample_get_caps(pending_.get()), 0);
+    gint numerator = 0;
+    gint denominator = 1;
+    if (gst_structure_get_fraction(caps, "framerate", &numerator, &denominator) && numerator > 0) {
+      fps_ = static_cast<double>(numerator) / static_cast<double>(denominator);
+    }
+  }
+
+  double fps() const override { return fps_; }
+  bool endless() const override { return camera_; }
+
+ protected:
+  bool read(InputFrame& frame) override {
+    const GstOwned<GstSample> sample = pending_ ? std::move(pending_) : pull(end());
+    if (!sample) return false;
+    GstVideoInfo info;
+    GstVideoFrame video;
+    GstBuffer* const buffer = gst_sample_get_buffer(sample.get());
+    if (!gst_video_info_from_caps(&info, gst_sample_get_caps(sample.get())) ||
+        !gst_video_frame_map(&video, &info, buffer, GST_MAP_READ)) {
+      throw InputError(fmt::format("{}: frame {} cannot be mapped", name(), number_));
+    }
+    const ImageSize size{GST_VIDEO_FRAME_WIDTH(&video), GST_VIDEO_FRAME_HEIGHT(&video)};
+    if (frame.image.size != size || frame.image.format != PixelFormat::kGray8)
+      frame.image = GrayImage(size, PixelFormat::kGray8);
+    const ImageSize half{(size.width + 1) / 2, (size.height + 1) / 2};
+    const std::size_t chroma =
+        static_cast<std::size_t>(half.width) * static_cast<std::size_t>(half.height);
+    frame.chroma_u.resize(chroma);
+    frame.chroma_v.resize(chroma);
+    copy_plane(video, 0, size, frame.image.pixels.data());
+    copy_plane(video, 1, half, frame.chroma_u.data());
+    copy_plane(video, 2, half, frame.chroma_v.data());
+    gst_video_frame_unmap(&video);
+    frame.range = range_of(info);
+    frame.number = number_++;
+    frame.timestamp_ns =
+        GST_BUFFER_PTS_IS_VALID(buffer) ? static_cast<std::int64_t>(GST_BUFFER_PTS(buffer)) : 0;
+    return true;
+  }
+
+ private:
+  static GstOwned<GstElement> described(const std::string& path, const std::string& description,
+                                        const char* property) {
+    GstOwned<GstElement> pipeline = parse_pipeline(path, description);
+    g_object_set(element_of(pipeline.get(), "source"), property, path.c_str(), nullptr);
+    return pipeline;
+  }
+
+  /// When a frame that is asked for now must have come.
+  Clock::time_point end() const {
+    return Clock::now() +
+           std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_s_));
+  }
+
+  [[noreturn]] void fail_silent() const {
+    throw InputError(fmt::format(
+        "{}: gave no frame within {:g} s{}; {}, or give it more time with {} SECONDS", name(),
+        timeout_s_, number_ == 0 ? "" : fmt::format(" after frame {}", number_ - 1),
+        camera_ ? "see that the camera is connected and that no other program uses it"
+                : "its decoder may not be able to read it: convert it to another format, such as "
+                  ".webm or numbered images",
+        kSourceTimeout));
+  }
+
+  /// The next sample; null at the end, and when a signal asks to stop. An error upstream need not
+  /// end the stream at the sink, so the bus is looked at while waiting; and a source may end
+  /// without either, or give nothing for ever.
+  GstOwned<GstSample> pull(Clock::time_point until) {
+    constexpr auto kWait = static_cast<GstClockTime>(std::chrono::nanoseconds(kStep).count());
+    while (stop_signal() == 0) {
+      GstOwned<GstSample> sample(gst_app_sink_try_pull_sample(sink_, kWait));
+      if (sample) return sample;
+      const bool end = gst_app_sink_is_eos(sink_);
+      if (const std::string error = bus_error(pipeline_.get(), 0, missing_); !error.empty()) {
+        throw InputError(number_ == 0 ? fmt::format("{}: {}", name(), error)
+                                      : fmt::format("{}: damaged after frame {}: {}", name(),
+                                                    number_ - 1, error));
+      }
+      if (end) return nullptr;
+      if (Clock::now() >= until) fail_silent();
+    }
+    return nullptr;
+  }
+
+  static void copy_plane(const GstVideoFrame& video, unsigned plane, ImageSize size,
+                         std::uint8_t* out) {
+    const auto* row = static_cast<const std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&video, plane));
+    const std::size_t width = static_cast<std::size_t>(size.width);
+    for (int y = 0; y < size.height;
+         ++y, row += GST_VIDEO_FRAME_PLANE_STRIDE(&video, plane), out += width)
+      std::memcpy(out, row, width);
+  }
+
+  bool camera_;
+  double timeout_s_;
+  RunningPipeline pipeline_;
+  GstAppSink* sink_ = nullptr;
+  GstOwned<GstSample> pending_;
+  std::string missing_;  ///< the decoder that is not there
+  double fps_ = 0.0;
+  long number_ = 0;
+};
+
+class GstWriter : public VideoWriter {
+ public:
+  GstWriter(const std::string& path, const std::string& encoder, ImageSize size, double fps)
+      : path_(path), size_(size), fps_(fps), file_(path) {
+    pipeline_ =
+        parse_pipeline(path, "appsrc name=source format=time max-bytes=0 ! videoconvert ! " +
+                                 encoder + " ! filesink name=sink");
+    g_object_set(element_of(pipeline_.get(), "sink"), "location", file_.part_path().c_str(),
+                 nullptr);
+    source_ = GST_APP_SRC(element_of(pipeline_.get(), "source"));
+    gint numerator = 0;
+    gint denominator = 1;
+    gst_util_double_to_fraction(fps, &numerator, &denominator);
+    gst_video_info_set_format(&info_, GST_VIDEO_FORMAT_I420, static_cast<guint>(size.width),
+                              static_cast<guint>(size.height));
+    GST_VIDEO_INFO_FPS_N(&info_) = numerator;
+    GST_VIDEO_INFO_FPS_D(&info_) = denominator;
+    const GstOwned<GstCaps> caps(gst_video_info_to_caps(&info_));
+    gst_app_src_set_caps(source_, caps.get());
+    if (gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE)
+      fail();
+  }
+
+  void write(const std::uint8_t* i420) override {
+    GstBuffer* const buffer =
+        gst_buffer_new_allocate(nullptr, GST_VIDEO_INFO_SIZE(&info_), nullptr);
+    GST_BUFFER_PTS(buffer) = time_of(frame_);
+    GST_BUFFER_DURATION(buffer) = time_of(frame_ + 1) - time_of(frame_);
+    ++frame_;
+    GstVideoFrame video;
+    if (!gst_video_frame_map(&video, &info_, buffer, GST_MAP_WRITE)) {
+      gst_buffer_unref(buffer);
+      throw InputError(fmt::format("{}: a frame cannot be mapped", path_));
+    }
+    for (unsigned plane = 0; plane < 3; ++plane) {
+      const int width = plane == 0 ? size_.width : (size_.width + 1) / 2;
+      const int height = plane == 0 ? size_.height : (size_.height + 1) / 2;
+      auto* row = static_cast<std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&video, plane));
+      for (int y = 0; y < height;
+           ++y, row += GST_VIDEO_FRAME_PLANE_STRIDE(&video, plane), i420 += width) {
+        std::memcpy(row, i420, static_cast<std::size_t>(width));
+      }
+    }
+    gst_video_frame_unmap(&video);
+    if (gst_app_src_push_buffer(source_, buffer) != GST_FLOW_OK) fail();  // takes the buffer
+    wait_for_room();
+  }
+
+  void finish() override {
+    gst_app_src_end_of_stream(source_);
+    const GstOwned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
+    GstOwned<GstMessage> message;
+    const Clock::time_point begin = Clock::now();
+    while (!message) {
+      message.reset(gst_bus_timed_pop_filtered(
+          bus.get(), static_cast<GstClockTime>(std::chrono::nanoseconds(kStep).count()),
+          static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
+      const std::chrono::seconds most(stop_signal() != 0 ? 5 : 60);
+      if (!message && Clock::now() - begin > most)
+        throw InputError(
+            fmt::format("{}: the encoder did not end within {} s", path_, most.count()));
+    }
+    if (GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_EOS) {
+      pipeline_.reset();  // closes its file
+      file_.commit();
+      return;
+    }
+    GError* error = nullptr;
+    gst_message_parse_error(message.get(), &error, nullptr);
+    const std::string text = error->message;
+    g_clear_error(&error);
+    fail(text);
+  }
+
+ private:
+  GstClockTime time_of(std::uint64_t frame) const {
+    return static_cast<GstClockTime>(std::llround(static_cast<double>(frame) * 1e9 / fps_));
+  }
+  /// Waits for the encoder. A source that blocks would wait for ever behind a full disk: the error
+  /// stops the one who takes frames from it, and nobody tells it.
+  void wait_for_room() {
+    constexpr guint64 kMostBytes = 8'000'000;
+    std::string missing;
+    while (gst_app_src_get_current_level_bytes(source_) > kMostBytes && stop_signal() == 0) {
+      if (const std::string error = bus_error(pipeline_.get(), 5 * GST_MSECOND, missing);
+          !error.empty())
+        fail(error);
+    }
+  }
+  [[noreturn]] void fail() {
+    std::string missing;
+    fail(bus_error(pipeline_.get(), GST_SECOND, missing));
+  }
+  [[noreturn]] void fail(const std::string& error) {
+    throw InputError(fmt::format("{}: cannot be written: {}", path_,
+                                 error.empty() ? "GStreamer gives no reason" : error));
+  }
+
+  std::string path_;
+  ImageSize size_;
+  double fps_;
+  OutputFile file_;
+  GstOwned<GstElement> pipeline_;
+  GstAppSrc* source_ = nullptr;
+  GstVideoInfo info_{};
+  std::uint64_t frame_ = 0;
+};
+
+void need_elements(const std::string& path,
+                   std::initializer_list<std::pair<const char*, const char*>> elements) {
+  for (const auto& [element, package] : elements) {
+    if (!has_element(element))
+      throw InputError(fmt::format("{}: GStreamer's element {} is missing; it is in {}", path,
+                                   element, package));
+  }
+}
+
+// The luma plane is what the elements process too, so both see the same numbers.
+constexpr const char* kToFrames =
+    " ! videoconvert ! video/x-raw,format=I420 ! appsink name=sink sync=false max-buffers=4";
+
+}  // namespace
+
+bool source_left_behind() {
+  return left_behind;
+}
+
+std::unique_ptr<FrameSource> open_video(const std::string& path, const SourceOptions& options) {
+  start_gstreamer();
+  need_elements(path, {{"decodebin", "gstreamer1.0-plugins-base"},
+                       {"videoconvert", "gstreamer1.0-plugins-base"}});
+  return std::make_unique<GstSource>(
+      path, std::string("filesrc name=source ! decodebin") + kToFrames, "location", false, options);
+}
+
+std::unique_ptr<FrameSource> open_camera(const std::string& device, const SourceOptions& options) {
+  start_gstreamer();
+  need_elements(device, {{"v4l2src", "gstreamer1.0-plugins-good"},
+                         {"videoconvert", "gstreamer1.0-plugins-base"}});
+  return std::make_unique<GstSource>(
+      device, std::string("v4l2src name=source ! decodebin") + kToFrames, "device", true, options);
+}
+
+std::unique_ptr<VideoWriter> make_video_writer(const std::string& path, ImageSize size,
+                                               double fps) {
+  start_gstreamer();
+  std::string encoder;
+  if (file_extension(path) == ".webm") {
+    need_elements(
+        path, {{"vp8enc", "gstreamer1.0-plugins-good"}, {"webmmux", "gstreamer1.0-plugins-good"}});
+    encoder =
+        "vp8enc deadline=1 cpu-used=8 threads=2 end-usage=cq cq-level=20 target-bitrate=8000000 ! "
+        "webmmux";
+  } else {
+    need_elements(path, {{"mp4mux", "gstreamer1.0-plugins-good"}});
+    if (has_element("x264enc")) {
+      encoder =
+          "x264enc speed-preset=veryfast pass=quant quantizer=23 ! video/x-h264,profile=main ! "
+          "mp4mux faststart=true";
+    } else if (has_element("openh264enc")) {
+      encoder = "openh264enc bitrate=6000000 ! h264parse ! mp4mux faststart=true";
+    } else {
+      throw InputError(fmt::format(
+          "{}: no H.264 encoder: GStreamer's element x264enc (gstreamer1.0-plugins-ugly) or "
+          "openh264enc (gstreamer1.0-plugins-bad) is missing; a .webm "
+          "file needs neither",
+          path));
+    }
+  }
+  return std::make_unique<GstWriter>(path, encoder, size, fps);
+}
+
+}  // namespace ocellus::app

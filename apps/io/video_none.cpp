@@ -1,0 +1,31 @@
+#include <fmt/format.h>
+
+#include "apps/common/common.h"
+#include "apps/io/video.h"
+
+namespace ocellus::app {
+namespace {
+
+[[noreturn]] void not_built(const std::string& path, const char* what) {
+  throw InputError(
+      fmt::format("{}: {} need GStreamer, which this build does not have (configure with "
+                  "OCELLUS_GSTREAMER=ON); numbered images need nothing",
+                  path, what));
+}
+
+}  // namespace
+
+std::unique_ptr<FrameSource> open_video(const std::string& path, const SourceOptions&) {
+  not_built(path, "video files");
+}
+std::unique_ptr<FrameSource> open_camera(const std::string& device, const SourceOptions&) {
+  not_built(device, "cameras");
+}
+bool source_left_behind() {
+  return false;
+}
+std::unique_ptr<VideoWriter> make_video_writer(const std::string& path, ImageSize, double) {
+  not_built(path, "video files");
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,287 @@
+// ocellus compare: a result against the truth.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "apps/common/common.h"
+#include "apps/common/printable.h"
+#include "apps/io/image_io.h"
+#include "apps/measure/flow_errors.h"
+#include "apps/measure/image_errors.h"
+
+namespace ocellus::app {
+namespace {
+
+struct CompareOptions {
+  std::string result;
+  std::string truth;
+  std::string mask;
+  std::string confidence;
+  int border = 0;
+  double density = 100.0;
+  double max_epe = std::numeric_limits<double>::infinity();
+  double max_aae = std::numeric_limits<double>::infinity();
+  double min_density = 0.0;  // per cent
+  double min_psnr = 0.0;
+  double min_hvs_psnr = 0.0;
+  double sigma = 1.5;
+  bool json = false;
+};
+
+int compare_flow(const CompareOptions& o) {
+  const FlowField result = read_flo(o.result);
+  const FlowField truth = read_flo(o.truth);
+  check_same_size(o.result, result.size, o.truth, truth.size);
+  check_border(o.border, truth.size);
+  ErrorSelection selection;
+  selection.border = o.border;
+  selection.density = o.density;
+  std::vector<std::uint8_t> mask;
+  if (!o.mask.empty()) {
+    mask = read_mask(o.mask, o.truth, truth.size);
+    selection.mask = &mask;
+  }
+  FloatPlane confidence;
+  if (!o.confidence.empty()) {
+    confidence = read_pfm(o.confidence);
+    check_same_size(o.confidence, confidence.size, o.truth, truth.size);
+    selection.confidence = &confidence.values;
+  }
+  const FlowErrors e = flow_errors(result, truth, selection);
+  if (e.counted == 0)
+    throw InputError(
+        fmt::format("{}: no pixel of known truth is left inside the mask and the border", o.truth));
+  // Without a vector to compare, no limit is kept.
+  const bool small = e.compared > 0 ? e.mean <= o.max_epe && e.angle_mean <= o.max_aae
+                                    : !std::isfinite(o.max_epe) && !std::isfinite(o.max_aae);
+  const bool good = small && 100.0 * e.density() >= o.min_density;
+
+  if (o.json) {
+    nlohmann::ordered_json json;
+    json["result"] = o.result;
+    json["truth"] = o.truth;
+    json["size"] = {truth.size.width, truth.size.height};
+    json["counted"] = e.counted;
+    json["compared"] = e.compared;
+    json["invalid"] = e.invalid;
+    json["density"] = e.density();
+    if (e.compared > 0) {
+      json["epe"] = {{"mean", e.mean},         {"median", e.median},
+                     {"sd", e.deviation},      {"above_0.5", e.above_half},
+                     {"above_1", e.above_one}, {"above_3", e.above_three}};
+      json["aae"] = {{"mean", e.angle_mean}, {"sd", e.angle_deviation}};
+    } else {
+      json["epe"] = nullptr;
+      json["aae"] = nullptr;
+    }
+    json["ok"] = good;
+    print_json(json);
+    return good ? kDone : kAnswerIsNo;
+  }
+  fmt::print("{} against {}, {}\n", printable(o.result), printable(o.truth), size_text(truth.size));
+  fmt::print("  pixels           {} of {} of known truth ({:.1f} %), {} invalid in the result\n",
+             e.compared, e.counted, 100.0 * e.density(), e.invalid);
+  if (e.compared == 0) {
+    fmt::print("  nothing to compare: no vector of the result is valid\n");
+    return good ? kDone : kAnswerIsNo;
+  }
+  fmt::print("  end-point error  mean {:.4f}  median {:.4f}  sd {:.4f} px\n", e.mean, e.median,
+             e.deviation);
+  fmt::print("  above            0.5 px {:.2f} %   1 px {:.2f} %   3 px {:.2f} %\n",
+             100.0 * e.above_half, 100.0 * e.above_one, 100.0 * e.above_three);
+  fmt::print("  angular error    mean {:.3f}  sd {:.3f} degrees\n", e.angle_mean,
+             e.angle_deviation);
+  if (!good) {
+    fmt::print("  outside the limits: --max-epe {} --max-aae {} --min-density {}\n", o.max_epe,
+               o.max_aae, o.min_density);
+  }
+  return good ? kDone : kAnswerIsNo;
+}
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+std::string psnr_text(double psnr) {
+  return std::isfinite(psnr) ? fmt::format("{:.3f} dB", psnr) : std::string("identical");
+}
+
+std::string why_not_seen(const CompareOptions& o, ImageSize size) {
+  if (!o.mask.empty()) return "not defined (a blur reaches over the edge of a mask)";
+  return fmt::format("not defined (nothing of {} is left {} pixels inside its border)",
+                     size_text(size), std::max(o.border, kSeenBorder));
+}
+
+std::string why_no_anisotropy(const CompareOptions& o, ImageSize size) {
+  if (!o.mask.empty()) return "not defined (blocks reach over the edge of a mask)";
+  if (std::min(size.width, size.height) - 2 * o.border >= kAnisotropyBlock)
+    return "not defined (its blocks have no error)";
+  return fmt::format("not defined (it needs a block of {0}x{0} pixels inside the border)",
+                     kAnisotropyBlock);
+}
+
+int compare_image(const CompareOptions& o) {
+  const GrayImage result = read_image(o.result);
+  const GrayImage truth = read_image(o.truth);
+  check_same_size(o.result, result.size, o.truth, truth.size);
+  check_border(o.border, truth.size);
+  const ImageSize size = truth.size;
+  std::vector<std::uint8_t> mask;
+  if (!o.mask.empty()) mask = read_mask(o.mask, o.truth, size);
+  // Windows and blurs hold several planes of numbers.
+  constexpr std::int64_t kMostPixels = std::int64_t{1} << 26;
+  if (mask.empty() && std::int64_t{size.width} * size.height > kMostPixels) {
+    throw InputError(fmt::format("{} is {}; at most {} pixels are compared without --mask", o.truth,
+                                 size_text(size), kMostPixels));
+  }
+
+  double squares = 0.0;
+  std::int64_t counted = 0;
+  for (int y = o.border; y < size.height - o.border; ++y) {
+    for (int x = o.border; x < size.width - o.border; ++x) {
+      if (!mask.empty() && mask[static_cast<std::size_t>(y) * static_cast<std::size_t>(size.width) +
+                                static_cast<std::size_t>(x)] == 0)
+        continue;
+      const double difference = static_cast<double>(result.brightness(x, y)) -
+                                static_cast<double>(truth.brightness(x, y));
+      squares += difference * difference;
+      ++counted;
+    }
+  }
+  if (counted == 0)
+    throw InputError(fmt::format("{}: no pixel is left inside the mask and the border", o.truth));
+  const double mse = squares / static_cast<double>(counted);
+  const double psnr = psnr_of(mse);
+  // What reaches over a mask's edge is not there with a mask: windows, blurs and blocks.
+  std::optional<double> similarity;
+  std::optional<SeenErrors> seen;
+  std::optional<Anisotropy> direction;
+  if (mask.empty()) {
+    const GrayPlane a = gray_plane(result, o.border);
+    const GrayPlane b = gray_plane(truth, o.border);
+    similarity = ssim(a, b);
+    seen = seen_errors(gray_plane(result), gray_plane(truth), o.sigma,
+                       std::max(o.border, kSeenBorder));
+    direction = anisotropy(a, b);
+  }
+  if (!seen && o.min_hvs_psnr > 0.0) {
+    throw InputError(fmt::format("--min-hvs-psnr needs more than {} pixels on each side of {}",
+                                 2 * std::max(o.border, kSeenBorder), size_text(size)));
+  }
+  const bool good = psnr >= o.min_psnr && (!seen || seen->psnr >= o.min_hvs_psnr);
+  if (o.json) {
+    nlohmann::ordered_json json;
+    json["result"] = o.result;
+    json["truth"] = o.truth;
+    json["size"] = {size.width, size.height};
+    json["counted"] = counted;
+    json["mse"] = mse;
+    json["psnr"] = psnr;  // what is not finite is null in JSON
+    json["identical"] = mse == 0.0;
+    json["ssim"] = similarity.value_or(kNone);
+    json["sigma"] = o.sigma;
+    json["hvs_psnr"] = seen ? seen->psnr : kNone;
+    json["mean_difference"] = seen ? seen->mean_difference : kNone;
+    json["anisotropy_db"] = {{"mean", direction ? direction->mean_db : kNone},
+                             {"largest", direction ? direction->largest_db : kNone},
+                             {"blocks", direction ? direction->blocks : 0}};
+    json["ok"] = good;
+    print_json(json);
+    return good ? kDone : kAnswerIsNo;
+  }
+  fmt::print("{} against {}, {}\n", printable(o.result), printable(o.truth), size_text(size));
+  fmt::print("  pixels           {}\n  PSNR             {}\n  SSIM             {}\n", counted,
+             psnr_text(psnr),
+             similarity ? fmt::format("{:.5f}", *similarity)
+                        : std::string("not defined (with a mask, or below 11x11)"));
+  if (seen) {
+    fmt::print("  seen             {} after a Gaussian of sigma {:g} on both\n",
+               psnr_text(seen->psnr), o.sigma);
+    fmt::print("  mean gray        {:+.5f} of the full range\n", seen->mean_difference);
+  } else {
+    fmt::print("  seen, mean gray  {}\n", why_not_seen(o, size));
+  }
+  if (direction) {
+    fmt::print("  anisotropy       {:.2f} dB in the mean, {:.2f} dB at one radius ({})\n",
+               direction->mean_db, direction->largest_db, app::counted(direction->blocks, "block"));
+  } else {
+    fmt::print("  anisotropy       {}\n", why_no_anisotropy(o, size));
+  }
+  if (!good)
+    fmt::print("  below the limits: --min-psnr {} --min-hvs-psnr {}\n", o.min_psnr, o.min_hvs_psnr);
+  return good ? kDone : kAnswerIsNo;
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& program, int& exit_code) {
+  CLI::App* const compare = program.add_subcommand("compare", "Compare a result with the truth");
+  compare->require_subcommand(1);
+  const auto o = std::make_shared<CompareOptions>();
+
+  CLI::App* const flow = compare->add_subcommand(
+      "flow", "End-point and angular error of a flow field; unknown truth is left out");
+  flow->add_option("RESULT", o->result, ".flo file")->required();
+  flow->add_option("TRUTH", o->truth, ".flo file")->required();
+  flow->add_option("--mask", o->mask, "Image of the same size: pixels of 128 and more count");
+  flow->add_option("--border", o->border, "Pixels left out on all sides")
+      ->check(CLI::Range(0, kMaxImageSide));
+  flow->add_option("--confidence", o->confidence,
+                   "PFM file, as ocellus flow --confidence writes it");
+  flow->add_option("--density", o->density,
+                   "Percent of the pixels to keep, the most confident ones")
+      ->check(finite_range(0.001, 100.0));
+  flow->add_option("--max-epe", o->max_epe,
+                   "Exit with 1 when the mean end-point error of the valid vectors is above this")
+      ->check(finite_range(0.0, 1e9));
+  flow->add_option("--max-aae", o->max_aae,
+                   "Exit with 1 when the mean angular error of the valid vectors is above this")
+      ->check(finite_range(0.0, 180.0));
+  flow->add_option("--min-density", o->min_density,
+                   "Exit with 1 when fewer per cent of the known pixels have a valid vector")
+      ->check(finite_range(0.0, 100.0));
+  add_json_option(*flow, o->json);
+  flow->callback([flow, o, &exit_code] {
+    check_options(*flow,
+                  {{o->confidence.empty(), {"--density"}, "--confidence says what pixels to keep"},
+                   {flow->count("--density") == 0,
+                    {"--confidence"},
+                    "it ranks the pixels for --density; without that all are kept"}});
+    exit_code = compare_flow(*o);
+  });
+
+  CLI::App* const image = compare->add_subcommand(
+      "image", "PSNR and SSIM of an image, and what an eye sees of a halftone's error");
+  image->footer(
+      "Gray values count in the range of 8 bits. Seen, or HVS-weighted, is the PSNR of both "
+      "images\n"
+      "under a Gaussian as wide as --sigma, 8 pixels (or --border) left out on all sides; the "
+      "mean\n"
+      "gray is of these pixels. Anisotropy is Ulichney's, of the error's power spectrum.");
+  image->add_option("RESULT", o->result, "PNG, PGM or JPEG")->required();
+  image->add_option("TRUTH", o->truth, "PNG, PGM or JPEG")->required();
+  image->add_option("--mask", o->mask, "Image of the same size: pixels of 128 and more count");
+  image->add_option("--border", o->border, "Pixels left out on all sides")
+      ->check(CLI::Range(0, kMaxImageSide));
+  image->add_option("--min-psnr", o->min_psnr, "Exit with 1 when the PSNR is below this")
+      ->check(finite_range(0.0, 1000.0));
+  image
+      ->add_option("--sigma", o->sigma,
+                   "Width of the eye's Gaussian in pixels: the larger, the further away it is")
+      ->check(finite_range(0.1, 50.0))
+      ->capture_default_str();
+  image
+      ->add_option("--min-hvs-psnr", o->min_hvs_psnr,
+                   "Exit with 1 when the PSNR under the Gaussian is below this")
+      ->check(finite_range(0.0, 1000.0));
+  add_json_option(*image, o->json);
+  image->callback([image, o, &exit_code] {
+    check_options(*image, {{!o->mask.empty(),
+                            {"--sigma", "--min-hvs-psnr"},
+                            "a blur reaches over the edge of --mask"}});
+    exit_code = compare_image(*o);
+  });
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,639 @@
+// ocellus latency: operators at a camera's pace or back to back, against a budget.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+
+#include "apps/common/common.h"
+#include "apps/common/interrupt.h"
+#include "apps/common/operator_options.h"
+#include "apps/common/printable.h"
+#include "apps/io/frames.h"
+#include "apps/measure/latency_run.h"
+#include "apps/measure/machine.h"
+#include "apps/measure/svg_plot.h"
+#include "apps/optical_flow/options.h"
+
+namespace ocellus::app {
+namespace {
+
+struct LatencyCommand {
+  CommonOptions common;
+  FlowOptions flow;
+  std::string pipeline = "flow";
+  std::string input;
+  SourceOptions source;
+  std::string plot;
+  std::string size;
+  double fps = 30.0;
+  bool back_to_back = false;
+  double budget_ms = 0.0;
+  double budget_percentile = 100.0;
+  std::int64_t frames = 10000;
+  std::int64_t warm_up = 100;
+  std::string memory = "auto";
+  std::string wait;
+  int copy_threads = 0;
+  int sample_ms = 100;
+  int realtime_priority = 0;
+  bool lock_memory = false;
+};
+
+// ---- what is asked for
+
+const char* memory_name(MemorySpace space) {
+  return space == MemorySpace::kCuda ? "device" : space == MemorySpace::kPinned ? "pinned" : "host";
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+/// The kinds of memory to measure, each once, in the order of this list: host, pinned, device.
+std::vector<MemorySpace> parse_memory(const std::string& text, bool on_cpu) {
+  constexpr MemorySpace kAll[] = {MemorySpace::kHost, MemorySpace::kPinned, MemorySpace::kCuda};
+  std::vector<std::string> names = split(text, ',');
+  if (text == "auto") {
+    names = {"host"};
+    if (!on_cpu) names.emplace_back("device");
+  } else if (text == "all") {
+    names = {"host"};
+    if (!on_cpu) names.insert(names.end(), {"pinned", "device"});
+  }
+  for (const std::string& name : names) {
+    if (name != "host" && name != "pinned" && name != "device") {
+      throw InputError(fmt::format(
+          "--memory is '{}'; it must be auto, all, or some of host, pinned and device with commas "
+          "between them",
+          text));
+    }
+    if (on_cpu && name != "host") {
+      throw InputError(fmt::format(
+          "--memory {}: the backend is cpu, which has host memory only; use --memory host, or "
+          "--backend cuda where there is a device",
+          text));
+    }
+  }
+  std::vector<MemorySpace> spaces;
+  for (const MemorySpace space : kAll) {
+    if (std::find(names.begin(), names.end(), memory_name(space)) != names.end())
+      spaces.push_back(space);
+  }
+  return spaces;
+}
+
+/// One operator of the chain with its own options.
+struct Link {
+  std::string text;  ///< as given, without blanks around it
+  std::string name;
+  std::unique_ptr<OperatorOptions> options;
+
+  /// An error's text, with the operator in front when it has words of its own.
+  std::string in_context(const std::string& error) const {
+    return text == name ? error : fmt::format("--pipeline: '{}': {}", text, error);
+  }
+};
+
+/// The operator whose options the command line has, too.
+constexpr const char* kCommandLineOperator = "flow";
+
+/// Reads an operator's words: its name, then option=value as on the command line, without the
+/// dashes. What they leave out is taken from the command line.
+std::unique_ptr<Link> parse_link(const std::string& text, const CLI::App& command) {
+  auto link = std::make_unique<Link>();
+  std::vector<std::string> words;
+  for (const std::string& word : split(text, ' ')) {
+    if (!word.empty()) words.push_back(word);
+  }
+  link->text = fmt::format("{}", fmt::join(words, " "));
+  link->name = words.empty() ? "" : words.front();
+  link->options = make_operator_options(link->name);
+  if (!link->options) {
+    throw InputError(fmt::format("--pipeline: '{}' is no operator; there are: {}", link->name,
+                                 fmt::join(operator_names(), ", ")));
+  }
+  CLI::App parser;
+  parser.set_help_flag("");
+  link->options->add_to(parser);
+  std::vector<std::string> arguments;
+  std::vector<std::string> own;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::size_t equals = words[i].find('=');
+    if (words[i].front() == '|' || words[i].back() == '|') {
+      throw InputError(
+          fmt::format("--pipeline: '{}': no blanks may stand around a bar here, such as in "
+                      "template=erosion|edge",
+                      link->text));
+    }
+    const CLI::Option* const flag = parser.get_option_no_throw("--" + words[i]);
+    if (flag != nullptr && flag->get_expected_max() == 0) {
+      throw InputError(fmt::format("--pipeline: '{0}' in '{1}' is not option=value; write {0}=true",
+                                   words[i], link->text));
+    }
+    if (equals == std::string::npos || equals == 0 || words[i].front() == '-') {
+      throw InputError(
+          fmt::format("--pipeline: '{}' in '{}' is not option=value, such as preset=fast", words[i],
+                      link->text));
+    }
+    own.push_back("--" + words[i].substr(0, equals));
+    arguments.push_back("--" + words[i]);
+  }
+  for (const CLI::Option* option : parser.get_options()) {
+    const std::string name = option->get_name();
+    if (link->name == kCommandLineOperator && command.count(name) > 0 &&
+        std::find(own.begin(), own.end(), name) == own.end())
+      arguments.push_back(name + "=" + command.get_option(name)->results().front());
+  }
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  try {
+    parser.parse(arguments);
+    check_options(parser, link->options->unused());
+  } catch (const CLI::ParseError& error) {
+    throw InputError(link->in_context(error.what()));
+  } catch (const InputError& error) {
+    throw InputError(link->in_context(error.what()));
+  }
+  return link;
+}
+
+std::vector<std::unique_ptr<Link>> parse_chain(const std::string& text, const CLI::App& command) {
+  std::string blank = text;
+  std::replace(blank.begin(), blank.end(), '\t', ' ');
+  std::vector<std::unique_ptr<Link>> links;
+  for (const std::string& part : split(blank, '!')) links.push_back(parse_link(part, command));
+  if (std::none_of(links.begin(), links.end(),
+                   [](const auto& link) { return link->name == kCommandLineOperator; })) {
+    CLI::App flow;
+    FlowOptions options;
+    flow.set_help_flag("");
+    add_flow_options(flow, options);
+    for (const CLI::Option* option : flow.get_options()) {
+      if (command.count(option->get_name()) == 0) continue;
+      throw InputError(fmt::format(
+          "{} has no meaning here: it is for the operator {}, which --pipeline does not name; give "
+          "others theirs there, as in \"halftone preset=fast\"",
+          option->get_name(), kCommandLineOperator));
+    }
+  }
+  return links;
+}
+
+/// The frames that are replayed: as many as are asked for, or fit in the memory that is set aside.
+struct Clip {
+  std::string name;
+  std::vector<GrayImage> frames;
+};
+
+Clip read_clip(const std::string& input, const SourceOptions& options, std::int64_t count) {
+  const auto source = open_frames({input}, options);
+  constexpr std::size_t kMemory = std::size_t{256} << 20;
+  Clip clip;
+  clip.name = source->name();
+  std::size_t bytes = 0;
+  InputFrame frame;
+  while (static_cast<std::int64_t>(clip.frames.size()) < count && bytes < kMemory &&
+         source->next(frame)) {
+    bytes += frame.image.pixels.size();
+    clip.frames.push_back(frame.image);
+  }
+  return clip;
+}
+
+// ---- what is told
+
+double ms(std::int64_t ns) {
+  return static_cast<double>(ns) * 1e-6;
+}
+
+nlohmann::ordered_json histogram_json(const LatencyHistogram& h) {
+  return {{"min", ms(h.min_ns())},
+          {"mean", h.mean_ns() * 1e-6},
+          {"p50", ms(h.percentile_ns(50.0))},
+          {"p90", ms(h.percentile_ns(90.0))},
+          {"p99", ms(h.percentile_ns(99.0))},
+          {"p99.9", ms(h.percentile_ns(99.9))},
+          {"max", ms(h.max_ns())}};
+}
+
+void print_histogram(const std::string& name, const LatencyHistogram& h) {
+  fmt::print("  {:<24} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f}\n", name,
+             ms(h.percentile_ns(50.0)), ms(h.percentile_ns(90.0)), ms(h.percentile_ns(99.0)),
+             ms(h.percentile_ns(99.9)), ms(h.max_ns()));
+}
+
+/// All that the report is made of.
+struct Report {
+  const LatencyCommand& o;
+  const std::vector<std::unique_ptr<Link>>& links;
+  const LatencyPlan& plan;
+  const Clip& clip;
+  const GpuMeter& meter;
+  std::vector<std::unique_ptr<LatencyResult>> runs;
+
+  bool with_budget() const { return plan.budget_ns.has_value(); }
+  double budget_ms() const { return with_budget() ? ms(*plan.budget_ns) : 0.0; }
+  bool interrupted() const {
+    return std::any_of(runs.begin(), runs.end(),
+                       [this](const auto& run) { return run->measured < plan.count; });
+  }
+  bool keeps_budget(const LatencyResult& run) const {
+    const double share = 1.0 - o.budget_percentile / 100.0;
+    // Frames that were not run cannot have kept the budget.
+    return run.measured == plan.count &&
+           static_cast<double>(run.misses) <=
+               std::floor(share * static_cast<double>(run.measured) + 1e-9);
+  }
+  bool good(std::size_t wanted) const {
+    return runs.size() == wanted && std::all_of(runs.begin(), runs.end(), [this](const auto& run) {
+             return keeps_budget(*run);
+           });
+  }
+  /// Bytes a frame at least, of all operators.
+  double least_bytes() const {
+    double bytes = 0.0;
+    for (const auto& op : plan.operators) bytes += op->least_work().bytes;
+    return bytes;
+  }
+  static double frames_per_s(const LatencyResult& run) {
+    return run.seconds > 0.0 ? static_cast<double>(run.measured) / run.seconds : 0.0;
+  }
+  std::string pace() const {
+    return plan.fps > 0.0 ? fmt::format("at {:g} fps", plan.fps) : std::string("back to back");
+  }
+  ImageSize size() const { return clip.frames.front().size; }
+};
+
+nlohmann::ordered_json run_json(const Report& report, const LatencyResult& run) {
+  nlohmann::ordered_json json;
+  json["memory"] = memory_name(run.space);
+  json["frames"] = run.measured;
+  json["seconds"] = run.seconds;
+  json["frames_per_s"] = Report::frames_per_s(run);
+  json["misses"] =
+      report.with_budget() ? nlohmann::ordered_json(run.misses) : nlohmann::ordered_json(nullptr);
+  json["longest_burst"] = run.longest_burst;
+  json["late_starts"] = run.late_starts;
+  json["latency_ms"] = histogram_json(run.latency);
+  json["wake_ms"] = histogram_json(run.wake);
+  json["work_ms"] = histogram_json(run.work);
+  json["queue_ms"] = histogram_json(run.queue);
+  json["copy_ms"] = histogram_json(run.copy);
+  json["compute_ms"] = histogram_json(run.compute);
+  json["jitter_ms"] = {{"mean_interval", run.intervals.mean_ns() * 1e-6},
+                       {"deviation", run.intervals.deviation_ns() * 1e-6},
+                       {"spread", ms(run.intervals.spread_ns())}};
+  json["operators"] = nlohmann::ordered_json::array();
+  for (std::size_t op = 0; op < run.operators.size(); ++op) {
+    json["operators"].push_back({{"operator", report.links[op]->name},
+                                 {"work_ms", histogram_json(*run.operators[op])},
+                                 {"delay_frames", run.delays[op]}});
+  }
+  json["footprint"] = {{"host", run.footprint.host},
+                       {"pinned", run.footprint.pinned},
+                       {"device", run.footprint.device}};
+  json["gb_per_s_at_least"] = report.least_bytes() * Report::frames_per_s(run) * 1e-9;
+  json["gpu_activity"] = activity_json(report.meter, run.gpu, run.measured);
+  json["page_faults"] = run.page_faults;
+  json["steal_percent"] = run.steal_percent >= 0.0 ? nlohmann::ordered_json(run.steal_percent)
+                                                   : nlohmann::ordered_json(nullptr);
+  json["ok"] = report.keeps_budget(run);
+  return json;
+}
+
+nlohmann::ordered_json report_json(const Report& report, bool good) {
+  const LatencyResult& first = *report.runs.front();
+  nlohmann::ordered_json json;
+  json["version"] = version();
+  json["pipeline"] = nlohmann::ordered_json::array();
+  for (const auto& link : report.links) json["pipeline"].push_back(link->name);
+  json["input"] = report.clip.name;
+  json["input_frames"] = report.clip.frames.size();
+  json["size"] = {report.size().width, report.size().height};
+  json["pace"] = report.plan.fps > 0.0 ? "camera" : "back to back";
+  json["fps"] = report.plan.fps > 0.0 ? nlohmann::ordered_json(report.plan.fps) : nullptr;
+  json["warm_up"] = report.plan.warm_up;
+  json["interrupted"] = report.interrupted();
+  json["budget_ms"] = report.with_budget() ? nlohmann::ordered_json(report.budget_ms()) : nullptr;
+  json["budget_percentile"] = report.o.budget_percentile;
+  json["backend"] = backend_name(first.engine.backend);
+  json["device"] = first.engine.device_name;
+  json["workers"] = first.engine.workers;
+  json["simd"] = first.engine.simd_target;
+  json["realtime_priority"] = report.plan.engine.realtime_priority;
+  json["copy_threads"] = report.plan.engine.device_copy_threads;
+  json["machine"] = machine_json();
+  json["gpu"] = gpu_json(first.engine, report.meter);
+  json["config"] = report.plan.operators.front()->json();
+  json["configs"] = nlohmann::ordered_json::array();
+  for (const auto& op : report.plan.operators) json["configs"].push_back(op->json());
+  json["delay_frames"] = first.delays.front();
+  // The first run's keys stand here, too: who asks for one kind of memory needs no index.
+  json["runs"] = nlohmann::ordered_json::array();
+  for (const auto& run : report.runs) json["runs"].push_back(run_json(report, *run));
+  const nlohmann::ordered_json copy = json["runs"].front();
+  json.update(copy);
+  json["ok"] = good;
+  return json;
+}
+
+void print_gpu_activity(const GpuMeter& meter, const LatencyResult& run) {
+  const GpuActivity& a = run.gpu;
+  const std::optional<double> power = a.mean_power_w();
+  if (power) {
+    fmt::print("  power {:.0f} W in the mean", *power);
+    if (!a.power_w.empty()) fmt::print(", {:.0f} W at most", a.power_w.high);
+    fmt::print(" ({}), {:.3g} mJ a frame", counted(a.samples, "sample"),
+               *power * a.seconds * 1e3 / static_cast<double>(run.measured));
+  } else {
+    fmt::print("  power not known: {}", meter.power_missing());
+  }
+  const auto range = [](const char* name, const Range<unsigned>& r) {
+    if (r.empty()) return;
+    if (r.low == r.high)
+      fmt::print("; {} {} MHz throughout", name, r.low);
+    else
+      fmt::print("; {} {} to {} MHz", name, r.low, r.high);
+  };
+  range("SM", a.sm_mhz);
+  range("memory", a.memory_mhz);
+  if (a.reasons_known) {
+    fmt::print("; clocks held back by: {}",
+               a.reasons == 0 ? std::string("nothing")
+                              : fmt::format("{}", fmt::join(clock_reason_names(a.reasons), ", ")));
+  }
+  fmt::print("\n");
+}
+
+void print_run(const Report& report, const LatencyResult& run) {
+  fmt::print("\n  {:<24} {:>9} {:>9} {:>9} {:>9} {:>9}\n",
+             fmt::format("{} memory, ms", memory_name(run.space)), "p50", "p90", "p99", "p99.9",
+             "max");
+  if (report.plan.fps > 0.0) {
+    print_histogram("from the schedule", run.latency);
+    print_histogram("  until its start", run.wake);
+  }
+  print_histogram("from its own start", run.work);
+  if (run.operators.size() > 1) {
+    for (std::size_t op = 0; op < run.operators.size(); ++op)
+      print_histogram(fmt::format("  operator {}: {}", op + 1, report.links[op]->name),
+                      *run.operators[op]);
+  }
+  print_histogram("  in the queue", run.queue);
+  print_histogram("  copying", run.copy);
+  print_histogram("  computing", run.compute);
+  fmt::print(
+      "  jitter {:.3f} ms (standard deviation of the interval between results), {:.3f} ms "
+      "from the shortest to the longest\n",
+      run.intervals.deviation_ns() * 1e-6, ms(run.intervals.spread_ns()));
+  if (report.with_budget()) {
+    fmt::print("  budget {:.3f} ms: {} of {}", report.budget_ms(),
+               counted(run.misses, "miss", "misses"), counted(run.measured, "frame"));
+    if (run.misses > 0) fmt::print(", longest run of misses {}", run.longest_burst);
+    fmt::print(": {}\n", report.keeps_budget(run) ? "kept" : "NOT KEPT");
+  }
+  fmt::print("  {:.1f} frames/s; memory traffic at least {:.2f} GB/s; {} page faults",
+             Report::frames_per_s(run), report.least_bytes() * Report::frames_per_s(run) * 1e-9,
+             run.page_faults);
+  if (run.steal_percent >= 0.0)
+    fmt::print("; {:.2f} % of the CPU time stolen by other guests", run.steal_percent);
+  fmt::print("\n  memory taken: {:.1f} MB of host, {:.1f} of pinned, {:.1f} of device memory\n",
+             static_cast<double>(run.footprint.host) * 1e-6,
+             static_cast<double>(run.footprint.pinned) * 1e-6,
+             static_cast<double>(run.footprint.device) * 1e-6);
+  if (run.engine.backend == BackendKind::kCuda) print_gpu_activity(report.meter, run);
+}
+
+void print_report(const Report& report) {
+  const EngineInfo& info = report.runs.front()->engine;
+  fmt::print("{}: {} from {} of {}, back and forth, {}x{} {}\n", printable(report.o.pipeline),
+             counted(report.runs.front()->measured, "frame"),
+             counted(static_cast<std::int64_t>(report.clip.frames.size()), "frame"),
+             printable(report.clip.name), report.size().width, report.size().height, report.pace());
+  for (const auto& op : report.plan.operators)
+    fmt::print("{}{}", op == report.plan.operators.front() ? "" : " ! ", op->describe());
+  fmt::print("; {}, {} ({})\n", info.device_name, counted(info.workers, "thread"),
+             info.simd_target);
+  fmt::print("machine: {}\n", machine_line());
+  if (info.backend == BackendKind::kCuda) fmt::print("GPU: {}\n", gpu_line(info, report.meter));
+  for (const auto& run : report.runs) print_run(report, *run);
+  if (!report.o.plot.empty()) fmt::print("  written: {}\n", printable(report.o.plot));
+}
+
+void plot_report(const Report& report) {
+  const EngineInfo& info = report.runs.front()->engine;
+  LatencyPlot plot;
+  plot.title = fmt::format("ocellus latency: {} on {}x{} {}", report.o.pipeline,
+                           report.size().width, report.size().height, report.pace());
+  std::vector<std::string> misses;
+  for (const auto& run : report.runs)
+    misses.push_back(fmt::format(
+        "{}{} misses",
+        report.runs.size() > 1 ? fmt::format("{} memory ", memory_name(run->space)) : std::string(),
+        run->misses));
+  plot.subtitle = fmt::format(
+      "{} of {}{}; {}", counted(report.runs.front()->measured, "frame"),
+      std::filesystem::path(report.clip.name).filename().string(),
+      report.with_budget() ? fmt::format(", {}", fmt::join(misses, ", ")) : std::string(),
+      report.plan.operators.front()->describe());
+  const double stolen = report.runs.front()->steal_percent;
+  plot.machine = fmt::format(
+      "{}, {} ({}){}{}", info.device_name, counted(info.workers, "thread"), info.simd_target,
+      report.meter.driver().empty() ? std::string() : ", driver " + report.meter.driver(),
+      stolen >= 0.05 ? fmt::format("; {:.1f} % of the CPU time stolen", stolen) : "");
+  for (const auto& run : report.runs) {
+    const double fps = Report::frames_per_s(*run);
+    plot.series.push_back({fmt::format("{} memory", memory_name(run->space)), &run->latency,
+                           &run->latencies_ms, fps > 0.0 ? fps : 1.0});
+  }
+  plot.budget_ms = report.budget_ms();
+  write_latency_svg(report.o.plot, plot);
+}
+
+int run_latency(const LatencyCommand& o, const CLI::App& command) {
+  const std::vector<std::unique_ptr<Link>> links = parse_chain(o.pipeline, command);
+  if (!o.plot.empty() && file_extension(o.plot) != ".svg")
+    throw InputError(fmt::format("--plot is '{}'; it must end in .svg", o.plot));
+  std::string input = o.input;
+  if (input.empty()) {
+    const ImageSize size = parse_size(o.size.empty() ? "640x480" : o.size, "--size");
+    input = fmt::format("test:{}x{},frames=60", size.width, size.height);
+  }
+
+  LatencyPlan plan;
+  plan.engine = engine_config(o.common);
+  plan.engine.realtime_priority = o.realtime_priority;
+  plan.engine.lock_memory = o.lock_memory;
+  const EngineInfo info = take(Engine::probe(plan.engine), "engine");
+  const bool on_cpu = info.backend == BackendKind::kCpu;
+  const std::vector<MemorySpace> spaces = parse_memory(o.memory, on_cpu);
+  if (!o.wait.empty()) {
+    if (on_cpu)
+      throw InputError(
+          "--wait has no meaning here: the backend is cpu, which waits in its own way");
+    plan.engine.device_wait = o.wait == "spin"    ? DeviceWait::kSpin
+                              : o.wait == "yield" ? DeviceWait::kYield
+                                                  : DeviceWait::kBlock;
+  }
+  if (o.copy_threads > 0 && on_cpu)
+    throw InputError(
+        "--copy-threads has no meaning here: the backend is cpu, which copies nothing");
+  if (o.copy_threads > 0 && spaces.front() != MemorySpace::kHost) {
+    throw InputError(fmt::format(
+        "--copy-threads has no meaning with --memory {}: they copy from and to ordinary "
+        "memory, --memory host",
+        o.memory));
+  }
+  plan.engine.device_copy_threads = o.copy_threads;
+  const Clip clip = read_clip(input, o.source, o.frames);
+  const GrayImage& first = clip.frames.front();
+  for (const auto& link : links) {
+    try {
+      plan.operators.push_back(link->options->plan(first.size, first.format));
+    } catch (const InputError& error) {
+      throw InputError(link->in_context(error.what()));
+    }
+  }
+  plan.frames = &clip.frames;
+  plan.fps = o.back_to_back ? 0.0 : o.fps;
+  plan.count = o.frames;
+  plan.warm_up = o.warm_up;
+  plan.sample_ms = o.sample_ms;
+  if (o.budget_ms > 0.0)
+    plan.budget_ns = std::llround(o.budget_ms * 1e6);
+  else if (!o.back_to_back)
+    plan.budget_ns = std::llround(1e9 / o.fps);
+
+  const GpuMeter meter(info.device_bus);
+  Report report{o, links, plan, clip, meter, {}};
+  {
+    const StopsEarly stops_early;
+    for (const MemorySpace space : spaces) {
+      plan.title = fmt::format("{} {}, {} memory", o.pipeline, report.pace(), memory_name(space));
+      auto run = measure_latency(plan, space, meter);
+      const std::int64_t measured = run->measured;
+      if (measured > 0) report.runs.push_back(std::move(run));
+      if (measured == o.frames) continue;
+      tell(fmt::format(
+          "ocellus: interrupted after {} of {} frames{}{}\n", measured, o.frames,
+          spaces.size() > 1 ? fmt::format(" in {} memory", memory_name(space)) : "",
+          !report.runs.empty() ? "; they are reported" : "; there is nothing to report"));
+      break;
+    }
+  }
+  if (report.runs.empty()) return kAnswerIsNo;
+  const bool good = report.good(spaces.size());
+  if (!o.plot.empty()) plot_report(report);
+  if (o.common.json)
+    print_json(report_json(report, good));
+  else
+    print_report(report);
+  return good ? kDone : kAnswerIsNo;
+}
+
+}  // namespace
+
+void add_latency_command(CLI::App& program, int& exit_code) {
+  CLI::App* const command = program.add_subcommand(
+      "latency",
+      "Run operators at a camera's pace or back to back and count missed deadlines (exit code 1)");
+  command->footer(
+      "A frame's latency counts from the moment that it was due, also when it had to wait for the\n"
+      "frame before; until its start, in the queue, copying and computing are its parts. Jitter "
+      "is\n"
+      "the standard deviation of the interval from one result to the next, and the longest less "
+      "the\n"
+      "shortest such interval. Back to back, a frame is due when the one before is done.\n"
+      "Power and clocks come from NVML, asked by a thread of its own every --sample-ms.\n"
+      "docs/latency.md tells how a budget is proved.\n"
+      "\n"
+      "Ctrl-C (or SIGTERM) ends the run early: table, --json and --plot tell of the frames "
+      "measured\n"
+      "so far, and the exit code is 130 (143). A second Ctrl-C ends at once.");
+  const auto o = std::make_shared<LatencyCommand>();
+  command
+      ->add_option(
+          "--pipeline", o->pipeline,
+          "Operators separated by !, each with options of its own as option=value "
+          "(\"halftone preset=fast ! flow\"). Each reads the camera's frame, one after the "
+          "other. There are: flow, halftone, cnn. The command line's options of optical "
+          "flow hold for every flow")
+      ->capture_default_str();
+  command->add_option("--input", o->input, "FRAMES to replay; without it a synthetic scene");
+  add_source_options(*command, o->source);
+  command->add_option("--size", o->size, "WIDTHxHEIGHT of the synthetic scene (default 640x480)");
+  command->add_option("--fps", o->fps, "Pace of the camera")
+      ->check(finite_range(0.1, 10000.0))
+      ->capture_default_str();
+  command->add_flag("--back-to-back", o->back_to_back,
+                    "Each frame as soon as the one before is done, instead of a camera's pace");
+  command
+      ->add_option("--budget-ms", o->budget_ms,
+                   "Time from the moment that a frame is due to its result; 0 = the time between "
+                   "frames (back to back: none)")
+      ->check(finite_range(0.0, 10000.0))
+      ->capture_default_str();
+  command
+      ->add_option("--budget-percentile", o->budget_percentile,
+                   "Percent of the frames that must keep the budget")
+      ->check(finite_range(1.0, 100.0))
+      ->capture_default_str();
+  command->add_option("--frames", o->frames, "Frames to measure")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}))
+      ->capture_default_str();
+  command->add_option("--warm-up", o->warm_up, "Frames before them, back to back")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}))
+      ->capture_default_str();
+  command->add_option("--plot", o->plot, "Write the distribution and the latency over time as SVG");
+  command
+      ->add_option(
+          "--memory", o->memory,
+          "Where frames and results lie: host, pinned, device (the last two: CUDA), "
+          "several with commas, or all; each is a run of --frames. auto: host, and on CUDA "
+          "device, too")
+      ->capture_default_str();
+  command
+      ->add_option("--wait", o->wait,
+                   "How a CUDA device is waited for: spin (default; one CPU busy), yield or block")
+      ->check(CLI::IsMember({"spin", "yield", "block"}));
+  command
+      ->add_option(
+          "--copy-threads", o->copy_threads,
+          "CUDA and host memory: threads that help to copy, each of which keeps a CPU busy")
+      ->check(CLI::Range(0, 16))
+      ->capture_default_str();
+  command
+      ->add_option("--sample-ms", o->sample_ms,
+                   "Time between looks at a GPU's power and clocks; 0 = only before and after")
+      ->check(CLI::Range(0, 60000))
+      ->capture_default_str();
+  command
+      ->add_option("--realtime-priority", o->realtime_priority,
+                   "SCHED_FIFO priority of the workers, the copy threads and the thread that "
+                   "waits, 1 to 99; 0 = "
+                   "the ordinary scheduler")
+      ->check(CLI::Range(0, 99))
+      ->capture_default_str();
+  command->add_flag("--lock-memory", o->lock_memory, "Lock the engine's memory");
+  add_flow_options(*command, o->flow);
+  add_common_options(*command, o->common);
+  command->callback([command, o, &exit_code] {
+    check_options(
+        *command,
+        {{!o->input.empty(), {"--size"}, "it is for the synthetic scene; --input has its own size"},
+         {o->input.empty(), {kSourceTimeout}, "it is for a video or a camera; see --input"},
+         {o->back_to_back, {"--fps"}, "--back-to-back has no pace of its own"}});
+    exit_code = run_latency(*o, *command);
+  });
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,173 @@
+#include "apps/measure/latency_run.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+#include "apps/common/interrupt.h"
+#include "apps/io/frames.h"
+#include "apps/measure/machine.h"
+
+namespace ocellus::app {
+namespace {
+
+std::int64_t now_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+/// Or until a signal asks to stop.
+void sleep_until(std::int64_t ns) {
+  timespec time{};
+  time.tv_sec = static_cast<time_t>(ns / 1'000'000'000);
+  time.tv_nsec = static_cast<long>(ns % 1'000'000'000);
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nullptr) == EINTR &&
+         stop_signal() == 0) {
+  }
+}
+
+long page_faults() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt + usage.ru_majflt;
+}
+
+/// The thread that gives frames in and waits for results, while it measures: it does so at the
+/// workers' priority, and a sleep ends on time instead of up to 50 us later.
+class MeasuringThread {
+ public:
+  explicit MeasuringThread(int realtime_priority) {
+    slack_ = prctl(PR_GET_TIMERSLACK);
+    prctl(PR_SET_TIMERSLACK, 1UL);
+    if (realtime_priority <= 0) return;
+    pthread_getschedparam(pthread_self(), &policy_, &parameters_);
+    sched_param wanted{};
+    wanted.sched_priority = realtime_priority;
+    if (const int error = pthread_setschedparam(pthread_self(), SCHED_FIFO, &wanted); error != 0) {
+      throw InputError(std::string("--realtime-priority ") + std::to_string(realtime_priority) +
+                       " is not allowed: " + std::strerror(error));
+    }
+    realtime_ = true;
+  }
+  ~MeasuringThread() {
+    if (slack_ > 0) prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(slack_));
+    if (realtime_) pthread_setschedparam(pthread_self(), policy_, &parameters_);
+  }
+  MeasuringThread(const MeasuringThread&) = delete;
+  MeasuringThread& operator=(const MeasuringThread&) = delete;
+
+ private:
+  int slack_ = 0;
+  bool realtime_ = false;
+  int policy_ = SCHED_OTHER;
+  sched_param parameters_{};
+};
+
+}  // namespace
+
+void Intervals::add(std::int64_t ns) {
+  low_ = count_ == 0 ? ns : std::min(low_, ns);
+  high_ = count_ == 0 ? ns : std::max(high_, ns);
+  ++count_;
+  const auto value = static_cast<double>(ns);
+  const double before = value - mean_;
+  mean_ += before / static_cast<double>(count_);
+  squares_ += before * (value - mean_);
+}
+
+double Intervals::deviation_ns() const {
+  return count_ > 0 ? std::sqrt(squares_ / static_cast<double>(count_)) : 0.0;
+}
+
+std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySpace space,
+                                               const GpuMeter& meter) {
+  OperatorChain chain(plan.engine, plan.operators, space, *plan.frames);
+  auto result = std::make_unique<LatencyResult>();
+  LatencyResult& r = *result;
+  r.space = space;
+  r.footprint = chain.footprint();
+  r.engine = chain.engine();
+  for (std::size_t op = 0; op < chain.size(); ++op) {
+    r.operators.push_back(std::make_unique<LatencyHistogram>());
+    r.delays.push_back(chain.delay_frames(op));
+  }
+  r.latencies_ms.assign(static_cast<std::size_t>(plan.count), 0.0f);
+
+  std::int64_t number = 0;
+  const auto index = [&] {
+    return back_and_forth(static_cast<std::size_t>(number), plan.frames->size());
+  };
+  for (; number < plan.warm_up && stop_signal() == 0; ++number) {
+    for (std::size_t op = 0; op < chain.size(); ++op)
+      chain.step(op, index(), static_cast<std::uint64_t>(number), 0);
+  }
+
+  const bool paced = plan.fps > 0.0;
+  const double period_ns = paced ? 1e9 / plan.fps : 0.0;
+  std::int64_t burst = 0;
+  GpuSampler sampler(meter, std::chrono::milliseconds(plan.sample_ms));
+  {
+    const MeasuringThread thread(plan.engine.realtime_priority);
+    Progress progress(plan.title, plan.count);
+    const StealMeter steal;
+    const long faults = page_faults();
+    const std::int64_t start = now_ns() + (paced ? 10'000'000 : 0);
+    std::int64_t end = start;
+    for (std::int64_t i = 0; i < plan.count && stop_signal() == 0; ++i, ++number) {
+      // A frame that has to wait for the one before has been waiting since its own time: that is
+      // when its clock starts. Back to back, a frame is due when the one before is done.
+      const std::int64_t due =
+          paced ? start + std::llround(static_cast<double>(i) * period_ns) : end;
+      if (paced) {
+        const std::int64_t before = now_ns();
+        if (before > due) ++r.late_starts;
+        if (before < due) sleep_until(due);
+        if (stop_signal() != 0) break;
+      }
+      const std::int64_t begin = paced ? now_ns() : due;
+      std::int64_t operator_begin = begin;
+      FrameInfo times;
+      for (std::size_t op = 0; op < chain.size(); ++op) {
+        const FrameInfo done = chain.step(op, index(), static_cast<std::uint64_t>(number), due);
+        times.queue_ns += done.queue_ns;
+        times.copy_ns += done.copy_ns;
+        times.compute_ns += done.compute_ns;
+        const std::int64_t operator_end = now_ns();
+        r.operators[op]->record(operator_end - operator_begin);
+        operator_begin = operator_end;
+      }
+      if (i > 0) r.intervals.add(operator_begin - end);
+      end = operator_begin;
+      r.latency.record(end - due);
+      r.wake.record(begin - due);
+      r.work.record(end - begin);
+      r.queue.record(times.queue_ns);
+      r.copy.record(times.copy_ns);
+      r.compute.record(times.compute_ns);
+      r.latencies_ms[static_cast<std::size_t>(i)] = static_cast<float>(end - due) * 1e-6f;
+      if (plan.budget_ns && end - due > *plan.budget_ns) {
+        ++r.misses;
+        r.longest_burst = std::max(r.longest_burst, ++burst);
+      } else {
+        burst = 0;
+      }
+      progress.update(++r.measured);
+    }
+    r.seconds = static_cast<double>(end - start) * 1e-9;
+    r.page_faults = page_faults() - faults;
+    r.steal_percent = steal.percent();
+  }
+  r.gpu = sampler.stop();
+  r.latencies_ms.resize(static_cast<std::size_t>(r.measured));
+  return result;
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,277 @@
+#include "apps/measure/machine.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <barrier>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <set>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "apps/common/common.h"
+#include "apps/measure/limits_kernels.h"
+
+namespace ocellus::app {
+namespace {
+
+bool read_cpu_times(std::uint64_t& steal, std::uint64_t& total) {
+  std::ifstream stat("/proc/stat");
+  std::string label;
+  if (!(stat >> label) || label != "cpu") return false;
+  // user nice system idle iowait irq softirq steal; guest time is part of user.
+  total = 0;
+  for (int i = 0; i < 8; ++i) {
+    std::uint64_t value = 0;
+    if (!(stat >> value)) return false;
+    total += value;
+    if (i == 7) steal = value;
+  }
+  return true;
+}
+
+std::string first_match(const char* path, const std::string& key) {
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.rfind(key, 0) != 0) continue;
+    const std::size_t colon = line.find(':');
+    if (colon != std::string::npos && colon + 2 <= line.size()) return line.substr(colon + 2);
+  }
+  return "";
+}
+
+/// Runs `work(thread)` on all threads at once, `passes` times, and gives the shortest time from the
+/// first one's start to the last one's end. The threads take the times themselves: one that only
+/// watched might be woken late.
+double best_seconds(int threads, int passes, const std::function<void(int)>& work) {
+  using Clock = std::chrono::steady_clock;
+  std::barrier gate(threads);
+  const auto slots = static_cast<std::size_t>(threads * passes);
+  std::vector<Clock::time_point> begins(slots);
+  std::vector<Clock::time_point> ends(slots);
+  std::vector<std::thread> pool;
+  for (int t = 0; t < threads; ++t) {
+    pool.emplace_back([&, t] {
+      for (int pass = 0; pass < passes; ++pass) {
+        const auto slot = static_cast<std::size_t>(pass * threads + t);
+        gate.arrive_and_wait();
+        begins[slot] = Clock::now();
+        work(t);
+        ends[slot] = Clock::now();
+      }
+    });
+  }
+  for (std::thread& thread : pool) thread.join();
+  double best = 1e9;
+  for (int pass = 0; pass < passes; ++pass) {
+    const auto first = static_cast<std::ptrdiff_t>(pass * threads);
+    const Clock::time_point begin =
+        *std::min_element(begins.begin() + first, begins.begin() + first + threads);
+    const Clock::time_point end =
+        *std::max_element(ends.begin() + first, ends.begin() + first + threads);
+    best = std::min(best, std::chrono::duration<double>(end - begin).count());
+  }
+  return best;
+}
+
+}  // namespace
+
+StealMeter::StealMeter() {
+  if (!read_cpu_times(steal_, total_)) total_ = 0;
+}
+
+double StealMeter::percent() const {
+  std::uint64_t steal = 0;
+  std::uint64_t total = 0;
+  if (total_ == 0 || !read_cpu_times(steal, total)) return -1.0;
+  return total > total_
+             ? 100.0 * static_cast<double>(steal - steal_) / static_cast<double>(total - total_)
+             : 0.0;
+}
+
+std::string cpu_name() {
+  for (const char* key : {"model name", "Model", "Hardware"}) {
+    if (std::string name = first_match("/proc/cpuinfo", key); !name.empty()) return name;
+  }
+  return "unknown processor";
+}
+
+std::string system_name() {
+  utsname names{};
+  if (uname(&names) != 0) return "unknown system";
+  return std::string(names.sysname) + " " + names.release + " " + names.machine;
+}
+
+std::string cpu_governor() {
+  std::set<std::string> names;
+  for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); ++cpu) {
+    std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/scaling_governor", cpu));
+    std::string name;
+    if (file >> name) names.insert(name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+bool is_virtual_machine() {
+  return first_match("/proc/cpuinfo", "flags").find(" hypervisor") != std::string::npos;
+}
+
+bool is_realtime_kernel() {
+  std::ifstream file("/sys/kernel/realtime");
+  int on = 0;
+  return file >> on && on == 1;
+}
+
+std::string nvidia_driver() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string word;
+  // The first word of digits and points; before it stand the module's name and the processor's.
+  while (file >> word) {
+    if (word.find('.') != std::string::npos &&
+        word.find_first_not_of("0123456789.") == std::string::npos)
+      return word;
+  }
+  return "";
+}
+
+std::string cuda_version(int number) {
+  return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
+}
+
+nlohmann::ordered_json machine_json() {
+  const std::string governor = cpu_governor();
+  return {{"cpu", cpu_name()},
+          {"cpus", sysconf(_SC_NPROCESSORS_ONLN)},
+          {"governor",
+           governor.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(governor)},
+          {"virtual_machine", is_virtual_machine()},
+          {"realtime_kernel", is_realtime_kernel()},
+          {"system", system_name()}};
+}
+
+std::string machine_line() {
+  const std::string governor = cpu_governor();
+  return fmt::format("{}, {}{}, {}; {}{}", cpu_name(),
+                     counted(sysconf(_SC_NPROCESSORS_ONLN), "CPU"),
+                     is_virtual_machine() ? " of a virtual machine" : "",
+                     governor.empty() ? "governor not known (no cpufreq)" : "governor " + governor,
+                     system_name(), is_realtime_kernel() ? ", real-time kernel" : "");
+}
+
+nlohmann::ordered_json gpu_json(const EngineInfo& info, const GpuMeter& meter) {
+  if (info.backend != BackendKind::kCuda) return nullptr;
+  const std::string driver = meter.driver().empty() ? nvidia_driver() : meter.driver();
+  nlohmann::ordered_json json;
+  json["device"] = info.device;
+  json["name"] = info.device_name;
+  json["bus"] = info.device_bus;
+  json["compute_capability"] =
+      fmt::format("{}.{}", info.compute_capability / 10, info.compute_capability % 10);
+  json["memory_bytes"] = info.device_bytes;
+  json["driver"] =
+      driver.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(driver);
+  json["cuda_driver"] = cuda_version(info.driver_cuda);
+  json["cuda_runtime"] = cuda_version(info.runtime_cuda);
+  if (!meter.missing().empty()) {
+    json["nvml_missing"] = meter.missing();
+    return json;
+  }
+  const GpuSettings settings = meter.settings();
+  json["clock_mode"] = clock_mode(settings);
+  json["settings"] = settings_json(settings);
+  json["now"] = reading_json(meter.read());
+  return json;
+}
+
+std::string gpu_line(const EngineInfo& info, const GpuMeter& meter) {
+  if (info.backend != BackendKind::kCuda) return "";
+  const std::string driver = meter.driver().empty() ? nvidia_driver() : meter.driver();
+  std::string line = fmt::format(
+      "{} (cuda:{}, {}), compute capability {}.{}, {:.0f} GB, driver {} for CUDA {}, built with "
+      "CUDA {}; ",
+      info.device_name, info.device, info.device_bus, info.compute_capability / 10,
+      info.compute_capability % 10, static_cast<double>(info.device_bytes) * 1e-9,
+      driver.empty() ? "of unknown version" : driver, cuda_version(info.driver_cuda),
+      cuda_version(info.runtime_cuda));
+  if (!meter.missing().empty()) return line + "clocks not known: " + meter.missing();
+  const GpuSettings s = meter.settings();
+  const GpuReading now = meter.read();
+  const auto mhz = [](const std::optional<unsigned>& value) {
+    return value ? std::to_string(*value) : std::string("?");
+  };
+  line += fmt::format(
+      "clock mode {} (set to SM {}, memory {} MHz; now SM {} of {}, memory {} of {} MHz)",
+      clock_mode(s), mhz(s.application_sm_mhz), mhz(s.application_memory_mhz), mhz(now.sm_mhz),
+      mhz(s.highest_sm_mhz), mhz(now.memory_mhz), mhz(s.highest_memory_mhz));
+  if (now.reasons && *now.reasons != 0)
+    line += fmt::format(", held back by: {}", fmt::join(clock_reason_names(*now.reasons), ", "));
+  if (s.power_limit_w) line += fmt::format("; power limit {:.0f} W", *s.power_limit_w);
+  return line;
+}
+
+std::size_t last_cache_bytes() {
+  std::size_t largest = 0;
+  for (int index = 0; index < 8; ++index) {
+    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) +
+                       "/size");
+    std::size_t value = 0;
+    char unit = 0;
+    if (!(file >> value)) continue;
+    file >> unit;
+    largest = std::max(largest, value * (unit == 'K'   ? std::size_t{1024}
+                                         : unit == 'M' ? std::size_t{1} << 20
+                                                       : std::size_t{1}));
+  }
+  return largest;
+}
+
+MachineLimits measure_limits(int threads) {
+  MachineLimits limits;
+  limits.threads = threads;
+  limits.block_bytes = std::max<std::size_t>(std::size_t{256} << 20, 8 * last_cache_bytes());
+  limits.block_bytes = std::min<std::size_t>(limits.block_bytes, std::size_t{1} << 30);
+  // Whole slices of 4 KiB for every thread.
+  const std::size_t slice = limits.block_bytes / static_cast<std::size_t>(threads) / 4096 * 4096;
+  limits.block_bytes = slice * static_cast<std::size_t>(threads);
+  struct Free {
+    void operator()(void* block) const { std::free(block); }
+  };
+  const std::unique_ptr<void, Free> block(std::aligned_alloc(4096, limits.block_bytes));
+  if (!block) throw InputError("no memory to measure the bandwidth with");
+  auto* const bytes = static_cast<std::uint8_t*>(block.get());
+  const auto start_of = [&](int t) { return bytes + static_cast<std::size_t>(t) * slice; };
+  best_seconds(threads, 1, [&](int t) {
+    std::memset(start_of(t), t + 1, slice);
+  });  // each page first touched by its reader
+
+  std::vector<std::uint64_t> sums(static_cast<std::size_t>(threads) * 16);
+  const double read = best_seconds(threads, 8, [&](int t) {
+    sums[static_cast<std::size_t>(t) * 16] += read_block(start_of(t), slice);
+  });
+  limits.read_bytes_per_s = static_cast<double>(limits.block_bytes) / read;
+  // The upper half of each slice goes to the lower half.
+  const double copy = best_seconds(
+      threads, 8, [&](int t) { std::memcpy(start_of(t), start_of(t) + slice / 2, slice / 2); });
+  limits.copy_bytes_per_s = static_cast<double>(limits.block_bytes) / copy;
+
+  constexpr std::int64_t kRounds = 2'000'000;
+  double flops_each = 0.0;
+  const double fma = best_seconds(threads, 6, [&](int t) {
+    double flops = 0.0;
+    sums[static_cast<std::size_t>(t) * 16] += multiply_add(kRounds, flops);
+    if (t == 0) flops_each = flops;
+  });
+  limits.flops = flops_each * threads / fma;
+  return limits;
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,294 @@
+#include "apps/measure/svg_plot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "apps/common/printable.h"
+#include "apps/io/output_file.h"
+
+namespace ocellus::app {
+namespace {
+
+constexpr double kWidth = 960.0;
+constexpr double kHeight = 440.0;
+constexpr double kTop = 108.0;
+constexpr double kBottom = 360.0;
+
+constexpr const char* kInk = "#1f2933";
+constexpr const char* kSoft = "#6b7785";
+constexpr const char* kGrid = "#e4e8ec";
+// Lines and bands of the series: told apart without color vision, too.
+constexpr const char* kLines[] = {"#1769aa", "#d08700", "#5a7d2a"};
+constexpr const char* kFills[] = {"#a9cbe8", "#f3d9a4", "#cfdfb8"};
+constexpr const char* kBudget = "#c7392f";
+
+std::string escape(const std::string& text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string text_at(double x, double y, const char* anchor, const char* color, double size,
+                    const std::string& text, const char* more = "") {
+  return fmt::format(
+      "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" fill=\"{}\" "
+      "font-size=\"{:g}\"{}>{}</text>\n",
+      x, y, anchor, color, size, more, escape(text));
+}
+
+std::string line_between(double x0, double y0, double x1, double y1, const char* color,
+                         const char* more = "") {
+  return fmt::format(
+      "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"{}/>\n", x0, y0,
+      x1, y1, color, more);
+}
+
+struct Axis {
+  double low = 0.0;
+  double high = 1.0;
+  bool logarithmic = false;
+  double from = 0.0;  ///< SVG coordinate of low
+  double to = 1.0;    ///< of high
+
+  double at(double value) const {
+    value = std::clamp(value, low, high);
+    const double share =
+        logarithmic ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
+    return from + share * (to - from);
+  }
+};
+
+/// 1, 2 or 5 times a power of ten, so that about `wanted` steps fill the range.
+double tidy_step(double range, int wanted) {
+  const double raw = range / wanted;
+  const double power = std::pow(10.0, std::floor(std::log10(raw)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (raw <= factor * power) return factor * power;
+  }
+  return 10.0 * power;
+}
+
+std::vector<double> ticks_of(const Axis& axis, int wanted) {
+  std::vector<double> ticks;
+  // On a short piece of a logarithmic axis even steps are hardly uneven.
+  if (!axis.logarithmic || axis.high / axis.low < 4.0) {
+    const double step = tidy_step(axis.high - axis.low, wanted);
+    for (double tick = std::ceil(axis.low / step) * step; tick <= axis.high * 1.0001; tick += step)
+      ticks.push_back(tick);
+    return ticks;
+  }
+  const bool wide = axis.high / axis.low > 300.0;
+  for (double power = std::pow(10.0, std::floor(std::log10(axis.low))); power <= axis.high * 1.0001;
+       power *= 10.0) {
+    for (const double factor : {1.0, 2.0, 5.0}) {
+      if (wide && factor != 1.0) continue;
+      const double tick = factor * power;
+      if (tick >= axis.low * 0.9999 && tick <= axis.high * 1.0001) ticks.push_back(tick);
+    }
+  }
+  return ticks;
+}
+
+std::string frame_of(const Axis& x, const Axis& y, const std::vector<double>& x_ticks,
+                     const std::vector<std::pair<double, std::string>>& y_ticks,
+                     const std::string& x_label, const std::string& heading) {
+  std::string out =
+      text_at(x.from, kTop - 14.0, "start", kInk, 13, heading, " font-weight=\"600\"");
+  for (const double tick : x_ticks) {
+    out += line_between(x.at(tick), kBottom, x.at(tick), kTop, kGrid);
+    out += text_at(x.at(tick), kBottom + 18.0, "middle", kSoft, 11, fmt::format("{:g}", tick));
+  }
+  for (const auto& [tick, label] : y_ticks) {
+    out += line_between(x.from, y.at(tick), x.to, y.at(tick), kGrid);
+    out += text_at(x.from - 8.0, y.at(tick) + 4.0, "end", kSoft, 11, label);
+  }
+  out += line_between(x.from, kBottom, x.to, kBottom, kSoft);
+  out += text_at(0.5 * (x.from + x.to), kBottom + 40.0, "middle", kSoft, 12, x_label);
+  return out;
+}
+
+std::string distribution_frame(const Axis& x, const Axis& y) {
+  std::vector<std::pair<double, std::string>> y_ticks;
+  for (double share = 1.0; share >= y.low * 0.9999; share /= 10.0)
+    y_ticks.emplace_back(share, share >= 0.01 ? fmt::format("{:g} %", 100.0 * share)
+                                              : fmt::format("{:.3g} %", 100.0 * share));
+  return frame_of(x, y, ticks_of(x, 6), y_ticks, "latency, ms", "Share of frames slower than");
+}
+
+std::string distribution(const LatencySeries& series, const char* color, bool labels, const Axis& x,
+                         const Axis& y) {
+  const LatencyHistogram& histogram = *series.histogram;
+  const double count = static_cast<double>(histogram.count());
+  std::string out;
+  std::string path = fmt::format("M{:.1f} {:.1f}", x.at(x.low), y.at(1.0));
+  double slower = count;
+  double last_x = x.at(x.low);
+  double last_y = y.at(1.0);
+  for (int bucket = 0; bucket < LatencyHistogram::bucket_count(); ++bucket) {
+    const auto here = static_cast<double>(histogram.bucket_value(bucket));
+    if (here == 0.0) continue;
+    slower -= here;
+    const double px = x.at(static_cast<double>(LatencyHistogram::bucket_upper_ns(bucket)) * 1e-6);
+    const double py = slower > 0.0 ? y.at(slower / count) : y.from;
+    // Steps smaller than half a pixel would only make the file large.
+    if (px - last_x < 0.4 && py - last_y < 0.4 && slower > 0.0) continue;
+    path += fmt::format("L{:.1f} {:.1f}L{:.1f} {:.1f}", px, last_y, px, py);
+    last_x = px;
+    last_y = py;
+  }
+  out += fmt::format(
+      "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\" stroke-linejoin=\"round\"/>\n",
+      path, color);
+  // Percentiles are marked on the curve; a label that would cover its neighbor is left out.
+  double last_label = -1e9;
+  for (const double percent : {50.0, 90.0, 99.0, 99.9, 99.99}) {
+    const double share = 1.0 - percent / 100.0;
+    if (share * count < 1.0) break;
+    const double ms = static_cast<double>(histogram.percentile_ns(percent)) * 1e-6;
+    const double px = x.at(ms);
+    const double py = y.at(share);
+    out += fmt::format(
+        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\" fill=\"white\" stroke=\"{}\" "
+        "stroke-width=\"2\"/>\n",
+        px, py, color);
+    if (!labels || py - last_label < 14.0) continue;
+    last_label = py;
+    const bool right = px < x.to - 110.0;
+    out += text_at(px + (right ? 9.0 : -9.0), py + 4.0, right ? "start" : "end", kInk, 11,
+                   fmt::format("p{:g}  {:.3g} ms", percent, ms),
+                   " stroke=\"white\" stroke-width=\"3\" paint-order=\"stroke\"");
+  }
+  return out;
+}
+
+std::string over_time_frame(const Axis& x, const Axis& y) {
+  std::vector<std::pair<double, std::string>> y_ticks;
+  for (const double tick : ticks_of(y, 6)) y_ticks.emplace_back(tick, fmt::format("{:g}", tick));
+  return frame_of(x, y, ticks_of(x, 6), y_ticks, "time, s", "Latency of each frame, ms");
+}
+
+std::string over_time(const LatencySeries& series, const char* line, const char* fill,
+                      const Axis& x, const Axis& y) {
+  std::string out;
+  // Many frames share a column of pixels: its least and largest are drawn as a band, so no outlier
+  // is lost.
+  const std::vector<float>& values = *series.latencies_ms;
+  const std::size_t columns =
+      std::min<std::size_t>(values.size(), static_cast<std::size_t>(x.to - x.from));
+  std::string upper;
+  std::string lower;
+  std::string middle;
+  std::vector<float> sorted;
+  for (std::size_t column = 0; column < columns; ++column) {
+    const std::size_t begin = column * values.size() / columns;
+    const std::size_t end = (column + 1) * values.size() / columns;
+    sorted.assign(values.begin() + static_cast<std::ptrdiff_t>(begin),
+                  values.begin() + static_cast<std::ptrdiff_t>(end));
+    std::sort(sorted.begin(), sorted.end());
+    const double px = x.at(0.5 * static_cast<double>(begin + end) / series.fps);
+    upper += fmt::format("{}{:.1f} {:.1f}", column == 0 ? "M" : "L", px, y.at(sorted.back()));
+    lower = fmt::format("L{:.1f} {:.1f}", px, y.at(sorted.front())) + lower;
+    middle += fmt::format("{}{:.1f} {:.1f}", column == 0 ? "M" : "L", px,
+                          y.at(sorted[sorted.size() / 2]));
+  }
+  out += fmt::format("<path d=\"{}{}Z\" fill=\"{}\" stroke=\"{}\" stroke-width=\"0.7\"/>\n", upper,
+                     lower, fill, fill);
+  out += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.3\"/>\n", middle,
+                     line);
+  return out;
+}
+
+}  // namespace
+
+void write_latency_svg(const std::string& path, const LatencyPlot& plot) {
+  double least = 1e9;
+  double largest = 0.0;
+  double seconds = 1e-3;
+  std::uint64_t count = 10;
+  for (const LatencySeries& series : plot.series) {
+    least = std::min(least, static_cast<double>(series.histogram->min_ns()) * 1e-6);
+    largest = std::max(largest, static_cast<double>(series.histogram->max_ns()) * 1e-6);
+    seconds = std::max(seconds, static_cast<double>(series.latencies_ms->size()) / series.fps);
+    count = std::max(count, series.histogram->count());
+  }
+  least = std::max(1e-3, least);
+  largest = std::max(largest, least * 1.01);
+  const bool with_budget = plot.budget_ms > 0.0;
+  // A budget far beyond all latencies still belongs into the figure: it shows the headroom.
+  const double top = std::max(largest, plot.budget_ms);
+
+  const Axis ccdf_x{(with_budget ? std::min(least, plot.budget_ms) : least) / 1.15, top * 1.25,
+                    true, 80.0, 450.0};
+  const double smallest_share =
+      std::pow(10.0, std::floor(std::log10(1.0 / static_cast<double>(count))));
+  const Axis ccdf_y{smallest_share, 1.0, true, kBottom, kTop};
+  const Axis time_x{0.0, seconds, false, 540.0, 925.0};
+  const Axis time_y{0.0, top * 1.08, false, kBottom, kTop};
+
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:g} {1:g}\" width=\"{0:g}\" "
+      "height=\"{1:g}\" "
+      "font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', "
+      "sans-serif\">\n<title>{2}</title>\n<rect width=\"{0:g}\" height=\"{1:g}\" "
+      "fill=\"white\"/>\n",
+      kWidth, kHeight, escape(plot.title));
+  svg += text_at(32.0, 34.0, "start", kInk, 17, plot.title, " font-weight=\"600\"");
+  svg += text_at(32.0, 54.0, "start", kSoft, 12, plot.subtitle);
+  svg += text_at(32.0, 71.0, "start", kSoft, 12, plot.machine);
+  svg += distribution_frame(ccdf_x, ccdf_y);
+  svg += over_time_frame(time_x, time_y);
+  const bool several = plot.series.size() > 1;
+  for (std::size_t i = plot.series.size(); i-- > 0;) {
+    const LatencySeries& series = plot.series[i];
+    const char* const line = kLines[i % std::size(kLines)];
+    svg += distribution(series, line, !several, ccdf_x, ccdf_y);
+    svg += over_time(series, line, kFills[i % std::size(kFills)], time_x, time_y);
+    if (!several) continue;
+    // The curves' labels would cover each other, so the figures stand with the names.
+    const auto ms = [&](double percent) {
+      return static_cast<double>(series.histogram->percentile_ns(percent)) * 1e-6;
+    };
+    svg += text_at(32.0 + 305.0 * static_cast<double>(i), kHeight - 12.0, "start", line, 11,
+                   fmt::format("{}: p50 {:.3g}, p99 {:.3g}, p99.9 {:.3g} ms", series.name, ms(50.0),
+                               ms(99.0), ms(99.9)),
+                   " font-weight=\"600\"");
+  }
+  if (with_budget) {
+    const double budget_x = ccdf_x.at(plot.budget_ms);
+    const double budget_y = time_y.at(plot.budget_ms);
+    const std::string label = fmt::format("budget {:.3g} ms", plot.budget_ms);
+    constexpr const char* kDashed = " stroke-width=\"1.5\" stroke-dasharray=\"5 4\"";
+    svg += line_between(budget_x, kBottom, budget_x, kTop, kBudget, kDashed);
+    svg += text_at(budget_x - 6.0, kTop + 12.0, "end", kBudget, 11, label,
+                   " stroke=\"white\" stroke-width=\"3\" paint-order=\"stroke\"");
+    svg += line_between(time_x.from, budget_y, time_x.to, budget_y, kBudget, kDashed);
+    svg += text_at(time_x.to, budget_y - 6.0, "end", kBudget, 11, label,
+                   " stroke=\"white\" stroke-width=\"3\" paint-order=\"stroke\"");
+  }
+  svg += "</svg>\n";
+
+  OutputFile file(path);
+  file.write(svg.data(), svg.size());
+  file.commit();
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,187 @@
+// The rows of `ocellus bench flow` on the CPU: ours and other libraries' methods, in turn.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "apps/common/printable.h"
+#include "apps/measure/bench_turns.h"
+#include "apps/optical_flow/bench.h"
+#include "apps/optical_flow/peers.h"
+#include "apps/optical_flow/run.h"
+
+namespace ocellus::app {
+namespace {
+
+/// One line of the table.
+class Row : public TimedRow {
+ public:
+  explicit Row(const Clip& clip) : clip_(&clip) {}
+
+  int warm_up() const override { return peer != nullptr ? 2 : temporal_support(*config); }
+  bool step(std::size_t position) override {
+    if (peer == nullptr) {
+      run->step(clip_->cyclic(position).view(position, 0));
+      return true;
+    }
+    try {
+      peer->compute(clip_->cyclic(position), clip_->cyclic(position + 1));
+    } catch (const FlowPeer::Refusal& reason) {
+      refusal = reason.what();
+    }
+    return refusal.empty();
+  }
+
+  std::string name;
+  std::optional<OpticalFlowConfig> config;  ///< of ours
+  std::unique_ptr<FlowRun> run;
+  FlowPeer* peer = nullptr;
+  std::string refusal;  ///< why a peer could not take these frames; it has no figures then
+  std::optional<FlowErrors> errors;
+
+ private:
+  const Clip* clip_;
+};
+
+/// The rows of one input.
+struct Table {
+  const BenchInput* input;
+  std::vector<std::unique_ptr<FlowPeer>> peers;
+  std::vector<Row> rows;
+};
+
+/// Flow of the clip's frame `number` by a row's method, with the temporal support that fits.
+FlowField field_of(const Row& row, const EngineConfig& engine, const Clip& clip, long number) {
+  if (row.peer != nullptr) {
+    row.peer->compute(clip.number(number), clip.number(number + 1));
+    return row.peer->result();
+  }
+  OpticalFlowConfig config = *row.config;
+  const auto support = choose_support(temporal_support(config), number, clip.first, clip.last());
+  set_temporal_support(config, support->frames);
+  FlowRun run(engine, config);
+  for (long n = number - support->before(); n <= number + support->after(); ++n)
+    run.step(clip.number(n).view(static_cast<std::uint64_t>(n), 0));
+  return run.field();
+}
+
+Table make_table(const BenchOptions& o, const EngineConfig& engine, const EngineInfo& info,
+                 const BenchInput& input) {
+  Table table{&input, {}, {}};
+  for (BenchMethod& method : bench_methods(o, input.clip)) {
+    Row row(input.clip);
+    row.name = std::move(method.name);
+    row.config = method.config;
+    row.run = std::make_unique<FlowRun>(engine, *row.config);
+    table.rows.push_back(std::move(row));
+  }
+  // The peers take 8 bits only.
+  if (!o.no_peers && input.clip.format() == PixelFormat::kGray8)
+    table.peers = make_flow_peers(info.workers);
+  for (const auto& peer : table.peers) {
+    Row row(input.clip);
+    row.name = peer->name();
+    row.peer = peer.get();
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+nlohmann::ordered_json row_json(const Row& row, const BenchInput& input,
+                                const HostMachine& machine) {
+  nlohmann::ordered_json r;
+  r["name"] = row.name;
+  r["group"] = row.peer != nullptr ? "peer" : "ours";
+  r["input"] = input.clip.name;
+  r["size"] = {input.clip.size().width, input.clip.size().height};
+  if (!row.refusal.empty()) {
+    r["not_run"] = row.refusal;
+    return r;
+  }
+  machine.add_times(r, row.ms);
+  if (row.config) {
+    machine.add_floor(r, least_work(*row.config), percentile(row.ms, 50.0));
+    r["config"] = config_json(*row.config);
+  }
+  if (row.errors && row.errors->compared > 0) r["accuracy"] = errors_json(*row.errors);
+  return r;
+}
+
+void print_table(const Table& table, const HostMachine& machine) {
+  fmt::print("\n{}\n{:<28} {:>9} {:>9} {:>8} {:>9} {:>9} {:>9} {:>6}",
+             printable(table.input->clip.name), "", "median ms", "p99 ms", "frames/s", "MB",
+             "MFLOP", "floor ms", "ratio");
+  fmt::print("{}\n", table.input->truth ? errors_heading() : "");
+  for (const Row& row : table.rows) {
+    if (!row.refusal.empty()) {
+      fmt::print("{:<28} not run: {}\n", row.name, row.refusal);
+      continue;
+    }
+    const double median = percentile(row.ms, 50.0);
+    fmt::print("{:<28} {:>9.3f} {:>9.3f} {:>8.1f}", row.name, median, percentile(row.ms, 99.0),
+               1000.0 / median);
+    if (row.config) {
+      const Workload work = least_work(*row.config);
+      fmt::print(" {:>9.1f} {:>9.0f} {:>9.3f} {:>6.2f}", work.bytes * 1e-6, work.flops * 1e-6,
+                 machine.floor_ms(work), median / machine.floor_ms(work));
+    } else {
+      fmt::print(" {:>9} {:>9} {:>9} {:>6}", "-", "-", "-", "-");
+    }
+    fmt::print("{}\n",
+               row.errors && row.errors->compared > 0 ? errors_text(*row.errors) : std::string());
+  }
+}
+
+}  // namespace
+
+int bench_on_host(const BenchOptions& o, const EngineConfig& engine, const EngineInfo& info,
+                  const std::vector<BenchInput>& inputs) {
+  const int frames = o.frames.value_or(100);
+  const HostMachine machine(info);
+  std::vector<Table> tables;
+  for (const BenchInput& input : inputs) {
+    Table& table = tables.emplace_back(make_table(o, engine, info, input));
+    std::vector<TimedRow*> rows;
+    for (Row& row : table.rows) rows.push_back(&row);
+    time_in_turns(rows, frames, "bench flow " + size_text(input.clip.size()));
+    for (Row& row : table.rows) {
+      row.run.reset();  // its memory is needed for the next
+      if (input.truth && row.refusal.empty())
+        row.errors = input.errors(field_of(row, engine, input.clip, input.number));
+    }
+  }
+  const bool with_peers = std::any_of(tables.begin(), tables.end(),
+                                      [](const Table& table) { return !table.peers.empty(); });
+
+  if (o.common.json) {
+    nlohmann::ordered_json json = bench_json(o, info, inputs);
+    json["frames"] = frames;
+    machine.add_to(json);
+    json["peers"] =
+        with_peers ? nlohmann::ordered_json(peer_library()) : nlohmann::ordered_json(nullptr);
+    json["rows"] = nlohmann::ordered_json::array();
+    for (const Table& table : tables)
+      for (const Row& row : table.rows)
+        json["rows"].push_back(row_json(row, *table.input, machine));
+    print_json(json);
+    return kDone;
+  }
+  fmt::print("ocellus {} bench flow: {} a row, all rows in turn\n", version(),
+             counted(frames, "frame"));
+  machine.print();
+  for (const Table& table : tables) print_table(table, machine);
+  fmt::print(
+      "\nMB and MFLOP: the least that a frame needs; floor: what they take at the limits above; "
+      "ratio: median / floor.\n");
+  if (with_peers)
+    fmt::print("peers: {}, on the same frames with {}\n", peer_library(),
+               counted(info.workers, "thread"));
+  else
+    fmt::print("{}\n", o.no_peers ? "peers left out (--no-peers)"
+                       : inputs.front().clip.format() != PixelFormat::kGray8
+                           ? "peers left out: they take 8 bits"
+                           : "peers: this build has no OpenCV");
+  return kDone;
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,500 @@
+// ocellus flow: frames in, motion field out.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <memory>
+#include <numeric>
+
+#include "apps/common/common.h"
+#include "apps/common/interrupt.h"
+#include "apps/common/printable.h"
+#include "apps/io/flow_file.h"
+#include "apps/io/frame_output.h"
+#include "apps/optical_flow/options.h"
+#include "apps/optical_flow/run.h"
+#include "ocellus/flow_draw.h"
+
+namespace ocellus::app {
+namespace {
+
+struct FlowCommand {
+  CommonOptions common;
+  FlowOptions flow;
+  FrameOptions frames;
+  std::string confidence;
+  std::optional<long> frame;
+  double max_motion = 0.0;
+  int arrow_step = 16;
+  double arrow_scale = 4.0;
+  double min_motion = 0.5;
+};
+
+/// Where the fields of one or all frames go.
+class Output : public FrameOutput {
+ public:
+  Output(const FlowCommand& command, double source_fps)
+      : FrameOutput(command.frames, {".flo", ".png"}, source_fps),
+        command_(command),
+        max_motion_(command.max_motion) {
+    if (video() && command.frame)
+      throw InputError(fmt::format("--frame asks for one field, -o {} is a video of all", path()));
+  }
+
+  /// A .png or a video.
+  bool colored() const { return !none() && extension() != ".flo"; }
+  double max_motion() const { return max_motion_; }
+
+  void write(FlowField& field, const InputFrame& frame, const Rect& roi) {
+    if (none()) return;
+    if (extension() == ".flo") {
+      write_flo(name_of(frame.number), field);
+      return;
+    }
+    update_scale(field);
+    if (video()) {
+      write_overlay(field, frame, roi);
+      return;
+    }
+    std::vector<std::uint8_t> rgb(field.pixels() * 3);
+    draw_flow_wheel(field.view(), static_cast<float>(max_motion_), rgb.data(),
+                    static_cast<std::ptrdiff_t>(field.size.width) * 3);
+    write_png_rgb(name_of(frame.number), field.size, rgb.data());
+  }
+
+ private:
+  /// Without --max-motion the scale follows the largest motion so far, so that colors do not
+  /// flicker from frame to frame.
+  void update_scale(FlowField& field) {
+    if (command_.max_motion > 0.0) return;
+    max_motion_ = std::max(
+        {max_motion_, 0.5, static_cast<double>(flow_magnitude_percentile(field.view(), 99.0f))});
+  }
+
+  void write_overlay(FlowField& field, const InputFrame& frame, const Rect& roi) {
+    OverlayConfig overlay;
+    overlay.step = command_.arrow_step;
+    overlay.scale = static_cast<float>(command_.arrow_scale);
+    overlay.min_motion = static_cast<float>(command_.min_motion);
+    overlay.max_motion = static_cast<float>(max_motion_);
+    overlay.roi = roi;
+    draw_flow_overlay(field.view(), overlay, video_picture(frame));
+    write_video_picture();
+  }
+
+  const FlowCommand& command_;
+  double max_motion_;
+};
+
+std::vector<UnusedOptions> unused_options(const FlowCommand& o) {
+  const std::string& output = o.frames.output;
+  return {
+      unused_without_video(output, {"--fps", "--arrow-step", "--arrow-scale", "--min-motion"}),
+      {!is_video_name(output) && file_extension(output) != ".png",
+       {"--max-motion"},
+       fmt::format("it is for the colors of a .png or a video, {}{}", output_text(output),
+                   output.empty() ? "" : " has none")},
+      {o.frame.has_value(), {"--limit"}, "--frame reads the frames that it needs"},
+  };
+}
+
+struct FieldReport {
+  long frame = 0;
+  Support support;
+  double valid = 0.0;  ///< fraction
+  double mean_u = 0.0;
+  double mean_v = 0.0;
+  double mean_motion = 0.0;
+  double p99_motion = 0.0;
+  double compute_ms = 0.0;
+  std::string file;
+};
+
+FieldReport report_of(FlowField& field, const InputFrame& frame, Support support,
+                      const FrameInfo& info, const Output& output) {
+  FieldReport report;
+  report.frame = frame.number;
+  report.support = support;
+  std::size_t valid = 0;
+  for (std::size_t i = 0; i < field.pixels(); ++i) {
+    if (!std::isfinite(field.u[i]) || !std::isfinite(field.v[i])) continue;
+    ++valid;
+    report.mean_u += field.u[i];
+    report.mean_v += field.v[i];
+    report.mean_motion += std::hypot(field.u[i], field.v[i]);
+  }
+  if (valid > 0) {
+    report.mean_u /= static_cast<double>(valid);
+    report.mean_v /= static_cast<double>(valid);
+    report.mean_motion /= static_cast<double>(valid);
+    report.p99_motion = flow_magnitude_percentile(field.view(), 99.0f);
+  }
+  report.valid = static_cast<double>(valid) / static_cast<double>(field.pixels());
+  report.compute_ms = static_cast<double>(info.compute_ns) * 1e-6;
+  if (!output.none()) report.file = output.name_of(frame.number);
+  return report;
+}
+
+nlohmann::ordered_json report_json(const FieldReport& r) {
+  nlohmann::ordered_json json;
+  json["frame"] = r.frame;
+  json["support"] = {{"frames", r.support.frames},
+                     {"first", r.frame - r.support.before()},
+                     {"last", r.frame + r.support.after()}};
+  json["valid"] = r.valid;
+  json["mean_u"] = r.mean_u;
+  json["mean_v"] = r.mean_v;
+  json["mean_motion"] = r.mean_motion;
+  json["p99_motion"] = r.p99_motion;
+  json["compute_ms"] = r.compute_ms;
+  if (!r.file.empty()) json["file"] = r.file;
+  return json;
+}
+
+/// The command at work: the frames at hand, the operator, the outputs.
+class FlowJob {
+ public:
+  explicit FlowJob(const FlowCommand& command)
+      : command_(command),
+        input_(command.frames, command.frame.has_value()),
+        source_(input_.source()),
+        output_(command, source_.fps()) {
+    if (!command.confidence.empty()) {
+      if (file_extension(command.confidence) != ".pfm") {
+        throw InputError(
+            fmt::format("--confidence is '{}'; it must end in .pfm", command.confidence));
+      }
+      confidence_name_ = NumberedName(command.confidence);
+    }
+    engine_ = engine_config(command.common);
+  }
+
+  int run() {
+    if (command_.frame) {
+      one(*command_.frame);
+    } else if (output_.single() || (!command_.confidence.empty() && !confidence_name_.numbered())) {
+      if (!output_.none() && !output_.single()) {
+        throw InputError(fmt::format(
+            "--confidence {} is one file, -o {} are many; put a number such as %03d into it",
+            command_.confidence, output_.path()));
+      }
+      last();
+    } else {
+      all();
+    }
+    if (!reports_.empty()) print();  // a signal may come before the first field
+    return kDone;
+  }
+
+ private:
+  /// Reads the next frame to the end of the window, and drops the oldest beyond `keep`.
+  bool read(std::size_t keep) {
+    InputFrame frame;
+    if (window_.size() >= keep && !window_.empty()) {
+      frame = std::move(window_.front());  // its memory is taken again
+      window_.pop_front();
+    }
+    const bool reused = !frame.image.pixels.empty();
+    if (!input_.next(frame)) {
+      if (reused)
+        window_.push_front(std::move(frame));  // a source at its end leaves the frame as it was
+      return false;
+    }
+    if (input_.read() == 1) {
+      first_ = frame.number;
+      config_ = flow_config(command_.flow, frame.image.size, frame.image.format);
+      // What is wrong with the options is said before frames are collected.
+      take_options(OpticalFlow::footprint(take(Engine::probe(engine_), "engine"), config_),
+                   "optical flow");
+    }
+    window_.push_back(std::move(frame));
+    return true;
+  }
+
+  [[noreturn]] void too_few(std::int64_t frames) const {
+    throw InputError(
+        fmt::format("{}: holds {}; flow needs two or more (a numbered pattern, several "
+                    "images, a video, test:)",
+                    source_.name(), counted(frames, "frame")));
+  }
+
+  /// The flow of frame `number` out of the window, by an operator whose support is cut to what is
+  /// there.
+  void from_window(long number, Support support) {
+    OpticalFlowConfig config = config_;
+    set_temporal_support(config, support.frames);
+    FlowRun run(engine_, config);
+    remember(run);
+    FrameInfo info;
+    for (const InputFrame& frame : window_) {
+      if (frame.number < number - support.before() || frame.number > number + support.after())
+        continue;
+      info =
+          run.step(frame.image.view(static_cast<std::uint64_t>(frame.number), frame.timestamp_ns));
+    }
+    emit(run.field(), number, support, info);
+  }
+
+  void emit(FlowField& field, long number, Support support, const FrameInfo& info) {
+    const InputFrame& frame = window_[static_cast<std::size_t>(number - window_.front().number)];
+    output_.write(field, frame, config_.roi);
+    if (!command_.confidence.empty()) {
+      write_pfm(confidence_name_.at(number), field.size, field.confidence);
+    }
+    reports_.push_back(report_of(field, frame, support, info, output_));
+  }
+
+  void remember(const FlowRun& run) {
+    info_ = run.engine();
+    footprint_ = std::max(footprint_, run.footprint().host);
+  }
+
+  Support support_for(long number, long first, long last) const {
+    const int wanted = temporal_support(config_);
+    const auto support = choose_support(wanted, number, first, last);
+    if (!support) {
+      throw InputError(
+          fmt::format("--frame {}: the flow from frame N to N+1 needs both; {} has frames {} to {}",
+                      number, source_.name(), source_.first_number(), last));
+    }
+    if (support->frames != wanted && temporal_support_is_fixed(config_)) {
+      throw InputError(fmt::format(
+          "--frame {}: the kernel file needs {} frames around it, {} fit into frames {} to {}",
+          number, wanted, support->frames, first, last));
+    }
+    return *support;
+  }
+
+  void one(long number) {
+    if (number < source_.first_number() ||
+        (source_.last_number() && number >= *source_.last_number())) {
+      if (source_.last_number() && *source_.last_number() == source_.first_number()) {
+        too_few(1);
+      }
+      throw InputError(fmt::format(
+          "--frame {}: the flow from frame N to N+1 needs both; {} begins at {}{}", number,
+          source_.name(), source_.first_number(),
+          source_.last_number() ? fmt::format(" and ends at {}, so N goes to {}",
+                                              *source_.last_number(), *source_.last_number() - 1)
+                                : ""));
+    }
+    source_.start_at(number - kMaxKernelTaps);
+    Progress progress(fmt::format("reading {}", source_.name()), 0);
+    while (window_.empty() ||
+           window_.back().number < number + Support{temporal_support(config_)}.after()) {
+      if (!read(kMaxKernelTaps)) break;
+      progress.update(input_.read());
+    }
+    from_window(number, support_for(number, window_.front().number, window_.back().number));
+  }
+
+  void last() {
+    Progress progress(fmt::format("reading {}", source_.name()), 0);
+    if (const auto end = source_.last_number(); end && !command_.frames.limit)
+      source_.start_at(std::max(source_.first_number(), *end - kMaxKernelTaps));
+    while (read(kMaxKernelTaps)) progress.update(input_.read());
+    if (window_.size() < 2) too_few(input_.read());
+    const long end = window_.back().number;
+    const int frames = std::min<int>(temporal_support(config_), static_cast<int>(window_.size()));
+    const long number = end - Support{frames}.after();
+    from_window(number, support_for(number, window_.front().number, end));
+    note_ = frames == temporal_support(config_)
+                ? fmt::format(
+                      "one file and no --frame: the last frame that the whole temporal "
+                      "support describes is {}",
+                      number)
+                : fmt::format(
+                      "one file and no --frame: too few frames for the whole temporal "
+                      "support; frame {} has the most",
+                      number);
+  }
+
+  void all() {
+    // After a signal the fields so far are still worth something: a video of them is ended.
+    const StopsEarly stops_early;
+    fields();
+    output_.finish();
+    if (stop_signal() != 0)
+      input_.report_interruption(static_cast<std::int64_t>(reports_.size()), "field");
+  }
+
+  void fields() {
+    Progress progress(fmt::format("flow of {}", source_.name()), input_.expected());
+    const bool any = read(1);
+    if (stop_signal() != 0) return;
+    if (!any) too_few(input_.read());
+    const Support full{temporal_support(config_)};
+    const std::size_t keep = static_cast<std::size_t>(full.frames);
+    while (window_.size() < keep && read(keep)) progress.update(input_.read());
+    if (stop_signal() != 0) return;
+    if (window_.size() < 2) too_few(input_.read());
+    const bool whole = window_.size() == keep;
+    if (!whole && temporal_support_is_fixed(config_)) {
+      throw InputError(fmt::format("{}: the kernel file needs {} frames, {} are there",
+                                   source_.name(), keep, window_.size()));
+    }
+    // At both ends of the sequence the support is cut to the frames at hand; a kernel file's cannot
+    // be cut.
+    const bool cut = !temporal_support_is_fixed(config_);
+    if (!whole) {
+      for (long n = first_; n < window_.back().number && stop_signal() == 0; ++n)
+        from_window(n, support_for(n, first_, window_.back().number));
+      return;
+    }
+    if (cut) {
+      for (long n = first_; n < first_ + full.before() && stop_signal() == 0; ++n)
+        from_window(n, support_for(n, first_, window_.back().number));
+    }
+    if (stop_signal() == 0) {
+      FlowRun run(engine_, config_);
+      remember(run);
+      FrameInfo info;
+      for (const InputFrame& frame : window_)
+        info = run.step(
+            frame.image.view(static_cast<std::uint64_t>(frame.number), frame.timestamp_ns));
+      emit(run.field(), window_.back().number - full.after(), full, info);
+      while (stop_signal() == 0 && read(keep)) {
+        const InputFrame& frame = window_.back();
+        info = run.step(
+            frame.image.view(static_cast<std::uint64_t>(frame.number), frame.timestamp_ns));
+        emit(run.field(), frame.number - full.after(), full, info);
+        streamed_ms_.push_back(static_cast<double>(info.compute_ns) * 1e-6);
+        progress.update(input_.read());
+      }
+    }
+    if (cut) {
+      const long newest = window_.back().number;
+      for (long n = newest - full.after() + 1; n < newest && stop_signal() == 0; ++n)
+        from_window(n, support_for(n, window_.front().number, newest));
+    }
+  }
+
+  void print() {
+    const ImageSize size = output_size(config_);
+    const double median_ms = streamed_ms_.empty() ? 0.0 : percentile(streamed_ms_, 50.0);
+    if (command_.common.json) {
+      nlohmann::ordered_json json;
+      json["input"] = source_.name();
+      json["size"] = {config_.size.width, config_.size.height};
+      if (!config_.roi.empty())
+        json["roi"] = {config_.roi.x, config_.roi.y, config_.roi.width, config_.roi.height};
+      json["frames_read"] = input_.read();
+      add_engine_json(json, info_);
+      json["config"] = config_json(config_);
+      json["memory_bytes"] = footprint_;
+      json["output"] =
+          output_.none() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(output_.path());
+      if (!command_.confidence.empty()) json["confidence"] = written_confidence();
+      if (output_.max_motion() > 0.0) json["max_motion"] = output_.max_motion();
+      if (!note_.empty()) json["note"] = note_;
+      if (!streamed_ms_.empty()) json["median_compute_ms"] = median_ms;
+      json["frames"] = nlohmann::ordered_json::array();
+      for (const FieldReport& report : reports_) json["frames"].push_back(report_json(report));
+      print_json(json);
+      return;
+    }
+    print_summary(input_, config_.size, describe(config_), info_);
+    if (!note_.empty()) fmt::print("{}\n", note_);
+    if (reports_.size() == 1) {
+      const FieldReport& r = reports_.front();
+      fmt::print(
+          "frame {} -> {}, out of {} frames, {} to {}{}\n", r.frame, r.frame + 1, r.support.frames,
+          r.frame - r.support.before(), r.frame + r.support.after(),
+          r.support.frames != temporal_support(config_)
+              ? fmt::format(" (of {} asked for, what fits around it)", temporal_support(config_))
+              : "");
+      fmt::print(
+          "motion: mean ({:.3f}, {:.3f}), mean length {:.3f}, 99 % up to {:.3f} px per frame; "
+          "{:.2f} % of {}x{} valid\n",
+          r.mean_u, r.mean_v, r.mean_motion, r.p99_motion, 100.0 * r.valid, size.width,
+          size.height);
+    } else if (!reports_.empty()) {
+      std::size_t cut = 0;
+      double motion = 0.0;
+      double valid = 0.0;
+      for (const FieldReport& r : reports_) {
+        cut += r.support.frames != temporal_support(config_) ? 1 : 0;
+        motion += r.mean_motion / static_cast<double>(reports_.size());
+        valid += r.valid / static_cast<double>(reports_.size());
+      }
+      fmt::print("fields of frames {} to {}: mean length {:.3f} px per frame, {:.2f} % valid",
+                 reports_.front().frame, reports_.back().frame, motion, 100.0 * valid);
+      if (cut > 0)
+        fmt::print("; {} at the ends out of fewer than {} frames", cut, temporal_support(config_));
+      fmt::print("\n");
+      if (median_ms > 0.0)
+        fmt::print("median {:.2f} ms a frame, {:.0f} frames/s\n", median_ms, 1000.0 / median_ms);
+    }
+    if (output_.colored())
+      fmt::print("colors are full at {:.2f} px per frame\n", output_.max_motion());
+    if (!output_.none())
+      fmt::print("written: {}{}\n",
+                 printable(output_.written(reports_.front().frame, reports_.size())),
+                 command_.confidence.empty() ? "" : ", " + printable(written_confidence()));
+  }
+
+  /// One file's name, or the pattern of several.
+  std::string written_confidence() const {
+    return confidence_name_.numbered() && reports_.size() != 1
+               ? command_.confidence
+               : confidence_name_.at(reports_.empty() ? 0 : reports_.front().frame);
+  }
+
+  const FlowCommand& command_;
+  FrameInput input_;
+  FrameSource& source_;
+  Output output_;
+  NumberedName confidence_name_{""};
+  EngineConfig engine_;
+  OpticalFlowConfig config_;
+  std::deque<InputFrame> window_;
+  long first_ = 0;
+  EngineInfo info_;
+  std::size_t footprint_ = 0;
+  std::vector<FieldReport> reports_;
+  std::vector<double> streamed_ms_;
+  std::string note_;
+};
+
+}  // namespace
+
+void add_flow_command(CLI::App& program, int& exit_code) {
+  CLI::App* const command =
+      program.add_subcommand("flow", "Compute the motion field of an image sequence");
+  const auto o = std::make_shared<FlowCommand>();
+  add_frame_options(*command, o->frames,
+                    "out.flo or out.png: one field; out_%03d.flo or out_%03d.png: all; out.webm "
+                    "or out.mp4: the video with the field over it",
+                    2);
+  command
+      ->add_option("--frame", o->frame,
+                   "The flow from frame N to N+1 (the pattern's number; from 0 in a video)")
+      ->check(frame_number());
+  command->add_option("--confidence", o->confidence, "Write the confidence to a .pfm file");
+  command
+      ->add_option("--max-motion", o->max_motion,
+                   "Motion of full color, pixels per frame; 0 = the largest seen (99 %)")
+      ->check(finite_range(0.0, 1e6))
+      ->capture_default_str();
+  command->add_option("--arrow-step", o->arrow_step, "Pixels between the arrows of a video")
+      ->check(CLI::Range(4, 256))
+      ->capture_default_str();
+  command
+      ->add_option("--arrow-scale", o->arrow_scale, "Length of an arrow for a motion of one pixel")
+      ->check(finite_range(0.01, 1000.0))
+      ->capture_default_str();
+  command
+      ->add_option("--min-motion", o->min_motion, "Shorter motions get no arrow, pixels per frame")
+      ->check(finite_range(0.0, 1000.0))
+      ->capture_default_str();
+  add_flow_options(*command, o->flow);
+  add_common_options(*command, o->common);
+  command->callback([command, o, &exit_code] {
+    check_options(*command, unused_flow_options(o->flow));
+    check_options(*command, unused_options(*o));
+    exit_code = FlowJob(*o).run();
+  });
+}
+
+}  // namespace ocellus::app

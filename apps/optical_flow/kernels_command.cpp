@@ -1,0 +1,301 @@
+#include "apps/optical_flow/kernels_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "apps/common/common.h"
+#include "apps/common/json_text.h"
+#include "apps/common/printable.h"
+#include "apps/io/input_file.h"
+#include "apps/optical_flow/kernel_bank_text.h"
+#include "apps/optical_flow/kernel_bank_writer.h"
+#include "apps/optical_flow/options.h"
+
+namespace ocellus::app {
+namespace {
+
+using Json = nlohmann::json;
+
+// ---- info
+
+struct ConvolutionSummary {
+  double smallest_sum = std::numeric_limits<double>::infinity();
+  double largest_sum = -std::numeric_limits<double>::infinity();
+  double largest_tap = 0.0;
+};
+
+struct Summary {
+  KernelConfig kernels;
+  std::array<ConvolutionSummary, kMaxConvolutions> convolutions;
+  double sum = 0.0;
+
+  static bool add(void* user, int, int, int convolution, int term, const float* wx, const float* wy,
+                  const float* wt) {
+    auto& self = *static_cast<Summary*>(user);
+    ConvolutionSummary& summary = self.convolutions[static_cast<std::size_t>(convolution)];
+    if (term == 0) self.sum = 0.0;
+    double product = 1.0;
+    for (const auto& [taps, n] :
+         {std::pair{wx, self.kernels.nx}, {wy, self.kernels.ny}, {wt, self.kernels.nt}}) {
+      double sum = 0.0;
+      for (int i = 0; i < n; ++i) {
+        sum += static_cast<double>(taps[i]);
+        summary.largest_tap =
+            std::max(summary.largest_tap, std::fabs(static_cast<double>(taps[i])));
+      }
+      product *= sum;
+    }
+    self.sum += product;
+    if (term == self.kernels.terms - 1) {
+      summary.smallest_sum = std::min(summary.smallest_sum, self.sum);
+      summary.largest_sum = std::max(summary.largest_sum, self.sum);
+    }
+    return true;
+  }
+};
+
+// ---- command line
+
+struct MakeOptions {
+  std::string form = "uniform";
+  std::string size;
+  std::string taps = "15x15x20";
+  float sigma_space = KernelConfig{}.sigma_space;
+  float sigma_time = KernelConfig{}.sigma_time;
+  std::vector<float> fovea;
+  float fovea_radius = KernelConfig{}.fovea_radius;
+  std::string out;
+};
+
+void run_make(const CLI::App& command, const MakeOptions& options) {
+  check_options(command, {{options.form != "foveated",
+                           {"--size", "--fovea", "--fovea-radius"},
+                           "it belongs to --form foveated; a uniform bank fits every image"}});
+  KernelConfig kernels;
+  const std::vector<int> taps = parse_taps(options.taps);
+  kernels.nx = taps[0];
+  kernels.ny = taps[1];
+  kernels.nt = taps[2];
+  kernels.sigma_space = options.sigma_space;
+  kernels.sigma_time = options.sigma_time;
+  ImageSize size{1, 1};
+  std::string note = fmt::format("Gaussian derivatives, sigma {:g} pixels, {:g} frames",
+                                 options.sigma_space, options.sigma_time);
+  if (options.form == "foveated") {
+    if (options.size.empty())
+      throw InputError("--form foveated needs --size WIDTHxHEIGHT, the image that the bank is for");
+    size = parse_size(options.size, "--size");
+    kernels.form = KernelForm::kPerPixel;
+    kernels.origin = KernelOrigin::kFoveated;
+    kernels.fovea_radius = options.fovea_radius;
+    if (!options.fovea.empty()) {
+      kernels.fovea_x = options.fovea[0];
+      kernels.fovea_y = options.fovea[1];
+    }
+    note += fmt::format(", foveated, radius {:g} pixels", options.fovea_radius);
+  }
+  make_kernel_bank(kernels, size, note, options.out);
+}
+
+/// "-" is the standard input.
+void run_conversion(const std::string& in, const std::string& out,
+                    void (*convert)(std::istream&, const std::string&)) {
+  InputText text(in);
+  try {
+    convert(text, out);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", text.name(), error.what()));
+  }
+}
+
+}  // namespace
+
+void make_kernel_bank(const KernelConfig& kernels, ImageSize size, const std::string& note,
+                      const std::string& out) {
+  const bool per_pixel = kernels.form == KernelForm::kPerPixel;
+  // The library checks the configuration; a writer with a size out of range would name another
+  // field first. So the writer is made at the first taps.
+  struct Copy {
+    KernelBankShape shape;
+    const std::string& out;
+    std::unique_ptr<KernelBankWriter> writer;
+    std::unique_ptr<Progress> progress;
+    std::int64_t done;
+    std::exception_ptr failure;
+
+    void add(const float* wx, const float* wy, const float* wt) {
+      if (!writer) {
+        writer = std::make_unique<KernelBankWriter>(out, shape);
+        fmt::print("{}: {} of taps\n", printable(out),
+                   bytes_text(KernelBankWriter::tap_bytes(shape)));
+        std::fflush(stdout);  // it is said before the work begins
+        progress = std::make_unique<Progress>(
+            "kernels", static_cast<std::int64_t>(KernelBankWriter::entries(shape)));
+      }
+      writer->add(wx, wy, wt);
+      constexpr std::int64_t kBetweenUpdates =
+          4096;  // asking for the time costs more than a kernel
+      if (++done % kBetweenUpdates == 0) progress->update(done);
+    }
+  } copy{{kernels.form, kernels.nx, kernels.ny, kernels.nt, kernels.convolutions, kernels.terms,
+          per_pixel ? size : ImageSize{}, note},
+         out,
+         nullptr,
+         nullptr,
+         0,
+         nullptr};
+  const auto visited = visit_kernels(
+      kernels, size,
+      [](void* user, int, int, int, int, const float* wx, const float* wy, const float* wt) {
+        auto& c = *static_cast<Copy*>(user);
+        try {
+          c.add(wx, wy, wt);
+        } catch (...) {
+          c.failure = std::current_exception();  // the library must not be unwound
+          return false;
+        }
+        return true;
+      },
+      &copy);
+  if (copy.failure) std::rethrow_exception(copy.failure);
+  take_options(visited, "kernels");
+  copy.writer->finish();
+}
+
+void show_kernel_bank(const std::string& path, bool json, std::ostream& to) {
+  auto info = read_kernel_file_info(path.c_str());
+  if (!info) throw InputError(info.error().text);
+  info->kernels.path = path.c_str();
+  const bool per_pixel = info->kernels.form == KernelForm::kPerPixel;
+  const auto summary = std::make_unique<Summary>();
+  summary->kernels = info->kernels;
+  const auto visited = visit_kernels(info->kernels, per_pixel ? info->size : ImageSize{1, 1},
+                                     &Summary::add, summary.get());
+  if (!visited) throw InputError(visited.error().text);
+  const KernelConfig& k = info->kernels;
+  if (json) {
+    Json root = {{"file", path},
+                 {"form", per_pixel ? "per-pixel" : "uniform"},
+                 {"taps", {k.nx, k.ny, k.nt}},
+                 {"terms", k.terms},
+                 {"tap_bytes", info->tap_bytes},
+                 {"note", info->note}};
+    if (per_pixel) root["size"] = {info->size.width, info->size.height};
+    for (int c = 0; c < k.convolutions; ++c) {
+      const ConvolutionSummary& s = summary->convolutions[static_cast<std::size_t>(c)];
+      root["convolutions"].push_back(
+          {{"sum", {s.smallest_sum, s.largest_sum}}, {"largest_tap", s.largest_tap}});
+    }
+    to << json_text(root) << '\n';
+    return;
+  }
+  to << fmt::format("{}: kernel bank, whole and undamaged\n", printable(path));
+  if (per_pixel) {
+    to << fmt::format("  form           per pixel, for images of {}x{}\n", info->size.width,
+                      info->size.height);
+  } else {
+    to << "  form           uniform\n";
+  }
+  to << fmt::format("  taps           {} x {} pixels x {} frames\n", k.nx, k.ny, k.nt);
+  to << fmt::format("  convolutions   {}, {} separable term{} each\n", k.convolutions, k.terms,
+                    k.terms == 1 ? "" : "s");
+  to << fmt::format("  size           {} bytes of taps\n", info->tap_bytes);
+  if (info->note[0] != '\0') to << fmt::format("  note           {}\n", info->note);
+  for (int c = 0; c < k.convolutions; ++c) {
+    const ConvolutionSummary& s = summary->convolutions[static_cast<std::size_t>(c)];
+    to << fmt::format("  convolution {}  sum of taps {:.6g} to {:.6g}, largest factor {:.6g}\n", c,
+                      s.smallest_sum, s.largest_sum, s.largest_tap);
+  }
+}
+
+void add_kernels_command(CLI::App& program, int& exit_code) {
+  CLI::App* const kernels =
+      program.add_subcommand("kernels", "Makes, converts and shows kernel bank files (*.ocl)");
+  kernels->require_subcommand(1);
+
+  auto* const make = kernels->add_subcommand(
+      "make", "Writes kernels that the library makes: Ix, Iy, It by Gaussian derivatives");
+  const auto options = std::make_shared<MakeOptions>();
+  make->add_option("--form", options->form,
+                   "The same kernels everywhere, or sigma growing with the distance from the fovea")
+      ->check(CLI::IsMember({"uniform", "foveated"}))
+      ->capture_default_str();
+  make->add_option("--size", options->size, "foveated: the image's size")
+      ->type_name("WIDTHxHEIGHT");
+  make->add_option("--taps", options->taps, "Support, each 2 to 25")
+      ->type_name("NXxNYxNT")
+      ->capture_default_str();
+  make->add_option("--sigma-space", options->sigma_space,
+                   "Sigma in pixels (foveated: in the fovea)")
+      ->capture_default_str();
+  make->add_option("--sigma-time", options->sigma_time, "Sigma in frames")->capture_default_str();
+  make->add_option("--fovea", options->fovea,
+                   "foveated: center in pixels; the image's center when left out")
+      ->expected(2)
+      ->delimiter(',')
+      ->type_name("X,Y");
+  make->add_option("--fovea-radius", options->fovea_radius,
+                   "foveated: pixels from the center to twice the sigma")
+      ->capture_default_str();
+  make->add_option("-o,--output", options->out, "The file to write")
+      ->required()
+      ->type_name("FILE.ocl");
+  // All that can go wrong here is bad input, which is thrown.
+  const auto done = [&exit_code] { exit_code = kDone; };
+  make->callback([make, options, done] {
+    run_make(*make, *options);
+    done();
+  });
+
+  struct Conversion {
+    std::string in;
+    std::string out;
+  };
+  const struct {
+    const char* name;
+    const char* what;
+    const char* help;
+    void (*convert)(std::istream&, const std::string&);
+  } conversions[] = {
+      {"from-text", "Writes kernels given as text", kKernelTextHelp, &kernel_bank_from_text},
+      {"from-json", "Writes kernels given as JSON", kKernelJsonHelp, &kernel_bank_from_json}};
+  for (const auto& conversion : conversions) {
+    auto* const command = kernels->add_subcommand(conversion.name, conversion.what);
+    const auto files = std::make_shared<Conversion>();
+    command->add_option("IN", files->in, "The file to read, - for standard input")->required();
+    command->add_option("-o,--output", files->out, "The file to write")
+        ->required()
+        ->type_name("FILE.ocl");
+    command->footer(conversion.help);
+    command->callback([command, files, done, convert = conversion.convert] {
+      check_options(*command, {});
+      run_conversion(files->in, files->out, convert);
+      done();
+    });
+  }
+
+  auto* const info =
+      kernels->add_subcommand("info", "Checks a kernel bank to its end and tells what is in it");
+  struct Info {
+    std::string path;
+    bool json = false;
+  };
+  const auto shown = std::make_shared<Info>();
+  info->add_option("FILE", shown->path, "The kernel bank")->required();
+  add_json_option(*info, shown->json);
+  info->callback([info, shown, done] {
+    check_options(*info, {});
+    show_kernel_bank(shown->path, shown->json, std::cout);
+    done();
+  });
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,144 @@
+// GstOcellusBase: what all elements of Ocellus share.
+//
+// The base class negotiates, owns the engine and the pools, keeps the time (budget, misses,
+// statistics, latency), holds frames back for a delayed result, and decides what goes out. An
+// element adds its properties and the few functions of GstOcellusBaseClass, which speak of the
+// library's operator only.
+//
+// A frame's way: chain -> map luma (on the device, when the picture is in CUDA memory) -> submit ->
+// wait -> take an empty buffer with its metas from the pool, give it the memory of the picture that
+// the result belongs to, or of the result that is a picture itself -> draw on request -> push.
+#pragma once
+
+#include <gst/base/gstbasetransform.h>
+#include <gst/video/video.h>
+
+#include <array>
+
+#include "ocellus/deadline.h"
+#include "ocellus/engine.h"
+#include "ocellus/flow_draw.h"
+#include "ocellus/frame.h"
+#include "ocellus/memory.h"
+#include "ocellus/status.h"
+#include "ocellus/ticket.h"
+
+G_BEGIN_DECLS
+
+#define GST_TYPE_OCELLUS_BASE (gst_ocellus_base_get_type())
+G_DECLARE_DERIVABLE_TYPE(GstOcellusBase, gst_ocellus_base, GST, OCELLUS_BASE, GstBaseTransform)
+
+/// What happens to a frame whose result is not there within the budget.
+typedef enum {
+  GST_OCELLUS_ON_MISS_POST,         ///< it waits for its result, and a QoS message is posted
+  GST_OCELLUS_ON_MISS_DROP,         ///< it does not go out
+  GST_OCELLUS_ON_MISS_REUSE,        ///< it goes out at once with the newest result there is
+  GST_OCELLUS_ON_MISS_PASSTHROUGH,  ///< it goes out at once without a result
+} GstOcellusOnMiss;
+
+#define GST_TYPE_OCELLUS_ON_MISS (gst_ocellus_on_miss_get_type())
+GType gst_ocellus_on_miss_get_type(void);
+
+/// What happens when the device answers no more.
+typedef enum {
+  GST_OCELLUS_ON_DEVICE_LOSS_ERROR,  ///< the stream ends with an error
+  GST_OCELLUS_ON_DEVICE_LOSS_CPU,    ///< the operator is made anew on the CPU, and a warning is
+                                     ///< posted
+} GstOcellusOnDeviceLoss;
+
+#define GST_TYPE_OCELLUS_ON_DEVICE_LOSS (gst_ocellus_on_device_loss_get_type())
+GType gst_ocellus_on_device_loss_get_type(void);
+
+G_END_DECLS
+
+/// Where the operator writes a result.
+struct GstOcellusTarget {
+  guint8* data = nullptr;  ///< as many bytes as `footprint` asked for, 64-byte aligned, in ordinary
+                           ///< or in pinned memory; of a picture: its luma plane, where it lies
+  gint stride = 0;         ///< of a picture: bytes from row to row
+  ocellus::MemorySpace space = ocellus::MemorySpace::kHost;
+  ocellus::StreamHandle stream = nullptr;  ///< memory of a device: after whose work it is free
+};
+
+/// What an element keeps of its own for a result, from `wait` to `set_result`.
+using GstOcellusNotes = std::array<guint32, 4>;
+
+/// What the base class knows of a result when it puts it on a buffer.
+struct GstOcellusResult {
+  GstBuffer* data =
+      nullptr;  ///< what the operator wrote into: one memory of the size asked for, or a picture
+  ocellus::FrameInfo info;
+  GstOcellusNotes notes{};
+  bool repeated = false;  ///< computed while draining: the last frame stood in for those to come
+  bool reused = false;    ///< computed for an earlier frame
+  bool late = false;      ///< ready only after the budget
+};
+
+/// The frames that one result is computed from.
+struct GstOcellusSupport {
+  guint frames = 1;
+  gfloat delay = 0.0f;  ///< age of the moment that the result describes, in frames
+  /// Without it a frame that downstream has no time for need not be computed.
+  gboolean keeps_state = TRUE;
+};
+
+struct _GstOcellusBaseClass {
+  GstBaseTransformClass parent_class;
+
+  /// Name of the element message of a frame: the element's name.
+  const gchar* message_name;
+  /// The result is a picture like the one that came, and goes out in its place. The operator writes
+  /// the luma plane; chroma is neutral, or that of the picture that came.
+  gboolean produces_video;
+
+  /// READY -> PAUSED: checks properties as far as that can be done without a size.
+  ocellus::Expected<void> (*check_settings)(GstOcellusBase* self);
+  /// What the operator needs of the engine, and the bytes of one result that is no picture.
+  ocellus::Expected<ocellus::Footprint> (*footprint)(GstOcellusBase* self,
+                                                     const ocellus::EngineInfo& engine,
+                                                     const GstVideoInfo& video,
+                                                     gsize* result_bytes);
+  /// Makes the operator; the one before has been destroyed.
+  ocellus::Expected<void> (*create)(GstOcellusBase* self, ocellus::Engine& engine,
+                                    const GstVideoInfo& video, GstOcellusSupport* support);
+  void (*destroy)(GstOcellusBase* self);
+
+  /// The operator's own calls.
+  ocellus::Expected<ocellus::Ticket> (*submit)(GstOcellusBase* self, const ocellus::Frame& frame,
+                                               const GstOcellusTarget& target);
+  ocellus::Expected<ocellus::FrameInfo> (*wait)(GstOcellusBase* self, ocellus::Ticket ticket,
+                                                ocellus::Deadline deadline, GstOcellusNotes* notes);
+  void (*reset)(GstOcellusBase* self);
+
+  /// Adds the element's empty meta to a new buffer of the pool, and empties it when the buffer
+  /// comes back.
+  void (*attach_meta)(GstBuffer* buffer);
+  void (*clear_meta)(GstBuffer* buffer);
+  /// Fills in the meta; takes its own reference to result.data.
+  void (*set_result)(GstOcellusBase* self, GstBuffer* buffer, const GstOcellusResult& result);
+  /// Optional: draws the result that is on `buffer`, see gst_ocellus_base_set_draw().
+  void (*draw)(GstOcellusBase* self, GstBuffer* buffer, const ocellus::OverlayImage& image);
+  /// Optional: what the element message of a frame says of the result that is on `buffer`.
+  void (*describe)(GstOcellusBase* self, GstBuffer* buffer, GstStructure* message);
+};
+
+/// Whether frames are held back until the result that describes them is there. Before the caps
+/// come.
+void gst_ocellus_base_set_align(GstOcellusBase* self, gboolean align);
+
+/// Whether results are drawn over the pictures.
+void gst_ocellus_base_set_draw(GstOcellusBase* self, gboolean draw);
+gboolean gst_ocellus_base_get_draw(GstOcellusBase* self);
+
+/// Whether a result that is a picture takes the chroma of the one that came. Before the caps come.
+void gst_ocellus_base_set_keep_chroma(GstOcellusBase* self, gboolean keep);
+
+/// For property setters: TRUE in NULL and READY, and for properties that may change later. Else
+/// posts a warning that names the property, which then keeps its value.
+gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec);
+
+/// The library's format and the plane layout for these caps.
+ocellus::PixelFormat gst_ocellus_pixel_format(const GstVideoInfo& video);
+
+// The range of the caps' colorimetry. GStreamer takes any number; one without a name is unknown.
+GstVideoColorRange gst_ocellus_color_range(const GstVideoInfo& video);

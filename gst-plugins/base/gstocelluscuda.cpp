@@ -1,0 +1,270 @@
+#include "base/gstocelluscuda.h"
+
+#include <dlfcn.h>
+#include <gst/gst.h>
+// The library's interface is declared unstable; this is what changed in 1.24.
+#if GST_CHECK_VERSION(1, 24, 0)
+#include <gst/cuda/gstcuda.h>
+#else
+#include <gst/cuda/gstcudabufferpool.h>
+#include <gst/cuda/gstcudacontext.h>
+#include <gst/cuda/gstcudaloader.h>
+#include <gst/cuda/gstcudamemory.h>
+#include <gst/cuda/gstcudautils.h>
+#endif
+
+#include <utility>
+
+GST_DEBUG_CATEGORY_EXTERN(gst_ocellus_base_debug);
+#define GST_CAT_DEFAULT gst_ocellus_base_debug
+
+using ocellus::Expected;
+using ocellus::make_error;
+using ocellus::Status;
+
+namespace {
+
+// The driver's functions that GStreamer's library does not pass on.
+struct Driver {
+  decltype(&cuDevicePrimaryCtxRetain) retain_primary = nullptr;
+  decltype(&cuDevicePrimaryCtxRelease) release_primary = nullptr;
+  decltype(&cuMemcpy3DPeerAsync) copy_between = nullptr;
+  decltype(&cuMemsetD2D8Async) set_rows = nullptr;
+};
+
+// Loaded once and kept, as GStreamer's library keeps it.
+const Driver* driver() {
+  static const Driver* const kDriver = []() -> const Driver* {
+    static Driver loaded;
+    if (!gst_cuda_load_library()) return nullptr;
+    void* const library = dlopen("libcuda.so.1", RTLD_LAZY);
+    if (library == nullptr) return nullptr;
+    const auto load = [library](auto& function, const char* name) {
+      function =
+          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+      return function != nullptr;
+    };
+    const bool all = load(loaded.retain_primary, "cuDevicePrimaryCtxRetain") &&
+                     load(loaded.release_primary, "cuDevicePrimaryCtxRelease_v2") &&
+                     load(loaded.copy_between, "cuMemcpy3DPeerAsync") &&
+                     load(loaded.set_rows, "cuMemsetD2D8Async");
+    if (!all || CuInit(0) != CUDA_SUCCESS) return nullptr;
+    gst_cuda_memory_init_once();
+    return &loaded;
+  }();
+  return kDriver;
+}
+
+// Errors that leave the context unusable, as the library sees them too.
+bool is_fatal(CUresult result) {
+  return result == CUDA_ERROR_ILLEGAL_ADDRESS || result == CUDA_ERROR_LAUNCH_FAILED ||
+         result == CUDA_ERROR_LAUNCH_TIMEOUT || result == CUDA_ERROR_HARDWARE_STACK_ERROR ||
+         result == CUDA_ERROR_ILLEGAL_INSTRUCTION || result == CUDA_ERROR_MISALIGNED_ADDRESS ||
+         result == CUDA_ERROR_INVALID_ADDRESS_SPACE || result == CUDA_ERROR_INVALID_PC ||
+         result == CUDA_ERROR_ECC_UNCORRECTABLE || result == CUDA_ERROR_ASSERT ||
+         result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+ocellus::Error make_driver_error(const char* call, CUresult result) {
+  const char* text = nullptr;
+  CuGetErrorString(result, &text);
+  return make_error(is_fatal(result) ? Status::kDeviceLost : Status::kSystem,
+                    "the element: %s failed: %s (%d)", call, text != nullptr ? text : "unknown",
+                    static_cast<int>(result));
+}
+
+// GStreamer's object only carries the context. Memory of it may outlive the element and the engine,
+// so the object itself keeps the primary context.
+void release_primary_context(gpointer device_and_one) {
+  driver()->release_primary(GPOINTER_TO_INT(device_and_one) - 1);
+}
+
+GstCudaMemory* cuda_memory_of(GstBuffer* picture) {
+  if (gst_buffer_n_memory(picture) == 0) return nullptr;
+  GstMemory* const memory = gst_buffer_peek_memory(picture, 0);
+  return gst_is_cuda_memory(memory) ? GST_CUDA_MEMORY_CAST(memory) : nullptr;
+}
+
+}  // namespace
+
+struct GstOcellusCuda::Handles {
+  int device = 0;
+  GstCudaContext* context = nullptr;
+  CUstream stream = nullptr;
+
+  CUcontext primary() const { return static_cast<CUcontext>(gst_cuda_context_get_handle(context)); }
+  /// Calls the driver in the context.
+  template <typename Call>
+  Expected<void> call(const char* name, Call&& function) const {
+    if (!gst_cuda_context_push(context)) {
+      return tl::unexpected(make_error(Status::kDeviceLost,
+                                       "the element: cuCtxPushCurrent failed for cuda:%d", device));
+    }
+    const CUresult result = function();
+    gst_cuda_context_pop(nullptr);
+    if (result != CUDA_SUCCESS) return tl::unexpected(make_driver_error(name, result));
+    return {};
+  }
+  ~Handles() {
+    if (stream != nullptr && gst_cuda_context_push(context)) {
+      CuStreamDestroy(stream);
+      gst_cuda_context_pop(nullptr);
+    }
+    gst_clear_object(&context);
+  }
+};
+
+bool GstOcellusCuda::built() noexcept {
+  return true;
+}
+
+GstMapFlags GstOcellusCuda::map_flag() noexcept {
+  return static_cast<GstMapFlags>(GST_MAP_CUDA);
+}
+
+gpointer GstOcellusCuda::handle_of(GstContext* context) {
+  if (g_strcmp0(gst_context_get_context_type(context), GST_CUDA_CONTEXT_TYPE) != 0) return nullptr;
+  GstCudaContext* carried = nullptr;
+  if (!gst_structure_get(gst_context_get_structure(context), GST_CUDA_CONTEXT_TYPE,
+                         GST_TYPE_CUDA_CONTEXT, &carried, nullptr) ||
+      carried == nullptr)
+    return nullptr;
+  const gpointer handle = gst_cuda_context_get_handle(carried);
+  gst_object_unref(carried);
+  return handle;
+}
+
+Expected<std::shared_ptr<GstOcellusCuda>> GstOcellusCuda::open(int device) {
+  const Driver* const loaded = driver();
+  if (loaded == nullptr) {
+    return tl::unexpected(make_error(Status::kBackendUnavailable, GST_OCELLUS_CUDA_FEATURE
+                                     " cannot be used: GStreamer could not load the driver"));
+  }
+  CUcontext primary = nullptr;
+  if (const CUresult result = loaded->retain_primary(&primary, device); result != CUDA_SUCCESS)
+    return tl::unexpected(make_driver_error("cuDevicePrimaryCtxRetain", result));
+  auto handles = std::make_unique<Handles>();
+  handles->device = device;
+  handles->context = gst_cuda_context_new_wrapped(primary, device);
+  if (handles->context == nullptr) {
+    loaded->release_primary(device);
+    return tl::unexpected(make_error(Status::kBackendUnavailable,
+                                     GST_OCELLUS_CUDA_FEATURE
+                                     " cannot be used: GStreamer refused the context of cuda:%d",
+                                     device));
+  }
+  // The notification comes for pointers that are not null only.
+  g_object_set_data_full(G_OBJECT(handles->context), "ocellus-primary-context",
+                         GINT_TO_POINTER(device + 1), release_primary_context);
+  gst_cuda_context_push(handles->context);
+  // Not one that waits for the default stream: a neighbor's work there is not ours.
+  const CUresult made = CuStreamCreate(&handles->stream, CU_STREAM_NON_BLOCKING);
+  gst_cuda_context_pop(nullptr);
+  if (made != CUDA_SUCCESS) return tl::unexpected(make_driver_error("cuStreamCreate", made));
+  return std::shared_ptr<GstOcellusCuda>(new GstOcellusCuda(std::move(handles)));
+}
+
+GstOcellusCuda::GstOcellusCuda(std::unique_ptr<Handles> handles) : handles_(std::move(handles)) {}
+GstOcellusCuda::~GstOcellusCuda() = default;
+
+int GstOcellusCuda::device() const noexcept {
+  return handles_->device;
+}
+
+gpointer GstOcellusCuda::handle() const noexcept {
+  return handles_->primary();
+}
+
+GstContext* GstOcellusCuda::new_context() const {
+  return gst_context_new_cuda_context(handles_->context);
+}
+
+GstBufferPool* GstOcellusCuda::new_pool(GstCaps* caps, guint min, guint max, guint* bytes) const {
+  GstVideoInfo video;
+  if (!gst_video_info_from_caps(&video, caps)) return nullptr;
+  GstBufferPool* pool = gst_cuda_buffer_pool_new(handles_->context);
+  GstStructure* config = gst_buffer_pool_get_config(pool);
+  gst_buffer_pool_config_set_params(config, caps, static_cast<guint>(GST_VIDEO_INFO_SIZE(&video)),
+                                    min, max);
+  gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  if (!gst_buffer_pool_set_config(pool, config)) {
+    gst_object_unref(pool);
+    return nullptr;
+  }
+  // The rows are padded, which the pool adds to the size that it was given.
+  config = gst_buffer_pool_get_config(pool);
+  gst_buffer_pool_config_get_params(config, nullptr, bytes, nullptr, nullptr);
+  gst_structure_free(config);
+  return pool;
+}
+
+bool GstOcellusCuda::is_pool_ours(GstBufferPool* pool) const {
+  return GST_IS_CUDA_BUFFER_POOL(pool) &&
+         gst_cuda_context_get_handle(GST_CUDA_BUFFER_POOL_CAST(pool)->context) == handle();
+}
+
+GstOcellusCuda::Place GstOcellusCuda::place_of(GstBuffer* picture) const {
+  Place place;
+  const GstCudaMemory* const memory = cuda_memory_of(picture);
+  if (memory == nullptr) return place;
+  place.in_cuda = true;
+  place.ours = gst_cuda_context_get_handle(memory->context) == handle();
+  place.stale = GST_MEMORY_FLAG_IS_SET(memory, GST_CUDA_MEMORY_TRANSFER_NEED_UPLOAD);
+  return place;
+}
+
+// Up to 1.22 a picture is ready when it comes; later it may come while a stream still writes it.
+ocellus::StreamHandle GstOcellusCuda::ready_after(GstBuffer* picture) const {
+#if GST_CHECK_VERSION(1, 24, 0)
+  GstCudaMemory* const memory = cuda_memory_of(picture);
+  if (GST_MEMORY_FLAG_IS_SET(memory, GST_CUDA_MEMORY_TRANSFER_NEED_SYNC)) {
+    GstCudaStream* const stream = gst_cuda_memory_get_stream(memory);
+    if (stream != nullptr && gst_cuda_context_get_handle(stream->context) == handle())
+      return gst_cuda_stream_get_handle(stream);
+    gst_cuda_memory_sync(memory);
+  }
+#else
+  static_cast<void>(picture);
+#endif
+  return handles_->stream;
+}
+
+Expected<ocellus::StreamHandle> GstOcellusCuda::fetch(GstBuffer* picture, const void* from,
+                                                      gsize from_stride, void* to, gsize to_stride,
+                                                      gsize row_bytes, gsize rows) const {
+  GstCudaMemory* const memory = cuda_memory_of(picture);
+#if GST_CHECK_VERSION(1, 24, 0)
+  gst_cuda_memory_sync(memory);
+#endif
+  CUDA_MEMCPY3D_PEER copy{};
+  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.srcDevice = reinterpret_cast<CUdeviceptr>(from);
+  copy.srcContext = static_cast<CUcontext>(gst_cuda_context_get_handle(memory->context));
+  copy.srcPitch = from_stride;
+  copy.srcHeight = rows;
+  copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.dstDevice = reinterpret_cast<CUdeviceptr>(to);
+  copy.dstContext = handles_->primary();
+  copy.dstPitch = to_stride;
+  copy.dstHeight = rows;
+  copy.WidthInBytes = row_bytes;
+  copy.Height = rows;
+  copy.Depth = 1;
+  const Expected<void> begun = handles_->call(
+      "cuMemcpy3DPeerAsync", [&] { return driver()->copy_between(&copy, handles_->stream); });
+  if (!begun) return tl::unexpected(begun.error());
+  return static_cast<ocellus::StreamHandle>(handles_->stream);
+}
+
+Expected<void> GstOcellusCuda::fill(void* to, gsize to_stride, gsize row_bytes, gsize rows,
+                                    guint8 value) const {
+  return handles_->call("cuMemsetD2D8Async", [&] {
+    return driver()->set_rows(reinterpret_cast<CUdeviceptr>(to), to_stride, value, row_bytes, rows,
+                              handles_->stream);
+  });
+}
+
+Expected<void> GstOcellusCuda::finish() const {
+  return handles_->call("cuStreamSynchronize",
+                        [&] { return CuStreamSynchronize(handles_->stream); });
+}

@@ -1,0 +1,367 @@
+#include "kernels/halftone/cellular_network.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "halftone/backend.h"
+
+namespace ocellus::cuda {
+namespace {
+
+/// Rows of a band, where the image has that many: fewer, and more bands have to wait for each
+/// other's mail.
+constexpr int kLeastBandRows = 4;
+
+std::size_t at(int index) {
+  return static_cast<std::size_t>(index);
+}
+
+int weights_of(const CellStagePlan& stage) {
+  const int side = 2 * stage.radius + 1;
+  return side * side;
+}
+
+/// What the kernel of bands can do, but for the shared memory that it needs.
+bool suits_bands(const CellStagePlan& stage) {
+  return stage.levels == 2 && stage.update == CellUpdate::kColors &&
+         stage.boundary == CellBoundary::kFixed && stage.boundary_value == 0 &&
+         band_spacing(stage.radius, stage.spacing, stage.move == CellMove::kSwap);
+}
+
+Kernel<BandArguments> kernel_for(StatePlace place, int radius) {
+  return place == StatePlace::kShared ? band_kernel(radius) : large_band_kernel(radius);
+}
+
+int most_bands(int height) {
+  return (height + kLeastBandRows - 1) / kLeastBandRows;
+}
+
+/// Words of global memory that bands can need for their states, whatever their number.
+std::size_t large_words(ImageSize size) {
+  // b bands have at most height + 2 b rows, of states, and height + 12 b, of flips.
+  const LargeBandWords words =
+      large_band_words(kMaxTemplateRadius, kMaxTemplateRadius + 1, size.width, kLeastBandRows + 1);
+  return at(most_bands(size.height)) * (words.states + words.many);
+}
+
+bool has_swaps(const CellularNetworkPlan& plan, int first, int end) {
+  for (int s = first; s < end; ++s)
+    if (plan.stages[at(s)].move == CellMove::kSwap) return true;
+  return false;
+}
+
+}  // namespace
+
+CudaCellularNetwork::CudaCellularNetwork(const CellularNetworkPlan& plan,
+                                         const CellSources* sources) noexcept
+    : CudaOperator(detail::shape_of(plan)), plan_(plan), sources_(sources) {
+  pitch_ = static_cast<std::int64_t>(detail::align_up(at(plan.size.width), kCellAlignment));
+  for (int s = 0; s < plan.stage_count; ++s) {
+    if (s == 0 || !plan_of(s).keeps_state) {
+      runs_[at(run_count_)].first = s;
+      runs_[at(run_count_)].in_bands = true;
+      ++run_count_;
+    }
+    Run& run = runs_[at(run_count_ - 1)];
+    run.end = s + 1;
+    run.in_bands = run.in_bands && suits_bands(plan_of(s));
+  }
+}
+
+std::unique_ptr<CudaOperator> CudaCellularNetwork::make(const CellularNetworkPlan& plan,
+                                                        const CellSources* sources) noexcept {
+  return std::unique_ptr<CudaOperator>(new (std::nothrow) CudaCellularNetwork(plan, sources));
+}
+
+void CudaCellularNetwork::layout(LayoutBuilder& device) noexcept {
+  for (std::uint8_t*& plane : k_) plane = device.take<std::uint8_t>(cells());
+  if (plan_.warm_start) keep_ = device.take<std::uint8_t>(cells());
+  sums_ = device.take<std::int32_t>(std::max(cells(), large_words(plan_.size)));
+  ranks_ = device.take<std::uint16_t>(detail::kBlueNoiseRanks.size());
+  for (int s = 0; s < plan_.stage_count; ++s) {
+    if (plan_of(s).has_threshold_plane) threshold_[at(s)] = device.take<std::int32_t>(cells());
+    if (plan_of(s).start == CellStart::kPlane) start_[at(s)] = device.take<std::int32_t>(cells());
+  }
+  mail_ = device.take<unsigned long long>(band_mail_words(plan_.size.width, plan_.size.height));
+  shared_ = device.take<BandShared>(1);
+  totals_ = device.take<CellTotals>(1);
+  counts_ = device.take<std::uint32_t>(3);
+  marks_ = device.take<std::uint8_t>(block_count(plan_.size.width, kMarkColumns) *
+                                     at(plan_.size.height));
+}
+
+int CudaCellularNetwork::bands() const noexcept {
+  return std::min(device_traits().multiprocessors, most_bands(plan_.size.height));
+}
+
+int CudaCellularNetwork::band_rows() const noexcept {
+  return (plan_.size.height + bands() - 1) / bands();
+}
+
+int CudaCellularNetwork::reach_of(const Run& run) const noexcept {
+  return plan_of(run.first).radius + (has_swaps(plan_, run.first, run.end) ? 1 : 0);
+}
+
+/// Finds the run's bands room in shared memory, all at once: for their states, too, or without
+/// them.
+Expected<void> CudaCellularNetwork::choose(Scope& cuda, Run& run) noexcept {
+  if (!run.in_bands) return {};
+  const int radius = plan_of(run.first).radius;
+  const auto limit = static_cast<std::size_t>(device_traits().shared_bytes_per_block);
+  constexpr int kLeastColumns = 128;
+  run.in_bands = false;
+  for (const StatePlace place : {StatePlace::kShared, StatePlace::kGlobal}) {
+    run.place = place;
+    run.columns = static_cast<int>(detail::align_up(at(plan_.size.width), 8));
+    const auto bytes = [&] {
+      return band_shared_bytes(place, radius, reach_of(run), plan_.size.width, band_rows(),
+                               run.columns);
+    };
+    while (bytes() > limit && run.columns > kLeastColumns)
+      run.columns = static_cast<int>(detail::align_up(at(run.columns / 2), 8));
+    run.shared_bytes = bytes();
+    if (run.shared_bytes > limit) continue;
+    const Kernel<BandArguments> kernel = kernel_for(place, radius);
+    if (Expected<void> done = load_kernel(cuda, kernel, run.shared_bytes); !done) return done;
+    const Expected<int> resident = resident_blocks(cuda, kernel, kBandThreads, run.shared_bytes);
+    if (!resident) return tl::unexpected(resident.error());
+    run.in_bands = *resident > 0;
+    if (run.in_bands) break;
+  }
+  return {};
+}
+
+Expected<void> CudaCellularNetwork::load_planes(Scope& cuda) noexcept {
+  const CellSources& sources = *std::exchange(sources_, nullptr);
+  const auto load = [&](const CellSources::Plane& from, std::int32_t* to,
+                        const auto& value_of) -> Expected<void> {
+    if (to == nullptr) return {};
+    const std::unique_ptr<std::int32_t[]> plane(new (std::nothrow) std::int32_t[cells()]());
+    if (!plane)
+      return tl::unexpected(
+          make_error(Status::kOutOfMemory, "the system gave no memory to read a plane"));
+    for (int y = 0; y < plan_.size.height; ++y) {
+      const auto* row = reinterpret_cast<const float*>(reinterpret_cast<const char*>(from.data) +
+                                                       y * from.stride);
+      std::transform(row, row + plan_.size.width, plane.get() + y * pitch_, value_of);
+    }
+    return upload(cuda, to, plane.get(), cells() * sizeof(std::int32_t));
+  };
+  for (int s = 0; s < plan_.stage_count; ++s) {
+    const int bits = plan_of(s).fraction_bits;
+    if (Expected<void> done = load(sources.threshold[at(s)], threshold_[at(s)],
+                                   [&](float value) { return detail::threshold_of(value, bits); });
+        !done)
+      return done;
+    if (Expected<void> done = load(sources.start[at(s)], start_[at(s)], detail::start_of); !done)
+      return done;
+  }
+  return {};
+}
+
+Expected<void> CudaCellularNetwork::prepare(Scope& cuda) noexcept {
+  if (Expected<void> done =
+          upload(cuda, ranks_, detail::kBlueNoiseRanks.data(), sizeof(detail::kBlueNoiseRanks));
+      !done)
+    return done;
+  // What has never been sent carries the number 0.
+  BandShared shared{};
+  shared.sweep = 1;
+  if (Expected<void> done = upload(cuda, shared_, &shared, sizeof(shared)); !done) return done;
+  if (Expected<void> done = load_planes(cuda); !done) return done;
+  if (Expected<void> done = load_check_kernel(cuda); !done) return done;
+  bool general = false;
+  for (int r = 0; r < run_count_; ++r) {
+    Run& run = runs_[at(r)];
+    if (Expected<void> done = choose(cuda, run); !done) return done;
+    general |= !run.in_bands;
+    const Kernel<StartArguments> starter = plan_of(run.first).start == CellStart::kErrorDiffusion
+                                               ? diffusion_kernel()
+                                               : start_kernel();
+    if (Expected<void> done = load_kernel(cuda, starter, 0); !done) return done;
+  }
+  if (!general) return {};
+  if (Expected<void> done = load_kernel(cuda, bias_kernel(), 0); !done) return done;
+  return load_kernel(cuda, general_kernel(), 0);
+}
+
+// ---- a frame
+
+CellSource CudaCellularNetwork::source_of(int slot, const Run& run, int before) const noexcept {
+  CellSource u{};
+  u.frame = params(slot);
+  u.format = plan_.format;
+  u.gray = plan_.gray_input;
+  u.pitch = pitch_;
+  u.levels = 2;
+  if (plan_of(run.first).input == CellInput::kPrevious) {
+    u.k = k_[at(before)];
+    u.levels = plan_of(run.first - 1).levels;
+  }
+  return u;
+}
+
+CellEnd CudaCellularNetwork::end_of(int slot, const Run& run, int stage) const noexcept {
+  CellEnd end{};
+  end.frame = params(slot);
+  end.state = state();
+  end.outcome = outcome(slot);
+  end.totals = totals_;
+  end.keep = run.first == 0 && stage == run.end - 1 ? keep_ : nullptr;
+  end.last = stage == plan_.stage_count - 1;
+  end.frames = shape_.frames;
+  end.levels = plan_of(stage).levels;
+  end.format = plan_.output_format;
+  end.range = plan_.output_range;
+  end.white_is_one = plan_.white_is_one;
+  return end;
+}
+
+Expected<void> CudaCellularNetwork::record_start(Scope& cuda, int slot, cudaStream_t stream,
+                                                 const Run& run, int before, int plane) noexcept {
+  const CellStagePlan& stage = plan_of(run.first);
+  StartArguments a{};
+  a.u = source_of(slot, run, before);
+  a.to = {k_[at(plane)], pitch_, plan_.size.width, plan_.size.height};
+  a.start = stage.start;
+  a.levels = stage.levels;
+  a.start_xi = stage.start_xi;
+  a.value = stage.start_value;
+  a.seed = stage.seed;
+  a.plane = start_[at(run.first)];
+  a.ranks = ranks_;
+  if (before >= 0) {
+    a.previous = k_[at(before)];
+    a.previous_levels = plan_of(run.first - 1).levels;
+  }
+  a.kept = run.first == 0 ? keep_ : nullptr;
+  a.state = state();
+  if (stage.start == CellStart::kErrorDiffusion) {
+    const unsigned tiles = block_count(plan_.size.width, detail::kDiffusionTileWidth) *
+                           block_count(plan_.size.height, detail::kDiffusionTileHeight);
+    return launch(cuda, stream, diffusion_kernel(),
+                  dim3((tiles + kDiffusionTiles - 1) / kDiffusionTiles), dim3(kDiffusionThreads), 0,
+                  a);
+  }
+  const unsigned threads =
+      block_count(plan_.size.width, kStartCells) * static_cast<unsigned>(plan_.size.height);
+  return launch(cuda, stream, start_kernel(), dim3((threads + kStartThreads - 1) / kStartThreads),
+                dim3(kStartThreads), 0, a);
+}
+
+Expected<void> CudaCellularNetwork::record_bands(Scope& cuda, int slot, cudaStream_t stream,
+                                                 const Run& run, int before, int plane,
+                                                 int to) noexcept {
+  const CellStagePlan& stage = plan_of(run.first);
+  BandArguments a{};
+  a.u = source_of(slot, run, before);
+  a.cells = {k_[at(plane)], pitch_, plan_.size.width, plan_.size.height};
+  a.to = k_[at(to)];
+  a.end = end_of(slot, run, run.end - 1);
+  a.end.first = run.first == 0;
+  a.threshold_plane = threshold_[at(run.first)];
+  a.threshold = stage.threshold;
+  a.fused = stage.mirrored;
+  for (int i = 0; i < weights_of(stage); ++i) {
+    a.a[i] = stage.a[at(i)];
+    a.b[i] = stage.b[at(i)];
+  }
+  a.reach = reach_of(run);
+  a.columns = run.columns;
+  a.stage_count = run.end - run.first;
+  for (int s = run.first; s < run.end; ++s) {
+    const CellStagePlan& one = plan_of(s);
+    a.stage[s - run.first] = {one.move == CellMove::kSwap, one.spacing, one.max_sweeps};
+  }
+  make_swap_weights(stage.radius, a);
+  a.mail = mail_;
+  a.shared = shared_;
+  const LargeBandWords words =
+      large_band_words(stage.radius, a.reach, plan_.size.width, band_rows());
+  a.states = reinterpret_cast<std::uint32_t*>(sums_);
+  a.many = a.states + at(bands()) * words.states;
+  return launch_together(cuda, stream, kernel_for(run.place, stage.radius),
+                         dim3(static_cast<unsigned>(bands())), dim3(kBandThreads), run.shared_bytes,
+                         a);
+}
+
+Expected<void> CudaCellularNetwork::record_general(Scope& cuda, int slot, cudaStream_t stream,
+                                                   const Run& run, int before, int plane,
+                                                   int other) noexcept {
+  const unsigned blocks =
+      static_cast<unsigned>(std::min(device_traits().multiprocessors, plan_.size.height));
+  BiasArguments bias{};
+  bias.u = source_of(slot, run, before);
+  bias.width = plan_.size.width;
+  bias.height = plan_.size.height;
+  bias.pitch = pitch_;
+  bias.bias = sums_;
+  bias.threshold_plane = threshold_[at(run.first)];
+  bias.stage = plan_of(run.first);
+  if (Expected<void> done =
+          launch(cuda, stream, bias_kernel(), dim3(static_cast<unsigned>(plan_.size.height)),
+                 dim3(kBiasThreads), 0, bias);
+      !done)
+    return done;
+  for (int s = run.first; s < run.end; ++s) {
+    GeneralArguments a{};
+    a.cells = {k_[at(plane)], pitch_, plan_.size.width, plan_.size.height};
+    a.other = k_[at(other)];
+    a.bias = sums_;
+    a.counts = counts_;
+    a.marks = marks_;
+    a.stage = plan_of(s);
+    a.end = end_of(slot, run, s);
+    a.end.first = s == 0;
+    if (Expected<void> done = launch_together(cuda, stream, general_kernel(), dim3(blocks),
+                                              dim3(kGeneralThreads), 0, a);
+        !done)
+      return done;
+  }
+  return {};
+}
+
+Expected<void> CudaCellularNetwork::record(Scope& cuda, int slot, cudaStream_t stream) noexcept {
+  if (Expected<void> done = launch_check(cuda, slot, stream); !done) return done;
+  int before = -1;
+  for (int r = 0; r < run_count_; ++r) {
+    const Run& run = runs_[at(r)];
+    const int plane = before == 0 ? 1 : 0;
+    const int other = 3 - plane - std::max(before, plane == 0 ? 1 : 0);
+    if (Expected<void> done = record_start(cuda, slot, stream, run, before, plane); !done)
+      return done;
+    const Expected<void> done = run.in_bands
+                                    ? record_bands(cuda, slot, stream, run, before, plane, other)
+                                    : record_general(cuda, slot, stream, run, before, plane, other);
+    if (!done) return done;
+    before = run.in_bands ? other : plane;
+  }
+  return {};
+}
+
+void CudaCellularNetwork::complete(detail::FrameResult& result) noexcept {
+  if ((result.flags & kBadPixels) != 0) result.extra = {};
+}
+
+}  // namespace ocellus::cuda
+
+namespace ocellus::detail {
+
+extern const CellularNetworkBackend kCellularNetworkCuda;
+
+const CellularNetworkBackend kCellularNetworkCuda = {
+    .calls = &cuda::CudaOperator::kCalls,
+    .footprint =
+        [](const EngineInfo&, const CellularNetworkPlan& plan) noexcept {
+          return cuda::CudaOperator::footprint(cuda::CudaCellularNetwork::make(plan, nullptr));
+        },
+    .create =
+        [](EngineState& engine, const CellularNetworkPlan& plan,
+           const CellSources& sources) noexcept {
+          return cuda::CudaOperator::create(engine,
+                                            cuda::CudaCellularNetwork::make(plan, &sources));
+        },
+};
+
+}  // namespace ocellus::detail

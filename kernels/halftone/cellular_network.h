@@ -1,0 +1,87 @@
+// CudaCellularNetwork on CUDA.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "halftone/plan.h"
+#include "kernels/core/cuda_operator.h"
+#include "kernels/halftone/kernels.h"
+
+namespace ocellus::cuda {
+
+using detail::CellSources;
+using detail::CellStagePlan;
+using detail::CellularNetworkPlan;
+
+class CudaCellularNetwork final : public CudaOperator {
+ public:
+  /// `sources` are read when the operator is created; without them it can only tell its footprint.
+  /// Null when the system has no memory.
+  static std::unique_ptr<CudaOperator> make(const CellularNetworkPlan& plan,
+                                            const CellSources* sources) noexcept;
+
+ private:
+  /// Stages that keep their state, after the one that begins with it.
+  struct Run {
+    int first = 0;
+    int end = 0;
+    bool in_bands = false;
+    StatePlace place = StatePlace::kShared;
+    int columns = 0;  // that a band convolves at once
+    std::size_t shared_bytes = 0;
+  };
+
+  CudaCellularNetwork(const CellularNetworkPlan& plan, const CellSources* sources) noexcept;
+
+  void layout(LayoutBuilder& device) noexcept override;
+  Expected<void> prepare(Scope& cuda) noexcept override;
+  Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override;
+  void complete(detail::FrameResult& result) noexcept override;
+
+  const CellStagePlan& plan_of(int stage) const noexcept {
+    return plan_.stages[static_cast<std::size_t>(stage)];
+  }
+  std::size_t cells() const noexcept {
+    return static_cast<std::size_t>(pitch_) * static_cast<std::size_t>(plan_.size.height);
+  }
+  int bands() const noexcept;
+  /// Of the largest.
+  int band_rows() const noexcept;
+  int reach_of(const Run& run) const noexcept;
+  Expected<void> choose(Scope& cuda, Run& run) noexcept;
+  Expected<void> load_planes(Scope& cuda) noexcept;
+
+  /// u of a run; `before` is the plane of outputs of the run before, -1 without.
+  CellSource source_of(int slot, const Run& run, int before) const noexcept;
+  CellEnd end_of(int slot, const Run& run, int stage) const noexcept;
+  Expected<void> record_start(Scope& cuda, int slot, cudaStream_t stream, const Run& run,
+                              int before, int plane) noexcept;
+  Expected<void> record_bands(Scope& cuda, int slot, cudaStream_t stream, const Run& run,
+                              int before, int plane, int to) noexcept;
+  Expected<void> record_general(Scope& cuda, int slot, cudaStream_t stream, const Run& run,
+                                int before, int plane, int other) noexcept;
+
+  CellularNetworkPlan plan_;
+  const CellSources* sources_;
+  std::array<Run, kMaxCellStages> runs_{};
+  int run_count_ = 0;
+  std::int64_t pitch_ = 0;  // cells, of all planes
+
+  /// Outputs of the run before, and those that a run begins and ends with.
+  std::array<std::uint8_t*, 3> k_{};
+  std::uint8_t* keep_ = nullptr;
+  /// Of all cells the bias, on the general way, or what large_band_words() counts.
+  std::int32_t* sums_ = nullptr;
+  std::uint16_t* ranks_ = nullptr;
+  std::array<std::int32_t*, kMaxCellStages> threshold_{};
+  std::array<std::int32_t*, kMaxCellStages> start_{};
+  unsigned long long* mail_ = nullptr;
+  BandShared* shared_ = nullptr;
+  CellTotals* totals_ = nullptr;
+  std::uint32_t* counts_ = nullptr;
+  std::uint8_t* marks_ = nullptr;
+};
+
+}  // namespace ocellus::cuda

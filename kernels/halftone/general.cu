@@ -1,0 +1,298 @@
+// What bands do not do: any number of levels, any boundary, order and size. States are summed up
+// again for each cell, from outputs in device memory; in colors only where a cell that they see
+// has changed since, which marks of pieces of rows tell.
+#include <cooperative_groups.h>
+
+#include "kernels/halftone/cells.cuh"
+
+namespace ocellus::cuda {
+namespace {
+
+namespace cg = cooperative_groups;
+using detail::beyond;
+using detail::CellStagePlan;
+using detail::color_class;
+using detail::color_class_count;
+using detail::ColorClass;
+
+__global__ void __launch_bounds__(kBiasThreads) make_bias(const __grid_constant__ BiasArguments a) {
+  const CellStagePlan& stage = a.stage;
+  const int radius = stage.radius;
+  for (int y = blockIdx.x; y < a.height; y += gridDim.x) {
+    for (int x = threadIdx.x; x < a.width; x += kBiasThreads) {
+      std::int64_t control = 0;
+      int weight = 0;
+      for (int dy = -radius; dy <= radius; ++dy) {
+        const int from_y = beyond(y + dy, a.height, stage.boundary);
+        for (int dx = -radius; dx <= radius; ++dx, ++weight) {
+          const int from_x = beyond(x + dx, a.width, stage.boundary);
+          if (from_x < 0 || from_y < 0) {
+            control +=
+                static_cast<std::int64_t>(stage.b[weight] + stage.a[weight]) * stage.boundary_value;
+          } else if (stage.b[weight] != 0) {
+            control += stage.b[weight] * input_at(a.u, from_x, from_y);
+          }
+        }
+      }
+      std::int64_t threshold = stage.threshold;
+      if (a.threshold_plane != nullptr) threshold += a.threshold_plane[y * a.pitch + x];
+      a.bias[y * a.pitch + x] =
+          static_cast<std::int32_t>(detail::bias_of(control, stage.levels, threshold, stage.limit));
+    }
+  }
+}
+
+struct Cells {
+  const GeneralArguments& a;
+  std::uint8_t* k;
+  const std::uint8_t* from;  // of a synchronous step: the outputs before it
+  unsigned changed = 0;      // by this thread
+
+  __device__ explicit Cells(const GeneralArguments& arguments)
+      : a(arguments), k(arguments.cells.k), from(arguments.cells.k) {}
+
+  __device__ std::int64_t at(int x, int y) const { return y * a.cells.pitch + x; }
+
+  __device__ std::int32_t state(int x, int y) const {
+    const CellStagePlan& stage = a.stage;
+    const int radius = stage.radius;
+    const int most = stage.levels - 1;
+    std::int32_t sum = a.bias[at(x, y)];
+    if (!stage.has_a) {
+      const int center = 2 * radius * (radius + 1);
+      return sum + stage.a[center] * (2 * from[at(x, y)] - most);
+    }
+    int weight = 0;
+    for (int dy = -radius; dy <= radius; ++dy) {
+      const int from_y = beyond(y + dy, a.cells.height, stage.boundary);
+      for (int dx = -radius; dx <= radius; ++dx, ++weight) {
+        const int from_x = beyond(x + dx, a.cells.width, stage.boundary);
+        if (from_x < 0 || from_y < 0) continue;  // counts with the bias
+        sum += stage.a[weight] * (2 * from[at(from_x, from_y)] - most);
+      }
+    }
+    return sum;
+  }
+
+  __device__ bool update(int x, int y) {
+    const CellStagePlan& stage = a.stage;
+    const std::int32_t sum = state(x, y);
+    const int to = stage.levels == 2 ? (sum >= 0 ? 1 : 0)
+                                     : detail::many_levels_output(sum, stage.levels, stage.xi);
+    const bool changes = to != from[at(x, y)];
+    if (changes) ++changed;
+    k[at(x, y)] = static_cast<std::uint8_t>(to);
+    return changes;
+  }
+
+  __device__ bool swap(int x, int y) {
+    const CellStagePlan& stage = a.stage;
+    const int center = 2 * stage.radius * (stage.radius + 1);
+    const int own = 2 * k[at(x, y)] - 1;
+    const bool right = x + 1 < a.cells.width && 2 * k[at(x + 1, y)] - 1 != own;
+    const bool below = y + 1 < a.cells.height && 2 * k[at(x, y + 1)] - 1 != own;
+    if (!right && !below) return false;
+    const std::int32_t here = state(x, y);
+    std::int32_t best = 0;
+    std::int64_t partner = 0;
+    if (right) {
+      const std::int32_t gain =
+          own * (state(x + 1, y) - here) + 2 * (stage.a[center] - stage.a[center + 1]);
+      if (gain > best) {
+        best = gain;
+        partner = at(x + 1, y);
+      }
+    }
+    if (below) {
+      const std::int32_t gain = own * (state(x, y + 1) - here) +
+                                2 * (stage.a[center] - stage.a[center + 2 * stage.radius + 1]);
+      if (gain > best) {
+        best = gain;
+        partner = at(x, y + 1);
+      }
+    }
+    if (best == 0) return false;
+    k[at(x, y)] ^= 1;
+    k[partner] ^= 1;
+    changed += 2;
+    return true;
+  }
+
+  // ---- marks
+
+  __device__ int tiles() const { return (a.cells.width + kMarkColumns - 1) / kMarkColumns; }
+
+  __device__ void mark_all() {
+    for (int i = static_cast<int>(blockIdx.x) * kGeneralThreads + threadIdx.x;
+         i < tiles() * a.cells.height; i += static_cast<int>(gridDim.x) * kGeneralThreads)
+      a.marks[i] = 1;
+  }
+
+  /// A cell at (x, y) has changed, or with swaps that one and a neighbor to the right or below:
+  /// marks all that see them. A swap looks at the states of such neighbors, too.
+  __device__ void mark(int x, int y) {
+    const int reach = a.stage.radius + (a.stage.move == CellMove::kSwap ? 1 : 0);
+    // No more than two tiles, unless the image goes on at its other side.
+    const int step = a.stage.boundary == CellBoundary::kPeriodic ? 1 : 2 * reach;
+    for (int dy = -reach; dy <= reach; ++dy) {
+      const int row = seen(y + dy, a.cells.height);
+      for (int dx = -reach; dx <= reach; dx += step)
+        a.marks[row * tiles() + seen(x + dx, a.cells.width) / kMarkColumns] = 1;
+    }
+  }
+  __device__ int seen(int position, int length) const {
+    if (a.stage.boundary == CellBoundary::kPeriodic)
+      return beyond(position, length, CellBoundary::kPeriodic);
+    return min(max(position, 0), length - 1);
+  }
+
+  // ---- one sweep; the grid meets before and after
+
+  __device__ void each() {
+    for (int y = blockIdx.x; y < a.cells.height; y += gridDim.x)
+      for (int x = threadIdx.x; x < a.cells.width; x += kGeneralThreads) update(x, y);
+  }
+
+  /// The rows of a class do not see each other, so a row's colors need no meeting of the grid.
+  __device__ void colors(cg::grid_group& grid, std::uint8_t* marked) {
+    const CellStagePlan& stage = a.stage;
+    const int row_classes = color_class_count(a.cells.height, stage.spacing, stage.boundary);
+    const int column_classes = color_class_count(a.cells.width, stage.spacing, stage.boundary);
+    const int wide = tiles();
+    const int at_once = kGeneralThreads / wide;  // rows
+    for (int r = 0; r < row_classes; ++r) {
+      if (r > 0) grid.sync();
+      const ColorClass rows = color_class(r, a.cells.height, stage.spacing, stage.boundary);
+      const int step = static_cast<int>(gridDim.x) * rows.step;
+      for (int first = rows.first + static_cast<int>(blockIdx.x) * rows.step; first < rows.end;
+           first += at_once * step) {
+        const int y = first + static_cast<int>(threadIdx.x) / wide * step;
+        bool asks = false;
+        if (static_cast<int>(threadIdx.x) < at_once * wide && y < rows.end) {
+          std::uint8_t& mark = a.marks[y * wide + static_cast<int>(threadIdx.x) % wide];
+          asks = mark != 0;
+          mark = 0;
+        }
+        marked[threadIdx.x] = asks ? 1 : 0;
+        if (__syncthreads_or(asks ? 1 : 0) == 0) continue;
+        for (int i = 0; i < at_once && first + i * step < rows.end; ++i)
+          colors_row(first + i * step, column_classes, marked + i * wide);
+      }
+    }
+  }
+
+  __device__ void colors_row(int y, int column_classes, const std::uint8_t* marked) {
+    const CellStagePlan& stage = a.stage;
+    const int wide = tiles();
+    const bool asks = static_cast<int>(threadIdx.x) < wide && marked[threadIdx.x] != 0;
+    if (__syncthreads_or(asks ? 1 : 0) == 0) return;
+    for (int c = 0; c < column_classes; ++c) {
+      const ColorClass columns = color_class(c, a.cells.width, stage.spacing, stage.boundary);
+      for (int x = columns.first + static_cast<int>(threadIdx.x) * columns.step; x < columns.end;
+           x += kGeneralThreads * columns.step) {
+        // A tile wakes in the middle of the row when a cell of an earlier color changes.
+        const int tile = x / kMarkColumns;
+        if (marked[tile] == 0 && a.marks[y * wide + tile] == 0) continue;
+        if (stage.move == CellMove::kSwap ? swap(x, y) : update(x, y)) mark(x, y);
+      }
+      __syncthreads();
+    }
+  }
+
+  /// Cells whose x + (radius + 1) y is the same do not see each other, and see those of smaller
+  /// sums as the order of rows wants it - unless the image goes on at its other side.
+  __device__ void raster(cg::grid_group& grid) {
+    const int slope = a.stage.radius + 1;
+    const int width = a.cells.width;
+    const int height = a.cells.height;
+    if (a.stage.boundary == CellBoundary::kPeriodic) {
+      if (blockIdx.x != 0 || threadIdx.x != 0) return;
+      for (int y = 0; y < height; ++y)
+        for (int x = 0; x < width; ++x) update(x, y);
+      return;
+    }
+    const int thread = static_cast<int>(blockIdx.x) * kGeneralThreads + threadIdx.x;
+    const int threads = static_cast<int>(gridDim.x) * kGeneralThreads;
+    const int last = width - 1 + slope * (height - 1);
+    for (int sum = 0; sum <= last; ++sum) {
+      if (sum > 0) grid.sync();
+      const int least = sum < width ? 0 : (sum - width + slope) / slope;
+      const int most = min(sum / slope, height - 1);
+      for (int y = least + thread; y <= most; y += threads) update(sum - slope * y, y);
+    }
+  }
+};
+
+__global__ void __launch_bounds__(kGeneralThreads)
+    run_general(const __grid_constant__ GeneralArguments a) {
+  __shared__ unsigned block_changed;
+  __shared__ std::uint8_t marked[kGeneralThreads];
+  cg::grid_group grid = cg::this_grid();
+  Cells cells(a);
+  const bool leader = blockIdx.x == 0 && threadIdx.x == 0;
+  const bool synchronous = a.stage.update == CellUpdate::kSynchronous;
+  // Without A the order does not matter.
+  const bool each = !a.stage.has_a && a.stage.move == CellMove::kUpdate;
+  if (leader)
+    for (int i = 0; i < 3; ++i) a.counts[i] = 0;
+  if (threadIdx.x == 0) block_changed = 0;
+  cells.mark_all();
+  grid.sync();
+  int n = 0;
+  unsigned count = 0;
+  do {
+    cells.changed = 0;
+    if (synchronous && !each) cells.k = cells.from == a.cells.k ? a.other : a.cells.k;
+    if (each || synchronous) {
+      cells.each();
+    } else if (a.stage.update == CellUpdate::kRaster) {
+      cells.raster(grid);
+    } else {
+      cells.colors(grid, marked);
+    }
+    cells.from = cells.k;
+    if (cells.changed != 0) atomicAdd(&block_changed, cells.changed);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      if (block_changed != 0) atomicAdd(&a.counts[n % 3], block_changed);
+      block_changed = 0;
+    }
+    grid.sync();
+    count = *static_cast<volatile std::uint32_t*>(&a.counts[n % 3]);
+    // Used again two sweeps later; read last one sweep before this.
+    if (leader) a.counts[(n + 2) % 3] = 0;
+    ++n;
+  } while (count != 0 && n < a.stage.max_sweeps);
+
+  if (leader) {
+    CellTotals& totals = *a.end.totals;
+    totals.sweeps = static_cast<std::uint32_t>(n) + (a.end.first ? 0 : totals.sweeps);
+    totals.changed = count;
+    totals.converged = count == 0 ? 1 : 0;
+    if (a.end.last) tell_outcome(a.end);
+  }
+  const bool bad = *static_cast<volatile unsigned*>(&a.end.state->bad) != 0;
+  for (int y = blockIdx.x; y < a.cells.height; y += gridDim.x) {
+    for (int x = threadIdx.x; x < a.cells.width; x += kGeneralThreads) {
+      const int k = cells.from[cells.at(x, y)];
+      if (cells.from != a.cells.k) a.cells.k[cells.at(x, y)] = static_cast<std::uint8_t>(k);
+      if (a.end.keep != nullptr && !bad) a.end.keep[cells.at(x, y)] = static_cast<std::uint8_t>(k);
+      if (a.end.last) write_gray(a.end, x, y, k, bad);
+    }
+  }
+  __syncthreads();
+  if (a.end.last && threadIdx.x == 0)
+    finish_frame(a.end.state, a.end.outcome, a.end.frames, gridDim.x);
+}
+
+}  // namespace
+
+Kernel<BiasArguments> bias_kernel() noexcept {
+  return make_bias;
+}
+
+Kernel<GeneralArguments> general_kernel() noexcept {
+  return run_general;
+}
+
+}  // namespace ocellus::cuda

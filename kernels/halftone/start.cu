@@ -1,0 +1,189 @@
+// The outputs that a run begins with.
+#include "kernels/halftone/cells.cuh"
+
+namespace ocellus::cuda {
+namespace {
+
+using detail::kBlueNoiseSize;
+using detail::kDiffusionTileHeight;
+using detail::kDiffusionTileWidth;
+using detail::kInputOne;
+
+__device__ std::int32_t state_at(const StartArguments& a, int x, int y) {
+  switch (a.start) {
+    case CellStart::kConstant:
+      return a.value;
+    case CellStart::kPlane:
+      return a.plane[y * a.to.pitch + x];
+    case CellStart::kNoise:
+      return detail::noise_state(x, y, a.seed);
+    case CellStart::kBlueNoise:
+      return input_at(a.u, x, y) +
+             detail::blue_noise_state(
+                 a.ranks[y % kBlueNoiseSize * kBlueNoiseSize + x % kBlueNoiseSize]);
+    case CellStart::kPrevious:
+      return input_of_output(a.previous[y * a.to.pitch + x], a.previous_levels);
+    default:
+      return input_at(a.u, x, y);
+  }
+}
+
+/// Whether the frame begins with what the one before has left.
+__device__ bool is_warm(const StartArguments& a) {
+  return a.kept != nullptr && *static_cast<const volatile int*>(&a.state->count) > 0;
+}
+
+__device__ void copy_kept(const StartArguments& a, int x, int y) {
+  *reinterpret_cast<std::uint32_t*>(a.to.k + y * a.to.pitch + x) =
+      *reinterpret_cast<const std::uint32_t*>(a.kept + y * a.to.pitch + x);
+}
+
+__global__ void __launch_bounds__(kStartThreads) start(const __grid_constant__ StartArguments a) {
+  const int quads = (a.to.width + kStartCells - 1) / kStartCells;
+  const int x = static_cast<int>(blockIdx.x * kStartThreads + threadIdx.x) % quads * kStartCells;
+  const int y = static_cast<int>(blockIdx.x * kStartThreads + threadIdx.x) / quads;
+  if (y >= a.to.height) return;
+  if (is_warm(a)) {
+    copy_kept(a, x, y);
+    return;
+  }
+  std::uint32_t four = 0;
+  for (int c = 0; c < kStartCells && x + c < a.to.width; ++c)
+    four |= static_cast<std::uint32_t>(
+                detail::first_output(state_at(a, x + c, y), a.levels, a.start_xi))
+            << 8 * c;
+  *reinterpret_cast<std::uint32_t*>(a.to.k + y * a.to.pitch + x) = four;
+}
+
+// ---- error diffusion
+
+/// A lane goes through a row of the tile, this many columns behind the row above: two that it needs
+/// and one for the way from lane to lane.
+constexpr int kBehind = 3;
+/// Of a row in shared memory, in cells: lanes a column apart per row hit different banks.
+constexpr int kTileStride = kDiffusionTileWidth + 5;
+constexpr int kSteps = kDiffusionTileWidth + kBehind * (kDiffusionTileHeight - 1);
+
+/// A warp, a lane a row: u becomes k.
+__device__ void diffuse_tile(std::int16_t* tile, int columns, int rows) {
+  const int lane = threadIdx.x % 32;
+  std::int16_t* const mine = tile + lane * kTileStride;
+  const unsigned cells = lane < rows ? static_cast<unsigned>(max(columns, 0)) : 0;
+  const auto is_cell = [&](int column) { return static_cast<unsigned>(column) < cells; };
+  // What the row above gives to the present column and to the next two, and the error before.
+  std::int32_t before = 0;
+  std::int32_t above = 0;
+  std::int32_t behind = 0;
+  std::int32_t error = 0;
+  int column = -kBehind * lane;
+  std::int32_t u = is_cell(column) ? mine[column] : 0;
+#pragma unroll 4
+  for (int step = 0; step < kSteps; ++step, ++column) {
+    std::int32_t coming = __shfl_up_sync(0xffffffffu, error, 1);
+    if (lane == 0) coming = 0;
+    const std::int32_t next = is_cell(column + 1) ? mine[column + 1] : 0;
+    const std::int32_t state = u + detail::diffusion_term(before, 1) +
+                               detail::diffusion_term(above, 5) +
+                               detail::diffusion_term(behind, 3) + detail::diffusion_term(error, 7);
+    const bool one = state >= 0;
+    error = one ? state - kInputOne : state + kInputOne;
+    if (is_cell(column)) {
+      mine[column] = one ? 1 : 0;
+    } else {
+      error = 0;
+    }
+    before = above;
+    above = behind;
+    behind = coming;
+    u = next;
+  }
+}
+
+__global__ void __launch_bounds__(kDiffusionThreads)
+    diffuse(const __grid_constant__ StartArguments a) {
+  __shared__ std::int16_t tiles[kDiffusionTiles][kDiffusionTileHeight * kTileStride];
+  // All threads bring the tiles, each of the first warps goes through one, all take them back.
+  constexpr int kShare = kDiffusionThreads / kDiffusionTiles;
+  const int share = threadIdx.x % kShare;
+  std::int16_t* const own = tiles[threadIdx.x / kShare];
+  const int across = (a.to.width + kDiffusionTileWidth - 1) / kDiffusionTileWidth;
+  const auto origin = [&](int tile) {
+    const int index = static_cast<int>(blockIdx.x) * kDiffusionTiles + tile;
+    return make_int2(index % across * kDiffusionTileWidth, index / across * kDiffusionTileHeight);
+  };
+  const int2 at = origin(threadIdx.x / kShare);
+  const int columns = min(kDiffusionTileWidth, a.to.width - at.x);
+  const int rows = min(kDiffusionTileHeight, a.to.height - at.y);  // may be negative
+  constexpr int kQuads = kDiffusionTileWidth / 4;
+  constexpr int kAtOnce = kDiffusionTileHeight * kQuads / kShare;
+  const bool warm = is_warm(a);
+  if (!warm) {
+    const bool bytes = a.u.k == nullptr && a.u.format == PixelFormat::kGray8;
+    const char* const image = bytes ? static_cast<const char*>(a.u.frame->image) : nullptr;
+    const std::int64_t stride = bytes ? a.u.frame->image_stride : 0;
+    if (bytes && (reinterpret_cast<std::uintptr_t>(image) | stride) % 4 == 0 &&
+        columns == kDiffusionTileWidth) {
+      std::uint32_t pixels[kAtOnce];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int row = (share + i * kShare) / kQuads;
+        const int x = (share + i * kShare) % kQuads * 4;
+        pixels[i] =
+            row < rows
+                ? *reinterpret_cast<const std::uint32_t*>(image + (at.y + row) * stride + at.x + x)
+                : 0;
+      }
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int row = (share + i * kShare) / kQuads;
+        const int x = (share + i * kShare) % kQuads * 4;
+#pragma unroll
+        for (int c = 0; c < 4; ++c)
+          own[row * kTileStride + x + c] =
+              static_cast<std::int16_t>(detail::input_of(a.u.gray, pixels[i] >> 8 * c & 0xff));
+      }
+    } else {
+      for (int i = share; i < rows * kDiffusionTileWidth; i += kShare) {
+        const int row = i / kDiffusionTileWidth;
+        const int x = i % kDiffusionTileWidth;
+        if (x < columns)
+          own[row * kTileStride + x] =
+              static_cast<std::int16_t>(input_at(a.u, at.x + x, at.y + row));
+      }
+    }
+    __syncthreads();
+    if (threadIdx.x < 32 * kDiffusionTiles) {
+      const int2 mine = origin(threadIdx.x / 32);
+      diffuse_tile(tiles[threadIdx.x / 32], min(kDiffusionTileWidth, a.to.width - mine.x),
+                   min(kDiffusionTileHeight, a.to.height - mine.y));
+    }
+    __syncthreads();
+  }
+  for (int i = share; i < rows * kQuads; i += kShare) {
+    const int row = i / kQuads;
+    const int x = i % kQuads * 4;
+    if (x >= columns) continue;
+    if (warm) {
+      copy_kept(a, at.x + x, at.y + row);
+      continue;
+    }
+    std::uint32_t four = 0;
+#pragma unroll
+    for (int c = 0; c < 4; ++c)
+      if (x + c < columns)
+        four |= static_cast<std::uint32_t>(own[row * kTileStride + x + c]) << 8 * c;
+    *reinterpret_cast<std::uint32_t*>(a.to.k + (at.y + row) * a.to.pitch + at.x + x) = four;
+  }
+}
+
+}  // namespace
+
+Kernel<StartArguments> start_kernel() noexcept {
+  return start;
+}
+
+Kernel<StartArguments> diffusion_kernel() noexcept {
+  return diffuse;
+}
+
+}  // namespace ocellus::cuda

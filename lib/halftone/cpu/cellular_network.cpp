@@ -1,0 +1,658 @@
+#include "halftone/cpu/cellular_network.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "halftone/backend.h"
+
+namespace ocellus::detail {
+namespace {
+
+constexpr int kLeastBand = 32;
+
+int side_of(const CellStagePlan& stage) noexcept {
+  return 2 * stage.radius + 1;
+}
+
+void add_tap(CellTaps& taps, std::ptrdiff_t offset, std::int32_t weight) noexcept {
+  if (weight != 0) taps.taps[taps.count++] = {offset, weight};
+}
+
+/// A tap of weight 0 for the odd one.
+void even_out(CellTaps& taps) noexcept {
+  if (taps.count % 2 != 0) taps.taps[taps.count++] = {0, 0};
+}
+
+}  // namespace
+
+CpuCellularNetwork::CpuCellularNetwork(const CellularNetworkPlan& plan, int workers,
+                                       const CellSources* sources) noexcept
+    : CpuOperator(shape_of(plan), workers), plan_(plan), sources_(sources) {
+  const auto width = static_cast<std::size_t>(plan.size.width);
+  pitch_ = static_cast<std::ptrdiff_t>(align_up(width + kCellPadBefore + kCellPadBehind, 32));
+  k_pitch_ = static_cast<std::ptrdiff_t>(align_up(width + kCellPadBehind, 64));
+  tiles_ = (plan.size.width + kCellTile - 1) / kCellTile;
+  rows_ = Bands::cut(plan.size.height, workers, 4, 8);
+  bands_ = Bands::cut(plan.size.height, workers, 1, kLeastBand);
+  for (int s = 0; s < plan.stage_count; ++s) {
+    make_taps(s);
+    most_levels_ = std::max(most_levels_, plan_of(s).levels);
+    synchronous_any_ |= plan_of(s).update == CellUpdate::kSynchronous;
+    data_of(s).row_classes =
+        color_class_count(plan.size.height, plan_of(s).spacing, plan_of(s).boundary);
+  }
+}
+
+std::unique_ptr<CpuOperator> CpuCellularNetwork::make(const CellularNetworkPlan& plan, int workers,
+                                                      const CellSources* sources) noexcept {
+  return std::unique_ptr<CpuOperator>(new (std::nothrow)
+                                          CpuCellularNetwork(plan, workers, sources));
+}
+
+// ---- creation
+
+void CpuCellularNetwork::make_taps(int stage) noexcept {
+  const CellStagePlan& plan = plan_of(stage);
+  StageData& data = data_of(stage);
+  const int side = side_of(plan);
+  const int center = side * side / 2;
+  mirrored_any_ |= plan.mirrored;
+  for (int i = 0; i < side * side; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const std::ptrdiff_t offset = (i / side - plan.radius) * pitch_ + (i % side - plan.radius);
+    add_tap(data.control, offset, plan.b[at]);
+    if (!plan.mirrored) {
+      add_tap(data.feedback, offset, plan.a[at]);
+    } else if (i == center) {
+      add_tap(data.feedback, 0, plan.a[at] + plan.b[at]);
+    }
+  }
+  even_out(data.control);
+  even_out(data.feedback);
+}
+
+void CpuCellularNetwork::layout(LayoutBuilder& builder) noexcept {
+  const auto height = static_cast<std::size_t>(plan_.size.height);
+  const auto width = static_cast<std::size_t>(plan_.size.width);
+  const std::size_t padded = static_cast<std::size_t>(pitch_) * (height + 2 * kMaxTemplateRadius);
+  // Swaps look at the row below the last, and rows are read past their end.
+  const std::size_t outputs = static_cast<std::size_t>(k_pitch_) * (height + 1);
+  const auto workers = static_cast<std::size_t>(workers_);
+  table_ = builder.take<std::int16_t>(plan_.format == PixelFormat::kGray8 ? 256 : 65536);
+  if (plan_.format == PixelFormat::kFloat32) gray_ = builder.take<std::uint16_t>(width * workers);
+  levels_out_ = builder.take<float>(256);
+  u_ = builder.take<std::int16_t>(padded);
+  y_ = builder.take<std::int16_t>(padded);
+  if (mirrored_any_) difference_ = builder.take<std::int16_t>(padded);
+  k_ = builder.take<std::uint8_t>(outputs);
+  if (synchronous_any_) k_next_ = builder.take<std::uint8_t>(outputs);
+  if (plan_.warm_start) k_kept_ = builder.take<std::uint8_t>(outputs);
+  const std::size_t states = static_cast<std::size_t>(pitch_) * height;
+  x_ = most_levels_ == 2 ? static_cast<void*>(builder.take<std::int16_t>(states))
+                         : static_cast<void*>(builder.take<std::int32_t>(states));
+  marks_ = builder.take<std::uint8_t>(height * static_cast<std::size_t>(tiles_));
+  scratch_size_ = std::max(diffusion_scratch(), 2 * width);
+  scratch_ = builder.take<std::int32_t>(scratch_size_ * workers);
+  band_ = builder.take<Band>(static_cast<std::size_t>(bands_.count()));
+  for (int b = 0; b < bands_.count(); ++b) {
+    // At most two rows of a class lie so near to a band's ends, and a swap changes two cells.
+    CellEvent* events = builder.take<CellEvent>(4 * width + 16);
+    if (band_ != nullptr) {
+      new (&band_[b]) Band();
+      band_[b].events = events;
+    }
+  }
+  for (int s = 0; s < plan_.stage_count; ++s) {
+    const CellStagePlan& plan = plan_of(s);
+    StageData& data = data_of(s);
+    const auto event_rows = static_cast<std::size_t>(side_of(plan) * kEventLanes);
+    data.weights = builder.take<std::int16_t>(event_rows);
+    if (plan.move == CellMove::kSwap) {
+      data.weights_beside = builder.take<std::int16_t>(event_rows);
+      data.weights_below = builder.take<std::int16_t>(event_rows + kEventLanes);
+    }
+    if (plan.levels > 2) {
+      std::int64_t* bounds = builder.take<std::int64_t>(static_cast<std::size_t>(plan.levels) + 1);
+      data.above = bounds == nullptr ? nullptr : bounds + 1;
+    }
+    if (plan.has_threshold_plane) data.threshold = builder.take<std::int32_t>(width * height);
+    if (plan.start == CellStart::kPlane || plan.start == CellStart::kNoise)
+      data.start = builder.take<std::uint8_t>(width * height);
+    if (s > 0) {
+      data.first = builder.take<std::uint8_t>(256);
+      data.inputs = builder.take<std::int16_t>(256);
+    }
+  }
+}
+
+void CpuCellularNetwork::make_weights(int stage) noexcept {
+  const CellStagePlan& plan = plan_of(stage);
+  StageData& data = data_of(stage);
+  const int side = side_of(plan);
+  // Of the row and the column, counted from the one that is added to first.
+  const auto weight = [&](int row, int lane) {
+    if (row < 0 || row >= side || lane < 0 || lane >= side) return 0;
+    const int a = plan.a[static_cast<std::size_t>(row * side + side - 1 - lane)];
+    return plan.levels == 2 ? 2 * a : a;
+  };
+  for (int row = 0; row <= side; ++row) {
+    for (int lane = 0; lane < kEventLanes; ++lane) {
+      const int at = row * kEventLanes + lane;
+      // A difference may wrap around: what it is added to does, too, and comes out right.
+      if (row < side) data.weights[at] = static_cast<std::int16_t>(weight(row, lane));
+      if (plan.move != CellMove::kSwap) continue;
+      if (row < side) {
+        data.weights_beside[at] =
+            static_cast<std::int16_t>(weight(row, lane) - weight(row, lane - 1));
+      }
+      data.weights_below[at] = static_cast<std::int16_t>(weight(row - 1, lane) - weight(row, lane));
+    }
+  }
+  if (plan.levels == 2) return;
+  const int most = plan.levels - 1;
+  data.above[-1] = std::numeric_limits<std::int64_t>::min();
+  data.above[most] = std::numeric_limits<std::int64_t>::max();
+  for (int k = 0; k < most; ++k) {
+    // The least X with ((X + xi) most + xi) >= 2 xi (k + 1).
+    const std::int64_t least = static_cast<std::int64_t>(plan.xi) * (2 * k + 1);
+    data.above[k] = (least + most - 1) / most - plan.xi;
+  }
+}
+
+void CpuCellularNetwork::make_planes(int stage) noexcept {
+  const CellStagePlan& plan = plan_of(stage);
+  StageData& data = data_of(stage);
+  const auto at = static_cast<std::size_t>(stage);
+  const auto row_of = [](const CellSources::Plane& plane, int y) {
+    return reinterpret_cast<const float*>(reinterpret_cast<const char*>(plane.data) +
+                                          y * plane.stride);
+  };
+  for (int y = 0; y < plan_.size.height; ++y) {
+    const std::ptrdiff_t row = static_cast<std::ptrdiff_t>(y) * plan_.size.width;
+    for (int x = 0; x < plan_.size.width; ++x) {
+      if (data.threshold != nullptr) {
+        data.threshold[row + x] =
+            threshold_of(row_of(sources_->threshold[at], y)[x], plan.fraction_bits);
+      }
+      if (data.start != nullptr) {
+        const std::int32_t state = plan.start == CellStart::kNoise
+                                       ? noise_state(x, y, plan.seed)
+                                       : start_of(row_of(sources_->start[at], y)[x]);
+        data.start[row + x] =
+            static_cast<std::uint8_t>(first_output(state, plan.levels, plan.start_xi));
+      }
+    }
+  }
+  if (stage == 0) return;
+  const int before = plan_of(stage - 1).levels;
+  for (int k = 0; k < before; ++k) {
+    const std::int32_t u = input_of_level(k, before);
+    data.inputs[k] = static_cast<std::int16_t>(u);
+    data.first[k] = static_cast<std::uint8_t>(first_output(u, plan.levels, plan.start_xi));
+  }
+}
+
+Expected<void> CpuCellularNetwork::prepare() noexcept {
+  const auto height = static_cast<std::size_t>(plan_.size.height);
+  const std::size_t padded = static_cast<std::size_t>(pitch_) * (height + 2 * kMaxTemplateRadius);
+  std::memset(u_, 0, padded * sizeof(*u_));
+  std::memset(y_, 0, padded * sizeof(*y_));
+  if (difference_ != nullptr) std::memset(difference_, 0, padded * sizeof(*difference_));
+  const std::size_t outputs = static_cast<std::size_t>(k_pitch_) * (height + 1);
+  for (std::uint8_t* plane : {k_, k_next_, k_kept_})
+    if (plane != nullptr) std::memset(plane, 0, outputs);
+  std::memset(x_, 0,
+              static_cast<std::size_t>(pitch_) * height *
+                  (most_levels_ == 2 ? sizeof(std::int16_t) : sizeof(std::int32_t)));
+
+  const int white = 65535 / gray_unit(plan_.format);
+  for (int gray = 0; gray <= white; ++gray)
+    table_[gray] = static_cast<std::int16_t>(input_of(plan_.gray_input, gray));
+  const int levels = plan_of(plan_.stage_count - 1).levels;
+  for (int k = 0; k < levels; ++k) {
+    const std::uint32_t gray = gray_of_level(k, levels, plan_.output_range,
+                                             gray_unit(plan_.output_format), plan_.white_is_one);
+    switch (plan_.output_format) {
+      case PixelFormat::kGray8:
+        static_cast<std::uint8_t*>(levels_out_)[k] = static_cast<std::uint8_t>(gray);
+        break;
+      case PixelFormat::kGray16:
+        static_cast<std::uint16_t*>(levels_out_)[k] = static_cast<std::uint16_t>(gray);
+        break;
+      case PixelFormat::kFloat32:
+        static_cast<float*>(levels_out_)[k] =
+            float_of_level(k, levels, plan_.output_range, plan_.white_is_one);
+        break;
+    }
+  }
+  for (int s = 0; s < plan_.stage_count; ++s) {
+    make_weights(s);
+    make_planes(s);
+  }
+  sources_ = nullptr;
+  return {};
+}
+
+// ---- the stages of a frame
+
+int CpuCellularNetwork::last_of_first_run() const noexcept {
+  int last = 0;
+  while (last + 1 < plan_.stage_count && plan_of(last + 1).keeps_state) ++last;
+  return last;
+}
+
+int CpuCellularNetwork::stage_count() const noexcept {
+  int count = 1;  // write
+  for (int s = 0; s < plan_.stage_count; ++s) {
+    const CellStagePlan& plan = plan_of(s);
+    if (!plan.keeps_state) count += 5;
+    switch (plan.update) {
+      case CellUpdate::kColors:
+        count += 2 * data_[static_cast<std::size_t>(s)].row_classes;
+        break;
+      case CellUpdate::kRaster:
+        count += 1;
+        break;
+      case CellUpdate::kSynchronous:
+        count += 3;
+        break;
+    }
+    ++count;  // control
+  }
+  return count + (plan_.warm_start ? 1 : 0);
+}
+
+template <void (CpuCellularNetwork::*kMethod)(const CpuOperator::StepContext&, int, int) noexcept>
+void CpuCellularNetwork::run(void* context, int part, int worker) noexcept {
+  const StepContext& stage = *static_cast<StepContext*>(context);
+  // A bad frame leaves no trace.
+  if (stage.frame->bad.load(std::memory_order_relaxed)) return;
+  (static_cast<CpuCellularNetwork*>(stage.frame->owner)->*kMethod)(stage, part, worker);
+}
+
+void CpuCellularNetwork::build_steps(Stage* stages, StepContext* contexts) noexcept {
+  int at = 0;
+  const auto add = [&](void (*function)(void*, int, int) noexcept, int parts, int stage,
+                       int step = 0) {
+    contexts[at].level = stage;
+    contexts[at].step = step;
+    stages[at] = {function, &contexts[at], parts};
+    ++at;
+  };
+  const int bands = bands_.count();
+  for (int s = 0; s < plan_.stage_count; ++s) {
+    const CellStagePlan& plan = plan_of(s);
+    if (!plan.keeps_state) {
+      add(&CpuCellularNetwork::run<&CpuCellularNetwork::load_input>, rows_.count(), s);
+      add(&CpuCellularNetwork::run<&CpuCellularNetwork::start>, rows_.count(), s);
+      add(&CpuCellularNetwork::run<&CpuCellularNetwork::diffuse>,
+          plan.start == CellStart::kErrorDiffusion ? diffusion_rows().count() : 0, s);
+      add(&CpuCellularNetwork::run<&CpuCellularNetwork::give_outputs>, rows_.count(), s);
+      add(&CpuCellularNetwork::run<&CpuCellularNetwork::make_states>, rows_.count(), s);
+    }
+    const int first = at;
+    switch (plan.update) {
+      case CellUpdate::kColors:
+        for (int c = 0; c < data_of(s).row_classes; ++c) {
+          add(&CpuCellularNetwork::run<&CpuCellularNetwork::visit_colors>, bands, s, c);
+          add(&CpuCellularNetwork::run<&CpuCellularNetwork::exchange>, bands > 1 ? bands : 0, s, c);
+        }
+        break;
+      case CellUpdate::kRaster:
+        add(&CpuCellularNetwork::run<&CpuCellularNetwork::visit_raster>, 1, s);
+        break;
+      case CellUpdate::kSynchronous:
+        add(&CpuCellularNetwork::run<&CpuCellularNetwork::want>, bands, s);
+        add(&CpuCellularNetwork::run<&CpuCellularNetwork::spread>, bands, s);
+        add(&CpuCellularNetwork::run<&CpuCellularNetwork::commit>, bands, s);
+        break;
+    }
+    add(&CpuCellularNetwork::run<&CpuCellularNetwork::control>, 1, s, first - at);
+    if (plan_.warm_start && s == last_of_first_run())
+      add(&CpuCellularNetwork::run<&CpuCellularNetwork::keep>, rows_.count(), s);
+  }
+  add(&CpuCellularNetwork::run<&CpuCellularNetwork::write>, rows_.count(), plan_.stage_count - 1);
+}
+
+void CpuCellularNetwork::extend(std::int16_t* plane, int y, const CellStagePlan& stage,
+                                std::int16_t fixed) const noexcept {
+  const ImageSize size = plan_.size;
+  const int reach = stage.radius;
+  std::int16_t* row = padded_row(plane, y);
+  for (int i = 1; i <= reach; ++i) {
+    const int before = beyond(-i, size.width, stage.boundary);
+    const int behind = beyond(size.width - 1 + i, size.width, stage.boundary);
+    row[-i] = before < 0 ? fixed : row[before];
+    row[size.width - 1 + i] = behind < 0 ? fixed : row[behind];
+  }
+  for (int i = 1; i <= reach; ++i) {
+    for (const int out : {-i, size.height - 1 + i}) {
+      std::int16_t* copy = padded_row(plane, out);
+      const int from = beyond(out, size.height, stage.boundary);
+      if (from == y) {
+        std::memcpy(copy - reach, row - reach,
+                    static_cast<std::size_t>(size.width + 2 * reach) * sizeof(*row));
+      } else if (from < 0 && y == 0) {
+        std::fill(copy - reach, copy + size.width + reach, fixed);
+      }
+    }
+  }
+}
+
+void CpuCellularNetwork::load_input(const StepContext& stage, int part, int worker) noexcept {
+  const CellStagePlan& plan = plan_of(stage.level);
+  const int width = plan_.size.width;
+  FrameJob& frame = *stage.frame;
+  bool finite = true;
+  for (int y = rows_.begin(part); y < rows_.end(part); ++y) {
+    std::int16_t* row = padded_row(u_, y);
+    if (plan.input == CellInput::kPrevious) {
+      const std::int16_t* inputs = data_of(stage.level).inputs;
+      const std::uint8_t* k = k_row(y);
+      for (int x = 0; x < width; ++x) row[x] = inputs[k[x]];
+    } else {
+      const void* in = static_cast<const char*>(frame.in.data) + y * frame.in.stride;
+      if (plan_.format == PixelFormat::kFloat32) {
+        std::uint16_t* gray = gray_ + static_cast<std::ptrdiff_t>(worker) * width;
+        finite &= gray_row(static_cast<const float*>(in), gray, width);
+        table_row(gray, PixelFormat::kGray16, table_, row, width);
+      } else {
+        table_row(in, plan_.format, table_, row, width);
+      }
+    }
+    extend(u_, y, plan, static_cast<std::int16_t>(plan.boundary_value));
+  }
+  if (!finite) mark_bad(frame);
+  if (part == 0 && stage.level == 0) sweeps_ = 0;
+}
+
+void CpuCellularNetwork::start(const StepContext& stage, int part, int) noexcept {
+  const CellStagePlan& plan = plan_of(stage.level);
+  const StageData& data = data_of(stage.level);
+  const int width = plan_.size.width;
+  const auto first = [&](std::int32_t state) {
+    return static_cast<std::uint8_t>(first_output(state, plan.levels, plan.start_xi));
+  };
+  for (int y = rows_.begin(part); y < rows_.end(part); ++y) {
+    std::uint8_t* k = k_row(y);
+    const std::int16_t* u = padded_row(u_, y);
+    if (starts_warm(stage.level)) {
+      std::memcpy(k, k_kept_ + y * k_pitch_, static_cast<std::size_t>(width));
+      continue;
+    }
+    switch (plan.start) {
+      case CellStart::kConstant:
+        std::memset(k, first(plan.start_value), static_cast<std::size_t>(width));
+        break;
+      case CellStart::kInput:
+        for (int x = 0; x < width; ++x) k[x] = first(u[x]);
+        break;
+      case CellStart::kPlane:
+      case CellStart::kNoise:
+        std::memcpy(k, data.start + static_cast<std::ptrdiff_t>(y) * width,
+                    static_cast<std::size_t>(width));
+        break;
+      case CellStart::kBlueNoise: {
+        const std::uint16_t* ranks =
+            kBlueNoiseRanks.data() +
+            static_cast<std::ptrdiff_t>(y % kBlueNoiseSize) * kBlueNoiseSize;
+        for (int x = 0; x < width; ++x)
+          k[x] = first(u[x] + blue_noise_state(ranks[x % kBlueNoiseSize]));
+        break;
+      }
+      case CellStart::kErrorDiffusion:
+        break;  // by rows of tiles
+      case CellStart::kPrevious:
+        for (int x = 0; x < width; ++x) k[x] = data.first[k[x]];
+        break;
+    }
+  }
+}
+
+void CpuCellularNetwork::diffuse(const StepContext& stage, int part, int worker) noexcept {
+  if (starts_warm(stage.level)) return;
+  const Bands tiles = diffusion_rows();
+  diffuse_tiles(padded_row(u_, 0), pitch_, k_, k_pitch_, tiles.begin(part), tiles.end(part),
+                plan_.size.width, scratch_ + static_cast<std::size_t>(worker) * scratch_size_);
+}
+
+void CpuCellularNetwork::give_outputs(const StepContext& stage, int part, int) noexcept {
+  const CellStagePlan& plan = plan_of(stage.level);
+  const StageData& data = data_of(stage.level);
+  for (int y = rows_.begin(part); y < rows_.end(part); ++y) {
+    // Fixed cells beyond the border count with the input, see mend_border.
+    if (plan.mirrored) {
+      outputs_row(k_row(y), plan.levels, padded_row(u_, y), padded_row(difference_, y),
+                  plan_.size.width);
+      extend(difference_, y, plan, 0);
+    }
+    if (data.feedback.count == 0) continue;
+    outputs_row(k_row(y), plan.levels, nullptr, padded_row(y_, y), plan_.size.width);
+    extend(y_, y, plan, 0);
+  }
+}
+
+std::int32_t CpuCellularNetwork::border_state(int stage, int x, int y) noexcept {
+  const CellStagePlan& plan = plan_of(stage);
+  const StageData& data = data_of(stage);
+  const int side = side_of(plan);
+  std::int64_t control = 0;
+  std::int64_t feedback = 0;
+  for (int i = 0; i < side * side; ++i) {
+    const int at_x = x + i % side - plan.radius;
+    const int at_y = y + i / side - plan.radius;
+    const bool inside =
+        at_x >= 0 && at_y >= 0 && at_x < plan_.size.width && at_y < plan_.size.height;
+    const auto at = static_cast<std::size_t>(i);
+    control += static_cast<std::int64_t>(plan.b[at]) *
+               (inside ? padded_row(u_, at_y)[at_x] : plan.boundary_value);
+    if (inside) {
+      feedback += plan.a[at] * (2 * k_row(at_y)[at_x] - (plan.levels - 1));
+    } else {
+      control += static_cast<std::int64_t>(plan.a[at]) * plan.boundary_value;
+    }
+  }
+  std::int64_t threshold = plan.threshold;
+  if (data.threshold != nullptr)
+    threshold += data.threshold[static_cast<std::ptrdiff_t>(y) * plan_.size.width + x];
+  return static_cast<std::int32_t>(bias_of(control, plan.levels, threshold, plan.limit) + feedback);
+}
+
+/// The taps' sums leave out what A gives to fixed cells beyond the border.
+void CpuCellularNetwork::mend_border(int stage, int y) noexcept {
+  const CellStagePlan& plan = plan_of(stage);
+  const ImageSize size = plan_.size;
+  const auto put = [&](int x) {
+    const std::ptrdiff_t at = y * pitch_ + x;
+    if (plan.levels == 2) {
+      x_origin<std::int16_t>()[at] = static_cast<std::int16_t>(border_state(stage, x, y));
+    } else {
+      x_origin<std::int32_t>()[at] = border_state(stage, x, y);
+    }
+  };
+  const bool whole = y < plan.radius || y >= size.height - plan.radius;
+  for (int x = 0; x < size.width; ++x) {
+    if (!whole && x == plan.radius && x < size.width - plan.radius) x = size.width - plan.radius;
+    put(x);
+  }
+}
+
+void CpuCellularNetwork::make_states(const StepContext& stage, int part, int worker) noexcept {
+  const CellStagePlan& plan = plan_of(stage.level);
+  const StageData& data = data_of(stage.level);
+  const int width = plan_.size.width;
+  std::int16_t* control = plan.mirrored ? difference_ : u_;
+  // A mirrored sum is that of both, which is larger; its B u + T never comes to the limit.
+  const std::int32_t limit = plan.mirrored ? 2 * plan.limit : plan.limit;
+  const bool mended = plan.boundary == CellBoundary::kFixed && plan.boundary_value != 0 &&
+                      plan.has_a && !plan.mirrored;
+  for (int y = rows_.begin(part); y < rows_.end(part); ++y) {
+    const std::int32_t* thresholds = data.threshold == nullptr
+                                         ? nullptr
+                                         : data.threshold + static_cast<std::ptrdiff_t>(y) * width;
+    if (plan.levels == 2) {
+      binary_states_row(padded_row(control, y), data.control, padded_row(y_, y), data.feedback,
+                        plan.threshold, thresholds, limit, x_origin<std::int16_t>() + y * pitch_,
+                        width);
+    } else {
+      many_states_row(padded_row(control, y), data.control, padded_row(y_, y), data.feedback,
+                      plan.levels, plan.threshold, thresholds,
+                      scratch_ + static_cast<std::size_t>(worker) * scratch_size_,
+                      x_origin<std::int32_t>() + y * pitch_, width);
+    }
+    if (mended) mend_border(stage.level, y);
+    std::memset(marks_ + static_cast<std::ptrdiff_t>(y) * tiles_, kAllMarks,
+                static_cast<std::size_t>(tiles_));
+  }
+}
+
+CellBand& CpuCellularNetwork::band_for(int band, int stage) noexcept {
+  CellBand& cells = band_[band].cells;
+  cells.size = plan_.size;
+  cells.top = bands_.begin(band);
+  cells.bottom = bands_.end(band);
+  cells.x = plan_of(stage).levels == 2 ? static_cast<void*>(x_origin<std::int16_t>())
+                                       : static_cast<void*>(x_origin<std::int32_t>());
+  cells.x_pitch = pitch_;
+  cells.k = k_;
+  cells.k_pitch = k_pitch_;
+  cells.marks = marks_;
+  cells.tiles = tiles_;
+  cells.stage = &plan_of(stage);
+  cells.weights = data_of(stage).weights;
+  cells.weights_beside = data_of(stage).weights_beside;
+  cells.weights_below = data_of(stage).weights_below;
+  cells.above = data_of(stage).above;
+  cells.events = bands_.count() > 1 ? band_[band].events : nullptr;
+  return cells;
+}
+
+/// A swap looks at the X of the row below and changes cells there. So that a band's last row sees
+/// what its own cells have done to the next band's first row, it takes that row over for as long as
+/// the class lasts: nothing else reaches it, since rows of a class are at least radius + 2 apart.
+bool CpuCellularNetwork::takes_next_row(int band, const StepContext& stage) const noexcept {
+  const CellStagePlan& plan = plan_of(stage.level);
+  const int last = bands_.end(band) - 1;
+  if (plan.move != CellMove::kSwap || last + 1 == plan_.size.height) return false;
+  const ColorClass rows = color_class(stage.step, plan_.size.height, plan.spacing, plan.boundary);
+  return last >= rows.first && last < rows.end && (last - rows.first) % rows.step == 0;
+}
+
+void CpuCellularNetwork::visit_colors(const StepContext& stage, int part, int) noexcept {
+  const CellStagePlan& plan = plan_of(stage.level);
+  CellBand& band = band_for(part, stage.level);
+  band.event_count = 0;
+  const ColorClass rows = color_class(stage.step, plan_.size.height, plan.spacing, plan.boundary);
+  int y = rows.first;
+  if (y < band.top) y += (band.top - y + rows.step - 1) / rows.step * rows.step;
+  const int end = std::min(rows.end, band.bottom);
+  if (part > 0 && takes_next_row(part - 1, stage)) ++band.top;
+  if (takes_next_row(part, stage)) ++band.bottom;
+  for (; y < end; y += rows.step) colors_row(band, y);
+}
+
+void CpuCellularNetwork::exchange(const StepContext& stage, int part, int) noexcept {
+  CellBand& band = band_[part].cells;
+  band.bottom = bands_.end(part);
+  for (int other = 0; other < bands_.count(); ++other) {
+    if (other == part) continue;
+    const CellBand& from = band_[other].cells;
+    for (int i = 0; i < from.event_count; ++i) apply_event(band, from.events[i]);
+  }
+  if (part > 0 && takes_next_row(part - 1, stage)) {
+    // Marked by nobody meanwhile.
+    std::memset(marks_ + static_cast<std::ptrdiff_t>(bands_.begin(part)) * tiles_, kAllMarks,
+                static_cast<std::size_t>(tiles_));
+  }
+}
+
+void CpuCellularNetwork::visit_raster(const StepContext& stage, int, int) noexcept {
+  CellBand& band = band_for(0, stage.level);
+  band.top = 0;
+  band.bottom = plan_.size.height;
+  band.events = nullptr;
+  for (int y = 0; y < plan_.size.height; ++y) raster_row(band, y);
+}
+
+void CpuCellularNetwork::want(const StepContext& stage, int part, int) noexcept {
+  CellBand& band = band_for(part, stage.level);
+  for (int y = band.top; y < band.bottom; ++y)
+    band.changed += wanted_row(band, y, k_next_ + y * k_pitch_);
+}
+
+void CpuCellularNetwork::spread(const StepContext& stage, int part, int) noexcept {
+  CellBand& band = band_for(part, stage.level);
+  const int reach = plan_of(stage.level).radius;
+  const bool wraps = plan_of(stage.level).boundary == CellBoundary::kPeriodic;
+  for (int y = 0; y < plan_.size.height; ++y) {
+    const bool near = y >= band.top - reach && y < band.bottom + reach;
+    const bool over = wraps && (y < reach || y >= plan_.size.height - reach);
+    if (!near && !over) continue;
+    const std::uint8_t* now = k_row(y);
+    const std::uint8_t* next = k_next_ + y * k_pitch_;
+    for (int x = 0; x < plan_.size.width; ++x)
+      if (now[x] != next[x]) apply_event(band, {x, y, 2 * (next[x] - now[x])});
+  }
+}
+
+void CpuCellularNetwork::commit(const StepContext&, int part, int) noexcept {
+  for (int y = bands_.begin(part); y < bands_.end(part); ++y)
+    std::memcpy(k_row(y), k_next_ + y * k_pitch_, static_cast<std::size_t>(plan_.size.width));
+}
+
+void CpuCellularNetwork::control(const StepContext& stage, int, int) noexcept {
+  changed_ = 0;
+  for (int b = 0; b < bands_.count(); ++b) changed_ += std::exchange(band_[b].cells.changed, 0u);
+  ++sweeps_;
+  ++stage_sweeps_;
+  const bool again = changed_ != 0 && stage_sweeps_ < plan_of(stage.level).max_sweeps;
+  if (!again) stage_sweeps_ = 0;
+  stage.stage->step = again ? stage.step : 1;
+}
+
+void CpuCellularNetwork::keep(const StepContext&, int part, int) noexcept {
+  for (int y = rows_.begin(part); y < rows_.end(part); ++y)
+    std::memcpy(k_kept_ + y * k_pitch_, k_row(y), static_cast<std::size_t>(plan_.size.width));
+}
+
+void CpuCellularNetwork::write(const StepContext& stage, int part, int) noexcept {
+  for (int y = rows_.begin(part); y < rows_.end(part); ++y) {
+    write_row(k_row(y), plan_of(stage.level).levels, levels_out_, plan_.output_format,
+              stage.frame->out.row<void>(0, y), plan_.size.width);
+  }
+}
+
+void CpuCellularNetwork::write_bad(const FrameJob& frame) noexcept {
+  for (int y = 0; y < plan_.size.height; ++y) {
+    std::memset(frame.out.row<void>(0, y), 0,
+                static_cast<std::size_t>(plan_.size.width) *
+                    static_cast<std::size_t>(bytes_per_pixel(plan_.output_format)));
+  }
+}
+
+void CpuCellularNetwork::complete(FrameResult& result) noexcept {
+  if ((result.flags & kBadPixels) != 0) return;
+  result.extra[kSweepsWord] = static_cast<std::uint32_t>(sweeps_);
+  result.extra[kChangedWord] = changed_;
+  result.extra[kConvergedWord] = changed_ == 0 ? 1 : 0;
+}
+
+const CellularNetworkBackend kCellularNetworkCpu = {
+    .calls = &CpuOperator::kCalls,
+    .footprint =
+        [](const EngineInfo& engine, const CellularNetworkPlan& plan) noexcept {
+          return CpuOperator::footprint(CpuCellularNetwork::make(plan, engine.workers, nullptr));
+        },
+    .create =
+        [](EngineState& engine, const CellularNetworkPlan& plan,
+           const CellSources& sources) noexcept {
+          return CpuOperator::create(
+              engine, CpuCellularNetwork::make(plan, engine.info().workers, &sources));
+        },
+};
+
+}  // namespace ocellus::detail

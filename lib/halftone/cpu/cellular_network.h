@@ -1,0 +1,132 @@
+// CpuCellularNetwork: the cellular network on the CPU.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "core/cpu_operator.h"
+#include "halftone/cpu/cell_rows.h"
+#include "halftone/plan.h"
+
+namespace ocellus::detail {
+
+/// Bands of rows go through a class of rows together. A change near the end of a band reaches into
+/// the next one, which takes it over from a list when all are done with that class: sums of whole
+/// numbers do not depend on the order, so the result does not depend on the number of bands.
+class CpuCellularNetwork final : public CpuOperator {
+ public:
+  static std::unique_ptr<CpuOperator> make(const CellularNetworkPlan& plan, int workers,
+                                           const CellSources* sources) noexcept;
+
+  CpuCellularNetwork(const CellularNetworkPlan& plan, int workers,
+                     const CellSources* sources) noexcept;
+
+ private:
+  /// What the CPU makes of a stage at creation.
+  struct StageData {
+    CellTaps control;
+    CellTaps feedback;
+    int row_classes = 0;
+    std::int16_t* weights = nullptr;  // events
+    std::int16_t* weights_beside = nullptr;
+    std::int16_t* weights_below = nullptr;
+    std::int64_t* above = nullptr;      // more than two levels
+    std::int32_t* threshold = nullptr;  // plane, without padding
+    std::uint8_t* start = nullptr;      // plane of outputs: kPlane, kNoise
+    std::uint8_t* first = nullptr;      // first output by the output of the stage before
+    std::int16_t* inputs = nullptr;     // u by the output of the stage before
+  };
+  struct Band {
+    CellBand cells;
+    CellEvent* events = nullptr;
+  };
+
+  void layout(LayoutBuilder& builder) noexcept override;
+  Expected<void> prepare() noexcept override;
+  int stage_count() const noexcept override;
+  void build_steps(Stage* stages, StepContext* contexts) noexcept override;
+  void write_bad(const FrameJob& frame) noexcept override;
+  void complete(FrameResult& result) noexcept override;
+
+  // The steps of a frame; see build_steps for their order.
+  void load_input(const StepContext& stage, int part, int worker) noexcept;
+  void start(const StepContext& stage, int part, int worker) noexcept;
+  void diffuse(const StepContext& stage, int part, int worker) noexcept;
+  void give_outputs(const StepContext& stage, int part, int worker) noexcept;
+  void make_states(const StepContext& stage, int part, int worker) noexcept;
+  void visit_colors(const StepContext& stage, int part, int worker) noexcept;
+  void exchange(const StepContext& stage, int part, int worker) noexcept;
+  void visit_raster(const StepContext& stage, int part, int worker) noexcept;
+  void want(const StepContext& stage, int part, int worker) noexcept;
+  void spread(const StepContext& stage, int part, int worker) noexcept;
+  void commit(const StepContext& stage, int part, int worker) noexcept;
+  void control(const StepContext& stage, int part, int worker) noexcept;
+  void keep(const StepContext& stage, int part, int worker) noexcept;
+  void write(const StepContext& stage, int part, int worker) noexcept;
+  template <void (CpuCellularNetwork::*kMethod)(const StepContext&, int, int) noexcept>
+  static void run(void* context, int part, int worker) noexcept;
+
+  const CellStagePlan& plan_of(int stage) const noexcept {
+    return plan_.stages[static_cast<std::size_t>(stage)];
+  }
+  StageData& data_of(int stage) noexcept { return data_[static_cast<std::size_t>(stage)]; }
+  /// The last of the stages that hold on to the states of the first.
+  int last_of_first_run() const noexcept;
+  bool starts_warm(int stage) const noexcept {
+    return stage == 0 && plan_.warm_start && !history_.warming_up();
+  }
+  std::int16_t* padded_row(std::int16_t* plane, int y) const noexcept {
+    return plane + (y + kMaxTemplateRadius) * pitch_ + kCellPadBefore;
+  }
+  std::uint8_t* k_row(int y) const noexcept { return k_ + y * k_pitch_; }
+  /// X of cell (0, 0), of the type that the stage has.
+  template <typename T>
+  T* x_origin() const noexcept {
+    return static_cast<T*>(x_) + kCellPadBefore;
+  }
+  Bands diffusion_rows() const noexcept { return {plan_.size.height, kDiffusionTileHeight}; }
+  /// Fills in what lies beyond the row's ends, and the rows beyond the image that repeat it.
+  void extend(std::int16_t* plane, int y, const CellStagePlan& stage,
+              std::int16_t fixed) const noexcept;
+  void make_taps(int stage) noexcept;
+  void make_weights(int stage) noexcept;
+  void make_planes(int stage) noexcept;
+  /// X of the row's cells that see fixed cells which are not 0.
+  void mend_border(int stage, int y) noexcept;
+  std::int32_t border_state(int stage, int x, int y) noexcept;
+  bool takes_next_row(int band, const StepContext& stage) const noexcept;
+  CellBand& band_for(int band, int stage) noexcept;
+
+  CellularNetworkPlan plan_;
+  const CellSources* sources_;  // while it is being made
+  Bands rows_;                  // of what looks at each row once
+  Bands bands_;
+  std::array<StageData, kMaxCellStages> data_{};
+  std::ptrdiff_t pitch_ = 0;  // of padded planes, elements
+  std::ptrdiff_t k_pitch_ = 0;
+  int tiles_ = 0;
+  int most_levels_ = 2;
+  bool mirrored_any_ = false;
+  bool synchronous_any_ = false;
+
+  std::int16_t* table_ = nullptr;       // u by gray value
+  std::uint16_t* gray_ = nullptr;       // a row of each worker, of float frames
+  void* levels_out_ = nullptr;          // gray value by output of the last stage
+  std::int16_t* u_ = nullptr;           // padded
+  std::int16_t* y_ = nullptr;           // padded: Y
+  std::int16_t* difference_ = nullptr;  // padded: u - 2^13 Y
+  std::uint8_t* k_ = nullptr;
+  std::uint8_t* k_next_ = nullptr;  // synchronous
+  std::uint8_t* k_kept_ = nullptr;  // warm start
+  void* x_ = nullptr;
+  std::uint8_t* marks_ = nullptr;
+  std::int32_t* scratch_ = nullptr;  // of each worker
+  std::size_t scratch_size_ = 0;
+  Band* band_ = nullptr;
+
+  int sweeps_ = 0;        // of the frame
+  int stage_sweeps_ = 0;  // of the stage
+  std::uint32_t changed_ = 0;
+};
+
+}  // namespace ocellus::detail

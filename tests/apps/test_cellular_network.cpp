@@ -1,0 +1,423 @@
+// `ocellus halftone` and `ocellus cnn` as a user meets them: files, figures and messages.
+#include <gtest/gtest.h>
+
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <set>
+
+#include "apps/io/image_io.h"
+#include "apps/io/test_scene.h"
+#include "program_checks.h"
+
+namespace ocellus::test {
+namespace {
+
+using app::GrayImage;
+using app::read_image;
+using nlohmann::json;
+
+std::vector<std::string> plus(std::vector<std::string> arguments,
+                              const std::vector<std::string>& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+void write_pgm(const std::string& path, const GrayImage& image) {
+  std::ofstream file(path, std::ios::binary);
+  file << "P5\n" << image.size.width << " " << image.size.height << "\n255\n";
+  file.write(reinterpret_cast<const char*>(image.pixels.data()),
+             static_cast<std::streamsize>(image.pixels.size()));
+}
+
+template <typename Value>
+GrayImage image_of(ImageSize size, Value&& value) {
+  GrayImage image(size, PixelFormat::kGray8);
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x)
+      image.pixels[static_cast<std::size_t>(y * size.width + x)] =
+          static_cast<std::uint8_t>(value(x, y));
+  return image;
+}
+
+/// A smooth ramp, dark on the left, that every halftone must keep.
+GrayImage ramp(ImageSize size) {
+  return image_of(size, [&](int x, int y) { return 20 + 215 * (x + y / 4) / size.width % 236; });
+}
+
+/// A black square, 4 to 11 along both axes, on white.
+GrayImage square(ImageSize size) {
+  return image_of(size,
+                  [](int x, int y) { return x >= 4 && x < 12 && y >= 4 && y < 12 ? 0 : 255; });
+}
+
+std::set<int> values_of(const GrayImage& image) {
+  return {image.pixels.begin(), image.pixels.end()};
+}
+
+/// Bits of a sample in a PNG file's header.
+int bit_depth(const std::string& path) {
+  const std::string bytes = bytes_of(path);
+  return bytes.size() > 24 ? bytes[24] : -1;
+}
+
+// Example failure: the result is inverted, has a level between, is of 8 bits, or is further from
+// the frame than what an eye forgives.
+TEST(Halftone, IsBlackAndWhiteAndLooksTheSame) {
+  const TemporaryFolder folder;
+  for (const ImageSize size : {ImageSize{96, 80}, ImageSize{97, 83}}) {
+    write_pgm(folder / "in.pgm", ramp(size));
+    for (const std::vector<std::string>& options :
+         std::vector<std::vector<std::string>>{{},
+                                               {"--preset", "fast"},
+                                               {"--template", "hlf5", "--start", "error-diffusion"},
+                                               {"--template", "hlf5", "--start", "blue-noise"}}) {
+      const json report =
+          json_of(plus({"halftone", folder / "in.pgm", "-o", folder / "out.png"}, options));
+      const GrayImage out = read_image(folder / "out.png");
+      EXPECT_EQ(out.size, size);
+      EXPECT_EQ(values_of(out), (std::set<int>{0, 255}));
+      EXPECT_EQ(bit_depth(folder / "out.png"), 1);
+      const json seen = json_of({"compare", "image", folder / "out.png", folder / "in.pgm"});
+      EXPECT_GT(seen["hvs_psnr"], 28.0) << (options.empty() ? "default" : options.back());
+      EXPECT_NEAR(seen["mean_difference"].get<double>(), 0.0, 0.01);
+      ASSERT_EQ(report["frames"].size(), 1u);
+      EXPECT_GT(report["frames"][0]["sweeps"], 0);
+      EXPECT_EQ(report["frames"][0]["file"], folder / "out.png");
+      EXPECT_EQ(report["size"], (json{size.width, size.height}));
+      EXPECT_GT(report["median_ms"], 0.0);
+      EXPECT_GE(report["p99_ms"], report["median_ms"]);
+    }
+  }
+  // What the default is.
+  const json quality = json_of({"halftone", folder / "in.pgm", "--preset", "quality"});
+  EXPECT_EQ(json_of({"halftone", folder / "in.pgm"})["config"], quality["config"]);
+  EXPECT_TRUE(quality["output"].is_null());
+}
+
+// Example failure: more levels are written with one bit, or fewer come out than asked for.
+TEST(Halftone, HasAsManyLevelsAsAskedFor) {
+  const TemporaryFolder folder;
+  write_pgm(folder / "in.pgm", ramp({128, 64}));
+  json_of({"halftone", folder / "in.pgm", "--template", "hlf3", "--levels", "4", "-o",
+           folder / "out.png"});
+  EXPECT_EQ(bit_depth(folder / "out.png"), 8);
+  const std::set<int> values = values_of(read_image(folder / "out.png"));
+  EXPECT_GT(values.size(), 2u);
+  for (const int value : values) EXPECT_EQ(value % 85, 0) << value;
+}
+
+// Example failure: threads or the run decide on the dots, or a seed is not heard.
+TEST(Halftone, IsTheSameEveryTime) {
+  const TemporaryFolder folder;
+  write_pgm(folder / "in.pgm", ramp({150, 90}));
+  const auto dots = [&](const std::vector<std::string>& options) {
+    json_of(plus({"halftone", folder / "in.pgm", "-o", folder / "out.png"}, options));
+    return read_image(folder / "out.png").pixels;
+  };
+  EXPECT_EQ(dots({"--threads", "1"}), dots({"--threads", "4"}));
+  const std::vector<std::string> noise = {"--template", "hlf5", "--start", "noise"};
+  EXPECT_EQ(dots(noise), dots(plus(noise, {"--seed", "1"})));
+  EXPECT_NE(dots(noise), dots(plus(noise, {"--seed", "2"})));
+}
+
+// Example failure: the dots of a still picture flicker although each frame begins with those of the
+// one before; or every frame does so without being asked to.
+TEST(Halftone, WarmStartKeepsWhatIsStill) {
+  const TemporaryFolder folder;
+  const GrayImage still = ramp({96, 64});
+  for (int i = 0; i < 3; ++i) write_pgm(folder / ("f" + std::to_string(i) + ".pgm"), still);
+  const std::vector<std::string> command = {"halftone", folder / "f%d.pgm", "--template", "hlf5",
+                                            "-o",       folder / "o%d.png", "--start",    "noise"};
+  const json warm = json_of(plus(command, {"--warm-start"}));
+  EXPECT_EQ(warm["config"]["warm_start"], true);
+  ASSERT_EQ(warm["frames"].size(), 3u);
+  ASSERT_EQ(warm["frames"][0]["converged"], true);
+  // At its fixed point nothing changes any more: one sweep finds that out.
+  EXPECT_EQ(warm["frames"][1]["sweeps"], 1);
+  EXPECT_EQ(warm["frames"][1]["changed"], 0);
+  EXPECT_EQ(read_image(folder / "o1.png").pixels, read_image(folder / "o0.png").pixels);
+  const json cold = json_of(command);
+  EXPECT_EQ(cold["frames"][1]["sweeps"], cold["frames"][0]["sweeps"]);
+  EXPECT_GT(cold["frames"][1]["sweeps"], 1);
+}
+
+// Example failure: 16 bits are read with the wrong scale, color is not taken as luma, or a frame
+// of the test scene is not what a numbered file of it is.
+TEST(Halftone, TakesEveryKindOfFrame) {
+  const TemporaryFolder folder;
+  const auto mean = [](const GrayImage& image) {
+    double sum = 0.0;
+    for (const std::uint8_t value : image.pixels) sum += value;
+    return sum / static_cast<double>(image.pixels.size());
+  };
+  for (const char* scene : {"test:64x48,frames=3", "test:64x48,frames=3,bits=16"}) {
+    const json report = json_of({"halftone", scene, "-o", folder / "t%02d.png"});
+    EXPECT_EQ(report["frames_read"], 3);
+    const GrayImage expected = app::TestScene::parse("test:64x48,frames=3").frame(1);
+    EXPECT_NEAR(mean(read_image(folder / "t01.png")), mean(expected), 4.0) << scene;
+  }
+  // 100 red, 150 green and 200 blue are 141 gray.
+  std::ofstream color(folder / "c.ppm", std::ios::binary);
+  color << "P6\n64 64\n255\n";
+  for (int i = 0; i < 64 * 64; ++i)
+    color << static_cast<char>(100) << static_cast<char>(150) << static_cast<char>(200);
+  color.close();
+  json_of({"halftone", folder / "c.ppm", "-o", folder / "c.png"});
+  EXPECT_NEAR(mean(read_image(folder / "c.png")), 141.0, 3.0);
+  const json limited = json_of({"halftone", "test:64x48,frames=9", "--limit", "2"});
+  EXPECT_EQ(limited["frames"].size(), 2u);
+}
+
+// Example failure: a video of dots cannot be read back, or has another number of frames.
+TEST(Halftone, WritesVideo) {
+  if (!has_gstreamer()) GTEST_SKIP() << "built without GStreamer";
+  const TemporaryFolder folder;
+  const std::string video = folder / "o.webm";
+  const ChildResult written =
+      run_program({"halftone", "test:64x48@15,frames=6", "-o", video, "--warm-start"});
+  if (written.exit_code == 2 && written.err.find("is missing; it is in") != std::string::npos)
+    GTEST_SKIP() << written.err;
+  ASSERT_EQ(written.exit_code, 0) << written.err;
+  EXPECT_NE(written.out.find("6 of 6 frames to the fixed point"), std::string::npos) << written.out;
+  EXPECT_EQ(json_of({"halftone", video})["frames_read"], 6);
+}
+
+// Example failure: the summary for people lacks what the JSON has.
+TEST(Halftone, TellsPeople) {
+  const TemporaryFolder folder;
+  write_pgm(folder / "in.pgm", ramp({64, 64}));
+  const ChildResult one = run_program({"halftone", folder / "in.pgm", "-o", folder / "o.png"});
+  EXPECT_EQ(one.exit_code, 0) << one.err;
+  for (const char* text : {"1 frame of 64x64 read", "preset quality", "sweeps", " ms", "written: "})
+    EXPECT_NE(one.out.find(text), std::string::npos) << text << "\n" << one.out;
+  const ChildResult stopped = run_program({"halftone", folder / "in.pgm", "--template", "hlf5",
+                                           "--start", "noise", "--max-sweeps", "1"});
+  EXPECT_NE(stopped.out.find("changing in the last"), std::string::npos) << stopped.out;
+}
+
+// Example failure: a chain runs in another order, black and white are exchanged, or the outline of
+// a square is not one cell wide.
+TEST(Cnn, RunsTemplatesAndChains) {
+  const TemporaryFolder folder;
+  constexpr ImageSize kSize{16, 16};
+  write_pgm(folder / "in.pgm", square(kSize));
+  const auto result = [&](const std::string& chain, const std::vector<std::string>& more = {}) {
+    const json report = json_of(
+        plus({"cnn", folder / "in.pgm", "--template", chain, "-o", folder / "o.png"}, more));
+    EXPECT_EQ(report["frames"][0]["converged"], true) << chain;
+    return read_image(folder / "o.png").pixels;
+  };
+  const auto box = [&](int from, int to, bool filled) {
+    return image_of(kSize,
+                    [&](int x, int y) {
+                      const bool inside = x >= from && x <= to && y >= from && y <= to;
+                      const bool deep = x > from && x < to && y > from && y < to;
+                      return inside && (filled || !deep) ? 0 : 255;
+                    })
+        .pixels;
+  };
+  EXPECT_EQ(result("edge"), box(4, 11, false));
+  EXPECT_EQ(result("erosion"), box(5, 10, true));
+  EXPECT_EQ(result("dilation"), box(3, 12, true));
+  EXPECT_EQ(result("erosion | dilation"), box(4, 11, true));
+  EXPECT_EQ(result("dilation|edge"), box(3, 12, false));
+  for (const char* update : {"colors", "raster", "synchronous"})
+    EXPECT_EQ(result("edge", {"--update", update}), box(4, 11, false)) << update;
+  // +1 = white: now the white ground is eroded, and with it the border of the image is not.
+  EXPECT_EQ(result("erosion", {"--polarity", "white"}), box(3, 12, true));
+}
+
+// Example failure: the threshold takes the wrong side, or is that of 8 bits on 16-bit frames.
+TEST(Cnn, BinarizesAtAThreshold) {
+  const TemporaryFolder folder;
+  write_pgm(folder / "in.pgm", image_of({8, 1}, [](int x, int) { return 99 + (x + 1) / 4; }));
+  json_of({"cnn", folder / "in.pgm", "--template", "threshold", "--threshold", "100", "-o",
+           folder / "o.png"});
+  EXPECT_EQ(read_image(folder / "o.png").pixels,
+            (std::vector<std::uint8_t>{0, 0, 0, 255, 255, 255, 255, 255}));
+}
+
+// Example failure: the initial state is not read, or with the wrong sign: cells of the template
+// that fills holes hold on to each other, all black as they begin by themselves, or all white.
+TEST(Cnn, BeginsWithAnImage) {
+  const TemporaryFolder folder;
+  constexpr ImageSize kSize{16, 16};
+  const GrayImage ring = image_of(kSize, [](int x, int y) {
+    const int ring_of = std::max(std::abs(x - 8), std::abs(y - 8));
+    return ring_of == 4 ? 0 : 255;
+  });
+  const GrayImage filled = image_of(kSize, [](int x, int y) {
+    return std::max(std::abs(x - 8), std::abs(y - 8)) <= 4 ? 0 : 255;
+  });
+  write_pgm(folder / "in.pgm", ring);
+  write_pgm(folder / "black.pgm", image_of(kSize, [](int, int) { return 0; }));
+  const GrayImage white = image_of(kSize, [](int, int) { return 255; });
+  write_pgm(folder / "white.pgm", white);
+  const auto result = [&](const std::vector<std::string>& more) {
+    json_of(plus({"cnn", folder / "in.pgm", "--template", "hole", "-o", folder / "o.png"}, more));
+    return read_image(folder / "o.png").pixels;
+  };
+  EXPECT_EQ(result({}), filled.pixels);
+  EXPECT_EQ(result({"--initial", folder / "black.pgm"}), filled.pixels);
+  EXPECT_EQ(result({"--initial", folder / "white.pgm"}), white.pixels);
+}
+
+// Example failure: an option reaches only the first stage, or the report does not say so.
+TEST(Cnn, OptionsHoldForAllStages) {
+  const json config =
+      json_of({"cnn", "test:32x32,frames=1", "--template", "erosion | dilation", "--boundary",
+               "periodic", "--update", "raster", "--max-sweeps", "7", "--levels", "3"})["config"];
+  ASSERT_EQ(config["stages"].size(), 2u);
+  for (const json& stage : config["stages"]) {
+    EXPECT_EQ(stage["boundary"], "periodic");
+    EXPECT_EQ(stage["update"], "raster");
+    EXPECT_EQ(stage["max_sweeps"], 7);
+    EXPECT_EQ(stage["levels"], 3);
+  }
+  EXPECT_EQ(json_of({"cnn", "test:32x32,frames=1", "--template", "edge", "--boundary",
+                     "-0.5"})["config"]["stages"][0]["boundary"],
+            "-0.5");
+}
+
+// Example failure: bad input ends with another exit code, or a text that does not name it.
+TEST(Cells, NamesWhatIsWrong) {
+  const TemporaryFolder folder;
+  write_pgm(folder / "in.pgm", ramp({32, 24}));
+  write_pgm(folder / "small.pgm", ramp({16, 16}));
+  const std::string in = folder / "in.pgm";
+  const std::string out = folder / "o.png";
+  const std::vector<std::string> halftone = {"halftone", in, "-o", out};
+  const std::vector<std::string> cnn = {"cnn", in, "-o", out, "--template", "edge"};
+  expect_error({"halftone"}, {"FRAMES"});
+  expect_error({"cnn", in, "-o", out}, {"--template"});
+  expect_error({"halftone", folder / "absent.pgm", "-o", out}, {"absent.pgm", "no such file"});
+  expect_error({"halftone", "test:0x0", "-o", out}, {"0x0"});
+  expect_error({"halftone", folder / "%d.pgm", "-o", out}, {"%d.pgm", "no file"});
+  expect_error({"halftone", in, "-o", folder / "o.pgm"}, {"o.pgm", ".png"});
+  expect_error({"halftone", in, "-o", folder / "o%s.png"}, {"o%s.png", "%0Nd"});
+  expect_error({"halftone", in, "-o", "/nonexistent-folder/o.png"}, {"/nonexistent-folder/o.png"});
+  expect_error({"halftone", "test:32x32,frames=3", "-o", out}, {"o.png", "one file", "%03d"});
+  EXPECT_TRUE(files_in(folder / "", "o").empty()) << "something was written before the error";
+  expect_error({"halftone", "/dev/video99", "-o", out}, {"/dev/video99"});
+  expect_error(plus(halftone, {"--preset", "best"}), {"best", "quality", "fast"});
+  expect_error(plus(halftone, {"--levels", "1"}), {"--levels is 1"});
+  expect_error(plus(halftone, {"--levels", "3"}), {"--levels is 3", "presets", "hlf5"});
+  expect_error(plus(halftone, {"--template", "hlf5", "--levels", "1"}),
+               {"--levels is 1", "2 to 256"});
+  expect_error(plus(halftone, {"--template", "hlf5", "--levels", "257"}),
+               {"--levels is 257", "2 to 256"});
+  expect_error(plus(halftone, {"--max-sweeps", "0"}), {"--max-sweeps is 0", "100000"});
+  expect_error(plus(halftone, {"--template", "hlf9"}), {"--template", "hlf9", "hlf5"});
+  expect_error(plus(halftone, {"--template", "erosion ||edge"}), {"--template"});
+  expect_error(plus(halftone, {"--template", folder / "absent.ocl"}), {"absent.ocl"});
+  expect_error(plus(halftone, {"--start", "zero"}), {"zero", "blue-noise"});
+  expect_error(plus(halftone, {"--seed", "-1"}), {"--seed"});
+  expect_error(plus(halftone, {"--polarity", "gray"}), {"gray", "black", "white"});
+  expect_error(plus(cnn, {"--boundary", "mirror"}), {"--boundary", "mirror", "zero-flux"});
+  expect_error(plus(cnn, {"--boundary", "nan"}), {"--boundary", "nan"});
+  expect_error(plus(cnn, {"--boundary", "1.5"}), {"--boundary", "1.5", "-1 to 1"});
+  expect_error(plus(cnn, {"--update", "all"}), {"all", "synchronous"});
+  expect_error(plus(cnn, {"--color-spacing", "1"}), {"--color-spacing is 1"});
+  expect_error(plus(cnn, {"--color-spacing", "10"}), {"--color-spacing is 10"});
+  expect_error(plus(cnn, {"--threshold", "256"}), {"--threshold", "256"});
+  expect_error(plus(cnn, {"--threshold", "nan"}), {"--threshold", "nan"});
+  expect_error(plus(cnn, {"--initial", folder / "small.pgm"}), {"small.pgm", "16x16", "32x24"});
+  expect_error(plus(cnn, {"--initial", folder / "absent.pgm"}), {"absent.pgm"});
+  expect_error(plus(halftone, {"--backend", "cuda:1000"}), {"cuda:1000"});
+  expect_error({"cnn", in, "-o", out, "--template", "hole", "--warm-start"},
+               {"--warm-start is given", "kConstant", "halftone"});
+  expect_error({"cnn", in, "-o", out, "--template", "smkiller", "--warm-start"},
+               {"--warm-start is given", "no weights in B", "halftone"});
+  // What would be taken in silence.
+  expect_error(plus(halftone, {"--fps", "25"}), {"--fps has no meaning here: "});
+  expect_error(plus(halftone, {"--preset", "fast", "--template", "hlf5"}),
+               {"--preset has no meaning here: "});
+  expect_error(plus(halftone, {"--seed", "3"}), {"--seed has no meaning here: "});
+  expect_error(plus(cnn, {"--initial", in, "--start", "noise"}), {"--start has no meaning here: "});
+  expect_error(plus(cnn, {"--update", "raster", "--color-spacing", "2"}),
+               {"--color-spacing has no meaning here: "});
+  expect_error(plus(halftone, {"--template", ""}), {"--template is empty"});
+  EXPECT_TRUE(files_in(folder / "", "o").empty());
+}
+
+// Example failure: a failed write leaves half a file in the place of a good one.
+TEST(Cells, AFailedWriteLeavesWhatStoodThere) {
+  const TemporaryFolder folder;
+  const std::string out = folder / "o.png";
+  std::ofstream(out) << "what stood there";
+  // Noise does not compress: well above the limit.
+  const std::vector<std::string> command = {
+      "halftone", "test:256x256,frames=1", "--template", "hlf3", "--start", "noise", "-o", out};
+  const ChildResult failed = RunningProgram(command, 1000).wait();
+  EXPECT_EQ(failed.exit_code, 2) << failed.out;
+  EXPECT_NE(failed.err.find("o.png: cannot be written"), std::string::npos) << failed.err;
+  EXPECT_EQ(bytes_of(out), "what stood there");
+  EXPECT_EQ(files_in(folder / ""), (std::vector<std::string>{"o.png"}));
+  EXPECT_EQ(run_program(command).exit_code, 0);
+  EXPECT_EQ(read_image(out).size, (ImageSize{256, 256}));
+}
+
+// Example failure: the program waits for ever for an encoder that has stopped at a full disk.
+TEST(Cells, EndsWhenAVideoDoesNotFit) {
+  if (!has_gstreamer()) GTEST_SKIP() << "built without GStreamer";
+  const TemporaryFolder folder;
+  // More frames than the encoder's queue takes.
+  RunningProgram program(
+      {"halftone", "test:640x480,frames=100", "--preset", "fast", "-o", folder / "o.webm"}, 20'000);
+  const ChildResult failed = program.wait();
+  EXPECT_EQ(failed.exit_code, 2) << failed.out;
+  if (failed.err.find("is missing; it is in") != std::string::npos) GTEST_SKIP() << failed.err;
+  EXPECT_NE(failed.err.find("o.webm: cannot be written"), std::string::npos) << failed.err;
+  EXPECT_EQ(files_in(folder / ""), (std::vector<std::string>{}));
+}
+
+// Example failure: Ctrl-C leaves half of a frame, or throws away the report on those done.
+TEST(Cells, EndsItsFilesWhenInterrupted) {
+  const TemporaryFolder folder;
+  RunningProgram program(
+      {"halftone", "test:320x240,frames=1000", "-o", folder / "o_%05d.png", "--json"});
+  ASSERT_TRUE(wait_until([&] { return files_in(folder / "", "o_").size() > 3; }));
+  program.send(SIGINT);
+  const ChildResult result = program.wait();
+  EXPECT_EQ(result.exit_code, 128 + SIGINT) << result.err;
+  EXPECT_NE(result.err.find("interrupted after"), std::string::npos) << result.err;
+  const json report = json::parse(result.out, nullptr, false);
+  ASSERT_TRUE(report.is_object()) << result.out;
+  const std::vector<std::string> files = files_in(folder / "", "o_");
+  EXPECT_EQ(report["frames"].size(), files.size());
+  for (const std::string& file : files)
+    EXPECT_EQ(read_image(folder / file).size, (ImageSize{320, 240})) << file;
+}
+
+// Example failure: latency takes flow alone, or an option is given to an operator that has none.
+TEST(Cells, RunInAChainOfLatency) {
+  const json report =
+      json_of({"latency", "--pipeline",
+               "halftone preset=fast warm-start=true ! cnn template=erosion|edge ! flow", "--size",
+               "64x48", "--fps", "500", "--budget-ms", "10000", "--frames", "5", "--warm-up", "2",
+               "--levels", "2", "--method", "pyramid"});
+  EXPECT_EQ(report["pipeline"], (json{"halftone", "cnn", "flow"}));
+  ASSERT_EQ(report["operators"].size(), 3u);
+  EXPECT_EQ(report["configs"][0]["name"], "preset fast");
+  EXPECT_EQ(report["configs"][0]["warm_start"], true);
+  EXPECT_EQ(report["configs"][1]["stages"].size(), 2u);
+  EXPECT_EQ(report["configs"][2]["levels"], 2);
+  expect_error({"latency", "--pipeline", "halftone", "--taps", "5x5x5"},
+               {"--taps has no meaning here: ", "flow"});
+  expect_error({"latency", "--pipeline", "cnn"}, {"--template"});
+  expect_error({"latency", "--pipeline", "halftone preset=best"}, {"halftone preset=best", "fast"});
+  expect_error({"latency", "--pipeline", "cnn template=edg"}, {"cnn template=edg", "edge"});
+  expect_error({"latency", "--pipeline", "halftone warm-start"},
+               {"'warm-start' in 'halftone warm-start'", "write warm-start=true"});
+  for (const char* chain : {"erosion | edge", "erosion| edge", "erosion |edge"})
+    expect_error({"latency", "--pipeline", std::string("cnn template=") + chain},
+                 {"no blanks", "template=erosion|edge"});
+  expect_error({"latency", "--pipeline", "halftone ! digits"}, {"digits", "flow, halftone, cnn"});
+}
+
+}  // namespace
+}  // namespace ocellus::test

@@ -1,0 +1,532 @@
+// Conformance: the cellular network is exactly the double-precision reference of equations (1) and
+// (2), cell for cell, on every backend.
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+#include "conformance/conformance.h"
+#include "halftone/plan.h"
+#include "ocellus/halftone.h"
+#include "reference/cellular_network.h"
+#include "support/networks.h"
+#include "support/simd.h"
+
+namespace ocellus {
+namespace {
+
+using namespace test;
+using reference::CellRun;
+using reference::CellStarts;
+
+CellStarts starts() {
+  return {[](int x, int y, std::uint32_t seed) {
+            return detail::noise_state(x, y, seed) / static_cast<double>(detail::kInputOne);
+          },
+          [](int x, int y) {
+            const auto at = static_cast<std::size_t>(y % 64 * 64 + x % 64);
+            return detail::blue_noise_state(detail::kBlueNoiseRanks[at]) /
+                   static_cast<double>(detail::kInputOne);
+          }};
+}
+
+/// A result plane of any format whose surroundings are guarded.
+class CellBuffer {
+ public:
+  CellBuffer(ImageSize size, PixelFormat format)
+      : size_(size),
+        format_(format),
+        stride_(static_cast<std::size_t>(size.width + 3) *
+                static_cast<std::size_t>(bytes_per_pixel(format))),
+        bytes_(stride_ * static_cast<std::size_t>(size.height + 2), kGuard) {}
+
+  CellView view() {
+    CellView view;
+    view.data = bytes_.data() + stride_;
+    view.size = size_;
+    view.stride = static_cast<std::ptrdiff_t>(stride_);
+    return view;
+  }
+  double at(int x, int y) const {
+    const unsigned char* pixel =
+        bytes_.data() + stride_ * static_cast<std::size_t>(y + 1) +
+        static_cast<std::size_t>(x) * static_cast<std::size_t>(bytes_per_pixel(format_));
+    if (format_ == PixelFormat::kGray8) return *pixel;
+    if (format_ == PixelFormat::kGray16) {
+      std::uint16_t value;
+      std::memcpy(&value, pixel, sizeof(value));
+      return value;
+    }
+    float value;
+    std::memcpy(&value, pixel, sizeof(value));
+    return static_cast<double>(value);
+  }
+  bool surroundings_untouched() const {
+    const auto used =
+        static_cast<std::size_t>(size_.width) * static_cast<std::size_t>(bytes_per_pixel(format_));
+    for (std::size_t i = 0; i < bytes_.size(); ++i) {
+      const std::size_t row = i / stride_;
+      const bool inside =
+          row >= 1 && row <= static_cast<std::size_t>(size_.height) && i % stride_ < used;
+      if (!inside && bytes_[i] != kGuard) return false;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr unsigned char kGuard = 0xA5;
+  ImageSize size_;
+  PixelFormat format_;
+  std::size_t stride_;
+  std::vector<unsigned char> bytes_;
+};
+
+double expected_value(double gray, PixelFormat format) {
+  if (format == PixelFormat::kGray8) return std::floor(gray + 0.5);
+  // A half must be one after a division by 257, too; what is none is 1/510 away from it or more.
+  if (format == PixelFormat::kGray16) return std::floor(gray * 257.0 + 0.5 + 1e-6);
+  return gray;
+}
+
+class Cells : public OnBackend {
+ protected:
+  /// Sends frames through the operator and compares each with the reference.
+  void expect_exact(const CellularNetworkConfig& config, const std::vector<FrameBuffer>& frames,
+                    int workers = 2) const {
+    auto rig = this->rig<CellularNetwork>(config, workers);
+    std::vector<int> bits;
+    for (int s = 0; s < config.stage_count; ++s) bits.push_back(rig.op.fraction_bits(s));
+    std::optional<reference::CellLevels> warm;
+    for (std::size_t f = 0; f < frames.size(); ++f) {
+      CellBuffer out(config.size, config.output_format);
+      CellInfo info;
+      const Ticket ticket = must(rig.op.submit(frames[f].frame(f), out.view()));
+      must(rig.op.wait(ticket, Deadline::after(std::chrono::seconds(120)), &info));
+      const CellRun expected =
+          reference::run_cells(config, bits, frames[f].values(), starts(), warm);
+      warm = expected.first;
+      ASSERT_TRUE(out.surroundings_untouched());
+      for (int y = 0; y < config.size.height; ++y) {
+        for (int x = 0; x < config.size.width; ++x) {
+          const double wanted = expected_value(expected.gray.at(x, y), config.output_format);
+          ASSERT_NEAR(out.at(x, y), wanted,
+                      config.output_format == PixelFormat::kFloat32 ? 1e-4 : 0.0)
+              << "frame " << f << " at (" << x << ", " << y << ")";
+        }
+      }
+      EXPECT_EQ(info.sweeps, expected.info.sweeps);
+      EXPECT_EQ(info.changed, expected.info.changed);
+      EXPECT_EQ(info.converged, expected.info.converged);
+    }
+  }
+};
+
+std::vector<FrameBuffer> one_frame(ImageSize size, unsigned seed,
+                                   PixelFormat format = PixelFormat::kGray8) {
+  return noise_frames(size, format, 1, seed, 5, 1);
+}
+
+/// Smooth gray with noise: what halftones meet.
+std::vector<FrameBuffer> scene_frames(ImageSize size, int count, unsigned seed) {
+  std::vector<FrameBuffer> frames;
+  for (int f = 0; f < count; ++f) {
+    PlaneD plane = noise(size, seed);
+    for (int y = 0; y < size.height; ++y) {
+      for (int x = 0; x < size.width; ++x) {
+        plane.at(x, y) =
+            0.2 * plane.at(x, y) + 90.0 + 80.0 * std::sin(0.05 * (x + 2 * f)) * std::cos(0.07 * y);
+      }
+    }
+    frames.emplace_back(size, PixelFormat::kGray8);
+    frames.back().fill(plane);
+  }
+  return frames;
+}
+
+CellTemplate random_template(std::mt19937& random, int radius, bool symmetric, float strength) {
+  std::uniform_real_distribution<float> weight(-1.0f, 1.0f);
+  CellTemplate made;
+  made.radius = radius;
+  const auto count = static_cast<std::size_t>((2 * radius + 1) * (2 * radius + 1));
+  for (std::size_t i = 0; i < count; ++i) {
+    made.a[i] = strength * weight(random) / static_cast<float>(radius);
+    made.b[i] = weight(random);
+  }
+  if (symmetric) {
+    for (std::size_t i = 0; i < count / 2; ++i) made.a[count - 1 - i] = made.a[i];
+    made.a[count / 2] = std::abs(made.a[count / 2]);
+  }
+  made.threshold = weight(random);
+  return made;
+}
+
+/// Each third one that of all gray values, that of video, or any other, down to the least.
+GrayRange random_range(std::mt19937& random) {
+  const unsigned kind = random() % 3;
+  if (kind == 0) return {};
+  if (kind == 1) return {16.0f, 235.0f};
+  const auto black = static_cast<float>(random() % 25401) / 100.0f;
+  const float most = 255.0f - black;
+  const float span = 1.0f + (most - 1.0f) * static_cast<float>(random() % 101) / 100.0f;
+  return {black, std::min(black + span, 255.0f)};
+}
+
+std::string text_of(const GrayRange& range) {
+  return std::to_string(range.black) + "-" + std::to_string(range.white);
+}
+
+/// A configuration of one stage, with the planes that it points to.
+struct RandomCells {
+  CellularNetworkConfig config;
+  std::vector<float> start_plane;
+  std::vector<float> threshold_plane;
+  std::string what;
+
+  explicit RandomCells(unsigned seed) {
+    std::mt19937 random(seed);
+    const auto one_of = [&](int count) {
+      return static_cast<int>(random() % static_cast<unsigned>(count));
+    };
+    constexpr ImageSize kSizes[] = {{1, 1},   {7, 1},   {1, 9},    {3, 2},   {5, 5},
+                                    {19, 23}, {64, 33}, {131, 70}, {150, 41}};
+    const ImageSize size = kSizes[one_of(9)];
+    const auto cells = static_cast<std::size_t>(size.width * size.height);
+    const auto stride = size.width * static_cast<std::ptrdiff_t>(sizeof(float));
+    CellStage stage;
+    const int radius = 1 + one_of(4);
+    stage.move = one_of(5) == 0 ? CellMove::kSwap : CellMove::kUpdate;
+    const bool swaps = stage.move == CellMove::kSwap;
+    stage.weights =
+        random_template(random, radius, swaps || one_of(2) == 0, one_of(3) == 0 ? 0.0f : 1.0f);
+    constexpr int kLevels[] = {2, 2, 3, 5, 16, 256};
+    stage.levels = swaps ? 2 : kLevels[one_of(6)];
+    stage.xi = 0.25f + 0.5f * static_cast<float>(one_of(4));
+    stage.start = static_cast<CellStart>(one_of(7));
+    if (stage.levels > 2 && stage.start == CellStart::kErrorDiffusion)
+      stage.start = CellStart::kNoise;
+    if (stage.start == CellStart::kPlane) {
+      for (std::size_t i = 0; i < cells; ++i)
+        start_plane.push_back(static_cast<float>(one_of(2001) - 1000) / 1000.0f);
+      stage.start_plane = start_plane.data();
+      stage.start_stride = stride;
+    }
+    if (one_of(4) == 0) {
+      for (std::size_t i = 0; i < cells; ++i)
+        threshold_plane.push_back(static_cast<float>(one_of(2001) - 1000) / 500.0f);
+      stage.threshold_plane = threshold_plane.data();
+      stage.threshold_stride = stride;
+    }
+    stage.start_value = static_cast<float>(one_of(3) - 1) * 0.5f;
+    stage.seed = seed;
+    stage.boundary = static_cast<CellBoundary>(one_of(3));
+    stage.boundary_value = static_cast<float>(one_of(5) - 2) * 0.4f;
+    stage.update = swaps ? CellUpdate::kColors : static_cast<CellUpdate>(one_of(3));
+    const int least = radius + (swaps ? 2 : 1);
+    stage.color_spacing = one_of(2) == 0 ? 0 : least + one_of(10 - least);
+    stage.max_sweeps = 1 + one_of(6);
+    config = one_stage(size, stage);
+    config.polarity = one_of(2) == 0 ? CellPolarity::kBlackIsOne : CellPolarity::kWhiteIsOne;
+    constexpr PixelFormat kFormats[] = {PixelFormat::kGray8, PixelFormat::kGray16,
+                                        PixelFormat::kFloat32};
+    config.format = kFormats[one_of(2)];
+    config.output_format = kFormats[one_of(3)];
+    config.input_range = random_range(random);
+    config.output_range = random_range(random);
+    what = "seed " + std::to_string(seed) + ": " + std::to_string(size.width) + "x" +
+           std::to_string(size.height) + " radius " + std::to_string(radius) + " levels " +
+           std::to_string(stage.levels) + " update " +
+           std::to_string(static_cast<int>(stage.update)) + " move " +
+           std::to_string(static_cast<int>(stage.move)) + " start " +
+           std::to_string(static_cast<int>(stage.start)) + " boundary " +
+           std::to_string(static_cast<int>(stage.boundary)) + " spacing " +
+           std::to_string(stage.color_spacing) + " from " + text_of(config.input_range) + " to " +
+           text_of(config.output_range);
+  }
+  RandomCells(const RandomCells&) = delete;
+  RandomCells& operator=(const RandomCells&) = delete;
+};
+
+/// Fails when an order, a border or a start differs anywhere: random templates of each radius under
+/// every combination, sizes that are no multiple of anything, and sizes below the template's.
+TEST_P(Cells, AreThoseOfTheReferenceWhateverTheConfiguration) {
+  for (unsigned seed = 0; seed < 600; ++seed) {
+    const RandomCells cells(seed);
+    SCOPED_TRACE(cells.what);
+    expect_exact(cells.config, one_frame(cells.config.size, seed, cells.config.format),
+                 1 + static_cast<int>(seed % 4));
+    if (HasFatalFailure()) return;
+  }
+}
+
+/// Fails when an instruction set differs from the others, which all are the reference's equal.
+TEST_P(Cells, AreThoseOfTheReferenceWithEachInstructionSet) {
+  if (GetParam() != BackendChoice::kCpu) GTEST_SKIP() << "instruction sets are the CPU's";
+  for (const SimdTarget& target : simd_targets()) {
+    const OnlyTargets only(target.bit);
+    for (unsigned seed = 0; seed < 150; ++seed) {
+      const RandomCells cells(seed);
+      SCOPED_TRACE(target.name + ", " + cells.what);
+      expect_exact(cells.config, one_frame(cells.config.size, seed, cells.config.format));
+      if (HasFatalFailure()) return;
+    }
+    SCOPED_TRACE(target.name + ", a preset");
+    expect_exact(halftone_config({301, 50}), scene_frames({301, 50}, 1, 3));
+    if (HasFatalFailure()) return;
+  }
+}
+
+/// Fails when a preset, with all its stages that hold on to their states, differs from the
+/// reference, or when bands of rows do: 333 rows are several bands and ten rows of tiles.
+TEST_P(Cells, HalftonesAreThoseOfTheReference) {
+  for (const HalftonePreset preset : {HalftonePreset::kQuality, HalftonePreset::kFast}) {
+    for (const int workers : {1, 3}) {
+      const ImageSize size{301, 333};
+      expect_exact(halftone_config(size, preset), scene_frames(size, 1, 3), workers);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+/// Fails when a preset's way through a frame of 8 bits, which differs from that of other networks
+/// on a device, has another black or white than those of the ranges; and when stray dots come from
+/// areas that are black or white, with noise beyond the range that must not be seen.
+TEST_P(Cells, HalftonesKeepToTheirRanges) {
+  for (const CellPolarity polarity : {CellPolarity::kBlackIsOne, CellPolarity::kWhiteIsOne}) {
+    const ImageSize size{301, 77};
+    CellularNetworkConfig config = halftone_config(size, HalftonePreset::kFast);
+    config.polarity = polarity;
+    config.input_range = {16.0f, 235.0f};
+    config.output_range = {40.25f, 219.75f};
+    expect_exact(config, scene_frames(size, 1, 3));
+    if (HasFatalFailure()) return;
+    config.input_range = {96.5f, 128.0f};
+    config.output_range = {0.0f, 128.0f};
+    expect_exact(config, scene_frames(size, 1, 4));
+    if (HasFatalFailure()) return;
+
+    config.input_range = config.output_range = {16.0f, 235.0f};
+    FrameBuffer frame(size, PixelFormat::kGray8);
+    const auto is_black = [](int x) { return x % 100 < 50; };
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x)
+        frame.set(x, y, is_black(x) ? (x * y) % 17 : 235 + (x * y) % 21);
+    auto rig = this->rig<CellularNetwork>(config);
+    CellBuffer out(size, config.output_format);
+    must(rig.op.wait(must(rig.op.submit(frame.frame(), out.view())),
+                     Deadline::after(std::chrono::seconds(60))));
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x)
+        ASSERT_EQ(out.at(x, y), is_black(x) ? 16.0 : 235.0) << "at (" << x << ", " << y << ")";
+  }
+}
+
+/// Fails when A y and B u, which are summed at once where B is -A, are held within the limit of B u
+/// alone: black areas begun with white cells, and white ones with black.
+TEST_P(Cells, ComeFromFarAway) {
+  const ImageSize size{70, 40};
+  FrameBuffer frame(size, PixelFormat::kGray8);
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x) frame.set(x, y, (x / 23 + y / 11) % 2 * 255);
+  std::vector<FrameBuffer> frames;
+  frames.push_back(std::move(frame));
+  for (int radius = 1; radius <= kMaxTemplateRadius; ++radius) {
+    for (const float start : {-1.0f, 1.0f}) {
+      SCOPED_TRACE("radius " + std::to_string(radius) + ", start " + std::to_string(start));
+      CellStage stage;
+      stage.weights = gaussian_template(radius, 0.3f * static_cast<float>(radius + 1));
+      stage.start = CellStart::kConstant;
+      stage.start_value = start;
+      stage.boundary = CellBoundary::kFixed;
+      expect_exact(one_stage(size, stage), frames);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+/// Fails when cells sleep on although one that they see has changed, which is told of pieces of
+/// rows: widths around those of pieces, what lies beyond each border, orders, and swaps between
+/// updates; and what spreads over the whole image.
+TEST_P(Cells, WakeInTime) {
+  for (const ImageSize size : {ImageSize{63, 20}, ImageSize{66, 33}, ImageSize{129, 40}}) {
+    const std::string wide = std::to_string(size.width) + " wide, ";
+    for (const CellBoundary boundary :
+         {CellBoundary::kZeroFlux, CellBoundary::kPeriodic, CellBoundary::kFixed}) {
+      for (int radius = 1; radius <= kMaxTemplateRadius; ++radius) {
+        for (const int spacing : {0, radius + 3}) {
+          SCOPED_TRACE(wide + "boundary " + std::to_string(static_cast<int>(boundary)) +
+                       ", radius " + std::to_string(radius) + ", spacing " +
+                       std::to_string(spacing));
+          CellStage stage;
+          stage.weights = gaussian_template(radius, 0.3f * static_cast<float>(radius + 1));
+          stage.input = CellInput::kFrame;
+          stage.start = CellStart::kNoise;
+          stage.boundary = boundary;
+          stage.boundary_value = -0.5f;
+          stage.color_spacing = spacing;
+          stage.max_sweeps = 12;
+          CellularNetworkConfig config = one_stage(size, stage);
+          stage.start = CellStart::kPrevious;
+          config.stage_count = 3;
+          config.stages[1] = config.stages[2] = stage;
+          config.stages[1].move = CellMove::kSwap;
+          expect_exact(config, scene_frames(size, 1, 5));
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+    for (const char* chain : {"threshold | hole", "threshold | shadow", "erosion | recall"}) {
+      SCOPED_TRACE(wide + chain);
+      CellularNetworkConfig config;
+      config.size = size;
+      config.stage_count = must(parse_cell_chain(chain, config.stages));
+      expect_exact(config, one_frame(size, 7));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+/// Fails when a warm start is not the frame before, or when a reset does not forget it.
+TEST_P(Cells, StartWarm) {
+  const ImageSize size{97, 80};
+  CellularNetworkConfig config = halftone_config(size);
+  config.warm_start = true;
+  expect_exact(config, scene_frames(size, 4, 5));
+  // A chain: the first stage alone is warm.
+  config.stages[1] = config.stages[0];
+  config.stages[1].input = CellInput::kPrevious;
+  config.stages[1].start = CellStart::kInput;
+  config.stage_count = 2;
+  expect_exact(config, scene_frames(size, 3, 6));
+
+  auto rig = this->rig<CellularNetwork>(config);
+  const auto frames = scene_frames(size, 2, 7);
+  const auto gray_of = [&](const FrameBuffer& frame) {
+    CellBuffer out(size, PixelFormat::kGray8);
+    must(rig.op.wait(must(rig.op.submit(frame.frame(), out.view())),
+                     Deadline::after(std::chrono::seconds(60))));
+    std::vector<double> gray;
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x) gray.push_back(out.at(x, y));
+    return gray;
+  };
+  const auto fresh = gray_of(frames[1]);
+  rig.op.reset();
+  static_cast<void>(gray_of(frames[0]));
+  EXPECT_NE(gray_of(frames[1]), fresh);
+  rig.op.reset();
+  EXPECT_EQ(gray_of(frames[1]), fresh);
+}
+
+/// Fails when a chain does not hand outputs on as inputs and starts, with their levels.
+TEST_P(Cells, GoThroughChains) {
+  std::mt19937 random(4);
+  const ImageSize size{53, 47};
+  for (int round = 0; round < 12; ++round) {
+    CellularNetworkConfig config;
+    config.size = size;
+    config.stage_count = 3;
+    constexpr int kLevels[] = {2, 7, 256, 2, 3};
+    for (std::size_t s = 0; s < 3; ++s) {
+      CellStage& stage = config.stages[s];
+      stage.weights = random_template(random, 1 + static_cast<int>(random() % 3), false, 0.5f);
+      stage.levels = kLevels[random() % 5];
+      stage.input = random() % 3 == 0 ? CellInput::kFrame : CellInput::kPrevious;
+      stage.start = random() % 2 == 0 ? CellStart::kPrevious : CellStart::kInput;
+      stage.max_sweeps = 3;
+    }
+    SCOPED_TRACE(round);
+    expect_exact(config, one_frame(size, 40u + static_cast<unsigned>(round)));
+    if (HasFatalFailure()) return;
+  }
+}
+
+/// Fails when a stage that could hold on to the states before goes on with other outputs than the
+/// output function makes of them: with an xi other than 1 those of many levels are others.
+TEST_P(Cells, GoOnWithTheOutputsBefore) {
+  std::mt19937 random(6);
+  for (const int levels : {2, 5, 256}) {
+    for (const float xi : {0.5f, 1.0f, 2.0f}) {
+      CellularNetworkConfig config;
+      config.size = {61, 43};
+      config.stage_count = 3;
+      config.warm_start = true;
+      CellStage stage;
+      stage.weights = random_template(random, 1, true, 0.3f);
+      stage.levels = levels;
+      stage.xi = xi;
+      stage.input = CellInput::kFrame;
+      stage.max_sweeps = 2;
+      config.stages[0] = stage;
+      stage.start = CellStart::kPrevious;
+      stage.max_sweeps = 1;
+      config.stages[1] = config.stages[2] = stage;
+      SCOPED_TRACE(std::to_string(levels) + " levels, xi " + std::to_string(xi));
+      expect_exact(config, scene_frames(config.size, 3, 8));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+/// Fails when floats are scaled, rounded or held in their range otherwise than as the 16-bit gray
+/// values that they are taken for: halftones show every difference.
+TEST_P(Cells, TakeFloatsFor16BitGray) {
+  const ImageSize size{83, 61};
+  CellularNetworkConfig config = halftone_config(size);
+  FrameBuffer floats(size, PixelFormat::kFloat32, 3, 1);
+  FrameBuffer words(size, PixelFormat::kGray16);
+  std::mt19937 random(12);
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x) {
+      const double word = random() % 65536;
+      const double beside = random() % 2 == 0 ? 0.4 : -0.4;  // rounds to the word
+      const bool dark = word < 1000.0;
+      const bool light = word > 64000.0;
+      floats.set(x, y, dark ? -9.0 : light ? 300.0 : (word + beside) / 257.0);
+      words.set(x, y, dark ? 0.0 : light ? 255.0 : word / 257.0);
+    }
+  }
+  config.format = PixelFormat::kGray16;
+  auto of_words = this->rig<CellularNetwork>(config);
+  config.format = PixelFormat::kFloat32;
+  auto of_floats = this->rig<CellularNetwork>(config);
+  EXPECT_TRUE(cells_of(of_floats.op, floats.frame()) == cells_of(of_words.op, words.frame()));
+}
+
+/// Fails when a bad frame is not said to be one, gives anything but zeros, or changes the warm
+/// start of the frame behind it.
+TEST_P(Cells, BadFramesLeaveNoTrace) {
+  const ImageSize size{40, 36};
+  CellularNetworkConfig config = halftone_config(size);
+  config.format = PixelFormat::kFloat32;
+  config.warm_start = true;
+  const auto good = noise_frames(size, PixelFormat::kFloat32, 2, 9);
+  FrameBuffer bad = good[0];
+  bad.set(17, 35, std::nan(""));
+  std::vector<std::vector<double>> results;
+  for (const bool disturbed : {false, true}) {
+    auto rig = this->rig<CellularNetwork>(config);
+    std::vector<const FrameBuffer*> frames = {&good[0], &good[1]};
+    if (disturbed) frames.insert(frames.begin() + 1, &bad);
+    for (const FrameBuffer* frame : frames) {
+      CellBuffer out(size, PixelFormat::kGray8);
+      const FrameInfo info = must(rig.op.wait(must(rig.op.submit(frame->frame(), out.view())),
+                                              Deadline::after(std::chrono::seconds(60))));
+      EXPECT_EQ((info.flags & kBadPixels) != 0, frame == &bad);
+      std::vector<double> gray;
+      for (int y = 0; y < size.height; ++y)
+        for (int x = 0; x < size.width; ++x) gray.push_back(out.at(x, y));
+      if (frame == &bad) {
+        EXPECT_EQ(gray, std::vector<double>(gray.size(), 0.0));
+      } else if (frame == &good[1]) {
+        results.push_back(gray);
+      }
+    }
+  }
+  EXPECT_EQ(results[0], results[1]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, Cells, testing::ValuesIn(conformance_backends()), backend_label);
+
+}  // namespace
+}  // namespace ocellus

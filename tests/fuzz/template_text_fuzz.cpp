@@ -1,0 +1,56 @@
+// Fuzz target: any text as templates in text and JSON. It is refused with a short text, or gives
+// stages that are the same after they have been shown in either form and read again; sanitizers
+// watch for anything else.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "apps/common/json_text.h"
+#include "apps/halftone/template_text.h"
+#include "fuzz/readers.h"
+
+namespace {
+
+using namespace ocellus;
+
+void expect_same(const app::CellTemplateFile& a, const app::CellTemplateFile& b) {
+  if (a.stages.size() != b.stages.size()) std::abort();
+  for (std::size_t i = 0; i < a.stages.size(); ++i) {
+    const CellStage& x = a.stages[i];
+    const CellStage& y = b.stages[i];
+    // What a stage does not use is not shown.
+    const bool same = x.weights.radius == y.weights.radius && x.weights.a == y.weights.a &&
+                      x.weights.b == y.weights.b && x.weights.threshold == y.weights.threshold &&
+                      x.levels == y.levels && x.xi == y.xi && x.input == y.input &&
+                      x.start == y.start && x.boundary == y.boundary && x.update == y.update &&
+                      x.move == y.move && x.max_sweeps == y.max_sweeps;
+    if (!same) std::abort();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // The first byte says whether all are continuous-time templates.
+  if (size == 0) return 0;
+  const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  fuzz::read_or_refuse([&] {
+    app::CellTemplateFile file;
+    try {
+      file = app::parse_cell_templates(text, data[0] % 2 == 1);
+    } catch (const app::InputError& error) {
+      if (std::string(error.what()).size() > 2000) std::abort();
+      throw;
+    }
+    // What follows must be read.
+    try {
+      expect_same(file, app::parse_cell_templates(app::cell_templates_text(file), false));
+      expect_same(file,
+                  app::parse_cell_templates(app::json_text(app::cell_templates_json(file)), false));
+    } catch (const app::InputError&) {
+      std::abort();
+    }
+  });
+  return 0;
+}

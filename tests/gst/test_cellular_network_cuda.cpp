@@ -1,0 +1,158 @@
+// Dots in the place of pictures in CUDA memory: where they lie, whose chroma they have, what is
+// copied, and what remains of it all.
+#include <set>
+#include <tuple>
+
+#include "gst/cuda_fixture.h"
+#include "ocellus/gst/cellular_network_meta.h"
+
+namespace ocellus::gst_test {
+namespace {
+
+class CellsCuda : public CudaTest {};
+
+constexpr Video kVideo = kCudaVideo;
+
+/// Luma and chroma that come out of ordinary memory, for comparison.
+std::vector<std::vector<guint8>> pictures_in_system_memory(const std::string& properties,
+                                                           const Video& video, int frames) {
+  Harness harness(properties, video, "ocellushalftone");
+  harness.start();
+  harness.push_frames(0, frames);
+  std::vector<std::vector<guint8>> pictures;
+  std::vector<GstBuffer*> out = harness.pull();
+  for (GstBuffer* buffer : out) pictures.push_back(planes_of(buffer, video));
+  unref_all(out);
+  return pictures;
+}
+
+class EveryDot : public CellsCuda,
+                 public testing::WithParamInterface<
+                     std::tuple<GstVideoFormat, std::pair<int, int>, bool, bool>> {};
+
+// Fails when dots in CUDA memory are other ones than in ordinary memory, are copied although the
+// picture lies in the context that the element offered, are not counted when it lies in another
+// one, go out in other memory than the device's, write on what came, or have another's chroma.
+TEST_P(EveryDot, IsThatOfSystemMemory) {
+  const auto& [format, size, foreign, keep] = GetParam();
+  const Video video{format, size.first, size.second};
+  const std::string properties = std::string("backend=cuda chroma=") + (keep ? "keep" : "neutral");
+  const auto expected = pictures_in_system_memory(properties, video, 3);
+  ASSERT_EQ(expected.size(), 3u);
+  Harness harness(properties, video, "ocellushalftone");
+  start_cuda(harness, video);
+  GstCudaContext* offered = offered_context(harness.get()->srcpad);
+  ASSERT_NE(offered, nullptr);
+  GstCudaContext* context =
+      foreign ? gst_cuda_context_new(0) : GST_CUDA_CONTEXT(gst_object_ref(offered));
+  GstBufferPool* pool = cuda_pool(context, video);
+  const gsize luma = static_cast<gsize>(size.first) * static_cast<gsize>(size.second);
+  for (std::size_t i = 0; i < 3; ++i) {
+    GstBuffer* buffer = cuda_frame(harness, pool, video, static_cast<int>(i));
+    gst_buffer_add_video_region_of_interest_meta(buffer, "mine", 1, 2, 3, 4);
+    GstBuffer* sent = gst_buffer_ref(buffer);
+    const std::vector<guint8> before = planes_of(sent, video);
+    ASSERT_EQ(harness.push(buffer), GST_FLOW_OK) << harness.last_error();
+    std::vector<GstBuffer*> out = harness.pull();
+    ASSERT_EQ(out.size(), 1u);
+    EXPECT_TRUE(gst_is_cuda_memory(first_memory(out[0])));
+    EXPECT_EQ(gst_cuda_context_get_handle(GST_CUDA_MEMORY_CAST(first_memory(out[0]))->context),
+              gst_cuda_context_get_handle(offered));
+    EXPECT_NE(first_memory(out[0]), first_memory(sent));
+    EXPECT_EQ(GST_BUFFER_PTS(out[0]), harness.pts(static_cast<int>(i)));
+    EXPECT_NE(gst_buffer_get_video_region_of_interest_meta_id(out[0], 0), nullptr);
+    EXPECT_NE(gst_buffer_get_ocellus_cellular_network_meta(out[0]), nullptr);
+    std::vector<guint8> got = planes_of(out[0], video);
+    std::vector<guint8> wanted = expected[i];
+    ASSERT_EQ(got.size(), wanted.size());
+    if (!kComputes) {  // what lies in luma is nobody's
+      got.erase(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(luma));
+      wanted.erase(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(luma));
+    }
+    // Chroma of odd height overlaps in GStreamer 1.22.
+    if (size.second % 2 == 0 || format == GST_VIDEO_FORMAT_NV12) {
+      EXPECT_EQ(got, wanted) << "frame " << i;
+      EXPECT_EQ(planes_of(sent, video), before) << "the picture that came was written on";
+    }
+    unref_all(out);
+    gst_buffer_unref(sent);
+  }
+  EXPECT_EQ(harness.stat("copies"), foreign ? 3u : 0u);
+  drop_pool(pool);
+  gst_object_unref(context);
+  gst_object_unref(offered);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryDot,
+                         testing::Combine(testing::Values(GST_VIDEO_FORMAT_I420,
+                                                          GST_VIDEO_FORMAT_NV12),
+                                          testing::Values(std::pair{384, 288}, std::pair{385, 289}),
+                                          testing::Bool(), testing::Bool()));
+
+// Fails when memory, a stream or a context is taken for every frame, or pictures are made anew.
+TEST_F(CellsCuda, FramesTakeNothingNew) {
+  for (const char* properties : {"backend=cuda", "backend=cuda chroma=keep warm-start=true"}) {
+    Harness harness(properties, kVideo, "ocellushalftone");
+    start_cuda(harness, kVideo);
+    GstCudaContext* context = offered_context(harness.get()->srcpad);
+    GstBufferPool* pool = cuda_pool(context, kVideo, 4);
+    std::set<const void*> buffers;
+    std::set<const void*> memories;
+    push_and_expect_nothing_new(harness, pool, 100, [&](GstBuffer* buffer) {
+      buffers.insert(buffer);
+      memories.insert(first_memory(buffer));
+    });
+    EXPECT_LE(buffers.size(), 4u);
+    EXPECT_LE(memories.size(), 4u);
+    drop_pool(pool);
+    gst_object_unref(context);
+  }
+}
+
+// Fails when downstream's pool in the offered context is passed over, or one in another context is
+// taken, where the operator cannot write.
+TEST_F(CellsCuda, DownstreamsPoolIsTakenInTheSameContext) {
+  for (const bool foreign : {false, true}) {
+    Harness harness("backend=cuda", kVideo, "ocellushalftone");
+    start_cuda(harness, kVideo);
+    GstCudaContext* offered = offered_context(harness.get()->srcpad);
+    GstCudaContext* context =
+        foreign ? gst_cuda_context_new(0) : GST_CUDA_CONTEXT(gst_object_ref(offered));
+    GstBufferPool* theirs = gst_cuda_buffer_pool_new(context);
+    PoolOffer offer{theirs, 10000, 1, 0, true};
+    offer_pool(harness, offer);
+    GstBufferPool* pool = cuda_pool(offered, kVideo);
+    ASSERT_EQ(harness.push(cuda_frame(harness, pool, kVideo, 0)), GST_FLOW_OK)
+        << harness.last_error();
+    EXPECT_EQ(gst_buffer_pool_is_active(theirs) != FALSE, !foreign);
+    harness.drop_output();
+    gst_element_set_state(harness.element(), GST_STATE_NULL);
+    drop_pool(theirs);
+    drop_pool(pool);
+    gst_object_unref(context);
+    gst_object_unref(offered);
+  }
+}
+
+#ifdef OCELLUS_FAKE_CUDA
+
+// Fails when a device that is lost at some call of a frame hangs the stream, ends it without naming
+// the call, passes it over, or does not do what on-device-loss says.
+TEST_F(CellsCuda, EveryCallOfAFrameMayLoseTheDevice) {
+  lose_at_every_call(
+      "ocellushalftone",
+      [](GstBuffer* buffer) {
+        return gst_buffer_get_ocellus_cellular_network_meta(buffer) != nullptr;
+      },
+      10);
+}
+
+// Fails when the device's failure to write the chroma goes unheard.
+TEST_F(CellsCuda, ChromaMayLoseTheDevice) {
+  lose_in_second_frame("ocellushalftone", false, "cuMemsetD2D8Async");
+}
+
+#endif
+
+}  // namespace
+}  // namespace ocellus::gst_test

@@ -1,0 +1,28 @@
+# The operators of the build. An operator has a folder of its name in lib, kernels and apps; what lies in them is built.
+#
+#   lib/<name>/*.cpp, lib/<name>/*.fbs     the operator and its CPU backend; schemas of its model files
+#   kernels/<name>/*.cpp, *.cu             its CUDA backend; paper_*: the paper's schedules, for measuring and tests only
+#   apps/<name>/*.cpp                      its commands
+
+# ocellus_operator(<name>): declares an operator, in the order of the documentation.
+function(ocellus_operator name)
+  if(NOT IS_DIRECTORY ${PROJECT_SOURCE_DIR}/lib/${name})
+    message(FATAL_ERROR "ocellus_operator(${name}): there is no folder lib/${name}")
+  endif()
+  set_property(GLOBAL APPEND PROPERTY OCELLUS_OPERATORS ${name})
+endfunction()
+
+# ocellus_sources(<variable> <pattern>...): files of the current folder that match, for core, image and every operator: @ in a
+# pattern stands for the module's folder. Paths are absolute.
+function(ocellus_sources variable)
+  get_property(operators GLOBAL PROPERTY OCELLUS_OPERATORS)
+  set(patterns "")
+  foreach(module core image ${operators})
+    foreach(pattern ${ARGN})
+      string(REPLACE "@" "${module}" pattern "${CMAKE_CURRENT_SOURCE_DIR}/${pattern}")
+      list(APPEND patterns ${pattern})
+    endforeach()
+  endforeach()
+  file(GLOB files CONFIGURE_DEPENDS ${patterns})
+  set(${variable} ${files} PARENT_SCOPE)
+endfunction()
