@@ -1,24 +1,19 @@
 #include "gstocelluscellularnetwork.h"
 
-#include <optional>
 #include <utility>
 
 #include "ocellus/cell_templates.h"
 #include "ocellus/gst/cellular_network_meta.h"
 
-using ocellus::CellInfo;
 using ocellus::CellPolarity;
 using ocellus::CellStage;
 using ocellus::CellStart;
 using ocellus::CellularNetwork;
 using ocellus::CellularNetworkConfig;
 using ocellus::Expected;
-using ocellus::Footprint;
-using ocellus::FrameInfo;
 using ocellus::GrayRange;
 using ocellus::ImageSize;
 using ocellus::Status;
-using ocellus::Ticket;
 
 typedef enum {
   GST_OCELLUS_CELLULAR_NETWORK_START_TEMPLATE,
@@ -74,7 +69,6 @@ struct Stream {
   Settings settings;
 
   GstOcellusNetwork network;
-  std::optional<CellularNetwork> cells;
 };
 
 }  // namespace
@@ -222,71 +216,33 @@ static Expected<void> gst_ocellus_cellular_network_check_settings(GstOcellusBase
   return make_network(GST_OCELLUS_CELLULAR_NETWORK(base), {}, &stream_of(base)->network);
 }
 
-static Expected<Footprint> gst_ocellus_cellular_network_footprint(GstOcellusBase* base,
-                                                                  const ocellus::EngineInfo& engine,
-                                                                  const GstVideoInfo& video,
-                                                                  gsize*) {
+static Expected<GstOcellusOperator> gst_ocellus_cellular_network_configure(
+    GstOcellusBase* base, const GstVideoInfo& video) {
   GstOcellusNetwork& network = stream_of(base)->network;
   const ImageSize size{GST_VIDEO_INFO_WIDTH(&video), GST_VIDEO_INFO_HEIGHT(&video)};
   if (const Expected<void> made = make_network(GST_OCELLUS_CELLULAR_NETWORK(base), size, &network);
       !made)
     return tl::unexpected(made.error());
-  network.config.size = size;
-  network.config.format = gst_ocellus_pixel_format(video);
-  network.config.output_format = network.config.format;
+  CellularNetworkConfig& config = network.config;
+  config.size = size;
+  config.format = gst_ocellus_pixel_format(video);
+  config.output_format = config.format;
   // The caps are those of the source pad, too.
-  network.config.input_range = network.config.output_range = gray_range(video);
+  config.input_range = config.output_range = gray_range(video);
   // Frames are waited for one by one: a second one in flight would only need more memory.
-  network.config.depth = 1;
-  return CellularNetwork::footprint(engine, network.config);
-}
-
-static Expected<void> gst_ocellus_cellular_network_create(GstOcellusBase* base,
-                                                          ocellus::Engine& engine,
-                                                          const GstVideoInfo&,
-                                                          GstOcellusSupport* support) {
-  Stream* stream = stream_of(base);
-  Expected<CellularNetwork> cells = CellularNetwork::create(engine, stream->network.config);
-  if (!cells) return tl::unexpected(cells.error());
-  support->frames = 1;
-  support->delay = 0.0f;
-  support->keeps_state = stream->network.config.warm_start;
-  stream->cells.emplace(std::move(*cells));
-  return {};
-}
-
-static void gst_ocellus_cellular_network_destroy(GstOcellusBase* base) {
-  stream_of(base)->cells.reset();
-}
-
-static Expected<Ticket> gst_ocellus_cellular_network_submit(GstOcellusBase* base,
-                                                            const ocellus::Frame& frame,
-                                                            const GstOcellusTarget& target) {
-  ocellus::CellView view;
-  view.data = target.data;
-  view.size = frame.size;
-  view.stride = target.stride;
-  view.space = target.space;
-  view.stream = target.stream;
-  return stream_of(base)->cells->submit(frame, view);
-}
-
-// What the notes on a result hold.
-enum { NOTE_SWEEPS, NOTE_CHANGED, NOTE_CONVERGED };
-
-static Expected<FrameInfo> gst_ocellus_cellular_network_wait(GstOcellusBase* base, Ticket ticket,
-                                                             ocellus::Deadline deadline,
-                                                             GstOcellusNotes* notes) {
-  CellInfo cells;
-  const Expected<FrameInfo> info = stream_of(base)->cells->wait(ticket, deadline, &cells);
-  (*notes)[NOTE_SWEEPS] = static_cast<guint32>(cells.sweeps);
-  (*notes)[NOTE_CHANGED] = cells.changed;
-  (*notes)[NOTE_CONVERGED] = cells.converged ? 1 : 0;
-  return info;
-}
-
-static void gst_ocellus_cellular_network_reset(GstOcellusBase* base) {
-  stream_of(base)->cells->reset();
+  config.depth = 1;
+  const Expected<ocellus::OperatorInfo> info = CellularNetwork::info_for(config);
+  if (!info) return tl::unexpected(info.error());
+  return GstOcellusOperator{
+      *info,
+      [&config](const ocellus::EngineInfo& engine) {
+        return CellularNetwork::footprint(engine, config);
+      },
+      [&config](ocellus::Engine& engine) -> Expected<ocellus::OperatorHandle> {
+        Expected<CellularNetwork> made = CellularNetwork::create(engine, config);
+        if (!made) return tl::unexpected(made.error());
+        return ocellus::OperatorHandle(std::move(*made));
+      }};
 }
 
 // ---- the meta
@@ -361,9 +317,11 @@ static void gst_ocellus_cellular_network_set_result(GstOcellusBase* base, GstBuf
   if (result.reused) flags |= GST_OCELLUS_CELLULAR_NETWORK_FLAG_REUSED;
   if (result.late) flags |= GST_OCELLUS_CELLULAR_NETWORK_FLAG_LATE;
   meta->flags = flags;
-  meta->sweeps = result.notes[NOTE_SWEEPS];
-  meta->changed = result.notes[NOTE_CHANGED];
-  meta->converged = result.notes[NOTE_CONVERGED] != 0;
+  const auto& record =
+      *reinterpret_cast<const ocellus::CellularNetworkRecord*>(result.record.data());
+  meta->sweeps = static_cast<guint>(record.sweeps);
+  meta->changed = record.changed;
+  meta->converged = record.converged;
   meta->pts = static_cast<GstClockTime>(result.info.timestamp_ns);
   meta->compute_time = static_cast<GstClockTime>(result.info.compute_ns);
 }
@@ -496,12 +454,7 @@ static void gst_ocellus_cellular_network_class_init(GstOcellusCellularNetworkCla
 
   base_class->produces_video = TRUE;
   base_class->check_settings = gst_ocellus_cellular_network_check_settings;
-  base_class->footprint = gst_ocellus_cellular_network_footprint;
-  base_class->create = gst_ocellus_cellular_network_create;
-  base_class->destroy = gst_ocellus_cellular_network_destroy;
-  base_class->submit = gst_ocellus_cellular_network_submit;
-  base_class->wait = gst_ocellus_cellular_network_wait;
-  base_class->reset = gst_ocellus_cellular_network_reset;
+  base_class->configure = gst_ocellus_cellular_network_configure;
   base_class->attach_meta = gst_ocellus_cellular_network_attach_meta;
   base_class->clear_meta = gst_ocellus_cellular_network_clear_meta;
   base_class->set_result = gst_ocellus_cellular_network_set_result;

@@ -59,9 +59,9 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "gstocellusflowmeta.h"
 #include "ocellus/kernel_taps.h"
@@ -71,13 +71,10 @@ GST_DEBUG_CATEGORY_STATIC(gst_ocellus_flow_debug);
 #define GST_CAT_DEFAULT gst_ocellus_flow_debug
 
 using ocellus::Expected;
-using ocellus::Footprint;
-using ocellus::FrameInfo;
 using ocellus::OpticalFlow;
 using ocellus::OpticalFlowConfig;
 using ocellus::Rect;
 using ocellus::Status;
-using ocellus::Ticket;
 
 typedef enum {
   GST_OCELLUS_FLOW_METHOD_KERNELS,
@@ -180,11 +177,7 @@ struct Private {
 
   // The stream.
   std::string kernel_path;  // the configuration points here
-  OpticalFlowConfig config;
-  std::optional<OpticalFlow> flow;
-  Rect region;             // of the planes in the picture
-  std::size_t stride = 0;  // bytes
-  std::size_t plane = 0;   // bytes
+  Rect region;              // of the planes in the picture
 };
 
 }  // namespace
@@ -396,73 +389,28 @@ static Expected<void> gst_ocellus_flow_check_settings(GstOcellusBase* base) {
   return {};
 }
 
-static Expected<Footprint> gst_ocellus_flow_footprint(GstOcellusBase* base,
-                                                      const ocellus::EngineInfo& engine,
-                                                      const GstVideoInfo& video,
-                                                      gsize* result_bytes) {
+static Expected<GstOcellusOperator> gst_ocellus_flow_configure(GstOcellusBase* base,
+                                                               const GstVideoInfo& video) {
   Private* priv = GST_OCELLUS_FLOW(base)->priv;
-  const Expected<OpticalFlowConfig> config =
+  Expected<OpticalFlowConfig> made =
       make_config(get_settings(GST_OCELLUS_FLOW(base)), &priv->kernel_path);
-  if (!config) return tl::unexpected(config.error());
-  priv->config = *config;
-  priv->config.size = {GST_VIDEO_INFO_WIDTH(&video), GST_VIDEO_INFO_HEIGHT(&video)};
-  priv->config.format = gst_ocellus_pixel_format(video);
-  priv->region = priv->config.roi.empty()
-                     ? Rect{0, 0, priv->config.size.width, priv->config.size.height}
-                     : priv->config.roi;
-  const Expected<Footprint> footprint = OpticalFlow::footprint(engine, priv->config);
-  if (!footprint) return footprint;
-  // Rows begin on a boundary of the library's alignment.
-  priv->stride = (static_cast<std::size_t>(priv->region.width) * sizeof(float) +
-                  ocellus::kMemoryAlignment - 1) /
-                 ocellus::kMemoryAlignment * ocellus::kMemoryAlignment;
-  priv->plane = priv->stride * static_cast<std::size_t>(priv->region.height);
-  *result_bytes = 3 * priv->plane;
-  return footprint;
-}
-
-static Expected<void> gst_ocellus_flow_create(GstOcellusBase* base, ocellus::Engine& engine,
-                                              const GstVideoInfo&, GstOcellusSupport* support) {
-  Private* priv = GST_OCELLUS_FLOW(base)->priv;
-  Expected<OpticalFlow> flow = OpticalFlow::create(engine, priv->config);
-  if (!flow) return tl::unexpected(flow.error());
-  support->delay = flow->delay_frames();
-  const OpticalFlowConfig& config = flow->config();
-  support->frames = static_cast<guint>(
-      config.method == ocellus::FlowMethod::kPyramid ? config.pyramid.frames : config.kernels.nt);
-  priv->flow.emplace(std::move(*flow));
-  return {};
-}
-
-static void gst_ocellus_flow_destroy(GstOcellusBase* base) {
-  GST_OCELLUS_FLOW(base)->priv->flow.reset();
-}
-
-static ocellus::FlowView view_of(const Private* priv, guint8* result,
-                                 ocellus::MemorySpace space = ocellus::MemorySpace::kHost) {
-  ocellus::FlowView view;
-  view.u = reinterpret_cast<float*>(result);
-  view.v = reinterpret_cast<float*>(result + priv->plane);
-  view.confidence = reinterpret_cast<float*>(result + 2 * priv->plane);
-  view.size = {priv->region.width, priv->region.height};
-  view.stride = static_cast<std::ptrdiff_t>(priv->stride);
-  view.space = space;
-  return view;
-}
-
-static Expected<Ticket> gst_ocellus_flow_submit(GstOcellusBase* base, const ocellus::Frame& frame,
-                                                const GstOcellusTarget& target) {
-  Private* priv = GST_OCELLUS_FLOW(base)->priv;
-  return priv->flow->submit(frame, view_of(priv, target.data, target.space));
-}
-
-static Expected<FrameInfo> gst_ocellus_flow_wait(GstOcellusBase* base, Ticket ticket,
-                                                 ocellus::Deadline deadline, GstOcellusNotes*) {
-  return GST_OCELLUS_FLOW(base)->priv->flow->wait(ticket, deadline);
-}
-
-static void gst_ocellus_flow_reset(GstOcellusBase* base) {
-  GST_OCELLUS_FLOW(base)->priv->flow->reset();
+  if (!made) return tl::unexpected(made.error());
+  OpticalFlowConfig config = *made;
+  config.size = {GST_VIDEO_INFO_WIDTH(&video), GST_VIDEO_INFO_HEIGHT(&video)};
+  config.format = gst_ocellus_pixel_format(video);
+  priv->region =
+      config.roi.empty() ? Rect{0, 0, config.size.width, config.size.height} : config.roi;
+  const Expected<ocellus::OperatorInfo> info = OpticalFlow::info_for(config);
+  if (!info) return tl::unexpected(info.error());
+  return GstOcellusOperator{*info,
+                            [config](const ocellus::EngineInfo& engine) {
+                              return OpticalFlow::footprint(engine, config);
+                            },
+                            [config](ocellus::Engine& engine) -> Expected<ocellus::OperatorHandle> {
+                              Expected<OpticalFlow> flow = OpticalFlow::create(engine, config);
+                              if (!flow) return tl::unexpected(flow.error());
+                              return ocellus::OperatorHandle(std::move(*flow));
+                            }};
 }
 
 static GstOcellusFlowMeta* meta_of(GstBuffer* buffer) {
@@ -488,7 +436,10 @@ static void gst_ocellus_flow_set_result(GstOcellusBase* base, GstBuffer* buffer,
     return;
   }
   // Memory of the host, ordinary or pinned, stays where it is after unmapping.
-  const ocellus::FlowView view = view_of(priv, map.data);
+  const auto plane = [base, &map](int index) {
+    return gst_ocellus_base_get_plane(base, map.data, index);
+  };
+  const ocellus::FlowOutput field = {plane(0), plane(1), plane(2)};
   gst_buffer_unmap(result.data, &map);
 
   GstOcellusFlowMeta* meta = meta_of(buffer);
@@ -499,10 +450,10 @@ static void gst_ocellus_flow_set_result(GstOcellusBase* base, GstBuffer* buffer,
   meta->y = priv->region.y;
   meta->width = priv->region.width;
   meta->height = priv->region.height;
-  meta->stride = priv->stride;
-  meta->u = view.u;
-  meta->v = view.v;
-  meta->confidence = view.confidence;
+  meta->stride = static_cast<gsize>(field.u.stride);
+  meta->u = field.u.row<const float>(0);
+  meta->v = field.v.row<const float>(0);
+  meta->confidence = field.confidence.row<const float>(0);
   meta->pts = static_cast<GstClockTime>(result.info.timestamp_ns);
   meta->described_pts = static_cast<GstClockTime>(result.info.described_timestamp_ns);
   meta->delay_frames = result.info.delay_frames;
@@ -516,14 +467,16 @@ static void gst_ocellus_flow_set_result(GstOcellusBase* base, GstBuffer* buffer,
   meta->flags = flags;
 }
 
-static ocellus::FlowView view_of_meta(const GstOcellusFlowMeta* meta) {
-  ocellus::FlowView view;
-  view.u = const_cast<float*>(meta->u);
-  view.v = const_cast<float*>(meta->v);
-  view.confidence = const_cast<float*>(meta->confidence);
-  view.size = {meta->width, meta->height};
-  view.stride = static_cast<std::ptrdiff_t>(meta->stride);
-  return view;
+static ocellus::FlowOutput field_of(const GstOcellusFlowMeta* meta) {
+  const auto plane = [meta](const float* values) {
+    ocellus::ImageView view;
+    view.data = const_cast<float*>(values);
+    view.size = {meta->width, meta->height};
+    view.stride = static_cast<std::ptrdiff_t>(meta->stride);
+    view.format = ocellus::PixelFormat::kFloat32;
+    return view;
+  };
+  return {plane(meta->u), plane(meta->v), plane(meta->confidence)};
 }
 
 static void gst_ocellus_flow_draw(GstOcellusBase*, GstBuffer* buffer,
@@ -533,7 +486,7 @@ static void gst_ocellus_flow_draw(GstOcellusBase*, GstBuffer* buffer,
   // About 40 arrows along the shorter side, but never so dense that they touch.
   overlay.step = CLAMP(MIN(image.size.width, image.size.height) / 40, 12, 64);
   overlay.roi = {meta->x, meta->y, meta->width, meta->height};
-  ocellus::draw_flow_overlay(view_of_meta(meta), overlay, image);
+  ocellus::draw_flow_overlay(field_of(meta), overlay, image);
 }
 
 static void gst_ocellus_flow_describe(GstOcellusBase*, GstBuffer* buffer, GstStructure* message) {
@@ -851,12 +804,7 @@ static void gst_ocellus_flow_class_init(GstOcellusFlowClass* klass) {
 
   base_class->message_name = "ocellusflow";
   base_class->check_settings = gst_ocellus_flow_check_settings;
-  base_class->footprint = gst_ocellus_flow_footprint;
-  base_class->create = gst_ocellus_flow_create;
-  base_class->destroy = gst_ocellus_flow_destroy;
-  base_class->submit = gst_ocellus_flow_submit;
-  base_class->wait = gst_ocellus_flow_wait;
-  base_class->reset = gst_ocellus_flow_reset;
+  base_class->configure = gst_ocellus_flow_configure;
   base_class->attach_meta = gst_ocellus_flow_attach_meta;
   base_class->clear_meta = gst_ocellus_flow_clear_meta;
   base_class->set_result = gst_ocellus_flow_set_result;

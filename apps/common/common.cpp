@@ -80,6 +80,11 @@ void print_json(const nlohmann::ordered_json& object) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
+std::string cpu_text(const EngineInfo& engine) {
+  if (engine.workers == 0) return engine.simd_target;
+  return fmt::format("{} ({})", counted(engine.workers, "thread"), engine.simd_target);
+}
+
 std::string counted(std::int64_t count, const std::string& one, const std::string& many) {
   return fmt::format("{} {}", count, count == 1 ? one : many.empty() ? one + "s" : many);
 }

@@ -76,6 +76,9 @@ void check_options(const CLI::App& command, const std::vector<UnusedOptions>& ru
 /// One JSON object, indented, and a newline on stdout.
 void print_json(const nlohmann::ordered_json& object);
 
+/// "2 threads (AVX2)" of the CPU that computes; "AVX2" alone where a device does.
+std::string cpu_text(const EngineInfo& engine);
+
 /// "1 frame", "2 frames".
 std::string counted(std::int64_t count, const std::string& one, const std::string& many = "");
 

@@ -1,21 +1,7 @@
 #include "apps/common/operator_run.h"
 
 namespace ocellus::app {
-
-std::size_t rounded_up(std::size_t bytes) {
-  return (bytes + 255) / 256 * 256;
-}
-
 namespace {
-
-/// Bytes from row to row of results in the engine's memory.
-std::size_t result_stride(ImageSize size, int pixel_bytes) {
-  return rounded_up(static_cast<std::size_t>(size.width) * static_cast<std::size_t>(pixel_bytes));
-}
-
-std::size_t result_plane(ImageSize size, int pixel_bytes) {
-  return result_stride(size, pixel_bytes) * static_cast<std::size_t>(size.height);
-}
 
 /// Bytes from frame to frame in the engine's memory.
 std::size_t stored_bytes(const GrayImage& frame) {
@@ -27,21 +13,55 @@ Engine make_engine(EngineConfig engine, const Footprint& memory) {
   return take(Engine::create(engine), "engine");
 }
 
-Footprint footprint_of(const EngineConfig& engine, const OperatorPlan& plan, MemorySpace results) {
-  return plan.footprint(take(Engine::probe(engine), "engine"), results);
-}
-
 Footprint footprint_of(const EngineConfig& engine,
                        const std::vector<std::unique_ptr<OperatorPlan>>& plans, MemorySpace space,
                        const std::vector<GrayImage>& frames) {
+  const EngineInfo info = take(Engine::probe(engine), "engine");
   Footprint sum = StoredFrames::footprint(space, frames);
-  for (const auto& plan : plans) sum += footprint_of(engine, *plan, space);
+  for (const auto& plan : plans) sum += RunningOperator::footprint(info, *plan, space);
   return sum;
+}
+
+template <typename T>
+T take_of(Expected<T> value, const OperatorPlan& plan) {
+  if (!value) throw InputError(plan.error_text(value.error()));
+  return std::move(*value);
 }
 
 }  // namespace
 
+std::size_t rounded_up(std::size_t bytes) {
+  return (bytes + 255) / 256 * 256;
+}
+
 // ---- memory
+
+ResultLayout::ResultLayout(const OperatorInfo& info, bool padded, int planes)
+    : info_(info), planes_(planes > 0 ? planes : info.plane_count) {
+  for (int p = 0; p < planes_; ++p) {
+    const auto i = static_cast<std::size_t>(p);
+    const PlaneInfo& plane = info.planes[i];
+    const auto row = static_cast<std::size_t>(plane.size.width) *
+                     static_cast<std::size_t>(bytes_per_pixel(plane.format));
+    offsets_[i] = bytes_;
+    strides_[i] = padded ? rounded_up(row) : row;
+    bytes_ += rounded_up(strides_[i] * static_cast<std::size_t>(plane.size.height));
+  }
+}
+
+OperatorOutput ResultLayout::output(void* memory, MemorySpace space) const {
+  OperatorOutput output;
+  for (int p = 0; p < planes_; ++p) {
+    const auto i = static_cast<std::size_t>(p);
+    output.planes[i] = {static_cast<char*>(memory) + offsets_[i],
+                        info_.planes[i].size,
+                        static_cast<std::ptrdiff_t>(strides_[i]),
+                        info_.planes[i].format,
+                        space,
+                        nullptr};
+  }
+  return output;
+}
 
 Footprint StoredFrames::footprint(MemorySpace space, const std::vector<GrayImage>& frames) {
   if (space == MemorySpace::kHost) return {};
@@ -66,28 +86,47 @@ Frame StoredFrames::at(std::size_t index, std::uint64_t sequence, std::int64_t t
   return frame;
 }
 
-Footprint ResultPlanes::footprint(MemorySpace space, ImageSize size, int planes, int pixel_bytes) {
-  return Buffer::footprint(space,
-                           static_cast<std::size_t>(planes) * result_plane(size, pixel_bytes));
-}
-
-ResultPlanes::ResultPlanes(Engine& engine, MemorySpace space, ImageSize size, int planes,
-                           int pixel_bytes)
-    : stride_(result_stride(size, pixel_bytes)),
-      plane_(result_plane(size, pixel_bytes)),
-      memory_(take(Buffer::create(engine, space, static_cast<std::size_t>(planes) * plane_),
-                   "results")) {}
-
-void* ResultPlanes::plane(int index) const {
-  return static_cast<char*>(memory_.data()) + static_cast<std::size_t>(index) * plane_;
-}
-
 // ---- one operator, and several
 
-OperatorRun::OperatorRun(const EngineConfig& engine, const OperatorPlan& plan)
-    : footprint_(footprint_of(engine, plan, MemorySpace::kHost)),
+Footprint RunningOperator::footprint(const EngineInfo& engine, const OperatorPlan& plan,
+                                     MemorySpace results) {
+  const OperatorMaker maker = plan.maker();
+  Footprint sum = take_of(maker.footprint(engine), plan);
+  if (results != MemorySpace::kHost)
+    sum += Buffer::footprint(results, ResultLayout(take_of(maker.info(), plan), true).bytes());
+  return sum;
+}
+
+RunningOperator::RunningOperator(Engine& engine, const OperatorPlan& plan, MemorySpace results,
+                                 const OperatorOutput* output)
+    : handle_(take_of(plan.maker().create(engine), plan)) {
+  const ResultLayout layout(info(), results != MemorySpace::kHost);
+  if (output != nullptr) {
+    output_ = *output;
+  } else if (results == MemorySpace::kHost) {
+    host_.resize(layout.bytes());
+    output_ = layout.output(host_.data(), results);
+  } else {
+    memory_ = take(Buffer::create(engine, results, layout.bytes()), "results");
+    output_ = layout.output(memory_->data(), results);
+  }
+  if (const RecordInfo* record = info().record) {
+    record_.resize((record->bytes + sizeof(record_[0]) - 1) / sizeof(record_[0]));
+    output_.record = record_.data();
+  }
+}
+
+FrameInfo RunningOperator::step(const Frame& frame) {
+  const Ticket ticket = take(handle_.submit(frame, output_), info().name);
+  return take(handle_.wait(ticket, Deadline::never()), info().name);
+}
+
+OperatorRun::OperatorRun(const EngineConfig& engine, const OperatorPlan& plan,
+                         const OperatorOutput* output)
+    : footprint_(RunningOperator::footprint(take(Engine::probe(engine), "engine"), plan,
+                                            MemorySpace::kHost)),
       engine_(make_engine(engine, footprint_)),
-      operator_(plan.create(engine_, MemorySpace::kHost)) {}
+      operator_(engine_, plan, MemorySpace::kHost, output) {}
 
 OperatorChain::OperatorChain(const EngineConfig& engine,
                              const std::vector<std::unique_ptr<OperatorPlan>>& plans,
@@ -95,7 +134,8 @@ OperatorChain::OperatorChain(const EngineConfig& engine,
     : footprint_(footprint_of(engine, plans, space, frames)),
       engine_(make_engine(engine, footprint_)),
       frames_(engine_, space, frames) {
-  for (const auto& plan : plans) operators_.push_back(plan->create(engine_, space));
+  for (const auto& plan : plans)
+    operators_.push_back(std::make_unique<RunningOperator>(engine_, *plan, space));
 }
 
 FrameInfo OperatorChain::step(std::size_t op, std::size_t index, std::uint64_t sequence,

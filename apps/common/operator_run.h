@@ -1,9 +1,10 @@
-// Operators at work: one behind an interface, on an engine of its own or in a chain, and the memory
+// Operators at work: how one is made, one on an engine of its own or several on one, and the memory
 // of frames and results.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "apps/common/common.h"
 #include "apps/io/image_io.h"
+#include "ocellus/operator.h"
 
 namespace ocellus::app {
 
@@ -20,8 +22,47 @@ struct Workload {
   double flops = 0.0;  ///< multiplications and additions
 };
 
+/// An operator of one configuration, whatever its class is.
+struct OperatorMaker {
+  std::function<Expected<OperatorInfo>()> info;
+  std::function<Expected<Footprint>(const EngineInfo&)> footprint;
+  std::function<Expected<OperatorHandle>(Engine&)> create;
+};
+
+template <typename Operator, typename Config>
+OperatorMaker maker_of(const Config& config) {
+  const auto kept = std::make_shared<const Config>(config);
+  return {[kept] { return Operator::info_for(*kept); },
+          [kept](const EngineInfo& engine) { return Operator::footprint(engine, *kept); },
+          [kept](Engine& engine) -> Expected<OperatorHandle> {
+            Expected<Operator> made = Operator::create(engine, *kept);
+            if (!made) return tl::unexpected(made.error());
+            return OperatorHandle(std::move(*made));
+          }};
+}
+
 /// To the next multiple of 256, where rows, frames and planes in the engine's memory begin.
 std::size_t rounded_up(std::size_t bytes);
+
+/// Where the planes of a result lie in one piece of memory.
+class ResultLayout {
+ public:
+  /// `padded`: rows begin at multiples of 256 bytes. The first `planes` planes only, when it is
+  /// not 0.
+  ResultLayout(const OperatorInfo& info, bool padded, int planes = 0);
+
+  std::size_t bytes() const { return bytes_; }
+  OperatorOutput output(void* memory, MemorySpace space) const;
+  std::size_t offset(int plane) const { return offsets_[static_cast<std::size_t>(plane)]; }
+  std::size_t stride(int plane) const { return strides_[static_cast<std::size_t>(plane)]; }
+
+ private:
+  OperatorInfo info_;
+  int planes_;
+  std::size_t bytes_ = 0;
+  std::array<std::size_t, kMaxOutputPlanes> offsets_{};
+  std::array<std::size_t, kMaxOutputPlanes> strides_{};
+};
 
 /// Frames in memory of one kind: ordinary memory, where the images must live as long as this, or
 /// the engine's, into which they are copied.
@@ -37,56 +78,64 @@ class StoredFrames {
   std::optional<Buffer> memory_;  // of the engine
 };
 
-/// Planes for a result in the engine's memory, one after the other.
-class ResultPlanes {
+/// How an operator is made, and what is told of it.
+class OperatorPlan {
  public:
-  static Footprint footprint(MemorySpace space, ImageSize size, int planes, int pixel_bytes);
-  ResultPlanes(Engine& engine, MemorySpace space, ImageSize size, int planes, int pixel_bytes);
-
-  void* plane(int index) const;
-  std::ptrdiff_t stride() const { return static_cast<std::ptrdiff_t>(stride_); }
-
- private:
-  std::size_t stride_;
-  std::size_t plane_;
-  Buffer memory_;
+  virtual ~OperatorPlan() = default;
+  virtual OperatorMaker maker() const = 0;
+  /// The library's reason for a refusal, in the words of the command line.
+  virtual std::string error_text(const Error& error) const = 0;
+  virtual std::string describe() const = 0;
+  virtual nlohmann::ordered_json json() const = 0;
+  virtual Workload least_work() const = 0;
 };
 
 /// An operator with the memory that its results go to.
 class RunningOperator {
  public:
-  virtual ~RunningOperator() = default;
-  /// Submits, waits. Throws InputError with the library's reason.
-  virtual FrameInfo step(const Frame& frame) = 0;
-  virtual float delay_frames() const { return 0.0f; }
-};
-
-/// How an operator is made, and what is told of it. Throws InputError with the library's reason.
-class OperatorPlan {
- public:
-  virtual ~OperatorPlan() = default;
   /// Of the operator and its results in memory of this kind.
-  virtual Footprint footprint(const EngineInfo& engine, MemorySpace results) const = 0;
-  virtual std::unique_ptr<RunningOperator> create(Engine& engine, MemorySpace results) const = 0;
-  virtual std::string describe() const = 0;
-  virtual nlohmann::ordered_json json() const = 0;
-  virtual Workload least_work() const = 0;
+  static Footprint footprint(const EngineInfo& engine, const OperatorPlan& plan,
+                             MemorySpace results);
+  /// Throws InputError with the library's reason. `output`: where results go instead, in ordinary
+  /// memory that must live as long.
+  RunningOperator(Engine& engine, const OperatorPlan& plan, MemorySpace results,
+                  const OperatorOutput* output = nullptr);
+
+  const OperatorInfo& info() const { return handle_.info(); }
+  /// Submits, waits. Throws InputError with the library's reason.
+  FrameInfo step(const Frame& frame);
+  const ImageView& plane(int index) const {
+    return output_.planes[static_cast<std::size_t>(index)];
+  }
+  /// Of the last frame.
+  template <typename Record>
+  const Record& record() const {
+    return *reinterpret_cast<const Record*>(record_.data());
+  }
+
+ private:
+  OperatorHandle handle_;
+  std::vector<char> host_;
+  std::optional<Buffer> memory_;
+  std::vector<std::uint64_t> record_;
+  OperatorOutput output_;
 };
 
 /// An engine with one operator on it, results in ordinary memory.
 class OperatorRun {
  public:
   /// Throws InputError with the library's reason.
-  OperatorRun(const EngineConfig& engine, const OperatorPlan& plan);
+  OperatorRun(const EngineConfig& engine, const OperatorPlan& plan,
+              const OperatorOutput* output = nullptr);
 
-  RunningOperator& op() { return *operator_; }
+  RunningOperator& op() { return operator_; }
   const EngineInfo& engine() const { return engine_.info(); }
   const Footprint& footprint() const { return footprint_; }
 
  private:
   Footprint footprint_;
   Engine engine_;
-  std::unique_ptr<RunningOperator> operator_;
+  RunningOperator operator_;
 };
 
 /// Operators on one engine, each of which reads the camera's frame, one after the other. Frames and
@@ -103,7 +152,7 @@ class OperatorChain {
 
   std::size_t size() const { return operators_.size(); }
   const EngineInfo& engine() const { return engine_.info(); }
-  float delay_frames(std::size_t op) const { return operators_[op]->delay_frames(); }
+  const OperatorInfo& info(std::size_t op) const { return operators_[op]->info(); }
   const Footprint& footprint() const { return footprint_; }
 
  private:

@@ -25,11 +25,11 @@ class Row : public TimedRow {
       : name(std::move(title)),
         setup(cell_setup(options, clip.size(), clip.format())),
         clip_(clip),
-        run_(engine, CellPlan(setup)) {}
+        run_(engine, setup) {}
 
   int warm_up() const override { return 2; }
   bool step(std::size_t position) override {
-    cells().step(clip_.cyclic(position).view(position, 0));
+    run_.step(clip_.cyclic(position).view(position, 0));
     return true;
   }
 
@@ -37,10 +37,8 @@ class Row : public TimedRow {
   std::shared_ptr<const CellSetup> setup;
 
  private:
-  RunningCells& cells() { return static_cast<RunningCells&>(run_.op()); }
-
   const Clip& clip_;
-  OperatorRun run_;
+  CellRun run_;
 };
 
 Clip read_clip(const std::string& input, const SourceOptions& options) {
@@ -101,7 +99,7 @@ void print_table(const Table& table, const HostMachine& machine) {
         "{:<28} {:>9.3f} {:>9.3f} {:>8.1f} {:>9.1f} {:>7} {:>8} {:>7.1f} {:>7.0f} {:>9.3f} "
         "{:>6.2f}\n",
         row.name, median, percentile(row.ms, 99.0), 1000.0 / median,
-        pixels_of(table.clip) * 1e-3 / median, quality.info.sweeps, seen_text(quality),
+        pixels_of(table.clip) * 1e-3 / median, quality.record.sweeps, seen_text(quality),
         work.bytes * 1e-6, work.flops * 1e-6, machine.floor_ms(work),
         median / machine.floor_ms(work));
   }
@@ -203,21 +201,20 @@ std::vector<CellMethod> cell_methods() {
 
 CellQuality quality_of(const EngineConfig& engine, const std::shared_ptr<const CellSetup>& setup,
                        const Clip& clip, double sigma) {
-  OperatorRun run(engine, CellPlan(setup));
-  auto& cells = static_cast<RunningCells&>(run.op());
+  CellRun cells(engine, setup);
   // A warm start has nothing to begin with before the second frame, and costs more the longer it
   // goes on. Of a single image the second frame is that image again.
   const std::size_t last =
       setup->config.warm_start ? std::max<std::size_t>(clip.frames.size(), 2) - 1 : 0;
   for (std::size_t i = 0; i <= last; ++i) cells.step(clip.cyclic(i).view(i, 0));
   return {seen_errors(gray_plane(cells.image()), gray_plane(clip.cyclic(last)), sigma, kSeenBorder),
-          cells.info(), last};
+          cells.record(), last};
 }
 
 void add_quality(nlohmann::ordered_json& row, const CellQuality& quality) {
   row["quality_of_frame"] = quality.frame;
-  row["sweeps"] = quality.info.sweeps;
-  row["converged"] = quality.info.converged;
+  row["sweeps"] = quality.record.sweeps;
+  row["converged"] = quality.record.converged;
   row["hvs_psnr"] = quality.seen ? nlohmann::ordered_json(quality.seen->psnr) : nullptr;
   row["mean_difference"] =
       quality.seen ? nlohmann::ordered_json(quality.seen->mean_difference) : nullptr;

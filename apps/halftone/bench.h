@@ -40,7 +40,7 @@ std::vector<CellMethod> cell_methods();
 /// begin anew, and with a warm start of its last one, which has all the others before it.
 struct CellQuality {
   std::optional<SeenErrors> seen;
-  CellInfo info;
+  CellularNetworkRecord record;
   std::size_t frame = 0;
 };
 /// The same for who reads a table.

@@ -110,7 +110,7 @@ class CellDeviceBench {
     task.start = "noise";
     task.color_spacing = 3;
     add(ours(Group::kTask, {"hlf3 in nine colors", task}));
-    const int sweeps = table.rows.back().quality ? table.rows.back().quality->info.sweeps : 1;
+    const int sweeps = table.rows.back().quality ? table.rows.back().quality->record.sweeps : 1;
     for (const CellMemory memory :
          {CellMemory::kGlobal, CellMemory::kSharedX, CellMemory::kSharedXY})
       for (int rows = 1; rows <= 2; ++rows)
@@ -157,11 +157,11 @@ class CellDeviceBench {
     engine.backend = {};
     engine.backend.choice = BackendChoice::kCpu;
     engine.workers = 1;
-    OperatorRun run(engine, CellPlan(setup));
+    CellRun run(engine, setup);
     std::vector<double> ms;
     for (int i = 0; i < kCoreFrames; ++i) {
       const FrameInfo info =
-          run.op().step(frames_[static_cast<std::size_t>(i) % frames_.size()]->view(0, 0));
+          run.step(frames_[static_cast<std::size_t>(i) % frames_.size()]->view(0, 0));
       ms.push_back(static_cast<double>(info.compute_ns) * 1e-6);
     }
     row.times.alone_ms = row.times.device_ms = ms;
@@ -174,7 +174,7 @@ class CellDeviceBench {
   void measure(Row& row, Config config) {
     config.depth = depth();
     try {
-      DeviceRun<Operator> run(engine_, config, MemorySpace::kCuda, 1, frames_);
+      DeviceRun run(engine_, maker_of<Operator>(config), MemorySpace::kCuda, frames_);
       row.times = run.measure(options_.frames.value_or(kFrames));
     } catch (const RowRefused& refused) {
       row.refusal = refused.what();
@@ -257,7 +257,7 @@ void print_table(const Table& table, const cuda::DeviceLimits& limits) {
                device ? fmt::format("{:.1f}", 1e3 * percentile(t.device_ms, 50.0)) : "-",
                device ? fmt::format("{:.1f}", 1e3 * floor.ms) : "-",
                device ? fmt::format("{:.1f}", t.frame_ms() / floor.ms) : "-",
-               row.quality ? fmt::format("{}", row.quality->info.sweeps) : "-",
+               row.quality ? fmt::format("{}", row.quality->record.sweeps) : "-",
                row.quality ? seen_text(*row.quality) : "-", speed_text(row, table));
   }
   const Row* const best = fastest_of(table.rows, Group::kPaper);

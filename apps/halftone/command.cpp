@@ -40,7 +40,7 @@ void binarize(InputFrame& frame, double threshold) {
 
 struct CellReport {
   long frame = 0;
-  CellInfo info;
+  CellularNetworkRecord record;
   double ms = 0.0;  ///< from submit to the end of wait
   double compute_ms = 0.0;
   std::string file;
@@ -49,9 +49,9 @@ struct CellReport {
 nlohmann::ordered_json report_json(const CellReport& r) {
   nlohmann::ordered_json json;
   json["frame"] = r.frame;
-  json["sweeps"] = r.info.sweeps;
-  json["changed"] = r.info.changed;
-  json["converged"] = r.info.converged;
+  json["sweeps"] = r.record.sweeps;
+  json["changed"] = r.record.changed;
+  json["converged"] = r.record.converged;
   json["ms"] = r.ms;
   json["compute_ms"] = r.compute_ms;
   if (!r.file.empty()) json["file"] = r.file;
@@ -85,7 +85,7 @@ class CellJob {
     if (!input_.next(frame)) return;
     prepare(frame);
     setup_ = cell_setup(command_.cells, frame.image.size, frame.image.format, frame.range);
-    run_ = std::make_unique<OperatorRun>(engine_, CellPlan(setup_));
+    run_ = std::make_unique<CellRun>(engine_, setup_);
     if (output_.single()) {
       const long number = frame.number;
       InputFrame second;
@@ -109,14 +109,14 @@ class CellJob {
 
   void step(const InputFrame& frame) {
     using Clock = std::chrono::steady_clock;
-    auto& cells = static_cast<RunningCells&>(run_->op());
+    CellRun& cells = *run_;
     const Clock::time_point begin = Clock::now();
     const FrameInfo info =
         cells.step(frame.image.view(static_cast<std::uint64_t>(frame.number), frame.timestamp_ns));
     CellReport report;
     report.ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
     report.frame = frame.number;
-    report.info = cells.info();
+    report.record = cells.record();
     report.compute_ms = static_cast<double>(info.compute_ns) * 1e-6;
     if (!output_.none()) {
       report.file = output_.name_of(frame.number);
@@ -143,9 +143,9 @@ class CellJob {
     std::uint32_t most_changed = 0;
     for (const CellReport& r : reports_) {
       ms.push_back(r.ms);
-      sweeps += r.info.sweeps / static_cast<double>(reports_.size());
-      settled += r.info.converged ? 1 : 0;
-      most_changed = std::max(most_changed, r.info.changed);
+      sweeps += r.record.sweeps / static_cast<double>(reports_.size());
+      settled += r.record.converged ? 1 : 0;
+      most_changed = std::max(most_changed, r.record.changed);
     }
     const double median = percentile(ms, 50.0);
     const double p99 = percentile(ms, 99.0);
@@ -170,7 +170,7 @@ class CellJob {
     }
     print_summary(input_, config.size, describe(*setup_), run_->engine());
     if (reports_.size() == 1) {
-      const CellInfo& info = reports_.front().info;
+      const CellularNetworkRecord& info = reports_.front().record;
       fmt::print("{}, {}; {:.2f} ms\n", counted(info.sweeps, "sweep"),
                  info.converged ? std::string("to the fixed point")
                                 : fmt::format("stopped with {} changing in the last",
@@ -194,7 +194,7 @@ class CellJob {
   FrameOutput output_;
   EngineConfig engine_;
   std::shared_ptr<const CellSetup> setup_;
-  std::unique_ptr<OperatorRun> run_;
+  std::unique_ptr<CellRun> run_;
   InputFrame picture_;  // of a video
   std::vector<CellReport> reports_;
 };

@@ -103,13 +103,6 @@ std::string with_cell_option_name(std::string text) {
   return text;
 }
 
-template <typename T>
-T take_cells(Expected<T> value) {
-  if (!value)
-    throw InputError(fmt::format("{}: {}", kContext, with_cell_option_name(value.error().text)));
-  return std::move(*value);
-}
-
 /// The states that gray values stand for.
 FloatPlane read_states(const std::string& path, ImageSize size, CellPolarity polarity) {
   const GrayImage image = read_image(path);
@@ -307,38 +300,15 @@ Workload least_work(const CellSetup& setup) {
 
 // ---- the operator
 
-Footprint CellPlan::footprint(const EngineInfo& engine, MemorySpace results) const {
-  Footprint sum = take_cells(CellularNetwork::footprint(engine, setup_->config));
-  if (results != MemorySpace::kHost) {
-    sum += ResultPlanes::footprint(results, setup_->config.size, 1,
-                                   bytes_per_pixel(setup_->config.output_format));
-  }
-  return sum;
+std::string CellPlan::error_text(const Error& error) const {
+  return fmt::format("{}: {}", kContext, with_cell_option_name(error.text));
 }
 
-std::unique_ptr<RunningOperator> CellPlan::create(Engine& engine, MemorySpace results) const {
-  return std::make_unique<RunningCells>(engine, results, *setup_);
-}
-
-RunningCells::RunningCells(Engine& engine, MemorySpace results, const CellSetup& setup)
-    : network_(take_cells(CellularNetwork::create(engine, setup.config))) {
-  const CellularNetworkConfig& config = setup.config;
-  view_.size = config.size;
-  view_.space = results;
-  if (results == MemorySpace::kHost) {
-    image_ = GrayImage(config.size, config.output_format);
-    view_.data = image_.pixels.data();
-    view_.stride = image_.stride();
-    return;
-  }
-  plane_.emplace(engine, results, config.size, 1, bytes_per_pixel(config.output_format));
-  view_.data = plane_->plane(0);
-  view_.stride = plane_->stride();
-}
-
-FrameInfo RunningCells::step(const Frame& frame) {
-  const Ticket ticket = take(network_.submit(frame, view_), kContext);
-  return take(network_.wait(ticket, Deadline::never(), &info_), kContext);
+OperatorOutput CellRun::output_of(GrayImage& image) {
+  OperatorOutput output;
+  output.planes[0] = {image.pixels.data(), image.size,         image.stride(),
+                      image.format,        MemorySpace::kHost, nullptr};
+  return output;
 }
 
 }  // namespace ocellus::app

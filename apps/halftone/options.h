@@ -74,8 +74,8 @@ class CellPlan : public OperatorPlan {
  public:
   explicit CellPlan(std::shared_ptr<const CellSetup> setup) : setup_(std::move(setup)) {}
 
-  Footprint footprint(const EngineInfo& engine, MemorySpace results) const override;
-  std::unique_ptr<RunningOperator> create(Engine& engine, MemorySpace results) const override;
+  OperatorMaker maker() const override { return maker_of<CellularNetwork>(setup_->config); }
+  std::string error_text(const Error& error) const override;
   std::string describe() const override { return app::describe(*setup_); }
   nlohmann::ordered_json json() const override { return setup_json(*setup_); }
   Workload least_work() const override { return app::least_work(*setup_); }
@@ -84,22 +84,27 @@ class CellPlan : public OperatorPlan {
   std::shared_ptr<const CellSetup> setup_;
 };
 
-class RunningCells : public RunningOperator {
+/// An engine with a cellular network on it, and the image that it writes.
+class CellRun {
  public:
-  RunningCells(Engine& engine, MemorySpace results, const CellSetup& setup);
+  CellRun(const EngineConfig& engine, const std::shared_ptr<const CellSetup>& setup)
+      : image_(setup->config.size, setup->config.output_format),
+        output_(output_of(image_)),
+        run_(engine, CellPlan(setup), &output_) {}
 
-  FrameInfo step(const Frame& frame) override;
+  FrameInfo step(const Frame& frame) { return run_.op().step(frame); }
   /// Of the last frame.
-  const CellInfo& info() const { return info_; }
-  /// Of the last frame; empty unless in ordinary memory.
+  const CellularNetworkRecord& record() { return run_.op().record<CellularNetworkRecord>(); }
   const GrayImage& image() const { return image_; }
+  const EngineInfo& engine() const { return run_.engine(); }
+  const Footprint& footprint() const { return run_.footprint(); }
 
  private:
+  static OperatorOutput output_of(GrayImage& image);
+
   GrayImage image_;
-  std::optional<ResultPlanes> plane_;
-  CellView view_;
-  CellularNetwork network_;
-  CellInfo info_;
+  OperatorOutput output_;
+  OperatorRun run_;
 };
 
 }  // namespace ocellus::app

@@ -57,15 +57,17 @@ FlowField::FlowField(ImageSize field_size, bool with_confidence) : size(field_si
   if (with_confidence) confidence.resize(count);
 }
 
-FlowView FlowField::view() {
-  FlowView result;
-  result.u = u.data();
-  result.v = v.data();
-  result.confidence = confidence.empty() ? nullptr : confidence.data();
-  result.size = size;
-  result.stride =
-      static_cast<std::ptrdiff_t>(size.width) * static_cast<std::ptrdiff_t>(sizeof(float));
-  return result;
+FlowOutput FlowField::output() {
+  const auto plane = [this](std::vector<float>& values) {
+    ImageView view;
+    view.data = values.empty() ? nullptr : values.data();
+    view.size = size;
+    view.stride =
+        static_cast<std::ptrdiff_t>(size.width) * static_cast<std::ptrdiff_t>(sizeof(float));
+    view.format = PixelFormat::kFloat32;
+    return view;
+  };
+  return {plane(u), plane(v), plane(confidence)};
 }
 
 FlowField read_flo(const std::string& path) {

@@ -19,7 +19,7 @@ struct FlowField {
   FlowField(ImageSize field_size, bool with_confidence);
 
   std::size_t pixels() const { return u.size(); }
-  FlowView view();
+  FlowOutput output();
 };
 
 /// Values beyond this are "unknown" in a .flo file; unknown flow is written as 1e10 and read as

@@ -153,9 +153,9 @@ void FrameOutput::finish() {
 
 void print_summary(const FrameInput& input, ImageSize size, const std::string& how,
                    const EngineInfo& info) {
-  fmt::print("{}: {} of {} read, {}, {} with {} ({})\n", printable(input.source().name()),
+  fmt::print("{}: {} of {} read, {}, {} with {}\n", printable(input.source().name()),
              counted(input.read(), "frame"), size_text(size), how, backend_name(info.backend),
-             counted(info.workers, "thread"), info.simd_target);
+             cpu_text(info));
 }
 
 void add_engine_json(nlohmann::ordered_json& json, const EngineInfo& info) {

@@ -5,10 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "apps/common/operator_run.h"
 #include "apps/optical_flow/bench.h"
-#include "kernels/halftone/paper_cellular_network.h"
-#include "kernels/optical_flow/paper_flow.h"
 
 namespace ocellus::app {
 namespace {
@@ -32,29 +29,9 @@ T take_or_refuse(Expected<T> made, const char* context) {
   return std::move(*made);
 }
 
-/// Views of `planes` planes that lie one after the other.
-FlowView view_of(const OpticalFlowConfig& config, float* first, std::size_t plane, int planes) {
-  FlowView view;
-  view.u = first;
-  view.v = first + plane;
-  view.confidence = planes > 2 ? first + 2 * plane : nullptr;
-  view.size = config.size;
-  return view;
-}
-FilterView view_of(const SpatioTemporalFilterConfig& config, float* first, std::size_t plane,
-                   int planes) {
-  FilterView view;
-  for (int p = 0; p < planes; ++p)
-    view.planes[static_cast<std::size_t>(p)] = first + static_cast<std::size_t>(p) * plane;
-  view.size = config.size;
-  return view;
-}
-
-CellView view_of(const CellularNetworkConfig& config, float* first, std::size_t, int) {
-  CellView view;
-  view.data = first;
-  view.size = config.size;
-  return view;
+Engine make_engine(EngineConfig engine, const Footprint& memory) {
+  engine.memory = memory;
+  return take_or_refuse(Engine::create(engine), "engine");
 }
 
 }  // namespace
@@ -63,86 +40,53 @@ double DeviceTimes::rate() const {
   return percentile(rates, 50.0);
 }
 
-template <typename Operator>
-typename DeviceRun<Operator>::Place DeviceRun<Operator>::place_of(const Config& config) {
-  const auto width = static_cast<std::size_t>(config.size.width);
-  const auto height = static_cast<std::size_t>(config.size.height);
-  const auto pixel = static_cast<std::size_t>(bytes_per_pixel(config.format));
-  Place place{};
-  place.image_bytes = rounded_up(width * height * pixel);
-  place.stride = rounded_up(width * sizeof(float));
-  place.plane = place.stride * height;
-  return place;
+Footprint DeviceRun::footprint_of(const EngineConfig& engine, const OperatorMaker& maker,
+                                  MemorySpace space) {
+  return take_or_refuse(maker.footprint(take(Engine::probe(engine), "engine")), "operator") +
+         Buffer::footprint(space, depth() * image_bytes_) +
+         Buffer::footprint(space, depth() * layout_.bytes());
 }
 
-template <typename Operator>
-Footprint DeviceRun<Operator>::footprint_of(const EngineConfig& engine, const Config& config,
-                                            MemorySpace space, int planes) {
-  const Place place = place_of(config);
-  const auto depth = static_cast<std::size_t>(config.depth);
-  return take_or_refuse(Operator::footprint(take(Engine::probe(engine), "engine"), config),
-                        "operator") +
-         Buffer::footprint(space, depth * place.image_bytes) +
-         Buffer::footprint(space, depth * static_cast<std::size_t>(planes) * place.plane);
-}
-
-template <typename Operator>
-Engine DeviceRun<Operator>::make_engine(EngineConfig engine, const Footprint& memory) {
-  engine.memory = memory;
-  return take_or_refuse(Engine::create(engine), "engine");
-}
-
-template <typename Operator>
-DeviceRun<Operator>::DeviceRun(const EngineConfig& engine, const Config& config, MemorySpace space,
-                               int planes, const std::vector<const GrayImage*>& frames)
-    : footprint_(footprint_of(engine, config, space, planes)),
-      place_(place_of(config)),
-      planes_(planes),
+DeviceRun::DeviceRun(const EngineConfig& engine, const OperatorMaker& maker, MemorySpace space,
+                     const std::vector<const GrayImage*>& frames, int planes)
+    : info_(take_or_refuse(maker.info(), "operator")),
+      layout_(info_, true, planes),
+      image_bytes_(rounded_up(static_cast<std::size_t>(info_.size.width) *
+                              static_cast<std::size_t>(info_.size.height) *
+                              static_cast<std::size_t>(bytes_per_pixel(info_.format)))),
+      footprint_(footprint_of(engine, maker, space)),
       engine_(make_engine(engine, footprint_)),
-      op_(take_or_refuse(Operator::create(engine_, config), "operator")),
-      images_(take(Buffer::create(engine_, space,
-                                  static_cast<std::size_t>(config.depth) * place_.image_bytes),
-                   "frames")),
-      results_(take(Buffer::create(engine_, space,
-                                   static_cast<std::size_t>(config.depth) *
-                                       static_cast<std::size_t>(planes) * place_.plane),
-                    "results")) {
+      op_(take_or_refuse(maker.create(engine_), "operator")),
+      images_(take(Buffer::create(engine_, space, depth() * image_bytes_), "frames")),
+      results_(take(Buffer::create(engine_, space, depth() * layout_.bytes()), "results")) {
   for (std::size_t i = 0; i < depth(); ++i) {
     const GrayImage& image = *frames[i % frames.size()];
-    take(images_.write(i * place_.image_bytes, image.pixels.data(), image.pixels.size()), "frames");
+    take(images_.write(i * image_bytes_, image.pixels.data(), image.pixels.size()), "frames");
   }
 }
 
-template <typename Operator>
-void DeviceRun<Operator>::submit() {
+void DeviceRun::submit() {
   const std::size_t slot = submitted_ % depth();
   Frame frame;
-  frame.data = static_cast<const char*>(images_.data()) + slot * place_.image_bytes;
-  frame.size = config().size;
-  frame.stride =
-      static_cast<std::ptrdiff_t>(config().size.width) * bytes_per_pixel(config().format);
-  frame.format = config().format;
+  frame.data = static_cast<const char*>(images_.data()) + slot * image_bytes_;
+  frame.size = info_.size;
+  frame.stride = static_cast<std::ptrdiff_t>(info_.size.width) * bytes_per_pixel(info_.format);
+  frame.format = info_.format;
   frame.space = images_.space();
   frame.sequence = submitted_;
-  auto* const first =
-      reinterpret_cast<float*>(static_cast<char*>(results_.data()) +
-                               slot * static_cast<std::size_t>(planes_) * place_.plane);
-  auto view = view_of(config(), first, place_.plane / sizeof(float), planes_);
-  view.stride = static_cast<std::ptrdiff_t>(place_.stride);
-  view.space = results_.space();
-  tickets_[slot] = take(op_.submit(frame, view), "operator");
+  const OperatorOutput output = layout_.output(
+      static_cast<char*>(results_.data()) + slot * layout_.bytes(), results_.space());
+  tickets_[slot] = take(op_.submit(frame, output), "operator");
   ++submitted_;
 }
 
-template <typename Operator>
-FrameInfo DeviceRun<Operator>::wait() {
+FrameInfo DeviceRun::wait() {
   const Ticket ticket = tickets_[waited_ % depth()];
   ++waited_;
   return take(op_.wait(ticket, Deadline::never()), "operator");
 }
 
-template <typename Operator>
-double DeviceRun<Operator>::run(int frames) {
+double DeviceRun::run(int frames) {
   const Clock::time_point begin = Clock::now();
   for (int i = 0; i < frames; ++i) {
     if (submitted_ - waited_ == depth()) wait();
@@ -152,8 +96,7 @@ double DeviceRun<Operator>::run(int frames) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-template <typename Operator>
-DeviceTimes DeviceRun<Operator>::measure(int most_frames) {
+DeviceTimes DeviceRun::measure(int most_frames) {
   constexpr int kTrial = 20;
   run(3 * kMaxKernelTaps);  // fills the ring; wakes a device that had slowed its clock
   const double frame_seconds = run(kTrial) / kTrial;
@@ -175,33 +118,28 @@ DeviceTimes DeviceRun<Operator>::measure(int most_frames) {
   return times;
 }
 
-template <typename Operator>
-FlowField DeviceRun<Operator>::flow_after(
-    const std::vector<const GrayImage*>& frames) requires GivesFlow<Operator> {
+std::vector<std::vector<float>> DeviceRun::planes_after(const std::vector<const GrayImage*>& frames,
+                                                        int planes) {
   op_.reset();
   std::size_t slot = 0;
   for (const GrayImage* image : frames) {
     slot = submitted_ % depth();
-    take(images_.write(slot * place_.image_bytes, image->pixels.data(), image->pixels.size()),
-         "frames");
+    take(images_.write(slot * image_bytes_, image->pixels.data(), image->pixels.size()), "frames");
     submit();
     wait();
   }
-  FlowField field(config().size, false);
-  const auto width = static_cast<std::size_t>(field.size.width);
-  for (std::size_t y = 0; y < static_cast<std::size_t>(field.size.height); ++y) {
-    const std::size_t at =
-        slot * static_cast<std::size_t>(planes_) * place_.plane + y * place_.stride;
-    take(results_.read(at, &field.u[y * width], width * sizeof(float)), "results");
-    take(results_.read(at + place_.plane, &field.v[y * width], width * sizeof(float)), "results");
+  std::vector<std::vector<float>> values;
+  for (int p = 0; p < planes; ++p) {
+    const ImageSize size = info_.planes[static_cast<std::size_t>(p)].size;
+    const auto width = static_cast<std::size_t>(size.width);
+    const auto height = static_cast<std::size_t>(size.height);
+    std::vector<float>& plane = values.emplace_back(width * height);
+    for (std::size_t y = 0; y < height; ++y) {
+      const std::size_t at = slot * layout_.bytes() + layout_.offset(p) + y * layout_.stride(p);
+      take(results_.read(at, &plane[y * width], width * sizeof(float)), "results");
+    }
   }
-  return field;
+  return values;
 }
-
-template class DeviceRun<OpticalFlow>;
-template class DeviceRun<CellularNetwork>;
-template class DeviceRun<paper::PaperFlow>;
-template class DeviceRun<paper::PaperFilter>;
-template class DeviceRun<paper::PaperCellularNetwork>;
 
 }  // namespace ocellus::app

@@ -421,8 +421,7 @@ void print_report(const Report& report) {
              printable(report.clip.name), report.size().width, report.size().height, report.pace());
   for (const auto& op : report.plan.operators)
     fmt::print("{}{}", op == report.plan.operators.front() ? "" : " ! ", op->describe());
-  fmt::print("; {}, {} ({})\n", info.device_name, counted(info.workers, "thread"),
-             info.simd_target);
+  fmt::print("; {}, {}\n", info.device_name, cpu_text(info));
   fmt::print("machine: {}\n", machine_line());
   if (info.backend == BackendKind::kCuda) fmt::print("GPU: {}\n", gpu_line(info, report.meter));
   for (const auto& run : report.runs) print_run(report, *run);
@@ -447,7 +446,7 @@ void plot_report(const Report& report) {
       report.plan.operators.front()->describe());
   const double stolen = report.runs.front()->steal_percent;
   plot.machine = fmt::format(
-      "{}, {} ({}){}{}", info.device_name, counted(info.workers, "thread"), info.simd_target,
+      "{}, {}{}{}", info.device_name, cpu_text(info),
       report.meter.driver().empty() ? std::string() : ", driver " + report.meter.driver(),
       stolen >= 0.05 ? fmt::format("; {:.1f} % of the CPU time stolen", stolen) : "");
   for (const auto& run : report.runs) {

@@ -97,7 +97,7 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
   r.engine = chain.engine();
   for (std::size_t op = 0; op < chain.size(); ++op) {
     r.operators.push_back(std::make_unique<LatencyHistogram>());
-    r.delays.push_back(chain.delay_frames(op));
+    r.delays.push_back(chain.info(op).delay_frames);
   }
   r.latencies_ms.assign(static_cast<std::size_t>(plan.count), 0.0f);
 

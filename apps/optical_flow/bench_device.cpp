@@ -138,26 +138,35 @@ class DeviceBench {
   template <typename Operator, typename Config>
   void add_flow(Row row, const Config& config) {
     jobs_.push_back({std::move(row), [this, config](Row& to) {
-                       DeviceRun<Operator> run(engine_, config, MemorySpace::kCuda, 3, frames());
+                       DeviceRun run(engine_, maker_of<Operator>(config), MemorySpace::kCuda,
+                                     frames());
                        to.footprint = run.footprint();
                        to.times = run.measure(most_frames());
-                       if (input_.truth) to.errors = errors_of(run, config);
+                       if (input_.truth) to.errors = errors_of<Operator>(run, config);
                      }});
   }
 
   /// With the temporal support that fits the frames.
   template <typename Operator, typename Config>
-  FlowErrors errors_of(DeviceRun<Operator>& run, Config config) {
+  FlowErrors errors_of(DeviceRun& run, Config config) {
     const Clip& clip = input_.clip;
     const int wanted = temporal_support(config);
     const auto support = choose_support(wanted, input_.number, clip.first, clip.last());
     std::vector<const GrayImage*> seen;
     for (long n = input_.number - support->before(); n <= input_.number + support->after(); ++n)
       seen.push_back(&clip.number(n));
-    if (support->frames == wanted) return input_.errors(run.flow_after(seen));
+    if (support->frames == wanted) return input_.errors(flow_after(run, seen));
     set_temporal_support(config, support->frames);
-    DeviceRun<Operator> shorter(engine_, config, MemorySpace::kCuda, 3, seen);
-    return input_.errors(shorter.flow_after(seen));
+    DeviceRun shorter(engine_, maker_of<Operator>(config), MemorySpace::kCuda, seen);
+    return input_.errors(flow_after(shorter, seen));
+  }
+
+  static FlowField flow_after(DeviceRun& run, const std::vector<const GrayImage*>& frames) {
+    FlowField field(run.info().planes[0].size, false);
+    std::vector<std::vector<float>> planes = run.planes_after(frames, 2);
+    field.u = std::move(planes[0]);
+    field.v = std::move(planes[1]);
+    return field;
   }
 
   void add_schedule(const Schedule& schedule) {
@@ -194,7 +203,8 @@ class DeviceBench {
     paper::WithSchedule<OpticalFlowConfig> config;
     static_cast<OpticalFlowConfig&>(config) = paper_config();
     jobs_.push_back({std::move(row), [this, config](Row& to) {
-                       DeviceRun<PaperFlow> run(engine_, config, MemorySpace::kPinned, 2, frames());
+                       DeviceRun run(engine_, maker_of<PaperFlow>(config), MemorySpace::kPinned,
+                                     frames(), 2);
                        to.footprint = run.footprint();
                        to.times = run.measure(most_frames());
                      }});
@@ -203,8 +213,7 @@ class DeviceBench {
   void add_filter(Row row, const paper::WithSchedule<SpatioTemporalFilterConfig>& config,
                   MemorySpace space) {
     jobs_.push_back({std::move(row), [this, config, space](Row& to) {
-                       DeviceRun<PaperFilter> run(engine_, config, space,
-                                                  config.kernels.convolutions, frames());
+                       DeviceRun run(engine_, maker_of<PaperFilter>(config), space, frames());
                        to.footprint = run.footprint();
                        to.times = run.measure(most_frames());
                      }});

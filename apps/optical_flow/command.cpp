@@ -58,7 +58,7 @@ class Output : public FrameOutput {
       return;
     }
     std::vector<std::uint8_t> rgb(field.pixels() * 3);
-    draw_flow_wheel(field.view(), static_cast<float>(max_motion_), rgb.data(),
+    draw_flow_wheel(field.output(), static_cast<float>(max_motion_), rgb.data(),
                     static_cast<std::ptrdiff_t>(field.size.width) * 3);
     write_png_rgb(name_of(frame.number), field.size, rgb.data());
   }
@@ -69,7 +69,7 @@ class Output : public FrameOutput {
   void update_scale(FlowField& field) {
     if (command_.max_motion > 0.0) return;
     max_motion_ = std::max(
-        {max_motion_, 0.5, static_cast<double>(flow_magnitude_percentile(field.view(), 99.0f))});
+        {max_motion_, 0.5, static_cast<double>(flow_magnitude_percentile(field.output(), 99.0f))});
   }
 
   void write_overlay(FlowField& field, const InputFrame& frame, const Rect& roi) {
@@ -79,7 +79,7 @@ class Output : public FrameOutput {
     overlay.min_motion = static_cast<float>(command_.min_motion);
     overlay.max_motion = static_cast<float>(max_motion_);
     overlay.roi = roi;
-    draw_flow_overlay(field.view(), overlay, video_picture(frame));
+    draw_flow_overlay(field.output(), overlay, video_picture(frame));
     write_video_picture();
   }
 
@@ -128,7 +128,7 @@ FieldReport report_of(FlowField& field, const InputFrame& frame, Support support
     report.mean_u /= static_cast<double>(valid);
     report.mean_v /= static_cast<double>(valid);
     report.mean_motion /= static_cast<double>(valid);
-    report.p99_motion = flow_magnitude_percentile(field.view(), 99.0f);
+    report.p99_motion = flow_magnitude_percentile(field.output(), 99.0f);
   }
   report.valid = static_cast<double>(valid) / static_cast<double>(field.pixels());
   report.compute_ms = static_cast<double>(info.compute_ns) * 1e-6;

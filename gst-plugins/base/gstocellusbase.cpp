@@ -291,7 +291,7 @@ static gboolean gst_ocellus_base_set_caps(GstBaseTransform* trans, GstCaps* inca
   priv->video = video;
   gst_ocellus::leave_picture_pool(self);
   GST_OBJECT_LOCK(self);
-  priv->hold = priv->align ? static_cast<guint>(priv->support.delay) : 0;
+  priv->hold = priv->align ? static_cast<guint>(priv->info.delay_frames) : 0;
   GST_OBJECT_UNLOCK(self);
   priv->held.reserve(priv->hold + 1);
 
@@ -581,7 +581,7 @@ static GstFlowReturn gst_ocellus_base_submit_input_buffer(GstBaseTransform* tran
     gst_buffer_unref(input);
     return GST_FLOW_NOT_NEGOTIATED;
   }
-  if (skipped && !priv->support.keeps_state) {
+  if (skipped && !priv->info.keeps_state) {
     GST_OBJECT_LOCK(self);
     ++priv->dropped;
     GST_OBJECT_UNLOCK(self);

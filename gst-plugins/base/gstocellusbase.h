@@ -14,12 +14,14 @@
 #include <gst/video/video.h>
 
 #include <array>
+#include <functional>
 
 #include "ocellus/deadline.h"
 #include "ocellus/engine.h"
 #include "ocellus/flow_draw.h"
 #include "ocellus/frame.h"
 #include "ocellus/memory.h"
+#include "ocellus/operator.h"
 #include "ocellus/status.h"
 #include "ocellus/ticket.h"
 
@@ -51,35 +53,25 @@ GType gst_ocellus_on_device_loss_get_type(void);
 
 G_END_DECLS
 
-/// Where the operator writes a result.
-struct GstOcellusTarget {
-  guint8* data = nullptr;  ///< as many bytes as `footprint` asked for, 64-byte aligned, in ordinary
-                           ///< or in pinned memory; of a picture: its luma plane, where it lies
-  gint stride = 0;         ///< of a picture: bytes from row to row
-  ocellus::MemorySpace space = ocellus::MemorySpace::kHost;
-  ocellus::StreamHandle stream = nullptr;  ///< memory of a device: after whose work it is free
-};
-
-/// What an element keeps of its own for a result, from `wait` to `set_result`.
-using GstOcellusNotes = std::array<guint32, 4>;
+/// The operator's record of a result; its type is OperatorInfo::record.
+using GstOcellusRecord = std::array<guint64, ocellus::kMaxRecordBytes / sizeof(guint64)>;
 
 /// What the base class knows of a result when it puts it on a buffer.
 struct GstOcellusResult {
   GstBuffer* data =
-      nullptr;  ///< what the operator wrote into: one memory of the size asked for, or a picture
+      nullptr;  ///< what the operator wrote into: all planes in one memory, or a picture
   ocellus::FrameInfo info;
-  GstOcellusNotes notes{};
+  GstOcellusRecord record{};
   bool repeated = false;  ///< computed while draining: the last frame stood in for those to come
   bool reused = false;    ///< computed for an earlier frame
   bool late = false;      ///< ready only after the budget
 };
 
-/// The frames that one result is computed from.
-struct GstOcellusSupport {
-  guint frames = 1;
-  gfloat delay = 0.0f;  ///< age of the moment that the result describes, in frames
-  /// Without it a frame that downstream has no time for need not be computed.
-  gboolean keeps_state = TRUE;
+/// The operator of an element, for the caps at hand.
+struct GstOcellusOperator {
+  ocellus::OperatorInfo info;
+  std::function<ocellus::Expected<ocellus::Footprint>(const ocellus::EngineInfo&)> footprint;
+  std::function<ocellus::Expected<ocellus::OperatorHandle>(ocellus::Engine&)> create;
 };
 
 struct _GstOcellusBaseClass {
@@ -93,22 +85,9 @@ struct _GstOcellusBaseClass {
 
   /// READY -> PAUSED: checks properties as far as that can be done without a size.
   ocellus::Expected<void> (*check_settings)(GstOcellusBase* self);
-  /// What the operator needs of the engine, and the bytes of one result that is no picture.
-  ocellus::Expected<ocellus::Footprint> (*footprint)(GstOcellusBase* self,
-                                                     const ocellus::EngineInfo& engine,
-                                                     const GstVideoInfo& video,
-                                                     gsize* result_bytes);
-  /// Makes the operator; the one before has been destroyed.
-  ocellus::Expected<void> (*create)(GstOcellusBase* self, ocellus::Engine& engine,
-                                    const GstVideoInfo& video, GstOcellusSupport* support);
-  void (*destroy)(GstOcellusBase* self);
-
-  /// The operator's own calls.
-  ocellus::Expected<ocellus::Ticket> (*submit)(GstOcellusBase* self, const ocellus::Frame& frame,
-                                               const GstOcellusTarget& target);
-  ocellus::Expected<ocellus::FrameInfo> (*wait)(GstOcellusBase* self, ocellus::Ticket ticket,
-                                                ocellus::Deadline deadline, GstOcellusNotes* notes);
-  void (*reset)(GstOcellusBase* self);
+  /// The operator for these caps. Of one that produces video the first plane is luma.
+  ocellus::Expected<GstOcellusOperator> (*configure)(GstOcellusBase* self,
+                                                     const GstVideoInfo& video);
 
   /// Adds the element's empty meta to a new buffer of the pool, and empties it when the buffer
   /// comes back.
@@ -125,6 +104,9 @@ struct _GstOcellusBaseClass {
 /// Whether frames are held back until the result that describes them is there. Before the caps
 /// come.
 void gst_ocellus_base_set_align(GstOcellusBase* self, gboolean align);
+
+/// Where plane `index` of a result lies in the mapped memory of GstOcellusResult::data.
+ocellus::ImageView gst_ocellus_base_get_plane(GstOcellusBase* self, guint8* data, int index);
 
 /// Whether results are drawn over the pictures.
 void gst_ocellus_base_set_draw(GstOcellusBase* self, gboolean draw);

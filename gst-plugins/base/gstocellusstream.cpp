@@ -22,7 +22,10 @@ using ocellus::Expected;
 using ocellus::Footprint;
 using ocellus::Frame;
 using ocellus::FrameInfo;
+using ocellus::ImageView;
 using ocellus::MemorySpace;
+using ocellus::OperatorHandle;
+using ocellus::OperatorOutput;
 using ocellus::Status;
 using ocellus::Ticket;
 
@@ -187,7 +190,7 @@ static void drop_held(GstOcellusBase* self) {
 
 void reset_state(GstOcellusBase* self) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
-  if (priv->engine) GST_OCELLUS_BASE_GET_CLASS(self)->reset(self);
+  if (priv->op) priv->op->reset();
   release_pending(self);
   drop_held(self);
   gst_clear_buffer(&priv->newest.data);
@@ -200,7 +203,7 @@ void reset_state(GstOcellusBase* self) {
 void destroy_operator(GstOcellusBase* self) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   reset_state(self);
-  if (priv->engine) GST_OCELLUS_BASE_GET_CLASS(self)->destroy(self);
+  priv->op.reset();
   priv->fetched.reset();
   priv->engine.reset();
 }
@@ -218,15 +221,34 @@ void clear_pools(GstOcellusBase* self) {
   clear_pool(&priv->copy_pool);
 }
 
+// Rows and planes begin at multiples of the library's alignment.
+static gsize plane_stride(const GstOcellusBasePrivate* priv, int index) {
+  const ocellus::PlaneInfo& plane = priv->info.planes[static_cast<gsize>(index)];
+  return GST_ROUND_UP_N(static_cast<gsize>(plane.size.width) *
+                            static_cast<gsize>(ocellus::bytes_per_pixel(plane.format)),
+                        ocellus::kMemoryAlignment);
+}
+
+static gsize plane_bytes(const GstOcellusBasePrivate* priv, int index) {
+  const ocellus::PlaneInfo& plane = priv->info.planes[static_cast<gsize>(index)];
+  return plane_stride(priv, index) * static_cast<gsize>(plane.size.height);
+}
+
 Expected<void> create_operator(GstOcellusBase* self, EngineConfig config) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(self);
 
   const Expected<EngineInfo> info = Engine::probe(config);
   if (!info) return tl::unexpected(info.error());
-  const Expected<Footprint> footprint =
-      klass->footprint(self, *info, priv->video, &priv->result_bytes);
+  const Expected<GstOcellusOperator> made = klass->configure(self, priv->video);
+  if (!made) return tl::unexpected(made.error());
+  const Expected<Footprint> footprint = made->footprint(*info);
   if (!footprint) return tl::unexpected(footprint.error());
+  priv->info = made->info;
+  priv->result_bytes = 0;
+  if (!klass->produces_video) {
+    for (int p = 0; p < priv->info.plane_count; ++p) priv->result_bytes += plane_bytes(priv, p);
+  }
   config.memory = *footprint;
   priv->pinned_results = 0;
   gsize fetched_bytes = 0;
@@ -252,11 +274,13 @@ Expected<void> create_operator(GstOcellusBase* self, EngineConfig config) {
     if (!fetched) return tl::unexpected(fetched.error());
     priv->fetched.emplace(std::move(*fetched));
   }
-  if (Expected<void> made = klass->create(self, *engine, priv->video, &priv->support); !made) {
+  Expected<OperatorHandle> op = made->create(*engine);
+  if (!op) {
     priv->fetched.reset();
-    return made;
+    return tl::unexpected(op.error());
   }
   priv->engine.emplace(std::move(*engine));
+  priv->op.emplace(std::move(*op));
 
   const EngineInfo& got = priv->engine->info();
   std::string name = ocellus::backend_name(got.backend);
@@ -265,7 +289,7 @@ Expected<void> create_operator(GstOcellusBase* self, EngineConfig config) {
                   "backend %s (%s, %s), %d workers, %" G_GSIZE_FORMAT
                   " bytes of host memory, delay %g frames",
                   name.c_str(), got.device_name, got.simd_target, got.workers, footprint->host,
-                  static_cast<double>(priv->support.delay));
+                  static_cast<double>(priv->info.delay_frames));
   set_active_backend(self, std::move(name));
   return {};
 }
@@ -397,7 +421,7 @@ static bool recover_from_device_loss(GstOcellusBase* self, const Error& error) {
   const std::string text = error.text;
   release_pending(self);
   gst_clear_buffer(&priv->newest.data);
-  GST_OCELLUS_BASE_GET_CLASS(self)->destroy(self);
+  priv->op.reset();
   priv->fetched.reset();
   priv->engine.reset();
 
@@ -422,7 +446,7 @@ static bool recover_from_device_loss(GstOcellusBase* self, const Error& error) {
 // Whether a result after so many repetitions of the last frame knows no other frame, and so nothing
 // of motion.
 static bool is_of_one_frame(const GstOcellusBasePrivate* priv, guint repetitions) {
-  return repetitions > 0 && repetitions + 1 >= priv->support.frames;
+  return repetitions > 0 && repetitions + 1 >= static_cast<guint>(priv->info.support_frames);
 }
 
 static void remember_newest(GstOcellusBase* self, const GstOcellusResult& result) {
@@ -435,8 +459,7 @@ static void remember_newest(GstOcellusBase* self, const GstOcellusResult& result
 
 Outcome finish_pending(GstOcellusBase* self, Deadline deadline, GstOcellusResult* result) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
-  Expected<FrameInfo> info =
-      GST_OCELLUS_BASE_GET_CLASS(self)->wait(self, priv->pending->ticket, deadline, &result->notes);
+  Expected<FrameInfo> info = priv->op->wait(priv->pending->ticket, deadline);
   if (info && priv->pending->chroma_on_device) {
     if (const Expected<void> written = priv->cuda->finish(); !written)
       info = tl::unexpected(written.error());
@@ -454,6 +477,7 @@ Outcome finish_pending(GstOcellusBase* self, Deadline deadline, GstOcellusResult
   }
   result->data = gst_buffer_ref(priv->pending->result);
   result->info = *info;
+  result->record = priv->record;
   release_pending(self);
   GST_OBJECT_LOCK(self);
   const bool keep = priv->on_miss == GST_OCELLUS_ON_MISS_REUSE;
@@ -546,15 +570,18 @@ static bool is_on_device(const GstOcellusBasePrivate* priv) {
 
 // Maps the result of `next` and says where the operator writes it.
 static Expected<void> map_result(GstOcellusBase* self, GstOcellusPendingFrame* next,
-                                 GstOcellusTarget* target) {
+                                 OperatorOutput* output) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   if (!GST_OCELLUS_BASE_GET_CLASS(self)->produces_video) {
     if (!gst_buffer_map(next->result, &next->result_map, GST_MAP_READWRITE)) {
       return tl::unexpected(
           ocellus::make_error(Status::kSystem, "the memory of a result cannot be mapped"));
     }
-    target->data = next->result_map.data;
-    target->space = gst_ocellus_result_space(next->result);
+    for (int p = 0; p < priv->info.plane_count; ++p) {
+      ImageView& plane = output->planes[static_cast<gsize>(p)];
+      plane = gst_ocellus_base_get_plane(self, next->result_map.data, p);
+      plane.space = gst_ocellus_result_space(next->result);
+    }
     return {};
   }
   const bool on_device = is_on_device(priv);
@@ -565,11 +592,14 @@ static Expected<void> map_result(GstOcellusBase* self, GstOcellusPendingFrame* n
                            static_cast<int>(GST_VIDEO_INFO_N_PLANES(&priv->video)), flags);
       !mapped)
     return mapped;
-  target->data = next->target.plane(0);
-  target->stride = next->target.stride(0);
+  ImageView& luma = output->planes[0];
+  luma.data = next->target.plane(0);
+  luma.size = priv->info.planes[0].size;
+  luma.stride = next->target.stride(0);
+  luma.format = priv->info.planes[0].format;
   if (on_device) {
-    target->space = MemorySpace::kCuda;
-    target->stream = priv->cuda->ready_after(next->result);
+    luma.space = MemorySpace::kCuda;
+    luma.stream = priv->cuda->ready_after(next->result);
   }
   return {};
 }
@@ -643,8 +673,9 @@ static Outcome begin_frame(GstOcellusBase* self, GstBuffer* picture, GstClockTim
         (nullptr));
     return Outcome::kFailed;
   }
-  GstOcellusTarget target;
-  if (const Expected<void> mapped = map_result(self, &next, &target); !mapped) {
+  OperatorOutput output;
+  if (priv->info.record != nullptr) output.record = priv->record.data();
+  if (const Expected<void> mapped = map_result(self, &next, &output); !mapped) {
     gst_clear_buffer(&next.result);
     return fail_begin(self, mapped.error());
   }
@@ -654,7 +685,7 @@ static Outcome begin_frame(GstOcellusBase* self, GstBuffer* picture, GstClockTim
   frame.sequence = priv->sequence;
   // GST_CLOCK_TIME_NONE comes back as it went in.
   frame.timestamp_ns = static_cast<gint64>(pts);
-  const Expected<Ticket> ticket = klass->submit(self, frame, target);
+  const Expected<Ticket> ticket = priv->op->submit(frame, output);
   if (!ticket) {
     unmap_pending(self, &next);
     return fail_begin(self, ticket.error());
@@ -898,3 +929,14 @@ bool too_late(GstOcellusBase* self, GstBuffer* picture, GstClockTimeDiff* jitter
 }
 
 }  // namespace gst_ocellus
+
+ImageView gst_ocellus_base_get_plane(GstOcellusBase* self, guint8* data, int index) {
+  const GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  for (int p = 0; p < index; ++p) data += gst_ocellus::plane_bytes(priv, p);
+  ImageView plane;
+  plane.data = data;
+  plane.size = priv->info.planes[static_cast<gsize>(index)].size;
+  plane.stride = static_cast<std::ptrdiff_t>(gst_ocellus::plane_stride(priv, index));
+  plane.format = priv->info.planes[static_cast<gsize>(index)].format;
+  return plane;
+}

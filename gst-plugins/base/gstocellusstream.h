@@ -72,15 +72,17 @@ struct GstOcellusBasePrivate {
 
   // The stream; streaming thread, or stopped.
   GstVideoInfo video;
-  bool cuda_caps = false;                 // pictures come in CUDA memory
-  std::optional<ocellus::Engine> engine;  // set: the operator exists too
+  bool cuda_caps = false;  // pictures come in CUDA memory
+  std::optional<ocellus::Engine> engine;
+  std::optional<ocellus::OperatorHandle> op;
+  ocellus::OperatorInfo info;  // of the operator, or of the one to be made
+  GstOcellusRecord record{};   // of the pending frame
   // CUDA memory: the luma plane of a picture from another context.
   std::optional<ocellus::Buffer> fetched;
   gsize fetched_stride = 0;
-  gsize result_bytes = 0;
+  gsize result_bytes = 0;    // of all planes, where the result is no picture
   guint pinned_results = 0;  // that the engine has memory for
-  GstOcellusSupport support;
-  guint hold = 0;  // whole frames of delay that are held back
+  guint hold = 0;            // whole frames of delay that are held back
   GstBufferPool* wrap_pool = nullptr;
   GstBufferPool* result_pool = nullptr;  // of pictures: chosen with downstream
   GstBufferPool* copy_pool = nullptr;    // made when a picture must be copied for the first time

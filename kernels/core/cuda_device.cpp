@@ -440,15 +440,10 @@ Expected<void> probe(int number, EngineInfo& info) noexcept {
 
 namespace ocellus::detail {
 
-extern const CellularNetworkBackend kCellularNetworkCuda;
-extern const OpticalFlowBackend kOpticalFlowCuda;
-
 const Backend kCudaBackend = {
     .kind = BackendKind::kCuda,
     .probe = cuda::probe,
     .open = cuda::CudaDevice::open,
-    .optical_flow = &kOpticalFlowCuda,
-    .cellular_network = &kCellularNetworkCuda,
 };
 
 }  // namespace ocellus::detail

@@ -28,11 +28,13 @@ bool is_host(MemorySpace space) noexcept {
 
 }  // namespace
 
-Expected<void> CudaOperator::submit(int index, const Frame& in, const OutputPlanes& out) noexcept {
+Expected<void> CudaOperator::submit(int index, const Frame& in,
+                                    const OperatorOutput& out) noexcept {
   const TraceRange range(name(), "submit", in.sequence);
   Slot& slot = slots_[static_cast<std::size_t>(index)];
   slot.in = in;
   slot.out = out;
+  slot.out_space = out.planes[0].space;
   slot.settled = false;
   slot.copied = 0;
   slot.copied_rows = 0;
@@ -59,9 +61,9 @@ void CudaOperator::copy_in(Slot& slot) noexcept {
                           static_cast<const char*>(slot.in.data),
                           slot.in.stride,
                           in_row_bytes(),
-                          shape_.size.height};
+                          info_.size.height};
   HostCopyPool& pool = device_->host_copy_pool();
-  if (in_row_bytes() * static_cast<std::size_t>(shape_.size.height) < kPoolBytes || !pool.take()) {
+  if (in_row_bytes() * static_cast<std::size_t>(info_.size.height) < kPoolBytes || !pool.take()) {
     copy_rows(block);
     return;
   }
@@ -81,21 +83,25 @@ Expected<void> CudaOperator::await(Scope& cuda, const Slot& slot, StreamHandle s
 }
 
 Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
-  const OutputPlanes& out = slot.out;
+  const OperatorOutput& out = slot.out;
   const StreamSet& streams = device_->stream_set(stream_set_);
   const bool in_on_device = slot.in.space == MemorySpace::kCuda;
-  const bool out_on_device = out.space == MemorySpace::kCuda;
+  const bool out_on_device = slot.out_space == MemorySpace::kCuda;
+  const StreamHandle out_stream = out.planes[0].stream;
 
   FrameParams params{};
   params.image = in_on_device ? slot.in.data : slot.device_in;
   params.image_stride = in_on_device ? slot.in.stride : static_cast<std::int64_t>(in_stride_);
   for (int p = 0; p < planes(); ++p) {
     const auto i = static_cast<std::size_t>(p);
-    if (out.planes[i] == nullptr) continue;
-    params.out[i] = out_on_device ? out.planes[i] : plane_of(slot.device_out, p);
+    const ImageView& plane = out.planes[i];
+    if (plane.data == nullptr) continue;
+    params.out[i] = out_on_device ? plane.data : plane_of(slot.device_out, p);
+    params.out_stride[i] =
+        out_on_device ? plane.stride : static_cast<std::int64_t>(staged(p).stride);
   }
-  params.out_stride = out_on_device ? out.stride : static_cast<std::int64_t>(out_stride_);
   outcomes_[&slot - slots_.data()] = FrameOutcome{};
+  if (slot.record != nullptr) std::memset(slot.record, 0, info_.record->bytes);
   const bool new_params =
       !slot.params_known || std::memcmp(&params, &slot.last_params, sizeof(params)) != 0;
 
@@ -103,8 +109,8 @@ Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
     if (Expected<void> done = forget_on_device(cuda); !done) return done;
   if (in_on_device)
     if (Expected<void> done = await(cuda, slot, slot.in.stream); !done) return done;
-  if (out_on_device && !(in_on_device && out.stream == slot.in.stream))
-    if (Expected<void> done = await(cuda, slot, out.stream); !done) return done;
+  if (out_on_device && !(in_on_device && out_stream == slot.in.stream))
+    if (Expected<void> done = await(cuda, slot, out_stream); !done) return done;
   // What comes up: nothing at all when a frame on the device comes from the same buffer as before.
   slot.uploading = !in_on_device || new_params;
   const auto launched = [&]() -> Expected<void> {
@@ -142,7 +148,7 @@ Expected<void> CudaOperator::queue_upload(Scope& cuda, Slot& slot, const FramePa
     const std::size_t from_stride = staged ? in_stride_ : static_cast<std::size_t>(slot.in.stride);
     if (Expected<void> done = cuda(
             kCudaCalls.copy_2d, slot.device_in, in_stride_, from, from_stride, in_row_bytes(),
-            static_cast<std::size_t>(shape_.size.height), cudaMemcpyHostToDevice, streams.upload);
+            static_cast<std::size_t>(info_.size.height), cudaMemcpyHostToDevice, streams.upload);
         !done)
       return done;
   }
@@ -158,35 +164,40 @@ Expected<void> CudaOperator::queue_result(Scope& cuda, Slot& slot) noexcept {
 }
 
 Expected<void> CudaOperator::queue_download(Scope& cuda, Slot& slot) noexcept {
-  const OutputPlanes& out = slot.out;
+  const OperatorOutput& out = slot.out;
   const StreamSet& streams = device_->stream_set(stream_set_);
-  slot.downloading = out.space != MemorySpace::kCuda;
+  slot.downloading = slot.out_space != MemorySpace::kCuda;
   if (Expected<void> done = cuda(kCudaCalls.record_event, slot.computed, streams.compute); !done)
     return done;
   if (!slot.downloading) {
-    if (out.stream == nullptr || out.stream == streams.compute) return {};
-    return cuda(kCudaCalls.wait_for_event, static_cast<cudaStream_t>(out.stream), slot.computed,
-                0U);
+    const StreamHandle stream = out.planes[0].stream;
+    if (stream == nullptr || stream == streams.compute) return {};
+    return cuda(kCudaCalls.wait_for_event, static_cast<cudaStream_t>(stream), slot.computed, 0U);
   }
   if (Expected<void> done = cuda(kCudaCalls.wait_for_event, streams.download, slot.computed, 0U);
       !done)
     return done;
-  if (is_host(out.space)) {
+  if (is_host(slot.out_space)) {
     if (Expected<void> queued = queue_chunks(cuda, slot); !queued) return queued;
   } else {
-    const std::size_t height = static_cast<std::size_t>(shape_.out_size.height);
-    const std::ptrdiff_t apart = out.stride * shape_.out_size.height;
     for (int p = 0, next = 0; p < planes(); p = next) {
-      char* const to = out.plane<char>(p);
-      // Planes that lie behind each other, as they do on the device, go in one copy.
+      const StagedPlane& from = staged(p);
+      const ImageView& to = out.planes[static_cast<std::size_t>(p)];
       next = p + 1;
-      while (next < planes() && to != nullptr && out.plane<char>(next) == to + (next - p) * apart)
-        ++next;
-      if (to == nullptr) continue;
-      if (Expected<void> done = cuda(kCudaCalls.copy_2d, to, static_cast<std::size_t>(out.stride),
-                                     plane_of(slot.device_out, p), out_stride_, out_row_bytes(),
-                                     static_cast<std::size_t>(next - p) * height,
-                                     cudaMemcpyDeviceToHost, streams.download);
+      if (to.data == nullptr) continue;
+      // Planes that lie behind each other, as they do on the device, go in one copy.
+      int rows = from.rows;
+      for (; next < planes(); ++next) {
+        const ImageView& plane = out.planes[static_cast<std::size_t>(next)];
+        const bool follows = plane.data == to.row<char>(rows) && plane.stride == to.stride &&
+                             staged(next).row_bytes == from.row_bytes;
+        if (!follows) break;
+        rows += staged(next).rows;
+      }
+      if (Expected<void> done =
+              cuda(kCudaCalls.copy_2d, to.data, static_cast<std::size_t>(to.stride),
+                   plane_of(slot.device_out, p), from.stride, from.row_bytes,
+                   static_cast<std::size_t>(rows), cudaMemcpyDeviceToHost, streams.download);
           !done)
         return done;
     }
@@ -198,20 +209,22 @@ Expected<void> CudaOperator::queue_chunks(Scope& cuda, Slot& slot) noexcept {
   const cudaStream_t stream = device_->stream_set(stream_set_).download;
   slot.chunk_count = 0;
   for (int p = 0; p < planes(); ++p) {
-    char* const plane = slot.out.plane<char>(p);
-    if (plane == nullptr) continue;
+    const ImageView& plane = slot.out.planes[static_cast<std::size_t>(p)];
+    if (plane.data == nullptr) continue;
+    const StagedPlane& place = staged(p);
     for (int c = 0; c < chunks_per_plane_; ++c) {
-      const int begin = shape_.out_size.height * c / chunks_per_plane_;
-      const int end = shape_.out_size.height * (c + 1) / chunks_per_plane_;
+      const int begin = place.rows * c / chunks_per_plane_;
+      const int end = place.rows * (c + 1) / chunks_per_plane_;
       if (begin == end) continue;
-      const std::size_t offset = static_cast<std::size_t>(begin) * out_stride_;
-      char* const staged = plane_of(slot.host_out, p) + offset;
+      const std::size_t offset = static_cast<std::size_t>(begin) * place.stride;
+      char* const from = plane_of(slot.host_out, p) + offset;
       Chunk& chunk = slot.chunks[static_cast<std::size_t>(slot.chunk_count++)];
-      chunk.block = {plane + begin * slot.out.stride,          slot.out.stride, staged,
-                     static_cast<std::ptrdiff_t>(out_stride_), out_row_bytes(), end - begin};
+      chunk.block = {
+          plane.row<char>(begin), plane.stride, from, static_cast<std::ptrdiff_t>(place.stride),
+          place.row_bytes,        end - begin};
       if (Expected<void> done =
-              cuda(kCudaCalls.copy_2d, staged, out_stride_, plane_of(slot.device_out, p) + offset,
-                   out_stride_, out_row_bytes(), static_cast<std::size_t>(end - begin),
+              cuda(kCudaCalls.copy_2d, from, place.stride, plane_of(slot.device_out, p) + offset,
+                   place.stride, place.row_bytes, static_cast<std::size_t>(end - begin),
                    cudaMemcpyDeviceToHost, stream);
           !done)
         return done;
@@ -257,7 +270,7 @@ Expected<void> CudaOperator::wait(int index, Deadline deadline, FrameResult& res
   if (slot.failure.status != Status::kOk)
     return tl::unexpected(device_->lost() ? device_->loss() : slot.failure);
   Scope cuda(*device_, Phase::kRunning, name());
-  const bool staged = slot.downloading && is_host(slot.out.space);
+  const bool staged = slot.downloading && is_host(slot.out_space);
   Error error;
   Status status = staged ? copy_out(cuda, slot, deadline, error) : Status::kOk;
   if (status == Status::kOk) status = wait_event(cuda, last_event(slot), deadline, error);
@@ -271,6 +284,7 @@ Expected<void> CudaOperator::wait(int index, Deadline deadline, FrameResult& res
     settle(slot);
     result = slot.result;
   }
+  if (slot.out.record != nullptr) std::memcpy(slot.out.record, slot.record, info_.record->bytes);
   return measure(cuda, slot, result);
 }
 
@@ -284,7 +298,6 @@ void CudaOperator::settle(Slot& slot) noexcept {
     Slot& oldest = slots_[static_cast<std::size_t>(index)];
     const FrameOutcome& outcome = outcomes_[index];
     oldest.result = FrameResult{};
-    std::copy_n(outcome.extra, oldest.result.extra.size(), oldest.result.extra.begin());
     if (history_.warming_up()) oldest.result.flags |= kWarmingUp;
     if (outcome.bad != 0) {
       oldest.result.flags |= kBadPixels;
@@ -292,10 +305,10 @@ void CudaOperator::settle(Slot& slot) noexcept {
       oldest.result.described_timestamp_ns = oldest.in.timestamp_ns;
     } else {
       history_.begin(oldest.in.sequence, oldest.in.timestamp_ns);
-      history_.describe(shape_.delay_frames, oldest.result);
+      history_.describe(info_.delay_frames, oldest.result);
       history_.accept();
     }
-    complete(oldest.result);
+    complete(oldest.result, oldest.record);
     oldest.settled = true;
   }
 }
@@ -322,7 +335,7 @@ Expected<void> CudaOperator::measure(Scope& cuda, const Slot& slot, FrameResult&
       !done)
     return done;
   result.copy_ns += nanoseconds(milliseconds);
-  if (!is_host(slot.out.space)) return {};
+  if (!is_host(slot.out_space)) return {};
   // What was copied on the host while the device was at work is in the device's time.
   if (Expected<void> done = cuda(kCudaCalls.elapsed, &milliseconds,
                                  slot.uploading ? slot.begun : slot.started, slot.done);

@@ -21,19 +21,30 @@ constexpr std::size_t kChunkBytes = 512 * 1024;
 
 }  // namespace
 
-CudaOperator::CudaOperator(const OperatorShape& shape) noexcept
-    : shape_(shape), history_(shape.frames) {
+CudaOperator::CudaOperator(const OperatorInfo& info) noexcept
+    : info_(info), history_(info.support_frames) {
   in_stride_ = pitch(in_row_bytes());
-  out_stride_ = pitch(out_row_bytes());
+  std::size_t largest = 0;
+  for (int p = 0; p < planes(); ++p) {
+    const PlaneInfo& plane = info.planes[static_cast<std::size_t>(p)];
+    StagedPlane& staged = staged_[static_cast<std::size_t>(p)];
+    staged.offset = staged_bytes_;
+    staged.row_bytes = static_cast<std::size_t>(plane.size.width) *
+                       static_cast<std::size_t>(bytes_per_pixel(plane.format));
+    staged.stride = pitch(staged.row_bytes);
+    staged.rows = plane.size.height;
+    const std::size_t bytes = staged.stride * static_cast<std::size_t>(staged.rows);
+    staged_bytes_ += bytes;
+    largest = std::max(largest, bytes);
+  }
   const std::size_t most = static_cast<std::size_t>(HostCopyPool::kMaxBlocks / planes());
-  const std::size_t wanted = out_plane_bytes() / kChunkBytes;
-  chunks_per_plane_ = static_cast<int>(std::clamp<std::size_t>(wanted, 1, most));
+  chunks_per_plane_ = static_cast<int>(std::clamp<std::size_t>(largest / kChunkBytes, 1, most));
 }
 
 CudaOperator::~CudaOperator() {
   if (device_ == nullptr || device_->abandoned()) return;
   // Of creation, where it failed.
-  for (int i = 0; i < shape_.depth; ++i) cancel(i);
+  for (int i = 0; i < info_.depth; ++i) cancel(i);
   {
     Scope cuda(*device_, Phase::kCreating, name());
     if (forgetting_) device_->finish(cuda, device_->stream_set(stream_set_).compute);
@@ -56,22 +67,23 @@ CudaOperator::~CudaOperator() {
 // ---- memory
 
 void CudaOperator::place_pinned(LayoutBuilder& builder) noexcept {
-  outcomes_ = builder.take<FrameOutcome>(static_cast<std::size_t>(shape_.depth));
-  for (int i = 0; i < shape_.depth; ++i) {
+  outcomes_ = builder.take<FrameOutcome>(static_cast<std::size_t>(info_.depth));
+  for (int i = 0; i < info_.depth; ++i) {
     Slot& slot = slots_[static_cast<std::size_t>(i)];
     slot.host_params = builder.take<FrameParams>(1);
-    slot.host_in = builder.take<char>(in_stride_ * static_cast<std::size_t>(shape_.size.height));
-    slot.host_out = builder.take<char>(static_cast<std::size_t>(planes()) * out_plane_bytes());
+    slot.host_in = builder.take<char>(in_stride_ * static_cast<std::size_t>(info_.size.height));
+    slot.host_out = builder.take<char>(staged_bytes_);
+    if (info_.record != nullptr) slot.record = builder.take<char>(info_.record->bytes);
   }
 }
 
 void CudaOperator::place_device(LayoutBuilder& builder) noexcept {
-  params_ = builder.take<FrameParams>(static_cast<std::size_t>(shape_.depth));
+  params_ = builder.take<FrameParams>(static_cast<std::size_t>(info_.depth));
   state_ = builder.take<TemporalState>(1);
-  for (int i = 0; i < shape_.depth; ++i) {
+  for (int i = 0; i < info_.depth; ++i) {
     Slot& slot = slots_[static_cast<std::size_t>(i)];
-    slot.device_in = builder.take<char>(in_stride_ * static_cast<std::size_t>(shape_.size.height));
-    slot.device_out = builder.take<char>(static_cast<std::size_t>(planes()) * out_plane_bytes());
+    slot.device_in = builder.take<char>(in_stride_ * static_cast<std::size_t>(info_.size.height));
+    slot.device_out = builder.take<char>(staged_bytes_);
   }
   layout(builder);
 }
@@ -88,24 +100,14 @@ std::size_t CudaOperator::device_bytes() noexcept {
   return counting.bytes();
 }
 
-Expected<Footprint> CudaOperator::footprint(std::unique_ptr<CudaOperator> made) noexcept {
-  if (made == nullptr) return detail::no_memory_for_operator();
+Footprint CudaOperator::footprint() noexcept {
   Footprint footprint;
-  footprint.pinned = made->pinned_bytes();
-  footprint.device = made->device_bytes();
+  footprint.pinned = pinned_bytes();
+  footprint.device = device_bytes();
   return footprint;
 }
 
 // ---- creation
-
-Expected<void*> CudaOperator::create(EngineState& engine,
-                                     std::unique_ptr<CudaOperator> made) noexcept {
-  if (made == nullptr) return detail::no_memory_for_operator();
-  if (Expected<void> here = engine.check_process(); !here) return tl::unexpected(here.error());
-  if (Expected<void> started = made->start(engine); !started)
-    return tl::unexpected(started.error());
-  return static_cast<void*>(made.release());
-}
 
 Expected<void> CudaOperator::start(EngineState& engine) noexcept {
   TraceRange::prepare();
@@ -142,7 +144,7 @@ Expected<void> CudaOperator::build(Scope& cuda, std::size_t bytes) noexcept {
   // with others' work until then.
   if (Expected<void> done = synchronize(cuda); !done) return done;
   if (Expected<void> done = prepare(cuda); !done) return done;
-  for (int i = 0; i < shape_.depth; ++i)
+  for (int i = 0; i < info_.depth; ++i)
     if (Expected<void> made = make_slot(cuda, i); !made) return made;
   return warm_up(cuda);
 }
@@ -189,23 +191,26 @@ Expected<void> CudaOperator::make_slot(Scope& cuda, int index) noexcept {
 // One frame through each slot, so that code is loaded and every path has been gone before the first
 // real frame, which then takes no longer than the others.
 Expected<void> CudaOperator::warm_up(Scope& cuda) noexcept {
-  for (int i = 0; i < shape_.depth; ++i) {
+  for (int i = 0; i < info_.depth; ++i) {
     Slot& slot = slots_[static_cast<std::size_t>(i)];
-    std::memset(slot.host_in, 0, in_stride_ * static_cast<std::size_t>(shape_.size.height));
+    std::memset(slot.host_in, 0, in_stride_ * static_cast<std::size_t>(info_.size.height));
     slot.in = Frame{};
     slot.in.data = slot.host_in;
-    slot.in.size = shape_.size;
+    slot.in.size = info_.size;
     slot.in.stride = static_cast<std::ptrdiff_t>(in_stride_);
-    slot.in.format = shape_.format;
+    slot.in.format = info_.format;
     slot.in.space = MemorySpace::kPinned;
-    slot.out = OutputPlanes{};
-    slot.out.count = planes();
-    slot.out.size = shape_.out_size;
-    slot.out.element_bytes = shape_.element_bytes;
-    for (int p = 0; p < planes(); ++p)
-      slot.out.planes[static_cast<std::size_t>(p)] = plane_of(slot.host_out, p);
-    slot.out.stride = static_cast<std::ptrdiff_t>(out_stride_);
-    slot.out.space = MemorySpace::kHost;
+    slot.out = OperatorOutput{};
+    slot.out_space = MemorySpace::kHost;
+    for (int p = 0; p < planes(); ++p) {
+      const PlaneInfo& plane = info_.planes[static_cast<std::size_t>(p)];
+      slot.out.planes[static_cast<std::size_t>(p)] = {plane_of(slot.host_out, p),
+                                                      plane.size,
+                                                      static_cast<std::ptrdiff_t>(staged(p).stride),
+                                                      plane.format,
+                                                      MemorySpace::kHost,
+                                                      nullptr};
+    }
     if (Expected<void> done = queue(cuda, slot); !done) return done;
     if (Expected<void> done = queue_result(cuda, slot); !done) return done;
     if (Expected<void> done = cuda(kCudaCalls.synchronize_event, slot.done); !done) return done;
@@ -278,33 +283,16 @@ Expected<void> CudaOperator::launch_kernel(Scope& cuda, cudaStream_t stream, con
 }
 
 Expected<void> CudaOperator::load_check_kernel(Scope& cuda) noexcept {
-  if (shape_.format != PixelFormat::kFloat32) return {};
+  if (info_.format != PixelFormat::kFloat32) return {};
   return load_kernel(cuda, check_kernel(), 0);
 }
 
 Expected<void> CudaOperator::launch_check(Scope& cuda, int slot, cudaStream_t stream) noexcept {
-  if (shape_.format != PixelFormat::kFloat32) return {};
-  const CheckArguments a{params(slot), state(), shape_.size.width, shape_.size.height};
+  if (info_.format != PixelFormat::kFloat32) return {};
+  const CheckArguments a{params(slot), state(), info_.size.width, info_.size.height};
   const auto blocks =
-      static_cast<unsigned>(std::min(shape_.size.height, 4 * device_->traits().multiprocessors));
+      static_cast<unsigned>(std::min(info_.size.height, 4 * device_->traits().multiprocessors));
   return launch(cuda, stream, check_kernel(), dim3(blocks), dim3(kCheckThreads), 0, a);
 }
-
-const OperatorCalls CudaOperator::kCalls = {
-    .name = "cuda",
-    .device_memory = true,
-    .destroy = [](void* instance) noexcept { delete static_cast<CudaOperator*>(instance); },
-    .submit =
-        [](void* instance, int slot, const Frame& in, const OutputPlanes& out) noexcept {
-          return static_cast<CudaOperator*>(instance)->submit(slot, in, out);
-        },
-    .wait =
-        [](void* instance, int slot, Deadline deadline, FrameResult& result) noexcept {
-          return static_cast<CudaOperator*>(instance)->wait(slot, deadline, result);
-        },
-    .cancel = [](void* instance,
-                 int slot) noexcept { static_cast<CudaOperator*>(instance)->cancel(slot); },
-    .reset = [](void* instance) noexcept { static_cast<CudaOperator*>(instance)->reset(); },
-};
 
 }  // namespace ocellus::cuda

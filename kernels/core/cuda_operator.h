@@ -16,7 +16,8 @@
 
 #include "core/engine_state.h"
 #include "core/frame_history.h"
-#include "core/operator.h"
+#include "core/layout_builder.h"
+#include "core/operator_instance.h"
 #include "kernels/core/cuda_device.h"
 #include "kernels/core/frame_params.h"
 #include "kernels/core/host_copy_pool.h"
@@ -26,34 +27,29 @@ namespace ocellus::cuda {
 using detail::EngineState;
 using detail::FrameHistory;
 using detail::FrameResult;
-using detail::kMaxDepth;
 using detail::LayoutBuilder;
-using detail::OperatorCalls;
-using detail::OperatorShape;
-using detail::OutputPlanes;
+using detail::OperatorInstance;
 
 /// Blocks of a grid along one axis.
 constexpr unsigned block_count(int size, int per_block) {
   return static_cast<unsigned>((size + per_block - 1) / per_block);
 }
 
-class CudaOperator {
+class CudaOperator : public OperatorInstance {
  public:
-  virtual ~CudaOperator();
-  CudaOperator(const CudaOperator&) = delete;
-  CudaOperator& operator=(const CudaOperator&) = delete;
+  ~CudaOperator() override;
 
-  /// The functions of an instance, which is a CudaOperator*.
-  static const OperatorCalls kCalls;
-
-  /// Bytes that an operator needs, of which one without memory has been made to ask for them. Null:
-  /// the system had none for it, which is the error.
-  static Expected<Footprint> footprint(std::unique_ptr<CudaOperator> made) noexcept;
-  /// Takes the memory and prepares the operator: an instance for kCalls. Null as above.
-  static Expected<void*> create(EngineState& engine, std::unique_ptr<CudaOperator> made) noexcept;
+  const char* backend() const noexcept final { return "cuda"; }
+  bool takes_device_memory() const noexcept final { return true; }
+  Footprint footprint() noexcept final;
+  Expected<void> start(EngineState& engine) noexcept final;
+  Expected<void> submit(int slot, const Frame& in, const OperatorOutput& out) noexcept final;
+  Expected<void> wait(int slot, Deadline deadline, FrameResult& result) noexcept final;
+  void cancel(int slot) noexcept final;
+  void reset() noexcept final;
 
  protected:
-  explicit CudaOperator(const OperatorShape& shape) noexcept;
+  explicit CudaOperator(const OperatorInfo& info) noexcept;
 
   /// Places all device arrays; called once with a counting builder and once with the memory.
   virtual void layout(LayoutBuilder& device) noexcept = 0;
@@ -62,9 +58,10 @@ class CudaOperator {
   /// Launches the kernels of a frame, to be captured. The image is ready in params(slot), and the
   /// last kernel must call finish_frame() of frame_params.h.
   virtual Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept = 0;
-  /// The frame is done, and `result.extra` what its kernels left in the outcome. May change that;
-  /// the flags say whether the frame was bad. Frames come in order. Short: `submit` may be waiting.
-  virtual void complete(FrameResult& /*result*/) noexcept {}
+  /// The frame is done, and `record` what its kernels wrote, if the operator has one. May change
+  /// it; the flags say whether the frame was bad. Frames come in order. Short: `submit` may be
+  /// waiting.
+  virtual void complete(const FrameResult& /*result*/, void* /*record*/) noexcept {}
 
   /// Launches a kernel with one argument, plain data. With `overlap` it may begin before the kernel
   /// in front of it has ended, which it must then wait for itself (compute capability 9.0 and
@@ -116,11 +113,13 @@ class CudaOperator {
   TemporalState* state() const noexcept { return state_; }
   /// Where the kernels tell the host how frame `slot` went; pinned.
   FrameOutcome* outcome(int slot) const noexcept { return outcomes_ + slot; }
+  /// Where the kernels write the record of frame `slot`, which the host has cleared; pinned.
+  void* record_of(int slot) const noexcept { return slots_[static_cast<std::size_t>(slot)].record; }
   CudaDevice& device() noexcept { return *device_; }
   const DeviceTraits& device_traits() const noexcept { return device_->traits(); }
   /// For `prepare`; gone afterwards.
   cudaStream_t creation_stream() const noexcept { return creating_; }
-  OperatorShape shape_;
+  OperatorInfo info_;
 
  private:
   /// Rows of a result that leave the device together, for ordinary memory.
@@ -134,6 +133,7 @@ class CudaOperator {
     char* host_in = nullptr;
     char* host_out = nullptr;
     FrameParams* host_params = nullptr;
+    void* record = nullptr;
     char* device_in = nullptr;
     char* device_out = nullptr;
     cudaGraph_t graph = nullptr;
@@ -155,7 +155,8 @@ class CudaOperator {
     FrameParams last_params;  // on the device
     bool params_known = false;
     Frame in;
-    OutputPlanes out;
+    OperatorOutput out;
+    MemorySpace out_space = MemorySpace::kHost;
     bool uploading = false;
     bool downloading = false;
     std::array<Chunk, HostCopyPool::kMaxBlocks> chunks;
@@ -170,32 +171,29 @@ class CudaOperator {
     FrameResult result;
   };
 
-  const char* name() const noexcept { return shape_.name; }
-  int planes() const noexcept { return shape_.planes; }
+  /// A plane of a result, in pinned staging and on the device alike.
+  struct StagedPlane {
+    std::size_t offset = 0;  ///< bytes from the first plane
+    std::size_t row_bytes = 0;
+    std::size_t stride = 0;  ///< bytes
+    int rows = 0;
+  };
+
+  const char* name() const noexcept { return info_.name; }
+  int planes() const noexcept { return info_.plane_count; }
   std::size_t in_row_bytes() const noexcept {
-    return static_cast<std::size_t>(shape_.size.width) *
-           static_cast<std::size_t>(bytes_per_pixel(shape_.format));
+    return static_cast<std::size_t>(info_.size.width) *
+           static_cast<std::size_t>(bytes_per_pixel(info_.format));
   }
-  std::size_t out_row_bytes() const noexcept {
-    return static_cast<std::size_t>(shape_.out_size.width) *
-           static_cast<std::size_t>(shape_.element_bytes);
+  const StagedPlane& staged(int plane) const noexcept {
+    return staged_[static_cast<std::size_t>(plane)];
   }
-  std::size_t out_plane_bytes() const noexcept {
-    return out_stride_ * static_cast<std::size_t>(shape_.out_size.height);
-  }
-  char* plane_of(char* planes, int plane) const noexcept {
-    return planes + static_cast<std::size_t>(plane) * out_plane_bytes();
-  }
+  char* plane_of(char* planes, int plane) const noexcept { return planes + staged(plane).offset; }
   std::size_t pinned_bytes() noexcept;
   std::size_t device_bytes() noexcept;
-  Expected<void> start(EngineState& engine) noexcept;
   /// All of creation that needs the stream for it; `bytes` of device memory.
   Expected<void> build(Scope& cuda, std::size_t bytes) noexcept;
   Expected<void> synchronize(Scope& cuda) noexcept;
-  Expected<void> submit(int slot, const Frame& in, const OutputPlanes& out) noexcept;
-  Expected<void> wait(int slot, Deadline deadline, FrameResult& result) noexcept;
-  void cancel(int slot) noexcept;
-  void reset() noexcept;
   void place_pinned(LayoutBuilder& builder) noexcept;
   void place_device(LayoutBuilder& builder) noexcept;
   Expected<void> make_slot(Scope& cuda, int index) noexcept;
@@ -253,8 +251,9 @@ class CudaOperator {
   FrameParams* params_ = nullptr;  // device, one a slot
   TemporalState* state_ = nullptr;
   FrameOutcome* outcomes_ = nullptr;
-  std::size_t in_stride_ = 0;   // bytes
-  std::size_t out_stride_ = 0;  // bytes
+  std::size_t in_stride_ = 0;     // bytes
+  std::size_t staged_bytes_ = 0;  // of all planes
+  std::array<StagedPlane, kMaxOutputPlanes> staged_{};
   int chunks_per_plane_ = 1;
   std::array<Slot, kMaxDepth> slots_;
   std::array<int, kMaxDepth> order_{};  // slots in flight, oldest first

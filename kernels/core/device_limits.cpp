@@ -105,7 +105,7 @@ Expected<DeviceLimits> measure_device_limits(const EngineConfig& config) noexcep
   DeviceLimits limits;
   Expected<Engine> engine = engine_with_block(config, limits.block_bytes);
   if (!engine) return tl::unexpected(engine.error());
-  auto* const device = static_cast<CudaDevice*>(engine->state()->device());
+  auto* const device = static_cast<CudaDevice*>(detail::EngineAccess::state(*engine).device());
   const DeviceTraits& traits = device->traits();
   limits.compute_capability = traits.compute_capability;
   limits.multiprocessors = traits.multiprocessors;

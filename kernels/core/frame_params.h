@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/operator.h"
+#include "core/operator_instance.h"
 
 namespace ocellus::cuda {
 
@@ -15,9 +15,9 @@ using Kernel = void (*)(Argument);
 /// In device memory, one for each slot; written before the frame's graph runs.
 struct FrameParams {
   const void* image;
-  std::int64_t image_stride;            ///< bytes
-  void* out[detail::kMaxOutputPlanes];  ///< null where the user wants none
-  std::int64_t out_stride;              ///< bytes
+  std::int64_t image_stride;                  ///< bytes
+  void* out[kMaxOutputPlanes];                ///< null where the user wants none
+  std::int64_t out_stride[kMaxOutputPlanes];  ///< bytes; one where planes are alike
 };
 
 /// In device memory; advanced by the device, so that a frame with bad pixels counts for nothing.
@@ -32,7 +32,6 @@ struct TemporalState {
 /// without fault ends without a write over the bus, which its end would have to wait for.
 struct FrameOutcome {
   std::uint32_t bad;
-  std::uint32_t extra[std::tuple_size_v<detail::ExtraWords>];  ///< FrameResult::extra
 };
 
 #if defined(__CUDACC__)
@@ -45,7 +44,7 @@ __device__ inline T* out_plane(const FrameParams& frame, int plane) {
 
 /// Ring slot of the frame `age` frames before the newest; the oldest one stands in for those that
 /// never came.
-__device__ inline int ring_slot(int head, int count, int frames, int age) {
+__device__ inline int ring_index(int head, int count, int frames, int age) {
   const int at = head - (age < count ? age : count);
   return at < 0 ? at + frames : at;
 }

@@ -763,7 +763,7 @@ struct Band {
     const bool bad = *static_cast<volatile unsigned*>(&a.end.state->bad) != 0;
     const bool bytes = a.end.last && a.end.format == PixelFormat::kGray8;
     char* const out = a.end.last ? static_cast<char*>(a.end.frame->out[0]) : nullptr;
-    const std::int64_t stride = a.end.last ? a.end.frame->out_stride : 0;
+    const std::int64_t stride = a.end.last ? a.end.frame->out_stride[0] : 0;
     const bool aligned = (reinterpret_cast<std::uintptr_t>(out) | stride) % 16 == 0;
     const int pieces = (width + 15) / 16;
     const std::uint32_t darkest = detail::gray_of_level(0, 2, a.end.range, 257, true);
@@ -995,7 +995,7 @@ __device__ void Band<R, kPlace>::run() {
     totals.sweeps = account.sweeps + (a.end.first ? 0 : totals.sweeps);
     totals.changed = account.changed;
     totals.converged = account.rested ? 1 : 0;
-    if (a.end.last) tell_outcome(a.end);
+    if (a.end.last) tell_record(a.end);
   }
   __threadfence();
   if (atomicInc(&a.shared->ended, gridDim.x - 1) == gridDim.x - 1) {

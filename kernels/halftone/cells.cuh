@@ -1,7 +1,7 @@
 // What the kernels of the cellular network share: inputs, results, the end of a frame.
 #pragma once
 
-#include "halftone/backend.h"
+#include "halftone/plan.h"
 #include "kernels/halftone/kernels.h"
 
 namespace ocellus::cuda {
@@ -35,7 +35,7 @@ __device__ inline std::int32_t input_at(const CellSource& u, int x, int y) {
 
 /// Writes the gray value of output k in the user's format; 0 for a bad frame.
 __device__ inline void write_gray(const CellEnd& end, int x, int y, int k, bool bad) {
-  char* const row = static_cast<char*>(end.frame->out[0]) + y * end.frame->out_stride;
+  char* const row = static_cast<char*>(end.frame->out[0]) + y * end.frame->out_stride[0];
   switch (end.format) {
     case PixelFormat::kGray8:
       reinterpret_cast<std::uint8_t*>(row)[x] = static_cast<std::uint8_t>(
@@ -51,11 +51,11 @@ __device__ inline void write_gray(const CellEnd& end, int x, int y, int k, bool 
   }
 }
 
-/// The numbers of a frame that the host is told, when they are final.
-__device__ inline void tell_outcome(const CellEnd& end) {
-  end.outcome->extra[detail::kSweepsWord] = end.totals->sweeps;
-  end.outcome->extra[detail::kChangedWord] = end.totals->changed;
-  end.outcome->extra[detail::kConvergedWord] = end.totals->converged;
+/// The record of a frame, when its numbers are final.
+__device__ inline void tell_record(const CellEnd& end) {
+  end.record->sweeps = static_cast<std::int32_t>(end.totals->sweeps);
+  end.record->changed = end.totals->changed;
+  end.record->converged = end.totals->converged != 0;
 }
 
 }  // namespace ocellus::cuda

@@ -1,6 +1,7 @@
 #include "kernels/halftone/cellular_network.h"
 
 #include <algorithm>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -55,7 +56,7 @@ bool has_swaps(const CellularNetworkPlan& plan, int first, int end) {
 
 CudaCellularNetwork::CudaCellularNetwork(const CellularNetworkPlan& plan,
                                          const CellSources* sources) noexcept
-    : CudaOperator(detail::shape_of(plan)), plan_(plan), sources_(sources) {
+    : CudaOperator(detail::info_of(plan)), plan_(plan), sources_(sources) {
   pitch_ = static_cast<std::int64_t>(detail::align_up(at(plan.size.width), kCellAlignment));
   for (int s = 0; s < plan.stage_count; ++s) {
     if (s == 0 || !plan_of(s).keeps_state) {
@@ -67,11 +68,6 @@ CudaCellularNetwork::CudaCellularNetwork(const CellularNetworkPlan& plan,
     run.end = s + 1;
     run.in_bands = run.in_bands && suits_bands(plan_of(s));
   }
-}
-
-std::unique_ptr<CudaOperator> CudaCellularNetwork::make(const CellularNetworkPlan& plan,
-                                                        const CellSources* sources) noexcept {
-  return std::unique_ptr<CudaOperator>(new (std::nothrow) CudaCellularNetwork(plan, sources));
 }
 
 void CudaCellularNetwork::layout(LayoutBuilder& device) noexcept {
@@ -207,10 +203,11 @@ CellEnd CudaCellularNetwork::end_of(int slot, const Run& run, int stage) const n
   end.frame = params(slot);
   end.state = state();
   end.outcome = outcome(slot);
+  end.record = static_cast<CellularNetworkRecord*>(record_of(slot));
   end.totals = totals_;
   end.keep = run.first == 0 && stage == run.end - 1 ? keep_ : nullptr;
   end.last = stage == plan_.stage_count - 1;
-  end.frames = shape_.frames;
+  end.frames = info_.support_frames;
   end.levels = plan_of(stage).levels;
   end.format = plan_.output_format;
   end.range = plan_.output_range;
@@ -340,28 +337,18 @@ Expected<void> CudaCellularNetwork::record(Scope& cuda, int slot, cudaStream_t s
   return {};
 }
 
-void CudaCellularNetwork::complete(detail::FrameResult& result) noexcept {
-  if ((result.flags & kBadPixels) != 0) result.extra = {};
+void CudaCellularNetwork::complete(const detail::FrameResult& result, void* record) noexcept {
+  if ((result.flags & kBadPixels) != 0) *static_cast<CellularNetworkRecord*>(record) = {};
 }
 
 }  // namespace ocellus::cuda
 
 namespace ocellus::detail {
 
-extern const CellularNetworkBackend kCellularNetworkCuda;
-
-const CellularNetworkBackend kCellularNetworkCuda = {
-    .calls = &cuda::CudaOperator::kCalls,
-    .footprint =
-        [](const EngineInfo&, const CellularNetworkPlan& plan) noexcept {
-          return cuda::CudaOperator::footprint(cuda::CudaCellularNetwork::make(plan, nullptr));
-        },
-    .create =
-        [](EngineState& engine, const CellularNetworkPlan& plan,
-           const CellSources& sources) noexcept {
-          return cuda::CudaOperator::create(engine,
-                                            cuda::CudaCellularNetwork::make(plan, &sources));
-        },
-};
+std::unique_ptr<OperatorInstance> make_network_cuda(const CellularNetworkPlan& plan,
+                                                    const CellSources* sources) noexcept {
+  return std::unique_ptr<OperatorInstance>(new (std::nothrow)
+                                               cuda::CudaCellularNetwork(plan, sources));
+}
 
 }  // namespace ocellus::detail

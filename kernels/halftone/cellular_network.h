@@ -1,9 +1,8 @@
-// CudaCellularNetwork on CUDA.
+// CudaCellularNetwork: the cellular network on CUDA.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <memory>
 
 #include "halftone/plan.h"
 #include "kernels/core/cuda_operator.h"
@@ -17,10 +16,7 @@ using detail::CellularNetworkPlan;
 
 class CudaCellularNetwork final : public CudaOperator {
  public:
-  /// `sources` are read when the operator is created; without them it can only tell its footprint.
-  /// Null when the system has no memory.
-  static std::unique_ptr<CudaOperator> make(const CellularNetworkPlan& plan,
-                                            const CellSources* sources) noexcept;
+  CudaCellularNetwork(const CellularNetworkPlan& plan, const CellSources* sources) noexcept;
 
  private:
   /// Stages that keep their state, after the one that begins with it.
@@ -33,12 +29,10 @@ class CudaCellularNetwork final : public CudaOperator {
     std::size_t shared_bytes = 0;
   };
 
-  CudaCellularNetwork(const CellularNetworkPlan& plan, const CellSources* sources) noexcept;
-
   void layout(LayoutBuilder& device) noexcept override;
   Expected<void> prepare(Scope& cuda) noexcept override;
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override;
-  void complete(detail::FrameResult& result) noexcept override;
+  void complete(const detail::FrameResult& result, void* record) noexcept override;
 
   const CellStagePlan& plan_of(int stage) const noexcept {
     return plan_.stages[static_cast<std::size_t>(stage)];

@@ -269,7 +269,7 @@ __global__ void __launch_bounds__(kGeneralThreads)
     totals.sweeps = static_cast<std::uint32_t>(n) + (a.end.first ? 0 : totals.sweeps);
     totals.changed = count;
     totals.converged = count == 0 ? 1 : 0;
-    if (a.end.last) tell_outcome(a.end);
+    if (a.end.last) tell_record(a.end);
   }
   const bool bad = *static_cast<volatile unsigned*>(&a.end.state->bad) != 0;
   for (int y = blockIdx.x; y < a.cells.height; y += gridDim.x) {

@@ -48,6 +48,7 @@ struct CellEnd {
   const FrameParams* frame;
   TemporalState* state;
   FrameOutcome* outcome;
+  CellularNetworkRecord* record;  ///< of the host
   CellTotals* totals;
   std::uint8_t* keep;  ///< outputs for the next frame's warm start; null without
   bool first;          ///< run of the frame

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/failure.h"
-#include "core/operator_handle.h"
 #include "halftone/backend.h"
 #include "kernels/core/cuda_operator.h"
 #include "kernels/halftone/paper_kernels.h"
@@ -21,11 +20,18 @@ using detail::CellularNetworkPlan;
 
 constexpr int kColors = 3;
 
+/// Nobody counts what changes in the paper's sweeps.
+OperatorInfo paper_info(const CellularNetworkPlan& plan) noexcept {
+  OperatorInfo info = detail::info_of(plan);
+  info.record = nullptr;
+  return info;
+}
+
 /// The operator's frame with the paper's kernels in it.
 class PaperKernels final : public cuda::CudaOperator {
  public:
   PaperKernels(const CellularNetworkPlan& plan, const CellSchedule& schedule) noexcept
-      : CudaOperator(detail::shape_of(plan)), plan_(plan), schedule_(schedule) {
+      : CudaOperator(paper_info(plan)), plan_(plan), schedule_(schedule) {
     const auto width = static_cast<std::size_t>(plan.size.width);
     pitch_ = static_cast<std::int64_t>(detail::align_up(width + 2, 32));
     k_pitch_ = static_cast<std::int64_t>(detail::align_up(width, cuda::kCellAlignment));
@@ -154,7 +160,7 @@ class PaperKernels final : public cuda::CudaOperator {
     a.end.frame = params(slot);
     a.end.state = state();
     a.end.outcome = outcome(slot);
-    a.end.frames = shape_.frames;
+    a.end.frames = info_.support_frames;
     a.end.levels = 2;
     a.end.format = plan_.output_format;
     a.end.range = plan_.output_range;
@@ -198,29 +204,25 @@ Expected<CellularNetworkPlan> check(const Expected<CellularNetworkPlan>& plan,
   return plan;
 }
 
-std::unique_ptr<PaperKernels> make_kernels(const CellularNetworkPlan& plan,
-                                           const CellSchedule& schedule) noexcept {
-  return std::unique_ptr<PaperKernels>(new (std::nothrow) PaperKernels(plan, schedule));
+std::unique_ptr<detail::OperatorInstance> make_kernels(const CellularNetworkPlan& plan,
+                                                       const CellSchedule& schedule) noexcept {
+  return std::unique_ptr<detail::OperatorInstance>(new (std::nothrow) PaperKernels(plan, schedule));
 }
 
 }  // namespace
 
-/// The operator's handle, with the paper's kernels behind it.
-class PaperCellularNetworkState {
- public:
-  PaperCellularNetworkState(detail::EngineRef engine, const CellularNetworkPlan& plan,
-                            const PaperCellularNetworkConfig& given) noexcept
-      : handle(std::move(engine), detail::shape_of(plan)), config(given) {}
-
-  detail::OperatorHandle handle;
-  PaperCellularNetworkConfig config;
-};
+Expected<OperatorInfo> PaperCellularNetwork::info_for(
+    const PaperCellularNetworkConfig& config) noexcept {
+  const auto plan = check(detail::make_plan(config), config.schedule);
+  if (!plan) return tl::unexpected(plan.error());
+  return paper_info(*plan);
+}
 
 Expected<Footprint> PaperCellularNetwork::footprint(
     const EngineInfo&, const PaperCellularNetworkConfig& config) noexcept {
   const auto plan = check(detail::make_plan(config), config.schedule);
   if (!plan) return tl::unexpected(plan.error());
-  return cuda::CudaOperator::footprint(make_kernels(*plan, config.schedule));
+  return detail::footprint_of(make_kernels(*plan, config.schedule));
 }
 
 Expected<PaperCellularNetwork> PaperCellularNetwork::create(
@@ -230,35 +232,13 @@ Expected<PaperCellularNetwork> PaperCellularNetwork::create(
   if (engine.info().backend != BackendKind::kCuda)
     return tl::unexpected(
         make_error(Status::kUnsupported, "the paper's schedules run on CUDA devices only"));
-  std::unique_ptr<PaperCellularNetworkState> state(
-      new (std::nothrow) PaperCellularNetworkState(engine.state(), *plan, config));
-  if (!state) return detail::no_memory_for_operator();
-  const Expected<void*> made =
-      cuda::CudaOperator::create(state->handle.engine(), make_kernels(*plan, config.schedule));
+  std::unique_ptr<PaperCellularNetworkConfig> kept(new (std::nothrow)
+                                                       PaperCellularNetworkConfig(config));
+  if (!kept) return detail::no_memory_for_operator();
+  Expected<OperatorHandle> made =
+      detail::make_operator(engine, paper_info(*plan), make_kernels(*plan, config.schedule));
   if (!made) return tl::unexpected(made.error());
-  state->handle.adopt(cuda::CudaOperator::kCalls, *made);
-  return PaperCellularNetwork(std::move(state));
-}
-
-PaperCellularNetwork::PaperCellularNetwork(
-    std::unique_ptr<PaperCellularNetworkState> state) noexcept
-    : state_(std::move(state)) {}
-PaperCellularNetwork::PaperCellularNetwork(PaperCellularNetwork&&) noexcept = default;
-PaperCellularNetwork& PaperCellularNetwork::operator=(PaperCellularNetwork&&) noexcept = default;
-PaperCellularNetwork::~PaperCellularNetwork() = default;
-
-const PaperCellularNetworkConfig& PaperCellularNetwork::config() const noexcept {
-  return state_->config;
-}
-
-Expected<Ticket> PaperCellularNetwork::submit(const Frame& in, const CellView& view) noexcept {
-  detail::OutputPlanes out = detail::output_of(view, 1, state_->handle.shape().element_bytes);
-  out.planes[0] = view.data;
-  return state_->handle.submit(in, out);
-}
-
-Expected<FrameInfo> PaperCellularNetwork::wait(Ticket ticket, Deadline deadline) noexcept {
-  return state_->handle.wait(ticket, deadline);
+  return PaperCellularNetwork(std::move(*made), std::move(kept));
 }
 
 }  // namespace ocellus::paper

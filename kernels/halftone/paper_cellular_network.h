@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "ocellus/cellular_network.h"
 #include "ocellus/engine.h"
@@ -31,32 +32,25 @@ struct PaperCellularNetworkConfig : CellularNetworkConfig {
   CellSchedule schedule;
 };
 
-class PaperCellularNetworkState;
-
-/// Calls as those of CellularNetwork, with the same graphs, streams and copies around other
-/// kernels.
-class PaperCellularNetwork {
+/// The operator with the same graphs, streams and copies around other kernels. It gives no record.
+class PaperCellularNetwork : public OperatorHandle {
  public:
   /// Errors: those of CellularNetwork, and Unsupported: one stage of a 3x3 template in nine
   /// colors, two levels, zeros beyond the border. It runs for `max_sweeps`, fixed point or not.
+  static Expected<OperatorInfo> info_for(const PaperCellularNetworkConfig& config) noexcept;
   static Expected<Footprint> footprint(const EngineInfo& engine,
                                        const PaperCellularNetworkConfig& config) noexcept;
   static Expected<PaperCellularNetwork> create(Engine& engine,
                                                const PaperCellularNetworkConfig& config) noexcept;
 
-  PaperCellularNetwork(PaperCellularNetwork&&) noexcept;
-  PaperCellularNetwork& operator=(PaperCellularNetwork&&) noexcept;
-  ~PaperCellularNetwork();
-
-  const PaperCellularNetworkConfig& config() const noexcept;
-
-  Expected<Ticket> submit(const Frame& in, const CellView& out) noexcept;
-  Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) noexcept;
+  const PaperCellularNetworkConfig& config() const noexcept { return *config_; }
 
  private:
-  explicit PaperCellularNetwork(std::unique_ptr<PaperCellularNetworkState> state) noexcept;
+  PaperCellularNetwork(OperatorHandle handle,
+                       std::unique_ptr<PaperCellularNetworkConfig> config) noexcept
+      : OperatorHandle(std::move(handle)), config_(std::move(config)) {}
 
-  std::unique_ptr<PaperCellularNetworkState> state_;
+  std::unique_ptr<PaperCellularNetworkConfig> config_;
 };
 
 }  // namespace ocellus::paper

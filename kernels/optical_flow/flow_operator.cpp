@@ -11,18 +11,7 @@
 namespace ocellus::cuda {
 
 FlowOperator::FlowOperator(const OpticalFlowPlan& plan, const KernelConfig* kernels) noexcept
-    : CudaOperator(shape_of(plan)), plan_(plan), kernels_(kernels) {}
-
-std::unique_ptr<FlowOperator> FlowOperator::make(const OpticalFlowPlan& plan,
-                                                 const KernelConfig* kernels) noexcept {
-  std::unique_ptr<FlowOperator> made;
-  if (plan.method == FlowMethod::kPyramid) {
-    made.reset(new (std::nothrow) PyramidFlow(plan, kernels));
-  } else {
-    made.reset(new (std::nothrow) KernelFlow(plan, kernels));
-  }
-  return made;
-}
+    : CudaOperator(info_of(plan)), plan_(plan), kernels_(kernels) {}
 
 Expected<void> FlowOperator::prepare(Scope& cuda) noexcept {
   return load(cuda, *std::exchange(kernels_, nullptr));
@@ -36,18 +25,15 @@ float FlowOperator::invalid_value() const noexcept {
 
 namespace ocellus::detail {
 
-extern const OpticalFlowBackend kOpticalFlowCuda;
-
-const OpticalFlowBackend kOpticalFlowCuda = {
-    .calls = &cuda::CudaOperator::kCalls,
-    .footprint =
-        [](const EngineInfo&, const OpticalFlowPlan& plan) noexcept {
-          return cuda::CudaOperator::footprint(cuda::FlowOperator::make(plan, nullptr));
-        },
-    .create =
-        [](EngineState& engine, const OpticalFlowPlan& plan, const KernelConfig& kernels) noexcept {
-          return cuda::CudaOperator::create(engine, cuda::FlowOperator::make(plan, &kernels));
-        },
-};
+std::unique_ptr<OperatorInstance> make_flow_cuda(const OpticalFlowPlan& plan,
+                                                 const KernelConfig* kernels) noexcept {
+  std::unique_ptr<OperatorInstance> made;
+  if (plan.method == FlowMethod::kPyramid) {
+    made.reset(new (std::nothrow) cuda::PyramidFlow(plan, kernels));
+  } else {
+    made.reset(new (std::nothrow) cuda::KernelFlow(plan, kernels));
+  }
+  return made;
+}
 
 }  // namespace ocellus::detail

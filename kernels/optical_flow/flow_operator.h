@@ -1,8 +1,6 @@
 // FlowOperator: what the methods of optical flow on CUDA share.
 #pragma once
 
-#include <memory>
-
 #include "kernels/core/cuda_operator.h"
 #include "ocellus/kernel_bank.h"
 #include "optical_flow/plan.h"
@@ -12,12 +10,6 @@ namespace ocellus::cuda {
 using detail::OpticalFlowPlan;
 
 class FlowOperator : public CudaOperator {
- public:
-  /// The method that the plan asks for, without memory. Null when the system has none. `kernels`
-  /// is read when the operator is created; without it the operator can only tell its footprint.
-  static std::unique_ptr<FlowOperator> make(const OpticalFlowPlan& plan,
-                                            const KernelConfig* kernels) noexcept;
-
  protected:
   FlowOperator(const OpticalFlowPlan& plan, const KernelConfig* kernels) noexcept;
 

@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(kThreads, kLeastBlocks)
   Numbers<kPackage> sum{};
   for (int tau = 0; tau < a.nt; ++tau) {
     const float* const frame =
-        a.kept.pixels + cuda::ring_slot(head, count, a.nt, tau) * a.kept.plane;
+        a.kept.pixels + cuda::ring_index(head, count, a.nt, tau) * a.kept.plane;
     const float* row = frame + y * a.kept.stride + x;
     std::int64_t stride = a.kept.stride;
     if constexpr (kFrames == FrameMemory::kShared) {
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(kThreads, kLeastBlocks)
       if (a.result.derivatives != nullptr) {
         a.result.derivatives[convolution * a.result.plane + y * a.result.stride + x] = sum.of[c];
       } else {
-        cuda::row_at(cuda::out_plane<float>(*a.frame, convolution), a.frame->out_stride, y)[x] =
+        cuda::row_at(cuda::out_plane<float>(*a.frame, convolution), a.frame->out_stride[0], y)[x] =
             bad ? a.result.invalid : sum.of[c];
       }
     }

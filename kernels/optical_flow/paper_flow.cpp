@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/failure.h"
-#include "core/operator_handle.h"
 #include "image/pixel_rows.h"
 #include "kernels/optical_flow/flow_operator.h"
 #include "kernels/optical_flow/paper_kernels.h"
@@ -245,84 +244,46 @@ Expected<OpticalFlowPlan> check(const Expected<OpticalFlowPlan>& plan,
   return plan;
 }
 
-detail::OutputPlanes planes_of(const FlowView& view, int count) noexcept {
-  detail::OutputPlanes out = detail::output_of(view, count, sizeof(float));
-  out.planes = {view.u, view.v, view.confidence};
-  return out;
-}
-detail::OutputPlanes planes_of(const FilterView& view, int count) noexcept {
-  detail::OutputPlanes out = detail::output_of(view, count, sizeof(float));
-  std::copy(view.planes.begin(), view.planes.end(), out.planes.begin());
-  return out;
-}
-
-std::unique_ptr<PaperKernels> make_kernels(const OpticalFlowPlan& plan, const Schedule& schedule,
-                                           const KernelConfig* kernels) noexcept {
-  return std::unique_ptr<PaperKernels>(new (std::nothrow) PaperKernels(plan, schedule, kernels));
+std::unique_ptr<detail::OperatorInstance> make_kernels(const OpticalFlowPlan& plan,
+                                                       const Schedule& schedule,
+                                                       const KernelConfig* kernels) noexcept {
+  return std::unique_ptr<detail::OperatorInstance>(new (std::nothrow)
+                                                       PaperKernels(plan, schedule, kernels));
 }
 
 }  // namespace
 
-/// The operator's handle, with the paper's kernels behind it.
-class PaperState {
- public:
-  PaperState(detail::EngineRef engine, const OpticalFlowPlan& plan) noexcept
-      : handle(std::move(engine), shape_of(plan)) {}
-
-  detail::OperatorHandle handle;
-};
-
-template <typename Config, typename View>
-Expected<Footprint> PaperOperator<Config, View>::footprint(
-    const EngineInfo&, const WithSchedule<Config>& config) noexcept {
+template <typename Config>
+Expected<OperatorInfo> PaperOperator<Config>::info_for(
+    const WithSchedule<Config>& config) noexcept {
   const auto plan = check(detail::make_plan(config), config.schedule);
   if (!plan) return tl::unexpected(plan.error());
-  return cuda::CudaOperator::footprint(make_kernels(*plan, config.schedule, nullptr));
+  return info_of(*plan);
 }
 
-template <typename Config, typename View>
-Expected<PaperOperator<Config, View>> PaperOperator<Config, View>::create(
+template <typename Config>
+Expected<Footprint> PaperOperator<Config>::footprint(const EngineInfo&,
+                                                     const WithSchedule<Config>& config) noexcept {
+  const auto plan = check(detail::make_plan(config), config.schedule);
+  if (!plan) return tl::unexpected(plan.error());
+  return detail::footprint_of(make_kernels(*plan, config.schedule, nullptr));
+}
+
+template <typename Config>
+Expected<PaperOperator<Config>> PaperOperator<Config>::create(
     Engine& engine, const WithSchedule<Config>& config) noexcept {
   const auto plan = check(detail::make_plan(config), config.schedule);
   if (!plan) return tl::unexpected(plan.error());
   if (engine.info().backend != BackendKind::kCuda)
     return tl::unexpected(
         make_error(Status::kUnsupported, "the paper's schedules run on CUDA devices only"));
-  std::unique_ptr<PaperState> state(new (std::nothrow) PaperState(engine.state(), *plan));
-  if (!state) return detail::no_memory_for_operator();
-  const Expected<void*> made = cuda::CudaOperator::create(
-      state->handle.engine(), make_kernels(*plan, config.schedule, &config.kernels));
+  Expected<OperatorHandle> made = detail::make_operator(
+      engine, info_of(*plan), make_kernels(*plan, config.schedule, &config.kernels));
   if (!made) return tl::unexpected(made.error());
-  state->handle.adopt(cuda::CudaOperator::kCalls, *made);
-  return PaperOperator(config, std::move(state));
+  return PaperOperator(std::move(*made), config);
 }
 
-template <typename Config, typename View>
-PaperOperator<Config, View>::PaperOperator(const WithSchedule<Config>& config,
-                                           std::unique_ptr<PaperState> state) noexcept
-    : config_(config), state_(std::move(state)) {}
-template <typename Config, typename View>
-PaperOperator<Config, View>::PaperOperator(PaperOperator&&) noexcept = default;
-template <typename Config, typename View>
-PaperOperator<Config, View>& PaperOperator<Config, View>::operator=(PaperOperator&&) noexcept =
-    default;
-template <typename Config, typename View>
-PaperOperator<Config, View>::~PaperOperator() = default;
-
-template <typename Config, typename View>
-Expected<Ticket> PaperOperator<Config, View>::submit(const Frame& in, const View& out) noexcept {
-  return state_->handle.submit(in, planes_of(out, state_->handle.shape().planes));
-}
-template <typename Config, typename View>
-Expected<FrameInfo> PaperOperator<Config, View>::wait(Ticket ticket, Deadline deadline) noexcept {
-  return state_->handle.wait(ticket, deadline);
-}
-template <typename Config, typename View>
-void PaperOperator<Config, View>::reset() noexcept {
-  state_->handle.reset();
-}
-
-template class PaperOperator<OpticalFlowConfig, FlowView>;
-template class PaperOperator<SpatioTemporalFilterConfig, FilterView>;
+template class PaperOperator<OpticalFlowConfig>;
+template class PaperOperator<SpatioTemporalFilterConfig>;
 
 }  // namespace ocellus::paper

@@ -10,7 +10,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <utility>
 
 #include "ocellus/engine.h"
 #include "ocellus/optical_flow.h"
@@ -44,39 +44,29 @@ struct WithSchedule : Config {
   Schedule schedule;
 };
 
-class PaperState;
-
-/// Calls as those of OpticalFlow and SpatioTemporalFilter, with the same graphs, streams and copies
-/// around other kernels. The window and the solution are ours, so that the schedules of the
-/// convolutions are what is compared.
-template <typename Config, typename View>
-class PaperOperator {
+/// The operators with the same graphs, streams and copies around other kernels. The window and the
+/// solution are ours, so that the schedules of the convolutions are what is compared.
+template <typename Config>
+class PaperOperator : public OperatorHandle {
  public:
   /// Errors: those of the operator, and Unsupported: per-pixel kernels of one term in float storage
   /// over the whole image are all that the paper has.
+  static Expected<OperatorInfo> info_for(const WithSchedule<Config>& config) noexcept;
   static Expected<Footprint> footprint(const EngineInfo& engine,
                                        const WithSchedule<Config>& config) noexcept;
   static Expected<PaperOperator> create(Engine& engine,
                                         const WithSchedule<Config>& config) noexcept;
 
-  PaperOperator(PaperOperator&&) noexcept;
-  PaperOperator& operator=(PaperOperator&&) noexcept;
-  ~PaperOperator();
-
   const WithSchedule<Config>& config() const noexcept { return config_; }
 
-  Expected<Ticket> submit(const Frame& in, const View& out) noexcept;
-  Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) noexcept;
-  void reset() noexcept;
-
  private:
-  PaperOperator(const WithSchedule<Config>& config, std::unique_ptr<PaperState> state) noexcept;
+  PaperOperator(OperatorHandle handle, const WithSchedule<Config>& config) noexcept
+      : OperatorHandle(std::move(handle)), config_(config) {}
 
   WithSchedule<Config> config_;
-  std::unique_ptr<PaperState> state_;
 };
 
-using PaperFlow = PaperOperator<OpticalFlowConfig, FlowView>;
-using PaperFilter = PaperOperator<SpatioTemporalFilterConfig, FilterView>;
+using PaperFlow = PaperOperator<OpticalFlowConfig>;
+using PaperFilter = PaperOperator<SpatioTemporalFilterConfig>;
 
 }  // namespace ocellus::paper

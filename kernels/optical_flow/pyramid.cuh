@@ -111,7 +111,7 @@ __device__ inline Partner partner(const References& r, int k) {
 /// Pixel (0, 0) of a level of the frame `age` frames before the newest.
 __device__ inline const float* stored(const Window& window, const StoredLevel& level,
                                       const References& r, int age) {
-  return window.base + ring_slot(r.head, r.count, window.frames, age) * window.frame_floats +
+  return window.base + ring_index(r.head, r.count, window.frames, age) * window.frame_floats +
          level.origin;
 }
 
@@ -205,7 +205,7 @@ __device__ inline TargetFrame target_frame(const FlowTarget& target, const Frame
   result.params.out[0] = frame->out[0];
   result.params.out[1] = frame->out[1];
   result.params.out[2] = frame->out[2];
-  result.params.out_stride = frame->out_stride;
+  result.params.out_stride[0] = frame->out_stride[0];
   result.bad = state->bad != 0;
   return result;
 }
@@ -219,12 +219,12 @@ __device__ inline void write_flow(const FlowTarget& target, const TargetFrame& f
     return;
   }
   const bool valid = !frame.bad && (target.threshold <= 0.0f || confidence >= target.threshold);
-  row_at(out_plane<float>(frame.params, 0), frame.params.out_stride, y)[x] =
+  row_at(out_plane<float>(frame.params, 0), frame.params.out_stride[0], y)[x] =
       valid ? flow.x : target.invalid;
-  row_at(out_plane<float>(frame.params, 1), frame.params.out_stride, y)[x] =
+  row_at(out_plane<float>(frame.params, 1), frame.params.out_stride[0], y)[x] =
       valid ? flow.y : target.invalid;
   if (frame.params.out[2] != nullptr)
-    row_at(out_plane<float>(frame.params, 2), frame.params.out_stride, y)[x] =
+    row_at(out_plane<float>(frame.params, 2), frame.params.out_stride[0], y)[x] =
         frame.bad ? 0.0f : confidence;
 }
 

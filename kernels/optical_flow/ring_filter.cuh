@@ -351,7 +351,7 @@ struct RingFilter {
       return;
     }
     if (y >= a.height) return;
-    float* const out = row_at(out_plane<float>(frame, convolution), frame.out_stride, y) + x;
+    float* const out = row_at(out_plane<float>(frame, convolution), frame.out_stride[0], y) + x;
 #pragma unroll
     for (int p = 0; p < kLanePixels; ++p)
       if (x + p < a.width) out[p] = bad ? a.result.invalid : sum.of[p];

@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(kTemporalThreads)
     const int age = i / kTemporalProfiles;
     const int p = i % kTemporalProfiles;
     steps[age].tap[p] = p < profiles && age < a.nt ? a.taps->temporal[first + p][age] : 0.0f;
-    if (p == 0) steps[age].kept = ring_slot(head, count, a.nt, age) * (row_bytes * a.height);
+    if (p == 0) steps[age].kept = ring_index(head, count, a.nt, age) * (row_bytes * a.height);
   }
   __syncthreads();
   if (!inside) return;
@@ -277,7 +277,7 @@ __global__ void __launch_bounds__(kSpatialThreads)
     float* const plane = direct ? out_plane<float>(*a.frame, pass.convolution)
                                 : a.result.derivatives + pass.convolution * a.result.plane;
     const std::int64_t stride =
-        direct ? a.frame->out_stride : a.result.stride * static_cast<int>(sizeof(float));
+        direct ? a.frame->out_stride[0] : a.result.stride * static_cast<int>(sizeof(float));
     float* to = row_at(plane, stride, y) + x;
 #pragma unroll
     for (int i = 0; i < kSpatialRows; ++i) {

@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
   float* const us = out_plane<float>(*a.frame, 0);
   float* const vs = out_plane<float>(*a.frame, 1);
   float* const confidences = out_plane<float>(*a.frame, 2);
-  const std::int64_t out_stride = a.frame->out_stride;
+  const std::int64_t out_stride = a.frame->out_stride[0];
 
   for (int i = threadIdx.x; i < kParts * stride; i += blockDim.x) {
     const int part = i / stride;

@@ -40,26 +40,4 @@ class HostArena : private PieceMap {
   std::size_t mapped_ = 0;
 };
 
-/// Lays arrays out one after the other in a piece: first with no memory to find the size, then over
-/// the piece.
-class LayoutBuilder {
- public:
-  explicit LayoutBuilder(void* base = nullptr, std::size_t alignment = kMemoryAlignment) noexcept
-      : base_(static_cast<char*>(base)), alignment_(alignment) {}
-
-  /// The next array, aligned; nullptr while sizes are counted.
-  template <typename T>
-  T* take(std::size_t count) noexcept {
-    const std::size_t at = bytes_;
-    bytes_ += align_up(count * sizeof(T), alignment_);
-    return base_ ? reinterpret_cast<T*>(base_ + at) : nullptr;
-  }
-  std::size_t bytes() const noexcept { return bytes_; }
-
- private:
-  char* base_;
-  std::size_t alignment_;
-  std::size_t bytes_ = 0;
-};
-
 }  // namespace ocellus::detail

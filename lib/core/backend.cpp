@@ -5,8 +5,6 @@
 #include <cstring>
 
 #include "core/simd.h"
-#include "halftone/backend.h"
-#include "optical_flow/backend.h"
 
 namespace ocellus {
 
@@ -70,17 +68,12 @@ Expected<void> probe_cpu(int, EngineInfo& info) noexcept {
 const Backend kCpuBackend = {
     .kind = BackendKind::kCpu,
     .probe = probe_cpu,
-    .optical_flow = &kOpticalFlowCpu,
-    .cellular_network = &kCellularNetworkCpu,
 };
 
 const Backend* find_backend(BackendKind kind) noexcept {
   if (kind == BackendKind::kCpu) return &kCpuBackend;
-#ifdef OCELLUS_CUDA
-  return &kCudaBackend;
-#else
+  if constexpr (kBuiltWithCuda) return &kCudaBackend;
   return nullptr;
-#endif
 }
 
 Expected<const Backend*> choose_backend(const BackendSpec& spec, EngineInfo& info) noexcept {

@@ -1,4 +1,4 @@
-// The backends of this build and what each can run.
+// The backends of this build.
 #pragma once
 
 #include <memory>
@@ -9,11 +9,7 @@
 
 namespace ocellus::detail {
 
-struct CellularNetworkBackend;
-struct OpticalFlowBackend;
-
-/// One implementation of every operator: a table of tables. An operator that a backend lacks is
-/// null there.
+/// What computes: the CPU, or the devices of one kind.
 struct Backend {
   BackendKind kind = BackendKind::kCpu;
   /// Fills in the device part of `info`, or says why the backend cannot be used here.
@@ -21,9 +17,13 @@ struct Backend {
   /// Opens the device of `info` and takes its memory; null for the CPU.
   Expected<std::unique_ptr<Device>> (*open)(const EngineConfig& config,
                                             const EngineInfo& info) noexcept = nullptr;
-  const OpticalFlowBackend* optical_flow = nullptr;
-  const CellularNetworkBackend* cellular_network = nullptr;
 };
+
+#ifdef OCELLUS_CUDA
+inline constexpr bool kBuiltWithCuda = true;
+#else
+inline constexpr bool kBuiltWithCuda = false;
+#endif
 
 extern const Backend kCpuBackend;
 extern const Backend kCudaBackend;  // where the build has it

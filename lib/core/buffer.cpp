@@ -32,7 +32,7 @@ Footprint Buffer::footprint(MemorySpace space, std::size_t bytes) noexcept {
 
 Expected<Buffer> Buffer::create(Engine& engine, MemorySpace space, std::size_t bytes) noexcept {
   if (bytes == 0) return detail::invalid_argument("bytes is 0; a buffer has at least 1");
-  detail::EngineState& state = *engine.state();
+  detail::EngineState& state = detail::EngineAccess::state(engine);
   if (Expected<void> here = state.check_process(); !here) return tl::unexpected(here.error());
   if (space != MemorySpace::kHost && state.device() == nullptr) {
     return tl::unexpected(make_error(Status::kUnsupported,
@@ -44,15 +44,15 @@ Expected<Buffer> Buffer::create(Engine& engine, MemorySpace space, std::size_t b
                                : space == MemorySpace::kPinned ? state.device()->take_pinned(bytes)
                                                                : state.device()->take_device(bytes);
   if (!data) return tl::unexpected(data.error());
-  return Buffer(engine.state(), space, *data, bytes);
+  return Buffer(detail::EngineAccess::share(engine).release(), space, *data, bytes);
 }
 
-Buffer::Buffer(const detail::EngineRef& engine, MemorySpace space, void* data,
+Buffer::Buffer(detail::EngineState* engine, MemorySpace space, void* data,
                std::size_t size) noexcept
     : engine_(engine), space_(space), data_(data), size_(size) {}
 
 Buffer::Buffer(Buffer&& other) noexcept
-    : engine_(std::move(other.engine_)),
+    : engine_(std::exchange(other.engine_, nullptr)),
       space_(other.space_),
       data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)) {}
@@ -60,7 +60,7 @@ Buffer::Buffer(Buffer&& other) noexcept
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   if (this == &other) return *this;
   give_back();
-  engine_ = std::move(other.engine_);
+  engine_ = std::exchange(other.engine_, nullptr);
   space_ = other.space_;
   data_ = std::exchange(other.data_, nullptr);
   size_ = std::exchange(other.size_, 0);
@@ -73,16 +73,17 @@ Buffer::~Buffer() {
 
 void Buffer::give_back() noexcept {
   if (data_ == nullptr) return;
-  if (engine_->is_child()) engine_->abandon();
+  const detail::EngineRef share = detail::EngineRef::adopt(std::exchange(engine_, nullptr));
+  if (share->is_child()) share->abandon();
   switch (space_) {
     case MemorySpace::kHost:
-      engine_->give_back_host(data_);
+      share->give_back_host(data_);
       break;
     case MemorySpace::kPinned:
-      engine_->device()->give_back_pinned(data_);
+      share->device()->give_back_pinned(data_);
       break;
     case MemorySpace::kCuda:
-      engine_->device()->give_back_device(data_);
+      share->device()->give_back_device(data_);
       break;
   }
   data_ = nullptr;
@@ -92,7 +93,7 @@ Expected<void> Buffer::check(std::size_t offset, std::size_t bytes) const noexce
   if (offset > size_ || bytes > size_ - offset)
     return detail::invalid_argument("%zu bytes at %zu pass the buffer's end at %zu", bytes, offset,
                                     size_);
-  return engine_ ? engine_->check_process() : Expected<void>();
+  return engine_ != nullptr ? engine_->check_process() : Expected<void>();
 }
 
 Expected<void> Buffer::write(std::size_t offset, const void* from, std::size_t bytes) noexcept {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "core/failure.h"
-#include "core/operator.h"
+#include "ocellus/operator.h"
 
 namespace ocellus::detail {
 

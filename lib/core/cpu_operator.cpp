@@ -1,40 +1,26 @@
 #include "core/cpu_operator.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/failure.h"
 
 namespace ocellus::detail {
 
-CpuOperator::CpuOperator(const OperatorShape& shape, int workers) noexcept
-    : shape_(shape), workers_(workers), history_(shape.frames) {}
+CpuOperator::CpuOperator(const OperatorInfo& info, int workers) noexcept
+    : info_(info), workers_(workers), history_(info.support_frames) {}
 
 CpuOperator::~CpuOperator() {
   if (engine_ != nullptr) engine_->give_back_host(piece_);
 }
 
-Expected<Footprint> CpuOperator::footprint(std::unique_ptr<CpuOperator> made) noexcept {
-  if (made == nullptr) return no_memory_for_operator();
-  Footprint footprint;
-  footprint.host = made->bytes();
-  return footprint;
-}
-
-Expected<void*> CpuOperator::create(EngineState& engine,
-                                    std::unique_ptr<CpuOperator> made) noexcept {
-  if (made == nullptr) return no_memory_for_operator();
-  if (Expected<void> here = engine.check_process(); !here) return tl::unexpected(here.error());
-  if (Expected<void> started = made->start(engine); !started)
-    return tl::unexpected(started.error());
-  return static_cast<void*>(made.release());
-}
-
 void CpuOperator::place(LayoutBuilder& builder) noexcept {
-  const auto count = static_cast<std::size_t>(stage_count());
-  for (int slot = 0; slot < shape_.depth; ++slot) {
+  const auto count = static_cast<std::size_t>(step_count());
+  for (int slot = 0; slot < info_.depth; ++slot) {
     const auto i = static_cast<std::size_t>(slot);
-    stages_[i] = builder.take<Stage>(count + 1);
+    steps_[i] = builder.take<JobStep>(count + 1);
     contexts_[i] = builder.take<StepContext>(count);
+    if (info_.record != nullptr) frames_[i].record = builder.take<char>(info_.record->bytes);
   }
   layout(builder);
 }
@@ -45,6 +31,12 @@ std::size_t CpuOperator::bytes() noexcept {
   return counting.bytes();
 }
 
+Footprint CpuOperator::footprint() noexcept {
+  Footprint footprint;
+  footprint.host = bytes();
+  return footprint;
+}
+
 Expected<void> CpuOperator::start(EngineState& engine) noexcept {
   const Expected<void*> piece = engine.take_host(bytes());
   if (!piece) return tl::unexpected(piece.error());
@@ -53,38 +45,39 @@ Expected<void> CpuOperator::start(EngineState& engine) noexcept {
   LayoutBuilder builder(piece_);
   place(builder);
   if (Expected<void> ready = prepare(); !ready) return ready;
-  const int count = stage_count();
-  for (int slot = 0; slot < shape_.depth; ++slot) {
+  const int count = step_count();
+  for (int slot = 0; slot < info_.depth; ++slot) {
     const auto i = static_cast<std::size_t>(slot);
     FrameJob& frame = frames_[i];
     frame.owner = this;
     for (int s = 0; s < count; ++s) {
-      contexts_[i][s] = StepContext{&frame, 0, 0, &stages_[i][s]};
-      stages_[i][s] = Stage{};
+      contexts_[i][s] = StepContext{&frame, 0, 0, &steps_[i][s]};
+      steps_[i][s] = JobStep{};
     }
-    build_steps(stages_[i], contexts_[i]);
-    frame.bad_stage = &stages_[i][count];
-    *frame.bad_stage = {&CpuOperator::run_bad, &frame, 0};
-    frame.job.stages = stages_[i];
-    frame.job.stage_count = count + 1;
+    build_steps(steps_[i], contexts_[i]);
+    frame.bad_step = &steps_[i][count];
+    *frame.bad_step = {&CpuOperator::run_bad, &frame, 0};
+    frame.job.steps = steps_[i];
+    frame.job.step_count = count + 1;
     frame.job.finished = &CpuOperator::finished;
     frame.job.finished_context = &frame;
   }
   return {};
 }
 
-void CpuOperator::submit(int slot, const Frame& in, const OutputPlanes& out) noexcept {
+Expected<void> CpuOperator::submit(int slot, const Frame& in, const OperatorOutput& out) noexcept {
   FrameJob& frame = frames_[static_cast<std::size_t>(slot)];
   frame.in = in;
   frame.out = out;
   frame.bad.store(false, std::memory_order_relaxed);
-  frame.bad_stage->parts = 0;
+  frame.bad_step->parts = 0;
   engine_->scheduler().submit(frame.job);
+  return {};
 }
 
 void CpuOperator::mark_bad(FrameJob& frame) noexcept {
-  // Parts of one stage may find it at once; only one of them writes.
-  if (!frame.bad.exchange(true, std::memory_order_relaxed)) frame.bad_stage->parts = 1;
+  // Parts of one step may find it at once; only one of them writes.
+  if (!frame.bad.exchange(true, std::memory_order_relaxed)) frame.bad_step->parts = 1;
 }
 
 void CpuOperator::run_bad(void* context, int, int) noexcept {
@@ -104,46 +97,27 @@ void CpuOperator::finished(void* context) noexcept {
     frame.result.described_timestamp_ns = frame.in.timestamp_ns;
   } else {
     self.history_.begin(frame.in.sequence, frame.in.timestamp_ns);
-    self.history_.describe(self.shape_.delay_frames, frame.result);
+    self.history_.describe(self.info_.delay_frames, frame.result);
     self.history_.accept();
   }
-  self.complete(frame.result);
+  self.complete(frame);
 }
 
-Status CpuOperator::wait(int slot, Deadline deadline, FrameResult& result) noexcept {
+Expected<void> CpuOperator::wait(int slot, Deadline deadline, FrameResult& result) noexcept {
   FrameJob& frame = frames_[static_cast<std::size_t>(slot)];
   const Status status = engine_->scheduler().wait(frame.job, deadline);
-  if (status != Status::kOk) return status;
+  if (status != Status::kOk)
+    return tl::unexpected(make_error(status, "%s", status_message(status)));
   result = frame.result;
   result.queue_ns = frame.job.started_ns() - frame.job.submitted_ns();
   result.compute_ns = frame.job.done_ns() - frame.job.started_ns();
-  return Status::kOk;
+  if (frame.out.record != nullptr) std::memcpy(frame.out.record, frame.record, info_.record->bytes);
+  return {};
 }
 
 void CpuOperator::cancel(int slot) noexcept {
   engine_->scheduler().cancel(frames_[static_cast<std::size_t>(slot)].job);
 }
-
-const OperatorCalls CpuOperator::kCalls = {
-    .name = "cpu",
-    .device_memory = false,
-    .destroy = [](void* instance) noexcept { delete static_cast<CpuOperator*>(instance); },
-    .submit =
-        [](void* instance, int slot, const Frame& in, const OutputPlanes& out) noexcept {
-          static_cast<CpuOperator*>(instance)->submit(slot, in, out);
-          return Expected<void>();
-        },
-    .wait =
-        [](void* instance, int slot, Deadline deadline, FrameResult& result) noexcept {
-          const Status status = static_cast<CpuOperator*>(instance)->wait(slot, deadline, result);
-          if (status == Status::kOk) return Expected<void>();
-          return Expected<void>(tl::unexpected(make_error(status, "%s", status_message(status))));
-        },
-    .cancel = [](void* instance,
-                 int slot) noexcept { static_cast<CpuOperator*>(instance)->cancel(slot); },
-    .reset =
-        [](void* instance) noexcept { static_cast<CpuOperator*>(instance)->history_.forget(); },
-};
 
 Bands Bands::cut(int rows, int workers, int per_worker, int least) noexcept {
   const int wanted = std::max(1, workers * per_worker);

@@ -59,6 +59,7 @@ Expected<EngineInfo> Engine::probe(const EngineConfig& config) noexcept {
   }
   const Expected<const detail::Backend*> backend = detail::choose_backend(config.backend, info);
   if (!backend) return tl::unexpected(backend.error());
+  if (info.backend != BackendKind::kCpu) info.workers = 0;
   return info;
 }
 
@@ -84,13 +85,18 @@ Expected<Engine> Engine::create(const EngineConfig& config) noexcept {
                       backend_name(info->backend), info->device_name, info->workers,
                       info->simd_target, config.memory.host, config.memory.pinned,
                       config.memory.device);
-  return Engine(std::move(state));
+  return detail::EngineAccess::handle(std::move(state));
 }
 
-Engine::Engine(detail::EngineRef state) noexcept : state_(std::move(state)) {}
-Engine::Engine(Engine&&) noexcept = default;
-Engine& Engine::operator=(Engine&&) noexcept = default;
-Engine::~Engine() = default;
+Engine::Engine(Engine&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+Engine& Engine::operator=(Engine&& other) noexcept {
+  const detail::EngineRef last =
+      detail::EngineRef::adopt(std::exchange(state_, std::exchange(other.state_, nullptr)));
+  return *this;
+}
+Engine::~Engine() {
+  const detail::EngineRef last = detail::EngineRef::adopt(state_);
+}
 
 const EngineInfo& Engine::info() const noexcept {
   return state_->info();
@@ -100,15 +106,6 @@ MemoryUse Engine::memory_use() const noexcept {
 }
 
 namespace detail {
-
-EngineRef::EngineRef(const EngineRef& other) noexcept : state_(other.state_) {
-  if (state_ != nullptr) state_->references_.fetch_add(1, std::memory_order_relaxed);
-}
-
-EngineRef::~EngineRef() {
-  if (state_ != nullptr && state_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1)
-    delete state_;
-}
 
 EngineState::EngineState(const EngineInfo& info) noexcept : info_(info) {}
 
@@ -121,6 +118,7 @@ Expected<void> EngineState::start(const EngineConfig& config) noexcept {
     Expected<std::unique_ptr<Device>> device = backend->open(config, info_);
     if (!device) return tl::unexpected(device.error());
     device_ = std::move(*device);
+    return {};  // its operators compute nothing on the CPU
   }
   return scheduler_.start(config, info_.workers);
 }

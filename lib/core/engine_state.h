@@ -1,10 +1,11 @@
-// EngineState: what stands behind an Engine handle, shared with its operators.
+// EngineState: the engine behind an Engine handle, shared with its operators.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "core/arena.h"
 #include "core/device.h"
@@ -39,13 +40,56 @@ class EngineState {
  private:
   friend class EngineRef;
 
-  std::atomic<int> references_{1};
+  std::atomic<int> references_{0};
   OwnerProcess process_;
   EngineInfo info_;
   mutable std::mutex mutex_;  // guards the arena
   HostArena host_;
   std::unique_ptr<Device> device_;
   Scheduler scheduler_;  // last: its threads end before the memory goes
+};
+
+/// Shared ownership of an engine's threads and memory. Counts inside the state: std::shared_ptr
+/// would allocate its counter by an operator new that throws.
+class EngineRef {
+ public:
+  EngineRef() noexcept = default;
+  explicit EngineRef(EngineState* state) noexcept : state_(state) {
+    if (state_ != nullptr) state_->references_.fetch_add(1, std::memory_order_relaxed);
+  }
+  EngineRef(const EngineRef& other) noexcept : EngineRef(other.state_) {}
+  EngineRef(EngineRef&& other) noexcept : state_(other.release()) {}
+  EngineRef& operator=(EngineRef other) noexcept {
+    std::swap(state_, other.state_);
+    return *this;
+  }
+  ~EngineRef() {
+    if (state_ != nullptr && state_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      delete state_;
+  }
+
+  EngineState* operator->() const noexcept { return state_; }
+  EngineState& operator*() const noexcept { return *state_; }
+  explicit operator bool() const noexcept { return state_ != nullptr; }
+  EngineState* get() const noexcept { return state_; }
+  /// Gives the reference up without counting it down.
+  EngineState* release() noexcept { return std::exchange(state_, nullptr); }
+  /// Takes over a reference that `release` gave up.
+  static EngineRef adopt(EngineState* state) noexcept {
+    EngineRef adopted;
+    adopted.state_ = state;
+    return adopted;
+  }
+
+ private:
+  EngineState* state_ = nullptr;
+};
+
+/// The library's way into an engine.
+struct EngineAccess {
+  static EngineState& state(const Engine& engine) noexcept { return *engine.state_; }
+  static EngineRef share(const Engine& engine) noexcept { return EngineRef(engine.state_); }
+  static Engine handle(EngineRef state) noexcept { return Engine(state.release()); }
 };
 
 }  // namespace ocellus::detail

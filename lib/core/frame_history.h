@@ -4,21 +4,23 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/operator.h"
+#include "core/operator_instance.h"
 
 namespace ocellus::detail {
 
-/// A ring of `frames` slots. The newest frame is written to `head`; it counts only once it is
-/// accepted, so a bad frame leaves no trace: the slot that it overwrote held the frame that was
+/// A ring of `frames` frames. The newest frame is written to `head`; it counts only once it is
+/// accepted, so a bad frame leaves no trace: the place that it overwrote held the frame that was
 /// about to leave.
 class FrameHistory {
  public:
   explicit FrameHistory(int frames) noexcept : frames_(frames) {}
 
   int head() const noexcept { return head_; }
-  /// Slot of the frame `age` frames before the newest; the oldest one stands in for those that
+  /// Place of the frame `age` frames before the newest; the oldest one stands in for those that
   /// never came.
-  int slot(int age) const noexcept { return (head_ - std::min(age, count_) + frames_) % frames_; }
+  int ring_index(int age) const noexcept {
+    return (head_ - std::min(age, count_) + frames_) % frames_;
+  }
   /// Frames that have come, the newest included, as far as they are of use.
   int seen() const noexcept { return count_ + 1; }
   /// The newest frame included, fewer frames have come than the temporal support.
@@ -29,7 +31,7 @@ class FrameHistory {
     timestamp_ns_[head_] = timestamp_ns;
   }
   void describe(float delay_frames, FrameResult& result) const noexcept {
-    const int at = slot(static_cast<int>(delay_frames));
+    const int at = ring_index(static_cast<int>(delay_frames));
     result.described_sequence = sequence_[at];
     result.described_timestamp_ns = timestamp_ns_[at];
   }

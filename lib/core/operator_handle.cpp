@@ -1,12 +1,20 @@
-#include "core/operator_handle.h"
-
+#include <array>
+#include <atomic>
 #include <cstdint>
+#include <new>
 #include <utility>
 
 #include "core/failure.h"
+#include "core/operator_instance.h"
+#include "core/scheduler.h"
+#include "ocellus/latency_histogram.h"
+#include "ocellus/operator.h"
 
-namespace ocellus::detail {
+namespace ocellus {
+namespace detail {
 namespace {
+
+constexpr std::uint64_t kFree = 0;
 
 /// Counts operators, so that a ticket given to the wrong one is known for what it is.
 std::uint64_t next_issuer() noexcept {
@@ -38,106 +46,179 @@ const char* space_name(MemorySpace space) noexcept {
   return "unknown";
 }
 
+using Check = Expected<void>;
+
+Check check_frame(const OperatorInfo& info, const Frame& in) noexcept {
+  if (in.data == nullptr) return invalid_argument("frame.data is null");
+  if (in.size != info.size) {
+    return invalid_argument("frame.size is %dx%d; the operator was made for %dx%d", in.size.width,
+                            in.size.height, info.size.width, info.size.height);
+  }
+  if (in.format != info.format) {
+    return invalid_argument("frame.format is %s; the operator was made for %s",
+                            format_name(in.format), format_name(info.format));
+  }
+  const std::ptrdiff_t pixel = bytes_per_pixel(info.format);
+  const std::ptrdiff_t least = info.size.width * pixel;
+  if (in.stride < least)
+    return invalid_argument("frame.stride is %td bytes; it must be at least %td", in.stride, least);
+  if (reinterpret_cast<std::uintptr_t>(in.data) % static_cast<std::uintptr_t>(pixel) != 0 ||
+      in.stride % pixel != 0) {
+    return invalid_argument("frame.data and frame.stride must be multiples of a pixel's %td bytes",
+                            pixel);
+  }
+  return {};
+}
+
+Check check_plane(const PlaneInfo& info, const ImageView& plane) noexcept {
+  const char* const name = info.name;
+  if (plane.size != info.size) {
+    return invalid_argument("output plane %s is %dx%d; it must be %dx%d", name, plane.size.width,
+                            plane.size.height, info.size.width, info.size.height);
+  }
+  if (plane.format != info.format) {
+    return invalid_argument("output plane %s has the format %s; it must have %s", name,
+                            format_name(plane.format), format_name(info.format));
+  }
+  const std::ptrdiff_t element = bytes_per_pixel(info.format);
+  const std::ptrdiff_t least = info.size.width * element;
+  if (plane.stride < least || plane.stride % element != 0) {
+    if (element == 1)
+      return invalid_argument("output plane %s: stride is %td bytes; it must be at least %td", name,
+                              plane.stride, least);
+    return invalid_argument(
+        "output plane %s: stride is %td bytes; it must be a multiple of %td and at least %td", name,
+        plane.stride, element, least);
+  }
+  if (reinterpret_cast<std::uintptr_t>(plane.data) % static_cast<std::uintptr_t>(element) != 0) {
+    return invalid_argument("output plane %s is at %p; it must be aligned to its %td-byte elements",
+                            name, plane.data, element);
+  }
+  return {};
+}
+
+/// What must hold between a plane and one before it.
+Check check_pair(const OperatorInfo& info, const OperatorOutput& out, std::size_t first,
+                 std::size_t second) noexcept {
+  const ImageView& a = out.planes[first];
+  const ImageView& b = out.planes[second];
+  const char* const a_name = info.planes[first].name;
+  const char* const b_name = info.planes[second].name;
+  if (a.data == b.data) {
+    return invalid_argument("output planes %s and %s are the same; each needs memory of its own",
+                            a_name, b_name);
+  }
+  if (a.space != b.space) {
+    return invalid_argument(
+        "output planes %s and %s are in %s and %s memory; all must be in memory of one kind",
+        a_name, b_name, space_name(a.space), space_name(b.space));
+  }
+  if (a.space == MemorySpace::kCuda && a.stream != b.stream) {
+    return invalid_argument("output planes %s and %s have different streams; all must have one",
+                            a_name, b_name);
+  }
+  if (a.size == b.size && a.format == b.format && a.stride != b.stride) {
+    return invalid_argument(
+        "output planes %s and %s have strides of %td and %td bytes; planes of one size and format "
+        "must have one stride",
+        a_name, b_name, a.stride, b.stride);
+  }
+  return {};
+}
+
+Check check_output(const OperatorInfo& info, const OperatorOutput& out) noexcept {
+  const auto count = static_cast<std::size_t>(info.plane_count);
+  for (std::size_t p = 0; p < count; ++p) {
+    if (out.planes[p].data == nullptr) {
+      if (info.planes[p].optional) continue;
+      return invalid_argument("output plane %s is null", info.planes[p].name);
+    }
+    if (Check c = check_plane(info.planes[p], out.planes[p]); !c) return c;
+    for (std::size_t other = 0; other < p; ++other) {
+      if (out.planes[other].data == nullptr) continue;
+      if (Check c = check_pair(info, out, other, p); !c) return c;
+    }
+  }
+  for (std::size_t p = count; p < out.planes.size(); ++p) {
+    if (out.planes[p].data != nullptr)
+      return invalid_argument("output has a plane %zu; the operator gives %d", p, info.plane_count);
+  }
+  if (out.record != nullptr && info.record == nullptr)
+    return invalid_argument("output.record is not null, but the operator gives no record");
+  return {};
+}
+
 }  // namespace
 
-OperatorHandle::OperatorHandle(EngineRef engine, const OperatorShape& shape) noexcept
-    : engine_(std::move(engine)), shape_(shape), issuer_(next_issuer()) {}
+/// Tickets, slots and the instance of one operator.
+class OperatorState {
+ public:
+  OperatorState(EngineRef engine, const OperatorInfo& info) noexcept
+      : engine_(std::move(engine)), info_(info), issuer_(next_issuer()) {}
+  ~OperatorState();
 
-OperatorHandle::~OperatorHandle() {
+  /// Called once, before the first frame.
+  Expected<void> start(std::unique_ptr<OperatorInstance> instance) noexcept;
+
+  const OperatorInfo& info() const noexcept { return info_; }
+  Expected<Ticket> submit(const Frame& in, const OperatorOutput& out) noexcept;
+  Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) noexcept;
+  void reset() noexcept;
+  OperatorStats stats() const noexcept;
+
+ private:
+  struct Slot {
+    /// Number of the ticket in flight, or kFree. Atomic because `wait` may run beside `submit`.
+    std::atomic<std::uint64_t> ticket{kFree};
+    std::uint64_t sequence = 0;
+    std::int64_t timestamp_ns = 0;
+    std::int64_t submitted_ns = 0;
+  };
+
+  /// Which slot holds that ticket, or kFree, looked for from slot `first` on; -1: none.
+  int slot_with(std::uint64_t ticket, std::uint64_t first = 0) const noexcept;
+  Check check_spaces(const Frame& in, const OperatorOutput& out) const noexcept;
+
+  EngineRef engine_;
+  OperatorInfo info_;
+  std::unique_ptr<OperatorInstance> instance_;
+  const std::uint64_t issuer_;  // of our tickets
+  std::uint64_t submitted_ = 0;
+  std::array<Slot, kMaxDepth> slots_;
+
+  std::uint64_t bad_frames_ = 0;
+  std::uint64_t missed_deadlines_ = 0;
+  LatencyHistogram latency_;
+};
+
+OperatorState::~OperatorState() {
   if (instance_ == nullptr) return;
   if (engine_->is_child()) {
     engine_->abandon();  // nobody computes the frames that were in flight
   } else {
-    for (int slot = 0; slot < shape_.depth; ++slot) calls_->cancel(instance_, slot);
+    for (int slot = 0; slot < info_.depth; ++slot) instance_->cancel(slot);
   }
-  calls_->destroy(instance_);
 }
 
-void OperatorHandle::adopt(const OperatorCalls& calls, void* instance) noexcept {
-  calls_ = &calls;
-  instance_ = instance;
-}
-
-Expected<void> OperatorHandle::check_frame(const Frame& in) const noexcept {
-  if (in.data == nullptr) return invalid_argument("frame.data is null");
-  if (in.size != shape_.size) {
-    return invalid_argument("frame.size is %dx%d; the operator was made for %dx%d", in.size.width,
-                            in.size.height, shape_.size.width, shape_.size.height);
-  }
-  if (in.format != shape_.format) {
-    return invalid_argument("frame.format is %s; the operator was made for %s",
-                            format_name(in.format), format_name(shape_.format));
-  }
-  const std::ptrdiff_t least =
-      static_cast<std::ptrdiff_t>(shape_.size.width) * bytes_per_pixel(shape_.format);
-  if (in.stride < least)
-    return invalid_argument("frame.stride is %td bytes; it must be at least %td", in.stride, least);
-  const auto address = reinterpret_cast<std::uintptr_t>(in.data);
-  const auto pixel = static_cast<std::uintptr_t>(bytes_per_pixel(shape_.format));
-  if (address % pixel != 0 || static_cast<std::uintptr_t>(in.stride) % pixel != 0) {
-    return invalid_argument("frame.data and frame.stride must be multiples of a pixel's %d bytes",
-                            bytes_per_pixel(shape_.format));
-  }
+Expected<void> OperatorState::start(std::unique_ptr<OperatorInstance> instance) noexcept {
+  if (Expected<void> started = instance->start(*engine_); !started) return started;
+  instance_ = std::move(instance);
   return {};
 }
 
-Expected<void> OperatorHandle::check_spaces(const Frame& in,
-                                            const OutputPlanes& out) const noexcept {
-  if (!calls_->device_memory &&
-      (in.space == MemorySpace::kCuda || out.space == MemorySpace::kCuda)) {
+Check OperatorState::check_spaces(const Frame& in, const OperatorOutput& out) const noexcept {
+  const MemorySpace out_space = out.planes[0].space;
+  if (!instance_->takes_device_memory() &&
+      (in.space == MemorySpace::kCuda || out_space == MemorySpace::kCuda)) {
     return invalid_argument(
         "frame is in %s and output in %s memory; the backend %s reads and writes host memory",
-        space_name(in.space), space_name(out.space), calls_->name);
+        space_name(in.space), space_name(out_space), instance_->backend());
   }
   return {};
 }
 
-Expected<void> OperatorHandle::check_output(const OutputPlanes& out) const noexcept {
-  if (out.size != shape_.out_size) {
-    return invalid_argument("output size is %dx%d; it must be that of %s, %dx%d", out.size.width,
-                            out.size.height, shape_.out_size_of, shape_.out_size.width,
-                            shape_.out_size.height);
-  }
-  if (out.count != shape_.planes) {
-    return invalid_argument("output has %d planes; the operator gives %d", out.count,
-                            shape_.planes);
-  }
-  if (out.element_bytes != shape_.element_bytes) {
-    return invalid_argument("output elements have %d bytes; they must have the %d bytes of %s",
-                            out.element_bytes, shape_.element_bytes, shape_.element_name);
-  }
-  const std::ptrdiff_t element = shape_.element_bytes;
-  const std::ptrdiff_t least = shape_.out_size.width * element;
-  if (element == 1 && out.stride < least)
-    return invalid_argument("output stride is %td bytes; it must be at least %td", out.stride,
-                            least);
-  if (out.stride < least || out.stride % element != 0) {
-    return invalid_argument(
-        "output stride is %td bytes; it must be a multiple of %td and at least %td", out.stride,
-        element, least);
-  }
-  for (int p = 0; p < shape_.planes; ++p) {
-    const void* plane = out.planes[static_cast<std::size_t>(p)];
-    if (plane == nullptr) {
-      if (shape_.is_optional(p)) continue;
-      return invalid_argument("output plane %d is null", p);
-    }
-    if (reinterpret_cast<std::uintptr_t>(plane) % static_cast<std::uintptr_t>(element) != 0) {
-      return invalid_argument("output plane %d is at %p; it must be aligned to the %td bytes of %s",
-                              p, plane, element, shape_.element_name);
-    }
-    for (int other = 0; other < p; ++other) {
-      if (plane == out.planes[static_cast<std::size_t>(other)]) {
-        return invalid_argument(
-            "output planes %d and %d are the same; each needs memory of its own", other, p);
-      }
-    }
-  }
-  return {};
-}
-
-int OperatorHandle::slot_with(std::uint64_t ticket, std::uint64_t first) const noexcept {
-  const auto depth = static_cast<std::uint64_t>(shape_.depth);
+int OperatorState::slot_with(std::uint64_t ticket, std::uint64_t first) const noexcept {
+  const auto depth = static_cast<std::uint64_t>(info_.depth);
   for (std::uint64_t i = 0; i < depth; ++i) {
     const std::uint64_t slot = (first + i) % depth;
     if (slots_[slot].ticket.load(std::memory_order_acquire) == ticket)
@@ -146,24 +227,25 @@ int OperatorHandle::slot_with(std::uint64_t ticket, std::uint64_t first) const n
   return -1;
 }
 
-Expected<Ticket> OperatorHandle::submit(const Frame& in, const OutputPlanes& out) noexcept {
-  if (Expected<void> here = engine_->check_process(); !here) return tl::unexpected(here.error());
-  if (Expected<void> good = check_frame(in); !good) return tl::unexpected(good.error());
-  if (Expected<void> good = check_spaces(in, out); !good) return tl::unexpected(good.error());
-  if (Expected<void> good = check_output(out); !good) return tl::unexpected(good.error());
+Expected<Ticket> OperatorState::submit(const Frame& in, const OperatorOutput& out) noexcept {
+  if (Check here = engine_->check_process(); !here) return tl::unexpected(here.error());
+  if (Check good = check_frame(info_, in); !good) return tl::unexpected(good.error());
+  if (Check good = check_spaces(in, out); !good) return tl::unexpected(good.error());
+  if (Check good = check_output(info_, out); !good) return tl::unexpected(good.error());
   const std::uint64_t number = submitted_ + 1;
   // In turn: a caller that goes round `depth` buffers then meets a slot that knows its buffer.
   const int index = slot_with(kFree, submitted_);
   if (index < 0) {
     return tl::unexpected(make_error(
         Status::kQueueFull,
-        "%d frames are in flight, which is the depth; wait for one of them first", shape_.depth));
+        "%d frames are in flight, which is the depth; wait for one of them first", info_.depth));
   }
   Slot& slot = slots_[static_cast<std::size_t>(index)];
   slot.sequence = in.sequence;
   slot.timestamp_ns = in.timestamp_ns;
+  slot.submitted_ns = now_ns();
   slot.ticket.store(number, std::memory_order_release);
-  if (Expected<void> begun = calls_->submit(instance_, index, in, out); !begun) {
+  if (Expected<void> begun = instance_->submit(index, in, out); !begun) {
     slot.ticket.store(kFree, std::memory_order_release);
     return tl::unexpected(begun.error());
   }
@@ -171,23 +253,23 @@ Expected<Ticket> OperatorHandle::submit(const Frame& in, const OutputPlanes& out
   return Ticket{number, issuer_};
 }
 
-Expected<FrameInfo> OperatorHandle::wait(Ticket ticket, Deadline deadline,
-                                         ExtraWords* extra) noexcept {
+Expected<FrameInfo> OperatorState::wait(Ticket ticket, Deadline deadline) noexcept {
   const auto unknown = [&] {
     return tl::unexpected(make_error(Status::kInvalidTicket, "ticket %llu is not in flight",
                                      static_cast<unsigned long long>(ticket.number)));
   };
-  if (Expected<void> here = engine_->check_process(); !here) return tl::unexpected(here.error());
+  if (Check here = engine_->check_process(); !here) return tl::unexpected(here.error());
   if (ticket.number == kFree || ticket.issuer != issuer_) return unknown();
   const int index = slot_with(ticket.number);
   if (index < 0) return unknown();
   Slot& slot = slots_[static_cast<std::size_t>(index)];
   FrameResult result;
-  const Expected<void> done = calls_->wait(instance_, index, deadline, result);
+  const Expected<void> done = instance_->wait(index, deadline, result);
   if (!done) {
     const Status status = done.error().status;
     if (status == Status::kInvalidTicket) return unknown();
     if (status != Status::kDeadlineMissed) return tl::unexpected(done.error());
+    ++missed_deadlines_;
     return tl::unexpected(
         make_error(status, "ticket %llu is not done; the frame still belongs to the operator",
                    static_cast<unsigned long long>(ticket.number)));
@@ -197,17 +279,18 @@ Expected<FrameInfo> OperatorHandle::wait(Ticket ticket, Deadline deadline,
   info.timestamp_ns = slot.timestamp_ns;
   info.described_sequence = result.described_sequence;
   info.described_timestamp_ns = result.described_timestamp_ns;
-  info.delay_frames = shape_.delay_frames;
+  info.delay_frames = info_.delay_frames;
   info.flags = result.flags;
   info.queue_ns = result.queue_ns;
   info.copy_ns = result.copy_ns;
   info.compute_ns = result.compute_ns;
-  if (extra != nullptr) *extra = result.extra;
+  if (info.bad_pixels()) ++bad_frames_;
+  latency_.record(now_ns() - slot.submitted_ns);
   slot.ticket.store(kFree, std::memory_order_release);
   return info;
 }
 
-void OperatorHandle::reset() noexcept {
+void OperatorState::reset() noexcept {
   if (engine_->is_child()) return;
   // Newest first, so that dropping one does not start the next.
   for (;;) {
@@ -217,10 +300,68 @@ void OperatorHandle::reset() noexcept {
           newest->ticket.load(std::memory_order_acquire))
         newest = &slot;
     if (newest->ticket.load(std::memory_order_acquire) == kFree) break;
-    calls_->cancel(instance_, static_cast<int>(newest - slots_.data()));
+    instance_->cancel(static_cast<int>(newest - slots_.data()));
     newest->ticket.store(kFree, std::memory_order_release);
   }
-  calls_->reset(instance_);
+  instance_->reset();
 }
 
-}  // namespace ocellus::detail
+OperatorStats OperatorState::stats() const noexcept {
+  OperatorStats stats;
+  stats.frames = latency_.count();
+  stats.bad_frames = bad_frames_;
+  stats.missed_deadlines = missed_deadlines_;
+  stats.p50_ns = latency_.percentile_ns(50.0);
+  stats.p99_ns = latency_.percentile_ns(99.0);
+  stats.max_ns = latency_.max_ns();
+  return stats;
+}
+
+Expected<Footprint> footprint_of(const std::unique_ptr<OperatorInstance>& instance) noexcept {
+  if (instance == nullptr) return no_memory_for_operator();
+  return instance->footprint();
+}
+
+struct OperatorAccess {
+  static OperatorHandle handle(std::unique_ptr<OperatorState> state) noexcept {
+    return OperatorHandle(std::move(state));
+  }
+};
+
+Expected<OperatorHandle> make_operator(Engine& engine, const OperatorInfo& info,
+                                       std::unique_ptr<OperatorInstance> instance) noexcept {
+  if (instance == nullptr) return no_memory_for_operator();
+  EngineRef shared = EngineAccess::share(engine);
+  if (Check here = shared->check_process(); !here) return tl::unexpected(here.error());
+  std::unique_ptr<OperatorState> state(new (std::nothrow) OperatorState(std::move(shared), info));
+  if (!state) return no_memory_for_operator();
+  if (Expected<void> started = state->start(std::move(instance)); !started)
+    return tl::unexpected(started.error());
+  return OperatorAccess::handle(std::move(state));
+}
+
+}  // namespace detail
+
+OperatorHandle::OperatorHandle(std::unique_ptr<detail::OperatorState> state) noexcept
+    : state_(std::move(state)) {}
+OperatorHandle::OperatorHandle(OperatorHandle&&) noexcept = default;
+OperatorHandle& OperatorHandle::operator=(OperatorHandle&&) noexcept = default;
+OperatorHandle::~OperatorHandle() = default;
+
+const OperatorInfo& OperatorHandle::info() const noexcept {
+  return state_->info();
+}
+Expected<Ticket> OperatorHandle::submit(const Frame& in, const OperatorOutput& out) noexcept {
+  return state_->submit(in, out);
+}
+Expected<FrameInfo> OperatorHandle::wait(Ticket ticket, Deadline deadline) noexcept {
+  return state_->wait(ticket, deadline);
+}
+void OperatorHandle::reset() noexcept {
+  state_->reset();
+}
+OperatorStats OperatorHandle::stats() const noexcept {
+  return state_->stats();
+}
+
+}  // namespace ocellus

@@ -11,7 +11,7 @@
 namespace ocellus::detail {
 namespace {
 
-// Stages of a frame follow each other within microseconds, so a thread that finds nothing to do
+// Steps of a frame follow each other within microseconds, so a thread that finds nothing to do
 // looks again for a while before it sleeps: waking it costs tens of microseconds on a virtual
 // machine.
 constexpr std::int64_t kSpinNs = 30'000;
@@ -78,7 +78,7 @@ Scheduler::~Scheduler() {
 
 Expected<void> Scheduler::start(const EngineConfig& config, int workers) noexcept {
   workers_ = workers;
-  free_slots_ = workers == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << workers) - 1;
+  free_workers_ = workers == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << workers) - 1;
   for (int i = 0; i < workers; ++i) {
     threads_[i].scheduler = this;
     const ThreadOptions options = {.kind = "worker",
@@ -102,7 +102,7 @@ Expected<void> Scheduler::start(const EngineConfig& config, int workers) noexcep
 void Scheduler::submit(Job& job) noexcept {
   const Lock lock(mutex_);
   job.state_ = Job::State::kQueued;
-  job.stage_ = -1;
+  job.step_ = -1;
   job.next_part_ = 0;
   job.open_parts_ = 0;
   job.next_ = nullptr;
@@ -118,8 +118,8 @@ void Scheduler::submit(Job& job) noexcept {
 }
 
 bool Scheduler::has_part() const noexcept {
-  return head_ != nullptr && head_->stage_ >= 0 && head_->stage_ < head_->stage_count &&
-         head_->next_part_ < head_->stages[head_->stage_].parts;
+  return head_ != nullptr && head_->step_ >= 0 && head_->step_ < head_->step_count &&
+         head_->next_part_ < head_->steps[head_->step_].parts;
 }
 
 void Scheduler::advance() noexcept {
@@ -127,16 +127,16 @@ void Scheduler::advance() noexcept {
   while (head_ != nullptr) {
     Job& job = *head_;
     job.state_ = Job::State::kRunning;
-    int step = job.stage_ >= 0 ? job.stages[job.stage_].step : 1;
+    int next = job.step_ >= 0 ? job.steps[job.step_].next : 1;
     do {
-      job.stage_ += std::exchange(step, 1);
-    } while (job.stage_ < job.stage_count && job.stages[job.stage_].parts <= 0);
-    if (job.stage_ < job.stage_count) {
+      job.step_ += std::exchange(next, 1);
+    } while (job.step_ < job.step_count && job.steps[job.step_].parts <= 0);
+    if (job.step_ < job.step_count) {
       job.next_part_ = 0;
-      job.open_parts_ = job.stages[job.stage_].parts;
+      job.open_parts_ = job.steps[job.step_].parts;
       epoch_.fetch_add(1, std::memory_order_release);
-      // No more threads than can get a slot: those that hold one look at the epoch by themselves.
-      for (int wake = std::min(std::popcount(free_slots_), job.open_parts_); wake > 0; --wake) {
+      // No more threads than can get a number: those that hold one look at the epoch by themselves.
+      for (int wake = std::min(std::popcount(free_workers_), job.open_parts_); wake > 0; --wake) {
         pthread_cond_signal(&work_);
       }
       break;
@@ -155,29 +155,29 @@ void Scheduler::advance() noexcept {
   }
 }
 
-bool Scheduler::run_one_part(int slot) noexcept {
+bool Scheduler::run_one_part(int worker) noexcept {
   if (!has_part()) return false;
   Job& job = *head_;
-  const Stage& stage = job.stages[job.stage_];
+  const JobStep& step = job.steps[job.step_];
   const int part = job.next_part_++;
   // Not when the job becomes the head: until a thread has woken up it still waits.
   if (job.started_ns_ == 0) job.started_ns_ = now_ns();
   pthread_mutex_unlock(&mutex_);
-  stage.run(stage.context, part, slot);
+  step.run(step.context, part, worker);
   pthread_mutex_lock(&mutex_);
   if (--job.open_parts_ == 0) advance();
   return true;
 }
 
-int Scheduler::take_slot() noexcept {
-  if (free_slots_ == 0) return -1;
-  const int slot = std::countr_zero(free_slots_);
-  free_slots_ &= free_slots_ - 1;
-  return slot;
+int Scheduler::take_worker() noexcept {
+  if (free_workers_ == 0) return -1;
+  const int worker = std::countr_zero(free_workers_);
+  free_workers_ &= free_workers_ - 1;
+  return worker;
 }
 
-void Scheduler::release_slot(int slot) noexcept {
-  free_slots_ |= std::uint64_t{1} << slot;
+void Scheduler::release_worker(int worker) noexcept {
+  free_workers_ |= std::uint64_t{1} << worker;
 }
 
 bool Scheduler::watch_epoch(std::int64_t until_ns) noexcept {
@@ -201,23 +201,23 @@ void Scheduler::work_loop() noexcept {
   ++ready_;
   pthread_cond_broadcast(&done_);
   while (!stop_) {
-    const int slot = has_part() ? take_slot() : -1;
-    if (slot < 0) {
+    const int worker = has_part() ? take_worker() : -1;
+    if (worker < 0) {
       pthread_cond_wait(&work_, &mutex_);
       continue;
     }
     std::int64_t spin_until = 0;
     for (;;) {
-      if (run_one_part(slot)) {
+      if (run_one_part(worker)) {
         spin_until = 0;
         continue;
       }
-      // Between two stages of a frame, or after its end: keep the slot for a short while.
+      // Between two steps of a frame, or after its end: keep the number for a short while.
       if (spin_until == 0) spin_until = now_ns() + kSpinNs;
       if (!watch_epoch(spin_until) && !has_part()) break;
       if (stop_) break;
     }
-    release_slot(slot);
+    release_worker(worker);
   }
 }
 
@@ -225,7 +225,7 @@ Status Scheduler::wait(Job& job, Deadline deadline) noexcept {
   const Lock lock(mutex_);
   if (job.state_ == Job::State::kIdle) return Status::kInvalidTicket;
   const std::int64_t deadline_ns = deadline.time().time_since_epoch().count();
-  int slot = -1;
+  int worker = -1;
   Status status = Status::kOk;
   std::int64_t spin_until = 0;
   while (job.state_ != Job::State::kDone) {
@@ -234,20 +234,20 @@ Status Scheduler::wait(Job& job, Deadline deadline) noexcept {
       break;
     }
     if (deadline.is_never()) {
-      if (slot < 0) slot = take_slot();
-      if (slot >= 0 && run_one_part(slot)) {
+      if (worker < 0) worker = take_worker();
+      if (worker >= 0 && run_one_part(worker)) {
         spin_until = 0;
         continue;
       }
     }
     if (spin_until == 0) spin_until = std::min(now_ns() + kSpinNs, deadline_ns);
-    if (watch_epoch(spin_until) || job.state_ == Job::State::kDone || (slot >= 0 && has_part()) ||
+    if (watch_epoch(spin_until) || job.state_ == Job::State::kDone || (worker >= 0 && has_part()) ||
         deadline.passed())
       continue;
-    // The slot goes back while this thread sleeps, so that a worker can take it.
-    if (slot >= 0) {
-      release_slot(slot);
-      slot = -1;
+    // The number goes back while this thread sleeps, so that another thread can take it.
+    if (worker >= 0) {
+      release_worker(worker);
+      worker = -1;
     }
     if (deadline.is_never()) {
       pthread_cond_wait(&done_, &mutex_);
@@ -257,9 +257,9 @@ Status Scheduler::wait(Job& job, Deadline deadline) noexcept {
     }
     spin_until = 0;
   }
-  if (slot >= 0) {
-    release_slot(slot);
-    // Parts of other jobs may be left, and no worker was woken for the slot that was held here.
+  if (worker >= 0) {
+    release_worker(worker);
+    // Parts of other jobs may be left, and no thread was woken for the number that was held here.
     if (has_part()) pthread_cond_signal(&work_);
   }
   if (status == Status::kOk) job.state_ = Job::State::kIdle;

@@ -12,28 +12,28 @@
 
 namespace ocellus::detail {
 
-/// One step of a frame: `parts` independent pieces of work. All parts of a stage end before the
-/// next stage begins.
-struct Stage {
-  /// `slot` is below the number of workers and is held by one thread at a time: the index of
+/// One step of a frame: `parts` independent pieces of work. All parts of a step end before the
+/// next step begins.
+struct JobStep {
+  /// `worker` is below the number of workers and is held by one thread at a time: the index of
   /// private scratch.
-  void (*run)(void* context, int part, int slot) noexcept = nullptr;
+  void (*run)(void* context, int part, int worker) noexcept = nullptr;
   void* context = nullptr;
-  int parts = 0;  ///< 0: the stage is skipped
-  /// Where to go on, counted from this stage; below 1 for a loop, whose end the stage sees to by
-  /// rewriting it. Without effect on a stage that is skipped.
-  int step = 1;
+  int parts = 0;  ///< 0: the step is skipped
+  /// Where to go on, counted from this step; below 1 for a loop, whose end the step sees to by
+  /// rewriting it. Without effect on a step that is skipped.
+  int next = 1;
 };
 
 /// A frame in flight; lives in its operator. The scheduler owns the fields below `private` between
 /// submit and done.
 class Job {
  public:
-  /// Fixed before submit; `stages` must live until the job is done. A stage may rewrite what later
-  /// stages do (parts included), because it is read only when its turn comes.
-  const Stage* stages = nullptr;
-  int stage_count = 0;
-  /// Called once after the last stage, on the thread that ended it; must not call the scheduler.
+  /// Fixed before submit; `steps` must live until the job is done. A step may rewrite what later
+  /// steps do (parts included), because it is read only when its turn comes.
+  const JobStep* steps = nullptr;
+  int step_count = 0;
+  /// Called once after the last step, on the thread that ended it; must not call the scheduler.
   void (*finished)(void* context) noexcept = nullptr;
   void* finished_context = nullptr;
 
@@ -46,7 +46,7 @@ class Job {
   enum class State : std::uint8_t { kIdle, kQueued, kRunning, kDone };
 
   State state_ = State::kIdle;
-  int stage_ = 0;       // the stage that hands out parts now
+  int step_ = 0;        // the step that hands out parts now
   int next_part_ = 0;   // its next part
   int open_parts_ = 0;  // parts of it not finished yet
   Job* next_ = nullptr;
@@ -56,8 +56,8 @@ class Job {
 };
 
 /// The workers are threads made once. A thread that waits for a job without a deadline takes part
-/// in the work: it and the workers share `workers` slots, so that many threads compute at once and
-/// no more. Nothing is allocated after `start`.
+/// in the work: it and the workers share `workers` numbers, so that many threads compute at once
+/// and no more. Nothing is allocated after `start`.
 ///
 /// A thread that waits with a deadline computes nothing: what a part takes depends on the picture,
 /// so none can be known to end in time.
@@ -98,15 +98,15 @@ class Scheduler {
   void work_loop() noexcept;
   /// Runs one part of the head job; the mutex is held on entry and on return, not while it runs.
   /// False: none to take.
-  bool run_one_part(int slot) noexcept;
-  /// Starts the head job's stages until one has parts; finishes jobs whose stages are used up.
+  bool run_one_part(int worker) noexcept;
+  /// Starts the head job's steps until one has parts; finishes jobs whose steps are used up.
   void advance() noexcept;
   bool has_part() const noexcept;
   /// Looks, without the mutex that is held on entry and on return, whether parts appear or a job
   /// ends before `until_ns`.
   bool watch_epoch(std::int64_t until_ns) noexcept;
-  int take_slot() noexcept;
-  void release_slot(int slot) noexcept;
+  int take_worker() noexcept;
+  void release_worker(int worker) noexcept;
 
   pthread_mutex_t mutex_;
   pthread_cond_t work_;  // parts to take, or stop
@@ -116,7 +116,7 @@ class Scheduler {
   std::atomic<std::uint32_t> epoch_{0};
   Job* head_ = nullptr;
   Job* tail_ = nullptr;
-  std::uint64_t free_slots_ = 0;  // bit set = free
+  std::uint64_t free_workers_ = 0;  // bit set = free
   bool stop_ = false;
   bool abandoned_ = false;
   int workers_ = 0;

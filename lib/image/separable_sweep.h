@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/arena.h"
+#include "core/layout_builder.h"
 #include "image/separable_filter.h"
 
 namespace ocellus::detail {

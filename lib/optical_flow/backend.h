@@ -1,30 +1,23 @@
-// The functions that a backend gives to optical flow and to the spatio-temporal filter, and how
-// both come to an instance.
+// The instances of optical flow and of the spatio-temporal filter on the backends.
 #pragma once
 
-#include "core/engine_state.h"
-#include "core/operator.h"
-#include "core/operator_handle.h"
-#include "ocellus/optical_flow.h"
-#include "ocellus/spatio_temporal_filter.h"
+#include <memory>
+
+#include "core/operator_instance.h"
+#include "ocellus/kernel_bank.h"
 #include "optical_flow/plan.h"
 
 namespace ocellus::detail {
 
-struct OpticalFlowBackend {
-  const OperatorCalls* calls;  ///< of the instances that `create` makes
-  /// Bytes that `create` will take from the engine.
-  Expected<Footprint> (*footprint)(const EngineInfo& engine, const OpticalFlowPlan& plan) noexcept;
-  /// `kernels` says where the taps come from; they are read here, and it is not kept.
-  Expected<void*> (*create)(EngineState& engine, const OpticalFlowPlan& plan,
-                            const KernelConfig& kernels) noexcept;
-};
-
-extern const OpticalFlowBackend kOpticalFlowCpu;
-
-/// Both with the engine's backend. Errors: Unsupported, and those of the table's functions.
-Expected<Footprint> flow_footprint(const EngineInfo& engine, const OpticalFlowPlan& plan) noexcept;
-Expected<void> create_flow(OperatorHandle& handle, const OpticalFlowPlan& plan,
-                           const KernelConfig& kernels) noexcept;
+/// The method that the plan asks for, without memory; null when the system has none. `kernels` are
+/// read by `start` and must live until then; without them an instance can only tell its footprint.
+std::unique_ptr<OperatorInstance> make_flow_cpu(const OpticalFlowPlan& plan, int workers,
+                                                const KernelConfig* kernels) noexcept;
+/// In builds with CUDA.
+std::unique_ptr<OperatorInstance> make_flow_cuda(const OpticalFlowPlan& plan,
+                                                 const KernelConfig* kernels) noexcept;
+/// On the engine's backend.
+std::unique_ptr<OperatorInstance> make_flow(const EngineInfo& engine, const OpticalFlowPlan& plan,
+                                            const KernelConfig* kernels) noexcept;
 
 }  // namespace ocellus::detail

@@ -74,10 +74,6 @@ Rgb wheel_color(float u, float v) noexcept {
   return {shade(a.r, b.r), shade(a.g, b.g), shade(a.b, b.b)};
 }
 
-const float* row_of(const float* plane, std::ptrdiff_t stride, int y) noexcept {
-  return reinterpret_cast<const float*>(reinterpret_cast<const std::byte*>(plane) + stride * y);
-}
-
 /// Limited-range BT.601, what I420 and NV12 of that size usually hold.
 struct Yuv {
   int y = 16;
@@ -174,16 +170,16 @@ void draw_arrow(const Painter& painter, const Arrow& arrow, int side, const Yuv&
 
 }  // namespace
 
-void draw_flow_wheel(const FlowView& flow, float max_motion, std::uint8_t* rgb,
+void draw_flow_wheel(const FlowOutput& flow, float max_motion, std::uint8_t* rgb,
                      std::ptrdiff_t rgb_stride) noexcept {
   const bool drawn = max_motion > 0.0f;  // false for NaN
   // Not infinity, of which a motion of 0 would make NaN.
   const float scale = drawn ? std::min(1.0f / max_motion, std::numeric_limits<float>::max()) : 0.0f;
-  for (int y = 0; y < flow.size.height; ++y) {
-    const float* const u = row_of(flow.u, flow.stride, y);
-    const float* const v = row_of(flow.v, flow.stride, y);
+  for (int y = 0; y < flow.u.size.height; ++y) {
+    const float* const u = flow.u.row<const float>(y);
+    const float* const v = flow.v.row<const float>(y);
     std::uint8_t* out = rgb + rgb_stride * y;
-    for (int x = 0; x < flow.size.width; ++x, out += 3) {
+    for (int x = 0; x < flow.u.size.width; ++x, out += 3) {
       const Rgb color =
           drawn && valid(u[x], v[x]) ? wheel_color(u[x] * scale, v[x] * scale) : Rgb{};
       out[0] = static_cast<std::uint8_t>(color.r);
@@ -193,14 +189,14 @@ void draw_flow_wheel(const FlowView& flow, float max_motion, std::uint8_t* rgb,
   }
 }
 
-float flow_magnitude_percentile(const FlowView& flow, float percent) noexcept {
+float flow_magnitude_percentile(const FlowOutput& flow, float percent) noexcept {
   constexpr float kLeast = 1e-3f;
   constexpr int kBins = 256;
   const auto for_each_length = [&flow](auto&& visit) {
-    for (int y = 0; y < flow.size.height; ++y) {
-      const float* const u = row_of(flow.u, flow.stride, y);
-      const float* const v = row_of(flow.v, flow.stride, y);
-      for (int x = 0; x < flow.size.width; ++x) {
+    for (int y = 0; y < flow.u.size.height; ++y) {
+      const float* const u = flow.u.row<const float>(y);
+      const float* const v = flow.v.row<const float>(y);
+      for (int x = 0; x < flow.u.size.width; ++x) {
         const float length = std::hypot(u[x], v[x]);
         if (std::isfinite(length)) visit(length);
       }
@@ -244,9 +240,9 @@ float flow_magnitude_percentile(const FlowView& flow, float percent) noexcept {
   return std::max(kLeast, high);
 }
 
-void draw_flow_overlay(const FlowView& flow, const OverlayConfig& config,
+void draw_flow_overlay(const FlowOutput& flow, const OverlayConfig& config,
                        const OverlayImage& image) noexcept {
-  if (flow.size.width <= 0 || flow.size.height <= 0 || image.size.width <= 0 ||
+  if (flow.u.size.width <= 0 || flow.u.size.height <= 0 || image.size.width <= 0 ||
       image.size.height <= 0)
     return;
   if (!(config.scale > 0.0f) || !(config.max_motion > 0.0f)) return;
@@ -262,12 +258,12 @@ void draw_flow_overlay(const FlowView& flow, const OverlayConfig& config,
   const float longest = 3.0f * static_cast<float>(step);
   const Painter painter(image);
   const Yuv outline;
-  const int first_x = std::min(step / 2, (flow.size.width - 1) / 2);
-  const int first_y = std::min(step / 2, (flow.size.height - 1) / 2);
-  for (int y = first_y; y < flow.size.height; y += step) {
-    const float* const u = row_of(flow.u, flow.stride, y);
-    const float* const v = row_of(flow.v, flow.stride, y);
-    for (int x = first_x; x < flow.size.width; x += step) {
+  const int first_x = std::min(step / 2, (flow.u.size.width - 1) / 2);
+  const int first_y = std::min(step / 2, (flow.u.size.height - 1) / 2);
+  for (int y = first_y; y < flow.u.size.height; y += step) {
+    const float* const u = flow.u.row<const float>(y);
+    const float* const v = flow.v.row<const float>(y);
+    for (int x = first_x; x < flow.u.size.width; x += step) {
       if (!valid(u[x], v[x])) continue;
       const float motion = std::hypot(u[x], v[x]);
       if (motion < config.min_motion || !(motion > 0.0f) || !std::isfinite(motion)) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "core/checks.h"
@@ -220,19 +221,26 @@ Expected<OpticalFlowPlan> make_plan(const SpatioTemporalFilterConfig& config) no
   return plan;
 }
 
-OperatorShape shape_of(const OpticalFlowPlan& plan) noexcept {
-  OperatorShape shape;
-  shape.name = plan.filter_only ? "filter" : "optical flow";
-  shape.size = plan.size;
-  shape.format = plan.format;
-  shape.out_size = {plan.roi.width, plan.roi.height};
-  shape.out_size_of = "the region of interest";
-  shape.planes = plan.filter_only ? plan.convolutions : 3;
-  shape.optional_planes = plan.filter_only ? 0 : 1u << 2;
-  shape.depth = plan.depth;
-  shape.frames = plan.frames;
-  shape.delay_frames = plan.delay_frames;
-  return shape;
+OperatorInfo info_of(const OpticalFlowPlan& plan) noexcept {
+  static constexpr const char* kFlowPlanes[] = {"u", "v", "confidence"};
+  static constexpr const char* kFilterPlanes[] = {"0", "1", "2", "3", "4", "5", "6", "7"};
+  static_assert(std::size(kFilterPlanes) == kMaxConvolutions);
+  OperatorInfo info;
+  info.name = plan.filter_only ? "spatio-temporal filter" : "optical flow";
+  info.size = plan.size;
+  info.format = plan.format;
+  info.plane_count = plan.filter_only ? plan.convolutions : 3;
+  for (int p = 0; p < info.plane_count; ++p) {
+    PlaneInfo& plane = info.planes[static_cast<std::size_t>(p)];
+    plane.name = (plan.filter_only ? kFilterPlanes : kFlowPlanes)[p];
+    plane.size = {plan.roi.width, plan.roi.height};
+    plane.optional = !plan.filter_only && p == 2;
+  }
+  info.depth = plan.depth;
+  info.support_frames = plan.frames;
+  info.delay_frames = plan.delay_frames;
+  info.keeps_state = plan.frames > 1;
+  return info;
 }
 
 }  // namespace detail

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/operator.h"
+#include "core/operator_instance.h"
 #include "ocellus/optical_flow.h"
 #include "ocellus/spatio_temporal_filter.h"
 
@@ -59,9 +59,8 @@ Expected<OpticalFlowPlan> make_plan(const SpatioTemporalFilterConfig& config) no
 
 static_assert(kMaxConvolutions <= kMaxOutputPlanes && kMaxKernelTaps <= kMaxSupportFrames);
 
-/// Output planes are u, v, confidence (may be null) for flow; one for each convolution for the
-/// filter.
-OperatorShape shape_of(const OpticalFlowPlan& plan) noexcept;
+/// Output planes are u, v, confidence (optional) for flow; one for each convolution for the filter.
+OperatorInfo info_of(const OpticalFlowPlan& plan) noexcept;
 
 /// A solution is singular when the smaller eigenvalue of the structure tensor is at most this share
 /// of the larger: below it, single precision leaves nothing of the second component.

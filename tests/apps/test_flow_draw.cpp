@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ocellus/flow_draw.h"
+#include "support/plane.h"
 
 namespace ocellus {
 namespace {
@@ -22,13 +23,10 @@ struct Field {
       : size(field_size),
         u(static_cast<std::size_t>(size.width * size.height), fill_u),
         v(static_cast<std::size_t>(size.width * size.height), fill_v) {}
-  FlowView view() {
-    FlowView flow;
-    flow.u = u.data();
-    flow.v = v.data();
-    flow.size = size;
-    flow.stride = size.width * static_cast<std::ptrdiff_t>(sizeof(float));
-    return flow;
+  FlowOutput view() {
+    const std::ptrdiff_t stride = size.width * static_cast<std::ptrdiff_t>(sizeof(float));
+    return {
+        test::float_plane(u.data(), size, stride), test::float_plane(v.data(), size, stride), {}};
   }
 };
 
@@ -79,7 +77,7 @@ TEST(FlowWheel, TakesAnyScale) {
   Field field({4, 1}, 0.0f, 0.0f);
   field.u = {0.0f, -1.0f, 3e38f, 1e-40f};
   field.v = {0.0f, 2.0f, -3e38f, 0.0f};
-  const FlowView flow = field.view();
+  const FlowOutput flow = field.view();
   for (const float scale : {0.0f, -1.0f, std::numeric_limits<float>::quiet_NaN(), -kInfinity}) {
     std::array<std::uint8_t, 12> rgb;
     rgb.fill(7);
@@ -110,11 +108,10 @@ TEST(FlowWheel, KeepsToItsStrides) {
       v[static_cast<std::size_t>(y * flow_stride + x)] = 0.0f;
     }
   }
-  FlowView flow;
-  flow.u = u.data();
-  flow.v = v.data();
-  flow.size = {width, height};
-  flow.stride = flow_stride * static_cast<std::ptrdiff_t>(sizeof(float));
+  const ImageSize size{width, height};
+  const std::ptrdiff_t bytes = flow_stride * static_cast<std::ptrdiff_t>(sizeof(float));
+  const FlowOutput flow = {
+      test::float_plane(u.data(), size, bytes), test::float_plane(v.data(), size, bytes), {}};
   std::vector<std::uint8_t> rgb(stride * height, 0xAB);
   draw_flow_wheel(flow, 1.0f, rgb.data(), stride);
   for (int y = 0; y < height; ++y) {

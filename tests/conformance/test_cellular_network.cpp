@@ -41,12 +41,9 @@ class CellBuffer {
                 static_cast<std::size_t>(bytes_per_pixel(format))),
         bytes_(stride_ * static_cast<std::size_t>(size.height + 2), kGuard) {}
 
-  CellView view() {
-    CellView view;
-    view.data = bytes_.data() + stride_;
-    view.size = size_;
-    view.stride = static_cast<std::ptrdiff_t>(stride_);
-    return view;
+  ImageView view() {
+    return {bytes_.data() + stride_, size_,  static_cast<std::ptrdiff_t>(stride_), format_,
+            MemorySpace::kHost,      nullptr};
   }
   double at(int x, int y) const {
     const unsigned char* pixel =
@@ -100,9 +97,9 @@ class Cells : public OnBackend {
     std::optional<reference::CellLevels> warm;
     for (std::size_t f = 0; f < frames.size(); ++f) {
       CellBuffer out(config.size, config.output_format);
-      CellInfo info;
-      const Ticket ticket = must(rig.op.submit(frames[f].frame(f), out.view()));
-      must(rig.op.wait(ticket, Deadline::after(std::chrono::seconds(120)), &info));
+      CellularNetworkRecord info;
+      const Ticket ticket = must(rig.op.submit(frames[f].frame(f), out.view(), &info));
+      must(rig.op.wait(ticket, Deadline::after(std::chrono::seconds(120))));
       const CellRun expected =
           reference::run_cells(config, bits, frames[f].values(), starts(), warm);
       warm = expected.first;

@@ -78,8 +78,8 @@ TEST_P(Contracts, TheBackendAskedForReallyRuns) {
   const detail::Backend* backend = detail::find_backend(info.backend);
   ASSERT_NE(backend, nullptr);
   EXPECT_EQ(backend->kind, info.backend);
-  ASSERT_NE(backend->optical_flow, nullptr);
-  EXPECT_STREQ(backend->optical_flow->calls->name, cuda ? "cuda" : "cpu");
+  const auto plan = test::must(detail::make_plan(flow_config()));
+  EXPECT_STREQ(detail::make_flow(info, plan, nullptr)->backend(), cuda ? "cuda" : "cpu");
   const Footprint needs = test::must(OpticalFlow::footprint(info, flow_config()));
   EXPECT_EQ(needs.device > 0, cuda)
       << "an operator on a device takes device memory, one on the CPU takes none";
@@ -418,7 +418,7 @@ TEST_P(Contracts, TapsBeyondHalfAreRefused) {
 
 struct BadSubmit {
   const char* name;
-  std::function<void(Frame&, FlowView&)> spoil;
+  std::function<void(Frame&, FlowOutput&)> spoil;
   std::vector<std::string> words;
 };
 
@@ -426,38 +426,40 @@ struct BadSubmit {
 // when a refusal changes anything.
 TEST_P(Contracts, BadFramesAreNamed) {
   const std::vector<BadSubmit> table = {
-      {"no data", [](Frame& f, FlowView&) { f.data = nullptr; }, {"frame.data", "null"}},
+      {"no data", [](Frame& f, FlowOutput&) { f.data = nullptr; }, {"frame.data", "null"}},
       {"other width",
-       [](Frame& f, FlowView&) { f.size.width = 23; },
+       [](Frame& f, FlowOutput&) { f.size.width = 23; },
        {"frame.size", "23x18", "24x18"}},
       {"other height",
-       [](Frame& f, FlowView&) { f.size.height = 19; },
+       [](Frame& f, FlowOutput&) { f.size.height = 19; },
        {"frame.size", "24x19", "24x18"}},
       {"other format",
-       [](Frame& f, FlowView&) { f.format = PixelFormat::kFloat32; },
+       [](Frame& f, FlowOutput&) { f.format = PixelFormat::kFloat32; },
        {"frame.format", "kFloat32", "kGray16"}},
       {"no format",
-       [](Frame& f, FlowView&) { f.format = static_cast<PixelFormat>(77); },
+       [](Frame& f, FlowOutput&) { f.format = static_cast<PixelFormat>(77); },
        {"frame.format", "unknown", "kGray16"}},
       {"stride too short",
-       [](Frame& f, FlowView&) { f.stride = 47; },
+       [](Frame& f, FlowOutput&) { f.stride = 47; },
        {"frame.stride", "47", "48"}},
       {"stride negative",
-       [](Frame& f, FlowView&) { f.stride = -64; },
+       [](Frame& f, FlowOutput&) { f.stride = -64; },
        {"frame.stride", "-64", "48"}},
-      {"stride odd", [](Frame& f, FlowView&) { f.stride = 51; }, {"frame.stride", "2 bytes"}},
+      {"stride odd", [](Frame& f, FlowOutput&) { f.stride = 51; }, {"frame.stride", "2 bytes"}},
       {"address odd",
-       [](Frame& f, FlowView&) { f.data = static_cast<const char*>(f.data) + 1; },
+       [](Frame& f, FlowOutput&) { f.data = static_cast<const char*>(f.data) + 1; },
        {"frame.data", "2 bytes"}},
-      {"u is null", [](Frame&, FlowView& o) { o.u = nullptr; }, {"u", "null"}},
-      {"v is null", [](Frame&, FlowView& o) { o.v = nullptr; }, {"v", "null"}},
+      {"u is null", [](Frame&, FlowOutput& o) { o.u.data = nullptr; }, {"u", "null"}},
+      {"v is null", [](Frame&, FlowOutput& o) { o.v.data = nullptr; }, {"v", "null"}},
       {"other output size",
-       [](Frame&, FlowView& o) { o.size.width = 25; },
+       [](Frame&, FlowOutput& o) { o.u.size.width = 25; },
        {"output", "25x18", "24x18"}},
       {"output stride short",
-       [](Frame&, FlowView& o) { o.stride = 92; },
+       [](Frame&, FlowOutput& o) { o.u.stride = 92; },
        {"output", "stride", "92", "96"}},
-      {"output stride odd", [](Frame&, FlowView& o) { o.stride = 98; }, {"output", "stride", "98"}},
+      {"output stride odd",
+       [](Frame&, FlowOutput& o) { o.u.stride = 98; },
+       {"output", "stride", "98"}},
   };
   OpticalFlowConfig config = flow_config();
   config.format = PixelFormat::kGray16;
@@ -469,7 +471,7 @@ TEST_P(Contracts, BadFramesAreNamed) {
     for (const BadSubmit& bad : table) {
       SCOPED_TRACE(bad.name);
       Frame frame = frames[0].frame();
-      FlowView view = out.flow();
+      FlowOutput view = out.flow();
       bad.spoil(frame, view);
       const auto ticket = rig.op.submit(frame, view);
       ASSERT_FALSE(ticket);
@@ -494,8 +496,8 @@ TEST_P(Contracts, DeviceMemoryOnTheCpuIsRefused) {
   auto ticket = rig.op.submit(frame, out.flow());
   ASSERT_FALSE(ticket);
   expect_words(ticket.error(), Status::kInvalidArgument, {"cuda", "host"});
-  FlowView view = out.flow();
-  view.space = MemorySpace::kCuda;
+  FlowOutput view = out.flow();
+  for (ImageView* plane : {&view.u, &view.v, &view.confidence}) plane->space = MemorySpace::kCuda;
   ticket = rig.op.submit(frames[0].frame(), view);
   ASSERT_FALSE(ticket);
   expect_words(ticket.error(), Status::kInvalidArgument, {"cuda", "host"});
@@ -507,8 +509,8 @@ TEST_P(Contracts, MissingFilterPlanesAreNamed) {
   const auto frames = noise_frames({24, 18}, PixelFormat::kGray8, 1, 3);
   for (std::size_t missing = 0; missing < 3; ++missing) {
     test::OutputBuffer out({24, 18}, 3);
-    FilterView view = out.filter();
-    view.planes[missing] = nullptr;
+    OperatorOutput view = out.output();
+    view.planes[missing].data = nullptr;
     const auto ticket = rig.op.submit(frames[0].frame(), view);
     ASSERT_FALSE(ticket);
     expect_words(ticket.error(), Status::kInvalidArgument,
@@ -584,16 +586,16 @@ TEST_P(Contracts, PlanesMustBeDistinctAndAligned) {
   auto rig = this->rig<OpticalFlow>(flow_config());
   const auto frames = noise_frames({24, 18}, PixelFormat::kGray8, 1, 5);
   test::OutputBuffer out({24, 18}, 3);
-  FlowView shared = out.flow();
+  FlowOutput shared = out.flow();
   shared.v = shared.u;
   const auto same = rig.op.submit(frames[0].frame(), shared);
   ASSERT_FALSE(same);
-  expect_words(same.error(), Status::kInvalidArgument, {"planes 0 and 1", "same"});
-  FlowView odd = out.flow();
-  odd.v = reinterpret_cast<float*>(reinterpret_cast<char*>(odd.v) + 1);
+  expect_words(same.error(), Status::kInvalidArgument, {"planes u and v", "same"});
+  FlowOutput odd = out.flow();
+  odd.v.data = odd.v.row<char>(0) + 1;
   const auto crooked = rig.op.submit(frames[0].frame(), odd);
   ASSERT_FALSE(crooked);
-  expect_words(crooked.error(), Status::kInvalidArgument, {"plane 1", "aligned"});
+  expect_words(crooked.error(), Status::kInvalidArgument, {"plane v", "aligned"});
 }
 
 // Fails when tickets can only be waited for in the order submitted.

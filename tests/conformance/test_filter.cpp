@@ -345,7 +345,7 @@ TEST_P(Filter, ResetForgetsThePast) {
       std::vector<test::OutputBuffer> outs(static_cast<std::size_t>(unfinished),
                                            test::OutputBuffer(config.size, 2));
       for (auto& out : outs)
-        tickets.push_back(test::must(rig.op.submit(before[0].frame(), out.filter())));
+        tickets.push_back(test::must(rig.op.submit(before[0].frame(), out.output())));
       rig.op.reset();
       for (const Ticket ticket : tickets) {
         const auto gone = rig.op.wait(ticket, Deadline::never());
@@ -508,8 +508,8 @@ TEST_P(Filter, TwoOperatorsOnOneEngine) {
   for (std::size_t f = 0; f < 12; ++f) {
     test::OutputBuffer a_out(first.size, 2);
     test::OutputBuffer b_out(second.size, 2);
-    const Ticket a_ticket = test::must(a.submit(first_frames[f].frame(f), a_out.filter()));
-    const Ticket b_ticket = test::must(b.submit(second_frames[f].frame(f), b_out.filter()));
+    const Ticket a_ticket = test::must(a.submit(first_frames[f].frame(f), a_out.output()));
+    const Ticket b_ticket = test::must(b.submit(second_frames[f].frame(f), b_out.output()));
     // The later one first: waiting for it must also do the work before it.
     test::must(b.wait(b_ticket, Deadline::never()));
     test::must(a.wait(a_ticket, Deadline::never()));

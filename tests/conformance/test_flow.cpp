@@ -412,7 +412,7 @@ TEST_P(Flow, WarmUpFrameByFrame) {
       const FrameInfo& info = got.infos[static_cast<std::size_t>(f)];
       EXPECT_EQ(info.warming_up(), f + 1 < one.frames) << "frame " << f;
       EXPECT_EQ(info.sequence, static_cast<std::uint64_t>(f));
-      EXPECT_EQ(info.delay_frames, rig.op.delay_frames());
+      EXPECT_EQ(info.delay_frames, rig.op.info().delay_frames);
       // Kernels look (l-1)/2 frames back; the pyramid describes frame (l-1)/2 of its window,
       // counted from the oldest.
       const int middle = (one.frames - 1) / 2;
@@ -425,7 +425,7 @@ TEST_P(Flow, WarmUpFrameByFrame) {
       }
     }
     if (one.method == FlowMethod::kKernels) {
-      EXPECT_EQ(rig.op.delay_frames(), static_cast<float>(one.frames - 1) / 2.0f);
+      EXPECT_EQ(rig.op.info().delay_frames, static_cast<float>(one.frames - 1) / 2.0f);
       std::vector<std::size_t> all;
       for (std::size_t f = 0; f < frames.size(); ++f) all.push_back(f);
       expect_flow_matches(config, frames, got, all);

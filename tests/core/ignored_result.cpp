@@ -3,7 +3,7 @@
 #include "ocellus/ocellus.h"
 
 void ignore(ocellus::Engine& engine, ocellus::OpticalFlow& flow, const ocellus::Frame& frame,
-            const ocellus::FlowView& out) {
+            const ocellus::FlowOutput& out) {
 #if CALL == 0
   static_cast<void>(engine), static_cast<void>(flow.submit(frame, out));  // said to be ignored
 #elif CALL == 1

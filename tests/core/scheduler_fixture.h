@@ -42,16 +42,16 @@ class Gate {
   int arrived_ = 0;
 };
 
-/// A job whose stages are closures (part, slot).
+/// A job whose steps are closures (part, slot).
 class TestJob {
  public:
   using Body = std::function<void(int part, int slot)>;
 
   TestJob& stage(int parts, Body body) {
     bodies_.push_back(std::make_unique<Body>(std::move(body)));
-    stages_.push_back({&TestJob::run, bodies_.back().get(), parts});
-    job_.stages = stages_.data();
-    job_.stage_count = static_cast<int>(stages_.size());
+    steps_.push_back({&TestJob::run, bodies_.back().get(), parts});
+    job_.steps = steps_.data();
+    job_.step_count = static_cast<int>(steps_.size());
     return *this;
   }
   TestJob& finished(std::function<void()> body) {
@@ -60,8 +60,8 @@ class TestJob {
     job_.finished_context = this;
     return *this;
   }
-  /// For stages that change later ones.
-  detail::Stage& at(int stage) { return stages_[static_cast<std::size_t>(stage)]; }
+  /// For steps that change later ones.
+  detail::JobStep& at(int step) { return steps_[static_cast<std::size_t>(step)]; }
 
   TestJob() = default;
   TestJob(const TestJob&) = delete;
@@ -76,7 +76,7 @@ class TestJob {
   }
 
   std::vector<std::unique_ptr<Body>> bodies_;
-  std::vector<detail::Stage> stages_;
+  std::vector<detail::JobStep> steps_;
   std::function<void()> finished_;
   detail::Job job_;
 };

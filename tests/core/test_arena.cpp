@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/arena.h"
+#include "core/layout_builder.h"
 
 namespace ocellus::detail {
 namespace {

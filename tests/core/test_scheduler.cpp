@@ -432,7 +432,7 @@ TEST(Scheduler, AStageMayRewriteLaterOnes) {
   }
 }
 
-// Fails when a stage cannot send the job back, when the stages in between do not run in full each
+// Fails when a step cannot send the job back, when the steps in between do not run in full each
 // time, or when a stage without parts counts with its step.
 TEST_P(SchedulerWorkers, AStageMayGoBack) {
   const auto scheduler = start(GetParam());
@@ -445,10 +445,10 @@ TEST_P(SchedulerWorkers, AStageMayGoBack) {
     job.stage(3, [&](int, int) { ++before; });
     job.stage(7, [&](int, int) { ++inside; });
     job.stage(0, [&](int, int) { FAIL() << "no parts"; });
-    job.at(2).step = -2;
+    job.at(2).next = -2;
     job.stage(1, [&](int, int) {
       EXPECT_EQ(inside.load(), 7 * ++rounds);
-      job.at(3).step = rounds < 5 ? -2 : 1;
+      job.at(3).next = rounds < 5 ? -2 : 1;
     });
     job.stage(2, [&](int, int) { ++behind; });
     scheduler->submit(job);

@@ -106,14 +106,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::vector<float> pixels(static_cast<std::size_t>(config.size.width * config.size.height));
     for (float& pixel : pixels) pixel = numbers.real();
     frame.data = pixels.data();
-    CellView view;
-    view.data = out.data();
-    view.size = config.size;
-    view.stride = out_stride;
-    const auto ticket = made->op.submit(frame, view);
+    const ImageView view = {out.data(),           config.size,        out_stride,
+                            config.output_format, MemorySpace::kHost, nullptr};
+    CellularNetworkRecord how;
+    const auto ticket = made->op.submit(frame, view, &how);
     if (!ticket) std::abort();
-    CellInfo how;
-    const auto done = made->op.wait(*ticket, Deadline::never(), &how);
+    const auto done = made->op.wait(*ticket, Deadline::never());
     if (!done) std::abort();
     if (!done->bad_pixels() &&
         (how.sweeps < config.stage_count || how.converged != (how.changed == 0)))

@@ -71,10 +71,8 @@ void templates_to_frames(Bytes bytes) {
   frame.data = pixels.data();
   frame.size = config.size;
   frame.stride = 19;
-  CellView view;
-  view.data = out.data();
-  view.size = config.size;
-  view.stride = 19;
+  OperatorOutput view;
+  view.planes[0] = {out.data(), config.size, 19, PixelFormat::kGray8, MemorySpace::kHost, nullptr};
   run(made->op, frame, view);
   made->op.reset();
   run(made->op, frame, view);
@@ -104,12 +102,10 @@ std::vector<float> frame_of(const Bytes& bytes, std::size_t area, int number) {
   return pixels;
 }
 
-template <typename Operator, typename Config, typename View>
-void kernels_to_frames(const Config& config, const Bytes& bytes, View view) {
+template <typename Operator, typename Config>
+void kernels_to_frames(const Config& config, const Bytes& bytes, const OperatorOutput& view) {
   auto made = fuzz::make<Operator>(config, 1, kMostMemory);
   if (!made) return;
-  view.size = config.size;
-  view.stride = config.size.width * 4;
   for (int f = 0; f < 3; ++f) {
     const std::vector<float> pixels = frame_of(
         bytes,
@@ -160,9 +156,14 @@ void bank_to_frames(Bytes bytes) {
     filter.size = size;
     filter.format = PixelFormat::kFloat32;
     filter.storage = storage;
-    FilterView planes;
+    OperatorOutput planes;
     for (std::size_t c = 0; c < static_cast<std::size_t>(filter.kernels.convolutions); ++c)
-      planes.planes[c] = out.data() + c * area;
+      planes.planes[c] = {out.data() + c * area,
+                          size,
+                          size.width * static_cast<std::ptrdiff_t>(sizeof(float)),
+                          PixelFormat::kFloat32,
+                          MemorySpace::kHost,
+                          nullptr};
     kernels_to_frames<SpatioTemporalFilter>(filter, bytes, planes);
     if (filter.kernels.convolutions != 3) continue;
     OpticalFlowConfig flow;
@@ -171,11 +172,7 @@ void bank_to_frames(Bytes bytes) {
     flow.format = filter.format;
     flow.storage = storage;
     flow.window = 3;
-    FlowView view;
-    view.u = out.data();
-    view.v = view.u + area;
-    view.confidence = view.v + area;
-    kernels_to_frames<OpticalFlow>(flow, bytes, view);
+    kernels_to_frames<OpticalFlow>(flow, bytes, planes);
   }
 }
 

@@ -44,31 +44,23 @@ void take_kernels(Numbers& numbers, KernelConfig& kernels) {
   kernels.user = &kernels;
 }
 
-FlowView view_of(std::vector<float>& planes, ImageSize size, const OpticalFlowConfig&) {
+/// Planes of floats for what the operator gives.
+OperatorOutput output_of(std::vector<float>& memory, const OperatorInfo& info) {
+  const ImageSize size = info.planes[0].size;
   const std::size_t area =
       static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height);
-  planes.assign(3 * area, 0.0f);
-  FlowView view;
-  view.u = planes.data();
-  view.v = planes.data() + area;
-  view.confidence = planes.data() + 2 * area;
-  view.size = size;
-  view.stride = size.width * static_cast<std::ptrdiff_t>(sizeof(float));
-  return view;
-}
-
-FilterView view_of(std::vector<float>& planes, ImageSize size,
-                   const SpatioTemporalFilterConfig& config) {
-  const std::size_t area =
-      static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height);
-  planes.assign(static_cast<std::size_t>(config.kernels.convolutions) * area, 0.0f);
-  FilterView view;
-  for (int c = 0; c < config.kernels.convolutions; ++c) {
-    view.planes[static_cast<std::size_t>(c)] = planes.data() + static_cast<std::size_t>(c) * area;
+  const auto planes = static_cast<std::size_t>(info.plane_count);
+  memory.assign(planes * area, 0.0f);
+  OperatorOutput out;
+  for (std::size_t p = 0; p < planes; ++p) {
+    out.planes[p] = {memory.data() + p * area,
+                     size,
+                     size.width * static_cast<std::ptrdiff_t>(sizeof(float)),
+                     PixelFormat::kFloat32,
+                     MemorySpace::kHost,
+                     nullptr};
   }
-  view.size = size;
-  view.stride = size.width * static_cast<std::ptrdiff_t>(sizeof(float));
-  return view;
+  return out;
 }
 
 template <typename Operator, typename Config>
@@ -76,10 +68,8 @@ void run(Numbers& numbers, const Config& config) {
   auto made = fuzz::make<Operator>(config, 1 + numbers.byte() % 2, std::size_t{16} << 20);
   if (!made) return;
 
-  const ImageSize out_size =
-      config.roi.empty() ? config.size : ImageSize{config.roi.width, config.roi.height};
   std::vector<float> planes;
-  const auto out = view_of(planes, out_size, config);
+  const OperatorOutput out = output_of(planes, made->op.info());
   for (int f = 0; f < 3; ++f) {
     Frame frame;
     frame.size =

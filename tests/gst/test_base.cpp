@@ -2,8 +2,10 @@
 // fails, or loses its device at a chosen frame. The plugin is not loaded here; both bring the same
 // types.
 #include <deque>
+#include <memory>
 
 #include "base/gstocellusbase.h"
+#include "core/operator_instance.h"
 #include "gst/gst_support.h"
 
 namespace {
@@ -11,15 +13,14 @@ namespace {
 using ocellus::Deadline;
 using ocellus::Error;
 using ocellus::Expected;
-using ocellus::FrameInfo;
 using ocellus::Status;
-using ocellus::Ticket;
 
 // What the operator shall do, and what it was asked to.
 struct Script {
   guint frames = 100;
   float delay = 0.0f;
-  std::size_t result_bytes = 64;
+  std::size_t result_bytes = 64;  // of a row
+  int result_rows = 1;
   bool pictures = false;           // the results are pictures, of which it writes the first pixel
   std::vector<bool> late;          // per submission; the end is "not late"
   int lose_device_on_submit = -1;  // number of the submission
@@ -43,15 +44,78 @@ Script script;
 // What a picture's first pixel is more than that of the frame it was made of.
 constexpr int kMark = 100;
 
-// An operator that adds nothing to its frames but their number.
-struct Operator {
-  bool alive = false;
-  int number = 0;
-  bool waiting = false;
-  bool late = false;
-  ocellus::Frame frame;
-  guint8* result = nullptr;
+// An operator that adds nothing to its frames but their number. One is alive at a time.
+class FakeInstance final : public ocellus::detail::OperatorInstance {
+ public:
+  FakeInstance() noexcept {
+    EXPECT_EQ(alive, 0) << "the one before was not destroyed";
+    ++alive;
+  }
+  ~FakeInstance() override {
+    --alive;
+    if (started_) ++script.destructions;
+  }
+
+  const char* backend() const noexcept override { return "cpu"; }
+  bool takes_device_memory() const noexcept override { return false; }
+  ocellus::Footprint footprint() noexcept override { return {}; }
+  Expected<void> start(ocellus::detail::EngineState&) noexcept override {
+    if (script.fail_create == script.creations)
+      return tl::unexpected(ocellus::make_error(script.failure, "create failed as told"));
+    started_ = true;
+    number_ = script.creations++;
+    return {};
+  }
+
+  Expected<void> submit(int, const ocellus::Frame& frame,
+                        const ocellus::OperatorOutput& out) noexcept override {
+    EXPECT_FALSE(waiting_) << "the frame before has not been waited for";
+    const ocellus::ImageView& plane = out.planes[0];
+    EXPECT_EQ(reinterpret_cast<guintptr>(plane.data) % 64, 0u);
+    if (script.pictures) {
+      EXPECT_EQ(plane.stride, 96);
+    }
+    submission_ = script.submissions++;
+    script.sequences.push_back(frame.sequence);
+    script.luma.push_back(static_cast<const guint8*>(frame.data)[0]);
+    if (submission_ == script.lose_device_on_submit || (script.lost_again && number_ > 0))
+      return tl::unexpected(
+          ocellus::make_error(Status::kDeviceLost, "device lost in submit as told"));
+    waiting_ = true;
+    late_ = static_cast<std::size_t>(submission_) < script.late.size() &&
+            script.late[static_cast<std::size_t>(submission_)];
+    frame_ = frame;
+    result_ = static_cast<guint8*>(plane.data);
+    return {};
+  }
+  Expected<void> wait(int, Deadline deadline, ocellus::detail::FrameResult&) noexcept override {
+    EXPECT_TRUE(waiting_);
+    if (submission_ == script.lose_device_on_wait)
+      return tl::unexpected(
+          ocellus::make_error(Status::kDeviceLost, "device lost in wait as told"));
+    if (late_ && !deadline.is_never())
+      return tl::unexpected(ocellus::make_error(Status::kDeadlineMissed, "late as told"));
+    waiting_ = false;
+    // The memory of picture and result must still be there.
+    result_[0] = static_cast<guint8>(static_cast<const guint8*>(frame_.data)[0] +
+                                     (script.pictures ? kMark : 0));
+    return {};
+  }
+  void cancel(int) noexcept override { waiting_ = false; }
+  void reset() noexcept override { ++script.resets; }
+
+  static int alive;
+
+ private:
+  bool started_ = false;
+  int number_ = 0;
+  int submission_ = 0;
+  bool waiting_ = false;
+  bool late_ = false;
+  ocellus::Frame frame_;
+  guint8* result_ = nullptr;
 };
+int FakeInstance::alive = 0;
 
 struct FakeMeta {
   GstMeta meta;
@@ -81,7 +145,6 @@ FakeMeta* fake_meta(GstBuffer* buffer) {
 
 struct OcellusFake {
   GstOcellusBase parent_instance;
-  Operator op;
 };
 struct OcellusFakeClass {
   GstOcellusBaseClass parent_class;
@@ -89,75 +152,30 @@ struct OcellusFakeClass {
 GType ocellus_fake_get_type(void);
 G_DEFINE_TYPE(OcellusFake, ocellus_fake, GST_TYPE_OCELLUS_BASE)
 
-static Operator& op_of(GstOcellusBase* base) {
-  return reinterpret_cast<OcellusFake*>(base)->op;
-}
-
-static Expected<ocellus::Footprint> fake_footprint(GstOcellusBase*, const ocellus::EngineInfo&,
-                                                   const GstVideoInfo&, gsize* bytes) {
-  *bytes = script.result_bytes;
-  if (script.fail_footprint == script.creations)
-    return tl::unexpected(ocellus::make_error(script.failure, "footprint failed as told"));
-  return ocellus::Footprint{};
-}
-static Expected<void> fake_create(GstOcellusBase* base, ocellus::Engine&, const GstVideoInfo&,
-                                  GstOcellusSupport* support) {
-  if (script.fail_create == script.creations)
-    return tl::unexpected(ocellus::make_error(script.failure, "create failed as told"));
-  EXPECT_FALSE(op_of(base).alive) << "the one before was not destroyed";
-  op_of(base) = Operator{};
-  op_of(base).alive = true;
-  op_of(base).number = script.creations++;
-  support->frames = script.frames;
-  support->delay = script.delay;
-  return {};
-}
-static void fake_destroy(GstOcellusBase* base) {
-  EXPECT_TRUE(op_of(base).alive);
-  op_of(base).alive = false;
-  ++script.destructions;
-}
-static Expected<Ticket> fake_submit(GstOcellusBase* base, const ocellus::Frame& frame,
-                                    const GstOcellusTarget& target) {
-  Operator& op = op_of(base);
-  EXPECT_TRUE(op.alive);
-  EXPECT_FALSE(op.waiting) << "the frame before has not been waited for";
-  EXPECT_EQ(reinterpret_cast<guintptr>(target.data) % 64, 0u);
-  EXPECT_EQ(target.stride, script.pictures ? 96 : 0);
-  const int number = script.submissions++;
-  script.sequences.push_back(frame.sequence);
-  script.luma.push_back(static_cast<const guint8*>(frame.data)[0]);
-  if (number == script.lose_device_on_submit || (script.lost_again && op.number > 0))
-    return tl::unexpected(
-        ocellus::make_error(Status::kDeviceLost, "device lost in submit as told"));
-  op.waiting = true;
-  op.late = static_cast<std::size_t>(number) < script.late.size() &&
-            script.late[static_cast<std::size_t>(number)];
-  op.frame = frame;
-  op.result = target.data;
-  return Ticket{static_cast<std::uint64_t>(number) + 1};
-}
-static Expected<FrameInfo> fake_wait(GstOcellusBase* base, Ticket ticket, Deadline deadline,
-                                     GstOcellusNotes*) {
-  Operator& op = op_of(base);
-  EXPECT_TRUE(op.alive);
-  EXPECT_TRUE(op.waiting);
-  if (static_cast<int>(ticket.number) - 1 == script.lose_device_on_wait)
-    return tl::unexpected(ocellus::make_error(Status::kDeviceLost, "device lost in wait as told"));
-  if (op.late && !deadline.is_never())
-    return tl::unexpected(ocellus::make_error(Status::kDeadlineMissed, "late as told"));
-  op.waiting = false;
-  // The memory of picture and result must still be there.
-  op.result[0] = static_cast<guint8>(static_cast<const guint8*>(op.frame.data)[0] +
-                                     (script.pictures ? kMark : 0));
-  FrameInfo info;
-  info.sequence = op.frame.sequence;
-  info.timestamp_ns = op.frame.timestamp_ns;
-  return info;
-}
-static void fake_reset(GstOcellusBase* base) {
-  op_of(base).waiting = false;
-  ++script.resets;
+static Expected<GstOcellusOperator> fake_configure(GstOcellusBase*, const GstVideoInfo& video) {
+  ocellus::OperatorInfo info;
+  info.name = "fake";
+  info.size = {GST_VIDEO_INFO_WIDTH(&video), GST_VIDEO_INFO_HEIGHT(&video)};
+  info.format = gst_ocellus_pixel_format(video);
+  info.planes[0] = {"result", info.size, info.format, false};
+  if (!script.pictures)
+    info.planes[0] = {"result",
+                      {static_cast<int>(script.result_bytes), script.result_rows},
+                      ocellus::PixelFormat::kGray8,
+                      false};
+  info.support_frames = static_cast<int>(script.frames);
+  info.delay_frames = script.delay;
+  info.keeps_state = true;
+  return GstOcellusOperator{
+      info,
+      [](const ocellus::EngineInfo&) -> Expected<ocellus::Footprint> {
+        if (script.fail_footprint == script.creations)
+          return tl::unexpected(ocellus::make_error(script.failure, "footprint failed as told"));
+        return ocellus::Footprint{};
+      },
+      [info](ocellus::Engine& engine) {
+        return ocellus::detail::make_operator(engine, info, std::make_unique<FakeInstance>());
+      }};
 }
 static void fake_attach(GstBuffer* buffer) {
   gst_buffer_add_meta(buffer, fake_meta_info(), nullptr);
@@ -192,20 +210,13 @@ static void ocellus_fake_class_init(OcellusFakeClass* klass) {
       g_param_spec_boolean("draw", "Draw", "Draw", FALSE,
                            static_cast<GParamFlags>(G_PARAM_WRITABLE | G_PARAM_STATIC_STRINGS)));
   base->message_name = "ocellusfake";
-  base->footprint = fake_footprint;
-  base->create = fake_create;
-  base->destroy = fake_destroy;
-  base->submit = fake_submit;
-  base->wait = fake_wait;
-  base->reset = fake_reset;
+  base->configure = fake_configure;
   base->attach_meta = fake_attach;
   base->clear_meta = fake_clear;
   base->set_result = fake_set_result;
   base->draw = fake_draw;
 }
-static void ocellus_fake_init(OcellusFake* self) {
-  self->op = Operator{};
-}
+static void ocellus_fake_init(OcellusFake*) {}
 
 struct OcellusFakePicture {
   OcellusFake parent_instance;

@@ -219,21 +219,21 @@ TEST(CellConfig, MistakesOfAFrameAreNamed) {
   frame.data = pixels.data();
   frame.size = {32, 24};
   frame.stride = 32;
-  CellView view;
+  ImageView view;
   view.data = pixels.data() + 32 * 24;
   view.size = frame.size;
   view.stride = 32;
-  const auto text_of = [&](const Frame& in, const CellView& out) {
+  const auto text_of = [&](const Frame& in, const ImageView& out) {
     const auto ticket = rig.op.submit(in, out);
     return ticket ? std::string() : std::string(ticket.error().text);
   };
   Frame small = frame;
   small.size = {31, 24};
   EXPECT_NE(text_of(small, view).find("31x24"), std::string::npos);
-  CellView narrow = view;
+  ImageView narrow = view;
   narrow.stride = 31;
   EXPECT_NE(text_of(frame, narrow).find("31 bytes"), std::string::npos);
-  CellView none = view;
+  ImageView none = view;
   none.data = nullptr;
   EXPECT_NE(text_of(frame, none).find("null"), std::string::npos);
   const auto wrong = rig.op.wait(Ticket{77, 1}, Deadline::immediate());

@@ -67,7 +67,7 @@ class Operators {
     }
     const test::FrameBuffer frame =
         test::FrameBuffer(config.size, PixelFormat::kGray8, 3, 1).fill(gray);
-    CellInfo info;
+    CellularNetworkRecord info;
     const test::CellBytes out = test::cells_of(*network_, frame.frame(), &info);
     converged = info.converged;
     PlaneD result(gray.width, gray.height);

@@ -64,7 +64,7 @@ app::GrayPlane gray_of(const PlaneD& plane) {
 }
 
 PlaneD halftone(const app::GrayImage& image, const CellularNetworkConfig& config,
-                CellInfo* info = nullptr) {
+                CellularNetworkRecord* info = nullptr) {
   auto rig = Rig<CellularNetwork>::make(config);
   const CellBytes out = cells_of(rig.op, image.view(0, 0), info);
   PlaneD plane(image.size.width, image.size.height);
@@ -177,7 +177,7 @@ TEST(Quality, PresetsAreBetterThanErrorDiffusion) {
     double gained = 0.0;
     for (std::size_t i = 0; i < images.size(); ++i) {
       const app::GrayImage& image = images[i].image;
-      CellInfo info;
+      CellularNetworkRecord info;
       const PlaneD result = halftone(image, halftone_config(image.size, preset), &info);
       scores.push_back(score(result, values_of(image)));
       SCOPED_TRACE(images[i].name);
@@ -310,12 +310,12 @@ TEST(Quality, AsynchronousUpdatesSettleAndSynchronousOnesDoNot) {
       const double cells = static_cast<double>(photograph.image.pixels.size());
       for (const CellUpdate update : {CellUpdate::kColors, CellUpdate::kRaster}) {
         stage.update = update;
-        CellInfo info;
+        CellularNetworkRecord info;
         static_cast<void>(halftone(photograph.image, config, &info));
         EXPECT_LE(info.changed, 1e-4 * cells) << info.sweeps << " sweeps";
       }
       stage.update = CellUpdate::kSynchronous;
-      CellInfo info;
+      CellularNetworkRecord info;
       static_cast<void>(halftone(photograph.image, config, &info));
       EXPECT_FALSE(info.converged);
       EXPECT_GT(info.changed, 0.1 * cells);

@@ -71,7 +71,7 @@ TEST_F(OnDevice, EveryKindOfMemoryGivesTheSameResult) {
         frame.data = in.data();
         frame.stride = kInStride;
         frame.space = in_space;
-        const FlowView view = planes_at(out.data(), plane_bytes, size, kOutStride, out_space);
+        const FlowOutput view = planes_at(out.data(), plane_bytes, size, kOutStride, out_space);
         const FrameInfo info = must(flow.wait(must(flow.submit(frame, view)), Deadline::never()));
         EXPECT_EQ(info.sequence, f);
         EXPECT_EQ(info.described_sequence, expected.infos[f].described_sequence);
@@ -119,7 +119,7 @@ TEST_F(OnDevice, LargeResultsComeInChunks) {
 
       std::vector<std::vector<float>> results;
       for (std::size_t f = 0; f < frames.size(); ++f) {
-        const FlowView view =
+        const FlowOutput view =
             planes_at(wanted, plane_bytes, out_size, stride, MemorySpace::kPinned);
         must(other.wait(must(other.submit(frames[f].frame(f), view)), Deadline::never()));
         results.emplace_back(wanted, wanted + 3 * plane);
@@ -136,9 +136,9 @@ TEST_F(OnDevice, LargeResultsComeInChunks) {
         for (std::size_t slot = 0; slot < 3; ++slot) {
           const std::size_t f = first + slot;
           std::fill(outs[slot].begin(), outs[slot].end(), kUntouched);
-          FlowView view = planes_at(outs[slot].data(), room * sizeof(float), out_size,
-                                    columns * sizeof(float), MemorySpace::kHost);
-          if (f % 2 == 1) view.confidence = nullptr;
+          FlowOutput view = planes_at(outs[slot].data(), room * sizeof(float), out_size,
+                                      columns * sizeof(float), MemorySpace::kHost);
+          if (f % 2 == 1) view.confidence = {};
           tickets[slot] = must(flow.submit(frames[f].frame(f), view));
         }
         // The last one first: while others were copied, it would come to its end.
@@ -214,8 +214,8 @@ TEST_F(OnDevice, NoAlignmentIsAskedFor) {
         frame.data = static_cast<const char*>(in.data()) + shift;
         frame.stride = static_cast<std::ptrdiff_t>(in_stride);
         frame.space = MemorySpace::kCuda;
-        const FlowView view = planes_at(static_cast<float*>(out.data()) + shift, plane, size,
-                                        stride, MemorySpace::kCuda);
+        const FlowOutput view = planes_at(static_cast<float*>(out.data()) + shift, plane, size,
+                                          stride, MemorySpace::kCuda);
         must(flow.wait(must(flow.submit(frame, view)), Deadline::never()));
 
         must(out.read(0, got.data(), bytes));
@@ -305,7 +305,7 @@ TEST_F(OnDevice, SteadyFromTheFirstFrame) {
   frame.size = config.size;
   frame.stride = 320;
   frame.space = MemorySpace::kCuda;
-  const FlowView view =
+  const FlowOutput view =
       planes_at(out.data(), plane_bytes, config.size, 320 * sizeof(float), MemorySpace::kCuda);
   constexpr int kFrames = 1000;
   std::vector<std::int64_t> times;

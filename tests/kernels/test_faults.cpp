@@ -69,11 +69,11 @@ Outcome run_once(const Config& config) {
   auto op = Operator::create(*engine, config);
   if (!op) return stopped(Stage::kOperator, op.error());
   FrameBuffer frame(config.size, config.format);
-  OutputBuffer out(config.size, plane_count(config));
+  OutputBuffer out(config.size, op->info().plane_count);
   for (std::uint64_t f = 0; f < 2; ++f) {
-    const auto ticket = op->submit(frame.frame(f), view_of(out, config));
+    const auto ticket = op->submit(frame.frame(f), out.output());
     if (!ticket) {
-      const auto next = op->submit(frame.frame(f), view_of(out, config));
+      const auto next = op->submit(frame.frame(f), out.output());
       if (!next) outcome.next = next.error();
       return stopped(Stage::kSubmit, ticket.error());
     }

@@ -15,13 +15,11 @@ namespace {
 using cuda::CudaOperator;
 using detail::FrameResult;
 using detail::LayoutBuilder;
-using detail::OperatorHandle;
-using detail::OperatorShape;
 
 template <typename T>
 class Inverse final : public CudaOperator {
  public:
-  explicit Inverse(const OperatorShape& shape) noexcept : CudaOperator(shape) {
+  explicit Inverse(const OperatorInfo& info) noexcept : CudaOperator(info) {
     fake_driver().graph = [this](int slot) { compute(slot); };
   }
 
@@ -33,8 +31,8 @@ class Inverse final : public CudaOperator {
   Expected<void> record(cuda::Scope& cuda, int slot, cudaStream_t stream) noexcept override {
     return launch_check(cuda, slot, stream);
   }
-  void complete(FrameResult& result) noexcept override {
-    result.extra[1] = (result.flags & kBadPixels) != 0 ? 1 : 0;
+  void complete(const FrameResult& result, void* record) noexcept override {
+    static_cast<InverseRecord*>(record)->flagged = (result.flags & kBadPixels) != 0 ? 1 : 0;
   }
 
   void compute(int slot) {
@@ -44,31 +42,32 @@ class Inverse final : public CudaOperator {
     const float* const before = kept_[(at.head - std::min(1, at.count) + 2) % 2];
     bool bad = false;
     std::uint32_t bright = 0;
-    for (int y = 0; y < shape_.size.height; ++y) {
+    for (int y = 0; y < info_.size.height; ++y) {
       const auto* row = reinterpret_cast<const float*>(static_cast<const char*>(frame.image) +
                                                        y * frame.image_stride);
-      for (int x = 0; x < shape_.size.width; ++x) {
-        now[y * shape_.size.width + x] = row[x];
+      for (int x = 0; x < info_.size.width; ++x) {
+        now[y * info_.size.width + x] = row[x];
         bad = bad || !std::isfinite(row[x]);
         bright += row[x] > kInverseBright ? 1 : 0;
       }
     }
     for (int p = 0; p < 2; ++p) {
       if (frame.out[p] == nullptr) continue;
-      for (int y = 0; y < shape_.size.height; ++y) {
+      for (int y = 0; y < info_.size.height; ++y) {
         T* const row =
-            reinterpret_cast<T*>(static_cast<char*>(frame.out[p]) + y * frame.out_stride);
-        for (int x = 0; x < shape_.size.width; ++x) {
-          const int i = y * shape_.size.width + x;
+            reinterpret_cast<T*>(static_cast<char*>(frame.out[p]) + y * frame.out_stride[p]);
+        for (int x = 0; x < info_.size.width; ++x) {
+          const int i = y * info_.size.width + x;
           row[x] = bad      ? kInverseBad<T>
                    : p == 0 ? inverse_of<T>(now[i])
                             : static_cast<T>(before[i]);
         }
       }
     }
-    outcome(slot)->extra[0] = bright;
+    auto& record = *static_cast<InverseRecord*>(record_of(slot));
+    record.bright = bright;
     if (bad) {
-      outcome(slot)->bad = outcome(slot)->extra[2] = 1;
+      outcome(slot)->bad = record.from_bad = 1;
       return;
     }
     at.head = (at.head + 1) % 2;
@@ -76,7 +75,7 @@ class Inverse final : public CudaOperator {
   }
 
   std::size_t pixels() const {
-    return static_cast<std::size_t>(shape_.size.width * shape_.size.height);
+    return static_cast<std::size_t>(info_.size.width * info_.size.height);
   }
 
   float* kept_[2] = {};
@@ -95,19 +94,17 @@ TYPED_TEST(Results, ComeWithTheOperatorsNumbers) {
     SCOPED_TRACE("depth " + std::to_string(depth));
     reset_fake_driver();
     fake_driver().lazy = depth < 0;
-    const OperatorShape shape = inverse_shape<TypeParam>(std::abs(depth));
+    const OperatorInfo info = inverse_info<TypeParam>(std::abs(depth));
     EngineConfig config = engine_config(1, BackendChoice::kCuda);
-    config.memory = must(CudaOperator::footprint(std::make_unique<Inverse<TypeParam>>(shape)));
+    config.memory = must(detail::footprint_of(std::make_unique<Inverse<TypeParam>>(info)));
     {
-      const Engine engine = must(Engine::create(config));
-      OperatorHandle front(engine.state(), shape);
-      front.adopt(
-          CudaOperator::kCalls,
-          must(CudaOperator::create(front.engine(), std::make_unique<Inverse<TypeParam>>(shape))));
+      Engine engine = must(Engine::create(config));
+      OperatorHandle op =
+          must(detail::make_operator(engine, info, std::make_unique<Inverse<TypeParam>>(info)));
       EXPECT_EQ(engine.memory_use().used, engine.memory_use().capacity);
-      expect_inverses<TypeParam>(front);
-      front.reset();
-      expect_inverses<TypeParam>(front);
+      expect_inverses<TypeParam>(op);
+      op.reset();
+      expect_inverses<TypeParam>(op);
     }
     EXPECT_TRUE(fake_driver().empty());
   }
@@ -117,16 +114,16 @@ TYPED_TEST(Results, ComeWithTheOperatorsNumbers) {
 // what was made before.
 TEST(Creation, FailsWithTheOperatorsName) {
   reset_fake_driver();
-  const OperatorShape shape = inverse_shape<std::uint8_t>();
+  const OperatorInfo info = inverse_info<std::uint8_t>();
   EngineConfig config = engine_config(1, BackendChoice::kCuda);
-  config.memory = must(CudaOperator::footprint(std::make_unique<Inverse<std::uint8_t>>(shape)));
+  config.memory = must(detail::footprint_of(std::make_unique<Inverse<std::uint8_t>>(info)));
   {
-    const Engine engine = must(Engine::create(config));
+    Engine engine = must(Engine::create(config));
     const auto before = fake_driver().events.size();
-    auto made = std::make_unique<Inverse<std::uint8_t>>(shape);
+    auto made = std::make_unique<Inverse<std::uint8_t>>(info);
     fake_driver().names.clear();
     fake_driver().fail_at = fake_driver().calls + 30;
-    const auto instance = CudaOperator::create(*engine.state(), std::move(made));
+    const auto instance = detail::make_operator(engine, info, std::move(made));
     ASSERT_FALSE(instance);
     EXPECT_EQ(std::string(instance.error().text).find("inverse: " + fake_driver().failed_call), 0u)
         << instance.error().text;
@@ -134,7 +131,7 @@ TEST(Creation, FailsWithTheOperatorsName) {
     EXPECT_EQ(fake_driver().events.size(), before);
   }
   EXPECT_TRUE(fake_driver().empty());
-  const auto bytes = CudaOperator::footprint(nullptr);
+  const auto bytes = detail::footprint_of(nullptr);
   ASSERT_FALSE(bytes);
   EXPECT_STREQ(bytes.error().text, "the system gave no memory for the operator");
 }

@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/arena.h"
+#include "core/layout_builder.h"
 #include "halftone/backend.h"
 #include "kernels/core/cuda_device.h"
 #include "kernels/core/frame_params.h"
@@ -36,7 +36,6 @@ using cuda::FrameOutcome;
 using cuda::FrameParams;
 using cuda::TemporalState;
 using detail::LayoutBuilder;
-using detail::OperatorShape;
 
 constexpr int kDepth = 2;
 
@@ -56,74 +55,33 @@ struct Place {
   StreamHandle stream = nullptr;
 };
 
-class AnyOperator {
- public:
-  virtual ~AnyOperator() = default;
-  virtual Expected<Ticket> submit(const Frame& frame, const Place& out) = 0;
-  virtual Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) = 0;
-  virtual void reset() = 0;
-};
-
-FlowView view_at(const Place& out, const OperatorShape& shape, const OpticalFlowConfig&) {
-  const std::size_t row = static_cast<std::size_t>(shape.out_size.width) * sizeof(float);
-  FlowView view = planes_at(out.data, row * static_cast<std::size_t>(shape.out_size.height),
-                            shape.out_size, row, out.space);
-  view.stream = out.stream;
-  return view;
-}
-FilterView view_at(const Place& out, const OperatorShape& shape,
-                   const SpatioTemporalFilterConfig&) {
-  FilterView view;
-  for (int p = 0; p < shape.planes; ++p)
-    view.planes[static_cast<std::size_t>(p)] =
-        static_cast<float*>(out.data) + p * shape.out_size.width * shape.out_size.height;
-  view.size = shape.out_size;
-  view.stride = shape.out_size.width * static_cast<std::ptrdiff_t>(sizeof(float));
-  view.space = out.space;
-  view.stream = out.stream;
-  return view;
-}
-CellView view_at(const Place& out, const OperatorShape& shape, const CellularNetworkConfig&) {
-  return {out.data, shape.out_size, shape.out_size.width * shape.element_bytes, out.space,
-          out.stream};
-}
-
-template <typename Operator, typename Config>
-class Adapted final : public AnyOperator {
- public:
-  Adapted(Operator op, const Config& config, const OperatorShape& shape)
-      : op_(std::move(op)), config_(config), shape_(shape) {}
-  Expected<Ticket> submit(const Frame& frame, const Place& out) override {
-    return op_.submit(frame, view_at(out, shape_, config_));
+OperatorOutput output_at(const Place& place, const OperatorInfo& info) {
+  OperatorOutput out;
+  char* data = static_cast<char*>(place.data);
+  for (std::size_t p = 0; p < static_cast<std::size_t>(info.plane_count); ++p) {
+    const PlaneInfo& plane = info.planes[p];
+    const std::ptrdiff_t stride = plane.size.width * bytes_per_pixel(plane.format);
+    out.planes[p] = {data, plane.size, stride, plane.format, place.space, place.stream};
+    data += stride * plane.size.height;
   }
-  Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) override {
-    return op_.wait(ticket, deadline);
-  }
-  void reset() override { op_.reset(); }
-
- private:
-  Operator op_;
-  Config config_;
-  OperatorShape shape_;
-};
+  return out;
+}
 
 struct Subject {
   const char* name;
-  OperatorShape shape;
+  OperatorInfo info;
   std::function<Footprint(const EngineInfo&)> footprint;
-  std::function<Expected<std::unique_ptr<AnyOperator>>(Engine&)> create;
+  std::function<Expected<OperatorHandle>(Engine&)> create;
 };
 
 template <typename Operator, typename Config>
 Subject subject(const char* name, const Config& config) {
-  const OperatorShape shape = detail::shape_of(must(detail::make_plan(config)));
-  return {name, shape,
+  return {name, must(Operator::info_for(config)),
           [config](const EngineInfo& info) { return must(Operator::footprint(info, config)); },
-          [config, shape](Engine& engine) -> Expected<std::unique_ptr<AnyOperator>> {
+          [config](Engine& engine) -> Expected<OperatorHandle> {
             auto made = Operator::create(engine, config);
             if (!made) return tl::unexpected(made.error());
-            return std::unique_ptr<AnyOperator>(
-                std::make_unique<Adapted<Operator, Config>>(std::move(*made), config, shape));
+            return OperatorHandle(std::move(*made));
           }};
 }
 
@@ -168,13 +126,17 @@ const std::vector<Subject>& subjects() {
   return all;
 }
 
-std::size_t in_bytes(const OperatorShape& shape) {
-  return static_cast<std::size_t>(shape.size.width) * static_cast<std::size_t>(shape.size.height);
+std::size_t in_bytes(const OperatorInfo& info) {
+  return static_cast<std::size_t>(info.size.width) * static_cast<std::size_t>(info.size.height);
 }
-std::size_t out_bytes(const OperatorShape& shape) {
-  return static_cast<std::size_t>(shape.planes) * static_cast<std::size_t>(shape.element_bytes) *
-         static_cast<std::size_t>(shape.out_size.width) *
-         static_cast<std::size_t>(shape.out_size.height);
+std::size_t out_bytes(const OperatorInfo& info) {
+  std::size_t bytes = 0;
+  for (int p = 0; p < info.plane_count; ++p) {
+    const PlaneInfo& plane = info.planes[static_cast<std::size_t>(p)];
+    bytes += static_cast<std::size_t>(plane.size.width * plane.size.height *
+                                      bytes_per_pixel(plane.format));
+  }
+  return bytes;
 }
 
 // ---- the device
@@ -184,26 +146,25 @@ std::size_t out_bytes(const OperatorShape& shape) {
 class Kernels {
  public:
   /// The operator's pieces are the first of their blocks. `first` is the number of its first graph.
-  Kernels(const OperatorShape& shape, void* device, void* pinned) : shape_(shape) {
+  Kernels(const OperatorInfo& info, void* device, void* pinned) : info_(info) {
     LayoutBuilder on_device(device, cuda::kDeviceAlignment);
-    params_ = on_device.take<FrameParams>(static_cast<std::size_t>(shape.depth));
+    params_ = on_device.take<FrameParams>(static_cast<std::size_t>(info.depth));
     state_ = on_device.take<TemporalState>(1);
     LayoutBuilder on_host(pinned, cuda::kDeviceAlignment);
-    outcomes_ = on_host.take<FrameOutcome>(static_cast<std::size_t>(shape.depth));
+    outcomes_ = on_host.take<FrameOutcome>(static_cast<std::size_t>(info.depth));
   }
 
   void run(int slot) {
     const FrameParams& frame = params_[slot];
     ASSERT_NE(frame.image, nullptr) << "a frame runs before its parameters are there";
     kept_[at(state_->head)] = read(frame);
-    warming_up_[at(slot)] = state_->count + 1 < shape_.frames;
-    int described = state_->head - std::min(static_cast<int>(shape_.delay_frames), state_->count);
-    if (described < 0) described += shape_.frames;
-    for (int p = 0; p < shape_.planes; ++p)
-      if (frame.out[p] != nullptr)
-        write(static_cast<char*>(frame.out[p]), frame.out_stride, kept_[at(described)]);
-    state_->head = (state_->head + 1) % shape_.frames;
-    state_->count = std::min(state_->count + 1, shape_.frames - 1);
+    warming_up_[at(slot)] = state_->count + 1 < info_.support_frames;
+    int described = state_->head - std::min(static_cast<int>(info_.delay_frames), state_->count);
+    if (described < 0) described += info_.support_frames;
+    for (int p = 0; p < info_.plane_count; ++p)
+      if (frame.out[p] != nullptr) write(frame, p, kept_[at(described)]);
+    state_->head = (state_->head + 1) % info_.support_frames;
+    state_->count = std::min(state_->count + 1, info_.support_frames - 1);
   }
   bool warming_up(int slot) const { return warming_up_[at(slot)]; }
 
@@ -213,28 +174,30 @@ class Kernels {
   unsigned char read(const FrameParams& frame) const {
     const auto* const first = static_cast<const unsigned char*>(frame.image);
     unsigned char marker = *first;
-    for (int y = 0; y < shape_.size.height; ++y) {
+    for (int y = 0; y < info_.size.height; ++y) {
       const unsigned char* const row = first + y * frame.image_stride;
-      touch("kernel reads", row, at(shape_.size.width));
-      for (int x = 0; x < shape_.size.width; ++x)
+      touch("kernel reads", row, at(info_.size.width));
+      for (int x = 0; x < info_.size.width; ++x)
         if (row[x] != marker) marker = kGarbage;
     }
     return marker;
   }
-  void write(char* plane, std::int64_t stride, unsigned char marker) const {
-    const std::size_t bytes = at(shape_.out_size.width * shape_.element_bytes);
-    for (int y = 0; y < shape_.out_size.height; ++y) {
-      touch("kernel writes", plane + y * stride, bytes);
-      std::memset(plane + y * stride, marker, bytes);
+  void write(const FrameParams& frame, int index, unsigned char marker) const {
+    const PlaneInfo& plane = info_.planes[at(index)];
+    const std::size_t bytes = at(plane.size.width * bytes_per_pixel(plane.format));
+    for (int y = 0; y < plane.size.height; ++y) {
+      char* const row = static_cast<char*>(frame.out[index]) + y * frame.out_stride[index];
+      touch("kernel writes", row, bytes);
+      std::memset(row, marker, bytes);
     }
   }
 
-  OperatorShape shape_;
+  OperatorInfo info_;
   FrameParams* params_ = nullptr;
   TemporalState* state_ = nullptr;
   FrameOutcome* outcomes_ = nullptr;
   std::array<unsigned char, detail::kMaxSupportFrames> kept_{};
-  std::array<bool, detail::kMaxDepth> warming_up_{};
+  std::array<bool, kMaxDepth> warming_up_{};
 };
 
 // ---- a caller
@@ -266,16 +229,16 @@ class Caller {
     settings.memory = what.footprint(must(Engine::probe(settings)));
     operator_bytes_ = settings.memory;
     for (int i = 0; i < kDepth; ++i)
-      for (const std::size_t bytes : {in_bytes(what.shape), out_bytes(what.shape)})
+      for (const std::size_t bytes : {in_bytes(what.info), out_bytes(what.info)})
         settings.memory += Buffer::footprint(MemorySpace::kPinned, bytes) +
                            Buffer::footprint(MemorySpace::kCuda, bytes);
     engine_.emplace(must(Engine::create(settings)));
-    kernels_.emplace(what.shape, *driver().device_blocks.begin(), *driver().host_blocks.begin());
+    kernels_.emplace(what.info, *driver().device_blocks.begin(), *driver().host_blocks.begin());
     driver().graph = [this](int slot) { kernels_->run(slot); };
-    op_ = must(what.create(*engine_));
+    op_.emplace(must(what.create(*engine_)));
     for (int i = 0; i < kDepth; ++i) {
       for (const bool out : {false, true}) {
-        const std::size_t bytes = out ? out_bytes(what.shape) : in_bytes(what.shape);
+        const std::size_t bytes = out ? out_bytes(what.info) : in_bytes(what.info);
         host_.emplace_back(bytes, kGarbage);
         for (const MemorySpace space : {MemorySpace::kPinned, MemorySpace::kCuda})
           buffers_.push_back(must(Buffer::create(*engine_, space, bytes)));
@@ -290,14 +253,14 @@ class Caller {
     buffers_.clear();
     engine_.reset();
   }
-  Expected<std::unique_ptr<AnyOperator>> create_another() { return subject_.create(*engine_); }
+  Expected<OperatorHandle> create_another() { return subject_.create(*engine_); }
   Caller(const Caller&) = delete;
   Caller& operator=(const Caller&) = delete;
 
   static FakeDriver& driver() { return fake_driver(); }
-  AnyOperator& op() { return *op_; }
+  OperatorHandle& op() { return *op_; }
   Engine& engine() { return *engine_; }
-  const OperatorShape& shape() const { return subject_.shape; }
+  const OperatorInfo& shape() const { return subject_.info; }
   Kernels& kernels() { return *kernels_; }
   Flight& flight(int index) { return flights_[static_cast<std::size_t>(index)]; }
 
@@ -349,7 +312,7 @@ class Caller {
     frame.space = spaces.in;
     frame.stream = f.in.stream;
     frame.sequence = f.sequence;
-    const auto ticket = op_->submit(frame, f.out);
+    const auto ticket = op_->submit(frame, output_at(f.out, shape()));
     if (!ticket) {
       error_ = ticket.error();
       // What the caller has in streams of his own is his affair.
@@ -441,7 +404,7 @@ class Caller {
   Footprint operator_bytes_;
   std::optional<Engine> engine_;
   std::optional<Kernels> kernels_;
-  std::unique_ptr<AnyOperator> op_;
+  std::optional<OperatorHandle> op_;
   std::vector<std::vector<unsigned char>> host_;
   std::vector<Buffer> buffers_;
   std::array<Flight, kDepth> flights_{};
@@ -604,7 +567,7 @@ TEST_P(Creation, DisturbsNoFrameOfAnother) {
     reset_fake_driver();
     FakeDriver& driver = fake_driver();
     const OpticalFlowConfig config = flow_config(KernelForm::kUniform);
-    const OperatorShape shape = detail::shape_of(must(detail::make_plan(config)));
+    const OperatorInfo shape = must(OpticalFlow::info_for(config));
     EngineConfig settings = engine_config(1, BackendChoice::kCuda);
     settings.device_stream_sets = 1;
     const EngineInfo info = must(Engine::probe(settings));
@@ -627,8 +590,7 @@ TEST_P(Creation, DisturbsNoFrameOfAnother) {
       frame.size = shape.size;
       frame.stride = shape.size.width;
       frame.sequence = frames;
-      const auto ticket =
-          running.submit(frame, view_at({MemorySpace::kHost, out.data()}, shape, config));
+      const auto ticket = running.submit(frame, output_at({MemorySpace::kHost, out.data()}, shape));
       ASSERT_TRUE(ticket) << ticket.error().text;
       const auto done = running.wait(*ticket, Deadline::never());
       ASSERT_TRUE(done) << done.error().text;
@@ -681,7 +643,7 @@ TEST_P(Creation, LeavesNothingRunningWhenItFails) {
     FakeDriver& driver = fake_driver();
     driver.lazy = true;
     Engine engine = must(Engine::create(settings));
-    Kernels kernels(made.shape, *driver.device_blocks.begin(), *driver.host_blocks.begin());
+    Kernels kernels(made.info, *driver.device_blocks.begin(), *driver.host_blocks.begin());
     driver.graph = [&](int slot) { kernels.run(slot); };
     const long begin = driver.calls;
     driver.fail_at = begin + k;
@@ -774,14 +736,14 @@ TEST_P(ResultsStream, IsInOrder) {
     const auto look = [&] {
       queue_work(stream, "the caller reads the result", [&] { seen.push_back(result[0]); });
     };
-    std::memset(out.data, 7, out_bytes(what.shape));
-    std::memset(in.data, 9, in_bytes(what.shape));
+    std::memset(out.data, 7, out_bytes(what.info));
+    std::memset(in.data, 9, in_bytes(what.info));
     Frame frame;
     frame.data = in.data;
-    frame.size = what.shape.size;
-    frame.stride = what.shape.size.width;
+    frame.size = what.info.size;
+    frame.stride = what.info.size.width;
     look();
-    Ticket ticket = must(caller.op().submit(frame, out));
+    Ticket ticket = must(caller.op().submit(frame, output_at(out, caller.shape())));
     look();
     run_stream(stream);
     must(caller.op().wait(ticket, Deadline::never()));
@@ -803,12 +765,13 @@ TEST(FramesStream, IsTheDefaultStreamWhenNull) {
     const Place out = caller.place(0, true, MemorySpace::kPinned, nullptr);
     Frame frame;
     frame.data = in.data;
-    frame.size = what.shape.size;
-    frame.stride = what.shape.size.width;
+    frame.size = what.info.size;
+    frame.stride = what.info.size.width;
     frame.space = MemorySpace::kCuda;
     queue_work(nullptr, "the caller writes the frame",
-               [&] { std::memset(in.data, 9, in_bytes(what.shape)); });
-    must(caller.op().wait(must(caller.op().submit(frame, out)), Deadline::never()));
+               [&] { std::memset(in.data, 9, in_bytes(what.info)); });
+    must(caller.op().wait(must(caller.op().submit(frame, output_at(out, caller.shape()))),
+                          Deadline::never()));
     EXPECT_EQ(*static_cast<const unsigned char*>(out.data), 9);
   }
 }
@@ -825,10 +788,11 @@ TEST(Submit, RefusesAStreamThatIsNoneBeforeAnythingRuns) {
     const Place in = caller.place(0, false, MemorySpace::kHost, nullptr);
     Frame frame;
     frame.data = in.data;
-    frame.size = what.shape.size;
-    frame.stride = what.shape.size.width;
-    const auto refused =
-        caller.op().submit(frame, caller.place(0, true, MemorySpace::kCuda, caller.reader()));
+    frame.size = what.info.size;
+    frame.stride = what.info.size.width;
+    const auto refused = caller.op().submit(
+        frame,
+        output_at(caller.place(0, true, MemorySpace::kCuda, caller.reader()), caller.shape()));
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().status, Status::kSystem);
     EXPECT_EQ(fake_driver().launched_graphs, launched);

@@ -33,13 +33,16 @@ TEST(Trace, ShowsEveryStepWithItsFrame) {
   const Ticket first = must(flow.submit(frame.frame(71), out.flow()));
   must(flow.wait(first, Deadline::never()));
   OutputBuffer planes(config.size, filter_config.kernels.convolutions);
-  const Ticket second = must(filter.submit(frame.frame(72), planes.filter()));
+  const Ticket second = must(filter.submit(frame.frame(72), planes.output()));
   must(filter.wait(second, Deadline::never()));
 
   EXPECT_EQ(seen().domains, std::vector<std::string>{"ocellus"});
-  const std::vector<std::string> expected = {"optical flow: create 0",  "filter: create 0",
-                                             "optical flow: submit 71", "optical flow: wait 71",
-                                             "filter: submit 72",       "filter: wait 72"};
+  const std::vector<std::string> expected = {"optical flow: create 0",
+                                             "spatio-temporal filter: create 0",
+                                             "optical flow: submit 71",
+                                             "optical flow: wait 71",
+                                             "spatio-temporal filter: submit 72",
+                                             "spatio-temporal filter: wait 72"};
   EXPECT_EQ(seen().ranges, expected);
   EXPECT_EQ(seen().depth, 0) << "a range is left open";
   EXPECT_EQ(seen().deepest, 1);

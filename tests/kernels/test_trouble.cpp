@@ -116,9 +116,8 @@ TEST_F(Trouble, TheCallersStreamsAreWaitedForOnTheDevice) {
     frame.stride = static_cast<std::ptrdiff_t>(columns);
     frame.space = MemorySpace::kCuda;
     frame.stream = writer;
-    FlowView view =
-        planes_at(out.data(), plane_bytes, kSize, columns * sizeof(float), MemorySpace::kCuda);
-    view.stream = reader;
+    const FlowOutput view = planes_at(out.data(), plane_bytes, kSize, columns * sizeof(float),
+                                      MemorySpace::kCuda, reader);
     const Ticket ticket = must(flow.submit(frame, view));
     ASSERT_EQ(cudaMemcpyAsync(result, out.data(), 3 * plane_bytes, cudaMemcpyDeviceToHost, reader),
               cudaSuccess);
@@ -272,9 +271,8 @@ TEST_F(Trouble, TheResultsStreamIsWaitedForBeforeItIsWritten) {
   for (cudaStream_t stream : {own, static_cast<cudaStream_t>(nullptr)}) {
     Simple rig = Simple::make(kSize, 1, Buffer::footprint(MemorySpace::kCuda, bytes));
     Buffer out = must(Buffer::create(rig.engine, MemorySpace::kCuda, bytes));
-    FlowView view = planes_at(out.data(), pixels * sizeof(float), kSize,
-                              kSize.width * sizeof(float), MemorySpace::kCuda);
-    view.stream = stream;
+    const FlowOutput view = planes_at(out.data(), pixels * sizeof(float), kSize,
+                                      kSize.width * sizeof(float), MemorySpace::kCuda, stream);
     for (const FrameBuffer& frame : frames)
       must(rig.flow.wait(must(rig.flow.submit(frame.frame(), view)), Deadline::never()));
     std::vector<char> before(bytes);

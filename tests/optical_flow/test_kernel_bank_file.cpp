@@ -24,6 +24,7 @@
 #include "ocellus/spatio_temporal_filter.h"
 #include "optical_flow/kernel_bank_file.h"
 #include "support/files.h"
+#include "support/plane.h"
 
 namespace ocellus {
 namespace {
@@ -457,10 +458,11 @@ std::vector<float> filter_noise(const KernelConfig& kernels, ImageSize size) {
   for (int frame = 0; frame < 8; ++frame) {
     for (std::uint8_t& pixel : image)
       pixel = static_cast<std::uint8_t>((state = state * 1664525u + 1013904223u) >> 24);
-    FilterView view;
-    for (std::size_t c = 0; c < 3; ++c) view.planes[c] = out.data() + c * pixels;
-    view.size = size;
-    view.stride = size.width * static_cast<std::ptrdiff_t>(sizeof(float));
+    OperatorOutput view;
+    for (std::size_t c = 0; c < 3; ++c) {
+      view.planes[c] = test::float_plane(out.data() + c * pixels, size,
+                                         size.width * static_cast<std::ptrdiff_t>(sizeof(float)));
+    }
     Frame in;
     in.data = image.data();
     in.size = size;

@@ -69,7 +69,7 @@ void expect_deadlines_hold(int side, int calls) {
   frame.data = image.data();
   frame.size = {side, side};
   frame.stride = side;
-  CellView view;
+  ImageView view;
   view.data = dots.data();
   view.size = frame.size;
   view.stride = side;

@@ -108,7 +108,7 @@ Steady run_frames(const OpticalFlowConfig& config, const Run& how) {
     frame.space = how.space;
     frames.push_back(frame);
   }
-  std::vector<FlowView> views;
+  std::vector<FlowOutput> views;
   for (std::size_t i = 0; i < in_flight; ++i) {
     results.push_back(must(Buffer::create(engine, how.space, 3 * plane_bytes)));
     views.push_back(planes_at(results.back().data(), plane_bytes, config.size,

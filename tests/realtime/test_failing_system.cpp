@@ -100,8 +100,15 @@ class AttemptOf : public Attempt {
       : config_(config),
         complete_(std::move(complete)),
         frame_(kSize, PixelFormat::kGray8),
-        out_(kSize, test::plane_count(config)) {
+        out_(kSize, planes_of(config)) {
     frame_.fill(test::noise(kSize, 7));
+  }
+
+  int planes_of(Config config) const {
+    if (complete_) {
+      EXPECT_EQ(complete_(config).status, Status::kOk);
+    }
+    return test::must(Operator::info_for(config)).plane_count;
   }
 
   Error run(bool lock_memory) override {
@@ -124,7 +131,7 @@ class AttemptOf : public Attempt {
     }
     auto op = Operator::create(engine, config);
     if (!op) return op.error();
-    const auto ticket = op->submit(frame_.frame(1), test::view_of(out_, config));
+    const auto ticket = op->submit(frame_.frame(1), out_.output());
     if (!ticket) return ticket.error();
     const auto done = op->wait(*ticket, Deadline::never());
     return done ? Error{} : done.error();

@@ -149,7 +149,7 @@ void expect_steady(const Config& config, int count, int workers, int in_flight,
     frames.back().fill(test::noise(config.size, f));
   }
   std::vector<test::OutputBuffer> outs(static_cast<std::size_t>(in_flight),
-                                       test::OutputBuffer(config.size, test::plane_count(config)));
+                                       test::OutputBuffer(config.size, rig.op.info().plane_count));
   std::vector<Ticket> tickets(static_cast<std::size_t>(in_flight));
   int failed = 0;
   int missed = 0;
@@ -167,8 +167,7 @@ void expect_steady(const Config& config, int count, int workers, int in_flight,
       }
       if (tickets[slot].number != 0 && !rig.op.wait(tickets[slot], Deadline::never())) ++failed;
     }
-    const auto ticket =
-        rig.op.submit(frames[submitted % 8].frame(submitted), test::view_of(outs[slot], config));
+    const auto ticket = rig.op.submit(frames[submitted % 8].frame(submitted), outs[slot].output());
     if (ticket) {
       tickets[slot] = *ticket;
     } else {
@@ -178,7 +177,7 @@ void expect_steady(const Config& config, int count, int workers, int in_flight,
     if (submitted % 16 == 0) {
       Frame wrong = frames[0].frame();
       wrong.data = nullptr;
-      if (rig.op.submit(wrong, test::view_of(outs[slot], config))) ++failed;
+      if (rig.op.submit(wrong, outs[slot].output())) ++failed;
       if (rig.op.wait(Ticket{submitted + 1000}, Deadline::never())) ++failed;
     }
     if (submitted % 1000 == 999) {

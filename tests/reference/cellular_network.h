@@ -130,7 +130,7 @@ struct CellRun {
   CellLevels k;       ///< of the last stage
   CellLevels first;   ///< where the first stage's states were left: the next frame's warm start
   test::PlaneD gray;  ///< 0 to 255, not rounded
-  CellInfo info;
+  CellularNetworkRecord info;
 };
 
 /// All stages of `config` on gray values 0 to 255. `fraction_bits` has one number for each stage.

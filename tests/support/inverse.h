@@ -9,13 +9,13 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/operator_handle.h"
+#include "core/operator_instance.h"
 #include "support/run.h"
 
 namespace ocellus::test {
 
 inline constexpr ImageSize kInverseSize = {37, 21};
-inline constexpr float kInverseBright = 100.0f;  ///< extra[0] counts the pixels above
+inline constexpr float kInverseBright = 100.0f;  ///< the record counts the pixels above
 
 template <typename T>
 T inverse_of(float pixel) {
@@ -24,19 +24,29 @@ T inverse_of(float pixel) {
 template <typename T>
 inline constexpr T kInverseBad = std::numeric_limits<T>::max() / 3;
 
+struct InverseRecord {
+  std::uint32_t bright = 0;    ///< pixels above kInverseBright
+  std::uint32_t flagged = 0;   ///< the flags said that the frame was bad
+  std::uint32_t from_bad = 0;  ///< written for a bad frame only
+};
+
 template <typename T>
-detail::OperatorShape inverse_shape(int depth = 2) {
-  detail::OperatorShape shape;
-  shape.name = "inverse";
-  shape.size = shape.out_size = kInverseSize;
-  shape.format = PixelFormat::kFloat32;
-  shape.element_bytes = sizeof(T);
-  shape.element_name = std::is_same_v<T, std::uint8_t> ? "a uint8" : "a uint16";
-  shape.planes = 2;
-  shape.optional_planes = 1u << 1;
-  shape.depth = depth;
-  shape.frames = 2;
-  return shape;
+OperatorInfo inverse_info(int depth = 2) {
+  static const RecordInfo record = {"inverse", sizeof(InverseRecord), nullptr, 0};
+  constexpr PixelFormat kFormat =
+      std::is_same_v<T, std::uint8_t> ? PixelFormat::kGray8 : PixelFormat::kGray16;
+  OperatorInfo info;
+  info.name = "inverse";
+  info.size = kInverseSize;
+  info.format = PixelFormat::kFloat32;
+  info.plane_count = 2;
+  info.planes[0] = {"now", kInverseSize, kFormat, false};
+  info.planes[1] = {"before", kInverseSize, kFormat, true};
+  info.record = &record;
+  info.depth = depth;
+  info.support_frames = 2;
+  info.keeps_state = true;
+  return info;
 }
 
 /// Whole numbers up to 250, and what follows from them.
@@ -73,16 +83,18 @@ struct InverseOutput {
       std::vector<T>(static_cast<std::size_t>(kStride * kInverseSize.height), kUntouched),
       std::vector<T>(static_cast<std::size_t>(kStride* kInverseSize.height), kUntouched)};
 
-  detail::OutputPlanes view(bool both) {
-    detail::OutputPlanes out;
-    out.planes[0] = planes[0].data();
-    out.planes[1] = both ? planes[1].data() : nullptr;
-    out.count = 2;
-    out.size = kInverseSize;
-    out.element_bytes = sizeof(T);
-    out.stride = kStride * static_cast<std::ptrdiff_t>(sizeof(T));
+  OperatorOutput view(bool both) {
+    const PixelFormat format = inverse_info<T>().planes[0].format;
+    OperatorOutput out;
+    for (std::size_t p = 0; p < (both ? 2u : 1u); ++p) {
+      out.planes[p] = {
+          planes[p].data(), kInverseSize,       kStride * static_cast<std::ptrdiff_t>(sizeof(T)),
+          format,           MemorySpace::kHost, nullptr};
+    }
+    out.record = &record;
     return out;
   }
+  InverseRecord record;
 
   /// `wanted(i)` is the value of pixel i of the plane.
   template <typename Wanted>
@@ -103,10 +115,10 @@ struct InverseOutput {
 /// Sends frames, the third of them bad, every other one without plane 1, two in flight, and looks
 /// at all that comes back.
 template <typename T>
-void expect_inverses(detail::OperatorHandle& front) {
+void expect_inverses(OperatorHandle& op) {
   constexpr std::uint64_t kFrames = 7;
   constexpr std::uint64_t kBad = 3;
-  const auto in_flight = static_cast<std::uint64_t>(front.shape().depth);
+  const auto in_flight = static_cast<std::uint64_t>(op.info().depth);
   std::vector<std::vector<float>> frames;
   std::vector<InverseOutput<T>> results(kFrames);
   for (std::uint64_t f = 0; f < kFrames; ++f) frames.push_back(inverse_frame(f));
@@ -115,19 +127,21 @@ void expect_inverses(detail::OperatorHandle& front) {
   std::vector<Ticket> tickets;
   const auto look = [&](std::uint64_t f) {
     SCOPED_TRACE("frame " + std::to_string(f));
-    detail::ExtraWords extra{};
-    const auto info = front.wait(tickets[f], Deadline::never(), &extra);
+    const auto info = op.wait(tickets[f], Deadline::never());
     ASSERT_TRUE(info) << info.error().text;
     EXPECT_EQ(info->sequence, f);
     EXPECT_EQ(info->warming_up(), f == 0);
     EXPECT_EQ(info->bad_pixels(), f == kBad);
-    EXPECT_EQ(extra[1], f == kBad ? 1u : 0u) << "the flags must stand when numbers are asked for";
-    EXPECT_EQ(extra[2], f == kBad ? 1u : 0u) << "what a frame did not say, the last one said";
+    const InverseRecord& record = results[f].record;
+    EXPECT_EQ(record.flagged, f == kBad ? 1u : 0u)
+        << "the flags must stand when numbers are asked for";
+    EXPECT_EQ(record.from_bad, f == kBad ? 1u : 0u)
+        << "what a frame did not say, the last one said";
     if (f == kBad) {
       for (int p = 0; p < 2; ++p) results[f].expect(p, [](int) { return kInverseBad<T>; });
       return;
     }
-    EXPECT_EQ(extra[0], inverse_bright(frames[f]));
+    EXPECT_EQ(record.bright, inverse_bright(frames[f]));
     results[f].expect(0,
                       [&](int i) { return inverse_of<T>(frames[f][static_cast<std::size_t>(i)]); });
     if (!both(f)) return results[f].expect_untouched(1);
@@ -137,7 +151,7 @@ void expect_inverses(detail::OperatorHandle& front) {
   };
   for (std::uint64_t f = 0; f < kFrames; ++f) {
     if (f >= in_flight) look(f - in_flight);
-    tickets.push_back(must(front.submit(inverse_view(frames[f], f), results[f].view(both(f)))));
+    tickets.push_back(must(op.submit(inverse_view(frames[f], f), results[f].view(both(f)))));
   }
   for (std::uint64_t f = kFrames - in_flight; f < kFrames; ++f) look(f);
 }

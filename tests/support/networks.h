@@ -21,22 +21,25 @@ inline CellularNetworkConfig one_stage(ImageSize size, const CellStage& stage) {
 /// Outputs in 8 bits, row by row without gaps.
 using CellBytes = std::vector<std::uint8_t>;
 
-inline CellView view_of(CellBytes& out, ImageSize size) {
-  CellView view;
+inline ImageView view_of(CellBytes& out, ImageSize size) {
+  ImageView view;
   view.data = out.data();
   view.size = size;
   view.stride = size.width;
   return view;
 }
 
-/// What a network makes of a frame. `info`: one CellInfo*, or none where the network gives none.
-template <typename Network, typename... Info>
-CellBytes cells_of(Network& network, const Frame& frame, Info*... info) {
-  CellBytes out(static_cast<std::size_t>(frame.size.width) *
-                static_cast<std::size_t>(frame.size.height));
-  const Ticket ticket = must(network.submit(frame, view_of(out, frame.size)));
-  must(network.wait(ticket, Deadline::after(std::chrono::seconds(120)), info...));
-  return out;
+/// What a network makes of a frame.
+inline CellBytes cells_of(OperatorHandle& network, const Frame& frame,
+                          CellularNetworkRecord* record = nullptr) {
+  CellBytes bytes(static_cast<std::size_t>(frame.size.width) *
+                  static_cast<std::size_t>(frame.size.height));
+  OperatorOutput out;
+  out.planes[0] = view_of(bytes, frame.size);
+  out.record = record;
+  const Ticket ticket = must(network.submit(frame, out));
+  must(network.wait(ticket, Deadline::after(std::chrono::seconds(120))));
+  return bytes;
 }
 
 }  // namespace ocellus::test

@@ -129,6 +129,24 @@ class FrameBuffer {
   std::vector<unsigned char> store_;
 };
 
+/// Numbers in memory.
+inline ImageView float_plane(void* data, ImageSize size, std::ptrdiff_t stride,
+                             MemorySpace space = MemorySpace::kHost,
+                             StreamHandle stream = nullptr) {
+  return {data, size, stride, PixelFormat::kFloat32, space, stream};
+}
+
+/// u, v and confidence behind each other, `plane_bytes` from one to the next.
+inline FlowOutput planes_at(void* first, std::size_t plane_bytes, ImageSize size,
+                            std::size_t stride, MemorySpace space = MemorySpace::kHost,
+                            StreamHandle stream = nullptr) {
+  const auto plane = [&](std::size_t index) {
+    return float_plane(static_cast<char*>(first) + index * plane_bytes, size,
+                       static_cast<std::ptrdiff_t>(stride), space, stream);
+  };
+  return {plane(0), plane(1), plane(2)};
+}
+
 /// Output planes whose surroundings are guarded.
 class OutputBuffer {
  public:
@@ -141,28 +159,16 @@ class OutputBuffer {
       plane.assign(stride * static_cast<std::size_t>(size.height + 2), kGuard);
   }
 
-  FlowView flow(bool confidence = true) {
-    FlowView view;
-    view.u = begin(0);
-    view.v = begin(1);
-    view.confidence = confidence && planes_.size() > 2 ? begin(2) : nullptr;
-    view.size = size_;
-    view.stride = stride();
-    return view;
+  OperatorOutput output() {
+    OperatorOutput out;
+    for (std::size_t p = 0; p < planes_.size(); ++p)
+      out.planes[p] = float_plane(begin(static_cast<int>(p)), size_, stride());
+    return out;
   }
-  FilterView filter() {
-    FilterView view;
-    for (std::size_t c = 0; c < planes_.size(); ++c) view.planes[c] = begin(static_cast<int>(c));
-    view.size = size_;
-    view.stride = stride();
-    return view;
-  }
-  CellView cells() {
-    CellView view;
-    view.data = begin(0);
-    view.size = size_;
-    view.stride = stride();
-    return view;
+  FlowOutput flow(bool confidence = true) {
+    const OperatorOutput out = output();
+    return {out.planes[0], out.planes[1],
+            confidence && planes_.size() > 2 ? out.planes[2] : ImageView{}};
   }
   PlaneF plane(int index) const {
     PlaneF plane(size_.width, size_.height);

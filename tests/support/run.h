@@ -32,42 +32,6 @@ inline EngineConfig engine_config(int workers = 2, BackendChoice backend = Backe
   return config;
 }
 
-inline FilterView view_of(OutputBuffer& buffer, const SpatioTemporalFilterConfig&) {
-  return buffer.filter();
-}
-inline FlowView view_of(OutputBuffer& buffer, const OpticalFlowConfig&) {
-  return buffer.flow();
-}
-/// Needs output_format kFloat32.
-inline CellView view_of(OutputBuffer& buffer, const CellularNetworkConfig&) {
-  return buffer.cells();
-}
-/// u, v and confidence behind each other, `plane_bytes` from one to the next.
-inline FlowView planes_at(void* first, std::size_t plane_bytes, ImageSize size, std::size_t stride,
-                          MemorySpace space) {
-  char* const planes = static_cast<char*>(first);
-  FlowView view;
-  view.u = reinterpret_cast<float*>(planes);
-  view.v = reinterpret_cast<float*>(planes + plane_bytes);
-  view.confidence = reinterpret_cast<float*>(planes + 2 * plane_bytes);
-  view.size = size;
-  view.stride = static_cast<std::ptrdiff_t>(stride);
-  view.space = space;
-  return view;
-}
-inline int plane_count(const SpatioTemporalFilterConfig& config) {
-  return config.kernels.convolutions;
-}
-inline int plane_count(const OpticalFlowConfig&) {
-  return 3;
-}
-inline int plane_count(const CellularNetworkConfig&) {
-  return 1;
-}
-inline ImageSize result_size(ImageSize size, const Rect& roi) {
-  return roi.empty() ? size : ImageSize{roi.width, roi.height};
-}
-
 /// What came out for each frame.
 struct Results {
   std::vector<std::vector<PlaneF>> planes;  ///< [frame][plane]
@@ -76,14 +40,13 @@ struct Results {
 
 /// Sends the frames through `op`, `in_flight` at a time, with sequence numbers from
 /// `first_sequence`.
-template <typename Operator>
-Results send(Operator& op, const std::vector<FrameBuffer>& frames, int in_flight = 1,
-             std::uint64_t first_sequence = 0) {
+inline Results send(OperatorHandle& op, const std::vector<FrameBuffer>& frames, int in_flight = 1,
+                    std::uint64_t first_sequence = 0) {
   struct Flight {
     Ticket ticket;
     std::unique_ptr<OutputBuffer> out;
   };
-  const auto& config = op.config();
+  const OperatorInfo& info = op.info();
   Results results;
   std::deque<Flight> flying;
   const auto land = [&] {
@@ -99,9 +62,8 @@ Results send(Operator& op, const std::vector<FrameBuffer>& frames, int in_flight
   for (const FrameBuffer& frame : frames) {
     if (static_cast<int>(flying.size()) == in_flight) land();
     Flight flight;
-    flight.out =
-        std::make_unique<OutputBuffer>(result_size(config.size, config.roi), plane_count(config));
-    flight.ticket = must(op.submit(frame.frame(first_sequence++), view_of(*flight.out, config)));
+    flight.out = std::make_unique<OutputBuffer>(info.planes[0].size, info.plane_count);
+    flight.ticket = must(op.submit(frame.frame(first_sequence++), flight.out->output()));
     flying.push_back(std::move(flight));
   }
   while (!flying.empty()) land();

@@ -31,7 +31,7 @@ void even_out(CellTaps& taps) noexcept {
 
 CpuCellularNetwork::CpuCellularNetwork(const CellularNetworkPlan& plan, int workers,
                                        const CellSources* sources) noexcept
-    : CpuOperator(shape_of(plan), workers), plan_(plan), sources_(sources) {
+    : CpuOperator(info_of(plan), workers), plan_(plan), sources_(sources) {
   const auto width = static_cast<std::size_t>(plan.size.width);
   pitch_ = static_cast<std::ptrdiff_t>(align_up(width + kCellPadBefore + kCellPadBehind, 32));
   k_pitch_ = static_cast<std::ptrdiff_t>(align_up(width + kCellPadBehind, 64));
@@ -47,10 +47,10 @@ CpuCellularNetwork::CpuCellularNetwork(const CellularNetworkPlan& plan, int work
   }
 }
 
-std::unique_ptr<CpuOperator> CpuCellularNetwork::make(const CellularNetworkPlan& plan, int workers,
-                                                      const CellSources* sources) noexcept {
-  return std::unique_ptr<CpuOperator>(new (std::nothrow)
-                                          CpuCellularNetwork(plan, workers, sources));
+std::unique_ptr<OperatorInstance> make_network_cpu(const CellularNetworkPlan& plan, int workers,
+                                                   const CellSources* sources) noexcept {
+  return std::unique_ptr<OperatorInstance>(new (std::nothrow)
+                                               CpuCellularNetwork(plan, workers, sources));
 }
 
 // ---- creation
@@ -245,7 +245,7 @@ int CpuCellularNetwork::last_of_first_run() const noexcept {
   return last;
 }
 
-int CpuCellularNetwork::stage_count() const noexcept {
+int CpuCellularNetwork::step_count() const noexcept {
   int count = 1;  // write
   for (int s = 0; s < plan_.stage_count; ++s) {
     const CellStagePlan& plan = plan_of(s);
@@ -268,19 +268,19 @@ int CpuCellularNetwork::stage_count() const noexcept {
 
 template <void (CpuCellularNetwork::*kMethod)(const CpuOperator::StepContext&, int, int) noexcept>
 void CpuCellularNetwork::run(void* context, int part, int worker) noexcept {
-  const StepContext& stage = *static_cast<StepContext*>(context);
+  const StepContext& at = *static_cast<StepContext*>(context);
   // A bad frame leaves no trace.
-  if (stage.frame->bad.load(std::memory_order_relaxed)) return;
-  (static_cast<CpuCellularNetwork*>(stage.frame->owner)->*kMethod)(stage, part, worker);
+  if (at.frame->bad.load(std::memory_order_relaxed)) return;
+  (static_cast<CpuCellularNetwork*>(at.frame->owner)->*kMethod)(at, part, worker);
 }
 
-void CpuCellularNetwork::build_steps(Stage* stages, StepContext* contexts) noexcept {
+void CpuCellularNetwork::build_steps(JobStep* steps, StepContext* contexts) noexcept {
   int at = 0;
   const auto add = [&](void (*function)(void*, int, int) noexcept, int parts, int stage,
-                       int step = 0) {
+                       int index = 0) {
     contexts[at].level = stage;
-    contexts[at].step = step;
-    stages[at] = {function, &contexts[at], parts};
+    contexts[at].index = index;
+    steps[at] = {function, &contexts[at], parts};
     ++at;
   };
   const int bands = bands_.count();
@@ -343,15 +343,15 @@ void CpuCellularNetwork::extend(std::int16_t* plane, int y, const CellStagePlan&
   }
 }
 
-void CpuCellularNetwork::load_input(const StepContext& stage, int part, int worker) noexcept {
-  const CellStagePlan& plan = plan_of(stage.level);
+void CpuCellularNetwork::load_input(const StepContext& at, int part, int worker) noexcept {
+  const CellStagePlan& plan = plan_of(at.level);
   const int width = plan_.size.width;
-  FrameJob& frame = *stage.frame;
+  FrameJob& frame = *at.frame;
   bool finite = true;
   for (int y = rows_.begin(part); y < rows_.end(part); ++y) {
     std::int16_t* row = padded_row(u_, y);
     if (plan.input == CellInput::kPrevious) {
-      const std::int16_t* inputs = data_of(stage.level).inputs;
+      const std::int16_t* inputs = data_of(at.level).inputs;
       const std::uint8_t* k = k_row(y);
       for (int x = 0; x < width; ++x) row[x] = inputs[k[x]];
     } else {
@@ -367,12 +367,12 @@ void CpuCellularNetwork::load_input(const StepContext& stage, int part, int work
     extend(u_, y, plan, static_cast<std::int16_t>(plan.boundary_value));
   }
   if (!finite) mark_bad(frame);
-  if (part == 0 && stage.level == 0) sweeps_ = 0;
+  if (part == 0 && at.level == 0) sweeps_ = 0;
 }
 
-void CpuCellularNetwork::start(const StepContext& stage, int part, int) noexcept {
-  const CellStagePlan& plan = plan_of(stage.level);
-  const StageData& data = data_of(stage.level);
+void CpuCellularNetwork::start(const StepContext& at, int part, int) noexcept {
+  const CellStagePlan& plan = plan_of(at.level);
+  const StageData& data = data_of(at.level);
   const int width = plan_.size.width;
   const auto first = [&](std::int32_t state) {
     return static_cast<std::uint8_t>(first_output(state, plan.levels, plan.start_xi));
@@ -380,7 +380,7 @@ void CpuCellularNetwork::start(const StepContext& stage, int part, int) noexcept
   for (int y = rows_.begin(part); y < rows_.end(part); ++y) {
     std::uint8_t* k = k_row(y);
     const std::int16_t* u = padded_row(u_, y);
-    if (starts_warm(stage.level)) {
+    if (starts_warm(at.level)) {
       std::memcpy(k, k_kept_ + y * k_pitch_, static_cast<std::size_t>(width));
       continue;
     }
@@ -413,16 +413,16 @@ void CpuCellularNetwork::start(const StepContext& stage, int part, int) noexcept
   }
 }
 
-void CpuCellularNetwork::diffuse(const StepContext& stage, int part, int worker) noexcept {
-  if (starts_warm(stage.level)) return;
+void CpuCellularNetwork::diffuse(const StepContext& at, int part, int worker) noexcept {
+  if (starts_warm(at.level)) return;
   const Bands tiles = diffusion_rows();
   diffuse_tiles(padded_row(u_, 0), pitch_, k_, k_pitch_, tiles.begin(part), tiles.end(part),
                 plan_.size.width, scratch_ + static_cast<std::size_t>(worker) * scratch_size_);
 }
 
-void CpuCellularNetwork::give_outputs(const StepContext& stage, int part, int) noexcept {
-  const CellStagePlan& plan = plan_of(stage.level);
-  const StageData& data = data_of(stage.level);
+void CpuCellularNetwork::give_outputs(const StepContext& at, int part, int) noexcept {
+  const CellStagePlan& plan = plan_of(at.level);
+  const StageData& data = data_of(at.level);
   for (int y = rows_.begin(part); y < rows_.end(part); ++y) {
     // Fixed cells beyond the border count with the input, see mend_border.
     if (plan.mirrored) {
@@ -481,9 +481,9 @@ void CpuCellularNetwork::mend_border(int stage, int y) noexcept {
   }
 }
 
-void CpuCellularNetwork::make_states(const StepContext& stage, int part, int worker) noexcept {
-  const CellStagePlan& plan = plan_of(stage.level);
-  const StageData& data = data_of(stage.level);
+void CpuCellularNetwork::make_states(const StepContext& at, int part, int worker) noexcept {
+  const CellStagePlan& plan = plan_of(at.level);
+  const StageData& data = data_of(at.level);
   const int width = plan_.size.width;
   std::int16_t* control = plan.mirrored ? difference_ : u_;
   // A mirrored sum is that of both, which is larger; its B u + T never comes to the limit.
@@ -504,7 +504,7 @@ void CpuCellularNetwork::make_states(const StepContext& stage, int part, int wor
                       scratch_ + static_cast<std::size_t>(worker) * scratch_size_,
                       x_origin<std::int32_t>() + y * pitch_, width);
     }
-    if (mended) mend_border(stage.level, y);
+    if (mended) mend_border(at.level, y);
     std::memset(marks_ + static_cast<std::ptrdiff_t>(y) * tiles_, kAllMarks,
                 static_cast<std::size_t>(tiles_));
   }
@@ -534,28 +534,28 @@ CellBand& CpuCellularNetwork::band_for(int band, int stage) noexcept {
 /// A swap looks at the X of the row below and changes cells there. So that a band's last row sees
 /// what its own cells have done to the next band's first row, it takes that row over for as long as
 /// the class lasts: nothing else reaches it, since rows of a class are at least radius + 2 apart.
-bool CpuCellularNetwork::takes_next_row(int band, const StepContext& stage) const noexcept {
-  const CellStagePlan& plan = plan_of(stage.level);
+bool CpuCellularNetwork::takes_next_row(int band, const StepContext& at) const noexcept {
+  const CellStagePlan& plan = plan_of(at.level);
   const int last = bands_.end(band) - 1;
   if (plan.move != CellMove::kSwap || last + 1 == plan_.size.height) return false;
-  const ColorClass rows = color_class(stage.step, plan_.size.height, plan.spacing, plan.boundary);
+  const ColorClass rows = color_class(at.index, plan_.size.height, plan.spacing, plan.boundary);
   return last >= rows.first && last < rows.end && (last - rows.first) % rows.step == 0;
 }
 
-void CpuCellularNetwork::visit_colors(const StepContext& stage, int part, int) noexcept {
-  const CellStagePlan& plan = plan_of(stage.level);
-  CellBand& band = band_for(part, stage.level);
+void CpuCellularNetwork::visit_colors(const StepContext& at, int part, int) noexcept {
+  const CellStagePlan& plan = plan_of(at.level);
+  CellBand& band = band_for(part, at.level);
   band.event_count = 0;
-  const ColorClass rows = color_class(stage.step, plan_.size.height, plan.spacing, plan.boundary);
+  const ColorClass rows = color_class(at.index, plan_.size.height, plan.spacing, plan.boundary);
   int y = rows.first;
   if (y < band.top) y += (band.top - y + rows.step - 1) / rows.step * rows.step;
   const int end = std::min(rows.end, band.bottom);
-  if (part > 0 && takes_next_row(part - 1, stage)) ++band.top;
-  if (takes_next_row(part, stage)) ++band.bottom;
+  if (part > 0 && takes_next_row(part - 1, at)) ++band.top;
+  if (takes_next_row(part, at)) ++band.bottom;
   for (; y < end; y += rows.step) colors_row(band, y);
 }
 
-void CpuCellularNetwork::exchange(const StepContext& stage, int part, int) noexcept {
+void CpuCellularNetwork::exchange(const StepContext& at, int part, int) noexcept {
   CellBand& band = band_[part].cells;
   band.bottom = bands_.end(part);
   for (int other = 0; other < bands_.count(); ++other) {
@@ -563,31 +563,31 @@ void CpuCellularNetwork::exchange(const StepContext& stage, int part, int) noexc
     const CellBand& from = band_[other].cells;
     for (int i = 0; i < from.event_count; ++i) apply_event(band, from.events[i]);
   }
-  if (part > 0 && takes_next_row(part - 1, stage)) {
+  if (part > 0 && takes_next_row(part - 1, at)) {
     // Marked by nobody meanwhile.
     std::memset(marks_ + static_cast<std::ptrdiff_t>(bands_.begin(part)) * tiles_, kAllMarks,
                 static_cast<std::size_t>(tiles_));
   }
 }
 
-void CpuCellularNetwork::visit_raster(const StepContext& stage, int, int) noexcept {
-  CellBand& band = band_for(0, stage.level);
+void CpuCellularNetwork::visit_raster(const StepContext& at, int, int) noexcept {
+  CellBand& band = band_for(0, at.level);
   band.top = 0;
   band.bottom = plan_.size.height;
   band.events = nullptr;
   for (int y = 0; y < plan_.size.height; ++y) raster_row(band, y);
 }
 
-void CpuCellularNetwork::want(const StepContext& stage, int part, int) noexcept {
-  CellBand& band = band_for(part, stage.level);
+void CpuCellularNetwork::want(const StepContext& at, int part, int) noexcept {
+  CellBand& band = band_for(part, at.level);
   for (int y = band.top; y < band.bottom; ++y)
     band.changed += wanted_row(band, y, k_next_ + y * k_pitch_);
 }
 
-void CpuCellularNetwork::spread(const StepContext& stage, int part, int) noexcept {
-  CellBand& band = band_for(part, stage.level);
-  const int reach = plan_of(stage.level).radius;
-  const bool wraps = plan_of(stage.level).boundary == CellBoundary::kPeriodic;
+void CpuCellularNetwork::spread(const StepContext& at, int part, int) noexcept {
+  CellBand& band = band_for(part, at.level);
+  const int reach = plan_of(at.level).radius;
+  const bool wraps = plan_of(at.level).boundary == CellBoundary::kPeriodic;
   for (int y = 0; y < plan_.size.height; ++y) {
     const bool near = y >= band.top - reach && y < band.bottom + reach;
     const bool over = wraps && (y < reach || y >= plan_.size.height - reach);
@@ -604,14 +604,14 @@ void CpuCellularNetwork::commit(const StepContext&, int part, int) noexcept {
     std::memcpy(k_row(y), k_next_ + y * k_pitch_, static_cast<std::size_t>(plan_.size.width));
 }
 
-void CpuCellularNetwork::control(const StepContext& stage, int, int) noexcept {
+void CpuCellularNetwork::control(const StepContext& at, int, int) noexcept {
   changed_ = 0;
   for (int b = 0; b < bands_.count(); ++b) changed_ += std::exchange(band_[b].cells.changed, 0u);
   ++sweeps_;
   ++stage_sweeps_;
-  const bool again = changed_ != 0 && stage_sweeps_ < plan_of(stage.level).max_sweeps;
+  const bool again = changed_ != 0 && stage_sweeps_ < plan_of(at.level).max_sweeps;
   if (!again) stage_sweeps_ = 0;
-  stage.stage->step = again ? stage.step : 1;
+  at.step->next = again ? at.index : 1;
 }
 
 void CpuCellularNetwork::keep(const StepContext&, int part, int) noexcept {
@@ -619,40 +619,28 @@ void CpuCellularNetwork::keep(const StepContext&, int part, int) noexcept {
     std::memcpy(k_kept_ + y * k_pitch_, k_row(y), static_cast<std::size_t>(plan_.size.width));
 }
 
-void CpuCellularNetwork::write(const StepContext& stage, int part, int) noexcept {
+void CpuCellularNetwork::write(const StepContext& at, int part, int) noexcept {
   for (int y = rows_.begin(part); y < rows_.end(part); ++y) {
-    write_row(k_row(y), plan_of(stage.level).levels, levels_out_, plan_.output_format,
-              stage.frame->out.row<void>(0, y), plan_.size.width);
+    write_row(k_row(y), plan_of(at.level).levels, levels_out_, plan_.output_format,
+              at.frame->out_row<void>(0, y), plan_.size.width);
   }
 }
 
 void CpuCellularNetwork::write_bad(const FrameJob& frame) noexcept {
   for (int y = 0; y < plan_.size.height; ++y) {
-    std::memset(frame.out.row<void>(0, y), 0,
+    std::memset(frame.out_row<void>(0, y), 0,
                 static_cast<std::size_t>(plan_.size.width) *
                     static_cast<std::size_t>(bytes_per_pixel(plan_.output_format)));
   }
 }
 
-void CpuCellularNetwork::complete(FrameResult& result) noexcept {
-  if ((result.flags & kBadPixels) != 0) return;
-  result.extra[kSweepsWord] = static_cast<std::uint32_t>(sweeps_);
-  result.extra[kChangedWord] = changed_;
-  result.extra[kConvergedWord] = changed_ == 0 ? 1 : 0;
+void CpuCellularNetwork::complete(const FrameJob& frame) noexcept {
+  auto& record = *static_cast<CellularNetworkRecord*>(frame.record);
+  record = {};
+  if ((frame.result.flags & kBadPixels) != 0) return;
+  record.sweeps = sweeps_;
+  record.changed = changed_;
+  record.converged = changed_ == 0;
 }
-
-const CellularNetworkBackend kCellularNetworkCpu = {
-    .calls = &CpuOperator::kCalls,
-    .footprint =
-        [](const EngineInfo& engine, const CellularNetworkPlan& plan) noexcept {
-          return CpuOperator::footprint(CpuCellularNetwork::make(plan, engine.workers, nullptr));
-        },
-    .create =
-        [](EngineState& engine, const CellularNetworkPlan& plan,
-           const CellSources& sources) noexcept {
-          return CpuOperator::create(
-              engine, CpuCellularNetwork::make(plan, engine.info().workers, &sources));
-        },
-};
 
 }  // namespace ocellus::detail

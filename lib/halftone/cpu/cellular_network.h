@@ -15,9 +15,6 @@ namespace ocellus::detail {
 /// numbers do not depend on the order, so the result does not depend on the number of bands.
 class CpuCellularNetwork final : public CpuOperator {
  public:
-  static std::unique_ptr<CpuOperator> make(const CellularNetworkPlan& plan, int workers,
-                                           const CellSources* sources) noexcept;
-
   CpuCellularNetwork(const CellularNetworkPlan& plan, int workers,
                      const CellSources* sources) noexcept;
 
@@ -43,26 +40,26 @@ class CpuCellularNetwork final : public CpuOperator {
 
   void layout(LayoutBuilder& builder) noexcept override;
   Expected<void> prepare() noexcept override;
-  int stage_count() const noexcept override;
-  void build_steps(Stage* stages, StepContext* contexts) noexcept override;
+  int step_count() const noexcept override;
+  void build_steps(JobStep* steps, StepContext* contexts) noexcept override;
   void write_bad(const FrameJob& frame) noexcept override;
-  void complete(FrameResult& result) noexcept override;
+  void complete(const FrameJob& frame) noexcept override;
 
   // The steps of a frame; see build_steps for their order.
-  void load_input(const StepContext& stage, int part, int worker) noexcept;
-  void start(const StepContext& stage, int part, int worker) noexcept;
-  void diffuse(const StepContext& stage, int part, int worker) noexcept;
-  void give_outputs(const StepContext& stage, int part, int worker) noexcept;
-  void make_states(const StepContext& stage, int part, int worker) noexcept;
-  void visit_colors(const StepContext& stage, int part, int worker) noexcept;
-  void exchange(const StepContext& stage, int part, int worker) noexcept;
-  void visit_raster(const StepContext& stage, int part, int worker) noexcept;
-  void want(const StepContext& stage, int part, int worker) noexcept;
-  void spread(const StepContext& stage, int part, int worker) noexcept;
-  void commit(const StepContext& stage, int part, int worker) noexcept;
-  void control(const StepContext& stage, int part, int worker) noexcept;
-  void keep(const StepContext& stage, int part, int worker) noexcept;
-  void write(const StepContext& stage, int part, int worker) noexcept;
+  void load_input(const StepContext& at, int part, int worker) noexcept;
+  void start(const StepContext& at, int part, int worker) noexcept;
+  void diffuse(const StepContext& at, int part, int worker) noexcept;
+  void give_outputs(const StepContext& at, int part, int worker) noexcept;
+  void make_states(const StepContext& at, int part, int worker) noexcept;
+  void visit_colors(const StepContext& at, int part, int worker) noexcept;
+  void exchange(const StepContext& at, int part, int worker) noexcept;
+  void visit_raster(const StepContext& at, int part, int worker) noexcept;
+  void want(const StepContext& at, int part, int worker) noexcept;
+  void spread(const StepContext& at, int part, int worker) noexcept;
+  void commit(const StepContext& at, int part, int worker) noexcept;
+  void control(const StepContext& at, int part, int worker) noexcept;
+  void keep(const StepContext& at, int part, int worker) noexcept;
+  void write(const StepContext& at, int part, int worker) noexcept;
   template <void (CpuCellularNetwork::*kMethod)(const StepContext&, int, int) noexcept>
   static void run(void* context, int part, int worker) noexcept;
 
@@ -94,7 +91,7 @@ class CpuCellularNetwork final : public CpuOperator {
   /// X of the row's cells that see fixed cells which are not 0.
   void mend_border(int stage, int y) noexcept;
   std::int32_t border_state(int stage, int x, int y) noexcept;
-  bool takes_next_row(int band, const StepContext& stage) const noexcept;
+  bool takes_next_row(int band, const StepContext& at) const noexcept;
   CellBand& band_for(int band, int stage) noexcept;
 
   CellularNetworkPlan plan_;

@@ -38,11 +38,11 @@ class Buffer {
   Expected<void> read(std::size_t offset, void* to, std::size_t bytes) const noexcept;
 
  private:
-  Buffer(const detail::EngineRef& engine, MemorySpace space, void* data, std::size_t size) noexcept;
+  Buffer(detail::EngineState* engine, MemorySpace space, void* data, std::size_t size) noexcept;
   Expected<void> check(std::size_t offset, std::size_t bytes) const noexcept;
   void give_back() noexcept;
 
-  detail::EngineRef engine_;
+  detail::EngineState* engine_ = nullptr;  // a share of it
   MemorySpace space_ = MemorySpace::kHost;
   void* data_ = nullptr;
   std::size_t size_ = 0;

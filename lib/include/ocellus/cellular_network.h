@@ -11,19 +11,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
-#include "ocellus/deadline.h"
 #include "ocellus/engine.h"
 #include "ocellus/frame.h"
 #include "ocellus/memory.h"
+#include "ocellus/operator.h"
 #include "ocellus/status.h"
-#include "ocellus/ticket.h"
 
 namespace ocellus {
-
-namespace detail {
-class CellularNetworkState;
-}
 
 inline constexpr int kMaxTemplateRadius = 4;
 inline constexpr int kMaxTemplateWeights =
@@ -163,26 +159,16 @@ struct CellularNetworkConfig {
   bool warm_start = false;
 };
 
-/// Where the result goes.
-struct CellView {
-  void* data = nullptr;
-  ImageSize size;             ///< must be the frame's
-  std::ptrdiff_t stride = 0;  ///< bytes
-  MemorySpace space = MemorySpace::kHost;
-  StreamHandle stream = nullptr;  ///< device memory: the stream that uses the result
-};
-
-/// How a frame went.
-struct CellInfo {
-  int sweeps = 0;             ///< of all stages
+/// How a frame went: the record of the operator.
+struct CellularNetworkRecord {
+  std::int32_t sweeps = 0;    ///< of all stages
   std::uint32_t changed = 0;  ///< cells that changed in the last sweep of the last stage
   bool converged = false;     ///< the last stage came to its fixed point
 };
 
-/// The operator. `submit`, `wait` and `reset` of one object must not run at the same time, but for
-/// `wait` beside `submit`; different objects are independent, on one engine too. Frame and result
-/// must live until `wait` has said done, or until `reset` or the destructor has returned. The
-/// result of a frame with pixels that are not finite is 0 everywhere (kBadPixels).
+/// The operator. Its output is one image of the frame's size and of `output_format`. Calls and
+/// lifetimes as OperatorHandle has them. The result of a frame with pixels that are not finite is 0
+/// everywhere, its record too (kBadPixels).
 ///
 /// Arithmetic is exact, so that every backend and any number of threads give the same cells.
 /// Inputs, states to start from and boundary values are rounded to multiples of 2^-13, halves up;
@@ -193,8 +179,12 @@ struct CellInfo {
 /// the sum of |A| stays below 2^14 such steps for two levels, and times (levels - 1) below 2^29 for
 /// more. B u + T, with what fixed cells beyond the border add to it, is rounded to a multiple of
 /// 2^-f / (levels - 1), halves up, and held within those limits.
-class CellularNetwork {
+class CellularNetwork : public OperatorHandle {
  public:
+  /// What an operator of this configuration takes and gives. Errors: InvalidArgument and
+  /// Unsupported, as `create`.
+  static Expected<OperatorInfo> info_for(const CellularNetworkConfig& config) noexcept;
+
   /// Errors: InvalidArgument and Unsupported, as `create`.
   static Expected<Footprint> footprint(const EngineInfo& engine,
                                        const CellularNetworkConfig& config) noexcept;
@@ -205,33 +195,32 @@ class CellularNetwork {
   static Expected<CellularNetwork> create(Engine& engine,
                                           const CellularNetworkConfig& config) noexcept;
 
-  CellularNetwork(CellularNetwork&&) noexcept;
-  CellularNetwork& operator=(CellularNetwork&&) noexcept;
-  /// Waits for frames in flight, then gives the memory back.
-  ~CellularNetwork();
-
   /// Its planes are null: they were read at creation.
-  const CellularNetworkConfig& config() const noexcept;
+  const CellularNetworkConfig& config() const noexcept { return *config_; }
 
   /// f of the fixed-point numbers of a stage.
-  int fraction_bits(int stage) const noexcept;
+  int fraction_bits(int stage) const noexcept {
+    return stage < 0 || stage >= config_->stage_count
+               ? 0
+               : fraction_bits_[static_cast<std::size_t>(stage)];
+  }
 
-  /// Queues a frame. Bounded; no allocation. After an error it is as if it had not come.
-  /// Errors: InvalidArgument (size, format, stride, null data), QueueFull, DeviceLost, System.
-  Expected<Ticket> submit(const Frame& in, const CellView& out) noexcept;
-
-  /// Computes, or waits, until the frame is done or the deadline has passed.
-  /// Errors: InvalidTicket, DeviceLost, DeadlineMissed (not done), System (reset drops the frame).
-  Expected<FrameInfo> wait(Ticket ticket, Deadline deadline, CellInfo* info = nullptr) noexcept;
-
-  /// Finishes what runs, drops what is queued with its tickets, forgets the warm start, keeps the
-  /// memory.
-  void reset() noexcept;
+  using OperatorHandle::submit;
+  /// `record`, if not null, is filled in when `wait` says done.
+  Expected<Ticket> submit(const Frame& in, const ImageView& image,
+                          CellularNetworkRecord* record = nullptr) noexcept {
+    OperatorOutput out;
+    out.planes[0] = image;
+    out.record = record;
+    return OperatorHandle::submit(in, out);
+  }
 
  private:
-  explicit CellularNetwork(std::unique_ptr<detail::CellularNetworkState> state) noexcept;
+  CellularNetwork(OperatorHandle handle, std::unique_ptr<CellularNetworkConfig> config) noexcept
+      : OperatorHandle(std::move(handle)), config_(std::move(config)) {}
 
-  std::unique_ptr<detail::CellularNetworkState> state_;
+  std::unique_ptr<CellularNetworkConfig> config_;
+  std::array<int, kMaxCellStages> fraction_bits_{};
 };
 
 }  // namespace ocellus

@@ -14,31 +14,7 @@ namespace ocellus {
 namespace detail {
 
 class EngineState;
-
-/// Shared ownership of an engine's threads and memory. Counts inside the state: std::shared_ptr
-/// would allocate its counter by an operator new that throws.
-class EngineRef {
- public:
-  EngineRef() noexcept = default;
-  /// Takes over the one reference that a new state has.
-  explicit EngineRef(EngineState* state) noexcept : state_(state) {}
-  EngineRef(const EngineRef& other) noexcept;
-  EngineRef(EngineRef&& other) noexcept : state_(other.state_) { other.state_ = nullptr; }
-  EngineRef& operator=(EngineRef other) noexcept {
-    EngineState* const mine = state_;
-    state_ = other.state_;
-    other.state_ = mine;
-    return *this;
-  }
-  ~EngineRef();
-
-  EngineState* operator->() const noexcept { return state_; }
-  EngineState& operator*() const noexcept { return *state_; }
-  explicit operator bool() const noexcept { return state_ != nullptr; }
-
- private:
-  EngineState* state_ = nullptr;
-};
+struct EngineAccess;
 
 }  // namespace detail
 
@@ -118,7 +94,7 @@ struct EngineInfo {
   std::size_t device_bytes = 0;  ///< CUDA only: all of the device's memory
   int driver_cuda = 0;           ///< CUDA only: version that the driver is for, 13000 for 13.0
   int runtime_cuda = 0;          ///< CUDA only: version that the library was built with
-  int workers = 1;
+  int workers = 1;  ///< threads that compute, a waiting caller among them; 0 on a CUDA device
   const char* simd_target =
       "";  ///< Highway's name of the instruction set in use ("AVX3_ZEN4", "NEON", ...)
   bool affinity = false;  ///< at least one worker is pinned
@@ -154,13 +130,11 @@ class Engine {
   const EngineInfo& info() const noexcept;
   MemoryUse memory_use() const noexcept;
 
-  /// For the library's own operators.
-  const detail::EngineRef& state() const noexcept { return state_; }
-
  private:
-  explicit Engine(detail::EngineRef state) noexcept;
+  friend struct detail::EngineAccess;
+  explicit Engine(detail::EngineState* state) noexcept : state_(state) {}
 
-  detail::EngineRef state_;
+  detail::EngineState* state_ = nullptr;
 };
 
 }  // namespace ocellus

@@ -15,12 +15,12 @@ namespace ocellus {
 /// and Evaluation Methodology for Optical Flow", IJCV 2011. `rgb` has the flow's size, three bytes
 /// a pixel, and rows `rgb_stride` bytes apart; `max_motion` > 0 in pixels per frame, else all is
 /// black.
-void draw_flow_wheel(const FlowView& flow, float max_motion, std::uint8_t* rgb,
+void draw_flow_wheel(const FlowOutput& flow, float max_motion, std::uint8_t* rgb,
                      std::ptrdiff_t rgb_stride) noexcept;
 
 /// The length that `percent` (0 to 100; NaN counts as 0) of the valid vectors do not exceed, at
 /// least 1e-3: a scale for drawing.
-float flow_magnitude_percentile(const FlowView& flow, float percent) noexcept;
+float flow_magnitude_percentile(const FlowOutput& flow, float percent) noexcept;
 
 /// A camera frame to draw on.
 struct OverlayImage {
@@ -42,7 +42,7 @@ struct OverlayConfig {
 
 /// Draws an arrow every `step` pixels, colored by the wheel where the frame has chroma; nothing
 /// when `scale` or `max_motion` is not above 0, or `roi` begins outside the image.
-void draw_flow_overlay(const FlowView& flow, const OverlayConfig& config,
+void draw_flow_overlay(const FlowOutput& flow, const OverlayConfig& config,
                        const OverlayImage& image) noexcept;
 
 }  // namespace ocellus

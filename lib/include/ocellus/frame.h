@@ -28,8 +28,8 @@ struct Rect {
 /// Largest width and height that any operator takes.
 inline constexpr int kMaxImageSide = 16384;
 
-/// The brightness of a pixel. Operators scale all formats to the range of 8 bits, so that
-/// thresholds and results do not depend on the format.
+/// The type of a pixel or of a number. Of a pixel it is the brightness: operators scale all formats
+/// to the range of 8 bits, so that thresholds and results do not depend on the format.
 enum class PixelFormat : std::uint8_t {
   kGray8,    ///< uint8, 0 to 255
   kGray16,   ///< uint16 in the host's byte order; 65535 counts as 255
@@ -60,6 +60,22 @@ enum class MemorySpace : std::uint8_t {
 /// begin such work when `wait` has said done, or name the stream (cudaStreamLegacy,
 /// cudaStreamPerThread).
 using StreamHandle = void*;
+
+/// A plane of pixels or numbers in the caller's memory. It owns nothing.
+struct ImageView {
+  void* data = nullptr;  ///< first element of the first row; null: there is no plane
+  ImageSize size{};
+  std::ptrdiff_t stride = 0;  ///< bytes from row to row
+  PixelFormat format = PixelFormat::kGray8;
+  MemorySpace space = MemorySpace::kHost;
+  StreamHandle stream = nullptr;  ///< device memory: the stream that uses the plane
+
+  /// The beginning of a row.
+  template <typename T>
+  T* row(int y) const noexcept {
+    return reinterpret_cast<T*>(static_cast<char*>(data) + y * stride);
+  }
+};
 
 /// One image, borrowed from `submit` until `wait` says done.
 struct Frame {

@@ -41,7 +41,7 @@ using KernelCallback = void (*)(void* user, int x, int y, int convolution, int t
 /// (kGaussian, kFoveated) they are the three derivatives Ix, Iy, It in this order, in gray levels
 /// per pixel and per frame: products of a sampled Gaussian of sum 1 along two axes and of its
 /// derivative along the third, which has sum 0 and the response 1 to a ramp of slope 1. The
-/// Gaussians are centerd on tap nx/2, ny/2 (integer division) and, in time, on (nt-1)/2 exactly.
+/// Gaussians are centered on tap nx/2, ny/2 (integer division) and, in time, on (nt-1)/2 exactly.
 /// Odd nx and ny keep the result on the pixel.
 struct KernelConfig {
   KernelForm form = KernelForm::kUniform;

@@ -14,6 +14,7 @@
 #include "ocellus/latency_histogram.h"
 #include "ocellus/log.h"
 #include "ocellus/memory.h"
+#include "ocellus/operator.h"
 #include "ocellus/optical_flow.h"
 #include "ocellus/spatio_temporal_filter.h"
 #include "ocellus/status.h"

@@ -7,21 +7,16 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <utility>
 
-#include "ocellus/deadline.h"
 #include "ocellus/engine.h"
 #include "ocellus/frame.h"
 #include "ocellus/kernel_bank.h"
 #include "ocellus/memory.h"
+#include "ocellus/operator.h"
 #include "ocellus/status.h"
-#include "ocellus/ticket.h"
 
 namespace ocellus {
-
-namespace detail {
-class OpticalFlowState;
-}
 
 /// Type of the stored kernel taps and of the ring of spatial sums. Arithmetic is float in both.
 enum class CoefficientStorage : std::uint8_t {
@@ -98,29 +93,35 @@ struct OpticalFlowConfig {
   static OpticalFlowConfig quality(ImageSize size) noexcept;
 };
 
-/// Where the result goes: planes of 32-bit floats of the region of interest's size.
-struct FlowView {
-  float* u = nullptr;           ///< to the right, pixels per frame
-  float* v = nullptr;           ///< down, pixels per frame
-  float* confidence = nullptr;  ///< may be null; smaller eigenvalue of the structure tensor, (gray
-                                ///< levels per pixel)^2 unless normalized
-  ImageSize size;               ///< must be the region of interest's size
-  std::ptrdiff_t stride = 0;    ///< bytes from row to row, the same for all planes
-  MemorySpace space = MemorySpace::kHost;
-  StreamHandle stream = nullptr;  ///< device memory: the stream that uses the result
+/// Where the result goes: planes of 32-bit floats (kFloat32) of the region of interest's size, with
+/// one stride.
+struct FlowOutput {
+  ImageView u{};           ///< to the right, pixels per frame
+  ImageView v{};           ///< down, pixels per frame
+  ImageView confidence{};  ///< may be left out; smaller eigenvalue of the structure tensor, (gray
+                           ///< levels per pixel)^2 unless normalized
+
+  operator OperatorOutput() const noexcept {
+    OperatorOutput out;
+    out.planes[0] = u;
+    out.planes[1] = v;
+    out.planes[2] = confidence;
+    return out;
+  }
 };
 
-/// The operator. `submit`, `wait` and `reset` of one object must not run at the same time, but for
-/// `wait` beside `submit`; different objects are independent, on one engine too.
-///
-/// Frame and planes must live until `wait` has said done, or until `reset` or the destructor has
-/// returned: after DeadlineMissed too. A moved-from object can be destroyed or assigned to, nothing
-/// else.
+/// The operator. Calls and lifetimes as OperatorHandle has them.
 ///
 /// Image borders: pixels outside repeat the nearest pixel inside, in the image, and in the planes
 /// that the window sums. Time before the first frame: the first frame is repeated (kWarmingUp).
-class OpticalFlow {
+/// OperatorInfo::delay_frames is (nt-1)/2 for kernels of nt frames, max(1, (frames-1)/2 rounded
+/// down) for the pyramid.
+class OpticalFlow : public OperatorHandle {
  public:
+  /// What an operator of this configuration takes and gives. Errors: InvalidArgument and
+  /// Unsupported, as `create`.
+  static Expected<OperatorInfo> info_for(const OpticalFlowConfig& config) noexcept;
+
   /// Memory needed on such an engine. Takes nothing.
   /// Errors: InvalidArgument and Unsupported, as `create`; a kernel file is not opened.
   static Expected<Footprint> footprint(const EngineInfo& engine,
@@ -131,34 +132,13 @@ class OpticalFlow {
   /// OutOfMemory (the engine's block has no such piece left), CorruptFile, IoError.
   static Expected<OpticalFlow> create(Engine& engine, const OpticalFlowConfig& config) noexcept;
 
-  OpticalFlow(OpticalFlow&&) noexcept;
-  OpticalFlow& operator=(OpticalFlow&&) noexcept;
-  /// Waits for frames in flight, then gives the memory back.
-  ~OpticalFlow();
-
-  const OpticalFlowConfig& config() const noexcept;
-
-  /// Age of the moment that a result describes, in frames: (nt-1)/2 for kernels of nt frames,
-  /// max(1, (frames-1)/2 rounded down) for the pyramid.
-  float delay_frames() const noexcept;
-
-  /// Queues a frame. Bounded; no allocation. After an error it is as if it had not come.
-  /// Errors: InvalidArgument (size, format, stride, null data, planes), QueueFull, DeviceLost,
-  /// System.
-  Expected<Ticket> submit(const Frame& in, const FlowView& out) noexcept;
-
-  /// Computes, or waits, until the frame is done or the deadline has passed.
-  /// Errors: InvalidTicket, DeviceLost, DeadlineMissed (not done), System (reset drops the frame).
-  Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) noexcept;
-
-  /// Finishes what runs, drops what is queued with its tickets, forgets all frames, keeps the
-  /// memory.
-  void reset() noexcept;
+  const OpticalFlowConfig& config() const noexcept { return config_; }
 
  private:
-  explicit OpticalFlow(std::unique_ptr<detail::OpticalFlowState> state) noexcept;
+  OpticalFlow(OperatorHandle handle, const OpticalFlowConfig& config) noexcept
+      : OperatorHandle(std::move(handle)), config_(config) {}
 
-  std::unique_ptr<detail::OpticalFlowState> state_;
+  OpticalFlowConfig config_;
 };
 
 }  // namespace ocellus

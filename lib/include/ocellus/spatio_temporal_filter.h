@@ -4,24 +4,17 @@
 // of visual neurons read these planes; optical flow is built on the same pass.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <memory>
+#include <utility>
 
-#include "ocellus/deadline.h"
 #include "ocellus/engine.h"
 #include "ocellus/frame.h"
 #include "ocellus/kernel_bank.h"
 #include "ocellus/memory.h"
+#include "ocellus/operator.h"
 #include "ocellus/optical_flow.h"
 #include "ocellus/status.h"
-#include "ocellus/ticket.h"
 
 namespace ocellus {
-
-namespace detail {
-class SpatioTemporalFilterState;
-}
 
 struct SpatioTemporalFilterConfig {
   ImageSize size;  ///< 1x1 to 16384x16384
@@ -32,38 +25,26 @@ struct SpatioTemporalFilterConfig {
   CoefficientStorage storage = CoefficientStorage::kFloat;
 };
 
-/// One plane of 32-bit floats for each convolution, of the region of interest's size.
-struct FilterView {
-  std::array<float*, kMaxConvolutions> planes{};
-  ImageSize size;             ///< must be the region of interest's size
-  std::ptrdiff_t stride = 0;  ///< bytes from row to row, the same for all planes
-  MemorySpace space = MemorySpace::kHost;
-  StreamHandle stream = nullptr;  ///< device memory: the stream that uses the result
-};
-
-/// Calls, errors, borders and threads as for OpticalFlow.
-class SpatioTemporalFilter {
+/// The operator. Its output is one plane of 32-bit floats (kFloat32) for each convolution, of the
+/// region of interest's size. Errors, borders and delay as for OpticalFlow.
+class SpatioTemporalFilter : public OperatorHandle {
  public:
+  /// What an operator of this configuration takes and gives. Errors: InvalidArgument and
+  /// Unsupported, as `create`.
+  static Expected<OperatorInfo> info_for(const SpatioTemporalFilterConfig& config) noexcept;
+
   static Expected<Footprint> footprint(const EngineInfo& engine,
                                        const SpatioTemporalFilterConfig& config) noexcept;
   static Expected<SpatioTemporalFilter> create(Engine& engine,
                                                const SpatioTemporalFilterConfig& config) noexcept;
 
-  SpatioTemporalFilter(SpatioTemporalFilter&&) noexcept;
-  SpatioTemporalFilter& operator=(SpatioTemporalFilter&&) noexcept;
-  ~SpatioTemporalFilter();
-
-  const SpatioTemporalFilterConfig& config() const noexcept;
-  float delay_frames() const noexcept;
-
-  Expected<Ticket> submit(const Frame& in, const FilterView& out) noexcept;
-  Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) noexcept;
-  void reset() noexcept;
+  const SpatioTemporalFilterConfig& config() const noexcept { return config_; }
 
  private:
-  explicit SpatioTemporalFilter(std::unique_ptr<detail::SpatioTemporalFilterState> state) noexcept;
+  SpatioTemporalFilter(OperatorHandle handle, const SpatioTemporalFilterConfig& config) noexcept
+      : OperatorHandle(std::move(handle)), config_(config) {}
 
-  std::unique_ptr<detail::SpatioTemporalFilterState> state_;
+  SpatioTemporalFilterConfig config_;
 };
 
 }  // namespace ocellus

@@ -13,11 +13,11 @@ namespace ocellus::detail {
 
 FlowOperator::FlowOperator(const OpticalFlowPlan& plan, int workers,
                            const KernelConfig* kernels) noexcept
-    : CpuOperator(shape_of(plan), workers), plan_(plan), kernels_(kernels) {}
+    : CpuOperator(info_of(plan), workers), plan_(plan), kernels_(kernels) {}
 
-std::unique_ptr<FlowOperator> FlowOperator::make(const OpticalFlowPlan& plan, int workers,
-                                                 const KernelConfig* kernels) noexcept {
-  std::unique_ptr<FlowOperator> made;
+std::unique_ptr<OperatorInstance> make_flow_cpu(const OpticalFlowPlan& plan, int workers,
+                                                const KernelConfig* kernels) noexcept {
+  std::unique_ptr<OperatorInstance> made;
   if (plan.method == FlowMethod::kPyramid) {
     made.reset(new (std::nothrow) PyramidFlow(plan, workers, kernels));
   } else {
@@ -35,29 +35,16 @@ float FlowOperator::invalid_value() const noexcept {
 }
 
 void FlowOperator::write_bad(const FrameJob& frame) noexcept {
-  for (int p = 0; p < shape_.planes; ++p) {
-    if (frame.out.plane<float>(p) == nullptr) continue;
+  for (int p = 0; p < info_.plane_count; ++p) {
+    if (!frame.wants(p)) continue;
     const float value = plan_.filter_only ? std::numeric_limits<float>::quiet_NaN()
                         : p == 2          ? 0.0f
                                           : invalid_value();
     for (int y = 0; y < plan_.roi.height; ++y) {
-      float* const row = frame.out.row<float>(p, y);
+      float* const row = frame.out_row<float>(p, y);
       std::fill(row, row + plan_.roi.width, value);
     }
   }
 }
-
-const OpticalFlowBackend kOpticalFlowCpu = {
-    .calls = &CpuOperator::kCalls,
-    .footprint =
-        [](const EngineInfo& engine, const OpticalFlowPlan& plan) noexcept {
-          return CpuOperator::footprint(FlowOperator::make(plan, engine.workers, nullptr));
-        },
-    .create =
-        [](EngineState& engine, const OpticalFlowPlan& plan, const KernelConfig& kernels) noexcept {
-          return CpuOperator::create(engine,
-                                     FlowOperator::make(plan, engine.info().workers, &kernels));
-        },
-};
 
 }  // namespace ocellus::detail

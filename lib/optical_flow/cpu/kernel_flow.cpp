@@ -142,9 +142,9 @@ Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels) noexcept 
   return {};
 }
 
-void KernelFlow::build_steps(Stage* stages, StepContext* contexts) noexcept {
-  stages[0] = {&KernelFlow::run_ingest, &contexts[0], ingest_bands_.count()};
-  stages[1] = {&KernelFlow::run_part, &contexts[1], convolve_bands_.count() + solve_bands_.count()};
+void KernelFlow::build_steps(JobStep* steps, StepContext* contexts) noexcept {
+  steps[0] = {&KernelFlow::run_ingest, &contexts[0], ingest_bands_.count()};
+  steps[1] = {&KernelFlow::run_part, &contexts[1], convolve_bands_.count() + solve_bands_.count()};
 }
 
 void KernelFlow::order_parts() noexcept {
@@ -247,7 +247,7 @@ void KernelFlow::result_rows(const Scratch& scratch, int y, float** rows) const 
 void KernelFlow::give_rows(const FrameJob& frame, int y, float* const* rows) const noexcept {
   if (!plan_.filter_only) return;
   for (int c = 0; c < plan_.convolutions; ++c) {
-    std::memcpy(frame.out.row<float>(c, y), rows[c],
+    std::memcpy(frame.out_row<float>(c, y), rows[c],
                 static_cast<std::size_t>(plan_.support.width) * sizeof(float));
   }
 }
@@ -261,7 +261,7 @@ void KernelFlow::convolve_per_pixel(FrameJob& frame, int begin, int end,
   row.nt = plan_.nt;
   row.convolutions = plan_.convolutions;
   row.terms = plan_.terms;
-  for (int tau = 0; tau < plan_.nt; ++tau) row.slot[tau] = history_.slot(tau);
+  for (int tau = 0; tau < plan_.nt; ++tau) row.slot[tau] = history_.ring_index(tau);
   for (int y = begin; y < end; ++y) {
     for (int j = 0; j < plan_.ny; ++j) {
       const int at = std::clamp(plan_.support.y + y + j - above_, 0, plan_.size.height - 1);
@@ -306,7 +306,7 @@ void KernelFlow::convolve_uniform(FrameJob& frame, int begin, int end,
       const void* rows[kMaxKernelTaps];
       for (int tau = 0; tau < plan_.nt; ++tau) {
         rows[tau] = frames_kept_ +
-                    (static_cast<std::size_t>(history_.slot(tau)) *
+                    (static_cast<std::size_t>(history_.ring_index(tau)) *
                          static_cast<std::size_t>(plan_.size.height) +
                      static_cast<std::size_t>(next)) *
                         kept_stride_ +
@@ -348,17 +348,19 @@ void KernelFlow::solve(FrameJob& frame, int band, const Scratch& scratch) noexce
   const int offset = plan_.roi.y - plan_.support.y;
   wait_for_rows(std::max(0, offset + begin - plan_.radius),
                 std::min(plan_.support.height, offset + end + plan_.radius));
-  const std::size_t plane = static_cast<std::size_t>(plan_.support.height) * derivative_stride_;
+  const std::size_t apart = static_cast<std::size_t>(plan_.support.height) * derivative_stride_;
   const WindowPlanes planes = {
       derivatives_,
-      derivatives_ + plane,
-      derivatives_ + 2 * plane,
+      derivatives_ + apart,
+      derivatives_ + 2 * apart,
       derivative_stride_,
       plan_.support.width,
       plan_.support.height,
       {plan_.roi.x - plan_.support.x, offset, plan_.roi.width, plan_.roi.height}};
-  const WindowOutput out = {frame.out.plane<float>(0), frame.out.plane<float>(1),
-                            frame.out.plane<float>(2), frame.out.stride};
+  const auto plane = [&frame](int p) {
+    return static_cast<float*>(frame.out.planes[static_cast<std::size_t>(p)].data);
+  };
+  const WindowOutput out = {plane(0), plane(1), plane(2), frame.out.planes[0].stride};
   solve_planes(plan_, planes, invalid_value(), scratch.window, begin, end, out);
 }
 

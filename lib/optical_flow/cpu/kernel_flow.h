@@ -26,8 +26,8 @@ class KernelFlow final : public FlowOperator {
 
   void layout(LayoutBuilder& builder) noexcept override;
   Expected<void> load(const KernelConfig& kernels) noexcept override;
-  int stage_count() const noexcept override { return 2; }
-  void build_steps(Stage* stages, StepContext* contexts) noexcept override;
+  int step_count() const noexcept override { return 2; }
+  void build_steps(JobStep* steps, StepContext* contexts) noexcept override;
 
   Expected<void> load_per_pixel(const KernelConfig& kernels) noexcept;
 
@@ -70,7 +70,7 @@ class KernelFlow final : public FlowOperator {
   std::size_t derivative_stride_ = 0;
   std::array<Scratch, kMaxWorkers> scratch_;
 
-  // Convolving waits for memory and solving for arithmetic, so they share one stage: a band is
+  // Convolving waits for memory and solving for arithmetic, so they share one step: a band is
   // solved as soon as its rows are there, while other workers go on streaming the bank.
   struct Part {
     bool solve;

@@ -95,11 +95,11 @@ int PyramidFlow::all_level_parts() const noexcept {
   return parts;
 }
 
-void PyramidFlow::build_steps(Stage* stages, StepContext* contexts) noexcept {
+void PyramidFlow::build_steps(JobStep* steps, StepContext* contexts) noexcept {
   for (int s = 0; s < pyramid_.step_count; ++s) {
     const Step& step = pyramid_.steps[s];
     contexts[s].level = step.level;
-    contexts[s].step = s;
+    contexts[s].index = s;
     int parts = 0;
     switch (step.kind) {
       case StepKind::kIngest:
@@ -118,7 +118,7 @@ void PyramidFlow::build_steps(Stage* stages, StepContext* contexts) noexcept {
         parts = region_bands_[floats(step.level)].count();
         break;
     }
-    stages[s] = {&PyramidFlow::run, &contexts[s], parts};
+    steps[s] = {&PyramidFlow::run, &contexts[s], parts};
   }
 }
 
@@ -126,7 +126,7 @@ void PyramidFlow::run(void* context, int part, int worker) noexcept {
   const StepContext& at = *static_cast<StepContext*>(context);
   FrameJob& frame = *at.frame;
   PyramidFlow& self = *static_cast<PyramidFlow*>(frame.owner);
-  const Step& step = self.pyramid_.steps[at.step];
+  const Step& step = self.pyramid_.steps[at.index];
   if (step.kind != StepKind::kIngest && frame.bad.load(std::memory_order_relaxed)) return;
   const Scratch& scratch = self.scratch_[floats(worker)];
   int level = step.level;
@@ -285,7 +285,7 @@ PyramidFlow::Partners PyramidFlow::partners(bool all_frames) const noexcept {
 }
 
 const PyramidFlow::Plane& PyramidFlow::stored(int age, int level) const noexcept {
-  return window_[floats(history_.slot(age))][floats(level)];
+  return window_[floats(history_.ring_index(age))][floats(level)];
 }
 
 const float* PyramidFlow::stored_row(int age, int level, int y) const noexcept {
@@ -505,9 +505,9 @@ void PyramidFlow::finish(FrameJob& frame, const Step& step, int begin, int end,
       mark_invalid_row(confidence, plan_.confidence_threshold, invalid_value(), u, v,
                        plan_.roi.width);
     }
-    std::memcpy(frame.out.row<float>(0, y), u, bytes);
-    std::memcpy(frame.out.row<float>(1, y), v, bytes);
-    if (frame.out.planes[2] != nullptr) std::memcpy(frame.out.row<float>(2, y), confidence, bytes);
+    std::memcpy(frame.out_row<float>(0, y), u, bytes);
+    std::memcpy(frame.out_row<float>(1, y), v, bytes);
+    if (frame.wants(2)) std::memcpy(frame.out_row<float>(2, y), confidence, bytes);
   }
 }
 

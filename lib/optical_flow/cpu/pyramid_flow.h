@@ -61,8 +61,8 @@ class PyramidFlow final : public FlowOperator {
 
   void layout(LayoutBuilder& builder) noexcept override;
   Expected<void> load(const KernelConfig& kernels) noexcept override;
-  int stage_count() const noexcept override { return pyramid_.step_count; }
-  void build_steps(Stage* stages, StepContext* contexts) noexcept override;
+  int step_count() const noexcept override { return pyramid_.step_count; }
+  void build_steps(JobStep* steps, StepContext* contexts) noexcept override;
 
   Plane take_plane(LayoutBuilder& builder, int width, int height, bool with_borders) noexcept;
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/arena.h"
+#include "core/layout_builder.h"
 #include "image/separable_filter.h"
 #include "optical_flow/cpu/lucas_kanade.h"
 

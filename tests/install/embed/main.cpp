@@ -22,6 +22,9 @@ int main() {
   // Before the operator, which may still write to them while it is destroyed.
   std::vector<float> u(320 * 240), v(320 * 240);
   std::vector<unsigned char> gray(320 * 240);
+  const auto plane = [&](std::vector<float>& values) {
+    return ImageView{values.data(), kSize, 320 * sizeof(float), PixelFormat::kFloat32};
+  };
 
   // An engine with just the memory that the operator wants. Nothing is allocated after this.
   EngineConfig host;
@@ -35,7 +38,7 @@ int main() {
       gray[i] = 128 + 60 * std::sin(0.21 * x + 0.07 * y) + 60 * std::sin(0.05 * x - 0.17 * y);
     }
     const Frame in{.data = gray.data(), .size = kSize, .stride = 320};
-    const FlowView out{.u = u.data(), .v = v.data(), .size = kSize, .stride = 320 * sizeof(float)};
+    const FlowOutput out{.u = plane(u), .v = plane(v)};
     const Ticket ticket = need(flow.submit(in, out));
     const FrameInfo info = need(flow.wait(ticket, Deadline::never()));
     std::printf("frame %d: flow (%.2f, %.2f) at the center, %.2f ms\n", frame, u[120 * 320 + 160],

@@ -1,5 +1,5 @@
 // Hands OpenCV's images to Ocellus and back without a copy: a Frame looks at the pixels of a
-// cv::Mat, a FlowView at those of two others, whatever their row strides are.
+// cv::Mat, a FlowOutput at those of two others, whatever their row strides are.
 #include <ocellus/ocellus.h>
 
 #include <cmath>
@@ -22,13 +22,12 @@ ocellus::Frame frame_of(const cv::Mat& gray) {
           .stride = static_cast<std::ptrdiff_t>(gray.step[0])};
 }
 
-ocellus::FlowView flow_of(cv::Mat& u, cv::Mat& v) {
-  CV_Assert(u.type() == CV_32FC1 && v.type() == CV_32FC1 && u.size() == v.size() &&
-            u.step[0] == v.step[0]);
-  return {.u = u.ptr<float>(),
-          .v = v.ptr<float>(),
-          .size = {u.cols, u.rows},
-          .stride = static_cast<std::ptrdiff_t>(u.step[0])};
+ocellus::ImageView plane_of(cv::Mat& values) {
+  CV_Assert(values.type() == CV_32FC1);
+  return {values.data,
+          {values.cols, values.rows},
+          static_cast<std::ptrdiff_t>(values.step[0]),
+          ocellus::PixelFormat::kFloat32};
 }
 
 int main() {
@@ -50,7 +49,8 @@ int main() {
   cv::Mat u(240, 320, CV_32FC1), v(240, 320, CV_32FC1);
   for (int frame = 0; frame < 6; ++frame) {
     const cv::Mat window = scene(cv::Rect(40 - 2 * frame, 30 - frame, 320, 240));
-    const auto ticket = need(flow.submit(frame_of(window), flow_of(u, v)));
+    const auto ticket =
+        need(flow.submit(frame_of(window), ocellus::FlowOutput{plane_of(u), plane_of(v)}));
     need(flow.wait(ticket, ocellus::Deadline::never()));
   }
   cv::patchNaNs(u, 0);

@@ -1,0 +1,32 @@
+// LayoutBuilder: places arrays in a piece of memory.
+#pragma once
+
+#include <cstddef>
+
+#include "core/piece_map.h"
+
+namespace ocellus::detail {
+
+/// Lays arrays out one after the other in a piece: first with no memory to find the size, then over
+/// the piece.
+class LayoutBuilder {
+ public:
+  explicit LayoutBuilder(void* base = nullptr, std::size_t alignment = kMemoryAlignment) noexcept
+      : base_(static_cast<char*>(base)), alignment_(alignment) {}
+
+  /// The next array, aligned; nullptr while sizes are counted.
+  template <typename T>
+  T* take(std::size_t count) noexcept {
+    const std::size_t at = bytes_;
+    bytes_ += align_up(count * sizeof(T), alignment_);
+    return base_ ? reinterpret_cast<T*>(base_ + at) : nullptr;
+  }
+  std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  char* base_;
+  std::size_t alignment_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace ocellus::detail
