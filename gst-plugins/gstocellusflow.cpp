@@ -323,7 +323,7 @@ static Expected<OpticalFlowConfig> make_config(const Settings& settings, std::st
 
   if (pyramid) {
     if (settings.levels > 0) config.pyramid.levels = settings.levels;
-    if (settings.frames > 0) config.pyramid.frames = settings.frames;
+    if (settings.frames > 0) config.pyramid.window_frames = settings.frames;
     if (settings.warps > 0) config.pyramid.warps = settings.warps;
     if (settings.frames == 1) {
       return tl::unexpected(ocellus::make_error(

@@ -173,7 +173,7 @@ void make_kernel_bank(const KernelConfig& kernels, ImageSize size, const std::st
 void show_kernel_bank(const std::string& path, bool json, std::ostream& to) {
   auto info = read_kernel_file_info(path.c_str());
   if (!info) throw InputError(info.error().text);
-  info->kernels.path = path.c_str();
+  info->kernels.path.assign(path);
   const bool per_pixel = info->kernels.form == KernelForm::kPerPixel;
   const auto summary = std::make_unique<Summary>();
   summary->kernels = info->kernels;

@@ -184,7 +184,7 @@ std::string with_option_name(std::string text) {
       {"kernels.fovea_x and fovea_y", "--fovea"},
       {"kernels.fovea_radius", "--fovea-radius"},
       {"pyramid.levels", "--levels"},
-      {"pyramid.frames", "--window-frames"},
+      {"pyramid.window_frames", "--window-frames"},
       {"pyramid.warps", "--warps"},
       {"pyramid.coarse_warps", "--coarse-warps"},
       {"pyramid.robust", "--robust"},
@@ -226,7 +226,7 @@ OpticalFlowConfig flow_config(const FlowOptions& o, ImageSize size, PixelFormat 
   if (config.method == FlowMethod::kPyramid) {
     PyramidConfig& pyramid = config.pyramid;
     pyramid.levels = o.levels.value_or(pyramid.levels);
-    pyramid.frames = o.window_frames.value_or(pyramid.frames);
+    pyramid.window_frames = o.window_frames.value_or(pyramid.window_frames);
     pyramid.warps = o.warps.value_or(pyramid.warps);
     pyramid.coarse_warps = o.coarse_warps.value_or(pyramid.coarse_warps);
     pyramid.robust = o.robust.value_or(pyramid.robust);
@@ -296,11 +296,11 @@ OpticalFlowConfig flow_config(const FlowOptions& o, ImageSize size, PixelFormat 
 }
 
 int temporal_support(const OpticalFlowConfig& config) {
-  return config.method == FlowMethod::kPyramid ? config.pyramid.frames : config.kernels.nt;
+  return config.method == FlowMethod::kPyramid ? config.pyramid.window_frames : config.kernels.nt;
 }
 
 void set_temporal_support(OpticalFlowConfig& config, int frames) {
-  (config.method == FlowMethod::kPyramid ? config.pyramid.frames : config.kernels.nt) = frames;
+  (config.method == FlowMethod::kPyramid ? config.pyramid.window_frames : config.kernels.nt) = frames;
 }
 
 bool temporal_support_is_fixed(const OpticalFlowConfig& config) {

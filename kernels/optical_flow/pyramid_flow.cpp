@@ -233,7 +233,7 @@ FlowTarget PyramidFlow::next_target(Recording& frame, int level, bool finish) no
 
 FlowLevel PyramidFlow::flow_level(int level, bool all_frames) const noexcept {
   return {stored_[at(level)], pyramid_.region[at(level)], static_cast<int>(plan_.delay_frames),
-          all_frames, plan_.pyramid.cubic};
+          all_frames, plan_.pyramid.interpolation == Interpolation::kCubic};
 }
 
 Expected<void> PyramidFlow::record_warp(Recording& frame, int level) noexcept {

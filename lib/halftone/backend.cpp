@@ -1,6 +1,8 @@
 #include "halftone/backend.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdio>
 
 #include "core/backend.h"
 
@@ -17,6 +19,36 @@ constexpr RecordField kFields[] = {
 constexpr RecordInfo kRecord = {"cellular network", sizeof(CellularNetworkRecord), kFields,
                                 static_cast<int>(std::size(kFields))};
 
+int weights_that_count(const std::array<std::int16_t, kMaxTemplateWeights>& weights) noexcept {
+  return static_cast<int>(
+      std::count_if(weights.begin(), weights.end(), [](std::int16_t weight) { return weight != 0; }));
+}
+
+/// The summary, and the least that a frame costs.
+void describe_stages(const CellularNetworkPlan& plan, OperatorInfo& info) noexcept {
+  const double cells = static_cast<double>(plan.size.width) * plan.size.height;
+  info.least_bytes = cells * (bytes_per_pixel(plan.format) + bytes_per_pixel(plan.output_format));
+  int radius = 0;
+  int sweeps = 0;
+  const CellStagePlan* before = nullptr;
+  for (int s = 0; s < plan.stage_count; ++s) {
+    const CellStagePlan& stage = plan.stages[static_cast<std::size_t>(s)];
+    radius = std::max(radius, stage.radius);
+    sweeps = std::max(sweeps, stage.max_sweeps);
+    // B u once, A y once, a product and a sum for each weight: what later sweeps cost depends on how
+    // many cells change. The sums of a stage with the same weights are there already.
+    const bool same = before != nullptr && before->a == stage.a && before->b == stage.b;
+    before = &stage;
+    if (!same)
+      info.least_flops += cells * 2.0 * (weights_that_count(stage.a) + weights_that_count(stage.b));
+  }
+  const int levels = before == nullptr ? 0 : before->levels;
+  std::snprintf(info.summary, sizeof(info.summary),
+                "%d stage%s up to %dx%d, %d levels, at most %d sweep%s each%s", plan.stage_count,
+                plan.stage_count == 1 ? "" : "s", 2 * radius + 1, 2 * radius + 1, levels, sweeps,
+                sweeps == 1 ? "" : "s", plan.warm_start ? ", warm start" : "");
+}
+
 }  // namespace
 
 OperatorInfo info_of(const CellularNetworkPlan& plan) noexcept {
@@ -30,6 +62,7 @@ OperatorInfo info_of(const CellularNetworkPlan& plan) noexcept {
   // The frame before counts for a warm start only.
   info.support_frames = plan.warm_start ? 2 : 1;
   info.keeps_state = plan.warm_start;
+  describe_stages(plan, info);
   return info;
 }
 

@@ -117,7 +117,7 @@ class CallbackSource final : public KernelSource {
 class FileSource final : public KernelSource {
  public:
   Expected<void> open(const KernelConfig& kernels, ImageSize size) noexcept {
-    if (Expected<void> opened = file_.open(kernels.path); !opened) return opened;
+    if (Expected<void> opened = file_.open(kernels.path.c_str()); !opened) return opened;
     return file_.match(kernels, size);
   }
 

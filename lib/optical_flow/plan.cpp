@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
-#include <limits>
 
 #include "core/checks.h"
 #include "core/failure.h"
@@ -11,13 +9,6 @@
 namespace ocellus {
 namespace detail {
 namespace {
-
-/// Below 0.1 a Gaussian sampled between two taps is lost to underflow.
-Check check_sigma(const char* field, float sigma) noexcept {
-  if (!(sigma >= 0.1f && sigma <= 1000.0f))
-    return invalid_argument("%s is %g; it must be 0.1 to 1000", field, static_cast<double>(sigma));
-  return {};
-}
 
 Check check_kernels(const KernelConfig& kernels) noexcept {
   if (kernels.form != KernelForm::kUniform && kernels.form != KernelForm::kPerPixel) {
@@ -36,10 +27,6 @@ Check check_kernels(const KernelConfig& kernels) noexcept {
         return invalid_argument(
             "kernels.origin is kFoveated, whose kernels differ by pixel; kernels.form must be "
             "kPerPixel");
-      if (Check c = check_positive("kernels.fovea_radius", kernels.fovea_radius); !c) return c;
-      if (!std::isfinite(kernels.fovea_x) || !std::isfinite(kernels.fovea_y))
-        return invalid_argument(
-            "kernels.fovea_x and fovea_y must be finite, or negative for the center");
       [[fallthrough]];
     case KernelOrigin::kGaussian:
       if (kernels.convolutions != 3)
@@ -54,14 +41,13 @@ Check check_kernels(const KernelConfig& kernels) noexcept {
             "kernels are %dx%dx%d taps; a derivative needs at least 2 along each axis", kernels.nx,
             kernels.ny, kernels.nt);
       }
-      if (Check c = check_sigma("kernels.sigma_space", kernels.sigma_space); !c) return c;
-      return check_sigma("kernels.sigma_time", kernels.sigma_time);
+      return {};
     case KernelOrigin::kCallback:
       if (kernels.callback == nullptr)
         return invalid_argument("kernels.origin is kCallback, but kernels.callback is null");
       return {};
     case KernelOrigin::kFile:
-      if (kernels.path == nullptr || kernels.path[0] == '\0')
+      if (kernels.path.empty())
         return invalid_argument("kernels.origin is kFile, but kernels.path is empty");
       return {};
   }
@@ -73,6 +59,7 @@ Check check_kernels(const KernelConfig& kernels) noexcept {
 void set_kernels(const KernelConfig& kernels, CoefficientStorage storage,
                  OpticalFlowPlan& plan) noexcept {
   plan.form = kernels.form;
+  plan.origin = kernels.origin;
   plan.nx = kernels.nx;
   plan.ny = kernels.ny;
   plan.nt = kernels.nt;
@@ -83,13 +70,6 @@ void set_kernels(const KernelConfig& kernels, CoefficientStorage storage,
   plan.delay_frames = static_cast<float>(kernels.nt - 1) / 2.0f;
 }
 
-Check check_storage(CoefficientStorage storage) noexcept {
-  if (storage != CoefficientStorage::kFloat && storage != CoefficientStorage::kHalf) {
-    return invalid_argument("storage is %d; it must be kFloat or kHalf", static_cast<int>(storage));
-  }
-  return {};
-}
-
 Rect grow(const Rect& rect, int by, ImageSize size) noexcept {
   const int left = std::max(0, rect.x - by);
   const int top = std::max(0, rect.y - by);
@@ -98,59 +78,28 @@ Rect grow(const Rect& rect, int by, ImageSize size) noexcept {
   return {left, top, right - left, bottom - top};
 }
 
-Check set_window(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexcept {
-  if (config.window < 3 || config.window > kMaxWindow || config.window % 2 == 0) {
-    return invalid_argument("window is %d; it must be odd, 3 to %d", config.window, kMaxWindow);
-  }
-  if (Check c = check_positive("window_sigma", config.window_sigma, true); !c) return c;
+void set_window(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexcept {
   plan.radius = config.window / 2;
   double weight[kMaxWindow / 2 + 1] = {};
   double sum = 0.0;
   for (int k = 0; k <= plan.radius; ++k) {
     const double distance = k / static_cast<double>(config.window_sigma);
-    weight[k] = std::exp(-0.5 * distance * distance);
+    weight[k] = config.window_weight == WindowWeight::kBox ? 1.0 : std::exp(-0.5 * distance * distance);
     sum += k == 0 ? weight[k] : 2.0 * weight[k];
   }
   for (int k = 0; k <= plan.radius; ++k)
     plan.weight[static_cast<std::size_t>(k)] = static_cast<float>(weight[k] / sum);
-  return {};
 }
 
-Check set_pyramid(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexcept {
+void set_pyramid(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexcept {
   const PyramidConfig& pyramid = config.pyramid;
-  if (Check c = check_range("pyramid.levels", pyramid.levels, 1, kMaxPyramidLevels); !c) return c;
-  if (Check c = check_range("pyramid.frames", pyramid.frames, 2, kMaxPyramidFrames); !c) return c;
-  if (Check c = check_range("pyramid.warps", pyramid.warps, 1, 10); !c) return c;
-  if (Check c = check_range("pyramid.coarse_warps", pyramid.coarse_warps, 1, 10); !c) return c;
-  if (Check c = check_not_negative("pyramid.gradient_floor", pyramid.gradient_floor); !c) return c;
-  if (Check c = check_not_negative("pyramid.robust", pyramid.robust); !c) return c;
-  if (Check c = check_not_negative("pyramid.ridge", pyramid.ridge); !c) return c;
-  if (pyramid.median != 0 && pyramid.median != 3 && pyramid.median != 5) {
-    return invalid_argument("pyramid.median is %d; it must be 0, 3 or 5", pyramid.median);
-  }
-  switch (pyramid.smoothing) {
-    case FlowSmoothing::kNone:
-      plan.smoothing_radius = 0;
-      break;
-    case FlowSmoothing::kBeforeWarp:
-    case FlowSmoothing::kConfidence:
-      if (pyramid.smoothing_size < 3 || pyramid.smoothing_size > kMaxWindow ||
-          pyramid.smoothing_size % 2 == 0) {
-        return invalid_argument("pyramid.smoothing_size is %d; it must be odd, 3 to %d",
-                                pyramid.smoothing_size, kMaxWindow);
-      }
-      plan.smoothing_radius = pyramid.smoothing_size / 2;
-      break;
-    default:
-      return invalid_argument(
-          "pyramid.smoothing is %d; it must be kNone, kBeforeWarp or kConfidence",
-          static_cast<int>(pyramid.smoothing));
-  }
+  plan.smoothing_radius =
+      pyramid.smoothing == FlowSmoothing::kNone ? 0 : pyramid.smoothing_size / 2;
   plan.pyramid = pyramid;
-  plan.frames = pyramid.frames;
+  plan.frames = pyramid.window_frames;
   // Two frames: the flow of the older one; more: of the middle one, or the newer of the two in the
   // middle.
-  plan.delay_frames = static_cast<float>(std::max(1, (pyramid.frames - 1) / 2));
+  plan.delay_frames = static_cast<float>(std::max(1, (pyramid.window_frames - 1) / 2));
   constexpr int kSmallestSide = 24;
   plan.levels = 1;
   plan.level_size[0] = config.size;
@@ -160,7 +109,6 @@ Check set_pyramid(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexce
     if (std::min(next.width, next.height) < kSmallestSide) break;
     plan.level_size[static_cast<std::size_t>(plan.levels++)] = next;
   }
-  return {};
 }
 
 }  // namespace
@@ -168,13 +116,15 @@ Check set_pyramid(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexce
 Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
   if (Check c = check_geometry(config.size, config.format, config.roi, config.depth); !c)
     return tl::unexpected(c.error());
+  if (Check c = check_options(OpticalFlowConfig::options(), &config); !c)
+    return tl::unexpected(c.error());
   OpticalFlowPlan plan;
   plan.size = config.size;
   plan.format = config.format;
   plan.roi = whole_or(config.roi, config.size);
   plan.depth = config.depth;
   plan.method = config.method;
-  if (Check c = set_window(config, plan); !c) return tl::unexpected(c.error());
+  set_window(config, plan);
   plan.support = grow(plan.roi, plan.radius, plan.size);
   switch (config.method) {
     case FlowMethod::kKernels:
@@ -184,21 +134,11 @@ Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
             "kernels.convolutions is %d; optical flow needs the 3 derivatives Ix, Iy, It",
             config.kernels.convolutions);
       }
-      if (Check c = check_storage(config.storage); !c) return tl::unexpected(c.error());
       set_kernels(config.kernels, config.storage, plan);
       break;
     case FlowMethod::kPyramid:
-      if (Check c = set_pyramid(config, plan); !c) return tl::unexpected(c.error());
+      set_pyramid(config, plan);
       break;
-    default:
-      return invalid_argument("method is %d; it must be kKernels or kPyramid",
-                              static_cast<int>(config.method));
-  }
-  if (Check c = check_not_negative("confidence_threshold", config.confidence_threshold); !c)
-    return tl::unexpected(c.error());
-  if (config.invalid != InvalidFlow::kNan && config.invalid != InvalidFlow::kZero) {
-    return invalid_argument("invalid is %d; it must be kNan or kZero",
-                            static_cast<int>(config.invalid));
   }
   plan.confidence_threshold = config.confidence_threshold;
   plan.invalid = config.invalid;
@@ -208,8 +148,9 @@ Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
 Expected<OpticalFlowPlan> make_plan(const SpatioTemporalFilterConfig& config) noexcept {
   if (Check c = check_geometry(config.size, config.format, config.roi, config.depth); !c)
     return tl::unexpected(c.error());
+  if (Check c = check_options(SpatioTemporalFilterConfig::options(), &config); !c)
+    return tl::unexpected(c.error());
   if (Check c = check_kernels(config.kernels); !c) return tl::unexpected(c.error());
-  if (Check c = check_storage(config.storage); !c) return tl::unexpected(c.error());
   OpticalFlowPlan plan;
   plan.filter_only = true;
   plan.size = config.size;
@@ -221,50 +162,6 @@ Expected<OpticalFlowPlan> make_plan(const SpatioTemporalFilterConfig& config) no
   return plan;
 }
 
-OperatorInfo info_of(const OpticalFlowPlan& plan) noexcept {
-  static constexpr const char* kFlowPlanes[] = {"u", "v", "confidence"};
-  static constexpr const char* kFilterPlanes[] = {"0", "1", "2", "3", "4", "5", "6", "7"};
-  static_assert(std::size(kFilterPlanes) == kMaxConvolutions);
-  OperatorInfo info;
-  info.name = plan.filter_only ? "spatio-temporal filter" : "optical flow";
-  info.size = plan.size;
-  info.format = plan.format;
-  info.plane_count = plan.filter_only ? plan.convolutions : 3;
-  for (int p = 0; p < info.plane_count; ++p) {
-    PlaneInfo& plane = info.planes[static_cast<std::size_t>(p)];
-    plane.name = (plan.filter_only ? kFilterPlanes : kFlowPlanes)[p];
-    plane.size = {plan.roi.width, plan.roi.height};
-    plane.optional = !plan.filter_only && p == 2;
-  }
-  info.depth = plan.depth;
-  info.support_frames = plan.frames;
-  info.delay_frames = plan.delay_frames;
-  info.keeps_state = plan.frames > 1;
-  return info;
-}
-
 }  // namespace detail
-
-OpticalFlowConfig OpticalFlowConfig::fast(ImageSize size) noexcept {
-  OpticalFlowConfig config = quality(size);
-  config.window = 11;
-  config.pyramid.warps = 1;
-  config.pyramid.gradient_floor = 0.0f;
-  config.pyramid.robust = 0.0f;
-  config.pyramid.median = 0;
-  config.pyramid.ridge = 1.0f;
-  config.pyramid.smoothing = FlowSmoothing::kBeforeWarp;
-  config.pyramid.smoothing_size = 15;
-  return config;
-}
-
-OpticalFlowConfig OpticalFlowConfig::quality(ImageSize size) noexcept {
-  OpticalFlowConfig config;
-  config.size = size;
-  config.method = FlowMethod::kPyramid;
-  config.window = 7;
-  config.window_sigma = std::numeric_limits<float>::infinity();
-  return config;
-}
 
 }  // namespace ocellus

@@ -30,6 +30,7 @@ struct OpticalFlowPlan {
 
   // kKernels
   KernelForm form = KernelForm::kUniform;
+  KernelOrigin origin = KernelOrigin::kGaussian;
   int nx = 0;
   int ny = 0;
   int nt = 0;
@@ -61,6 +62,9 @@ static_assert(kMaxConvolutions <= kMaxOutputPlanes && kMaxKernelTaps <= kMaxSupp
 
 /// Output planes are u, v, confidence (optional) for flow; one for each convolution for the filter.
 OperatorInfo info_of(const OpticalFlowPlan& plan) noexcept;
+
+/// Operations of one pixel for the window's sums and the solution on given derivatives.
+double solution_flops(int window) noexcept;
 
 /// A solution is singular when the smaller eigenvalue of the structure tensor is at most this share
 /// of the larger: below it, single precision leaves nothing of the second component.

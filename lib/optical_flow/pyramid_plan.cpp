@@ -58,7 +58,7 @@ void PyramidPlan::plan_steps(const OpticalFlowPlan& plan) noexcept {
     const int warps = warps_of(plan, l);
     for (int w = 0; w < warps; ++w) {
       const bool last = w == warps - 1;
-      const bool all_frames = last && l == 0 && pyramid.frames > 2;
+      const bool all_frames = last && l == 0 && pyramid.window_frames > 2;
       if (pyramid.smoothing == FlowSmoothing::kBeforeWarp) flip(add_step(Kind::kSmooth, l));
       PyramidStep& warp = add_step(Kind::kWarp, l);
       warp.from = now;
@@ -87,7 +87,7 @@ void PyramidPlan::plan_regions(const OpticalFlowPlan& plan) noexcept {
     const auto level = static_cast<std::size_t>(l);
     const ImageSize size = plan.level_size[level];
     const int reach =
-        warps_of(plan, l) * (std::max(kGradientReach, pyramid.frames > 2 ? kFitRadius : 0) +
+        warps_of(plan, l) * (std::max(kGradientReach, pyramid.window_frames > 2 ? kFitRadius : 0) +
                              plan.radius + plan.smoothing_radius) +
         pyramid.median / 2;
     // Even corners, so that a coarse pixel lies on the first fine one.

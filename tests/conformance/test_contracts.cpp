@@ -241,9 +241,9 @@ TEST_P(Contracts, BadFlowConfigurationsAreNamed) {
        {"pyramid.levels", "0", "1", "6"}},
       {"levels 7", pyramid([](auto& c) { c.pyramid.levels = 7; }), {"pyramid.levels", "7", "6"}},
       {"frames 1",
-       pyramid([](auto& c) { c.pyramid.frames = 1; }),
-       {"pyramid.frames", "1", "2", "7"}},
-      {"frames 8", pyramid([](auto& c) { c.pyramid.frames = 8; }), {"pyramid.frames", "8", "7"}},
+       pyramid([](auto& c) { c.pyramid.window_frames = 1; }),
+       {"pyramid.window_frames", "1", "2", "7"}},
+      {"frames 8", pyramid([](auto& c) { c.pyramid.window_frames = 8; }), {"pyramid.window_frames", "8", "7"}},
       {"warps 0", pyramid([](auto& c) { c.pyramid.warps = 0; }), {"pyramid.warps", "0", "1", "10"}},
       {"warps 11", pyramid([](auto& c) { c.pyramid.warps = 11; }), {"pyramid.warps", "11", "10"}},
       {"coarse_warps 0",
@@ -999,7 +999,7 @@ TEST_P(Contracts, Presets) {
   const OpticalFlowConfig quality = OpticalFlowConfig::quality({320, 240});
   EXPECT_EQ(fast.size, (ImageSize{320, 240}));
   EXPECT_EQ(fast.method, FlowMethod::kPyramid);
-  EXPECT_EQ(fast.pyramid.frames, 2);
+  EXPECT_EQ(fast.pyramid.window_frames, 2);
   EXPECT_EQ(fast.pyramid.robust, 0.0f);
   EXPECT_EQ(fast.pyramid.median, 0);
   EXPECT_EQ(quality.method, FlowMethod::kPyramid);

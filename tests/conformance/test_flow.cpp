@@ -404,7 +404,7 @@ TEST_P(Flow, WarmUpFrameByFrame) {
     SCOPED_TRACE(name_of(one.method) + " " + std::to_string(one.frames));
     OpticalFlowConfig config = small_config(one.method);
     config.kernels.nt = one.frames;
-    config.pyramid.frames = one.frames;
+    config.pyramid.window_frames = one.frames;
     const auto frames = moving_frames(config.size, PixelFormat::kGray8, one.frames + 3);
     auto rig = this->rig<OpticalFlow>(config);
     const Results got = send(rig.op, frames);
@@ -641,10 +641,10 @@ TEST_P(Flow, ThePyramidMatchesItsDescription) {
       {"small", [](auto&) {}, {25, 24}},
       {"narrow", [](auto&) {}, {90, 5}},
       {"one level", [](auto& c) { c.pyramid.levels = 1; }},
-      {"three frames", [](auto& c) { c.pyramid.frames = 3; }},
-      {"four frames", [](auto& c) { c.pyramid.frames = 4; }},
-      {"seven frames", [](auto& c) { c.pyramid.frames = 7; }},
-      {"five frames, fast", [](auto& c) { c.pyramid.frames = 5; }, {73, 62}, true},
+      {"three frames", [](auto& c) { c.pyramid.window_frames = 3; }},
+      {"four frames", [](auto& c) { c.pyramid.window_frames = 4; }},
+      {"seven frames", [](auto& c) { c.pyramid.window_frames = 7; }},
+      {"five frames, fast", [](auto& c) { c.pyramid.window_frames = 5; }, {73, 62}, true},
       {"one warp", [](auto& c) { c.pyramid.warps = 1; }},
       {"three and one warps",
        [](auto& c) { c.pyramid.warps = 3, c.pyramid.coarse_warps = 1; },
@@ -652,7 +652,7 @@ TEST_P(Flow, ThePyramidMatchesItsDescription) {
       {"not normalized", [](auto& c) { c.pyramid.normalize = false; }},
       {"not normalized, not even",
        [](auto& c) { c.pyramid.normalize = false, c.pyramid.gradient_floor = 0.0f; }},
-      {"bilinear", [](auto& c) { c.pyramid.cubic = false; }},
+      {"bilinear", [](auto& c) { c.pyramid.interpolation = Interpolation::kLinear; }},
       {"gradient floor 3", [](auto& c) { c.pyramid.gradient_floor = 3.0f; }},
       {"not robust", [](auto& c) { c.pyramid.robust = 0.0f; }},
       {"very robust", [](auto& c) { c.pyramid.robust = 1.0f; }},
@@ -674,7 +674,7 @@ TEST_P(Flow, ThePyramidMatchesItsDescription) {
         one.fast ? OpticalFlowConfig::fast(one.size) : OpticalFlowConfig::quality(one.size);
     one.change(config);
     // One more than the window holds, so that the oldest one has left it.
-    const auto frames = layered_frames(config.size, config.format, config.pyramid.frames + 1);
+    const auto frames = layered_frames(config.size, config.format, config.pyramid.window_frames + 1);
     const Results got = results(config, frames);
     // The first frame, one of the warm-up, and the last.
     for (const std::size_t f : {std::size_t{0}, (frames.size() - 1) / 2, frames.size() - 1}) {

@@ -129,7 +129,7 @@ TEST_P(Motion, ThePyramidFollowsFastMotion) {
         OpticalFlowConfig config =
             quality ? OpticalFlowConfig::quality(size) : OpticalFlowConfig::fast(size);
         config.format = PixelFormat::kGray16;
-        config.pyramid.frames = window_frames;
+        config.pyramid.window_frames = window_frames;
         config.pyramid.warps = config.pyramid.coarse_warps = 4;
         const int described = window_frames - 1 - std::max(1, (window_frames - 1) / 2);
         const auto frames = sequence(Texture(9, 8.0, 16.0), motion, size, window_frames, described);
@@ -170,7 +170,7 @@ TEST_P(Motion, TheMomentIsTheOneDescribed) {
     OpticalFlowConfig config = OpticalFlowConfig::quality(size);
     config.format = PixelFormat::kGray16;
     config.method = one.method;
-    config.pyramid.frames = config.kernels.nt = one.frames;
+    config.pyramid.window_frames = config.kernels.nt = one.frames;
     if (!pyramid) config.window = 11;
     // More than the window holds, so that the oldest frames have left it.
     std::vector<FrameBuffer> frames;

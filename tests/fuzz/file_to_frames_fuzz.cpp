@@ -152,7 +152,7 @@ void bank_to_frames(Bytes bytes) {
   for (const CoefficientStorage storage : {CoefficientStorage::kFloat, CoefficientStorage::kHalf}) {
     SpatioTemporalFilterConfig filter;
     filter.kernels = info->kernels;
-    filter.kernels.path = path.c_str();
+    filter.kernels.path.assign(path);
     filter.size = size;
     filter.format = PixelFormat::kFloat32;
     filter.storage = storage;

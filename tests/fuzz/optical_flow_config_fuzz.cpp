@@ -140,11 +140,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   flow.invalid = numbers.choice<InvalidFlow>();
   PyramidConfig& pyramid = flow.pyramid;
   pyramid.levels = numbers.integer();
-  pyramid.frames = numbers.integer();
+  pyramid.window_frames = numbers.integer();
   pyramid.warps = numbers.integer();
   pyramid.coarse_warps = numbers.integer();
   pyramid.normalize = numbers.byte() % 2 == 1;
-  pyramid.cubic = numbers.byte() % 2 == 1;
+  pyramid.interpolation = numbers.choice<Interpolation>();
   pyramid.gradient_floor = numbers.real();
   pyramid.robust = numbers.real();
   pyramid.median = numbers.integer();

@@ -102,7 +102,7 @@ const std::vector<Subject>& subjects() {
   static const std::vector<Subject> all = [] {
     OpticalFlowConfig pyramid = OpticalFlowConfig::quality({24, 24});
     pyramid.depth = kDepth;
-    pyramid.pyramid.frames = 5;
+    pyramid.pyramid.window_frames = 5;
     SpatioTemporalFilterConfig filter;
     filter.size = {24, 12};
     filter.depth = kDepth;

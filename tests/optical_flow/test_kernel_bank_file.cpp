@@ -491,7 +491,7 @@ TEST(KernelBankFile, IsUsedByTheOperatorAsItIs) {
     write_bank_of(path, made, size);
     auto info = read_kernel_file_info(path.c_str());
     ASSERT_TRUE(info) << info.error().text;
-    info->kernels.path = path.c_str();
+    info->kernels.path.assign(path);
     const std::vector<float> expected = filter_noise(made, size);
     ASSERT_FALSE(expected.empty());
     EXPECT_EQ(filter_noise(info->kernels, size), expected);
@@ -515,7 +515,7 @@ TEST(KernelBankFile, IsCheckedByCreate) {
     OpticalFlowConfig config;
     config.size = image;
     config.kernels = info->kernels;
-    config.kernels.path = path.c_str();
+    config.kernels.path.assign(path);
     EngineConfig engine_config;
     engine_config.backend.choice = BackendChoice::kCpu;
     engine_config.memory = *OpticalFlow::footprint(*Engine::probe(engine_config), config);

@@ -238,7 +238,7 @@ class FailingSystem : public testing::Test {
             const auto info = read_kernel_file_info(path.c_str());
             if (!info) return info.error();
             config.kernels = info->kernels;
-            config.kernels.path = path.c_str();
+            config.kernels.path.assign(path);
             return Error{};
           });
     }

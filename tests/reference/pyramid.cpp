@@ -81,7 +81,7 @@ void refine(const PlaneD& reference, std::vector<Partner>& partners, bool all_fr
     partner.warped = make(width, height, [&](int x, int y) {
       const double from_x = x + partner.offset * flow.u.at(x, y);
       const double from_y = y + partner.offset * flow.v.at(x, y);
-      return pyramid.cubic ? bicubic(*partner.image, from_x, from_y)
+      return pyramid.interpolation == Interpolation::kCubic ? bicubic(*partner.image, from_x, from_y)
                            : bilinear(*partner.image, from_x, from_y);
     });
     partner.fit = PlaneD(width, height, 1.0);
@@ -180,14 +180,14 @@ void refine(const PlaneD& reference, std::vector<Partner>& partners, bool all_fr
 
 PyramidResult pyramid_flow(const std::vector<PlaneD>& frames, const OpticalFlowConfig& config) {
   const PyramidConfig& pyramid = config.pyramid;
-  const int seen = std::min(static_cast<int>(frames.size()), pyramid.frames);
+  const int seen = std::min(static_cast<int>(frames.size()), pyramid.window_frames);
   std::vector<std::vector<PlaneD>> images;  // [age][level]
   for (int age = 0; age < seen; ++age) {
     images.push_back(
         levels_of(frames[frames.size() - 1 - static_cast<std::size_t>(age)], pyramid.levels));
     for (PlaneD& level : images.back()) level = prepared(level, pyramid.normalize);
   }
-  const int reference_age = std::min(std::max(1, (pyramid.frames - 1) / 2), seen - 1);
+  const int reference_age = std::min(std::max(1, (pyramid.window_frames - 1) / 2), seen - 1);
   const auto& reference = images[static_cast<std::size_t>(reference_age)];
 
   PyramidResult flow;
@@ -201,7 +201,7 @@ PyramidResult pyramid_flow(const std::vector<PlaneD>& frames, const OpticalFlowC
     const int warps = l < 2 ? pyramid.warps : pyramid.coarse_warps;
     for (int w = 0; w < warps; ++w) {
       const bool last = w == warps - 1;
-      const bool all_frames = last && l == 0 && pyramid.frames > 2;
+      const bool all_frames = last && l == 0 && pyramid.window_frames > 2;
       std::vector<Partner> partners;
       for (int age = 0; age < seen; ++age) {
         const int offset = reference_age - age;

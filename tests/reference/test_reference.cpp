@@ -212,7 +212,7 @@ TEST(Reference, ThePyramidFindsAMotion) {
     for (int f = 0; f < count; ++f)
       frames.push_back(test::render(texture, motion, size, f - described));
     OpticalFlowConfig config = OpticalFlowConfig::quality(size);
-    config.pyramid.frames = count;
+    config.pyramid.window_frames = count;
     config.pyramid.warps = config.pyramid.coarse_warps = 4;
     const auto flow = reference::pyramid_flow(frames, config);
     for (int y = 20; y < size.height - 20; ++y) {

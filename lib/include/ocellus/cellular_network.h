@@ -94,16 +94,6 @@ enum class CellInput : std::uint8_t {
 /// How gray values become u and y: the literature's +1 = black, or +1 = white.
 enum class CellPolarity : std::uint8_t { kBlackIsOne, kWhiteIsOne };
 
-/// Which gray values are black and white, in units of 8-bit gray whatever the format: white of 16
-/// bits is 255, too. 0 to 255, `white` at least 1 above `black`; rounded to 16-bit gray, multiples
-/// of 1/257. Luma of video is mostly 16 to 235.
-struct GrayRange {
-  float black = 0.0f;
-  float white = 255.0f;
-
-  friend bool operator==(const GrayRange&, const GrayRange&) = default;
-};
-
 /// One template and how it runs.
 struct CellStage {
   CellTemplate weights;
@@ -137,7 +127,7 @@ struct CellularNetworkConfig {
   PixelFormat format = PixelFormat::kGray8;
   /// Output cells are gray values of this format. kFloat32 is 0 to 255, as on the way in.
   PixelFormat output_format = PixelFormat::kGray8;
-  int depth = 2;  ///< frames in flight, 1 to 8
+  int depth = 1;  ///< frames in flight, 1 to 8
   CellPolarity polarity = CellPolarity::kBlackIsOne;
   /// Of frames: what is darker than black counts as black, what is lighter than white as white.
   GrayRange input_range;

@@ -89,4 +89,14 @@ struct Frame {
   std::int64_t timestamp_ns = 0;  ///< the caller's clock, handed back in FrameInfo
 };
 
+/// Which gray values are black and white, in units of 8-bit gray whatever the format: white of 16
+/// bits is 255, too. 0 to 255, `white` at least 1 above `black`; rounded to 16-bit gray, multiples
+/// of 1/257. Luma of video is mostly 16 to 235.
+struct GrayRange {
+  float black = 0.0f;
+  float white = 255.0f;
+
+  friend bool operator==(const GrayRange&, const GrayRange&) = default;
+};
+
 }  // namespace ocellus

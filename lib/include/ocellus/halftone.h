@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "ocellus/cellular_network.h"
+#include "ocellus/cnn.h"
 
 namespace ocellus {
 
@@ -20,7 +20,29 @@ enum class HalftonePreset : std::uint8_t {
   kFast,     ///< 7x7 Gaussian of 1.05 cells, one sweep of swaps
 };
 
-/// Complete but for what the caller wants otherwise.
+/// Two levels by a preset, or what a template makes.
+struct HalftoneConfig : ChainConfig {
+  HalftonePreset preset = HalftonePreset::kQuality;  ///< where `chain` is empty
+
+  /// All but size, formats and ranges.
+  static OptionTable options() noexcept;
+};
+
+/// The operator. Output, record, calls and lifetimes are those of CellularNetwork.
+class Halftone : public OperatorHandle {
+ public:
+  /// These read the template file that the configuration names. Errors: as those of
+  /// CellularNetwork, and IoError and CorruptFile.
+  static Expected<OperatorInfo> info_for(const HalftoneConfig& config) noexcept;
+  static Expected<Footprint> footprint(const EngineInfo& engine,
+                                       const HalftoneConfig& config) noexcept;
+  static Expected<Halftone> create(Engine& engine, const HalftoneConfig& config) noexcept;
+
+ private:
+  explicit Halftone(OperatorHandle handle) noexcept : OperatorHandle(std::move(handle)) {}
+};
+
+/// The stages of a preset, for CellularNetwork.
 CellularNetworkConfig halftone_config(ImageSize size,
                                       HalftonePreset preset = HalftonePreset::kQuality) noexcept;
 

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "ocellus/options.h"
+
 namespace ocellus {
 
 /// Limits of a kernel's support, in taps.
@@ -63,8 +65,7 @@ struct KernelConfig {
 
   KernelCallback callback = nullptr;  ///< kCallback
   void* user = nullptr;               ///< kCallback: first argument of the callback
-  const char* path =
-      nullptr;  ///< kFile; the file's own form, taps, convolutions and terms must match
+  Text<kMaxOptionText> path;  ///< kFile; the file's own form, taps, convolutions and terms must match
 };
 
 }  // namespace ocellus

@@ -14,6 +14,7 @@
 #include "ocellus/kernel_bank.h"
 #include "ocellus/memory.h"
 #include "ocellus/operator.h"
+#include "ocellus/options.h"
 #include "ocellus/status.h"
 
 namespace ocellus {
@@ -32,9 +33,16 @@ enum class FlowMethod : std::uint8_t {
   /// One Lucas-Kanade solution on the spatio-temporal derivatives of `kernels`: the operator of the
   /// paper. Good to about 2 pixels per frame.
   kKernels,
-  /// Coarse-to-fine over a pyramid with warping between the levels, on a window of `pyramid.frames`
-  /// frames. Its derivatives are its own; `kernels` and `storage` are not looked at.
+  /// Coarse-to-fine over a pyramid with warping between the levels, on a window of
+  /// `pyramid.window_frames` frames. Its derivatives are its own; `kernels` and `storage` are not
+  /// looked at.
   kPyramid,
+};
+
+/// Balance of speed and accuracy of kPyramid.
+enum class FlowPreset : std::uint8_t {
+  kFast,     ///< two frames, plain Lucas-Kanade: the cheapest that follows fast motion
+  kQuality,  ///< two frames, with robust weights, a median and a small ridge
 };
 
 /// How kPyramid keeps the flow smooth where the window alone does not determine it.
@@ -42,6 +50,18 @@ enum class FlowSmoothing : std::uint8_t {
   kNone,
   kBeforeWarp,  ///< a box mean of the flow before each warp; leaves affine motion as it is
   kConfidence,  ///< a box mean weighted by the confidence after each solution
+};
+
+/// How kPyramid reads a frame between its pixels.
+enum class Interpolation : std::uint8_t {
+  kLinear,
+  kCubic,  ///< Catmull-Rom
+};
+
+/// How the pixels of the Lucas-Kanade window are weighted.
+enum class WindowWeight : std::uint8_t {
+  kBox,       ///< all alike
+  kGaussian,  ///< by their distance from the center: OpticalFlowConfig::window_sigma
 };
 
 /// Parameters of FlowMethod::kPyramid. The window of OpticalFlowConfig is the same size on every
@@ -52,45 +72,54 @@ struct PyramidConfig {
   /// Frames looked at, 2 to 7. The result describes the frame max(1, (frames-1)/2) back. All warps
   /// go to the next newer frame; further frames take part in the last solution, each as far as it
   /// fits, so that changing motion does no harm.
-  int frames = 2;
-  int warps = 2;                 ///< warps and solutions on the two finest levels, 1 to 10
+  int window_frames = 2;
+  int warps = 1;                 ///< warps and solutions on the two finest levels, 1 to 10
   int coarse_warps = 2;          ///< the same on the coarser levels
   bool normalize = true;         ///< divide by the local contrast (7x7) first: independent of
                                  ///< illumination; confidence is then without a unit
-  bool cubic = true;             ///< Catmull-Rom interpolation in the warp; else bilinear
-  float gradient_floor = 10.0f;  ///< weigh by 1 / (|gradient|^2 + floor^2), so that strong edges do
-                                 ///< not drown the rest; 0 = off
-  float robust = 4.0f;  ///< weigh by 1 / (1 + (residual / robust)^2) in the last solution of each
+  Interpolation interpolation = Interpolation::kCubic;
+  float gradient_floor = 0.0f;  ///< weigh by 1 / (|gradient|^2 + floor^2), so that strong edges do
+                                ///< not drown the rest; 0 = off
+  float robust = 0.0f;  ///< weigh by 1 / (1 + (residual / robust)^2) in the last solution of each
                         ///< level; 0 = off
-  int median = 3;  ///< median of the flow at the end of each level: 0 = off, 3 or 5 pixels square
-  float ridge = 0.01f;  ///< added to the diagonal of the structure tensor, >= 0
-  FlowSmoothing smoothing = FlowSmoothing::kConfidence;
-  int smoothing_size = 11;  ///< odd, 3 to 31 pixels
+  int median = 0;  ///< median of the flow at the end of each level: 0 = off, 3 or 5 pixels square
+  float ridge = 1.0f;  ///< added to the diagonal of the structure tensor, >= 0
+  FlowSmoothing smoothing = FlowSmoothing::kBeforeWarp;
+  int smoothing_size = 15;  ///< odd, 3 to 31 pixels
+
+  friend bool operator==(const PyramidConfig&, const PyramidConfig&) = default;
 };
 
+/// The defaults are those of the preset kFast.
 struct OpticalFlowConfig {
   ImageSize size;  ///< 1x1 to 16384x16384
   PixelFormat format = PixelFormat::kGray8;
   Rect roi;       ///< empty = whole image; flow is computed and written here only
-  int depth = 2;  ///< frames in flight, 1 to 8
+  int depth = 1;  ///< frames in flight, 1 to 8
 
-  FlowMethod method = FlowMethod::kKernels;
+  FlowMethod method = FlowMethod::kPyramid;
+  FlowPreset preset = FlowPreset::kFast;  ///< the one that was begun with; not looked at
   KernelConfig kernels;                                     ///< kKernels
   CoefficientStorage storage = CoefficientStorage::kFloat;  ///< kKernels with per-pixel kernels
   PyramidConfig pyramid;                                    ///< kPyramid
 
-  int window = 15;            ///< Lucas-Kanade window, odd, 3 to 31 pixels
-  float window_sigma = 4.0f;  ///< its Gaussian weight, pixels, > 0; infinity = box
+  int window = 11;  ///< Lucas-Kanade window, odd, 3 to 31 pixels
+  WindowWeight window_weight = WindowWeight::kBox;
+  float window_sigma = 4.0f;  ///< kGaussian: pixels, 0.1 to 1000
 
   float confidence_threshold =
       0.0f;  ///< below it the flow is marked invalid; 0 marks only singular solutions (kKernels)
   InvalidFlow invalid = InvalidFlow::kNan;
 
-  /// Pyramid, two frames, plain Lucas-Kanade: the cheapest that follows fast motion.
+  /// Pyramid, preset kFast.
   static OpticalFlowConfig fast(ImageSize size) noexcept;
-  /// Pyramid, two frames, with robust weights, a median and a small ridge. `pyramid.frames = 5`
-  /// makes it better for two frames of delay.
+  /// Pyramid, preset kQuality. `pyramid.window_frames = 5` makes it better for two frames of delay.
   static OpticalFlowConfig quality(ImageSize size) noexcept;
+  /// Kernels: uniform, 15x15x20 taps, and a Gaussian window of 15 pixels.
+  static OpticalFlowConfig with_kernels(ImageSize size = {}) noexcept;
+
+  /// All but size and format; `preset`, `method` and `kernels` set the defaults of what follows.
+  static OptionTable options() noexcept;
 };
 
 /// Where the result goes: planes of 32-bit floats (kFloat32) of the region of interest's size, with

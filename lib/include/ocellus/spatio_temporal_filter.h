@@ -11,6 +11,7 @@
 #include "ocellus/kernel_bank.h"
 #include "ocellus/memory.h"
 #include "ocellus/operator.h"
+#include "ocellus/options.h"
 #include "ocellus/optical_flow.h"
 #include "ocellus/status.h"
 
@@ -20,9 +21,12 @@ struct SpatioTemporalFilterConfig {
   ImageSize size;  ///< 1x1 to 16384x16384
   PixelFormat format = PixelFormat::kGray8;
   Rect roi;       ///< empty = whole image
-  int depth = 2;  ///< frames in flight, 1 to 8
+  int depth = 1;  ///< frames in flight, 1 to 8
   KernelConfig kernels;
   CoefficientStorage storage = CoefficientStorage::kFloat;
+
+  /// All but size and format.
+  static OptionTable options() noexcept;
 };
 
 /// The operator. Its output is one plane of 32-bit floats (kFloat32) for each convolution, of the

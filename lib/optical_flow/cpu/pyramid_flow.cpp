@@ -52,7 +52,7 @@ void PyramidFlow::layout(LayoutBuilder& builder) noexcept {
       highpass_[i] = take_plane(builder, size.width, size.height, false);
       normalized_[i] = take_plane(builder, size.width, size.height, false);
     }
-    for (int f = 0; f < plan_.pyramid.frames; ++f)
+    for (int f = 0; f < plan_.pyramid.window_frames; ++f)
       window_[floats(f)][i] = take_plane(builder, size.width, size.height, true);
     for (FlowPlanes& flow : flow_[i]) {
       flow.u = take_plane(builder, pyramid_.region[i].width, pyramid_.region[i].height, false);
@@ -62,7 +62,7 @@ void PyramidFlow::layout(LayoutBuilder& builder) noexcept {
   const auto work_plane = [&] {
     return take_plane(builder, plan_.size.width, plan_.size.height, false);
   };
-  const int partners = plan_.pyramid.frames - 1;
+  const int partners = plan_.pyramid.window_frames - 1;
   for (int k = 0; k < partners; ++k) {
     warped_[floats(k)] = work_plane();
     if (partners > 1) fit_[floats(k)] = work_plane();
@@ -356,7 +356,7 @@ void PyramidFlow::warp(const Step& step, int begin, int end) noexcept {
     const WarpSource from = {source.origin, source.stride, size.width, size.height};
     for (int y = begin; y < end; ++y) {
       warp_row(from, region.x, region.y + y, flow.u.row(y), flow.v.row(y), partner.offset,
-               plan_.pyramid.cubic, warped_[floats(k)].row(y), region.width);
+               plan_.pyramid.interpolation == Interpolation::kCubic, warped_[floats(k)].row(y), region.width);
     }
   }
 }

@@ -1,0 +1,47 @@
+#include "apps/common/config_file.h"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "apps/common/input_error.h"
+
+namespace ocellus::app {
+
+Expected<void> set_options(OperatorConfig& config, const OptionTexts& texts) {
+  std::vector<OptionSetting> settings;
+  settings.reserve(texts.size());
+  for (const auto& [name, value] : texts) settings.push_back({name, value});
+  return config.set_options(settings);
+}
+
+OptionTexts read_config_file(const std::string& path, const OperatorDescription& description) {
+  const auto refuse = [&path](const std::string& what) { throw InputError(path + ": " + what); };
+  std::ifstream file(path);
+  if (!file) refuse("the file cannot be opened");
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(file, nullptr, false);
+  if (file.bad()) refuse("the file cannot be read");
+  if (json.is_object() && json.contains("config")) json = nlohmann::ordered_json(json["config"]);
+  if (!json.is_object()) {
+    refuse("the file is not a JSON object of options, such as {\"" +
+           std::string(description.options.front().name) + "\": ...}");
+  }
+  OptionTexts texts;
+  for (const auto& [name, value] : json.items()) {
+    if (name == "operator") {
+      if (value != description.name) {
+        refuse("the options are for the operator " + value.dump() + ", not for \"" +
+               description.name + "\"");
+      }
+      continue;
+    }
+    if (value.is_string())
+      texts.emplace_back(name, value.get<std::string>());
+    else if (value.is_number() || value.is_boolean())
+      texts.emplace_back(name, value.dump());
+    else
+      refuse("\"" + name + "\" is " + value.dump() + "; it must be a text, a number or a boolean");
+  }
+  return texts;
+}
+
+}  // namespace ocellus::app

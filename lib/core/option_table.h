@@ -1,0 +1,152 @@
+// Rows of an option table, made from the members of a configuration.
+#pragma once
+
+#include <cstdio>
+#include <type_traits>
+
+#include "core/failure.h"
+#include "ocellus/frame.h"
+#include "ocellus/operator.h"
+#include "ocellus/options.h"
+
+namespace ocellus::detail {
+
+/// "x,y,width,height", "" for the whole image.
+void print_rect(const Rect& rect, char* text, std::size_t capacity) noexcept;
+Expected<void> parse_rect(std::string_view text, Rect& rect) noexcept;
+
+/// Whole numbers with `separator` between them, as many as there are in `numbers`. False: the text
+/// is something else.
+bool parse_integers(std::string_view text, char separator, std::span<int> numbers) noexcept;
+
+/// The rows of `Config`. `kMember` is a lambda without captures from a configuration to the address
+/// of its member.
+template <typename Config>
+struct Rows {
+  template <auto kMember>
+  static constexpr Option flag(const char* name, const char* help) noexcept {
+    Option row = number_row<kMember>(name, OptionType::kBool, "", help);
+    row.high = 1.0;
+    return row;
+  }
+  template <auto kMember>
+  static constexpr Option integer(const char* name, int low, int high, const char* unit,
+                                  const char* help) noexcept {
+    Option row = number_row<kMember>(name, OptionType::kInt, unit, help);
+    row.low = low;
+    row.high = high;
+    return row;
+  }
+  template <auto kMember>
+  static constexpr Option real(const char* name, double low, double high, const char* unit,
+                               const char* help) noexcept {
+    Option row = number_row<kMember>(name, OptionType::kFloat, unit, help);
+    row.low = low;
+    row.high = high;
+    return row;
+  }
+  template <auto kMember>
+  static constexpr Option choice(const char* name, std::span<const OptionChoice> choices,
+                                 const char* help) noexcept {
+    Option row = number_row<kMember>(name, OptionType::kChoice, "", help);
+    row.choices = choices;
+    return row;
+  }
+  /// `kSet` is called in place of an assignment: (Config&, int value).
+  template <auto kMember, auto kSet>
+  static constexpr Option preset(const char* name, std::span<const OptionChoice> choices,
+                                 const char* help) noexcept {
+    Option row = choice<kMember>(name, choices, help);
+    row.set = [](void* config, double value) noexcept {
+      kSet(*static_cast<Config*>(config), static_cast<int>(value));
+    };
+    return row;
+  }
+  /// A member of type Text.
+  template <auto kMember>
+  static constexpr Option text(const char* name, const char* help) noexcept {
+    return composite<[](const Config& config, char* out, std::size_t capacity) {
+      std::snprintf(out, capacity, "%s", kMember(config)->c_str());
+    }, [](Config& config, std::string_view value) -> Expected<void> {
+      auto& member = *kMember(config);
+      if (member.assign(value)) return {};
+      return invalid_argument("the text has %zu characters; at most %zu are allowed", value.size(),
+                              member.capacity());
+    }>(name, help);
+  }
+  /// kPrint: (const Config&, char*, std::size_t). kParse: (Config&, std::string_view) ->
+  /// Expected<void>.
+  template <auto kPrint, auto kParse>
+  static constexpr Option composite(const char* name, const char* help) noexcept {
+    Option row;
+    row.name = name;
+    row.type = OptionType::kText;
+    row.help = help;
+    row.get_text = [](const void* config, char* out, std::size_t capacity) noexcept {
+      kPrint(*static_cast<const Config*>(config), out, capacity);
+    };
+    row.set_text = [](void* config, std::string_view value) noexcept {
+      return kParse(*static_cast<Config*>(config), value);
+    };
+    return row;
+  }
+  /// A region of interest.
+  template <auto kMember>
+  static constexpr Option roi(const char* help) noexcept {
+    return composite<[](const Config& config, char* out, std::size_t capacity) {
+      print_rect(*kMember(config), out, capacity);
+    }, [](Config& config, std::string_view value) {
+      return parse_rect(value, *kMember(config));
+    }>("roi", help);
+  }
+
+  /// The row has a meaning only where `kWhen`, a lambda from the configuration, says so.
+  template <auto kWhen>
+  static constexpr Option when(const char* needs, Option row) noexcept {
+    row.needs = needs;
+    row.has_meaning = [](const void* config) noexcept {
+      return kWhen(*static_cast<const Config*>(config));
+    };
+    return row;
+  }
+  static constexpr Option odd(Option row) noexcept {
+    row.odd = true;
+    return row;
+  }
+
+ private:
+  template <auto kMember>
+  static constexpr Option number_row(const char* name, OptionType type, const char* unit,
+                                     const char* help) noexcept {
+    using Member =
+        std::remove_cvref_t<decltype(*kMember(std::declval<Config&>()))>;
+    Option row;
+    row.name = name;
+    row.type = type;
+    row.unit = unit;
+    row.help = help;
+    row.get = [](const void* config) noexcept {
+      const Member value = *kMember(*static_cast<const Config*>(config));
+      if constexpr (std::is_enum_v<Member>)
+        return static_cast<double>(static_cast<std::underlying_type_t<Member>>(value));
+      else
+        return static_cast<double>(value);
+    };
+    row.set = [](void* config, double value) noexcept {
+      Member& member = *kMember(*static_cast<Config*>(config));
+      if constexpr (std::is_enum_v<Member>)
+        member = static_cast<Member>(static_cast<std::underlying_type_t<Member>>(value));
+      else
+        member = static_cast<Member>(value);
+    };
+    return row;
+  }
+};
+
+template <typename Config>
+constexpr Option depth_option() noexcept {
+  return Rows<Config>::template integer<[](auto& c) { return &c.depth; }>(
+      "depth", 1, kMaxDepth, "frames", "Frames in flight: a higher rate for a longer latency");
+}
+
+}  // namespace ocellus::detail

@@ -1,0 +1,251 @@
+#include "ocellus/options.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+#include "core/failure.h"
+#include "core/option_table.h"
+
+namespace ocellus {
+namespace {
+
+/// Names may be written with '-' for '_'.
+bool same_name(std::string_view name, std::string_view given) noexcept {
+  if (name.size() != given.size()) return false;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const char letter = given[i] == '-' ? '_' : given[i];
+    if (name[i] != letter) return false;
+  }
+  return true;
+}
+
+/// printf's "%.*s" of a text that may be long.
+int shown(std::string_view text) noexcept {
+  return static_cast<int>(std::min<std::size_t>(text.size(), 60));
+}
+
+/// The words of a choice, as "a, b or c".
+void list_choices(const Option& option, char* text, std::size_t capacity) noexcept {
+  std::size_t at = 0;
+  text[0] = '\0';
+  for (std::size_t i = 0; i < option.choices.size() && at < capacity; ++i) {
+    const char* const between = i == 0                              ? ""
+                                : i + 1 == option.choices.size() ? " or "
+                                                                    : ", ";
+    const int wrote =
+        std::snprintf(text + at, capacity - at, "%s%s", between, option.choices[i].word);
+    at += wrote > 0 ? static_cast<std::size_t>(wrote) : 0;
+  }
+}
+
+Expected<void> check_number(const Option& option, double value) noexcept {
+  const char* const blank = option.unit[0] != '\0' ? " " : "";
+  if (option.type == OptionType::kInt) {
+    const bool good = value >= option.low && value <= option.high &&
+                      (!option.odd || std::fmod(value, 2.0) != 0.0);
+    if (good) return {};
+    return detail::invalid_argument("%s is %.0f; it must be %s%.0f to %.0f%s%s", option.name, value,
+                                    option.odd ? "odd, " : "", option.low, option.high, blank,
+                                    option.unit);
+  }
+  if (value >= option.low && value <= option.high) return {};  // false for NaN
+  return detail::invalid_argument("%s is %g; it must be %g to %g%s%s", option.name, value,
+                                  option.low, option.high, blank, option.unit);
+}
+
+Expected<double> read_number(const Option& option, std::string_view text) noexcept {
+  const char* const end = text.data() + text.size();
+  double value = 0.0;
+  std::from_chars_result read{};
+  if (option.type == OptionType::kInt) {
+    long long whole = 0;
+    read = std::from_chars(text.data(), end, whole);
+    value = static_cast<double>(whole);
+    if (read.ec == std::errc::result_out_of_range)
+      value = text.front() == '-' ? -1e18 : 1e18, read.ec = std::errc();
+  } else {
+    read = std::from_chars(text.data(), end, value);
+  }
+  if (text.empty() || read.ec != std::errc() || read.ptr != end) {
+    return detail::invalid_argument("%s is \"%.*s\"; it must be a %snumber, %g to %g", option.name,
+                                    shown(text), text.data(),
+                                    option.type == OptionType::kInt ? "whole " : "", option.low,
+                                    option.high);
+  }
+  return value;
+}
+
+Expected<double> read_choice(const Option& option, std::string_view text) noexcept {
+  for (const OptionChoice& choice : option.choices)
+    if (text == choice.word) return static_cast<double>(choice.value);
+  char words[160];
+  list_choices(option, words, sizeof(words));
+  return detail::invalid_argument("%s is \"%.*s\"; it must be %s", option.name, shown(text),
+                                  text.data(), words);
+}
+
+Expected<void> set_one(const Option& option, void* config, std::string_view text) noexcept {
+  switch (option.type) {
+    case OptionType::kBool:
+      if (text != "true" && text != "false") {
+        return detail::invalid_argument("%s is \"%.*s\"; it must be true or false", option.name,
+                                        shown(text), text.data());
+      }
+      option.set(config, text == "true" ? 1.0 : 0.0);
+      return {};
+    case OptionType::kInt:
+    case OptionType::kFloat: {
+      const Expected<double> value = read_number(option, text);
+      if (!value) return tl::unexpected(value.error());
+      if (Expected<void> good = check_number(option, *value); !good) return good;
+      option.set(config, *value);
+      return {};
+    }
+    case OptionType::kChoice: {
+      const Expected<double> value = read_choice(option, text);
+      if (!value) return tl::unexpected(value.error());
+      option.set(config, *value);
+      return {};
+    }
+    case OptionType::kText:
+      break;
+  }
+  if (Expected<void> set = option.set_text(config, text); !set) {
+    return tl::unexpected(
+        make_error(set.error().status, "%s: %s", option.name, set.error().text));
+  }
+  return {};
+}
+
+Expected<void> unknown_name(OptionTable table, std::string_view name) noexcept {
+  char names[200] = "";
+  std::size_t at = 0;
+  for (const Option& option : table) {
+    const int wrote = std::snprintf(names + at, sizeof(names) - at, "%s%s", at == 0 ? "" : ", ",
+                                    option.name);
+    if (wrote < 0 || at + static_cast<std::size_t>(wrote) >= sizeof(names)) {
+      std::strcpy(names + std::min(at, sizeof(names) - 6), ", ...");
+      break;
+    }
+    at += static_cast<std::size_t>(wrote);
+  }
+  return detail::invalid_argument("there is no option \"%.*s\"; there are %s", shown(name),
+                                  name.data(), names);
+}
+
+}  // namespace
+
+const Option* find_option(OptionTable table, std::string_view name) noexcept {
+  for (const Option& option : table)
+    if (same_name(option.name, name)) return &option;
+  return nullptr;
+}
+
+namespace detail {
+
+Expected<void> set_options(OptionTable table, void* config,
+                           std::span<const OptionSetting> settings) noexcept {
+  for (const OptionSetting& setting : settings)
+    if (find_option(table, setting.name) == nullptr) return unknown_name(table, setting.name);
+  for (const Option& option : table) {
+    for (const OptionSetting& setting : settings) {
+      if (!same_name(option.name, setting.name)) continue;
+      if (!option.means_something(config))
+        return invalid_argument("%s has no meaning here; it needs %s", option.name, option.needs);
+      if (Expected<void> set = set_one(option, config, setting.value); !set) return set;
+    }
+  }
+  // A later row may have taken an earlier one's meaning.
+  for (const OptionSetting& setting : settings) {
+    const Option& option = *find_option(table, setting.name);
+    if (option.means_something(config)) continue;
+    return invalid_argument("%s has no meaning here; it needs %s", option.name, option.needs);
+  }
+  return {};
+}
+
+void get_option(const Option& option, const void* config, char* text,
+                std::size_t capacity) noexcept {
+  switch (option.type) {
+    case OptionType::kBool:
+      std::snprintf(text, capacity, "%s", option.get(config) != 0.0 ? "true" : "false");
+      return;
+    case OptionType::kInt:
+      std::snprintf(text, capacity, "%.0f", option.get(config));
+      return;
+    case OptionType::kFloat: {
+      // The fewest digits that read back as the same number.
+      const auto value = static_cast<float>(option.get(config));
+      const std::to_chars_result end = std::to_chars(text, text + capacity - 1, value);
+      *end.ptr = '\0';
+      return;
+    }
+    case OptionType::kChoice:
+      for (const OptionChoice& choice : option.choices) {
+        if (static_cast<double>(choice.value) != option.get(config)) continue;
+        std::snprintf(text, capacity, "%s", choice.word);
+        return;
+      }
+      std::snprintf(text, capacity, "%.0f", option.get(config));
+      return;
+    case OptionType::kText:
+      option.get_text(config, text, capacity);
+      return;
+  }
+}
+
+Expected<void> check_options(OptionTable table, const void* config) noexcept {
+  for (const Option& option : table) {
+    if (option.type == OptionType::kText || !option.means_something(config)) continue;
+    const double value = option.get(config);
+    if (option.type == OptionType::kInt || option.type == OptionType::kFloat) {
+      if (Expected<void> good = check_number(option, value); !good) return good;
+    } else if (option.type == OptionType::kChoice) {
+      const bool known = std::any_of(option.choices.begin(), option.choices.end(),
+                                     [value](const OptionChoice& choice) {
+                                       return static_cast<double>(choice.value) == value;
+                                     });
+      if (known) continue;
+      char words[160];
+      list_choices(option, words, sizeof(words));
+      return invalid_argument("%s is %.0f; it must be %s", option.name, value, words);
+    }
+  }
+  return {};
+}
+
+bool parse_integers(std::string_view text, char separator, std::span<int> numbers) noexcept {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (i > 0 && (at == end || *at++ != separator)) return false;
+    const auto [next, error] = std::from_chars(at, end, numbers[i]);
+    if (error != std::errc()) return false;
+    at = next;
+  }
+  return at == end;
+}
+
+void print_rect(const Rect& rect, char* text, std::size_t capacity) noexcept {
+  if (rect.empty())
+    text[0] = '\0';
+  else
+    std::snprintf(text, capacity, "%d,%d,%d,%d", rect.x, rect.y, rect.width, rect.height);
+}
+
+Expected<void> parse_rect(std::string_view text, Rect& rect) noexcept {
+  int numbers[4] = {};
+  if (!text.empty() && (!parse_integers(text, ',', numbers) || numbers[0] < 0 || numbers[1] < 0 ||
+                        numbers[2] < 1 || numbers[3] < 1)) {
+    return invalid_argument(
+        "it is \"%.*s\"; it must be x,y,width,height in pixels, such as 160,120,320,240, or empty "
+        "for the whole image",
+        static_cast<int>(std::min<std::size_t>(text.size(), 60)), text.data());
+  }
+  rect = {numbers[0], numbers[1], numbers[2], numbers[3]};
+  return {};
+}
+
+}  // namespace detail
+}  // namespace ocellus

@@ -1,0 +1,356 @@
+// The operators Halftone and Cnn: their options, and the network that these describe.
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <memory>
+#include <new>
+
+#include "core/checks.h"
+#include "core/option_table.h"
+#include "halftone/stage_check.h"
+#include "image/pgm.h"
+#include "ocellus/cell_templates.h"
+#include "ocellus/cnn.h"
+#include "ocellus/halftone.h"
+
+namespace ocellus {
+namespace {
+
+constexpr OptionChoice kPresets[] = {
+    {"quality", static_cast<int>(HalftonePreset::kQuality), "9x9 Gaussian, two sweeps of swaps"},
+    {"fast", static_cast<int>(HalftonePreset::kFast), "7x7 Gaussian, one sweep of swaps"},
+};
+constexpr OptionChoice kStarts[] = {
+    {"template", static_cast<int>(ChainStart::kTemplate), "what the first template says"},
+    {"input", static_cast<int>(ChainStart::kInput), "the image"},
+    {"noise", static_cast<int>(ChainStart::kNoise), "white noise"},
+    {"blue-noise", static_cast<int>(ChainStart::kBlueNoise), "the image plus a blue-noise mask"},
+    {"error-diffusion", static_cast<int>(ChainStart::kErrorDiffusion),
+     "the image after Floyd and Steinberg's error diffusion"},
+};
+constexpr OptionChoice kPolarities[] = {
+    {"black", static_cast<int>(CellPolarity::kBlackIsOne), "as in the literature"},
+    {"white", static_cast<int>(CellPolarity::kWhiteIsOne), "the opposite"},
+};
+constexpr OptionChoice kUpdates[] = {
+    {"template", static_cast<int>(ChainUpdate::kTemplate), "what each template says"},
+    {"colors", static_cast<int>(ChainUpdate::kColors), "asynchronous, color by color"},
+    {"raster", static_cast<int>(ChainUpdate::kRaster), "asynchronous, row by row"},
+    {"synchronous", static_cast<int>(ChainUpdate::kSynchronous),
+     "all cells at once; may never come to a fixed point"},
+};
+
+// ---- tables
+
+/// The rows of both operators.
+template <typename Config>
+struct ChainRows {
+  using R = detail::Rows<Config>;
+
+  static constexpr Option start() {
+    return R::template choice<[](auto& c) { return &c.start; }>("start", kStarts,
+                                                               "What the first stage begins with");
+  }
+  static constexpr Option seed() {
+    Option row = R::template integer<[](auto& c) { return &c.seed; }>(
+        "seed", 0, 0, "", "Seed of the noise");
+    row.high = 4294967295.0;
+    return R::template when<[](const Config& c) { return c.start == ChainStart::kNoise; }>(
+        "start=noise", row);
+  }
+  static constexpr Option warm_start() {
+    return R::template flag<[](auto& c) { return &c.warm_start; }>(
+        "warm_start",
+        "Begin each frame with the result of the frame before; for halftones, and templates whose "
+        "cells follow the frame from any start");
+  }
+  static constexpr Option levels() {
+    return R::template integer<[](auto& c) { return &c.levels; }>(
+        "levels", 0, 256, "gray levels", "Of the result, 2 or more; 0 = the template's");
+  }
+  static constexpr Option max_sweeps() {
+    return R::template integer<[](auto& c) { return &c.max_sweeps; }>(
+        "max_sweeps", 0, detail::kMaxCellSweeps, "sweeps",
+        "Most sweeps of each stage, fewer at a fixed point; 0 = the template's");
+  }
+  static constexpr Option polarity() {
+    return R::template choice<[](auto& c) { return &c.polarity; }>("polarity", kPolarities,
+                                                                  "What a cell of +1 stands for");
+  }
+};
+
+using Dots = detail::Rows<HalftoneConfig>;
+using DotsChain = ChainRows<HalftoneConfig>;
+
+constexpr Option kHalftoneOptions[] = {
+    Dots::text<[](auto& c) { return &c.chain; }>(
+        "template",
+        "In place of the preset: a template's name, a template file, or a chain such as \"hlf5\""),
+    Dots::when<[](const HalftoneConfig& c) { return c.chain.empty(); }>(
+        "an empty template", Dots::choice<[](auto& c) { return &c.preset; }>(
+                                 "preset", kPresets, "Balance of quality and speed")),
+    DotsChain::start(),
+    DotsChain::seed(),
+    DotsChain::warm_start(),
+    Dots::when<[](const HalftoneConfig& c) { return !c.chain.empty(); }>(
+        "a template; the presets have two levels", DotsChain::levels()),
+    DotsChain::max_sweeps(),
+    DotsChain::polarity(),
+    detail::depth_option<HalftoneConfig>(),
+};
+
+using Cells = detail::Rows<CnnConfig>;
+using CellsChain = ChainRows<CnnConfig>;
+
+constexpr Option kCnnOptions[] = {
+    Cells::text<[](auto& c) { return &c.chain; }>(
+        "template",
+        "A template's name, a template file, or a chain of them such as \"erosion | edge\""),
+    Cells::text<[](auto& c) { return &c.initial; }>(
+        "initial",
+        "Binary PGM file of the frames' size that the first stage begins with; empty = none"),
+    Cells::when<[](const CnnConfig& c) { return c.initial.empty(); }>("an empty initial",
+                                                                     CellsChain::start()),
+    CellsChain::seed(),
+    CellsChain::warm_start(),
+    CellsChain::levels(),
+    CellsChain::max_sweeps(),
+    CellsChain::polarity(),
+    Cells::text<[](auto& c) { return &c.boundary; }>(
+        "boundary",
+        "What lies beyond the image: zero-flux, periodic or a number, -1 to 1; empty = the "
+        "template's"),
+    Cells::choice<[](auto& c) { return &c.update; }>("update", kUpdates, "Order of the updates"),
+    Cells::when<[](const CnnConfig& c) {
+      return c.update == ChainUpdate::kTemplate || c.update == ChainUpdate::kColors;
+    }>("update=template or update=colors",
+       Cells::integer<[](auto& c) { return &c.color_spacing; }>(
+           "color_spacing", 0, detail::kMaxColorSpacing, "cells",
+           "Distance of cells of one color, the radius + 1 at least; 0 = the template's")),
+    detail::depth_option<CnnConfig>(),
+};
+
+// ---- from options to stages
+
+/// A network and the states that it points to.
+struct Network {
+  CellularNetworkConfig config;
+  std::unique_ptr<float[]> initial;
+
+  std::span<CellStage> stages() noexcept {
+    return {config.stages.data(), static_cast<std::size_t>(config.stage_count)};
+  }
+};
+
+using NetworkPointer = std::unique_ptr<Network>;
+
+tl::unexpected<Error> named(const char* option, const Error& error) noexcept {
+  return tl::unexpected(make_error(error.status, "%s: %s", option, error.text));
+}
+
+CellStart cell_start(ChainStart start) noexcept {
+  switch (start) {
+    case ChainStart::kNoise:
+      return CellStart::kNoise;
+    case ChainStart::kBlueNoise:
+      return CellStart::kBlueNoise;
+    case ChainStart::kErrorDiffusion:
+      return CellStart::kErrorDiffusion;
+    case ChainStart::kInput:
+    case ChainStart::kTemplate:
+      break;
+  }
+  return CellStart::kInput;
+}
+
+Expected<void> set_boundary(std::string_view text, CellStage& stage) noexcept {
+  if (text == "zero-flux" || text == "periodic") {
+    stage.boundary = text == "periodic" ? CellBoundary::kPeriodic : CellBoundary::kZeroFlux;
+    return {};
+  }
+  const char* const end = text.data() + text.size();
+  const auto [next, error] = std::from_chars(text.data(), end, stage.boundary_value);
+  if (error != std::errc() || next != end ||
+      !(stage.boundary_value >= -1.0f && stage.boundary_value <= 1.0f)) {
+    return detail::invalid_argument(
+        "boundary is \"%.*s\"; it must be zero-flux, periodic, a number from -1 to 1, or empty for "
+        "the template's",
+        static_cast<int>(text.size()), text.data());
+  }
+  stage.boundary = CellBoundary::kFixed;
+  return {};
+}
+
+Expected<void> set_update(const CnnConfig& config, CellStage& stage) noexcept {
+  if (config.update == ChainUpdate::kColors) stage.update = CellUpdate::kColors;
+  if (config.update == ChainUpdate::kRaster) stage.update = CellUpdate::kRaster;
+  if (config.update == ChainUpdate::kSynchronous) stage.update = CellUpdate::kSynchronous;
+  if (config.color_spacing > 0) stage.color_spacing = config.color_spacing;
+  return config.boundary.empty() ? Expected<void>() : set_boundary(config.boundary.view(), stage);
+}
+
+Expected<void> read_initial(const CnnConfig& config, Network& network) noexcept {
+  const std::size_t cells =
+      static_cast<std::size_t>(config.size.width) * static_cast<std::size_t>(config.size.height);
+  network.initial.reset(new (std::nothrow) float[cells]);
+  if (!network.initial) return detail::no_memory_for_operator();
+  if (Expected<void> read =
+          detail::read_pgm(config.initial.c_str(), config.size, network.initial.get());
+      !read)
+    return named("initial", read.error());
+  const float sign = config.polarity == CellPolarity::kWhiteIsOne ? 1.0f : -1.0f;
+  for (std::size_t i = 0; i < cells; ++i)
+    network.initial[i] = sign * (2.0f * network.initial[i] - 1.0f);
+  CellStage& first = network.config.stages.front();
+  first.start = CellStart::kPlane;
+  first.start_plane = network.initial.get();
+  first.start_stride =
+      static_cast<std::ptrdiff_t>(sizeof(float)) * static_cast<std::ptrdiff_t>(config.size.width);
+  return {};
+}
+
+Expected<void> parse_chain(const ChainConfig& config, CellularNetworkConfig& network) noexcept {
+  const Expected<int> stages = parse_cell_chain(config.chain.view(), network.stages);
+  if (!stages) return named("template", stages.error());
+  network.stage_count = *stages;
+  return {};
+}
+
+/// What both operators do with their common options, once the stages are there.
+Expected<void> set_common(const ChainConfig& config, Network& network) noexcept {
+  CellularNetworkConfig& to = network.config;
+  to.size = config.size;
+  to.format = config.format;
+  to.output_format = config.output_format;
+  to.input_range = config.input_range;
+  to.output_range = config.output_range;
+  to.depth = config.depth;
+  to.warm_start = config.warm_start;
+  to.polarity = config.polarity;
+  if (config.levels == 1)
+    return detail::invalid_argument("levels is 1; it must be 2 to 256, or 0 for the template's");
+  for (CellStage& stage : network.stages()) {
+    if (config.levels > 0) stage.levels = config.levels;
+    if (config.max_sweeps > 0) stage.max_sweeps = config.max_sweeps;
+  }
+  if (config.start == ChainStart::kTemplate) return {};
+  to.stages.front().start = cell_start(config.start);
+  to.stages.front().seed = config.seed;
+  return {};
+}
+
+/// Errors of a stage are of an option here: the templates themselves are good.
+Expected<void> check_stages(Network& network) noexcept {
+  for (const CellStage& stage : network.stages())
+    if (Expected<void> good = detail::check_cell_stage(stage); !good) return good;
+  return {};
+}
+
+NetworkPointer new_network() noexcept {
+  return NetworkPointer(new (std::nothrow) Network);
+}
+
+/// Errors: InvalidArgument, naming the option; what reading a file gives.
+Expected<NetworkPointer> network_of(const HalftoneConfig& config) noexcept {
+  if (Expected<void> good = detail::check_options(kHalftoneOptions, &config); !good)
+    return tl::unexpected(good.error());
+  NetworkPointer network = new_network();
+  if (!network) return detail::no_memory_for_operator();
+  Expected<void> done;
+  if (config.chain.empty())
+    network->config = halftone_config(config.size, config.preset);
+  else
+    done = parse_chain(config, network->config);
+  if (done) done = set_common(config, *network);
+  if (done) done = check_stages(*network);
+  if (!done) return tl::unexpected(done.error());
+  return network;
+}
+
+Expected<NetworkPointer> network_of(const CnnConfig& config) noexcept {
+  if (Expected<void> good = detail::check_options(kCnnOptions, &config); !good)
+    return tl::unexpected(good.error());
+  NetworkPointer network = new_network();
+  if (!network) return detail::no_memory_for_operator();
+  Expected<void> done = parse_chain(config, network->config);
+  if (done) done = set_common(config, *network);
+  for (CellStage& stage : network->stages())
+    if (done) done = set_update(config, stage);
+  if (done && !config.initial.empty()) {
+    done = detail::check_geometry(config.size, config.format, {}, config.depth);
+    if (done) done = read_initial(config, *network);
+  }
+  if (done) done = check_stages(*network);
+  if (!done) return tl::unexpected(done.error());
+  return network;
+}
+
+/// The operator's name, and how it computes in a few words.
+Expected<OperatorInfo> with_name(Expected<OperatorInfo> info, const char* name,
+                                 std::string_view what) noexcept {
+  if (!info) return info;
+  info->name = name;
+  char rest[sizeof(info->summary)];
+  std::snprintf(rest, sizeof(rest), "%s", info->summary);
+  std::snprintf(info->summary, sizeof(info->summary), "%.*s: %.96s",
+                static_cast<int>(std::min<std::size_t>(what.size(), 60)), what.data(), rest);
+  return info;
+}
+
+}  // namespace
+
+OptionTable HalftoneConfig::options() noexcept {
+  return kHalftoneOptions;
+}
+OptionTable CnnConfig::options() noexcept {
+  return kCnnOptions;
+}
+
+// ---- operators
+
+Expected<OperatorInfo> Halftone::info_for(const HalftoneConfig& config) noexcept {
+  const Expected<NetworkPointer> network = network_of(config);
+  if (!network) return tl::unexpected(network.error());
+  const char* const preset =
+      config.preset == HalftonePreset::kFast ? "preset fast" : "preset quality";
+  return with_name(CellularNetwork::info_for((*network)->config), "halftone",
+                   config.chain.empty() ? preset : config.chain.view());
+}
+
+Expected<Footprint> Halftone::footprint(const EngineInfo& engine,
+                                        const HalftoneConfig& config) noexcept {
+  const Expected<NetworkPointer> network = network_of(config);
+  if (!network) return tl::unexpected(network.error());
+  return CellularNetwork::footprint(engine, (*network)->config);
+}
+
+Expected<Halftone> Halftone::create(Engine& engine, const HalftoneConfig& config) noexcept {
+  const Expected<NetworkPointer> network = network_of(config);
+  if (!network) return tl::unexpected(network.error());
+  Expected<CellularNetwork> made = CellularNetwork::create(engine, (*network)->config);
+  if (!made) return tl::unexpected(made.error());
+  return Halftone(std::move(*made));
+}
+
+Expected<OperatorInfo> Cnn::info_for(const CnnConfig& config) noexcept {
+  const Expected<NetworkPointer> network = network_of(config);
+  if (!network) return tl::unexpected(network.error());
+  return with_name(CellularNetwork::info_for((*network)->config), "cellular network",
+                   config.chain.view());
+}
+
+Expected<Footprint> Cnn::footprint(const EngineInfo& engine, const CnnConfig& config) noexcept {
+  const Expected<NetworkPointer> network = network_of(config);
+  if (!network) return tl::unexpected(network.error());
+  return CellularNetwork::footprint(engine, (*network)->config);
+}
+
+Expected<Cnn> Cnn::create(Engine& engine, const CnnConfig& config) noexcept {
+  const Expected<NetworkPointer> network = network_of(config);
+  if (!network) return tl::unexpected(network.error());
+  Expected<CellularNetwork> made = CellularNetwork::create(engine, (*network)->config);
+  if (!made) return tl::unexpected(made.error());
+  return Cnn(std::move(*made));
+}
+
+}  // namespace ocellus

@@ -1,0 +1,132 @@
+#include "image/pgm.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include "core/failure.h"
+
+namespace ocellus::detail {
+namespace {
+
+constexpr std::size_t kHeaderBytes = 4096;  // with comments; a longer header is refused
+constexpr std::int64_t kMostNumber = 1000000;  // larger ones are taken to be this
+
+/// A file and the bytes of it that were read last.
+class Reader {
+ public:
+  Reader() noexcept = default;
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+  ~Reader() {
+    if (file_ >= 0) close(file_);
+  }
+
+  Expected<void> open_file(const char* path) noexcept {
+    // Non-blocking, because opening a FIFO would otherwise wait for a writer.
+    file_ = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat status = {};
+    if (file_ < 0 || fstat(file_, &status) != 0) return failed(path, std::strerror(errno));
+    if (!S_ISREG(status.st_mode)) return failed(path, "it is not a regular file");
+    return {};
+  }
+  /// The next byte; -1 at the end, or after an error of the system, which `error` then tells.
+  int next() noexcept {
+    if (at_ == have_ && !fill()) return -1;
+    ++position_;
+    return bytes_[at_++];
+  }
+  std::size_t position() const noexcept { return position_; }
+  int error() const noexcept { return error_; }
+
+  static tl::unexpected<Error> failed(const char* path, const char* why) noexcept {
+    return tl::unexpected(make_error(Status::kIoError, "cannot read \"%.120s\": %s", path, why));
+  }
+
+ private:
+  bool fill() noexcept {
+    ssize_t got = 0;
+    do {
+      got = read(file_, bytes_.data(), bytes_.size());
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) error_ = errno;
+    at_ = 0;
+    have_ = got > 0 ? static_cast<std::size_t>(got) : 0;
+    return got > 0;
+  }
+
+  int file_ = -1;
+  int error_ = 0;
+  std::size_t at_ = 0;
+  std::size_t have_ = 0;
+  std::size_t position_ = 0;
+  std::array<std::uint8_t, 8192> bytes_{};
+};
+
+bool is_blank(int byte) noexcept {
+  return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+/// A header's number and the one byte after it: blanks and comments, then digits. Negative: there
+/// is none.
+std::int64_t next_number(Reader& reader) noexcept {
+  int byte = reader.next();
+  while (is_blank(byte) || byte == '#') {
+    if (byte == '#')
+      while (byte >= 0 && byte != '\n' && reader.position() <= kHeaderBytes) byte = reader.next();
+    if (reader.position() > kHeaderBytes) return -1;
+    byte = reader.next();
+  }
+  std::int64_t value = -1;
+  for (; byte >= '0' && byte <= '9' && reader.position() <= kHeaderBytes; byte = reader.next())
+    value = std::min(std::max<std::int64_t>(value, 0) * 10 + (byte - '0'), kMostNumber);
+  return is_blank(byte) ? value : -1;
+}
+
+}  // namespace
+
+Expected<void> read_pgm(const char* path, ImageSize size, float* values) noexcept {
+  Reader reader;
+  if (Expected<void> opened = reader.open_file(path); !opened) return opened;
+  const auto corrupt = [&](const char* what) -> Expected<void> {
+    if (reader.error() != 0) return Reader::failed(path, std::strerror(reader.error()));
+    return tl::unexpected(make_error(Status::kCorruptFile, "\"%.120s\": %s", path, what));
+  };
+  if (reader.next() != 'P' || reader.next() != '5') {
+    if (reader.error() != 0) return corrupt("");
+    return invalid_argument("\"%.120s\" is not a binary PGM file (P5, 8 or 16 bits)", path);
+  }
+  std::array<std::int64_t, 3> header{};  // width, height, largest value
+  for (std::int64_t& number : header) number = next_number(reader);
+  const auto [width, height, largest] = header;
+  if (reader.position() > kHeaderBytes) return corrupt("its header is longer than 4096 bytes");
+  if (width < 1 || height < 1 || largest < 1 || largest > 65535)
+    return corrupt("its header is damaged; it must be P5, width, height and 1 to 65535");
+  if (width != size.width || height != size.height) {
+    const bool huge = width == kMostNumber || height == kMostNumber;
+    return invalid_argument("\"%.120s\" is %s%lldx%lld; it must be %dx%d", path,
+                            huge ? "at least " : "", static_cast<long long>(width),
+                            static_cast<long long>(height), size.width, size.height);
+  }
+  const std::size_t count =
+      static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height);
+  for (std::size_t i = 0; i < count; ++i) {
+    int value = reader.next();
+    if (largest > 255 && value >= 0) {
+      const int low = reader.next();
+      value = low < 0 ? -1 : value << 8 | low;
+    }
+    if (value < 0) return corrupt("it is truncated");
+    if (value > largest) return corrupt("a value is larger than its header says");
+    values[i] = static_cast<float>(value) / static_cast<float>(largest);
+  }
+  return {};
+}
+
+}  // namespace ocellus::detail

@@ -1,0 +1,82 @@
+// The list of operators: one line for each.
+#include "ocellus/operators.h"
+
+#include <utility>
+
+#include "ocellus/cnn.h"
+#include "ocellus/halftone.h"
+#include "ocellus/optical_flow.h"
+#include "ocellus/spatio_temporal_filter.h"
+
+namespace ocellus {
+namespace {
+
+template <typename Operator, typename Config>
+OperatorDescription describe(const char* name, const char* summary) noexcept {
+  static_assert(sizeof(Config) <= OperatorConfig::kBytes);
+  static_assert(std::is_trivially_copyable_v<Config>);
+  OperatorDescription made;
+  made.name = name;
+  made.summary = summary;
+  made.options = Config::options();
+  made.construct = [](void* config) noexcept { new (config) Config; };
+  made.set_input = [](void* data, ImageSize size, PixelFormat format,
+                      const GrayRange& range) noexcept {
+    Config& config = *static_cast<Config*>(data);
+    config.size = size;
+    config.format = format;
+    if constexpr (requires { config.input_range; }) config.input_range = range;
+  };
+  made.info = [](const void* config) noexcept {
+    return Operator::info_for(*static_cast<const Config*>(config));
+  };
+  made.footprint = [](const EngineInfo& engine, const void* config) noexcept {
+    return Operator::footprint(engine, *static_cast<const Config*>(config));
+  };
+  made.create = [](Engine& engine, const void* config) noexcept -> Expected<OperatorHandle> {
+    Expected<Operator> handle = Operator::create(engine, *static_cast<const Config*>(config));
+    if (!handle) return tl::unexpected(handle.error());
+    return OperatorHandle(std::move(*handle));
+  };
+  return made;
+}
+
+}  // namespace
+
+std::span<const OperatorDescription> operators() noexcept {
+  static const OperatorDescription list[] = {
+      describe<OpticalFlow, OpticalFlowConfig>("flow", "Dense optical flow by Lucas and Kanade"),
+      describe<SpatioTemporalFilter, SpatioTemporalFilterConfig>(
+          "filter", "Convolutions with spatio-temporal kernels"),
+      describe<Halftone, HalftoneConfig>("halftone", "Black and white dots that look like the image"),
+      describe<Cnn, CnnConfig>("cnn", "Templates of a cellular neural network"),
+  };
+  return list;
+}
+
+const OperatorDescription* find_operator(std::string_view name) noexcept {
+  for (const OperatorDescription& description : operators())
+    if (name == description.name) return &description;
+  return nullptr;
+}
+
+const OperatorDescription* OperatorConfig::described_by(OptionTable options) noexcept {
+  for (const OperatorDescription& description : operators())
+    if (description.options.data() == options.data()) return &description;
+  return nullptr;  // every configuration that has options is in the list
+}
+
+Expected<Engine> create_engine(const EngineConfig& config,
+                               std::span<const OperatorConfig> operators) noexcept {
+  const Expected<EngineInfo> engine = Engine::probe(config);
+  if (!engine) return tl::unexpected(engine.error());
+  EngineConfig whole = config;
+  for (const OperatorConfig& one : operators) {
+    const Expected<Footprint> footprint = one.footprint(*engine);
+    if (!footprint) return tl::unexpected(footprint.error());
+    whole.memory += *footprint;
+  }
+  return Engine::create(whole);
+}
+
+}  // namespace ocellus

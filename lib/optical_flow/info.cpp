@@ -1,0 +1,116 @@
+// What an operator of this module tells of itself.
+#include <cstdio>
+#include <iterator>
+
+#include "optical_flow/plan.h"
+
+namespace ocellus::detail {
+namespace {
+
+const char* kernels_word(const OpticalFlowPlan& plan) {
+  switch (plan.origin) {
+    case KernelOrigin::kFile:
+      return "of a file";
+    case KernelOrigin::kCallback:
+      return "of a callback";
+    case KernelOrigin::kFoveated:
+      return "foveated";
+    case KernelOrigin::kGaussian:
+      break;
+  }
+  return plan.form == KernelForm::kUniform ? "uniform" : "per-pixel";
+}
+
+/// The summary, and the least that a frame costs.
+void describe_kernels(const OpticalFlowPlan& plan, OperatorInfo& info) {
+  const bool per_pixel = plan.form == KernelForm::kPerPixel;
+  const bool half = plan.storage == CoefficientStorage::kHalf;
+  char window[24] = "";
+  if (!plan.filter_only) std::snprintf(window, sizeof(window), ", window %d", 2 * plan.radius + 1);
+  std::snprintf(info.summary, sizeof(info.summary), "kernels %s %dx%dx%d%s%s", kernels_word(plan),
+                plan.nx, plan.ny, plan.nt, !per_pixel ? "" : half ? ", half" : ", float", window);
+  const double pixels = static_cast<double>(plan.roi.width) * plan.roi.height;
+  const double input = bytes_per_pixel(plan.format);
+  const double output = 4.0 * info.plane_count;
+  const double solve = plan.filter_only ? 0.0 : solution_flops(2 * plan.radius + 1);
+  if (per_pixel) {
+    // The bank and the ring of spatial sums are far larger than a cache and are read once for each
+    // frame.
+    const double number = half ? 2.0 : 4.0;
+    const double sets = static_cast<double>(plan.convolutions) * plan.terms;
+    info.least_bytes =
+        pixels * (sets * (plan.nx + plan.ny + plan.nt + plan.nt) * number + input + output);
+    info.least_flops =
+        pixels *
+        (sets * 2.0 * (static_cast<double>(plan.nx) * plan.ny + plan.ny + plan.nt) + solve);
+  } else {
+    // Smoothing and derivative in time over the stored frames, then two separable passes for each
+    // convolution.
+    info.least_bytes = pixels * (plan.nt * input + output);
+    info.least_flops = pixels * (2.0 * (2.0 * plan.nt + plan.convolutions * (plan.nx + plan.ny)) +
+                                 solve);
+  }
+}
+
+void describe_pyramid(const OpticalFlowPlan& plan, OperatorInfo& info) {
+  constexpr int kFineLevels = 2;  // take `warps`, the others `coarse_warps`
+  const PyramidConfig& p = plan.pyramid;
+  char left_out[40] = "";
+  if (plan.levels < p.levels)
+    std::snprintf(left_out, sizeof(left_out), " (%d left out: too small)", p.levels - plan.levels);
+  char coarse[24] = "";
+  if (plan.levels > kFineLevels && p.coarse_warps != p.warps)
+    std::snprintf(coarse, sizeof(coarse), " or %d", p.coarse_warps);
+  std::snprintf(info.summary, sizeof(info.summary),
+                "pyramid of %d %s%s, %d frames, %d%s %s a level%s, window %d", plan.levels,
+                plan.levels == 1 ? "level" : "levels", left_out, plan.frames, p.warps, coarse,
+                p.warps == 1 && coarse[0] == '\0' ? "warp" : "warps",
+                p.robust > 0.0f ? ", robust" : "", 2 * plan.radius + 1);
+  const double pixels = static_cast<double>(plan.roi.width) * plan.roi.height;
+  double level_pixels = 0.0;
+  double scale = 1.0;
+  for (int level = 0; level < plan.levels; ++level, scale *= 0.25) level_pixels += pixels * scale;
+  // A warp: four products a frame, derivatives of two taps along each axis, then sums and solution.
+  const double warp = 2.0 * (4.0 * (plan.frames - 1) + 2.0 + 2.0 + plan.frames) +
+                      solution_flops(2 * plan.radius + 1);
+  info.least_bytes =
+      pixels * (plan.frames * bytes_per_pixel(plan.format) + 4.0 * info.plane_count);
+  // And reducing the new frame with five taps twice.
+  info.least_flops = level_pixels * p.warps * warp + pixels * 2.0 * 10.0;
+}
+
+}  // namespace
+
+double solution_flops(int window) noexcept {
+  const double passes = 2.0 * window;  // two passes of a separable sum
+  constexpr double kSolve = 20.0;      // products, determinant, division, eigenvalue
+  return 2.0 * (5.0 + 5.0 * passes) + kSolve;
+}
+
+OperatorInfo info_of(const OpticalFlowPlan& plan) noexcept {
+  static constexpr const char* kFlowPlanes[] = {"u", "v", "confidence"};
+  static constexpr const char* kFilterPlanes[] = {"0", "1", "2", "3", "4", "5", "6", "7"};
+  static_assert(std::size(kFilterPlanes) == kMaxConvolutions);
+  OperatorInfo info;
+  info.name = plan.filter_only ? "spatio-temporal filter" : "optical flow";
+  info.size = plan.size;
+  info.format = plan.format;
+  info.plane_count = plan.filter_only ? plan.convolutions : 3;
+  for (int p = 0; p < info.plane_count; ++p) {
+    PlaneInfo& plane = info.planes[static_cast<std::size_t>(p)];
+    plane.name = (plan.filter_only ? kFilterPlanes : kFlowPlanes)[p];
+    plane.size = {plan.roi.width, plan.roi.height};
+    plane.optional = !plan.filter_only && p == 2;
+  }
+  info.depth = plan.depth;
+  info.support_frames = plan.frames;
+  info.delay_frames = plan.delay_frames;
+  info.keeps_state = plan.frames > 1;
+  if (plan.method == FlowMethod::kPyramid)
+    describe_pyramid(plan, info);
+  else
+    describe_kernels(plan, info);
+  return info;
+}
+
+}  // namespace ocellus::detail

@@ -1,0 +1,347 @@
+// The options of optical flow and of the spatio-temporal filter.
+#include <algorithm>
+#include <cstdio>
+
+#include "core/checks.h"
+#include "core/option_table.h"
+#include "ocellus/kernel_taps.h"
+#include "ocellus/optical_flow.h"
+#include "ocellus/spatio_temporal_filter.h"
+#include "optical_flow/plan.h"
+
+namespace ocellus {
+namespace {
+
+constexpr OptionChoice kPresets[] = {
+    {"fast", static_cast<int>(FlowPreset::kFast), "plain solution, for live video on few cores"},
+    {"quality", static_cast<int>(FlowPreset::kQuality),
+     "robust weights and a median, about twice the time"},
+};
+constexpr OptionChoice kMethods[] = {
+    {"pyramid", static_cast<int>(FlowMethod::kPyramid),
+     "coarse to fine over a pyramid, for fast motion"},
+    {"kernels", static_cast<int>(FlowMethod::kKernels),
+     "spatio-temporal kernels, up to about 2 pixels per frame"},
+};
+constexpr OptionChoice kStorages[] = {
+    {"float", static_cast<int>(CoefficientStorage::kFloat), "32-bit floats"},
+    {"half", static_cast<int>(CoefficientStorage::kHalf),
+     "16-bit floats: half the memory traffic, a little less exact"},
+};
+constexpr OptionChoice kSmoothings[] = {
+    {"none", static_cast<int>(FlowSmoothing::kNone), "no smoothing"},
+    {"before-warp", static_cast<int>(FlowSmoothing::kBeforeWarp), "a box mean before each warp"},
+    {"confidence", static_cast<int>(FlowSmoothing::kConfidence),
+     "a box mean weighted by the confidence after each solution"},
+};
+constexpr OptionChoice kInterpolations[] = {
+    {"linear", static_cast<int>(Interpolation::kLinear), "bilinear"},
+    {"cubic", static_cast<int>(Interpolation::kCubic), "Catmull-Rom"},
+};
+constexpr OptionChoice kMedians[] = {
+    {"none", 0, "no median"},
+    {"3x3", 3, "over 3x3 pixels"},
+    {"5x5", 5, "over 5x5 pixels"},
+};
+constexpr OptionChoice kWeights[] = {
+    {"box", static_cast<int>(WindowWeight::kBox), "all pixels alike"},
+    {"gaussian", static_cast<int>(WindowWeight::kGaussian), "by the distance from the center"},
+};
+constexpr OptionChoice kInvalids[] = {
+    {"nan", static_cast<int>(InvalidFlow::kNan), "not a number"},
+    {"zero", static_cast<int>(InvalidFlow::kZero), "no motion"},
+};
+
+struct KernelWord {
+  const char* word;
+  KernelForm form;
+  KernelOrigin origin;
+};
+constexpr KernelWord kKernelWords[] = {
+    {"uniform", KernelForm::kUniform, KernelOrigin::kGaussian},
+    {"per-pixel", KernelForm::kPerPixel, KernelOrigin::kGaussian},
+    {"foveated", KernelForm::kPerPixel, KernelOrigin::kFoveated},
+};
+
+void print_kernels(const KernelConfig& kernels, char* text, std::size_t capacity) {
+  const char* word = kernels.origin == KernelOrigin::kFile ? kernels.path.c_str() : "callback";
+  for (const KernelWord& known : kKernelWords)
+    if (kernels.form == known.form && kernels.origin == known.origin) word = known.word;
+  std::snprintf(text, capacity, "%s", word);
+}
+
+/// A word, or a file, whose header says what its taps are.
+Expected<void> parse_kernels(std::string_view text, KernelConfig& kernels) {
+  for (const KernelWord& known : kKernelWords) {
+    if (text != known.word) continue;
+    kernels.form = known.form;
+    kernels.origin = known.origin;
+    kernels.path = {};
+    return {};
+  }
+  Text<kMaxOptionText> path;
+  if (text.empty() || !path.assign(text)) {
+    return detail::invalid_argument(
+        "it must be uniform, per-pixel, foveated or the name of a kernel file");
+  }
+  const Expected<KernelFileInfo> file = read_kernel_file_info(path.c_str());
+  if (!file && file.error().status == Status::kIoError) {
+    return tl::unexpected(
+        make_error(Status::kIoError, "%.170s; it must be uniform, per-pixel, foveated or a kernel file",
+                   file.error().text));
+  }
+  if (!file) return tl::unexpected(file.error());
+  kernels = file->kernels;
+  kernels.path = path;
+  return {};
+}
+
+void print_taps(const KernelConfig& kernels, char* text, std::size_t capacity) {
+  std::snprintf(text, capacity, "%dx%dx%d", kernels.nx, kernels.ny, kernels.nt);
+}
+
+Expected<void> parse_taps(std::string_view text, KernelConfig& kernels) {
+  int taps[3] = {};
+  const bool good =
+      detail::parse_integers(text, 'x', taps) &&
+      std::all_of(taps, taps + 3, [](int count) { return count >= 2 && count <= kMaxKernelTaps; });
+  if (!good) {
+    return detail::invalid_argument(
+        "it is \"%.*s\"; it must be NXxNYxNT, such as 15x15x20, each 2 to %d",
+        static_cast<int>(std::min<std::size_t>(text.size(), 60)), text.data(), kMaxKernelTaps);
+  }
+  kernels.nx = taps[0];
+  kernels.ny = taps[1];
+  kernels.nt = taps[2];
+  return {};
+}
+
+bool is_made(const KernelConfig* kernels) {
+  return kernels != nullptr && (kernels->origin == KernelOrigin::kGaussian ||
+                                kernels->origin == KernelOrigin::kFoveated);
+}
+
+/// The rows of a configuration that has kernels. `kKernels`: from a configuration to its kernels,
+/// null where it has none.
+template <typename Config, auto kKernels>
+struct KernelRows {
+  using R = detail::Rows<Config>;
+
+  static constexpr Option kernels() {
+    return R::template when<[](const Config& c) { return kKernels(c) != nullptr; }>(
+        "method=kernels",
+        R::template composite<[](const Config& c, char* text, std::size_t capacity) {
+          print_kernels(*kKernels(c), text, capacity);
+        }, [](Config& c, std::string_view text) { return parse_kernels(text, *kKernels(c)); }>(
+            "kernels", "The kernels: uniform, per-pixel, foveated or a kernel file (*.ocl)"));
+  }
+  static constexpr Option taps() {
+    return made(R::template composite<[](const Config& c, char* text, std::size_t capacity) {
+      print_taps(*kKernels(c), text, capacity);
+    }, [](Config& c, std::string_view text) { return parse_taps(text, *kKernels(c)); }>(
+        "taps", "Support of the kernels, NXxNYxNT: pixels, pixels and frames, each 2 to 25"));
+  }
+  static constexpr Option sigma_space() {
+    return made(R::template real<[](auto& c) { return &kKernels(c)->sigma_space; }>(
+        "sigma_space", 0.1, 1000.0, "pixels",
+        "Sigma of the derivatives' Gaussian in space; foveated: in the fovea"));
+  }
+  static constexpr Option sigma_time() {
+    return made(R::template real<[](auto& c) { return &kKernels(c)->sigma_time; }>(
+        "sigma_time", 0.1, 1000.0, "frames", "Sigma of the derivatives' Gaussian in time"));
+  }
+  static constexpr Option fovea_x() {
+    return foveated(R::template real<[](auto& c) { return &kKernels(c)->fovea_x; }>(
+        "fovea_x", -1.0, kMaxImageSide, "pixels", "Center of the fovea; -1 = of the image"));
+  }
+  static constexpr Option fovea_y() {
+    return foveated(R::template real<[](auto& c) { return &kKernels(c)->fovea_y; }>(
+        "fovea_y", -1.0, kMaxImageSide, "pixels", "Center of the fovea; -1 = of the image"));
+  }
+  static constexpr Option fovea_radius() {
+    return foveated(R::template real<[](auto& c) { return &kKernels(c)->fovea_radius; }>(
+        "fovea_radius", 0.001, 1e6, "pixels",
+        "Distance from the fovea's center at which sigma has doubled"));
+  }
+  static constexpr Option storage() {
+    return R::template when<[](const Config& c) {
+      const KernelConfig* const kernels = kKernels(c);
+      return kernels != nullptr && kernels->form == KernelForm::kPerPixel;
+    }>("kernels=per-pixel, kernels=foveated or a file of per-pixel kernels",
+       R::template choice<[](auto& c) { return &c.storage; }>(
+           "storage", kStorages, "How kernels that differ by pixel are stored"));
+  }
+
+ private:
+  static constexpr Option made(Option row) {
+    return R::template when<[](const Config& c) { return is_made(kKernels(c)); }>(
+        "kernels=uniform, kernels=per-pixel or kernels=foveated", row);
+  }
+  static constexpr Option foveated(Option row) {
+    return R::template when<[](const Config& c) {
+      return kKernels(c) != nullptr && kKernels(c)->origin == KernelOrigin::kFoveated;
+    }>("kernels=foveated", row);
+  }
+};
+
+// ---- optical flow
+
+using Flow = detail::Rows<OpticalFlowConfig>;
+using FlowKernels = KernelRows<OpticalFlowConfig, [](auto& c) {
+  return c.method == FlowMethod::kKernels ? &c.kernels : nullptr;
+}>;
+
+/// What a preset and a method leave as it is.
+void keep_stream(const OpticalFlowConfig& from, OpticalFlowConfig& to) {
+  to.size = from.size;
+  to.format = from.format;
+  to.roi = from.roi;
+  to.depth = from.depth;
+}
+
+void begin_with_preset(OpticalFlowConfig& config, int preset) {
+  const OpticalFlowConfig before = config;
+  config = preset == static_cast<int>(FlowPreset::kQuality) ? OpticalFlowConfig::quality({})
+                                                            : OpticalFlowConfig::fast({});
+  keep_stream(before, config);
+}
+
+void begin_with_method(OpticalFlowConfig& config, int method) {
+  if (method == static_cast<int>(config.method)) return;
+  const OpticalFlowConfig before = config;
+  config = method == static_cast<int>(FlowMethod::kKernels) ? OpticalFlowConfig::with_kernels()
+                                                            : OpticalFlowConfig::fast({});
+  keep_stream(before, config);
+}
+
+template <auto kAlso = [](const OpticalFlowConfig&) { return true; }>
+constexpr Option pyramid(Option row, const char* needs = "method=pyramid") {
+  return Flow::when<[](const OpticalFlowConfig& c) {
+    return c.method == FlowMethod::kPyramid && kAlso(c);
+  }>(needs, row);
+}
+
+constexpr Option kFlowOptions[] = {
+    pyramid(Flow::preset<[](auto& c) { return &c.preset; }, begin_with_preset>(
+        "preset", kPresets, "Balance of speed and accuracy")),
+    Flow::preset<[](auto& c) { return &c.method; }, begin_with_method>("method", kMethods,
+                                                                       "How motion is estimated"),
+    FlowKernels::kernels(),
+    FlowKernels::taps(),
+    FlowKernels::sigma_space(),
+    FlowKernels::sigma_time(),
+    FlowKernels::fovea_x(),
+    FlowKernels::fovea_y(),
+    FlowKernels::fovea_radius(),
+    FlowKernels::storage(),
+    pyramid(Flow::integer<[](auto& c) { return &c.pyramid.levels; }>(
+        "levels", 1, detail::kMaxPyramidLevels, "", "Levels of the pyramid")),
+    pyramid(Flow::integer<[](auto& c) { return &c.pyramid.window_frames; }>(
+        "window_frames", 2, detail::kMaxPyramidFrames, "frames",
+        "Frames that a result is computed from")),
+    pyramid(Flow::integer<[](auto& c) { return &c.pyramid.warps; }>(
+        "warps", 1, 10, "", "Warps and solutions on the two finest levels")),
+    pyramid<[](const OpticalFlowConfig& c) { return (c.pyramid.levels > 2); }>(
+        Flow::integer<[](auto& c) { return &c.pyramid.coarse_warps; }>(
+            "coarse_warps", 1, 10, "", "Warps and solutions on the coarser levels"),
+        "method=pyramid and 3 levels or more"),
+    pyramid(Flow::flag<[](auto& c) { return &c.pyramid.normalize; }>(
+        "normalize", "Divide by the local contrast first")),
+    pyramid(Flow::choice<[](auto& c) { return &c.pyramid.interpolation; }>(
+        "interpolation", kInterpolations, "How frames are read between pixels")),
+    pyramid(Flow::real<[](auto& c) { return &c.pyramid.gradient_floor; }>(
+        "gradient_floor", 0.0, 1e6, "gray levels per pixel",
+        "Gradient above which edges count less; 0 = off")),
+    pyramid(Flow::real<[](auto& c) { return &c.pyramid.robust; }>(
+        "robust", 0.0, 1e6, "gray levels",
+        "Residual at which a pixel counts half in the last solution; 0 = off")),
+    pyramid(Flow::choice<[](auto& c) { return &c.pyramid.median; }>(
+        "median", kMedians, "Median of the flow at the end of each level")),
+    pyramid(Flow::real<[](auto& c) { return &c.pyramid.ridge; }>(
+        "ridge", 0.0, 1e9, "", "Added to the diagonal of the structure tensor")),
+    pyramid(Flow::choice<[](auto& c) { return &c.pyramid.smoothing; }>(
+        "smoothing", kSmoothings, "How the flow is smoothed")),
+    pyramid<[](const OpticalFlowConfig& c) {
+      return c.pyramid.smoothing != FlowSmoothing::kNone;
+    }>(Flow::odd(Flow::integer<[](auto& c) { return &c.pyramid.smoothing_size; }>(
+           "smoothing_size", 3, detail::kMaxWindow, "pixels", "Side of the box of the smoothing")),
+       "method=pyramid and a smoothing"),
+    Flow::odd(Flow::integer<[](auto& c) { return &c.window; }>(
+        "window", 3, detail::kMaxWindow, "pixels",
+        "Side of the window in which motion is taken to be equal")),
+    Flow::choice<[](auto& c) { return &c.window_weight; }>("window_weight", kWeights,
+                                                           "Weight of the window's pixels"),
+    Flow::when<[](const OpticalFlowConfig& c) {
+      return c.window_weight == WindowWeight::kGaussian;
+    }>("window_weight=gaussian",
+       Flow::real<[](auto& c) { return &c.window_sigma; }>("window_sigma", 0.1, 1000.0, "pixels",
+                                                           "Sigma of the window's Gaussian")),
+    Flow::roi<[](auto& c) { return &c.roi; }>(
+        "Where flow is computed, x,y,width,height; empty = the whole image"),
+    Flow::real<[](auto& c) { return &c.confidence_threshold; }>(
+        "confidence_threshold", 0.0, 1e30, "",
+        "Flow of a lower confidence is marked invalid"),
+    Flow::choice<[](auto& c) { return &c.invalid; }>("invalid", kInvalids,
+                                                     "What is written where flow is invalid"),
+    detail::depth_option<OpticalFlowConfig>(),
+};
+
+// ---- the filter
+
+using Filter = detail::Rows<SpatioTemporalFilterConfig>;
+using FilterKernels = KernelRows<SpatioTemporalFilterConfig, [](auto& c) { return &c.kernels; }>;
+
+constexpr Option kFilterOptions[] = {
+    FilterKernels::kernels(),
+    FilterKernels::taps(),
+    FilterKernels::sigma_space(),
+    FilterKernels::sigma_time(),
+    FilterKernels::fovea_x(),
+    FilterKernels::fovea_y(),
+    FilterKernels::fovea_radius(),
+    FilterKernels::storage(),
+    Filter::roi<[](auto& c) { return &c.roi; }>(
+        "Where the filters are computed, x,y,width,height; empty = the whole image"),
+    detail::depth_option<SpatioTemporalFilterConfig>(),
+};
+
+}  // namespace
+
+OptionTable OpticalFlowConfig::options() noexcept {
+  return kFlowOptions;
+}
+OptionTable SpatioTemporalFilterConfig::options() noexcept {
+  return kFilterOptions;
+}
+
+OpticalFlowConfig OpticalFlowConfig::fast(ImageSize size) noexcept {
+  OpticalFlowConfig config;
+  config.size = size;
+  return config;
+}
+
+OpticalFlowConfig OpticalFlowConfig::quality(ImageSize size) noexcept {
+  OpticalFlowConfig config;
+  config.size = size;
+  config.preset = FlowPreset::kQuality;
+  config.window = 7;
+  config.pyramid.warps = 2;
+  config.pyramid.gradient_floor = 10.0f;
+  config.pyramid.robust = 4.0f;
+  config.pyramid.median = 3;
+  config.pyramid.ridge = 0.01f;
+  config.pyramid.smoothing = FlowSmoothing::kConfidence;
+  config.pyramid.smoothing_size = 11;
+  return config;
+}
+
+OpticalFlowConfig OpticalFlowConfig::with_kernels(ImageSize size) noexcept {
+  OpticalFlowConfig config;
+  config.size = size;
+  config.method = FlowMethod::kKernels;
+  config.window = 15;
+  config.window_weight = WindowWeight::kGaussian;
+  return config;
+}
+
+}  // namespace ocellus
