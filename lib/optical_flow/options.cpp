@@ -116,57 +116,55 @@ Expected<void> parse_taps(std::string_view text, KernelConfig& kernels) {
   return {};
 }
 
-bool is_made(const KernelConfig* kernels) {
-  return kernels != nullptr && (kernels->origin == KernelOrigin::kGaussian ||
-                                kernels->origin == KernelOrigin::kFoveated);
+bool is_made(const KernelConfig& kernels) {
+  return kernels.origin == KernelOrigin::kGaussian || kernels.origin == KernelOrigin::kFoveated;
 }
 
-/// The rows of a configuration that has kernels. `kKernels`: from a configuration to its kernels,
-/// null where it has none.
-template <typename Config, auto kKernels>
+/// The rows of a configuration with the members `kernels` and `storage`. `kUsed`: whether it looks
+/// at them.
+template <typename Config, auto kUsed>
 struct KernelRows {
   using R = detail::Rows<Config>;
 
   static constexpr Option kernels() {
-    return R::template when<[](const Config& c) { return kKernels(c) != nullptr; }>(
+    return R::template when<kUsed>(
         "method=kernels",
         R::template composite<[](const Config& c, char* text, std::size_t capacity) {
-          print_kernels(*kKernels(c), text, capacity);
-        }, [](Config& c, std::string_view text) { return parse_kernels(text, *kKernels(c)); }>(
+          print_kernels(c.kernels, text, capacity);
+        }, [](Config& c, std::string_view text) { return parse_kernels(text, c.kernels); }>(
             "kernels", "The kernels: uniform, per-pixel, foveated or a kernel file (*.ocl)"));
   }
   static constexpr Option taps() {
     return made(R::template composite<[](const Config& c, char* text, std::size_t capacity) {
-      print_taps(*kKernels(c), text, capacity);
-    }, [](Config& c, std::string_view text) { return parse_taps(text, *kKernels(c)); }>(
+      print_taps(c.kernels, text, capacity);
+    }, [](Config& c, std::string_view text) { return parse_taps(text, c.kernels); }>(
         "taps", "Support of the kernels, NXxNYxNT: pixels, pixels and frames, each 2 to 25"));
   }
   static constexpr Option sigma_space() {
-    return made(R::template real<[](auto& c) { return &kKernels(c)->sigma_space; }>(
+    return made(R::template real<[](auto& c) { return &c.kernels.sigma_space; }>(
         "sigma_space", 0.1, 1000.0, "pixels",
         "Sigma of the derivatives' Gaussian in space; foveated: in the fovea"));
   }
   static constexpr Option sigma_time() {
-    return made(R::template real<[](auto& c) { return &kKernels(c)->sigma_time; }>(
+    return made(R::template real<[](auto& c) { return &c.kernels.sigma_time; }>(
         "sigma_time", 0.1, 1000.0, "frames", "Sigma of the derivatives' Gaussian in time"));
   }
   static constexpr Option fovea_x() {
-    return foveated(R::template real<[](auto& c) { return &kKernels(c)->fovea_x; }>(
+    return foveated(R::template real<[](auto& c) { return &c.kernels.fovea_x; }>(
         "fovea_x", -1.0, kMaxImageSide, "pixels", "Center of the fovea; -1 = of the image"));
   }
   static constexpr Option fovea_y() {
-    return foveated(R::template real<[](auto& c) { return &kKernels(c)->fovea_y; }>(
+    return foveated(R::template real<[](auto& c) { return &c.kernels.fovea_y; }>(
         "fovea_y", -1.0, kMaxImageSide, "pixels", "Center of the fovea; -1 = of the image"));
   }
   static constexpr Option fovea_radius() {
-    return foveated(R::template real<[](auto& c) { return &kKernels(c)->fovea_radius; }>(
+    return foveated(R::template real<[](auto& c) { return &c.kernels.fovea_radius; }>(
         "fovea_radius", 0.001, 1e6, "pixels",
         "Distance from the fovea's center at which sigma has doubled"));
   }
   static constexpr Option storage() {
     return R::template when<[](const Config& c) {
-      const KernelConfig* const kernels = kKernels(c);
-      return kernels != nullptr && kernels->form == KernelForm::kPerPixel;
+      return kUsed(c) && c.kernels.form == KernelForm::kPerPixel;
     }>("kernels=per-pixel, kernels=foveated or a file of per-pixel kernels",
        R::template choice<[](auto& c) { return &c.storage; }>(
            "storage", kStorages, "How kernels that differ by pixel are stored"));
@@ -174,12 +172,12 @@ struct KernelRows {
 
  private:
   static constexpr Option made(Option row) {
-    return R::template when<[](const Config& c) { return is_made(kKernels(c)); }>(
+    return R::template when<[](const Config& c) { return kUsed(c) && is_made(c.kernels); }>(
         "kernels=uniform, kernels=per-pixel or kernels=foveated", row);
   }
   static constexpr Option foveated(Option row) {
     return R::template when<[](const Config& c) {
-      return kKernels(c) != nullptr && kKernels(c)->origin == KernelOrigin::kFoveated;
+      return kUsed(c) && c.kernels.origin == KernelOrigin::kFoveated;
     }>("kernels=foveated", row);
   }
 };
@@ -187,8 +185,8 @@ struct KernelRows {
 // ---- optical flow
 
 using Flow = detail::Rows<OpticalFlowConfig>;
-using FlowKernels = KernelRows<OpticalFlowConfig, [](auto& c) {
-  return c.method == FlowMethod::kKernels ? &c.kernels : nullptr;
+using FlowKernels = KernelRows<OpticalFlowConfig, [](const OpticalFlowConfig& c) {
+  return c.method == FlowMethod::kKernels;
 }>;
 
 /// What a preset and a method leave as it is.
@@ -289,7 +287,8 @@ constexpr Option kFlowOptions[] = {
 // ---- the filter
 
 using Filter = detail::Rows<SpatioTemporalFilterConfig>;
-using FilterKernels = KernelRows<SpatioTemporalFilterConfig, [](auto& c) { return &c.kernels; }>;
+using FilterKernels =
+    KernelRows<SpatioTemporalFilterConfig, [](const SpatioTemporalFilterConfig&) { return true; }>;
 
 constexpr Option kFilterOptions[] = {
     FilterKernels::kernels(),
