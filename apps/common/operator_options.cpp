@@ -1,68 +1,166 @@
 #include "apps/common/operator_options.h"
 
-#include "apps/halftone/options.h"
-#include "apps/optical_flow/run.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "apps/common/input_error.h"
 
 namespace ocellus::app {
 namespace {
 
-class FlowOperatorOptions : public OperatorOptions {
- public:
-  void add_to(CLI::App& command) override { add_flow_options(command, options_); }
-  std::vector<UnusedOptions> unused() const override { return unused_flow_options(options_); }
-  std::unique_ptr<OperatorPlan> plan(ImageSize size, PixelFormat format) const override {
-    return std::make_unique<FlowPlan>(flow_config(options_, size, format));
+/// What the help says of an option's values, and the word for them.
+std::string values_text(const Option& option) {
+  switch (option.type) {
+    case OptionType::kInt:
+    case OptionType::kFloat:
+      return fmt::format("{}{:.10g} to {:.10g}{}{}", option.odd ? "odd, " : "", option.low,
+                         option.high, option.unit[0] != '\0' ? " " : "", option.unit);
+    case OptionType::kChoice: {
+      std::vector<std::string> words;
+      for (const OptionChoice& choice : option.choices)
+        words.push_back(fmt::format("{} ({})", choice.word, choice.help));
+      return fmt::format("{}", fmt::join(words, ", "));
+    }
+    case OptionType::kBool:
+    case OptionType::kText:
+      break;
   }
-
- private:
-  FlowOptions options_;
-};
-
-class CellOperatorOptions : public OperatorOptions {
- public:
-  explicit CellOperatorOptions(CellOptions::Command command) : options_(command) {}
-
-  void add_to(CLI::App& command) override { add_cell_options(command, options_); }
-  std::vector<UnusedOptions> unused() const override { return unused_cell_options(options_); }
-  std::unique_ptr<OperatorPlan> plan(ImageSize size, PixelFormat format) const override {
-    return std::make_unique<CellPlan>(cell_setup(options_, size, format));
-  }
-
- private:
-  CellOptions options_;
-};
-
-std::unique_ptr<OperatorOptions> make_flow() {
-  return std::make_unique<FlowOperatorOptions>();
+  return "";
 }
 
-template <CellOptions::Command Command>
-std::unique_ptr<OperatorOptions> make_cells() {
-  return std::make_unique<CellOperatorOptions>(Command);
+const char* type_word(const Option& option) {
+  switch (option.type) {
+    case OptionType::kInt:
+      return "INT";
+    case OptionType::kFloat:
+      return "NUMBER";
+    case OptionType::kChoice:
+      return "WORD";
+    case OptionType::kBool:
+    case OptionType::kText:
+      break;
+  }
+  return "TEXT";
 }
 
-struct Entry {
-  const char* name;
-  std::unique_ptr<OperatorOptions> (*make)();
-};
-constexpr Entry kOperators[] = {
-    {"flow", make_flow},
-    {"halftone", make_cells<CellOptions::Command::kHalftone>},
-    {"cnn", make_cells<CellOptions::Command::kCnn>},
-};
+std::string help_text(const Option& option) {
+  std::string text = option.help;
+  if (const std::string values = values_text(option); !values.empty()) text += ": " + values;
+  if (option.needs[0] != '\0') text += fmt::format(". Needs {}", option.needs);
+  return text;
+}
+
+/// Commands wait for each frame before they submit the next: more frames in flight would only take
+/// memory.
+bool on_command_line(const Option& option) {
+  return std::string_view(option.name) != "depth";
+}
+
+[[noreturn]] void refuse(const std::string& text) {
+  throw InputError(text);
+}
 
 }  // namespace
 
-std::vector<std::string> operator_names() {
-  std::vector<std::string> names;
-  for (const Entry& entry : kOperators) names.emplace_back(entry.name);
-  return names;
+const OperatorDescription& operator_description(const std::string& name) {
+  const OperatorDescription* const found = find_operator(name);
+  if (found != nullptr) return *found;
+  std::vector<const char*> names;
+  for (const OperatorDescription& description : operators()) names.push_back(description.name);
+  refuse(fmt::format("'{}' is no operator; there are: {}", name, fmt::join(names, ", ")));
 }
 
-std::unique_ptr<OperatorOptions> make_operator_options(const std::string& name) {
-  for (const Entry& entry : kOperators)
-    if (name == entry.name) return entry.make();
-  return nullptr;
+OperatorConfig operator_config(const OperatorDescription& description, const OptionTexts& options) {
+  OperatorConfig config(description);
+  if (const Expected<void> set = set_options(config, options); !set) refuse(set.error().text);
+  return config;
+}
+
+OperatorConfig operator_config(const std::string& name, const OptionTexts& options, ImageSize size,
+                               PixelFormat format) {
+  OperatorConfig config = operator_config(operator_description(name), options);
+  config.set_input(size, format);
+  return config;
+}
+
+nlohmann::ordered_json config_json(const OperatorConfig& config) {
+  nlohmann::ordered_json json;
+  json["operator"] = config.description().name;
+  for (const Option& option : config.options()) {
+    if (!config.means_something(option)) continue;
+    const std::string text = config.get_option(option).c_str();
+    const bool plain = option.type == OptionType::kText || option.type == OptionType::kChoice;
+    // A number keeps the digits that the library prints.
+    json[option.name] = plain ? nlohmann::ordered_json(text) : nlohmann::ordered_json::parse(text);
+  }
+  return json;
+}
+
+std::string flag_of(const Option& option) {
+  std::string name = option.name;
+  std::replace(name.begin(), name.end(), '_', '-');
+  return "--" + name;
+}
+
+std::string with_flag(const OperatorConfig& config, std::string text) {
+  const std::string name = text.substr(0, text.find_first_of(" :"));
+  const Option* const option = find_option(config.options(), name);
+  return option == nullptr ? text : flag_of(*option) + text.substr(name.size());
+}
+
+OperatorOptions::OperatorOptions(const std::string& name, const std::vector<std::string>& only)
+    : description_(&operator_description(name)) {
+  for (const Option& option : description_->options) {
+    const bool chosen =
+        only.empty() || std::find(only.begin(), only.end(), option.name) != only.end();
+    if (chosen && on_command_line(option)) values_.push_back({&option, nullptr, {}});
+  }
+}
+
+void OperatorOptions::add_to(CLI::App& command) {
+  const std::string group = fmt::format("Options of {}", description_->name);
+  const OperatorConfig defaults(*description_);
+  for (Value& value : values_) {
+    const Option& option = *value.option;
+    if (option.type == OptionType::kBool) {
+      value.flag = command.add_flag(flag_of(option), value.text, help_text(option));
+    } else {
+      value.flag = command.add_option(flag_of(option), value.text, help_text(option))
+                       ->type_name(type_word(option));
+    }
+    if (const auto text = defaults.get_option(option); !text.empty())
+      value.flag->default_str(text.c_str());
+    value.flag->group(group);
+  }
+  command
+      .add_option("--config", file_,
+                  "JSON file with values of these options, such as {\"preset\": \"fast\"}, or a "
+                  "report of --json; the command line's values win")
+      ->type_name("FILE")
+      ->group(group);
+}
+
+OptionTexts OperatorOptions::given() const {
+  OptionTexts texts;
+  if (!file_.empty()) texts = read_config_file(file_, *description_);
+  for (const Value& value : values_) {
+    if (value.flag == nullptr || value.flag->count() == 0) continue;
+    // A name in a file may be written with '-'.
+    std::erase_if(texts, [&](const auto& given) {
+      return find_option(description_->options, given.first) == value.option;
+    });
+    texts.emplace_back(value.option->name, value.flag->results().back());
+  }
+  return texts;
+}
+
+OperatorConfig OperatorOptions::config() const {
+  OperatorConfig config(*description_);
+  if (const Expected<void> set = set_options(config, given()); !set)
+    refuse(with_flag(config, set.error().text));
+  return config;
 }
 
 }  // namespace ocellus::app

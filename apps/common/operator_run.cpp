@@ -1,5 +1,9 @@
 #include "apps/common/operator_run.h"
 
+#include <fmt/format.h>
+
+#include "apps/common/operator_options.h"
+
 namespace ocellus::app {
 namespace {
 
@@ -14,17 +18,21 @@ Engine make_engine(EngineConfig engine, const Footprint& memory) {
 }
 
 Footprint footprint_of(const EngineConfig& engine,
-                       const std::vector<std::unique_ptr<OperatorPlan>>& plans, MemorySpace space,
+                       const std::vector<OperatorConfig>& configs, MemorySpace space,
                        const std::vector<GrayImage>& frames) {
   const EngineInfo info = take(Engine::probe(engine), "engine");
   Footprint sum = StoredFrames::footprint(space, frames);
-  for (const auto& plan : plans) sum += RunningOperator::footprint(info, *plan, space);
+  for (const OperatorConfig& config : configs)
+    sum += RunningOperator::footprint(info, config, space);
   return sum;
 }
 
 template <typename T>
-T take_of(Expected<T> value, const OperatorPlan& plan) {
-  if (!value) throw InputError(plan.error_text(value.error()));
+T take_of(Expected<T> value, const OperatorConfig& config) {
+  if (!value) {
+    throw InputError(fmt::format("{}: {}", config.description().name,
+                                 with_flag(config, value.error().text)));
+  }
   return std::move(*value);
 }
 
@@ -32,6 +40,45 @@ T take_of(Expected<T> value, const OperatorPlan& plan) {
 
 std::size_t rounded_up(std::size_t bytes) {
   return (bytes + 255) / 256 * 256;
+}
+
+OperatorMaker maker_of(const OperatorConfig& config) {
+  const auto kept = std::make_shared<const OperatorConfig>(config);
+  return {[kept] { return kept->info(); },
+          [kept](const EngineInfo& engine) { return kept->footprint(engine); },
+          [kept](Engine& engine) { return kept->create(engine); }};
+}
+
+OperatorInfo info_of(const OperatorConfig& config) {
+  return take_of(config.info(), config);
+}
+
+nlohmann::ordered_json record_json(const RecordInfo& info, const void* record) {
+  const auto value_of = [record](const RecordField& field, int index) -> nlohmann::ordered_json {
+    const char* const at = static_cast<const char*>(record) + field.offset;
+    switch (field.type) {
+      case FieldType::kInt32:
+        return reinterpret_cast<const std::int32_t*>(at)[index];
+      case FieldType::kUint32:
+        return reinterpret_cast<const std::uint32_t*>(at)[index];
+      case FieldType::kFloat:
+        return reinterpret_cast<const float*>(at)[index];
+      case FieldType::kBool:
+        return reinterpret_cast<const bool*>(at)[index];
+    }
+    return nullptr;
+  };
+  nlohmann::ordered_json json;
+  for (int f = 0; f < info.field_count; ++f) {
+    const RecordField& field = info.fields[f];
+    if (field.capacity == 1) {
+      json[field.name] = value_of(field, 0);
+      continue;
+    }
+    json[field.name] = nlohmann::ordered_json::array();
+    for (int i = 0; i < field.capacity; ++i) json[field.name].push_back(value_of(field, i));
+  }
+  return json;
 }
 
 // ---- memory
@@ -88,18 +135,17 @@ Frame StoredFrames::at(std::size_t index, std::uint64_t sequence, std::int64_t t
 
 // ---- one operator, and several
 
-Footprint RunningOperator::footprint(const EngineInfo& engine, const OperatorPlan& plan,
+Footprint RunningOperator::footprint(const EngineInfo& engine, const OperatorConfig& config,
                                      MemorySpace results) {
-  const OperatorMaker maker = plan.maker();
-  Footprint sum = take_of(maker.footprint(engine), plan);
+  Footprint sum = take_of(config.footprint(engine), config);
   if (results != MemorySpace::kHost)
-    sum += Buffer::footprint(results, ResultLayout(take_of(maker.info(), plan), true).bytes());
+    sum += Buffer::footprint(results, ResultLayout(info_of(config), true).bytes());
   return sum;
 }
 
-RunningOperator::RunningOperator(Engine& engine, const OperatorPlan& plan, MemorySpace results,
+RunningOperator::RunningOperator(Engine& engine, const OperatorConfig& config, MemorySpace results,
                                  const OperatorOutput* output)
-    : handle_(take_of(plan.maker().create(engine), plan)) {
+    : handle_(take_of(config.create(engine), config)) {
   const ResultLayout layout(info(), results != MemorySpace::kHost);
   if (output != nullptr) {
     output_ = *output;
@@ -121,21 +167,21 @@ FrameInfo RunningOperator::step(const Frame& frame) {
   return take(handle_.wait(ticket, Deadline::never()), info().name);
 }
 
-OperatorRun::OperatorRun(const EngineConfig& engine, const OperatorPlan& plan,
+OperatorRun::OperatorRun(const EngineConfig& engine, const OperatorConfig& config,
                          const OperatorOutput* output)
-    : footprint_(RunningOperator::footprint(take(Engine::probe(engine), "engine"), plan,
+    : footprint_(RunningOperator::footprint(take(Engine::probe(engine), "engine"), config,
                                             MemorySpace::kHost)),
       engine_(make_engine(engine, footprint_)),
-      operator_(engine_, plan, MemorySpace::kHost, output) {}
+      operator_(engine_, config, MemorySpace::kHost, output) {}
 
 OperatorChain::OperatorChain(const EngineConfig& engine,
-                             const std::vector<std::unique_ptr<OperatorPlan>>& plans,
+                             const std::vector<OperatorConfig>& configs,
                              MemorySpace space, const std::vector<GrayImage>& frames)
-    : footprint_(footprint_of(engine, plans, space, frames)),
+    : footprint_(footprint_of(engine, configs, space, frames)),
       engine_(make_engine(engine, footprint_)),
       frames_(engine_, space, frames) {
-  for (const auto& plan : plans)
-    operators_.push_back(std::make_unique<RunningOperator>(engine_, *plan, space));
+  for (const OperatorConfig& config : configs)
+    operators_.push_back(std::make_unique<RunningOperator>(engine_, config, space));
 }
 
 FrameInfo OperatorChain::step(std::size_t op, std::size_t index, std::uint64_t sequence,

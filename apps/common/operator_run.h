@@ -2,6 +2,7 @@
 // of frames and results.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -13,6 +14,7 @@
 #include "apps/common/common.h"
 #include "apps/io/image_io.h"
 #include "ocellus/operator.h"
+#include "ocellus/operators.h"
 
 namespace ocellus::app {
 
@@ -40,6 +42,18 @@ OperatorMaker maker_of(const Config& config) {
             return OperatorHandle(std::move(*made));
           }};
 }
+OperatorMaker maker_of(const OperatorConfig& config);
+
+inline Workload least_work(const OperatorInfo& info) {
+  return {info.least_bytes, info.least_flops};
+}
+
+/// The operator's info. Throws InputError with the library's reason, which names the option as the
+/// command line does.
+OperatorInfo info_of(const OperatorConfig& config);
+
+/// Values of a record's fields by name.
+nlohmann::ordered_json record_json(const RecordInfo& info, const void* record);
 
 /// To the next multiple of 256, where rows, frames and planes in the engine's memory begin.
 std::size_t rounded_up(std::size_t bytes);
@@ -78,27 +92,15 @@ class StoredFrames {
   std::optional<Buffer> memory_;  // of the engine
 };
 
-/// How an operator is made, and what is told of it.
-class OperatorPlan {
- public:
-  virtual ~OperatorPlan() = default;
-  virtual OperatorMaker maker() const = 0;
-  /// The library's reason for a refusal, in the words of the command line.
-  virtual std::string error_text(const Error& error) const = 0;
-  virtual std::string describe() const = 0;
-  virtual nlohmann::ordered_json json() const = 0;
-  virtual Workload least_work() const = 0;
-};
-
 /// An operator with the memory that its results go to.
 class RunningOperator {
  public:
   /// Of the operator and its results in memory of this kind.
-  static Footprint footprint(const EngineInfo& engine, const OperatorPlan& plan,
+  static Footprint footprint(const EngineInfo& engine, const OperatorConfig& config,
                              MemorySpace results);
   /// Throws InputError with the library's reason. `output`: where results go instead, in ordinary
   /// memory that must live as long.
-  RunningOperator(Engine& engine, const OperatorPlan& plan, MemorySpace results,
+  RunningOperator(Engine& engine, const OperatorConfig& config, MemorySpace results,
                   const OperatorOutput* output = nullptr);
 
   const OperatorInfo& info() const { return handle_.info(); }
@@ -108,6 +110,7 @@ class RunningOperator {
     return output_.planes[static_cast<std::size_t>(index)];
   }
   /// Of the last frame.
+  const void* record() const { return record_.data(); }
   template <typename Record>
   const Record& record() const {
     return *reinterpret_cast<const Record*>(record_.data());
@@ -125,10 +128,11 @@ class RunningOperator {
 class OperatorRun {
  public:
   /// Throws InputError with the library's reason.
-  OperatorRun(const EngineConfig& engine, const OperatorPlan& plan,
+  OperatorRun(const EngineConfig& engine, const OperatorConfig& config,
               const OperatorOutput* output = nullptr);
 
   RunningOperator& op() { return operator_; }
+  const RunningOperator& op() const { return operator_; }
   const EngineInfo& engine() const { return engine_.info(); }
   const Footprint& footprint() const { return footprint_; }
 
@@ -143,7 +147,7 @@ class OperatorRun {
 class OperatorChain {
  public:
   /// Throws InputError with the library's reason.
-  OperatorChain(const EngineConfig& engine, const std::vector<std::unique_ptr<OperatorPlan>>& plans,
+  OperatorChain(const EngineConfig& engine, const std::vector<OperatorConfig>& configs,
                 MemorySpace space, const std::vector<GrayImage>& frames);
 
   /// One of the frames through operator number `op`.

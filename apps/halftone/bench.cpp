@@ -21,24 +21,24 @@ constexpr int kFrames = 100;
 /// One line of the table.
 class Row : public TimedRow {
  public:
-  Row(std::string title, const CellOptions& options, const EngineConfig& engine, const Clip& clip)
+  Row(std::string title, const OptionTexts& options, const EngineConfig& engine, const Clip& clip)
       : name(std::move(title)),
-        setup(cell_setup(options, clip.size(), clip.format())),
-        clip_(clip),
-        run_(engine, setup) {}
+        config(operator_config("halftone", options, clip.size(), clip.format())),
+        run(engine, config),
+        clip_(clip) {}
 
   int warm_up() const override { return 2; }
   bool step(std::size_t position) override {
-    run_.step(clip_.cyclic(position).view(position, 0));
+    run.step(clip_.cyclic(position).view(position, 0));
     return true;
   }
 
   std::string name;
-  std::shared_ptr<const CellSetup> setup;
+  OperatorConfig config;
+  CellRun run;
 
  private:
   const Clip& clip_;
-  CellRun run_;
 };
 
 Clip read_clip(const std::string& input, const SourceOptions& options) {
@@ -80,9 +80,9 @@ nlohmann::ordered_json row_json(const Row& row, const CellQuality& quality, cons
   machine.add_times(r, row.ms);
   const double median = percentile(row.ms, 50.0);
   r["mpixel_per_s"] = pixels_of(clip) * 1e-3 / median;
-  machine.add_floor(r, least_work(*row.setup), median);
+  machine.add_floor(r, least_work(row.run.info()), median);
   add_quality(r, quality);
-  r["config"] = setup_json(*row.setup);
+  r["config"] = config_json(row.config);
   return r;
 }
 
@@ -94,7 +94,7 @@ void print_table(const Table& table, const HostMachine& machine) {
     const Row& row = *table.rows[i];
     const CellQuality& quality = table.qualities[i];
     const double median = percentile(row.ms, 50.0);
-    const Workload work = least_work(*row.setup);
+    const Workload work = least_work(row.run.info());
     fmt::print(
         "{:<28} {:>9.3f} {:>9.3f} {:>8.1f} {:>9.1f} {:>7} {:>8} {:>7.1f} {:>7.0f} {:>9.3f} "
         "{:>6.2f}\n",
@@ -116,7 +116,7 @@ int bench_cells_on_host(const CellBenchOptions& o, const EngineConfig& engine,
     table->rows = make_rows(engine, table->clip);
     std::vector<TimedRow*> rows;
     for (const auto& row : table->rows) {
-      table->qualities.push_back(quality_of(engine, row->setup, table->clip, o.sigma));
+      table->qualities.push_back(quality_of(engine, row->config, table->clip, o.sigma));
       rows.push_back(row.get());
     }
     time_in_turns(rows, frames, "bench halftone " + size_text(table->clip.size()));
@@ -179,17 +179,13 @@ int run_bench_cells(const CellBenchOptions& o) {
 std::vector<CellMethod> cell_methods() {
   std::vector<CellMethod> methods;
   for (const char* preset : {"quality", "fast"}) {
-    CellOptions options(CellOptions::Command::kHalftone);
-    options.preset = preset;
-    methods.push_back({fmt::format("preset {}", preset), options});
-    options.warm_start = true;
-    methods.push_back({fmt::format("preset {}, warm start", preset), options});
+    methods.push_back({fmt::format("preset {}", preset), {{"preset", preset}}});
+    methods.push_back({fmt::format("preset {}, warm start", preset),
+                       {{"preset", preset}, {"warm_start", "true"}}});
   }
   const auto add = [&](const char* name, const char* start) {
-    CellOptions options(CellOptions::Command::kHalftone);
-    options.chain = name;
-    options.start = start;
-    methods.push_back({fmt::format("{} from {}", name, start), options});
+    methods.push_back(
+        {fmt::format("{} from {}", name, start), {{"template", name}, {"start", start}}});
   };
   // As published the hlf templates begin with the frame itself, and end further away.
   add("hlf3", "noise");
@@ -199,13 +195,13 @@ std::vector<CellMethod> cell_methods() {
   return methods;
 }
 
-CellQuality quality_of(const EngineConfig& engine, const std::shared_ptr<const CellSetup>& setup,
-                       const Clip& clip, double sigma) {
-  CellRun cells(engine, setup);
+CellQuality quality_of(const EngineConfig& engine, const OperatorConfig& config, const Clip& clip,
+                       double sigma) {
+  CellRun cells(engine, config);
   // A warm start has nothing to begin with before the second frame, and costs more the longer it
   // goes on. Of a single image the second frame is that image again.
   const std::size_t last =
-      setup->config.warm_start ? std::max<std::size_t>(clip.frames.size(), 2) - 1 : 0;
+      cells.info().keeps_state ? std::max<std::size_t>(clip.frames.size(), 2) - 1 : 0;
   for (std::size_t i = 0; i <= last; ++i) cells.step(clip.cyclic(i).view(i, 0));
   return {seen_errors(gray_plane(cells.image()), gray_plane(clip.cyclic(last)), sigma, kSeenBorder),
           cells.record(), last};

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/halftone/options.h"
+#include "apps/common/operator_options.h"
+#include "apps/halftone/run.h"
 #include "apps/measure/image_errors.h"
 #include "apps/optical_flow/bench.h"
 
@@ -30,7 +31,7 @@ struct CellBenchOptions {
 /// A network of ours.
 struct CellMethod {
   std::string name;
-  CellOptions options;
+  OptionTexts options;  ///< of the operator halftone
 };
 
 /// The presets, with a warm start too, and published templates.
@@ -46,8 +47,8 @@ struct CellQuality {
 /// The same for who reads a table.
 inline constexpr const char* kQualityOf =
     "of the first frame; with a warm start of the last one, after all those before it";
-CellQuality quality_of(const EngineConfig& engine, const std::shared_ptr<const CellSetup>& setup,
-                       const Clip& clip, double sigma);
+CellQuality quality_of(const EngineConfig& engine, const OperatorConfig& config, const Clip& clip,
+                       double sigma);
 /// Into a row of a report.
 void add_quality(nlohmann::ordered_json& row, const CellQuality& quality);
 std::string seen_text(const CellQuality& quality);

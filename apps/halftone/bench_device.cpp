@@ -102,14 +102,16 @@ class CellDeviceBench {
       done();
     };
     if (options_.ours())
-      for (const CellMethod& method : cell_methods()) add(ours(Group::kOurs, method));
+      for (const CellMethod& method : cell_methods()) {
+        add(ours(Group::kOurs, method.name,
+                 operator_config("halftone", method.options, clip_.size(), clip_.format())));
+      }
     if (!options_.papers()) return table;
     // Its figures show halftones of a 3x3 template in nine colors.
-    CellOptions task(CellOptions::Command::kHalftone);
-    task.chain = "hlf3";
-    task.start = "noise";
-    task.color_spacing = 3;
-    add(ours(Group::kTask, {"hlf3 in nine colors", task}));
+    const OperatorConfig task = operator_config(
+        "cnn", {{"template", "hlf3"}, {"start", "noise"}, {"color_spacing", "3"}}, clip_.size(),
+        clip_.format());
+    add(ours(Group::kTask, "hlf3 in nine colors", task));
     const int sweeps = table.rows.back().quality ? table.rows.back().quality->record.sweeps : 1;
     for (const CellMemory memory :
          {CellMemory::kGlobal, CellMemory::kSharedX, CellMemory::kSharedXY})
@@ -121,27 +123,38 @@ class CellDeviceBench {
   }
 
  private:
-  std::shared_ptr<const CellSetup> setup_of(const CellOptions& options) const {
-    return cell_setup(options, clip_.size(), clip_.format());
-  }
-
-  Row ours(Group group, const CellMethod& method) {
-    const auto setup = setup_of(method.options);
-    Row row(group, method.name, least_work(*setup), setup_json(*setup));
-    measure<CellularNetwork>(row, setup->config);
-    row.quality = quality_of(engine_, setup, clip_, options_.sigma);
+  Row ours(Group group, const std::string& name, OperatorConfig config) {
+    Row row = row_of(group, name, config);
+    take(config.set_option("depth", fmt::format("{}", depth())), "--depth");
+    measure(row, maker_of(config));
+    row.quality = quality_of(engine_, config, clip_, options_.sigma);
     return row;
   }
 
-  Row of_paper(Group group, const CellOptions& task, const CellSchedule& schedule, int sweeps) {
-    const auto setup = setup_of(task);
-    Row row(group, schedule_name(schedule), least_work(*setup), setup_json(*setup));
+  static Row row_of(Group group, const std::string& name, const OperatorConfig& config) {
+    return {group, name, least_work(info_of(config)), config_json(config)};
+  }
+
+  /// The stages of the task.
+  CellularNetworkConfig network() const {
+    CellularNetworkConfig network;
+    network.size = clip_.size();
+    network.format = clip_.format();
+    network.depth = depth();
+    network.stage_count = take(parse_cell_chain("hlf3", network.stages), "hlf3");
+    network.stages[0].start = CellStart::kNoise;
+    network.stages[0].color_spacing = 3;
+    return network;
+  }
+
+  Row of_paper(Group group, const OperatorConfig& task, const CellSchedule& schedule, int sweeps) {
+    Row row = row_of(group, schedule_name(schedule), task);
     if (group == Group::kSafe) row.name += fmt::format(", {} sweeps", sweeps);
     row.config["sweeps"] = sweeps;
     row.config["rows"] = schedule.rows;
-    PaperCellularNetworkConfig config{setup->config, schedule};
+    PaperCellularNetworkConfig config{network(), schedule};
     config.stages[0].max_sweeps = sweeps;
-    measure<PaperCellularNetwork>(row, config);
+    measure(row, maker_of<PaperCellularNetwork>(config));
     if (group == Group::kPaper && row.has_figures() && row.ms() < best_ms_) {
       best_ms_ = row.ms();
       best_ = schedule;
@@ -149,15 +162,13 @@ class CellDeviceBench {
     return row;
   }
 
-  Row one_core(const CellOptions& task) {
-    const auto setup = setup_of(task);
-    Row row(Group::kCore, "hlf3 in nine colors on one CPU core", least_work(*setup),
-            setup_json(*setup));
+  Row one_core(const OperatorConfig& task) {
+    Row row = row_of(Group::kCore, "hlf3 in nine colors on one CPU core", task);
     EngineConfig engine = engine_;
     engine.backend = {};
     engine.backend.choice = BackendChoice::kCpu;
     engine.workers = 1;
-    CellRun run(engine, setup);
+    CellRun run(engine, task);
     std::vector<double> ms;
     for (int i = 0; i < kCoreFrames; ++i) {
       const FrameInfo info =
@@ -170,11 +181,9 @@ class CellDeviceBench {
     return row;
   }
 
-  template <typename Operator, typename Config>
-  void measure(Row& row, Config config) {
-    config.depth = depth();
+  void measure(Row& row, const OperatorMaker& maker) {
     try {
-      DeviceRun run(engine_, maker_of<Operator>(config), MemorySpace::kCuda, frames_);
+      DeviceRun run(engine_, maker, MemorySpace::kCuda, frames_);
       row.times = run.measure(options_.frames.value_or(kFrames));
     } catch (const RowRefused& refused) {
       row.refusal = refused.what();

@@ -6,20 +6,21 @@
 #include <memory>
 
 #include "apps/common/interrupt.h"
+#include "apps/common/operator_options.h"
 #include "apps/common/printable.h"
-#include "apps/halftone/options.h"
+#include "apps/halftone/run.h"
 #include "apps/io/frame_output.h"
 
 namespace ocellus::app {
 namespace {
 
 struct CellCommand {
-  explicit CellCommand(CellOptions::Command which) : cells(which) {}
+  explicit CellCommand(const char* name) : cells(name) {}
 
   CommonOptions common;
-  CellOptions cells;
+  OperatorOptions cells;
   FrameOptions frames;
-  std::optional<double> threshold;
+  std::optional<double> binarize;
 };
 
 /// Gray values at or above `threshold`, on a scale from 0 (black) to 255 (white), become white,
@@ -46,12 +47,10 @@ struct CellReport {
   std::string file;
 };
 
-nlohmann::ordered_json report_json(const CellReport& r) {
+nlohmann::ordered_json report_json(const CellReport& r, const RecordInfo& record) {
   nlohmann::ordered_json json;
   json["frame"] = r.frame;
-  json["sweeps"] = r.record.sweeps;
-  json["changed"] = r.record.changed;
-  json["converged"] = r.record.converged;
+  json.update(record_json(record, &r.record));
   json["ms"] = r.ms;
   json["compute_ms"] = r.compute_ms;
   if (!r.file.empty()) json["file"] = r.file;
@@ -84,8 +83,9 @@ class CellJob {
     InputFrame frame;
     if (!input_.next(frame)) return;
     prepare(frame);
-    setup_ = cell_setup(command_.cells, frame.image.size, frame.image.format, frame.range);
-    run_ = std::make_unique<CellRun>(engine_, setup_);
+    config_ = command_.cells.config();
+    config_.set_input(frame.image.size, frame.image.format, frame.range);
+    run_ = std::make_unique<CellRun>(engine_, config_);
     if (output_.single()) {
       const long number = frame.number;
       InputFrame second;
@@ -104,7 +104,7 @@ class CellJob {
   }
 
   void prepare(InputFrame& frame) const {
-    if (command_.threshold) binarize(frame, *command_.threshold);
+    if (command_.binarize) binarize(frame, *command_.binarize);
   }
 
   void step(const InputFrame& frame) {
@@ -127,7 +127,7 @@ class CellJob {
 
   void write(const GrayImage& image, const std::string& path) {
     if (!output_.video()) {
-      write_png_gray(path, image, setup_->levels() == 2 ? 1 : 8);
+      write_png_gray(path, image, run_->info().planes[0].levels == 2 ? 1 : 8);
       return;
     }
     picture_.image = image;
@@ -136,7 +136,7 @@ class CellJob {
   }
 
   void print() const {
-    const CellularNetworkConfig& config = setup_->config;
+    const OperatorInfo& op = run_->info();
     std::vector<double> ms;
     double sweeps = 0.0;
     std::size_t settled = 0;
@@ -152,10 +152,10 @@ class CellJob {
     if (command_.common.json) {
       nlohmann::ordered_json json;
       json["input"] = input_.source().name();
-      json["size"] = {config.size.width, config.size.height};
+      json["size"] = {op.size.width, op.size.height};
       json["frames_read"] = input_.read();
       add_engine_json(json, run_->engine());
-      json["config"] = setup_json(*setup_);
+      json["config"] = config_json(config_);
       json["memory_bytes"] = run_->footprint().host;
       json["output"] =
           output_.none() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(output_.path());
@@ -164,11 +164,11 @@ class CellJob {
       json["mean_sweeps"] = sweeps;
       json["converged"] = settled == reports_.size();
       json["frames"] = nlohmann::ordered_json::array();
-      for (const CellReport& report : reports_) json["frames"].push_back(report_json(report));
+      for (const CellReport& report : reports_) json["frames"].push_back(report_json(report, *op.record));
       print_json(json);
       return;
     }
-    print_summary(input_, config.size, describe(*setup_), run_->engine());
+    print_summary(input_, op.size, printable(op.summary), run_->engine());
     if (reports_.size() == 1) {
       const CellularNetworkRecord& info = reports_.front().record;
       fmt::print("{}, {}; {:.2f} ms\n", counted(info.sweeps, "sweep"),
@@ -193,31 +193,30 @@ class CellJob {
   FrameInput input_;
   FrameOutput output_;
   EngineConfig engine_;
-  std::shared_ptr<const CellSetup> setup_;
+  OperatorConfig config_{command_.cells.description()};
   std::unique_ptr<CellRun> run_;
   InputFrame picture_;  // of a video
   std::vector<CellReport> reports_;
 };
 
-CLI::App* add_command(CLI::App& program, int& exit_code, CellOptions::Command which,
-                      const char* name, const char* help) {
+CLI::App* add_command(CLI::App& program, int& exit_code, const char* name,
+                      const char* help) {
   CLI::App* const command = program.add_subcommand(name, help);
-  const auto o = std::make_shared<CellCommand>(which);
+  const auto o = std::make_shared<CellCommand>(name);
   add_frame_options(*command, o->frames,
                     "out.png: one frame; out_%03d.png: all; out.webm or out.mp4: a video. Two "
                     "levels are one bit a pixel in a .png",
                     1);
-  if (which == CellOptions::Command::kCnn) {
+  if (std::string_view(name) == "cnn") {
     command
-        ->add_option("--threshold", o->threshold,
+        ->add_option("--binarize", o->binarize,
                      "Make the frames black and white first: gray values of so much and more (0 to "
                      "255) become white")
         ->check(finite_range(0.0, 255.0));
   }
-  add_cell_options(*command, o->cells);
+  o->cells.add_to(*command);
   add_common_options(*command, o->common);
   command->callback([command, o, &exit_code] {
-    check_options(*command, unused_cell_options(o->cells));
     check_options(*command, {unused_without_video(o->frames.output, {"--fps"})});
     exit_code = CellJob(*o).run();
   });
@@ -227,12 +226,12 @@ CLI::App* add_command(CLI::App& program, int& exit_code, CellOptions::Command wh
 }  // namespace
 
 void add_cell_commands(CLI::App& program, int& exit_code) {
-  add_command(program, exit_code, CellOptions::Command::kHalftone, "halftone",
+  add_command(program, exit_code, "halftone",
               "Turn gray frames into black and white ones that look alike from afar")
       ->footer(
           "Color is taken as its luma. A frame's time is from giving it to the operator to its\n"
           "result; docs/halftone.md tells what the presets do.");
-  add_command(program, exit_code, CellOptions::Command::kCnn, "cnn",
+  add_command(program, exit_code, "cnn",
               "Run a chain of templates of a cellular neural network on frames")
       ->footer(
           "Color is taken as its luma. `ocellus template list` names the templates. Sweeps,\n"

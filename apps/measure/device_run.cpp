@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "apps/optical_flow/bench.h"
+#include "ocellus/kernel_bank.h"
 
 namespace ocellus::app {
 namespace {
@@ -25,7 +25,7 @@ int frames_for(double seconds, double frame_seconds, int least, int most) {
 template <typename T>
 T take_or_refuse(Expected<T> made, const char* context) {
   if (!made && made.error().status == Status::kOutOfMemory) throw RowRefused(made.error().text);
-  if (!made) throw InputError(std::string(context) + ": " + with_option_name(made.error().text));
+  if (!made) throw InputError(std::string(context) + ": " + made.error().text);
   return std::move(*made);
 }
 

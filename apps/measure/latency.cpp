@@ -16,14 +16,13 @@
 #include "apps/measure/latency_run.h"
 #include "apps/measure/machine.h"
 #include "apps/measure/svg_plot.h"
-#include "apps/optical_flow/options.h"
 
 namespace ocellus::app {
 namespace {
 
 struct LatencyCommand {
   CommonOptions common;
-  FlowOptions flow;
+  OperatorOptions flow{"flow"};
   std::string pipeline = "flow";
   std::string input;
   SourceOptions source;
@@ -96,7 +95,7 @@ std::vector<MemorySpace> parse_memory(const std::string& text, bool on_cpu) {
 struct Link {
   std::string text;  ///< as given, without blanks around it
   std::string name;
-  std::unique_ptr<OperatorOptions> options;
+  OperatorConfig config;
 
   /// An error's text, with the operator in front when it has words of its own.
   std::string in_context(const std::string& error) const {
@@ -107,83 +106,89 @@ struct Link {
 /// The operator whose options the command line has, too.
 constexpr const char* kCommandLineOperator = "flow";
 
-/// Reads an operator's words: its name, then option=value as on the command line, without the
-/// dashes. What they leave out is taken from the command line.
-std::unique_ptr<Link> parse_link(const std::string& text, const CLI::App& command) {
-  auto link = std::make_unique<Link>();
+/// A word of a link: option=value.
+std::pair<std::string, std::string> parse_word(const std::string& word, const std::string& link,
+                                               OptionTable table) {
+  if (word.front() == '|' || word.back() == '|') {
+    throw InputError(
+        fmt::format("--pipeline: '{}': no blanks may stand around a bar here, such as in "
+                    "template=erosion|edge",
+                    link));
+  }
+  const std::size_t equals = word.find('=');
+  if (const Option* const option = find_option(table, word);
+      option != nullptr && option->type == OptionType::kBool) {
+    throw InputError(fmt::format("--pipeline: '{0}' in '{1}' is not option=value; write {0}=true",
+                                 word, link));
+  }
+  if (equals == std::string::npos || equals == 0) {
+    throw InputError(fmt::format(
+        "--pipeline: '{}' in '{}' is not option=value, such as preset=fast", word, link));
+  }
+  return {word.substr(0, equals), word.substr(equals + 1)};
+}
+
+/// Reads an operator's words: its name, then option=value with the names of its options. What they
+/// leave out of the operator that the command line has options of is taken from there.
+Link parse_link(const std::string& text, const OperatorOptions& of_command_line) {
   std::vector<std::string> words;
   for (const std::string& word : split(text, ' ')) {
     if (!word.empty()) words.push_back(word);
   }
-  link->text = fmt::format("{}", fmt::join(words, " "));
-  link->name = words.empty() ? "" : words.front();
-  link->options = make_operator_options(link->name);
-  if (!link->options) {
-    throw InputError(fmt::format("--pipeline: '{}' is no operator; there are: {}", link->name,
-                                 fmt::join(operator_names(), ", ")));
-  }
-  CLI::App parser;
-  parser.set_help_flag("");
-  link->options->add_to(parser);
-  std::vector<std::string> arguments;
-  std::vector<std::string> own;
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    const std::size_t equals = words[i].find('=');
-    if (words[i].front() == '|' || words[i].back() == '|') {
-      throw InputError(
-          fmt::format("--pipeline: '{}': no blanks may stand around a bar here, such as in "
-                      "template=erosion|edge",
-                      link->text));
-    }
-    const CLI::Option* const flag = parser.get_option_no_throw("--" + words[i]);
-    if (flag != nullptr && flag->get_expected_max() == 0) {
-      throw InputError(fmt::format("--pipeline: '{0}' in '{1}' is not option=value; write {0}=true",
-                                   words[i], link->text));
-    }
-    if (equals == std::string::npos || equals == 0 || words[i].front() == '-') {
-      throw InputError(
-          fmt::format("--pipeline: '{}' in '{}' is not option=value, such as preset=fast", words[i],
-                      link->text));
-    }
-    own.push_back("--" + words[i].substr(0, equals));
-    arguments.push_back("--" + words[i]);
-  }
-  for (const CLI::Option* option : parser.get_options()) {
-    const std::string name = option->get_name();
-    if (link->name == kCommandLineOperator && command.count(name) > 0 &&
-        std::find(own.begin(), own.end(), name) == own.end())
-      arguments.push_back(name + "=" + command.get_option(name)->results().front());
-  }
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  const std::string whole = fmt::format("{}", fmt::join(words, " "));
+  const std::string name = words.empty() ? "" : words.front();
   try {
-    parser.parse(arguments);
-    check_options(parser, link->options->unused());
-  } catch (const CLI::ParseError& error) {
-    throw InputError(link->in_context(error.what()));
+    const OperatorDescription& description = operator_description(name);
+    Link link{whole, name, OperatorConfig(description)};
+    OptionTexts options;
+    if (name == kCommandLineOperator) options = of_command_line.given();
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      const auto [option, value] = parse_word(words[i], whole, description.options);
+      if (option == "config") {
+        const OptionTexts file = read_config_file(value, description);
+        options.insert(options.end(), file.begin(), file.end());
+        continue;
+      }
+      const Option* const row = find_option(description.options, option);
+      std::erase_if(options, [&](const auto& given) {
+        return row != nullptr && find_option(description.options, given.first) == row;
+      });
+      options.emplace_back(option, value);
+    }
+    if (const Expected<void> set = set_options(link.config, options); !set) {
+      // Without words of its own the options are the command line's.
+      const std::string reason = set.error().text;
+      throw InputError(
+          link.in_context(words.size() == 1 ? with_flag(link.config, reason) : reason));
+    }
+    return link;
   } catch (const InputError& error) {
-    throw InputError(link->in_context(error.what()));
+    const std::string reason = error.what();
+    throw InputError(reason.rfind("--", 0) == 0 ? reason : "--pipeline: " + reason);
   }
-  return link;
 }
 
-std::vector<std::unique_ptr<Link>> parse_chain(const std::string& text, const CLI::App& command) {
+std::string operator_names() {
+  std::vector<const char*> names;
+  for (const OperatorDescription& description : operators()) names.push_back(description.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::vector<Link> parse_chain(const std::string& text, const OperatorOptions& of_command_line) {
   std::string blank = text;
   std::replace(blank.begin(), blank.end(), '\t', ' ');
-  std::vector<std::unique_ptr<Link>> links;
-  for (const std::string& part : split(blank, '!')) links.push_back(parse_link(part, command));
-  if (std::none_of(links.begin(), links.end(),
-                   [](const auto& link) { return link->name == kCommandLineOperator; })) {
-    CLI::App flow;
-    FlowOptions options;
-    flow.set_help_flag("");
-    add_flow_options(flow, options);
-    for (const CLI::Option* option : flow.get_options()) {
-      if (command.count(option->get_name()) == 0) continue;
-      throw InputError(fmt::format(
-          "{} has no meaning here: it is for the operator {}, which --pipeline does not name; give "
-          "others theirs there, as in \"halftone preset=fast\"",
-          option->get_name(), kCommandLineOperator));
-    }
+  std::vector<Link> links;
+  for (const std::string& part : split(blank, '!'))
+    links.push_back(parse_link(part, of_command_line));
+  const bool taken = std::any_of(links.begin(), links.end(), [](const Link& link) {
+    return link.name == kCommandLineOperator;
+  });
+  if (const OptionTexts given = of_command_line.given(); !taken && !given.empty()) {
+    const Option& option = *find_option(of_command_line.description().options, given.front().first);
+    throw InputError(fmt::format(
+        "{} has no meaning here: it is for the operator {}, which --pipeline does not name; give "
+        "others theirs there, as in \"halftone preset=fast\"",
+        flag_of(option), kCommandLineOperator));
   }
   return links;
 }
@@ -234,10 +239,11 @@ void print_histogram(const std::string& name, const LatencyHistogram& h) {
 /// All that the report is made of.
 struct Report {
   const LatencyCommand& o;
-  const std::vector<std::unique_ptr<Link>>& links;
+  const std::vector<Link>& links;
   const LatencyPlan& plan;
   const Clip& clip;
   const GpuMeter& meter;
+  std::vector<OperatorInfo> infos;
   std::vector<std::unique_ptr<LatencyResult>> runs;
 
   bool with_budget() const { return plan.budget_ns.has_value(); }
@@ -261,7 +267,7 @@ struct Report {
   /// Bytes a frame at least, of all operators.
   double least_bytes() const {
     double bytes = 0.0;
-    for (const auto& op : plan.operators) bytes += op->least_work().bytes;
+    for (const OperatorInfo& op : infos) bytes += op.least_bytes;
     return bytes;
   }
   static double frames_per_s(const LatencyResult& run) {
@@ -294,7 +300,7 @@ nlohmann::ordered_json run_json(const Report& report, const LatencyResult& run) 
                        {"spread", ms(run.intervals.spread_ns())}};
   json["operators"] = nlohmann::ordered_json::array();
   for (std::size_t op = 0; op < run.operators.size(); ++op) {
-    json["operators"].push_back({{"operator", report.links[op]->name},
+    json["operators"].push_back({{"operator", report.links[op].name},
                                  {"work_ms", histogram_json(*run.operators[op])},
                                  {"delay_frames", run.delays[op]}});
   }
@@ -315,7 +321,7 @@ nlohmann::ordered_json report_json(const Report& report, bool good) {
   nlohmann::ordered_json json;
   json["version"] = version();
   json["pipeline"] = nlohmann::ordered_json::array();
-  for (const auto& link : report.links) json["pipeline"].push_back(link->name);
+  for (const auto& link : report.links) json["pipeline"].push_back(link.name);
   json["input"] = report.clip.name;
   json["input_frames"] = report.clip.frames.size();
   json["size"] = {report.size().width, report.size().height};
@@ -333,9 +339,10 @@ nlohmann::ordered_json report_json(const Report& report, bool good) {
   json["copy_threads"] = report.plan.engine.device_copy_threads;
   json["machine"] = machine_json();
   json["gpu"] = gpu_json(first.engine, report.meter);
-  json["config"] = report.plan.operators.front()->json();
+  json["config"] = config_json(report.plan.operators.front());
   json["configs"] = nlohmann::ordered_json::array();
-  for (const auto& op : report.plan.operators) json["configs"].push_back(op->json());
+  for (const OperatorConfig& op : report.plan.operators)
+    json["configs"].push_back(config_json(op));
   json["delay_frames"] = first.delays.front();
   // The first run's keys stand here, too: who asks for one kind of memory needs no index.
   json["runs"] = nlohmann::ordered_json::array();
@@ -385,7 +392,7 @@ void print_run(const Report& report, const LatencyResult& run) {
   print_histogram("from its own start", run.work);
   if (run.operators.size() > 1) {
     for (std::size_t op = 0; op < run.operators.size(); ++op)
-      print_histogram(fmt::format("  operator {}: {}", op + 1, report.links[op]->name),
+      print_histogram(fmt::format("  operator {}: {}", op + 1, report.links[op].name),
                       *run.operators[op]);
   }
   print_histogram("  in the queue", run.queue);
@@ -419,8 +426,8 @@ void print_report(const Report& report) {
              counted(report.runs.front()->measured, "frame"),
              counted(static_cast<std::int64_t>(report.clip.frames.size()), "frame"),
              printable(report.clip.name), report.size().width, report.size().height, report.pace());
-  for (const auto& op : report.plan.operators)
-    fmt::print("{}{}", op == report.plan.operators.front() ? "" : " ! ", op->describe());
+  for (std::size_t op = 0; op < report.infos.size(); ++op)
+    fmt::print("{}{}", op == 0 ? "" : " ! ", printable(report.infos[op].summary));
   fmt::print("; {}, {}\n", info.device_name, cpu_text(info));
   fmt::print("machine: {}\n", machine_line());
   if (info.backend == BackendKind::kCuda) fmt::print("GPU: {}\n", gpu_line(info, report.meter));
@@ -443,7 +450,7 @@ void plot_report(const Report& report) {
       "{} of {}{}; {}", counted(report.runs.front()->measured, "frame"),
       std::filesystem::path(report.clip.name).filename().string(),
       report.with_budget() ? fmt::format(", {}", fmt::join(misses, ", ")) : std::string(),
-      report.plan.operators.front()->describe());
+      report.infos.front().summary);
   const double stolen = report.runs.front()->steal_percent;
   plot.machine = fmt::format(
       "{}, {}{}{}", info.device_name, cpu_text(info),
@@ -458,8 +465,8 @@ void plot_report(const Report& report) {
   write_latency_svg(report.o.plot, plot);
 }
 
-int run_latency(const LatencyCommand& o, const CLI::App& command) {
-  const std::vector<std::unique_ptr<Link>> links = parse_chain(o.pipeline, command);
+int run_latency(const LatencyCommand& o) {
+  const std::vector<Link> links = parse_chain(o.pipeline, o.flow);
   if (!o.plot.empty() && file_extension(o.plot) != ".svg")
     throw InputError(fmt::format("--plot is '{}'; it must end in .svg", o.plot));
   std::string input = o.input;
@@ -495,11 +502,14 @@ int run_latency(const LatencyCommand& o, const CLI::App& command) {
   plan.engine.device_copy_threads = o.copy_threads;
   const Clip clip = read_clip(input, o.source, o.frames);
   const GrayImage& first = clip.frames.front();
-  for (const auto& link : links) {
+  std::vector<OperatorInfo> infos;
+  for (const Link& link : links) {
+    OperatorConfig& config = plan.operators.emplace_back(link.config);
+    config.set_input(first.size, first.format);
     try {
-      plan.operators.push_back(link->options->plan(first.size, first.format));
+      infos.push_back(info_of(config));
     } catch (const InputError& error) {
-      throw InputError(link->in_context(error.what()));
+      throw InputError(link.in_context(error.what()));
     }
   }
   plan.frames = &clip.frames;
@@ -513,7 +523,7 @@ int run_latency(const LatencyCommand& o, const CLI::App& command) {
     plan.budget_ns = std::llround(1e9 / o.fps);
 
   const GpuMeter meter(info.device_bus);
-  Report report{o, links, plan, clip, meter, {}};
+  Report report{o, links, plan, clip, meter, std::move(infos), {}};
   {
     const StopsEarly stops_early;
     for (const MemorySpace space : spaces) {
@@ -562,10 +572,11 @@ void add_latency_command(CLI::App& program, int& exit_code) {
   command
       ->add_option(
           "--pipeline", o->pipeline,
-          "Operators separated by !, each with options of its own as option=value "
-          "(\"halftone preset=fast ! flow\"). Each reads the camera's frame, one after the "
-          "other. There are: flow, halftone, cnn. The command line's options of optical "
-          "flow hold for every flow")
+          fmt::format("Operators separated by !, each with options of its own as option=value "
+                      "(\"halftone preset=fast ! flow\"). Each reads the camera's frame, one after "
+                      "the other. There are: {}. The command line's options of optical flow hold "
+                      "for every flow",
+                      operator_names()))
       ->capture_default_str();
   command->add_option("--input", o->input, "FRAMES to replay; without it a synthetic scene");
   add_source_options(*command, o->source);
@@ -623,7 +634,7 @@ void add_latency_command(CLI::App& program, int& exit_code) {
       ->check(CLI::Range(0, 99))
       ->capture_default_str();
   command->add_flag("--lock-memory", o->lock_memory, "Lock the engine's memory");
-  add_flow_options(*command, o->flow);
+  o->flow.add_to(*command);
   add_common_options(*command, o->common);
   command->callback([command, o, &exit_code] {
     check_options(
@@ -631,7 +642,7 @@ void add_latency_command(CLI::App& program, int& exit_code) {
         {{!o->input.empty(), {"--size"}, "it is for the synthetic scene; --input has its own size"},
          {o->input.empty(), {kSourceTimeout}, "it is for a video or a camera; see --input"},
          {o->back_to_back, {"--fps"}, "--back-to-back has no pace of its own"}});
-    exit_code = run_latency(*o, *command);
+    exit_code = run_latency(*o);
   });
 }
 

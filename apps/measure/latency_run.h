@@ -34,7 +34,7 @@ class Intervals {
 /// What is run.
 struct LatencyPlan {
   EngineConfig engine;
-  std::vector<std::unique_ptr<OperatorPlan>> operators;
+  std::vector<OperatorConfig> operators;
   const std::vector<GrayImage>* frames = nullptr;  ///< shown back and forth
   std::string title;                               ///< for the progress bar
   double fps = 0.0;                                ///< 0 = back to back

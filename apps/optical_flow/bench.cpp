@@ -8,6 +8,7 @@
 #include <memory>
 #include <thread>
 
+#include "apps/common/operator_options.h"
 #include "apps/io/frames.h"
 #include "apps/io/test_scene.h"
 
@@ -123,34 +124,25 @@ FlowErrors BenchInput::errors(const FlowField& field) const {
 
 std::vector<BenchMethod> bench_methods(const BenchOptions& o, const Clip& clip) {
   std::vector<BenchMethod> methods;
-  const auto add = [&](std::string name, const FlowOptions& options) {
-    methods.push_back({std::move(name), flow_config(options, clip.size(), clip.format())});
+  const auto add = [&](std::string name, const OptionTexts& options) {
+    const OperatorConfig config = operator_config("flow", options, clip.size(), clip.format());
+    methods.push_back({std::move(name), *config.get_if<OpticalFlowConfig>()});
+  };
+  const auto add_kernels = [&](const char* kernels, const char* storage) {
+    OptionTexts options = {{"method", "kernels"}, {"kernels", kernels}, {"taps", o.taps}};
+    if (storage[0] != '\0') options.emplace_back("storage", storage);
+    add(fmt::format("{} {}{}{}", kernels, o.taps, storage[0] != '\0' ? " " : "", storage), options);
   };
   const bool all = o.form == "all";
   if (all || o.form == "per-pixel") {
-    FlowOptions options;
-    options.form = "per-pixel";
-    options.taps = o.taps;
-    options.storage = "float";
-    add("per-pixel " + o.taps + " float", options);
-    options.storage = "half";
-    add("per-pixel " + o.taps + " half", options);
+    add_kernels("per-pixel", "float");
+    add_kernels("per-pixel", "half");
   }
-  if (all || o.form == "uniform") {
-    FlowOptions options;
-    options.taps = o.taps;
-    add("uniform " + o.taps, options);
-  }
+  if (all || o.form == "uniform") add_kernels("uniform", "");
   if (all) {
-    for (const char* preset : {"fast", "quality"}) {
-      FlowOptions options;
-      options.preset = preset;
-      add(std::string("pyramid ") + preset, options);
-    }
-    FlowOptions options;
-    options.preset = "quality";
-    options.window_frames = 5;
-    add("pyramid quality, 5 frames", options);
+    for (const char* preset : {"fast", "quality"})
+      add(fmt::format("pyramid {}", preset), {{"preset", preset}});
+    add("pyramid quality, 5 frames", {{"preset", "quality"}, {"window_frames", "5"}});
   }
   return methods;
 }

@@ -9,7 +9,7 @@
 #include "apps/io/frames.h"
 #include "apps/io/image_io.h"
 #include "apps/measure/flow_errors.h"
-#include "apps/optical_flow/options.h"
+#include "ocellus/optical_flow.h"
 
 namespace ocellus::app {
 

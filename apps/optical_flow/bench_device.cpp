@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "apps/common/operator_options.h"
 #include "apps/common/printable.h"
 #include "apps/measure/device_machine.h"
 #include "apps/measure/device_rows.h"
@@ -71,7 +72,7 @@ struct Table {
 const Row* Table::ours() const {
   for (const Row& row : rows)
     if (row.group == Group::kOurs && row.has_figures() &&
-        row.config.value("form", "") == "per-pixel" && row.config["storage"] == "float")
+        row.config.value("kernels", "") == "per-pixel" && row.config["storage"] == "float")
       return &row;
   return nullptr;
 }
@@ -89,7 +90,9 @@ const Row* Table::single(const Row& package) const {
 class DeviceBench {
  public:
   DeviceBench(const BenchOptions& options, const EngineConfig& engine, const BenchInput& input)
-      : options_(options), engine_(engine), input_(input), taps_(parse_taps(options.taps)) {
+      : options_(options), engine_(engine), input_(input) {
+    const KernelConfig kernels = paper_config().kernels;
+    taps_ = {kernels.nx, kernels.ny, kernels.nt};
     if (options.ours()) add_ours();
     if (options.papers()) add_papers();
   }
@@ -119,7 +122,9 @@ class DeviceBench {
     for (BenchMethod& method : bench_methods(options_, input_.clip)) {
       OpticalFlowConfig config = method.config;
       config.depth = depth();
-      Row row(Group::kOurs, std::move(method.name), least_work(config), config_json(config));
+      const OperatorConfig described(config);
+      Row row(Group::kOurs, std::move(method.name), least_work(info_of(described)),
+              config_json(described));
       add_flow<OpticalFlow>(std::move(row), config);
     }
   }
@@ -150,7 +155,7 @@ class DeviceBench {
   template <typename Operator, typename Config>
   FlowErrors errors_of(DeviceRun& run, Config config) {
     const Clip& clip = input_.clip;
-    const int wanted = temporal_support(config);
+    const int wanted = run.info().support_frames;
     const auto support = choose_support(wanted, input_.number, clip.first, clip.last());
     std::vector<const GrayImage*> seen;
     for (long n = input_.number - support->before(); n <= input_.number + support->after(); ++n)
@@ -220,10 +225,11 @@ class DeviceBench {
   }
 
   OpticalFlowConfig paper_config() const {
-    FlowOptions options;
-    options.form = "per-pixel";
-    options.taps = options_.taps;
-    OpticalFlowConfig config = flow_config(options, input_.clip.size(), input_.clip.format());
+    const OperatorConfig described =
+        operator_config("flow",
+                        {{"method", "kernels"}, {"kernels", "per-pixel"}, {"taps", options_.taps}},
+                        input_.clip.size(), input_.clip.format());
+    OpticalFlowConfig config = *described.get_if<OpticalFlowConfig>();
     config.depth = depth();
     return config;
   }
@@ -262,9 +268,19 @@ class DeviceBench {
     const double taps = static_cast<double>(convolutions) * (k.nx + k.ny + k.nt);
     Workload work;
     work.bytes = pixels * (4.0 * (taps + k.nt + planes) + bytes_per_pixel(config.format));
-    work.flops = pixels * (convolutions * paper::operations(k) +
-                           (flow ? solution_flops(config.window) : 0.0));
+    work.flops = pixels * convolutions * paper::operations(k) + (flow ? solution_flops() : 0.0);
     return work;
+  }
+
+  /// Of the window's sums and the solution on given derivatives: what flow has and the filter has
+  /// not.
+  double solution_flops() const {
+    const OpticalFlowConfig flow = paper_config();
+    SpatioTemporalFilterConfig filter;
+    filter.size = flow.size;
+    filter.format = flow.format;
+    filter.kernels = flow.kernels;
+    return info_of(OperatorConfig(flow)).least_flops - info_of(OperatorConfig(filter)).least_flops;
   }
 
   static const char* memory_name(const Schedule& schedule) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "apps/common/operator_options.h"
 #include "apps/common/printable.h"
 #include "apps/measure/bench_turns.h"
 #include "apps/optical_flow/bench.h"
@@ -18,7 +19,7 @@ class Row : public TimedRow {
  public:
   explicit Row(const Clip& clip) : clip_(&clip) {}
 
-  int warm_up() const override { return peer != nullptr ? 2 : temporal_support(*config); }
+  int warm_up() const override { return peer != nullptr ? 2 : run->info().support_frames; }
   bool step(std::size_t position) override {
     if (peer == nullptr) {
       run->step(clip_->cyclic(position).view(position, 0));
@@ -34,6 +35,7 @@ class Row : public TimedRow {
 
   std::string name;
   std::optional<OpticalFlowConfig> config;  ///< of ours
+  OperatorInfo info;                        ///< of ours
   std::unique_ptr<FlowRun> run;
   FlowPeer* peer = nullptr;
   std::string refusal;  ///< why a peer could not take these frames; it has no figures then
@@ -57,7 +59,7 @@ FlowField field_of(const Row& row, const EngineConfig& engine, const Clip& clip,
     return row.peer->result();
   }
   OpticalFlowConfig config = *row.config;
-  const auto support = choose_support(temporal_support(config), number, clip.first, clip.last());
+  const auto support = choose_support(row.info.support_frames, number, clip.first, clip.last());
   set_temporal_support(config, support->frames);
   FlowRun run(engine, config);
   for (long n = number - support->before(); n <= number + support->after(); ++n)
@@ -73,6 +75,7 @@ Table make_table(const BenchOptions& o, const EngineConfig& engine, const Engine
     row.name = std::move(method.name);
     row.config = method.config;
     row.run = std::make_unique<FlowRun>(engine, *row.config);
+    row.info = row.run->info();
     table.rows.push_back(std::move(row));
   }
   // The peers take 8 bits only.
@@ -100,8 +103,8 @@ nlohmann::ordered_json row_json(const Row& row, const BenchInput& input,
   }
   machine.add_times(r, row.ms);
   if (row.config) {
-    machine.add_floor(r, least_work(*row.config), percentile(row.ms, 50.0));
-    r["config"] = config_json(*row.config);
+    machine.add_floor(r, least_work(row.info), percentile(row.ms, 50.0));
+    r["config"] = config_json(OperatorConfig(*row.config));
   }
   if (row.errors && row.errors->compared > 0) r["accuracy"] = errors_json(*row.errors);
   return r;
@@ -121,7 +124,7 @@ void print_table(const Table& table, const HostMachine& machine) {
     fmt::print("{:<28} {:>9.3f} {:>9.3f} {:>8.1f}", row.name, median, percentile(row.ms, 99.0),
                1000.0 / median);
     if (row.config) {
-      const Workload work = least_work(*row.config);
+      const Workload work = least_work(row.info);
       fmt::print(" {:>9.1f} {:>9.0f} {:>9.3f} {:>6.2f}", work.bytes * 1e-6, work.flops * 1e-6,
                  machine.floor_ms(work), median / machine.floor_ms(work));
     } else {

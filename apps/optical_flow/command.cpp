@@ -9,10 +9,10 @@
 
 #include "apps/common/common.h"
 #include "apps/common/interrupt.h"
+#include "apps/common/operator_options.h"
 #include "apps/common/printable.h"
 #include "apps/io/flow_file.h"
 #include "apps/io/frame_output.h"
-#include "apps/optical_flow/options.h"
 #include "apps/optical_flow/run.h"
 #include "ocellus/flow_draw.h"
 
@@ -21,7 +21,7 @@ namespace {
 
 struct FlowCommand {
   CommonOptions common;
-  FlowOptions flow;
+  OperatorOptions flow{"flow"};
   FrameOptions frames;
   std::string confidence;
   std::optional<long> frame;
@@ -203,10 +203,11 @@ class FlowJob {
     }
     if (input_.read() == 1) {
       first_ = frame.number;
-      config_ = flow_config(command_.flow, frame.image.size, frame.image.format);
+      OperatorConfig config = command_.flow.config();
+      config.set_input(frame.image.size, frame.image.format);
       // What is wrong with the options is said before frames are collected.
-      take_options(OpticalFlow::footprint(take(Engine::probe(engine_), "engine"), config_),
-                   "optical flow");
+      op_ = info_of(config);
+      config_ = *config.get_if<OpticalFlowConfig>();
     }
     window_.push_back(std::move(frame));
     return true;
@@ -251,7 +252,7 @@ class FlowJob {
   }
 
   Support support_for(long number, long first, long last) const {
-    const int wanted = temporal_support(config_);
+    const int wanted = op_.support_frames;
     const auto support = choose_support(wanted, number, first, last);
     if (!support) {
       throw InputError(
@@ -282,7 +283,7 @@ class FlowJob {
     source_.start_at(number - kMaxKernelTaps);
     Progress progress(fmt::format("reading {}", source_.name()), 0);
     while (window_.empty() ||
-           window_.back().number < number + Support{temporal_support(config_)}.after()) {
+           window_.back().number < number + Support{op_.support_frames}.after()) {
       if (!read(kMaxKernelTaps)) break;
       progress.update(input_.read());
     }
@@ -296,10 +297,10 @@ class FlowJob {
     while (read(kMaxKernelTaps)) progress.update(input_.read());
     if (window_.size() < 2) too_few(input_.read());
     const long end = window_.back().number;
-    const int frames = std::min<int>(temporal_support(config_), static_cast<int>(window_.size()));
+    const int frames = std::min<int>(op_.support_frames, static_cast<int>(window_.size()));
     const long number = end - Support{frames}.after();
     from_window(number, support_for(number, window_.front().number, end));
-    note_ = frames == temporal_support(config_)
+    note_ = frames == op_.support_frames
                 ? fmt::format(
                       "one file and no --frame: the last frame that the whole temporal "
                       "support describes is {}",
@@ -324,7 +325,7 @@ class FlowJob {
     const bool any = read(1);
     if (stop_signal() != 0) return;
     if (!any) too_few(input_.read());
-    const Support full{temporal_support(config_)};
+    const Support full{op_.support_frames};
     const std::size_t keep = static_cast<std::size_t>(full.frames);
     while (window_.size() < keep && read(keep)) progress.update(input_.read());
     if (stop_signal() != 0) return;
@@ -371,7 +372,7 @@ class FlowJob {
   }
 
   void print() {
-    const ImageSize size = output_size(config_);
+    const ImageSize size = op_.planes[0].size;
     const double median_ms = streamed_ms_.empty() ? 0.0 : percentile(streamed_ms_, 50.0);
     if (command_.common.json) {
       nlohmann::ordered_json json;
@@ -381,7 +382,7 @@ class FlowJob {
         json["roi"] = {config_.roi.x, config_.roi.y, config_.roi.width, config_.roi.height};
       json["frames_read"] = input_.read();
       add_engine_json(json, info_);
-      json["config"] = config_json(config_);
+      json["config"] = config_json(OperatorConfig(config_));
       json["memory_bytes"] = footprint_;
       json["output"] =
           output_.none() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(output_.path());
@@ -394,15 +395,15 @@ class FlowJob {
       print_json(json);
       return;
     }
-    print_summary(input_, config_.size, describe(config_), info_);
+    print_summary(input_, config_.size, op_.summary, info_);
     if (!note_.empty()) fmt::print("{}\n", note_);
     if (reports_.size() == 1) {
       const FieldReport& r = reports_.front();
       fmt::print(
           "frame {} -> {}, out of {} frames, {} to {}{}\n", r.frame, r.frame + 1, r.support.frames,
           r.frame - r.support.before(), r.frame + r.support.after(),
-          r.support.frames != temporal_support(config_)
-              ? fmt::format(" (of {} asked for, what fits around it)", temporal_support(config_))
+          r.support.frames != op_.support_frames
+              ? fmt::format(" (of {} asked for, what fits around it)", op_.support_frames)
               : "");
       fmt::print(
           "motion: mean ({:.3f}, {:.3f}), mean length {:.3f}, 99 % up to {:.3f} px per frame; "
@@ -414,14 +415,14 @@ class FlowJob {
       double motion = 0.0;
       double valid = 0.0;
       for (const FieldReport& r : reports_) {
-        cut += r.support.frames != temporal_support(config_) ? 1 : 0;
+        cut += r.support.frames != op_.support_frames ? 1 : 0;
         motion += r.mean_motion / static_cast<double>(reports_.size());
         valid += r.valid / static_cast<double>(reports_.size());
       }
       fmt::print("fields of frames {} to {}: mean length {:.3f} px per frame, {:.2f} % valid",
                  reports_.front().frame, reports_.back().frame, motion, 100.0 * valid);
       if (cut > 0)
-        fmt::print("; {} at the ends out of fewer than {} frames", cut, temporal_support(config_));
+        fmt::print("; {} at the ends out of fewer than {} frames", cut, op_.support_frames);
       fmt::print("\n");
       if (median_ms > 0.0)
         fmt::print("median {:.2f} ms a frame, {:.0f} frames/s\n", median_ms, 1000.0 / median_ms);
@@ -448,6 +449,7 @@ class FlowJob {
   NumberedName confidence_name_{""};
   EngineConfig engine_;
   OpticalFlowConfig config_;
+  OperatorInfo op_;
   std::deque<InputFrame> window_;
   long first_ = 0;
   EngineInfo info_;
@@ -488,10 +490,9 @@ void add_flow_command(CLI::App& program, int& exit_code) {
       ->add_option("--min-motion", o->min_motion, "Shorter motions get no arrow, pixels per frame")
       ->check(finite_range(0.0, 1000.0))
       ->capture_default_str();
-  add_flow_options(*command, o->flow);
+  o->flow.add_to(*command);
   add_common_options(*command, o->common);
   command->callback([command, o, &exit_code] {
-    check_options(*command, unused_flow_options(o->flow));
     check_options(*command, unused_options(*o));
     exit_code = FlowJob(*o).run();
   });

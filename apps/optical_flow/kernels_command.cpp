@@ -13,11 +13,11 @@
 
 #include "apps/common/common.h"
 #include "apps/common/json_text.h"
+#include "apps/common/operator_options.h"
 #include "apps/common/printable.h"
 #include "apps/io/input_file.h"
 #include "apps/optical_flow/kernel_bank_text.h"
 #include "apps/optical_flow/kernel_bank_writer.h"
-#include "apps/optical_flow/options.h"
 
 namespace ocellus::app {
 namespace {
@@ -65,43 +65,36 @@ struct Summary {
 // ---- command line
 
 struct MakeOptions {
-  std::string form = "uniform";
+  OperatorOptions kernels{"filter",
+                          {"kernels", "taps", "sigma_space", "sigma_time", "fovea_x", "fovea_y",
+                           "fovea_radius"}};
   std::string size;
-  std::string taps = "15x15x20";
-  float sigma_space = KernelConfig{}.sigma_space;
-  float sigma_time = KernelConfig{}.sigma_time;
-  std::vector<float> fovea;
-  float fovea_radius = KernelConfig{}.fovea_radius;
   std::string out;
 };
 
 void run_make(const CLI::App& command, const MakeOptions& options) {
-  check_options(command, {{options.form != "foveated",
-                           {"--size", "--fovea", "--fovea-radius"},
-                           "it belongs to --form foveated; a uniform bank fits every image"}});
-  KernelConfig kernels;
-  const std::vector<int> taps = parse_taps(options.taps);
-  kernels.nx = taps[0];
-  kernels.ny = taps[1];
-  kernels.nt = taps[2];
-  kernels.sigma_space = options.sigma_space;
-  kernels.sigma_time = options.sigma_time;
-  ImageSize size{1, 1};
-  std::string note = fmt::format("Gaussian derivatives, sigma {:g} pixels, {:g} frames",
-                                 options.sigma_space, options.sigma_time);
-  if (options.form == "foveated") {
-    if (options.size.empty())
-      throw InputError("--form foveated needs --size WIDTHxHEIGHT, the image that the bank is for");
-    size = parse_size(options.size, "--size");
-    kernels.form = KernelForm::kPerPixel;
-    kernels.origin = KernelOrigin::kFoveated;
-    kernels.fovea_radius = options.fovea_radius;
-    if (!options.fovea.empty()) {
-      kernels.fovea_x = options.fovea[0];
-      kernels.fovea_y = options.fovea[1];
-    }
-    note += fmt::format(", foveated, radius {:g} pixels", options.fovea_radius);
+  check_options(command, {});
+  const OperatorConfig config = options.kernels.config();
+  const KernelConfig& kernels = config.get_if<SpatioTemporalFilterConfig>()->kernels;
+  const bool foveated = kernels.origin == KernelOrigin::kFoveated;
+  if (!foveated && kernels.origin != KernelOrigin::kGaussian) {
+    throw InputError(fmt::format("--kernels is '{}'; it must be uniform, per-pixel or foveated",
+                                 kernels.path.view()));
   }
+  const bool per_pixel = kernels.form == KernelForm::kPerPixel;
+  if (!per_pixel && !options.size.empty()) {
+    throw InputError(
+        "--size has no meaning here: a bank of --kernels uniform fits images of every size");
+  }
+  if (per_pixel && options.size.empty()) {
+    throw InputError(
+        fmt::format("--kernels {} needs --size WIDTHxHEIGHT, the size of the images",
+                    foveated ? "foveated" : "per-pixel"));
+  }
+  const ImageSize size = per_pixel ? parse_size(options.size, "--size") : ImageSize{1, 1};
+  std::string note = fmt::format("Gaussian derivatives, sigma {:g} pixels, {:g} frames",
+                                 kernels.sigma_space, kernels.sigma_time);
+  if (foveated) note += fmt::format(", foveated, radius {:g} pixels", kernels.fovea_radius);
   make_kernel_bank(kernels, size, note, options.out);
 }
 
@@ -166,7 +159,7 @@ void make_kernel_bank(const KernelConfig& kernels, ImageSize size, const std::st
       },
       &copy);
   if (copy.failure) std::rethrow_exception(copy.failure);
-  take_options(visited, "kernels");
+  take(visited, "kernels");
   copy.writer->finish();
 }
 
@@ -224,27 +217,9 @@ void add_kernels_command(CLI::App& program, int& exit_code) {
   auto* const make = kernels->add_subcommand(
       "make", "Writes kernels that the library makes: Ix, Iy, It by Gaussian derivatives");
   const auto options = std::make_shared<MakeOptions>();
-  make->add_option("--form", options->form,
-                   "The same kernels everywhere, or sigma growing with the distance from the fovea")
-      ->check(CLI::IsMember({"uniform", "foveated"}))
-      ->capture_default_str();
-  make->add_option("--size", options->size, "foveated: the image's size")
+  options->kernels.add_to(*make);
+  make->add_option("--size", options->size, "Size of the images; needs kernels that differ by pixel")
       ->type_name("WIDTHxHEIGHT");
-  make->add_option("--taps", options->taps, "Support, each 2 to 25")
-      ->type_name("NXxNYxNT")
-      ->capture_default_str();
-  make->add_option("--sigma-space", options->sigma_space,
-                   "Sigma in pixels (foveated: in the fovea)")
-      ->capture_default_str();
-  make->add_option("--sigma-time", options->sigma_time, "Sigma in frames")->capture_default_str();
-  make->add_option("--fovea", options->fovea,
-                   "foveated: center in pixels; the image's center when left out")
-      ->expected(2)
-      ->delimiter(',')
-      ->type_name("X,Y");
-  make->add_option("--fovea-radius", options->fovea_radius,
-                   "foveated: pixels from the center to twice the sigma")
-      ->capture_default_str();
   make->add_option("-o,--output", options->out, "The file to write")
       ->required()
       ->type_name("FILE.ocl");

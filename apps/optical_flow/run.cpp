@@ -2,8 +2,13 @@
 
 namespace ocellus::app {
 
-std::string FlowPlan::error_text(const Error& error) const {
-  return "optical flow: " + with_option_name(error.text);
+void set_temporal_support(OpticalFlowConfig& config, int frames) {
+  (config.method == FlowMethod::kPyramid ? config.pyramid.window_frames : config.kernels.nt) =
+      frames;
+}
+
+bool temporal_support_is_fixed(const OpticalFlowConfig& config) {
+  return config.method == FlowMethod::kKernels && config.kernels.origin == KernelOrigin::kFile;
 }
 
 std::optional<Support> choose_support(int wanted, long number, long first, long last) {

@@ -1,5 +1,4 @@
-// Optical flow as an operator of the program, FlowRun with a field that it writes, and the choice
-// of frames for a moment.
+// Optical flow at work with a field that it writes, and the choice of frames for a moment.
 #pragma once
 
 #include <optional>
@@ -8,38 +7,29 @@
 #include "apps/common/operator_run.h"
 #include "apps/io/flow_file.h"
 #include "apps/io/frames.h"
-#include "apps/optical_flow/options.h"
+#include "ocellus/optical_flow.h"
 
 namespace ocellus::app {
 
-/// Optical flow of this configuration, whose kernel file's path must live as long.
-class FlowPlan : public OperatorPlan {
- public:
-  explicit FlowPlan(const OpticalFlowConfig& config) : config_(config) {}
-
-  OperatorMaker maker() const override { return maker_of<OpticalFlow>(config_); }
-  std::string error_text(const Error& error) const override;
-  std::string describe() const override { return app::describe(config_); }
-  nlohmann::ordered_json json() const override { return config_json(config_); }
-  Workload least_work() const override { return app::least_work(config_); }
-
- private:
-  OpticalFlowConfig config_;
-};
+/// A way to change the number of frames that a result is computed from.
+void set_temporal_support(OpticalFlowConfig& config, int frames);
+/// A kernel file has the number that it has.
+bool temporal_support_is_fixed(const OpticalFlowConfig& config);
 
 /// An engine with optical flow on it, and the field that it writes.
 class FlowRun {
  public:
   /// Throws InputError with the library's reason.
   FlowRun(const EngineConfig& engine, const OpticalFlowConfig& config)
-      : field_(output_size(config), true),
+      : field_(info_of(OperatorConfig(config)).planes[0].size, true),
         output_(field_.output()),
-        run_(engine, FlowPlan(config), &output_) {}
+        run_(engine, OperatorConfig(config), &output_) {}
 
   /// Submits, waits; the result lies in field().
   FrameInfo step(const Frame& frame) { return run_.op().step(frame); }
 
   FlowField& field() { return field_; }
+  const OperatorInfo& info() { return run_.op().info(); }
   const EngineInfo& engine() const { return run_.engine(); }
   const Footprint& footprint() const { return run_.footprint(); }
 

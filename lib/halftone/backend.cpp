@@ -43,6 +43,7 @@ void describe_stages(const CellularNetworkPlan& plan, OperatorInfo& info) noexce
       info.least_flops += cells * 2.0 * (weights_that_count(stage.a) + weights_that_count(stage.b));
   }
   const int levels = before == nullptr ? 0 : before->levels;
+  info.planes[0].levels = levels;
   std::snprintf(info.summary, sizeof(info.summary),
                 "%d stage%s up to %dx%d, %d levels, at most %d sweep%s each%s", plan.stage_count,
                 plan.stage_count == 1 ? "" : "s", 2 * radius + 1, 2 * radius + 1, levels, sweeps,

@@ -33,6 +33,7 @@ struct PlaneInfo {
   ImageSize size;
   PixelFormat format = PixelFormat::kFloat32;  ///< type of its elements
   bool optional = false;                       ///< may be left out
+  int levels = 0;  ///< values that occur, from the format's least to its largest; 0: any number
 };
 
 /// The type of a field of a record.
