@@ -1,4 +1,4 @@
-// Bands whose states are in shared memory, and what the host asks of either kind.
+// Bands with states in shared memory, and host functions for all bands.
 #include "kernels/halftone/bands.cuh"
 
 #include <cstdlib>
@@ -17,7 +17,7 @@ void make_swap_weights(int radius, BandArguments& arguments) noexcept {
   };
   for (int row = 0; row < 2; ++row) {
     for (int i = 0; i < 2 * radius + 2; ++i) {
-      // Of the cell, and of the neighbor that changes the other way.
+      // The weight of the cell, less that of the neighbor, whose change is the opposite.
       const int d = i - radius;
       arguments.swap[0][row][i] = weight(-d, -row) - weight(1 - d, -row);
       arguments.swap[1][row][i] = weight(-d, -row) - weight(-d, 1 - row);
@@ -25,9 +25,9 @@ void make_swap_weights(int radius, BandArguments& arguments) noexcept {
   }
 }
 
-std::size_t band_mail_words(int width, int height) noexcept {
+std::size_t band_message_words(int width, int height) noexcept {
   return std::size_t{8} * static_cast<std::size_t>(height) *
-         static_cast<std::size_t>(mail_pairs(width));
+         static_cast<std::size_t>(message_pairs(width));
 }
 
 std::size_t band_shared_bytes(StatePlace place, int radius, int reach, int width, int rows,

@@ -1,5 +1,4 @@
-// Bands whose states are in global memory, for images that are too large for the multiprocessors'
-// shared memory.
+// Bands with states in global memory, for images that are too large for shared memory.
 #include "kernels/halftone/bands.cuh"
 
 namespace ocellus::cuda {

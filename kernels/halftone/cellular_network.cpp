@@ -10,8 +10,7 @@
 namespace ocellus::cuda {
 namespace {
 
-/// Rows of a band, where the image has that many: fewer, and more bands have to wait for each
-/// other's mail.
+/// Least rows of a band, if the image has that many. With fewer rows, more bands wait for messages.
 constexpr int kLeastBandRows = 4;
 
 std::size_t at(int index) {
@@ -23,7 +22,7 @@ int weights_of(const CellStagePlan& stage) {
   return side * side;
 }
 
-/// What the kernel of bands can do, but for the shared memory that it needs.
+/// Whether the kernel of bands supports the stage, apart from the shared memory that it needs.
 bool suits_bands(const CellStagePlan& stage) {
   return stage.levels == 2 && stage.update == CellUpdate::kColors &&
          stage.boundary == CellBoundary::kFixed && stage.boundary_value == 0 &&
@@ -38,9 +37,9 @@ int most_bands(int height) {
   return (height + kLeastBandRows - 1) / kLeastBandRows;
 }
 
-/// Words of global memory that bands can need for their states, whatever their number.
+/// An upper bound of the global memory for the states of any number of bands, in words.
 std::size_t large_words(ImageSize size) {
-  // b bands have at most height + 2 b rows, of states, and height + 12 b, of flips.
+  // b bands have at most height + 2 b rows of states, and height + 12 b rows of flips.
   const LargeBandWords words =
       large_band_words(kMaxTemplateRadius, kMaxTemplateRadius + 1, size.width, kLeastBandRows + 1);
   return at(most_bands(size.height)) * (words.states + words.many);
@@ -79,7 +78,8 @@ void CudaCellularNetwork::layout(LayoutBuilder& device) noexcept {
     if (plan_of(s).has_threshold_plane) threshold_[at(s)] = device.take<std::int32_t>(cells());
     if (plan_of(s).start == CellStart::kPlane) start_[at(s)] = device.take<std::int32_t>(cells());
   }
-  mail_ = device.take<unsigned long long>(band_mail_words(plan_.size.width, plan_.size.height));
+  messages_ =
+      device.take<unsigned long long>(band_message_words(plan_.size.width, plan_.size.height));
   shared_ = device.take<BandShared>(1);
   totals_ = device.take<CellTotals>(1);
   counts_ = device.take<std::uint32_t>(3);
@@ -99,8 +99,8 @@ int CudaCellularNetwork::reach_of(const Run& run) const noexcept {
   return plan_of(run.first).radius + (has_swaps(plan_, run.first, run.end) ? 1 : 0);
 }
 
-/// Finds the run's bands room in shared memory, all at once: for their states, too, or without
-/// them.
+/// Chooses shared memory for the states if they fit, else global memory. The run uses the general
+/// kernel if neither is possible.
 Expected<void> CudaCellularNetwork::choose(Scope& cuda, Run& run) noexcept {
   if (!run.in_bands) return {};
   const int radius = plan_of(run.first).radius;
@@ -161,7 +161,7 @@ Expected<void> CudaCellularNetwork::prepare(Scope& cuda) noexcept {
           upload(cuda, ranks_, detail::kBlueNoiseRanks.data(), sizeof(detail::kBlueNoiseRanks));
       !done)
     return done;
-  // What has never been sent carries the number 0.
+  // Words that no band has sent yet carry the sweep 0.
   BandShared shared{};
   shared.sweep = 1;
   if (Expected<void> done = upload(cuda, shared_, &shared, sizeof(shared)); !done) return done;
@@ -272,7 +272,7 @@ Expected<void> CudaCellularNetwork::record_bands(Scope& cuda, int slot, cudaStre
     a.stage[s - run.first] = {one.move == CellMove::kSwap, one.spacing, one.max_sweeps};
   }
   make_swap_weights(stage.radius, a);
-  a.mail = mail_;
+  a.messages = messages_;
   a.shared = shared_;
   const LargeBandWords words =
       large_band_words(stage.radius, a.reach, plan_.size.width, band_rows());

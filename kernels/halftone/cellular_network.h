@@ -19,13 +19,13 @@ class CudaCellularNetwork final : public CudaOperator {
   CudaCellularNetwork(const CellularNetworkPlan& plan, const CellSources* sources) noexcept;
 
  private:
-  /// Stages that keep their state, after the one that begins with it.
+  /// A stage that starts anew, and the stages after it that keep its state.
   struct Run {
     int first = 0;
     int end = 0;
     bool in_bands = false;
     StatePlace place = StatePlace::kShared;
-    int columns = 0;  // that a band convolves at once
+    int columns = 0;  // a band convolves these at once
     std::size_t shared_bytes = 0;
   };
 
@@ -41,13 +41,13 @@ class CudaCellularNetwork final : public CudaOperator {
     return static_cast<std::size_t>(pitch_) * static_cast<std::size_t>(plan_.size.height);
   }
   int bands() const noexcept;
-  /// Of the largest.
+  /// Rows of the largest band.
   int band_rows() const noexcept;
   int reach_of(const Run& run) const noexcept;
   Expected<void> choose(Scope& cuda, Run& run) noexcept;
   Expected<void> load_planes(Scope& cuda) noexcept;
 
-  /// u of a run; `before` is the plane of outputs of the run before, -1 without.
+  /// u of a run. `before` is the plane of outputs of the run before, or -1.
   CellSource source_of(int slot, const Run& run, int before) const noexcept;
   CellEnd end_of(int slot, const Run& run, int stage) const noexcept;
   Expected<void> record_start(Scope& cuda, int slot, cudaStream_t stream, const Run& run,
@@ -63,15 +63,15 @@ class CudaCellularNetwork final : public CudaOperator {
   int run_count_ = 0;
   std::int64_t pitch_ = 0;  // cells, of all planes
 
-  /// Outputs of the run before, and those that a run begins and ends with.
+  /// Outputs of the run before, and the first and last ones of a run.
   std::array<std::uint8_t*, 3> k_{};
   std::uint8_t* keep_ = nullptr;
-  /// Of all cells the bias, on the general way, or what large_band_words() counts.
+  /// The bias of all cells for the general kernel, or the memory that large_band_words() counts.
   std::int32_t* sums_ = nullptr;
   std::uint16_t* ranks_ = nullptr;
   std::array<std::int32_t*, kMaxCellStages> threshold_{};
   std::array<std::int32_t*, kMaxCellStages> start_{};
-  unsigned long long* mail_ = nullptr;
+  unsigned long long* messages_ = nullptr;
   BandShared* shared_ = nullptr;
   CellTotals* totals_ = nullptr;
   std::uint32_t* counts_ = nullptr;

@@ -1,13 +1,13 @@
-// The kernels of CellularNetwork on CUDA and the plain data that they take. Functions return
-// kernels, to be launched by the host side.
+// The kernels of CellularNetwork on CUDA, and their arguments. Functions return kernels, which the
+// host launches.
 //
-// Outputs lie in planes of bytes, k of each cell, whose rows begin on kCellAlignment; states and
-// thresholds in planes of int32 of the same pitch. The stages of a plan fall into runs: those that
-// keep their state follow the stage that begins with one. A run begins with the outputs in `k`, and
-// ends with the outputs of its last stage.
+// Outputs are planes of bytes, k of each cell, whose rows begin on kCellAlignment. States and
+// thresholds are planes of int32 of the same pitch. The stages of a plan form runs: a stage that
+// starts anew begins a run, and the stages that keep its state follow. A run reads the outputs in
+// `k`, and leaves the outputs of its last stage.
 //
-// What takes the time of a halftone, two levels updated in colors, is one kernel for the whole
-// run (bands); everything else goes a general way, one cell at a time.
+// Two levels updated in colors take the time of a halftone: one kernel computes the whole run
+// (bands.cuh). Other runs use a general kernel, which updates one cell at a time.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace ocellus::cuda {
 
 inline constexpr int kCellAlignment = 32;
 
-/// What stands for u.
+/// The source of u.
 struct CellSource {
   const FrameParams* frame;  ///< its image, unless `k` is set
   const std::uint8_t* k;     ///< outputs of the stage before, of `levels` levels
@@ -36,14 +36,14 @@ struct CellPlane {
   int height;
 };
 
-/// How a frame went so far; in device memory.
+/// Totals of a frame so far, in device memory.
 struct CellTotals {
   std::uint32_t sweeps;
   std::uint32_t changed;
   std::uint32_t converged;
 };
 
-/// What a run leaves behind.
+/// Results of a run.
 struct CellEnd {
   const FrameParams* frame;
   TemporalState* state;
@@ -60,7 +60,7 @@ struct CellEnd {
   bool white_is_one;
 };
 
-// ---- the outputs to begin with
+// ---- the first outputs
 
 struct StartArguments {
   CellSource u;
@@ -74,12 +74,12 @@ struct StartArguments {
   const std::uint16_t* ranks;    ///< kBlueNoise
   const std::uint8_t* previous;  ///< kPrevious: outputs
   int previous_levels;
-  const std::uint8_t* kept;  ///< of the frame before, where there was one; null without
+  const std::uint8_t* kept;  ///< of the frame before, if there was one; null without
   const TemporalState* state;
 };
 
 inline constexpr int kStartThreads = 256;
-/// Cells of a thread, side by side.
+/// Neighboring cells of a thread.
 inline constexpr int kStartCells = 4;
 Kernel<StartArguments> start_kernel() noexcept;
 
@@ -90,12 +90,11 @@ Kernel<StartArguments> diffusion_kernel() noexcept;
 
 // ---- two levels in colors
 
-/// A row of the network belongs to one block, and a block's rows are neighbors: a band. Bands tell
-/// each other what they changed through mail: for each row and for even and odd sweeps the flipped
-/// cells as bits, 32 in a word of 64 whose other half is the number of the sweep, so that a word
-/// that has come is known to be the right one. They wait for each other, so all must run at once.
+/// A row of the network belongs to one block, and the rows of a block are neighbors: a band. Bands
+/// send each other their changes as messages (band_messages.cuh). They wait for each other, so all
+/// blocks must be resident at the same time.
 
-/// Where the states of a band are, and the flips that wait to be applied to all of them.
+/// The memory of a band's states, and of the bit planes of flips.
 enum class StatePlace : unsigned char { kShared, kGlobal };
 
 inline constexpr int kBandThreads = 512;
@@ -111,30 +110,32 @@ struct BandStage {
 struct BandShared {
   std::uint32_t sweep;  ///< number of the next sweep
   std::uint32_t ended;
-  /// Of the last sweeps: cells that changed, and bands that have said so from bit 40 on.
+  /// Of the last sweeps: the number of changed cells, and from bit 40 on that of bands which have
+  /// reported.
   unsigned long long counts[8];
 };
 
 struct BandArguments {
   CellSource u;
-  CellPlane cells;   ///< to begin with
+  CellPlane cells;   ///< the first outputs
   std::uint8_t* to;  ///< outputs at the end, unless this run is the last
   CellEnd end;
   const std::int32_t* threshold_plane;
   std::int32_t threshold;
   std::int32_t a[kMaxTemplateWeights];
   std::int32_t b[kMaxTemplateWeights];
-  /// What a swap with the right or the lower neighbor adds to X, for each change of 1 of the
-  /// cell's output: in its row and in the next, from `radius` columns before the cell to radius + 1
-  /// after.
+  /// What a swap with the right or the lower neighbor adds to the states, for a change of 1 of the
+  /// cell's output. The rows are the cell's and the next one, from `radius` columns before the cell
+  /// to radius + 1 after.
   std::int32_t swap[2][2][2 * kMaxTemplateRadius + 2];
-  /// B is -A but for the center, and the limit of B u + T cannot be reached: both sums in one.
+  /// One convolution computes both sums: B is -A except for the center, and B u + T never reaches
+  /// its limit.
   bool fused;
-  int reach;    ///< rows that rows see at most: radius, or radius + 1 with swaps
-  int columns;  ///< that are convolved at once; a multiple of 8
+  int reach;    ///< distance at which a row depends on another: radius, or radius + 1 with swaps
+  int columns;  ///< convolved at once; a multiple of 8
   int stage_count;
   BandStage stage[kMaxBandStages];
-  unsigned long long* mail;
+  unsigned long long* messages;
   BandShared* shared;
   std::uint32_t* states;  ///< kGlobal: of all bands, large_band_words().states each
   std::uint32_t* many;    ///< kGlobal: large_band_words().many each
@@ -142,24 +143,24 @@ struct BandArguments {
 
 /// Fills in `swap` from `a`.
 void make_swap_weights(int radius, BandArguments& arguments) noexcept;
-/// Spacings that there are kernels for.
+/// Spacings for which there are kernels.
 constexpr bool band_spacing(int radius, int spacing, bool swap) {
   return spacing == radius + 2 || (!swap && spacing == radius + 1);
 }
 Kernel<BandArguments> band_kernel(int radius) noexcept;
 Kernel<BandArguments> large_band_kernel(int radius) noexcept;
-std::size_t band_mail_words(int width, int height) noexcept;
+std::size_t band_message_words(int width, int height) noexcept;
 /// Shared memory of a band of `rows` rows that convolves `columns` columns at once.
 std::size_t band_shared_bytes(StatePlace place, int radius, int reach, int width, int rows,
                               int columns) noexcept;
-/// Global memory of a band of `rows` rows whose states are there.
+/// Global memory of a band of `rows` rows with StatePlace::kGlobal.
 struct LargeBandWords {
   std::size_t states;
   std::size_t many;
 };
 LargeBandWords large_band_words(int radius, int reach, int width, int rows) noexcept;
 
-// ---- everything else
+// ---- other runs
 
 struct BiasArguments {
   CellSource u;
@@ -173,10 +174,10 @@ struct BiasArguments {
 inline constexpr int kBiasThreads = 256;
 Kernel<BiasArguments> bias_kernel() noexcept;
 
-/// One stage. Blocks meet, so all must run at once.
+/// One stage. Blocks synchronize, so all must be resident at the same time.
 struct GeneralArguments {
   CellPlane cells;
-  std::uint8_t* other;  ///< of the synchronous update
+  std::uint8_t* other;  ///< for the synchronous update
   const std::int32_t* bias;
   std::uint32_t* counts;  ///< three, in turn: cells that changed in a sweep
   std::uint8_t* marks;    ///< of each row, kMarkColumns columns each

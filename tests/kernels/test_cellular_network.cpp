@@ -35,7 +35,7 @@ std::vector<CellBytes> halftones(CellularNetwork& network, ImageSize size,
 }
 
 // Fails when blocks of two such kernels hold places that the other one waits for (the deadline
-// passes), or when they write to each other's mail or counters. Each image has a band for every
+// passes), or when they write to each other's messages or counters. Each image has a band for every
 // multiprocessor, so that no two fit at once; a third operator, an optical flow, goes between them.
 TEST_F(CellsOnDevice, NetworksAtOnceDoNotWaitForEachOther) {
   constexpr std::size_t kFrames = 150;

@@ -1,11 +1,10 @@
+// The creation of a network: its memory, tables and planes.
 #include "halftone/cpu/cellular_network.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <new>
-#include <utility>
 
 #include "halftone/backend.h"
 
@@ -14,15 +13,11 @@ namespace {
 
 constexpr int kLeastBand = 32;
 
-int side_of(const CellStagePlan& stage) noexcept {
-  return 2 * stage.radius + 1;
-}
-
 void add_tap(CellTaps& taps, std::ptrdiff_t offset, std::int32_t weight) noexcept {
   if (weight != 0) taps.taps[taps.count++] = {offset, weight};
 }
 
-/// A tap of weight 0 for the odd one.
+/// Adds a tap of weight 0 if their number is odd.
 void even_out(CellTaps& taps) noexcept {
   if (taps.count % 2 != 0) taps.taps[taps.count++] = {0, 0};
 }
@@ -79,7 +74,7 @@ void CpuCellularNetwork::layout(LayoutBuilder& builder) noexcept {
   const auto height = static_cast<std::size_t>(plan_.size.height);
   const auto width = static_cast<std::size_t>(plan_.size.width);
   const std::size_t padded = static_cast<std::size_t>(pitch_) * (height + 2 * kMaxTemplateRadius);
-  // Swaps look at the row below the last, and rows are read past their end.
+  // Swaps read the row below the last one, and vectors read past the end of a row.
   const std::size_t outputs = static_cast<std::size_t>(k_pitch_) * (height + 1);
   const auto workers = static_cast<std::size_t>(workers_);
   table_ = builder.take<std::int16_t>(plan_.format == PixelFormat::kGray8 ? 256 : 65536);
@@ -99,7 +94,7 @@ void CpuCellularNetwork::layout(LayoutBuilder& builder) noexcept {
   scratch_ = builder.take<std::int32_t>(scratch_size_ * workers);
   band_ = builder.take<Band>(static_cast<std::size_t>(bands_.count()));
   for (int b = 0; b < bands_.count(); ++b) {
-    // At most two rows of a class lie so near to a band's ends, and a swap changes two cells.
+    // At most two rows of a class are near the ends of a band, and a swap changes two cells.
     CellEvent* events = builder.take<CellEvent>(4 * width + 16);
     if (band_ != nullptr) {
       new (&band_[b]) Band();
@@ -133,7 +128,7 @@ void CpuCellularNetwork::make_weights(int stage) noexcept {
   const CellStagePlan& plan = plan_of(stage);
   StageData& data = data_of(stage);
   const int side = side_of(plan);
-  // Of the row and the column, counted from the one that is added to first.
+  // Row and column count from the cell that an event adds to first.
   const auto weight = [&](int row, int lane) {
     if (row < 0 || row >= side || lane < 0 || lane >= side) return 0;
     const int a = plan.a[static_cast<std::size_t>(row * side + side - 1 - lane)];
@@ -142,7 +137,7 @@ void CpuCellularNetwork::make_weights(int stage) noexcept {
   for (int row = 0; row <= side; ++row) {
     for (int lane = 0; lane < kEventLanes; ++lane) {
       const int at = row * kEventLanes + lane;
-      // A difference may wrap around: what it is added to does, too, and comes out right.
+      // A difference may wrap around. The sum then wraps around as well, and is correct.
       if (row < side) data.weights[at] = static_cast<std::int16_t>(weight(row, lane));
       if (plan.move != CellMove::kSwap) continue;
       if (row < side) {
@@ -235,412 +230,6 @@ Expected<void> CpuCellularNetwork::prepare() noexcept {
   }
   sources_ = nullptr;
   return {};
-}
-
-// ---- the stages of a frame
-
-int CpuCellularNetwork::last_of_first_run() const noexcept {
-  int last = 0;
-  while (last + 1 < plan_.stage_count && plan_of(last + 1).keeps_state) ++last;
-  return last;
-}
-
-int CpuCellularNetwork::step_count() const noexcept {
-  int count = 1;  // write
-  for (int s = 0; s < plan_.stage_count; ++s) {
-    const CellStagePlan& plan = plan_of(s);
-    if (!plan.keeps_state) count += 5;
-    switch (plan.update) {
-      case CellUpdate::kColors:
-        count += 2 * data_[static_cast<std::size_t>(s)].row_classes;
-        break;
-      case CellUpdate::kRaster:
-        count += 1;
-        break;
-      case CellUpdate::kSynchronous:
-        count += 3;
-        break;
-    }
-    ++count;  // control
-  }
-  return count + (plan_.warm_start ? 1 : 0);
-}
-
-template <void (CpuCellularNetwork::*kMethod)(const CpuOperator::StepContext&, int, int) noexcept>
-void CpuCellularNetwork::run(void* context, int part, int worker) noexcept {
-  const StepContext& at = *static_cast<StepContext*>(context);
-  // A bad frame leaves no trace.
-  if (at.frame->bad.load(std::memory_order_relaxed)) return;
-  (static_cast<CpuCellularNetwork*>(at.frame->owner)->*kMethod)(at, part, worker);
-}
-
-void CpuCellularNetwork::build_steps(JobStep* steps, StepContext* contexts) noexcept {
-  int at = 0;
-  const auto add = [&](void (*function)(void*, int, int) noexcept, int parts, int stage,
-                       int index = 0) {
-    contexts[at].level = stage;
-    contexts[at].index = index;
-    steps[at] = {function, &contexts[at], parts};
-    ++at;
-  };
-  const int bands = bands_.count();
-  for (int s = 0; s < plan_.stage_count; ++s) {
-    const CellStagePlan& plan = plan_of(s);
-    if (!plan.keeps_state) {
-      add(&CpuCellularNetwork::run<&CpuCellularNetwork::load_input>, rows_.count(), s);
-      add(&CpuCellularNetwork::run<&CpuCellularNetwork::start>, rows_.count(), s);
-      add(&CpuCellularNetwork::run<&CpuCellularNetwork::diffuse>,
-          plan.start == CellStart::kErrorDiffusion ? diffusion_rows().count() : 0, s);
-      add(&CpuCellularNetwork::run<&CpuCellularNetwork::give_outputs>, rows_.count(), s);
-      add(&CpuCellularNetwork::run<&CpuCellularNetwork::make_states>, rows_.count(), s);
-    }
-    const int first = at;
-    switch (plan.update) {
-      case CellUpdate::kColors:
-        for (int c = 0; c < data_of(s).row_classes; ++c) {
-          add(&CpuCellularNetwork::run<&CpuCellularNetwork::visit_colors>, bands, s, c);
-          add(&CpuCellularNetwork::run<&CpuCellularNetwork::exchange>, bands > 1 ? bands : 0, s, c);
-        }
-        break;
-      case CellUpdate::kRaster:
-        add(&CpuCellularNetwork::run<&CpuCellularNetwork::visit_raster>, 1, s);
-        break;
-      case CellUpdate::kSynchronous:
-        add(&CpuCellularNetwork::run<&CpuCellularNetwork::want>, bands, s);
-        add(&CpuCellularNetwork::run<&CpuCellularNetwork::spread>, bands, s);
-        add(&CpuCellularNetwork::run<&CpuCellularNetwork::commit>, bands, s);
-        break;
-    }
-    add(&CpuCellularNetwork::run<&CpuCellularNetwork::control>, 1, s, first - at);
-    if (plan_.warm_start && s == last_of_first_run())
-      add(&CpuCellularNetwork::run<&CpuCellularNetwork::keep>, rows_.count(), s);
-  }
-  add(&CpuCellularNetwork::run<&CpuCellularNetwork::write>, rows_.count(), plan_.stage_count - 1);
-}
-
-void CpuCellularNetwork::extend(std::int16_t* plane, int y, const CellStagePlan& stage,
-                                std::int16_t fixed) const noexcept {
-  const ImageSize size = plan_.size;
-  const int reach = stage.radius;
-  std::int16_t* row = padded_row(plane, y);
-  for (int i = 1; i <= reach; ++i) {
-    const int before = beyond(-i, size.width, stage.boundary);
-    const int behind = beyond(size.width - 1 + i, size.width, stage.boundary);
-    row[-i] = before < 0 ? fixed : row[before];
-    row[size.width - 1 + i] = behind < 0 ? fixed : row[behind];
-  }
-  for (int i = 1; i <= reach; ++i) {
-    for (const int out : {-i, size.height - 1 + i}) {
-      std::int16_t* copy = padded_row(plane, out);
-      const int from = beyond(out, size.height, stage.boundary);
-      if (from == y) {
-        std::memcpy(copy - reach, row - reach,
-                    static_cast<std::size_t>(size.width + 2 * reach) * sizeof(*row));
-      } else if (from < 0 && y == 0) {
-        std::fill(copy - reach, copy + size.width + reach, fixed);
-      }
-    }
-  }
-}
-
-void CpuCellularNetwork::load_input(const StepContext& at, int part, int worker) noexcept {
-  const CellStagePlan& plan = plan_of(at.level);
-  const int width = plan_.size.width;
-  FrameJob& frame = *at.frame;
-  bool finite = true;
-  for (int y = rows_.begin(part); y < rows_.end(part); ++y) {
-    std::int16_t* row = padded_row(u_, y);
-    if (plan.input == CellInput::kPrevious) {
-      const std::int16_t* inputs = data_of(at.level).inputs;
-      const std::uint8_t* k = k_row(y);
-      for (int x = 0; x < width; ++x) row[x] = inputs[k[x]];
-    } else {
-      const void* in = static_cast<const char*>(frame.in.data) + y * frame.in.stride;
-      if (plan_.format == PixelFormat::kFloat32) {
-        std::uint16_t* gray = gray_ + static_cast<std::ptrdiff_t>(worker) * width;
-        finite &= gray_row(static_cast<const float*>(in), gray, width);
-        table_row(gray, PixelFormat::kGray16, table_, row, width);
-      } else {
-        table_row(in, plan_.format, table_, row, width);
-      }
-    }
-    extend(u_, y, plan, static_cast<std::int16_t>(plan.boundary_value));
-  }
-  if (!finite) mark_bad(frame);
-  if (part == 0 && at.level == 0) sweeps_ = 0;
-}
-
-void CpuCellularNetwork::start(const StepContext& at, int part, int) noexcept {
-  const CellStagePlan& plan = plan_of(at.level);
-  const StageData& data = data_of(at.level);
-  const int width = plan_.size.width;
-  const auto first = [&](std::int32_t state) {
-    return static_cast<std::uint8_t>(first_output(state, plan.levels, plan.start_xi));
-  };
-  for (int y = rows_.begin(part); y < rows_.end(part); ++y) {
-    std::uint8_t* k = k_row(y);
-    const std::int16_t* u = padded_row(u_, y);
-    if (starts_warm(at.level)) {
-      std::memcpy(k, k_kept_ + y * k_pitch_, static_cast<std::size_t>(width));
-      continue;
-    }
-    switch (plan.start) {
-      case CellStart::kConstant:
-        std::memset(k, first(plan.start_value), static_cast<std::size_t>(width));
-        break;
-      case CellStart::kInput:
-        for (int x = 0; x < width; ++x) k[x] = first(u[x]);
-        break;
-      case CellStart::kPlane:
-      case CellStart::kNoise:
-        std::memcpy(k, data.start + static_cast<std::ptrdiff_t>(y) * width,
-                    static_cast<std::size_t>(width));
-        break;
-      case CellStart::kBlueNoise: {
-        const std::uint16_t* ranks =
-            kBlueNoiseRanks.data() +
-            static_cast<std::ptrdiff_t>(y % kBlueNoiseSize) * kBlueNoiseSize;
-        for (int x = 0; x < width; ++x)
-          k[x] = first(u[x] + blue_noise_state(ranks[x % kBlueNoiseSize]));
-        break;
-      }
-      case CellStart::kErrorDiffusion:
-        break;  // by rows of tiles
-      case CellStart::kPrevious:
-        for (int x = 0; x < width; ++x) k[x] = data.first[k[x]];
-        break;
-    }
-  }
-}
-
-void CpuCellularNetwork::diffuse(const StepContext& at, int part, int worker) noexcept {
-  if (starts_warm(at.level)) return;
-  const Bands tiles = diffusion_rows();
-  diffuse_tiles(padded_row(u_, 0), pitch_, k_, k_pitch_, tiles.begin(part), tiles.end(part),
-                plan_.size.width, scratch_ + static_cast<std::size_t>(worker) * scratch_size_);
-}
-
-void CpuCellularNetwork::give_outputs(const StepContext& at, int part, int) noexcept {
-  const CellStagePlan& plan = plan_of(at.level);
-  const StageData& data = data_of(at.level);
-  for (int y = rows_.begin(part); y < rows_.end(part); ++y) {
-    // Fixed cells beyond the border count with the input, see mend_border.
-    if (plan.mirrored) {
-      outputs_row(k_row(y), plan.levels, padded_row(u_, y), padded_row(difference_, y),
-                  plan_.size.width);
-      extend(difference_, y, plan, 0);
-    }
-    if (data.feedback.count == 0) continue;
-    outputs_row(k_row(y), plan.levels, nullptr, padded_row(y_, y), plan_.size.width);
-    extend(y_, y, plan, 0);
-  }
-}
-
-std::int32_t CpuCellularNetwork::border_state(int stage, int x, int y) noexcept {
-  const CellStagePlan& plan = plan_of(stage);
-  const StageData& data = data_of(stage);
-  const int side = side_of(plan);
-  std::int64_t control = 0;
-  std::int64_t feedback = 0;
-  for (int i = 0; i < side * side; ++i) {
-    const int at_x = x + i % side - plan.radius;
-    const int at_y = y + i / side - plan.radius;
-    const bool inside =
-        at_x >= 0 && at_y >= 0 && at_x < plan_.size.width && at_y < plan_.size.height;
-    const auto at = static_cast<std::size_t>(i);
-    control += static_cast<std::int64_t>(plan.b[at]) *
-               (inside ? padded_row(u_, at_y)[at_x] : plan.boundary_value);
-    if (inside) {
-      feedback += plan.a[at] * (2 * k_row(at_y)[at_x] - (plan.levels - 1));
-    } else {
-      control += static_cast<std::int64_t>(plan.a[at]) * plan.boundary_value;
-    }
-  }
-  std::int64_t threshold = plan.threshold;
-  if (data.threshold != nullptr)
-    threshold += data.threshold[static_cast<std::ptrdiff_t>(y) * plan_.size.width + x];
-  return static_cast<std::int32_t>(bias_of(control, plan.levels, threshold, plan.limit) + feedback);
-}
-
-/// The taps' sums leave out what A gives to fixed cells beyond the border.
-void CpuCellularNetwork::mend_border(int stage, int y) noexcept {
-  const CellStagePlan& plan = plan_of(stage);
-  const ImageSize size = plan_.size;
-  const auto put = [&](int x) {
-    const std::ptrdiff_t at = y * pitch_ + x;
-    if (plan.levels == 2) {
-      x_origin<std::int16_t>()[at] = static_cast<std::int16_t>(border_state(stage, x, y));
-    } else {
-      x_origin<std::int32_t>()[at] = border_state(stage, x, y);
-    }
-  };
-  const bool whole = y < plan.radius || y >= size.height - plan.radius;
-  for (int x = 0; x < size.width; ++x) {
-    if (!whole && x == plan.radius && x < size.width - plan.radius) x = size.width - plan.radius;
-    put(x);
-  }
-}
-
-void CpuCellularNetwork::make_states(const StepContext& at, int part, int worker) noexcept {
-  const CellStagePlan& plan = plan_of(at.level);
-  const StageData& data = data_of(at.level);
-  const int width = plan_.size.width;
-  std::int16_t* control = plan.mirrored ? difference_ : u_;
-  // A mirrored sum is that of both, which is larger; its B u + T never comes to the limit.
-  const std::int32_t limit = plan.mirrored ? 2 * plan.limit : plan.limit;
-  const bool mended = plan.boundary == CellBoundary::kFixed && plan.boundary_value != 0 &&
-                      plan.has_a && !plan.mirrored;
-  for (int y = rows_.begin(part); y < rows_.end(part); ++y) {
-    const std::int32_t* thresholds = data.threshold == nullptr
-                                         ? nullptr
-                                         : data.threshold + static_cast<std::ptrdiff_t>(y) * width;
-    if (plan.levels == 2) {
-      binary_states_row(padded_row(control, y), data.control, padded_row(y_, y), data.feedback,
-                        plan.threshold, thresholds, limit, x_origin<std::int16_t>() + y * pitch_,
-                        width);
-    } else {
-      many_states_row(padded_row(control, y), data.control, padded_row(y_, y), data.feedback,
-                      plan.levels, plan.threshold, thresholds,
-                      scratch_ + static_cast<std::size_t>(worker) * scratch_size_,
-                      x_origin<std::int32_t>() + y * pitch_, width);
-    }
-    if (mended) mend_border(at.level, y);
-    std::memset(marks_ + static_cast<std::ptrdiff_t>(y) * tiles_, kAllMarks,
-                static_cast<std::size_t>(tiles_));
-  }
-}
-
-CellBand& CpuCellularNetwork::band_for(int band, int stage) noexcept {
-  CellBand& cells = band_[band].cells;
-  cells.size = plan_.size;
-  cells.top = bands_.begin(band);
-  cells.bottom = bands_.end(band);
-  cells.x = plan_of(stage).levels == 2 ? static_cast<void*>(x_origin<std::int16_t>())
-                                       : static_cast<void*>(x_origin<std::int32_t>());
-  cells.x_pitch = pitch_;
-  cells.k = k_;
-  cells.k_pitch = k_pitch_;
-  cells.marks = marks_;
-  cells.tiles = tiles_;
-  cells.stage = &plan_of(stage);
-  cells.weights = data_of(stage).weights;
-  cells.weights_beside = data_of(stage).weights_beside;
-  cells.weights_below = data_of(stage).weights_below;
-  cells.above = data_of(stage).above;
-  cells.events = bands_.count() > 1 ? band_[band].events : nullptr;
-  return cells;
-}
-
-/// A swap looks at the X of the row below and changes cells there. So that a band's last row sees
-/// what its own cells have done to the next band's first row, it takes that row over for as long as
-/// the class lasts: nothing else reaches it, since rows of a class are at least radius + 2 apart.
-bool CpuCellularNetwork::takes_next_row(int band, const StepContext& at) const noexcept {
-  const CellStagePlan& plan = plan_of(at.level);
-  const int last = bands_.end(band) - 1;
-  if (plan.move != CellMove::kSwap || last + 1 == plan_.size.height) return false;
-  const ColorClass rows = color_class(at.index, plan_.size.height, plan.spacing, plan.boundary);
-  return last >= rows.first && last < rows.end && (last - rows.first) % rows.step == 0;
-}
-
-void CpuCellularNetwork::visit_colors(const StepContext& at, int part, int) noexcept {
-  const CellStagePlan& plan = plan_of(at.level);
-  CellBand& band = band_for(part, at.level);
-  band.event_count = 0;
-  const ColorClass rows = color_class(at.index, plan_.size.height, plan.spacing, plan.boundary);
-  int y = rows.first;
-  if (y < band.top) y += (band.top - y + rows.step - 1) / rows.step * rows.step;
-  const int end = std::min(rows.end, band.bottom);
-  if (part > 0 && takes_next_row(part - 1, at)) ++band.top;
-  if (takes_next_row(part, at)) ++band.bottom;
-  for (; y < end; y += rows.step) colors_row(band, y);
-}
-
-void CpuCellularNetwork::exchange(const StepContext& at, int part, int) noexcept {
-  CellBand& band = band_[part].cells;
-  band.bottom = bands_.end(part);
-  for (int other = 0; other < bands_.count(); ++other) {
-    if (other == part) continue;
-    const CellBand& from = band_[other].cells;
-    for (int i = 0; i < from.event_count; ++i) apply_event(band, from.events[i]);
-  }
-  if (part > 0 && takes_next_row(part - 1, at)) {
-    // Marked by nobody meanwhile.
-    std::memset(marks_ + static_cast<std::ptrdiff_t>(bands_.begin(part)) * tiles_, kAllMarks,
-                static_cast<std::size_t>(tiles_));
-  }
-}
-
-void CpuCellularNetwork::visit_raster(const StepContext& at, int, int) noexcept {
-  CellBand& band = band_for(0, at.level);
-  band.top = 0;
-  band.bottom = plan_.size.height;
-  band.events = nullptr;
-  for (int y = 0; y < plan_.size.height; ++y) raster_row(band, y);
-}
-
-void CpuCellularNetwork::want(const StepContext& at, int part, int) noexcept {
-  CellBand& band = band_for(part, at.level);
-  for (int y = band.top; y < band.bottom; ++y)
-    band.changed += wanted_row(band, y, k_next_ + y * k_pitch_);
-}
-
-void CpuCellularNetwork::spread(const StepContext& at, int part, int) noexcept {
-  CellBand& band = band_for(part, at.level);
-  const int reach = plan_of(at.level).radius;
-  const bool wraps = plan_of(at.level).boundary == CellBoundary::kPeriodic;
-  for (int y = 0; y < plan_.size.height; ++y) {
-    const bool near = y >= band.top - reach && y < band.bottom + reach;
-    const bool over = wraps && (y < reach || y >= plan_.size.height - reach);
-    if (!near && !over) continue;
-    const std::uint8_t* now = k_row(y);
-    const std::uint8_t* next = k_next_ + y * k_pitch_;
-    for (int x = 0; x < plan_.size.width; ++x)
-      if (now[x] != next[x]) apply_event(band, {x, y, 2 * (next[x] - now[x])});
-  }
-}
-
-void CpuCellularNetwork::commit(const StepContext&, int part, int) noexcept {
-  for (int y = bands_.begin(part); y < bands_.end(part); ++y)
-    std::memcpy(k_row(y), k_next_ + y * k_pitch_, static_cast<std::size_t>(plan_.size.width));
-}
-
-void CpuCellularNetwork::control(const StepContext& at, int, int) noexcept {
-  changed_ = 0;
-  for (int b = 0; b < bands_.count(); ++b) changed_ += std::exchange(band_[b].cells.changed, 0u);
-  ++sweeps_;
-  ++stage_sweeps_;
-  const bool again = changed_ != 0 && stage_sweeps_ < plan_of(at.level).max_sweeps;
-  if (!again) stage_sweeps_ = 0;
-  at.step->next = again ? at.index : 1;
-}
-
-void CpuCellularNetwork::keep(const StepContext&, int part, int) noexcept {
-  for (int y = rows_.begin(part); y < rows_.end(part); ++y)
-    std::memcpy(k_kept_ + y * k_pitch_, k_row(y), static_cast<std::size_t>(plan_.size.width));
-}
-
-void CpuCellularNetwork::write(const StepContext& at, int part, int) noexcept {
-  for (int y = rows_.begin(part); y < rows_.end(part); ++y) {
-    write_row(k_row(y), plan_of(at.level).levels, levels_out_, plan_.output_format,
-              at.frame->out_row<void>(0, y), plan_.size.width);
-  }
-}
-
-void CpuCellularNetwork::write_bad(const FrameJob& frame) noexcept {
-  for (int y = 0; y < plan_.size.height; ++y) {
-    std::memset(frame.out_row<void>(0, y), 0,
-                static_cast<std::size_t>(plan_.size.width) *
-                    static_cast<std::size_t>(bytes_per_pixel(plan_.output_format)));
-  }
-}
-
-void CpuCellularNetwork::complete(const FrameJob& frame) noexcept {
-  auto& record = *static_cast<CellularNetworkRecord*>(frame.record);
-  record = {};
-  if ((frame.result.flags & kBadPixels) != 0) return;
-  record.sweeps = sweeps_;
-  record.changed = changed_;
-  record.converged = changed_ == 0;
 }
 
 }  // namespace ocellus::detail

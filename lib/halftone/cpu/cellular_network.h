@@ -10,16 +10,21 @@
 
 namespace ocellus::detail {
 
-/// Bands of rows go through a class of rows together. A change near the end of a band reaches into
-/// the next one, which takes it over from a list when all are done with that class: sums of whole
-/// numbers do not depend on the order, so the result does not depend on the number of bands.
+/// Rows and columns of a stage's templates.
+inline int side_of(const CellStagePlan& stage) noexcept {
+  return 2 * stage.radius + 1;
+}
+
+/// Workers update bands of rows in parallel, one class of rows at a time. A change near the end of
+/// a band affects the next band, which applies it from a list after that class. Sums of integers do
+/// not depend on the order, so the result does not depend on the number of bands.
 class CpuCellularNetwork final : public CpuOperator {
  public:
   CpuCellularNetwork(const CellularNetworkPlan& plan, int workers,
                      const CellSources* sources) noexcept;
 
  private:
-  /// What the CPU makes of a stage at creation.
+  /// Data of a stage, computed at creation.
   struct StageData {
     CellTaps control;
     CellTaps feedback;
@@ -67,7 +72,7 @@ class CpuCellularNetwork final : public CpuOperator {
     return plan_.stages[static_cast<std::size_t>(stage)];
   }
   StageData& data_of(int stage) noexcept { return data_[static_cast<std::size_t>(stage)]; }
-  /// The last of the stages that hold on to the states of the first.
+  /// The last of the stages that keep the states of the first.
   int last_of_first_run() const noexcept;
   bool starts_warm(int stage) const noexcept {
     return stage == 0 && plan_.warm_start && !history_.warming_up();
@@ -76,27 +81,27 @@ class CpuCellularNetwork final : public CpuOperator {
     return plane + (y + kMaxTemplateRadius) * pitch_ + kCellPadBefore;
   }
   std::uint8_t* k_row(int y) const noexcept { return k_ + y * k_pitch_; }
-  /// X of cell (0, 0), of the type that the stage has.
+  /// X of cell (0, 0), in the type of the stage.
   template <typename T>
   T* x_origin() const noexcept {
     return static_cast<T*>(x_) + kCellPadBefore;
   }
   Bands diffusion_rows() const noexcept { return {plan_.size.height, kDiffusionTileHeight}; }
-  /// Fills in what lies beyond the row's ends, and the rows beyond the image that repeat it.
+  /// Fills the elements beyond the row's ends, and the rows beyond the image that repeat it.
   void extend(std::int16_t* plane, int y, const CellStagePlan& stage,
               std::int16_t fixed) const noexcept;
   void make_taps(int stage) noexcept;
   void make_weights(int stage) noexcept;
   void make_planes(int stage) noexcept;
-  /// X of the row's cells that see fixed cells which are not 0.
+  /// Corrects X of the row's cells near fixed cells that are not 0.
   void mend_border(int stage, int y) noexcept;
   std::int32_t border_state(int stage, int x, int y) noexcept;
   bool takes_next_row(int band, const StepContext& at) const noexcept;
   CellBand& band_for(int band, int stage) noexcept;
 
   CellularNetworkPlan plan_;
-  const CellSources* sources_;  // while it is being made
-  Bands rows_;                  // of what looks at each row once
+  const CellSources* sources_;  // during creation
+  Bands rows_;                  // for steps that read each row once
   Bands bands_;
   std::array<StageData, kMaxCellStages> data_{};
   std::ptrdiff_t pitch_ = 0;  // of padded planes, elements
@@ -107,7 +112,7 @@ class CpuCellularNetwork final : public CpuOperator {
   bool synchronous_any_ = false;
 
   std::int16_t* table_ = nullptr;       // u by gray value
-  std::uint16_t* gray_ = nullptr;       // a row of each worker, of float frames
+  std::uint16_t* gray_ = nullptr;       // a row for each worker, with float frames
   void* levels_out_ = nullptr;          // gray value by output of the last stage
   std::int16_t* u_ = nullptr;           // padded
   std::int16_t* y_ = nullptr;           // padded: Y
@@ -117,7 +122,7 @@ class CpuCellularNetwork final : public CpuOperator {
   std::uint8_t* k_kept_ = nullptr;  // warm start
   void* x_ = nullptr;
   std::uint8_t* marks_ = nullptr;
-  std::int32_t* scratch_ = nullptr;  // of each worker
+  std::int32_t* scratch_ = nullptr;  // for each worker
   std::size_t scratch_size_ = 0;
   Band* band_ = nullptr;
 

@@ -1,13 +1,17 @@
+// Row kernels that update and swap cells.
+//
+// With two levels, vectors compare the states of a row with its outputs. The result is a bit for
+// each cell that must change. A change can affect the cells around it, so their bits are computed
+// again. Cells of one color do not affect each other.
 #include "halftone/cpu/cell_rows.h"
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <utility>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halftone/cpu/cell_rows.cpp"
+#define HWY_TARGET_INCLUDE "halftone/cpu/cell_updates.cpp"
 #include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/highway.h>
 
@@ -17,13 +21,10 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 using D16 = hn::CappedTag<std::int16_t, 16>;
-using D32 = hn::RepartitionToWide<D16>;
 using D8 = hn::Rebind<std::uint8_t, D16>;
 using V16 = hn::Vec<D16>;
-using V32 = hn::Vec<D32>;
 using M16 = hn::Mask<D16>;
 
-constexpr int kMostLanes = 16;
 constexpr int kMostSpacing = 9;
 constexpr int kMostTiles = 16384 / kCellTile;
 
@@ -31,130 +32,9 @@ HWY_INLINE int lanes16() {
   return static_cast<int>(hn::Lanes(D16()));
 }
 
-// ---- states
-
-#if HWY_TARGET != HWY_SCALAR
-
-/// Adds products of neighboring lanes to the sum.
-HWY_INLINE V32 add_products(V16 a, V16 b, V32 sum) {
-  const D32 d32;
-#if HWY_ARCH_X86
-  // One instruction, which leaves the second sum alone.
-  V32 unused = hn::Zero(d32);
-  return hn::ReorderWidenMulAccumulate(d32, a, b, sum, unused);
-#else
-  V32 high = hn::Zero(d32);
-  const V32 low = hn::ReorderWidenMulAccumulate(d32, a, b, hn::Zero(d32), high);
-  return hn::Add(sum, hn::Add(hn::ConcatEven(d32, high, low), hn::ConcatOdd(d32, high, low)));
-#endif
-}
-
-HWY_INLINE void add_taps(const std::int16_t* HWY_RESTRICT row, const CellTaps& taps, V32& low,
-                         V32& high) {
-  const D16 d16;
-  const D32 d32;
-  for (int t = 0; t < taps.count; t += 2) {
-    const CellTap& first = taps.taps[t];
-    const CellTap& second = taps.taps[t + 1];
-    const V16 a = hn::LoadU(d16, row + first.offset);
-    const V16 b = hn::LoadU(d16, row + second.offset);
-    const auto pair =
-        static_cast<std::int32_t>((static_cast<std::uint32_t>(second.weight) << 16) |
-                                  (static_cast<std::uint32_t>(first.weight) & 0xFFFFu));
-    const V16 weights = hn::BitCast(d16, hn::Set(d32, pair));
-    low = add_products(hn::InterleaveLower(d16, a, b), weights, low);
-    high = add_products(hn::InterleaveUpper(d16, a, b), weights, high);
-  }
-}
-
-#endif
-
-HWY_INLINE std::int64_t sum_taps(const std::int16_t* row, const CellTaps& taps) {
-  std::int64_t sum = 0;
-  for (int t = 0; t < taps.count; ++t)
-    sum += static_cast<std::int64_t>(taps.taps[t].weight) * row[taps.taps[t].offset];
-  return sum;
-}
-
-void binary_states_row(const std::int16_t* control_row, const CellTaps& control,
-                       const std::int16_t* feedback_row, const CellTaps& feedback,
-                       std::int32_t threshold, const std::int32_t* threshold_row,
-                       std::int32_t limit, std::int16_t* x_row, int width) {
-  if (threshold_row != nullptr || HWY_TARGET == HWY_SCALAR) {
-    for (int x = 0; x < width; ++x) {
-      const std::int64_t own = threshold_row != nullptr ? threshold_row[x] : 0;
-      const std::int64_t bias =
-          bias_of(sum_taps(control_row + x, control), 2, threshold + own, limit);
-      x_row[x] = static_cast<std::int16_t>(bias + sum_taps(feedback_row + x, feedback));
-    }
-    return;
-  }
-#if HWY_TARGET != HWY_SCALAR
-  const D16 d16;
-  const D32 d32;
-  const V32 zero = hn::Zero(d32);
-  const V32 half = hn::Set(d32, kInputOne / 2);
-  const V32 added = hn::Set(d32, threshold);
-  const V32 most = hn::Set(d32, limit);
-  const V32 least = hn::Set(d32, -limit);
-  const int lanes = lanes16();
-  for (int x = 0; x < width; x += lanes) {
-    V32 low = half;
-    V32 high = half;
-    add_taps(control_row + x, control, low, high);
-    low = hn::Add(hn::ShiftRight<kInputBits>(low), added);
-    high = hn::Add(hn::ShiftRight<kInputBits>(high), added);
-    low = hn::Max(hn::Min(low, most), least);
-    high = hn::Max(hn::Min(high, most), least);
-    V32 low_fed = zero;
-    V32 high_fed = zero;
-    add_taps(feedback_row + x, feedback, low_fed, high_fed);
-    // Interleaving and demoting work in blocks of 128 bits, so that the order is that of memory
-    // again.
-    hn::StoreU(hn::ReorderDemote2To(d16, hn::Add(low, low_fed), hn::Add(high, high_fed)), d16,
-               x_row + x);
-  }
-#endif
-}
-
-HWY_INLINE void sum_row(const std::int16_t* HWY_RESTRICT row, const CellTaps& taps,
-                        std::int32_t* HWY_RESTRICT sums, int width) {
-  std::memset(sums, 0, static_cast<std::size_t>(width) * sizeof(*sums));
-  for (int t = 0; t < taps.count; ++t) {
-    const std::int16_t* HWY_RESTRICT from = row + taps.taps[t].offset;
-    const std::int32_t weight = taps.taps[t].weight;
-    for (int x = 0; x < width; ++x) sums[x] += weight * from[x];
-  }
-}
-
-void many_states_row(const std::int16_t* control_row, const CellTaps& control,
-                     const std::int16_t* feedback_row, const CellTaps& feedback, int levels,
-                     std::int32_t threshold, const std::int32_t* threshold_row, std::int32_t* sums,
-                     std::int32_t* x_row, int width) {
-  sum_row(control_row, control, sums, width);
-  sum_row(feedback_row, feedback, sums + width, width);
-  for (int x = 0; x < width; ++x) {
-    const std::int64_t own = threshold_row != nullptr ? threshold_row[x] : 0;
-    x_row[x] = static_cast<std::int32_t>(
-        bias_of(sums[x], levels, threshold + own, kManyLevelsLimit) + sums[width + x]);
-  }
-}
-
-void outputs_row(const std::uint8_t* HWY_RESTRICT k, int levels,
-                 const std::int16_t* HWY_RESTRICT input, std::int16_t* HWY_RESTRICT out,
-                 int width) {
-  const int most = levels - 1;
-  if (input == nullptr) {
-    for (int x = 0; x < width; ++x) out[x] = static_cast<std::int16_t>(2 * k[x] - most);
-  } else {
-    for (int x = 0; x < width; ++x)
-      out[x] = static_cast<std::int16_t>(input[x] - (2 * k[x] - 1) * kInputOne);
-  }
-}
-
 // ---- events
 
-/// 16-bit X wraps nowhere: the sums fit whatever the outputs are.
+/// 16-bit X never overflows: the sums fit for all outputs.
 template <int kLanes, typename T>
 HWY_INLINE void add_lanes(T* HWY_RESTRICT x, const std::int16_t* HWY_RESTRICT weights,
                           std::int32_t change) {
@@ -170,8 +50,7 @@ HWY_INLINE void add_lanes(T* HWY_RESTRICT x, const std::int16_t* HWY_RESTRICT we
   }
 }
 
-/// Adds rows of weights to those of X, the last of them `radius` below y and the first `rows` - 1
-/// above that, from column x - radius on.
+/// Adds `rows` rows of weights to X, from column x - radius on. The last row is `radius` below y.
 template <typename T>
 HWY_INLINE void add_rows(CellBand& band, int x, int y, const std::int16_t* weights, int rows,
                          int lanes, std::int32_t change) {
@@ -192,8 +71,8 @@ HWY_INLINE void add_rows(CellBand& band, int x, int y, const std::int16_t* weigh
   }
 }
 
-/// Marks the tiles of the cells that a change of those from (x, y) to (right, below) may turn. One
-/// more above and to the left: a swap looks at the X of the neighbor, too.
+/// Marks the tiles that a change of the cells from (x, y) to (right, below) affects. One more row
+/// above and column to the left belong to them, because a swap reads the X of the neighbor.
 HWY_INLINE void mark(CellBand& band, int x, int y, int right, int below) {
   const int radius = band.stage->radius;
   const int left_tile = std::max(0, x - radius - 1) / kCellTile;
@@ -206,7 +85,7 @@ HWY_INLINE void mark(CellBand& band, int x, int y, int right, int below) {
   }
 }
 
-/// A cell, or a cell beyond the border that repeats it, at (x, y) has changed.
+/// Applies a change of the cell at (x, y), or of a cell beyond the border that repeats one.
 template <typename T>
 HWY_INLINE void add_event_at(CellBand& band, int x, int y, std::int32_t change) {
   const int side = 2 * band.stage->radius + 1;
@@ -226,7 +105,7 @@ HWY_INLINE void add_event(CellBand& band, int x, int y, std::int32_t change) {
     return;
   }
   for (int row = -radius; row < size.height + radius; ++row) {
-    if (row == radius && y >= radius) row = y;  // nothing between repeats it
+    if (row == radius && y >= radius) row = y;  // no row in between repeats y
     if (row == y + 1 && row < size.height - radius) row = size.height - radius;
     if (beyond(row, size.height, boundary) != y) continue;
     for (int column = -radius; column < size.width + radius; ++column) {
@@ -237,7 +116,7 @@ HWY_INLINE void add_event(CellBand& band, int x, int y, std::int32_t change) {
   }
 }
 
-/// Keeps the change for other bands if one may see it.
+/// Records the change for other bands if one of them depends on it.
 HWY_INLINE void tell_others(CellBand& band, int x, int y, std::int32_t change) {
   const int reach = band.stage->radius + 1;
   const bool edge = y < band.top + reach || y >= band.bottom - reach;
@@ -254,8 +133,8 @@ HWY_INLINE void change_cell(CellBand& band, int x, int y, int to) {
   tell_others(band, x, y, change);
 }
 
-/// A cell changes places with its right neighbor, dx = 1, or its lower one, dx = 0: both changes
-/// at once.
+/// Swaps a cell with its right neighbor (dx = 1) or its lower neighbor (dx = 0), and applies both
+/// changes together.
 HWY_INLINE void swap_cells(CellBand& band, int x, int y, int dx) {
   std::uint8_t& k = band.k[y * band.k_pitch + x];
   std::uint8_t& other = band.k[(y + 1 - dx) * band.k_pitch + x + dx];
@@ -284,7 +163,7 @@ HWY_INLINE void swap_cells(CellBand& band, int x, int y, int dx) {
 
 // ---- visits
 
-/// The cells of a row that ask to be changed, a bit for each.
+/// A bit for each cell of a row that must change.
 struct RowBits {
   static constexpr int kMostWords = 16384 / 64 + 1;
   std::uint64_t words[kMostWords];
@@ -312,7 +191,7 @@ HWY_INLINE std::uint64_t bits_of(M16 mask) {
   return bits;
 }
 
-/// The binary cells at x and behind it that ask for another output.
+/// The binary cells from x on whose output differs from the sign of their state.
 HWY_INLINE M16 unhappy(const std::int16_t* states, const std::uint8_t* k) {
   const D16 d16;
   return hn::Xor(hn::Gt(hn::LoadU(d16, states), hn::Set(d16, std::int16_t{-1})), is_one(k));
@@ -349,7 +228,7 @@ struct SwapBinary {
   const std::uint8_t* k;
   const std::uint8_t* k_below;
   bool has_below;
-  // What y_i (X_j - X_i) must be above: 2 A_ij - 2 A_ii.
+  // A swap needs y_i (X_j - X_i) > 2 A_ij - 2 A_ii.
   int beside = 0;
   int below = 0;
 
@@ -389,7 +268,7 @@ struct SwapBinary {
     const D16 d16;
     const V16 own = hn::LoadU(d16, states + x);
     const M16 one = is_one(k + x);
-    // Saturation keeps what lies beyond either threshold there.
+    // A saturated difference stays on the same side of the threshold.
     const auto gains = [&](const std::int16_t* other, int least) HWY_ATTR {
       const V16 there = hn::LoadU(d16, other);
       const V16 up = hn::SaturatedSub(there, own);
@@ -428,7 +307,7 @@ struct UpdateMany {
   }
 };
 
-/// Looks again at the cells of the row that a change at x may have turned.
+/// Computes again the bits of the cells that a change at x may affect.
 template <class Visit>
 HWY_INLINE void look_again(const Visit& visit, RowBits& row, int x) {
   const int reach = visit.band.stage->radius + 1;
@@ -438,7 +317,7 @@ HWY_INLINE void look_again(const Visit& visit, RowBits& row, int x) {
     row.put(at, std::min(lanes, end - at), visit.look(at));
 }
 
-/// Two levels: all cells of the row are looked at once, those that a change may turn once more.
+/// Two levels: compares all cells of the row once, and those around a change again.
 template <class Visit>
 HWY_INLINE void visit_bits(CellBand& band, int y) {
   Visit visit(band, y);
@@ -464,7 +343,7 @@ HWY_INLINE void visit_bits(CellBand& band, int y) {
   if (any == 0) return;
   if (width % 64 != 0) row.words[words - 1] &= (std::uint64_t{1} << (width % 64)) - 1;
 
-  std::uint64_t colors[kMostSpacing];  // every spacing-th bit, from one of the first on
+  std::uint64_t colors[kMostSpacing];  // every spacing-th bit, from bit `first` on
   for (int first = 0; first < spacing; ++first) {
     colors[first] = 0;
     for (int bit = first; bit < 64; bit += spacing) colors[first] |= std::uint64_t{1} << bit;
@@ -484,8 +363,7 @@ HWY_INLINE void visit_bits(CellBand& band, int y) {
       if ((row.words[color.first / 64] >> (color.first % 64) & 1) != 0) change(color.first);
       continue;
     }
-    // Cells of a color do not turn each other, so that a word's bits hold while they are gone
-    // through.
+    // Cells of a color do not affect each other, so the bits of a word stay valid in this loop.
     int first = color.first;
     for (int w = 0; w * 64 < color.end; ++w) {
       std::uint64_t bits = row.words[w] & colors[first];
@@ -516,7 +394,7 @@ void visit_many(CellBand& band, int y) {
       continue;
     }
     for (int t = 0; t < band.tiles; ++t) {
-      // A tile wakes in the middle of the row when a cell of an earlier color changes.
+      // A change of an earlier color can mark a tile during this visit.
       if (((active[t] | marks[t]) & kUpdateMark) == 0) continue;
       visit.cells(t * kCellTile, std::min(color.end, (t + 1) * kCellTile), spacing, color.first);
     }
@@ -553,7 +431,7 @@ void raster_row(CellBand& band, int y) {
         x += next;
         continue;
       }
-      // The change may have turned the ones behind it.
+      // The change may affect the cells after it, so they are compared again.
       x += next;
       visit.cell(x);
       ++x;
@@ -590,119 +468,6 @@ void apply_event(CellBand& band, const CellEvent& event) {
   }
 }
 
-// ---- error diffusion
-
-using DT = hn::CappedTag<std::int32_t, 16>;
-
-/// One lane for each of the tiles beside each other, so that no lane waits for another.
-void diffuse_tiles(const std::int16_t* u, std::ptrdiff_t u_pitch, std::uint8_t* k,
-                   std::ptrdiff_t k_pitch, int top, int bottom, int width, std::int32_t* scratch) {
-  const DT d;
-  using V = hn::Vec<DT>;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  constexpr int kTile = kDiffusionTileWidth;
-  std::int32_t* inputs = scratch;  // later the outputs
-  // One element in front of and one behind the row.
-  std::int32_t* above = inputs + static_cast<std::ptrdiff_t>(kTile) * lanes + lanes;
-  std::int32_t* errors = above + static_cast<std::ptrdiff_t>(kTile + 2) * lanes;
-  const V one = hn::Set(d, kInputOne);
-  const V minus_one = hn::Set(d, -kInputOne);
-  const V eight = hn::Set(d, 8);
-  const V below_zero = hn::Set(d, -1);
-  const std::size_t with_ends = static_cast<std::size_t>((kTile + 2) * lanes) * sizeof(*errors);
-  for (int left = 0; left < width; left += kTile * lanes) {
-    HWY_ALIGN std::int32_t widths[kMostLanes];
-    for (int lane = 0; lane < lanes; ++lane)
-      widths[lane] = std::clamp(width - left - lane * kTile, 0, kTile);
-    const V tile_width = hn::Load(d, widths);
-    std::memset(above - lanes, 0, with_ends);
-    std::memset(errors - lanes, 0, with_ends);
-    for (int y = top; y < bottom; ++y) {
-      const std::int16_t* u_row = u + y * u_pitch + left;
-      std::uint8_t* k_row = k + y * k_pitch + left;
-      for (int lane = 0; lane < lanes; ++lane)
-        for (int j = 0; j < widths[lane]; ++j) inputs[j * lanes + lane] = u_row[lane * kTile + j];
-      V error = hn::Zero(d);
-      const int most = widths[0];
-      for (int j = 0; j < most; ++j) {
-        const V a = hn::LoadU(d, above + (j - 1) * lanes);
-        const V b = hn::LoadU(d, above + j * lanes);
-        const V c = hn::LoadU(d, above + (j + 1) * lanes);
-        V state = hn::Add(hn::LoadU(d, inputs + j * lanes), hn::ShiftRight<4>(hn::Add(a, eight)));
-        state = hn::Add(state, hn::ShiftRight<4>(hn::Add(hn::Add(hn::ShiftLeft<2>(b), b), eight)));
-        state = hn::Add(state, hn::ShiftRight<4>(hn::Add(hn::Add(hn::ShiftLeft<1>(c), c), eight)));
-        const V seven = hn::Sub(hn::ShiftLeft<3>(error), error);
-        state = hn::Add(state, hn::ShiftRight<4>(hn::Add(seven, eight)));
-        const auto up = hn::Gt(state, below_zero);
-        error = hn::Sub(state, hn::IfThenElse(up, one, minus_one));
-        error = hn::IfThenElseZero(hn::Gt(tile_width, hn::Set(d, j)), error);
-        hn::StoreU(error, d, errors + j * lanes);
-        hn::StoreU(hn::IfThenElseZero(up, hn::Set(d, 1)), d, inputs + j * lanes);
-      }
-      for (int lane = 0; lane < lanes; ++lane)
-        for (int j = 0; j < widths[lane]; ++j)
-          k_row[lane * kTile + j] = static_cast<std::uint8_t>(inputs[j * lanes + lane]);
-      std::swap(above, errors);
-    }
-  }
-}
-
-std::size_t diffusion_scratch() {
-  return (3 * kDiffusionTileWidth + 4) * hn::Lanes(DT());
-}
-
-// ---- gray values
-
-void table_row(const void* in, PixelFormat format, const std::int16_t* HWY_RESTRICT table,
-               std::int16_t* HWY_RESTRICT out, int width) {
-  if (format == PixelFormat::kGray8) {
-    const auto* gray = static_cast<const std::uint8_t*>(in);
-    for (int x = 0; x < width; ++x) out[x] = table[gray[x]];
-  } else {
-    const auto* gray = static_cast<const std::uint16_t*>(in);
-    for (int x = 0; x < width; ++x) out[x] = table[gray[x]];
-  }
-}
-
-bool gray_row(const float* HWY_RESTRICT in, std::uint16_t* HWY_RESTRICT out, int width) {
-  bool finite = true;
-  for (int x = 0; x < width; ++x) {
-    finite &= std::isfinite(in[x]);
-    const float held = in[x] > 0.0f ? (in[x] < 255.0f ? in[x] : 255.0f) : 0.0f;
-    out[x] = static_cast<std::uint16_t>(std::nearbyint(held * 257.0f));
-  }
-  return finite;
-}
-
-template <typename T>
-HWY_INLINE void write_levels(const std::uint8_t* HWY_RESTRICT k, int levels,
-                             const T* HWY_RESTRICT table, T* HWY_RESTRICT out, int width) {
-  if (levels == 2) {
-    const T none = table[0];
-    const T one = table[1];
-    for (int x = 0; x < width; ++x) out[x] = k[x] != 0 ? one : none;
-  } else {
-    for (int x = 0; x < width; ++x) out[x] = table[k[x]];
-  }
-}
-
-void write_row(const std::uint8_t* k, int levels, const void* table, PixelFormat format, void* out,
-               int width) {
-  switch (format) {
-    case PixelFormat::kGray8:
-      write_levels(k, levels, static_cast<const std::uint8_t*>(table),
-                   static_cast<std::uint8_t*>(out), width);
-      break;
-    case PixelFormat::kGray16:
-      write_levels(k, levels, static_cast<const std::uint16_t*>(table),
-                   static_cast<std::uint16_t*>(out), width);
-      break;
-    case PixelFormat::kFloat32:
-      write_levels(k, levels, static_cast<const float*>(table), static_cast<float*>(out), width);
-      break;
-  }
-}
-
 }  // namespace
 }  // namespace ocellus::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -710,45 +475,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ocellus::detail {
 
-HWY_EXPORT(binary_states_row);
-HWY_EXPORT(many_states_row);
-HWY_EXPORT(outputs_row);
 HWY_EXPORT(colors_row);
 HWY_EXPORT(raster_row);
 HWY_EXPORT(wanted_row);
 HWY_EXPORT(apply_event);
-HWY_EXPORT(diffuse_tiles);
-HWY_EXPORT(diffusion_scratch);
-HWY_EXPORT(table_row);
-HWY_EXPORT(gray_row);
-HWY_EXPORT(write_row);
 
-void table_row(const void* in, PixelFormat format, const std::int16_t* table, std::int16_t* out,
-               int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(table_row)(in, format, table, out, width);
-}
-bool gray_row(const float* in, std::uint16_t* out, int width) noexcept {
-  return HWY_DYNAMIC_DISPATCH(gray_row)(in, out, width);
-}
-void binary_states_row(const std::int16_t* control_row, const CellTaps& control,
-                       const std::int16_t* feedback_row, const CellTaps& feedback,
-                       std::int32_t threshold, const std::int32_t* threshold_row,
-                       std::int32_t limit, std::int16_t* x_row, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(binary_states_row)
-  (control_row, control, feedback_row, feedback, threshold, threshold_row, limit, x_row, width);
-}
-void many_states_row(const std::int16_t* control_row, const CellTaps& control,
-                     const std::int16_t* feedback_row, const CellTaps& feedback, int levels,
-                     std::int32_t threshold, const std::int32_t* threshold_row, std::int32_t* sums,
-                     std::int32_t* x_row, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(many_states_row)
-  (control_row, control, feedback_row, feedback, levels, threshold, threshold_row, sums, x_row,
-   width);
-}
-void outputs_row(const std::uint8_t* k, int levels, const std::int16_t* input, std::int16_t* out,
-                 int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(outputs_row)(k, levels, input, out, width);
-}
 void colors_row(CellBand& band, int y) noexcept {
   HWY_DYNAMIC_DISPATCH(colors_row)(band, y);
 }
@@ -760,18 +491,6 @@ std::uint32_t wanted_row(const CellBand& band, int y, std::uint8_t* out) noexcep
 }
 void apply_event(CellBand& band, const CellEvent& event) noexcept {
   HWY_DYNAMIC_DISPATCH(apply_event)(band, event);
-}
-void diffuse_tiles(const std::int16_t* u, std::ptrdiff_t u_pitch, std::uint8_t* k,
-                   std::ptrdiff_t k_pitch, int top, int bottom, int width,
-                   std::int32_t* scratch) noexcept {
-  HWY_DYNAMIC_DISPATCH(diffuse_tiles)(u, u_pitch, k, k_pitch, top, bottom, width, scratch);
-}
-std::size_t diffusion_scratch() noexcept {
-  return HWY_DYNAMIC_DISPATCH(diffusion_scratch)();
-}
-void write_row(const std::uint8_t* k, int levels, const void* table, PixelFormat format, void* out,
-               int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(write_row)(k, levels, table, format, out, width);
 }
 
 }  // namespace ocellus::detail

@@ -1,0 +1,149 @@
+// Messages between bands: the flips of rows near a border of a band.
+//
+// A message holds the flips of one row in one sweep as bits. Each word of 64 bits has 32 flips, and
+// the number of the sweep in its upper half. A receiver thus recognizes a valid word by itself, and
+// needs no lock and no flag. Even and odd sweeps have separate buffers.
+#pragma once
+
+#include "kernels/halftone/band_flips.cuh"
+
+namespace ocellus::cuda {
+namespace {
+
+__device__ inline std::uint64_t load_message(const unsigned long long* at) {
+  std::uint64_t value;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+  return value;
+}
+__device__ inline ulonglong2 load_message(const ulonglong2* at) {
+  ulonglong2 value;
+  asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+               : "=l"(value.x), "=l"(value.y)
+               : "l"(at)
+               : "memory");
+  return value;
+}
+__device__ inline void store_message(ulonglong2* at, std::uint32_t sweep, std::uint32_t first,
+                                     std::uint32_t second) {
+  const std::uint64_t number = static_cast<std::uint64_t>(sweep) << 32;
+  asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(at), "l"(number | first),
+               "l"(number | second)
+               : "memory");
+}
+
+/// The message of a row. A swap changes two rows: part 1 is the row below.
+template <int R, StatePlace kPlace>
+__device__ ulonglong2* message_of(Band<R, kPlace>& band, std::uint32_t sweep, int row, int part) {
+  const unsigned slot =
+      (sweep & 1) * static_cast<unsigned>(band.height) + static_cast<unsigned>(row);
+  return reinterpret_cast<ulonglong2*>(band.a.messages) +
+         (slot * 2 + static_cast<unsigned>(part)) *
+             static_cast<unsigned>(message_pairs(band.width));
+}
+
+/// Publishes an updated row class: `rows` rows from `first` on, `step` apart. Also applies the
+/// flips to the band's outputs, and clears them. No row has flips unless `fresh`. With `crowd`
+/// the flips also go to the bit planes.
+template <int R, StatePlace kPlace>
+__device__ void send_flips(Band<R, kPlace>& band, int first, int step, int rows, bool swap,
+                           bool fresh, bool crowd, std::uint32_t sweep) {
+  const int shift = swap ? 1 : 0;
+  for (int item = band.warp - kCounter - 1; item < rows << shift; item += kSenders) {
+    const int part = swap ? item & 1 : 0;
+    const int row = first + (item >> shift) * step;
+    const bool near = row < band.begin + band.a.reach || row >= band.end - band.a.reach;
+    if (!near && !fresh) continue;
+    ulonglong2* const to = message_of(band, sweep, row, part);
+    std::uint32_t* const flipped = band.flips(row + part) + 1;
+#pragma unroll 1
+    for (int word = 2 * band.lane; word < band.words; word += 64) {
+      std::uint32_t bits[2] = {0, 0};
+      if (fresh) {
+        bits[0] = flipped[word];
+        bits[1] = flipped[word + 1];  // rows have a word after the image
+      }
+      if (near) store_message(to + word / 2, sweep, bits[0], bits[1]);
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        if (bits[i] == 0) continue;
+        flipped[word + i] = 0;
+        const std::uint32_t ones =
+            atomicXor(band.outputs(row + part) + word + i + 1, bits[i]) ^ bits[i];
+        if (crowd) add_many(band, row + part, word + i, bits[i], ones);
+      }
+    }
+  }
+}
+
+/// Waits until a neighbor's row has been updated in this sweep, and takes over its flips.
+template <int R, StatePlace kPlace>
+__device__ void receive_flips(Band<R, kPlace>& band, int row, std::uint32_t sweep, int parts) {
+  std::uint32_t* const few =
+      reinterpret_cast<std::uint32_t*>(band.shared + band.at.received) + band.warp * kFewInRow;
+#pragma unroll 1
+  for (int part = 0; part < parts; ++part) {
+    const ulonglong2* const from = message_of(band, sweep, row, part);
+#pragma unroll 1
+    for (int first = 0; first < band.words; first += 64) {
+      const int word = first + 2 * band.lane;
+      std::uint32_t bits[2] = {0, 0};
+      if (word < band.words) {
+        ulonglong2 pair = load_message(from + word / 2);
+        while (static_cast<std::uint32_t>(pair.x >> 32) != sweep ||
+               static_cast<std::uint32_t>(pair.y >> 32) != sweep) {
+          // The stage has ended, and the neighbor skips this sweep.
+          if (atomicOr(&band.stop(), 0) != 0) break;
+          pair = load_message(from + word / 2);
+        }
+        if (static_cast<std::uint32_t>(pair.x >> 32) == sweep) {
+          bits[0] = static_cast<std::uint32_t>(pair.x);
+          bits[1] = static_cast<std::uint32_t>(pair.y);
+        }
+      }
+      if (__any_sync(kFull, (bits[0] | bits[1]) != 0) == 0) continue;
+      std::uint32_t ones[2] = {0, 0};
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+        if (bits[i] != 0)
+          ones[i] = atomicXor(band.outputs(row + part) + word + i + 1, bits[i]) ^ bits[i];
+      // A prefix sum gives the place of this lane's flips in a list of all lanes' flips.
+      const int mine = __popc(bits[0]) + __popc(bits[1]);
+      int before = mine;
+#pragma unroll
+      for (int d = 1; d < 32; d *= 2) {
+        const int left = __shfl_up_sync(kFull, before, d);
+        if (band.lane >= d) before += left;
+      }
+      const int count = __shfl_sync(kFull, before, 31);
+      before -= mine;
+      std::uint32_t* to = few;
+      if (count > kFewInRow) {
+        int begins = 0;
+        if (band.lane == 0) begins = atomicAdd(&band.left(), count);
+        begins = __shfl_sync(kFull, begins, 0);
+        if (begins + count > kListed) {
+          if (band.lane == 0) atomicMin(&band.left_end(), begins);
+#pragma unroll
+          for (int i = 0; i < 2; ++i)
+            if (bits[i] != 0) add_many(band, row + part, word + i, bits[i], ones[i]);
+          continue;
+        }
+        to = band.left_list() + begins;
+      }
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        for (; bits[i] != 0; bits[i] &= bits[i] - 1) {
+          const int bit = __ffs(static_cast<int>(bits[i])) - 1;
+          to[before++] = flip_of(32 * (word + i) + bit, row + part - band.top, ones[i] >> bit & 1);
+        }
+      }
+      if (to != few) continue;
+      __syncwarp();
+      apply_list(band, few, count, band.lane, 32);
+      __syncwarp();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ocellus::cuda
