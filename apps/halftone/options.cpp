@@ -136,7 +136,7 @@ void add_cell_options(CLI::App& command, CellOptions& o) {
   }
   CLI::Option* const chain =
       option("--template", o.chain,
-             std::string("A template by name, a file (*.ocl), or a chain of them (\"erosion | "
+             std::string("A template by name, a file (*.ocellus), or a chain of them (\"erosion | "
                          "edge\")") +
                  (halftone ? " instead of a preset" : ""));
   // In a pipeline's link the words are not known to be a command line's.

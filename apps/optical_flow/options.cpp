@@ -82,7 +82,8 @@ void add_flow_options(CLI::App& command, FlowOptions& o) {
       ->group(group);
 
   const std::string kernels = "Optical flow, method kernels";
-  command.add_option("--kernels", o.kernels, "uniform, foveated, or a kernel bank file (*.ocl)")
+  command
+      .add_option("--kernels", o.kernels, "uniform, foveated, or a kernel bank file (*.ocellus)")
       ->group(kernels);
   command
       .add_option("--form", o.form,

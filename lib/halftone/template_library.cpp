@@ -567,7 +567,7 @@ bool parse_number(std::string_view text, T& value) {
 }
 
 bool is_file(std::string_view link) {
-  return link.ends_with(".ocl");
+  return link.ends_with(".ocellus");
 }
 
 /// Where there is what others separate with; between brackets a comma has its place.
