@@ -4,7 +4,7 @@
  *
  * Runs a chain of templates of a cellular neural network on every picture, and gives what comes out
  * in its place. #GstOcellusCnn:template is a template's name such as edge, the path of a file of
- * templates (*.ocl), or a chain with "|" between them; `ocellus template list` names those that
+ * templates (*.ocellus), or a chain with "|" between them; `ocellus template list` names those that
  * there are. Black is +1, as in the literature, unless #GstOcellusCellularNetwork:polarity says
  * otherwise.
  *
@@ -236,11 +236,12 @@ static void gst_ocellus_cnn_class_init(GstOcellusCnnClass* klass) {
   const auto install = [object_class](guint id, GParamSpec* pspec) {
     g_object_class_install_property(object_class, id, pspec);
   };
-  install(PROP_TEMPLATE,
-          g_param_spec_string("template", "Template",
-                              "A template's name, a file of templates (*.ocl), or a chain of them "
-                              "with | between them",
-                              DEFAULT_TEMPLATE, kFlags));
+  install(
+      PROP_TEMPLATE,
+      g_param_spec_string("template", "Template",
+                          "A template's name, a file of templates (*.ocellus), or a chain of them "
+                          "with | between them",
+                          DEFAULT_TEMPLATE, kFlags));
   install(PROP_BOUNDARY,
           g_param_spec_string("boundary", "Boundary",
                               "What lies beyond the picture: zero-flux, periodic, or a number from "

@@ -710,7 +710,7 @@ static void gst_ocellus_flow_class_init(GstOcellusFlowClass* klass) {
   install(PROP_KERNELS,
           g_param_spec_string(
               "kernels", "Kernels",
-              "The kernels: uniform, foveated, or a kernel bank file, *.ocl (method=kernels)",
+              "The kernels: uniform, foveated, or a kernel bank file, *.ocellus (method=kernels)",
               DEFAULT_KERNELS, kFlags));
   install(PROP_NX,
           g_param_spec_int("nx", "Taps along x",

@@ -8,7 +8,7 @@
  *
  * #GstOcellusHalftone:preset balances time and quality; #GstOcellusHalftone:template takes
  * another network instead: a template's name such as hlf5, the path of a file of templates
- * (*.ocl), or a chain with "|" between them. With #GstOcellusCellularNetwork:warm-start a frame
+ * (*.ocellus), or a chain with "|" between them. With #GstOcellusCellularNetwork:warm-start a frame
  * begins with the dots of the one before: what does not move does not flicker.
  *
  * Luma is what becomes dots. What is black and what is white, in the picture that comes and in the
@@ -181,10 +181,11 @@ static void gst_ocellus_halftone_class_init(GstOcellusHalftoneClass* klass) {
                         gst_ocellus_halftone_preset_get_type(), DEFAULT_PRESET, kFlags));
   g_object_class_install_property(
       object_class, PROP_TEMPLATE,
-      g_param_spec_string("template", "Template",
-                          "Instead of a preset: a template's name, a file of templates (*.ocl), or "
-                          "a chain of them with | between them",
-                          DEFAULT_TEMPLATE, kFlags));
+      g_param_spec_string(
+          "template", "Template",
+          "Instead of a preset: a template's name, a file of templates (*.ocellus), or "
+          "a chain of them with | between them",
+          DEFAULT_TEMPLATE, kFlags));
 
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Ocellus halftone", "Filter/Effect/Video",

@@ -42,8 +42,8 @@ static_assert(kMostTemplateText == std::size_t{1} << 20, "the help says so");
 
 void run_make(const MakeOptions& options) {
   // Under another name no chain would take it for a file. Of devices and pipes the writer speaks.
-  if (!options.out.ends_with(".ocl") && !is_special_file(options.out))
-    throw InputError(fmt::format("{}: the name must end in .ocl", options.out));
+  if (!options.out.ends_with(".ocellus") && !is_special_file(options.out))
+    throw InputError(fmt::format("{}: the name must end in .ocellus", options.out));
   InputText text(options.in);
   CellTemplateFile file;
   try {
@@ -86,7 +86,7 @@ void run_list(bool json) {
 
 void run_show(const std::string& what, bool json) {
   CellTemplateFile file;
-  const bool is_file = what.ends_with(".ocl") && what.find('|') == std::string::npos;
+  const bool is_file = what.ends_with(".ocellus") && what.find('|') == std::string::npos;
   if (is_file) {
     std::array<CellStage, kMaxCellStages> stages;
     const auto info = take(read_cell_template_file(what.c_str(), stages), "template");
@@ -112,7 +112,7 @@ void run_show(const std::string& what, bool json) {
 
 void add_template_command(CLI::App& program, int& exit_code) {
   CLI::App* const command = program.add_subcommand(
-      "template", "Makes, lists and shows templates of the cellular network (*.ocl)");
+      "template", "Makes, lists and shows templates of the cellular network (*.ocellus)");
   command->require_subcommand(1);
   // All that can go wrong here is bad input, which is thrown.
   const auto done = [&exit_code] { exit_code = kDone; };
@@ -123,7 +123,7 @@ void add_template_command(CLI::App& program, int& exit_code) {
   make->add_option("IN", options->in, "The file to read, - for standard input")->required();
   make->add_option("-o,--output", options->out, "The file to write")
       ->required()
-      ->type_name("FILE.ocl");
+      ->type_name("FILE.ocellus");
   make->add_flag("--continuous", options->continuous,
                  "They are continuous-time templates: A's center less 1 in every stage");
   make->footer(std::string(kCellTextHelp) + "\n\n" + kCellJsonHelp +
@@ -149,7 +149,7 @@ void add_template_command(CLI::App& program, int& exit_code) {
   auto* const show = command->add_subcommand(
       "show", "What a name, a chain or a file holds, as text that make reads");
   const auto shown = std::make_shared<Show>();
-  show->add_option("TEMPLATE", shown->what, "Name, chain (\"erosion | edge\") or FILE.ocl")
+  show->add_option("TEMPLATE", shown->what, "Name, chain (\"erosion | edge\") or FILE.ocellus")
       ->required();
   add_json_option(*show, shown->json);
   show->callback([show, shown, done] {

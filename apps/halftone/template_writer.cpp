@@ -1,26 +1,17 @@
 #include "apps/halftone/template_writer.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cstring>
 
 #include "apps/io/output_file.h"
+#include "cell_templates_generated.h"
+#include "core/model_file.h"
+#include "halftone/template_file.h"
 #include "ocellus/cell_templates.h"
-#include "template_generated.h"
 
 namespace ocellus::app {
 namespace {
 
-static_assert(std::endian::native == std::endian::little,
-              "files are written as they are in memory");
-
-constexpr int kVersion = 1;
-constexpr std::size_t kAlignment = 8;
-constexpr std::size_t kHashBytes = 8;
 constexpr std::size_t kMaxNote = 255;
 
 std::vector<unsigned char> bytes_of(const CellTemplateFile& file) {
@@ -53,14 +44,12 @@ std::vector<unsigned char> bytes_of(const CellTemplateFile& file) {
   }
   const auto note = builder.CreateString(file.note.substr(0, kMaxNote));
   const auto all = builder.CreateVector(stages);
-  file::FinishSizePrefixedCellTemplatesBuffer(
-      builder, file::CreateCellTemplates(builder, kVersion, all, note));
-  const std::size_t length = builder.GetSize();
-  std::vector<unsigned char> bytes((length + kAlignment - 1) / kAlignment * kAlignment +
-                                   kHashBytes);
-  std::copy(builder.GetBufferPointer(), builder.GetBufferPointer() + length, bytes.begin());
-  const std::uint64_t hash = XXH64(bytes.data(), bytes.size() - kHashBytes, 0);
-  std::memcpy(bytes.data() + bytes.size() - kHashBytes, &hash, kHashBytes);
+  builder.Finish(file::CreateCellTemplates(builder, all, note));
+  const std::uint32_t length = builder.GetSize();
+  std::vector<unsigned char> bytes(detail::model_arrays_at(length));
+  const std::uint64_t no_arrays = XXH64(bytes.data(), 0, 0);
+  detail::write_model_header(detail::kCellTemplateKind, builder.GetBufferPointer(), length, 0,
+                             no_arrays, bytes.data());
   return bytes;
 }
 

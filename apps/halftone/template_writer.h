@@ -1,4 +1,4 @@
-// Writes a template file (*.ocl). The layout stands in lib/halftone/template.fbs.
+// Writes a template file (*.ocellus). lib/halftone/cell_templates.fbs describes its table.
 #pragma once
 
 #include <string>

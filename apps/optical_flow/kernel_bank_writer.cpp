@@ -1,24 +1,19 @@
 #include "apps/optical_flow/kernel_bank_writer.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
+#include "core/model_file.h"
 #include "kernel_bank_generated.h"
+#include "optical_flow/kernel_bank_file.h"
 
 namespace ocellus::app {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "taps are written as they are in memory");
 
-constexpr int kVersion = 1;
-constexpr std::size_t kTapAlignment = 64;
-constexpr std::size_t kHashBytes = 8;
 constexpr std::size_t kMaxNote = 255;
 
 void check(const char* name, int value, int low, int high) {
@@ -55,7 +50,7 @@ KernelBankWriter::KernelBankWriter(std::string path, KernelBankShape shape)
   }
   require_free_space(path, tap_bytes(shape_));
   file_.emplace(std::move(path));
-  // The header has its final length already; its hashes come with `finish`.
+  // The header has its final length. `finish` writes it again with the hash of the taps.
   const std::vector<unsigned char> bytes = header();
   file_->write(bytes.data(), bytes.size());
 }
@@ -105,24 +100,19 @@ void KernelBankWriter::finish() {
 
 std::vector<unsigned char> KernelBankWriter::header() const {
   flatbuffers::FlatBufferBuilder builder(1024);
-  // Fields of value 0 are written too, so that the length does not depend on the hash.
-  builder.ForceDefaults(true);
   const auto note = builder.CreateString(shape_.note);
   const bool per_pixel = shape_.form == KernelForm::kPerPixel;
   const auto table = file::CreateKernelBank(
-      builder, kVersion, per_pixel ? file::KernelBankForm_PerPixel : file::KernelBankForm_Uniform,
+      builder, per_pixel ? file::KernelBankForm_PerPixel : file::KernelBankForm_Uniform,
       static_cast<std::uint8_t>(shape_.nx), static_cast<std::uint8_t>(shape_.ny),
       static_cast<std::uint8_t>(shape_.nt), static_cast<std::uint8_t>(shape_.convolutions),
-      static_cast<std::uint8_t>(shape_.terms), file::TapOrder_LittleEndian,
-      static_cast<std::uint32_t>(shape_.size.width), static_cast<std::uint32_t>(shape_.size.height),
-      tap_bytes(shape_), XXH64_digest(&hash_->state), note);
-  file::FinishSizePrefixedKernelBankBuffer(builder, table);
-  const std::size_t length = builder.GetSize();
-  std::vector<unsigned char> bytes((length + kHashBytes + kTapAlignment - 1) / kTapAlignment *
-                                   kTapAlignment);
-  std::copy(builder.GetBufferPointer(), builder.GetBufferPointer() + length, bytes.begin());
-  const std::uint64_t hash = XXH64(bytes.data(), bytes.size() - kHashBytes, 0);
-  std::memcpy(bytes.data() + bytes.size() - kHashBytes, &hash, kHashBytes);
+      static_cast<std::uint8_t>(shape_.terms), static_cast<std::uint32_t>(shape_.size.width),
+      static_cast<std::uint32_t>(shape_.size.height), note);
+  builder.Finish(table);
+  const std::uint32_t length = builder.GetSize();
+  std::vector<unsigned char> bytes(detail::model_arrays_at(length));
+  detail::write_model_header(detail::kKernelBankKind, builder.GetBufferPointer(), length,
+                             tap_bytes(shape_), XXH64_digest(&hash_->state), bytes.data());
   return bytes;
 }
 

@@ -1,5 +1,5 @@
-// KernelBankWriter: writes a kernel bank file (*.ocl). The layout stands in
-// lib/optical_flow/kernel_bank.fbs.
+// KernelBankWriter: writes a kernel bank file (*.ocellus). lib/optical_flow/kernel_bank.fbs
+// describes its table and taps.
 #pragma once
 
 #include <cstdint>

@@ -211,7 +211,7 @@ void show_kernel_bank(const std::string& path, bool json, std::ostream& to) {
 
 void add_kernels_command(CLI::App& program, int& exit_code) {
   CLI::App* const kernels =
-      program.add_subcommand("kernels", "Makes, converts and shows kernel bank files (*.ocl)");
+      program.add_subcommand("kernels", "Makes, converts and shows kernel bank files (*.ocellus)");
   kernels->require_subcommand(1);
 
   auto* const make = kernels->add_subcommand(
@@ -222,7 +222,7 @@ void add_kernels_command(CLI::App& program, int& exit_code) {
       ->type_name("WIDTHxHEIGHT");
   make->add_option("-o,--output", options->out, "The file to write")
       ->required()
-      ->type_name("FILE.ocl");
+      ->type_name("FILE.ocellus");
   // All that can go wrong here is bad input, which is thrown.
   const auto done = [&exit_code] { exit_code = kDone; };
   make->callback([make, options, done] {
@@ -248,7 +248,7 @@ void add_kernels_command(CLI::App& program, int& exit_code) {
     command->add_option("IN", files->in, "The file to read, - for standard input")->required();
     command->add_option("-o,--output", files->out, "The file to write")
         ->required()
-        ->type_name("FILE.ocl");
+        ->type_name("FILE.ocellus");
     command->footer(conversion.help);
     command->callback([command, files, done, convert = conversion.convert] {
       check_options(*command, {});

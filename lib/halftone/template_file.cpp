@@ -1,22 +1,14 @@
 #include "halftone/template_file.h"
 
-// Inlined, so that the library has no run-time dependency for one function.
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
-#include "core/model_file.h"
+#include "cell_templates_generated.h"
 #include "halftone/stage_check.h"
-#include "template_generated.h"
 
 namespace ocellus {
 namespace detail {
 namespace {
-
-constexpr std::uint64_t kAlignment = 8;
 
 // The numbers in a file are those of the configuration.
 constexpr bool same(int file, int config) {
@@ -78,47 +70,15 @@ Expected<CellStage> read_stage(const file::CellStage& table, int number) noexcep
 }  // namespace
 
 Expected<CellTemplateFileInfo> parse_cell_template_file(
-    const void* bytes, std::uint64_t file_bytes,
+    const void* bytes, const ModelHeader& model,
     std::array<CellStage, kMaxCellStages>& stages) noexcept {
-  const auto* const data = static_cast<const unsigned char*>(bytes);
-  const auto printed = static_cast<unsigned long long>(file_bytes);
-  if (file_bytes < kModelIdentifierAt + 4)
-    return corrupt_file("template file: it has %llu bytes, which is too short", printed);
-  if (std::memcmp(data + kModelIdentifierAt, file::CellTemplatesIdentifier(), 4) != 0) {
-    if (std::memcmp(data + kModelIdentifierAt, "OCLK", 4) == 0) {
-      return corrupt_file(
-          "template file: it is a kernel bank of optical flow (OCLK); it must hold templates "
-          "(OCLT)");
-    }
-    return corrupt_file("template file: not one (identifier OCLT is not at byte 8)");
+  if (model.array_bytes != 0) {
+    return corrupt_file("template file: it has %llu bytes of arrays; it must have none",
+                        static_cast<unsigned long long>(model.array_bytes));
   }
-  const std::uint32_t length = read_u32(data);
-  const std::uint64_t whole =
-      (kModelPrefixBytes + length + kAlignment - 1) / kAlignment * kAlignment + kModelHashBytes;
-  if (whole != file_bytes) {
-    return corrupt_file("template file: %s: it has %llu bytes, its header says %llu",
-                        file_bytes < whole ? "truncated" : "data after its end", printed,
-                        static_cast<unsigned long long>(whole));
-  }
-  if (file_bytes > kMaxCellTemplateFileBytes) {
-    return corrupt_file("template file: it has %llu bytes; at most %d are allowed", printed,
-                        kMaxCellTemplateFileBytes);
-  }
-
-  // The verifier comes before anything of the table is read; after it every access stays inside.
-  flatbuffers::Verifier verifier(data, kModelPrefixBytes + length, /*max_depth=*/4,
-                                 /*max_tables=*/256);
-  if (!file::VerifySizePrefixedCellTemplatesBuffer(verifier))
-    return corrupt_file("template file: damaged (it is not a valid table)");
-  const file::CellTemplates* const table = file::GetSizePrefixedCellTemplates(data);
-  // The version comes before the checksum, so that a file of the future is called that and not
-  // damaged.
-  if (table->version() != kCellTemplateVersion) {
-    return corrupt_file("template file: format version %d; this library reads version %d",
-                        table->version(), kCellTemplateVersion);
-  }
-  if (XXH64(data, whole - kModelHashBytes, 0) != read_u64(data + whole - kModelHashBytes))
-    return corrupt_file("template file: damaged (its checksum does not match)");
+  const auto verified = model_table<file::CellTemplates>(kCellTemplateKind, bytes, model);
+  if (!verified) return tl::unexpected(verified.error());
+  const file::CellTemplates* const table = *verified;
 
   CellTemplateFileInfo info;
   const unsigned count = table->stages() == nullptr ? 0 : table->stages()->size();
@@ -149,20 +109,13 @@ Expected<CellTemplateFileInfo> read_cell_template_file(
         make_error(Status::kInvalidArgument, "the path of the template file is empty"));
   }
   detail::ModelFile file;
-  if (Expected<void> opened = file.open("template file", path); !opened)
+  if (Expected<void> opened = file.open(detail::kCellTemplateKind, path); !opened)
     return tl::unexpected(opened.error());
   alignas(64) unsigned char bytes[detail::kMaxCellTemplateFileBytes];
-  // Of a larger file as much as tells what it is.
-  const auto wanted =
-      static_cast<std::size_t>(std::min<std::uint64_t>(file.bytes(), sizeof(bytes)));
-  const ssize_t got = file.read(bytes, wanted, 0);
-  if (got != static_cast<ssize_t>(wanted)) {
-    return tl::unexpected(
-        make_error(Status::kIoError, "template file \"%.120s\": %s", path,
-                   got < 0 ? strerror(errno) : "became shorter while it was read"));
-  }
-  Expected<CellTemplateFileInfo> info =
-      detail::parse_cell_template_file(bytes, file.bytes(), stages);
+  const Expected<detail::ModelHeader> model = file.header(bytes, sizeof(bytes));
+  const Expected<CellTemplateFileInfo> info =
+      model ? detail::parse_cell_template_file(bytes, *model, stages)
+            : tl::unexpected(model.error());
   if (!info) {
     // With the path, where there is room for both.
     const Error inner = info.error();

@@ -1,22 +1,25 @@
-// Reads a template file (*.ocl). The layout stands in template.fbs.
+// Reads a template file (*.ocellus). cell_templates.fbs describes its table.
 #pragma once
 
 #include <array>
-#include <cstdint>
+#include <cstddef>
 
+#include "core/model_file.h"
 #include "ocellus/cell_templates.h"
 #include "ocellus/status.h"
 
 namespace ocellus::detail {
 
-/// The version that is written and read.
-inline constexpr int kCellTemplateVersion = 1;
 /// Sixteen stages of radius 4 and the note take less.
-inline constexpr int kMaxCellTemplateFileBytes = 16384;
+inline constexpr ModelKind kCellTemplateKind{"template", "template file", 1, 16320};
+/// Bytes of the longest file.
+inline constexpr std::size_t kMaxCellTemplateFileBytes =
+    model_arrays_at(kCellTemplateKind.max_table_bytes);
 
-/// `bytes` are a whole file, aligned to 8. Nothing of it is believed before it was checked.
+/// Checks the table. `bytes` are a whole file, aligned to 8; `model` has been made of them. Errors:
+/// CorruptFile.
 Expected<CellTemplateFileInfo> parse_cell_template_file(
-    const void* bytes, std::uint64_t file_bytes,
+    const void* bytes, const ModelHeader& model,
     std::array<CellStage, kMaxCellStages>& stages) noexcept;
 
 }  // namespace ocellus::detail

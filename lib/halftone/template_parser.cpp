@@ -60,7 +60,7 @@ bool parse_number(std::string_view text, T& value) {
 }
 
 bool is_file(std::string_view link) {
-  return link.ends_with(".ocl");
+  return link.ends_with(".ocellus");
 }
 
 /// The position of a character that looks like a separator. Commas inside brackets are allowed.

@@ -1,9 +1,5 @@
-// KernelBankFile: reads a kernel bank (*.ocl). The layout stands in kernel_bank.fbs.
+// KernelBankFile: reads a kernel bank (*.ocellus). kernel_bank.fbs describes its table and taps.
 #pragma once
-
-// Inlined, so that the library has no run-time dependency for one function.
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include <cstdint>
 
@@ -14,12 +10,9 @@
 
 namespace ocellus::detail {
 
-/// The version that is written and read.
-inline constexpr int kKernelBankVersion = 1;
+inline constexpr ModelKind kKernelBankKind{"kernels", "kernel bank", 1, 4032};
 /// Largest magnitude of a tap in a file. With it no sum over the largest kernel overflows a float.
 inline constexpr float kMaxFileTap = 1.0e6f;
-/// Most bytes before the taps.
-inline constexpr int kMaxKernelBankHeaderBytes = 4096;
 
 struct KernelBankHeader {
   KernelForm form = KernelForm::kUniform;
@@ -31,7 +24,6 @@ struct KernelBankHeader {
   ImageSize size;               ///< kPerPixel: the image; kUniform: 1x1
   std::uint64_t taps_at = 0;    ///< offset of the taps in the file, a multiple of 64
   std::uint64_t tap_bytes = 0;  ///< up to the end of the file
-  std::uint64_t tap_hash = 0;   ///< xxHash64 of the taps
   char note[256] = {};  ///< where the taps come from; printable ASCII, cut off at the capacity
 
   /// Floats of one term at one pixel.
@@ -47,9 +39,8 @@ class KernelBankFile {
   KernelBankFile(const KernelBankFile&) = delete;
   KernelBankFile& operator=(const KernelBankFile&) = delete;
 
-  /// Opens the file and checks everything but the taps: kind, version, header checksum, ranges,
-  /// length of the file. Called once on an object. Errors: InvalidArgument (null or empty path),
-  /// IoError, CorruptFile.
+  /// Opens the file and checks everything but the taps: the container's header and the ranges.
+  /// Called once on an object. Errors: InvalidArgument (null or empty path), IoError, CorruptFile.
   Expected<void> open(const char* path) noexcept;
 
   const KernelBankHeader& header() const noexcept { return header_; }
@@ -61,7 +52,8 @@ class KernelBankFile {
 
   /// Writes the next nx, ny and nt taps, in the order of KernelCallback. Taps must be finite and at
   /// most kMaxFileTap. The checksum is known only with the last taps, so what was read counts only
-  /// when all of it was. Errors: CorruptFile, IoError, InvalidArgument (there are no more).
+  /// when all of it was. After CorruptFile all later calls fail, too. Errors: CorruptFile, IoError,
+  /// InvalidArgument (there are no more).
   Expected<void> next(float* wx, float* wy, float* wt) noexcept;
 
   /// Reads what is left, to check it. Errors: CorruptFile, IoError.
@@ -75,17 +67,14 @@ class KernelBankFile {
   ModelFile file_;
   KernelBankHeader header_;
   std::uint64_t left_ = 0;  // entries (taps of one term at one pixel) not given yet
-  std::uint64_t at_ = 0;    // offset in the file of what is read next
   int buffered_ = 0;        // entries in the buffer, not given yet
   const float* next_entry_ = nullptr;
-  XXH64_state_t hash_;
   alignas(64) float buffer_[kBufferFloats];
 };
 
-/// Checks the bytes before the taps. `bytes` are the first `available` bytes of a file of
-/// `file_bytes`; `available` is the smaller of file_bytes and kMaxKernelBankHeaderBytes, `bytes` is
-/// aligned to 8.
-Expected<KernelBankHeader> parse_kernel_bank_header(const void* bytes, std::uint64_t available,
-                                                    std::uint64_t file_bytes) noexcept;
+/// Checks the table. `bytes` are those before the taps, aligned to 8; `model` has been made of
+/// them. Errors: CorruptFile.
+Expected<KernelBankHeader> parse_kernel_bank_header(const void* bytes,
+                                                    const ModelHeader& model) noexcept;
 
 }  // namespace ocellus::detail

@@ -132,7 +132,7 @@ struct KernelRows {
         R::template composite<[](const Config& c, char* text, std::size_t capacity) {
           print_kernels(c.kernels, text, capacity);
         }, [](Config& c, std::string_view text) { return parse_kernels(text, c.kernels); }>(
-            "kernels", "The kernels: uniform, per-pixel, foveated or a kernel file (*.ocl)"));
+            "kernels", "The kernels: uniform, per-pixel, foveated or a kernel file (*.ocellus)"));
   }
   static constexpr Option taps() {
     return made(R::template composite<[](const Config& c, char* text, std::size_t capacity) {

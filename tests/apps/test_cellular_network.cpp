@@ -313,7 +313,7 @@ TEST(Cells, NamesWhatIsWrong) {
   expect_error(plus(halftone, {"--max-sweeps", "0"}), {"--max-sweeps is 0", "100000"});
   expect_error(plus(halftone, {"--template", "hlf9"}), {"--template", "hlf9", "hlf5"});
   expect_error(plus(halftone, {"--template", "erosion ||edge"}), {"--template"});
-  expect_error(plus(halftone, {"--template", folder / "absent.ocl"}), {"absent.ocl"});
+  expect_error(plus(halftone, {"--template", folder / "absent.ocellus"}), {"absent.ocellus"});
   expect_error(plus(halftone, {"--start", "zero"}), {"zero", "blue-noise"});
   expect_error(plus(halftone, {"--seed", "-1"}), {"--seed"});
   expect_error(plus(halftone, {"--polarity", "gray"}), {"gray", "black", "white"});

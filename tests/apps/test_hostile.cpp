@@ -237,12 +237,12 @@ TEST_F(Hostile, NestedJson) {
   const std::string nested = std::string(kDeep, '[') + std::string(kDeep, ']');
   for (const char* field : {"threshold", "a", "start"}) {
     const std::string file = write("t.json", std::string("{\"") + field + "\": " + nested + "}");
-    expect_error({"template", "make", file, "-o", path("t.ocl")},
+    expect_error({"template", "make", file, "-o", path("t.ocellus")},
                  {"t.json", "100001 arrays and objects in each other", "16"});
   }
   const std::string bank =
       write("k.json", "{\"form\": \"per-pixel\", \"size\": " + nested + ", \"pixels\": []}");
-  expect_error({"kernels", "from-json", bank, "-o", path("k.ocl")}, {"k.json", "16"});
+  expect_error({"kernels", "from-json", bank, "-o", path("k.ocellus")}, {"k.json", "16"});
 }
 
 // Example failure: millions of empty arrays, of three bytes each, take 25 times the file's size.
@@ -250,7 +250,7 @@ TEST_F(Hostile, JsonOfManyValues) {
   std::string text = "{\"kernels\": [[]";
   for (int i = 0; i < 800'000; ++i) text += ",[]";
   const ChildResult result =
-      run_program({"kernels", "from-json", write("k.json", text + "]}"), "-o", path("k.ocl")});
+      run_program({"kernels", "from-json", write("k.json", text + "]}"), "-o", path("k.ocellus")});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_NE(result.err.find("values; at most 800000 are read"), std::string::npos) << result.err;
   if (kMemoryCounts) {
@@ -268,14 +268,14 @@ TEST_F(Hostile, LongWordsAreCutOff) {
     return result.err;
   };
   const std::string keys = write("k.json", "{\"" + word + "\": 1}");
-  EXPECT_NE(error_of({"kernels", "from-json", keys, "-o", path("k.ocl")})
+  EXPECT_NE(error_of({"kernels", "from-json", keys, "-o", path("k.ocellus")})
                 .find("kkk... (20000000 bytes in all)\" is not known"),
             std::string::npos);
-  error_of({"kernels", "from-json", write("t.json", "{" + word), "-o", path("k.ocl")});
-  error_of({"kernels", "from-text", write("k.txt", word), "-o", path("k.ocl")});
-  error_of({"template", "make", keys, "-o", path("t.ocl")});
+  error_of({"kernels", "from-json", write("t.json", "{" + word), "-o", path("k.ocellus")});
+  error_of({"kernels", "from-text", write("k.txt", word), "-o", path("k.ocellus")});
+  error_of({"template", "make", keys, "-o", path("t.ocellus")});
   const std::string long_word = write("t.txt", std::string(kMega, 'k'));
-  EXPECT_NE(error_of({"template", "make", long_word, "-o", path("t.ocl")})
+  EXPECT_NE(error_of({"template", "make", long_word, "-o", path("t.ocellus")})
                 .find("(1000000 bytes in all)\" is no field; there are note, stage"),
             std::string::npos);
 }
@@ -283,9 +283,9 @@ TEST_F(Hostile, LongWordsAreCutOff) {
 // Example failure: a device that never ends fills the memory, or endless comments take for ever.
 TEST_F(Hostile, TextsThatNeverEnd) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{"template", "make", "/dev/zero", "-o", path("t.ocl")}, "has more than 1.0 MiB"},
-      {{"kernels", "from-json", "/dev/zero", "-o", path("k.ocl")}, "has more than 64.0 MiB"},
-      {{"kernels", "from-text", "/dev/zero", "-o", path("k.ocl")},
+      {{"template", "make", "/dev/zero", "-o", path("t.ocellus")}, "has more than 1.0 MiB"},
+      {{"kernels", "from-json", "/dev/zero", "-o", path("k.ocellus")}, "has more than 64.0 MiB"},
+      {{"kernels", "from-text", "/dev/zero", "-o", path("k.ocellus")},
        "goes on for more than 1000 characters"},
       {{"cnn", "test:8x8", "--template", "hole", "--initial", "/dev/zero"}, "is a device"},
       {{"cnn", "test:8x8", "--template", "/dev/zero"}, "/dev/zero"},
@@ -300,14 +300,14 @@ TEST_F(Hostile, TextsThatNeverEnd) {
     }
   }
   const std::string comments = write("c.txt", std::string(2 * kMega, '#'));
-  expect_error({"kernels", "from-text", comments, "-o", path("k.ocl")},
+  expect_error({"kernels", "from-text", comments, "-o", path("k.ocellus")},
                {"c.txt", "white space and comments"});
   const std::string note = write("n.txt", "uniform\nnote " + std::string(2 * kMega, 'n'));
-  expect_error({"kernels", "from-text", note, "-o", path("k.ocl")},
+  expect_error({"kernels", "from-text", note, "-o", path("k.ocellus")},
                {"n.txt", "line 2: goes on for more than 1048576 characters"});
   std::string fields;
   for (int i = 0; i < 1000; ++i) fields += "terms 1\n";
-  expect_error({"kernels", "from-text", write("f.txt", fields), "-o", path("k.ocl")},
+  expect_error({"kernels", "from-text", write("f.txt", fields), "-o", path("k.ocellus")},
                {"f.txt", "no \"data\""});
 }
 
@@ -323,23 +323,24 @@ TEST_F(Hostile, TextsThroughPipes) {
     });
   };
   std::thread writer = write_late("a\n0 1 0\n1 3 1\n0 1 0\n");
-  const ChildResult made = run_program({"template", "make", fifo, "-o", path("t.ocl")});
+  const ChildResult made = run_program({"template", "make", fifo, "-o", path("t.ocellus")});
   writer.join();
   EXPECT_EQ(made.exit_code, 0) << made.err;
   writer = write_late("uniform taps 1 1 1 convolutions 1 data 1 2 3");
-  const ChildResult bank = run_program({"kernels", "from-text", fifo, "-o", path("k.ocl")});
+  const ChildResult bank = run_program({"kernels", "from-text", fifo, "-o", path("k.ocellus")});
   writer.join();
   EXPECT_EQ(bank.exit_code, 0) << bank.err;
   // Its standard input is /dev/null here.
-  expect_error({"template", "make", "/dev/stdin", "-o", path("t.ocl")}, {"/dev/stdin", "is empty"});
-  expect_error({"template", "make", "-", "-o", path("t.ocl")}, {"standard input", "is empty"});
+  expect_error({"template", "make", "/dev/stdin", "-o", path("t.ocellus")},
+               {"/dev/stdin", "is empty"});
+  expect_error({"template", "make", "-", "-o", path("t.ocellus")}, {"standard input", "is empty"});
 }
 
 TEST_F(Hostile, SlowPipeThatNobodyWritesTo) {
   const std::string fifo = path("fifo");
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   for (const char* command : {"from-text", "from-json"})
-    expect_error({"kernels", command, fifo, "-o", path("k.ocl")},
+    expect_error({"kernels", command, fifo, "-o", path("k.ocellus")},
                  {"fifo", "gave nothing for 10 s"});
 }
 
@@ -355,7 +356,7 @@ TEST_F(Hostile, NamesWithControlCharacters) {
     return text.find("\xc2\x9b") == std::string::npos;
   };
   const std::string image = write(escape + ".pgm", "P5\n2 1\n255\nxx");
-  const std::string bank = path(escape + ".ocl");
+  const std::string bank = path(escape + ".ocellus");
   const std::vector<std::vector<std::string>> commands = {
       {"flow", path(escape + "absent")},
       {escape},
@@ -371,7 +372,7 @@ TEST_F(Hostile, NamesWithControlCharacters) {
       {"kernels", "info", bank, "--json"},
       {"flow", "test:32x32,frames=4", "--kernels", bank},
       {"template", "show", escape},
-      {"template", "make", write("words", "note x\n" + escape), "-o", path("t.ocl")},
+      {"template", "make", write("words", "note x\n" + escape), "-o", path("t.ocellus")},
       {"latency", "--input", image, "--pipeline", "halftone", "--fps", "1000", "--frames", "3",
        "--budget-ms", "10000", "--plot", path(escape + ".svg")},
   };
@@ -393,8 +394,8 @@ TEST_F(Hostile, NoSignalLeavesAnUnfinishedFile) {
   for (const int signal : {SIGHUP, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGQUIT, SIGVTALRM,
                            SIGTERM, SIGINT, SIGPWR, SIGSTKFLT, SIGRTMIN, SIGRTMAX}) {
     RunningProgram program({"kernels", "make", "--form", "foveated", "--size", "1024x1024",
-                            "--taps", "25x25x25", "-o", path("k.ocl")});
-    EXPECT_TRUE(wait_until([&] { return !files_in(path(""), "k.ocl").empty(); }));
+                            "--taps", "25x25x25", "-o", path("k.ocellus")});
+    EXPECT_TRUE(wait_until([&] { return !files_in(path(""), "k.ocellus").empty(); }));
     program.send(signal);
     EXPECT_EQ(program.wait().exit_code, 128 + signal);
     EXPECT_TRUE(files_in(path("")).empty()) << "signal " << signal;
@@ -409,7 +410,7 @@ TEST_F(Hostile, StandardStreamsThatAreClosedOrFull) {
         std::system(("'" + program_path() + "' " + arguments + " " + streams).c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   };
-  const std::string file = path("k.ocl");
+  const std::string file = path("k.ocellus");
   const std::string make = "kernels make --form foveated --size 64x64 -o '" + file + "'";
   for (const char* streams : {">&- 2>/dev/null", ">/dev/full 2>/dev/null", ">&- 2>&- <&-"}) {
     EXPECT_EQ(shell(make, streams), 2) << streams;

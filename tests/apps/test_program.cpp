@@ -82,7 +82,7 @@ TEST(Program, NamesWhatIsWrongWithTheUsage) {
   expect_error({"flow", "test:32x32", "--storage", "half"}, {"--storage", "per-pixel"});
   expect_error({"flow", "test:32x32", "--kernels", "foveated", "--form", "uniform"},
                {"foveated", "uniform"});
-  expect_error({"flow", "test:32x32", "--kernels", folder / "no.ocl"}, {"no.ocl"});
+  expect_error({"flow", "test:32x32", "--kernels", folder / "no.ocellus"}, {"no.ocellus"});
   expect_error({"flow", "test:32x32", "--roi", "1,2,3"}, {"--roi", "x,y,w,h"});
   expect_error({"flow", "test:32x32", "--roi", "20,20,20,20"}, {"20", "32x32"});
   expect_error({"flow", "test:32x32", "--window-size", "4"}, {"4", "odd"});
@@ -142,7 +142,7 @@ TEST(Program, NamesWhatIsWrongWithTheFrames) {
   expect_error({"compare", "flow", folder / "fifo", "b.flo"}, {"fifo", "a pipe"});
   expect_error({"compare", "flow", "/dev/zero", "b.flo"}, {"/dev/zero", "is a device"});
   expect_error({"compare", "image", "/dev/zero", "b.png"}, {"/dev/zero", "is a device"});
-  expect_error({"kernels", "info", folder / "absent.ocl"}, {"absent.ocl\": No such file"});
+  expect_error({"kernels", "info", folder / "absent.ocellus"}, {"absent.ocellus\": No such file"});
 }
 
 // Example failure: the JSON lacks what scripts read, or text is mixed into it.
@@ -291,23 +291,24 @@ TEST(Program, TakesImageFilesSixteenBitsAndKernelFiles) {
                 .get<double>(),
             0.05);
 
-  ASSERT_EQ(run_program(
-                {"kernels", "make", "--form", "uniform", "--taps", "9x9x4", "-o", folder / "k.ocl"})
+  ASSERT_EQ(run_program({"kernels", "make", "--form", "uniform", "--taps", "9x9x4", "-o",
+                         folder / "k.ocellus"})
                 .exit_code,
             0);
   const json with_file = json_of({"flow", "test:48x40,frames=4", "--frame", "1", "--kernels",
-                                  folder / "k.ocl", "-o", folder / "k.flo"});
+                                  folder / "k.ocellus", "-o", folder / "k.flo"});
   EXPECT_EQ(with_file["config"]["taps"], (json{9, 9, 4}));
   json_of(
       {"flow", "test:48x40,frames=4", "--frame", "1", "--taps", "9x9x4", "-o", folder / "t.flo"});
   EXPECT_LT(
       json_of({"compare", "flow", folder / "k.flo", folder / "t.flo"})["epe"]["mean"].get<double>(),
       1e-4);
-  expect_error({"flow", "test:48x40,frames=3", "--frame", "1", "--kernels", folder / "k.ocl", "-o",
-                folder / "k.flo"},
+  expect_error({"flow", "test:48x40,frames=3", "--frame", "1", "--kernels", folder / "k.ocellus",
+                "-o", folder / "k.flo"},
                {"4 frames"});
-  expect_error({"flow", "test:48x40,frames=4", "--kernels", folder / "k.ocl", "--taps", "9x9x4"},
-               {"--taps", "kernel file"});
+  expect_error(
+      {"flow", "test:48x40,frames=4", "--kernels", folder / "k.ocellus", "--taps", "9x9x4"},
+      {"--taps", "kernel file"});
 }
 
 // Example failure: a limit is not kept, or a missed one does not reach the exit code.
@@ -577,7 +578,7 @@ TEST(Program, AFailedWriteLeavesWhatStoodThere) {
       {"o.png", {"flow", scene, "--frame", "1", "-o"}},
       {"c.pfm", {"flow", scene, "--frame", "1", "--confidence"}},
       {"l.svg", {"latency", "--size", "32x32", "--fps", "1000", "--frames", "5", "--plot"}},
-      {"k.ocl", {"kernels", "make", "--form", "foveated", "--size", "64x64", "-o"}}};
+      {"k.ocellus", {"kernels", "make", "--form", "foveated", "--size", "64x64", "-o"}}};
   if (has_gstreamer()) cases.push_back({"v.webm", {"flow", scene, "-o"}});
   for (const auto& [name, command] : cases) {
     const std::string path = folder / name;
@@ -717,7 +718,7 @@ TEST(Program, FlowEndsItsFilesWhenInterrupted) {
 // Example failure: a huge bank is begun where it cannot fit, in silence, or is left half written.
 TEST(Program, KernelsMakeSaysItsSizeAndLeavesNoPart) {
   const TemporaryFolder folder;
-  const std::string bank = folder / "k.ocl";
+  const std::string bank = folder / "k.ocellus";
   RunningProgram program({"kernels", "make", "--form", "foveated", "--size", "1024x1024", "--taps",
                           "25x25x25", "-o", bank});
   EXPECT_TRUE(wait_until([&] { return !files_in(folder / "").empty(); }));
@@ -733,7 +734,7 @@ TEST(Program, KernelsMakeSaysItsSizeAndLeavesNoPart) {
     GTEST_SKIP() << "the temporary folder has room for the largest bank";
   expect_error({"kernels", "make", "--form", "foveated", "--size", "16384x16384", "--taps",
                 "25x25x25", "-o", bank},
-               {"k.ocl: needs 225.0 GiB, its file system has ", " free"});
+               {"k.ocellus: needs 225.0 GiB, its file system has ", " free"});
   EXPECT_TRUE(files_in(folder / "").empty());
 }
 

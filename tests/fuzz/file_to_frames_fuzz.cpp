@@ -1,9 +1,6 @@
-// Fuzz target: any bytes as a template file and as a kernel bank, made whole where they can be
-// (lengths, checksums), and carried through to frames. What the reader takes the operator takes or
-// refuses with a text, and then it computes; sanitizers watch for anything else.
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+// Fuzz target: any bytes as a template file or as a kernel bank, with a header that is right where
+// it can be (lengths, checksums), and carried through to frames. What the reader takes the operator
+// takes or refuses with a text, and then it computes; sanitizers watch for anything else.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,11 +13,13 @@
 #include <vector>
 
 #include "fuzz/memory_file.h"
+#include "fuzz/model_bytes.h"
 #include "fuzz/operators.h"
-#include "kernel_bank_generated.h"
+#include "halftone/template_file.h"
 #include "ocellus/cell_templates.h"
 #include "ocellus/kernel_taps.h"
 #include "ocellus/ocellus.h"
+#include "optical_flow/kernel_bank_file.h"
 
 namespace {
 
@@ -28,15 +27,6 @@ using namespace ocellus;
 using Bytes = std::vector<std::uint8_t>;
 
 constexpr std::size_t kMostMemory = std::size_t{8} << 20;
-
-std::uint64_t hash_of(const Bytes& bytes, std::size_t from, std::size_t to) {
-  return XXH64(bytes.data() + from, to - from, 0);
-}
-
-template <typename T>
-void put(Bytes& bytes, std::size_t at, T value) {
-  std::memcpy(bytes.data() + at, &value, sizeof(value));
-}
 
 template <typename Operator, typename View>
 void run(Operator& op, const Frame& frame, const View& view) {
@@ -47,10 +37,7 @@ void run(Operator& op, const Frame& frame, const View& view) {
 // ---- templates
 
 void templates_to_frames(Bytes bytes) {
-  bytes.resize(bytes.size() / 8 * 8);
-  if (bytes.size() < 16) return;
-  put(bytes, 0, static_cast<std::uint32_t>(bytes.size() - 12));
-  put(bytes, bytes.size() - 8, hash_of(bytes, 0, bytes.size() - 8));
+  if (!fuzz::mend_header(bytes, detail::kCellTemplateKind, false)) return;
   const fuzz::MemoryFile file(bytes.data(), bytes.size());
   CellularNetworkConfig config;
   const auto info = read_cell_template_file(file.path().c_str(), config.stages);
@@ -79,17 +66,6 @@ void templates_to_frames(Bytes bytes) {
 }
 
 // ---- kernel banks
-
-/// Where the value of the header's tap_hash stands; 0 when there is no header.
-std::size_t tap_hash_at(const Bytes& bytes, std::uint32_t length) {
-  const std::size_t header = 4 + std::size_t{length};
-  flatbuffers::Verifier verifier(bytes.data(), header, 4, 4);
-  if (!file::VerifySizePrefixedKernelBankBuffer(verifier)) return 0;
-  const auto* const bank = file::GetSizePrefixedKernelBank(bytes.data());
-  const auto* const table = reinterpret_cast<const flatbuffers::Table*>(bank);
-  const auto* const field = table->GetAddressOf(file::KernelBank::VT_TAP_HASH);
-  return field == nullptr ? 0 : static_cast<std::size_t>(field - bytes.data());
-}
 
 std::vector<float> frame_of(const Bytes& bytes, std::size_t area, int number) {
   std::vector<float> pixels(area);
@@ -121,20 +97,18 @@ void kernels_to_frames(const Config& config, const Bytes& bytes, const OperatorO
 }
 
 void bank_to_frames(Bytes bytes) {
-  std::uint32_t length = 0;
-  std::memcpy(&length, bytes.data(), sizeof(length));
-  const std::uint64_t taps_at = (4 + std::uint64_t{length} + 8 + 63) / 64 * 64;
-  if (taps_at > bytes.size()) return;
+  if (!fuzz::mend_header(bytes, detail::kKernelBankKind, true)) return;
+  const auto header =
+      detail::parse_model_header(detail::kKernelBankKind, bytes.data(), bytes.size(), bytes.size());
+  if (!header) return;
   // Most floats of any bytes are far out of range.
-  for (std::size_t at = taps_at; at + 4 <= bytes.size(); at += 4) {
+  for (std::size_t at = header->arrays_at; at + 4 <= bytes.size(); at += 4) {
     float tap = 0.0f;
     std::memcpy(&tap, bytes.data() + at, 4);
-    if (!(std::fabs(tap) <= 1e6f)) put(bytes, at, 1e6f);
+    constexpr float kLargest = detail::kMaxFileTap;
+    if (!(std::fabs(tap) <= kLargest)) std::memcpy(bytes.data() + at, &kLargest, 4);
   }
-  const std::size_t hash_at = tap_hash_at(bytes, length);
-  if (hash_at == 0) return;
-  put(bytes, hash_at, hash_of(bytes, taps_at, bytes.size()));
-  put(bytes, taps_at - 8, hash_of(bytes, 0, taps_at - 8));
+  fuzz::mend_header(bytes, detail::kKernelBankKind, true);
   const fuzz::MemoryFile file(bytes.data(), bytes.size());
   const std::string path = file.path();
   const auto info = read_kernel_file_info(path.c_str());
@@ -179,12 +153,12 @@ void bank_to_frames(Bytes bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // Both kinds say at byte 8 which they are.
-  constexpr std::size_t kLeast = 32;
+  // Both kinds have their name at byte 8.
+  constexpr std::size_t kLeast = 64;
   constexpr std::size_t kMost = std::size_t{1} << 16;
   if (size < kLeast || size > kMost) return 0;
   const Bytes bytes(data, data + size);
-  if (std::memcmp(data + 8, "OCLK", 4) == 0)
+  if (std::memcmp(data + 8, detail::kKernelBankKind.id, 7) == 0)
     bank_to_frames(bytes);
   else
     templates_to_frames(bytes);

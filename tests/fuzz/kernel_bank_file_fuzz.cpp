@@ -7,11 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <vector>
 
 #include "fuzz/memory_file.h"
+#include "fuzz/model_bytes.h"
 #include "optical_flow/kernel_bank_file.h"
 
 namespace {
@@ -44,16 +44,10 @@ void read_as_bank(const std::uint8_t* data, std::size_t size) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   read_as_bank(data, size);
-  // Once more with a header checksum that is right: else nearly every input would end there, and
-  // nothing behind it would be tried.
-  std::uint32_t length = 0;
-  if (size < sizeof(length)) return 0;
-  std::memcpy(&length, data, sizeof(length));
-  const std::uint64_t taps_at = (sizeof(length) + std::uint64_t{length} + 8 + 63) / 64 * 64;
-  if (taps_at > size) return 0;
-  std::vector<std::uint8_t> repaired(data, data + size);
-  const std::uint64_t hash = XXH64(repaired.data(), taps_at - 8, 0);
-  std::memcpy(repaired.data() + taps_at - 8, &hash, sizeof(hash));
-  read_as_bank(repaired.data(), repaired.size());
+  // Once more with a header that is right: else nearly every input would end there, and nothing
+  // behind it would be tried.
+  std::vector<std::uint8_t> mended(data, data + size);
+  if (fuzz::mend_header(mended, detail::kKernelBankKind, true))
+    read_as_bank(mended.data(), mended.size());
   return 0;
 }

@@ -19,7 +19,7 @@ using namespace ocellus;
 
 void convert(void (*read)(std::istream&, const std::string&), const std::string& text) {
   static const fuzz::WorkFolder kFolder;
-  const std::string bank = kFolder / "x.ocl";
+  const std::string bank = kFolder / "x.ocellus";
   fuzz::read_or_refuse([&] {
     std::istringstream stream(text);
     try {
@@ -33,7 +33,7 @@ void convert(void (*read)(std::istream&, const std::string&), const std::string&
     if (!file->open(bank.c_str())) std::abort();
     if (!file->finish()) std::abort();
   });
-  kFolder.expect_only("x.ocl");
+  kFolder.expect_only("x.ocellus");
 }
 
 }  // namespace

@@ -2,9 +2,6 @@
 // for long or give a stage that the operator would not take; sanitizers watch. With clang it is a
 // libFuzzer program; otherwise replay.cpp runs it over the seeds and over a fixed number of damaged
 // copies of them.
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fuzz/model_bytes.h"
 #include "halftone/stage_check.h"
 #include "halftone/template_file.h"
 #include "ocellus/cell_templates.h"
@@ -32,7 +30,10 @@ void read_as_file(const std::vector<std::uint8_t>& bytes) {
   std::vector<std::uint64_t> aligned((bytes.size() + 7) / 8);
   if (!bytes.empty()) std::memcpy(aligned.data(), bytes.data(), bytes.size());
   std::array<CellStage, kMaxCellStages> stages;
-  const auto info = detail::parse_cell_template_file(aligned.data(), bytes.size(), stages);
+  const auto model = detail::parse_model_header(detail::kCellTemplateKind, aligned.data(),
+                                                bytes.size(), bytes.size());
+  const auto info = model ? detail::parse_cell_template_file(aligned.data(), *model, stages)
+                          : tl::unexpected(model.error());
   if (info) {
     check(stages, info->stages);
   } else if (info.error().text[0] == '\0') {
@@ -46,17 +47,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size > 2 * detail::kMaxCellTemplateFileBytes) return 0;
   std::vector<std::uint8_t> bytes(data, data + size);
   read_as_file(bytes);
-  // Once more with a length and a checksum that are right: else nearly every input would end there.
-  if (size >= 16 && size % 8 == 0) {
-    const auto length = static_cast<std::uint32_t>(size - 12);
-    std::memcpy(bytes.data(), &length, sizeof(length));
-    const std::uint64_t hash = XXH64(bytes.data(), size - 8, 0);
-    std::memcpy(bytes.data() + size - 8, &hash, sizeof(hash));
-    read_as_file(bytes);
-  }
+  // Once more with a header that is right: else nearly every input would end there.
+  if (fuzz::mend_header(bytes, detail::kCellTemplateKind, false)) read_as_file(bytes);
   // A chain opens files: none that the input names.
   const std::string_view chain(reinterpret_cast<const char*>(data), size);
-  if (chain.find(".ocl") == std::string_view::npos) {
+  if (chain.find(".ocellus") == std::string_view::npos) {
     std::array<CellStage, kMaxCellStages> stages;
     const auto count = parse_cell_chain(chain, stages);
     if (count) {

@@ -479,7 +479,7 @@ TEST(Properties, WhatIsWrongIsNamed) {
   const std::string header = write("header.pgm", "P5\n96 x\n");
   const std::string long_header = write(
       "long.pgm", "P5\n#" + std::string(5000, 'c') + "\n96 64\n255\n" + std::string(96 * 64, 'z'));
-  const std::string damaged = write("damaged.ocl", "nothing of ours");
+  const std::string damaged = write("damaged.ocellus", "nothing of ours");
   const std::string fifo = folder / "fifo.pgm";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   struct Case {
@@ -490,8 +490,8 @@ TEST(Properties, WhatIsWrongIsNamed) {
   const std::vector<Case> cases = {
       {"ocellushalftone", "template=hlf9", {"template", "hlf9", "hlf5"}},
       {"ocellushalftone", "template=hlf5||edge", {"template"}},
-      {"ocellushalftone", "template=/no/such.ocl", {"template", "/no/such.ocl"}},
-      {"ocellushalftone", "template=" + damaged, {"template", "damaged.ocl"}},
+      {"ocellushalftone", "template=/no/such.ocellus", {"template", "/no/such.ocellus"}},
+      {"ocellushalftone", "template=" + damaged, {"template", "damaged.ocellus"}},
       {"ocellushalftone", "template=hlf5 preset=fast", {"preset", "hlf5"}},
       {"ocellushalftone", "levels=1", {"levels is 1", "2 to 256"}},
       {"ocellushalftone", "levels=3", {"levels is 3", "template"}},

@@ -670,9 +670,10 @@ TEST(Properties, BadSettingsStopTheStartWithAReason) {
         Case{"method=kernels preset=quality", {"preset", "method=pyramid"}},
         Case{"nt=5", {"nt", "method=kernels"}}, Case{"storage=half", {"storage", "method=kernels"}},
         Case{"method=kernels fovea-x=20", {"fovea-x", "kernels=foveated"}},
-        Case{"method=kernels kernels=bank.ocl nx=7", {"nx", "kernels=uniform"}},
+        Case{"method=kernels kernels=bank.ocellus nx=7", {"nx", "kernels=uniform"}},
         Case{"kernels=foveated", {"foveated", "method=kernels"}},
-        Case{"method=kernels kernels=/nowhere/bank.ocl", {"/nowhere/bank.ocl", "No such file"}},
+        Case{"method=kernels kernels=/nowhere/bank.ocellus",
+             {"/nowhere/bank.ocellus", "No such file"}},
         Case{"backend=gpu", {"gpu", "auto"}}, Case{"backend=cuda:", {"cuda:", "auto"}}}) {
     // Not in a harness, which insists that its element starts.
     GError* error = nullptr;

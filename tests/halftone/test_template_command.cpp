@@ -48,7 +48,7 @@ class TemplateCommand : public testing::Test {
 
   const test::TemporaryFolder folder_;
   const std::string in_ = folder_ / "in";
-  const std::string out_ = folder_ / "out.ocl";
+  const std::string out_ = folder_ / "out.ocellus";
   std::string printed_;
   std::string note_;
 };
@@ -303,12 +303,12 @@ TEST_F(TemplateCommand, NamesMistakesInFiles) {
             std::string::npos);
   EXPECT_NE(make(std::string("a\0b", 3)).find("it is not text"), std::string::npos);
   std::ofstream(in_) << "a" << kRows;
-  const std::string nowhere = folder_ / "no/x.ocl";
+  const std::string nowhere = folder_ / "no/x.ocellus";
   EXPECT_NE(run({"template", "make", in_, "-o", nowhere}).find(nowhere), std::string::npos);
   EXPECT_NE(run({"template", "make", in_, "-o", "/dev/null"}).find("a device or a pipe"),
             std::string::npos);
   const std::string text = folder_ / "z.txt";
-  EXPECT_NE(run({"template", "make", in_, "-o", text}).find("z.txt: the name must end in .ocl"),
+  EXPECT_NE(run({"template", "make", in_, "-o", text}).find("z.txt: the name must end in .ocellus"),
             std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(text));
   EXPECT_NE(run({"template", "show", "edeg"}).find("there is no template \"edeg\""),

@@ -177,16 +177,16 @@ TEST(CellTemplates, NamesMistakesInChains) {
       {"erosion(cross),edge", "\",\" is no separator"},
       {"erosion ! edge", "\"!\" is no separator; templates of a chain stand with the bar |"},
       {"hole | erosion; edge", "link 2 (\"erosion; edge\", character 8): \";\" is no separator"},
-      {"x.ocl(3)", "a file takes no parameters; leave the brackets out"},
-      {"no/such/file.ocl", "template file \"no/such/file.ocl\": No such file or directory"},
-      {".ocl", "template file \".ocl\": "},
+      {"x.ocellus(3)", "a file takes no parameters; leave the brackets out"},
+      {"no/such/file.ocellus", "template file \"no/such/file.ocellus\": No such file or directory"},
+      {".ocellus", "template file \".ocellus\": "},
   };
   for (const auto& [chain, words] : cases) {
     const std::string error = error_of(chain);
     EXPECT_NE(error.find(words), std::string::npos)
         << "\"" << chain << "\" says: " << (error.empty() ? "nothing" : error);
   }
-  EXPECT_NE(error_of(std::string(5000, 'x') + ".ocl").find("at most 4095"), std::string::npos);
+  EXPECT_NE(error_of(std::string(5000, 'x') + ".ocellus").find("at most 4095"), std::string::npos);
   EXPECT_NE(error_of(std::string(5000, 'x')).find("at most 48"), std::string::npos);
 }
 
@@ -194,7 +194,7 @@ TEST(CellTemplates, NamesMistakesInChains) {
 TEST(CellTemplates, OneStageIsOneStage) {
   const std::pair<const char*, const char*> cases[] = {
       {"skeleton", "skeleton has 8 stages: read it as a chain"},
-      {"x.ocl", "a file may hold several stages: read it as a chain"},
+      {"x.ocellus", "a file may hold several stages: read it as a chain"},
       {"", "the name is empty"},
       {"edge | edge", "there is no template"},
   };

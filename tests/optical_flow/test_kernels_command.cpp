@@ -63,7 +63,7 @@ class KernelsCommand : public testing::Test {
   }
 
   const test::TemporaryFolder folder_;
-  const std::string out_ = folder_ / "bank.ocl";
+  const std::string out_ = folder_ / "bank.ocellus";
 };
 
 // Fails when numbers land at another place than they were written, or comments and line ends
@@ -214,7 +214,7 @@ TEST_F(KernelsCommand, NamesBadOptions) {
       {{"kernels", "make", "--taps", "9x9x99", "-o", out_}, "--taps: NT is 99"},
       {{"kernels", "make", "--form", "foveated", "--size", "0x9", "-o", out_}, "--size is '0x9'"},
       {{"kernels", "make", "--sigma-space", "-1", "-o", out_}, "--sigma-space is -1"},
-      {{"kernels", "make", "-o", folder_ / "no/such/folder.ocl"}, "cannot be written"},
+      {{"kernels", "make", "-o", folder_ / "no/such/folder.ocellus"}, "cannot be written"},
       {{"kernels", "from-text", folder_ / "absent", "-o", out_}, "absent: No such file"},
       {{"kernels", "from-text", folder_.path(), "-o", out_}, "is a folder"},
       {{"kernels", "make", "--fovea", "1,2", "-o", out_}, "--fovea has no meaning here"},
@@ -253,7 +253,7 @@ TEST_F(KernelsCommand, ShowsWhatIsInAFile) {
   EXPECT_NE(text.str().find("5 x 7 pixels x 3 frames"), std::string::npos) << text.str();
 
   // A name that is not UTF-8 is no reason to fail.
-  const std::string odd = folder_ / "\xff.ocl";
+  const std::string odd = folder_ / "\xff.ocellus";
   std::filesystem::copy_file(out_, odd);
   std::ostringstream replaced;
   show_kernel_bank(odd, true, replaced);

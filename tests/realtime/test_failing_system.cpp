@@ -230,7 +230,7 @@ class FailingSystem : public testing::Test {
     attempts_["flow in half storage"] = std::make_unique<Flow>(flow);
     for (const KernelForm form : {KernelForm::kUniform, KernelForm::kPerPixel}) {
       const bool uniform = form == KernelForm::kUniform;
-      const std::string path = write_bank(folder_ / (uniform ? "u.ocl" : "p.ocl"), form);
+      const std::string path = write_bank(folder_ / (uniform ? "u.ocellus" : "p.ocellus"), form);
       OpticalFlowConfig from_file;
       from_file.size = kSize;
       attempts_[uniform ? "flow of a file" : "flow of a file of each pixel"] =
@@ -257,7 +257,7 @@ class FailingSystem : public testing::Test {
     CellularNetworkConfig cells;
     cells.size = kSize;
     cells.output_format = PixelFormat::kFloat32;
-    const std::string path = write_templates(folder_ / "t.ocl");
+    const std::string path = write_templates(folder_ / "t.ocellus");
     attempts_["network of a file"] =
         std::make_unique<Cells>(cells, [path](CellularNetworkConfig& config) {
           const auto info = read_cell_template_file(path.c_str(), config.stages);

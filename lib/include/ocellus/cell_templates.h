@@ -38,7 +38,7 @@ Expected<CellStage> cell_template(std::string_view link) noexcept;
 /// Reads a chain: links with "|" between them, such as "threshold(0.2) | erosion(cross) | edge".
 /// Returns the number of stages.
 ///
-/// A link is the path of a template file (it ends in .ocl), or the name of a template with
+/// A link is the path of a template file (it ends in .ocellus), or the name of a template with
 /// parameters in brackets, separated by commas, in any order:
 /// - a word: the variant. erosion(cross) is erosion_cross.
 /// - a number: the template's own, such as the threshold.
@@ -56,7 +56,7 @@ struct CellTemplateFileInfo {
   char note[256] = {};  ///< where the templates come from, as the file says; printable ASCII
 };
 
-/// Reads and checks a template file (*.ocl); its stages go to `stages`. Nothing is allocated.
+/// Reads and checks a template file (*.ocellus); its stages go to `stages`. Nothing is allocated.
 /// Errors: InvalidArgument (no path), IoError, CorruptFile.
 Expected<CellTemplateFileInfo> read_cell_template_file(
     const char* path, std::array<CellStage, kMaxCellStages>& stages) noexcept;

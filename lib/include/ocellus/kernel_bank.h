@@ -28,7 +28,7 @@ enum class KernelOrigin : std::uint8_t {
   kFoveated,  ///< the library: the same with sigma growing with the distance from `fovea`; needs
               ///< kPerPixel
   kCallback,  ///< the caller's function, called at creation
-  kFile,      ///< a kernel bank file (*.ocl)
+  kFile,      ///< a kernel bank file (*.ocellus)
 };
 
 /// Writes the taps of one separable term at one pixel: wx[0..nx), wy[0..ny), wt[0..nt), so that the
