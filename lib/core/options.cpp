@@ -152,7 +152,7 @@ Expected<void> set_options(OptionTable table, void* config,
     for (const OptionSetting& setting : settings) {
       if (!same_name(option.name, setting.name)) continue;
       if (!option.means_something(config))
-        return invalid_argument("%s has no meaning here; it needs %s", option.name, option.needs);
+        return invalid_argument("%s has no meaning here: it needs %s", option.name, option.needs);
       if (Expected<void> set = set_one(option, config, setting.value); !set) return set;
     }
   }
@@ -160,7 +160,7 @@ Expected<void> set_options(OptionTable table, void* config,
   for (const OptionSetting& setting : settings) {
     const Option& option = *find_option(table, setting.name);
     if (option.means_something(config)) continue;
-    return invalid_argument("%s has no meaning here; it needs %s", option.name, option.needs);
+    return invalid_argument("%s has no meaning here: it needs %s", option.name, option.needs);
   }
   return {};
 }

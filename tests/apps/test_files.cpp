@@ -22,7 +22,7 @@
 #include "apps/io/input_file.h"
 #include "apps/io/numbered_name.h"
 #include "apps/measure/flow_errors.h"
-#include "apps/optical_flow/options.h"
+#include "apps/common/operator_options.h"
 #include "apps/optical_flow/run.h"
 #include "support/files.h"
 
@@ -460,15 +460,14 @@ TEST(SupportTest, IsTheLargestThatFits) {
 
 // Example failure: the bandwidth floor of the benchmark is that of another kernel size.
 TEST(Workload, OfThePaperIs258MegabytesInFloatAndTheFrames) {
-  FlowOptions options;
-  options.form = "per-pixel";
-  options.taps = "15x15x20";
+  const auto bytes = [](const char* storage) {
+    const OptionTexts options = {
+        {"method", "kernels"}, {"kernels", "per-pixel"}, {"taps", "15x15x20"}, {"storage", storage}};
+    return operator_config("flow", options, {640, 480}, PixelFormat::kGray8).info()->least_bytes;
+  };
   const double frame_and_results = 640.0 * 480.0 * (1.0 + 3.0 * 4.0);
-  EXPECT_NEAR(least_work(flow_config(options, {640, 480}, PixelFormat::kGray8)).bytes,
-              258.048e6 + frame_and_results, 1.0);
-  options.storage = "half";
-  EXPECT_NEAR(least_work(flow_config(options, {640, 480}, PixelFormat::kGray8)).bytes,
-              129.024e6 + frame_and_results, 1.0);
+  EXPECT_NEAR(bytes("float"), 258.048e6 + frame_and_results, 1.0);
+  EXPECT_NEAR(bytes("half"), 129.024e6 + frame_and_results, 1.0);
 }
 
 }  // namespace

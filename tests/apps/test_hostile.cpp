@@ -287,7 +287,7 @@ TEST_F(Hostile, TextsThatNeverEnd) {
       {{"kernels", "from-json", "/dev/zero", "-o", path("k.ocellus")}, "has more than 64.0 MiB"},
       {{"kernels", "from-text", "/dev/zero", "-o", path("k.ocellus")},
        "goes on for more than 1000 characters"},
-      {{"cnn", "test:8x8", "--template", "hole", "--initial", "/dev/zero"}, "is a device"},
+      {{"cnn", "test:8x8", "--template", "hole", "--initial", "/dev/zero"}, "is not a regular file"},
       {{"cnn", "test:8x8", "--template", "/dev/zero"}, "/dev/zero"},
   };
   for (const auto& [arguments, says] : cases) {
@@ -370,7 +370,7 @@ TEST_F(Hostile, NamesWithControlCharacters) {
       {"kernels", "make", "-o", bank},
       {"kernels", "info", bank},
       {"kernels", "info", bank, "--json"},
-      {"flow", "test:32x32,frames=4", "--kernels", bank},
+      {"flow", "test:32x32,frames=4", "--method", "kernels", "--kernels", bank},
       {"template", "show", escape},
       {"template", "make", write("words", "note x\n" + escape), "-o", path("t.ocellus")},
       {"latency", "--input", image, "--pipeline", "halftone", "--fps", "1000", "--frames", "3",
@@ -393,7 +393,7 @@ TEST_F(Hostile, NamesWithControlCharacters) {
 TEST_F(Hostile, NoSignalLeavesAnUnfinishedFile) {
   for (const int signal : {SIGHUP, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGQUIT, SIGVTALRM,
                            SIGTERM, SIGINT, SIGPWR, SIGSTKFLT, SIGRTMIN, SIGRTMAX}) {
-    RunningProgram program({"kernels", "make", "--form", "foveated", "--size", "1024x1024",
+    RunningProgram program({"kernels", "make", "--kernels", "foveated", "--size", "1024x1024",
                             "--taps", "25x25x25", "-o", path("k.ocellus")});
     EXPECT_TRUE(wait_until([&] { return !files_in(path(""), "k.ocellus").empty(); }));
     program.send(signal);
@@ -411,7 +411,7 @@ TEST_F(Hostile, StandardStreamsThatAreClosedOrFull) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   };
   const std::string file = path("k.ocellus");
-  const std::string make = "kernels make --form foveated --size 64x64 -o '" + file + "'";
+  const std::string make = "kernels make --kernels foveated --size 64x64 -o '" + file + "'";
   for (const char* streams : {">&- 2>/dev/null", ">/dev/full 2>/dev/null", ">&- 2>&- <&-"}) {
     EXPECT_EQ(shell(make, streams), 2) << streams;
     EXPECT_EQ(run_program({"kernels", "info", file}).exit_code, 0) << streams;

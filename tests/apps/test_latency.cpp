@@ -290,24 +290,30 @@ TEST_F(Latency, ChainRunsEachOperatorWithItsOwnOptions) {
     return latency(more);
   };
   const json chain =
-      with({"--window-size", "9", "--pipeline", "flow preset=fast window-size=7!flow  taps=9x9x5"});
-  EXPECT_EQ(chain["pipeline"], (json{"flow", "flow"}));
-  ASSERT_EQ(chain["configs"].size(), 2u);
+      with({"--window", "9", "--pipeline",
+            "flow preset=fast window=7!flow  method=kernels taps=9x9x5!filter taps=3x3x3"});
+  EXPECT_EQ(chain["pipeline"], (json{"flow", "flow", "filter"}));
+  ASSERT_EQ(chain["configs"].size(), 3u);
   EXPECT_EQ(chain["configs"][0]["method"], "pyramid");
-  EXPECT_EQ(chain["configs"][0]["window_size"], 7);
-  EXPECT_EQ(chain["configs"][1]["taps"], (json{9, 9, 5}));
-  EXPECT_EQ(chain["configs"][1]["window_size"], 9);
-  ASSERT_EQ(chain["operators"].size(), 2u);
+  EXPECT_EQ(chain["configs"][0]["window"], 7);
+  EXPECT_EQ(chain["configs"][1]["taps"], "9x9x5");
+  EXPECT_EQ(chain["configs"][2]["operator"], "filter");
+  EXPECT_EQ(chain["configs"][2]["taps"], "3x3x3");
+  EXPECT_EQ(chain["configs"][1]["window"], 9);
+  ASSERT_EQ(chain["operators"].size(), 3u);
   EXPECT_NEAR(chain["work_ms"]["mean"].get<double>(),
               chain["operators"][0]["work_ms"]["mean"].get<double>() +
-                  chain["operators"][1]["work_ms"]["mean"].get<double>(),
+                  chain["operators"][1]["work_ms"]["mean"].get<double>() +
+                  chain["operators"][2]["work_ms"]["mean"].get<double>(),
               1e-6);
   EXPECT_EQ(chain["operators"][1]["delay_frames"], 2.0);
-  const json fast = with({"--pipeline", "flow preset=fast window-size=7"});
-  const json kernels = with({"--taps", "9x9x5", "--window-size", "9"});
+  const json fast = with({"--pipeline", "flow preset=fast window=7"});
+  const json kernels = with({"--method", "kernels", "--taps", "9x9x5", "--window", "9"});
+  const json filter = with({"--pipeline", "filter taps=3x3x3"});
   for (const char* kind : {"host", "pinned", "device"})
     EXPECT_EQ(chain["footprint"][kind], fast["footprint"][kind].get<std::int64_t>() +
-                                            kernels["footprint"][kind].get<std::int64_t>())
+                                            kernels["footprint"][kind].get<std::int64_t>() +
+                                            filter["footprint"][kind].get<std::int64_t>())
         << kind;
 }
 
@@ -323,10 +329,10 @@ TEST_F(Latency, NamesWhatIsWrongWithAChain) {
       EXPECT_NE(result.err.find(text), std::string::npos) << text << " is not in " << result.err;
   };
   expect({"--pipeline", "flow ! flow fast"}, {"'fast' in 'flow fast'", "option=value"});
-  expect({"--pipeline", "flow tapes=9x9x5"}, {"'flow tapes=9x9x5'", "--tapes"});
+  expect({"--pipeline", "flow tapes=9x9x5"}, {"'flow tapes=9x9x5'", "tapes", "taps"});
   expect({"--pipeline", "flow preset=best"}, {"'flow preset=best'", "best"});
   expect({"--pipeline", "flow preset=fast taps=9x9x5"},
-         {"'flow preset=fast taps=9x9x5'", "--taps"});
+         {"'flow preset=fast taps=9x9x5'", "taps has no meaning"});
   expect({"--taps", "9x9x5", "--pipeline", "flow ! flow preset=fast"},
          {"'flow preset=fast'", "--taps"});
   expect({"--pipeline", "flow taps=9x9"}, {"'flow taps=9x9'", "15x15x20"});

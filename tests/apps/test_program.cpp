@@ -73,19 +73,18 @@ TEST(Program, NamesWhatIsWrongWithTheUsage) {
   expect_error({"flow", "test:32x32", "-o", "a%s.flo"}, {"a%s.flo", "%0Nd"});
   expect_error({"flow", "test:32x32", "--preset", "best"}, {"best", "fast"});
   expect_error({"flow", "test:32x32", "--preset", "fast", "--method", "kernels"},
-               {"--preset", "--method"});
+               {"--preset has no meaning here: it needs method=pyramid"});
   expect_error({"flow", "test:32x32", "--preset", "fast", "--taps", "5x5x5"},
-               {"--taps", "--preset"});
-  expect_error({"flow", "test:32x32", "--levels", "3"}, {"--levels", "pyramid"});
-  expect_error({"flow", "test:32x32", "--taps", "15x15"}, {"--taps", "15x15x20"});
-  expect_error({"flow", "test:32x32", "--taps", "99x15x20"}, {"99", "25"});
-  expect_error({"flow", "test:32x32", "--storage", "half"}, {"--storage", "per-pixel"});
-  expect_error({"flow", "test:32x32", "--kernels", "foveated", "--form", "uniform"},
-               {"foveated", "uniform"});
-  expect_error({"flow", "test:32x32", "--kernels", folder / "no.ocellus"}, {"no.ocellus"});
-  expect_error({"flow", "test:32x32", "--roi", "1,2,3"}, {"--roi", "x,y,w,h"});
+               {"--taps", "kernels=uniform"});
+  const std::vector<std::string> kernels = {"flow", "test:32x32", "--method", "kernels"};
+  expect_error(plus(kernels, {"--levels", "3"}), {"--levels", "method=pyramid"});
+  expect_error(plus(kernels, {"--taps", "15x15"}), {"--taps", "15x15x20"});
+  expect_error(plus(kernels, {"--taps", "99x15x20"}), {"99", "25"});
+  expect_error(plus(kernels, {"--storage", "half"}), {"--storage", "per-pixel"});
+  expect_error(plus(kernels, {"--kernels", folder / "no.ocellus"}), {"no.ocellus", "foveated"});
+  expect_error({"flow", "test:32x32", "--roi", "1,2,3"}, {"--roi", "x,y,width,height"});
   expect_error({"flow", "test:32x32", "--roi", "20,20,20,20"}, {"20", "32x32"});
-  expect_error({"flow", "test:32x32", "--window-size", "4"}, {"4", "odd"});
+  expect_error({"flow", "test:32x32", "--window", "4"}, {"--window is 4", "odd"});
   expect_error({"flow", "test:32x32,frames=5", "--frame", "4", "-o", out}, {"--frame 4", "3"});
   expect_error({"flow", "test:32x32,frames=5", "--frame", "-1", "-o", out}, {"--frame -1"});
   // Frames around it could not be counted.
@@ -163,10 +162,11 @@ TEST(Program, FlowOfOneFrameIsTheScenesMotion) {
   const std::string out = folder / "o.flo";
   for (const std::vector<std::string>& options :
        std::vector<std::vector<std::string>>{{},
-                                             {"--form", "per-pixel"},
+                                             {"--method", "kernels"},
+                                             {"--method", "kernels", "--kernels", "per-pixel"},
                                              {"--preset", "fast"},
                                              {"--preset", "quality"},
-                                             {"--taps", "15x15x2"}}) {
+                                             {"--method", "kernels", "--taps", "15x15x2"}}) {
     std::vector<std::string> arguments = {"flow", scene, "--frame",      "11",
                                           "-o",   out,   "--confidence", folder / "c.pfm"};
     arguments.insert(arguments.end(), options.begin(), options.end());
@@ -178,7 +178,7 @@ TEST(Program, FlowOfOneFrameIsTheScenesMotion) {
     app::write_flo(folder / "t.flo", app::TestScene::parse(scene).truth());
     const json errors = json_of({"compare", "flow", out, folder / "t.flo", "--border", "12"});
     EXPECT_LT(errors["epe"]["mean"].get<double>(), 0.05)
-        << (options.empty() ? "default" : options[1]);
+        << (options.empty() ? "default" : options.back());
     EXPECT_EQ(errors["density"], 1.0);
     const json confident = json_of({"compare", "flow", out, folder / "t.flo", "--border", "12",
                                     "--confidence", folder / "c.pfm", "--density", "50"});
@@ -191,7 +191,8 @@ TEST(Program, FlowTakesTheSupportThatFits) {
   const TemporaryFolder folder;
   const auto support = [&](const std::string& scene, const std::string& frame) {
     return json_of(
-        {"flow", scene, "--frame", frame, "-o", folder / "o.flo"})["frames"][0]["support"];
+        {"flow", scene, "--method", "kernels", "--frame", frame, "-o",
+         folder / "o.flo"})["frames"][0]["support"];
   };
   EXPECT_EQ(support("test:40x40,frames=2", "0")["frames"], 2);
   EXPECT_EQ(support("test:40x40,frames=15", "7"),
@@ -206,7 +207,7 @@ TEST(Program, FlowTakesTheSupportThatFits) {
 TEST(Program, AllFramesEqualOneByOne) {
   const TemporaryFolder folder;
   for (const std::vector<std::string>& options : std::vector<std::vector<std::string>>{
-           {}, {"--preset", "fast"}, {"--method", "pyramid", "--window-frames", "3"}}) {
+           {}, {"--method", "kernels"}, {"--window-frames", "3"}}) {
     // The motion differs from frame to frame when seen from a fixed place only if it is affine
     // about a moving point; brightness does.
     const std::string scene = "test:48x40,frames=26";
@@ -252,16 +253,16 @@ TEST(Program, WritesPngOfTheRegion) {
   EXPECT_FALSE(std::filesystem::exists(folder / "p_03.png"));
 }
 
-// Example failure: --threshold is ignored, or zero is written where NaN was asked for.
+// Example failure: --confidence-threshold is ignored, or zero is written where NaN was asked for.
 TEST(Program, InvalidFlowIsUnknownInTheFile) {
   const TemporaryFolder folder;
-  const json all = json_of({"flow", "test:48x40,frames=4", "--frame", "1", "--threshold", "1e9",
-                            "-o", folder / "o.flo"});
+  const json all = json_of({"flow", "test:48x40,frames=4", "--frame", "1",
+                            "--confidence-threshold", "1e9", "-o", folder / "o.flo"});
   EXPECT_EQ(all["frames"][0]["valid"], 0.0);
   const app::FlowField nothing = app::read_flo(folder / "o.flo");
   for (const float u : nothing.u) ASSERT_TRUE(std::isnan(u));
-  json_of({"flow", "test:48x40,frames=4", "--frame", "1", "--threshold", "1e9", "--invalid", "zero",
-           "-o", folder / "z.flo"});
+  json_of({"flow", "test:48x40,frames=4", "--frame", "1", "--confidence-threshold", "1e9", "--invalid",
+           "zero", "-o", folder / "z.flo"});
   const app::FlowField zero = app::read_flo(folder / "z.flo");
   for (const float u : zero.u) ASSERT_EQ(u, 0.0f);
 }
@@ -291,24 +292,25 @@ TEST(Program, TakesImageFilesSixteenBitsAndKernelFiles) {
                 .get<double>(),
             0.05);
 
-  ASSERT_EQ(run_program({"kernels", "make", "--form", "uniform", "--taps", "9x9x4", "-o",
+  ASSERT_EQ(run_program({"kernels", "make", "--taps", "9x9x4", "-o",
                          folder / "k.ocellus"})
                 .exit_code,
             0);
-  const json with_file = json_of({"flow", "test:48x40,frames=4", "--frame", "1", "--kernels",
-                                  folder / "k.ocellus", "-o", folder / "k.flo"});
-  EXPECT_EQ(with_file["config"]["taps"], (json{9, 9, 4}));
-  json_of(
-      {"flow", "test:48x40,frames=4", "--frame", "1", "--taps", "9x9x4", "-o", folder / "t.flo"});
+  const json with_file = json_of({"flow", "test:48x40,frames=4", "--frame", "1", "--method", "kernels",
+                                  "--kernels", folder / "k.ocellus", "-o", folder / "k.flo"});
+  EXPECT_EQ(with_file["config"]["kernels"], folder / "k.ocellus");
+  json_of({"flow", "test:48x40,frames=4", "--frame", "1", "--method", "kernels", "--taps", "9x9x4",
+           "-o", folder / "t.flo"});
   EXPECT_LT(
       json_of({"compare", "flow", folder / "k.flo", folder / "t.flo"})["epe"]["mean"].get<double>(),
       1e-4);
-  expect_error({"flow", "test:48x40,frames=3", "--frame", "1", "--kernels", folder / "k.ocellus",
-                "-o", folder / "k.flo"},
+  expect_error({"flow", "test:48x40,frames=3", "--frame", "1", "--method", "kernels", "--kernels",
+                folder / "k.ocellus", "-o", folder / "k.flo"},
                {"4 frames"});
   expect_error(
-      {"flow", "test:48x40,frames=4", "--kernels", folder / "k.ocellus", "--taps", "9x9x4"},
-      {"--taps", "kernel file"});
+      {"flow", "test:48x40,frames=4", "--method", "kernels", "--kernels", folder / "k.ocellus", "--taps",
+       "9x9x4"},
+      {"--taps has no meaning here", "kernels=uniform"});
 }
 
 // Example failure: a limit is not kept, or a missed one does not reach the exit code.
@@ -495,7 +497,9 @@ TEST(Program, RefusesOptionsThatMeanNothing) {
       {flow, {"--max-motion", "1", "-o", out}, "--max-motion"},
       {flow, {"--frame", "1", "--limit", "3", "-o", out}, "--limit"},
       {flow, {"--storage", "float"}, "--storage"},
-      {flow, {"--median", "3"}, "--median"},
+      {flow, {"--method", "kernels", "--storage", "float"}, "--storage"},
+      {flow, {"--method", "kernels", "--median", "3x3"}, "--median"},
+      {flow, {"--window-sigma", "3"}, "--window-sigma"},
       {pyramid, {"--sigma-time", "3"}, "--sigma-time"},
       {pyramid, {"--smoothing", "none", "--smoothing-size", "5"}, "--smoothing-size"},
       {pyramid, {"--levels", "2", "--coarse-warps", "3"}, "--coarse-warps"},
@@ -538,13 +542,10 @@ TEST(Program, RefusesOptionsThatMeanNothing) {
   for (const auto& [option, value] :
        std::vector<std::pair<std::string, std::string>>{{"--window-sigma", "nan"},
                                                         {"--window-sigma", "-1"},
-                                                        {"--threshold", "nan"},
+                                                        {"--confidence-threshold", "nan"},
                                                         {"--sigma-space", "nan"},
-                                                        {"--window-size", "4"},
-                                                        {"--terms", "9"}}) {
-    std::vector<std::string> arguments = flow;
-    arguments.insert(arguments.end(), {option, value});
-    expect_error(arguments, {option + " is " + value});
+                                                        {"--window", "4"}}) {
+    expect_error(plus(flow, {"--method", "kernels", option, value}), {option + " is " + value});
   }
   EXPECT_TRUE(files_in(folder / "").empty());
   // The same options where they do mean something.
@@ -556,15 +557,14 @@ TEST(Program, RefusesOptionsThatMeanNothing) {
 }
 
 // Example failure: the report names the levels asked for where the image has no room for them.
-TEST(Program, ReportsTheLevelsUsed) {
+TEST(Program, TellsTheLevelsThatAreLeftOut) {
   const ChildResult tiny = run_program({"flow", "test:1x1,frames=3", "--preset", "fast"});
   EXPECT_EQ(tiny.exit_code, 0) << tiny.err;
   EXPECT_NE(tiny.out.find("pyramid of 1 level ("), std::string::npos) << tiny.out;
   EXPECT_NE(tiny.out.find("3 frames of 1x1 read"), std::string::npos) << tiny.out;
-  const json config =
-      json_of({"flow", "test:96x95,frames=3", "--preset", "fast", "--levels", "6"})["config"];
-  EXPECT_EQ(config["levels"], 3);
-  EXPECT_EQ(config["levels_asked_for"], 6);
+  const ChildResult small = run_program({"flow", "test:96x95,frames=3", "--levels", "6"});
+  EXPECT_NE(small.out.find("pyramid of 3 levels (3 left out: too small)"), std::string::npos)
+      << small.out;
 }
 
 // Example failure: a failed write leaves half a file in the place of a good one, or a temporary
@@ -578,7 +578,7 @@ TEST(Program, AFailedWriteLeavesWhatStoodThere) {
       {"o.png", {"flow", scene, "--frame", "1", "-o"}},
       {"c.pfm", {"flow", scene, "--frame", "1", "--confidence"}},
       {"l.svg", {"latency", "--size", "32x32", "--fps", "1000", "--frames", "5", "--plot"}},
-      {"k.ocellus", {"kernels", "make", "--form", "foveated", "--size", "64x64", "-o"}}};
+      {"k.ocellus", {"kernels", "make", "--kernels", "foveated", "--size", "64x64", "-o"}}};
   if (has_gstreamer()) cases.push_back({"v.webm", {"flow", scene, "-o"}});
   for (const auto& [name, command] : cases) {
     const std::string path = folder / name;
@@ -719,7 +719,7 @@ TEST(Program, FlowEndsItsFilesWhenInterrupted) {
 TEST(Program, KernelsMakeSaysItsSizeAndLeavesNoPart) {
   const TemporaryFolder folder;
   const std::string bank = folder / "k.ocellus";
-  RunningProgram program({"kernels", "make", "--form", "foveated", "--size", "1024x1024", "--taps",
+  RunningProgram program({"kernels", "make", "--kernels", "foveated", "--size", "1024x1024", "--taps",
                           "25x25x25", "-o", bank});
   EXPECT_TRUE(wait_until([&] { return !files_in(folder / "").empty(); }));
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
@@ -732,7 +732,7 @@ TEST(Program, KernelsMakeSaysItsSizeAndLeavesNoPart) {
   constexpr std::uintmax_t kBytes = std::uintmax_t{225} << 30;  // 16384 x 16384 x 3 x 75 x 4
   if (std::filesystem::space(folder / "").available >= kBytes)
     GTEST_SKIP() << "the temporary folder has room for the largest bank";
-  expect_error({"kernels", "make", "--form", "foveated", "--size", "16384x16384", "--taps",
+  expect_error({"kernels", "make", "--kernels", "foveated", "--size", "16384x16384", "--taps",
                 "25x25x25", "-o", bank},
                {"k.ocellus: needs 225.0 GiB, its file system has ", " free"});
   EXPECT_TRUE(files_in(folder / "").empty());

@@ -71,7 +71,7 @@ TEST(VideoRange, IsThatOfTheVideo) {
   }
 }
 
-/// Example failure: --threshold counts from 0 in a video whose black is 16.
+/// Example failure: --binarize counts from 0 in a video whose black is 16.
 TEST(VideoRange, HoldsForAThreshold) {
   const TemporaryFolder folder;
   const std::string video = folder / "in.mkv";
@@ -82,7 +82,7 @@ TEST(VideoRange, HoldsForAThreshold) {
       raw.add(kLimited, [](int x, int) { return is_black(x) ? 101 : 102; });
   }
   json_of(
-      {"cnn", video, "--threshold", "100", "--template", "threshold", "-o", folder / "o%d.png"});
+      {"cnn", video, "--binarize", "100", "--template", "threshold", "-o", folder / "o%d.png"});
   EXPECT_EQ(stray_dots(app::read_image(folder / "o0.png")), 0);
 }
 
