@@ -14,9 +14,11 @@
  *
  * #GstOcellusFlow:preset and #GstOcellusFlow:method choose the values of all options that are not
  * set. An option that has no meaning with the others, such as #GstOcellusFlow:levels with
- * method=kernels, is an error at the start; a text property that is set to NULL is not set any
- * more. #GstOcellusBase:config is a JSON file of options, such as {"method": "kernels", "taps":
- * "9x9x5"}; a property that is set comes before its option in the file.
+ * method=kernels, stops the start with an error. NULL takes back what a text property was set to.
+ *
+ * #GstOcellusBase:config is a JSON file of options, such as
+ * {"method": "kernels", "taps": "9x9x5"}. A property that is set takes precedence over its option
+ * in the file.
  *
  * A result describes a frame that lies a little back (one frame with two frames of a pyramid, nine
  * with kernels of 20 frames). With #GstOcellusFlow:align the element holds that many frames back,

@@ -872,8 +872,8 @@ static void gst_ocellus_base_class_init(gpointer klass, gpointer) {
   constexpr auto kRead = static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
   properties[PROP_CONFIG] = g_param_spec_string(
       "config", "Configuration",
-      "JSON file of options of the operator, read at the start; a property that is set comes "
-      "before its option in the file (empty = none)",
+      "JSON file of options of the operator, read at the start; a property that is set takes "
+      "precedence over its option in the file (empty = none)",
       DEFAULT_CONFIG, kReady);
   properties[PROP_BACKEND] = g_param_spec_string(
       "backend", "Backend", "What computes: auto, cpu, cuda or cuda:N (N = device number)",

@@ -37,8 +37,8 @@ class Options {
   ocellus::Expected<void> read_file();
   void forget_file() { from_file_.clear(); }
 
-  /// From the options of the file and those that were set, which come first. Size and format are
-  /// missing. Errors: as OperatorConfig::set_options.
+  /// From the options of the file and those that were set, which take precedence. Size and format
+  /// are missing. Errors: as OperatorConfig::set_options.
   ocellus::Expected<ocellus::OperatorConfig> make() const;
 
   /// The error with the options called as the properties are.

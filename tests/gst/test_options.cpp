@@ -3,6 +3,7 @@
 #include <set>
 
 #include "gst/gst_support.h"
+#include "ocellus/kernel_taps.h"
 #include "ocellus/operators.h"
 #include "support/files.h"
 
@@ -157,6 +158,28 @@ TEST(Options, PresetsChooseWhatIsNotSet) {
   gst_object_unref(element);
 }
 
+// Fails when kernels of a file are not read, or options beside it that it has a say about are
+// taken.
+TEST(Options, KernelsMayStandInAFile) {
+  const Expected<KernelFileInfo> file = read_kernel_file_info(OCELLUS_KERNEL_FILE);
+  ASSERT_TRUE(file) << file.error().text;
+  const KernelConfig& kernels = file->kernels;
+  Harness harness("method=kernels kernels=" OCELLUS_KERNEL_FILE, {});
+  harness.start();
+  harness.push_frames(0, kernels.nt);
+  EXPECT_GT(harness.drop_output(), 0);
+  EXPECT_EQ(text_of(harness.element(), "kernels"), OCELLUS_KERNEL_FILE);
+  EXPECT_EQ(text_of(harness.element(), "taps"), std::to_string(kernels.nx) + "x" +
+                                                    std::to_string(kernels.ny) + "x" +
+                                                    std::to_string(kernels.nt));
+  Pipeline pipeline(
+      "videotestsrc ! ocellusflow method=kernels taps=9x9x9 kernels=" OCELLUS_KERNEL_FILE
+      " ! fakesink");
+  EXPECT_EQ(gst_element_set_state(pipeline.get(), GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+  const std::string error = pipeline.wait_for_end();
+  EXPECT_NE(error.find("taps has no meaning"), std::string::npos) << error;
+}
+
 class Config : public ::testing::Test {
  protected:
   std::string write(const std::string& text) {
@@ -204,8 +227,8 @@ TEST_F(Config, FileIsReadAtTheStart) {
   EXPECT_EQ(text_of(harness.element(), "config"), path);
 }
 
-// Fails when a property that is set does not come before the file.
-TEST_F(Config, PropertiesComeBeforeTheFile) {
+// Fails when a property that is set does not take precedence over the file.
+TEST_F(Config, PropertiesTakePrecedence) {
   const std::string path =
       write(R"({"method": "kernels", "taps": "9x9x5", "sigma-space": 2, "warps": 2})");
   EXPECT_NE(error_of("config=" + path).find("warps has no meaning"), std::string::npos);
