@@ -7,9 +7,9 @@
  * templates (*.ocl), or a chain with "|" between them; `ocellus template list` names those that
  * there are. Black is +1, as in the literature, unless #GstOcellusCnn:polarity says otherwise.
  *
- * What is not set is as each template says; where a property has a value that means this, such as
- * #GstOcellusCnn:levels=0, the value is its default. #GstOcellusCnn:initial, a binary PGM file of
- * the pictures' size, is read when the caps are known. #GstOcellusBase:config is a JSON file of
+ * Each template has its own levels, sweeps, boundary and order of updates. A property that is set
+ * replaces them in all templates of the chain. #GstOcellusCnn:initial, a binary PGM file of the
+ * pictures' size, is read when the caps are known. #GstOcellusBase:config is a JSON file of
  * options, such as {"template": "threshold | edge", "max_sweeps": 20}.
  *
  * Many templates are for pictures of two levels: begin the chain with threshold, as in
