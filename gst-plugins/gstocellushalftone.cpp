@@ -8,8 +8,9 @@
  *
  * #GstOcellusHalftone:preset balances time and quality; #GstOcellusHalftone:template takes
  * another network instead: a template's name such as hlf5, the path of a file of templates
- * (*.ocellus), or a chain with "|" between them. With #GstOcellusCellularNetwork:warm-start a frame
+ * (*.ocellus), or a chain with "|" between them. With #GstOcellusHalftone:warm-start a frame
  * begins with the dots of the one before: what does not move does not flicker.
+ * #GstOcellusBase:config is a JSON file of options, such as {"preset": "fast", "warm_start": true}.
  *
  * Luma is what becomes dots. What is black and what is white, in the picture that comes and in the
  * one that goes out, is in the caps' colorimetry: 16 and 235 in video of limited range, which I420
@@ -39,165 +40,21 @@
  */
 #include "gstocellushalftone.h"
 
-#include <string>
-
-#include "ocellus/halftone.h"
-
-using ocellus::Expected;
-using ocellus::HalftonePreset;
-using ocellus::Status;
-
-typedef enum {
-  GST_OCELLUS_HALFTONE_PRESET_QUALITY,
-  GST_OCELLUS_HALFTONE_PRESET_FAST,
-} GstOcellusHalftonePreset;
-
-#define DEFAULT_PRESET GST_OCELLUS_HALFTONE_PRESET_QUALITY
-#define DEFAULT_TEMPLATE ""
-
-enum {
-  PROP_0,
-  PROP_PRESET,
-  PROP_TEMPLATE,
-};
-
-namespace {
-
-// The properties as they were set; under the object lock.
-struct Settings {
-  gint preset = DEFAULT_PRESET;
-  std::string chain = DEFAULT_TEMPLATE;
-};
-
-}  // namespace
-
 struct _GstOcellusHalftone {
   GstOcellusCellularNetwork parent_instance;
-
-  Settings* settings;
 };
 
 G_DEFINE_TYPE(GstOcellusHalftone, gst_ocellus_halftone, GST_TYPE_OCELLUS_CELLULAR_NETWORK)
 GST_ELEMENT_REGISTER_DEFINE(ocellushalftone, "ocellushalftone", GST_RANK_NONE,
                             GST_TYPE_OCELLUS_HALFTONE)
 
-static GType gst_ocellus_halftone_preset_get_type(void) {
-  static const GEnumValue values[] = {
-      {GST_OCELLUS_HALFTONE_PRESET_QUALITY, "The least error that an eye sees", "quality"},
-      {GST_OCELLUS_HALFTONE_PRESET_FAST, "A little more error, for live video on few cores",
-       "fast"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static("GstOcellusHalftonePreset", values);
-  return type;
-}
-
-static Settings get_settings(gpointer self) {
-  GST_OBJECT_LOCK(self);
-  Settings settings = *GST_OCELLUS_HALFTONE(self)->settings;
-  GST_OBJECT_UNLOCK(self);
-  return settings;
-}
-
-static Expected<void> gst_ocellus_halftone_describe_network(GstOcellusCellularNetwork* cells,
-                                                            ocellus::ImageSize size,
-                                                            GstOcellusNetwork* network) {
-  const Settings settings = get_settings(cells);
-  if (!settings.chain.empty()) {
-    if (settings.preset != DEFAULT_PRESET) {
-      return tl::unexpected(ocellus::make_error(
-          Status::kInvalidArgument,
-          "preset is set, but has no meaning with template \"%s\", which takes its place",
-          settings.chain.c_str()));
-    }
-    return gst_ocellus_cellular_network_parse_chain(settings.chain.c_str(), network);
-  }
-  const gint levels = gst_ocellus_cellular_network_get_levels(cells);
-  if (levels != 0 && levels != 2) {
-    return tl::unexpected(ocellus::make_error(
-        Status::kInvalidArgument,
-        "levels is %d, but the presets are of two levels; set a template, such as hlf5", levels));
-  }
-  network->config = ocellus::halftone_config(
-      size, settings.preset == GST_OCELLUS_HALFTONE_PRESET_FAST ? HalftonePreset::kFast
-                                                                : HalftonePreset::kQuality);
-  return {};
-}
-
-// ---- GObject
-
-static void gst_ocellus_halftone_set_property(GObject* object, guint id, const GValue* value,
-                                              GParamSpec* pspec) {
-  if (!gst_ocellus_base_may_configure(GST_OCELLUS_BASE(object), pspec)) return;
-  GST_OBJECT_LOCK(object);
-  Settings& settings = *GST_OCELLUS_HALFTONE(object)->settings;
-  switch (id) {
-    case PROP_PRESET:
-      settings.preset = g_value_get_enum(value);
-      break;
-    case PROP_TEMPLATE:
-      settings.chain =
-          g_value_get_string(value) != nullptr ? g_value_get_string(value) : DEFAULT_TEMPLATE;
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-      break;
-  }
-  GST_OBJECT_UNLOCK(object);
-}
-
-static void gst_ocellus_halftone_get_property(GObject* object, guint id, GValue* value,
-                                              GParamSpec* pspec) {
-  const Settings settings = get_settings(object);
-  switch (id) {
-    case PROP_PRESET:
-      g_value_set_enum(value, settings.preset);
-      break;
-    case PROP_TEMPLATE:
-      g_value_set_string(value, settings.chain.c_str());
-      break;
-    default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-      break;
-  }
-}
-
-static void gst_ocellus_halftone_finalize(GObject* object) {
-  delete GST_OCELLUS_HALFTONE(object)->settings;
-  G_OBJECT_CLASS(gst_ocellus_halftone_parent_class)->finalize(object);
-}
-
 static void gst_ocellus_halftone_class_init(GstOcellusHalftoneClass* klass) {
-  GObjectClass* object_class = G_OBJECT_CLASS(klass);
-  object_class->set_property = gst_ocellus_halftone_set_property;
-  object_class->get_property = gst_ocellus_halftone_get_property;
-  object_class->finalize = gst_ocellus_halftone_finalize;
-
-  constexpr auto kFlags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                                   GST_PARAM_MUTABLE_READY);
-  g_object_class_install_property(
-      object_class, PROP_PRESET,
-      g_param_spec_enum("preset", "Preset", "Balance of quality and speed (no template)",
-                        gst_ocellus_halftone_preset_get_type(), DEFAULT_PRESET, kFlags));
-  g_object_class_install_property(
-      object_class, PROP_TEMPLATE,
-      g_param_spec_string(
-          "template", "Template",
-          "Instead of a preset: a template's name, a file of templates (*.ocellus), or "
-          "a chain of them with | between them",
-          DEFAULT_TEMPLATE, kFlags));
-
+  GstOcellusBaseClass* base_class = GST_OCELLUS_BASE_CLASS(klass);
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Ocellus halftone", "Filter/Effect/Video",
       "Turns pictures into black and white dots that look alike from afar", "The Ocellus authors");
-
-  GST_OCELLUS_BASE_CLASS(klass)->message_name = "ocellushalftone";
-  GST_OCELLUS_CELLULAR_NETWORK_CLASS(klass)->describe_network =
-      gst_ocellus_halftone_describe_network;
-  gst_type_mark_as_plugin_api(gst_ocellus_halftone_preset_get_type(),
-                              static_cast<GstPluginAPIFlags>(0));
+  gst_ocellus_base_class_set_operator(base_class, ocellus::find_operator("halftone"));
+  base_class->message_name = "ocellushalftone";
 }
 
-static void gst_ocellus_halftone_init(GstOcellusHalftone* self) {
-  self->settings = new Settings;
-}
+static void gst_ocellus_halftone_init(GstOcellusHalftone*) {}

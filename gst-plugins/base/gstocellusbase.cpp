@@ -15,6 +15,7 @@ using ocellus::Engine;
 using ocellus::EngineConfig;
 using ocellus::EngineInfo;
 using ocellus::Expected;
+using ocellus::OperatorConfig;
 using ocellus::PixelFormat;
 
 static_assert(G_BYTE_ORDER == G_LITTLE_ENDIAN,
@@ -36,6 +37,7 @@ static_assert(ocellus::kMaxImageSide == 16384, "the pad templates say 16384");
 
 enum {
   PROP_0,
+  PROP_CONFIG,
   PROP_BACKEND,
   PROP_ACTIVE_BACKEND,
   PROP_THREADS,
@@ -113,6 +115,14 @@ GstVideoColorRange gst_ocellus_color_range(const GstVideoInfo& video) {
              : GST_VIDEO_COLOR_RANGE_UNKNOWN;
 }
 
+ocellus::GrayRange gst_ocellus_gray_range(const GstVideoInfo& video) {
+  gint offset[GST_VIDEO_MAX_COMPONENTS] = {};
+  gint scale[GST_VIDEO_MAX_COMPONENTS] = {};
+  gst_video_color_range_offsets(gst_ocellus_color_range(video), video.finfo, offset, scale);
+  const float unit = gst_ocellus_pixel_format(video) == PixelFormat::kGray16 ? 257.0f : 1.0f;
+  return {static_cast<float>(offset[0]) / unit, static_cast<float>(offset[0] + scale[0]) / unit};
+}
+
 PixelFormat gst_ocellus_pixel_format(const GstVideoInfo& video) {
   return GST_VIDEO_INFO_FORMAT(&video) == GST_VIDEO_FORMAT_GRAY16_LE ? PixelFormat::kGray16
                                                                      : PixelFormat::kGray8;
@@ -122,6 +132,13 @@ void gst_ocellus_base_set_align(GstOcellusBase* self, gboolean align) {
   GST_OBJECT_LOCK(self);
   gst_ocellus_base_get_private(self)->align = align;
   GST_OBJECT_UNLOCK(self);
+}
+
+gboolean gst_ocellus_base_get_align(GstOcellusBase* self) {
+  GST_OBJECT_LOCK(self);
+  const gboolean align = gst_ocellus_base_get_private(self)->align;
+  GST_OBJECT_UNLOCK(self);
+  return align;
 }
 
 void gst_ocellus_base_set_draw(GstOcellusBase* self, gboolean draw) {
@@ -141,6 +158,13 @@ void gst_ocellus_base_set_keep_chroma(GstOcellusBase* self, gboolean keep) {
   GST_OBJECT_LOCK(self);
   gst_ocellus_base_get_private(self)->keep_chroma = keep;
   GST_OBJECT_UNLOCK(self);
+}
+
+gboolean gst_ocellus_base_get_keep_chroma(GstOcellusBase* self) {
+  GST_OBJECT_LOCK(self);
+  const gboolean keep = gst_ocellus_base_get_private(self)->keep_chroma;
+  GST_OBJECT_UNLOCK(self);
+  return keep;
 }
 
 gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec) {
@@ -186,10 +210,25 @@ static GstStateChangeReturn gst_ocellus_base_change_state(GstElement* element,
 
 // ---- GstBaseTransform
 
+// Reads the file of options, and checks what can be checked without a size.
+static Expected<void> check_options(GstOcellusBase* self) {
+  gst_ocellus::Options options = gst_ocellus::get_options(self);
+  if (Expected<void> read = options.read_file(); !read) return read;
+  const Expected<OperatorConfig> config = options.make();
+  if (!config) return tl::unexpected(config.error());
+  if (const auto check = GST_OCELLUS_BASE_GET_CLASS(self)->check_settings; check != nullptr) {
+    if (const Expected<void> checked = check(*config); !checked)
+      return options.named(checked.error());
+  }
+  GST_OBJECT_LOCK(self);
+  gst_ocellus_base_get_private(self)->options = std::move(options);
+  GST_OBJECT_UNLOCK(self);
+  return {};
+}
+
 static gboolean gst_ocellus_base_start(GstBaseTransform* trans) {
   GstOcellusBase* self = GST_OCELLUS_BASE(trans);
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
-  GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(self);
   GST_OBJECT_LOCK(self);
   priv->fallen_back = false;
   GST_OBJECT_UNLOCK(self);
@@ -203,11 +242,9 @@ static gboolean gst_ocellus_base_start(GstBaseTransform* trans) {
     gst_ocellus::post_error(self, info.error());
     return FALSE;
   }
-  if (klass->check_settings != nullptr) {
-    if (const Expected<void> checked = klass->check_settings(self); !checked) {
-      gst_ocellus::post_error(self, checked.error());
-      return FALSE;
-    }
+  if (const Expected<void> checked = check_options(self); !checked) {
+    gst_ocellus::post_error(self, checked.error());
+    return FALSE;
   }
   GST_OBJECT_LOCK(self);
   priv->started = true;
@@ -231,6 +268,7 @@ static gboolean gst_ocellus_base_stop(GstBaseTransform* trans) {
   priv->cuda_caps = false;
   GST_OBJECT_LOCK(self);
   priv->started = false;
+  priv->options.forget_file();
   GST_OBJECT_UNLOCK(self);
   gst_ocellus::set_active_backend(self, {});
   return TRUE;
@@ -708,6 +746,9 @@ static void gst_ocellus_base_set_property(GObject* object, guint id, const GValu
   if (!gst_ocellus_base_may_configure(self, pspec)) return;
   GST_OBJECT_LOCK(self);
   switch (id) {
+    case PROP_CONFIG:
+      priv->options.set_file(g_value_get_string(value));
+      break;
     case PROP_BACKEND:
       priv->backend =
           g_value_get_string(value) != nullptr ? g_value_get_string(value) : DEFAULT_BACKEND;
@@ -728,7 +769,10 @@ static void gst_ocellus_base_set_property(GObject* object, guint id, const GValu
       priv->post_messages = g_value_get_boolean(value);
       break;
     default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+      if (id >= gst_ocellus::kFirstOption)
+        priv->options.set(id, value);
+      else
+        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
       break;
   }
   GST_OBJECT_UNLOCK(self);
@@ -751,8 +795,13 @@ static void gst_ocellus_base_get_property(GObject* object, guint id, GValue* val
                                           GParamSpec* pspec) {
   GstOcellusBase* self = GST_OCELLUS_BASE(object);
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  // Not under the lock: the header of a kernel file may have to be read.
+  if (id >= gst_ocellus::kFirstOption) return gst_ocellus::get_options(self).get(id, value);
   GST_OBJECT_LOCK(self);
   switch (id) {
+    case PROP_CONFIG:
+      g_value_set_string(value, priv->options.file().c_str());
+      break;
     case PROP_BACKEND:
       g_value_set_string(value, priv->backend.c_str());
       break;
@@ -785,6 +834,18 @@ static void gst_ocellus_base_get_property(GObject* object, guint id, GValue* val
   GST_OBJECT_UNLOCK(self);
 }
 
+void gst_ocellus_base_class_set_operator(GstOcellusBaseClass* klass,
+                                         const ocellus::OperatorDescription* description) {
+  GObjectClass* object_class = G_OBJECT_CLASS(klass);
+  // GObject takes these two away from every class that is derived.
+  if (object_class->set_property == nullptr)
+    object_class->set_property = gst_ocellus_base_set_property;
+  if (object_class->get_property == nullptr)
+    object_class->get_property = gst_ocellus_base_get_property;
+  klass->description = description;
+  gst_ocellus::install_options(object_class, *description);
+}
+
 static void gst_ocellus_base_finalize(GObject* object) {
   delete gst_ocellus_base_get_private(GST_OCELLUS_BASE(object));
   G_OBJECT_CLASS(gst_ocellus_base_parent_class)->finalize(object);
@@ -809,6 +870,11 @@ static void gst_ocellus_base_class_init(gpointer klass, gpointer) {
   constexpr auto kPlaying = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                                      GST_PARAM_MUTABLE_PLAYING);
   constexpr auto kRead = static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
+  properties[PROP_CONFIG] = g_param_spec_string(
+      "config", "Configuration",
+      "JSON file of options of the operator, read at the start; a property that is set takes "
+      "precedence over its option in the file (empty = none)",
+      DEFAULT_CONFIG, kReady);
   properties[PROP_BACKEND] = g_param_spec_string(
       "backend", "Backend", "What computes: auto, cpu, cuda or cuda:N (N = device number)",
       DEFAULT_BACKEND, kReady);
@@ -861,9 +927,9 @@ static void gst_ocellus_base_class_init(gpointer klass, gpointer) {
   gst_type_mark_as_plugin_api(GST_TYPE_OCELLUS_ON_DEVICE_LOSS, static_cast<GstPluginAPIFlags>(0));
 }
 
-static void gst_ocellus_base_init(GTypeInstance* instance, gpointer) {
+static void gst_ocellus_base_init(GTypeInstance* instance, gpointer klass) {
   GstOcellusBase* self = GST_OCELLUS_BASE(instance);
-  auto* priv = new GstOcellusBasePrivate;
+  auto* priv = new GstOcellusBasePrivate(*GST_OCELLUS_BASE_CLASS(klass)->description);
   gst_video_info_init(&priv->video);
   *static_cast<GstOcellusBasePrivate**>(G_STRUCT_MEMBER_P(self, private_offset)) = priv;
   gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);

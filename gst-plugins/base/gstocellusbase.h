@@ -3,7 +3,7 @@
 // The base class negotiates, owns the engine and the pools, keeps the time (budget, misses,
 // statistics, latency), holds frames back for a delayed result, and decides what goes out. An
 // element adds its properties and the few functions of GstOcellusBaseClass, which speak of the
-// library's operator only.
+// library's operator only. The operator's options become properties by themselves.
 //
 // A frame's way: chain -> map luma (on the device, when the picture is in CUDA memory) -> submit ->
 // wait -> take an empty buffer with its metas from the pool, give it the memory of the picture that
@@ -14,14 +14,13 @@
 #include <gst/video/video.h>
 
 #include <array>
-#include <functional>
 
 #include "ocellus/deadline.h"
-#include "ocellus/engine.h"
 #include "ocellus/flow_draw.h"
 #include "ocellus/frame.h"
 #include "ocellus/memory.h"
 #include "ocellus/operator.h"
+#include "ocellus/operators.h"
 #include "ocellus/status.h"
 #include "ocellus/ticket.h"
 
@@ -67,27 +66,23 @@ struct GstOcellusResult {
   bool late = false;      ///< ready only after the budget
 };
 
-/// The operator of an element, for the caps at hand.
-struct GstOcellusOperator {
-  ocellus::OperatorInfo info;
-  std::function<ocellus::Expected<ocellus::Footprint>(const ocellus::EngineInfo&)> footprint;
-  std::function<ocellus::Expected<ocellus::OperatorHandle>(ocellus::Engine&)> create;
-};
-
 struct _GstOcellusBaseClass {
   GstBaseTransformClass parent_class;
 
+  /// See gst_ocellus_base_class_set_operator().
+  const ocellus::OperatorDescription* description;
   /// Name of the element message of a frame: the element's name.
   const gchar* message_name;
-  /// The result is a picture like the one that came, and goes out in its place. The operator writes
-  /// the luma plane; chroma is neutral, or that of the picture that came.
+  /// The result is a picture like the one that came, and goes out in its place. The operator's
+  /// first plane is luma; chroma is neutral, or that of the picture that came.
   gboolean produces_video;
 
-  /// READY -> PAUSED: checks properties as far as that can be done without a size.
-  ocellus::Expected<void> (*check_settings)(GstOcellusBase* self);
-  /// The operator for these caps. Of one that produces video the first plane is luma.
-  ocellus::Expected<GstOcellusOperator> (*configure)(GstOcellusBase* self,
-                                                     const GstVideoInfo& video);
+  /// Optional, READY -> PAUSED: checks what setting the options does not, as far as that can be
+  /// done without a size.
+  ocellus::Expected<void> (*check_settings)(const ocellus::OperatorConfig& config);
+  /// Optional: sets what is no option, once the caps are there. Size, format and range of the
+  /// frames are set.
+  void (*adapt)(GstOcellusBase* self, ocellus::OperatorConfig& config, const GstVideoInfo& video);
 
   /// Adds the element's empty meta to a new buffer of the pool, and empties it when the buffer
   /// comes back.
@@ -101,9 +96,16 @@ struct _GstOcellusBaseClass {
   void (*describe)(GstOcellusBase* self, GstBuffer* buffer, GstStructure* message);
 };
 
+/// For class_init: the operator, of static storage, and its options as properties. A class that has
+/// properties of its own sets its functions for them before, which hand the others on to the
+/// parent.
+void gst_ocellus_base_class_set_operator(GstOcellusBaseClass* klass,
+                                         const ocellus::OperatorDescription* description);
+
 /// Whether frames are held back until the result that describes them is there. Before the caps
 /// come.
 void gst_ocellus_base_set_align(GstOcellusBase* self, gboolean align);
+gboolean gst_ocellus_base_get_align(GstOcellusBase* self);
 
 /// Where plane `index` of a result lies in the mapped memory of GstOcellusResult::data.
 ocellus::ImageView gst_ocellus_base_get_plane(GstOcellusBase* self, guint8* data, int index);
@@ -114,6 +116,7 @@ gboolean gst_ocellus_base_get_draw(GstOcellusBase* self);
 
 /// Whether a result that is a picture takes the chroma of the one that came. Before the caps come.
 void gst_ocellus_base_set_keep_chroma(GstOcellusBase* self, gboolean keep);
+gboolean gst_ocellus_base_get_keep_chroma(GstOcellusBase* self);
 
 /// For property setters: TRUE in NULL and READY, and for properties that may change later. Else
 /// posts a warning that names the property, which then keeps its value.
@@ -122,5 +125,9 @@ gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec)
 /// The library's format and the plane layout for these caps.
 ocellus::PixelFormat gst_ocellus_pixel_format(const GstVideoInfo& video);
 
-// The range of the caps' colorimetry. GStreamer takes any number; one without a name is unknown.
+/// The range of the caps' colorimetry. GStreamer takes any number; one without a name is unknown.
 GstVideoColorRange gst_ocellus_color_range(const GstVideoInfo& video);
+
+/// What the caps call black and white. Without a word about it GStreamer takes gray formats to be
+/// of full range, the others of limited range.
+ocellus::GrayRange gst_ocellus_gray_range(const GstVideoInfo& video);

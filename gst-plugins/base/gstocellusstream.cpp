@@ -24,7 +24,9 @@ using ocellus::Frame;
 using ocellus::FrameInfo;
 using ocellus::ImageView;
 using ocellus::MemorySpace;
+using ocellus::OperatorConfig;
 using ocellus::OperatorHandle;
+using ocellus::OperatorInfo;
 using ocellus::OperatorOutput;
 using ocellus::Status;
 using ocellus::Ticket;
@@ -234,17 +236,31 @@ static gsize plane_bytes(const GstOcellusBasePrivate* priv, int index) {
   return plane_stride(priv, index) * static_cast<gsize>(plane.size.height);
 }
 
+Options get_options(GstOcellusBase* self) {
+  GST_OBJECT_LOCK(self);
+  Options options = gst_ocellus_base_get_private(self)->options;
+  GST_OBJECT_UNLOCK(self);
+  return options;
+}
+
 Expected<void> create_operator(GstOcellusBase* self, EngineConfig config) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(self);
 
   const Expected<EngineInfo> info = Engine::probe(config);
   if (!info) return tl::unexpected(info.error());
-  const Expected<GstOcellusOperator> made = klass->configure(self, priv->video);
+  const Options options = get_options(self);
+  Expected<OperatorConfig> made = options.make();
   if (!made) return tl::unexpected(made.error());
+  const GstVideoInfo& video = priv->video;
+  made->set_input({GST_VIDEO_INFO_WIDTH(&video), GST_VIDEO_INFO_HEIGHT(&video)},
+                  gst_ocellus_pixel_format(video), gst_ocellus_gray_range(video));
+  if (klass->adapt != nullptr) klass->adapt(self, *made, video);
+  const Expected<OperatorInfo> operator_info = made->info();
+  if (!operator_info) return options.named(operator_info.error());
   const Expected<Footprint> footprint = made->footprint(*info);
-  if (!footprint) return tl::unexpected(footprint.error());
-  priv->info = made->info;
+  if (!footprint) return options.named(footprint.error());
+  priv->info = *operator_info;
   priv->result_bytes = 0;
   if (!klass->produces_video) {
     for (int p = 0; p < priv->info.plane_count; ++p) priv->result_bytes += plane_bytes(priv, p);
@@ -277,7 +293,7 @@ Expected<void> create_operator(GstOcellusBase* self, EngineConfig config) {
   Expected<OperatorHandle> op = made->create(*engine);
   if (!op) {
     priv->fetched.reset();
-    return tl::unexpected(op.error());
+    return options.named(op.error());
   }
   priv->engine.emplace(std::move(*engine));
   priv->op.emplace(std::move(*op));

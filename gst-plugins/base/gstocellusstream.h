@@ -14,10 +14,12 @@
 
 #include "base/gstocellusbase.h"
 #include "base/gstocelluscuda.h"
+#include "base/gstocellusoptions.h"
 #include "base/gstocelluspicture.h"
 #include "ocellus/buffer.h"
 #include "ocellus/latency_histogram.h"
 
+#define DEFAULT_CONFIG ""
 #define DEFAULT_BACKEND "auto"
 #define DEFAULT_THREADS 0
 #define DEFAULT_BUDGET 0
@@ -43,7 +45,11 @@ struct GstOcellusPendingFrame {
 };
 
 struct GstOcellusBasePrivate {
+  explicit GstOcellusBasePrivate(const ocellus::OperatorDescription& description)
+      : options(description) {}
+
   // Settings; under the object lock.
+  gst_ocellus::Options options;
   std::string backend = DEFAULT_BACKEND;
   gint threads = DEFAULT_THREADS;
   guint64 budget = DEFAULT_BUDGET;
@@ -125,6 +131,8 @@ enum class Outcome {
 void post_error(GstOcellusBase* self, const ocellus::Error& error);
 ocellus::Expected<ocellus::EngineConfig> engine_config(GstOcellusBase* self);
 void set_active_backend(GstOcellusBase* self, std::string name);
+// What is set of the operator, without the object lock from here on.
+Options get_options(GstOcellusBase* self);
 // The element's side of CUDA memory, made when it is needed first and offered to the pipeline.
 // Errors: Unsupported and BackendUnavailable, with what is missing.
 ocellus::Expected<std::shared_ptr<GstOcellusCuda>> open_cuda(GstOcellusBase* self);

@@ -49,7 +49,11 @@ Expected<void> check_number(const Option& option, double value) noexcept {
                                     option.odd ? "odd, " : "", option.low, option.high, blank,
                                     option.unit);
   }
-  if (value >= option.low && value <= option.high) return {};  // false for NaN
+  // As the members hold it: the nearest float of an end may lie beyond it.
+  const auto low = static_cast<double>(static_cast<float>(option.low));
+  const auto high = static_cast<double>(static_cast<float>(option.high));
+  if (value >= std::min(low, option.low) && value <= std::max(high, option.high))
+    return {};  // false for NaN
   return detail::invalid_argument("%s is %g; it must be %g to %g%s%s", option.name, value,
                                   option.low, option.high, blank, option.unit);
 }

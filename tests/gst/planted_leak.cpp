@@ -28,7 +28,8 @@ int main(int argc, char** argv) {
       "videotestsrc num-buffers=30 pattern=ball ! "
       "video/x-raw,format=I420,width=128,height=96,framerate=30/1 ! ocellusflow draw=true ! "
       "ocellusflow "
-      "method=kernels nt=5 post-messages=true ! fakesink name=sink sync=false signal-handoffs=true",
+      "method=kernels taps=15x15x5 post-messages=true ! fakesink name=sink sync=false "
+      "signal-handoffs=true",
       &error);
   if (error != nullptr) {
     g_printerr("%s\n", error->message);

@@ -152,11 +152,18 @@ struct OcellusFakeClass {
 GType ocellus_fake_get_type(void);
 G_DEFINE_TYPE(OcellusFake, ocellus_fake, GST_TYPE_OCELLUS_BASE)
 
-static Expected<GstOcellusOperator> fake_configure(GstOcellusBase*, const GstVideoInfo& video) {
+// All that its operator is told.
+struct FakeConfig {
+  ocellus::ImageSize size;
+  ocellus::PixelFormat format = ocellus::PixelFormat::kGray8;
+};
+
+static Expected<ocellus::OperatorInfo> fake_info(const void* data) noexcept {
+  const auto& config = *static_cast<const FakeConfig*>(data);
   ocellus::OperatorInfo info;
   info.name = "fake";
-  info.size = {GST_VIDEO_INFO_WIDTH(&video), GST_VIDEO_INFO_HEIGHT(&video)};
-  info.format = gst_ocellus_pixel_format(video);
+  info.size = config.size;
+  info.format = config.format;
   info.planes[0] = {"result", info.size, info.format, false};
   if (!script.pictures)
     info.planes[0] = {"result",
@@ -166,16 +173,28 @@ static Expected<GstOcellusOperator> fake_configure(GstOcellusBase*, const GstVid
   info.support_frames = static_cast<int>(script.frames);
   info.delay_frames = script.delay;
   info.keeps_state = true;
-  return GstOcellusOperator{
-      info,
-      [](const ocellus::EngineInfo&) -> Expected<ocellus::Footprint> {
-        if (script.fail_footprint == script.creations)
-          return tl::unexpected(ocellus::make_error(script.failure, "footprint failed as told"));
-        return ocellus::Footprint{};
-      },
-      [info](ocellus::Engine& engine) {
-        return ocellus::detail::make_operator(engine, info, std::make_unique<FakeInstance>());
-      }};
+  return info;
+}
+static ocellus::OperatorDescription describe_fake() {
+  ocellus::OperatorDescription fake;
+  fake.name = "fake";
+  fake.construct = [](void* config) noexcept { new (config) FakeConfig; };
+  fake.set_input = [](void* config, ocellus::ImageSize size, ocellus::PixelFormat format,
+                      const ocellus::GrayRange&) noexcept {
+    *static_cast<FakeConfig*>(config) = {size, format};
+  };
+  fake.info = fake_info;
+  fake.footprint = [](const ocellus::EngineInfo&,
+                      const void*) noexcept -> Expected<ocellus::Footprint> {
+    if (script.fail_footprint == script.creations)
+      return tl::unexpected(ocellus::make_error(script.failure, "footprint failed as told"));
+    return ocellus::Footprint{};
+  };
+  fake.create = [](ocellus::Engine& engine, const void* config) noexcept {
+    return ocellus::detail::make_operator(engine, *fake_info(config),
+                                          std::make_unique<FakeInstance>());
+  };
+  return fake;
 }
 static void fake_attach(GstBuffer* buffer) {
   gst_buffer_add_meta(buffer, fake_meta_info(), nullptr);
@@ -210,7 +229,8 @@ static void ocellus_fake_class_init(OcellusFakeClass* klass) {
       g_param_spec_boolean("draw", "Draw", "Draw", FALSE,
                            static_cast<GParamFlags>(G_PARAM_WRITABLE | G_PARAM_STATIC_STRINGS)));
   base->message_name = "ocellusfake";
-  base->configure = fake_configure;
+  static const ocellus::OperatorDescription fake = describe_fake();
+  gst_ocellus_base_class_set_operator(base, &fake);
   base->attach_meta = fake_attach;
   base->clear_meta = fake_clear;
   base->set_result = fake_set_result;

@@ -189,7 +189,7 @@ TEST_P(Format, DrawsOnOnePixel) {
 // Fails when a new size in mid-stream loses frames that were held back, or flow of the old size
 // lands on new pictures.
 TEST(Caps, ChangeInMidStream) {
-  Harness harness("method=kernels nt=9", {GST_VIDEO_FORMAT_GRAY8, 64, 48});
+  Harness harness("method=kernels taps=15x15x9", {GST_VIDEO_FORMAT_GRAY8, 64, 48});
   harness.start();
   harness.push_frames(0, 10);
   harness.set_video({GST_VIDEO_FORMAT_I420, 80, 40});
@@ -336,7 +336,7 @@ TEST(Caps, TruncatedChromaIsRefusedWhenItIsDrawnOn) {
 // Fails when upstream is not told to have enough buffers for the frames that are held back, or is
 // offered a layout that downstream does not understand.
 TEST(Caps, AllocationAsksForTheFramesHeldBack) {
-  Harness harness("method=kernels nt=20", {});
+  Harness harness("method=kernels taps=15x15x20", {});
   harness.start();
   GstCaps* caps = caps_of(harness.video());
   for (const bool downstream_answers : {false, true}) {

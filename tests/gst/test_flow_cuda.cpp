@@ -154,7 +154,7 @@ bool has_cuda(const GstCaps* caps) {
 // Fails when caps that say only that the same pictures come in another memory overtake frames that
 // are held back, or throw them away.
 TEST_F(FlowCuda, MemoryMayChangeInMidStream) {
-  Harness harness("backend=cuda method=kernels nt=9", kVideo);
+  Harness harness("backend=cuda method=kernels taps=15x15x9", kVideo);
   GstBufferPool* pool = nullptr;
   GstCudaContext* context = nullptr;
   constexpr int kFrames = 10;
@@ -272,7 +272,7 @@ GstBufferPool* proposed_pool(Harness& harness, guint* min) {
 // Fails when upstream is not given a pool in the context that needs no copy, with enough buffers
 // for the frames held back.
 TEST_F(FlowCuda, ProposesAPoolInThePrimaryContext) {
-  Harness harness("backend=cuda method=kernels nt=20", kVideo);
+  Harness harness("backend=cuda method=kernels taps=15x15x20", kVideo);
   start_cuda(harness, kVideo);
   GstCudaContext* context = offered_context(harness.get()->srcpad);
   guint min = 0;
@@ -492,7 +492,7 @@ TEST_F(FlowCuda, PipelinesShareTheContext) {
           (insist ? "true" : "false") + " ! queue ! ocellusflow name=first backend=cuda ! " +
           // The driver that is none is made for one thread at a time.
           (kComputes ? "queue ! " : "") +
-          "ocellusflow name=second backend=cuda method=kernels nt=5 ! queue ! " + kSink);
+          "ocellusflow name=second backend=cuda method=kernels taps=15x15x5 ! queue ! " + kSink);
       int count = 0;
       Watch watch{[&](GstBuffer* buffer) {
         if (++count == 20) kept.push_back(gst_buffer_ref(buffer));

@@ -5,7 +5,8 @@
 namespace ocellus::gst_test {
 namespace {
 
-constexpr const char* kLong = "method=kernels nt=20";  // describes the frame 9.5 back: 9 are held
+constexpr const char* kLong =
+    "method=kernels taps=15x15x20";  // describes the frame 9.5 back: 9 are held
 constexpr int kHeld = 9;
 
 bool flagged(GstBuffer* buffer, GstOcellusFlowFlags flag) {
@@ -17,9 +18,9 @@ bool flagged(GstBuffer* buffer, GstOcellusFlowFlags flag) {
 // wrong.
 TEST(Values, MotionOfATextureIsMeasured) {
   for (const char* properties :
-       {"", "preset=quality", "frames=5", "levels=2", "method=kernels nt=9",
-        "method=kernels nt=3 nx=7 ny=7 sigma-time=0.8", "method=kernels kernels=foveated nt=7",
-        "method=kernels kernels=foveated nt=7 storage=half"}) {
+       {"", "preset=quality", "window-frames=5", "levels=2", "method=kernels taps=15x15x9",
+        "method=kernels taps=7x7x3 sigma-time=0.8", "method=kernels kernels=foveated taps=15x15x7",
+        "method=kernels kernels=foveated taps=15x15x7 storage=half"}) {
     for (const auto& [u, v] : {std::pair{1.0, 0.0}, std::pair{-0.5, 0.75}}) {
       Harness harness(properties, {GST_VIDEO_FORMAT_GRAY8, 120, 90});
       harness.start();
@@ -44,8 +45,8 @@ TEST(Values, MotionOfATextureIsMeasured) {
 // Fails when the region is shifted, or its flow differs from that of the whole picture at the same
 // place.
 TEST(Values, RegionOfInterest) {
-  Harness whole("method=kernels nt=5", {});
-  Harness part("method=kernels nt=5 roi=20,10,40,30", {});
+  Harness whole("method=kernels taps=15x15x5", {});
+  Harness part("method=kernels taps=15x15x5 roi=20,10,40,30", {});
   whole.start();
   part.start();
   whole.push_frames(0, 8, 0.8, 0.2);
@@ -142,7 +143,7 @@ TEST(Stream, StreamShorterThanTheDelay) {
 // Fails when a frame is held back although the buffers shall pass at once, or the meta does not say
 // whose flow it is.
 TEST(Stream, WithoutAlignBuffersPassAtOnce) {
-  Harness harness("method=kernels nt=20 align=false", {});
+  Harness harness("method=kernels taps=15x15x20 align=false", {});
   harness.start();
   for (int i = 0; i < 25; ++i) {
     ASSERT_EQ(harness.push(harness.frame(i)), GST_FLOW_OK);
@@ -232,7 +233,7 @@ TEST(Stream, BreaksDrainThenForget) {
 
 // Fails when a clock that is set back by less than a frame is taken for a new stream.
 TEST(Stream, SmallStepBackIsNoBreak) {
-  Harness harness("method=kernels nt=3", {});
+  Harness harness("method=kernels taps=15x15x3", {});
   harness.start();
   for (int i = 0; i < 12; ++i) {
     const GstClockTime pts = harness.pts(i) - (i >= 6 ? harness.pts(1) + harness.pts(1) / 2 : 0);
@@ -248,7 +249,7 @@ TEST(Stream, SmallStepBackIsNoBreak) {
 // Fails when frames that come last first are taken for so many new streams, or their motion is not
 // that of the pictures in the order in which they come, which is the other way round.
 TEST(Stream, ReversePlaybackIsMeasuredAsItIsShown) {
-  for (const char* properties : {"", "method=kernels nt=5"}) {
+  for (const char* properties : {"", "method=kernels taps=15x15x5"}) {
     for (const double rate : {-1.0, 1.0}) {  // 1: of a source that does not say that it goes back
       Harness harness(properties, {GST_VIDEO_FORMAT_GRAY8, 120, 90, 30, 1});
       harness.start();
@@ -306,7 +307,8 @@ TEST(Stream, LastFrameOfTwoTakesTheMotionBefore) {
 // frame would differ from that of an element without lateness. Also when late frames are not
 // dropped, or no QoS message says so.
 TEST(Stream, LateFramesAreDroppedButStillCounted) {
-  for (const char* properties : {"method=kernels nt=5 align=false", "method=kernels nt=5"}) {
+  for (const char* properties :
+       {"method=kernels taps=15x15x5 align=false", "method=kernels taps=15x15x5"}) {
     Harness late(properties, {});
     Harness calm(properties, {});
     late.start();
@@ -357,11 +359,14 @@ TEST(Latency, IsThatOfTheFramesHeldBack) {
   };
   for (const Case& item :
        {Case{kLong, {GST_VIDEO_FORMAT_GRAY8, 64, 48, 25, 1}, 9 * 40 * GST_MSECOND},
-        Case{"method=kernels nt=20 align=false", {GST_VIDEO_FORMAT_GRAY8, 64, 48, 25, 1}, 0},
-        Case{"method=kernels nt=2", {GST_VIDEO_FORMAT_GRAY8, 64, 48, 25, 1}, 0},
-        Case{"method=kernels nt=3", {GST_VIDEO_FORMAT_GRAY8, 64, 48, 50, 1}, 20 * GST_MSECOND},
+        Case{
+            "method=kernels taps=15x15x20 align=false", {GST_VIDEO_FORMAT_GRAY8, 64, 48, 25, 1}, 0},
+        Case{"method=kernels taps=15x15x2", {GST_VIDEO_FORMAT_GRAY8, 64, 48, 25, 1}, 0},
+        Case{"method=kernels taps=15x15x3",
+             {GST_VIDEO_FORMAT_GRAY8, 64, 48, 50, 1},
+             20 * GST_MSECOND},
         Case{"", {GST_VIDEO_FORMAT_GRAY8, 64, 48, 20, 1}, 50 * GST_MSECOND},
-        Case{"frames=7",
+        Case{"window-frames=7",
              {GST_VIDEO_FORMAT_GRAY8, 64, 48, 30000, 1001},
              3 * GST_SECOND * 1001 / 30000}}) {
     Harness harness(item.properties, item.video);
@@ -375,7 +380,7 @@ TEST(Latency, IsThatOfTheFramesHeldBack) {
 // Fails when the latency of a stream without a frame rate is a guess, or does not follow what is
 // really held.
 TEST(Latency, WithoutAFrameRateIsMeasured) {
-  Harness harness("method=kernels nt=5", {GST_VIDEO_FORMAT_GRAY8, 64, 48, 0, 1});
+  Harness harness("method=kernels taps=15x15x5", {GST_VIDEO_FORMAT_GRAY8, 64, 48, 0, 1});
   harness.start();
   EXPECT_EQ(own_latency(harness), 0u);
   const GstClockTime times[] = {0, 10, 30, 100, 110, 120, 130};  // ms; two frames are held
@@ -586,7 +591,7 @@ TEST(Properties, OfTheOperatorKeepTheirValueWhileItRuns) {
   gint levels = -1;
   gchar* backend = nullptr;
   g_object_get(harness.element(), "levels", &levels, "backend", &backend, nullptr);
-  EXPECT_EQ(levels, 0);
+  EXPECT_EQ(levels, 4);
   EXPECT_STREQ(backend, before);
   g_free(backend);
   g_free(before);
@@ -640,12 +645,12 @@ TEST(Properties, RangesAndDefaults) {
     EXPECT_EQ(before, after) << name << "=" << bad;
   };
   keeps("levels", 7);
-  keeps("levels", -1);
-  keeps("frames", 8);
-  keeps("nx", 26);
-  keeps("ny", 1);
-  keeps("nt", 26);
+  keeps("levels", 0);
+  keeps("window-frames", 8);
+  keeps("window-frames", 1);
   keeps("window", 33);
+  keeps("window", 1);
+  keeps("median", 1);
   keeps("threads", 65);
   keeps("threads", -1);
   keeps("warps", 11);
@@ -664,16 +669,19 @@ TEST(Properties, BadSettingsStopTheStartWithAReason) {
        {Case{"roi=1,2,3", {"roi", "x,y,width,height"}}, Case{"roi=0,0,0,5", {"roi", "width"}},
         Case{"roi=1,2,3,4x", {"roi", "1,2,3,4x"}},
         Case{"roi=4294967296,0,8,16", {"roi", "4294967296,0,8,16"}},
-        Case{"window=4", {"window is 4", "odd"}}, Case{"frames=1", {"frames is 1", "2 to 7"}},
-        Case{"window-sigma=-0.5", {"window-sigma is -0.5", "-1"}},
+        Case{"window=4", {"window is 4", "odd, 3 to 31"}},
+        Case{"window-sigma=2", {"window-sigma", "window-weight=gaussian"}},
+        Case{"smoothing=none smoothing-size=5", {"smoothing-size", "a smoothing"}},
+        Case{"levels=2 coarse-warps=1", {"coarse-warps", "3 levels"}},
         Case{"method=kernels levels=3", {"levels", "method=pyramid"}},
         Case{"method=kernels preset=quality", {"preset", "method=pyramid"}},
-        Case{"nt=5", {"nt", "method=kernels"}}, Case{"storage=half", {"storage", "method=kernels"}},
+        Case{"taps=9x9x5", {"taps", "kernels=uniform"}},
+        Case{"method=kernels taps=9x9", {"taps: it is \"9x9\"", "15x15x20"}},
+        Case{"method=kernels taps=9x9x26", {"9x9x26", "2 to 25"}},
+        Case{"method=kernels storage=half", {"storage", "kernels=foveated"}},
         Case{"method=kernels fovea-x=20", {"fovea-x", "kernels=foveated"}},
-        Case{"method=kernels kernels=bank.ocellus nx=7", {"nx", "kernels=uniform"}},
-        Case{"kernels=foveated", {"foveated", "method=kernels"}},
-        Case{"method=kernels kernels=/nowhere/bank.ocellus",
-             {"/nowhere/bank.ocellus", "No such file"}},
+        Case{"kernels=foveated", {"kernels", "method=kernels"}},
+        Case{"method=kernels kernels=/nowhere/bank.ocellus", {"/nowhere/bank.ocellus", "No such file"}},
         Case{"backend=gpu", {"gpu", "auto"}}, Case{"backend=cuda:", {"cuda:", "auto"}}}) {
     // Not in a harness, which insists that its element starts.
     GError* error = nullptr;

@@ -36,7 +36,7 @@ TEST(Pipelines, BufferOutlivesItsPipeline) {
   std::vector<GstBuffer*> kept;
   std::vector<std::vector<float>> fields;
   std::vector<std::vector<guint8>> pictures;
-  for (const char* properties : {"", "draw=true", "method=kernels nt=5", "align=false"}) {
+  for (const char* properties : {"", "draw=true", "method=kernels taps=15x15x5", "align=false"}) {
     Pipeline pipeline(std::string(kSource) + "ocellusflow " + properties + " ! " + kSink);
     Watch watch{[&](GstBuffer* buffer) {
       if (kept.size() % 3 == 2) return;
@@ -122,7 +122,8 @@ TEST(Pipelines, DrawingBranchLeavesTheOtherAlone) {
 // Fails when elements share state: with eight at once each must give what it gives alone.
 TEST(Pipelines, EightAtOnce) {
   const auto sum_of_run = [](int which) {
-    const char* properties[] = {"", "preset=quality", "method=kernels nt=7", "frames=3 threads=1"};
+    const char* properties[] = {"", "preset=quality", "method=kernels taps=15x15x7",
+                                "window-frames=3 threads=1"};
     Pipeline pipeline("videotestsrc pattern=ball num-buffers=30 ! video/x-raw,format=GRAY8,width=" +
                       std::to_string(96 + 16 * (which % 4)) + ",height=80 ! ocellusflow " +
                       properties[which % 4] + " ! " + kSink);
@@ -152,7 +153,7 @@ TEST(Pipelines, EightAtOnce) {
 TEST(Pipelines, FlushingSeek) {
   Pipeline pipeline(
       std::string("videotestsrc ! video/x-raw,format=GRAY8,width=160,height=120,framerate=30/1 ! "
-                  "ocellusflow method=kernels nt=9 ! ") +
+                  "ocellusflow method=kernels taps=15x15x9 ! ") +
       kSink);
   std::atomic<bool> after{false};
   std::atomic<int> old_frames{0};
@@ -190,7 +191,7 @@ TEST(Pipelines, ReverseSeek) {
   for (const char* rate : {"30/1", "30000/1001", "25/1"}) {
     Pipeline pipeline(std::string("videotestsrc ! video/x-raw,format=GRAY8,width=64,height=48,"
                                   "framerate=") +
-                      rate + " ! ocellusflow method=kernels nt=5 ! " + kSink);
+                      rate + " ! ocellusflow method=kernels taps=15x15x5 ! " + kSink);
     std::atomic<bool> after{false};
     std::vector<GstClockTime> times;
     int warming = 0;
@@ -224,7 +225,7 @@ TEST(Pipelines, LiveLatency) {
   Pipeline pipeline(
       "videotestsrc is-live=true ! video/x-raw,format=GRAY8,width=160,height=120,framerate=25/1 ! "
       "ocellusflow name=flow "
-      "method=kernels nt=20 ! fakesink sync=true");
+      "method=kernels taps=15x15x20 ! fakesink sync=true");
   ASSERT_NE(gst_element_set_state(pipeline.get(), GST_STATE_PLAYING), GST_STATE_CHANGE_FAILURE);
   ASSERT_NE(gst_element_get_state(pipeline.get(), nullptr, nullptr, 20 * GST_SECOND),
             GST_STATE_CHANGE_FAILURE);
@@ -262,8 +263,8 @@ TEST(Pipelines, FieldFollowsThePictureThroughOthers) {
 
 // Fails when memory grows with the number of frames.
 TEST(Pipelines, MemoryIsStable) {
-  for (const char* properties : {"", "draw=true method=kernels nt=9", "budget=1 on-miss=reuse",
-                                 "post-messages=false preset=quality"}) {
+  for (const char* properties : {"", "draw=true method=kernels taps=15x15x9",
+                                 "budget=1 on-miss=reuse", "post-messages=false preset=quality"}) {
     Harness harness(properties, {GST_VIDEO_FORMAT_I420, 96, 64});
     harness.start();
     const auto run = [&harness](int from, int to) {

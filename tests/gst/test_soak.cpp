@@ -323,12 +323,12 @@ class Soak {
 
   void configure(Pipeline& pipeline) {
     const bool kernels = random_.one_in(2);
-    set_properties(pipeline.by_name("flow"),
-                   kernels ? "method=kernels preset=fast nx=5 ny=5 nt=" +
-                                 std::to_string(3 + random_.below(3)) +
-                                 " kernels=" + (random_.one_in(2) ? "uniform" : "foveated")
-                           : "method=pyramid kernels=uniform nx=15 ny=15 nt=20");
-    g_object_set(pipeline.by_name("flow"), "align", random_.below(2), nullptr);
+    const std::string taps = "5x5x" + std::to_string(3 + random_.below(3));
+    const char* form = random_.one_in(2) ? "uniform" : "foveated";
+    // NULL takes back what has a meaning with kernels only.
+    g_object_set(pipeline.by_name("flow"), "method", kernels ? 0 : 1, "taps",
+                 kernels ? taps.c_str() : nullptr, "kernels", kernels ? form : nullptr, "align",
+                 random_.below(2), nullptr);
     g_object_set(pipeline.by_name("halftone"), "start", random_.below(5), "chroma",
                  random_.below(2), "warm-start", random_.below(2), "preset", random_.below(2),
                  nullptr);

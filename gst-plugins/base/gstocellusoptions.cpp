@@ -1,0 +1,262 @@
+#include "base/gstocellusoptions.h"
+
+#include <charconv>
+
+#include "apps/common/config_file.h"
+#include "apps/common/input_error.h"
+
+using ocellus::Error;
+using ocellus::Expected;
+using ocellus::OperatorConfig;
+using ocellus::OperatorDescription;
+using ocellus::Option;
+using ocellus::OptionChoice;
+using ocellus::OptionSetting;
+using ocellus::OptionTable;
+using ocellus::OptionType;
+
+namespace gst_ocellus {
+namespace {
+
+// Frames are waited for one by one: a second one in flight would only need more memory.
+constexpr std::string_view kLeftOut = "depth";
+
+std::string property_name(std::string_view option) {
+  std::string name(option);
+  for (char& letter : name)
+    if (letter == '_') letter = '-';
+  return name;
+}
+
+// Names of options as those of properties. What stands in quotation marks is somebody's own text.
+std::string with_property_names(OptionTable table, std::string_view text) {
+  const auto is_in_word = [](char letter) {
+    return g_ascii_isalnum(letter) || letter == '_' || letter == '-' || letter == '/';
+  };
+  std::string made;
+  bool quoted = false;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    while (end < text.size() && is_in_word(text[end])) ++end;
+    const std::string_view word = text.substr(at, end - at);
+    const bool is_name = !quoted && !word.empty() && ocellus::find_option(table, word) != nullptr;
+    made += is_name ? property_name(word) : std::string(word);
+    if (end < text.size()) {
+      if (text[end] == '"') quoted = !quoted;
+      made += text[end++];
+    }
+    at = end;
+  }
+  return made;
+}
+
+// "Sigma of the Gaussian (pixels; only with method=pyramid)".
+std::string blurb_of(OptionTable table, const Option& option) {
+  std::string notes = option.odd ? "odd" : "";
+  const auto note = [&notes](const std::string& text) {
+    notes += (notes.empty() ? "" : "; ") + text;
+  };
+  if (option.unit[0] != '\0') note(option.unit);
+  if (option.needs[0] != '\0') note("only with " + with_property_names(table, option.needs));
+  return notes.empty() ? std::string(option.help) : std::string(option.help) + " (" + notes + ")";
+}
+
+std::string nick_of(const Option& option) {
+  std::string nick(option.name);
+  for (char& letter : nick)
+    if (letter == '_') letter = ' ';
+  nick[0] = g_ascii_toupper(nick[0]);
+  return nick;
+}
+
+// The type lives as long as the process, and so do its values.
+GType register_choices(GObjectClass* klass, const Option& option) {
+  std::string name = G_OBJECT_CLASS_NAME(klass);
+  bool begins = true;
+  for (const char* letter = option.name; *letter != '\0'; ++letter) {
+    if (*letter != '_') name += begins ? g_ascii_toupper(*letter) : *letter;
+    begins = *letter == '_';
+  }
+  auto* values = new GEnumValue[option.choices.size() + 1]{};
+  GEnumValue* next = values;
+  for (const OptionChoice& choice : option.choices)
+    *next++ = {choice.value, choice.help, choice.word};
+  const GType type = g_enum_register_static(name.c_str(), values);
+  gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
+  return type;
+}
+
+GParamSpec* new_property(GObjectClass* klass, const OperatorConfig& defaults,
+                         const Option& option) {
+  constexpr auto kFlags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                                   GST_PARAM_MUTABLE_READY);
+  // Interned texts are never freed.
+  const gchar* name = g_intern_string(property_name(option.name).c_str());
+  const gchar* nick = g_intern_string(nick_of(option).c_str());
+  const gchar* blurb = g_intern_string(blurb_of(defaults.options(), option).c_str());
+  const double number = option.get != nullptr ? defaults.get_number(option) : 0.0;
+  switch (option.type) {
+    case OptionType::kBool:
+      return g_param_spec_boolean(name, nick, blurb, number != 0.0, kFlags);
+    case OptionType::kInt:
+      if (option.low >= G_MININT && option.high <= G_MAXINT) {
+        return g_param_spec_int(name, nick, blurb, static_cast<gint>(option.low),
+                                static_cast<gint>(option.high), static_cast<gint>(number), kFlags);
+      }
+      return g_param_spec_int64(name, nick, blurb, static_cast<gint64>(option.low),
+                                static_cast<gint64>(option.high), static_cast<gint64>(number),
+                                kFlags);
+    case OptionType::kFloat:
+      return g_param_spec_float(name, nick, blurb, static_cast<gfloat>(option.low),
+                                static_cast<gfloat>(option.high), static_cast<gfloat>(number),
+                                kFlags);
+    case OptionType::kChoice:
+      return g_param_spec_enum(name, nick, blurb, register_choices(klass, option),
+                               static_cast<gint>(number), kFlags);
+    case OptionType::kText:
+      break;
+  }
+  return g_param_spec_string(name, nick, blurb, defaults.get_option(option).c_str(), kFlags);
+}
+
+template <typename Number>
+std::string text_of(Number number) {
+  char text[64];
+  return {text, std::to_chars(text, text + sizeof(text), number).ptr};
+}
+
+// Of a value in the type of the option's property; nothing for a text that is NULL.
+std::optional<std::string> text_of(const Option& option, const GValue* value) {
+  switch (option.type) {
+    case OptionType::kBool:
+      return g_value_get_boolean(value) ? "true" : "false";
+    case OptionType::kInt:
+      return G_VALUE_HOLDS_INT(value) ? text_of(g_value_get_int(value))
+                                      : text_of(g_value_get_int64(value));
+    case OptionType::kFloat:
+      return text_of(g_value_get_float(value));
+    case OptionType::kChoice:
+      for (const OptionChoice& choice : option.choices)
+        if (choice.value == g_value_get_enum(value)) return choice.word;
+      return std::nullopt;  // GObject lets no other value through
+    case OptionType::kText:
+      break;
+  }
+  const gchar* text = g_value_get_string(value);
+  return text != nullptr ? std::optional<std::string>(text) : std::nullopt;
+}
+
+template <typename Number>
+Number number_of(std::string_view text) {
+  Number number{};
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+// `text`: as the function above or OperatorConfig::get_option makes it.
+void set_value(const Option& option, const std::string& text, GValue* value) {
+  switch (option.type) {
+    case OptionType::kBool:
+      g_value_set_boolean(value, text == "true");
+      return;
+    case OptionType::kInt:
+      if (G_VALUE_HOLDS_INT(value))
+        g_value_set_int(value, number_of<gint>(text));
+      else
+        g_value_set_int64(value, number_of<gint64>(text));
+      return;
+    case OptionType::kFloat:
+      g_value_set_float(value, number_of<gfloat>(text));
+      return;
+    case OptionType::kChoice:
+      for (const OptionChoice& choice : option.choices)
+        if (text == choice.word) g_value_set_enum(value, choice.value);
+      return;
+    case OptionType::kText:
+      g_value_set_string(value, text.c_str());
+      return;
+  }
+}
+
+}  // namespace
+
+void install_options(GObjectClass* klass, const OperatorDescription& description) {
+  const OperatorConfig defaults(description);
+  guint id = kFirstOption;
+  for (const Option& option : description.options) {
+    if (option.name != kLeftOut)
+      g_object_class_install_property(klass, id, new_property(klass, defaults, option));
+    ++id;
+  }
+}
+
+Options::Options(const OperatorDescription& description)
+    : description_(&description), values_(description.options.size()) {}
+
+void Options::set(guint id, const GValue* value) {
+  const std::size_t row = id - kFirstOption;
+  values_[row] = text_of(description_->options[row], value);
+}
+
+void Options::get(guint id, GValue* value) const {
+  const std::size_t row = id - kFirstOption;
+  const Option& option = description_->options[row];
+  if (values_[row]) return set_value(option, *values_[row], value);
+  const Expected<OperatorConfig> made = make();
+  const OperatorConfig config = made ? *made : OperatorConfig(*description_);
+  set_value(option, config.get_option(option).c_str(), value);
+}
+
+void Options::set_file(const gchar* path) {
+  file_ = path != nullptr ? path : "";
+  forget_file();
+}
+
+Expected<void> Options::read_file() {
+  forget_file();
+  if (file_.empty()) return {};
+  const auto refuse = [](const std::string& what) {
+    return tl::unexpected(
+        ocellus::make_error(ocellus::Status::kInvalidArgument, "config: %s", what.c_str()));
+  };
+  // A pipe may never have a writer, a device no end.
+  if (g_file_test(file_.c_str(), G_FILE_TEST_EXISTS) &&
+      !g_file_test(file_.c_str(), G_FILE_TEST_IS_REGULAR))
+    return refuse(file_ + ": it is not a regular file");
+  ocellus::app::OptionTexts texts;
+  try {
+    texts = ocellus::app::read_config_file(file_, *description_);
+  } catch (const ocellus::app::InputError& error) {
+    return refuse(error.what());
+  }
+  // Here, because later nobody knows that the name stands in a file.
+  for (const auto& [name, value] : texts) {
+    if (ocellus::find_option(description_->options, name) != nullptr) continue;
+    const Expected<void> set = OperatorConfig(*description_).set_option(name, value);
+    return refuse(file_ + ": " + set.error().text);
+  }
+  from_file_ = std::move(texts);
+  return {};
+}
+
+Expected<OperatorConfig> Options::make() const {
+  const OptionTable table = description_->options;
+  std::vector<OptionSetting> settings;
+  for (const auto& [name, value] : from_file_) {
+    const Option* option = ocellus::find_option(table, name);
+    const auto row = static_cast<std::size_t>(option - table.data());
+    if (!values_[row] && option->name != kLeftOut) settings.push_back({option->name, value});
+  }
+  for (std::size_t row = 0; row < table.size(); ++row)
+    if (values_[row]) settings.push_back({table[row].name, *values_[row]});
+  OperatorConfig config(*description_);
+  if (const Expected<void> set = config.set_options(settings); !set) return named(set.error());
+  return config;
+}
+
+tl::unexpected<Error> Options::named(const Error& error) const {
+  const std::string text = with_property_names(description_->options, error.text);
+  return tl::unexpected(ocellus::make_error(error.status, "%s", text.c_str()));
+}
+
+}  // namespace gst_ocellus

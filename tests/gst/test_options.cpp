@@ -1,0 +1,294 @@
+// The properties that come from the operators' option tables, and files of options.
+#include <fstream>
+#include <set>
+
+#include "gst/gst_support.h"
+#include "ocellus/kernel_taps.h"
+#include "ocellus/operators.h"
+#include "support/files.h"
+
+namespace ocellus::gst_test {
+namespace {
+
+std::string property_name(const Option& option) {
+  std::string name(option.name);
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+void expect_choices(const Option& option, GParamSpec* spec) {
+  GEnumClass* choices = G_PARAM_SPEC_ENUM(spec)->enum_class;
+  ASSERT_EQ(choices->n_values, option.choices.size());
+  for (const OptionChoice& choice : option.choices) {
+    const GEnumValue* value = g_enum_get_value_by_nick(choices, choice.word);
+    ASSERT_NE(value, nullptr) << choice.word;
+    EXPECT_EQ(value->value, choice.value) << choice.word;
+    EXPECT_STREQ(value->value_name, choice.help) << choice.word;
+  }
+}
+
+/// The property is of the option's type and range, and begins with its default.
+void expect_property(const OperatorConfig& defaults, const Option& option, GParamSpec* spec) {
+  const double number = option.get != nullptr ? defaults.get_number(option) : 0.0;
+  switch (option.type) {
+    case OptionType::kBool:
+      ASSERT_TRUE(G_IS_PARAM_SPEC_BOOLEAN(spec));
+      EXPECT_EQ(G_PARAM_SPEC_BOOLEAN(spec)->default_value != FALSE, number != 0.0);
+      return;
+    case OptionType::kInt:
+      if (option.high > G_MAXINT) {
+        ASSERT_TRUE(G_IS_PARAM_SPEC_INT64(spec));
+        EXPECT_EQ(static_cast<double>(G_PARAM_SPEC_INT64(spec)->minimum), option.low);
+        EXPECT_EQ(static_cast<double>(G_PARAM_SPEC_INT64(spec)->maximum), option.high);
+        EXPECT_EQ(static_cast<double>(G_PARAM_SPEC_INT64(spec)->default_value), number);
+      } else {
+        ASSERT_TRUE(G_IS_PARAM_SPEC_INT(spec));
+        EXPECT_EQ(G_PARAM_SPEC_INT(spec)->minimum, option.low);
+        EXPECT_EQ(G_PARAM_SPEC_INT(spec)->maximum, option.high);
+        EXPECT_EQ(G_PARAM_SPEC_INT(spec)->default_value, number);
+      }
+      return;
+    case OptionType::kFloat:
+      ASSERT_TRUE(G_IS_PARAM_SPEC_FLOAT(spec));
+      EXPECT_EQ(G_PARAM_SPEC_FLOAT(spec)->minimum, static_cast<gfloat>(option.low));
+      EXPECT_EQ(G_PARAM_SPEC_FLOAT(spec)->maximum, static_cast<gfloat>(option.high));
+      EXPECT_EQ(G_PARAM_SPEC_FLOAT(spec)->default_value, static_cast<gfloat>(number));
+      return;
+    case OptionType::kChoice:
+      ASSERT_TRUE(G_IS_PARAM_SPEC_ENUM(spec));
+      EXPECT_EQ(G_PARAM_SPEC_ENUM(spec)->default_value, number);
+      expect_choices(option, spec);
+      return;
+    case OptionType::kText:
+      ASSERT_TRUE(G_IS_PARAM_SPEC_STRING(spec));
+      EXPECT_STREQ(G_PARAM_SPEC_STRING(spec)->default_value, defaults.get_option(option).c_str());
+      return;
+  }
+}
+
+class Table : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(All, Table, ::testing::Values("flow", "halftone", "cnn"));
+
+// Fails when an option has no property, one of another type, default or range, or one that does not
+// say what the table says of it; and when an element has properties beside the table's that are not
+// listed here.
+TEST_P(Table, EveryOptionIsAProperty) {
+  const OperatorDescription* description = find_operator(GetParam());
+  ASSERT_NE(description, nullptr);
+  const OperatorConfig defaults(*description);
+  GstElement* element =
+      gst_element_factory_make((std::string("ocellus") + GetParam()).c_str(), nullptr);
+  ASSERT_NE(element, nullptr);
+  GObjectClass* klass = G_OBJECT_GET_CLASS(element);
+  std::set<std::string> known = {"align", "draw"};
+  for (const Option& option : description->options) {
+    const std::string name = property_name(option);
+    SCOPED_TRACE(name);
+    GParamSpec* spec = g_object_class_find_property(klass, name.c_str());
+    if (name == "depth") {
+      EXPECT_EQ(spec, nullptr) << "elements have one frame in flight";
+      continue;
+    }
+    if (spec == nullptr) {
+      ADD_FAILURE() << "the option has no property";
+      continue;
+    }
+    known.insert(name);
+    EXPECT_EQ(spec->flags & (G_PARAM_READWRITE | GST_PARAM_MUTABLE_READY),
+              G_PARAM_READWRITE | GST_PARAM_MUTABLE_READY);
+    expect_property(defaults, option, spec);
+    const std::string blurb = g_param_spec_get_blurb(spec);
+    EXPECT_EQ(blurb.find(option.help), 0u) << blurb;
+    EXPECT_NE(blurb.find(option.unit), std::string::npos) << blurb;
+    EXPECT_EQ(blurb.find("only with ") != std::string::npos, option.needs[0] != '\0') << blurb;
+    EXPECT_EQ(blurb.find('_'), std::string::npos) << blurb << ": no property has such a name";
+    GValue value = G_VALUE_INIT;
+    g_value_init(&value, spec->value_type);
+    g_object_get_property(G_OBJECT(element), name.c_str(), &value);
+    EXPECT_TRUE(g_param_value_defaults(spec, &value));
+    g_value_unset(&value);
+  }
+  guint count = 0;
+  GParamSpec** specs = g_object_class_list_properties(klass, &count);
+  for (guint i = 0; i < count; ++i) {
+    if (specs[i]->owner_type == G_OBJECT_TYPE(element)) {
+      EXPECT_EQ(known.count(specs[i]->name), 1u) << specs[i]->name << " is no option";
+    }
+  }
+  g_free(specs);
+  gst_object_unref(element);
+}
+
+std::string text_of(GstElement* element, const char* property) {
+  if (g_object_class_find_property(G_OBJECT_GET_CLASS(element), property) == nullptr)
+    return std::string("there is no property ") + property;
+  GValue value = G_VALUE_INIT;
+  g_object_get_property(G_OBJECT(element), property, &value);
+  gchar* text =
+      G_VALUE_HOLDS_STRING(&value) ? g_value_dup_string(&value) : gst_value_serialize(&value);
+  const std::string copy = text;
+  g_free(text);
+  g_value_unset(&value);
+  return copy;
+}
+
+// Fails when a preset or a method changes what was set, or does not change what was not, or a text
+// cannot be taken back.
+TEST(Options, PresetsChooseWhatIsNotSet) {
+  GstElement* element = gst_element_factory_make("ocellusflow", nullptr);
+  ASSERT_NE(element, nullptr);
+  set_properties(element, "warps=3 preset=quality");
+  EXPECT_EQ(text_of(element, "window"), "7");
+  EXPECT_EQ(text_of(element, "median"), "3x3");
+  EXPECT_EQ(text_of(element, "warps"), "3");
+  set_properties(element, "preset=fast");
+  EXPECT_EQ(text_of(element, "window"), "11");
+  EXPECT_EQ(text_of(element, "warps"), "3");
+  gst_object_unref(element);
+
+  element = gst_element_factory_make("ocellusflow", nullptr);
+  set_properties(element, "method=kernels taps=5x5x3");
+  EXPECT_EQ(text_of(element, "window"), "15");
+  EXPECT_EQ(text_of(element, "window-weight"), "gaussian");
+  EXPECT_EQ(text_of(element, "taps"), "5x5x3");
+  g_object_set(element, "taps", nullptr, nullptr);
+  EXPECT_EQ(text_of(element, "taps"), "15x15x20");
+  // A setting that is none does not keep the others from being read.
+  set_properties(element, "taps=many");
+  EXPECT_EQ(text_of(element, "taps"), "many");
+  EXPECT_EQ(text_of(element, "window"), "11");
+  gst_object_unref(element);
+}
+
+// Fails when kernels of a file are not read, or options beside it that it has a say about are
+// taken.
+TEST(Options, KernelsMayStandInAFile) {
+  const Expected<KernelFileInfo> file = read_kernel_file_info(OCELLUS_KERNEL_FILE);
+  ASSERT_TRUE(file) << file.error().text;
+  const KernelConfig& kernels = file->kernels;
+  Harness harness("method=kernels kernels=" OCELLUS_KERNEL_FILE, {});
+  harness.start();
+  harness.push_frames(0, kernels.nt);
+  EXPECT_GT(harness.drop_output(), 0);
+  EXPECT_EQ(text_of(harness.element(), "kernels"), OCELLUS_KERNEL_FILE);
+  EXPECT_EQ(text_of(harness.element(), "taps"), std::to_string(kernels.nx) + "x" +
+                                                    std::to_string(kernels.ny) + "x" +
+                                                    std::to_string(kernels.nt));
+  Pipeline pipeline(
+      "videotestsrc ! ocellusflow method=kernels taps=9x9x9 kernels=" OCELLUS_KERNEL_FILE
+      " ! fakesink");
+  EXPECT_EQ(gst_element_set_state(pipeline.get(), GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+  const std::string error = pipeline.wait_for_end();
+  EXPECT_NE(error.find("taps has no meaning"), std::string::npos) << error;
+}
+
+class Config : public ::testing::Test {
+ protected:
+  std::string write(const std::string& text) {
+    const std::string path = folder_ / "options.json";
+    std::ofstream(path) << text;
+    return path;
+  }
+  /// What a pipeline says that is started with these properties; empty when it runs.
+  static std::string error_of(const std::string& properties,
+                              const std::string& factory = "ocellusflow") {
+    Pipeline pipeline(
+        "videotestsrc num-buffers=3 ! video/x-raw,format=GRAY8,width=64,height=48 ! " + factory +
+        " name=it ! fakesink");
+    set_properties(pipeline.by_name("it"), properties);
+    gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
+    return pipeline.wait_for_end();
+  }
+  /// Frames of delay that the first result tells of.
+  static float delay_of(Harness& harness) {
+    harness.start();
+    for (int i = 0; i < 8; ++i) EXPECT_EQ(harness.push(harness.frame(i)), GST_FLOW_OK);
+    std::vector<GstBuffer*> out = harness.pull();
+    EXPECT_FALSE(out.empty());
+    const float delay =
+        out.empty() ? -1.0f : gst_buffer_get_ocellus_flow_meta(out.front())->delay_frames;
+    unref_all(out);
+    return delay;
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+// Fails when the options of a file, in the shape in which the program prints them, do not reach the
+// operator, or keep an element from starting that decides by itself how many frames are in flight.
+TEST_F(Config, FileIsReadAtTheStart) {
+  const std::string path = write(
+      R"({"version": "1", "config": {"operator": "flow", "method": "kernels", "taps": "9x9x5",
+          "sigma_space": 2.5, "window": 9, "depth": 4}})");
+  Harness harness("align=false config=" + path, {});
+  EXPECT_EQ(delay_of(harness), 2.0f);
+  EXPECT_EQ(text_of(harness.element(), "method"), "kernels");
+  EXPECT_EQ(text_of(harness.element(), "taps"), "9x9x5");
+  EXPECT_EQ(text_of(harness.element(), "sigma-space"), "2.5");
+  EXPECT_EQ(text_of(harness.element(), "window"), "9");
+  EXPECT_EQ(text_of(harness.element(), "config"), path);
+}
+
+// Fails when a property that is set does not take precedence over the file.
+TEST_F(Config, PropertiesTakePrecedence) {
+  const std::string path =
+      write(R"({"method": "kernels", "taps": "9x9x5", "sigma-space": 2, "warps": 2})");
+  EXPECT_NE(error_of("config=" + path).find("warps has no meaning"), std::string::npos);
+  write(R"({"method": "kernels", "taps": "9x9x5", "sigma-space": 2})");
+  Harness harness("align=false taps=9x9x7 config=" + path, {});
+  EXPECT_EQ(delay_of(harness), 3.0f);
+  EXPECT_EQ(text_of(harness.element(), "sigma-space"), "2");
+}
+
+// Fails when a file is read once and for all, or its options stay without it.
+TEST_F(Config, FileIsReadAtEveryStart) {
+  const std::string path = write(R"({"preset": "quality"})");
+  Harness harness("config=" + path, {});
+  EXPECT_EQ(text_of(harness.element(), "window"), "7");
+  gst_element_set_state(harness.element(), GST_STATE_READY);
+  EXPECT_EQ(text_of(harness.element(), "window"), "11");
+  write(R"({"window": 13})");
+  gst_element_set_state(harness.element(), GST_STATE_PLAYING);
+  EXPECT_EQ(text_of(harness.element(), "window"), "13");
+  gst_element_set_state(harness.element(), GST_STATE_READY);
+  g_object_set(harness.element(), "config", nullptr, nullptr);
+  gst_element_set_state(harness.element(), GST_STATE_PLAYING);
+  EXPECT_EQ(text_of(harness.element(), "window"), "11");
+  EXPECT_EQ(text_of(harness.element(), "config"), "");
+}
+
+// Fails when what is wrong with a file is taken, or the message does not name it.
+TEST_F(Config, WhatIsWrongIsNamed) {
+  struct Case {
+    const char* factory;
+    const char* text;
+    std::vector<const char*> says;
+  };
+  for (const Case& c : {
+           Case{
+               "ocellusflow", R"({"windw": 9})", {"config", "options.json", "\"windw\"", "preset"}},
+           Case{"ocellusflow", R"({"window": 4})", {"window is 4", "odd, 3 to 31"}},
+           Case{"ocellusflow", R"({"window_frames": 1})", {"window-frames is 1", "2 to 7"}},
+           Case{"ocellusflow", R"({"levels": [4]})", {"config", "options.json", "levels"}},
+           Case{"ocellusflow", R"({"operator": "cnn"})", {"config", "cnn", "flow"}},
+           Case{"ocellusflow", "[1]", {"config", "options.json", "JSON object"}},
+           Case{"ocellusflow", "{", {"config", "options.json", "JSON object"}},
+           Case{"ocelluscnn", R"({"template": "none"})", {"template", "none"}},
+           Case{"ocellushalftone", R"({"preset": "best"})", {"preset", "best", "quality"}},
+       }) {
+    const std::string error = error_of("config=" + write(c.text), c.factory);
+    for (const char* says : c.says)
+      EXPECT_NE(error.find(says), std::string::npos) << c.text << " says: " << error;
+  }
+  for (const std::string& path :
+       {folder_ / "none.json", folder_.path(), std::string("/dev/zero")}) {
+    const std::string error = error_of("config=" + path);
+    EXPECT_NE(error.find("config: " + path), std::string::npos) << error;
+  }
+  EXPECT_EQ(error_of("config=" + write(R"({"template": "threshold | edge", "max_sweeps": 20})"),
+                     "ocelluscnn"),
+            "");
+}
+
+}  // namespace
+}  // namespace ocellus::gst_test
