@@ -74,10 +74,11 @@ Expected<double> read_number(const Option& option, std::string_view text) noexce
     read = std::from_chars(text.data(), end, value);
   }
   if (text.empty() || read.ec != std::errc() || read.ptr != end) {
-    return detail::invalid_argument("%s is \"%.*s\"; it must be a %snumber, %g to %g", option.name,
-                                    shown(text), text.data(),
-                                    option.type == OptionType::kInt ? "whole " : "", option.low,
-                                    option.high);
+    const bool whole = option.type == OptionType::kInt;
+    return detail::invalid_argument(
+        whole ? "%s is \"%.*s\"; it must be a whole number, %.0f to %.0f"
+              : "%s is \"%.*s\"; it must be a number, %g to %g",
+        option.name, shown(text), text.data(), option.low, option.high);
   }
   return value;
 }

@@ -92,7 +92,10 @@ Expected<void> parse_kernels(std::string_view text, KernelConfig& kernels) {
         make_error(Status::kIoError, "%.170s; it must be uniform, per-pixel, foveated or a kernel file",
                    file.error().text));
   }
-  if (!file) return tl::unexpected(file.error());
+  if (!file) {
+    return tl::unexpected(
+        make_error(file.error().status, "\"%.100s\": %.120s", path.c_str(), file.error().text));
+  }
   kernels = file->kernels;
   kernels.path = path;
   return {};
@@ -129,12 +132,13 @@ struct KernelRows {
   using R = detail::Rows<Config>;
 
   static constexpr Option kernels() {
-    return R::template when<kUsed>(
-        "method=kernels",
-        R::template composite<[](const Config& c, char* text, std::size_t capacity) {
+    const Option row = R::template composite<
+        [](const Config& c, char* text, std::size_t capacity) {
           print_kernels(c.kernels, text, capacity);
-        }, [](Config& c, std::string_view text) { return parse_kernels(text, c.kernels); }>(
-            "kernels", "The kernels: uniform, per-pixel, foveated or a kernel file (*.ocl)"));
+        },
+        [](Config& c, std::string_view text) { return parse_kernels(text, c.kernels); }>(
+        "kernels", "The kernels: uniform, per-pixel, foveated or a kernel file (*.ocl)");
+    return kHasMethod ? R::template when<kUsed>("method=kernels", row) : row;
   }
   static constexpr Option taps() {
     return made(R::template composite<[](const Config& c, char* text, std::size_t capacity) {
