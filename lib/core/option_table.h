@@ -70,6 +70,8 @@ struct Rows {
     }, [](Config& config, std::string_view value) -> Expected<void> {
       auto& member = *kMember(config);
       if (member.assign(value)) return {};
+      if (value.size() <= member.capacity())
+        return invalid_argument("the text holds a NUL; none is allowed");
       return invalid_argument("the text has %zu characters; at most %zu are allowed", value.size(),
                               member.capacity());
     }>(name, help);

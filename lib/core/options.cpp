@@ -25,16 +25,19 @@ int shown(std::string_view text) noexcept {
   return static_cast<int>(std::min<std::size_t>(text.size(), 60));
 }
 
-/// The words of a choice, as "a, b or c".
-void list_choices(const Option& option, char* text, std::size_t capacity) noexcept {
+/// The words of a choice, as "a, b or c", or with the numbers that a member of a configuration has.
+void list_choices(const Option& option, bool numbers, char* text, std::size_t capacity) noexcept {
   std::size_t at = 0;
   text[0] = '\0';
   for (std::size_t i = 0; i < option.choices.size() && at < capacity; ++i) {
     const char* const between = i == 0                              ? ""
                                 : i + 1 == option.choices.size() ? " or "
                                                                     : ", ";
+    const OptionChoice& choice = option.choices[i];
     const int wrote =
-        std::snprintf(text + at, capacity - at, "%s%s", between, option.choices[i].word);
+        numbers ? std::snprintf(text + at, capacity - at, "%s%d (%s)", between, choice.value,
+                                choice.word)
+                : std::snprintf(text + at, capacity - at, "%s%s", between, choice.word);
     at += wrote > 0 ? static_cast<std::size_t>(wrote) : 0;
   }
 }
@@ -49,11 +52,10 @@ Expected<void> check_number(const Option& option, double value) noexcept {
                                     option.odd ? "odd, " : "", option.low, option.high, blank,
                                     option.unit);
   }
-  // As the members hold it: the nearest float of an end may lie beyond it.
-  const auto low = static_cast<double>(static_cast<float>(option.low));
-  const auto high = static_cast<double>(static_cast<float>(option.high));
-  if (value >= std::min(low, option.low) && value <= std::max(high, option.high))
-    return {};  // false for NaN
+  // As floats, too: the member's float of an end may lie beyond it. False for NaN.
+  const double low = std::min(option.low, static_cast<double>(static_cast<float>(option.low)));
+  const double high = std::max(option.high, static_cast<double>(static_cast<float>(option.high)));
+  if (value >= low && value <= high) return {};
   return detail::invalid_argument("%s is %g; it must be %g to %g%s%s", option.name, value,
                                   option.low, option.high, blank, option.unit);
 }
@@ -72,10 +74,11 @@ Expected<double> read_number(const Option& option, std::string_view text) noexce
     read = std::from_chars(text.data(), end, value);
   }
   if (text.empty() || read.ec != std::errc() || read.ptr != end) {
-    return detail::invalid_argument("%s is \"%.*s\"; it must be a %snumber, %g to %g", option.name,
-                                    shown(text), text.data(),
-                                    option.type == OptionType::kInt ? "whole " : "", option.low,
-                                    option.high);
+    const bool whole = option.type == OptionType::kInt;
+    return detail::invalid_argument(
+        whole ? "%s is \"%.*s\"; it must be a whole number, %.0f to %.0f"
+              : "%s is \"%.*s\"; it must be a number, %g to %g",
+        option.name, shown(text), text.data(), option.low, option.high);
   }
   return value;
 }
@@ -84,7 +87,7 @@ Expected<double> read_choice(const Option& option, std::string_view text) noexce
   for (const OptionChoice& choice : option.choices)
     if (text == choice.word) return static_cast<double>(choice.value);
   char words[160];
-  list_choices(option, words, sizeof(words));
+  list_choices(option, false, words, sizeof(words));
   return detail::invalid_argument("%s is \"%.*s\"; it must be %s", option.name, shown(text),
                                   text.data(), words);
 }
@@ -128,8 +131,9 @@ Expected<void> unknown_name(OptionTable table, std::string_view name) noexcept {
   for (const Option& option : table) {
     const int wrote = std::snprintf(names + at, sizeof(names) - at, "%s%s", at == 0 ? "" : ", ",
                                     option.name);
-    if (wrote < 0 || at + static_cast<std::size_t>(wrote) >= sizeof(names)) {
-      std::strcpy(names + std::min(at, sizeof(names) - 6), ", ...");
+    constexpr char kMore[] = ", ...";
+    if (wrote < 0 || at + static_cast<std::size_t>(wrote) + sizeof(kMore) > sizeof(names)) {
+      std::memcpy(names + at, kMore, sizeof(kMore));  // there is always room for it
       break;
     }
     at += static_cast<std::size_t>(wrote);
@@ -212,7 +216,7 @@ Expected<void> check_options(OptionTable table, const void* config) noexcept {
                                      });
       if (known) continue;
       char words[160];
-      list_choices(option, words, sizeof(words));
+      list_choices(option, true, words, sizeof(words));
       return invalid_argument("%s is %.0f; it must be %s", option.name, value, words);
     }
   }

@@ -7,6 +7,8 @@
 
 #include "core/checks.h"
 #include "core/option_table.h"
+#include "halftone/backend.h"
+#include "halftone/plan.h"
 #include "halftone/stage_check.h"
 #include "image/pgm.h"
 #include "ocellus/cell_templates.h"
@@ -297,6 +299,25 @@ Expected<OperatorInfo> with_name(Expected<OperatorInfo> info, const char* name,
   return info;
 }
 
+constexpr const char* kHalftoneName = "halftone";
+constexpr const char* kCnnName = "cellular network";
+
+std::string_view what_runs(const HalftoneConfig& config) noexcept {
+  if (!config.chain.empty()) return config.chain.view();
+  return config.preset == HalftonePreset::kFast ? "preset fast" : "preset quality";
+}
+
+/// CellularNetwork::create, but for the name.
+Expected<OperatorHandle> make(Engine& engine, const CellularNetworkConfig& config, const char* name,
+                              std::string_view what) noexcept {
+  const auto plan = detail::make_plan(config);
+  if (!plan) return tl::unexpected(plan.error());
+  const Expected<OperatorInfo> info = with_name(detail::info_of(*plan), name, what);
+  const detail::CellSources sources = detail::sources_of(config);
+  return detail::make_operator(engine, *info,
+                               detail::make_network(engine.info(), *plan, &sources));
+}
+
 }  // namespace
 
 OptionTable HalftoneConfig::options() noexcept {
@@ -311,10 +332,8 @@ OptionTable CnnConfig::options() noexcept {
 Expected<OperatorInfo> Halftone::info_for(const HalftoneConfig& config) noexcept {
   const Expected<NetworkPointer> network = network_of(config);
   if (!network) return tl::unexpected(network.error());
-  const char* const preset =
-      config.preset == HalftonePreset::kFast ? "preset fast" : "preset quality";
-  return with_name(CellularNetwork::info_for((*network)->config), "halftone",
-                   config.chain.empty() ? preset : config.chain.view());
+  return with_name(CellularNetwork::info_for((*network)->config), kHalftoneName,
+                   what_runs(config));
 }
 
 Expected<Footprint> Halftone::footprint(const EngineInfo& engine,
@@ -327,7 +346,8 @@ Expected<Footprint> Halftone::footprint(const EngineInfo& engine,
 Expected<Halftone> Halftone::create(Engine& engine, const HalftoneConfig& config) noexcept {
   const Expected<NetworkPointer> network = network_of(config);
   if (!network) return tl::unexpected(network.error());
-  Expected<CellularNetwork> made = CellularNetwork::create(engine, (*network)->config);
+  Expected<OperatorHandle> made =
+      make(engine, (*network)->config, kHalftoneName, what_runs(config));
   if (!made) return tl::unexpected(made.error());
   return Halftone(std::move(*made));
 }
@@ -335,8 +355,7 @@ Expected<Halftone> Halftone::create(Engine& engine, const HalftoneConfig& config
 Expected<OperatorInfo> Cnn::info_for(const CnnConfig& config) noexcept {
   const Expected<NetworkPointer> network = network_of(config);
   if (!network) return tl::unexpected(network.error());
-  return with_name(CellularNetwork::info_for((*network)->config), "cellular network",
-                   config.chain.view());
+  return with_name(CellularNetwork::info_for((*network)->config), kCnnName, config.chain.view());
 }
 
 Expected<Footprint> Cnn::footprint(const EngineInfo& engine, const CnnConfig& config) noexcept {
@@ -348,7 +367,8 @@ Expected<Footprint> Cnn::footprint(const EngineInfo& engine, const CnnConfig& co
 Expected<Cnn> Cnn::create(Engine& engine, const CnnConfig& config) noexcept {
   const Expected<NetworkPointer> network = network_of(config);
   if (!network) return tl::unexpected(network.error());
-  Expected<CellularNetwork> made = CellularNetwork::create(engine, (*network)->config);
+  Expected<OperatorHandle> made =
+      make(engine, (*network)->config, kCnnName, config.chain.view());
   if (!made) return tl::unexpected(made.error());
   return Cnn(std::move(*made));
 }

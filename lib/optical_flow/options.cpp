@@ -74,9 +74,11 @@ void print_kernels(const KernelConfig& kernels, char* text, std::size_t capacity
 Expected<void> parse_kernels(std::string_view text, KernelConfig& kernels) {
   for (const KernelWord& known : kKernelWords) {
     if (text != known.word) continue;
+    // The taps and convolutions of a file or of a callback are not those of the library's own.
+    if (kernels.origin == KernelOrigin::kFile || kernels.origin == KernelOrigin::kCallback)
+      kernels = {};
     kernels.form = known.form;
     kernels.origin = known.origin;
-    kernels.path = {};
     return {};
   }
   Text<kMaxOptionText> path;
@@ -90,7 +92,10 @@ Expected<void> parse_kernels(std::string_view text, KernelConfig& kernels) {
         make_error(Status::kIoError, "%.170s; it must be uniform, per-pixel, foveated or a kernel file",
                    file.error().text));
   }
-  if (!file) return tl::unexpected(file.error());
+  if (!file) {
+    return tl::unexpected(
+        make_error(file.error().status, "\"%.100s\": %.120s", path.c_str(), file.error().text));
+  }
   kernels = file->kernels;
   kernels.path = path;
   return {};
@@ -127,12 +132,13 @@ struct KernelRows {
   using R = detail::Rows<Config>;
 
   static constexpr Option kernels() {
-    return R::template when<kUsed>(
-        "method=kernels",
-        R::template composite<[](const Config& c, char* text, std::size_t capacity) {
+    const Option row = R::template composite<
+        [](const Config& c, char* text, std::size_t capacity) {
           print_kernels(c.kernels, text, capacity);
-        }, [](Config& c, std::string_view text) { return parse_kernels(text, c.kernels); }>(
-            "kernels", "The kernels: uniform, per-pixel, foveated or a kernel file (*.ocellus)"));
+        },
+        [](Config& c, std::string_view text) { return parse_kernels(text, c.kernels); }>(
+        "kernels", "The kernels: uniform, per-pixel, foveated or a kernel file (*.ocellus)");
+    return kHasMethod ? R::template when<kUsed>("method=kernels", row) : row;
   }
   static constexpr Option taps() {
     return made(R::template composite<[](const Config& c, char* text, std::size_t capacity) {
@@ -165,20 +171,25 @@ struct KernelRows {
   static constexpr Option storage() {
     return R::template when<[](const Config& c) {
       return kUsed(c) && c.kernels.form == KernelForm::kPerPixel;
-    }>("kernels=per-pixel, kernels=foveated or a file of per-pixel kernels",
+    }>(kHasMethod ? "method=kernels and kernels=per-pixel, kernels=foveated or a file of such kernels"
+                  : "kernels=per-pixel, kernels=foveated or a file of such kernels",
        R::template choice<[](auto& c) { return &c.storage; }>(
            "storage", kStorages, "How kernels that differ by pixel are stored"));
   }
 
  private:
+  static constexpr bool kHasMethod = requires(const Config& c) { c.method; };
+
   static constexpr Option made(Option row) {
     return R::template when<[](const Config& c) { return kUsed(c) && is_made(c.kernels); }>(
-        "kernels=uniform, kernels=per-pixel or kernels=foveated", row);
+        kHasMethod ? "method=kernels and kernels=uniform, kernels=per-pixel or kernels=foveated"
+                   : "kernels=uniform, kernels=per-pixel or kernels=foveated",
+        row);
   }
   static constexpr Option foveated(Option row) {
     return R::template when<[](const Config& c) {
       return kUsed(c) && c.kernels.origin == KernelOrigin::kFoveated;
-    }>("kernels=foveated", row);
+    }>(kHasMethod ? "method=kernels and kernels=foveated" : "kernels=foveated", row);
   }
 };
 
@@ -189,12 +200,13 @@ using FlowKernels = KernelRows<OpticalFlowConfig, [](const OpticalFlowConfig& c)
   return c.method == FlowMethod::kKernels;
 }>;
 
-/// What a preset and a method leave as it is.
+/// What neither a preset nor a method says.
 void keep_stream(const OpticalFlowConfig& from, OpticalFlowConfig& to) {
   to.size = from.size;
   to.format = from.format;
   to.roi = from.roi;
   to.depth = from.depth;
+  to.invalid = from.invalid;
 }
 
 void begin_with_preset(OpticalFlowConfig& config, int preset) {
@@ -202,6 +214,8 @@ void begin_with_preset(OpticalFlowConfig& config, int preset) {
   config = preset == static_cast<int>(FlowPreset::kQuality) ? OpticalFlowConfig::quality({})
                                                             : OpticalFlowConfig::fast({});
   keep_stream(before, config);
+  // Its unit is the same with either preset.
+  config.confidence_threshold = before.confidence_threshold;
 }
 
 void begin_with_method(OpticalFlowConfig& config, int method) {
@@ -220,10 +234,10 @@ constexpr Option pyramid(Option row, const char* needs = "method=pyramid") {
 }
 
 constexpr Option kFlowOptions[] = {
-    pyramid(Flow::preset<[](auto& c) { return &c.preset; }, begin_with_preset>(
-        "preset", kPresets, "Balance of speed and accuracy")),
     Flow::preset<[](auto& c) { return &c.method; }, begin_with_method>("method", kMethods,
                                                                        "How motion is estimated"),
+    pyramid(Flow::preset<[](auto& c) { return &c.preset; }, begin_with_preset>(
+        "preset", kPresets, "Balance of speed and accuracy")),
     FlowKernels::kernels(),
     FlowKernels::taps(),
     FlowKernels::sigma_space(),

@@ -25,6 +25,12 @@ inline nlohmann::json json_of(std::vector<std::string> arguments, int expected_e
   return object;
 }
 
+inline std::vector<std::string> plus(std::vector<std::string> arguments,
+                                     const std::vector<std::string>& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
 inline void expect_error(const std::vector<std::string>& arguments,
                          const std::vector<std::string>& says) {
   const ChildResult result = run_program(arguments);

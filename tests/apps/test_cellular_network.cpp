@@ -20,12 +20,6 @@ using app::GrayImage;
 using app::read_image;
 using nlohmann::json;
 
-std::vector<std::string> plus(std::vector<std::string> arguments,
-                              const std::vector<std::string>& more) {
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
-
 void write_pgm(const std::string& path, const GrayImage& image) {
   std::ofstream file(path, std::ios::binary);
   file << "P5\n" << image.size.width << " " << image.size.height << "\n255\n";

@@ -46,8 +46,8 @@ INSTANTIATE_TEST_SUITE_P(Backends, Contracts, testing::ValuesIn(test::conformanc
                          test::backend_label);
 
 OpticalFlowConfig flow_config(ImageSize size = {24, 18}) {
-  OpticalFlowConfig config;
-  config.size = size;
+  OpticalFlowConfig config = OpticalFlowConfig::with_kernels(size);
+  config.depth = 2;
   config.kernels.nx = config.kernels.ny = 5;
   config.kernels.nt = 3;
   return config;
@@ -56,6 +56,7 @@ OpticalFlowConfig flow_config(ImageSize size = {24, 18}) {
 SpatioTemporalFilterConfig filter_config(ImageSize size = {24, 18}) {
   SpatioTemporalFilterConfig config;
   config.size = size;
+  config.depth = 2;
   config.kernels.nx = config.kernels.ny = 5;
   config.kernels.nt = 3;
   return config;
@@ -156,7 +157,7 @@ TEST_P(Contracts, BadFlowConfigurationsAreNamed) {
       {"depth 9", [](auto& c) { c.depth = 9; }, {"depth", "9", "8"}},
       {"method",
        [](auto& c) { c.method = static_cast<FlowMethod>(7); },
-       {"method", "7", "kKernels", "kPyramid"}},
+       {"method is 7", "0 (kernels)", "1 (pyramid)"}},
       {"form",
        [](auto& c) { c.kernels.form = static_cast<KernelForm>(7); },
        {"kernels.form", "7", "kUniform"}},
@@ -185,16 +186,16 @@ TEST_P(Contracts, BadFlowConfigurationsAreNamed) {
        {"kernels.terms", "2", "1"}},
       {"sigma_space 0",
        [](auto& c) { c.kernels.sigma_space = 0.0f; },
-       {"kernels.sigma_space", "0"}},
+       {"sigma_space is 0", "0.1", "1000"}},
       {"sigma_space negative",
        [](auto& c) { c.kernels.sigma_space = -1.0f; },
-       {"kernels.sigma_space", "-1"}},
+       {"sigma_space is -1", "0.1", "1000"}},
       {"sigma_space NaN",
        [=](auto& c) { c.kernels.sigma_space = nan; },
-       {"kernels.sigma_space", "nan"}},
+       {"sigma_space is nan", "0.1", "1000"}},
       {"sigma_time infinite",
        [=](auto& c) { c.kernels.sigma_time = infinity; },
-       {"kernels.sigma_time", "inf"}},
+       {"sigma_time is inf", "0.1", "1000"}},
       {"foveated uniform",
        [](auto& c) { c.kernels.origin = KernelOrigin::kFoveated; },
        {"kernels.form", "kPerPixel"}},
@@ -204,88 +205,110 @@ TEST_P(Contracts, BadFlowConfigurationsAreNamed) {
          c.kernels.form = KernelForm::kPerPixel;
          c.kernels.fovea_radius = 0.0f;
        },
-       {"kernels.fovea_radius", "0"}},
+       {"fovea_radius is 0", "0.001", "1e+06"}},
       {"fovea NaN",
        [=](auto& c) {
          c.kernels.origin = KernelOrigin::kFoveated;
          c.kernels.form = KernelForm::kPerPixel;
          c.kernels.fovea_y = nan;
        },
-       {"kernels.fovea", "finite"}},
+       {"fovea_y is nan", "-1", "16384"}},
+      {"fovea infinite",
+       [=](auto& c) {
+         c.kernels.origin = KernelOrigin::kFoveated;
+         c.kernels.form = KernelForm::kPerPixel;
+         c.kernels.fovea_x = infinity;
+       },
+       {"fovea_x is inf", "-1", "16384"}},
       {"no callback",
        [](auto& c) { c.kernels.origin = KernelOrigin::kCallback; },
        {"kernels.callback", "null"}},
       {"no path", [](auto& c) { c.kernels.origin = KernelOrigin::kFile; }, {"kernels.path"}},
       {"storage",
-       [](auto& c) { c.storage = static_cast<CoefficientStorage>(5); },
-       {"storage", "5", "kFloat", "kHalf"}},
-      {"window 1", [](auto& c) { c.window = 1; }, {"window", "1", "3", "31"}},
-      {"window even", [](auto& c) { c.window = 8; }, {"window", "8", "odd"}},
-      {"window 33", [](auto& c) { c.window = 33; }, {"window", "33", "31"}},
-      {"window_sigma 0", [](auto& c) { c.window_sigma = 0.0f; }, {"window_sigma", "0"}},
-      {"window_sigma NaN", [=](auto& c) { c.window_sigma = nan; }, {"window_sigma", "nan"}},
+       [](auto& c) {
+         c.kernels.form = KernelForm::kPerPixel;
+         c.storage = static_cast<CoefficientStorage>(5);
+       },
+       {"storage is 5", "0 (float)", "1 (half)"}},
+      {"window 1", [](auto& c) { c.window = 1; }, {"window is 1", "3", "31"}},
+      {"window even", [](auto& c) { c.window = 8; }, {"window is 8", "odd"}},
+      {"window 33", [](auto& c) { c.window = 33; }, {"window is 33", "31"}},
+      {"window_sigma 0", [](auto& c) { c.window_sigma = 0.0f; }, {"window_sigma is 0", "0.1", "1000"}},
+      {"window_sigma NaN", [=](auto& c) { c.window_sigma = nan; }, {"window_sigma is nan", "0.1", "1000"}},
+      {"window_sigma infinite",
+       [=](auto& c) { c.window_sigma = infinity; },
+       {"window_sigma is inf", "0.1", "1000"}},
+      {"window_weight",
+       [](auto& c) { c.window_weight = static_cast<WindowWeight>(2); },
+       {"window_weight is 2", "0 (box)", "1 (gaussian)"}},
       {"threshold negative",
        [](auto& c) { c.confidence_threshold = -1.0f; },
-       {"confidence_threshold", "-1", "0"}},
+       {"confidence_threshold is -1", "0"}},
       {"threshold NaN",
        [=](auto& c) { c.confidence_threshold = nan; },
-       {"confidence_threshold", "nan"}},
+       {"confidence_threshold is nan"}},
       {"threshold infinite",
        [=](auto& c) { c.confidence_threshold = infinity; },
-       {"confidence_threshold", "inf"}},
+       {"confidence_threshold is inf"}},
       {"invalid",
        [](auto& c) { c.invalid = static_cast<InvalidFlow>(4); },
-       {"invalid", "4", "kNan", "kZero"}},
+       {"invalid is 4", "0 (nan)", "1 (zero)"}},
       {"levels 0",
        pyramid([](auto& c) { c.pyramid.levels = 0; }),
-       {"pyramid.levels", "0", "1", "6"}},
-      {"levels 7", pyramid([](auto& c) { c.pyramid.levels = 7; }), {"pyramid.levels", "7", "6"}},
+       {"levels is 0", "1", "6"}},
+      {"levels 7", pyramid([](auto& c) { c.pyramid.levels = 7; }), {"levels is 7", "6"}},
       {"frames 1",
        pyramid([](auto& c) { c.pyramid.window_frames = 1; }),
-       {"pyramid.window_frames", "1", "2", "7"}},
-      {"frames 8", pyramid([](auto& c) { c.pyramid.window_frames = 8; }), {"pyramid.window_frames", "8", "7"}},
-      {"warps 0", pyramid([](auto& c) { c.pyramid.warps = 0; }), {"pyramid.warps", "0", "1", "10"}},
-      {"warps 11", pyramid([](auto& c) { c.pyramid.warps = 11; }), {"pyramid.warps", "11", "10"}},
+       {"window_frames is 1", "2", "7"}},
+      {"frames 8", pyramid([](auto& c) { c.pyramid.window_frames = 8; }), {"window_frames is 8", "7"}},
+      {"warps 0", pyramid([](auto& c) { c.pyramid.warps = 0; }), {"warps is 0", "1", "10"}},
+      {"warps 11", pyramid([](auto& c) { c.pyramid.warps = 11; }), {"warps is 11", "10"}},
       {"coarse_warps 0",
        pyramid([](auto& c) { c.pyramid.coarse_warps = 0; }),
-       {"pyramid.coarse_warps", "0", "1", "10"}},
+       {"coarse_warps is 0", "1", "10"}},
       {"coarse_warps 11",
        pyramid([](auto& c) { c.pyramid.coarse_warps = 11; }),
-       {"pyramid.coarse_warps", "11", "10"}},
+       {"coarse_warps is 11", "10"}},
       {"gradient_floor negative",
        pyramid([](auto& c) { c.pyramid.gradient_floor = -2.0f; }),
-       {"pyramid.gradient_floor", "-2", "0"}},
+       {"gradient_floor is -2", "0"}},
       {"gradient_floor NaN",
        pyramid([=](auto& c) { c.pyramid.gradient_floor = nan; }),
-       {"pyramid.gradient_floor", "nan"}},
+       {"gradient_floor is nan"}},
       {"robust negative",
        pyramid([](auto& c) { c.pyramid.robust = -1.0f; }),
-       {"pyramid.robust", "-1", "0"}},
+       {"robust is -1", "0"}},
       {"robust infinite",
        pyramid([=](auto& c) { c.pyramid.robust = infinity; }),
-       {"pyramid.robust", "inf"}},
+       {"robust is inf"}},
       {"smoothing",
        pyramid([](auto& c) { c.pyramid.smoothing = static_cast<FlowSmoothing>(3); }),
-       {"pyramid.smoothing", "3", "kNone", "kConfidence"}},
+       {"smoothing is 3", "0 (none)", "1 (before-warp)", "2 (confidence)"}},
+      {"interpolation",
+       pyramid([](auto& c) { c.pyramid.interpolation = static_cast<Interpolation>(2); }),
+       {"interpolation is 2", "0 (linear)", "1 (cubic)"}},
+      {"preset",
+       pyramid([](auto& c) { c.preset = static_cast<FlowPreset>(2); }),
+       {"preset is 2", "0 (fast)", "1 (quality)"}},
       {"smoothing_size even",
        pyramid([](auto& c) { c.pyramid.smoothing_size = 10; }),
-       {"pyramid.smoothing_size", "10", "odd", "31"}},
+       {"smoothing_size is 10", "odd", "31"}},
       {"smoothing_size 1",
        pyramid([](auto& c) { c.pyramid.smoothing_size = 1; }),
-       {"pyramid.smoothing_size", "1", "3"}},
+       {"smoothing_size is 1", "3"}},
       {"smoothing_size 33",
        pyramid([](auto& c) { c.pyramid.smoothing_size = 33; }),
-       {"pyramid.smoothing_size", "33", "31"}},
+       {"smoothing_size is 33", "31"}},
       {"median 4",
        pyramid([](auto& c) { c.pyramid.median = 4; }),
-       {"pyramid.median", "4", "3", "5"}},
+       {"median is 4", "0 (none)", "3 (3x3)", "5 (5x5)"}},
       {"ridge negative",
        pyramid([](auto& c) { c.pyramid.ridge = -0.5f; }),
-       {"pyramid.ridge", "-0.5", "0"}},
-      {"ridge NaN", pyramid([=](auto& c) { c.pyramid.ridge = nan; }), {"pyramid.ridge", "nan"}},
+       {"ridge is -0.5", "0"}},
+      {"ridge NaN", pyramid([=](auto& c) { c.pyramid.ridge = nan; }), {"ridge is nan"}},
       {"ridge infinite",
        pyramid([=](auto& c) { c.pyramid.ridge = infinity; }),
-       {"pyramid.ridge", "inf"}},
+       {"ridge is inf"}},
   };
   EngineConfig settings = test::engine_config(2, GetParam());
   settings.memory = test::must(OpticalFlow::footprint(probed(), flow_config()));
@@ -333,7 +356,11 @@ TEST_P(Contracts, BadFilterConfigurationsAreNamed) {
       {[](auto& c) { c.kernels.nt = 100; }, {"kernels.nt", "100", "25"}},
       {[](auto& c) { c.kernels.convolutions = 2; }, {"kernels.convolutions", "2", "3"}},
       {[](auto& c) { c.kernels.origin = KernelOrigin::kCallback; }, {"kernels.callback"}},
-      {[](auto& c) { c.storage = static_cast<CoefficientStorage>(2); }, {"storage", "2"}},
+      {[](auto& c) {
+         c.kernels.form = KernelForm::kPerPixel;
+         c.storage = static_cast<CoefficientStorage>(2);
+       },
+       {"storage is 2", "0 (float)", "1 (half)"}},
   };
   Engine engine = test::must(Engine::create(test::engine_config(2, GetParam())));
   for (const Bad& bad : table) {
@@ -897,8 +924,7 @@ TEST_P(Contracts, SizesBeyondTheMemoryAreRefused) {
   const auto kind = state_memory(GetParam());
   settings.memory.*kind = 1 << 20;
   Engine engine = test::must(Engine::create(settings));
-  OpticalFlowConfig config;
-  config.size = {kMaxImageSide, kMaxImageSide};
+  OpticalFlowConfig config = OpticalFlowConfig::with_kernels({kMaxImageSide, kMaxImageSide});
   config.kernels.form = KernelForm::kPerPixel;
   config.kernels.nx = config.kernels.ny = config.kernels.nt = kMaxKernelTaps;
   config.kernels.terms = 1;

@@ -36,6 +36,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, SlowFilter, testing::ValuesIn(test::conforman
 SpatioTemporalFilterConfig small_config(KernelForm form, ImageSize size = {17, 13}) {
   SpatioTemporalFilterConfig config;
   config.size = size;
+  config.depth = 2;
   config.kernels.form = form;
   config.kernels.nx = 5;
   config.kernels.ny = 7;

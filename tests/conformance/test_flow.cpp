@@ -49,8 +49,8 @@ std::string name_of(FlowMethod method) {
 }
 
 OpticalFlowConfig small_config(KernelForm form, ImageSize size = {31, 23}) {
-  OpticalFlowConfig config;
-  config.size = size;
+  OpticalFlowConfig config = OpticalFlowConfig::with_kernels(size);
+  config.depth = 2;
   config.kernels.form = form;
   config.kernels.nx = 7;
   config.kernels.ny = 7;
@@ -63,6 +63,7 @@ OpticalFlowConfig small_config(KernelForm form, ImageSize size = {31, 23}) {
 OpticalFlowConfig small_config(FlowMethod method, ImageSize size = {64, 48}) {
   if (method == FlowMethod::kKernels) return small_config(KernelForm::kUniform, size);
   OpticalFlowConfig config = OpticalFlowConfig::quality(size);
+  config.depth = 2;
   config.pyramid.levels = 3;
   return config;
 }
@@ -112,7 +113,7 @@ TEST_P(Flow, MatchesTheEquations) {
 
 // Fails when the window's weights, its size or its borders are wrong.
 TEST_P(Flow, EveryWindow) {
-  const float box = std::numeric_limits<float>::infinity();
+  constexpr float box = 0.0f;
   for (const auto& [window, sigma] : {std::pair{3, 1.0f},
                                       {5, box},
                                       {7, 0.8f},
@@ -125,7 +126,8 @@ TEST_P(Flow, EveryWindow) {
     SCOPED_TRACE("window " + std::to_string(window) + " sigma " + std::to_string(sigma));
     OpticalFlowConfig config = small_config(KernelForm::kUniform);
     config.window = window;
-    config.window_sigma = sigma;
+    config.window_weight = sigma == box ? WindowWeight::kBox : WindowWeight::kGaussian;
+    if (sigma != box) config.window_sigma = sigma;
     const auto frames = noise_frames(config.size, PixelFormat::kGray8, 6, 32);
     expect_flow_matches(config, frames, results(config, frames), {5});
     if (HasFailure()) return;
@@ -356,7 +358,7 @@ TEST_P(Flow, WeakPatternsAreSolved) {
     for (int y = 0; y < config.size.height; ++y) {
       for (int x = 0; x < config.size.width; ++x) {
         const auto expected = reference::solve_at(ix, iy, it, config.window,
-                                                  static_cast<double>(config.window_sigma), x, y);
+                                                  reference::window_sigma(config), x, y);
         weakest = std::min(weakest, faint ? expected.smaller : expected.smaller / expected.larger);
         if (expected.smaller < 1e-5 || expected.smaller < 2e-5 * expected.larger) continue;
         ++compared;
@@ -664,7 +666,12 @@ TEST_P(Flow, ThePyramidMatchesItsDescription) {
        [](auto& c) { c.pyramid.smoothing = FlowSmoothing::kBeforeWarp; }},
       {"smoothing 3", [](auto& c) { c.pyramid.smoothing_size = 3; }},
       {"smoothing 31", [](auto& c) { c.pyramid.smoothing_size = 31; }},
-      {"Gaussian window", [](auto& c) { c.window = 13, c.window_sigma = 2.5f; }},
+      {"Gaussian window",
+       [](auto& c) {
+         c.window = 13;
+         c.window_weight = WindowWeight::kGaussian;
+         c.window_sigma = 2.5f;
+       }},
       {"16 bits", [](auto& c) { c.format = PixelFormat::kGray16; }},
       {"floats", [](auto& c) { c.format = PixelFormat::kFloat32; }},
   };
@@ -818,7 +825,7 @@ TEST_P(SlowFlow, FullHdMatchesTheEquations) {
       }
       const auto expected =
           reference::solve_at(derivatives[0], derivatives[1], derivatives[2], config.window,
-                              static_cast<double>(config.window_sigma), radius, radius);
+                              reference::window_sigma(config), radius, radius);
       SCOPED_TRACE(name_of(form) + " at (" + std::to_string(x) + ", " + std::to_string(y) + ")");
       ASSERT_NEAR(got.planes[5][2].at(x, y), expected.smaller,
                   test::kFloatTolerance * expected.larger);
@@ -839,6 +846,7 @@ TEST_P(SlowFlow, FullHd) {
   for (const FlowMethod method : kMethods) {
     OpticalFlowConfig config = small_config(method, size);
     config.window = 15;
+    config.window_weight = WindowWeight::kGaussian;
     config.window_sigma = 4.0f;
     const Results got = results(config, frames);
     for (int y = 40; y < 1040; y += 37) {

@@ -84,8 +84,7 @@ TEST_P(Motion, KernelsFollowAnAffineMotion) {
     for (const KernelForm form : {KernelForm::kUniform, KernelForm::kPerPixel}) {
       for (std::size_t m = 0; m < std::size(kGentleMotions); ++m) {
         const AffineMotion& motion = kGentleMotions[m];
-        OpticalFlowConfig config;
-        config.size = size;
+        OpticalFlowConfig config = OpticalFlowConfig::with_kernels(size);
         config.format = PixelFormat::kGray16;
         config.kernels.form = form;
         config.kernels.nt = frame_count;
@@ -288,8 +287,7 @@ TEST_P(Motion, YosemiteWithoutSky) {
   // 15 frames, of which the middle is frame 9.
   const auto frames = load(folder, "yos%02d.pgm", 2, 16);
   ASSERT_EQ(frames.size(), 15u);
-  OpticalFlowConfig config;
-  config.size = {316, 252};
+  OpticalFlowConfig config = OpticalFlowConfig::with_kernels({316, 252});
   config.kernels.nt = 15;
   for (const KernelForm form : {KernelForm::kUniform, KernelForm::kPerPixel}) {
     config.kernels.form = form;

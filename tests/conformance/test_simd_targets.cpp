@@ -72,8 +72,7 @@ TEST(SimdTargets, FlowMatchesOnEach) {
   for (const SimdTarget& target : simd_targets()) {
     SCOPED_TRACE(target.name);
     const OnlyTargets only(target.bit);
-    OpticalFlowConfig config;
-    config.size = {37, 29};
+    OpticalFlowConfig config = OpticalFlowConfig::with_kernels({37, 29});
     config.kernels.nx = config.kernels.ny = 7;
     config.kernels.nt = 5;
     config.window = 7;

@@ -140,9 +140,8 @@ void bank_to_frames(Bytes bytes) {
                           nullptr};
     kernels_to_frames<SpatioTemporalFilter>(filter, bytes, planes);
     if (filter.kernels.convolutions != 3) continue;
-    OpticalFlowConfig flow;
+    OpticalFlowConfig flow = OpticalFlowConfig::with_kernels(size);
     flow.kernels = filter.kernels;
-    flow.size = size;
     flow.format = filter.format;
     flow.storage = storage;
     flow.window = 3;

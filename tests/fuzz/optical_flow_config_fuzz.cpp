@@ -151,6 +151,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   pyramid.ridge = numbers.real();
   pyramid.smoothing = numbers.choice<FlowSmoothing>();
   pyramid.smoothing_size = numbers.integer();
+  flow.window_weight = numbers.choice<WindowWeight>();
   run<OpticalFlow>(numbers, flow);
   return 0;
 }

@@ -20,6 +20,7 @@ using test::must;
 CellularNetworkConfig good() {
   CellularNetworkConfig config;
   config.size = {32, 24};
+  config.depth = 2;
   config.stage_count = 1;
   config.stages[0].weights = gaussian_template(2, 0.9f);
   return config;

@@ -49,8 +49,7 @@ TEST_F(CellsOnDevice, NetworksAtOnceDoNotWaitForEachOther) {
   // One that goes the general way, whose grid meets, too.
   configs.back().stages[0].boundary = CellBoundary::kZeroFlux;
   configs.back().stage_count = 1;
-  OpticalFlowConfig flow_config;
-  flow_config.size = {320, 240};
+  OpticalFlowConfig flow_config = OpticalFlowConfig::with_kernels({320, 240});
   flow_config.depth = kDepth;
 
   std::vector<std::vector<FrameBuffer>> frames;

@@ -12,8 +12,7 @@ namespace ocellus::test {
 namespace {
 
 OpticalFlowConfig foveated_config(ImageSize size, int depth = 2) {
-  OpticalFlowConfig config;
-  config.size = size;
+  OpticalFlowConfig config = OpticalFlowConfig::with_kernels(size);
   config.depth = depth;
   config.kernels.form = KernelForm::kPerPixel;
   config.kernels.origin = KernelOrigin::kFoveated;
@@ -90,8 +89,7 @@ TEST_F(OnDevice, EveryKindOfMemoryGivesTheSameResult) {
 // interest of a few rows more than the chunks are even, a plane that is not asked for, and
 // deadlines that pass between two chunks.
 TEST_F(OnDevice, LargeResultsComeInChunks) {
-  OpticalFlowConfig config;
-  config.size = {1200, 811};
+  OpticalFlowConfig config = OpticalFlowConfig::with_kernels({1200, 811});
   config.roi = {3, 2, 1190, 805};
   config.depth = 3;
   config.kernels.nx = config.kernels.ny = 3;

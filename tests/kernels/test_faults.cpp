@@ -22,8 +22,8 @@ struct Outcome {
 };
 
 OpticalFlowConfig config_of(KernelForm form, PixelFormat format = PixelFormat::kGray8) {
-  OpticalFlowConfig config;
-  config.size = {24, 12};
+  OpticalFlowConfig config = OpticalFlowConfig::with_kernels({24, 12});
+  config.depth = 2;
   config.format = format;
   config.window = 5;
   config.kernels.nx = config.kernels.ny = 5;
@@ -36,12 +36,14 @@ OpticalFlowConfig config_of(KernelForm form, PixelFormat format = PixelFormat::k
 SpatioTemporalFilterConfig filter_config() {
   SpatioTemporalFilterConfig config;
   config.size = {24, 12};
+  config.depth = 2;
   config.format = PixelFormat::kFloat32;
   return config;
 }
 
 CellularNetworkConfig cells_config(CellBoundary boundary) {
   CellularNetworkConfig config = halftone_config({16, 8});
+  config.depth = 2;
   config.format = config.output_format = PixelFormat::kFloat32;
   for (CellStage& stage : config.stages) stage.boundary = boundary;
   // Without swaps, which need cells beyond the border.

@@ -38,7 +38,8 @@ std::vector<paper::Schedule> all_schedules() {
 
 FlowConfig small_flow(ImageSize size) {
   FlowConfig config;
-  config.size = size;
+  static_cast<OpticalFlowConfig&>(config) = OpticalFlowConfig::with_kernels(size);
+  config.depth = 2;
   config.kernels.form = KernelForm::kPerPixel;
   config.kernels.nx = config.kernels.ny = 7;
   config.kernels.nt = 5;
@@ -68,6 +69,7 @@ TEST_F(PaperOnDevice, ConvolutionsMatchTheEquation) {
                      std::to_string(one.nt));
         FilterConfig config;
         config.size = one.size;
+        config.depth = 2;
         config.schedule = schedule;
         config.kernels.form = KernelForm::kPerPixel;
         config.kernels.nx = one.nx;

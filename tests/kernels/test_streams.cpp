@@ -86,8 +86,7 @@ Subject subject(const char* name, const Config& config) {
 }
 
 OpticalFlowConfig flow_config(KernelForm form) {
-  OpticalFlowConfig config;
-  config.size = {24, 12};
+  OpticalFlowConfig config = OpticalFlowConfig::with_kernels({24, 12});
   config.depth = kDepth;
   config.window = 3;
   config.kernels.nx = config.kernels.ny = 3;

@@ -18,8 +18,7 @@ TEST(Trace, ShowsEveryStepWithItsFrame) {
   reset_fake_driver();
   SpatioTemporalFilterConfig filter_config;
   filter_config.size = {20, 10};
-  OpticalFlowConfig config;
-  config.size = {20, 10};
+  OpticalFlowConfig config = OpticalFlowConfig::with_kernels({20, 10});
   config.window = 5;
   EngineConfig settings = engine_config(1, BackendChoice::kCuda);
   const EngineInfo info = must(Engine::probe(settings));

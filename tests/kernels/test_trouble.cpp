@@ -24,8 +24,7 @@ namespace {
 constexpr ImageSize kSize{160, 120};
 
 OpticalFlowConfig foveated() {
-  OpticalFlowConfig config;
-  config.size = kSize;
+  OpticalFlowConfig config = OpticalFlowConfig::with_kernels(kSize);
   config.depth = 3;
   config.kernels.form = KernelForm::kPerPixel;
   config.kernels.origin = KernelOrigin::kFoveated;
@@ -147,8 +146,7 @@ struct Simple {
   OpticalFlow flow;
 
   static OpticalFlowConfig config_for(ImageSize size, int depth) {
-    OpticalFlowConfig config;
-    config.size = size;
+    OpticalFlowConfig config = OpticalFlowConfig::with_kernels(size);
     config.depth = depth;
     config.kernels.origin = KernelOrigin::kGaussian;
     config.kernels.nt = 3;

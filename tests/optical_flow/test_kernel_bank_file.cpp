@@ -456,8 +456,7 @@ TEST(KernelBankFile, IsCheckedByCreate) {
   ASSERT_TRUE(info);
 
   const auto create = [&](ImageSize image) -> Expected<void> {
-    OpticalFlowConfig config;
-    config.size = image;
+    OpticalFlowConfig config = OpticalFlowConfig::with_kernels(image);
     config.kernels = info->kernels;
     config.kernels.path.assign(path);
     EngineConfig engine_config;

@@ -198,8 +198,7 @@ void expect_steady(const OpticalFlowConfig& config, const Run& how) {
 }
 
 OpticalFlowConfig per_pixel(ImageSize size, int depth) {
-  OpticalFlowConfig config;
-  config.size = size;
+  OpticalFlowConfig config = OpticalFlowConfig::with_kernels(size);
   config.depth = depth;
   config.kernels.form = KernelForm::kPerPixel;
   config.kernels.origin = KernelOrigin::kFoveated;

@@ -217,8 +217,7 @@ class FailingSystem : public testing::Test {
     using Filter = AttemptOf<SpatioTemporalFilter, SpatioTemporalFilterConfig>;
     using Cells = AttemptOf<CellularNetwork, CellularNetworkConfig>;
 
-    OpticalFlowConfig flow;
-    flow.size = kSize;
+    OpticalFlowConfig flow = OpticalFlowConfig::with_kernels(kSize);
     flow.kernels = small_kernels();
     attempts_["flow"] = std::make_unique<Flow>(flow);
     flow.kernels.form = KernelForm::kPerPixel;
@@ -231,8 +230,7 @@ class FailingSystem : public testing::Test {
     for (const KernelForm form : {KernelForm::kUniform, KernelForm::kPerPixel}) {
       const bool uniform = form == KernelForm::kUniform;
       const std::string path = write_bank(folder_ / (uniform ? "u.ocellus" : "p.ocellus"), form);
-      OpticalFlowConfig from_file;
-      from_file.size = kSize;
+      OpticalFlowConfig from_file = OpticalFlowConfig::with_kernels(kSize);
       attempts_[uniform ? "flow of a file" : "flow of a file of each pixel"] =
           std::make_unique<Flow>(from_file, [path](OpticalFlowConfig& config) {
             const auto info = read_kernel_file_info(path.c_str());

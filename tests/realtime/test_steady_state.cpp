@@ -222,8 +222,7 @@ SpatioTemporalFilterConfig filter_config(ImageSize size, KernelForm form,
 }
 
 OpticalFlowConfig kernels_config(ImageSize size, KernelForm form) {
-  OpticalFlowConfig config;
-  config.size = size;
+  OpticalFlowConfig config = OpticalFlowConfig::with_kernels(size);
   config.kernels.form = form;
   config.kernels.nx = config.kernels.ny = 7;
   config.kernels.nt = 6;
@@ -282,6 +281,7 @@ TEST(SteadyState, CellularNetwork) {
   expect_steady<CellularNetwork>(halftones, kFrames, 1, 1, "halftones, one frame at a time");
   CellularNetworkConfig chain;
   chain.size = {70, 75};  // more bands than one
+  chain.depth = 2;
   chain.output_format = PixelFormat::kFloat32;
   chain.stage_count = 3;
   chain.stages[0].weights = gaussian_template(2, 0.8f);

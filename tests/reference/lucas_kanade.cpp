@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 namespace ocellus::reference {
 
@@ -17,6 +18,11 @@ std::vector<double> window_weights(int window, double sigma) {
   }
   for (double& weight : weights) weight /= sum;
   return weights;
+}
+
+double window_sigma(const OpticalFlowConfig& config) {
+  return config.window_weight == WindowWeight::kBox ? std::numeric_limits<double>::infinity()
+                                                    : static_cast<double>(config.window_sigma);
 }
 
 Flow solve_at(const PlaneD& ix, const PlaneD& iy, const PlaneD& it, int window, double sigma, int x,

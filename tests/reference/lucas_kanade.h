@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "ocellus/optical_flow.h"
 #include "support/plane.h"
 
 namespace ocellus::reference {
@@ -17,6 +18,9 @@ struct Flow {
 
 /// Gaussian weights of an odd window, of sum 1; an infinite sigma is a box.
 std::vector<double> window_weights(int window, double sigma);
+
+/// The sigma of a configuration's window, infinite for a box.
+double window_sigma(const OpticalFlowConfig& config);
 
 /// Sums over the window about (x, y); derivatives outside the planes repeat the nearest one.
 Flow solve_at(const test::PlaneD& ix, const test::PlaneD& iy, const test::PlaneD& it, int window,

@@ -144,7 +144,7 @@ void refine(const PlaneD& reference, std::vector<Partner>& partners, bool all_fr
     }
   }
   const std::vector<double> window =
-      window_weights(config.window, static_cast<double>(config.window_sigma));
+      window_weights(config.window, window_sigma(config));
   for (PlaneD& product : products)
     product = filter(product, window, config.window / 2, window, config.window / 2);
   flow.confidence = PlaneD(width, height);

@@ -1,0 +1,668 @@
+// The option tables of all operators: every row is complete, every value is read back as it was
+// set, and what is refused is refused with the name, the value and what would be right.
+#include "ocellus/options.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ocellus/ocellus.h"
+#include "support/files.h"
+
+namespace ocellus {
+namespace {
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+Expected<void> set(OperatorConfig& config, const Settings& settings) {
+  std::vector<OptionSetting> views;
+  views.reserve(settings.size());
+  for (const auto& [name, value] : settings) views.push_back({name, value});
+  return config.set_options(views);
+}
+
+OperatorConfig made(const OperatorDescription& description, const Settings& settings) {
+  OperatorConfig config(description);
+  config.set_input({64, 48}, PixelFormat::kGray8);
+  const Expected<void> done = set(config, settings);
+  if (!done) ADD_FAILURE() << done.error().text;
+  return config;
+}
+
+std::string text_of(const OperatorConfig& config, const Option& option) {
+  return std::string(config.get_option(option).view());
+}
+
+/// The text of the refusal; empty where the value is taken.
+std::string refusal(OperatorConfig config, const std::string& name, const std::string& value) {
+  const Expected<void> done = config.set_option(name, value);
+  if (done) return "";
+  EXPECT_EQ(done.error().status, Status::kInvalidArgument) << done.error().text;
+  return done.error().text;
+}
+
+void expect_words(const std::string& text, const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    EXPECT_NE(text.find(word), std::string::npos) << "\"" << word << "\" is missing in: " << text;
+}
+
+/// A number as the texts of errors show it.
+std::string shown(const Option& option, double value) {
+  char text[64];
+  std::snprintf(text, sizeof(text), option.type == OptionType::kInt ? "%.0f" : "%g", value);
+  return text;
+}
+/// A number with all digits that a float has.
+std::string exact(const Option& option, double value) {
+  char text[64];
+  std::snprintf(text, sizeof(text), option.type == OptionType::kInt ? "%.0f" : "%.9g", value);
+  return text;
+}
+
+/// Settings with which an option has a meaning, and such with which it has none; where the defaults
+/// do, there are none.
+struct Meaning {
+  std::string operator_name;
+  std::string option;
+  Settings with;
+  Settings without;
+};
+
+const Settings kKernels = {{"method", "kernels"}};
+
+const std::vector<Meaning>& meanings() {
+  static const std::vector<Meaning> all = [] {
+    std::vector<Meaning> list = {
+        {"flow", "coarse_warps", {}, {{"levels", "2"}}},
+        {"flow", "smoothing_size", {}, {{"smoothing", "none"}}},
+        {"flow", "window_sigma", {{"window_weight", "gaussian"}}, {}},
+        {"flow", "storage", {{"method", "kernels"}, {"kernels", "per-pixel"}}, {}},
+        {"flow", "storage", {{"method", "kernels"}, {"kernels", "foveated"}}, kKernels},
+        {"filter", "storage", {{"kernels", "per-pixel"}}, {}},
+        {"filter", "storage", {{"kernels", "foveated"}}, {{"kernels", "uniform"}}},
+        {"halftone", "preset", {}, {{"template", "hlf5"}}},
+        {"halftone", "levels", {{"template", "hlf5"}}, {}},
+        {"halftone", "seed", {{"start", "noise"}}, {}},
+        {"cnn", "start", {}, {{"initial", "start.pgm"}}},
+        {"cnn", "seed", {{"start", "noise"}}, {}},
+        {"cnn", "color_spacing", {{"update", "colors"}}, {{"update", "raster"}}},
+        {"cnn", "color_spacing", {}, {{"update", "synchronous"}}},
+    };
+    for (const char* option :
+         {"preset", "levels", "window_frames", "warps", "coarse_warps", "normalize",
+          "interpolation", "gradient_floor", "robust", "median", "ridge", "smoothing",
+          "smoothing_size"})
+      list.push_back({"flow", option, {}, kKernels});
+    for (const char* option : {"kernels", "taps", "sigma_space", "sigma_time"})
+      list.push_back({"flow", option, kKernels, {}});
+    for (const char* option : {"fovea_x", "fovea_y", "fovea_radius"}) {
+      list.push_back({"flow", option, {{"method", "kernels"}, {"kernels", "foveated"}}, kKernels});
+      list.push_back({"filter", option, {{"kernels", "foveated"}}, {}});
+    }
+    return list;
+  }();
+  return all;
+}
+
+Settings settings_for(const OperatorDescription& description, const Option& option) {
+  for (const Meaning& meaning : meanings())
+    if (meaning.operator_name == description.name && meaning.option == option.name)
+      return meaning.with;
+  return {};
+}
+
+/// For each operator and row: a configuration in which the row has a meaning.
+template <typename Check>
+void for_each_row(Check check) {
+  for (const OperatorDescription& description : operators()) {
+    for (const Option& option : description.options) {
+      SCOPED_TRACE(std::string(description.name) + " " + option.name);
+      check(description, option, made(description, settings_for(description, option)));
+    }
+  }
+}
+
+// ---- rows
+
+// Fails when a row lacks what its type needs, or its texts are not of the form that the programs
+// print.
+TEST(Options, EveryRowIsComplete) {
+  for (const OperatorDescription& description : operators()) {
+    std::set<std::string> names;
+    EXPECT_FALSE(description.options.empty());
+    for (const Option& option : description.options) {
+      SCOPED_TRACE(std::string(description.name) + " " + option.name);
+      const std::string name = option.name;
+      EXPECT_TRUE(names.insert(name).second) << "the name is there twice";
+      ASSERT_FALSE(name.empty());
+      EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), std::string::npos);
+      EXPECT_TRUE(std::islower(name.front()));
+      EXPECT_NE(name.back(), '_');
+      ASSERT_NE(option.unit, nullptr);
+      ASSERT_NE(option.needs, nullptr);
+      ASSERT_NE(option.help, nullptr);
+      const std::string help = option.help;
+      ASSERT_FALSE(help.empty());
+      EXPECT_TRUE(std::isupper(help.front())) << help;
+      EXPECT_NE(help.back(), '.') << help;
+      EXPECT_EQ(help.find(". "), std::string::npos) << "more than one sentence: " << help;
+      EXPECT_EQ(option.has_meaning == nullptr, option.needs[0] == '\0')
+          << "a condition is told in words, and words are a condition";
+      EXPECT_EQ(option.get != nullptr, option.type != OptionType::kText);
+      EXPECT_EQ(option.set != nullptr, option.type != OptionType::kText);
+      EXPECT_EQ(option.get_text != nullptr, option.type == OptionType::kText);
+      EXPECT_EQ(option.set_text != nullptr, option.type == OptionType::kText);
+      EXPECT_EQ(option.choices.empty(), option.type != OptionType::kChoice);
+      if (option.type == OptionType::kInt || option.type == OptionType::kFloat) {
+        EXPECT_LT(option.low, option.high);
+      }
+      if (option.odd) {
+        EXPECT_EQ(option.type, OptionType::kInt);
+        EXPECT_NE(std::fmod(option.low, 2.0), 0.0);
+        EXPECT_NE(std::fmod(option.high, 2.0), 0.0);
+      }
+      std::set<std::string> words;
+      std::set<int> values;
+      for (const OptionChoice& choice : option.choices) {
+        ASSERT_NE(choice.word, nullptr);
+        ASSERT_NE(choice.help, nullptr);
+        EXPECT_NE(choice.word[0], '\0');
+        EXPECT_NE(choice.help[0], '\0');
+        EXPECT_TRUE(words.insert(choice.word).second) << choice.word;
+        EXPECT_TRUE(values.insert(choice.value).second) << choice.word;
+      }
+    }
+  }
+}
+
+// Fails when a default is none that may be set, or reads back as something else.
+TEST(Options, EveryDefaultCanBeSet) {
+  for (const OperatorDescription& description : operators()) {
+    OperatorConfig config = made(description, {});
+    for (const Option& option : description.options) {
+      if (!config.means_something(option)) continue;
+      SCOPED_TRACE(std::string(description.name) + " " + option.name);
+      const std::string text = text_of(config, option);
+      const Expected<void> done = config.set_option(option.name, text);
+      ASSERT_TRUE(done) << done.error().text;
+      EXPECT_EQ(text_of(config, option), text);
+    }
+  }
+}
+
+// Fails when the getter of a row dereferences what an operator without the option does not have:
+// programs print rows without a meaning, too.
+TEST(Options, EveryRowCanBeReadWhateverItsMeaning) {
+  for_each_row([](const OperatorDescription& description, const Option& option,
+                  const OperatorConfig& config) {
+    EXPECT_EQ(text_of(OperatorConfig(description), option).find('\n'), std::string::npos);
+    EXPECT_TRUE(config.means_something(option));
+  });
+}
+
+// Fails when the end of a range is refused, or what lies beyond it is taken, or is refused without
+// the name, the value and the range.
+TEST(Options, NumbersHaveTheirRange) {
+  for_each_row([](const OperatorDescription&, const Option& option, OperatorConfig config) {
+    const bool whole = option.type == OptionType::kInt;
+    if (!whole && option.type != OptionType::kFloat) return;
+    for (const double end : {option.low, option.high}) {
+      const Expected<void> done = config.set_option(option.name, shown(option, end));
+      ASSERT_TRUE(done) << done.error().text;
+      EXPECT_EQ(static_cast<float>(config.get_number(option)), static_cast<float>(end));
+    }
+    const double step = whole ? 1.0 : 0.01;
+    const double low = whole ? option.low - 1.0 : option.low - std::abs(option.low) * step - step;
+    const double high =
+        whole ? option.high + 1.0 : option.high + std::abs(option.high) * step + step;
+    const std::vector<std::string> range = {std::string(option.name) + " is ", " to ",
+                                            shown(option, option.low), shown(option, option.high),
+                                            option.unit};
+    for (const double beyond : {low, high}) {
+      const std::string text = refusal(config, option.name, exact(option, beyond));
+      expect_words(text, range);
+      expect_words(text, {shown(option, beyond)});
+    }
+    for (const char* beyond :
+         {"-99999999999999999999", "99999999999999999999999999999999999999999"})
+      expect_words(refusal(config, option.name, beyond), range);
+    if (!option.odd) return;
+    for (const double even : {option.low + 1.0, option.high - 1.0}) {
+      const std::string text = refusal(config, option.name, shown(option, even));
+      expect_words(text, range);
+      expect_words(text, {shown(option, even), "odd"});
+    }
+  });
+}
+
+// Fails when a text that is no number is taken for one.
+TEST(Options, NumbersAreNumbers) {
+  for_each_row([](const OperatorDescription&, const Option& option, const OperatorConfig& config) {
+    const bool whole = option.type == OptionType::kInt;
+    if (!whole && option.type != OptionType::kFloat) return;
+    for (const std::string bad : {"nan", "NaN", "-nan", "inf", "-inf", "infinity"}) {
+      expect_words(refusal(config, option.name, bad),
+                   {std::string(option.name) + " is ", shown(option, option.low),
+                    shown(option, option.high)});
+    }
+    std::vector<std::string> texts = {"",   " ",   "12x", "x12", "1 ",   " 1",
+                                      "--1", "1,5", "0x3", "on",  "true", std::string("1\0", 2)};
+    if (whole) texts.insert(texts.end(), {"1.5", "3.0", "1e1"});
+    for (const std::string& bad : texts) {
+      const std::string text = refusal(config, option.name, bad);
+      expect_words(text, {std::string(option.name) + " is \"" + bad.c_str(),
+                          whole ? "a whole number" : "a number", shown(option, option.low),
+                          shown(option, option.high)});
+    }
+  });
+}
+
+// Fails when a word is refused, or another text is taken, or is refused without the words.
+TEST(Options, ChoicesTakeTheirWords) {
+  for_each_row([](const OperatorDescription& description, const Option& option,
+                  const OperatorConfig& config) {
+    std::vector<std::string> words;
+    if (option.type == OptionType::kBool) words = {"true", "false"};
+    for (const OptionChoice& choice : option.choices) words.push_back(choice.word);
+    if (words.empty()) return;
+    for (const std::string& word : words) {
+      OperatorConfig changed = config;
+      const Expected<void> done = changed.set_option(option.name, word);
+      ASSERT_TRUE(done) << done.error().text;
+      EXPECT_EQ(text_of(changed, option), word);
+    }
+    for (const OptionChoice& choice : option.choices) {
+      OperatorConfig changed = made(description, settings_for(description, option));
+      EXPECT_TRUE(changed.set_option(option.name, choice.word));
+      EXPECT_EQ(changed.get_number(option), choice.value);
+    }
+    for (const std::string bad : {"", "nonsense", "1", "TRUE", " true"}) {
+      const std::string text = refusal(config, option.name, bad);
+      expect_words(text, words);
+      expect_words(text, {std::string(option.name) + " is \"" + bad + "\""});
+    }
+  });
+}
+
+// ---- meaning
+
+// Fails when a row can never have a meaning, always has one in spite of its condition, or is set
+// where it has none, or when the refusal does not name what the row needs.
+TEST(Options, WithoutAMeaningIsRefused) {
+  std::set<std::string> seen;
+  for (const Meaning& meaning : meanings()) {
+    SCOPED_TRACE(meaning.operator_name + " " + meaning.option);
+    const OperatorDescription* const description = find_operator(meaning.operator_name);
+    ASSERT_NE(description, nullptr);
+    const Option* const option = find_option(description->options, meaning.option);
+    ASSERT_NE(option, nullptr);
+    seen.insert(meaning.operator_name + " " + meaning.option);
+    EXPECT_TRUE(made(*description, meaning.with).means_something(*option));
+    const OperatorConfig without = made(*description, meaning.without);
+    ASSERT_FALSE(without.means_something(*option));
+    const std::string value = text_of(without, *option);
+    const std::string text = refusal(without, meaning.option, value);
+    expect_words(text, {meaning.option + " has no meaning", "needs", option->needs});
+
+    // Together with what takes the meaning away, in either order.
+    for (const bool last : {false, true}) {
+      Settings settings = meaning.without;
+      settings.insert(last ? settings.end() : settings.begin(), {meaning.option, value});
+      OperatorConfig config(*description);
+      const Expected<void> done = set(config, settings);
+      ASSERT_FALSE(done);
+      expect_words(done.error().text, {meaning.option + " has no meaning", option->needs});
+    }
+    // And together with what gives it.
+    for (const bool last : {false, true}) {
+      OperatorConfig config = made(*description, meaning.with);
+      Settings settings = meaning.with;
+      settings.insert(last ? settings.end() : settings.begin(),
+                      {meaning.option, text_of(config, *option)});
+      config = OperatorConfig(*description);
+      const Expected<void> done = set(config, settings);
+      EXPECT_TRUE(done) << done.error().text;
+    }
+  }
+  // Kernels of a file or of a callback have their taps; no text but that of a file says so.
+  for (const char* name : {"taps", "sigma_space", "sigma_time"}) {
+    seen.insert(std::string("filter ") + name);
+    SpatioTemporalFilterConfig filter;
+    EXPECT_TRUE(find_option(filter.options(), name)->means_something(&filter));
+    filter.kernels.origin = KernelOrigin::kFile;
+    const std::string text = refusal(filter, name, get_option(filter, name)->c_str());
+    expect_words(text, {std::string(name) + " has no meaning", "kernels=uniform"});
+  }
+  for (const OperatorDescription& description : operators()) {
+    for (const Option& option : description.options) {
+      if (option.has_meaning == nullptr) continue;
+      EXPECT_TRUE(seen.count(std::string(description.name) + " " + option.name))
+          << description.name << " " << option.name << " is not in the table of this test";
+    }
+  }
+}
+
+// ---- presets
+
+// Fails when the order of the settings matters, or when an option that is not named has another
+// value than the preset's.
+TEST(Options, APresetComesBeforeWhatChangesIt) {
+  const std::vector<Settings> orders = {{{"preset", "quality"}, {"window", "21"}, {"warps", "5"}},
+                                        {{"warps", "5"}, {"window", "21"}, {"preset", "quality"}},
+                                        {{"window", "21"}, {"preset", "quality"}, {"warps", "5"}}};
+  for (const Settings& settings : orders) {
+    const OperatorConfig config = made(*find_operator("flow"), settings);
+    const auto* const flow = config.get_if<OpticalFlowConfig>();
+    ASSERT_NE(flow, nullptr);
+    OpticalFlowConfig expected = OpticalFlowConfig::quality({64, 48});
+    expected.pyramid.warps = 5;
+    EXPECT_EQ(flow->pyramid, expected.pyramid);
+    EXPECT_EQ(flow->window, 21);
+    EXPECT_EQ(flow->window_weight, expected.window_weight);
+    EXPECT_EQ(flow->preset, FlowPreset::kQuality);
+    EXPECT_EQ(flow->size, (ImageSize{64, 48}));
+  }
+}
+
+// Fails when a preset or a method is not what the function of its name makes.
+TEST(Options, PresetsAndMethodsAreThoseOfTheFunctions) {
+  const auto expect_same = [](const OpticalFlowConfig& a, const OpticalFlowConfig& b) {
+    for (const Option& option : OpticalFlowConfig::options()) {
+      char text[2][kMaxOptionText];
+      detail::get_option(option, &a, text[0], sizeof(text[0]));
+      detail::get_option(option, &b, text[1], sizeof(text[1]));
+      EXPECT_STREQ(text[0], text[1]) << option.name;
+    }
+  };
+  const OpticalFlowConfig plain;
+  expect_same(plain, OpticalFlowConfig::fast({}));
+  OpticalFlowConfig config;
+  ASSERT_TRUE(set_option(config, "preset", "quality"));
+  expect_same(config, OpticalFlowConfig::quality({}));
+  ASSERT_TRUE(set_option(config, "preset", "fast"));
+  expect_same(config, plain);
+  ASSERT_TRUE(set_option(config, "method", "kernels"));
+  expect_same(config, OpticalFlowConfig::with_kernels());
+  const OptionSetting back[] = {{"preset", "quality"}, {"method", "pyramid"}};
+  const Expected<void> done = set_options(config, back);
+  ASSERT_TRUE(done) << done.error().text;
+  expect_same(config, OpticalFlowConfig::quality({}));
+}
+
+// Fails when a preset changes what it says nothing about.
+TEST(Options, APresetLeavesTheRestAsItIs) {
+  OpticalFlowConfig config = OpticalFlowConfig::fast({320, 240});
+  config.format = PixelFormat::kGray16;
+  config.roi = {1, 2, 30, 40};
+  config.depth = 3;
+  config.invalid = InvalidFlow::kZero;
+  config.confidence_threshold = 0.25f;
+  ASSERT_TRUE(set_option(config, "preset", "quality"));
+  EXPECT_EQ(config.size, (ImageSize{320, 240}));
+  EXPECT_EQ(config.format, PixelFormat::kGray16);
+  EXPECT_EQ(config.roi.width, 30);
+  EXPECT_EQ(config.depth, 3);
+  EXPECT_EQ(config.invalid, InvalidFlow::kZero);
+  EXPECT_EQ(config.confidence_threshold, 0.25f);
+  // The method that there is already is no change at all.
+  config.window = 9;
+  ASSERT_TRUE(set_option(config, "method", "pyramid"));
+  EXPECT_EQ(config.window, 9);
+  EXPECT_EQ(config.pyramid, OpticalFlowConfig::quality({}).pyramid);
+  // The confidence of the kernels has another unit.
+  ASSERT_TRUE(set_option(config, "method", "kernels"));
+  EXPECT_EQ(config.depth, 3);
+  EXPECT_EQ(config.invalid, InvalidFlow::kZero);
+  EXPECT_EQ(config.confidence_threshold, 0.0f);
+}
+
+// Fails when kernels of the library's own keep the taps and convolutions of what was there before.
+TEST(Options, KernelsByAWordAreTheLibrarysOwn) {
+  SpatioTemporalFilterConfig config;
+  config.size = {64, 48};
+  config.kernels.origin = KernelOrigin::kCallback;
+  config.kernels.convolutions = 8;
+  config.kernels.terms = 4;
+  config.kernels.nx = 1;
+  EXPECT_EQ(get_option(config, "kernels")->view(), "callback");
+  ASSERT_TRUE(set_option(config, "kernels", "foveated"));
+  const Expected<OperatorInfo> info = SpatioTemporalFilter::info_for(config);
+  ASSERT_TRUE(info) << info.error().text;
+  EXPECT_EQ(info->plane_count, 3);
+  // But from one word to another the taps stay.
+  ASSERT_TRUE(set_option(config, "taps", "7x5x4"));
+  ASSERT_TRUE(set_option(config, "kernels", "uniform"));
+  EXPECT_EQ(get_option(config, "taps")->view(), "7x5x4");
+}
+
+// ---- names
+
+// Fails when a name with '-' between its words is another name.
+TEST(Options, NamesTakeEitherLine) {
+  for_each_row([](const OperatorDescription& description, const Option& option,
+                  OperatorConfig config) {
+    std::string name = option.name;
+    EXPECT_EQ(find_option(description.options, name), &option);
+    for (char& letter : name)
+      if (letter == '_') letter = '-';
+    EXPECT_EQ(find_option(description.options, name), &option);
+    const Expected<void> done = config.set_option(name, text_of(config, option));
+    EXPECT_TRUE(done) << done.error().text;
+  });
+}
+
+// Fails when an unknown name is taken, or is refused without the names that there are.
+TEST(Options, UnknownNamesAreRefused) {
+  for (const OperatorDescription& description : operators()) {
+    SCOPED_TRACE(description.name);
+    for (const std::string bad : {"nonsense", "", "Depth", "dept", "depths", " depth"}) {
+      EXPECT_EQ(find_option(description.options, bad), nullptr);
+      const std::string text = refusal(OperatorConfig(description), bad, "1");
+      expect_words(text, {"no option \"" + bad + "\""});
+      // As many of the names as the text has room for, each of them whole.
+      std::string names = text.substr(text.find("there are ") + 10);
+      std::size_t count = 0;
+      for (std::size_t at = 0; at <= names.size(); ++count) {
+        const std::size_t end = std::min(names.find(", ", at), names.size());
+        const std::string name = names.substr(at, end - at);
+        if (name == "...") {
+          EXPECT_GE(count, 10u);
+          count = description.options.size();
+          break;
+        }
+        ASSERT_LT(count, description.options.size());
+        EXPECT_EQ(name, description.options[count].name);
+        at = end + 2;
+      }
+      EXPECT_EQ(count, description.options.size());
+    }
+  }
+  OpticalFlowConfig config;
+  const auto text = get_option(config, "nonsense");
+  ASSERT_FALSE(text);
+  expect_words(text.error().text, {"no option \"nonsense\""});
+  const auto done = set_option(config, std::string(5000, 'x'), "1");
+  ASSERT_FALSE(done);
+  expect_words(done.error().text, {"there are method, preset"});
+}
+
+// ---- round trip
+
+/// A value that differs from the one that is there; empty for none.
+std::string another_value(const OperatorConfig& config, const Option& option,
+                          const std::string& initial) {
+  const std::string now = text_of(config, option);
+  switch (option.type) {
+    case OptionType::kBool:
+      return now == "true" ? "false" : "true";
+    case OptionType::kInt: {
+      const double value = config.get_number(option) + 2.0;
+      return exact(option, value <= option.high ? value : option.low);
+    }
+    case OptionType::kFloat: {
+      // Digits that a float does not hold in short.
+      const double value = config.get_number(option) + 1.0 / 3.0;
+      return exact(option, value <= option.high ? value : option.low);
+    }
+    case OptionType::kChoice:
+      return now == option.choices.back().word ? option.choices.front().word
+                                               : option.choices.back().word;
+    case OptionType::kText:
+      break;
+  }
+  const std::string name = option.name;
+  if (name == "roi") return "1,2,30,20";
+  if (name == "taps") return "7x5x4";
+  if (name == "kernels") return "per-pixel";
+  if (name == "template") return "erosion | edge";
+  if (name == "initial") return initial;
+  if (name == "boundary") return "-0.25";
+  ADD_FAILURE() << name << " is a text that this test does not know";
+  return "";
+}
+
+// Fails when a configuration that is printed and read again is another one, or when an option
+// cannot be set together with others.
+TEST(Options, TextsMakeTheSameConfigurationAgain) {
+  const test::TemporaryFolder folder;
+  const std::string initial = folder / "initial.pgm";
+  std::ofstream(initial) << "P5 64 48 255\n" << std::string(64 * 48, 'x');
+  for (const OperatorDescription& description : operators()) {
+    std::vector<Settings> setups = {{}};
+    // Choices of which the first setup takes the others.
+    if (description.name == std::string("flow")) {
+      setups.push_back({{"method", "pyramid"}});
+      setups.push_back({{"smoothing", "before-warp"}});
+    }
+    if (description.name == std::string("halftone")) setups.push_back({{"template", ""}});
+    if (description.name == std::string("cnn")) setups.push_back({{"initial", ""}});
+    for (const Meaning& meaning : meanings())
+      if (meaning.operator_name == description.name) setups.push_back(meaning.with);
+    std::set<std::string> covered;
+    for (const Settings& setup : setups) {
+      SCOPED_TRACE(description.name);
+      OperatorConfig config = made(description, setup);
+      for (const Option& option : description.options) {
+        const bool is_set = std::any_of(setup.begin(), setup.end(), [&](const auto& setting) {
+          return setting.first == option.name;
+        });
+        if (is_set || !config.means_something(option)) continue;
+        const std::string value = another_value(config, option, initial);
+        OperatorConfig changed = config;
+        const Expected<void> done = changed.set_option(option.name, value);
+        ASSERT_TRUE(done) << done.error().text;
+        // The setup must go on to mean something.
+        const bool good = std::all_of(setup.begin(), setup.end(), [&](const auto& setting) {
+          return changed.means_something(*find_option(description.options, setting.first));
+        });
+        if (!good) continue;
+        EXPECT_NE(text_of(changed, option), text_of(config, option)) << option.name;
+        config = changed;
+        covered.insert(option.name);
+      }
+      Settings printed;
+      for (const Option& option : description.options)
+        if (config.means_something(option))
+          printed.insert(printed.begin(), {option.name, text_of(config, option)});
+      const OperatorConfig again = made(description, printed);
+      for (const Option& option : description.options) {
+        EXPECT_EQ(again.means_something(option), config.means_something(option)) << option.name;
+        if (config.means_something(option)) {
+          EXPECT_EQ(text_of(again, option), text_of(config, option)) << option.name;
+        }
+        if (option.type != OptionType::kText && config.means_something(option)) {
+          EXPECT_EQ(again.get_number(option), config.get_number(option)) << option.name;
+        }
+      }
+      const Expected<OperatorInfo> info = again.info();
+      EXPECT_TRUE(info) << info.error().text;
+    }
+    for (const Option& option : description.options)
+      EXPECT_TRUE(covered.count(option.name) > 0) << description.name << " " << option.name;
+  }
+}
+
+// Fails when a region or taps are read from a text that is something else.
+TEST(Options, TextsOfNumbersAreRead) {
+  const OperatorConfig filter = made(*find_operator("filter"), {});
+  for (const char* bad : {"1", "1,2,3", "1,2,3,4,5", "1,2,3,0", "-1,2,3,4", "1,2,0,4", "a,b,c,d",
+                          "1, 2,3,4", "1,2,3,4 ", "1;2;3;4", "99999999999,0,1,1", ","})
+    expect_words(refusal(filter, "roi", bad), {"roi: ", bad, "x,y,width,height"});
+  for (const char* bad :
+       {"", "7", "7x5", "7x5x1", "1x5x4", "7x26x4", "7x5x4x3", "7X5X4", "7x5x4 ", "-7x5x4"})
+    expect_words(refusal(filter, "taps", bad), {"taps: ", bad, "NXxNYxNT", "2 to 25"});
+  OperatorConfig config = filter;
+  ASSERT_TRUE(config.set_option("roi", "1,2,30,20"));
+  ASSERT_TRUE(config.set_option("roi", "")) << "empty is the whole image";
+  EXPECT_TRUE(config.get_if<SpatioTemporalFilterConfig>()->roi.empty());
+}
+
+// Fails when kernels that are no word and no file are taken, or the refusal does not name the file.
+TEST(Options, KernelsAreAWordOrAFile) {
+  const test::TemporaryFolder folder;
+  const std::string damaged = folder / "damaged.ocellus";
+  std::ofstream(damaged) << "no kernels";
+  OperatorConfig config = made(*find_operator("filter"), {});
+  const auto refused = [&](const std::string& value) {
+    OperatorConfig changed = config;
+    const Expected<void> done = changed.set_option("kernels", value);
+    EXPECT_FALSE(done) << value;
+    return done ? Error{} : done.error();
+  };
+  const std::string missing = folder / "missing.ocellus";
+  EXPECT_EQ(refused(missing).status, Status::kIoError);
+  expect_words(refused(missing).text, {"kernels: ", missing, "uniform, per-pixel, foveated"});
+  EXPECT_EQ(refused(damaged).status, Status::kCorruptFile);
+  expect_words(refused(damaged).text, {"kernels: ", damaged});
+  EXPECT_EQ(refused(folder.path()).status, Status::kIoError);
+  for (const std::string& bad : {std::string(), std::string("a\0b", 3), std::string(5000, 'k')}) {
+    EXPECT_EQ(refused(bad).status, Status::kInvalidArgument);
+    expect_words(refused(bad).text, {"kernels: ", "uniform, per-pixel, foveated"});
+  }
+}
+
+// ---- Text
+
+// Fails when a text is cut off, or what is refused changes it.
+TEST(Text, WhatDoesNotFitIsRefused) {
+  Text<8> text;
+  EXPECT_TRUE(text.empty());
+  EXPECT_EQ(Text<8>::capacity(), 7u);
+  EXPECT_TRUE(text.assign("1234567"));
+  EXPECT_STREQ(text.c_str(), "1234567");
+  EXPECT_FALSE(text.assign("12345678"));
+  EXPECT_FALSE(text.assign(std::string_view("ab\0c", 4)));
+  EXPECT_FALSE(text.assign(std::string_view("\0", 1)));
+  EXPECT_EQ(text.view(), "1234567");
+  Text<8> other;
+  EXPECT_TRUE(text.assign("ab"));
+  EXPECT_TRUE(other.assign("ab"));
+  EXPECT_TRUE(text == other);
+  for (std::size_t i = 2; i < 8; ++i) EXPECT_EQ(text.data[i], '\0') << "the longer text shows";
+  EXPECT_TRUE(text.assign(""));
+  EXPECT_TRUE(text.empty());
+  EXPECT_FALSE(text == other);
+}
+
+// Fails when an option cuts a text off, or does not say why it refuses it.
+TEST(Text, OptionsTellWhy) {
+  const OperatorConfig cnn = made(*find_operator("cnn"), {});
+  expect_words(refusal(cnn, "boundary", std::string(32, '1')), {"boundary: ", "32", "at most 31"});
+  expect_words(refusal(cnn, "template", std::string(1024, 'a')),
+               {"template: ", "1024", "at most 1023"});
+  expect_words(refusal(cnn, "initial", std::string("a\0b", 3)), {"initial: ", "NUL"});
+  OperatorConfig longest = cnn;
+  EXPECT_TRUE(longest.set_option("initial", std::string(1023, 'a')));
+  EXPECT_EQ(text_of(longest, *find_option(longest.options(), "initial")), std::string(1023, 'a'));
+}
+
+}  // namespace
+}  // namespace ocellus
