@@ -582,7 +582,8 @@ TEST_P(Filter, TheCallbackIsCalledInOrder) {
                                   .convolutions = 2,
                                   .terms = 3,
                                   .callback = &Calls::write,
-                                  .user = &calls};
+                                  .user = &calls,
+                                  .path = {}};
     auto rig = this->rig<SpatioTemporalFilter>(config);
     std::vector<std::array<int, 4>> expected;
     const bool uniform = form == KernelForm::kUniform;
