@@ -28,7 +28,9 @@ void store(const std::string& path, const std::string& bytes) {
 }
 
 /// Gray levels of an image that is no other's.
-int level_of(int i) { return (i * 37 + i * i * 11) % 256; }
+int level_of(int i) {
+  return (i * 37 + i * i * 11) % 256;
+}
 
 std::string pgm_of(ImageSize size, bool wide) {
   std::string bytes = "P5\n# a comment\n" + std::to_string(size.width) + " " +
