@@ -253,7 +253,7 @@ NetworkPointer new_network() noexcept {
 }
 
 /// Errors: InvalidArgument, naming the option; what reading a file gives.
-Expected<NetworkPointer> network_of(const HalftoneConfig& config) noexcept {
+Expected<NetworkPointer> make_network_of(const HalftoneConfig& config) noexcept {
   if (Expected<void> good = detail::check_options(kHalftoneOptions, &config); !good)
     return tl::unexpected(good.error());
   NetworkPointer network = new_network();
@@ -269,7 +269,7 @@ Expected<NetworkPointer> network_of(const HalftoneConfig& config) noexcept {
   return network;
 }
 
-Expected<NetworkPointer> network_of(const CnnConfig& config) noexcept {
+Expected<NetworkPointer> make_network_of(const CnnConfig& config) noexcept {
   if (Expected<void> good = detail::check_options(kCnnOptions, &config); !good)
     return tl::unexpected(good.error());
   NetworkPointer network = new_network();
@@ -329,20 +329,20 @@ OptionTable CnnConfig::options() noexcept {
 // ---- operators
 
 Expected<OperatorInfo> Halftone::info_for(const HalftoneConfig& config) noexcept {
-  const Expected<NetworkPointer> network = network_of(config);
+  const Expected<NetworkPointer> network = make_network_of(config);
   if (!network) return tl::unexpected(network.error());
   return with_name(CellularNetwork::info_for((*network)->config), kHalftoneName, what_runs(config));
 }
 
 Expected<Footprint> Halftone::footprint(const EngineInfo& engine,
                                         const HalftoneConfig& config) noexcept {
-  const Expected<NetworkPointer> network = network_of(config);
+  const Expected<NetworkPointer> network = make_network_of(config);
   if (!network) return tl::unexpected(network.error());
   return CellularNetwork::footprint(engine, (*network)->config);
 }
 
 Expected<Halftone> Halftone::create(Engine& engine, const HalftoneConfig& config) noexcept {
-  const Expected<NetworkPointer> network = network_of(config);
+  const Expected<NetworkPointer> network = make_network_of(config);
   if (!network) return tl::unexpected(network.error());
   Expected<OperatorHandle> made =
       make(engine, (*network)->config, kHalftoneName, what_runs(config));
@@ -351,19 +351,19 @@ Expected<Halftone> Halftone::create(Engine& engine, const HalftoneConfig& config
 }
 
 Expected<OperatorInfo> Cnn::info_for(const CnnConfig& config) noexcept {
-  const Expected<NetworkPointer> network = network_of(config);
+  const Expected<NetworkPointer> network = make_network_of(config);
   if (!network) return tl::unexpected(network.error());
   return with_name(CellularNetwork::info_for((*network)->config), kCnnName, config.chain.view());
 }
 
 Expected<Footprint> Cnn::footprint(const EngineInfo& engine, const CnnConfig& config) noexcept {
-  const Expected<NetworkPointer> network = network_of(config);
+  const Expected<NetworkPointer> network = make_network_of(config);
   if (!network) return tl::unexpected(network.error());
   return CellularNetwork::footprint(engine, (*network)->config);
 }
 
 Expected<Cnn> Cnn::create(Engine& engine, const CnnConfig& config) noexcept {
-  const Expected<NetworkPointer> network = network_of(config);
+  const Expected<NetworkPointer> network = make_network_of(config);
   if (!network) return tl::unexpected(network.error());
   Expected<OperatorHandle> made = make(engine, (*network)->config, kCnnName, config.chain.view());
   if (!made) return tl::unexpected(made.error());
