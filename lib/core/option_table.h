@@ -67,14 +67,16 @@ struct Rows {
   static constexpr Option text(const char* name, const char* help) noexcept {
     return composite<[](const Config& config, char* out, std::size_t capacity) {
       std::snprintf(out, capacity, "%s", kMember(config)->c_str());
-    }, [](Config& config, std::string_view value) -> Expected<void> {
-      auto& member = *kMember(config);
-      if (member.assign(value)) return {};
-      if (value.size() <= member.capacity())
-        return invalid_argument("the text holds a NUL; none is allowed");
-      return invalid_argument("the text has %zu characters; at most %zu are allowed", value.size(),
-                              member.capacity());
-    }>(name, help);
+    },
+                     [](Config& config, std::string_view value) -> Expected<void> {
+                       auto& member = *kMember(config);
+                       if (member.assign(value)) return {};
+                       if (value.size() <= member.capacity())
+                         return invalid_argument("the text holds a NUL; none is allowed");
+                       return invalid_argument(
+                           "the text has %zu characters; at most %zu are allowed", value.size(),
+                           member.capacity());
+                     }>(name, help);
   }
   /// kPrint: (const Config&, char*, std::size_t). kParse: (Config&, std::string_view) ->
   /// Expected<void>.
@@ -97,9 +99,10 @@ struct Rows {
   static constexpr Option roi(const char* help) noexcept {
     return composite<[](const Config& config, char* out, std::size_t capacity) {
       print_rect(*kMember(config), out, capacity);
-    }, [](Config& config, std::string_view value) {
-      return parse_rect(value, *kMember(config));
-    }>("roi", help);
+    },
+                     [](Config& config, std::string_view value) {
+                       return parse_rect(value, *kMember(config));
+                     }>("roi", help);
   }
 
   /// The row has a meaning only where `kWhen`, a lambda from the configuration, says so.
@@ -120,8 +123,7 @@ struct Rows {
   template <auto kMember>
   static constexpr Option number_row(const char* name, OptionType type, const char* unit,
                                      const char* help) noexcept {
-    using Member =
-        std::remove_cvref_t<decltype(*kMember(std::declval<Config&>()))>;
+    using Member = std::remove_cvref_t<decltype(*kMember(std::declval<Config&>()))>;
     Option row;
     row.name = name;
     row.type = type;

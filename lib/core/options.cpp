@@ -30,14 +30,12 @@ void list_choices(const Option& option, bool numbers, char* text, std::size_t ca
   std::size_t at = 0;
   text[0] = '\0';
   for (std::size_t i = 0; i < option.choices.size() && at < capacity; ++i) {
-    const char* const between = i == 0                              ? ""
-                                : i + 1 == option.choices.size() ? " or "
-                                                                    : ", ";
+    const char* const between = i == 0 ? "" : i + 1 == option.choices.size() ? " or " : ", ";
     const OptionChoice& choice = option.choices[i];
-    const int wrote =
-        numbers ? std::snprintf(text + at, capacity - at, "%s%d (%s)", between, choice.value,
-                                choice.word)
-                : std::snprintf(text + at, capacity - at, "%s%s", between, choice.word);
+    const int wrote = numbers
+                          ? std::snprintf(text + at, capacity - at, "%s%d (%s)", between,
+                                          choice.value, choice.word)
+                          : std::snprintf(text + at, capacity - at, "%s%s", between, choice.word);
     at += wrote > 0 ? static_cast<std::size_t>(wrote) : 0;
   }
 }
@@ -75,10 +73,10 @@ Expected<double> read_number(const Option& option, std::string_view text) noexce
   }
   if (text.empty() || read.ec != std::errc() || read.ptr != end) {
     const bool whole = option.type == OptionType::kInt;
-    return detail::invalid_argument(
-        whole ? "%s is \"%.*s\"; it must be a whole number, %.0f to %.0f"
-              : "%s is \"%.*s\"; it must be a number, %g to %g",
-        option.name, shown(text), text.data(), option.low, option.high);
+    return detail::invalid_argument(whole
+                                        ? "%s is \"%.*s\"; it must be a whole number, %.0f to %.0f"
+                                        : "%s is \"%.*s\"; it must be a number, %g to %g",
+                                    option.name, shown(text), text.data(), option.low, option.high);
   }
   return value;
 }
@@ -119,8 +117,7 @@ Expected<void> set_one(const Option& option, void* config, std::string_view text
       break;
   }
   if (Expected<void> set = option.set_text(config, text); !set) {
-    return tl::unexpected(
-        make_error(set.error().status, "%s: %s", option.name, set.error().text));
+    return tl::unexpected(make_error(set.error().status, "%s: %s", option.name, set.error().text));
   }
   return {};
 }
@@ -129,8 +126,8 @@ Expected<void> unknown_name(OptionTable table, std::string_view name) noexcept {
   char names[200] = "";
   std::size_t at = 0;
   for (const Option& option : table) {
-    const int wrote = std::snprintf(names + at, sizeof(names) - at, "%s%s", at == 0 ? "" : ", ",
-                                    option.name);
+    const int wrote =
+        std::snprintf(names + at, sizeof(names) - at, "%s%s", at == 0 ? "" : ", ", option.name);
     constexpr char kMore[] = ", ...";
     if (wrote < 0 || at + static_cast<std::size_t>(wrote) + sizeof(kMore) > sizeof(names)) {
       std::memcpy(names + at, kMore, sizeof(kMore));  // there is always room for it

@@ -51,11 +51,11 @@ struct ChainRows {
 
   static constexpr Option start() {
     return R::template choice<[](auto& c) { return &c.start; }>("start", kStarts,
-                                                               "What the first stage begins with");
+                                                                "What the first stage begins with");
   }
   static constexpr Option seed() {
-    Option row = R::template integer<[](auto& c) { return &c.seed; }>(
-        "seed", 0, 0, "", "Seed of the noise");
+    Option row =
+        R::template integer<[](auto& c) { return &c.seed; }>("seed", 0, 0, "", "Seed of the noise");
     row.high = 4294967295.0;
     return R::template when<[](const Config& c) { return c.start == ChainStart::kNoise; }>(
         "start=noise", row);
@@ -77,7 +77,7 @@ struct ChainRows {
   }
   static constexpr Option polarity() {
     return R::template choice<[](auto& c) { return &c.polarity; }>("polarity", kPolarities,
-                                                                  "What a cell of +1 stands for");
+                                                                   "What a cell of +1 stands for");
   }
 };
 
@@ -112,7 +112,7 @@ constexpr Option kCnnOptions[] = {
         "initial",
         "Binary PGM file of the frames' size that the first stage begins with; empty = none"),
     Cells::when<[](const CnnConfig& c) { return c.initial.empty(); }>("an empty initial",
-                                                                     CellsChain::start()),
+                                                                      CellsChain::start()),
     CellsChain::seed(),
     CellsChain::warm_start(),
     CellsChain::levels(),
@@ -253,7 +253,7 @@ NetworkPointer new_network() noexcept {
 }
 
 /// Errors: InvalidArgument, naming the option; what reading a file gives.
-Expected<NetworkPointer> network_of(const HalftoneConfig& config) noexcept {
+Expected<NetworkPointer> make_network_of(const HalftoneConfig& config) noexcept {
   if (Expected<void> good = detail::check_options(kHalftoneOptions, &config); !good)
     return tl::unexpected(good.error());
   NetworkPointer network = new_network();
@@ -269,7 +269,7 @@ Expected<NetworkPointer> network_of(const HalftoneConfig& config) noexcept {
   return network;
 }
 
-Expected<NetworkPointer> network_of(const CnnConfig& config) noexcept {
+Expected<NetworkPointer> make_network_of(const CnnConfig& config) noexcept {
   if (Expected<void> good = detail::check_options(kCnnOptions, &config); !good)
     return tl::unexpected(good.error());
   NetworkPointer network = new_network();
@@ -314,8 +314,7 @@ Expected<OperatorHandle> make(Engine& engine, const CellularNetworkConfig& confi
   if (!plan) return tl::unexpected(plan.error());
   const Expected<OperatorInfo> info = with_name(detail::info_of(*plan), name, what);
   const detail::CellSources sources = detail::sources_of(config);
-  return detail::make_operator(engine, *info,
-                               detail::make_network(engine.info(), *plan, &sources));
+  return detail::make_operator(engine, *info, detail::make_network(engine.info(), *plan, &sources));
 }
 
 }  // namespace
@@ -330,21 +329,20 @@ OptionTable CnnConfig::options() noexcept {
 // ---- operators
 
 Expected<OperatorInfo> Halftone::info_for(const HalftoneConfig& config) noexcept {
-  const Expected<NetworkPointer> network = network_of(config);
+  const Expected<NetworkPointer> network = make_network_of(config);
   if (!network) return tl::unexpected(network.error());
-  return with_name(CellularNetwork::info_for((*network)->config), kHalftoneName,
-                   what_runs(config));
+  return with_name(CellularNetwork::info_for((*network)->config), kHalftoneName, what_runs(config));
 }
 
 Expected<Footprint> Halftone::footprint(const EngineInfo& engine,
                                         const HalftoneConfig& config) noexcept {
-  const Expected<NetworkPointer> network = network_of(config);
+  const Expected<NetworkPointer> network = make_network_of(config);
   if (!network) return tl::unexpected(network.error());
   return CellularNetwork::footprint(engine, (*network)->config);
 }
 
 Expected<Halftone> Halftone::create(Engine& engine, const HalftoneConfig& config) noexcept {
-  const Expected<NetworkPointer> network = network_of(config);
+  const Expected<NetworkPointer> network = make_network_of(config);
   if (!network) return tl::unexpected(network.error());
   Expected<OperatorHandle> made =
       make(engine, (*network)->config, kHalftoneName, what_runs(config));
@@ -353,22 +351,21 @@ Expected<Halftone> Halftone::create(Engine& engine, const HalftoneConfig& config
 }
 
 Expected<OperatorInfo> Cnn::info_for(const CnnConfig& config) noexcept {
-  const Expected<NetworkPointer> network = network_of(config);
+  const Expected<NetworkPointer> network = make_network_of(config);
   if (!network) return tl::unexpected(network.error());
   return with_name(CellularNetwork::info_for((*network)->config), kCnnName, config.chain.view());
 }
 
 Expected<Footprint> Cnn::footprint(const EngineInfo& engine, const CnnConfig& config) noexcept {
-  const Expected<NetworkPointer> network = network_of(config);
+  const Expected<NetworkPointer> network = make_network_of(config);
   if (!network) return tl::unexpected(network.error());
   return CellularNetwork::footprint(engine, (*network)->config);
 }
 
 Expected<Cnn> Cnn::create(Engine& engine, const CnnConfig& config) noexcept {
-  const Expected<NetworkPointer> network = network_of(config);
+  const Expected<NetworkPointer> network = make_network_of(config);
   if (!network) return tl::unexpected(network.error());
-  Expected<OperatorHandle> made =
-      make(engine, (*network)->config, kCnnName, config.chain.view());
+  Expected<OperatorHandle> made = make(engine, (*network)->config, kCnnName, config.chain.view());
   if (!made) return tl::unexpected(made.error());
   return Cnn(std::move(*made));
 }

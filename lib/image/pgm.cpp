@@ -15,7 +15,7 @@
 namespace ocellus::detail {
 namespace {
 
-constexpr std::size_t kHeaderBytes = 4096;  // with comments; a longer header is refused
+constexpr std::size_t kHeaderBytes = 4096;     // with comments; a longer header is refused
 constexpr std::int64_t kMostNumber = 1000000;  // larger ones are taken to be this
 
 /// A file and the bytes of it that were read last.
@@ -53,16 +53,18 @@ class Reader {
   bool fill() noexcept {
     ssize_t got = 0;
     do {
-      got = read(file_, bytes_.data(), bytes_.size());
+      got = pread(file_, bytes_.data(), bytes_.size(), offset_);
     } while (got < 0 && errno == EINTR);
     if (got < 0) error_ = errno;
     at_ = 0;
     have_ = got > 0 ? static_cast<std::size_t>(got) : 0;
+    offset_ += static_cast<off_t>(have_);
     return got > 0;
   }
 
   int file_ = -1;
   int error_ = 0;
+  off_t offset_ = 0;  ///< of the bytes to read next
   std::size_t at_ = 0;
   std::size_t have_ = 0;
   std::size_t position_ = 0;

@@ -88,9 +88,9 @@ Expected<void> parse_kernels(std::string_view text, KernelConfig& kernels) {
   }
   const Expected<KernelFileInfo> file = read_kernel_file_info(path.c_str());
   if (!file && file.error().status == Status::kIoError) {
-    return tl::unexpected(
-        make_error(Status::kIoError, "%.170s; it must be uniform, per-pixel, foveated or a kernel file",
-                   file.error().text));
+    return tl::unexpected(make_error(
+        Status::kIoError, "%.170s; it must be uniform, per-pixel, foveated or a kernel file",
+        file.error().text));
   }
   if (!file) {
     return tl::unexpected(
@@ -143,7 +143,10 @@ struct KernelRows {
   static constexpr Option taps() {
     return made(R::template composite<[](const Config& c, char* text, std::size_t capacity) {
       print_taps(c.kernels, text, capacity);
-    }, [](Config& c, std::string_view text) { return parse_taps(text, c.kernels); }>(
+    },
+                                      [](Config& c, std::string_view text) {
+                                        return parse_taps(text, c.kernels);
+                                      }>(
         "taps", "Support of the kernels, NXxNYxNT: pixels, pixels and frames, each 2 to 25"));
   }
   static constexpr Option sigma_space() {
@@ -171,8 +174,9 @@ struct KernelRows {
   static constexpr Option storage() {
     return R::template when<[](const Config& c) {
       return kUsed(c) && c.kernels.form == KernelForm::kPerPixel;
-    }>(kHasMethod ? "method=kernels and kernels=per-pixel, kernels=foveated or a file of such kernels"
-                  : "kernels=per-pixel, kernels=foveated or a file of such kernels",
+    }>(kHasMethod
+           ? "method=kernels and kernels=per-pixel, kernels=foveated or a file of such kernels"
+           : "kernels=per-pixel, kernels=foveated or a file of such kernels",
        R::template choice<[](auto& c) { return &c.storage; }>(
            "storage", kStorages, "How kernels that differ by pixel are stored"));
   }
@@ -271,13 +275,12 @@ constexpr Option kFlowOptions[] = {
         "median", kMedians, "Median of the flow at the end of each level")),
     pyramid(Flow::real<[](auto& c) { return &c.pyramid.ridge; }>(
         "ridge", 0.0, 1e9, "", "Added to the diagonal of the structure tensor")),
-    pyramid(Flow::choice<[](auto& c) { return &c.pyramid.smoothing; }>(
-        "smoothing", kSmoothings, "How the flow is smoothed")),
-    pyramid<[](const OpticalFlowConfig& c) {
-      return c.pyramid.smoothing != FlowSmoothing::kNone;
-    }>(Flow::odd(Flow::integer<[](auto& c) { return &c.pyramid.smoothing_size; }>(
-           "smoothing_size", 3, detail::kMaxWindow, "pixels", "Side of the box of the smoothing")),
-       "method=pyramid and a smoothing"),
+    pyramid(Flow::choice<[](auto& c) { return &c.pyramid.smoothing; }>("smoothing", kSmoothings,
+                                                                       "How the flow is smoothed")),
+    pyramid<[](const OpticalFlowConfig& c) { return c.pyramid.smoothing != FlowSmoothing::kNone; }>(
+        Flow::odd(Flow::integer<[](auto& c) { return &c.pyramid.smoothing_size; }>(
+            "smoothing_size", 3, detail::kMaxWindow, "pixels", "Side of the box of the smoothing")),
+        "method=pyramid and a smoothing"),
     Flow::odd(Flow::integer<[](auto& c) { return &c.window; }>(
         "window", 3, detail::kMaxWindow, "pixels",
         "Side of the window in which motion is taken to be equal")),
@@ -291,8 +294,7 @@ constexpr Option kFlowOptions[] = {
     Flow::roi<[](auto& c) { return &c.roi; }>(
         "Where flow is computed, x,y,width,height; empty = the whole image"),
     Flow::real<[](auto& c) { return &c.confidence_threshold; }>(
-        "confidence_threshold", 0.0, 1e30, "",
-        "Flow of a lower confidence is marked invalid"),
+        "confidence_threshold", 0.0, 1e30, "", "Flow of a lower confidence is marked invalid"),
     Flow::choice<[](auto& c) { return &c.invalid; }>("invalid", kInvalids,
                                                      "What is written where flow is invalid"),
     detail::depth_option<OpticalFlowConfig>(),

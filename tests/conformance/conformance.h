@@ -192,9 +192,8 @@ inline double expect_flow_matches(const OpticalFlowConfig& config,
     const PlaneD it = reference::convolve(past, kernels, 2);
     for (int y = 0; y < roi.height; ++y) {
       for (int x = 0; x < roi.width; ++x) {
-        const auto expected =
-            reference::solve_at(ix, iy, it, config.window, reference::window_sigma(config),
-                                roi.x + x, roi.y + y);
+        const auto expected = reference::solve_at(
+            ix, iy, it, config.window, reference::window_sigma(config), roi.x + x, roi.y + y);
         const double u = static_cast<double>(got.planes[f][0].at(x, y));
         const double v = static_cast<double>(got.planes[f][1].at(x, y));
         const double confidence = static_cast<double>(got.planes[f][2].at(x, y));

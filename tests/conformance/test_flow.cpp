@@ -357,8 +357,8 @@ TEST_P(Flow, WeakPatternsAreSolved) {
     int compared = 0;
     for (int y = 0; y < config.size.height; ++y) {
       for (int x = 0; x < config.size.width; ++x) {
-        const auto expected = reference::solve_at(ix, iy, it, config.window,
-                                                  reference::window_sigma(config), x, y);
+        const auto expected =
+            reference::solve_at(ix, iy, it, config.window, reference::window_sigma(config), x, y);
         weakest = std::min(weakest, faint ? expected.smaller : expected.smaller / expected.larger);
         if (expected.smaller < 1e-5 || expected.smaller < 2e-5 * expected.larger) continue;
         ++compared;
@@ -681,7 +681,8 @@ TEST_P(Flow, ThePyramidMatchesItsDescription) {
         one.fast ? OpticalFlowConfig::fast(one.size) : OpticalFlowConfig::quality(one.size);
     one.change(config);
     // One more than the window holds, so that the oldest one has left it.
-    const auto frames = layered_frames(config.size, config.format, config.pyramid.window_frames + 1);
+    const auto frames =
+        layered_frames(config.size, config.format, config.pyramid.window_frames + 1);
     const Results got = results(config, frames);
     // The first frame, one of the warm-up, and the last.
     for (const std::size_t f : {std::size_t{0}, (frames.size() - 1) / 2, frames.size() - 1}) {

@@ -238,8 +238,7 @@ TEST(OperatorList, AnEngineHasRoomForAll) {
 TEST(OperatorList, AnEngineForABadOperatorIsRefused) {
   OpticalFlowConfig flow = OpticalFlowConfig::fast(kSize);
   flow.window = 4;
-  const auto engine =
-      create_engine(test::engine_config(), {OpticalFlowConfig::fast(kSize), flow});
+  const auto engine = create_engine(test::engine_config(), {OpticalFlowConfig::fast(kSize), flow});
   ASSERT_FALSE(engine);
   EXPECT_EQ(engine.error().status, Status::kInvalidArgument);
   EXPECT_STREQ(engine.error().text, "window is 4; it must be odd, 3 to 31 pixels");

@@ -96,10 +96,9 @@ const std::vector<Meaning>& meanings() {
         {"cnn", "color_spacing", {{"update", "colors"}}, {{"update", "raster"}}},
         {"cnn", "color_spacing", {}, {{"update", "synchronous"}}},
     };
-    for (const char* option :
-         {"preset", "levels", "window_frames", "warps", "coarse_warps", "normalize",
-          "interpolation", "gradient_floor", "robust", "median", "ridge", "smoothing",
-          "smoothing_size"})
+    for (const char* option : {"preset", "levels", "window_frames", "warps", "coarse_warps",
+                               "normalize", "interpolation", "gradient_floor", "robust", "median",
+                               "ridge", "smoothing", "smoothing_size"})
       list.push_back({"flow", option, {}, kKernels});
     for (const char* option : {"kernels", "taps", "sigma_space", "sigma_time"})
       list.push_back({"flow", option, kKernels, {}});
@@ -253,7 +252,7 @@ TEST(Options, NumbersAreNumbers) {
                    {std::string(option.name) + " is ", shown(option, option.low),
                     shown(option, option.high)});
     }
-    std::vector<std::string> texts = {"",   " ",   "12x", "x12", "1 ",   " 1",
+    std::vector<std::string> texts = {"",    " ",   "12x", "x12", "1 ",   " 1",
                                       "--1", "1,5", "0x3", "on",  "true", std::string("1\0", 2)};
     if (whole) texts.insert(texts.end(), {"1.5", "3.0", "1e1"});
     for (const std::string& bad : texts) {
@@ -447,16 +446,16 @@ TEST(Options, KernelsByAWordAreTheLibrarysOwn) {
 
 // Fails when a name with '-' between its words is another name.
 TEST(Options, NamesTakeEitherLine) {
-  for_each_row([](const OperatorDescription& description, const Option& option,
-                  OperatorConfig config) {
-    std::string name = option.name;
-    EXPECT_EQ(find_option(description.options, name), &option);
-    for (char& letter : name)
-      if (letter == '_') letter = '-';
-    EXPECT_EQ(find_option(description.options, name), &option);
-    const Expected<void> done = config.set_option(name, text_of(config, option));
-    EXPECT_TRUE(done) << done.error().text;
-  });
+  for_each_row(
+      [](const OperatorDescription& description, const Option& option, OperatorConfig config) {
+        std::string name = option.name;
+        EXPECT_EQ(find_option(description.options, name), &option);
+        for (char& letter : name)
+          if (letter == '_') letter = '-';
+        EXPECT_EQ(find_option(description.options, name), &option);
+        const Expected<void> done = config.set_option(name, text_of(config, option));
+        EXPECT_TRUE(done) << done.error().text;
+      });
 }
 
 // Fails when an unknown name is taken, or is refused without the names that there are.

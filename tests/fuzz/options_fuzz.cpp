@@ -1,8 +1,8 @@
-// Fuzz target: any texts as settings of any operator. The first byte is the operator, the second the
-// frames' format; each line after them is NAME=VALUE, where a name that begins with a byte of 128 or
-// more stands for the option of that number. The settings are refused with a text, or each option is
-// read back as it is, and the configuration is refused with a text or tells what it needs; sanitizers
-// watch for anything else.
+// Fuzz target: any texts as settings of any operator. The first byte is the operator, the second
+// the frames' format; each line after them is NAME=VALUE, where a name that begins with a byte of
+// 128 or more stands for the option of that number. The settings are refused with a text, or each
+// option is read back as it is, and the configuration is refused with a text or tells what it
+// needs; sanitizers watch for anything else.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -209,6 +210,13 @@ std::string write_templates(const std::string& path) {
   return path;
 }
 
+std::string write_gray(const std::string& path) {
+  std::ofstream file(path, std::ios::binary);
+  file << "P5 " << kSize.width << " " << kSize.height << " 255\n";
+  for (int i = 0; i < kSize.width * kSize.height; ++i) file.put(static_cast<char>(i * 29));
+  return path;
+}
+
 class FailingSystem : public testing::Test {
  protected:
   void SetUp() override {
@@ -263,6 +271,18 @@ class FailingSystem : public testing::Test {
           config.stage_count = info->stages;
           return Error{};
         });
+    HalftoneConfig preset;
+    preset.size = kSize;
+    preset.output_format = PixelFormat::kFloat32;
+    attempts_["halftone of a preset"] =
+        std::make_unique<AttemptOf<Halftone, HalftoneConfig>>(preset);
+    CnnConfig begun;
+    begun.size = kSize;
+    begun.output_format = PixelFormat::kFloat32;
+    begun.chain.assign("hlf5");
+    begun.initial.assign(write_gray(folder_ / "i.pgm"));
+    attempts_["network of a file to begin with"] =
+        std::make_unique<AttemptOf<Cnn, CnnConfig>>(begun);
     // The first runs take what stays: the C library's buffers, stacks of threads.
     for (auto& [name, attempt] : attempts_) {
       for (int i = 0; i < 2; ++i) {

@@ -81,8 +81,9 @@ void refine(const PlaneD& reference, std::vector<Partner>& partners, bool all_fr
     partner.warped = make(width, height, [&](int x, int y) {
       const double from_x = x + partner.offset * flow.u.at(x, y);
       const double from_y = y + partner.offset * flow.v.at(x, y);
-      return pyramid.interpolation == Interpolation::kCubic ? bicubic(*partner.image, from_x, from_y)
-                           : bilinear(*partner.image, from_x, from_y);
+      return pyramid.interpolation == Interpolation::kCubic
+                 ? bicubic(*partner.image, from_x, from_y)
+                 : bilinear(*partner.image, from_x, from_y);
     });
     partner.fit = PlaneD(width, height, 1.0);
   }
@@ -143,8 +144,7 @@ void refine(const PlaneD& reference, std::vector<Partner>& partners, bool all_fr
       products[4].at(x, y) = even * st * iy;
     }
   }
-  const std::vector<double> window =
-      window_weights(config.window, window_sigma(config));
+  const std::vector<double> window = window_weights(config.window, window_sigma(config));
   for (PlaneD& product : products)
     product = filter(product, window, config.window / 2, window, config.window / 2);
   flow.confidence = PlaneD(width, height);

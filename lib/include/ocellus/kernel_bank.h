@@ -59,13 +59,14 @@ struct KernelConfig {
 
   /// kFoveated: sigma(e) = sigma_space (1 + e / fovea_radius), e the distance from the fovea's
   /// center.
-  float fovea_x = -1.0f;        ///< pixels; negative = the image's center
-  float fovea_y = -1.0f;        ///< pixels; negative = the image's center
-  float fovea_radius = 100.0f;  ///< pixels, > 0: eccentricity at which sigma has doubled
+  float fovea_x = -1.0f;        ///< pixels, up to 16384; -1 = the image's center
+  float fovea_y = -1.0f;        ///< pixels, up to 16384; -1 = the image's center
+  float fovea_radius = 100.0f;  ///< pixels, 0.001 to 1e6: eccentricity at which sigma has doubled
 
   KernelCallback callback = nullptr;  ///< kCallback
   void* user = nullptr;               ///< kCallback: first argument of the callback
-  Text<kMaxOptionText> path;  ///< kFile; the file's own form, taps, convolutions and terms must match
+  Text<kMaxOptionText>
+      path;  ///< kFile; the file's own form, taps, convolutions and terms must match
 };
 
 }  // namespace ocellus
