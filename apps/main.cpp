@@ -74,6 +74,7 @@ int run(int argc, char** argv) {
   add_compare_command(program, exit_code);
   add_latency_command(program, exit_code);
   add_bench_command(program, exit_code);
+  add_options_command(program, exit_code);
 
   if (argc < 2) {
     tell(program.help());

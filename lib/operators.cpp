@@ -48,7 +48,8 @@ std::span<const OperatorDescription> operators() noexcept {
       describe<OpticalFlow, OpticalFlowConfig>("flow", "Dense optical flow by Lucas and Kanade"),
       describe<SpatioTemporalFilter, SpatioTemporalFilterConfig>(
           "filter", "Convolutions with spatio-temporal kernels"),
-      describe<Halftone, HalftoneConfig>("halftone", "Black and white dots that look like the image"),
+      describe<Halftone, HalftoneConfig>("halftone",
+                                         "Black and white dots that look like the image"),
       describe<Cnn, CnnConfig>("cnn", "Templates of a cellular neural network"),
   };
   return list;

@@ -112,6 +112,7 @@ class Progress {
 // One function per subcommand: adds it to the program with its options; when it is the one called,
 // its exit code goes to `exit_code`.
 void add_devices_command(CLI::App& program, int& exit_code);
+void add_options_command(CLI::App& program, int& exit_code);
 void add_flow_command(CLI::App& program, int& exit_code);
 void add_cell_commands(CLI::App& program, int& exit_code);  // halftone and cnn
 void add_compare_command(CLI::App& program, int& exit_code);

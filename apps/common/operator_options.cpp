@@ -10,26 +10,6 @@
 namespace ocellus::app {
 namespace {
 
-/// What the help says of an option's values, and the word for them.
-std::string values_text(const Option& option) {
-  switch (option.type) {
-    case OptionType::kInt:
-    case OptionType::kFloat:
-      return fmt::format("{}{:.10g} to {:.10g}{}{}", option.odd ? "odd, " : "", option.low,
-                         option.high, option.unit[0] != '\0' ? " " : "", option.unit);
-    case OptionType::kChoice: {
-      std::vector<std::string> words;
-      for (const OptionChoice& choice : option.choices)
-        words.push_back(fmt::format("{} ({})", choice.word, choice.help));
-      return fmt::format("{}", fmt::join(words, ", "));
-    }
-    case OptionType::kBool:
-    case OptionType::kText:
-      break;
-  }
-  return "";
-}
-
 const char* type_word(const Option& option) {
   switch (option.type) {
     case OptionType::kInt:
@@ -96,6 +76,25 @@ nlohmann::ordered_json config_json(const OperatorConfig& config) {
     json[option.name] = plain ? nlohmann::ordered_json(text) : nlohmann::ordered_json::parse(text);
   }
   return json;
+}
+
+std::string values_text(const Option& option) {
+  switch (option.type) {
+    case OptionType::kInt:
+    case OptionType::kFloat:
+      return fmt::format("{}{:.10g} to {:.10g}{}{}", option.odd ? "odd, " : "", option.low,
+                         option.high, option.unit[0] != '\0' ? " " : "", option.unit);
+    case OptionType::kChoice: {
+      std::vector<std::string> words;
+      for (const OptionChoice& choice : option.choices)
+        words.push_back(fmt::format("{} ({})", choice.word, choice.help));
+      return fmt::format("{}", fmt::join(words, ", "));
+    }
+    case OptionType::kBool:
+    case OptionType::kText:
+      break;
+  }
+  return "";
 }
 
 std::string flag_of(const Option& option) {

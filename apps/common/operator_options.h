@@ -24,6 +24,8 @@ OperatorConfig operator_config(const std::string& name, const OptionTexts& optio
 /// Values of all options that have a meaning, by name.
 nlohmann::ordered_json config_json(const OperatorConfig& config);
 
+/// "odd, 3 to 31 pixels", or the words of a choice with what they mean; "" of a bool or a text.
+std::string values_text(const Option& option);
 /// "--window-sigma" for "window_sigma".
 std::string flag_of(const Option& option);
 /// An error's text of the library with the option in front as the command line calls it.

@@ -17,9 +17,8 @@ Engine make_engine(EngineConfig engine, const Footprint& memory) {
   return take(Engine::create(engine), "engine");
 }
 
-Footprint footprint_of(const EngineConfig& engine,
-                       const std::vector<OperatorConfig>& configs, MemorySpace space,
-                       const std::vector<GrayImage>& frames) {
+Footprint footprint_of(const EngineConfig& engine, const std::vector<OperatorConfig>& configs,
+                       MemorySpace space, const std::vector<GrayImage>& frames) {
   const EngineInfo info = take(Engine::probe(engine), "engine");
   Footprint sum = StoredFrames::footprint(space, frames);
   for (const OperatorConfig& config : configs)
@@ -30,8 +29,8 @@ Footprint footprint_of(const EngineConfig& engine,
 template <typename T>
 T take_of(Expected<T> value, const OperatorConfig& config) {
   if (!value) {
-    throw InputError(fmt::format("{}: {}", config.description().name,
-                                 with_flag(config, value.error().text)));
+    throw InputError(
+        fmt::format("{}: {}", config.description().name, with_flag(config, value.error().text)));
   }
   return std::move(*value);
 }
@@ -174,8 +173,7 @@ OperatorRun::OperatorRun(const EngineConfig& engine, const OperatorConfig& confi
       engine_(make_engine(engine, footprint_)),
       operator_(engine_, config, MemorySpace::kHost, output) {}
 
-OperatorChain::OperatorChain(const EngineConfig& engine,
-                             const std::vector<OperatorConfig>& configs,
+OperatorChain::OperatorChain(const EngineConfig& engine, const std::vector<OperatorConfig>& configs,
                              MemorySpace space, const std::vector<GrayImage>& frames)
     : footprint_(footprint_of(engine, configs, space, frames)),
       engine_(make_engine(engine, footprint_)),

@@ -108,9 +108,9 @@ class CellDeviceBench {
       }
     if (!options_.papers()) return table;
     // Its figures show halftones of a 3x3 template in nine colors.
-    const OperatorConfig task = operator_config(
-        "cnn", {{"template", "hlf3"}, {"start", "noise"}, {"color_spacing", "3"}}, clip_.size(),
-        clip_.format());
+    const OperatorConfig task =
+        operator_config("cnn", {{"template", "hlf3"}, {"start", "noise"}, {"color_spacing", "3"}},
+                        clip_.size(), clip_.format());
     add(ours(Group::kTask, "hlf3 in nine colors", task));
     const int sweeps = table.rows.back().quality ? table.rows.back().quality->record.sweeps : 1;
     for (const CellMemory memory :

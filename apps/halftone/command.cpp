@@ -84,7 +84,8 @@ class CellJob {
     if (!input_.next(frame)) return;
     prepare(frame);
     config_ = command_.cells.config();
-    config_.set_input(frame.image.size, frame.image.format, frame.range);
+    range_ = frame.range;
+    config_.set_input(frame.image.size, frame.image.format, range_);
     run_ = std::make_unique<CellRun>(engine_, config_);
     if (output_.single()) {
       const long number = frame.number;
@@ -155,6 +156,7 @@ class CellJob {
       json["size"] = {op.size.width, op.size.height};
       json["frames_read"] = input_.read();
       add_engine_json(json, run_->engine());
+      json["input_range"] = {range_.black, range_.white};
       json["config"] = config_json(config_);
       json["memory_bytes"] = run_->footprint().host;
       json["output"] =
@@ -164,7 +166,8 @@ class CellJob {
       json["mean_sweeps"] = sweeps;
       json["converged"] = settled == reports_.size();
       json["frames"] = nlohmann::ordered_json::array();
-      for (const CellReport& report : reports_) json["frames"].push_back(report_json(report, *op.record));
+      for (const CellReport& report : reports_)
+        json["frames"].push_back(report_json(report, *op.record));
       print_json(json);
       return;
     }
@@ -194,13 +197,13 @@ class CellJob {
   FrameOutput output_;
   EngineConfig engine_;
   OperatorConfig config_{command_.cells.description()};
+  GrayRange range_;
   std::unique_ptr<CellRun> run_;
   InputFrame picture_;  // of a video
   std::vector<CellReport> reports_;
 };
 
-CLI::App* add_command(CLI::App& program, int& exit_code, const char* name,
-                      const char* help) {
+CLI::App* add_command(CLI::App& program, int& exit_code, const char* name, const char* help) {
   CLI::App* const command = program.add_subcommand(name, help);
   const auto o = std::make_shared<CellCommand>(name);
   add_frame_options(*command, o->frames,

@@ -18,9 +18,7 @@ class CellRun {
 
   FrameInfo step(const Frame& frame) { return run_.op().step(frame); }
   /// Of the last frame.
-  const CellularNetworkRecord& record() const {
-    return run_.op().record<CellularNetworkRecord>();
-  }
+  const CellularNetworkRecord& record() const { return run_.op().record<CellularNetworkRecord>(); }
   const GrayImage& image() const { return image_; }
   const OperatorInfo& info() const { return run_.op().info(); }
   const EngineInfo& engine() const { return run_.engine(); }

@@ -118,8 +118,8 @@ std::pair<std::string, std::string> parse_word(const std::string& word, const st
   const std::size_t equals = word.find('=');
   if (const Option* const option = find_option(table, word);
       option != nullptr && option->type == OptionType::kBool) {
-    throw InputError(fmt::format("--pipeline: '{0}' in '{1}' is not option=value; write {0}=true",
-                                 word, link));
+    throw InputError(
+        fmt::format("--pipeline: '{0}' in '{1}' is not option=value; write {0}=true", word, link));
   }
   if (equals == std::string::npos || equals == 0) {
     throw InputError(fmt::format(
@@ -341,8 +341,7 @@ nlohmann::ordered_json report_json(const Report& report, bool good) {
   json["gpu"] = gpu_json(first.engine, report.meter);
   json["config"] = config_json(report.plan.operators.front());
   json["configs"] = nlohmann::ordered_json::array();
-  for (const OperatorConfig& op : report.plan.operators)
-    json["configs"].push_back(config_json(op));
+  for (const OperatorConfig& op : report.plan.operators) json["configs"].push_back(config_json(op));
   json["delay_frames"] = first.delays.front();
   // The first run's keys stand here, too: who asks for one kind of memory needs no index.
   json["runs"] = nlohmann::ordered_json::array();

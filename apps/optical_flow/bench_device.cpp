@@ -225,10 +225,9 @@ class DeviceBench {
   }
 
   OpticalFlowConfig paper_config() const {
-    const OperatorConfig described =
-        operator_config("flow",
-                        {{"method", "kernels"}, {"kernels", "per-pixel"}, {"taps", options_.taps}},
-                        input_.clip.size(), input_.clip.format());
+    const OperatorConfig described = operator_config(
+        "flow", {{"method", "kernels"}, {"kernels", "per-pixel"}, {"taps", options_.taps}},
+        input_.clip.size(), input_.clip.format());
     OpticalFlowConfig config = *described.get_if<OpticalFlowConfig>();
     config.depth = depth();
     return config;

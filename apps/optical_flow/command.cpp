@@ -399,12 +399,11 @@ class FlowJob {
     if (!note_.empty()) fmt::print("{}\n", note_);
     if (reports_.size() == 1) {
       const FieldReport& r = reports_.front();
-      fmt::print(
-          "frame {} -> {}, out of {} frames, {} to {}{}\n", r.frame, r.frame + 1, r.support.frames,
-          r.frame - r.support.before(), r.frame + r.support.after(),
-          r.support.frames != op_.support_frames
-              ? fmt::format(" (of {} asked for, what fits around it)", op_.support_frames)
-              : "");
+      fmt::print("frame {} -> {}, out of {} frames, {} to {}{}\n", r.frame, r.frame + 1,
+                 r.support.frames, r.frame - r.support.before(), r.frame + r.support.after(),
+                 r.support.frames != op_.support_frames
+                     ? fmt::format(" (of {} asked for, what fits around it)", op_.support_frames)
+                     : "");
       fmt::print(
           "motion: mean ({:.3f}, {:.3f}), mean length {:.3f}, 99 % up to {:.3f} px per frame; "
           "{:.2f} % of {}x{} valid\n",

@@ -65,9 +65,9 @@ struct Summary {
 // ---- command line
 
 struct MakeOptions {
-  OperatorOptions kernels{"filter",
-                          {"kernels", "taps", "sigma_space", "sigma_time", "fovea_x", "fovea_y",
-                           "fovea_radius"}};
+  OperatorOptions kernels{
+      "filter",
+      {"kernels", "taps", "sigma_space", "sigma_time", "fovea_x", "fovea_y", "fovea_radius"}};
   std::string size;
   std::string out;
 };
@@ -87,9 +87,8 @@ void run_make(const CLI::App& command, const MakeOptions& options) {
         "--size has no meaning here: a bank of --kernels uniform fits images of every size");
   }
   if (per_pixel && options.size.empty()) {
-    throw InputError(
-        fmt::format("--kernels {} needs --size WIDTHxHEIGHT, the size of the images",
-                    foveated ? "foveated" : "per-pixel"));
+    throw InputError(fmt::format("--kernels {} needs --size WIDTHxHEIGHT, the size of the images",
+                                 foveated ? "foveated" : "per-pixel"));
   }
   const ImageSize size = per_pixel ? parse_size(options.size, "--size") : ImageSize{1, 1};
   std::string note = fmt::format("Gaussian derivatives, sigma {:g} pixels, {:g} frames",
@@ -218,7 +217,8 @@ void add_kernels_command(CLI::App& program, int& exit_code) {
       "make", "Writes kernels that the library makes: Ix, Iy, It by Gaussian derivatives");
   const auto options = std::make_shared<MakeOptions>();
   options->kernels.add_to(*make);
-  make->add_option("--size", options->size, "Size of the images; needs kernels that differ by pixel")
+  make->add_option("--size", options->size,
+                   "Size of the images; needs kernels that differ by pixel")
       ->type_name("WIDTHxHEIGHT");
   make->add_option("-o,--output", options->out, "The file to write")
       ->required()

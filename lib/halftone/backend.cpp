@@ -20,8 +20,8 @@ constexpr RecordInfo kRecord = {"cellular network", sizeof(CellularNetworkRecord
                                 static_cast<int>(std::size(kFields))};
 
 int weights_that_count(const std::array<std::int16_t, kMaxTemplateWeights>& weights) noexcept {
-  return static_cast<int>(
-      std::count_if(weights.begin(), weights.end(), [](std::int16_t weight) { return weight != 0; }));
+  return static_cast<int>(std::count_if(weights.begin(), weights.end(),
+                                        [](std::int16_t weight) { return weight != 0; }));
 }
 
 /// The summary, and the least that a frame costs.
@@ -35,8 +35,8 @@ void describe_stages(const CellularNetworkPlan& plan, OperatorInfo& info) noexce
     const CellStagePlan& stage = plan.stages[static_cast<std::size_t>(s)];
     radius = std::max(radius, stage.radius);
     sweeps = std::max(sweeps, stage.max_sweeps);
-    // B u once, A y once, a product and a sum for each weight: what later sweeps cost depends on how
-    // many cells change. The sums of a stage with the same weights are there already.
+    // B u once, A y once, a product and a sum for each weight: what later sweeps cost depends on
+    // how many cells change. The sums of a stage with the same weights are there already.
     const bool same = before != nullptr && before->a == stage.a && before->b == stage.b;
     before = &stage;
     if (!same)

@@ -28,7 +28,11 @@ void describe_kernels(const OpticalFlowPlan& plan, OperatorInfo& info) {
   char window[24] = "";
   if (!plan.filter_only) std::snprintf(window, sizeof(window), ", window %d", 2 * plan.radius + 1);
   std::snprintf(info.summary, sizeof(info.summary), "kernels %s %dx%dx%d%s%s", kernels_word(plan),
-                plan.nx, plan.ny, plan.nt, !per_pixel ? "" : half ? ", half" : ", float", window);
+                plan.nx, plan.ny, plan.nt,
+                !per_pixel ? ""
+                : half     ? ", half"
+                           : ", float",
+                window);
   const double pixels = static_cast<double>(plan.roi.width) * plan.roi.height;
   const double input = bytes_per_pixel(plan.format);
   const double output = 4.0 * info.plane_count;
@@ -47,8 +51,8 @@ void describe_kernels(const OpticalFlowPlan& plan, OperatorInfo& info) {
     // Smoothing and derivative in time over the stored frames, then two separable passes for each
     // convolution.
     info.least_bytes = pixels * (plan.nt * input + output);
-    info.least_flops = pixels * (2.0 * (2.0 * plan.nt + plan.convolutions * (plan.nx + plan.ny)) +
-                                 solve);
+    info.least_flops =
+        pixels * (2.0 * (2.0 * plan.nt + plan.convolutions * (plan.nx + plan.ny)) + solve);
   }
 }
 
@@ -73,8 +77,7 @@ void describe_pyramid(const OpticalFlowPlan& plan, OperatorInfo& info) {
   // A warp: four products a frame, derivatives of two taps along each axis, then sums and solution.
   const double warp = 2.0 * (4.0 * (plan.frames - 1) + 2.0 + 2.0 + plan.frames) +
                       solution_flops(2 * plan.radius + 1);
-  info.least_bytes =
-      pixels * (plan.frames * bytes_per_pixel(plan.format) + 4.0 * info.plane_count);
+  info.least_bytes = pixels * (plan.frames * bytes_per_pixel(plan.format) + 4.0 * info.plane_count);
   // And reducing the new frame with five taps twice.
   info.least_flops = level_pixels * p.warps * warp + pixels * 2.0 * 10.0;
 }

@@ -132,11 +132,12 @@ struct KernelRows {
   using R = detail::Rows<Config>;
 
   static constexpr Option kernels() {
-    const Option row = R::template composite<
-        [](const Config& c, char* text, std::size_t capacity) {
-          print_kernels(c.kernels, text, capacity);
-        },
-        [](Config& c, std::string_view text) { return parse_kernels(text, c.kernels); }>(
+    const Option row = R::template composite<[](const Config& c, char* text, std::size_t capacity) {
+      print_kernels(c.kernels, text, capacity);
+    },
+                                             [](Config& c, std::string_view text) {
+                                               return parse_kernels(text, c.kernels);
+                                             }>(
         "kernels", "The kernels: uniform, per-pixel, foveated or a kernel file (*.ocellus)");
     return kHasMethod ? R::template when<kUsed>("method=kernels", row) : row;
   }

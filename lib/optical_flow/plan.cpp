@@ -84,7 +84,8 @@ void set_window(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexcept
   double sum = 0.0;
   for (int k = 0; k <= plan.radius; ++k) {
     const double distance = k / static_cast<double>(config.window_sigma);
-    weight[k] = config.window_weight == WindowWeight::kBox ? 1.0 : std::exp(-0.5 * distance * distance);
+    weight[k] =
+        config.window_weight == WindowWeight::kBox ? 1.0 : std::exp(-0.5 * distance * distance);
     sum += k == 0 ? weight[k] : 2.0 * weight[k];
   }
   for (int k = 0; k <= plan.radius; ++k)

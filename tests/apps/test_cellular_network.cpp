@@ -406,7 +406,8 @@ TEST(Cells, RunInAChainOfLatency) {
   for (const char* chain : {"erosion | edge", "erosion| edge", "erosion |edge"})
     expect_error({"latency", "--pipeline", std::string("cnn template=") + chain},
                  {"no blanks", "template=erosion|edge"});
-  expect_error({"latency", "--pipeline", "halftone ! digits"}, {"digits", "flow, halftone, cnn"});
+  expect_error({"latency", "--pipeline", "halftone ! digits"},
+               {"digits", "flow, filter, halftone, cnn"});
 }
 
 }  // namespace

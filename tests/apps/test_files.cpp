@@ -15,6 +15,7 @@
 
 #include "apps/common/common.h"
 #include "apps/common/json_text.h"
+#include "apps/common/operator_options.h"
 #include "apps/common/printable.h"
 #include "apps/io/flow_file.h"
 #include "apps/io/frames.h"
@@ -22,7 +23,6 @@
 #include "apps/io/input_file.h"
 #include "apps/io/numbered_name.h"
 #include "apps/measure/flow_errors.h"
-#include "apps/common/operator_options.h"
 #include "apps/optical_flow/run.h"
 #include "support/files.h"
 
@@ -461,8 +461,10 @@ TEST(SupportTest, IsTheLargestThatFits) {
 // Example failure: the bandwidth floor of the benchmark is that of another kernel size.
 TEST(Workload, OfThePaperIs258MegabytesInFloatAndTheFrames) {
   const auto bytes = [](const char* storage) {
-    const OptionTexts options = {
-        {"method", "kernels"}, {"kernels", "per-pixel"}, {"taps", "15x15x20"}, {"storage", storage}};
+    const OptionTexts options = {{"method", "kernels"},
+                                 {"kernels", "per-pixel"},
+                                 {"taps", "15x15x20"},
+                                 {"storage", storage}};
     return operator_config("flow", options, {640, 480}, PixelFormat::kGray8).info()->least_bytes;
   };
   const double frame_and_results = 640.0 * 480.0 * (1.0 + 3.0 * 4.0);

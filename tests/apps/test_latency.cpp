@@ -333,9 +333,10 @@ TEST_F(Latency, NamesWhatIsWrongWithAChain) {
   expect({"--pipeline", "flow preset=best"}, {"'flow preset=best'", "best"});
   expect({"--pipeline", "flow preset=fast taps=9x9x5"},
          {"'flow preset=fast taps=9x9x5'", "taps has no meaning"});
-  expect({"--taps", "9x9x5", "--pipeline", "flow ! flow preset=fast"},
-         {"'flow preset=fast'", "--taps"});
-  expect({"--pipeline", "flow taps=9x9"}, {"'flow taps=9x9'", "15x15x20"});
+  expect({"--method", "kernels", "--taps", "9x9x5", "--pipeline", "flow ! flow preset=fast"},
+         {"'flow preset=fast'", "preset has no meaning"});
+  expect({"--pipeline", "flow method=kernels taps=9x9"},
+         {"'flow method=kernels taps=9x9'", "15x15x20"});
   expect({"--memory", "vram"}, {"--memory is 'vram'", "pinned"});
   expect({"--memory", "host,"}, {"--memory is 'host,'"});
   expect({"--back-to-back", "--fps", "30"}, {"--fps has no meaning here"});

@@ -148,7 +148,8 @@ TEST_F(Stalled, OneSignalEndsTheWait) {
 TEST_F(Stalled, FlowSaysThatItWasInterrupted) {
   for (const int frames : {1, 3}) {
     std::filesystem::remove(mark());
-    RunningProgram program({"flow", file("waits", frames), "-o", folder_ / "o%d.flo"});
+    RunningProgram program(
+        {"flow", file("waits", frames), "--method", "kernels", "-o", folder_ / "o%d.flo"});
     ASSERT_TRUE(wait_until([&] { return std::filesystem::exists(mark()); }));
     // The frames given must be read, too, or the signal ends the program before it is at work.
     std::this_thread::sleep_for(std::chrono::milliseconds(1000));

@@ -58,7 +58,7 @@ TEST(VideoRange, IsThatOfTheVideo) {
     for (const char* preset : {"quality", "fast"}) {
       const json report =
           json_of({"halftone", video, "--preset", preset, "-o", folder / "o%d.png"});
-      EXPECT_EQ(report["config"]["input_range"], full ? (json{0.0, 255.0}) : (json{16.0, 235.0}));
+      EXPECT_EQ(report["input_range"], full ? (json{0.0, 255.0}) : (json{16.0, 235.0}));
       const GrayImage out = app::read_image(folder / "o1.png");
       if (full)
         EXPECT_GT(stray_dots(out), 50) << "16 and 235 are grays here";
@@ -81,8 +81,7 @@ TEST(VideoRange, HoldsForAThreshold) {
     for (int i = 0; i < 2; ++i)
       raw.add(kLimited, [](int x, int) { return is_black(x) ? 101 : 102; });
   }
-  json_of(
-      {"cnn", video, "--binarize", "100", "--template", "threshold", "-o", folder / "o%d.png"});
+  json_of({"cnn", video, "--binarize", "100", "--template", "threshold", "-o", folder / "o%d.png"});
   EXPECT_EQ(stray_dots(app::read_image(folder / "o0.png")), 0);
 }
 

@@ -681,7 +681,8 @@ TEST(Properties, BadSettingsStopTheStartWithAReason) {
         Case{"method=kernels storage=half", {"storage", "kernels=foveated"}},
         Case{"method=kernels fovea-x=20", {"fovea-x", "kernels=foveated"}},
         Case{"kernels=foveated", {"kernels", "method=kernels"}},
-        Case{"method=kernels kernels=/nowhere/bank.ocellus", {"/nowhere/bank.ocellus", "No such file"}},
+        Case{"method=kernels kernels=/nowhere/bank.ocellus",
+             {"/nowhere/bank.ocellus", "No such file"}},
         Case{"backend=gpu", {"gpu", "auto"}}, Case{"backend=cuda:", {"cuda:", "auto"}}}) {
     // Not in a harness, which insists that its element starts.
     GError* error = nullptr;

@@ -96,7 +96,7 @@ TEST(Inspect, Properties) {
                 {"taps", {"String. Default: \"15x15x20\""}},
                 {"sigma-space",
                  {"Float. Range:             0.1 -            1000 Default:             1.5",
-                  "pixels", "only with kernels=uniform"}},
+                  "pixels", "only with method=kernels and kernels=uniform"}},
                 {"window-frames", {"Integer. Range: 2 - 7 Default: 2"}},
                 {"window", {"Integer. Range: 3 - 31 Default: 11"}},
                 {"window-sigma", {"only with window-weight=gaussian"}},

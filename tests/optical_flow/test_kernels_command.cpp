@@ -172,7 +172,8 @@ TEST_F(KernelsCommand, NamesMistakesInJson) {
 // Fails when `make` writes other kernels than the library uses for the same configuration.
 TEST_F(KernelsCommand, MakesWhatTheLibraryUses) {
   ASSERT_EQ(run({"kernels", "make", "--kernels", "foveated", "--size", "9x7", "--taps", "5x3x4",
-                 "--sigma-space", "1.25", "--fovea-x", "2", "--fovea-y", "3", "--fovea-radius", "4", "-o", out_}),
+                 "--sigma-space", "1.25", "--fovea-x", "2", "--fovea-y", "3", "--fovea-radius", "4",
+                 "-o", out_}),
             "");
   KernelConfig expected;
   expected.form = KernelForm::kPerPixel;
@@ -212,7 +213,8 @@ TEST_F(KernelsCommand, NamesBadOptions) {
       {{"kernels", "make", "--size", "9x9", "-o", out_}, "--size has no meaning here"},
       {{"kernels", "make", "--taps", "9x9", "-o", out_}, "--taps: it is \"9x9\""},
       {{"kernels", "make", "--taps", "9x9x99", "-o", out_}, "--taps: it is \"9x9x99\""},
-      {{"kernels", "make", "--kernels", "foveated", "--size", "0x9", "-o", out_}, "--size is '0x9'"},
+      {{"kernels", "make", "--kernels", "foveated", "--size", "0x9", "-o", out_},
+       "--size is '0x9'"},
       {{"kernels", "make", "--sigma-space", "-1", "-o", out_}, "--sigma-space is -1"},
       {{"kernels", "make", "-o", folder_ / "no/such/folder.ocellus"}, "cannot be written"},
       {{"kernels", "from-text", folder_ / "absent", "-o", out_}, "absent: No such file"},
@@ -220,7 +222,8 @@ TEST_F(KernelsCommand, NamesBadOptions) {
       {{"kernels", "make", "--fovea-x", "1", "-o", out_}, "--fovea-x has no meaning here"},
       {{"kernels", "make", "--kernels", "uniform", "--fovea-radius", "9", "-o", out_},
        "--fovea-radius has no meaning here"},
-      {{"kernels", "make", "--kernels", "foveated", "--size", "9x9", "--fovea-x", "nan", "-o", out_},
+      {{"kernels", "make", "--kernels", "foveated", "--size", "9x9", "--fovea-x", "nan", "-o",
+        out_},
        "--fovea-x is nan"},
       {{"kernels", "make", "-o", ""}, "--output is empty"},
       {{"kernels", "make", "-o", "/dev/null"}, "is a device"},

@@ -69,8 +69,8 @@ struct OperatorInfo {
   float delay_frames = 0.0f;           ///< age of the moment that a result describes, in frames
   bool keeps_state = false;            ///< a result depends on the frames before
   char summary[160] = {};              ///< how it computes, in a few words
-  /// What a frame needs at least, however it is computed: memory traffic that no cache can save, and
-  /// multiplications and additions.
+  /// What a frame needs at least, however it is computed: memory traffic that no cache can save,
+  /// and multiplications and additions.
   double least_bytes = 0.0;
   double least_flops = 0.0;
 };

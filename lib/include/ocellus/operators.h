@@ -49,7 +49,7 @@ class OperatorConfig {
 
   /// From a configuration such as OpticalFlowConfig.
   template <typename Config>
-    requires requires { Config::options(); }
+  requires requires { Config::options(); }
   OperatorConfig(const Config& config) noexcept : description_(described_by(Config::options())) {
     static_assert(sizeof(Config) <= kBytes && std::is_trivially_copyable_v<Config>);
     new (data_.data()) Config(config);

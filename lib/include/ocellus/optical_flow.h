@@ -73,10 +73,10 @@ struct PyramidConfig {
   /// go to the next newer frame; further frames take part in the last solution, each as far as it
   /// fits, so that changing motion does no harm.
   int window_frames = 2;
-  int warps = 1;                 ///< warps and solutions on the two finest levels, 1 to 10
-  int coarse_warps = 2;          ///< the same on the coarser levels
-  bool normalize = true;         ///< divide by the local contrast (7x7) first: independent of
-                                 ///< illumination; confidence is then without a unit
+  int warps = 1;          ///< warps and solutions on the two finest levels, 1 to 10
+  int coarse_warps = 2;   ///< the same on the coarser levels
+  bool normalize = true;  ///< divide by the local contrast (7x7) first: independent of
+                          ///< illumination; confidence is then without a unit
   Interpolation interpolation = Interpolation::kCubic;
   float gradient_floor = 0.0f;  ///< weigh by 1 / (|gradient|^2 + floor^2), so that strong edges do
                                 ///< not drown the rest; 0 = off
@@ -99,7 +99,7 @@ struct OpticalFlowConfig {
 
   FlowMethod method = FlowMethod::kPyramid;
   FlowPreset preset = FlowPreset::kFast;  ///< the one that was begun with; not looked at
-  KernelConfig kernels;                                     ///< kKernels
+  KernelConfig kernels;                   ///< kKernels
   CoefficientStorage storage = CoefficientStorage::kFloat;  ///< kKernels with per-pixel kernels
   PyramidConfig pyramid;                                    ///< kPyramid
 

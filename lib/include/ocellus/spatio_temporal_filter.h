@@ -11,8 +11,8 @@
 #include "ocellus/kernel_bank.h"
 #include "ocellus/memory.h"
 #include "ocellus/operator.h"
-#include "ocellus/options.h"
 #include "ocellus/optical_flow.h"
+#include "ocellus/options.h"
 #include "ocellus/status.h"
 
 namespace ocellus {

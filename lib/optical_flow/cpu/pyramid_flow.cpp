@@ -356,7 +356,8 @@ void PyramidFlow::warp(const Step& step, int begin, int end) noexcept {
     const WarpSource from = {source.origin, source.stride, size.width, size.height};
     for (int y = begin; y < end; ++y) {
       warp_row(from, region.x, region.y + y, flow.u.row(y), flow.v.row(y), partner.offset,
-               plan_.pyramid.interpolation == Interpolation::kCubic, warped_[floats(k)].row(y), region.width);
+               plan_.pyramid.interpolation == Interpolation::kCubic, warped_[floats(k)].row(y),
+               region.width);
     }
   }
 }

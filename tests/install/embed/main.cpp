@@ -27,9 +27,7 @@ int main() {
   };
 
   // An engine with just the memory that the operator wants. Nothing is allocated after this.
-  EngineConfig host;
-  host.memory = need(OpticalFlow::footprint(need(Engine::probe(host)), config));
-  Engine engine = need(Engine::create(host));
+  Engine engine = need(create_engine(EngineConfig{}, {config}));
   OpticalFlow flow = need(OpticalFlow::create(engine, config));
 
   for (int frame = 0; frame < 10; ++frame) {

@@ -1,0 +1,181 @@
+// The option tables on the command line, in reports, in files and in the documentation.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "apps/common/operator_options.h"
+#include "program_checks.h"
+
+
+namespace ocellus::test {
+namespace {
+
+using nlohmann::json;
+
+/// Commands that are called as their operator.
+constexpr const char* kCommands[] = {"flow", "halftone", "cnn"};
+
+std::string without_blanks(const std::string& text) {
+  std::string kept;
+  for (const char c : text)
+    if (c != ' ' && c != '\n') kept += c;
+  return kept;
+}
+
+bool is_offered(const Option& option) {
+  return std::string_view(option.name) != "depth";
+}
+
+// Example failure: an option of the table is missing on the command line, or its help has another
+// range or default.
+TEST(OptionsOfThePrograms, StandInTheHelp) {
+  for (const char* name : kCommands) {
+    const OperatorDescription& description = *find_operator(name);
+    const OperatorConfig defaults(description);
+    const std::string help = without_blanks(run_program({name, "--help"}).out);
+    for (const Option& option : description.options) {
+      const std::string flag = app::flag_of(option);
+      if (!is_offered(option)) {
+        EXPECT_EQ(help.find(flag), std::string::npos) << name << " " << flag;
+        continue;
+      }
+      EXPECT_NE(help.find(flag), std::string::npos) << name << " " << flag;
+      EXPECT_NE(help.find(without_blanks(option.help)), std::string::npos) << name << " " << flag;
+      EXPECT_NE(help.find(without_blanks(app::values_text(option))), std::string::npos)
+          << name << " " << flag;
+      const std::string standard = defaults.get_option(option).c_str();
+      if (!standard.empty()) {
+        EXPECT_NE(help.find("=" + without_blanks(standard)), std::string::npos)
+            << name << " " << flag << " " << standard;
+      }
+    }
+  }
+}
+
+std::vector<std::string> command_of(const char* name) {
+  return {name, "test:32x32,frames=2", "--limit", std::string(name) == "flow" ? "2" : "1"};
+}
+
+// Example failure: two different runs write the same configuration, or a report cannot be used as
+// a configuration.
+TEST(OptionsOfThePrograms, StandInTheReport) {
+  const TemporaryFolder folder;
+  const std::vector<std::vector<std::string>> runs = {
+      {"flow"},
+      {"flow", "--preset", "quality", "--gradient-floor", "7.5", "--interpolation", "linear",
+       "--normalize=false", "--invalid", "zero", "--roi", "2,3,20,21", "--window-weight",
+       "gaussian"},
+      {"flow", "--method", "kernels", "--kernels", "foveated", "--fovea-x", "3.5", "--storage",
+       "half", "--taps", "5x7x2"},
+      {"halftone"},
+      {"halftone", "--template", "hlf5", "--start", "noise", "--seed", "4294967295"},
+      {"cnn"},
+      {"cnn", "--template", "erosion | edge", "--boundary", "-0.25", "--update", "raster",
+       "--warm-start=false"},
+  };
+  for (const std::vector<std::string>& run : runs) {
+    const std::vector<std::string> more(run.begin() + 1, run.end());
+    const char* const name = run.front().c_str();
+    const json report = json_of(plus(command_of(name), more));
+    const json& config = report["config"];
+    EXPECT_EQ(config["operator"], name);
+    app::OptionTexts texts;
+    for (std::size_t i = 0; i < more.size(); ++i) {
+      const std::size_t equals = more[i].find('=');
+      if (equals != std::string::npos)
+        texts.emplace_back(more[i].substr(2, equals - 2), more[i].substr(equals + 1));
+      else
+        texts.emplace_back(more[i].substr(2), more[i + 1]), ++i;
+    }
+    const OperatorConfig expected = app::operator_config(*find_operator(name), texts);
+    std::size_t options = 1;  // "operator"
+    for (const Option& option : expected.options()) {
+      EXPECT_EQ(config.contains(option.name), expected.means_something(option)) << option.name;
+      if (!expected.means_something(option)) continue;
+      ++options;
+      const json& value = config[option.name];
+      const std::string text = expected.get_option(option).c_str();
+      EXPECT_EQ(value.is_string() ? value.get<std::string>() : value.dump(),
+                value.is_string() ? text : json::parse(text).dump())
+          << option.name;
+      EXPECT_EQ(value.is_boolean(), option.type == OptionType::kBool) << option.name;
+      EXPECT_EQ(value.is_number(),
+                option.type == OptionType::kInt || option.type == OptionType::kFloat)
+          << option.name;
+    }
+    EXPECT_EQ(config.size(), options);
+    // A configuration alone, and the whole report.
+    for (const json& contents : {config, report}) {
+      std::ofstream(folder / "c.json") << contents;
+      EXPECT_EQ(json_of(plus(command_of(name), {"--config", folder / "c.json"}))["config"], config);
+    }
+  }
+}
+
+// Example failure: a file of options is taken with what is wrong in it, or the command line loses
+// against it.
+TEST(OptionsOfThePrograms, ComeFromAFile) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "c.json";
+  const auto with = [&](const std::string& contents, const std::vector<std::string>& more = {}) {
+    std::ofstream(path) << contents;
+    return plus(plus(command_of("flow"), {"--config", path}), more);
+  };
+  EXPECT_EQ(json_of(with(R"({"window": 9, "window-weight": "gaussian"})"))["config"]["window"], 9);
+  EXPECT_EQ(json_of(with(R"({"window": 9, "preset": "quality"})", {"--window", "13"}))["config"]
+                        ["window"],
+            13);
+  expect_error(with("{"), {"c.json", "JSON"});
+  expect_error(with("[1]"), {"c.json", "object"});
+  expect_error(with(R"({"windows": 9})"), {"windows", "window"});
+  expect_error(with(R"({"window": [9]})"), {"c.json", "window", "number"});
+  expect_error(with(R"({"window": 8})"), {"--window is 8", "odd"});
+  expect_error(with(R"({"operator": "cnn", "window": 9})"), {"c.json", "cnn", "flow"});
+  std::filesystem::remove(path);
+  expect_error(plus(command_of("flow"), {"--config", path}), {"c.json"});
+  EXPECT_EQ(json_of({"latency", "--size", "32x32", "--fps", "500", "--frames", "3", "--budget-ms",
+                     "10000", "--memory", "host", "--pipeline", "flow window=7"})["config"]
+                    ["window"],
+            7);
+}
+
+// Example failure: the default is a method for slow motion, and two frames with a motion of two
+// pixels come out wrong.
+TEST(OptionsOfThePrograms, FlowWithoutOptionsIsThePresetFast) {
+  const json plain = json_of(command_of("flow"));
+  EXPECT_EQ(plain["config"]["method"], "pyramid");
+  EXPECT_EQ(plain["config"]["preset"], "fast");
+  EXPECT_EQ(plain["config"], json_of(plus(command_of("flow"), {"--preset", "fast"}))["config"]);
+}
+
+// Example failure: the page of the documentation is that of an earlier table.
+TEST(OptionsOfThePrograms, StandInTheDocumentation) {
+  std::ifstream file(std::string(OCELLUS_DOCS) + "/options.md");
+  if (!file) GTEST_SKIP() << "docs/options.md is not here";
+  std::stringstream page;
+  page << file.rdbuf();
+  const std::string tables = run_program({"options", "--markdown"}).out;
+  const std::size_t begin = page.str().find("## flow");
+  ASSERT_NE(begin, std::string::npos);
+  EXPECT_EQ(page.str().substr(begin) + "\n", tables)
+      << "write the page again: toolchains/options-page";
+}
+
+// Example failure: the tables cannot be read by a program.
+TEST(OptionsOfThePrograms, ArePrintedAsJson) {
+  const json all = json_of({"options"});
+  ASSERT_EQ(all["operators"].size(), operators().size());
+  for (std::size_t i = 0; i < operators().size(); ++i) {
+    EXPECT_EQ(all["operators"][i]["operator"], operators()[i].name);
+    EXPECT_EQ(all["operators"][i]["options"].size(), operators()[i].options.size());
+  }
+  expect_error({"options", "flwo"}, {"flwo", "flow"});
+  EXPECT_NE(run_program({"options", "flow"}).out.find("window_weight"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ocellus::test
