@@ -79,8 +79,9 @@ void add_options_command(CLI::App& program, int& exit_code) {
     bool json = false;
   };
   CLI::App* const command =
-      program.add_subcommand("options", "Print the options of operators, which have one name and "
-                                        "one range everywhere");
+      program.add_subcommand("options",
+                             "Print the options of operators, which have one name and "
+                             "one range everywhere");
   command->footer(
       "The names are those of the members in C++, in JSON and in --pipeline. On the command line\n"
       "and in the elements of GStreamer they have '-' in place of '_'.");
