@@ -44,7 +44,7 @@ OperatorDescription describe(const char* name, const char* summary) noexcept {
 }  // namespace
 
 std::span<const OperatorDescription> operators() noexcept {
-  static const OperatorDescription list[] = {
+  static const OperatorDescription kOperators[] = {
       describe<OpticalFlow, OpticalFlowConfig>("flow", "Dense optical flow by Lucas and Kanade"),
       describe<SpatioTemporalFilter, SpatioTemporalFilterConfig>(
           "filter", "Convolutions with spatio-temporal kernels"),
@@ -52,7 +52,7 @@ std::span<const OperatorDescription> operators() noexcept {
                                          "Black and white dots that look like the image"),
       describe<Cnn, CnnConfig>("cnn", "Templates of a cellular neural network"),
   };
-  return list;
+  return kOperators;
 }
 
 const OperatorDescription* find_operator(std::string_view name) noexcept {

@@ -1,6 +1,7 @@
 // What an operator of this module tells of itself.
 #include <cstdio>
 #include <iterator>
+#include <span>
 
 #include "optical_flow/plan.h"
 
@@ -94,14 +95,17 @@ OperatorInfo info_of(const OpticalFlowPlan& plan) noexcept {
   static constexpr const char* kFlowPlanes[] = {"u", "v", "confidence"};
   static constexpr const char* kFilterPlanes[] = {"0", "1", "2", "3", "4", "5", "6", "7"};
   static_assert(std::size(kFilterPlanes) == kMaxConvolutions);
+  const std::span<const char* const> names =
+      plan.filter_only ? std::span(kFilterPlanes).first(static_cast<std::size_t>(plan.convolutions))
+                       : std::span<const char* const>(kFlowPlanes);
   OperatorInfo info;
   info.name = plan.filter_only ? "spatio-temporal filter" : "optical flow";
   info.size = plan.size;
   info.format = plan.format;
-  info.plane_count = plan.filter_only ? plan.convolutions : 3;
+  info.plane_count = static_cast<int>(names.size());
   for (int p = 0; p < info.plane_count; ++p) {
     PlaneInfo& plane = info.planes[static_cast<std::size_t>(p)];
-    plane.name = (plan.filter_only ? kFilterPlanes : kFlowPlanes)[p];
+    plane.name = names[static_cast<std::size_t>(p)];
     plane.size = {plan.roi.width, plan.roi.height};
     plane.optional = !plan.filter_only && p == 2;
   }

@@ -10,7 +10,6 @@
 #include "apps/common/operator_options.h"
 #include "program_checks.h"
 
-
 namespace ocellus::test {
 namespace {
 
@@ -126,8 +125,8 @@ TEST(OptionsOfThePrograms, ComeFromAFile) {
     return plus(plus(command_of("flow"), {"--config", path}), more);
   };
   EXPECT_EQ(json_of(with(R"({"window": 9, "window-weight": "gaussian"})"))["config"]["window"], 9);
-  EXPECT_EQ(json_of(with(R"({"window": 9, "preset": "quality"})", {"--window", "13"}))["config"]
-                        ["window"],
+  EXPECT_EQ(json_of(with(R"({"window": 9, "preset": "quality"})",
+                         {"--window", "13"}))["config"]["window"],
             13);
   expect_error(with("{"), {"c.json", "JSON"});
   expect_error(with("[1]"), {"c.json", "object"});
@@ -137,10 +136,10 @@ TEST(OptionsOfThePrograms, ComeFromAFile) {
   expect_error(with(R"({"operator": "cnn", "window": 9})"), {"c.json", "cnn", "flow"});
   std::filesystem::remove(path);
   expect_error(plus(command_of("flow"), {"--config", path}), {"c.json"});
-  EXPECT_EQ(json_of({"latency", "--size", "32x32", "--fps", "500", "--frames", "3", "--budget-ms",
-                     "10000", "--memory", "host", "--pipeline", "flow window=7"})["config"]
-                    ["window"],
-            7);
+  EXPECT_EQ(
+      json_of({"latency", "--size", "32x32", "--fps", "500", "--frames", "3", "--budget-ms",
+               "10000", "--memory", "host", "--pipeline", "flow window=7"})["config"]["window"],
+      7);
 }
 
 // Example failure: the default is a method for slow motion, and two frames with a motion of two
