@@ -1,11 +1,21 @@
 #include "apps/common/config_file.h"
 
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "apps/common/input_error.h"
 
 namespace ocellus::app {
+namespace {
+
+/// For errors. What holds others may do so to any depth, and is not written out.
+std::string text_of(const nlohmann::ordered_json& value) {
+  return value.is_structured() ? std::string("an ") + value.type_name() : value.dump();
+}
+
+}  // namespace
 
 Expected<void> set_options(OperatorConfig& config, const OptionTexts& texts) {
   std::vector<OptionSetting> settings;
@@ -16,8 +26,15 @@ Expected<void> set_options(OperatorConfig& config, const OptionTexts& texts) {
 
 OptionTexts read_config_file(const std::string& path, const OperatorDescription& description) {
   const auto refuse = [&path](const std::string& what) { throw InputError(path + ": " + what); };
+  // A device or a pipe may never end.
+  std::error_code error;
+  const bool regular = std::filesystem::is_regular_file(path, error);
   std::ifstream file(path);
-  if (!file) refuse("the file cannot be opened");
+  if (error || !file) refuse("the file cannot be opened");
+  if (!regular) refuse("it is not a regular file");
+  constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20;  // a report may be long
+  if (std::filesystem::file_size(path, error) > kMostBytes || error)
+    refuse("the file has more than 64 MiB");
   nlohmann::ordered_json json = nlohmann::ordered_json::parse(file, nullptr, false);
   if (file.bad()) refuse("the file cannot be read");
   if (json.is_object() && json.contains("config")) json = nlohmann::ordered_json(json["config"]);
@@ -29,7 +46,7 @@ OptionTexts read_config_file(const std::string& path, const OperatorDescription&
   for (const auto& [name, value] : json.items()) {
     if (name == "operator") {
       if (value != description.name) {
-        refuse("the options are for the operator " + value.dump() + ", not for \"" +
+        refuse("the options are for the operator " + text_of(value) + ", not for \"" +
                description.name + "\"");
       }
       continue;
@@ -39,7 +56,8 @@ OptionTexts read_config_file(const std::string& path, const OperatorDescription&
     else if (value.is_number() || value.is_boolean())
       texts.emplace_back(name, value.dump());
     else
-      refuse("\"" + name + "\" is " + value.dump() + "; it must be a text, a number or a boolean");
+      refuse("\"" + name + "\" is " + text_of(value) +
+             "; it must be a text, a number or a boolean");
   }
   return texts;
 }

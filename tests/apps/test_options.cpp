@@ -134,6 +134,9 @@ TEST(OptionsOfThePrograms, ComeFromAFile) {
   expect_error(with(R"({"window": [9]})"), {"c.json", "window", "number"});
   expect_error(with(R"({"window": 8})"), {"--window is 8", "odd"});
   expect_error(with(R"({"operator": "cnn", "window": 9})"), {"c.json", "cnn", "flow"});
+  expect_error(with(R"({"window": )" + std::string(100000, '[') + std::string(100000, ']') + "}"),
+               {"c.json", "window", "an array"});
+  expect_error(plus(command_of("flow"), {"--config", "/dev/zero"}), {"/dev/zero", "regular file"});
   std::filesystem::remove(path);
   expect_error(plus(command_of("flow"), {"--config", path}), {"c.json"});
   EXPECT_EQ(
