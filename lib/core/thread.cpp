@@ -54,7 +54,8 @@ int apply(const ThreadOptions& options, pthread_attr_t& attributes) noexcept {
   }
   // Asked of the system: the C library may remember another policy of the thread. A policy below
   // the ordinary one (SCHED_BATCH, SCHED_IDLE) is the user's wish, and may not be left.
-  const int inherited = sched_getscheduler(0);
+  // The flag that children get the ordinary policy is not a policy.
+  const int inherited = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
   const bool realtime = options.realtime_priority > 0;
   const bool inherits =
       inherited == SCHED_OTHER || inherited == SCHED_BATCH || inherited == SCHED_IDLE;
