@@ -21,7 +21,8 @@ if(OCELLUS_SANITIZE)
     string(APPEND sanitizers ",float-cast-overflow")
   endif()
   target_compile_options(ocellus_options INTERFACE
-    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer>)
+    # The check of vptr needs the type information that the library is built without.
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${sanitizers} -fno-sanitize=vptr -fno-sanitize-recover=all -fno-omit-frame-pointer>)
   target_link_options(ocellus_options INTERFACE -fsanitize=${sanitizers})
 endif()
 
