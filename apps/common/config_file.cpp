@@ -51,6 +51,11 @@ OptionTexts read_config_file(const std::string& path, const OperatorDescription&
       }
       continue;
     }
+    if (find_option(description.options, name) == nullptr) {
+      const OptionTexts unknown = {{name, ""}};
+      OperatorConfig config(description);
+      refuse(set_options(config, unknown).error().text);
+    }
     if (value.is_string())
       texts.emplace_back(name, value.get<std::string>());
     else if (value.is_number() || value.is_boolean())

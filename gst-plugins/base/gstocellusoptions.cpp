@@ -215,27 +215,12 @@ void Options::set_file(const gchar* path) {
 Expected<void> Options::read_file() {
   forget_file();
   if (file_.empty()) return {};
-  const auto refuse = [](const std::string& what) {
-    return tl::unexpected(
-        ocellus::make_error(ocellus::Status::kInvalidArgument, "config: %s", what.c_str()));
-  };
-  // A pipe may never have a writer, a device no end.
-  if (g_file_test(file_.c_str(), G_FILE_TEST_EXISTS) &&
-      !g_file_test(file_.c_str(), G_FILE_TEST_IS_REGULAR))
-    return refuse(file_ + ": it is not a regular file");
-  ocellus::app::OptionTexts texts;
   try {
-    texts = ocellus::app::read_config_file(file_, *description_);
+    from_file_ = ocellus::app::read_config_file(file_, *description_);
   } catch (const ocellus::app::InputError& error) {
-    return refuse(error.what());
+    return tl::unexpected(
+        ocellus::make_error(ocellus::Status::kInvalidArgument, "config: %s", error.what()));
   }
-  // Here, because later nobody knows that the name stands in a file.
-  for (const auto& [name, value] : texts) {
-    if (ocellus::find_option(description_->options, name) != nullptr) continue;
-    const Expected<void> set = OperatorConfig(*description_).set_option(name, value);
-    return refuse(file_ + ": " + set.error().text);
-  }
-  from_file_ = std::move(texts);
   return {};
 }
 

@@ -10,6 +10,8 @@
 namespace ocellus {
 namespace {
 
+using detail::shown;
+
 /// Names may be written with '-' for '_'.
 bool same_name(std::string_view name, std::string_view given) noexcept {
   if (name.size() != given.size()) return false;
@@ -18,11 +20,6 @@ bool same_name(std::string_view name, std::string_view given) noexcept {
     if (name[i] != letter) return false;
   }
   return true;
-}
-
-/// printf's "%.*s" of a text that may be long.
-int shown(std::string_view text) noexcept {
-  return static_cast<int>(std::min<std::size_t>(text.size(), 60));
 }
 
 /// The words of a choice, as "a, b or c", or with the numbers that a member of a configuration has.
@@ -246,7 +243,7 @@ Expected<void> parse_rect(std::string_view text, Rect& rect) noexcept {
     return invalid_argument(
         "it is \"%.*s\"; it must be x,y,width,height in pixels, such as 160,120,320,240, or empty "
         "for the whole image",
-        static_cast<int>(std::min<std::size_t>(text.size(), 60)), text.data());
+        shown(text), text.data());
   }
   rect = {numbers[0], numbers[1], numbers[2], numbers[3]};
   return {};

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "core/checks.h"
 #include "core/option_table.h"
@@ -81,52 +82,52 @@ struct ChainRows {
   }
 };
 
-using Dots = detail::Rows<HalftoneConfig>;
-using DotsChain = ChainRows<HalftoneConfig>;
+using HalftoneRows = detail::Rows<HalftoneConfig>;
+using HalftoneChainRows = ChainRows<HalftoneConfig>;
 
 constexpr Option kHalftoneOptions[] = {
-    Dots::text<[](auto& c) { return &c.chain; }>(
+    HalftoneRows::text<[](auto& c) { return &c.chain; }>(
         "template",
         "In place of the preset: a template's name, a template file, or a chain such as \"hlf5\""),
-    Dots::when<[](const HalftoneConfig& c) { return c.chain.empty(); }>(
-        "an empty template", Dots::choice<[](auto& c) { return &c.preset; }>(
+    HalftoneRows::when<[](const HalftoneConfig& c) { return c.chain.empty(); }>(
+        "an empty template", HalftoneRows::choice<[](auto& c) { return &c.preset; }>(
                                  "preset", kPresets, "Balance of quality and speed")),
-    DotsChain::start(),
-    DotsChain::seed(),
-    DotsChain::warm_start(),
-    Dots::when<[](const HalftoneConfig& c) { return !c.chain.empty(); }>(
-        "a template; the presets have two levels", DotsChain::levels()),
-    DotsChain::max_sweeps(),
-    DotsChain::polarity(),
+    HalftoneChainRows::start(),
+    HalftoneChainRows::seed(),
+    HalftoneChainRows::warm_start(),
+    HalftoneRows::when<[](const HalftoneConfig& c) { return !c.chain.empty(); }>(
+        "a template; the presets have two levels", HalftoneChainRows::levels()),
+    HalftoneChainRows::max_sweeps(),
+    HalftoneChainRows::polarity(),
     detail::depth_option<HalftoneConfig>(),
 };
 
-using Cells = detail::Rows<CnnConfig>;
-using CellsChain = ChainRows<CnnConfig>;
+using CnnRows = detail::Rows<CnnConfig>;
+using CnnChainRows = ChainRows<CnnConfig>;
 
 constexpr Option kCnnOptions[] = {
-    Cells::text<[](auto& c) { return &c.chain; }>(
+    CnnRows::text<[](auto& c) { return &c.chain; }>(
         "template",
         "A template's name, a template file, or a chain of them such as \"erosion | edge\""),
-    Cells::text<[](auto& c) { return &c.initial; }>(
+    CnnRows::text<[](auto& c) { return &c.initial; }>(
         "initial",
         "Binary PGM file of the frames' size that the first stage begins with; empty = none"),
-    Cells::when<[](const CnnConfig& c) { return c.initial.empty(); }>("an empty initial",
-                                                                      CellsChain::start()),
-    CellsChain::seed(),
-    CellsChain::warm_start(),
-    CellsChain::levels(),
-    CellsChain::max_sweeps(),
-    CellsChain::polarity(),
-    Cells::text<[](auto& c) { return &c.boundary; }>(
+    CnnRows::when<[](const CnnConfig& c) { return c.initial.empty(); }>("an empty initial",
+                                                                        CnnChainRows::start()),
+    CnnChainRows::seed(),
+    CnnChainRows::warm_start(),
+    CnnChainRows::levels(),
+    CnnChainRows::max_sweeps(),
+    CnnChainRows::polarity(),
+    CnnRows::text<[](auto& c) { return &c.boundary; }>(
         "boundary",
         "What lies beyond the image: zero-flux, periodic or a number, -1 to 1; empty = the "
         "template's"),
-    Cells::choice<[](auto& c) { return &c.update; }>("update", kUpdates, "Order of the updates"),
-    Cells::when<[](const CnnConfig& c) {
+    CnnRows::choice<[](auto& c) { return &c.update; }>("update", kUpdates, "Order of the updates"),
+    CnnRows::when<[](const CnnConfig& c) {
       return c.update == ChainUpdate::kTemplate || c.update == ChainUpdate::kColors;
     }>("update=template or update=colors",
-       Cells::integer<[](auto& c) { return &c.color_spacing; }>(
+       CnnRows::integer<[](auto& c) { return &c.color_spacing; }>(
            "color_spacing", 0, detail::kMaxColorSpacing, "cells",
            "Distance of cells of one color, the radius + 1 at least; 0 = the template's")),
     detail::depth_option<CnnConfig>(),
@@ -287,34 +288,69 @@ Expected<NetworkPointer> make_network_of(const CnnConfig& config) noexcept {
   return network;
 }
 
-/// The operator's name, and how it computes in a few words.
-Expected<OperatorInfo> with_name(Expected<OperatorInfo> info, const char* name,
-                                 std::string_view what) noexcept {
-  if (!info) return info;
-  info->name = name;
-  char rest[sizeof(info->summary)];
-  std::snprintf(rest, sizeof(rest), "%s", info->summary);
-  std::snprintf(info->summary, sizeof(info->summary), "%.*s: %.96s",
-                static_cast<int>(std::min<std::size_t>(what.size(), 60)), what.data(), rest);
-  return info;
+const char* name_of(const HalftoneConfig&) noexcept {
+  return "halftone";
 }
-
-constexpr const char* kHalftoneName = "halftone";
-constexpr const char* kCnnName = "cellular network";
+const char* name_of(const CnnConfig&) noexcept {
+  return "cellular network";
+}
 
 std::string_view what_runs(const HalftoneConfig& config) noexcept {
   if (!config.chain.empty()) return config.chain.view();
   return config.preset == HalftonePreset::kFast ? "preset fast" : "preset quality";
 }
+std::string_view what_runs(const CnnConfig& config) noexcept {
+  return config.chain.view();
+}
 
-/// CellularNetwork::create, but for the name.
-Expected<OperatorHandle> make(Engine& engine, const CellularNetworkConfig& config, const char* name,
-                              std::string_view what) noexcept {
-  const auto plan = detail::make_plan(config);
+/// That of the cellular network with the operator's name, and with what runs in the summary.
+template <typename Config>
+OperatorInfo info_of(const Config& config, const detail::CellularNetworkPlan& plan) noexcept {
+  OperatorInfo info = detail::info_of(plan);
+  info.name = name_of(config);
+  const std::string_view what = what_runs(config);
+  char stages[sizeof(info.summary)];
+  std::snprintf(stages, sizeof(stages), "%s", info.summary);
+  std::snprintf(info.summary, sizeof(info.summary), "%.*s: %.96s", detail::shown(what), what.data(),
+                stages);
+  return info;
+}
+
+struct PlannedNetwork {
+  NetworkPointer network;  ///< The plan refers to it.
+  detail::CellularNetworkPlan plan;
+};
+
+template <typename Config>
+Expected<PlannedNetwork> make_plan_of(const Config& config) noexcept {
+  Expected<NetworkPointer> network = make_network_of(config);
+  if (!network) return tl::unexpected(network.error());
+  auto plan = detail::make_plan((*network)->config);
   if (!plan) return tl::unexpected(plan.error());
-  const Expected<OperatorInfo> info = with_name(detail::info_of(*plan), name, what);
-  const detail::CellSources sources = detail::sources_of(config);
-  return detail::make_operator(engine, *info, detail::make_network(engine.info(), *plan, &sources));
+  return PlannedNetwork{std::move(*network), std::move(*plan)};
+}
+
+template <typename Config>
+Expected<OperatorInfo> make_info(const Config& config) noexcept {
+  const auto planned = make_plan_of(config);
+  if (!planned) return tl::unexpected(planned.error());
+  return info_of(config, planned->plan);
+}
+
+template <typename Config>
+Expected<Footprint> make_footprint(const EngineInfo& engine, const Config& config) noexcept {
+  const auto planned = make_plan_of(config);
+  if (!planned) return tl::unexpected(planned.error());
+  return detail::footprint_of(detail::make_network(engine, planned->plan, nullptr));
+}
+
+template <typename Config>
+Expected<OperatorHandle> make_handle(Engine& engine, const Config& config) noexcept {
+  const auto planned = make_plan_of(config);
+  if (!planned) return tl::unexpected(planned.error());
+  const detail::CellSources sources = detail::sources_of(planned->network->config);
+  return detail::make_operator(engine, info_of(config, planned->plan),
+                               detail::make_network(engine.info(), planned->plan, &sources));
 }
 
 }  // namespace
@@ -329,43 +365,26 @@ OptionTable CnnConfig::options() noexcept {
 // ---- operators
 
 Expected<OperatorInfo> Halftone::info_for(const HalftoneConfig& config) noexcept {
-  const Expected<NetworkPointer> network = make_network_of(config);
-  if (!network) return tl::unexpected(network.error());
-  return with_name(CellularNetwork::info_for((*network)->config), kHalftoneName, what_runs(config));
+  return make_info(config);
 }
-
 Expected<Footprint> Halftone::footprint(const EngineInfo& engine,
                                         const HalftoneConfig& config) noexcept {
-  const Expected<NetworkPointer> network = make_network_of(config);
-  if (!network) return tl::unexpected(network.error());
-  return CellularNetwork::footprint(engine, (*network)->config);
+  return make_footprint(engine, config);
 }
-
 Expected<Halftone> Halftone::create(Engine& engine, const HalftoneConfig& config) noexcept {
-  const Expected<NetworkPointer> network = make_network_of(config);
-  if (!network) return tl::unexpected(network.error());
-  Expected<OperatorHandle> made =
-      make(engine, (*network)->config, kHalftoneName, what_runs(config));
+  Expected<OperatorHandle> made = make_handle(engine, config);
   if (!made) return tl::unexpected(made.error());
   return Halftone(std::move(*made));
 }
 
 Expected<OperatorInfo> Cnn::info_for(const CnnConfig& config) noexcept {
-  const Expected<NetworkPointer> network = make_network_of(config);
-  if (!network) return tl::unexpected(network.error());
-  return with_name(CellularNetwork::info_for((*network)->config), kCnnName, config.chain.view());
+  return make_info(config);
 }
-
 Expected<Footprint> Cnn::footprint(const EngineInfo& engine, const CnnConfig& config) noexcept {
-  const Expected<NetworkPointer> network = make_network_of(config);
-  if (!network) return tl::unexpected(network.error());
-  return CellularNetwork::footprint(engine, (*network)->config);
+  return make_footprint(engine, config);
 }
-
 Expected<Cnn> Cnn::create(Engine& engine, const CnnConfig& config) noexcept {
-  const Expected<NetworkPointer> network = make_network_of(config);
-  if (!network) return tl::unexpected(network.error());
-  Expected<OperatorHandle> made = make(engine, (*network)->config, kCnnName, config.chain.view());
+  Expected<OperatorHandle> made = make_handle(engine, config);
   if (!made) return tl::unexpected(made.error());
   return Cnn(std::move(*made));
 }

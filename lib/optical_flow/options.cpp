@@ -112,8 +112,8 @@ Expected<void> parse_taps(std::string_view text, KernelConfig& kernels) {
       std::all_of(taps, taps + 3, [](int count) { return count >= 2 && count <= kMaxKernelTaps; });
   if (!good) {
     return detail::invalid_argument(
-        "it is \"%.*s\"; it must be NXxNYxNT, such as 15x15x20, each 2 to %d",
-        static_cast<int>(std::min<std::size_t>(text.size(), 60)), text.data(), kMaxKernelTaps);
+        "it is \"%.*s\"; it must be NXxNYxNT, such as 15x15x20, each 2 to %d", detail::shown(text),
+        text.data(), kMaxKernelTaps);
   }
   kernels.nx = taps[0];
   kernels.ny = taps[1];
