@@ -69,7 +69,7 @@ struct ChainRows {
   }
   static constexpr Option levels() {
     return R::template integer<[](auto& c) { return &c.levels; }>(
-        "levels", 0, 256, "gray levels", "Of the result, 2 or more; 0 = the template's");
+        "levels", 0, 256, "", "Gray levels of the result, 2 or more; 0 = the template's");
   }
   static constexpr Option max_sweeps() {
     return R::template integer<[](auto& c) { return &c.max_sweeps; }>(

@@ -175,9 +175,8 @@ struct KernelRows {
   static constexpr Option storage() {
     return R::template when<[](const Config& c) {
       return kUsed(c) && c.kernels.form == KernelForm::kPerPixel;
-    }>(kHasMethod
-           ? "method=kernels and kernels=per-pixel, kernels=foveated or a file of such kernels"
-           : "kernels=per-pixel, kernels=foveated or a file of such kernels",
+    }>(kHasMethod ? "method=kernels and kernels that differ by pixel"
+                  : "kernels that differ by pixel",
        R::template choice<[](auto& c) { return &c.storage; }>(
            "storage", kStorages, "How kernels that differ by pixel are stored"));
   }
@@ -187,8 +186,8 @@ struct KernelRows {
 
   static constexpr Option made(Option row) {
     return R::template when<[](const Config& c) { return kUsed(c) && is_made(c.kernels); }>(
-        kHasMethod ? "method=kernels and kernels=uniform, kernels=per-pixel or kernels=foveated"
-                   : "kernels=uniform, kernels=per-pixel or kernels=foveated",
+        kHasMethod ? "method=kernels and kernels that are not read from a file"
+                   : "kernels that are not read from a file",
         row);
   }
   static constexpr Option foveated(Option row) {
