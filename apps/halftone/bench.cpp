@@ -1,4 +1,4 @@
-// ocellus bench halftone, and its rows on the CPU: the presets and published templates.
+// ocellus bench halftone: the command, and its rows for the CPU (presets and published templates).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,12 +13,12 @@
 namespace ocellus::app {
 namespace {
 
-/// Of the synthetic scene; a large one takes its time to draw.
+/// Frames of the synthetic scene. They are few, because drawing a large scene takes long.
 constexpr int kSceneFrames = 6;
-/// Without --frames.
+/// The default of --frames.
 constexpr int kFrames = 100;
 
-/// One line of the table.
+/// One row of the table.
 class Row : public TimedRow {
  public:
   Row(std::string title, const OptionTexts& options, const EngineConfig& engine, const Clip& clip)
@@ -136,14 +136,15 @@ int bench_cells_on_host(const CellBenchOptions& o, const EngineConfig& engine,
     print_json(json);
     return kDone;
   }
-  fmt::print("ocellus {} bench halftone: {} a row, all rows in turn\n", version(),
+  fmt::print("ocellus {} bench halftone: {} for each row, the rows take turns\n", version(),
              counted(frames, "frame"));
   machine.print();
   for (const auto& table : tables) print_table(*table, machine);
   fmt::print(
-      "\nsweeps and seen dB: {}; seen: PSNR after\na Gaussian of sigma {:g} on both (ocellus "
-      "compare image). MB and MFLOP: the least that a frame needs, each pixel in and out\nand each "
-      "stage's sums once; floor: what they take at the limits above; ratio: median / floor.\n",
+      "\nsweeps and seen dB: {}; seen dB: PSNR after\na Gaussian of sigma {:g} on both images (see "
+      "ocellus compare image). MB and MFLOP: the least that a frame needs, if each pixel is\nread "
+      "and written once and each stage computes its sums once. floor: the time for these at the "
+      "limits above. ratio: median / floor.\n",
       kQualityOf, o.sigma);
   return kDone;
 }
@@ -154,11 +155,12 @@ int run_bench_cells(const CellBenchOptions& o) {
   const bool host = info.backend == BackendKind::kCpu;
   if (host && o.papers()) {
     throw InputError(fmt::format(
-        "--schedule {}: the paper's schedules are kernels for a GPU, and the backend is cpu; use "
-        "--schedule ours, or --backend cuda where there is a device",
+        "--schedule {}: the paper's schedules are GPU kernels, and the backend is cpu; use "
+        "--schedule ours, or --backend cuda where a device is available",
         o.schedule));
   }
-  if (host && o.depth) throw InputError("--depth is for a device; on the CPU frames come singly");
+  if (host && o.depth)
+    throw InputError("--depth applies to a device only; on the CPU each frame is waited for");
   std::vector<std::string> names;
   if (!o.input.empty()) names.push_back(o.input);
   for (const std::string& text : o.sizes)
@@ -187,7 +189,7 @@ std::vector<CellMethod> cell_methods() {
     methods.push_back(
         {fmt::format("{} from {}", name, start), {{"template", name}, {"start", start}}});
   };
-  // As published the hlf templates begin with the frame itself, and end further away.
+  // The published hlf templates start from the frame itself, which ends with a larger error.
   add("hlf3", "noise");
   add("hlf5", "noise");
   add("hlf5", "blue-noise");
@@ -198,8 +200,8 @@ std::vector<CellMethod> cell_methods() {
 CellQuality quality_of(const EngineConfig& engine, const OperatorConfig& config, const Clip& clip,
                        double sigma) {
   CellRun cells(engine, config);
-  // A warm start has nothing to begin with before the second frame, and costs more the longer it
-  // goes on. Of a single image the second frame is that image again.
+  // A warm start has no effect before the second frame, and its error grows with the number of
+  // frames. A single image is repeated as the second frame.
   const std::size_t last =
       cells.info().keeps_state ? std::max<std::size_t>(clip.frames.size(), 2) - 1 : 0;
   for (std::size_t i = 0; i <= last; ++i) cells.step(clip.cyclic(i).view(i, 0));
@@ -222,40 +224,46 @@ std::string seen_text(const CellQuality& quality) {
 
 void add_bench_cells_command(CLI::App& bench, int& exit_code) {
   CLI::App* const command = bench.add_subcommand(
-      "halftone", "Halftones: the presets, published templates, the paper's schedules");
+      "halftone", "Measure halftones: the presets, published templates and the paper's schedules");
   command->footer(
-      "On the CPU frames and results lie in ordinary memory, and every row takes its turn. On a\n"
-      "CUDA device they lie in its memory; a row has its rate with --depth frames in flight and\n"
-      "its time for one frame alone.");
+      "On the CPU, frames and results lie in ordinary memory, and the rows take turns. On a CUDA\n"
+      "device, they lie in device memory. There, each row shows the frame rate with --depth\n"
+      "frames in flight and the latency of one frame alone.");
   const auto o = std::make_shared<CellBenchOptions>();
   command
       ->add_option("--size", o->sizes,
-                   "WIDTHxHEIGHT of the synthetic scene (default 640x480 and 1920x1080); several: "
-                   "a table each")
+                   "WIDTHxHEIGHT of the synthetic scene (default 640x480,1920x1080); several sizes "
+                   "give one table each")
       ->delimiter(',');
-  command->add_option("--input", o->input, "FRAMES instead of the synthetic scene");
+  command->add_option("--input", o->input, "FRAMES to measure in place of the synthetic scene");
   add_source_options(*command, o->source);
   command
       ->add_option("--frames", o->frames,
-                   "Frames that each row is timed on: on the CPU in turns of 10 (default 100), on "
-                   "a device at most so many for one figure (default 2000)")
+                   "Frames for each row: on the CPU in turns of 10 frames (default 100), on a "
+                   "device the most for each figure (default 2000)")
       ->check(CLI::Range(1, 1000000));
   command->add_option("--depth", o->depth, "Frames in flight on a device, 1 to 8 (default 3)")
       ->check(CLI::Range(1, 8));
   command
-      ->add_option("--schedule", o->schedule,
-                   "ours, papers (the nine colors of Tanaka and Tanji in three ways) or all")
+      ->add_option(
+          "--schedule", o->schedule,
+          "ours, papers (three schedules of the nine-color update of Tanaka and Tanji) or all")
       ->check(CLI::IsMember({"ours", "papers", "all"}))
       ->capture_default_str();
-  command->add_option("--sigma", o->sigma, "Width of the Gaussian of an eye in pixels")
+  command
+      ->add_option("--sigma", o->sigma,
+                   "Standard deviation of the Gaussian that models the eye, in pixels")
       ->check(finite_range(0.1, 50.0))
       ->capture_default_str();
   add_common_options(*command, o->common);
   command->callback([command, o, &exit_code] {
-    check_options(
-        *command,
-        {{!o->input.empty(), {"--size"}, "it is for the synthetic scene; --input has its own size"},
-         {o->input.empty(), {kSourceTimeout}, "it is for a video or a camera; see --input"}});
+    check_options(*command,
+                  {{!o->input.empty(),
+                    {"--size"},
+                    "it sets the size of the synthetic scene, and --input has its own size"},
+                   {o->input.empty(),
+                    {kSourceTimeout},
+                    "it applies to a video or a camera given by --input"}});
     exit_code = run_bench_cells(*o);
   });
 }

@@ -1,4 +1,4 @@
-// What the files of `ocellus bench halftone` share: its options, the frames, the rows.
+// What the files of `ocellus bench halftone` share: its options, its frames and its rows.
 #pragma once
 
 #include <functional>
@@ -28,28 +28,28 @@ struct CellBenchOptions {
   bool papers() const { return schedule != "ours"; }
 };
 
-/// A network of ours.
+/// A network configured by options of the operator.
 struct CellMethod {
   std::string name;
   OptionTexts options;  ///< of the operator halftone
 };
 
-/// The presets, with a warm start too, and published templates.
+/// The presets, each also with a warm start, and published templates.
 std::vector<CellMethod> cell_methods();
 
-/// What an eye sees of a frame, and how its sweeps went: of the clip's first frame, whose dots
-/// begin anew, and with a warm start of its last one, which has all the others before it.
+/// What an eye sees of a halftone, and how its sweeps ended. It is measured on the first frame of
+/// the clip, or, with a warm start, on the last one.
 struct CellQuality {
   std::optional<SeenErrors> seen;
   CellularNetworkRecord record;
   std::size_t frame = 0;
 };
-/// The same for who reads a table.
+/// The same as text for a table.
 inline constexpr const char* kQualityOf =
     "of the first frame; with a warm start of the last one, after all those before it";
 CellQuality quality_of(const EngineConfig& engine, const OperatorConfig& config, const Clip& clip,
                        double sigma);
-/// Into a row of a report.
+/// Adds the quality to a row of a report.
 void add_quality(nlohmann::ordered_json& row, const CellQuality& quality);
 std::string seen_text(const CellQuality& quality);
 
@@ -57,8 +57,8 @@ inline double pixels_of(const Clip& clip) {
   return static_cast<double>(clip.size().width) * clip.size().height;
 }
 
-/// On a CUDA device, with frames and results in its memory, beside the paper's schedules. Throws
-/// InputError in a build that has no kernels to measure a device with.
+/// Measures on a CUDA device, with frames and results in its memory, and compares with the paper's
+/// schedules. Throws InputError in a build without the kernels that measure a device.
 int bench_cells_on_device(const CellBenchOptions& options, const EngineConfig& engine,
                           const EngineInfo& info, const std::vector<Clip>& clips);
 

@@ -1,6 +1,6 @@
-// The rows of `ocellus bench halftone` on a CUDA device, with frames and results in its memory:
-// ours, the paper's schedules beside it, and one core of the CPU, as the paper's tables 1 and 2
-// have them.
+// The rows of `ocellus bench halftone` on a CUDA device, with frames and results in device memory.
+// It compares this library with the paper's schedules and with one core of the CPU, as tables 1 and
+// 2 of the paper do.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,20 +21,21 @@ using paper::CellSchedule;
 using paper::PaperCellularNetwork;
 using paper::PaperCellularNetworkConfig;
 
-/// Without --frames and --depth.
+/// The defaults of --frames and --depth.
 constexpr int kFrames = 2000;
 constexpr int kDepth = 3;
-/// Of the row of one CPU core.
+/// Frames for the row of one CPU core.
 constexpr int kCoreFrames = 20;
-/// The paper's networks do not know when they are done; after so many sweeps they are.
+/// The paper's networks do not detect that they have converged. This number of sweeps is always
+/// enough.
 constexpr int kSafeSweeps = 60;
 
 enum class Group {
   kOurs,
-  kTask,   ///< the paper's task, by us
-  kPaper,  ///< by one of its schedules, as many sweeps as it takes us
-  kSafe,   ///< by its best schedule, as many as are always enough
-  kCore,   ///< by us on one core of the CPU
+  kTask,   ///< the paper's task, computed by this library
+  kPaper,  ///< the same by one of the paper's schedules, with as many sweeps
+  kSafe,   ///< the same by the paper's best schedule, with kSafeSweeps
+  kCore,   ///< the same by this library on one core of the CPU
 };
 
 const char* group_name(Group group) {
@@ -46,14 +47,14 @@ const char* group_name(Group group) {
     case Group::kPaper:
       return "paper";
     case Group::kSafe:
-      return "paper, without a look at the fixed point";
+      return "paper, without a test for the fixed point";
     case Group::kCore:
       return "ours, one core of the CPU";
   }
   return "";
 }
 
-/// One line of the table.
+/// One row of the table.
 struct Row : DeviceRow<Group> {
   using DeviceRow::DeviceRow;
 
@@ -107,7 +108,7 @@ class CellDeviceBench {
                  operator_config("halftone", method.options, clip_.size(), clip_.format())));
       }
     if (!options_.papers()) return table;
-    // Its figures show halftones of a 3x3 template in nine colors.
+    // The paper's figures show halftones of a 3x3 template in nine colors.
     const OperatorConfig task =
         operator_config("cnn", {{"template", "hlf3"}, {"start", "noise"}, {"color_spacing", "3"}},
                         clip_.size(), clip_.format());
@@ -135,7 +136,7 @@ class CellDeviceBench {
     return {group, name, least_work(info_of(config)), config_json(config)};
   }
 
-  /// The stages of the task.
+  /// The stages of the paper's task.
   CellularNetworkConfig network() const {
     CellularNetworkConfig network;
     network.size = clip_.size();
@@ -200,7 +201,7 @@ class CellDeviceBench {
   double best_ms_ = 1e300;
 };
 
-/// How many times as fast as one core, or as the paper's, as its tables have it.
+/// The speedup over one core or over the paper's schedule, as in the paper's tables.
 std::string speed_text(const Row& row, const Table& table) {
   const Row* const core = table.first(Group::kCore);
   const Row* const task = table.first(Group::kTask);
@@ -272,7 +273,7 @@ void print_table(const Table& table, const cuda::DeviceLimits& limits) {
   const Row* const best = fastest_of(table.rows, Group::kPaper);
   const Row* const task = table.first(Group::kTask);
   if (best == nullptr || task == nullptr) return;
-  fmt::print("the paper's best{}; ours is {:.1f} times as fast in as many sweeps\n",
+  fmt::print("the paper's best{}; ours is {:.1f} times as fast with as many sweeps\n",
              best->name.substr(best->name.find(':')), best->ms() / task->ms());
 }
 
@@ -309,10 +310,13 @@ int bench_cells_on_device(const CellBenchOptions& o, const EngineConfig& engine,
   print_machine(info, limits);
   for (const Table& table : tables) print_table(table, limits);
   fmt::print(
-      "\nframes/s and us each: with {} in flight, the median of several runs; alone: from submit "
-      "until wait has\nreturned, one frame at a time; device: of that, the kernels. Floor: each "
-      "pixel in and out and each stage's sums once, at the\nlimits above; ratio: us each / floor. "
-      "sweeps and seen dB: {};\nseen: PSNR after a Gaussian of sigma {:g} on both.\n",
+      "\nframes/s and us each: with {} in flight, the median of several runs. alone: from submit "
+      "until wait has\nreturned, one frame at a time. device: the time of the kernels in it. "
+      "floor: "
+      "if each pixel is read and written once and each stage\ncomputes its sums once, at the "
+      "limits "
+      "above. ratio: us each / floor. sweeps and seen dB: {};\nseen dB: PSNR after a Gaussian of "
+      "sigma {:g} on both images.\n",
       counted(depth, "frame"), kQualityOf, o.sigma);
   return kDone;
 }

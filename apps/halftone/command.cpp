@@ -1,4 +1,5 @@
-// ocellus halftone and ocellus cnn: frames in, the cells' gray values out.
+// ocellus halftone and ocellus cnn: run the operator on frames and write the gray values of its
+// cells.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,8 +24,8 @@ struct CellCommand {
   std::optional<double> binarize;
 };
 
-/// Gray values at or above `threshold`, on a scale from 0 (black) to 255 (white), become white,
-/// others black.
+/// Sets gray values of at least `threshold` (on a scale of 0, black, to 255, white) to white and
+/// the others to black.
 void binarize(InputFrame& frame, double threshold) {
   const GrayImage& image = frame.image;
   const auto black = static_cast<double>(frame.range.black);
@@ -42,7 +43,7 @@ void binarize(InputFrame& frame, double threshold) {
 struct CellReport {
   long frame = 0;
   CellularNetworkRecord record;
-  double ms = 0.0;  ///< from submit to the end of wait
+  double ms = 0.0;  ///< from submit to the return of wait
   double compute_ms = 0.0;
   std::string file;
 };
@@ -57,7 +58,7 @@ nlohmann::ordered_json report_json(const CellReport& r, const RecordInfo& record
   return json;
 }
 
-/// The command at work.
+/// Runs one of the two commands.
 class CellJob {
  public:
   explicit CellJob(const CellCommand& command)
@@ -67,7 +68,7 @@ class CellJob {
         engine_(engine_config(command.common)) {}
 
   int run() {
-    // After a signal the frames so far are still worth something: a video of them is ended.
+    // After a signal, a video of the frames so far is still finished.
     const StopsEarly stops_early;
     frames();
     output_.finish();
@@ -92,8 +93,8 @@ class CellJob {
       InputFrame second;
       if (input_.next(second)) {
         throw InputError(fmt::format(
-            "-o {} is one file, {} has more than one frame; put a number such as %03d into it, or "
-            "take frame {} alone with --limit 1",
+            "-o {} is one file, {} has more than one frame; put a number such as %03d into the "
+            "name, or write frame {} alone with --limit 1",
             output_.path(), input_.source().name(), number));
       }
     }
@@ -175,17 +176,18 @@ class CellJob {
     if (reports_.size() == 1) {
       const CellularNetworkRecord& info = reports_.front().record;
       fmt::print("{}, {}; {:.2f} ms\n", counted(info.sweeps, "sweep"),
-                 info.converged ? std::string("to the fixed point")
-                                : fmt::format("stopped with {} changing in the last",
+                 info.converged ? std::string("converged")
+                                : fmt::format("not converged: {} changed in the last sweep",
                                               counted(info.changed, "cell")),
                  median);
     } else {
-      fmt::print("{:.1f} sweeps a frame in the mean, {} of {} to the fixed point", sweeps, settled,
+      fmt::print("{:.1f} sweeps per frame on average, {} of {} converged", sweeps, settled,
                  counted(static_cast<std::int64_t>(reports_.size()), "frame"));
       if (settled < reports_.size())
-        fmt::print(", in the others up to {} changing in the last", counted(most_changed, "cell"));
-      fmt::print("\nmedian {:.2f} ms a frame, 99 % up to {:.2f} ms, {:.0f} frames/s\n", median, p99,
-                 1000.0 / median);
+        fmt::print("; in the others, up to {} changed in the last sweep",
+                   counted(most_changed, "cell"));
+      fmt::print("\nmedian {:.2f} ms per frame, 99th percentile {:.2f} ms, {:.0f} frames/s\n",
+                 median, p99, 1000.0 / median);
     }
     if (!output_.none())
       fmt::print("written: {}\n",
@@ -199,7 +201,7 @@ class CellJob {
   OperatorConfig config_{command_.cells.description()};
   GrayRange range_;
   std::unique_ptr<CellRun> run_;
-  InputFrame picture_;  // of a video
+  InputFrame picture_;  // the next picture of the video
   std::vector<CellReport> reports_;
 };
 
@@ -207,13 +209,13 @@ CLI::App* add_command(CLI::App& program, int& exit_code, const char* name, const
   CLI::App* const command = program.add_subcommand(name, help);
   const auto o = std::make_shared<CellCommand>(name);
   add_frame_options(*command, o->frames,
-                    "out.png: one frame; out_%03d.png: all; out.webm or out.mp4: a video. Two "
-                    "levels are one bit a pixel in a .png",
+                    "out.png: one frame; out_%03d.png: all frames; out.webm or out.mp4: a video. A "
+                    "PNG file with two levels has one bit per pixel",
                     1);
   if (std::string_view(name) == "cnn") {
     command
         ->add_option("--binarize", o->binarize,
-                     "Make the frames black and white first: gray values of so much and more (0 to "
+                     "Make the frames black and white first: gray values from this one on (0 to "
                      "255) become white")
         ->check(finite_range(0.0, 255.0));
   }
@@ -229,16 +231,16 @@ CLI::App* add_command(CLI::App& program, int& exit_code, const char* name, const
 }  // namespace
 
 void add_cell_commands(CLI::App& program, int& exit_code) {
-  add_command(program, exit_code, "halftone",
-              "Turn gray frames into black and white ones that look alike from afar")
+  add_command(program, exit_code, "halftone", "Convert gray frames to black and white halftones")
       ->footer(
-          "Color is taken as its luma. A frame's time is from giving it to the operator to its\n"
-          "result; docs/halftone.md tells what the presets do.");
+          "Of a color frame, the luma is used. The time of a frame is measured from the call of\n"
+          "submit to the result. docs/halftone.md describes the presets.");
   add_command(program, exit_code, "cnn",
               "Run a chain of templates of a cellular neural network on frames")
       ->footer(
-          "Color is taken as its luma. `ocellus template list` names the templates. Sweeps,\n"
-          "levels, boundary and update, when given, hold for all stages of the chain.");
+          "Of a color frame, the luma is used. `ocellus template list` prints the names of the\n"
+          "templates. Sweeps, levels, boundary and update, if given, apply to all stages of the\n"
+          "chain.");
 }
 
 }  // namespace ocellus::app

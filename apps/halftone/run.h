@@ -1,4 +1,4 @@
-// Halftone and Cnn at work, and the image that they write.
+// Runs Halftone or Cnn with the image that it writes.
 #pragma once
 
 #include "apps/common/operator_run.h"
@@ -7,7 +7,7 @@
 
 namespace ocellus::app {
 
-/// An engine with one of the two on it.
+/// An engine with one of the two operators on it.
 class CellRun {
  public:
   /// Throws InputError with the library's reason.
@@ -17,7 +17,7 @@ class CellRun {
         run_(engine, config, &output_) {}
 
   FrameInfo step(const Frame& frame) { return run_.op().step(frame); }
-  /// Of the last frame.
+  /// The record of the last frame.
   const CellularNetworkRecord& record() const { return run_.op().record<CellularNetworkRecord>(); }
   const GrayImage& image() const { return image_; }
   const OperatorInfo& info() const { return run_.op().info(); }
