@@ -71,7 +71,7 @@ void check_options(const CLI::App& command, const std::vector<UnusedOptions>& ru
     if (!rule.unused) continue;
     for (const char* name : rule.names) {
       if (command.count(name) > 0)
-        throw InputError(fmt::format("{} has no effect here: {}", name, rule.why));
+        throw InputError(fmt::format("{} has no meaning here: {}", name, rule.why));
     }
   }
 }

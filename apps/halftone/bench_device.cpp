@@ -47,7 +47,7 @@ const char* group_name(Group group) {
     case Group::kPaper:
       return "paper";
     case Group::kSafe:
-      return "paper, without a test for the fixed point";
+      return "paper, without a look at the fixed point";
     case Group::kCore:
       return "ours, one core of the CPU";
   }

@@ -1,4 +1,5 @@
-// ocellus latency: operators at a camera's pace or back to back, against a budget.
+// ocellus latency: runs operators at a camera's frame rate or back to back, and checks a latency
+// budget.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/resource.h>
@@ -42,7 +43,7 @@ struct LatencyCommand {
   bool lock_memory = false;
 };
 
-// ---- what is asked for
+// ---- arguments
 
 const char* memory_name(MemorySpace space) {
   return space == MemorySpace::kCuda ? "device" : space == MemorySpace::kPinned ? "pinned" : "host";
@@ -58,7 +59,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-/// The kinds of memory to measure, each once, in the order of this list: host, pinned, device.
+/// The kinds of memory to measure, each once, in the order host, pinned, device.
 std::vector<MemorySpace> parse_memory(const std::string& text, bool on_cpu) {
   constexpr MemorySpace kAll[] = {MemorySpace::kHost, MemorySpace::kPinned, MemorySpace::kCuda};
   std::vector<std::string> names = split(text, ',');
@@ -72,14 +73,14 @@ std::vector<MemorySpace> parse_memory(const std::string& text, bool on_cpu) {
   for (const std::string& name : names) {
     if (name != "host" && name != "pinned" && name != "device") {
       throw InputError(fmt::format(
-          "--memory is '{}'; it must be auto, all, or some of host, pinned and device with commas "
-          "between them",
+          "--memory is '{}'; it must be auto, all, or a list of host, pinned and device, separated "
+          "by commas",
           text));
     }
     if (on_cpu && name != "host") {
       throw InputError(fmt::format(
           "--memory {}: the backend is cpu, which has host memory only; use --memory host, or "
-          "--backend cuda where there is a device",
+          "--backend cuda where a device is available",
           text));
     }
   }
@@ -91,45 +92,47 @@ std::vector<MemorySpace> parse_memory(const std::string& text, bool on_cpu) {
   return spaces;
 }
 
-/// One operator of the chain with its own options.
+/// One operator of the pipeline with its own options.
 struct Link {
-  std::string text;  ///< as given, without blanks around it
+  std::string text;  ///< as given, without surrounding blanks
   std::string name;
   OperatorConfig config;
 
-  /// An error's text, with the operator in front when it has words of its own.
+  /// An error text. The operator's text precedes it if it contains options.
   std::string in_context(const std::string& error) const {
     return text == name ? error : fmt::format("--pipeline: '{}': {}", text, error);
   }
 };
 
-/// The operator whose options the command line has, too.
+/// The operator whose options are also options of the command line.
 constexpr const char* kCommandLineOperator = "flow";
 
-/// A word of a link: option=value.
+/// Parses one word of an operator's text: option=value.
 std::pair<std::string, std::string> parse_word(const std::string& word, const std::string& link,
                                                OptionTable table) {
   if (word.front() == '|' || word.back() == '|') {
     throw InputError(
-        fmt::format("--pipeline: '{}': no blanks may stand around a bar here, such as in "
+        fmt::format("--pipeline: '{}': blanks are not allowed around a bar here; write "
                     "template=erosion|edge",
                     link));
   }
   const std::size_t equals = word.find('=');
   if (const Option* const option = find_option(table, word);
       option != nullptr && option->type == OptionType::kBool) {
-    throw InputError(
-        fmt::format("--pipeline: '{0}' in '{1}' is not option=value; write {0}=true", word, link));
+    throw InputError(fmt::format(
+        "--pipeline: '{0}' in '{1}' is not of the form option=value; write {0}=true", word, link));
   }
   if (equals == std::string::npos || equals == 0) {
-    throw InputError(fmt::format(
-        "--pipeline: '{}' in '{}' is not option=value, such as preset=fast", word, link));
+    throw InputError(
+        fmt::format("--pipeline: '{}' in '{}' is not of the form option=value, such as preset=fast",
+                    word, link));
   }
   return {word.substr(0, equals), word.substr(equals + 1)};
 }
 
-/// Reads an operator's words: its name, then option=value with the names of its options. What they
-/// leave out of the operator that the command line has options of is taken from there.
+/// Parses the text of one operator: its name, then option=value with the names of its options. If
+/// the command line has options of this operator, it provides the values that the text does not
+/// set.
 Link parse_link(const std::string& text, const OperatorOptions& of_command_line) {
   std::vector<std::string> words;
   for (const std::string& word : split(text, ' ')) {
@@ -156,7 +159,7 @@ Link parse_link(const std::string& text, const OperatorOptions& of_command_line)
       options.emplace_back(option, value);
     }
     if (const Expected<void> set = set_options(link.config, options); !set) {
-      // Without words of its own the options are the command line's.
+      // Without options in the text, all options are from the command line.
       const std::string reason = set.error().text;
       throw InputError(
           link.in_context(words.size() == 1 ? with_flag(link.config, reason) : reason));
@@ -186,14 +189,14 @@ std::vector<Link> parse_chain(const std::string& text, const OperatorOptions& of
   if (const OptionTexts given = of_command_line.given(); !taken && !given.empty()) {
     const Option& option = *find_option(of_command_line.description().options, given.front().first);
     throw InputError(fmt::format(
-        "{} has no meaning here: it is for the operator {}, which --pipeline does not name; give "
-        "others theirs there, as in \"halftone preset=fast\"",
+        "{} has no meaning here: it applies to the operator {}, which --pipeline does not contain; "
+        "give options of other operators in --pipeline, as in \"halftone preset=fast\"",
         flag_of(option), kCommandLineOperator));
   }
   return links;
 }
 
-/// The frames that are replayed: as many as are asked for, or fit in the memory that is set aside.
+/// The frames to replay: as many as requested, up to a limit of memory.
 struct Clip {
   std::string name;
   std::vector<GrayImage> frames;
@@ -214,7 +217,7 @@ Clip read_clip(const std::string& input, const SourceOptions& options, std::int6
   return clip;
 }
 
-// ---- what is told
+// ---- reports
 
 double ms(std::int64_t ns) {
   return static_cast<double>(ns) * 1e-6;
@@ -236,7 +239,7 @@ void print_histogram(const std::string& name, const LatencyHistogram& h) {
              ms(h.percentile_ns(99.9)), ms(h.max_ns()));
 }
 
-/// All that the report is made of.
+/// All data for the report.
 struct Report {
   const LatencyCommand& o;
   const std::vector<Link>& links;
@@ -254,7 +257,7 @@ struct Report {
   }
   bool keeps_budget(const LatencyResult& run) const {
     const double share = 1.0 - o.budget_percentile / 100.0;
-    // Frames that were not run cannot have kept the budget.
+    // A run that was interrupted does not keep the budget, because frames are missing.
     return run.measured == plan.count &&
            static_cast<double>(run.misses) <=
                std::floor(share * static_cast<double>(run.measured) + 1e-9);
@@ -264,7 +267,7 @@ struct Report {
              return keeps_budget(*run);
            });
   }
-  /// Bytes a frame at least, of all operators.
+  /// The least memory traffic per frame of all operators, in bytes.
   double least_bytes() const {
     double bytes = 0.0;
     for (const OperatorInfo& op : infos) bytes += op.least_bytes;
@@ -343,7 +346,8 @@ nlohmann::ordered_json report_json(const Report& report, bool good) {
   json["configs"] = nlohmann::ordered_json::array();
   for (const OperatorConfig& op : report.plan.operators) json["configs"].push_back(config_json(op));
   json["delay_frames"] = first.delays.front();
-  // The first run's keys stand here, too: who asks for one kind of memory needs no index.
+  // The keys of the first run are repeated at the top level, so that a reader of a single run needs
+  // no index.
   json["runs"] = nlohmann::ordered_json::array();
   for (const auto& run : report.runs) json["runs"].push_back(run_json(report, *run));
   const nlohmann::ordered_json copy = json["runs"].front();
@@ -356,12 +360,12 @@ void print_gpu_activity(const GpuMeter& meter, const LatencyResult& run) {
   const GpuActivity& a = run.gpu;
   const std::optional<double> power = a.mean_power_w();
   if (power) {
-    fmt::print("  power {:.0f} W in the mean", *power);
-    if (!a.power_w.empty()) fmt::print(", {:.0f} W at most", a.power_w.high);
-    fmt::print(" ({}), {:.3g} mJ a frame", counted(a.samples, "sample"),
+    fmt::print("  power: mean {:.0f} W", *power);
+    if (!a.power_w.empty()) fmt::print(", largest {:.0f} W", a.power_w.high);
+    fmt::print(" ({}), {:.3g} mJ per frame", counted(a.samples, "sample"),
                *power * a.seconds * 1e3 / static_cast<double>(run.measured));
   } else {
-    fmt::print("  power not known: {}", meter.power_missing());
+    fmt::print("  power unknown: {}", meter.power_missing());
   }
   const auto range = [](const char* name, const Range<unsigned>& r) {
     if (r.empty()) return;
@@ -373,7 +377,7 @@ void print_gpu_activity(const GpuMeter& meter, const LatencyResult& run) {
   range("SM", a.sm_mhz);
   range("memory", a.memory_mhz);
   if (a.reasons_known) {
-    fmt::print("; clocks held back by: {}",
+    fmt::print("; clocks limited by: {}",
                a.reasons == 0 ? std::string("nothing")
                               : fmt::format("{}", fmt::join(clock_reason_names(a.reasons), ", ")));
   }
@@ -385,26 +389,26 @@ void print_run(const Report& report, const LatencyResult& run) {
              fmt::format("{} memory, ms", memory_name(run.space)), "p50", "p90", "p99", "p99.9",
              "max");
   if (report.plan.fps > 0.0) {
-    print_histogram("from the schedule", run.latency);
-    print_histogram("  until its start", run.wake);
+    print_histogram("latency", run.latency);
+    print_histogram("  delay of the start", run.wake);
   }
-  print_histogram("from its own start", run.work);
+  print_histogram("work", run.work);
   if (run.operators.size() > 1) {
     for (std::size_t op = 0; op < run.operators.size(); ++op)
       print_histogram(fmt::format("  operator {}: {}", op + 1, report.links[op].name),
                       *run.operators[op]);
   }
-  print_histogram("  in the queue", run.queue);
-  print_histogram("  copying", run.copy);
-  print_histogram("  computing", run.compute);
+  print_histogram("  queue", run.queue);
+  print_histogram("  copy", run.copy);
+  print_histogram("  compute", run.compute);
   fmt::print(
-      "  jitter {:.3f} ms (standard deviation of the interval between results), {:.3f} ms "
-      "from the shortest to the longest\n",
+      "  jitter {:.3f} ms (standard deviation of the interval between results); longest minus "
+      "shortest interval {:.3f} ms\n",
       run.intervals.deviation_ns() * 1e-6, ms(run.intervals.spread_ns()));
   if (report.with_budget()) {
     fmt::print("  budget {:.3f} ms: {} of {}", report.budget_ms(),
                counted(run.misses, "miss", "misses"), counted(run.measured, "frame"));
-    if (run.misses > 0) fmt::print(", longest run of misses {}", run.longest_burst);
+    if (run.misses > 0) fmt::print(", at most {} in a row", run.longest_burst);
     fmt::print(": {}\n", report.keeps_budget(run) ? "kept" : "NOT KEPT");
   }
   fmt::print("  {:.1f} frames/s; memory traffic at least {:.2f} GB/s; {} page faults",
@@ -412,7 +416,7 @@ void print_run(const Report& report, const LatencyResult& run) {
              run.page_faults);
   if (run.steal_percent >= 0.0)
     fmt::print("; {:.2f} % of the CPU time stolen by other guests", run.steal_percent);
-  fmt::print("\n  memory taken: {:.1f} MB of host, {:.1f} of pinned, {:.1f} of device memory\n",
+  fmt::print("\n  memory used: {:.1f} MB host, {:.1f} MB pinned, {:.1f} MB device\n",
              static_cast<double>(run.footprint.host) * 1e-6,
              static_cast<double>(run.footprint.pinned) * 1e-6,
              static_cast<double>(run.footprint.device) * 1e-6);
@@ -484,7 +488,8 @@ int run_latency(const LatencyCommand& o) {
   if (!o.wait.empty()) {
     if (on_cpu)
       throw InputError(
-          "--wait has no meaning here: the backend is cpu, which waits in its own way");
+          "--wait has no meaning here: it sets how to wait for a CUDA device, and the backend is "
+          "cpu");
     plan.engine.device_wait = o.wait == "spin"    ? DeviceWait::kSpin
                               : o.wait == "yield" ? DeviceWait::kYield
                                                   : DeviceWait::kBlock;
@@ -494,8 +499,8 @@ int run_latency(const LatencyCommand& o) {
         "--copy-threads has no meaning here: the backend is cpu, which copies nothing");
   if (o.copy_threads > 0 && spaces.front() != MemorySpace::kHost) {
     throw InputError(fmt::format(
-        "--copy-threads has no meaning with --memory {}: they copy from and to ordinary "
-        "memory, --memory host",
+        "--copy-threads has no meaning with --memory {}: these threads copy from and to ordinary "
+        "memory (--memory host)",
         o.memory));
   }
   plan.engine.device_copy_threads = o.copy_threads;
@@ -531,10 +536,10 @@ int run_latency(const LatencyCommand& o) {
       const std::int64_t measured = run->measured;
       if (measured > 0) report.runs.push_back(std::move(run));
       if (measured == o.frames) continue;
-      tell(fmt::format(
-          "ocellus: interrupted after {} of {} frames{}{}\n", measured, o.frames,
-          spaces.size() > 1 ? fmt::format(" in {} memory", memory_name(space)) : "",
-          !report.runs.empty() ? "; they are reported" : "; there is nothing to report"));
+      tell(fmt::format("ocellus: interrupted after {} of {} frames{}{}\n", measured, o.frames,
+                       spaces.size() > 1 ? fmt::format(" in {} memory", memory_name(space)) : "",
+                       !report.runs.empty() ? "; the report covers these frames"
+                                            : "; there is nothing to report"));
       break;
     }
   }
@@ -551,96 +556,103 @@ int run_latency(const LatencyCommand& o) {
 }  // namespace
 
 void add_latency_command(CLI::App& program, int& exit_code) {
-  CLI::App* const command = program.add_subcommand(
-      "latency",
-      "Run operators at a camera's pace or back to back and count missed deadlines (exit code 1)");
+  CLI::App* const command =
+      program.add_subcommand("latency",
+                             "Run operators at a camera's frame rate or back to back, and check a "
+                             "latency budget (exit code 1 if missed)");
   command->footer(
-      "A frame's latency counts from the moment that it was due, also when it had to wait for the\n"
-      "frame before; until its start, in the queue, copying and computing are its parts. Jitter "
-      "is\n"
-      "the standard deviation of the interval from one result to the next, and the longest less "
-      "the\n"
-      "shortest such interval. Back to back, a frame is due when the one before is done.\n"
-      "Power and clocks come from NVML, asked by a thread of its own every --sample-ms.\n"
-      "docs/latency.md tells how a budget is proved.\n"
+      "The latency of a frame is the time from the moment when it is due to its result. It\n"
+      "includes any wait for the frame before. Its parts are the delay of the start, the queue,\n"
+      "the copies and the computation. Back to back, a frame is due when the one before is done.\n"
+      "Jitter is the standard deviation of the interval between results; the difference between\n"
+      "the longest and the shortest interval is printed, too. Power and clocks are read from NVML\n"
+      "by a separate thread every --sample-ms. docs/latency.md describes how to verify a budget.\n"
       "\n"
-      "Ctrl-C (or SIGTERM) ends the run early: table, --json and --plot tell of the frames "
-      "measured\n"
-      "so far, and the exit code is 130 (143). A second Ctrl-C ends at once.");
+      "Ctrl-C (or SIGTERM) ends the run early. The table, --json and --plot then show the frames\n"
+      "measured so far, and the exit code is 130 (143). A second Ctrl-C ends the program\n"
+      "immediately.");
   const auto o = std::make_shared<LatencyCommand>();
   command
       ->add_option(
           "--pipeline", o->pipeline,
-          fmt::format("Operators separated by !, each with options of its own as option=value "
+          fmt::format("Operators separated by !, each followed by its options as option=value "
                       "(\"halftone preset=fast ! flow\"). Each reads the camera's frame, one after "
-                      "the other. There are: {}. The command line's options of optical flow hold "
-                      "for every flow",
+                      "the other. The operators are: {}. The options of optical flow below apply "
+                      "to every flow in the pipeline",
                       operator_names()))
       ->capture_default_str();
-  command->add_option("--input", o->input, "FRAMES to replay; without it a synthetic scene");
+  command->add_option("--input", o->input, "FRAMES to replay (default: a synthetic scene)");
   add_source_options(*command, o->source);
   command->add_option("--size", o->size, "WIDTHxHEIGHT of the synthetic scene (default 640x480)");
-  command->add_option("--fps", o->fps, "Pace of the camera")
+  command->add_option("--fps", o->fps, "Frame rate of the camera")
       ->check(finite_range(0.1, 10000.0))
       ->capture_default_str();
-  command->add_flag("--back-to-back", o->back_to_back,
-                    "Each frame as soon as the one before is done, instead of a camera's pace");
+  command->add_flag(
+      "--back-to-back", o->back_to_back,
+      "Submit each frame as soon as the one before is done, not at a camera's frame rate");
   command
       ->add_option("--budget-ms", o->budget_ms,
-                   "Time from the moment that a frame is due to its result; 0 = the time between "
-                   "frames (back to back: none)")
+                   "Most time from the moment when a frame is due to its result; 0: the time "
+                   "between two frames (with --back-to-back: no budget)")
       ->check(finite_range(0.0, 10000.0))
       ->capture_default_str();
   command
       ->add_option("--budget-percentile", o->budget_percentile,
-                   "Percent of the frames that must keep the budget")
+                   "Percentage of the frames that must keep the budget")
       ->check(finite_range(1.0, 100.0))
       ->capture_default_str();
-  command->add_option("--frames", o->frames, "Frames to measure")
+  command->add_option("--frames", o->frames, "Number of frames to measure")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}))
       ->capture_default_str();
-  command->add_option("--warm-up", o->warm_up, "Frames before them, back to back")
+  command
+      ->add_option("--warm-up", o->warm_up,
+                   "Number of frames to run back to back before the measurement")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}))
       ->capture_default_str();
-  command->add_option("--plot", o->plot, "Write the distribution and the latency over time as SVG");
+  command->add_option(
+      "--plot", o->plot,
+      "Write a plot of the latency's distribution and of the latency over time (.svg)");
   command
       ->add_option(
           "--memory", o->memory,
-          "Where frames and results lie: host, pinned, device (the last two: CUDA), "
-          "several with commas, or all; each is a run of --frames. auto: host, and on CUDA "
-          "device, too")
+          "Memory of frames and results: host, pinned, device (the last two need CUDA), several of "
+          "them separated by commas, or all. Each is a separate run of --frames. auto: host, and "
+          "on CUDA also device")
       ->capture_default_str();
   command
-      ->add_option("--wait", o->wait,
-                   "How a CUDA device is waited for: spin (default; one CPU busy), yield or block")
+      ->add_option(
+          "--wait", o->wait,
+          "How to wait for a CUDA device: spin (default; keeps one CPU busy), yield or block")
       ->check(CLI::IsMember({"spin", "yield", "block"}));
   command
       ->add_option(
           "--copy-threads", o->copy_threads,
-          "CUDA and host memory: threads that help to copy, each of which keeps a CPU busy")
+          "Threads that help to copy between host memory and a CUDA device; each keeps a CPU busy")
       ->check(CLI::Range(0, 16))
       ->capture_default_str();
   command
       ->add_option("--sample-ms", o->sample_ms,
-                   "Time between looks at a GPU's power and clocks; 0 = only before and after")
+                   "Interval between samples of the GPU's power and clocks; 0: only before and "
+                   "after the run")
       ->check(CLI::Range(0, 60000))
       ->capture_default_str();
   command
       ->add_option("--realtime-priority", o->realtime_priority,
-                   "SCHED_FIFO priority of the workers, the copy threads and the thread that "
-                   "waits, 1 to 99; 0 = "
-                   "the ordinary scheduler")
+                   "SCHED_FIFO priority (1 to 99) of the workers, the copy threads and the thread "
+                   "that waits; 0: the default scheduler")
       ->check(CLI::Range(0, 99))
       ->capture_default_str();
-  command->add_flag("--lock-memory", o->lock_memory, "Lock the engine's memory");
+  command->add_flag("--lock-memory", o->lock_memory, "Lock the engine's memory with mlock");
   o->flow.add_to(*command);
   add_common_options(*command, o->common);
   command->callback([command, o, &exit_code] {
     check_options(
         *command,
-        {{!o->input.empty(), {"--size"}, "it is for the synthetic scene; --input has its own size"},
-         {o->input.empty(), {kSourceTimeout}, "it is for a video or a camera; see --input"},
-         {o->back_to_back, {"--fps"}, "--back-to-back has no pace of its own"}});
+        {{!o->input.empty(),
+          {"--size"},
+          "it sets the size of the synthetic scene, and --input has its own size"},
+         {o->input.empty(), {kSourceTimeout}, "it applies to a video or a camera given by --input"},
+         {o->back_to_back, {"--fps"}, "--back-to-back has no frame rate"}});
     exit_code = run_latency(*o);
   });
 }

@@ -1,4 +1,5 @@
-// ocellus bench: how fast, against what this machine could do at best, and against others.
+// ocellus bench: measures operators, and compares them with the machine's limits and with other
+// implementations.
 #include "apps/optical_flow/bench.h"
 
 #include <fmt/format.h>
@@ -42,8 +43,8 @@ Clip read_clip(const BenchOptions& o, const std::string& input) {
     }
   }
   if (clip.frames.size() < 2)
-    throw InputError(
-        fmt::format("{}: holds {} frame; flow needs two or more", clip.name, clip.frames.size()));
+    throw InputError(fmt::format("{}: contains {} frame; flow needs two or more", clip.name,
+                                 clip.frames.size()));
   return clip;
 }
 
@@ -56,8 +57,8 @@ BenchInput read_input(const BenchOptions& o, const std::string& input) {
     check_same_size(o.truth, read.truth->size, read.clip.name, size);
     read.number = *o.frame;
     if (read.number < read.clip.first || read.number + 1 > read.clip.last()) {
-      throw InputError(fmt::format("--frame {}: the frames read go from {} to {}", read.number,
-                                   read.clip.first, read.clip.last()));
+      throw InputError(fmt::format("--frame {}: it is not among the frames read, {} to {}",
+                                   read.number, read.clip.first, read.clip.last()));
     }
   } else if (is_scene(input)) {
     read.truth = TestScene::parse(input).truth();
@@ -71,14 +72,14 @@ BenchInput read_input(const BenchOptions& o, const std::string& input) {
 
 int run_bench_flow(const BenchOptions& o) {
   if (!o.truth.empty() && !o.frame)
-    throw InputError("--truth needs --frame N: the flow from which frame to the next it is");
+    throw InputError("--truth needs --frame N: the truth is the flow from frame N to N+1");
   const EngineConfig engine = engine_config(o.common);
   const EngineInfo info = take(Engine::probe(engine), "engine");
   const bool on_cpu = info.backend == BackendKind::kCpu;
   if (on_cpu && o.papers()) {
     throw InputError(fmt::format(
-        "--schedule {}: the paper's schedules are kernels for a GPU, and the backend is cpu; use "
-        "--schedule ours, or --backend cuda where there is a device",
+        "--schedule {}: the paper's schedules are GPU kernels, and the backend is cpu; use "
+        "--schedule ours, or --backend cuda where a device is available",
         o.schedule));
   }
   if (on_cpu && o.depth)
@@ -172,7 +173,7 @@ nlohmann::ordered_json bench_json(const BenchOptions& o, const EngineInfo& info,
                                   const std::vector<BenchInput>& inputs) {
   nlohmann::ordered_json json = bench_head("flow", info);
   json["schedule"] = o.schedule;
-  if (inputs.size() == 1) {  // else it stands in the rows only
+  if (inputs.size() == 1) {  // otherwise only the rows have it
     json["input"] = inputs.front().clip.name;
     json["size"] = {inputs.front().clip.size().width, inputs.front().clip.size().height};
   }
@@ -181,56 +182,64 @@ nlohmann::ordered_json bench_json(const BenchOptions& o, const EngineInfo& info,
 
 void add_bench_command(CLI::App& program, int& exit_code) {
   CLI::App* const bench = program.add_subcommand(
-      "bench", "Measure an operator against the machine's limits and against others");
+      "bench",
+      "Measure an operator; compare it with the machine's limits and other implementations");
   bench->require_subcommand(1);
   CLI::App* const flow = bench->add_subcommand(
-      "flow", "Optical flow: every form, beside OpenCV's methods or the paper's schedules");
+      "flow", "Measure optical flow in all forms, with OpenCV's methods or the paper's schedules");
   flow->footer(
-      "On the CPU frames and results lie in ordinary memory, and every row takes its turn. On a\n"
-      "CUDA device they lie in its memory; a row has its rate with --depth frames in flight and\n"
-      "its time for one frame alone.");
+      "On the CPU, frames and results lie in ordinary memory, and the rows take turns. On a CUDA\n"
+      "device, they lie in device memory. There, each row shows the frame rate with --depth\n"
+      "frames in flight and the latency of one frame alone.");
   const auto o = std::make_shared<BenchOptions>();
   flow->add_option("--size", o->sizes,
-                   "WIDTHxHEIGHT of the synthetic scene (default 640x480); several: a table each")
+                   "WIDTHxHEIGHT of the synthetic scene (default 640x480); several sizes give one "
+                   "table each")
       ->delimiter(',');
-  flow->add_option("--input", o->input, "FRAMES instead of the synthetic scene");
+  flow->add_option("--input", o->input, "FRAMES to measure in place of the synthetic scene");
   add_source_options(*flow, o->source);
   flow->add_option("--frames", o->frames,
-                   "Frames that each row is timed on: on the CPU in turns of 10 (default 100), on "
-                   "a device at most so many for one figure (default 5000)")
+                   "Frames for each row: on the CPU in turns of 10 frames (default 100), on a "
+                   "device the most for each figure (default 5000)")
       ->check(CLI::Range(1, 1000000));
   flow->add_option("--depth", o->depth, "Frames in flight on a device, 1 to 8 (default 3)")
       ->check(CLI::Range(1, 8));
-  flow->add_option("--form", o->form, "uniform, per-pixel or all (with the pyramid's presets)")
+  flow->add_option("--form", o->form, "uniform, per-pixel or all (also the presets of the pyramid)")
       ->check(CLI::IsMember({"uniform", "per-pixel", "all"}))
       ->capture_default_str();
-  flow->add_option("--taps", o->taps, "Support of the kernels")->capture_default_str();
+  flow->add_option("--taps", o->taps, "Taps of the kernels in x, y and time")
+      ->capture_default_str();
   flow->add_option("--schedule", o->schedule,
                    "ours, papers (the direct convolutions of Ohmura et al. 2011) or all")
       ->check(CLI::IsMember({"ours", "papers", "all"}))
       ->capture_default_str();
   flow->add_option("--truth", o->truth,
-                   ".flo file: accuracy of each row (with --input and --frame)");
-  flow->add_option("--frame", o->frame, "The frame that --truth describes")->check(frame_number());
-  flow->add_option("--mask", o->mask, "Accuracy: image whose pixels of 128 and more count");
-  flow->add_option("--border", o->border, "Accuracy: pixels left out on all sides")
+                   ".flo file to compare each row with (needs --input and --frame)");
+  flow->add_option("--frame", o->frame, "The frame N for which --truth has the flow to N+1")
+      ->check(frame_number());
+  flow->add_option("--mask", o->mask,
+                   "Image that selects the pixels compared with the truth: those of 128 and more");
+  flow->add_option("--border", o->border,
+                   "Pixels to leave out of the comparison with the truth on all sides")
       ->check(CLI::Range(0, kMaxImageSide))
       ->capture_default_str();
-  flow->add_flag("--no-peers", o->no_peers, "Leave out other libraries' methods");
+  flow->add_flag("--no-peers", o->no_peers, "Leave out the methods of other libraries");
   add_common_options(*flow, o->common);
   flow->callback([flow, o, &exit_code] {
     const bool own_scene = o->input.empty() || is_scene(o->input);
     check_options(
         *flow,
-        {{!o->input.empty(), {"--size"}, "it is for the synthetic scene; --input has its own size"},
-         {o->input.empty(), {kSourceTimeout}, "it is for a video or a camera; see --input"},
+        {{!o->input.empty(),
+          {"--size"},
+          "it sets the size of the synthetic scene, and --input has its own size"},
+         {o->input.empty(), {kSourceTimeout}, "it applies to a video or a camera given by --input"},
          {o->input.empty(),
           {"--truth", "--frame"},
-          "the synthetic scene's truth is known; they are for other frames, given by --input"},
-         {o->truth.empty(), {"--frame"}, "it says what frame of --input a --truth describes"},
+          "they apply to frames given by --input; the truth of the synthetic scene is known"},
+         {o->truth.empty(), {"--frame"}, "it gives the frame that --truth describes"},
          {o->truth.empty() && !own_scene,
           {"--mask", "--border"},
-          "they choose the pixels that are compared with the truth; see --truth"},
+          "they select the pixels to compare with --truth"},
          {o->schedule == "papers", {"--form"}, "the paper's kernels are per-pixel"}});
     exit_code = run_bench_flow(*o);
   });

@@ -1,4 +1,4 @@
-// What the files of `ocellus bench flow` share: its options, the frames, the methods measured.
+// What the files of `ocellus bench flow` share: its options, its frames and the measured methods.
 #pragma once
 
 #include <optional>
@@ -33,7 +33,7 @@ struct BenchOptions {
   bool papers() const { return schedule != "ours"; }
 };
 
-/// Frames in memory with their numbers.
+/// Numbered frames in memory.
 struct Clip {
   std::string name;
   long first = 0;
@@ -43,53 +43,53 @@ struct Clip {
   PixelFormat format() const { return frames.front().format; }
   long last() const { return first + static_cast<long>(frames.size()) - 1; }
   const GrayImage& number(long n) const { return frames[static_cast<std::size_t>(n - first)]; }
-  /// Back and forth.
+  /// The frames forwards and backwards in turn.
   const GrayImage& cyclic(std::size_t i) const;
 };
 
 class TestScene;
 
-/// Frames of a synthetic scene; all processors draw.
+/// Frames of a synthetic scene, drawn on all processors.
 std::vector<GrayImage> draw_scene(const TestScene& scene, int first, int count);
 
-/// The frames of a table, and what is known of their motion.
+/// The frames of one table, and the truth about their motion, if known.
 struct BenchInput {
   Clip clip;
   std::optional<FlowField> truth;
-  long number = 0;  ///< the frame that the truth is of
+  long number = 0;  ///< the truth is the flow from this frame to the next
   std::vector<std::uint8_t> mask;
   int border = 0;
 
   FlowErrors errors(const FlowField& field) const;
 };
 
-/// A method of ours.
+/// A configuration of this library's operator.
 struct BenchMethod {
   std::string name;
   OpticalFlowConfig config;
 };
 
-/// Those that --form chooses, for frames like these.
+/// The methods that --form selects, for frames of this size and format.
 std::vector<BenchMethod> bench_methods(const BenchOptions& options, const Clip& clip);
 
-/// Columns of the errors, and what stands there in JSON.
+/// The columns of the errors in the table, and the errors in JSON.
 std::string errors_heading();
 std::string errors_text(const FlowErrors& errors);
 nlohmann::ordered_json errors_json(const FlowErrors& errors);
 
-/// How the JSON report of every bench begins.
+/// The beginning of every bench's JSON report.
 nlohmann::ordered_json bench_head(const char* bench, const EngineInfo& info);
-/// What is the same for all rows of a JSON report.
+/// The part of a JSON report that is the same for all rows.
 nlohmann::ordered_json bench_json(const BenchOptions& options, const EngineInfo& info,
                                   const std::vector<BenchInput>& inputs);
 
 void add_bench_cells_command(CLI::App& bench, int& exit_code);
 
-/// On the CPU, beside other libraries' methods.
+/// Measures on the CPU, with the methods of other libraries.
 int bench_on_host(const BenchOptions& options, const EngineConfig& engine, const EngineInfo& info,
                   const std::vector<BenchInput>& inputs);
-/// On a CUDA device, with frames and results in its memory, beside the paper's schedules. Throws
-/// InputError in a build that has no kernels to measure a device with.
+/// Measures on a CUDA device, with frames and results in its memory, and compares with the paper's
+/// schedules. Throws InputError in a build without the kernels that measure a device.
 int bench_on_device(const BenchOptions& options, const EngineConfig& engine, const EngineInfo& info,
                     const std::vector<BenchInput>& inputs);
 
