@@ -138,7 +138,7 @@ TEST_F(KernelsCommand, NamesMistakesInJson) {
   } cases[] = {
       {"{", "not valid JSON: parse error at line 1"},
       {"[]", "not an object"},
-      {R"({"form": "uniform", "kernel": []})", "\"kernel\" is not known"},
+      {R"({"form": "uniform", "kernel": []})", "\"kernel\" is unknown"},
       {R"({"kernels": []})", "\"form\" must be"},
       {R"({"form": "uniform"})", "has its taps in \"kernels\""},
       {R"({"form": "uniform", "kernels": []})", "kernels must be an array of convolutions"},
@@ -146,7 +146,7 @@ TEST_F(KernelsCommand, NamesMistakesInJson) {
       {R"({"form": "uniform", "kernels": [[{"x": [1], "y": [1]}]]})",
        "kernels[0][0]: \"t\" must be an array"},
       {R"({"form": "uniform", "kernels": [[{"x": [1], "y": ["a"], "t": [1]}]]})",
-       "something else than numbers"},
+       "something other than numbers"},
       {R"({"form": "uniform", "kernels": [[)" + term + R"(], [)" + term + "," + term + "]]}",
        "kernels[1] has 2 terms"},
       {R"({"form": "uniform", "kernels": [[)" + term +
