@@ -1,5 +1,5 @@
-// ocellus template: what people write by hand becomes the stage that they meant, every mistake is
-// named, and what is shown can be made again.
+// ocellus template: text and JSON give the intended stages, every mistake is reported, and the
+// output of `show` can be read again.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -53,7 +53,7 @@ class TemplateCommand : public testing::Test {
   std::string note_;
 };
 
-// Fails when a number lands at another place than it was written, or comments and line ends matter.
+// Fails when a number is stored at a wrong place, or when comments and line ends change the result.
 TEST_F(TemplateCommand, ReadsText) {
   ASSERT_EQ(make("# two stages\r\nnote by hand, for a test  # not this\n"
                  "stage\n\na\n  1 2 3  # a row\n 4 5 6\n\n7 8 9\nthreshold -2.5\nstart noise 77\n"
@@ -88,7 +88,7 @@ TEST_F(TemplateCommand, ReadsText) {
   EXPECT_EQ(stages[1].update, CellUpdate::kRaster);
 }
 
-// Fails when JSON gives other stages than the text of the same, or a stage by itself is not read.
+// Fails when JSON gives different stages than the equivalent text, or a single stage is not read.
 TEST_F(TemplateCommand, ReadsJson) {
   ASSERT_EQ(make(R"({"a": [[0, 1, 0], [1, 3, 1], [0, 1, 0]], "b": [[0, 0, 0], [0, 4, 0], [0, 0, 0]],
       "threshold": -1, "continuous": true, "start": "constant", "start_value": 1,
@@ -117,8 +117,8 @@ TEST_F(TemplateCommand, ReadsJson) {
   EXPECT_EQ(note_, "n");
 }
 
-// Fails when what is shown of a template, as text or as JSON, does not make the same template.
-TEST_F(TemplateCommand, WhatIsShownCanBeMade) {
+// Fails when the text or JSON that shows a template does not make the same template.
+TEST_F(TemplateCommand, OutputOfShowCanBeMadeAgain) {
   for (const CellTemplateInfo& info : cell_templates()) {
     Stages stages;
     std::vector<CellStage> expected;
@@ -157,7 +157,7 @@ TEST_F(TemplateCommand, WhatIsShownCanBeMade) {
       }
     }
   }
-  // The file shows as what made it.
+  // A file shows the same text as the chain of which it was made.
   ASSERT_EQ(run({"template", "show", "erosion(cross) | hlf3"}), "");
   const std::string text = printed_;
   ASSERT_EQ(make(text), "");
@@ -166,7 +166,7 @@ TEST_F(TemplateCommand, WhatIsShownCanBeMade) {
 }
 
 // Fails when the list lacks a template, or its JSON a field.
-TEST_F(TemplateCommand, Lists) {
+TEST_F(TemplateCommand, ListsAllTemplates) {
   ASSERT_EQ(run({"template", "list"}), "");
   for (const CellTemplateInfo& info : cell_templates())
     EXPECT_NE(printed_.find(std::string(info.name) + " "), std::string::npos) << info.name;
@@ -186,9 +186,9 @@ TEST_F(TemplateCommand, Lists) {
 
 const std::string kRows = "\n0 0 0\n0 1 0\n0 0 0\n";
 
-// Fails when a mistake in a text is taken, leaves a file, or is reported without its line, its
-// field, its value or what would be right.
-TEST_F(TemplateCommand, NamesMistakesInText) {
+// Fails when a mistake in a text is accepted, leaves a file, or is reported without its line, its
+// field, its value or the allowed values.
+TEST_F(TemplateCommand, ReportsMistakesInText) {
   const std::pair<std::string, const char*> cases[] = {
       {" \n# nothing\n", "the text is empty; it must hold a or b and their rows"},
       {"note x\na\n1 2\n3 4\n",
@@ -254,15 +254,15 @@ TEST_F(TemplateCommand, NamesMistakesInText) {
     EXPECT_NE(error.find(words), std::string::npos)
         << "\"" << text << "\" says: " << (error.empty() ? "nothing" : error);
     EXPECT_TRUE(error.starts_with(in_ + ": ") || error.starts_with(out_ + ": ")) << error;
-    EXPECT_FALSE(std::filesystem::exists(out_)) << "a file was left of " << text;
+    EXPECT_FALSE(std::filesystem::exists(out_)) << "a file remains of " << text;
   }
   std::string many;
   for (int i = 0; i < 17; ++i) many += "stage\na" + kRows;
   EXPECT_NE(make(many).find("the stage of line 81: more than 16 stages"), std::string::npos);
 }
 
-// The same of JSON.
-TEST_F(TemplateCommand, NamesMistakesInJson) {
+// Fails as the test above, for JSON.
+TEST_F(TemplateCommand, ReportsMistakesInJson) {
   const std::string b = R"("b": [[0,0,0],[0,1,0],[0,0,0]])";
   const std::pair<std::string, const char*> cases[] = {
       {"{\"a\": [[1,", "not valid JSON: parse error at line 1, column 11"},
@@ -292,13 +292,13 @@ TEST_F(TemplateCommand, NamesMistakesInJson) {
     const std::string error = make(text);
     EXPECT_NE(error.find(words), std::string::npos)
         << text << " says: " << (error.empty() ? "nothing" : error);
-    EXPECT_FALSE(std::filesystem::exists(out_)) << "a file was left of " << text;
+    EXPECT_FALSE(std::filesystem::exists(out_)) << "a file remains of " << text;
   }
 }
 
-// Fails when a file that is not there, is no text, or cannot be written is reported without its
-// name, or show takes what is none.
-TEST_F(TemplateCommand, NamesMistakesInFiles) {
+// Fails when a file that is missing, is not text, or cannot be written is reported without its
+// name, or when show accepts an invalid file.
+TEST_F(TemplateCommand, ReportsBadFiles) {
   EXPECT_NE(run({"template", "make", in_ + ".no", "-o", out_}).find(in_ + ".no"),
             std::string::npos);
   EXPECT_NE(make(std::string("a\0b", 3)).find("it is not text"), std::string::npos);
