@@ -45,11 +45,11 @@ OperatorDescription describe(const char* name, const char* summary) noexcept {
 
 std::span<const OperatorDescription> operators() noexcept {
   static const OperatorDescription kOperators[] = {
-      describe<OpticalFlow, OpticalFlowConfig>("flow", "Dense optical flow by Lucas and Kanade"),
+      describe<OpticalFlow, OpticalFlowConfig>(
+          "flow", "Dense optical flow by the method of Lucas and Kanade"),
       describe<SpatioTemporalFilter, SpatioTemporalFilterConfig>(
           "filter", "Convolutions with spatio-temporal kernels"),
-      describe<Halftone, HalftoneConfig>("halftone",
-                                         "Black and white dots that look like the image"),
+      describe<Halftone, HalftoneConfig>("halftone", "Black and white halftones of gray images"),
       describe<Cnn, CnnConfig>("cnn", "Templates of a cellular neural network"),
   };
   return kOperators;

@@ -150,7 +150,8 @@ struct Rows {
 template <typename Config>
 constexpr Option depth_option() noexcept {
   return Rows<Config>::template integer<[](auto& c) { return &c.depth; }>(
-      "depth", 1, kMaxDepth, "frames", "Frames in flight: a higher rate for a longer latency");
+      "depth", 1, kMaxDepth, "frames",
+      "Number of frames in flight; more frames give a higher rate and a longer latency");
 }
 
 }  // namespace ocellus::detail

@@ -24,23 +24,23 @@ constexpr OptionChoice kPresets[] = {
     {"fast", static_cast<int>(HalftonePreset::kFast), "7x7 Gaussian, one sweep of swaps"},
 };
 constexpr OptionChoice kStarts[] = {
-    {"template", static_cast<int>(ChainStart::kTemplate), "what the first template says"},
+    {"template", static_cast<int>(ChainStart::kTemplate), "as the first template defines"},
     {"input", static_cast<int>(ChainStart::kInput), "the image"},
     {"noise", static_cast<int>(ChainStart::kNoise), "white noise"},
     {"blue-noise", static_cast<int>(ChainStart::kBlueNoise), "the image plus a blue-noise mask"},
     {"error-diffusion", static_cast<int>(ChainStart::kErrorDiffusion),
-     "the image after Floyd and Steinberg's error diffusion"},
+     "the image after error diffusion by Floyd and Steinberg"},
 };
 constexpr OptionChoice kPolarities[] = {
-    {"black", static_cast<int>(CellPolarity::kBlackIsOne), "as in the literature"},
-    {"white", static_cast<int>(CellPolarity::kWhiteIsOne), "the opposite"},
+    {"black", static_cast<int>(CellPolarity::kBlackIsOne), "+1 is black, as in the literature"},
+    {"white", static_cast<int>(CellPolarity::kWhiteIsOne), "+1 is white"},
 };
 constexpr OptionChoice kUpdates[] = {
-    {"template", static_cast<int>(ChainUpdate::kTemplate), "what each template says"},
+    {"template", static_cast<int>(ChainUpdate::kTemplate), "as each template defines"},
     {"colors", static_cast<int>(ChainUpdate::kColors), "asynchronous, color by color"},
     {"raster", static_cast<int>(ChainUpdate::kRaster), "asynchronous, row by row"},
     {"synchronous", static_cast<int>(ChainUpdate::kSynchronous),
-     "all cells at once; may never come to a fixed point"},
+     "all cells at once; may never reach a fixed point"},
 };
 
 // ---- tables
@@ -52,7 +52,7 @@ struct ChainRows {
 
   static constexpr Option start() {
     return R::template choice<[](auto& c) { return &c.start; }>("start", kStarts,
-                                                                "What the first stage begins with");
+                                                                "Initial state of the first stage");
   }
   static constexpr Option seed() {
     Option row =
@@ -64,21 +64,24 @@ struct ChainRows {
   static constexpr Option warm_start() {
     return R::template flag<[](auto& c) { return &c.warm_start; }>(
         "warm_start",
-        "Begin each frame with the result of the frame before; for halftones, and templates whose "
-        "cells follow the frame from any start");
+        "Start each frame from the result of the frame before; for halftones, and for templates "
+        "whose cells "
+        "follow the frame from any initial state");
   }
   static constexpr Option levels() {
     return R::template integer<[](auto& c) { return &c.levels; }>(
-        "levels", 0, 256, "", "Gray levels of the result, 2 or more; 0 = the template's");
+        "levels", 0, 256, "",
+        "Number of gray levels of the result, at least 2; 0 = as the template defines");
   }
   static constexpr Option max_sweeps() {
     return R::template integer<[](auto& c) { return &c.max_sweeps; }>(
         "max_sweeps", 0, detail::kMaxCellSweeps, "sweeps",
-        "Most sweeps of each stage, fewer at a fixed point; 0 = the template's");
+        "Maximum number of sweeps of each stage, which ends earlier at a fixed point; 0 = as the "
+        "template defines");
   }
   static constexpr Option polarity() {
-    return R::template choice<[](auto& c) { return &c.polarity; }>("polarity", kPolarities,
-                                                                   "What a cell of +1 stands for");
+    return R::template choice<[](auto& c) { return &c.polarity; }>(
+        "polarity", kPolarities, "Color that a cell of +1 stands for");
   }
 };
 
@@ -88,7 +91,9 @@ using HalftoneChainRows = ChainRows<HalftoneConfig>;
 constexpr Option kHalftoneOptions[] = {
     HalftoneRows::text<[](auto& c) { return &c.chain; }>(
         "template",
-        "In place of the preset: a template's name, a template file, or a chain such as \"hlf5\""),
+        "Template to use in place of the preset: a name such as \"hlf5\", a template file, or a "
+        "chain "
+        "of these"),
     HalftoneRows::when<[](const HalftoneConfig& c) { return c.chain.empty(); }>(
         "an empty template", HalftoneRows::choice<[](auto& c) { return &c.preset; }>(
                                  "preset", kPresets, "Balance of quality and speed")),
@@ -108,10 +113,12 @@ using CnnChainRows = ChainRows<CnnConfig>;
 constexpr Option kCnnOptions[] = {
     CnnRows::text<[](auto& c) { return &c.chain; }>(
         "template",
-        "A template's name, a template file, or a chain of them such as \"erosion | edge\""),
+        "Name of a template, a template file, or a chain of these such as \"erosion | edge\""),
     CnnRows::text<[](auto& c) { return &c.initial; }>(
         "initial",
-        "Binary PGM file of the frames' size that the first stage begins with; empty = none"),
+        "Binary PGM file with the size of the frames that sets the initial state of the first "
+        "stage; "
+        "empty = none"),
     CnnRows::when<[](const CnnConfig& c) { return c.initial.empty(); }>("an empty initial",
                                                                         CnnChainRows::start()),
     CnnChainRows::seed(),
@@ -121,15 +128,17 @@ constexpr Option kCnnOptions[] = {
     CnnChainRows::polarity(),
     CnnRows::text<[](auto& c) { return &c.boundary; }>(
         "boundary",
-        "What lies beyond the image: zero-flux, periodic or a number, -1 to 1; empty = the "
-        "template's"),
+        "State of the cells beyond the image: zero-flux, periodic or a number, -1 to 1; empty = as "
+        "the "
+        "template defines"),
     CnnRows::choice<[](auto& c) { return &c.update; }>("update", kUpdates, "Order of the updates"),
     CnnRows::when<[](const CnnConfig& c) {
       return c.update == ChainUpdate::kTemplate || c.update == ChainUpdate::kColors;
     }>("update=template or update=colors",
        CnnRows::integer<[](auto& c) { return &c.color_spacing; }>(
            "color_spacing", 0, detail::kMaxColorSpacing, "cells",
-           "Distance of cells of one color, the radius + 1 at least; 0 = the template's")),
+           "Distance of cells of the same color, at least the radius + 1; 0 = as the template "
+           "defines")),
     detail::depth_option<CnnConfig>(),
 };
 
