@@ -312,11 +312,9 @@ int bench_cells_on_device(const CellBenchOptions& o, const EngineConfig& engine,
   fmt::print(
       "\nframes/s and us each: with {} in flight, the median of several runs. alone: from submit "
       "until wait has\nreturned, one frame at a time. device: the time of the kernels in it. "
-      "floor: "
-      "if each pixel is read and written once and each stage\ncomputes its sums once, at the "
-      "limits "
-      "above. ratio: us each / floor. sweeps and seen dB: {};\nseen dB: PSNR after a Gaussian of "
-      "sigma {:g} on both images.\n",
+      "floor: if each pixel is read and written once and each stage\ncomputes its sums once, at "
+      "the limits above. ratio: us each / floor. sweeps and seen dB: {};\nseen dB: PSNR after a "
+      "Gaussian of sigma {:g} on both images.\n",
       counted(depth, "frame"), kQualityOf, o.sigma);
   return kDone;
 }

@@ -432,9 +432,8 @@ CellStage json_stage(const Json& stage, bool continuous, const std::string& wher
     } else {
       throw InputError(fmt::format(
           "{}: \"{}\" is not a field; the fields are a, b, threshold, continuous, levels, xi, "
-          "input, "
-          "start, start_value, seed, boundary, boundary_value, update, color_spacing, move, "
-          "sweeps",
+          "input, start, start_value, seed, boundary, boundary_value, update, color_spacing, "
+          "move, sweeps",
           where, printable(name, kMostOfValue)));
     }
   }

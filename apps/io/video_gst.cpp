@@ -481,8 +481,7 @@ std::unique_ptr<VideoWriter> make_video_writer(const std::string& path, ImageSiz
     } else {
       throw InputError(fmt::format(
           "{}: no H.264 encoder: GStreamer's element x264enc (gstreamer1.0-plugins-ugly) or "
-          "openh264enc (gstreamer1.0-plugins-bad) is missing; a .webm "
-          "file needs neither of them",
+          "openh264enc (gstreamer1.0-plugins-bad) is missing; a .webm file needs neither of them",
           path));
     }
   }

@@ -431,10 +431,9 @@ int bench_on_device(const BenchOptions& o, const EngineConfig& engine, const Eng
   fmt::print(
       "\nframes/s and us each: with {} in flight, the median of several runs. alone: from submit "
       "until wait has\nreturned, one frame at a time. device: the time of the kernels in it. MB "
-      "and "
-      "MFLOP: the least that a frame needs (for the paper's\nrows: by its method). floor: the time "
-      "for these at the limits above. ratio: us each / floor. *: all data fits in the L2\ncache, "
-      "which is faster than the memory of the floor.\n",
+      "and MFLOP: the least that a frame needs (for the paper's\nrows: by its method). floor: the "
+      "time for these at the limits above. ratio: us each / floor. *: all data fits in the "
+      "L2\ncache, which is faster than the memory of the floor.\n",
       counted(o.depth.value_or(kDepth), "frame"));
   if (o.papers())
     fmt::print(

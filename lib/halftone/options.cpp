@@ -65,8 +65,7 @@ struct ChainRows {
     return R::template flag<[](auto& c) { return &c.warm_start; }>(
         "warm_start",
         "Start each frame from the result of the frame before; for halftones, and for templates "
-        "whose cells "
-        "follow the frame from any initial state");
+        "whose cells follow the frame from any initial state");
   }
   static constexpr Option levels() {
     return R::template integer<[](auto& c) { return &c.levels; }>(
@@ -92,8 +91,7 @@ constexpr Option kHalftoneOptions[] = {
     HalftoneRows::text<[](auto& c) { return &c.chain; }>(
         "template",
         "Template to use in place of the preset: a name such as \"hlf5\", a template file, or a "
-        "chain "
-        "of these"),
+        "chain of these"),
     HalftoneRows::when<[](const HalftoneConfig& c) { return c.chain.empty(); }>(
         "an empty template", HalftoneRows::choice<[](auto& c) { return &c.preset; }>(
                                  "preset", kPresets, "Balance of quality and speed")),
@@ -117,8 +115,7 @@ constexpr Option kCnnOptions[] = {
     CnnRows::text<[](auto& c) { return &c.initial; }>(
         "initial",
         "Binary PGM file with the size of the frames that sets the initial state of the first "
-        "stage; "
-        "empty = none"),
+        "stage; empty = none"),
     CnnRows::when<[](const CnnConfig& c) { return c.initial.empty(); }>("an empty initial",
                                                                         CnnChainRows::start()),
     CnnChainRows::seed(),
@@ -128,9 +125,8 @@ constexpr Option kCnnOptions[] = {
     CnnChainRows::polarity(),
     CnnRows::text<[](auto& c) { return &c.boundary; }>(
         "boundary",
-        "State of the cells beyond the image: zero-flux, periodic or a number, -1 to 1; empty = as "
-        "the "
-        "template defines"),
+        "State of the cells beyond the image: zero-flux, periodic or a number, -1 to 1; empty = "
+        "as the template defines"),
     CnnRows::choice<[](auto& c) { return &c.update; }>("update", kUpdates, "Order of the updates"),
     CnnRows::when<[](const CnnConfig& c) {
       return c.update == ChainUpdate::kTemplate || c.update == ChainUpdate::kColors;

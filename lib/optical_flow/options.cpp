@@ -155,9 +155,8 @@ struct KernelRows {
   static constexpr Option sigma_space() {
     return made(R::template real<[](auto& c) { return &c.kernels.sigma_space; }>(
         "sigma_space", 0.1, 1000.0, "pixels",
-        "Sigma of the Gaussian derivatives in space; with kernels=foveated, sigma at the center of "
-        "the "
-        "fovea"));
+        "Sigma of the Gaussian derivatives in space; with kernels=foveated, sigma at the center "
+        "of the fovea"));
   }
   static constexpr Option sigma_time() {
     return made(R::template real<[](auto& c) { return &c.kernels.sigma_time; }>(
