@@ -261,11 +261,9 @@ void add_compare_command(CLI::App& program, int& exit_code) {
       "image", "Print PSNR and SSIM of an image, and how visible a halftone's error is");
   image->footer(
       "Gray values have the range of 8 bits. The HVS PSNR (for the human visual system) is the\n"
-      "PSNR after a Gaussian of --sigma on both images; 8 pixels (or --border, if larger) are "
-      "left\n"
-      "out on all sides. The mean gray is taken over the same pixels. The anisotropy is "
-      "Ulichney's,\n"
-      "of the power spectrum of the error.");
+      "PSNR after a Gaussian of --sigma on both images; 8 pixels (or --border, if larger) are\n"
+      "left out on all sides. The mean gray is taken over the same pixels. The anisotropy is\n"
+      "Ulichney's, computed from the power spectrum of the error.");
   image->add_option("RESULT", o->result, "PNG, PGM or JPEG")->required();
   image->add_option("TRUTH", o->truth, "PNG, PGM or JPEG")->required();
   image->add_option("--mask", o->mask,

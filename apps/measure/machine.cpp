@@ -163,7 +163,7 @@ std::string machine_line() {
   return fmt::format("{}, {}{}, {}; {}{}", cpu_name(),
                      counted(sysconf(_SC_NPROCESSORS_ONLN), "CPU"),
                      is_virtual_machine() ? " of a virtual machine" : "",
-                     governor.empty() ? "governor not known (no cpufreq)" : "governor " + governor,
+                     governor.empty() ? "governor unknown (no cpufreq)" : "governor " + governor,
                      system_name(), is_realtime_kernel() ? ", real-time kernel" : "");
 }
 
@@ -202,7 +202,7 @@ std::string gpu_line(const EngineInfo& info, const GpuMeter& meter) {
       info.compute_capability % 10, static_cast<double>(info.device_bytes) * 1e-9,
       driver.empty() ? "of unknown version" : driver, cuda_version(info.driver_cuda),
       cuda_version(info.runtime_cuda));
-  if (!meter.missing().empty()) return line + "clocks not known: " + meter.missing();
+  if (!meter.missing().empty()) return line + "clocks unknown: " + meter.missing();
   const GpuSettings s = meter.settings();
   const GpuReading now = meter.read();
   const auto mhz = [](const std::optional<unsigned>& value) {
@@ -213,7 +213,8 @@ std::string gpu_line(const EngineInfo& info, const GpuMeter& meter) {
       clock_mode(s), mhz(s.application_sm_mhz), mhz(s.application_memory_mhz), mhz(now.sm_mhz),
       mhz(s.highest_sm_mhz), mhz(now.memory_mhz), mhz(s.highest_memory_mhz));
   if (now.reasons && *now.reasons != 0)
-    line += fmt::format(", held back by: {}", fmt::join(clock_reason_names(*now.reasons), ", "));
+    line +=
+        fmt::format(", clocks limited by: {}", fmt::join(clock_reason_names(*now.reasons), ", "));
   if (s.power_limit_w) line += fmt::format("; power limit {:.0f} W", *s.power_limit_w);
   return line;
 }
