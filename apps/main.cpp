@@ -37,7 +37,7 @@ void check_subcommands(const CLI::App& program, int argc, char** argv) {
       names += (names.empty() ? "" : ", ") + command->get_name();
     }
     if (next == nullptr) {
-      throw InputError(fmt::format("unknown subcommand '{}'{}; there are: {}", argv[i],
+      throw InputError(fmt::format("unknown subcommand '{}'{}; the subcommands are: {}", argv[i],
                                    level == &program ? "" : " of " + level->get_name(), names));
     }
     level = next;
@@ -65,7 +65,7 @@ int run(int argc, char** argv) {
       "-o takes a numbered pattern, too. The folders of an output must exist. If a video or a\n"
       "camera gives no frame for --source-timeout seconds (default 10), the command fails.\n"
       "\n"
-      "Exit codes: 0 success; 1 the answer is no (for example, a missed latency budget);\n"
+      "Exit codes: 0 success; 1 a requested check failed (for example, a missed latency budget);\n"
       "2 wrong usage or bad input; 130 after Ctrl-C; 143 after SIGTERM.\n"
       "On the first Ctrl-C, flow, halftone, cnn and latency finish the current frame and stop.\n"
       "latency then reports the frames that it measured; the others finish their video. No\n"

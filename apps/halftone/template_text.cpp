@@ -19,7 +19,7 @@
 namespace ocellus::app {
 
 const char* const kCellTextHelp =
-    "TEXT has one field in each line; # begins a comment. A field that is missing has its\n"
+    "The text has one field in each line; # begins a comment. A missing field has its\n"
     "default (in parentheses):\n"
     "  note WORDS                    the source of the templates\n"
     "  stage                         begins the next stage of a chain (optional for the first)\n"
@@ -35,7 +35,7 @@ const char* const kCellTextHelp =
     "  boundary zero-flux|fixed V|periodic                                     (zero-flux)\n"
     "  update colors SPACING|raster|synchronous      spacing 0: the least     (colors 0)\n"
     "  move update|swap              (update)\n"
-    "  sweeps N                      the most sweeps, 1 to 100000 (100)";
+    "  sweeps N                      maximum number of sweeps, 1 to 100000 (100)";
 const char* const kCellJsonHelp =
     "JSON is one stage or {\"note\": \"...\", \"stages\": [...]}. A stage is an object with the "
     "same fields:\n"

@@ -233,7 +233,7 @@ void add_compare_command(CLI::App& program, int& exit_code) {
   flow->add_option("--confidence", o->confidence,
                    "PFM file, as written by ocellus flow --confidence");
   flow->add_option("--density", o->density,
-                   "Percentage of the pixels to keep, in order of confidence")
+                   "Percentage of the pixels to compare: the most confident ones")
       ->check(finite_range(0.001, 100.0));
   flow->add_option(
           "--max-epe", o->max_epe,

@@ -20,7 +20,7 @@
 namespace ocellus::app {
 
 const char* const kKernelTextHelp =
-    "TEXT consists of words and numbers separated by white space; # begins a comment:\n"
+    "The text consists of words and numbers separated by white space; # begins a comment:\n"
     "  uniform  or  per-pixel WIDTH HEIGHT\n"
     "  taps NX NY NT\n"
     "  convolutions C\n"
@@ -28,8 +28,8 @@ const char* const kKernelTextHelp =
     "  note WORDS            (optional; to the end of the line)\n"
     "  data                  then, for each pixel (row by row), convolution and term:\n"
     "                        NX numbers wx, NY numbers wy, NT numbers wt\n"
-    "TEXT comes from a file or a pipe and may have any length. Between two words there may be at\n"
-    "most 1 MiB of white space and comments.";
+    "The text comes from a file or a pipe and may have any length. Between two words there may\n"
+    "be at most 1 MiB of white space and comments.";
 static_assert(kMostJsonBytes == std::size_t{64} << 20, "the help says so");
 const char* const kKernelJsonHelp =
     "JSON is one object:\n"
@@ -38,7 +38,7 @@ const char* const kKernelJsonHelp =
     "...]}  row by row,\n"
     "  K = [convolution, ...], convolution = [term, ...], term = {\"x\": [...], \"y\": [...], "
     "\"t\": [...]}\n"
-    "It may have at most 64 MiB and 800,000 values; use TEXT for larger banks.";
+    "It may have at most 64 MiB and 800,000 values; use from-text for larger banks.";
 
 namespace {
 

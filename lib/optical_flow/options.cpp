@@ -50,7 +50,7 @@ constexpr OptionChoice kWeights[] = {
      "weights decrease with the distance from the center"},
 };
 constexpr OptionChoice kInvalids[] = {
-    {"nan", static_cast<int>(InvalidFlow::kNan), "NaN"},
+    {"nan", static_cast<int>(InvalidFlow::kNan), "not a number"},
     {"zero", static_cast<int>(InvalidFlow::kZero), "zero, as if there were no motion"},
 };
 
@@ -140,7 +140,8 @@ struct KernelRows {
                                              [](Config& c, std::string_view text) {
                                                return parse_kernels(text, c.kernels);
                                              }>(
-        "kernels", "The kernels: uniform, per-pixel, foveated or a kernel file (*.ocellus)");
+        "kernels",
+        "Convolution kernels: uniform, per-pixel, foveated or a kernel file (*.ocellus)");
     return kHasMethod ? R::template when<kUsed>("method=kernels", row) : row;
   }
   static constexpr Option taps() {
