@@ -408,7 +408,7 @@ TEST(Cells, RunInAPipelineOfLatency) {
                {"'warm-start' in 'halftone warm-start'", "write warm-start=true"});
   for (const char* chain : {"erosion | edge", "erosion| edge", "erosion |edge"})
     expect_error({"latency", "--pipeline", std::string("cnn template=") + chain},
-                 {"no blanks", "template=erosion|edge"});
+                 {"blanks are not allowed", "template=erosion|edge"});
   expect_error({"latency", "--pipeline", "halftone ! digits"},
                {"digits", "flow, filter, halftone, cnn"});
 }

@@ -75,12 +75,12 @@ TEST(Program, ReportsWrongUsage) {
   expect_error({"flow", "test:32x32", "--preset", "fast", "--method", "kernels"},
                {"--preset has no meaning here: it needs method=pyramid"});
   expect_error({"flow", "test:32x32", "--preset", "fast", "--taps", "5x5x5"},
-               {"--taps", "kernels=uniform"});
+               {"--taps", "not read from a file"});
   const std::vector<std::string> kernels = {"flow", "test:32x32", "--method", "kernels"};
   expect_error(plus(kernels, {"--levels", "3"}), {"--levels", "method=pyramid"});
   expect_error(plus(kernels, {"--taps", "15x15"}), {"--taps", "15x15x20"});
   expect_error(plus(kernels, {"--taps", "99x15x20"}), {"99", "25"});
-  expect_error(plus(kernels, {"--storage", "half"}), {"--storage", "per-pixel"});
+  expect_error(plus(kernels, {"--storage", "half"}), {"--storage", "differ by pixel"});
   expect_error(plus(kernels, {"--kernels", folder / "no.ocellus"}), {"no.ocellus", "foveated"});
   expect_error({"flow", "test:32x32", "--roi", "1,2,3"}, {"--roi", "x,y,width,height"});
   expect_error({"flow", "test:32x32", "--roi", "20,20,20,20"}, {"20", "32x32"});
@@ -311,7 +311,7 @@ TEST(Program, AcceptsImageFilesSixteenBitsAndKernelFiles) {
                {"4 frames"});
   expect_error({"flow", "test:48x40,frames=4", "--method", "kernels", "--kernels",
                 folder / "k.ocellus", "--taps", "9x9x4"},
-               {"--taps has no meaning here", "kernels=uniform"});
+               {"--taps has no meaning here", "not read from a file"});
 }
 
 // Example failure: a limit is ignored, or an exceeded limit does not change the exit code.

@@ -247,7 +247,7 @@ TEST_F(TemplateCommand, ReportsMistakesInText) {
       {"start error-diffusion\nlevels 3\na" + kRows,
        "stages[0].start is kErrorDiffusion with 3 levels; it needs two"},
       {"a\n16000 0 0\n0 16000 0\n0 0 0\n", "the weights of stages[0] are too large"},
-      {"gain 2\n", "line 1: \"gain\" is no field; there are note, stage, a, b, "},
+      {"gain 2\n", "line 1: \"gain\" is not a field; the fields are note, stage, a, b, "},
   };
   for (const auto& [text, words] : cases) {
     const std::string error = make(text);
@@ -267,10 +267,10 @@ TEST_F(TemplateCommand, ReportsMistakesInJson) {
   const std::pair<std::string, const char*> cases[] = {
       {"{\"a\": [[1,", "not valid JSON: parse error at line 1, column 11"},
       {"[1]", "the JSON is not an object"},
-      {"{}", "the stage: neither a nor b is there"},
+      {"{}", "the stage: neither a nor b is given"},
       {R"({"stages": []})", "\"stages\" must be an array of 1 to 16 stages"},
       {R"({"stages": [3]})", "stage 1: must be an object"},
-      {R"({"stages": [{)" + b + R"(}], "nots": ""})", "\"nots\" is not known beside \"stages\""},
+      {R"({"stages": [{)" + b + R"(}], "nots": ""})", "\"nots\" is unknown; beside \"stages\""},
       {R"({"stages": [{)" + b + R"(}], "note": 3})", "\"note\" must be a string"},
       {R"({"stages": [{)" + b + R"(}, {)" + b + R"(, "levels": 1}]})",
        "stage 2: levels is 1; it must be a whole number, 2 to 256"},
@@ -282,7 +282,7 @@ TEST_F(TemplateCommand, ReportsMistakesInJson) {
       {"{" + b + R"(, "continuous": 1})", "the stage: continuous is 1; it must be true or false"},
       {"{" + b + R"(, "gain": 1})", "the stage: \"gain\" is not a field; the fields are a, b, "},
       {R"({"a": 3})", "the stage: a must be an array of rows"},
-      {R"({"a": [[1,2,3], 4]})", "rows, which are arrays of numbers; row 2 is none"},
+      {R"({"a": [[1,2,3], 4]})", "rows, which are arrays of numbers; row 2 is not an array"},
       {R"({"a": [[1,2,3], [1, "NaN", 3], [1,2,3]]})", "row 2, column 2 is \"NaN\""},
       {R"({"a": [[1,2,3], [1, NaN, 3], [1,2,3]]})", "not valid JSON: parse error at line 1"},
       {R"({"a": [[1,2,3], [1, 1e999, 3], [1,2,3]]})", "not valid JSON: "},

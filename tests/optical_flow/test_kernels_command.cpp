@@ -98,7 +98,7 @@ TEST_F(KernelsCommand, ReportsMistakesInText) {
       {head + "data\n1 2 3 1e999", "line 5: \"1e999\" is out of range for a tap"},
       {"uniform\ntaps 99999999999 1 2\n", "line 2: \"99999999999\" is out of range"},
       {"uniform\ntap 1 1 2\n", "line 2: \"tap\""},
-      {"taps 1 1 2\nconvolutions 1\ndata\n1 2 3 4", "neither \"uniform\" nor \"per-pixel\""},
+      {"taps 1 1 2\nconvolutions 1\ndata\n1 2 3 4", "\"uniform\" or \"per-pixel\" is missing"},
       {"uniform\nconvolutions 1\ndata\n", "\"taps\" is missing"},
       {"uniform\ntaps 1 1 1\ndata\n", "\"convolutions\" is missing"},
       {"uniform\ntaps 26 1 1\nconvolutions 1\ndata\n", "nx is 26; it must be 1 to 25"},
