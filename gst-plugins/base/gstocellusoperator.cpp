@@ -430,15 +430,14 @@ bool ElementOperator::recover(const Error& error) {
   gst_caps_unref(caps);
   guint submitted = 0;
   if (made) {
+    GST_ELEMENT_WARNING(element_, RESOURCE, FAILED, ("The device was lost; going on with the CPU."),
+                        ("%s", error.text));
     while (submitted < count && submit(tasks[submitted])) ++submitted;
   } else {
     post_error(element_, made.error());
   }
   for (guint i = 0; i < count; ++i) gst_buffer_unref(tasks[i].picture);
-  if (submitted < count || !made) return false;
-  GST_ELEMENT_WARNING(element_, RESOURCE, FAILED, ("The device was lost; going on with the CPU."),
-                      ("%s", error.text));
-  return true;
+  return made && submitted == count;
 }
 
 }  // namespace gst_ocellus
