@@ -8,6 +8,8 @@
 #include "ocellus/memory.h"
 #include "ocellus/status.h"
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 namespace ocellus {
 
 /// A piece of one of the engine's blocks, given back when the object goes. Frames and results in
@@ -49,3 +51,5 @@ class Buffer {
 };
 
 }  // namespace ocellus
+
+#pragma GCC visibility pop

@@ -12,6 +12,8 @@
 #include "ocellus/cellular_network.h"
 #include "ocellus/status.h"
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 namespace ocellus {
 
 /// What the library knows of a name.
@@ -62,3 +64,5 @@ Expected<CellTemplateFileInfo> read_cell_template_file(
     const char* path, std::array<CellStage, kMaxCellStages>& stages) noexcept;
 
 }  // namespace ocellus
+
+#pragma GCC visibility pop

@@ -19,6 +19,8 @@
 #include "ocellus/operator.h"
 #include "ocellus/status.h"
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 namespace ocellus {
 
 inline constexpr int kMaxTemplateRadius = 4;
@@ -214,3 +216,5 @@ class CellularNetwork : public OperatorHandle {
 };
 
 }  // namespace ocellus
+
+#pragma GCC visibility pop

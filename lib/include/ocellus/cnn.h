@@ -8,6 +8,8 @@
 #include "ocellus/cellular_network.h"
 #include "ocellus/options.h"
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 namespace ocellus {
 
 /// What the first stage of a chain begins with.
@@ -75,3 +77,5 @@ class Cnn : public OperatorHandle {
 };
 
 }  // namespace ocellus
+
+#pragma GCC visibility pop

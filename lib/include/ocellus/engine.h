@@ -18,6 +18,8 @@ struct EngineAccess;
 
 }  // namespace detail
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 /// Which implementation computes.
 enum class BackendKind : std::uint8_t { kCpu, kCuda };
 
@@ -136,5 +138,7 @@ class Engine {
 
   detail::EngineState* state_ = nullptr;
 };
+
+#pragma GCC visibility pop
 
 }  // namespace ocellus

@@ -8,6 +8,8 @@
 #include "ocellus/frame.h"
 #include "ocellus/optical_flow.h"
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 namespace ocellus {
 
 /// The color of a motion: hue tells the direction, saturation the length up to `max_motion`;
@@ -46,3 +48,5 @@ void draw_flow_overlay(const FlowOutput& flow, const OverlayConfig& config,
                        const OverlayImage& image) noexcept;
 
 }  // namespace ocellus
+
+#pragma GCC visibility pop

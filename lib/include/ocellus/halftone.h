@@ -13,6 +13,8 @@
 
 #include "ocellus/cnn.h"
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 namespace ocellus {
 
 enum class HalftonePreset : std::uint8_t {
@@ -52,3 +54,5 @@ CellularNetworkConfig halftone_config(ImageSize size,
 CellTemplate gaussian_template(int radius, float sigma) noexcept;
 
 }  // namespace ocellus
+
+#pragma GCC visibility pop

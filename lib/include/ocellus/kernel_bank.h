@@ -5,6 +5,8 @@
 
 #include "ocellus/options.h"
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 namespace ocellus {
 
 /// Limits of a kernel's support, in taps.
@@ -70,3 +72,5 @@ struct KernelConfig {
 };
 
 }  // namespace ocellus
+
+#pragma GCC visibility pop

@@ -8,6 +8,8 @@
 #include "ocellus/kernel_bank.h"
 #include "ocellus/status.h"
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 namespace ocellus {
 
 /// What the header of a kernel bank file says.
@@ -36,3 +38,5 @@ Expected<void> visit_kernels(const KernelConfig& kernels, ImageSize size, Kernel
                              void* user) noexcept;
 
 }  // namespace ocellus
+
+#pragma GCC visibility pop

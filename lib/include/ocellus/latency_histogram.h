@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 namespace ocellus {
 
 /// Log-linear buckets as in HdrHistogram: 1 ns wide below 2048 ns, then 1024 equal steps in each
@@ -50,3 +52,5 @@ class LatencyHistogram {
 };
 
 }  // namespace ocellus
+
+#pragma GCC visibility pop

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 namespace ocellus {
 
 enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarning, kError };
@@ -17,3 +19,5 @@ using LogCallback = void (*)(void* user, LogLevel level, const char* message);
 void set_log_callback(LogCallback callback, void* user) noexcept;
 
 }  // namespace ocellus
+
+#pragma GCC visibility pop

@@ -20,6 +20,8 @@ class OperatorState;
 struct OperatorAccess;
 }  // namespace detail
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 /// Most frames in flight.
 inline constexpr int kMaxDepth = 8;
 /// Most planes that an operator writes.
@@ -132,5 +134,7 @@ class OperatorHandle {
 
   std::unique_ptr<detail::OperatorState> state_;
 };
+
+#pragma GCC visibility pop
 
 }  // namespace ocellus

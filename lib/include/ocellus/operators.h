@@ -16,6 +16,8 @@
 #include "ocellus/options.h"
 #include "ocellus/status.h"
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 namespace ocellus {
 
 /// An operator of the list. Static storage, as all texts in it.
@@ -125,3 +127,5 @@ inline Expected<Engine> create_engine(const EngineConfig& config,
 }
 
 }  // namespace ocellus
+
+#pragma GCC visibility pop

@@ -17,6 +17,8 @@
 #include "ocellus/options.h"
 #include "ocellus/status.h"
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 namespace ocellus {
 
 /// Type of the stored kernel taps and of the ring of spatial sums. Arithmetic is float in both.
@@ -171,3 +173,5 @@ class OpticalFlow : public OperatorHandle {
 };
 
 }  // namespace ocellus
+
+#pragma GCC visibility pop

@@ -11,6 +11,8 @@
 
 #include "ocellus/status.h"
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 namespace ocellus {
 
 enum class OptionType : std::uint8_t {
@@ -131,3 +133,5 @@ Expected<Text<kMaxOptionText>> get_option(const Config& config, std::string_view
 }
 
 }  // namespace ocellus
+
+#pragma GCC visibility pop

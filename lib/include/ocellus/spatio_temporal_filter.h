@@ -15,6 +15,8 @@
 #include "ocellus/options.h"
 #include "ocellus/status.h"
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 namespace ocellus {
 
 struct SpatioTemporalFilterConfig {
@@ -52,3 +54,5 @@ class SpatioTemporalFilter : public OperatorHandle {
 };
 
 }  // namespace ocellus
+
+#pragma GCC visibility pop

@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <utility>
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 namespace ocellus {
 
 /// What happened. Only kOk means success.
@@ -141,3 +143,5 @@ class [[nodiscard]] Expected<void> {
 };
 
 }  // namespace ocellus
+
+#pragma GCC visibility pop
