@@ -9,7 +9,7 @@
 namespace ocellus {
 namespace {
 
-// Blocks of devices are cut in pieces of 256 bytes.
+// Size in bytes to which pieces of pinned and device memory are rounded up.
 constexpr std::size_t kDevicePiece = 256;
 
 }  // namespace

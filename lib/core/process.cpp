@@ -21,7 +21,7 @@ Expected<void> OwnerProcess::create() noexcept {
                                      strerror(errno)));
   }
 #ifdef MADV_WIPEONFORK
-  // An emulator may say yes to any advice, and do nothing.
+  // Emulators may accept any advice and ignore it, so check that invalid advice is refused.
   const bool honest = madvise(page, page_bytes_, -1) != 0;
   if (honest && madvise(page, page_bytes_, MADV_WIPEONFORK) == 0) {
     page_ = static_cast<volatile char*>(page);
@@ -29,7 +29,7 @@ Expected<void> OwnerProcess::create() noexcept {
     return {};
   }
 #endif
-  munmap(page, page_bytes_);  // a kernel before 4.14: is_child asks for the process's number
+  munmap(page, page_bytes_);  // kernels before 4.14: is_child compares process IDs
   return {};
 }
 

@@ -1,12 +1,13 @@
-// Deadline: the moment until which a call may wait.
+// Deadline: the point in time until which a call may wait.
 #pragma once
 
 #include <chrono>
 
 namespace ocellus {
 
-/// A point on the steady clock; one in the past makes a call look once and not block. A call that
-/// waits with a deadline leaves all computing to the workers. docs/latency.md has what it overran.
+/// A point on the steady clock. With a deadline in the past, a call checks once and does not block.
+/// A call that waits with a deadline leaves all computation to the workers. docs/latency.md lists
+/// measured overruns.
 class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
@@ -16,7 +17,7 @@ class Deadline {
   static constexpr Deadline at(Clock::time_point time) noexcept { return Deadline(time); }
   static Deadline after(std::chrono::nanoseconds duration) noexcept {
     const Clock::time_point now = Clock::now();
-    // A duration that would overflow the clock means "never".
+    // A sum that would overflow the clock means "never".
     if (duration > Clock::time_point::max() - now) return never();
     return Deadline(now + duration);
   }
