@@ -36,7 +36,7 @@ struct MemoryUse {
   Footprint capacity;  ///< sizes of the blocks
   Footprint used;      ///< bytes in pieces that operators and buffers hold now
   Footprint peak;      ///< largest value of `used` so far
-  int pieces = 0;      ///< number of operators and buffers that hold memory
+  int pieces = 0;      ///< number of pieces of host and device memory in use
 };
 
 }  // namespace ocellus
