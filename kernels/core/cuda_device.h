@@ -145,8 +145,8 @@ class LastError {
 };
 
 /// A scope for CUDA calls of one operator, in one phase, on one thread. The device's primary
-/// context is current during the lifetime of the object; afterwards the previous context is
-/// restored, because other code of the thread may use its own context. Another thread may capture a
+/// context is current during the lifetime of the object. The destructor restores the previous
+/// context, because other code of the thread may use its own context. Another thread may capture a
 /// graph in a mode that refuses potentially unsafe calls of all threads. Calls during creation do
 /// not disturb a capture, so they are exempted from this mode.
 class Scope {

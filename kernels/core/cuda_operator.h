@@ -7,8 +7,8 @@
 //
 // The parameters of a frame are in a small block of device memory (FrameParams), so the graph is
 // the same for all frames of a slot. Only the device knows the position in the temporal state
-// (TemporalState), because only the device detects bad pixels, and a frame with bad pixels must not
-// change the state.
+// (TemporalState). A frame with bad pixels must not change the state, and only the device detects
+// bad pixels.
 #pragma once
 
 #include <array>

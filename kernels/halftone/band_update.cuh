@@ -140,8 +140,8 @@ __device__ void swap_piece(Band<R, kPlace>& band, int row, int first) {
     const int change = move == 0 ? 0 : one ? -move : move;
     const int left_change = __shfl_up_sync(kFull, change, 1);
     const int right_change = __shfl_down_sync(kFull, change, 1);
-    // Update only the states that later colors read: those of the cells after q, and that of the
-    // first cell, which is the right neighbor of the last cell of the previous lane.
+    // Update only the states that later colors read. These are the states of the cells after q, and
+    // that of the first cell, the right neighbor of the previous lane's last cell.
 #pragma unroll
     for (int from_lane = -1; from_lane <= 1; ++from_lane) {
       int source = from_lane == 0 ? change : from_lane < 0 ? left_change : right_change;

@@ -181,8 +181,8 @@ RingArguments KernelFlow::ring_arguments(int slot) const noexcept {
   return a;
 }
 
-// Selects the fastest way of copying that the device supports, that the library was compiled for,
-// and for which shared memory has room for at least kLeastWarps warps.
+// Selects the fastest way of copying that the device supports and the library was compiled for.
+// Shared memory must have room for at least kLeastWarps warps.
 Expected<void> KernelFlow::choose_ring_filter(Scope& cuda) noexcept {
   constexpr int kLeastWarps = 2;
   const DeviceTraits& traits = device().traits();

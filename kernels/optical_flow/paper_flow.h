@@ -1,5 +1,5 @@
 // PaperFlow and PaperFilter: the schedules of Ohmura et al. 2011 (sections III.A and III.B), for
-// comparing their speed with that of the library and checking them against the same reference. Not
+// comparing their speed with that of the library. They are checked against the same reference. Not
 // part of the library: they are linked into the program for `ocellus bench` and into tests.
 //
 // For each new frame, pixel and convolution, the paper evaluates equation (2) directly: one sum

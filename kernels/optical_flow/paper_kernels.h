@@ -34,8 +34,8 @@ struct KeepArguments {
   float scale;  ///< factor from pixel values to 8-bit gray levels
 };
 
-/// Computes the convolutions of one package. Taps: for every two convolutions, [nx + ny +
-/// nt][pixel] pairs of floats; for a remaining one, [nx + ny + nt][pixel] floats. wx and wy are
+/// Computes the convolutions of one package. The taps are [nx + ny + nt][pixel] pairs of floats for
+/// every two convolutions, and [nx + ny + nt][pixel] floats for a remaining one. wx and wy are
 /// stored in image order, which reverses the index of the convolution.
 struct ConvolveArguments {
   const FrameParams* frame;

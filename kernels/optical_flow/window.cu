@@ -1,6 +1,6 @@
 // The Lucas-Kanade window and the 2x2 solution: equation (3) of Ohmura et al. 2011.
 //
-// The sums along the columns come first and read global memory: only the three derivatives are
+// The sums along the columns come first and read global memory. Only the three derivatives are
 // read, not their five products, and each derivative is used for all windows of a thread. The sums
 // along the rows follow, in shared memory.
 #include "kernels/image/pixels.cuh"

@@ -141,10 +141,11 @@ Check check_output(const OperatorInfo& info, const OperatorOutput& out) noexcept
   }
   for (std::size_t p = count; p < out.planes.size(); ++p) {
     if (out.planes[p].data != nullptr)
-      return invalid_argument("output has a plane %zu; the operator gives %d", p, info.plane_count);
+      return invalid_argument("output has a plane %zu; the operator has %d planes", p,
+                              info.plane_count);
   }
   if (out.record != nullptr && info.record == nullptr)
-    return invalid_argument("output.record is not null, but the operator gives no record");
+    return invalid_argument("output.record is not null, but the operator has no record");
   return {};
 }
 

@@ -104,21 +104,22 @@ std::size_t PieceMap::largest_gap() const noexcept {
 Error PieceMap::no_room(const char* kind, std::size_t bytes) const noexcept {
   if (pieces_ == kMaxPieces) {
     return make_error(Status::kOutOfMemory,
-                      "the engine's %s block has given out %d pieces, which is the most", kind,
+                      "the engine's %s block has given out %d pieces, which is the maximum", kind,
                       kMaxPieces);
   }
   const std::size_t free = capacity_ - used_;
   if (free >= bytes) {
     return make_error(Status::kOutOfMemory,
-                      "%zu bytes of %s memory are needed, and the engine's block is fragmented: of "
-                      "%zu free bytes at most %zu lie in one piece, because pieces of other sizes "
-                      "were taken and given back before",
+                      "%zu bytes of %s memory are needed, but the engine's block is fragmented: of "
+                      "%zu free bytes only %zu are contiguous, because pieces of other sizes were "
+                      "taken and given back before",
                       bytes, kind, free, largest_gap());
   }
-  return make_error(Status::kOutOfMemory,
-                    "%zu bytes of %s memory are needed, and of the engine's block of %zu only %zu "
-                    "are free: add the operator's footprint to EngineConfig::memory",
-                    bytes, kind, capacity_, free);
+  return make_error(
+      Status::kOutOfMemory,
+      "%zu bytes of %s memory are needed, but of the engine's block of %zu bytes only %zu "
+      "are free: add the operator's footprint to EngineConfig::memory",
+      bytes, kind, capacity_, free);
 }
 
 }  // namespace ocellus::detail

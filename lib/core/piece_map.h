@@ -16,8 +16,8 @@ constexpr std::size_t align_up(std::size_t bytes, std::size_t alignment = kMemor
 
 /// A piece that is given back leaves a free region that is reserved for the next piece of the same
 /// size. Pieces of given sizes that fit into the block together therefore always find room, in
-/// whatever order they are given back and taken again: the number of regions of a size never
-/// exceeds the largest number of pieces of this size that were in use at once. Neighboring free
+/// whatever order they are given back and taken again. The reason is that the number of regions of
+/// a size never exceeds the largest number of pieces of this size in use at once. Neighboring free
 /// regions are joined only if a piece fits nowhere else. The block may then become fragmented.
 ///
 /// Not synchronized: the owner's mutex protects it.

@@ -46,8 +46,8 @@ Expected<void> OwnerProcess::check() const noexcept {
     return {};
   return tl::unexpected(make_error(
       Status::kUnsupported,
-      "the engine was made in process %ld, and this is a child that fork() made of it: its threads "
-      "and its device are not here; make an engine in the child",
+      "the engine was created in process %ld; this process is a child made by fork() "
+      "and has neither the engine's threads nor its device; create an engine in the child",
       static_cast<long>(pid_)));
 }
 

@@ -14,7 +14,7 @@ int CpuCellularNetwork::last_of_first_run() const noexcept {
 }
 
 int CpuCellularNetwork::step_count() const noexcept {
-  int count = 1;  // write
+  int count = 1;  // the step `write`
   for (int s = 0; s < plan_.stage_count; ++s) {
     const CellStagePlan& plan = plan_of(s);
     if (!plan.keeps_state) count += 5;
@@ -29,7 +29,7 @@ int CpuCellularNetwork::step_count() const noexcept {
         count += 3;
         break;
     }
-    ++count;  // control
+    ++count;  // the step `control`
   }
   return count + (plan_.warm_start ? 1 : 0);
 }

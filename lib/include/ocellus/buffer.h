@@ -30,6 +30,7 @@ class Buffer {
   /// The start of the memory, aligned to at least kMemoryAlignment. The host cannot read memory of
   /// kind kCuda.
   void* data() const noexcept { return data_; }
+  /// Size in bytes.
   std::size_t size() const noexcept { return size_; }
   MemorySpace space() const noexcept { return space_; }
 

@@ -16,9 +16,9 @@ namespace ocellus {
 
 /// Describes one template of the library.
 struct CellTemplateInfo {
-  const char* name;
-  const char* description;
-  const char* source;  ///< name in the source, and how and why the values differ from it
+  const char* name;         ///< for chains, in lower case
+  const char* description;  ///< what the template computes
+  const char* source;       ///< name in the source, and how and why the values differ from it
   /// True if `from_continuous_time` made the values. The other templates are discrete-time
   /// templates, have no feedback in continuous time, or were designed anew, as `source` says.
   bool converted = false;
@@ -52,7 +52,7 @@ Expected<int> parse_cell_chain(std::string_view chain,
 
 /// Describes the content of a template file.
 struct CellTemplateFileInfo {
-  int stages = 0;
+  int stages = 0;       ///< number of stages, 1 to kMaxCellStages
   char note[256] = {};  ///< origin of the templates, as stated in the file; printable ASCII
 };
 

@@ -21,9 +21,12 @@
 
 namespace ocellus {
 
+/// Largest radius of a template; a radius of r means (2 r + 1) x (2 r + 1) weights.
 inline constexpr int kMaxTemplateRadius = 4;
+/// Number of weights of the largest template.
 inline constexpr int kMaxTemplateWeights =
     (2 * kMaxTemplateRadius + 1) * (2 * kMaxTemplateRadius + 1);
+/// Largest number of stages of a network.
 inline constexpr int kMaxCellStages = 16;
 
 /// The weights of equation (1), x = sum A y + sum B u + T. Each array is stored row by row from the
@@ -35,7 +38,7 @@ struct CellTemplate {
   int radius = 1;                              ///< 1 to 4, for 3x3 to 9x9 weights
   std::array<float, kMaxTemplateWeights> a{};  ///< feedback weights A, of the outputs y
   std::array<float, kMaxTemplateWeights> b{};  ///< control weights B, of the inputs u
-  float threshold = 0.0f;                      ///< threshold T
+  float threshold = 0.0f;                      ///< threshold T, -16383 to 16383
 };
 
 /// Returns the discrete-time template whose fixed points are the equilibria of the continuous-time
@@ -58,10 +61,10 @@ enum class CellUpdate : std::uint8_t {
 /// What a cell does when it is updated.
 enum class CellMove : std::uint8_t {
   kUpdate,  ///< sets the output to the output function of the state, equations (1) and (2)
-  /// Swaps its output with that of its right or its lower neighbor in the image, whichever swap
-  /// lowers the energy -1/2 y'A y - (B u + T)'y more, if one of them lowers it. Swaps keep the
-  /// mean, so they reach states that single updates cannot. Requires two levels, a symmetric A and
-  /// kColors; the smallest spacing is radius + 2.
+  /// Swaps its output with that of its right or its lower neighbor in the image, if this lowers the
+  /// energy -1/2 y'A y - (B u + T)'y. If both swaps lower it, the cell makes the one that lowers it
+  /// more. Swaps keep the mean, so they reach states that single updates cannot. Requires two
+  /// levels, a symmetric A and kColors; the smallest spacing is radius + 2.
   kSwap,
 };
 
@@ -98,7 +101,7 @@ enum class CellPolarity : std::uint8_t { kBlackIsOne, kWhiteIsOne };
 
 /// A template and its parameters of execution.
 struct CellStage {
-  CellTemplate weights;
+  CellTemplate weights;  ///< discrete-time weights, -16383 to 16383 each
   /// Values that are added to `weights.threshold`, one for each cell: floats, of the frame's size.
   /// Read at creation and not kept. Null for none.
   const float* threshold_plane = nullptr;
@@ -106,7 +109,8 @@ struct CellStage {
 
   int levels = 2;  ///< number of levels m of the uniform quantizer g in (2), 2 to 256; with 2, g is
                    ///< a threshold at 0
-  float xi = 1.0f;  ///< state at which the output saturates, > 0; has no effect with two levels
+  float xi = 1.0f;  ///< state at which the output saturates, above 0 and at most 100; has no effect
+                    ///< with two levels
 
   CellInput input = CellInput::kPrevious;
   CellStart start = CellStart::kInput;
@@ -126,6 +130,7 @@ struct CellStage {
   int max_sweeps = 100;   ///< 1 to 100000; the stage ends earlier when it reaches a fixed point
 };
 
+/// Configuration of CellularNetwork: the images and a chain of stages.
 struct CellularNetworkConfig {
   ImageSize size;  ///< 1x1 to 16384x16384
   PixelFormat format = PixelFormat::kGray8;
@@ -167,14 +172,14 @@ struct CellularNetworkRecord {
 ///
 /// Arithmetic is exact, so every backend and any number of threads compute the same cells.
 /// - Inputs, initial states and boundary values are rounded to multiples of 2^-13, halves up. The
-///   input for gray g is (2 g - black - white) / (white - black), clamped to -1 to 1, or its
-///   negative, depending on the polarity. Float pixels are first clamped to 0 to 255 and rounded to
-///   16-bit gray, multiples of 1/257.
-/// - A, B, T and xi are rounded to multiples of 2^-f (`fraction_bits`). f is at most 13. It is
-///   small enough that the sum of |A|, in units of 2^-f, is below 2^14 for two levels; for more
-///   levels, the sum times (levels - 1) is below 2^29.
-/// - B u + T, including the contribution of fixed cells outside the image, is rounded to a multiple
-///   of 2^-f / (levels - 1), halves up, and clamped to those limits.
+///   input for gray g is (2 g - black - white) / (white - black), clamped to -1 to 1. It is negated
+///   if black is +1. Float pixels are first clamped to 0 to 255 and rounded to 16-bit gray,
+///   multiples of 1/257.
+/// - A, B, T and xi are rounded to multiples of 2^-f (`fraction_bits`). f is at most 13. For two
+///   levels, f is so small that the sum of |A|, in units of 2^-f, is below 2^14. For more levels,
+///   the sum times (levels - 1) is below 2^29.
+/// - B u + T includes the contribution of fixed cells outside the image. It is rounded to a
+///   multiple of 2^-f / (levels - 1), halves up, and clamped to those limits.
 class CellularNetwork : public OperatorHandle {
  public:
   /// Returns what an operator of this configuration takes and produces. Errors: InvalidArgument and

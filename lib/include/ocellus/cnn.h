@@ -46,6 +46,7 @@ struct ChainConfig {
   CellPolarity polarity = CellPolarity::kBlackIsOne;
 };
 
+/// Configuration of Cnn.
 struct CnnConfig : ChainConfig {
   CnnConfig() noexcept { chain.assign("edge"); }
 

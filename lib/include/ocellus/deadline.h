@@ -12,9 +12,12 @@ class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
 
+  /// No deadline: the call waits until it is done.
   static constexpr Deadline never() noexcept { return Deadline(Clock::time_point::max()); }
+  /// A deadline in the past: the call checks once.
   static constexpr Deadline immediate() noexcept { return Deadline(Clock::time_point::min()); }
   static constexpr Deadline at(Clock::time_point time) noexcept { return Deadline(time); }
+  /// `duration` from now.
   static Deadline after(std::chrono::nanoseconds duration) noexcept {
     const Clock::time_point now = Clock::now();
     // A sum that would overflow the clock means "never".
@@ -24,6 +27,7 @@ class Deadline {
 
   constexpr Clock::time_point time() const noexcept { return time_; }
   constexpr bool is_never() const noexcept { return time_ == Clock::time_point::max(); }
+  /// True if the deadline is in the past.
   bool passed() const noexcept { return !is_never() && Clock::now() >= time_; }
 
  private:

@@ -47,6 +47,7 @@ enum class DeviceWait : std::uint8_t {
 /// Largest number of worker threads of an engine.
 inline constexpr int kMaxWorkers = 64;
 
+/// Configuration of an engine.
 struct EngineConfig {
   BackendSpec backend;
   /// Largest number of threads that compute CPU frames at once, including a waiting caller. 0: as
@@ -63,10 +64,10 @@ struct EngineConfig {
   /// CUDA only: number of operators whose work may overlap on the device, 1 to 16. Further
   /// operators share the streams of these.
   int device_stream_sets = 4;
-  /// CUDA only: number of threads that help `wait` to copy a result to ordinary memory and `submit`
-  /// to copy a frame from it, 0 to 16, at `realtime_priority`. Each keeps a CPU busy from the first
-  /// frame until 250 ms after the last one. Without them the caller copies alone, at a fraction of
-  /// the memory bandwidth. Pinned and device memory need no such threads.
+  /// CUDA only: number of threads that help to copy between ordinary and pinned memory, for frames
+  /// in `submit` and for results in `wait`. 0 to 16, at `realtime_priority`. Each keeps a CPU busy
+  /// from the first frame until 250 ms after the last one. Without them the caller copies alone, at
+  /// a fraction of the memory bandwidth. Pinned and device memory need no such threads.
   int device_copy_threads = 0;
   /// Sum of the footprints of all operators and buffers that will exist on the engine at once.
   /// There can be at most 256 of them.
@@ -130,6 +131,7 @@ class Engine {
   ~Engine();
 
   const EngineInfo& info() const noexcept;
+  /// The present use of the memory blocks.
   MemoryUse memory_use() const noexcept;
 
  private:

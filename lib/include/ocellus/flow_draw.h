@@ -34,6 +34,7 @@ struct OverlayImage {
   std::array<std::ptrdiff_t, 3> strides{};  ///< bytes
 };
 
+/// How arrows are drawn.
 struct OverlayConfig {
   int step = 16;            ///< pixels between arrows, clamped to 4 to 256
   float scale = 4.0f;       ///< length in pixels of an arrow for a motion of 1 pixel per frame, > 0

@@ -1,12 +1,13 @@
 // Halftone: cellular networks that turn a gray image into a black and white image that looks the
 // same from a distance.
 //
-// With A = -G except at the center and B = G, where G is a filter that models the eye, asynchronous
-// updates minimize the energy (y - u)' G (y - u), the error that the eye perceives (Crounse, Roska
-// and Chua 1993). Updates of single cells from the image or from noise end in a nearby local
-// minimum, 3 to 13 dB worse than error diffusion. Three measures lead further: an initial state by
-// error diffusion (Floyd and Steinberg 1976), a wide G, and swaps as in direct binary search
-// (Analoui and Allebach 1992).
+// Let G be a filter that models the eye, A = -G except at the center, and B = G. Asynchronous
+// updates then minimize the energy (y - u)' G (y - u), the error that the eye perceives (Crounse,
+// Roska and Chua 1993). Updates of single cells from the image or from noise end in a nearby local
+// minimum, 3 to 13 dB worse than error diffusion.
+//
+// Three measures lead further: an initial state by error diffusion (Floyd and Steinberg 1976), a
+// wide G, and swaps as in direct binary search (Analoui and Allebach 1992).
 #pragma once
 
 #include <cstdint>

@@ -16,14 +16,19 @@ namespace ocellus {
 /// large for a small stack.
 class LatencyHistogram {
  public:
+  /// Longest duration that is recorded with full resolution: 10 s.
   static constexpr std::int64_t kHighestNs = 10'000'000'000;
 
+  /// Adds one duration.
   void record(std::int64_t duration_ns) noexcept;
+  /// Removes all values.
   void reset() noexcept;
   /// Adds the counts of another histogram.
   void merge(const LatencyHistogram& other) noexcept;
 
+  /// Number of recorded values.
   std::uint64_t count() const noexcept { return count_; }
+  /// Number of recorded values above kHighestNs.
   std::uint64_t overflow() const noexcept { return overflow_; }
   std::int64_t min_ns() const noexcept { return count_ ? min_ : 0; }  ///< exact
   std::int64_t max_ns() const noexcept { return max_; }               ///< exact
@@ -34,7 +39,9 @@ class LatencyHistogram {
 
   /// Buckets in ascending order, for plots.
   static int bucket_count() noexcept { return kBuckets; }
+  /// Largest duration that the bucket counts.
   static std::int64_t bucket_upper_ns(int bucket) noexcept;
+  /// Number of values in the bucket.
   std::uint64_t bucket_value(int bucket) const noexcept {
     return counts_[static_cast<std::size_t>(bucket)];
   }

@@ -5,6 +5,7 @@
 
 namespace ocellus {
 
+/// Severity of a log message.
 enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarning, kError };
 
 /// Receives a log message. `message` is valid only during the call. The library holds no lock

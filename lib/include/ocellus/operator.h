@@ -111,6 +111,7 @@ class OperatorHandle {
   /// Waits for the frames in flight, then returns the memory to the engine.
   ~OperatorHandle();
 
+  /// What the operator takes and produces.
   const OperatorInfo& info() const noexcept;
 
   /// Queues a frame. Takes bounded time and does not allocate. After an error, the operator's state
@@ -126,6 +127,7 @@ class OperatorHandle {
   /// frames. Keeps the memory.
   void reset() noexcept;
 
+  /// Statistics since creation.
   OperatorStats stats() const noexcept;
 
  private:

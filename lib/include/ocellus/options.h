@@ -13,6 +13,7 @@
 
 namespace ocellus {
 
+/// Type of an option and of its text.
 enum class OptionType : std::uint8_t {
   kBool,    ///< "true" or "false"
   kInt,     ///< an integer of 32 bits
@@ -77,6 +78,7 @@ struct Option {
   }
 };
 
+/// The options of a configuration, in the order in which they are set.
 using OptionTable = std::span<const Option>;
 
 /// Capacity for the text of an option, including the NUL.

@@ -17,6 +17,7 @@
 
 namespace ocellus {
 
+/// Configuration of SpatioTemporalFilter.
 struct SpatioTemporalFilterConfig {
   ImageSize size;  ///< 1x1 to 16384x16384
   PixelFormat format = PixelFormat::kGray8;
@@ -37,8 +38,10 @@ class SpatioTemporalFilter : public OperatorHandle {
   /// Unsupported, as for `create`.
   static Expected<OperatorInfo> info_for(const SpatioTemporalFilterConfig& config) noexcept;
 
+  /// Returns the memory that `create` takes. Errors: as for OpticalFlow::footprint.
   static Expected<Footprint> footprint(const EngineInfo& engine,
                                        const SpatioTemporalFilterConfig& config) noexcept;
+  /// Creates the operator. Errors: as for OpticalFlow::create.
   static Expected<SpatioTemporalFilter> create(Engine& engine,
                                                const SpatioTemporalFilterConfig& config) noexcept;
 

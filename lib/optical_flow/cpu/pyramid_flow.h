@@ -1,8 +1,9 @@
 // PyramidFlow: coarse-to-fine Lucas-Kanade on the CPU, over a window of stored frames.
 //
 // Each frame is prepared once, on arrival: pyramid, local normalization, light smoothing. The flow
-// of the reference frame is then computed from the coarsest level to the finest: warp the next
-// frame back by the present flow, solve for the remaining motion, smooth.
+// of the reference frame is then computed from the coarsest level to the finest. On each level, the
+// next frame is warped back by the present flow, the remaining motion is solved for, and the flow
+// is smoothed.
 #pragma once
 
 #include <array>
