@@ -14,9 +14,10 @@ namespace ocellus::cuda {
 
 /// Tells when a call may be made.
 enum class Phase : unsigned char {
-  kCreating,  ///< allocates, frees, synchronizes or loads code: only during creation and
-              ///< destruction, and after a failure
-  kRunning,   ///< bounded: also while frames run
+  /// Allocates, frees, synchronizes or loads code: only during creation and destruction, and after
+  /// a failure.
+  kCreating,
+  kRunning,  ///< bounded: also while frames run
 };
 
 template <typename... Parameters>

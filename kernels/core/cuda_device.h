@@ -108,8 +108,8 @@ class CudaDevice final : public Device {
   DeviceWait wait_;
   CUcontext context_ = nullptr;
   DeviceTraits traits_;
-  mutable std::mutex
-      mutex_;  // protects the blocks, the counts of stream set users, and writing loss_
+  // Protects the blocks, the counts of stream set users, and writing loss_.
+  mutable std::mutex mutex_;
   Block device_;
   Block pinned_;
   int computing_priority_ = 0;

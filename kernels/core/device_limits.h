@@ -13,8 +13,8 @@ struct DeviceLimits {
   int compute_capability = 0;  ///< 10 x major + minor
   int multiprocessors = 0;
   std::size_t l2_bytes = 0;
-  int driver_version =
-      0;  ///< newest CUDA version that the driver supports: 1000 x major + 10 x minor
+  /// Newest CUDA version that the driver supports: 1000 x major + 10 x minor.
+  int driver_version = 0;
   int runtime_version = 0;        ///< CUDA version that the program was built with
   std::size_t block_bytes = 0;    ///< size of the block that was read, many times the L2 cache
   double read_bytes_per_s = 0.0;  ///< of device memory

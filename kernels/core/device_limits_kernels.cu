@@ -33,8 +33,8 @@ __global__ void __launch_bounds__(kStreamingThreads)
   }
   for (; i < a.vectors; i += step) sum += a.block[i].x;
   if (sum < 0.0f)
-    *a.outcome =
-        static_cast<std::int64_t>(sum);  // never reached, but the compiler cannot know this
+    // Never reached, but the compiler cannot know this.
+    *a.outcome = static_cast<std::int64_t>(sum);
 }
 
 __global__ void __launch_bounds__(kStreamingThreads)

@@ -9,9 +9,9 @@ namespace ocellus::cuda {
 
 struct LimitArguments {
   float4* block;
-  std::int64_t vectors;   ///< number of vectors of 16 bytes
-  std::int64_t* outcome;  ///< clock cycles of one block; also the destination of sums that only
-                          ///< prevent optimization
+  std::int64_t vectors;  ///< number of vectors of 16 bytes
+  /// Clock cycles of one block; also the destination of sums that only prevent optimization.
+  std::int64_t* outcome;
   int rounds;
 };
 

@@ -16,10 +16,10 @@ using Kernel = void (*)(Argument);
 /// runs.
 struct FrameParams {
   const void* image;
-  std::int64_t image_stride;                  ///< bytes from row to row
-  void* out[kMaxOutputPlanes];                ///< null if the caller does not want the plane
-  std::int64_t out_stride[kMaxOutputPlanes];  ///< bytes from row to row; equal for planes of the
-                                              ///< same size and format
+  std::int64_t image_stride;    ///< bytes from row to row
+  void* out[kMaxOutputPlanes];  ///< null if the caller does not want the plane
+  /// Bytes from row to row; equal for planes of the same size and format.
+  std::int64_t out_stride[kMaxOutputPlanes];
 };
 
 /// Position in the temporal state. In device memory. The device advances it, so that a frame with

@@ -90,8 +90,8 @@ __device__ void run_stages(Band<R, kPlace>& band) {
   };
   RunTotals totals;
   std::uint32_t next = base;  // the next sweep that band 0 adds to the totals
-  unsigned begins =
-      0;  // bit i: true if the sweep whose number is i modulo 8 is the first of a stage
+  // Bit i: true if the sweep whose number is i modulo 8 is the first of a stage.
+  unsigned begins = 0;
 
   for (int s = 0; s < band.a.stage_count; ++s) {
     const BandStage stage = band.a.stage[s];

@@ -46,9 +46,9 @@ __global__ void __launch_bounds__(kBiasThreads) make_bias(const __grid_constant_
 struct Cells {
   const GeneralArguments& a;
   std::uint8_t* k;
-  const std::uint8_t* from;  // the outputs that states are computed from; in a synchronous step,
-                             // those before the step
-  unsigned changed = 0;      // number of changes by this thread
+  // The outputs that states are computed from; in a synchronous step, those before the step.
+  const std::uint8_t* from;
+  unsigned changed = 0;  // number of changes by this thread
 
   __device__ explicit Cells(const GeneralArguments& arguments)
       : a(arguments), k(arguments.cells.k), from(arguments.cells.k) {}

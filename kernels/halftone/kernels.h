@@ -74,8 +74,8 @@ struct StartArguments {
   const std::uint16_t* ranks;    ///< for kBlueNoise
   const std::uint8_t* previous;  ///< outputs, for kPrevious
   int previous_levels;
-  const std::uint8_t*
-      kept;  ///< outputs of the previous frame, used if there was one; null without warm starts
+  /// Outputs of the previous frame, used if there was one; null without warm starts.
+  const std::uint8_t* kept;
   const TemporalState* state;
 };
 

@@ -21,14 +21,15 @@ namespace ocellus::paper {
 enum class CellMemory : std::uint8_t {
   kGlobal,   ///< global memory, which is read and written nine times in a sweep (figure 3)
   kSharedX,  ///< shared memory for the colors along x; three reads and writes in a sweep (figure 4)
-  kSharedXY,  ///< shared memory for two rows of three, then for the third; two reads and writes in
-              ///< a sweep (figure 5)
+  /// Shared memory for two rows of three, then for the third; two reads and writes in a sweep
+  /// (figure 5).
+  kSharedXY,
 };
 
 struct CellSchedule {
   CellMemory memory = CellMemory::kSharedXY;
-  int rows = 1;  ///< number of rows that a block updates, or of groups of three rows with
-                 ///< kSharedXY: 1 or 2
+  /// Number of rows that a block updates, or of groups of three rows with kSharedXY: 1 or 2.
+  int rows = 1;
 };
 
 struct PaperCellularNetworkConfig : CellularNetworkConfig {

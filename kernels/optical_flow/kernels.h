@@ -65,9 +65,9 @@ struct RingArguments {
 /// How taps and ring are copied to the warp.
 enum class RingCopy : std::uint8_t {
   kDirect,  ///< loaded into registers
-  kAsync,   ///< copied asynchronously into shared memory while the warp computes; compute
-            ///< capability 8.0
-  kBulk,    ///< the same, by the copy engine of the multiprocessor; compute capability 9.0
+  /// Copied asynchronously into shared memory while the warp computes; compute capability 8.0.
+  kAsync,
+  kBulk,  ///< the same, by the copy engine of the multiprocessor; compute capability 9.0
 };
 
 struct RingVariant {
@@ -138,8 +138,8 @@ Kernel<TemporalArguments> temporal_sums_kernel(PixelFormat format) noexcept;
 struct SpatialPass {
   std::uint8_t temporal;
   std::uint8_t horizontal;
-  std::uint8_t convolution;  ///< convolution that the result is added to; passes of one convolution
-                             ///< are consecutive
+  /// Convolution that the result is added to; passes of one convolution are consecutive.
+  std::uint8_t convolution;
 };
 
 /// Applies separable spatial filters to these sums.

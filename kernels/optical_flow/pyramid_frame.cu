@@ -79,8 +79,8 @@ constexpr int kReachHighpass = kContrastRadius + kPresmoothingRadius;
 constexpr int kReachNormalized = kPresmoothingRadius;
 constexpr int kColumns = kWidth + 2 * kReachImage;
 constexpr int kRows = kHeight + 2 * kReachImage;
-constexpr int kStride =
-    kColumns + 1;  // odd, like kFilteredStride, because lanes read along rows and along columns
+// Odd, like kFilteredStride, because lanes read along rows and along columns.
+constexpr int kStride = kColumns + 1;
 constexpr int kFilteredStride = kWidth + 2 * kReachHighpass + 1;
 // A group of outputs reads beyond the last row.
 constexpr int kFilteredRows = kRows + 2;

@@ -79,9 +79,9 @@ Kernel<PrepareArguments> prepare_kernel(PixelFormat format, bool normalize) noex
 /// because of kMaxImageSide.
 struct FlowSource {
   const float2* flow;
-  int stride;   ///< float2 from row to row; 0 repeats one row
-  bool coarse;  ///< true: flow of the next coarser level, which is doubled; false: flow of this
-                ///< level
+  int stride;  ///< float2 from row to row; 0 repeats one row
+  /// True: flow of the next coarser level, which is doubled; false: flow of this level.
+  bool coarse;
   // for `coarse`
   int region_y;  ///< position of this level's region in its image
   int first_x;   ///< column of the coarse plane that corresponds to the region's first pixel

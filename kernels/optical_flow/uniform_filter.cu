@@ -237,8 +237,8 @@ __global__ void __launch_bounds__(kSpatialThreads)
   const int row = threadIdx.x / kSpatialWidth * kSpatialRows;
   const int x = blockIdx.x * kSpatialWidth + column;
   const int y = blockIdx.y * kSpatialHeight + row;
-  const int present =
-      x < a.width ? a.height - y : 0;  // number of this thread's results that are inside
+  // Number of this thread's results that are inside.
+  const int present = x < a.width ? a.height - y : 0;
   float sum[kSpatialRows] = {};
   int profile_end = 0;
   for (int k = 0; k < a.kernels; ++k) {

@@ -144,16 +144,16 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
     if (x >= a.width || y >= a.height) continue;
     const float* under = shared + row * stride + column;
     float sum[kSide][kProducts] = {};
-    float recent[kSide + 3] =
-        {};  // weights of the columns that the four windows read, if the radius is not a constant
+    // Weights of the columns that the four windows read, if the radius is not a constant.
+    float recent[kSide + 3] = {};
 #pragma unroll(kRadius > 0 ? (2 * lead(kRadius) + kSide) / 4 : 1)
     for (int k = 0; k < 2 * lead(radius) + kSide; k += 4) {
       float4 some[kProducts];
 #pragma unroll
       for (int p = 0; p < kProducts; ++p)
         some[p] = *reinterpret_cast<const float4*>(under + p * kHeight * stride + k);
-      const int away =
-          k - before - radius;  // offset of the first column from the first window's center
+      // Offset of the first column from the first window's center.
+      const int away = k - before - radius;
       if constexpr (kRadius == 0) {
 #pragma unroll
         for (int i = 0; i < kSide - 1; ++i) recent[i] = recent[4 + i];

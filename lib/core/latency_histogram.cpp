@@ -7,8 +7,8 @@
 namespace ocellus {
 namespace {
 
-constexpr int kLinear =
-    2048;  // buckets of 1 ns; above, three digits need steps of at most value / 1024
+// Buckets of 1 ns; above, three digits need steps of at most value / 1024.
+constexpr int kLinear = 2048;
 constexpr int kSteps = 1024;
 
 }  // namespace

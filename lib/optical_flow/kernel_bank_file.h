@@ -68,8 +68,8 @@ class KernelBankFile {
 
   ModelFile file_;
   KernelBankHeader header_;
-  std::uint64_t left_ =
-      0;              // entries (taps of one term at one pixel) that `next` has not returned yet
+  // Entries (taps of one term at one pixel) that `next` has not returned yet.
+  std::uint64_t left_ = 0;
   int buffered_ = 0;  // number of these entries that are in the buffer
   const float* next_entry_ = nullptr;
   alignas(64) float buffer_[kBufferFloats];

@@ -6,8 +6,8 @@
 namespace ocellus::detail {
 namespace {
 
-constexpr double kPresmoothingSigma =
-    0.8;  // pixels; the smoothing that a derivative of 5 taps needs
+// Sigma of the smoothing that a derivative of 5 taps needs, in pixels.
+constexpr double kPresmoothingSigma = 0.8;
 
 int warps_of(const OpticalFlowPlan& plan, int level) {
   return level < 2 ? plan.pyramid.warps : plan.pyramid.coarse_warps;

@@ -15,11 +15,11 @@ inline constexpr float kContrastScale = 20.0f;  ///< scale of the normalized ima
 inline constexpr int kPresmoothingRadius = 2;   ///< sigma 0.8 pixels
 inline constexpr int kGradientReach = 2;  ///< radius of the derivative filter (1 -8 0 8 -1) / 12
 inline constexpr int kFitRadius = 4;      ///< the fit of a frame is measured over 9x9 pixels
-inline constexpr float kFitFloor =
-    0.3f;  ///< squared residual below which all frames fit equally well
+/// Squared residual below which all frames fit equally well.
+inline constexpr float kFitFloor = 0.3f;
 inline constexpr float kLeastRamp = 0.02f;  ///< smallest weight at the edges of the image
-inline constexpr float kLeastConfidence =
-    1e-3f;  ///< added, so that flow with confidence 0 is averaged, too
+/// Added, so that flow with confidence 0 is averaged, too.
+inline constexpr float kLeastConfidence = 1e-3f;
 inline constexpr int kMaxPyramidWarps = 10;
 inline constexpr int kMaxPyramidPartners = kMaxPyramidFrames - 1;
 

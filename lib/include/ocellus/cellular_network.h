@@ -53,9 +53,9 @@ enum class CellUpdate : std::uint8_t {
   /// of one color are updated together; the colors follow in row-major order. Cells of one color do
   /// not see each other, so the result is that of a sequential sweep.
   kColors,
-  kRaster,       ///< asynchronous: cell by cell, left to right and top to bottom
-  kSynchronous,  ///< all cells at once, from the outputs of the previous step; may oscillate
-                 ///< without end
+  kRaster,  ///< asynchronous: cell by cell, left to right and top to bottom
+  /// All cells at once, from the outputs of the previous step; may oscillate without end.
+  kSynchronous,
 };
 
 /// What a cell does when it is updated.
@@ -72,18 +72,19 @@ enum class CellMove : std::uint8_t {
 enum class CellBoundary : std::uint8_t {
   kFixed,     ///< `boundary_value`
   kZeroFlux,  ///< those of the nearest cell of the image
-  kPeriodic,  ///< the image is repeated; if the spacing does not divide the size, the last columns
-              ///< and rows have colors of their own
+  /// The image is repeated; if the spacing does not divide the size, the last columns and rows have
+  /// colors of their own.
+  kPeriodic,
 };
 
 /// The initial state of the cells. Their initial output is the output function of this state.
 enum class CellStart : std::uint8_t {
-  kConstant,   ///< `start_value`
-  kInput,      ///< u
-  kPlane,      ///< `start_plane`
-  kNoise,      ///< uniform in [-1, 1), a function of `seed` and of the position
-  kBlueNoise,  ///< u plus a blue-noise mask of +-1 (void and cluster, 64x64), which makes a
-               ///< dithered input
+  kConstant,  ///< `start_value`
+  kInput,     ///< u
+  kPlane,     ///< `start_plane`
+  kNoise,     ///< uniform in [-1, 1), a function of `seed` and of the position
+  /// u plus a blue-noise mask of +-1 (void and cluster, 64x64), which makes a dithered input.
+  kBlueNoise,
   /// Floyd and Steinberg's error diffusion of u in independent tiles of 128x32 cells. Requires two
   /// levels. Updates of the network remove the seams between tiles.
   kErrorDiffusion,
@@ -107,16 +108,16 @@ struct CellStage {
   const float* threshold_plane = nullptr;
   std::ptrdiff_t threshold_stride = 0;  ///< bytes from row to row
 
-  int levels = 2;  ///< number of levels m of the uniform quantizer g in (2), 2 to 256; with 2, g is
-                   ///< a threshold at 0
-  float xi = 1.0f;  ///< state at which the output saturates, above 0 and at most 100; has no effect
-                    ///< with two levels
+  /// Number of levels m of the uniform quantizer g in (2), 2 to 256; with 2, g is a threshold at 0.
+  int levels = 2;
+  /// State at which the output saturates, above 0 and at most 100; has no effect with two levels.
+  float xi = 1.0f;
 
   CellInput input = CellInput::kPrevious;
   CellStart start = CellStart::kInput;
   float start_value = 0.0f;  ///< kConstant; must be -1 to 1 for any `start`
-  const float* start_plane =
-      nullptr;  ///< kPlane: initial states, of the frame's size; read at creation
+  /// kPlane: initial states, of the frame's size; read at creation.
+  const float* start_plane = nullptr;
   std::ptrdiff_t start_stride = 0;  ///< bytes from row to row
   std::uint32_t seed = 1;           ///< kNoise
 
@@ -125,9 +126,10 @@ struct CellStage {
 
   CellUpdate update = CellUpdate::kColors;
   CellMove move = CellMove::kUpdate;
-  int color_spacing = 0;  ///< spacing s of kColors, up to 9; 0: the smallest valid one, radius + 1.
-                          ///< 3 with a 3x3 template gives the paper's nine colors
-  int max_sweeps = 100;   ///< 1 to 100000; the stage ends earlier when it reaches a fixed point
+  /// Spacing s of kColors, up to 9; 0: the smallest valid one, radius + 1. 3 with a 3x3 template
+  /// gives the paper's nine colors.
+  int color_spacing = 0;
+  int max_sweeps = 100;  ///< 1 to 100000; the stage ends earlier when it reaches a fixed point
 };
 
 /// Configuration of CellularNetwork: the images and a chain of stages.

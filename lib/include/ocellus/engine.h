@@ -40,8 +40,9 @@ struct BackendSpec {
 enum class DeviceWait : std::uint8_t {
   kSpin,   ///< polls without a pause: shortest delay, one CPU busy
   kYield,  ///< polls and yields to other threads in between
-  kBlock,  ///< sleeps until the device interrupts, or with a deadline in short intervals: no CPU
-           ///< busy, about 50 us slower
+  /// Sleeps until the device interrupts, or with a deadline in short intervals: no CPU busy, about
+  /// 50 us slower.
+  kBlock,
 };
 
 /// Largest number of worker threads of an engine.
@@ -96,8 +97,8 @@ struct EngineInfo {
   int driver_cuda = 0;   ///< CUDA only: CUDA version that the driver supports, 13000 for 13.0
   int runtime_cuda = 0;  ///< CUDA only: CUDA version that the library was built with
   int workers = 1;       ///< threads that compute, including a waiting caller; 0 on a CUDA device
-  const char* simd_target =
-      "";  ///< Highway's name of the instruction set in use ("AVX3_ZEN4", "NEON", ...)
+  /// Highway's name of the instruction set in use ("AVX3_ZEN4", "NEON", ...).
+  const char* simd_target = "";
   bool affinity = false;  ///< true if at least one worker is pinned to a CPU
   int realtime_priority = 0;
 };

@@ -31,10 +31,11 @@ inline constexpr int kMaxImageSide = 16384;
 /// The type of a pixel or of an element of a plane. Operators scale pixels of all formats to the
 /// range of 8 bits, so thresholds and results do not depend on the format.
 enum class PixelFormat : std::uint8_t {
-  kGray8,    ///< uint8, 0 to 255
-  kGray16,   ///< uint16 in the host's byte order; 65535 corresponds to 255
-  kFloat32,  ///< float, not scaled (255 is white by convention), magnitude below 1e15; NaN and
-             ///< infinity are bad pixels
+  kGray8,   ///< uint8, 0 to 255
+  kGray16,  ///< uint16 in the host's byte order; 65535 corresponds to 255
+  /// Float, not scaled (255 is white by convention), magnitude below 1e15; NaN and infinity are bad
+  /// pixels.
+  kFloat32,
 };
 
 /// Bytes of one pixel.
@@ -88,8 +89,8 @@ struct Frame {
   MemorySpace space = MemorySpace::kHost;
   StreamHandle stream = nullptr;  ///< device memory: the stream that writes the pixels
   std::uint64_t sequence = 0;     ///< the caller's frame number, returned in FrameInfo
-  std::int64_t timestamp_ns =
-      0;  ///< time of the frame on the caller's clock, returned in FrameInfo
+  /// Time of the frame on the caller's clock, returned in FrameInfo.
+  std::int64_t timestamp_ns = 0;
 };
 
 /// The gray values of black and white, in units of 8-bit gray for every format: 16-bit white is

@@ -17,17 +17,18 @@ inline constexpr int kMaxKernelTerms = 4;
 
 /// How kernels vary over the image.
 enum class KernelForm : std::uint8_t {
-  kUniform,   ///< the same kernels at every pixel
-  kPerPixel,  ///< each output pixel has its own kernels: Ohmura et al. 2011, equation (2) and table
-              ///< II
+  kUniform,  ///< the same kernels at every pixel
+  /// Each output pixel has its own kernels: Ohmura et al. 2011, equation (2) and table II.
+  kPerPixel,
 };
 
 /// The origin of the taps.
 enum class KernelOrigin : std::uint8_t {
-  kGaussian,  ///< the library: Gaussian smoothing and Gaussian derivatives with the same
-              ///< sigma_space and sigma_time at every pixel
-  kFoveated,  ///< the library: as kGaussian, but sigma grows with the distance from `fovea`;
-              ///< requires kPerPixel
+  /// The library: Gaussian smoothing and Gaussian derivatives with the same sigma_space and
+  /// sigma_time at every pixel.
+  kGaussian,
+  /// The library: as kGaussian, but sigma grows with the distance from `fovea`; requires kPerPixel.
+  kFoveated,
   kCallback,  ///< the caller's function, which creation calls
   kFile,      ///< a kernel bank file (*.ocellus)
 };

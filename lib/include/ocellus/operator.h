@@ -33,8 +33,8 @@ struct PlaneInfo {
   ImageSize size;
   PixelFormat format = PixelFormat::kFloat32;  ///< type of the elements
   bool optional = false;                       ///< true if the caller may leave the plane out
-  int levels =
-      0;  ///< number of different values, from the format's smallest to its largest; 0: any
+  /// Number of different values, from the format's smallest to its largest; 0: any.
+  int levels = 0;
 };
 
 /// The type of a field of a record.

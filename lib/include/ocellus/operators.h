@@ -20,8 +20,8 @@ namespace ocellus {
 
 /// An operator of the list. Static storage, as all texts in it.
 struct OperatorDescription {
-  const char* name =
-      "";  ///< name of the command, of the element (after "ocellus") and in a pipeline
+  /// Name of the command, of the element (after "ocellus") and in a pipeline.
+  const char* name = "";
   const char* summary = "";  ///< one sentence without the final period
   OptionTable options;
 

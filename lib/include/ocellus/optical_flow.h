@@ -69,23 +69,25 @@ enum class WindowWeight : std::uint8_t {
 /// Parameters of FlowMethod::kPyramid. The window of OpticalFlowConfig has the same size on every
 /// level.
 struct PyramidConfig {
-  int levels = 4;  ///< 1 to 6; levels whose shorter side would be below 24 pixels are left out. One
-                   ///< level follows about 5 pixels of motion; each further level doubles this
+  /// 1 to 6; levels whose shorter side would be below 24 pixels are left out. One level follows
+  /// about 5 pixels of motion; each further level doubles this.
+  int levels = 4;
   /// Number of frames used, 2 to 7. The result describes the frame max(1, (frames-1)/2) back. All
   /// warps use the next newer frame. Further frames take part in the last solution only, each
   /// weighted by how well it fits, so that changing motion does not disturb the result.
   int window_frames = 2;
-  int warps = 1;          ///< warps and solutions on each of the two finest levels, 1 to 10
-  int coarse_warps = 2;   ///< the same on each coarser level, 1 to 10
-  bool normalize = true;  ///< divide by the local contrast (7x7) first. The flow then does not
-                          ///< depend on illumination, and the confidence has no unit
+  int warps = 1;         ///< warps and solutions on each of the two finest levels, 1 to 10
+  int coarse_warps = 2;  ///< the same on each coarser level, 1 to 10
+  /// Divide by the local contrast (7x7) first. The flow then does not depend on illumination, and
+  /// the confidence has no unit.
+  bool normalize = true;
   Interpolation interpolation = Interpolation::kCubic;
-  float gradient_floor =
-      0.0f;  ///< weight 1 / (|gradient|^2 + floor^2), so that strong edges do not dominate; 0: off
-  float robust =
-      0.0f;  ///< weight 1 / (1 + (residual / robust)^2) in the last solution of each level; 0: off
-  int median = 0;      ///< size of the median filter of the flow at the end of each level, 3 or 5
-                       ///< pixels square; 0: off
+  /// Weight 1 / (|gradient|^2 + floor^2), so that strong edges do not dominate; 0: off.
+  float gradient_floor = 0.0f;
+  /// Weight 1 / (1 + (residual / robust)^2) in the last solution of each level; 0: off.
+  float robust = 0.0f;
+  /// Size of the median filter of the flow at the end of each level, 3 or 5 pixels square; 0: off.
+  int median = 0;
   float ridge = 1.0f;  ///< added to the diagonal of the structure tensor, >= 0
   FlowSmoothing smoothing = FlowSmoothing::kBeforeWarp;
   int smoothing_size = 15;  ///< odd, 3 to 31 pixels
@@ -101,9 +103,9 @@ struct OpticalFlowConfig {
   int depth = 1;  ///< frames in flight, 1 to 8
 
   FlowMethod method = FlowMethod::kPyramid;
-  FlowPreset preset =
-      FlowPreset::kFast;  ///< the preset that the configuration started from; has no effect itself
-  KernelConfig kernels;   ///< kKernels
+  /// The preset that the configuration started from; has no effect itself.
+  FlowPreset preset = FlowPreset::kFast;
+  KernelConfig kernels;                                     ///< kKernels
   CoefficientStorage storage = CoefficientStorage::kFloat;  ///< kKernels with per-pixel kernels
   PyramidConfig pyramid;                                    ///< kPyramid
 
@@ -111,8 +113,8 @@ struct OpticalFlowConfig {
   WindowWeight window_weight = WindowWeight::kBox;
   float window_sigma = 4.0f;  ///< kGaussian: pixels, 0.1 to 1000
 
-  float confidence_threshold = 0.0f;  ///< flow with lower confidence is marked invalid; 0 marks
-                                      ///< only singular solutions (kKernels)
+  /// Flow with lower confidence is marked invalid; 0 marks only singular solutions (kKernels).
+  float confidence_threshold = 0.0f;
   InvalidFlow invalid = InvalidFlow::kNan;
 
   /// Pyramid, preset kFast.
@@ -131,10 +133,11 @@ struct OpticalFlowConfig {
 /// Destination of the result: planes of 32-bit floats (kFloat32) of the size of the region of
 /// interest, all with the same stride.
 struct FlowOutput {
-  ImageView u{};           ///< motion to the right, pixels per frame
-  ImageView v{};           ///< motion down, pixels per frame
-  ImageView confidence{};  ///< may be left out; smaller eigenvalue of the structure tensor, (gray
-                           ///< levels per pixel)^2 unless normalized
+  ImageView u{};  ///< motion to the right, pixels per frame
+  ImageView v{};  ///< motion down, pixels per frame
+  /// May be left out; smaller eigenvalue of the structure tensor, (gray levels per pixel)^2 unless
+  /// normalized.
+  ImageView confidence{};
 
   operator OperatorOutput() const noexcept {
     OperatorOutput out;

@@ -60,8 +60,8 @@ struct Option {
   double high = 0.0;
   bool odd = false;                         ///< kInt: only odd values are valid
   std::span<const OptionChoice> choices{};  ///< kChoice
-  const char* needs =
-      "";  ///< the condition under which the option has a meaning, in words; "": always
+  /// The condition under which the option has a meaning, in words; "": always.
+  const char* needs = "";
 
   /// Null: the option always has a meaning.
   bool (*has_meaning)(const void* config) noexcept = nullptr;

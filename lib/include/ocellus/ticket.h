@@ -34,8 +34,8 @@ struct FrameInfo {
   float delay_frames = 0.0f;  ///< exact age of the described moment; x.5 is between two frames
   std::uint32_t flags = 0;    ///< FrameFlag bits
   std::int64_t queue_ns = 0;  ///< from `submit` until the first worker started
-  std::int64_t copy_ns =
-      0;  ///< copies to and from the device, including those through pinned memory; 0 on the CPU
+  /// Copies to and from the device, including those through pinned memory; 0 on the CPU.
+  std::int64_t copy_ns = 0;
   std::int64_t compute_ns = 0;  ///< from the start of the first worker to the end of the last one
 
   constexpr bool warming_up() const { return (flags & kWarmingUp) != 0; }

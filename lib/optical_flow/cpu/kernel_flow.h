@@ -66,8 +66,8 @@ class KernelFlow final : public FlowOperator {
   char* frames_kept_ = nullptr;
   std::size_t kept_stride_ = 0;  // bytes
 
-  float* derivatives_ =
-      nullptr;  // one plane for each convolution over the support; optical flow only
+  // One plane for each convolution over the support; optical flow only.
+  float* derivatives_ = nullptr;
   std::size_t derivative_stride_ = 0;
   std::array<Scratch, kMaxWorkers> scratch_;
 
