@@ -150,9 +150,10 @@ struct CellularNetworkConfig {
   std::array<CellStage, kMaxCellStages> stages{};
 
   /// If true, the first stage of each frame after the first starts with an output of the previous
-  /// frame. This is the output of the last stage that continues from the first stage. A stage
-  /// continues if it starts with kPrevious and has the template, thresholds, levels, boundary and
-  /// input of the first stage. With more than two levels, xi must be 1 as well.
+  /// frame. This is the output of the last stage that continues the first one, directly or through
+  /// the stages between them. A stage continues the previous stage if it starts with kPrevious,
+  /// both use the frame as input, and both have the same template, thresholds, levels, xi and
+  /// boundary. With more than two levels, xi must also be 1.
   ///
   /// Meant for halftones and for other templates whose fixed point depends on the frame alone.
   /// Where the fixed point depends on the initial state, the result of the first frame persists.
@@ -177,11 +178,12 @@ struct CellularNetworkRecord {
 ///   input for gray g is (2 g - black - white) / (white - black), clamped to -1 to 1. It is negated
 ///   if black is +1. Float pixels are first clamped to 0 to 255 and rounded to 16-bit gray,
 ///   multiples of 1/257.
-/// - A, B, T and xi are rounded to multiples of 2^-f (`fraction_bits`). f is at most 13. For two
-///   levels, f is so small that the sum of |A|, in units of 2^-f, is below 2^14. For more levels,
-///   the sum times (levels - 1) is below 2^29.
+/// - A, B, T and xi are rounded to multiples of 2^-f (`fraction_bits`). f is the largest number up
+///   to 13 for which the weights fit. In units of 2^-f, each weight must be below 2^15, the sum of
+///   |A| below 2^14 (2^15 with more than two levels), and the sum of |A| and |B| below 2^17.
 /// - B u + T includes the contribution of fixed cells outside the image. It is rounded to a
-///   multiple of 2^-f / (levels - 1), halves up, and clamped to those limits.
+///   multiple of 2^-f / (levels - 1), halves up. Its magnitude is clamped to 2^14 of these
+///   multiples for two levels and to 2^29 for more.
 class CellularNetwork : public OperatorHandle {
  public:
   /// Returns what an operator of this configuration takes and produces. Errors: InvalidArgument and

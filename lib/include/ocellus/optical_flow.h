@@ -113,7 +113,8 @@ struct OpticalFlowConfig {
   WindowWeight window_weight = WindowWeight::kBox;
   float window_sigma = 4.0f;  ///< kGaussian: pixels, 0.1 to 1000
 
-  /// Flow with lower confidence is marked invalid; 0 marks only singular solutions (kKernels).
+  /// >= 0. Flow with lower confidence is marked invalid; 0 marks only singular solutions
+  /// (kKernels).
   float confidence_threshold = 0.0f;
   InvalidFlow invalid = InvalidFlow::kNan;
 
