@@ -202,9 +202,10 @@ struct Cells {
     }
   }
 
-  /// Cells with the same x + (radius + 1) y do not depend on each other. Cells with smaller sums
-  /// come earlier in raster order if this cell depends on them. With a periodic boundary this does
-  /// not hold, so one thread updates all cells.
+  /// Updates the cells in the order of ascending sums x + (radius + 1) y. Cells with equal sums do
+  /// not depend on each other. Among cells that do, a smaller sum means an earlier position in
+  /// raster order, so the result is that of raster order. With a periodic boundary this does not
+  /// hold, so one thread updates all cells.
   __device__ void raster(cg::grid_group& grid) {
     const int slope = a.stage.radius + 1;
     const int width = a.cells.width;
