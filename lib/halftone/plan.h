@@ -15,7 +15,7 @@ inline constexpr int kInputBits = 13;
 inline constexpr int kInputOne = 1 << kInputBits;
 /// Two levels: |B u + T| is clamped to this limit, and the sum of |A| is below it.
 inline constexpr int kBinaryLimit = 1 << 14;
-/// The same for more levels, including the factor (levels - 1).
+/// More levels: |B u + T| times (levels - 1) is clamped to this limit.
 inline constexpr int kManyLevelsLimit = 1 << 29;
 inline constexpr int kBlueNoiseSize = 64;
 /// Size of the tiles of CellStart::kErrorDiffusion.
@@ -57,8 +57,8 @@ struct CellStagePlan {
   CellMove move = CellMove::kUpdate;
   int spacing = 2;  ///< spacing of the colors
   int max_sweeps = 1;
-  /// The stage continues with the states of the previous one: it starts with kPrevious and has the
-  /// same template, boundary, thresholds and input.
+  /// The stage continues with the states of the previous one: it starts with kPrevious, both use
+  /// the frame as input, and both have the same template, boundary, thresholds, levels and xi.
   bool keeps_state = false;
 };
 
