@@ -111,8 +111,7 @@ Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
     if (Expected<void> done = await(cuda, slot, slot.in.stream); !done) return done;
   if (out_on_device && !(in_on_device && out_stream == slot.in.stream))
     if (Expected<void> done = await(cuda, slot, out_stream); !done) return done;
-  // Nothing is uploaded if the frame is on the device and comes from the same buffer as the slot's
-  // previous one.
+  // Nothing is uploaded if the frame is on the device and the slot's parameters have not changed.
   slot.uploading = !in_on_device || new_params;
   const auto launched = [&]() -> Expected<void> {
     if (slot.uploading)

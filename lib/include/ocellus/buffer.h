@@ -1,4 +1,4 @@
-// Buffer: memory for frames and results, of the kind that transfers to the device fastest.
+// Buffer: ordinary, pinned or device memory of an engine, for frames and results.
 #pragma once
 
 #include <cstddef>

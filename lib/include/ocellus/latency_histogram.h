@@ -16,7 +16,7 @@ namespace ocellus {
 /// large for a small stack.
 class LatencyHistogram {
  public:
-  /// Longest duration that is recorded with full resolution: 10 s.
+  /// Longest duration that does not count in `overflow`: 10 s.
   static constexpr std::int64_t kHighestNs = 10'000'000'000;
 
   /// Adds one duration.

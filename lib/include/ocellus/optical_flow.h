@@ -1,5 +1,5 @@
-// OpticalFlow: dense Lucas-Kanade optical flow with confidence. The derivatives come from
-// spatio-temporal kernels or from an image pyramid.
+// OpticalFlow: dense Lucas-Kanade optical flow with confidence, on derivatives by spatio-temporal
+// kernels or coarse to fine over an image pyramid.
 //
 // Sources: Ohmura et al., "Multi-GPU Acceleration of Optical Flow Computation in Visual Functional
 // Simulation", 2011: equation (2), the spatio-temporal convolution, and (3), the weighted 2x2
