@@ -71,8 +71,8 @@ struct KernelConfig {
 
   KernelCallback callback = nullptr;  ///< kCallback
   void* user = nullptr;               ///< kCallback: first argument of the callback
-  Text<kMaxOptionText>
-      path;  ///< kFile; the file must have the same form, taps, convolutions and terms
+  /// kFile: path of the file, which must have the same form, taps, convolutions and terms.
+  Text<kMaxOptionText> path;
 };
 
 }  // namespace ocellus
