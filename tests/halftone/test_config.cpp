@@ -164,7 +164,7 @@ TEST(CellConfig, MistakesAreNamed) {
          c.stages[0].move = CellMove::kSwap;
          c.stages[0].weights.a[3] = 0.5f;
        },
-       {"kSwap", "mirror"}},
+       {"kSwap", "symmetric A"}},
       {"weights that do not fit",
        [](auto& c) { c.stages[0].weights.a.fill(5000.0f); },
        {"stages[0]", "the sum of |A| is 125000", "16384"}},
