@@ -1,5 +1,5 @@
 // Draws a flow field with the Middlebury color wheel or as arrows over a camera frame. No
-// allocation.
+// allocation. Link ocellus::draw, or pkg-config's ocellus-draw.
 #pragma once
 
 #include <array>
@@ -8,8 +8,6 @@
 
 #include "ocellus/frame.h"
 #include "ocellus/optical_flow.h"
-
-#pragma GCC visibility push(default)  // exported by a shared library
 
 namespace ocellus {
 
@@ -52,5 +50,3 @@ void draw_flow_overlay(const FlowOutput& flow, const OverlayConfig& config,
                        const OverlayImage& image) noexcept;
 
 }  // namespace ocellus
-
-#pragma GCC visibility pop
