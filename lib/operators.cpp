@@ -1,4 +1,4 @@
-// The list of operators: one line for each.
+// The list of operators, with one line for each.
 #include "ocellus/operators.h"
 
 #include <utility>
@@ -64,7 +64,7 @@ const OperatorDescription* find_operator(std::string_view name) noexcept {
 const OperatorDescription* OperatorConfig::described_by(OptionTable options) noexcept {
   for (const OperatorDescription& description : operators())
     if (description.options.data() == options.data()) return &description;
-  return nullptr;  // every configuration that has options is in the list
+  return nullptr;  // not reached: every configuration with options is in the list
 }
 
 Expected<Engine> create_engine(const EngineConfig& config,

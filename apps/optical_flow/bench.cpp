@@ -85,6 +85,9 @@ int run_bench_flow(const BenchOptions& o) {
   if (on_cpu && o.depth)
     throw InputError(
         "--depth has no meaning here: the backend is cpu, where frames are timed one at a time");
+  if (on_cpu && o.results)
+    throw InputError(
+        "--results has no meaning here: the backend is cpu, where results lie in ordinary memory");
   std::vector<std::string> names;
   if (!o.input.empty()) names.push_back(o.input);
   for (const std::string& text : o.sizes)
@@ -189,8 +192,9 @@ void add_bench_command(CLI::App& program, int& exit_code) {
       "flow", "Measure optical flow in all forms, with OpenCV's methods or the paper's schedules");
   flow->footer(
       "On the CPU, frames and results lie in ordinary memory, and the rows take turns. On a CUDA\n"
-      "device, they lie in device memory. There, each row shows the frame rate with --depth\n"
-      "frames in flight and the latency of one frame alone.");
+      "device, frames lie in device memory, and so do results unless --results is given. There,\n"
+      "each row shows the frame rate with --depth frames in flight and the latency of one frame\n"
+      "alone.");
   const auto o = std::make_shared<BenchOptions>();
   flow->add_option("--size", o->sizes,
                    "WIDTHxHEIGHT of the synthetic scene (default 640x480); several sizes give one "
@@ -204,6 +208,10 @@ void add_bench_command(CLI::App& program, int& exit_code) {
       ->check(CLI::Range(1, 1000000));
   flow->add_option("--depth", o->depth, "Frames in flight on a device, 1 to 8 (default 3)")
       ->check(CLI::Range(1, 8));
+  flow->add_option("--results", o->results,
+                   "Memory of the results on a device: device (default), or pinned, which is "
+                   "page-locked host memory to which they are copied")
+      ->check(CLI::IsMember({"device", "pinned"}));
   flow->add_option("--form", o->form, "uniform, per-pixel or all (also the presets of the pyramid)")
       ->check(CLI::IsMember({"uniform", "per-pixel", "all"}))
       ->capture_default_str();

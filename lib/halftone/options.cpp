@@ -1,4 +1,4 @@
-// The operators Halftone and Cnn: their options, and the network that these describe.
+// The operators Halftone and Cnn: their options, and the network that the options describe.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -45,7 +45,7 @@ constexpr OptionChoice kUpdates[] = {
 
 // ---- tables
 
-/// The rows of both operators.
+/// The rows that both operators have.
 template <typename Config>
 struct ChainRows {
   using R = detail::Rows<Config>;
@@ -140,7 +140,7 @@ constexpr Option kCnnOptions[] = {
 
 // ---- from options to stages
 
-/// A network and the states that it points to.
+/// A network and the memory for the initial states that it points to.
 struct Network {
   CellularNetworkConfig config;
   std::unique_ptr<float[]> initial;
@@ -224,7 +224,7 @@ Expected<void> parse_chain(const ChainConfig& config, CellularNetworkConfig& net
   return {};
 }
 
-/// What both operators do with their common options, once the stages are there.
+/// Applies the options that both operators have. The stages must exist.
 Expected<void> set_common(const ChainConfig& config, Network& network) noexcept {
   CellularNetworkConfig& to = network.config;
   to.size = config.size;
@@ -247,7 +247,7 @@ Expected<void> set_common(const ChainConfig& config, Network& network) noexcept 
   return {};
 }
 
-/// Errors of a stage are of an option here: the templates themselves are good.
+/// Checks the stages. The templates themselves are valid, so an error comes from an option.
 Expected<void> check_stages(Network& network) noexcept {
   for (const CellStage& stage : network.stages())
     if (Expected<void> good = detail::check_cell_stage(stage); !good) return good;
@@ -258,7 +258,7 @@ NetworkPointer new_network() noexcept {
   return NetworkPointer(new (std::nothrow) Network);
 }
 
-/// Errors: InvalidArgument, naming the option; what reading a file gives.
+/// Errors: InvalidArgument, naming the option, and errors of reading a file.
 Expected<NetworkPointer> make_network_of(const HalftoneConfig& config) noexcept {
   if (Expected<void> good = detail::check_options(kHalftoneOptions, &config); !good)
     return tl::unexpected(good.error());
@@ -308,7 +308,7 @@ std::string_view what_runs(const CnnConfig& config) noexcept {
   return config.chain.view();
 }
 
-/// That of the cellular network with the operator's name, and with what runs in the summary.
+/// The info of the cellular network, with the operator's name and a summary of the chain or preset.
 template <typename Config>
 OperatorInfo info_of(const Config& config, const detail::CellularNetworkPlan& plan) noexcept {
   OperatorInfo info = detail::info_of(plan);
@@ -322,7 +322,7 @@ OperatorInfo info_of(const Config& config, const detail::CellularNetworkPlan& pl
 }
 
 struct PlannedNetwork {
-  NetworkPointer network;  ///< The plan refers to it.
+  NetworkPointer network;  ///< the plan refers to it
   detail::CellularNetworkPlan plan;
 };
 

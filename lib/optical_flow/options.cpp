@@ -72,11 +72,12 @@ void print_kernels(const KernelConfig& kernels, char* text, std::size_t capacity
   std::snprintf(text, capacity, "%s", word);
 }
 
-/// A word, or a file, whose header says what its taps are.
+/// Parses a word or the path of a kernel bank file. The file's header gives form, taps,
+/// convolutions and terms.
 Expected<void> parse_kernels(std::string_view text, KernelConfig& kernels) {
   for (const KernelWord& known : kKernelWords) {
     if (text != known.word) continue;
-    // The taps and convolutions of a file or of a callback are not those of the library's own.
+    // The taps and convolutions of a file or a callback do not apply to the library's own kernels.
     if (kernels.origin == KernelOrigin::kFile || kernels.origin == KernelOrigin::kCallback)
       kernels = {};
     kernels.form = known.form;
@@ -127,8 +128,8 @@ bool is_made(const KernelConfig& kernels) {
   return kernels.origin == KernelOrigin::kGaussian || kernels.origin == KernelOrigin::kFoveated;
 }
 
-/// The rows of a configuration with the members `kernels` and `storage`. `kUsed`: whether it looks
-/// at them.
+/// The rows of a configuration with the members `kernels` and `storage`. `kUsed` tells whether the
+/// configuration uses them.
 template <typename Config, auto kUsed>
 struct KernelRows {
   using R = detail::Rows<Config>;
@@ -210,7 +211,7 @@ using FlowKernels = KernelRows<OpticalFlowConfig, [](const OpticalFlowConfig& c)
   return c.method == FlowMethod::kKernels;
 }>;
 
-/// What neither a preset nor a method says.
+/// Copies the members that neither a preset nor a method sets.
 void keep_stream(const OpticalFlowConfig& from, OpticalFlowConfig& to) {
   to.size = from.size;
   to.format = from.format;
@@ -224,7 +225,7 @@ void begin_with_preset(OpticalFlowConfig& config, int preset) {
   config = preset == static_cast<int>(FlowPreset::kQuality) ? OpticalFlowConfig::quality({})
                                                             : OpticalFlowConfig::fast({});
   keep_stream(before, config);
-  // Its unit is the same with either preset.
+  // The unit of the confidence is the same for both presets.
   config.confidence_threshold = before.confidence_threshold;
 }
 

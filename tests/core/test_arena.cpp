@@ -153,7 +153,8 @@ TEST(Arena, RefusalsStateTheReason) {
   const std::string text = arena.no_room("host", 2 * kUnit).text;
   EXPECT_NE(text.find("fragmented"), std::string::npos) << text;
   EXPECT_NE(text.find(std::to_string(3 * kUnit) + " free bytes"), std::string::npos) << text;
-  EXPECT_NE(text.find("at most " + std::to_string(kUnit)), std::string::npos) << text;
+  EXPECT_NE(text.find("only " + std::to_string(kUnit) + " are contiguous"), std::string::npos)
+      << text;
 }
 
 // Fails when pieces returned in some order leave a gap that is not joined, or when the peak is

@@ -186,7 +186,7 @@ TEST(Handle, RefusesBadOutputPlanes) {
   expect_refused<B>([](Frame&, O& o) { o.planes[1].size.width = 36; },
                     "output plane before is 36x21; it must be 37x21");
   expect_refused<B>([](Frame&, O& o) { o.planes[2] = o.planes[0]; },
-                    "output has a plane 2; the operator gives 2");
+                    "output has a plane 2; the operator has 2 planes");
   expect_refused<B>([](Frame&, O& o) { o.planes[0].format = PixelFormat::kFloat32; },
                     "output plane now has the format kFloat32; it must have kGray8");
   expect_refused<W>([](Frame&, O& o) { o.planes[1].format = PixelFormat::kGray8; },

@@ -164,7 +164,7 @@ TEST(CellConfig, MistakesAreReported) {
          c.stages[0].move = CellMove::kSwap;
          c.stages[0].weights.a[3] = 0.5f;
        },
-       {"kSwap", "mirror"}},
+       {"kSwap", "symmetric A"}},
       {"weights that do not fit",
        [](auto& c) { c.stages[0].weights.a.fill(5000.0f); },
        {"stages[0]", "the sum of |A| is 125000", "16384"}},
@@ -173,7 +173,8 @@ TEST(CellConfig, MistakesAreReported) {
          c.warm_start = true;
          c.stages[0].weights.b.fill(0.0f);
        },
-       {"warm_start is true", "stages[0] has no weights in B", "needs a B"}},
+       {"warm_start is true", "stages[0] has no weights in B",
+        "needs a template with weights in B"}},
       {"a warm start with a B that is rounded to nothing",
        [](auto& c) {
          c.warm_start = true;
@@ -185,7 +186,7 @@ TEST(CellConfig, MistakesAreReported) {
          c.warm_start = true;
          c.stages[0].start = CellStart::kConstant;
        },
-       {"warm_start is true", "stages[0].start is kConstant", "begin anywhere"}},
+       {"warm_start is true", "stages[0].start is kConstant", "works from any start"}},
       {"the second stage",
        [](auto& c) {
          c.stage_count = 2;

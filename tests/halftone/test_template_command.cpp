@@ -243,7 +243,7 @@ TEST_F(TemplateCommand, ReportsMistakesInText) {
       {"update colors 1\na" + kRows, "color_spacing is 1; it must be 2 to 9"},
       {"move swap\nlevels 3\na" + kRows, "stages[0].move is kSwap with 3 levels; swaps need two"},
       {"a" + kRows + "stage\nmove swap\na\n1 0 0\n0 0 0\n0 0 0\n",
-       "stages[1].move is kSwap; it needs an A that is its own mirror image in the center"},
+       "stages[1].move is kSwap; it needs a symmetric A: opposite weights must be equal"},
       {"start error-diffusion\nlevels 3\na" + kRows,
        "stages[0].start is kErrorDiffusion with 3 levels; it needs two"},
       {"a\n16000 0 0\n0 16000 0\n0 0 0\n", "the weights of stages[0] are too large"},

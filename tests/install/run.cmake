@@ -29,6 +29,35 @@ function(check_embed program)
   endif()
 endfunction()
 
+# Fails when a shared library exports a function that no public header declares.
+function(check_exports library)
+  file(GLOB headers ${root}/lib/include/ocellus/*.h ${root}/lib/include/ocellus/*.h.in)
+  set(public "")
+  foreach(header IN LISTS headers)
+    file(READ ${header} text)
+    string(APPEND public "${text}")
+  endforeach()
+  find_program(nm NAMES nm llvm-nm REQUIRED)
+  execute_process(COMMAND ${nm} -D -C --defined-only --format=posix ${library} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL "[^\n]+" symbols "${symbols}")
+  set(count 0)
+  foreach(symbol IN LISTS symbols)
+    # ocellus::Class::function(...) -> function
+    if(NOT symbol MATCHES "^ocellus::([A-Za-z0-9_]+::)*~?([A-Za-z0-9_]+|operator[^A-Za-z0-9_(]+)\\(")
+      message(FATAL_ERROR "${library} exports: ${symbol}")
+    endif()
+    string(FIND "${public}" "${CMAKE_MATCH_2}(" at)
+    if(at EQUAL -1)
+      message(FATAL_ERROR "${library} exports ${CMAKE_MATCH_2}, which no public header declares: ${symbol}")
+    endif()
+    math(EXPR count "${count} + 1")
+  endforeach()
+  if(count LESS 50)
+    message(FATAL_ERROR "${library} exports ${count} functions only")
+  endif()
+  message("${count} exported functions, all of public headers")
+endfunction()
+
 if(name STREQUAL "tree")
   file(REMOVE_RECURSE ${prefix})
   run(${CMAKE_COMMAND} --install ${tree} --prefix ${prefix} --config "${config}")
@@ -96,9 +125,12 @@ elseif(name STREQUAL "subdirectory")
   # The strict warning flags are not used, because they would apply to third-party parts of the
   # outer project.
   string(REGEX MATCH "-fsanitize=[^ ]*" flags "${flags}")
-  # Not optimized, because the test only checks that it builds and works.
-  build_project(${source}/subdirectory -D CMAKE_BUILD_TYPE=Debug -D OCELLUS_SOURCE=${root} -D CMAKE_CXX_COMPILER_LAUNCHER=${launcher})
+  # The test only checks that it builds and works, so it is not optimized and has one SIMD target.
+  string(APPEND flags " -DHWY_COMPILE_ONLY_STATIC")
+  build_project(${source}/subdirectory -D CMAKE_BUILD_TYPE=Debug -D BUILD_SHARED_LIBS=ON -D OCELLUS_SOURCE=${root}
+    -D CMAKE_CXX_COMPILER_LAUNCHER=${launcher})
   check_embed(${build}/embed)
+  check_exports(${build}/ocellus/lib/libocellus.so)
 
 elseif(name STREQUAL "headers")
   file(GLOB_RECURSE headers RELATIVE ${prefix}/include ${prefix}/include/*.h)

@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 set(ocellus_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ocellus)
 
-install(TARGETS ocellus EXPORT ocellus-targets
+install(TARGETS ocellus ocellus_draw EXPORT ocellus-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/lib/include/ocellus ${PROJECT_BINARY_DIR}/lib/include/ocellus
@@ -57,5 +57,7 @@ if(IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
 else()
   set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
-configure_file(${PROJECT_SOURCE_DIR}/toolchains/cmake/ocellus.pc.in ${PROJECT_BINARY_DIR}/ocellus.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/ocellus.pc DESTINATION ${pc_dir} COMPONENT library)
+foreach(name ocellus ocellus-draw)
+  configure_file(${PROJECT_SOURCE_DIR}/toolchains/cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${pc_dir} COMPONENT library)
+endforeach()

@@ -1,4 +1,4 @@
-// Everything public.
+// Includes all public headers.
 #pragma once
 
 #include "ocellus/buffer.h"
@@ -7,7 +7,6 @@
 #include "ocellus/cnn.h"
 #include "ocellus/deadline.h"
 #include "ocellus/engine.h"
-#include "ocellus/flow_draw.h"
 #include "ocellus/frame.h"
 #include "ocellus/halftone.h"
 #include "ocellus/kernel_bank.h"
