@@ -29,7 +29,7 @@ struct DeviceTimes {
   double frame_ms() const { return 1e3 / rate(); }
 };
 
-/// Where frames and results lie. One kind of memory stands for both.
+/// The memory of frames and of results. A single MemorySpace selects the same memory for both.
 struct RunMemory {
   RunMemory(MemorySpace both) : frames(both), results(both) {}
   RunMemory(MemorySpace of_frames, MemorySpace of_results)

@@ -87,7 +87,7 @@ int run_bench_flow(const BenchOptions& o) {
         "--depth has no meaning here: the backend is cpu, where frames are timed one at a time");
   if (on_cpu && o.results)
     throw InputError(
-        "--results has no meaning here: the backend is cpu, where results lie in ordinary memory");
+        "--results has no meaning here: the backend is cpu, where results are in ordinary memory");
   std::vector<std::string> names;
   if (!o.input.empty()) names.push_back(o.input);
   for (const std::string& text : o.sizes)

@@ -29,7 +29,7 @@ function(check_embed program)
   endif()
 endfunction()
 
-# Fails when a shared library exports a function that no public header declares.
+# Checks that a shared library exports only functions that a public header declares.
 function(check_exports library)
   file(GLOB headers ${root}/lib/include/ocellus/*.h ${root}/lib/include/ocellus/*.h.in)
   set(public "")
@@ -53,9 +53,9 @@ function(check_exports library)
     math(EXPR count "${count} + 1")
   endforeach()
   if(count LESS 50)
-    message(FATAL_ERROR "${library} exports ${count} functions only")
+    message(FATAL_ERROR "${library} exports only ${count} functions")
   endif()
-  message("${count} exported functions, all of public headers")
+  message("${count} exported functions, all declared in public headers")
 endfunction()
 
 if(name STREQUAL "tree")
