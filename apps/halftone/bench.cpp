@@ -6,17 +6,20 @@
 
 #include "apps/common/printable.h"
 #include "apps/halftone/bench.h"
-#include "apps/io/frames.h"
-#include "apps/io/test_scene.h"
 #include "apps/measure/bench_turns.h"
 
 namespace ocellus::app {
 namespace {
 
-/// Frames of the synthetic scene. They are few, because drawing a large scene takes long.
-constexpr int kSceneFrames = 6;
-/// The default of --frames.
-constexpr int kFrames = 100;
+BenchDefaults halftone_defaults() {
+  BenchDefaults defaults;
+  defaults.sizes = {"640x480", "1920x1080"};
+  defaults.scene_frames = 6;  // drawing a large scene takes long
+  defaults.host_frames = kHalftoneHostFrames;
+  defaults.device_frames = kHalftoneDeviceFrames;
+  defaults.papers = "three schedules of the nine-color update of Tanaka and Tanji";
+  return defaults;
+}
 
 /// One row of the table.
 class Row : public TimedRow {
@@ -41,22 +44,6 @@ class Row : public TimedRow {
   const Clip& clip_;
 };
 
-Clip read_clip(const std::string& input, const SourceOptions& options) {
-  Clip clip;
-  if (input.rfind("test:", 0) == 0) {
-    const TestScene scene = TestScene::parse(input);
-    clip.name = input;
-    clip.frames = draw_scene(scene, 0, std::min(scene.frames(), kSceneFrames));
-    return clip;
-  }
-  const auto source = open_frames({input}, options);
-  clip.name = source->name();
-  InputFrame frame;
-  constexpr std::size_t kMost = 60;
-  while (clip.frames.size() < kMost && source->next(frame)) clip.frames.push_back(frame.image);
-  return clip;
-}
-
 std::vector<std::unique_ptr<Row>> make_rows(const EngineConfig& engine, const Clip& clip) {
   std::vector<std::unique_ptr<Row>> rows;
   for (const CellMethod& method : cell_methods())
@@ -79,7 +66,7 @@ nlohmann::ordered_json row_json(const Row& row, const CellQuality& quality, cons
   r["size"] = {clip.size().width, clip.size().height};
   machine.add_times(r, row.ms);
   const double median = percentile(row.ms, 50.0);
-  r["mpixel_per_s"] = pixels_of(clip) * 1e-3 / median;
+  r["mpixel_per_s"] = clip.pixels() * 1e-3 / median;
   machine.add_floor(r, least_work(row.run.info()), median);
   add_quality(r, quality);
   r["config"] = config_json(row.config);
@@ -99,15 +86,15 @@ void print_table(const Table& table, const HostMachine& machine) {
         "{:<28} {:>9.3f} {:>9.3f} {:>8.1f} {:>9.1f} {:>7} {:>8} {:>7.1f} {:>7.0f} {:>9.3f} "
         "{:>6.2f}\n",
         row.name, median, percentile(row.ms, 99.0), 1000.0 / median,
-        pixels_of(table.clip) * 1e-3 / median, quality.record.sweeps, seen_text(quality),
+        table.clip.pixels() * 1e-3 / median, quality.record.sweeps, seen_text(quality),
         work.bytes * 1e-6, work.flops * 1e-6, machine.floor_ms(work),
         median / machine.floor_ms(work));
   }
 }
 
-int bench_cells_on_host(const CellBenchOptions& o, const EngineConfig& engine,
+int bench_cells_on_host(const HalftoneBenchOptions& o, const EngineConfig& engine,
                         const EngineInfo& info, std::vector<Clip> clips) {
-  const int frames = o.frames.value_or(kFrames);
+  const int frames = o.frames.value_or(kHalftoneHostFrames);
   const HostMachine machine(info);
   std::vector<std::unique_ptr<Table>> tables;
   for (Clip& clip : clips) {
@@ -149,31 +136,13 @@ int bench_cells_on_host(const CellBenchOptions& o, const EngineConfig& engine,
   return kDone;
 }
 
-int run_bench_cells(const CellBenchOptions& o) {
-  const EngineConfig engine = engine_config(o.common);
-  const EngineInfo info = take(Engine::probe(engine), "engine");
-  const bool host = info.backend == BackendKind::kCpu;
-  if (host && o.papers()) {
-    throw InputError(fmt::format(
-        "--schedule {}: the paper's schedules are GPU kernels, and the backend is cpu; use "
-        "--schedule ours, or --backend cuda where a device is available",
-        o.schedule));
-  }
-  if (host && o.depth)
-    throw InputError("--depth applies to a device only; on the CPU each frame is waited for");
-  std::vector<std::string> names;
-  if (!o.input.empty()) names.push_back(o.input);
-  for (const std::string& text : o.sizes)
-    names.push_back(
-        fmt::format("test:{},frames={}", size_text(parse_size(text, "--size")), kSceneFrames));
-  if (names.empty()) {
-    for (const char* size : {"640x480", "1920x1080"})
-      names.push_back(fmt::format("test:{},frames={}", size, kSceneFrames));
-  }
+int run_bench_cells(const HalftoneBenchOptions& o) {
+  const BenchEngine engine(o);
   std::vector<Clip> clips;
-  for (const std::string& name : names) clips.push_back(read_clip(name, o.source));
-  return host ? bench_cells_on_host(o, engine, info, std::move(clips))
-              : bench_cells_on_device(o, engine, info, clips);
+  for (const std::string& name : bench_inputs(o, halftone_defaults()))
+    clips.push_back(read_clip(name, o.source, {}));
+  return engine.on_cpu() ? bench_cells_on_host(o, engine.config, engine.info, std::move(clips))
+                         : bench_cells_on_device(o, engine.config, engine.info, clips);
 }
 
 }  // namespace
@@ -222,48 +191,22 @@ std::string seen_text(const CellQuality& quality) {
   return quality.seen ? fmt::format("{:.2f}", quality.seen->psnr) : "-";
 }
 
-void add_bench_cells_command(CLI::App& bench, int& exit_code) {
+void add_bench_halftone_command(CLI::App& bench, int& exit_code) {
   CLI::App* const command = bench.add_subcommand(
       "halftone", "Measure halftones: the presets, published templates and the paper's schedules");
   command->footer(
       "On the CPU, frames and results lie in ordinary memory, and the rows take turns. On a CUDA\n"
       "device, they lie in device memory. There, each row shows the frame rate with --depth\n"
       "frames in flight and the latency of one frame alone.");
-  const auto o = std::make_shared<CellBenchOptions>();
-  command
-      ->add_option("--size", o->sizes,
-                   "WIDTHxHEIGHT of the synthetic scene (default 640x480,1920x1080); several sizes "
-                   "give one table each")
-      ->delimiter(',');
-  command->add_option("--input", o->input, "FRAMES to measure in place of the synthetic scene");
-  add_source_options(*command, o->source);
-  command
-      ->add_option("--frames", o->frames,
-                   "Frames for each row: on the CPU in turns of 10 frames (default 100), on a "
-                   "device the most for each figure (default 2000)")
-      ->check(CLI::Range(1, 1000000));
-  command->add_option("--depth", o->depth, "Frames in flight on a device, 1 to 8 (default 3)")
-      ->check(CLI::Range(1, 8));
-  command
-      ->add_option(
-          "--schedule", o->schedule,
-          "ours, papers (three schedules of the nine-color update of Tanaka and Tanji) or all")
-      ->check(CLI::IsMember({"ours", "papers", "all"}))
-      ->capture_default_str();
+  const auto o = std::make_shared<HalftoneBenchOptions>();
+  add_bench_options(*command, *o, halftone_defaults());
   command
       ->add_option("--sigma", o->sigma,
                    "Standard deviation of the Gaussian that models the eye, in pixels")
       ->check(finite_range(0.1, 50.0))
       ->capture_default_str();
-  add_common_options(*command, o->common);
   command->callback([command, o, &exit_code] {
-    check_options(*command,
-                  {{!o->input.empty(),
-                    {"--size"},
-                    "it sets the size of the synthetic scene, and --input has its own size"},
-                   {o->input.empty(),
-                    {kSourceTimeout},
-                    "it applies to a video or a camera given by --input"}});
+    check_bench_options(*command, *o);
     exit_code = run_bench_cells(*o);
   });
 }

@@ -9,24 +9,18 @@
 
 #include "apps/common/operator_options.h"
 #include "apps/halftone/run.h"
+#include "apps/measure/bench_command.h"
 #include "apps/measure/image_errors.h"
-#include "apps/optical_flow/bench.h"
 
 namespace ocellus::app {
 
-struct CellBenchOptions {
-  CommonOptions common;
-  std::vector<std::string> sizes;
-  std::string input;
-  SourceOptions source;
-  std::string schedule = "ours";
-  std::optional<int> frames;
-  std::optional<int> depth;
+struct HalftoneBenchOptions : BenchOptions {
   double sigma = 1.5;
-
-  bool ours() const { return schedule != "papers"; }
-  bool papers() const { return schedule != "ours"; }
 };
+
+/// The default of --frames on the CPU and on a device.
+inline constexpr int kHalftoneHostFrames = 100;
+inline constexpr int kHalftoneDeviceFrames = 2000;
 
 /// A network configured by options of the operator.
 struct CellMethod {
@@ -53,13 +47,9 @@ CellQuality quality_of(const EngineConfig& engine, const OperatorConfig& config,
 void add_quality(nlohmann::ordered_json& row, const CellQuality& quality);
 std::string seen_text(const CellQuality& quality);
 
-inline double pixels_of(const Clip& clip) {
-  return static_cast<double>(clip.size().width) * clip.size().height;
-}
-
 /// Measures on a CUDA device, with frames and results in its memory, and compares with the paper's
 /// schedules. Throws InputError in a build without the kernels that measure a device.
-int bench_cells_on_device(const CellBenchOptions& options, const EngineConfig& engine,
+int bench_cells_on_device(const HalftoneBenchOptions& options, const EngineConfig& engine,
                           const EngineInfo& info, const std::vector<Clip>& clips);
 
 }  // namespace ocellus::app

@@ -21,9 +21,6 @@ using paper::CellSchedule;
 using paper::PaperCellularNetwork;
 using paper::PaperCellularNetworkConfig;
 
-/// The defaults of --frames and --depth.
-constexpr int kFrames = 2000;
-constexpr int kDepth = 3;
 /// Frames for the row of one CPU core.
 constexpr int kCoreFrames = 20;
 /// The paper's networks do not detect that they have converged. This number of sweeps is always
@@ -86,12 +83,12 @@ std::string schedule_name(const CellSchedule& schedule) {
 
 class CellDeviceBench {
  public:
-  CellDeviceBench(const CellBenchOptions& options, const EngineConfig& engine, const Clip& clip)
+  CellDeviceBench(const HalftoneBenchOptions& options, const EngineConfig& engine, const Clip& clip)
       : options_(options), engine_(engine), clip_(clip) {
     for (int i = 0; i < depth(); ++i) frames_.push_back(&clip.cyclic(static_cast<std::size_t>(i)));
   }
 
-  static int rows_of(const CellBenchOptions& options) {
+  static int rows_of(const HalftoneBenchOptions& options) {
     return (options.ours() ? static_cast<int>(cell_methods().size()) : 0) +
            (options.papers() ? 9 : 0);
   }
@@ -185,15 +182,15 @@ class CellDeviceBench {
   void measure(Row& row, const OperatorMaker& maker) {
     try {
       DeviceRun run(engine_, maker, MemorySpace::kCuda, frames_);
-      row.times = run.measure(options_.frames.value_or(kFrames));
+      row.times = run.measure(options_.frames.value_or(kHalftoneDeviceFrames));
     } catch (const RowRefused& refused) {
       row.refusal = refused.what();
     }
   }
 
-  int depth() const { return options_.depth.value_or(kDepth); }
+  int depth() const { return options_.in_flight(); }
 
-  const CellBenchOptions& options_;
+  const HalftoneBenchOptions& options_;
   const EngineConfig& engine_;
   const Clip& clip_;
   std::vector<const GrayImage*> frames_;
@@ -234,7 +231,7 @@ nlohmann::ordered_json row_json(const Row& row, const Table& table,
   r["p99_ms"] = percentile(t.alone_ms, 99.0);
   r["device_median_ms"] = percentile(t.device_ms, 50.0);
   r["device_p99_ms"] = percentile(t.device_ms, 99.0);
-  r["mpixel_per_s"] = pixels_of(*table.clip) * 1e-3 / t.frame_ms();
+  r["mpixel_per_s"] = table.clip->pixels() * 1e-3 / t.frame_ms();
   if (row.group != Group::kCore) {
     add_floor(r, row.work, limits);
     r["ratio"] = t.frame_ms() / floor_of(row.work, limits).ms;
@@ -279,7 +276,7 @@ void print_table(const Table& table, const cuda::DeviceLimits& limits) {
 
 }  // namespace
 
-int bench_cells_on_device(const CellBenchOptions& o, const EngineConfig& engine,
+int bench_cells_on_device(const HalftoneBenchOptions& o, const EngineConfig& engine,
                           const EngineInfo& info, const std::vector<Clip>& clips) {
   const cuda::DeviceLimits limits = device_limits(engine);
   std::vector<Table> tables;
@@ -292,7 +289,7 @@ int bench_cells_on_device(const CellBenchOptions& o, const EngineConfig& engine,
       tables.push_back(bench.run([&] { progress.update(++done); }));
     }
   }
-  const int depth = o.depth.value_or(kDepth);
+  const int depth = o.in_flight();
   if (o.common.json) {
     nlohmann::ordered_json json = bench_head("halftone", info);
     json["depth"] = depth;

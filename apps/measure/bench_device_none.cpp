@@ -14,12 +14,12 @@ namespace {
 
 }  // namespace
 
-int bench_on_device(const BenchOptions&, const EngineConfig&, const EngineInfo&,
+int bench_on_device(const FlowBenchOptions&, const EngineConfig&, const EngineInfo&,
                     const std::vector<BenchInput>&) {
   refuse();
 }
 
-int bench_cells_on_device(const CellBenchOptions&, const EngineConfig&, const EngineInfo&,
+int bench_cells_on_device(const HalftoneBenchOptions&, const EngineConfig&, const EngineInfo&,
                           const std::vector<Clip>&) {
   refuse();
 }

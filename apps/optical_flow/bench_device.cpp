@@ -25,11 +25,7 @@ using paper::PaperFilter;
 using paper::PaperFlow;
 using paper::Schedule;
 
-/// The defaults of --frames and --depth.
-constexpr int kFrames = 5000;
-constexpr int kDepth = 3;
-
-std::string results_memory(const BenchOptions& options) {
+std::string results_memory(const FlowBenchOptions& options) {
   return options.results.value_or("device");
 }
 
@@ -94,7 +90,7 @@ const Row* Table::single(const Row& package) const {
 
 class DeviceBench {
  public:
-  DeviceBench(const BenchOptions& options, const EngineConfig& engine, const BenchInput& input)
+  DeviceBench(const FlowBenchOptions& options, const EngineConfig& engine, const BenchInput& input)
       : options_(options), engine_(engine), input_(input) {
     const KernelConfig kernels = paper_config().kernels;
     taps_ = {kernels.nx, kernels.ny, kernels.nt};
@@ -305,13 +301,13 @@ class DeviceBench {
     return some;
   }
 
-  int most_frames() const { return options_.frames.value_or(kFrames); }
-  int depth() const { return options_.depth.value_or(kDepth); }
+  int most_frames() const { return options_.frames.value_or(kFlowDeviceFrames); }
+  int depth() const { return options_.in_flight(); }
   MemorySpace results() const {
     return results_memory(options_) == "pinned" ? MemorySpace::kPinned : MemorySpace::kCuda;
   }
 
-  const BenchOptions& options_;
+  const FlowBenchOptions& options_;
   const EngineConfig& engine_;
   const BenchInput& input_;
   std::vector<int> taps_;
@@ -402,7 +398,7 @@ void print_table(const Table& table, const DeviceLimits& limits) {
 
 }  // namespace
 
-int bench_on_device(const BenchOptions& o, const EngineConfig& engine, const EngineInfo& info,
+int bench_on_device(const FlowBenchOptions& o, const EngineConfig& engine, const EngineInfo& info,
                     const std::vector<BenchInput>& inputs) {
   const DeviceLimits limits = device_limits(engine);
   std::vector<DeviceBench> benches;
@@ -422,7 +418,7 @@ int bench_on_device(const BenchOptions& o, const EngineConfig& engine, const Eng
 
   if (o.common.json) {
     nlohmann::ordered_json json = bench_json(o, info, inputs);
-    json["depth"] = o.depth.value_or(kDepth);
+    json["depth"] = o.in_flight();
     json["memory"] = "device";
     json["results"] = results_memory(o);
     json["machine"] = machine_json(info, limits);
@@ -433,7 +429,7 @@ int bench_on_device(const BenchOptions& o, const EngineConfig& engine, const Eng
     return kDone;
   }
   fmt::print("ocellus {} bench flow: frames in device memory, results in {} memory, {} in flight\n",
-             version(), results_memory(o), counted(o.depth.value_or(kDepth), "frame"));
+             version(), results_memory(o), counted(o.in_flight(), "frame"));
   print_machine(info, limits);
   for (const Table& table : tables) print_table(table, limits);
   fmt::print(
@@ -442,7 +438,7 @@ int bench_on_device(const BenchOptions& o, const EngineConfig& engine, const Eng
       "and MFLOP: the least that a frame needs (for the paper's\nrows: by its method). floor: the "
       "time for these at the limits above. ratio: us each / floor. *: all data fits in the "
       "L2\ncache, which is faster than the memory of the floor.\n",
-      counted(o.depth.value_or(kDepth), "frame"));
+      counted(o.in_flight(), "frame"));
   if (o.papers())
     fmt::print(
         "Figures 11 and 12 (one node): frames and results in pinned host memory, one frame at a "

@@ -68,7 +68,7 @@ FlowField field_of(const Row& row, const EngineConfig& engine, const Clip& clip,
   return run.field();
 }
 
-Table make_table(const BenchOptions& o, const EngineConfig& engine, const EngineInfo& info,
+Table make_table(const FlowBenchOptions& o, const EngineConfig& engine, const EngineInfo& info,
                  const BenchInput& input) {
   Table table{&input, {}, {}};
   for (BenchMethod& method : bench_methods(o, input.clip)) {
@@ -138,7 +138,7 @@ void print_table(const Table& table, const HostMachine& machine) {
 
 }  // namespace
 
-int bench_on_host(const BenchOptions& o, const EngineConfig& engine, const EngineInfo& info,
+int bench_on_host(const FlowBenchOptions& o, const EngineConfig& engine, const EngineInfo& info,
                   const std::vector<BenchInput>& inputs) {
   const int frames = o.frames.value_or(100);
   const HostMachine machine(info);
