@@ -3,7 +3,7 @@
 //
 // With A = -G away from the center and B = G, the filter of an eye, asynchronous updates descend
 // (y - u)' G (y - u), the energy that the eye sees (Crounse, Roska and Chua 1993). Descent by
-// single cells from the image or from noise ends 3 to 13 dB short of error diffusion, in the
+// single cells from the image or from noise ends 2 to 13 dB short of error diffusion, in the
 // nearest of many local minima; three things lead further: an error-diffused start (Floyd and
 // Steinberg 1976), a wide G, and changes of places as in direct binary search (Analoui and Allebach
 // 1992).
