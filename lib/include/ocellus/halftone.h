@@ -4,7 +4,7 @@
 // Let G be a filter that models the eye, A = -G except at the center, and B = G. Asynchronous
 // updates then minimize the energy (y - u)' G (y - u), the error that the eye perceives (Crounse,
 // Roska and Chua 1993). Updates of single cells from the image or from noise end in a nearby local
-// minimum, 3 to 13 dB worse than error diffusion.
+// minimum, 2 to 13 dB worse than error diffusion.
 //
 // Three measures lead further: an initial state by error diffusion (Floyd and Steinberg 1976), a
 // wide G, and swaps as in direct binary search (Analoui and Allebach 1992).
