@@ -55,7 +55,8 @@ const Driver* driver() {
   return kDriver;
 }
 
-// Errors that leave the context unusable. The Ocellus library uses the same list.
+// Errors that leave the context unusable. The library has a longer list in
+// kernels/core/cuda_device.cpp.
 bool is_fatal(CUresult result) {
   return result == CUDA_ERROR_ILLEGAL_ADDRESS || result == CUDA_ERROR_LAUNCH_FAILED ||
          result == CUDA_ERROR_LAUNCH_TIMEOUT || result == CUDA_ERROR_HARDWARE_STACK_ERROR ||
