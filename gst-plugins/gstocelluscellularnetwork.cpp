@@ -26,8 +26,8 @@ G_DEFINE_ABSTRACT_TYPE(GstOcellusCellularNetwork, gst_ocellus_cellular_network,
 
 static GType gst_ocellus_cellular_network_chroma_get_type(void) {
   static const GEnumValue values[] = {
-      {GST_OCELLUS_CELLULAR_NETWORK_CHROMA_NEUTRAL, "Without color", "neutral"},
-      {GST_OCELLUS_CELLULAR_NETWORK_CHROMA_KEEP, "The color of the picture that came", "keep"},
+      {GST_OCELLUS_CELLULAR_NETWORK_CHROMA_NEUTRAL, "Gray", "neutral"},
+      {GST_OCELLUS_CELLULAR_NETWORK_CHROMA_KEEP, "The color of the input picture", "keep"},
       {0, nullptr, nullptr},
   };
   static const GType type = g_enum_register_static("GstOcellusCellularNetworkChroma", values);
@@ -36,10 +36,10 @@ static GType gst_ocellus_cellular_network_chroma_get_type(void) {
 
 // ---- GstOcellusBase
 
-// Templates are read for a picture of some size.
+// Checks the templates with an arbitrary frame size.
 static Expected<void> gst_ocellus_cellular_network_check_settings(const OperatorConfig& settings) {
   OperatorConfig config = settings;
-  // This file must have the pictures' size.
+  // The PGM file must have the size of the pictures, which is not known yet.
   if (CnnConfig* cnn = config.get_if<CnnConfig>(); cnn != nullptr) cnn->initial = {};
   config.set_input({64, 64}, ocellus::PixelFormat::kGray8);
   const Expected<ocellus::OperatorInfo> info = config.info();
@@ -47,7 +47,7 @@ static Expected<void> gst_ocellus_cellular_network_check_settings(const Operator
   return {};
 }
 
-// The caps are those of the source pad, too.
+// Input and output have the same caps, so they have the same format and range.
 static void gst_ocellus_cellular_network_adapt(GstOcellusBase*, OperatorConfig& config,
                                                const GstVideoInfo&) {
   ChainConfig* chain = config.get_if<HalftoneConfig>();
@@ -74,7 +74,7 @@ static gboolean gst_ocellus_cellular_network_meta_init(GstMeta* meta, gpointer, 
 static GType gst_ocellus_cellular_network_meta_api_get_type(void) {
   static gsize type = 0;
   if (g_once_init_enter(&type)) {
-    // It tells how the picture came about, whatever is done to it later.
+    // The meta has no tags, because it stays valid whatever is done to the picture later.
     static const gchar* tags[] = {nullptr};
     g_once_init_leave(&type,
                       gst_meta_api_type_register(GST_OCELLUS_CELLULAR_NETWORK_META_API_NAME, tags));
@@ -107,7 +107,8 @@ static const GstMetaInfo* gst_ocellus_cellular_network_meta_get_info(void) {
 }
 
 static GstOcellusCellularNetworkMeta* meta_of(GstBuffer* buffer) {
-  // The pool's own is the first; those of elements further up were copied after it.
+  // The first meta is the one of this element's pool. Metas of upstream elements are copied after
+  // it.
   return reinterpret_cast<GstOcellusCellularNetworkMeta*>(
       gst_buffer_get_meta(buffer, gst_ocellus_cellular_network_meta_api_get_type()));
 }
@@ -184,7 +185,7 @@ static void gst_ocellus_cellular_network_class_init(GstOcellusCellularNetworkCla
   object_class->get_property = gst_ocellus_cellular_network_get_property;
   g_object_class_install_property(
       object_class, PROP_CHROMA,
-      g_param_spec_enum("chroma", "Chroma", "The color of the result (I420, NV12)",
+      g_param_spec_enum("chroma", "Chroma", "Color of the output picture (I420 and NV12 only)",
                         gst_ocellus_cellular_network_chroma_get_type(), DEFAULT_CHROMA,
                         static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                                  GST_PARAM_MUTABLE_READY)));
@@ -200,7 +201,7 @@ static void gst_ocellus_cellular_network_class_init(GstOcellusCellularNetworkCla
   for (const GType type :
        {GST_TYPE_OCELLUS_CELLULAR_NETWORK, gst_ocellus_cellular_network_chroma_get_type()})
     gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
-  // Readers find the meta by its name; it must be there before the first buffer is.
+  // Readers find the meta by its name, so it is registered before the first buffer.
   gst_ocellus_cellular_network_meta_get_info();
 }
 

@@ -1,5 +1,5 @@
-// GstOcellusCellularNetwork: what the elements share that put a cellular network on a video. They
-// differ in the operator.
+// GstOcellusCellularNetwork: base class of the elements that run a cellular network on a video.
+// They differ only in the operator.
 #pragma once
 
 #include "base/gstocellusbase.h"

@@ -1,4 +1,4 @@
-// ocelluscnn: see gstocelluscnn.cpp.
+// The element ocelluscnn; see gstocelluscnn.cpp.
 #pragma once
 
 #include "gstocelluscellularnetwork.h"

@@ -2,65 +2,83 @@
  * SECTION:element-ocellusflow
  * @title: ocellusflow
  *
- * Measures the motion of every pixel and puts it on the buffers as a GstOcellusFlowMeta, which a
- * program reads with the header ocellus/gst/flow_meta.h. The picture passes as it is, or with the
- * motion drawn over it (#GstOcellusFlow:draw).
+ * Measures the motion of each pixel and attaches it to the buffers as a GstOcellusFlowMeta.
+ * Programs read the meta with the header ocellus/gst/flow_meta.h. The picture passes unchanged, or
+ * with the flow drawn over it (#GstOcellusFlow:draw).
  *
- * #GstOcellusFlow:method is one of two. `pyramid` follows fast motion with two frames; its presets
- * are `fast` (the default: on two cores it keeps up with a 640x480 camera at 30 frames a second and
- * leaves room for decoding and showing the video) and `quality`. `kernels` takes the derivatives
- * with long spatio-temporal kernels, which #GstOcellusFlow:kernels and #GstOcellusFlow:taps
- * describe: uniform, per-pixel, foveated, or from a file.
+ * #GstOcellusFlow:method selects one of two methods. `pyramid` computes the flow from two frames
+ * and follows fast motion. It has two presets, `fast` (the default) and `quality`. On two CPU cores
+ * `fast` keeps up with a 640x480 camera at 30 frames per second and leaves time to decode and show
+ * the video. `kernels` computes the derivatives with long spatio-temporal kernels.
+ * #GstOcellusFlow:kernels and #GstOcellusFlow:taps describe them: uniform, per-pixel, foveated, or
+ * from a file.
  *
- * #GstOcellusFlow:preset and #GstOcellusFlow:method choose the values of all options that are not
- * set. An option that has no meaning with the others, such as #GstOcellusFlow:levels with
- * method=kernels, stops the start with an error. NULL takes back what a text property was set to.
+ * #GstOcellusFlow:preset and #GstOcellusFlow:method determine the values of all options that are
+ * not set. If an option has no meaning together with the others, such as #GstOcellusFlow:levels
+ * with method=kernels, the element posts an error and does not start. Setting a text property to
+ * NULL unsets it.
  *
  * #GstOcellusBase:config is a JSON file of options, such as
- * {"method": "kernels", "taps": "9x9x5"}. A property that is set takes precedence over its option
- * in the file.
+ * {"method": "kernels", "taps": "9x9x5"}. A property that is set takes precedence over the file.
  *
- * A result describes a frame that lies a little back (one frame with two frames of a pyramid, nine
- * with kernels of 20 frames). With #GstOcellusFlow:align the element holds that many frames back,
- * so that each buffer carries the motion that describes it, and adds them to the LATENCY of the
- * pipeline. At a frame rate of 0/1 (unknown) it adds the longest time for which it has held a frame
- * so far, 0 at the start. Without #GstOcellusFlow:align buffers pass at once, and the meta says
- * which PTS it describes.
+ * A result describes a frame before the newest one: one frame before it with two frames of a
+ * pyramid, nine with kernels of 20 frames. With #GstOcellusFlow:align the element holds that many
+ * frames back, so that each buffer carries the flow that describes it. It adds the time of these
+ * frames to the LATENCY query. If the frame rate is unknown (0/1), it adds the longest time for
+ * which it has held a frame so far, which is 0 at the start. Without #GstOcellusFlow:align buffers
+ * pass at once, and the meta gives the PTS of the frame that it describes.
  *
- * At the end of the stream, before a discontinuity, a new segment, a gap and new caps the frames
- * held back go out with the last frame standing in for those to come (flagged in the meta); where
- * it would only be compared with itself, with the field of the frame before. PTS that step against
- * the direction of playing by more than one and a half frames are taken as a discontinuity. A flush
- * drops the frames. All of these reset the temporal state; a frame that is skipped because
- * downstream is late does not: it is computed, and then dropped. That costs its time, but the next
- * frames' motion is right.
+ * #GstOcellusFlow:depth (1 to 8, default 1) is the number of frames that the operator has at the
+ * same time. With more than 1, a GPU computes one frame while the next one is uploaded and the
+ * results of the previous one are downloaded. So a pipeline reaches the full rate of the device.
+ * When a frame arrives, the element pushes the buffers of all frames that are done. A buffer is
+ * pushed at the latest when depth - 1 more frames have arrived, and the LATENCY query includes this
+ * time. #GstOcellusBase:budget counts from the arrival of a frame at the element. With a depth
+ * above 1 it therefore includes the time until the next frames arrive. For a live camera that the
+ * device keeps up with, a depth of 1 gives the least latency.
  *
- * Before the queries DRAIN and ALLOCATION, which come in the stream and want the pictures back, and
- * before caps that say something else of the same pictures, the frames held back go out with the
- * newest field there is (flagged as repeated and reused). The temporal state remains.
+ * At the end of the stream, and before a discontinuity, a new segment, a gap or new caps, the
+ * element pushes the frames that it holds back. It computes their results with the last frame
+ * repeated in place of the missing ones, which the meta flags. Where the last frame would only be
+ * compared with itself, the buffer carries the field of the previous frame. A PTS that steps
+ * against the direction of playback by more than one and a half frames is a discontinuity. A flush
+ * drops the frames that are held back. All of these events reset the temporal state.
  *
- * In reverse playback (a segment of a negative rate) frames come last first, and the motion is that
- * of what is shown: from a frame to the one shown next, so that it points the other way than when
- * playing forward. "Before", "after" and "delay" are of the order in which frames come; what a
- * field describes lies later in the stream than the newest frame it was computed from. Kernels from
- * a file are applied in that order, too. GStreamer's sources flag every buffer as a discontinuity
- * there; the flag counts only where the PTS do not go on from frame to frame.
+ * The element also computes a frame that it skips because downstream is late, and then drops it.
+ * This takes the time of a frame, but keeps the temporal state complete, so that the flow of the
+ * next frames is correct.
  *
- * I420 and NV12 may come in memory:CUDAMemory, when the plugin was built for it and the backend is
- * a CUDA device: the pictures stay where they are. The element offers the CUDA context in which no
- * copy is needed; pictures from another one are copied, which #GstOcellusBase:stats counts, as it
- * does for #GstOcellusFlow:draw, which goes through the host. The field is in the host's memory in
- * any case.
+ * The serialized queries DRAIN and ALLOCATION ask for the buffers back. Before them, and before new
+ * caps that describe the same pictures, the element pushes the frames that it holds back with the
+ * newest field. The meta flags it as repeated and reused. The temporal state is kept.
+ *
+ * In reverse playback (a segment with a negative rate) the frames arrive in descending order of
+ * time. The flow is that of the displayed video: it points from a frame to the one that is shown
+ * next, which is opposite to forward playback. "Before", "after" and "delay" refer to the order of
+ * arrival, so a field describes a frame that is later in the stream than the newest frame it was
+ * computed from. Kernels from a file are also applied in the order of arrival. GStreamer's sources
+ * set the DISCONT flag on every buffer in reverse playback. The element ignores the flag if the PTS
+ * continue from frame to frame.
+ *
+ * The element accepts I420 and NV12 in memory:CUDAMemory, if the plugin was built with CUDA support
+ * and the backend is a CUDA device. The pictures then stay in device memory. The element offers its
+ * neighbors the CUDA context in which no copy is needed. It copies pictures from other contexts,
+ * and #GstOcellusBase:stats counts these copies. #GstOcellusFlow:draw copies each picture to the
+ * host and back, which is counted, too. The field is always in host memory.
  *
  * ## Launch lines
  * |[
  * gst-launch-1.0 v4l2src ! video/x-raw,width=640,height=480 ! videoconvert ! ocellusflow draw=true
  * ! videoconvert ! autovideosink
- * ]| The motion in front of the camera.
+ * ]| Shows the motion in front of the camera.
  * |[
  * gst-launch-1.0 videotestsrc pattern=ball ! video/x-raw,format=GRAY8 ! ocellusflow
  * post-messages=true ! fakesink
- * ]| Add -m to see the mean motion of every frame.
+ * ]| Add -m to print the mean motion of every frame.
+ * |[
+ * gst-launch-1.0 filesrc location=video.mp4 ! decodebin ! videoconvert ! video/x-raw,format=NV12 !
+ * ocellusflow backend=cuda depth=3 post-messages=true ! fakesink sync=false
+ * ]| Processes a file at the full rate of the device.
  */
 #include "gstocellusflow.h"
 
@@ -84,7 +102,7 @@ enum {
 struct _GstOcellusFlow {
   GstOcellusBase parent_instance;
 
-  ocellus::Rect region;  // of the planes in the picture; streaming thread
+  ocellus::Rect region;  // of the flow planes in the picture; streaming thread
 };
 
 G_DEFINE_TYPE(GstOcellusFlow, gst_ocellus_flow, GST_TYPE_OCELLUS_BASE)
@@ -101,7 +119,8 @@ static void gst_ocellus_flow_adapt(GstOcellusBase* base, ocellus::OperatorConfig
 }
 
 static GstOcellusFlowMeta* meta_of(GstBuffer* buffer) {
-  // The pool's own is the first; those of elements further up were copied after it.
+  // The first meta is the one of this element's pool. Metas of upstream elements are copied after
+  // it.
   return reinterpret_cast<GstOcellusFlowMeta*>(
       gst_buffer_get_meta(buffer, gst_ocellus_flow_meta_api_get_type()));
 }
@@ -119,10 +138,10 @@ static void gst_ocellus_flow_set_result(GstOcellusBase* base, GstBuffer* buffer,
   const ocellus::Rect& region = GST_OCELLUS_FLOW(base)->region;
   GstMapInfo map;
   if (!gst_buffer_map(result.data, &map, GST_MAP_READ)) {
-    GST_ERROR_OBJECT(base, "the planes cannot be mapped");
+    GST_ERROR_OBJECT(base, "the memory of the flow planes cannot be mapped");
     return;
   }
-  // Memory of the host, ordinary or pinned, stays where it is after unmapping.
+  // Host memory, ordinary or pinned, keeps its address after unmapping.
   const auto plane = [base, &map](int index) {
     return gst_ocellus_base_get_plane(base, map.data, index);
   };
@@ -170,7 +189,7 @@ static void gst_ocellus_flow_draw(GstOcellusBase*, GstBuffer* buffer,
                                   const ocellus::OverlayImage& image) {
   const GstOcellusFlowMeta* meta = meta_of(buffer);
   ocellus::OverlayConfig overlay;
-  // About 40 arrows along the shorter side, but never so dense that they touch.
+  // About 40 arrows along the shorter side, but at least 12 pixels apart so that they do not touch.
   overlay.step = CLAMP(MIN(image.size.width, image.size.height) / 40, 12, 64);
   overlay.roi = {meta->x, meta->y, meta->width, meta->height};
   ocellus::draw_flow_overlay(field_of(meta), overlay, image);
@@ -247,21 +266,21 @@ static void gst_ocellus_flow_class_init(GstOcellusFlowClass* klass) {
   object_class->get_property = gst_ocellus_flow_get_property;
   g_object_class_install_property(
       object_class, PROP_ALIGN,
-      g_param_spec_boolean(
-          "align", "Align",
-          "Hold frames back until the flow that describes them is there, and report the latency",
-          DEFAULT_ALIGN,
-          static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                   GST_PARAM_MUTABLE_READY)));
+      g_param_spec_boolean("align", "Align",
+                           "Hold each frame back until the flow that describes it is computed, and "
+                           "report the latency",
+                           DEFAULT_ALIGN,
+                           static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                                    GST_PARAM_MUTABLE_READY)));
   g_object_class_install_property(
       object_class, PROP_DRAW,
-      g_param_spec_boolean("draw", "Draw", "Draw the result over the picture", DEFAULT_DRAW,
+      g_param_spec_boolean("draw", "Draw", "Draw the flow over the picture", DEFAULT_DRAW,
                            static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                                     GST_PARAM_MUTABLE_PLAYING)));
 
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Ocellus optical flow", "Filter/Analyzer/Video",
-      "Measures the motion of every pixel and puts it on the buffers as GstOcellusFlowMeta",
+      "Measures the motion of each pixel and attaches it to the buffers as GstOcellusFlowMeta",
       "The Ocellus authors");
 
   gst_ocellus_base_class_set_operator(base_class, ocellus::find_operator("flow"));
@@ -273,7 +292,7 @@ static void gst_ocellus_flow_class_init(GstOcellusFlowClass* klass) {
   base_class->draw = gst_ocellus_flow_draw;
   base_class->describe = gst_ocellus_flow_describe;
 
-  // Readers find the meta by its name; it must be there before the first buffer is.
+  // Readers find the meta by its name, so it is registered before the first buffer.
   gst_ocellus_flow_meta_get_info();
 }
 

@@ -1,4 +1,4 @@
-// GstOcellusFlow: dense optical flow of a video, as a meta on its buffers.
+// GstOcellusFlow: dense optical flow of a video, attached to the buffers as a meta.
 #pragma once
 
 #include "base/gstocellusbase.h"

@@ -14,8 +14,9 @@ static void gst_ocellus_flow_meta_free(GstMeta* meta, GstBuffer*) {
   gst_ocellus_flow_meta_clear(reinterpret_cast<GstOcellusFlowMeta*>(meta));
 }
 
-// A copy shares the planes. A field describes the picture as it stands, so it does not follow a
-// cut, a flip or a change of size; an element that only changes the colors asks with equal sizes.
+// A copy shares the planes. A field fits only the unchanged geometry of the picture, so it is not
+// copied to a region, a flipped picture or another size. An element that changes only the colors
+// asks for a scale transform with equal sizes.
 static gboolean gst_ocellus_flow_meta_transform(GstBuffer* target, GstMeta* meta, GstBuffer*,
                                                 GQuark type, gpointer data) {
   const auto* from = reinterpret_cast<GstOcellusFlowMeta*>(meta);

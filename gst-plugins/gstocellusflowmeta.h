@@ -1,5 +1,5 @@
-// GstOcellusFlowMeta, the plugin's side: registration and filling in. Readers use
-// <ocellus/gst/flow_meta.h>.
+// The plugin's side of GstOcellusFlowMeta: registers the type and fills in the meta. Programs that
+// read the meta use <ocellus/gst/flow_meta.h>.
 #pragma once
 
 #include "ocellus/gst/flow_meta.h"
@@ -7,8 +7,8 @@
 GType gst_ocellus_flow_meta_api_get_type(void);
 const GstMetaInfo* gst_ocellus_flow_meta_get_info(void);
 
-/// Adds an empty one, which the public accessor does not find until it has planes.
+/// Adds an empty meta. The public accessor does not return it until it has planes.
 GstOcellusFlowMeta* gst_buffer_add_ocellus_flow_meta(GstBuffer* buffer);
 
-/// Lets go of the planes; the meta is empty afterwards.
+/// Releases the planes. The meta is empty afterwards.
 void gst_ocellus_flow_meta_clear(GstOcellusFlowMeta* meta);

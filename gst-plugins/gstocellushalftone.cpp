@@ -2,41 +2,54 @@
  * SECTION:element-ocellushalftone
  * @title: ocellushalftone
  *
- * Turns every picture into black and white dots that look like it from afar, by a cellular neural
- * network: each cell takes the value that leaves the least error as an eye sees it, until no cell
- * wants to change, or the sweeps allowed are over.
+ * Converts each picture into black and white dots that look like the picture from a distance. A
+ * cellular neural network computes them: each cell takes the value with the smallest error under a
+ * model of the eye. The network stops when no cell changes, or after the maximum number of sweeps.
  *
- * #GstOcellusHalftone:preset balances time and quality; #GstOcellusHalftone:template takes
- * another network instead: a template's name such as hlf5, the path of a file of templates
- * (*.ocellus), or a chain with "|" between them. With #GstOcellusHalftone:warm-start a frame
- * begins with the dots of the one before: what does not move does not flicker.
+ * #GstOcellusHalftone:preset selects a balance of time and quality. #GstOcellusHalftone:template
+ * selects another network instead: the name of a template such as hlf5, the path of a template file
+ * (*.ocellus), or a chain of templates separated by "|". With #GstOcellusHalftone:warm-start each
+ * frame starts from the dots of the previous one, so that areas without motion do not flicker.
  * #GstOcellusBase:config is a JSON file of options, such as {"preset": "fast", "warm_start": true}.
  *
- * Luma is what becomes dots. What is black and what is white, in the picture that comes and in the
- * one that goes out, is in the caps' colorimetry: 16 and 235 in video of limited range, which I420
- * and NV12 are unless their caps say otherwise, and 0 and 255 in full range, which gray formats
- * are; in 16 bits 4096 and 60160, and 0 and 65535. Luma beyond that is as black or as white as can
- * be. Chroma becomes neutral, or is kept (#GstOcellusCellularNetwork:chroma).
+ * The network works on luma. The colorimetry in the caps defines the black and white levels of the
+ * input and of the output. They are 16 and 235 in limited range and 0 and 255 in full range. With
+ * 16 bits they are 4096 and 60160, or 0 and 65535. Without a colorimetry in the caps, I420 and NV12
+ * have limited range and the gray formats full range. Luma outside the range counts as black or as
+ * white. Chroma becomes neutral, or is kept (#GstOcellusCellularNetwork:chroma).
  *
- * The picture goes out in a buffer of its own; frames that miss their budget go out as
- * #GstOcellusBase:on-miss says: late, not at all, with the newest dots there are, or as they came.
- * How many sweeps a frame took stands in its GstOcellusCellularNetworkMeta
+ * The result is written to a new buffer. #GstOcellusBase:on-miss determines what happens to a frame
+ * that misses its budget: it is pushed late, dropped, replaced by the newest result, or pushed
+ * unchanged. The number of sweeps of a frame is in its GstOcellusCellularNetworkMeta
  * (ocellus/gst/cellular_network_meta.h) and in the element message (#GstOcellusBase:post-messages).
  *
- * I420 and NV12 may come in memory:CUDAMemory, when the plugin was built for it and the backend is
- * a CUDA device: luma is read and written where it lies. The element offers the CUDA context in
- * which no copy is needed; pictures from another one are copied, which #GstOcellusBase:stats
- * counts.
+ * #GstOcellusHalftone:depth (1 to 8, default 1) is the number of frames that the operator has at
+ * the same time. With more than 1, a GPU computes one frame while the next one is uploaded and the
+ * result of the previous one is downloaded. So a pipeline reaches the full rate of the device. When
+ * a frame arrives, the element pushes the buffers of all frames that are done. A buffer is pushed
+ * at the latest when depth - 1 more frames have arrived, and the LATENCY query includes this time.
+ * #GstOcellusBase:budget counts from the arrival of a frame at the element. With a depth above 1 it
+ * therefore includes the time until the next frames arrive. For a live camera that the device keeps
+ * up with, a depth of 1 gives the least latency.
+ *
+ * The element accepts I420 and NV12 in memory:CUDAMemory, if the plugin was built with CUDA support
+ * and the backend is a CUDA device. Luma is then read and written in device memory. The element
+ * offers its neighbors the CUDA context in which no copy is needed. It copies pictures from other
+ * contexts, and #GstOcellusBase:stats counts these copies.
  *
  * ## Launch lines
  * |[
  * gst-launch-1.0 v4l2src ! videoconvert ! video/x-raw,format=GRAY8 ! ocellushalftone
  * warm-start=true ! videoconvert ! autovideosink
- * ]| The camera in dots.
+ * ]| Shows the camera as a halftone.
  * |[
  * gst-launch-1.0 videotestsrc pattern=ball ! video/x-raw,format=GRAY8 ! ocellushalftone preset=fast
  * post-messages=true ! fakesink
- * ]| Add -m to see how many sweeps every frame took.
+ * ]| Add -m to print the number of sweeps of every frame.
+ * |[
+ * gst-launch-1.0 filesrc location=video.mp4 ! decodebin ! videoconvert ! video/x-raw,format=NV12 !
+ * ocellushalftone backend=cuda depth=3 ! fakesink sync=false
+ * ]| Processes a file at the full rate of the device.
  */
 #include "gstocellushalftone.h"
 
@@ -52,7 +65,7 @@ static void gst_ocellus_halftone_class_init(GstOcellusHalftoneClass* klass) {
   GstOcellusBaseClass* base_class = GST_OCELLUS_BASE_CLASS(klass);
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Ocellus halftone", "Filter/Effect/Video",
-      "Turns pictures into black and white dots that look alike from afar", "The Ocellus authors");
+      "Converts each picture into a black and white halftone", "The Ocellus authors");
   gst_ocellus_base_class_set_operator(base_class, ocellus::find_operator("halftone"));
   base_class->message_name = "ocellushalftone";
 }

@@ -1,4 +1,4 @@
-// ocellushalftone: see gstocellushalftone.cpp.
+// The element ocellushalftone; see gstocellushalftone.cpp.
 #pragma once
 
 #include "gstocelluscellularnetwork.h"

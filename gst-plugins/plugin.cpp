@@ -1,4 +1,4 @@
-// The plugin `ocellus`: registration only.
+// The plugin `ocellus`: registers the elements.
 #include <gst/gst.h>
 
 #include "gstocelluscnn.h"
@@ -31,7 +31,7 @@ static void forward_log(void*, ocellus::LogLevel level, const char* message) {
 
 static gboolean plugin_init(GstPlugin* plugin) {
 #if OCELLUS_GST_OWN_LIBRARY
-  // The library inside the plugin is the plugin's alone; a shared one has a log callback that
+  // Only this plugin uses the library that is linked into it. The log callback of a shared library
   // belongs to the program.
   GST_DEBUG_CATEGORY_INIT(gst_ocellus_debug, "ocellus", 0, "The Ocellus library");
   ocellus::set_log_callback(forward_log, nullptr);
@@ -43,5 +43,5 @@ static gboolean plugin_init(GstPlugin* plugin) {
 }
 
 GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, ocellus,
-                  "Real-time vision operators of known cost", plugin_init, PACKAGE_VERSION,
-                  "Apache 2.0", PACKAGE, PACKAGE_ORIGIN)
+                  "Real-time computer vision operators", plugin_init, PACKAGE_VERSION, "Apache 2.0",
+                  PACKAGE, PACKAGE_ORIGIN)

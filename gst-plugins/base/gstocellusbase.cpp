@@ -20,7 +20,8 @@ static_assert(ocellus::kMaxImageSide == 16384, "the pad templates say 16384");
 #define OCELLUS_SIZES                                   \
   "width=(int)[ 1, 16384 ], height=(int)[ 1, 16384 ], " \
   "framerate=(fraction)[ 0/1, 2147483647/1 ]"
-// GStreamer's CUDA library has no gray pictures: asked for one, 1.22 ends the process.
+// GStreamer's CUDA library does not support gray formats. In 1.22 it aborts the process when asked
+// for one.
 #ifdef OCELLUS_GST_CUDA
 #define OCELLUS_CUDA_CAPS \
   "video/x-raw(" GST_OCELLUS_CUDA_FEATURE "), format=(string){ I420, NV12 }, " OCELLUS_SIZES "; "
@@ -65,8 +66,8 @@ static gpointer gst_ocellus_base_parent_class;
 static void gst_ocellus_base_class_init(gpointer klass, gpointer data);
 static void gst_ocellus_base_init(GTypeInstance* instance, gpointer klass);
 
-// Not G_DEFINE_ABSTRACT_TYPE: the private part holds C++ objects of 100 KiB, for which a pointer is
-// kept.
+// Not G_DEFINE_ABSTRACT_TYPE: the private part holds C++ objects of 100 KiB, so the instance holds
+// only a pointer to it.
 GType gst_ocellus_base_get_type(void) {
   static gsize type = 0;
   if (g_once_init_enter(&type)) {
@@ -91,7 +92,7 @@ GType gst_ocellus_on_miss_get_type(void) {
   static const GEnumValue values[] = {
       {GST_OCELLUS_ON_MISS_POST, "Wait for the result and post a QoS message", "post"},
       {GST_OCELLUS_ON_MISS_DROP, "Drop the frame", "drop"},
-      {GST_OCELLUS_ON_MISS_REUSE, "Pass the frame with the newest result there is", "reuse"},
+      {GST_OCELLUS_ON_MISS_REUSE, "Pass the frame with the newest result available", "reuse"},
       {GST_OCELLUS_ON_MISS_PASSTHROUGH, "Pass the frame without a result", "passthrough"},
       {0, nullptr, nullptr},
   };
@@ -101,17 +102,17 @@ GType gst_ocellus_on_miss_get_type(void) {
 
 GType gst_ocellus_on_device_loss_get_type(void) {
   static const GEnumValue values[] = {
-      {GST_OCELLUS_ON_DEVICE_LOSS_ERROR, "End the stream with an error", "error"},
-      {GST_OCELLUS_ON_DEVICE_LOSS_CPU, "Post a warning and go on with the CPU", "cpu"},
+      {GST_OCELLUS_ON_DEVICE_LOSS_ERROR, "Stop the stream with an error", "error"},
+      {GST_OCELLUS_ON_DEVICE_LOSS_CPU, "Post a warning and continue on the CPU", "cpu"},
       {0, nullptr, nullptr},
   };
   static const GType type = g_enum_register_static("GstOcellusOnDeviceLoss", values);
   return type;
 }
 
-// ---- for elements
+// ---- functions for derived elements
 
-// What is set and asked for under the object lock.
+// Values that are set and read under the object lock.
 template <typename Value>
 static void set_value(GstOcellusBase* self, Value& member, const Value& value) {
   GST_OBJECT_LOCK(self);
@@ -159,15 +160,16 @@ gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec)
   const GstState next = GST_STATE_NEXT(self);
   const bool failed = GST_STATE_RETURN(self) == GST_STATE_CHANGE_FAILURE;
   GST_OBJECT_UNLOCK(self);
-  // On the way down to READY the operator is as good as gone; on the way up it may be in the
-  // making, unless the way has ended there.
+  // While the state goes down to READY, the operator is about to be destroyed. While it goes up
+  // from READY, the operator may be under construction, unless the state change has failed.
   if (state <= GST_STATE_READY &&
       (next == GST_STATE_VOID_PENDING || next <= GST_STATE_READY || failed))
     return TRUE;
   GST_ELEMENT_WARNING(
       self, LIBRARY, SETTINGS,
-      ("Property \"%s\" can be changed only in the states NULL and READY.", pspec->name),
-      ("it keeps its value; the state is %s", gst_element_state_get_name(state)));
+      ("The property \"%s\" can be changed only in the states NULL and READY.", pspec->name),
+      ("The property keeps its value. The current state is %s.",
+       gst_element_state_get_name(state)));
   return FALSE;
 }
 
@@ -182,7 +184,7 @@ static GstStateChangeReturn gst_ocellus_base_change_state(GstElement* element,
                                                           GstStateChange transition) {
   const GstStateChangeReturn result =
       GST_ELEMENT_CLASS(gst_ocellus_base_parent_class)->change_state(element, transition);
-  // Neighbors may ask before the start, too.
+  // Neighbors may ask for the context before the element starts. Then `stop` is not called.
   if (transition == GST_STATE_CHANGE_READY_TO_NULL)
     gst_ocellus_base_get_private(GST_OCELLUS_BASE(element))->context.close();
   return result;
@@ -190,7 +192,7 @@ static GstStateChangeReturn gst_ocellus_base_change_state(GstElement* element,
 
 // ---- GstBaseTransform
 
-// Reads the file of options, and checks what can be checked without a size.
+// Reads the file of options and checks what does not depend on the frame size.
 static Expected<void> check_options(GstOcellusBase* self) {
   gst_ocellus::Options options = gst_ocellus::get_options(self);
   if (Expected<void> read = options.read_file(); !read) return read;
@@ -282,7 +284,7 @@ static gboolean gst_ocellus_base_query(GstBaseTransform* trans, GstPadDirection 
     }
     case GST_QUERY_DRAIN:
     case GST_QUERY_ALLOCATION:
-      // Both come in the stream. Their answer says that all frames before them have gone out.
+      // Both queries are serialized. The answer means that all earlier frames have been pushed.
       if (direction == GST_PAD_SINK) gst_ocellus::release_pictures(self);
       return parent->query(trans, direction, query);
     case GST_QUERY_LATENCY:
@@ -341,7 +343,7 @@ static gboolean gst_ocellus_base_src_event(GstBaseTransform* trans, GstEvent* ev
     GST_OBJECT_LOCK(self);
     GstClockTime earliest = GST_CLOCK_TIME_NONE;
     if (GST_CLOCK_TIME_IS_VALID(timestamp)) {
-      // Unsigned: G_MININT64 has no negative.
+      // Unsigned, because G_MININT64 cannot be negated.
       const guint64 early = diff < 0 ? guint64{0} - static_cast<guint64>(diff) : 0;
       earliest = diff < 0 ? MIN(timestamp - MIN(timestamp, early), gst_ocellus::kLongestTime)
                           : gst_ocellus::add_times(timestamp, static_cast<guint64>(diff));
@@ -358,9 +360,8 @@ static GstFlowReturn gst_ocellus_base_submit_input_buffer(GstBaseTransform* tran
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   const gst_ocellus::Clock::time_point arrival = gst_ocellus::Clock::now();
 
-  // The parent renegotiates when asked to and decides by QoS. A frame that it skips is computed all
-  // the same: with a frame left out of the temporal state everything would seem to move twice as
-  // fast.
+  // The parent class renegotiates on request and decides by QoS. A frame that it skips is computed
+  // nevertheless. Without it in the temporal state, motion would seem to be twice as fast.
   gst_buffer_ref(input);
   const GstFlowReturn parent = GST_BASE_TRANSFORM_CLASS(gst_ocellus_base_parent_class)
                                    ->submit_input_buffer(trans, is_discont, input);
@@ -383,7 +384,7 @@ static GstFlowReturn gst_ocellus_base_submit_input_buffer(GstBaseTransform* tran
   return gst_ocellus::take_picture(self, input, skipped, arrival);
 }
 
-// The parent calls this until it gives no buffer.
+// The parent class calls this function until it returns no buffer.
 static GstFlowReturn gst_ocellus_base_generate_output(GstBaseTransform* trans, GstBuffer** outbuf) {
   auto& ready = gst_ocellus_base_get_private(GST_OCELLUS_BASE(trans))->ready;
   *outbuf = nullptr;
@@ -432,7 +433,7 @@ static void gst_ocellus_base_set_property(GObject* object, guint id, const GValu
       break;
   }
   GST_OBJECT_UNLOCK(self);
-  // A neighbor may have asked for the context of another device before.
+  // A neighbor may have been given the context of another device.
   if (id == PROP_BACKEND) priv->context.close();
 }
 
@@ -440,7 +441,7 @@ static void gst_ocellus_base_get_property(GObject* object, guint id, GValue* val
                                           GParamSpec* pspec) {
   GstOcellusBase* self = GST_OCELLUS_BASE(object);
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
-  // Not under the lock: the header of a kernel file may have to be read.
+  // Not under the lock, because this may read the header of a kernel file.
   if (id >= gst_ocellus::kFirstOption) return gst_ocellus::get_options(self).get(id, value);
   GST_OBJECT_LOCK(self);
   switch (id) {
@@ -482,7 +483,7 @@ static void gst_ocellus_base_get_property(GObject* object, guint id, GValue* val
 void gst_ocellus_base_class_set_operator(GstOcellusBaseClass* klass,
                                          const ocellus::OperatorDescription* description) {
   GObjectClass* object_class = G_OBJECT_CLASS(klass);
-  // GObject takes these two away from every class that is derived.
+  // GObject clears these two functions in every derived class.
   if (object_class->set_property == nullptr)
     object_class->set_property = gst_ocellus_base_set_property;
   if (object_class->get_property == nullptr)
@@ -517,36 +518,36 @@ static void gst_ocellus_base_class_init(gpointer klass, gpointer) {
   constexpr auto kRead = static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
   properties[PROP_CONFIG] = g_param_spec_string(
       "config", "Configuration",
-      "JSON file of options of the operator, read at the start; a property that is set takes "
-      "precedence over its option in the file (empty = none)",
+      "JSON file of operator options, read when the element starts; a property that is set takes "
+      "precedence over the file (empty = none)",
       DEFAULT_CONFIG, kReady);
   properties[PROP_BACKEND] = g_param_spec_string(
-      "backend", "Backend", "What computes: auto, cpu, cuda or cuda:N (N = device number)",
+      "backend", "Backend", "Backend to use: auto, cpu, cuda or cuda:N (N = device number)",
       DEFAULT_BACKEND, kReady);
   properties[PROP_ACTIVE_BACKEND] = g_param_spec_string(
       "active-backend", "Active backend",
-      "What computes now: cpu or cuda:N; NULL before the caps are known", nullptr, kRead);
+      "Backend in use: cpu or cuda:N; NULL before the caps are known", nullptr, kRead);
   properties[PROP_THREADS] =
-      g_param_spec_int("threads", "Threads", "CPU threads that work on a frame (0 = one per CPU)",
-                       0, ocellus::kMaxWorkers, DEFAULT_THREADS, kReady);
+      g_param_spec_int("threads", "Threads", "Number of CPU threads per frame (0 = one per CPU)", 0,
+                       ocellus::kMaxWorkers, DEFAULT_THREADS, kReady);
   properties[PROP_BUDGET] = g_param_spec_uint64(
       "budget", "Budget",
-      "Time from a frame's arrival to its result, in nanoseconds (0 = no limit)", 0, G_MAXINT64,
-      DEFAULT_BUDGET, kPlaying);
+      "Maximum time from the arrival of a frame to its result, in nanoseconds (0 = no limit)", 0,
+      G_MAXINT64, DEFAULT_BUDGET, kPlaying);
   properties[PROP_ON_MISS] = g_param_spec_enum(
-      "on-miss", "On miss", "What happens to a frame whose result is not there within the budget",
+      "on-miss", "On miss", "What to do with a frame whose result is not ready within the budget",
       GST_TYPE_OCELLUS_ON_MISS, DEFAULT_ON_MISS, kPlaying);
-  properties[PROP_ON_DEVICE_LOSS] = g_param_spec_enum(
-      "on-device-loss", "On device loss", "What happens when the device answers no more",
-      GST_TYPE_OCELLUS_ON_DEVICE_LOSS, DEFAULT_ON_DEVICE_LOSS, kPlaying);
-  properties[PROP_STATS] =
-      g_param_spec_boxed("stats", "Statistics",
-                         "Since READY: frames, misses (of the budget), dropped, copies (of "
-                         "pictures), and the time from a "
-                         "frame's arrival to its result in nanoseconds: p50, p99, max",
-                         GST_TYPE_STRUCTURE, kRead);
+  properties[PROP_ON_DEVICE_LOSS] =
+      g_param_spec_enum("on-device-loss", "On device loss", "What to do when the device is lost",
+                        GST_TYPE_OCELLUS_ON_DEVICE_LOSS, DEFAULT_ON_DEVICE_LOSS, kPlaying);
+  properties[PROP_STATS] = g_param_spec_boxed(
+      "stats", "Statistics",
+      "Since the last start: frames, misses (missed budgets), dropped, copies (of pictures), "
+      "and p50, p99 and max of the time from the arrival of a frame to its result, in "
+      "nanoseconds",
+      GST_TYPE_STRUCTURE, kRead);
   properties[PROP_POST_MESSAGES] = g_param_spec_boolean(
-      "post-messages", "Post messages", "Post an element message for every frame with a result",
+      "post-messages", "Post messages", "Post an element message for each frame with a result",
       DEFAULT_POST_MESSAGES, kPlaying);
   g_object_class_install_properties(object_class, PROP_LAST, properties);
 

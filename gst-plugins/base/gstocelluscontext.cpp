@@ -22,9 +22,9 @@ Expected<std::shared_ptr<GstOcellusCuda>> CudaContext::open(const EngineConfig& 
   if (info->backend != ocellus::BackendKind::kCuda) {
     return tl::unexpected(ocellus::make_error(
         ocellus::Status::kUnsupported,
-        "the frames come in " GST_OCELLUS_CUDA_FEATURE
+        "the frames are in " GST_OCELLUS_CUDA_FEATURE
         ", which the backend %s cannot read: set backend to cuda, or put the element cudadownload "
-        "before this one",
+        "before this element",
         ocellus::backend_name(info->backend)));
   }
   Expected<std::shared_ptr<GstOcellusCuda>> made = GstOcellusCuda::open(info->device);
@@ -37,7 +37,7 @@ Expected<std::shared_ptr<GstOcellusCuda>> CudaContext::open(const EngineConfig& 
   GST_OBJECT_UNLOCK(element_);
   if (first && (other == nullptr || other == cuda->handle())) {
     GST_INFO_OBJECT(element_, "offering the primary context of cuda:%d", cuda->device());
-    // Bins keep it for elements that are not next to this one.
+    // Bins store the context for elements that are not adjacent to this one.
     gst_element_post_message(
         element_, gst_message_new_have_context(GST_OBJECT(element_), cuda->new_context()));
   }
@@ -46,7 +46,7 @@ Expected<std::shared_ptr<GstOcellusCuda>> CudaContext::open(const EngineConfig& 
 
 void CudaContext::close() {
   GST_OBJECT_LOCK(element_);
-  // Destroyed after the lock.
+  // Destroys the context after the lock is released.
   const std::shared_ptr<GstOcellusCuda> cuda = std::exchange(cuda_, nullptr);
   GST_OBJECT_UNLOCK(element_);
 }
@@ -65,13 +65,13 @@ bool CudaContext::answer(const EngineConfig& config, GstQuery* query) {
   if (g_strcmp0(type, GST_OCELLUS_CUDA_CONTEXT) != 0) return false;
   const Expected<std::shared_ptr<GstOcellusCuda>> cuda = open(config);
   if (!cuda) {
-    GST_DEBUG_OBJECT(element_, "no CUDA context to offer: %s", cuda.error().text);
+    GST_DEBUG_OBJECT(element_, "there is no CUDA context to offer: %s", cuda.error().text);
     return false;
   }
   GST_OBJECT_LOCK(element_);
   const gpointer other = neighbors_;
   GST_OBJECT_UNLOCK(element_);
-  // Whoever set another context on this element wants all neighbors to work there.
+  // If the application set another context on this element, it wants all neighbors to use that one.
   if (other != nullptr && other != (*cuda)->handle()) return false;
   GstContext* context = (*cuda)->new_context();
   gst_query_set_context(query, context);

@@ -1,4 +1,4 @@
-// The CUDA context of an element: made when a neighbor asks for it, or when the caps need it.
+// The CUDA context of an element. It is created when a neighbor asks for it or the caps need it.
 #pragma once
 
 #include <gst/gst.h>
@@ -13,26 +13,27 @@ namespace gst_ocellus {
 
 class CudaContext {
  public:
-  /// `element` posts the message by which the pipeline learns of the context.
+  /// `element` posts the message that tells the pipeline about the context.
   explicit CudaContext(GstElement* element) : element_(element) {}
 
-  /// The context of the device that this engine would use, made by the first call. Any thread.
-  /// Errors: Unsupported and BackendUnavailable, with what is missing.
+  /// Returns the context of the device that an engine of this configuration uses. The first call
+  /// creates it. Any thread. Errors: Unsupported and BackendUnavailable, with the reason.
   ocellus::Expected<std::shared_ptr<GstOcellusCuda>> open(const ocellus::EngineConfig& config);
   void close();
   /// Null before `open`. Streaming thread, between `open` and `close`.
   const GstOcellusCuda* get() const { return cuda_.get(); }
 
-  /// A context of GStreamer's that was set on the element. Others are ignored.
+  /// Notes the CUDA context in a GstContext that was set on the element. Ignores other context
+  /// types.
   void set_neighbors(GstContext* context);
-  /// Answers a context query. False: the query is not for a CUDA context, there is none, or the
-  /// neighbors use another one.
+  /// Answers a CONTEXT query. Returns false if the query is not for a CUDA context, if there is
+  /// none, or if another context was set on the element.
   bool answer(const ocellus::EngineConfig& config, GstQuery* query);
 
  private:
   GstElement* element_;
-  std::shared_ptr<GstOcellusCuda> cuda_;  // under the object lock
-  gpointer neighbors_ = nullptr;          // handle, under the object lock; only compared
+  std::shared_ptr<GstOcellusCuda> cuda_;  // guarded by the object lock
+  gpointer neighbors_ = nullptr;  // context handle, only compared; guarded by the object lock
 };
 
 }  // namespace gst_ocellus

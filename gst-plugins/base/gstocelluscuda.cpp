@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 #include <gst/gst.h>
-// The library's interface is declared unstable; this is what changed in 1.24.
+// The API of GStreamer's CUDA library is unstable. The headers changed in 1.24.
 #if GST_CHECK_VERSION(1, 24, 0)
 #include <gst/cuda/gstcuda.h>
 #else
@@ -24,7 +24,7 @@ using ocellus::Status;
 
 namespace {
 
-// The driver's functions that GStreamer's library does not pass on.
+// Driver functions that GStreamer's CUDA library does not export.
 struct Driver {
   decltype(&cuDevicePrimaryCtxRetain) retain_primary = nullptr;
   decltype(&cuDevicePrimaryCtxRelease) release_primary = nullptr;
@@ -32,7 +32,7 @@ struct Driver {
   decltype(&cuMemsetD2D8Async) set_rows = nullptr;
 };
 
-// Loaded once and kept, as GStreamer's library keeps it.
+// Loaded once and never unloaded, as in GStreamer's CUDA library.
 const Driver* driver() {
   static const Driver* const kDriver = []() -> const Driver* {
     static Driver loaded;
@@ -55,7 +55,8 @@ const Driver* driver() {
   return kDriver;
 }
 
-// Errors that leave the context unusable, as the library sees them too.
+// Errors that leave the context unusable. The library has a longer list in
+// kernels/core/cuda_device.cpp.
 bool is_fatal(CUresult result) {
   return result == CUDA_ERROR_ILLEGAL_ADDRESS || result == CUDA_ERROR_LAUNCH_FAILED ||
          result == CUDA_ERROR_LAUNCH_TIMEOUT || result == CUDA_ERROR_HARDWARE_STACK_ERROR ||
@@ -68,13 +69,12 @@ bool is_fatal(CUresult result) {
 ocellus::Error make_driver_error(const char* call, CUresult result) {
   const char* text = nullptr;
   CuGetErrorString(result, &text);
-  return make_error(is_fatal(result) ? Status::kDeviceLost : Status::kSystem,
-                    "the element: %s failed: %s (%d)", call, text != nullptr ? text : "unknown",
-                    static_cast<int>(result));
+  return make_error(is_fatal(result) ? Status::kDeviceLost : Status::kSystem, "%s failed: %s (%d)",
+                    call, text != nullptr ? text : "unknown", static_cast<int>(result));
 }
 
-// GStreamer's object only carries the context. Memory of it may outlive the element and the engine,
-// so the object itself keeps the primary context.
+// The GStreamer object only wraps the context. Its memory may outlive the element and the engine,
+// so the object itself retains the primary context.
 void release_primary_context(gpointer device_and_one) {
   driver()->release_primary(GPOINTER_TO_INT(device_and_one) - 1);
 }
@@ -93,12 +93,12 @@ struct GstOcellusCuda::Handles {
   CUstream stream = nullptr;
 
   CUcontext primary() const { return static_cast<CUcontext>(gst_cuda_context_get_handle(context)); }
-  /// Calls the driver in the context.
+  /// Calls a driver function with the context current.
   template <typename Call>
   Expected<void> call(const char* name, Call&& function) const {
     if (!gst_cuda_context_push(context)) {
-      return tl::unexpected(make_error(Status::kDeviceLost,
-                                       "the element: cuCtxPushCurrent failed for cuda:%d", device));
+      return tl::unexpected(
+          make_error(Status::kDeviceLost, "cuCtxPushCurrent failed for cuda:%d", device));
     }
     const CUresult result = function();
     gst_cuda_context_pop(nullptr);
@@ -138,7 +138,7 @@ Expected<std::shared_ptr<GstOcellusCuda>> GstOcellusCuda::open(int device) {
   const Driver* const loaded = driver();
   if (loaded == nullptr) {
     return tl::unexpected(make_error(Status::kBackendUnavailable, GST_OCELLUS_CUDA_FEATURE
-                                     " cannot be used: GStreamer could not load the driver"));
+                                     " cannot be used: GStreamer could not load the CUDA driver"));
   }
   CUcontext primary = nullptr;
   if (const CUresult result = loaded->retain_primary(&primary, device); result != CUDA_SUCCESS)
@@ -153,11 +153,11 @@ Expected<std::shared_ptr<GstOcellusCuda>> GstOcellusCuda::open(int device) {
                                      " cannot be used: GStreamer refused the context of cuda:%d",
                                      device));
   }
-  // The notification comes for pointers that are not null only.
+  // GLib calls the destroy function only for pointers that are not null.
   g_object_set_data_full(G_OBJECT(handles->context), "ocellus-primary-context",
                          GINT_TO_POINTER(device + 1), release_primary_context);
   gst_cuda_context_push(handles->context);
-  // Not one that waits for the default stream: a neighbor's work there is not ours.
+  // The stream must not wait for the default stream, which holds work of other elements.
   const CUresult made = CuStreamCreate(&handles->stream, CU_STREAM_NON_BLOCKING);
   gst_cuda_context_pop(nullptr);
   if (made != CUDA_SUCCESS) return tl::unexpected(make_driver_error("cuStreamCreate", made));
@@ -191,7 +191,7 @@ GstBufferPool* GstOcellusCuda::new_pool(GstCaps* caps, guint min, guint max, gui
     gst_object_unref(pool);
     return nullptr;
   }
-  // The rows are padded, which the pool adds to the size that it was given.
+  // The pool adds the row padding to the size that it was given.
   config = gst_buffer_pool_get_config(pool);
   gst_buffer_pool_config_get_params(config, nullptr, bytes, nullptr, nullptr);
   gst_structure_free(config);
@@ -213,7 +213,8 @@ GstOcellusCuda::Place GstOcellusCuda::place_of(GstBuffer* picture) const {
   return place;
 }
 
-// Up to 1.22 a picture is ready when it comes; later it may come while a stream still writes it.
+// In GStreamer 1.22 a picture is ready when it arrives. Since 1.24 a stream may still be writing
+// it.
 ocellus::StreamHandle GstOcellusCuda::ready_after(GstBuffer* picture) const {
 #if GST_CHECK_VERSION(1, 24, 0)
   GstCudaMemory* const memory = cuda_memory_of(picture);

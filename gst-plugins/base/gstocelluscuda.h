@@ -1,11 +1,11 @@
-// GstOcellusCuda: pictures in CUDA memory (memory:CUDAMemory), by GStreamer's CUDA library.
+// GstOcellusCuda: pictures in CUDA memory (memory:CUDAMemory), through GStreamer's CUDA library.
 //
-// The library computes in the device's primary context. An element offers that context to its
-// neighbors, so that their pictures lie where the operator reads them without a copy. A picture
-// from another context is fetched into memory of the engine, and the copy is counted.
+// Ocellus computes in the primary context of the device. An element offers that context to its
+// neighbors, so that the operator reads their pictures without a copy. A picture from another
+// context is copied into memory of the engine, and the copy is counted.
 //
-// No type of CUDA stands here. Without GStreamer's CUDA library (OCELLUS_GST_CUDA in CMake) `open`
-// says so, and nothing else is ever called.
+// This header uses no CUDA type. In builds without GStreamer's CUDA library (OCELLUS_GST_CUDA in
+// CMake), `open` returns an error and no other member is called.
 #pragma once
 
 #include <gst/video/video.h>
@@ -15,61 +15,63 @@
 #include "ocellus/frame.h"
 #include "ocellus/status.h"
 
-/// Names of the caps feature and of the context's type, in builds without the library, too.
+/// Names of the caps feature and of the context type, also in builds without GStreamer's CUDA
+/// library.
 #define GST_OCELLUS_CUDA_FEATURE "memory:CUDAMemory"
 #define GST_OCELLUS_CUDA_CONTEXT "gst.cuda.context"
 
 class GstOcellusCuda {
  public:
-  /// Where a picture's pixels are.
+  /// Location of the pixels of a picture.
   struct Place {
-    bool in_cuda = false;  ///< in memory of GStreamer's CUDA library
+    bool in_cuda = false;  ///< in CUDA memory of GStreamer
     bool ours = false;     ///< in the primary context of this device
-    bool stale = false;    ///< the host wrote last: mapping brings the pixels to the device first
+    bool stale = false;  ///< the host wrote last, so mapping first copies the pixels to the device
   };
 
   /// Whether this build has GStreamer's CUDA library.
   static bool built() noexcept;
-  /// Whether caps are of pictures in CUDA memory.
+  /// Whether the first structure of `caps` is for CUDA memory.
   static bool is_feature_of(const GstCaps* caps);
-  /// Caps without those of pictures in CUDA memory. Takes `caps`.
+  /// Returns the caps without the structures for CUDA memory. Takes ownership of `caps`.
   static GstCaps* without_feature(GstCaps* caps);
-  /// The flag of gst_memory_map() that gives an address on the device.
+  /// The flag of gst_memory_map() that requests a device address.
   static GstMapFlags map_flag() noexcept;
-  /// The handle of the CUDA context that a context of GStreamer carries; null for other contexts.
+  /// Returns the handle of the CUDA context in a GstContext; null for other context types.
   static gpointer handle_of(GstContext* context);
 
-  /// The primary context of a device; loads the driver.
-  /// Errors: Unsupported (not built), BackendUnavailable.
+  /// Returns the primary context of a device. Loads the driver. Errors: Unsupported (not built),
+  /// BackendUnavailable.
   static ocellus::Expected<std::shared_ptr<GstOcellusCuda>> open(int device);
   ~GstOcellusCuda();
   GstOcellusCuda(const GstOcellusCuda&) = delete;
   GstOcellusCuda& operator=(const GstOcellusCuda&) = delete;
 
   int device() const noexcept;
-  /// The primary context's handle.
+  /// Handle of the primary context.
   gpointer handle() const noexcept;
-  /// What is offered to neighbors. A new reference.
+  /// Returns the GstContext for neighbors, as a new reference.
   GstContext* new_context() const;
 
-  /// A pool of pictures in the primary context, not active; `bytes` of one of them. Null when the
-  /// device gave no memory.
+  /// Returns an inactive pool of pictures in the primary context, and in `bytes` the size of one
+  /// buffer. Null if device memory is exhausted.
   GstBufferPool* new_pool(GstCaps* caps, guint min, guint max, guint* bytes) const;
-  /// Whether the pictures of a pool lie in the primary context.
+  /// Whether the pool allocates in the primary context.
   bool is_pool_ours(GstBufferPool* pool) const;
 
   Place place_of(GstBuffer* picture) const;
-  /// For a picture of ours that is mapped: the stream after whose work it is ready.
+  /// For a mapped picture in the primary context: the picture is ready after the work in the
+  /// returned stream.
   ocellus::StreamHandle ready_after(GstBuffer* picture) const;
-  /// Copies rows of a mapped picture of another context, or of another device, into device memory
-  /// of ours. Does not wait: they are there after the work in the stream returned.
+  /// Copies rows of a mapped picture of another context or device into device memory of this
+  /// context. Does not wait. The copy is complete after the work in the returned stream.
   ocellus::Expected<ocellus::StreamHandle> fetch(GstBuffer* picture, const void* from,
                                                  gsize from_stride, void* to, gsize to_stride,
                                                  gsize row_bytes, gsize rows) const;
-  /// Sets rows of memory of ours to one byte; does not wait.
+  /// Sets rows of device memory of this context to one byte value. Does not wait.
   ocellus::Expected<void> fill(void* to, gsize to_stride, gsize row_bytes, gsize rows,
                                guint8 value) const;
-  /// Waits for what `fetch` and `fill` began.
+  /// Waits for all work that `fetch` and `fill` started.
   ocellus::Expected<void> finish() const;
 
  private:

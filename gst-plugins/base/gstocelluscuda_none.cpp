@@ -1,4 +1,4 @@
-// Without GStreamer's CUDA library: there are no pictures in CUDA memory.
+// GstOcellusCuda in builds without GStreamer's CUDA library: CUDA memory is not supported.
 #include "base/gstocelluscuda.h"
 
 using ocellus::Expected;
@@ -21,14 +21,14 @@ gpointer GstOcellusCuda::handle_of(GstContext*) {
 
 Expected<std::shared_ptr<GstOcellusCuda>> GstOcellusCuda::open(int) {
   return tl::unexpected(make_error(
-      Status::kUnsupported, "this build takes no " GST_OCELLUS_CUDA_FEATURE
-                            ": it was made without GStreamer's CUDA library (OCELLUS_GST_CUDA)"));
+      Status::kUnsupported, "this build does not support " GST_OCELLUS_CUDA_FEATURE
+                            ": it was built without GStreamer's CUDA library (OCELLUS_GST_CUDA)"));
 }
 
 GstOcellusCuda::GstOcellusCuda(std::unique_ptr<Handles> handles) : handles_(std::move(handles)) {}
 GstOcellusCuda::~GstOcellusCuda() = default;
 
-// None of these is called: `open` gives no object.
+// These are never called, because `open` returns no object.
 int GstOcellusCuda::device() const noexcept {
   return -1;
 }

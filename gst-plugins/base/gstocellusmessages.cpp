@@ -41,11 +41,12 @@ void post_bad_buffer(GstOcellusBase* self, const Error& error) {
 
 void post_bad_picture(GstOcellusBase* self, const Error& error) {
   if (!has_lost_pictures(self)) return post_bad_buffer(self, error);
-  GST_ELEMENT_ERROR(self, RESOURCE, FAILED,
-                    ("The device was lost with the frames in its memory (" GST_OCELLUS_CUDA_FEATURE
-                     "), where the CPU cannot read them: put the element cudadownload before this "
-                     "one, so that on-device-loss=cpu can go on."),
-                    ("%s", error.text));
+  GST_ELEMENT_ERROR(
+      self, RESOURCE, FAILED,
+      ("The device was lost, and the frames are in its memory (" GST_OCELLUS_CUDA_FEATURE
+       "), which the CPU cannot read. Put the element cudadownload before this element, "
+       "so that on-device-loss=cpu can continue."),
+      ("%s", error.text));
 }
 
 void post_qos(GstOcellusBase* self, GstBuffer* buffer, GstClockTimeDiff jitter,

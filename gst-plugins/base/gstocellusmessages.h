@@ -1,4 +1,4 @@
-// What an element posts on the bus.
+// Messages that an element posts on the bus.
 #pragma once
 
 #include "base/gstocellusbase.h"
@@ -7,14 +7,14 @@
 namespace gst_ocellus {
 
 void post_error(GstOcellusBase* self, const ocellus::Error& error);
-/// A buffer that is not what the caps say.
+/// For a buffer that does not match the caps.
 void post_bad_buffer(GstOcellusBase* self, const ocellus::Error& error);
-/// The same for a picture that came, which may lie on a lost device.
+/// As `post_bad_buffer`, for an input picture, which may be in the memory of a lost device.
 void post_bad_picture(GstOcellusBase* self, const ocellus::Error& error);
 
-/// A frame that missed its budget, or that downstream would drop.
+/// For a frame that missed its budget or that downstream would drop.
 void post_qos(GstOcellusBase* self, GstBuffer* buffer, GstClockTimeDiff jitter, gdouble proportion);
-/// The element message of a frame with a result, for the property `post-messages`.
+/// Posts the element message of a frame with a result (property `post-messages`).
 void post_frame(GstOcellusBase* self, GstBuffer* buffer, GstClockTime arrival_to_result);
 
 }  // namespace gst_ocellus

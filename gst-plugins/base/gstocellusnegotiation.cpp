@@ -13,7 +13,7 @@ namespace gst_ocellus {
 
 // ---- caps
 
-// Makes context, engine, operator and pools for these caps.
+// Creates context, engine, operator and pools for these caps.
 static Expected<void> create_operator(GstOcellusBase* self, const VideoCaps& caps,
                                       GstCaps* incaps) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
@@ -22,7 +22,7 @@ static Expected<void> create_operator(GstOcellusBase* self, const VideoCaps& cap
   if (caps.cuda) {
     if (const auto cuda = priv->context.open(*config); !cuda) return tl::unexpected(cuda.error());
   }
-  // The same caps come again when downstream renegotiates, which keeps the past.
+  // When downstream renegotiates, the same caps arrive again. The temporal state is kept.
   if (priv->op.exists() && is_same_picture(caps, priv->caps)) return {};
   priv->op.destroy();
   reset_stream(self);
@@ -34,17 +34,18 @@ gboolean set_caps(GstOcellusBase* self, GstCaps* incaps) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   VideoCaps caps;
   if (!gst_video_info_from_caps(&caps.video, incaps)) {
-    GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("These caps are not understood."),
+    GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("The element does not support these caps."),
                       ("%" GST_PTR_FORMAT, static_cast<gpointer>(incaps)));
     return FALSE;
   }
   const GstVideoInterlaceMode mode = GST_VIDEO_INFO_INTERLACE_MODE(&caps.video);
   if (mode != GST_VIDEO_INTERLACE_MODE_PROGRESSIVE && mode != GST_VIDEO_INTERLACE_MODE_MIXED) {
-    GST_ELEMENT_ERROR(self, STREAM, FORMAT,
-                      ("Interlaced video (%s): two fields are two moments. Put the element "
-                       "deinterlace before this one.",
-                       gst_video_interlace_mode_to_string(mode)),
-                      (nullptr));
+    GST_ELEMENT_ERROR(
+        self, STREAM, FORMAT,
+        ("The element does not support interlaced video (%s). Put the element deinterlace "
+         "before this element.",
+         gst_video_interlace_mode_to_string(mode)),
+        (nullptr));
     return FALSE;
   }
   caps.cuda = GstOcellusCuda::is_feature_of(incaps);
@@ -58,7 +59,7 @@ gboolean set_caps(GstOcellusBase* self, GstCaps* incaps) {
   priv->hold = priv->align ? static_cast<guint>(priv->op.info().delay_frames) : 0;
   GST_OBJECT_UNLOCK(self);
   priv->held.reserve(priv->hold + 1);
-  // Without a frame rate the latency is measured while frames come.
+  // Without a frame rate the latency is measured as frames arrive.
   const guint kept = frames_kept(priv);
   if (kept == 0 || GST_VIDEO_INFO_FPS_N(&caps.video) > 0)
     set_latency(self, frames_time(caps.video, kept));
@@ -108,8 +109,8 @@ static void remove_pools(GstQuery* query) {
     gst_query_remove_nth_allocation_pool(query, 0);
 }
 
-// Downstream's pool is good where its pictures lie in the primary context; else ours takes its
-// place.
+// Proposes downstream's pool if its pictures are in the primary context. Otherwise proposes a pool
+// of this element.
 static gboolean propose_cuda_pool(GstOcellusBase* self, GstQuery* query, GstCaps* caps,
                                   guint extra) {
   const Expected<EngineConfig> config = engine_config(self);
@@ -128,7 +129,7 @@ static gboolean propose_cuda_pool(GstOcellusBase* self, GstQuery* query, GstCaps
     pool = (*cuda)->new_pool(caps, min + extra, max, &bytes);
   }
   if (pool == nullptr) {
-    GST_WARNING_OBJECT(self, "cuda:%d gave no memory for a pool", (*cuda)->device());
+    GST_WARNING_OBJECT(self, "cuda:%d has no memory for a pool", (*cuda)->device());
     return FALSE;
   }
   remove_pools(query);
@@ -139,9 +140,9 @@ static gboolean propose_cuda_pool(GstOcellusBase* self, GstQuery* query, GstCaps
   return TRUE;
 }
 
-// The pictures that come in go out again as they are, so downstream's wishes are asked of upstream;
-// frames held back and the one in the operator come on top. Where results go out in their place,
-// downstream's pool is for those.
+// The input pictures are pushed downstream, so upstream gets the requirements of downstream. The
+// frames that are held back, in flight or being submitted need additional buffers. If the results
+// are pushed instead, downstream's pool is used for them.
 gboolean propose_allocation(GstOcellusBase* self, GstQuery* query) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   const guint extra = frames_kept(priv) + 1;

@@ -33,8 +33,8 @@ using ocellus::Ticket;
 
 namespace gst_ocellus {
 
-// Results in pinned memory spare the CPU a copy. Besides those in flight, so many may be on their
-// way downstream. What is locked into memory has a bound, though.
+// Results in pinned memory save the CPU a copy. Besides the results in flight, this many may be
+// held downstream. The total amount of pinned memory is limited.
 static constexpr gsize kPinnedDownstream = 7;
 static constexpr gsize kPinnedBytes = gsize{256} << 20;
 
@@ -151,7 +151,7 @@ void ElementOperator::destroy() {
 
 // ---- frames in flight
 
-// And lets go of the result.
+// Unmaps all planes and releases the result.
 void ElementOperator::unmap(FrameInFlight* frame) {
   frame->luma.unmap();
   frame->target.unmap();
@@ -160,13 +160,13 @@ void ElementOperator::unmap(FrameInFlight* frame) {
   gst_clear_buffer(&frame->result);
 }
 
-// Takes the memory from the operator, which has finished the frame or has been reset.
+// Releases the memory of a frame that the operator has finished or has lost by a reset.
 void ElementOperator::take_back(FrameInFlight* frame) {
-  // What the device still writes may not be given away, even when the result is not wanted.
+  // Memory that the device may still write must not be released, even if the result is not needed.
   if (frame->chroma_on_device) {
-    // A device that fails here fails at the next frame, too, and the error is posted there.
+    // If the device fails here, it also fails in the next frame, where the error is posted.
     if (const Expected<void> written = context_.get()->finish(); !written)
-      GST_DEBUG_OBJECT(element_, "chroma is lost: %s", written.error().text);
+      GST_DEBUG_OBJECT(element_, "chroma could not be written: %s", written.error().text);
     frame->chroma_on_device = false;
   }
   unmap(frame);
@@ -193,8 +193,8 @@ void ElementOperator::reset() {
   drop_frames();
 }
 
-// Maps the first planes of `picture` and writes into `frame` where the operator finds luma.
-// `copied`: its pixels are copied on the way, by the element or by GStreamer.
+// Maps the first `planes` planes of `picture` and sets the luma plane in `frame`. `copied`: set if
+// the element or GStreamer copies the pixels.
 Expected<void> ElementOperator::map_luma(GstBuffer* picture, int planes, guint slot, Frame* frame,
                                          bool* copied) {
   GstOcellusPicture* luma = &slots_[slot].luma;
@@ -207,17 +207,17 @@ Expected<void> ElementOperator::map_luma(GstBuffer* picture, int planes, guint s
     return {};
   }
 
-  // Only the meta has the length of the rows, which the device pads.
+  // Only the meta has the row stride, because CUDA memory is padded.
   const GstOcellusCuda* cuda = context_.get();
   const GstOcellusCuda::Place place = cuda->place_of(picture);
   if (!place.in_cuda || gst_buffer_n_memory(picture) != 1 ||
       gst_buffer_get_video_meta(picture) == nullptr) {
     return tl::unexpected(ocellus::make_error(
         Status::kInvalidArgument,
-        "the caps say " GST_OCELLUS_CUDA_FEATURE
-        ", but the buffer has %u memories, the first %s CUDA memory, and %s GstVideoMeta; it must "
-        "be one CUDA memory with a GstVideoMeta",
-        gst_buffer_n_memory(picture), place.in_cuda ? "of" : "not of",
+        "the caps have the feature " GST_OCELLUS_CUDA_FEATURE
+        ", but the buffer has %u memories, the first is %s CUDA memory, and it has %s "
+        "GstVideoMeta; it must have one CUDA memory and a GstVideoMeta",
+        gst_buffer_n_memory(picture), place.in_cuda ? "in" : "not in",
         gst_buffer_get_video_meta(picture) == nullptr ? "no" : "a"));
   }
   const bool on_device = is_on_device();
@@ -250,7 +250,7 @@ Expected<void> ElementOperator::map_luma(GstBuffer* picture, int planes, guint s
   return {};
 }
 
-// Maps the result of a frame and writes into `output` where its planes lie.
+// Maps the result of a frame and sets its planes in `output`.
 Expected<void> ElementOperator::map_result(FrameInFlight* frame, OperatorOutput* output) {
   if (!produces_video()) {
     if (!gst_buffer_map(frame->result, &frame->result_map, GST_MAP_READWRITE)) {
@@ -284,7 +284,7 @@ Expected<void> ElementOperator::map_result(FrameInFlight* frame, OperatorOutput*
   return {};
 }
 
-// The planes of color, while the operator works on luma.
+// Writes the chroma planes while the operator computes luma.
 Expected<void> ElementOperator::write_chroma(FrameInFlight* frame, bool keep) {
   constexpr int kNeutral = 128;
   const GstVideoInfo& video = caps_.video;
@@ -318,8 +318,8 @@ Expected<void> ElementOperator::write_chroma(FrameInFlight* frame, bool keep) {
   return {};
 }
 
-// Submits the frame at `index`. `bad_picture`: its buffer is not what the caps say. The operator
-// may have the frame after an error, too.
+// Submits the frame at `index`. `bad_picture`: set if the buffer does not match the caps. The
+// operator may have the frame even after an error.
 Expected<void> ElementOperator::begin(guint index, bool* bad_picture) {
   const guint slot = (first_ + index) % depth();
   FrameInFlight* next = &slots_[slot];
@@ -350,7 +350,7 @@ Expected<void> ElementOperator::begin(guint index, bool* bad_picture) {
   frame.size = {GST_VIDEO_INFO_WIDTH(&caps_.video), GST_VIDEO_INFO_HEIGHT(&caps_.video)};
   frame.format = gst_ocellus_pixel_format(caps_.video);
   frame.sequence = next->task.sequence;
-  // GST_CLOCK_TIME_NONE comes back as it went in.
+  // GST_CLOCK_TIME_NONE is returned unchanged.
   frame.timestamp_ns = static_cast<gint64>(GST_BUFFER_PTS(picture));
   const Expected<Ticket> ticket = op_->submit(frame, output);
   if (!ticket) {
@@ -365,8 +365,8 @@ Expected<void> ElementOperator::begin(guint index, bool* bad_picture) {
   return {};
 }
 
-// Submits the frame that was put into the ring last. False: an error has been posted, and the frame
-// has been released.
+// Submits the newest frame of the ring. Returns false after posting an error and releasing the
+// frame.
 bool ElementOperator::submit_newest() {
   bool bad_picture = false;
   const Expected<void> begun = begin(count_ - 1, &bad_picture);
@@ -377,7 +377,7 @@ bool ElementOperator::submit_newest() {
     post_bad_picture(element_, error);
   else
     post_error(element_, error);
-  // After a failed recovery nothing is in flight.
+  // After a failed recovery no frame is in flight.
   if (count_ > 0 && frame(count_ - 1).result == nullptr) {
     release(&frame(count_ - 1));
     --count_;
@@ -415,8 +415,8 @@ Outcome ElementOperator::wait_oldest(Deadline deadline, FrameInfo* info) {
   }
 }
 
-// The device does not answer. True: the operator was made again on the CPU, with an empty past, and
-// has the frames in flight.
+// Called when the device is lost. Returns true if the operator was created again on the CPU. It
+// then has an empty temporal state and the frames in flight.
 bool ElementOperator::recover(const Error& error) {
   if (!begin_fallback(element_)) return false;
   std::array<FrameTask, ocellus::kMaxDepth> tasks;
@@ -430,7 +430,8 @@ bool ElementOperator::recover(const Error& error) {
   gst_caps_unref(caps);
   guint submitted = 0;
   if (made) {
-    GST_ELEMENT_WARNING(element_, RESOURCE, FAILED, ("The device was lost; going on with the CPU."),
+    GST_ELEMENT_WARNING(element_, RESOURCE, FAILED,
+                        ("The device was lost. The element continues on the CPU."),
                         ("%s", error.text));
     while (submitted < count && submit(tasks[submitted])) ++submitted;
   } else {

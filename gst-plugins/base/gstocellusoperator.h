@@ -1,9 +1,9 @@
-// The operator of an element with its engine, and the frames that it has not finished.
+// The operator of an element, its engine, and the frames in flight.
 //
-// After a lost device the operator is made again on the CPU, where the property `on-device-loss`
-// allows it, and computes the frames in flight once more.
+// After a device loss, if `on-device-loss` allows it, the operator is created again on the CPU and
+// computes the frames in flight again.
 //
-// Streaming thread, or while no stream runs.
+// Called by the streaming thread, or while the stream is stopped.
 #pragma once
 
 #include <gst/video/video.h>
@@ -23,30 +23,30 @@
 
 namespace gst_ocellus {
 
-/// What the stream knows of a frame.
+/// A frame of the stream.
 struct FrameTask {
   GstBuffer* picture = nullptr;
-  guint64 sequence = 0;  ///< since the last reset
+  guint64 sequence = 0;  ///< number of the frame since the last reset
   Clock::time_point arrival;
-  bool skipped = false;    ///< downstream does not want it: it is computed for the temporal state
-  bool abandoned = false;  ///< its picture has been dealt with, and the result is not waited for
+  bool skipped = false;    ///< downstream drops it; it is computed only for the temporal state
+  bool abandoned = false;  ///< its picture was pushed or dropped; the result is not used
 };
 
-/// A frame that belongs to the operator, with its memory.
+/// A frame that the operator has, and its memory.
 struct FrameInFlight {
   FrameTask task;  // holds a reference to the picture
   ocellus::Ticket ticket;
-  GstBuffer* result = nullptr;    // null: the operator does not have the frame
-  GstOcellusPicture luma;         // with chroma, when the result takes it over
-  GstMapInfo result_map{};        // of a result that is no picture
-  GstOcellusPicture target;       // of one that is
-  bool chroma_on_device = false;  // its chroma may still be written there
+  GstBuffer* result = nullptr;    // null if the operator does not have the frame
+  GstOcellusPicture luma;         // also chroma, if the result keeps it
+  GstMapInfo result_map{};        // for a result that is not a picture
+  GstOcellusPicture target;       // for a result that is a picture
+  bool chroma_on_device = false;  // the device may still write its chroma
   GstOcellusRecord record{};
 };
 
 enum class Outcome {
   kDone,
-  kNotYet,  // not within the deadline
+  kNotYet,  // not ready by the deadline
   kFailed,  // an error has been posted
 };
 
@@ -59,25 +59,25 @@ class ElementOperator {
   ElementOperator(const ElementOperator&) = delete;
   ElementOperator& operator=(const ElementOperator&) = delete;
 
-  /// Makes the engine, the operator and the pools of results. Nothing is in flight.
-  /// Errors: those of the options, of Engine::create, of the operator's creation, of the pools.
+  /// Creates the engine, the operator and the result pools. No frame may be in flight. Errors:
+  /// those of the options, of Engine::create, of the creation of the operator, and of the pools.
   ocellus::Expected<void> create(ocellus::EngineConfig config, GstCaps* caps);
   void destroy();
   bool exists() const { return engine_.has_value(); }
 
-  /// Of the operator, or of the last one there was.
+  /// Description of the operator, or of the last one if it was destroyed.
   const ocellus::OperatorInfo& info() const { return info_; }
   const ocellus::EngineInfo& engine() const { return engine_->info(); }
   guint depth() const { return static_cast<guint>(info_.depth); }
 
-  /// Where plane `index` of a result lies, which starts at `data`.
+  /// Returns plane `index` of a result that starts at `data`.
   ocellus::ImageView plane(guint8* data, int index) const;
 
   /// Drops the frames in flight and the temporal state.
   void reset();
 
-  /// Gives the operator a frame, of which fewer than `depth` are in flight. Takes a reference to
-  /// the picture. False: an error has been posted, and the frame is not in flight.
+  /// Submits a frame. Fewer than `depth` frames may be in flight. Takes a reference to the picture.
+  /// Returns false after posting an error; the frame is then not in flight.
   bool submit(const FrameTask& task);
 
   guint in_flight() const { return count_; }
@@ -86,7 +86,7 @@ class ElementOperator {
 
   /// Waits for the oldest frame.
   Outcome wait_oldest(ocellus::Deadline deadline, ocellus::FrameInfo* info);
-  /// Lets go of the oldest frame, once `wait_oldest` has said done.
+  /// Releases the oldest frame after `wait_oldest` has returned kDone.
   void release_oldest();
 
  private:
@@ -113,7 +113,7 @@ class ElementOperator {
   std::optional<ocellus::Engine> engine_;
   std::optional<ocellus::OperatorHandle> op_;
   ocellus::OperatorInfo info_;
-  // CUDA memory, one for each slot: luma of pictures from another context.
+  // CUDA memory for the luma of pictures from another context, one buffer per slot.
   std::vector<ocellus::Buffer> fetched_;
   gsize fetched_stride_ = 0;
   std::array<FrameInFlight, ocellus::kMaxDepth> slots_;

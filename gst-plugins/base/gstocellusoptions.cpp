@@ -25,7 +25,8 @@ std::string property_name(std::string_view option) {
   return name;
 }
 
-// Names of options as those of properties. What stands in quotation marks is somebody's own text.
+// Replaces option names by property names. Text in quotation marks is user input and stays
+// unchanged.
 std::string with_property_names(OptionTable table, std::string_view text) {
   const auto is_in_word = [](char letter) {
     return g_ascii_isalnum(letter) || letter == '_' || letter == '-' || letter == '/';
@@ -47,7 +48,7 @@ std::string with_property_names(OptionTable table, std::string_view text) {
   return made;
 }
 
-// "Sigma of the Gaussian (pixels; only with method=pyramid)".
+// For example "Sigma of the Gaussian (pixels; only with method=pyramid)".
 std::string blurb_of(OptionTable table, const Option& option) {
   std::string notes = option.odd ? "odd" : "";
   const auto note = [&notes](const std::string& text) {
@@ -66,7 +67,7 @@ std::string nick_of(const Option& option) {
   return nick;
 }
 
-// The type lives as long as the process, and so do its values.
+// A registered type is never freed, and neither are its values.
 GType register_choices(GObjectClass* klass, const Option& option) {
   std::string name = G_OBJECT_CLASS_NAME(klass);
   bool begins = true;
@@ -87,7 +88,7 @@ GParamSpec* new_property(GObjectClass* klass, const OperatorConfig& defaults,
                          const Option& option) {
   constexpr auto kFlags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                                    GST_PARAM_MUTABLE_READY);
-  // Interned texts are never freed.
+  // Interned strings are never freed.
   const gchar* name = g_intern_string(property_name(option.name).c_str());
   const gchar* nick = g_intern_string(nick_of(option).c_str());
   const gchar* blurb = g_intern_string(blurb_of(defaults.options(), option).c_str());
@@ -122,7 +123,7 @@ std::string text_of(Number number) {
   return {text, std::to_chars(text, text + sizeof(text), number).ptr};
 }
 
-// Of a value in the type of the option's property; nothing for a text that is NULL.
+// Returns the value of a property as text, or nothing for a string that is NULL.
 std::optional<std::string> text_of(const Option& option, const GValue* value) {
   switch (option.type) {
     case OptionType::kBool:
@@ -135,7 +136,7 @@ std::optional<std::string> text_of(const Option& option, const GValue* value) {
     case OptionType::kChoice:
       for (const OptionChoice& choice : option.choices)
         if (choice.value == g_value_get_enum(value)) return choice.word;
-      return std::nullopt;  // GObject lets no other value through
+      return std::nullopt;  // not reached: GObject refuses other values
     case OptionType::kText:
       break;
   }
@@ -150,7 +151,7 @@ Number number_of(std::string_view text) {
   return number;
 }
 
-// `text`: as the function above or OperatorConfig::get_option makes it.
+// `text`: as returned by the function above or by OperatorConfig::get_option.
 void set_value(const Option& option, const std::string& text, GValue* value) {
   switch (option.type) {
     case OptionType::kBool:

@@ -1,4 +1,4 @@
-// The options of an element's operator as properties: one property for each row of the table.
+// The options of an operator as element properties: one property for each row of the option table.
 #pragma once
 
 #include <gst/gst.h>
@@ -14,39 +14,39 @@
 
 namespace gst_ocellus {
 
-/// Id of the property of the table's first row. An element's own properties have smaller ids.
+/// Id of the property of the first row. The other properties of an element have smaller ids.
 inline constexpr guint kFirstOption = 1000;
 
-/// Installs the properties on the class of an element.
+/// Installs the properties on an element class.
 void install_options(GObjectClass* klass, const ocellus::OperatorDescription& description);
 
-/// The options that were set on an element. A preset changes what was not set, so that the values
-/// are kept as texts, and the configuration is made from them when it is needed.
+/// The options that are set on an element. They are stored as texts, because a preset changes the
+/// values of options that are not set. The configuration is made from them when it is needed.
 class Options {
  public:
   explicit Options(const ocellus::OperatorDescription& description);
 
-  /// `id`: of an installed property. A text that is NULL is not set any more.
+  /// `id`: id of an installed property. A string value of NULL unsets the option.
   void set(guint id, const GValue* value);
-  /// The value that was set, else the one that the operator would have.
+  /// Returns the value that was set, otherwise the value that the operator would use.
   void get(guint id, GValue* value) const;
 
   void set_file(const gchar* path);
   const std::string& file() const { return file_; }
-  /// Reads the file, if there is one. Errors: InvalidArgument, naming `config` and the file.
+  /// Reads the file, if one is set. Errors: InvalidArgument, naming `config` and the file.
   ocellus::Expected<void> read_file();
   void forget_file() { from_file_.clear(); }
 
-  /// From the options of the file and those that were set, which take precedence. Size and format
-  /// are missing. Errors: as OperatorConfig::set_options.
+  /// Makes a configuration from the options in the file and those that are set, which take
+  /// precedence. Size and format are not set. Errors: as OperatorConfig::set_options.
   ocellus::Expected<ocellus::OperatorConfig> make() const;
 
-  /// The error with the options called as the properties are.
+  /// Returns the error with property names in place of option names.
   tl::unexpected<ocellus::Error> named(const ocellus::Error& error) const;
 
  private:
   const ocellus::OperatorDescription* description_;
-  std::vector<std::optional<std::string>> values_;  // by the table's rows
+  std::vector<std::optional<std::string>> values_;  // indexed by row of the table
   std::string file_;
   std::vector<std::pair<std::string, std::string>> from_file_;
 };

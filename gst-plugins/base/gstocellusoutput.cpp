@@ -7,8 +7,8 @@ using ocellus::Expected;
 
 namespace gst_ocellus {
 
-// A picture that may be drawn on: this one when nobody else reads it, else a copy. Takes and gives
-// a reference.
+// Returns a picture that may be written: the picture itself if nobody else uses it, otherwise a
+// copy. Takes and returns a reference.
 static GstBuffer* make_drawable(GstOcellusBase* self, GstBuffer* picture) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   if (gst_buffer_is_writable(picture) && gst_buffer_is_all_memory_writable(picture)) return picture;
@@ -16,10 +16,10 @@ static GstBuffer* make_drawable(GstOcellusBase* self, GstBuffer* picture) {
   if (copy == nullptr) {
     gst_buffer_unref(picture);
     GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT,
-                      ("No memory for a copy of the picture to draw on."), (nullptr));
+                      ("There is no memory for a copy of the picture to draw on."), (nullptr));
     return nullptr;
   }
-  // Without the metas of the memory's layout: the copy has the layout of the caps.
+  // Does not copy the metas that describe the memory layout: the copy has the layout of the caps.
   gst_buffer_copy_into(copy, picture, GST_BUFFER_COPY_METADATA, 0, static_cast<gsize>(-1));
   const Expected<void> copied = gst_ocellus_copy_picture(picture, copy, priv->caps.video);
   gst_buffer_unref(picture);
@@ -28,13 +28,14 @@ static GstBuffer* make_drawable(GstOcellusBase* self, GstBuffer* picture) {
     post_bad_buffer(self, copied.error());
     return nullptr;
   }
-  // In CUDA memory the drawing itself is a copy to the host and back, and is counted there.
+  // In CUDA memory, drawing itself copies the picture to the host and back, and is counted in
+  // draw_result.
   if (!priv->caps.cuda) priv->statistics.count_copy();
   return copy;
 }
 
-// Draws the result that is on `buffer` over the picture. Takes and gives a reference; null after an
-// error, which has been posted.
+// Draws the result of `buffer` over the picture. Takes and returns a reference. Returns null after
+// posting an error.
 static GstBuffer* draw_result(GstOcellusBase* self, GstBuffer* picture, GstBuffer* buffer) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   picture = make_drawable(self, picture);
@@ -60,7 +61,8 @@ GstBuffer* wrap_output(GstOcellusBase* self, GstBuffer* picture, const GstOcellu
   GstBuffer* buffer = priv->pools.acquire_empty();
   if (buffer == nullptr) {
     gst_buffer_unref(picture);
-    GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT, ("No buffer for a frame."), (nullptr));
+    GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT, ("There is no memory for an output buffer."),
+                      (nullptr));
     return nullptr;
   }
   if (result != nullptr) {

@@ -29,16 +29,17 @@ Expected<void> GstOcellusPicture::map(GstBuffer* buffer, const GstVideoInfo& vid
         static_cast<gint>(meta_->width) != GST_VIDEO_INFO_WIDTH(&video) ||
         static_cast<gint>(meta_->height) != GST_VIDEO_INFO_HEIGHT(&video) ||
         static_cast<int>(meta_->n_planes) < planes) {
-      return tl::unexpected(make_error(
-          Status::kInvalidArgument,
-          "the buffer's GstVideoMeta says %s %ux%u with %u planes, the caps say %s %dx%d",
-          gst_video_format_to_string(meta_->format), meta_->width, meta_->height, meta_->n_planes,
-          gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&video)), GST_VIDEO_INFO_WIDTH(&video),
-          GST_VIDEO_INFO_HEIGHT(&video)));
+      return tl::unexpected(
+          make_error(Status::kInvalidArgument,
+                     "the buffer has a GstVideoMeta for %s %ux%u with %u planes, but the caps are "
+                     "for %s %dx%d",
+                     gst_video_format_to_string(meta_->format), meta_->width, meta_->height,
+                     meta_->n_planes, gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&video)),
+                     GST_VIDEO_INFO_WIDTH(&video), GST_VIDEO_INFO_HEIGHT(&video)));
     }
   } else if (!gst_buffer_map(buffer, &maps_[0], flags)) {
     return tl::unexpected(
-        make_error(Status::kInvalidArgument, "the buffer's memory cannot be mapped"));
+        make_error(Status::kInvalidArgument, "the memory of the buffer cannot be mapped"));
   } else {
     mapped_ = 1;
   }
@@ -50,10 +51,11 @@ Expected<void> GstOcellusPicture::map(GstBuffer* buffer, const GstVideoInfo& vid
       gpointer data = nullptr;
       if (!gst_video_meta_map(meta_, static_cast<guint>(i), &maps_[p], &data, &stride_[p], flags)) {
         unmap();
-        return tl::unexpected(make_error(
-            Status::kInvalidArgument,
-            "plane %d of the buffer cannot be mapped: its GstVideoMeta puts it at byte %zu of %zu",
-            i, meta_->offset[i], gst_buffer_get_size(buffer)));
+        return tl::unexpected(make_error(Status::kInvalidArgument,
+                                         "plane %d of the buffer cannot be mapped: its "
+                                         "GstVideoMeta has offset %zu in a buffer of "
+                                         "%zu bytes",
+                                         i, meta_->offset[i], gst_buffer_get_size(buffer)));
       }
       mapped_ = i + 1;
       data_[p] = static_cast<guint8*>(data);
@@ -69,17 +71,17 @@ Expected<void> GstOcellusPicture::map(GstBuffer* buffer, const GstVideoInfo& vid
     if (stride_[p] < 0 || static_cast<gsize>(stride_[p]) < row) {
       const gint stride = stride_[p];
       unmap();
-      return tl::unexpected(
-          make_error(Status::kInvalidArgument,
-                     "plane %d of the buffer has a stride of %d bytes; its rows need at least %zu",
-                     i, stride, row));
+      return tl::unexpected(make_error(
+          Status::kInvalidArgument,
+          "plane %d of the buffer has a stride of %d bytes, but a row needs at least %zu bytes", i,
+          stride, row));
     }
     const gsize needed = (count - 1) * static_cast<gsize>(stride_[p]) + row;
     if (available < needed) {
       unmap();
       return tl::unexpected(make_error(Status::kInvalidArgument,
                                        "the buffer is too small for %s %dx%d: plane %d needs %zu "
-                                       "bytes, the buffer of %zu has %zu for it",
+                                       "bytes, but the buffer of %zu bytes has only %zu for it",
                                        gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&video)),
                                        GST_VIDEO_INFO_WIDTH(&video), GST_VIDEO_INFO_HEIGHT(&video),
                                        i, needed, gst_buffer_get_size(buffer), available));
@@ -101,7 +103,7 @@ void GstOcellusPicture::unmap() {
 }
 
 gsize GstOcellusPicture::row_bytes(const GstVideoInfo& video, int plane) {
-  // In these formats the first component of plane i is component i.
+  // In the supported formats, component i is the first component of plane i.
   return static_cast<gsize>(GST_VIDEO_INFO_COMP_WIDTH(&video, plane)) *
          static_cast<gsize>(GST_VIDEO_INFO_COMP_PSTRIDE(&video, plane));
 }

@@ -1,9 +1,9 @@
-// GstOcellusPicture: the planes of a video buffer, mapped and checked against the buffer's real
-// size.
+// GstOcellusPicture: the mapped planes of a video buffer, checked against the real size of the
+// buffer.
 //
-// gst_video_frame_map() trusts the offsets and strides of a GstVideoMeta; a buffer that is shorter
-// than they say would be read past its end. Here every plane's last row must lie inside what was
-// mapped.
+// gst_video_frame_map() trusts the offsets and strides of a GstVideoMeta, so it could read past the
+// end of a buffer that is too short. This class checks that the last row of each plane is inside
+// the mapping.
 #pragma once
 
 #include <gst/video/video.h>
@@ -22,7 +22,7 @@ class GstOcellusPicture {
   GstOcellusPicture(const GstOcellusPicture&) = delete;
   GstOcellusPicture& operator=(const GstOcellusPicture&) = delete;
 
-  /// Maps the first `planes` planes. The buffer must outlive the mapping; no reference is taken.
+  /// Maps the first `planes` planes. Takes no reference, so the buffer must outlive the mapping.
   ocellus::Expected<void> map(GstBuffer* buffer, const GstVideoInfo& video, int planes,
                               GstMapFlags flags);
   void unmap();
@@ -30,22 +30,22 @@ class GstOcellusPicture {
   guint8* plane(int index) const { return data_[static_cast<std::size_t>(index)]; }
   gint stride(int index) const { return stride_[static_cast<std::size_t>(index)]; }
 
-  /// Bytes in one row of a plane, and its rows.
+  /// Bytes in one row of a plane, and the number of its rows.
   static gsize row_bytes(const GstVideoInfo& video, int plane);
   static gint rows(const GstVideoInfo& video, int plane);
 
-  /// For drawing; all planes must be mapped for writing.
+  /// Returns the image for drawing. All planes must be mapped for writing.
   ocellus::OverlayImage overlay(const GstVideoInfo& video) const;
 
  private:
   GstBuffer* buffer_ = nullptr;
-  GstVideoMeta* meta_ = nullptr;  // null: one mapping of the whole buffer
+  GstVideoMeta* meta_ = nullptr;  // null if the whole buffer is mapped at once
   int mapped_ = 0;
   std::array<GstMapInfo, 3> maps_{};
   std::array<guint8*, 3> data_{};
   std::array<gint, 3> stride_{};
 };
 
-/// Copies all planes; both buffers are of these caps.
+/// Copies all planes. Both buffers have the caps `video`.
 ocellus::Expected<void> gst_ocellus_copy_picture(GstBuffer* from, GstBuffer* to,
                                                  const GstVideoInfo& video);

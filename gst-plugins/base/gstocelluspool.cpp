@@ -8,8 +8,8 @@
 
 namespace {
 
-// The picture's own buffer. A copy of the buffer keeps it too, through GStreamer's meta for that
-// purpose.
+// Keeps a reference to the buffer of the picture. A copy of the buffer keeps it, too, with
+// GStreamer's parent buffer meta.
 struct ParentMeta {
   GstMeta meta;
   GstBuffer* parent;
@@ -68,9 +68,10 @@ static void gst_ocellus_pool_reset_buffer(GstBufferPool* pool, GstBuffer* buffer
   GST_OCELLUS_POOL(pool)->clear(buffer);
   gst_buffer_remove_all_memory(buffer);
   auto* meta = reinterpret_cast<ParentMeta*>(gst_buffer_get_meta(buffer, parent_meta_api()));
-  // After the memory: the parent's pool takes back only what nobody else holds.
+  // After the memory is released, because the parent's pool reuses only memory that nobody else
+  // references.
   gst_clear_buffer(&meta->parent);
-  // Empty is the state in which a buffer of this pool is complete.
+  // Buffers in this pool have no memory, so the pool must not discard them as modified.
   GST_BUFFER_FLAG_UNSET(buffer, GST_BUFFER_FLAG_TAG_MEMORY);
   GST_BUFFER_POOL_CLASS(gst_ocellus_pool_parent_class)->reset_buffer(pool, buffer);
 }

@@ -1,8 +1,8 @@
-// GstOcellusPool: buffers without memory of their own, with metas that are made once.
+// GstOcellusPool: buffers without memory, whose metas are created only once.
 //
-// An element gives such a buffer the memory of a picture that came in. The picture's own buffer
-// stays referenced as long as the new one lives, so that it goes back to its pool whole and only
-// when nobody reads the pixels any more.
+// An element gives such a buffer the memory of an input picture. The new buffer keeps a reference
+// to the picture's own buffer. So that buffer returns to its pool complete, and only when nobody
+// reads the pixels any more.
 #pragma once
 
 #include <gst/gst.h>
@@ -17,26 +17,27 @@ G_DECLARE_FINAL_TYPE(GstOcellusPool, gst_ocellus_pool, GST, OCELLUS_POOL, GstBuf
 
 typedef void (*GstOcellusMetaFunction)(GstBuffer* buffer);
 
-/// `attach` adds the metas to a new buffer; `clear` empties them when the buffer comes back. The
-/// pool is active.
+/// Returns an active pool. `attach` adds the metas to a new buffer. `clear` empties them when the
+/// buffer returns to the pool.
 GstBufferPool* gst_ocellus_pool_new(GstCaps* caps, guint min_buffers, GstOcellusMetaFunction attach,
                                     GstOcellusMetaFunction clear);
 
-/// Gives `buffer`, which is of such a pool, the memory, times, flags and metas of `picture`, and
-/// takes `picture`. Returns whether pixels were copied because their memory may not be shared.
+/// Gives `buffer`, which is from such a pool, the memory, timestamps, flags and metas of `picture`.
+/// Takes ownership of `picture`. Returns whether pixels were copied because their memory cannot be
+/// shared.
 gboolean gst_ocellus_pool_wrap(GstBuffer* buffer, GstBuffer* picture);
 
-/// Gives `buffer` the times, flags and metas of `picture` instead of its own, but for what speaks
-/// of the picture's memory.
+/// Replaces the timestamps, flags and metas of `buffer` by those of `picture`, except metas that
+/// describe the memory of `picture`.
 void gst_ocellus_pool_describe(GstBuffer* buffer, GstBuffer* picture);
 
 G_END_DECLS
 
-/// A pool of memory for results of `bytes`, active. The first `pinned` buffers are pieces of the
-/// engine's pinned block, which they keep alive; further ones are in ordinary memory, from which
-/// and to which the library copies. Null when there is not as much memory.
+/// Returns an active pool of memory for results of `bytes` bytes. The first `pinned` buffers are in
+/// the pinned memory of the engine, which they keep alive. Further buffers are in ordinary memory,
+/// which costs an additional copy in the library. Returns null if there is not enough memory.
 GstBufferPool* gst_ocellus_result_pool_new(ocellus::Engine& engine, GstCaps* caps, gsize bytes,
                                            guint pinned);
 
-/// In which memory a buffer of such a pool is.
+/// Returns the kind of memory of a buffer from such a pool.
 ocellus::MemorySpace gst_ocellus_result_space(GstBuffer* result);

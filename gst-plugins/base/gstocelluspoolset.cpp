@@ -34,7 +34,7 @@ Expected<void> PoolSet::create(const Config& config, ocellus::Engine& engine, Gs
   if (config.result_bytes > G_MAXUINT) {
     return tl::unexpected(ocellus::make_error(
         Status::kInvalidArgument,
-        "one result of this size has %zu bytes; GStreamer's pools hold buffers up to %u bytes: set "
+        "a result of this size has %zu bytes, but GStreamer's pools support at most %u bytes: set "
         "a smaller roi",
         config.result_bytes, G_MAXUINT));
   }
@@ -81,8 +81,9 @@ GstBufferPool* PoolSet::new_picture_pool(GstCaps* caps) const {
   return pool;
 }
 
-// Downstream's pool, active. Null where it is of no use: its buffers are limited in number, so that
-// one that is kept for reuse could stop the stream, or the operator cannot write where they lie.
+// Returns downstream's pool, active. Returns null if its number of buffers is limited, because a
+// buffer that is kept for reuse could then block the stream. Also returns null if the operator
+// cannot write its memory.
 GstBufferPool* PoolSet::downstreams_pool(GstQuery* query, GstCaps* caps) const {
   if (gst_query_get_n_allocation_pools(query) == 0) return nullptr;
   GstBufferPool* pool = nullptr;
@@ -106,7 +107,7 @@ GstBufferPool* PoolSet::downstreams_pool(GstQuery* query, GstCaps* caps) const {
   return pool;
 }
 
-// The base class asks nobody: to it, this element passes pictures on.
+// GstBaseTransform does not query downstream, because it regards this element as working in place.
 GstBufferPool* PoolSet::choose_result_pool(GstPad* src_pad) const {
   GstCaps* caps = gst_pad_get_current_caps(src_pad);
   if (caps == nullptr) return nullptr;
@@ -114,7 +115,8 @@ GstBufferPool* PoolSet::choose_result_pool(GstPad* src_pad) const {
   gst_pad_peer_query(src_pad, query);
   GstBufferPool* pool = downstreams_pool(query, caps);
   if (pool == nullptr) pool = new_picture_pool(caps);
-  GST_DEBUG_OBJECT(src_pad, "pictures come from %" GST_PTR_FORMAT, static_cast<gpointer>(pool));
+  GST_DEBUG_OBJECT(src_pad, "result pictures come from %" GST_PTR_FORMAT,
+                   static_cast<gpointer>(pool));
   gst_query_unref(query);
   gst_caps_unref(caps);
   return pool;

@@ -1,4 +1,4 @@
-// The pools of an element: empty buffers for what goes out, memory for results, and pictures.
+// The pools of an element: empty output buffers, memory for results, and pictures.
 #pragma once
 
 #include <gst/gst.h>
@@ -13,14 +13,14 @@ namespace gst_ocellus {
 
 class PoolSet {
  public:
-  /// What the pools hold.
+  /// Describes the contents of the pools.
   struct Config {
     GstOcellusMetaFunction attach_meta = nullptr;
     GstOcellusMetaFunction clear_meta = nullptr;
-    bool produces_video = false;  ///< results are pictures like those that come
-    gsize result_bytes = 0;       ///< of a result that is no picture
-    guint pinned_results = 0;     ///< of these in the engine's pinned memory
-    guint depth = 1;              ///< results that the operator has at the same time
+    bool produces_video = false;  ///< results are pictures with the caps of the input
+    gsize result_bytes = 0;       ///< size of a result that is not a picture
+    guint pinned_results = 0;     ///< how many of these are in the engine's pinned memory
+    guint depth = 1;              ///< frames that the operator has at the same time
   };
 
   PoolSet(const VideoCaps& caps, const CudaContext& context) : caps_(caps), context_(context) {}
@@ -28,20 +28,20 @@ class PoolSet {
   PoolSet(const PoolSet&) = delete;
   PoolSet& operator=(const PoolSet&) = delete;
 
-  /// In place of those before. Errors: InvalidArgument (a result is larger than a buffer may be),
+  /// Replaces the pools. Errors: InvalidArgument (a result is larger than a buffer may be),
   /// OutOfMemory.
   ocellus::Expected<void> create(const Config& config, ocellus::Engine& engine, GstCaps* caps);
   void clear();
 
-  /// Downstream is asked again for the pool that pictures come from.
+  /// Makes the next `acquire_result` query downstream for its pool again.
   void forget_downstreams();
 
-  /// Each gives a new reference, or null when there is no memory.
-  GstBuffer* acquire_empty();                  ///< without memory, with the element's meta
-  GstBuffer* acquire_result(GstPad* src_pad);  ///< for the operator to write
+  /// Each returns a new reference, or null if there is no memory.
+  GstBuffer* acquire_empty();                  ///< no memory, only the meta of the element
+  GstBuffer* acquire_result(GstPad* src_pad);  ///< memory that the operator writes
   GstBuffer* acquire_picture(GstPad* sink_pad);
 
-  /// Of one result.
+  /// Bytes of one result.
   gsize result_bytes() const;
 
  private:
@@ -53,8 +53,8 @@ class PoolSet {
   const CudaContext& context_;
   Config config_;
   GstBufferPool* empty_ = nullptr;
-  GstBufferPool* results_ = nullptr;   // of pictures: chosen at the first one, with downstream
-  GstBufferPool* pictures_ = nullptr;  // made when a picture is copied for the first time
+  GstBufferPool* results_ = nullptr;   // for pictures: negotiated with downstream on first use
+  GstBufferPool* pictures_ = nullptr;  // created when the first picture is copied
 };
 
 }  // namespace gst_ocellus

@@ -1,4 +1,4 @@
-// What the property `stats` shows. Any thread.
+// The data of the property `stats`. Any thread.
 #pragma once
 
 #include <gst/gst.h>
@@ -13,20 +13,21 @@ namespace gst_ocellus {
 class Statistics {
  public:
   struct Counts {
-    guint64 frames = 0;   ///< with a result, or given up on
-    guint64 misses = 0;   ///< of the budget
-    guint64 dropped = 0;  ///< pictures that did not go out
-    guint64 copies = 0;   ///< of pictures
+    guint64 frames = 0;   ///< frames with a result or given up
+    guint64 misses = 0;   ///< missed budgets
+    guint64 dropped = 0;  ///< pictures that were not pushed
+    guint64 copies = 0;   ///< copies of pictures
   };
 
   void reset();
-  /// `arrival_to_result`: of a frame that was given up on, until that moment.
+  /// `arrival_to_result`: for a frame that is not waited for, the time until it was given up.
   void record_frame(Clock::duration arrival_to_result, bool missed);
   void count_dropped();
   void count_copy();
 
   Counts counts() const;
-  /// Counts and percentiles of the time from arrival to result, in nanoseconds. A new structure.
+  /// Returns a new structure with the counts and the percentiles of the time from arrival to
+  /// result, in nanoseconds.
   GstStructure* to_structure() const;
 
  private:

@@ -121,7 +121,7 @@ bool begin_fallback(GstOcellusBase* self) {
     priv->on_cuda = false;
   }
   GST_OBJECT_UNLOCK(self);
-  // Its memory is of the lost device.
+  // The memory of the newest result belongs to the lost device.
   if (allowed) gst_clear_buffer(&priv->newest.data);
   return allowed;
 }
@@ -135,14 +135,15 @@ bool has_lost_pictures(GstOcellusBase* self) {
 
 namespace {
 
-// The property `budget`, which counts from a frame's arrival.
+// The property `budget`. It counts from the arrival of a frame.
 class Budget {
  public:
   explicit Budget(guint64 nanoseconds)
       : limited_(nanoseconds > 0 && nanoseconds <= static_cast<guint64>(G_MAXINT64)),
         allowed_(limited_ ? static_cast<gint64>(nanoseconds) : 0) {}
 
-  // Counted from now on, because Deadline::after takes what the clock cannot count for "never".
+  // The remaining time is passed, because Deadline::after treats a time that the clock cannot
+  // represent as "never".
   Deadline deadline(Clock::time_point arrival) const {
     return limited_ ? Deadline::after(allowed_ - (Clock::now() - arrival)) : Deadline::never();
   }
@@ -153,7 +154,7 @@ class Budget {
   std::chrono::nanoseconds allowed_;
 };
 
-// A frame that the operator has finished. The receiver owns picture and data.
+// A finished frame. The receiver owns picture and data.
 struct FinishedFrame {
   FrameTask task;
   GstOcellusResult result;
@@ -171,12 +172,12 @@ void remember_newest(GstOcellusBasePrivate* priv, const GstOcellusResult& result
   priv->newest.data = data;
 }
 
-// Waits for the oldest frame in flight and takes it from the operator.
+// Waits for the oldest frame in flight and removes it from the operator.
 Outcome finish_oldest(GstOcellusBase* self, Deadline deadline, FinishedFrame* frame) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   GstOcellusResult& result = frame->result;
   const Outcome outcome = priv->op.wait_oldest(deadline, &result.info);
-  // A frame whose wait failed stays in flight until the operator is reset.
+  // If `wait` fails, the frame stays in flight until the operator is reset.
   if (outcome == Outcome::kFailed) priv->op.reset();
   if (outcome != Outcome::kDone) return outcome;
   FrameInFlight& oldest = priv->op.frame(0);
@@ -184,13 +185,13 @@ Outcome finish_oldest(GstOcellusBase* self, Deadline deadline, FinishedFrame* fr
   result.record = oldest.record;
   frame->task = std::exchange(oldest.task, FrameTask{});
   priv->op.release_oldest();
-  // Pictures that are held back may have to go out before the results that describe them.
+  // Pictures that are held back may have to be pushed before their results are ready.
   if (priv->hold > 0 || get_settings(self).on_miss == GST_OCELLUS_ON_MISS_REUSE)
     remember_newest(priv, result);
   return Outcome::kDone;
 }
 
-// Whether downstream would drop this picture because it is late.
+// Whether downstream would drop this picture as too late.
 bool is_too_late(GstOcellusBase* self, GstBuffer* picture, GstClockTimeDiff* jitter) {
   GstBaseTransform* trans = GST_BASE_TRANSFORM(self);
   if (!gst_base_transform_is_qos_enabled(trans) || trans->segment.format != GST_FORMAT_TIME)
@@ -212,7 +213,7 @@ GstBuffer* take_oldest_held(GstOcellusBasePrivate* priv) {
   return picture;
 }
 
-// Without a frame rate the latency is the longest time for which a picture was kept.
+// Without a frame rate, the latency is the longest time for which a picture was kept.
 void measure_latency(GstOcellusBase* self, GstBuffer* picture) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   if (frames_kept(priv) == 0 || GST_VIDEO_INFO_FPS_N(&priv->caps.video) != 0) return;
@@ -223,9 +224,9 @@ void measure_latency(GstOcellusBase* self, GstBuffer* picture) {
   if (kept > priv->latency) set_latency(self, kept);
 }
 
-// Puts into `ready` what goes out for a frame: its picture, or the one that the result describes.
-// Takes the picture. `result`: null when the frame missed its budget and is not waited for.
-// `dropped` is set when a picture does not go out.
+// Appends to `ready` the buffer that is due for a frame: its own picture, or the picture that the
+// result describes. Takes ownership of the picture. `result`: null if the frame missed its budget
+// and is not waited for. `dropped`: set if a picture is dropped.
 GstFlowReturn deliver(GstOcellusBase* self, const FrameTask& task, GstOcellusResult* result,
                       bool missed, bool* dropped) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
@@ -252,7 +253,7 @@ GstFlowReturn deliver(GstOcellusBase* self, const FrameTask& task, GstOcellusRes
     const GstClockTime taken = nanoseconds(elapsed);
     GST_DEBUG_OBJECT(self, "budget of %" G_GUINT64_FORMAT " ns missed: %" G_GUINT64_FORMAT " ns",
                      settings.budget, taken);
-    // The picture is alive: it goes out now, or it is held back.
+    // The picture is still referenced: it is pushed now, or held back.
     post_qos(self, task.picture,
              static_cast<GstClockTimeDiff>(taken) - static_cast<GstClockTimeDiff>(settings.budget),
              static_cast<gdouble>(taken) / static_cast<gdouble>(settings.budget));
@@ -280,7 +281,7 @@ GstFlowReturn deliver(GstOcellusBase* self, const FrameTask& task, GstOcellusRes
   return GST_FLOW_OK;
 }
 
-// Does with a frame that missed its budget what `on-miss` says, while the operator still has it.
+// Applies `on-miss` to a frame that missed its budget, while the operator still has it.
 GstFlowReturn abandon(GstOcellusBase* self, FrameTask* task, bool* dropped) {
   task->abandoned = true;
   gst_buffer_ref(task->picture);
@@ -291,15 +292,15 @@ bool is_full(GstOcellusBasePrivate* priv) {
   return priv->op.in_flight() == priv->op.depth();
 }
 
-// Delivers frames in flight: those that are done, and the oldest one when the operator is full.
-// `all`: every frame. A frame that is due is waited for within its budget, and as `on-miss` says.
+// Delivers all finished frames, and the oldest one if the operator has no free slot. `all`:
+// delivers every frame. Waits for a frame that is due within its budget, then applies `on-miss`.
 GstFlowReturn collect(GstOcellusBase* self, bool all, bool* dropped) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   while (priv->op.in_flight() > 0) {
     const FrameSettings settings = get_settings(self);
     const Budget budget(settings.budget);
     const bool abandoned = priv->op.frame(0).task.abandoned;
-    // The temporal state needs every frame, so an abandoned one is finished, too.
+    // The temporal state needs every frame, so an abandoned frame is finished, too.
     const bool due = all || (is_full(priv) && !abandoned);
     Deadline deadline = Deadline::immediate();
     if (due)
@@ -337,7 +338,7 @@ GstFlowReturn collect(GstOcellusBase* self, bool all, bool* dropped) {
   return GST_FLOW_OK;
 }
 
-// An abandoned frame may still take the operator's last place.
+// If the operator is full, its oldest frame is an abandoned one.
 bool make_room(GstOcellusBase* self) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   if (!is_full(priv)) return true;
@@ -358,7 +359,7 @@ GstFlowReturn take_picture(GstOcellusBase* self, GstBuffer* picture, bool skippe
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   const GstSegment& segment = GST_BASE_TRANSFORM(self)->segment;
   if (priv->sequence > 0 && priv->timeline.breaks_off(segment, priv->caps.video, picture)) {
-    GST_DEBUG_OBJECT(self, "discontinuity: the past is forgotten");
+    GST_DEBUG_OBJECT(self, "discontinuity: the temporal state is reset");
     if (const GstFlowReturn flow = drain(self); flow != GST_FLOW_OK) {
       gst_buffer_unref(picture);
       return flow;
@@ -380,7 +381,7 @@ GstFlowReturn take_picture(GstOcellusBase* self, GstBuffer* picture, bool skippe
   return flow;
 }
 
-// ---- the end of the past
+// ---- reset and drain
 
 static void drop_held(GstOcellusBasePrivate* priv) {
   for (const HeldFrame& frame : priv->held) gst_buffer_unref(frame.picture);
@@ -398,7 +399,7 @@ void reset_stream(GstOcellusBase* self) {
   priv->timeline.reset();
 }
 
-// Sends what is ready on its way, outside of the parent's loop.
+// Pushes the ready buffers, outside the loop of the parent class.
 static GstFlowReturn push_ready(GstOcellusBase* self) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   GstFlowReturn flow = GST_FLOW_OK;
@@ -410,14 +411,14 @@ static GstFlowReturn push_ready(GstOcellusBase* self) {
   return flow;
 }
 
-// Finishes the frames in flight and sends out what goes out for them.
+// Finishes the frames in flight and pushes their buffers.
 static GstFlowReturn finish_frames(GstOcellusBase* self) {
   bool dropped = false;
   const GstFlowReturn flow = collect(self, true, &dropped);
   return flow == GST_FLOW_OK ? push_ready(self) : flow;
 }
 
-// Sends out the oldest picture that is held back; `result` may be null.
+// Pushes the oldest picture that is held back; `result` may be null.
 static GstFlowReturn push_oldest_held(GstOcellusBase* self, const GstOcellusResult* result,
                                       Clock::time_point begin) {
   GstBuffer* buffer =
@@ -428,8 +429,8 @@ static GstFlowReturn push_oldest_held(GstOcellusBase* self, const GstOcellusResu
   return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), buffer);
 }
 
-// The newest result for a picture that has none of its own, because no frame came after it. Its
-// data is a new reference, or null.
+// Returns the newest result for a picture whose own result needs frames that have not arrived.
+// `data` is a new reference, or null.
 static GstOcellusResult stand_in(const GstOcellusBasePrivate* priv) {
   GstOcellusResult result = priv->newest;
   if (result.data != nullptr) gst_buffer_ref(result.data);
@@ -438,13 +439,13 @@ static GstOcellusResult stand_in(const GstOcellusBasePrivate* priv) {
   return result;
 }
 
-// Whether a result after so many repetitions of the last frame knows no other frame, and so nothing
-// of motion.
+// Whether, after this many repetitions of the last frame, a result depends only on that frame and
+// so has no motion.
 static bool is_of_one_frame(const GstOcellusBasePrivate* priv, guint repetitions) {
   return repetitions > 0 && repetitions + 1 >= static_cast<guint>(priv->op.info().support_frames);
 }
 
-// The next frame is `picture` once more; nothing is in flight.
+// Submits `picture` again as the next frame and waits for its result. No frame is in flight.
 static bool repeat_frame(GstOcellusBase* self, GstBuffer* picture, GstOcellusResult* result) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   FrameTask task;
@@ -465,15 +466,15 @@ static GstFlowReturn push_held(GstOcellusBase* self) {
   GST_DEBUG_OBJECT(self, "draining %" G_GSIZE_FORMAT " frames", priv->held.size());
   GstFlowReturn flow = GST_FLOW_OK;
   GstBuffer* last = gst_buffer_ref(priv->held.back().picture);
-  // A stream shorter than the delay needs more repetitions than it has frames, but never more than
+  // A stream that is shorter than the delay needs more repetitions than it has frames, but at most
   // `hold`.
   for (guint i = 0; i < priv->hold && !priv->held.empty() && flow == GST_FLOW_OK; ++i) {
-    // Below the first frame this wraps around, and then equals no sequence number.
+    // Before the first frame this wraps around and equals no sequence number.
     const guint64 described = priv->sequence - priv->hold;
     const Clock::time_point begin = Clock::now();
     GstOcellusResult result;
     if (is_of_one_frame(priv, i + 1) && priv->newest.data != nullptr) {
-      // The motion up to the last frame is the best that is known of the motion at it.
+      // The motion up to the last frame is the best estimate of the motion at the last frame.
       result = stand_in(priv);
       ++priv->sequence;
     } else if (!repeat_frame(self, last, &result)) {

@@ -1,7 +1,7 @@
-// The stream of an element: what becomes of a frame from its arrival until a buffer goes out.
+// The stream of an element: the processing of a frame from its arrival until a buffer is pushed.
 //
-// Everything here runs in the streaming thread, or while no stream runs. What others may ask for
-// meanwhile is under the object lock.
+// The streaming thread calls everything here, or another thread while the stream is stopped.
+// Members that other threads access are guarded by the object lock.
 #pragma once
 
 #include <string>
@@ -18,16 +18,16 @@
 
 namespace gst_ocellus {
 
-/// The properties that may change while frames come.
+/// Properties that may change while the stream runs.
 struct FrameSettings {
-  guint64 budget = 0;  ///< nanoseconds; 0: no limit
+  guint64 budget = 0;  ///< nanoseconds; 0 means no limit
   GstOcellusOnMiss on_miss = GST_OCELLUS_ON_MISS_POST;
   GstOcellusOnDeviceLoss on_device_loss = GST_OCELLUS_ON_DEVICE_LOSS_ERROR;
   bool draw = false;
   bool post_messages = false;
 };
 
-/// A picture that waits for the result that describes it.
+/// A picture that is held back until the result that describes it is ready.
 struct HeldFrame {
   GstBuffer* picture;
   guint64 sequence;
@@ -38,7 +38,7 @@ struct HeldFrame {
 struct GstOcellusBasePrivate {
   GstOcellusBasePrivate(GstOcellusBase* element, const ocellus::OperatorDescription& description);
 
-  // Properties; under the object lock.
+  // Properties; guarded by the object lock.
   gst_ocellus::Options options;
   std::string backend = "auto";
   gint threads = 0;
@@ -46,30 +46,30 @@ struct GstOcellusBasePrivate {
   bool keep_chroma = false;
   gst_ocellus::FrameSettings settings;
 
-  // What others ask for while the stream runs; under the object lock.
+  // State that other threads read while the stream runs; guarded by the object lock.
   bool started = false;
-  bool on_cuda = false;      // started: the engine will be on a CUDA device
-  bool fallen_back = false;  // the device was lost: the CPU until the next start
+  bool on_cuda = false;      // if started: the engine is on a CUDA device
+  bool fallen_back = false;  // the device was lost: use the CPU until the next start
   std::string active_backend;
   GstClockTime latency = 0;
   bool live = false;
   GstClockTime earliest_time = GST_CLOCK_TIME_NONE;
 
-  // With locks of their own.
+  // These have their own locks.
   gst_ocellus::Statistics statistics;
   gst_ocellus::CudaContext context;
 
-  // The stream; streaming thread, or stopped.
+  // State of the stream; accessed by the streaming thread, or while the stream is stopped.
   gst_ocellus::VideoCaps caps;
   gst_ocellus::PoolSet pools;
   gst_ocellus::ElementOperator op;
   gst_ocellus::Timeline timeline;
-  guint hold = 0;        // whole frames of delay for which pictures are held back
-  guint64 sequence = 0;  // of the next frame, since the last reset
+  guint hold = 0;        // number of pictures that are held back: whole frames of delay
+  guint64 sequence = 0;  // number of the next frame since the last reset
   std::vector<gst_ocellus::HeldFrame> held;  // oldest first
-  GstOcellusResult newest;        // for frames without one of their own; data is null without one
-  std::vector<GstBuffer*> ready;  // to go out, oldest first
-  bool mark_discont = false;      // a picture did not go out before the next one
+  GstOcellusResult newest;                   // used for frames without a result; data may be null
+  std::vector<GstBuffer*> ready;             // buffers to push, oldest first
+  bool mark_discont = false;                 // a picture before the next one was dropped
 };
 
 GstOcellusBasePrivate* gst_ocellus_base_get_private(GstOcellusBase* self);
@@ -86,33 +86,37 @@ bool is_live(GstOcellusBase* self);
 Statistics& get_statistics(GstOcellusBase* self);
 void set_active_backend(GstOcellusBase* self, std::string name);
 void set_latency(GstOcellusBase* self, GstClockTime latency);
-/// Whether pictures in CUDA memory may come; before the start a guess from the settings.
+/// Whether the element accepts pictures in CUDA memory. Before the start it is derived from the
+/// settings.
 bool takes_cuda_memory(GstOcellusBase* self);
 
 // ---- a lost device; streaming thread
 
-/// The device is lost. True: the settings allow to go on with the CPU, which `engine_config` names
-/// from now on.
+/// Called when the device is lost. Returns true if the settings allow to continue on the CPU.
+/// `engine_config` then selects the CPU.
 bool begin_fallback(GstOcellusBase* self);
-/// Whether pictures may lie in the memory of a lost device.
+/// Whether pictures may be in the memory of a lost device.
 bool has_lost_pictures(GstOcellusBase* self);
 
 // ---- the stream; streaming thread, or stopped
 
-/// Forgets the past: temporal state, frames in flight and held back, results for reuse.
+/// Resets the temporal state, and drops the frames in flight or held back and the result for reuse.
 void reset_stream(GstOcellusBase* self);
-/// Frames that the element keeps back at most, in flight or held.
+/// Returns the maximum number of frames that the element keeps, in flight or held back.
 guint frames_kept(const GstOcellusBasePrivate* priv);
 
-/// Takes a picture. What goes out because of it is in `ready`. `skipped`: downstream does not want
-/// it. Gives GST_BASE_TRANSFORM_FLOW_DROPPED when nothing goes out because something was dropped.
+/// Processes a picture and takes ownership of it. Appends the buffers to push to `ready`.
+/// `skipped`: downstream would drop the picture. Returns GST_BASE_TRANSFORM_FLOW_DROPPED if a
+/// picture was dropped and no buffer is to be pushed.
 GstFlowReturn take_picture(GstOcellusBase* self, GstBuffer* picture, bool skipped,
                            Clock::time_point arrival);
-/// The stream pauses for good. Frames in flight are finished. Pictures that are held back get
-/// results for which the last frame stands in for those to come. Forgets the past.
+/// Called before a discontinuity or the end of the stream. Finishes the frames in flight. The
+/// results of pictures that are held back are computed with the last frame repeated. Resets the
+/// temporal state.
 GstFlowReturn drain(GstOcellusBase* self);
-/// The pictures that came are wanted back, but the stream goes on. Frames in flight are finished.
-/// Pictures that are held back go out with the newest result. The past remains.
+/// Called when upstream or downstream needs the buffers, but the stream continues. Finishes the
+/// frames in flight. Pictures that are held back are pushed with the newest result. Keeps the
+/// temporal state.
 GstFlowReturn release_pictures(GstOcellusBase* self);
 
 }  // namespace gst_ocellus

@@ -19,7 +19,8 @@ GstClockTime frames_time(const GstVideoInfo& video, guint frames) {
                                static_cast<guint64>(fps_n));
 }
 
-// As the caps say. At a variable rate the longer one of this and the last frame.
+// Returns the duration of a frame at the rate of the caps. At a variable rate, returns the longer
+// of the durations of this and of the last frame.
 GstClockTime Timeline::frame_time(const GstVideoInfo& video, GstBuffer* picture) const {
   const gint fps_n = GST_VIDEO_INFO_FPS_N(&video);
   if (fps_n > 0)
@@ -28,12 +29,12 @@ GstClockTime Timeline::frame_time(const GstVideoInfo& video, GstBuffer* picture)
   return GST_CLOCK_TIME_IS_VALID(duration) ? MAX(duration, last_frame_time_) : last_frame_time_;
 }
 
-// A stream begins anew where its source says so (DISCONT), or where the time steps against the
-// direction of playing. In reverse playback GStreamer's sources set the flag on every buffer. It
-// counts there only where the time does not go on from frame to frame.
+// A discontinuity is a picture with the DISCONT flag, or a time step against the direction of
+// playback. In reverse playback GStreamer's sources set the flag on every buffer. There it counts
+// only if the times do not continue from frame to frame.
 //
-// A step of up to one and a half frames is no break. A camera's clock may be set back, and frames
-// may come in reverse with times that are rounded to nanoseconds or milliseconds.
+// A step of at most one and a half frames is not a discontinuity. The clock of a camera may be set
+// back, and in reverse playback the times may be rounded to nanoseconds or milliseconds.
 bool Timeline::breaks_off(const GstSegment& segment, const GstVideoInfo& video,
                           GstBuffer* picture) const {
   const bool reverse = segment.rate < 0.0;
@@ -46,7 +47,7 @@ bool Timeline::breaks_off(const GstSegment& segment, const GstVideoInfo& video,
   if (onward && !flagged) return false;
   const GstClockTime step = back ? last_pts_ - pts : pts - last_pts_;
   const GstClockTime frame = frame_time(video, picture);
-  // Without a rate and a duration a long frame looks like frames left out.
+  // Without a frame rate and a duration, a long frame cannot be told from missing frames.
   if (onward && GST_VIDEO_INFO_FPS_N(&video) == 0 && !GST_BUFFER_DURATION_IS_VALID(picture))
     return false;
   return step > frame && step - frame > frame / 2;
@@ -58,7 +59,7 @@ void Timeline::remember(GstBuffer* picture) {
     last_frame_time_ = GST_BUFFER_DURATION(picture);
   } else if (GST_CLOCK_TIME_IS_VALID(pts) && GST_CLOCK_TIME_IS_VALID(last_pts_)) {
     const GstClockTime step = pts > last_pts_ ? pts - last_pts_ : last_pts_ - pts;
-    // A longer step may span frames that were left out.
+    // A longer step may include missing frames.
     last_frame_time_ = last_frame_time_ > 0 ? MIN(last_frame_time_, step) : step;
   }
   last_pts_ = pts;

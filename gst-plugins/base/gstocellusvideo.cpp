@@ -2,11 +2,13 @@
 
 #include <cstring>
 
-static_assert(G_BYTE_ORDER == G_LITTLE_ENDIAN,
-              "GRAY16_LE goes to the library as it is: 16 bits in the host's byte order");
+static_assert(
+    G_BYTE_ORDER == G_LITTLE_ENDIAN,
+    "GRAY16_LE is passed to the library unchanged, which reads 16 bits in host byte order");
 
 GstVideoColorRange gst_ocellus_color_range(const GstVideoInfo& video) {
-  // Reading a number that the enumeration does not have as its type is undefined.
+  // Reading the member through its enumeration type would be undefined for numbers that are not in
+  // the enumeration.
   gint number = 0;
   static_assert(sizeof(number) == sizeof(GST_VIDEO_INFO_COLORIMETRY(&video).range));
   std::memcpy(&number, &GST_VIDEO_INFO_COLORIMETRY(&video).range, sizeof(number));

@@ -1,31 +1,32 @@
-// What the caps of a picture say, in the library's terms.
+// The contents of video caps in the library's types.
 #pragma once
 
 #include <gst/video/video.h>
 
 #include "ocellus/frame.h"
 
-/// The library's format of luma.
+/// Returns the library's pixel format of the luma plane.
 ocellus::PixelFormat gst_ocellus_pixel_format(const GstVideoInfo& video);
 
-/// The range of the colorimetry. GStreamer takes any number there; one without a name is unknown.
+/// Returns the range of the colorimetry. GStreamer accepts any number there; a number that is not
+/// in the enumeration becomes UNKNOWN.
 GstVideoColorRange gst_ocellus_color_range(const GstVideoInfo& video);
 
-/// Which values the caps call black and white. Without a colorimetry GStreamer takes gray formats
-/// to be of full range, and the others of limited range.
+/// Returns the black and white levels of the caps. Without a colorimetry, GStreamer treats gray
+/// formats as full range and the others as limited range.
 ocellus::GrayRange gst_ocellus_gray_range(const GstVideoInfo& video);
 
 namespace gst_ocellus {
 
-/// The pictures of a stream.
+/// Format and memory of the pictures of a stream.
 struct VideoCaps {
   VideoCaps() { gst_video_info_init(&video); }
 
   GstVideoInfo video;
-  bool cuda = false;  ///< they come in CUDA memory
+  bool cuda = false;  ///< the pictures are in CUDA memory
 };
 
-/// Whether an operator for one fits the other: format, size, range and layout.
+/// Whether an operator for `a` also fits `b`: same format, size, range and layout.
 bool is_same_picture(const VideoCaps& a, const VideoCaps& b);
 
 }  // namespace gst_ocellus

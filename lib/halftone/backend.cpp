@@ -10,11 +10,12 @@ namespace ocellus::detail {
 namespace {
 
 constexpr RecordField kFields[] = {
-    {"sweeps", FieldType::kInt32, 1, offsetof(CellularNetworkRecord, sweeps), "of all stages"},
+    {"sweeps", FieldType::kInt32, 1, offsetof(CellularNetworkRecord, sweeps),
+     "sweeps of all stages together"},
     {"changed", FieldType::kUint32, 1, offsetof(CellularNetworkRecord, changed),
      "cells that changed in the last sweep of the last stage"},
     {"converged", FieldType::kBool, 1, offsetof(CellularNetworkRecord, converged),
-     "the last stage came to its fixed point"},
+     "the last stage reached a fixed point"},
 };
 constexpr RecordInfo kRecord = {"cellular network", sizeof(CellularNetworkRecord), kFields,
                                 static_cast<int>(std::size(kFields))};

@@ -153,7 +153,7 @@ constexpr Entry kEntries[] = {
        s.weights.b = {0.07f, 0.1f, 0.07f, 0.1f, 0.32f, 0.1f, 0.07f, 0.1f, 0.07f};
        halftone(s);
      }},
-    {{"hlf5", "halftone, 5x5, least squares under a smooth kernel", "HLF5", true},
+    {{"hlf5", "halftone, 5x5, least squares with a smooth kernel", "HLF5", true},
      [](CellStage& s, const Choice&) {
        s.weights.radius = 2;
        rings(s.weights.a, {1.05f, -0.46f, -0.099f, -0.324f, -0.07f, -0.0245f});
@@ -167,45 +167,49 @@ constexpr Entry kEntries[] = {
        rings(s.weights.b, {2.122f, 0.756f, 0.068f, 0.355f, 0.0f, 0.0f});
        halftone(s);
      }},
-    {{"gauss3", "halftone, 3x3, least squares under a Gaussian eye, from error diffusion",
+    {{"gauss3",
+      "halftone, 3x3, least squares for a Gaussian model of the eye, starts from error diffusion",
       "gaussian_template of ocellus/halftone.h", false, 1, kSigma},
      [](CellStage& s, const Choice& choice) { gauss(s, 1, choice.number); },
      0.65f,
      0.2f,
      3.0f},
-    {{"gauss5", "halftone, 5x5, least squares under a Gaussian eye, from error diffusion",
+    {{"gauss5",
+      "halftone, 5x5, least squares for a Gaussian model of the eye, starts from error diffusion",
       "gaussian_template", false, 1, kSigma},
      [](CellStage& s, const Choice& choice) { gauss(s, 2, choice.number); },
      0.9f,
      0.2f,
      3.0f},
-    {{"gauss7", "halftone, 7x7, least squares under a Gaussian eye, from error diffusion",
+    {{"gauss7",
+      "halftone, 7x7, least squares for a Gaussian model of the eye, starts from error diffusion",
       "gaussian_template", false, 1, kSigma},
      [](CellStage& s, const Choice& choice) { gauss(s, 3, choice.number); },
      1.05f,
      0.2f,
      3.0f},
-    {{"gauss9", "halftone, 9x9, least squares under a Gaussian eye, from error diffusion",
+    {{"gauss9",
+      "halftone, 9x9, least squares for a Gaussian model of the eye, starts from error diffusion",
       "gaussian_template", false, 1, kSigma},
      [](CellStage& s, const Choice& choice) { gauss(s, 4, choice.number); },
      1.2f,
      0.2f,
      3.0f},
-    {{"invhlf3", "gray image of a halftone of hlf3", "INVHLF3"},
+    {{"invhlf3", "gray image from a halftone of hlf3", "INVHLF3"},
      [](CellStage& s, const Choice&) {
        s.weights.b = {0.07f, 0.1f, 0.07f, 0.1f, 0.32f, 0.1f, 0.07f, 0.1f, 0.07f};
        gray(s);
      }},
-    {{"invhlf5", "gray image of a halftone of hlf5", "INVHLF5"},
+    {{"invhlf5", "gray image from a halftone of hlf5", "INVHLF5"},
      [](CellStage& s, const Choice&) {
        s.weights.radius = 2;
        rings(s.weights.b, {0.162f, 0.092f, 0.0198f, 0.0648f, 0.014f, 0.0049f});
        gray(s);
      }},
 
-    {{"threshold", "black where u is at least the number (0 when left out)",
-      "THRES; there from the start value, which two levels do not keep: here by B = 1", false, 1,
-      "-1 to 1"},
+    {{"threshold", "black where the input u is at least the number (default 0)",
+      "THRES reads the start value, which two levels do not keep; with B = 1 it reads the input",
+      false, 1, "-1 to 1"},
      [](CellStage& s, const Choice& choice) {
        center(s.weights.b, 1.0f);
        s.weights.threshold = -choice.number;
@@ -213,24 +217,24 @@ constexpr Entry kEntries[] = {
      0.0f,
      -1.0f,
      1.0f},
-    {{"edge", "black cells that touch a white one, also at a corner", "EDGE"},
+    {{"edge", "keeps black cells with at least 1 white neighbor of 8", "EDGE"},
      [](CellStage& s, const Choice&) {
        square(s.weights.b, -1.0f, 8.0f);
        s.weights.threshold = -1.0f;
      }},
-    {{"edgegray", "edges of a gray image, on their dark side",
-      "EDGEGRAY; its self weight of 2 would hold dark areas that are no edges: here 0"},
+    {{"edgegray", "edges of a gray image, on the dark side",
+      "EDGEGRAY with a self weight of 0; its 2 would keep dark areas that are no edges"},
      [](CellStage& s, const Choice&) {
        square(s.weights.b, -1.0f, 8.0f);
        s.weights.threshold = -0.5f;
      }},
-    {{"corner", "black cells with 5 or more white neighbors of 8", "CORNER"},
+    {{"corner", "keeps black cells with at least 5 white neighbors of 8", "CORNER"},
      [](CellStage& s, const Choice&) {
        square(s.weights.b, -1.0f, 4.0f);
        s.weights.threshold = -5.0f;
      }},
 
-    {{"erosion", "erosion by the 3x3 square", "the rule of EROSION for nine cells"},
+    {{"erosion", "erosion by the 3x3 square", "EROSION, extended to nine cells"},
      [](CellStage& s, const Choice&) {
        square(s.weights.b, 1.0f, 1.0f);
        erode(s, 9);
@@ -240,12 +244,14 @@ constexpr Entry kEntries[] = {
        cross(s.weights.b, 1.0f, 1.0f);
        erode(s, 5);
      }},
-    {{"erosion_l", "erosion by a cell, the one above and the one on the right", "EROSION"},
+    {{"erosion_l",
+      "erosion by an L of 3 cells: the center, the cell above and the cell on the right",
+      "EROSION"},
      [](CellStage& s, const Choice&) {
        s.weights.b = {0, 1, 0, 0, 1, 1, 0, 0, 0};
        erode(s, 3);
      }},
-    {{"dilation", "dilation by the 3x3 square", "the rule of DILATION for nine cells"},
+    {{"dilation", "dilation by the 3x3 square", "DILATION, extended to nine cells"},
      [](CellStage& s, const Choice&) {
        square(s.weights.b, 1.0f, 1.0f);
        dilate(s, 9);
@@ -255,14 +261,16 @@ constexpr Entry kEntries[] = {
        cross(s.weights.b, 1.0f, 1.0f);
        dilate(s, 5);
      }},
-    {{"dilation_l", "dilation by a cell, the one above and the one on the right", "DILATION"},
+    {{"dilation_l",
+      "dilation by an L of 3 cells: the center, the cell above and the cell on the right",
+      "DILATION"},
      [](CellStage& s, const Choice&) {
        s.weights.b = {0, 0, 0, 1, 1, 0, 0, 1, 0};  // the mirrored element
        dilate(s, 3);
      }},
 
-    {{"hole", "fills white areas that no way of side by side white cells joins to the outside",
-      "HOLE; outside white instead of 0, which would shut the border", true},
+    {{"hole", "fills white areas that are not 4-connected to the outside of the image",
+      "HOLE with white outside; 0 would close the border", true},
      [](CellStage& s, const Choice&) {
        cross(s.weights.a, 1.0f, 3.0f);
        center(s.weights.b, 4.0f);
@@ -273,8 +281,8 @@ constexpr Entry kEntries[] = {
        until_rest(s);
        convert(s);
      }},
-    {{"recall", "of the frame, the objects that touch the stage before, whole",
-      "RECALL; FIGREC's z of 3 recalls all", true},
+    {{"recall", "keeps the objects of the frame that touch a black cell of the previous stage",
+      "RECALL; z = 3, as in FIGREC, would keep all objects", true},
      [](CellStage& s, const Choice&) {
        square(s.weights.a, 0.5f, 4.0f);
        center(s.weights.b, 4.0f);
@@ -284,7 +292,8 @@ constexpr Entry kEntries[] = {
        until_rest(s);
        convert(s);
      }},
-    {{"connectivity", "of the frame, the objects of which the stage before lacks nothing",
+    {{"connectivity",
+      "keeps the 4-connected objects of the frame that are complete in the previous stage",
       "CONNECTI", true},
      [](CellStage& s, const Choice&) {
        cross(s.weights.a, 0.5f, 3.0f);
@@ -296,7 +305,7 @@ constexpr Entry kEntries[] = {
        convert(s);
      }},
     {{"hollow",
-      "fills concave places: white cells with 4 or more black neighbors of 8, until none is left",
+      "fills concavities: white cells with at least 4 black neighbors of 8, until none is left",
       "HOLLOW", true},
      [](CellStage& s, const Choice&) {
        square(s.weights.a, 0.5f, 2.0f);
@@ -306,33 +315,36 @@ constexpr Entry kEntries[] = {
        until_rest(s);
        convert(s);
      }},
-    {{"figdel", "keeps single black cells only", "FIGDEL"},
+    {{"figdel", "keeps only isolated black cells", "FIGDEL"},
      [](CellStage& s, const Choice&) {
        square(s.weights.b, -1.0f, 1.0f);
        s.weights.threshold = -8.0f;
        outside_white(s);
      }},
-    {{"figextr", "takes single black cells away", "FIGEXTR"},
+    {{"figextr", "removes isolated black cells", "FIGEXTR"},
      [](CellStage& s, const Choice&) {
        square(s.weights.b, 1.0f, 8.0f);
        s.weights.threshold = -1.0f;
        outside_white(s);
      }},
-    {{"smkiller", "takes small objects away: the majority of nine, until nothing changes",
-      "SMKILLER; the nearest cell outside instead of 0, so that no state is 0", true},
+    {{"smkiller",
+      "removes small objects: each cell takes the majority of its 3x3 square, until nothing "
+      "changes",
+      "SMKILLER with the nearest cell outside instead of 0, so that no state is 0", true},
      [](CellStage& s, const Choice&) {
        square(s.weights.a, 1.0f, 2.0f);
        until_rest(s);
        convert(s);
      }},
-    {{"average", "smooths: the majority of the cross, until nothing changes",
-      "AVERAGE; the nearest cell outside instead of 0, so that no state is 0", true},
+    {{"average",
+      "smooths: each cell takes the majority of its cross of 5 cells, until nothing changes",
+      "AVERAGE with the nearest cell outside instead of 0, so that no state is 0", true},
      [](CellStage& s, const Choice&) {
        cross(s.weights.a, 1.0f, 2.0f);
        until_rest(s);
        convert(s);
      }},
-    {{"patchmaker", "grows objects by one cell side by side a sweep, 10 times", "PATCHMAK", true},
+    {{"patchmaker", "grows objects by their 4-neighbors in each of 10 sweeps", "PATCHMAK", true},
      [](CellStage& s, const Choice&) {
        cross(s.weights.a, 1.0f, 2.0f);
        center(s.weights.b, 1.0f);
@@ -343,14 +355,13 @@ constexpr Entry kEntries[] = {
        s.max_sweeps = 10;
        convert(s);
      }},
-    {{"junction", "black cells with 3 or more black neighbors of 8", "JUNCTION"},
+    {{"junction", "keeps black cells with at least 3 black neighbors of 8", "JUNCTION"},
      [](CellStage& s, const Choice&) {
        square(s.weights.b, 1.0f, 6.0f);
        s.weights.threshold = -3.0f;
        outside_white(s);
      }},
-    {{"skeleton",
-      "thins objects by one layer and keeps them connected; again and again: the skeleton",
+    {{"skeleton", "thins objects by one layer and keeps them connected; repeat it for the skeleton",
       "SKELBW1 to SKELBW8", false, 8},
      [](CellStage& s, const Choice& choice) {
        if (choice.stage % 2 == 0) {
@@ -363,7 +374,7 @@ constexpr Entry kEntries[] = {
        turn(s.weights.b, choice.stage / 2);
        outside_white(s);
      }},
-    {{"center", "shrinks objects by one layer; again and again: to one cell each",
+    {{"center", "shrinks objects by one layer; repeat it to shrink each object to one cell",
       "CENTER1 to CENTER8", false, 8},
      [](CellStage& s, const Choice& choice) {
        if (choice.stage % 2 == 0) {
@@ -376,39 +387,41 @@ constexpr Entry kEntries[] = {
        outside_white(s);
      }},
 
-    {{"shadow", "the shadow to the left of black cells", "SHADOW; z 1 and white outside", true},
+    {{"shadow", "black cells and all cells to the left of them",
+      "SHADOW with z = 1 and white outside", true},
      [](CellStage& s, const Choice&) { shadow(s, 0); }},
-    {{"shadow_up", "the shadow above black cells", "SHADOW, turned", true},
+    {{"shadow_up", "black cells and all cells above them", "SHADOW, rotated", true},
      [](CellStage& s, const Choice&) { shadow(s, 1); }},
-    {{"shadow_right", "the shadow to the right of black cells", "SHADOW, turned", true},
+    {{"shadow_right", "black cells and all cells to the right of them", "SHADOW, rotated", true},
      [](CellStage& s, const Choice&) { shadow(s, 2); }},
-    {{"shadow_down", "the shadow below black cells", "SHADOW, turned", true},
+    {{"shadow_down", "black cells and all cells below them", "SHADOW, rotated", true},
      [](CellStage& s, const Choice&) { shadow(s, 3); }},
-    {{"ccd", "one cell for each run of a row, every second one from the right",
-      "CCD_HOR; white outside", true},
+    {{"ccd", "one black cell for each run of a row, at every second cell from the right",
+      "CCD_HOR with white outside", true},
      [](CellStage& s, const Choice&) {
        components(s, {0, 0, 0, 1, 2, -1, 0, 0, 0});
      }},
-    {{"ccd_vertical", "one cell for each run of a column, every second one from below",
-      "CCD_VERT; white outside", true},
+    {{"ccd_vertical", "one black cell for each run of a column, at every second cell from below",
+      "CCD_VERT with white outside", true},
      [](CellStage& s, const Choice&) {
        components(s, {0, 1, 0, 0, 2, 0, 0, -1, 0});
      }},
-    {{"ccd_diagonal", "one cell for each run of a diagonal, every second one from the lower right",
-      "CCD_DIAG; white outside", true},
+    {{"ccd_diagonal",
+      "one black cell for each run of a diagonal, at every second cell from the lower right",
+      "CCD_DIAG with white outside", true},
      [](CellStage& s, const Choice&) {
        components(s, {1, 0, 0, 0, 2, 0, 0, 0, -1});
      }},
     {{"ccd_antidiagonal",
-      "one cell for each run of a diagonal, every second one from the lower left",
-      "CCD_DIAG, turned", true},
+      "one black cell for each run of a diagonal, at every second cell from the lower left",
+      "CCD_DIAG, rotated", true},
      [](CellStage& s, const Choice&) {
        components(s, {0, 0, 1, 0, 2, 0, -1, 0, 0});
      }},
 
-    {{"lognot", "black where the stage before is white", "LOGNOT"},
+    {{"lognot", "NOT: black where the previous stage is white", "LOGNOT"},
      [](CellStage& s, const Choice&) { center(s.weights.b, -2.0f); }},
-    {{"logand", "black where the frame and the stage before are", "LOGAND", true},
+    {{"logand", "AND: black where the frame and the previous stage are black", "LOGAND", true},
      [](CellStage& s, const Choice&) {
        center(s.weights.a, 2.0f);
        center(s.weights.b, 1.0f);
@@ -416,7 +429,7 @@ constexpr Entry kEntries[] = {
        with_the_frame(s);
        convert(s);
      }},
-    {{"logor", "black where the frame or the stage before is", "LOGOR", true},
+    {{"logor", "OR: black where the frame or the previous stage is black", "LOGOR", true},
      [](CellStage& s, const Choice&) {
        center(s.weights.a, 2.0f);
        center(s.weights.b, 1.0f);
@@ -424,8 +437,8 @@ constexpr Entry kEntries[] = {
        with_the_frame(s);
        convert(s);
      }},
-    {{"logdif", "black where the stage before is and the frame is not",
-      "LOGAND of the frame's complement", true},
+    {{"logdif", "difference: black where the previous stage is black and the frame is white",
+      "LOGAND with the inverted frame", true},
      [](CellStage& s, const Choice&) {
        center(s.weights.a, 2.0f);
        center(s.weights.b, -1.0f);
@@ -436,8 +449,8 @@ constexpr Entry kEntries[] = {
 
     // With many levels, y equals x between the outermost levels. There, an equilibrium of x' = -x +
     // A y + .. is a fixed point of (1) with the same A, so nothing is converted.
-    {{"diffusion", "blurs a gray image, 10 times by a 3x3 kernel",
-      "DIFFUS; the nearest cell outside instead of 0, which would darken or light the border"},
+    {{"diffusion", "blurs a gray image by a 3x3 kernel, 10 times",
+      "DIFFUS with the nearest cell outside; 0 would darken or lighten the border"},
      [](CellStage& s, const Choice&) {
        s.weights.a = {0.1f, 0.15f, 0.1f, 0.15f, 0.0f, 0.15f, 0.1f, 0.15f, 0.1f};
        gray(s);
@@ -445,8 +458,8 @@ constexpr Entry kEntries[] = {
        s.update = CellUpdate::kSynchronous;
        s.max_sweeps = 10;
      }},
-    {{"laplace", "relaxes a gray image toward Laplace's equation, 100 sweeps",
-      "LAPLACE; its equation solved for x, because -3 as a self weight swings in discrete time"},
+    {{"laplace", "relaxes a gray image toward Laplace's equation in 100 sweeps",
+      "LAPLACE, solved for x, because its self weight of -3 oscillates in discrete time"},
      [](CellStage& s, const Choice&) {
        cross(s.weights.a, 0.25f, 0.0f);
        gray(s);

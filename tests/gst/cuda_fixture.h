@@ -1,6 +1,6 @@
-// Tests with pictures in CUDA memory. Compiled twice: for the plugin and a device, and
-// (OCELLUS_FAKE_CUDA) for the elements alone over drivers that are none, which need no GPU, compute
-// nothing, and find out memory that is used in a wrong context.
+// Tests with pictures in CUDA memory. They are compiled twice: for the plugin with a device, and
+// (OCELLUS_FAKE_CUDA) for the elements with fake drivers. The fake drivers need no GPU and compute
+// nothing. They abort when memory is used in a wrong context.
 #pragma once
 
 #include <functional>
@@ -32,7 +32,7 @@ inline void expect_nothing_left() {
   EXPECT_TRUE(test::fake_driver().empty());
 }
 
-/// How much of everything the two drivers hold, to be compared with a later count.
+/// Returns the number of objects that the two drivers hold, to compare it with a later count.
 inline auto held() {
   const FakeLibcuda& driver = *fake_libcuda();
   const test::FakeDriver& runtime = test::fake_driver();
@@ -43,7 +43,7 @@ inline auto held() {
 #else
 inline constexpr bool kComputes = true;
 
-// What is left on a device is seen by its contexts, which the tests watch.
+// On a real device the tests observe the contexts instead.
 inline void expect_nothing_left() {}
 #endif
 
@@ -80,8 +80,8 @@ inline GstBuffer* cuda_frame(Harness& harness, GstBufferPool* pool, const Video&
   return buffer;
 }
 
-/// Pushes frames from a pool of kCudaVideo and shows `see` what comes out of it. Expects that the
-/// drivers, where they can be asked, hold no more at the end than after the first frames.
+/// Pushes frames from a pool of kCudaVideo and calls `see` for each output buffer. Expects that the
+/// fake drivers hold no more objects at the end than after the first frames.
 inline void push_and_expect_nothing_new(Harness& harness, GstBufferPool* pool, int frames,
                                         const std::function<void(GstBuffer*)>& see) {
 #ifdef OCELLUS_FAKE_CUDA
@@ -90,7 +90,7 @@ inline void push_and_expect_nothing_new(Harness& harness, GstBufferPool* pool, i
   for (int i = 0; i < frames; ++i) {
     ASSERT_EQ(harness.push(cuda_frame(harness, pool, kCudaVideo, i)), GST_FLOW_OK);
 #ifdef OCELLUS_FAKE_CUDA
-    // The host's side of a picture is made when it is written first.
+    // The host memory of a picture is allocated when the host first writes it.
     if (i == 20) before = held();
 #endif
     while (GstBuffer* buffer = gst_harness_try_pull(harness.get())) {
@@ -110,15 +110,15 @@ inline void drop_pool(GstBufferPool* pool) {
 
 #ifdef OCELLUS_FAKE_CUDA
 
-/// What came of one stream of six frames over a driver that fails.
+/// The outcome of one stream of six frames with a failing driver.
 struct Loss {
   int passed = 0;
   int failed = 0;
   std::string error, warning, debug, backend;
-  bool results = true;  ///< all that went out have one
+  bool results = true;  ///< all output buffers have a result
 };
 
-/// The texts of all errors and warnings on the bus.
+/// Collects the texts of all errors and warnings on the bus.
 inline void read_messages(Harness& harness, Loss* loss) {
   while (GstMessage* found = harness.message(
              static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_WARNING))) {
@@ -138,8 +138,8 @@ inline void read_messages(Harness& harness, Loss* loss) {
   }
 }
 
-/// A stream of `factory`'s element whose device is lost at some call of its fourth frame. Whether a
-/// buffer that went out has its result `has_result` says.
+/// Runs a stream whose device is lost at the given call of its fourth frame. `has_result` returns
+/// whether an output buffer has a result.
 inline Loss lose(const char* factory, bool (*has_result)(GstBuffer*), const std::string& policy,
                  long call, bool in_cuda, int depth) {
   test::FakeDriver& driver = test::fake_driver();
@@ -181,8 +181,9 @@ inline Loss lose(const char* factory, bool (*has_result)(GstBuffer*), const std:
   return loss;
 }
 
-/// Expects that it ends the stream or goes on as on-device-loss says, and tells of the call, at
-/// each call of a frame: `least` or more.
+/// Loses the device at each call of a frame in turn, of which there are at least `least`. Expects
+/// that the stream ends or continues as on-device-loss specifies, and that the message names the
+/// call.
 inline void lose_at_every_call(const char* factory, bool (*has_result)(GstBuffer*), int least) {
   for (const auto& [in_cuda, depth] :
        {std::pair(false, 1), std::pair(true, 1), std::pair(true, 3)}) {
@@ -195,19 +196,19 @@ inline void lose_at_every_call(const char* factory, bool (*has_result)(GstBuffer
         SCOPED_TRACE(std::string(policy) + (in_cuda ? ", CUDA memory" : "") + ", depth " +
                      std::to_string(depth) + ", call " + std::to_string(call) + ", " + failed +
                      ": " + loss.error + " | " + loss.warning + " | " + loss.debug);
-        if (failed.empty()) continue;  // the six frames make fewer calls
-        // A context that cannot be put back is not heard of; the next call is, where there is one.
+        if (failed.empty()) continue;  // the frames make fewer calls
+        // A failure to restore a context is not reported. The next call fails, if there is one.
         if (failed == "cuCtxPopCurrent" && loss.failed == 0 && loss.warning.empty()) continue;
         ++lost;
         if (std::string(policy) == "error") {
           EXPECT_EQ(loss.failed, 1);
-          // A context that cannot be put back is not heard of; the next call is then.
+          // A failure to restore a context is not reported. The next call is named instead.
           if (failed != "cuCtxPopCurrent") {
             EXPECT_NE(loss.error.find(failed + " failed"), std::string::npos);
           }
           EXPECT_EQ(loss.backend, "cuda:0");
         } else {
-          // The pictures of the driver that is none can be read by the host also after the loss.
+          // The host can read pictures of the fake driver even after the loss.
           EXPECT_EQ(loss.passed, 6);
           EXPECT_EQ(loss.error, "");
           EXPECT_NE(loss.warning.find("CPU"), std::string::npos);
@@ -225,9 +226,9 @@ inline void lose_at_every_call(const char* factory, bool (*has_result)(GstBuffer
   test::reset_fake_driver();
 }
 
-/// Expects that a stream ends or goes on as on-device-loss says, and tells of the call, when `call`
-/// of GStreamer's driver fails in the second frame. `foreign`: pictures come in another context
-/// than the offered one.
+/// Lets `call` of GStreamer's driver fail in the second frame. Expects that the stream ends or
+/// continues as on-device-loss specifies, and that the message names the call. `foreign`: the
+/// pictures are in a context other than the offered one.
 inline void lose_in_second_frame(const char* factory, bool foreign, const std::string& call) {
   for (const char* policy : {"error", "cpu"}) {
     test::reset_fake_driver();

@@ -1,4 +1,4 @@
-// Pictures in CUDA memory, and a neighbor that makes them.
+// Pictures in CUDA memory, and an element that uploads them.
 #pragma once
 
 #include <gst/base/gstbasetransform.h>
@@ -23,7 +23,7 @@ inline GstCaps* cuda_caps_of(const Video& video) {
   return caps;
 }
 
-/// The CUDA context that the element behind `pad` offers; null when it offers none.
+/// Returns the CUDA context that the element behind `pad` offers, or null.
 inline GstCudaContext* offered_context(GstPad* pad) {
   GstQuery* query = gst_query_new_context(GST_CUDA_CONTEXT_TYPE);
   GstCudaContext* offered = nullptr;
@@ -36,7 +36,7 @@ inline GstCudaContext* offered_context(GstPad* pad) {
   return offered;
 }
 
-/// An active pool of pictures in a context.
+/// Returns an active pool of pictures in a context.
 inline GstBufferPool* cuda_pool(GstCudaContext* context, const Video& video, guint min = 2) {
   GstBufferPool* pool = gst_cuda_buffer_pool_new(context);
   GstStructure* config = gst_buffer_pool_get_config(pool);
@@ -50,7 +50,7 @@ inline GstBufferPool* cuda_pool(GstCudaContext* context, const Video& video, gui
   return pool;
 }
 
-/// Copies the planes through the host; both buffers are of these caps.
+/// Copies the planes through the host. Both buffers have these caps.
 inline bool copy_planes(GstBuffer* from, GstBuffer* to, const GstVideoInfo& info) {
   GstVideoFrame source;
   GstVideoFrame target;
@@ -65,8 +65,8 @@ inline bool copy_planes(GstBuffer* from, GstBuffer* to, const GstVideoInfo& info
   return mapped;
 }
 
-/// Brings what the host wrote to the device, and leaves it as an element that writes there would:
-/// the device's pixels are those that count.
+/// Copies the pixels that the host wrote to the device. The device's copy is then the valid one, as
+/// after an element that writes on the device.
 inline bool settle_on_device(GstBuffer* buffer) {
   GstMapInfo map;
   if (!gst_buffer_map(buffer, &map, static_cast<GstMapFlags>(GST_MAP_READWRITE | GST_MAP_CUDA)))
@@ -75,7 +75,7 @@ inline bool settle_on_device(GstBuffer* buffer) {
   return true;
 }
 
-/// A picture in CUDA memory with the pixels and times of one in ordinary memory.
+/// Returns a picture in CUDA memory with the pixels and times of a picture in ordinary memory.
 inline GstBuffer* to_cuda(GstBufferPool* pool, const Video& video, GstBuffer* picture,
                           bool settle = true) {
   GstBuffer* buffer = nullptr;
@@ -88,7 +88,7 @@ inline GstBuffer* to_cuda(GstBufferPool* pool, const Video& video, GstBuffer* pi
   return buffer;
 }
 
-/// The bytes of the planes without padding, read through the host.
+/// Returns the bytes of the planes without padding, read through the host.
 inline std::vector<guint8> planes_of(GstBuffer* buffer, const Video& video) {
   GstVideoInfo info = video_info(video);
   GstVideoFrame frame;
@@ -105,10 +105,10 @@ inline std::vector<guint8> planes_of(GstBuffer* buffer, const Video& video) {
   return bytes;
 }
 
-// ---- a neighbor
+// ---- a neighboring element
 
-/// "ocellustestupload": brings pictures to CUDA memory. With `insist` it works in a context of its
-/// own; without, it takes what its neighbors offer, as GStreamer's own elements do.
+/// "ocellustestupload" uploads pictures to CUDA memory. With `insist` it uses its own context.
+/// Otherwise it uses the context that its neighbors offer, like GStreamer's own elements.
 struct TestUpload {
   GstBaseTransform parent_instance;
   gboolean insist;
@@ -215,15 +215,15 @@ inline void test_upload_class_init(gpointer klass, gpointer) {
       GST_STATIC_CAPS("video/x-raw(memory:CUDAMemory), format={ I420, NV12 }"));
   gst_element_class_add_static_pad_template(element, &sink);
   gst_element_class_add_static_pad_template(element, &src);
-  gst_element_class_set_static_metadata(element, "Upload", "Testing", "Brings pictures to CUDA",
-                                        "The Ocellus authors");
+  gst_element_class_set_static_metadata(element, "Upload", "Testing",
+                                        "Uploads pictures to CUDA memory", "The Ocellus authors");
   G_OBJECT_CLASS(klass)->set_property = [](GObject* object, guint, const GValue* value,
                                            GParamSpec*) {
     test_upload(object)->insist = g_value_get_boolean(value);
   };
   g_object_class_install_property(
       G_OBJECT_CLASS(klass), 1,
-      g_param_spec_boolean("insist", "Insist", "Work in a context of its own", FALSE,
+      g_param_spec_boolean("insist", "Insist", "Use a separate context", FALSE,
                            static_cast<GParamFlags>(G_PARAM_WRITABLE | G_PARAM_STATIC_STRINGS)));
   element->set_context = test_upload_set_context;
   trans->start = test_upload_start;
@@ -247,7 +247,7 @@ inline GType test_upload_get_type() {
   return type;
 }
 
-/// Once, after gst_init().
+/// Registers the element. Call it once, after gst_init().
 inline void register_test_upload() {
   gst_element_register(nullptr, "ocellustestupload", GST_RANK_NONE, test_upload_get_type());
 }

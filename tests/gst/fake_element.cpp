@@ -17,11 +17,11 @@ ocellus::gst_test::Script ocellus::gst_test::script;
 
 namespace {
 
-// An operator that adds nothing to its frames but their number. One is alive at a time.
+// An operator whose result is the first pixel of its frame. Only one instance exists at a time.
 class FakeInstance final : public ocellus::detail::OperatorInstance {
  public:
   FakeInstance() noexcept {
-    EXPECT_EQ(alive, 0) << "the one before was not destroyed";
+    EXPECT_EQ(alive, 0) << "the previous instance was not destroyed";
     ++alive;
   }
   ~FakeInstance() override {
@@ -34,7 +34,7 @@ class FakeInstance final : public ocellus::detail::OperatorInstance {
   ocellus::Footprint footprint() noexcept override { return {}; }
   Expected<void> start(ocellus::detail::EngineState&) noexcept override {
     if (script.fail_create == script.creations)
-      return tl::unexpected(ocellus::make_error(script.failure, "create failed as told"));
+      return tl::unexpected(ocellus::make_error(script.failure, "create failed as requested"));
     started_ = true;
     number_ = script.creations++;
     return {};
@@ -43,7 +43,7 @@ class FakeInstance final : public ocellus::detail::OperatorInstance {
   Expected<void> submit(int slot, const ocellus::Frame& frame,
                         const ocellus::OperatorOutput& out) noexcept override {
     InFlight& next = frames_[static_cast<std::size_t>(slot)];
-    EXPECT_FALSE(next.waiting) << "the frame before has not been waited for";
+    EXPECT_FALSE(next.waiting) << "the previous frame has not been waited for";
     const ocellus::ImageView& plane = out.planes[0];
     EXPECT_EQ(reinterpret_cast<guintptr>(plane.data) % 64, 0u);
     if (script.pictures) {
@@ -54,7 +54,7 @@ class FakeInstance final : public ocellus::detail::OperatorInstance {
     script.luma.push_back(static_cast<const guint8*>(frame.data)[0]);
     if (number == script.lose_device_on_submit || (script.lost_again && number_ > 0))
       return tl::unexpected(
-          ocellus::make_error(Status::kDeviceLost, "device lost in submit as told"));
+          ocellus::make_error(Status::kDeviceLost, "device lost in submit as requested"));
     next.waiting = true;
     next.number = number;
     next.late = static_cast<std::size_t>(number) < script.late.size() &&
@@ -69,12 +69,12 @@ class FakeInstance final : public ocellus::detail::OperatorInstance {
     EXPECT_TRUE(oldest.waiting);
     if (oldest.number == script.lose_device_on_wait)
       return tl::unexpected(
-          ocellus::make_error(Status::kDeviceLost, "device lost in wait as told"));
+          ocellus::make_error(Status::kDeviceLost, "device lost in wait as requested"));
     const bool looks_only = deadline.time() == Deadline::immediate().time();
     if ((oldest.late && !deadline.is_never()) || (script.slow && looks_only))
-      return tl::unexpected(ocellus::make_error(Status::kDeadlineMissed, "late as told"));
+      return tl::unexpected(ocellus::make_error(Status::kDeadlineMissed, "late as requested"));
     oldest.waiting = false;
-    // The memory of picture and result must still be there.
+    // The memory of picture and result must still be valid.
     oldest.result[0] = static_cast<guint8>(static_cast<const guint8*>(oldest.frame.data)[0] +
                                            (script.pictures ? kMark : 0));
     return {};
@@ -90,12 +90,12 @@ class FakeInstance final : public ocellus::detail::OperatorInstance {
   struct InFlight {
     bool waiting = false;
     bool late = false;
-    int number = 0;  // of the submission
+    int number = 0;  // number of the submission
     ocellus::Frame frame;
     guint8* result = nullptr;
   };
   bool started_ = false;
-  int number_ = 0;  // of the creation
+  int number_ = 0;  // number of the creation
   std::array<InFlight, ocellus::kMaxDepth> frames_;
 };
 int FakeInstance::alive = 0;
@@ -126,7 +126,7 @@ struct OcellusFakeClass {
 GType ocellus_fake_get_type(void);
 G_DEFINE_TYPE(OcellusFake, ocellus_fake, GST_TYPE_OCELLUS_BASE)
 
-// All that its operator is told.
+// The configuration of the fake operator.
 struct FakeConfig {
   ocellus::ImageSize size;
   ocellus::PixelFormat format = ocellus::PixelFormat::kGray8;
@@ -162,7 +162,7 @@ static ocellus::OperatorDescription describe_fake() {
   fake.footprint = [](const ocellus::EngineInfo&,
                       const void*) noexcept -> Expected<ocellus::Footprint> {
     if (script.fail_footprint == script.creations)
-      return tl::unexpected(ocellus::make_error(script.failure, "footprint failed as told"));
+      return tl::unexpected(ocellus::make_error(script.failure, "footprint failed as requested"));
     return ocellus::Footprint{};
   };
   fake.create = [](ocellus::Engine& engine, const void* config) noexcept {
@@ -194,7 +194,7 @@ static void fake_draw(GstOcellusBase*, GstBuffer*, const ocellus::OverlayImage& 
 static void ocellus_fake_class_init(OcellusFakeClass* klass) {
   GstOcellusBaseClass* base = GST_OCELLUS_BASE_CLASS(klass);
   gst_element_class_set_static_metadata(GST_ELEMENT_CLASS(klass), "Fake", "Testing",
-                                        "An operator that does as told", "The Ocellus authors");
+                                        "An operator that follows a script", "The Ocellus authors");
   G_OBJECT_CLASS(klass)->set_property = [](GObject* object, guint, const GValue* value,
                                            GParamSpec*) {
     gst_ocellus_base_set_draw(GST_OCELLUS_BASE(object), g_value_get_boolean(value));

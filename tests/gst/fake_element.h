@@ -1,6 +1,6 @@
-// An element over the base class whose operator does what a test tells it: it is late, fails, or
-// loses its device at a chosen frame. The plugin is not loaded beside it, because both bring the
-// same types.
+// An element on the base class, whose operator follows a script: it is late, fails, or loses its
+// device at a given frame. The plugin must not be loaded as well, because it registers the same
+// types.
 #pragma once
 
 #include <memory>
@@ -14,19 +14,19 @@
 
 namespace ocellus::gst_test {
 
-/// What the operator shall do, and what it was asked to.
+/// What the operator must do, and a record of the calls it received.
 struct Script {
   guint frames = 100;
   float delay = 0.0f;
-  std::size_t result_bytes = 64;  // of a row
+  std::size_t result_bytes = 64;  // bytes per row
   int result_rows = 1;
-  bool pictures = false;  // the results are pictures, of which it writes the first pixel
+  bool pictures = false;  // the results are pictures; the operator writes their first pixel
   int depth = 1;
-  std::vector<bool> late;          // per submission; the end is "not late"
-  bool slow = false;               // no frame is done at a look that does not wait
+  std::vector<bool> late;          // one value per submission; later ones are not late
+  bool slow = false;               // an immediate deadline never finds a finished frame
   int lose_device_on_submit = -1;  // number of the submission
   int lose_device_on_wait = -1;
-  bool lost_again = false;  // the new operator loses its device, too
+  bool lost_again = false;  // the second operator loses its device, too
   int fail_create = -1;     // number of the creation
   int fail_footprint = -1;
   Status failure = Status::kSystem;
@@ -41,7 +41,7 @@ struct Script {
 };
 extern Script script;
 
-/// Added to the first pixel of a frame in a result that is a picture.
+/// Added to the first pixel of a frame, if the result is a picture.
 inline constexpr int kMark = 100;
 
 struct FakeMeta {
@@ -51,10 +51,10 @@ struct FakeMeta {
 };
 FakeMeta* fake_meta(GstBuffer* buffer);
 
-/// An element; its results are pictures if the script says so.
+/// Creates a fake element. Its results are pictures if the script says so.
 GstElement* make_fake();
 
-inline constexpr guint64 kBudget = 60 * GST_SECOND;  // only a frame that is late as told misses it
+inline constexpr guint64 kBudget = 60 * GST_SECOND;  // missed only if the script makes it late
 
 class Fake {
  public:
@@ -63,10 +63,10 @@ class Fake {
   Harness& operator*() { return harness_; }
   Harness* operator->() { return &harness_; }
 
-  /// Holds frames back until their results are there. Before the caps come.
+  /// Holds frames back until their results are ready. Call it before the caps are set.
   void align() { gst_ocellus_base_set_align(GST_OCELLUS_BASE(harness_.element()), TRUE); }
 
-  /// A frame whose first pixel is `value`; its PTS is `value` frames.
+  /// Returns a frame whose first pixel is `value` and whose PTS is `value` frames.
   GstBuffer* frame(int value) {
     GstBuffer* buffer = harness_.frame(value);
     gst_buffer_memset(buffer, 0, static_cast<guint8>(value), 1);
@@ -82,7 +82,7 @@ class Fake {
   }
 
   struct Output {
-    int picture, result;  // result -1: none
+    int picture, result;  // result is -1 if there is none
     bool reused, late, repeated;
     friend bool operator==(const Output&, const Output&) = default;
     friend std::ostream& operator<<(std::ostream& out, const Output& o) {
@@ -101,7 +101,7 @@ class Fake {
         guint8 pixel = 0;
         gst_buffer_extract(buffer, 0, &pixel, 1);
         EXPECT_EQ(static_cast<int>(pixel), meta->set ? meta->value : picture)
-            << "the result of another frame, or none, went out as the picture";
+            << "the pushed picture is not the result of this frame";
       }
       if (meta->set)
         outputs.push_back({picture, meta->value, meta->reused != FALSE, meta->late != FALSE,

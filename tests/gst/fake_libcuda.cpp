@@ -1,6 +1,6 @@
-// A libcuda.so.1 that is none: what GStreamer's CUDA library and the elements call of the driver,
-// on host memory. Memory knows its context, so that one that is used in another is found out: that
-// ends the program, as it would spoil a device. Needs no GPU.
+// A fake libcuda.so.1 with the driver functions that GStreamer's CUDA library and the elements
+// call. It works on host memory. Each block knows its context. Use in another context is an error
+// on a real device, so it aborts the program. Needs no GPU.
 #include "gst/fake_libcuda.h"
 
 #include <cuda.h>
@@ -50,10 +50,11 @@ bool is_alive(CUcontext context) {
 const Block& block_at(const void* address, std::size_t bytes) {
   auto* const at = static_cast<char*>(const_cast<void*>(address));
   auto after = blocks.upper_bound(at);
-  if (after == blocks.begin()) misuse("an address in no memory");
+  if (after == blocks.begin()) misuse("the address is in no memory block");
   --after;
-  if (at + bytes > after->first + after->second.bytes) misuse("an address beyond its memory");
-  if (!is_alive(after->second.context)) misuse("memory of a context that is gone");
+  if (at + bytes > after->first + after->second.bytes)
+    misuse("the address range exceeds its memory block");
+  if (!is_alive(after->second.context)) misuse("the memory belongs to a destroyed context");
   return after->second;
 }
 
@@ -67,9 +68,10 @@ void* take(std::size_t bytes, bool on_host) {
 
 CUresult give_back(void* memory, bool on_host) {
   const auto found = blocks.find(static_cast<char*>(memory));
-  if (found == blocks.end() || found->second.on_host != on_host) misuse("freed what is not there");
+  if (found == blocks.end() || found->second.on_host != on_host)
+    misuse("freed memory that is not allocated");
   if (found->second.context != current()) misuse("freed in another context");
-  if (!is_alive(current())) misuse("freed in a context that is gone");
+  if (!is_alive(current())) misuse("freed in a destroyed context");
   blocks.erase(found);
   std::free(memory);
   --state.blocks;
@@ -119,7 +121,7 @@ CUresult cuGetErrorName(CUresult, const char** name) {
   return CUDA_SUCCESS;
 }
 CUresult cuGetErrorString(CUresult, const char** text) {
-  *text = "failed as told";
+  *text = "failed as requested";
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetCount(int* count) {
@@ -165,14 +167,14 @@ CUresult cuCtxCreate_v2(CUcontext* context, unsigned, CUdevice) {
 }
 CUresult cuCtxDestroy_v2(CUcontext context) {
   const std::lock_guard<std::recursive_mutex> lock(mutex);
-  if (made_contexts.erase(context) == 0) misuse("destroyed a context that is not there");
+  if (made_contexts.erase(context) == 0) misuse("destroyed a context that does not exist");
   std::free(context);
   --state.contexts;
   return CUDA_SUCCESS;
 }
 CUresult cuCtxPushCurrent_v2(CUcontext context) {
   const std::lock_guard<std::recursive_mutex> lock(mutex);
-  if (!is_alive(context)) misuse("a context that is gone was made current");
+  if (!is_alive(context)) misuse("a destroyed context was made current");
   stack.push_back(context);
   return CUDA_SUCCESS;
 }
@@ -221,13 +223,13 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream) {
 CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* copy, CUstream stream) {
   const std::lock_guard<std::recursive_mutex> lock(mutex);
   if (state.failure != 0) return static_cast<CUresult>(state.failure);
-  if (streams.at(stream) != current()) misuse("a stream of another context");
+  if (streams.at(stream) != current()) misuse("the stream belongs to another context");
   const void* from = reinterpret_cast<const void*>(copy->srcDevice);
   void* to = reinterpret_cast<void*>(copy->dstDevice);
   if (block_at(from, copy->srcPitch * (copy->Height - 1) + copy->WidthInBytes).context !=
       copy->srcContext)
     misuse("copied from memory of another context");
-  // The target is the engine's, which is made by the runtime and not known here.
+  // The target is memory of the engine, which the runtime allocates and this driver does not know.
   if (copy->dstContext != primary()) misuse("copied into another context");
   copy_rows(static_cast<char*>(to), copy->dstPitch, static_cast<const char*>(from), copy->srcPitch,
             copy->WidthInBytes, copy->Height);
@@ -239,7 +241,7 @@ CUresult cuMemsetD2D8Async(CUdeviceptr to, std::size_t pitch, unsigned char valu
                            std::size_t width, std::size_t height, CUstream stream) {
   const std::lock_guard<std::recursive_mutex> lock(mutex);
   if (state.failure != 0) return static_cast<CUresult>(state.failure);
-  if (streams.at(stream) != current()) misuse("a stream of another context");
+  if (streams.at(stream) != current()) misuse("the stream belongs to another context");
   auto* const rows = reinterpret_cast<char*>(to);
   if (block_at(rows, pitch * (height - 1) + width).context != current())
     misuse("written in another context");
@@ -257,12 +259,12 @@ CUresult cuStreamCreate(CUstream* stream, unsigned) {
 }
 CUresult cuStreamDestroy_v2(CUstream stream) {
   const std::lock_guard<std::recursive_mutex> lock(mutex);
-  if (streams.erase(stream) == 0) misuse("destroyed a stream that is not there");
+  if (streams.erase(stream) == 0) misuse("destroyed a stream that does not exist");
   std::free(stream);
   --state.streams;
   return CUDA_SUCCESS;
 }
-// The name that GStreamer 1.22 asks for.
+// The name that GStreamer 1.22 loads.
 #undef cuStreamDestroy
 CUresult cuStreamDestroy(CUstream stream) {
   return cuStreamDestroy_v2(stream);

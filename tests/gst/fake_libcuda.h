@@ -1,16 +1,16 @@
-// What the driver that is none (fake_libcuda.cpp) has seen and holds.
+// State of the fake driver (fake_libcuda.cpp).
 #pragma once
 
 #include <cstddef>
 
 struct FakeLibcuda {
   int primary_retained = 0;
-  int contexts = 0;  ///< made by cuCtxCreate
-  int blocks = 0;    ///< of device and of locked memory
+  int contexts = 0;  ///< created by cuCtxCreate
+  int blocks = 0;    ///< blocks of device memory and of pinned memory
   int streams = 0;
-  long copies_between = 0;  ///< from one context to another
-  int pushed = 0;           ///< of this thread: it should be 0 between calls
-  /// What makes the next copy between contexts fail, for good; 0 = nothing.
+  long copies_between = 0;  ///< copies from one context to another
+  int pushed = 0;           ///< contexts on the stack of this thread; 0 between calls
+  /// The error that copies between contexts and memset return from now on; 0 = none.
   int failure = 0;
 };
 

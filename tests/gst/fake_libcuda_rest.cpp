@@ -1,5 +1,5 @@
-// Functions that GStreamer's CUDA library looks for when it is loaded, and that nobody here calls.
-// In a file of their own, without the driver's header, because they take no parameters.
+// Functions that GStreamer's CUDA library loads but no test calls. They are in a separate file,
+// without the driver's header, because they are declared without parameters.
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-// main() of the tests with GStreamer.
+// main() of the tests that use GStreamer.
 #include <gst/gst.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
-  // Kept, so that the device's context is not made anew for every element.
+  // Keeps the context of the device, which each element would otherwise create again.
   std::optional<ocellus::Engine> engine;
   if (const char* asked = std::getenv("OCELLUS_TEST_BACKEND");
       asked != nullptr && std::strcmp(asked, "cuda") == 0) {
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
   }
   gst_init(&argc, &argv);
   const int result = RUN_ALL_TESTS();
-  // Gives back what GStreamer keeps, so that leak checkers see only what was lost.
+  // Releases what GStreamer caches, so that leak checkers report only real leaks.
   gst_deinit();
   return result;
 }

@@ -1,4 +1,4 @@
-// Frames with known motion, and a harness around one element whose messages can be read.
+// Frames with known motion, and a harness for one element with access to its messages.
 #pragma once
 
 #include <gst/check/gstharness.h>
@@ -44,21 +44,22 @@ inline GstCaps* caps_of(const Video& video) {
   return gst_video_info_to_caps(&info);
 }
 
-/// A smooth texture with structure along both axes at every place; 0 to 255.
+/// A smooth texture with gradients along both axes everywhere; 0 to 255.
 inline double texture(double x, double y) {
   return 127.5 + 30.0 * std::sin(0.31 * x + 0.17 * y) +
          30.0 * std::sin(-0.23 * x + 0.37 * y + 1.0) + 25.0 * std::sin(0.11 * x - 0.29 * y + 2.0) +
          20.0 * std::cos(0.43 * x + 0.07 * y);
 }
 
-/// Where planes lie in a buffer: as in the caps, or with extra bytes around and a GstVideoMeta.
+/// Layout of the planes in a buffer: as in the caps, or padded with extra bytes and described by a
+/// GstVideoMeta.
 struct Layout {
   int left = 0;          ///< bytes before each plane
   int stride_extra = 0;  ///< bytes after each row
   guint8 filler = 0xAB;
 };
 
-/// The texture, shifted by (dx, dy); chroma holds a pattern of its own.
+/// Makes a frame of the texture, shifted by (dx, dy). Chroma has its own pattern.
 inline GstBuffer* make_frame(const Video& video, double dx, double dy, GstClockTime pts,
                              const Layout& layout = {}) {
   const GstVideoInfo info = video_info(video);
@@ -125,7 +126,8 @@ inline std::vector<guint8> bytes_of(GstBuffer* buffer) {
   return bytes;
 }
 
-/// The u and v planes without row padding; NaN becomes a number so that fields can be compared.
+/// Returns the u and v planes without row padding. NaN becomes 1e30, so that fields can be
+/// compared.
 inline std::vector<float> field_of(const GstOcellusFlowMeta* flow) {
   std::vector<float> field;
   for (const gfloat* plane : {flow->u, flow->v}) {
@@ -148,7 +150,7 @@ inline float median(std::vector<float> values) {
   return *middle;
 }
 
-/// Median of one component, a border of `cut` pixels left out.
+/// Returns the median of one component without a border of `cut` pixels.
 inline float median_of(const GstOcellusFlowMeta* flow, const gfloat* plane, int cut) {
   std::vector<float> values;
   for (int y = cut; y < flow->height - cut; ++y) {
@@ -161,7 +163,7 @@ inline float median_of(const GstOcellusFlowMeta* flow, const gfloat* plane, int 
   return median(std::move(values));
 }
 
-/// Sets "name=value name=value".
+/// Sets properties from the text "name=value name=value".
 inline void set_properties(GstElement* element, const std::string& properties) {
   std::size_t at = 0;
   while (at < properties.size()) {
@@ -184,7 +186,7 @@ class Harness {
 
   Harness(GstElement* element, const std::string& properties, const Video& video)
       : video_(video), element_(element) {
-    EXPECT_NE(element_, nullptr) << "the plugin was not found; GST_PLUGIN_PATH is wrong";
+    EXPECT_NE(element_, nullptr) << "the element was not found: check GST_PLUGIN_PATH_1_0";
     gst_object_ref_sink(element_);
     bus_ = gst_bus_new();
     gst_element_set_bus(element_, bus_);
@@ -217,7 +219,7 @@ class Harness {
                                  static_cast<guint64>(video_.fps_d),
                                  static_cast<guint64>(std::max(1, video_.fps_n)));
   }
-  /// Frame `index` of the texture moving by (u, v) pixels per frame.
+  /// Returns frame `index` of the texture, which moves by (u, v) pixels per frame.
   GstBuffer* frame(int index, double u = 1.0, double v = 0.0, const Layout& layout = {}) const {
     return make_frame(video_, u * index, v * index, pts(index), layout);
   }
@@ -227,7 +229,7 @@ class Harness {
       ASSERT_EQ(push(frame(i, u, v)), GST_FLOW_OK) << "frame " << i << last_error();
   }
   bool event(GstEvent* event) { return gst_harness_push_event(harness_, event); }
-  /// What has come out so far.
+  /// Returns all buffers that were pushed so far.
   std::vector<GstBuffer*> pull() {
     std::vector<GstBuffer*> buffers;
     while (GstBuffer* buffer = gst_harness_try_pull(harness_)) buffers.push_back(buffer);
@@ -239,7 +241,7 @@ class Harness {
     return static_cast<int>(buffers.size());
   }
 
-  /// The next message of a type; null when there is none.
+  /// Returns the next message of a type, or null.
   GstMessage* message(GstMessageType type) { return gst_bus_pop_filtered(bus_, type); }
   int count_messages(GstMessageType type) {
     int count = 0;
@@ -280,8 +282,7 @@ class Harness {
   GstHarness* harness_ = nullptr;
 };
 
-/// A pipeline by its launch line.
-/// What the harness answers an element that asks downstream for pictures' memory.
+/// A pool that the harness offers to an element that sends an ALLOCATION query downstream.
 struct PoolOffer {
   GstBufferPool* pool;
   guint size;
@@ -289,7 +290,7 @@ struct PoolOffer {
   guint most;
   bool video_meta;
 };
-/// `offer` must stay where it is as long as the harness.
+/// `offer` must outlive the harness.
 inline void offer_pool(Harness& harness, PoolOffer& offer) {
   gst_pad_set_query_function_full(
       harness.get()->sinkpad,
@@ -305,6 +306,7 @@ inline void offer_pool(Harness& harness, PoolOffer& offer) {
       &offer, nullptr);
 }
 
+/// A pipeline from a launch line.
 class Pipeline {
  public:
   explicit Pipeline(const std::string& line) {
@@ -325,7 +327,7 @@ class Pipeline {
   GstElement* by_name(const char* name) {
     GstElement* element = gst_bin_get_by_name(GST_BIN(pipeline_), name);
     EXPECT_NE(element, nullptr) << name;
-    gst_object_unref(element);  // the pipeline keeps it
+    gst_object_unref(element);  // the pipeline keeps a reference
     return element;
   }
   void set_state(GstState state) {
@@ -336,7 +338,7 @@ class Pipeline {
     return gst_element_get_state(pipeline_, nullptr, nullptr, 20 * GST_SECOND) ==
            GST_STATE_CHANGE_SUCCESS;
   }
-  /// Empty when the end of the stream came, else what came instead.
+  /// Runs the pipeline. Returns "" at the end of the stream, otherwise the error.
   std::string run_to_end() {
     set_state(GST_STATE_PLAYING);
     return wait_for_end();
@@ -344,7 +346,7 @@ class Pipeline {
   std::string wait_for_end() {
     GstMessage* message = gst_bus_timed_pop_filtered(
         bus_, 60 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
-    if (message == nullptr) return "no end within a minute";
+    if (message == nullptr) return "the stream did not end within a minute";
     std::string result;
     if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
       GError* error = nullptr;
@@ -361,7 +363,7 @@ class Pipeline {
   GstBus* bus_ = nullptr;
 };
 
-/// Calls back for every buffer that a sink named `sink` gets.
+/// Calls `seen` for each buffer that the sink named `sink` receives.
 struct Watch {
   std::function<void(GstBuffer*)> seen;
   static void handoff(GstElement*, GstBuffer* buffer, GstPad*, gpointer data) {
@@ -378,7 +380,8 @@ inline void unref_all(std::vector<GstBuffer*>& buffers) {
   buffers.clear();
 }
 
-/// Runs a command line; standard output and error together. `status` is that of wait().
+/// Runs a command line and returns standard output and standard error together. `status` is that of
+/// wait().
 inline std::string run_command(const std::string& command, int* status) {
   std::string output;
   FILE* pipe = popen((command + " 2>&1").c_str(), "r");

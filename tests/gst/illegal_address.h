@@ -1,5 +1,5 @@
-// A kernel that writes where no memory is, which loses the device for the process.
+// A kernel that writes to an invalid address, which makes the device unusable for the process.
 #pragma once
 
-/// Does not wait. The primary context of device 0.
+/// Launches the kernel in the primary context of device 0. Does not wait.
 void write_where_nothing_is();

@@ -1,7 +1,7 @@
-// Loses the device under a running pipeline, and says what came of it:
+// Loses the device while a pipeline runs, and prints the outcome:
 //   gst_lost_device error|cpu system|cuda|foreign
-// the policy, and where the pictures are: in ordinary memory, in CUDA memory of the primary
-// context, or of another one.
+// The arguments are the policy and the location of the pictures: ordinary memory, CUDA memory of
+// the primary context, or CUDA memory of another context.
 #include <unistd.h>
 
 #include <cstdio>
@@ -28,7 +28,8 @@ int run(const std::string& policy, const std::string& memory) {
     if (gst_buffer_get_ocellus_flow_meta(buffer) != nullptr) ++fields;
   }};
   watch.attach(pipeline);
-  // Before a frame enters the element, so that nobody else is the first to hear of it.
+  // The kernel is launched before a frame enters the element, so that the element is the first to
+  // see the error.
   int entered = 0;
   GstPad* pad = gst_element_get_static_pad(pipeline.by_name("flow"), "sink");
   gst_pad_add_probe(
@@ -79,7 +80,7 @@ int run(const std::string& policy, const std::string& memory) {
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
-  alarm(60);  // ends it by a signal when it hangs
+  alarm(60);  // ends the process by a signal if it hangs
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   gst_init(nullptr, nullptr);
   gst_cuda_load_library();

@@ -1,5 +1,5 @@
-// Loses something on purpose, so that the checkers of leaks can be checked: "gst" a buffer of
-// ocellusflow, "malloc" plain memory, "none" nothing.
+// Leaks on purpose, to test the leak checkers. The argument "gst" leaks a buffer of ocellusflow,
+// "malloc" leaks plain memory, "none" leaks nothing.
 #include <gst/gst.h>
 
 #include <cstdlib>
@@ -12,7 +12,7 @@ void keep_first(GstElement*, GstBuffer* buffer, GstPad*, gpointer kept) {
   if (*slot == nullptr) *slot = gst_buffer_ref(buffer);
 }
 
-// The address is used once and then forgotten.
+// The address is used once and not stored.
 __attribute__((noinline)) guintptr lose_memory() {
   void* volatile memory = std::malloc(12345);
   return reinterpret_cast<guintptr>(memory);

@@ -1,4 +1,4 @@
-// The base class alone, under an element whose operator does what a test tells it.
+// The base class, with an element whose operator follows a script.
 #include "gst/fake_element.h"
 
 namespace ocellus::gst_test {
@@ -10,7 +10,7 @@ Script late_at_1_and_2() {
   return told;
 }
 
-// Fails when a policy lets out another frame or another result than it says.
+// Fails when the output of a policy has a wrong frame or a wrong result.
 TEST(OnMiss, Post) {
   Fake fake(kLimit + "post", late_at_1_and_2());
   fake->start();
@@ -33,14 +33,14 @@ TEST(OnMiss, Drop) {
                                   {4, 4, false, false, false}}));
   EXPECT_EQ(fake->stat("dropped"), 2u);
   EXPECT_EQ(script.luma, (std::vector<int>{0, 1, 2, 3, 4}))
-      << "the operator sees every frame once, in order";
+      << "the operator did not get each frame once, in order";
 }
 
 TEST(OnMiss, Reuse) {
   Fake fake(kLimit + "reuse", late_at_1_and_2());
   fake->start();
   for (int i = 0; i < 5; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
-  // Frame 2 gets the result of frame 1, which was finished meanwhile.
+  // Frame 2 gets the result of frame 1, which is finished by then.
   EXPECT_EQ(fake.pull(), (Outputs{{0, 0, false, false, false},
                                   {1, 0, true, false, false},
                                   {2, 1, true, false, false},
@@ -59,8 +59,8 @@ TEST(OnMiss, Passthrough) {
                                   {4, 4, false, false, false}}));
 }
 
-// As above, where results go out in the place of the pictures.
-TEST(OnMiss, OfPictures) {
+// As above, for results that replace the pictures.
+TEST(OnMiss, AppliesToResultPictures) {
   constexpr int kM = kMark;
   const std::vector<std::pair<std::string, Outputs>> cases = {
       {"post",
@@ -91,8 +91,8 @@ TEST(OnMiss, OfPictures) {
   }
 }
 
-// Fails when the past of one stream serves as the result of the next.
-TEST(OnMiss, ReuseForgetsAtAFlush) {
+// Fails when a result from before a flush is reused after it.
+TEST(OnMiss, FlushClearsTheResultForReuse) {
   Script told;
   told.late = {false, false, true};
   Fake fake(kLimit + "reuse", told);
@@ -109,8 +109,8 @@ TEST(OnMiss, ReuseForgetsAtAFlush) {
   EXPECT_EQ(fake.pull(), (Outputs{{2, -1, false, false, false}}));
 }
 
-// Fails when the sum of the clock and a budget overflows: the deadline would be past, and every
-// frame a miss.
+// Fails when the sum of the clock and a budget overflows. The deadline would be in the past, and
+// every frame would miss it.
 TEST(OnMiss, LongestBudgetsAreNotMissed) {
   for (const gint64 budget : {G_MAXINT64, G_MAXINT64 - 1}) {
     Script told;
@@ -126,8 +126,8 @@ TEST(OnMiss, LongestBudgetsAreNotMissed) {
   }
 }
 
-// Fails when a picture that the operator still reads is drawn on: the result would hold the drawn
-// pixel.
+// Fails when a picture that the operator still reads is drawn on. The result would contain the
+// drawn pixel.
 TEST(OnMiss, PictureInFlightIsNotDrawnOn) {
   Script told;
   told.late = {false, true, false};
@@ -136,8 +136,8 @@ TEST(OnMiss, PictureInFlightIsNotDrawnOn) {
   for (int i = 7; i < 10; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
   EXPECT_EQ(script.draws, 3);
   EXPECT_EQ(fake->stat("copies"), 1u);
-  // Finished after the drawing, frame 8's result is that of the undrawn picture; it shows when
-  // frame 9 is late, too.
+  // The result of frame 8 is finished after the drawing and must be that of the picture without
+  // drawing. It becomes visible when frame 9 is late, too.
   script.late = {false, false, false, false, true};
   ASSERT_EQ(fake.push(10), GST_FLOW_OK);
   ASSERT_EQ(fake.push(11), GST_FLOW_OK);
@@ -147,14 +147,14 @@ TEST(OnMiss, PictureInFlightIsNotDrawnOn) {
   EXPECT_EQ(outputs[4], (Fake::Output{11, 10, true, false, false}));
 }
 
-// Fails when a delay of x.5 frames holds one too many, or results land on other pictures than they
-// describe.
-TEST(Hold, ResultGoesToThePictureThatItDescribes) {
+// Fails when a delay of x.5 frames holds one picture too many, or when a picture gets a result that
+// describes another picture.
+TEST(Hold, PicturesGetTheResultsThatDescribeThem) {
   Script told;
   told.delay = 2.5f;
   Fake fake("", told);
   fake.align();
-  // The harness has started the element, but the caps come only now.
+  // The harness has already started the element, but sets the caps only now.
   fake->start();
   for (int i = 0; i < 5; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
   EXPECT_EQ(fake.pull(), (Outputs{{0, 2, false, false, false},
@@ -166,8 +166,8 @@ TEST(Hold, ResultGoesToThePictureThatItDescribes) {
   EXPECT_EQ(script.sequences, (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5, 6}));
 }
 
-// Fails when a sum of times wraps around: the longest latencies would become short ones.
-TEST(Times, LongestLatenciesDoNotWrap) {
+// Fails when a sum of times wraps around: the longest latencies would become short.
+TEST(Times, LongestLatenciesDoNotWrapAround) {
   Script told;
   told.delay = 9.0f;
   const auto latency_of = [](Fake& fake) {
@@ -177,7 +177,7 @@ TEST(Times, LongestLatenciesDoNotWrap) {
   {
     Fake fake("", told);
     fake.align();
-    fake->set_video({GST_VIDEO_FORMAT_GRAY8, 96, 64, 1, G_MAXINT});  // a frame in 68 years
+    fake->set_video({GST_VIDEO_FORMAT_GRAY8, 96, 64, 1, G_MAXINT});  // one frame in 68 years
     EXPECT_EQ(latency_of(fake), static_cast<GstClockTime>(G_MAXINT64));
   }
   told.delay = 1.0f;
@@ -189,9 +189,8 @@ TEST(Times, LongestLatenciesDoNotWrap) {
   EXPECT_EQ(latency_of(fake), static_cast<GstClockTime>(G_MAXINT64));
 }
 
-// Fails when what downstream says of its lateness wraps around: frames that it has no time for
-// would go out.
-TEST(Times, LongestLatenessDoesNotWrap) {
+// Fails when the lateness in a QoS event wraps around: frames that are too late would be pushed.
+TEST(Times, LongestLatenessDoesNotWrapAround) {
   Script told;
   told.delay = 1.0f;
   Fake fake("", told);
@@ -200,7 +199,7 @@ TEST(Times, LongestLatenessDoesNotWrap) {
   gst_harness_push_upstream_event(fake->get(),
                                   gst_event_new_qos(GST_QOS_TYPE_UNDERFLOW, 2.0, G_MAXINT64,
                                                     (GstClockTime{1} << 63) + GST_SECOND));
-  for (int i = 50; i < 54; ++i) fake.push(i);  // from two seconds on
+  for (int i = 50; i < 54; ++i) fake.push(i);  // the PTS start at two seconds
   EXPECT_EQ(fake.pull(), Outputs{});
   EXPECT_EQ(fake->stat("dropped"), 3u);
 }
@@ -213,7 +212,7 @@ void begin_segment(Fake& fake, double rate) {
   ASSERT_TRUE(fake->event(gst_event_new_segment(&segment)));
 }
 
-// How a source stamps its frames.
+// How a source sets the timestamps of its frames.
 struct Stamps {
   const char* name;
   int fps_n, fps_d;
@@ -225,7 +224,7 @@ GstClockTime frames_at(int index, guint64 fps_n, guint64 fps_d) {
   return gst_util_uint64_scale(static_cast<guint64>(index) * GST_SECOND, fps_d, fps_n);
 }
 
-// Short and long frames in turn.
+// Alternates short and long frames.
 GstClockTime uneven(int index) {
   return static_cast<GstClockTime>(index / 2 * 100 + index % 2 * 20) * GST_MSECOND;
 }
@@ -241,13 +240,13 @@ const Stamps kStamps[] = {
     {"variable, no durations", 0, 1, uneven, false},
 };
 
-// Fails when frames that come last first are taken for so many new streams: in reverse playback, in
-// which sources flag every buffer, and from a source that says nothing of it.
-TEST(Reverse, FramesThatComeLastFirstAreOneStream) {
+// Fails when descending timestamps are taken for discontinuities: in reverse playback, where
+// sources flag every buffer, and from a source that does not announce reverse playback.
+TEST(Reverse, DescendingTimestampsAreOneStream) {
   for (const Stamps& stamps : kStamps) {
     for (const auto& [rate, flagged] : {std::pair{-1.0, false}, std::pair{-1.0, true},
                                         std::pair{-2.5, true}, std::pair{1.0, false}}) {
-      // Nothing says how long a frame is.
+      // The duration of a frame is not known.
       if (rate > 0.0 && stamps.fps_n == 0 && !stamps.durations) continue;
       SCOPED_TRACE(std::string(stamps.name) + ", rate " + std::to_string(rate));
       Script told;
@@ -269,7 +268,8 @@ TEST(Reverse, FramesThatComeLastFirstAreOneStream) {
       for (std::size_t i = 0; i < out.size(); ++i) {
         const int index = 60 - static_cast<int>(i);
         EXPECT_EQ(GST_BUFFER_PTS(out[i]), stamps.pts(index));
-        EXPECT_EQ(fake_meta(out[i])->value, index - 2) << "another result than that of two later";
+        EXPECT_EQ(fake_meta(out[i])->value, index - 2)
+            << "the result is not that of the frame two later";
         EXPECT_FALSE(fake_meta(out[i])->repeated);
       }
       unref_all(out);
@@ -279,9 +279,9 @@ TEST(Reverse, FramesThatComeLastFirstAreOneStream) {
   }
 }
 
-// Fails when a source that begins anew is not noticed in one direction of playing, or a clock that
-// is set by less than a frame, or a step over frames left out, is taken for a new stream.
-TEST(Reverse, StepsAgainstTheDirectionAreBreaks) {
+// Fails when a restart of the source is not detected in one direction of playback. Also fails when
+// a clock that is set back by less than a frame, or missing frames, are taken for a discontinuity.
+TEST(Reverse, StepsAgainstTheDirectionAreDiscontinuities) {
   for (const Stamps& stamps : kStamps) {
     for (const int sign : {1, -1}) {
       SCOPED_TRACE(std::string(stamps.name) + (sign > 0 ? ", forward" : ", reverse"));
@@ -299,18 +299,18 @@ TEST(Reverse, StepsAgainstTheDirectionAreBreaks) {
       for (int i = 0; i < 10; ++i) ASSERT_EQ(push(100 + sign * i, 0), GST_FLOW_OK);
       EXPECT_EQ(fake->drop_output(), 8);
       const int resets = script.resets;
-      // The clock is set back by half of a short frame: the same moment comes again, nearly.
+      // The clock is set back by half of a short frame: nearly the same time again.
       ASSERT_EQ(push(100 + sign * 9, -sign * 8 * GST_MSECOND), GST_FLOW_OK);
-      // Frames are left out.
+      // Frames are missing.
       ASSERT_EQ(push(100 + sign * 40, 0), GST_FLOW_OK);
       EXPECT_EQ(script.resets, resets);
       EXPECT_EQ(fake->drop_output(), 2);
-      // The beginning once more, by more than one and a half frames of any length.
+      // The source restarts: a step of more than one and a half frames of any length.
       ASSERT_EQ(push(100 + sign * 30, 0), GST_FLOW_OK);
       EXPECT_EQ(script.resets, resets + 1);
-      EXPECT_EQ(fake->drop_output(), 2) << "what was held back goes out before";
+      EXPECT_EQ(fake->drop_output(), 2) << "the frames held back were not pushed first";
       if (stamps.fps_n == 0 && !stamps.durations) continue;
-      // Frames are left out, and the source says that the stream does not go on.
+      // Frames are missing, and the source sets the DISCONT flag.
       const GstClockTime pts = stamps.pts(100 + sign * 50);
       ASSERT_EQ(fake.push_at(7, pts, stamps.pts(101 + sign * 50) - pts, true), GST_FLOW_OK);
       EXPECT_EQ(script.resets, resets + 2);
@@ -319,7 +319,7 @@ TEST(Reverse, StepsAgainstTheDirectionAreBreaks) {
   }
 }
 
-// Fails when the time for which frames are held is not told because PTS fall.
+// Fails when the latency is not reported for descending PTS.
 TEST(Reverse, LatencyWithoutAFrameRateIsMeasured) {
   Script told;
   told.delay = 1.0f;
@@ -333,7 +333,8 @@ TEST(Reverse, LatencyWithoutAFrameRateIsMeasured) {
   EXPECT_EQ(gst_harness_query_latency(fake->get()), 40 * GST_MSECOND);
 }
 
-// What leaves an element by its source pad, in order: "buffer", or the name of an event or a query.
+// Records what leaves the source pad of an element, in order: "buffer", or the name of an event or
+// a query.
 class Leaving {
  public:
   explicit Leaving(GstElement* element) : pad_(gst_element_get_static_pad(element, "src")) {
@@ -369,7 +370,7 @@ class Leaving {
 
 using Names = std::vector<std::string>;
 
-/// Five pictures, of which two stay in the element: its operator is two behind.
+/// Pushes five pictures. Two stay in the element, because its operator has a delay of two frames.
 void hold_two_back(Fake& fake) {
   fake.align();
   fake->start();
@@ -385,9 +386,9 @@ GstQuery* new_query(GstQueryType type, const Video& video) {
   return query;
 }
 
-// Fails when a query that comes in the stream is answered while frames of before are still held
-// back, when they go out in another order or after it, or when the stream's past is lost by it.
-TEST(Release, QueriesInTheStreamLetFramesOutAndKeepThePast) {
+// Fails when a serialized query is answered while earlier frames are held back, when these are
+// pushed out of order or after it, or when it resets the temporal state.
+TEST(Release, SerializedQueriesPushHeldFramesAndKeepTheState) {
   for (const GstQueryType type : {GST_QUERY_DRAIN, GST_QUERY_ALLOCATION}) {
     SCOPED_TRACE(gst_query_type_get_name(type));
     Script told;
@@ -411,9 +412,9 @@ TEST(Release, QueriesInTheStreamLetFramesOutAndKeepThePast) {
   }
 }
 
-// Fails when the operator, or the element, keeps a picture that upstream wants back: one held back,
-// or one that missed its budget.
-TEST(Release, QueriesInTheStreamGivePicturesBack) {
+// Fails when the operator or the element keeps a picture after a serialized query: one that is held
+// back, or one that missed its budget.
+TEST(Release, SerializedQueriesReleaseAllPictures) {
   for (const GstQueryType type : {GST_QUERY_DRAIN, GST_QUERY_ALLOCATION}) {
     for (const char* policy : {"passthrough", "drop", "reuse"}) {
       for (const float delay : {0.0f, 3.0f}) {
@@ -435,7 +436,7 @@ TEST(Release, QueriesInTheStreamGivePicturesBack) {
         fake->drop_output();
         for (GstBuffer* buffer : kept) EXPECT_EQ(GST_MINI_OBJECT_REFCOUNT_VALUE(buffer), 1);
         unref_all(kept);
-        // The stream goes on.
+        // The stream continues.
         ASSERT_EQ(fake.push(3), GST_FLOW_OK);
         EXPECT_EQ(script.luma, (std::vector<int>{0, 1, 2, 3}));
       }
@@ -443,8 +444,8 @@ TEST(Release, QueriesInTheStreamGivePicturesBack) {
   }
 }
 
-// Fails when a query before the caps, or with nothing held back, does anything but pass.
-TEST(Release, QueriesWithNothingHeldBackPass) {
+// Fails when a query before the caps, or with no frame held back, has any effect.
+TEST(Release, QueriesWithoutHeldFramesPass) {
   Fake fake("", {});
   fake.align();
   GstQuery* query = gst_query_new_drain();
@@ -457,19 +458,19 @@ TEST(Release, QueriesWithNothingHeldBackPass) {
   EXPECT_EQ(script.submissions, 1);
 }
 
-// Fails when caps that say something else of the same pictures overtake those of before, or cost
-// the stream its past; also when caps that say nothing new release anything.
-TEST(Release, CapsOfTheSamePicturesComeAfterTheFramesBefore) {
+// Fails when new caps for the same pictures overtake earlier frames or reset the temporal state, or
+// when identical caps push frames.
+TEST(Release, CapsForTheSamePicturesFollowTheHeldFrames) {
   Script told;
   told.delay = 2.0f;
   Fake fake("", told);
   hold_two_back(fake);
   const int resets = script.resets;
   Leaving leaving(fake->element());
-  // Not by the harness, which sends a segment with them.
+  // Not through the harness, which also sends a segment.
   GstCaps* caps = caps_of(fake->video());
   ASSERT_TRUE(fake->event(gst_event_new_caps(caps)));
-  EXPECT_EQ(fake.pull(), Outputs{}) << "the same caps once more";
+  EXPECT_EQ(fake.pull(), Outputs{}) << "identical caps pushed frames";
   leaving.take();
   caps = gst_caps_make_writable(caps);
   gst_caps_set_simple(caps, "note", G_TYPE_STRING, "another", nullptr);
@@ -485,9 +486,9 @@ TEST(Release, CapsOfTheSamePicturesComeAfterTheFramesBefore) {
   EXPECT_EQ(script.creations, 1);
 }
 
-// Fails when caps of other pictures, or of another rate, overtake frames of before, or these are
+// Fails when caps for other pictures or another rate overtake earlier frames, or when these are
 // lost.
-TEST(Release, CapsOfOtherPicturesComeAfterTheFramesBefore) {
+TEST(Release, CapsForOtherPicturesFollowTheHeldFrames) {
   for (const Video& video : {Video{GST_VIDEO_FORMAT_GRAY8, 48, 32}, Video{GST_VIDEO_FORMAT_I420},
                              Video{GST_VIDEO_FORMAT_GRAY8, 96, 64, 50, 1}}) {
     Script told;
@@ -503,8 +504,9 @@ TEST(Release, CapsOfOtherPicturesComeAfterTheFramesBefore) {
   }
 }
 
-// Fails when a device that is lost while frames are let out ends the process, or keeps them.
-TEST(Release, AFailureLetsGoOfAll) {
+// Fails when a device loss during a DRAIN query aborts the process, or when pictures are not
+// released.
+TEST(Release, FailureReleasesAllPictures) {
   Script told;
   told.delay = 2.0f;
   told.late = {false, false, true};
@@ -527,9 +529,9 @@ TEST(Release, AFailureLetsGoOfAll) {
   unref_all(kept);
 }
 
-// Fails when a lost device is passed over in silence, or a frame is lost although the CPU may take
-// over.
-TEST(DeviceLoss, GoesOnWithTheCpuOnRequest) {
+// Fails when a device loss is not reported, or loses a frame although the element may continue on
+// the CPU.
+TEST(DeviceLoss, ContinuesOnTheCpuOnRequest) {
   for (const bool in_wait : {false, true}) {
     for (const char* policy :
          {"on-device-loss=cpu", "on-device-loss=cpu budget=60000000000 on-miss=drop"}) {
@@ -552,7 +554,7 @@ TEST(DeviceLoss, GoesOnWithTheCpuOnRequest) {
   }
 }
 
-// As above, when the frame was late before: the frame that waits and the one that comes.
+// As above, with a late frame in flight: both it and the next frame must survive.
 TEST(DeviceLoss, WhileAFrameIsInFlight) {
   Script told;
   told.late = {false, true};
@@ -569,8 +571,8 @@ TEST(DeviceLoss, WhileAFrameIsInFlight) {
   EXPECT_EQ(script.creations, 2);
 }
 
-// Fails when the element tries for ever.
-TEST(DeviceLoss, SecondLossEndsTheStream) {
+// Fails when the element recovers again and again.
+TEST(DeviceLoss, SecondLossStopsTheStream) {
   Script told;
   told.lose_device_on_submit = 1;
   told.lost_again = true;
@@ -581,8 +583,8 @@ TEST(DeviceLoss, SecondLossEndsTheStream) {
   EXPECT_NE(fake->last_error().find("device lost"), std::string::npos);
 }
 
-// Fails when the loss is hidden unless asked to.
-TEST(DeviceLoss, EndsTheStreamByDefault) {
+// Fails when the element continues on the CPU without being asked to.
+TEST(DeviceLoss, StopsTheStreamByDefault) {
   Script told;
   told.lose_device_on_wait = 1;
   Fake fake("", told);
@@ -593,8 +595,9 @@ TEST(DeviceLoss, EndsTheStreamByDefault) {
   EXPECT_NE(text.find("device lost in wait"), std::string::npos) << text;
 }
 
-// Fails when a failed creation leaves half an operator, or its reason does not reach the user.
-TEST(Errors, CreationFails) {
+// Fails when a failed creation leaves a partial operator, or its reason is not in the error
+// message.
+TEST(Errors, CreationFailureIsReported) {
   for (const bool footprint : {true, false}) {
     for (const Status status :
          {Status::kInvalidArgument, Status::kOutOfMemory, Status::kBackendUnavailable,
@@ -605,8 +608,8 @@ TEST(Errors, CreationFails) {
       Fake fake("", told);
       fake->start();
       EXPECT_EQ(fake.push(0), GST_FLOW_NOT_NEGOTIATED);
-      EXPECT_NE(fake->last_error().find("failed as told"), std::string::npos);
-      // The same element works once the reason is gone.
+      EXPECT_NE(fake->last_error().find("failed as requested"), std::string::npos);
+      // The element works after the cause is removed.
       script.fail_create = script.fail_footprint = -1;
       fake->set_video({GST_VIDEO_FORMAT_GRAY8, 32, 32});
       EXPECT_EQ(fake.push(1), GST_FLOW_OK);
@@ -615,7 +618,7 @@ TEST(Errors, CreationFails) {
   }
 }
 
-// Fails when operators are made and not destroyed, or destroyed twice.
+// Fails when an operator is not destroyed, or is destroyed twice.
 TEST(Lifecycle, EveryOperatorIsDestroyedOnce) {
   {
     Fake fake("", {});
@@ -623,7 +626,7 @@ TEST(Lifecycle, EveryOperatorIsDestroyedOnce) {
     fake.push(0);
     fake->set_video({GST_VIDEO_FORMAT_GRAY8, 48, 32});
     fake.push(1);
-    // The same picture at another rate needs no new operator.
+    // The same pictures at another rate need no new operator.
     fake->set_video({GST_VIDEO_FORMAT_GRAY8, 48, 32, 50, 1});
     fake.push(2);
     EXPECT_EQ(script.creations, 2);

@@ -1,4 +1,4 @@
-// ocellushalftone and ocelluscnn: pictures out in the place of pictures in.
+// ocellushalftone and ocelluscnn: elements whose results are pictures.
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -17,9 +17,9 @@ constexpr GstVideoFormat kFormats[] = {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_
                                        GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_NV12};
 
 constexpr const char* kFull = "1:4:0:0";     ///< luma from 0 to 255
-constexpr const char* kLimited = "2:4:0:0";  ///< from 16 to 235
+constexpr const char* kLimited = "2:4:0:0";  ///< luma from 16 to 235
 
-/// The bytes of one plane without padding.
+/// Returns the bytes of one plane without padding.
 std::vector<guint8> plane_of(GstBuffer* buffer, const Video& video, guint plane) {
   GstVideoInfo info = video_info(video);
   GstVideoFrame frame;
@@ -36,7 +36,7 @@ std::vector<guint8> plane_of(GstBuffer* buffer, const Video& video, guint plane)
   return bytes;
 }
 
-/// Luma as gray values of 8 bits; a value of 16 bits that is none of them is 77.
+/// Returns luma as 8-bit gray values. A 16-bit value without an 8-bit equivalent becomes 77.
 std::vector<guint8> gray_of(GstBuffer* buffer, const Video& video) {
   const std::vector<guint8> bytes = plane_of(buffer, video, 0);
   if (video.format != GST_VIDEO_FORMAT_GRAY16_LE) return bytes;
@@ -53,7 +53,7 @@ guint planes_in(const Video& video) {
 
 using Luma = std::function<int(int x, int y)>;
 
-/// Writes each pixel's luma, in 16 bits from 0 to 65535.
+/// Writes the luma of each pixel; 0 to 65535 with 16 bits.
 void set_luma(const Video& video, GstBuffer* buffer, const Luma& luma) {
   GstVideoInfo info = video_info(video);
   GstVideoFrame frame;
@@ -71,7 +71,7 @@ void set_luma(const Video& video, GstBuffer* buffer, const Luma& luma) {
   gst_video_frame_unmap(&frame);
 }
 
-/// Frame `index`; in 16 bits with the same gray values as in 8.
+/// Returns frame `index`. With 16 bits it has the same gray values as with 8.
 GstBuffer* frame_of(const Video& video, int index, GstClockTime pts, const Layout& layout = {}) {
   GstBuffer* buffer = make_frame(video, index, 0.0, pts, layout);
   if (video.format != GST_VIDEO_FORMAT_GRAY16_LE) return buffer;
@@ -89,7 +89,7 @@ Harness* make(const char* factory, const std::string& properties, const Video& v
   return new Harness(properties, video, factory);
 }
 
-/// One frame's dots from an element of its own.
+/// Returns the halftone of one frame from a new element.
 std::vector<guint8> dots_of(const std::string& properties, const Video& video, int index,
                             const Layout& layout = {}) {
   const std::unique_ptr<Harness> harness(make("ocellushalftone", properties, video));
@@ -107,9 +107,9 @@ std::vector<guint8> dots_of(const std::string& properties, const Video& video, i
 class FormatAndSize
     : public ::testing::TestWithParam<std::tuple<GstVideoFormat, std::pair<int, int>, bool>> {};
 
-// Fails when a format or an odd size is refused, the frame that came is written on, chroma is left
-// as it was in the pool's memory, times or metas are lost, or the dots depend on the format.
-TEST_P(FormatAndSize, GivesDotsInThePlaceOfThePicture) {
+// Fails when a format or an odd size is refused, the input is overwritten, chroma is not written,
+// times or metas are lost, or the halftone depends on the format.
+TEST_P(FormatAndSize, ReplacesThePictureByAHalftone) {
   const auto& [format, size, keep] = GetParam();
   Video video{format, size.first, size.second};
   video.colorimetry = kFull;
@@ -123,14 +123,14 @@ TEST_P(FormatAndSize, GivesDotsInThePlaceOfThePicture) {
     ASSERT_EQ(harness->push(buffer), GST_FLOW_OK) << harness->last_error();
     std::vector<GstBuffer*> out = harness->pull();
     ASSERT_EQ(out.size(), 1u);
-    EXPECT_EQ(bytes_of(sent), before) << "the frame that came was written on";
+    EXPECT_EQ(bytes_of(sent), before) << "the input frame was overwritten";
     EXPECT_EQ(GST_BUFFER_PTS(out[0]), harness->pts(i));
     EXPECT_EQ(GST_BUFFER_DURATION(out[0]), harness->pts(1));
     EXPECT_NE(gst_buffer_get_video_region_of_interest_meta_id(out[0], 0), nullptr);
     const std::vector<guint8> dots = gray_of(out[0], video);
     for (const guint8 dot : dots) ASSERT_TRUE(dot == 0 || dot == 255) << static_cast<int>(dot);
     EXPECT_EQ(dots, dots_of("", {GST_VIDEO_FORMAT_GRAY8, size.first, size.second}, i))
-        << "the dots depend on the format";
+        << "the halftone depends on the format";
     for (guint plane = 1; plane < planes_in(video); ++plane) {
       const std::vector<guint8> chroma = plane_of(out[0], video, plane);
       if (keep)
@@ -162,21 +162,21 @@ INSTANTIATE_TEST_SUITE_P(All, FormatAndSize,
 class Format : public ::testing::TestWithParam<GstVideoFormat> {};
 INSTANTIATE_TEST_SUITE_P(All, Format, ::testing::ValuesIn(kFormats));
 
-// Fails when rows are read without the stride and the offsets of a GstVideoMeta, or what goes out
-// claims the layout of what came.
+// Fails when rows are read without the stride and the offsets of a GstVideoMeta, or the output has
+// the layout of the input.
 TEST_P(Format, ReadsPaddedBuffersByTheirVideoMeta) {
   const Video video{GetParam(), 37, 29};
   EXPECT_EQ(dots_of("", video, 3, {64, 26}), dots_of("", video, 3));
 }
 
-/// A picture of one luma value for each pixel, from 0 to 65535 in 16 bits.
+/// Returns a picture with the given luma of each pixel; 0 to 65535 with 16 bits.
 GstBuffer* picture_of(const Harness& harness, const Luma& luma) {
   GstBuffer* buffer = harness.frame(0);
   set_luma(harness.video(), buffer, luma);
   return buffer;
 }
 
-/// Luma that comes out for such a picture.
+/// Returns the luma of the output for such a picture.
 std::vector<int> luma_for(Harness& harness, const Luma& luma) {
   GstBuffer* buffer = picture_of(harness, luma);
   static int pushed = 0;
@@ -195,7 +195,7 @@ std::vector<int> luma_for(Harness& harness, const Luma& luma) {
   return result;
 }
 
-/// Luma that caps call black and white.
+/// The black and white levels of the caps.
 struct Ends {
   int black;
   int white;
@@ -220,8 +220,8 @@ INSTANTIATE_TEST_SUITE_P(All, Range,
                          ::testing::Combine(::testing::ValuesIn(kFormats),
                                             ::testing::Values(nullptr, kFull, kLimited)));
 
-// Fails when areas that the caps call black or white get stray dots, or luma goes out that the caps
-// call otherwise; with limited range what lies beyond it must not be seen either.
+// Fails when areas that are black or white by the caps get stray dots, or the output has other
+// levels. Luma outside a limited range must not have an effect either.
 TEST_P(Range, FlatAreasHaveNoStrayDots) {
   const Video video = this->video();
   const Ends ends = ends_of(video);
@@ -241,14 +241,14 @@ TEST_P(Range, FlatAreasHaveNoStrayDots) {
   }
 }
 
-// Fails when the dots of a picture depend on the range that its luma is of.
-TEST_P(Range, DotsAreThoseOfFullRange) {
+// Fails when the halftone of a picture depends on the range of its luma.
+TEST_P(Range, HalftonesAreEqualInAllRanges) {
   const Video video = this->video();
   const Ends ends = ends_of(video);
   Video full = video;
   full.colorimetry = kFull;
   const Ends full_ends = ends_of(full);
-  // Thirds of the range are whole numbers in each.
+  // Thirds of each range are whole numbers.
   const auto gray = [](int x, int y, const Ends& in) {
     return in.black + (in.white - in.black) / 3 * ((x * y / 7 + x / 24) % 4);
   };
@@ -266,9 +266,8 @@ TEST_P(Range, DotsAreThoseOfFullRange) {
   }
 }
 
-// Fails when ocelluscnn takes luma for another gray than the caps do: only what is black passes a
-// threshold of 0.99.
-TEST_P(Range, ThresholdsAreOfTheCapsRange) {
+// Fails when ocelluscnn does not use the levels of the caps: only black passes a threshold of 0.99.
+TEST_P(Range, ThresholdsUseTheRangeOfTheCaps) {
   const Video video = this->video();
   const Ends ends = ends_of(video);
   const std::unique_ptr<Harness> harness(make("ocelluscnn", "template=threshold(0.99)", video));
@@ -281,7 +280,7 @@ TEST_P(Range, ThresholdsAreOfTheCapsRange) {
     ASSERT_EQ(out[static_cast<std::size_t>(i)], i % 96 < 10 ? ends.black : ends.white) << i % 96;
 }
 
-// Fails when caps that differ in their range alone leave the one before in force.
+// Fails when caps that differ only in the range have no effect.
 TEST(RangeOfCaps, MayChange) {
   Video video{GST_VIDEO_FORMAT_NV12, 96, 64};
   const std::unique_ptr<Harness> harness(make("ocellushalftone", "warm-start=true", video));
@@ -303,15 +302,15 @@ TEST(RangeOfCaps, MayChange) {
   video.colorimetry = kFull;
   harness->set_video(video);
   EXPECT_EQ(values(), (std::set<int>{0, 255}));
-  EXPECT_GT(stray(), 0) << "16 is a dark gray here";
+  EXPECT_GT(stray(), 0) << "16 must be a dark gray in full range";
   video.colorimetry = kLimited;
   harness->set_video(video);
   EXPECT_EQ(values(), (std::set<int>{16, 235}));
   EXPECT_EQ(stray(), 0);
 }
 
-// Fails when a buffer that is shorter than its caps is read past its end, chroma that is to be kept
-// included, or the message does not say what is wrong.
+// Fails when a buffer that is too small for its caps is read past its end, also in chroma that is
+// kept, or when the message does not name the cause.
 TEST_P(Format, TruncatedBuffersAreRefused) {
   const Video video{GetParam(), 64, 48};
   const GstVideoInfo info = video_info(video);
@@ -335,7 +334,7 @@ TEST_P(Format, TruncatedBuffersAreRefused) {
 
 constexpr Video kVideo{GST_VIDEO_FORMAT_I420, 96, 64};
 
-/// Sweeps of the next frame, which is the same picture every time.
+/// Returns the sweeps of the next frame, which always has the same picture.
 guint sweeps_of_next(Harness& harness, int index) {
   EXPECT_EQ(harness.push(make_frame(harness.video(), 0.0, 0.0, harness.pts(index))), GST_FLOW_OK)
       << harness.last_error();
@@ -352,9 +351,9 @@ guint sweeps_of_next(Harness& harness, int index) {
   return sweeps;
 }
 
-// Fails when frames do not begin with the dots of the one before, or do so over a break of the
-// stream: a still picture that begins at its fixed point takes one sweep.
-TEST(WarmStart, LastsUntilTheStreamBreaks) {
+// Fails when frames do not start from the result of the previous frame, or do so after a
+// discontinuity. A still picture that starts at its fixed point takes one sweep.
+TEST(WarmStart, LastsUntilADiscontinuity) {
   const std::unique_ptr<Harness> harness(
       make("ocellushalftone", "template=hlf5 start=noise warm-start=true", kVideo));
   harness->start();
@@ -383,7 +382,7 @@ TEST(WarmStart, LastsUntilTheStreamBreaks) {
 
   harness->set_video({GST_VIDEO_FORMAT_NV12, 96, 64});
   EXPECT_EQ(sweeps_of_next(*harness, 7), cold);
-  // PTS that go back are a new stream, too.
+  // PTS that step back are a discontinuity, too.
   EXPECT_EQ(sweeps_of_next(*harness, 0), cold);
 
   const std::unique_ptr<Harness> fresh(
@@ -393,7 +392,7 @@ TEST(WarmStart, LastsUntilTheStreamBreaks) {
   EXPECT_EQ(sweeps_of_next(*fresh, 1), cold);
 }
 
-// Fails when frames in flight change a picture or its chroma, or their order.
+// Fails when `depth` changes a picture, its chroma or the order of the frames.
 TEST(Depth, ChangesNoPicture) {
   constexpr Video kColor{GST_VIDEO_FORMAT_I420, 96, 64};
   std::vector<std::vector<guint8>> alone;
@@ -418,9 +417,9 @@ TEST(Depth, ChangesNoPicture) {
   }
 }
 
-// Fails when a frame that missed its budget goes out as on-miss does not say. One nanosecond is
-// always missed; whether a frame was done all the same when the budget was looked at is chance.
-TEST(Budget, MissedFramesGoOutAsTheyAreToldTo) {
+// Fails when a frame that missed its budget is not handled as on-miss specifies. A budget of one
+// nanosecond is always missed, but the frame may happen to be finished when it is checked.
+TEST(Budget, MissedFramesFollowOnMiss) {
   constexpr Video kLarge{GST_VIDEO_FORMAT_I420, 320, 240};
   std::vector<std::vector<guint8>> dots;
   for (int i = 0; i < 3; ++i) dots.push_back(dots_of("", kLarge, i));
@@ -441,9 +440,9 @@ TEST(Budget, MissedFramesGoOutAsTheyAreToldTo) {
       const std::vector<guint8> gray = gray_of(out[i], kLarge);
       if (cells == nullptr) {
         EXPECT_NE(policy, "post");
-        EXPECT_TRUE(policy == "passthrough" || i == 0) << "there are dots to be used again";
+        EXPECT_TRUE(policy == "passthrough" || i == 0) << "there is a result to reuse";
         GstBuffer* untouched = make_frame(kLarge, static_cast<double>(i), 0.0, 0);
-        EXPECT_EQ(bytes_of(out[i]), bytes_of(untouched)) << "the frame passes as it came";
+        EXPECT_EQ(bytes_of(out[i]), bytes_of(untouched)) << "the frame was not passed unchanged";
         gst_buffer_unref(untouched);
       } else if (cells->flags == GST_OCELLUS_CELLULAR_NETWORK_FLAG_LATE) {
         EXPECT_TRUE(gray == dots[i]);
@@ -460,15 +459,15 @@ TEST(Budget, MissedFramesGoOutAsTheyAreToldTo) {
   }
 }
 
-// Fails when frames for which downstream has no time are computed although none needs them, or are
-// left out although the next one begins with them.
-TEST(Budget, SkippedFramesAreComputedForAWarmStartOnly) {
+// Fails when frames that downstream has no time for are computed without need, or are skipped
+// although the next frame starts from them.
+TEST(Budget, SkippedFramesAreComputedOnlyForAWarmStart) {
   for (const bool warm : {false, true}) {
     const std::unique_ptr<Harness> harness(
         make("ocellushalftone", warm ? "warm-start=true" : "", kVideo));
     harness->start();
     harness->push_frames(0, 2);
-    // Late by 200 ms at 80 ms: frames before 280 ms are not wanted.
+    // A lateness of 200 ms at 80 ms: frames before 280 ms are skipped.
     gst_harness_push_upstream_event(
         harness->get(),
         gst_event_new_qos(GST_QOS_TYPE_UNDERFLOW, 2.0, 200 * GST_MSECOND, 80 * GST_MSECOND));
@@ -479,7 +478,7 @@ TEST(Budget, SkippedFramesAreComputedForAWarmStartOnly) {
   }
 }
 
-/// What a pipeline says that cannot start with these properties.
+/// Returns the error of a pipeline that cannot start with these properties.
 std::string error_of(const char* factory, const std::string& properties) {
   Pipeline pipeline(std::string("videotestsrc num-buffers=1 ! "
                                 "video/x-raw,format=I420,width=96,height=64 ! ") +
@@ -489,8 +488,8 @@ std::string error_of(const char* factory, const std::string& properties) {
   return pipeline.wait_for_end();
 }
 
-// Fails when a setting that means nothing or cannot be is taken, or the message does not name it.
-TEST(Properties, WhatIsWrongIsNamed) {
+// Fails when an invalid setting is accepted, or the message does not name it.
+TEST(Properties, InvalidSettingsAreNamed) {
   const test::TemporaryFolder folder;
   const auto write = [&](const std::string& name, const std::string& bytes) {
     const std::string path = folder / name;
@@ -504,7 +503,7 @@ TEST(Properties, WhatIsWrongIsNamed) {
   const std::string header = write("header.pgm", "P5\n96 x\n");
   const std::string long_header = write(
       "long.pgm", "P5\n#" + std::string(5000, 'c') + "\n96 64\n255\n" + std::string(96 * 64, 'z'));
-  const std::string damaged = write("damaged.ocellus", "nothing of ours");
+  const std::string damaged = write("damaged.ocellus", "not a model file");
   const std::string fifo = folder / "fifo.pgm";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   struct Case {
@@ -537,7 +536,7 @@ TEST(Properties, WhatIsWrongIsNamed) {
       {"ocelluscnn", "initial=" + high, {"initial", "larger than its header"}},
       {"ocelluscnn", "initial=" + header, {"initial", "header"}},
       {"ocelluscnn", "initial=" + long_header, {"initial", "longer than 4096 bytes"}},
-      // Neither waited for nor read for ever.
+      // The element must neither wait for these files nor read them without end.
       {"ocelluscnn", "initial=" + fifo, {"initial", "fifo.pgm", "regular file"}},
       {"ocelluscnn", "initial=/dev/zero", {"initial", "/dev/zero", "regular file"}},
   };
@@ -546,14 +545,14 @@ TEST(Properties, WhatIsWrongIsNamed) {
     for (const std::string& says : c.says)
       EXPECT_NE(error.find(says), std::string::npos) << c.properties << " says: " << error;
   }
-  // What lies behind the picture is not read.
+  // Data after the picture is not read.
   const std::string vast =
       write("vast.pgm", "P5 # a comment\n96 64\n255\n" + std::string(96 * 64, 'z'));
   std::filesystem::resize_file(vast, std::uintmax_t{1} << 36);
   EXPECT_EQ(error_of("ocelluscnn", "initial=" + vast), "");
 }
 
-// Fails when a setting changes under a running stream, or in silence does not.
+// Fails when a setting changes while a stream runs, or keeps its value without a warning.
 TEST(Properties, AreFixedWhileAStreamRuns) {
   for (const auto& [factory, property] :
        {std::pair{"ocellushalftone", "preset"}, std::pair{"ocellushalftone", "template"},
@@ -568,8 +567,8 @@ TEST(Properties, AreFixedWhileAStreamRuns) {
   }
 }
 
-// Fails when a property is set and does not come back as it was set.
-TEST(Properties, ComeBackAsTheyWereSet) {
+// Fails when a property does not return the value that was set.
+TEST(Properties, ReturnTheValuesThatWereSet) {
   const auto check = [](const char* factory,
                         const std::vector<std::pair<const char*, const char*>>& properties) {
     GstElement* element = gst_element_factory_make(factory, nullptr);
@@ -602,7 +601,7 @@ TEST(Properties, ComeBackAsTheyWereSet) {
                        {"initial", "a.pgm"}});
 }
 
-/// A frame of a black square, 4 to 11 along both axes, on white.
+/// Returns a frame with a black square, from 4 to 11 along both axes, on white.
 GstBuffer* square(const Harness& harness) {
   GstBuffer* buffer = harness.frame(0);
   GstMapInfo map;
@@ -618,7 +617,7 @@ int black_in(const std::vector<guint8>& gray) {
   return static_cast<int>(std::count(gray.begin(), gray.end(), 0));
 }
 
-// Fails when a chain is not run as it stands, or properties do not reach it.
+// Fails when a chain is not run in order, or properties have no effect on it.
 TEST(Cnn, RunsChains) {
   const Video video{GST_VIDEO_FORMAT_GRAY8, 32, 16};
   const test::TemporaryFolder folder;
@@ -636,7 +635,7 @@ TEST(Cnn, RunsChains) {
     unref_all(out);
     return count;
   };
-  EXPECT_EQ(black(""), 28) << "the default is edge: the outline of 8x8 cells";
+  EXPECT_EQ(black(""), 28) << "the default is edge, the outline of 8x8 cells";
   EXPECT_EQ(black("template=erosion"), 36);
   EXPECT_EQ(black("template=dilation"), 100);
   EXPECT_EQ(black("template=erosion|dilation|edge"), 28);
@@ -646,8 +645,8 @@ TEST(Cnn, RunsChains) {
   EXPECT_EQ(black("template=hole initial=" + white), 0);
 }
 
-// Fails when the message lacks what the meta has.
-TEST(Messages, TellHowItWent) {
+// Fails when the message does not have the values of the meta.
+TEST(Messages, HaveTheValuesOfTheMeta) {
   const std::unique_ptr<Harness> harness(
       make("ocellushalftone", "post-messages=true preset=fast", kVideo));
   harness->start();
@@ -671,9 +670,9 @@ TEST(Messages, TellHowItWent) {
   gst_message_unref(message);
 }
 
-// Fails when downstream's pool is passed over although it would do, or is taken although its
-// buffers are numbered: one kept for reuse could then stop the stream.
-TEST(Pool, OfDownstreamIsTakenWhereItWillDo) {
+// Fails when downstream's pool is not used although it is suitable, or is used although its number
+// of buffers is limited. A buffer that is kept for reuse could then block the stream.
+TEST(Pool, DownstreamsPoolIsUsedIfUnlimited) {
   for (const guint most : {0u, 3u}) {
     const std::unique_ptr<Harness> harness(make("ocellushalftone", "", kVideo));
     GstBufferPool* theirs = gst_video_buffer_pool_new();
@@ -691,7 +690,7 @@ TEST(Pool, OfDownstreamIsTakenWhereItWillDo) {
     ASSERT_EQ(out.size(), 1u);
     EXPECT_EQ(gray_of(out[0], kVideo), dots_of("", kVideo, 0));
     unref_all(out);
-    // Upstream is not given that pool: its pictures do not go there.
+    // The pool is not proposed to upstream, whose pictures do not go downstream.
     GstCaps* again = caps_of(kVideo);
     GstQuery* query = gst_query_new_allocation(again, TRUE);
     gst_caps_unref(again);
@@ -708,7 +707,7 @@ TEST(Pool, OfDownstreamIsTakenWhereItWillDo) {
   }
 }
 
-// Fails when what went out is written again while somebody holds it, or dies with the element.
+// Fails when an output buffer is overwritten while somebody holds it, or is freed with the element.
 TEST(Pictures, OutliveTheirPipeline) {
   std::vector<GstBuffer*> kept;
   std::vector<std::vector<guint8>> pixels;
@@ -730,15 +729,15 @@ TEST(Pictures, OutliveTheirPipeline) {
     EXPECT_EQ(count, 8) << elements;
   }
   for (std::size_t i = 0; i < kept.size(); ++i) EXPECT_EQ(bytes_of(kept[i]), pixels[i]) << i;
-  // Metas of elements before go along.
+  // The metas of upstream elements are kept.
   EXPECT_NE(gst_buffer_get_ocellus_flow_meta(kept[16]), nullptr);
   EXPECT_STREQ(g_quark_to_string(gst_buffer_get_ocellus_cellular_network_meta(kept[16])->source),
                "last");
   unref_all(kept);
 }
 
-// Fails when two branches of a tee disturb each other's picture.
-TEST(Pictures, OtherBranchIsLeftAlone) {
+// Fails when one branch of a tee changes the picture in the other branch.
+TEST(Pictures, OtherBranchesAreUnchanged) {
   Pipeline pipeline(std::string("videotestsrc pattern=ball num-buffers=8 ! "
                                 "video/x-raw,format=GRAY8,width=160,height=120 ! tee name=t  "
                                 "t. ! queue ! ocellushalftone ! fakesink sync=false  "
@@ -753,8 +752,8 @@ TEST(Pictures, OtherBranchIsLeftAlone) {
   EXPECT_GT(seen.size(), 2u);
 }
 
-// Fails when memory is taken for every frame, or pictures are made anew.
-TEST(Pictures, FramesTakeNothingNew) {
+// Fails when each frame allocates memory, or pictures are not reused.
+TEST(Pictures, FramesAllocateNothing) {
   const std::unique_ptr<Harness> harness(make("ocellushalftone", "preset=fast", kVideo));
   harness->start();
   std::set<gpointer> buffers;
@@ -774,7 +773,7 @@ TEST(Pictures, FramesTakeNothingNew) {
   EXPECT_LE(memories.size(), 2u);
 }
 
-// Fails when going up and down leaves something behind that makes a later start fail or hang.
+// Fails when state changes leave something behind that makes a later start fail or hang.
 TEST(Pictures, SurviveStateChanges) {
   Pipeline pipeline(std::string("videotestsrc ! video/x-raw,format=I420,width=64,height=48 ! "
                                 "ocellushalftone warm-start=true ! ") +

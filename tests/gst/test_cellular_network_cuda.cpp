@@ -1,5 +1,5 @@
-// Dots in the place of pictures in CUDA memory: where they lie, whose chroma they have, what is
-// copied, and what remains of it all.
+// ocellushalftone with pictures in CUDA memory: the location of the output, its chroma, copies, and
+// leaks.
 #include <set>
 #include <tuple>
 
@@ -9,11 +9,11 @@
 namespace ocellus::gst_test {
 namespace {
 
-class CellsCuda : public CudaTest {};
+class CellularNetworkCuda : public CudaTest {};
 
 constexpr Video kVideo = kCudaVideo;
 
-/// Luma and chroma that come out of ordinary memory, for comparison.
+/// Returns luma and chroma of the output for pictures in system memory, for comparison.
 std::vector<std::vector<guint8>> pictures_in_system_memory(const std::string& properties,
                                                            const Video& video, int frames) {
   Harness harness(properties, video, "ocellushalftone");
@@ -26,14 +26,15 @@ std::vector<std::vector<guint8>> pictures_in_system_memory(const std::string& pr
   return pictures;
 }
 
-class EveryDot : public CellsCuda,
-                 public testing::WithParamInterface<
-                     std::tuple<GstVideoFormat, std::pair<int, int>, bool, bool>> {};
+class CellularNetworkCudaFormats
+    : public CellularNetworkCuda,
+      public testing::WithParamInterface<
+          std::tuple<GstVideoFormat, std::pair<int, int>, bool, bool>> {};
 
-// Fails when dots in CUDA memory are other ones than in ordinary memory, are copied although the
-// picture lies in the context that the element offered, are not counted when it lies in another
-// one, go out in other memory than the device's, write on what came, or have another's chroma.
-TEST_P(EveryDot, IsThatOfSystemMemory) {
+// Fails when the output in CUDA memory differs from that in system memory, is not in device memory,
+// overwrites the input, or has other chroma. Also fails when a picture is copied although it is in
+// the offered context, or when a copy from another context is not counted.
+TEST_P(CellularNetworkCudaFormats, MatchesTheOutputOfSystemMemory) {
   const auto& [format, size, foreign, keep] = GetParam();
   const Video video{format, size.first, size.second};
   const std::string properties = std::string("backend=cuda chroma=") + (keep ? "keep" : "neutral");
@@ -65,14 +66,14 @@ TEST_P(EveryDot, IsThatOfSystemMemory) {
     std::vector<guint8> got = planes_of(out[0], video);
     std::vector<guint8> wanted = expected[i];
     ASSERT_EQ(got.size(), wanted.size());
-    if (!kComputes) {  // what lies in luma is nobody's
+    if (!kComputes) {  // without computation luma is undefined
       got.erase(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(luma));
       wanted.erase(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(luma));
     }
-    // Chroma of odd height overlaps in GStreamer 1.22.
+    // In GStreamer 1.22 chroma of odd height overlaps.
     if (size.second % 2 == 0 || format == GST_VIDEO_FORMAT_NV12) {
       EXPECT_EQ(got, wanted) << "frame " << i;
-      EXPECT_EQ(planes_of(sent, video), before) << "the picture that came was written on";
+      EXPECT_EQ(planes_of(sent, video), before) << "the input picture was overwritten";
     }
     unref_all(out);
     gst_buffer_unref(sent);
@@ -83,14 +84,14 @@ TEST_P(EveryDot, IsThatOfSystemMemory) {
   gst_object_unref(offered);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryDot,
+INSTANTIATE_TEST_SUITE_P(All, CellularNetworkCudaFormats,
                          testing::Combine(testing::Values(GST_VIDEO_FORMAT_I420,
                                                           GST_VIDEO_FORMAT_NV12),
                                           testing::Values(std::pair{384, 288}, std::pair{385, 289}),
                                           testing::Bool(), testing::Bool()));
 
-// Fails when memory, a stream or a context is taken for every frame, or pictures are made anew.
-TEST_F(CellsCuda, FramesTakeNothingNew) {
+// Fails when each frame allocates memory, a stream or a context, or pictures are not reused.
+TEST_F(CellularNetworkCuda, FramesAllocateNothing) {
   for (const char* properties : {"backend=cuda", "backend=cuda chroma=keep warm-start=true"}) {
     Harness harness(properties, kVideo, "ocellushalftone");
     start_cuda(harness, kVideo);
@@ -109,9 +110,9 @@ TEST_F(CellsCuda, FramesTakeNothingNew) {
   }
 }
 
-// Fails when downstream's pool in the offered context is passed over, or one in another context is
-// taken, where the operator cannot write.
-TEST_F(CellsCuda, DownstreamsPoolIsTakenInTheSameContext) {
+// Fails when downstream's pool is not used although it is in the offered context, or is used in
+// another context, where the operator cannot write.
+TEST_F(CellularNetworkCuda, UsesDownstreamsPoolInTheSameContext) {
   for (const bool foreign : {false, true}) {
     Harness harness("backend=cuda", kVideo, "ocellushalftone");
     start_cuda(harness, kVideo);
@@ -136,9 +137,9 @@ TEST_F(CellsCuda, DownstreamsPoolIsTakenInTheSameContext) {
 
 #ifdef OCELLUS_FAKE_CUDA
 
-// Fails when a device that is lost at some call of a frame hangs the stream, ends it without naming
-// the call, passes it over, or does not do what on-device-loss says.
-TEST_F(CellsCuda, EveryCallOfAFrameMayLoseTheDevice) {
+// Fails when a device loss at any call of a frame hangs the stream, is not reported with the call,
+// or is not handled as on-device-loss specifies.
+TEST_F(CellularNetworkCuda, EveryCallOfAFrameMayLoseTheDevice) {
   lose_at_every_call(
       "ocellushalftone",
       [](GstBuffer* buffer) {
@@ -147,8 +148,8 @@ TEST_F(CellsCuda, EveryCallOfAFrameMayLoseTheDevice) {
       10);
 }
 
-// Fails when the device's failure to write the chroma goes unheard.
-TEST_F(CellsCuda, ChromaMayLoseTheDevice) {
+// Fails when an error of the device while it writes chroma is not reported.
+TEST_F(CellularNetworkCuda, ChromaMayLoseTheDevice) {
   lose_in_second_frame("ocellushalftone", false, "cuMemsetD2D8Async");
 }
 

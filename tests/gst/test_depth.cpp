@@ -1,11 +1,11 @@
-// Several frames in flight: which frame goes out when, what is reported, and what becomes of the
+// Several frames in flight: the order of the output, the reported latency, and the handling of the
 // frames that the operator has.
 #include "gst/fake_element.h"
 
 namespace ocellus::gst_test {
 namespace {
 
-// With this script a frame goes out only when its place is needed.
+// With this script a frame is pushed only when its slot is needed.
 Script slow(int depth) {
   Script told;
   told.depth = depth;
@@ -19,9 +19,9 @@ Outputs own_results(int first, int end, bool late = false) {
   return outputs;
 }
 
-// Fails when the operator has fewer frames than `depth`, when a frame is lost or changes places, or
-// when the end of the stream leaves frames behind.
-TEST(Depth, FramesGoOutInOrderAndAtTheEnd) {
+// Fails when the operator has fewer frames than `depth`, when a frame is lost or reordered, or when
+// frames are missing at the end of the stream.
+TEST(Depth, PushesAllFramesInOrder) {
   for (int depth = 1; depth <= kMaxDepth; ++depth) {
     for (const bool pictures : {false, true}) {
       Script told = slow(depth);
@@ -47,8 +47,8 @@ TEST(Depth, FramesGoOutInOrderAndAtTheEnd) {
   }
 }
 
-// Fails when a frame that is done waits for others.
-TEST(Depth, FramesThatAreDoneGoOutAtOnce) {
+// Fails when a finished frame waits for others.
+TEST(Depth, PushesFinishedFramesAtOnce) {
   Script told;
   told.depth = 3;
   Fake fake("", told);
@@ -59,8 +59,8 @@ TEST(Depth, FramesThatAreDoneGoOutAtOnce) {
   }
 }
 
-// Fails when frames in flight are left out of the latency, or are counted twice with those that are
-// held back.
+// Fails when frames in flight are missing in the latency, or are counted together with the same
+// frames that are held back.
 TEST(Depth, IsReportedAsLatency) {
   struct Case {
     int depth;
@@ -75,7 +75,7 @@ TEST(Depth, IsReportedAsLatency) {
     fake.align();
     fake->start();
     EXPECT_EQ(gst_harness_query_latency(fake->get()), item.frames * 40 * GST_MSECOND);
-    // So many frames come before the first one goes out.
+    // This many frames arrive before the first one is pushed.
     for (int i = 0; i < 8; ++i) {
       fake.push(i);
       EXPECT_EQ(fake->drop_output(), static_cast<guint>(i) < item.frames ? 0 : 1)
@@ -96,8 +96,8 @@ TEST(Depth, LatencyWithoutAFrameRateIsMeasured) {
   EXPECT_EQ(gst_harness_query_latency(fake->get()), 20 * GST_MSECOND);
 }
 
-// Fails when upstream is not asked for the pictures that are in flight: its pool would run dry.
-TEST(Depth, IsPartOfTheAllocation) {
+// Fails when the pool of upstream is not requested to be large enough for the frames in flight.
+TEST(Depth, IsPartOfTheProposedAllocation) {
   for (const int depth : {1, 4}) {
     Fake fake("", slow(depth));
     fake->start();
@@ -113,7 +113,7 @@ TEST(Depth, IsPartOfTheAllocation) {
   }
 }
 
-// Fails when the budget counts from the moment at which a frame is waited for, not from its
+// Fails when the budget counts from the time at which the element waits for a frame instead of its
 // arrival: frame 0 would not be late.
 TEST(Depth, BudgetCountsFromTheArrival) {
   for (const auto& [policy, expected] :
@@ -121,22 +121,22 @@ TEST(Depth, BudgetCountsFromTheArrival) {
         {"drop", {}},
         {"reuse", own_results(0, 1, true)},
         {"passthrough", own_results(0, 1, true)}}) {
-    // Done at the first look with a deadline, but that comes after the budget.
+    // The frame is done at the first wait with a deadline, but this is after the budget.
     Fake fake("budget=20000000 on-miss=" + policy, slow(2));
     fake->start();
     ASSERT_EQ(fake.push(0), GST_FLOW_OK);
     g_usleep(40000);
     ASSERT_EQ(fake.push(1), GST_FLOW_OK);
     Outputs outputs = fake.pull();
-    // A look without waiting finds frame 0 unfinished.
+    // A wait with an immediate deadline finds frame 0 unfinished.
     EXPECT_EQ(fake->stat("misses"), 1u) << policy;
     EXPECT_EQ(fake->count_messages(GST_MESSAGE_QOS), 1) << policy;
     EXPECT_EQ(outputs, expected) << policy;
   }
 }
 
-// Fails when a frame that missed its budget keeps its picture until its place is needed.
-TEST(Depth, LateFramesAreGivenUpBeforeTheirPlaceIsNeeded) {
+// Fails when a frame that missed its budget keeps its picture until its slot is needed.
+TEST(Depth, GivesUpLateFramesBeforeTheirSlotIsNeeded) {
   Script told = slow(4);
   told.late = {true};
   Fake fake("budget=20000000 on-miss=passthrough", told);
@@ -149,8 +149,8 @@ TEST(Depth, LateFramesAreGivenUpBeforeTheirPlaceIsNeeded) {
   EXPECT_EQ(fake->stat("misses"), 1u);
 }
 
-// Fails when a policy lets out another frame or another result than it says, or a frame twice.
-TEST(Depth, PoliciesOfMissedFrames) {
+// Fails when the output of a policy has a wrong frame, a wrong result, or a frame twice.
+TEST(Depth, OnMissPolicies) {
   const std::vector<std::pair<std::string, Outputs>> cases = {
       {"post",
        {{0, 0, false, false, false},
@@ -193,8 +193,8 @@ TEST(Depth, PoliciesOfMissedFrames) {
   }
 }
 
-// Fails when frames in flight go out after a flush, or keep their pictures.
-TEST(Depth, AFlushDropsTheFramesInFlight) {
+// Fails when frames in flight are pushed after a flush, or their pictures are not released.
+TEST(Depth, FlushDropsTheFramesInFlight) {
   Fake fake("", slow(4));
   fake->start();
   std::vector<GstBuffer*> kept;
@@ -209,9 +209,9 @@ TEST(Depth, AFlushDropsTheFramesInFlight) {
   unref_all(kept);
 }
 
-// Fails when a discontinuity or a query that wants the pictures back leaves frames in flight, or
-// when frames from before it mix with those after it.
-TEST(Depth, BreaksAndQueriesFinishTheFramesInFlight) {
+// Fails when a discontinuity or a DRAIN query leaves frames in flight, or when frames before and
+// after it are mixed.
+TEST(Depth, DiscontinuitiesAndQueriesFinishTheFramesInFlight) {
   for (const bool query : {false, true}) {
     Fake fake("", slow(4));
     fake->start();
@@ -230,7 +230,7 @@ TEST(Depth, BreaksAndQueriesFinishTheFramesInFlight) {
   }
 }
 
-// Fails when the frames held back for a delay and those in flight get each other's results.
+// Fails when pictures that are held back get results that describe other frames.
 TEST(Depth, HeldPicturesGetTheirOwnResults) {
   Script told = slow(3);
   told.delay = 2.0f;
@@ -248,8 +248,8 @@ TEST(Depth, HeldPicturesGetTheirOwnResults) {
                                   {6, 6, false, false, true}}));
 }
 
-// Fails when a frame in flight is lost with the device, or computed out of order.
-TEST(Depth, ALostDeviceLosesNoFrame) {
+// Fails when a device loss loses a frame in flight or changes the order of the frames.
+TEST(Depth, DeviceLossKeepsAllFrames) {
   for (const bool in_wait : {false, true}) {
     Script told = slow(3);
     (in_wait ? told.lose_device_on_wait : told.lose_device_on_submit) = 2;
@@ -263,8 +263,8 @@ TEST(Depth, ALostDeviceLosesNoFrame) {
   }
 }
 
-// Fails when an error leaves pictures with an operator that is gone.
-TEST(Depth, AFailureLetsGoOfAll) {
+// Fails when pictures are not released after an error.
+TEST(Depth, FailureReleasesAllPictures) {
   Fake fake("", slow(3));
   fake->start();
   std::vector<GstBuffer*> kept;

@@ -1,4 +1,4 @@
-// The plugin as a shared object alone, without GStreamer around it.
+// Loads the plugin as a plain shared object, without GStreamer.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -26,9 +26,9 @@ long resident_bytes() {
   return resident * sysconf(_SC_PAGESIZE);
 }
 
-// Fails when the plugin cannot be loaded on its own because a symbol is missing, or loading and
-// unloading it leaves memory or mappings behind.
-TEST(Dlopen, LoadsAndUnloadsWithoutATrace) {
+// Fails when the plugin cannot be loaded on its own because a symbol is missing, or when loading
+// and unloading it leaks memory or mappings.
+TEST(Dlopen, LoadsAndUnloadsWithoutLeaks) {
   const char* path = std::getenv("OCELLUS_GST_PLUGIN");
   if (path == nullptr) GTEST_SKIP() << "OCELLUS_GST_PLUGIN is not set; run by ctest";
   int mapped = -1;

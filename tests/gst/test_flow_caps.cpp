@@ -1,4 +1,4 @@
-// Negotiation, formats, sizes, strides and broken buffers.
+// Negotiation, formats, sizes, strides, and invalid buffers.
 #include <memory>
 #include <tuple>
 
@@ -14,9 +14,9 @@ constexpr GstVideoFormat kFormats[] = {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_
 class FormatAndSize
     : public ::testing::TestWithParam<std::tuple<GstVideoFormat, std::pair<int, int>>> {};
 
-// Fails when a format or an odd size is refused, a pixel changes on the way, pixels are copied, or
-// a frame is lost.
-TEST_P(FormatAndSize, PassesPicturesUntouchedWithFlow) {
+// Fails when a format or an odd size is refused, a pixel changes, pixels are copied, or a frame is
+// lost.
+TEST_P(FormatAndSize, PassesPicturesUnchangedWithFlow) {
   const auto [format, size] = GetParam();
   Harness harness("", {format, size.first, size.second});
   harness.start();
@@ -37,7 +37,7 @@ TEST_P(FormatAndSize, PassesPicturesUntouchedWithFlow) {
     EXPECT_TRUE(flow.found);
     EXPECT_EQ(flow.width, size.first);
     EXPECT_EQ(flow.height, size.second);
-    // The last frame has none to be compared with, and takes the flow before.
+    // The last frame has no next frame to compare with, so it gets the previous flow.
     EXPECT_EQ(flow.described_pts, harness.pts(std::min(static_cast<int>(i), 2)));
     EXPECT_TRUE(flow.outside_is_refused);
   }
@@ -61,8 +61,8 @@ INSTANTIATE_TEST_SUITE_P(All, FormatAndSize,
 class Format : public ::testing::TestWithParam<GstVideoFormat> {};
 INSTANTIATE_TEST_SUITE_P(All, Format, ::testing::ValuesIn(kFormats));
 
-// Fails when a plane of another format is taken for luma, or 16 bits are read with the wrong scale
-// or byte order: one pixel per frame to the right would not come out.
+// Fails when a plane other than luma is read, or 16 bits are read with a wrong scale or byte order.
+// The flow would not be one pixel per frame to the right.
 TEST_P(Format, MeasuresTheSameMotion) {
   Harness harness("", {GetParam(), 96, 64});
   harness.start();
@@ -76,8 +76,8 @@ TEST_P(Format, MeasuresTheSameMotion) {
   unref_all(out);
 }
 
-// Fails when rows are read without the stride and the offsets of a GstVideoMeta: the flow would
-// differ from that of the same picture without padding.
+// Fails when rows are read without the stride and the offsets of a GstVideoMeta. The flow would
+// differ from that of the picture without padding.
 TEST_P(Format, ReadsPaddedBuffersByTheirVideoMeta) {
   const Video video{GetParam(), 37, 29};
   for (const Layout& layout : {Layout{0, 1}, Layout{3, 13}, Layout{64, 27}}) {
@@ -100,14 +100,14 @@ TEST_P(Format, ReadsPaddedBuffersByTheirVideoMeta) {
       EXPECT_EQ(field_of(gst_buffer_get_ocellus_flow_meta(a[i])),
                 field_of(gst_buffer_get_ocellus_flow_meta(b[i])));
       EXPECT_NE(gst_buffer_get_video_meta(b[i]), nullptr)
-          << "downstream could not find the planes any more";
+          << "the GstVideoMeta is missing, so downstream cannot find the planes";
     }
     unref_all(a);
     unref_all(b);
   }
 }
 
-// Fails when the padding around the picture is drawn on, or nothing inside it.
+// Fails when the padding around the picture is drawn on, or the picture is not.
 TEST_P(Format, DrawsInsideThePictureOnly) {
   const Layout layout{32, 26};
   Harness harness("draw=true", {GetParam(), 97, 61});
@@ -142,13 +142,11 @@ TEST_P(Format, DrawsInsideThePictureOnly) {
     }
   }
   EXPECT_GT(changed, 0);
-  EXPECT_EQ(harness.stat("copies"), 0u)
-      << "a buffer that belongs to the element alone needs no copy";
+  EXPECT_EQ(harness.stat("copies"), 0u) << "a buffer that nobody else references was copied";
   unref_all(out);
 }
 
-// Fails when drawing writes into a picture that somebody else still reads, or a copy is not
-// counted.
+// Fails when drawing writes to a picture that somebody else references, or a copy is not counted.
 TEST_P(Format, DrawsOnACopyOfASharedPicture) {
   Harness harness("draw=true align=false", {GetParam(), 96, 64});
   harness.start();
@@ -177,8 +175,8 @@ TEST_P(Format, DrawsOnACopyOfASharedPicture) {
   unref_all(kept);
 }
 
-// Fails when drawing on the smallest picture writes past its end (the checkers of memory see it) or
-// is refused.
+// Fails when drawing on the smallest picture writes past its end, which sanitizers detect, or is
+// refused.
 TEST_P(Format, DrawsOnOnePixel) {
   Harness harness("draw=true", {GetParam(), 1, 1});
   harness.start();
@@ -186,9 +184,9 @@ TEST_P(Format, DrawsOnOnePixel) {
   EXPECT_EQ(harness.drop_output(), 2);
 }
 
-// Fails when a new size in mid-stream loses frames that were held back, or flow of the old size
-// lands on new pictures.
-TEST(Caps, ChangeInMidStream) {
+// Fails when new caps lose frames that are held back, or attach flow of the old size to new
+// pictures.
+TEST(Caps, MayChangeWithinTheStream) {
   Harness harness("method=kernels taps=15x15x9", {GST_VIDEO_FORMAT_GRAY8, 64, 48});
   harness.start();
   harness.push_frames(0, 10);
@@ -210,8 +208,8 @@ TEST(Caps, ChangeInMidStream) {
   unref_all(out);
 }
 
-// Fails when a format that the element cannot process is accepted, or one that it can is refused.
-TEST(Caps, AcceptsTheFourFormatsAndNothingElse) {
+// Fails when an unsupported format is accepted, or a supported one is refused.
+TEST(Caps, AcceptsOnlyTheFourFormats) {
   Harness harness("", {});
   GstPad* pad = gst_element_get_static_pad(harness.element(), "sink");
   const auto accepts = [pad](const char* text) {
@@ -244,7 +242,7 @@ TEST(Caps, UnsupportedFormatStopsThePipeline) {
       "videotestsrc num-buffers=3 ! video/x-raw,format=RGB,width=64,height=48 ! ocellusflow ! "
       "fakesink",
       &error);
-  // Refused either while linking or while starting.
+  // The format is refused either while linking or while starting.
   if (error == nullptr) {
     gst_element_set_state(pipeline, GST_STATE_PLAYING);
     GstBus* bus = gst_element_get_bus(pipeline);
@@ -260,7 +258,7 @@ TEST(Caps, UnsupportedFormatStopsThePipeline) {
   gst_clear_object(&pipeline);
 }
 
-// Fails when interlaced video is processed as if both fields were one moment.
+// Fails when interlaced video is accepted, although its two fields are of different times.
 TEST(Caps, InterlacedVideoIsRefusedWithAReason) {
   Harness harness("", {});
   gst_harness_set_src_caps_str(
@@ -272,8 +270,8 @@ TEST(Caps, InterlacedVideoIsRefusedWithAReason) {
   EXPECT_NE(text.find("deinterlace"), std::string::npos) << text;
 }
 
-// Fails when a buffer that is shorter than its caps is read past its end (the checkers of memory
-// see it), or is let through, or the message does not say what is wrong.
+// Fails when a buffer that is too small for its caps is read past its end, which sanitizers detect,
+// or is accepted, or when the message does not name the cause.
 TEST_P(Format, TruncatedBuffersAreRefused) {
   const Video video{GetParam(), 64, 48};
   const GstVideoInfo info = video_info(video);
@@ -289,7 +287,7 @@ TEST_P(Format, TruncatedBuffersAreRefused) {
   }
 }
 
-// As above, for buffers whose GstVideoMeta promises more than there is.
+// As above, for buffers that are smaller than their GstVideoMeta requires.
 TEST(Caps, VideoMetaBeyondTheBufferIsRefused) {
   const Video video{GST_VIDEO_FORMAT_GRAY8, 64, 48};
   struct Case {
@@ -322,7 +320,7 @@ TEST(Caps, VideoMetaBeyondTheBufferIsRefused) {
   EXPECT_NE(harness.last_error().find("32x24"), std::string::npos);
 }
 
-// Fails when chroma that is cut off is drawn on.
+// Fails when truncated chroma is drawn on.
 TEST(Caps, TruncatedChromaIsRefusedWhenItIsDrawnOn) {
   const Video video{GST_VIDEO_FORMAT_I420, 64, 48};
   Harness harness("draw=true align=false", video);
@@ -333,9 +331,8 @@ TEST(Caps, TruncatedChromaIsRefusedWhenItIsDrawnOn) {
   EXPECT_NE(harness.last_error().find("plane 1"), std::string::npos);
 }
 
-// Fails when upstream is not told to have enough buffers for the frames that are held back, or is
-// offered a layout that downstream does not understand.
-TEST(Caps, AllocationAsksForTheFramesHeldBack) {
+// Fails when the proposed allocation has too few buffers for the frames that are held back.
+TEST(Caps, ProposedAllocationIncludesTheHeldFrames) {
   Harness harness("method=kernels taps=15x15x20", {});
   harness.start();
   GstCaps* caps = caps_of(harness.video());

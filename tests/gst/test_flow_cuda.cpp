@@ -1,5 +1,4 @@
-// Optical flow of pictures in CUDA memory: negotiation, contexts, copies, and what remains of it
-// all.
+// Optical flow of pictures in CUDA memory: negotiation, contexts, copies, and leaks.
 #include <algorithm>
 #include <atomic>
 #include <set>
@@ -28,7 +27,7 @@ class FlowCuda : public CudaTest {};
 
 constexpr Video kVideo = kCudaVideo;
 
-// A field of the system memory's path, for comparison.
+// Returns the fields for pictures in system memory, for comparison.
 std::vector<std::vector<float>> fields_in_system_memory(const Video& video, int frames) {
   Harness harness("backend=cuda", video);
   harness.start();
@@ -42,14 +41,14 @@ std::vector<std::vector<float>> fields_in_system_memory(const Video& video, int 
   return fields;
 }
 
-class EveryPicture
+class FlowCudaFormats
     : public FlowCuda,
       public testing::WithParamInterface<std::tuple<GstVideoFormat, std::pair<int, int>, bool>> {};
 
-// Fails when a picture in CUDA memory gives another field than the same one in ordinary memory, is
-// copied although it lies in the context that the element offered, is not counted when it lies in
-// another one, changes on the way, or loses its metas or its times.
-TEST_P(EveryPicture, GivesTheFieldOfSystemMemory) {
+// Fails when a picture in CUDA memory gives a field other than the same picture in system memory.
+// Also fails when it is copied although it is in the offered context, when a copy from another
+// context is not counted, or when the picture, its metas or its times change.
+TEST_P(FlowCudaFormats, MatchesTheFieldOfSystemMemory) {
   const auto& [format, size, foreign] = GetParam();
   const Video video{format, size.first, size.second};
   const auto expected = fields_in_system_memory(video, 4);
@@ -76,7 +75,8 @@ TEST_P(EveryPicture, GivesTheFieldOfSystemMemory) {
     std::vector<GstBuffer*> out = harness.pull();
     ASSERT_EQ(out.size(), 4u);
     for (std::size_t i = 0; i < out.size(); ++i) {
-      EXPECT_EQ(first_memory(out[i]), memories[i]) << "another memory goes out than came in";
+      EXPECT_EQ(first_memory(out[i]), memories[i])
+          << "the output does not have the memory of the input";
       EXPECT_EQ(GST_BUFFER_PTS(out[i]), harness.pts(static_cast<int>(i)));
       EXPECT_NE(gst_buffer_get_video_region_of_interest_meta_id(out[i], 0), nullptr);
       EXPECT_NE(gst_buffer_get_video_meta(out[i]), nullptr);
@@ -87,7 +87,8 @@ TEST_P(EveryPicture, GivesTheFieldOfSystemMemory) {
       if (kComputes) {
         EXPECT_EQ(field_of(flow), expected[i]) << "frame " << i;
       }
-      // Chroma of odd height overlaps in GStreamer 1.22, so the host's copy is the only measure.
+      // In GStreamer 1.22 chroma of odd height overlaps, so only the other cases compare the host's
+      // copy.
       if (size.second % 2 == 0 || format == GST_VIDEO_FORMAT_NV12) {
         EXPECT_EQ(planes_of(out[i], video), sent[i]) << "frame " << i;
       }
@@ -104,13 +105,13 @@ TEST_P(EveryPicture, GivesTheFieldOfSystemMemory) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, EveryPicture,
+    All, FlowCudaFormats,
     testing::Combine(testing::Values(GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_NV12),
                      testing::Values(std::pair{384, 288}, std::pair{385, 289}, std::pair{385, 385}),
                      testing::Bool()));
 
-// Fails when pixels that the host wrote last are brought to the device unseen: that is a copy.
-TEST_F(FlowCuda, PixelsOfTheHostAreACopy) {
+// Fails when the upload of pixels that the host wrote last is not counted as a copy.
+TEST_F(FlowCuda, UploadsOfHostPixelsAreCounted) {
   Harness harness("backend=cuda", kVideo);
   start_cuda(harness, kVideo);
   GstCudaContext* context = offered_context(harness.get()->srcpad);
@@ -159,9 +160,9 @@ bool has_cuda(const GstCaps* caps) {
   return false;
 }
 
-// Fails when caps that say only that the same pictures come in another memory overtake frames that
-// are held back, or throw them away.
-TEST_F(FlowCuda, MemoryMayChangeInMidStream) {
+// Fails when caps that change only the memory of the pictures overtake frames that are held back,
+// or drop them.
+TEST_F(FlowCuda, MemoryMayChangeWithinTheStream) {
   Harness harness("backend=cuda method=kernels taps=15x15x9", kVideo);
   GstBufferPool* pool = nullptr;
   GstCudaContext* context = nullptr;
@@ -203,8 +204,7 @@ TEST_F(FlowCuda, MemoryMayChangeInMidStream) {
   gst_object_unref(context);
 }
 
-// Fails when an element that computes on the CPU is offered memory that it cannot read, or one on a
-// device hides that it can.
+// Fails when an element on the CPU accepts CUDA memory, or one on a device does not.
 TEST_F(FlowCuda, CapsFollowTheBackend) {
   for (const bool cuda : {false, true}) {
     Harness harness(cuda ? "backend=cuda" : "backend=cpu", kVideo);
@@ -213,7 +213,7 @@ TEST_F(FlowCuda, CapsFollowTheBackend) {
     gst_caps_unref(before);
     harness.start();
     GstCaps* after = caps_at(harness.get()->srcpad);
-    // The harness's other pad takes the caps of its own.
+    // The sink pad of the harness accepts its own caps.
     gst_caps_unref(after);
     GstQuery* query = gst_query_new_context(GST_CUDA_CONTEXT_TYPE);
     EXPECT_EQ(gst_pad_peer_query(harness.get()->srcpad, query) != FALSE, cuda);
@@ -223,13 +223,12 @@ TEST_F(FlowCuda, CapsFollowTheBackend) {
   GstCaps* caps = caps_at(gray.get()->srcpad);
   GstCaps* wanted = gst_caps_from_string("video/x-raw(memory:CUDAMemory), format=GRAY8");
   EXPECT_FALSE(gst_caps_can_intersect(caps, wanted))
-      << "GStreamer's CUDA library has no gray pictures";
+      << "GStreamer's CUDA library does not support gray formats";
   gst_caps_unref(caps);
   gst_caps_unref(wanted);
 }
 
-// Fails when CUDA memory that is forced on an element of the CPU is read by it, or the message does
-// not say what to do.
+// Fails when an element on the CPU reads CUDA memory, or the message does not name the solution.
 TEST_F(FlowCuda, CudaMemoryOnTheCpuIsRefusedWithAReason) {
   Harness harness("backend=cpu", kVideo);
   start_cuda(harness, kVideo);
@@ -239,8 +238,8 @@ TEST_F(FlowCuda, CudaMemoryOnTheCpuIsRefusedWithAReason) {
   EXPECT_NE(text.find("cudadownload"), std::string::npos) << text;
 }
 
-// Fails when ordinary memory behind caps of CUDA memory is read as if it were on the device.
-TEST_F(FlowCuda, OrdinaryMemoryBehindCudaCapsIsRefused) {
+// Fails when ordinary memory with caps for CUDA memory is read as device memory.
+TEST_F(FlowCuda, OrdinaryMemoryWithCudaCapsIsRefused) {
   Harness harness("backend=cuda", kVideo);
   start_cuda(harness, kVideo);
   EXPECT_EQ(harness.push(harness.frame(0)), GST_FLOW_ERROR);
@@ -248,7 +247,7 @@ TEST_F(FlowCuda, OrdinaryMemoryBehindCudaCapsIsRefused) {
   EXPECT_NE(text.find("memory:CUDAMemory"), std::string::npos) << text;
 }
 
-// Fails when a picture whose meta promises more than its memory holds is read past its end.
+// Fails when a picture whose meta needs more memory than it has is read past its end.
 TEST_F(FlowCuda, VideoMetaBeyondTheMemoryIsRefused) {
   Harness harness("backend=cuda", kVideo);
   start_cuda(harness, kVideo);
@@ -262,7 +261,7 @@ TEST_F(FlowCuda, VideoMetaBeyondTheMemoryIsRefused) {
   gst_object_unref(context);
 }
 
-/// The pool that upstream is told to use; the number of buffers at least.
+/// Returns the pool that is proposed to upstream, and in `min` its minimum number of buffers.
 GstBufferPool* proposed_pool(Harness& harness, guint* min) {
   GstCaps* caps = cuda_caps_of(kVideo);
   GstQuery* query = gst_query_new_allocation(caps, TRUE);
@@ -277,8 +276,8 @@ GstBufferPool* proposed_pool(Harness& harness, guint* min) {
   return pool;
 }
 
-// Fails when upstream is not given a pool in the context that needs no copy, with enough buffers
-// for the frames held back.
+// Fails when upstream is not offered a pool in the primary context with enough buffers for the
+// frames that are held back.
 TEST_F(FlowCuda, ProposesAPoolInThePrimaryContext) {
   Harness harness("backend=cuda method=kernels taps=15x15x20", kVideo);
   start_cuda(harness, kVideo);
@@ -298,9 +297,9 @@ TEST_F(FlowCuda, ProposesAPoolInThePrimaryContext) {
   gst_object_unref(context);
 }
 
-// Fails when downstream's pool is passed over although its pictures need no copy, or kept although
-// each of them would be copied.
-TEST_F(FlowCuda, DownstreamsPoolIsTakenInTheSameContext) {
+// Fails when downstream's pool is not proposed although its pictures need no copy, or is proposed
+// although they do.
+TEST_F(FlowCuda, ProposesDownstreamsPoolInTheSameContext) {
   for (const bool foreign : {false, true}) {
     Harness harness("backend=cuda", kVideo);
     start_cuda(harness, kVideo);
@@ -312,15 +311,14 @@ TEST_F(FlowCuda, DownstreamsPoolIsTakenInTheSameContext) {
     guint min = 0;
     GstBufferPool* pool = proposed_pool(harness, &min);
     EXPECT_EQ(pool == theirs, !foreign);
-    EXPECT_GE(min, 5u) << "the one held back and the one in the operator come on top";
+    EXPECT_GE(min, 5u) << "the frame held back and the one in the operator are not included";
     gst_clear_object(&pool);
     drop_pool(theirs);
     gst_object_unref(context);
   }
 }
 
-// Fails when two elements, or one that started twice, offer different contexts, or when the offered
-// one is not the primary one.
+// Fails when elements offer different contexts, or a context other than the primary one.
 TEST_F(FlowCuda, AllOfferThePrimaryContext) {
   Harness first("backend=cuda", kVideo);
   Harness second("backend=auto", kVideo);
@@ -333,9 +331,9 @@ TEST_F(FlowCuda, AllOfferThePrimaryContext) {
   gst_object_unref(b);
 }
 
-// Fails when an element speaks against the context that the application chose: its neighbors would
-// go different ways.
-TEST_F(FlowCuda, AnotherContextThatWasSetIsNotSpokenAgainst) {
+// Fails when an element offers its context although the application set another one. Its neighbors
+// would use different contexts.
+TEST_F(FlowCuda, OffersNoContextWhenAnotherWasSet) {
   GstCudaContext* other = gst_cuda_context_new(0);
   {
     Harness harness("backend=cuda", kVideo);
@@ -354,8 +352,8 @@ TEST_F(FlowCuda, AnotherContextThatWasSetIsNotSpokenAgainst) {
   gst_object_unref(other);
 }
 
-// Fails when drawing does not show, goes on unseen as a copy, or changes a picture that somebody
-// else still reads.
+// Fails when drawing has no effect, is not counted as a copy, or changes a picture that somebody
+// else references.
 TEST_F(FlowCuda, DrawsThroughTheHost) {
   for (const bool shared : {false, true}) {
     Harness harness("backend=cuda draw=true align=false", kVideo);
@@ -376,7 +374,7 @@ TEST_F(FlowCuda, DrawsThroughTheHost) {
     ASSERT_EQ(out.size(), 3u);
     EXPECT_EQ(harness.stat("copies"), 3u);
     EXPECT_TRUE(gst_is_cuda_memory(first_memory(out[2])));
-    // The device sees what was drawn: written there and read back.
+    // The device must see the drawing, so it is uploaded and read back.
     EXPECT_TRUE(settle_on_device(out[2]));
     if (kComputes) {
       EXPECT_NE(planes_of(out[2], kVideo), sent[2]);
@@ -389,9 +387,9 @@ TEST_F(FlowCuda, DrawsThroughTheHost) {
   }
 }
 
-// Fails when the field lies in memory from which the library must copy once more, or dies with the
-// element.
-TEST_F(FlowCuda, FieldsLieInPinnedMemory) {
+// Fails when the field is in memory from which the library must copy once more, or is freed with
+// the element.
+TEST_F(FlowCuda, FieldsAreInPinnedMemory) {
   GstBuffer* kept = nullptr;
   std::vector<float> field;
   const auto is_pinned = [](const void* address) {
@@ -416,7 +414,7 @@ TEST_F(FlowCuda, FieldsLieInPinnedMemory) {
     kept = gst_buffer_ref(out[1]);
     field = field_of(gst_buffer_get_ocellus_flow_meta(kept));
     unref_all(out);
-    // More at once than the engine has pinned memory for: the others go without.
+    // More buffers than the engine has pinned memory for: the others are in ordinary memory.
     for (int i = 4; i < 24; ++i) ASSERT_EQ(harness.push(harness.frame(i)), GST_FLOW_OK);
     out = harness.pull();
     EXPECT_EQ(out.size(), 20u);
@@ -432,9 +430,9 @@ TEST_F(FlowCuda, FieldsLieInPinnedMemory) {
   gst_buffer_unref(kept);
 }
 
-// Fails when memory, a stream or a context is taken for every frame, or the buffers that go out are
-// made anew. That nothing of the library's is taken its own tests see.
-TEST_F(FlowCuda, FramesTakeNothingNew) {
+// Fails when each frame allocates memory, a stream or a context, or output buffers are not reused.
+// The tests of the library check its own allocations.
+TEST_F(FlowCuda, FramesAllocateNothing) {
   for (const bool foreign : {false, true}) {
     Harness harness("backend=cuda", kVideo);
     start_cuda(harness, kVideo);
@@ -457,8 +455,8 @@ TEST_F(FlowCuda, FramesTakeNothingNew) {
   }
 }
 
-// Fails when a context is left behind by starting and stopping.
-TEST_F(FlowCuda, StartingAndStoppingLeavesNoContext) {
+// Fails when starting and stopping leaks a context.
+TEST_F(FlowCuda, StartingAndStoppingLeaksNoContext) {
   constexpr int kRounds = kComputes ? 30 : 1000;
   static std::atomic<int> alive{0};
   Harness harness("backend=cuda", kVideo);
@@ -476,7 +474,7 @@ TEST_F(FlowCuda, StartingAndStoppingLeavesNoContext) {
     drop_pool(pool);
     gst_object_unref(context);
     ASSERT_EQ(gst_element_set_state(harness.element(), GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
-    harness.count_messages(GST_MESSAGE_ANY);  // one of them carries the context
+    harness.count_messages(GST_MESSAGE_ANY);  // one of the messages holds the context
     ASSERT_EQ(alive, 0) << "round " << round;
     expect_nothing_left();
     ASSERT_EQ(gst_element_set_state(harness.element(), GST_STATE_PLAYING),
@@ -487,8 +485,8 @@ TEST_F(FlowCuda, StartingAndStoppingLeavesNoContext) {
   }
 }
 
-// Fails when whole pipelines with several threads and two elements copy where neighbors share a
-// context, do not count where one insists on its own, or leave a context behind.
+// Fails when pipelines with several threads and two elements copy although the neighbors share a
+// context, do not count the copies from another context, or leak a context.
 TEST_F(FlowCuda, PipelinesShareTheContext) {
   for (const bool insist : {false, true}) {
     std::vector<GstBuffer*> kept;
@@ -498,7 +496,7 @@ TEST_F(FlowCuda, PipelinesShareTheContext) {
                       "video/x-raw,format=NV12,width=160,height=120,framerate=30/1 ! "
                       "ocellustestupload insist=") +
           (insist ? "true" : "false") + " ! queue ! ocellusflow name=first backend=cuda ! " +
-          // The driver that is none is made for one thread at a time.
+          // The fake driver supports one thread at a time.
           (kComputes ? "queue ! " : "") +
           "ocellusflow name=second backend=cuda method=kernels taps=15x15x5 ! queue ! " + kSink);
       int count = 0;
@@ -516,7 +514,7 @@ TEST_F(FlowCuda, PipelinesShareTheContext) {
         guint64 copies = G_MAXUINT64;
         gst_structure_get_uint64(stats, "copies", &copies);
         gst_structure_free(stats);
-        // At the end the kernels of five frames see the last one twice more.
+        // At the end the kernels of five frames read the last frame twice more.
         if (!insist) {
           EXPECT_EQ(copies, 0u) << name;
         } else {
@@ -524,7 +522,7 @@ TEST_F(FlowCuda, PipelinesShareTheContext) {
         }
       }
     }
-    // A picture outlives the pipeline, and its context with it.
+    // A picture outlives the pipeline and keeps its context.
     ASSERT_EQ(kept.size(), 1u);
     EXPECT_EQ(planes_of(kept[0], {GST_VIDEO_FORMAT_NV12, 160, 120}).size(), 160u * 120 * 3 / 2);
     unref_all(kept);
@@ -534,8 +532,8 @@ TEST_F(FlowCuda, PipelinesShareTheContext) {
 
 #ifndef OCELLUS_FAKE_CUDA
 
-// Fails when pictures in CUDA memory take longer than those that must be brought there first. The
-// figures are the element's own: from a frame's arrival to its result, back to back.
+// Fails when pictures in CUDA memory take longer than pictures that must be uploaded. The times are
+// those of the element, from the arrival of a frame to its result, with frames back to back.
 TEST_F(FlowCuda, Times) {
   for (const Video& video :
        {Video{GST_VIDEO_FORMAT_NV12, 640, 480}, Video{GST_VIDEO_FORMAT_NV12, 1920, 1080}}) {
@@ -579,8 +577,8 @@ TEST_F(FlowCuda, Times) {
   }
 }
 
-// Frames per second of the library with frames in CUDA memory and results in pinned memory: what
-// `ocellus bench flow --results pinned` measures.
+// Returns the frames per second of the library with frames in CUDA memory and results in pinned
+// memory, as `ocellus bench flow --results pinned` measures them.
 double library_rate(const OpticalFlowConfig& config, int frames) {
   EngineConfig engine_config;
   engine_config.backend.choice = BackendChoice::kCuda;
@@ -638,7 +636,7 @@ double library_rate(const OpticalFlowConfig& config, int frames) {
   return frames / std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// Frames per second of an element whose pictures come in CUDA memory of its own context.
+// Returns the frames per second of an element whose pictures are in CUDA memory of its own context.
 double element_rate(const Video& video, const std::string& properties, int frames) {
   Harness harness("backend=cuda align=false " + properties, video);
   start_cuda(harness, video);
@@ -667,8 +665,8 @@ double element_rate(const Video& video, const std::string& properties, int frame
   return rate;
 }
 
-// Fails when a pipeline with several frames in flight does not reach the rate of the library with
-// as many, or when the latency that it reports is not that of the frames in flight.
+// Fails when a pipeline with several frames in flight does not reach the rate of the library at the
+// same depth, or when its reported latency is not that of the frames in flight.
 TEST_F(FlowCuda, DepthReachesTheRateOfTheLibrary) {
   constexpr Video kHd{GST_VIDEO_FORMAT_NV12, 1920, 1080, 30, 1};
   OpticalFlowConfig config = OpticalFlowConfig::with_kernels({kHd.width, kHd.height});
@@ -695,14 +693,15 @@ TEST_F(FlowCuda, DepthReachesTheRateOfTheLibrary) {
   }
 }
 
-// Fails when GStreamer's own elements and this one do not find to one context, in either order.
-TEST_F(FlowCuda, GStreamersElementsTakeTheContext) {
+// Fails when this element and GStreamer's own elements do not use the same context, in either
+// order.
+TEST_F(FlowCuda, SharesTheContextWithGStreamersElements) {
   GstElementFactory* upload = gst_element_factory_find("cudaupload");
   if (upload == nullptr)
-    GTEST_SKIP() << "no cudaupload: GStreamer 1.22 has none where the driver has no video codecs";
+    GTEST_SKIP() << "no cudaupload: GStreamer 1.22 omits it if the driver has no video codecs";
   gst_object_unref(upload);
   GstElementFactory* scale = gst_element_factory_find("cudascale");
-  const bool converts = scale != nullptr;  // made where NVRTC is
+  const bool converts = scale != nullptr;  // registered only if NVRTC is available
   gst_clear_object(&scale);
   for (const char* line :
        {"cudaupload ! ocellusflow name=flow backend=cuda ! cudadownload ! ",
@@ -732,25 +731,25 @@ TEST_F(FlowCuda, GStreamersElementsTakeTheContext) {
 
 #ifdef OCELLUS_FAKE_CUDA
 
-// Fails when a device that is lost at some call of a frame hangs the stream, ends it without naming
-// the call, passes it over, or does not do what on-device-loss says.
+// Fails when a device loss at any call of a frame hangs the stream, is not reported with the call,
+// or is not handled as on-device-loss specifies.
 TEST_F(FlowCuda, EveryCallOfAFrameMayLoseTheDevice) {
   lose_at_every_call(
       "ocellusflow",
       [](GstBuffer* buffer) { return gst_buffer_get_ocellus_flow_meta(buffer) != nullptr; }, 20);
 }
 
-// Fails when the copy from another context fails unheard.
+// Fails when a failed copy from another context is not reported.
 TEST_F(FlowCuda, CopyFromAnotherContextMayLoseTheDevice) {
   lose_in_second_frame("ocellusflow", true, "cuMemcpy3DPeerAsync");
 }
 
 #else
 
-// Fails when a device that is really lost (a kernel that writes where nothing is) hangs a running
-// pipeline, is not named, or is not dealt with as on-device-loss says. In processes of their own,
-// which cannot use the device again.
-TEST_F(FlowCuda, LosesARealDevice) {
+// Fails when a real device loss (a kernel that writes to an invalid address) hangs a running
+// pipeline, is not reported, or is not handled as on-device-loss specifies. The pipelines run in
+// separate processes, because a process cannot use the device again.
+TEST_F(FlowCuda, HandlesTheLossOfARealDevice) {
   const char* program = std::getenv("OCELLUS_LOST_DEVICE");
   if (program == nullptr) GTEST_SKIP() << "OCELLUS_LOST_DEVICE is not set; run by ctest";
   for (const std::string memory : {"system", "cuda", "foreign"}) {
@@ -759,17 +758,18 @@ TEST_F(FlowCuda, LosesARealDevice) {
       const std::string text =
           run_command(std::string(program) + " " + policy + " " + memory, &status);
       SCOPED_TRACE(policy + " " + memory + "\n" + text);
-      EXPECT_TRUE(WIFEXITED(status)) << "it was ended by a signal, an alarm when it hung";
+      EXPECT_TRUE(WIFEXITED(status))
+          << "the process was killed by a signal, which is SIGALRM if it hung";
       EXPECT_EQ(WEXITSTATUS(status), 0);
       EXPECT_NE(text.find("an illegal memory access was encountered (700)"), std::string::npos);
       if (policy == "error") {
         EXPECT_NE(text.find("ERROR optical flow: cu"), std::string::npos);
         EXPECT_NE(text.find("backend cuda:0"), std::string::npos);
       } else if (memory != "system") {
-        // A fatal error takes all contexts of the process with it, another one, too.
+        // A fatal error destroys all contexts of the process, also those of GStreamer.
         EXPECT_NE(text.find("cudadownload"), std::string::npos);
       } else {
-        EXPECT_NE(text.find("WARNING The device was lost; going on with the CPU."),
+        EXPECT_NE(text.find("WARNING The device was lost. The element continues on the CPU."),
                   std::string::npos);
         EXPECT_NE(text.find("EOS, 40 frames, 40 fields"), std::string::npos);
         EXPECT_NE(text.find("backend cpu"), std::string::npos);
@@ -797,7 +797,7 @@ int main(int argc, char** argv) {
     g_print("no CUDA device\n");
     return 0;
   }
-  cudaFree(nullptr);  // keeps the primary context, which would be made anew for every element
+  cudaFree(nullptr);  // keeps the primary context, which each element would otherwise create again
 #endif
   const int result = RUN_ALL_TESTS();
   gst_deinit();

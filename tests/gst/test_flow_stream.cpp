@@ -1,4 +1,4 @@
-// The element in a stream: delay, end, flush, discontinuities, lateness, budget, properties.
+// The element in a stream: delay, end, flush, discontinuities, lateness, budget and properties.
 #include "gst/gst_support.h"
 #include "gst/meta_reader.h"
 
@@ -6,7 +6,7 @@ namespace ocellus::gst_test {
 namespace {
 
 constexpr const char* kLong =
-    "method=kernels taps=15x15x20";  // describes the frame 9.5 back: 9 are held
+    "method=kernels taps=15x15x20";  // delay of 9.5 frames: 9 are held back
 constexpr int kHeld = 9;
 
 bool flagged(GstBuffer* buffer, GstOcellusFlowFlags flag) {
@@ -14,8 +14,7 @@ bool flagged(GstBuffer* buffer, GstOcellusFlowFlags flag) {
   return flow != nullptr && (flow->flags & static_cast<guint>(flag)) != 0;
 }
 
-// Fails when the flow does not follow the motion, or the direction or the scale of an axis is
-// wrong.
+// Fails when the flow differs from the motion, or when the direction or scale of an axis is wrong.
 TEST(Values, MotionOfATextureIsMeasured) {
   for (const char* properties :
        {"", "preset=quality", "window-frames=5", "levels=2", "method=kernels taps=15x15x9",
@@ -30,7 +29,8 @@ TEST(Values, MotionOfATextureIsMeasured) {
       GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(out.back());
       ASSERT_NE(flow, nullptr);
       EXPECT_EQ(flow->flags, 0u) << properties;
-      // A derivative over three frames is a coarse one; the others are good to a few hundredths.
+      // A derivative over three frames is less accurate; the others are accurate to a few
+      // hundredths.
       EXPECT_NEAR(median_of(flow, flow->u, 16), u, 0.08) << properties;
       EXPECT_NEAR(median_of(flow, flow->v, 16), v, 0.08) << properties;
       EXPECT_GT(median_of(flow, flow->confidence, 16), 0.0f);
@@ -43,7 +43,7 @@ TEST(Values, MotionOfATextureIsMeasured) {
 }
 
 // Fails when the region is shifted, or its flow differs from that of the whole picture at the same
-// place.
+// position.
 TEST(Values, RegionOfInterest) {
   Harness whole("method=kernels taps=15x15x5", {});
   Harness part("method=kernels taps=15x15x5 roi=20,10,40,30", {});
@@ -74,7 +74,7 @@ TEST(Values, RegionOfInterest) {
   unref_all(b);
 }
 
-// Fails when the confidence threshold or the choice of the mark does not reach the library.
+// Fails when the options confidence-threshold or invalid have no effect.
 TEST(Values, InvalidFlowIsMarkedAsChosen) {
   for (const char* mark : {"nan", "zero"}) {
     Harness harness(std::string("confidence-threshold=1e8 invalid=") + mark, {});
@@ -91,9 +91,8 @@ TEST(Values, InvalidFlowIsMarkedAsChosen) {
   }
 }
 
-// Fails when frames are lost or repeated at the end, come in another order, or carry the flow of a
-// neighbor.
-TEST(Stream, EndDrainsTheFramesHeldBack) {
+// Fails when frames are lost, repeated or reordered at the end, or carry the flow of another frame.
+TEST(Stream, EosPushesTheHeldFrames) {
   Harness harness(kLong, {});
   harness.start();
   for (int i = 0; i < 30; ++i) {
@@ -117,7 +116,7 @@ TEST(Stream, EndDrainsTheFramesHeldBack) {
   unref_all(out);
 }
 
-// Fails when a stream shorter than the delay gives nothing, or too much.
+// Fails when a stream that is shorter than the delay gives too few or too many buffers.
 TEST(Stream, StreamShorterThanTheDelay) {
   for (const int length : {1, 3, 9, 10}) {
     Harness harness(kLong, {});
@@ -140,8 +139,8 @@ TEST(Stream, StreamShorterThanTheDelay) {
   EXPECT_EQ(empty.drop_output(), 0);
 }
 
-// Fails when a frame is held back although the buffers shall pass at once, or the meta does not say
-// whose flow it is.
+// Fails when a frame is held back with align=false, or when the meta does not give the frame that
+// it describes.
 TEST(Stream, WithoutAlignBuffersPassAtOnce) {
   Harness harness("method=kernels taps=15x15x20 align=false", {});
   harness.start();
@@ -158,9 +157,9 @@ TEST(Stream, WithoutAlignBuffersPassAtOnce) {
   }
 }
 
-// Fails when a flush lets old frames out, or leaves old frames in the temporal state: the flow
-// after it would differ from that of an element that has seen nothing before.
-TEST(Stream, FlushForgets) {
+// Fails when a flush pushes old frames, or keeps them in the temporal state. The flow after it
+// would differ from that of a new element.
+TEST(Stream, FlushResetsTheState) {
   Harness flushed(kLong, {});
   Harness fresh(kLong, {});
   flushed.start();
@@ -172,7 +171,7 @@ TEST(Stream, FlushForgets) {
   GstSegment segment;
   gst_segment_init(&segment, GST_FORMAT_TIME);
   flushed.event(gst_event_new_segment(&segment));
-  EXPECT_EQ(flushed.drop_output(), 0) << "frames held back came out after the flush";
+  EXPECT_EQ(flushed.drop_output(), 0) << "frames that were held back were pushed after the flush";
   flushed.push_frames(0, 15);
   fresh.push_frames(0, 15);
   std::vector<GstBuffer*> a = flushed.pull();
@@ -187,9 +186,9 @@ TEST(Stream, FlushForgets) {
   unref_all(b);
 }
 
-// As above, for a discontinuity, a gap and a new segment: what was held back before them goes out
-// first.
-TEST(Stream, BreaksDrainThenForget) {
+// As above, for a discontinuity, a gap and a new segment, which first push the frames that are held
+// back.
+TEST(Stream, DiscontinuitiesDrainAndResetTheState) {
   for (const std::string kind : {"discont", "gap", "segment", "back"}) {
     Harness broken(kLong, {});
     Harness fresh(kLong, {});
@@ -231,8 +230,8 @@ TEST(Stream, BreaksDrainThenForget) {
   }
 }
 
-// Fails when a clock that is set back by less than a frame is taken for a new stream.
-TEST(Stream, SmallStepBackIsNoBreak) {
+// Fails when PTS that step back by less than a frame are taken for a discontinuity.
+TEST(Stream, SmallBackwardStepIsNoDiscontinuity) {
   Harness harness("method=kernels taps=15x15x3", {});
   harness.start();
   for (int i = 0; i < 12; ++i) {
@@ -246,11 +245,11 @@ TEST(Stream, SmallStepBackIsNoBreak) {
   unref_all(out);
 }
 
-// Fails when frames that come last first are taken for so many new streams, or their motion is not
-// that of the pictures in the order in which they come, which is the other way round.
-TEST(Stream, ReversePlaybackIsMeasuredAsItIsShown) {
+// Fails when descending timestamps are taken for discontinuities, or when the flow is not that of
+// the pictures in the order of arrival, which is reversed.
+TEST(Stream, ReversePlaybackGivesTheDisplayedMotion) {
   for (const char* properties : {"", "method=kernels taps=15x15x5"}) {
-    for (const double rate : {-1.0, 1.0}) {  // 1: of a source that does not say that it goes back
+    for (const double rate : {-1.0, 1.0}) {  // 1: a source that does not announce reverse playback
       Harness harness(properties, {GST_VIDEO_FORMAT_GRAY8, 120, 90, 30, 1});
       harness.start();
       GstSegment segment;
@@ -261,7 +260,7 @@ TEST(Stream, ReversePlaybackIsMeasuredAsItIsShown) {
       for (int i = 60; i > 0; --i)
         ASSERT_EQ(harness.push(harness.frame(i, 0.75, -0.5)), GST_FLOW_OK);
       std::vector<GstBuffer*> out = harness.pull();
-      const int warm = static_cast<int>(60 - out.size());  // frames held back, as many warm up
+      const int warm = static_cast<int>(60 - out.size());  // held back; as many warm up
       for (std::size_t i = 0; i < out.size(); ++i) {
         const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(out[i]);
         ASSERT_NE(flow, nullptr);
@@ -282,9 +281,9 @@ TEST(Stream, ReversePlaybackIsMeasuredAsItIsShown) {
   }
 }
 
-// Fails when the last frame of a stream, which a result of two frames could only compare with
-// itself, is said to stand still.
-TEST(Stream, LastFrameOfTwoTakesTheMotionBefore) {
+// Fails when the last frame of a stream has zero motion, because a pyramid of two frames compared
+// it with itself.
+TEST(Stream, LastFrameReusesThePreviousField) {
   Harness harness("", {GST_VIDEO_FORMAT_GRAY8, 120, 90});
   harness.start();
   harness.push_frames(0, 6, 1.5, 0.5);
@@ -303,10 +302,10 @@ TEST(Stream, LastFrameOfTwoTakesTheMotionBefore) {
   unref_all(out);
 }
 
-// Fails when a frame that downstream has no time for is computed into a hole: the flow of a later
-// frame would differ from that of an element without lateness. Also when late frames are not
-// dropped, or no QoS message says so.
-TEST(Stream, LateFramesAreDroppedButStillCounted) {
+// Fails when a frame that downstream has no time for is missing in the temporal state. The flow of
+// a later frame would differ from that of an element without lateness. Also fails when late frames
+// are not dropped, or no QoS message is posted.
+TEST(Stream, LateFramesAreComputedAndDropped) {
   for (const char* properties :
        {"method=kernels taps=15x15x5 align=false", "method=kernels taps=15x15x5"}) {
     Harness late(properties, {});
@@ -316,15 +315,15 @@ TEST(Stream, LateFramesAreDroppedButStillCounted) {
     late.push_frames(0, 6);
     calm.push_frames(0, 20);
     const int before = late.drop_output();
-    // As a sink does that shows frame 4 100 ms late: everything up to 4 x 40 + 200 = 360 ms (frames
-    // 5 to 9) is too late.
+    // A sink that shows frame 4 with a delay of 100 ms sends this event. Everything up to 4 x 40 +
+    // 200 = 360 ms (frames 5 to 9) is too late.
     gst_harness_push_upstream_event(
         late.get(),
         gst_event_new_qos(GST_QOS_TYPE_UNDERFLOW, 2.0, 200 * GST_MSECOND, 160 * GST_MSECOND));
     late.push_frames(6, 20);
     std::vector<GstBuffer*> a = late.pull();
     std::vector<GstBuffer*> b = calm.pull();
-    const int first = before;        // frames 0 to first-1 were out
+    const int first = before;        // frames 0 to first-1 were pushed before
     const int dropped = 10 - first;  // up to frame 9
     ASSERT_EQ(a.size() + static_cast<std::size_t>(dropped),
               b.size() - static_cast<std::size_t>(before))
@@ -345,7 +344,7 @@ TEST(Stream, LateFramesAreDroppedButStillCounted) {
   }
 }
 
-// Fails when frames in flight change a result, its order, or the picture that it goes with.
+// Fails when `depth` changes a result, the order of the frames, or the picture of a result.
 TEST(Stream, DepthChangesNoResult) {
   for (const char* properties : {"", "align=false", "method=kernels taps=15x15x5"}) {
     Harness one(properties, {});
@@ -378,8 +377,9 @@ GstClockTime own_latency(Harness& harness) {
   return gst_harness_query_latency(harness.get()) - 7 * GST_MSECOND;
 }
 
-// Fails when the latency is not floor(delay) frames, or frames are held without saying so.
-TEST(Latency, IsThatOfTheFramesHeldBack) {
+// Fails when the latency is not that of floor(delay) frames, or frames are held back without
+// latency.
+TEST(Latency, EqualsTheHeldFrames) {
   struct Case {
     const char* properties;
     Video video;
@@ -401,17 +401,17 @@ TEST(Latency, IsThatOfTheFramesHeldBack) {
     harness.start();
     EXPECT_EQ(own_latency(harness), item.expected) << item.properties;
     EXPECT_EQ(harness.count_messages(GST_MESSAGE_LATENCY), item.expected > 0 ? 1 : 0)
-        << "the pipeline must be told";
+        << "no LATENCY message was posted";
   }
 }
 
-// Fails when the latency of a stream without a frame rate is a guess, or does not follow what is
-// really held.
+// Fails when the latency of a stream without a frame rate is not the time for which frames are held
+// back.
 TEST(Latency, WithoutAFrameRateIsMeasured) {
   Harness harness("method=kernels taps=15x15x5", {GST_VIDEO_FORMAT_GRAY8, 64, 48, 0, 1});
   harness.start();
   EXPECT_EQ(own_latency(harness), 0u);
-  const GstClockTime times[] = {0, 10, 30, 100, 110, 120, 130};  // ms; two frames are held
+  const GstClockTime times[] = {0, 10, 30, 100, 110, 120, 130};  // ms; two frames are held back
   for (std::size_t i = 0; i < std::size(times); ++i)
     ASSERT_EQ(harness.push(
                   make_frame(harness.video(), static_cast<double>(i), 0.0, times[i] * GST_MSECOND)),
@@ -422,13 +422,13 @@ TEST(Latency, WithoutAFrameRateIsMeasured) {
 
 constexpr Video kLarge{GST_VIDEO_FORMAT_GRAY8, 320, 240, 25, 1};
 
-// Fails when a missed budget is not noticed, not counted, or not posted.
+// Fails when a missed budget is not detected, counted or posted.
 TEST(Budget, MissIsPosted) {
   Harness harness("budget=1 align=false", kLarge);
   harness.start();
   harness.push_frames(0, 5);
   std::vector<GstBuffer*> out = harness.pull();
-  ASSERT_EQ(out.size(), 5u) << "on-miss=post lets frames pass";
+  ASSERT_EQ(out.size(), 5u) << "on-miss=post dropped frames";
   for (GstBuffer* buffer : out) EXPECT_TRUE(flagged(buffer, GST_OCELLUS_FLOW_FLAG_LATE));
   EXPECT_EQ(harness.stat("misses"), 5u);
   GstMessage* message = harness.message(GST_MESSAGE_QOS);
@@ -446,8 +446,8 @@ TEST(Budget, MissIsPosted) {
   unref_all(out);
 }
 
-// Fails when a budget that is kept is called missed.
-TEST(Budget, KeptBudgetIsNoMiss) {
+// Fails when a budget that is met counts as missed.
+TEST(Budget, MetBudgetIsNoMiss) {
   Harness harness("budget=60000000000", kLarge);
   harness.start();
   harness.push_frames(0, 5);
@@ -459,9 +459,9 @@ TEST(Budget, KeptBudgetIsNoMiss) {
   EXPECT_GE(harness.stat("max"), harness.stat("p50"));
 }
 
-// Fails when the longest budgets, which end beyond what the clock can count, or just before, are in
-// the past.
-TEST(Budget, LongestBudgetsAreKept) {
+// Fails when the longest budgets, whose end the clock cannot or can just represent, are taken as
+// expired.
+TEST(Budget, LongestBudgetsAreNotMissed) {
   constexpr guint64 kLongest = G_MAXINT64;
   for (const guint64 budget :
        {kLongest, kLongest - 1, kLongest - guint64{3600} * GST_SECOND, kLongest / 50 * 49}) {
@@ -474,15 +474,15 @@ TEST(Budget, LongestBudgetsAreKept) {
   }
 }
 
-// Fails when a late frame goes out although it shall not.
+// Fails when a late frame is pushed with on-miss=drop.
 TEST(Budget, MissDrops) {
   Harness harness("budget=1 on-miss=drop align=false", kLarge);
   harness.start();
   harness.push_frames(0, 4);
   EXPECT_EQ(harness.drop_output(), 0);
   EXPECT_EQ(harness.stat("dropped"), 4u);
-  // With the budget off, the next frame goes out, marked as a discontinuity, with the right motion:
-  // the dropped frames are part of the past.
+  // Without a budget, the next frame is pushed and marked as a discontinuity. Its flow is correct,
+  // because the dropped frames are part of the temporal state.
   g_object_set(harness.element(), "budget", guint64{0}, nullptr);
   harness.push_frames(4, 5);
   std::vector<GstBuffer*> out = harness.pull();
@@ -494,9 +494,9 @@ TEST(Budget, MissDrops) {
   unref_all(out);
 }
 
-// Fails when a late frame waits, or carries a result that is not finished. The operator is slow
-// here (robust, large), so that it is hardly ever done at the first look: only where this thread
-// loses the processor for that long.
+// Fails when a late frame waits, or carries an unfinished result. The operator is slow here
+// (robust, large), so it is not done at once. It can be done at once only if this thread loses the
+// processor for that long.
 TEST(Budget, MissPassesWithoutResult) {
   Harness harness("budget=1 on-miss=passthrough align=false preset=quality",
                   {GST_VIDEO_FORMAT_GRAY8, 640, 480, 25, 1});
@@ -512,10 +512,10 @@ TEST(Budget, MissPassesWithoutResult) {
     EXPECT_EQ(read_meta_in_c(buffer).found, !missed);
     gst_buffer_unref(buffer);
   }
-  EXPECT_GT(misses, 0u) << "no frame was late: nothing was tested";
+  EXPECT_GT(misses, 0u) << "no frame was late, so the test checked nothing";
 }
 
-// Fails when the result reused is not a finished one, or is not marked as an old one.
+// Fails when the reused result is unfinished or is not flagged as reused.
 TEST(Budget, MissReusesTheNewestResult) {
   Harness harness("budget=1 on-miss=reuse align=false preset=quality draw=true",
                   {GST_VIDEO_FORMAT_GRAY8, 640, 480, 25, 1});
@@ -536,7 +536,7 @@ TEST(Budget, MissReusesTheNewestResult) {
     } else if (i == 0) {
       EXPECT_EQ(flow, nullptr) << "there is no result yet";
     } else {
-      // The frame before is finished when this one is taken up.
+      // The previous frame is finished before this one is submitted.
       ASSERT_NE(flow, nullptr);
       EXPECT_TRUE(flagged(buffer, GST_OCELLUS_FLOW_FLAG_REUSED));
       EXPECT_EQ(flow->pts, harness.pts(i - 1));
@@ -546,12 +546,12 @@ TEST(Budget, MissReusesTheNewestResult) {
     }
     gst_buffer_unref(buffer);
   }
-  EXPECT_GT(misses, 0u) << "no frame was late: nothing was tested";
+  EXPECT_GT(misses, 0u) << "no frame was late, so the test checked nothing";
   harness.event(gst_event_new_eos());
 }
 
-// Fails when a frame in the operator's hands is released by a flush, by the end of the stream or by
-// a state change.
+// Fails when a flush, the end of the stream or a state change releases a frame that the operator
+// still has.
 TEST(Budget, FrameInFlightSurvivesTheEnd) {
   for (const char* how : {"flush", "eos", "null"}) {
     Harness harness("budget=1 on-miss=passthrough preset=quality",
@@ -570,8 +570,8 @@ TEST(Budget, FrameInFlightSurvivesTheEnd) {
   }
 }
 
-// Fails when messages are posted unasked, or not for every frame that goes out.
-TEST(Messages, OneForEveryFrameOnRequest) {
+// Fails when messages are posted without a request, or not for each frame that is pushed.
+TEST(Messages, OnePerFrameOnRequest) {
   Harness quiet("", {});
   quiet.start();
   quiet.push_frames(0, 4);
@@ -604,9 +604,9 @@ TEST(Messages, OneForEveryFrameOnRequest) {
   EXPECT_EQ(harness.count_messages(GST_MESSAGE_ELEMENT), 0);
 }
 
-// Fails when a property that shapes the operator changes under a running one without effect or
-// without a word.
-TEST(Properties, OfTheOperatorKeepTheirValueWhileItRuns) {
+// Fails when a property of the operator changes while it runs, or keeps its value without a
+// warning.
+TEST(Properties, OperatorPropertiesAreFixedWhileItRuns) {
   Harness harness("", {});
   harness.start();
   harness.push_frames(0, 3);
@@ -623,7 +623,7 @@ TEST(Properties, OfTheOperatorKeepTheirValueWhileItRuns) {
   EXPECT_STREQ(backend, before);
   g_free(backend);
   g_free(before);
-  // These may change at any time.
+  // These properties may change at any time.
   g_object_set(harness.element(), "draw", TRUE, "budget", guint64{5}, "post-messages", TRUE,
                nullptr);
   EXPECT_EQ(harness.count_messages(GST_MESSAGE_WARNING), 0);
@@ -633,8 +633,7 @@ TEST(Properties, OfTheOperatorKeepTheirValueWhileItRuns) {
   EXPECT_EQ(levels, 2);
 }
 
-// Fails when GObject lets a value through that the library would refuse later, or a default lies
-// outside its range.
+// Fails when GObject accepts a value that the library later refuses, or a default is out of range.
 TEST(Properties, RangesAndDefaults) {
   GstElement* element = gst_element_factory_make("ocellusflow", nullptr);
   ASSERT_NE(element, nullptr);
@@ -647,20 +646,21 @@ TEST(Properties, RangesAndDefaults) {
       continue;
     const bool ready = (specs[i]->flags & GST_PARAM_MUTABLE_READY) != 0;
     const bool playing = (specs[i]->flags & GST_PARAM_MUTABLE_PLAYING) != 0;
-    EXPECT_NE(ready, playing) << specs[i]->name << " must say when it can be changed";
+    EXPECT_NE(ready, playing) << specs[i]->name << " does not define when it can be changed";
     EXPECT_GT(std::strlen(g_param_spec_get_blurb(specs[i])), 10u) << specs[i]->name;
     GValue value = G_VALUE_INIT;
     g_value_init(&value, specs[i]->value_type);
     g_object_get_property(G_OBJECT(element), specs[i]->name, &value);
     EXPECT_TRUE(g_param_value_defaults(specs[i], &value))
-        << specs[i]->name << " does not begin with its default";
+        << specs[i]->name << " does not have its default value at the start";
     g_value_unset(&value);
     ++checked;
   }
   g_free(specs);
   EXPECT_GE(checked, 28);
 
-  // GLib warns (since 2.80 by a critical message) and leaves the value; keep that off the screen.
+  // GLib warns (since 2.80 with a critical message) and keeps the value. The test hides these
+  // messages.
   const GLogLevelFlags fatal =
       g_log_set_always_fatal(static_cast<GLogLevelFlags>(G_LOG_FATAL_MASK));
   g_log_set_default_handler([](const gchar*, GLogLevelFlags, const gchar*, gpointer) {}, nullptr);
@@ -687,8 +687,8 @@ TEST(Properties, RangesAndDefaults) {
   gst_object_unref(element);
 }
 
-// Fails when a bad setting is ignored, or the message does not name it and what would be right.
-TEST(Properties, BadSettingsStopTheStartWithAReason) {
+// Fails when an invalid setting is ignored, or the message does not name it and the valid values.
+TEST(Properties, InvalidSettingsPreventTheStart) {
   struct Case {
     const char* properties;
     const char* words[2];
@@ -712,7 +712,7 @@ TEST(Properties, BadSettingsStopTheStartWithAReason) {
         Case{"method=kernels kernels=/nowhere/bank.ocellus",
              {"/nowhere/bank.ocellus", "No such file"}},
         Case{"backend=gpu", {"gpu", "auto"}}, Case{"backend=cuda:", {"cuda:", "auto"}}}) {
-    // Not in a harness, which insists that its element starts.
+    // Not in a harness, which requires that its element starts.
     GError* error = nullptr;
     GstElement* pipeline = gst_parse_launch(
         (std::string("videotestsrc ! ocellusflow name=flow ") + bad.properties + " ! fakesink")
@@ -736,17 +736,17 @@ TEST(Properties, BadSettingsStopTheStartWithAReason) {
   }
 }
 
-// Fails when the setting that stopped the start cannot be mended then and there.
-TEST(Properties, ASettingThatStoppedTheStartCanBeMended) {
+// Fails when a setting that prevented the start cannot be corrected afterwards.
+TEST(Properties, InvalidSettingsCanBeCorrected) {
   Pipeline pipeline("videotestsrc ! ocellusflow name=flow roi=1,2,3 ! fakesink");
   EXPECT_EQ(gst_element_set_state(pipeline.get(), GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
   g_object_set(pipeline.by_name("flow"), "roi", "1,2,30,20", nullptr);
   EXPECT_TRUE(pipeline.reach(GST_STATE_PAUSED));
 }
 
-// Fails when settings that only the size of the picture makes wrong are not reported when the caps
-// come.
-TEST(Properties, BadSettingsForTheSizeAreReportedWithTheCaps) {
+// Fails when settings that are invalid only for the size of the pictures are not reported with the
+// caps.
+TEST(Properties, SettingsInvalidForTheSizeAreReportedWithTheCaps) {
   Harness harness("roi=50,40,50,30", {GST_VIDEO_FORMAT_GRAY8, 64, 48, 25, 1});
   harness.start();
   EXPECT_EQ(harness.push(harness.frame(0)), GST_FLOW_NOT_NEGOTIATED);
@@ -755,7 +755,7 @@ TEST(Properties, BadSettingsForTheSizeAreReportedWithTheCaps) {
   EXPECT_NE(text.find("64x48"), std::string::npos) << text;
 }
 
-// Fails when the element claims a backend that does not compute, or says nothing.
+// Fails when active-backend is not the backend in use.
 TEST(Properties, ActiveBackendIsKnownWithTheCaps) {
   Harness harness("backend=cpu threads=1", {});
   gchar* backend = nullptr;
@@ -771,8 +771,8 @@ TEST(Properties, ActiveBackendIsKnownWithTheCaps) {
   EXPECT_EQ(backend, nullptr);
 }
 
-// Fails when a copy of a buffer loses the field or copies the planes, or a cut-out keeps a field
-// that does not fit it.
+// Fails when a copy of a buffer loses the field or copies the planes, or a copy of a region keeps
+// the field.
 TEST(Meta, CopiesShareThePlanes) {
   Harness harness("", {});
   harness.start();
@@ -786,7 +786,7 @@ TEST(Meta, CopiesShareThePlanes) {
   EXPECT_EQ(copied->u, original->u);
   EXPECT_EQ(gst_buffer_get_ocellus_flow_meta(part), nullptr);
   const std::vector<float> before = field_of(copied);
-  // The original goes back to its pool and is used again; the copy must not see that.
+  // The original returns to its pool and is reused, which must not change the copy.
   unref_all(out);
   harness.push_frames(4, 30, -3.0, 2.0);
   harness.drop_output();
@@ -795,8 +795,8 @@ TEST(Meta, CopiesShareThePlanes) {
   gst_buffer_unref(part);
 }
 
-// Fails when a buffer or its planes are allocated anew for every frame.
-TEST(Meta, BuffersAndPlanesAreUsedAgain) {
+// Fails when buffers or planes are allocated for every frame.
+TEST(Meta, BuffersAndPlanesAreReused) {
   for (const char* properties : {"", kLong, "draw=true", "budget=1 on-miss=reuse"}) {
     Harness harness(properties, {});
     harness.start();

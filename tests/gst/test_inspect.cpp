@@ -1,4 +1,4 @@
-// What a user sees of the plugin on the command line.
+// The plugin on the command line: gst-inspect-1.0, gst-launch-1.0, and the leaks tracer.
 #include <cstdlib>
 #include <fstream>
 
@@ -7,7 +7,7 @@
 namespace ocellus::gst_test {
 namespace {
 
-// Fails when the tests run with another plugin than the one of this build.
+// Fails when the tests run with a plugin other than that of this build.
 TEST(Inspect, PluginIsThatOfThisBuild) {
   const char* expected = std::getenv("OCELLUS_GST_PLUGIN");
   if (expected == nullptr) GTEST_SKIP() << "OCELLUS_GST_PLUGIN is not set; run by ctest";
@@ -24,7 +24,7 @@ std::string inspect(const std::string& element = "ocellusflow") {
   return text;
 }
 
-// The block of one property, up to the next one.
+// Returns the text of one property, up to the next one.
 std::string property(const std::string& text, const std::string& name) {
   std::size_t begin = text.find("\n  " + name + " ");
   if (begin == std::string::npos) begin = text.find("\n  " + name + ":");
@@ -37,7 +37,7 @@ std::string property(const std::string& text, const std::string& name) {
   return text.substr(begin, end == std::string::npos ? end : end - begin);
 }
 
-// Fails when the element's description changes in a way that users or scripts would notice.
+// Fails when the description of the element changes in a way that users or scripts notice.
 TEST(Inspect, Factory) {
   const std::string text = inspect();
   for (const char* line :
@@ -60,13 +60,14 @@ void expect_properties(const std::string& text, const std::vector<Case>& cases) 
     const std::string block = property(text, item.name);
     EXPECT_FALSE(block.empty()) << item.name;
     for (const char* line : item.lines)
-      EXPECT_NE(block.find(line), std::string::npos) << item.name << " lacks: " << line << "\n"
-                                                     << block;
+      EXPECT_NE(block.find(line), std::string::npos)
+          << item.name << " does not contain: " << line << "\n"
+          << block;
   }
 }
 
-// As above, for the properties: type, range, default, nicks, when they can be changed. Those of the
-// options are compared with their tables elsewhere; here are one of each kind.
+// As above, for the properties: type, range, default, nicks, and when they can be changed. Another
+// test compares the properties of all options with their tables; this one has some of each kind.
 TEST(Inspect, Properties) {
   const std::string text = inspect();
   expect_properties(
@@ -120,7 +121,7 @@ TEST(Inspect, CellularNetworks) {
          {"Filter/Effect/Video", "+----GstOcellusBase", "+----GstOcellusCellularNetwork",
           "format: { (string)GRAY8, (string)GRAY16_LE, (string)I420, (string)NV12 }"})
       EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
-    EXPECT_EQ(property(text, "draw"), "") << "there is nothing to draw";
+    EXPECT_EQ(property(text, "draw"), "") << "the element must not have the property draw";
     expect_properties(
         text, {{"start", {"Default: 0, \"template\"", "(2): noise ", "(4): error-diffusion "}},
                {"seed", {"Integer64. Range: 0 - 4294967295 Default: 1"}},
@@ -141,8 +142,8 @@ TEST(Inspect, CellularNetworks) {
                           {"initial", {"String. Default: \"\""}}});
 }
 
-// Fails when a command line of the element's own documentation, with a test source for the camera,
-// does not run.
+// Fails when a command line of the documentation of an element does not run. A test source replaces
+// camera and file, and the backend is not given.
 TEST(Launch, LinesOfTheDocumentation) {
   for (const char* line :
        {"videotestsrc num-buffers=10 ! video/x-raw,width=640,height=480 ! "
@@ -157,7 +158,13 @@ TEST(Launch, LinesOfTheDocumentation) {
         "ocelluscnn template=\"threshold | edge\" ! videoconvert ! fakesink",
         "videotestsrc pattern=ball num-buffers=10 ! video/x-raw,format=GRAY8 ! "
         "ocelluscnn template=\"threshold | erosion | dilation\" "
-        "post-messages=true ! fakesink"}) {
+        "post-messages=true ! fakesink",
+        "videotestsrc num-buffers=10 ! videoconvert ! video/x-raw,format=NV12 ! "
+        "ocellusflow depth=3 post-messages=true ! fakesink sync=false",
+        "videotestsrc num-buffers=10 ! videoconvert ! video/x-raw,format=NV12 ! "
+        "ocellushalftone depth=3 ! fakesink sync=false",
+        "videotestsrc num-buffers=10 ! videoconvert ! video/x-raw,format=NV12 ! "
+        "ocelluscnn template=\"threshold | edge\" depth=3 ! fakesink sync=false"}) {
     int status = 0;
     const std::string text = run_command(std::string("gst-launch-1.0 -m ") + line, &status);
     EXPECT_EQ(status, 0) << line << "\n" << text;
@@ -173,22 +180,22 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
     text.replace(at, from.size(), to);
 }
 
-// Replaces what begins with `from` up to the next blank.
+// Replaces each word that begins with `from`.
 void replace_word(std::string& text, const std::string& from, const std::string& to) {
   for (std::size_t at = text.find(from); at != std::string::npos;
        at = text.find(from, at + to.size()))
     text.replace(at, std::min(text.find(' ', at), text.size()) - at, to);
 }
 
-// Fails when a pipeline of the README does not run as it stands, but for the camera, the file and
-// the screen, which are not everywhere, and the length.
+// Fails when a pipeline of the README does not run. Camera, file and screen are replaced, because
+// they are not available everywhere, and the length is limited.
 TEST(Launch, PipelinesOfTheReadme) {
   std::ifstream readme(OCELLUS_README);
   ASSERT_TRUE(readme) << OCELLUS_README;
   int found = 0;
   std::string line;
   while (std::getline(readme, line)) {
-    // A line may go on after a backslash.
+    // A line may continue after a backslash.
     for (std::string more; !line.empty() && line.back() == '\\' && std::getline(readme, more);) {
       line.back() = ' ';
       line += more;
@@ -214,17 +221,17 @@ TEST(Launch, PipelinesOfTheReadme) {
     EXPECT_EQ(text.find("CRITICAL"), std::string::npos) << text;
     EXPECT_EQ(text.find("WARNING"), std::string::npos) << line << "\n" << text;
   }
-  EXPECT_GE(found, 1) << "the README shows no pipeline";
+  EXPECT_GE(found, 1) << "the README has no pipeline";
 }
 
-// What the tracer says of an object that is still there; its own description of that line has no
-// "Gst".
+// The text of the tracer for an object that is still alive. The tracer's description of this line
+// does not contain "Gst".
 constexpr const char* kAlive = "object-alive, type-name=(string)Gst";
 
-// Fails when an object or a buffer of ours is alive after the pipeline is gone, or the tracer is
-// not there to see it.
+// Fails when an object or a buffer is alive after the pipeline is destroyed, or the tracer does not
+// run.
 TEST(Leaks, NothingIsAliveAfterThePipeline) {
-  // Everything that GStreamer counts, not only our own types.
+  // All types that GStreamer tracks, not only those of this plugin.
   const std::string environment = "GST_TRACERS=leaks GST_DEBUG=GST_TRACER:7,leaks:7 ";
   for (const char* element :
        {"ocellusflow", "ocellusflow draw=true align=false",
@@ -239,13 +246,13 @@ TEST(Leaks, NothingIsAliveAfterThePipeline) {
                                              element + " ! fakesink",
                                          &status);
     EXPECT_EQ(status, 0) << text;
-    EXPECT_NE(text.find("checking for leaks"), std::string::npos) << "the tracer was not there";
+    EXPECT_NE(text.find("checking for leaks"), std::string::npos) << "the tracer did not run";
     EXPECT_EQ(text.find(kAlive), std::string::npos) << element << "\n" << text;
   }
 }
 
-// Fails when the tracer sees nothing at all, which would make the test above pass for nothing.
-TEST(Leaks, TracerSeesAPlantedLeak) {
+// Fails when the tracer detects no leak at all. The test above would then always pass.
+TEST(Leaks, TracerDetectsAPlantedLeak) {
   int status = 0;
   const std::string text =
       run_command("GST_TRACERS=leaks GST_DEBUG=GST_TRACER:7 " OCELLUS_PLANTED_LEAK " gst", &status);

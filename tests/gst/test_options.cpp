@@ -1,4 +1,4 @@
-// The properties that come from the operators' option tables, and files of options.
+// The properties from the option tables of the operators, and configuration files.
 #include <fstream>
 #include <set>
 
@@ -27,7 +27,7 @@ void expect_choices(const Option& option, GParamSpec* spec) {
   }
 }
 
-/// The property is of the option's type and range, and begins with its default.
+/// Expects that the property has the type, the range and the default of the option.
 void expect_property(const OperatorConfig& defaults, const Option& option, GParamSpec* spec) {
   const double number = option.get != nullptr ? defaults.get_number(option) : 0.0;
   switch (option.type) {
@@ -69,9 +69,8 @@ void expect_property(const OperatorConfig& defaults, const Option& option, GPara
 class Table : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(All, Table, ::testing::Values("flow", "halftone", "cnn"));
 
-// Fails when an option has no property, one of another type, default or range, or one that does not
-// say what the table says of it; and when an element has properties beside the table's that are not
-// listed here.
+// Fails when an option has no property, or one with another type, default, range or description.
+// Also fails when an element has a property that is neither in the table nor listed here.
 TEST_P(Table, EveryOptionIsAProperty) {
   const OperatorDescription* description = find_operator(GetParam());
   ASSERT_NE(description, nullptr);
@@ -97,7 +96,8 @@ TEST_P(Table, EveryOptionIsAProperty) {
     EXPECT_EQ(blurb.find(option.help), 0u) << blurb;
     EXPECT_NE(blurb.find(option.unit), std::string::npos) << blurb;
     EXPECT_EQ(blurb.find("only with ") != std::string::npos, option.needs[0] != '\0') << blurb;
-    EXPECT_EQ(blurb.find('_'), std::string::npos) << blurb << ": no property has such a name";
+    EXPECT_EQ(blurb.find('_'), std::string::npos)
+        << blurb << ": contains the name of an option, not of a property";
     GValue value = G_VALUE_INIT;
     g_value_init(&value, spec->value_type);
     g_object_get_property(G_OBJECT(element), name.c_str(), &value);
@@ -108,7 +108,7 @@ TEST_P(Table, EveryOptionIsAProperty) {
   GParamSpec** specs = g_object_class_list_properties(klass, &count);
   for (guint i = 0; i < count; ++i) {
     if (specs[i]->owner_type == G_OBJECT_TYPE(element)) {
-      EXPECT_EQ(known.count(specs[i]->name), 1u) << specs[i]->name << " is no option";
+      EXPECT_EQ(known.count(specs[i]->name), 1u) << specs[i]->name << " is not an option";
     }
   }
   g_free(specs);
@@ -128,9 +128,9 @@ std::string text_of(GstElement* element, const char* property) {
   return copy;
 }
 
-// Fails when a preset or a method changes what was set, or does not change what was not, or a text
-// cannot be taken back.
-TEST(Options, PresetsChooseWhatIsNotSet) {
+// Fails when a preset or a method changes an option that is set, does not change one that is not
+// set, or a text option cannot be unset.
+TEST(Options, PresetsDetermineUnsetOptions) {
   GstElement* element = gst_element_factory_make("ocellusflow", nullptr);
   ASSERT_NE(element, nullptr);
   set_properties(element, "warps=3 preset=quality");
@@ -149,16 +149,15 @@ TEST(Options, PresetsChooseWhatIsNotSet) {
   EXPECT_EQ(text_of(element, "taps"), "5x5x3");
   g_object_set(element, "taps", nullptr, nullptr);
   EXPECT_EQ(text_of(element, "taps"), "15x15x20");
-  // A setting that is none does not keep the others from being read.
+  // An invalid setting does not prevent reading the others.
   set_properties(element, "taps=many");
   EXPECT_EQ(text_of(element, "taps"), "many");
   EXPECT_EQ(text_of(element, "window"), "11");
   gst_object_unref(element);
 }
 
-// Fails when kernels of a file are not read, or options beside it that it has a say about are
-// taken.
-TEST(Options, KernelsMayStandInAFile) {
+// Fails when kernels are not read from a file, or options that the file determines are accepted.
+TEST(Options, KernelsFromAFile) {
   const Expected<KernelFileInfo> file = read_kernel_file_info(OCELLUS_KERNEL_FILE);
   ASSERT_TRUE(file) << file.error().text;
   const KernelConfig& kernels = file->kernels;
@@ -185,7 +184,7 @@ class Config : public ::testing::Test {
     std::ofstream(path) << text;
     return path;
   }
-  /// What a pipeline says that is started with these properties; empty when it runs.
+  /// Returns the error of a pipeline with these properties; empty if it runs.
   static std::string error_of(const std::string& properties,
                               const std::string& factory = "ocellusflow") {
     Pipeline pipeline(
@@ -195,7 +194,7 @@ class Config : public ::testing::Test {
     gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
     return pipeline.wait_for_end();
   }
-  /// Frames of delay that the first result tells of.
+  /// Returns the delay of the first result, in frames.
   static float delay_of(Harness& harness) {
     harness.start();
     for (int i = 0; i < 8; ++i) EXPECT_EQ(harness.push(harness.frame(i)), GST_FLOW_OK);
@@ -210,8 +209,8 @@ class Config : public ::testing::Test {
   test::TemporaryFolder folder_;
 };
 
-// Fails when the options of a file, in the shape in which the program prints them, do not reach the
-// operator, or keep an element from starting that decides by itself how many frames are in flight.
+// Fails when the options in a file, in the format that the program prints, have no effect on the
+// operator, or keep the element from starting.
 TEST_F(Config, FileIsReadAtTheStart) {
   const std::string path = write(
       R"({"version": "1", "config": {"operator": "flow", "method": "kernels", "taps": "9x9x5",
@@ -236,7 +235,7 @@ TEST_F(Config, PropertiesTakePrecedence) {
   EXPECT_EQ(text_of(harness.element(), "sigma-space"), "2");
 }
 
-// Fails when a file is read once and for all, or its options stay without it.
+// Fails when the file is read only once, or its options remain after the property is unset.
 TEST_F(Config, FileIsReadAtEveryStart) {
   const std::string path = write(R"({"preset": "quality"})");
   Harness harness("config=" + path, {});
@@ -253,8 +252,8 @@ TEST_F(Config, FileIsReadAtEveryStart) {
   EXPECT_EQ(text_of(harness.element(), "config"), "");
 }
 
-// Fails when what is wrong with a file is taken, or the message does not name it.
-TEST_F(Config, WhatIsWrongIsNamed) {
+// Fails when an invalid file is accepted, or the message does not name the cause.
+TEST_F(Config, ErrorsNameTheCause) {
   struct Case {
     const char* factory;
     const char* text;

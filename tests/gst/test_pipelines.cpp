@@ -1,4 +1,4 @@
-// Whole pipelines: many, often, one after the other, and what remains of them.
+// Complete pipelines: repeated, concurrent, and their memory use.
 #include <malloc.h>
 
 #include <atomic>
@@ -15,23 +15,22 @@ constexpr const char* kSource =
     "videotestsrc pattern=ball num-buffers=20 ! "
     "video/x-raw,format=I420,width=160,height=120,framerate=30/1 ! ";
 
-// Fails when going up and down leaves something behind that makes a later start fail, hang or
-// crash.
+// Fails when state changes leave something behind that makes a later start fail, hang or crash.
 TEST(Pipelines, HundredStateChanges) {
   Pipeline pipeline(std::string("videotestsrc ! video/x-raw,format=NV12,width=64,height=48 ! "
                                 "ocellusflow name=flow draw=true ! ") +
                     kSink);
   for (int i = 0; i < 100; ++i) {
-    // Up to playing, down to each of the lower states in turn, now and then without waiting for the
-    // state in between.
+    // Changes up to PLAYING and down to each of the lower states in turn, sometimes without waiting
+    // for the state in between.
     ASSERT_TRUE(pipeline.reach(i % 3 == 0 ? GST_STATE_PAUSED : GST_STATE_PLAYING)) << i;
     if (i % 5 == 0) pipeline.set_state(GST_STATE_PLAYING);
     ASSERT_TRUE(pipeline.reach(i % 2 == 0 ? GST_STATE_NULL : GST_STATE_READY)) << i;
   }
 }
 
-// Fails when the planes die with the element, the pipeline or its pools, or are written again while
-// the buffer is held.
+// Fails when the planes are freed with the element, the pipeline or its pools, or are overwritten
+// while the buffer is held.
 TEST(Pipelines, BufferOutlivesItsPipeline) {
   std::vector<GstBuffer*> kept;
   std::vector<std::vector<float>> fields;
@@ -64,7 +63,7 @@ TEST(Pipelines, BufferOutlivesItsPipeline) {
 }
 
 // Fails when the second element overwrites, hides or loses the field of the first.
-TEST(Pipelines, TwoInARow) {
+TEST(Pipelines, TwoElementsInSeries) {
   Pipeline pipeline(std::string(kSource) +
                     "ocellusflow name=first roi=0,0,80,60 ! ocellusflow name=second ! " + kSink);
   int count = 0;
@@ -80,7 +79,7 @@ TEST(Pipelines, TwoInARow) {
                buffer, &state, g_type_from_name(GST_OCELLUS_FLOW_META_API_NAME))) {
       const auto* flow = reinterpret_cast<GstOcellusFlowMeta*>(meta);
       sources.insert(g_quark_to_string(flow->source));
-      // The last frame has none to be compared with, and takes the flow before.
+      // The last frame has no next frame to compare with, so it gets the previous flow.
       EXPECT_EQ(flow->described_pts != GST_BUFFER_PTS(buffer), count == 20);
       if (flow != last) {
         EXPECT_EQ(flow->width, 80);
@@ -93,8 +92,8 @@ TEST(Pipelines, TwoInARow) {
   EXPECT_EQ(count, 20);
 }
 
-// Fails when two branches of a tee disturb each other's picture: one draws, the other does not.
-TEST(Pipelines, DrawingBranchLeavesTheOtherAlone) {
+// Fails when drawing in one branch of a tee changes the picture in the other branch.
+TEST(Pipelines, DrawingDoesNotChangeOtherBranches) {
   Pipeline pipeline(
       std::string("videotestsrc pattern=ball num-buffers=20 ! "
                   "video/x-raw,format=I420,width=160,height=120 ! tee name=t  t. ! queue ! "
@@ -119,8 +118,9 @@ TEST(Pipelines, DrawingBranchLeavesTheOtherAlone) {
   EXPECT_EQ(at, 20u);
 }
 
-// Fails when elements share state: with eight at once each must give what it gives alone.
-TEST(Pipelines, EightAtOnce) {
+// Fails when elements share state: each of eight concurrent pipelines must give the same result as
+// alone.
+TEST(Pipelines, EightConcurrentPipelines) {
   const auto sum_of_run = [](int which) {
     const char* properties[] = {"", "preset=quality", "method=kernels taps=15x15x7",
                                 "window-frames=3 threads=1"};
@@ -148,8 +148,8 @@ TEST(Pipelines, EightAtOnce) {
   for (int i = 0; i < 8; ++i) EXPECT_EQ(together[i], alone[i % 4]) << i;
 }
 
-// Fails when a flushing seek lets frames of before it out afterwards, deadlocks, or leaves the old
-// past in the state.
+// Fails when a flushing seek pushes old frames afterwards, deadlocks, or keeps old frames in the
+// temporal state.
 TEST(Pipelines, FlushingSeek) {
   Pipeline pipeline(
       std::string("videotestsrc ! video/x-raw,format=GRAY8,width=160,height=120,framerate=30/1 ! "
@@ -169,8 +169,8 @@ TEST(Pipelines, FlushingSeek) {
   watch.attach(pipeline);
   ASSERT_TRUE(pipeline.reach(GST_STATE_PLAYING));
   g_usleep(100000);
-  // Paused, the sink holds one frame and the streaming thread waits: what comes after the seek is
-  // new.
+  // In PAUSED the sink holds one frame and the streaming thread waits, so all frames after the seek
+  // are new.
   ASSERT_TRUE(pipeline.reach(GST_STATE_PAUSED));
   after = true;
   ASSERT_TRUE(gst_element_seek_simple(
@@ -181,12 +181,11 @@ TEST(Pipelines, FlushingSeek) {
   pipeline.set_state(GST_STATE_NULL);
   EXPECT_EQ(old_frames, 0);
   EXPECT_GE(new_frames, 30);
-  EXPECT_EQ(warming, 4)
-      << "kernels of 9 frames: the first four that go out lack some of their past";
+  EXPECT_EQ(warming, 4) << "with kernels of 9 frames, the first four output frames warm up";
 }
 
-// Fails when a source that plays backwards, by a seek of a negative rate, is taken for one that
-// breaks off at every frame; at rates whose frames are not of whole nanoseconds.
+// Fails when reverse playback by a seek with a negative rate is taken for discontinuities, at frame
+// rates whose durations are not whole nanoseconds.
 TEST(Pipelines, ReverseSeek) {
   for (const char* rate : {"30/1", "30000/1001", "25/1"}) {
     Pipeline pipeline(std::string("videotestsrc ! video/x-raw,format=GRAY8,width=64,height=48,"
@@ -207,7 +206,7 @@ TEST(Pipelines, ReverseSeek) {
     watch.attach(pipeline);
     ASSERT_TRUE(pipeline.reach(GST_STATE_PAUSED));
     after = true;
-    // The last frame begins a little before the end, so that the sink takes it, too.
+    // The last frame starts shortly before the end, so that the sink accepts it, too.
     ASSERT_TRUE(gst_element_seek(pipeline.get(), -1.0, GST_FORMAT_TIME,
                                  static_cast<GstSeekFlags>(GST_SEEK_FLAG_FLUSH), GST_SEEK_TYPE_SET,
                                  0, GST_SEEK_TYPE_SET, 2010 * GST_MSECOND));
@@ -219,8 +218,7 @@ TEST(Pipelines, ReverseSeek) {
   }
 }
 
-// Fails when the delay is not known to the sinks of a live pipeline: without it every frame would
-// be late.
+// Fails when the sinks of a live pipeline do not get the delay. Every frame would be late.
 TEST(Pipelines, LiveLatency) {
   Pipeline pipeline(
       "videotestsrc is-live=true ! video/x-raw,format=GRAY8,width=160,height=120,framerate=25/1 ! "
@@ -236,13 +234,13 @@ TEST(Pipelines, LiveLatency) {
   gst_query_parse_latency(query, &live, &min, nullptr);
   EXPECT_TRUE(live);
   EXPECT_GE(min, 9 * 40 * GST_MSECOND);
-  EXPECT_LE(min, 11 * 40 * GST_MSECOND);  // the live source adds a frame of its own
+  EXPECT_LE(min, 11 * 40 * GST_MSECOND);  // the live source adds one frame
   gst_query_unref(query);
 }
 
-// Fails when an element that changes the colors loses the field, or one that changes the size
+// Fails when an element that changes only the colors loses the field, or one that changes the size
 // keeps it.
-TEST(Pipelines, FieldFollowsThePictureThroughOthers) {
+TEST(Pipelines, MetaPassesThroughOtherElements) {
   for (const auto& [filter, kept] :
        {std::pair{"videoconvert ! video/x-raw,format=RGB", true}, std::pair{"identity", true},
         std::pair{"queue", true}, std::pair{"videobalance", true},
@@ -278,7 +276,7 @@ TEST(Pipelines, MemoryIsStable) {
     const std::size_t before = mallinfo2().uordblks;
     run(200, 2200);
     const std::size_t after = mallinfo2().uordblks;
-    // A leak of one small struct a frame would be 64 KiB at least.
+    // A leak of one small struct per frame would be at least 64 KiB.
     EXPECT_LT(after, before + 32 * 1024) << properties;
   }
 }

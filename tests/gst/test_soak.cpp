@@ -1,6 +1,6 @@
-// The elements under what no other test thought of: buffers of any size in any number of pieces,
-// and pipelines whose states, positions, caps and properties change at random. The same in every
-// run; the short runs are for every day, the suites Slow* for longer ones.
+// Random tests: buffers of any size in any number of memories, and pipelines whose states,
+// positions, caps and properties change at random. Each run uses the same seeds. The short tests
+// run every day; the suites Slow* run longer.
 #include <dirent.h>
 
 #include <chrono>
@@ -15,9 +15,9 @@ namespace {
 class Random {
  public:
   explicit Random(unsigned seed) : engine_(seed) {}
-  /// 0 to `count` - 1.
+  /// Returns 0 to `count` - 1.
   int below(int count) { return static_cast<int>(engine_() % static_cast<unsigned>(count)); }
-  /// Once in `count`.
+  /// Returns true once in `count` calls on average.
   bool one_in(int count) { return below(count) == 0; }
   template <typename T, std::size_t kCount>
   const T& of(const T (&items)[kCount]) {
@@ -44,7 +44,7 @@ constexpr Element kElements[] = {
     {"ocelluscnn", "threads=1 template=edge"},
 };
 
-// Bytes in pieces, some of which must not be written.
+// Returns a buffer with its bytes in several memories, some of them read-only.
 GstBuffer* buffer_in_pieces(Random& random, gsize bytes) {
   GstBuffer* buffer = gst_buffer_new();
   while (bytes > 0) {
@@ -108,7 +108,7 @@ void push_buffers_of_any_kind(unsigned seed, int streams) {
       GstBuffer* buffer = buffer_in_pieces(random, static_cast<gsize>(bytes));
       const bool wrong = random.one_in(6);
       const bool described = wrong || random.one_in(3);
-      // GStreamer maps a plane that its meta describes in the memory where it begins only.
+      // GStreamer maps a plane of a GstVideoMeta only in the memory in which the plane begins.
       const bool in_reach = !described || gst_buffer_n_memory(buffer) == 1;
       if (described) add_meta(random, buffer, info, wrong);
       GST_BUFFER_PTS(buffer) = random.one_in(6)   ? GST_CLOCK_TIME_NONE
@@ -120,7 +120,8 @@ void push_buffers_of_any_kind(unsigned seed, int streams) {
         GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_CORRUPTED | GST_BUFFER_FLAG_GAP);
       const GstFlowReturn flow = harness.push(buffer);
       const std::string error = harness.last_error();
-      // What is drawn on is looked at as a whole only when it goes out, with the next frame.
+      // With `draws`, all planes of a frame are checked only when it is pushed, with the next
+      // frame.
       const bool good_before = i == 0 || !element.draws;
       if (!wrong && in_reach && bytes >= whole && good_before) {
         EXPECT_EQ(flow, GST_FLOW_OK) << i << ": " << error;
@@ -134,7 +135,7 @@ void push_buffers_of_any_kind(unsigned seed, int streams) {
       }
       ++refused;
       EXPECT_EQ(flow, GST_FLOW_ERROR);
-      EXPECT_NE(error, "") << "refused without a word";
+      EXPECT_NE(error, "") << "refused without a message";
       break;
     }
     harness.event(gst_event_new_eos());
@@ -144,14 +145,14 @@ void push_buffers_of_any_kind(unsigned seed, int streams) {
   EXPECT_GT(refused, streams / 10);
 }
 
-// Fails when a buffer that is too short, in pieces, read-only, or described wrongly by its
-// GstVideoMeta is read past its end (the checkers of memory see it), passes although luma is not
-// all there, is refused without a word, or when a whole one is refused.
-TEST(Buffers, OfAnySizeInAnyPieces) {
+// Fails when a buffer that is too small, in several memories, read-only, or with a wrong
+// GstVideoMeta is read past its end, which sanitizers detect. Also fails when a buffer with
+// incomplete luma passes or is refused without a message, or when a complete one is refused.
+TEST(Buffers, AnySizeInAnyNumberOfMemories) {
   push_buffers_of_any_kind(1, 200);
 }
 
-TEST(SlowBuffers, OfAnySizeInAnyPieces) {
+TEST(SlowBuffers, AnySizeInAnyNumberOfMemories) {
   for (unsigned seed = 2; seed < 6; ++seed) push_buffers_of_any_kind(seed, 1000);
 }
 
@@ -189,7 +190,8 @@ class Soak {
     EXPECT_GT(pipelines_, 0);
     EXPECT_GT(actions_, 20);
     EXPECT_GT(frames_, 50);
-    // GStreamer keeps its threads in pools, and a few files for them; neither grows by pipeline.
+    // GStreamer keeps its threads in pools, with a few files. Neither number grows with the number
+    // of pipelines.
     EXPECT_LE(open_files(), files + 8);
     EXPECT_LE(threads(), 64);
   }
@@ -254,7 +256,7 @@ class Soak {
         if (backwards_) seek(whole, -1.0, 1000, 2000 + random_.below(50) * 100);
         break;
       case 7: {
-        // A flush in the middle, and a seek that gives what is below a segment again.
+        // Flushes within the pipeline. The seek afterwards gives downstream a segment again.
         GstPad* pad = gst_element_get_static_pad(element, "sink");
         if (gst_pad_is_active(pad)) {
           gst_pad_send_event(pad, gst_event_new_flush_start());
@@ -266,7 +268,7 @@ class Soak {
         break;
       }
       case 8: {
-        // Playing backwards, videotestsrc begins to count below zero when its caps change.
+        // In reverse playback videotestsrc counts below zero when its caps change.
         if (backwards_) break;
         GstCaps* caps = gst_caps_from_string(any_caps().c_str());
         g_object_set(pipeline.by_name("filter"), "caps", caps, nullptr);
@@ -298,7 +300,7 @@ class Soak {
   }
 
   static void seek(GstElement* pipeline, double rate, int from_ms, int to_ms) {
-    // A pipeline that is not started refuses it.
+    // A pipeline that is not started refuses the seek.
     gst_element_seek(pipeline, rate, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, GST_SEEK_TYPE_SET,
                      from_ms * static_cast<gint64>(GST_MSECOND), GST_SEEK_TYPE_SET,
                      to_ms < 0 ? -1 : to_ms * static_cast<gint64>(GST_MSECOND));
@@ -325,7 +327,7 @@ class Soak {
     const bool kernels = random_.one_in(2);
     const std::string taps = "5x5x" + std::to_string(3 + random_.below(3));
     const char* form = random_.one_in(2) ? "uniform" : "foveated";
-    // NULL takes back what has a meaning with kernels only.
+    // NULL unsets options that have a meaning only with kernels.
     g_object_set(pipeline.by_name("flow"), "method", kernels ? 0 : 1, "taps",
                  kernels ? taps.c_str() : nullptr, "kernels", kernels ? form : nullptr, "align",
                  random_.below(2), nullptr);
@@ -344,8 +346,8 @@ class Soak {
         GError* error = nullptr;
         gchar* debug = nullptr;
         gst_message_parse_error(message, &error, &debug);
-        // The source stops when its caps or its data come while the pads below are flushed; an
-        // element that refuses something says so itself.
+        // The source posts an error if its caps or data reach flushing pads. An element that
+        // refuses something posts an error itself.
         const std::string from = GST_OBJECT_NAME(GST_MESSAGE_SRC(message));
         if (from != "source") {
           ADD_FAILURE() << from << ": " << error->message << " | " << debug;
@@ -358,7 +360,7 @@ class Soak {
     gst_object_unref(bus);
   }
 
-  // Whatever was done to it, started anew a pipeline without a budget runs.
+  // A restarted pipeline without a budget must run, whatever happened before.
   void expect_flow(Pipeline& pipeline, int action) {
     gst_element_set_state(pipeline.get(), GST_STATE_READY);
     for (const char* name : kNames)
@@ -367,24 +369,24 @@ class Soak {
     const int before = frames_;
     for (int i = 0; i < 10000 && frames_ < before + 3; ++i) g_usleep(2000);
     hear(pipeline);
-    EXPECT_GE(frames_.load(), before + 3) << "nothing flows after action " << action;
+    EXPECT_GE(frames_.load(), before + 3) << "no buffers after action " << action;
   }
 
   Random random_;
-  bool backwards_ = false;  // the pipeline plays backwards now and then
+  bool backwards_ = false;  // the pipeline sometimes plays backwards
   std::atomic<int> frames_{0};
   int pipelines_ = 0;
   int actions_ = 0;
 };
 
-// Fails when changes of state, seeks in both directions, flushes, new caps, new properties, queries
-// or renegotiation at any moment end a pipeline with an error, keep it from running again, crash,
-// or leave threads or files behind.
-TEST(Soak, PipelinesThatChangeAllTheTime) {
+// Fails when a state change, a seek in either direction, a flush, new caps, new properties, a query
+// or a renegotiation at any time stops a pipeline with an error, prevents a restart, crashes, or
+// leaks threads or files.
+TEST(Soak, RandomlyChangingPipelines) {
   Soak(1).run(std::chrono::seconds(4));
 }
 
-TEST(SlowSoak, PipelinesThatChangeAllTheTime) {
+TEST(SlowSoak, RandomlyChangingPipelines) {
   for (unsigned seed = 2; seed < 8 && !HasFailure(); ++seed)
     Soak(seed).run(std::chrono::seconds(30));
 }

@@ -1,8 +1,8 @@
-/* GstOcellusCellularNetworkMeta: how the cellular network of ocellushalftone or ocelluscnn came to the
- * picture that it gave.
+/* GstOcellusCellularNetworkMeta: how the cellular network of ocellushalftone or ocelluscnn computed
+ * a picture.
  *
- * Plain C, header only: the type is found by its name, which the plugin registers when its first
- * element is made. A program that reads it therefore needs this header and gstreamer-1.0 and links
+ * This header is plain C. It finds the type by its name, which the plugin registers when it creates
+ * its first element. A program that reads the meta needs this header and gstreamer-1.0, and links
  * nothing of Ocellus.
  *
  *     GstOcellusCellularNetworkMeta *cells = gst_buffer_get_ocellus_cellular_network_meta (buffer);
@@ -15,8 +15,8 @@
 
 G_BEGIN_DECLS
 
-/** Counts changes of the layout below. A program and a plugin of different versions do not read
- * each other. */
+/** Version of the struct below. The accessor returns NULL if the program and the plugin have different
+ * versions. */
 #define GST_OCELLUS_CELLULAR_NETWORK_META_VERSION 1
 
 /** The type's name, for gst_meta_get_info() and g_type_from_name(). */
@@ -24,9 +24,9 @@ G_BEGIN_DECLS
 
 /**
  * GstOcellusCellsFlags:
- * @GST_OCELLUS_CELLULAR_NETWORK_FLAG_REUSED: the picture is that of an earlier frame, see @pts: the budget was
- * missed
- * @GST_OCELLUS_CELLULAR_NETWORK_FLAG_LATE: the picture was ready only after the budget
+ * @GST_OCELLUS_CELLULAR_NETWORK_FLAG_REUSED: the picture was computed from an earlier frame (see
+ * @pts), because the frame missed its budget
+ * @GST_OCELLUS_CELLULAR_NETWORK_FLAG_LATE: the picture was ready only after the budget had elapsed
  */
 typedef enum {
   GST_OCELLUS_CELLULAR_NETWORK_FLAG_NONE = 0,
@@ -41,12 +41,12 @@ typedef struct _GstOcellusCellularNetworkMeta GstOcellusCellularNetworkMeta;
  * @meta: parent
  * @version: GST_OCELLUS_CELLULAR_NETWORK_META_VERSION of the plugin
  * @flags: GstOcellusCellsFlags
- * @source: name of the element that made the picture; 0 where there is none
- * @sweeps: of all stages
+ * @source: name of the element that made the picture; 0 if the meta is empty
+ * @sweeps: sweeps of all stages together
  * @changed: cells that changed in the last sweep of the last stage
- * @converged: whether the last stage came to its fixed point
- * @pts: PTS of the frame that the picture was made of: the buffer's own without REUSED
- * @compute_time: nanoseconds of computing
+ * @converged: whether the last stage reached a fixed point
+ * @pts: PTS of the frame that the picture was computed from; without REUSED it is the buffer's PTS
+ * @compute_time: computation time, nanoseconds
  */
 struct _GstOcellusCellularNetworkMeta {
   GstMeta meta;
@@ -67,9 +67,10 @@ struct _GstOcellusCellularNetworkMeta {
  * gst_buffer_get_ocellus_cellular_network_meta:
  * @buffer: a buffer
  *
- * Returns: (nullable): what is known of the picture, or NULL when no cellular network made it (none
- * before this point, or a frame that passed as it came). With several in a row, the last one's; go
- * over the others with gst_buffer_iterate_meta_filtered() and tell them apart by @source.
+ * Returns: (nullable): the meta of @buffer, or NULL if no cellular network made the picture (there is
+ * no such element upstream, or the frame passed unchanged). After several such elements in series it
+ * is the meta of the last one. To read the others, use gst_buffer_iterate_meta_filtered() and compare
+ * @source.
  */
 static inline GstOcellusCellularNetworkMeta* gst_buffer_get_ocellus_cellular_network_meta(GstBuffer* buffer) {
   GType api = g_type_from_name(GST_OCELLUS_CELLULAR_NETWORK_META_API_NAME);

@@ -1,8 +1,8 @@
-/* GstOcellusFlowMeta: the motion field that the element ocellusflow puts on a buffer.
+/* GstOcellusFlowMeta: the flow field that the element ocellusflow attaches to a buffer.
  *
- * Plain C, header only: the type is found by its name, which the plugin registers when its first
- * element is made. A program that reads flow therefore needs this header and gstreamer-1.0 and
- * links nothing of Ocellus.
+ * This header is plain C. It finds the type by its name, which the plugin registers when it creates
+ * its first element. A program that reads the meta needs this header and gstreamer-1.0, and links
+ * nothing of Ocellus.
  *
  *     GstOcellusFlowMeta *flow = gst_buffer_get_ocellus_flow_meta (buffer);
  *     if (flow != NULL) {
@@ -10,12 +10,13 @@
  *       if (gst_ocellus_flow_meta_get_motion (flow, 320, 240, &u, &v)) ...
  *     }
  *
- * The planes belong to the meta: they stay as they are as long as a reference to the buffer, or to
- * a copy of it, is held, also when the pipeline and the element are gone. They are shared between
- * copies: read only.
+* The planes belong to the meta. They remain valid and unchanged while a reference to the buffer or
+ * to a copy of it is held, even after the pipeline and the element are destroyed. Copies share the
+ * planes, so do not write to them.
  *
- * Elements that change only the colors pass the meta on, those that scale or crop do not. A
- * videoflip (GStreamer 1.22) passes it on as it is: put it before ocellusflow.
+ * Elements that change only the colors keep the meta. Elements that scale or crop remove it. In
+ * GStreamer 1.22 videoflip keeps the meta unchanged, although it no longer fits the picture: put
+ * videoflip before ocellusflow.
  */
 #ifndef OCELLUS_GST_FLOW_META_H
 #define OCELLUS_GST_FLOW_META_H
@@ -25,8 +26,8 @@
 
 G_BEGIN_DECLS
 
-/** Counts changes of the layout below. A program and a plugin of different versions do not read
- * each other. */
+/** Version of the struct below. The accessor returns NULL if the program and the plugin have
+ * different versions. */
 #define GST_OCELLUS_FLOW_META_VERSION 1
 
 /** The type's name, for gst_meta_get_info() and g_type_from_name(). */
@@ -34,15 +35,15 @@ G_BEGIN_DECLS
 
 /**
  * GstOcellusFlowFlags:
- * @GST_OCELLUS_FLOW_FLAG_WARMING_UP: fewer frames have come than the temporal kernel is long; the
- * oldest one stood in
- * @GST_OCELLUS_FLOW_FLAG_BAD_PIXELS: the frame held values that are not numbers; all vectors are
- * marked invalid
- * @GST_OCELLUS_FLOW_FLAG_REPEATED: the stream ended or broke off here, or the picture was wanted
- * back; the last frame stood in for those to come
- * @GST_OCELLUS_FLOW_FLAG_REUSED: this is the field of an earlier frame, see @described_pts: the
- * budget was missed, or (with REPEATED) no frame came after this one that it could be compared with
- * @GST_OCELLUS_FLOW_FLAG_LATE: the field was ready only after the budget
+ * @GST_OCELLUS_FLOW_FLAG_WARMING_UP: fewer frames than the length of the temporal kernel have
+ * arrived; the oldest frame was used in place of the missing ones
+ * @GST_OCELLUS_FLOW_FLAG_BAD_PIXELS: a frame had NaN pixels; all vectors are marked invalid
+ * @GST_OCELLUS_FLOW_FLAG_REPEATED: no later frames were available, because the stream ended or had a
+ * discontinuity here, or a query asked for the buffers back; the last frame was repeated in their
+ * place
+ * @GST_OCELLUS_FLOW_FLAG_REUSED: this is the field of an earlier frame (see @described_pts), because
+ * the frame missed its budget, or (with REPEATED) because no later frame was available
+ * @GST_OCELLUS_FLOW_FLAG_LATE: the field was ready only after the budget had elapsed
  */
 typedef enum {
   GST_OCELLUS_FLOW_FLAG_NONE = 0,
@@ -60,22 +61,22 @@ typedef struct _GstOcellusFlowMeta GstOcellusFlowMeta;
  * @meta: parent
  * @version: GST_OCELLUS_FLOW_META_VERSION of the plugin
  * @flags: GstOcellusFlowFlags
- * @source: name of the element that made it
+ * @source: name of the element that computed the field
  * @x: left edge of the planes in the picture, pixels
  * @y: upper edge of the planes in the picture, pixels
  * @width: width of the planes, pixels
  * @height: height of the planes, pixels
  * @stride: bytes from row to row, the same for all planes
- * @u: motion to the right, pixels per frame, to the frame that is shown next: in reverse playback
- * that of the time before; NaN (or 0, as the element was told) where the confidence is too low
+ * @u: motion to the right, pixels per frame, toward the frame that is shown next, which in reverse
+ * playback is the earlier one; where the confidence is too low it is NaN or 0 (property invalid)
  * @v: motion down, pixels per frame
  * @confidence: smaller eigenvalue of the structure tensor, (gray levels per pixel)^2; may be NULL
  * @pts: PTS of the newest frame that the field was computed from
- * @described_pts: PTS of the frame that the field describes: the buffer's own with align=true and
- * without REUSED, that of one that came earlier else
- * @delay_frames: age of the described moment in frames; x.5 lies between the described frame and
- * the one before it
- * @compute_time: nanoseconds of computing
+ * @described_pts: PTS of the frame that the field describes; with align=true and without REUSED it
+ * is the buffer's PTS, otherwise that of an earlier frame
+ * @delay_frames: age of the described time relative to @pts, in frames; x.5 is the middle between
+ * the described frame and the one before it
+ * @compute_time: computation time, nanoseconds
  */
 struct _GstOcellusFlowMeta {
   GstMeta meta;
@@ -106,10 +107,10 @@ struct _GstOcellusFlowMeta {
  * gst_buffer_get_ocellus_flow_meta:
  * @buffer: a buffer
  *
- * Returns: (nullable): the motion field on @buffer, or NULL when there is none (no ocellusflow
- * before this point, or a frame that passed without a result). With several ocellusflow in a row,
- * the field of the last one; go over the others with gst_buffer_iterate_meta_filtered() and tell
- * them apart by @source.
+ * Returns: (nullable): the flow field of @buffer, or NULL if it has none (there is no ocellusflow
+ * upstream, or the frame passed without a result). After several ocellusflow in series it is the
+ * field of the last one. To read the others, use gst_buffer_iterate_meta_filtered() and compare
+ * @source.
  */
 static inline GstOcellusFlowMeta* gst_buffer_get_ocellus_flow_meta(GstBuffer* buffer) {
   GType api = g_type_from_name(GST_OCELLUS_FLOW_META_API_NAME);
@@ -133,14 +134,14 @@ static inline GstOcellusFlowMeta* gst_buffer_get_ocellus_flow_meta(GstBuffer* bu
 
 /**
  * gst_ocellus_flow_meta_get_motion:
- * @flow: a motion field
+ * @flow: a flow field
  * @x: pixel of the picture
  * @y: pixel of the picture
  * @u: (out): motion to the right, pixels per frame
  * @v: (out): motion down, pixels per frame
  *
- * Returns: FALSE when (@x, @y) lies outside the field's region or the vector there is marked
- * invalid by NaN.
+ * Returns: FALSE if (@x, @y) is outside the region of the field, or if the vector there is NaN
+ * (invalid).
  */
 static inline gboolean gst_ocellus_flow_meta_get_motion(const GstOcellusFlowMeta* flow, gint x,
                                                         gint y, gfloat* u, gfloat* v) {
