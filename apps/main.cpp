@@ -61,9 +61,9 @@ int run(int argc, char** argv) {
       "seed=N]. A video or a camera that gives no frame for --source-timeout seconds (10) is an\n"
       "error.\n"
       "Exit codes: 0 done, 1 the answer is no (a budget missed), 2 bad usage or input;\n"
-      "130 after Ctrl-C, 143 after SIGTERM. One Ctrl-C ends flow, halftone, cnn and latency after\n"
-      "the frame under way: latency reports the frames that it measured, the others end their\n"
-      "video, and no unfinished file is left. A second Ctrl-C ends at once.");
+      "130 after Ctrl-C, 143 after SIGTERM. One Ctrl-C ends latency, and the command of an\n"
+      "operator, after the frame under way: latency reports the frames that it measured, the\n"
+      "others end their video, and no unfinished file is left. A second Ctrl-C ends at once.");
 
   int exit_code = kDone;
   add_devices_command(program, exit_code);
