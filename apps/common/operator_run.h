@@ -111,6 +111,7 @@ class RunningOperator {
   }
   /// Of the last frame.
   const void* record() const { return record_.data(); }
+  const std::vector<std::uint64_t>& stored_record() const { return record_; }
   template <typename Record>
   const Record& record() const {
     return *reinterpret_cast<const Record*>(record_.data());
