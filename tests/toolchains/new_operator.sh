@@ -67,11 +67,12 @@ refuses "unknown option" $name --sumary
 refuses "too many" $name $short more
 refuses "no full stop" $name --summary "It ends here."
 refuses "capital letter" $name --summary "a \"b\""
-refuses "halftone exists" halftone dots
-refuses "core exists" core
+refuses "lib/halftone exists" halftone dots
+refuses "lib/core exists" core
 refuses "engine.h exists" engine
 refuses "gstocellusbase.h exists" $name base
-refuses "command \"flow\"" $name flow
+refuses "gstocellusflow.cpp exists" $name flow
+refuses "command \"filter\"" $name filter
 refuses "command \"latency\"" $name latency
 mv gst-plugins/elements.cpp elements.away
 refuses "lacks gst-plugins/elements.cpp" $name
