@@ -20,27 +20,29 @@ fail() {
   exit 1
 }
 
-# ---- a copy
+# ---- two copies: one stays as it is
 
 rm -rf "$work"
-mkdir -p "$work/tree"
+mkdir -p "$work/tree" "$work/original"
 work=$(cd "$work" && pwd)
 tree=$work/tree
+original=$work/original
 cd "$source"
 if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
   git ls-files -z --cached --others --exclude-standard
 else
   find . -path ./build -prune -o -path './.git' -prune -o -type f -print0
 fi | while IFS= read -r -d '' file; do if [ -f "$file" ]; then printf '%s\0' "${file#./}"; fi; done >"$work/files"
-tar -c --null -T "$work/files" | tar -x -C "$tree"
+tar -c --null -T "$work/files" | tar -x -C "$original"
+cp -a "$original/." "$tree"
 cd "$tree"
 
-# One line for each file of the source tree that differs in the copy: its name, lines that were removed, lines that were added.
+# One line for each file that was there and differs: its name, lines that were removed, lines that were added.
 changes() {
   local file difference
   while IFS= read -r -d '' file; do
-    cmp -s "$source/$file" "$tree/$file" && continue
-    difference=$(diff -U0 "$source/$file" "$tree/$file" | sed 1,2d || true)
+    cmp -s "$original/$file" "$tree/$file" && continue
+    difference=$(diff -U0 "$original/$file" "$tree/$file" | sed 1,2d || true)
     printf '%s %s %s\n' "$file" "$(grep -c '^-' <<<"$difference" || true)" "$(grep -c '^+' <<<"$difference" || true)"
   done <"$work/files"
 }
@@ -132,7 +134,7 @@ grep -qx "docs/options.md .*" "$work/changes" || fail "docs/options.md does not 
 # The check itself: a sixth file, and a line too many.
 echo >>README.md
 counted >/dev/null && fail "a change of README.md is not counted"
-cp "$source/README.md" README.md
+cp "$original/README.md" README.md
 cp CMakeLists.txt "$work/CMakeLists.txt"
 printf '\n\n' >>CMakeLists.txt
 counted >/dev/null && fail "three lines in CMakeLists.txt are not counted"
