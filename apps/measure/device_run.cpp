@@ -41,24 +41,26 @@ double DeviceTimes::rate() const {
 }
 
 Footprint DeviceRun::footprint_of(const EngineConfig& engine, const OperatorMaker& maker,
-                                  MemorySpace space) {
+                                  const RunMemory& memory) {
   return take_or_refuse(maker.footprint(take(Engine::probe(engine), "engine")), "operator") +
-         Buffer::footprint(space, depth() * image_bytes_) +
-         Buffer::footprint(space, depth() * layout_.bytes());
+         Buffer::footprint(memory.frames, depth() * image_bytes_) +
+         Buffer::footprint(memory.results, depth() * layout_.bytes());
 }
 
-DeviceRun::DeviceRun(const EngineConfig& engine, const OperatorMaker& maker, MemorySpace space,
-                     const std::vector<const GrayImage*>& frames, int planes)
+DeviceRun::DeviceRun(const EngineConfig& engine, const OperatorMaker& maker,
+                     const RunMemory& memory, const std::vector<const GrayImage*>& frames,
+                     int planes)
     : info_(take_or_refuse(maker.info(), "operator")),
       layout_(info_, true, planes),
       image_bytes_(rounded_up(static_cast<std::size_t>(info_.size.width) *
                               static_cast<std::size_t>(info_.size.height) *
                               static_cast<std::size_t>(bytes_per_pixel(info_.format)))),
-      footprint_(footprint_of(engine, maker, space)),
+      footprint_(footprint_of(engine, maker, memory)),
       engine_(make_engine(engine, footprint_)),
       op_(take_or_refuse(maker.create(engine_), "operator")),
-      images_(take(Buffer::create(engine_, space, depth() * image_bytes_), "frames")),
-      results_(take(Buffer::create(engine_, space, depth() * layout_.bytes()), "results")) {
+      images_(take(Buffer::create(engine_, memory.frames, depth() * image_bytes_), "frames")),
+      results_(
+          take(Buffer::create(engine_, memory.results, depth() * layout_.bytes()), "results")) {
   for (std::size_t i = 0; i < depth(); ++i) {
     const GrayImage& image = *frames[i % frames.size()];
     take(images_.write(i * image_bytes_, image.pixels.data(), image.pixels.size()), "frames");

@@ -30,12 +30,22 @@ struct DeviceTimes {
   double frame_ms() const { return 1e3 / rate(); }
 };
 
+/// Where frames and results lie. One kind of memory stands for both.
+struct RunMemory {
+  RunMemory(MemorySpace both) : frames(both), results(both) {}
+  RunMemory(MemorySpace of_frames, MemorySpace of_results)
+      : frames(of_frames), results(of_results) {}
+
+  MemorySpace frames;
+  MemorySpace results;
+};
+
 class DeviceRun {
  public:
   /// As many of `frames` as are in flight are what is computed, again and again: each frame in
   /// flight has a buffer of its own, as a camera's driver has them. The first `planes` planes of
   /// the result are written; 0 = all. Throws RowRefused, or InputError.
-  DeviceRun(const EngineConfig& engine, const OperatorMaker& maker, MemorySpace space,
+  DeviceRun(const EngineConfig& engine, const OperatorMaker& maker, const RunMemory& memory,
             const std::vector<const GrayImage*>& frames, int planes = 0);
 
   DeviceTimes measure(int most_frames);
@@ -50,7 +60,8 @@ class DeviceRun {
  private:
   using Clock = std::chrono::steady_clock;
 
-  Footprint footprint_of(const EngineConfig& engine, const OperatorMaker& maker, MemorySpace space);
+  Footprint footprint_of(const EngineConfig& engine, const OperatorMaker& maker,
+                         const RunMemory& memory);
 
   std::size_t depth() const { return static_cast<std::size_t>(info_.depth); }
   void submit();

@@ -84,6 +84,9 @@ int run_bench_flow(const BenchOptions& o) {
   if (on_cpu && o.depth)
     throw InputError(
         "--depth has no meaning here: the backend is cpu, where frames are timed one at a time");
+  if (on_cpu && o.results)
+    throw InputError(
+        "--results has no meaning here: the backend is cpu, where results lie in ordinary memory");
   std::vector<std::string> names;
   if (!o.input.empty()) names.push_back(o.input);
   for (const std::string& text : o.sizes)
@@ -187,8 +190,8 @@ void add_bench_command(CLI::App& program, int& exit_code) {
       "flow", "Optical flow: every form, beside OpenCV's methods or the paper's schedules");
   flow->footer(
       "On the CPU frames and results lie in ordinary memory, and every row takes its turn. On a\n"
-      "CUDA device they lie in its memory; a row has its rate with --depth frames in flight and\n"
-      "its time for one frame alone.");
+      "CUDA device they lie in its memory, but results as --results says; a row has its rate with\n"
+      "--depth frames in flight and its time for one frame alone.");
   const auto o = std::make_shared<BenchOptions>();
   flow->add_option("--size", o->sizes,
                    "WIDTHxHEIGHT of the synthetic scene (default 640x480); several: a table each")
@@ -201,6 +204,10 @@ void add_bench_command(CLI::App& program, int& exit_code) {
       ->check(CLI::Range(1, 1000000));
   flow->add_option("--depth", o->depth, "Frames in flight on a device, 1 to 8 (default 3)")
       ->check(CLI::Range(1, 8));
+  flow->add_option("--results", o->results,
+                   "Where results lie on a device: device (default), or pinned: page-locked memory "
+                   "of the host, to which they are copied")
+      ->check(CLI::IsMember({"device", "pinned"}));
   flow->add_option("--form", o->form, "uniform, per-pixel or all (with the pyramid's presets)")
       ->check(CLI::IsMember({"uniform", "per-pixel", "all"}))
       ->capture_default_str();

@@ -26,6 +26,7 @@ struct BenchOptions {
   std::optional<long> frame;
   std::optional<int> frames;
   std::optional<int> depth;
+  std::optional<std::string> results;  ///< memory of results on a device: device or pinned
   int border = 0;
   bool no_peers = false;
 

@@ -29,6 +29,10 @@ using paper::Schedule;
 constexpr int kFrames = 5000;
 constexpr int kDepth = 3;
 
+std::string results_memory(const BenchOptions& options) {
+  return options.results.value_or("device");
+}
+
 enum class Group {
   kOurs,
   kPaper,     ///< the whole flow on one of the paper's schedules
@@ -143,8 +147,8 @@ class DeviceBench {
   template <typename Operator, typename Config>
   void add_flow(Row row, const Config& config) {
     jobs_.push_back({std::move(row), [this, config](Row& to) {
-                       DeviceRun run(engine_, maker_of<Operator>(config), MemorySpace::kCuda,
-                                     frames());
+                       DeviceRun run(engine_, maker_of<Operator>(config),
+                                     {MemorySpace::kCuda, results()}, frames());
                        to.footprint = run.footprint();
                        to.times = run.measure(most_frames());
                        if (input_.truth) to.errors = errors_of<Operator>(run, config);
@@ -302,6 +306,9 @@ class DeviceBench {
 
   int most_frames() const { return options_.frames.value_or(kFrames); }
   int depth() const { return options_.depth.value_or(kDepth); }
+  MemorySpace results() const {
+    return results_memory(options_) == "pinned" ? MemorySpace::kPinned : MemorySpace::kCuda;
+  }
 
   const BenchOptions& options_;
   const EngineConfig& engine_;
@@ -416,6 +423,7 @@ int bench_on_device(const BenchOptions& o, const EngineConfig& engine, const Eng
     nlohmann::ordered_json json = bench_json(o, info, inputs);
     json["depth"] = o.depth.value_or(kDepth);
     json["memory"] = "device";
+    json["results"] = results_memory(o);
     json["machine"] = machine_json(info, limits);
     json["rows"] = nlohmann::ordered_json::array();
     for (const Table& table : tables)
@@ -423,8 +431,8 @@ int bench_on_device(const BenchOptions& o, const EngineConfig& engine, const Eng
     print_json(json);
     return kDone;
   }
-  fmt::print("ocellus {} bench flow: frames and results in device memory, {} in flight\n",
-             version(), counted(o.depth.value_or(kDepth), "frame"));
+  fmt::print("ocellus {} bench flow: frames in device memory, results in {} memory, {} in flight\n",
+             version(), results_memory(o), counted(o.depth.value_or(kDepth), "frame"));
   print_machine(info, limits);
   for (const Table& table : tables) print_table(table, limits);
   fmt::print(

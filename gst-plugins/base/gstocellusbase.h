@@ -15,7 +15,7 @@
 
 #include <array>
 
-#include "ocellus/deadline.h"
+#include "base/gstocellusvideo.h"
 #include "ocellus/flow_draw.h"
 #include "ocellus/frame.h"
 #include "ocellus/memory.h"
@@ -121,13 +121,3 @@ gboolean gst_ocellus_base_get_keep_chroma(GstOcellusBase* self);
 /// For property setters: TRUE in NULL and READY, and for properties that may change later. Else
 /// posts a warning that names the property, which then keeps its value.
 gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec);
-
-/// The library's format and the plane layout for these caps.
-ocellus::PixelFormat gst_ocellus_pixel_format(const GstVideoInfo& video);
-
-/// The range of the caps' colorimetry. GStreamer takes any number; one without a name is unknown.
-GstVideoColorRange gst_ocellus_color_range(const GstVideoInfo& video);
-
-/// What the caps call black and white. Without a word about it GStreamer takes gray formats to be
-/// of full range, the others of limited range.
-ocellus::GrayRange gst_ocellus_gray_range(const GstVideoInfo& video);

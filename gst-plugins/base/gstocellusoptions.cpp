@@ -18,9 +18,6 @@ using ocellus::OptionType;
 namespace gst_ocellus {
 namespace {
 
-// Frames are waited for one by one: a second one in flight would only need more memory.
-constexpr std::string_view kLeftOut = "depth";
-
 std::string property_name(std::string_view option) {
   std::string name(option);
   for (char& letter : name)
@@ -184,9 +181,7 @@ void install_options(GObjectClass* klass, const OperatorDescription& description
   const OperatorConfig defaults(description);
   guint id = kFirstOption;
   for (const Option& option : description.options) {
-    if (option.name != kLeftOut)
-      g_object_class_install_property(klass, id, new_property(klass, defaults, option));
-    ++id;
+    g_object_class_install_property(klass, id++, new_property(klass, defaults, option));
   }
 }
 
@@ -230,7 +225,7 @@ Expected<OperatorConfig> Options::make() const {
   for (const auto& [name, value] : from_file_) {
     const Option* option = ocellus::find_option(table, name);
     const auto row = static_cast<std::size_t>(option - table.data());
-    if (!values_[row] && option->name != kLeftOut) settings.push_back({option->name, value});
+    if (!values_[row]) settings.push_back({option->name, value});
   }
   for (std::size_t row = 0; row < table.size(); ++row)
     if (values_[row]) settings.push_back({table[row].name, *values_[row]});

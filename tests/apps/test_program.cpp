@@ -75,7 +75,7 @@ TEST(Program, NamesWhatIsWrongWithTheUsage) {
   expect_error({"flow", "test:32x32", "--preset", "fast", "--method", "kernels"},
                {"--preset has no meaning here: it needs method=pyramid"});
   expect_error({"flow", "test:32x32", "--preset", "fast", "--taps", "5x5x5"},
-               {"--taps", "kernels=uniform"});
+               {"--taps", "kernels that are not read from a file"});
   const std::vector<std::string> kernels = {"flow", "test:32x32", "--method", "kernels"};
   expect_error(plus(kernels, {"--levels", "3"}), {"--levels", "method=pyramid"});
   expect_error(plus(kernels, {"--taps", "15x15"}), {"--taps", "15x15x20"});
@@ -309,7 +309,7 @@ TEST(Program, TakesImageFilesSixteenBitsAndKernelFiles) {
                {"4 frames"});
   expect_error({"flow", "test:48x40,frames=4", "--method", "kernels", "--kernels",
                 folder / "k.ocellus", "--taps", "9x9x4"},
-               {"--taps has no meaning here", "kernels=uniform"});
+               {"--taps has no meaning here", "kernels that are not read from a file"});
 }
 
 // Example failure: a limit is not kept, or a missed one does not reach the exit code.

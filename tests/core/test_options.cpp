@@ -338,7 +338,8 @@ TEST(Options, WithoutAMeaningIsRefused) {
     EXPECT_TRUE(find_option(filter.options(), name)->means_something(&filter));
     filter.kernels.origin = KernelOrigin::kFile;
     const std::string text = refusal(filter, name, get_option(filter, name)->c_str());
-    expect_words(text, {std::string(name) + " has no meaning", "kernels=uniform"});
+    expect_words(text,
+                 {std::string(name) + " has no meaning", "kernels that are not read from a file"});
   }
   for (const OperatorDescription& description : operators()) {
     for (const Option& option : description.options) {

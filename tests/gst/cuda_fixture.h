@@ -141,10 +141,11 @@ inline void read_messages(Harness& harness, Loss* loss) {
 /// A stream of `factory`'s element whose device is lost at some call of its fourth frame. Whether a
 /// buffer that went out has its result `has_result` says.
 inline Loss lose(const char* factory, bool (*has_result)(GstBuffer*), const std::string& policy,
-                 long call, bool in_cuda) {
+                 long call, bool in_cuda, int depth) {
   test::FakeDriver& driver = test::fake_driver();
   Loss loss;
-  Harness harness("backend=cuda on-device-loss=" + policy, kCudaVideo, factory);
+  Harness harness("backend=cuda on-device-loss=" + policy + " depth=" + std::to_string(depth),
+                  kCudaVideo, factory);
   GstBufferPool* pool = nullptr;
   GstCudaContext* context = nullptr;
   if (in_cuda) {
@@ -183,16 +184,17 @@ inline Loss lose(const char* factory, bool (*has_result)(GstBuffer*), const std:
 /// Expects that it ends the stream or goes on as on-device-loss says, and tells of the call, at
 /// each call of a frame: `least` or more.
 inline void lose_at_every_call(const char* factory, bool (*has_result)(GstBuffer*), int least) {
-  for (const bool in_cuda : {false, true}) {
+  for (const auto& [in_cuda, depth] :
+       {std::pair(false, 1), std::pair(true, 1), std::pair(true, 3)}) {
     int lost = 0;
     for (long call = 0; call < 60; ++call) {
       for (const char* policy : {"error", "cpu"}) {
         test::reset_fake_driver();
-        const Loss loss = lose(factory, has_result, policy, call, in_cuda);
+        const Loss loss = lose(factory, has_result, policy, call, in_cuda, depth);
         const std::string failed = test::fake_driver().failed_call;
-        SCOPED_TRACE(std::string(policy) + (in_cuda ? ", CUDA memory" : "") + ", call " +
-                     std::to_string(call) + ", " + failed + ": " + loss.error + " | " +
-                     loss.warning + " | " + loss.debug);
+        SCOPED_TRACE(std::string(policy) + (in_cuda ? ", CUDA memory" : "") + ", depth " +
+                     std::to_string(depth) + ", call " + std::to_string(call) + ", " + failed +
+                     ": " + loss.error + " | " + loss.warning + " | " + loss.debug);
         if (failed.empty()) continue;  // the six frames make fewer calls
         // A context that cannot be put back is not heard of; the next call is, where there is one.
         if (failed == "cuCtxPopCurrent" && loss.failed == 0 && loss.warning.empty()) continue;

@@ -393,6 +393,31 @@ TEST(WarmStart, LastsUntilTheStreamBreaks) {
   EXPECT_EQ(sweeps_of_next(*fresh, 1), cold);
 }
 
+// Fails when frames in flight change a picture or its chroma, or their order.
+TEST(Depth, ChangesNoPicture) {
+  constexpr Video kColor{GST_VIDEO_FORMAT_I420, 96, 64};
+  std::vector<std::vector<guint8>> alone;
+  for (const int depth : {1, 3}) {
+    const std::unique_ptr<Harness> harness(
+        make("ocellushalftone",
+             ("preset=fast warm-start=true chroma=keep depth=" + std::to_string(depth)).c_str(),
+             kColor));
+    harness->start();
+    harness->push_frames(0, 8, 1.0, 0.5);
+    harness->event(gst_event_new_eos());
+    std::vector<GstBuffer*> out = harness->pull();
+    ASSERT_EQ(out.size(), 8u);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      EXPECT_EQ(GST_BUFFER_PTS(out[i]), harness->pts(static_cast<int>(i)));
+      if (depth == 1)
+        alone.push_back(bytes_of(out[i]));
+      else
+        EXPECT_EQ(bytes_of(out[i]), alone[i]) << i;
+    }
+    unref_all(out);
+  }
+}
+
 // Fails when a frame that missed its budget goes out as on-miss does not say. One nanosecond is
 // always missed; whether a frame was done all the same when the budget was looked at is chance.
 TEST(Budget, MissedFramesGoOutAsTheyAreToldTo) {

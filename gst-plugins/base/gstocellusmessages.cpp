@@ -1,0 +1,77 @@
+#include "base/gstocellusmessages.h"
+
+#include "base/gstocellusstream.h"
+
+using ocellus::Error;
+using ocellus::Status;
+
+namespace gst_ocellus {
+
+void post_error(GstOcellusBase* self, const Error& error) {
+  const char* name = ocellus::status_name(error.status);
+  switch (error.status) {
+    case Status::kInvalidArgument:
+    case Status::kUnsupported:
+      GST_ELEMENT_ERROR(self, LIBRARY, SETTINGS, ("%s", error.text), ("ocellus: %s", name));
+      break;
+    case Status::kOutOfMemory:
+      GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT, ("%s", error.text), ("ocellus: %s", name));
+      break;
+    case Status::kBackendUnavailable:
+      GST_ELEMENT_ERROR(self, RESOURCE, NOT_FOUND, ("%s", error.text), ("ocellus: %s", name));
+      break;
+    case Status::kDeviceLost:
+      GST_ELEMENT_ERROR(self, RESOURCE, FAILED, ("%s", error.text), ("ocellus: %s", name));
+      break;
+    case Status::kCorruptFile:
+      GST_ELEMENT_ERROR(self, RESOURCE, READ, ("%s", error.text), ("ocellus: %s", name));
+      break;
+    case Status::kIoError:
+      GST_ELEMENT_ERROR(self, RESOURCE, OPEN_READ, ("%s", error.text), ("ocellus: %s", name));
+      break;
+    default:
+      GST_ELEMENT_ERROR(self, LIBRARY, FAILED, ("%s", error.text), ("ocellus: %s", name));
+      break;
+  }
+}
+
+void post_bad_buffer(GstOcellusBase* self, const Error& error) {
+  GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("%s", error.text), (nullptr));
+}
+
+void post_bad_picture(GstOcellusBase* self, const Error& error) {
+  if (!has_lost_pictures(self)) return post_bad_buffer(self, error);
+  GST_ELEMENT_ERROR(self, RESOURCE, FAILED,
+                    ("The device was lost with the frames in its memory (" GST_OCELLUS_CUDA_FEATURE
+                     "), where the CPU cannot read them: put the element cudadownload before this "
+                     "one, so that on-device-loss=cpu can go on."),
+                    ("%s", error.text));
+}
+
+void post_qos(GstOcellusBase* self, GstBuffer* buffer, GstClockTimeDiff jitter,
+              gdouble proportion) {
+  const GstSegment* segment = &GST_BASE_TRANSFORM(self)->segment;
+  const GstClockTime pts = GST_BUFFER_PTS(buffer);
+  const Statistics::Counts counts = get_statistics(self).counts();
+  GstMessage* message = gst_message_new_qos(
+      GST_OBJECT(self), is_live(self), gst_segment_to_running_time(segment, GST_FORMAT_TIME, pts),
+      gst_segment_to_stream_time(segment, GST_FORMAT_TIME, pts), pts, GST_BUFFER_DURATION(buffer));
+  gst_message_set_qos_values(message, jitter, proportion, 1000000);
+  gst_message_set_qos_stats(message, GST_FORMAT_BUFFERS, counts.frames, counts.dropped);
+  gst_element_post_message(GST_ELEMENT(self), message);
+}
+
+void post_frame(GstOcellusBase* self, GstBuffer* buffer, GstClockTime arrival_to_result) {
+  GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(self);
+  const GstSegment* segment = &GST_BASE_TRANSFORM(self)->segment;
+  const GstClockTime pts = GST_BUFFER_PTS(buffer);
+  GstStructure* structure = gst_structure_new(
+      klass->message_name, "timestamp", G_TYPE_UINT64, pts, "stream-time", G_TYPE_UINT64,
+      gst_segment_to_stream_time(segment, GST_FORMAT_TIME, pts), "running-time", G_TYPE_UINT64,
+      gst_segment_to_running_time(segment, GST_FORMAT_TIME, pts), "duration", G_TYPE_UINT64,
+      GST_BUFFER_DURATION(buffer), "latency", G_TYPE_UINT64, arrival_to_result, nullptr);
+  if (klass->describe != nullptr) klass->describe(self, buffer, structure);
+  gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), structure));
+}
+
+}  // namespace gst_ocellus

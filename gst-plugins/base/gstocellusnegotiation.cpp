@@ -1,0 +1,175 @@
+#include "base/gstocellusnegotiation.h"
+
+#include "base/gstocellusmessages.h"
+#include "base/gstocellusstream.h"
+
+GST_DEBUG_CATEGORY_EXTERN(gst_ocellus_base_debug);
+#define GST_CAT_DEFAULT gst_ocellus_base_debug
+
+using ocellus::EngineConfig;
+using ocellus::Expected;
+
+namespace gst_ocellus {
+
+// ---- caps
+
+// Makes context, engine, operator and pools for these caps.
+static Expected<void> create_operator(GstOcellusBase* self, const VideoCaps& caps,
+                                      GstCaps* incaps) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  const Expected<EngineConfig> config = engine_config(self);
+  if (!config) return tl::unexpected(config.error());
+  if (caps.cuda) {
+    if (const auto cuda = priv->context.open(*config); !cuda) return tl::unexpected(cuda.error());
+  }
+  // The same caps come again when downstream renegotiates, which keeps the past.
+  if (priv->op.exists() && is_same_picture(caps, priv->caps)) return {};
+  priv->op.destroy();
+  reset_stream(self);
+  priv->caps = caps;
+  return priv->op.create(*config, incaps);
+}
+
+gboolean set_caps(GstOcellusBase* self, GstCaps* incaps) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  VideoCaps caps;
+  if (!gst_video_info_from_caps(&caps.video, incaps)) {
+    GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("These caps are not understood."),
+                      ("%" GST_PTR_FORMAT, static_cast<gpointer>(incaps)));
+    return FALSE;
+  }
+  const GstVideoInterlaceMode mode = GST_VIDEO_INFO_INTERLACE_MODE(&caps.video);
+  if (mode != GST_VIDEO_INTERLACE_MODE_PROGRESSIVE && mode != GST_VIDEO_INTERLACE_MODE_MIXED) {
+    GST_ELEMENT_ERROR(self, STREAM, FORMAT,
+                      ("Interlaced video (%s): two fields are two moments. Put the element "
+                       "deinterlace before this one.",
+                       gst_video_interlace_mode_to_string(mode)),
+                      (nullptr));
+    return FALSE;
+  }
+  caps.cuda = GstOcellusCuda::is_feature_of(incaps);
+  if (const Expected<void> made = create_operator(self, caps, incaps); !made) {
+    post_error(self, made.error());
+    return FALSE;
+  }
+  priv->caps = caps;
+  priv->pools.forget_downstreams();
+  GST_OBJECT_LOCK(self);
+  priv->hold = priv->align ? static_cast<guint>(priv->op.info().delay_frames) : 0;
+  GST_OBJECT_UNLOCK(self);
+  priv->held.reserve(priv->hold + 1);
+  // Without a frame rate the latency is measured while frames come.
+  const guint kept = frames_kept(priv);
+  if (kept == 0 || GST_VIDEO_INFO_FPS_N(&caps.video) > 0)
+    set_latency(self, frames_time(caps.video, kept));
+  return TRUE;
+}
+
+void prepare_for_caps(GstOcellusBase* self, GstCaps* caps) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  GstCaps* before = gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(self));
+  const bool same = before != nullptr && gst_caps_is_equal(before, caps);
+  gst_clear_caps(&before);
+  if (same) return;
+  GstVideoInfo video;
+  if (gst_video_info_from_caps(&video, caps) &&
+      gst_video_info_is_equal(&video, &priv->caps.video) &&
+      GstOcellusCuda::is_feature_of(caps) == priv->caps.cuda)
+    release_pictures(self);
+  else
+    drain(self);
+}
+
+// ---- queries
+
+gboolean answer_latency(GstOcellusBase* self, GstQuery* query) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  if (!gst_pad_peer_query(GST_BASE_TRANSFORM_SINK_PAD(self), query)) return FALSE;
+  gboolean live = FALSE;
+  GstClockTime min = 0;
+  GstClockTime max = 0;
+  gst_query_parse_latency(query, &live, &min, &max);
+  GST_OBJECT_LOCK(self);
+  priv->live = live;
+  const GstClockTime latency = priv->latency;
+  GST_OBJECT_UNLOCK(self);
+  GST_DEBUG_OBJECT(self, "latency: upstream %" GST_TIME_FORMAT ", own %" GST_TIME_FORMAT,
+                   GST_TIME_ARGS(min), GST_TIME_ARGS(latency));
+  min = add_times(min, latency);
+  if (GST_CLOCK_TIME_IS_VALID(max)) max = add_times(max, latency);
+  gst_query_set_latency(query, live, min, max);
+  return TRUE;
+}
+
+// ---- allocation
+
+static void remove_pools(GstQuery* query) {
+  while (gst_query_get_n_allocation_pools(query) > 0)
+    gst_query_remove_nth_allocation_pool(query, 0);
+}
+
+// Downstream's pool is good where its pictures lie in the primary context; else ours takes its
+// place.
+static gboolean propose_cuda_pool(GstOcellusBase* self, GstQuery* query, GstCaps* caps,
+                                  guint extra) {
+  const Expected<EngineConfig> config = engine_config(self);
+  if (!config) return FALSE;
+  const auto cuda = gst_ocellus_base_get_private(self)->context.open(*config);
+  if (!cuda) return FALSE;
+  GstBufferPool* pool = nullptr;
+  guint bytes = 0;
+  guint min = 1;
+  guint max = 0;
+  if (gst_query_get_n_allocation_pools(query) > 0)
+    gst_query_parse_nth_allocation_pool(query, 0, &pool, &bytes, &min, &max);
+  if (pool == nullptr || !(*cuda)->is_pool_ours(pool)) {
+    gst_clear_object(&pool);
+    max = 0;
+    pool = (*cuda)->new_pool(caps, min + extra, max, &bytes);
+  }
+  if (pool == nullptr) {
+    GST_WARNING_OBJECT(self, "cuda:%d gave no memory for a pool", (*cuda)->device());
+    return FALSE;
+  }
+  remove_pools(query);
+  gst_query_add_allocation_pool(query, pool, bytes, min + extra, max == 0 ? 0 : max + extra);
+  gst_object_unref(pool);
+  if (!gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr))
+    gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  return TRUE;
+}
+
+// The pictures that come in go out again as they are, so downstream's wishes are asked of upstream;
+// frames held back and the one in the operator come on top. Where results go out in their place,
+// downstream's pool is for those.
+gboolean propose_allocation(GstOcellusBase* self, GstQuery* query) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  const guint extra = frames_kept(priv) + 1;
+  gst_pad_peer_query(GST_BASE_TRANSFORM_SRC_PAD(self), query);
+  if (GST_OCELLUS_BASE_GET_CLASS(self)->produces_video) remove_pools(query);
+  GstCaps* caps = nullptr;
+  gst_query_parse_allocation(query, &caps, nullptr);
+  if (caps != nullptr && GstOcellusCuda::is_feature_of(caps))
+    return propose_cuda_pool(self, query, caps, extra);
+  const guint pools = gst_query_get_n_allocation_pools(query);
+  for (guint i = 0; i < pools; ++i) {
+    GstBufferPool* pool = nullptr;
+    guint size = 0;
+    guint min = 0;
+    guint max = 0;
+    gst_query_parse_nth_allocation_pool(query, i, &pool, &size, &min, &max);
+    gst_query_set_nth_allocation_pool(query, i, pool, size, min + extra,
+                                      max == 0 ? 0 : max + extra);
+    if (pool != nullptr) gst_object_unref(pool);
+  }
+  if (pools == 0)
+    gst_query_add_allocation_pool(
+        query, nullptr, static_cast<guint>(GST_VIDEO_INFO_SIZE(&priv->caps.video)), extra + 1, 0);
+  return TRUE;
+}
+
+void decide_allocation(GstQuery* query) {
+  remove_pools(query);
+}
+
+}  // namespace gst_ocellus

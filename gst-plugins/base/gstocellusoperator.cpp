@@ -1,0 +1,443 @@
+#include "base/gstocellusoperator.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/gstocellusmessages.h"
+#include "base/gstocellusstream.h"
+
+GST_DEBUG_CATEGORY_EXTERN(gst_ocellus_base_debug);
+#define GST_CAT_DEFAULT gst_ocellus_base_debug
+
+using ocellus::BackendKind;
+using ocellus::Buffer;
+using ocellus::Deadline;
+using ocellus::Engine;
+using ocellus::EngineConfig;
+using ocellus::EngineInfo;
+using ocellus::Error;
+using ocellus::Expected;
+using ocellus::Footprint;
+using ocellus::Frame;
+using ocellus::FrameInfo;
+using ocellus::ImageView;
+using ocellus::MemorySpace;
+using ocellus::OperatorConfig;
+using ocellus::OperatorHandle;
+using ocellus::OperatorInfo;
+using ocellus::OperatorOutput;
+using ocellus::Status;
+using ocellus::Ticket;
+
+namespace gst_ocellus {
+
+// Results in pinned memory spare the CPU a copy. Besides those in flight, so many may be on their
+// way downstream. What is locked into memory has a bound, though.
+static constexpr gsize kPinnedDownstream = 7;
+static constexpr gsize kPinnedBytes = gsize{256} << 20;
+
+// ---- creation
+
+bool ElementOperator::produces_video() const {
+  return GST_OCELLUS_BASE_GET_CLASS(element_)->produces_video;
+}
+
+bool ElementOperator::is_on_device() const {
+  return caps_.cuda && engine_->info().backend == BackendKind::kCuda;
+}
+
+// Rows and planes begin at multiples of the library's alignment.
+gsize ElementOperator::plane_stride(int index) const {
+  const ocellus::PlaneInfo& plane = info_.planes[static_cast<gsize>(index)];
+  return GST_ROUND_UP_N(static_cast<gsize>(plane.size.width) *
+                            static_cast<gsize>(ocellus::bytes_per_pixel(plane.format)),
+                        ocellus::kMemoryAlignment);
+}
+
+gsize ElementOperator::plane_bytes(int index) const {
+  const ocellus::PlaneInfo& plane = info_.planes[static_cast<gsize>(index)];
+  return plane_stride(index) * static_cast<gsize>(plane.size.height);
+}
+
+ImageView ElementOperator::plane(guint8* data, int index) const {
+  for (int p = 0; p < index; ++p) data += plane_bytes(p);
+  ImageView plane;
+  plane.data = data;
+  plane.size = info_.planes[static_cast<gsize>(index)].size;
+  plane.stride = static_cast<std::ptrdiff_t>(plane_stride(index));
+  plane.format = info_.planes[static_cast<gsize>(index)].format;
+  return plane;
+}
+
+Expected<void> ElementOperator::create(EngineConfig config, GstCaps* caps) {
+  GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(element_);
+  destroy();
+  const Expected<EngineInfo> engine_info = Engine::probe(config);
+  if (!engine_info) return tl::unexpected(engine_info.error());
+  const Options options = get_options(element_);
+  Expected<OperatorConfig> made = options.make();
+  if (!made) return tl::unexpected(made.error());
+  const GstVideoInfo& video = caps_.video;
+  made->set_input({GST_VIDEO_INFO_WIDTH(&video), GST_VIDEO_INFO_HEIGHT(&video)},
+                  gst_ocellus_pixel_format(video), gst_ocellus_gray_range(video));
+  if (klass->adapt != nullptr) klass->adapt(element_, *made, video);
+  const Expected<OperatorInfo> info = made->info();
+  if (!info) return options.named(info.error());
+  const Expected<Footprint> footprint = made->footprint(*engine_info);
+  if (!footprint) return options.named(footprint.error());
+  info_ = *info;
+
+  PoolSet::Config pools;
+  pools.attach_meta = klass->attach_meta;
+  pools.clear_meta = klass->clear_meta;
+  pools.produces_video = klass->produces_video;
+  pools.depth = depth();
+  if (!klass->produces_video)
+    for (int p = 0; p < info_.plane_count; ++p) pools.result_bytes += plane_bytes(p);
+  config.memory = *footprint;
+  gsize fetched_bytes = 0;
+  if (engine_info->backend == BackendKind::kCuda) {
+    if (!klass->produces_video) {
+      pools.pinned_results =
+          static_cast<guint>(std::clamp(kPinnedBytes / MAX(pools.result_bytes, gsize{1}),
+                                        gsize{depth() + 1}, gsize{depth() + kPinnedDownstream}));
+    }
+    for (guint i = 0; i < pools.pinned_results; ++i)
+      config.memory += Buffer::footprint(MemorySpace::kPinned, pools.result_bytes);
+    if (caps_.cuda) {
+      fetched_stride_ =
+          GST_ROUND_UP_N(GstOcellusPicture::row_bytes(video, 0), ocellus::kMemoryAlignment);
+      fetched_bytes = fetched_stride_ * static_cast<gsize>(GstOcellusPicture::rows(video, 0));
+      for (guint i = 0; i < depth(); ++i)
+        config.memory += Buffer::footprint(MemorySpace::kCuda, fetched_bytes);
+    }
+  }
+
+  Expected<Engine> engine = Engine::create(config);
+  if (!engine) return tl::unexpected(engine.error());
+  std::vector<Buffer> fetched;
+  for (guint i = 0; fetched_bytes > 0 && i < depth(); ++i) {
+    Expected<Buffer> buffer = Buffer::create(*engine, MemorySpace::kCuda, fetched_bytes);
+    if (!buffer) return tl::unexpected(buffer.error());
+    fetched.push_back(std::move(*buffer));
+  }
+  Expected<OperatorHandle> op = made->create(*engine);
+  if (!op) return options.named(op.error());
+  if (Expected<void> pooled = pools_.create(pools, *engine, caps); !pooled) return pooled;
+  fetched_ = std::move(fetched);
+  engine_.emplace(std::move(*engine));
+  op_.emplace(std::move(*op));
+
+  const EngineInfo& got = engine_->info();
+  std::string name = ocellus::backend_name(got.backend);
+  if (got.device >= 0) name += ":" + std::to_string(got.device);
+  GST_INFO_OBJECT(element_,
+                  "backend %s (%s, %s), %d workers, %" G_GSIZE_FORMAT
+                  " bytes of host memory, delay %g frames, %u frames in flight",
+                  name.c_str(), got.device_name, got.simd_target, got.workers, footprint->host,
+                  static_cast<double>(info_.delay_frames), depth());
+  set_active_backend(element_, std::move(name));
+  return {};
+}
+
+void ElementOperator::destroy() {
+  reset();
+  op_.reset();
+  fetched_.clear();
+  engine_.reset();
+}
+
+// ---- frames in flight
+
+// And lets go of the result.
+void ElementOperator::unmap(FrameInFlight* frame) {
+  frame->luma.unmap();
+  frame->target.unmap();
+  if (!produces_video() && frame->result != nullptr)
+    gst_buffer_unmap(frame->result, &frame->result_map);
+  gst_clear_buffer(&frame->result);
+}
+
+// Takes the memory from the operator, which has finished the frame or has been reset.
+void ElementOperator::take_back(FrameInFlight* frame) {
+  // What the device still writes may not be given away, even when the result is not wanted.
+  if (frame->chroma_on_device) {
+    // A device that fails here fails at the next frame, too, and the error is posted there.
+    if (const Expected<void> written = context_.get()->finish(); !written)
+      GST_DEBUG_OBJECT(element_, "chroma is lost: %s", written.error().text);
+    frame->chroma_on_device = false;
+  }
+  unmap(frame);
+}
+
+void ElementOperator::release(FrameInFlight* frame) {
+  take_back(frame);
+  gst_clear_buffer(&frame->task.picture);
+}
+
+void ElementOperator::release_oldest() {
+  release(&frame(0));
+  first_ = (first_ + 1) % depth();
+  --count_;
+}
+
+void ElementOperator::drop_frames() {
+  for (guint i = 0; i < count_; ++i) release(&frame(i));
+  first_ = count_ = 0;
+}
+
+void ElementOperator::reset() {
+  if (op_) op_->reset();
+  drop_frames();
+}
+
+// Maps the first planes of `picture` and writes into `frame` where the operator finds luma.
+// `copied`: its pixels are copied on the way, by the element or by GStreamer.
+Expected<void> ElementOperator::map_luma(GstBuffer* picture, int planes, guint slot, Frame* frame,
+                                         bool* copied) {
+  GstOcellusPicture* luma = &slots_[slot].luma;
+  if (!caps_.cuda) {
+    *copied = gst_buffer_get_video_meta(picture) == nullptr && gst_buffer_n_memory(picture) > 1;
+    if (Expected<void> mapped = luma->map(picture, caps_.video, planes, GST_MAP_READ); !mapped)
+      return mapped;
+    frame->data = luma->plane(0);
+    frame->stride = luma->stride(0);
+    return {};
+  }
+
+  // Only the meta has the length of the rows, which the device pads.
+  const GstOcellusCuda* cuda = context_.get();
+  const GstOcellusCuda::Place place = cuda->place_of(picture);
+  if (!place.in_cuda || gst_buffer_n_memory(picture) != 1 ||
+      gst_buffer_get_video_meta(picture) == nullptr) {
+    return tl::unexpected(ocellus::make_error(
+        Status::kInvalidArgument,
+        "the caps say " GST_OCELLUS_CUDA_FEATURE
+        ", but the buffer has %u memories, the first %s CUDA memory, and %s GstVideoMeta; it must "
+        "be one CUDA memory with a GstVideoMeta",
+        gst_buffer_n_memory(picture), place.in_cuda ? "of" : "not of",
+        gst_buffer_get_video_meta(picture) == nullptr ? "no" : "a"));
+  }
+  const bool on_device = is_on_device();
+  const auto flags =
+      static_cast<GstMapFlags>(GST_MAP_READ | (on_device ? GstOcellusCuda::map_flag() : 0));
+  *copied = !on_device || place.stale;
+  if (Expected<void> mapped = luma->map(picture, caps_.video, planes, flags); !mapped)
+    return mapped;
+  frame->data = luma->plane(0);
+  frame->stride = luma->stride(0);
+  if (!on_device) return {};
+  frame->space = MemorySpace::kCuda;
+  if (place.ours) {
+    frame->stream = cuda->ready_after(picture);
+    return {};
+  }
+  *copied = true;
+  Buffer& fetched = fetched_[slot];
+  const Expected<ocellus::StreamHandle> ready =
+      cuda->fetch(picture, luma->plane(0), static_cast<gsize>(luma->stride(0)), fetched.data(),
+                  fetched_stride_, GstOcellusPicture::row_bytes(caps_.video, 0),
+                  static_cast<gsize>(GstOcellusPicture::rows(caps_.video, 0)));
+  if (!ready) {
+    luma->unmap();
+    return tl::unexpected(ready.error());
+  }
+  frame->data = fetched.data();
+  frame->stride = static_cast<std::ptrdiff_t>(fetched_stride_);
+  frame->stream = *ready;
+  return {};
+}
+
+// Maps the result of a frame and writes into `output` where its planes lie.
+Expected<void> ElementOperator::map_result(FrameInFlight* frame, OperatorOutput* output) {
+  if (!produces_video()) {
+    if (!gst_buffer_map(frame->result, &frame->result_map, GST_MAP_READWRITE)) {
+      return tl::unexpected(
+          ocellus::make_error(Status::kSystem, "the memory of a result cannot be mapped"));
+    }
+    for (int p = 0; p < info_.plane_count; ++p) {
+      ImageView& view = output->planes[static_cast<gsize>(p)];
+      view = plane(frame->result_map.data, p);
+      view.space = gst_ocellus_result_space(frame->result);
+    }
+    return {};
+  }
+  const bool on_device = is_on_device();
+  const auto flags =
+      static_cast<GstMapFlags>(GST_MAP_WRITE | (on_device ? GstOcellusCuda::map_flag() : 0));
+  if (Expected<void> mapped =
+          frame->target.map(frame->result, caps_.video,
+                            static_cast<int>(GST_VIDEO_INFO_N_PLANES(&caps_.video)), flags);
+      !mapped)
+    return mapped;
+  ImageView& luma = output->planes[0];
+  luma.data = frame->target.plane(0);
+  luma.size = info_.planes[0].size;
+  luma.stride = frame->target.stride(0);
+  luma.format = info_.planes[0].format;
+  if (on_device) {
+    luma.space = MemorySpace::kCuda;
+    luma.stream = context_.get()->ready_after(frame->result);
+  }
+  return {};
+}
+
+// The planes of color, while the operator works on luma.
+Expected<void> ElementOperator::write_chroma(FrameInFlight* frame, bool keep) {
+  constexpr int kNeutral = 128;
+  const GstVideoInfo& video = caps_.video;
+  for (int i = 1; i < static_cast<int>(GST_VIDEO_INFO_N_PLANES(&video)); ++i) {
+    const gsize bytes = GstOcellusPicture::row_bytes(video, i);
+    const auto rows = static_cast<gsize>(GstOcellusPicture::rows(video, i));
+    guint8* to = frame->target.plane(i);
+    const auto stride = static_cast<gsize>(frame->target.stride(i));
+    const guint8* from = keep ? frame->luma.plane(i) : nullptr;
+    const gsize from_stride = keep ? static_cast<gsize>(frame->luma.stride(i)) : 0;
+    if (is_on_device()) {
+      frame->chroma_on_device = true;
+      Expected<void> queued;
+      if (keep) {
+        const auto copied =
+            context_.get()->fetch(frame->task.picture, from, from_stride, to, stride, bytes, rows);
+        if (!copied) queued = tl::unexpected(copied.error());
+      } else {
+        queued = context_.get()->fill(to, stride, bytes, rows, kNeutral);
+      }
+      if (!queued) return queued;
+      continue;
+    }
+    for (gsize row = 0; row < rows; ++row) {
+      if (keep)
+        std::memcpy(to + row * stride, from + row * from_stride, bytes);
+      else
+        std::memset(to + row * stride, kNeutral, bytes);
+    }
+  }
+  return {};
+}
+
+// Submits the frame at `index`. `bad_picture`: its buffer is not what the caps say. The operator
+// may have the frame after an error, too.
+Expected<void> ElementOperator::begin(guint index, bool* bad_picture) {
+  const guint slot = (first_ + index) % depth();
+  FrameInFlight* next = &slots_[slot];
+  GstBuffer* picture = next->task.picture;
+  const bool keep_chroma = produces_video() && keeps_chroma(element_);
+  const int planes = keep_chroma ? static_cast<int>(GST_VIDEO_INFO_N_PLANES(&caps_.video)) : 1;
+  Frame frame;
+  bool copied = false;
+  if (Expected<void> mapped = map_luma(picture, planes, slot, &frame, &copied); !mapped) {
+    *bad_picture = mapped.error().status == Status::kInvalidArgument;
+    return mapped;
+  }
+  next->result = pools_.acquire_result(GST_BASE_TRANSFORM_SRC_PAD(element_));
+  if (next->result == nullptr) {
+    next->luma.unmap();
+    return tl::unexpected(ocellus::make_error(Status::kOutOfMemory,
+                                              "there is no memory for a result of %zu bytes",
+                                              pools_.result_bytes()));
+  }
+  OperatorOutput output;
+  if (info_.record != nullptr) output.record = next->record.data();
+  if (Expected<void> mapped = map_result(next, &output); !mapped) {
+    next->luma.unmap();
+    gst_clear_buffer(&next->result);
+    return mapped;
+  }
+
+  frame.size = {GST_VIDEO_INFO_WIDTH(&caps_.video), GST_VIDEO_INFO_HEIGHT(&caps_.video)};
+  frame.format = gst_ocellus_pixel_format(caps_.video);
+  frame.sequence = next->task.sequence;
+  // GST_CLOCK_TIME_NONE comes back as it went in.
+  frame.timestamp_ns = static_cast<gint64>(GST_BUFFER_PTS(picture));
+  const Expected<Ticket> ticket = op_->submit(frame, output);
+  if (!ticket) {
+    unmap(next);
+    return tl::unexpected(ticket.error());
+  }
+  next->ticket = *ticket;
+  if (produces_video()) {
+    if (Expected<void> colored = write_chroma(next, keep_chroma); !colored) return colored;
+  }
+  if (copied) get_statistics(element_).count_copy();
+  return {};
+}
+
+// Submits the frame that was put into the ring last. False: an error has been posted, and the frame
+// has been released.
+bool ElementOperator::submit_newest() {
+  bool bad_picture = false;
+  const Expected<void> begun = begin(count_ - 1, &bad_picture);
+  if (begun) return true;
+  const Error error = begun.error();
+  if (error.status == Status::kDeviceLost && recover(error)) return true;
+  if (bad_picture)
+    post_bad_picture(element_, error);
+  else
+    post_error(element_, error);
+  // After a failed recovery nothing is in flight.
+  if (count_ > 0 && frame(count_ - 1).result == nullptr) {
+    release(&frame(count_ - 1));
+    --count_;
+  }
+  return false;
+}
+
+bool ElementOperator::submit(const FrameTask& task) {
+  ++count_;
+  FrameTask& newest = frame(count_ - 1).task;
+  newest = task;
+  gst_buffer_ref(newest.picture);
+  return submit_newest();
+}
+
+Outcome ElementOperator::wait_oldest(Deadline deadline, FrameInfo* info) {
+  for (;;) {
+    FrameInFlight& oldest = frame(0);
+    Expected<FrameInfo> done = op_->wait(oldest.ticket, deadline);
+    if (done && oldest.chroma_on_device) {
+      if (const Expected<void> written = context_.get()->finish(); !written)
+        done = tl::unexpected(written.error());
+      else
+        oldest.chroma_on_device = false;
+    }
+    if (done) {
+      *info = *done;
+      return Outcome::kDone;
+    }
+    const Error error = done.error();
+    if (error.status == Status::kDeadlineMissed) return Outcome::kNotYet;
+    if (error.status == Status::kDeviceLost && recover(error)) continue;
+    post_error(element_, error);
+    return Outcome::kFailed;
+  }
+}
+
+// The device does not answer. True: the operator was made again on the CPU, with an empty past, and
+// has the frames in flight.
+bool ElementOperator::recover(const Error& error) {
+  if (!begin_fallback(element_)) return false;
+  std::array<FrameTask, ocellus::kMaxDepth> tasks;
+  const guint count = count_;
+  for (guint i = 0; i < count; ++i) tasks[i] = std::exchange(frame(i).task, FrameTask{});
+
+  GstCaps* caps = gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(element_));
+  Expected<EngineConfig> config = engine_config(element_);
+  const Expected<void> made =
+      config ? create(*config, caps) : Expected<void>(tl::unexpected(config.error()));
+  gst_caps_unref(caps);
+  guint submitted = 0;
+  if (made) {
+    GST_ELEMENT_WARNING(element_, RESOURCE, FAILED, ("The device was lost; going on with the CPU."),
+                        ("%s", error.text));
+    while (submitted < count && submit(tasks[submitted])) ++submitted;
+  } else {
+    post_error(element_, made.error());
+  }
+  for (guint i = 0; i < count; ++i) gst_buffer_unref(tasks[i].picture);
+  return made && submitted == count;
+}
+
+}  // namespace gst_ocellus

@@ -1,0 +1,240 @@
+#include "gst/fake_element.h"
+
+#include <array>
+#include <new>
+
+#include "core/operator_instance.h"
+
+using ocellus::Deadline;
+using ocellus::Expected;
+using ocellus::Status;
+using ocellus::gst_test::fake_meta;
+using ocellus::gst_test::FakeMeta;
+using ocellus::gst_test::kMark;
+using ocellus::gst_test::script;
+
+ocellus::gst_test::Script ocellus::gst_test::script;
+
+namespace {
+
+// An operator that adds nothing to its frames but their number. One is alive at a time.
+class FakeInstance final : public ocellus::detail::OperatorInstance {
+ public:
+  FakeInstance() noexcept {
+    EXPECT_EQ(alive, 0) << "the one before was not destroyed";
+    ++alive;
+  }
+  ~FakeInstance() override {
+    --alive;
+    if (started_) ++script.destructions;
+  }
+
+  const char* backend() const noexcept override { return "cpu"; }
+  bool takes_device_memory() const noexcept override { return false; }
+  ocellus::Footprint footprint() noexcept override { return {}; }
+  Expected<void> start(ocellus::detail::EngineState&) noexcept override {
+    if (script.fail_create == script.creations)
+      return tl::unexpected(ocellus::make_error(script.failure, "create failed as told"));
+    started_ = true;
+    number_ = script.creations++;
+    return {};
+  }
+
+  Expected<void> submit(int slot, const ocellus::Frame& frame,
+                        const ocellus::OperatorOutput& out) noexcept override {
+    InFlight& next = frames_[static_cast<std::size_t>(slot)];
+    EXPECT_FALSE(next.waiting) << "the frame before has not been waited for";
+    const ocellus::ImageView& plane = out.planes[0];
+    EXPECT_EQ(reinterpret_cast<guintptr>(plane.data) % 64, 0u);
+    if (script.pictures) {
+      EXPECT_EQ(plane.stride, 96);
+    }
+    const int number = script.submissions++;
+    script.sequences.push_back(frame.sequence);
+    script.luma.push_back(static_cast<const guint8*>(frame.data)[0]);
+    if (number == script.lose_device_on_submit || (script.lost_again && number_ > 0))
+      return tl::unexpected(
+          ocellus::make_error(Status::kDeviceLost, "device lost in submit as told"));
+    next.waiting = true;
+    next.number = number;
+    next.late = static_cast<std::size_t>(number) < script.late.size() &&
+                script.late[static_cast<std::size_t>(number)];
+    next.frame = frame;
+    next.result = static_cast<guint8*>(plane.data);
+    return {};
+  }
+  Expected<void> wait(int slot, Deadline deadline,
+                      ocellus::detail::FrameResult&) noexcept override {
+    InFlight& oldest = frames_[static_cast<std::size_t>(slot)];
+    EXPECT_TRUE(oldest.waiting);
+    if (oldest.number == script.lose_device_on_wait)
+      return tl::unexpected(
+          ocellus::make_error(Status::kDeviceLost, "device lost in wait as told"));
+    const bool looks_only = deadline.time() == Deadline::immediate().time();
+    if ((oldest.late && !deadline.is_never()) || (script.slow && looks_only))
+      return tl::unexpected(ocellus::make_error(Status::kDeadlineMissed, "late as told"));
+    oldest.waiting = false;
+    // The memory of picture and result must still be there.
+    oldest.result[0] = static_cast<guint8>(static_cast<const guint8*>(oldest.frame.data)[0] +
+                                           (script.pictures ? kMark : 0));
+    return {};
+  }
+  void cancel(int slot) noexcept override {
+    frames_[static_cast<std::size_t>(slot)].waiting = false;
+  }
+  void reset() noexcept override { ++script.resets; }
+
+  static int alive;
+
+ private:
+  struct InFlight {
+    bool waiting = false;
+    bool late = false;
+    int number = 0;  // of the submission
+    ocellus::Frame frame;
+    guint8* result = nullptr;
+  };
+  bool started_ = false;
+  int number_ = 0;  // of the creation
+  std::array<InFlight, ocellus::kMaxDepth> frames_;
+};
+int FakeInstance::alive = 0;
+
+GType fake_meta_api() {
+  static const gchar* tags[] = {nullptr};
+  static const GType type = gst_meta_api_type_register("OcellusFakeMetaAPI", tags);
+  return type;
+}
+gboolean fake_meta_init(GstMeta* meta, gpointer, GstBuffer*) {
+  reinterpret_cast<FakeMeta*>(meta)->set = FALSE;
+  return TRUE;
+}
+const GstMetaInfo* fake_meta_info() {
+  static const GstMetaInfo* const info = gst_meta_register(
+      fake_meta_api(), "OcellusFakeMeta", sizeof(FakeMeta), fake_meta_init, nullptr, nullptr);
+  return info;
+}
+
+}  // namespace
+
+struct OcellusFake {
+  GstOcellusBase parent_instance;
+};
+struct OcellusFakeClass {
+  GstOcellusBaseClass parent_class;
+};
+GType ocellus_fake_get_type(void);
+G_DEFINE_TYPE(OcellusFake, ocellus_fake, GST_TYPE_OCELLUS_BASE)
+
+// All that its operator is told.
+struct FakeConfig {
+  ocellus::ImageSize size;
+  ocellus::PixelFormat format = ocellus::PixelFormat::kGray8;
+};
+
+static Expected<ocellus::OperatorInfo> fake_info(const void* data) noexcept {
+  const auto& config = *static_cast<const FakeConfig*>(data);
+  ocellus::OperatorInfo info;
+  info.name = "fake";
+  info.size = config.size;
+  info.format = config.format;
+  info.planes[0] = {"result", info.size, info.format, false};
+  if (!script.pictures)
+    info.planes[0] = {"result",
+                      {static_cast<int>(script.result_bytes), script.result_rows},
+                      ocellus::PixelFormat::kGray8,
+                      false};
+  info.support_frames = static_cast<int>(script.frames);
+  info.delay_frames = script.delay;
+  info.depth = script.depth;
+  info.keeps_state = true;
+  return info;
+}
+static ocellus::OperatorDescription describe_fake() {
+  ocellus::OperatorDescription fake;
+  fake.name = "fake";
+  fake.construct = [](void* config) noexcept { new (config) FakeConfig; };
+  fake.set_input = [](void* config, ocellus::ImageSize size, ocellus::PixelFormat format,
+                      const ocellus::GrayRange&) noexcept {
+    *static_cast<FakeConfig*>(config) = {size, format};
+  };
+  fake.info = fake_info;
+  fake.footprint = [](const ocellus::EngineInfo&,
+                      const void*) noexcept -> Expected<ocellus::Footprint> {
+    if (script.fail_footprint == script.creations)
+      return tl::unexpected(ocellus::make_error(script.failure, "footprint failed as told"));
+    return ocellus::Footprint{};
+  };
+  fake.create = [](ocellus::Engine& engine, const void* config) noexcept {
+    return ocellus::detail::make_operator(engine, *fake_info(config),
+                                          std::make_unique<FakeInstance>());
+  };
+  return fake;
+}
+static void fake_attach(GstBuffer* buffer) {
+  gst_buffer_add_meta(buffer, fake_meta_info(), nullptr);
+}
+static void fake_clear(GstBuffer* buffer) {
+  fake_meta(buffer)->set = FALSE;
+}
+static void fake_set_result(GstOcellusBase*, GstBuffer* buffer, const GstOcellusResult& result) {
+  guint8 value = 0;
+  gst_buffer_extract(result.data, 0, &value, 1);
+  FakeMeta* meta = fake_meta(buffer);
+  meta->set = TRUE;
+  meta->value = value;
+  meta->reused = result.reused;
+  meta->late = result.late;
+  meta->repeated = result.repeated;
+}
+static void fake_draw(GstOcellusBase*, GstBuffer*, const ocellus::OverlayImage& image) {
+  image.planes[0][0] = 0;
+  ++script.draws;
+}
+static void ocellus_fake_class_init(OcellusFakeClass* klass) {
+  GstOcellusBaseClass* base = GST_OCELLUS_BASE_CLASS(klass);
+  gst_element_class_set_static_metadata(GST_ELEMENT_CLASS(klass), "Fake", "Testing",
+                                        "An operator that does as told", "The Ocellus authors");
+  G_OBJECT_CLASS(klass)->set_property = [](GObject* object, guint, const GValue* value,
+                                           GParamSpec*) {
+    gst_ocellus_base_set_draw(GST_OCELLUS_BASE(object), g_value_get_boolean(value));
+  };
+  g_object_class_install_property(
+      G_OBJECT_CLASS(klass), 1,
+      g_param_spec_boolean("draw", "Draw", "Draw", FALSE,
+                           static_cast<GParamFlags>(G_PARAM_WRITABLE | G_PARAM_STATIC_STRINGS)));
+  base->message_name = "ocellusfake";
+  static const ocellus::OperatorDescription fake = describe_fake();
+  gst_ocellus_base_class_set_operator(base, &fake);
+  base->attach_meta = fake_attach;
+  base->clear_meta = fake_clear;
+  base->set_result = fake_set_result;
+  base->draw = fake_draw;
+}
+static void ocellus_fake_init(OcellusFake*) {}
+
+struct OcellusFakePicture {
+  OcellusFake parent_instance;
+};
+struct OcellusFakePictureClass {
+  OcellusFakeClass parent_class;
+};
+GType ocellus_fake_picture_get_type(void);
+G_DEFINE_TYPE(OcellusFakePicture, ocellus_fake_picture, ocellus_fake_get_type())
+static void ocellus_fake_picture_class_init(OcellusFakePictureClass* klass) {
+  GST_OCELLUS_BASE_CLASS(klass)->produces_video = TRUE;
+}
+static void ocellus_fake_picture_init(OcellusFakePicture*) {}
+
+namespace ocellus::gst_test {
+
+FakeMeta* fake_meta(GstBuffer* buffer) {
+  return reinterpret_cast<FakeMeta*>(gst_buffer_get_meta(buffer, fake_meta_api()));
+}
+
+GstElement* make_fake() {
+  return GST_ELEMENT(g_object_new(
+      script.pictures ? ocellus_fake_picture_get_type() : ocellus_fake_get_type(), nullptr));
+}
+
+}  // namespace ocellus::gst_test
