@@ -64,6 +64,8 @@ class CellJob : public PictureJob {
     if (command_.binarize) binarize(frame, *command_.binarize);
   }
 
+  GrayRange result_range(const GrayRange&) const override { return {}; }
+
   void add_totals(nlohmann::ordered_json& json) const override {
     const Totals all = totals();
     json["mean_sweeps"] = all.mean_sweeps;

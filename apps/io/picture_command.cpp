@@ -109,6 +109,7 @@ void PictureJob::write(const GrayImage& image, const std::string& path) {
     return;
   }
   picture_.image = image;
+  picture_.range = result_range(range_);
   output_.video_picture(picture_);
   output_.write_video_picture();
 }

@@ -66,6 +66,8 @@ class PictureJob {
 
   /// Changes a frame before the operator gets it.
   virtual void prepare(InputFrame&) const {}
+  /// Which values of a result are black and white, for frames of this range.
+  virtual GrayRange result_range(const GrayRange& frames) const { return frames; }
   /// Adds to the report what holds for all frames.
   virtual void add_totals(nlohmann::ordered_json&) const {}
   /// One or several lines for people. `median` and `p99`: of Report::ms.
