@@ -80,7 +80,7 @@ TEST(Program, NamesWhatIsWrongWithTheUsage) {
   expect_error(plus(kernels, {"--levels", "3"}), {"--levels", "method=pyramid"});
   expect_error(plus(kernels, {"--taps", "15x15"}), {"--taps", "15x15x20"});
   expect_error(plus(kernels, {"--taps", "99x15x20"}), {"99", "25"});
-  expect_error(plus(kernels, {"--storage", "half"}), {"--storage", "per-pixel"});
+  expect_error(plus(kernels, {"--storage", "half"}), {"--storage", "kernels that differ by pixel"});
   expect_error(plus(kernels, {"--kernels", folder / "no.ocellus"}), {"no.ocellus", "foveated"});
   expect_error({"flow", "test:32x32", "--roi", "1,2,3"}, {"--roi", "x,y,width,height"});
   expect_error({"flow", "test:32x32", "--roi", "20,20,20,20"}, {"20", "32x32"});
