@@ -1,4 +1,4 @@
-// The program `ocellus`: parses the command line, calls one subcommand, turns errors into exit
+// The program `ocellus`: parses the command line, runs one subcommand and turns errors into exit
 // codes.
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -23,12 +23,13 @@ namespace {
 using namespace ocellus;
 using namespace ocellus::app;
 
-/// CLI11 would only say that a subcommand is required, or that an argument was not expected.
+/// Reports an unknown subcommand by its name and lists the valid ones. CLI11's own errors name
+/// neither.
 void check_subcommands(const CLI::App& program, int argc, char** argv) {
   const CLI::App* level = &program;
   for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
     const std::vector<const CLI::App*> commands = level->get_subcommands({});
-    if (commands.empty()) return;  // the rest are its arguments
+    if (commands.empty()) return;  // the rest are arguments of this subcommand
     std::string names;
     const CLI::App* next = nullptr;
     for (const CLI::App* command : commands) {
@@ -36,7 +37,7 @@ void check_subcommands(const CLI::App& program, int argc, char** argv) {
       names += (names.empty() ? "" : ", ") + command->get_name();
     }
     if (next == nullptr) {
-      throw InputError(fmt::format("unknown subcommand '{}'{}; there are: {}", argv[i],
+      throw InputError(fmt::format("unknown subcommand '{}'{}; the subcommands are: {}", argv[i],
                                    level == &program ? "" : " of " + level->get_name(), names));
     }
     level = next;
@@ -51,19 +52,24 @@ int run(int argc, char** argv) {
   program.require_subcommand(1);
   program.get_formatter()->column_width(34);
   program.footer(
-      "FRAMES is an image (PNG, PGM, JPEG), a numbered pattern (f%02d.pgm), a video file,\n"
-      "test: (a synthetic scene with known motion) or a camera (/dev/video0). A pattern has one\n"
-      "%d, or %0Nd for N digits, in the name of the files or of a folder (d%d/x.pgm), and %% for "
-      "a\n"
-      "percent sign; so has -o, whose folders must be there. An image has at most 16384x16384\n"
-      "pixels. A test scene is\n"
-      "test:[WIDTHxHEIGHT][@FPS][,frames=N][,motion=affine|translate][,u=..][,v=..][,bits=8|16][,"
-      "seed=N]. A video or a camera that gives no frame for --source-timeout seconds (10) is an\n"
-      "error.\n"
-      "Exit codes: 0 done, 1 the answer is no (a budget missed), 2 bad usage or input;\n"
-      "130 after Ctrl-C, 143 after SIGTERM. One Ctrl-C ends latency, and the command of an\n"
-      "operator, after the frame under way: latency reports the frames that it measured, the\n"
-      "others end their video, and no unfinished file is left. A second Ctrl-C ends at once.");
+      "FRAMES is one of:\n"
+      "  an image file         PNG, PGM or JPEG, at most 16384x16384 pixels\n"
+      "  a numbered pattern    such as f%02d.pgm: one %d, or %0Nd for N digits, in the name of "
+      "the\n"
+      "                        files or of one folder (d%d/x.pgm), and %% for a percent sign\n"
+      "  a video file\n"
+      "  a camera              such as /dev/video0\n"
+      "  a test scene          a synthetic sequence with known motion:\n"
+      "                        test:[WIDTHxHEIGHT][@FPS][,frames=N][,motion=affine|translate]\n"
+      "                        [,u=..][,v=..][,bits=8|16][,seed=N]\n"
+      "-o takes a numbered pattern, too. The folders of an output must exist. If a video or a\n"
+      "camera gives no frame for --source-timeout seconds (default 10), the command fails.\n"
+      "\n"
+      "Exit codes: 0 success; 1 a requested check failed (for example, a missed latency budget);\n"
+      "2 wrong usage or bad input; 130 after Ctrl-C; 143 after SIGTERM.\n"
+      "On the first Ctrl-C, latency and the commands of operators finish the current frame and\n"
+      "stop. latency then reports the frames that it measured; the others finish their video. No\n"
+      "incomplete file remains. A second Ctrl-C ends the program immediately.");
 
   int exit_code = kDone;
   add_devices_command(program, exit_code);
@@ -98,12 +104,14 @@ int run(int argc, char** argv) {
   return exit_code;
 }
 
-/// A standard stream that the parent has closed: else the first file that is opened would take its
-/// place, and what is printed would go into that file. Reading and writing fail as before.
+/// The parent may have closed a standard stream. Then the next file that is opened would take its
+/// number, and printed text would go into that file. /dev/null takes the place of a closed stream;
+/// it is opened so that reading and writing still fail.
 void keep_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
-    open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest that is free
+    // open() returns the lowest free number
+    open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
 }
 
@@ -118,7 +126,7 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     tell(fmt::format("ocellus: {}\n", printable(error.what())));
   }
-  // A full disk or a closed pipe must not look like success.
+  // A full disk or a closed pipe must not be reported as success.
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
     tell("ocellus: stdout could not be written\n");
     code = kBadInput;

@@ -1,4 +1,4 @@
-// The list of operators: one line for each.
+// The list of operators, with one line for each.
 #include "ocellus/operators.h"
 
 #include <utility>
@@ -42,11 +42,11 @@ OperatorDescription describe(const char* name, const char* summary) noexcept {
 
 std::span<const OperatorDescription> operators() noexcept {
   static const OperatorDescription kOperators[] = {
-      describe<OpticalFlow, OpticalFlowConfig>("flow", "Dense optical flow by Lucas and Kanade"),
+      describe<OpticalFlow, OpticalFlowConfig>(
+          "flow", "Dense optical flow by the method of Lucas and Kanade"),
       describe<SpatioTemporalFilter, SpatioTemporalFilterConfig>(
           "filter", "Convolutions with spatio-temporal kernels"),
-      describe<Halftone, HalftoneConfig>("halftone",
-                                         "Black and white dots that look like the image"),
+      describe<Halftone, HalftoneConfig>("halftone", "Black and white halftones of gray images"),
       describe<Cnn, CnnConfig>("cnn", "Templates of a cellular neural network"),
   };
   return kOperators;
@@ -61,7 +61,7 @@ const OperatorDescription* find_operator(std::string_view name) noexcept {
 const OperatorDescription* OperatorConfig::described_by(OptionTable options) noexcept {
   for (const OperatorDescription& description : operators())
     if (description.options.data() == options.data()) return &description;
-  return nullptr;  // every configuration that has options is in the list
+  return nullptr;  // not reached: every configuration with options is in the list
 }
 
 Expected<Engine> create_engine(const EngineConfig& config,

@@ -18,13 +18,14 @@ void add_json_option(CLI::App& command, bool& json) {
 }
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
-  command.add_option("--backend", options.backend, "auto, cpu, cuda or cuda:N")
+  command.add_option("--backend", options.backend, "auto, cpu, cuda or cuda:N (device number N)")
       ->capture_default_str();
   command
       .add_option(
           "--threads", options.threads,
-          fmt::format("Worker threads, 1 to {}; 0 = one for each CPU that the process may use",
-                      kMaxWorkers))
+          fmt::format(
+              "Number of worker threads, 1 to {}; 0: one for each CPU that the process may use",
+              kMaxWorkers))
       ->capture_default_str()
       ->check(CLI::Range(0, kMaxWorkers));
   add_json_option(command, options.json);
@@ -53,7 +54,7 @@ CLI::Validator frame_number() {
     long value = 0;
     if (CLI::detail::lexical_cast(text, value) && value >= -kMost && value <= kMost)
       return std::string();
-    return fmt::format("{} is not the number of a frame", text);
+    return fmt::format("{} is not a frame number", text);
   };
   return CLI::Validator(check, "");
 }
@@ -61,7 +62,7 @@ CLI::Validator frame_number() {
 void check_options(const CLI::App& command, const std::vector<UnusedOptions>& rules) {
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& value : option->results()) {
-      if (value.empty() && option->get_type_size() > 0)  // a flag holds no text
+      if (value.empty() && option->get_type_size() > 0)  // a flag has no value
         throw InputError(
             fmt::format("{} is empty; it needs a value", option->get_name(false, true)));
     }
@@ -121,20 +122,20 @@ std::string size_text(ImageSize size) {
 void check_same_size(const std::string& a_path, ImageSize a, const std::string& b_path,
                      ImageSize b) {
   if (a != b)
-    throw InputError(fmt::format("{} is {}, {} is {}; they must have one size", a_path,
+    throw InputError(fmt::format("{} is {}, {} is {}; they must have the same size", a_path,
                                  size_text(a), b_path, size_text(b)));
 }
 
 void check_border(int border, ImageSize size) {
   if (2 * border >= std::min(size.width, size.height))
-    throw InputError(fmt::format("--border {} leaves nothing of {}", border, size_text(size)));
+    throw InputError(fmt::format("--border {} leaves no pixel of {}", border, size_text(size)));
 }
 
 Progress::Progress(const std::string& what, std::int64_t total)
     : what_(printable(what)), total_(total), terminal_(isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() {
-  // The bar is scaffolding: the line is cleared for what comes next.
+  // Clears the bar, so that the next output begins on an empty line.
   if (drawn_) tell("\r\033[K");
 }
 

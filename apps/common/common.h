@@ -1,5 +1,4 @@
-// What all subcommands share: the error that ends the program, the common options, progress on a
-// terminal.
+// What all subcommands share: exit codes, common options, checks of options, and the progress bar.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -18,11 +17,12 @@ namespace ocellus::app {
 /// Exit codes of the program.
 enum ExitCode : int {
   kDone = 0,
-  kAnswerIsNo = 1,  ///< a budget was missed, a limit exceeded
+  kAnswerIsNo = 1,  ///< a budget was missed or a limit exceeded
   kBadInput = 2,    ///< wrong usage, or an input that cannot be read
 };
 
-/// The value of an Expected, or an InputError with `context` before the library's text.
+/// Returns the value of an Expected. Throws InputError with `context` before the library's error
+/// text.
 template <typename T>
 T take(Expected<T> value, const std::string& context) {
   if (!value) {
@@ -43,15 +43,15 @@ struct CommonOptions {
 void add_common_options(CLI::App& command, CommonOptions& options);
 void add_json_option(CLI::App& command, bool& json);
 
-/// The engine's configuration without its memory. Throws InputError on a bad backend or thread
-/// count.
+/// The engine's configuration with its memory not yet set. Throws InputError on a bad backend or
+/// thread count.
 EngineConfig engine_config(const CommonOptions& options);
 
-/// Takes numbers from low to high. CLI::Range lets "nan" through, because every comparison with it
-/// is false.
+/// Accepts numbers from `low` to `high`. CLI::Range would accept "nan", because every comparison
+/// with NaN is false.
 CLI::Validator finite_range(double low, double high);
 
-/// Takes numbers of frames up to 10^18, so that a few more can be added to them.
+/// Accepts frame numbers up to 10^18, so that adding a few frames cannot overflow.
 CLI::Validator frame_number();
 
 std::string size_text(ImageSize size);  ///< "640x480"
@@ -59,39 +59,39 @@ std::string size_text(ImageSize size);  ///< "640x480"
 /// Throws InputError that names both files when their sizes differ.
 void check_same_size(const std::string& a_path, ImageSize a, const std::string& b_path,
                      ImageSize b);
-/// Throws InputError when --border leaves no pixel.
+/// Throws InputError when a border of this width leaves no pixel.
 void check_border(int border, ImageSize size);
 
-/// Options that mean nothing together with others.
+/// Options that have no effect together with other options.
 struct UnusedOptions {
-  bool unused;  ///< whether this holds for the command line at hand
+  bool unused;  ///< whether the rule applies to this command line
   std::vector<const char*> names;
   std::string why;
 };
 
-/// Throws InputError when an option is given that would be taken in silence: one that is unused, or
-/// one with an empty text. Every subcommand calls it first.
+/// Throws InputError when an option is given that would have no effect, or whose value is empty.
+/// Every subcommand calls it first.
 void check_options(const CLI::App& command, const std::vector<UnusedOptions>& rules);
 
-/// One JSON object, indented, and a newline on stdout.
+/// Prints one indented JSON object and a newline on stdout.
 void print_json(const nlohmann::ordered_json& object);
 
-/// "2 threads (AVX2)" of the CPU that computes; "AVX2" alone where a device does.
+/// For example "2 threads (AVX2)". Where a device computes, the SIMD target alone: "AVX2".
 std::string cpu_text(const EngineInfo& engine);
 
 /// "1 frame", "2 frames".
 std::string counted(std::int64_t count, const std::string& one, const std::string& many = "");
 
-/// The smallest value that at least so many percent do not exceed.
+/// The smallest value v for which at least `percent` percent of the values are at most v.
 double percentile(std::vector<double> values, double percent);
 
-/// "640x480" to a size. Throws InputError naming `option`.
+/// Parses a size such as "640x480". Throws InputError that names `option`.
 ImageSize parse_size(const std::string& text, const std::string& option);
 
-/// A bar on stderr, drawn only when stderr is a terminal; redrawn at most ten times a second.
+/// A progress bar on stderr. It is drawn only on a terminal, at most ten times a second.
 class Progress {
  public:
-  /// `total` 0: unknown, a count is shown.
+  /// `total` 0: the total is unknown, and only a count is shown.
   Progress(const std::string& what, std::int64_t total);
   ~Progress();
   Progress(const Progress&) = delete;
@@ -109,8 +109,8 @@ class Progress {
   Clock::time_point last_{};
 };
 
-// One function per subcommand: adds it to the program with its options; when it is the one called,
-// its exit code goes to `exit_code`.
+// Each function adds one subcommand with its options to the program. When the subcommand runs, it
+// stores its exit code in `exit_code`.
 void add_devices_command(CLI::App& program, int& exit_code);
 void add_options_command(CLI::App& program, int& exit_code);
 void add_flow_command(CLI::App& program, int& exit_code);

@@ -10,7 +10,8 @@
 namespace ocellus::app {
 namespace {
 
-/// For errors. What holds others may do so to any depth, and is not written out.
+/// For error texts. An array or an object is not written out, because it may be nested to any
+/// depth.
 std::string text_of(const nlohmann::ordered_json& value) {
   return value.is_structured() ? std::string("an ") + value.type_name() : value.dump();
 }
@@ -62,7 +63,7 @@ OptionTexts read_config_file(const std::string& path, const OperatorDescription&
       texts.emplace_back(name, value.dump());
     else
       refuse("\"" + name + "\" is " + text_of(value) +
-             "; it must be a text, a number or a boolean");
+             "; it must be a string, a number or a boolean");
   }
   return texts;
 }

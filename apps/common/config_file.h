@@ -1,5 +1,5 @@
-// Option values in JSON files: {"window": 15, "roi": "0,0,64,64"}. For the program and the
-// elements.
+// Reads option values from JSON files such as {"window": 15, "roi": "0,0,64,64"}. The program and
+// the GStreamer elements use it.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace ocellus::app {
 
-/// Names and values as texts.
+/// Pairs of an option's name and its value as text.
 using OptionTexts = std::vector<std::pair<std::string, std::string>>;
 
-/// Sets options by their names. Errors: as OperatorConfig::set_options.
+/// Sets options by name. Errors are those of OperatorConfig::set_options.
 Expected<void> set_options(OperatorConfig& config, const OptionTexts& texts);
 
-/// Reads a file: an object of options, or an object that has one under "config", as what the
-/// program prints with --json does. "operator", where it is there, must be this one's name. Throws
-/// InputError, naming the file and what is wrong with it.
+/// Reads a file that holds an object of options, or an object with such an object under "config",
+/// as in a report of --json. If "operator" is present, it must name this operator. Throws
+/// InputError that names the file and the mistake.
 OptionTexts read_config_file(const std::string& path, const OperatorDescription& description);
 
 }  // namespace ocellus::app

@@ -1,4 +1,4 @@
-// ocellus devices: what computes here.
+// ocellus devices: the backends and devices of this machine.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -68,7 +68,7 @@ int run_devices(const CommonOptions& options) {
   for (const Row& row : rows)
     fmt::print("  {:<6} {:<13} {}\n", row.name, row.available ? "available" : "not available",
                row.note);
-  fmt::print("--backend {} takes {}\n", options.backend, backend_name(chosen.backend));
+  fmt::print("--backend {} selects {}\n", options.backend, backend_name(chosen.backend));
   return kDone;
 }
 
@@ -76,7 +76,8 @@ int run_devices(const CommonOptions& options) {
 
 void add_devices_command(CLI::App& program, int& exit_code) {
   CLI::App* const command = program.add_subcommand(
-      "devices", "Show backends, SIMD target, workers and GPUs with their clocks and driver");
+      "devices",
+      "Show the backends, the SIMD target, the workers, and the GPUs with clocks and driver");
   const auto options = std::make_shared<CommonOptions>();
   add_common_options(*command, *options);
   command->callback([command, options, &exit_code] {

@@ -5,7 +5,7 @@
 
 namespace ocellus::app {
 
-/// main prints the text and exits with kBadInput.
+/// main prints its text and exits with kBadInput.
 class InputError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

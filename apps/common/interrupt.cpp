@@ -12,21 +12,24 @@
 namespace ocellus::app {
 namespace {
 
-// What the handler touches must be free of locks.
+// The signal handler reads these, so they must be free of locks.
 std::atomic<int> stopping_signal{0};
 std::atomic<int> stopping_early{0};
-/// A file in a place of its own, so that nothing is freed that a handler may be reading.
+/// The name of an unfinished file. Its storage is static, so that the handler never reads freed
+/// memory.
 struct Place {
   enum State : int { kFree, kChanging, kUsed };
   std::atomic<int> state{kFree};
   char path[PATH_MAX] = {};
 };
-/// More files than are ever open at once; one that finds no place is only not removed.
+/// More than the number of files ever open at once. A file that finds no free entry is only not
+/// removed.
 std::array<Place, 8> unfinished{};
 static_assert(std::atomic<int>::is_always_lock_free);
 
-/// What ends a process that does nothing about it, as the real-time signals do; but for SIGKILL and
-/// errors of its own. SIGXFSZ is not here: see handle_signals.
+/// Signals whose default action ends the process. handle_signals adds the real-time signals.
+/// SIGKILL cannot be handled, and the signals of faults such as SIGSEGV keep their default action.
+/// SIGXFSZ is ignored: see handle_signals.
 constexpr int kEnding[] = {SIGINT,  SIGTERM, SIGHUP,    SIGQUIT, SIGPIPE, SIGALRM,   SIGUSR1,
                            SIGUSR2, SIGXCPU, SIGVTALRM, SIGPROF, SIGPOLL, SIGSTKFLT, SIGPWR};
 
@@ -50,12 +53,13 @@ void handle_signals() {
     if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
     action = {};
     action.sa_handler = on_signal;
-    action.sa_flags = SA_RESTART;  // a write must not fail because of it
+    action.sa_flags = SA_RESTART;  // a signal must not make a write fail
     sigaction(signal, &action, nullptr);
   };
   for (const int signal : kEnding) handle(signal);
   for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) handle(signal);
-  // Writing beyond the limit of a file's size is an error like a full disk, not the end.
+  // A write beyond the limit of file size then fails like a write to a full disk and does not end
+  // the process.
   ::signal(SIGXFSZ, SIG_IGN);
 }
 
@@ -73,17 +77,17 @@ int stop_signal() {
 void end_by_signal(int signal) {
   for (Place& place : unfinished) {
     int used = Place::kUsed;
-    // It stays taken: another thread may be about to give it back.
+    // The entry stays marked as changing, because another thread may be about to release it.
     if (place.state.compare_exchange_strong(used, Place::kChanging)) unlink(place.path);
   }
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;
   sigaction(signal, &action, nullptr);
-  raise(signal);  // inside the handler it takes effect when that returns
+  raise(signal);  // inside the handler it takes effect when the handler returns
 }
 
 UnfinishedFile::UnfinishedFile(const char* path) {
-  if (std::strlen(path) >= sizeof(Place::path)) return;  // no file can have such a name
+  if (std::strlen(path) >= sizeof(Place::path)) return;  // no file can have such a long name
   for (std::size_t i = 0; i < unfinished.size(); ++i) {
     Place& place = unfinished[i];
     int none = Place::kFree;

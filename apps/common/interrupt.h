@@ -1,15 +1,16 @@
-// Signals that end the program. On SIGINT (Ctrl-C) and SIGTERM a command that can stop early is
-// asked to; all others end at once, as do SIGHUP, SIGPIPE and the rest. None but SIGKILL, and those
-// that errors of the program raise, leaves an unfinished file.
+// Handling of signals that end the program. SIGINT (Ctrl-C) and SIGTERM ask a command that can stop
+// early to do so. Every other command ends at once, and so does every command on SIGHUP, SIGPIPE
+// and the other signals. No unfinished file remains, except after SIGKILL and after signals that
+// the program's own faults raise.
 #pragma once
 
 namespace ocellus::app {
 
-/// For main, before there are threads. A signal that the parent has set to be ignored stays so.
+/// Called by main before any thread starts. A signal that the parent process ignores stays ignored.
 void handle_signals();
 
-/// While one is alive, the first signal only sets stop_signal(). The second ends the process at
-/// once, so that nobody has to wait for what hangs.
+/// While such an object exists, the first signal only sets stop_signal(). The second ends the
+/// process at once, in case the first stop hangs.
 class StopsEarly {
  public:
   StopsEarly();
@@ -18,13 +19,13 @@ class StopsEarly {
   StopsEarly& operator=(const StopsEarly&) = delete;
 };
 
-/// The signal that asked to stop; 0 when none has.
+/// The signal that asked the program to stop, or 0.
 int stop_signal();
 
-/// Ends the process by this signal: a shell then sees 128 + signal, and ends its own loop too.
+/// Ends the process by this signal, so that a shell sees 128 + signal and ends its own loop too.
 void end_by_signal(int signal);
 
-/// A file that is removed when a signal ends the process, also one that is about to be made.
+/// Registers a file that must be removed if a signal ends the process. The file need not exist yet.
 class UnfinishedFile {
  public:
   explicit UnfinishedFile(const char* path);

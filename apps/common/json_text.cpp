@@ -10,9 +10,9 @@
 namespace ocellus::app {
 namespace {
 
-/// The values, and the most arrays and objects in each other, as commas and brackets outside of
-/// strings say. In text that is no JSON there are at least as many as a parser makes before it
-/// finds that out.
+/// The number of values and the nesting depth, estimated from the commas and brackets outside
+/// strings. In text that is not valid JSON, the estimate is at least what a parser would create
+/// before it fails.
 struct Extent {
   std::size_t values = 1;
   int depth = 0;
@@ -45,24 +45,23 @@ Extent extent_of(std::string_view text) {
 
 nlohmann::json json_object(std::string_view text) {
   if (text.size() > kMostJsonBytes) {
-    throw InputError(fmt::format("the JSON has {}; at most {} are read", bytes_text(text.size()),
+    throw InputError(fmt::format("the JSON has {}; the limit is {}", bytes_text(text.size()),
                                  bytes_text(kMostJsonBytes)));
   }
   const Extent extent = extent_of(text);
   if (extent.depth > kMostJsonDepth) {
-    throw InputError(
-        fmt::format("the JSON has {} arrays and objects in each other; at most {} are read",
-                    extent.depth, kMostJsonDepth));
+    throw InputError(fmt::format("the JSON nests {} arrays and objects; the limit is {}",
+                                 extent.depth, kMostJsonDepth));
   }
   if (extent.values > kMostJsonValues) {
     throw InputError(
-        fmt::format("the JSON has {} values; at most {} are read", extent.values, kMostJsonValues));
+        fmt::format("the JSON has {} values; the limit is {}", extent.values, kMostJsonValues));
   }
   nlohmann::json root;
   try {
     root = nlohmann::json::parse(text);
   } catch (const nlohmann::json::exception& error) {
-    // "[json.exception...] " is for those who program with the library.
+    // The prefix "[json.exception...] " only helps programmers.
     const std::string_view what = error.what();
     const std::size_t end = what.find("] ");
     throw InputError(fmt::format(

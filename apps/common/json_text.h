@@ -1,4 +1,4 @@
-// JSON that people write by hand, and JSON that the program prints.
+// JSON input that users write by hand, and JSON output of the program.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,20 @@
 
 namespace ocellus::app {
 
-/// What the program reads has at most so many bytes, so many values (a value takes up to 80 bytes
-/// of memory), and so many arrays and objects in each other.
+/// Limits of JSON input: bytes, values (one value takes up to 80 bytes of memory), and nesting
+/// depth of arrays and objects.
 inline constexpr std::size_t kMostJsonBytes = std::size_t{64} << 20;
 inline constexpr std::size_t kMostJsonValues = 800'000;
 inline constexpr int kMostJsonDepth = 16;
 
-/// The object that `text` holds. All JSON that the program reads comes through here: its size,
-/// values and depth are bounded before it is parsed. Throws InputError.
+/// Parses an object. The program reads all JSON through this function, which checks size, number of
+/// values and depth before it parses. Throws InputError.
 nlohmann::json json_object(std::string_view text);
 
-/// A value as it may stand in an error's text: on one line, cut off where it is long.
+/// A value for an error text: on one line, and cut off if it is long.
 std::string shown_json(const nlohmann::json& value);
 
-/// An object, indented, as text for a terminal or a file. Names of files need not be UTF-8.
+/// Prints an object, indented, for a terminal or a file. File names in it need not be valid UTF-8.
 template <typename Object>
 std::string json_text(const Object& object) {
   return printable_json(object.dump(2, ' ', false, Object::error_handler_t::replace));

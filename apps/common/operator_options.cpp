@@ -32,7 +32,7 @@ std::string help_text(const Option& option) {
   return text;
 }
 
-/// Commands wait for each frame before they submit the next: more frames in flight would only take
+/// Commands wait for each frame before they submit the next one, so a greater depth would only take
 /// memory.
 bool on_command_line(const Option& option) {
   return std::string_view(option.name) != "depth";
@@ -49,7 +49,8 @@ const OperatorDescription& operator_description(const std::string& name) {
   if (found != nullptr) return *found;
   std::vector<const char*> names;
   for (const OperatorDescription& description : operators()) names.push_back(description.name);
-  refuse(fmt::format("'{}' is no operator; there are: {}", name, fmt::join(names, ", ")));
+  refuse(
+      fmt::format("'{}' is not an operator; the operators are: {}", name, fmt::join(names, ", ")));
 }
 
 OperatorConfig operator_config(const OperatorDescription& description, const OptionTexts& options) {
@@ -72,7 +73,7 @@ nlohmann::ordered_json config_json(const OperatorConfig& config) {
     if (!config.means_something(option)) continue;
     const std::string text = config.get_option(option).c_str();
     const bool plain = option.type == OptionType::kText || option.type == OptionType::kChoice;
-    // A number keeps the digits that the library prints.
+    // The number is printed with the digits that the library gives.
     json[option.name] = plain ? nlohmann::ordered_json(text) : nlohmann::ordered_json::parse(text);
   }
   return json;
@@ -136,7 +137,7 @@ void OperatorOptions::add_to(CLI::App& command) {
   command
       .add_option("--config", file_,
                   "JSON file with values of these options, such as {\"preset\": \"fast\"}, or a "
-                  "report of --json; the command line's values win")
+                  "report of --json; options on the command line take precedence")
       ->type_name("FILE")
       ->group(group);
 }
@@ -146,7 +147,7 @@ OptionTexts OperatorOptions::given() const {
   if (!file_.empty()) texts = read_config_file(file_, *description_);
   for (const Value& value : values_) {
     if (value.flag == nullptr || value.flag->count() == 0) continue;
-    // A name in a file may be written with '-'.
+    // A name in a file may contain '-' in place of '_'.
     std::erase_if(texts, [&](const auto& given) {
       return find_option(description_->options, given.first) == value.option;
     });

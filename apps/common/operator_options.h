@@ -1,4 +1,4 @@
-// OperatorOptions: an operator's options on a command line, made from its table.
+// OperatorOptions: the command-line options of an operator, made from its option table.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,41 +11,44 @@
 
 namespace ocellus::app {
 
-/// The operator of this name. Throws InputError that lists the names.
+/// The operator with this name. Throws InputError that lists the known names.
 const OperatorDescription& operator_description(const std::string& name);
 
-/// The default configuration with these options. Throws InputError with the library's reason, which
-/// names the option as the table does.
+/// The default configuration with these options set. Throws InputError with the library's reason,
+/// which names the option as in the option table.
 OperatorConfig operator_config(const OperatorDescription& description, const OptionTexts& options);
-/// The same for frames of this size and format.
+/// The same, for frames of this size and format.
 OperatorConfig operator_config(const std::string& name, const OptionTexts& options, ImageSize size,
                                PixelFormat format);
 
-/// Values of all options that have a meaning, by name.
+/// The values of all options that apply to this configuration, by name.
 nlohmann::ordered_json config_json(const OperatorConfig& config);
 
-/// "odd, 3 to 31 pixels", or the words of a choice with what they mean; "" of a bool or a text.
+/// The allowed values: "odd, 3 to 31 pixels", or the words of a choice with their meanings. Empty
+/// for a bool or a text.
 std::string values_text(const Option& option);
-/// "--window-sigma" for "window_sigma".
+/// The command-line flag, such as "--window-sigma" for "window_sigma".
 std::string flag_of(const Option& option);
-/// An error's text of the library with the option in front as the command line calls it.
+/// An error text of the library in which the option's name at the beginning is replaced by its
+/// command-line flag.
 std::string with_flag(const OperatorConfig& config, std::string text);
 
 class OperatorOptions {
  public:
-  /// `only`: the options that there are; empty: all.
+  /// `only` lists the options to offer; if it is empty, all are offered.
   explicit OperatorOptions(const std::string& name, const std::vector<std::string>& only = {});
   OperatorOptions(const OperatorOptions&) = delete;
   OperatorOptions& operator=(const OperatorOptions&) = delete;
 
   const OperatorDescription& description() const { return *description_; }
-  /// This object must outlive the command. Not among the options: `depth`, because commands wait
-  /// for each frame before they submit the next.
+  /// Adds the options to `command`; this object must outlive it. `depth` is not offered, because
+  /// commands wait for each frame before they submit the next.
   void add_to(CLI::App& command);
 
-  /// Those that --config's file and the command line give; the command line's win.
+  /// The options given by the --config file and by the command line. The command line takes
+  /// precedence.
   OptionTexts given() const;
-  /// Throws InputError with the library's reason, which names the option as the command line does.
+  /// Throws InputError with the library's reason, which names the option by its flag.
   OperatorConfig config() const;
 
  private:

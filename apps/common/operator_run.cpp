@@ -7,7 +7,7 @@
 namespace ocellus::app {
 namespace {
 
-/// Bytes from frame to frame in the engine's memory.
+/// The distance in bytes between two frames in the engine's memory.
 std::size_t stored_bytes(const GrayImage& frame) {
   return rounded_up(frame.pixels.size());
 }
@@ -132,7 +132,7 @@ Frame StoredFrames::at(std::size_t index, std::uint64_t sequence, std::int64_t t
   return frame;
 }
 
-// ---- one operator, and several
+// ---- operators
 
 Footprint RunningOperator::footprint(const EngineInfo& engine, const OperatorConfig& config,
                                      MemorySpace results) {

@@ -1,5 +1,5 @@
-// Operators at work: how one is made, one on an engine of its own or several on one, and the memory
-// of frames and results.
+// Runs operators: creates one on an engine of its own, or several on one engine, with the memory
+// for frames and results.
 #pragma once
 
 #include <array>
@@ -18,13 +18,13 @@
 
 namespace ocellus::app {
 
-/// What one frame costs at least, however it is written.
+/// The least cost of one frame, independent of the implementation.
 struct Workload {
-  double bytes = 0.0;  ///< memory traffic that no cache can save
+  double bytes = 0.0;  ///< memory traffic that no cache can avoid
   double flops = 0.0;  ///< multiplications and additions
 };
 
-/// An operator of one configuration, whatever its class is.
+/// Creates an operator of a fixed configuration, independent of the operator's class.
 struct OperatorMaker {
   std::function<Expected<OperatorInfo>()> info;
   std::function<Expected<Footprint>(const EngineInfo&)> footprint;
@@ -48,21 +48,22 @@ inline Workload least_work(const OperatorInfo& info) {
   return {info.least_bytes, info.least_flops};
 }
 
-/// The operator's info. Throws InputError with the library's reason, which names the option as the
-/// command line does.
+/// The operator's info. Throws InputError with the library's reason, which names the option by its
+/// flag.
 OperatorInfo info_of(const OperatorConfig& config);
 
-/// Values of a record's fields by name.
+/// The values of a record's fields, by name.
 nlohmann::ordered_json record_json(const RecordInfo& info, const void* record);
 
-/// To the next multiple of 256, where rows, frames and planes in the engine's memory begin.
+/// Rounds up to a multiple of 256. Rows, frames and planes in the engine's memory begin at such
+/// offsets.
 std::size_t rounded_up(std::size_t bytes);
 
-/// Where the planes of a result lie in one piece of memory.
+/// The placement of a result's planes in one block of memory.
 class ResultLayout {
  public:
-  /// `padded`: rows begin at multiples of 256 bytes. The first `planes` planes only, when it is
-  /// not 0.
+  /// `padded`: rows begin at multiples of 256 bytes. If `planes` is not 0, only the first `planes`
+  /// planes are placed.
   ResultLayout(const OperatorInfo& info, bool padded, int planes = 0);
 
   std::size_t bytes() const { return bytes_; }
@@ -78,8 +79,8 @@ class ResultLayout {
   std::array<std::size_t, kMaxOutputPlanes> strides_{};
 };
 
-/// Frames in memory of one kind: ordinary memory, where the images must live as long as this, or
-/// the engine's, into which they are copied.
+/// Frames in memory of one kind. In ordinary memory, the object refers to the images, which must
+/// outlive it. In the engine's memory, it holds a copy.
 class StoredFrames {
  public:
   static Footprint footprint(MemorySpace space, const std::vector<GrayImage>& frames);
@@ -89,28 +90,29 @@ class StoredFrames {
 
  private:
   const std::vector<GrayImage>* frames_;
-  std::optional<Buffer> memory_;  // of the engine
+  std::optional<Buffer> memory_;  // the engine's memory
 };
 
-/// An operator with the memory that its results go to.
+/// An operator and the memory for its results.
 class RunningOperator {
  public:
-  /// Of the operator and its results in memory of this kind.
+  /// The memory of the operator and of its results in memory of this kind.
   static Footprint footprint(const EngineInfo& engine, const OperatorConfig& config,
                              MemorySpace results);
-  /// Throws InputError with the library's reason. `output`: where results go instead, in ordinary
-  /// memory that must live as long.
+  /// Throws InputError with the library's reason. If `output` is given, results go there; it refers
+  /// to ordinary memory, which must outlive this object.
   RunningOperator(Engine& engine, const OperatorConfig& config, MemorySpace results,
                   const OperatorOutput* output = nullptr);
 
   const OperatorInfo& info() const { return handle_.info(); }
-  /// Submits, waits. Throws InputError with the library's reason.
+  /// Submits the frame and waits for it. Throws InputError with the library's reason.
   FrameInfo step(const Frame& frame);
   const ImageView& plane(int index) const {
     return output_.planes[static_cast<std::size_t>(index)];
   }
-  /// Of the last frame.
+  /// The record of the last frame.
   const void* record() const { return record_.data(); }
+  /// A copy of it keeps the record.
   const std::vector<std::uint64_t>& stored_record() const { return record_; }
   template <typename Record>
   const Record& record() const {
@@ -125,7 +127,7 @@ class RunningOperator {
   OperatorOutput output_;
 };
 
-/// An engine with one operator on it, results in ordinary memory.
+/// An engine with one operator on it. Results go to ordinary memory.
 class OperatorRun {
  public:
   /// Throws InputError with the library's reason.
@@ -143,15 +145,15 @@ class OperatorRun {
   RunningOperator operator_;
 };
 
-/// Operators on one engine, each of which reads the camera's frame, one after the other. Frames and
-/// results lie in memory of one kind.
+/// Several operators on one engine. Each reads the camera's frame, one operator after the other.
+/// Frames and results lie in memory of one kind.
 class OperatorChain {
  public:
   /// Throws InputError with the library's reason.
   OperatorChain(const EngineConfig& engine, const std::vector<OperatorConfig>& configs,
                 MemorySpace space, const std::vector<GrayImage>& frames);
 
-  /// One of the frames through operator number `op`.
+  /// Processes frame number `index` with operator number `op`.
   FrameInfo step(std::size_t op, std::size_t index, std::uint64_t sequence,
                  std::int64_t timestamp_ns);
 

@@ -1,4 +1,4 @@
-// ocellus options: the option tables of the operators.
+// ocellus options: prints the option tables of the operators.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,7 +14,7 @@ std::string default_text(const OperatorConfig& defaults, const Option& option) {
   return defaults.get_option(option).c_str();
 }
 
-/// A cell of a table in Markdown.
+/// Escapes the text of a cell of a Markdown table.
 std::string cell(std::string text) {
   for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
     text.insert(at, "\\");
@@ -80,13 +80,13 @@ void add_options_command(CLI::App& program, int& exit_code) {
   };
   CLI::App* const command =
       program.add_subcommand("options",
-                             "Print the options of operators, which have one name and "
-                             "one range everywhere");
+                             "Print the options of the operators with values, defaults and "
+                             "meanings");
   command->footer(
-      "The names are those of the members in C++, in JSON and in --pipeline. On the command line\n"
-      "and in the elements of GStreamer they have '-' in place of '_'.");
+      "C++ members, JSON and --pipeline use these names. The command line and the GStreamer\n"
+      "elements use the same names with '-' in place of '_'.");
   const auto o = std::make_shared<Choice>();
-  command->add_option("OPERATOR", o->names, "The operators; all when there is none");
+  command->add_option("OPERATOR", o->names, "Names of operators; all operators if none is given");
   CLI::Option* const markdown =
       command->add_flag("--markdown", o->markdown, "Print tables in Markdown");
   add_json_option(*command, o->json);

@@ -8,15 +8,15 @@
 namespace ocellus::app {
 namespace {
 
-/// A character of a text, or one byte that begins none.
+/// One character of a text, or one byte that begins no valid character.
 struct Character {
   std::uint32_t code = 0;
   std::size_t bytes = 1;
   bool valid = false;
 };
 
-/// The first of a text that is not empty. Longer forms than needed, surrogates and codes above
-/// U+10FFFF are no UTF-8.
+/// The first character of a text that is not empty. Overlong forms, surrogates and codes above
+/// U+10FFFF are not valid UTF-8.
 Character first_of(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = byte(0);
@@ -34,7 +34,8 @@ Character first_of(std::string_view text) {
   return {code, bytes, true};
 }
 
-/// What a terminal obeys, XML does not allow, or a line is not read in its order after.
+/// Control characters for a terminal, characters that XML does not allow, and characters that
+/// change the direction of a line.
 bool is_hidden(std::uint32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c ||
          (code >= 0x200e && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
@@ -69,7 +70,8 @@ std::string printable_json(std::string_view json) {
   std::string out;
   for (std::string_view rest = json; !rest.empty();) {
     const Character c = first_of(rest);
-    // Line ends and the like stand between the values: inside strings they are escaped already.
+    // Line ends and the like can only stand between values, because JSON escapes them inside
+    // strings.
     if (c.code >= 0x7f && c.valid && is_hidden(c.code)) {
       if (c.code >= 0x10000) {
         out +=

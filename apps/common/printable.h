@@ -1,5 +1,5 @@
-// Text that comes from outside (names of files, words and keys of texts and JSON), made fit to be
-// shown. All that the program prints or draws of such text goes through here.
+// Makes text from outside (file names, words and keys of input files) safe to display. Everything
+// that the program prints or draws of such text goes through here.
 #pragma once
 
 #include <cstddef>
@@ -8,19 +8,22 @@
 
 namespace ocellus::app {
 
-/// Of a whole message; of one value in a message.
+/// The most bytes of a whole message, and of one value in a message.
 inline constexpr std::size_t kMostOfMessage = 10'000;
 inline constexpr std::size_t kMostOfValue = 200;
 
-/// `text` for a terminal or an SVG. Control characters, line ends, what is not UTF-8, and
-/// characters that turn the direction of a line stand as \x1b or \u202e. What is longer than `most`
-/// bytes is cut off, and the text says so. Escapes are not escaped again.
+/// Returns `text` for a terminal or an SVG file. Control characters, line ends, bytes that are not
+/// UTF-8 and characters that change the text direction are replaced by escapes such as \x1b or
+/// \u202e. Text longer than `most` bytes is cut off, which the result states. Escapes in the input
+/// are not escaped again.
 std::string printable(std::string_view text, std::size_t most = kMostOfMessage);
 
-/// To stderr, as it is. Nobody can be told of a stderr that cannot be written, so that is no error.
+/// Writes to stderr without changes. A failure is ignored, because there is no other place to
+/// report it.
 void tell(const std::string& text);
 
-/// JSON text with the same characters as JSON's own escapes, which stand for the same string.
+/// JSON text with the same characters replaced by JSON escapes, so that the strings keep their
+/// values.
 std::string printable_json(std::string_view json);
 
 }  // namespace ocellus::app

@@ -1,4 +1,4 @@
-// ocellus bench halftone, and its rows on the CPU: the presets and published templates.
+// ocellus bench halftone: the command, and its rows for the CPU (presets and published templates).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,19 +6,22 @@
 
 #include "apps/common/printable.h"
 #include "apps/halftone/bench.h"
-#include "apps/io/frames.h"
-#include "apps/io/test_scene.h"
 #include "apps/measure/bench_turns.h"
 
 namespace ocellus::app {
 namespace {
 
-/// Of the synthetic scene; a large one takes its time to draw.
-constexpr int kSceneFrames = 6;
-/// Without --frames.
-constexpr int kFrames = 100;
+BenchDefaults halftone_defaults() {
+  BenchDefaults defaults;
+  defaults.sizes = {"640x480", "1920x1080"};
+  defaults.scene_frames = 6;  // drawing a large scene takes long
+  defaults.host_frames = kHalftoneHostFrames;
+  defaults.device_frames = kHalftoneDeviceFrames;
+  defaults.papers = "three schedules of the nine-color update of Tanaka and Tanji";
+  return defaults;
+}
 
-/// One line of the table.
+/// One row of the table.
 class Row : public TimedRow {
  public:
   Row(std::string title, const OptionTexts& options, const EngineConfig& engine, const Clip& clip)
@@ -40,22 +43,6 @@ class Row : public TimedRow {
  private:
   const Clip& clip_;
 };
-
-Clip read_clip(const std::string& input, const SourceOptions& options) {
-  Clip clip;
-  if (input.rfind("test:", 0) == 0) {
-    const TestScene scene = TestScene::parse(input);
-    clip.name = input;
-    clip.frames = draw_scene(scene, 0, std::min(scene.frames(), kSceneFrames));
-    return clip;
-  }
-  const auto source = open_frames({input}, options);
-  clip.name = source->name();
-  InputFrame frame;
-  constexpr std::size_t kMost = 60;
-  while (clip.frames.size() < kMost && source->next(frame)) clip.frames.push_back(frame.image);
-  return clip;
-}
 
 std::vector<std::unique_ptr<Row>> make_rows(const EngineConfig& engine, const Clip& clip) {
   std::vector<std::unique_ptr<Row>> rows;
@@ -79,7 +66,7 @@ nlohmann::ordered_json row_json(const Row& row, const CellQuality& quality, cons
   r["size"] = {clip.size().width, clip.size().height};
   machine.add_times(r, row.ms);
   const double median = percentile(row.ms, 50.0);
-  r["mpixel_per_s"] = pixels_of(clip) * 1e-3 / median;
+  r["mpixel_per_s"] = clip.pixels() * 1e-3 / median;
   machine.add_floor(r, least_work(row.run.info()), median);
   add_quality(r, quality);
   r["config"] = config_json(row.config);
@@ -99,15 +86,15 @@ void print_table(const Table& table, const HostMachine& machine) {
         "{:<28} {:>9.3f} {:>9.3f} {:>8.1f} {:>9.1f} {:>7} {:>8} {:>7.1f} {:>7.0f} {:>9.3f} "
         "{:>6.2f}\n",
         row.name, median, percentile(row.ms, 99.0), 1000.0 / median,
-        pixels_of(table.clip) * 1e-3 / median, quality.record.sweeps, seen_text(quality),
+        table.clip.pixels() * 1e-3 / median, quality.record.sweeps, seen_text(quality),
         work.bytes * 1e-6, work.flops * 1e-6, machine.floor_ms(work),
         median / machine.floor_ms(work));
   }
 }
 
-int bench_cells_on_host(const CellBenchOptions& o, const EngineConfig& engine,
+int bench_cells_on_host(const HalftoneBenchOptions& o, const EngineConfig& engine,
                         const EngineInfo& info, std::vector<Clip> clips) {
-  const int frames = o.frames.value_or(kFrames);
+  const int frames = o.frames.value_or(kHalftoneHostFrames);
   const HostMachine machine(info);
   std::vector<std::unique_ptr<Table>> tables;
   for (Clip& clip : clips) {
@@ -136,42 +123,26 @@ int bench_cells_on_host(const CellBenchOptions& o, const EngineConfig& engine,
     print_json(json);
     return kDone;
   }
-  fmt::print("ocellus {} bench halftone: {} a row, all rows in turn\n", version(),
+  fmt::print("ocellus {} bench halftone: {} for each row, the rows take turns\n", version(),
              counted(frames, "frame"));
   machine.print();
   for (const auto& table : tables) print_table(*table, machine);
   fmt::print(
-      "\nsweeps and seen dB: {}; seen: PSNR after\na Gaussian of sigma {:g} on both (ocellus "
-      "compare image). MB and MFLOP: the least that a frame needs, each pixel in and out\nand each "
-      "stage's sums once; floor: what they take at the limits above; ratio: median / floor.\n",
+      "\nsweeps and seen dB: {}; seen dB: PSNR after\na Gaussian of sigma {:g} on both images (see "
+      "ocellus compare image). MB and MFLOP: the least that a frame needs, if each pixel is\nread "
+      "and written once and each stage computes its sums once. floor: the time for these at the "
+      "limits above. ratio: median / floor.\n",
       kQualityOf, o.sigma);
   return kDone;
 }
 
-int run_bench_cells(const CellBenchOptions& o) {
-  const EngineConfig engine = engine_config(o.common);
-  const EngineInfo info = take(Engine::probe(engine), "engine");
-  const bool host = info.backend == BackendKind::kCpu;
-  if (host && o.papers()) {
-    throw InputError(fmt::format(
-        "--schedule {}: the paper's schedules are kernels for a GPU, and the backend is cpu; use "
-        "--schedule ours, or --backend cuda where there is a device",
-        o.schedule));
-  }
-  if (host && o.depth) throw InputError("--depth is for a device; on the CPU frames come singly");
-  std::vector<std::string> names;
-  if (!o.input.empty()) names.push_back(o.input);
-  for (const std::string& text : o.sizes)
-    names.push_back(
-        fmt::format("test:{},frames={}", size_text(parse_size(text, "--size")), kSceneFrames));
-  if (names.empty()) {
-    for (const char* size : {"640x480", "1920x1080"})
-      names.push_back(fmt::format("test:{},frames={}", size, kSceneFrames));
-  }
+int run_bench_cells(const HalftoneBenchOptions& o) {
+  const BenchEngine engine(o);
   std::vector<Clip> clips;
-  for (const std::string& name : names) clips.push_back(read_clip(name, o.source));
-  return host ? bench_cells_on_host(o, engine, info, std::move(clips))
-              : bench_cells_on_device(o, engine, info, clips);
+  for (const std::string& name : bench_inputs(o, halftone_defaults()))
+    clips.push_back(read_clip(name, o.source, {}));
+  return engine.on_cpu() ? bench_cells_on_host(o, engine.config, engine.info, std::move(clips))
+                         : bench_cells_on_device(o, engine.config, engine.info, clips);
 }
 
 }  // namespace
@@ -187,7 +158,7 @@ std::vector<CellMethod> cell_methods() {
     methods.push_back(
         {fmt::format("{} from {}", name, start), {{"template", name}, {"start", start}}});
   };
-  // As published the hlf templates begin with the frame itself, and end further away.
+  // The published hlf templates start from the frame itself, which ends with a larger error.
   add("hlf3", "noise");
   add("hlf5", "noise");
   add("hlf5", "blue-noise");
@@ -198,8 +169,8 @@ std::vector<CellMethod> cell_methods() {
 CellQuality quality_of(const EngineConfig& engine, const OperatorConfig& config, const Clip& clip,
                        double sigma) {
   CellRun cells(engine, config);
-  // A warm start has nothing to begin with before the second frame, and costs more the longer it
-  // goes on. Of a single image the second frame is that image again.
+  // A warm start has no effect before the second frame, and its error grows with the number of
+  // frames. A single image is repeated as the second frame.
   const std::size_t last =
       cells.info().keeps_state ? std::max<std::size_t>(clip.frames.size(), 2) - 1 : 0;
   for (std::size_t i = 0; i <= last; ++i) cells.step(clip.cyclic(i).view(i, 0));
@@ -220,42 +191,22 @@ std::string seen_text(const CellQuality& quality) {
   return quality.seen ? fmt::format("{:.2f}", quality.seen->psnr) : "-";
 }
 
-void add_bench_cells_command(CLI::App& bench, int& exit_code) {
+void add_bench_halftone_command(CLI::App& bench, int& exit_code) {
   CLI::App* const command = bench.add_subcommand(
-      "halftone", "Halftones: the presets, published templates, the paper's schedules");
+      "halftone", "Measure halftones: the presets, published templates and the paper's schedules");
   command->footer(
-      "On the CPU frames and results lie in ordinary memory, and every row takes its turn. On a\n"
-      "CUDA device they lie in its memory; a row has its rate with --depth frames in flight and\n"
-      "its time for one frame alone.");
-  const auto o = std::make_shared<CellBenchOptions>();
+      "On the CPU, frames and results lie in ordinary memory, and the rows take turns. On a CUDA\n"
+      "device, they lie in device memory. There, each row shows the frame rate with --depth\n"
+      "frames in flight and the latency of one frame alone.");
+  const auto o = std::make_shared<HalftoneBenchOptions>();
+  add_bench_options(*command, *o, halftone_defaults());
   command
-      ->add_option("--size", o->sizes,
-                   "WIDTHxHEIGHT of the synthetic scene (default 640x480 and 1920x1080); several: "
-                   "a table each")
-      ->delimiter(',');
-  command->add_option("--input", o->input, "FRAMES instead of the synthetic scene");
-  add_source_options(*command, o->source);
-  command
-      ->add_option("--frames", o->frames,
-                   "Frames that each row is timed on: on the CPU in turns of 10 (default 100), on "
-                   "a device at most so many for one figure (default 2000)")
-      ->check(CLI::Range(1, 1000000));
-  command->add_option("--depth", o->depth, "Frames in flight on a device, 1 to 8 (default 3)")
-      ->check(CLI::Range(1, 8));
-  command
-      ->add_option("--schedule", o->schedule,
-                   "ours, papers (the nine colors of Tanaka and Tanji in three ways) or all")
-      ->check(CLI::IsMember({"ours", "papers", "all"}))
-      ->capture_default_str();
-  command->add_option("--sigma", o->sigma, "Width of the Gaussian of an eye in pixels")
+      ->add_option("--sigma", o->sigma,
+                   "Standard deviation of the Gaussian that models the eye, in pixels")
       ->check(finite_range(0.1, 50.0))
       ->capture_default_str();
-  add_common_options(*command, o->common);
   command->callback([command, o, &exit_code] {
-    check_options(
-        *command,
-        {{!o->input.empty(), {"--size"}, "it is for the synthetic scene; --input has its own size"},
-         {o->input.empty(), {kSourceTimeout}, "it is for a video or a camera; see --input"}});
+    check_bench_options(*command, *o);
     exit_code = run_bench_cells(*o);
   });
 }

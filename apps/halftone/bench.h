@@ -1,4 +1,4 @@
-// What the files of `ocellus bench halftone` share: its options, the frames, the rows.
+// What the files of `ocellus bench halftone` share: its options, its frames and its rows.
 #pragma once
 
 #include <functional>
@@ -9,57 +9,47 @@
 
 #include "apps/common/operator_options.h"
 #include "apps/halftone/run.h"
+#include "apps/measure/bench_command.h"
 #include "apps/measure/image_errors.h"
-#include "apps/optical_flow/bench.h"
 
 namespace ocellus::app {
 
-struct CellBenchOptions {
-  CommonOptions common;
-  std::vector<std::string> sizes;
-  std::string input;
-  SourceOptions source;
-  std::string schedule = "ours";
-  std::optional<int> frames;
-  std::optional<int> depth;
+struct HalftoneBenchOptions : BenchOptions {
   double sigma = 1.5;
-
-  bool ours() const { return schedule != "papers"; }
-  bool papers() const { return schedule != "ours"; }
 };
 
-/// A network of ours.
+/// The default of --frames on the CPU and on a device.
+inline constexpr int kHalftoneHostFrames = 100;
+inline constexpr int kHalftoneDeviceFrames = 2000;
+
+/// A network configured by options of the operator.
 struct CellMethod {
   std::string name;
   OptionTexts options;  ///< of the operator halftone
 };
 
-/// The presets, with a warm start too, and published templates.
+/// The presets, each also with a warm start, and published templates.
 std::vector<CellMethod> cell_methods();
 
-/// What an eye sees of a frame, and how its sweeps went: of the clip's first frame, whose dots
-/// begin anew, and with a warm start of its last one, which has all the others before it.
+/// What an eye sees of a halftone, and how its sweeps ended. It is measured on the first frame of
+/// the clip, or, with a warm start, on the last one.
 struct CellQuality {
   std::optional<SeenErrors> seen;
   CellularNetworkRecord record;
   std::size_t frame = 0;
 };
-/// The same for who reads a table.
+/// The same as text for a table.
 inline constexpr const char* kQualityOf =
     "of the first frame; with a warm start of the last one, after all those before it";
 CellQuality quality_of(const EngineConfig& engine, const OperatorConfig& config, const Clip& clip,
                        double sigma);
-/// Into a row of a report.
+/// Adds the quality to a row of a report.
 void add_quality(nlohmann::ordered_json& row, const CellQuality& quality);
 std::string seen_text(const CellQuality& quality);
 
-inline double pixels_of(const Clip& clip) {
-  return static_cast<double>(clip.size().width) * clip.size().height;
-}
-
-/// On a CUDA device, with frames and results in its memory, beside the paper's schedules. Throws
-/// InputError in a build that has no kernels to measure a device with.
-int bench_cells_on_device(const CellBenchOptions& options, const EngineConfig& engine,
+/// Measures on a CUDA device, with frames and results in its memory, and compares with the paper's
+/// schedules. Throws InputError in a build without the kernels that measure a device.
+int bench_cells_on_device(const HalftoneBenchOptions& options, const EngineConfig& engine,
                           const EngineInfo& info, const std::vector<Clip>& clips);
 
 }  // namespace ocellus::app

@@ -1,6 +1,6 @@
-// The rows of `ocellus bench halftone` on a CUDA device, with frames and results in its memory:
-// ours, the paper's schedules beside it, and one core of the CPU, as the paper's tables 1 and 2
-// have them.
+// The rows of `ocellus bench halftone` on a CUDA device, with frames and results in device memory.
+// It compares this library with the paper's schedules and with one core of the CPU, as tables 1 and
+// 2 of the paper do.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,20 +21,18 @@ using paper::CellSchedule;
 using paper::PaperCellularNetwork;
 using paper::PaperCellularNetworkConfig;
 
-/// Without --frames and --depth.
-constexpr int kFrames = 2000;
-constexpr int kDepth = 3;
-/// Of the row of one CPU core.
+/// Frames for the row of one CPU core.
 constexpr int kCoreFrames = 20;
-/// The paper's networks do not know when they are done; after so many sweeps they are.
+/// The paper's networks do not detect that they have converged. This number of sweeps is always
+/// enough.
 constexpr int kSafeSweeps = 60;
 
 enum class Group {
   kOurs,
-  kTask,   ///< the paper's task, by us
-  kPaper,  ///< by one of its schedules, as many sweeps as it takes us
-  kSafe,   ///< by its best schedule, as many as are always enough
-  kCore,   ///< by us on one core of the CPU
+  kTask,   ///< the paper's task, computed by this library
+  kPaper,  ///< the same by one of the paper's schedules, with as many sweeps
+  kSafe,   ///< the same by the paper's best schedule, with kSafeSweeps
+  kCore,   ///< the same by this library on one core of the CPU
 };
 
 const char* group_name(Group group) {
@@ -53,7 +51,7 @@ const char* group_name(Group group) {
   return "";
 }
 
-/// One line of the table.
+/// One row of the table.
 struct Row : DeviceRow<Group> {
   using DeviceRow::DeviceRow;
 
@@ -85,12 +83,12 @@ std::string schedule_name(const CellSchedule& schedule) {
 
 class CellDeviceBench {
  public:
-  CellDeviceBench(const CellBenchOptions& options, const EngineConfig& engine, const Clip& clip)
+  CellDeviceBench(const HalftoneBenchOptions& options, const EngineConfig& engine, const Clip& clip)
       : options_(options), engine_(engine), clip_(clip) {
     for (int i = 0; i < depth(); ++i) frames_.push_back(&clip.cyclic(static_cast<std::size_t>(i)));
   }
 
-  static int rows_of(const CellBenchOptions& options) {
+  static int rows_of(const HalftoneBenchOptions& options) {
     return (options.ours() ? static_cast<int>(cell_methods().size()) : 0) +
            (options.papers() ? 9 : 0);
   }
@@ -107,7 +105,7 @@ class CellDeviceBench {
                  operator_config("halftone", method.options, clip_.size(), clip_.format())));
       }
     if (!options_.papers()) return table;
-    // Its figures show halftones of a 3x3 template in nine colors.
+    // The paper's figures show halftones of a 3x3 template in nine colors.
     const OperatorConfig task =
         operator_config("cnn", {{"template", "hlf3"}, {"start", "noise"}, {"color_spacing", "3"}},
                         clip_.size(), clip_.format());
@@ -135,7 +133,7 @@ class CellDeviceBench {
     return {group, name, least_work(info_of(config)), config_json(config)};
   }
 
-  /// The stages of the task.
+  /// The stages of the paper's task.
   CellularNetworkConfig network() const {
     CellularNetworkConfig network;
     network.size = clip_.size();
@@ -184,15 +182,15 @@ class CellDeviceBench {
   void measure(Row& row, const OperatorMaker& maker) {
     try {
       DeviceRun run(engine_, maker, MemorySpace::kCuda, frames_);
-      row.times = run.measure(options_.frames.value_or(kFrames));
+      row.times = run.measure(options_.frames.value_or(kHalftoneDeviceFrames));
     } catch (const RowRefused& refused) {
       row.refusal = refused.what();
     }
   }
 
-  int depth() const { return options_.depth.value_or(kDepth); }
+  int depth() const { return options_.in_flight(); }
 
-  const CellBenchOptions& options_;
+  const HalftoneBenchOptions& options_;
   const EngineConfig& engine_;
   const Clip& clip_;
   std::vector<const GrayImage*> frames_;
@@ -200,7 +198,7 @@ class CellDeviceBench {
   double best_ms_ = 1e300;
 };
 
-/// How many times as fast as one core, or as the paper's, as its tables have it.
+/// The speedup over one core or over the paper's schedule, as in the paper's tables.
 std::string speed_text(const Row& row, const Table& table) {
   const Row* const core = table.first(Group::kCore);
   const Row* const task = table.first(Group::kTask);
@@ -233,7 +231,7 @@ nlohmann::ordered_json row_json(const Row& row, const Table& table,
   r["p99_ms"] = percentile(t.alone_ms, 99.0);
   r["device_median_ms"] = percentile(t.device_ms, 50.0);
   r["device_p99_ms"] = percentile(t.device_ms, 99.0);
-  r["mpixel_per_s"] = pixels_of(*table.clip) * 1e-3 / t.frame_ms();
+  r["mpixel_per_s"] = table.clip->pixels() * 1e-3 / t.frame_ms();
   if (row.group != Group::kCore) {
     add_floor(r, row.work, limits);
     r["ratio"] = t.frame_ms() / floor_of(row.work, limits).ms;
@@ -272,13 +270,13 @@ void print_table(const Table& table, const cuda::DeviceLimits& limits) {
   const Row* const best = fastest_of(table.rows, Group::kPaper);
   const Row* const task = table.first(Group::kTask);
   if (best == nullptr || task == nullptr) return;
-  fmt::print("the paper's best{}; ours is {:.1f} times as fast in as many sweeps\n",
+  fmt::print("the paper's best{}; ours is {:.1f} times as fast with as many sweeps\n",
              best->name.substr(best->name.find(':')), best->ms() / task->ms());
 }
 
 }  // namespace
 
-int bench_cells_on_device(const CellBenchOptions& o, const EngineConfig& engine,
+int bench_cells_on_device(const HalftoneBenchOptions& o, const EngineConfig& engine,
                           const EngineInfo& info, const std::vector<Clip>& clips) {
   const cuda::DeviceLimits limits = device_limits(engine);
   std::vector<Table> tables;
@@ -291,7 +289,7 @@ int bench_cells_on_device(const CellBenchOptions& o, const EngineConfig& engine,
       tables.push_back(bench.run([&] { progress.update(++done); }));
     }
   }
-  const int depth = o.depth.value_or(kDepth);
+  const int depth = o.in_flight();
   if (o.common.json) {
     nlohmann::ordered_json json = bench_head("halftone", info);
     json["depth"] = depth;
@@ -309,10 +307,11 @@ int bench_cells_on_device(const CellBenchOptions& o, const EngineConfig& engine,
   print_machine(info, limits);
   for (const Table& table : tables) print_table(table, limits);
   fmt::print(
-      "\nframes/s and us each: with {} in flight, the median of several runs; alone: from submit "
-      "until wait has\nreturned, one frame at a time; device: of that, the kernels. Floor: each "
-      "pixel in and out and each stage's sums once, at the\nlimits above; ratio: us each / floor. "
-      "sweeps and seen dB: {};\nseen: PSNR after a Gaussian of sigma {:g} on both.\n",
+      "\nframes/s and us each: with {} in flight, the median of several runs. alone: from submit "
+      "until wait has\nreturned, one frame at a time. device: the time of the kernels in it. "
+      "floor: if each pixel is read and written once and each stage\ncomputes its sums once, at "
+      "the limits above. ratio: us each / floor. sweeps and seen dB: {};\nseen dB: PSNR after a "
+      "Gaussian of sigma {:g} on both images.\n",
       counted(depth, "frame"), kQualityOf, o.sigma);
   return kDone;
 }

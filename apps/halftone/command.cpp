@@ -1,4 +1,5 @@
-// ocellus halftone and ocellus cnn: frames in, the cells' gray values out.
+// ocellus halftone and ocellus cnn: run the operator on frames and write the gray values of its
+// cells.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,8 +18,8 @@ struct CellCommand : PictureCommand {
   std::optional<double> binarize;
 };
 
-/// Gray values at or above `threshold`, on a scale from 0 (black) to 255 (white), become white,
-/// others black.
+/// Sets gray values of at least `threshold` (on a scale of 0, black, to 255, white) to white and
+/// the others to black.
 void binarize(InputFrame& frame, double threshold) {
   const GrayImage& image = frame.image;
   const auto black = static_cast<double>(frame.range.black);
@@ -33,7 +34,7 @@ void binarize(InputFrame& frame, double threshold) {
   frame.range = {};
 }
 
-/// The command at work, with the sweeps of each frame.
+/// Runs one of the two commands and reports the sweeps.
 class CellJob : public PictureJob {
  public:
   explicit CellJob(const CellCommand& command) : PictureJob(command), command_(command) {}
@@ -41,7 +42,7 @@ class CellJob : public PictureJob {
  private:
   struct Totals {
     double mean_sweeps = 0.0;
-    std::size_t settled = 0;  ///< frames whose last stage came to its fixed point
+    std::size_t settled = 0;  ///< frames whose last stage converged
     std::uint32_t most_changed = 0;
   };
 
@@ -76,20 +77,20 @@ class CellJob : public PictureJob {
     if (reports().size() == 1) {
       const CellularNetworkRecord& record = record_of(reports().front());
       fmt::print("{}, {}; {:.2f} ms\n", counted(record.sweeps, "sweep"),
-                 record.converged ? std::string("to the fixed point")
-                                  : fmt::format("stopped with {} changing in the last",
+                 record.converged ? std::string("converged")
+                                  : fmt::format("not converged: {} changed in the last sweep",
                                                 counted(record.changed, "cell")),
                  median);
       return;
     }
     const Totals all = totals();
-    fmt::print("{:.1f} sweeps a frame in the mean, {} of {} to the fixed point", all.mean_sweeps,
+    fmt::print("{:.1f} sweeps per frame on average, {} of {} converged", all.mean_sweeps,
                all.settled, counted(static_cast<std::int64_t>(reports().size()), "frame"));
     if (all.settled < reports().size())
-      fmt::print(", in the others up to {} changing in the last",
+      fmt::print("; in the others, up to {} changed in the last sweep",
                  counted(all.most_changed, "cell"));
-    fmt::print("\nmedian {:.2f} ms a frame, 99 % up to {:.2f} ms, {:.0f} frames/s\n", median, p99,
-               1000.0 / median);
+    fmt::print("\nmedian {:.2f} ms per frame, 99th percentile {:.2f} ms, {:.0f} frames/s\n", median,
+               p99, 1000.0 / median);
   }
 
   const CellCommand& command_;
@@ -98,13 +99,14 @@ class CellJob : public PictureJob {
 CLI::App* add_command(CLI::App& program, int& exit_code, const char* name, const char* help) {
   CLI::App* const command = program.add_subcommand(name, help);
   const auto o = std::make_shared<CellCommand>(name);
-  add_picture_options(*command, *o,
-                      "out.png: one frame; out_%03d.png: all; out.webm or out.mp4: a video. Two "
-                      "levels are one bit a pixel in a .png");
+  add_picture_options(
+      *command, *o,
+      "out.png: one frame; out_%03d.png: all frames; out.webm or out.mp4: a video. A "
+      "PNG file with two levels has one bit per pixel");
   if (std::string_view(name) == "cnn") {
     command
         ->add_option("--binarize", o->binarize,
-                     "Make the frames black and white first: gray values of so much and more (0 to "
+                     "Make the frames black and white first: gray values from this one on (0 to "
                      "255) become white")
         ->check(finite_range(0.0, 255.0));
   }
@@ -118,16 +120,16 @@ CLI::App* add_command(CLI::App& program, int& exit_code, const char* name, const
 }  // namespace
 
 void add_cell_commands(CLI::App& program, int& exit_code) {
-  add_command(program, exit_code, "halftone",
-              "Turn gray frames into black and white ones that look alike from afar")
+  add_command(program, exit_code, "halftone", "Convert gray frames to black and white halftones")
       ->footer(
-          "Color is taken as its luma. A frame's time is from giving it to the operator to its\n"
-          "result; docs/halftone.md tells what the presets do.");
+          "Of a color frame, the luma is used. The time of a frame is measured from the call of\n"
+          "submit to the result. docs/halftone.md describes the presets.");
   add_command(program, exit_code, "cnn",
               "Run a chain of templates of a cellular neural network on frames")
       ->footer(
-          "Color is taken as its luma. `ocellus template list` names the templates. Sweeps,\n"
-          "levels, boundary and update, when given, hold for all stages of the chain.");
+          "Of a color frame, the luma is used. `ocellus template list` prints the names of the\n"
+          "templates. Sweeps, levels, boundary and update, if given, apply to all stages of the\n"
+          "chain.");
 }
 
 }  // namespace ocellus::app

@@ -1,4 +1,4 @@
-// Halftone and Cnn at work, and the image that they write.
+// Runs Halftone or Cnn with the image that it writes.
 #pragma once
 
 #include "apps/io/picture_command.h"
@@ -6,12 +6,12 @@
 
 namespace ocellus::app {
 
-/// An engine with one of the two on it.
+/// An engine with one of the two operators on it.
 class CellRun : public PictureRun {
  public:
   using PictureRun::PictureRun;
 
-  /// Of the last frame.
+  /// The record of the last frame.
   const CellularNetworkRecord& record() const { return op().record<CellularNetworkRecord>(); }
 };
 

@@ -25,7 +25,7 @@ struct MakeOptions {
   bool continuous = false;
 };
 
-/// What an operator would say of the stages, for which it needs no engine but to know of one.
+/// Checks the stages as an operator would, without creating an engine.
 void check_stages(const CellTemplateFile& file) {
   CellularNetworkConfig config;
   config.size = {64, 64};
@@ -41,7 +41,7 @@ void check_stages(const CellTemplateFile& file) {
 static_assert(kMostTemplateText == std::size_t{1} << 20, "the help says so");
 
 void run_make(const MakeOptions& options) {
-  // Under another name no chain would take it for a file. Of devices and pipes the writer speaks.
+  // A chain takes only names with this ending for files. The writer reports devices and pipes.
   if (!options.out.ends_with(".ocellus") && !is_special_file(options.out))
     throw InputError(fmt::format("{}: the name must end in .ocellus", options.out));
   InputText text(options.in);
@@ -93,7 +93,7 @@ void run_show(const std::string& what, bool json) {
     file.note = info.note;
     file.stages.assign(stages.begin(), stages.begin() + info.stages);
   } else if (const auto single = cell_template(what)) {
-    // A name by itself, also of one that needs a link before it.
+    // A single name. A template that needs another one before it can be shown, too.
     file.stages.push_back(*single);
   } else {
     std::array<CellStage, kMaxCellStages> stages;
@@ -112,29 +112,30 @@ void run_show(const std::string& what, bool json) {
 
 void add_template_command(CLI::App& program, int& exit_code) {
   CLI::App* const command = program.add_subcommand(
-      "template", "Makes, lists and shows templates of the cellular network (*.ocellus)");
+      "template", "Make, list and show templates of the cellular network (*.ocellus)");
   command->require_subcommand(1);
-  // All that can go wrong here is bad input, which is thrown.
+  // Bad input is thrown, so a callback that returns was successful.
   const auto done = [&exit_code] { exit_code = kDone; };
 
-  auto* const make =
-      command->add_subcommand("make", "Writes templates given as text or JSON to a checked file");
+  auto* const make = command->add_subcommand(
+      "make", "Write templates given as text or JSON to a file and check it");
   const auto options = std::make_shared<MakeOptions>();
-  make->add_option("IN", options->in, "The file to read, - for standard input")->required();
+  make->add_option("IN", options->in, "The file to read; - is standard input")->required();
   make->add_option("-o,--output", options->out, "The file to write")
       ->required()
       ->type_name("FILE.ocellus");
   make->add_flag("--continuous", options->continuous,
-                 "They are continuous-time templates: A's center less 1 in every stage");
+                 "The templates are continuous-time templates: 1 is subtracted from A's center in "
+                 "every stage");
   make->footer(std::string(kCellTextHelp) + "\n\n" + kCellJsonHelp +
-               "\n\nIN may be a pipe; it may have at most 1 MiB.");
+               "\n\nIN may be a pipe. It may have at most 1 MiB.");
   make->callback([make, options, done] {
     check_options(*make, {});
     run_make(*options);
     done();
   });
 
-  auto* const list = command->add_subcommand("list", "The library of templates");
+  auto* const list = command->add_subcommand("list", "List the templates of the library");
   const auto list_json = std::make_shared<bool>(false);
   add_json_option(*list, *list_json);
   list->callback([list_json, done] {
@@ -147,7 +148,7 @@ void add_template_command(CLI::App& program, int& exit_code) {
     bool json = false;
   };
   auto* const show = command->add_subcommand(
-      "show", "What a name, a chain or a file holds, as text that make reads");
+      "show", "Show the stages of a name, a chain or a file, as text that make reads");
   const auto shown = std::make_shared<Show>();
   show->add_option("TEMPLATE", shown->what, "Name, chain (\"erosion | edge\") or FILE.ocellus")
       ->required();

@@ -1,4 +1,4 @@
-// ocellus template: makes template files of the cellular network, lists and shows templates.
+// ocellus template: makes template files of the cellular network, and lists and shows templates.
 #pragma once
 
 namespace CLI {
@@ -8,7 +8,7 @@ class App;
 namespace ocellus::app {
 
 /// Adds the subcommand with its own subcommands make, list and show. Their callbacks throw
-/// InputError on bad input, which is exit status 2.
+/// InputError on bad input.
 void add_template_command(CLI::App& program, int& exit_code);
 
 }  // namespace ocellus::app

@@ -19,23 +19,23 @@
 namespace ocellus::app {
 
 const char* const kCellTextHelp =
-    "TEXT has one field in a line; # begins a comment. Of a field that is left out the default\n"
-    "counts (in brackets):\n"
-    "  note WORDS                    where the templates come from\n"
-    "  stage                         begins the next stage of a chain (the first needs none)\n"
-    "  a                             rows of numbers follow in lines of their own: 3x3, 5x5, 7x7\n"
-    "  b                             or 9x9, A and B of one size (0)\n"
+    "The text has one field in each line; # begins a comment. A missing field has its\n"
+    "default (in parentheses):\n"
+    "  note WORDS                    the source of the templates\n"
+    "  stage                         begins the next stage of a chain (optional for the first)\n"
+    "  a                             rows of numbers follow, one row in each line: 3x3, 5x5, 7x7\n"
+    "  b                             or 9x9; A and B have the same size (0)\n"
     "  threshold T                   (0)\n"
-    "  continuous                    a continuous-time template, which is converted: A's center\n"
-    "                                less 1\n"
+    "  continuous                    this is a continuous-time template; 1 is subtracted from A's\n"
+    "                                center to convert it\n"
     "  levels M                      2 to 256 (2)\n"
     "  xi X                          (1)\n"
-    "  input previous|frame          what u is (previous)\n"
+    "  input previous|frame          the input u of the stage (previous)\n"
     "  start input|previous|constant V|noise SEED|blue-noise|error-diffusion   (input)\n"
     "  boundary zero-flux|fixed V|periodic                                     (zero-flux)\n"
     "  update colors SPACING|raster|synchronous      spacing 0: the least     (colors 0)\n"
     "  move update|swap              (update)\n"
-    "  sweeps N                      at most, 1 to 100000 (100)";
+    "  sweeps N                      maximum number of sweeps, 1 to 100000 (100)";
 const char* const kCellJsonHelp =
     "JSON is one stage or {\"note\": \"...\", \"stages\": [...]}. A stage is an object with the "
     "same fields:\n"
@@ -76,7 +76,8 @@ constexpr NumberField kNumbers[] = {
     {"sweeps", 1, 100000, true, [](CellStage& s, double v) { s.max_sweeps = static_cast<int>(v); }},
 };
 
-/// Names by the number of the enumerator; empty for what a file cannot hold.
+/// The words in the order of the enumerators. An empty word stands for a value that a file cannot
+/// hold.
 struct WordField {
   const char* name;
   std::vector<std::string_view> words;
@@ -138,7 +139,7 @@ void set_number(CellStage& stage, const NumberField& field, double value,
 
 void set_word(CellStage& stage, const WordField& field, std::string_view value,
               const std::string& where) {
-  // As in the names of C++, too.
+  // Underscores, as in the C++ names, are accepted, too.
   std::string dashed(value);
   std::replace(dashed.begin(), dashed.end(), '_', '-');
   std::string known;
@@ -154,7 +155,7 @@ void set_word(CellStage& stage, const WordField& field, std::string_view value,
                                printable(value, kMostOfValue), known));
 }
 
-/// A stage while its fields come.
+/// The fields of a stage while they are read.
 struct Draft {
   CellStage stage;
   bool continuous = false;
@@ -189,11 +190,11 @@ void check_rows(const Rows& rows, char name, const std::string& where) {
 
 CellStage finished(Draft draft, bool continuous, const std::string& where) {
   if (!draft.a && !draft.b)
-    throw InputError(fmt::format("{}: neither a nor b is there; one must be", where));
+    throw InputError(fmt::format("{}: neither a nor b is given; one of them is needed", where));
   const std::size_t side = draft.a ? draft.a->size() : draft.b->size();
   if (draft.a && draft.b && draft.b->size() != side) {
-    throw InputError(fmt::format("{}: a is {}x{} and b is {}x{}; they must be of one size", where,
-                                 side, side, draft.b->size(), draft.b->size()));
+    throw InputError(fmt::format("{}: a is {}x{} and b is {}x{}; they must have the same size",
+                                 where, side, side, draft.b->size(), draft.b->size()));
   }
   draft.stage.weights.radius = static_cast<int>(side / 2);
   for (const auto& [rows, weights] :
@@ -212,7 +213,7 @@ CellStage finished(Draft draft, bool continuous, const std::string& where) {
 void check_count(std::size_t stages, const std::string& where) {
   if (stages > kMaxCellStages) {
     throw InputError(
-        fmt::format("{}: more than {} stages; that is the most", where, kMaxCellStages));
+        fmt::format("{}: more than {} stages, which is the limit", where, kMaxCellStages));
   }
 }
 
@@ -222,11 +223,11 @@ constexpr const char* kFields =
 
 // ---- text
 
-/// One line, its words, and where it is.
+/// One line and its words.
 struct Line {
   int number = 0;
   std::vector<std::string> words;
-  std::string rest;  // what follows the first word, up to a comment
+  std::string rest;  // the text after the first word, without a comment
 
   std::string where() const { return fmt::format("line {}", number); }
 };
@@ -235,7 +236,7 @@ std::optional<double> number_in(const std::string& word) {
   double value = 0.0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (end != word.data() + word.size() || error == std::errc::invalid_argument) return std::nullopt;
-  // Out of range: infinite, which no field takes.
+  // A number that is out of range becomes infinite, which no field accepts.
   if (error != std::errc{}) return std::copysign(HUGE_VAL, word[0] == '-' ? -1.0 : 1.0);
   return value;
 }
@@ -281,7 +282,7 @@ class TextReader {
     }
     if (name == "stage") {
       no_more(line, 1);
-      // The word in front of the first stage ends none.
+      // The first word "stage" ends no stage before it.
       if (begun_) end_stage();
       begun_ = true;
       stage_line_ = line.number;
@@ -306,7 +307,7 @@ class TextReader {
       if (line.words.size() < 2)
         throw InputError(fmt::format("{}: a word is missing after {}", line.where(), name));
       set_word(draft_.stage, *word, line.words[1], line.where());
-      // A number that belongs to the word.
+      // Some words are followed by a number.
       const char* number_name = nullptr;
       bool needed = true;
       if (name == "start" && line.words[1] == "constant") number_name = "start_value";
@@ -320,7 +321,7 @@ class TextReader {
         value(line, *number_field(number_name), 2);
       no_more(line, number_name != nullptr ? 3 : 2);
     } else {
-      throw InputError(fmt::format("{}: \"{}\" is no field; there are {}", line.where(),
+      throw InputError(fmt::format("{}: \"{}\" is not a field; the fields are {}", line.where(),
                                    printable(name, kMostOfValue), kFields));
     }
   }
@@ -390,7 +391,7 @@ Rows json_rows(const Json& value, const std::string& where, const std::string& n
   if (!value.is_array()) wrong("");
   Rows rows;
   for (const Json& row : value) {
-    if (!row.is_array()) wrong(fmt::format("; row {} is none", rows.size() + 1));
+    if (!row.is_array()) wrong(fmt::format("; row {} is not an array", rows.size() + 1));
     std::vector<double> numbers;
     for (const Json& weight : row) {
       if (!weight.is_number()) {
@@ -430,9 +431,9 @@ CellStage json_stage(const Json& stage, bool continuous, const std::string& wher
       set_word(draft.stage, *word, value.get<std::string>(), where);
     } else {
       throw InputError(fmt::format(
-          "{}: \"{}\" is no field; there are a, b, threshold, continuous, levels, xi, input, "
-          "start, start_value, seed, boundary, boundary_value, update, color_spacing, move, "
-          "sweeps",
+          "{}: \"{}\" is not a field; the fields are a, b, threshold, continuous, levels, xi, "
+          "input, start, start_value, seed, boundary, boundary_value, update, color_spacing, "
+          "move, sweeps",
           where, printable(name, kMostOfValue)));
     }
   }
@@ -448,12 +449,12 @@ CellTemplateFile parse_json(const std::string& source, bool continuous) {
   }
   for (const auto& [name, value] : root.items()) {
     if (name != "note" && name != "stages") {
-      throw InputError(fmt::format("\"{}\" is not known beside \"stages\"; there is \"note\"",
+      throw InputError(fmt::format("\"{}\" is unknown; beside \"stages\" only \"note\" is allowed",
                                    printable(name, kMostOfValue)));
     }
   }
   if (root.contains("note")) {
-    if (!root["note"].is_string()) throw InputError("\"note\" must be text");
+    if (!root["note"].is_string()) throw InputError("\"note\" must be a string");
     file.note = root["note"].get<std::string>();
   }
   const Json& stages = root["stages"];
@@ -467,9 +468,9 @@ CellTemplateFile parse_json(const std::string& source, bool continuous) {
   return file;
 }
 
-// ---- back to text and JSON
+// ---- output as text and JSON
 
-/// The shortest decimal that is this float.
+/// The shortest decimal number that is exactly this float.
 double shortest(float value) {
   return std::stod(fmt::format("{}", value));
 }
@@ -485,7 +486,7 @@ bool any(const CellStage& stage, const std::array<float, kMaxTemplateWeights>& w
                      [](float weight) { return weight != 0.0f; });
 }
 
-/// B is left out when it is 0; A when it is and B is not.
+/// B is left out when it is 0. A is left out when it is 0 and B is not.
 bool shows_a(const CellStage& stage) {
   return any(stage, stage.weights.a) || !any(stage, stage.weights.b);
 }

@@ -1,4 +1,4 @@
-// Templates of the cellular network as people write them: plain text and JSON.
+// Templates of the cellular network in the forms that users write: plain text and JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,17 +8,17 @@
 
 namespace ocellus::app {
 
-/// What the two forms look like, for --help.
+/// Descriptions of the two forms for --help.
 extern const char* const kCellTextHelp;
 extern const char* const kCellJsonHelp;
 
-/// JSON when the first character is { or [, else text. Every mistake is an InputError that names
-/// the line (text) or the element (JSON), the field, its value, and what would be right.
-/// `continuous`: all stages are continuous-time templates, as if each said so.
+/// Parses JSON if the first character is { or [, otherwise text. On a mistake it throws InputError
+/// that names the line (text) or the element (JSON), the field, its value and the allowed values.
+/// `continuous`: all stages are continuous-time templates, as if each one said so.
 CellTemplateFile parse_cell_templates(const std::string& source, bool continuous);
 
-/// What parse_cell_templates reads to the same stages. Fields that a stage does not use, or that
-/// have their default, are left out.
+/// The text that parse_cell_templates reads to the same stages. Fields that a stage does not use or
+/// that have their default are left out.
 std::string cell_templates_text(const CellTemplateFile& file);
 nlohmann::ordered_json cell_templates_json(const CellTemplateFile& file);
 

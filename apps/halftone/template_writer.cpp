@@ -18,7 +18,7 @@ std::vector<unsigned char> bytes_of(const CellTemplateFile& file) {
   flatbuffers::FlatBufferBuilder builder(16384);
   std::vector<flatbuffers::Offset<file::CellStage>> stages;
   for (const CellStage& stage : file.stages) {
-    // A radius that is out of range is for the library to name.
+    // The library reports a radius that is out of range.
     const int side = 2 * std::clamp(stage.weights.radius, 0, kMaxTemplateRadius) + 1;
     const auto weights = static_cast<std::size_t>(side * side);
     const auto a = builder.CreateVector(stage.weights.a.data(), weights);
@@ -58,8 +58,8 @@ std::vector<unsigned char> bytes_of(const CellTemplateFile& file) {
 void write_template_file(const std::string& path, const CellTemplateFile& file) {
   if (is_special_file(path)) {
     throw InputError(path +
-                     ": is a device or a pipe; templates need a file, because it is read before it "
-                     "is put in its place");
+                     ": is a device or a pipe; a template file must be a regular file, because it "
+                     "is read back before it replaces the target");
   }
   for (const CellStage& stage : file.stages) {
     if (stage.start == CellStart::kPlane || stage.threshold_plane != nullptr)
@@ -71,7 +71,7 @@ void write_template_file(const std::string& path, const CellTemplateFile& file) 
   if (std::fflush(output.stream()) != 0) output.fail();
   std::array<CellStage, kMaxCellStages> read;
   if (const auto checked = read_cell_template_file(output.part_path().c_str(), read); !checked) {
-    // The text names the temporary file; what is wrong comes after it.
+    // The error text begins with the name of the temporary file; the reason follows.
     const std::string text = checked.error().text;
     const std::size_t what = text.find("\": ");
     throw InputError(path + ": " + (what == std::string::npos ? text : text.substr(what + 3)));

@@ -8,14 +8,14 @@
 
 namespace ocellus::app {
 
-/// Stages, and where they come from: printable ASCII, cut off after 255 characters.
+/// Stages and a note about their source: printable ASCII, cut off after 255 characters.
 struct CellTemplateFile {
   std::vector<CellStage> stages;
   std::string note;
 };
 
-/// Nobody sees half a file, nor one that the library does not take: it has read it before it is put
-/// in its place. Throws InputError.
+/// Writes the file and lets the library read it before it replaces the target. So no reader sees
+/// half a file or one that the library refuses. Throws InputError.
 void write_template_file(const std::string& path, const CellTemplateFile& file);
 
 }  // namespace ocellus::app

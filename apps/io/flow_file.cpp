@@ -36,7 +36,7 @@ void check_side(const InputFile& file, ImageSize size) {
   }
 }
 
-/// What follows the header must be the field, and nothing else.
+/// Checks that the field follows the header and nothing else.
 void check_bytes(const InputFile& file, ImageSize size, const char* what, std::uint64_t each) {
   const std::uint64_t needed =
       each * static_cast<std::uint64_t>(size.width) * static_cast<std::uint64_t>(size.height);
@@ -83,7 +83,7 @@ FlowField read_flo(const std::string& path) {
   file.read(size, sizeof(size));
   const ImageSize claimed{size[0], size[1]};
   check_side(file, claimed);
-  // Before memory is taken for what the header claims.
+  // Checked before memory is allocated for the size that the header claims.
   check_bytes(file, claimed, "vectors", 8);
   FlowField field(claimed, false);
   const auto width = static_cast<std::size_t>(claimed.width);
@@ -127,7 +127,7 @@ FloatPlane read_pfm(const std::string& path) {
   std::string magic;
   FloatPlane plane;
   double scale = 0.0;
-  // Exactly one white space ends it.
+  // Exactly one white-space character ends the header.
   if (!(header >> magic >> plane.size.width >> plane.size.height >> scale) || magic != "Pf" ||
       scale == 0.0 || header.get() == std::istringstream::traits_type::eof())
     file.fail("damaged PFM header");

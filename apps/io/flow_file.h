@@ -1,4 +1,4 @@
-// Flow fields in memory and in files: Middlebury .flo, and PFM for the confidence.
+// Flow fields in memory and in files: Middlebury .flo for the vectors, PFM for the confidence.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace ocellus::app {
 
-/// u right, v down, pixels per frame; NaN where unknown. `confidence` may be empty.
+/// u points right, v points down, in pixels per frame; NaN where unknown. `confidence` may be
+/// empty.
 struct FlowField {
   ImageSize size;
   std::vector<float> u;
@@ -22,15 +23,15 @@ struct FlowField {
   FlowOutput output();
 };
 
-/// Values beyond this are "unknown" in a .flo file; unknown flow is written as 1e10 and read as
+/// In a .flo file, values beyond this are "unknown". Unknown flow is written as 1e10 and read as
 /// NaN.
 inline constexpr float kUnknownFlow = 1e9f;
 
-/// Throws InputError that names the file and what is wrong with it.
+/// Throws InputError that names the file and the mistake.
 FlowField read_flo(const std::string& path);
 void write_flo(const std::string& path, const FlowField& field);
 
-/// One plane of floats, rows from the top.
+/// One plane of floats. The first row is the top one.
 struct FloatPlane {
   ImageSize size;
   std::vector<float> values;

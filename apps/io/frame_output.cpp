@@ -13,12 +13,12 @@
 namespace ocellus::app {
 namespace {
 
-/// Luma from 16 to 235, as that of videos is taken to be.
+/// Luma from 16 to 235, the usual range of videos.
 constexpr GrayRange kLimited{16.0f, 235.0f};
-/// Values of chroma for each one of luma.
+/// The scale of chroma relative to luma in limited range.
 constexpr double kChromaOfLimited = 224.0 / 219.0;
 
-/// value becomes to + (value - from) scale.
+/// Maps each value v to `to` + (v - `from`) * `scale`.
 void rescale(std::uint8_t* values, std::size_t count, double from, double to, double scale) {
   std::array<std::uint8_t, 256> table;
   for (std::size_t v = 0; v < table.size(); ++v) {
@@ -37,29 +37,29 @@ void add_frame_options(CLI::App& command, FrameOptions& o, const std::string& ou
   command.add_option("-o,--output", o.output, output_help);
   command.add_option("--limit", o.limit, "Stop after N frames")
       ->check(CLI::Range(least_limit, 1000000000L));
-  command.add_option("--fps", o.fps, "Frame rate of a written video; 0 = the source's, or 25")
+  command.add_option("--fps", o.fps, "Frame rate of a written video; 0: that of the source, or 25")
       ->check(finite_range(0.0, 1000.0))
       ->capture_default_str();
   add_source_options(command, o.source);
 }
 
 std::string output_text(const std::string& output) {
-  return output.empty() ? "nothing is written without -o" : fmt::format("-o {}", output);
+  return output.empty() ? "without -o, nothing is written" : fmt::format("-o {}", output);
 }
 
 UnusedOptions unused_without_video(const std::string& output, std::vector<const char*> names) {
   return {!is_video_name(output), std::move(names),
-          fmt::format("it is for a video, {}{}", output_text(output),
-                      output.empty() ? "" : " is none")};
+          fmt::format("it applies to a video, {}{}", output_text(output),
+                      output.empty() ? "" : " is not one")};
 }
 
-// ---- in
+// ---- input
 
 FrameInput::FrameInput(const FrameOptions& options, bool stops_by_itself)
     : source_(open_frames(options.inputs, options.source)), limit_(options.limit) {
   if (source_->endless() && !limit_ && !stops_by_itself) {
-    throw InputError(fmt::format("{}: a camera has no end; say how many frames with --limit N",
-                                 source_->name()));
+    throw InputError(fmt::format(
+        "{}: a camera has no end; give the number of frames with --limit N", source_->name()));
   }
 }
 
@@ -81,7 +81,7 @@ void FrameInput::report_interruption(std::int64_t count, const std::string& resu
                    printable(source_->name())));
 }
 
-// ---- out
+// ---- output
 
 FrameOutput::FrameOutput(const FrameOptions& options, const std::vector<std::string>& extensions,
                          double source_fps)
@@ -95,8 +95,9 @@ FrameOutput::FrameOutput(const FrameOptions& options, const std::vector<std::str
                                  fmt::join(extensions, ", ")));
   }
   if (video_ && name_.numbered())
-    throw InputError(fmt::format("-o is '{}'; a video holds all frames and has no number", path_));
-  // The time of a slower video's frames would not fit in its file.
+    throw InputError(fmt::format(
+        "-o is '{}'; one video holds all frames, so its name must have no number", path_));
+  // A slower video cannot store the times of its frames.
   constexpr double kLeastFps = 0.01;
   if (options.fps > 0.0 && options.fps < kLeastFps) {
     throw InputError(
@@ -118,7 +119,7 @@ OverlayImage FrameOutput::video_picture(const InputFrame& frame) {
     std::memcpy(i420_.data(), frame.image.pixels.data(), luma);
   } else {
     for (std::size_t i = 0; i < luma; ++i)
-      i420_[i] = frame.image.pixels[2 * i + 1];  // the upper byte
+      i420_[i] = frame.image.pixels[2 * i + 1];  // the upper byte of a 16-bit value
   }
   if (frame.chroma_u.size() == chroma) {
     std::memcpy(i420_.data() + luma, frame.chroma_u.data(), chroma);
@@ -149,7 +150,7 @@ void FrameOutput::finish() {
   if (writer_) writer_->finish();
 }
 
-// ---- told
+// ---- reports
 
 void print_summary(const FrameInput& input, ImageSize size, const std::string& how,
                    const EngineInfo& info) {

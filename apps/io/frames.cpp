@@ -81,8 +81,8 @@ class SceneFrames : public FrameSource {
 std::unique_ptr<FrameSource> open_pattern(const std::string& text, const NumberedName& pattern) {
   const std::vector<long> numbers = pattern.existing();
   if (numbers.empty())
-    throw InputError(fmt::format("{}: no file has such a name (the first would be {} or so)", text,
-                                 pattern.at(0)));
+    throw InputError(
+        fmt::format("{}: no file has such a name (the first could be {})", text, pattern.at(0)));
   std::vector<std::string> paths;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const long expected = numbers.front() + static_cast<long>(i);
@@ -103,7 +103,8 @@ std::unique_ptr<FrameSource> open_pattern(const std::string& text, const Numbere
 
 bool FrameSource::next(InputFrame& frame) {
   if (!read(frame)) {
-    if (!started_ && stop_signal() == 0) throw InputError(fmt::format("{}: holds no frame", name_));
+    if (!started_ && stop_signal() == 0)
+      throw InputError(fmt::format("{}: contains no frame", name_));
     return false;
   }
   if (!started_) {
@@ -113,16 +114,17 @@ bool FrameSource::next(InputFrame& frame) {
     range_ = frame.range;
   } else if (frame.image.size != size_) {
     throw InputError(fmt::format(
-        "{}: frame {} is {}x{}, the frames before it are {}x{}; all must have one size", name_,
+        "{}: frame {} is {}x{}, the frames before it are {}x{}; all must have the same size", name_,
         frame.number, frame.image.size.width, frame.image.size.height, size_.width, size_.height));
   } else if (frame.image.format != format_) {
     throw InputError(
-        fmt::format("{}: frame {} has {} a pixel, the frames before it have {}; all must be alike",
+        fmt::format("{}: frame {} has {} per pixel, the frames before it have {}; all must have "
+                    "the same format",
                     name_, frame.number, format_name(frame.image.format), format_name(format_)));
   } else if (frame.range != range_) {
     throw InputError(fmt::format(
         "{}: frame {} has luma from {:g} to {:g}, the frames before it from {:g} to {:g}; all must "
-        "be alike",
+        "have the same range",
         name_, frame.number, frame.range.black, frame.range.white, range_.black, range_.white));
   }
   return true;
@@ -130,9 +132,9 @@ bool FrameSource::next(InputFrame& frame) {
 
 void add_source_options(CLI::App& command, SourceOptions& options) {
   command
-      .add_option(kSourceTimeout, options.timeout_s,
-                  "Seconds that a video or a camera may take for a frame; after them the command "
-                  "ends with an error")
+      .add_option(
+          kSourceTimeout, options.timeout_s,
+          "Seconds to wait for a frame of a video or a camera; after that the command fails")
       ->check(finite_range(0.1, 86400.0))
       ->capture_default_str();
 }
@@ -165,12 +167,12 @@ std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs,
     if (!fs::exists(text, code)) throw InputError(fmt::format("{}: no such camera", text));
     return open_camera(text, options);
   }
-  // A file of that very name is taken first: a % is allowed in file names.
+  // The file of exactly this name is preferred, because file names may contain %.
   if (!fs::exists(text, code)) {
     if (code) throw InputError(fmt::format("{}: {}", text, code.message()));
     const NumberedName pattern(text);
     if (pattern.numbered()) return open_pattern(text, pattern);
-    // With %% in it, it may be the name of another.
+    // With %% in the pattern, a file of a different name may be meant.
     if (pattern.at(0) != text && fs::exists(pattern.at(0), code))
       return open_frames({pattern.at(0)}, options);
     throw InputError(fmt::format("{}: no such file", text));

@@ -1,5 +1,5 @@
-// FrameSource: where the program's frames come from - images, numbered patterns, videos, cameras,
-// the test scene.
+// FrameSource: the program's input frames from images, numbered patterns, videos, cameras and the
+// test scene.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@ class App;
 
 namespace ocellus::app {
 
-/// How FRAMES are opened.
+/// Options for opening FRAMES.
 struct SourceOptions {
-  double timeout_s = 10.0;  ///< how long a video or a camera may take for a frame, and to open
+  double timeout_s = 10.0;  ///< how long a video or a camera may take to open, and for each frame
 };
 
-/// --source-timeout: for every command that reads FRAMES.
+/// Adds --source-timeout. Every command that reads FRAMES has it.
 void add_source_options(CLI::App& command, SourceOptions& options);
-/// Its name, for commands where FRAMES may be missing.
+/// The name of that option, for commands where FRAMES may be missing.
 inline constexpr const char* kSourceTimeout = "--source-timeout";
 
 struct InputFrame {
@@ -33,29 +33,30 @@ struct InputFrame {
   std::vector<std::uint8_t> chroma_u;  ///< half the size, rounded up, without padding; empty when
                                        ///< the source has no color
   std::vector<std::uint8_t> chroma_v;
-  GrayRange range;  ///< which values of `image` are black and white: 16 and 235 in most videos
-  long number = 0;  ///< the pattern's number; from 0 elsewhere
+  GrayRange range;  ///< the values of `image` for black and white: 16 and 235 in most videos
+  long number = 0;  ///< the number in the pattern; otherwise counted from 0
   std::int64_t timestamp_ns = 0;
 };
 
-/// Frames in order. All have the first one's size, format and range; a change is an InputError.
+/// Frames in order. All must have the size, format and range of the first one; otherwise
+/// InputError.
 class FrameSource {
  public:
   virtual ~FrameSource() = default;
 
-  /// The next frame; false at the end, and when a signal asked to stop while it was waited for.
-  /// Throws InputError, also when the source gives no frame within SourceOptions::timeout_s.
+  /// Reads the next frame. Returns false at the end, and when a signal asks to stop during the
+  /// wait. Throws InputError, also if the source gives no frame within SourceOptions::timeout_s.
   bool next(InputFrame& frame);
 
   virtual long first_number() const { return 0; }
-  /// Number of the last frame, where it is known beforehand.
+  /// The number of the last frame, if it is known in advance.
   virtual std::optional<long> last_number() const { return std::nullopt; }
-  /// Frames per second; 0 when the source has no rate.
+  /// Frames per second; 0 if the source has no rate.
   virtual double fps() const { return 0.0; }
-  /// Lets the next frame be `number` where that is cheaper than reading up to it. Only before the
-  /// first `next`.
+  /// Makes `number` the next frame if the source can skip to it without reading the frames before.
+  /// Must be called before the first `next`.
   virtual void start_at(long number) { (void)number; }
-  /// A camera has no end.
+  /// Whether the source has no end, as a camera.
   virtual bool endless() const { return false; }
 
   const std::string& name() const { return name_; }
@@ -72,8 +73,8 @@ class FrameSource {
   GrayRange range_;
 };
 
-/// Which of `count` frames is shown at a time, when they are shown forwards and backwards, so that
-/// the motion never jumps.
+/// The index of the frame shown at `time`. The `count` frames are shown forwards and backwards in
+/// turn, so that the motion never jumps.
 constexpr std::size_t back_and_forth(std::size_t time, std::size_t count) {
   if (count < 2) return 0;
   const std::size_t period = 2 * (count - 1);
@@ -81,8 +82,7 @@ constexpr std::size_t back_and_forth(std::size_t time, std::size_t count) {
   return phase < count ? phase : period - phase;
 }
 
-/// Opens FRAMES: one text, or several image files that are taken as frames 0, 1, ... Throws
-/// InputError.
+/// Opens FRAMES: one text, or several image files, which become frames 0, 1, ... Throws InputError.
 std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs,
                                          const SourceOptions& options = {});
 

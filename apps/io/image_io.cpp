@@ -17,7 +17,7 @@
 #include "apps/io/input_file.h"
 #include "apps/io/output_file.h"
 
-// jpeglib.h needs stdio's FILE and size_t before it.
+// jpeglib.h needs FILE and size_t, so <cstdio> must come first.
 #include <jpeglib.h>
 
 namespace ocellus::app {
@@ -43,7 +43,8 @@ void check_side(const InputFile& file, std::uint64_t width, std::uint64_t height
   }
 }
 
-/// A header may claim a large image with nothing behind it: said before memory is taken for it.
+/// Checks the size claimed by the header against the size of the file, before memory is allocated
+/// for the image.
 void check_bytes(const InputFile& file, std::uint64_t width, std::uint64_t height,
                  std::uint64_t least, std::uint64_t there) {
   if (there >= least) return;
@@ -87,8 +88,8 @@ class PnmReader {
     const bool wide = maximum > 255;
     const unsigned full = wide ? 65535 : 255;
     const std::size_t count = std::size_t{width} * height;
-    if (!text) take();  // exactly one white space ends the header
-    // As text a sample is a digit at least, and something between it and the next.
+    if (!text) take();  // exactly one white-space character ends the header
+    // In a text file, a sample has at least one digit and one separator.
     const std::uint64_t samples = std::uint64_t{count} * channels;
     check_bytes(file_, width, height, text ? 2 * samples - 1 : samples * (wide ? 2 : 1),
                 file_.left());
@@ -114,8 +115,8 @@ class PnmReader {
   int take() { return getc_unlocked(file_.stream()); }
   void put_back(int c) { std::ungetc(c, file_.stream()); }
 
-  /// Skips white space and comments, then reads digits; nothing when there are none. A number that
-  /// does not fit is the largest that does.
+  /// Skips white space and comments, then reads digits. Returns nothing if there are none. A number
+  /// that does not fit becomes the largest one that fits.
   std::optional<std::uint64_t> number() {
     int c = take();
     while (c != EOF && (std::isspace(c) || c == '#')) {
@@ -137,7 +138,7 @@ class PnmReader {
   }
   std::uint64_t header_number(const char* what) {
     const auto value = number();
-    if (!value) file_.fail(fmt::format("damaged PGM header: no {}", what));
+    if (!value) file_.fail(fmt::format("damaged PGM header: {} is missing", what));
     return *value;
   }
   std::uint64_t text_number(std::size_t index, std::size_t count) {
@@ -150,7 +151,7 @@ class PnmReader {
   unsigned raw_number(bool wide) {
     const int first = take();
     const int second = wide ? take() : 0;
-    if (first == EOF || second == EOF) file_.fail("became shorter while it was read");
+    if (first == EOF || second == EOF) file_.fail("the file became shorter while it was read");
     return static_cast<unsigned>(wide ? first << 8 | second : first);  // big-endian
   }
 
@@ -163,15 +164,15 @@ struct PngErrors {
   char message[128] = {};
 };
 
-/// What libpng reads from and where its error text goes. libpng is C: it leaves by longjmp, so
-/// nothing with a destructor may be made between setjmp and the end of its calls.
+/// State of libpng's calls: the stream, the image and the error text. libpng returns from errors by
+/// longjmp, so no object with a destructor may be created between setjmp and the last call.
 struct PngJob : PngErrors {
   std::FILE* stream = nullptr;
   png_structp png = nullptr;
   png_infop info = nullptr;
   png_uint_32 width = 0;
   png_uint_32 height = 0;
-  std::uint64_t raw_bytes = 0;  ///< before compression
+  std::uint64_t raw_bytes = 0;  ///< the size before compression
   bool interlaced = false;
   int depth = 0;
   std::size_t channels = 0;
@@ -194,8 +195,8 @@ void png_take(png_structp png, png_bytep out, size_t size) {
 bool png_read_header(PngJob& job) {
   if (setjmp(png_jmpbuf(job.png)) != 0) return false;
   png_set_read_fn(job.png, &job, png_take);
-  // Only what makes the pixels is read: texts, profiles and the like may be large, and unpacked
-  // larger.
+  // Reads only the chunks that determine the pixels. Other chunks, such as texts and profiles, may
+  // be large, and larger when decompressed.
   png_set_keep_unknown_chunks(job.png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
   png_set_chunk_cache_max(job.png, 16);
   png_set_chunk_malloc_max(job.png, 1 << 20);
@@ -217,7 +218,7 @@ bool png_prepare(PngJob& job) {
   return true;
 }
 
-/// One row as it comes, whose pixels go to `first`, first + step, ... of the image.
+/// Stores one row as it is read. Its pixels go to `first`, first + step, ... of the image.
 void png_store_row(const PngJob& job, std::size_t columns, std::size_t first, std::size_t step,
                    GrayImage& image) {
   const auto sample = [&job](std::size_t i) -> std::uint32_t {
@@ -231,8 +232,7 @@ void png_store_row(const PngJob& job, std::size_t columns, std::size_t first, st
   }
 }
 
-/// Interlaced images are put together here, pass by pass: libpng would need all of their samples in
-/// memory.
+/// Assembles an interlaced image pass by pass. libpng itself would need memory for all samples.
 void png_take_rows(PngJob& job, GrayImage& image) {
   const int passes = job.interlaced ? PNG_INTERLACE_ADAM7_PASSES : 1;
   for (int pass = 0; pass < passes; ++pass) {
@@ -261,19 +261,19 @@ GrayImage read_png(InputFile& file) {
   job.stream = file.stream();
   job.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, static_cast<PngErrors*>(&job), png_fail,
                                    png_warn);
-  if (job.png == nullptr) throw InputError("libpng gave no memory");
+  if (job.png == nullptr) throw InputError("libpng could not allocate memory");
   struct Guard {
     PngJob& job;
     ~Guard() { png_destroy_read_struct(&job.png, &job.info, nullptr); }
   } guard{job};
   job.info = png_create_info_struct(job.png);
-  if (job.info == nullptr) throw InputError("libpng gave no memory");
+  if (job.info == nullptr) throw InputError("libpng could not allocate memory");
   const auto check = [&](bool good) {
     if (!good) file.fail(fmt::format("damaged or truncated PNG: {}", job.message));
   };
   check(png_read_header(job));
   check_side(file, job.width, job.height);
-  // Deflate makes at most 258 bytes out of two bits.
+  // Deflate makes at most 258 bytes from two bits.
   constexpr std::uint64_t kMostPacking = 258 * 4;
   check_bytes(file, job.width, job.height, job.raw_bytes / kMostPacking, file.size());
   check(png_prepare(job));
@@ -317,12 +317,13 @@ void jpeg_fail(j_common_ptr common) {
   std::longjmp(job->jump, 1);
 }
 
-/// libjpeg fills what is missing with gray and only warns; a measurement must not run on that.
+/// libjpeg fills missing data with gray and only warns. That would falsify a measurement, so a
+/// warning is an error here.
 void jpeg_warn(j_common_ptr common, int level) {
   if (level < 0) jpeg_fail(common);
 }
 
-/// Each scan goes over all of the image, and may have a few bytes.
+/// Each scan covers the whole image, and may have only a few bytes.
 constexpr int kMostScans = 100;
 
 void jpeg_watch(j_common_ptr common) {
@@ -352,7 +353,7 @@ bool jpeg_read_pixels(JpegJob& job, std::uint8_t* pixels) {
   return true;
 }
 
-/// What the header claims, against the file and the memory that is taken at most.
+/// Checks what the header claims against the file's size and the memory limit.
 void check_jpeg(const InputFile& file, jpeg_decompress_struct& jpeg) {
   check_side(file, jpeg.image_width, jpeg.image_height);
   std::uint64_t blocks = 0;
@@ -360,7 +361,7 @@ void check_jpeg(const InputFile& file, jpeg_decompress_struct& jpeg) {
     const jpeg_component_info& component = jpeg.comp_info[c];
     blocks += std::uint64_t{component.width_in_blocks} * component.height_in_blocks;
   }
-  // Huffman's shortest code has a bit. Arithmetic coding has no such bound.
+  // The shortest Huffman code has one bit. Arithmetic coding has no such bound.
   if (!jpeg.arith_code)
     check_bytes(file, jpeg.image_width, jpeg.image_height, blocks / 8, file.size());
   if (!jpeg_has_multiple_scans(&jpeg)) return;
@@ -368,8 +369,8 @@ void check_jpeg(const InputFile& file, jpeg_decompress_struct& jpeg) {
   const std::uint64_t bytes = blocks * sizeof(JBLOCK);
   if (bytes <= kMostBytes) return;
   file.fail(fmt::format(
-      "a progressive JPEG of {}x{}, which needs {} beside the image while it is read; at most {} "
-      "are taken. jpegtran without options makes it a baseline JPEG of the same pixels",
+      "a progressive JPEG of {}x{} needs {} of memory beside the image to decode; the limit is {}. "
+      "`jpegtran` without options converts it to a baseline JPEG with the same pixels",
       jpeg.image_width, jpeg.image_height, bytes_text(bytes), bytes_text(kMostBytes)));
 }
 
@@ -451,7 +452,7 @@ GrayImage read_image(const std::string& path) {
   if (is_png(head)) return read_png(file);
   if (is_jpeg(head)) return read_jpeg(file);
   if (is_pnm(head)) return PnmReader(file).read();
-  file.fail("not a PNG, PGM, PPM or JPEG image (its first bytes are of none of them)");
+  file.fail("not a PNG, PGM, PPM or JPEG image (its first bytes match none of them)");
 }
 
 std::vector<std::uint8_t> read_mask(const std::string& path, const std::string& of,
@@ -497,13 +498,13 @@ void write_png_gray(const std::string& path, const GrayImage& image, int bits) {
     job.rows.push_back(samples.data() + at);
   job.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, static_cast<PngErrors*>(&job), png_fail,
                                     png_warn);
-  if (job.png == nullptr) throw InputError("libpng gave no memory");
+  if (job.png == nullptr) throw InputError("libpng could not allocate memory");
   struct Guard {
     PngWriteJob& job;
     ~Guard() { png_destroy_write_struct(&job.png, &job.info); }
   } guard{job};
   job.info = png_create_info_struct(job.png);
-  if (job.info == nullptr) throw InputError("libpng gave no memory");
+  if (job.info == nullptr) throw InputError("libpng could not allocate memory");
   if (!png_write(job, file.stream(), image.size, bits)) {
     if (std::ferror(file.stream())) file.fail();
     throw InputError(fmt::format("{}: cannot be written: {}", path, job.message));

@@ -1,4 +1,4 @@
-// Gray images from PNG, PGM/PPM and JPEG files, and PNG output.
+// Reads gray images from PNG, PGM, PPM and JPEG files, and writes PNG files.
 #pragma once
 
 #include <cstddef>
@@ -22,33 +22,35 @@ struct GrayImage {
   std::ptrdiff_t stride() const {
     return static_cast<std::ptrdiff_t>(size.width) * bytes_per_pixel(format);
   }
-  /// Brightness in the range of 8 bits, as the operators see it.
+  /// Brightness on the scale of 8 bits, as the operators use it.
   float brightness(int x, int y) const;
-  /// The library's view; lives as long as the image.
+  /// The image as a frame of the library. The image must outlive it.
   Frame view(std::uint64_t sequence, std::int64_t timestamp_ns) const;
 };
 
-/// Whether the first bytes, or else the name's ending, are those of a PNG, PNM or JPEG file.
+/// Whether the first bytes, or otherwise the extension, are those of a PNG, PNM or JPEG file.
 bool is_image_file(const std::string& path);
 
-/// Reads an image as gray (color by BT.601 luma); 16-bit files keep 16 bits. Beside the image it
-/// takes less than 64 MB whatever the file holds: an image has at most 16384x16384 pixels, and not
-/// more than its file's bytes can make; a JPEG has at most 100 scans, and one that is not baseline
-/// at most 56 MiB of coefficients. Throws InputError that names the file and what is wrong with it.
+/// Reads an image as gray (BT.601 luma of color). 16-bit files keep 16 bits. Throws InputError that
+/// names the file and the mistake.
+///
+/// Whatever the file holds, memory use beside the image stays below 64 MB: an image has at most
+/// 16384x16384 pixels, and no more than the bytes of its file can encode. A JPEG has at most 100
+/// scans, and a JPEG that is not baseline has at most 56 MiB of coefficients.
 GrayImage read_image(const std::string& path);
 
-/// One byte for each pixel of an image file: 1 where it has 128 or more. Throws InputError, also
-/// when its size is not that of `of`, the file that it belongs to.
+/// Reads an image file as a mask: 1 where a pixel is 128 or more. Throws InputError, also if the
+/// size differs from `size`, the size of the file `of`.
 std::vector<std::uint8_t> read_mask(const std::string& path, const std::string& of, ImageSize size);
 
-/// Writes 8-bit RGB without padding. Throws InputError.
+/// Writes an 8-bit RGB image without padding. Throws InputError.
 void write_png_rgb(const std::string& path, ImageSize size, const std::uint8_t* rgb);
 
-/// Writes a gray PNG: 8-bit images of `bits` 8, or 1, which tells black (below 128) from white.
-/// Throws InputError.
+/// Writes a gray PNG of an 8-bit image. `bits` is 8, or 1, which keeps only black (below 128) and
+/// white. Throws InputError.
 void write_png_gray(const std::string& path, const GrayImage& image, int bits);
 
-/// Lower-case ending with its dot (".png"), or "".
+/// The extension of a name in lower case with its dot (".png"), or "".
 std::string file_extension(const std::string& path);
 
 }  // namespace ocellus::app

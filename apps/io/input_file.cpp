@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
 
-/// Without waiting for somebody who writes into a pipe.
+/// O_NONBLOCK: opening a pipe must not wait for a writer.
 int open_to_read(const std::string& path) {
   return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
@@ -46,7 +46,7 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
   if (fstat(descriptor, &status) != 0) fail(std::strerror(errno));
   if (S_ISDIR(status.st_mode)) fail("is a folder; name a file");
   if (!S_ISREG(status.st_mode))
-    fail("is a device or a pipe; write its data to a file and name that");
+    fail("is a device or a pipe; write its data to a file and give the name of the file");
   if (status.st_size == 0) fail("the file is empty");
   size_ = static_cast<std::uint64_t>(status.st_size);
   std::setvbuf(file_.get(), nullptr, _IOFBF, kBufferBytes);
@@ -69,7 +69,7 @@ std::size_t InputFile::read_some(void* to, std::size_t count) {
 }
 
 void InputFile::read(void* to, std::size_t count) {
-  if (read_some(to, count) != count) fail("became shorter while it was read");
+  if (read_some(to, count) != count) fail("the file became shorter while it was read");
 }
 
 void InputFile::fail(const std::string& what) const {
@@ -112,14 +112,14 @@ class InputText::Buffer : public std::streambuf {
       }
       if (got < 0 && errno == EINTR) continue;
       if (got < 0 && errno != EAGAIN) throw InputError(std::strerror(errno));
-      // A pipe that nobody has opened to write reads as one that has ended.
+      // A read returns 0 both at the end of a pipe and while no writer has opened it.
       if (got == 0 && (begun_ || !waits_ || ended())) return traits_type::eof();
       if (got < 0 && !wait()) nothing();
     }
   }
 
  private:
-  /// False when nothing has come in time.
+  /// Waits for data. Returns false after the time limit.
   bool wait() const {
     pollfd look{descriptor_, POLLIN, 0};
     for (;;) {
@@ -128,20 +128,20 @@ class InputText::Buffer : public std::streambuf {
       if (errno != EINTR) throw InputError(std::strerror(errno));
     }
   }
-  /// Whether one who wrote has come and gone since the pipe was opened here.
+  /// Whether a writer has opened and closed the pipe since it was opened here.
   bool ended() const {
     if (!wait()) nothing();
     pollfd look{descriptor_, POLLIN, 0};
     return poll(&look, 1, 0) > 0 && (look.revents & POLLIN) == 0;
   }
   [[noreturn]] void nothing() const {
-    throw InputError(
-        fmt::format("gave nothing for {:g} s; somebody must write to it, or - reads standard input",
-                    std::chrono::duration<double>(patience_).count()));
+    throw InputError(fmt::format(
+        "gave no data for {:g} s; another process must write to it, or use - for standard input",
+        std::chrono::duration<double>(patience_).count()));
   }
 
   int descriptor_;
-  bool waits_;  ///< not longer than `patience_`, for a pipe or a device
+  bool waits_;  ///< whether to wait, at most `patience_`, for a pipe or a device
   std::chrono::milliseconds patience_;
   bool begun_ = false;
   std::array<char, kBufferBytes> bytes_;
@@ -163,7 +163,7 @@ InputText::InputText(const std::string& path, std::chrono::milliseconds patience
       fail("is a folder; name the file that holds the text");
     }
     waits = !S_ISREG(status.st_mode);
-    if (waits && is_standard_input(status)) {  // as /dev/stdin
+    if (waits && is_standard_input(status)) {  // /dev/stdin is treated as -
       close(descriptor);
       descriptor = STDIN_FILENO;
       waits = false;
@@ -171,7 +171,7 @@ InputText::InputText(const std::string& path, std::chrono::milliseconds patience
   }
   buffer_ = std::make_unique<Buffer>(descriptor, waits, patience);
   rdbuf(buffer_.get());
-  // What the buffer throws comes through.
+  // Lets exceptions of the buffer reach the caller.
   exceptions(std::ios::badbit);
 }
 
@@ -183,7 +183,7 @@ std::string read_text(std::istream& from, std::size_t most) {
   while (from.read(part.data(), part.size()), from.gcount() > 0) {
     text.append(part.data(), static_cast<std::size_t>(from.gcount()));
     if (text.size() > most)
-      throw InputError(fmt::format("has more than {}, which is the most", bytes_text(most)));
+      throw InputError(fmt::format("has more than {}, which is the limit", bytes_text(most)));
   }
   return text;
 }

@@ -1,4 +1,4 @@
-// What the program reads: files of images and fields, whose size is known beforehand, and texts,
+// Input files of the program: images and fields, which are regular files of known size, and texts,
 // which may come through a pipe.
 #pragma once
 
@@ -14,26 +14,26 @@
 
 namespace ocellus::app {
 
-/// A regular file that is open for reading, never in memory as a whole. All calls throw InputError
-/// that names it.
+/// A regular file, open for reading, which is never in memory as a whole. All calls throw
+/// InputError that names the file.
 class InputFile {
  public:
-  /// Also when it is a folder, a device, a pipe, or empty: a device may never end, and a pipe's end
-  /// is not known beforehand.
+  /// Throws also for a folder, a device, a pipe and an empty file. A device may never end, and the
+  /// size of a pipe's data is not known in advance.
   explicit InputFile(std::string path);
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
   const std::string& path() const { return path_; }
   std::uint64_t size() const { return size_; }
-  /// From where it is read to its end.
+  /// The number of bytes from the current position to the end.
   std::uint64_t left() const;
   void seek(std::uint64_t position);
-  /// As many bytes as there are, at most `count`.
+  /// Reads up to `count` bytes, fewer only at the end of the file.
   std::size_t read_some(void* to, std::size_t count);
-  /// Exactly so many.
+  /// Reads exactly `count` bytes.
   void read(void* to, std::size_t count);
-  /// For libraries that read by themselves.
+  /// For libraries that read the file themselves.
   std::FILE* stream() { return file_.get(); }
 
   /// Throws InputError: "path: what".
@@ -49,13 +49,14 @@ class InputFile {
   std::uint64_t size_ = 0;
 };
 
-/// The first bytes of a regular file, at most `count`; empty when it cannot be read.
+/// The first bytes of a regular file, at most `count`. Empty if it cannot be read.
 std::string first_bytes(const std::string& path, std::size_t count);
 
-/// A text to be read from a file, a device or a pipe, or for "-" from standard input. A pipe or a
-/// device that gives nothing for as long as `patience` is an error, because nobody may ever write
-/// to it; standard input is waited for, as somebody may type. Throws InputError that names it; one
-/// while it is read is for the reader to complete with name() and what it knows of the place.
+/// A text from a file, a device or a pipe, or, for "-", from standard input. If a pipe or a device
+/// gives no data for `patience`, that is an error, because perhaps no process writes to it.
+/// Standard input has no time limit, because a user may be typing. Errors at opening are
+/// InputErrors that name the text. Errors while reading lack the name; the reader adds name() and
+/// the position.
 class InputText : public std::istream {
  public:
   static constexpr std::chrono::milliseconds kPatience{10'000};
@@ -73,10 +74,10 @@ class InputText : public std::istream {
   std::unique_ptr<Buffer> buffer_;
 };
 
-/// Templates, as text or JSON, have at most so many bytes.
+/// The size limit of templates as text or JSON.
 inline constexpr std::size_t kMostTemplateText = std::size_t{1} << 20;
 
-/// All of a text. Throws InputError as soon as it has more than `most` bytes.
+/// Reads a whole text. Throws InputError as soon as it has more than `most` bytes.
 std::string read_text(std::istream& from, std::size_t most);
 
 }  // namespace ocellus::app

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// So that a number of a file, and one a few frames on, is never too large to count with.
+/// With at most 18 digits, adding a few frames to a number cannot overflow.
 constexpr int kMostDigits = 18;
 
 }  // namespace
@@ -44,7 +44,7 @@ NumberedName::NumberedName(const std::string& text) {
     if (numbered_ || end >= text.size() || text[end] != 'd' || width > kMostDigits) {
       throw InputError(
           fmt::format("{}: a numbered pattern has one %d or %0Nd (N digits, as in f%02d.pgm), in "
-                      "the name of the file or of one folder, and %% for a percent sign",
+                      "the name of the files or of one folder, and %% for a percent sign",
                       text));
     }
     numbered_ = true;
@@ -60,8 +60,8 @@ std::string NumberedName::at(long number) const {
 
 std::vector<long> NumberedName::existing() const {
   if (!numbered_) return {};
-  // The component with the number in it: what comes before it is the folder that is looked through,
-  // and of what comes after it, the files must be there.
+  // The number is in one component of the path. The part before it is the folder to search. The
+  // part after it must exist in each folder found.
   const std::size_t slash = before_.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : before_.substr(0, slash + 1);
   const std::string begin = slash == std::string::npos ? before_ : before_.substr(slash + 1);
@@ -80,8 +80,9 @@ std::vector<long> NumberedName::existing() const {
     if (error != std::errc() || last != digits.data() + digits.size() || number < 0 ||
         digits.size() > kMostDigits)
       continue;
-    if (fmt::format("{:0{}}", number, width_) != digits) continue;  // of another width
-    // A folder without the file is left out. What cannot be looked at fails when it is read.
+    if (fmt::format("{:0{}}", number, width_) != digits) continue;  // a different number of digits
+    // A folder without the file is skipped. A file that cannot be examined causes an error when it
+    // is read.
     std::error_code unseen;
     if (after_.find('/') == std::string::npos ||
         fs::symlink_status(at(number), unseen).type() != fs::file_type::not_found)

@@ -1,4 +1,4 @@
-// Names of files with a number in them: f%02d.pgm, d%d/x.pgm.
+// File names that contain a number: f%02d.pgm, d%d/x.pgm.
 #pragma once
 
 #include <string>
@@ -6,17 +6,17 @@
 
 namespace ocellus::app {
 
-/// A path in which one %d, or %0Nd for N digits, stands for a number, in the file's name or in that
-/// of one folder, and %% for a percent sign, everywhere.
+/// A path in which one %d, or %0Nd for N digits, stands for a number. It may be in the name of the
+/// file or of one folder. %% stands for a percent sign everywhere.
 class NumberedName {
  public:
-  /// Throws InputError on a % that is none of these, and on a second number.
+  /// Throws InputError on any other use of %, and on a second number.
   explicit NumberedName(const std::string& text);
 
-  /// Whether there is a number in it; else it is the name of one file.
+  /// Whether the name contains a number. Otherwise it is the name of one file.
   bool numbered() const { return numbered_; }
   std::string at(long number) const;
-  /// Numbers from 0 to 10^18 - 1 of the files that are there, ascending.
+  /// The numbers of the existing files, from 0 to 10^18 - 1, ascending.
   std::vector<long> existing() const;
 
  private:

@@ -17,10 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A rename would replace a link itself; its target is meant, also one that is not there yet. Of
-/// links that lead nowhere, such as a loop, what `stat` says decides.
+/// Resolves symbolic links, because a rename would replace the link itself. The target need not
+/// exist. For links that lead nowhere, such as a loop, the result of `stat` decides.
 fs::path follow_links(fs::path path) {
-  constexpr int kMostLinks = 40;  // as the kernel
+  constexpr int kMostLinks = 40;  // the limit of the kernel
   std::error_code code;
   for (int i = 0; i < kMostLinks && fs::is_symlink(path, code); ++i) {
     const fs::path to = fs::read_symlink(path, code);
@@ -45,10 +45,11 @@ OutputFile::OutputFile(std::string path)
     : path_(std::move(path)), target_(follow_links(path_).string()) {
   struct stat status = {};
   if (stat(path_.c_str(), &status) != 0) {
-    if (errno != ENOENT) fail();  // it may be there, and must not be replaced unseen
+    if (errno != ENOENT) fail();  // the file may exist, and must not be replaced unchecked
     open_part();
   } else if (S_ISREG(status.st_mode) && !is_standard_output(status)) {
-    // A rename asks for the folder's permissions only; the file's own still count.
+    // A rename checks only the permissions of the folder. The file's own permissions must count,
+    // too.
     if (access(path_.c_str(), W_OK) != 0) fail();
     replaced_mode_ = status.st_mode & 07777;
     open_part();
@@ -67,11 +68,11 @@ void OutputFile::open_in_place() {
   int descriptor = -1;
   struct stat status = {};
   if (stat(path_.c_str(), &status) == 0 && is_standard_output(status)) {
-    // Opened by its name, a regular file would be written from its beginning, and then by what is
-    // printed once more.
+    // If stdout is a regular file, opening it by name would write from its beginning, and later
+    // output of the program would overwrite that.
     descriptor = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
   } else {
-    // A pipe that nobody reads yet is waited for, until the user has enough of it.
+    // Waits until a process reads the pipe or a signal asks to stop.
     constexpr timespec kStep = {0, 20'000'000};
     while ((descriptor = open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)) < 0 &&
            errno == ENXIO && S_ISFIFO(status.st_mode) && stop_signal() == 0)
@@ -88,16 +89,16 @@ void OutputFile::open_in_place() {
 }
 
 void OutputFile::open_part() {
-  // Room for the ending where the name itself is as long as names may be.
+  // Leaves space for the suffix if the name itself has the maximum length.
   constexpr std::size_t kLongest = 200;
   const std::string begin =
       (folder_of(target_) / fs::path(target_).filename().string().substr(0, kLongest)).string();
   constexpr int kTries =
-      100;  // a process of this number may have left one when the machine stopped
+      100;  // a process with the same number may have left a file when the machine crashed
   int descriptor = -1;
   for (int i = 0; i < kTries && descriptor < 0; ++i) {
     part_path_ = fmt::format("{}.{}-{}.part", begin, getpid(), i);
-    // Before it is there: a signal may come between the two.
+    // Registered before the file exists, because a signal may come between the two calls.
     unfinished_.emplace(part_path_.c_str());
     descriptor = open(part_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor >= 0) break;
@@ -123,7 +124,8 @@ void OutputFile::seek_to_start() {
 
 void OutputFile::commit() {
   if (std::fflush(file_) != 0) fail();
-  // What is replaced must not be lost to a rename that overtakes the data.
+  // The data must reach the disk before the rename. Otherwise a crash could lose the old file and
+  // the new one.
   if (replaced_mode_ &&
       (fchmod(fileno(file_), *replaced_mode_) != 0 || fsync(fileno(file_)) != 0)) {
     fail();
@@ -141,9 +143,9 @@ void OutputFile::fail() const {
 void require_free_space(const std::string& path, std::uint64_t bytes) {
   std::error_code code;
   const fs::space_info space = fs::space(folder_of(follow_links(path)), code);
-  if (code || bytes <= space.available) return;  // a folder that is not there is said by who writes
-  throw InputError(fmt::format("{}: needs {}, its file system has {} free", path, bytes_text(bytes),
-                               bytes_text(space.available)));
+  if (code || bytes <= space.available) return;  // the writer reports a folder that does not exist
+  throw InputError(fmt::format("{}: needs {}, but its file system has {} free", path,
+                               bytes_text(bytes), bytes_text(space.available)));
 }
 
 bool is_special_file(const std::string& path) {

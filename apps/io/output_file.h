@@ -1,5 +1,5 @@
-// OutputFile: a file that is there whole or not at all. All files of the program are written
-// through it.
+// OutputFile: a file that appears only when it is complete. The program writes all its files
+// through this class.
 #pragma once
 
 #include <sys/types.h>
@@ -15,10 +15,10 @@
 
 namespace ocellus::app {
 
-/// Goes to a temporary file beside the target, which `commit` puts in its place; without it, and
-/// after an error or a signal, what stood there before is untouched and nothing else is left. What
-/// is not a regular file (a device, a FIFO, /dev/stdout) is written itself.
-/// All calls throw InputError that names the target.
+/// Writes to a temporary file beside the target. `commit` moves it to the target. Without `commit`,
+/// and after an error or a signal, the target is unchanged and no temporary file remains. A target
+/// that is not a regular file (a device, a FIFO, /dev/stdout) is written directly. All calls throw
+/// InputError that names the target.
 class OutputFile {
  public:
   explicit OutputFile(std::string path);
@@ -26,16 +26,16 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile();
 
-  /// What is written to until `commit`, for those who open it themselves.
+  /// The file that is written until `commit`, for callers that open it themselves.
   const std::string& part_path() const { return part_path_; }
   std::FILE* stream() const { return file_; }
 
   void write(const void* bytes, std::size_t count);
-  /// What is written next replaces the file's first bytes.
+  /// The next write replaces the first bytes of the file.
   void seek_to_start();
   void commit();
 
-  /// Throws InputError with `errno`'s reason.
+  /// Throws InputError with the reason in `errno`.
   [[noreturn]] void fail() const;
 
  private:
@@ -43,20 +43,20 @@ class OutputFile {
   void open_part();
 
   std::string path_;
-  std::string target_;  ///< path_ with its symbolic links followed
+  std::string target_;  ///< path_ with symbolic links resolved
   std::string part_path_;
-  std::optional<mode_t> replaced_mode_;  ///< of the regular file that stands there
+  std::optional<mode_t> replaced_mode_;  ///< the mode of the regular file that is replaced
   std::optional<UnfinishedFile> unfinished_;
   std::FILE* file_ = nullptr;
 };
 
-/// Throws InputError when the file system of `path` has no room for `bytes` more.
+/// Throws InputError if the file system of `path` has less than `bytes` bytes free.
 void require_free_space(const std::string& path, std::uint64_t bytes);
 
-/// Whether `path` is there and is something else than a regular file.
+/// Whether `path` exists and is not a regular file.
 bool is_special_file(const std::string& path);
 
-/// "1.5 GiB" and the like.
+/// For example "1.5 GiB".
 std::string bytes_text(std::uint64_t bytes);
 
 }  // namespace ocellus::app

@@ -48,7 +48,7 @@ PictureJob::PictureJob(const PictureCommand& command)
       config_(command.options.description()) {}
 
 int PictureJob::run() {
-  // After a signal the frames so far are still worth something: a video of them is ended.
+  // After a signal, a video of the frames so far is still finished.
   const StopsEarly stops_early;
   frames();
   output_.finish();
@@ -72,8 +72,8 @@ void PictureJob::frames() {
     InputFrame second;
     if (input_.next(second)) {
       throw InputError(fmt::format(
-          "-o {} is one file, {} has more than one frame; put a number such as %03d into it, or "
-          "take frame {} alone with --limit 1",
+          "-o {} is one file, {} has more than one frame; put a number such as %03d into the name, "
+          "or write frame {} alone with --limit 1",
           output_.path(), input_.source().name(), number));
     }
   }
@@ -130,7 +130,7 @@ void PictureJob::print_totals(double median, double p99) const {
     fmt::print("{:.2f} ms\n", median);
     return;
   }
-  fmt::print("{}, median {:.2f} ms a frame, 99 % up to {:.2f} ms, {:.0f} frames/s\n",
+  fmt::print("{}, median {:.2f} ms per frame, 99th percentile {:.2f} ms, {:.0f} frames/s\n",
              counted(static_cast<std::int64_t>(reports_.size()), "frame"), median, p99,
              1000.0 / median);
 }
@@ -182,7 +182,7 @@ CLI::App* add_picture_command(CLI::App& program, int& exit_code, const char* nam
   CLI::App* const command = program.add_subcommand(name, help);
   const auto o = std::make_shared<PictureCommand>(name);
   add_picture_options(*command, *o,
-                      "out.png: one frame; out_%03d.png: all; out.webm or out.mp4: a video");
+                      "out.png: one frame; out_%03d.png: all frames; out.webm or out.mp4: a video");
   command->callback([command, o, &exit_code] {
     check_options(*command, {unused_without_video(o->frames.output, {"--fps"})});
     exit_code = PictureJob(*o).run();

@@ -1,4 +1,4 @@
-// Commands of operators whose result is one gray picture for each frame: frames in, pictures out.
+// The command of an operator whose output is one gray picture per frame.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,6 @@ class PictureRun {
   PictureRun(const EngineConfig& engine, const OperatorConfig& config);
 
   FrameInfo step(const Frame& frame) { return run_.op().step(frame); }
-  /// Of the last frame.
   const RunningOperator& op() const { return run_.op(); }
   const GrayImage& image() const { return image_; }
   const OperatorInfo& info() const { return run_.op().info(); }
@@ -35,7 +34,7 @@ class PictureRun {
   OperatorRun run_;
 };
 
-/// What the command line of such a command says.
+/// Values of the command line.
 struct PictureCommand {
   explicit PictureCommand(const char* name) : options(name) {}
 
@@ -44,7 +43,7 @@ struct PictureCommand {
   FrameOptions frames;
 };
 
-/// The command at work. An operator that tells more of a frame than its time derives from it.
+/// Runs the command. A command that reports more than times derives from it.
 class PictureJob {
  public:
   explicit PictureJob(const PictureCommand& command);
@@ -58,19 +57,19 @@ class PictureJob {
  protected:
   struct Report {
     long frame = 0;
-    double ms = 0.0;  ///< from submit to the end of wait
+    double ms = 0.0;  ///< from submit to the return of wait
     double compute_ms = 0.0;
     std::string file;
     std::vector<std::uint64_t> record;  ///< the operator's, if it has one
   };
 
-  /// Changes a frame before the operator gets it.
+  /// Changes a frame before it is submitted.
   virtual void prepare(InputFrame&) const {}
-  /// Which values of a result are black and white, for frames of this range.
+  /// Returns the gray values of a result that are black and white, for frames of this range.
   virtual GrayRange result_range(const GrayRange& frames) const { return frames; }
-  /// Adds to the report what holds for all frames.
+  /// Adds members about all frames to the JSON report.
   virtual void add_totals(nlohmann::ordered_json&) const {}
-  /// One or several lines for people. `median` and `p99`: of Report::ms.
+  /// Prints about all frames. `median` and `p99` are those of Report::ms.
   virtual void print_totals(double median, double p99) const;
 
   /// Not empty in `add_totals` and `print_totals`.
@@ -90,7 +89,7 @@ class PictureJob {
   OperatorConfig config_;
   GrayRange range_;
   std::unique_ptr<PictureRun> run_;
-  InputFrame picture_;  // of a video
+  InputFrame picture_;  // the next picture of the video
   std::vector<Report> reports_;
 };
 
@@ -98,7 +97,7 @@ class PictureJob {
 void add_picture_options(CLI::App& command, PictureCommand& options,
                          const std::string& output_help);
 
-/// Adds the command of the operator `name`, which does what PictureJob does.
+/// Adds the command of the operator `name`, which runs a PictureJob.
 CLI::App* add_picture_command(CLI::App& program, int& exit_code, const char* name,
                               const std::string& help);
 

@@ -16,7 +16,7 @@ namespace ocellus::app {
 namespace {
 
 constexpr double kMean = 127.5;
-constexpr double kDeviation = 36.0;  // 3.5 deviations to either end of the range
+constexpr double kDeviation = 36.0;  // so that 3.5 deviations reach either end of the range
 
 [[noreturn]] void bad(const std::string& text, const std::string& part, const std::string& why) {
   throw InputError(
@@ -56,7 +56,7 @@ TestScene TestScene::parse(const std::string& text) {
       if (at != std::string::npos)
         scene.fps_ = number(text, part, part.substr(at + 1), 0.1, 1000.0);
     } else if (equals == std::string::npos) {
-      bad(text, part, "is not NAME=VALUE");
+      bad(text, part, "does not have the form NAME=VALUE");
     } else {
       const std::string name = part.substr(0, equals);
       const std::string value = part.substr(equals + 1);
@@ -77,13 +77,13 @@ TestScene TestScene::parse(const std::string& text) {
       } else if (name == "seed") {
         scene.seed_ = number(text, part, value, 0u, 1000000u);
       } else {
-        bad(text, part, "is not known");
+        bad(text, part, "is unknown");
       }
     }
     first = false;
   }
   if (scene.motion_ == Motion::kAffine) {
-    // About one pixel a frame at the corner of the image, whatever its size.
+    // About one pixel per frame at the corner of the image, for every image size.
     const double radius = 0.5 * std::hypot(scene.size_.width, scene.size_.height);
     scene.rotation_ = std::min(0.05, 0.8 / radius);
     scene.zoom_ = 1.0 + std::min(0.02, 0.25 / radius);
@@ -94,13 +94,13 @@ TestScene TestScene::parse(const std::string& text) {
 
 void TestScene::make_texture() {
   std::mt19937 random(seed_);
-  // std::uniform_real_distribution differs between standard libraries; this does not.
+  // std::uniform_real_distribution differs between standard libraries. This formula does not.
   const auto uniform = [&random] { return static_cast<double>(random()) / 4294967296.0; };
   double power = 0.0;
   for (int i = 0; i < kWaves; ++i) {
     Wave& wave = waves_[static_cast<std::size_t>(i)];
     const double wavelength = 9.0 * std::pow(8.0, uniform());  // 9 to 72 pixels
-    // Directions spread evenly, so that no place has gradients along one line only.
+    // Directions are spread evenly, so that every place has gradients along more than one line.
     const double angle = std::numbers::pi * (i + uniform()) / kWaves;
     const double k = 2.0 * std::numbers::pi / wavelength;
     wave.kx = k * std::cos(angle);
@@ -113,9 +113,9 @@ void TestScene::make_texture() {
 }
 
 TestScene::Affine TestScene::to_texture(double t) const {
-  // Seen as complex numbers about the center, one frame is z -> m z + w. Then t frames are z -> m^t
-  // z + w (m^t - 1)/(m - 1), also for t that is no integer; the texture is read at the inverse.
-  // Time counts from the middle of the sequence, so that the zoom stays moderate.
+  // As complex numbers about the center, one frame is z -> m z + w. Then t frames are z -> m^t z +
+  // w (m^t - 1)/(m - 1), also for a t that is not an integer. The texture is sampled at the
+  // inverse. Time counts from the middle of the sequence, so that the zoom stays moderate.
   const double time = t - 0.5 * (frames_ - 1);
   const std::complex<double> m = std::polar(zoom_, rotation_);
   const std::complex<double> w(u_, v_);
@@ -150,8 +150,8 @@ void TestScene::motion_at(double x, double y, double& u, double& v) const {
 GrayImage TestScene::frame(int t) const {
   GrayImage image(size_, format_);
   const Affine map = to_texture(t);
-  // Along a row every wave turns by a constant angle from pixel to pixel: a complex product instead
-  // of a cosine.
+  // Along a row, the phase of every wave grows by a constant angle per pixel. So a complex product
+  // replaces a cosine.
   std::array<double, kWaves> re{};
   std::array<double, kWaves> im{};
   std::array<double, kWaves> turn_re{};

@@ -1,4 +1,4 @@
-// TestScene: a synthetic image sequence whose motion is known exactly.
+// TestScene: a synthetic image sequence with exactly known motion.
 #pragma once
 
 #include <array>
@@ -9,16 +9,16 @@
 
 namespace ocellus::app {
 
-/// A smooth texture (a sum of sinusoids, so that it is defined everywhere) that an affine map moves
-/// from frame to frame: I(p, t) = T(M^-t (p - c)), c the image's center. A point at p lies at c + M
-/// (p - c) in the next frame, so the flow is the same in all frames.
+/// A smooth texture that an affine map moves from frame to frame: I(p, t) = T(M^-t (p - c)), where
+/// c is the image's center. The texture is a sum of sinusoids, so it is defined everywhere. A point
+/// at p lies at c + M (p - c) in the next frame, so the flow is the same in all frames.
 class TestScene {
  public:
   enum class Motion { kTranslate, kAffine };
 
-  /// "test:", "test:640x480",
-  /// "test:640x480@30,frames=60,motion=affine|translate,u=1.2,v=-0.7,bits=8|16,seed=1". u and v
-  /// move the image's center. Throws InputError that names the part it does not understand.
+  /// Parses "test:", "test:640x480" or a full text such as
+  /// "test:640x480@30,frames=60,motion=affine,u=1.2,v=-0.7,bits=16,seed=1". u and v are the motion
+  /// of the image's center. Throws InputError that names the invalid part.
   static TestScene parse(const std::string& text);
 
   ImageSize size() const { return size_; }
@@ -26,11 +26,11 @@ class TestScene {
   int frames() const { return frames_; }
   Motion motion() const { return motion_; }
 
-  /// Brightness before rounding, in the range of 8 bits, at any place and moment.
+  /// Brightness before rounding, on the scale of 8 bits, at any position and time.
   double brightness(double x, double y, double t) const;
-  /// Motion from frame t to frame t+1 of what is at (x, y), the same for every t.
+  /// Motion from frame t to frame t+1 of the point at (x, y). It is the same for every t.
   void motion_at(double x, double y, double& u, double& v) const;
-  /// The image at frame t, rounded to its format.
+  /// The image at frame t, rounded to the scene's format.
   GrayImage frame(int t) const;
   FlowField truth() const;
 
@@ -46,7 +46,7 @@ class TestScene {
 
   TestScene() = default;
   void make_texture();
-  /// From a place in frame t to the place in the texture.
+  /// Maps a position in frame t to a position in the texture.
   Affine to_texture(double t) const;
 
   ImageSize size_{640, 480};

@@ -1,4 +1,5 @@
-// Videos and cameras. Built on GStreamer; without it every call throws an InputError that says so.
+// Videos and cameras, read and written by GStreamer. In a build without it, every call throws an
+// InputError that says so.
 #pragma once
 
 #include <cstdint>
@@ -9,33 +10,34 @@
 
 namespace ocellus::app {
 
-/// Both wait for the first frame, so that what is wrong with the source is said before anything is
-/// made for it.
+/// Both wait for the first frame, so that a failing source is reported before any other work
+/// begins.
 std::unique_ptr<FrameSource> open_video(const std::string& path, const SourceOptions& options);
 std::unique_ptr<FrameSource> open_camera(const std::string& device, const SourceOptions& options);
 
-/// Whether a source could not be closed in time and still runs on threads of its own. The process
-/// is then to end without the destructors of what those threads may use.
+/// Whether a source could not be closed in time and still runs on its own threads. Then the process
+/// must exit without running destructors of objects that these threads may use.
 bool source_left_behind();
 
-/// Writes I420 frames of limited range, luma from 16 to 235, to a .webm or .mp4 file, which is an
-/// OutputFile.
+/// Writes I420 frames of limited range (luma from 16 to 235) to a .webm or .mp4 file. The file is
+/// an OutputFile.
 class VideoWriter {
  public:
   virtual ~VideoWriter() = default;
-  /// `i420`: Y, U and V planes without padding; chroma is (width+1)/2 x (height+1)/2.
+  /// `i420`: the Y, U and V planes without padding. Chroma planes have (width+1)/2 x (height+1)/2
+  /// pixels.
   virtual void write(const std::uint8_t* i420) = 0;
-  /// Ends the file. Without it there is none.
+  /// Finishes the file. Without this call no file is created.
   virtual void finish() = 0;
 };
 
-/// True for the endings that make_video_writer takes.
+/// Whether the name has an extension that make_video_writer supports.
 inline bool is_video_name(const std::string& path) {
   const std::string extension = file_extension(path);
   return extension == ".webm" || extension == ".mp4";
 }
 
-/// Throws InputError naming the encoder that is missing.
+/// Throws InputError that names the missing encoder.
 std::unique_ptr<VideoWriter> make_video_writer(const std::string& path, ImageSize size, double fps);
 
 }  // namespace ocellus::app

@@ -40,7 +40,7 @@ void start_gstreamer() {
   if (!gst_init_check(nullptr, nullptr, &error)) {
     const std::string text = error != nullptr ? error->message : "unknown reason";
     g_clear_error(&error);
-    throw InputError("GStreamer does not start: " + text);
+    throw InputError("GStreamer cannot be initialized: " + text);
   }
 }
 
@@ -51,7 +51,7 @@ bool has_element(const char* name) {
   return true;
 }
 
-/// The pipeline described by `text`, whose elements may then be asked for by name.
+/// Creates the pipeline described by `text`. Its elements can be looked up by name.
 GstOwned<GstElement> parse_pipeline(const std::string& path, const std::string& text) {
   GError* error = nullptr;
   GstElement* const pipeline = gst_parse_launch(text.c_str(), &error);
@@ -66,12 +66,12 @@ GstOwned<GstElement> parse_pipeline(const std::string& path, const std::string& 
 
 GstElement* element_of(GstElement* pipeline, const char* name) {
   GstElement* const element = gst_bin_get_by_name(GST_BIN(pipeline), name);
-  gst_object_unref(element);  // the pipeline keeps it alive
+  gst_object_unref(element);  // the pipeline keeps a reference
   return element;
 }
 
-/// What went wrong, from the bus: the decoder that is missing tells more than the error that
-/// follows from it.
+/// The reason for a failure, from the bus. A missing decoder is a better reason than the errors
+/// that follow from it.
 std::string bus_error(GstElement* pipeline, GstClockTime patience, std::string& missing) {
   const GstOwned<GstBus> bus(gst_element_get_bus(pipeline));
   while (true) {
@@ -83,7 +83,7 @@ std::string bus_error(GstElement* pipeline, GstClockTime patience, std::string& 
       if (structure != nullptr && gst_structure_has_name(structure, "missing-plugin")) {
         const char* const name = gst_structure_get_string(structure, "name");
         missing = fmt::format(
-            "no {} is installed; GStreamer's packages good, bad, ugly and libav have most",
+            "no {} is installed; most are in GStreamer's packages good, bad, ugly and libav",
             name != nullptr ? name : "decoder for it");
       }
       continue;
@@ -98,7 +98,8 @@ std::string bus_error(GstElement* pipeline, GstClockTime patience, std::string& 
   }
 }
 
-/// Luma that is black and white. What the caps leave open GStreamer takes to be limited.
+/// The luma values for black and white. A range that the caps do not specify is limited, as in
+/// GStreamer.
 GrayRange range_of(const GstVideoInfo& info) {
   gint offset[GST_VIDEO_MAX_COMPONENTS] = {};
   gint scale[GST_VIDEO_MAX_COMPONENTS] = {};
@@ -107,26 +108,25 @@ GrayRange range_of(const GstVideoInfo& info) {
 }
 
 using Clock = std::chrono::steady_clock;
-/// Between two looks at the clock and at stop_signal(): much shorter than a user notices, too long
-/// to cost anything.
+/// The polling interval of the clock and of stop_signal(): too short for a user to notice, and long
+/// enough to cost nothing measurable.
 constexpr std::chrono::milliseconds kStep{20};
 
 std::atomic<bool> left_behind{false};
 
-/// A pipeline that runs. Its state is changed on a thread of its own: a device that does not open,
-/// or a decoder that does not let go, holds up that thread and nothing else.
+/// A running pipeline. A separate thread changes its state, so a device that does not open or a
+/// decoder that does not close blocks only that thread.
 class RunningPipeline {
  public:
-  /// Throws InputError when there is no thread to be had. Otherwise nothing is said of the pipeline
-  /// yet.
+  /// Throws InputError if the thread cannot be started. The state of the pipeline is not known yet.
   RunningPipeline(const std::string& path, GstOwned<GstElement> pipeline)
       : element_(pipeline.get()), state_(std::make_shared<State>()) {
     try {
       thread_ = std::thread(run, state_, pipeline.get());
     } catch (const std::system_error& error) {
-      throw InputError(fmt::format("{}: no thread can be started for it: {}", path, error.what()));
+      throw InputError(fmt::format("{}: its thread cannot be started: {}", path, error.what()));
     }
-    static_cast<void>(pipeline.release());  // the thread gives it back
+    static_cast<void>(pipeline.release());  // the thread releases it
   }
 
   ~RunningPipeline() {
@@ -135,7 +135,7 @@ class RunningPipeline {
     state_->stop = true;
     state_->changed.notify_all();
     while (!state_->stopped) {
-      // One that has not begun would not hear of it either.
+      // A pipeline that has not started would not react to a longer wait.
       const auto most = !state_->started     ? std::chrono::milliseconds(0)
                         : stop_signal() != 0 ? std::chrono::milliseconds(300)
                                              : std::chrono::milliseconds(2000);
@@ -154,8 +154,9 @@ class RunningPipeline {
   RunningPipeline(const RunningPipeline&) = delete;
   RunningPipeline& operator=(const RunningPipeline&) = delete;
 
-  /// Waits until the pipeline has begun to run, at most until `end` or a signal that asks to stop;
-  /// whether it has. One that has failed to has begun, too: its bus tells.
+  /// Waits until the pipeline has started, at most until `end` or a signal that asks to stop.
+  /// Returns whether it has started. A pipeline that failed to start counts as started; its bus has
+  /// the error.
   bool wait_for_start(Clock::time_point end) {
     std::unique_lock<std::mutex> lock(state_->mutex);
     while (!state_->started && stop_signal() == 0 && Clock::now() < end)
@@ -208,7 +209,7 @@ class GstSource : public FrameSource {
     if (!pending_) {
       if (stop_signal() != 0) return;
       throw InputError(
-          fmt::format("{}: {}", path, missing_.empty() ? "holds no video frame" : missing_));
+          fmt::format("{}: {}", path, missing_.empty() ? "contains no video frame" : missing_));
     }
     const GstStructure* const caps = gst_caps_get_structure(gst_sample_get_caps(pending_.get()), 0);
     gint numerator = 0;
@@ -259,7 +260,7 @@ class GstSource : public FrameSource {
     return pipeline;
   }
 
-  /// When a frame that is asked for now must have come.
+  /// The time limit of a frame that is requested now.
   Clock::time_point end() const {
     return Clock::now() +
            std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_s_));
@@ -267,17 +268,17 @@ class GstSource : public FrameSource {
 
   [[noreturn]] void fail_silent() const {
     throw InputError(fmt::format(
-        "{}: gave no frame within {:g} s{}; {}, or give it more time with {} SECONDS", name(),
+        "{}: gave no frame within {:g} s{}; {}, or set a longer time with {} SECONDS", name(),
         timeout_s_, number_ == 0 ? "" : fmt::format(" after frame {}", number_ - 1),
-        camera_ ? "see that the camera is connected and that no other program uses it"
-                : "its decoder may not be able to read it: convert it to another format, such as "
+        camera_ ? "check that the camera is connected and that no other program uses it"
+                : "its decoder may not support it: convert it to another format, such as "
                   ".webm or numbered images",
         kSourceTimeout));
   }
 
-  /// The next sample; null at the end, and when a signal asks to stop. An error upstream need not
-  /// end the stream at the sink, so the bus is looked at while waiting; and a source may end
-  /// without either, or give nothing for ever.
+  /// Returns the next sample, or null at the end and when a signal asks to stop. An error upstream
+  /// need not end the stream at the sink, so the bus is checked during the wait. A source may also
+  /// end without either, or give no data forever.
   GstOwned<GstSample> pull(Clock::time_point until) {
     constexpr auto kWait = static_cast<GstClockTime>(std::chrono::nanoseconds(kStep).count());
     while (stop_signal() == 0) {
@@ -309,7 +310,7 @@ class GstSource : public FrameSource {
   RunningPipeline pipeline_;
   GstAppSink* sink_ = nullptr;
   GstOwned<GstSample> pending_;
-  std::string missing_;  ///< the decoder that is not there
+  std::string missing_;  ///< the name of the missing decoder
   double fps_ = 0.0;
   long number_ = 0;
 };
@@ -358,7 +359,8 @@ class GstWriter : public VideoWriter {
       }
     }
     gst_video_frame_unmap(&video);
-    if (gst_app_src_push_buffer(source_, buffer) != GST_FLOW_OK) fail();  // takes the buffer
+    // takes ownership of the buffer
+    if (gst_app_src_push_buffer(source_, buffer) != GST_FLOW_OK) fail();
     wait_for_room();
   }
 
@@ -374,7 +376,7 @@ class GstWriter : public VideoWriter {
       const std::chrono::seconds most(stop_signal() != 0 ? 5 : 60);
       if (!message && Clock::now() - begin > most)
         throw InputError(
-            fmt::format("{}: the encoder did not end within {} s", path_, most.count()));
+            fmt::format("{}: the encoder did not finish within {} s", path_, most.count()));
     }
     if (GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_EOS) {
       pipeline_.reset();  // closes its file
@@ -392,8 +394,8 @@ class GstWriter : public VideoWriter {
   GstClockTime time_of(std::uint64_t frame) const {
     return static_cast<GstClockTime>(std::llround(static_cast<double>(frame) * 1e9 / fps_));
   }
-  /// Waits for the encoder. A source that blocks would wait for ever behind a full disk: the error
-  /// stops the one who takes frames from it, and nobody tells it.
+  /// Waits for the encoder. A blocking source would wait forever if the disk is full, because the
+  /// error stops the consumer without waking the source.
   void wait_for_room() {
     constexpr guint64 kMostBytes = 8'000'000;
     std::string missing;
@@ -431,7 +433,8 @@ void need_elements(const std::string& path,
   }
 }
 
-// The luma plane is what the elements process too, so both see the same numbers.
+// The GStreamer elements process the luma plane, too, so the program and the elements get the same
+// numbers.
 constexpr const char* kToFrames =
     " ! videoconvert ! video/x-raw,format=I420 ! appsink name=sink sync=false max-buffers=4";
 
@@ -478,8 +481,7 @@ std::unique_ptr<VideoWriter> make_video_writer(const std::string& path, ImageSiz
     } else {
       throw InputError(fmt::format(
           "{}: no H.264 encoder: GStreamer's element x264enc (gstreamer1.0-plugins-ugly) or "
-          "openh264enc (gstreamer1.0-plugins-bad) is missing; a .webm "
-          "file needs neither",
+          "openh264enc (gstreamer1.0-plugins-bad) is missing; a .webm file needs neither of them",
           path));
     }
   }

@@ -8,8 +8,8 @@ namespace {
 
 [[noreturn]] void not_built(const std::string& path, const char* what) {
   throw InputError(
-      fmt::format("{}: {} need GStreamer, which this build does not have (configure with "
-                  "OCELLUS_GSTREAMER=ON); numbered images need nothing",
+      fmt::format("{}: {} need GStreamer, which this build does not include (configure with "
+                  "OCELLUS_GSTREAMER=ON); numbered images need no extra library",
                   path, what));
 }
 

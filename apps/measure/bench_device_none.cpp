@@ -1,4 +1,4 @@
-// A build that has nothing to measure a CUDA device with.
+// The benches of a CUDA device in a build without the kernels that measure one.
 #include "apps/halftone/bench.h"
 #include "apps/optical_flow/bench.h"
 
@@ -8,18 +8,18 @@ namespace {
 
 [[noreturn]] void refuse() {
   throw InputError(
-      "this build cannot measure a CUDA device: the kernels that find its limits are part of "
-      "builds with CUDA and a static library only; use --backend cpu");
+      "this build cannot measure a CUDA device, because it lacks the kernels that measure the "
+      "device's limits; build with CUDA and a static library, or use --backend cpu");
 }
 
 }  // namespace
 
-int bench_on_device(const BenchOptions&, const EngineConfig&, const EngineInfo&,
+int bench_on_device(const FlowBenchOptions&, const EngineConfig&, const EngineInfo&,
                     const std::vector<BenchInput>&) {
   refuse();
 }
 
-int bench_cells_on_device(const CellBenchOptions&, const EngineConfig&, const EngineInfo&,
+int bench_cells_on_device(const HalftoneBenchOptions&, const EngineConfig&, const EngineInfo&,
                           const std::vector<Clip>&) {
   refuse();
 }

@@ -10,7 +10,7 @@
 namespace ocellus::app {
 namespace {
 
-/// Frames that a row is timed on before the next one's turn.
+/// Frames for which a row is timed in each turn.
 constexpr int kTurn = 10;
 
 MachineLimits measure(int threads) {

@@ -1,5 +1,4 @@
-// What the benches of the CPU share: rows that are timed in turn, and the machine that they are
-// held against.
+// What the benches of the CPU share: rows that are timed in turns, and the limits of the machine.
 #pragma once
 
 #include <string>
@@ -11,35 +10,37 @@
 
 namespace ocellus::app {
 
-/// One thing that is timed.
+/// A workload that is timed.
 class TimedRow {
  public:
   virtual ~TimedRow() = default;
-  /// Frames that fill rings and buffers before it counts.
+  /// The number of frames that fill rings and buffers before timing begins.
   virtual int warm_up() const = 0;
-  /// One frame of the input, in order. False: it cannot take such frames and is left out.
+  /// Processes one frame of the input, in order. Returns false if it cannot process such frames; it
+  /// is then left out.
   virtual bool step(std::size_t position) = 0;
 
-  std::vector<double> ms;  ///< of each frame that counts
+  std::vector<double> ms;  ///< of each timed frame
 };
 
-/// All rows take turns, 10 frames each, so that what else goes on in the machine hits all alike.
-/// The first frame of a turn finds the caches full of another row's data and is not counted.
+/// Times all rows in turns of 10 frames, so that other load on the machine affects all rows
+/// equally. The first frame of each turn is not timed, because the caches then hold data of another
+/// row.
 void time_in_turns(const std::vector<TimedRow*>& rows, int frames, const std::string& title);
 
-/// The limits of this machine, measured when it is made, and what others took of it since.
+/// The limits of this machine, measured at construction, and the CPU time stolen since then.
 class HostMachine {
  public:
   explicit HostMachine(const EngineInfo& info);
 
-  /// What the work takes at the limits.
+  /// The time that the work takes at the limits.
   double floor_ms(const Workload& work) const;
 
-  /// "machine" and "steal_percent" of a report.
+  /// Adds "machine" and "steal_percent" to a report.
   void add_to(nlohmann::ordered_json& json) const;
   void print() const;
 
-  /// The times of a row, and with work its floor.
+  /// Adds the times of a row to its report.
   void add_times(nlohmann::ordered_json& json, const std::vector<double>& ms) const;
   void add_floor(nlohmann::ordered_json& json, const Workload& work, double median_ms) const;
 

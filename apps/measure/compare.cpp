@@ -1,4 +1,4 @@
-// ocellus compare: a result against the truth.
+// ocellus compare: compares a result with the truth.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct CompareOptions {
   double density = 100.0;
   double max_epe = std::numeric_limits<double>::infinity();
   double max_aae = std::numeric_limits<double>::infinity();
-  double min_density = 0.0;  // per cent
+  double min_density = 0.0;  // in percent
   double min_psnr = 0.0;
   double min_hvs_psnr = 0.0;
   double sigma = 1.5;
@@ -52,9 +52,9 @@ int compare_flow(const CompareOptions& o) {
   }
   const FlowErrors e = flow_errors(result, truth, selection);
   if (e.counted == 0)
-    throw InputError(
-        fmt::format("{}: no pixel of known truth is left inside the mask and the border", o.truth));
-  // Without a vector to compare, no limit is kept.
+    throw InputError(fmt::format(
+        "{}: no pixel with known truth is left inside the mask and the border", o.truth));
+  // If no vector can be compared, every finite limit counts as exceeded.
   const bool small = e.compared > 0 ? e.mean <= o.max_epe && e.angle_mean <= o.max_aae
                                     : !std::isfinite(o.max_epe) && !std::isfinite(o.max_aae);
   const bool good = small && 100.0 * e.density() >= o.min_density;
@@ -85,7 +85,7 @@ int compare_flow(const CompareOptions& o) {
   fmt::print("  pixels           {} of {} of known truth ({:.1f} %), {} invalid in the result\n",
              e.compared, e.counted, 100.0 * e.density(), e.invalid);
   if (e.compared == 0) {
-    fmt::print("  nothing to compare: no vector of the result is valid\n");
+    fmt::print("  nothing to compare: the result has no valid vector\n");
     return good ? kDone : kAnswerIsNo;
   }
   fmt::print("  end-point error  mean {:.4f}  median {:.4f}  sd {:.4f} px\n", e.mean, e.median,
@@ -108,15 +108,15 @@ std::string psnr_text(double psnr) {
 }
 
 std::string why_not_seen(const CompareOptions& o, ImageSize size) {
-  if (!o.mask.empty()) return "not defined (a blur reaches over the edge of a mask)";
-  return fmt::format("not defined (nothing of {} is left {} pixels inside its border)",
+  if (!o.mask.empty()) return "not defined (a blur would reach across the edge of a mask)";
+  return fmt::format("not defined (no pixel of {} is left inside a border of {} pixels)",
                      size_text(size), std::max(o.border, kSeenBorder));
 }
 
 std::string why_no_anisotropy(const CompareOptions& o, ImageSize size) {
-  if (!o.mask.empty()) return "not defined (blocks reach over the edge of a mask)";
+  if (!o.mask.empty()) return "not defined (blocks would reach across the edge of a mask)";
   if (std::min(size.width, size.height) - 2 * o.border >= kAnisotropyBlock)
-    return "not defined (its blocks have no error)";
+    return "not defined (the blocks have no error)";
   return fmt::format("not defined (it needs a block of {0}x{0} pixels inside the border)",
                      kAnisotropyBlock);
 }
@@ -129,11 +129,11 @@ int compare_image(const CompareOptions& o) {
   const ImageSize size = truth.size;
   std::vector<std::uint8_t> mask;
   if (!o.mask.empty()) mask = read_mask(o.mask, o.truth, size);
-  // Windows and blurs hold several planes of numbers.
+  // Windows and blurs need several planes of numbers.
   constexpr std::int64_t kMostPixels = std::int64_t{1} << 26;
   if (mask.empty() && std::int64_t{size.width} * size.height > kMostPixels) {
-    throw InputError(fmt::format("{} is {}; at most {} pixels are compared without --mask", o.truth,
-                                 size_text(size), kMostPixels));
+    throw InputError(fmt::format("{} is {}; without --mask, at most {} pixels can be compared",
+                                 o.truth, size_text(size), kMostPixels));
   }
 
   double squares = 0.0;
@@ -153,7 +153,8 @@ int compare_image(const CompareOptions& o) {
     throw InputError(fmt::format("{}: no pixel is left inside the mask and the border", o.truth));
   const double mse = squares / static_cast<double>(counted);
   const double psnr = psnr_of(mse);
-  // What reaches over a mask's edge is not there with a mask: windows, blurs and blocks.
+  // Windows, blurs and blocks would reach across the edge of a mask, so they are left out with a
+  // mask.
   std::optional<double> similarity;
   std::optional<SeenErrors> seen;
   std::optional<Anisotropy> direction;
@@ -177,7 +178,7 @@ int compare_image(const CompareOptions& o) {
     json["size"] = {size.width, size.height};
     json["counted"] = counted;
     json["mse"] = mse;
-    json["psnr"] = psnr;  // what is not finite is null in JSON
+    json["psnr"] = psnr;  // JSON shows a value that is not finite as null
     json["identical"] = mse == 0.0;
     json["ssim"] = similarity.value_or(kNone);
     json["sigma"] = o.sigma;
@@ -196,14 +197,14 @@ int compare_image(const CompareOptions& o) {
              similarity ? fmt::format("{:.5f}", *similarity)
                         : std::string("not defined (with a mask, or below 11x11)"));
   if (seen) {
-    fmt::print("  seen             {} after a Gaussian of sigma {:g} on both\n",
+    fmt::print("  HVS PSNR         {} after a Gaussian of sigma {:g} on both images\n",
                psnr_text(seen->psnr), o.sigma);
     fmt::print("  mean gray        {:+.5f} of the full range\n", seen->mean_difference);
   } else {
-    fmt::print("  seen, mean gray  {}\n", why_not_seen(o, size));
+    fmt::print("  HVS, mean gray   {}\n", why_not_seen(o, size));
   }
   if (direction) {
-    fmt::print("  anisotropy       {:.2f} dB in the mean, {:.2f} dB at one radius ({})\n",
+    fmt::print("  anisotropy       mean {:.2f} dB, largest {:.2f} dB at one radius ({})\n",
                direction->mean_db, direction->largest_db, app::counted(direction->blocks, "block"));
   } else {
     fmt::print("  anisotropy       {}\n", why_no_anisotropy(o, size));
@@ -220,66 +221,72 @@ void add_compare_command(CLI::App& program, int& exit_code) {
   compare->require_subcommand(1);
   const auto o = std::make_shared<CompareOptions>();
 
-  CLI::App* const flow = compare->add_subcommand(
-      "flow", "End-point and angular error of a flow field; unknown truth is left out");
+  CLI::App* const flow = compare->add_subcommand("flow",
+                                                 "Print the end-point and angular error of a flow "
+                                                 "field; pixels with unknown truth are left out");
   flow->add_option("RESULT", o->result, ".flo file")->required();
   flow->add_option("TRUTH", o->truth, ".flo file")->required();
-  flow->add_option("--mask", o->mask, "Image of the same size: pixels of 128 and more count");
-  flow->add_option("--border", o->border, "Pixels left out on all sides")
+  flow->add_option("--mask", o->mask,
+                   "Image of the same size; only its pixels of 128 and more are compared");
+  flow->add_option("--border", o->border, "Pixels to leave out on all sides")
       ->check(CLI::Range(0, kMaxImageSide));
   flow->add_option("--confidence", o->confidence,
-                   "PFM file, as ocellus flow --confidence writes it");
+                   "PFM file, as written by ocellus flow --confidence");
   flow->add_option("--density", o->density,
-                   "Percent of the pixels to keep, the most confident ones")
+                   "Percentage of the pixels to compare: the most confident ones")
       ->check(finite_range(0.001, 100.0));
-  flow->add_option("--max-epe", o->max_epe,
-                   "Exit with 1 when the mean end-point error of the valid vectors is above this")
+  flow->add_option(
+          "--max-epe", o->max_epe,
+          "Exit with code 1 if the mean end-point error of the valid vectors is above this")
       ->check(finite_range(0.0, 1e9));
   flow->add_option("--max-aae", o->max_aae,
-                   "Exit with 1 when the mean angular error of the valid vectors is above this")
+                   "Exit with code 1 if the mean angular error of the valid vectors is above this")
       ->check(finite_range(0.0, 180.0));
-  flow->add_option("--min-density", o->min_density,
-                   "Exit with 1 when fewer per cent of the known pixels have a valid vector")
+  flow->add_option(
+          "--min-density", o->min_density,
+          "Exit with code 1 if a smaller percentage of the known pixels has a valid vector")
       ->check(finite_range(0.0, 100.0));
   add_json_option(*flow, o->json);
   flow->callback([flow, o, &exit_code] {
-    check_options(*flow,
-                  {{o->confidence.empty(), {"--density"}, "--confidence says what pixels to keep"},
-                   {flow->count("--density") == 0,
-                    {"--confidence"},
-                    "it ranks the pixels for --density; without that all are kept"}});
+    check_options(
+        *flow,
+        {{o->confidence.empty(), {"--density"}, "it needs --confidence, which ranks the pixels"},
+         {flow->count("--density") == 0,
+          {"--confidence"},
+          "it ranks the pixels for --density, without which all pixels are kept"}});
     exit_code = compare_flow(*o);
   });
 
   CLI::App* const image = compare->add_subcommand(
-      "image", "PSNR and SSIM of an image, and what an eye sees of a halftone's error");
+      "image", "Print PSNR and SSIM of an image, and how visible a halftone's error is");
   image->footer(
-      "Gray values count in the range of 8 bits. Seen, or HVS-weighted, is the PSNR of both "
-      "images\n"
-      "under a Gaussian as wide as --sigma, 8 pixels (or --border) left out on all sides; the "
-      "mean\n"
-      "gray is of these pixels. Anisotropy is Ulichney's, of the error's power spectrum.");
+      "Gray values have the range of 8 bits. The HVS PSNR (for the human visual system) is the\n"
+      "PSNR after a Gaussian of --sigma on both images; 8 pixels (or --border, if larger) are\n"
+      "left out on all sides. The mean gray is taken over the same pixels. The anisotropy is\n"
+      "Ulichney's, computed from the power spectrum of the error.");
   image->add_option("RESULT", o->result, "PNG, PGM or JPEG")->required();
   image->add_option("TRUTH", o->truth, "PNG, PGM or JPEG")->required();
-  image->add_option("--mask", o->mask, "Image of the same size: pixels of 128 and more count");
-  image->add_option("--border", o->border, "Pixels left out on all sides")
+  image->add_option("--mask", o->mask,
+                    "Image of the same size; only its pixels of 128 and more are compared");
+  image->add_option("--border", o->border, "Pixels to leave out on all sides")
       ->check(CLI::Range(0, kMaxImageSide));
-  image->add_option("--min-psnr", o->min_psnr, "Exit with 1 when the PSNR is below this")
+  image->add_option("--min-psnr", o->min_psnr, "Exit with code 1 if the PSNR is below this")
       ->check(finite_range(0.0, 1000.0));
   image
       ->add_option("--sigma", o->sigma,
-                   "Width of the eye's Gaussian in pixels: the larger, the further away it is")
+                   "Standard deviation in pixels of the Gaussian that models the eye: larger for a "
+                   "greater distance")
       ->check(finite_range(0.1, 50.0))
       ->capture_default_str();
   image
       ->add_option("--min-hvs-psnr", o->min_hvs_psnr,
-                   "Exit with 1 when the PSNR under the Gaussian is below this")
+                   "Exit with code 1 if the HVS PSNR is below this")
       ->check(finite_range(0.0, 1000.0));
   add_json_option(*image, o->json);
   image->callback([image, o, &exit_code] {
     check_options(*image, {{!o->mask.empty(),
                             {"--sigma", "--min-hvs-psnr"},
-                            "a blur reaches over the edge of --mask"}});
+                            "a blur would reach across the edge of --mask"}});
     exit_code = compare_image(*o);
   });
 }

@@ -16,7 +16,7 @@ double best_bandwidth(const cuda::DeviceLimits& limits) {
   return std::max(limits.read_bytes_per_s, limits.copy_bytes_per_s);
 }
 
-/// As CUDA writes them: 13000 is 13.0.
+/// A version as CUDA encodes it: 13000 is 13.0.
 std::string dotted_version(int number) {
   return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
 }

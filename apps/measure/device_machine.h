@@ -1,4 +1,4 @@
-// The CUDA device that the benches hold their rows against.
+// The limits of the CUDA device that the benches compare their rows with.
 #pragma once
 
 #include "apps/common/common.h"
@@ -7,17 +7,17 @@
 
 namespace ocellus::app {
 
-/// The floor of a row, and what sets it.
+/// The least time of a row, and which limit determines it.
 struct Floor {
   double ms;
   bool by_memory;
 };
 Floor floor_of(const Workload& work, const cuda::DeviceLimits& limits);
 
-/// Bytes, operations and floor of a row of a report.
+/// Adds bytes, operations and floor to a row of a report.
 void add_floor(nlohmann::ordered_json& row, const Workload& work, const cuda::DeviceLimits& limits);
 
-/// Measured now.
+/// Measures the limits at the call.
 cuda::DeviceLimits device_limits(const EngineConfig& engine);
 
 nlohmann::ordered_json machine_json(const EngineInfo& info, const cuda::DeviceLimits& limits);

@@ -1,4 +1,4 @@
-// The rows of the benches' tables on a CUDA device.
+// The rows of the benches' tables for a CUDA device.
 #pragma once
 
 #include <string>
@@ -23,10 +23,10 @@ struct DeviceRow {
   Workload work;
   nlohmann::ordered_json config;
   DeviceTimes times;
-  std::string refusal;  ///< why there are no figures
+  std::string refusal;  ///< why the row has no figures
 };
 
-/// The fastest of a group's rows that have figures; null without one.
+/// The fastest row of a group among those with figures, or null.
 template <typename Row, typename Group>
 const Row* fastest_of(const std::vector<Row>& rows, Group group) {
   const Row* best = nullptr;

@@ -14,14 +14,14 @@ constexpr int kRuns = 5;
 constexpr double kRunSeconds = 0.1;
 constexpr double kAloneSeconds = 0.4;
 
-/// Frames that so many seconds have room for, within limits.
+/// The number of frames that take `seconds`, limited to a range.
 int frames_for(double seconds, double frame_seconds, int least, int most) {
   const double frames = seconds / std::max(frame_seconds, 1e-9);
   return std::max(std::min(least, most),
                   static_cast<int>(std::min(frames, static_cast<double>(most))));
 }
 
-/// A lack of memory is the row's, anything else the end.
+/// A lack of memory refuses this row only. Any other error ends the program.
 template <typename T>
 T take_or_refuse(Expected<T> made, const char* context) {
   if (!made && made.error().status == Status::kOutOfMemory) throw RowRefused(made.error().text);
@@ -100,7 +100,7 @@ double DeviceRun::run(int frames) {
 
 DeviceTimes DeviceRun::measure(int most_frames) {
   constexpr int kTrial = 20;
-  run(3 * kMaxKernelTaps);  // fills the ring; wakes a device that had slowed its clock
+  run(3 * kMaxKernelTaps);  // fills the ring, and lets an idle device raise its clock
   const double frame_seconds = run(kTrial) / kTrial;
   DeviceTimes times;
   times.frames_in_run = frames_for(kRunSeconds, frame_seconds, kTrial, most_frames);

@@ -1,5 +1,4 @@
-// DeviceRun: an operator on a CUDA device with frames and results in the engine's memory, and the
-// time that its frames take.
+// DeviceRun: measures an operator on a CUDA device with frames and results in the engine's memory.
 #pragma once
 
 #include <array>
@@ -14,23 +13,23 @@
 
 namespace ocellus::app {
 
-/// Why a row has no figures: the device has not the memory for it.
+/// A row without figures, because the device has too little memory for it.
 class RowRefused : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 struct DeviceTimes {
-  std::vector<double> rates;      ///< frames a second of each run with frames in flight
-  std::vector<double> alone_ms;   ///< from `submit` until `wait` has returned, one frame at a time
-  std::vector<double> device_ms;  ///< of those, what the device's own clock says
+  std::vector<double> rates;      ///< frames per second of each run with frames in flight
+  std::vector<double> alone_ms;   ///< from `submit` to the return of `wait`, one frame at a time
+  std::vector<double> device_ms;  ///< the part of it measured by the device's own clock
   int frames_in_run = 0;
 
-  double rate() const;  ///< the median
+  double rate() const;  ///< the median of the rates
   double frame_ms() const { return 1e3 / rate(); }
 };
 
-/// Where frames and results lie. One kind of memory stands for both.
+/// The memory of frames and of results. A single MemorySpace selects the same memory for both.
 struct RunMemory {
   RunMemory(MemorySpace both) : frames(both), results(both) {}
   RunMemory(MemorySpace of_frames, MemorySpace of_results)
@@ -42,15 +41,15 @@ struct RunMemory {
 
 class DeviceRun {
  public:
-  /// As many of `frames` as are in flight are what is computed, again and again: each frame in
-  /// flight has a buffer of its own, as a camera's driver has them. The first `planes` planes of
-  /// the result are written; 0 = all. Throws RowRefused, or InputError.
+  /// Computes `frames` in a cycle. Each frame in flight has a buffer of its own, as in the driver
+  /// of a camera, so only as many of `frames` are used as are in flight. `planes`: only the first
+  /// `planes` planes of the result are written; 0: all. Throws RowRefused or InputError.
   DeviceRun(const EngineConfig& engine, const OperatorMaker& maker, const RunMemory& memory,
             const std::vector<const GrayImage*>& frames, int planes = 0);
 
   DeviceTimes measure(int most_frames);
 
-  /// The first planes, floats, after these frames with nothing before them.
+  /// The first planes (floats) of the result after these frames, computed from a reset state.
   std::vector<std::vector<float>> planes_after(const std::vector<const GrayImage*>& frames,
                                                int planes);
 
@@ -66,7 +65,7 @@ class DeviceRun {
   std::size_t depth() const { return static_cast<std::size_t>(info_.depth); }
   void submit();
   FrameInfo wait();
-  /// Seconds of so many frames with `depth` in flight.
+  /// The seconds that `frames` frames take with `depth` in flight.
   double run(int frames);
 
   OperatorInfo info_;

@@ -33,7 +33,8 @@ FlowErrors flow_errors(const FlowField& result, const FlowField& truth,
       return std::isfinite(confidence[i]) ? confidence[i] : -1.0f;
     };
     if (keep < pixels.size()) {
-      // Equal confidence: the earlier pixel, so that the figure does not depend on the sort.
+      // With equal confidence, the earlier pixel is kept, so that the result does not depend on the
+      // sort.
       std::nth_element(pixels.begin(), pixels.begin() + static_cast<std::ptrdiff_t>(keep),
                        pixels.end(), [&](std::size_t a, std::size_t b) {
                          return rank(a) != rank(b) ? rank(a) > rank(b) : a < b;
@@ -52,8 +53,8 @@ FlowErrors flow_errors(const FlowField& result, const FlowField& truth,
     const double tu = truth.u[i];
     const double tv = truth.v[i];
     distances.push_back(std::hypot(u - tu, v - tv));
-    // atan2 of the cross and the dot product: acos loses all digits where the two are nearly
-    // parallel.
+    // The angle is atan2 of the cross and the dot product. acos would lose all precision for nearly
+    // parallel vectors.
     const double cross = std::hypot(std::hypot(v - tv, tu - u), u * tv - v * tu);
     angles.push_back(std::atan2(cross, u * tu + v * tv + 1.0) * 180.0 / std::numbers::pi);
   }

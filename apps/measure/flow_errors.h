@@ -1,4 +1,4 @@
-// How far a flow field is from the truth.
+// The errors of a flow field against the truth.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,18 @@
 
 namespace ocellus::app {
 
-/// Over the pixels that are compared: known in the truth, inside mask and border, valid in the
+/// Errors over the compared pixels: known in the truth, inside mask and border, and valid in the
 /// result.
 struct FlowErrors {
-  std::int64_t counted = 0;  ///< pixels of known truth inside mask and border
+  std::int64_t counted = 0;  ///< pixels with known truth inside mask and border
   std::int64_t compared =
       0;  ///< of those, valid in the result (and, with a density, among the most confident)
-  std::int64_t invalid = 0;  ///< of those, not valid in the result
+  std::int64_t invalid = 0;  ///< of those, invalid in the result
   double mean = 0.0;         ///< end-point error, pixels
   double median = 0.0;
   double deviation = 0.0;
-  double above_half = 0.0;  ///< fraction with an end-point error above 0.5, 1 and 3 pixels
+  double above_half =
+      0.0;  ///< fraction of pixels with an end-point error above 0.5, 1 and 3 pixels
   double above_one = 0.0;
   double above_three = 0.0;
   double angle_mean =
@@ -32,14 +33,14 @@ struct FlowErrors {
 };
 
 struct ErrorSelection {
-  const std::vector<std::uint8_t>* mask = nullptr;  ///< counted where not 0
-  int border = 0;                                   ///< pixels left out on all sides
+  const std::vector<std::uint8_t>* mask = nullptr;  ///< pixels where it is not 0 are compared
+  int border = 0;                                   ///< pixels to leave out on all sides
   const std::vector<float>* confidence = nullptr;
   double density =
       100.0;  ///< with confidence: percent of the counted pixels to keep, the most confident ones
 };
 
-/// Both fields have one size.
+/// Both fields must have the same size.
 FlowErrors flow_errors(const FlowField& result, const FlowField& truth,
                        const ErrorSelection& selection);
 

@@ -9,8 +9,8 @@
 namespace ocellus::app {
 namespace {
 
-// The part of NVML's interface that is used here, whose numbers and layouts are fixed for good.
-// Declared here, so that a build needs no header of the toolkit for it.
+// The part of NVML's interface that is used here. NVML keeps these numbers and layouts stable. They
+// are declared here, so that a build needs no header of the toolkit.
 using Device = struct DeviceTag*;
 constexpr int kSuccess = 0;
 constexpr int kClockSm = 1;
@@ -56,7 +56,7 @@ struct GpuMeter::Library {
   const char* (*error_string)(int) = nullptr;
   int (*driver_version)(char*, unsigned) = nullptr;
   int (*device_by_bus)(const char*, Device*) = nullptr;
-  // A library that lacks one of these knows less; that is no error.
+  // These functions are optional. Without one, a value is unknown.
   int (*power_usage)(Device, unsigned*) = nullptr;
   int (*power_limit)(Device, unsigned*) = nullptr;
   int (*total_energy)(Device, unsigned long long*) = nullptr;
@@ -80,12 +80,12 @@ struct GpuMeter::Library {
     return fmt::format("{} ({})", text != nullptr ? text : "error", result);
   }
 
-  /// What is wrong; empty when all is well.
+  /// Returns the error, or an empty text.
   std::string open(const std::string& name, const std::string& bus, std::string& driver) {
     handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
       const char* why = dlerror();
-      return fmt::format("NVML is not there: {}", why != nullptr ? why : name);
+      return fmt::format("NVML is not available: {}", why != nullptr ? why : name);
     }
     const bool complete = find(init, "nvmlInit_v2") && find(shutdown, "nvmlShutdown") &&
                           find(error_string, "nvmlErrorString") &&
@@ -104,13 +104,13 @@ struct GpuMeter::Library {
     find(temperature, "nvmlDeviceGetTemperature");
     find(persistence, "nvmlDeviceGetPersistenceMode");
     if (const int result = init(); result != kSuccess)
-      return fmt::format("NVML did not start: {}", text_of(result));
+      return fmt::format("NVML cannot be initialized: {}", text_of(result));
     initialized = true;
     char text[96] = {};
     if (driver_version(text, sizeof(text)) == kSuccess) driver = text;
     if (const int result = device_by_bus(bus.c_str(), &device); result != kSuccess) {
       device = nullptr;
-      return fmt::format("NVML knows no device at {}: {}", bus, text_of(result));
+      return fmt::format("NVML finds no device at {}: {}", bus, text_of(result));
     }
     return "";
   }
@@ -120,7 +120,7 @@ struct GpuMeter::Library {
     if (handle != nullptr) dlclose(handle);
   }
 
-  /// One unsigned value of the device.
+  /// Reads one unsigned value of the device.
   template <typename Function, typename... Arguments>
   std::optional<unsigned> ask(Function function, Arguments... arguments) const {
     unsigned value = 0;
@@ -132,7 +132,7 @@ struct GpuMeter::Library {
 
 GpuMeter::GpuMeter(const std::string& bus, const std::string& library)
     : library_(std::make_unique<Library>()) {
-  missing_ = bus.empty() ? "the backend is cpu; NVML knows GPUs only"
+  missing_ = bus.empty() ? "the backend is cpu, and NVML supports GPUs only"
                          : library_->open(library, bus, driver_);
 }
 
@@ -162,7 +162,8 @@ GpuReading GpuMeter::read() const {
   GpuReading reading;
   if (!missing_.empty()) return reading;
   const Library& nvml = *library_;
-  // The plain question is answered with a mean over a second on most devices.
+  // On most devices, nvmlDeviceGetPowerUsage returns an average over one second. This field is
+  // instantaneous.
   FieldValue instant;
   instant.field = kFieldPowerInstant;
   if (nvml.field_values != nullptr && nvml.field_values(nvml.device, 1, &instant) == kSuccess &&
@@ -191,9 +192,9 @@ std::optional<double> GpuMeter::energy_j() const {
 std::string GpuMeter::power_missing() const {
   if (!missing_.empty()) return missing_;
   unsigned milliwatts = 0;
-  if (library_->power_usage == nullptr) return "this NVML has no nvmlDeviceGetPowerUsage";
+  if (library_->power_usage == nullptr) return "this NVML lacks nvmlDeviceGetPowerUsage";
   const int result = library_->power_usage(library_->device, &milliwatts);
-  return result == kSuccess ? "" : "NVML gives no power: " + library_->text_of(result);
+  return result == kSuccess ? "" : "NVML does not report power: " + library_->text_of(result);
 }
 
 std::vector<std::string> clock_reason_names(std::uint64_t reasons) {
@@ -235,7 +236,7 @@ void GpuActivity::add(const GpuReading& reading) {
 }
 
 std::optional<double> GpuActivity::mean_power_w() const {
-  // The counter moves in steps of some 100 ms.
+  // The counter changes only about every 100 ms.
   if (energy_j && seconds >= 1.0) return *energy_j / seconds;
   if (power_samples > 0) return power_sum_w / power_samples;
   return std::nullopt;
@@ -253,7 +254,7 @@ GpuSampler::GpuSampler(const GpuMeter& meter, std::chrono::milliseconds every)
     begin_ = std::chrono::steady_clock::now();
     return;
   }
-  // The thread's first look touches what it needs, before anything is measured.
+  // The first sample allocates what the thread needs, before the measurement begins.
   std::unique_lock<std::mutex> lock(mutex_);
   thread_ = std::thread([this] { run(); });
   wake_.wait(lock, [this] { return activity_.samples > 0; });

@@ -1,5 +1,6 @@
-// What the driver's management library (NVML) tells of a GPU: its clocks, what holds them back, its
-// power. The library is loaded when it is asked for; where it is missing, its own words say why.
+// State of a GPU from the driver's management library (NVML): clocks, the reasons that limit them,
+// and power. The library is loaded at run time. If that fails, GpuMeter::missing() returns the
+// reason.
 #pragma once
 
 #include <chrono>
@@ -16,32 +17,34 @@
 
 namespace ocellus::app {
 
-/// What is set, and does not change by itself. What a device does not tell is left out.
+/// Settings of a device. They do not change by themselves. A value that the device does not report
+/// is empty.
 struct GpuSettings {
   std::optional<unsigned> application_sm_mhz;
   std::optional<unsigned> application_memory_mhz;
-  std::optional<unsigned> default_sm_mhz;  ///< of the application clocks
+  std::optional<unsigned> default_sm_mhz;  ///< the default application clock
   std::optional<unsigned> default_memory_mhz;
   std::optional<unsigned> highest_sm_mhz;
   std::optional<unsigned> highest_memory_mhz;
   std::optional<double> power_limit_w;
-  std::optional<bool> persistence;  ///< the driver stays loaded while nobody uses the device
+  /// whether the driver stays loaded when no process uses the device
+  std::optional<bool> persistence;
 };
 
-/// One look at a device.
+/// One sample of a device's state.
 struct GpuReading {
   std::optional<double> power_w;
   std::optional<unsigned> sm_mhz;
   std::optional<unsigned> memory_mhz;
   std::optional<unsigned> temperature_c;
-  std::optional<std::uint64_t> reasons;  ///< NVML's bits: what holds the clocks where they are
+  std::optional<std::uint64_t> reasons;  ///< NVML's bits for the reasons that limit the clocks
 };
 
-/// The names of NVML's clock event (throttle) reasons.
+/// Names of NVML's clock event (throttle) reasons.
 std::vector<std::string> clock_reason_names(std::uint64_t reasons);
 
-/// "application clocks", when they are set to another value than the default; else "default". NVML
-/// has no question for clocks locked with nvidia-smi -lgc; those show in the range of the clock
+/// "application clocks" if they are set to another value than the default, otherwise "default".
+/// NVML does not report clocks locked by nvidia-smi -lgc; those show in the range of the clock
 /// while a program runs.
 std::string clock_mode(const GpuSettings& settings);
 
@@ -49,22 +52,23 @@ class GpuMeter {
  public:
   static constexpr const char* kLibrary = "libnvidia-ml.so.1";
 
-  /// For the device at this PCI address (EngineInfo::device_bus). Never fails: see `missing`.
+  /// Opens the device at this PCI address (EngineInfo::device_bus). Never fails: see `missing`.
   explicit GpuMeter(const std::string& bus, const std::string& library = kLibrary);
   ~GpuMeter();
   GpuMeter(GpuMeter&&) noexcept;
   GpuMeter& operator=(GpuMeter&&) noexcept;
 
-  /// Why nothing is known; empty when the device answers.
+  /// Why the device's state is unknown, or an empty text.
   const std::string& missing() const { return missing_; }
-  /// The driver's version, such as 580.159.04; empty when unknown.
+  /// The driver's version, such as 580.159.04; empty if unknown.
   const std::string& driver() const { return driver_; }
 
   GpuSettings settings() const;
   GpuReading read() const;
-  /// Since the driver was loaded. Takes milliseconds on some devices: not for every sample.
+  /// Energy since the driver was loaded. The call takes milliseconds on some devices, so it is not
+  /// made for every sample.
   std::optional<double> energy_j() const;
-  /// Why there is no power, where it is missing from `read`.
+  /// Why `read` returns no power, or an empty text.
   std::string power_missing() const;
 
  private:
@@ -74,7 +78,7 @@ class GpuMeter {
   std::string driver_;
 };
 
-/// Least and largest of what was seen.
+/// The least and the largest value seen.
 template <typename T>
 struct Range {
   T low = std::numeric_limits<T>::max();
@@ -86,7 +90,7 @@ struct Range {
   bool empty() const { return low > high; }
 };
 
-/// What a device did between two moments.
+/// The activity of a device between two times.
 struct GpuActivity {
   int samples = 0;
   double seconds = 0.0;
@@ -96,25 +100,25 @@ struct GpuActivity {
   Range<unsigned> sm_mhz;
   Range<unsigned> memory_mhz;
   Range<unsigned> temperature_c;
-  std::uint64_t reasons = 0;  ///< all that were seen
+  std::uint64_t reasons = 0;  ///< all reasons seen
   bool reasons_known = false;
   std::optional<double> energy_j;
 
   void add(const GpuReading& reading);
-  /// From the energy counter over a second or more, else from the samples.
+  /// From the energy counter if at least one second passed, otherwise from the samples.
   std::optional<double> mean_power_w() const;
 };
 
-/// Looks at a device from a thread of its own, now and again, from construction to `stop`.
+/// Samples a device's state from its own thread, from construction to `stop`.
 class GpuSampler {
  public:
-  /// The meter must outlive it. `every` 0: only at the begin and at the end.
+  /// The meter must outlive it. `every` 0: samples only at the beginning and at the end.
   GpuSampler(const GpuMeter& meter, std::chrono::milliseconds every);
   ~GpuSampler();
   GpuSampler(const GpuSampler&) = delete;
   GpuSampler& operator=(const GpuSampler&) = delete;
 
-  /// Ends the thread; what was seen.
+  /// Ends the thread and returns what it recorded.
   const GpuActivity& stop();
 
  private:
@@ -132,10 +136,10 @@ class GpuSampler {
   std::thread thread_;
 };
 
-/// null where a value is missing.
+/// A missing value becomes null.
 nlohmann::ordered_json settings_json(const GpuSettings& settings);
 nlohmann::ordered_json reading_json(const GpuReading& reading);
-/// Power and clocks while something ran; `frames` of it.
+/// Power and clocks during a run of `frames` frames.
 nlohmann::ordered_json activity_json(const GpuMeter& meter, const GpuActivity& activity,
                                      std::int64_t frames);
 

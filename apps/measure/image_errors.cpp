@@ -14,7 +14,7 @@ std::size_t index_of(ImageSize size, int x, int y) {
          static_cast<std::size_t>(x);
 }
 
-/// The weights of a Gaussian at -radius to radius.
+/// The weights of a Gaussian from -radius to radius. Their sum is 1.
 std::vector<double> gaussian(double sigma, int radius) {
   std::vector<double> weights;
   double sum = 0.0;
@@ -26,8 +26,8 @@ std::vector<double> gaussian(double sigma, int radius) {
   return weights;
 }
 
-/// The images whose pixel (x, y) is the weighted sum around (x + radius, y + radius): of those
-/// places only that the weights reach from inside.
+/// The filtered image without the pixels whose window leaves the image: pixel (x, y) is the
+/// weighted sum around (x + radius, y + radius).
 GrayPlane filtered_inside(const GrayPlane& in, const std::vector<double>& weights) {
   const int reach = static_cast<int>(weights.size()) - 1;
   const ImageSize inner{in.size.width - reach, in.size.height - reach};
@@ -62,23 +62,23 @@ GrayPlane product(const GrayPlane& a, const GrayPlane& b) {
   return out;
 }
 
-/// Where a coordinate beyond the image is found when the image goes on mirrored, its last pixels
-/// twice.
+/// The coordinate in the image for any coordinate, if the image continues as its mirror image. The
+/// last pixel appears twice.
 int mirrored(int position, int side) {
   const int period = 2 * side;
   const int phase = ((position % period) + period) % period;
   return phase < side ? phase : period - 1 - phase;
 }
 
-// ---- the spectrum
+// ---- power spectrum
 
 constexpr int kBlock = kAnisotropyBlock;
 using Complex = std::complex<double>;
 using Line = std::array<Complex, kBlock>;
 
-/// In place, not scaled.
+/// Transforms in place, without scaling.
 void fourier_transform(Line& line) {
-  for (std::size_t i = 1, j = 0; i < kBlock; ++i) {  // bits of the index reversed
+  for (std::size_t i = 1, j = 0; i < kBlock; ++i) {  // bit reversal of the index
     std::size_t bit = kBlock >> 1;
     for (; (j & bit) != 0; bit >>= 1) j ^= bit;
     j ^= bit;
@@ -101,7 +101,7 @@ void fourier_transform(Line& line) {
 
 using Block = std::array<Line, kBlock>;
 
-/// Adds the power of one block.
+/// Adds the power spectrum of one block.
 void add_power(Block& block, std::vector<double>& power) {
   for (Line& row : block) fourier_transform(row);
   for (std::size_t x = 0; x < kBlock; ++x) {
@@ -211,7 +211,7 @@ std::optional<Anisotropy> anisotropy(const GrayPlane& result, const GrayPlane& t
   }
   if (found.blocks == 0) return std::nullopt;
 
-  // Circles one frequency wide, up to the Nyquist frequency along the axes.
+  // Circles with a width of one frequency step, up to the Nyquist frequency along the axes.
   constexpr std::size_t kRadii = kBlock / 2;
   std::array<std::vector<double>, kRadii + 1> circles;
   for (int fy = -kBlock / 2; fy < kBlock / 2; ++fy) {

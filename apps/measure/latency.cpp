@@ -1,11 +1,10 @@
-// ocellus latency: operators at a camera's pace or back to back, against a budget.
+// ocellus latency: runs operators at a camera's frame rate or back to back, and checks a latency
+// budget.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <memory>
 
 #include "apps/common/common.h"
@@ -13,40 +12,13 @@
 #include "apps/common/operator_options.h"
 #include "apps/common/printable.h"
 #include "apps/io/frames.h"
-#include "apps/measure/latency_run.h"
-#include "apps/measure/machine.h"
-#include "apps/measure/svg_plot.h"
+#include "apps/measure/clip.h"
+#include "apps/measure/latency_report.h"
 
 namespace ocellus::app {
 namespace {
 
-struct LatencyCommand {
-  CommonOptions common;
-  OperatorOptions flow{"flow"};
-  std::string pipeline = "flow";
-  std::string input;
-  SourceOptions source;
-  std::string plot;
-  std::string size;
-  double fps = 30.0;
-  bool back_to_back = false;
-  double budget_ms = 0.0;
-  double budget_percentile = 100.0;
-  std::int64_t frames = 10000;
-  std::int64_t warm_up = 100;
-  std::string memory = "auto";
-  std::string wait;
-  int copy_threads = 0;
-  int sample_ms = 100;
-  int realtime_priority = 0;
-  bool lock_memory = false;
-};
-
-// ---- what is asked for
-
-const char* memory_name(MemorySpace space) {
-  return space == MemorySpace::kCuda ? "device" : space == MemorySpace::kPinned ? "pinned" : "host";
-}
+// ---- arguments
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
@@ -58,7 +30,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-/// The kinds of memory to measure, each once, in the order of this list: host, pinned, device.
+/// The kinds of memory to measure, each once, in the order host, pinned, device.
 std::vector<MemorySpace> parse_memory(const std::string& text, bool on_cpu) {
   constexpr MemorySpace kAll[] = {MemorySpace::kHost, MemorySpace::kPinned, MemorySpace::kCuda};
   std::vector<std::string> names = split(text, ',');
@@ -72,14 +44,14 @@ std::vector<MemorySpace> parse_memory(const std::string& text, bool on_cpu) {
   for (const std::string& name : names) {
     if (name != "host" && name != "pinned" && name != "device") {
       throw InputError(fmt::format(
-          "--memory is '{}'; it must be auto, all, or some of host, pinned and device with commas "
-          "between them",
+          "--memory is '{}'; it must be auto, all, or a list of host, pinned and device, separated "
+          "by commas",
           text));
     }
     if (on_cpu && name != "host") {
       throw InputError(fmt::format(
           "--memory {}: the backend is cpu, which has host memory only; use --memory host, or "
-          "--backend cuda where there is a device",
+          "--backend cuda where a device is available",
           text));
     }
   }
@@ -91,45 +63,47 @@ std::vector<MemorySpace> parse_memory(const std::string& text, bool on_cpu) {
   return spaces;
 }
 
-/// One operator of the chain with its own options.
+/// One operator of the pipeline with its own options.
 struct Link {
-  std::string text;  ///< as given, without blanks around it
+  std::string text;  ///< as given, without surrounding blanks
   std::string name;
   OperatorConfig config;
 
-  /// An error's text, with the operator in front when it has words of its own.
+  /// An error text. The operator's text precedes it if it contains options.
   std::string in_context(const std::string& error) const {
     return text == name ? error : fmt::format("--pipeline: '{}': {}", text, error);
   }
 };
 
-/// The operator whose options the command line has, too.
+/// The operator whose options are also options of the command line.
 constexpr const char* kCommandLineOperator = "flow";
 
-/// A word of a link: option=value.
+/// Parses one word of an operator's text: option=value.
 std::pair<std::string, std::string> parse_word(const std::string& word, const std::string& link,
                                                OptionTable table) {
   if (word.front() == '|' || word.back() == '|') {
     throw InputError(
-        fmt::format("--pipeline: '{}': no blanks may stand around a bar here, such as in "
+        fmt::format("--pipeline: '{}': blanks are not allowed around a bar here; write "
                     "template=erosion|edge",
                     link));
   }
   const std::size_t equals = word.find('=');
   if (const Option* const option = find_option(table, word);
       option != nullptr && option->type == OptionType::kBool) {
-    throw InputError(
-        fmt::format("--pipeline: '{0}' in '{1}' is not option=value; write {0}=true", word, link));
+    throw InputError(fmt::format(
+        "--pipeline: '{0}' in '{1}' is not of the form option=value; write {0}=true", word, link));
   }
   if (equals == std::string::npos || equals == 0) {
-    throw InputError(fmt::format(
-        "--pipeline: '{}' in '{}' is not option=value, such as preset=fast", word, link));
+    throw InputError(
+        fmt::format("--pipeline: '{}' in '{}' is not of the form option=value, such as preset=fast",
+                    word, link));
   }
   return {word.substr(0, equals), word.substr(equals + 1)};
 }
 
-/// Reads an operator's words: its name, then option=value with the names of its options. What they
-/// leave out of the operator that the command line has options of is taken from there.
+/// Parses the text of one operator: its name, then option=value with the names of its options. If
+/// the command line has options of this operator, it provides the values that the text does not
+/// set.
 Link parse_link(const std::string& text, const OperatorOptions& of_command_line) {
   std::vector<std::string> words;
   for (const std::string& word : split(text, ' ')) {
@@ -156,7 +130,7 @@ Link parse_link(const std::string& text, const OperatorOptions& of_command_line)
       options.emplace_back(option, value);
     }
     if (const Expected<void> set = set_options(link.config, options); !set) {
-      // Without words of its own the options are the command line's.
+      // Without options in the text, all options are from the command line.
       const std::string reason = set.error().text;
       throw InputError(
           link.in_context(words.size() == 1 ? with_flag(link.config, reason) : reason));
@@ -186,282 +160,11 @@ std::vector<Link> parse_chain(const std::string& text, const OperatorOptions& of
   if (const OptionTexts given = of_command_line.given(); !taken && !given.empty()) {
     const Option& option = *find_option(of_command_line.description().options, given.front().first);
     throw InputError(fmt::format(
-        "{} has no meaning here: it is for the operator {}, which --pipeline does not name; give "
-        "others theirs there, as in \"halftone preset=fast\"",
+        "{} has no meaning here: it applies to the operator {}, which --pipeline does not contain; "
+        "give options of other operators in --pipeline, as in \"halftone preset=fast\"",
         flag_of(option), kCommandLineOperator));
   }
   return links;
-}
-
-/// The frames that are replayed: as many as are asked for, or fit in the memory that is set aside.
-struct Clip {
-  std::string name;
-  std::vector<GrayImage> frames;
-};
-
-Clip read_clip(const std::string& input, const SourceOptions& options, std::int64_t count) {
-  const auto source = open_frames({input}, options);
-  constexpr std::size_t kMemory = std::size_t{256} << 20;
-  Clip clip;
-  clip.name = source->name();
-  std::size_t bytes = 0;
-  InputFrame frame;
-  while (static_cast<std::int64_t>(clip.frames.size()) < count && bytes < kMemory &&
-         source->next(frame)) {
-    bytes += frame.image.pixels.size();
-    clip.frames.push_back(frame.image);
-  }
-  return clip;
-}
-
-// ---- what is told
-
-double ms(std::int64_t ns) {
-  return static_cast<double>(ns) * 1e-6;
-}
-
-nlohmann::ordered_json histogram_json(const LatencyHistogram& h) {
-  return {{"min", ms(h.min_ns())},
-          {"mean", h.mean_ns() * 1e-6},
-          {"p50", ms(h.percentile_ns(50.0))},
-          {"p90", ms(h.percentile_ns(90.0))},
-          {"p99", ms(h.percentile_ns(99.0))},
-          {"p99.9", ms(h.percentile_ns(99.9))},
-          {"max", ms(h.max_ns())}};
-}
-
-void print_histogram(const std::string& name, const LatencyHistogram& h) {
-  fmt::print("  {:<24} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f}\n", name,
-             ms(h.percentile_ns(50.0)), ms(h.percentile_ns(90.0)), ms(h.percentile_ns(99.0)),
-             ms(h.percentile_ns(99.9)), ms(h.max_ns()));
-}
-
-/// All that the report is made of.
-struct Report {
-  const LatencyCommand& o;
-  const std::vector<Link>& links;
-  const LatencyPlan& plan;
-  const Clip& clip;
-  const GpuMeter& meter;
-  std::vector<OperatorInfo> infos;
-  std::vector<std::unique_ptr<LatencyResult>> runs;
-
-  bool with_budget() const { return plan.budget_ns.has_value(); }
-  double budget_ms() const { return with_budget() ? ms(*plan.budget_ns) : 0.0; }
-  bool interrupted() const {
-    return std::any_of(runs.begin(), runs.end(),
-                       [this](const auto& run) { return run->measured < plan.count; });
-  }
-  bool keeps_budget(const LatencyResult& run) const {
-    const double share = 1.0 - o.budget_percentile / 100.0;
-    // Frames that were not run cannot have kept the budget.
-    return run.measured == plan.count &&
-           static_cast<double>(run.misses) <=
-               std::floor(share * static_cast<double>(run.measured) + 1e-9);
-  }
-  bool good(std::size_t wanted) const {
-    return runs.size() == wanted && std::all_of(runs.begin(), runs.end(), [this](const auto& run) {
-             return keeps_budget(*run);
-           });
-  }
-  /// Bytes a frame at least, of all operators.
-  double least_bytes() const {
-    double bytes = 0.0;
-    for (const OperatorInfo& op : infos) bytes += op.least_bytes;
-    return bytes;
-  }
-  static double frames_per_s(const LatencyResult& run) {
-    return run.seconds > 0.0 ? static_cast<double>(run.measured) / run.seconds : 0.0;
-  }
-  std::string pace() const {
-    return plan.fps > 0.0 ? fmt::format("at {:g} fps", plan.fps) : std::string("back to back");
-  }
-  ImageSize size() const { return clip.frames.front().size; }
-};
-
-nlohmann::ordered_json run_json(const Report& report, const LatencyResult& run) {
-  nlohmann::ordered_json json;
-  json["memory"] = memory_name(run.space);
-  json["frames"] = run.measured;
-  json["seconds"] = run.seconds;
-  json["frames_per_s"] = Report::frames_per_s(run);
-  json["misses"] =
-      report.with_budget() ? nlohmann::ordered_json(run.misses) : nlohmann::ordered_json(nullptr);
-  json["longest_burst"] = run.longest_burst;
-  json["late_starts"] = run.late_starts;
-  json["latency_ms"] = histogram_json(run.latency);
-  json["wake_ms"] = histogram_json(run.wake);
-  json["work_ms"] = histogram_json(run.work);
-  json["queue_ms"] = histogram_json(run.queue);
-  json["copy_ms"] = histogram_json(run.copy);
-  json["compute_ms"] = histogram_json(run.compute);
-  json["jitter_ms"] = {{"mean_interval", run.intervals.mean_ns() * 1e-6},
-                       {"deviation", run.intervals.deviation_ns() * 1e-6},
-                       {"spread", ms(run.intervals.spread_ns())}};
-  json["operators"] = nlohmann::ordered_json::array();
-  for (std::size_t op = 0; op < run.operators.size(); ++op) {
-    json["operators"].push_back({{"operator", report.links[op].name},
-                                 {"work_ms", histogram_json(*run.operators[op])},
-                                 {"delay_frames", run.delays[op]}});
-  }
-  json["footprint"] = {{"host", run.footprint.host},
-                       {"pinned", run.footprint.pinned},
-                       {"device", run.footprint.device}};
-  json["gb_per_s_at_least"] = report.least_bytes() * Report::frames_per_s(run) * 1e-9;
-  json["gpu_activity"] = activity_json(report.meter, run.gpu, run.measured);
-  json["page_faults"] = run.page_faults;
-  json["steal_percent"] = run.steal_percent >= 0.0 ? nlohmann::ordered_json(run.steal_percent)
-                                                   : nlohmann::ordered_json(nullptr);
-  json["ok"] = report.keeps_budget(run);
-  return json;
-}
-
-nlohmann::ordered_json report_json(const Report& report, bool good) {
-  const LatencyResult& first = *report.runs.front();
-  nlohmann::ordered_json json;
-  json["version"] = version();
-  json["pipeline"] = nlohmann::ordered_json::array();
-  for (const auto& link : report.links) json["pipeline"].push_back(link.name);
-  json["input"] = report.clip.name;
-  json["input_frames"] = report.clip.frames.size();
-  json["size"] = {report.size().width, report.size().height};
-  json["pace"] = report.plan.fps > 0.0 ? "camera" : "back to back";
-  json["fps"] = report.plan.fps > 0.0 ? nlohmann::ordered_json(report.plan.fps) : nullptr;
-  json["warm_up"] = report.plan.warm_up;
-  json["interrupted"] = report.interrupted();
-  json["budget_ms"] = report.with_budget() ? nlohmann::ordered_json(report.budget_ms()) : nullptr;
-  json["budget_percentile"] = report.o.budget_percentile;
-  json["backend"] = backend_name(first.engine.backend);
-  json["device"] = first.engine.device_name;
-  json["workers"] = first.engine.workers;
-  json["simd"] = first.engine.simd_target;
-  json["realtime_priority"] = report.plan.engine.realtime_priority;
-  json["copy_threads"] = report.plan.engine.device_copy_threads;
-  json["machine"] = machine_json();
-  json["gpu"] = gpu_json(first.engine, report.meter);
-  json["config"] = config_json(report.plan.operators.front());
-  json["configs"] = nlohmann::ordered_json::array();
-  for (const OperatorConfig& op : report.plan.operators) json["configs"].push_back(config_json(op));
-  json["delay_frames"] = first.delays.front();
-  // The first run's keys stand here, too: who asks for one kind of memory needs no index.
-  json["runs"] = nlohmann::ordered_json::array();
-  for (const auto& run : report.runs) json["runs"].push_back(run_json(report, *run));
-  const nlohmann::ordered_json copy = json["runs"].front();
-  json.update(copy);
-  json["ok"] = good;
-  return json;
-}
-
-void print_gpu_activity(const GpuMeter& meter, const LatencyResult& run) {
-  const GpuActivity& a = run.gpu;
-  const std::optional<double> power = a.mean_power_w();
-  if (power) {
-    fmt::print("  power {:.0f} W in the mean", *power);
-    if (!a.power_w.empty()) fmt::print(", {:.0f} W at most", a.power_w.high);
-    fmt::print(" ({}), {:.3g} mJ a frame", counted(a.samples, "sample"),
-               *power * a.seconds * 1e3 / static_cast<double>(run.measured));
-  } else {
-    fmt::print("  power not known: {}", meter.power_missing());
-  }
-  const auto range = [](const char* name, const Range<unsigned>& r) {
-    if (r.empty()) return;
-    if (r.low == r.high)
-      fmt::print("; {} {} MHz throughout", name, r.low);
-    else
-      fmt::print("; {} {} to {} MHz", name, r.low, r.high);
-  };
-  range("SM", a.sm_mhz);
-  range("memory", a.memory_mhz);
-  if (a.reasons_known) {
-    fmt::print("; clocks held back by: {}",
-               a.reasons == 0 ? std::string("nothing")
-                              : fmt::format("{}", fmt::join(clock_reason_names(a.reasons), ", ")));
-  }
-  fmt::print("\n");
-}
-
-void print_run(const Report& report, const LatencyResult& run) {
-  fmt::print("\n  {:<24} {:>9} {:>9} {:>9} {:>9} {:>9}\n",
-             fmt::format("{} memory, ms", memory_name(run.space)), "p50", "p90", "p99", "p99.9",
-             "max");
-  if (report.plan.fps > 0.0) {
-    print_histogram("from the schedule", run.latency);
-    print_histogram("  until its start", run.wake);
-  }
-  print_histogram("from its own start", run.work);
-  if (run.operators.size() > 1) {
-    for (std::size_t op = 0; op < run.operators.size(); ++op)
-      print_histogram(fmt::format("  operator {}: {}", op + 1, report.links[op].name),
-                      *run.operators[op]);
-  }
-  print_histogram("  in the queue", run.queue);
-  print_histogram("  copying", run.copy);
-  print_histogram("  computing", run.compute);
-  fmt::print(
-      "  jitter {:.3f} ms (standard deviation of the interval between results), {:.3f} ms "
-      "from the shortest to the longest\n",
-      run.intervals.deviation_ns() * 1e-6, ms(run.intervals.spread_ns()));
-  if (report.with_budget()) {
-    fmt::print("  budget {:.3f} ms: {} of {}", report.budget_ms(),
-               counted(run.misses, "miss", "misses"), counted(run.measured, "frame"));
-    if (run.misses > 0) fmt::print(", longest run of misses {}", run.longest_burst);
-    fmt::print(": {}\n", report.keeps_budget(run) ? "kept" : "NOT KEPT");
-  }
-  fmt::print("  {:.1f} frames/s; memory traffic at least {:.2f} GB/s; {} page faults",
-             Report::frames_per_s(run), report.least_bytes() * Report::frames_per_s(run) * 1e-9,
-             run.page_faults);
-  if (run.steal_percent >= 0.0)
-    fmt::print("; {:.2f} % of the CPU time stolen by other guests", run.steal_percent);
-  fmt::print("\n  memory taken: {:.1f} MB of host, {:.1f} of pinned, {:.1f} of device memory\n",
-             static_cast<double>(run.footprint.host) * 1e-6,
-             static_cast<double>(run.footprint.pinned) * 1e-6,
-             static_cast<double>(run.footprint.device) * 1e-6);
-  if (run.engine.backend == BackendKind::kCuda) print_gpu_activity(report.meter, run);
-}
-
-void print_report(const Report& report) {
-  const EngineInfo& info = report.runs.front()->engine;
-  fmt::print("{}: {} from {} of {}, back and forth, {}x{} {}\n", printable(report.o.pipeline),
-             counted(report.runs.front()->measured, "frame"),
-             counted(static_cast<std::int64_t>(report.clip.frames.size()), "frame"),
-             printable(report.clip.name), report.size().width, report.size().height, report.pace());
-  for (std::size_t op = 0; op < report.infos.size(); ++op)
-    fmt::print("{}{}", op == 0 ? "" : " ! ", printable(report.infos[op].summary));
-  fmt::print("; {}, {}\n", info.device_name, cpu_text(info));
-  fmt::print("machine: {}\n", machine_line());
-  if (info.backend == BackendKind::kCuda) fmt::print("GPU: {}\n", gpu_line(info, report.meter));
-  for (const auto& run : report.runs) print_run(report, *run);
-  if (!report.o.plot.empty()) fmt::print("  written: {}\n", printable(report.o.plot));
-}
-
-void plot_report(const Report& report) {
-  const EngineInfo& info = report.runs.front()->engine;
-  LatencyPlot plot;
-  plot.title = fmt::format("ocellus latency: {} on {}x{} {}", report.o.pipeline,
-                           report.size().width, report.size().height, report.pace());
-  std::vector<std::string> misses;
-  for (const auto& run : report.runs)
-    misses.push_back(fmt::format(
-        "{}{} misses",
-        report.runs.size() > 1 ? fmt::format("{} memory ", memory_name(run->space)) : std::string(),
-        run->misses));
-  plot.subtitle = fmt::format(
-      "{} of {}{}; {}", counted(report.runs.front()->measured, "frame"),
-      std::filesystem::path(report.clip.name).filename().string(),
-      report.with_budget() ? fmt::format(", {}", fmt::join(misses, ", ")) : std::string(),
-      report.infos.front().summary);
-  const double stolen = report.runs.front()->steal_percent;
-  plot.machine = fmt::format(
-      "{}, {}{}{}", info.device_name, cpu_text(info),
-      report.meter.driver().empty() ? std::string() : ", driver " + report.meter.driver(),
-      stolen >= 0.05 ? fmt::format("; {:.1f} % of the CPU time stolen", stolen) : "");
-  for (const auto& run : report.runs) {
-    const double fps = Report::frames_per_s(*run);
-    plot.series.push_back({fmt::format("{} memory", memory_name(run->space)), &run->latency,
-                           &run->latencies_ms, fps > 0.0 ? fps : 1.0});
-  }
-  plot.budget_ms = report.budget_ms();
-  write_latency_svg(report.o.plot, plot);
 }
 
 int run_latency(const LatencyCommand& o) {
@@ -484,7 +187,8 @@ int run_latency(const LatencyCommand& o) {
   if (!o.wait.empty()) {
     if (on_cpu)
       throw InputError(
-          "--wait has no meaning here: the backend is cpu, which waits in its own way");
+          "--wait has no meaning here: it sets how to wait for a CUDA device, and the backend is "
+          "cpu");
     plan.engine.device_wait = o.wait == "spin"    ? DeviceWait::kSpin
                               : o.wait == "yield" ? DeviceWait::kYield
                                                   : DeviceWait::kBlock;
@@ -494,12 +198,13 @@ int run_latency(const LatencyCommand& o) {
         "--copy-threads has no meaning here: the backend is cpu, which copies nothing");
   if (o.copy_threads > 0 && spaces.front() != MemorySpace::kHost) {
     throw InputError(fmt::format(
-        "--copy-threads has no meaning with --memory {}: they copy from and to ordinary "
-        "memory, --memory host",
+        "--copy-threads has no meaning with --memory {}: these threads copy from and to ordinary "
+        "memory (--memory host)",
         o.memory));
   }
   plan.engine.device_copy_threads = o.copy_threads;
-  const Clip clip = read_clip(input, o.source, o.frames);
+  const Clip clip =
+      read_clip(input, o.source, {{}, static_cast<std::size_t>(o.frames), std::size_t{256} << 20});
   const GrayImage& first = clip.frames.front();
   std::vector<OperatorInfo> infos;
   for (const Link& link : links) {
@@ -522,7 +227,9 @@ int run_latency(const LatencyCommand& o) {
     plan.budget_ns = std::llround(1e9 / o.fps);
 
   const GpuMeter meter(info.device_bus);
-  Report report{o, links, plan, clip, meter, std::move(infos), {}};
+  std::vector<std::string> names;
+  for (const Link& link : links) names.push_back(link.name);
+  LatencyReport report{o, std::move(names), plan, clip, meter, std::move(infos), {}};
   {
     const StopsEarly stops_early;
     for (const MemorySpace space : spaces) {
@@ -531,10 +238,10 @@ int run_latency(const LatencyCommand& o) {
       const std::int64_t measured = run->measured;
       if (measured > 0) report.runs.push_back(std::move(run));
       if (measured == o.frames) continue;
-      tell(fmt::format(
-          "ocellus: interrupted after {} of {} frames{}{}\n", measured, o.frames,
-          spaces.size() > 1 ? fmt::format(" in {} memory", memory_name(space)) : "",
-          !report.runs.empty() ? "; they are reported" : "; there is nothing to report"));
+      tell(fmt::format("ocellus: interrupted after {} of {} frames{}{}\n", measured, o.frames,
+                       spaces.size() > 1 ? fmt::format(" in {} memory", memory_name(space)) : "",
+                       !report.runs.empty() ? "; the report covers these frames"
+                                            : "; there is nothing to report"));
       break;
     }
   }
@@ -551,96 +258,103 @@ int run_latency(const LatencyCommand& o) {
 }  // namespace
 
 void add_latency_command(CLI::App& program, int& exit_code) {
-  CLI::App* const command = program.add_subcommand(
-      "latency",
-      "Run operators at a camera's pace or back to back and count missed deadlines (exit code 1)");
+  CLI::App* const command =
+      program.add_subcommand("latency",
+                             "Run operators at a camera's frame rate or back to back, and check a "
+                             "latency budget (exit code 1 if missed)");
   command->footer(
-      "A frame's latency counts from the moment that it was due, also when it had to wait for the\n"
-      "frame before; until its start, in the queue, copying and computing are its parts. Jitter "
-      "is\n"
-      "the standard deviation of the interval from one result to the next, and the longest less "
-      "the\n"
-      "shortest such interval. Back to back, a frame is due when the one before is done.\n"
-      "Power and clocks come from NVML, asked by a thread of its own every --sample-ms.\n"
-      "docs/latency.md tells how a budget is proved.\n"
+      "The latency of a frame is the time from the moment when it is due to its result. It\n"
+      "includes any wait for the frame before. Its parts are the delay of the start, the queue,\n"
+      "the copies and the computation. Back to back, a frame is due when the one before is done.\n"
+      "Jitter is the standard deviation of the interval between results; the difference between\n"
+      "the longest and the shortest interval is printed, too. Power and clocks are read from NVML\n"
+      "by a separate thread every --sample-ms. docs/latency.md describes how to verify a budget.\n"
       "\n"
-      "Ctrl-C (or SIGTERM) ends the run early: table, --json and --plot tell of the frames "
-      "measured\n"
-      "so far, and the exit code is 130 (143). A second Ctrl-C ends at once.");
+      "Ctrl-C (or SIGTERM) ends the run early. The table, --json and --plot then show the frames\n"
+      "measured so far, and the exit code is 130 (143). A second Ctrl-C ends the program\n"
+      "immediately.");
   const auto o = std::make_shared<LatencyCommand>();
   command
       ->add_option(
           "--pipeline", o->pipeline,
-          fmt::format("Operators separated by !, each with options of its own as option=value "
+          fmt::format("Operators separated by !, each followed by its options as option=value "
                       "(\"halftone preset=fast ! flow\"). Each reads the camera's frame, one after "
-                      "the other. There are: {}. The command line's options of optical flow hold "
-                      "for every flow",
+                      "the other. The operators are: {}. The options of optical flow below apply "
+                      "to every flow in the pipeline",
                       operator_names()))
       ->capture_default_str();
-  command->add_option("--input", o->input, "FRAMES to replay; without it a synthetic scene");
+  command->add_option("--input", o->input, "FRAMES to replay (default: a synthetic scene)");
   add_source_options(*command, o->source);
   command->add_option("--size", o->size, "WIDTHxHEIGHT of the synthetic scene (default 640x480)");
-  command->add_option("--fps", o->fps, "Pace of the camera")
+  command->add_option("--fps", o->fps, "Frame rate of the camera")
       ->check(finite_range(0.1, 10000.0))
       ->capture_default_str();
-  command->add_flag("--back-to-back", o->back_to_back,
-                    "Each frame as soon as the one before is done, instead of a camera's pace");
+  command->add_flag(
+      "--back-to-back", o->back_to_back,
+      "Submit each frame as soon as the one before is done, not at a camera's frame rate");
   command
       ->add_option("--budget-ms", o->budget_ms,
-                   "Time from the moment that a frame is due to its result; 0 = the time between "
-                   "frames (back to back: none)")
+                   "Most time from the moment when a frame is due to its result; 0: the time "
+                   "between two frames (with --back-to-back: no budget)")
       ->check(finite_range(0.0, 10000.0))
       ->capture_default_str();
   command
       ->add_option("--budget-percentile", o->budget_percentile,
-                   "Percent of the frames that must keep the budget")
+                   "Percentage of the frames that must keep the budget")
       ->check(finite_range(1.0, 100.0))
       ->capture_default_str();
-  command->add_option("--frames", o->frames, "Frames to measure")
+  command->add_option("--frames", o->frames, "Number of frames to measure")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}))
       ->capture_default_str();
-  command->add_option("--warm-up", o->warm_up, "Frames before them, back to back")
+  command
+      ->add_option("--warm-up", o->warm_up,
+                   "Number of frames to run back to back before the measurement")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}))
       ->capture_default_str();
-  command->add_option("--plot", o->plot, "Write the distribution and the latency over time as SVG");
+  command->add_option(
+      "--plot", o->plot,
+      "Write a plot of the latency's distribution and of the latency over time (.svg)");
   command
       ->add_option(
           "--memory", o->memory,
-          "Where frames and results lie: host, pinned, device (the last two: CUDA), "
-          "several with commas, or all; each is a run of --frames. auto: host, and on CUDA "
-          "device, too")
+          "Memory of frames and results: host, pinned, device (the last two need CUDA), several of "
+          "them separated by commas, or all. Each is a separate run of --frames. auto: host, and "
+          "on CUDA also device")
       ->capture_default_str();
   command
-      ->add_option("--wait", o->wait,
-                   "How a CUDA device is waited for: spin (default; one CPU busy), yield or block")
+      ->add_option(
+          "--wait", o->wait,
+          "How to wait for a CUDA device: spin (default; keeps one CPU busy), yield or block")
       ->check(CLI::IsMember({"spin", "yield", "block"}));
   command
       ->add_option(
           "--copy-threads", o->copy_threads,
-          "CUDA and host memory: threads that help to copy, each of which keeps a CPU busy")
+          "Threads that help to copy between host memory and a CUDA device; each keeps a CPU busy")
       ->check(CLI::Range(0, 16))
       ->capture_default_str();
   command
       ->add_option("--sample-ms", o->sample_ms,
-                   "Time between looks at a GPU's power and clocks; 0 = only before and after")
+                   "Interval between samples of the GPU's power and clocks; 0: only before and "
+                   "after the run")
       ->check(CLI::Range(0, 60000))
       ->capture_default_str();
   command
       ->add_option("--realtime-priority", o->realtime_priority,
-                   "SCHED_FIFO priority of the workers, the copy threads and the thread that "
-                   "waits, 1 to 99; 0 = "
-                   "the ordinary scheduler")
+                   "SCHED_FIFO priority (1 to 99) of the workers, the copy threads and the thread "
+                   "that waits; 0: the default scheduler")
       ->check(CLI::Range(0, 99))
       ->capture_default_str();
-  command->add_flag("--lock-memory", o->lock_memory, "Lock the engine's memory");
+  command->add_flag("--lock-memory", o->lock_memory, "Lock the engine's memory with mlock");
   o->flow.add_to(*command);
   add_common_options(*command, o->common);
   command->callback([command, o, &exit_code] {
     check_options(
         *command,
-        {{!o->input.empty(), {"--size"}, "it is for the synthetic scene; --input has its own size"},
-         {o->input.empty(), {kSourceTimeout}, "it is for a video or a camera; see --input"},
-         {o->back_to_back, {"--fps"}, "--back-to-back has no pace of its own"}});
+        {{!o->input.empty(),
+          {"--size"},
+          "it sets the size of the synthetic scene, and --input has its own size"},
+         {o->input.empty(), {kSourceTimeout}, "it applies to a video or a camera given by --input"},
+         {o->back_to_back, {"--fps"}, "--back-to-back has no frame rate"}});
     exit_code = run_latency(*o);
   });
 }

@@ -24,7 +24,7 @@ std::int64_t now_ns() {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-/// Or until a signal asks to stop.
+/// Sleeps until this time, or until a signal asks to stop.
 void sleep_until(std::int64_t ns) {
   timespec time{};
   time.tv_sec = static_cast<time_t>(ns / 1'000'000'000);
@@ -40,8 +40,8 @@ long page_faults() {
   return usage.ru_minflt + usage.ru_majflt;
 }
 
-/// The thread that gives frames in and waits for results, while it measures: it does so at the
-/// workers' priority, and a sleep ends on time instead of up to 50 us later.
+/// Sets up the thread that submits frames and waits for results: it gets the priority of the
+/// workers, and no timer slack, which could delay the end of a sleep by up to 50 us.
 class MeasuringThread {
  public:
   explicit MeasuringThread(int realtime_priority) {
@@ -122,8 +122,8 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
     const std::int64_t start = now_ns() + (paced ? 10'000'000 : 0);
     std::int64_t end = start;
     for (std::int64_t i = 0; i < plan.count && stop_signal() == 0; ++i, ++number) {
-      // A frame that has to wait for the one before has been waiting since its own time: that is
-      // when its clock starts. Back to back, a frame is due when the one before is done.
+      // The latency counts from the moment when the frame is due, including any wait for the frame
+      // before. Back to back, a frame is due when the one before is done.
       const std::int64_t due =
           paced ? start + std::llround(static_cast<double>(i) * period_ns) : end;
       if (paced) {

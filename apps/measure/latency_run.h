@@ -1,4 +1,4 @@
-// LatencyRun: a chain of operators at a camera's pace or back to back, measured frame by frame.
+// Runs a chain of operators at a camera's frame rate or back to back, and measures every frame.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace ocellus::app {
 
-/// The interval from one result to the next. Jitter is how much it varies: the standard deviation,
-/// and the largest less the smallest.
+/// The intervals between results. Jitter is their standard deviation; the spread is the largest
+/// minus the smallest interval.
 class Intervals {
  public:
   void add(std::int64_t ns);
@@ -31,46 +31,46 @@ class Intervals {
   std::int64_t high_ = 0;
 };
 
-/// What is run.
+/// What to run and to measure.
 struct LatencyPlan {
   EngineConfig engine;
   std::vector<OperatorConfig> operators;
-  const std::vector<GrayImage>* frames = nullptr;  ///< shown back and forth
-  std::string title;                               ///< for the progress bar
-  double fps = 0.0;                                ///< 0 = back to back
-  std::int64_t count = 0;                          ///< frames that are measured
-  std::int64_t warm_up = 0;                        ///< frames before them, back to back
+  const std::vector<GrayImage>* frames = nullptr;  ///< replayed forwards and backwards
+  std::string title;                               ///< label of the progress bar
+  double fps = 0.0;                                ///< 0: back to back
+  std::int64_t count = 0;                          ///< number of measured frames
+  std::int64_t warm_up = 0;  ///< frames before the measurement, run back to back
   std::optional<std::int64_t> budget_ns;
-  int sample_ms = 0;  ///< between looks at the device; 0 = at the begin and at the end only
+  int sample_ms = 0;  ///< interval of samples of the GPU; 0: only at the beginning and the end
 };
 
-/// What came out, for frames and results in one kind of memory.
+/// The measurements with frames and results in one kind of memory.
 struct LatencyResult {
   MemorySpace space = MemorySpace::kHost;
-  std::int64_t measured = 0;  ///< fewer than asked for when a signal stopped the run
-  /// From the moment that a frame was due until its result is there.
+  std::int64_t measured = 0;  ///< fewer than requested if a signal stopped the run
+  /// From the moment when a frame is due to its result.
   LatencyHistogram latency;
-  LatencyHistogram wake;  ///< from that moment until its work began
-  LatencyHistogram work;  ///< from there to the result
+  LatencyHistogram wake;  ///< from that moment to the start of its work
+  LatencyHistogram work;  ///< from the start of its work to the result
   LatencyHistogram queue;
   LatencyHistogram copy;
   LatencyHistogram compute;
-  std::vector<std::unique_ptr<LatencyHistogram>> operators;  ///< the work of each
-  std::vector<float> delays;                                 ///< frames, of each
+  std::vector<std::unique_ptr<LatencyHistogram>> operators;  ///< the work of each operator
+  std::vector<float> delays;                                 ///< of each operator, in frames
   Intervals intervals;
-  std::vector<float> latencies_ms;  ///< in the order of the frames
-  double seconds = 0.0;             ///< from the first frame's time to the last result
+  std::vector<float> latencies_ms;  ///< in frame order
+  double seconds = 0.0;             ///< from the time of the first frame to the last result
   std::int64_t misses = 0;
   std::int64_t longest_burst = 0;
   std::int64_t late_starts = 0;  ///< frames that were due before the one before was done
   Footprint footprint;
   long page_faults = 0;
-  double steal_percent = -1.0;  ///< negative: unknown
+  double steal_percent = -1.0;  ///< negative if unknown
   GpuActivity gpu;
   EngineInfo engine;
 };
 
-/// Throws InputError with the library's reason. Ends early when a signal asks to.
+/// Throws InputError with the library's reason. Ends early when a signal asks to stop.
 std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySpace space,
                                                const GpuMeter& meter);
 

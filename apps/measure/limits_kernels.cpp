@@ -14,8 +14,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 std::uint64_t read_block_simd(const void* block, std::size_t bytes) {
   const hn::ScalableTag<std::uint64_t> d;
   const std::size_t lanes = hn::Lanes(d);
-  // Four streams a quarter apart: the prefetchers of one core keep more lines in flight than with
-  // one.
+  // Four streams, a quarter of the block apart, so that the prefetchers of one core keep more cache
+  // lines in flight.
   const std::size_t quarter = bytes / 4 / sizeof(std::uint64_t);
   const auto* const words = static_cast<const std::uint64_t*>(block);
   auto a = hn::Zero(d);
@@ -28,7 +28,8 @@ std::uint64_t read_block_simd(const void* block, std::size_t bytes) {
     c = hn::Add(c, hn::Load(d, words + 2 * quarter + i));
     e = hn::Add(e, hn::Load(d, words + 3 * quarter + i));
   }
-  // Summed here: the compiler's own reduction is of signed numbers, whose overflow is undefined.
+  // Summed as unsigned numbers. The overflow of the compiler's own reduction of signed numbers
+  // would be undefined.
   HWY_ALIGN std::uint64_t parts[hn::MaxLanes(d)];
   hn::Store(hn::Add(hn::Add(a, b), hn::Add(c, e)), d, parts);
   std::uint64_t sum = 0;
@@ -38,7 +39,7 @@ std::uint64_t read_block_simd(const void* block, std::size_t bytes) {
 
 std::uint64_t multiply_add_simd(std::int64_t rounds, double& flops) {
   const hn::ScalableTag<float> d;
-  // Ten chains cover latency 4 times two units, and fit sixteen registers.
+  // Ten chains hide a latency of 4 cycles on two units, and fit in sixteen registers.
   const auto factor = hn::Set(d, 0.999999f);
   const auto term = hn::Set(d, 1e-6f);
   auto a = hn::Iota(d, 1), b = hn::Iota(d, 2), c = hn::Iota(d, 3), e = hn::Iota(d, 4),

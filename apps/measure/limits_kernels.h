@@ -1,4 +1,4 @@
-// Loops that reach the machine's limits, with the widest instructions it has.
+// Loops that reach the machine's limits, with its widest instructions.
 #pragma once
 
 #include <cstddef>
@@ -6,12 +6,12 @@
 
 namespace ocellus::app {
 
-/// Reads `bytes` (a multiple of 4096, aligned to 64) once; returns a sum of them, so that the
-/// reading cannot be left out.
+/// Reads `bytes` (a multiple of 4096, aligned to 64) once. Returns their sum, so that the compiler
+/// cannot remove the reads.
 std::uint64_t read_block(const void* block, std::size_t bytes);
 
-/// `rounds` rounds of independent fused multiply-adds in registers; `flops` says how many
-/// operations they are.
+/// Runs `rounds` rounds of independent fused multiply-adds in registers. Stores the number of
+/// operations in `flops`.
 std::uint64_t multiply_add(std::int64_t rounds, double& flops);
 
 }  // namespace ocellus::app

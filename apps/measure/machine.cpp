@@ -27,7 +27,7 @@ bool read_cpu_times(std::uint64_t& steal, std::uint64_t& total) {
   std::ifstream stat("/proc/stat");
   std::string label;
   if (!(stat >> label) || label != "cpu") return false;
-  // user nice system idle iowait irq softirq steal; guest time is part of user.
+  // Fields: user nice system idle iowait irq softirq steal. Guest time is included in user.
   total = 0;
   for (int i = 0; i < 8; ++i) {
     std::uint64_t value = 0;
@@ -49,9 +49,9 @@ std::string first_match(const char* path, const std::string& key) {
   return "";
 }
 
-/// Runs `work(thread)` on all threads at once, `passes` times, and gives the shortest time from the
-/// first one's start to the last one's end. The threads take the times themselves: one that only
-/// watched might be woken late.
+/// Runs `work(thread)` on all threads at once, `passes` times. Returns the shortest time from the
+/// first start to the last end. The worker threads read the clock themselves, because another
+/// thread might be woken late.
 double best_seconds(int threads, int passes, const std::function<void(int)>& work) {
   using Clock = std::chrono::steady_clock;
   std::barrier gate(threads);
@@ -134,7 +134,7 @@ bool is_realtime_kernel() {
 std::string nvidia_driver() {
   std::ifstream file("/proc/driver/nvidia/version");
   std::string word;
-  // The first word of digits and points; before it stand the module's name and the processor's.
+  // The first word of digits and dots. The module's name and the architecture precede it.
   while (file >> word) {
     if (word.find('.') != std::string::npos &&
         word.find_first_not_of("0123456789.") == std::string::npos)
@@ -163,7 +163,7 @@ std::string machine_line() {
   return fmt::format("{}, {}{}, {}; {}{}", cpu_name(),
                      counted(sysconf(_SC_NPROCESSORS_ONLN), "CPU"),
                      is_virtual_machine() ? " of a virtual machine" : "",
-                     governor.empty() ? "governor not known (no cpufreq)" : "governor " + governor,
+                     governor.empty() ? "governor unknown (no cpufreq)" : "governor " + governor,
                      system_name(), is_realtime_kernel() ? ", real-time kernel" : "");
 }
 
@@ -202,7 +202,7 @@ std::string gpu_line(const EngineInfo& info, const GpuMeter& meter) {
       info.compute_capability % 10, static_cast<double>(info.device_bytes) * 1e-9,
       driver.empty() ? "of unknown version" : driver, cuda_version(info.driver_cuda),
       cuda_version(info.runtime_cuda));
-  if (!meter.missing().empty()) return line + "clocks not known: " + meter.missing();
+  if (!meter.missing().empty()) return line + "clocks unknown: " + meter.missing();
   const GpuSettings s = meter.settings();
   const GpuReading now = meter.read();
   const auto mhz = [](const std::optional<unsigned>& value) {
@@ -213,7 +213,8 @@ std::string gpu_line(const EngineInfo& info, const GpuMeter& meter) {
       clock_mode(s), mhz(s.application_sm_mhz), mhz(s.application_memory_mhz), mhz(now.sm_mhz),
       mhz(s.highest_sm_mhz), mhz(now.memory_mhz), mhz(s.highest_memory_mhz));
   if (now.reasons && *now.reasons != 0)
-    line += fmt::format(", held back by: {}", fmt::join(clock_reason_names(*now.reasons), ", "));
+    line +=
+        fmt::format(", clocks limited by: {}", fmt::join(clock_reason_names(*now.reasons), ", "));
   if (s.power_limit_w) line += fmt::format("; power limit {:.0f} W", *s.power_limit_w);
   return line;
 }
@@ -239,7 +240,7 @@ MachineLimits measure_limits(int threads) {
   limits.threads = threads;
   limits.block_bytes = std::max<std::size_t>(std::size_t{256} << 20, 8 * last_cache_bytes());
   limits.block_bytes = std::min<std::size_t>(limits.block_bytes, std::size_t{1} << 30);
-  // Whole slices of 4 KiB for every thread.
+  // Each thread has a slice that is a multiple of 4 KiB.
   const std::size_t slice = limits.block_bytes / static_cast<std::size_t>(threads) / 4096 * 4096;
   limits.block_bytes = slice * static_cast<std::size_t>(threads);
   struct Free {
@@ -251,14 +252,14 @@ MachineLimits measure_limits(int threads) {
   const auto start_of = [&](int t) { return bytes + static_cast<std::size_t>(t) * slice; };
   best_seconds(threads, 1, [&](int t) {
     std::memset(start_of(t), t + 1, slice);
-  });  // each page first touched by its reader
+  });  // each thread touches its own pages first
 
   std::vector<std::uint64_t> sums(static_cast<std::size_t>(threads) * 16);
   const double read = best_seconds(threads, 8, [&](int t) {
     sums[static_cast<std::size_t>(t) * 16] += read_block(start_of(t), slice);
   });
   limits.read_bytes_per_s = static_cast<double>(limits.block_bytes) / read;
-  // The upper half of each slice goes to the lower half.
+  // Copies the upper half of each slice to the lower half.
   const double copy = best_seconds(
       threads, 8, [&](int t) { std::memcpy(start_of(t), start_of(t) + slice / 2, slice / 2); });
   limits.copy_bytes_per_s = static_cast<double>(limits.block_bytes) / copy;

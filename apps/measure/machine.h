@@ -1,4 +1,4 @@
-// What this machine is and can do: its names, its stolen time, its measured limits.
+// The machine's names, its stolen CPU time and its measured limits.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,12 @@
 
 namespace ocellus::app {
 
-/// Time that the hypervisor gave to others while this machine wanted to run, from /proc/stat.
+/// CPU time that the hypervisor gave to other guests while this machine wanted to run, from
+/// /proc/stat.
 class StealMeter {
  public:
   StealMeter();
-  /// Percent of all CPU time since construction; negative when the system does not tell.
+  /// Percentage of all CPU time since construction; negative if the system does not report it.
   double percent() const;
 
  private:
@@ -24,37 +25,38 @@ class StealMeter {
 
 std::string cpu_name();
 std::string system_name();
-/// The frequency governors of the CPUs, such as "performance"; empty when the system does not tell,
-/// as in most virtual machines.
+/// The frequency governors of the CPUs, such as "performance". Empty if the system does not report
+/// them, as in most virtual machines.
 std::string cpu_governor();
-/// Whether the CPUs are a hypervisor's, which may give their time to others.
+/// Whether the CPUs belong to a hypervisor, which may give their time to other guests.
 bool is_virtual_machine();
-/// Whether the kernel is preemptible throughout (PREEMPT_RT).
+/// Whether the kernel is fully preemptible (PREEMPT_RT).
 bool is_realtime_kernel();
-/// The NVIDIA driver's version as the kernel tells it; empty without one.
+/// The version of the NVIDIA driver as reported by the kernel, or "".
 std::string nvidia_driver();
-/// "13.0" from 13000.
+/// For example "13.0" for 13000.
 std::string cuda_version(int number);
 
-/// The facts about the CPUs and the system that a figure depends on, and the same in a line.
+/// The properties of the CPUs and the system that affect measurements, as JSON and in one line.
 nlohmann::ordered_json machine_json();
 std::string machine_line();
-/// The same for a CUDA device of an engine; null and "" for the CPU.
+/// The same for an engine's CUDA device. For the CPU: null and "".
 nlohmann::ordered_json gpu_json(const EngineInfo& info, const GpuMeter& meter);
 std::string gpu_line(const EngineInfo& info, const GpuMeter& meter);
 
-/// Bytes of the largest cache, 0 when unknown.
+/// Size of the largest cache in bytes, or 0 if unknown.
 std::size_t last_cache_bytes();
 
 struct MachineLimits {
   int threads = 1;
-  std::size_t block_bytes = 0;  ///< size of the block that was read, well above the caches
+  std::size_t block_bytes = 0;  ///< size of the block that was read, much larger than the caches
   double read_bytes_per_s = 0.0;
   double copy_bytes_per_s = 0.0;  ///< bytes read plus bytes written
-  double flops = 0.0;             ///< fused multiply-adds count two
+  double flops = 0.0;             ///< one fused multiply-add counts as two
 };
 
-/// Takes about two seconds. Each figure is the best of several passes: a limit, not an average.
+/// Takes about two seconds. Each value is the best of several passes, because it is a limit and not
+/// an average.
 MachineLimits measure_limits(int threads);
 
 }  // namespace ocellus::app

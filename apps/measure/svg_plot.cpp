@@ -19,7 +19,7 @@ constexpr double kBottom = 360.0;
 constexpr const char* kInk = "#1f2933";
 constexpr const char* kSoft = "#6b7785";
 constexpr const char* kGrid = "#e4e8ec";
-// Lines and bands of the series: told apart without color vision, too.
+// Colors of the series' lines and bands. They differ without color vision, too.
 constexpr const char* kLines[] = {"#1769aa", "#d08700", "#5a7d2a"};
 constexpr const char* kFills[] = {"#a9cbe8", "#f3d9a4", "#cfdfb8"};
 constexpr const char* kBudget = "#c7392f";
@@ -67,7 +67,7 @@ struct Axis {
   double high = 1.0;
   bool logarithmic = false;
   double from = 0.0;  ///< SVG coordinate of low
-  double to = 1.0;    ///< of high
+  double to = 1.0;    ///< SVG coordinate of `high`
 
   double at(double value) const {
     value = std::clamp(value, low, high);
@@ -77,7 +77,7 @@ struct Axis {
   }
 };
 
-/// 1, 2 or 5 times a power of ten, so that about `wanted` steps fill the range.
+/// A step of 1, 2 or 5 times a power of ten, so that about `wanted` steps fill the range.
 double tidy_step(double range, int wanted) {
   const double raw = range / wanted;
   const double power = std::pow(10.0, std::floor(std::log10(raw)));
@@ -89,7 +89,7 @@ double tidy_step(double range, int wanted) {
 
 std::vector<double> ticks_of(const Axis& axis, int wanted) {
   std::vector<double> ticks;
-  // On a short piece of a logarithmic axis even steps are hardly uneven.
+  // On a short part of a logarithmic axis, equal steps look almost equal.
   if (!axis.logarithmic || axis.high / axis.low < 4.0) {
     const double step = tidy_step(axis.high - axis.low, wanted);
     for (double tick = std::ceil(axis.low / step) * step; tick <= axis.high * 1.0001; tick += step)
@@ -149,7 +149,7 @@ std::string distribution(const LatencySeries& series, const char* color, bool la
     slower -= here;
     const double px = x.at(static_cast<double>(LatencyHistogram::bucket_upper_ns(bucket)) * 1e-6);
     const double py = slower > 0.0 ? y.at(slower / count) : y.from;
-    // Steps smaller than half a pixel would only make the file large.
+    // Steps smaller than half a pixel would only make the file larger.
     if (px - last_x < 0.4 && py - last_y < 0.4 && slower > 0.0) continue;
     path += fmt::format("L{:.1f} {:.1f}L{:.1f} {:.1f}", px, last_y, px, py);
     last_x = px;
@@ -158,7 +158,7 @@ std::string distribution(const LatencySeries& series, const char* color, bool la
   out += fmt::format(
       "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\" stroke-linejoin=\"round\"/>\n",
       path, color);
-  // Percentiles are marked on the curve; a label that would cover its neighbor is left out.
+  // Marks percentiles on the curve. A label that would overlap its neighbor is left out.
   double last_label = -1e9;
   for (const double percent : {50.0, 90.0, 99.0, 99.9, 99.99}) {
     const double share = 1.0 - percent / 100.0;
@@ -189,8 +189,8 @@ std::string over_time_frame(const Axis& x, const Axis& y) {
 std::string over_time(const LatencySeries& series, const char* line, const char* fill,
                       const Axis& x, const Axis& y) {
   std::string out;
-  // Many frames share a column of pixels: its least and largest are drawn as a band, so no outlier
-  // is lost.
+  // Many frames share a column of pixels. A band shows their least and largest value, so that no
+  // outlier is lost.
   const std::vector<float>& values = *series.latencies_ms;
   const std::size_t columns =
       std::min<std::size_t>(values.size(), static_cast<std::size_t>(x.to - x.from));
@@ -233,7 +233,7 @@ void write_latency_svg(const std::string& path, const LatencyPlot& plot) {
   least = std::max(1e-3, least);
   largest = std::max(largest, least * 1.01);
   const bool with_budget = plot.budget_ms > 0.0;
-  // A budget far beyond all latencies still belongs into the figure: it shows the headroom.
+  // The budget is shown even if it is far above all latencies, because it shows the margin.
   const double top = std::max(largest, plot.budget_ms);
 
   const Axis ccdf_x{(with_budget ? std::min(least, plot.budget_ms) : least) / 1.15, top * 1.25,
@@ -263,7 +263,7 @@ void write_latency_svg(const std::string& path, const LatencyPlot& plot) {
     svg += distribution(series, line, !several, ccdf_x, ccdf_y);
     svg += over_time(series, line, kFills[i % std::size(kFills)], time_x, time_y);
     if (!several) continue;
-    // The curves' labels would cover each other, so the figures stand with the names.
+    // Labels of several curves would overlap, so the percentiles are in the legend.
     const auto ms = [&](double percent) {
       return static_cast<double>(series.histogram->percentile_ns(percent)) * 1e-6;
     };

@@ -1,4 +1,4 @@
-// The figure of `ocellus latency`, as SVG text.
+// The plot of `ocellus latency` as SVG.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace ocellus::app {
 
-/// One run in the figure.
+/// One run in the plot.
 struct LatencySeries {
   std::string name;  ///< for the legend
   const LatencyHistogram* histogram = nullptr;
-  const std::vector<float>* latencies_ms = nullptr;  ///< in the order of the frames
+  const std::vector<float>* latencies_ms = nullptr;  ///< in frame order
   double fps = 0.0;                                  ///< frames per second of the time axis
 };
 
@@ -21,12 +21,12 @@ struct LatencyPlot {
   std::string subtitle;
   std::string machine;
   std::vector<LatencySeries> series;  ///< one to three
-  double budget_ms = 0.0;             ///< 0 = none
+  double budget_ms = 0.0;             ///< 0: none
 };
 
-/// Two panels: the share of frames slower than a latency (both axes logarithmic), and the latency
-/// over time; the budget is a line in both. A legend where there are several series. Throws
-/// InputError when the file cannot be written.
+/// Draws two panels: the share of frames slower than a latency (both axes logarithmic), and the
+/// latency over time. A line marks the budget in both. Several series have a legend. Throws
+/// InputError if the file cannot be written.
 void write_latency_svg(const std::string& path, const LatencyPlot& plot);
 
 }  // namespace ocellus::app

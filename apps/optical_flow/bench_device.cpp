@@ -1,5 +1,5 @@
-// The rows of `ocellus bench flow` on a CUDA device, with frames and results in its memory: ours,
-// and the paper's schedules as its figures 10 to 12 show them.
+// The rows of `ocellus bench flow` on a CUDA device, with frames and results in device memory: this
+// library, and the paper's schedules as in its figures 10 to 12.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,19 +25,15 @@ using paper::PaperFilter;
 using paper::PaperFlow;
 using paper::Schedule;
 
-/// Without --frames and --depth.
-constexpr int kFrames = 5000;
-constexpr int kDepth = 3;
-
-std::string results_memory(const BenchOptions& options) {
+std::string results_memory(const FlowBenchOptions& options) {
   return options.results.value_or("device");
 }
 
 enum class Group {
   kOurs,
-  kPaper,     ///< the whole flow on one of the paper's schedules
-  kFigure10,  ///< packages of convolutions, without the flow
-  kFigure11,  ///< and 12: with frames and results in host memory, as the paper's are
+  kPaper,     ///< the whole flow by one of the paper's schedules
+  kFigure10,  ///< packages of convolutions without the flow
+  kFigure11,  ///< and figure 12: with frames and results in host memory, as in the paper
 };
 
 const char* group_name(Group group) {
@@ -54,7 +50,7 @@ const char* group_name(Group group) {
   return "";
 }
 
-/// One line of the table.
+/// One row of the table.
 struct Row : DeviceRow<Group> {
   using DeviceRow::DeviceRow;
 
@@ -62,14 +58,15 @@ struct Row : DeviceRow<Group> {
   std::optional<FlowErrors> errors;
 };
 
-/// The rows of one input.
+/// The rows for one input.
 struct Table {
   const BenchInput* input;
   std::vector<Row> rows;
 
-  /// The operator at the paper's task: kernels for each pixel, in float.
+  /// The row of this library for the paper's task: kernels for each pixel, stored as float.
   const Row* ours() const;
-  /// A single convolution on the same schedule, which figure 10 multiplies.
+  /// The row of a single convolution on the same schedule. Figure 10 expects a package to take a
+  /// multiple of its time.
   const Row* single(const Row& package) const;
 };
 
@@ -89,11 +86,11 @@ const Row* Table::single(const Row& package) const {
   return nullptr;
 }
 
-// ---- what is measured
+// ---- measurement
 
 class DeviceBench {
  public:
-  DeviceBench(const BenchOptions& options, const EngineConfig& engine, const BenchInput& input)
+  DeviceBench(const FlowBenchOptions& options, const EngineConfig& engine, const BenchInput& input)
       : options_(options), engine_(engine), input_(input) {
     const KernelConfig kernels = paper_config().kernels;
     taps_ = {kernels.nx, kernels.ny, kernels.nt};
@@ -143,7 +140,7 @@ class DeviceBench {
     add_with_transfers(true);
   }
 
-  /// Accuracy included.
+  /// Measures the row, and its accuracy if the truth is known.
   template <typename Operator, typename Config>
   void add_flow(Row row, const Config& config) {
     jobs_.push_back({std::move(row), [this, config](Row& to) {
@@ -155,7 +152,7 @@ class DeviceBench {
                      }});
   }
 
-  /// With the temporal support that fits the frames.
+  /// The errors with the largest temporal support that fits in the frames.
   template <typename Operator, typename Config>
   FlowErrors errors_of(DeviceRun& run, Config config) {
     const Clip& clip = input_.clip;
@@ -188,7 +185,7 @@ class DeviceBench {
     add_flow<PaperFlow>(std::move(row), config);
   }
 
-  /// The derivatives, and one more convolution for a package of four.
+  /// Adds a package of convolutions. The first three are the derivatives.
   void add_package(const Schedule& schedule) {
     paper::WithSchedule<SpatioTemporalFilterConfig> config = filter_config(schedule.package);
     config.schedule = schedule;
@@ -200,7 +197,7 @@ class DeviceBench {
     add_filter(std::move(row), config, MemorySpace::kCuda);
   }
 
-  /// Figure 11: three planes of derivatives, or two of flow, are brought to the host.
+  /// Figure 11: three planes of derivatives, or two planes of flow, are copied to the host.
   void add_with_transfers(bool flow) {
     const Schedule schedule;
     Row row(Group::kFigure11,
@@ -237,7 +234,7 @@ class DeviceBench {
     return config;
   }
 
-  /// The library makes three convolutions; of another number the taps come from here.
+  /// The library makes three convolutions. For another number, the taps are made here.
   paper::WithSchedule<SpatioTemporalFilterConfig> filter_config(int convolutions) {
     paper::WithSchedule<SpatioTemporalFilterConfig> config;
     const OpticalFlowConfig flow = paper_config();
@@ -254,7 +251,7 @@ class DeviceBench {
     return config;
   }
 
-  /// Means; the time does not depend on the taps.
+  /// Taps of a mean. The time does not depend on the taps.
   static void write_taps(void* user, int, int, int, int, float* wx, float* wy, float* wt) {
     const auto& taps = *static_cast<const std::vector<int>*>(user);
     float* const arrays[] = {wx, wy, wt};
@@ -262,7 +259,7 @@ class DeviceBench {
       std::fill_n(arrays[axis], taps[axis], 1.0f / static_cast<float>(taps[axis]));
   }
 
-  /// What the paper's way of computing needs at least: every tap and every kept frame once, and the
+  /// The least cost of the paper's method: reading every tap and every stored frame once, and the
   /// operations of its equation (4).
   Workload paper_work(int convolutions, int planes, bool flow) const {
     const OpticalFlowConfig config = paper_config();
@@ -275,8 +272,8 @@ class DeviceBench {
     return work;
   }
 
-  /// Of the window's sums and the solution on given derivatives: what flow has and the filter has
-  /// not.
+  /// The operations that flow has and the filter has not: the sums of the window and the solution
+  /// from the derivatives.
   double solution_flops() const {
     const OpticalFlowConfig flow = paper_config();
     SpatioTemporalFilterConfig filter;
@@ -296,7 +293,7 @@ class DeviceBench {
             {"taps", taps_}};
   }
 
-  /// Those that come up in turn while a row is timed.
+  /// The frames that are used in a cycle while a row is timed.
   std::vector<const GrayImage*> frames() const {
     std::vector<const GrayImage*> some;
     for (int i = 0; i < depth(); ++i)
@@ -304,20 +301,20 @@ class DeviceBench {
     return some;
   }
 
-  int most_frames() const { return options_.frames.value_or(kFrames); }
-  int depth() const { return options_.depth.value_or(kDepth); }
+  int most_frames() const { return options_.frames.value_or(kFlowDeviceFrames); }
+  int depth() const { return options_.in_flight(); }
   MemorySpace results() const {
     return results_memory(options_) == "pinned" ? MemorySpace::kPinned : MemorySpace::kCuda;
   }
 
-  const BenchOptions& options_;
+  const FlowBenchOptions& options_;
   const EngineConfig& engine_;
   const BenchInput& input_;
   std::vector<int> taps_;
   std::vector<Job> jobs_;
 };
 
-// ---- what is told
+// ---- reports
 
 bool fits_cache(const Row& row, const DeviceLimits& limits) {
   return row.work.bytes <= static_cast<double>(limits.l2_bytes);
@@ -380,7 +377,7 @@ void print_row(const Row& row, const Table& table, const DeviceLimits& limits) {
   if (row.group == Group::kPaper && table.ours() != nullptr)
     fmt::print("  ours {:.1f} times as fast", table.ours()->times.rate() / t.rate());
   if (row.group == Group::kFigure10 && table.single(row) != nullptr && &row != table.single(row))
-    fmt::print("  expected of single ones {:.1f}",
+    fmt::print("  expected from single convolutions {:.1f}",
                1e3 * row.config["package"].get<int>() * table.single(row)->times.frame_ms());
   fmt::print("\n");
 }
@@ -401,12 +398,12 @@ void print_table(const Table& table, const DeviceLimits& limits) {
 
 }  // namespace
 
-int bench_on_device(const BenchOptions& o, const EngineConfig& engine, const EngineInfo& info,
+int bench_on_device(const FlowBenchOptions& o, const EngineConfig& engine, const EngineInfo& info,
                     const std::vector<BenchInput>& inputs) {
   const DeviceLimits limits = device_limits(engine);
   std::vector<DeviceBench> benches;
   std::size_t rows = 0;
-  benches.reserve(inputs.size());  // the rows refer to them
+  benches.reserve(inputs.size());  // the rows refer to the elements
   for (const BenchInput& input : inputs) {
     benches.emplace_back(o, engine, input);
     rows += benches.back().rows();
@@ -421,7 +418,7 @@ int bench_on_device(const BenchOptions& o, const EngineConfig& engine, const Eng
 
   if (o.common.json) {
     nlohmann::ordered_json json = bench_json(o, info, inputs);
-    json["depth"] = o.depth.value_or(kDepth);
+    json["depth"] = o.in_flight();
     json["memory"] = "device";
     json["results"] = results_memory(o);
     json["machine"] = machine_json(info, limits);
@@ -432,20 +429,20 @@ int bench_on_device(const BenchOptions& o, const EngineConfig& engine, const Eng
     return kDone;
   }
   fmt::print("ocellus {} bench flow: frames in device memory, results in {} memory, {} in flight\n",
-             version(), results_memory(o), counted(o.depth.value_or(kDepth), "frame"));
+             version(), results_memory(o), counted(o.in_flight(), "frame"));
   print_machine(info, limits);
   for (const Table& table : tables) print_table(table, limits);
   fmt::print(
-      "\nframes/s and us each: with {} in flight, the median of several runs; alone: from submit "
-      "until wait has\nreturned, one frame at a time; device: of that, the kernels. MB and MFLOP: "
-      "the least that a frame needs (the paper's: in\nits way of computing); floor: what they take "
-      "at the limits above; ratio: us each / floor. *: so few bytes stay in the\nL2 cache, which "
-      "is faster than the memory that the floor is of.\n",
-      counted(o.depth.value_or(kDepth), "frame"));
+      "\nframes/s and us each: with {} in flight, the median of several runs. alone: from submit "
+      "until wait has\nreturned, one frame at a time. device: the time of the kernels in it. MB "
+      "and MFLOP: the least that a frame needs (for the paper's\nrows: by its method). floor: the "
+      "time for these at the limits above. ratio: us each / floor. *: all data fits in the "
+      "L2\ncache, which is faster than the memory of the floor.\n",
+      counted(o.in_flight(), "frame"));
   if (o.papers())
     fmt::print(
-        "Figures 11 and 12 (one node): frames and results in pinned host memory, alone and with "
-        "frames in flight.\n");
+        "Figures 11 and 12 (one node): frames and results in pinned host memory, one frame at a "
+        "time and with frames in flight.\n");
   return kDone;
 }
 

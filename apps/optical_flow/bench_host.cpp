@@ -1,4 +1,4 @@
-// The rows of `ocellus bench flow` on the CPU: ours and other libraries' methods, in turn.
+// The rows of `ocellus bench flow` on the CPU: this library and other libraries, measured in turns.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace ocellus::app {
 namespace {
 
-/// One line of the table.
+/// One row of the table.
 class Row : public TimedRow {
  public:
   explicit Row(const Clip& clip) : clip_(&clip) {}
@@ -34,25 +34,26 @@ class Row : public TimedRow {
   }
 
   std::string name;
-  std::optional<OpticalFlowConfig> config;  ///< of ours
-  OperatorInfo info;                        ///< of ours
+  std::optional<OpticalFlowConfig> config;  ///< empty for a peer
+  OperatorInfo info;                        ///< empty for a peer
   std::unique_ptr<FlowRun> run;
   FlowPeer* peer = nullptr;
-  std::string refusal;  ///< why a peer could not take these frames; it has no figures then
+  std::string refusal;  ///< why a peer cannot process these frames; the row then has no figures
   std::optional<FlowErrors> errors;
 
  private:
   const Clip* clip_;
 };
 
-/// The rows of one input.
+/// The rows for one input.
 struct Table {
   const BenchInput* input;
   std::vector<std::unique_ptr<FlowPeer>> peers;
   std::vector<Row> rows;
 };
 
-/// Flow of the clip's frame `number` by a row's method, with the temporal support that fits.
+/// The flow of frame `number` by a row's method, with the largest temporal support that fits in the
+/// clip.
 FlowField field_of(const Row& row, const EngineConfig& engine, const Clip& clip, long number) {
   if (row.peer != nullptr) {
     row.peer->compute(clip.number(number), clip.number(number + 1));
@@ -67,7 +68,7 @@ FlowField field_of(const Row& row, const EngineConfig& engine, const Clip& clip,
   return run.field();
 }
 
-Table make_table(const BenchOptions& o, const EngineConfig& engine, const EngineInfo& info,
+Table make_table(const FlowBenchOptions& o, const EngineConfig& engine, const EngineInfo& info,
                  const BenchInput& input) {
   Table table{&input, {}, {}};
   for (BenchMethod& method : bench_methods(o, input.clip)) {
@@ -78,7 +79,7 @@ Table make_table(const BenchOptions& o, const EngineConfig& engine, const Engine
     row.info = row.run->info();
     table.rows.push_back(std::move(row));
   }
-  // The peers take 8 bits only.
+  // The peers process 8-bit frames only.
   if (!o.no_peers && input.clip.format() == PixelFormat::kGray8)
     table.peers = make_flow_peers(info.workers);
   for (const auto& peer : table.peers) {
@@ -137,7 +138,7 @@ void print_table(const Table& table, const HostMachine& machine) {
 
 }  // namespace
 
-int bench_on_host(const BenchOptions& o, const EngineConfig& engine, const EngineInfo& info,
+int bench_on_host(const FlowBenchOptions& o, const EngineConfig& engine, const EngineInfo& info,
                   const std::vector<BenchInput>& inputs) {
   const int frames = o.frames.value_or(100);
   const HostMachine machine(info);
@@ -148,7 +149,7 @@ int bench_on_host(const BenchOptions& o, const EngineConfig& engine, const Engin
     for (Row& row : table.rows) rows.push_back(&row);
     time_in_turns(rows, frames, "bench flow " + size_text(input.clip.size()));
     for (Row& row : table.rows) {
-      row.run.reset();  // its memory is needed for the next
+      row.run.reset();  // the next row needs its memory
       if (input.truth && row.refusal.empty())
         row.errors = input.errors(field_of(row, engine, input.clip, input.number));
     }
@@ -169,20 +170,20 @@ int bench_on_host(const BenchOptions& o, const EngineConfig& engine, const Engin
     print_json(json);
     return kDone;
   }
-  fmt::print("ocellus {} bench flow: {} a row, all rows in turn\n", version(),
+  fmt::print("ocellus {} bench flow: {} for each row, the rows take turns\n", version(),
              counted(frames, "frame"));
   machine.print();
   for (const Table& table : tables) print_table(table, machine);
   fmt::print(
-      "\nMB and MFLOP: the least that a frame needs; floor: what they take at the limits above; "
-      "ratio: median / floor.\n");
+      "\nMB and MFLOP: the least that a frame needs. floor: the time for these at the limits "
+      "above. ratio: median / floor.\n");
   if (with_peers)
     fmt::print("peers: {}, on the same frames with {}\n", peer_library(),
                counted(info.workers, "thread"));
   else
     fmt::print("{}\n", o.no_peers ? "peers left out (--no-peers)"
                        : inputs.front().clip.format() != PixelFormat::kGray8
-                           ? "peers left out: they take 8 bits"
+                           ? "peers left out: they process 8-bit frames only"
                            : "peers: this build has no OpenCV");
   return kDone;
 }

@@ -1,4 +1,4 @@
-// ocellus flow: frames in, motion field out.
+// ocellus flow: computes the motion field of frames.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct FlowCommand {
   double min_motion = 0.5;
 };
 
-/// Where the fields of one or all frames go.
+/// Where the fields of one or all frames are written.
 class Output : public FrameOutput {
  public:
   Output(const FlowCommand& command, double source_fps)
@@ -39,10 +39,11 @@ class Output : public FrameOutput {
         command_(command),
         max_motion_(command.max_motion) {
     if (video() && command.frame)
-      throw InputError(fmt::format("--frame asks for one field, -o {} is a video of all", path()));
+      throw InputError(
+          fmt::format("--frame selects one field, but -o {} is a video of all fields", path()));
   }
 
-  /// A .png or a video.
+  /// Whether the output is a .png file or a video.
   bool colored() const { return !none() && extension() != ".flo"; }
   double max_motion() const { return max_motion_; }
 
@@ -64,8 +65,8 @@ class Output : public FrameOutput {
   }
 
  private:
-  /// Without --max-motion the scale follows the largest motion so far, so that colors do not
-  /// flicker from frame to frame.
+  /// Without --max-motion, the scale follows the largest motion so far, so that colors do not
+  /// flicker between frames.
   void update_scale(FlowField& field) {
     if (command_.max_motion > 0.0) return;
     max_motion_ = std::max(
@@ -93,16 +94,16 @@ std::vector<UnusedOptions> unused_options(const FlowCommand& o) {
       unused_without_video(output, {"--fps", "--arrow-step", "--arrow-scale", "--min-motion"}),
       {!is_video_name(output) && file_extension(output) != ".png",
        {"--max-motion"},
-       fmt::format("it is for the colors of a .png or a video, {}{}", output_text(output),
-                   output.empty() ? "" : " has none")},
-      {o.frame.has_value(), {"--limit"}, "--frame reads the frames that it needs"},
+       fmt::format("it sets the colors of a .png file or a video, {}{}", output_text(output),
+                   output.empty() ? "" : " has no colors")},
+      {o.frame.has_value(), {"--limit"}, "--frame reads only the frames that it needs"},
   };
 }
 
 struct FieldReport {
   long frame = 0;
   Support support;
-  double valid = 0.0;  ///< fraction
+  double valid = 0.0;  ///< fraction of the pixels
   double mean_u = 0.0;
   double mean_v = 0.0;
   double mean_motion = 0.0;
@@ -152,7 +153,7 @@ nlohmann::ordered_json report_json(const FieldReport& r) {
   return json;
 }
 
-/// The command at work: the frames at hand, the operator, the outputs.
+/// Runs the command: reads the frames, runs the operator, writes the outputs.
 class FlowJob {
  public:
   explicit FlowJob(const FlowCommand& command)
@@ -175,9 +176,10 @@ class FlowJob {
       one(*command_.frame);
     } else if (output_.single() || (!command_.confidence.empty() && !confidence_name_.numbered())) {
       if (!output_.none() && !output_.single()) {
-        throw InputError(fmt::format(
-            "--confidence {} is one file, -o {} are many; put a number such as %03d into it",
-            command_.confidence, output_.path()));
+        throw InputError(
+            fmt::format("--confidence {} is one file, -o {} are several; put a number such as %03d "
+                        "into its name",
+                        command_.confidence, output_.path()));
       }
       last();
     } else {
@@ -188,24 +190,24 @@ class FlowJob {
   }
 
  private:
-  /// Reads the next frame to the end of the window, and drops the oldest beyond `keep`.
+  /// Appends the next frame to the window, and removes the oldest ones beyond `keep`.
   bool read(std::size_t keep) {
     InputFrame frame;
     if (window_.size() >= keep && !window_.empty()) {
-      frame = std::move(window_.front());  // its memory is taken again
+      frame = std::move(window_.front());  // its memory is reused
       window_.pop_front();
     }
     const bool reused = !frame.image.pixels.empty();
     if (!input_.next(frame)) {
       if (reused)
-        window_.push_front(std::move(frame));  // a source at its end leaves the frame as it was
+        window_.push_front(std::move(frame));  // at its end, a source does not change the frame
       return false;
     }
     if (input_.read() == 1) {
       first_ = frame.number;
       OperatorConfig config = command_.flow.config();
       config.set_input(frame.image.size, frame.image.format);
-      // What is wrong with the options is said before frames are collected.
+      // Errors in the options are reported before frames are collected.
       op_ = info_of(config);
       config_ = *config.get_if<OpticalFlowConfig>();
     }
@@ -215,13 +217,13 @@ class FlowJob {
 
   [[noreturn]] void too_few(std::int64_t frames) const {
     throw InputError(
-        fmt::format("{}: holds {}; flow needs two or more (a numbered pattern, several "
+        fmt::format("{}: contains {}; flow needs two or more (a numbered pattern, several "
                     "images, a video, test:)",
                     source_.name(), counted(frames, "frame")));
   }
 
-  /// The flow of frame `number` out of the window, by an operator whose support is cut to what is
-  /// there.
+  /// Computes the flow of frame `number` from the window, by an operator whose temporal support is
+  /// reduced to the available frames.
   void from_window(long number, Support support) {
     OpticalFlowConfig config = config_;
     set_temporal_support(config, support.frames);
@@ -260,9 +262,10 @@ class FlowJob {
                       number, source_.name(), source_.first_number(), last));
     }
     if (support->frames != wanted && temporal_support_is_fixed(config_)) {
-      throw InputError(fmt::format(
-          "--frame {}: the kernel file needs {} frames around it, {} fit into frames {} to {}",
-          number, wanted, support->frames, first, last));
+      throw InputError(
+          fmt::format("--frame {}: the kernel file needs {} frames around it, but only {} fit in "
+                      "frames {} to {}",
+                      number, wanted, support->frames, first, last));
     }
     return *support;
   }
@@ -302,17 +305,17 @@ class FlowJob {
     from_window(number, support_for(number, window_.front().number, end));
     note_ = frames == op_.support_frames
                 ? fmt::format(
-                      "one file and no --frame: the last frame that the whole temporal "
-                      "support describes is {}",
+                      "-o is one file and --frame is not given: the last frame with the full "
+                      "temporal support is {}",
                       number)
                 : fmt::format(
-                      "one file and no --frame: too few frames for the whole temporal "
-                      "support; frame {} has the most",
+                      "-o is one file and --frame is not given: there are too few frames for the "
+                      "full temporal support; frame {} has the largest",
                       number);
   }
 
   void all() {
-    // After a signal the fields so far are still worth something: a video of them is ended.
+    // After a signal, a video of the fields so far is still finished.
     const StopsEarly stops_early;
     fields();
     output_.finish();
@@ -332,11 +335,11 @@ class FlowJob {
     if (window_.size() < 2) too_few(input_.read());
     const bool whole = window_.size() == keep;
     if (!whole && temporal_support_is_fixed(config_)) {
-      throw InputError(fmt::format("{}: the kernel file needs {} frames, {} are there",
+      throw InputError(fmt::format("{}: the kernel file needs {} frames, but there are {}",
                                    source_.name(), keep, window_.size()));
     }
-    // At both ends of the sequence the support is cut to the frames at hand; a kernel file's cannot
-    // be cut.
+    // At both ends of the sequence, the support is reduced to the available frames. That of a
+    // kernel file cannot be reduced.
     const bool cut = !temporal_support_is_fixed(config_);
     if (!whole) {
       for (long n = first_; n < window_.back().number && stop_signal() == 0; ++n)
@@ -399,13 +402,13 @@ class FlowJob {
     if (!note_.empty()) fmt::print("{}\n", note_);
     if (reports_.size() == 1) {
       const FieldReport& r = reports_.front();
-      fmt::print("frame {} -> {}, out of {} frames, {} to {}{}\n", r.frame, r.frame + 1,
+      fmt::print("frame {} -> {}, computed from {} frames, {} to {}{}\n", r.frame, r.frame + 1,
                  r.support.frames, r.frame - r.support.before(), r.frame + r.support.after(),
                  r.support.frames != op_.support_frames
-                     ? fmt::format(" (of {} asked for, what fits around it)", op_.support_frames)
+                     ? fmt::format(" (reduced from {}, which do not fit)", op_.support_frames)
                      : "");
       fmt::print(
-          "motion: mean ({:.3f}, {:.3f}), mean length {:.3f}, 99 % up to {:.3f} px per frame; "
+          "motion: mean ({:.3f}, {:.3f}), mean length {:.3f}, 99th percentile {:.3f} px per frame; "
           "{:.2f} % of {}x{} valid\n",
           r.mean_u, r.mean_v, r.mean_motion, r.p99_motion, 100.0 * r.valid, size.width,
           size.height);
@@ -421,20 +424,20 @@ class FlowJob {
       fmt::print("fields of frames {} to {}: mean length {:.3f} px per frame, {:.2f} % valid",
                  reports_.front().frame, reports_.back().frame, motion, 100.0 * valid);
       if (cut > 0)
-        fmt::print("; {} at the ends out of fewer than {} frames", cut, op_.support_frames);
+        fmt::print("; {} at the ends computed from fewer than {} frames", cut, op_.support_frames);
       fmt::print("\n");
       if (median_ms > 0.0)
-        fmt::print("median {:.2f} ms a frame, {:.0f} frames/s\n", median_ms, 1000.0 / median_ms);
+        fmt::print("median {:.2f} ms per frame, {:.0f} frames/s\n", median_ms, 1000.0 / median_ms);
     }
     if (output_.colored())
-      fmt::print("colors are full at {:.2f} px per frame\n", output_.max_motion());
+      fmt::print("colors are saturated at {:.2f} px per frame\n", output_.max_motion());
     if (!output_.none())
       fmt::print("written: {}{}\n",
                  printable(output_.written(reports_.front().frame, reports_.size())),
                  command_.confidence.empty() ? "" : ", " + printable(written_confidence()));
   }
 
-  /// One file's name, or the pattern of several.
+  /// The name of one file, or the pattern of several.
   std::string written_confidence() const {
     return confidence_name_.numbered() && reports_.size() != 1
                ? command_.confidence
@@ -465,28 +468,32 @@ void add_flow_command(CLI::App& program, int& exit_code) {
       program.add_subcommand("flow", "Compute the motion field of an image sequence");
   const auto o = std::make_shared<FlowCommand>();
   add_frame_options(*command, o->frames,
-                    "out.flo or out.png: one field; out_%03d.flo or out_%03d.png: all; out.webm "
-                    "or out.mp4: the video with the field over it",
+                    "out.flo or out.png: one field; out_%03d.flo or out_%03d.png: all fields; "
+                    "out.webm or out.mp4: the video with the field drawn over it",
                     2);
   command
       ->add_option("--frame", o->frame,
-                   "The flow from frame N to N+1 (the pattern's number; from 0 in a video)")
+                   "Compute only the flow from frame N to N+1 (N is the number in the pattern; in "
+                   "a video, it counts from 0)")
       ->check(frame_number());
-  command->add_option("--confidence", o->confidence, "Write the confidence to a .pfm file");
+  command->add_option("--confidence", o->confidence, "Write the confidence to this .pfm file");
   command
       ->add_option("--max-motion", o->max_motion,
-                   "Motion of full color, pixels per frame; 0 = the largest seen (99 %)")
+                   "Motion with a saturated color, in pixels per frame; 0: the largest so far "
+                   "(99th percentile)")
       ->check(finite_range(0.0, 1e6))
       ->capture_default_str();
-  command->add_option("--arrow-step", o->arrow_step, "Pixels between the arrows of a video")
+  command->add_option("--arrow-step", o->arrow_step, "Distance of the arrows in a video, in pixels")
       ->check(CLI::Range(4, 256))
       ->capture_default_str();
   command
-      ->add_option("--arrow-scale", o->arrow_scale, "Length of an arrow for a motion of one pixel")
+      ->add_option("--arrow-scale", o->arrow_scale,
+                   "Length of an arrow for a motion of one pixel per frame, in pixels")
       ->check(finite_range(0.01, 1000.0))
       ->capture_default_str();
   command
-      ->add_option("--min-motion", o->min_motion, "Shorter motions get no arrow, pixels per frame")
+      ->add_option("--min-motion", o->min_motion,
+                   "Least motion for which an arrow is drawn, in pixels per frame")
       ->check(finite_range(0.0, 1000.0))
       ->capture_default_str();
   o->flow.add_to(*command);

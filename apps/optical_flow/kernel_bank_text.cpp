@@ -20,17 +20,16 @@
 namespace ocellus::app {
 
 const char* const kKernelTextHelp =
-    "TEXT holds words and numbers apart by white space; # begins a comment:\n"
+    "The text consists of words and numbers separated by white space; # begins a comment:\n"
     "  uniform  or  per-pixel WIDTH HEIGHT\n"
     "  taps NX NY NT\n"
     "  convolutions C\n"
-    "  terms R               (1 when left out)\n"
-    "  note WORDS            (to the end of the line; may be left out)\n"
+    "  terms R               (default 1)\n"
+    "  note WORDS            (optional; to the end of the line)\n"
     "  data                  then, for each pixel (row by row), convolution and term:\n"
     "                        NX numbers wx, NY numbers wy, NT numbers wt\n"
-    "It is read as it comes, from a file or a pipe, and may be of any length; between two words "
-    "at\n"
-    "most 1 MiB of white space and comments.";
+    "The text comes from a file or a pipe and may have any length. Between two words there may\n"
+    "be at most 1 MiB of white space and comments.";
 static_assert(kMostJsonBytes == std::size_t{64} << 20, "the help says so");
 const char* const kKernelJsonHelp =
     "JSON is one object:\n"
@@ -39,7 +38,7 @@ const char* const kKernelJsonHelp =
     "...]}  row by row,\n"
     "  K = [convolution, ...], convolution = [term, ...], term = {\"x\": [...], \"y\": [...], "
     "\"t\": [...]}\n"
-    "It may have at most 64 MiB and 800,000 values; TEXT takes larger banks.";
+    "It may have at most 64 MiB and 800,000 values; use from-text for larger banks.";
 
 namespace {
 
@@ -47,7 +46,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMostNote = 255;
 
-/// Numbers are read as double, so that one beyond float's range can be named as it was written.
+/// Numbers are read as double, so that the error text can show one beyond the range of float.
 float checked_tap(double value, const std::string& where) {
   if (std::fabs(value) <= kMaxTap) return static_cast<float>(value);  // false for NaN
   throw InputError(
@@ -56,7 +55,8 @@ float checked_tap(double value, const std::string& where) {
 
 // ---- text
 
-/// Words of a text with the line that each stands in. Whatever comes, little is held in memory.
+/// Splits a text into words and counts lines. It holds little in memory, whatever the text
+/// contains.
 class Words {
  public:
   explicit Words(std::istream& text) : text_(*text.rdbuf()) {}
@@ -67,7 +67,7 @@ class Words {
     while (!at_end() && !is_space(peek())) {
       word += take();
       if (word.size() > kMostOfWord) {
-        throw InputError(fmt::format("line {}: \"{}\" goes on for more than {} characters", line_,
+        throw InputError(fmt::format("line {}: \"{}\" is longer than {} characters", line_,
                                      printable(word, 40), kMostOfWord));
       }
     }
@@ -91,12 +91,12 @@ class Words {
                                  good ? "out of range for" : "not", what));
   }
 
-  /// Cut off after `most` bytes.
+  /// The rest of the line, cut off after `most` bytes.
   std::string rest_of_line(std::size_t most) {
     std::string rest;
     for (std::size_t read = 0; !at_end() && peek() != '\n'; ++read) {
       if (read == kMostOfGap)
-        throw InputError(fmt::format("line {}: goes on for more than {} characters", line_, read));
+        throw InputError(fmt::format("line {}: it is longer than {} characters", line_, read));
       const char c = take();
       if (rest.size() < most && !(rest.empty() && is_space(c))) rest += c;
     }
@@ -115,7 +115,7 @@ class Words {
   char peek() { return Traits::to_char_type(text_.sgetc()); }
   char take() { return Traits::to_char_type(text_.sbumpc()); }
 
-  /// Over white space and comments; false at the text's end.
+  /// Skips white space and comments. Returns false at the end of the text.
   bool skip_to_word() {
     bool in_comment = false;
     for (std::size_t skipped = 0; !at_end(); ++skipped) {
@@ -156,7 +156,8 @@ std::vector<float> json_taps(const Json& term, const char* axis, int expected,
   std::vector<float> taps;
   for (const Json& tap : *found) {
     if (!tap.is_number())
-      throw InputError(fmt::format("{}: \"{}\" holds something else than numbers", where, axis));
+      throw InputError(
+          fmt::format("{}: \"{}\" contains something other than numbers", where, axis));
     taps.push_back(checked_tap(tap.get<double>(), fmt::format("{}: \"{}\"", where, axis)));
   }
   return taps;
@@ -210,7 +211,7 @@ void kernel_bank_from_text(std::istream& text, const std::string& out) {
     if (fields == kMostFields)
       throw InputError(fmt::format("line {}: no \"data\" after {} fields", words.line(), fields));
   }
-  if (!have_form) throw InputError("neither \"uniform\" nor \"per-pixel\" stands before \"data\"");
+  if (!have_form) throw InputError("\"uniform\" or \"per-pixel\" is missing before \"data\"");
   if (shape.nx == 0) throw InputError("\"taps\" is missing before \"data\"");
   if (shape.convolutions == 0) throw InputError("\"convolutions\" is missing before \"data\"");
   KernelBankWriter writer(out, shape);
@@ -235,7 +236,7 @@ void kernel_bank_from_json(std::istream& json, const std::string& out) {
     static const std::set<std::string> kKnown = {"note", "form", "size", "kernels", "pixels"};
     if (!kKnown.contains(key)) {
       throw InputError(
-          fmt::format("\"{}\" is not known; there are note, form, size, kernels, pixels",
+          fmt::format("\"{}\" is unknown; the fields are note, form, size, kernels, pixels",
                       printable(key, kMostOfValue)));
     }
   }
@@ -247,7 +248,7 @@ void kernel_bank_from_json(std::istream& json, const std::string& out) {
   KernelBankShape shape;
   shape.form = per_pixel ? KernelForm::kPerPixel : KernelForm::kUniform;
   if (root.contains("note")) {
-    if (!root["note"].is_string()) throw InputError("\"note\" must be text");
+    if (!root["note"].is_string()) throw InputError("\"note\" must be a string");
     shape.note = root["note"].get<std::string>();
   }
   std::size_t pixels = 1;

@@ -45,12 +45,12 @@ KernelBankWriter::KernelBankWriter(std::string path, KernelBankShape shape)
 
   if (is_special_file(path)) {
     throw InputError(path +
-                     ": is a device or a pipe; a kernel bank needs a file, because its header is "
-                     "written last");
+                     ": is a device or a pipe; a kernel bank must be a regular file, because its "
+                     "header is written last");
   }
   require_free_space(path, tap_bytes(shape_));
   file_.emplace(std::move(path));
-  // The header has its final length. `finish` writes it again with the hash of the taps.
+  // The header has its final length. `finish` writes it again with the checksum of the taps.
   const std::vector<unsigned char> bytes = header();
   file_->write(bytes.data(), bytes.size());
 }
@@ -72,7 +72,7 @@ std::uint64_t KernelBankWriter::tap_bytes(const KernelBankShape& shape) {
 }
 
 void KernelBankWriter::add(const float* wx, const float* wy, const float* wt) {
-  if (missing_ == 0) throw InputError("more taps than the bank's sizes need");
+  if (missing_ == 0) throw InputError("there are more taps than the bank's sizes need");
   auto at = std::copy(wx, wx + shape_.nx, entry_.begin());
   at = std::copy(wy, wy + shape_.ny, at);
   std::copy(wt, wt + shape_.nt, at);
@@ -89,7 +89,7 @@ void KernelBankWriter::add(const float* wx, const float* wy, const float* wt) {
 
 void KernelBankWriter::finish() {
   if (missing_ != 0) {
-    throw InputError("taps of " + std::to_string(missing_) + " kernels are missing, of " +
+    throw InputError("the taps of " + std::to_string(missing_) + " kernels are missing, of " +
                      std::to_string(entries(shape_)));
   }
   const std::vector<unsigned char> bytes = header();

@@ -14,7 +14,7 @@
 
 namespace ocellus::app {
 
-/// The reader takes no larger tap.
+/// The reader refuses larger taps.
 inline constexpr float kMaxTap = 1.0e6f;
 
 struct KernelBankShape {
@@ -25,27 +25,27 @@ struct KernelBankShape {
   int convolutions = 0;
   int terms = 0;
   ImageSize size;    ///< kPerPixel: the image; kUniform: 0x0
-  std::string note;  ///< where the taps come from; printable ASCII, at most 255 characters
+  std::string note;  ///< the source of the taps; printable ASCII, at most 255 characters
 };
 
-/// Nobody sees half a bank: it is an OutputFile. Throws InputError, also when the bank does not fit
-/// on the disk.
+/// Writes through an OutputFile, so that no reader sees half a bank. Throws InputError, also if the
+/// bank does not fit on the disk.
 class KernelBankWriter {
  public:
   KernelBankWriter(std::string path, KernelBankShape shape);
   KernelBankWriter(const KernelBankWriter&) = delete;
   KernelBankWriter& operator=(const KernelBankWriter&) = delete;
-  ~KernelBankWriter();  // out of line for Hash
+  ~KernelBankWriter();  // defined in the .cpp file, where Hash is complete
 
-  /// The next nx, ny and nt taps, in the order of KernelCallback.
+  /// Adds the next nx, ny and nt taps, in the order of KernelCallback.
   void add(const float* wx, const float* wy, const float* wt);
 
-  /// Checks that all taps have come, and puts the file in its place.
+  /// Checks that all taps have been added, and moves the file to its target.
   void finish();
 
-  /// Calls of `add` that a shape needs.
+  /// The number of calls of `add` for a shape.
   static std::uint64_t entries(const KernelBankShape& shape);
-  /// All taps of a shape.
+  /// The size of all taps of a shape, in bytes.
   static std::uint64_t tap_bytes(const KernelBankShape& shape);
 
  private:

@@ -97,7 +97,7 @@ void run_make(const CLI::App& command, const MakeOptions& options) {
   make_kernel_bank(kernels, size, note, options.out);
 }
 
-/// "-" is the standard input.
+/// "-" is standard input.
 void run_conversion(const std::string& in, const std::string& out,
                     void (*convert)(std::istream&, const std::string&)) {
   InputText text(in);
@@ -113,8 +113,8 @@ void run_conversion(const std::string& in, const std::string& out,
 void make_kernel_bank(const KernelConfig& kernels, ImageSize size, const std::string& note,
                       const std::string& out) {
   const bool per_pixel = kernels.form == KernelForm::kPerPixel;
-  // The library checks the configuration; a writer with a size out of range would name another
-  // field first. So the writer is made at the first taps.
+  // The writer is created at the first taps. By then the library has checked the configuration, so
+  // its error texts come first.
   struct Copy {
     KernelBankShape shape;
     const std::string& out;
@@ -128,13 +128,13 @@ void make_kernel_bank(const KernelConfig& kernels, ImageSize size, const std::st
         writer = std::make_unique<KernelBankWriter>(out, shape);
         fmt::print("{}: {} of taps\n", printable(out),
                    bytes_text(KernelBankWriter::tap_bytes(shape)));
-        std::fflush(stdout);  // it is said before the work begins
+        std::fflush(stdout);  // flushed before the long work begins
         progress = std::make_unique<Progress>(
             "kernels", static_cast<std::int64_t>(KernelBankWriter::entries(shape)));
       }
       writer->add(wx, wy, wt);
       constexpr std::int64_t kBetweenUpdates =
-          4096;  // asking for the time costs more than a kernel
+          4096;  // reading the clock takes longer than one kernel
       if (++done % kBetweenUpdates == 0) progress->update(done);
     }
   } copy{{kernels.form, kernels.nx, kernels.ny, kernels.nt, kernels.convolutions, kernels.terms,
@@ -151,7 +151,7 @@ void make_kernel_bank(const KernelConfig& kernels, ImageSize size, const std::st
         try {
           c.add(wx, wy, wt);
         } catch (...) {
-          c.failure = std::current_exception();  // the library must not be unwound
+          c.failure = std::current_exception();  // an exception must not pass through the library
           return false;
         }
         return true;
@@ -189,7 +189,7 @@ void show_kernel_bank(const std::string& path, bool json, std::ostream& to) {
     to << json_text(root) << '\n';
     return;
   }
-  to << fmt::format("{}: kernel bank, whole and undamaged\n", printable(path));
+  to << fmt::format("{}: kernel bank, complete and undamaged\n", printable(path));
   if (per_pixel) {
     to << fmt::format("  form           per pixel, for images of {}x{}\n", info->size.width,
                       info->size.height);
@@ -210,20 +210,20 @@ void show_kernel_bank(const std::string& path, bool json, std::ostream& to) {
 
 void add_kernels_command(CLI::App& program, int& exit_code) {
   CLI::App* const kernels =
-      program.add_subcommand("kernels", "Makes, converts and shows kernel bank files (*.ocellus)");
+      program.add_subcommand("kernels", "Make, convert and show kernel bank files (*.ocellus)");
   kernels->require_subcommand(1);
 
   auto* const make = kernels->add_subcommand(
-      "make", "Writes kernels that the library makes: Ix, Iy, It by Gaussian derivatives");
+      "make", "Write the library's own kernels: Gaussian derivatives for Ix, Iy, It");
   const auto options = std::make_shared<MakeOptions>();
   options->kernels.add_to(*make);
   make->add_option("--size", options->size,
-                   "Size of the images; needs kernels that differ by pixel")
+                   "Size of the images, for --kernels per-pixel and foveated")
       ->type_name("WIDTHxHEIGHT");
   make->add_option("-o,--output", options->out, "The file to write")
       ->required()
       ->type_name("FILE.ocellus");
-  // All that can go wrong here is bad input, which is thrown.
+  // Bad input is thrown, so a callback that returns was successful.
   const auto done = [&exit_code] { exit_code = kDone; };
   make->callback([make, options, done] {
     run_make(*make, *options);
@@ -240,12 +240,12 @@ void add_kernels_command(CLI::App& program, int& exit_code) {
     const char* help;
     void (*convert)(std::istream&, const std::string&);
   } conversions[] = {
-      {"from-text", "Writes kernels given as text", kKernelTextHelp, &kernel_bank_from_text},
-      {"from-json", "Writes kernels given as JSON", kKernelJsonHelp, &kernel_bank_from_json}};
+      {"from-text", "Write kernels given as text", kKernelTextHelp, &kernel_bank_from_text},
+      {"from-json", "Write kernels given as JSON", kKernelJsonHelp, &kernel_bank_from_json}};
   for (const auto& conversion : conversions) {
     auto* const command = kernels->add_subcommand(conversion.name, conversion.what);
     const auto files = std::make_shared<Conversion>();
-    command->add_option("IN", files->in, "The file to read, - for standard input")->required();
+    command->add_option("IN", files->in, "The file to read; - is standard input")->required();
     command->add_option("-o,--output", files->out, "The file to write")
         ->required()
         ->type_name("FILE.ocellus");
@@ -258,7 +258,7 @@ void add_kernels_command(CLI::App& program, int& exit_code) {
   }
 
   auto* const info =
-      kernels->add_subcommand("info", "Checks a kernel bank to its end and tells what is in it");
+      kernels->add_subcommand("info", "Check a whole kernel bank and print its contents");
   struct Info {
     std::string path;
     bool json = false;

@@ -17,7 +17,7 @@ class OpenCvPeer : public FlowPeer {
   void compute(const GrayImage& from, const GrayImage& to) override {
     const cv::Mat a = wrap(from);
     const cv::Mat b = wrap(to);
-    // DIS would take what is in the field as a first guess.
+    // DIS would use the contents of the field as a first guess.
     if (!flow_.empty()) flow_.setTo(cv::Scalar(0.0, 0.0));
     try {
       method_->calc(a, b, flow_);
@@ -61,8 +61,8 @@ std::vector<std::unique_ptr<FlowPeer>> make_flow_peers(int threads) {
   add("OpenCV DIS ultrafast", cv::DISOpticalFlow::create(cv::DISOpticalFlow::PRESET_ULTRAFAST));
   add("OpenCV DIS fast", cv::DISOpticalFlow::create(cv::DISOpticalFlow::PRESET_FAST));
   add("OpenCV DIS medium", cv::DISOpticalFlow::create(cv::DISOpticalFlow::PRESET_MEDIUM));
-  // The parameters of OpenCV's own sample; those of create() alone are three times slower and
-  // little better.
+  // The parameters of OpenCV's own sample. The defaults of create() are three times slower and
+  // hardly better.
   add("OpenCV Farneback", cv::FarnebackOpticalFlow::create(3, 0.5, false, 15, 3, 5, 1.2, 0));
   return peers;
 }

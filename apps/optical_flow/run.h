@@ -1,4 +1,4 @@
-// Optical flow at work with a field that it writes, and the choice of frames for a moment.
+// Runs optical flow with the field that it writes, and selects the frames for a result.
 #pragma once
 
 #include <optional>
@@ -11,9 +11,9 @@
 
 namespace ocellus::app {
 
-/// A way to change the number of frames that a result is computed from.
+/// Sets the number of frames from which a result is computed.
 void set_temporal_support(OpticalFlowConfig& config, int frames);
-/// A kernel file has the number that it has.
+/// The temporal support of a kernel file cannot be changed.
 bool temporal_support_is_fixed(const OpticalFlowConfig& config);
 
 /// An engine with optical flow on it, and the field that it writes.
@@ -25,7 +25,7 @@ class FlowRun {
         output_(field_.output()),
         run_(engine, OperatorConfig(config), &output_) {}
 
-  /// Submits, waits; the result lies in field().
+  /// Submits the frame and waits. The result is in field().
   FrameInfo step(const Frame& frame) { return run_.op().step(frame); }
 
   FlowField& field() { return field_; }
@@ -39,16 +39,15 @@ class FlowRun {
   OperatorRun run_;
 };
 
-/// The frames that a result for frame N is made of: N - before to N + after. An odd number lies
-/// centered on N, an even one on the middle between N and N+1.
+/// The frames N - before to N + after, from which the result for frame N is computed. An odd number
+/// of frames is centered on N, an even one between N and N+1.
 struct Support {
   int frames = 0;
   int before() const { return (frames - 1) / 2; }
   int after() const { return frames / 2; }
 };
 
-/// The largest support of at most `wanted` frames, at least two, around `number` inside
-/// first..last; nothing when there is none.
+/// The largest support of two to `wanted` frames around `number` inside first..last, or nothing.
 std::optional<Support> choose_support(int wanted, long number, long first, long last);
 
 }  // namespace ocellus::app

@@ -1,4 +1,4 @@
-// The kernel that looks for values that are not finite in a frame of floats.
+// The kernel that detects values that are not finite in a frame of floats.
 #pragma once
 
 #include "kernels/core/frame_params.h"

@@ -3,9 +3,9 @@
 namespace ocellus::cuda {
 namespace {
 
-// The driver is looked up at run time, so that the library loads where there is none.
+// The driver is looked up at run time, so that the library also loads on machines without one.
 
-/// The driver's function of that name, as of CUDA 12.0; null without a driver.
+/// Returns the driver's function of this name, as of CUDA 12.0; null if there is no driver.
 template <typename Function>
 Function* driver_function(const char* name) noexcept {
   void* function = nullptr;
@@ -20,7 +20,7 @@ Function* driver_function(const char* name) noexcept {
   return reinterpret_cast<Function*>(function);
 }
 
-/// The runtime's name for a driver's error: both use the same numbers.
+/// Converts a driver error to a runtime error; both use the same numbers.
 cudaError_t runtime_error(CUresult result) noexcept {
   return static_cast<cudaError_t>(result);
 }
@@ -39,7 +39,8 @@ cudaError_t release_primary_context(int device) {
   return call_driver<CUresult(CUdevice)>("cuDevicePrimaryCtxRelease", device);
 }
 
-// Called for each frame, so their addresses are looked up once, when the first engine is made.
+// These functions are called for each frame, so their addresses are looked up only once, when the
+// first engine is created.
 cudaError_t current_context(CUcontext* context) {
   static auto* const kFunction = driver_function<CUresult(CUcontext*)>("cuCtxGetCurrent");
   return kFunction == nullptr ? cudaErrorInsufficientDriver : runtime_error(kFunction(context));
@@ -54,8 +55,8 @@ cudaError_t pop_context() {
   return kFunction == nullptr ? cudaErrorInsufficientDriver : runtime_error(kFunction(&popped));
 }
 
-// Here, too, because the answer "not ready" of the runtime's own function may stay behind as the
-// runtime's last error. Events are the same to both.
+// The driver's function is used for events, too. The runtime's function may leave "not ready" as
+// the last error. Events are the same objects in both.
 cudaError_t query_event(cudaEvent_t event) {
   static auto* const kFunction = driver_function<CUresult(CUevent)>("cuEventQuery");
   return kFunction == nullptr ? cudaErrorInsufficientDriver : runtime_error(kFunction(event));

@@ -1,8 +1,8 @@
-// CudaCalls: every function of CUDA that the library calls, in one table.
+// CudaCalls: a table of all CUDA functions that the library calls.
 //
-// Nothing else calls CUDA. So this is the place where a call gets its name in error texts, where a
-// call that allocates is refused while frames run, and where a test puts a driver of its own: the
-// table is a symbol of a file of its own, which a test program defines instead.
+// No other code calls CUDA. The table gives each call its name for error texts. Calls that allocate
+// are refused while frames run. A test can substitute its own driver: the table is a symbol in a
+// source file of its own, and a test program defines it instead.
 #pragma once
 
 #include <cuda.h>
@@ -12,11 +12,12 @@
 
 namespace ocellus::cuda {
 
-/// When a call may be made.
+/// Tells when a call may be made.
 enum class Phase : unsigned char {
-  kCreating,  ///< allocates, frees, synchronizes or loads code: only while something is made or
-              ///< destroyed, and after a failure
-  kRunning,   ///< bounded: while frames run, too
+  /// Allocates, frees, synchronizes or loads code: only during creation and destruction, and after
+  /// a failure.
+  kCreating,
+  kRunning,  ///< bounded: also while frames run
 };
 
 template <typename... Parameters>
@@ -36,7 +37,7 @@ struct CudaCalls {
   Call<CUcontext*> current_context;
   Call<CUcontext> push_context;
   Call<> pop_context;
-  // What a thread has of CUDA
+  // State of the calling thread
   Call<> peek_last_error;
   Call<> take_last_error;
   Call<cudaStreamCaptureMode*> exchange_capture_mode;
@@ -77,7 +78,7 @@ struct CudaCalls {
   Call<cudaGraphExec_t, cudaStream_t> launch_graph;
 };
 
-/// Completes a table of functions by their names and phases, which are the same for every driver.
+/// Adds names and phases to a table of functions. They are the same for every driver.
 constexpr CudaCalls with_names(CudaCalls calls) {
   const auto name = [](auto& call, const char* text, Phase phase) {
     call.name = text;

@@ -13,18 +13,18 @@ namespace {
 
 constexpr const char* kEngine = "the engine";
 
-/// cudaGetErrorString needs no device and no allocation.
+/// cudaGetErrorString needs no device and does not allocate.
 const char* error_text(cudaError_t error) noexcept {
   return cudaGetErrorString(error);
 }
 
-/// Bytes of a block of which pieces of kDeviceAlignment are given out: whole ones. More than there
-/// can be stays as it is, and is refused as too much.
+/// Rounds the size of a block up to a multiple of kDeviceAlignment. If this would overflow, returns
+/// the size unchanged, and the allocation fails.
 std::size_t block_bytes(std::size_t bytes) noexcept {
   return std::max(bytes, detail::align_up(bytes, kDeviceAlignment));
 }
 
-/// "13.0" from 13000.
+/// Converts 13000 to "13.0".
 void version_text(int version, char* text, std::size_t capacity) noexcept {
   std::snprintf(text, capacity, "%d.%d", version / 1000, version % 1000 / 10);
 }
@@ -54,8 +54,8 @@ bool is_sticky(cudaError_t error) noexcept {
     case cudaErrorMpsMaxConnectionsReached:
     case cudaErrorMpsClientTerminated:
     case cudaErrorUnknown:
-    // Toolkits before 13.0 have no names for them: a contained error, tensor memory not given back,
-    // a device outside CUDA.
+    // Errors without a name in toolkits before 13.0: a contained error, tensor memory not freed, a
+    // device outside CUDA.
     case static_cast<cudaError_t>(226):
     case static_cast<cudaError_t>(721):
     case static_cast<cudaError_t>(911):
@@ -85,7 +85,7 @@ Error make_cuda_error(const char* who, const char* call, cudaError_t error) noex
 Scope::Scope(CudaDevice& device, Phase phase, const char* who) noexcept
     : device_(device), phase_(phase), who_(who) {
   if (device.context_ == nullptr || device.abandoned()) return;
-  // What a lost device still holds is released, and nothing else.
+  // On a lost device, only release what it still holds.
   if (device.lost() && phase == Phase::kRunning) return;
   entered_ = enter();
   current_ = entered_.has_value();
@@ -125,10 +125,10 @@ Error Scope::failed(const char* name, cudaError_t error) noexcept {
   Error made = make_cuda_error(who_, name, error);
   last_error_.forget(error);
   if (made.status != Status::kDeviceLost) {
-    // Frames run in memory that is there, on a device that was found.
+    // Frames do not allocate or choose a device, so this cannot be any other status.
     if (phase_ == Phase::kRunning) made.status = Status::kSystem;
   } else if (device_.context_ == nullptr) {
-    made.status = Status::kBackendUnavailable;  // it was never had
+    made.status = Status::kBackendUnavailable;  // the device was never in use
   } else {
     device_.lose(made);
   }
@@ -156,7 +156,8 @@ void CudaDevice::lose(const Error& error) noexcept {
 
 void CudaDevice::abandon() noexcept {
   if (abandoned()) return;
-  // The child has one thread, which may have come with the mutex locked by another of the parent.
+  // The child has one thread. The mutex may still be locked by another thread of the parent, so do
+  // not lock it.
   loss_ = make_error(Status::kUnsupported, "cuda:%d cannot be used in a child that fork() made",
                      number_);
   loss_logged_.store(true);
@@ -216,7 +217,7 @@ Expected<void> CudaDevice::start(const EngineConfig& config) noexcept {
   int greatest = 0;
   if (Expected<void> done = cuda(kCudaCalls.stream_priorities, &least, &greatest); !done)
     return done;
-  // Copies are short and what computing waits for, so they go first.
+  // Copies are short and computation waits for them, so they have the higher priority.
   const int copying = greatest;
   const int computing = computing_priority_ = std::min(least, greatest + 1);
   for (; stream_set_count_ < config.device_stream_sets; ++stream_set_count_) {
@@ -227,7 +228,7 @@ Expected<void> CudaDevice::start(const EngineConfig& config) noexcept {
       if (Expected<void> done = cuda(kCudaCalls.create_stream, stream,
                                      static_cast<unsigned>(cudaStreamNonBlocking), priority);
           !done) {
-        ++stream_set_count_;  // with the streams that there are
+        ++stream_set_count_;  // counts this set, too, because it may already have streams
         return done;
       }
     }
@@ -298,7 +299,7 @@ CudaDevice::~CudaDevice() {
     if (pinned_.base != nullptr) cuda.release(kCudaCalls.free_host, pinned_.base);
     if (device_.base != nullptr) cuda.release(kCudaCalls.free_device, device_.base);
   }
-  // Of the driver and not the runtime: it needs no context and leaves no last error.
+  // This is a driver function. It needs no context and leaves no last error.
   static_cast<void>(kCudaCalls.release_primary_context.function(number_));
 }
 
@@ -334,7 +335,7 @@ Expected<void> CudaDevice::copy(void* to, const void* from, std::size_t bytes,
   if (Expected<void> done = cuda(kCudaCalls.copy, to, from, bytes, kind, stream); !done)
     return done;
   Expected<void> done = cuda(kCudaCalls.synchronize_stream, stream);
-  // The memory is the caller's again.
+  // Wait even after an error, because the caller may then reuse the memory.
   if (!done) finish(cuda, stream);
   return done;
 }

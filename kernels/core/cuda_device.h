@@ -1,4 +1,4 @@
-// CudaDevice: a CUDA device of an engine - its memory, its streams, and whether it is still there.
+// CudaDevice: a CUDA device of an engine: its memory, its streams and its state.
 #pragma once
 
 #include <array>
@@ -21,22 +21,22 @@ using detail::PieceMap;
 
 class Scope;
 
-/// Pieces of device memory begin on a boundary that texture and bulk copies take.
+/// Pieces of device memory are aligned as texture and bulk copies require.
 inline constexpr std::size_t kDeviceAlignment = 256;
 inline constexpr int kMaxStreamSets = 16;
 
-/// The streams that one operator works in. Operators in different stream sets overlap.
+/// The streams of one operator. The work of operators in different stream sets may overlap.
 struct StreamSet {
   cudaStream_t upload = nullptr;
   cudaStream_t compute = nullptr;
   cudaStream_t download = nullptr;
 };
 
-/// What the kernels choose their form by.
+/// Properties that decide which variant of a kernel is used.
 struct DeviceTraits {
   int compute_capability = 0;  ///< 10 x major + minor
   int multiprocessors = 0;
-  int shared_bytes_per_block = 0;  ///< with opting in
+  int shared_bytes_per_block = 0;  ///< maximum with opt-in
   int l2_bytes = 0;
 };
 
@@ -59,7 +59,8 @@ class CudaDevice final : public Device {
   void abandon() noexcept override;
   bool abandoned() const noexcept { return abandoned_.load(std::memory_order_relaxed); }
 
-  /// The streams that the fewest operators use. Given back when the operator is destroyed.
+  /// Returns the index of the stream set with the fewest operators. The operator's destructor must
+  /// give it back.
   int take_stream_set() noexcept;
   void give_back_stream_set(int set) noexcept;
   HostCopyPool& host_copy_pool() noexcept { return host_copy_pool_; }
@@ -67,23 +68,23 @@ class CudaDevice final : public Device {
     return stream_sets_[static_cast<std::size_t>(index)];
   }
 
-  /// A stream of the caller's own, at the priority of those that compute: what is captured in it
-  /// keeps that. The caller destroys it.
+  /// Creates a stream with the priority of compute streams. Work that is captured in it keeps this
+  /// priority. The caller must destroy it.
   Expected<cudaStream_t> make_stream(Scope& cuda) noexcept;
-  /// Waits until all that the stream has is done; for destructors, and for ways that have failed.
-  /// When not even that can be found out, the device is lost.
+  /// Waits until all work in the stream is done; for destructors and after failures. If waiting
+  /// fails, the device is marked as lost.
   void finish(Scope& cuda, cudaStream_t stream) noexcept;
 
   const DeviceTraits& traits() const noexcept { return traits_; }
   int number() const noexcept { return number_; }
   DeviceWait wait_mode() const noexcept { return wait_; }
 
-  /// Set for good by the first error that leaves the device unusable for this process. Every later
-  /// call returns DeviceLost without touching the device.
+  /// True after the first error that leaves the device unusable for this process. All later calls
+  /// return DeviceLost without accessing the device.
   bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
-  /// The text of that error.
+  /// The error that caused the loss.
   const Error& loss() const noexcept { return loss_; }
-  /// Tells the log of the loss, once; for destructors, without any lock.
+  /// Logs the loss once. For destructors; must be called without a lock.
   void log_loss() noexcept;
 
  private:
@@ -107,7 +108,8 @@ class CudaDevice final : public Device {
   DeviceWait wait_;
   CUcontext context_ = nullptr;
   DeviceTraits traits_;
-  mutable std::mutex mutex_;  // guards blocks, streams counts and the setting of loss_
+  // Protects the blocks, the counts of stream set users, and writing loss_.
+  mutable std::mutex mutex_;
   Block device_;
   Block pinned_;
   int computing_priority_ = 0;
@@ -121,17 +123,18 @@ class CudaDevice final : public Device {
   HostCopyPool host_copy_pool_;
 };
 
-/// Errors after which CUDA says that the process cannot use the device again.
+/// True for errors after which, according to CUDA, the process cannot use the device again.
 bool is_sticky(cudaError_t error) noexcept;
 
-/// The runtime's last error, one for each thread. The program that the library is part of may share
-/// the runtime and ask for it, so a call of ours that fails must leave none behind.
+/// Preserves the runtime's last error, which exists once per thread. The program may share the
+/// runtime and read this error, so a failed call of the library must not leave one.
 class LastError {
  public:
-  /// Before our calls. What the program has not asked for yet is not ours to take.
+  /// Constructed before the library's calls. An error that the program has not read yet must
+  /// remain.
   LastError() noexcept : programs_own_(kCudaCalls.peek_last_error.function() != cudaSuccess) {}
-  /// After a call of ours that failed. A sticky error stays: the program cannot use the device
-  /// either.
+  /// Called after a failed call of the library. A sticky error remains, because the program cannot
+  /// use the device either.
   void forget(cudaError_t error) const noexcept {
     if (!programs_own_ && !is_sticky(error))
       static_cast<void>(kCudaCalls.take_last_error.function());
@@ -141,20 +144,20 @@ class LastError {
   bool programs_own_;
 };
 
-/// Calls of CUDA by one operator, in one phase, on one thread. While a Scope lives the device's
-/// primary context is current, and afterwards again what was current before: a neighbor in the
-/// same thread may have a context of its own. A neighbor in another thread may capture a graph in
-/// a mode that refuses calls of all threads which might disturb it: those of creation do not, and
-/// are exempt.
+/// A scope for CUDA calls of one operator, in one phase, on one thread. The device's primary
+/// context is current during the lifetime of the object. The destructor restores the previous
+/// context, because other code of the thread may use its own context. Another thread may capture a
+/// graph in a mode that refuses potentially unsafe calls of all threads. Calls during creation do
+/// not disturb a capture, so they are exempted from this mode.
 class Scope {
  public:
-  /// `who` stands in error texts; static storage.
+  /// `who` appears in error texts and must have static storage.
   Scope(CudaDevice& device, Phase phase, const char* who) noexcept;
   ~Scope();
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
-  /// Makes a call. cudaErrorNotReady is an answer and not an error: see `query`.
+  /// Makes a call. Use `query` for calls that may return cudaErrorNotReady.
   /// Errors: DeviceLost, OutOfMemory, System.
   template <typename... Parameters, typename... Arguments>
   Expected<void> operator()(const Call<Parameters...>& call, Arguments... arguments) noexcept {
@@ -164,11 +167,11 @@ class Scope {
     return tl::unexpected(failed(call.name, error));
   }
 
-  /// Whether what was recorded before the event is done.
+  /// Returns true if all work that was recorded before the event is done.
   Expected<bool> query(cudaEvent_t event) noexcept;
 
-  /// For destructors: makes a call whose failure changes nothing, also on a lost device. Without
-  /// the device's context nothing is called: the runtime would make one, on device 0.
+  /// For destructors: makes a call and ignores its failure, also on a lost device. Makes no call if
+  /// the device's context is not current, because the runtime would create a context on device 0.
   template <typename... Parameters, typename... Arguments>
   void release(const Call<Parameters...>& call, Arguments... arguments) noexcept {
     if (!current_) return;
@@ -188,14 +191,14 @@ class Scope {
   Phase phase_;
   const char* who_;
   const LastError last_error_;
-  bool current_ = false;  // the device's context is
+  bool current_ = false;  // true if the device's context is current
   bool pushed_ = false;
   bool exempt_ = false;
   cudaStreamCaptureMode capture_mode_ = cudaStreamCaptureModeRelaxed;
-  Expected<void> entered_;  // why the context could not be made current
+  Expected<void> entered_;  // error if the context could not be made current
 };
 
-/// What a failed call means for the library's callers.
+/// Converts a failed CUDA call to an Error.
 Error make_cuda_error(const char* who, const char* call, cudaError_t error) noexcept;
 
 }  // namespace ocellus::cuda

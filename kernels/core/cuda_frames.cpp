@@ -1,4 +1,4 @@
-// The way of a frame through a CudaOperator: staging, queueing, waiting, times.
+// The processing of a frame in a CudaOperator: staging, queueing, waiting, times.
 #include <sched.h>
 #include <time.h>
 
@@ -12,14 +12,14 @@
 namespace ocellus::cuda {
 namespace {
 
-// Frames below this are copied faster alone.
+// Smaller frames are copied faster by one thread.
 constexpr std::size_t kPoolBytes = 64 * 1024;
 
 std::int64_t nanoseconds(float milliseconds) noexcept {
   return static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6);
 }
 
-// Copied between two looks at a deadline: some 0.2 ms by one thread.
+// Bytes copied between two checks of a deadline: about 0.2 ms for one thread.
 constexpr std::size_t kSliceBytes = std::size_t{1} << 20;
 
 bool is_host(MemorySpace space) noexcept {
@@ -45,8 +45,8 @@ Expected<void> CudaOperator::submit(int index, const Frame& in,
   Scope cuda(*device_, Phase::kRunning, name());
   const std::lock_guard<std::mutex> lock(mutex_);
   if (Expected<void> queued = queue(cuda, slot); !queued) return queued;
-  // The kernels move the temporal state on, and nothing calls them back: the frame counts from here
-  // on, and what fails is said by `wait`.
+  // The kernels advance the temporal state and cannot be canceled. The frame counts from here on,
+  // and `wait` reports what fails now.
   if (const Expected<void> queued = queue_result(cuda, slot); !queued) {
     slot.busy = !device_->lost();
     if (!slot.busy) return queued;
@@ -111,7 +111,7 @@ Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
     if (Expected<void> done = await(cuda, slot, slot.in.stream); !done) return done;
   if (out_on_device && !(in_on_device && out_stream == slot.in.stream))
     if (Expected<void> done = await(cuda, slot, out_stream); !done) return done;
-  // What comes up: nothing at all when a frame on the device comes from the same buffer as before.
+  // Nothing is uploaded if the frame is on the device and the slot's parameters have not changed.
   slot.uploading = !in_on_device || new_params;
   const auto launched = [&]() -> Expected<void> {
     if (slot.uploading)
@@ -185,7 +185,7 @@ Expected<void> CudaOperator::queue_download(Scope& cuda, Slot& slot) noexcept {
       const ImageView& to = out.planes[static_cast<std::size_t>(p)];
       next = p + 1;
       if (to.data == nullptr) continue;
-      // Planes that lie behind each other, as they do on the device, go in one copy.
+      // Copy planes that are adjacent, as they are on the device, in one call.
       int rows = from.rows;
       for (; next < planes(); ++next) {
         const ImageView& plane = out.planes[static_cast<std::size_t>(next)];
@@ -288,8 +288,7 @@ Expected<void> CudaOperator::wait(int index, Deadline deadline, FrameResult& res
   return measure(cuda, slot, result);
 }
 
-// Frames end in order, so those before this one have ended, too, whether somebody has waited for
-// them or not.
+// Frames end in order, so all previous frames have ended, too, whether they were waited for or not.
 void CudaOperator::settle(Slot& slot) noexcept {
   while (!slot.settled) {
     const int index = order_[0];
@@ -336,7 +335,7 @@ Expected<void> CudaOperator::measure(Scope& cuda, const Slot& slot, FrameResult&
     return done;
   result.copy_ns += nanoseconds(milliseconds);
   if (!is_host(slot.out_space)) return {};
-  // What was copied on the host while the device was at work is in the device's time.
+  // Host copies that overlapped the device's work are already part of the device's time.
   if (Expected<void> done = cuda(kCudaCalls.elapsed, &milliseconds,
                                  slot.uploading ? slot.begun : slot.started, slot.done);
       !done)
@@ -349,7 +348,7 @@ Expected<void> CudaOperator::measure(Scope& cuda, const Slot& slot, FrameResult&
 
 Status CudaOperator::copy_out(Scope& cuda, Slot& slot, Deadline deadline, Error& error) noexcept {
   slot.copy_out_begun_ns = detail::now_ns();
-  // To sleep once for the last chunk is better than to sleep for each.
+  // One sleep until the last chunk is better than a sleep for each chunk.
   if (device_->wait_mode() == DeviceWait::kBlock) {
     const Status status = wait_event(cuda, slot.done, deadline, error);
     if (status != Status::kOk) return status;
@@ -391,7 +390,7 @@ Status CudaOperator::copy_out(Scope& cuda, Slot& slot, Deadline deadline, Error&
   return status;
 }
 
-// What is on the device cannot be called back; it is waited for.
+// Work that is on the device cannot be canceled, so wait for it.
 void CudaOperator::cancel(int index) noexcept {
   Slot& slot = slots_[static_cast<std::size_t>(index)];
   if (!slot.busy) return;
@@ -399,8 +398,8 @@ void CudaOperator::cancel(int index) noexcept {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto end = order_.begin() + in_flight_;
-    // Not there when a later frame has been waited for, whose result says that this one is
-    // computed.
+    // The slot is not in the list if a later frame was waited for, because that frame's result
+    // implies that this one is computed.
     const auto at = std::find(order_.begin(), end, index);
     if (at != end) {
       std::copy(at + 1, end, at);
@@ -412,7 +411,7 @@ void CudaOperator::cancel(int index) noexcept {
   if (slot.failure.status == Status::kOk &&
       wait_event(cuda, last_event(slot), Deadline::never(), error) == Status::kOk)
     return;
-  // Its last event may not have been recorded, or could not be waited for.
+  // The last event may not have been recorded, or waiting for it has failed.
   Scope failing(*device_, Phase::kCreating, name());
   const StreamSet& streams = device_->stream_set(stream_set_);
   for (const cudaStream_t stream : {streams.upload, streams.compute, streams.download})
@@ -421,7 +420,7 @@ void CudaOperator::cancel(int index) noexcept {
 
 void CudaOperator::reset() noexcept {
   Scope cuda(*device_, Phase::kRunning, name());
-  // After a failure the next frame tries again, and says so when it fails for good.
+  // After a failure the next frame tries again and reports the error if that fails, too.
   state_stands_ = false;
   static_cast<void>(forget_on_device(cuda));
   history_.forget();

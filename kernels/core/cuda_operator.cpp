@@ -15,8 +15,8 @@ constexpr std::size_t pitch(std::size_t bytes) {
   return detail::align_up(bytes, kDeviceAlignment);
 }
 
-// Results leave the device in chunks of about this size, so that one is copied on to where the user
-// wants it while the next one comes.
+// Approximate size of the chunks in which results leave the device. One chunk is copied to its
+// destination while the next one is transferred.
 constexpr std::size_t kChunkBytes = 512 * 1024;
 
 }  // namespace
@@ -43,7 +43,7 @@ CudaOperator::CudaOperator(const OperatorInfo& info) noexcept
 
 CudaOperator::~CudaOperator() {
   if (device_ == nullptr || device_->abandoned()) return;
-  // Of creation, where it failed.
+  // After a failed creation, its work is waited for as well.
   for (int i = 0; i < info_.depth; ++i) cancel(i);
   {
     Scope cuda(*device_, Phase::kCreating, name());
@@ -130,18 +130,18 @@ Expected<void> CudaOperator::start(EngineState& engine) noexcept {
   if (!stream) return tl::unexpected(stream.error());
   creating_ = *stream;
   Expected<void> built = build(cuda, on_device.bytes());
-  // What was put into the stream before a failure may still run on the memory that goes back.
+  // Work that was queued before the failure may still use the memory that is about to be released.
   if (!built) device_->finish(cuda, creating_);
   cuda.release(kCudaCalls.destroy_stream, std::exchange(creating_, nullptr));
   return built;
 }
 
 Expected<void> CudaOperator::build(Scope& cuda, std::size_t bytes) noexcept {
-  // The ring among it: what stands there before the first frame must be a number.
+  // This includes the ring, which must contain valid numbers before the first frame.
   if (Expected<void> done = cuda(kCudaCalls.set, device_piece_, 0, bytes, creating_); !done)
     return done;
-  // The first upload goes through another stream, and must not be cleared by a device that is busy
-  // with others' work until then.
+  // Wait, because the first upload uses another stream. Otherwise a device that is busy with other
+  // work might clear the memory after that upload.
   if (Expected<void> done = synchronize(cuda); !done) return done;
   if (Expected<void> done = prepare(cuda); !done) return done;
   for (int i = 0; i < info_.depth; ++i)
@@ -151,7 +151,7 @@ Expected<void> CudaOperator::build(Scope& cuda, std::size_t bytes) noexcept {
 
 Expected<void> CudaOperator::make_slot(Scope& cuda, int index) noexcept {
   Slot& slot = slots_[static_cast<std::size_t>(index)];
-  // An event that is slept for interrupts the CPU.
+  // Waiting by sleep needs an event that raises an interrupt.
   const unsigned sleeping =
       device_->wait_mode() == DeviceWait::kBlock ? unsigned{cudaEventBlockingSync} : 0U;
   const struct {
@@ -178,7 +178,7 @@ Expected<void> CudaOperator::make_slot(Scope& cuda, int index) noexcept {
       !done)
     return done;
   const Expected<void> recorded = record(cuda, index, creating_);
-  // Ended in any case, or the stream stays in its capture.
+  // Must be called in any case; otherwise the stream remains in capture mode.
   const Expected<void> ended = cuda(kCudaCalls.end_capture, creating_, &slot.graph);
   if (!recorded) return recorded;
   if (!ended) return ended;
@@ -188,8 +188,8 @@ Expected<void> CudaOperator::make_slot(Scope& cuda, int index) noexcept {
   return synchronize(cuda);
 }
 
-// One frame through each slot, so that code is loaded and every path has been gone before the first
-// real frame, which then takes no longer than the others.
+// Runs one frame through each slot. All code is then loaded, and the first real frame takes no
+// longer than the others.
 Expected<void> CudaOperator::warm_up(Scope& cuda) noexcept {
   for (int i = 0; i < info_.depth; ++i) {
     Slot& slot = slots_[static_cast<std::size_t>(i)];
@@ -224,7 +224,8 @@ Expected<void> CudaOperator::warm_up(Scope& cuda) noexcept {
   return synchronize(cuda);
 }
 
-// After a failure nothing runs either: the memory of the host that it reads may go.
+// Waits until no work is left in the stream, even after a failure, because the work may read host
+// memory that the caller releases.
 Expected<void> CudaOperator::synchronize(Scope& cuda) noexcept {
   const Expected<void> done = cuda(kCudaCalls.synchronize_stream, creating_);
   if (!done) device_->finish(cuda, creating_);
@@ -233,8 +234,8 @@ Expected<void> CudaOperator::synchronize(Scope& cuda) noexcept {
 
 Expected<void> CudaOperator::load_kernel_code(Scope& cuda, const void* kernel,
                                               std::size_t shared_bytes) noexcept {
-  // The limit is the kernel's, for all operators and engines on the device: between reading it and
-  // raising it nobody else may raise it further.
+  // The limit is shared by all operators and engines on the device. Nobody else may raise it
+  // between reading and raising it here.
   static std::mutex limits;
   const std::lock_guard<std::mutex> lock(limits);
   cudaFuncAttributes attributes{};
@@ -259,7 +260,7 @@ Expected<void> CudaOperator::upload(Scope& cuda, void* to, const void* from,
 Expected<void> CudaOperator::launch_kernel(Scope& cuda, cudaStream_t stream, const void* kernel,
                                            dim3 grid, dim3 block, std::size_t shared_bytes,
                                            void** arguments, LaunchOrder order) noexcept {
-  // Captured into a graph since CUDA 12.3.
+  // Graph capture supports overlapping kernels since CUDA 12.3.
   constexpr bool kGraphsOverlap = CUDART_VERSION >= 12030;
   if (order == LaunchOrder::kOverlapping &&
       (!kGraphsOverlap || device_->traits().compute_capability < 90))

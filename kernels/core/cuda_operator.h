@@ -1,12 +1,14 @@
-// CudaOperator: what operators share on CUDA - frames in flight, staging, graphs, time.
+// CudaOperator: the base class of CUDA instances: frames in flight, staging, graphs, times.
 //
-// A frame's way: submit copies it into pinned memory, unless it is there or on the device already,
-// and queues three things: its upload, the operator's graph, and the download of the results. Each
-// has a stream of its own, so that one frame computes while the next one comes and the one before
-// goes. What the kernels must know of a frame stands in a small block of device memory
-// (FrameParams), so the graph is the same for all frames of a slot. Where the temporal state stands
-// is known to the device only (TemporalState): a frame with bad pixels, which only the device sees,
-// must leave no trace in it.
+// `submit` copies a frame into pinned memory, unless it is already there or on the device. Then it
+// queues the upload, the operator's graph, and the download of the results. Each of these has a
+// stream of its own, so one frame computes while the next one is uploaded and the previous one is
+// downloaded.
+//
+// The parameters of a frame are in a small block of device memory (FrameParams), so the graph is
+// the same for all frames of a slot. Only the device knows the position in the temporal state
+// (TemporalState). A frame with bad pixels must not change the state, and only the device detects
+// bad pixels.
 #pragma once
 
 #include <array>
@@ -30,7 +32,7 @@ using detail::FrameResult;
 using detail::LayoutBuilder;
 using detail::OperatorInstance;
 
-/// Blocks of a grid along one axis.
+/// Number of blocks of a grid along one axis.
 constexpr unsigned block_count(int size, int per_block) {
   return static_cast<unsigned>((size + per_block - 1) / per_block);
 }
@@ -51,21 +53,23 @@ class CudaOperator : public OperatorInstance {
  protected:
   explicit CudaOperator(const OperatorInfo& info) noexcept;
 
-  /// Places all device arrays; called once with a counting builder and once with the memory.
+  /// Places all device arrays. Called once with a builder that counts bytes and once with the
+  /// memory.
   virtual void layout(LayoutBuilder& device) noexcept = 0;
-  /// After `layout` with memory: loads the kernels, asks for shared memory.
+  /// Called after `layout` with the memory. Loads the kernels and sets their limits of shared
+  /// memory.
   virtual Expected<void> prepare(Scope& cuda) noexcept = 0;
-  /// Launches the kernels of a frame, to be captured. The image is ready in params(slot), and the
-  /// last kernel must call finish_frame() of frame_params.h.
+  /// Launches the kernels of a frame for capture into a graph. The image is available in
+  /// params(slot). The last kernel must call finish_frame() of frame_params.h.
   virtual Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept = 0;
-  /// The frame is done, and `record` what its kernels wrote, if the operator has one. May change
-  /// it; the flags say whether the frame was bad. Frames come in order. Short: `submit` may be
-  /// waiting.
+  /// Called when a frame is done, in order of the frames. `record` has what the kernels wrote, if
+  /// the operator has a record; the function may change it. The flags of `result` tell whether the
+  /// frame was bad. Must be short, because `submit` may be waiting.
   virtual void complete(const FrameResult& /*result*/, void* /*record*/) noexcept {}
 
-  /// Launches a kernel with one argument, plain data. With `overlap` it may begin before the kernel
-  /// in front of it has ended, which it must then wait for itself (compute capability 9.0 and
-  /// later; without effect before).
+  /// Launches a kernel with one argument of plain data. With `overlap` it may start before the
+  /// previous kernel has ended; the kernel itself must then wait for that one. This needs compute
+  /// capability 9.0 or later and has no effect on earlier devices.
   template <typename Argument>
   Expected<void> launch(Scope& cuda, cudaStream_t stream, void (*kernel)(Argument), dim3 grid,
                         dim3 block, std::size_t shared_bytes, const Argument& argument,
@@ -74,8 +78,8 @@ class CudaOperator : public OperatorInstance {
                          shared_bytes, argument,
                          overlap ? LaunchOrder::kOverlapping : LaunchOrder::kAfter);
   }
-  /// Launches a kernel whose blocks wait for each other, so that all of them run at once or none:
-  /// no more than the device has room for.
+  /// Launches a kernel whose blocks wait for each other, so all of them must be resident at once.
+  /// The grid must not be larger than the device has room for.
   template <typename Argument>
   Expected<void> launch_together(Scope& cuda, cudaStream_t stream, void (*kernel)(Argument),
                                  dim3 grid, dim3 block, std::size_t shared_bytes,
@@ -83,15 +87,15 @@ class CudaOperator : public OperatorInstance {
     return launch_kernel(cuda, stream, reinterpret_cast<const void*>(kernel), grid, block,
                          shared_bytes, argument, LaunchOrder::kTogether);
   }
-  /// Allows a kernel that much shared memory, and loads its code.
+  /// Sets the kernel's limit of shared memory and loads its code.
   template <typename Argument>
   Expected<void> load_kernel(Scope& cuda, void (*kernel)(Argument),
                              std::size_t shared_bytes) noexcept {
     return load_kernel_code(cuda, reinterpret_cast<const void*>(kernel), shared_bytes);
   }
 
-  /// How many of its blocks a multiprocessor has room for at once, of those that `load_kernel` has
-  /// seen.
+  /// Returns the number of blocks of a kernel that fit on a multiprocessor at once. `load_kernel`
+  /// must have loaded the kernel.
   template <typename Argument>
   Expected<int> resident_blocks(Scope& cuda, void (*kernel)(Argument), int threads,
                                 std::size_t shared_bytes) noexcept {
@@ -101,35 +105,35 @@ class CudaOperator : public OperatorInstance {
     if (!asked) return tl::unexpected(asked.error());
     return blocks;
   }
-  /// To the device, and `from` may go afterwards; for `prepare`.
+  /// Copies to the device and waits, so that the caller may release `from`. For `prepare`.
   Expected<void> upload(Scope& cuda, void* to, const void* from, std::size_t bytes) noexcept;
 
-  /// Where frames are floats, the kernel that looks for bad pixels: to be loaded, and to be
-  /// launched before those that change the temporal state. Kernels of integer frames need none.
+  /// Load and launch the kernel that detects bad pixels, if frames are floats. It must be launched
+  /// before the kernels that change the temporal state. Integer frames need no such kernel.
   Expected<void> load_check_kernel(Scope& cuda) noexcept;
   Expected<void> launch_check(Scope& cuda, int slot, cudaStream_t stream) noexcept;
 
   const FrameParams* params(int slot) const noexcept { return params_ + slot; }
   TemporalState* state() const noexcept { return state_; }
-  /// Where the kernels tell the host how frame `slot` went; pinned.
+  /// The result flags that the kernels of frame `slot` write for the host; pinned memory.
   FrameOutcome* outcome(int slot) const noexcept { return outcomes_ + slot; }
-  /// Where the kernels write the record of frame `slot`, which the host has cleared; pinned.
+  /// The record that the kernels of frame `slot` write; pinned memory, cleared by the host.
   void* record_of(int slot) const noexcept { return slots_[static_cast<std::size_t>(slot)].record; }
   CudaDevice& device() noexcept { return *device_; }
   const DeviceTraits& device_traits() const noexcept { return device_->traits(); }
-  /// For `prepare`; gone afterwards.
+  /// The stream for `prepare`; it is destroyed after creation.
   cudaStream_t creation_stream() const noexcept { return creating_; }
   OperatorInfo info_;
 
  private:
-  /// Rows of a result that leave the device together, for ordinary memory.
+  /// Rows of a result that are downloaded together, for ordinary memory.
   struct Chunk {
-    cudaEvent_t arrived = nullptr;  // in pinned memory
-    RowBlock block;                 // from there on
+    cudaEvent_t arrived = nullptr;  // the rows are in pinned memory
+    RowBlock block;                 // the copy from there to the output plane
   };
 
   struct Slot {
-    // Staging in pinned memory and the arrays that the device works on.
+    // Staging buffers in pinned memory, and device arrays.
     char* host_in = nullptr;
     char* host_out = nullptr;
     FrameParams* host_params = nullptr;
@@ -139,20 +143,20 @@ class CudaOperator : public OperatorInstance {
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t exec = nullptr;
     cudaEvent_t arrived = nullptr;   // the caller's stream has written the frame
-    cudaEvent_t begun = nullptr;     // before the upload
-    cudaEvent_t uploaded = nullptr;  // ready to compute
-    cudaEvent_t started = nullptr;   // the streams has come to this frame
+    cudaEvent_t begun = nullptr;     // start of the upload
+    cudaEvent_t uploaded = nullptr;  // end of the upload: ready to compute
+    cudaEvent_t started = nullptr;   // the compute stream has reached this frame
     cudaEvent_t computed = nullptr;
     cudaEvent_t done = nullptr;
 
-    // Something of its frame may run: its last event has not been waited for, whether its result
-    // has been counted in the history or not.
+    // True while work of the frame may be running: its last event has not been waited for.
+    // Independent of `settled`.
     bool busy = false;
-    // What failed once the kernels were queued, as `wait` says it; the events behind them may not
-    // be recorded.
+    // The error that occurred after the kernels were queued; `wait` returns it. Later events of the
+    // slot may not have been recorded.
     Error failure;
 
-    FrameParams last_params;  // on the device
+    FrameParams last_params;  // copy of the parameters on the device
     bool params_known = false;
     Frame in;
     OperatorOutput out;
@@ -161,17 +165,17 @@ class CudaOperator : public OperatorInstance {
     bool downloading = false;
     std::array<Chunk, HostCopyPool::kMaxBlocks> chunks;
     int chunk_count = 0;
-    int copied = 0;               // chunks
-    int copied_rows = 0;          // of the next one
-    std::int64_t copy_in_ns = 0;  // by the host, into pinned memory
-    std::int64_t queued_ns = 0;   // when the device got the frame
+    int copied = 0;               // number of chunks that are copied completely
+    int copied_rows = 0;          // rows of the next chunk that are copied
+    std::int64_t copy_in_ns = 0;  // time of the host's copy into pinned memory
+    std::int64_t queued_ns = 0;   // time at which the device received the frame
     std::int64_t copy_out_begun_ns = 0;
     std::int64_t copy_out_ended_ns = 0;
-    bool settled = false;  // counted in the history, and `result` is filled in
+    bool settled = false;  // true if the history counts the frame and `result` is filled in
     FrameResult result;
   };
 
-  /// A plane of a result, in pinned staging and on the device alike.
+  /// Layout of a plane of a result, the same in pinned staging memory and on the device.
   struct StagedPlane {
     std::size_t offset = 0;  ///< bytes from the first plane
     std::size_t row_bytes = 0;
@@ -191,24 +195,25 @@ class CudaOperator : public OperatorInstance {
   char* plane_of(char* planes, int plane) const noexcept { return planes + staged(plane).offset; }
   std::size_t pinned_bytes() noexcept;
   std::size_t device_bytes() noexcept;
-  /// All of creation that needs the stream for it; `bytes` of device memory.
+  /// The part of creation that uses the creation stream. `bytes` is the size of the device memory.
   Expected<void> build(Scope& cuda, std::size_t bytes) noexcept;
   Expected<void> synchronize(Scope& cuda) noexcept;
   void place_pinned(LayoutBuilder& builder) noexcept;
   void place_device(LayoutBuilder& builder) noexcept;
   Expected<void> make_slot(Scope& cuda, int index) noexcept;
   Expected<void> warm_up(Scope& cuda) noexcept;
-  /// Has the compute stream wait for what the caller's stream has.
+  /// Lets the compute stream wait for all work in the caller's stream.
   Expected<void> await(Scope& cuda, const Slot& slot, StreamHandle stream) noexcept;
-  /// A frame up to its kernels. After a failure nothing of it runs, and it leaves no trace.
+  /// Queues a frame up to its kernels. After a failure nothing of the frame runs or counts.
   Expected<void> queue(Scope& cuda, Slot& slot) noexcept;
   Expected<void> queue_upload(Scope& cuda, Slot& slot, const FrameParams& params,
                               bool new_params) noexcept;
-  /// What follows the kernels. After a failure, which the slot keeps, the frame runs, and counts.
+  /// Queues the work after the kernels. After a failure, which is stored in the slot, the frame
+  /// still runs and counts.
   Expected<void> queue_result(Scope& cuda, Slot& slot) noexcept;
   Expected<void> queue_download(Scope& cuda, Slot& slot) noexcept;
   Expected<void> queue_chunks(Scope& cuda, Slot& slot) noexcept;
-  /// `helping`: takes part in the pool's copying meanwhile.
+  /// With `helping`, the thread copies parts for the pool while it waits.
   Status wait_event(Scope& cuda, cudaEvent_t event, Deadline deadline, Error& error,
                     bool helping = false) noexcept;
   /// Counts finished frames in the history, oldest first, up to `slot`.
@@ -219,7 +224,7 @@ class CudaOperator : public OperatorInstance {
   }
   Expected<void> measure(Scope& cuda, const Slot& slot, FrameResult& result) noexcept;
   void copy_in(Slot& slot) noexcept;
-  /// Copies the chunks of a result to the user's planes as they come.
+  /// Copies the chunks of a result to the output planes as they arrive.
   Status copy_out(Scope& cuda, Slot& slot, Deadline deadline, Error& error) noexcept;
 
   enum class LaunchOrder : unsigned char { kAfter, kOverlapping, kTogether };
@@ -238,28 +243,28 @@ class CudaOperator : public OperatorInstance {
   Expected<void> load_kernel_code(Scope& cuda, const void* kernel,
                                   std::size_t shared_bytes) noexcept;
 
-  // `wait` may run beside `submit`: this guards the history and the order.
+  // Protects the history and the order, because `wait` may run at the same time as `submit`.
   std::mutex mutex_;
   FrameHistory history_;
   CudaDevice* device_ = nullptr;
   int stream_set_ = -1;
-  /// While the operator is made: what is captured or synchronized in a stream of its own meets no
-  /// frame of the operators that share the streams.
+  /// The stream for creation. Captures and synchronization in it do not affect frames of operators
+  /// that share the stream set.
   cudaStream_t creating_ = nullptr;
   void* device_piece_ = nullptr;
   void* pinned_piece_ = nullptr;
-  FrameParams* params_ = nullptr;  // device, one a slot
+  FrameParams* params_ = nullptr;  // in device memory, one for each slot
   TemporalState* state_ = nullptr;
   FrameOutcome* outcomes_ = nullptr;
   std::size_t in_stride_ = 0;     // bytes
-  std::size_t staged_bytes_ = 0;  // of all planes
+  std::size_t staged_bytes_ = 0;  // size of all planes
   std::array<StagedPlane, kMaxOutputPlanes> staged_{};
   int chunks_per_plane_ = 1;
   std::array<Slot, kMaxDepth> slots_;
   std::array<int, kMaxDepth> order_{};  // slots in flight, oldest first
   int in_flight_ = 0;
-  bool state_stands_ = true;  // false: the device has yet to be told to forget
-  bool forgetting_ = false;   // it may still be at that
+  bool state_stands_ = true;  // false: the temporal state on the device must still be cleared
+  bool forgetting_ = false;   // true: the device may still be clearing it
 };
 
 }  // namespace ocellus::cuda

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kPasses = 10;
 
-/// A stream to measure in, and two events.
+/// A stream and two events for measuring.
 class Stopwatch {
  public:
   explicit Stopwatch(CudaDevice& device) noexcept
@@ -46,7 +46,7 @@ class Stopwatch {
     return cuda_(kCudaCalls.driver_version, &version);
   }
 
-  /// The driver's own copy of the second half to the first.
+  /// Copies the second half to the first with the driver's copy function.
   Expected<void> copy(const LimitArguments& arguments) noexcept {
     const std::int64_t half = arguments.vectors / 2;
     return cuda_(kCudaCalls.copy, arguments.block, arguments.block + half,
@@ -54,7 +54,7 @@ class Stopwatch {
                  stream());
   }
 
-  /// Seconds of the fastest of several times `work`, after two that do not count.
+  /// Returns the seconds of the fastest of several runs of `work`, after two warm-up runs.
   template <typename Work>
   Expected<double> best(const Work& work) noexcept {
     float best_ms = 0.0f;
@@ -83,8 +83,8 @@ class Stopwatch {
   cudaEvent_t end_ = nullptr;
 };
 
-/// An engine with as large a block as the device gives: large against its caches, small against its
-/// memory.
+/// Creates an engine with a block that is large compared with the device's caches and small
+/// compared with its memory.
 Expected<Engine> engine_with_block(EngineConfig config, std::size_t& bytes) noexcept {
   constexpr std::size_t kLeast = std::size_t{256} << 20;
   if (const Expected<EngineInfo> info = Engine::probe(config);
@@ -126,7 +126,7 @@ Expected<DeviceLimits> measure_device_limits(const EngineConfig& config) noexcep
     if (Expected<void> done = stopwatch.driver_version(limits.driver_version); !done)
       return tl::unexpected(done.error());
     limits.runtime_version = CUDART_VERSION;
-    // Several blocks after one another on each multiprocessor.
+    // Each multiprocessor runs several blocks one after the other.
     const unsigned streaming = 8 * multiprocessors;
     if (Expected<void> done =
             stopwatch.launch(fill_kernel(), streaming, kStreamingThreads, arguments);

@@ -3,7 +3,7 @@
 namespace ocellus::cuda {
 namespace {
 
-/// 16-byte accesses that a thread has in flight.
+/// Number of 16-byte accesses that a thread has in flight.
 constexpr int kInFlight = 8;
 
 __global__ void __launch_bounds__(kStreamingThreads)
@@ -33,7 +33,8 @@ __global__ void __launch_bounds__(kStreamingThreads)
   }
   for (; i < a.vectors; i += step) sum += a.block[i].x;
   if (sum < 0.0f)
-    *a.outcome = static_cast<std::int64_t>(sum);  // never, which the compiler cannot know
+    // Never reached, but the compiler cannot know this.
+    *a.outcome = static_cast<std::int64_t>(sum);
 }
 
 __global__ void __launch_bounds__(kStreamingThreads)
@@ -67,7 +68,7 @@ __global__ void __launch_bounds__(kMultiplyThreads)
   float sum = 0.0f;
 #pragma unroll
   for (int c = 0; c < kChains; ++c) sum += chain[c];
-  __syncthreads();  // the first warp runs ahead of the others
+  __syncthreads();  // because the first warp runs ahead of the others
   const std::int64_t end = clock64();
   if (blockIdx.x == 0 && threadIdx.x == 0) *a.outcome = end - begin;
   if (sum < 0.0f) *a.outcome = static_cast<std::int64_t>(sum);

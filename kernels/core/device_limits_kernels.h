@@ -1,4 +1,4 @@
-// Kernels that reach a device's limits.
+// Kernels that reach the limits of a device.
 #pragma once
 
 #include <vector_types.h>
@@ -9,27 +9,29 @@ namespace ocellus::cuda {
 
 struct LimitArguments {
   float4* block;
-  std::int64_t vectors;   ///< of 16 bytes
-  std::int64_t* outcome;  ///< clocks of one block; also where a sum goes that nobody looks for
+  std::int64_t vectors;  ///< number of vectors of 16 bytes
+  /// Clock cycles of one block; also the destination of sums that only prevent optimization.
+  std::int64_t* outcome;
   int rounds;
 };
 
 using LimitKernel = void (*)(LimitArguments);
 
 inline constexpr int kStreamingThreads = 512;
-/// One block on each multiprocessor: what it measures is the whole of it. As many threads as all
-/// multiprocessors have room for since compute capability 7.5.
+/// One block on each multiprocessor, so that it measures the whole multiprocessor. All
+/// multiprocessors since compute capability 7.5 have room for this many threads.
 inline constexpr int kMultiplyThreads = 1024;
-/// Independent chains of multiply-adds in a thread.
+/// Number of independent chains of multiply-adds in a thread.
 inline constexpr int kChains = 8;
 
-/// Numbers that are not all alike: a device can be faster on zeros.
+/// Fills the block with different numbers, because a device may be faster on zeros.
 LimitKernel fill_kernel() noexcept;
 /// Reads the block once.
 LimitKernel read_kernel() noexcept;
-/// Copies its second half to its first.
+/// Copies the second half of the block to the first half.
 LimitKernel copy_kernel() noexcept;
-/// `rounds` multiply-adds in each of kChains chains of every thread; tells the clocks it took.
+/// Computes `rounds` multiply-adds in each of kChains chains of every thread, and stores the clock
+/// cycles.
 LimitKernel multiply_add_kernel() noexcept;
 
 }  // namespace ocellus::cuda

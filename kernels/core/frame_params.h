@@ -1,5 +1,5 @@
-// What the host tells the kernels of a frame, what the device keeps from frame to frame, and what
-// it tells the host at the end. Plain data for both sides.
+// Data that the host passes to the kernels of a frame, that the device keeps between frames, and
+// that it returns to the host. Plain data for both sides.
 #pragma once
 
 #include <array>
@@ -12,45 +12,48 @@ namespace ocellus::cuda {
 template <typename Argument>
 using Kernel = void (*)(Argument);
 
-/// In device memory, one for each slot; written before the frame's graph runs.
+/// Parameters of a frame. In device memory, one for each slot; written before the frame's graph
+/// runs.
 struct FrameParams {
   const void* image;
-  std::int64_t image_stride;                  ///< bytes
-  void* out[kMaxOutputPlanes];                ///< null where the user wants none
-  std::int64_t out_stride[kMaxOutputPlanes];  ///< bytes; one where planes are alike
+  std::int64_t image_stride;    ///< bytes from row to row
+  void* out[kMaxOutputPlanes];  ///< null if the caller does not want the plane
+  /// Bytes from row to row; equal for planes of the same size and format.
+  std::int64_t out_stride[kMaxOutputPlanes];
 };
 
-/// In device memory; advanced by the device, so that a frame with bad pixels counts for nothing.
+/// Position in the temporal state. In device memory. The device advances it, so that a frame with
+/// bad pixels does not count.
 struct TemporalState {
-  int head;        ///< ring slot that the newest frame is written to
-  int count;       ///< accepted frames before the newest that are still of use, at most frames - 1
-  unsigned bad;    ///< the present frame holds values that are not finite
-  unsigned ended;  ///< blocks of the last kernel that have come to their end
+  int head;        ///< index in the ring of the newest frame
+  int count;       ///< accepted frames before the newest one, at most frames - 1
+  unsigned bad;    ///< not 0 if the present frame has values that are not finite
+  unsigned ended;  ///< number of blocks of the last kernel that have ended
 };
 
-/// In pinned memory, one for each slot; cleared by the host before the frame, so that a frame
-/// without fault ends without a write over the bus, which its end would have to wait for.
+/// Result flags of a frame. In pinned memory, one for each slot. The host clears them before the
+/// frame. A good frame therefore ends without a write over the bus, which would delay its end.
 struct FrameOutcome {
   std::uint32_t bad;
 };
 
 #if defined(__CUDACC__)
 
-/// An output plane, of elements of type T.
+/// An output plane with elements of type T.
 template <typename T>
 __device__ inline T* out_plane(const FrameParams& frame, int plane) {
   return static_cast<T*>(frame.out[plane]);
 }
 
-/// Ring slot of the frame `age` frames before the newest; the oldest one stands in for those that
-/// never came.
+/// Index in the ring of the frame `age` frames before the newest one. The oldest frame replaces
+/// frames that never came.
 __device__ inline int ring_index(int head, int count, int frames, int age) {
   const int at = head - (age < count ? age : count);
   return at < 0 ? at + frames : at;
 }
 
-/// Called by one thread of each block of the frame's last kernel, when the block has read what it
-/// needs of the state. The last block goes on to the next frame.
+/// Must be called by one thread of each block of the frame's last kernel, after the block has read
+/// the state. The last block that calls it advances the state to the next frame.
 __device__ inline void finish_frame(TemporalState* state, FrameOutcome* outcome, int frames,
                                     unsigned blocks) {
   __threadfence();

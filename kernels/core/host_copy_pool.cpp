@@ -9,8 +9,8 @@
 namespace ocellus::cuda {
 namespace {
 
-// Small enough that all threads end at about the same time, large enough that claiming one does not
-// count.
+// Small enough that all threads end at about the same time. Large enough that the cost of claiming
+// a part is negligible.
 constexpr std::size_t kPartBytes = 32 * 1024;
 // Longer than the time between two frames of a slow camera.
 constexpr std::int64_t kStayAwakeNs = 250'000'000;
@@ -106,7 +106,7 @@ void HostCopyPool::work() noexcept {
   std::int64_t awake_until = 0;
   std::uint32_t woken = 0;
   while (!stop_.load(std::memory_order_relaxed)) {
-    // A frame that has the pool may bring its parts at any moment.
+    // A frame that has taken the pool may add parts at any moment.
     if (help() || taken_.load(std::memory_order_relaxed)) {
       awake_until = 0;
       detail::relax();
@@ -119,7 +119,7 @@ void HostCopyPool::work() noexcept {
     }
     woken = woken_.load();
     asleep_.fetch_add(1);
-    // What came in between was not told to one that did not sleep yet.
+    // Check again: a notification before this point does not wake a thread that is not asleep yet.
     if (!taken_.load() && !stop_.load()) woken_.wait(woken);
     asleep_.fetch_sub(1);
     awake_until = 0;

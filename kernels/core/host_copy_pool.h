@@ -1,5 +1,4 @@
-// HostCopyPool: copies rows between ordinary and pinned memory, with threads that stay awake for
-// it.
+// HostCopyPool: copies rows between ordinary and pinned memory with threads that stay awake.
 #pragma once
 
 #include <pthread.h>
@@ -13,6 +12,7 @@
 
 namespace ocellus::cuda {
 
+/// Rows to copy.
 struct RowBlock {
   char* to = nullptr;
   std::ptrdiff_t to_stride = 0;  ///< bytes
@@ -24,39 +24,41 @@ struct RowBlock {
 
 void copy_rows(const RowBlock& block) noexcept;
 
-/// One thread reaches a fraction of the memory's bandwidth, and takes longer for a large result
-/// than the device takes to compute it. To wake a thread for that may take longer still (some 200
-/// us on a virtual machine), so the pool does not sleep while frames come.
+/// A pool of copy threads. One thread reaches only a fraction of the memory bandwidth and takes
+/// longer to copy a large result than the device takes to compute it. Waking a thread may take even
+/// longer (about 200 us on a virtual machine). Therefore the threads do not sleep while frames
+/// come.
 ///
-/// One frame at a time has the pool; others copy alone. All calls between `take` and `give_back`
-/// come from the thread that took it.
+/// Only one frame at a time can use the pool; others copy without it. All calls between `take` and
+/// `give_back` must come from the thread that called `take`.
 class HostCopyPool {
  public:
   static constexpr int kMaxThreads = 16;
-  static constexpr int kMaxBlocks = 16;  ///< between `take` and `give_back`
+  static constexpr int kMaxBlocks = 16;  ///< maximum between `take` and `give_back`
 
   HostCopyPool() noexcept = default;
   ~HostCopyPool();
   HostCopyPool(const HostCopyPool&) = delete;
   HostCopyPool& operator=(const HostCopyPool&) = delete;
 
-  /// In a child that fork() made, where the threads are not: lets the destructor wait for nothing.
+  /// For a child process that fork() made, which does not have the threads: the destructor will not
+  /// wait.
   void abandon() noexcept { threads_ = 0; }
 
-  /// Called once. After a failure the destructor ends those that run already.
+  /// Called once. After a failure the destructor ends the threads that are running.
   Expected<void> start(int threads, int realtime_priority) noexcept;
 
-  /// False: there are no threads, or another frame has them.
+  /// Returns false if there are no threads or another frame uses them.
   bool take() noexcept;
   void give_back() noexcept;
 
-  /// Hands a block to the pool.
+  /// Divides a block into parts and makes them available to the threads.
   void add(const RowBlock& block) noexcept;
-  /// Copies a part of what was added, if any is left that nobody copies.
+  /// Copies one part that no thread has claimed yet. Returns false if there is none.
   bool help() noexcept;
-  /// Returns when all that was added is copied.
+  /// Helps to copy and returns when all parts are copied.
   void finish() noexcept;
-  /// All that was added is copied.
+  /// True if all parts are copied.
   bool idle() const noexcept;
 
  private:
@@ -66,9 +68,9 @@ class HostCopyPool {
   static void* thread_main(void* pool) noexcept;
   void work() noexcept;
 
-  // The numbers are counted on from frame to frame and never set back: a thread that read
-  // `published_` long ago sees fewer parts than there are, never more.
-  std::array<RowBlock, kMaxParts> parts_;  // number n lies at n % kMaxParts
+  // Part numbers increase from frame to frame and are never reset. A thread with an old value of
+  // `published_` sees fewer parts than there are, never more.
+  std::array<RowBlock, kMaxParts> parts_;  // part n is at index n % kMaxParts
   alignas(64) std::atomic<std::uint64_t> published_{0};
   alignas(64) std::atomic<std::uint64_t> claimed_{0};
   alignas(64) std::atomic<std::uint64_t> copied_{0};

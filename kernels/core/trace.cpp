@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-// Some distributions put NVTX into a package of its own.
+// Some distributions have NVTX in a separate package.
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>
 #define OCELLUS_NVTX 1
@@ -16,7 +16,7 @@ namespace ocellus::cuda {
 
 namespace {
 
-/// Null without a profiler.
+/// The NVTX domain; null without a profiler.
 nvtxDomainHandle_t domain() noexcept {
   static const nvtxDomainHandle_t kDomain = nvtxDomainCreateA("ocellus");
   return kDomain;

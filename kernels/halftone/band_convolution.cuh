@@ -1,6 +1,6 @@
-// The first states of a band: B u + A y + T, convolved in blocks of columns.
+// Computes the initial states of a band, B u + A y + T, in blocks of columns.
 //
-// With A = -B outside the center, one convolution of u - y gives both sums.
+// If A = -B except at the center, one convolution of u - y computes both sums.
 #pragma once
 
 #include "kernels/halftone/band.cuh"
@@ -12,7 +12,7 @@ using detail::kBinaryLimit;
 using detail::kInputBits;
 using detail::kInputOne;
 
-/// The summed elements: u - y, u, or y.
+/// The elements that are summed: u - y, u, or y.
 enum class Sum { kFused, kControl, kFeedback };
 
 __device__ inline std::int32_t element(Sum sum, std::int32_t u, bool one) {
@@ -20,15 +20,14 @@ __device__ inline std::int32_t element(Sum sum, std::int32_t u, bool one) {
   return sum == Sum::kFused ? u - kInputOne * y : sum == Sum::kControl ? u : y;
 }
 
-/// Elements from row begin - R on. Element 0 is column `first` - 4.
+/// Elements, starting at row begin - R. Element 0 is column `first` - 4.
 template <int R, StatePlace kPlace>
 __device__ std::int16_t* inputs_of(Band<R, kPlace>& band, int row) {
   return reinterpret_cast<std::int16_t*>(band.shared + band.at.inputs) +
          (row - band.begin + R) * (band.a.columns + 2 * kGroup);
 }
 
-/// Loads the elements of columns first - 4 to first + columns + 4, of all rows that the band
-/// sees.
+/// Loads the elements of columns first - 4 to first + columns + 4, of all rows that the band reads.
 template <Sum kSum, int R, StatePlace kPlace>
 __device__ void load_inputs(Band<R, kPlace>& band, int first) {
   const int rows = band.x_rows + 2 * R;
@@ -42,7 +41,7 @@ __device__ void load_inputs(Band<R, kPlace>& band, int first) {
     stride = band.a.u.frame->image_stride;
   }
   const bool aligned = (reinterpret_cast<std::uintptr_t>(image) | stride) % 4 == 0;
-  // A batch of loads is in flight at once, which hides their latency.
+  // A batch of loads is in flight at once to hide latency.
   constexpr int kBatch = 6;
   int row = band.tid / quads;
   int quad = band.tid % quads;
@@ -99,7 +98,7 @@ __device__ void load_inputs(Band<R, kPlace>& band, int first) {
   }
 }
 
-/// Convolves `columns` columns from `first` on, and adds or stores the states.
+/// Convolves `columns` columns, starting at `first`, and stores the states or adds to them.
 template <Sum kSum, int R, StatePlace kPlace>
 __device__ void convolve(Band<R, kPlace>& band, int first) {
   const int groups = min(band.a.columns, padded(band.width) - first) / kGroup;
@@ -148,7 +147,7 @@ __device__ void convolve(Band<R, kPlace>& band, int first) {
         x += before[c];
       } else {
         if constexpr (kSum == Sum::kFused) {
-          // The center of A is not that of -B.
+          // The center of A differs from that of -B.
           const std::int32_t one =
               (band.outputs(row)[at_x / 32 + 1] >> at_x % 32 & 1) != 0 ? 1 : -1;
           x += (band.a.a[kSide<R> * kSide<R> / 2] + band.a.b[kSide<R> * kSide<R> / 2]) * kInputOne *

@@ -1,8 +1,9 @@
-// Flips of cells: recording them, and adding their weights to the states around them.
+// Records flips of cells, and adds their weights to the states around them.
 //
-// A flip is one word: the column, the row counted from `top`, and the new output in bit 31. Few
-// flips go through lists, and a lane adds each of them to one row of states. Many flips go through
-// bit planes, and a lane adds all flips near a group to that group.
+// A flip is encoded in one word: the column, the row counted from `top`, and the new output in bit
+// 31. If a turn has few flips, they are kept in lists, and a lane adds each flip to one row of
+// states. If it has many, they are kept in bit planes, and a lane adds all flips near a group to
+// that group.
 #pragma once
 
 #include "kernels/halftone/band.cuh"
@@ -10,10 +11,10 @@
 namespace ocellus::cuda {
 namespace {
 
-/// Words of a row of states that a flip changes.
+/// Number of words of a row of states that a flip changes.
 template <int R>
 constexpr int kPairs = R + 1;
-/// Their words in shared memory.
+/// Distance between these weights in shared memory, in words.
 template <int R>
 constexpr int kPairStride = (kPairs<R> + 3) / 4 * 4;
 
@@ -23,14 +24,14 @@ __device__ std::uint32_t* row_weights_of(Band<R, kPlace>& band, int odd, int dy)
   return reinterpret_cast<std::uint32_t*>(band.shared + band.at.row_weights) +
          (odd * kSide<R> + dy + R) * kPairStride<R>;
 }
-/// Weights that a flip adds to a group, one slice for each column of the flip.
+/// Weights that a flip adds to a group: one slice for each column that the flip can have.
 template <int R, StatePlace kPlace>
 __device__ uint4* slices_of(Band<R, kPlace>& band, int positive, int dy) {
   return reinterpret_cast<uint4*>(band.shared + band.at.slices) +
          (positive * kSide<R> + dy + R) * kAround;
 }
 
-/// Prepares the weights for `apply_many`: for each column around a group the 8 weights of a flip.
+/// Computes the weights for `apply_many`: for each column around a group, the 8 weights of a flip.
 template <int R, StatePlace kPlace>
 __device__ void make_slices(Band<R, kPlace>& band) {
   for (int i = band.tid; i < 2 * kSide<R> * kAround * kGroup / 2; i += kBandThreads) {
@@ -47,13 +48,13 @@ __device__ void make_slices(Band<R, kPlace>& band) {
   }
 }
 
-/// Prepares the weights for `apply_flip`: for each row around a flip kPairs<R> words.
+/// Computes the weights for `apply_flip`: for each row around a flip, kPairs<R> words.
 template <int R, StatePlace kPlace>
 __device__ void make_row_weights(Band<R, kPlace>& band) {
   for (int i = band.tid; i < 2 * kSide<R> * kPairs<R>; i += kBandThreads) {
     const int odd = i / (kSide<R> * kPairs<R>);
     const int dy = i / kPairs<R> % kSide<R> - R;  // from the flip to the row of states
-    // The first word holds the column R before the flip.
+    // The first word contains the column R before the flip.
     const int dx = 2 * (i % kPairs<R>)-R - ((R + odd) & 1);
     const auto weight = [&](int at_dx) {
       return at_dx >= -R && at_dx <= R ? 2 * band.a.a[(R - dy) * kSide<R> + R - at_dx] : 0;
@@ -66,7 +67,7 @@ __device__ inline std::uint32_t flip_of(int x, int index, std::uint32_t one) {
   return static_cast<unsigned>(x) | static_cast<unsigned>(index) << 15 | one << 31;
 }
 
-/// Records the flips of a lane's cells, whose outputs were `ones`.
+/// Records the flips of a lane's cells. `ones` are the outputs before the flips.
 template <int R, StatePlace kPlace>
 __device__ void record_flips(Band<R, kPlace>& band, int row, int x, std::uint32_t bits,
                              std::uint32_t ones) {
@@ -82,8 +83,8 @@ __device__ void record_flips(Band<R, kPlace>& band, int row, int x, std::uint32_
   }
 }
 
-/// Whether a state of these columns has changed since turn `since`. The columns are fewer than
-/// share a stamp.
+/// True if a state in these columns has changed since turn `since`. There must be fewer columns
+/// than share a stamp.
 template <int R, StatePlace kPlace>
 __device__ bool has_changed(Band<R, kPlace>& band, int row, int x, int columns, int since) {
   const int* const stamp = band.stamps(row);
@@ -92,7 +93,7 @@ __device__ bool has_changed(Band<R, kPlace>& band, int row, int x, int columns, 
   return max(stamp[first], stamp[last]) > since;
 }
 
-/// Adds a flip's weights to the states of one row, `dy` below the flip.
+/// Adds a flip's weights to the states of the row `dy` below the flip.
 template <int R, StatePlace kPlace>
 __device__ void apply_flip(Band<R, kPlace>& band, std::uint32_t flip, int dy) {
   const int x = static_cast<int>(flip & 0x7fff);
@@ -108,7 +109,7 @@ __device__ void apply_flip(Band<R, kPlace>& band, std::uint32_t flip, int dy) {
   stamp[min(x + R, band.width - 1) / kStampColumns] = band.turn;
 }
 
-/// Applies `count` flips of a list. `step` lanes share the work, and `index` is this lane's.
+/// Applies `count` flips of a list. `step` lanes share the work; `index` is the index of this lane.
 template <int R, StatePlace kPlace>
 __device__ void apply_list(Band<R, kPlace>& band, const std::uint32_t* flipped, int count,
                            int index, int step) {
@@ -117,13 +118,13 @@ __device__ void apply_list(Band<R, kPlace>& band, const std::uint32_t* flipped, 
     apply_flip(band, flipped[i / kSide<R>], i % kSide<R> - R);
 }
 
-/// Adds flips of one word to the bit planes. `ones` are the new outputs.
+/// Adds the flips of one word to the bit planes. `ones` are the new outputs.
 template <int R, StatePlace kPlace>
 __device__ void add_many(Band<R, kPlace>& band, int row, int word, std::uint32_t bits,
                          std::uint32_t ones) {
   std::uint32_t again = atomicOr(band.many(0, row) + word + 1, bits & ~ones) & bits & ~ones;
   again |= atomicOr(band.many(1, row) + word + 1, bits & ones) & bits & ones;
-  // The plane holds one flip of a cell at most, so a second one is applied now.
+  // The planes can hold only one flip of a cell, so a second one is applied immediately.
   for (; again != 0; again &= again - 1) {
     const int bit = __ffs(static_cast<int>(again)) - 1;
     for (int dy = -R; dy <= R; ++dy)

@@ -7,26 +7,27 @@ namespace ocellus::cuda {
 namespace {
 
 constexpr int kWarps = kBandThreads / 32;
-/// Before a row class is updated, each warp has its own task. The first warps each receive the
-/// messages of one row of a neighbor band. One warp counts changes, and the others send.
+/// Before a row class is updated, each warp has its own task. Each of the first warps receives the
+/// messages of one row of a neighboring band. One warp counts changes, and the other warps send.
 constexpr int kReceivers = 2 * (kMaxTemplateRadius + 1);
 constexpr int kCounter = kReceivers;
 constexpr int kSenders = kWarps - kReceivers - 1;
-/// States of cells that a thread changes together: 16 bytes.
+/// Number of states that a thread changes together (16 bytes).
 constexpr int kGroup = 8;
-/// Columns around a group that can hold flips within its reach.
+/// Number of columns around a group whose flips can affect the group.
 constexpr int kAround = kGroup + 2 * kMaxTemplateRadius;
-/// Columns that share a stamp.
+/// Number of columns that share a stamp.
 constexpr int kStampColumns = 32 * kGroup;
-/// A list holds this many flips of a turn. With more, a bit plane holds them for all cells.
+/// Capacity of a list of the flips of a turn. If there are more flips, bit planes hold them.
 constexpr int kListed = 1024;
-/// A receiving warp applies this many flips of 64 words itself. With more, all warps share them.
+/// Largest number of flips of 64 words that a receiving warp applies itself. If there are more, all
+/// warps share them.
 constexpr int kFewInRow = 8;
 constexpr unsigned kFull = 0xffffffffu;
-/// In a count of changed cells, the number of bands that have reported begins at this bit.
+/// Counts of changed cells contain, from this bit on, the number of bands that have reported.
 constexpr int kCountBits = 40;
 
-/// Rows and columns of a template of radius R.
+/// Number of rows and columns of a template of radius R.
 template <int R>
 constexpr int kSide = 2 * R + 1;
 
@@ -40,8 +41,8 @@ __host__ __device__ constexpr int padded(int width) {
   return (width + kGroup - 1) / kGroup * kGroup;
 }
 
-// A word of 32 bits holds two states as the sum low + 2^16 high. One addition then changes both,
-// and a carry out of the low half needs no special case.
+// A word of 32 bits holds two states as the sum low + 2^16 high. One addition changes both states.
+// A carry out of the low half needs no special case.
 __device__ inline std::uint32_t pack(std::int32_t low, std::int32_t high) {
   return static_cast<std::uint32_t>(low) + (static_cast<std::uint32_t>(high) << 16);
 }
@@ -52,12 +53,12 @@ __device__ inline std::int32_t high_of(std::uint32_t word) {
   return static_cast<std::int32_t>(word + 0x8000u) >> 16;
 }
 
-/// Offsets of arrays in a band's shared memory, in bytes.
+/// Offsets of the arrays in a band's shared memory, in bytes.
 struct BandLayout {
-  int x_stride;     ///< words of a row of states, with a group before and a group after the image
-  int word_stride;  ///< words of a row of bits, with one before and one after the image
-  int window;       ///< rows of bits: the band's, `reach` above, `reach` + 1 below
-  int blocks;       ///< stamps of a row
+  int x_stride;  ///< words of a row of states, including one group before and one after the image
+  int word_stride;  ///< words of a row of bits, including one before and one after the image
+  int window;       ///< rows of bits: those of the band, `reach` above and `reach` + 1 below
+  int blocks;       ///< number of stamps of a row
   int stamps, pending, list, received, row_weights, slices, outputs, flips, many, states, inputs;
   int bytes;
 

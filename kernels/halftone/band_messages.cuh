@@ -1,8 +1,8 @@
-// Messages between bands: the flips of rows near a border of a band.
+// Messages between bands: the flips of rows near the border of a band.
 //
-// A message holds the flips of one row in one sweep as bits. Each word of 64 bits has 32 flips, and
-// the number of the sweep in its upper half. A receiver thus recognizes a valid word by itself, and
-// needs no lock and no flag. Even and odd sweeps have separate buffers.
+// A message contains the flips of one row in one sweep as bits. Each word of 64 bits has 32 flips
+// in its lower half and the number of the sweep in its upper half. A receiver can thus recognize
+// each valid word, without locks or flags. Even and odd sweeps have separate buffers.
 #pragma once
 
 #include "kernels/halftone/band_flips.cuh"
@@ -31,7 +31,7 @@ __device__ inline void store_message(ulonglong2* at, std::uint32_t sweep, std::u
                : "memory");
 }
 
-/// The message of a row. A swap changes two rows: part 1 is the row below.
+/// The message of a row. A swap changes two rows: part 0 is the row itself, part 1 the row below.
 template <int R, StatePlace kPlace>
 __device__ ulonglong2* message_of(Band<R, kPlace>& band, std::uint32_t sweep, int row, int part) {
   const unsigned slot =
@@ -41,9 +41,9 @@ __device__ ulonglong2* message_of(Band<R, kPlace>& band, std::uint32_t sweep, in
              static_cast<unsigned>(message_pairs(band.width));
 }
 
-/// Publishes an updated row class: `rows` rows from `first` on, `step` apart. Also applies the
-/// flips to the band's outputs, and clears them. No row has flips unless `fresh`. With `crowd`
-/// the flips also go to the bit planes.
+/// Publishes an updated row class: `rows` rows, `step` apart, starting at `first`. Also applies the
+/// flips to the band's outputs and clears them. If `fresh` is false, no row has flips. With
+/// `crowd`, the flips are also added to the bit planes.
 template <int R, StatePlace kPlace>
 __device__ void send_flips(Band<R, kPlace>& band, int first, int step, int rows, bool swap,
                            bool fresh, bool crowd, std::uint32_t sweep) {
@@ -60,7 +60,7 @@ __device__ void send_flips(Band<R, kPlace>& band, int first, int step, int rows,
       std::uint32_t bits[2] = {0, 0};
       if (fresh) {
         bits[0] = flipped[word];
-        bits[1] = flipped[word + 1];  // rows have a word after the image
+        bits[1] = flipped[word + 1];  // rows have one word after the image
       }
       if (near) store_message(to + word / 2, sweep, bits[0], bits[1]);
 #pragma unroll
@@ -75,7 +75,7 @@ __device__ void send_flips(Band<R, kPlace>& band, int first, int step, int rows,
   }
 }
 
-/// Waits until a neighbor's row has been updated in this sweep, and takes over its flips.
+/// Waits until a neighbor's row has been updated in this sweep, and applies its flips.
 template <int R, StatePlace kPlace>
 __device__ void receive_flips(Band<R, kPlace>& band, int row, std::uint32_t sweep, int parts) {
   std::uint32_t* const few =
@@ -91,7 +91,7 @@ __device__ void receive_flips(Band<R, kPlace>& band, int row, std::uint32_t swee
         ulonglong2 pair = load_message(from + word / 2);
         while (static_cast<std::uint32_t>(pair.x >> 32) != sweep ||
                static_cast<std::uint32_t>(pair.y >> 32) != sweep) {
-          // The stage has ended, and the neighbor skips this sweep.
+          // The stage has ended, so the neighbor skips this sweep.
           if (atomicOr(&band.stop(), 0) != 0) break;
           pair = load_message(from + word / 2);
         }
@@ -106,7 +106,7 @@ __device__ void receive_flips(Band<R, kPlace>& band, int row, std::uint32_t swee
       for (int i = 0; i < 2; ++i)
         if (bits[i] != 0)
           ones[i] = atomicXor(band.outputs(row + part) + word + i + 1, bits[i]) ^ bits[i];
-      // A prefix sum gives the place of this lane's flips in a list of all lanes' flips.
+      // A prefix sum gives the position of this lane's flips in the list of all lanes' flips.
       const int mine = __popc(bits[0]) + __popc(bits[1]);
       int before = mine;
 #pragma unroll

@@ -1,4 +1,4 @@
-// The outputs of a band: loading them when a run begins, and writing them when it ends.
+// Loads the outputs of a band at the start of a run, and writes them at its end.
 #pragma once
 
 #include "kernels/halftone/band.cuh"
@@ -6,7 +6,7 @@
 namespace ocellus::cuda {
 namespace {
 
-/// Loads the outputs of all rows that the band sees, as bits.
+/// Loads the outputs of all rows that the band reads, as bits.
 template <int R, StatePlace kPlace>
 __device__ void load_outputs(Band<R, kPlace>& band) {
   const int rows = band.end - band.begin + 2 * band.a.reach + 1;
@@ -22,14 +22,14 @@ __device__ void load_outputs(Band<R, kPlace>& band) {
     const std::uint32_t quads[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
 #pragma unroll
     for (int q = 0; q < 8; ++q) bits |= ((quads[q] & 0x01010101u) * 0x10204080u >> 28) << (4 * q);
-    // The plane's bytes after the image are undefined.
+    // The bytes of the plane after the image are undefined.
     if (word == band.words - 1 && band.width % 32 != 0) bits &= (1u << band.width % 32) - 1;
     band.outputs(row)[word + 1] = bits;
   }
 }
 
-/// Writes the outputs of the band's own rows: for the next run, for a warm start, and as the
-/// frame's result.
+/// Writes the outputs of the band's own rows for the next run, for a warm start, and to the frame's
+/// result.
 template <int R, StatePlace kPlace>
 __device__ void write_outputs(Band<R, kPlace>& band) {
   const BandArguments& a = band.a;

@@ -1,9 +1,10 @@
 // The update of a row class, in registers.
 //
-// The changes in a row depend on the states of that row alone, and with swaps on the next row. A
-// warp therefore updates a piece of a row in registers: each lane holds S neighboring cells, where
-// S is the spacing of the colors. A flip can change the result one lane to its left for each color.
-// The last lanes of a piece are thus unreliable, and the next piece computes them again.
+// The changes in a row depend only on the states of this row and, with swaps, on the next row. A
+// warp therefore updates a piece of a row in registers. Each lane holds S neighboring cells, where
+// S is the spacing of the colors. For each color, a flip can change the result one lane to its
+// left. The results of the last lanes of a piece are thus invalid, and the next piece computes
+// these cells again.
 #pragma once
 
 #include "kernels/halftone/band_flips.cuh"
@@ -11,7 +12,7 @@
 namespace ocellus::cuda {
 namespace {
 
-/// Lanes of a piece whose results are valid.
+/// Number of lanes of a piece whose results are valid.
 template <int S>
 constexpr int kUseful = 32 - (S - 1);
 
@@ -20,8 +21,8 @@ __device__ int pieces_of(Band<R, kPlace>& band) {
   return (band.width + kUseful<S> * S - 1) / (kUseful<S> * S);
 }
 
-/// Loads the states of S cells from column x on. They are 0 beyond the image, but undefined
-/// between the image's last column and the end of its group.
+/// Loads the states of S cells, starting at column x. States outside the image are 0, but undefined
+/// between the last column of the image and the end of its group.
 template <int S, int R, StatePlace kPlace>
 __device__ void load_states(Band<R, kPlace>& band, int row, int x, std::int32_t (&state)[S]) {
   constexpr int kPieces = S / 2 + S % 2;
@@ -98,7 +99,7 @@ __device__ void swap_piece(Band<R, kPlace>& band, int row, int first) {
   }
   load_states<S>(band, row, x, upper);
   load_states<S>(band, below ? row + 1 : row, x, lower);
-  // The outputs before this lane changes them.
+  // The outputs before the changes of this lane.
   std::uint32_t upper_before = upper_bits;
   const std::uint32_t lower_before = lower_bits;
   const std::int32_t center = 2 * band.weight_a(0, 0);
@@ -134,12 +135,13 @@ __device__ void swap_piece(Band<R, kPlace>& band, int row, int first) {
     }
     if (__any_sync(kFull, move != 0) == 0) continue;
     if (move != 0 && band.lane < kUseful<S>) ++swaps;
-    // The change of this cell's output as its sign, and the move. The partner's is the opposite.
+    // The change of this cell: the sign is that of the output's change, the magnitude is the move.
+    // The partner's change is the opposite.
     const int change = move == 0 ? 0 : one ? -move : move;
     const int left_change = __shfl_up_sync(kFull, change, 1);
     const int right_change = __shfl_down_sync(kFull, change, 1);
-    // Only the states that later colors read are updated: those of the cells after q, and that of
-    // the first cell, which is the right neighbor of the last cell in the lane before.
+    // Update only the states that later colors read. These are the states of the cells after q, and
+    // that of the first cell, the right neighbor of the previous lane's last cell.
 #pragma unroll
     for (int from_lane = -1; from_lane <= 1; ++from_lane) {
       int source = from_lane == 0 ? change : from_lane < 0 ? left_change : right_change;
@@ -176,21 +178,21 @@ __device__ void swap_piece(Band<R, kPlace>& band, int row, int first) {
   }
 }
 
-/// A factor that replaces divisions by the number of pieces in a row.
+/// A factor that replaces divisions by the number of pieces of a row.
 template <int R, StatePlace kPlace>
 __device__ unsigned inverse_of_pieces(Band<R, kPlace>& band, int spacing, bool swaps) {
   const int pieces = swaps || spacing != R + 1 ? pieces_of<R + 2>(band) : pieces_of<R + 1>(band);
   return kFull / static_cast<unsigned>(pieces) + 1;
 }
 
-/// Updates `rows` rows from `first` on, S apart: the pieces with a state that has changed since
-/// turn `since`, or all pieces if it is negative.
+/// Updates `rows` rows, S apart, starting at `first`. Only pieces with a state that has changed
+/// since turn `since` are updated, or all pieces if `since` is negative.
 template <int S, bool kSwaps, int R, StatePlace kPlace>
 __device__ void update_rows(Band<R, kPlace>& band, int first, int rows, int since,
                             unsigned inverse) {
   constexpr int kCells = kUseful<S> * S;
   const int pieces = pieces_of<S>(band);
-  // Each lane checks one piece. The warp then updates the pieces that need it.
+  // Each lane checks one piece. The warp then updates the pieces that have changed.
   for (int begins = 0; begins < rows * pieces; begins += 32 * kWarps) {
     const int item = begins + band.lane * kWarps + band.warp;
     const int index =

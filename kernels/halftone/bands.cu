@@ -17,7 +17,7 @@ void make_swap_weights(int radius, BandArguments& arguments) noexcept {
   };
   for (int row = 0; row < 2; ++row) {
     for (int i = 0; i < 2 * radius + 2; ++i) {
-      // The weight of the cell, less that of the neighbor, whose change is the opposite.
+      // The weight of the cell minus that of the neighbor, because their changes are opposite.
       const int d = i - radius;
       arguments.swap[0][row][i] = weight(-d, -row) - weight(1 - d, -row);
       arguments.swap[1][row][i] = weight(-d, -row) - weight(-d, 1 - row);

@@ -1,16 +1,17 @@
-// Two levels in colors: all stages of a run in one kernel.
+// Two levels in colors: one kernel for all stages of a run.
 //
-// The states of all cells stay in shared memory, or in global memory if that is too small. They
-// have 16 bits each. The kernel keeps them current: a cell that flips adds its weights to the
-// states of its neighbors.
+// The states of all cells remain in shared memory, or in global memory if shared memory is too
+// small. They have 16 bits each. The kernel keeps them up to date: a cell that flips adds its
+// weights to the states of its neighbors.
 //
-// A row class is the rows that are a spacing apart. A sweep updates the row classes one after the
-// other, each of them in registers (band_update.cuh). Then the flips go to the states around them
-// (band_flips.cuh), and as messages to the bands above and below (band_messages.cuh). A band waits
-// for the rows of its neighbors that its next rows depend on, and for nothing else.
+// A row class consists of the rows that are a spacing apart. A sweep updates the row classes one
+// after the other. Each class is updated in registers (band_update.cuh). Then the flips are added
+// to the states around them (band_flips.cuh) and sent as messages to the bands above and below
+// (band_messages.cuh). A band waits only for the rows of its neighbors that its next rows depend
+// on.
 //
-// The count of changed cells is known two sweeps late. If it is 0, the stage ends. The sweeps that
-// ran in between have then changed nothing either.
+// The count of changed cells is available two sweeps late. If it is 0, the stage ends. The sweeps
+// since then have changed nothing either.
 #pragma once
 
 #include "kernels/halftone/band_convolution.cuh"
@@ -21,11 +22,11 @@
 namespace ocellus::cuda {
 namespace {
 
-/// The totals of a run: sweeps up to the first one of each stage that changed nothing.
+/// Totals of a run. They count the sweeps of each stage up to the first one that changed nothing.
 struct RunTotals {
   std::uint32_t sweeps = 0;
   std::uint32_t changed = 0;
-  bool converged = false;  // this stage
+  bool converged = false;  // of the present stage
 
   __device__ void add(std::uint32_t count, bool begins_stage) {
     if (begins_stage) converged = false;
@@ -36,7 +37,7 @@ struct RunTotals {
   }
 };
 
-/// Runs all stages of a run, from the outputs in `cells` to those that it writes.
+/// Runs all stages of a run, from the outputs in `cells` to the outputs that it writes.
 template <int R, StatePlace kPlace>
 __device__ void run_stages(Band<R, kPlace>& band) {
   band.clear();
@@ -55,19 +56,19 @@ __device__ void run_stages(Band<R, kPlace>& band) {
 
   const std::uint32_t base = *static_cast<volatile std::uint32_t*>(&band.a.shared->sweep);
   std::uint32_t sweep = base;
-  // The neighbor's row that this warp receives, and the last sweep of which it has the flips.
+  // The neighbor's row that this warp receives, and the last sweep whose flips it has received.
   const int seen = band.warp < band.a.reach ? band.begin - band.a.reach + band.warp
                                             : band.end + band.warp - band.a.reach;
   const bool receives = band.warp < 2 * band.a.reach && seen >= 0 && seen < band.height;
   std::uint32_t had = base - 1;
-  // The last updated rows, which have not been sent.
+  // The rows that were updated last and have not been sent yet.
   int sent_first = 0;
   int sent_step = 0;
   int sent_rows = 0;
   bool sent_swap = false;
-  bool swapped = false;  // in the stage before
+  bool swapped = false;  // true if the previous stage swaps
   bool swaps_last = false;
-  std::uint32_t last_begin = base;  // of the last stage
+  std::uint32_t last_begin = base;  // first sweep of the last stage
 
   const bool counter = band.tid == 32 * kCounter;
   unsigned long long* const counts = band.a.shared->counts;
@@ -75,7 +76,7 @@ __device__ void run_stages(Band<R, kPlace>& band) {
   bool has_unpublished = false;
   const auto publish_count = [&] {
     if (!has_unpublished) return;
-    // Band 0 has cleared counters. Others must see them cleared before they add to them.
+    // Band 0 has cleared counters. Other bands must see this before they add to them.
     if (blockIdx.x == 0) __threadfence();
     atomicAdd(&counts[(sweep - 1) & 7], (1ull << kCountBits) + unpublished);
     has_unpublished = false;
@@ -88,8 +89,9 @@ __device__ void run_stages(Band<R, kPlace>& band) {
     return static_cast<std::uint32_t>(value);
   };
   RunTotals totals;
-  std::uint32_t next = base;  // sweep that band 0 adds to the totals next
-  unsigned begins = 0;        // bit i: the sweep whose number is i modulo 8 began a stage
+  std::uint32_t next = base;  // the next sweep that band 0 adds to the totals
+  // Bit i: true if the sweep whose number is i modulo 8 is the first of a stage.
+  unsigned begins = 0;
 
   for (int s = 0; s < band.a.stage_count; ++s) {
     const BandStage stage = band.a.stage[s];
@@ -97,10 +99,10 @@ __device__ void run_stages(Band<R, kPlace>& band) {
     const std::uint32_t stage_begin = sweep;
     const int begin_class = band.begin % spacing;
     const int seen_class = seen % spacing;
-    // Each class has `whole` rows, and the first `over` classes have one more.
+    // Each class has `whole` rows; the first `over` classes have one more.
     const int whole = (band.end - band.begin) / spacing;
     const int over = (band.end - band.begin) % spacing;
-    const int turns = whole > 0 ? spacing : over;  // of a sweep
+    const int turns = whole > 0 ? spacing : over;  // turns of one sweep
     const unsigned inverse = inverse_of_pieces(band, spacing, stage.swap);
     bool stopped = false;
     for (int n = 0; n < stage.max_sweeps; ++n) {
@@ -164,7 +166,8 @@ __device__ void run_stages(Band<R, kPlace>& band) {
             band.left_end() = kListed;
           }
         }
-        // The first sweep of a stage visits all cells: those that no update changes may still swap.
+        // The first sweep of a stage visits all cells, because cells that no update changes may
+        // still be swapped.
         const int since = n == 0 ? -1 : band.turn - turns;
         band.now ^= 1;
         if (stage.swap) {
@@ -195,7 +198,7 @@ __device__ void run_stages(Band<R, kPlace>& band) {
       swapped = stage.swap;
     }
     if (!stopped) continue;
-    // The skipped sweep becomes the first one of the next stage.
+    // The skipped sweep becomes the first sweep of the next stage.
     if (static_cast<int>(had - (sweep - 1)) > 0) had = sweep - 1;
     __syncthreads();
     if (band.tid == 0) band.stop() = 0;
@@ -204,7 +207,7 @@ __device__ void run_stages(Band<R, kPlace>& band) {
   if (band.warp > kCounter && sent_step != 0)
     send_flips(band, sent_first, sent_step, sent_rows, sent_swap, true, false, sweep - 1);
   if (counter) publish_count();
-  // Swaps of the band above change cells in this band.
+  // Swaps of the band above change cells of this band.
   if (swaps_last && receives) {
     while (static_cast<int>(sweep - 1 - had) > 0) {
       ++had;

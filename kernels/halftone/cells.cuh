@@ -1,4 +1,5 @@
-// What the kernels of the cellular network share: inputs, results, the end of a frame.
+// Functions that the kernels of the cellular network share: inputs, results, and the end of a
+// frame.
 #pragma once
 
 #include "halftone/plan.h"
@@ -13,13 +14,13 @@ __device__ inline std::int32_t input_of_output(int k, int levels) {
   return static_cast<std::int32_t>(above / (2 * most)) - detail::kInputOne;
 }
 
-/// Gray of 16 bits; what is not finite counts as 0.
+/// Converts a float to 16-bit gray. Values that are not finite become 0.
 __device__ inline std::int32_t gray_of_float(float value) {
   if (!isfinite(value)) return 0;
   return __float2int_rn(__fmul_rn(fminf(fmaxf(value, 0.0f), 255.0f), 257.0f));
 }
 
-/// u of one cell inside the image, in steps of 2^-13.
+/// Input u of a cell inside the image, in units of 2^-13.
 __device__ inline std::int32_t input_at(const CellSource& u, int x, int y) {
   if (u.k != nullptr) return input_of_output(u.k[y * u.pitch + x], u.levels);
   const char* const row = static_cast<const char*>(u.frame->image) + y * u.frame->image_stride;
@@ -33,7 +34,7 @@ __device__ inline std::int32_t input_at(const CellSource& u, int x, int y) {
   }
 }
 
-/// Writes the gray value of output k in the user's format; 0 for a bad frame.
+/// Writes the gray value of output k in the format of the result; 0 for a bad frame.
 __device__ inline void write_gray(const CellEnd& end, int x, int y, int k, bool bad) {
   char* const row = static_cast<char*>(end.frame->out[0]) + y * end.frame->out_stride[0];
   switch (end.format) {
@@ -51,7 +52,7 @@ __device__ inline void write_gray(const CellEnd& end, int x, int y, int k, bool 
   }
 }
 
-/// The record of a frame, when its numbers are final.
+/// Writes the record of a frame; called when the totals are final.
 __device__ inline void tell_record(const CellEnd& end) {
   end.record->sweeps = static_cast<std::int32_t>(end.totals->sweeps);
   end.record->changed = end.totals->changed;

@@ -10,7 +10,8 @@
 namespace ocellus::cuda {
 namespace {
 
-/// Least rows of a band, if the image has that many. With fewer rows, more bands wait for messages.
+/// Smallest number of rows of a band, unless the image has fewer. With fewer rows per band, more
+/// bands would wait for messages.
 constexpr int kLeastBandRows = 4;
 
 std::size_t at(int index) {
@@ -22,7 +23,7 @@ int weights_of(const CellStagePlan& stage) {
   return side * side;
 }
 
-/// Whether the kernel of bands supports the stage, apart from the shared memory that it needs.
+/// True if the band kernel supports the stage, regardless of the shared memory that it needs.
 bool suits_bands(const CellStagePlan& stage) {
   return stage.levels == 2 && stage.update == CellUpdate::kColors &&
          stage.boundary == CellBoundary::kFixed && stage.boundary_value == 0 &&
@@ -37,9 +38,9 @@ int most_bands(int height) {
   return (height + kLeastBandRows - 1) / kLeastBandRows;
 }
 
-/// An upper bound of the global memory for the states of any number of bands, in words.
+/// An upper bound for the global memory of the states for any number of bands, in words.
 std::size_t large_words(ImageSize size) {
-  // b bands have at most height + 2 b rows of states, and height + 12 b rows of flips.
+  // b bands have at most height + 2 b rows of states and height + 12 b rows of flips.
   const LargeBandWords words =
       large_band_words(kMaxTemplateRadius, kMaxTemplateRadius + 1, size.width, kLeastBandRows + 1);
   return at(most_bands(size.height)) * (words.states + words.many);
@@ -99,8 +100,8 @@ int CudaCellularNetwork::reach_of(const Run& run) const noexcept {
   return plan_of(run.first).radius + (has_swaps(plan_, run.first, run.end) ? 1 : 0);
 }
 
-/// Chooses shared memory for the states if they fit, else global memory. The run uses the general
-/// kernel if neither is possible.
+/// Selects shared memory for the states if they fit, else global memory. If neither is possible,
+/// the run uses the general kernel.
 Expected<void> CudaCellularNetwork::choose(Scope& cuda, Run& run) noexcept {
   if (!run.in_bands) return {};
   const int radius = plan_of(run.first).radius;
@@ -161,7 +162,7 @@ Expected<void> CudaCellularNetwork::prepare(Scope& cuda) noexcept {
           upload(cuda, ranks_, detail::kBlueNoiseRanks.data(), sizeof(detail::kBlueNoiseRanks));
       !done)
     return done;
-  // Words that no band has sent yet carry the sweep 0.
+  // Words of messages that were never sent contain the sweep number 0.
   BandShared shared{};
   shared.sweep = 1;
   if (Expected<void> done = upload(cuda, shared_, &shared, sizeof(shared)); !done) return done;

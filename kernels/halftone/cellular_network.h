@@ -19,13 +19,13 @@ class CudaCellularNetwork final : public CudaOperator {
   CudaCellularNetwork(const CellularNetworkPlan& plan, const CellSources* sources) noexcept;
 
  private:
-  /// A stage that starts anew, and the stages after it that keep its state.
+  /// A stage that starts anew, and the following stages that continue with its states.
   struct Run {
     int first = 0;
     int end = 0;
     bool in_bands = false;
     StatePlace place = StatePlace::kShared;
-    int columns = 0;  // a band convolves these at once
+    int columns = 0;  // number of columns that a band convolves at once
     std::size_t shared_bytes = 0;
   };
 
@@ -41,13 +41,14 @@ class CudaCellularNetwork final : public CudaOperator {
     return static_cast<std::size_t>(pitch_) * static_cast<std::size_t>(plan_.size.height);
   }
   int bands() const noexcept;
-  /// Rows of the largest band.
+  /// Number of rows of the largest band.
   int band_rows() const noexcept;
   int reach_of(const Run& run) const noexcept;
   Expected<void> choose(Scope& cuda, Run& run) noexcept;
   Expected<void> load_planes(Scope& cuda) noexcept;
 
-  /// u of a run. `before` is the plane of outputs of the run before, or -1.
+  /// Source of u for a run. `before` is the index of the plane with the outputs of the previous
+  /// run, or -1.
   CellSource source_of(int slot, const Run& run, int before) const noexcept;
   CellEnd end_of(int slot, const Run& run, int stage) const noexcept;
   Expected<void> record_start(Scope& cuda, int slot, cudaStream_t stream, const Run& run,
@@ -61,12 +62,13 @@ class CudaCellularNetwork final : public CudaOperator {
   const CellSources* sources_;
   std::array<Run, kMaxCellStages> runs_{};
   int run_count_ = 0;
-  std::int64_t pitch_ = 0;  // cells, of all planes
+  std::int64_t pitch_ = 0;  // pitch of all planes, in cells
 
-  /// Outputs of the run before, and the first and last ones of a run.
+  /// Outputs of the previous run, and the initial and final outputs of the present run.
   std::array<std::uint8_t*, 3> k_{};
   std::uint8_t* keep_ = nullptr;
-  /// The bias of all cells for the general kernel, or the memory that large_band_words() counts.
+  /// The bias of all cells for the general kernel, or the global memory of bands; see
+  /// large_band_words().
   std::int32_t* sums_ = nullptr;
   std::uint16_t* ranks_ = nullptr;
   std::array<std::int32_t*, kMaxCellStages> threshold_{};

@@ -1,6 +1,7 @@
-// What bands do not do: any number of levels, any boundary, order and size. States are summed up
-// again for each cell, from outputs in device memory; in colors only where a cell that they see
-// has changed since, which marks of pieces of rows tell.
+// The general kernel, for everything that bands do not support: any number of levels, any boundary,
+// order and size. It computes the state of each cell from the outputs in device memory at every
+// update. In color order, it updates only cells near which an output has changed. Marks for pieces
+// of rows record these changes.
 #include <cooperative_groups.h>
 
 #include "kernels/halftone/cells.cuh"
@@ -45,8 +46,9 @@ __global__ void __launch_bounds__(kBiasThreads) make_bias(const __grid_constant_
 struct Cells {
   const GeneralArguments& a;
   std::uint8_t* k;
-  const std::uint8_t* from;  // of a synchronous step: the outputs before it
-  unsigned changed = 0;      // by this thread
+  // The outputs that states are computed from; in a synchronous step, those before the step.
+  const std::uint8_t* from;
+  unsigned changed = 0;  // number of changes by this thread
 
   __device__ explicit Cells(const GeneralArguments& arguments)
       : a(arguments), k(arguments.cells.k), from(arguments.cells.k) {}
@@ -67,7 +69,7 @@ struct Cells {
       const int from_y = beyond(y + dy, a.cells.height, stage.boundary);
       for (int dx = -radius; dx <= radius; ++dx, ++weight) {
         const int from_x = beyond(x + dx, a.cells.width, stage.boundary);
-        if (from_x < 0 || from_y < 0) continue;  // counts with the bias
+        if (from_x < 0 || from_y < 0) continue;  // part of the bias
         sum += stage.a[weight] * (2 * from[at(from_x, from_y)] - most);
       }
     }
@@ -128,11 +130,11 @@ struct Cells {
       a.marks[i] = 1;
   }
 
-  /// A cell at (x, y) has changed, or with swaps that one and a neighbor to the right or below:
-  /// marks all that see them. A swap looks at the states of such neighbors, too.
+  /// Marks all cells that depend on the cell at (x, y), which has changed. With swaps, its right or
+  /// lower neighbor has changed as well, and swaps also depend on the states of neighbors.
   __device__ void mark(int x, int y) {
     const int reach = a.stage.radius + (a.stage.move == CellMove::kSwap ? 1 : 0);
-    // No more than two tiles, unless the image goes on at its other side.
+    // These are at most two tiles, except with a periodic boundary.
     const int step = a.stage.boundary == CellBoundary::kPeriodic ? 1 : 2 * reach;
     for (int dy = -reach; dy <= reach; ++dy) {
       const int row = seen(y + dy, a.cells.height);
@@ -146,14 +148,15 @@ struct Cells {
     return min(max(position, 0), length - 1);
   }
 
-  // ---- one sweep; the grid meets before and after
+  // ---- one sweep; the grid synchronizes before and after it
 
   __device__ void each() {
     for (int y = blockIdx.x; y < a.cells.height; y += gridDim.x)
       for (int x = threadIdx.x; x < a.cells.width; x += kGeneralThreads) update(x, y);
   }
 
-  /// The rows of a class do not see each other, so a row's colors need no meeting of the grid.
+  /// Rows of a class do not depend on each other, so the grid need not synchronize between the
+  /// colors of a row.
   __device__ void colors(cg::grid_group& grid, std::uint8_t* marked) {
     const CellStagePlan& stage = a.stage;
     const int row_classes = color_class_count(a.cells.height, stage.spacing, stage.boundary);
@@ -190,7 +193,7 @@ struct Cells {
       const ColorClass columns = color_class(c, a.cells.width, stage.spacing, stage.boundary);
       for (int x = columns.first + static_cast<int>(threadIdx.x) * columns.step; x < columns.end;
            x += kGeneralThreads * columns.step) {
-        // A tile wakes in the middle of the row when a cell of an earlier color changes.
+        // A change of a cell of an earlier color can mark a tile while the row is processed.
         const int tile = x / kMarkColumns;
         if (marked[tile] == 0 && a.marks[y * wide + tile] == 0) continue;
         if (stage.move == CellMove::kSwap ? swap(x, y) : update(x, y)) mark(x, y);
@@ -199,8 +202,10 @@ struct Cells {
     }
   }
 
-  /// Cells whose x + (radius + 1) y is the same do not see each other, and see those of smaller
-  /// sums as the order of rows wants it - unless the image goes on at its other side.
+  /// Updates the cells in the order of ascending sums x + (radius + 1) y. Cells with equal sums do
+  /// not depend on each other. Among cells that do, a smaller sum means an earlier position in
+  /// raster order, so the result is that of raster order. With a periodic boundary this does not
+  /// hold, so one thread updates all cells.
   __device__ void raster(cg::grid_group& grid) {
     const int slope = a.stage.radius + 1;
     const int width = a.cells.width;
@@ -231,7 +236,7 @@ __global__ void __launch_bounds__(kGeneralThreads)
   Cells cells(a);
   const bool leader = blockIdx.x == 0 && threadIdx.x == 0;
   const bool synchronous = a.stage.update == CellUpdate::kSynchronous;
-  // Without A the order does not matter.
+  // Without A, the order of updates does not matter.
   const bool each = !a.stage.has_a && a.stage.move == CellMove::kUpdate;
   if (leader)
     for (int i = 0; i < 3; ++i) a.counts[i] = 0;
@@ -259,7 +264,7 @@ __global__ void __launch_bounds__(kGeneralThreads)
     }
     grid.sync();
     count = *static_cast<volatile std::uint32_t*>(&a.counts[n % 3]);
-    // Used again two sweeps later; read last one sweep before this.
+    // This counter is used again two sweeps later. It was last read in the previous sweep.
     if (leader) a.counts[(n + 2) % 3] = 0;
     ++n;
   } while (count != 0 && n < a.stage.max_sweeps);

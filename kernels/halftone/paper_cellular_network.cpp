@@ -20,14 +20,14 @@ using detail::CellularNetworkPlan;
 
 constexpr int kColors = 3;
 
-/// Nobody counts what changes in the paper's sweeps.
+/// The paper's sweeps do not count changes, so there is no record.
 OperatorInfo paper_info(const CellularNetworkPlan& plan) noexcept {
   OperatorInfo info = detail::info_of(plan);
   info.record = nullptr;
   return info;
 }
 
-/// The operator's frame with the paper's kernels in it.
+/// An instance that runs the paper's kernels.
 class PaperKernels final : public cuda::CudaOperator {
  public:
   PaperKernels(const CellularNetworkPlan& plan, const CellSchedule& schedule) noexcept
@@ -179,7 +179,7 @@ class PaperKernels final : public cuda::CudaOperator {
   std::uint16_t* ranks_ = nullptr;
 };
 
-/// What the paper has, of what a configuration can ask for.
+/// Refuses configurations that the paper's schedules do not support.
 Expected<CellularNetworkPlan> check(const Expected<CellularNetworkPlan>& plan,
                                     const CellSchedule& schedule) noexcept {
   if (!plan) return plan;
@@ -190,17 +190,17 @@ Expected<CellularNetworkPlan> check(const Expected<CellularNetworkPlan>& plan,
   const char* what = plan->stage_count != 1 ? "chains"
                      : stage.radius != 1    ? "templates other than 3x3"
                      : stage.update != CellUpdate::kColors || stage.spacing != kColors
-                         ? "another order than nine colors"
+                         ? "an update order other than nine colors"
                      : stage.move != CellMove::kUpdate ? "swaps"
                      : stage.levels != 2               ? "more than two levels"
                      : stage.boundary != CellBoundary::kFixed || stage.boundary_value != 0
-                         ? "other cells than zeros beyond the border"
+                         ? "boundaries other than fixed cells of 0"
                      : stage.has_threshold_plane || stage.start == CellStart::kPlane ? "planes"
                      : plan->warm_start ? "a warm start"
                                         : nullptr;
   if (what != nullptr)
     return tl::unexpected(
-        make_error(Status::kUnsupported, "the paper's schedules are not for %s", what));
+        make_error(Status::kUnsupported, "the paper's schedules do not support %s", what));
   return plan;
 }
 

@@ -1,9 +1,10 @@
-// PaperCellularNetwork: the schedules of Tanaka and Tanji (section 3), to be measured beside ours
-// and checked against it. Not part of the library: it is linked into the program for `ocellus
-// bench` and into tests.
+// PaperCellularNetwork: the schedules of Tanaka and Tanji (section 3), for comparing their speed
+// and results with those of the library. Not part of the library: it is linked into the program for
+// `ocellus bench` and into tests.
 //
-// Templates are 3x3, and cells three apart along x and y are updated together, nine colors one
-// after the other. The image is surrounded by dummy cells whose output is zero. The host launches
+// Templates are 3x3. Cells that are three apart along x and y are updated together, in nine colors
+// one after the other. Dummy cells with output 0 surround the image. The host launches a kernel for
+// each group of cells that are updated together. The device does not decide when to stop.
 // what is updated together; nothing on the device decides when to stop.
 #pragma once
 
@@ -16,27 +17,32 @@
 
 namespace ocellus::paper {
 
-/// Where a block of threads keeps the states and outputs that it updates.
+/// The memory in which a block of threads updates states and outputs.
 enum class CellMemory : std::uint8_t {
-  kGlobal,    ///< read and written nine times a sweep (figure 3)
-  kSharedX,   ///< three times: the colors along x in shared memory (figure 4)
-  kSharedXY,  ///< twice: two rows of three, then the third (figure 5)
+  kGlobal,   ///< global memory, which is read and written nine times in a sweep (figure 3)
+  kSharedX,  ///< shared memory for the colors along x; three reads and writes in a sweep (figure 4)
+  /// Shared memory for two rows of three, then for the third; two reads and writes in a sweep
+  /// (figure 5).
+  kSharedXY,
 };
 
 struct CellSchedule {
   CellMemory memory = CellMemory::kSharedXY;
-  int rows = 1;  ///< that a block updates, or groups of three with kSharedXY: 1 or 2
+  /// Number of rows that a block updates, or of groups of three rows with kSharedXY: 1 or 2.
+  int rows = 1;
 };
 
 struct PaperCellularNetworkConfig : CellularNetworkConfig {
   CellSchedule schedule;
 };
 
-/// The operator with the same graphs, streams and copies around other kernels. It gives no record.
+/// The operator with the paper's kernels. Graphs, streams and copies are those of CellularNetwork.
+/// It has no record.
 class PaperCellularNetwork : public OperatorHandle {
  public:
-  /// Errors: those of CellularNetwork, and Unsupported: one stage of a 3x3 template in nine
-  /// colors, two levels, zeros beyond the border. It runs for `max_sweeps`, fixed point or not.
+  /// Errors: those of CellularNetwork. Unsupported for anything other than one stage with a 3x3
+  /// template in nine colors, two levels and fixed cells of 0 outside the image. The stage always
+  /// runs `max_sweeps` sweeps and does not stop at a fixed point.
   static Expected<OperatorInfo> info_for(const PaperCellularNetworkConfig& config) noexcept;
   static Expected<Footprint> footprint(const EngineInfo& engine,
                                        const PaperCellularNetworkConfig& config) noexcept;

@@ -10,7 +10,7 @@ using cuda::write_gray;
 constexpr int kColors = 3;  // along x and along y
 constexpr int kMostThreads = 1024;
 
-/// The state of a cell whose neighbors' outputs stand around `output`.
+/// The state of a cell. `output` points to the cell's output, among those of its neighbors.
 __device__ std::int32_t state_of(const UpdateArguments& a, const std::int32_t* output,
                                  std::int64_t pitch, std::int32_t bias) {
   std::int32_t sum = bias;
@@ -25,7 +25,7 @@ __device__ std::int32_t output_of(std::int32_t state) {
   return state >= 0 ? 1 : -1;
 }
 
-/// One color, straight in global memory.
+/// Updates one color directly in global memory.
 template <int kRows>
 __global__ void __launch_bounds__(kMostThreads)
     update_global(const __grid_constant__ UpdateArguments a) {
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kMostThreads)
   }
 }
 
-/// Rows of outputs with a dummy cell at both ends, and rows of states.
+/// Rows of outputs with a dummy cell at both ends, and rows of states, in shared memory.
 struct Rows {
   std::int32_t* outputs;
   std::int32_t* states;
@@ -55,14 +55,15 @@ struct Rows {
 __device__ void load(const UpdateArguments& a, const Rows& rows, int from, int count) {
   for (int row = 0; row < count; ++row) {
     const int y = from + row;
-    if (y > a.cells.height) return;  // the dummy cells below are there
+    if (y > a.cells.height) return;  // row `height` consists of dummy cells
     for (int x = static_cast<int>(threadIdx.x) - 1; x <= a.cells.width;
          x += static_cast<int>(blockDim.x))
       *rows.output(row, x) = a.cells.outputs[y * a.cells.pitch + x];
   }
 }
 
-/// The three colors of a row, one after the other. Row `row` of outputs, `state` of states.
+/// Updates the three colors of a row, one after the other. `row` is the index of the outputs,
+/// `state` that of the states.
 __device__ void update_row(const UpdateArguments& a, const Rows& rows, int row, int state, int y) {
   for (int color = 0; color < kColors; ++color) {
     if (y < a.cells.height) {
@@ -92,7 +93,7 @@ __device__ void store(const UpdateArguments& a, const Rows& rows, int row, int s
   }
 }
 
-/// A row of each three: its three colors between one read and one write.
+/// Updates one row of each three: its three colors between one read and one write.
 template <int kRows>
 __global__ void __launch_bounds__(kMostThreads)
     update_x(const __grid_constant__ UpdateArguments a) {
@@ -110,7 +111,8 @@ __global__ void __launch_bounds__(kMostThreads)
   }
 }
 
-/// The first step updates two rows of each three, from four; the second one the third, from three.
+/// Updates two rows of each three (from four rows) in the first step, and the third row (from three
+/// rows) in the second step.
 template <int kGroups>
 __global__ void __launch_bounds__(kMostThreads)
     update_xy(const __grid_constant__ UpdateArguments a) {

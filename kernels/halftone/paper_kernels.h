@@ -1,4 +1,4 @@
-// The kernels of the paper's schedules and the plain data that they take.
+// The kernels of the paper's schedules, and their arguments as plain data.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@ namespace ocellus::paper {
 using cuda::CellEnd;
 using cuda::Kernel;
 
-/// States and outputs, four bytes each as the paper's; outputs have dummy cells around them, and
-/// point to cell (0, 0).
+/// States and outputs of four bytes each, as in the paper. Outputs are surrounded by dummy cells;
+/// the pointer is to cell (0, 0).
 struct PaperCells {
   std::int32_t* states;
   std::int32_t* outputs;
-  std::int64_t pitch;  ///< cells, of both
+  std::int64_t pitch;  ///< cells from row to row, for both planes
   int width;
   int height;
 };
@@ -27,8 +27,8 @@ struct UpdateArguments {
   const std::int32_t* bias;  ///< B u + T
   std::int64_t bias_pitch;
   std::int32_t a[9];
-  /// What is updated: a color, or rows that are `row` modulo 3; with kSharedXY the first two rows
-  /// of each three (0) or the third (2).
+  /// The cells to update: one color, or the rows whose index is `row` modulo 3. With kSharedXY, the
+  /// first two rows of each three (0) or the third (2).
   int column;
   int row;
 };
@@ -42,13 +42,15 @@ struct ConvertArguments {
 
 inline constexpr int kPaperThreads = 256;
 Kernel<UpdateArguments> update_kernel(const CellSchedule& schedule) noexcept;
-/// Cells, or threads of a block along x.
+/// Number of threads of a block: one for each cell of a color in a row, rounded up to whole warps,
+/// at most 1024.
 int update_threads(int width) noexcept;
-/// Blocks of a launch.
+/// Number of blocks of a launch.
 int update_blocks(const CellSchedule& schedule, const UpdateArguments& a) noexcept;
 std::size_t update_shared_bytes(const CellSchedule& schedule, int width) noexcept;
 
-/// From k to outputs, and the result from outputs; the latter ends the frame.
+/// begin_kernel converts k to outputs. end_kernel converts outputs to the result and ends the
+/// frame.
 Kernel<ConvertArguments> begin_kernel() noexcept;
 Kernel<ConvertArguments> end_kernel() noexcept;
 

@@ -1,4 +1,4 @@
-// The outputs that a run begins with.
+// Computes the initial outputs of a run.
 #include "kernels/halftone/cells.cuh"
 
 namespace ocellus::cuda {
@@ -28,7 +28,7 @@ __device__ std::int32_t state_at(const StartArguments& a, int x, int y) {
   }
 }
 
-/// Whether the frame begins with what the one before has left.
+/// True if the frame starts with the outputs that the previous frame has left.
 __device__ bool is_warm(const StartArguments& a) {
   return a.kept != nullptr && *static_cast<const volatile int*>(&a.state->count) > 0;
 }
@@ -57,20 +57,22 @@ __global__ void __launch_bounds__(kStartThreads) start(const __grid_constant__ S
 
 // ---- error diffusion
 
-/// A lane goes through a row of the tile, this many columns behind the row above: two that it needs
-/// and one for the way from lane to lane.
+/// Each lane processes one row of the tile. It is this many columns behind the row above: two
+/// columns that it depends on, and one for the transfer between lanes.
 constexpr int kBehind = 3;
-/// Of a row in shared memory, in cells: lanes a column apart per row hit different banks.
+/// Distance between rows in shared memory, in cells. Lanes that are kBehind columns apart from row
+/// to row then access different banks.
 constexpr int kTileStride = kDiffusionTileWidth + 5;
 constexpr int kSteps = kDiffusionTileWidth + kBehind * (kDiffusionTileHeight - 1);
 
-/// A warp, a lane a row: u becomes k.
+/// One warp computes a tile, with one lane for each row. It replaces u by k.
 __device__ void diffuse_tile(std::int16_t* tile, int columns, int rows) {
   const int lane = threadIdx.x % 32;
   std::int16_t* const mine = tile + lane * kTileStride;
   const unsigned cells = lane < rows ? static_cast<unsigned>(max(columns, 0)) : 0;
   const auto is_cell = [&](int column) { return static_cast<unsigned>(column) < cells; };
-  // What the row above gives to the present column and to the next two, and the error before.
+  // The errors of the row above for the previous, the present and the next column, and the error of
+  // the previous column.
   std::int32_t before = 0;
   std::int32_t above = 0;
   std::int32_t behind = 0;
@@ -102,7 +104,8 @@ __device__ void diffuse_tile(std::int16_t* tile, int columns, int rows) {
 __global__ void __launch_bounds__(kDiffusionThreads)
     diffuse(const __grid_constant__ StartArguments a) {
   __shared__ std::int16_t tiles[kDiffusionTiles][kDiffusionTileHeight * kTileStride];
-  // All threads bring the tiles, each of the first warps goes through one, all take them back.
+  // All threads load the tiles. Then each of the first warps computes one tile. At the end, all
+  // threads store the tiles.
   constexpr int kShare = kDiffusionThreads / kDiffusionTiles;
   const int share = threadIdx.x % kShare;
   std::int16_t* const own = tiles[threadIdx.x / kShare];

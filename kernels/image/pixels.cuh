@@ -1,4 +1,4 @@
-// Reading and writing pixels on the device.
+// Reads and writes pixels on the device.
 #pragma once
 
 #include <cstdint>

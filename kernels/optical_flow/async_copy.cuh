@@ -1,33 +1,35 @@
-// Copies from global to shared memory that go on while a warp computes. For the architectures that
-// have them: see RingCopy.
+// Asynchronous copies from global to shared memory, which run while a warp computes. For
+// architectures that support them; see RingCopy.
 #pragma once
 
 #include <cstdint>
 
 namespace ocellus::cuda {
 
-/// 10 x major + minor of what this pass of the compiler is for; 0 for the host.
+/// Architecture of this compiler pass, 10 x major + minor; 0 for the host.
 #if defined(__CUDA_ARCH__)
 inline constexpr int kArchitecture = __CUDA_ARCH__ / 10;
 #else
 inline constexpr int kArchitecture = 0;
 #endif
 
-// The functions below exist for every architecture and may be called only for those that have the
-// instruction: 8.0 for the first part, 9.0 for barriers and bulk copies.
+// The functions below are defined for every architecture. They may only be called on architectures
+// that have the instruction: 8.0 and later for copy_async and its groups, 9.0 and later for
+// barriers and bulk copies.
 
 __device__ inline std::uint32_t shared_address(const void* at) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(at));
 }
 
-/// For what is read once a frame, so that it does not drive out of the cache what is read again.
+/// Cache policy for data that is read once in a frame, so that it does not evict data that is read
+/// again.
 __device__ inline std::uint64_t evict_first() {
   std::uint64_t policy;
   asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
   return policy;
 }
 
-/// 16 bytes, by one thread.
+/// Copies 16 bytes; each thread copies its own.
 __device__ inline void copy_async(std::uint32_t to, const void* from, std::uint64_t policy) {
   asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
                "l"(policy)
@@ -37,7 +39,7 @@ __device__ inline void copy_async(std::uint32_t to, const void* from, std::uint6
 __device__ inline void commit_async() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 }
-/// Waits until at most `kLater` groups, the latest, are under way.
+/// Waits until at most the `kLater` latest groups of this thread are still running.
 template <int kLater>
 __device__ inline void wait_async() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kLater) : "memory");
@@ -46,16 +48,16 @@ __device__ inline void wait_async() {
 __device__ inline void init_barrier(std::uint32_t barrier) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
 }
-/// Makes new barriers known to the copy engine.
+/// Makes new barriers visible to the copy engine.
 __device__ inline void fence_barriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
-/// The barrier's next phase ends when this many bytes have been copied.
+/// The present phase of the barrier ends when this many bytes have been copied.
 __device__ inline void expect_bytes(std::uint32_t barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
 }
-/// Waits until the phase of that parity has ended.
+/// Waits until the phase with this parity has ended.
 __device__ inline void wait_barrier(std::uint32_t barrier, unsigned parity) {
   unsigned ended;
   do {
@@ -70,7 +72,7 @@ __device__ inline void wait_barrier(std::uint32_t barrier, unsigned parity) {
         : "memory");
   } while (ended == 0);
 }
-/// A multiple of 16 bytes, counted by the barrier.
+/// Copies a multiple of 16 bytes; the barrier counts them.
 __device__ inline void copy_bulk(std::uint32_t to, const void* from, int bytes,
                                  std::uint32_t barrier, std::uint64_t policy) {
   asm volatile(
@@ -79,7 +81,7 @@ __device__ inline void copy_bulk(std::uint32_t to, const void* from, int bytes,
       "l"(from), "r"(bytes), "r"(barrier), "l"(policy)
       : "memory");
 }
-/// Orders what threads read before against what the copy engine writes afterwards.
+/// Orders previous reads by threads before later writes by the copy engine.
 __device__ inline void fence_copies() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }

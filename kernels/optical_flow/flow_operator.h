@@ -1,4 +1,4 @@
-// FlowOperator: what the methods of optical flow on CUDA share.
+// FlowOperator: the base class of the CUDA methods of optical flow.
 #pragma once
 
 #include "kernels/core/cuda_operator.h"
@@ -14,7 +14,8 @@ class FlowOperator : public CudaOperator {
   FlowOperator(const OpticalFlowPlan& plan, const KernelConfig* kernels) noexcept;
 
   Expected<void> prepare(Scope& cuda) noexcept final;
-  /// After `layout` with memory: loads the kernels' code and taps, asks for shared memory.
+  /// Called after `layout` with the memory. Loads the kernels and the taps, and sets the limits of
+  /// shared memory.
   virtual Expected<void> load(Scope& cuda, const KernelConfig& kernels) noexcept = 0;
   float invalid_value() const noexcept;
 

@@ -18,12 +18,12 @@ std::size_t coefficient_bytes(CoefficientStorage storage) {
   return storage == CoefficientStorage::kHalf ? sizeof(__half) : sizeof(float);
 }
 
-/// From this many pixels on there is work enough for all multiprocessors in larger pieces.
+/// Images of at least this many pixels give all multiprocessors enough work with larger pieces.
 bool is_large(const Rect& rect) {
   return static_cast<std::int64_t>(rect.width) * rect.height >= 250'000;
 }
 
-/// The memory that is needed depends on it, so the device may not be asked.
+/// Must not depend on the device, because the footprint depends on it.
 int lane_pixels_for(const OpticalFlowPlan& plan) {
   return plan.storage == CoefficientStorage::kHalf && is_large(plan.support) ? 4 : 2;
 }
@@ -43,7 +43,7 @@ KernelFlow::KernelFlow(const OpticalFlowPlan& plan, const KernelConfig* kernels)
   const int top = std::max(0, support.y - (plan.ny - 1 - plan.ny / 2));
   reach_ = {left, top, std::min(plan.size.width, support.x + support.width + plan.nx / 2) - left,
             std::min(plan.size.height, support.y + support.height + plan.ny / 2) - top};
-  // Whole tiles, which are written without asking for the support's edge.
+  // Whole tiles, which are written without checking for the edge of the support.
   derivative_stride_ = detail::align_up(static_cast<std::size_t>(tiles_x_ * kTileWidth), 32);
   derivative_plane_ = derivative_stride_ * static_cast<std::size_t>(tiles_y * tile_rows);
 }
@@ -63,8 +63,8 @@ void KernelFlow::layout(LayoutBuilder& device) noexcept {
     taps_ = device.take<UniformTaps>(1);
     kept_stride_ = detail::align_up(static_cast<std::size_t>(reach_.width), 64);
     kept_ = device.take<char>(static_cast<std::size_t>(plan_.nt) * rows * kept_stride_ * pixel);
-    // The number of distinct profiles is known only when the kernels are; room is kept for the most
-    // there can be.
+    // The number of distinct profiles is known only after the kernels were read. Reserve memory for
+    // the largest possible number.
     sums_stride_ = detail::align_up(static_cast<std::size_t>(reach_.width), 32);
     sums_ = device.take<float>(pairs * rows * sums_stride_);
   }
@@ -181,8 +181,8 @@ RingArguments KernelFlow::ring_arguments(int slot) const noexcept {
   return a;
 }
 
-// The fastest way of copying that the device has, that the library was compiled for, and that
-// leaves room for some warps at once.
+// Selects the fastest way of copying that the device supports and the library was compiled for.
+// Shared memory must have room for at least kLeastWarps warps.
 Expected<void> KernelFlow::choose_ring_filter(Scope& cuda) noexcept {
   constexpr int kLeastWarps = 2;
   const DeviceTraits& traits = device().traits();

@@ -1,5 +1,5 @@
-// KernelFlow on CUDA: derivatives by spatio-temporal kernels, then one Lucas-Kanade solution. Also
-// the SpatioTemporalFilter, which ends after the convolutions.
+// KernelFlow on CUDA: derivatives by spatio-temporal kernels, then one Lucas-Kanade solution.
+// SpatioTemporalFilter uses it as well, without the solution.
 #pragma once
 
 #include "kernels/optical_flow/flow_operator.h"
@@ -28,7 +28,8 @@ class KernelFlow final : public FlowOperator {
   ResultPlanes result_planes() const noexcept;
   WindowShape window_shape() const noexcept;
   std::size_t spatial_bytes() const noexcept;
-  /// What ends the frame: for the filter the convolutions do.
+  /// Result flags for the convolution kernel, if it ends the frame (SpatioTemporalFilter only);
+  /// else null.
   FrameOutcome* outcome_of_convolutions(int slot) const noexcept {
     return plan_.filter_only ? outcome(slot) : nullptr;
   }
@@ -44,7 +45,7 @@ class KernelFlow final : public FlowOperator {
   char* ring_ = nullptr;
 
   detail::UniformKernels uniform_;
-  Rect reach_;  ///< pixels that the support's kernels read, inside the image
+  Rect reach_;  ///< pixels that the kernels of the support read, clipped to the image
   UniformTaps* taps_ = nullptr;
   char* kept_ = nullptr;
   std::size_t kept_stride_ = 0;  // pixels

@@ -1,5 +1,5 @@
-// The kernels of KernelFlow on CUDA and the plain data that they take. Functions return kernels, to
-// be launched by the host side.
+// The CUDA kernels of KernelFlow, and their arguments as plain data. The functions return kernels,
+// which the host launches.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace ocellus::cuda {
 
-/// Where the derivative kernels put the results of the convolutions: planes of floats over the
-/// support, or (derivatives null) the user's planes.
+/// Destination of the convolutions: planes of floats over the support or, if `derivatives` is null,
+/// the output planes.
 struct ResultPlanes {
   float* derivatives;
-  std::int64_t stride;  ///< floats
-  std::int64_t plane;   ///< floats
-  float invalid;        ///< written to the user's planes for a bad frame
+  std::int64_t stride;  ///< floats from row to row
+  std::int64_t plane;   ///< floats from plane to plane
+  float invalid;        ///< written to the output planes for a bad frame
 };
 
 // ---- a kernel for each pixel
 
-/// A tile is what a warp computes at once: N neighbors along x in each lane, 16 pixels wide and
-/// 2 N high.
+/// A warp computes one tile at once. Each lane computes N neighboring pixels along x. The tile is
+/// 16 pixels wide and 2 N pixels high.
 inline constexpr int kTileWidth = 16;
 constexpr int tile_height(int lane_pixels) {
   return 32 * lane_pixels / kTileWidth;
@@ -32,22 +32,22 @@ constexpr int tile_pixels(int lane_pixels) {
   return 32 * lane_pixels;
 }
 
-/// Taps and ring are stored so that all that a warp needs for one term of one convolution is one
-/// piece of memory, and a frame reads the bank once from end to end:
+/// All taps that a warp needs for one term of one convolution form one piece of memory, and so does
+/// the ring. A frame reads the bank once from start to end:
 ///   taps: [tile][convolution][term][wx nx | wy ny | wt nt][pixels of a tile]
-///   ring: [tile][convolution][term][nt slots][pixels of a tile]
-/// wx and wy are stored in the order in which pixels lie in the image (reversed against the
-/// convolution's index). Pixels beyond the support have zero taps.
+///   ring: [tile][convolution][term][nt elements][pixels of a tile]
+/// wx and wy are stored in image order, which reverses the index of the convolution. Pixels outside
+/// the support have zero taps.
 struct RingArguments {
   const FrameParams* frame;
   TemporalState* state;
-  FrameOutcome* outcome;  ///< null: a later kernel ends the frame
+  FrameOutcome* outcome;  ///< null if a later kernel ends the frame
   PixelFormat format;
   int image_width;
   int image_height;
-  int x;  ///< of the support, in the image
+  int x;  ///< position of the support in the image
   int y;
-  int width;  ///< of the support
+  int width;  ///< size of the support
   int height;
   int tiles_x;
   int tiles;
@@ -59,95 +59,98 @@ struct RingArguments {
   const char* bank;
   char* ring;
   ResultPlanes result;
-  float scale;  ///< from a pixel's value to gray levels of 8 bits
+  float scale;  ///< factor from pixel values to 8-bit gray levels
 };
 
-/// How taps and ring come to the warp that needs them.
+/// How taps and ring are copied to the warp.
 enum class RingCopy : std::uint8_t {
-  kDirect,  ///< straight into registers
-  kAsync,   ///< into shared memory while the warp computes; compute capability 8.0
-  kBulk,    ///< the same, by the copy engine of each multiprocessor; compute capability 9.0
+  kDirect,  ///< loaded into registers
+  /// Copied asynchronously into shared memory while the warp computes; compute capability 8.0.
+  kAsync,
+  kBulk,  ///< the same, by the copy engine of the multiprocessor; compute capability 9.0
 };
 
 struct RingVariant {
   CoefficientStorage storage;
   RingCopy copy;
-  int lane_pixels;  ///< 2; with half storage also 4
+  int lane_pixels;  ///< 2, or with half storage also 4
   int nx;
   int ny;
   int nt;
 };
 
-/// Kernels of at most this many columns keep them in fewer registers.
+/// Kernels with at most this many columns use fewer registers.
 inline constexpr int kNarrowTaps = 16;
-/// Warps of a block, each with a part of the shared memory of its own.
+/// Largest number of warps of a block. Each warp has its own part of the shared memory.
 inline constexpr int kRingWarps = 8;
 
-/// Compiled for an older architecture than `ring_copy_capability` asks for, it does nothing.
+/// Returns the kernel. If it is compiled for an older architecture than ring_copy_capability()
+/// requires, the kernel does nothing.
 Kernel<RingArguments> ring_filter_kernel(const RingVariant& variant) noexcept;
-/// 10 x major + minor.
+/// The compute capability that a way of copying requires, 10 x major + minor.
 int ring_copy_capability(RingCopy copy) noexcept;
 std::size_t ring_shared_bytes(const RingVariant& variant, int warps) noexcept;
 
 // ---- uniform kernels
 
 inline constexpr int kMaxUniformKernels = kMaxConvolutions * kMaxKernelTerms;
-/// Spatial taps are computed with in fours; those beyond the profile's are zero.
+/// Spatial taps are processed in groups of four; taps beyond the profile are zero.
 inline constexpr int kPaddedTaps = 28;
 
-/// In device memory.
+/// The taps of uniform kernels, in device memory.
 struct UniformTaps {
   float temporal[kMaxUniformKernels][kMaxKernelTaps];
   float horizontal[kMaxUniformKernels][kPaddedTaps];
   float vertical[kMaxUniformKernels][kPaddedTaps];
 };
 
-/// The sums over time of each distinct temporal profile, over the pixels that the support's kernels
-/// reach; keeps the frame for later sums.
+/// Computes the sum over time of each distinct temporal profile, for the pixels that the kernels of
+/// the support read. Also stores the frame for later sums.
 struct TemporalArguments {
   const FrameParams* frame;
   TemporalState* state;
   const UniformTaps* taps;
-  int x;  ///< of the region, in the image
+  int x;  ///< position of the region in the image
   int y;
   int width;
   int height;
   int nt;
   int profiles;
-  void* kept;                ///< nt frames of the region
-  std::int64_t kept_stride;  ///< pixels, whole vectors
-  float* sums;               ///< a plane for each profile
-  std::int64_t sums_stride;  ///< floats, whole vectors
-  std::int64_t sums_plane;   ///< floats
+  void* kept;                ///< the last nt frames of the region
+  std::int64_t kept_stride;  ///< pixels from row to row, in whole vectors
+  float* sums;               ///< one plane for each profile
+  std::int64_t sums_stride;  ///< floats from row to row, in whole vectors
+  std::int64_t sums_plane;   ///< floats from plane to plane
 };
 
-/// Neighboring pixels that one thread sums.
+/// Number of neighboring pixels that a thread sums.
 inline constexpr int kTemporalPixels = 4;
-inline constexpr int kTemporalAcross = 32;  ///< threads of a block side by side
+inline constexpr int kTemporalAcross = 32;  ///< threads of a block along x
 inline constexpr int kTemporalWidth = kTemporalPixels * kTemporalAcross;
 inline constexpr int kTemporalHeight = 4;
 inline constexpr int kTemporalThreads = kTemporalAcross * kTemporalHeight;
-/// Profiles that one thread sums; grid.z counts groups of them.
+/// Number of profiles that a thread sums; grid.z is the number of groups of profiles.
 inline constexpr int kTemporalProfiles = 4;
 
 Kernel<TemporalArguments> temporal_sums_kernel(PixelFormat format) noexcept;
 
-/// One vertical profile.
+/// A vertical profile.
 struct SpatialPass {
   std::uint8_t temporal;
   std::uint8_t horizontal;
-  std::uint8_t convolution;  ///< to which it adds; those of one convolution follow each other
+  /// Convolution that the result is added to; passes of one convolution are consecutive.
+  std::uint8_t convolution;
 };
 
-/// The separable spatial filters of those sums.
+/// Applies separable spatial filters to these sums.
 struct SpatialArguments {
   const FrameParams* frame;
   TemporalState* state;
-  FrameOutcome* outcome;  ///< null: a later kernel ends the frame
+  FrameOutcome* outcome;  ///< null if a later kernel ends the frame
   const UniformTaps* taps;
   int sums_width;
   int sums_height;
-  int x;  ///< of the support, in the sums' region
+  int x;  ///< position of the support in the region of the sums
   int y;
   int width;
   int height;
@@ -165,7 +168,7 @@ struct SpatialArguments {
 
 inline constexpr int kSpatialWidth = 32;
 inline constexpr int kSpatialHeight = 32;
-/// Neighbors along y that one thread computes.
+/// Number of neighboring pixels along y that a thread computes.
 inline constexpr int kSpatialRows = 8;
 inline constexpr int kSpatialThreads = kSpatialWidth * kSpatialHeight / kSpatialRows;
 
@@ -174,17 +177,17 @@ std::size_t spatial_shared_bytes(int nx, int ny, int horizontals, int kernels) n
 
 // ---- both
 
-/// The Lucas-Kanade window and the solution of equation (3); ends the frame.
+/// Applies the Lucas-Kanade window, solves equation (3), and ends the frame.
 struct WindowArguments {
   const FrameParams* frame;
   TemporalState* state;
   FrameOutcome* outcome;
   const float* derivatives;  ///< Ix, Iy, It over the support
-  std::int64_t stride;       ///< floats
-  std::int64_t plane;        ///< floats
+  std::int64_t stride;       ///< floats from row to row
+  std::int64_t plane;        ///< floats from plane to plane
   int support_width;
   int support_height;
-  int x;  ///< of the region of interest, in the support
+  int x;  ///< position of the region of interest in the support
   int y;
   int width;
   int height;
@@ -195,7 +198,8 @@ struct WindowArguments {
   float invalid;
 };
 
-/// Pixels of a block; it is twice as high as the part of a column that one thread sums.
+/// Width of a block's tile in pixels. Its height is twice that of the column segment that a thread
+/// sums.
 inline constexpr int kWindowWidth = 64;
 enum class WindowShape : std::uint8_t {
   kLow,   ///< 8 rows: more blocks, for small images

@@ -1,5 +1,5 @@
-// Equation (2) of Ohmura et al. 2011, term by term: a thread for each pixel, frames from global or
-// from shared memory, one to four convolutions at once.
+// Equation (2) of Ohmura et al. 2011, evaluated term by term. Each thread computes one pixel.
+// Frames are in global or shared memory. One to four convolutions are computed at once.
 #include "kernels/image/pixels.cuh"
 #include "kernels/optical_flow/paper_kernels.h"
 
@@ -7,12 +7,12 @@ namespace ocellus::paper {
 namespace {
 
 constexpr int kThreads = kBlockWidth * kBlockHeight;
-/// Columns of the paper's experiments, known to the compiler.
+/// Number of columns in the paper's experiments, as a compile-time constant.
 constexpr int kUsualColumns = 15;
-/// Blocks that a multiprocessor must have room for: few enough that a thread may have 128
-/// registers, without which the loads of a package of three wait for one another.
+/// Blocks that must fit on a multiprocessor. The number is so small that a thread may use 128
+/// registers. With fewer registers, the loads of a package of three would wait for each other.
 constexpr int kLeastBlocks = 512 / kThreads;
-/// Rows of taps that are on their way at once.
+/// Number of rows of taps whose loads are in flight at once.
 constexpr int kRowsAtOnce = 5;
 
 template <typename Pixel>
@@ -32,11 +32,11 @@ struct Numbers {
   float of[kPackage];
 };
 
-/// Reads the taps of a pixel's kernels one after the other, two convolutions in one access.
+/// Reads the taps of a pixel's kernels in order, those of two convolutions in one access.
 template <int kPackage>
 class Taps {
  public:
-  /// From tap `index` on.
+  /// Starts at tap `index`.
   __device__ __forceinline__ Taps(const ConvolveArguments& a, std::int64_t pixel, int index)
       : step_(a.pixels) {
     const std::int64_t of_convolution = (a.nx + a.ny + a.nt) * a.pixels;
@@ -70,7 +70,7 @@ class Taps {
   std::int64_t step_;
 };
 
-/// kColumns: nx, or the most there may be.
+/// kColumns is nx, or the largest possible nx.
 template <FrameMemory kFrames, int kPackage, int kColumns>
 __global__ void __launch_bounds__(kThreads, kLeastBlocks)
     convolve(const __grid_constant__ ConvolveArguments a) {
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kThreads, kLeastBlocks)
   const int nx = kKnown ? kColumns : a.nx;
   const int x0 = blockIdx.x * kBlockWidth;
   const int y0 = blockIdx.y * kBlockHeight;
-  // Threads beyond the image repeat its last pixels and write nothing.
+  // Threads outside the image repeat its last pixels and write nothing.
   const int x = min(x0 + static_cast<int>(threadIdx.x), a.width - 1);
   const int y = min(y0 + static_cast<int>(threadIdx.y), a.height - 1);
   const bool inside =
@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(kThreads, kLeastBlocks)
   const int count = a.state->count;
   const bool bad = a.state->bad != 0;
 
-  // The row of taps that all rows and frames share stays in registers.
+  // The row of taps that all rows and frames use remains in registers.
   Numbers<kPackage> wx[kColumns];
   Taps<kPackage> columns_of_taps(a, pixel, 0);
 #pragma unroll

@@ -22,7 +22,7 @@ using cuda::LayoutBuilder;
 using cuda::Scope;
 using detail::OpticalFlowPlan;
 
-/// The operator's frame with the paper's kernels in it.
+/// An instance that runs the paper's kernels.
 class PaperKernels final : public cuda::FlowOperator {
  public:
   PaperKernels(const OpticalFlowPlan& plan, const Schedule& schedule,
@@ -137,7 +137,7 @@ class PaperKernels final : public cuda::FlowOperator {
                   cuda::window_shared_bytes(shape, plan_.radius), a);
   }
 
-  /// Row by row: a row of the image is one strip of each tap's plane.
+  /// Loads row by row. A row of the image is one strip of each tap's plane.
   Expected<void> load_taps(Scope& cuda, const KernelConfig& kernels) noexcept {
     auto source = detail::KernelSource::open(kernels, plan_.size);
     if (!source) return tl::unexpected(source.error());
@@ -187,8 +187,8 @@ class PaperKernels final : public cuda::FlowOperator {
   int package_at(int first) const noexcept {
     return std::min(schedule_.package, plan_.convolutions - first);
   }
-  /// The first of the convolutions whose taps lie side by side with those of `convolution`, and how
-  /// many they are.
+  /// The first of the convolutions whose taps are interleaved with those of `convolution`, and
+  /// their number.
   std::pair<int, int> strip_of(int convolution) const noexcept {
     const int first = convolution / schedule_.package * schedule_.package;
     const int begin = first + (convolution - first) / 2 * 2;
@@ -202,7 +202,7 @@ class PaperKernels final : public cuda::FlowOperator {
     return {kept_, static_cast<std::int64_t>(kept_stride_), static_cast<std::int64_t>(kept_plane_)};
   }
 
-  /// As the operator chooses it.
+  /// The same choice as in KernelFlow.
   cuda::WindowShape window_shape() const noexcept {
     return static_cast<std::int64_t>(plan_.size.width) * plan_.size.height >= 250'000
                ? cuda::WindowShape::kHigh
@@ -214,13 +214,13 @@ class PaperKernels final : public cuda::FlowOperator {
   std::size_t kept_plane_ = 0;         // floats
   std::size_t derivative_stride_ = 0;  // floats
   std::size_t derivative_plane_ = 0;   // floats
-  std::size_t pixels_ = 0;             // from tap to tap
+  std::size_t pixels_ = 0;             // floats from tap to tap
   float* kept_ = nullptr;
   float* taps_ = nullptr;
   float* derivatives_ = nullptr;
 };
 
-/// What the paper has, of what a configuration can ask for.
+/// Refuses configurations that the paper's schedules do not support.
 Expected<OpticalFlowPlan> check(const Expected<OpticalFlowPlan>& plan,
                                 const Schedule& schedule) noexcept {
   if (!plan) return plan;
@@ -238,7 +238,7 @@ Expected<OpticalFlowPlan> check(const Expected<OpticalFlowPlan>& plan,
   if (what != nullptr)
     return tl::unexpected(
         make_error(Status::kUnsupported,
-                   "the paper's schedules are not for %s; they take per-pixel kernels "
+                   "the paper's schedules do not support %s; they require per-pixel kernels "
                    "of one term in float storage over the whole image",
                    what));
   return plan;

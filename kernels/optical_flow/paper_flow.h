@@ -1,12 +1,13 @@
-// PaperFlow and PaperFilter: the schedules of Ohmura et al. 2011 (sections III.A and III.B), to be
-// measured beside ours and checked against the same reference. Not part of the library: they are
-// linked into the program for `ocellus bench` and into tests.
+// PaperFlow and PaperFilter: the schedules of Ohmura et al. 2011 (sections III.A and III.B), for
+// comparing their speed with that of the library. They are checked against the same reference. Not
+// part of the library: they are linked into the program for `ocellus bench` and into tests.
 //
-// What the paper does for each new frame, pixel and convolution is equation (2) as it stands: one
-// sum over space and time of nx x ny x nt terms. A kernel is three one-dimensional arrays for each
-// pixel (table II), which are read from global memory, and each tap is their product: for 15x15x20
-// the 15x15x20 + 15x20 + 15x15x20 multiplications and 15x15x20 additions behind the 41,400
-// operations of equation (4). The last nt frames are kept, not the spatial sums.
+// For each new frame, pixel and convolution, the paper evaluates equation (2) directly: one sum
+// over space and time of nx x ny x nt terms. A kernel consists of three one-dimensional arrays for
+// each pixel (table II), which are read from global memory. Each tap is the product of their
+// elements. For 15x15x20 taps this takes 15x15x20 + 15x20 + 15x15x20 multiplications and 15x15x20
+// additions, from which the 41,400 operations of equation (4) follow. The last nt frames are
+// stored, not the spatial sums.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +19,24 @@
 
 namespace ocellus::paper {
 
-/// Most convolutions that one kernel computes (figure 10).
+/// Largest number of convolutions that one kernel computes (figure 10).
 inline constexpr int kMaxPackage = 4;
 
-/// What the sums read the frames from.
+/// The memory from which the sums read the frames.
 enum class FrameMemory : std::uint8_t {
   kGlobal,
-  kShared,  ///< a tile of each frame is copied to shared memory first
+  kShared,  ///< a tile of each frame is first copied to shared memory
 };
 
 struct Schedule {
   FrameMemory frames = FrameMemory::kShared;
-  /// Convolutions that one launch computes, 1 to kMaxPackage, reading the frames once for all
-  /// (section III.B). Taps of two of them lie side by side, to be read as float2.
+  /// Number of convolutions that one launch computes, 1 to kMaxPackage. It reads the frames once
+  /// for all of them (section III.B). Taps of two convolutions are interleaved and read as float2.
   int package = 3;
 };
 
-/// Multiplications and additions of one pixel and convolution: equation (4) without its factor 3.
+/// Number of multiplications and additions for one pixel and convolution: equation (4) without its
+/// factor 3.
 constexpr double operations(const KernelConfig& k) {
   return 3.0 * k.nx * k.ny * k.nt + static_cast<double>(k.ny) * k.nt;
 }
@@ -44,13 +46,13 @@ struct WithSchedule : Config {
   Schedule schedule;
 };
 
-/// The operators with the same graphs, streams and copies around other kernels. The window and the
-/// solution are ours, so that the schedules of the convolutions are what is compared.
+/// The operators with the paper's kernels for the convolutions. Graphs, streams, copies, window and
+/// solution are those of the library, so that only the schedules of the convolutions are compared.
 template <typename Config>
 class PaperOperator : public OperatorHandle {
  public:
-  /// Errors: those of the operator, and Unsupported: per-pixel kernels of one term in float storage
-  /// over the whole image are all that the paper has.
+  /// Errors: those of the operator. Unsupported for anything other than per-pixel kernels of one
+  /// term in float storage over the whole image.
   static Expected<OperatorInfo> info_for(const WithSchedule<Config>& config) noexcept;
   static Expected<Footprint> footprint(const EngineInfo& engine,
                                        const WithSchedule<Config>& config) noexcept;

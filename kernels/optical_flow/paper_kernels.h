@@ -1,4 +1,4 @@
-// The kernels of the paper's schedules and the plain data that they take.
+// The kernels of the paper's schedules, and their arguments as plain data.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ using cuda::Kernel;
 using cuda::ResultPlanes;
 using cuda::TemporalState;
 
-/// Frames as floats with a border as wide as the kernels reach, so that the sums need not ask where
-/// the image ends.
+/// Frames as floats with a border as wide as the reach of the kernels, so that the sums need not
+/// check for the edges of the image.
 struct KeptFrames {
   float* pixels;
-  std::int64_t stride;  ///< floats
-  std::int64_t plane;   ///< floats
+  std::int64_t stride;  ///< floats from row to row
+  std::int64_t plane;   ///< floats from frame to frame
 };
 
-/// Puts the new frame among the kept ones.
+/// Stores the new frame.
 struct KeepArguments {
   const FrameParams* frame;
   TemporalState* state;
@@ -31,16 +31,16 @@ struct KeepArguments {
   int nx;
   int ny;
   KeptFrames kept;
-  float scale;  ///< from a pixel's value to gray levels of 8 bits
+  float scale;  ///< factor from pixel values to 8-bit gray levels
 };
 
-/// The convolutions of one package. Taps: for each two convolutions [nx + ny + nt][pixel] of pairs,
-/// for one that is left over the same of single floats. wx and wy are stored in the order in which
-/// pixels lie in the image (reversed against the convolution's index).
+/// Computes the convolutions of one package. The taps are [nx + ny + nt][pixel] pairs of floats for
+/// every two convolutions, and [nx + ny + nt][pixel] floats for a remaining one. wx and wy are
+/// stored in image order, which reverses the index of the convolution.
 struct ConvolveArguments {
   const FrameParams* frame;
   TemporalState* state;
-  FrameOutcome* outcome;  ///< null: a later kernel ends the frame
+  FrameOutcome* outcome;  ///< null if a later kernel ends the frame
   int width;
   int height;
   int nx;
@@ -48,20 +48,20 @@ struct ConvolveArguments {
   int nt;
   KeptFrames kept;
   const float* taps;
-  std::int64_t pixels;  ///< from tap to tap
-  int first;            ///< convolution of the package
+  std::int64_t pixels;  ///< floats (or pairs) from tap to tap
+  int first;            ///< first convolution of the package
   ResultPlanes result;
 };
 
-/// Pixels, and threads, of a block. The paper does not tell its own; a warp along a row makes every
-/// access to taps whole lines.
+/// Pixels and threads of a block. The paper does not state its block size. With a warp along a row,
+/// every access to taps reads whole cache lines.
 inline constexpr int kBlockWidth = 32;
 inline constexpr int kBlockHeight = 4;
 
 Kernel<KeepArguments> keep_kernel(PixelFormat format) noexcept;
-/// `package` convolutions with kernels of nx columns.
+/// Returns the kernel that computes `package` convolutions of nx columns.
 Kernel<ConvolveArguments> convolve_kernel(FrameMemory frames, int package, int nx) noexcept;
-/// Bytes of shared memory of a block.
+/// Shared memory of a block in bytes.
 std::size_t convolve_shared_bytes(FrameMemory frames, int nx, int ny) noexcept;
 
 }  // namespace ocellus::paper

@@ -1,4 +1,4 @@
-// What the kernels of the pyramid share on the device.
+// Device functions that the kernels of the pyramid share.
 #pragma once
 
 #include "kernels/image/pixels.cuh"
@@ -7,22 +7,22 @@
 
 namespace ocellus::cuda {
 
-/// Lets the next kernel of the frame come to the multiprocessors that are free. It begins with
-/// what does not depend on the kernels before it: what stands in its arguments and, as long as the
-/// frame lasts, the head and the count of the state.
+/// Permits the next kernel of the frame to start on free multiprocessors. Until it calls
+/// wait_for_kernels_before(), it may read only what previous kernels do not change: its arguments,
+/// and the head and the count of the temporal state.
 __device__ inline void let_next_begin() {
 #if __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();
 #endif
 }
-/// Goes on when all that the frame's kernels before this one wrote is there.
+/// Waits until all previous kernels of the frame have ended and their results are visible.
 __device__ inline void wait_for_kernels_before() {
 #if __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
 #endif
 }
 
-/// Walks over a block of columns x rows, kThreads apart, without a division for each.
+/// Iterates over a block of columns x rows in steps of kThreads, without a division in each step.
 template <int kThreads = kPyramidThreads>
 class BlockWalk {
  public:
@@ -54,8 +54,8 @@ class BlockWalk {
   int column_step_;
 };
 
-/// store(column, row, load(column, row)) for a block of columns x rows. Loads run ahead of stores,
-/// kBatch of them at once, so that a thread waits for memory once and not for each.
+/// Calls store(column, row, load(column, row)) for a block of columns x rows. kBatch loads are in
+/// flight before their values are stored, so a thread waits for memory once per batch.
 template <int kBatch, int kThreads = kPyramidThreads, typename Load, typename Store>
 __device__ inline void copy_block(int columns, int rows, const Load& load, const Store& store) {
   for (BlockWalk<kThreads> at(columns, rows); at.more();) {
@@ -66,7 +66,7 @@ __device__ inline void copy_block(int columns, int rows, const Load& load, const
 #pragma unroll
     for (int b = 0; b < kBatch; ++b, at.next()) {
       column[b] = at.column();
-      row[b] = min(at.row(), rows - 1);  // loaded in any case: a branch would part the loads
+      row[b] = min(at.row(), rows - 1);  // always loaded, because a branch would separate the loads
       inside[b] = at.more();
       value[b] = load(column[b], row[b]);
     }
@@ -96,11 +96,11 @@ __device__ inline References references(const TemporalState* state, const FlowLe
 
 struct Partner {
   int age;
-  float offset;  ///< frames after the reference
+  float offset;  ///< frames after the reference frame
 };
 
-/// Partner k of the reference: the next newer frame first, then the others, newest first. The first
-/// frame of all is beside itself: no motion.
+/// Partner k of the reference frame: first the next newer frame, then the others, newest first. The
+/// very first frame is its own partner, which gives no motion.
 __device__ inline Partner partner(const References& r, int k) {
   if (r.count == 0) return {0, 1.0f};
   if (k == 0) return {r.reference_age - 1, 1.0f};
@@ -108,25 +108,25 @@ __device__ inline Partner partner(const References& r, int k) {
   return {age, static_cast<float>(r.reference_age - age)};
 }
 
-/// Pixel (0, 0) of a level of the frame `age` frames before the newest.
+/// Pointer to pixel (0, 0) of a level of the frame `age` frames before the newest one.
 __device__ inline const float* stored(const Window& window, const StoredLevel& level,
                                       const References& r, int age) {
   return window.base + ring_index(r.head, r.count, window.frames, age) * window.frame_floats +
          level.origin;
 }
 
-/// Without the last bits and the special cases of an exact division.
+/// Approximate division, without the special cases and the last bits of an exact one.
 __device__ inline float quick_ratio(float a, float b) {
   return __fdividef(a, b);
 }
 
-/// The frame at (x + offset u, y + offset v), the position held inside the image. A position that
-/// is not a number counts as 0.
+/// Samples the frame at (x + offset u, y + offset v), with the position clamped to the image. A NaN
+/// position counts as 0.
 template <bool kCubic>
 __device__ inline float warped_pixel(const float* pixels, const StoredLevel& level, int x, int y,
                                      float offset, float2 flow) {
   const auto hold = [](float position, int size) {
-    // The maximum of a number and what is none is the number.
+    // fmaxf returns the other argument if one is NaN.
     return fminf(fmaxf(position, 0.0f), static_cast<float>(size - 1));
   };
   const float at_x = hold(fmaf(offset, flow.x, static_cast<float>(x)), level.width);
@@ -169,16 +169,17 @@ __device__ inline float warped_pixel(const float* pixels, const StoredLevel& lev
 
 // ---- flow
 
-/// What is known of a source when a kernel is compiled.
+/// The kind of a flow source, if it is known at compile time.
 enum class SourceKind { kPlane, kCoarse, kEither };
 
-/// The flow so far at (x, y) of the region.
+/// The present flow at (x, y) of the region.
 template <SourceKind kKind>
 __device__ inline float2 flow_at(const FlowSource& source, int x, int y) {
   if (kKind == SourceKind::kPlane || (kKind == SourceKind::kEither && !source.coarse))
     return source.flow[y * source.stride + x];
-  // Mean of the nearest coarse values, times 2: a pixel of the coarse level is two of this one.
-  // In odd columns the mean of two neighbors, which in even ones are the same.
+  // The mean of the nearest coarse values, times 2, because one coarse pixel spans two pixels of
+  // this level. In odd columns it is the mean of two neighbors; in even columns both are the same
+  // pixel.
   const int fine = source.region_y + y;
   const int upper = min((fine >> 1) - source.coarse_y, source.coarse_height - 1) * source.stride;
   const int lower =
@@ -192,7 +193,7 @@ __device__ inline float2 flow_at(const FlowSource& source, int x, int y) {
   return make_float2(0.5f * ((a.x + b.x) + (c.x + d.x)), 0.5f * ((a.y + b.y) + (c.y + d.y)));
 }
 
-/// What the last kernel needs of the frame.
+/// The data of a frame that its last kernel needs.
 struct TargetFrame {
   FrameParams params;
   bool bad;
@@ -228,7 +229,7 @@ __device__ inline void write_flow(const FlowTarget& target, const TargetFrame& f
         frame.bad ? 0.0f : confidence;
 }
 
-/// At the end of a kernel that may be the frame's last.
+/// Ends the frame if `target` is that of the last kernel. Must be called at the end of the kernel.
 __device__ inline void end_target(const FlowTarget& target, TemporalState* state) {
   if (target.outcome == nullptr) return;
   __syncthreads();

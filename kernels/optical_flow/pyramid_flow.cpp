@@ -12,8 +12,8 @@ namespace {
 using detail::PyramidStep;
 using Kind = detail::PyramidStepKind;
 
-constexpr int kLine = 32;   // floats
-constexpr int kBefore = 8;  // floats before a row: whole sectors, and room for the warp
+constexpr int kLine = 32;   // floats in a cache line
+constexpr int kBefore = 8;  // floats before a row: whole sectors, with room for the warp
 static_assert(kBefore >= detail::kWarpBefore);
 
 int whole_lines(int pixels) {
@@ -82,7 +82,7 @@ Expected<void> PyramidFlow::add(Recording& frame, Kernel<Argument> kernel, dim3 
                                 std::size_t shared_bytes, const Argument& argument,
                                 int threads) noexcept {
   if (frame.loading) return load_kernel(frame.cuda, kernel, shared_bytes);
-  // The kernels are short: each may be set up while the one before ends.
+  // The kernels are short. Each of them may be set up while the previous one ends.
   const bool overlap = !frame.first;
   frame.first = false;
   return launch(frame.cuda, frame.stream, kernel, grid, dim3(static_cast<unsigned>(threads)),
@@ -109,7 +109,7 @@ Expected<void> PyramidFlow::walk(Recording& frame) noexcept {
       case Kind::kHighpass:
       case Kind::kNormalize:
       case Kind::kPresmooth:
-        break;  // record_frame did them
+        break;  // done by record_frame
       case Kind::kExpand:
         frame.source = expanded(step.level, frame.source);
         frame.plane = 0;
@@ -117,7 +117,7 @@ Expected<void> PyramidFlow::walk(Recording& frame) noexcept {
       case Kind::kSmooth:
         done = record_refine(frame, step.level, FlowSmoothing::kBeforeWarp, 0, false);
         break;
-      case Kind::kWarp:  // a single frame is warped by the kernel that solves
+      case Kind::kWarp:  // the solve kernel warps if there is only one partner
         if (step.all_frames) done = record_warp(frame, step.level);
         break;
       case Kind::kFit:
@@ -138,7 +138,7 @@ Expected<void> PyramidFlow::walk(Recording& frame) noexcept {
                              next_is(1, Kind::kFinish));
         break;
       case Kind::kFinish:
-        break;  // the kernel before did it
+        break;  // done by the previous kernel
     }
     if (!done) return done;
   }

@@ -1,5 +1,5 @@
-// PyramidFlow on CUDA: Lucas-Kanade coarse to fine, over a window of stored frames. The steps are
-// those of PyramidPlan; a kernel does what belongs together of them.
+// PyramidFlow on CUDA: coarse-to-fine Lucas-Kanade over a window of stored frames. The steps are
+// those of PyramidPlan. A kernel may execute several steps.
 #pragma once
 
 #include "kernels/optical_flow/flow_operator.h"
@@ -13,20 +13,20 @@ class PyramidFlow final : public FlowOperator {
   PyramidFlow(const OpticalFlowPlan& plan, const KernelConfig* kernels) noexcept;
 
  private:
-  /// The flow of a level lies in one of two planes; a kernel reads one and writes the other.
+  /// The two flow planes of a level. A kernel reads one and writes the other.
   struct LevelFlow {
     float2* planes[2] = {};
-    int stride = 0;  // float2
+    int stride = 0;  // float2 from row to row
   };
-  /// Where the kernels of a frame are, while it is recorded.
+  /// The state of recording or loading the kernels of a frame.
   struct Recording {
     Scope& cuda;
     int slot;
     cudaStream_t stream;
-    bool loading = false;  // kernels are loaded and not launched
-    bool first = true;     // nothing of this frame is launched yet
-    FlowSource source{};   // the flow so far
-    int plane = 0;         // of the present level, that is written next
+    bool loading = false;  // true: load the kernels, do not launch them
+    bool first = true;     // true: no kernel of this frame has been launched yet
+    FlowSource source{};   // the present flow
+    int plane = 0;         // index of the plane of the present level that is written next
   };
 
   void layout(LayoutBuilder& device) noexcept override;
@@ -36,7 +36,7 @@ class PyramidFlow final : public FlowOperator {
   template <typename Argument>
   Expected<void> add(Recording& frame, Kernel<Argument> kernel, dim3 grid, std::size_t shared_bytes,
                      const Argument& argument, int threads = kPyramidThreads) noexcept;
-  /// All kernels of a frame, in order.
+  /// Records or loads all kernels of a frame in order.
   Expected<void> walk(Recording& frame) noexcept;
   Expected<void> record_frame(Recording& frame) noexcept;
   Expected<void> record_warp(Recording& frame, int level) noexcept;
@@ -46,9 +46,10 @@ class PyramidFlow final : public FlowOperator {
   Expected<void> record_refine(Recording& frame, int level, FlowSmoothing smoothing, int median,
                                bool finish) noexcept;
 
-  /// The flow of the level above, or none.
+  /// The source that expands the flow of the next coarser level, or zeros on the coarsest level.
   FlowSource expanded(int level, const FlowSource& above) const noexcept;
-  /// Where the next kernel of a level writes; the source is then what it wrote.
+  /// The target of the next kernel of a level. Its output becomes the source of the kernel after
+  /// it.
   FlowTarget next_target(Recording& frame, int level, bool finish) noexcept;
   FlowLevel flow_level(int level, bool all_frames) const noexcept;
   Window window() const noexcept { return {window_, frame_floats_, plan_.frames}; }
@@ -57,12 +58,12 @@ class PyramidFlow final : public FlowOperator {
   std::array<StoredLevel, detail::kMaxPyramidLevels> stored_{};
   std::int64_t frame_floats_ = 0;
   float* window_ = nullptr;
-  std::array<float*, detail::kMaxPyramidLevels> raw_{};  // but for level 0
+  std::array<float*, detail::kMaxPyramidLevels> raw_{};  // except level 0
   std::array<int, detail::kMaxPyramidLevels> raw_stride_{};
   std::array<LevelFlow, detail::kMaxPyramidLevels> flow_{};
-  float* confidence_ = nullptr;  // shared by the levels; strides as their flow
-  float2* zeros_ = nullptr;      // a row of the coarsest level: what its flow begins with
-  // Of level 0, for more than two frames: a plane for each further one.
+  float* confidence_ = nullptr;  // shared by all levels; its stride is that of their flow
+  float2* zeros_ = nullptr;      // one row, the initial flow of the coarsest level
+  // For level 0 with more than two frames: one plane for each frame other than the reference.
   float* warped_ = nullptr;
   float* fit_ = nullptr;
   std::int64_t partner_plane_ = 0;  // floats

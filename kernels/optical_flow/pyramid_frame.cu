@@ -1,5 +1,5 @@
-// A new frame of the pyramid: levels, local normalization, a light smoothing, into the window of
-// frames.
+// Kernels for a new frame: they compute its levels, normalize and smooth them, and store them in
+// the window of frames.
 #include <cstdint>
 #include <type_traits>
 
@@ -23,7 +23,7 @@ __device__ float five_taps(float far0, float near0, float center, float near1, f
   return fmaf(1.0f / 16.0f, far0 + far1, fmaf(4.0f / 16.0f, near0 + near1, 6.0f / 16.0f * center));
 }
 
-/// Pixel is void for levels that are ours.
+/// Pixel is void if the source is a level, not the camera's image.
 template <typename Pixel>
 __global__ void __launch_bounds__(kPyramidThreads)
     reduce(const __grid_constant__ ReduceArguments a) {
@@ -73,18 +73,19 @@ static_assert(kPyramidThreads == kWidth * kReduceTileHeight);
 // ---- normalization and smoothing
 
 constexpr int kHeight = kPrepareTileHeight;
-// Beyond the tile: of the image, of the high-passed image and of the normalized image.
+// Pixels beyond the tile: of the image, the high-passed image and the normalized image.
 constexpr int kReachImage = 2 * kContrastRadius + kPresmoothingRadius;
 constexpr int kReachHighpass = kContrastRadius + kPresmoothingRadius;
 constexpr int kReachNormalized = kPresmoothingRadius;
 constexpr int kColumns = kWidth + 2 * kReachImage;
 constexpr int kRows = kHeight + 2 * kReachImage;
-constexpr int kStride = kColumns + 1;  // odd, as is the other: lanes go along rows and columns
+// Odd, like kFilteredStride, because lanes read along rows and along columns.
+constexpr int kStride = kColumns + 1;
 constexpr int kFilteredStride = kWidth + 2 * kReachHighpass + 1;
 // A group of outputs reads beyond the last row.
 constexpr int kFilteredRows = kRows + 2;
 
-/// Sums of 2 kRadius + 1 values, kOut neighbors at once, each in the order of the values.
+/// Computes kOut neighboring sums of 2 kRadius + 1 values, each in the order of the values.
 template <int kRadius, int kOut, typename Load>
 __device__ void box_sums(const Load& load, float (&sum)[kOut]) {
 #pragma unroll
@@ -106,7 +107,7 @@ struct Tile {
   float filtered[kFilteredRows][kFilteredStride];
 };
 
-/// Repeats the image's edges in the rectangle `margin` inside the plane.
+/// Repeats the edges of the image inside the plane, except in a margin of `margin` pixels.
 __device__ void repeat_edges(Tile& tile, int x0, int y0, int width, int height, int margin) {
   for (BlockWalk<> at(kColumns - 2 * margin, kRows - 2 * margin); at.more(); at.next()) {
     const int column = at.column() + margin;
@@ -118,12 +119,12 @@ __device__ void repeat_edges(Tile& tile, int x0, int y0, int width, int height, 
   }
 }
 
-/// The image becomes the normalized one, in place.
+/// Normalizes the image in place.
 __device__ void normalize(Tile& tile, int x0, int y0, int width, int height) {
   constexpr float kShare = 1.0f / (2 * kContrastRadius + 1);
   const bool at_edge = x0 < kReachImage || y0 < kReachImage || x0 + kWidth + kReachImage > width ||
                        y0 + kHeight + kReachImage > height;
-  {  // minus the mean
+  {  // subtract the local mean
     constexpr int kOut = 7;
     constexpr int kHighpassColumns = kWidth + 2 * kReachHighpass;
     constexpr int kHighpassRows = kHeight + 2 * kReachHighpass;
@@ -155,7 +156,7 @@ __device__ void normalize(Tile& tile, int x0, int y0, int width, int height) {
       __syncthreads();
     }
   }
-  {  // divided by the deviation
+  {  // divide by the local deviation
     constexpr int kOut = 6;
     constexpr int kNormalColumns = kWidth + 2 * kReachNormalized;
     constexpr int kNormalRows = kHeight + 2 * kReachNormalized;

@@ -1,4 +1,4 @@
-// What keeps the pyramid's flow smooth: box means, weighted by the confidence or not, and medians.
+// Smoothing of the pyramid's flow: box means, weighted by the confidence or not, and medians.
 #include "kernels/optical_flow/pyramid.cuh"
 
 namespace ocellus::cuda {
@@ -6,10 +6,11 @@ namespace {
 
 constexpr int kWidth = kPyramidTileWidth;
 constexpr int kHeight = kRefineTileHeight;
-constexpr int kAcross = 4;  // neighbors that one thread sums along a row
-constexpr int kDown = 2;    // and along a column
+constexpr int kAcross = 4;  // neighboring sums that a thread computes along a row
+constexpr int kDown = 2;    // neighboring sums that a thread computes along a column
 
-/// Columns of the smoothed flow: the tile and what the median sees beyond it, in whole groups.
+/// Number of columns of the smoothed flow: the tile and the columns beyond it that the median
+/// reads, rounded up to whole groups.
 __host__ __device__ constexpr int smoothed_columns(int median) {
   return (kWidth + median / 2 * 2 + kAcross - 1) / kAcross * kAcross;
 }
@@ -19,7 +20,7 @@ __host__ __device__ constexpr int smoothed_rows(int median) {
 __host__ __device__ constexpr int planes_of(FlowSmoothing smoothing) {
   return smoothing == FlowSmoothing::kConfidence ? 3 : 2;
 }
-// Odd: lanes go along rows, too.
+// Odd, because lanes read along columns as well.
 __host__ __device__ constexpr int source_stride(int median, int radius) {
   return (smoothed_columns(median) + 2 * radius) | 1;
 }
@@ -27,7 +28,7 @@ __host__ __device__ constexpr int filtered_stride(int median) {
   return smoothed_columns(median) + 1;
 }
 
-/// Sums of 2 radius + 1 values, radius > 0, kOut neighbors at once, each in the order of the
+/// Computes kOut neighboring sums of 2 radius + 1 values (radius > 0), each in the order of the
 /// values.
 template <int kOut, typename Load>
 __device__ void box_sums(int radius, const Load& load, float (&sum)[kOut]) {
@@ -59,12 +60,12 @@ __device__ inline void order(float& a, float& b) {
   a = low;
 }
 
-/// Forgetful selection: of more than half the values, neither the smallest nor the largest is the
-/// median, so both are dropped and the next value is taken in, until three are left. Templates all
-/// the way, so that every index is known and the values stay in registers.
+/// Forgetful selection. In a set of more than half of the values, neither the smallest nor the
+/// largest is the median. Both are dropped and the next value is added, until three are left. All
+/// indices are template parameters, so the values stay in registers.
 template <int kSize, int kLow, int kHigh, int kNext, typename Load>
 __device__ float select(const Load& load, float (&held)[kHigh + 1]) {
-  // The smallest of held[kLow..kHigh] goes to kLow, the largest to kHigh.
+  // Moves the smallest of held[kLow..kHigh] to kLow and the largest to kHigh.
 #pragma unroll
   for (int i = 0; i <= (kHigh - kLow - 1) / 2; ++i) order(held[kLow + i], held[kHigh - i]);
 #pragma unroll
@@ -88,7 +89,7 @@ __device__ float median_of(const Load& load) {
   return select<kSize, 0, kFirst - 1, kFirst>(load, held);
 }
 
-/// kRadius 0 takes the box's radius from the arguments.
+/// If kRadius is 0, the radius of the box is an argument.
 template <FlowSmoothing kSmoothing, int kMedian, int kRadius, SourceKind kSource>
 __global__ void __launch_bounds__(kPyramidThreads)
     refine(const __grid_constant__ RefineArguments a) {
@@ -101,7 +102,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
   constexpr int kMargin = kMedian / 2;
   constexpr int kFilteredStride = filtered_stride(kMedian);
   const int radius = !kBox ? 0 : kRadius > 0 ? kRadius : a.radius;
-  // Of the whole groups, those that nobody wants are left as they are.
+  // The last group may have columns beyond these; they are not computed.
   const int columns = kWidth + 2 * kMargin + 2 * radius;
   const int rows = kRows + 2 * radius;
   const int stride = source_stride(kMedian, radius);
@@ -236,7 +237,7 @@ Kernel<RefineArguments> by_confidence(int median) noexcept {
 
 Kernel<RefineArguments> refine_kernel(FlowSmoothing smoothing, int median,
                                       const RefineArguments& arguments) noexcept {
-  // Kernels of their own for the presets' boxes.
+  // Specialized kernels for the box sizes of the presets.
   switch (smoothing) {
     case FlowSmoothing::kNone:
       return median == 3 ? refine<FlowSmoothing::kNone, 3, 0, SourceKind::kPlane>

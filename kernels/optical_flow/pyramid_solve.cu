@@ -1,4 +1,4 @@
-// The pyramid's solution of equation (3) for what the warped frames still differ by.
+// Solves equation (3) for the remaining difference between the warped frames and the reference.
 #include <type_traits>
 
 #include "kernels/optical_flow/pyramid.cuh"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kWidth = kPyramidTileWidth;
 
-// ---- further frames
+// ---- frames beyond the next one
 
 __global__ void __launch_bounds__(kPyramidThreads) warp(const __grid_constant__ WarpArguments a) {
   let_next_begin();
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(kPyramidThreads) fit(const __grid_constant__ F
 // ---- solution
 
 constexpr int kProducts = 5;
-constexpr int kFilteredStride = kWidth + 1;  // odd: lanes go along rows, then along columns
+constexpr int kFilteredStride = kWidth + 1;  // odd, because lanes read along rows and along columns
 constexpr int kReach = detail::kGradientReach;
 
 __host__ __device__ constexpr int data_columns(int radius) {
@@ -119,8 +119,8 @@ __host__ __device__ constexpr int data_stride(int radius) {
   return data_columns(radius) | 1;
 }
 
-/// Weight of a residual by the distance from the image's edges, of the pixel and of where it came
-/// from.
+/// Weight of a residual, by the distance of the pixel and of its warped position from the edges of
+/// the image.
 __device__ float edge_ramp(const FlowLevel& level, int x, int y, float offset, float2 flow,
                            float inverse_border) {
   const float right = static_cast<float>(level.stored.width - 1);
@@ -135,17 +135,19 @@ __device__ float edge_ramp(const FlowLevel& level, int x, int y, float offset, f
   return fminf(1.0f, fmaxf(detail::kLeastRamp, distance * inverse_border));
 }
 
-/// Rows that one thread solves.
+/// Number of rows that a thread solves.
 __host__ __device__ constexpr int rows_of_thread(int height, int threads) {
   return (height + threads / kWidth - 1) / (threads / kWidth);
 }
-/// Rows that are filtered along x: what the last threads look at, even if nobody wants it.
+/// Number of rows that are filtered along x. It includes rows that the last threads read but do not
+/// use.
 __host__ __device__ constexpr int filtered_rows(int height, int radius, int threads) {
   return rows_of_thread(height, threads) * (threads / kWidth) + 2 * radius;
 }
 
-/// kRadius 0 takes the window's radius from the arguments. Pixels are taken kBatch at once, so that
-/// a thread waits for their flow and then for their neighbors once and not for each.
+/// If kRadius is 0, the radius of the window is an argument. Pixels are processed in batches of
+/// kBatch. A thread thus waits once per batch for their flow and once for the neighbors of their
+/// warped positions.
 template <int kHeight, int kRadius, int kThreads, int kBatch, bool kAllFrames, SourceKind kSource>
 __global__ void __launch_bounds__(kThreads) solve(const __grid_constant__ SolveArguments a) {
   extern __shared__ __align__(16) float4 shared[];
@@ -155,7 +157,7 @@ __global__ void __launch_bounds__(kThreads) solve(const __grid_constant__ SolveA
   const int stride = data_stride(radius);
   const int plane = filtered_rows(kHeight, radius, kThreads) * kFilteredStride;
   float4* const data = shared;  // x and y derivatives and the two weighted sums, [rows][stride]
-  // [kProducts][plane]; before that the mean image.
+  // [kProducts][plane]; holds the mean image first.
   float* const filtered = reinterpret_cast<float*>(shared + rows * stride);
   float* const mean = filtered;
   const int mean_columns = columns + 2 * kReach;
@@ -184,7 +186,7 @@ __global__ void __launch_bounds__(kThreads) solve(const __grid_constant__ SolveA
     float2 flow[kBatch];
     float here[kBatch];
     float warped[kBatch];
-    // All are loaded, wanted or not: a branch would part the loads.
+    // All pixels are loaded, needed or not, because a branch would separate the loads.
 #pragma unroll
     for (int b = 0; b < kBatch; ++b, at.next()) {
       x[b] = clamp_to(left + at.column(), region.width);
@@ -244,10 +246,10 @@ __global__ void __launch_bounds__(kThreads) solve(const __grid_constant__ SolveA
   copy_block<kBatch, kThreads>(
       columns, rows,
       [&](int column, int row) {
-        // Beyond the region the products of its edge are repeated.
+        // Outside the region, the products of its edge are repeated.
         const int x = clamp_to(left + kReach + column, region.width) - left;
         const int y = clamp_to(top + kReach + row, region.height) - top;
-        // The mean there, whose own neighbors repeat its edge.
+        // The mean at this position. Its neighbors outside the region repeat the edge.
         const float* const under = mean + y * mean_columns + x;
         const auto derivative = [&](int step) {
           return fmaf(-1.0f / 12.0f, under[2 * step] - under[-2 * step],
@@ -264,7 +266,7 @@ __global__ void __launch_bounds__(kThreads) solve(const __grid_constant__ SolveA
       });
   __syncthreads();
 
-  // Window sums along the rows, then along the columns. The weights are zero beyond the window.
+  // Window sums along the rows, then along the columns. Weights outside the window are zero.
   constexpr int kAcross = kThreads > kPyramidThreads ? 2 : 4;
   for (BlockWalk<kThreads> at(rows, kWidth / kAcross); at.more(); at.next()) {
     const int row = at.column();
@@ -342,11 +344,11 @@ __global__ void __launch_bounds__(kThreads) solve(const __grid_constant__ SolveA
     const float c = xx + a.ridge;
     const float d = yy + a.ridge;
     const float inverse = quick_ratio(1.0f, fmaf(c, d, -xy * xy));
-    // Two comparisons, so that sums that are no numbers are not solvable.
+    // Two comparisons, so that NaN sums are not solvable.
     const float least = smaller + a.ridge;
     const bool solvable =
         least > detail::kFlat && least > detail::kSingularRatio * (larger + a.ridge);
-    // The minus of equation (3) is in the order of the differences.
+    // The minus sign of equation (3) is in the order of the differences.
     const float du = fmaf(xy, yt, -d * xt) * inverse;
     const float dv = fmaf(xy, xt, -c * yt) * inverse;
     float2 flow = flow_at<kSource>(a.source, a.target.x + x, a.target.y + y);
@@ -381,8 +383,8 @@ Kernel<SolveArguments> solve_kernel(const SolveArguments& a, int threads) noexce
   constexpr int kFew = kPyramidThreads;
   constexpr int kMany = kSolveThreadsMany;
   const bool many = threads == kMany;
-  // Kernels of their own for the presets' windows and the default. The batches are such that the
-  // pixels that a tile looks at are few batches, and the last of them is nearly full.
+  // Specialized kernels for the windows of the presets and the default. The batch sizes keep the
+  // number of batches of a tile small and the last batch nearly full.
   switch (a.radius) {
     case 3:
       if (a.level.all_frames) return solve_all<3>();

@@ -1,10 +1,10 @@
-// Convolution with a separable spatio-temporal kernel of each pixel's own: equation (2) of Ohmura
-// et al. 2011, with the spatial sums kept in a ring.
+// Convolution with separable spatio-temporal kernels that differ by pixel: equation (2) of Ohmura
+// et al. 2011, with the spatial sums stored in a ring.
 //
-// Every tap is used once a frame, so the time is that of reading them. Each warp works on its own:
-// it goes through a range of items, an item being one convolution of one tile, and as soon as it
-// has used the taps of one it asks for those of the next, while it goes on with the past sums.
-// Nobody waits for another warp.
+// Every tap is used once in a frame, so the time is that of reading the taps. Each warp processes a
+// range of items; an item is one convolution of one tile. As soon as the warp has used the spatial
+// taps of an item, it requests those of the next item and continues with the past sums. No warp
+// waits for another one.
 #pragma once
 
 #include "kernels/image/pixels.cuh"
@@ -14,18 +14,18 @@
 
 namespace ocellus::cuda {
 
-/// Floats from row to row of the image under a tile: 16 more than all banks, so that the two rows
-/// which half a warp reads at once do not meet.
+/// Floats from row to row of the image under a tile. It is 16 more than the number of banks, so
+/// that the two rows that half a warp reads at once are in different banks.
 inline constexpr int kTileImageStride = 48;
-/// Two barriers for each warp, before the warps' own parts of shared memory.
+/// Bytes for two barriers of each warp, before the warps' own parts of the shared memory.
 inline constexpr int kBarrierBytes = 256;
 static_assert(kRingWarps * 16 <= kBarrierBytes);
 
-/// A warp's part of shared memory: the image under its tile, the taps along x and y, the taps over
-/// time and the past sums.
+/// Layout of a warp's part of the shared memory: the image under its tile, the taps along x and y,
+/// the taps over time, and the past sums.
 struct RingWarpLayout {
   int image_bytes;
-  int value_bytes;  ///< of a tap or sum of all pixels of a tile
+  int value_bytes;  ///< size of one tap or sum for all pixels of a tile
   int spatial_bytes;
   int temporal_bytes;
 
@@ -41,19 +41,21 @@ struct RingWarpLayout {
   }
 };
 
-/// A frame, known to each thread, since every new tile would have to ask for it again.
+/// A frame's address and stride, kept in each thread so that they are not loaded again for each
+/// tile.
 struct TileSource {
   const char* image;
-  std::int64_t stride;  ///< bytes
+  std::int64_t stride;  ///< bytes from row to row
 };
 
-/// The pixels under a tile and its kernels, as floats: `rows` rows of kColumns (at most
-/// kTileImageStride) columns from (left, top) in the image, whose border is repeated.
+/// Loads the pixels that the kernels of a tile read, as floats: `rows` rows of kColumns columns (at
+/// most kTileImageStride), starting at (left, top) of the image. The border of the image is
+/// repeated.
 template <typename Pixel, int kColumns>
 __device__ __forceinline__ void load_tile_image(const RingArguments& a, const TileSource& from,
                                                 int left, int top, int rows, float* to) {
   constexpr int kParts = (kColumns + 31) / 32;
-  constexpr int kBatch = 12;  // rows under way at once
+  constexpr int kBatch = 12;  // rows whose loads are in flight at once
   const int lane = threadIdx.x % 32;
   const char* column[kParts];
 #pragma unroll
@@ -80,8 +82,8 @@ __device__ __forceinline__ void load_tile_image(const RingArguments& a, const Ti
   }
 }
 
-/// kMaxX: columns of a kernel for which there are registers; those beyond nx weigh nothing.
-/// kUsual: 15 x 15 x 20, known to the compiler.
+/// kMaxX is the number of columns of taps that registers can hold; those beyond nx have weight 0.
+/// kUsual: the kernel has 15 x 15 x 20 taps, as compile-time constants.
 template <typename T, int kLanePixels, int kMaxX, RingCopy kCopy, bool kUsual>
 struct RingFilter {
   using Lane = Values<kLanePixels>;
@@ -91,7 +93,8 @@ struct RingFilter {
   static constexpr int kPixelsOfRow = (kMaxX + 2 * (kLanePixels - 1)) / kLanePixels * kLanePixels;
   static constexpr int kColumns = kTileWidth - kLanePixels + kPixelsOfRow;
   static_assert(kColumns <= kTileImageStride && kMaxX >= 2);
-  // So many rows or frames are read together; from global memory more, as it is farther away.
+  // Number of rows or frames that are read together; more for global memory, which has a higher
+  // latency.
   static constexpr int kTogether = kCopy == RingCopy::kDirect ? 5 : 3;
 
   const RingArguments& a;
@@ -105,7 +108,7 @@ struct RingFilter {
   std::uint32_t barriers = 0;
   std::uint64_t policy = 0;
   int head = 0;
-  /// No frame before this one is of use: it stands in for all of them.
+  /// True if there is no previous frame; the new frame then replaces all of them.
   bool first = false;
 
   __device__ explicit RingFilter(const RingArguments& arguments) : a(arguments) {}
@@ -119,7 +122,7 @@ struct RingFilter {
            lane * kLanePixels;
   }
 
-  // ---- copies: taps of a pair (of a convolution of a tile and a term) and its past sums
+  // ---- copies of taps and past sums; a pair is a term of a convolution of a tile
 
   __device__ __forceinline__ void copy_by_warp(char* to, const char* from, int bytes) const {
     const std::uint32_t at = shared_address(to);
@@ -140,7 +143,7 @@ struct RingFilter {
     }
   }
 
-  // The past sums come to lie in order, oldest first, wherever the ring's head is.
+  // The past sums are copied in order, oldest first, independent of the ring's head.
   __device__ __forceinline__ void request_temporal(int pair) const {
     const char* taps = taps_of(pair) + (nx + ny) * value_bytes();
     const char* ring = a.ring + static_cast<std::size_t>(pair) * (nt * value_bytes());
@@ -166,8 +169,9 @@ struct RingFilter {
     }
   }
 
-  // Each step requests once, spatial and temporal in turn, so the one that is waited for is the
-  // last but one. Also when nothing is left to request.
+  // Each step makes exactly one request, for spatial and temporal data in turn. The request to wait
+  // for is therefore always the last but one. If there is nothing left to request, an empty group
+  // takes its place.
   __device__ __forceinline__ void request_nothing() const {
     if constexpr (kCopy == RingCopy::kAsync) commit_async();
   }
@@ -181,7 +185,7 @@ struct RingFilter {
     }
   }
 
-  /// Of the copied taps, or of those in global memory.
+  /// Reads copied taps, or taps in global memory.
   __device__ __forceinline__ static Lane read(const T* from) {
     if constexpr (kCopy == RingCopy::kDirect) {
       return load_once<kLanePixels>(from);
@@ -226,7 +230,7 @@ struct RingFilter {
 #pragma unroll
         for (int p = 0; p < kLanePixels; ++p) pixel[k + p] = some.of[p];
       }
-      // Two chains for each pixel, as the warps are few.
+      // Two independent chains for each pixel, because there are few warps.
       Lane even, odd;
 #pragma unroll
       for (int p = 0; p < kLanePixels; ++p) {
@@ -247,7 +251,7 @@ struct RingFilter {
     return sum;
   }
 
-  /// `past` is the sum of `age` frames ago, `ring` where the kernel's past sums are.
+  /// The sum of `age` frames ago. `ring` points to the kernel's past sums.
   __device__ __forceinline__ Lane past(const T* ring, int age) const {
     if constexpr (kCopy == RingCopy::kDirect) {
       const int at = head - age;
@@ -297,7 +301,8 @@ struct RingFilter {
     return sum;
   }
 
-  /// The sum of one pair; asks for the taps of `next` (negative: none) as soon as there is room.
+  /// Computes the sum of one pair. Requests the taps of pair `next` (negative: none) as soon as
+  /// there is room for them.
   __device__ __forceinline__ Lane convolve(int pair, int next, unsigned parity) const {
     const T* taps;
     if constexpr (kCopy == RingCopy::kDirect) {
@@ -317,7 +322,7 @@ struct RingFilter {
 
     T* const ring = ring_of(pair);
     if (first) {
-      // The oldest frame stands in for those that never came, so it is kept in their places.
+      // The first frame replaces frames that never came, so its sum is stored for all of them.
       for (int slot = 0; slot < nt; ++slot) store(now, ring + slot * kPixels);
     } else {
       store(now, ring + head * kPixels);
@@ -357,7 +362,7 @@ struct RingFilter {
       if (x + p < a.width) out[p] = bad ? a.result.invalid : sum.of[p];
   }
 
-  /// Items [item, end), by one warp.
+  /// Processes items [item, end) with one warp.
   __device__ __forceinline__ void run(int item, int end) {
     if constexpr (kCopy == RingCopy::kBulk) {
       if (lane == 0) {
@@ -368,7 +373,7 @@ struct RingFilter {
       __syncwarp();
     }
     if constexpr (kCopy != RingCopy::kDirect) policy = evict_first();
-    // The first taps are on their way before the frame and the state are known.
+    // Request the first taps before reading the frame and the state.
     request_spatial(item * a.terms);
     const FrameParams& frame = *a.frame;
     const TileSource source{static_cast<const char*>(frame.image), frame.image_stride};
@@ -407,8 +412,8 @@ inline constexpr int kCapability = kCopy == RingCopy::kBulk    ? 90
                                    : kCopy == RingCopy::kAsync ? 80
                                                                : 0;
 
-/// Direct loads are hidden by other warps, so there must be room for a second block; four pixels in
-/// a lane leave none.
+/// Direct loads need a second block to hide their latency. With four pixels in a lane, there is no
+/// room for one.
 template <RingCopy kCopy, int kLanePixels>
 inline constexpr int kBlocksAtOnce = kCopy == RingCopy::kDirect&& kLanePixels == 2 ? 2 : 1;
 
@@ -450,7 +455,7 @@ Kernel<RingArguments> ring_filter_by_copy(RingCopy copy) noexcept {
     case RingCopy::kDirect:
       break;
   }
-  // What direct loads cost hides what the compiler could gain.
+  // The compile-time sizes do not make direct loads faster.
   constexpr int kColumns = kUsual ? kNarrowTaps : kMaxX;
   return ring_filter<T, kLanePixels, kColumns, RingCopy::kDirect, false>;
 }
@@ -464,7 +469,7 @@ Kernel<RingArguments> some_ring_filter(const RingVariant& variant) noexcept {
   return ring_filter_by_copy<T, kLanePixels, kNarrowTaps, false>(variant.copy);
 }
 
-/// One file each, to be compiled side by side.
+/// In separate source files, so that they are compiled in parallel.
 Kernel<RingArguments> ring_filter_of_floats(const RingVariant& variant) noexcept;
 Kernel<RingArguments> ring_filter_of_halves(const RingVariant& variant) noexcept;
 

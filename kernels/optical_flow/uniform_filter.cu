@@ -1,5 +1,5 @@
 // Convolution with spatio-temporal kernels that are the same for all pixels: first the sums over
-// time, which several kernels share, then separable filters.
+// time, which several kernels share, then separable spatial filters.
 #include <cuda_pipeline.h>
 
 #include "kernels/image/pixels.cuh"
@@ -28,8 +28,9 @@ struct FourPixels<float> {
 template <typename Pixel>
 using Four = typename FourPixels<Pixel>::Type;
 
-/// Integers of up to 16 bits become the low bits of a float whose last place is one: that takes a
-/// permutation of bytes, where a conversion runs at a quarter of that rate or less.
+/// Converts integers of up to 16 bits by making them the low bits of a float whose unit in the last
+/// place is 1. This takes a byte permutation; a conversion instruction has at most a quarter of its
+/// throughput.
 __device__ __forceinline__ float float_of(std::uint32_t bits, unsigned bytes) {
   constexpr std::uint32_t kOffset = 0x4b000000;  // 2^23
   return __uint_as_float(__byte_perm(bits, kOffset, bytes)) - __uint_as_float(kOffset);
@@ -46,7 +47,7 @@ __device__ __forceinline__ Values<4> values_of(float4 bits) {
   return unpack(bits);
 }
 
-/// From anybody's memory, of which only `present` pixels may be read.
+/// Reads four pixels from the caller's memory, of which only `present` pixels may be read.
 template <typename Pixel>
 __device__ __forceinline__ Four<Pixel> read_four(const Pixel* from, int present) {
   if (present >= kTemporalPixels &&
@@ -61,14 +62,14 @@ __device__ __forceinline__ Four<Pixel> read_four(const Pixel* from, int present)
   return four.all;
 }
 
-/// What all threads of a block need for the frame of each age.
+/// The data of the frame of one age that all threads of a block need.
 struct alignas(16) TemporalStep {
   float tap[kTemporalProfiles];
-  std::int64_t kept;  ///< bytes from the first kept frame to this one
+  std::int64_t kept;  ///< bytes from the first stored frame to this one
 };
-/// Frames that are read before the first of them is used.
+/// Number of frames that are read before the first of them is used.
 constexpr int kTemporalBatch = 10;
-/// The newest frame and whole batches; those beyond the profile's count for nothing.
+/// The newest frame and whole batches; those beyond the profile have zero taps.
 constexpr int kTemporalSteps =
     1 + (kMaxKernelTaps - 1 + kTemporalBatch - 1) / kTemporalBatch * kTemporalBatch;
 
@@ -127,7 +128,8 @@ __global__ void __launch_bounds__(kTemporalThreads)
   if (!inside) return;
 
   char* kept = static_cast<char*>(a.kept) + y * row_bytes + x * static_cast<int>(sizeof(Pixel));
-  // Before there is any other, it is read again at once: all blocks for these pixels write it.
+  // Without a previous frame, the stored frame is read again immediately. All blocks for these
+  // pixels write it.
   *reinterpret_cast<Four<Pixel>*>(kept + steps[0].kept) = newest;
   float* out = a.sums + first * a.sums_plane + y * a.sums_stride + x;
   static_assert(kTemporalProfiles == 4);
@@ -145,7 +147,7 @@ __global__ void __launch_bounds__(kTemporalThreads)
 
 // ---- separable filters of those sums
 
-/// Taps come in fours, the last ones zero, and so do the values that they are for.
+/// Taps and values are read in groups of four; the taps beyond the profile are zero.
 __host__ __device__ constexpr int in_fours(int taps) {
   return (taps + 3) / 4 * 4;
 }
@@ -158,7 +160,8 @@ __host__ __device__ constexpr int tile_rows(int ny) {
   return kSpatialHeight + in_fours(ny);
 }
 
-/// kResults neighboring sums of `count` products. read(i) gives value i and the three after it.
+/// Computes kResults neighboring sums of `count` products. read(i) returns value i and the three
+/// values after it.
 template <int kResults, typename Read>
 __device__ __forceinline__ void filter(const float* taps, int count, Read read,
                                        float (&sum)[kResults]) {
@@ -183,8 +186,8 @@ __device__ __forceinline__ void filter(const float* taps, int count, Read read,
   }
 }
 
-/// Starts to copy the part of the sums that a block's results need. Beyond the sums' edges, which
-/// are those of the image or lie where no result needs them, the last value counts on.
+/// Starts to copy the part of the sums that a block's results need. Outside of the sums, the last
+/// value is repeated. Their edges are those of the image, or lie where no result needs them.
 __device__ __forceinline__ void start_copy(const SpatialArguments& a, int profile, float* tile) {
   const int columns = tile_columns(a.nx);
   const int left = a.x + blockIdx.x * kSpatialWidth - (a.nx - 1 - a.nx / 2);
@@ -204,7 +207,7 @@ __device__ __forceinline__ void start_copy(const SpatialArguments& a, int profil
   }
 }
 
-/// The first pass from `k` on that needs the sums of another temporal profile.
+/// Returns the first pass after `k` that needs the sums of another temporal profile.
 __device__ __forceinline__ int next_profile(const SpatialArguments& a, int k) {
   const int profile = a.pass[k].temporal;
   while (k < a.kernels && a.pass[k].temporal == profile) ++k;
@@ -216,7 +219,7 @@ __global__ void __launch_bounds__(kSpatialThreads)
   extern __shared__ __align__(16) float shared[];
   const int columns = tile_columns(a.nx);
   const int rows = tile_rows(a.ny);
-  // The tile that is filtered, and the next one, which is copied meanwhile.
+  // The tile that is filtered, and the next tile, which is copied at the same time.
   float* tile = shared;
   float* next_tile = tile + rows * columns;
   float* const filtered = next_tile + rows * columns;
@@ -234,7 +237,8 @@ __global__ void __launch_bounds__(kSpatialThreads)
   const int row = threadIdx.x / kSpatialWidth * kSpatialRows;
   const int x = blockIdx.x * kSpatialWidth + column;
   const int y = blockIdx.y * kSpatialHeight + row;
-  const int present = x < a.width ? a.height - y : 0;  // of the results of this thread
+  // Number of this thread's results that are inside.
+  const int present = x < a.width ? a.height - y : 0;
   float sum[kSpatialRows] = {};
   int profile_end = 0;
   for (int k = 0; k < a.kernels; ++k) {

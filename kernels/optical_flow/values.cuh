@@ -1,4 +1,4 @@
-// Reading and writing neighboring pixels and coefficients at once.
+// Reads and writes several neighboring pixels or coefficients at once.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -7,7 +7,7 @@
 
 namespace ocellus::cuda {
 
-/// Values of N neighboring pixels, in one lane. In memory they are aligned to all N.
+/// Values of N neighboring pixels in one lane. In memory they are aligned to their total size.
 template <int N>
 struct Values {
   float of[N];
@@ -58,7 +58,7 @@ template <int N, typename T>
 __device__ inline Values<N> load(const T* from) {
   return unpack(*reinterpret_cast<const typename Packed<T, N>::Type*>(from));
 }
-/// From global memory, what is not read again soon.
+/// Loads data from global memory that is not read again soon.
 template <int N, typename T>
 __device__ inline Values<N> load_once(const T* from) {
   return unpack(__ldcs(reinterpret_cast<const typename Packed<T, N>::Type*>(from)));
@@ -77,7 +77,7 @@ __device__ inline void store(const Values<4>& values, __half* to) {
   *reinterpret_cast<uint2*>(to) =
       make_uint2(pack_halves(values.of[0], values.of[1]), pack_halves(values.of[2], values.of[3]));
 }
-/// The value as it comes back from where it is stored.
+/// Returns the value after rounding to the storage type.
 template <typename T>
 __device__ inline float as_stored(float value) {
   if constexpr (sizeof(T) == sizeof(float)) {

@@ -1,8 +1,8 @@
 // The Lucas-Kanade window and the 2x2 solution: equation (3) of Ohmura et al. 2011.
 //
-// First the sums along the columns, straight from memory: only the three derivatives are read, not
-// their five products, and each one serves all the windows of a thread. Then along the rows, in
-// shared memory.
+// The sums along the columns come first and read global memory. Only the three derivatives are
+// read, not their five products, and each derivative is used for all windows of a thread. The sums
+// along the rows follow, in shared memory.
 #include "kernels/image/pixels.cuh"
 #include "kernels/optical_flow/kernels.h"
 #include "kernels/optical_flow/values.cuh"
@@ -12,15 +12,15 @@ namespace ocellus::cuda {
 namespace {
 
 constexpr int kProducts = 5;
-/// Parts of a block's height that threads sum along the columns.
+/// Number of parts of a block's height that threads sum along the columns.
 constexpr int kParts = 2;
-/// Windows side by side that a thread solves.
+/// Number of neighboring windows that a thread solves.
 constexpr int kSide = 4;
 constexpr int kMostThreads = 192;
-/// Window 15, the default, is known to the compiler.
+/// Radius of window 15, as a compile-time constant.
 constexpr int kUsualRadius = 7;
 
-/// Columns before and after a block's own, in whole vectors.
+/// Number of columns before and after those of the block, in whole vectors.
 __host__ __device__ constexpr int lead(int radius) {
   return (radius + 3) / 4 * 4;
 }
@@ -28,7 +28,7 @@ __host__ __device__ constexpr int columns(int radius) {
   return kWindowWidth + 2 * lead(radius);
 }
 
-/// Of a pixel so far along one axis from the window's center.
+/// Weight of a pixel at distance `away` from the window's center along one axis.
 __device__ __forceinline__ float weight_at(const WindowArguments& a, int radius, int away) {
   const int distance = away < 0 ? -away : away;
   return distance <= radius ? a.weight[distance] : 0.0f;
@@ -51,7 +51,7 @@ __device__ __forceinline__ Solution solve(const float* sum, const WindowArgument
   const float inverse = 1.0f / determinant;
   const float least = fmaxf(detail::kFlat, detail::kSingularRatio * larger);
   const bool valid = !bad && smaller > least && smaller >= a.threshold;
-  // The minus of equation (3) is in the order of the differences.
+  // The minus sign of equation (3) is in the order of the differences.
   const float u = fmaf(sum[1], sum[4], -sum[2] * sum[3]) * inverse;
   const float v = fmaf(sum[1], sum[3], -sum[0] * sum[4]) * inverse;
   return {valid ? u : a.invalid, valid ? v : a.invalid, bad ? 0.0f : smaller};
@@ -61,7 +61,7 @@ __device__ inline bool is_aligned(const void* at) {
   return reinterpret_cast<std::uintptr_t>(at) % sizeof(float4) == 0;
 }
 
-/// `whole`: all four lie in the plane, and their place is aligned.
+/// Stores four values. `whole`: all four are inside the plane, and the address is aligned.
 __device__ __forceinline__ void put(float* to, const float (&values)[kSide], bool whole,
                                     int present) {
   if (whole) {
@@ -73,7 +73,7 @@ __device__ __forceinline__ void put(float* to, const float (&values)[kSide], boo
     if (i < present) to[i] = values[i];
 }
 
-/// kRadius 0: of any radius.
+/// If kRadius is 0, the radius is an argument.
 template <int kRadius, int kRows>
 __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ WindowArguments a) {
   extern __shared__ __align__(16) float shared[];  // [kProducts][kHeight][stride]
@@ -94,10 +94,10 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
     const float* in = a.derivatives + clamp_to(a.x + x0 + column - lead(radius), a.support_width);
     const int top = a.y + y0 + part * kRows - radius;
     float sum[kProducts][kRows] = {};
-    // Several rows are read before the first is used.
+    // Several rows are read before the first one is used.
     constexpr int kBatch = kRadius > 0 ? (kRows + 2 * kRadius + 1) / 2 : kRows;
     const int rows = kRows + 2 * radius;
-    float recent[kRows] = {};  // weights for the first window, if the radius is not known
+    float recent[kRows] = {};  // weights for the first window, if the radius is not a constant
 #pragma unroll(kRadius > 0 ? 2 : 1)
     for (int first = 0; first < rows; first += kBatch) {
       float d[kBatch][3];
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
   const bool aligned = is_aligned(us) && is_aligned(vs) && is_aligned(confidences) &&
                        out_stride % static_cast<int>(sizeof(float4)) == 0;
   constexpr int kAcross = kWindowWidth / kSide;
-  const int before = lead(radius) - radius;  // columns that the first window has no use for
+  const int before = lead(radius) - radius;  // columns that the first window does not use
   for (int i = threadIdx.x; i < kAcross * kHeight; i += blockDim.x) {
     const int row = i / kAcross;
     const int column = i % kAcross * kSide;
@@ -144,14 +144,16 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
     if (x >= a.width || y >= a.height) continue;
     const float* under = shared + row * stride + column;
     float sum[kSide][kProducts] = {};
-    float recent[kSide + 3] = {};  // the weights of the columns that four windows see, likewise
+    // Weights of the columns that the four windows read, if the radius is not a constant.
+    float recent[kSide + 3] = {};
 #pragma unroll(kRadius > 0 ? (2 * lead(kRadius) + kSide) / 4 : 1)
     for (int k = 0; k < 2 * lead(radius) + kSide; k += 4) {
       float4 some[kProducts];
 #pragma unroll
       for (int p = 0; p < kProducts; ++p)
         some[p] = *reinterpret_cast<const float4*>(under + p * kHeight * stride + k);
-      const int away = k - before - radius;  // of the first column from the first window
+      // Offset of the first column from the first window's center.
+      const int away = k - before - radius;
       if constexpr (kRadius == 0) {
 #pragma unroll
         for (int i = 0; i < kSide - 1; ++i) recent[i] = recent[4 + i];

@@ -15,8 +15,8 @@ HostArena::~HostArena() {
 
 Expected<void> HostArena::create(std::size_t bytes, bool lock) noexcept {
   if (bytes == 0) return {};
-  // Whole huge pages, so that the kernel can use them: a kernel bank is streamed once per frame and
-  // would miss the TLB on every 4 KiB otherwise.
+  // Use whole huge pages. A kernel bank is streamed once per frame and would otherwise cause a TLB
+  // miss for every 4 KiB.
   constexpr std::size_t kHugePage = std::size_t{2} << 20;
   if (bytes > SIZE_MAX - kHugePage) {
     return tl::unexpected(make_error(
@@ -30,7 +30,7 @@ Expected<void> HostArena::create(std::size_t bytes, bool lock) noexcept {
                                      "the system gave no host block of %zu bytes: %s", mapped,
                                      strerror(errno)));
   }
-  madvise(block, mapped, MADV_HUGEPAGE);  // a wish; without it the block works the same
+  madvise(block, mapped, MADV_HUGEPAGE);  // a hint: the block works without huge pages
   if (lock && mlock(block, mapped) != 0) {
     const int reason = errno;
     munmap(block, mapped);

@@ -1,4 +1,4 @@
-// Arena: one block of memory, given out in pieces that come back.
+// HostArena: one block of host memory, given out in pieces that can be returned.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@
 
 namespace ocellus::detail {
 
-/// Host memory, mapped and touched at creation. Not synchronized: the engine's mutex guards it.
+/// Host memory that is mapped and touched at creation. Not synchronized: the engine's mutex
+/// protects it.
 class HostArena : private PieceMap {
  public:
   using PieceMap::kMaxPieces;
@@ -19,12 +20,12 @@ class HostArena : private PieceMap {
   HostArena(const HostArena&) = delete;
   HostArena& operator=(const HostArena&) = delete;
 
-  /// Maps `bytes` (0 is allowed), asks for huge pages, and touches every page, so that no frame
-  /// faults.
+  /// Maps `bytes` (may be 0), requests huge pages, and touches every page, so that frames cause no
+  /// page faults.
   Expected<void> create(std::size_t bytes, bool lock) noexcept;
 
-  /// nullptr when there is no room for it in one piece or kMaxPieces are out. `bytes` 0 gives
-  /// nullptr.
+  /// Returns nullptr if no free region is large enough, if kMaxPieces are in use, or if `bytes` is
+  /// 0.
   void* take(std::size_t bytes) noexcept;
   void give_back(void* piece) noexcept;
 

@@ -39,7 +39,7 @@ Expected<BackendSpec> BackendSpec::parse(const char* text) noexcept {
 namespace detail {
 namespace {
 
-/// The processor's name as the kernel tells it; empty where it does not.
+/// Reads the processor's name from /proc/cpuinfo; empty if it is not there.
 void read_cpu_name(char* name, std::size_t capacity) noexcept {
   name[0] = '\0';
   std::FILE* file = std::fopen("/proc/cpuinfo", "r");
@@ -77,7 +77,7 @@ const Backend* find_backend(BackendKind kind) noexcept {
 }
 
 Expected<const Backend*> choose_backend(const BackendSpec& spec, EngineInfo& info) noexcept {
-  // The CPU copies frames and waits for all backends.
+  // Set for every backend, because the host copies frames for CUDA devices, too.
   info.simd_target = simd_target_name();
   if (spec.choice != BackendChoice::kCpu) {
     if (const Backend* cuda = find_backend(BackendKind::kCuda)) {

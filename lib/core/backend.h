@@ -1,4 +1,4 @@
-// The backends of this build.
+// Backend: the table of functions of a backend, and the backends of this build.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,12 @@
 
 namespace ocellus::detail {
 
-/// What computes: the CPU, or the devices of one kind.
+/// A backend: the CPU, or CUDA devices.
 struct Backend {
   BackendKind kind = BackendKind::kCpu;
-  /// Fills in the device part of `info`, or says why the backend cannot be used here.
+  /// Fills in the device's part of `info`. Errors: the reason why the backend cannot be used.
   Expected<void> (*probe)(int device, EngineInfo& info) noexcept = nullptr;
-  /// Opens the device of `info` and takes its memory; null for the CPU.
+  /// Opens the device of `info` and allocates the engine's memory on it; null for the CPU.
   Expected<std::unique_ptr<Device>> (*open)(const EngineConfig& config,
                                             const EngineInfo& info) noexcept = nullptr;
 };
@@ -26,12 +26,12 @@ inline constexpr bool kBuiltWithCuda = false;
 #endif
 
 extern const Backend kCpuBackend;
-extern const Backend kCudaBackend;  // where the build has it
+extern const Backend kCudaBackend;  // defined only in builds with CUDA
 
-/// The table for a kind; null when it is not in this build.
+/// Returns the table of a backend, or null if this build does not have it.
 const Backend* find_backend(BackendKind kind) noexcept;
 
-/// Picks as BackendChoice says and fills in `info`.
+/// Selects a backend as BackendChoice describes and fills in `info`.
 Expected<const Backend*> choose_backend(const BackendSpec& spec, EngineInfo& info) noexcept;
 
 }  // namespace ocellus::detail

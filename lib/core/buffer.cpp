@@ -9,7 +9,7 @@
 namespace ocellus {
 namespace {
 
-// Blocks of devices are cut in pieces of 256 bytes.
+// Size in bytes to which pieces of pinned and device memory are rounded up.
 constexpr std::size_t kDevicePiece = 256;
 
 }  // namespace
@@ -91,8 +91,8 @@ void Buffer::give_back() noexcept {
 
 Expected<void> Buffer::check(std::size_t offset, std::size_t bytes) const noexcept {
   if (offset > size_ || bytes > size_ - offset)
-    return detail::invalid_argument("%zu bytes at %zu pass the buffer's end at %zu", bytes, offset,
-                                    size_);
+    return detail::invalid_argument("%zu bytes at offset %zu exceed the buffer of %zu bytes", bytes,
+                                    offset, size_);
   return engine_ != nullptr ? engine_->check_process() : Expected<void>();
 }
 

@@ -1,5 +1,5 @@
-// Checks of a configuration's fields. Errors: InvalidArgument; the text names the field, its value
-// and its range.
+// Checks of configuration fields. Errors: InvalidArgument; the text names the field, its value and
+// its range.
 #pragma once
 
 #include "ocellus/frame.h"
@@ -11,12 +11,13 @@ using Check = Expected<void>;
 
 Check check_range(const char* field, int value, int low, int high) noexcept;
 Check check_positive(const char* field, float value, bool infinity_allowed = false) noexcept;
-/// And finite.
+/// Also refuses infinity and NaN.
 Check check_not_negative(const char* field, float value) noexcept;
-/// The fields `size`, `format`, `roi` and `depth`, which mean the same in every configuration.
+/// Checks the fields `size`, `format`, `roi` and `depth`, which have the same meaning in every
+/// configuration.
 Check check_geometry(ImageSize size, PixelFormat format, const Rect& roi, int depth) noexcept;
 
-/// The rectangle, or all of the image when it is empty.
+/// Returns `roi`, or the whole image if `roi` is empty.
 Rect whole_or(const Rect& roi, ImageSize size) noexcept;
 
 }  // namespace ocellus::detail

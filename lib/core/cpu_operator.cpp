@@ -76,7 +76,7 @@ Expected<void> CpuOperator::submit(int slot, const Frame& in, const OperatorOutp
 }
 
 void CpuOperator::mark_bad(FrameJob& frame) noexcept {
-  // Parts of one step may find it at once; only one of them writes.
+  // Several parts of one step may find bad pixels at the same time; only the first one writes.
   if (!frame.bad.exchange(true, std::memory_order_relaxed)) frame.bad_step->parts = 1;
 }
 

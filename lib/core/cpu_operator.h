@@ -1,4 +1,4 @@
-// CpuOperator: what operators share on the CPU - frames in flight, their jobs, memory, records.
+// CpuOperator: the base class of CPU instances: frames in flight, jobs, memory and records.
 #pragma once
 
 #include <array>
@@ -25,54 +25,55 @@ class CpuOperator : public OperatorInstance {
   void reset() noexcept final { history_.forget(); }
 
  protected:
-  /// A frame in flight.
+  /// A frame in flight and its job.
   struct FrameJob {
     CpuOperator* owner = nullptr;
     Job job;
     Frame in;
     OperatorOutput out;
     FrameResult result;
-    void* record = nullptr;  // the operator's, until the frame is waited for
+    void* record = nullptr;  // owned by the operator; `wait` copies it to the output
     std::atomic<bool> bad{false};
-    JobStep* bad_step = nullptr;  // the last one; skipped unless the frame is bad
+    JobStep* bad_step = nullptr;  // the last step; it has no parts unless the frame is bad
 
-    /// The beginning of a row of an output plane.
+    /// Pointer to the first element of a row of an output plane.
     template <typename T>
     T* out_row(int plane, int y) const noexcept {
       return out.planes[static_cast<std::size_t>(plane)].template row<T>(y);
     }
-    /// False: the user wants no such plane.
+    /// True if the caller wants this plane.
     bool wants(int plane) const noexcept {
       return out.planes[static_cast<std::size_t>(plane)].data != nullptr;
     }
   };
-  /// What a step's function gets.
+  /// Argument of a step's function.
   struct StepContext {
     FrameJob* frame = nullptr;
     int level = 0;
     int index = 0;
-    JobStep* step = nullptr;  ///< itself, which it may rewrite
+    JobStep* step = nullptr;  ///< the step itself; its function may change `next`
   };
 
   CpuOperator(const OperatorInfo& info, int workers) noexcept;
 
-  /// Places all arrays; called once to count the bytes and once with the memory.
+  /// Places all arrays. Called once to count the bytes and once with the memory.
   virtual void layout(LayoutBuilder& builder) noexcept = 0;
-  /// After `layout` with memory.
+  /// Called after `layout` with the memory.
   virtual Expected<void> prepare() noexcept = 0;
   virtual int step_count() const noexcept = 0;
-  /// Fills in step_count() steps of one frame; contexts have `frame` set.
+  /// Fills in the step_count() steps of one frame. `frame` is set in all contexts.
   virtual void build_steps(JobStep* steps, StepContext* contexts) noexcept = 0;
-  /// Writes the result of a bad frame to the user's planes.
+  /// Writes the result of a bad frame to the output planes.
   virtual void write_bad(const FrameJob& frame) noexcept = 0;
-  /// The frame's last step has ended, and the flags say whether the frame was bad. Fills in
-  /// `frame.record`, if the operator has one. Short: other threads wait meanwhile.
+  /// Called when the frame's last step has ended and `frame.bad` is final. Fills in `frame.record`
+  /// if the operator has a record. Must be short, because other threads wait meanwhile.
   virtual void complete(const FrameJob& /*frame*/) noexcept {}
 
-  /// For a step that finds bad pixels. Later steps look at `frame.bad` and leave the frame and the
-  /// temporal state alone.
+  /// Called by a step that finds bad pixels. Later steps check `frame.bad` and then leave the frame
+  /// and the temporal state unchanged.
   static void mark_bad(FrameJob& frame) noexcept;
-  /// Counts the frames that have been computed, the present one included; never 0 while one is.
+  /// Number of the present frame, counted from 1 and never 0. It is increased when a frame is
+  /// finished.
   std::uint32_t frame_number() const noexcept { return frame_number_; }
 
   OperatorInfo info_;
@@ -93,12 +94,13 @@ class CpuOperator : public OperatorInstance {
   std::array<StepContext*, kMaxDepth> contexts_{};
 };
 
-/// Cuts `rows` rows into bands.
+/// Divides `rows` rows into bands.
 struct Bands {
   int rows = 0;
   int band = 1;
 
-  /// About `per_worker` bands for each worker, none below `least` rows but the last.
+  /// Makes about `per_worker` bands for each worker. No band has fewer than `least` rows, except
+  /// the last one.
   static Bands cut(int rows, int workers, int per_worker, int least) noexcept;
 
   int count() const noexcept { return (rows + band - 1) / band; }

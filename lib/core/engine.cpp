@@ -118,7 +118,7 @@ Expected<void> EngineState::start(const EngineConfig& config) noexcept {
     Expected<std::unique_ptr<Device>> device = backend->open(config, info_);
     if (!device) return tl::unexpected(device.error());
     device_ = std::move(*device);
-    return {};  // its operators compute nothing on the CPU
+    return {};  // operators on a device compute nothing on the CPU
   }
   return scheduler_.start(config, info_.workers);
 }
@@ -139,7 +139,7 @@ Expected<void*> EngineState::take_host(std::size_t bytes) noexcept {
 }
 
 void EngineState::give_back_host(void* piece) noexcept {
-  // Another thread of the parent may have held the mutex.
+  // In a child, the mutex may still be locked by a thread of the parent.
   if (is_child()) return;
   const std::lock_guard<std::mutex> lock(mutex_);
   host_.give_back(piece);

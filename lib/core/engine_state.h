@@ -1,4 +1,4 @@
-// EngineState: the engine behind an Engine handle, shared with its operators.
+// EngineState: the state of an engine, shared by the Engine handle and its operators.
 #pragma once
 
 #include <atomic>
@@ -26,12 +26,12 @@ class EngineState {
 
   const EngineInfo& info() const noexcept { return info_; }
   Scheduler& scheduler() noexcept { return scheduler_; }
-  /// Null for the CPU.
+  /// Null for the CPU backend.
   Device* device() noexcept { return device_.get(); }
-  /// Nothing, or in a child that fork() made the Error that every call returns there.
+  /// Returns an error in a child process that fork() made; every call there returns this error.
   Expected<void> check_process() const noexcept { return process_.check(); }
   bool is_child() const noexcept { return process_.is_child(); }
-  /// In a child: lets what is destroyed there wait for nothing.
+  /// For a child process: destructors will not wait for anything.
   void abandon() noexcept;
   Expected<void*> take_host(std::size_t bytes) noexcept;
   void give_back_host(void* piece) noexcept;
@@ -43,14 +43,14 @@ class EngineState {
   std::atomic<int> references_{0};
   OwnerProcess process_;
   EngineInfo info_;
-  mutable std::mutex mutex_;  // guards the arena
+  mutable std::mutex mutex_;  // protects the arena
   HostArena host_;
   std::unique_ptr<Device> device_;
-  Scheduler scheduler_;  // last: its threads end before the memory goes
+  Scheduler scheduler_;  // last, so that its threads end before the memory is released
 };
 
-/// Shared ownership of an engine's threads and memory. Counts inside the state: std::shared_ptr
-/// would allocate its counter by an operator new that throws.
+/// Shared ownership of an EngineState. The counter is a member of the state, because
+/// std::shared_ptr would allocate its counter with an operator new that throws.
 class EngineRef {
  public:
   EngineRef() noexcept = default;
@@ -72,7 +72,7 @@ class EngineRef {
   EngineState& operator*() const noexcept { return *state_; }
   explicit operator bool() const noexcept { return state_ != nullptr; }
   EngineState* get() const noexcept { return state_; }
-  /// Gives the reference up without counting it down.
+  /// Gives up the reference without decrementing the counter.
   EngineState* release() noexcept { return std::exchange(state_, nullptr); }
   /// Takes over a reference that `release` gave up.
   static EngineRef adopt(EngineState* state) noexcept {
@@ -85,7 +85,7 @@ class EngineRef {
   EngineState* state_ = nullptr;
 };
 
-/// The library's way into an engine.
+/// Access to the private members of Engine.
 struct EngineAccess {
   static EngineState& state(const Engine& engine) noexcept { return *engine.state_; }
   static EngineRef share(const Engine& engine) noexcept { return EngineRef(engine.state_); }

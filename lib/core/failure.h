@@ -1,4 +1,4 @@
-// Short forms for the errors that the library's own code returns.
+// Short forms for making the errors that the library returns.
 #pragma once
 
 #include <algorithm>
@@ -9,17 +9,18 @@
 
 namespace ocellus::detail {
 
-/// Precision of printf's "%.*s" for a text of the user that may be long.
+/// Returns the precision for printf's "%.*s", which limits the length of a text from the user.
 inline int shown(std::string_view text) noexcept {
   return static_cast<int>(std::min<std::size_t>(text.size(), 60));
 }
 
-/// An Error of kInvalidArgument; printf's format. The text names the field, its value and what
-/// would be right.
+/// Makes an Error of kInvalidArgument from a printf format. The text should name the field, its
+/// value and the valid values.
 __attribute__((format(printf, 1, 2))) tl::unexpected<Error> invalid_argument(const char* format,
                                                                              ...) noexcept;
 
-/// An Error of kOutOfMemory: the system, not the engine's block, had none for an operator's object.
+/// Makes an Error of kOutOfMemory for an operator's object, which the system allocates, not the
+/// engine's block.
 tl::unexpected<Error> no_memory_for_operator() noexcept;
 
 }  // namespace ocellus::detail

@@ -1,4 +1,4 @@
-// FrameHistory: which frames the temporal state holds.
+// FrameHistory: the frames that the temporal state contains.
 #pragma once
 
 #include <algorithm>
@@ -8,22 +8,22 @@
 
 namespace ocellus::detail {
 
-/// A ring of `frames` frames. The newest frame is written to `head`; it counts only once it is
-/// accepted, so a bad frame leaves no trace: the place that it overwrote held the frame that was
-/// about to leave.
+/// A ring of `frames` frames. The newest frame is written at `head` and counts only after `accept`.
+/// A bad frame is not accepted. It changes nothing, because the element that it overwrites held the
+/// oldest frame, which would be dropped next.
 class FrameHistory {
  public:
   explicit FrameHistory(int frames) noexcept : frames_(frames) {}
 
   int head() const noexcept { return head_; }
-  /// Place of the frame `age` frames before the newest; the oldest one stands in for those that
-  /// never came.
+  /// Index in the ring of the frame `age` frames before the newest one. The oldest frame replaces
+  /// frames that never came.
   int ring_index(int age) const noexcept {
     return (head_ - std::min(age, count_) + frames_) % frames_;
   }
-  /// Frames that have come, the newest included, as far as they are of use.
+  /// Number of frames so far, including the newest one, at most `frames`.
   int seen() const noexcept { return count_ + 1; }
-  /// The newest frame included, fewer frames have come than the temporal support.
+  /// True if fewer frames than the temporal support have come, including the newest one.
   bool warming_up() const noexcept { return count_ + 1 < frames_; }
 
   void begin(std::uint64_t sequence, std::int64_t timestamp_ns) noexcept {
@@ -44,7 +44,7 @@ class FrameHistory {
  private:
   int frames_;
   int head_ = 0;
-  int count_ = 0;  // accepted frames before the newest that are still of use, at most frames - 1
+  int count_ = 0;  // accepted frames before the newest one, at most frames - 1
   std::uint64_t sequence_[kMaxSupportFrames] = {};
   std::int64_t timestamp_ns_[kMaxSupportFrames] = {};
 };

@@ -7,8 +7,8 @@
 namespace ocellus {
 namespace {
 
-constexpr int kLinear =
-    2048;  // buckets of 1 ns: three digits from here up need steps of value / 1024 at most
+// Buckets of 1 ns; above, three digits need steps of at most value / 1024.
+constexpr int kLinear = 2048;
 constexpr int kSteps = 1024;
 
 }  // namespace
@@ -64,14 +64,14 @@ std::int64_t LatencyHistogram::percentile_ns(double percent) const noexcept {
   if (count_ == 0) return 0;
   const double limited = percent > 0.0 ? std::min(percent, 100.0) : 0.0;  // NaN counts as 0
   const double exact = limited * static_cast<double>(count_) / 100.0;
-  // Most percentages are not exact in binary: a rank that is a whole number but for that must not
-  // become the next one.
+  // Most percentages are not exact in binary. Rounding errors must not raise an integral rank to
+  // the next integer.
   const auto rank = std::max<std::uint64_t>(
       1, static_cast<std::uint64_t>(std::ceil(exact - 1e-9 * std::max(1.0, exact))));
   std::uint64_t seen = 0;
   for (int bucket = 0; bucket < kBuckets; ++bucket) {
     seen += counts_[static_cast<std::size_t>(bucket)];
-    // The extremes are known exactly; a bucket's upper edge may lie beyond them.
+    // Minimum and maximum are exact; the upper limit of a bucket may lie outside of them.
     if (seen >= rank) return std::clamp(bucket_upper_ns(bucket), min_, max_);
   }
   return max_;

@@ -1,4 +1,4 @@
-// LayoutBuilder: places arrays in a piece of memory.
+// LayoutBuilder: lays out arrays in a piece of memory.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,14 @@
 
 namespace ocellus::detail {
 
-/// Lays arrays out one after the other in a piece: first with no memory to find the size, then over
-/// the piece.
+/// Places arrays one after the other. The first pass, without memory, finds the size. The second
+/// pass places the arrays in the piece.
 class LayoutBuilder {
  public:
   explicit LayoutBuilder(void* base = nullptr, std::size_t alignment = kMemoryAlignment) noexcept
       : base_(static_cast<char*>(base)), alignment_(alignment) {}
 
-  /// The next array, aligned; nullptr while sizes are counted.
+  /// Returns the next array, aligned; nullptr in the pass that finds the size.
   template <typename T>
   T* take(std::size_t count) noexcept {
     const std::size_t at = bytes_;

@@ -30,7 +30,7 @@ void set_log_callback(LogCallback callback, void* user) noexcept {
 namespace detail {
 
 void log_message(LogLevel level, const char* format, ...) noexcept {
-  // Copied out, so that a callback may itself set the callback.
+  // Copied, so that the callback can itself call set_log_callback.
   LogCallback callback = nullptr;
   void* user = nullptr;
   {

@@ -1,11 +1,12 @@
-// The library's side of the log callback.
+// log_message: calls the log callback.
 #pragma once
 
 #include "ocellus/log.h"
 
 namespace ocellus::detail {
 
-/// Formats into a fixed buffer and calls the callback, if one is set. Not for the steady state.
+/// Formats the message in a fixed buffer and calls the callback if one is set. Not for use in the
+/// steady state.
 __attribute__((format(printf, 2, 3))) void log_message(LogLevel level, const char* format,
                                                        ...) noexcept;
 

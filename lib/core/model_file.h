@@ -1,4 +1,4 @@
-// Model files (*.ocellus): one container for everything that operators read from files. All numbers
+// Model files (*.ocellus): one container for all data that operators read from files. All numbers
 // are little-endian.
 //
 //   offset  0   8 bytes  magic: 0x89 "OCELLUS"
@@ -17,13 +17,13 @@
 // Both hashes are xxHash64 of seed 0. A schema (lib/<module>/*.fbs) describes the table of a kind
 // and its arrays. Arrays are outside of the table, because FlatBuffers end at 2 GiB.
 //
-// A file is not trusted. The checks come in this order, before anything else is read: length of the
-// header, magic, kind, version of the container, version of the kind, lengths, hash of the header,
-// FlatBuffers verifier. The versions come before the hash: a file of a future version is not
-// reported as damaged.
+// A file is not trusted. The checks are made in this order, before anything else is read: length of
+// the header, magic, kind, version of the container, version of the kind, lengths, hash of the
+// header, FlatBuffers verifier. The versions are checked before the hash, so that a file of a
+// future version is not reported as damaged.
 #pragma once
 
-// Inlined, so that the library has no run-time dependency for one function.
+// Inlined, so that the library does not need another shared library for one function.
 #define XXH_INLINE_ALL
 #include <flatbuffers/flatbuffers.h>
 #include <xxhash.h>
@@ -35,24 +35,24 @@
 
 namespace ocellus::detail {
 
-/// What a file holds. Each module has a constant of its own.
+/// Describes a kind of model file. Each module defines a constant for its kind.
 struct ModelKind {
-  const char* id;                 ///< in the file: 1 to 8 printable ASCII characters
-  const char* name;               ///< in error texts: "kernel bank"
-  int version;                    ///< the version that is written and read
-  std::uint32_t max_table_bytes;  ///< longest table that is read
+  const char* id;                 ///< identifier in the file: 1 to 8 printable ASCII characters
+  const char* name;               ///< name in error texts, such as "kernel bank"
+  int version;                    ///< version that is written and accepted
+  std::uint32_t max_table_bytes;  ///< largest accepted length of the table
 };
 
-inline constexpr int kModelVersion = 1;  ///< of the container
+inline constexpr int kModelVersion = 1;  ///< version of the container
 inline constexpr std::uint64_t kModelTableAt = 64;
 inline constexpr std::uint64_t kModelAlignment = 64;
 
-/// Offset of the arrays; the length of the file when it has none.
+/// Offset of the arrays. If the file has no arrays, this is its length.
 constexpr std::uint64_t model_arrays_at(std::uint32_t table_bytes) {
   return (kModelTableAt + table_bytes + kModelAlignment - 1) / kModelAlignment * kModelAlignment;
 }
 
-/// The header, once it has been checked.
+/// The fields of a header that has passed the checks.
 struct ModelHeader {
   std::uint32_t table_bytes = 0;
   std::uint64_t arrays_at = 0;
@@ -60,19 +60,19 @@ struct ModelHeader {
   std::uint64_t array_hash = 0;
 };
 
-/// An Error of kCorruptFile; printf's format.
+/// Makes an Error of kCorruptFile from a printf format.
 __attribute__((format(printf, 1, 2))) tl::unexpected<Error> corrupt_file(const char* format,
                                                                          ...) noexcept;
 
-/// Makes all checks but those of the table and of the arrays. `bytes` are the first `available`
-/// bytes of a file of `file_bytes`: all of it, or at least model_arrays_at(kind.max_table_bytes).
-/// Errors: CorruptFile.
+/// Makes all checks except those of the table and of the arrays. `bytes` are the first `available`
+/// bytes of a file of `file_bytes` bytes. They must be the whole file or at least
+/// model_arrays_at(kind.max_table_bytes) bytes. Errors: CorruptFile.
 Expected<ModelHeader> parse_model_header(const ModelKind& kind, const void* bytes,
                                          std::uint64_t available,
                                          std::uint64_t file_bytes) noexcept;
 
-/// The table of a file that parse_model_header has checked, after the FlatBuffers verifier. It
-/// points into `bytes`, which are aligned to 8. Errors: CorruptFile.
+/// Runs the FlatBuffers verifier and returns the table. parse_model_header must have checked the
+/// file. The result points into `bytes`, which must be aligned to 8 bytes. Errors: CorruptFile.
 template <typename Table>
 Expected<const Table*> model_table(const ModelKind& kind, const void* bytes,
                                    const ModelHeader& header) noexcept {
@@ -83,16 +83,16 @@ Expected<const Table*> model_table(const ModelKind& kind, const void* bytes,
   return flatbuffers::GetRoot<Table>(table);
 }
 
-/// header_hash of `bytes`, which reach to `arrays_at`.
+/// Computes header_hash from the first `arrays_at` bytes of a file.
 std::uint64_t model_header_hash(const void* bytes, std::uint64_t arrays_at) noexcept;
 
-/// Fills `bytes`, of model_arrays_at(table_bytes), with the header, the table and zeros.
+/// Writes the header, the table and zeros to `bytes`, which has model_arrays_at(table_bytes) bytes.
 void write_model_header(const ModelKind& kind, const void* table, std::uint32_t table_bytes,
                         std::uint64_t array_bytes, std::uint64_t array_hash, void* bytes) noexcept;
 
-/// A file that is open for reading: `open`, then `header`, then `read` until nothing is left. Plain
-/// I/O into the caller's buffers: a file that becomes shorter is an error and not a signal.
-/// Allocates nothing.
+/// A model file that is open for reading. Call `open`, then `header`, then `read` until no bytes
+/// are left. Plain I/O into the caller's buffers makes a file that becomes shorter an error and not
+/// a signal. Does not allocate.
 class ModelFile {
  public:
   ModelFile() noexcept = default;
@@ -100,20 +100,20 @@ class ModelFile {
   ModelFile(const ModelFile&) = delete;
   ModelFile& operator=(const ModelFile&) = delete;
 
-  /// `kind` outlives the object. Errors: IoError (also of what is not a regular file), with the
-  /// path.
+  /// Opens the file. `kind` must outlive the object. Errors: IoError with the path, also if the
+  /// path is not a regular file.
   Expected<void> open(const ModelKind& kind, const char* path) noexcept;
 
-  /// Reads everything before the arrays into `buffer`, of at least
-  /// model_arrays_at(kind.max_table_bytes), and checks it as parse_model_header does. Errors:
-  /// IoError, CorruptFile.
+  /// Reads everything before the arrays into `buffer` and checks it as parse_model_header does.
+  /// `capacity` must be at least model_arrays_at(kind.max_table_bytes). Errors: IoError,
+  /// CorruptFile.
   Expected<ModelHeader> header(void* buffer, std::size_t capacity) noexcept;
 
-  /// Reads the next bytes of the arrays, at most `left()`. The last of them complete the checksum,
-  /// so what was read counts only when all of it was. Errors: IoError, CorruptFile.
+  /// Reads the next bytes of the arrays, at most `left()`. Reading the last byte completes the
+  /// checksum. Do not use the data before all of it has been read. Errors: IoError, CorruptFile.
   Expected<void> read(void* buffer, std::size_t bytes) noexcept;
 
-  /// Bytes of the arrays that have not been read yet.
+  /// Number of bytes of the arrays that have not been read yet.
   std::uint64_t left() const noexcept { return left_; }
 
  private:
@@ -122,14 +122,14 @@ class ModelFile {
   const ModelKind* kind_ = nullptr;
   int descriptor_ = -1;
   std::uint64_t bytes_ = 0;  // length of the file
-  std::uint64_t at_ = 0;     // offset of what is read next
+  std::uint64_t at_ = 0;     // offset of the next byte to read
   std::uint64_t left_ = 0;
   std::uint64_t array_hash_ = 0;
   XXH64_state_t hash_;
 };
 
-/// A note for people, cut off at the capacity. Characters that are not printable become '?',
-/// because a note is printed on terminals.
+/// Copies a note and truncates it at the capacity. Characters that are not printable become '?',
+/// because programs print the note on terminals.
 void copy_note(char* to, std::size_t capacity, const char* note, std::size_t bytes) noexcept;
 
 }  // namespace ocellus::detail

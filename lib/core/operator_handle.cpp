@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kFree = 0;
 
-/// Counts operators, so that a ticket given to the wrong one is known for what it is.
+/// Numbers the operators of the process, so that a ticket passed to the wrong operator is detected.
 std::uint64_t next_issuer() noexcept {
   static std::atomic<std::uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -97,7 +97,7 @@ Check check_plane(const PlaneInfo& info, const ImageView& plane) noexcept {
   return {};
 }
 
-/// What must hold between a plane and one before it.
+/// Checks the conditions that two output planes must meet together.
 Check check_pair(const OperatorInfo& info, const OperatorOutput& out, std::size_t first,
                  std::size_t second) noexcept {
   const ImageView& a = out.planes[first];
@@ -141,16 +141,17 @@ Check check_output(const OperatorInfo& info, const OperatorOutput& out) noexcept
   }
   for (std::size_t p = count; p < out.planes.size(); ++p) {
     if (out.planes[p].data != nullptr)
-      return invalid_argument("output has a plane %zu; the operator gives %d", p, info.plane_count);
+      return invalid_argument("output has a plane %zu; the operator has %d planes", p,
+                              info.plane_count);
   }
   if (out.record != nullptr && info.record == nullptr)
-    return invalid_argument("output.record is not null, but the operator gives no record");
+    return invalid_argument("output.record is not null, but the operator has no record");
   return {};
 }
 
 }  // namespace
 
-/// Tickets, slots and the instance of one operator.
+/// The tickets, slots and instance of one operator. A slot holds one frame in flight.
 class OperatorState {
  public:
   OperatorState(EngineRef engine, const OperatorInfo& info) noexcept
@@ -168,21 +169,22 @@ class OperatorState {
 
  private:
   struct Slot {
-    /// Number of the ticket in flight, or kFree. Atomic because `wait` may run beside `submit`.
+    /// Number of the ticket in flight, or kFree. Atomic, because `wait` may run at the same time as
+    /// `submit`.
     std::atomic<std::uint64_t> ticket{kFree};
     std::uint64_t sequence = 0;
     std::int64_t timestamp_ns = 0;
     std::int64_t submitted_ns = 0;
   };
 
-  /// Which slot holds that ticket, or kFree, looked for from slot `first` on; -1: none.
+  /// Returns the slot that holds this ticket (or kFree), or -1. The search starts at slot `first`.
   int slot_with(std::uint64_t ticket, std::uint64_t first = 0) const noexcept;
   Check check_spaces(const Frame& in, const OperatorOutput& out) const noexcept;
 
   EngineRef engine_;
   OperatorInfo info_;
   std::unique_ptr<OperatorInstance> instance_;
-  const std::uint64_t issuer_;  // of our tickets
+  const std::uint64_t issuer_;  // issuer of this operator's tickets
   std::uint64_t submitted_ = 0;
   std::array<Slot, kMaxDepth> slots_;
 
@@ -194,7 +196,7 @@ class OperatorState {
 OperatorState::~OperatorState() {
   if (instance_ == nullptr) return;
   if (engine_->is_child()) {
-    engine_->abandon();  // nobody computes the frames that were in flight
+    engine_->abandon();  // no thread computes the frames that were in flight
   } else {
     for (int slot = 0; slot < info_.depth; ++slot) instance_->cancel(slot);
   }
@@ -233,7 +235,8 @@ Expected<Ticket> OperatorState::submit(const Frame& in, const OperatorOutput& ou
   if (Check good = check_spaces(in, out); !good) return tl::unexpected(good.error());
   if (Check good = check_output(info_, out); !good) return tl::unexpected(good.error());
   const std::uint64_t number = submitted_ + 1;
-  // In turn: a caller that goes round `depth` buffers then meets a slot that knows its buffer.
+  // Slots are taken in turn. A caller that cycles through `depth` buffers thus always uses the same
+  // buffer with the same slot, and the slot keeps what it prepared for this buffer.
   const int index = slot_with(kFree, submitted_);
   if (index < 0) {
     return tl::unexpected(make_error(
@@ -292,7 +295,7 @@ Expected<FrameInfo> OperatorState::wait(Ticket ticket, Deadline deadline) noexce
 
 void OperatorState::reset() noexcept {
   if (engine_->is_child()) return;
-  // Newest first, so that dropping one does not start the next.
+  // Drop the newest frame first, so that dropping one does not start the next.
   for (;;) {
     Slot* newest = &slots_[0];
     for (Slot& slot : slots_)

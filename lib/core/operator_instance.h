@@ -1,4 +1,4 @@
-// OperatorInstance: an operator on a backend, as OperatorHandle drives it.
+// OperatorInstance: an operator on one backend, driven by OperatorHandle.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace ocellus::detail {
 
-/// Frames that a result may depend on.
+/// Largest number of frames that a result may depend on.
 inline constexpr int kMaxSupportFrames = 25;
 
-/// What a backend tells of a finished frame, beside its record.
+/// What a backend returns for a finished frame, in addition to the record.
 struct FrameResult {
   std::uint64_t described_sequence = 0;
   std::int64_t described_timestamp_ns = 0;
@@ -25,9 +25,10 @@ struct FrameResult {
   std::int64_t compute_ns = 0;
 };
 
-/// It is made without memory; then it can tell its footprint only. `start` takes one piece of each
-/// kind of the engine's memory, in which the state of `depth` frames in flight lies too. The handle
-/// numbers these frames as slots.
+/// The abstract class of a backend's implementation of an operator. An instance is created without
+/// memory and can then only report its footprint. `start` takes one piece of each kind of the
+/// engine's memory. The pieces also hold the state of `depth` frames in flight. The handle numbers
+/// these frames as slots.
 class OperatorInstance {
  public:
   virtual ~OperatorInstance() = default;
@@ -35,7 +36,7 @@ class OperatorInstance {
   OperatorInstance& operator=(const OperatorInstance&) = delete;
 
   virtual const char* backend() const noexcept = 0;
-  /// Whether it takes frames and gives results in MemorySpace::kCuda.
+  /// True if the instance reads frames from and writes results to MemorySpace::kCuda.
   virtual bool takes_device_memory() const noexcept = 0;
 
   /// Bytes that `start` takes from the engine.
@@ -43,28 +44,28 @@ class OperatorInstance {
   /// Called once, before the first frame.
   virtual Expected<void> start(EngineState& engine) noexcept = 0;
 
-  /// Begins a frame in a slot that is free. The arguments have been checked. On failure the slot
-  /// stays free, and nothing of the frame runs or counts. Errors: DeviceLost, System.
+  /// Starts a frame in a free slot. The arguments have been checked. On failure the slot remains
+  /// free, and the frame neither runs nor counts. Errors: DeviceLost, System.
   virtual Expected<void> submit(int slot, const Frame& in, const OperatorOutput& out) noexcept = 0;
-  /// Afterwards the slot is free again, and `result` and the output's record are filled in. Errors:
-  /// DeadlineMissed (it is not free), InvalidTicket, DeviceLost, System (it is not free; a call of
-  /// CUDA has failed).
+  /// Waits for a frame. On success the slot is free, and `result` and the output's record are
+  /// filled in. Errors: DeadlineMissed, InvalidTicket, DeviceLost, System (a CUDA call failed).
+  /// After DeadlineMissed and System the slot is not free.
   virtual Expected<void> wait(int slot, Deadline deadline, FrameResult& result) noexcept = 0;
-  /// Drops or finishes a frame; the slot is free afterwards.
+  /// Drops or finishes a frame. The slot is free afterwards.
   virtual void cancel(int slot) noexcept = 0;
-  /// Forgets the temporal state; no frame is in flight.
+  /// Forgets the temporal state. No frame may be in flight.
   virtual void reset() noexcept = 0;
 
  protected:
   OperatorInstance() noexcept = default;
 };
 
-/// What an instance without memory needs of the engine. Null: the system had no memory for it,
-/// which is the error.
+/// Returns the memory that an instance needs. Null means that the system had no memory for the
+/// instance, and gives OutOfMemory.
 Expected<Footprint> footprint_of(const std::unique_ptr<OperatorInstance>& instance) noexcept;
 
-/// Takes over an instance without memory and makes it ready on the engine. Errors: as above, and
-/// those of `start`.
+/// Takes ownership of an instance without memory and starts it on the engine. Errors: OutOfMemory
+/// if `instance` is null, and those of `start`.
 Expected<OperatorHandle> make_operator(Engine& engine, const OperatorInfo& info,
                                        std::unique_ptr<OperatorInstance> instance) noexcept;
 

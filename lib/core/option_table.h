@@ -1,4 +1,4 @@
-// Rows of an option table, made from the members of a configuration.
+// Makes the rows of an option table from the members of a configuration.
 #pragma once
 
 #include <cstdio>
@@ -11,16 +11,16 @@
 
 namespace ocellus::detail {
 
-/// "x,y,width,height", "" for the whole image.
+/// Prints a rectangle as "x,y,width,height"; "" for the whole image.
 void print_rect(const Rect& rect, char* text, std::size_t capacity) noexcept;
 Expected<void> parse_rect(std::string_view text, Rect& rect) noexcept;
 
-/// Whole numbers with `separator` between them, as many as there are in `numbers`. False: the text
-/// is something else.
+/// Parses integers separated by `separator`, as many as `numbers` has. Returns false if the text is
+/// anything else.
 bool parse_integers(std::string_view text, char separator, std::span<int> numbers) noexcept;
 
-/// The rows of `Config`. `kMember` is a lambda without captures from a configuration to the address
-/// of its member.
+/// Makes rows for `Config`. `kMember` is a lambda without captures that returns the address of a
+/// member of a configuration.
 template <typename Config>
 struct Rows {
   template <auto kMember>
@@ -52,7 +52,7 @@ struct Rows {
     row.choices = choices;
     return row;
   }
-  /// `kSet` is called in place of an assignment: (Config&, int value).
+  /// Calls `kSet`, (Config&, int value), instead of assigning the value.
   template <auto kMember, auto kSet>
   static constexpr Option preset(const char* name, std::span<const OptionChoice> choices,
                                  const char* help) noexcept {
@@ -78,8 +78,8 @@ struct Rows {
                            member.capacity());
                      }>(name, help);
   }
-  /// kPrint: (const Config&, char*, std::size_t). kParse: (Config&, std::string_view) ->
-  /// Expected<void>.
+  /// A text option with its own parser and printer. kPrint: (const Config&, char*, std::size_t).
+  /// kParse: (Config&, std::string_view) -> Expected<void>.
   template <auto kPrint, auto kParse>
   static constexpr Option composite(const char* name, const char* help) noexcept {
     Option row;
@@ -105,7 +105,7 @@ struct Rows {
                      }>("roi", help);
   }
 
-  /// The row has a meaning only where `kWhen`, a lambda from the configuration, says so.
+  /// The row has a meaning only if `kWhen`, a lambda of the configuration, returns true.
   template <auto kWhen>
   static constexpr Option when(const char* needs, Option row) noexcept {
     row.needs = needs;
@@ -150,7 +150,8 @@ struct Rows {
 template <typename Config>
 constexpr Option depth_option() noexcept {
   return Rows<Config>::template integer<[](auto& c) { return &c.depth; }>(
-      "depth", 1, kMaxDepth, "frames", "Frames in flight: a higher rate for a longer latency");
+      "depth", 1, kMaxDepth, "frames",
+      "Number of frames in flight; more frames give a higher rate and a longer latency");
 }
 
 }  // namespace ocellus::detail

@@ -12,7 +12,7 @@ namespace {
 
 using detail::shown;
 
-/// Names may be written with '-' for '_'.
+/// Compares names; `given` may have '-' in place of '_'.
 bool same_name(std::string_view name, std::string_view given) noexcept {
   if (name.size() != given.size()) return false;
   for (std::size_t i = 0; i < name.size(); ++i) {
@@ -22,7 +22,8 @@ bool same_name(std::string_view name, std::string_view given) noexcept {
   return true;
 }
 
-/// The words of a choice, as "a, b or c", or with the numbers that a member of a configuration has.
+/// Lists the words of a choice as "a, b or c". With `numbers`, lists them with the values of the
+/// member.
 void list_choices(const Option& option, bool numbers, char* text, std::size_t capacity) noexcept {
   std::size_t at = 0;
   text[0] = '\0';
@@ -47,7 +48,8 @@ Expected<void> check_number(const Option& option, double value) noexcept {
                                     option.odd ? "odd, " : "", option.low, option.high, blank,
                                     option.unit);
   }
-  // As floats, too: the member's float of an end may lie beyond it. False for NaN.
+  // The member is a float. The float nearest to a limit may lie outside the range and is accepted.
+  // False for NaN.
   const double low = std::min(option.low, static_cast<double>(static_cast<float>(option.low)));
   const double high = std::max(option.high, static_cast<double>(static_cast<float>(option.high)));
   if (value >= low && value <= high) return {};
@@ -127,7 +129,7 @@ Expected<void> unknown_name(OptionTable table, std::string_view name) noexcept {
         std::snprintf(names + at, sizeof(names) - at, "%s%s", at == 0 ? "" : ", ", option.name);
     constexpr char kMore[] = ", ...";
     if (wrote < 0 || at + static_cast<std::size_t>(wrote) + sizeof(kMore) > sizeof(names)) {
-      std::memcpy(names + at, kMore, sizeof(kMore));  // there is always room for it
+      std::memcpy(names + at, kMore, sizeof(kMore));  // the loop leaves enough room for it
       break;
     }
     at += static_cast<std::size_t>(wrote);
@@ -158,7 +160,7 @@ Expected<void> set_options(OptionTable table, void* config,
       if (Expected<void> set = set_one(option, config, setting.value); !set) return set;
     }
   }
-  // A later row may have taken an earlier one's meaning.
+  // A later row may have changed the condition under which an earlier row has a meaning.
   for (const OptionSetting& setting : settings) {
     const Option& option = *find_option(table, setting.name);
     if (option.means_something(config)) continue;
@@ -177,7 +179,7 @@ void get_option(const Option& option, const void* config, char* text,
       std::snprintf(text, capacity, "%.0f", option.get(config));
       return;
     case OptionType::kFloat: {
-      // The fewest digits that read back as the same number.
+      // The fewest digits that parse to the same number.
       const auto value = static_cast<float>(option.get(config));
       const std::to_chars_result end = std::to_chars(text, text + capacity - 1, value);
       *end.ptr = '\0';

@@ -57,7 +57,7 @@ std::optional<std::size_t> PieceMap::take(std::size_t bytes) noexcept {
     regions_[i].taken = true;
     return given(regions_[i].offset);
   }
-  // Room for one more region, or for two where there was one.
+  // Splitting a region needs room for one more.
   if (count_ == kMaxRegions) join_free_regions();
   const std::size_t end = end_of_regions();
   if (capacity_ - end >= bytes) {
@@ -68,11 +68,11 @@ std::optional<std::size_t> PieceMap::take(std::size_t bytes) noexcept {
   for (int i = 0; i <= count_; ++i) {
     const Gap gap = gap_at(i);
     if (gap.bytes >= bytes && (!best || gap.bytes < best->bytes)) best = gap;
-    i += gap.count;  // the region behind it is taken
+    i += gap.count;  // skip the taken region after the gap
   }
   if (!best) return std::nullopt;
   remove(best->first, best->count);
-  // What is left stays reserved for nobody's size.
+  // The rest is a free region whose size was never requested.
   if (best->bytes > bytes) insert(best->first, {best->offset + bytes, best->bytes - bytes, false});
   insert(best->first, {best->offset, bytes, true});
   return given(best->offset);
@@ -85,7 +85,7 @@ void PieceMap::give_back(std::size_t offset) noexcept {
     region.taken = false;
     used_ -= region.bytes;
     --pieces_;
-    // Uncut again: here no taken piece stands in the way of another size.
+    // Free regions at the end become unused space again, which pieces of every size can take.
     while (count_ > 0 && !regions_[count_ - 1].taken) --count_;
     return;
   }
@@ -104,21 +104,22 @@ std::size_t PieceMap::largest_gap() const noexcept {
 Error PieceMap::no_room(const char* kind, std::size_t bytes) const noexcept {
   if (pieces_ == kMaxPieces) {
     return make_error(Status::kOutOfMemory,
-                      "the engine's %s block has given out %d pieces, which is the most", kind,
+                      "the engine's %s block has given out %d pieces, which is the maximum", kind,
                       kMaxPieces);
   }
   const std::size_t free = capacity_ - used_;
   if (free >= bytes) {
     return make_error(Status::kOutOfMemory,
-                      "%zu bytes of %s memory are needed, and the engine's block is fragmented: of "
-                      "%zu free bytes at most %zu lie in one piece, because pieces of other sizes "
-                      "were taken and given back before",
+                      "%zu bytes of %s memory are needed, but the engine's block is fragmented: of "
+                      "%zu free bytes only %zu are contiguous, because pieces of other sizes were "
+                      "taken and given back before",
                       bytes, kind, free, largest_gap());
   }
-  return make_error(Status::kOutOfMemory,
-                    "%zu bytes of %s memory are needed, and of the engine's block of %zu only %zu "
-                    "are free: add the operator's footprint to EngineConfig::memory",
-                    bytes, kind, capacity_, free);
+  return make_error(
+      Status::kOutOfMemory,
+      "%zu bytes of %s memory are needed, but of the engine's block of %zu bytes only %zu "
+      "are free: add the operator's footprint to EngineConfig::memory",
+      bytes, kind, capacity_, free);
 }
 
 }  // namespace ocellus::detail

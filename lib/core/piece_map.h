@@ -1,5 +1,5 @@
-// PieceMap: which parts of a block are given out. It never looks at the memory itself, which may be
-// a device's.
+// PieceMap: records which parts of a memory block are in use. It never accesses the memory itself,
+// which may be device memory.
 #pragma once
 
 #include <cstddef>
@@ -14,26 +14,28 @@ constexpr std::size_t align_up(std::size_t bytes, std::size_t alignment = kMemor
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/// A piece that comes back leaves a region that stays reserved for the next piece of its size. So
-/// for pieces of given sizes that fit into the block together, there is always room, however often
-/// they are given back and taken again in whatever order: no more regions of a size are ever cut
-/// than pieces of it are out at once. Only when a piece fits nowhere else are neighboring free
-/// regions joined, and the block may become fragmented.
+/// A piece that is given back leaves a free region that is reserved for the next piece of the same
+/// size. Pieces of given sizes that fit into the block together therefore always find room, in
+/// whatever order they are given back and taken again. The reason is that the number of regions of
+/// a size never exceeds the largest number of pieces of this size in use at once. Neighboring free
+/// regions are joined only if a piece fits nowhere else. The block may then become fragmented.
 ///
-/// Not synchronized: the owner's mutex guards it.
+/// Not synchronized: the owner's mutex protects it.
 class PieceMap {
  public:
   static constexpr int kMaxPieces = 256;
 
-  /// Begins anew with a block of `capacity` bytes; pieces are multiples of `alignment`.
+  /// Starts with an empty block of `capacity` bytes. Sizes of pieces are rounded up to multiples of
+  /// `alignment`.
   void begin(std::size_t capacity, std::size_t alignment = kMemoryAlignment) noexcept;
 
-  /// Offset of a piece; nothing when there is no room for it in one piece, kMaxPieces are out, or
-  /// `bytes` is 0.
+  /// Returns the offset of a piece. Returns nothing if no free region is large enough, if
+  /// kMaxPieces are in use, or if `bytes` is 0.
   std::optional<std::size_t> take(std::size_t bytes) noexcept;
   void give_back(std::size_t offset) noexcept;
 
-  /// Why `take` has just given nothing. `kind` names the block's memory.
+  /// Returns the error for a call of `take` that has just returned nothing. `kind` names the kind
+  /// of memory.
   Error no_room(const char* kind, std::size_t bytes) const noexcept;
 
   std::size_t capacity() const noexcept { return capacity_; }
@@ -48,18 +50,19 @@ class PieceMap {
     std::size_t bytes;
     bool taken;
   };
-  /// Regions one behind the other that are free; bytes include what lies uncut behind the last.
+  /// Consecutive free regions. `bytes` includes the unused space after the last region.
   struct Gap {
     int first;
     int count;
     std::size_t offset;
     std::size_t bytes;
   };
-  // Free regions between kMaxPieces taken ones, joined, and as many not joined yet.
+  // Room for kMaxPieces taken regions, the joined free regions between them, and as many regions
+  // that are not joined yet.
   static constexpr int kMaxRegions = 4 * kMaxPieces;
 
   std::size_t end_of_regions() const noexcept;
-  /// The gap that begins with region `first`, or behind the last one.
+  /// The gap that begins with region `first`, or after the last region.
   Gap gap_at(int first) const noexcept;
   void insert(int at, Region region) noexcept;
   void remove(int first, int count) noexcept;
@@ -71,7 +74,7 @@ class PieceMap {
   std::size_t peak_ = 0;
   int pieces_ = 0;
   int count_ = 0;
-  Region regions_[kMaxRegions];  // in ascending order of offset, without gaps, the last one taken
+  Region regions_[kMaxRegions];  // in ascending order of offset, contiguous; the last one is taken
 };
 
 }  // namespace ocellus::detail

@@ -21,7 +21,7 @@ Expected<void> OwnerProcess::create() noexcept {
                                      strerror(errno)));
   }
 #ifdef MADV_WIPEONFORK
-  // An emulator may say yes to any advice, and do nothing.
+  // Emulators may accept any advice and ignore it, so check that invalid advice is refused.
   const bool honest = madvise(page, page_bytes_, -1) != 0;
   if (honest && madvise(page, page_bytes_, MADV_WIPEONFORK) == 0) {
     page_ = static_cast<volatile char*>(page);
@@ -29,7 +29,7 @@ Expected<void> OwnerProcess::create() noexcept {
     return {};
   }
 #endif
-  munmap(page, page_bytes_);  // a kernel before 4.14: is_child asks for the process's number
+  munmap(page, page_bytes_);  // kernels before 4.14: is_child compares process IDs
   return {};
 }
 
@@ -46,8 +46,8 @@ Expected<void> OwnerProcess::check() const noexcept {
     return {};
   return tl::unexpected(make_error(
       Status::kUnsupported,
-      "the engine was made in process %ld, and this is a child that fork() made of it: its threads "
-      "and its device are not here; make an engine in the child",
+      "the engine was created in process %ld; this process is a child made by fork() "
+      "and has neither the engine's threads nor its device; create an engine in the child",
       static_cast<long>(pid_)));
 }
 

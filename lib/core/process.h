@@ -1,5 +1,4 @@
-// OwnerProcess: whether the calling process is the one that made an object, or a child that fork()
-// made of it.
+// OwnerProcess: tells whether the calling process created an object or is a child that fork() made.
 #pragma once
 
 #include <sys/types.h>
@@ -8,7 +7,8 @@
 
 namespace ocellus::detail {
 
-/// Threads and devices do not come along into a child; a mutex may come along locked, for good.
+/// A child process has neither the threads nor the devices of its parent. A mutex that was locked
+/// during fork() remains locked in the child.
 class OwnerProcess {
  public:
   OwnerProcess() noexcept;
@@ -18,15 +18,16 @@ class OwnerProcess {
   OwnerProcess(const OwnerProcess&) = delete;
   OwnerProcess& operator=(const OwnerProcess&) = delete;
 
-  /// True in a child. No system call, where the kernel can clear a page of a child.
+  /// True in a child. Needs no system call if the kernel can clear a page in the child
+  /// (MADV_WIPEONFORK).
   bool is_child() const noexcept;
-  /// Nothing, or in a child the Error that every call returns there.
+  /// Returns an error in a child; every call there returns this error.
   Expected<void> check() const noexcept;
 
  private:
   const pid_t pid_;
   std::size_t page_bytes_ = 0;
-  volatile char* page_ = nullptr;  // its first byte is 1, and 0 in a child; null: compare pid_
+  volatile char* page_ = nullptr;  // its first byte is 1, but 0 in a child; null: compare pid_
 };
 
 }  // namespace ocellus::detail

@@ -11,8 +11,8 @@
 namespace ocellus::detail {
 namespace {
 
-// Steps of a frame follow each other within microseconds, so a thread that finds nothing to do
-// looks again for a while before it sleeps: waking it costs tens of microseconds on a virtual
+// The steps of a frame follow each other within microseconds. A thread without work therefore polls
+// for this time before it sleeps, because waking it takes tens of microseconds on a virtual
 // machine.
 constexpr std::int64_t kSpinNs = 30'000;
 
@@ -21,8 +21,8 @@ timespec to_timespec(Deadline deadline) noexcept {
   return {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
 }
 
-// Stack pages appear when they are first touched. A worker touches what a frame may need before the
-// first frame comes.
+// Stack pages are mapped when they are first touched. A worker touches the pages that a frame may
+// need before the first frame comes.
 __attribute__((noinline)) void touch_stack() noexcept {
   volatile char stack[64 * 1024];
   for (std::size_t at = 0; at < sizeof(stack); at += 1024) stack[at] = 0;
@@ -48,8 +48,8 @@ std::int64_t now_ns() noexcept {
 Scheduler::Scheduler() noexcept {
   pthread_mutexattr_t mutex_attributes;
   pthread_mutexattr_init(&mutex_attributes);
-  // A caller of ordinary priority that holds the mutex must not keep a SCHED_FIFO worker waiting
-  // behind others.
+  // A thread of ordinary priority that holds the mutex must not be preempted while a SCHED_FIFO
+  // worker waits for it.
   pthread_mutexattr_setprotocol(&mutex_attributes, PTHREAD_PRIO_INHERIT);
   pthread_mutex_init(&mutex_, &mutex_attributes);
   pthread_mutexattr_destroy(&mutex_attributes);
@@ -92,7 +92,7 @@ Expected<void> Scheduler::start(const EngineConfig& config, int workers) noexcep
       return made;
     ++started_;
   }
-  // Else a thread that the system has not run yet would take its first page faults beside the first
+  // A thread that the system has not run yet would cause its first page faults during the first
   // frames.
   const Lock lock(mutex_);
   while (ready_ < started_) pthread_cond_wait(&done_, &mutex_);
@@ -135,7 +135,8 @@ void Scheduler::advance() noexcept {
       job.next_part_ = 0;
       job.open_parts_ = job.steps[job.step_].parts;
       epoch_.fetch_add(1, std::memory_order_release);
-      // No more threads than can get a number: those that hold one look at the epoch by themselves.
+      // Wake no more threads than there are free worker numbers. Threads that hold a number watch
+      // the epoch.
       for (int wake = std::min(std::popcount(free_workers_), job.open_parts_); wake > 0; --wake) {
         pthread_cond_signal(&work_);
       }
@@ -143,7 +144,7 @@ void Scheduler::advance() noexcept {
     }
     if (job.finished != nullptr) job.finished(job.finished_context);
     job.done_ns_ = now_ns();
-    if (job.started_ns_ == 0) job.started_ns_ = job.done_ns_;  // it had no parts
+    if (job.started_ns_ == 0) job.started_ns_ = job.done_ns_;  // the job had no parts
     job.state_ = Job::State::kDone;
     head_ = job.next_;
     if (head_ == nullptr) tail_ = nullptr;
@@ -160,7 +161,7 @@ bool Scheduler::run_one_part(int worker) noexcept {
   Job& job = *head_;
   const JobStep& step = job.steps[job.step_];
   const int part = job.next_part_++;
-  // Not when the job becomes the head: until a thread has woken up it still waits.
+  // Not set when the job becomes the head: it still waits until a thread has woken up.
   if (job.started_ns_ == 0) job.started_ns_ = now_ns();
   pthread_mutex_unlock(&mutex_);
   step.run(step.context, part, worker);
@@ -212,7 +213,7 @@ void Scheduler::work_loop() noexcept {
         spin_until = 0;
         continue;
       }
-      // Between two steps of a frame, or after its end: keep the number for a short while.
+      // Between two steps of a frame or after its end: keep the worker number for a short time.
       if (spin_until == 0) spin_until = now_ns() + kSpinNs;
       if (!watch_epoch(spin_until) && !has_part()) break;
       if (stop_) break;
@@ -244,7 +245,7 @@ Status Scheduler::wait(Job& job, Deadline deadline) noexcept {
     if (watch_epoch(spin_until) || job.state_ == Job::State::kDone || (worker >= 0 && has_part()) ||
         deadline.passed())
       continue;
-    // The number goes back while this thread sleeps, so that another thread can take it.
+    // Release the number while this thread sleeps, so that another thread can take it.
     if (worker >= 0) {
       release_worker(worker);
       worker = -1;
@@ -259,7 +260,7 @@ Status Scheduler::wait(Job& job, Deadline deadline) noexcept {
   }
   if (worker >= 0) {
     release_worker(worker);
-    // Parts of other jobs may be left, and no thread was woken for the number that was held here.
+    // Parts of other jobs may be left. No thread was woken for the number that this thread held.
     if (has_part()) pthread_cond_signal(&work_);
   }
   if (status == Status::kOk) job.state_ = Job::State::kIdle;

@@ -1,4 +1,4 @@
-// The instruction set that run-time dispatch has chosen.
+// The instruction set that run-time dispatch selects.
 #pragma once
 
 namespace ocellus::detail {

@@ -13,20 +13,20 @@
 namespace ocellus::detail {
 namespace {
 
-// Of address space; only pages that are touched take memory. The frames of the deepest stage take
-// some 20 KiB, several times that under a sanitizer.
+// Address space; only touched pages use memory. The deepest call chain uses about 20 KiB, several
+// times as much with a sanitizer.
 constexpr std::size_t kStackBytes = std::size_t{1} << 20;
 
-/// Blocks signals in the calling thread while it lives, so that a thread that is started meanwhile
-/// begins with them blocked. A program that waits for its signals in one thread would else find
-/// that one of ours has taken them.
+/// Blocks signals in the calling thread during its lifetime. A thread that is started meanwhile
+/// inherits the blocked signals. Otherwise a program that waits for signals in one thread could
+/// find that a thread of the library has taken them.
 class BlockedSignals {
  public:
   BlockedSignals() noexcept {
     sigset_t all;
     sigfillset(&all);
-    // Raised by the thread's own instructions. Blocked, they would end the process without the
-    // handler that it may have for them.
+    // These signals are raised by the thread's own instructions. If they were blocked, the process
+    // would end without calling its handler.
     for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
       sigdelset(&all, own);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
@@ -39,7 +39,7 @@ class BlockedSignals {
   sigset_t before_;
 };
 
-/// The part of a stack that the C library takes: thread-local data of all libraries lies there.
+/// The part of a stack that the C library uses; it holds the thread-local data of all libraries.
 std::size_t reserved_stack_bytes() noexcept {
   return static_cast<std::size_t>(std::max(0L, sysconf(_SC_THREAD_STACK_MIN)));
 }
@@ -52,9 +52,9 @@ int apply(const ThreadOptions& options, pthread_attr_t& attributes) noexcept {
     CPU_SET(static_cast<std::size_t>(options.cpu), &cpus);
     result = pthread_attr_setaffinity_np(&attributes, sizeof(cpus), &cpus);
   }
-  // Asked of the system: the C library may remember another policy of the thread. A policy below
-  // the ordinary one (SCHED_BATCH, SCHED_IDLE) is the user's wish, and may not be left.
-  // The flag that children get the ordinary policy is not a policy.
+  // Ask the system, because the C library may have stored an outdated policy of the thread.
+  // SCHED_BATCH and SCHED_IDLE, which rank below the ordinary policy, are inherited: the user chose
+  // them, and the system may not permit a change. SCHED_RESET_ON_FORK is a flag, not a policy.
   const int inherited = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
   const bool realtime = options.realtime_priority > 0;
   const bool inherits =
@@ -95,7 +95,7 @@ Expected<void> start_thread(const ThreadOptions& options, void* (*run)(void*), v
   }
   char name[32];
   std::snprintf(name, sizeof(name), "%.20s-%d", options.name, options.number);
-  name[15] = '\0';  // what the system keeps
+  name[15] = '\0';  // the system's limit
   pthread_setname_np(thread, name);
   return {};
 }

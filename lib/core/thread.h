@@ -1,4 +1,4 @@
-// The library's own threads: how each of them is started.
+// Starts the library's threads.
 #pragma once
 
 #include <pthread.h>
@@ -8,17 +8,16 @@
 namespace ocellus::detail {
 
 struct ThreadOptions {
-  const char* kind = "";  ///< in error texts
-  int number = 0;         ///< among those of its kind
-  const char* name = "";  ///< for tools of the system, with the number behind it
-  int cpu = -1;           ///< the only CPU that it runs on; -1: left to the system
-  /// 0: no real-time policy, whatever the caller has; 1 to 99: SCHED_FIFO.
+  const char* kind = "";  ///< used in error texts
+  int number = 0;         ///< index among threads of this kind
+  const char* name = "";  ///< name that system tools show, followed by the number
+  int cpu = -1;           ///< the only CPU that the thread may use; -1: any
+  /// 1 to 99: SCHED_FIFO; 0: no real-time policy, even if the caller has one.
   int realtime_priority = 0;
 };
 
-/// Starts a thread with a stack of fixed size, whatever the process's default is. It takes none of
-/// the process's signals but those that its own instructions raise.
-/// Errors: System.
+/// Starts a thread with a stack of fixed size, whatever the default of the process. All signals are
+/// blocked except those that the thread's own instructions raise. Errors: System.
 Expected<void> start_thread(const ThreadOptions& options, void* (*run)(void*), void* argument,
                             pthread_t& thread) noexcept;
 

@@ -24,7 +24,7 @@ int weights_that_count(const std::array<std::int16_t, kMaxTemplateWeights>& weig
                                         [](std::int16_t weight) { return weight != 0; }));
 }
 
-/// The summary, and the least that a frame costs.
+/// Writes the summary and the least cost of a frame.
 void describe_stages(const CellularNetworkPlan& plan, OperatorInfo& info) noexcept {
   const double cells = static_cast<double>(plan.size.width) * plan.size.height;
   info.least_bytes = cells * (bytes_per_pixel(plan.format) + bytes_per_pixel(plan.output_format));
@@ -35,8 +35,9 @@ void describe_stages(const CellularNetworkPlan& plan, OperatorInfo& info) noexce
     const CellStagePlan& stage = plan.stages[static_cast<std::size_t>(s)];
     radius = std::max(radius, stage.radius);
     sweeps = std::max(sweeps, stage.max_sweeps);
-    // B u once, A y once, a product and a sum for each weight: what later sweeps cost depends on
-    // how many cells change. The sums of a stage with the same weights are there already.
+    // The least cost is B u once and A y once, with a product and a sum for each weight. The cost
+    // of later sweeps depends on how many cells change. A stage with the same weights as the
+    // previous one reuses its sums.
     const bool same = before != nullptr && before->a == stage.a && before->b == stage.b;
     before = &stage;
     if (!same)
@@ -60,7 +61,7 @@ OperatorInfo info_of(const CellularNetworkPlan& plan) noexcept {
   info.planes[0] = {"image", plan.size, plan.output_format, false};
   info.record = &kRecord;
   info.depth = plan.depth;
-  // The frame before counts for a warm start only.
+  // The previous frame matters only with a warm start.
   info.support_frames = plan.warm_start ? 2 : 1;
   info.keeps_state = plan.warm_start;
   describe_stages(plan, info);

@@ -1,4 +1,4 @@
-// The instances of the cellular network on the backends.
+// Creates instances of the cellular network on the backends.
 #pragma once
 
 #include <memory>
@@ -10,14 +10,14 @@ namespace ocellus::detail {
 
 OperatorInfo info_of(const CellularNetworkPlan& plan) noexcept;
 
-/// An instance without memory; null when the system has none. `sources` are read by `start` and
-/// must live until then; without them an instance can only tell its footprint.
+/// Creates an instance without memory; null if the system has none. `start` reads `sources`, which
+/// must exist until then. Without `sources` an instance can only report its footprint.
 std::unique_ptr<OperatorInstance> make_network_cpu(const CellularNetworkPlan& plan, int workers,
                                                    const CellSources* sources) noexcept;
-/// In builds with CUDA.
+/// Defined only in builds with CUDA.
 std::unique_ptr<OperatorInstance> make_network_cuda(const CellularNetworkPlan& plan,
                                                     const CellSources* sources) noexcept;
-/// On the engine's backend.
+/// Creates an instance on the engine's backend.
 std::unique_ptr<OperatorInstance> make_network(const EngineInfo& engine,
                                                const CellularNetworkPlan& plan,
                                                const CellSources* sources) noexcept;

@@ -2,8 +2,8 @@
 
 namespace ocellus::detail {
 
-// Void and cluster (Ulichney 1993) on the torus, with a Gaussian of 1.5 cells, from a tenth of the
-// cells at random.
+// Ranks of a blue-noise mask by void and cluster (Ulichney 1993) on the torus. The Gaussian has a
+// sigma of 1.5 cells. The initial pattern is a random tenth of the cells.
 // clang-format off
 const std::array<std::uint16_t, kBlueNoiseSize * kBlueNoiseSize> kBlueNoiseRanks = {
     3504, 2529, 3803, 1275, 2895, 24, 3534, 595, 2020, 852, 3205, 384, 1745, 711, 2384, 3634,

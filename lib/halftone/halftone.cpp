@@ -7,7 +7,7 @@ namespace ocellus {
 CellTemplate gaussian_template(int radius, float sigma) noexcept {
   CellTemplate made;
   made.radius = radius;
-  if (radius < 1 || radius > kMaxTemplateRadius) return made;  // creation says so
+  if (radius < 1 || radius > kMaxTemplateRadius) return made;  // creation reports the error
   const int side = 2 * radius + 1;
   for (int dy = -radius; dy <= radius; ++dy) {
     for (int dx = -radius; dx <= radius; ++dx) {
@@ -41,7 +41,7 @@ CellularNetworkConfig halftone_config(ImageSize size, HalftonePreset preset) noe
     stage.max_sweeps = 1;
     add();
     stage.move = CellMove::kUpdate;
-    // The last one goes to the fixed point.
+    // The last stage runs until the fixed point.
     stage.max_sweeps = fast || round == 1 ? 100 : 1;
     add();
   }

@@ -1,4 +1,4 @@
-// The operators Halftone and Cnn: their options, and the network that these describe.
+// The operators Halftone and Cnn: their options, and the network that the options describe.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -24,35 +24,35 @@ constexpr OptionChoice kPresets[] = {
     {"fast", static_cast<int>(HalftonePreset::kFast), "7x7 Gaussian, one sweep of swaps"},
 };
 constexpr OptionChoice kStarts[] = {
-    {"template", static_cast<int>(ChainStart::kTemplate), "what the first template says"},
+    {"template", static_cast<int>(ChainStart::kTemplate), "as the first template defines"},
     {"input", static_cast<int>(ChainStart::kInput), "the image"},
     {"noise", static_cast<int>(ChainStart::kNoise), "white noise"},
     {"blue-noise", static_cast<int>(ChainStart::kBlueNoise), "the image plus a blue-noise mask"},
     {"error-diffusion", static_cast<int>(ChainStart::kErrorDiffusion),
-     "the image after Floyd and Steinberg's error diffusion"},
+     "the image after error diffusion by Floyd and Steinberg"},
 };
 constexpr OptionChoice kPolarities[] = {
-    {"black", static_cast<int>(CellPolarity::kBlackIsOne), "as in the literature"},
-    {"white", static_cast<int>(CellPolarity::kWhiteIsOne), "the opposite"},
+    {"black", static_cast<int>(CellPolarity::kBlackIsOne), "+1 is black, as in the literature"},
+    {"white", static_cast<int>(CellPolarity::kWhiteIsOne), "+1 is white"},
 };
 constexpr OptionChoice kUpdates[] = {
-    {"template", static_cast<int>(ChainUpdate::kTemplate), "what each template says"},
+    {"template", static_cast<int>(ChainUpdate::kTemplate), "as each template defines"},
     {"colors", static_cast<int>(ChainUpdate::kColors), "asynchronous, color by color"},
     {"raster", static_cast<int>(ChainUpdate::kRaster), "asynchronous, row by row"},
     {"synchronous", static_cast<int>(ChainUpdate::kSynchronous),
-     "all cells at once; may never come to a fixed point"},
+     "all cells at once; may never reach a fixed point"},
 };
 
 // ---- tables
 
-/// The rows of both operators.
+/// The rows that both operators have.
 template <typename Config>
 struct ChainRows {
   using R = detail::Rows<Config>;
 
   static constexpr Option start() {
     return R::template choice<[](auto& c) { return &c.start; }>("start", kStarts,
-                                                                "What the first stage begins with");
+                                                                "Initial state of the first stage");
   }
   static constexpr Option seed() {
     Option row =
@@ -64,21 +64,23 @@ struct ChainRows {
   static constexpr Option warm_start() {
     return R::template flag<[](auto& c) { return &c.warm_start; }>(
         "warm_start",
-        "Begin each frame with the result of the frame before; for halftones, and templates whose "
-        "cells follow the frame from any start");
+        "Start each frame from the result of the frame before; for halftones, and for templates "
+        "whose cells follow the frame from any initial state");
   }
   static constexpr Option levels() {
     return R::template integer<[](auto& c) { return &c.levels; }>(
-        "levels", 0, 256, "", "Gray levels of the result, 2 or more; 0 = the template's");
+        "levels", 0, 256, "",
+        "Number of gray levels of the result, at least 2; 0 = as the template defines");
   }
   static constexpr Option max_sweeps() {
     return R::template integer<[](auto& c) { return &c.max_sweeps; }>(
         "max_sweeps", 0, detail::kMaxCellSweeps, "sweeps",
-        "Most sweeps of each stage, fewer at a fixed point; 0 = the template's");
+        "Maximum number of sweeps of each stage, which ends earlier at a fixed point; 0 = as the "
+        "template defines");
   }
   static constexpr Option polarity() {
-    return R::template choice<[](auto& c) { return &c.polarity; }>("polarity", kPolarities,
-                                                                   "What a cell of +1 stands for");
+    return R::template choice<[](auto& c) { return &c.polarity; }>(
+        "polarity", kPolarities, "Color that a cell of +1 stands for");
   }
 };
 
@@ -88,7 +90,8 @@ using HalftoneChainRows = ChainRows<HalftoneConfig>;
 constexpr Option kHalftoneOptions[] = {
     HalftoneRows::text<[](auto& c) { return &c.chain; }>(
         "template",
-        "In place of the preset: a template's name, a template file, or a chain such as \"hlf5\""),
+        "Template to use in place of the preset: a name such as \"hlf5\", a template file, or a "
+        "chain of these"),
     HalftoneRows::when<[](const HalftoneConfig& c) { return c.chain.empty(); }>(
         "an empty template", HalftoneRows::choice<[](auto& c) { return &c.preset; }>(
                                  "preset", kPresets, "Balance of quality and speed")),
@@ -108,10 +111,11 @@ using CnnChainRows = ChainRows<CnnConfig>;
 constexpr Option kCnnOptions[] = {
     CnnRows::text<[](auto& c) { return &c.chain; }>(
         "template",
-        "A template's name, a template file, or a chain of them such as \"erosion | edge\""),
+        "Name of a template, a template file, or a chain of these such as \"erosion | edge\""),
     CnnRows::text<[](auto& c) { return &c.initial; }>(
         "initial",
-        "Binary PGM file of the frames' size that the first stage begins with; empty = none"),
+        "Binary PGM file with the size of the frames that sets the initial state of the first "
+        "stage; empty = none"),
     CnnRows::when<[](const CnnConfig& c) { return c.initial.empty(); }>("an empty initial",
                                                                         CnnChainRows::start()),
     CnnChainRows::seed(),
@@ -121,21 +125,22 @@ constexpr Option kCnnOptions[] = {
     CnnChainRows::polarity(),
     CnnRows::text<[](auto& c) { return &c.boundary; }>(
         "boundary",
-        "What lies beyond the image: zero-flux, periodic or a number, -1 to 1; empty = the "
-        "template's"),
+        "State of the cells beyond the image: zero-flux, periodic or a number, -1 to 1; empty = "
+        "as the template defines"),
     CnnRows::choice<[](auto& c) { return &c.update; }>("update", kUpdates, "Order of the updates"),
     CnnRows::when<[](const CnnConfig& c) {
       return c.update == ChainUpdate::kTemplate || c.update == ChainUpdate::kColors;
     }>("update=template or update=colors",
        CnnRows::integer<[](auto& c) { return &c.color_spacing; }>(
            "color_spacing", 0, detail::kMaxColorSpacing, "cells",
-           "Distance of cells of one color, the radius + 1 at least; 0 = the template's")),
+           "Distance of cells of the same color, at least the radius + 1; 0 = as the template "
+           "defines")),
     detail::depth_option<CnnConfig>(),
 };
 
 // ---- from options to stages
 
-/// A network and the states that it points to.
+/// A network and the memory for the initial states that it points to.
 struct Network {
   CellularNetworkConfig config;
   std::unique_ptr<float[]> initial;
@@ -219,7 +224,7 @@ Expected<void> parse_chain(const ChainConfig& config, CellularNetworkConfig& net
   return {};
 }
 
-/// What both operators do with their common options, once the stages are there.
+/// Applies the options that both operators have. The stages must exist.
 Expected<void> set_common(const ChainConfig& config, Network& network) noexcept {
   CellularNetworkConfig& to = network.config;
   to.size = config.size;
@@ -242,7 +247,7 @@ Expected<void> set_common(const ChainConfig& config, Network& network) noexcept 
   return {};
 }
 
-/// Errors of a stage are of an option here: the templates themselves are good.
+/// Checks the stages. The templates themselves are valid, so an error comes from an option.
 Expected<void> check_stages(Network& network) noexcept {
   for (const CellStage& stage : network.stages())
     if (Expected<void> good = detail::check_cell_stage(stage); !good) return good;
@@ -253,7 +258,7 @@ NetworkPointer new_network() noexcept {
   return NetworkPointer(new (std::nothrow) Network);
 }
 
-/// Errors: InvalidArgument, naming the option; what reading a file gives.
+/// Errors: InvalidArgument, naming the option, and errors of reading a file.
 Expected<NetworkPointer> make_network_of(const HalftoneConfig& config) noexcept {
   if (Expected<void> good = detail::check_options(kHalftoneOptions, &config); !good)
     return tl::unexpected(good.error());
@@ -303,7 +308,7 @@ std::string_view what_runs(const CnnConfig& config) noexcept {
   return config.chain.view();
 }
 
-/// That of the cellular network with the operator's name, and with what runs in the summary.
+/// The info of the cellular network, with the operator's name and a summary of the chain or preset.
 template <typename Config>
 OperatorInfo info_of(const Config& config, const detail::CellularNetworkPlan& plan) noexcept {
   OperatorInfo info = detail::info_of(plan);
@@ -317,7 +322,7 @@ OperatorInfo info_of(const Config& config, const detail::CellularNetworkPlan& pl
 }
 
 struct PlannedNetwork {
-  NetworkPointer network;  ///< The plan refers to it.
+  NetworkPointer network;  ///< the plan refers to it
   detail::CellularNetworkPlan plan;
 };
 

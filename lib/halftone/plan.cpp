@@ -48,7 +48,7 @@ Check check_plane(int stage, const char* name, const float* data, std::ptrdiff_t
   return {};
 }
 
-/// Rounds A and B to multiples of 2^-bits; false when they do not fit.
+/// Rounds A and B to multiples of 2^-bits. Returns false if the values are too large for this.
 bool round_weights(const CellTemplate& weights, int bits, int levels,
                    CellStagePlan& plan) noexcept {
   std::int64_t sum_a = 0;
@@ -68,7 +68,7 @@ bool round_weights(const CellTemplate& weights, int bits, int levels,
     sum_b += std::abs(b);
   }
   plan.fraction_bits = bits;
-  // The sums before the shift by 13 fit 31 bits as well.
+  // With these limits, the sums before the shift by 13 fit in 31 bits.
   return sum_a < (levels == 2 ? kBinaryLimit : 2 * kBinaryLimit) && sum_a + sum_b < (1 << 17);
 }
 
@@ -102,7 +102,7 @@ Check check_swaps(int i, const CellStage& stage, const CellStagePlan& plan) noex
     return invalid_argument("stages[%d].move is kSwap; its update must be kColors", i);
   if (!is_symmetric(plan)) {
     return invalid_argument(
-        "stages[%d].move is kSwap; it needs an A that is its own mirror image in the center", i);
+        "stages[%d].move is kSwap; it needs a symmetric A: opposite weights must be equal", i);
   }
   return {};
 }
@@ -144,7 +144,7 @@ Expected<CellStagePlan> make_stage(int i, const CellStage& stage, ImageSize size
   plan.has_threshold_plane = stage.threshold_plane != nullptr;
   plan.xi = std::max(1, on_grid(stage.xi, plan.fraction_bits)) * most;
   plan.start_xi = std::max(1, on_input_grid(stage.xi));
-  // The first stage's "before" is the frame.
+  // The first stage has no previous stage; it uses the frame.
   plan.input = i == 0 ? CellInput::kFrame : stage.input;
   plan.start = i == 0 && stage.start == CellStart::kPrevious ? CellStart::kInput : stage.start;
   plan.start_value = on_input_grid(stage.start_value);
@@ -164,7 +164,7 @@ Expected<CellStagePlan> make_stage(int i, const CellStage& stage, ImageSize size
 }
 
 Expected<GrayLimits> make_limits(const char* field, const GrayRange& range) noexcept {
-  const auto in_range = [](float gray) { return gray >= 0.0f && gray <= 255.0f; };  // NaN is not
+  const auto in_range = [](float gray) { return gray >= 0.0f && gray <= 255.0f; };  // false for NaN
   if (!in_range(range.black)) {
     return invalid_argument("%s.black is %g; it must be 0 to 254", field,
                             static_cast<double>(range.black));
@@ -193,22 +193,23 @@ bool same_states(const CellStage& a, const CellStage& b) noexcept {
          a.weights.threshold == b.weights.threshold && a.threshold_plane == b.threshold_plane &&
          (a.threshold_plane == nullptr || a.threshold_stride == b.threshold_stride) &&
          a.levels == b.levels && a.xi == b.xi && a.boundary == b.boundary &&
-         // With another xi the output function makes other outputs of the outputs before.
+         // With another xi, the output function would change the outputs of the previous stage.
          (a.levels == 2 || a.xi == 1.0f) &&
          (a.boundary != CellBoundary::kFixed || a.boundary_value == b.boundary_value);
 }
 
-/// Where the fixed point is the start's, a warm start would hand the first frame's result on.
+/// If the fixed point depends on the start, a warm start would carry the result of the first frame
+/// along.
 Check check_warm_start(const CellStage& first, const CellStagePlan& plan) noexcept {
   if (first.start == CellStart::kConstant) {
     return invalid_argument(
-        "warm_start is true, but stages[0].start is kConstant, which is part of what such a "
-        "template computes; it needs a stage that may begin anywhere, such as a halftone");
+        "warm_start is true, but stages[0].start is kConstant: the result of the template depends "
+        "on this start; warm_start needs a template that works from any start, such as a halftone");
   }
   if (!plan.has_b) {
     return invalid_argument(
-        "warm_start is true, but stages[0] has no weights in B: frames after the first would "
-        "change nothing; it needs a B, such as that of a halftone");
+        "warm_start is true, but stages[0] has no weights in B: frames after the first would not "
+        "change the result; warm_start needs a template with weights in B, such as a halftone");
   }
   return {};
 }

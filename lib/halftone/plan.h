@@ -1,4 +1,4 @@
-// CellularNetworkPlan: a checked configuration in the form that backends work from. Plain data.
+// CellularNetworkPlan: a checked configuration in the form that the backends use. Plain data.
 #pragma once
 
 #include <array>
@@ -10,71 +10,70 @@
 
 namespace ocellus::detail {
 
-/// Steps of the grid that inputs and states to start from are rounded to: 2^-13.
+/// Inputs and initial states are rounded to multiples of 2^-13.
 inline constexpr int kInputBits = 13;
 inline constexpr int kInputOne = 1 << kInputBits;
-/// |B u + T| of two levels is held within this; the sum of |A| stays below it.
+/// Two levels: |B u + T| is clamped to this limit, and the sum of |A| is below it.
 inline constexpr int kBinaryLimit = 1 << 14;
-/// The same with more levels, (levels - 1) included.
+/// More levels: |B u + T| times (levels - 1) is clamped to this limit.
 inline constexpr int kManyLevelsLimit = 1 << 29;
 inline constexpr int kBlueNoiseSize = 64;
-/// Tiles of CellStart::kErrorDiffusion.
+/// Size of the tiles of CellStart::kErrorDiffusion.
 inline constexpr int kDiffusionTileWidth = 128;
 inline constexpr int kDiffusionTileHeight = 32;
 
-/// A stage in fixed point. The output of a cell is the whole number Y = 2k - (levels - 1), k = 0 to
-/// levels - 1; its state is X = sum A Y + bias, in steps of 2^-fraction_bits / (levels - 1), with
-///   bias = clamp(floor(((sum B u + sum of B v and A v beyond the border) (levels - 1) + 2^12)
+/// A stage in fixed point. The output of a cell is the integer Y = 2k - (levels - 1), k = 0 to
+/// levels - 1. Its state is X = sum A Y + bias, in units of 2^-fraction_bits / (levels - 1). Here
+///   bias = clamp(floor(((sum B u + sum of B v and A v outside the image) (levels - 1) + 2^12)
 ///                      / 2^13) + (T + T of the cell) (levels - 1)),
-/// u and v in steps of 2^-13.
+/// with u and the fixed cells v in units of 2^-13. The output is
 ///   two levels: k = [X >= 0]
 ///   more:       k = clamp(floor(((X + xi) (levels - 1) + xi) / (2 xi)), 0, levels - 1)
 struct CellStagePlan {
   int radius = 1;
   int fraction_bits = 0;
-  std::array<std::int16_t, kMaxTemplateWeights> a{};  ///< (2 radius + 1)^2 of them, row by row
+  std::array<std::int16_t, kMaxTemplateWeights> a{};  ///< (2 radius + 1)^2 weights, row by row
   std::array<std::int16_t, kMaxTemplateWeights> b{};
-  bool has_a = false;  ///< a weight of A besides the center is not 0
+  bool has_a = false;  ///< true if a weight of A other than the center is not 0
   bool has_b = false;
-  /// A is -B but for the center, as in halftoning, and no bias is ever held: then one sum over
-  /// u - 2^13 Y stands for both, because whole multiples of 2^13 pass through the rounding
-  /// unchanged.
+  /// True if A is -B except at the center, as in halftoning, and the bias is never clamped. One sum
+  /// over u - 2^13 Y then replaces both sums, because rounding does not change multiples of 2^13.
   bool mirrored = false;
-  std::int32_t threshold = 0;  ///< steps of 2^-fraction_bits
+  std::int32_t threshold = 0;  ///< in units of 2^-fraction_bits
   bool has_threshold_plane = false;
   int levels = 2;
-  std::int32_t xi = 0;        ///< times (levels - 1), as X
-  std::int32_t start_xi = 0;  ///< xi in steps of 2^-13: the first output is taken on that grid
-  std::int32_t limit = kBinaryLimit;  ///< of |bias|
+  std::int32_t xi = 0;                ///< times (levels - 1), like X
+  std::int32_t start_xi = 0;          ///< xi in units of 2^-13, for the initial output
+  std::int32_t limit = kBinaryLimit;  ///< limit of |bias|
 
-  CellInput input = CellInput::kFrame;  ///< kFrame for the first stage in any case
+  CellInput input = CellInput::kFrame;  ///< always kFrame for the first stage
   CellStart start = CellStart::kInput;
-  std::int32_t start_value = 0;  ///< steps of 2^-13
+  std::int32_t start_value = 0;  ///< in units of 2^-13
   std::uint32_t seed = 0;
   CellBoundary boundary = CellBoundary::kZeroFlux;
-  std::int32_t boundary_value = 0;  ///< steps of 2^-13
+  std::int32_t boundary_value = 0;  ///< in units of 2^-13
 
   CellUpdate update = CellUpdate::kColors;
   CellMove move = CellMove::kUpdate;
-  int spacing = 2;  ///< of colors
+  int spacing = 2;  ///< spacing of the colors
   int max_sweeps = 1;
-  /// Template, boundary, thresholds and input are those of the stage before, and so is the start:
-  /// its states hold on.
+  /// The stage continues with the states of the previous one: it starts with kPrevious, both use
+  /// the frame as input, and both have the same template, boundary, thresholds, levels and xi.
   bool keeps_state = false;
 };
 
-/// A GrayRange in 16-bit gray, whatever the format.
+/// A GrayRange in 16-bit gray, for every format.
 struct GrayLimits {
   std::int32_t black = 0;
   std::int32_t white = 65535;
 };
 
-/// How u follows from a gray value without a division: see `input_of`.
+/// Computes u from a gray value without a division; see `input_of`.
 struct GrayInput {
-  std::int32_t factor = 0;  ///< of a gray value in the format's own units
+  std::int32_t factor = 0;  ///< factor of a gray value in units of the format
   std::int32_t offset = 0;
-  std::int32_t least = 0;  ///< for u = -1
-  std::int32_t most = 0;   ///< for u = 1
+  std::int32_t least = 0;  ///< value for u = -1
+  std::int32_t most = 0;   ///< value for u = 1
   std::uint32_t inverse = 0;
   std::int32_t shift = 0;
 };
@@ -92,36 +91,36 @@ struct CellularNetworkPlan {
   std::array<CellStagePlan, kMaxCellStages> stages{};
 };
 
-/// Planes of the user that are read at creation only.
+/// Planes of the caller that are read only at creation.
 struct CellSources {
   struct Plane {
     const float* data = nullptr;
-    std::ptrdiff_t stride = 0;  ///< bytes
+    std::ptrdiff_t stride = 0;  ///< bytes from row to row
   };
   std::array<Plane, kMaxCellStages> threshold{};
   std::array<Plane, kMaxCellStages> start{};
 };
 
-/// A value of a threshold plane in steps of 2^-fraction_bits; one of a start plane in steps of
-/// 2^-13.
+/// Rounds a value of a threshold plane to units of 2^-fraction_bits, and a value of a start plane
+/// to units of 2^-13.
 std::int32_t threshold_of(float value, int fraction_bits) noexcept;
 std::int32_t start_of(float state) noexcept;
 
-/// Checks every field. Errors: InvalidArgument, Unsupported, naming the field, its value and its
-/// range.
+/// Checks every field. Errors: InvalidArgument and Unsupported; the text names the field, its value
+/// and its range.
 Expected<CellularNetworkPlan> make_plan(const CellularNetworkConfig& config) noexcept;
 CellSources sources_of(const CellularNetworkConfig& config) noexcept;
 
-/// A color's columns or rows: first, first + step, ..., below end.
+/// The columns or rows of one color: first, first + step, ..., below end.
 struct ColorClass {
   int first = 0;
   int step = 1;
   int end = 0;
-  bool single = false;  ///< one of its own, of a periodic remainder
+  bool single = false;  ///< a single column or row of a periodic remainder
 };
 
-/// Classes along an axis of `length` cells. With a periodic boundary the last (length mod spacing)
-/// cells are classes of their own, since they see the first ones.
+/// Number of classes along an axis of `length` cells. With a periodic boundary, each of the last
+/// (length mod spacing) cells is a class of its own, because it sees the first cells.
 constexpr int color_class_count(int length, int spacing, CellBoundary boundary) noexcept {
   const int whole = boundary == CellBoundary::kPeriodic ? length - length % spacing : length;
   const int regular = whole < spacing ? whole : spacing;
@@ -137,7 +136,8 @@ constexpr ColorClass color_class(int index, int length, int spacing,
   return {at, spacing, at + 1, true};
 }
 
-/// Position that stands for one beyond the border, 0 to length - 1; -1 for a fixed boundary.
+/// Maps a position outside the image to the position inside that it repeats; -1 for a fixed
+/// boundary.
 constexpr int beyond(int position, int length, CellBoundary boundary) noexcept {
   if (position >= 0 && position < length) return position;
   if (boundary == CellBoundary::kFixed) return -1;
@@ -146,8 +146,8 @@ constexpr int beyond(int position, int length, CellBoundary boundary) noexcept {
   return wrapped < 0 ? wrapped + length : wrapped;
 }
 
-/// The bias of a cell; `control` is the sum in steps of 2^-(fraction_bits + 13), `threshold` in
-/// steps of 2^-fraction_bits.
+/// The bias of a cell. `control` is the sum in units of 2^-(fraction_bits + 13); `threshold` is in
+/// units of 2^-fraction_bits.
 constexpr std::int64_t bias_of(std::int64_t control, int levels, std::int64_t threshold,
                                std::int64_t limit) noexcept {
   const std::int64_t rounded = (control * (levels - 1) + kInputOne / 2) >> kInputBits;
@@ -155,7 +155,7 @@ constexpr std::int64_t bias_of(std::int64_t control, int levels, std::int64_t th
   return bias < -limit ? -limit : bias > limit ? limit : bias;
 }
 
-/// Output k of a state to start from, in steps of 2^-13.
+/// Output k of an initial state in units of 2^-13.
 constexpr int first_output(std::int32_t state, int levels, std::int32_t start_xi) noexcept {
   if (levels == 2) return state >= 0 ? 1 : 0;
   const std::int64_t above =
@@ -165,7 +165,7 @@ constexpr int first_output(std::int32_t state, int levels, std::int32_t start_xi
   return k < levels ? static_cast<int>(k) : levels - 1;
 }
 
-/// Output k of X, of a stage with more than two levels.
+/// Output k of the state X, for more than two levels.
 constexpr int many_levels_output(std::int32_t x, int levels, std::int32_t xi) noexcept {
   const std::int64_t above = (static_cast<std::int64_t>(x) + xi) * (levels - 1) + xi;
   if (above <= 0) return 0;
@@ -173,14 +173,14 @@ constexpr int many_levels_output(std::int32_t x, int levels, std::int32_t xi) no
   return k < levels ? static_cast<int>(k) : levels - 1;
 }
 
-/// u of an output, for the next stage: Y / (levels - 1) in steps of 2^-13, halves up.
+/// Input u of the next stage for output k: Y / (levels - 1) in units of 2^-13, halves up.
 constexpr std::int32_t input_of_level(int k, int levels) noexcept {
   const int most = levels - 1;
   const int above = 2 * (2 * k - most) * kInputOne + most;
   return above >= 0 ? above / (2 * most) : -((-above + 2 * most - 1) / (2 * most));
 }
 
-/// State to start from of CellStart::kNoise, in steps of 2^-13: -2^13 to 2^13 - 1.
+/// Initial state of CellStart::kNoise, in units of 2^-13: -2^13 to 2^13 - 1.
 constexpr std::int32_t noise_state(int x, int y, std::uint32_t seed) noexcept {
   std::uint32_t h = static_cast<std::uint32_t>(x) * 0x9E3779B1u ^
                     static_cast<std::uint32_t>(y) * 0x85EBCA77u ^ seed * 0xC2B2AE3Du;
@@ -192,18 +192,18 @@ constexpr std::int32_t noise_state(int x, int y, std::uint32_t seed) noexcept {
   return static_cast<std::int32_t>(h >> 18) - kInputOne;
 }
 
-/// 16-bit gray of a format's step; floats are rounded to 16 bits first.
+/// One unit of a format in 16-bit gray. Floats are rounded to 16 bits first.
 constexpr std::int32_t gray_unit(PixelFormat format) noexcept {
   return format == PixelFormat::kGray8 ? 257 : 1;
 }
 
-/// With h the 16-bit gray above black (below white unless `white_is_one`), held within 0 and
-/// D = white - black,
-///   u + 2^13 = floor((2^15 h + D) / (2 D)) = floor((2^14 h + floor(D / 2)) / D),
-/// whose numerator n is below 2^31. n / D becomes n `inverse` / 2^(32 + s), with 2^s < D <=
-/// 2^(s + 1) and `inverse` = 2^(32 + s) / D rounded up, which is less than 1 too much. So the
-/// result is less than n / 2^(32 + s) < 2^-(s + 1) <= 1 / D too large: a quotient that is not whole
-/// is at least 1 / D below the next whole number and does not reach it.
+/// Let h be the 16-bit gray above black (below white unless `white_is_one`), clamped to 0 to D =
+/// white - black. Then
+///   u + 2^13 = floor((2^15 h + D) / (2 D)) = floor((2^14 h + floor(D / 2)) / D).
+/// The numerator n is below 2^31. n / D is computed as n `inverse` / 2^(32 + s) with 2^s < D <=
+/// 2^(s + 1). `inverse` is 2^(32 + s) / D rounded up, so it is less than 1 too large. The result is
+/// therefore less than n / 2^(32 + s) < 2^-(s + 1) <= 1 / D too large. A quotient that is not an
+/// integer is at least 1 / D below the next integer, so floor gives the correct result.
 constexpr GrayInput make_gray_input(const GrayLimits& range, std::int32_t unit,
                                     bool white_is_one) noexcept {
   const std::int32_t span = range.white - range.black;
@@ -219,7 +219,7 @@ constexpr GrayInput make_gray_input(const GrayLimits& range, std::int32_t unit,
   return made;
 }
 
-/// u of a gray value, in steps of 2^-13, halves up.
+/// Input u of a gray value, in units of 2^-13, halves up.
 constexpr std::int32_t input_of(const GrayInput& how, std::int32_t gray) noexcept {
   std::int32_t above = gray * how.factor + how.offset;
   above = above > how.least ? above : how.least;
@@ -230,14 +230,15 @@ constexpr std::int32_t input_of(const GrayInput& how, std::int32_t gray) noexcep
   return static_cast<std::int32_t>(quotient) - kInputOne;
 }
 
-/// Gray of an output times (levels - 1), in 16-bit gray.
+/// Gray value of an output in 16-bit gray, times (levels - 1).
 constexpr std::uint32_t gray_sum_of_level(int k, int levels, const GrayLimits& range,
                                           bool white_is_one) noexcept {
   const int most = levels - 1;
   const int bright = white_is_one ? k : most - k;
   return static_cast<std::uint32_t>(range.black * most + (range.white - range.black) * bright);
 }
-/// Gray value of an output, halves up, in `unit`; and as a float, 0 to 255.
+/// Gray value of an output in multiples of `unit`, halves up. float_of_level returns it as a float,
+/// 0 to 255.
 constexpr std::uint32_t gray_of_level(int k, int levels, const GrayLimits& range, std::int32_t unit,
                                       bool white_is_one) noexcept {
   const auto divisor = static_cast<std::uint32_t>(unit * (levels - 1));
@@ -245,21 +246,24 @@ constexpr std::uint32_t gray_of_level(int k, int levels, const GrayLimits& range
 }
 constexpr float float_of_level(int k, int levels, const GrayLimits& range,
                                bool white_is_one) noexcept {
-  // Both numbers are below 2^24: the division is all that rounds.
+  // Both numbers are below 2^24, so only the division rounds.
   return static_cast<float>(gray_sum_of_level(k, levels, range, white_is_one)) /
          static_cast<float>(257 * (levels - 1));
 }
 
-/// Term of Floyd and Steinberg's error diffusion: error * sixteenths / 16, halves up, in whole
-/// steps. x = u + term(left, 7) + term(above left, 1) + term(above, 5) + term(above right, 3);
-/// y = [x >= 0]; error = x - (y ? 2^13 : -2^13). Errors from beyond the tile are 0.
+/// A term of Floyd and Steinberg's error diffusion: error * sixteenths / 16, rounded to an integer,
+/// halves up.
+///   x = u + term(left, 7) + term(above left, 1) + term(above, 5) + term(above right, 3)
+///   y = [x >= 0]
+///   error = x - (y ? 2^13 : -2^13)
+/// Errors from outside the tile are 0.
 constexpr std::int32_t diffusion_term(std::int32_t error, int sixteenths) noexcept {
   return (error * sixteenths + 8) >> 4;
 }
 
-/// Thresholds of the blue-noise mask: the ranks 0 to 4095 of 64x64 cells, row by row.
+/// The blue-noise mask: ranks 0 to 4095 of 64x64 cells, row by row.
 extern const std::array<std::uint16_t, kBlueNoiseSize * kBlueNoiseSize> kBlueNoiseRanks;
-/// What CellStart::kBlueNoise adds to u, in steps of 2^-13.
+/// The value that CellStart::kBlueNoise adds to u, in units of 2^-13.
 constexpr std::int32_t blue_noise_state(std::uint16_t rank) noexcept {
   return 4 * rank + 2 - kInputOne;
 }

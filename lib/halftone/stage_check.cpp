@@ -55,7 +55,7 @@ Expected<void> check_cell_stage(const CellStage& stage) noexcept {
     checked = check_whole("start", static_cast<int>(stage.start), 0,
                           static_cast<int>(CellStart::kPrevious));
   }
-  // Also where it is not used: every number becomes one of fixed point.
+  // Checked even if unused, because every value is converted to fixed point.
   if (checked) checked = check_real("start_value", stage.start_value, -1.0f, 1.0f);
   if (checked && stage.start == CellStart::kPlane && stage.start_plane == nullptr) {
     return tl::unexpected(make_error(Status::kInvalidArgument,

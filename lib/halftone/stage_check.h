@@ -1,4 +1,4 @@
-// What a stage of the cellular network may hold, in one place for the operator, the files and the
+// Checks the fields of a stage of the cellular network, for the operator, the files and the
 // program.
 #pragma once
 
@@ -7,14 +7,14 @@
 
 namespace ocellus::detail {
 
-/// Largest magnitude of a weight and of a threshold.
+/// Largest magnitude of a weight or a threshold.
 inline constexpr float kMaxCellWeight = 16383.0f;
 inline constexpr float kMaxCellXi = 100.0f;
 inline constexpr int kMaxCellSweeps = 100000;
 inline constexpr int kMaxColorSpacing = 9;
 
-/// Every field of a stage but for its planes, of which nothing but their presence is looked at.
-/// Errors: InvalidArgument; the text begins with the field's name.
+/// Checks every field of a stage. Of planes, only their presence is checked. Errors:
+/// InvalidArgument; the text begins with the field's name.
 Expected<void> check_cell_stage(const CellStage& stage) noexcept;
 
 }  // namespace ocellus::detail

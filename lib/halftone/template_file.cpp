@@ -10,7 +10,7 @@ namespace ocellus {
 namespace detail {
 namespace {
 
-// The numbers in a file are those of the configuration.
+// The values of enumerators in a file are those of the configuration.
 constexpr bool same(int file, int config) {
   return file == config;
 }
@@ -23,7 +23,7 @@ static_assert(same(file::CellBoundary_MAX, static_cast<int>(CellBoundary::kPerio
 static_assert(same(file::CellUpdate_MAX, static_cast<int>(CellUpdate::kSynchronous)));
 static_assert(same(file::CellMove_MAX, static_cast<int>(CellMove::kSwap)));
 
-/// The stage as it stands there; its ranges are checked by `check_cell_stage`.
+/// Reads the stage; `check_cell_stage` checks the ranges.
 Expected<CellStage> read_stage(const file::CellStage& table, int number) noexcept {
   CellStage stage;
   stage.weights.radius = table.radius();
@@ -92,7 +92,7 @@ Expected<CellTemplateFileInfo> parse_cell_template_file(
     if (!stage) return tl::unexpected(stage.error());
     read[i] = *stage;
   }
-  // Only what is whole is given.
+  // Write the stages only after all of them were read.
   std::copy(read.begin(), read.begin() + count, stages.begin());
   info.stages = static_cast<int>(count);
   if (const flatbuffers::String* const note = table->note())
@@ -117,7 +117,7 @@ Expected<CellTemplateFileInfo> read_cell_template_file(
       model ? detail::parse_cell_template_file(bytes, *model, stages)
             : tl::unexpected(model.error());
   if (!info) {
-    // With the path, where there is room for both.
+    // Add the path, if there is room for both.
     const Error inner = info.error();
     constexpr std::size_t kKind = sizeof("template file") - 1;
     return tl::unexpected(

@@ -10,14 +10,14 @@
 
 namespace ocellus::detail {
 
-/// Sixteen stages of radius 4 and the note take less.
+/// The maximum length of the table: 16 stages of radius 4 and the note need less.
 inline constexpr ModelKind kCellTemplateKind{"template", "template file", 1, 16320};
-/// Bytes of the longest file.
+/// Largest size of a file in bytes.
 inline constexpr std::size_t kMaxCellTemplateFileBytes =
     model_arrays_at(kCellTemplateKind.max_table_bytes);
 
-/// Checks the table. `bytes` are a whole file, aligned to 8; `model` has been made of them. Errors:
-/// CorruptFile.
+/// Checks the table. `bytes` are the whole file, aligned to 8 bytes. `model` is the header parsed
+/// from them. Errors: CorruptFile.
 Expected<CellTemplateFileInfo> parse_cell_template_file(
     const void* bytes, const ModelHeader& model,
     std::array<CellStage, kMaxCellStages>& stages) noexcept;

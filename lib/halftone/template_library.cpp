@@ -1,4 +1,4 @@
-// The templates, and the search for a name.
+// The table of templates, and the search for a name.
 #include "halftone/template_library.h"
 
 #include <algorithm>
@@ -50,8 +50,8 @@ void turn(Weights& weights, int count) {
   }
 }
 
-/// Symmetric 5x5 weights. The values are those at the distances (0, 0), (0, 1), (0, 2), (1, 1), (1,
-/// 2) and (2, 2) along the two axes.
+/// Sets symmetric 5x5 weights. `values` are the weights at distances (0, 0), (0, 1), (0, 2), (1,
+/// 1), (1, 2) and (2, 2) along the two axes.
 void rings(Weights& weights, const std::array<float, 6>& values) {
   constexpr std::size_t kRing[3][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}};
   for (int row = 0; row < 5; ++row) {
@@ -62,9 +62,10 @@ void rings(Weights& weights, const std::array<float, 6>& values) {
   }
 }
 
-// ---- settings that several templates share
+// ---- settings of several templates
 
-/// A change that spreads from cell to cell needs as many sweeps as its path has cells.
+/// Allows the most sweeps: a change that propagates from cell to cell needs as many sweeps as its
+/// path has cells.
 void until_rest(CellStage& stage) {
   stage.max_sweeps = detail::kMaxCellSweeps;
 }
@@ -77,7 +78,7 @@ void outside_white(CellStage& stage) {
   outside(stage, -1.0f);
 }
 
-/// A gray result: y equals x.
+/// For a gray result: y equals x.
 void gray(CellStage& stage) {
   stage.levels = 256;
   stage.xi = 1.0f;
@@ -87,24 +88,25 @@ void convert(CellStage& stage) {
   stage.weights = from_continuous_time(stage.weights);
 }
 
-/// The operands are the frame and the result of the stage before.
+/// The operands are the frame and the result of the previous stage.
 void with_the_frame(CellStage& stage) {
   stage.input = CellInput::kFrame;
   stage.start = CellStart::kPrevious;
 }
 
-/// Black where all n cells of the structuring element are black. B is the element, not mirrored.
+/// Black where all n cells of the structuring element are black. B must be the element, not
+/// mirrored.
 void erode(CellStage& stage, int cells) {
   stage.weights.threshold = 1.0f - static_cast<float>(cells);
 }
-/// Black where at least one of them is black. B is the mirrored element.
+/// Black where at least one cell of the element is black. B must be the mirrored element.
 void dilate(CellStage& stage, int cells) {
   stage.weights.threshold = static_cast<float>(cells) - 1.0f;
 }
 
 void halftone(CellStage& stage) {
-  // Cells of 0 outside keep the weights between cells symmetric, and then the sweeps end. With the
-  // nearest cell outside and a radius of 2, the weights are not symmetric.
+  // Cells of 0 outside the image keep the weights between cells symmetric, so the sweeps converge.
+  // If the nearest cell were used outside with a radius of 2, the weights would not be symmetric.
   outside(stage, 0.0f);
   convert(stage);
 }
@@ -116,8 +118,8 @@ void gauss(CellStage& stage, int radius, float sigma) {
 }
 
 void shadow(CellStage& stage, int turns) {
-  // A cell stays black if it or its neighbor toward the source of the shadow is black. TEMLIB has
-  // z = 0 and cells of 0 outside. Cells in the shadow and at the border then have a state of 0.
+  // A cell stays black if it or its neighbor toward the source of the shadow is black. TEMLIB has z
+  // = 0 and cells of 0 outside, so cells in the shadow and at the border would have a state of 0.
   stage.weights.a = {0, 0, 0, 0, 2, 2, 0, 0, 0};
   turn(stage.weights.a, turns);
   center(stage.weights.b, 2.0f);
@@ -130,7 +132,7 @@ void shadow(CellStage& stage, int turns) {
 }
 
 void components(CellStage& stage, const std::array<float, 9>& a) {
-  // TEMLIB has cells of 0 outside, which would leave states of 0 at the border.
+  // TEMLIB has cells of 0 outside, which would give states of 0 at the border.
   std::copy(a.begin(), a.end(), stage.weights.a.begin());
   outside_white(stage);
   until_rest(stage);
@@ -141,9 +143,9 @@ void components(CellStage& stage, const std::array<float, 9>& a) {
 
 constexpr const char* kSigma = "sigma in cells, 0.2 to 3";
 
-// In continuous time, a template without feedback settles at sgn(B u + z). So does one whose only
-// feedback is a self weight of 1. In discrete time a self weight of 0 has the same result, so these
-// templates need no conversion.
+// In continuous time, a template without feedback settles at sgn(B u + z). A template whose only
+// feedback is a self-feedback weight of 1 does the same. In discrete time, a self-feedback weight
+// of 0 gives this result, so these templates need no conversion.
 constexpr Entry kEntries[] = {
     {{"hlf3", "halftone, 3x3", "HLF3", true},
      [](CellStage& s, const Choice&) {
@@ -255,7 +257,7 @@ constexpr Entry kEntries[] = {
      }},
     {{"dilation_l", "dilation by a cell, the one above and the one on the right", "DILATION"},
      [](CellStage& s, const Choice&) {
-       s.weights.b = {0, 0, 0, 1, 1, 0, 0, 1, 0};  // the element, mirrored
+       s.weights.b = {0, 0, 0, 1, 1, 0, 0, 1, 0};  // the mirrored element
        dilate(s, 3);
      }},
 
@@ -432,14 +434,14 @@ constexpr Entry kEntries[] = {
        convert(s);
      }},
 
-    // With many levels, y equals x between the outermost levels. There an equilibrium of
-    // x' = -x + A y + .. is a fixed point of (1) with the same A, so nothing is converted.
+    // With many levels, y equals x between the outermost levels. There, an equilibrium of x' = -x +
+    // A y + .. is a fixed point of (1) with the same A, so nothing is converted.
     {{"diffusion", "blurs a gray image, 10 times by a 3x3 kernel",
       "DIFFUS; the nearest cell outside instead of 0, which would darken or light the border"},
      [](CellStage& s, const Choice&) {
        s.weights.a = {0.1f, 0.15f, 0.1f, 0.15f, 0.0f, 0.15f, 0.1f, 0.15f, 0.1f};
        gray(s);
-       // Each sweep is a step in time, which all cells take at once.
+       // Each sweep is a time step, which all cells must take at once.
        s.update = CellUpdate::kSynchronous;
        s.max_sweeps = 10;
      }},
@@ -460,7 +462,7 @@ constexpr auto kInfos = [] {
   return infos;
 }();
 
-// Other names of the same templates.
+// Alternative names of templates.
 constexpr struct {
   std::string_view alias;
   std::string_view name;
@@ -470,7 +472,7 @@ constexpr struct {
     {"figrec", "recall"},
 };
 
-/// The Levenshtein distance of two names.
+/// Levenshtein distance of two names.
 int distance(std::string_view a, std::string_view b) {
   a = a.substr(0, detail::kMaxTemplateName);
   b = b.substr(0, detail::kMaxTemplateName);

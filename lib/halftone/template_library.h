@@ -1,4 +1,4 @@
-// The library of templates, as the parser of chains sees it.
+// The library of templates: the interface for the parser of chains.
 #pragma once
 
 #include <cstddef>
@@ -11,24 +11,24 @@ namespace ocellus::detail {
 /// Longest name of a template, in characters.
 inline constexpr std::size_t kMaxTemplateName = 48;
 
-/// What a template's stages depend on.
+/// The parameters that a template's stages depend on.
 struct TemplateChoice {
   float number = 0.0f;  ///< the number in brackets after the name
-  int stage = 0;        ///< index of the stage, for names of several stages
+  int stage = 0;        ///< index of the stage, for names that stand for several stages
 };
 
 struct TemplateEntry {
   CellTemplateInfo info;
   void (*make)(CellStage& stage, const TemplateChoice& choice);
-  float number = 0.0f;  ///< its default and range
+  float number = 0.0f;  ///< default and range of the number
   float low = 0.0f;
   float high = 0.0f;
 };
 
-/// The template of this name or alias, in lower case. Null when there is none.
+/// Returns the template of this name or alias, which must be in lower case; null if there is none.
 const TemplateEntry* find_template(std::string_view name) noexcept;
 
-/// The three names most similar to `name`, as "a, b and c".
+/// The three names that are most similar to `name`, as "a, b and c".
 struct NearestTemplates {
   char text[3 * (kMaxTemplateName + 8)] = {};
 

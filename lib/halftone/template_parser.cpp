@@ -1,4 +1,4 @@
-// The parser of chains of templates.
+// Parses chains of templates.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -26,13 +26,13 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
-/// A link of a chain, with its place for error messages.
+/// A link of a chain, with its position for error texts.
 struct Link {
   std::string_view text;
-  int number = 1;          // in the chain
-  std::size_t column = 1;  // of its first character
+  int number = 1;          // index in the chain, from 1
+  std::size_t column = 1;  // position of the first character, from 1
 
-  /// An error that begins with "link 2 (\"edge(\", character 9): ".
+  /// Makes an error that begins with "link 2 (\"edge(\", character 9): ".
   __attribute__((format(printf, 2, 3))) tl::unexpected<Error> error(const char* format,
                                                                     ...) const noexcept {
     char what[Error::kTextCapacity];
@@ -46,11 +46,11 @@ struct Link {
   }
 };
 
-/// The content of a link that names a template.
+/// The parsed content of a link that names a template.
 struct Parsed {
   const TemplateEntry* entry = nullptr;
   TemplateChoice choice;
-  int sweeps = 0;  // 0 = the template's own
+  int sweeps = 0;  // 0: those of the template
 };
 
 template <typename T>
@@ -63,7 +63,8 @@ bool is_file(std::string_view link) {
   return link.ends_with(".ocellus");
 }
 
-/// The position of a character that looks like a separator. Commas inside brackets are allowed.
+/// Position of a character that is probably meant as a separator. Commas inside brackets are
+/// allowed.
 std::size_t separator_in(std::string_view link) {
   int depth = 0;
   for (std::size_t i = 0; i < link.size(); ++i) {
@@ -85,9 +86,8 @@ Expected<Parsed> parse_link(const Link& link) noexcept {
     }
   };
   if (const std::size_t mark = separator_in(link.text); mark != std::string_view::npos) {
-    return link.error(
-        "\"%c\" is no separator; templates of a chain stand with the bar | between them",
-        link.text[mark]);
+    return link.error("\"%c\" is not a separator; separate the templates of a chain by |",
+                      link.text[mark]);
   }
   const std::size_t open = link.text.find('(');
   const std::string_view base = trimmed(link.text.substr(0, open));
@@ -136,7 +136,7 @@ Expected<Parsed> parse_link(const Link& link) noexcept {
 
   parsed.entry = find_template({name, length});
   if (parsed.entry == nullptr) {
-    // Users write "threshold:0.2", "threshold=0.2" and "threshold 0.2". The error shows the right
+    // Users write "threshold:0.2", "threshold=0.2" and "threshold 0.2". The error shows the correct
     // form.
     const std::size_t end = base.find_first_of(":= \t");
     if (open == std::string_view::npos && end != std::string_view::npos &&
@@ -146,7 +146,7 @@ Expected<Parsed> parse_link(const Link& link) noexcept {
       const std::string_view value = base.substr(begin);
       if (between.find_first_of(":=") != std::string_view::npos ||
           value.find_first_of("0123456789.+-") == 0) {
-        return link.error("parameters stand in brackets: %.*s(%.*s)", static_cast<int>(end), name,
+        return link.error("write parameters in brackets: %.*s(%.*s)", static_cast<int>(end), name,
                           static_cast<int>(value.size()), value.data());
       }
     }
@@ -211,7 +211,7 @@ Expected<int> parse_cell_chain(std::string_view chain,
     const std::string_view between = chain.substr(begin, end - begin);
     link.text = trimmed(between);
     ++link.number;
-    // An empty link has the place where its name is missing.
+    // For an empty link, use the position where its name is missing.
     link.column = link.text.empty() ? begin + 1
                                     : static_cast<std::size_t>(link.text.data() - chain.data()) + 1;
     begin = end + 1;
@@ -236,12 +236,12 @@ Expected<int> parse_cell_chain(std::string_view chain,
         of_link[static_cast<std::size_t>(i)] = make_stage(*parsed, i);
       const CellStage& first = of_link[0];
       if (count == 0 && first.input == CellInput::kFrame && first.start == CellStart::kPrevious) {
-        return link.error("%s takes the frame and what a link before it made of it; none is before",
+        return link.error("%s combines the frame with the result of a previous link; there is none",
                           parsed->entry->info.name);
       }
     }
     if (count + of_link_count > kMaxCellStages) {
-      return link.error("the chain comes to %d stages here; at most %d are allowed",
+      return link.error("the chain has %d stages up to this link; at most %d are allowed",
                         count + of_link_count, kMaxCellStages);
     }
     for (int i = 0; i < of_link_count; ++i)

@@ -21,13 +21,13 @@ HWY_INLINE void order(V& a, V& b) {
   a = low;
 }
 
-/// Forgetful selection: of more than half the values, neither the smallest nor the largest is the
-/// median, so both are dropped and the next value is taken in, until three are left. Templates all
-/// the way, so that every index is known and the values stay in registers.
+/// Forgetful selection. In a set of more than half of the values, neither the smallest nor the
+/// largest is the median. Both are dropped and the next value is added, until three are left. All
+/// indices are template parameters, so the values stay in registers.
 template <int kSize, int kLow, int kHigh, int kNext>
 HWY_INLINE V select(const float* const* HWY_RESTRICT rows, int x, V* HWY_RESTRICT held) {
   const D d;
-  // The smallest of held[kLow..kHigh] goes to kLow, the largest to kHigh.
+  // Moves the smallest of held[kLow..kHigh] to kLow and the largest to kHigh.
   for (int i = kLow, j = kHigh; i < j; ++i, --j) order(held[i], held[j]);
   for (int i = kLow + 1; i <= (kLow + kHigh) / 2; ++i) order(held[kLow], held[i]);
   for (int i = kHigh - 1; i >= (kLow + kHigh + 1) / 2; --i) order(held[i], held[kHigh]);

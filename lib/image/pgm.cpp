@@ -15,10 +15,10 @@
 namespace ocellus::detail {
 namespace {
 
-constexpr std::size_t kHeaderBytes = 4096;     // with comments; a longer header is refused
-constexpr std::int64_t kMostNumber = 1000000;  // larger ones are taken to be this
+constexpr std::size_t kHeaderBytes = 4096;     // including comments; longer headers are refused
+constexpr std::int64_t kMostNumber = 1000000;  // larger numbers are read as this one
 
-/// A file and the bytes of it that were read last.
+/// A file with a read buffer.
 class Reader {
  public:
   Reader() noexcept = default;
@@ -36,7 +36,7 @@ class Reader {
     if (!S_ISREG(status.st_mode)) return failed(path, "it is not a regular file");
     return {};
   }
-  /// The next byte; -1 at the end, or after an error of the system, which `error` then tells.
+  /// Returns the next byte, or -1 at the end and after a system error. `error` then tells which.
   int next() noexcept {
     if (at_ == have_ && !fill()) return -1;
     ++position_;
@@ -64,7 +64,7 @@ class Reader {
 
   int file_ = -1;
   int error_ = 0;
-  off_t offset_ = 0;  ///< of the bytes to read next
+  off_t offset_ = 0;  ///< offset of the next read
   std::size_t at_ = 0;
   std::size_t have_ = 0;
   std::size_t position_ = 0;
@@ -75,8 +75,8 @@ bool is_blank(int byte) noexcept {
   return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-/// A header's number and the one byte after it: blanks and comments, then digits. Negative: there
-/// is none.
+/// Reads a number of the header and the one byte after it: blanks and comments, then digits.
+/// Returns a negative value if there is no number.
 std::int64_t next_number(Reader& reader) noexcept {
   int byte = reader.next();
   while (is_blank(byte) || byte == '#') {

@@ -6,9 +6,9 @@
 
 namespace ocellus::detail {
 
-/// Reads a binary PGM file (P5, 8 or 16 bits) of this size. `values`: width * height numbers, row
-/// by row, 0 for black to 1 for the largest value. Allocates nothing. Errors: IoError,
-/// InvalidArgument (another size or another kind of file), CorruptFile.
+/// Reads a binary PGM file (P5, 8 or 16 bits) of this size. Writes width * height numbers to
+/// `values`, row by row, from 0 for black to 1 for the largest value. Does not allocate. Errors:
+/// IoError, InvalidArgument (another size or file type), CorruptFile.
 Expected<void> read_pgm(const char* path, ImageSize size, float* values) noexcept;
 
 }  // namespace ocellus::detail

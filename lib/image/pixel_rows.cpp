@@ -17,8 +17,8 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::CappedTag<float, kRowSlack>;
 
-// Plain loops: the compiler vectorizes them for each target, and they need no slack in the caller's
-// frame.
+// Plain loops, because the compiler vectorizes them for each target and they do not read beyond the
+// caller's frame.
 
 template <typename T>
 HWY_INLINE void scale_row(const T* HWY_RESTRICT in, float scale, float* HWY_RESTRICT out,
@@ -26,7 +26,7 @@ HWY_INLINE void scale_row(const T* HWY_RESTRICT in, float scale, float* HWY_REST
   for (int x = 0; x < width; ++x) out[x] = static_cast<float>(in[x]) * scale;
 }
 
-/// Multiplying by 0 leaves 0 of a finite number and NaN of NaN and infinity.
+/// Multiplying by 0 gives 0 for a finite number and NaN for NaN and infinity.
 HWY_INLINE bool all_finite(const float* HWY_RESTRICT in, int width) {
   const D d;
   const int lanes = static_cast<int>(hn::Lanes(d));

@@ -29,7 +29,7 @@ void reduce_column(const float* const* HWY_RESTRICT rows, float* HWY_RESTRICT ou
   }
 }
 
-// Strided reads: little work, and the compiler finds the shuffles of each target.
+// Strided reads: the work is small, and the compiler generates the shuffles of each target.
 void reduce_row_half(const float* HWY_RESTRICT in, float* HWY_RESTRICT out, int width_out) {
   for (int x = 0; x < width_out; ++x) {
     const float* at = in + 2 * x;

@@ -18,7 +18,7 @@ void filter_row(const float* HWY_RESTRICT in, const float* HWY_RESTRICT taps, in
   const int lanes = static_cast<int>(hn::Lanes(d));
   const float* first = in - left;
   for (int x = 0; x < width; x += lanes) {
-    // Two sums, so that one multiply-add need not wait for the one before.
+    // Two sums, so that consecutive multiply-adds do not depend on each other.
     auto even = hn::Zero(d);
     auto odd = hn::Zero(d);
     int k = 0;

@@ -1,5 +1,5 @@
-// A symmetric separable filter over a band of rows of one or more planes, with the rows made and
-// used by the caller.
+// A symmetric separable filter over a band of rows of one or more planes. The caller produces the
+// input rows and consumes the filtered rows.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace ocellus::detail {
 inline constexpr int kMaxSweepRadius = 15;
 inline constexpr int kMaxSweepPlanes = 3;
 
-/// Private buffers of one worker, for rows up to the width given to `layout`.
+/// Private buffers of one worker, for rows of at most the width given to `layout`.
 struct SweepScratch {
   static constexpr int kMargin = 16;
 
@@ -32,8 +32,8 @@ struct SweepScratch {
 /// A symmetric filter of 2 radius + 1 taps.
 struct SymmetricTaps {
   int radius = 0;
-  float weight[kMaxSweepRadius + 1] = {};    ///< by distance from the center
-  float taps[2 * kMaxSweepRadius + 1] = {};  ///< the same as an array of taps
+  float weight[kMaxSweepRadius + 1] = {};    ///< weights by distance from the center
+  float taps[2 * kMaxSweepRadius + 1] = {};  ///< the same weights as an array of taps
 
   void set(int r, const float* by_distance) noexcept {
     radius = r;
@@ -46,9 +46,9 @@ struct SymmetricTaps {
   }
 };
 
-/// Filters rows [begin, end) of `planes` planes of width x height, edges repeated. `fill(y, p,
-/// row)` writes row y of plane p, each once and in ascending order; `emit(y, rows)` gets the
-/// filtered row y of all planes.
+/// Filters rows [begin, end) of `planes` planes of width x height; the edges are repeated. `fill(y,
+/// p, row)` must write row y of plane p. It is called once for each row, in ascending order.
+/// `emit(y, rows)` receives the filtered row y of all planes.
 template <typename Fill, typename Emit>
 void sweep_separable(int width, int height, int begin, int end, int planes,
                      const SymmetricTaps& filter, const SweepScratch& scratch, Fill&& fill,

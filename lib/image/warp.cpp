@@ -17,7 +17,7 @@ using DI = hn::RebindToSigned<D>;
 using V = hn::Vec<D>;
 using VI = hn::Vec<DI>;
 
-/// Holds a position inside [0, high]; NaN becomes 0.
+/// Clamps a position to [0, high]; NaN becomes 0.
 HWY_INLINE V hold(V position, V high) {
   const D d;
   const V positive = hn::IfThenElseZero(hn::Ge(position, hn::Zero(d)), position);

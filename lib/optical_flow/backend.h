@@ -1,4 +1,4 @@
-// The instances of optical flow and of the spatio-temporal filter on the backends.
+// Creates instances of optical flow and of the spatio-temporal filter on the backends.
 #pragma once
 
 #include <memory>
@@ -9,14 +9,15 @@
 
 namespace ocellus::detail {
 
-/// The method that the plan asks for, without memory; null when the system has none. `kernels` are
-/// read by `start` and must live until then; without them an instance can only tell its footprint.
+/// Creates an instance of the plan's method without memory; null if the system has none. `start`
+/// reads `kernels`, which must exist until then. Without `kernels` an instance can only report its
+/// footprint.
 std::unique_ptr<OperatorInstance> make_flow_cpu(const OpticalFlowPlan& plan, int workers,
                                                 const KernelConfig* kernels) noexcept;
-/// In builds with CUDA.
+/// Defined only in builds with CUDA.
 std::unique_ptr<OperatorInstance> make_flow_cuda(const OpticalFlowPlan& plan,
                                                  const KernelConfig* kernels) noexcept;
-/// On the engine's backend.
+/// Creates an instance on the engine's backend.
 std::unique_ptr<OperatorInstance> make_flow(const EngineInfo& engine, const OpticalFlowPlan& plan,
                                             const KernelConfig* kernels) noexcept;
 

@@ -1,4 +1,4 @@
-// What an operator of this module tells of itself.
+// The OperatorInfo of optical flow and of the spatio-temporal filter.
 #include <cstdio>
 #include <iterator>
 #include <span>
@@ -22,7 +22,7 @@ const char* kernels_word(const OpticalFlowPlan& plan) {
   return plan.form == KernelForm::kUniform ? "uniform" : "per-pixel";
 }
 
-/// The summary, and the least that a frame costs.
+/// Writes the summary and the least cost of a frame.
 void describe_kernels(const OpticalFlowPlan& plan, OperatorInfo& info) {
   const bool per_pixel = plan.form == KernelForm::kPerPixel;
   const bool half = plan.storage == CoefficientStorage::kHalf;
@@ -58,7 +58,7 @@ void describe_kernels(const OpticalFlowPlan& plan, OperatorInfo& info) {
 }
 
 void describe_pyramid(const OpticalFlowPlan& plan, OperatorInfo& info) {
-  constexpr int kFineLevels = 2;  // take `warps`, the others `coarse_warps`
+  constexpr int kFineLevels = 2;  // these use `warps`, the others `coarse_warps`
   const PyramidConfig& p = plan.pyramid;
   char left_out[40] = "";
   if (plan.levels < p.levels)
@@ -75,11 +75,12 @@ void describe_pyramid(const OpticalFlowPlan& plan, OperatorInfo& info) {
   double level_pixels = 0.0;
   double scale = 1.0;
   for (int level = 0; level < plan.levels; ++level, scale *= 0.25) level_pixels += pixels * scale;
-  // A warp: four products a frame, derivatives of two taps along each axis, then sums and solution.
+  // A warp takes four products per frame, derivatives of two taps along each axis, then the sums
+  // and the solution.
   const double warp = 2.0 * (4.0 * (plan.frames - 1) + 2.0 + 2.0 + plan.frames) +
                       solution_flops(2 * plan.radius + 1);
   info.least_bytes = pixels * (plan.frames * bytes_per_pixel(plan.format) + 4.0 * info.plane_count);
-  // And reducing the new frame with five taps twice.
+  // Plus the reduction of the new frame with two passes of five taps.
   info.least_flops = level_pixels * p.warps * warp + pixels * 2.0 * 10.0;
 }
 

@@ -60,7 +60,7 @@ Expected<KernelBankHeader> parse_kernel_bank_header(const void* bytes,
   header.taps_at = model.arrays_at;
   header.tap_bytes = model.array_bytes;
 
-  // At most 2^28 pixels x 32 x 75 floats: far from overflow.
+  // At most 2^28 pixels x 32 x 75 floats, which cannot overflow.
   const std::uint64_t expected = static_cast<std::uint64_t>(header.size.width) *
                                  static_cast<std::uint64_t>(header.size.height) *
                                  static_cast<std::uint64_t>(header.convolutions * header.terms) *
@@ -129,12 +129,12 @@ Expected<void> KernelBankFile::fill() noexcept {
       static_cast<std::size_t>(count) * static_cast<std::size_t>(entry) * sizeof(float);
   const std::uint64_t first = header_.tap_bytes - file_.left();
   if (file_.left() != left_ * static_cast<std::uint64_t>(entry) * sizeof(float))
-    return corrupt_file("kernel bank: it is damaged, as the error of an earlier call says");
+    return corrupt_file("kernel bank: damaged; an earlier call has reported the error");
   if (Expected<void> read = file_.read(buffer_, bytes); !read) return read;
   for (int i = 0; i < count * entry; ++i) {
     const float tap = buffer_[i];
     if (std::fabs(tap) <= kMaxFileTap) continue;  // false for NaN
-    // Where it stands, from its index in the whole bank.
+    // Position of the tap, computed from its index in the whole bank.
     const std::uint64_t index = first / sizeof(float) + static_cast<std::uint64_t>(i);
     const auto in_entry = static_cast<int>(index % static_cast<std::uint64_t>(entry));
     const std::uint64_t number = index / static_cast<std::uint64_t>(entry);

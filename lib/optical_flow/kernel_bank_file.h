@@ -11,7 +11,8 @@
 namespace ocellus::detail {
 
 inline constexpr ModelKind kKernelBankKind{"kernels", "kernel bank", 1, 4032};
-/// Largest magnitude of a tap in a file. With it no sum over the largest kernel overflows a float.
+/// Largest magnitude of a tap in a file. It ensures that no sum over the largest kernel overflows a
+/// float.
 inline constexpr float kMaxFileTap = 1.0e6f;
 
 struct KernelBankHeader {
@@ -21,42 +22,43 @@ struct KernelBankHeader {
   int nt = 0;
   int convolutions = 0;
   int terms = 0;
-  ImageSize size;               ///< kPerPixel: the image; kUniform: 1x1
+  ImageSize size;               ///< kPerPixel: size of the image; kUniform: 1x1
   std::uint64_t taps_at = 0;    ///< offset of the taps in the file, a multiple of 64
-  std::uint64_t tap_bytes = 0;  ///< up to the end of the file
-  char note[256] = {};  ///< where the taps come from; printable ASCII, cut off at the capacity
+  std::uint64_t tap_bytes = 0;  ///< bytes of all taps, up to the end of the file
+  char note[256] = {};          ///< origin of the taps; printable ASCII, truncated at the capacity
 
   /// Floats of one term at one pixel.
   int entry_floats() const { return nx + ny + nt; }
 };
 
-/// An open file, read from the first tap to the last. Plain I/O through a buffer of fixed size, so
-/// the size of the bank does not matter, and a file that shrinks under the reader is an error and
-/// not a signal. Allocates nothing.
+/// An open kernel bank file, read from the first tap to the last. Plain I/O through a buffer of
+/// fixed size allows banks of any size, and makes a file that becomes shorter an error and not a
+/// signal. Does not allocate.
 class KernelBankFile {
  public:
   KernelBankFile() noexcept = default;
   KernelBankFile(const KernelBankFile&) = delete;
   KernelBankFile& operator=(const KernelBankFile&) = delete;
 
-  /// Opens the file and checks everything but the taps: the container's header and the ranges.
-  /// Called once on an object. Errors: InvalidArgument (null or empty path), IoError, CorruptFile.
+  /// Opens the file and checks everything except the taps: the header of the container and the
+  /// ranges. Called once for each object. Errors: InvalidArgument (null or empty path), IoError,
+  /// CorruptFile.
   Expected<void> open(const char* path) noexcept;
 
   const KernelBankHeader& header() const noexcept { return header_; }
 
-  /// Whether the bank is the one that `config` describes for images of `size` (which a uniform bank
-  /// does not look at). Errors: InvalidArgument, naming the field, the file's value and the
-  /// configuration's.
+  /// Checks that the bank is the one that `config` describes for images of `size`. Uniform banks
+  /// fit every size. Errors: InvalidArgument; the text names the field, the file's value and the
+  /// configuration's value.
   Expected<void> match(const KernelConfig& config, ImageSize size) const noexcept;
 
   /// Writes the next nx, ny and nt taps, in the order of KernelCallback. Taps must be finite and at
-  /// most kMaxFileTap. The checksum is known only with the last taps, so what was read counts only
-  /// when all of it was. After CorruptFile all later calls fail, too. Errors: CorruptFile, IoError,
-  /// InvalidArgument (there are no more).
+  /// most kMaxFileTap. The checksum is verified with the last taps, so do not use the taps before
+  /// all were read. After CorruptFile all further calls fail. Errors: CorruptFile, IoError,
+  /// InvalidArgument (no taps are left).
   Expected<void> next(float* wx, float* wy, float* wt) noexcept;
 
-  /// Reads what is left, to check it. Errors: CorruptFile, IoError.
+  /// Reads the remaining taps to check them. Errors: CorruptFile, IoError.
   Expected<void> finish() noexcept;
 
  private:
@@ -66,14 +68,15 @@ class KernelBankFile {
 
   ModelFile file_;
   KernelBankHeader header_;
-  std::uint64_t left_ = 0;  // entries (taps of one term at one pixel) not given yet
-  int buffered_ = 0;        // entries in the buffer, not given yet
+  // Entries (taps of one term at one pixel) that `next` has not returned yet.
+  std::uint64_t left_ = 0;
+  int buffered_ = 0;  // number of these entries that are in the buffer
   const float* next_entry_ = nullptr;
   alignas(64) float buffer_[kBufferFloats];
 };
 
-/// Checks the table. `bytes` are those before the taps, aligned to 8; `model` has been made of
-/// them. Errors: CorruptFile.
+/// Checks the table. `bytes` are the file up to the taps, aligned to 8 bytes. `model` is the header
+/// parsed from them. Errors: CorruptFile.
 Expected<KernelBankHeader> parse_kernel_bank_header(const void* bytes,
                                                     const ModelHeader& model) noexcept;
 

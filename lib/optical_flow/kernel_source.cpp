@@ -10,7 +10,7 @@
 namespace ocellus::detail {
 namespace {
 
-/// Runs through (y, x, convolution, term), the last fastest.
+/// Iterates over (y, x, convolution, term); term changes fastest.
 struct Position {
   int y = 0;
   int x = 0;
@@ -28,7 +28,7 @@ struct Position {
   }
 };
 
-/// Ix, Iy, It by Gaussian derivatives, with one sigma everywhere or one that grows with
+/// Gaussian derivatives Ix, Iy, It, with one sigma for all pixels or a sigma that grows with
 /// eccentricity.
 class GaussianSource final : public KernelSource {
  public:
@@ -155,8 +155,8 @@ void gaussian_taps(int n, double center, double sigma, double* taps) noexcept {
 
 void gaussian_derivative_taps(int n, double center, double sigma, double* taps) noexcept {
   gaussian_taps(n, center, sigma, taps);
-  // Measured from the weighted mean, which is the center only when the support is symmetric about
-  // it.
+  // Distances are from the weighted mean. It equals the center only if the support is symmetric
+  // about the center.
   double mean = 0.0;
   for (int i = 0; i < n; ++i) mean += i * taps[i];
   double variance = 0.0;
@@ -183,7 +183,7 @@ Expected<void> check_storage_range(const OpticalFlowPlan& plan, int x, int y, in
   if (largest <= kHalfMax && 255.0f * spatial <= kHalfMax) return {};
   return invalid_argument(
       "the kernel at (%d, %d), convolution %d, term %d is too large for storage kHalf: its spatial "
-      "sum can pass %g, the largest half; scale it down or use kFloat",
+      "sum can exceed %g, the largest half; scale it down or use kFloat",
       x, y, pair / plan.terms, pair % plan.terms, static_cast<double>(kHalfMax));
 }
 

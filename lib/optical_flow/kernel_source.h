@@ -1,4 +1,4 @@
-// KernelSource: the taps of a kernel configuration, pixel by pixel, whoever makes them.
+// KernelSource: the taps of a kernel configuration, pixel by pixel, for every origin.
 #pragma once
 
 #include <memory>
@@ -9,22 +9,22 @@
 
 namespace ocellus::detail {
 
-/// Fills n taps with a Gaussian of the given center (in taps), normalized to the sum 1.
+/// Fills n taps with a Gaussian of the given center (in taps), normalized to sum 1.
 void gaussian_taps(int n, double center, double sigma, double* taps) noexcept;
 
-/// Fills n taps of a true convolution (tap i weighs the sample i steps back) with a derivative of a
-/// Gaussian: sum 0, and a response of exactly 1 to a ramp that rises by 1 per step. All zero when n
-/// is 1.
+/// Fills n taps of a true convolution with a derivative of a Gaussian; tap i is the weight of the
+/// sample i steps back. The taps have sum 0 and a response of exactly 1 to a ramp of slope 1. All
+/// taps are 0 if n is 1.
 void gaussian_derivative_taps(int n, double center, double sigma, double* taps) noexcept;
 
-/// Whether a pixel's kernel can be kept in `plan.storage`: half precision ends at 65504; a larger
-/// tap, or a spatial sum that a white image can drive beyond, would be lost as infinity. Errors:
-/// InvalidArgument, naming the pixel.
+/// Checks that `plan.storage` can hold a pixel's kernel. The largest half is 65504. A larger tap,
+/// or a spatial sum that exceeds it for a white image, would become infinite. Errors:
+/// InvalidArgument; the text names the pixel.
 Expected<void> check_storage_range(const OpticalFlowPlan& plan, int x, int y, int pair,
                                    const float* wx, const float* wy, const float* wt) noexcept;
 
-/// Gives the taps in row-major order of (y, x), then convolution, then term: one pixel in all for
-/// uniform kernels. Used at creation only.
+/// Returns taps in row-major order of (y, x), then by convolution, then by term. Uniform kernels
+/// have one pixel. Used only at creation.
 class KernelSource {
  public:
   virtual ~KernelSource() = default;

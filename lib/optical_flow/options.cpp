@@ -13,20 +13,21 @@ namespace ocellus {
 namespace {
 
 constexpr OptionChoice kPresets[] = {
-    {"fast", static_cast<int>(FlowPreset::kFast), "plain solution, for live video on few cores"},
+    {"fast", static_cast<int>(FlowPreset::kFast),
+     "no robust weights and no median, for live video on few cores"},
     {"quality", static_cast<int>(FlowPreset::kQuality),
-     "robust weights and a median, about twice the time"},
+     "robust weights and a median; takes about twice the time"},
 };
 constexpr OptionChoice kMethods[] = {
     {"pyramid", static_cast<int>(FlowMethod::kPyramid),
-     "coarse to fine over a pyramid, for fast motion"},
+     "coarse to fine over an image pyramid, for fast motion"},
     {"kernels", static_cast<int>(FlowMethod::kKernels),
-     "spatio-temporal kernels, up to about 2 pixels per frame"},
+     "spatio-temporal kernels, for motion up to about 2 pixels per frame"},
 };
 constexpr OptionChoice kStorages[] = {
     {"float", static_cast<int>(CoefficientStorage::kFloat), "32-bit floats"},
     {"half", static_cast<int>(CoefficientStorage::kHalf),
-     "16-bit floats: half the memory traffic, a little less exact"},
+     "16-bit floats: half the memory traffic, slightly less accurate"},
 };
 constexpr OptionChoice kSmoothings[] = {
     {"none", static_cast<int>(FlowSmoothing::kNone), "no smoothing"},
@@ -35,21 +36,22 @@ constexpr OptionChoice kSmoothings[] = {
      "a box mean weighted by the confidence after each solution"},
 };
 constexpr OptionChoice kInterpolations[] = {
-    {"linear", static_cast<int>(Interpolation::kLinear), "bilinear"},
-    {"cubic", static_cast<int>(Interpolation::kCubic), "Catmull-Rom"},
+    {"linear", static_cast<int>(Interpolation::kLinear), "bilinear interpolation"},
+    {"cubic", static_cast<int>(Interpolation::kCubic), "Catmull-Rom splines"},
 };
 constexpr OptionChoice kMedians[] = {
     {"none", 0, "no median"},
-    {"3x3", 3, "over 3x3 pixels"},
-    {"5x5", 5, "over 5x5 pixels"},
+    {"3x3", 3, "median of 3x3 pixels"},
+    {"5x5", 5, "median of 5x5 pixels"},
 };
 constexpr OptionChoice kWeights[] = {
-    {"box", static_cast<int>(WindowWeight::kBox), "all pixels alike"},
-    {"gaussian", static_cast<int>(WindowWeight::kGaussian), "by the distance from the center"},
+    {"box", static_cast<int>(WindowWeight::kBox), "all pixels have the same weight"},
+    {"gaussian", static_cast<int>(WindowWeight::kGaussian),
+     "weights decrease with the distance from the center"},
 };
 constexpr OptionChoice kInvalids[] = {
     {"nan", static_cast<int>(InvalidFlow::kNan), "not a number"},
-    {"zero", static_cast<int>(InvalidFlow::kZero), "no motion"},
+    {"zero", static_cast<int>(InvalidFlow::kZero), "zero, as if there were no motion"},
 };
 
 struct KernelWord {
@@ -70,11 +72,12 @@ void print_kernels(const KernelConfig& kernels, char* text, std::size_t capacity
   std::snprintf(text, capacity, "%s", word);
 }
 
-/// A word, or a file, whose header says what its taps are.
+/// Parses a word or the path of a kernel bank file. The file's header gives form, taps,
+/// convolutions and terms.
 Expected<void> parse_kernels(std::string_view text, KernelConfig& kernels) {
   for (const KernelWord& known : kKernelWords) {
     if (text != known.word) continue;
-    // The taps and convolutions of a file or of a callback are not those of the library's own.
+    // The taps and convolutions of a file or a callback do not apply to the library's own kernels.
     if (kernels.origin == KernelOrigin::kFile || kernels.origin == KernelOrigin::kCallback)
       kernels = {};
     kernels.form = known.form;
@@ -125,8 +128,8 @@ bool is_made(const KernelConfig& kernels) {
   return kernels.origin == KernelOrigin::kGaussian || kernels.origin == KernelOrigin::kFoveated;
 }
 
-/// The rows of a configuration with the members `kernels` and `storage`. `kUsed`: whether it looks
-/// at them.
+/// The rows of a configuration with the members `kernels` and `storage`. `kUsed` tells whether the
+/// configuration uses them.
 template <typename Config, auto kUsed>
 struct KernelRows {
   using R = detail::Rows<Config>;
@@ -138,7 +141,8 @@ struct KernelRows {
                                              [](Config& c, std::string_view text) {
                                                return parse_kernels(text, c.kernels);
                                              }>(
-        "kernels", "The kernels: uniform, per-pixel, foveated or a kernel file (*.ocellus)");
+        "kernels",
+        "Convolution kernels: uniform, per-pixel, foveated or a kernel file (*.ocellus)");
     return kHasMethod ? R::template when<kUsed>("method=kernels", row) : row;
   }
   static constexpr Option taps() {
@@ -148,29 +152,32 @@ struct KernelRows {
                                       [](Config& c, std::string_view text) {
                                         return parse_taps(text, c.kernels);
                                       }>(
-        "taps", "Support of the kernels, NXxNYxNT: pixels, pixels and frames, each 2 to 25"));
+        "taps", "Number of taps of the kernels in x, y and time, as NXxNYxNT, each 2 to 25"));
   }
   static constexpr Option sigma_space() {
     return made(R::template real<[](auto& c) { return &c.kernels.sigma_space; }>(
         "sigma_space", 0.1, 1000.0, "pixels",
-        "Sigma of the derivatives' Gaussian in space; foveated: in the fovea"));
+        "Sigma of the Gaussian derivatives in space; with kernels=foveated, sigma at the center "
+        "of the fovea"));
   }
   static constexpr Option sigma_time() {
     return made(R::template real<[](auto& c) { return &c.kernels.sigma_time; }>(
-        "sigma_time", 0.1, 1000.0, "frames", "Sigma of the derivatives' Gaussian in time"));
+        "sigma_time", 0.1, 1000.0, "frames", "Sigma of the Gaussian derivatives in time"));
   }
   static constexpr Option fovea_x() {
     return foveated(R::template real<[](auto& c) { return &c.kernels.fovea_x; }>(
-        "fovea_x", -1.0, kMaxImageSide, "pixels", "Center of the fovea; -1 = of the image"));
+        "fovea_x", -1.0, kMaxImageSide, "pixels",
+        "Column of the fovea's center; -1 = center of the image"));
   }
   static constexpr Option fovea_y() {
     return foveated(R::template real<[](auto& c) { return &c.kernels.fovea_y; }>(
-        "fovea_y", -1.0, kMaxImageSide, "pixels", "Center of the fovea; -1 = of the image"));
+        "fovea_y", -1.0, kMaxImageSide, "pixels",
+        "Row of the fovea's center; -1 = center of the image"));
   }
   static constexpr Option fovea_radius() {
     return foveated(R::template real<[](auto& c) { return &c.kernels.fovea_radius; }>(
         "fovea_radius", 0.001, 1e6, "pixels",
-        "Distance from the fovea's center at which sigma has doubled"));
+        "Distance from the fovea's center at which sigma is twice as large"));
   }
   static constexpr Option storage() {
     return R::template when<[](const Config& c) {
@@ -178,7 +185,7 @@ struct KernelRows {
     }>(kHasMethod ? "method=kernels and kernels that differ by pixel"
                   : "kernels that differ by pixel",
        R::template choice<[](auto& c) { return &c.storage; }>(
-           "storage", kStorages, "How kernels that differ by pixel are stored"));
+           "storage", kStorages, "Number format in which the kernels are stored"));
   }
 
  private:
@@ -204,7 +211,7 @@ using FlowKernels = KernelRows<OpticalFlowConfig, [](const OpticalFlowConfig& c)
   return c.method == FlowMethod::kKernels;
 }>;
 
-/// What neither a preset nor a method says.
+/// Copies the members that neither a preset nor a method sets.
 void keep_stream(const OpticalFlowConfig& from, OpticalFlowConfig& to) {
   to.size = from.size;
   to.format = from.format;
@@ -218,7 +225,7 @@ void begin_with_preset(OpticalFlowConfig& config, int preset) {
   config = preset == static_cast<int>(FlowPreset::kQuality) ? OpticalFlowConfig::quality({})
                                                             : OpticalFlowConfig::fast({});
   keep_stream(before, config);
-  // Its unit is the same with either preset.
+  // The unit of the confidence is the same for both presets.
   config.confidence_threshold = before.confidence_threshold;
 }
 
@@ -238,8 +245,8 @@ constexpr Option pyramid(Option row, const char* needs = "method=pyramid") {
 }
 
 constexpr Option kFlowOptions[] = {
-    Flow::preset<[](auto& c) { return &c.method; }, begin_with_method>("method", kMethods,
-                                                                       "How motion is estimated"),
+    Flow::preset<[](auto& c) { return &c.method; }, begin_with_method>(
+        "method", kMethods, "Method that estimates the motion"),
     pyramid(Flow::preset<[](auto& c) { return &c.preset; }, begin_with_preset>(
         "preset", kPresets, "Balance of speed and accuracy")),
     FlowKernels::kernels(),
@@ -251,52 +258,53 @@ constexpr Option kFlowOptions[] = {
     FlowKernels::fovea_radius(),
     FlowKernels::storage(),
     pyramid(Flow::integer<[](auto& c) { return &c.pyramid.levels; }>(
-        "levels", 1, detail::kMaxPyramidLevels, "", "Levels of the pyramid")),
+        "levels", 1, detail::kMaxPyramidLevels, "", "Number of levels of the pyramid")),
     pyramid(Flow::integer<[](auto& c) { return &c.pyramid.window_frames; }>(
         "window_frames", 2, detail::kMaxPyramidFrames, "frames",
-        "Frames that a result is computed from")),
+        "Number of frames from which a result is computed")),
     pyramid(Flow::integer<[](auto& c) { return &c.pyramid.warps; }>(
-        "warps", 1, 10, "", "Warps and solutions on the two finest levels")),
+        "warps", 1, 10, "", "Number of warps, each with a solution, on the two finest levels")),
     pyramid<[](const OpticalFlowConfig& c) { return (c.pyramid.levels > 2); }>(
         Flow::integer<[](auto& c) { return &c.pyramid.coarse_warps; }>(
-            "coarse_warps", 1, 10, "", "Warps and solutions on the coarser levels"),
+            "coarse_warps", 1, 10, "",
+            "Number of warps, each with a solution, on the coarser levels"),
         "method=pyramid and 3 levels or more"),
     pyramid(Flow::flag<[](auto& c) { return &c.pyramid.normalize; }>(
-        "normalize", "Divide by the local contrast first")),
+        "normalize", "Divide the frames by their local contrast first")),
     pyramid(Flow::choice<[](auto& c) { return &c.pyramid.interpolation; }>(
-        "interpolation", kInterpolations, "How frames are read between pixels")),
+        "interpolation", kInterpolations, "Interpolation between pixels when a frame is warped")),
     pyramid(Flow::real<[](auto& c) { return &c.pyramid.gradient_floor; }>(
         "gradient_floor", 0.0, 1e6, "gray levels per pixel",
-        "Gradient above which edges count less; 0 = off")),
+        "Gradient above which the weight of edges is reduced; 0 = off")),
     pyramid(Flow::real<[](auto& c) { return &c.pyramid.robust; }>(
         "robust", 0.0, 1e6, "gray levels",
-        "Residual at which a pixel counts half in the last solution; 0 = off")),
+        "Residual at which a pixel has half the weight in the last solution; 0 = off")),
     pyramid(Flow::choice<[](auto& c) { return &c.pyramid.median; }>(
-        "median", kMedians, "Median of the flow at the end of each level")),
+        "median", kMedians, "Median filter of the flow at the end of each level")),
     pyramid(Flow::real<[](auto& c) { return &c.pyramid.ridge; }>(
-        "ridge", 0.0, 1e9, "", "Added to the diagonal of the structure tensor")),
+        "ridge", 0.0, 1e9, "", "Number that is added to the diagonal of the structure tensor")),
     pyramid(Flow::choice<[](auto& c) { return &c.pyramid.smoothing; }>("smoothing", kSmoothings,
-                                                                       "How the flow is smoothed")),
+                                                                       "Smoothing of the flow")),
     pyramid<[](const OpticalFlowConfig& c) { return c.pyramid.smoothing != FlowSmoothing::kNone; }>(
         Flow::odd(Flow::integer<[](auto& c) { return &c.pyramid.smoothing_size; }>(
-            "smoothing_size", 3, detail::kMaxWindow, "pixels", "Side of the box of the smoothing")),
+            "smoothing_size", 3, detail::kMaxWindow, "pixels", "Side of the box for smoothing")),
         "method=pyramid and a smoothing"),
     Flow::odd(Flow::integer<[](auto& c) { return &c.window; }>(
         "window", 3, detail::kMaxWindow, "pixels",
-        "Side of the window in which motion is taken to be equal")),
+        "Side of the window in which the motion is assumed to be constant")),
     Flow::choice<[](auto& c) { return &c.window_weight; }>("window_weight", kWeights,
-                                                           "Weight of the window's pixels"),
+                                                           "Weights of the pixels in the window"),
     Flow::when<[](const OpticalFlowConfig& c) {
       return c.window_weight == WindowWeight::kGaussian;
     }>("window_weight=gaussian",
-       Flow::real<[](auto& c) { return &c.window_sigma; }>("window_sigma", 0.1, 1000.0, "pixels",
-                                                           "Sigma of the window's Gaussian")),
+       Flow::real<[](auto& c) { return &c.window_sigma; }>(
+           "window_sigma", 0.1, 1000.0, "pixels", "Sigma of the Gaussian weights of the window")),
     Flow::roi<[](auto& c) { return &c.roi; }>(
-        "Where flow is computed, x,y,width,height; empty = the whole image"),
+        "Region in which flow is computed, as x,y,width,height; empty = the whole image"),
     Flow::real<[](auto& c) { return &c.confidence_threshold; }>(
-        "confidence_threshold", 0.0, 1e30, "", "Flow of a lower confidence is marked invalid"),
+        "confidence_threshold", 0.0, 1e30, "", "Flow with a lower confidence is marked invalid"),
     Flow::choice<[](auto& c) { return &c.invalid; }>("invalid", kInvalids,
-                                                     "What is written where flow is invalid"),
+                                                     "Value that is written where flow is invalid"),
     detail::depth_option<OpticalFlowConfig>(),
 };
 
@@ -316,7 +324,7 @@ constexpr Option kFilterOptions[] = {
     FilterKernels::fovea_radius(),
     FilterKernels::storage(),
     Filter::roi<[](auto& c) { return &c.roi; }>(
-        "Where the filters are computed, x,y,width,height; empty = the whole image"),
+        "Region in which the filters are computed, as x,y,width,height; empty = the whole image"),
     detail::depth_option<SpatioTemporalFilterConfig>(),
 };
 

@@ -98,8 +98,8 @@ void set_pyramid(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexcep
       pyramid.smoothing == FlowSmoothing::kNone ? 0 : pyramid.smoothing_size / 2;
   plan.pyramid = pyramid;
   plan.frames = pyramid.window_frames;
-  // Two frames: the flow of the older one; more: of the middle one, or the newer of the two in the
-  // middle.
+  // With two frames, the flow is that of the older one. With more, it is that of the middle one, or
+  // of the newer of the two middle ones.
   plan.delay_frames = static_cast<float>(std::max(1, (pyramid.window_frames - 1) / 2));
   constexpr int kSmallestSide = 24;
   plan.levels = 1;

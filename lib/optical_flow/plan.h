@@ -1,4 +1,4 @@
-// OpticalFlowPlan: a checked configuration in the form that backends work from. Plain data.
+// OpticalFlowPlan: a checked configuration in the form that the backends use. Plain data.
 #pragma once
 
 #include <array>
@@ -15,16 +15,16 @@ inline constexpr int kMaxPyramidLevels = 6;
 inline constexpr int kMaxPyramidFrames = 7;
 
 struct OpticalFlowPlan {
-  bool filter_only = false;  ///< SpatioTemporalFilter: the convolutions are the result
+  bool filter_only = false;  ///< true for SpatioTemporalFilter: the convolutions are the result
   ImageSize size;
   PixelFormat format = PixelFormat::kGray8;
   Rect roi;  ///< never empty
-  /// Pixels whose derivatives are needed: the region of interest grown by the window, inside the
-  /// image.
+  /// Region in which derivatives are needed: the region of interest, extended by the window's
+  /// radius and clipped to the image.
   Rect support;
   int depth = 1;
   float delay_frames = 0.0f;
-  int frames = 1;  ///< temporal support; fewer frames seen is warming up
+  int frames = 1;  ///< temporal support; with fewer frames the operator is warming up
 
   FlowMethod method = FlowMethod::kKernels;
 
@@ -40,37 +40,38 @@ struct OpticalFlowPlan {
 
   // kPyramid
   PyramidConfig pyramid;
-  int smoothing_radius = 0;  ///< 0 without smoothing
+  int smoothing_radius = 0;  ///< 0: no smoothing
   int levels = 0;
   std::array<ImageSize, kMaxPyramidLevels> level_size{};
 
   // Lucas-Kanade
-  int radius = 0;  ///< of the window
-  /// weight[k] of the pixels k away from the center along one axis; weight[0] + 2 sum of the others
-  /// = 1.
+  int radius = 0;  ///< radius of the window
+  /// weight[k] is the weight of pixels at distance k from the center along one axis. weight[0] + 2
+  /// (sum of the others) = 1.
   std::array<float, kMaxWindow / 2 + 1> weight{};
   float confidence_threshold = 0.0f;
   InvalidFlow invalid = InvalidFlow::kNan;
 };
 
-/// Checks every field. Errors: InvalidArgument, Unsupported, naming the field, its value and its
-/// range.
+/// Checks every field. Errors: InvalidArgument and Unsupported; the text names the field, its value
+/// and its range.
 Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept;
 Expected<OpticalFlowPlan> make_plan(const SpatioTemporalFilterConfig& config) noexcept;
 
 static_assert(kMaxConvolutions <= kMaxOutputPlanes && kMaxKernelTaps <= kMaxSupportFrames);
 
-/// Output planes are u, v, confidence (optional) for flow; one for each convolution for the filter.
+/// Output planes of optical flow are u, v and confidence (optional). The filter has one output
+/// plane for each convolution.
 OperatorInfo info_of(const OpticalFlowPlan& plan) noexcept;
 
-/// Operations of one pixel for the window's sums and the solution on given derivatives.
+/// Number of operations per pixel for the window's sums and the solution, without the derivatives.
 double solution_flops(int window) noexcept;
 
-/// A solution is singular when the smaller eigenvalue of the structure tensor is at most this share
-/// of the larger: below it, single precision leaves nothing of the second component.
+/// A solution is singular if the smaller eigenvalue of the structure tensor is at most this
+/// fraction of the larger one. Below it, single precision cannot represent the second component.
 inline constexpr float kSingularRatio = 1e-6f;
-/// It is singular too when the smaller eigenvalue is at most this, (gray levels per pixel)^2: what
-/// rounding leaves of a flat image.
+/// A solution is also singular if the smaller eigenvalue is at most this value, in (gray levels per
+/// pixel)^2. It bounds the rounding errors of a flat image.
 inline constexpr float kFlat = 1e-7f;
 
 }  // namespace ocellus::detail

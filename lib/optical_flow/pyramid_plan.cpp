@@ -6,7 +6,8 @@
 namespace ocellus::detail {
 namespace {
 
-constexpr double kPresmoothingSigma = 0.8;  // pixels: what the derivative of 5 taps can follow
+// Sigma of the smoothing that a derivative of 5 taps needs, in pixels.
+constexpr double kPresmoothingSigma = 0.8;
 
 int warps_of(const OpticalFlowPlan& plan, int level) {
   return level < 2 ? plan.pyramid.warps : plan.pyramid.coarse_warps;
@@ -23,7 +24,8 @@ PyramidPlan::PyramidPlan(const OpticalFlowPlan& plan) noexcept {
     sum += (k == 0 ? 1.0 : 2.0) * static_cast<double>(weight);
   }
   for (float& weight : presmoothing) weight = static_cast<float>(static_cast<double>(weight) / sum);
-  // Normalized images differ over more pixels where a part of the 7x7 lies outside.
+  // Normalization changes more pixels near the border, where a part of the 7x7 window is outside
+  // the image.
   border = plan.pyramid.normalize ? 5.0f : 1.0f;
   plan_steps(plan);
   plan_regions(plan);
@@ -50,7 +52,8 @@ void PyramidPlan::plan_steps(const OpticalFlowPlan& plan) noexcept {
   for (int l = plan.levels - 1; l >= 0; --l) {
     int now = 0;
     add_step(Kind::kExpand, l).from = from_above;
-    // Between two buffers: a step reads its neighbors' rows of one while it writes the other.
+    // Alternate between two buffers, because a step reads neighboring rows of one while it writes
+    // the other.
     const auto flip = [&](PyramidStep& step) {
       step.from = now;
       step.to = now = 1 - now;
@@ -78,9 +81,9 @@ void PyramidPlan::plan_steps(const OpticalFlowPlan& plan) noexcept {
 }
 
 void PyramidPlan::plan_regions(const OpticalFlowPlan& plan) noexcept {
-  // A step that looks at its neighbors repeats the edge of the region, which is right at the
-  // image's own edges only. Each region is so much larger than what is wanted of it that such
-  // errors do not reach that.
+  // A step that reads neighbors repeats the edge of the region. This is correct only at the edges
+  // of the image. Each region is therefore so much larger than the required part that such errors
+  // do not reach this part.
   const PyramidConfig& pyramid = plan.pyramid;
   Rect wanted = plan.roi;
   for (int l = 0; l < plan.levels; ++l) {
@@ -90,13 +93,13 @@ void PyramidPlan::plan_regions(const OpticalFlowPlan& plan) noexcept {
         warps_of(plan, l) * (std::max(kGradientReach, pyramid.window_frames > 2 ? kFitRadius : 0) +
                              plan.radius + plan.smoothing_radius) +
         pyramid.median / 2;
-    // Even corners, so that a coarse pixel lies on the first fine one.
+    // Even corners, so that a coarse pixel lies on the first fine pixel.
     const int left = std::max(0, wanted.x - reach) & ~1;
     const int top = std::max(0, wanted.y - reach) & ~1;
     const int right = std::min(size.width, wanted.x + wanted.width + reach);
     const int bottom = std::min(size.height, wanted.y + wanted.height + reach);
     region[level] = {left, top, right - left, bottom - top};
-    // Expanding reads one coarse pixel beyond.
+    // Expanding reads one more coarse pixel.
     if (l + 1 < plan.levels) {
       const ImageSize coarse = plan.level_size[level + 1];
       wanted = {left / 2, top / 2, std::min(coarse.width, (right + 1) / 2 + 1) - left / 2,

@@ -1,4 +1,4 @@
-// UniformKernels: kernels that are the same for all pixels, in the form that they are computed in.
+// UniformKernels: kernels that are the same for all pixels, in the form in which they are computed.
 #pragma once
 
 #include "ocellus/kernel_bank.h"
@@ -7,20 +7,20 @@
 
 namespace ocellus::detail {
 
-/// Uniform kernels with everything that two of them share computed once: distinct temporal
-/// profiles, then distinct pairs of such a profile and a horizontal one, then one vertical pass for
-/// each kernel.
+/// Uniform kernels, arranged so that shared parts are computed once. First come the distinct
+/// temporal profiles. Then come the distinct pairs of a temporal and a horizontal profile. Last
+/// comes one vertical pass for each kernel.
 struct UniformKernels {
   static constexpr int kMost = kMaxConvolutions * kMaxKernelTerms;
 
   struct Horizontal {
     int temporal;
-    float taps[kMaxKernelTaps];  ///< in the order of the pixels
+    float taps[kMaxKernelTaps];  ///< in image order
   };
   struct Vertical {
     int horizontal;
     int convolution;
-    float taps[kMaxKernelTaps];  ///< in the order of the pixels
+    float taps[kMaxKernelTaps];  ///< in image order
   };
 
   int temporal_count = 0;
@@ -30,7 +30,7 @@ struct UniformKernels {
   Horizontal horizontal[kMost];
   Vertical vertical[kMost];
 
-  /// Reads all kernels. Their temporal taps are scaled to gray levels of 8 bits.
+  /// Reads all kernels. Temporal taps are scaled to 8-bit gray levels.
   Expected<void> load(const OpticalFlowPlan& plan, const KernelConfig& kernels) noexcept;
 
  private:

@@ -21,7 +21,7 @@ std::string program_path() {
 RunningProgram::RunningProgram(const std::vector<std::string>& arguments,
                                unsigned long file_limit) {
   std::string name = program_path();
-  // Files, not pipes: no output is too long for them.
+  // Files in place of pipes, because a pipe would block on long output.
   const std::string out = folder_ / "out";
   const std::string err = folder_ / "err";
   std::vector<char*> argv;

@@ -1,4 +1,4 @@
-// Runs the program as a user does.
+// Runs the program as a child process.
 #pragma once
 
 #include <sys/types.h>
@@ -13,26 +13,27 @@
 namespace ocellus::test {
 
 struct ChildResult {
-  int exit_code = -1;  ///< 128 + the signal's number when a signal ended it
+  int exit_code = -1;  ///< 128 + the signal's number if a signal ended it
   std::string out;
   std::string err;
-  double seconds = 0.0;         ///< from its start to its end
-  std::size_t peak_memory = 0;  ///< bytes resident at most, libraries included
+  double seconds = 0.0;         ///< from start to end
+  std::size_t peak_memory = 0;  ///< the most resident memory in bytes, including libraries
 };
 
-/// The program under test: as the environment's OCELLUS_PROGRAM says, else the one beside the test.
+/// The path of the program under test: OCELLUS_PROGRAM of the environment, otherwise the program
+/// beside the test.
 std::string program_path();
 
-/// Runs it with these arguments, stdout and stderr apart, no terminal.
+/// Runs the program with these arguments. stdout and stderr are separate and not a terminal.
 ChildResult run_program(const std::vector<std::string>& arguments);
 
-/// The program at work, to be signaled. SIGINT ends it as it would in a terminal, whatever the
-/// test's own parent has set.
+/// A running program that can receive signals. SIGINT ends it as in a terminal, even if the parent
+/// of the test ignores SIGINT.
 class RunningProgram {
  public:
-  /// `file_limit`: bytes that a file may have; 0 = no limit.
+  /// `file_limit`: the largest allowed file in bytes; 0: no limit.
   explicit RunningProgram(const std::vector<std::string>& arguments, unsigned long file_limit = 0);
-  /// Ends what still runs.
+  /// Ends the program if it still runs.
   ~RunningProgram();
   RunningProgram(const RunningProgram&) = delete;
   RunningProgram& operator=(const RunningProgram&) = delete;

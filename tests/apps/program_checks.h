@@ -1,4 +1,4 @@
-// What the tests of the program share: its JSON, its errors, and the files that it leaves.
+// What the tests of the program share: checks of its JSON, its errors and its files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,8 @@
 
 namespace ocellus::test {
 
-/// The program's JSON; stdout must hold one object and nothing else.
+/// Runs the program with --json and returns the object. stdout must hold one object and nothing
+/// else.
 inline nlohmann::json json_of(std::vector<std::string> arguments, int expected_exit = 0) {
   arguments.push_back("--json");
   const ChildResult result = run_program(arguments);
@@ -42,7 +43,7 @@ inline void expect_error(const std::vector<std::string>& arguments,
     EXPECT_NE(result.err.find(text), std::string::npos) << line << " says: " << result.err;
 }
 
-/// Waits until `is_so`, or a minute; the machine may be busy.
+/// Waits until `is_so` returns true, at most one minute, because the machine may be busy.
 template <typename Condition>
 bool wait_until(Condition&& is_so) {
   for (int i = 0; i < 6000; ++i) {

@@ -1,4 +1,4 @@
-// Videos that the tests make for themselves.
+// Videos made by the tests.
 #pragma once
 
 #include <gst/app/gstappsrc.h>
@@ -17,7 +17,7 @@ inline constexpr ImageSize kRawVideoSize{64, 48};
 
 using Luma = std::function<int(int x, int y)>;
 
-/// A video that loses nothing: the bytes of its frames stand in the file as they are.
+/// A video without compression: the file holds the bytes of its frames unchanged.
 class RawVideo {
  public:
   explicit RawVideo(const std::string& path) {

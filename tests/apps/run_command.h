@@ -1,4 +1,4 @@
-// A subcommand without the program around it.
+// Runs a subcommand without the program.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 
 namespace ocellus::test {
 
-/// Runs the command line of the subcommand that `add` makes; the message of the error, empty when
-/// there was none.
+/// Runs a command line with the subcommand that `add` makes. Returns the error message, or an empty
+/// text.
 inline std::string run_command(void (*add)(CLI::App& program, int& exit_code),
                                const std::vector<std::string>& arguments) {
   CLI::App program;

@@ -1,10 +1,10 @@
-// A GStreamer plugin with a decoder that stops giving frames, as decoders and cameras do that have
-// a fault. Its files are text: "STALLED <how> <frames> <path>". It gives so many frames, makes a
-// file of that path, and then
+// A GStreamer plugin with a decoder that stalls, like a decoder or camera with a fault. Its input
+// is a text file: "STALLED <how> <frames> <path>". It outputs this number of frames, creates a file
+// with this path, and then
 //   waits     until the pipeline is stopped,
-//   is_deaf   waits for ever, also when the pipeline is stopped,
-//   swallows  takes all that comes, the end of the stream too, and gives nothing,
-//   spins     as `waits`, at the full power of one CPU.
+//   is_deaf   waits forever, even when the pipeline is stopped,
+//   swallows  accepts all input, including the end of the stream, and outputs nothing,
+//   spins     waits like `waits`, but in a busy loop.
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
@@ -76,7 +76,7 @@ GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* buffer) {
   return GST_FLOW_FLUSHING;
 }
 
-/// Nothing of what comes in goes out: the events have other formats, and the end is swallowed.
+/// Drops all input events, because the output has its own. This includes the end of the stream.
 gboolean take_event(GstPad*, GstObject*, GstEvent* event) {
   gst_event_unref(event);
   return TRUE;

@@ -1,4 +1,4 @@
-// `ocellus bench flow` as a user meets it: options, errors, the rows and their figures.
+// `ocellus bench`: options, errors, rows and their figures.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ std::vector<std::string> bench(const std::vector<std::string>& more) {
   return arguments;
 }
 
-/// Empty when there is one.
+/// The reason why no device can be used, or an empty text.
 std::string why_no_device() {
   EngineConfig config;
   config.backend.choice = BackendChoice::kCuda;
@@ -34,9 +34,9 @@ std::string why_no_device() {
   return info ? "" : info.error().text;
 }
 
-// Example failure: the paper's schedules, which are kernels for a GPU, are left out without a word
-// on the CPU, or an option of the device is taken and not used.
-TEST(Bench, SaysWhatTheCpuHasNot) {
+// Example failure: on the CPU, the paper's schedules (GPU kernels) are left out silently, or an
+// option of the device is accepted and ignored.
+TEST(Bench, RefusesDeviceOptionsOnTheCpu) {
   expect_error(bench({"--backend", "cpu", "--schedule", "papers"}),
                {"--schedule papers", "GPU", "cpu"});
   expect_error(bench({"--backend", "cpu", "--schedule", "all"}), {"--schedule all", "GPU", "cpu"});
@@ -50,17 +50,17 @@ TEST(Bench, SaysWhatTheCpuHasNot) {
                {"--size has no meaning here: "});
 }
 
-// Example failure: without a device the CPU is measured instead, or the message does not say why.
-TEST(Bench, SaysWhyThereIsNoDevice) {
+// Example failure: without a device, the CPU is measured instead, or the message lacks the reason.
+TEST(Bench, ReportsWhyThereIsNoDevice) {
   const std::string why = why_no_device();
-  if (why.empty()) GTEST_SKIP() << "there is a device";
+  if (why.empty()) GTEST_SKIP() << "a device is available";
   expect_error(bench({"--backend", "cuda"}), {"cuda", why});
   expect_error(bench({"--backend", "cuda", "--schedule", "papers"}), {"cuda", why});
 }
 
-// Example failure: of several sizes only the first or the last is measured, or rows of one do not
-// say which.
-TEST(Bench, TakesSeveralSizes) {
+// Example failure: only the first or the last of several sizes is measured, or a row lacks its
+// size.
+TEST(Bench, MeasuresEverySize) {
   const json both = json_of(bench({"--backend", "cpu", "--size", "48x32,40x24", "--size", "32x32",
                                    "--form", "uniform", "--frames", "2", "--no-peers"}));
   EXPECT_FALSE(both.contains("size"));
@@ -75,9 +75,10 @@ TEST(Bench, TakesSeveralSizes) {
   EXPECT_EQ(one["rows"][0]["size"], json({48, 32}));
 }
 
-// Example failure: a row of a device is missing or has no figure, the paper's schedules compute
-// another flow than ours, or a floor lies above what was measured by more than the caches explain.
-TEST(Bench, RowsOfADevice) {
+// Example failure: a row of a device is missing or has no figure, or the paper's schedules compute
+// a different flow than the library. Or a floor exceeds the measured time by more than caches can
+// explain.
+TEST(Bench, DeviceRowsAreCompleteAndConsistent) {
   if (const std::string why = why_no_device(); !why.empty())
     GTEST_SKIP() << "no CUDA device: " << why;
   const json report = json_of(bench({"--backend", "cuda", "--schedule", "all", "--size",
@@ -126,10 +127,10 @@ TEST(Bench, RowsOfADevice) {
   EXPECT_EQ(groups["paper, figures 11 and 12"], 2 * 2);
 }
 
-// Example failure: a row is missing, the quality of a warm start is that of the first frame, which
-// has none, or that of the others is not; or a floor is above what was measured by a factor that
-// only a wrong unit explains.
-TEST(Bench, Halftone) {
+// Example failure: a row is missing, or the quality is taken from the wrong frame (the last one for
+// a warm start, otherwise the first). Or a floor exceeds the measured time by a factor that only a
+// wrong unit explains.
+TEST(Bench, HalftoneRowsAreCompleteAndConsistent) {
   const json report = json_of({"bench", "halftone", "--backend", "cpu", "--size", "96x64,64x48",
                                "--frames", "3", "--threads", "1"});
   EXPECT_EQ(report["bench"], "halftone");
@@ -179,16 +180,17 @@ TEST(Bench, Halftone) {
   expect_error({"bench", "halftone", "--size", "64"}, {"--size", "'64'"});
   expect_error({"bench", "halftone", "--sigma", "0"}, {"--sigma"});
   expect_error({"bench", "halftone", "--backend", "cpu", "--schedule", "papers"},
-               {"--schedule papers", "kernels for a GPU"});
+               {"--schedule papers", "GPU kernels"});
   expect_error({"bench", "halftone", "--backend", "cpu", "--depth", "2"},
-               {"--depth is for a device"});
+               {"--depth applies to a device only"});
   if (const std::string why = why_no_device(); !why.empty())
     expect_error({"bench", "halftone", "--backend", "cuda"}, {why});
 }
 
-// Example failure: a row of a device is missing or has no figure, the paper's schedules stop as
-// soon as ours does although they are to go on, or the CPU's row has a floor of the device.
-TEST(Bench, HalftoneRowsOfADevice) {
+// Example failure: a row of a device is missing or has no figure. Or the paper's schedules stop
+// when this library's network converges, although they cannot detect that, or the row of the CPU
+// has a floor of the device.
+TEST(Bench, HalftoneDeviceRowsAreCompleteAndConsistent) {
   if (const std::string why = why_no_device(); !why.empty())
     GTEST_SKIP() << "no CUDA device: " << why;
   const json report = json_of({"bench", "halftone", "--backend", "cuda", "--schedule", "all",

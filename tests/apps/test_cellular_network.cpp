@@ -1,4 +1,4 @@
-// `ocellus halftone` and `ocellus cnn` as a user meets them: files, figures and messages.
+// `ocellus halftone` and `ocellus cnn`: files, figures and messages.
 #include <gtest/gtest.h>
 
 #include <signal.h>
@@ -37,12 +37,12 @@ GrayImage image_of(ImageSize size, Value&& value) {
   return image;
 }
 
-/// A smooth ramp, dark on the left, that every halftone must keep.
+/// A smooth ramp, dark on the left. Every halftone must preserve it.
 GrayImage ramp(ImageSize size) {
   return image_of(size, [&](int x, int y) { return 20 + 215 * (x + y / 4) / size.width % 236; });
 }
 
-/// A black square, 4 to 11 along both axes, on white.
+/// A black square on white that covers 4 to 11 along both axes.
 GrayImage square(ImageSize size) {
   return image_of(size,
                   [](int x, int y) { return x >= 4 && x < 12 && y >= 4 && y < 12 ? 0 : 255; });
@@ -52,15 +52,15 @@ std::set<int> values_of(const GrayImage& image) {
   return {image.pixels.begin(), image.pixels.end()};
 }
 
-/// Bits of a sample in a PNG file's header.
+/// Bits per sample from the header of a PNG file.
 int bit_depth(const std::string& path) {
   const std::string bytes = bytes_of(path);
   return bytes.size() > 24 ? bytes[24] : -1;
 }
 
-// Example failure: the result is inverted, has a level between, is of 8 bits, or is further from
-// the frame than what an eye forgives.
-TEST(Halftone, IsBlackAndWhiteAndLooksTheSame) {
+// Example failure: the result is inverted, has an intermediate level, has 8 bits, or differs
+// visibly from the frame.
+TEST(Halftone, IsBlackAndWhiteAndResemblesTheFrame) {
   const TemporaryFolder folder;
   for (const ImageSize size : {ImageSize{96, 80}, ImageSize{97, 83}}) {
     write_pgm(folder / "in.pgm", ramp(size));
@@ -86,14 +86,15 @@ TEST(Halftone, IsBlackAndWhiteAndLooksTheSame) {
       EXPECT_GE(report["p99_ms"], report["median_ms"]);
     }
   }
-  // What the default is.
+  // The default preset.
   const json quality = json_of({"halftone", folder / "in.pgm", "--preset", "quality"});
   EXPECT_EQ(json_of({"halftone", folder / "in.pgm"})["config"], quality["config"]);
   EXPECT_TRUE(quality["output"].is_null());
 }
 
-// Example failure: more levels are written with one bit, or fewer come out than asked for.
-TEST(Halftone, HasAsManyLevelsAsAskedFor) {
+// Example failure: a result with more than two levels is written with one bit, or has fewer levels
+// than requested.
+TEST(Halftone, HasTheRequestedNumberOfLevels) {
   const TemporaryFolder folder;
   write_pgm(folder / "in.pgm", ramp({128, 64}));
   json_of({"halftone", folder / "in.pgm", "--template", "hlf3", "--levels", "4", "-o",
@@ -104,8 +105,8 @@ TEST(Halftone, HasAsManyLevelsAsAskedFor) {
   for (const int value : values) EXPECT_EQ(value % 85, 0) << value;
 }
 
-// Example failure: threads or the run decide on the dots, or a seed is not heard.
-TEST(Halftone, IsTheSameEveryTime) {
+// Example failure: the dots depend on the number of threads or on the run, or --seed has no effect.
+TEST(Halftone, IsDeterministic) {
   const TemporaryFolder folder;
   write_pgm(folder / "in.pgm", ramp({150, 90}));
   const auto dots = [&](const std::vector<std::string>& options) {
@@ -118,9 +119,9 @@ TEST(Halftone, IsTheSameEveryTime) {
   EXPECT_NE(dots(noise), dots(plus(noise, {"--seed", "2"})));
 }
 
-// Example failure: the dots of a still picture flicker although each frame begins with those of the
-// one before; or every frame does so without being asked to.
-TEST(Halftone, WarmStartKeepsWhatIsStill) {
+// Example failure: the dots of a still picture change between frames in spite of a warm start, or
+// every frame has a warm start although none was requested.
+TEST(Halftone, WarmStartKeepsTheDotsOfAStillPicture) {
   const TemporaryFolder folder;
   const GrayImage still = ramp({96, 64});
   for (int i = 0; i < 3; ++i) write_pgm(folder / ("f" + std::to_string(i) + ".pgm"), still);
@@ -130,7 +131,7 @@ TEST(Halftone, WarmStartKeepsWhatIsStill) {
   EXPECT_EQ(warm["config"]["warm_start"], true);
   ASSERT_EQ(warm["frames"].size(), 3u);
   ASSERT_EQ(warm["frames"][0]["converged"], true);
-  // At its fixed point nothing changes any more: one sweep finds that out.
+  // At its fixed point nothing changes any more, which one sweep detects.
   EXPECT_EQ(warm["frames"][1]["sweeps"], 1);
   EXPECT_EQ(warm["frames"][1]["changed"], 0);
   EXPECT_EQ(read_image(folder / "o1.png").pixels, read_image(folder / "o0.png").pixels);
@@ -139,9 +140,9 @@ TEST(Halftone, WarmStartKeepsWhatIsStill) {
   EXPECT_GT(cold["frames"][1]["sweeps"], 1);
 }
 
-// Example failure: 16 bits are read with the wrong scale, color is not taken as luma, or a frame
-// of the test scene is not what a numbered file of it is.
-TEST(Halftone, TakesEveryKindOfFrame) {
+// Example failure: 16-bit frames are read with a wrong scale, color is not converted to luma, or a
+// frame of the test scene differs from the same frame in a numbered file.
+TEST(Halftone, AcceptsAllKindsOfFrames) {
   const TemporaryFolder folder;
   const auto mean = [](const GrayImage& image) {
     double sum = 0.0;
@@ -154,7 +155,7 @@ TEST(Halftone, TakesEveryKindOfFrame) {
     const GrayImage expected = app::TestScene::parse("test:64x48,frames=3").frame(1);
     EXPECT_NEAR(mean(read_image(folder / "t01.png")), mean(expected), 4.0) << scene;
   }
-  // 100 red, 150 green and 200 blue are 141 gray.
+  // Red 100, green 150 and blue 200 have luma 141.
   std::ofstream color(folder / "c.ppm", std::ios::binary);
   color << "P6\n64 64\n255\n";
   for (int i = 0; i < 64 * 64; ++i)
@@ -166,7 +167,7 @@ TEST(Halftone, TakesEveryKindOfFrame) {
   EXPECT_EQ(limited["frames"].size(), 2u);
 }
 
-// Example failure: a video of dots cannot be read back, or has another number of frames.
+// Example failure: a written video cannot be read back, or has a different number of frames.
 TEST(Halftone, WritesVideo) {
   if (!has_gstreamer()) GTEST_SKIP() << "built without GStreamer";
   const TemporaryFolder folder;
@@ -176,12 +177,12 @@ TEST(Halftone, WritesVideo) {
   if (written.exit_code == 2 && written.err.find("is missing; it is in") != std::string::npos)
     GTEST_SKIP() << written.err;
   ASSERT_EQ(written.exit_code, 0) << written.err;
-  EXPECT_NE(written.out.find("6 of 6 frames to the fixed point"), std::string::npos) << written.out;
+  EXPECT_NE(written.out.find("6 of 6 frames converged"), std::string::npos) << written.out;
   EXPECT_EQ(json_of({"halftone", video})["frames_read"], 6);
 }
 
-// Example failure: the summary for people lacks what the JSON has.
-TEST(Halftone, TellsPeople) {
+// Example failure: the text report lacks figures that the JSON has.
+TEST(Halftone, PrintsASummary) {
   const TemporaryFolder folder;
   write_pgm(folder / "in.pgm", ramp({64, 64}));
   const ChildResult one = run_program({"halftone", folder / "in.pgm", "-o", folder / "o.png"});
@@ -190,11 +191,11 @@ TEST(Halftone, TellsPeople) {
     EXPECT_NE(one.out.find(text), std::string::npos) << text << "\n" << one.out;
   const ChildResult stopped = run_program({"halftone", folder / "in.pgm", "--template", "hlf5",
                                            "--start", "noise", "--max-sweeps", "1"});
-  EXPECT_NE(stopped.out.find("changing in the last"), std::string::npos) << stopped.out;
+  EXPECT_NE(stopped.out.find("changed in the last"), std::string::npos) << stopped.out;
 }
 
-// Example failure: a chain runs in another order, black and white are exchanged, or the outline of
-// a square is not one cell wide.
+// Example failure: a chain runs in the wrong order, black and white are exchanged, or the outline
+// of a square is not one cell wide.
 TEST(Cnn, RunsTemplatesAndChains) {
   const TemporaryFolder folder;
   constexpr ImageSize kSize{16, 16};
@@ -221,11 +222,12 @@ TEST(Cnn, RunsTemplatesAndChains) {
   EXPECT_EQ(result("dilation|edge"), box(3, 12, false));
   for (const char* update : {"colors", "raster", "synchronous"})
     EXPECT_EQ(result("edge", {"--update", update}), box(4, 11, false)) << update;
-  // +1 = white: now the white ground is eroded, and with it the border of the image is not.
+  // With white as +1, the white background is eroded, except at the border of the image.
   EXPECT_EQ(result("erosion", {"--polarity", "white"}), box(3, 12, true));
 }
 
-// Example failure: the threshold takes the wrong side, or is that of 8 bits on 16-bit frames.
+// Example failure: the wrong side of the threshold becomes white, or 16-bit frames use a threshold
+// of 8 bits.
 TEST(Cnn, BinarizesAtAThreshold) {
   const TemporaryFolder folder;
   write_pgm(folder / "in.pgm", image_of({8, 1}, [](int x, int) { return 99 + (x + 1) / 4; }));
@@ -235,9 +237,9 @@ TEST(Cnn, BinarizesAtAThreshold) {
             (std::vector<std::uint8_t>{0, 0, 0, 255, 255, 255, 255, 255}));
 }
 
-// Example failure: the initial state is not read, or with the wrong sign: cells of the template
-// that fills holes hold on to each other, all black as they begin by themselves, or all white.
-TEST(Cnn, BeginsWithAnImage) {
+// Example failure: the initial state is ignored or has the wrong sign. The template "hole" keeps
+// the initial state: all black, which is its own default, or all white.
+TEST(Cnn, StartsFromTheInitialImage) {
   const TemporaryFolder folder;
   constexpr ImageSize kSize{16, 16};
   const GrayImage ring = image_of(kSize, [](int x, int y) {
@@ -260,8 +262,8 @@ TEST(Cnn, BeginsWithAnImage) {
   EXPECT_EQ(result({"--initial", folder / "white.pgm"}), white.pixels);
 }
 
-// Example failure: an option reaches only the first stage, or the report does not say so.
-TEST(Cnn, OptionsHoldForAllStages) {
+// Example failure: an option applies to the first stage only, or the report does not show it.
+TEST(Cnn, OptionsApplyToAllStages) {
   const json config =
       json_of({"cnn", "test:32x32,frames=1", "--template", "erosion | dilation", "--boundary",
                "periodic", "--update", "raster", "--max-sweeps", "7", "--levels", "3"})["config"];
@@ -275,8 +277,9 @@ TEST(Cnn, OptionsHoldForAllStages) {
             "-0.5");
 }
 
-// Example failure: bad input ends with another exit code, or a text that does not name it.
-TEST(Cells, NamesWhatIsWrong) {
+// Example failure: bad input gives a different exit code, or a message that does not name the
+// mistake.
+TEST(Cells, ReportsBadInput) {
   const TemporaryFolder folder;
   write_pgm(folder / "in.pgm", ramp({32, 24}));
   write_pgm(folder / "small.pgm", ramp({16, 16}));
@@ -322,7 +325,7 @@ TEST(Cells, NamesWhatIsWrong) {
                {"--warm-start is true", "kConstant", "halftone"});
   expect_error({"cnn", in, "-o", out, "--template", "smkiller", "--warm-start"},
                {"--warm-start is true", "no weights in B", "halftone"});
-  // What would be taken in silence.
+  // Options that would have no effect.
   expect_error(plus(halftone, {"--fps", "25"}), {"--fps has no meaning here: "});
   expect_error(plus(halftone, {"--preset", "fast", "--template", "hlf5"}),
                {"--preset has no meaning here: "});
@@ -334,12 +337,12 @@ TEST(Cells, NamesWhatIsWrong) {
   EXPECT_TRUE(files_in(folder / "", "o").empty());
 }
 
-// Example failure: a failed write leaves half a file in the place of a good one.
-TEST(Cells, AFailedWriteLeavesWhatStoodThere) {
+// Example failure: a failed write replaces a good file by half a file.
+TEST(Cells, AFailedWriteKeepsTheOldFile) {
   const TemporaryFolder folder;
   const std::string out = folder / "o.png";
   std::ofstream(out) << "what stood there";
-  // Noise does not compress: well above the limit.
+  // Noise does not compress, so the result is well above the limit.
   const std::vector<std::string> command = {
       "halftone", "test:256x256,frames=1", "--template", "hlf3", "--start", "noise", "-o", out};
   const ChildResult failed = RunningProgram(command, 1000).wait();
@@ -351,11 +354,11 @@ TEST(Cells, AFailedWriteLeavesWhatStoodThere) {
   EXPECT_EQ(read_image(out).size, (ImageSize{256, 256}));
 }
 
-// Example failure: the program waits for ever for an encoder that has stopped at a full disk.
-TEST(Cells, EndsWhenAVideoDoesNotFit) {
+// Example failure: the program waits forever for an encoder that stopped because the disk is full.
+TEST(Cells, FailsWhenAVideoDoesNotFitOnTheDisk) {
   if (!has_gstreamer()) GTEST_SKIP() << "built without GStreamer";
   const TemporaryFolder folder;
-  // More frames than the encoder's queue takes.
+  // More frames than the encoder's queue holds.
   RunningProgram program(
       {"halftone", "test:640x480,frames=100", "--preset", "fast", "-o", folder / "o.webm"}, 20'000);
   const ChildResult failed = program.wait();
@@ -365,8 +368,8 @@ TEST(Cells, EndsWhenAVideoDoesNotFit) {
   EXPECT_EQ(files_in(folder / ""), (std::vector<std::string>{}));
 }
 
-// Example failure: Ctrl-C leaves half of a frame, or throws away the report on those done.
-TEST(Cells, EndsItsFilesWhenInterrupted) {
+// Example failure: Ctrl-C leaves half a frame, or loses the report of the finished frames.
+TEST(Cells, FinishesFilesAndReportWhenInterrupted) {
   const TemporaryFolder folder;
   RunningProgram program(
       {"halftone", "test:320x240,frames=1000", "-o", folder / "o_%05d.png", "--json"});
@@ -383,8 +386,8 @@ TEST(Cells, EndsItsFilesWhenInterrupted) {
     EXPECT_EQ(read_image(folder / file).size, (ImageSize{320, 240})) << file;
 }
 
-// Example failure: latency takes flow alone, or an option is given to an operator that has none.
-TEST(Cells, RunInAChainOfLatency) {
+// Example failure: latency supports flow only, or passes an option to an operator that lacks it.
+TEST(Cells, RunInAPipelineOfLatency) {
   const json report =
       json_of({"latency", "--pipeline",
                "halftone preset=fast warm-start=true ! cnn template=erosion|edge ! flow", "--size",
@@ -405,7 +408,7 @@ TEST(Cells, RunInAChainOfLatency) {
                {"'warm-start' in 'halftone warm-start'", "write warm-start=true"});
   for (const char* chain : {"erosion | edge", "erosion| edge", "erosion |edge"})
     expect_error({"latency", "--pipeline", std::string("cnn template=") + chain},
-                 {"no blanks", "template=erosion|edge"});
+                 {"blanks are not allowed", "template=erosion|edge"});
   expect_error({"latency", "--pipeline", "halftone ! digits"},
                {"digits", "flow, filter, halftone, cnn"});
 }

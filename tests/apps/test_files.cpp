@@ -1,4 +1,4 @@
-// Files that the program reads and writes, and its measures of error.
+// The program's readers and writers of files, and its measures of error.
 #include <gtest/gtest.h>
 #include <png.h>
 #include <sys/stat.h>
@@ -39,7 +39,7 @@ class Files : public testing::Test {
     return path(name);
   }
 
-  /// The text of the error that `work` ends with; it must name the file.
+  /// Runs `work` and returns the text of its error, which must name the file.
   template <typename Work>
   std::string error_of(const std::string& file, Work&& work) {
     try {
@@ -56,9 +56,9 @@ class Files : public testing::Test {
   test::TemporaryFolder folder_;
 };
 
-// Example failure: a comment in the header, a maximum below 255 or the byte order of 16 bits is
-// read wrongly.
-TEST_F(Files, ReadsPgmInAllItsForms) {
+// Example failure: a comment in the header, a maximum below 255 or the byte order of 16-bit samples
+// is read wrongly.
+TEST_F(Files, ReadsAllFormsOfPgm) {
   struct Case {
     std::string bytes;
     PixelFormat format;
@@ -87,8 +87,8 @@ TEST_F(Files, ReadsPgmInAllItsForms) {
   }
 }
 
-// Example failure: a truncated file gives an image with rubbish in it.
-TEST_F(Files, SaysWhatIsWrongWithAnImage) {
+// Example failure: a truncated file gives an image with undefined pixels.
+TEST_F(Files, RefusesDamagedImages) {
   using namespace std::string_literals;
   struct Case {
     const char* name;
@@ -100,7 +100,7 @@ TEST_F(Files, SaysWhatIsWrongWithAnImage) {
       {"empty.pgm", "", "empty"},
       {"text.pgm", "hello, this is no image", "not a PNG"},
       {"short.pgm", "P5\n4 4\n255\n123", "truncated"},
-      {"head.pgm", "P5\n4", "no height"},
+      {"head.pgm", "P5\n4", "height is missing"},
       {"zero.pgm", "P5\n0 4\n255\n", "0x4"},
       {"huge.pgm", "P5\n99999 99999\n255\n", "99999x99999"},
       {"maximum.pgm", "P5\n1 1\n70000\nx", "70000"},
@@ -119,7 +119,7 @@ TEST_F(Files, SaysWhatIsWrongWithAnImage) {
   error_of("absent.png", [&] { read_image(path("absent.png")); });
 }
 
-/// 8-bit RGB in seven passes.
+/// Writes 8-bit RGB in seven passes.
 void write_interlaced(const std::string& path, ImageSize size, std::vector<std::uint8_t>& rgb) {
   FILE* const file = std::fopen(path.c_str(), "wb");
   ASSERT_NE(file, nullptr);
@@ -138,9 +138,9 @@ void write_interlaced(const std::string& path, ImageSize size, std::vector<std::
   std::fclose(file);
 }
 
-// Example failure: gamma is applied to 16 bits, color is weighed wrongly, or the last row of a
-// damaged file is left gray.
-TEST_F(Files, ReadsPng) {
+// Example failure: gamma is applied to 16-bit samples, color has wrong weights, or the last row of
+// a damaged file is left gray.
+TEST_F(Files, ReadsAllFormsOfPng) {
   const std::uint8_t rgb[] = {255, 0, 0, 0, 255, 0, 0, 0, 255, 9, 9, 9};
   write_png_rgb(path("c.png"), {2, 2}, rgb);
   const GrayImage color = read_image(path("c.png"));
@@ -153,7 +153,7 @@ TEST_F(Files, ReadsPng) {
     error_of("cut.png", [&] { read_image(file); });
   }
 
-  // Interlaced, in sizes where some passes hold nothing.
+  // Interlaced, also in sizes for which some passes are empty.
   for (const auto& [width, height] :
        {std::pair{1, 1}, {3, 1}, {1, 5}, {4, 4}, {5, 7}, {8, 8}, {13, 11}, {17, 16}}) {
     const ImageSize size{width, height};
@@ -166,7 +166,7 @@ TEST_F(Files, ReadsPng) {
         << width << "x" << height;
   }
 
-  // 16 bits, written by libpng's own interface.
+  // 16 bits, written by libpng itself.
   FILE* const file = std::fopen(path("w.png").c_str(), "wb");
   ASSERT_NE(file, nullptr);
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
@@ -186,8 +186,9 @@ TEST_F(Files, ReadsPng) {
   EXPECT_EQ(std::memcmp(wide.pixels.data(), expected, 6), 0);
 }
 
-// Example failure: u and v are exchanged, unknown becomes a number, or a truncated file is read.
-TEST_F(Files, FloRoundTripAndDamage) {
+// Example failure: u and v are exchanged, unknown flow becomes a number, or a truncated file is
+// accepted.
+TEST_F(Files, FloFilesRoundTripAndDamageIsRefused) {
   FlowField field({3, 2}, false);
   for (std::size_t i = 0; i < 6; ++i) {
     field.u[i] = static_cast<float>(i) + 0.125f;
@@ -226,8 +227,8 @@ TEST_F(Files, FloRoundTripAndDamage) {
   EXPECT_NE(error_of("other.flo", [&] { read_flo(other); }).find("PIEH"), std::string::npos);
 }
 
-// Example failure: the rows of a PFM, which go from the bottom, are upside down.
-TEST_F(Files, PfmRoundTrip) {
+// Example failure: a PFM file, whose rows go from the bottom to the top, is read upside down.
+TEST_F(Files, PfmFilesRoundTrip) {
   const std::vector<float> values = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f};
   write_pfm(path("a.pfm"), {2, 3}, values);
   const FloatPlane plane = read_pfm(path("a.pfm"));
@@ -236,17 +237,17 @@ TEST_F(Files, PfmRoundTrip) {
   const std::string bytes = test::bytes_of(path("a.pfm"));
   float first = 0.0f;
   std::memcpy(&first, bytes.data() + bytes.size() - 24, 4);
-  EXPECT_EQ(first, 5.0f);  // the last row comes first
+  EXPECT_EQ(first, 5.0f);  // the last row is first in the file
   const std::string cut = write("cut.pfm", bytes.substr(0, bytes.size() - 1));
   error_of("cut.pfm", [&] { read_pfm(cut); });
-  // The header alone, which has as many bytes as the values should have.
+  // The header alone, which is as long as the values should be.
   error_of("head.pfm", [&] { read_pfm(write("head.pfm", "Pf\n1 2\n1")); });
   error_of("color.pfm", [&] { read_pfm(write("color.pfm", "Pfx\n1 1\n1\nabcd")); });
 }
 
-// Example failure: numbers of another width are taken, a hole is jumped over, or the numbers are
-// sorted as text.
-TEST_F(Files, NumberedPatterns) {
+// Example failure: numbers of a different width are accepted, a missing number is skipped, or the
+// numbers are sorted as text.
+TEST_F(Files, NumberedPatternsAreCompleteAndInOrder) {
   const std::string pixel = "P5\n1 1\n255\nx";
   for (const char* name :
        {"f08.pgm", "f09.pgm", "f10.pgm", "f7.pgm", "f011.pgm", "g12.pgm", "f1x.pgm"})
@@ -271,15 +272,15 @@ TEST_F(Files, NumberedPatterns) {
   EXPECT_FALSE(NumberedName("plain.flo").numbered());
 }
 
-// Example failure: the number of a folder is looked for in the name of the file, or %% stays as it
-// is where there is no number.
-TEST_F(Files, NumbersOfFoldersAndPercentSigns) {
+// Example failure: the number of a folder is expected in the name of the file, or %% stays
+// unchanged in a name without a number.
+TEST_F(Files, PatternsSupportFoldersAndPercentSigns) {
   const std::string pixel = "P5\n1 1\n255\nx";
   for (const char* folder : {"d7", "d8", "d9", "d10", "d007", "d11", "e1%"})
     std::filesystem::create_directory(path(folder));
   for (const char* name : {"d7/x.pgm", "d8/x.pgm", "d9/x.pgm", "d10/x.pgm", "d007/x.pgm",
                            "e1%/x100%.pgm", "e1%/5%.pgm"})
-    write(name, pixel);  // d11 has none
+    write(name, pixel);  // d11 has no such file
   const auto folders = open_frames({path("d%d/x.pgm")});
   EXPECT_EQ(folders->first_number(), 7);
   EXPECT_EQ(folders->last_number(), 10);
@@ -288,20 +289,20 @@ TEST_F(Files, NumbersOfFoldersAndPercentSigns) {
   EXPECT_EQ(open_frames({path("e%d%%/5%%.pgm")})->last_number(), 1);
   EXPECT_EQ(open_frames({path("e1%%/%d%%.pgm")})->first_number(), 5);
   EXPECT_EQ(open_frames({path("e1%%/x100%%.pgm")})->last_number(), 0);
-  // A file of that very name comes first.
+  // A file of exactly this name is preferred.
   write("5%%.pgm", pixel);
   write("5%.pgm", "no image");
   EXPECT_TRUE(open_frames({path("5%%.pgm")})->next(frame));
   error_of("e1%/%d.pgm", [&] { open_frames({path("e1%/%d.pgm")}); });
   error_of("g%d/x.pgm", [&] { open_frames({path("g%d/x.pgm")}); });
-  // Of more digits than can be counted with.
+  // More digits than a long can hold.
   write("n9223372036854775807.pgm", pixel);
   error_of("n%d.pgm", [&] { open_frames({path("n%d.pgm")}); });
 }
 
-// Example failure: a text is waited for without end, one that comes late is cut, or one that never
-// ends is read whole.
-TEST_F(Files, TextsComeFromFilesAndPipes) {
+// Example failure: the program waits forever for a text, cuts off a text that arrives late, or
+// reads an endless text completely.
+TEST_F(Files, ReadsTextsFromFilesAndPipes) {
   using std::chrono::milliseconds;
   const auto text_of = [](const std::string& name, std::size_t most) {
     InputText text(name, milliseconds(500));
@@ -316,7 +317,7 @@ TEST_F(Files, TextsComeFromFilesAndPipes) {
 
   const std::string fifo = path("fifo");
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-  EXPECT_NE(error_of("gave nothing", [&] { text_of(fifo, 1); }).find("0.5 s"), std::string::npos);
+  EXPECT_NE(error_of("gave no data", [&] { text_of(fifo, 1); }).find("0.5 s"), std::string::npos);
   // In two parts with a pause between them.
   std::thread writer([&] {
     std::ofstream to(fifo);
@@ -331,20 +332,20 @@ TEST_F(Files, TextsComeFromFilesAndPipes) {
   silent.join();
 }
 
-// Example failure: a name's escape codes reach the terminal, whole characters are cut in two, or
-// plain text is changed.
-TEST(Printable, ShowsWhatIsHidden) {
+// Example failure: escape codes of a name reach the terminal, a character is cut in two, or plain
+// text is changed.
+TEST(Printable, EscapesControlCharacters) {
   for (const char* plain : {"", "f%02d.pgm", "gr\u00fc\u00dfe \U0001f600", "a\\x1b", "\u200d"})
     EXPECT_EQ(printable(plain), plain);
   const std::pair<std::string, std::string> cases[] = {
       {"\x1b[31m\n\r\t\x7f", "\\x1b[31m\\x0a\\x0d\\x09\\x7f"},
       {"\xc2\x9b"
        "1m",
-       "\\u009b1m"},                          // a terminal's control sequence in one code
-      {"\u202e gpj.exe", "\\u202e gpj.exe"},  // turns the line's end around
-      {"\xff\xc0\x80\xed\xa0\x80", "\\xff\\xc0\\x80\\xed\\xa0\\x80"},  // no UTF-8
+       "\\u009b1m"},                          // a control sequence of a terminal in one code
+      {"\u202e gpj.exe", "\\u202e gpj.exe"},  // reverses the rest of the line
+      {"\xff\xc0\x80\xed\xa0\x80", "\\xff\\xc0\\x80\\xed\\xa0\\x80"},  // not UTF-8
       {"\xe2\x82", "\\xe2\\x82"},
-      {"\xef\xbf\xbe", "\\ufffe"},  // in no XML
+      {"\xef\xbf\xbe", "\\ufffe"},  // not allowed in XML
       {std::string(1, '\0'), "\\x00"}};
   for (const auto& [text, shown] : cases) {
     EXPECT_EQ(printable(text), shown);
@@ -358,9 +359,8 @@ TEST(Printable, ShowsWhatIsHidden) {
   EXPECT_EQ(nlohmann::json::parse(json_text(value)), value);
 }
 
-// Example failure: JSON that is nested deep ends the program by its stack, or brackets in strings
-// count.
-TEST(JsonText, IsBoundedBeforeItIsParsed) {
+// Example failure: deeply nested JSON overflows the stack, or brackets in strings count.
+TEST(JsonText, ChecksTheNestingBeforeItParses) {
   const auto nested = [](int depth) {
     return "{\"a\": " + std::string(static_cast<std::size_t>(depth), '[') +
            std::string(static_cast<std::size_t>(depth), ']') + "}";
@@ -373,7 +373,7 @@ TEST(JsonText, IsBoundedBeforeItIsParsed) {
   EXPECT_THROW(json_object("{}" + std::string(kMostJsonBytes, ' ')), InputError);
 }
 
-// Example failure: a frame of another size reaches the operator.
+// Example failure: a frame with a different size reaches the operator.
 TEST_F(Files, AllFramesHaveOneSizeAndFormat) {
   write("s0.pgm", "P5\n2 1\n255\nxx");
   write("s1.pgm", "P5\n1 2\n255\nxx");
@@ -389,7 +389,7 @@ TEST_F(Files, AllFramesHaveOneSizeAndFormat) {
 
 // Example failure: sums are divided by the wrong count, unknown truth is compared, or the angle is
 // that of (u, v) instead of (u, v, 1).
-TEST(FlowErrorsTest, EqualHandMadeFigures) {
+TEST(FlowErrorsTest, EqualsFiguresComputedByHand) {
   FlowField truth({4, 1}, false);
   FlowField result({4, 1}, false);
   truth.u = {0.0f, 1.0f, 0.0f, kNan};
@@ -411,8 +411,8 @@ TEST(FlowErrorsTest, EqualHandMadeFigures) {
   EXPECT_NEAR(e.angle_mean, angle / 2.0, 1e-6);
 }
 
-// Example failure: mask or border is ignored, or the least confident pixels are kept.
-TEST(FlowErrorsTest, MaskBorderAndDensity) {
+// Example failure: the mask or the border is ignored, or the least confident pixels are kept.
+TEST(FlowErrorsTest, RespectsMaskBorderAndDensity) {
   FlowField truth({4, 4}, false);
   FlowField result({4, 4}, false);
   for (std::size_t i = 0; i < 16; ++i) result.u[i] = static_cast<float>(i);
@@ -434,8 +434,7 @@ TEST(FlowErrorsTest, MaskBorderAndDensity) {
   EXPECT_NEAR(e.mean, (0 + 1 + 2 + 3) / 4.0, 1e-12);
 }
 
-// Example failure: a support reaches beyond the frames at hand, or a smaller one is taken where a
-// larger fits.
+// Example failure: a support exceeds the available frames, or is smaller than necessary.
 TEST(SupportTest, IsTheLargestThatFits) {
   struct Case {
     int wanted;
@@ -458,8 +457,8 @@ TEST(SupportTest, IsTheLargestThatFits) {
   }
 }
 
-// Example failure: the bandwidth floor of the benchmark is that of another kernel size.
-TEST(Workload, OfThePaperIs258MegabytesInFloatAndTheFrames) {
+// Example failure: the bandwidth floor of the benchmark is computed for a wrong kernel size.
+TEST(Workload, OfThePapersKernelsIs258MegabytesInFloatPlusFrames) {
   const auto bytes = [](const char* storage) {
     const OptionTexts options = {{"method", "kernels"},
                                  {"kernels", "per-pixel"},

@@ -37,28 +37,29 @@ std::array<int, 3> color_of(float u, float v, float max_motion) {
   return {rgb[0], rgb[1], rgb[2]};
 }
 
-// Example failure: v is taken as up, or the wheel turns the other way, and colors do not match
+// Example failure: v points up, or the color wheel turns the other way, so that colors do not match
 // published images.
 TEST(FlowWheel, FullMotionHasTheColorsOfTheWheel) {
   EXPECT_EQ(color_of(1.0f, 0.0f, 1.0f), (std::array<int, 3>{255, 0, 0}));  // right is red
-  // Down lies a quarter of 54 steps into the wheel, at 13.5 of the 15 steps from red to yellow.
+  // Down is a quarter of the 54 steps of the wheel, at 13.5 of the 15 steps from red to yellow.
   const auto down = color_of(0.0f, 1.0f, 1.0f);
   EXPECT_EQ(down[0], 255);
   EXPECT_NEAR(down[1], 229, 2);
   EXPECT_EQ(down[2], 0);
-  // Left is at 27: 2 of the 11 steps from cyan to blue.
+  // Left is at step 27: 2 of the 11 steps from cyan to blue.
   const auto left = color_of(-1.0f, 0.0f, 1.0f);
   EXPECT_EQ(left[0], 0);
   EXPECT_NEAR(left[1], 209, 2);
   EXPECT_NEAR(left[2], 255, 1);
-  // Up is at 40.5: 4.5 of the 13 steps from blue to magenta.
+  // Up is at step 40.5: 4.5 of the 13 steps from blue to magenta.
   const auto up = color_of(0.0f, -1.0f, 1.0f);
   EXPECT_NEAR(up[0], 88, 2);
   EXPECT_EQ(up[1], 0);
   EXPECT_EQ(up[2], 255);
 }
 
-// Example failure: saturation does not follow the length, or NaN is drawn in a color of the wheel.
+// Example failure: the saturation does not follow the length, or NaN is drawn in a color of the
+// wheel.
 TEST(FlowWheel, LengthSaturatesThenDarkensAndInvalidIsBlack) {
   EXPECT_EQ(color_of(0.0f, 0.0f, 5.0f), (std::array<int, 3>{255, 255, 255}));
   EXPECT_EQ(color_of(2.5f, 0.0f, 5.0f), (std::array<int, 3>{255, 127, 127}));
@@ -70,9 +71,9 @@ TEST(FlowWheel, LengthSaturatesThenDarkensAndInvalidIsBlack) {
             (std::array<int, 3>{0, 0, 0}));
 }
 
-// Example failure: numbers that no scale should be become a color by way of NaN, whose conversion
-// is undefined (the sanitizers' builds stop there).
-TEST(FlowWheel, TakesAnyScale) {
+// Example failure: an invalid scale makes a color from NaN. That conversion is undefined, and
+// builds with sanitizers stop there.
+TEST(FlowWheel, AcceptsAnyScale) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   Field field({4, 1}, 0.0f, 0.0f);
   field.u = {0.0f, -1.0f, 3e38f, 1e-40f};
@@ -93,9 +94,9 @@ TEST(FlowWheel, TakesAnyScale) {
     EXPECT_GE(flow_magnitude_percentile(flow, percent), 1e-3f);
 }
 
-// Example failure: the padding of a row is written, or rows are read with the image's width for a
+// Example failure: the padding of a row is overwritten, or rows are read with the image's width as
 // stride.
-TEST(FlowWheel, KeepsToItsStrides) {
+TEST(FlowWheel, RespectsStrides) {
   const int width = 3;
   const int height = 2;
   const int stride = 16;
@@ -123,7 +124,8 @@ TEST(FlowWheel, KeepsToItsStrides) {
   }
 }
 
-// Example failure: the percentile counts invalid vectors, or a bin's edge is off by a bin.
+// Example failure: the percentile includes invalid vectors, or the edges of the bins are off by
+// one.
 TEST(FlowMagnitude, PercentileEqualsSorting) {
   std::mt19937 random(7);
   for (const ImageSize size : {ImageSize{1, 1}, ImageSize{17, 13}, ImageSize{64, 48}}) {
@@ -150,8 +152,8 @@ TEST(FlowMagnitude, PercentileEqualsSorting) {
   }
 }
 
-// Example failure: a field without a valid or moving vector gives 0, and a division by it NaN
-// colors.
+// Example failure: a field without a valid or moving vector gives 0, and a division by it gives
+// colors of NaN.
 TEST(FlowMagnitude, IsNeverBelowAThousandth) {
   Field still({8, 8}, 0.0f, 0.0f);
   EXPECT_FLOAT_EQ(flow_magnitude_percentile(still.view(), 50.0f), 1e-3f);
@@ -159,7 +161,7 @@ TEST(FlowMagnitude, IsNeverBelowAThousandth) {
   EXPECT_FLOAT_EQ(flow_magnitude_percentile(invalid.view(), 99.0f), 1e-3f);
 }
 
-/// A frame whose planes lie apart, with guard bytes around and between rows.
+/// A frame with separate planes, and with guard bytes around them and between rows.
 class GuardedImage {
  public:
   static constexpr std::uint8_t kGuard = 0xA5;
@@ -220,7 +222,7 @@ class GuardedImage {
     int stride;
   };
   void add_plane(int row_bytes, int height) {
-    Plane plane{{}, row_bytes, height, row_bytes + 37};  // odd on purpose
+    Plane plane{{}, row_bytes, height, row_bytes + 37};  // odd, so that a wrong stride shows
     plane.bytes.assign(static_cast<std::size_t>(plane.stride * (height + 2 * kMargin)), kGuard);
     for (int y = 0; y < height; ++y) {
       std::fill_n(plane.bytes.begin() + (y + kMargin) * plane.stride, row_bytes, kGray);
@@ -236,8 +238,8 @@ constexpr OverlayImage::Format kFormats[] = {
     OverlayImage::Format::kGray8, OverlayImage::Format::kGray16, OverlayImage::Format::kI420,
     OverlayImage::Format::kNv12};
 
-// Example failure: an arrow that points over the edge writes into the next row, the chroma of an
-// odd size is one column short, or a wild vector runs out of the buffer.
+// Example failure: an arrow across the edge writes to the next row, the chroma of an odd size is
+// one column short, or an extreme vector writes outside the buffer.
 TEST(FlowOverlay, WritesNothingOutsideTheImage) {
   std::mt19937 random(3);
   const float wild[] = {0.0f,
@@ -268,8 +270,8 @@ TEST(FlowOverlay, WritesNothingOutsideTheImage) {
   }
 }
 
-// Example failure: nothing is drawn at all (which would pass the test above), or a plane is left
-// out.
+// Example failure: nothing is drawn at all, which the test above would not detect, or a plane is
+// left out.
 TEST(FlowOverlay, DrawsInEveryPlane) {
   for (const OverlayImage::Format format : kFormats) {
     for (const ImageSize size : {ImageSize{1, 1}, ImageSize{17, 13}, ImageSize{64, 48}}) {
@@ -285,8 +287,8 @@ TEST(FlowOverlay, DrawsInEveryPlane) {
   }
 }
 
-// Example failure: noise below min_motion, or invalid flow, is drawn.
-TEST(FlowOverlay, LeavesStillAndInvalidPixelsAlone) {
+// Example failure: noise below min_motion or invalid flow is drawn.
+TEST(FlowOverlay, DrawsNothingForStillOrInvalidPixels) {
   for (const float u : {0.0f, 0.2f, std::numeric_limits<float>::quiet_NaN()}) {
     Field field({64, 48}, u, 0.0f);
     GuardedImage image(OverlayImage::Format::kI420, field.size);
@@ -295,8 +297,8 @@ TEST(FlowOverlay, LeavesStillAndInvalidPixelsAlone) {
   }
 }
 
-// Example failure: the field of a region is drawn at the image's corner.
-TEST(FlowOverlay, DrawsARegionWhereItLies) {
+// Example failure: the field of a region is drawn at the corner of the image.
+TEST(FlowOverlay, DrawsARegionAtItsPosition) {
   Field field({16, 16}, 2.0f, 0.0f);
   GuardedImage image(OverlayImage::Format::kGray8, {128, 96});
   OverlayConfig config;
@@ -316,7 +318,8 @@ TEST(FlowOverlay, DrawsARegionWhereItLies) {
   EXPECT_LT(first_column, 96);
   EXPECT_GE(first_row, 60);
   EXPECT_LT(first_row, 76);
-  // One that begins outside draws nothing; its corners are not counted with.
+  // A region outside the image draws nothing, and its corners are not computed, because they would
+  // overflow.
   constexpr int kFar = std::numeric_limits<int>::max();
   for (const Rect roi :
        {Rect{128, 0, 16, 16}, Rect{0, 96, 16, 16}, Rect{-1, 0, 16, 16}, Rect{kFar, kFar, 16, 16}}) {

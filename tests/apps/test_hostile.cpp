@@ -1,6 +1,6 @@
-// The program given files that are made to hurt it, names with control characters, and signals.
+// The program with malicious files, with names that contain control characters, and with signals.
 #include <gtest/gtest.h>
-// jpeglib.h needs stdio's FILE and size_t before it.
+// jpeglib.h needs FILE and size_t, so <cstdio> must come first.
 #include <cstddef>
 #include <cstdio>
 
@@ -29,7 +29,7 @@ using nlohmann::json;
 constexpr std::size_t kMega = 1'000'000;
 
 #if defined(__SANITIZE_ADDRESS__)
-constexpr bool kMemoryCounts = false;  // the sanitizer's own is larger
+constexpr bool kMemoryCounts = false;  // the sanitizer itself needs more memory
 #else
 constexpr bool kMemoryCounts = true;
 #endif
@@ -42,11 +42,11 @@ class Hostile : public testing::Test {
     return path(name);
   }
 
-  /// What comparing the file with itself takes; it is read twice, one image is kept for each.
+  /// Compares the file with itself. It is read twice, and two images are kept.
   ChildResult read(const std::string& kind, const std::string& file) const {
     return run_program({"compare", kind, file, file});
   }
-  /// Memory beyond that of reading two images of one pixel.
+  /// Memory beyond the use for two images of one pixel.
   std::size_t beyond_nothing(const ChildResult& result) {
     if (least_ == 0) {
       const std::string pixel = write("pixel.pgm", "P5\n1 1\n255\nx");
@@ -56,7 +56,8 @@ class Hostile : public testing::Test {
     return result.peak_memory - std::min(result.peak_memory, least_);
   }
 
-  /// It is refused with these words, soon, and with little memory beside an image of so many bytes.
+  /// Expects that the file is refused with these texts, quickly, and with little memory beside an
+  /// image of this size.
   void expect_refused(const std::string& kind, const std::string& file,
                       const std::vector<std::string>& says, std::size_t image_bytes = 0) {
     const ChildResult result = read(kind, file);
@@ -91,7 +92,7 @@ std::string png_chunk(const std::string& kind, const std::string& data) {
          big_endian(static_cast<std::uint32_t>(crc));
 }
 
-/// So many zeros, deflated.
+/// This number of zeros, compressed by deflate.
 std::string deflated(std::size_t zeros) {
   const std::string plain(zeros, '\0');
   uLongf size = compressBound(zeros);
@@ -110,7 +111,7 @@ std::string png(std::uint32_t width, std::uint32_t height, char color, const std
          before + png_chunk("IDAT", data) + png_chunk("IEND", "");
 }
 
-/// A gray JPEG; with three components each is a scan of its own.
+/// A gray JPEG. With three components, each has a scan of its own.
 std::string jpeg(int width, int height, int components, bool progressive) {
   jpeg_compress_struct c;
   jpeg_error_mgr errors;
@@ -161,8 +162,8 @@ std::string resized(std::string all, int width, int height) {
   return all;
 }
 
-// Example failure: memory is taken for what a header claims before the file's size is looked at.
-TEST_F(Hostile, HeadersThatClaimMoreThanIsThere) {
+// Example failure: memory is allocated for the size in a header before the file's size is checked.
+TEST_F(Hostile, RefusesHeadersThatExceedTheFile) {
   using namespace std::string_literals;
   expect_refused("image", write("a.pgm", "P2\n16384 16384\n65535\n"), {"a.pgm", "truncated"});
   expect_refused("image", write("b.pgm", "P5\n16384 16384\n65535\nxx"), {"b.pgm", "536870912"});
@@ -178,8 +179,9 @@ TEST_F(Hostile, HeadersThatClaimMoreThanIsThere) {
                  {"g.png", "16385x1", "1 to 16384"});
 }
 
-// Example failure: a damaged PNG's samples are held beside its image, four times as large.
-TEST_F(Hostile, DamagedLargePng) {
+// Example failure: the samples of a damaged PNG are held beside its image, and are four times as
+// large.
+TEST_F(Hostile, RefusesALargeDamagedPngWithLittleMemory) {
   std::string data = deflated(40 * kMega);
   data.resize(data.size() / 2);
   data += std::string(kMega, 'x');
@@ -187,8 +189,8 @@ TEST_F(Hostile, DamagedLargePng) {
                  {"a.png", "damaged or truncated PNG"}, std::size_t{16384} * 16384);
 }
 
-// Example failure: texts and profiles beside an image of one pixel are unpacked into memory.
-TEST_F(Hostile, ChunksThatUnpackToGigabytes) {
+// Example failure: the texts and profiles of an image of one pixel are decompressed into memory.
+TEST_F(Hostile, IgnoresPngChunksThatDecompressToGigabytes) {
   using namespace std::string_literals;
   const std::string packed = deflated(7'900'000);
   std::string chunks;
@@ -201,14 +203,14 @@ TEST_F(Hostile, ChunksThatUnpackToGigabytes) {
   if (kMemoryCounts) {
     EXPECT_LT(beyond_nothing(result), 64 * kMega);
   }
-  // What makes the pixels is still read.
+  // Chunks that determine the pixels are still read.
   const std::string palette = png_chunk("PLTE", "\x09\x09\x09"s) + chunks;
   std::ofstream(path("b.png"), std::ios::binary) << png(1, 1, 3, palette, deflated(2));
   EXPECT_EQ(read("image", path("b.png")).exit_code, 0);
 }
 
-// Example failure: each of thousands of scans goes over all of the image.
-TEST_F(Hostile, JpegOfManyScans) {
+// Example failure: each of thousands of scans is decoded over the whole image.
+TEST_F(Hostile, RefusesAJpegWithManyScans) {
   const std::string whole = jpeg(1024, 1024, 3, false);
   EXPECT_EQ(read("image", write("few.jpg", whole)).exit_code, 0);
   const std::size_t last = whole.rfind("\xff\xda");
@@ -221,45 +223,45 @@ TEST_F(Hostile, JpegOfManyScans) {
                  2 * 1024 * 1024);
 }
 
-// Example failure: the coefficients of a progressive JPEG are held, however many they are.
-TEST_F(Hostile, LargeProgressiveJpeg) {
+// Example failure: the coefficients of a progressive JPEG are held in memory without a limit.
+TEST_F(Hostile, RefusesALargeProgressiveJpeg) {
   EXPECT_EQ(read("image", write("small.jpg", jpeg(512, 512, 3, true))).exit_code, 0);
   const std::string large = resized(jpeg(64, 64, 1, true), 6000, 6000) + std::string(kMega, 'x');
   expect_refused("image", write("large.jpg", large),
                  {"large.jpg", "progressive JPEG of 6000x6000", "56.0 MiB", "jpegtran"});
 }
 
-// ---- texts
+// ---- text input
 
-// Example failure: nested JSON overflows the stack, in the parser or where it is shown.
-TEST_F(Hostile, NestedJson) {
+// Example failure: nested JSON overflows the stack in the parser or in an error text.
+TEST_F(Hostile, RefusesDeeplyNestedJson) {
   constexpr std::size_t kDeep = 100'000;
   const std::string nested = std::string(kDeep, '[') + std::string(kDeep, ']');
   for (const char* field : {"threshold", "a", "start"}) {
     const std::string file = write("t.json", std::string("{\"") + field + "\": " + nested + "}");
     expect_error({"template", "make", file, "-o", path("t.ocellus")},
-                 {"t.json", "100001 arrays and objects in each other", "16"});
+                 {"t.json", "nests 100001 arrays and objects", "16"});
   }
   const std::string bank =
       write("k.json", "{\"form\": \"per-pixel\", \"size\": " + nested + ", \"pixels\": []}");
   expect_error({"kernels", "from-json", bank, "-o", path("k.ocellus")}, {"k.json", "16"});
 }
 
-// Example failure: millions of empty arrays, of three bytes each, take 25 times the file's size.
-TEST_F(Hostile, JsonOfManyValues) {
+// Example failure: millions of empty arrays of three bytes each take 25 times the file's size.
+TEST_F(Hostile, RefusesJsonWithManyValues) {
   std::string text = "{\"kernels\": [[]";
   for (int i = 0; i < 800'000; ++i) text += ",[]";
   const ChildResult result =
       run_program({"kernels", "from-json", write("k.json", text + "]}"), "-o", path("k.ocellus")});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_NE(result.err.find("values; at most 800000 are read"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("values; the limit is 800000"), std::string::npos) << result.err;
   if (kMemoryCounts) {
     EXPECT_LT(beyond_nothing(result), 64 * kMega);
   }
 }
 
-// Example failure: a key of megabytes is said again, as long.
-TEST_F(Hostile, LongWordsAreCutOff) {
+// Example failure: an error text repeats a key of several megabytes.
+TEST_F(Hostile, CutsOffLongWordsInErrors) {
   const std::string word(20 * kMega, 'k');
   const auto error_of = [](const std::vector<std::string>& arguments) {
     const ChildResult result = run_program(arguments);
@@ -269,24 +271,24 @@ TEST_F(Hostile, LongWordsAreCutOff) {
   };
   const std::string keys = write("k.json", "{\"" + word + "\": 1}");
   EXPECT_NE(error_of({"kernels", "from-json", keys, "-o", path("k.ocellus")})
-                .find("kkk... (20000000 bytes in all)\" is not known"),
+                .find("kkk... (20000000 bytes in all)\" is unknown"),
             std::string::npos);
   error_of({"kernels", "from-json", write("t.json", "{" + word), "-o", path("k.ocellus")});
   error_of({"kernels", "from-text", write("k.txt", word), "-o", path("k.ocellus")});
   error_of({"template", "make", keys, "-o", path("t.ocellus")});
   const std::string long_word = write("t.txt", std::string(kMega, 'k'));
   EXPECT_NE(error_of({"template", "make", long_word, "-o", path("t.ocellus")})
-                .find("(1000000 bytes in all)\" is no field; there are note, stage"),
+                .find("(1000000 bytes in all)\" is not a field; the fields are note, stage"),
             std::string::npos);
 }
 
-// Example failure: a device that never ends fills the memory, or endless comments take for ever.
-TEST_F(Hostile, TextsThatNeverEnd) {
+// Example failure: an endless device fills the memory, or endless comments are read forever.
+TEST_F(Hostile, RefusesEndlessTexts) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"template", "make", "/dev/zero", "-o", path("t.ocellus")}, "has more than 1.0 MiB"},
       {{"kernels", "from-json", "/dev/zero", "-o", path("k.ocellus")}, "has more than 64.0 MiB"},
       {{"kernels", "from-text", "/dev/zero", "-o", path("k.ocellus")},
-       "goes on for more than 1000 characters"},
+       "is longer than 1000 characters"},
       {{"cnn", "test:8x8", "--template", "hole", "--initial", "/dev/zero"},
        "is not a regular file"},
       {{"cnn", "test:8x8", "--template", "/dev/zero"}, "/dev/zero"},
@@ -305,16 +307,16 @@ TEST_F(Hostile, TextsThatNeverEnd) {
                {"c.txt", "white space and comments"});
   const std::string note = write("n.txt", "uniform\nnote " + std::string(2 * kMega, 'n'));
   expect_error({"kernels", "from-text", note, "-o", path("k.ocellus")},
-               {"n.txt", "line 2: goes on for more than 1048576 characters"});
+               {"n.txt", "line 2: it is longer than 1048576 characters"});
   std::string fields;
   for (int i = 0; i < 1000; ++i) fields += "terms 1\n";
   expect_error({"kernels", "from-text", write("f.txt", fields), "-o", path("k.ocellus")},
                {"f.txt", "no \"data\""});
 }
 
-// Example failure: process substitution and /dev/stdin no longer work, or a pipe is waited for
-// without end.
-TEST_F(Hostile, TextsThroughPipes) {
+// Example failure: process substitution or /dev/stdin does not work, or a pipe is waited for
+// without a limit.
+TEST_F(Hostile, ReadsTextsThroughPipes) {
   const std::string fifo = path("fifo");
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   const auto write_late = [&](const std::string& text) {
@@ -331,24 +333,25 @@ TEST_F(Hostile, TextsThroughPipes) {
   const ChildResult bank = run_program({"kernels", "from-text", fifo, "-o", path("k.ocellus")});
   writer.join();
   EXPECT_EQ(bank.exit_code, 0) << bank.err;
-  // Its standard input is /dev/null here.
+  // Standard input is /dev/null here.
   expect_error({"template", "make", "/dev/stdin", "-o", path("t.ocellus")},
                {"/dev/stdin", "is empty"});
   expect_error({"template", "make", "-", "-o", path("t.ocellus")}, {"standard input", "is empty"});
 }
 
-TEST_F(Hostile, SlowPipeThatNobodyWritesTo) {
+// Example failure: the program waits forever for a pipe to which no process writes.
+TEST_F(Hostile, SlowRefusesAPipeWithoutAWriter) {
   const std::string fifo = path("fifo");
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   for (const char* command : {"from-text", "from-json"})
     expect_error({"kernels", command, fifo, "-o", path("k.ocellus")},
-                 {"fifo", "gave nothing for 10 s"});
+                 {"fifo", "gave no data for 10 s"});
 }
 
 // ---- names and signals
 
-// Example failure: a name of a file gives a terminal its orders, or ends a line of its own.
-TEST_F(Hostile, NamesWithControlCharacters) {
+// Example failure: a file name sends escape sequences to a terminal, or starts a line of its own.
+TEST_F(Hostile, EscapesControlCharactersInNames) {
   const std::string escape = "\x1b[31m\n\x7f\xc2\x9b";
   const auto is_plain = [](const std::string& text) {
     for (const char c : text) {
@@ -386,11 +389,11 @@ TEST_F(Hostile, NamesWithControlCharacters) {
   const std::string svg = bytes_of(path(escape + ".svg"));
   EXPECT_NE(svg.find("\\x1b[31m\\x0a\\x7f\\u009b.pgm"), std::string::npos);
   EXPECT_TRUE(is_plain(svg));
-  // JSON stands for the name itself.
+  // The JSON string has the exact name.
   EXPECT_EQ(json_of({"compare", "image", image, image})["result"], image);
 }
 
-// Example failure: one of these signals leaves what was written so far.
+// Example failure: one of these signals leaves a partly written file.
 TEST_F(Hostile, NoSignalLeavesAnUnfinishedFile) {
   for (const int signal : {SIGHUP, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGQUIT, SIGVTALRM,
                            SIGTERM, SIGINT, SIGPWR, SIGSTKFLT, SIGRTMIN, SIGRTMAX}) {
@@ -403,9 +406,9 @@ TEST_F(Hostile, NoSignalLeavesAnUnfinishedFile) {
   }
 }
 
-// Example failure: a file that is opened takes the place of a standard stream that is closed, and
-// what is printed goes into it; or what cannot be said ends the program by an exception.
-TEST_F(Hostile, StandardStreamsThatAreClosedOrFull) {
+// Example failure: a new file takes the number of a closed standard stream, and printed text goes
+// into it. Or an error that cannot be printed ends the program by an exception.
+TEST_F(Hostile, WorksWithClosedOrFullStandardStreams) {
   const auto shell = [&](const std::string& arguments, const std::string& streams) {
     const int status =
         std::system(("'" + program_path() + "' " + arguments + " " + streams).c_str());
@@ -426,9 +429,9 @@ TEST_F(Hostile, StandardStreamsThatAreClosedOrFull) {
   EXPECT_EQ(shell("kernels from-text '" + text + "' -o '" + file + "'", "<&- >/dev/null"), 0);
 }
 
-// Example failure: a regular file that stdout goes to is written from its beginning by -o, and then
-// once more by what is printed.
-TEST_F(Hostile, StandardOutputIsWrittenOnce) {
+// Example failure: stdout is a regular file, -o writes it from its beginning, and printed text then
+// overwrites it.
+TEST_F(Hostile, OutputToStdoutIsNotOverwrittenByTheReport) {
   const std::string link = path("o.flo");
   std::filesystem::create_symlink("/dev/stdout", link);
   const ChildResult result = run_program({"flow", "test:32x32,frames=3", "-o", link});
@@ -437,8 +440,8 @@ TEST_F(Hostile, StandardOutputIsWrittenOnce) {
   EXPECT_NE(result.out.find("written: "), std::string::npos);
 }
 
-// Example failure: the program waits for ever for somebody who reads its output.
-TEST_F(Hostile, APipeThatNobodyReads) {
+// Example failure: the program waits forever for a reader of its output.
+TEST_F(Hostile, AnOutputPipeWithoutAReaderCanBeInterrupted) {
   const std::string fifo = path("o.png");
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   RunningProgram program({"halftone", "test:32x32,frames=3", "--limit", "1", "-o", fifo});
@@ -449,8 +452,8 @@ TEST_F(Hostile, APipeThatNobodyReads) {
   EXPECT_LT(result.seconds, 10.0);
 }
 
-// Example failure: a frame that cannot be looked at is left out of its pattern, unsaid.
-TEST_F(Hostile, FramesThatCannotBeLookedAt) {
+// Example failure: a frame that cannot be examined is silently left out of its pattern.
+TEST_F(Hostile, ReportsFramesThatCannotBeExamined) {
   namespace fs = std::filesystem;
   for (const char* name : {"f0.pgm", "f1.pgm", "f2.pgm"})
     write(name, "P5 16 16 255\n" + std::string(256, 'g'));
@@ -461,7 +464,7 @@ TEST_F(Hostile, FramesThatCannotBeLookedAt) {
   expect_error({"halftone", path("f%d.pgm")}, {"f3.pgm", "Too many levels"});
 }
 
-// Example failure: a link that leads to itself is taken for a file that is not there.
+// Example failure: a link to itself is treated as a missing file.
 TEST_F(Hostile, DoesNotReplaceALoopOfLinks) {
   namespace fs = std::filesystem;
   fs::create_symlink("b.flo", path("a.flo"));
@@ -474,8 +477,8 @@ TEST_F(Hostile, DoesNotReplaceALoopOfLinks) {
   expect_error({"flow", path("a.flo")}, {"a.flo", "Too many levels"});
 }
 
-// Example failure: -o takes %% as two signs, or a number in a folder as a part of its name.
-TEST_F(Hostile, NumberedOutputs) {
+// Example failure: -o keeps %% as two signs, or treats the number of a folder as part of its name.
+TEST_F(Hostile, WritesNumberedFilesAndFolders) {
   namespace fs = std::filesystem;
   const std::string scene = "test:32x32,frames=4";
   json_of({"flow", scene, "-o", path("o%%n.flo"), "--confidence", path("c%%.pfm")});

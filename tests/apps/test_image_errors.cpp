@@ -1,4 +1,4 @@
-// The measures of `ocellus compare image` against what formulas say.
+// The measures of `ocellus compare image` against formulas.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,8 +20,8 @@ GrayPlane plane(ImageSize size, Value&& value) {
   return out;
 }
 
-// Example failure: the Gaussian is not normalized, or as wide as its square: a wave of frequency w
-// comes out exp(-sigma^2 w^2 / 2) as high, a constant unchanged.
+// Example failure: the Gaussian is not normalized, or has a wrong width. It must scale a wave of
+// frequency w by exp(-sigma^2 w^2 / 2) and leave a constant unchanged.
 TEST(ImageErrors, BlurIsAGaussian) {
   constexpr ImageSize kSize{96, 80};
   for (const double sigma : {0.8, 1.5, 3.0}) {
@@ -35,14 +35,14 @@ TEST(ImageErrors, BlurIsAGaussian) {
                     100.0 + 50.0 * gain * std::cos(w * x), 0.1);
     }
   }
-  // The image goes on mirrored, also where the Gaussian is wider than the image.
+  // The image is continued by its mirror image, also when the Gaussian is wider than the image.
   const GrayPlane tiny = plane({3, 2}, [](int, int) { return 7.0; });
   for (const double value : app::blurred(tiny, 10.0).values) EXPECT_NEAR(value, 7.0, 1e-9);
 }
 
-// Example failure: the peak is 1 instead of 255, the border counts, or the mean is of the blurred
-// images' border, too.
-TEST(ImageErrors, SeenErrorsOfAnOffset) {
+// Example failure: the peak is 1 instead of 255, the border is included, or the mean includes the
+// border of the blurred images.
+TEST(ImageErrors, SeenErrorsOfAnOffsetEqualTheFormula) {
   constexpr ImageSize kSize{40, 33};
   const GrayPlane truth = plane(kSize, [](int x, int y) { return 100.0 + x + y; });
   GrayPlane result = plane(kSize, [](int x, int y) { return 105.0 + x + y; });
@@ -50,17 +50,18 @@ TEST(ImageErrors, SeenErrorsOfAnOffset) {
   ASSERT_TRUE(seen);
   EXPECT_NEAR(seen->psnr, 20.0 * std::log10(255.0 / 5.0), 1e-9);
   EXPECT_NEAR(seen->mean_difference, 5.0 / 255.0, 1e-12);
-  // With gray values from -1 to 1 the same is 10 log10(4 / mse).
+  // With gray values from -1 to 1, the PSNR is 10 log10(4 / mse).
   EXPECT_NEAR(seen->psnr, 10.0 * std::log10(4.0 / std::pow(2.0 * 5.0 / 255.0, 2.0)), 1e-9);
-  // The Gaussian of 1.5 reaches 6 pixels: what is wrong at the edge is not seen inside.
+  // A Gaussian of sigma 1.5 reaches 6 pixels, so an error at the edge has no effect inside the
+  // border.
   result.values.front() = 255.0;
   EXPECT_NEAR(app::seen_errors(result, truth, 1.5, app::kSeenBorder)->psnr, seen->psnr, 1e-9);
   EXPECT_FALSE(app::seen_errors(result, truth, 1.5, 17));
   EXPECT_TRUE(std::isinf(app::seen_errors(truth, truth, 1.5, 8)->psnr));
 }
 
-// Example failure: lines look like noise, or noise like lines: white noise has no direction but for
-// the chance that the number of blocks leaves, a wave has nothing else.
+// Example failure: lines and noise have similar values. White noise has no direction, except by
+// chance, which decreases with the number of blocks. A wave has a single direction.
 TEST(ImageErrors, AnisotropyTellsLinesFromNoise) {
   constexpr ImageSize kSize{512, 512};
   const GrayPlane gray = plane(kSize, [](int, int) { return 128.0; });
@@ -70,7 +71,7 @@ TEST(ImageErrors, AnisotropyTellsLinesFromNoise) {
   const auto white = app::anisotropy(noise, gray);
   ASSERT_TRUE(white);
   EXPECT_EQ(white->blocks, 15 * 15);
-  // Blocks that overlap by half under a Hann window count about half as much as separate ones.
+  // Blocks that overlap by half under a Hann window count about half as much as separate blocks.
   EXPECT_NEAR(white->mean_db, -10.0 * std::log10(15 * 15) + 1.5, 2.0);
   EXPECT_LT(white->largest_db, -12.0);
   const GrayPlane lines = plane(kSize, [](int x, int y) {

@@ -1,5 +1,5 @@
-// What a latency report is made of: the program's JSON and exit code, jitter, the figure, and what
-// is asked of a GPU's management library.
+// `ocellus latency`: its JSON and exit code, jitter, the plot, and the data of a GPU from its
+// management library.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -19,8 +19,8 @@
 #include "child_process.h"
 #include "support/run.h"
 
-// A management library of our own. GpuMeter is given no library's name, so that the system's loader
-// looks into this program.
+// A fake NVML. GpuMeter gets an empty library name, so that the dynamic loader searches this
+// program.
 namespace {
 struct FakeGpu {
   int init = 0;
@@ -85,7 +85,7 @@ int nvmlDeviceGetFieldValues(void*, int count, FakeField* values) {
   return 0;
 }
 int nvmlDeviceGetClockInfo(void*, int type, unsigned* mhz) {
-  // Type 1 is that of the multiprocessors; it goes up after the first look.
+  // Type 1 is the clock of the multiprocessors. It rises after the first reading.
   *mhz = type == 1 ? (fake.reads++ == 0 ? 345 : 1980) : 3201;
   return 0;
 }
@@ -120,7 +120,7 @@ using app::GpuMeter;
 using app::GpuSampler;
 using nlohmann::json;
 
-/// cpu, or what OCELLUS_TEST_BACKEND says.
+/// "cpu", or the value of OCELLUS_TEST_BACKEND.
 std::string backend() {
   const char* const asked = std::getenv("OCELLUS_TEST_BACKEND");
   return asked != nullptr ? asked : "cpu";
@@ -145,9 +145,9 @@ class Latency : public testing::Test {
   }
 };
 
-// Example failure: a key that scripts and the table of machines read is missing or has another
-// unit, or the parts of a frame's time are more than the whole.
-TEST_F(Latency, JsonHasEveryFigure) {
+// Example failure: a key that scripts and the table of machines read is missing or has a wrong
+// unit, or the parts of a frame's time exceed the total.
+TEST_F(Latency, JsonIsCompleteAndConsistent) {
   const json report = latency({"--size", "64x48", "--fps", "200", "--frames", "60", "--budget-ms",
                                "10000", "--warm-up", "7", "--memory", "all"});
   for (const char* key : {"version",
@@ -202,7 +202,7 @@ TEST_F(Latency, JsonHasEveryFigure) {
     EXPECT_NEAR(mean("latency_ms"), mean("wake_ms") + mean("work_ms"), 1e-6);
     EXPECT_LE(mean("queue_ms") + mean("copy_ms") + mean("compute_ms"),
               mean("work_ms") * 1.02 + 0.01);
-    // 60 frames, 5 ms apart.
+    // 60 frames at intervals of 5 ms.
     EXPECT_NEAR(run["jitter_ms"]["mean_interval"].get<double>(), 5.0, 2.0);
     EXPECT_GE(run["jitter_ms"]["spread"], run["jitter_ms"]["deviation"]);
     EXPECT_GT(run["seconds"], 0.29);
@@ -218,7 +218,7 @@ TEST_F(Latency, JsonHasEveryFigure) {
       EXPECT_GT(gpu["power_w"]["mean"], 5.0);
     }
   }
-  // The first run's figures stand at the top, too.
+  // The figures of the first run are repeated at the top level.
   EXPECT_EQ(report["memory"], "host");
   EXPECT_EQ(report["latency_ms"], report["runs"][0]["latency_ms"]);
   if (backend() == "cpu") {
@@ -235,23 +235,23 @@ TEST_F(Latency, JsonHasEveryFigure) {
   }
 }
 
-// Example failure: a missed budget ends with 0, or the percentile that may miss it is not looked
-// at.
-TEST_F(Latency, MissedBudgetEndsWithOne) {
+// Example failure: a missed budget gives exit code 0, or the allowed percentage of misses is
+// ignored.
+TEST_F(Latency, MissedBudgetGivesExitCodeOne) {
   const std::vector<std::string> run = {"--size",         "64x48",    "--frames", "40",
                                         "--back-to-back", "--memory", "host",     "--budget-ms"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.begin(), run.begin(), run.end());
     return more;
   };
-  // No frame is done in 100 ns.
+  // No frame is done within 100 ns.
   const json missed = latency(with({"0.0001"}), 1);
   EXPECT_EQ(missed["misses"], 40);
   EXPECT_EQ(missed["longest_burst"], 40);
   EXPECT_EQ(missed["ok"], false);
   EXPECT_EQ(latency(with({"0.0001", "--budget-percentile", "1"}), 1)["ok"], false);
   EXPECT_EQ(latency(with({"10000"}))["ok"], true);
-  // Half the frames are slower than the median, and no more.
+  // Half of the frames are slower than the median, and no more.
   const json first = latency(with({"10000"}));
   EXPECT_EQ(first["budget_percentile"], 100.0);
   std::vector<std::string> text = with({"0.0001"});
@@ -262,7 +262,8 @@ TEST_F(Latency, MissedBudgetEndsWithOne) {
   EXPECT_NE(told.out.find("NOT KEPT"), std::string::npos) << told.out;
 }
 
-// Example failure: back to back has the schedule of a camera, or a budget that nobody asked for.
+// Example failure: back to back, frames follow a camera's schedule, or have a budget that was not
+// requested.
 TEST_F(Latency, BackToBackHasNoScheduleAndNoBudget) {
   const json report = latency({"--size", "64x48", "--frames", "200", "--back-to-back"});
   EXPECT_EQ(report["pace"], "back to back");
@@ -272,7 +273,7 @@ TEST_F(Latency, BackToBackHasNoScheduleAndNoBudget) {
   EXPECT_EQ(report["late_starts"], 0);
   EXPECT_EQ(report["wake_ms"]["max"], 0.0);
   EXPECT_EQ(report["ok"], true);
-  // Without a pause between frames, what one takes is what lies between two.
+  // Without pauses, the interval between results is the time of one frame.
   EXPECT_NEAR(report["latency_ms"]["mean"].get<double>(),
               report["jitter_ms"]["mean_interval"].get<double>(),
               0.2 * report["latency_ms"]["mean"].get<double>());
@@ -280,9 +281,9 @@ TEST_F(Latency, BackToBackHasNoScheduleAndNoBudget) {
   EXPECT_EQ(report["runs"].size(), backend() == "cpu" ? 1u : 2u);
 }
 
-// Example failure: an operator of a chain runs with another one's options, has an engine of its
-// own, or its time is left out.
-TEST_F(Latency, ChainRunsEachOperatorWithItsOwnOptions) {
+// Example failure: an operator of a pipeline runs with the options of another, runs on its own
+// engine, or its time is missing.
+TEST_F(Latency, PipelineRunsEachOperatorWithItsOwnOptions) {
   const std::vector<std::string> common = {"--size", "64x48",       "--frames", "30",       "--fps",
                                            "200",    "--budget-ms", "10000",    "--memory", "host"};
   const auto with = [&](std::vector<std::string> more) {
@@ -317,8 +318,8 @@ TEST_F(Latency, ChainRunsEachOperatorWithItsOwnOptions) {
         << kind;
 }
 
-// Example failure: an option that is misspelt in a chain, or means nothing there, is taken.
-TEST_F(Latency, NamesWhatIsWrongWithAChain) {
+// Example failure: an option that is misspelled, or has no meaning for the operator, is accepted.
+TEST_F(Latency, ReportsBadPipelines) {
   const auto expect = [](const std::vector<std::string>& arguments,
                          const std::vector<std::string>& says) {
     std::vector<std::string> all = {"latency", "--backend", backend(), "--frames", "1"};
@@ -348,8 +349,8 @@ TEST_F(Latency, NamesWhatIsWrongWithAChain) {
   }
 }
 
-// Example failure: the devices' facts that a figure depends on are left out.
-TEST_F(Latency, DevicesTellsTheMachine) {
+// Example failure: `devices` does not report the properties of the machine on which figures depend.
+TEST_F(Latency, DevicesReportsTheMachine) {
   const ChildResult result = run_program({"devices", "--json", "--backend", backend()});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json devices = json::parse(result.out);
@@ -363,10 +364,10 @@ TEST_F(Latency, DevicesTellsTheMachine) {
   }
 }
 
-// ---- what it is made of
+// ---- parts
 
-// Example failure: the deviation is that of the latencies, or is divided by another number.
-TEST(Intervals, DeviationAndSpread) {
+// Example failure: the deviation is that of the latencies, or is divided by a wrong number.
+TEST(Intervals, DeviationAndSpreadEqualTheFormula) {
   app::Intervals intervals;
   EXPECT_EQ(intervals.spread_ns(), 0);
   EXPECT_EQ(intervals.deviation_ns(), 0.0);
@@ -377,7 +378,7 @@ TEST(Intervals, DeviationAndSpread) {
   EXPECT_EQ(intervals.spread_ns(), 7);
 }
 
-// Example failure: the motion jumps at an end, or a single frame is divided by zero.
+// Example failure: the motion jumps at an end, or a single frame causes a division by zero.
 TEST(Replay, GoesBackAndForth) {
   const std::vector<std::size_t> expected = {0, 1, 2, 3, 2, 1, 0, 1, 2};
   for (std::size_t time = 0; time < expected.size(); ++time)
@@ -386,9 +387,8 @@ TEST(Replay, GoesBackAndForth) {
   EXPECT_EQ(app::back_and_forth(5, 2), 1u);
 }
 
-// Example failure: several kinds of memory are drawn without names, or a run without a budget gets
-// a line at 0.
-TEST(Plot, SeveralSeriesAndNoBudget) {
+// Example failure: several series have no names, or a run without a budget gets a line at 0.
+TEST(Plot, NamesSeveralSeriesAndDrawsNoMissingBudget) {
   const TemporaryFolder folder;
   app::LatencyPlot plot;
   plot.title = "a < b";
@@ -414,11 +414,11 @@ TEST(Plot, SeveralSeriesAndNoBudget) {
   EXPECT_EQ(text.find("inf"), std::string::npos);
 }
 
-// Example failure: without the library the program ends, or the report does not say why there is no
-// power.
-TEST(Gpu, SaysWhyNothingIsKnown) {
+// Example failure: without NVML the program ends, or the report lacks the reason for missing power
+// values.
+TEST(Gpu, ReportsWhyValuesAreUnknown) {
   const GpuMeter none(kFakeBus, "libocellus-no-such-library.so.1");
-  EXPECT_NE(none.missing().find("NVML is not there"), std::string::npos) << none.missing();
+  EXPECT_NE(none.missing().find("NVML is not available"), std::string::npos) << none.missing();
   EXPECT_NE(none.missing().find("libocellus-no-such-library.so.1"), std::string::npos);
   EXPECT_FALSE(none.read().power_w);
   EXPECT_FALSE(none.settings().highest_sm_mhz);
@@ -431,16 +431,16 @@ TEST(Gpu, SaysWhyNothingIsKnown) {
   EXPECT_TRUE(activity["clock_reasons"].is_null());
 
   EXPECT_NE(GpuMeter("").missing().find("cpu"), std::string::npos);
-  // A library that is something else.
+  // A library that is not NVML.
   EXPECT_NE(GpuMeter(kFakeBus, "libm.so.6").missing().find("is not NVML"), std::string::npos);
   fake.init = 9;
-  EXPECT_NE(GpuMeter(kFakeBus, "").missing().find("did not start: Another Error (9)"),
+  EXPECT_NE(GpuMeter(kFakeBus, "").missing().find("cannot be initialized: Another Error (9)"),
             std::string::npos);
   fake.init = 0;
   EXPECT_NE(GpuMeter("0000:01:00.0", "").missing().find("no device at 0000:01:00.0: Not Found"),
             std::string::npos);
 
-  // The GPU's facts are told without the library, as far as CUDA knows them.
+  // Without NVML, the properties known from CUDA are reported.
   EngineInfo info;
   info.backend = BackendKind::kCuda;
   info.device = 0;
@@ -453,14 +453,14 @@ TEST(Gpu, SaysWhyNothingIsKnown) {
   EXPECT_EQ(gpu["cuda_driver"], "13.0");
   EXPECT_EQ(gpu["cuda_runtime"], "12.8");
   EXPECT_EQ(gpu["nvml_missing"], none.missing());
-  EXPECT_NE(app::gpu_line(info, none).find("clocks not known: NVML is not there"),
+  EXPECT_NE(app::gpu_line(info, none).find("clocks unknown: NVML is not available"),
             std::string::npos);
   EXPECT_TRUE(app::gpu_json(EngineInfo{}, none).is_null());
 }
 
-// Example failure: milliwatts for watts, the mean power of a second for that of now, or clocks of
-// another part of the device.
-TEST(Gpu, TellsClocksAndPower) {
+// Example failure: milliwatts are used as watts, the average power of a second in place of the
+// current power, or clocks of a different part of the device.
+TEST(Gpu, ReportsClocksAndPower) {
   fake.reads = 1;
   const GpuMeter meter(kFakeBus, "");
   ASSERT_EQ(meter.missing(), "");
@@ -475,7 +475,7 @@ TEST(Gpu, TellsClocksAndPower) {
   fake.power = 3;
   EXPECT_FALSE(meter.read().power_w);
   EXPECT_FALSE(meter.energy_j());
-  EXPECT_EQ(meter.power_missing(), "NVML gives no power: Not Supported (3)");
+  EXPECT_EQ(meter.power_missing(), "NVML does not report power: Not Supported (3)");
   fake.power = fake.field = 0;
 
   EXPECT_EQ(app::clock_mode(meter.settings()), "default");
@@ -491,9 +491,9 @@ TEST(Gpu, TellsClocksAndPower) {
             (std::vector<std::string>{"idle", "power cap", "hardware thermal", "bit 20"}));
 }
 
-// Example failure: what happened between two looks is lost (reasons, the lowest clock), energy is
-// that since the driver was loaded, or the thread goes on after the end.
-TEST(Gpu, SamplesFromAThreadOfItsOwn) {
+// Example failure: a value between the first and the last sample is lost (reasons, the lowest
+// clock), the energy counts from the loading of the driver, or the thread continues after the end.
+TEST(Gpu, SamplesOnAThreadOfItsOwn) {
   fake.reads = 0;
   fake.reasons = 0;
   const GpuMeter meter(kFakeBus, "");
@@ -518,7 +518,7 @@ TEST(Gpu, SamplesFromAThreadOfItsOwn) {
 
   GpuActivity long_run = seen;
   long_run.seconds = 2.0;
-  EXPECT_DOUBLE_EQ(*long_run.mean_power_w(), 2.5);  // the counter's
+  EXPECT_DOUBLE_EQ(*long_run.mean_power_w(), 2.5);  // from the energy counter
   const json told = app::activity_json(meter, long_run, 100);
   EXPECT_DOUBLE_EQ(told["power_w"]["mean"].get<double>(), 2.5);
   EXPECT_DOUBLE_EQ(told["power_w"]["max"].get<double>(), 300.0);
@@ -526,9 +526,9 @@ TEST(Gpu, SamplesFromAThreadOfItsOwn) {
   EXPECT_EQ(told["sm_mhz"], (json{345, 1980}));
   EXPECT_EQ(told["clock_reasons"], (json{"power cap"}));
   long_run.seconds = 0.1;
-  EXPECT_GE(*long_run.mean_power_w(), 250.0);  // the samples'
+  EXPECT_GE(*long_run.mean_power_w(), 250.0);  // from the samples
 
-  // Only before and after.
+  // Samples only before and after.
   fake.reads = 1;
   GpuSampler two(meter, std::chrono::milliseconds(0));
   std::this_thread::sleep_for(std::chrono::milliseconds(5));

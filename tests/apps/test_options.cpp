@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Commands, which are called as their operator: all but `filter` have one.
+/// Commands with the name of their operator: all operators except `filter` have one.
 std::vector<const char*> commands() {
   std::vector<const char*> names;
   for (const OperatorDescription& description : operators())
@@ -34,9 +34,9 @@ bool is_offered(const Option& option) {
   return std::string_view(option.name) != "depth";
 }
 
-// Example failure: an option of the table is missing on the command line, or its help has another
-// range or default.
-TEST(OptionsOfThePrograms, StandInTheHelp) {
+// Example failure: an option of the table is missing on the command line, or its help shows a
+// different range or default.
+TEST(ProgramOptions, AreInTheHelp) {
   for (const char* name : commands()) {
     const OperatorDescription& description = *find_operator(name);
     const OperatorConfig defaults(description);
@@ -64,9 +64,9 @@ std::vector<std::string> command_of(const char* name) {
   return {name, "test:32x32,frames=2", "--limit", std::string(name) == "flow" ? "2" : "1"};
 }
 
-// Example failure: two different runs write the same configuration, or a report cannot be used as
+// Example failure: two different runs report the same configuration, or a report cannot be used as
 // a configuration.
-TEST(OptionsOfThePrograms, StandInTheReport) {
+TEST(ProgramOptions, AreInTheReport) {
   const TemporaryFolder folder;
   const std::vector<std::vector<std::string>> runs = {
       {"flow"},
@@ -112,7 +112,7 @@ TEST(OptionsOfThePrograms, StandInTheReport) {
           << option.name;
     }
     EXPECT_EQ(config.size(), options);
-    // A configuration alone, and the whole report.
+    // The configuration alone, and the whole report.
     for (const json& contents : {config, report}) {
       std::ofstream(folder / "c.json") << contents;
       EXPECT_EQ(json_of(plus(command_of(name), {"--config", folder / "c.json"}))["config"], config);
@@ -120,9 +120,9 @@ TEST(OptionsOfThePrograms, StandInTheReport) {
   }
 }
 
-// Example failure: a file of options is taken with what is wrong in it, or the command line loses
-// against it.
-TEST(OptionsOfThePrograms, ComeFromAFile) {
+// Example failure: a file of options with a mistake is accepted, or the file takes precedence over
+// the command line.
+TEST(ProgramOptions, CanComeFromAFile) {
   const TemporaryFolder folder;
   const std::string path = folder / "c.json";
   const auto with = [&](const std::string& contents, const std::vector<std::string>& more = {}) {
@@ -150,30 +150,30 @@ TEST(OptionsOfThePrograms, ComeFromAFile) {
       7);
 }
 
-// Example failure: the default is a method for slow motion, and two frames with a motion of two
-// pixels come out wrong.
-TEST(OptionsOfThePrograms, FlowWithoutOptionsIsThePresetFast) {
+// Example failure: the default is a method for slow motion, and a motion of two pixels between two
+// frames is computed wrongly.
+TEST(ProgramOptions, FlowWithoutOptionsIsThePresetFast) {
   const json plain = json_of(command_of("flow"));
   EXPECT_EQ(plain["config"]["method"], "pyramid");
   EXPECT_EQ(plain["config"]["preset"], "fast");
   EXPECT_EQ(plain["config"], json_of(plus(command_of("flow"), {"--preset", "fast"}))["config"]);
 }
 
-// Example failure: the page of the documentation is that of an earlier table.
-TEST(OptionsOfThePrograms, StandInTheDocumentation) {
+// Example failure: docs/options.md is from an earlier table.
+TEST(ProgramOptions, AreInTheDocumentation) {
   std::ifstream file(std::string(OCELLUS_DOCS) + "/options.md");
-  if (!file) GTEST_SKIP() << "docs/options.md is not here";
+  if (!file) GTEST_SKIP() << "docs/options.md does not exist";
   std::stringstream page;
   page << file.rdbuf();
   const std::string tables = run_program({"options", "--markdown"}).out;
   const std::size_t begin = page.str().find("## flow");
   ASSERT_NE(begin, std::string::npos);
   EXPECT_EQ(page.str().substr(begin) + "\n", tables)
-      << "write the page again: toolchains/options-page";
+      << "update the page with toolchains/options-page";
 }
 
-// Example failure: the tables cannot be read by a program.
-TEST(OptionsOfThePrograms, ArePrintedAsJson) {
+// Example failure: the JSON lacks an operator or an option.
+TEST(ProgramOptions, ArePrintedAsJson) {
   const json all = json_of({"options"});
   ASSERT_EQ(all["operators"].size(), operators().size());
   for (std::size_t i = 0; i < operators().size(); ++i) {

@@ -1,4 +1,4 @@
-// The program as a user meets it: exit codes, messages, JSON and files.
+// The program: exit codes, messages, JSON and files.
 #include <gtest/gtest.h>
 
 #include <signal.h>
@@ -27,8 +27,8 @@ std::string data_folder() {
   return folder != nullptr ? folder : "";
 }
 
-// Example failure: a subcommand throws in its help, or help goes to stderr.
-TEST(Program, HelpOnEveryLevelAndVersion) {
+// Example failure: a subcommand throws when it prints its help, or the help goes to stderr.
+TEST(Program, PrintsHelpOnEveryLevelAndItsVersion) {
   for (const std::vector<std::string>& level :
        std::vector<std::vector<std::string>>{{},
                                              {"devices"},
@@ -56,8 +56,8 @@ TEST(Program, HelpOnEveryLevelAndVersion) {
   EXPECT_EQ(version.out, std::string("ocellus ") + OCELLUS_VERSION_STRING + "\n");
 }
 
-// Example failure: wrong usage exits with CLI11's own codes, or names nothing.
-TEST(Program, NamesWhatIsWrongWithTheUsage) {
+// Example failure: wrong usage gives CLI11's own exit codes, or a message without the mistake.
+TEST(Program, ReportsWrongUsage) {
   const TemporaryFolder folder;
   const std::string out = folder / "o.flo";
   expect_error({}, {"Usage"});
@@ -65,7 +65,7 @@ TEST(Program, NamesWhatIsWrongWithTheUsage) {
   expect_error({"flow"}, {"FRAMES"});
   expect_error({"flow", "test:32x32", "--nonsense"}, {"--nonsense", "ocellus flow --help"});
   expect_error({"compare"}, {"subcommand"});
-  // Every comparison with it is false, so it slips through a range that is only compared with.
+  // Every comparison with NaN is false, so a range check by comparisons alone would accept it.
   expect_error({"latency", "--fps", "nan"}, {"--fps", "nan"});
   expect_error({"latency", "--budget-ms", "nan"}, {"--budget-ms", "nan"});
   expect_error({"flow", "test:32x32", "-o", out, "--max-motion", "nan"}, {"--max-motion", "nan"});
@@ -75,19 +75,19 @@ TEST(Program, NamesWhatIsWrongWithTheUsage) {
   expect_error({"flow", "test:32x32", "--preset", "fast", "--method", "kernels"},
                {"--preset has no meaning here: it needs method=pyramid"});
   expect_error({"flow", "test:32x32", "--preset", "fast", "--taps", "5x5x5"},
-               {"--taps", "kernels that are not read from a file"});
+               {"--taps", "not read from a file"});
   const std::vector<std::string> kernels = {"flow", "test:32x32", "--method", "kernels"};
   expect_error(plus(kernels, {"--levels", "3"}), {"--levels", "method=pyramid"});
   expect_error(plus(kernels, {"--taps", "15x15"}), {"--taps", "15x15x20"});
   expect_error(plus(kernels, {"--taps", "99x15x20"}), {"99", "25"});
-  expect_error(plus(kernels, {"--storage", "half"}), {"--storage", "kernels that differ by pixel"});
+  expect_error(plus(kernels, {"--storage", "half"}), {"--storage", "differ by pixel"});
   expect_error(plus(kernels, {"--kernels", folder / "no.ocellus"}), {"no.ocellus", "foveated"});
   expect_error({"flow", "test:32x32", "--roi", "1,2,3"}, {"--roi", "x,y,width,height"});
   expect_error({"flow", "test:32x32", "--roi", "20,20,20,20"}, {"20", "32x32"});
   expect_error({"flow", "test:32x32", "--window", "4"}, {"--window is 4", "odd"});
   expect_error({"flow", "test:32x32,frames=5", "--frame", "4", "-o", out}, {"--frame 4", "3"});
   expect_error({"flow", "test:32x32,frames=5", "--frame", "-1", "-o", out}, {"--frame -1"});
-  // Frames around it could not be counted.
+  // Numbers of frames around it would overflow.
   expect_error({"flow", "test:32x32,frames=5", "--frame", "9223372036854775807", "-o", out},
                {"--frame", "9223372036854775807"});
   expect_error({"flow", "test:32x32,frames=5", "--frame", "1", "-o", folder / "v.webm"},
@@ -109,8 +109,8 @@ TEST(Program, NamesWhatIsWrongWithTheUsage) {
   expect_error({"compare", "flow", "a.flo", "b.flo"}, {"a.flo"});
 }
 
-// Example failure: a broken input is silently shortened, or the message does not name the file.
-TEST(Program, NamesWhatIsWrongWithTheFrames) {
+// Example failure: a damaged input is silently shortened, or the message does not name the file.
+TEST(Program, ReportsBadFrames) {
   const TemporaryFolder folder;
   const auto write = [&](const std::string& name, const std::string& bytes) {
     std::ofstream(folder / name, std::ios::binary) << bytes;
@@ -133,7 +133,7 @@ TEST(Program, NamesWhatIsWrongWithTheFrames) {
   expect_error({"flow", "/dev/video99"}, {"/dev/video99"});
   write("noise.avi", std::string(5000, 'x'));
   expect_error({"flow", folder / "noise.avi"}, {"noise.avi"});
-  // Eight digits of it are an image's height.
+  // The remainder modulo 2^32 would be a valid width.
   write("wide.pgm", "P5\n4294967297 2\n255\nxx");
   expect_error({"flow", folder / "wide.pgm"}, {"wide.pgm", "4294967297x2", "16384"});
   ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
@@ -144,8 +144,8 @@ TEST(Program, NamesWhatIsWrongWithTheFrames) {
   expect_error({"kernels", "info", folder / "absent.ocellus"}, {"absent.ocellus\": No such file"});
 }
 
-// Example failure: the JSON lacks what scripts read, or text is mixed into it.
-TEST(Program, DevicesNamesTheBackends) {
+// Example failure: the JSON lacks keys that scripts read, or is mixed with text.
+TEST(Program, DevicesListsTheBackends) {
   const json devices = json_of({"devices"});
   EXPECT_EQ(devices["version"], OCELLUS_VERSION_STRING);
   EXPECT_GE(devices["workers"], 1);
@@ -154,8 +154,8 @@ TEST(Program, DevicesNamesTheBackends) {
   EXPECT_EQ(json_of({"devices", "--threads", "3"})["workers"], 3);
 }
 
-// Example failure: the field of another frame is written, or u and v have the wrong sign; the
-// scene's motion is known.
+// Example failure: the field of another frame is written, or u and v have a wrong sign. The motion
+// of the scene is known.
 TEST(Program, FlowOfOneFrameIsTheScenesMotion) {
   const TemporaryFolder folder;
   const std::string scene = "test:96x80,frames=24,motion=translate,u=0.75,v=-0.5";
@@ -186,8 +186,9 @@ TEST(Program, FlowOfOneFrameIsTheScenesMotion) {
   }
 }
 
-// Example failure: a support beyond the frames at hand, or one that is not said.
-TEST(Program, FlowTakesTheSupportThatFits) {
+// Example failure: the temporal support exceeds the available frames, or the report does not show
+// it.
+TEST(Program, FlowUsesTheLargestSupportThatFits) {
   const TemporaryFolder folder;
   const auto support = [&](const std::string& scene, const std::string& frame) {
     return json_of({"flow", scene, "--method", "kernels", "--frame", frame, "-o",
@@ -201,14 +202,14 @@ TEST(Program, FlowTakesTheSupportThatFits) {
   EXPECT_EQ(support("test:40x40,frames=60", "58")["frames"], 3);  // 57, 58, 59
 }
 
-// Example failure: streaming and one-frame mode disagree on which frame a field belongs to. The
-// field of a frame must not depend on how it was asked for.
-TEST(Program, AllFramesEqualOneByOne) {
+// Example failure: with all frames and with a single frame, the program assigns a field to
+// different frames. The field of a frame must be the same in both cases.
+TEST(Program, FieldsOfAllFramesEqualThoseOfSingleFrames) {
   const TemporaryFolder folder;
   for (const std::vector<std::string>& options : std::vector<std::vector<std::string>>{
            {}, {"--method", "kernels"}, {"--window-frames", "3"}}) {
-    // The motion differs from frame to frame when seen from a fixed place only if it is affine
-    // about a moving point; brightness does.
+    // At a fixed position, the brightness changes from frame to frame. The motion would change only
+    // if it were affine about a moving point.
     const std::string scene = "test:48x40,frames=26";
     std::vector<std::string> all = {"flow", scene, "-o", folder / "all_%03d.flo"};
     all.insert(all.end(), options.begin(), options.end());
@@ -228,8 +229,9 @@ TEST(Program, AllFramesEqualOneByOne) {
   }
 }
 
-// Example failure: without --frame a single file gets the first frame, or it is not said which one.
-TEST(Program, SingleFileWithoutFrameIsTheLastDescribed) {
+// Example failure: without --frame, a single file has the field of the first frame, or the report
+// does not name the frame.
+TEST(Program, SingleFileWithoutFrameHasTheLastFullySupportedFrame) {
   const TemporaryFolder folder;
   const std::vector<std::string> command = {"flow", "test:48x40,frames=30", "-o", folder / "o.flo"};
   EXPECT_EQ(json_of(command)["frames"][0]["frame"], 28);
@@ -241,9 +243,9 @@ TEST(Program, SingleFileWithoutFrameIsTheLastDescribed) {
             0);
 }
 
-// Example failure: the wheel is drawn with the rows' bytes shifted, or the region has the image's
-// size.
-TEST(Program, WritesPngOfTheRegion) {
+// Example failure: the bytes of the drawn rows are shifted, or the image of a region has the size
+// of the whole image.
+TEST(Program, WritesAPngOfTheRegion) {
   const TemporaryFolder folder;
   json_of({"flow", "test:64x48,frames=4", "--frame", "1", "--roi", "10,20,30,15", "-o",
            folder / "o.png"});
@@ -254,7 +256,7 @@ TEST(Program, WritesPngOfTheRegion) {
   EXPECT_FALSE(std::filesystem::exists(folder / "p_03.png"));
 }
 
-// Example failure: --confidence-threshold is ignored, or zero is written where NaN was asked for.
+// Example failure: --confidence-threshold is ignored, or zero is written instead of NaN.
 TEST(Program, InvalidFlowIsUnknownInTheFile) {
   const TemporaryFolder folder;
   const json all = json_of({"flow", "test:48x40,frames=4", "--frame", "1", "--confidence-threshold",
@@ -268,9 +270,9 @@ TEST(Program, InvalidFlowIsUnknownInTheFile) {
   for (const float u : zero.u) ASSERT_EQ(u, 0.0f);
 }
 
-// Example failure: several image files, 16 bits, or a kernel file made by the program itself cannot
+// Example failure: several image files, 16-bit frames, or a kernel file made by the program cannot
 // be used.
-TEST(Program, TakesImageFilesSixteenBitsAndKernelFiles) {
+TEST(Program, AcceptsImageFilesSixteenBitsAndKernelFiles) {
   const TemporaryFolder folder;
   json_of({"flow", "test:48x40,frames=4,bits=16", "--frame", "1", "-o", folder / "o.flo"});
   const app::TestScene scene = app::TestScene::parse("test:48x40,frames=4");
@@ -287,7 +289,7 @@ TEST(Program, TakesImageFilesSixteenBitsAndKernelFiles) {
   arguments.insert(arguments.end(), files.begin(), files.end());
   arguments.insert(arguments.end(), {"--frame", "1", "-o", folder / "p.flo"});
   json_of(arguments);
-  // 16 bits differ from 8 by rounding only.
+  // 16-bit frames differ from 8-bit frames by rounding only.
   EXPECT_LT(json_of({"compare", "flow", folder / "p.flo", folder / "o.flo", "--border",
                      "5"})["epe"]["median"]
                 .get<double>(),
@@ -309,11 +311,11 @@ TEST(Program, TakesImageFilesSixteenBitsAndKernelFiles) {
                {"4 frames"});
   expect_error({"flow", "test:48x40,frames=4", "--method", "kernels", "--kernels",
                 folder / "k.ocellus", "--taps", "9x9x4"},
-               {"--taps has no meaning here", "kernels that are not read from a file"});
+               {"--taps has no meaning here", "not read from a file"});
 }
 
-// Example failure: a limit is not kept, or a missed one does not reach the exit code.
-TEST(Program, CompareFlowAndItsLimits) {
+// Example failure: a limit is ignored, or an exceeded limit does not change the exit code.
+TEST(Program, CompareFlowChecksItsLimits) {
   const TemporaryFolder folder;
   app::FlowField a({4, 4}, false);
   app::FlowField b({4, 4}, false);
@@ -340,9 +342,9 @@ TEST(Program, CompareFlowAndItsLimits) {
                {"--confidence"});
 }
 
-// Example failure: PSNR is taken over the range of 16 bits, SSIM of an image with itself is not 1,
-// or a figure is left out of the text without a word.
-TEST(Program, CompareImage) {
+// Example failure: PSNR is computed on the scale of 16 bits, SSIM of an image with itself is not 1,
+// or the text report leaves out a figure without a reason.
+TEST(Program, CompareImageReportsPsnrAndSsim) {
   const TemporaryFolder folder;
   const auto write = [&](const std::string& name, int offset) {
     std::ofstream file(folder / name, std::ios::binary);
@@ -360,33 +362,36 @@ TEST(Program, CompareImage) {
   EXPECT_EQ(json_of({"compare", "image", folder / "b.pgm", folder / "a.pgm", "--min-psnr", "60"},
                     1)["ok"],
             false);
-  // Eight pixels of border on each side leave nothing of sixteen.
+  // A border of eight pixels on each side leaves no pixel of 16x16.
   EXPECT_TRUE(other["hvs_psnr"].is_null());
   EXPECT_TRUE(other["mean_difference"].is_null());
   const auto text_of = [](const std::vector<std::string>& arguments) {
     return run_program(arguments).out;
   };
   const std::string small = text_of({"compare", "image", folder / "b.pgm", folder / "a.pgm"});
-  EXPECT_NE(small.find("seen, mean gray  not defined (nothing of 16x16 is left 8 pixels inside"),
-            std::string::npos)
+  EXPECT_NE(
+      small.find(
+          "HVS, mean gray   not defined (no pixel of 16x16 is left inside a border of 8 pixels"),
+      std::string::npos)
       << small;
   EXPECT_NE(small.find("anisotropy       not defined (it needs a block of 64x64"),
             std::string::npos)
       << small;
   const std::string masked =
       text_of({"compare", "image", folder / "b.pgm", folder / "a.pgm", "--mask", folder / "b.pgm"});
-  EXPECT_NE(masked.find("seen, mean gray  not defined (a blur reaches"), std::string::npos)
+  EXPECT_NE(masked.find("HVS, mean gray   not defined (a blur would reach"), std::string::npos)
       << masked;
-  EXPECT_NE(masked.find("anisotropy       not defined (blocks reach"), std::string::npos) << masked;
+  EXPECT_NE(masked.find("anisotropy       not defined (blocks would reach"), std::string::npos)
+      << masked;
   expect_error({"compare", "image", folder / "b.pgm", folder / "a.pgm", "--min-hvs-psnr", "30"},
                {"--min-hvs-psnr", "16x16"});
   expect_error({"compare", "image", folder / "b.pgm", folder / "a.pgm", "--sigma", "0"},
                {"--sigma", "0.1"});
 }
 
-// Example failure: a halftone is compared pixel by pixel only, where every one is as wrong as can
-// be; under the eye's Gaussian a chess board is a mean gray.
-TEST(Program, CompareImageAsAnEyeSeesIt) {
+// Example failure: a halftone is compared only pixel by pixel, where every pixel has the largest
+// possible error. Under the Gaussian of the eye, a checkerboard is a medium gray.
+TEST(Program, CompareImageModelsTheEye) {
   const TemporaryFolder folder;
   const auto write = [&](const std::string& name, auto value) {
     std::ofstream file(folder / name, std::ios::binary);
@@ -415,8 +420,8 @@ TEST(Program, CompareImageAsAnEyeSeesIt) {
   expect_error(masked, {"--sigma has no meaning here: "});
 }
 
-// Example failure: latency counts from the submission instead of the schedule, so an overloaded run
-// looks good; or misses do not reach the exit code.
+// Example failure: the latency counts from the submission instead of the schedule, which hides an
+// overload. Or misses do not change the exit code.
 TEST(Program, LatencyCountsFromTheSchedule) {
   const TemporaryFolder folder;
   const json good = json_of({"latency", "--size", "64x48", "--fps", "100", "--budget-ms", "10000",
@@ -430,8 +435,8 @@ TEST(Program, LatencyCountsFromTheSchedule) {
   EXPECT_NE(text.find("budget"), std::string::npos);
   EXPECT_EQ(text.find("nan"), std::string::npos);
 
-  // Ten thousand frames a second are more than a 640x480 frame can have: every frame starts late,
-  // later and later.
+  // Ten thousand frames per second are more than the CPU can process at 640x480, so every frame
+  // starts later than the one before.
   const json bad = json_of(
       {"latency", "--size", "640x480", "--fps", "10000", "--frames", "60", "--budget-ms", "1"}, 1);
   EXPECT_GT(bad["misses"], 30);
@@ -444,7 +449,8 @@ TEST(Program, LatencyCountsFromTheSchedule) {
             2u);
 }
 
-// Example failure: a video cannot be read back, or has another number of frames than fields.
+// Example failure: a written video cannot be read back, or the number of fields is not that of its
+// frames.
 TEST(Program, WritesAndReadsVideo) {
   if (!has_gstreamer()) GTEST_SKIP() << "built without GStreamer";
   const TemporaryFolder folder;
@@ -456,15 +462,15 @@ TEST(Program, WritesAndReadsVideo) {
   const json report = json_of({"flow", video, "-o", folder / "v_%d.flo"});
   EXPECT_EQ(report["frames_read"], 7);
   EXPECT_EQ(report["size"], (json{65, 49}));
-  // Cut off in the middle: either the frames before are used, or the error names the file; never a
-  // crash.
+  // A video that is cut off: either the frames before are used, or the error names the file. The
+  // program must not crash.
   const std::string bytes = bytes_of(video);
   std::ofstream(folder / "cut.webm", std::ios::binary) << bytes.substr(0, 60);
   expect_error({"flow", folder / "cut.webm"}, {"cut.webm"});
 }
 
-// Example failure: without an H.264 encoder an empty .mp4 is left and the exit code is 0.
-TEST(Program, MissingEncoderIsNamed) {
+// Example failure: without an H.264 encoder, an empty .mp4 file is left and the exit code is 0.
+TEST(Program, ReportsAMissingEncoder) {
   if (!has_gstreamer()) GTEST_SKIP() << "built without GStreamer";
   const TemporaryFolder folder;
   const ChildResult result = run_program({"flow", "test:64x48,frames=4", "-o", folder / "o.mp4"});
@@ -476,8 +482,8 @@ TEST(Program, MissingEncoderIsNamed) {
   }
 }
 
-// Example failure: an option that changes nothing is taken, and the user believes that it did.
-TEST(Program, RefusesOptionsThatMeanNothing) {
+// Example failure: an option that has no effect is accepted, and the user believes that it had.
+TEST(Program, RefusesOptionsWithoutEffect) {
   const TemporaryFolder folder;
   const std::string out = folder / "o.flo";
   const std::vector<std::string> flow = {"flow", "test:32x32,frames=4"};
@@ -537,7 +543,7 @@ TEST(Program, RefusesOptionsThatMeanNothing) {
     arguments.insert(arguments.end(), c.more.begin(), c.more.end());
     expect_error(arguments, {c.option + " is empty"});
   }
-  // What the library finds wrong is told by the option's name, not its field's.
+  // Errors of the library name the command-line option, not the member.
   for (const auto& [option, value] :
        std::vector<std::pair<std::string, std::string>>{{"--window-sigma", "nan"},
                                                         {"--window-sigma", "-1"},
@@ -547,7 +553,7 @@ TEST(Program, RefusesOptionsThatMeanNothing) {
     expect_error(plus(flow, {"--method", "kernels", option, value}), {option + " is " + value});
   }
   EXPECT_TRUE(files_in(folder / "").empty());
-  // The same options where they do mean something.
+  // The same options where they have an effect.
   json_of({"flow", "test:32x32,frames=4", "--preset", "fast", "--smoothing", "confidence",
            "--smoothing-size", "5", "--levels", "3", "--coarse-warps", "3", "--max-motion", "2",
            "-o", folder / "p_%d.png"});
@@ -555,8 +561,9 @@ TEST(Program, RefusesOptionsThatMeanNothing) {
            "--form", "uniform"});
 }
 
-// Example failure: the report names the levels asked for where the image has no room for them.
-TEST(Program, TellsTheLevelsThatAreLeftOut) {
+// Example failure: the report shows the requested number of levels although the image is too small
+// for them.
+TEST(Program, ReportsTheLevelsThatAreLeftOut) {
   const ChildResult tiny = run_program({"flow", "test:1x1,frames=3", "--preset", "fast"});
   EXPECT_EQ(tiny.exit_code, 0) << tiny.err;
   EXPECT_NE(tiny.out.find("pyramid of 1 level ("), std::string::npos) << tiny.out;
@@ -566,9 +573,8 @@ TEST(Program, TellsTheLevelsThatAreLeftOut) {
       << small.out;
 }
 
-// Example failure: a failed write leaves half a file in the place of a good one, or a temporary
-// file beside it.
-TEST(Program, AFailedWriteLeavesWhatStoodThere) {
+// Example failure: a failed write replaces a good file by half a file, or leaves a temporary file.
+TEST(Program, AFailedWriteKeepsTheOldFile) {
   const TemporaryFolder folder;
   const std::string scene = "test:128x128,frames=3";
   const std::string old = "what stood there";
@@ -601,7 +607,7 @@ TEST(Program, AFailedWriteLeavesWhatStoodThere) {
   }
 }
 
-// Example failure: a device or a link is replaced by a file of its name.
+// Example failure: a device or a link is replaced by a regular file.
 TEST(Program, WritesThroughLinksAndDevices) {
   const TemporaryFolder folder;
   namespace fs = std::filesystem;
@@ -617,7 +623,7 @@ TEST(Program, WritesThroughLinksAndDevices) {
   EXPECT_EQ(full.exit_code, 2);
   EXPECT_NE(full.err.find("full.png: cannot be written: No space left"), std::string::npos)
       << full.err;
-  fs::create_symlink("real.flo", folder / "link.flo");  // not there yet
+  fs::create_symlink("real.flo", folder / "link.flo");  // the target does not exist yet
   EXPECT_EQ(write("link.flo").exit_code, 0);
   EXPECT_EQ(write("link.flo").exit_code, 0);
   EXPECT_TRUE(fs::is_symlink(folder / "link.flo"));
@@ -633,8 +639,9 @@ TEST(Program, WritesThroughLinksAndDevices) {
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
-// Example failure: as many frames as a real video has are more pieces than the engine gives out.
-TEST(Program, LatencyTakesLongVideos) {
+// Example failure: a video of usual length needs more pieces of memory than the engine can give
+// out.
+TEST(Program, LatencyAcceptsLongVideos) {
   const json report = json_of({"latency", "--input", "test:32x24,frames=400", "--fps", "2000",
                                "--budget-ms", "10000", "--frames", "400"});
   EXPECT_EQ(report["input_frames"], 400);
@@ -642,8 +649,8 @@ TEST(Program, LatencyTakesLongVideos) {
   EXPECT_EQ(report["memory"], "host");
 }
 
-// Example failure: Ctrl-C throws away what was measured, or the run looks complete.
-TEST(Program, LatencyReportsWhatItMeasuredWhenInterrupted) {
+// Example failure: Ctrl-C loses the measurements, or the run looks complete.
+TEST(Program, LatencyReportsItsMeasurementsWhenInterrupted) {
   const TemporaryFolder folder;
   for (const int signal : {SIGINT, SIGTERM}) {
     RunningProgram program({"latency", "--size", "32x32", "--fps", "20", "--budget-ms", "10000",
@@ -665,7 +672,7 @@ TEST(Program, LatencyReportsWhatItMeasuredWhenInterrupted) {
     EXPECT_NE(bytes_of(folder / "l.svg").find("</svg>"), std::string::npos);
     std::filesystem::remove(folder / "l.svg");
   }
-  // As text, and a frame that is still far away must not be waited for.
+  // The text report. The program must not wait for the next frame, which is due much later.
   RunningProgram slow({"latency", "--size", "32x32", "--fps", "0.1", "--frames", "100"});
   std::this_thread::sleep_for(std::chrono::seconds(2));
   const auto begin = std::chrono::steady_clock::now();
@@ -673,12 +680,12 @@ TEST(Program, LatencyReportsWhatItMeasuredWhenInterrupted) {
   const ChildResult result = slow.wait();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
   EXPECT_EQ(result.exit_code, 128 + SIGINT);
-  EXPECT_NE(result.out.find("from the schedule"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("latency  "), std::string::npos) << result.out;
   EXPECT_NE(result.err.find("interrupted after 1 of 100 frames"), std::string::npos) << result.err;
 }
 
-// Example failure: Ctrl-C leaves a video that no player opens, or half of a field.
-TEST(Program, FlowEndsItsFilesWhenInterrupted) {
+// Example failure: Ctrl-C leaves a video that no player opens, or half a field.
+TEST(Program, FlowFinishesItsFilesWhenInterrupted) {
   const TemporaryFolder folder;
   {
     RunningProgram program({"flow", "test:320x240,frames=1000", "-o", folder / "o_%03d.flo"});
@@ -696,7 +703,7 @@ TEST(Program, FlowEndsItsFilesWhenInterrupted) {
   if (!has_gstreamer()) return;
   const std::string video = folder / "v.webm";
   RunningProgram program({"flow", "test:320x240,frames=1000", "-o", video});
-  // The encoder holds some frames back before it writes the first.
+  // The encoder holds back some frames before it writes the first.
   const bool began = wait_until([&] {
     const auto parts = files_in(folder / "", "v.webm.");
     std::error_code code;
@@ -714,8 +721,9 @@ TEST(Program, FlowEndsItsFilesWhenInterrupted) {
   EXPECT_LT(report["frames_read"], 999);
 }
 
-// Example failure: a huge bank is begun where it cannot fit, in silence, or is left half written.
-TEST(Program, KernelsMakeSaysItsSizeAndLeavesNoPart) {
+// Example failure: the program starts to write a huge bank that does not fit on the disk, does not
+// print its size, or leaves a part of it.
+TEST(Program, KernelsMakePrintsTheSizeAndLeavesNoPartialFile) {
   const TemporaryFolder folder;
   const std::string bank = folder / "k.ocellus";
   RunningProgram program({"kernels", "make", "--kernels", "foveated", "--size", "1024x1024",
@@ -730,16 +738,16 @@ TEST(Program, KernelsMakeSaysItsSizeAndLeavesNoPart) {
 
   constexpr std::uintmax_t kBytes = std::uintmax_t{225} << 30;  // 16384 x 16384 x 3 x 75 x 4
   if (std::filesystem::space(folder / "").available >= kBytes)
-    GTEST_SKIP() << "the temporary folder has room for the largest bank";
+    GTEST_SKIP() << "the temporary folder has enough space for the largest bank";
   expect_error({"kernels", "make", "--kernels", "foveated", "--size", "16384x16384", "--taps",
                 "25x25x25", "-o", bank},
-               {"k.ocellus: needs 225.0 GiB, its file system has ", " free"});
+               {"k.ocellus: needs 225.0 GiB, but its file system has ", " free"});
   EXPECT_TRUE(files_in(folder / "").empty());
 }
 
-// Example failure: one method of another library that refuses the size ends the whole comparison,
-// or another number of frames is timed than was asked for.
-TEST(Program, BenchMarksThePeersThatRefuse) {
+// Example failure: if one method of another library refuses the size, the whole comparison ends. Or
+// the number of timed frames is not the requested one.
+TEST(Program, BenchReportsPeersThatRefuseTheSize) {
   const json bench = json_of(
       {"bench", "flow", "--backend", "cpu", "--size", "8x8", "--frames", "2", "--threads", "1"});
   EXPECT_EQ(bench["frames"], 2);
@@ -754,9 +762,9 @@ TEST(Program, BenchMarksThePeersThatRefuse) {
   EXPECT_EQ(refused > 0, std::getenv("OCELLUS_HAS_OPENCV") != nullptr);
 }
 
-// Example failure: a row is missing, a figure is zero, or the floor is above what was measured by a
+// Example failure: a row is missing, a figure is zero, or the floor exceeds the measured time by a
 // factor that only a wrong unit explains.
-TEST(SlowProgram, BenchFlow) {
+TEST(SlowProgram, BenchFlowRowsAreCompleteAndConsistent) {
   const json bench =
       json_of({"bench", "flow", "--backend", "cpu", "--size", "160x120", "--frames", "20"});
   EXPECT_GT(bench["machine"]["read_gb_per_s"], 0.5);
@@ -775,9 +783,9 @@ TEST(SlowProgram, BenchFlow) {
   }
 }
 
-// Example failure: the described frame, the border or the kernels are not those of the published
-// figures.
-TEST(SlowProgram, YosemiteAndRubberWhale) {
+// Example failure: the described frame, the border or the kernels differ from those of the
+// published figures.
+TEST(SlowProgram, ReachesThePublishedErrors) {
   if (data_folder().empty()) GTEST_SKIP() << "OCELLUS_TEST_DATA is not set: no ground truth";
   const std::string yosemite = data_folder() + "/flow/yosemite";
   const std::string whale = data_folder() + "/flow/RubberWhale";
@@ -797,7 +805,7 @@ TEST(SlowProgram, YosemiteAndRubberWhale) {
   std::vector<std::string> half = compare;
   half.insert(half.end(), {"--confidence", folder / "y.pfm", "--density", "50"});
   EXPECT_LE(json_of(half)["epe"]["mean"], 0.07);
-  // Two frames alone.
+  // Only two frames.
   json_of({"flow", whale + "/frame10.pgm", whale + "/frame11.pgm", "--frame", "0", "--preset",
            "quality", "-o", folder / "w.flo"});
   EXPECT_LE(json_of({"compare", "flow", folder / "w.flo", whale + "/flow10.flo"})["epe"]["mean"],

@@ -1,4 +1,4 @@
-// The synthetic scene: its truth against what its frames show.
+// The synthetic scene: its truth against its frames.
 #include "apps/io/test_scene.h"
 
 #include <gtest/gtest.h>
@@ -33,9 +33,9 @@ TEST(TestScene, BrightnessMovesWithTheTruth) {
   }
 }
 
-// Example failure: the truth's planes are transposed, or u and v exchanged. Derivatives by central
-// differences of the brightness between two frames are independent of the formula for the motion:
-// Ix u + Iy v + It = 0 up to their error, which falls with the third derivative.
+// Example failure: the planes of the truth are transposed, or u and v are exchanged. Central
+// differences of the brightness between two frames do not depend on the formula of the motion: Ix u
+// + Iy v + It = 0 up to their error, which decreases with the third derivative.
 TEST(TestScene, TruthSolvesTheFiniteDifferences) {
   for (const char* text : kScenes) {
     const TestScene scene = TestScene::parse(text);
@@ -45,8 +45,8 @@ TEST(TestScene, TruthSolvesTheFiniteDifferences) {
     for (int y = 0; y < scene.size().height; y += 5) {
       for (int x = 0; x < scene.size().width; x += 5) {
         const std::size_t i = static_cast<std::size_t>(y * scene.size().width + x);
-        // Taken along the path of the point, halfway to the next frame, where velocity is the
-        // displacement up to the map's curvature.
+        // Derivatives along the path of the point, halfway to the next frame. There the velocity
+        // equals the displacement, except for the curvature of the map.
         const double mx = x + 0.5 * static_cast<double>(truth.u[i]);
         const double my = y + 0.5 * static_cast<double>(truth.v[i]);
         const double ix =
@@ -67,8 +67,8 @@ TEST(TestScene, TruthSolvesTheFiniteDifferences) {
   }
 }
 
-// Example failure: the recurrence along a row drifts away from the formula, or a format's scale is
-// wrong.
+// Example failure: the recurrence along a row deviates from the formula, or the scale of a format
+// is wrong.
 TEST(TestScene, FramesAreTheRoundedBrightness) {
   for (const char* bits : {"8", "16"}) {
     const TestScene scene = TestScene::parse(std::string("test:301x7,frames=3,bits=") + bits);
@@ -85,16 +85,15 @@ TEST(TestScene, FramesAreTheRoundedBrightness) {
   }
 }
 
-// Example failure: a misspelt option is ignored, and a measurement runs on another scene than was
-// asked for.
-TEST(TestScene, NamesWhatItDoesNotUnderstand) {
+// Example failure: a misspelled option is ignored, and a measurement runs on the wrong scene.
+TEST(TestScene, RefusesInvalidText) {
   for (const char* text :
        {"test:0x10", "test:10", "test:axb", "test:10x10,frames=0", "test:10x10,frames=2x",
         "test:10x10,motion=spin", "test:10x10,speed=3", "test:10x10,bits=12", "test:10x10@",
         "test:10x10@-3", "test:20000x10", "test:,frames"}) {
     try {
       TestScene::parse(text);
-      FAIL() << text << " was taken";
+      FAIL() << text << " was accepted";
     } catch (const InputError& error) {
       EXPECT_NE(std::string(error.what()).find("test:"), std::string::npos) << error.what();
     }

@@ -1,4 +1,4 @@
-// Sources of frames that give none: the program waits for a bounded time, and hears a signal.
+// Sources that give no frames: the program waits for a limited time, and reacts to signals.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gst/gst.h>
@@ -19,7 +19,7 @@
 #include "program_checks.h"
 #include "raw_video.h"
 
-// How many threads can still be started in this process, GStreamer's too.
+// How many more threads, including those of GStreamer, can be started in this process.
 namespace {
 constexpr int kNoLimit = 1'000'000;
 std::atomic<int> threads_left{kNoLimit};
@@ -42,7 +42,7 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// The message of the InputError that `call` throws; empty when it throws none.
+/// The message of the InputError that `call` throws, or an empty text.
 template <typename Call>
 std::string error_of(Call&& call) {
   try {
@@ -57,8 +57,7 @@ void expect_contains(const std::string& text, const std::vector<std::string>& pa
   for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
-/// A file whose decoder stops after some frames (stalled_plugin.cpp), and the program at work on
-/// it.
+/// A file whose decoder stops after some frames (stalled_plugin.cpp).
 class Stalled : public testing::Test {
  protected:
   std::string file(const std::string& how, int frames) {
@@ -66,16 +65,16 @@ class Stalled : public testing::Test {
     std::ofstream(path) << "STALLED " << how << " " << frames << " " << mark() << "\n";
     return path;
   }
-  /// The program's bound: long enough for the frames that are given, on a busy machine too.
+  /// A time limit that is long enough for the given frames on a busy machine, too.
   static const char* timeout_of(int frames) { return frames == 0 ? "0.3" : "2"; }
-  /// There when the decoder has given all frames that it gives.
+  /// This file exists once the decoder has output all of its frames.
   std::string mark() const { return folder_ / "mark"; }
 
   TemporaryFolder folder_;
 };
 
-/// Example failure: a command waits for ever for its first frame, or for the next one.
-TEST_F(Stalled, EveryCommandThatReadsFramesEndsInTime) {
+/// Example failure: a command waits forever for the first or for the next frame.
+TEST_F(Stalled, EveryCommandThatReadsFramesTimesOut) {
   const std::vector<std::vector<std::string>> commands = {
       {"flow"},
       {"halftone"},
@@ -102,9 +101,9 @@ TEST_F(Stalled, EveryCommandThatReadsFramesEndsInTime) {
   }
 }
 
-/// Example failure: a decoder that does not let go holds the program up for ever when the pipeline
-/// is stopped, or one that lets the stream's end disappear does so before.
-TEST_F(Stalled, NoKindOfFaultHoldsTheProgramUp) {
+/// Example failure: the program waits forever for a decoder that does not stop with its pipeline,
+/// or for one that drops the end of the stream.
+TEST_F(Stalled, NoFaultyDecoderBlocksTheProgram) {
   for (const char* how : {"is_deaf", "swallows", "spins"}) {
     for (const int frames : {0, 3}) {
       if (frames == 3 && std::string(how) == "spins") continue;
@@ -119,9 +118,9 @@ TEST_F(Stalled, NoKindOfFaultHoldsTheProgramUp) {
   }
 }
 
-/// Example failure: a signal only notes that the user wants to stop, and the wait for the next
-/// frame goes on to its end. The bound holds on a busy machine, too.
-TEST_F(Stalled, OneSignalEndsTheWait) {
+/// Example failure: after a signal, the wait for the next frame continues to its end. The limit of
+/// time holds on a busy machine, too.
+TEST_F(Stalled, ASignalEndsTheWait) {
   for (const char* how : {"waits", "is_deaf", "spins"}) {
     for (const int frames : {0, 3}) {
       for (const int signal : {SIGINT, SIGTERM}) {
@@ -144,14 +143,14 @@ TEST_F(Stalled, OneSignalEndsTheWait) {
   }
 }
 
-/// Example failure: flow says that the source holds too few frames where it was asked to stop.
-TEST_F(Stalled, FlowSaysThatItWasInterrupted) {
+/// Example failure: after an interruption, flow reports that the source has too few frames.
+TEST_F(Stalled, FlowReportsTheInterruption) {
   for (const int frames : {1, 3}) {
     std::filesystem::remove(mark());
     RunningProgram program(
         {"flow", file("waits", frames), "--method", "kernels", "-o", folder_ / "o%d.flo"});
     ASSERT_TRUE(wait_until([&] { return std::filesystem::exists(mark()); }));
-    // The frames given must be read, too, or the signal ends the program before it is at work.
+    // The program must have read the frames. Otherwise the signal ends it too early.
     std::this_thread::sleep_for(std::chrono::milliseconds(1000));
     program.send(SIGINT);
     const ChildResult result = program.wait();
@@ -168,7 +167,7 @@ double cpu_seconds_of_children() {
          1e-6 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-/// Example failure: the program asks for the next frame without a pause while there is none.
+/// Example failure: the program polls for the next frame without a pause.
 TEST_F(Stalled, WaitingTakesNoCpuTime) {
   const auto cpu_seconds = [&](const char* timeout) {
     const double before = cpu_seconds_of_children();
@@ -180,8 +179,8 @@ TEST_F(Stalled, WaitingTakesNoCpuTime) {
   EXPECT_LT(cpu_seconds("2.1") - start, 0.7) << "of 2 s";
 }
 
-/// Example failure: a bound that is none, or one that is given and has no effect.
-TEST_F(Stalled, TheBoundIsChecked) {
+/// Example failure: an invalid limit is accepted, or a limit without effect is accepted.
+TEST_F(Stalled, TheTimeoutIsChecked) {
   const std::string path = file("waits", 0);
   for (const char* bad : {"0", "-1", "nan", "inf", "soon", "1e9"})
     expect_error({"halftone", path, "--source-timeout", bad}, {"--source-timeout"});
@@ -193,16 +192,16 @@ TEST_F(Stalled, TheBoundIsChecked) {
   }
 }
 
-/// Example failure: the bound is lost on the way to a file whose name holds a percent sign.
-TEST_F(Stalled, TheBoundHoldsForAnyName) {
+/// Example failure: the limit does not apply to a file whose name contains a percent sign.
+TEST_F(Stalled, TheTimeoutAppliesToEveryName) {
   const std::string path = folder_ / "w%2.stalled";
   std::filesystem::rename(file("waits", 0), path);
   expect_error({"halftone", folder_ / "w%%2.stalled", "--source-timeout", "0.3"},
                {path + ": gave no frame within 0.3 s"});
 }
 
-/// A GIF of one gray, of as many frames as are asked for. Codes are of 8 bits and the table is
-/// cleared before they grow.
+/// A GIF of a single gray with this number of frames. Codes have 8 bits, and the table is cleared
+/// before they grow.
 std::string gif_of(int frames) {
   constexpr int kSide = 8;
   std::string gif = "GIF89a";
@@ -220,9 +219,10 @@ std::string gif_of(int frames) {
   return gif + ';';
 }
 
-/// Example failure: a GIF, whose end GStreamer's libav plugin does not find, is waited for for
-/// ever. Where that plugin is mended, or the format is not known, the program ends as well.
-TEST_F(Stalled, GifsEnd) {
+/// Example failure: the program waits forever for the end of a GIF, which GStreamer's libav plugin
+/// does not detect. With a plugin that does, or that does not know the format, the program must
+/// end, too.
+TEST_F(Stalled, EndsOnGifs) {
   const std::string path = folder_ / "a.gif";
   std::ofstream(path, std::ios::binary) << gif_of(3);
   const Clock::time_point begin = Clock::now();
@@ -232,15 +232,15 @@ TEST_F(Stalled, GifsEnd) {
   EXPECT_TRUE(result.exit_code == 0 || result.exit_code == 2) << result.exit_code << result.err;
 }
 
-// ---- without the program
+// ---- tests without the program
 
-/// A pipe with a name.
+/// A named pipe.
 class Fifo {
  public:
   explicit Fifo(std::string path) : path_(std::move(path)) {
     EXPECT_EQ(mkfifo(path_.c_str(), 0600), 0);
   }
-  /// Lets a reader go that still waits to open it.
+  /// Releases a reader that still waits to open it.
   ~Fifo() {
     const int writer = open(path_.c_str(), O_WRONLY | O_NONBLOCK);
     if (writer >= 0) close(writer);
@@ -256,8 +256,8 @@ class Fifo {
 
 constexpr app::SourceOptions kImpatient{0.3};
 
-/// Example failure: a source that cannot even be opened holds up the thread that asks for it.
-TEST(Sources, OneThatDoesNotOpenIsGivenUp) {
+/// Example failure: a source that cannot be opened blocks the calling thread.
+TEST(Sources, ASourceThatDoesNotOpenTimesOut) {
   const TemporaryFolder folder;
   const Fifo fifo(folder / "v.mkv");
   const Clock::time_point begin = Clock::now();
@@ -267,8 +267,8 @@ TEST(Sources, OneThatDoesNotOpenIsGivenUp) {
   EXPECT_TRUE(app::source_left_behind());
 }
 
-/// Example failure: a source that stops in the middle is waited for for ever.
-TEST(Sources, OneThatStopsIsGivenUp) {
+/// Example failure: the reader waits forever for a source that stops in the middle.
+TEST(Sources, ASourceThatStopsTimesOut) {
   const TemporaryFolder folder;
   constexpr int kFrames = 40;
   {
@@ -279,7 +279,8 @@ TEST(Sources, OneThatStopsIsGivenUp) {
   const Fifo fifo(folder / "v.mkv");
   std::atomic<bool> done{false};
   std::thread writer([&] {
-    // For reading, too: GStreamer opens the file twice, and what is written in between must stay.
+    // Opened for reading, too, because GStreamer opens the file twice, and the data written in
+    // between must be kept.
     const int file = open(fifo.path().c_str(), O_RDWR | O_NONBLOCK);
     const std::size_t half = bytes.size() / 2;
     for (std::size_t at = 0; !done;) {
@@ -306,15 +307,15 @@ TEST(Sources, OneThatStopsIsGivenUp) {
                           std::to_string(frames - 1)});
 }
 
-/// Example failure: a pipe among numbered images is opened, which waits for ever for its writer.
-TEST(Sources, APatternHoldsFilesOnly) {
+/// Example failure: a pipe among numbered images is opened, which waits forever for its writer.
+TEST(Sources, APatternRefusesPipes) {
   const TemporaryFolder folder;
   const Fifo fifo(folder / "f0.pgm");
   expect_contains(error_of([&] { app::open_frames({folder / "f%d.pgm"}); }),
                   {fifo.path() + ": is a device or a pipe"});
 }
 
-/// Example failure: a thread that cannot be started is taken for a source that begins late, or
+/// Example failure: a thread that cannot be started is mistaken for a source that starts late, or
 /// ends the process.
 TEST(Sources, AThreadThatCannotBeStartedIsAnError) {
   const TemporaryFolder folder;
@@ -322,15 +323,15 @@ TEST(Sources, AThreadThatCannotBeStartedIsAnError) {
     RawVideo raw(folder / "v.mkv");
     raw.add("2:4:0:0", [](int, int) { return 100; });
   }
-  // The first is ours; the others are GStreamer's, which says nothing of one that it lacks, and may
-  // take again one that has ended its work.
+  // The first thread is the reader's own. The others are GStreamer's, which does not report a
+  // missing thread and may reuse one that has finished its work.
   for (const int threads : {0, 1, 2, 3}) {
     const Clock::time_point begin = Clock::now();
     threads_left = threads;
     const std::string error = error_of([&] { app::open_video(folder / "v.mkv", kImpatient); });
     threads_left = kNoLimit;
     EXPECT_LT(seconds_since(begin), 10.0);
-    if (threads == 0) expect_contains(error, {folder / "v.mkv", "no thread can be started"});
+    if (threads == 0) expect_contains(error, {folder / "v.mkv", "its thread cannot be started"});
     if (threads > 0 && !error.empty()) expect_contains(error, {"gave no frame within 0.3 s"});
   }
   EXPECT_EQ(error_of([&] { app::open_video(folder / "v.mkv", {}); }), "");

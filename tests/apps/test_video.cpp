@@ -1,4 +1,4 @@
-// The range of luma on its way through the program: out of a video, into cells, into a video.
+// The range of luma from a video through the operators into a video.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ bool is_black(int x) {
   return x < kSize.width / 2;
 }
 
-/// Pixels of a black and white image that are not as `is_black` says.
+/// The number of pixels of a black and white image that differ from `is_black`.
 int stray_dots(const GrayImage& image) {
   int count = 0;
   for (int y = 0; y < kSize.height; ++y)
@@ -35,9 +35,9 @@ int stray_dots(const GrayImage& image) {
   return count;
 }
 
-/// Example failure: luma of limited range is taken for that of full range, so that black and white
-/// areas get stray dots, or the other way round, so that dark and light gray gets none.
-TEST(VideoRange, IsThatOfTheVideo) {
+/// Example failure: luma of limited range is used as full range, which puts stray dots into black
+/// and white areas. Or the other way round, and dark and light gray have no dots.
+TEST(VideoRange, IsTakenFromTheVideo) {
   const TemporaryFolder folder;
   for (const char* colorimetry : {kFull, kLimited}) {
     const bool full = colorimetry == kFull;
@@ -54,7 +54,7 @@ TEST(VideoRange, IsThatOfTheVideo) {
     InputFrame frame;
     ASSERT_TRUE(source->next(frame));
     EXPECT_EQ(frame.range, full ? (GrayRange{0.0f, 255.0f}) : (GrayRange{16.0f, 235.0f}));
-    EXPECT_EQ(frame.image.pixels[1], 16) << "luma arrives as it is";
+    EXPECT_EQ(frame.image.pixels[1], 16) << "luma is unchanged";
     for (const char* preset : {"quality", "fast"}) {
       const json report =
           json_of({"halftone", video, "--preset", preset, "-o", folder / "o%d.png"});
@@ -65,19 +65,19 @@ TEST(VideoRange, IsThatOfTheVideo) {
       else
         EXPECT_EQ(stray_dots(out), 0);
     }
-    // What is black passes the threshold of 0.98, what is a little lighter does not.
+    // Black passes the threshold of 0.98, a slightly lighter gray does not.
     json_of({"cnn", video, "--template", "threshold(0.98)", "-o", folder / "t%d.png"});
     EXPECT_EQ(stray_dots(app::read_image(folder / "t0.png")) == 0, !full);
   }
 }
 
 /// Example failure: --binarize counts from 0 in a video whose black is 16.
-TEST(VideoRange, HoldsForAThreshold) {
+TEST(VideoRange, AppliesToTheThreshold) {
   const TemporaryFolder folder;
   const std::string video = folder / "in.mkv";
   {
     RawVideo raw(video);
-    // In the left half 99.0, in the right half 100.1 of 255.
+    // The left half has 99.0, the right half 100.1 of 255.
     for (int i = 0; i < 2; ++i)
       raw.add(kLimited, [](int x, int) { return is_black(x) ? 101 : 102; });
   }
@@ -85,7 +85,7 @@ TEST(VideoRange, HoldsForAThreshold) {
   EXPECT_EQ(stray_dots(app::read_image(folder / "o0.png")), 0);
 }
 
-/// Example failure: frames whose black differs are taken to be alike.
+/// Example failure: frames with different values for black are accepted as equal.
 TEST(VideoRange, MustNotChange) {
   class TwoFrames : public app::FrameSource {
    public:
@@ -113,9 +113,8 @@ TEST(VideoRange, MustNotChange) {
   }
 }
 
-/// Example failure: black and white of full range are written into a video whose luma is taken to
-/// be of limited range.
-TEST(VideoRange, IsLimitedInVideosThatAreWritten) {
+/// Example failure: full-range black and white are written to a video whose luma has limited range.
+TEST(VideoRange, IsLimitedInWrittenVideos) {
   const TemporaryFolder folder;
   std::ofstream file(folder / "in.pgm", std::ios::binary);
   file << "P5\n" << kSize.width << " " << kSize.height << "\n255\n";
@@ -131,7 +130,7 @@ TEST(VideoRange, IsLimitedInVideosThatAreWritten) {
   InputFrame frame;
   ASSERT_TRUE(source->next(frame));
   EXPECT_EQ(frame.range, (GrayRange{16.0f, 235.0f}));
-  // The encoder may be off by a little, beside the edge by more.
+  // The encoder may change values slightly, and more near the edge.
   for (int y = 4; y < kSize.height - 4; ++y) {
     for (int x = 4; x < kSize.width - 4; ++x) {
       const double error = frame.image.brightness(x, y) - (is_black(x) ? 16 : 235);

@@ -1,4 +1,4 @@
-// A number that no integer can hold becomes one: a sanitizer must end it.
+// Converts a number that no integer type can hold. A sanitizer must end the program.
 #include <cstdio>
 
 int main() {

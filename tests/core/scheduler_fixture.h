@@ -1,4 +1,4 @@
-// Small pieces that the scheduler's tests share.
+// Helpers shared by the scheduler's tests.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace ocellus::test {
 
-/// Parts stop here until it is opened; opened at the latest when it is destroyed.
+/// Parts wait here until it is opened. The destructor opens it, too.
 class Gate {
  public:
   void open() {
@@ -22,14 +22,14 @@ class Gate {
     open_ = true;
     changed_.notify_all();
   }
-  /// Counts the arrival and blocks until the gate is open.
+  /// Counts the caller and blocks until the gate is open.
   void pass() {
     std::unique_lock<std::mutex> lock(mutex_);
     ++arrived_;
     changed_.notify_all();
     changed_.wait(lock, [this] { return open_; });
   }
-  /// False when fewer than `count` have arrived within 20 s.
+  /// Waits until `count` callers have arrived. Returns false after 20 s.
   bool await_arrivals(int count) {
     std::unique_lock<std::mutex> lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return arrived_ >= count; });
@@ -42,7 +42,7 @@ class Gate {
   int arrived_ = 0;
 };
 
-/// A job whose steps are closures (part, slot).
+/// A job whose steps are closures with the arguments part and slot.
 class TestJob {
  public:
   using Body = std::function<void(int part, int slot)>;
@@ -60,7 +60,7 @@ class TestJob {
     job_.finished_context = this;
     return *this;
   }
-  /// For steps that change later ones.
+  /// For steps that change later steps.
   detail::JobStep& at(int step) { return steps_[static_cast<std::size_t>(step)]; }
 
   TestJob() = default;
@@ -81,7 +81,7 @@ class TestJob {
   detail::Job job_;
 };
 
-/// Watches that no slot is held twice and that no more than `workers` compute at once.
+/// Checks that no slot is used twice at once and that at most `workers` threads compute at once.
 class SlotWatch {
  public:
   explicit SlotWatch(int workers) : workers_(workers) {}

@@ -1,4 +1,4 @@
-// HostArena and LayoutBuilder, against a plain model.
+// HostArena and LayoutBuilder against a simple model.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,11 +20,11 @@ namespace ocellus::detail {
 namespace {
 
 constexpr std::size_t kUnit = kMemoryAlignment;
-// What is promised to users: a cache line, and the widest vector.
+// The documented alignment: a cache line, and the widest vector.
 static_assert(kMemoryAlignment == 64);
 
-// Fails when rounding up is wrong at or beside a multiple.
-TEST(Arena, AlignUp) {
+// Fails when rounding is wrong at or next to a multiple.
+TEST(Arena, AlignUpRoundsToTheNextMultiple) {
   EXPECT_EQ(align_up(0), 0u);
   EXPECT_EQ(align_up(1), kUnit);
   EXPECT_EQ(align_up(kUnit), kUnit);
@@ -32,7 +32,7 @@ TEST(Arena, AlignUp) {
   EXPECT_EQ(align_up(10, 8), 16u);
 }
 
-// Fails when a piece is not aligned, when pieces overlap, or when what is written to one shows in
+// Fails when a piece is not aligned, when pieces overlap, or when a write to one piece changes
 // another.
 TEST(Arena, PiecesAreAlignedAndSeparate) {
   HostArena arena;
@@ -53,8 +53,8 @@ TEST(Arena, PiecesAreAlignedAndSeparate) {
   EXPECT_EQ(arena.used(), (1 + 1 + 2 + 3 + 1) * kUnit);
 }
 
-// Fails when an arena made with the sum of rounded sizes cannot hold exactly these pieces, in any
-// order, or holds more.
+// Fails when an arena of the sum of the rounded sizes cannot hold exactly these pieces, in any
+// order, or can hold more.
 TEST(Arena, FootprintsAddUpExactly) {
   const std::vector<std::size_t> sizes = {100, 64, 4096, 1, 777, 64 * 9, 5};
   std::size_t sum = 0;
@@ -73,10 +73,10 @@ TEST(Arena, FootprintsAddUpExactly) {
   }
 }
 
-// Fails when a piece that has come back is not kept for the next one of its size, when one of
-// another size does not get the smallest gap that is large enough, or when neighboring gaps do not
-// become one where nothing else is large enough.
-TEST(Arena, WhereAPieceIsTaken) {
+// Fails when a returned region is not kept for the next piece of its size. Also fails when a piece
+// of another size does not take the smallest sufficient gap, or when neighboring gaps are not
+// joined although no other gap is large enough.
+TEST(Arena, ChoosesTheRegionOfAPiece) {
   HostArena arena;
   ASSERT_TRUE(arena.create(16 * kUnit, false));
   void* a = arena.take(2 * kUnit);
@@ -90,25 +90,27 @@ TEST(Arena, WhereAPieceIsTaken) {
   arena.give_back(d);
   EXPECT_EQ(arena.largest_gap(), 4 * kUnit);
   void* same = arena.take(3 * kUnit - 5);
-  EXPECT_EQ(same, d) << "the region of its own size";
+  EXPECT_EQ(same, d) << "the region of the same size must be used";
   arena.give_back(same);
   void* smaller = arena.take(2 * kUnit);
-  EXPECT_EQ(smaller, d) << "no region of its size is free: the smallest that is large enough";
-  EXPECT_EQ(arena.take(5 * kUnit), nullptr) << "five units are free, but not side by side";
+  EXPECT_EQ(smaller, d)
+      << "no region of this size is free, so the smallest sufficient one must be used";
+  EXPECT_EQ(arena.take(5 * kUnit), nullptr) << "five units are free, but not contiguous";
   arena.give_back(c);
   void* joined = arena.take(5 * kUnit);
-  EXPECT_EQ(joined, b) << "two gaps side by side";
+  EXPECT_EQ(joined, b) << "two neighboring gaps must be joined";
   EXPECT_EQ(arena.take(2 * kUnit), nullptr);
   void* rest = arena.take(kUnit);
   EXPECT_NE(rest, nullptr);
   for (void* piece : {a, e, f, smaller, joined, rest}) arena.give_back(piece);
   EXPECT_EQ(arena.used(), 0u);
-  EXPECT_EQ(arena.largest_gap(), 16 * kUnit) << "nothing is out, so the block is whole";
+  EXPECT_EQ(arena.largest_gap(), 16 * kUnit)
+      << "all pieces were returned, so the block must be one gap";
 }
 
-// Fails when pieces of given sizes, which fit into the block together, find no room after some of
-// them have been given back and taken again in another order.
-TEST(Arena, PiecesOfGivenSizesAlwaysFindRoom) {
+// Fails when pieces of fixed sizes whose sum fits in the block find no space after some of them
+// have been returned and taken again in a different order.
+TEST(Arena, PiecesOfFixedSizesAlwaysFit) {
   for (unsigned seed = 1; seed <= 6; ++seed) {
     std::mt19937 random(seed);
     std::vector<std::size_t> sizes(2 + random() % 40);
@@ -121,7 +123,7 @@ TEST(Arena, PiecesOfGivenSizesAlwaysFindRoom) {
     ASSERT_TRUE(arena.create(sum, false));
     std::vector<void*> out(sizes.size());
     for (int step = 0; step < 10'000; ++step) {
-      // Now and then nearly all of them, or nearly none.
+      // In turns, most pieces or only a few are taken.
       const std::size_t i = random() % sizes.size();
       const bool wanted = step / 500 % 2 == 0 ? random() % 8 != 0 : random() % 8 == 0;
       if (wanted && out[i] == nullptr) {
@@ -135,8 +137,9 @@ TEST(Arena, PiecesOfGivenSizesAlwaysFindRoom) {
   }
 }
 
-// Fails when a refusal does not say whether bytes are missing or lie in pieces that are too small.
-TEST(Arena, RefusalsSayWhy) {
+// Fails when a refusal does not state whether too few bytes are free, or whether they are
+// fragmented.
+TEST(Arena, RefusalsStateTheReason) {
   HostArena arena;
   ASSERT_TRUE(arena.create(8 * kUnit, false));
   void* pieces[8];
@@ -150,11 +153,13 @@ TEST(Arena, RefusalsSayWhy) {
   const std::string text = arena.no_room("host", 2 * kUnit).text;
   EXPECT_NE(text.find("fragmented"), std::string::npos) << text;
   EXPECT_NE(text.find(std::to_string(3 * kUnit) + " free bytes"), std::string::npos) << text;
-  EXPECT_NE(text.find("at most " + std::to_string(kUnit)), std::string::npos) << text;
+  EXPECT_NE(text.find("only " + std::to_string(kUnit) + " are contiguous"), std::string::npos)
+      << text;
 }
 
-// Fails when pieces that come back in some order leave a hole behind, or when the peak is lost.
-TEST(Arena, GiveBackInAnyOrder) {
+// Fails when pieces returned in some order leave a gap that is not joined, or when the peak is
+// wrong.
+TEST(Arena, PiecesCanBeReturnedInAnyOrder) {
   std::vector<int> order = {0, 1, 2, 3};
   do {
     HostArena arena;
@@ -169,8 +174,8 @@ TEST(Arena, GiveBackInAnyOrder) {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-// Fails when an exhausted arena gives a piece, or cannot go on after a refusal.
-TEST(Arena, Exhaustion) {
+// Fails when an exhausted arena returns a piece, or cannot continue after a refusal.
+TEST(Arena, RefusesPiecesWhenExhausted) {
   HostArena arena;
   ASSERT_TRUE(arena.create(4 * kUnit, false));
   EXPECT_EQ(arena.take(4 * kUnit + 1), nullptr);
@@ -184,8 +189,8 @@ TEST(Arena, Exhaustion) {
   EXPECT_NE(arena.take(4 * kUnit), nullptr);
 }
 
-// Fails when the table of pieces overflows instead of refusing.
-TEST(Arena, AtMostMaxPieces) {
+// Fails when the table of pieces overflows.
+TEST(Arena, RefusesMoreThanMaxPieces) {
   HostArena arena;
   ASSERT_TRUE(arena.create((HostArena::kMaxPieces + 8) * kUnit, false));
   std::vector<void*> pieces;
@@ -198,8 +203,8 @@ TEST(Arena, AtMostMaxPieces) {
   EXPECT_EQ(arena.take(kUnit), pieces[100]);
 }
 
-// Fails when nothing at all is not handled: no block, size 0, nullptr, a pointer that is no piece.
-TEST(Arena, NothingIsAllowed) {
+// Fails when an empty arena, size 0, nullptr or a pointer that is not a piece is not handled.
+TEST(Arena, AcceptsEmptyAndForeignPointers) {
   HostArena none;
   ASSERT_TRUE(none.create(0, false));
   EXPECT_EQ(none.capacity(), 0u);
@@ -212,11 +217,11 @@ TEST(Arena, NothingIsAllowed) {
   auto* piece = static_cast<char*>(arena.take(2 * kUnit));
   arena.give_back(nullptr);
   arena.give_back(piece + kUnit);
-  EXPECT_EQ(arena.used(), 2 * kUnit) << "a pointer into a piece is no piece";
+  EXPECT_EQ(arena.used(), 2 * kUnit) << "a pointer into a piece must be ignored";
 }
 
-// Fails when a block that the system cannot give is not reported as OutOfMemory with its size.
-TEST(Arena, TooLargeForTheSystem) {
+// Fails when a block that the system cannot provide is not reported as OutOfMemory with its size.
+TEST(Arena, ReportsABlockTooLargeForTheSystem) {
   for (const std::size_t bytes : {std::numeric_limits<std::size_t>::max(), std::size_t{1} << 60}) {
     HostArena arena;
     const Expected<void> made = arena.create(bytes, false);
@@ -227,8 +232,9 @@ TEST(Arena, TooLargeForTheSystem) {
   }
 }
 
-// Fails when the block is not touched at creation: the first frame would fault.
-TEST(Arena, EveryPageIsThere) {
+// Fails when the block's pages are not touched at creation, so that the first frame has page
+// faults.
+TEST(Arena, TouchesEveryPageAtCreation) {
   for (const std::size_t bytes : {std::size_t{100}, std::size_t{5} << 20}) {
     HostArena arena;
     ASSERT_TRUE(arena.create(bytes, false));
@@ -239,12 +245,12 @@ TEST(Arena, EveryPageIsThere) {
     ASSERT_EQ(mincore(piece, bytes, resident.data()), 0);
     for (const unsigned char flag : resident) ASSERT_EQ(flag & 1, 1);
     for (std::size_t i = 0; i < bytes; ++i)
-      ASSERT_EQ(static_cast<char*>(piece)[i], 0) << "memory begins as zero";
+      ASSERT_EQ(static_cast<char*>(piece)[i], 0) << "memory must be zero at first";
   }
 }
 
-// Fails when pieces overlap or pass the end, when one is refused though a gap is large enough or
-// given though none is, or when the figures are wrong.
+// Fails when pieces overlap or exceed the block, when a piece is refused although a gap is large
+// enough, or given although none is, or when the statistics are wrong.
 TEST(Arena, RandomUseMatchesTheModel) {
   for (unsigned seed = 1; seed <= 8; ++seed) {
     std::mt19937 random(seed);
@@ -259,7 +265,7 @@ TEST(Arena, RandomUseMatchesTheModel) {
     std::size_t largest = kUnits;
     for (int step = 0; step < 6000; ++step) {
       if (taken.empty() || random() % 5 < 3) {
-        // Many sizes, so that regions stay free beside each other until they are joined.
+        // Many different sizes, so that neighboring regions stay free until they are joined.
         const std::size_t units = 1 + random() % (random() % 8 == 0 ? 120 : 12);
         const std::size_t bytes = units * kUnit - random() % kUnit;
         char* piece = static_cast<char*>(arena.take(bytes));
@@ -301,8 +307,8 @@ TEST(Arena, RandomUseMatchesTheModel) {
   }
 }
 
-// Fails when the size that is counted without memory differs from what is laid out, or an array is
-// not aligned.
+// Fails when the size counted without memory differs from the actual layout, or an array is not
+// aligned.
 TEST(LayoutBuilder, CountsWhatItLaysOut) {
   const auto lay_out = [](LayoutBuilder& builder) {
     std::vector<void*> arrays;

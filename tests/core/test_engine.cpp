@@ -1,4 +1,4 @@
-// Engine: configuration, workers, backends, memory and the log.
+// Engine: configuration, workers, backends, memory and log.
 #include <dirent.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -37,7 +37,7 @@ EngineConfig cpu_config(int workers = 2) {
   return config;
 }
 
-/// Thread ids of this process whose name begins with `prefix`.
+/// The ids of this process's threads whose name begins with `prefix`.
 std::vector<pid_t> threads_named(const char* prefix) {
   std::vector<pid_t> found;
   DIR* tasks = opendir("/proc/self/task");
@@ -72,12 +72,12 @@ struct BadConfig {
   const char* name;
   std::function<void(EngineConfig&)> spoil;
   Status status;
-  std::vector<std::string> words;  ///< what the text must name
+  std::vector<std::string> words;  ///< words that the error text must contain
 };
 
-// Fails when a bad configuration is taken, or refused without naming the field, its value and its
-// range.
-TEST(Engine, BadConfigurationsAreNamed) {
+// Fails when a bad configuration is accepted, or when the error does not name the field, its value
+// and its range.
+TEST(Engine, RefusesBadConfigurations) {
   const std::vector<BadConfig> table = {
       {"workers negative",
        [](EngineConfig& c) { c.workers = -1; },
@@ -120,14 +120,14 @@ TEST(Engine, BadConfigurationsAreNamed) {
           << "\"" << word << "\" is missing in: " << engine.error().text;
     }
     const Expected<EngineInfo> probed = Engine::probe(config);
-    ASSERT_FALSE(probed) << "probe must refuse what create refuses";
+    ASSERT_FALSE(probed) << "probe must refuse a configuration that create refuses";
     EXPECT_STREQ(probed.error().text, engine.error().text);
   }
 }
 
-// Fails when memory that the CPU backend does not have, or that the system cannot give, is
-// promised.
-TEST(Engine, MemoryThatIsNotThere) {
+// Fails when the engine promises memory that the CPU backend does not have or that the system
+// cannot provide.
+TEST(Engine, RefusesUnavailableMemory) {
   EngineConfig config = cpu_config();
   config.memory.pinned = 4096;
   Expected<Engine> engine = Engine::create(config);
@@ -146,16 +146,16 @@ TEST(Engine, MemoryThatIsNotThere) {
   engine = Engine::create(config);
   ASSERT_FALSE(engine);
   EXPECT_EQ(engine.error().status, Status::kOutOfMemory);
-  EXPECT_TRUE(threads_named("ocellus-").empty()) << "a refused engine left threads behind";
+  EXPECT_TRUE(threads_named("ocellus-").empty()) << "a refused engine must not leave threads";
 }
 
-// Fails when locking more memory than is allowed is ignored. In a child, because the limit cannot
-// be raised again.
+// Fails when locking more memory than allowed is silently ignored. The test runs in a child
+// process, because it cannot raise the limit again.
 TEST(Engine, LockedMemoryBeyondTheLimitIsAnError) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the sanitizers replace mlock by nothing";
+  GTEST_SKIP() << "the sanitizers disable mlock";
 #endif
-  if (geteuid() != 0) GTEST_SKIP() << "needs root to give up the right to lock memory in a child";
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to drop the privilege to lock memory in a child";
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
@@ -175,7 +175,7 @@ TEST(Engine, LockedMemoryBeyondTheLimitIsAnError) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-// Fails when the default takes more or fewer workers than the process may use CPUs.
+// Fails when the default number of workers is not the number of CPUs that the process may use.
 TEST(Engine, DefaultWorkersFollowTheAffinityMask) {
   const std::vector<int> allowed = allowed_cpus();
   ASSERT_FALSE(allowed.empty());
@@ -194,8 +194,8 @@ TEST(Engine, DefaultWorkersFollowTheAffinityMask) {
   EXPECT_EQ(info->workers, 1);
 }
 
-// Fails when the engine starts another number of threads, does not name them, or leaves them
-// behind.
+// Fails when the engine starts a wrong number of threads, does not name them, or leaves them
+// running.
 TEST(Engine, StartsAndEndsItsThreads) {
   for (const int workers : {1, 2, 64}) {
     {
@@ -204,20 +204,20 @@ TEST(Engine, StartsAndEndsItsThreads) {
       EXPECT_EQ(engine->info().workers, workers);
       EXPECT_EQ(threads_named("ocellus-").size(), static_cast<std::size_t>(workers));
     }
-    // The kernel may list a thread for a moment after it has been joined.
+    // The kernel may still list a thread for a moment after the join.
     for (int tries = 0; tries < 1000 && !threads_named("ocellus-").empty(); ++tries)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_TRUE(threads_named("ocellus-").empty());
   }
 }
 
-// Fails when a worker is not pinned to its CPU, or an entry beyond the workers is read.
+// Fails when a worker is not pinned to its CPU, or when entries beyond the workers are read.
 TEST(Engine, AffinityIsSet) {
   const std::vector<int> allowed = allowed_cpus();
   EngineConfig config = cpu_config(2);
   config.affinity[0] = static_cast<std::int16_t>(allowed.back());
   config.affinity[1] = static_cast<std::int16_t>(allowed.front());
-  config.affinity[2] = 32000;  // not read with two workers
+  config.affinity[2] = 32000;  // must not be read with two workers
   const Expected<Engine> engine = Engine::create(config);
   ASSERT_TRUE(engine) << engine.error().text;
   EXPECT_TRUE(engine->info().affinity);
@@ -234,7 +234,7 @@ TEST(Engine, AffinityIsSet) {
   EXPECT_FALSE(Engine::probe(cpu_config(2))->affinity);
 }
 
-// Fails when SCHED_FIFO is neither set nor refused with a text that tells how to get it.
+// Fails when SCHED_FIFO is neither set nor refused with a text that explains how to get permission.
 TEST(Engine, RealtimePriorityIsSetOrRefusedWithAReason) {
   EngineConfig config = cpu_config(2);
   config.realtime_priority = 7;
@@ -256,10 +256,10 @@ TEST(Engine, RealtimePriorityIsSetOrRefusedWithAReason) {
   }
 }
 
-// Fails when a process without the right gets ordinary threads silently, or a text that does not
-// help.
-TEST(Engine, RealtimePriorityWithoutTheRightIsAnError) {
-  if (geteuid() != 0) GTEST_SKIP() << "needs root to give up the right in a child";
+// Fails when a process without permission silently gets workers without priority, or an unhelpful
+// error text.
+TEST(Engine, RealtimePriorityWithoutPermissionIsAnError) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to drop the privilege in a child";
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
@@ -279,7 +279,7 @@ TEST(Engine, RealtimePriorityWithoutTheRightIsAnError) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-/// What the system says of a thread of ours, as "name: value" lines.
+/// The status of a thread of this process from /proc, as lines "name: value".
 std::string thread_status(pid_t thread) {
   std::string text;
   const std::string path = "/proc/self/task/" + std::to_string(thread) + "/status";
@@ -291,10 +291,10 @@ std::string thread_status(pid_t thread) {
   return text;
 }
 
-// Fails when a worker takes a signal that the program waits for in a thread of its own, which would
-// end the program, or when a worker blocks the signals of its own instructions, so that a crash
-// handler never hears of them; also when creation changes the caller's own mask.
-TEST(Engine, WorkersTakeNoSignals) {
+// Fails when a worker receives a signal that the program expects on its own thread. Also fails when
+// a worker blocks the signals of its own faults, which a crash handler needs, or when creation
+// changes the caller's signal mask.
+TEST(Engine, WorkersBlockAsynchronousSignals) {
   sigset_t before;
   ASSERT_EQ(pthread_sigmask(SIG_SETMASK, nullptr, &before), 0);
   const Expected<Engine> engine = Engine::create(cpu_config(2));
@@ -317,8 +317,8 @@ TEST(Engine, WorkersTakeNoSignals) {
   }
 }
 
-// Fails when the process's default stack size decides on the workers' stacks: a small one ended the
-// program inside Engine::create.
+// Fails when the workers' stacks have the process's default size. A small default would end the
+// program in Engine::create.
 TEST(Engine, WorkersHaveAStackOfTheirOwnSize) {
   pthread_attr_t before;
   pthread_attr_t small;
@@ -335,12 +335,13 @@ TEST(Engine, WorkersHaveAStackOfTheirOwnSize) {
   pthread_attr_destroy(&before);
 }
 
-// Fails when workers inherit the real-time policy of a creator that asks for ordinary ones.
-TEST(Engine, OrdinaryWorkersOfARealtimeThread) {
+// Fails when workers inherit the real-time policy of the creating thread although none was
+// configured.
+TEST(Engine, WorkersDoNotInheritARealtimePolicy) {
   sched_param parameter{};
   parameter.sched_priority = 5;
   if (sched_setscheduler(0, SCHED_FIFO, &parameter) != 0)
-    GTEST_SKIP() << "SCHED_FIFO is not allowed here";
+    GTEST_SKIP() << "this process may not use SCHED_FIFO";
   const Expected<Engine> engine = Engine::create(cpu_config(2));
   parameter.sched_priority = 0;
   ASSERT_EQ(sched_setscheduler(0, SCHED_OTHER, &parameter), 0);
@@ -350,9 +351,9 @@ TEST(Engine, OrdinaryWorkersOfARealtimeThread) {
     EXPECT_EQ(sched_getscheduler(worker), SCHED_OTHER);
 }
 
-// Fails when a process of a lower policy, which it may not leave, gets no workers, or is told of a
-// real-time policy that it did not ask for.
-TEST(Engine, WorkersOfAnIdlePolicy) {
+// Fails when a process with a lower policy, which it cannot leave, gets no workers, or an error
+// about a real-time policy that was not configured.
+TEST(Engine, WorkersRunUnderAnIdlePolicy) {
   const pid_t child = fork();
   if (child == 0) {
     if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0) _exit(2);
@@ -365,13 +366,13 @@ TEST(Engine, WorkersOfAnIdlePolicy) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status));
-  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "no other user or policy is allowed here";
+  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "this process cannot change its user or policy";
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-// Fails when an engine that a child inherits hangs or ends the child when it is destroyed, or gives
+// Fails when an inherited engine hangs or ends the child process in its destructor, or gives out
 // memory there.
-TEST(Engine, AChildOfForkCanOnlyDestroyIt) {
+TEST(Engine, AForkedChildCanOnlyDestroyAnEngine) {
   EngineConfig config = cpu_config(3);
   config.memory.host = 1 << 16;
   Expected<Engine> engine = Engine::create(config);
@@ -396,11 +397,11 @@ TEST(Engine, AChildOfForkCanOnlyDestroyIt) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
   EXPECT_EQ(WEXITSTATUS(status), 0);
-  EXPECT_TRUE(held.write(0, "x", 1)) << "the parent's goes on";
+  EXPECT_TRUE(held.write(0, "x", 1)) << "the parent's engine must still work";
 }
 
-// Fails when the backend that was asked for is not the one that is told.
-TEST(Engine, TellsTheBackendThatRuns) {
+// Fails when the reported backend is not the requested one.
+TEST(Engine, ReportsTheActiveBackend) {
   const Expected<Engine> engine = Engine::create(cpu_config());
   ASSERT_TRUE(engine);
   EXPECT_EQ(engine->info().backend, BackendKind::kCpu);
@@ -410,13 +411,14 @@ TEST(Engine, TellsTheBackendThatRuns) {
   EXPECT_STREQ(backend_name(BackendKind::kCuda), "cuda");
 }
 
-// Fails when CUDA that is not there falls back silently, or "auto" does not find the CPU.
-TEST(Engine, UnavailableCudaIsAnErrorAndAutoTakesTheCpu) {
+// Fails when an unavailable CUDA device leads to a silent fallback, or when "auto" does not select
+// the CPU.
+TEST(Engine, UnavailableCudaIsAnErrorAndAutoSelectsTheCpu) {
   EngineConfig config = cpu_config();
   config.backend.choice = BackendChoice::kCuda;
   config.backend.device = 3;
   const Expected<Engine> cuda = Engine::create(config);
-  if (cuda) GTEST_SKIP() << "a fourth CUDA device is there";
+  if (cuda) GTEST_SKIP() << "this machine has a fourth CUDA device";
   EXPECT_EQ(cuda.error().status, Status::kBackendUnavailable);
   EXPECT_NE(std::strstr(cuda.error().text, "cuda:3"), nullptr) << cuda.error().text;
 
@@ -427,9 +429,9 @@ TEST(Engine, UnavailableCudaIsAnErrorAndAutoTakesTheCpu) {
   EXPECT_EQ(any->info().backend, BackendKind::kCpu);
 }
 
-// Fails when a spelling is taken or refused wrongly, or the refusal does not say what would be
-// right.
-TEST(BackendSpec, Parse) {
+// Fails when a text is accepted or refused wrongly, or when the error does not list the valid
+// texts.
+TEST(BackendSpec, ParsesValidTextsOnly) {
   struct Good {
     const char* text;
     BackendChoice choice;
@@ -459,8 +461,8 @@ TEST(BackendSpec, Parse) {
   EXPECT_FALSE(BackendSpec::parse(nullptr));
 }
 
-// Fails when the block's size is not what was asked for, or memory counts as used with no operator
-// there.
+// Fails when the block does not have the requested size, or memory counts as used without
+// operators.
 TEST(Engine, MemoryUseOfAnEmptyEngine) {
   EngineConfig config = cpu_config();
   config.memory.host = 100000;
@@ -475,8 +477,8 @@ TEST(Engine, MemoryUseOfAnEmptyEngine) {
   EXPECT_EQ(use.pieces, 0);
 }
 
-// Fails when moving a handle loses the engine or ends it twice.
-TEST(Engine, HandlesMove) {
+// Fails when a move loses the engine or destroys it twice.
+TEST(Engine, CanBeMoved) {
   Expected<Engine> made = Engine::create(cpu_config(3));
   ASSERT_TRUE(made);
   Engine first = std::move(*made);
@@ -486,11 +488,11 @@ TEST(Engine, HandlesMove) {
   first = std::move(*other);
   EXPECT_EQ(first.info().workers, 1);
   EXPECT_EQ(threads_named("ocellus-").size(), 1u)
-      << "the engine that was assigned over must be gone";
+      << "the engine that was overwritten must be destroyed";
 }
 
-// Fails when engines in several threads share state.
-TEST(Engine, SeveralEnginesInSeveralThreads) {
+// Fails when engines on several threads share state.
+TEST(Engine, EnginesOnSeveralThreadsAreIndependent) {
   std::atomic<int> made{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
@@ -517,9 +519,8 @@ struct LogLines {
   }
 };
 
-// Fails when the engine does not say which backend it took, or speaks after the callback was taken
-// away.
-TEST(Log, TheCallbackHearsTheEngine) {
+// Fails when the engine does not log its backend, or logs after the callback was removed.
+TEST(Log, TheCallbackReceivesMessagesOfTheEngine) {
   LogLines log;
   set_log_callback(&LogLines::collect, &log);
   ASSERT_TRUE(Engine::create(cpu_config()));
@@ -536,8 +537,8 @@ TEST(Log, TheCallbackHearsTheEngine) {
   EXPECT_EQ(log.lines.size(), before);
 }
 
-// Fails when a callback that sets the callback deadlocks.
-TEST(Log, ACallbackMayTurnTheLogOff) {
+// Fails when a callback that changes the callback deadlocks.
+TEST(Log, ACallbackMayDisableTheLog) {
   static std::atomic<int> calls;
   calls = 0;
   set_log_callback(
@@ -551,7 +552,7 @@ TEST(Log, ACallbackMayTurnTheLogOff) {
   EXPECT_EQ(calls.load(), 1);
 }
 
-// Fails when the library prints by itself.
+// Fails when the library prints anything itself.
 TEST(Log, NothingIsPrinted) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();

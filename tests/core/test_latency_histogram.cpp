@@ -1,4 +1,4 @@
-// LatencyHistogram against exact percentiles of the sorted values.
+// LatencyHistogram against exact percentiles of sorted values.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace ocellus {
 namespace {
 
-// 100 KiB each: kept off the stack.
+// A histogram has 100 KiB, so it is kept off the stack.
 std::unique_ptr<LatencyHistogram> make_histogram() {
   return std::make_unique<LatencyHistogram>();
 }
@@ -28,15 +28,15 @@ std::vector<std::int64_t> random_durations(std::size_t count, unsigned seed) {
   return values;
 }
 
-// The smallest value that at least `percent` of the values do not exceed.
+// The smallest value v for which at least `percent` percent of the values are at most v.
 std::int64_t exact_percentile(const std::vector<std::int64_t>& sorted, double percent) {
   const double rank = std::ceil(percent * static_cast<double>(sorted.size()) / 100.0);
   const std::size_t index = rank < 1.0 ? 0 : static_cast<std::size_t>(rank) - 1;
   return sorted[std::min(index, sorted.size() - 1)];
 }
 
-// Fails when a percentile is off by more than three significant digits or when a rank is counted
-// wrongly. The count is prime, so that no rank falls on a rounding edge.
+// Fails when a percentile has an error of more than three significant digits, or when a rank is
+// wrong. The count is prime, so that no rank falls on a rounding edge.
 TEST(LatencyHistogram, PercentilesMatchTheSortedValues) {
   for (unsigned seed = 1; seed <= 5; ++seed) {
     std::vector<std::int64_t> values = random_durations(20011, seed);
@@ -50,7 +50,7 @@ TEST(LatencyHistogram, PercentilesMatchTheSortedValues) {
       const std::int64_t got = histogram->percentile_ns(percent);
       EXPECT_LE(std::abs(static_cast<double>(got - exact)), 1e-3 * static_cast<double>(exact))
           << "percent " << percent << " seed " << seed;
-      EXPECT_GE(got, exact) << "a percentile may not be rounded down; percent " << percent;
+      EXPECT_GE(got, exact) << "a percentile must not be rounded down; percent " << percent;
     }
     EXPECT_EQ(histogram->min_ns(), values.front());
     EXPECT_EQ(histogram->max_ns(), values.back());
@@ -58,17 +58,18 @@ TEST(LatencyHistogram, PercentilesMatchTheSortedValues) {
   }
 }
 
-// Fails when a rank that is a whole number is rounded up to the next value because percent / 100 is
-// not exact in binary.
+// Fails when a whole rank is rounded up to the next value because percent / 100 is not exact in
+// binary.
 TEST(LatencyHistogram, WholeRanksAreNotRoundedUp) {
   const auto histogram = make_histogram();
-  for (int value = 1; value <= 1000; ++value) histogram->record(value);  // 1 ns buckets: exact
+  // the buckets of 1 ns are exact
+  for (int value = 1; value <= 1000; ++value) histogram->record(value);
   for (int tenth = 1; tenth <= 1000; ++tenth) {
     ASSERT_EQ(histogram->percentile_ns(tenth / 10.0), tenth) << "percent " << tenth / 10.0;
   }
 }
 
-// Fails when any bucket from 1 us to 10 s is wider than 0.1 % of its values, or when an edge
+// Fails when a bucket between 1 us and 10 s is wider than 0.1 % of its values, or when an edge
 // belongs to the wrong bucket.
 TEST(LatencyHistogram, EveryBucketKeepsThreeDigits) {
   const auto histogram = make_histogram();
@@ -83,15 +84,15 @@ TEST(LatencyHistogram, EveryBucketKeepsThreeDigits) {
         histogram->reset();
         histogram->record(value);
         ASSERT_EQ(histogram->bucket_value(bucket), 1u) << "value " << value;
-        ASSERT_EQ(histogram->percentile_ns(50.0), value) << "one value is its own median";
+        ASSERT_EQ(histogram->percentile_ns(50.0), value) << "a single value must be the median";
       }
     }
     lower = upper + 1;
   }
-  EXPECT_GT(lower - 1, LatencyHistogram::kHighestNs) << "10 s must lie inside the buckets";
+  EXPECT_GT(lower - 1, LatencyHistogram::kHighestNs) << "the buckets must cover 10 s";
 }
 
-// Fails when the edges of powers of two fall into a neighboring bucket.
+// Fails when a power of two is counted in a neighboring bucket.
 TEST(LatencyHistogram, PowersOfTwoAreWithinThreeDigits) {
   const auto histogram = make_histogram();
   for (int bit = 0; bit < 34; ++bit) {
@@ -108,7 +109,7 @@ TEST(LatencyHistogram, PowersOfTwoAreWithinThreeDigits) {
   }
 }
 
-// Fails when an empty histogram divides by its count or reports a value.
+// Fails when an empty histogram divides by its count or reports a value other than 0.
 TEST(LatencyHistogram, EmptyIsZero) {
   const auto histogram = make_histogram();
   EXPECT_EQ(histogram->count(), 0u);
@@ -119,8 +120,8 @@ TEST(LatencyHistogram, EmptyIsZero) {
     EXPECT_EQ(histogram->percentile_ns(percent), 0);
 }
 
-// Fails when a negative or an over-long duration writes outside the buckets, or when 10 s itself
-// counts as overflow.
+// Fails when a negative or too long duration writes outside the buckets, or when 10 s counts as
+// overflow.
 TEST(LatencyHistogram, ExtremesAreCounted) {
   const auto histogram = make_histogram();
   histogram->record(-1);
@@ -141,7 +142,7 @@ TEST(LatencyHistogram, ExtremesAreCounted) {
   EXPECT_EQ(histogram->percentile_ns(0.0), 0);
 }
 
-// Fails when percentiles outside 0 to 100, or no number, are not limited to the extremes.
+// Fails when a percentage outside 0 to 100, or NaN, is not limited to the extremes.
 TEST(LatencyHistogram, PercentIsLimited) {
   const auto histogram = make_histogram();
   for (const std::int64_t value : {5000, 6000, 7000}) histogram->record(value);
@@ -151,8 +152,8 @@ TEST(LatencyHistogram, PercentIsLimited) {
   EXPECT_DOUBLE_EQ(histogram->mean_ns(), 6000.0);
 }
 
-// Fails when merging loses a count, an extreme or the overflow: the merged histogram must equal one
-// that saw everything.
+// Fails when merging loses a count, an extreme or the overflow. The merged histogram must equal one
+// that recorded all values.
 TEST(LatencyHistogram, MergeEqualsRecordingEverything) {
   const auto left = make_histogram();
   const auto right = make_histogram();
@@ -175,7 +176,7 @@ TEST(LatencyHistogram, MergeEqualsRecordingEverything) {
   }
 }
 
-// Fails when an empty histogram's minimum of 0 leaks into the other in a merge.
+// Fails when merging with an empty histogram uses its minimum of 0.
 TEST(LatencyHistogram, MergeWithEmptyKeepsTheExtremes) {
   const auto filled = make_histogram();
   const auto empty = make_histogram();
@@ -189,8 +190,8 @@ TEST(LatencyHistogram, MergeWithEmptyKeepsTheExtremes) {
   EXPECT_EQ(empty->count(), 1u);
 }
 
-// Fails when reset leaves anything behind.
-TEST(LatencyHistogram, ResetForgets) {
+// Fails when reset keeps any value.
+TEST(LatencyHistogram, ResetForgetsAllValues) {
   const auto histogram = make_histogram();
   histogram->record(123456);
   histogram->record(LatencyHistogram::kHighestNs + 5);
@@ -203,10 +204,10 @@ TEST(LatencyHistogram, ResetForgets) {
     ASSERT_EQ(histogram->bucket_value(bucket), 0u);
   }
   histogram->record(2000);
-  EXPECT_EQ(histogram->min_ns(), 2000) << "the minimum must start again";
+  EXPECT_EQ(histogram->min_ns(), 2000) << "the minimum must be reset";
 }
 
-// Fails when the histogram grows or allocates its buckets elsewhere.
+// Fails when the histogram grows, or allocates its buckets elsewhere.
 TEST(LatencyHistogram, HasAFixedSize) {
   EXPECT_LE(sizeof(LatencyHistogram), 104u * 1024u);
   EXPECT_GE(sizeof(LatencyHistogram),

@@ -1,4 +1,4 @@
-// The container of model files: what is written is read back, and no damaged file is taken.
+// The container of model files: files are read back as written, and damaged files are refused.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -46,8 +46,8 @@ std::uint64_t hash_of(const Bytes& bytes) {
   return XXH64(bytes.data(), bytes.size(), 0);
 }
 
-/// Makes the header's checksum right again. It is computed here from the layout, so that a mistake
-/// of the library is not made twice.
+/// Corrects the header's checksum. It is computed here from the documented layout, so that the test
+/// does not repeat a mistake of the library.
 void seal(Bytes& bytes) {
   const std::size_t arrays_at = (64 + std::size_t{get<std::uint32_t>(bytes, 20)} + 63) / 64 * 64;
   Bytes hashed(bytes.begin(), bytes.begin() + 40);
@@ -63,7 +63,7 @@ Bytes table(const std::string& text) {
   return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
 }
 
-/// A table of exactly `size` bytes, a multiple of 4.
+/// A table of exactly `size` bytes, which must be a multiple of 4.
 Bytes table_of_size(std::size_t size) {
   return table(std::string(size - table("").size(), 'x'));
 }
@@ -91,7 +91,7 @@ class ModelFileTest : public testing::Test {
                static_cast<std::streamsize>(bytes.size()));
   }
 
-  /// Reads the file to its end; an Error of kOk when nothing is wrong.
+  /// Reads the whole file. Returns an Error of kOk on success.
   static Error read(const Bytes& bytes) {
     const fuzz::MemoryFile stored(bytes.data(), bytes.size());
     ModelFile file;
@@ -110,7 +110,7 @@ class ModelFileTest : public testing::Test {
     return {};
   }
 
-  /// The text for `good_` after `change`, whose checksum is made right when `sealed`.
+  /// The error text for `good_` after `change`. If `sealed`, the checksum is corrected.
   std::string error_of(bool sealed, const std::function<void(Bytes&)>& change) const {
     Bytes bytes = good_;
     change(bytes);
@@ -125,9 +125,9 @@ class ModelFileTest : public testing::Test {
   const Bytes good_ = model(table("text"), some_arrays());
 };
 
-// Fails when a field of the header is at another offset than the layout says, or a checksum covers
-// other bytes: files of other versions of the library would be refused.
-TEST_F(ModelFileTest, HasTheLayoutThatIsDocumented) {
+// Fails when a field of the header has a different offset than documented, or when a checksum
+// covers different bytes. Then files of other versions of the library would be refused.
+TEST_F(ModelFileTest, HasTheDocumentedLayout) {
   const Bytes contents = table("text");
   const Bytes arrays = some_arrays();
   EXPECT_EQ(std::memcmp(good_.data(), "\x89OCELLUS", 8), 0);
@@ -152,7 +152,7 @@ TEST_F(ModelFileTest, HasTheLayoutThatIsDocumented) {
   EXPECT_EQ(model(contents, {}).size() % 64, 0u);
 }
 
-// Fails when a name of 8 characters, the longest, is cut off or written beyond its field.
+// Fails when a name of 8 characters, the maximum, is cut off or written beyond its field.
 TEST_F(ModelFileTest, KindsHaveUpToEightCharacters) {
   constexpr ModelKind kLongest{"eightlet", "long name", 1, 448};
   const Bytes contents = table("");
@@ -164,9 +164,9 @@ TEST_F(ModelFileTest, KindsHaveUpToEightCharacters) {
   EXPECT_TRUE(taken) << taken.error().text;
 }
 
-// Fails when the table or any byte of the arrays is read from another place than it was written to,
-// for tables up to the longest, and with arrays or none.
-TEST_F(ModelFileTest, GivesBackWhatWasWritten) {
+// Fails when the table or a byte of the arrays is read from a different place than it was written
+// to. The tables go up to the maximum length, with and without arrays.
+TEST_F(ModelFileTest, ReadsBackWhatWasWritten) {
   const std::size_t shortest = table("").size();
   for (std::size_t size = shortest; size <= kKind.max_table_bytes; size += 4) {
     for (const std::size_t count : {0u, 1u, 64u, 1000u}) {
@@ -203,9 +203,9 @@ TEST_F(ModelFileTest, GivesBackWhatWasWritten) {
   }
 }
 
-// Fails when more is read than the arrays have: what is behind their end, or their beginning once
-// more.
-TEST_F(ModelFileTest, GivesNoMoreThanThereIs) {
+// Fails when more bytes are read than the arrays have: bytes behind their end, or their beginning
+// again.
+TEST_F(ModelFileTest, StopsAtTheEndOfTheArrays) {
   store(good_);
   ModelFile file;
   ASSERT_TRUE(file.open(kKind, path_.c_str()));
@@ -219,7 +219,7 @@ TEST_F(ModelFileTest, GivesNoMoreThanThereIs) {
   EXPECT_FALSE(file.read(arrays.data(), 1));
 }
 
-// Fails when a file that ends anywhere before its end is taken, or is not called truncated.
+// Fails when a file cut off at any position is accepted, or is not reported as truncated.
 TEST_F(ModelFileTest, RefusesEveryTruncation) {
   ASSERT_EQ(read(good_).status, Status::kOk);
   for (const Bytes& whole : {good_, model(table("text"), {})}) {
@@ -236,8 +236,8 @@ TEST_F(ModelFileTest, RefusesEveryTruncation) {
   }
 }
 
-// Fails when any single flipped bit of a file is taken: of the header, the table, the zeros between
-// them or the arrays.
+// Fails when a file with a single flipped bit is accepted. The bit may be in the header, the table,
+// the padding or the arrays.
 TEST_F(ModelFileTest, RefusesEveryFlippedBit) {
   for (const Bytes& whole : {good_, model(table("text"), {})}) {
     Bytes bytes = whole;
@@ -252,8 +252,8 @@ TEST_F(ModelFileTest, RefusesEveryFlippedBit) {
   }
 }
 
-// Fails when bytes after the end of a file go unnoticed.
-TEST_F(ModelFileTest, RefusesDataAfterItsEnd) {
+// Fails when additional bytes at the end of a file are accepted.
+TEST_F(ModelFileTest, RefusesDataAfterTheEnd) {
   for (const Bytes& whole : {good_, model(table("text"), {})}) {
     for (const std::size_t more : {1u, 64u}) {
       Bytes longer = whole;
@@ -267,8 +267,8 @@ TEST_F(ModelFileTest, RefusesDataAfterItsEnd) {
   }
 }
 
-// Fails when a file of another format or of another kind is taken, or is called damaged.
-TEST_F(ModelFileTest, NamesFilesOfAnotherKind) {
+// Fails when a file of another format or kind is accepted, or is reported as damaged.
+TEST_F(ModelFileTest, RefusesFilesOfAnotherKind) {
   const Error other = read(Bytes(4096, 'x'));
   EXPECT_STREQ(other.text,
                "number file: not a model file of Ocellus (the magic number does not match)");
@@ -285,15 +285,15 @@ TEST_F(ModelFileTest, NamesFilesOfAnotherKind) {
     EXPECT_EQ(error_of(sealed, kind("number\0\0")), expected("number"));
     EXPECT_EQ(error_of(sealed, kind("numbersX")), expected("numbersX"));
     EXPECT_EQ(error_of(sealed, kind("\0\0\0\0\0\0\0\0")), expected(""));
-    // It is printed on terminals.
+    // The name is printed on terminals.
     EXPECT_EQ(error_of(sealed, kind("\x1b[31m\n\xff\x7f")), expected("?[31m???"));
     EXPECT_EQ(error_of(sealed, kind("num\0ers\0")), expected("num?ers"));
   }
 }
 
-// Fails when a file of a future version is called damaged: its version must be checked before
+// Fails when a file of a future version is reported as damaged. The version must be checked before
 // everything that a future version may change.
-TEST_F(ModelFileTest, NamesFilesOfAnotherVersion) {
+TEST_F(ModelFileTest, RefusesFilesOfAnotherVersion) {
   const auto from_20 = [](Bytes& bytes) { std::fill(bytes.begin() + 20, bytes.end(), '\xa5'); };
   for (const int version : {0, 2, 256, 65535}) {
     const std::string text = std::to_string(version) + "; this library reads version ";
@@ -313,9 +313,9 @@ TEST_F(ModelFileTest, NamesFilesOfAnotherVersion) {
   }
 }
 
-// Fails when a check comes before one that must precede it. Each header has one mistake more than
-// the one before it, and the new mistake is reported.
-TEST_F(ModelFileTest, ChecksInTheOrderOfTheLayout) {
+// Fails when the checks are in a wrong order. Each header has one more mistake than the one before,
+// and the new mistake must be reported.
+TEST_F(ModelFileTest, ChecksInTheDocumentedOrder) {
   Bytes bytes = good_;
   const auto expect = [&](const char* words) {
     const Error error = read(bytes);
@@ -345,7 +345,7 @@ TEST_F(ModelFileTest, ChecksInTheOrderOfTheLayout) {
   expect("too short");
 }
 
-// Fails when a header whose checksum is right is believed although it contradicts the file, or when
+// Fails when a header with a correct checksum is trusted although it contradicts the file, or when
 // a length overflows.
 TEST_F(ModelFileTest, RefusesForgedHeaders) {
   const auto lengths = [](std::uint32_t table_bytes, std::uint64_t array_bytes) {
@@ -365,9 +365,9 @@ TEST_F(ModelFileTest, RefusesForgedHeaders) {
   begins(lengths(table_bytes, ~std::uint64_t{0} - arrays_at), "number file: truncated");
   begins(lengths(449, 150), "number file: the table has 449 bytes; at most 448 are allowed");
   begins(lengths(~std::uint32_t{0}, 150), "number file: the table has 4294967295 bytes");
-  // The sum of both is the file's length, but for an overflow.
+  // Their sum is the length of the file because of an overflow.
   begins(lengths(448, good_.size() - 512), "number file: truncated");
-  // The table reaches into the arrays.
+  // The table overlaps the arrays.
   begins(lengths(table_bytes + 64, 150 - 64),
          "number file: damaged (the checksum of its arrays does not match)");
   begins(lengths(0, good_.size() - 64), "number file: damaged (its table is not valid)");
@@ -377,9 +377,9 @@ TEST_F(ModelFileTest, RefusesForgedHeaders) {
          "number file: damaged (the checksum of its arrays does not match)");
 }
 
-// Fails when a file without arrays may claim any checksum for them: two files that differ would be
-// the same model.
-TEST_F(ModelFileTest, ChecksTheHashOfNoArrays) {
+// Fails when a file without arrays may have any checksum for them. Then two different files would
+// be the same model.
+TEST_F(ModelFileTest, ChecksTheChecksumOfEmptyArrays) {
   Bytes bytes = model(table("text"), {});
   bytes[39] ^= 0x80;
   seal(bytes);
@@ -387,8 +387,8 @@ TEST_F(ModelFileTest, ChecksTheHashOfNoArrays) {
                "number file: damaged (the checksum of its arrays does not match)");
 }
 
-// Fails when the header is read beyond the end of a buffer that is too short for it. What is there
-// would be right here.
+// Fails when the header is read beyond the end of a buffer that is too short. The bytes there would
+// be correct in this test.
 TEST_F(ModelFileTest, StaysInsideAShortBuffer) {
   for (const std::size_t available : {std::size_t{64}, good_.size() - 151}) {
     EXPECT_FALSE(detail::parse_model_header(kKind, good_.data(), available, good_.size()));
@@ -400,8 +400,8 @@ TEST_F(ModelFileTest, StaysInsideAShortBuffer) {
   }
 }
 
-// Fails when a path that is no file hangs or is reported without its name.
-TEST_F(ModelFileTest, NamesPathsThatCannotBeRead) {
+// Fails when a path that is not a regular file hangs, or is reported without its name.
+TEST_F(ModelFileTest, ReportsPathsThatCannotBeRead) {
   const std::string fifo = folder_ / "fifo";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   const std::string absent = folder_ / "absent.ocellus";
@@ -415,7 +415,7 @@ TEST_F(ModelFileTest, NamesPathsThatCannotBeRead) {
   }
 }
 
-// Fails when a file that becomes shorter while it is read ends the program, or is taken.
+// Fails when a file that becomes shorter during reading ends the program, or is accepted.
 TEST_F(ModelFileTest, SurvivesAFileThatShrinks) {
   for (const std::size_t left : {std::size_t{10}, good_.size() - 1}) {
     store(good_);
@@ -439,7 +439,8 @@ TEST_F(ModelFileTest, SurvivesAFileThatShrinks) {
   }
 }
 
-// Fails when a note is cut off at another place, is not terminated, or keeps what is not printable.
+// Fails when a note is cut off at a wrong position, is not terminated, or keeps characters that are
+// not printable.
 TEST_F(ModelFileTest, NotesArePrintable) {
   std::array<char, 6> note;
   note.fill('#');

@@ -1,4 +1,4 @@
-// OperatorHandle and CpuOperator with an operator that is none of the library's.
+// OperatorHandle and CpuOperator with an operator that is not part of the library.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -87,7 +87,7 @@ std::unique_ptr<detail::OperatorInstance> make_inverse(int workers, int depth = 
   return std::make_unique<Inverse<T>>(inverse_info<T>(depth), workers);
 }
 
-/// An engine with room for exactly one such operator, and the operator.
+/// An engine with memory for exactly one such operator, and the operator.
 template <typename T>
 struct InverseRig {
   explicit InverseRig(int workers, int depth = 2)
@@ -110,10 +110,10 @@ class Results : public testing::Test {};
 using Elements = testing::Types<std::uint8_t, std::uint16_t>;
 TYPED_TEST_SUITE(Results, Elements);
 
-// Fails when results of another element than a float are misplaced or overrun their rows, a missing
-// plane is written, a bad frame leaves a trace in the next one or no result of its own, or the
-// operator's numbers are those of another frame.
-TYPED_TEST(Results, ComeWithTheOperatorsNumbers) {
+// Fails when results of an element type other than float are misplaced or exceed their rows, or
+// when a missing plane is written. Also fails when a bad frame affects the next one or has no
+// result of its own, or when the info is that of a different frame.
+TYPED_TEST(Results, AreCorrectForEveryElementType) {
   for (const int workers : {1, 3}) {
     for (const int depth : {1, 2, 7}) {
       SCOPED_TRACE(std::to_string(workers) + " workers, depth " + std::to_string(depth));
@@ -126,8 +126,8 @@ TYPED_TEST(Results, ComeWithTheOperatorsNumbers) {
   }
 }
 
-// Fails when an operator that goes leaves its memory taken, or frees it under a frame in flight.
-TYPED_TEST(Results, MayBeLeftInFlight) {
+// Fails when a destroyed operator keeps its memory, or frees it while a frame is in flight.
+TYPED_TEST(Results, MayBeInFlightAtDestruction) {
   const int workers = 2;
   Engine engine = InverseRig<TypeParam>::make_engine(workers, 2);
   const std::vector<float> frame = inverse_frame(1);
@@ -141,8 +141,8 @@ TYPED_TEST(Results, MayBeLeftInFlight) {
   EXPECT_EQ(engine.memory_use().used, Footprint{});
 }
 
-// Fails when an operator that the system had no memory for is used all the same.
-TEST(Creation, NeedsAnObject) {
+// Fails when an operator is used although the system had no memory for it.
+TEST(Creation, FailsWithoutAnInstance) {
   const auto bytes = detail::footprint_of(nullptr);
   ASSERT_FALSE(bytes);
   EXPECT_EQ(bytes.error().status, Status::kOutOfMemory);
@@ -152,8 +152,8 @@ TEST(Creation, NeedsAnObject) {
   EXPECT_STREQ(made.error().text, "the system gave no memory for the operator");
 }
 
-// Fails when the engine's block is too small and the operator is made beyond it.
-TEST(Creation, NeedsRoomInTheBlock) {
+// Fails when an operator is created although the engine's block is too small.
+TEST(Creation, FailsWhenTheBlockIsTooSmall) {
   Engine engine = must(Engine::create(engine_config(1)));
   const auto made =
       detail::make_operator(engine, inverse_info<std::uint8_t>(), make_inverse<std::uint8_t>(1));
@@ -176,9 +176,8 @@ void expect_refused(const std::function<void(Frame&, OperatorOutput&)>& spoil, c
   for (int p = 0; p < 2; ++p) out.expect_untouched(p);
 }
 
-// Fails when planes that the operator would read or write beyond are taken, or refused with a
-// reason that is not theirs.
-TEST(Handle, NamesWhatIsWrongWithTheOutput) {
+// Fails when an output plane that is too small is accepted, or refused with a wrong reason.
+TEST(Handle, RefusesBadOutputPlanes) {
   using B = std::uint8_t;
   using W = std::uint16_t;
   using O = OperatorOutput;
@@ -187,7 +186,7 @@ TEST(Handle, NamesWhatIsWrongWithTheOutput) {
   expect_refused<B>([](Frame&, O& o) { o.planes[1].size.width = 36; },
                     "output plane before is 36x21; it must be 37x21");
   expect_refused<B>([](Frame&, O& o) { o.planes[2] = o.planes[0]; },
-                    "output has a plane 2; the operator gives 2");
+                    "output has a plane 2; the operator has 2 planes");
   expect_refused<B>([](Frame&, O& o) { o.planes[0].format = PixelFormat::kFloat32; },
                     "output plane now has the format kFloat32; it must have kGray8");
   expect_refused<W>([](Frame&, O& o) { o.planes[1].format = PixelFormat::kGray8; },
@@ -216,7 +215,7 @@ TEST(Handle, NamesWhatIsWrongWithTheOutput) {
   expect_refused<B>([](Frame& f, O&) { f.format = PixelFormat::kGray8; },
                     "frame.format is kGray8; the operator was made for kFloat32");
 
-  // Its address is in the text.
+  // The text contains the address.
   InverseRig<W> rig(1);
   const std::vector<float> pixels = inverse_frame(0);
   InverseOutput<W> out;
@@ -229,9 +228,9 @@ TEST(Handle, NamesWhatIsWrongWithTheOutput) {
       << ticket.error().text;
 }
 
-// Fails when a byte plane at an odd address or with an odd stride, which is as good as any, is
-// refused.
-TEST(Handle, TakesBytesAnywhere) {
+// Fails when a plane of bytes at an odd address or with an odd stride is refused. Both are valid
+// for bytes.
+TEST(Handle, AcceptsBytePlanesAtAnyAddress) {
   InverseRig<std::uint8_t> rig(1);
   const std::vector<float> pixels = inverse_frame(0);
   std::vector<std::uint8_t> memory(2 * 39 * 21 + 1);
@@ -243,7 +242,7 @@ TEST(Handle, TakesBytesAnywhere) {
   EXPECT_EQ(memory[1 + 39], inverse_of<std::uint8_t>(pixels[37]));
 }
 
-// Fails when a frame is counted twice or not at all, or a missed deadline counts as a frame.
+// Fails when a frame is counted twice or not at all, or when a missed deadline counts as a frame.
 TEST(Handle, CountsItsFrames) {
   InverseRig<std::uint8_t> rig(2);
   std::vector<float> pixels = inverse_frame(0);

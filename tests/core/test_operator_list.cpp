@@ -1,4 +1,4 @@
-// The list of operators: any of them by name, with a configuration of any of them as a value.
+// The list of operators: lookup by name, and OperatorConfig as a value.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -24,7 +24,8 @@ OperatorConfig made(const OperatorDescription& description) {
   return config;
 }
 
-/// Sends one frame through. The planes' bytes, filled before with what no result is made of alone.
+/// Processes one frame and returns the bytes of the planes, which are first filled with a value
+/// that no whole result consists of.
 std::vector<std::vector<unsigned char>> one_frame(OperatorHandle& op) {
   const OperatorInfo& info = op.info();
   FrameBuffer frame(kSize, PixelFormat::kGray8);
@@ -46,7 +47,7 @@ std::vector<std::vector<unsigned char>> one_frame(OperatorHandle& op) {
   return planes;
 }
 
-// Fails when a description lacks something, or a name finds another operator.
+// Fails when a description is incomplete, or when a name finds the wrong operator.
 TEST(OperatorList, EveryDescriptionIsComplete) {
   std::set<std::string> names;
   for (const OperatorDescription& description : operators()) {
@@ -68,7 +69,7 @@ TEST(OperatorList, EveryDescriptionIsComplete) {
     EXPECT_EQ(find_operator(name), nullptr) << name;
 }
 
-// Fails when the default configuration of an operator does not run.
+// Fails when an operator does not run with its default configuration.
 TEST(OperatorList, EveryDefaultRuns) {
   for (const OperatorDescription& description : operators()) {
     SCOPED_TRACE(description.name);
@@ -89,12 +90,12 @@ TEST(OperatorList, EveryDefaultRuns) {
     EXPECT_STREQ(op.info().name, info.name);
     EXPECT_STREQ(op.info().summary, info.summary);
     for (const auto& plane : one_frame(op))
-      EXPECT_NE(plane, std::vector<unsigned char>(plane.size(), 0x5a)) << "nothing was written";
+      EXPECT_NE(plane, std::vector<unsigned char>(plane.size(), 0x5a)) << "no byte was written";
   }
 }
 
-// Fails when a configuration without a size is taken, or the refusal does not name the size.
-TEST(OperatorList, ASizeIsNeeded) {
+// Fails when a configuration without a size is accepted, or when the error does not name the size.
+TEST(OperatorList, RefusesAConfigurationWithoutASize) {
   const EngineInfo engine = must(Engine::probe(test::engine_config()));
   for (const OperatorDescription& description : operators()) {
     SCOPED_TRACE(description.name);
@@ -110,9 +111,9 @@ TEST(OperatorList, ASizeIsNeeded) {
   }
 }
 
-// Fails when a value that a member of a configuration must not have is taken by one of the calls:
-// the table is for them what it is for texts.
-TEST(OperatorList, MembersAreCheckedAsTexts) {
+// Fails when a call accepts a value of a member that the option table forbids. The table must apply
+// to members as it does to texts.
+TEST(OperatorList, MembersAreCheckedLikeTexts) {
   HalftoneConfig halftone;
   halftone.size = kSize;
   halftone.max_sweeps = -1;
@@ -139,8 +140,8 @@ TEST(OperatorList, MembersAreCheckedAsTexts) {
   }
 }
 
-// Fails when a number that is the end of a range as a text is beyond it as a member.
-TEST(OperatorList, TheEndsOfRangesAreTaken) {
+// Fails when the end of a range is accepted as a text, but refused as a member.
+TEST(OperatorList, AcceptsTheEndsOfRanges) {
   for (const OperatorDescription& description : operators()) {
     for (const Option& option : description.options) {
       if (option.type != OptionType::kFloat) continue;
@@ -164,8 +165,8 @@ TEST(OperatorList, TheEndsOfRangesAreTaken) {
   }
 }
 
-// Fails when the gray range does not reach an operator that has one.
-TEST(OperatorList, TheInputIsSet) {
+// Fails when the gray range is not passed to an operator that supports it.
+TEST(OperatorList, SetsTheInputOfEveryOperator) {
   for (const OperatorDescription& description : operators()) {
     OperatorConfig config(description);
     config.set_input({31, 17}, PixelFormat::kGray16, {16.0f, 235.0f});
@@ -181,8 +182,8 @@ TEST(OperatorList, TheInputIsSet) {
   }
 }
 
-// Fails when a configuration is taken for another operator's, or its members are not the ones that
-// the options set.
+// Fails when a configuration is accepted for a different operator, or when its members are not
+// those that the options set.
 TEST(OperatorList, AConfigurationKnowsItsOperator) {
   OpticalFlowConfig flow = OpticalFlowConfig::quality(kSize);
   flow.window = 9;
@@ -202,7 +203,7 @@ TEST(OperatorList, AConfigurationKnowsItsOperator) {
   EXPECT_STREQ(OperatorConfig(CnnConfig{}).description().name, "cnn");
   EXPECT_STREQ(OperatorConfig(HalftoneConfig{}).description().name, "halftone");
 
-  // A copy is a value of its own, also of another operator.
+  // A copy is independent, even when it gets a different operator.
   OperatorConfig copy = config;
   must(copy.set_option("window", "7"));
   EXPECT_EQ(config.get_if<OpticalFlowConfig>()->window, 5);
@@ -212,8 +213,8 @@ TEST(OperatorList, AConfigurationKnowsItsOperator) {
   EXPECT_EQ(copy.get_if<CnnConfig>()->chain.view(), "edge");
 }
 
-// Fails when an engine for several operators has too little room, or more than they need.
-TEST(OperatorList, AnEngineHasRoomForAll) {
+// Fails when an engine for several operators has too little memory, or more than they need.
+TEST(OperatorList, AnEngineHasMemoryForAllOperators) {
   std::vector<OperatorConfig> configs;
   for (const OperatorDescription& description : operators()) configs.push_back(made(description));
   configs.emplace_back(OpticalFlowConfig::with_kernels(kSize));
@@ -231,10 +232,10 @@ TEST(OperatorList, AnEngineHasRoomForAll) {
   sum.host += kBesides;
   EXPECT_EQ(engine.memory_use().capacity, sum);
   for (OperatorHandle& op : handles) one_frame(op);
-  EXPECT_FALSE(configs[0].create(engine)) << "there is no room for one more";
+  EXPECT_FALSE(configs[0].create(engine)) << "there must be no memory for another operator";
 }
 
-// Fails when an engine is made for an operator that cannot be.
+// Fails when an engine is created for a bad configuration.
 TEST(OperatorList, AnEngineForABadOperatorIsRefused) {
   OpticalFlowConfig flow = OpticalFlowConfig::fast(kSize);
   flow.window = 4;

@@ -1,5 +1,5 @@
 // The option tables of all operators: every row is complete, every value is read back as it was
-// set, and what is refused is refused with the name, the value and what would be right.
+// set, and every error states the name, the value and the allowed values.
 #include "ocellus/options.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ std::string text_of(const OperatorConfig& config, const Option& option) {
   return std::string(config.get_option(option).view());
 }
 
-/// The text of the refusal; empty where the value is taken.
+/// The error text for this value, or an empty text if it is accepted.
 std::string refusal(OperatorConfig config, const std::string& name, const std::string& value) {
   const Expected<void> done = config.set_option(name, value);
   if (done) return "";
@@ -55,21 +55,21 @@ void expect_words(const std::string& text, const std::vector<std::string>& words
     EXPECT_NE(text.find(word), std::string::npos) << "\"" << word << "\" is missing in: " << text;
 }
 
-/// A number as the texts of errors show it.
+/// A number as shown in error texts.
 std::string shown(const Option& option, double value) {
   char text[64];
   std::snprintf(text, sizeof(text), option.type == OptionType::kInt ? "%.0f" : "%g", value);
   return text;
 }
-/// A number with all digits that a float has.
+/// A number with all digits of a float.
 std::string exact(const Option& option, double value) {
   char text[64];
   std::snprintf(text, sizeof(text), option.type == OptionType::kInt ? "%.0f" : "%.9g", value);
   return text;
 }
 
-/// Settings with which an option has a meaning, and such with which it has none; where the defaults
-/// do, there are none.
+/// Settings with which an option applies, and settings with which it does not. Both are empty if
+/// the defaults suffice.
 struct Meaning {
   std::string operator_name;
   std::string option;
@@ -149,7 +149,7 @@ Settings settings_for(const OperatorDescription& description, const Option& opti
   return {};
 }
 
-/// For each operator and row: a configuration in which the row has a meaning.
+/// Calls `check` for each operator and row, with a configuration to which the row applies.
 template <typename Check>
 void for_each_row(Check check) {
   for (const OperatorDescription& description : operators()) {
@@ -162,8 +162,8 @@ void for_each_row(Check check) {
 
 // ---- rows
 
-// Fails when a row lacks what its type needs, or its texts are not of the form that the programs
-// print.
+// Fails when a row lacks a field that its type needs, or when its texts do not have the form that
+// the programs print.
 TEST(Options, EveryRowIsComplete) {
   for (const OperatorDescription& description : operators()) {
     std::set<std::string> names;
@@ -171,7 +171,7 @@ TEST(Options, EveryRowIsComplete) {
     for (const Option& option : description.options) {
       SCOPED_TRACE(std::string(description.name) + " " + option.name);
       const std::string name = option.name;
-      EXPECT_TRUE(names.insert(name).second) << "the name is there twice";
+      EXPECT_TRUE(names.insert(name).second) << "two rows have this name";
       ASSERT_FALSE(name.empty());
       EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), std::string::npos);
       EXPECT_TRUE(std::islower(name.front()));
@@ -185,7 +185,7 @@ TEST(Options, EveryRowIsComplete) {
       EXPECT_NE(help.back(), '.') << help;
       EXPECT_EQ(help.find(". "), std::string::npos) << "more than one sentence: " << help;
       EXPECT_EQ(option.has_meaning == nullptr, option.needs[0] == '\0')
-          << "a condition is told in words, and words are a condition";
+          << "a row must have both a condition and its description, or neither";
       EXPECT_EQ(option.get != nullptr, option.type != OptionType::kText);
       EXPECT_EQ(option.set != nullptr, option.type != OptionType::kText);
       EXPECT_EQ(option.get_text != nullptr, option.type == OptionType::kText);
@@ -213,7 +213,7 @@ TEST(Options, EveryRowIsComplete) {
   }
 }
 
-// Fails when a default is none that may be set, or reads back as something else.
+// Fails when a default cannot be set, or is read back as a different value.
 TEST(Options, EveryDefaultCanBeSet) {
   for (const OperatorDescription& description : operators()) {
     OperatorConfig config = made(description, {});
@@ -228,9 +228,9 @@ TEST(Options, EveryDefaultCanBeSet) {
   }
 }
 
-// Fails when the getter of a row dereferences what an operator without the option does not have:
-// programs print rows without a meaning, too.
-TEST(Options, EveryRowCanBeReadWhateverItsMeaning) {
+// Fails when the getter of a row dereferences a member that the configuration does not have.
+// Programs print rows that do not apply, too.
+TEST(Options, EveryRowCanBeReadEvenIfItDoesNotApply) {
   for_each_row([](const OperatorDescription& description, const Option& option,
                   const OperatorConfig& config) {
     EXPECT_EQ(text_of(OperatorConfig(description), option).find('\n'), std::string::npos);
@@ -238,8 +238,8 @@ TEST(Options, EveryRowCanBeReadWhateverItsMeaning) {
   });
 }
 
-// Fails when the end of a range is refused, or what lies beyond it is taken, or is refused without
-// the name, the value and the range.
+// Fails when the end of a range is refused, or when a value beyond it is accepted or refused
+// without the name, the value and the range.
 TEST(Options, NumbersHaveTheirRange) {
   for_each_row([](const OperatorDescription&, const Option& option, OperatorConfig config) {
     const bool whole = option.type == OptionType::kInt;
@@ -273,8 +273,8 @@ TEST(Options, NumbersHaveTheirRange) {
   });
 }
 
-// Fails when a text that is no number is taken for one.
-TEST(Options, NumbersAreNumbers) {
+// Fails when a text that is not a number is accepted as one.
+TEST(Options, NumbersRefuseOtherTexts) {
   for_each_row([](const OperatorDescription&, const Option& option, const OperatorConfig& config) {
     const bool whole = option.type == OptionType::kInt;
     if (!whole && option.type != OptionType::kFloat) return;
@@ -295,8 +295,9 @@ TEST(Options, NumbersAreNumbers) {
   });
 }
 
-// Fails when a word is refused, or another text is taken, or is refused without the words.
-TEST(Options, ChoicesTakeTheirWords) {
+// Fails when a valid word is refused, or when another text is accepted or refused without listing
+// the words.
+TEST(Options, ChoicesAcceptTheirWordsOnly) {
   for_each_row([](const OperatorDescription& description, const Option& option,
                   const OperatorConfig& config) {
     std::vector<std::string> words;
@@ -322,11 +323,11 @@ TEST(Options, ChoicesTakeTheirWords) {
   });
 }
 
-// ---- meaning
+// ---- conditions
 
-// Fails when a row can never have a meaning, always has one in spite of its condition, or is set
-// where it has none, or when the refusal does not name what the row needs.
-TEST(Options, WithoutAMeaningIsRefused) {
+// Fails when a row never applies, applies in spite of its condition, can be set where it does not
+// apply, or when the error does not name the condition.
+TEST(Options, OptionsThatDoNotApplyAreRefused) {
   std::set<std::string> seen;
   for (const Meaning& meaning : meanings()) {
     SCOPED_TRACE(meaning.operator_name + " " + meaning.option);
@@ -342,7 +343,7 @@ TEST(Options, WithoutAMeaningIsRefused) {
     const std::string text = refusal(without, meaning.option, value);
     expect_words(text, {meaning.option + " has no meaning", "needs", option->needs});
 
-    // Together with what takes the meaning away, in either order.
+    // Together with the settings that exclude it, in either order.
     for (const bool last : {false, true}) {
       Settings settings = meaning.without;
       settings.insert(last ? settings.end() : settings.begin(), {meaning.option, value});
@@ -351,7 +352,7 @@ TEST(Options, WithoutAMeaningIsRefused) {
       ASSERT_FALSE(done);
       expect_words(done.error().text, {meaning.option + " has no meaning", option->needs});
     }
-    // And together with what gives it.
+    // Together with the settings that it needs.
     for (const bool last : {false, true}) {
       OperatorConfig config = made(*description, meaning.with);
       Settings settings = meaning.with;
@@ -362,15 +363,14 @@ TEST(Options, WithoutAMeaningIsRefused) {
       EXPECT_TRUE(done) << done.error().text;
     }
   }
-  // Kernels of a file or of a callback have their taps; no text but that of a file says so.
+  // Kernels of a file or a callback have fixed taps. Only the text for a file can select them.
   for (const char* name : {"taps", "sigma_space", "sigma_time"}) {
     seen.insert(std::string("filter ") + name);
     SpatioTemporalFilterConfig filter;
     EXPECT_TRUE(find_option(filter.options(), name)->means_something(&filter));
     filter.kernels.origin = KernelOrigin::kFile;
     const std::string text = refusal(filter, name, get_option(filter, name)->c_str());
-    expect_words(text,
-                 {std::string(name) + " has no meaning", "kernels that are not read from a file"});
+    expect_words(text, {std::string(name) + " has no meaning", "not read from a file"});
   }
   for (const OperatorDescription& description : operators()) {
     for (const Option& option : description.options) {
@@ -383,9 +383,9 @@ TEST(Options, WithoutAMeaningIsRefused) {
 
 // ---- presets
 
-// Fails when the order of the settings matters, or when an option that is not named has another
-// value than the preset's.
-TEST(Options, APresetComesBeforeWhatChangesIt) {
+// Fails when the order of the settings matters, or when an option that is not set has a different
+// value than in the preset.
+TEST(Options, APresetIsAppliedBeforeOtherOptions) {
   const std::vector<Settings> orders = {{{"preset", "quality"}, {"window", "21"}, {"warps", "5"}},
                                         {{"warps", "5"}, {"window", "21"}, {"preset", "quality"}},
                                         {{"window", "21"}, {"preset", "quality"}, {"warps", "5"}}};
@@ -403,7 +403,7 @@ TEST(Options, APresetComesBeforeWhatChangesIt) {
   }
 }
 
-// Fails when a preset or a method is not what the function of its name makes.
+// Fails when a preset or a method differs from the result of the function with its name.
 TEST(Options, PresetsAndMethodsAreThoseOfTheFunctions) {
   const auto expect_same = [](const OpticalFlowConfig& a, const OpticalFlowConfig& b) {
     for (const Option& option : OpticalFlowConfig::options()) {
@@ -428,8 +428,8 @@ TEST(Options, PresetsAndMethodsAreThoseOfTheFunctions) {
   expect_same(config, OpticalFlowConfig::quality({}));
 }
 
-// Fails when a preset changes what it says nothing about.
-TEST(Options, APresetLeavesTheRestAsItIs) {
+// Fails when a preset changes a value that it does not define.
+TEST(Options, APresetKeepsOtherValues) {
   OpticalFlowConfig config = OpticalFlowConfig::fast({320, 240});
   config.format = PixelFormat::kGray16;
   config.roi = {1, 2, 30, 40};
@@ -443,20 +443,20 @@ TEST(Options, APresetLeavesTheRestAsItIs) {
   EXPECT_EQ(config.depth, 3);
   EXPECT_EQ(config.invalid, InvalidFlow::kZero);
   EXPECT_EQ(config.confidence_threshold, 0.25f);
-  // The method that there is already is no change at all.
+  // Setting the current method changes nothing.
   config.window = 9;
   ASSERT_TRUE(set_option(config, "method", "pyramid"));
   EXPECT_EQ(config.window, 9);
   EXPECT_EQ(config.pyramid, OpticalFlowConfig::quality({}).pyramid);
-  // The confidence of the kernels has another unit.
+  // The confidence of the kernels has a different unit.
   ASSERT_TRUE(set_option(config, "method", "kernels"));
   EXPECT_EQ(config.depth, 3);
   EXPECT_EQ(config.invalid, InvalidFlow::kZero);
   EXPECT_EQ(config.confidence_threshold, 0.0f);
 }
 
-// Fails when kernels of the library's own keep the taps and convolutions of what was there before.
-TEST(Options, KernelsByAWordAreTheLibrarysOwn) {
+// Fails when the library's own kernels keep the taps and convolutions of the previous kernels.
+TEST(Options, KernelsSetByAWordAreTheLibrarysOwn) {
   SpatioTemporalFilterConfig config;
   config.size = {64, 48};
   config.kernels.origin = KernelOrigin::kCallback;
@@ -468,7 +468,7 @@ TEST(Options, KernelsByAWordAreTheLibrarysOwn) {
   const Expected<OperatorInfo> info = SpatioTemporalFilter::info_for(config);
   ASSERT_TRUE(info) << info.error().text;
   EXPECT_EQ(info->plane_count, 3);
-  // But from one word to another the taps stay.
+  // From one word to another, the taps stay the same.
   ASSERT_TRUE(set_option(config, "taps", "7x5x4"));
   ASSERT_TRUE(set_option(config, "kernels", "uniform"));
   EXPECT_EQ(get_option(config, "taps")->view(), "7x5x4");
@@ -476,8 +476,8 @@ TEST(Options, KernelsByAWordAreTheLibrarysOwn) {
 
 // ---- names
 
-// Fails when a name with '-' between its words is another name.
-TEST(Options, NamesTakeEitherLine) {
+// Fails when a name with '-' in place of '_' is not accepted.
+TEST(Options, NamesAcceptHyphensAndUnderscores) {
   for_each_row(
       [](const OperatorDescription& description, const Option& option, OperatorConfig config) {
         std::string name = option.name;
@@ -490,7 +490,7 @@ TEST(Options, NamesTakeEitherLine) {
       });
 }
 
-// Fails when an unknown name is taken, or is refused without the names that there are.
+// Fails when an unknown name is accepted, or is refused without a list of the names.
 TEST(Options, UnknownNamesAreRefused) {
   for (const OperatorDescription& description : operators()) {
     SCOPED_TRACE(description.name);
@@ -498,7 +498,7 @@ TEST(Options, UnknownNamesAreRefused) {
       EXPECT_EQ(find_option(description.options, bad), nullptr);
       const std::string text = refusal(OperatorConfig(description), bad, "1");
       expect_words(text, {"no option \"" + bad + "\""});
-      // As many of the names as the text has room for, each of them whole.
+      // As many names as fit in the text, each of them complete.
       std::string names = text.substr(text.find("there are ") + 10);
       std::size_t count = 0;
       for (std::size_t at = 0; at <= names.size(); ++count) {
@@ -527,7 +527,7 @@ TEST(Options, UnknownNamesAreRefused) {
 
 // ---- round trip
 
-/// A value that differs from the one that is there; empty for none.
+/// A value that differs from the current one, or an empty text if there is none.
 std::string another_value(const OperatorConfig& config, const Option& option,
                           const std::string& initial) {
   const std::string now = text_of(config, option);
@@ -539,7 +539,7 @@ std::string another_value(const OperatorConfig& config, const Option& option,
       return exact(option, value <= option.high ? value : option.low);
     }
     case OptionType::kFloat: {
-      // Digits that a float does not hold in short.
+      // Digits that a float cannot represent in a short text.
       const double value = config.get_number(option) + 1.0 / 3.0;
       return exact(option, value <= option.high ? value : option.low);
     }
@@ -560,15 +560,15 @@ std::string another_value(const OperatorConfig& config, const Option& option,
   return "";
 }
 
-// Fails when a configuration that is printed and read again is another one, or when an option
-// cannot be set together with others.
-TEST(Options, TextsMakeTheSameConfigurationAgain) {
+// Fails when a configuration that is printed and read again differs, or when an option cannot be
+// set together with others.
+TEST(Options, TextsReproduceTheConfiguration) {
   const test::TemporaryFolder folder;
   const std::string initial = folder / "initial.pgm";
   std::ofstream(initial) << "P5 64 48 255\n" << std::string(64 * 48, 'x');
   for (const OperatorDescription& description : operators()) {
     std::vector<Settings> setups = {{}};
-    // Choices of which the first setup takes the others.
+    // Values of a choice; with the first of them, the others are possible.
     if (description.name == std::string("flow")) {
       setups.push_back({{"method", "pyramid"}});
       setups.push_back({{"smoothing", "before-warp"}});
@@ -590,7 +590,7 @@ TEST(Options, TextsMakeTheSameConfigurationAgain) {
         OperatorConfig changed = config;
         const Expected<void> done = changed.set_option(option.name, value);
         ASSERT_TRUE(done) << done.error().text;
-        // The setup must go on to mean something.
+        // The options of the setup must still apply.
         const bool good = std::all_of(setup.begin(), setup.end(), [&](const auto& setting) {
           return changed.means_something(*find_option(description.options, setting.first));
         });
@@ -621,8 +621,8 @@ TEST(Options, TextsMakeTheSameConfigurationAgain) {
   }
 }
 
-// Fails when a region or taps are read from a text that is something else.
-TEST(Options, TextsOfNumbersAreRead) {
+// Fails when a region or taps are read from an invalid text.
+TEST(Options, TextsOfNumbersAreChecked) {
   const OperatorConfig filter = made(*find_operator("filter"), {});
   for (const char* bad : {"1", "1,2,3", "1,2,3,4,5", "1,2,3,0", "-1,2,3,4", "1,2,0,4", "a,b,c,d",
                           "1, 2,3,4", "1,2,3,4 ", "1;2;3;4", "99999999999,0,1,1", ","})
@@ -632,11 +632,12 @@ TEST(Options, TextsOfNumbersAreRead) {
     expect_words(refusal(filter, "taps", bad), {"taps: ", bad, "NXxNYxNT", "2 to 25"});
   OperatorConfig config = filter;
   ASSERT_TRUE(config.set_option("roi", "1,2,30,20"));
-  ASSERT_TRUE(config.set_option("roi", "")) << "empty is the whole image";
+  ASSERT_TRUE(config.set_option("roi", "")) << "an empty text selects the whole image";
   EXPECT_TRUE(config.get_if<SpatioTemporalFilterConfig>()->roi.empty());
 }
 
-// Fails when kernels that are no word and no file are taken, or the refusal does not name the file.
+// Fails when kernels that are neither a word nor a file are accepted, or when the error does not
+// name the file.
 TEST(Options, KernelsAreAWordOrAFile) {
   const test::TemporaryFolder folder;
   const std::string damaged = folder / "damaged.ocellus";
@@ -662,8 +663,8 @@ TEST(Options, KernelsAreAWordOrAFile) {
 
 // ---- Text
 
-// Fails when a text is cut off, or what is refused changes it.
-TEST(Text, WhatDoesNotFitIsRefused) {
+// Fails when a text that is too long is cut off, or when a refused text changes the value.
+TEST(Text, RefusesTextThatIsTooLong) {
   Text<8> text;
   EXPECT_TRUE(text.empty());
   EXPECT_EQ(Text<8>::capacity(), 7u);
@@ -677,14 +678,15 @@ TEST(Text, WhatDoesNotFitIsRefused) {
   EXPECT_TRUE(text.assign("ab"));
   EXPECT_TRUE(other.assign("ab"));
   EXPECT_TRUE(text == other);
-  for (std::size_t i = 2; i < 8; ++i) EXPECT_EQ(text.data[i], '\0') << "the longer text shows";
+  for (std::size_t i = 2; i < 8; ++i)
+    EXPECT_EQ(text.data[i], '\0') << "the rest of the longer text remains";
   EXPECT_TRUE(text.assign(""));
   EXPECT_TRUE(text.empty());
   EXPECT_FALSE(text == other);
 }
 
-// Fails when an option cuts a text off, or does not say why it refuses it.
-TEST(Text, OptionsTellWhy) {
+// Fails when an option cuts off a text, or refuses it without a reason.
+TEST(Text, OptionsRefuseLongTextWithAReason) {
   const OperatorConfig cnn = made(*find_operator("cnn"), {});
   expect_words(refusal(cnn, "boundary", std::string(32, '1')), {"boundary: ", "32", "at most 31"});
   expect_words(refusal(cnn, "template", std::string(1024, 'a')),

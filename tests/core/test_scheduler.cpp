@@ -1,4 +1,4 @@
-// The scheduler: order, barriers, slots, deadlines, canceling and the end.
+// The scheduler: order, barriers, slots, deadlines, cancellation and destruction.
 #include <dirent.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,8 @@ int thread_count() {
   return count;
 }
 
-/// A thread that was joined is counted until the system has let go of it, a moment later.
+/// The number of threads, once it has reached `expected`. The system still counts a joined thread
+/// for a moment.
 int thread_count_after(int expected) {
   const Deadline limit = Deadline::after(std::chrono::seconds(5));
   while (thread_count() != expected && !limit.passed())
@@ -54,7 +55,7 @@ int thread_count_after(int expected) {
 class SchedulerWorkers : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Workers, SchedulerWorkers, testing::Values(1, 2, 3, 8, 64));
 
-// Fails when a part is left out, run twice, or given a number outside its stage.
+// Fails when a part is skipped, run twice, or gets a number outside its step.
 TEST_P(SchedulerWorkers, EveryPartRunsOnce) {
   const auto scheduler = start(GetParam());
   EXPECT_EQ(scheduler->workers(), GetParam());
@@ -84,8 +85,8 @@ TEST_P(SchedulerWorkers, EveryPartRunsOnce) {
   }
 }
 
-// Fails when a part of a stage begins before all parts of the stage before it have ended.
-TEST_P(SchedulerWorkers, AStageEndsBeforeTheNextBegins) {
+// Fails when a part of a step begins before all parts of the step before have ended.
+TEST_P(SchedulerWorkers, AStepEndsBeforeTheNextBegins) {
   const auto scheduler = start(GetParam());
   constexpr int kStages = 6;
   constexpr int kParts = 17;
@@ -108,8 +109,8 @@ TEST_P(SchedulerWorkers, AStageEndsBeforeTheNextBegins) {
   EXPECT_EQ(early.load(), 0);
 }
 
-// Fails when fewer than `workers` parts can run at once: each part waits until all the others are
-// there too.
+// Fails when fewer than `workers` parts can run at once. Each part waits until all others have
+// arrived.
 TEST_P(SchedulerWorkers, AllWorkersComputeAtOnce) {
   const int workers = GetParam();
   const auto scheduler = start(workers);
@@ -117,15 +118,14 @@ TEST_P(SchedulerWorkers, AllWorkersComputeAtOnce) {
   TestJob job;
   job.stage(workers, [&](int, int) { gate.pass(); });
   scheduler->submit(job);
-  // The caller takes no part here; the threads alone must fill every slot.
+  // The caller does not compute here. The threads alone must use every slot.
   EXPECT_TRUE(gate.await_arrivals(workers));
   gate.open();
   EXPECT_EQ(scheduler->wait(job, Deadline::never()), Status::kOk);
 }
 
-// Fails when jobs overtake each other: a part of a later job runs before the last part of an
-// earlier one has ended.
-TEST_P(SchedulerWorkers, ManyJobsInTheOrderSubmitted) {
+// Fails when a part of a later job runs before the last part of an earlier job has ended.
+TEST_P(SchedulerWorkers, JobsRunInTheOrderOfSubmission) {
   const auto scheduler = start(GetParam());
   constexpr int kJobs = 40;
   std::vector<std::unique_ptr<TestJob>> jobs;
@@ -141,7 +141,7 @@ TEST_P(SchedulerWorkers, ManyJobsInTheOrderSubmitted) {
     }
   }
   for (auto& job : jobs) scheduler->submit(*job);
-  // Waiting in another order than submitted must not change the order of the work.
+  // The order of waiting must not change the order of the work.
   std::vector<int> order(kJobs);
   for (int k = 0; k < kJobs; ++k) order[static_cast<std::size_t>(k)] = k;
   std::shuffle(order.begin(), order.end(), std::mt19937(3));
@@ -152,8 +152,8 @@ TEST_P(SchedulerWorkers, ManyJobsInTheOrderSubmitted) {
   EXPECT_EQ(overtaken.load(), 0);
 }
 
-// Fails when waiting callers add to the number that compute at once, or share a slot (private
-// scratch) with a worker.
+// Fails when waiting callers increase the number of threads that compute at once, or share a slot
+// (and its scratch memory) with a worker.
 TEST_P(SchedulerWorkers, SlotsAreExclusiveWithManyWaitingThreads) {
   const int workers = GetParam();
   const auto scheduler = start(workers);
@@ -185,8 +185,8 @@ TEST_P(SchedulerWorkers, SlotsAreExclusiveWithManyWaitingThreads) {
   EXPECT_EQ(failed.load(), 0);
 }
 
-// Fails when a waiting caller only sleeps instead of computing.
-TEST(Scheduler, TheWaitingCallerTakesPart) {
+// Fails when a waiting caller only sleeps and does not compute.
+TEST(Scheduler, AWaitingCallerComputes) {
   const auto scheduler = start(2);
   const std::thread::id caller = std::this_thread::get_id();
   std::atomic<int> by_caller{0};
@@ -198,14 +198,14 @@ TEST(Scheduler, TheWaitingCallerTakesPart) {
   for (int round = 0; round < 500 && by_caller.load() == 0; ++round) {
     scheduler->submit(job);
     ASSERT_EQ(scheduler->wait(job, Deadline::never()), Status::kOk);
-    // Time for the workers to fall asleep, so that the caller is there first.
+    // The workers fall asleep in this time, so that the caller computes first.
     std::this_thread::sleep_for(milliseconds(1));
   }
   EXPECT_GT(by_caller.load(), 0);
 }
 
-// Fails when work needs a caller that waits: without one the threads must do it.
-TEST(Scheduler, WorkGoesOnWithoutAWaitingCaller) {
+// Fails when work needs a waiting caller. Without one, the threads must do it.
+TEST(Scheduler, WorkNeedsNoWaitingCaller) {
   const auto scheduler = start(1);
   std::atomic<bool> done{false};
   TestJob job;
@@ -217,9 +217,9 @@ TEST(Scheduler, WorkGoesOnWithoutAWaitingCaller) {
   EXPECT_EQ(scheduler->wait(job, Deadline::after(std::chrono::seconds(20))), Status::kOk);
 }
 
-// Fails when a job that runs is reported done, when looking once blocks, or when the job cannot be
-// waited for again.
-TEST(Scheduler, DeadlinesPassAndTheJobCanBeWaitedForAgain) {
+// Fails when a running job is reported as done, when a wait with a past deadline blocks, or when
+// the job cannot be waited for again.
+TEST(Scheduler, AJobCanBeWaitedForAgainAfterADeadline) {
   const auto scheduler = start(2);
   Gate gate;
   TestJob job;
@@ -236,29 +236,31 @@ TEST(Scheduler, DeadlinesPassAndTheJobCanBeWaitedForAgain) {
     const auto begin = std::chrono::steady_clock::now();
     ASSERT_EQ(scheduler->wait(job, Deadline::after(milliseconds(ms))), Status::kDeadlineMissed);
     const auto waited = std::chrono::steady_clock::now() - begin;
-    EXPECT_GE(waited, milliseconds(ms)) << "gave up early";
-    EXPECT_LT(waited, milliseconds(ms) + std::chrono::seconds(5)) << "did not give up";
+    EXPECT_GE(waited, milliseconds(ms)) << "wait returned too early";
+    EXPECT_LT(waited, milliseconds(ms) + std::chrono::seconds(5)) << "wait returned too late";
   }
   gate.open();
   EXPECT_EQ(scheduler->wait(job, Deadline::after(std::chrono::seconds(20))), Status::kOk);
   EXPECT_EQ(scheduler->wait(job, Deadline::never()), Status::kInvalidTicket)
-      << "done and waited for: idle again";
+      << "a job that was waited for must be idle";
 }
 
-// Fails when a caller that has done its own job leaves with the only slot and wakes nobody for the
-// next job, which nobody waits for.
-TEST(Scheduler, ACallerLeavesTheRestToTheWorkers) {
+// Fails when a caller that has finished its own job leaves with the only slot and does not wake a
+// worker for the next job.
+TEST(Scheduler, ACallerHandsOtherJobsToTheWorkers) {
   const auto scheduler = start(1);
   const std::thread::id caller = std::this_thread::get_id();
   int by_caller = 0;
   for (int round = 0; round < 300; ++round) {
-    std::this_thread::sleep_for(std::chrono::microseconds(200));  // so that the worker sleeps
+    // the worker falls asleep in this time
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
     bool mine = false;
     std::atomic<bool> done{false};
     TestJob own;
     own.stage(1, [&](int, int) {
       mine = std::this_thread::get_id() == caller;
-      spin_for(std::chrono::microseconds(200));  // the worker wakes up, finds no slot and sleeps
+      // the worker wakes up, finds no slot and sleeps again
+      spin_for(std::chrono::microseconds(200));
     });
     TestJob next;
     next.stage(1, [](int, int) {}).finished([&] { done = true; });
@@ -271,11 +273,11 @@ TEST(Scheduler, ACallerLeavesTheRestToTheWorkers) {
     ASSERT_TRUE(done.load()) << "round " << round;
     ASSERT_EQ(scheduler->wait(next, Deadline::never()), Status::kOk);
   }
-  EXPECT_GT(by_caller, 0) << "the worker was always first: nothing was tested";
+  EXPECT_GT(by_caller, 0) << "the worker was always first, so nothing was tested";
 }
 
-// Fails when a deadline in the past hides that the job is done already.
-TEST(Scheduler, AnImmediateDeadlineSeesADoneJob) {
+// Fails when a past deadline hides that the job is already done.
+TEST(Scheduler, AnImmediateDeadlineReportsADoneJob) {
   const auto scheduler = start(2);
   std::atomic<bool> done{false};
   TestJob job;
@@ -289,7 +291,7 @@ TEST(Scheduler, AnImmediateDeadlineSeesADoneJob) {
   EXPECT_TRUE(done.load());
 }
 
-// Fails when a job that was never submitted blocks its caller.
+// Fails when waiting for a job that was never submitted blocks.
 TEST(Scheduler, WaitingForAnIdleJobIsAnError) {
   const auto scheduler = start(2);
   TestJob job;
@@ -299,9 +301,8 @@ TEST(Scheduler, WaitingForAnIdleJobIsAnError) {
   EXPECT_EQ(scheduler->wait(job, Deadline::never()), Status::kInvalidTicket);
 }
 
-// Fails when a canceled job runs, when the jobs around it are lost, or when it cannot be submitted
-// again.
-TEST(Scheduler, CancelTakesAQueuedJobOut) {
+// Fails when a canceled job runs, when other jobs are lost, or when it cannot be submitted again.
+TEST(Scheduler, CancelRemovesAQueuedJob) {
   for (const int victim : {0, 1, 2}) {
     const auto scheduler = start(2);
     Gate gate;
@@ -316,7 +317,7 @@ TEST(Scheduler, CancelTakesAQueuedJobOut) {
     for (int k = 0; k < 3; ++k) scheduler->submit(jobs[k]);
     scheduler->cancel(jobs[victim]);
     EXPECT_EQ(scheduler->wait(jobs[victim], Deadline::never()), Status::kInvalidTicket);
-    scheduler->submit(jobs[3]);  // behind a queue whose end may have been the victim
+    scheduler->submit(jobs[3]);  // the end of the queue may have been the canceled job
     gate.open();
     EXPECT_EQ(scheduler->wait(blocker, Deadline::never()), Status::kOk);
     for (int k = 0; k < 4; ++k) {
@@ -332,8 +333,8 @@ TEST(Scheduler, CancelTakesAQueuedJobOut) {
   }
 }
 
-// Fails when canceling returns while a part of the job still runs (its memory would be freed under
-// it).
+// Fails when cancel returns while a part of the job still runs. The job's memory would then be
+// freed too early.
 TEST(Scheduler, CancelWaitsForARunningJob) {
   const auto scheduler = start(2);
   Gate gate;
@@ -359,8 +360,8 @@ TEST(Scheduler, CancelWaitsForARunningJob) {
   opener.join();
 }
 
-// Fails when a job that is done but was not waited for stays busy after cancel.
-TEST(Scheduler, CancelForgetsADoneJob) {
+// Fails when a finished job that was not waited for stays busy after cancel.
+TEST(Scheduler, CancelMakesADoneJobIdle) {
   const auto scheduler = start(2);
   TestJob job;
   std::atomic<bool> done{false};
@@ -371,7 +372,7 @@ TEST(Scheduler, CancelForgetsADoneJob) {
   EXPECT_EQ(scheduler->wait(job, Deadline::never()), Status::kInvalidTicket);
 }
 
-// Fails when a job without any part is never done, or its end is not told.
+// Fails when a job without parts never ends, or when `finished` is not called.
 TEST(Scheduler, JobsWithoutPartsAreDoneAtOnce) {
   const auto scheduler = start(2);
   int finished = 0;
@@ -407,8 +408,8 @@ TEST(Scheduler, FinishedIsCalledOnceAtTheEnd) {
   }
 }
 
-// Fails when the number of parts of a later stage is read before its turn.
-TEST(Scheduler, AStageMayRewriteLaterOnes) {
+// Fails when the number of parts of a later step is read too early.
+TEST(Scheduler, AStepMayChangeLaterSteps) {
   const auto scheduler = start(3);
   std::atomic<int> second{0};
   std::atomic<int> third{0};
@@ -432,9 +433,9 @@ TEST(Scheduler, AStageMayRewriteLaterOnes) {
   }
 }
 
-// Fails when a step cannot send the job back, when the steps in between do not run in full each
-// time, or when a stage without parts counts with its step.
-TEST_P(SchedulerWorkers, AStageMayGoBack) {
+// Fails when a step cannot repeat earlier steps, when the steps in between do not run completely
+// each time, or when a step without parts runs.
+TEST_P(SchedulerWorkers, AStepMayRepeatEarlierSteps) {
   const auto scheduler = start(GetParam());
   for (int job_number = 0; job_number < 50; ++job_number) {
     std::atomic<int> before{0};
@@ -444,7 +445,7 @@ TEST_P(SchedulerWorkers, AStageMayGoBack) {
     TestJob job;
     job.stage(3, [&](int, int) { ++before; });
     job.stage(7, [&](int, int) { ++inside; });
-    job.stage(0, [&](int, int) { FAIL() << "no parts"; });
+    job.stage(0, [&](int, int) { FAIL() << "this step has no parts"; });
     job.at(2).next = -2;
     job.stage(1, [&](int, int) {
       EXPECT_EQ(inside.load(), 7 * ++rounds);
@@ -460,7 +461,7 @@ TEST_P(SchedulerWorkers, AStageMayGoBack) {
   }
 }
 
-// Fails when the times of a job are not in order or do not belong to this run.
+// Fails when the times of a job are not in order, or do not belong to this run.
 TEST(Scheduler, TimesAreInOrder) {
   const auto scheduler = start(2);
   TestJob job;
@@ -474,8 +475,9 @@ TEST(Scheduler, TimesAreInOrder) {
   EXPECT_LE(job->done_ns(), now_ns());
 }
 
-// Fails when a job counts as begun while the workers are still waking up: its time in the queue
-// would be told as computing. Medians, because a single run may be held up anywhere.
+// Fails when a job counts as started while the workers are still waking up. Then its time in the
+// queue would be reported as computing time. The test compares medians, because a single run may be
+// delayed anywhere.
 TEST(Scheduler, AJobBeginsWithItsFirstPart) {
   const auto scheduler = start(1);
   std::atomic<std::int64_t> began{0};
@@ -484,7 +486,7 @@ TEST(Scheduler, AJobBeginsWithItsFirstPart) {
   std::vector<std::int64_t> told;
   std::vector<std::int64_t> untold;
   for (int round = 0; round < 101; ++round) {
-    std::this_thread::sleep_for(milliseconds(1));  // so that the worker sleeps
+    std::this_thread::sleep_for(milliseconds(1));  // the worker falls asleep in this time
     began = 0;
     scheduler->submit(job);
     while (began.load() == 0) std::this_thread::yield();  // the caller must not compute
@@ -495,12 +497,12 @@ TEST(Scheduler, AJobBeginsWithItsFirstPart) {
   std::sort(told.begin(), told.end());
   std::sort(untold.begin(), untold.end());
   EXPECT_GE(untold.front(), 0);
-  EXPECT_LT(untold[50], told[50]) << "waking the worker up took longer than beginning the part";
+  EXPECT_LT(untold[50], told[50]) << "the wake-up of the worker must not count as computing time";
 }
 
-// Fails when looking for work goes on after the deadline: a caller with little time left would get
-// it back too late. The median, because a single run may be held up anywhere.
-TEST(Scheduler, ADeadlineEndsTheLookForWork) {
+// Fails when a caller continues to look for work after its deadline. The test uses the median,
+// because a single run may be delayed anywhere.
+TEST(Scheduler, ADeadlineEndsTheSearchForWork) {
   const auto scheduler = start(2);
   Gate gate;
   TestJob job;
@@ -514,20 +516,20 @@ TEST(Scheduler, ADeadlineEndsTheLookForWork) {
     late.push_back((Deadline::Clock::now() - deadline.time()).count());
   }
   std::sort(late.begin(), late.end());
-  EXPECT_GE(late.front(), 0) << "gave up early";
+  EXPECT_GE(late.front(), 0) << "wait returned too early";
   EXPECT_LT(late[50], 15'000) << "nanoseconds";
   gate.open();
   EXPECT_EQ(scheduler->wait(job, Deadline::never()), Status::kOk);
 }
 
-/// Computes for so long, by the thread's own clock.
+/// Computes for this time, measured by the thread's own clock.
 void compute_for(std::chrono::microseconds time) {
   const std::int64_t until = thread_cpu_ns() + std::chrono::nanoseconds(time).count();
   while (thread_cpu_ns() < until) relax();
 }
 
-// Fails when a caller with a deadline takes a part, of its own job or of one in front of it: what a
-// part takes depends on the picture, so that short ones before say nothing of the next.
+// Fails when a caller with a deadline computes a part of its own or an earlier job. The time of a
+// part depends on the picture, so short parts before do not predict the next one.
 TEST(Scheduler, ADeadlineKeepsTheCallerFromComputing) {
   const auto scheduler = start(1);
   const std::thread::id caller = std::this_thread::get_id();
@@ -560,8 +562,8 @@ TEST(Scheduler, ADeadlineKeepsTheCallerFromComputing) {
 }
 
 // Fails when the destructor hangs on queued jobs, returns while a part runs, or leaves threads
-// behind.
-TEST(Scheduler, DestructionWithWorkQueued) {
+// running.
+TEST(Scheduler, CanBeDestroyedWithQueuedWork) {
   for (const int workers : {1, 4}) {
     const int threads_before = thread_count();
     Gate gate;
@@ -595,8 +597,8 @@ TEST(Scheduler, DestructionWithWorkQueued) {
   }
 }
 
-// Fails when starting and ending leaks threads or hangs.
-TEST(Scheduler, StartsAndEndsManyTimes) {
+// Fails when starting and ending repeatedly leaks threads or hangs.
+TEST(Scheduler, CanBeStartedAndEndedRepeatedly) {
   const int threads_before = thread_count();
   for (int round = 0; round < 100; ++round) {
     const auto scheduler = start(1 + round % 8);
@@ -608,10 +610,11 @@ TEST(Scheduler, StartsAndEndsManyTimes) {
     }
   }
   EXPECT_EQ(thread_count_after(threads_before), threads_before);
-  Scheduler never_started;  // and one that never had a thread
+  Scheduler never_started;  // destroying a scheduler that was never started must work, too
 }
 
-// Fails when a refused thread is ignored, or the ones started before it stay.
+// Fails when a thread that cannot be started is ignored, or when the threads started before it
+// remain.
 TEST(Scheduler, AThreadThatCannotBeStartedIsAnError) {
   const int threads_before = thread_count();
   {

@@ -1,6 +1,6 @@
-// Many threads use one scheduler in every way at once. Built a second time with the thread
-// sanitizer, which then reports every race in the scheduler itself; here it fails on lost or
-// doubled parts, shared slots and hanging waits.
+// Many threads use one scheduler in all ways at once. The test fails on lost or repeated parts,
+// shared slots and hanging waits. It is also built with the thread sanitizer, which then reports
+// every data race in the scheduler.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -18,7 +18,7 @@ namespace {
 using test::SlotWatch;
 using test::TestJob;
 
-/// What one user thread does: up to three jobs in flight, waited for, looked at, canceled, in
+/// The work of one user thread: up to three jobs in flight, which it waits for, polls or cancels in
 /// random order.
 void use_at_random(Scheduler& scheduler, SlotWatch& watch, unsigned seed, int rounds,
                    std::atomic<int>& errors) {
@@ -27,7 +27,8 @@ void use_at_random(Scheduler& scheduler, SlotWatch& watch, unsigned seed, int ro
   constexpr int kMaxParts = 9;
   struct Slot {
     TestJob job;
-    // Plain, not atomic: a barrier or a wait that does not order memory shows as a race on these.
+    // These are plain and not atomic, so that a barrier or a wait without memory ordering shows as
+    // a race.
     int written[2][kMaxParts] = {};
     int sum = 0;
     int finished = 0;
@@ -105,18 +106,18 @@ void stress(int workers, int users, int rounds) {
   EXPECT_EQ(watch.violations(), 0);
 }
 
-TEST(SchedulerStress, OneWorker) {
+TEST(SchedulerStress, WorksWithOneWorker) {
   stress(1, 4, 1500);
 }
-TEST(SchedulerStress, TwoWorkers) {
+TEST(SchedulerStress, WorksWithTwoWorkers) {
   stress(2, 4, 1500);
 }
-TEST(SchedulerStress, ManyWorkers) {
+TEST(SchedulerStress, WorksWithManyWorkers) {
   stress(16, 6, 800);
 }
 
-// Fails when ending the scheduler races with workers that spin, sleep or compute.
-TEST(SchedulerStress, EndAtAnyMoment) {
+// Fails when the end of the scheduler races with workers that spin, sleep or compute.
+TEST(SchedulerStress, CanEndAtAnyTime) {
   std::mt19937 random(1);
   for (int round = 0; round < 150; ++round) {
     TestJob job;

@@ -19,8 +19,7 @@ namespace {
 
 constexpr int kStatusCount = static_cast<int>(Status::kSystem) + 1;
 
-// Fails when a status has no message or name of its own, for example after one was added and
-// forgotten.
+// Fails when a status has no message or name of its own, for example after a new status was added.
 TEST(Status, EveryStatusHasItsOwnMessageAndName) {
   std::set<std::string> messages;
   std::set<std::string> names;
@@ -36,14 +35,14 @@ TEST(Status, EveryStatusHasItsOwnMessageAndName) {
   EXPECT_STREQ(status_name(Status::kOk), "Ok");
 }
 
-// Fails when a value that is no status gives a null or a foreign text.
-TEST(Status, UnknownValuesAreNamedSo) {
+// Fails when an invalid value gives a null pointer or the text of another status.
+TEST(Status, UnknownValuesHaveTheirOwnText) {
   const auto unknown = static_cast<Status>(200);
   EXPECT_STREQ(status_name(unknown), "Unknown");
   EXPECT_STREQ(status_message(unknown), "unknown status");
 }
 
-// Fails when the text is not formatted, or not cut off and terminated at the capacity.
+// Fails when the text is not formatted, or not cut off and terminated at its capacity.
 TEST(Error, TextIsFormattedAndCutOff) {
   const Error error = make_error(Status::kUnsupported, "width is %d of %s", 7, "nine");
   EXPECT_EQ(error.status, Status::kUnsupported);
@@ -54,7 +53,7 @@ TEST(Error, TextIsFormattedAndCutOff) {
   EXPECT_EQ(std::strlen(cut.text), Error::kTextCapacity - 1);
 }
 
-// Fails when Error or Expected begins to own memory.
+// Fails when Error or Expected owns memory.
 TEST(Error, IsPlainData) {
   static_assert(std::is_trivially_copyable_v<Error>);
   static_assert(std::is_trivially_copyable_v<Ticket>);
@@ -65,9 +64,9 @@ TEST(Error, IsPlainData) {
   EXPECT_EQ(failed.error().status, Status::kQueueFull);
 }
 
-// Fails when the value of a failed Expected can be read (bytes of the error are taken for it), or
-// the error of a successful one.
-TEST(ExpectedDeathTest, ReadingWhatIsNotThereEndsTheProgram) {
+// Fails when the value of a failed Expected can be read, which would interpret bytes of the error,
+// or when the error of a successful one can be read.
+TEST(ExpectedDeathTest, ReadingAnAbsentValueOrErrorEndsTheProgram) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto with_log = [](auto read) {
     set_log_callback([](void*, LogLevel, const char* text) { std::fputs(text, stderr); }, nullptr);
@@ -88,8 +87,8 @@ TEST(ExpectedDeathTest, ReadingWhatIsNotThereEndsTheProgram) {
   EXPECT_DEATH(with_log([&] { std::printf("%s", done.error().text); }), "successful");
 }
 
-// Fails when an Expected changes, loses or copies what it holds, above all where the value could be
-// taken for whether there is one.
+// Fails when an Expected changes, loses or copies its contents, in particular where a bool value
+// could be confused with the presence of a value.
 TEST(Expected, HoldsAValueOrAnError) {
   Expected<bool> no = false;
   const Expected<bool> copy = no;
@@ -114,8 +113,8 @@ TEST(Expected, HoldsAValueOrAnError) {
   EXPECT_TRUE(Expected<void>());
 }
 
-// Fails when the sizes of the formats or the meaning of an empty rectangle change.
-TEST(Frame, FormatsAndRectangles) {
+// Fails when the size of a format or the meaning of an empty rectangle changes.
+TEST(Frame, FormatsHaveTheirSizesAndEmptyRectanglesTheirMeaning) {
   EXPECT_EQ(bytes_per_pixel(PixelFormat::kGray8), 1);
   EXPECT_EQ(bytes_per_pixel(PixelFormat::kGray16), 2);
   EXPECT_EQ(bytes_per_pixel(PixelFormat::kFloat32), 4);
@@ -125,7 +124,7 @@ TEST(Frame, FormatsAndRectangles) {
   EXPECT_FALSE((ImageSize{3, 4}) == (ImageSize{4, 3}));
 }
 
-// Fails when a bit of the flags is shared or read wrongly.
+// Fails when two flags share a bit, or a flag is read wrongly.
 TEST(FrameInfo, FlagsAreSeparate) {
   FrameInfo info;
   EXPECT_FALSE(info.warming_up());
@@ -138,9 +137,9 @@ TEST(FrameInfo, FlagsAreSeparate) {
   EXPECT_TRUE(info.bad_pixels());
 }
 
-// Fails when "never" can pass, when "immediate" has not passed, or when a huge duration overflows
-// into the past.
-TEST(Deadline, PassesWhenItSays) {
+// Fails when "never" can pass, when "immediate" has not passed, or when a very long duration
+// overflows into the past.
+TEST(Deadline, PassesAtItsTime) {
   EXPECT_FALSE(Deadline::never().passed());
   EXPECT_TRUE(Deadline::never().is_never());
   EXPECT_TRUE(Deadline::immediate().passed());
@@ -156,7 +155,7 @@ TEST(Deadline, PassesWhenItSays) {
   EXPECT_EQ(Deadline::at(moment).time(), moment);
 }
 
-// Fails when the linked library and the headers are of different versions.
+// Fails when the linked library and the headers have different versions.
 TEST(Version, LibraryAndHeadersAgree) {
   EXPECT_STREQ(version(), OCELLUS_VERSION_STRING);
   const std::string joined = std::to_string(OCELLUS_VERSION_MAJOR) + "." +

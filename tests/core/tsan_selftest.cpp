@@ -1,5 +1,5 @@
-// A planted data race. The ctest that runs it expects a failure: it fails when the thread sanitizer
-// does not see races.
+// A deliberate data race. Its ctest expects a failure, so it fails if the thread sanitizer does not
+// detect races.
 #include <thread>
 
 int main() {

@@ -1,5 +1,5 @@
-// Fuzz target: any text as a backend. It is one of the four spellings, or an error that says what
-// would be right.
+// Fuzz target: any text as a backend. The text is one of the four spellings, or gives an error that
+// lists them.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (std::strstr(spec.error().text, "auto, cpu, cuda or cuda:N") == nullptr) std::abort();
     return 0;
   }
-  // What was taken must be what it says, written out again (leading zeros of the number apart).
+  // An accepted text must equal the printed backend, except for leading zeros of the number.
   if (spec->device < 0 || spec->device >= 1024) std::abort();
   if (std::strcmp(read, "auto") == 0) {
     if (spec->choice != BackendChoice::kAuto) std::abort();

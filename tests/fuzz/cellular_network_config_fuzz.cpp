@@ -1,6 +1,6 @@
-// Fuzz target: any numbers as a configuration of the cellular network, and as frames. It is refused
-// with a text, or the operator is made in exactly its footprint and gives results that are levels
-// of its last stage; sanitizers watch for anything else.
+// Fuzz target: any numbers as a configuration of the cellular network, and as frames. The
+// configuration is refused with a text, or the operator is created in exactly its footprint and its
+// results are levels of its last stage. Sanitizers detect other faults.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -53,7 +53,8 @@ void take_stage(Numbers& numbers, CellStage& stage, const std::vector<float>& pl
   const int move = numbers.byte();
   stage.move = static_cast<CellMove>(move < 240 ? move % 2 : move);
   stage.color_spacing = numbers.byte() % 2 == 0 ? 0 : numbers.integer();
-  // The check sees large numbers; what runs is short.
+  // Valid numbers of sweeps are reduced, so that a run is short. Invalid ones reach the check
+  // unchanged.
   const int sweeps = numbers.integer();
   stage.max_sweeps = sweeps < 1 || sweeps > 100000 ? sweeps : 1 + sweeps % 12;
 }
@@ -80,7 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const int stages = numbers.byte();
   config.stage_count = stages < 240 ? 1 + stages % 3 : numbers.integer();
-  // Large enough for whatever size is tried below.
+  // Large enough for every size that is tried below.
   const bool fits = config.size.width >= 1 && config.size.height >= 1 && config.size.width < 512 &&
                     config.size.height < 512;
   std::vector<float> plane(fits ? static_cast<std::size_t>(config.size.width * config.size.height)
@@ -118,7 +119,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       std::abort();
     if (config.output_format == PixelFormat::kGray8 && !done->bad_pixels() &&
         config.stages[static_cast<std::size_t>(config.stage_count - 1)].levels == 2) {
-      // The ends are rounded to 16-bit gray and then to 8 bits.
+      // The end values are rounded to 16-bit gray and then to 8 bits.
       const auto is_end = [&](unsigned char v) {
         return std::fabs(v - config.output_range.black) < 0.51f ||
                std::fabs(v - config.output_range.white) < 0.51f;

@@ -1,10 +1,10 @@
-// Fuzz target: a script for one of the elements. The first line names it; each line after it sets a
-// property (name=value), sends caps, or does one of the few things below. Whatever a line says, the
-// element refuses it with a message, or goes on; sanitizers watch for anything else, and a critical
+// Fuzz target: a script for one of the elements. The first line names the element. Each further
+// line sets a property (name=value), sends caps, or runs one of the commands below. The element
+// refuses a line with a message, or continues. Sanitizers detect other faults, and a critical
 // message of GStreamer ends the run.
 //
-//   caps CAPS        the caps of the pictures that follow (small ones only)
-//   push BYTES [PTS] a picture; fewer or more bytes than the caps' are added to theirs
+//   caps CAPS        the caps of the following pictures (small ones only)
+//   push BYTES [PTS] a picture; BYTES is added to the size that the caps need
 //   segment RATE     a new segment
 //   drain, allocation, latency, flush, eos, reconfigure, restart
 #include <gst/gst.h>
@@ -22,7 +22,7 @@
 #include "elements.h"
 #include "ocellus/operators.h"
 
-// Of the leak sanitizer, where there is one.
+// Functions of the leak sanitizer, if the program is built with it.
 extern "C" {
 [[gnu::weak]] void __lsan_disable();
 [[gnu::weak]] void __lsan_enable();
@@ -38,14 +38,14 @@ void leak_check(bool on) {
 constexpr int kMostLines = 64;
 constexpr int kMostPictures = 8;
 constexpr int kMostPixels = 4096;
-constexpr gint kMostSweeps = 64;  // more is valid, but slow to try many times
+constexpr gint kMostSweeps = 64;  // more sweeps are valid, but too slow for many runs
 
-// Whether GStreamer reads a text, which is not what is looked at here.
+// Whether GStreamer parses a text; its messages about that are ignored.
 bool parsing = false;
 
 void end_at_critical(const gchar* domain, GLogLevelFlags level, const gchar* message, gpointer) {
   if ((level & (G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL)) == 0 || parsing) return;
-  // GObject's word on a value out of its range, from 2.80 on.
+  // GObject's message about a value that is out of range, since 2.80.
   if (domain != nullptr && std::strcmp(domain, "GLib-GObject") == 0 &&
       std::strstr(message, "out of range") != nullptr)
     return;
@@ -53,7 +53,7 @@ void end_at_critical(const gchar* domain, GLogLevelFlags level, const gchar* mes
   std::abort();
 }
 
-// GStreamer without plugins and their registry: the elements are linked in.
+// Starts GStreamer without plugins and without their registry. The elements are linked in.
 bool start_gstreamer() {
   g_setenv("GST_REGISTRY_DISABLE", "yes", TRUE);
   g_setenv("GST_PLUGIN_SYSTEM_PATH_1_0", "", TRUE);
@@ -63,7 +63,7 @@ bool start_gstreamer() {
   return gst_ocellus_register_elements(nullptr);
 }
 
-// Without a template a pad would go on taking the first caps only.
+// Without a template, a pad would accept only the first caps.
 GstStaticPadTemplate sink_template =
     GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
 
@@ -72,7 +72,7 @@ GstFlowReturn drop(GstPad*, GstObject*, GstBuffer* buffer) {
   return GST_FLOW_OK;
 }
 
-// Not GstHarness, which ends the process when an element does not start.
+// Replaces GstHarness, which ends the process when an element does not start.
 class Stage {
  public:
   explicit Stage(GstElement* element)
@@ -93,7 +93,7 @@ class Stage {
     gst_object_unref(out);
     gst_pad_set_active(sink_, TRUE);
     gst_pad_set_active(source_, TRUE);
-    // On the CPU, and with few threads, until the script says otherwise.
+    // On the CPU with few threads, unless the script sets other values.
     gst_util_set_object_arg(G_OBJECT(element_), "backend", "cpu");
     gst_util_set_object_arg(G_OBJECT(element_), "threads", "1");
   }
@@ -136,7 +136,7 @@ class Stage {
     if (sweeps > kMostSweeps) g_object_set(element_, "max-sweeps", kMostSweeps, nullptr);
   }
 
-  // Whether the element runs; its settings are looked at when it starts.
+  // Whether the element runs. It checks its settings when it starts.
   bool start() {
     if (started_) return true;
     if (gst_element_set_state(element_, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE) {
@@ -148,7 +148,7 @@ class Stage {
     return true;
   }
 
-  /// GStreamer's parser leaks of a text that is wrong half-way, and finds fault with some names.
+  /// GStreamer's parser leaks on some invalid texts, and reports warnings for some names.
   static GstCaps* parse_caps(const std::string& text) {
     leak_check(false);
     parsing = true;
@@ -167,7 +167,7 @@ class Stage {
     if (!gst_caps_is_empty(caps) && !gst_caps_is_any(caps)) {
       caps = gst_caps_fixate(caps);
       GstVideoInfo video;
-      // Others are the element's to refuse.
+      // Other caps are for the element to refuse.
       const bool understood = gst_video_info_from_caps(&video, caps);
       const bool small =
           understood && GST_VIDEO_INFO_WIDTH(&video) <= kMostPixels &&
@@ -244,7 +244,7 @@ class Stage {
     gst_query_unref(query);
   }
 
-  // What was refused is refused with a word.
+  // A refusal must post an error message.
   void expect_error() {
     GstMessage* message = gst_bus_pop_filtered(bus_, GST_MESSAGE_ERROR);
     if (message == nullptr) std::abort();
@@ -298,7 +298,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::getline(script, text);
   Stage stage(make_element(text));
   for (int i = 0; i < kMostLines && std::getline(script, text); ++i) {
-    // Properties and caps are C strings.
+    // Properties and caps are C strings, so the text ends at the first NUL.
     stage.line(text.substr(0, text.find('\0')));
   }
   return 0;

@@ -1,6 +1,7 @@
-// Fuzz target: any bytes as a template file or as a kernel bank, with a header that is right where
-// it can be (lengths, checksums), and carried through to frames. What the reader takes the operator
-// takes or refuses with a text, and then it computes; sanitizers watch for anything else.
+// Fuzz target: any bytes as a template file or as a kernel bank, processed up to frames. The
+// lengths and checksums of the header are corrected where possible. The operator accepts what the
+// reader has accepted, or refuses it with a text, and then computes. Sanitizers detect other
+// faults.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -47,7 +48,7 @@ void templates_to_frames(Bytes bytes) {
   }
   config.size = {19, 13};
   config.stage_count = info->stages;
-  // The check sees large numbers; what runs is short.
+  // The check sees all numbers of sweeps; a run uses few.
   for (CellStage& stage : config.stages) stage.max_sweeps = std::min(stage.max_sweeps, 6);
   auto made = fuzz::make<CellularNetwork>(config, 1, kMostMemory);
   if (!made) return;
@@ -101,7 +102,7 @@ void bank_to_frames(Bytes bytes) {
   const auto header =
       detail::parse_model_header(detail::kKernelBankKind, bytes.data(), bytes.size(), bytes.size());
   if (!header) return;
-  // Most floats of any bytes are far out of range.
+  // Most random floats are far out of range, so taps are reduced.
   for (std::size_t at = header->arrays_at; at + 4 <= bytes.size(); at += 4) {
     float tap = 0.0f;
     std::memcpy(&tap, bytes.data() + at, 4);
@@ -152,7 +153,7 @@ void bank_to_frames(Bytes bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // Both kinds have their name at byte 8.
+  // The kind's name is at byte 8 of both kinds of files.
   constexpr std::size_t kLeast = 64;
   constexpr std::size_t kMost = std::size_t{1} << 16;
   if (size < kLeast || size > kMost) return 0;

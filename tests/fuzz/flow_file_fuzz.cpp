@@ -1,5 +1,5 @@
-// Fuzz target: any bytes as a .flo and as a PFM file. They are refused with a text, or are read to
-// the same values after they have been written again; sanitizers watch for anything else.
+// Fuzz target: any bytes as a .flo file and as a PFM file. They are refused with a text, or have
+// the same values after they are written and read again. Sanitizers detect other faults.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -19,7 +19,7 @@ const fuzz::WorkFolder& folder() {
   return kFolder;
 }
 
-/// Bit by bit: NaN is equal to itself.
+/// Compares bit by bit, so that NaN equals NaN.
 bool same(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }

@@ -1,5 +1,6 @@
 // Fuzz target: any bytes as an image file (PNM, PNG, JPEG). It is refused with a text, or gives an
-// image of the size that it says, which its bytes can make; sanitizers watch for anything else.
+// image of the size in its header, which the bytes of the file can encode. Sanitizers detect other
+// faults.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// Fuzz target: any bytes as a kernel bank file. Nothing may read out of bounds, loop for long or
-// give a tap that is not usable; sanitizers watch. With clang it is a libFuzzer program; otherwise
-// replay.cpp runs it over the seeds and over a fixed number of damaged copies of them.
+// Fuzz target: any bytes as a kernel bank file. The reader must not read out of bounds, loop for
+// long, or return an invalid tap. Sanitizers detect other faults. With clang this is a libFuzzer
+// program. Otherwise replay.cpp runs it over the seeds and over a fixed number of damaged copies.
 
 #include <algorithm>
 #include <cmath>
@@ -32,7 +32,7 @@ void read_as_bank(const std::uint8_t* data, std::size_t size) {
           !std::all_of(wt, wt + header.nt, usable))
         std::abort();
     }
-    // Only as many as fit the file's bytes.
+    // Only as many entries as the file's bytes can hold.
     if (entries * static_cast<std::uint64_t>(header.entry_floats()) * sizeof(float) > size)
       std::abort();
   } else if (opened.error().text[0] == '\0') {
@@ -44,8 +44,8 @@ void read_as_bank(const std::uint8_t* data, std::size_t size) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   read_as_bank(data, size);
-  // Once more with a header that is right: else nearly every input would end there, and nothing
-  // behind it would be tried.
+  // The input again with a corrected header, because nearly every other input is refused at its
+  // header.
   std::vector<std::uint8_t> mended(data, data + size);
   if (fuzz::mend_header(mended, detail::kKernelBankKind, true))
     read_as_bank(mended.data(), mended.size());

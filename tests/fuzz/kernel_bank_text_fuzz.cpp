@@ -1,6 +1,6 @@
 // Fuzz target: any text as a kernel bank in text and JSON. It is refused with a short text and
-// leaves no file, or makes a bank that the library reads to its end; sanitizers watch for anything
-// else.
+// leaves no file, or makes a bank that the library can read to its end. Sanitizers detect other
+// faults.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

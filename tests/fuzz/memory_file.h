@@ -1,4 +1,4 @@
-// The input of a fuzz target as a file.
+// The input of a fuzz target as a file in memory.
 #pragma once
 
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 
 namespace ocellus::fuzz {
 
-/// The bytes as a regular file in memory, which has a path.
+/// The bytes as a regular file in memory with a path.
 class MemoryFile {
  public:
   MemoryFile(const void* data, std::size_t size) : descriptor_(memfd_create("fuzz", MFD_CLOEXEC)) {

@@ -9,8 +9,9 @@
 
 namespace ocellus::fuzz {
 
-/// Makes the header right, so that what is behind it is read: magic, kind, versions, lengths and
-/// checksums. Without arrays the table reaches to the end. False where the bytes are too few.
+/// Corrects the header, so that the reader continues behind it: magic number, kind, versions,
+/// lengths and checksums. Without arrays, the table extends to the end. Returns false if there are
+/// too few bytes.
 inline bool mend_header(std::vector<std::uint8_t>& bytes, const detail::ModelKind& kind,
                         bool has_arrays) {
   constexpr std::size_t kTableBytesAt = 20;

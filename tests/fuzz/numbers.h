@@ -1,4 +1,4 @@
-// What the fuzz targets of configurations share: numbers from the input, and what an error must be.
+// What the fuzz targets of configurations share: numbers from the input, and checks of errors.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace ocellus::fuzz {
 
-/// Numbers from the input; 0 when it is used up.
+/// Numbers from the input; 0 at its end.
 class Numbers {
  public:
   Numbers(const std::uint8_t* data, std::size_t size) : data_(data), left_(size) {}
@@ -20,7 +20,7 @@ class Numbers {
     --left_;
     return *data_++;
   }
-  /// Mostly what a byte holds, sometimes any int.
+  /// Mostly the value of one byte, sometimes any int.
   int integer() {
     const int kind = byte();
     if (kind < 250) return kind - 3;

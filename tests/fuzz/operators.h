@@ -1,4 +1,4 @@
-// What the fuzz targets of operators share: one of any configuration.
+// What the fuzz targets of operators share: creation from any configuration.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ struct Made {
   Operator op;
 };
 
-/// The operator, made in exactly its footprint. Nothing when the configuration is refused, or needs
-/// more than `most` bytes: valid, but slow to try many times.
+/// Creates the operator in exactly its footprint. Returns nothing if the configuration is refused,
+/// or needs more than `most` bytes, which would be valid but slow.
 template <typename Operator, typename Config>
 std::optional<Made<Operator>> make(const Config& config, int workers, std::size_t most) {
   EngineConfig settings;
@@ -37,7 +37,7 @@ std::optional<Made<Operator>> make(const Config& config, int workers, std::size_
   if (!engine) std::abort();
   auto op = Operator::create(*engine, config);
   if (!op) {
-    check(op.error());  // what it reads may be no numbers
+    check(op.error());  // files that it reads may contain invalid numbers
     return std::nullopt;
   }
   if (engine->memory_use().used != *needs) std::abort();

@@ -1,6 +1,6 @@
 // Fuzz target: any numbers as configurations of the engine and of both operators, and as a frame. A
-// configuration is refused with a text, or the operator is made in exactly its footprint and gives
-// a result; sanitizers watch for anything else.
+// configuration is refused with a text, or the operator is created in exactly its footprint and
+// gives a result. Sanitizers detect other faults.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -44,7 +44,7 @@ void take_kernels(Numbers& numbers, KernelConfig& kernels) {
   kernels.user = &kernels;
 }
 
-/// Planes of floats for what the operator gives.
+/// Planes of floats for the operator's results.
 OperatorOutput output_of(std::vector<float>& memory, const OperatorInfo& info) {
   const ImageSize size = info.planes[0].size;
   const std::size_t area =
@@ -76,7 +76,7 @@ void run(Numbers& numbers, const Config& config) {
         numbers.byte() < 250 ? config.size : ImageSize{numbers.integer(), numbers.integer()};
     frame.format = numbers.byte() < 250 ? config.format : numbers.choice<PixelFormat>();
     frame.stride = numbers.byte() < 200 ? (config.size.width + 3) * 4 : numbers.integer();
-    // As large as the claim, so that only a wrong check can read outside.
+    // The buffer has the claimed size, so that only a wrong check can lead to a read outside.
     const std::int64_t bytes = static_cast<std::int64_t>(frame.stride) * config.size.height;
     if (bytes > std::int64_t{1} << 24) continue;
     std::vector<float> pixels(static_cast<std::size_t>(bytes > 0 ? bytes : 0) / sizeof(float) + 4);
@@ -113,7 +113,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   OpticalFlowConfig flow;
-  // Small enough to run; the checks see large numbers through integer().
+  // Usually small enough to run. The checks see large numbers through integer().
   flow.size = {numbers.integer(), numbers.integer()};
   flow.format = numbers.choice<PixelFormat>();
   if (numbers.byte() % 2 == 1)

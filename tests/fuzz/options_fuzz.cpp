@@ -1,8 +1,8 @@
-// Fuzz target: any texts as settings of any operator. The first byte is the operator, the second
-// the frames' format; each line after them is NAME=VALUE, where a name that begins with a byte of
-// 128 or more stands for the option of that number. The settings are refused with a text, or each
-// option is read back as it is, and the configuration is refused with a text or tells what it
-// needs; sanitizers watch for anything else.
+// Fuzz target: any texts as settings of any operator. The first byte selects the operator, the
+// second the format of the frames. Each further line is NAME=VALUE; a name that begins with a byte
+// of 128 or more stands for the option with that number. The settings are refused with a text, or
+// each option is read back unchanged. The configuration is then refused with a text, or gives its
+// footprint. Sanitizers detect other faults.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -18,7 +18,7 @@ namespace {
 using namespace ocellus;
 using fuzz::check;
 
-/// Whether a file is named: a path of the fuzzer's own must not be opened, it may be a device.
+/// Whether the value names a file. The fuzzer must not open arbitrary paths, which may be devices.
 bool names_a_file(std::string_view value) {
   return value.find_first_of("./") != std::string_view::npos;
 }
@@ -44,7 +44,7 @@ std::vector<OptionSetting> settings_of(std::string_view text, OptionTable table)
   return settings;
 }
 
-/// What is printed is taken again, and is the same then.
+/// A printed value must be accepted, and must give the same value.
 void read_again(const OperatorConfig& config) {
   for (const Option& option : config.options()) {
     const Text<kMaxOptionText> text = config.get_option(option);

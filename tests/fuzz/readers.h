@@ -1,4 +1,5 @@
-// What the fuzz targets of the program's readers share: where files go, and how a reader may end.
+// What the fuzz targets of the program's readers share: the folder for files, and the allowed
+// outcomes of a reader.
 #pragma once
 
 #include <cstdlib>
@@ -9,8 +10,7 @@
 
 namespace ocellus::fuzz {
 
-/// A folder that is removed when the process ends in an ordinary way; nothing but one file is ever
-/// in it.
+/// A folder that is removed at a normal end of the process. It holds at most one file at a time.
 class WorkFolder {
  public:
   WorkFolder() {
@@ -25,7 +25,7 @@ class WorkFolder {
   WorkFolder(const WorkFolder&) = delete;
   WorkFolder& operator=(const WorkFolder&) = delete;
 
-  /// Aborts unless the folder holds this file, or nothing, and removes it.
+  /// Aborts unless the folder is empty or holds this file only, and removes the file.
   void expect_only(const std::string& name) const {
     for (const auto& entry : std::filesystem::directory_iterator(path_)) {
       if (entry.path().filename() != name) std::abort();
@@ -38,7 +38,7 @@ class WorkFolder {
   std::string path_;
 };
 
-/// Runs a reader, which may end with an InputError that says something, and with nothing else.
+/// Runs a reader. It may throw an InputError with a text, and nothing else.
 template <typename Read>
 void read_or_refuse(Read&& read) {
   try {

@@ -1,5 +1,5 @@
-// Runs a fuzz target without a fuzzer: over every file of the folders given, and over damaged
-// copies of each, the same ones in every run. usage: PROGRAM <runs a seed> FOLDER...
+// Runs a fuzz target without a fuzzer: over every file in the given folders, and over damaged
+// copies of each, which are the same in every run. Usage: PROGRAM <runs for each seed> FOLDER...
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -57,5 +57,5 @@ int main(int count, char** arguments) {
     }
   }
   std::printf("%d seeds, %d damaged copies of each\n", seeds, runs);
-  return seeds > 0 ? 0 : 1;  // no seeds is a test that tests nothing
+  return seeds > 0 ? 0 : 1;  // without seeds, nothing was tested
 }

@@ -1,7 +1,7 @@
-// Fuzz target: any bytes as a template file, and as a chain. Nothing may read out of bounds, loop
-// for long or give a stage that the operator would not take; sanitizers watch. With clang it is a
-// libFuzzer program; otherwise replay.cpp runs it over the seeds and over a fixed number of damaged
-// copies of them.
+// Fuzz target: any bytes as a template file, and as a chain. The reader must not read out of
+// bounds, loop for long, or return a stage that the operator refuses. Sanitizers detect other
+// faults. With clang this is a libFuzzer program. Otherwise replay.cpp runs it over the seeds and
+// over a fixed number of damaged copies.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -47,9 +47,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size > 2 * detail::kMaxCellTemplateFileBytes) return 0;
   std::vector<std::uint8_t> bytes(data, data + size);
   read_as_file(bytes);
-  // Once more with a header that is right: else nearly every input would end there.
+  // The input again with a corrected header, because nearly every other input is refused at its
+  // header.
   if (fuzz::mend_header(bytes, detail::kCellTemplateKind, false)) read_as_file(bytes);
-  // A chain opens files: none that the input names.
+  // A chain can open files. Inputs that name a file are left out.
   const std::string_view chain(reinterpret_cast<const char*>(data), size);
   if (chain.find(".ocellus") == std::string_view::npos) {
     std::array<CellStage, kMaxCellStages> stages;

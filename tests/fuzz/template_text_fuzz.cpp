@@ -1,6 +1,6 @@
 // Fuzz target: any text as templates in text and JSON. It is refused with a short text, or gives
-// stages that are the same after they have been shown in either form and read again; sanitizers
-// watch for anything else.
+// stages that are the same after they are printed in either form and read again. Sanitizers detect
+// other faults.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -19,7 +19,7 @@ void expect_same(const app::CellTemplateFile& a, const app::CellTemplateFile& b)
   for (std::size_t i = 0; i < a.stages.size(); ++i) {
     const CellStage& x = a.stages[i];
     const CellStage& y = b.stages[i];
-    // What a stage does not use is not shown.
+    // Fields that a stage does not use are not printed.
     const bool same = x.weights.radius == y.weights.radius && x.weights.a == y.weights.a &&
                       x.weights.b == y.weights.b && x.weights.threshold == y.weights.threshold &&
                       x.levels == y.levels && x.xi == y.xi && x.input == y.input &&
@@ -32,7 +32,7 @@ void expect_same(const app::CellTemplateFile& a, const app::CellTemplateFile& b)
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // The first byte says whether all are continuous-time templates.
+  // The first byte tells whether all stages are continuous-time templates.
   if (size == 0) return 0;
   const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
   fuzz::read_or_refuse([&] {
@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (std::string(error.what()).size() > 2000) std::abort();
       throw;
     }
-    // What follows must be read.
+    // The printed forms must be accepted.
     try {
       expect_same(file, app::parse_cell_templates(app::cell_templates_text(file), false));
       expect_same(file,

@@ -1,6 +1,6 @@
-// Fuzz target: any text as a numbered pattern, as a test scene, and as text that is shown. Names of
-// different numbers differ, and nothing that is shown moves a terminal or is no XML; sanitizers
-// watch for anything else.
+// Fuzz target: any text as a numbered pattern, as a test scene, and as text to display. Names with
+// different numbers differ, and displayed text contains no control characters and is valid in XML.
+// Sanitizers detect other faults.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -21,14 +21,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const char c : shown) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) std::abort();
   }
-  // Whole UTF-8, and the same when shown again.
+  // The text is valid UTF-8, and a second conversion does not change it.
   if (nlohmann::json(shown).dump().empty()) std::abort();
   if (app::printable(shown) != shown) std::abort();
   const nlohmann::json value(text);
   const std::string plain = value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
   if (nlohmann::json::parse(app::json_text(value)) != nlohmann::json::parse(plain)) std::abort();
 
-  const std::string argument = text.c_str();  // a command line holds no NUL
+  const std::string argument = text.c_str();  // an argument of the command line contains no NUL
   fuzz::read_or_refuse([&] {
     const app::NumberedName name(argument);
     if (name.numbered() == (name.at(0) == name.at(123456789))) std::abort();

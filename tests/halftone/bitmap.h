@@ -1,4 +1,5 @@
-// Black and white images and plain morphology on them, to hold the library of templates to.
+// Black and white images and simple morphology on them, for comparison with the library of
+// templates.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 
 namespace ocellus::test {
 
-/// 1 = black.
+/// 1 is black.
 using Bitmap = Plane<std::uint8_t>;
 using Offsets = std::vector<std::pair<int, int>>;
 
@@ -33,7 +34,7 @@ inline Bitmap bitmap_of(const PlaneD& gray) {
   return bitmap;
 }
 
-/// A bitmap of what `black` says of each cell.
+/// A bitmap that is black where `black` returns true.
 inline Bitmap each(const Bitmap& of, const std::function<bool(int x, int y)>& black) {
   Bitmap result(of.width, of.height);
   for (int y = 0; y < of.height; ++y) {
@@ -46,7 +47,7 @@ inline bool inside(const Bitmap& bitmap, int x, int y) {
   return x >= 0 && x < bitmap.width && y >= 0 && y < bitmap.height;
 }
 
-/// Black neighbors; cells outside count as `outside`.
+/// The number of black neighbors. Cells outside the image count as `outside`.
 inline int black_around(const Bitmap& bitmap, int x, int y, bool outside, const Offsets& offsets) {
   int count = 0;
   for (const auto& [dx, dy] : offsets)
@@ -54,7 +55,8 @@ inline int black_around(const Bitmap& bitmap, int x, int y, bool outside, const 
   return count;
 }
 
-/// Black where the element, put there, meets black only; what is outside does not count.
+/// Erosion: black where all cells of the element at this position are black. Cells outside the
+/// image do not count.
 inline Bitmap erode(const Bitmap& bitmap, const Offsets& element) {
   return each(bitmap, [&](int x, int y) {
     return std::all_of(element.begin(), element.end(), [&](const auto& d) {
@@ -64,7 +66,7 @@ inline Bitmap erode(const Bitmap& bitmap, const Offsets& element) {
   });
 }
 
-/// Every black cell replaced by the element.
+/// Dilation: every black cell is replaced by the element.
 inline Bitmap dilate(const Bitmap& bitmap, const Offsets& element) {
   Bitmap result(bitmap.width, bitmap.height);
   for (int y = 0; y < bitmap.height; ++y) {
@@ -77,7 +79,7 @@ inline Bitmap dilate(const Bitmap& bitmap, const Offsets& element) {
   return result;
 }
 
-/// The cells of value `value` that a way over `steps` inside such cells joins to a seed.
+/// The cells of `value` that are connected to a seed by a path over `steps` within such cells.
 inline Bitmap reached(const Bitmap& bitmap, const Bitmap& seeds, std::uint8_t value,
                       const Offsets& steps) {
   Bitmap result(bitmap.width, bitmap.height);
@@ -128,7 +130,7 @@ struct Areas {
   }
 };
 
-/// White that is joined, side by side, to the outside.
+/// White cells that are connected to the outside by 4-neighbors.
 inline Bitmap background(const Bitmap& bitmap) {
   const Bitmap border = each(bitmap, [&](int x, int y) {
     return x == 0 || y == 0 || x == bitmap.width - 1 || y == bitmap.height - 1;
@@ -192,7 +194,7 @@ inline std::vector<Bitmap> drawn_images() {
   return images;
 }
 
-/// 50 pieces of photographs, black where they are darker than their mean. Empty without the data.
+/// 50 pieces of photographs, black where darker than their mean. Empty if the data is missing.
 inline std::vector<Bitmap> real_images(const std::string& folder) {
   std::vector<Bitmap> images;
   const char* const names[] = {"images/camera.pgm", "images/coins.pgm"};

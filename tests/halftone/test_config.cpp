@@ -1,5 +1,5 @@
-// Configurations of the cellular network that make no sense: each is refused, and the text names
-// the field, what it was and what would be right.
+// Invalid configurations of the cellular network: each is refused with a text that names the field,
+// its value and the allowed values.
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ CellularNetworkConfig good() {
 struct Mistake {
   const char* what;
   std::function<void(CellularNetworkConfig&)> make;
-  std::vector<const char*> texts;  // all stand in the message
+  std::vector<const char*> texts;  // the message must contain all of them
 };
 
 std::string error_of(const CellularNetworkConfig& config) {
@@ -41,8 +41,8 @@ std::string error_of(const CellularNetworkConfig& config) {
   return footprint.error().text;
 }
 
-/// Fails when a mistake is taken, or when its message does not say what is wrong.
-TEST(CellConfig, MistakesAreNamed) {
+/// Fails when a mistake is accepted, or when the message does not describe it.
+TEST(CellConfig, MistakesAreReported) {
   const float nan = std::nanf("");
   static float plane[32 * 24] = {};
   const std::vector<Mistake> mistakes = {
@@ -164,7 +164,7 @@ TEST(CellConfig, MistakesAreNamed) {
          c.stages[0].move = CellMove::kSwap;
          c.stages[0].weights.a[3] = 0.5f;
        },
-       {"kSwap", "mirror"}},
+       {"kSwap", "symmetric A"}},
       {"weights that do not fit",
        [](auto& c) { c.stages[0].weights.a.fill(5000.0f); },
        {"stages[0]", "the sum of |A| is 125000", "16384"}},
@@ -173,7 +173,8 @@ TEST(CellConfig, MistakesAreNamed) {
          c.warm_start = true;
          c.stages[0].weights.b.fill(0.0f);
        },
-       {"warm_start is true", "stages[0] has no weights in B", "needs a B"}},
+       {"warm_start is true", "stages[0] has no weights in B",
+        "needs a template with weights in B"}},
       {"a warm start with a B that is rounded to nothing",
        [](auto& c) {
          c.warm_start = true;
@@ -185,7 +186,7 @@ TEST(CellConfig, MistakesAreNamed) {
          c.warm_start = true;
          c.stages[0].start = CellStart::kConstant;
        },
-       {"warm_start is true", "stages[0].start is kConstant", "begin anywhere"}},
+       {"warm_start is true", "stages[0].start is kConstant", "works from any start"}},
       {"the second stage",
        [](auto& c) {
          c.stage_count = 2;
@@ -198,7 +199,7 @@ TEST(CellConfig, MistakesAreNamed) {
   CellularNetworkConfig warm = good();
   warm.warm_start = true;
   EXPECT_EQ(error_of(warm), "");
-  // What a chain does after its first stage is no matter of the warm start.
+  // The warm start does not depend on the stages after the first.
   warm.stage_count = 2;
   warm.stages[1] = warm.stages[0];
   warm.stages[1].start = CellStart::kConstant;
@@ -212,8 +213,8 @@ TEST(CellConfig, MistakesAreNamed) {
   }
 }
 
-/// Fails when a frame or a result that does not fit is taken, or a foreign ticket.
-TEST(CellConfig, MistakesOfAFrameAreNamed) {
+/// Fails when an unsuitable frame or output plane, or the ticket of another operator, is accepted.
+TEST(CellConfig, MistakesInAFrameAreReported) {
   auto rig = test::Rig<CellularNetwork>::make(good());
   std::vector<unsigned char> pixels(64 * 64);
   Frame frame;

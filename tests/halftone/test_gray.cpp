@@ -1,4 +1,4 @@
-// Inputs of gray values, computed without a division, are those of the definition.
+// The inputs of gray values, which are computed without a division, equal the definition.
 
 #include <gtest/gtest.h>
 
@@ -9,13 +9,14 @@
 namespace ocellus::detail {
 namespace {
 
-/// u in steps of 2^-13: (2 g - black - white) / (white - black) held within -1 and 1, halves up.
+/// u in steps of 2^-13: (2 g - black - white) / (white - black), limited to -1 and 1, halves
+/// rounded up.
 std::int32_t defined_input(const GrayLimits& range, std::int64_t gray, bool white_is_one) {
   const std::int64_t span = range.white - range.black;
   std::int64_t twice = 2 * gray - range.black - range.white;
   if (!white_is_one) twice = -twice;
   twice = twice < -span ? -span : twice > span ? span : twice;
-  // floor(2^13 twice / span + 1/2), of what is not below 0.
+  // floor(2^13 twice / span + 1/2) for a dividend that is not negative.
   const std::int64_t above = 2 * kInputOne * (twice + span) + span;
   return static_cast<std::int32_t>(above / (2 * span)) - kInputOne;
 }
@@ -28,16 +29,16 @@ void expect_defined(const GrayLimits& range, std::int32_t unit, std::int32_t gra
   }
 }
 
-// Fails when the multiplication gives another quotient than the division for any range that has as
-// many steps as there can be: beside each of a hundred quotients, where one step of the dividend
-// decides, and at the ends.
-TEST(GrayInput, IsThatOfTheDefinitionForEachSpan) {
+// Fails when the multiplication gives a different quotient than the division, for any range with as
+// many steps as possible. The test checks next to each of a hundred quotients, where one step of
+// the dividend changes the result, and at the ends.
+TEST(GrayInput, EqualsTheDefinitionForEverySpan) {
   for (std::int32_t span = 257; span <= 65535; ++span) {
     const GrayLimits range{(65535 - span) / 2, (65535 - span) / 2 + span};
     for (const bool white_is_one : {false, true}) {
       const GrayInput how = make_gray_input(range, 1, white_is_one);
       for (std::int64_t part = 0; part <= 100; ++part) {
-        // The first gray value above a half between two inputs, and the one before.
+        // The first gray value above the midpoint of two inputs, and the one before.
         const std::int64_t u = part * 2 * kInputOne / 100;
         const auto at =
             static_cast<std::int32_t>(range.black + (2 * u + 1) * span / (4 * kInputOne));
@@ -51,9 +52,9 @@ TEST(GrayInput, IsThatOfTheDefinitionForEachSpan) {
   }
 }
 
-// Fails when a gray value of 8 or of 16 bits has another input, in the ranges that are common and
-// in the narrowest and outermost ones.
-TEST(GrayInput, IsThatOfTheDefinitionForEachGrayValue) {
+// Fails when a gray value of 8 or 16 bits has a wrong input, in the common ranges and in the
+// narrowest and outermost ones.
+TEST(GrayInput, EqualsTheDefinitionForEveryGrayValue) {
   for (const GrayLimits& range :
        {GrayLimits{}, GrayLimits{16 * 257, 235 * 257}, GrayLimits{4096, 60160}, GrayLimits{0, 257},
         GrayLimits{65278, 65535}, GrayLimits{1, 65535}, GrayLimits{32767, 33024},
@@ -64,8 +65,8 @@ TEST(GrayInput, IsThatOfTheDefinitionForEachGrayValue) {
   }
 }
 
-// Fails when levels are not spread from black to white, or halves do not go up.
-TEST(GrayOutput, IsSpreadFromBlackToWhite) {
+// Fails when levels are not spread from black to white, or halves are not rounded up.
+TEST(GrayOutput, SpreadsFromBlackToWhite) {
   const GrayLimits limited{16 * 257, 235 * 257};
   EXPECT_EQ(gray_of_level(0, 2, limited, 257, true), 16u);
   EXPECT_EQ(gray_of_level(1, 2, limited, 257, true), 235u);

@@ -1,5 +1,5 @@
-// Every template of the library against what its name says, worked out by plain loops: on drawn
-// shapes and on 50 pieces of photographs.
+// Every template of the library against the operation of its name, computed by simple loops, on
+// drawn shapes and on 50 pieces of photographs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ PlaneD run_reference(const CellularNetworkConfig& config, const PlaneD& gray, bo
   return run.gray;
 }
 
-/// Operators on one engine; the last one is kept, since to make one takes long on a device.
+/// Operators on one engine. The last one is kept, because creation takes long on a device.
 class Operators {
  public:
   explicit Operators(BackendChoice backend) {
@@ -56,7 +56,7 @@ class Operators {
     engine_.emplace(test::must(Engine::create(settings)));
   }
 
-  /// `name` and the size tell whether the last operator will do; empty: it will not.
+  /// The last operator is reused if `name` and size are equal; an empty name is never reused.
   PlaneD run(const std::string& name, const CellularNetworkConfig& config, const PlaneD& gray,
              bool& converged) {
     if (!network_ || name.empty() || name != name_ || config.size != size_) {
@@ -106,7 +106,7 @@ class Templates : public testing::TestWithParam<Network> {
                       : run_reference(config, gray, converged_);
   }
 
-  /// All chains whose result is known.
+  /// Checks all chains with a known result.
   void check(const std::vector<Bitmap>& images);
 
   bool converged_ = false;
@@ -115,14 +115,15 @@ class Templates : public testing::TestWithParam<Network> {
   std::optional<Operators> operators_;
 };
 
-// ---- what the binary ones mean
+// ---- definitions of the binary templates
 
 const Offsets kSquare = {{0, 0},  {1, 0},   {1, 1},  {0, 1}, {-1, 1},
                          {-1, 0}, {-1, -1}, {0, -1}, {1, -1}};
 const Offsets kCross = {{0, 0}, {1, 0}, {-1, 0}, {0, 1}, {0, -1}};
 const Offsets kL = {{0, 0}, {0, -1}, {1, 0}};
 
-/// `outside` black is taken for the nearest cell where a black cell asks.
+/// If `outside` is true, a black cell sees the nearest cell of the image in place of a cell
+/// outside.
 Bitmap count_around(const Bitmap& image, bool outside,
                     const std::function<bool(bool black, int neighbors)>& rule) {
   return test::each(image, [&](int x, int y) {
@@ -148,13 +149,13 @@ Bitmap shadow(const Bitmap& image, int dx, int dy) {
   });
 }
 
-/// Along each line in the direction (dx, dy): as many black cells as it has runs, with a white one
-/// between two, up to its end.
+/// Along each line in the direction (dx, dy): as many black cells as the line has runs, separated
+/// by single white cells, up to the end of the line.
 Bitmap packed_runs(const Bitmap& image, int dx, int dy) {
   Bitmap result(image.width, image.height);
   for (int y0 = 0; y0 < image.height; ++y0) {
     for (int x0 = 0; x0 < image.width; ++x0) {
-      if (test::inside(image, x0 - dx, y0 - dy)) continue;  // not where a line begins
+      if (test::inside(image, x0 - dx, y0 - dy)) continue;  // not the start of a line
       int runs = 0;
       bool before = false;
       int x = x0;
@@ -194,7 +195,7 @@ Bitmap opened_by_recall(const Bitmap& image) {
 
 using Meaning = std::function<Bitmap(const Bitmap&)>;
 
-/// Chains whose result is known, each with the name that it shows.
+/// Chains with a known result and the operation of their name.
 const std::vector<std::tuple<std::string, std::string, Meaning>>& known_chains() {
   static const std::vector<std::tuple<std::string, std::string, Meaning>> kKnown = {
       {"edge", "edge",
@@ -273,15 +274,15 @@ void Templates::check(const std::vector<Bitmap>& images) {
   }
 }
 
-// Fails when a template does not do what it is called, or does not come to rest.
-TEST_P(Templates, BinaryOnesAreMorphologyOnDrawnShapes) {
+// Fails when a template does not compute the operation of its name, or does not converge.
+TEST_P(Templates, BinaryTemplatesEqualMorphologyOnDrawnShapes) {
   check(test::drawn_images());
 }
 
-// The same on images with all the small shapes that photographs have.
-TEST_P(Templates, BinaryOnesAreMorphologyOnPhotographs) {
+// Fails as the test above, on images with all the small shapes of photographs.
+TEST_P(Templates, BinaryTemplatesEqualMorphologyOnPhotographs) {
   const auto images = test::real_images(test::data_folder());
-  if (images.empty()) GTEST_SKIP() << "no images/camera.pgm and coins.pgm in OCELLUS_TEST_DATA";
+  if (images.empty()) GTEST_SKIP() << "OCELLUS_TEST_DATA has no images/camera.pgm and coins.pgm";
   ASSERT_EQ(images.size(), 50u);
   check(images);
 }
@@ -292,7 +293,7 @@ std::vector<Bitmap> all_images() {
   return images;
 }
 
-/// Fewer, for what is run again and again.
+/// A smaller selection for tests that run many times.
 std::vector<Bitmap> some_images() {
   const std::vector<Bitmap> all = all_images();
   std::vector<Bitmap> some;
@@ -300,12 +301,12 @@ std::vector<Bitmap> some_images() {
   return some;
 }
 
-// Fails when an object of which nothing is missing goes, or one with a cell missing stays.
-TEST_P(Templates, ConnectivityKeepsWhatIsWhole) {
+// Fails when an unchanged object disappears, or an object with a missing cell remains.
+TEST_P(Templates, ConnectivityKeepsUnchangedObjects) {
   std::mt19937 random(5);
   for (const Bitmap& image : all_images()) {
     const test::Areas objects(image, 1, test::kSides);
-    std::vector<int> mark;  // of each object: -1 whole, 0 its next cell is to go, 1 it went
+    std::vector<int> mark;  // per object: -1 unchanged, 0 its next cell is to be removed, 1 removed
     for (int i = 0; i < objects.count; ++i) mark.push_back(random() % 2 == 0 ? -1 : 0);
     test::PlaneF marked(image.width, image.height, -1.0f);
     Bitmap expected(image.width, image.height);
@@ -331,16 +332,16 @@ TEST_P(Templates, ConnectivityKeepsWhatIsWhole) {
   }
 }
 
-/// Sums of the cells around, the nearest one for those outside.
+/// The sum of the cells around. A cell outside the image counts as the nearest cell inside.
 int majority(const Bitmap& image, int x, int y, const Offsets& element) {
   int sum = 0;
   for (const auto& [dx, dy] : element) sum += image.clamped(x + dx, y + dy) ? 1 : -1;
   return sum;
 }
 
-// Fails when cells end that are not of one color with most cells around, or small objects far from
-// others stay, or large ones go.
-TEST_P(Templates, MajoritiesEndWhereTheyAre) {
+// Fails when a final cell differs from the majority around it, when a small isolated object
+// remains, or when a large one disappears.
+TEST_P(Templates, MajorityTemplatesConvergeToMajorities) {
   const std::tuple<const char*, Offsets, int> cases[] = {{"smkiller", kSquare, 2},
                                                          {"average", kCross, 1}};
   for (const auto& [name, element, vanishing] : cases) {
@@ -367,8 +368,8 @@ TEST_P(Templates, MajoritiesEndWhereTheyAre) {
   }
 }
 
-// Fails when an operator that is said to end in the same image in every order does not.
-TEST_P(Templates, TheOrderOfUpdatesDoesNotMatter) {
+// Fails when a template that is documented to converge to the same image in every order does not.
+TEST_P(Templates, TheOrderOfUpdatesDoesNotChangeTheResult) {
   const char* const chains[] = {
       "edge",       "dilation(l)", "hole",          "erosion | recall",  "hollow",
       "shadow",     "ccd",         "ccd(vertical)", "ccd(antidiagonal)", "shadow(down)",
@@ -392,8 +393,8 @@ TEST_P(Templates, TheOrderOfUpdatesDoesNotMatter) {
   }
 }
 
-// Fails when what spreads takes more sweeps than it is said to.
-TEST(TemplateTests, ShadowsGoTwoCellsASweep) {
+// Fails when a shadow needs more sweeps than documented.
+TEST(TemplateTests, ShadowsGrowTwoCellsPerSweep) {
   for (const char* const name : {"shadow(left)", "shadow(right)"}) {
     const CellularNetworkConfig config = chain(name, {200, 1});
     const PlaneD white(200, 1, 255.0);
@@ -402,7 +403,7 @@ TEST(TemplateTests, ShadowsGoTwoCellsASweep) {
   }
 }
 
-/// A chain again and again on its own result, until nothing changes.
+/// Applies a chain to its own result until nothing changes.
 template <typename Run>
 Bitmap repeated(const Run& run, Bitmap image) {
   for (int pass = 0; pass < 200; ++pass) {
@@ -410,13 +411,13 @@ Bitmap repeated(const Run& run, Bitmap image) {
     if (next.data == image.data) return next;
     image = next;
   }
-  ADD_FAILURE() << "200 passes and no end";
+  ADD_FAILURE() << "no fixed point after 200 passes";
   return image;
 }
 
-// Fails when thinning breaks an object or joins two, opens or makes a hole, adds a cell, or leaves
-// something thick.
-TEST_P(Templates, SkeletonsAreThinAndConnectedAsBefore) {
+// Fails when thinning breaks or joins objects, opens or creates a hole, adds a cell, or leaves a
+// thick part.
+TEST_P(Templates, SkeletonsAreThinAndKeepTheConnectivity) {
   for (const Bitmap& image : some_images()) {
     const Bitmap skeleton = repeated([&](const Bitmap& u) { return run("skeleton", u); }, image);
     for (std::size_t i = 0; i < image.data.size(); ++i) ASSERT_LE(skeleton.data[i], image.data[i]);
@@ -429,22 +430,22 @@ TEST_P(Templates, SkeletonsAreThinAndConnectedAsBefore) {
           .count;
     };
     ASSERT_EQ(holes(skeleton), holes(image)) << test::drawn(image) << test::drawn(skeleton);
-    // A cell with black ones all around can be part of it, between holes that come close.
+    // Between holes that are close, a cell of the skeleton may be surrounded by black cells.
     const Bitmap thick =
         count_around(skeleton, false, [](bool black, int n) { return black && n == 8; });
     EXPECT_LE(test::cells(thick), test::cells(skeleton) / 25) << test::drawn(skeleton);
   }
 }
 
-// Fails when an object without holes does not shrink to one cell of its own, or an object is lost
+// Fails when an object without holes does not shrink to one of its cells, or when an object is lost
 // or broken.
-TEST_P(Templates, CentersAreOneCellOfEachObject) {
+TEST_P(Templates, CentersAreOneCellPerObject) {
   for (const Bitmap& image : some_images()) {
     const Bitmap centers = repeated([&](const Bitmap& u) { return run("center", u); }, image);
     const test::Areas objects(image, 1, test::kAround);
     const test::Areas rests(centers, 1, test::kAround);
     ASSERT_EQ(rests.count, objects.count) << test::drawn(image) << test::drawn(centers);
-    // What surrounds a hole, or lies in one, may be left a ring.
+    // An object around a hole, or inside one, may shrink to a ring.
     const auto size = static_cast<std::size_t>(objects.count) + 1;
     std::vector<int> left(size);
     std::vector<bool> holes(size);
@@ -465,7 +466,7 @@ TEST_P(Templates, CentersAreOneCellOfEachObject) {
   }
 }
 
-// ---- gray ones
+// ---- gray templates
 
 PlaneD photograph() {
   const auto camera = test::read_pgm(test::data_folder() + "/images/camera.pgm");
@@ -484,8 +485,8 @@ double u_of(double gray) {
   return 1.0 - 2.0 * gray / 255.0;
 }
 
-// Fails when the number in brackets is not the threshold, in units of u.
-TEST_P(Templates, ThresholdIsTheNumber) {
+// Fails when the number in parentheses is not the threshold in units of u.
+TEST_P(Templates, ThresholdIsTheGivenNumber) {
   const PlaneD gray = photograph();
   for (const double threshold : {-0.9, -0.25, 0.0, 0.4}) {
     const PlaneD result = run_gray("threshold(" + std::to_string(threshold) + ")", gray);
@@ -514,7 +515,7 @@ TEST_P(Templates, EdgesOfGrayAreOnTheDarkSide) {
   EXPECT_EQ(run_gray("edgegray", PlaneD(9, 7, 10.0)).data, PlaneD(9, 7, 255.0).data);
 }
 
-// Fails when an inverse halftone is not its kernel's mean.
+// Fails when an inverse halftone is not the weighted mean of its kernel.
 TEST_P(Templates, InverseHalftonesAreMeans) {
   const PlaneD gray = test::gray_of(test::drawn_images()[2]);
   for (const char* const name : {"invhlf3", "invhlf5"}) {
@@ -542,8 +543,8 @@ TEST_P(Templates, InverseHalftonesAreMeans) {
   }
 }
 
-// Fails when diffusion is not its kernel so many times, up to what rounding to levels can do.
-TEST_P(Templates, DiffusionIsItsKernelAgainAndAgain) {
+// Fails when diffusion differs from its repeated kernel by more than the rounding to levels allows.
+TEST_P(Templates, DiffusionIsItsKernelRepeated) {
   const PlaneD gray = photograph();
   const PlaneD result = run_gray("diffusion(sweeps=3)", gray);
   PlaneD expected = gray;
@@ -559,10 +560,11 @@ TEST_P(Templates, DiffusionIsItsKernelAgainAndAgain) {
     }
   }
   for (std::size_t i = 0; i < gray.data.size(); ++i)
-    ASSERT_NEAR(result.data[i], expected.data[i], 1.6) << "three times half a level";
+    ASSERT_NEAR(result.data[i], expected.data[i], 1.6) << "the limit is three times half a level";
 }
 
-// Fails when relaxing leaves the range, swings, or does not come near the mean of the neighbors.
+// Fails when relaxation leaves the range, oscillates, or does not approach the mean of the
+// neighbors.
 TEST_P(Templates, LaplaceRelaxes) {
   const PlaneD gray = photograph();
   const auto roughness = [](const PlaneD& of) {
@@ -578,7 +580,7 @@ TEST_P(Templates, LaplaceRelaxes) {
   };
   const PlaneD result = run_gray("laplace", gray);
   EXPECT_LT(roughness(result), 0.05 * roughness(gray));
-  EXPECT_LT(roughness(result), 0.6) << "less than a level";
+  EXPECT_LT(roughness(result), 0.6) << "must be less than one level";
   const auto [low, high] = std::minmax_element(gray.data.begin(), gray.data.end());
   for (const double value : result.data) {
     EXPECT_GE(value, *low - 0.5);
@@ -586,7 +588,8 @@ TEST_P(Templates, LaplaceRelaxes) {
   }
 }
 
-// Fails when a halftone does not come to rest in 100 sweeps, or is not as dark as its image.
+// Fails when a halftone does not converge within 100 sweeps, or has a different mean than its
+// image.
 TEST_P(Templates, HalftonesKeepTheTone) {
   const PlaneD gray = photograph();
   const std::pair<const char*, double> cases[] = {
@@ -606,7 +609,7 @@ TEST_P(Templates, HalftonesKeepTheTone) {
   }
 }
 
-// Fails when a template was added that nothing here looks at.
+// Fails when a new template has no test here.
 TEST(TemplateTests, EveryNameIsTested) {
   std::set<std::string> tested = {"connectivity", "smkiller", "average", "skeleton",  "center",
                                   "edgegray",     "invhlf3",  "invhlf5", "diffusion", "laplace",
@@ -617,7 +620,7 @@ TEST(TemplateTests, EveryNameIsTested) {
     EXPECT_TRUE(tested.contains(info.name)) << info.name;
 }
 
-/// The reference, and the backends that the other suites run on.
+/// The reference, and the backends of the other suites.
 std::vector<Network> networks() {
   std::vector<Network> all = {std::nullopt};
   for (const BackendChoice backend : test::conformance_backends()) all.push_back(backend);

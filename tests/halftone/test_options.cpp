@@ -1,4 +1,4 @@
-// Halftone and Cnn: networks that are described by texts and numbers, and the files that they name.
+// Halftone and Cnn: networks described by texts and numbers, and the files that they name.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -27,7 +27,7 @@ void store(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-/// Gray levels of an image that is no other's.
+/// Gray levels that no other image in the tests has.
 int level_of(int i) {
   return (i * 37 + i * i * 11) % 256;
 }
@@ -58,7 +58,7 @@ test::CellBytes result_of(const Config& config) {
   return cells_of(rig.op, frame.frame());
 }
 
-/// The refusal by each call, which must be the same.
+/// The error of each call, which must be the same for all calls.
 template <typename Operator, typename Config>
 Error refusal(const Config& config) {
   const auto info = Operator::info_for(config);
@@ -81,11 +81,11 @@ void expect_error(const Error& error, Status status, const std::vector<std::stri
         << "\"" << word << "\" is missing in: " << error.text;
 }
 
-// Fails when the values of 8 or 16 bits are read wrongly.
-TEST(Initial, BothKindsOfFileAreRead) {
+// Fails when 8-bit or 16-bit values are read wrongly.
+TEST(Initial, ReadsFilesOf8And16Bits) {
   const TemporaryFolder folder;
   const std::string path = folder / "initial.pgm";
-  // The larger one comes in several parts.
+  // The larger image is read in several parts.
   for (const ImageSize size : {kSize, ImageSize{131, 97}}) {
     for (const bool wide : {false, true}) {
       store(path, pgm_of(size, wide));
@@ -96,7 +96,7 @@ TEST(Initial, BothKindsOfFileAreRead) {
         ASSERT_FLOAT_EQ(values[i], static_cast<float>(level_of(static_cast<int>(i))) / 255.0f) << i;
     }
   }
-  // 1 bit in 8, and bytes of which the first is the larger.
+  // A range of 1 in 8-bit samples, and 16-bit samples with the high byte first.
   std::vector<float> two(2);
   store(folder / "bits.pgm", std::string("P5 2 1 1\n\0\1", 11));
   ASSERT_TRUE(detail::read_pgm((folder / "bits.pgm").c_str(), {2, 1}, two.data()));
@@ -106,9 +106,9 @@ TEST(Initial, BothKindsOfFileAreRead) {
   EXPECT_EQ(two, (std::vector<float>{0.25f, 1.0f}));
 }
 
-// Fails when the first stage begins with something else than the file, in either polarity, or when
-// the network of the same stages gives another result.
-TEST(Initial, TheFirstStageBeginsWithIt) {
+// Fails when the first stage does not start from the file, in either polarity, or when a network of
+// the same stages gives a different result.
+TEST(Initial, TheFirstStageStartsFromTheFile) {
   const TemporaryFolder folder;
   const std::string narrow = folder / "narrow.pgm";
   const std::string wide = folder / "wide.pgm";
@@ -117,13 +117,13 @@ TEST(Initial, TheFirstStageBeginsWithIt) {
   for (const CellPolarity polarity : {CellPolarity::kBlackIsOne, CellPolarity::kWhiteIsOne}) {
     CnnConfig config = begun_with(narrow);
     config.polarity = polarity;
-    config.max_sweeps = 1;  // so that the start shows
+    config.max_sweeps = 1;  // so that the start is visible
     const test::CellBytes got = result_of<Cnn>(config);
     CnnConfig other = config;
     ASSERT_TRUE(other.initial.assign(wide));
     EXPECT_EQ(result_of<Cnn>(other), got);
     other.initial = {};
-    EXPECT_NE(result_of<Cnn>(other), got) << "the file changes nothing: nothing was tested";
+    EXPECT_NE(result_of<Cnn>(other), got) << "the file has no effect, so nothing was tested";
 
     std::vector<float> plane;
     for (int i = 0; i < kSize.width * kSize.height; ++i) {
@@ -142,9 +142,9 @@ TEST(Initial, TheFirstStageBeginsWithIt) {
   }
 }
 
-// Fails when a file that is missing, of another kind, of another size or damaged is taken, or when
-// the refusal does not name the option, the file and what is wrong.
-TEST(Initial, BadFilesAreNamed) {
+// Fails when a file that is missing, damaged, or of another kind or size is accepted, or when the
+// error does not name the option, the file and the reason.
+TEST(Initial, RefusesBadFiles) {
   const TemporaryFolder folder;
   const std::string path = folder / "initial.pgm";
   expect_error(refusal<Cnn>(begun_with(path)), Status::kIoError, {"initial: ", path, "No such"});
@@ -197,9 +197,8 @@ TEST(Initial, BadFilesAreNamed) {
   expect_error(refusal<Cnn>(large), Status::kInvalidArgument, {"size", "16385"});
 }
 
-// Fails when an option of a chain is out of its range or cannot be read, and the refusal does not
-// name it.
-TEST(ChainOptions, MistakesAreNamed) {
+// Fails when an option of a chain is out of range or invalid, and the error does not name it.
+TEST(ChainOptions, MistakesAreReported) {
   CnnConfig good;
   good.size = kSize;
   CnnConfig config = good;
@@ -244,9 +243,9 @@ TEST(ChainOptions, MistakesAreNamed) {
   expect_error(refusal<Cnn>(config), Status::kInvalidArgument, {"format is 9"});
 }
 
-// Fails when a preset is set beside a template, or levels without one, or the refusal does not say
-// what is needed.
-TEST(ChainOptions, APresetOrATemplate) {
+// Fails when a preset is accepted together with a template, or levels without one, or when the
+// error does not name the condition.
+TEST(ChainOptions, APresetExcludesATemplate) {
   HalftoneConfig config;
   const OptionSetting both[] = {{"preset", "fast"}, {"template", "hlf5"}};
   const Expected<void> preset = set_options(config, both);
@@ -265,8 +264,8 @@ TEST(ChainOptions, APresetOrATemplate) {
   EXPECT_TRUE(Halftone::info_for(config));
 }
 
-// Fails when a halftone is not that of its preset, or of its template.
-TEST(ChainOptions, AHalftoneIsThatOfItsNetwork) {
+// Fails when the result is not that of the preset or the template.
+TEST(ChainOptions, AHalftoneEqualsThatOfItsNetwork) {
   for (const HalftonePreset preset : {HalftonePreset::kQuality, HalftonePreset::kFast}) {
     HalftoneConfig config;
     config.size = kSize;
@@ -290,7 +289,7 @@ TEST(ChainOptions, AHalftoneIsThatOfItsNetwork) {
   const test::CellBytes noise = result_of<Halftone>(config);
   EXPECT_EQ(noise, result_of<CellularNetwork>(network));
   config.seed = 78;
-  EXPECT_NE(result_of<Halftone>(config), noise) << "the seed changes nothing";
+  EXPECT_NE(result_of<Halftone>(config), noise) << "the seed has no effect";
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
-// Quality: what an eye sees of the presets' halftones, beside error diffusion, ordered dither and
-// direct binary search on real images.
+// Quality: how visible the errors of the presets' halftones are, compared with error diffusion,
+// ordered dither and direct binary search on real images.
 //
-// The error's measure is the PSNR after a Gaussian of 1.5 pixels on both images, 8 pixels from each
-// border left out. Images: two of the development data, and photographs of the package opencv-doc.
-// The rows that are printed after "table NAME" are those of docs/halftone.md, see
+// The measure is the PSNR after a Gaussian of 1.5 pixels on both images; 8 pixels at each border
+// are left out. The images are two of the development data, and photographs of the package
+// opencv-doc. The rows printed after "table NAME" are those of docs/halftone.md, see
 // toolchains/halftone-tables.
 
 #include <gtest/gtest.h>
@@ -126,8 +126,8 @@ CellularNetworkConfig library_template(ImageSize size, const char* name) {
   return one_stage(size, must(cell_template(name)));
 }
 
-/// The quality preset with so many sweeps of swaps, each but the last with one sweep of updates
-/// behind it, the last with updates to the fixed point.
+/// The quality preset with `count` sweeps of swaps. One sweep of updates follows each but the last,
+/// and updates to the fixed point follow the last.
 CellularNetworkConfig with_swap_sweeps(ImageSize size, int count) {
   CellularNetworkConfig config = halftone_config(size);
   const CellStage swaps = config.stages[1];
@@ -146,7 +146,7 @@ CellularNetworkConfig begun_with(CellularNetworkConfig config, CellStart start) 
   return config;
 }
 
-/// What the preset starts from, kept by a cell that sees itself only.
+/// The start of the preset, unchanged, because each cell reads only itself.
 CellularNetworkConfig start_alone(ImageSize size) {
   CellStage stage = halftone_config(size).stages[0];
   stage.weights = {};
@@ -154,14 +154,15 @@ CellularNetworkConfig start_alone(ImageSize size) {
   return one_stage(size, stage);
 }
 
-/// Fails when a preset is below error diffusion on any image, less than 1 dB above it on the
-/// average (the fast one 0.5), changes the mean gray, or has more of a direction.
+/// Fails when a preset is worse than error diffusion on any image, is less than 1 dB better on
+/// average (0.5 dB for the fast preset), changes the mean gray, or has a larger anisotropy.
 TEST(Quality, PresetsAreBetterThanErrorDiffusion) {
   const std::vector<Photograph> images = photographs();
   if (images.size() < 6) {
-    GTEST_SKIP() << "only " << images.size()
-                 << " of 6 images are there: OCELLUS_TEST_DATA must name the development data, and "
-                    "OCELLUS_OPENCV_DOC the folder of opencv-doc's pictures";
+    GTEST_SKIP()
+        << "only " << images.size()
+        << " of 6 images were found: OCELLUS_TEST_DATA must name the development data, and "
+           "OCELLUS_OPENCV_DOC the folder of opencv-doc's pictures";
   }
   const auto gray = [](const app::GrayImage& image) { return values_of(image); };
   const std::vector<Score> diffused = scores_of(
@@ -192,11 +193,11 @@ TEST(Quality, PresetsAreBetterThanErrorDiffusion) {
   }
 }
 
-/// Fails when one of the three things that lead beyond descent does not: the preset without its
-/// start, with narrower Gaussians, or with fewer sweeps of swaps must be worse.
-TEST(Quality, EachPartOfThePresetLeadsFurther) {
+/// Fails when one of the preset's three improvements over descent has no effect. Without its start,
+/// with narrower Gaussians, or with fewer sweeps of swaps, the preset must be worse.
+TEST(Quality, EachPartOfThePresetImprovesIt) {
   const std::vector<Photograph> images = photographs();
-  if (images.size() < 6) GTEST_SKIP() << "only " << images.size() << " of 6 images are there";
+  if (images.size() < 6) GTEST_SKIP() << "only " << images.size() << " of 6 images were found";
   const auto row = [&](const char* method, const auto& config_of) {
     const std::vector<Score> scores = scores_of(images, [&](const app::GrayImage& image) {
       return halftone(image, config_of(image.size));
@@ -239,7 +240,7 @@ TEST(Quality, EachPartOfThePresetLeadsFurther) {
                                   : "update, " + std::to_string(sweeps) + " times swaps, updates";
     const double mean = row((label + (sweeps == 2 ? " (preset quality)" : "")).c_str(),
                             [&](ImageSize size) { return with_swap_sweeps(size, sweeps); });
-    EXPECT_GT(mean, before) << sweeps << " sweeps of swaps";
+    EXPECT_GT(mean, before) << sweeps << " sweeps of swaps must be better than fewer";
     before = mean;
     if (sweeps == 2) preset = mean;
   }
@@ -253,11 +254,11 @@ TEST(Quality, EachPartOfThePresetLeadsFurther) {
   EXPECT_GT(preset, blue);
 }
 
-/// The measure's Gaussian is as wide as the eye is far away. Fails when error diffusion is better
-/// than the preset of quality on the average at any distance but the nearest.
-TEST(Quality, HoldsAtOtherDistances) {
+/// The width of the measure's Gaussian corresponds to the viewing distance. Fails when error
+/// diffusion is better than the quality preset on average at any distance but the nearest.
+TEST(Quality, PresetIsBetterAtOtherDistances) {
   const std::vector<Photograph> images = photographs();
-  if (images.size() < 6) GTEST_SKIP() << "only " << images.size() << " of 6 images are there";
+  if (images.size() < 6) GTEST_SKIP() << "only " << images.size() << " of 6 images were found";
   const std::vector<double> sigmas = {0.7, 1.0, 1.5, 2.0, 3.0, 4.0};
   std::printf("table distances\n| method |");
   for (const double sigma : sigmas) std::printf(" %.1f |", sigma);
@@ -295,9 +296,10 @@ TEST(Quality, HoldsAtOtherDistances) {
     EXPECT_GT(ours[i], diffused[i]) << "sigma " << sigmas[i];
 }
 
-/// Fails when asynchronous updates of the published templates do not settle within 60 sweeps but
-/// for 1 cell in 10,000, or when synchronous ones do: that they swing is why the order matters.
-TEST(Quality, AsynchronousUpdatesSettleAndSynchronousOnesDoNot) {
+/// Fails when asynchronous updates of the published templates do not converge within 60 sweeps,
+/// except for 1 cell in 10,000. Also fails when synchronous updates converge: they oscillate, which
+/// is why the order matters.
+TEST(Quality, AsynchronousUpdatesConvergeAndSynchronousOnesDoNot) {
   const std::vector<Photograph> images = photographs();
   if (images.empty()) GTEST_SKIP() << "no images: OCELLUS_TEST_DATA must name the development data";
   for (const char* name : {"hlf3", "hlf5", "hlf5kc", "gauss9"}) {
@@ -323,11 +325,11 @@ TEST(Quality, AsynchronousUpdatesSettleAndSynchronousOnesDoNot) {
   }
 }
 
-/// The ceiling of the table; fails when direct binary search is not above the presets, which would
-/// mean that it is not itself.
-TEST(SlowQuality, SearchIsTheCeiling) {
+/// The upper limit in the table. Fails when direct binary search is not better than the presets,
+/// which would indicate a mistake in its implementation.
+TEST(SlowQuality, DirectBinarySearchIsTheUpperLimit) {
   const std::vector<Photograph> images = photographs();
-  if (images.size() < 6) GTEST_SKIP() << "only " << images.size() << " of 6 images are there";
+  if (images.size() < 6) GTEST_SKIP() << "only " << images.size() << " of 6 images were found";
   std::vector<Score> scores;
   for (const Photograph& photograph : images) {
     const PlaneD truth = values_of(photograph.image);

@@ -1,5 +1,5 @@
-// ocellus template: what people write by hand becomes the stage that they meant, every mistake is
-// named, and what is shown can be made again.
+// ocellus template: text and JSON give the intended stages, every mistake is reported, and the
+// output of `show` can be read again.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -53,7 +53,7 @@ class TemplateCommand : public testing::Test {
   std::string note_;
 };
 
-// Fails when a number lands at another place than it was written, or comments and line ends matter.
+// Fails when a number is stored at a wrong place, or when comments and line ends change the result.
 TEST_F(TemplateCommand, ReadsText) {
   ASSERT_EQ(make("# two stages\r\nnote by hand, for a test  # not this\n"
                  "stage\n\na\n  1 2 3  # a row\n 4 5 6\n\n7 8 9\nthreshold -2.5\nstart noise 77\n"
@@ -88,7 +88,7 @@ TEST_F(TemplateCommand, ReadsText) {
   EXPECT_EQ(stages[1].update, CellUpdate::kRaster);
 }
 
-// Fails when JSON gives other stages than the text of the same, or a stage by itself is not read.
+// Fails when JSON gives different stages than the equivalent text, or a single stage is not read.
 TEST_F(TemplateCommand, ReadsJson) {
   ASSERT_EQ(make(R"({"a": [[0, 1, 0], [1, 3, 1], [0, 1, 0]], "b": [[0, 0, 0], [0, 4, 0], [0, 0, 0]],
       "threshold": -1, "continuous": true, "start": "constant", "start_value": 1,
@@ -117,8 +117,8 @@ TEST_F(TemplateCommand, ReadsJson) {
   EXPECT_EQ(note_, "n");
 }
 
-// Fails when what is shown of a template, as text or as JSON, does not make the same template.
-TEST_F(TemplateCommand, WhatIsShownCanBeMade) {
+// Fails when the text or JSON that shows a template does not make the same template.
+TEST_F(TemplateCommand, OutputOfShowCanBeMadeAgain) {
   for (const CellTemplateInfo& info : cell_templates()) {
     Stages stages;
     std::vector<CellStage> expected;
@@ -157,7 +157,7 @@ TEST_F(TemplateCommand, WhatIsShownCanBeMade) {
       }
     }
   }
-  // The file shows as what made it.
+  // A file shows the same text as the chain of which it was made.
   ASSERT_EQ(run({"template", "show", "erosion(cross) | hlf3"}), "");
   const std::string text = printed_;
   ASSERT_EQ(make(text), "");
@@ -166,7 +166,7 @@ TEST_F(TemplateCommand, WhatIsShownCanBeMade) {
 }
 
 // Fails when the list lacks a template, or its JSON a field.
-TEST_F(TemplateCommand, Lists) {
+TEST_F(TemplateCommand, ListsAllTemplates) {
   ASSERT_EQ(run({"template", "list"}), "");
   for (const CellTemplateInfo& info : cell_templates())
     EXPECT_NE(printed_.find(std::string(info.name) + " "), std::string::npos) << info.name;
@@ -186,9 +186,9 @@ TEST_F(TemplateCommand, Lists) {
 
 const std::string kRows = "\n0 0 0\n0 1 0\n0 0 0\n";
 
-// Fails when a mistake in a text is taken, leaves a file, or is reported without its line, its
-// field, its value or what would be right.
-TEST_F(TemplateCommand, NamesMistakesInText) {
+// Fails when a mistake in a text is accepted, leaves a file, or is reported without its line, its
+// field, its value or the allowed values.
+TEST_F(TemplateCommand, ReportsMistakesInText) {
   const std::pair<std::string, const char*> cases[] = {
       {" \n# nothing\n", "the text is empty; it must hold a or b and their rows"},
       {"note x\na\n1 2\n3 4\n",
@@ -215,10 +215,10 @@ TEST_F(TemplateCommand, NamesMistakesInText) {
       {"a 3" + kRows, "line 1: \"3\" follows after the field's value"},
       {"a" + kRows + "a" + kRows, "line 5: a second a"},
       {"a" + kRows + "b\n" + "1 1 1 1 1\n1 1 1 1 1\n1 1 1 1 1\n1 1 1 1 1\n1 1 1 1 1\n",
-       "the stage of line 1: a is 3x3 and b is 5x5; they must be of one size"},
-      {"levels 2\n", "the stage of line 1: neither a nor b is there; one must be"},
+       "the stage of line 1: a is 3x3 and b is 5x5; they must have the same size"},
+      {"levels 2\n", "the stage of line 1: neither a nor b is given; one of them is needed"},
       {"a" + kRows + "stage\nlevels 2\n",
-       "the stage of line 5: neither a nor b is there; one must be"},
+       "the stage of line 5: neither a nor b is given; one of them is needed"},
       {"levels 1\n", "line 1: levels is 1; it must be a whole number, 2 to 256"},
       {"levels 257\n", "line 1: levels is 257; it must be a whole number, 2 to 256"},
       {"levels 2.5\n", "line 1: levels is 2.5; it must be a whole number, 2 to 256"},
@@ -243,35 +243,35 @@ TEST_F(TemplateCommand, NamesMistakesInText) {
       {"update colors 1\na" + kRows, "color_spacing is 1; it must be 2 to 9"},
       {"move swap\nlevels 3\na" + kRows, "stages[0].move is kSwap with 3 levels; swaps need two"},
       {"a" + kRows + "stage\nmove swap\na\n1 0 0\n0 0 0\n0 0 0\n",
-       "stages[1].move is kSwap; it needs an A that is its own mirror image in the center"},
+       "stages[1].move is kSwap; it needs a symmetric A: opposite weights must be equal"},
       {"start error-diffusion\nlevels 3\na" + kRows,
        "stages[0].start is kErrorDiffusion with 3 levels; it needs two"},
       {"a\n16000 0 0\n0 16000 0\n0 0 0\n", "the weights of stages[0] are too large"},
-      {"gain 2\n", "line 1: \"gain\" is no field; there are note, stage, a, b, "},
+      {"gain 2\n", "line 1: \"gain\" is not a field; the fields are note, stage, a, b, "},
   };
   for (const auto& [text, words] : cases) {
     const std::string error = make(text);
     EXPECT_NE(error.find(words), std::string::npos)
         << "\"" << text << "\" says: " << (error.empty() ? "nothing" : error);
     EXPECT_TRUE(error.starts_with(in_ + ": ") || error.starts_with(out_ + ": ")) << error;
-    EXPECT_FALSE(std::filesystem::exists(out_)) << "a file was left of " << text;
+    EXPECT_FALSE(std::filesystem::exists(out_)) << "a file remains of " << text;
   }
   std::string many;
   for (int i = 0; i < 17; ++i) many += "stage\na" + kRows;
   EXPECT_NE(make(many).find("the stage of line 81: more than 16 stages"), std::string::npos);
 }
 
-// The same of JSON.
-TEST_F(TemplateCommand, NamesMistakesInJson) {
+// Fails as the test above, for JSON.
+TEST_F(TemplateCommand, ReportsMistakesInJson) {
   const std::string b = R"("b": [[0,0,0],[0,1,0],[0,0,0]])";
   const std::pair<std::string, const char*> cases[] = {
       {"{\"a\": [[1,", "not valid JSON: parse error at line 1, column 11"},
       {"[1]", "the JSON is not an object"},
-      {"{}", "the stage: neither a nor b is there"},
+      {"{}", "the stage: neither a nor b is given"},
       {R"({"stages": []})", "\"stages\" must be an array of 1 to 16 stages"},
       {R"({"stages": [3]})", "stage 1: must be an object"},
-      {R"({"stages": [{)" + b + R"(}], "nots": ""})", "\"nots\" is not known beside \"stages\""},
-      {R"({"stages": [{)" + b + R"(}], "note": 3})", "\"note\" must be text"},
+      {R"({"stages": [{)" + b + R"(}], "nots": ""})", "\"nots\" is unknown; beside \"stages\""},
+      {R"({"stages": [{)" + b + R"(}], "note": 3})", "\"note\" must be a string"},
       {R"({"stages": [{)" + b + R"(}, {)" + b + R"(, "levels": 1}]})",
        "stage 2: levels is 1; it must be a whole number, 2 to 256"},
       {"{" + b + R"(, "levels": "2"})",
@@ -280,9 +280,9 @@ TEST_F(TemplateCommand, NamesMistakesInJson) {
       {"{" + b + R"(, "start": 3})", "the stage: start is 3; it must be a word"},
       {"{" + b + R"(, "start": "plane"})", "the stage: start is \"plane\"; it must be one of"},
       {"{" + b + R"(, "continuous": 1})", "the stage: continuous is 1; it must be true or false"},
-      {"{" + b + R"(, "gain": 1})", "the stage: \"gain\" is no field; there are a, b, "},
+      {"{" + b + R"(, "gain": 1})", "the stage: \"gain\" is not a field; the fields are a, b, "},
       {R"({"a": 3})", "the stage: a must be an array of rows"},
-      {R"({"a": [[1,2,3], 4]})", "rows, which are arrays of numbers; row 2 is none"},
+      {R"({"a": [[1,2,3], 4]})", "rows, which are arrays of numbers; row 2 is not an array"},
       {R"({"a": [[1,2,3], [1, "NaN", 3], [1,2,3]]})", "row 2, column 2 is \"NaN\""},
       {R"({"a": [[1,2,3], [1, NaN, 3], [1,2,3]]})", "not valid JSON: parse error at line 1"},
       {R"({"a": [[1,2,3], [1, 1e999, 3], [1,2,3]]})", "not valid JSON: "},
@@ -292,13 +292,13 @@ TEST_F(TemplateCommand, NamesMistakesInJson) {
     const std::string error = make(text);
     EXPECT_NE(error.find(words), std::string::npos)
         << text << " says: " << (error.empty() ? "nothing" : error);
-    EXPECT_FALSE(std::filesystem::exists(out_)) << "a file was left of " << text;
+    EXPECT_FALSE(std::filesystem::exists(out_)) << "a file remains of " << text;
   }
 }
 
-// Fails when a file that is not there, is no text, or cannot be written is reported without its
-// name, or show takes what is none.
-TEST_F(TemplateCommand, NamesMistakesInFiles) {
+// Fails when a file that is missing, is not text, or cannot be written is reported without its
+// name, or when show accepts an invalid file.
+TEST_F(TemplateCommand, ReportsBadFiles) {
   EXPECT_NE(run({"template", "make", in_ + ".no", "-o", out_}).find(in_ + ".no"),
             std::string::npos);
   EXPECT_NE(make(std::string("a\0b", 3)).find("it is not text"), std::string::npos);

@@ -1,4 +1,4 @@
-// Template files: what is written is read again, and no damaged byte goes unnoticed.
+// Template files: they are read as they were written, and every damaged byte is detected.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -58,7 +58,7 @@ class TemplateFile : public testing::Test {
     const auto info = read_cell_template_file(path_.c_str(), stages);
     return info ? Error{} : info.error();
   }
-  /// The text for a file whose table was made by `change`.
+  /// The error text for a file whose table was changed by `change`.
   std::string error_of(const std::function<void(file::CellTemplatesT&)>& change) const {
     file::CellTemplatesT table;
     auto stage = std::make_unique<file::CellStageT>();
@@ -102,8 +102,8 @@ void expect_same(const CellStage& a, const CellStage& b) {
   EXPECT_EQ(a.max_sweeps, b.max_sweeps);
 }
 
-// Fails when a field is not written, or not read to where it came from.
-TEST_F(TemplateFile, HoldsEveryField) {
+// Fails when a field is not written, or is read into a different member.
+TEST_F(TemplateFile, KeepsEveryField) {
   CellTemplateFile file = chain("hlf5 | invhlf3", "made by a test");
   CellStage odd;
   odd.weights.radius = 4;
@@ -144,7 +144,7 @@ TEST_F(TemplateFile, HoldsEveryField) {
   for (std::size_t i = 0; i < 4; ++i) expect_same(linked[1 + i], file.stages[i]);
 }
 
-// Fails when the largest file does not fit the reader's buffer.
+// Fails when the largest file exceeds the reader's buffer.
 TEST_F(TemplateFile, SixteenLargestStagesFit) {
   CellTemplateFile file;
   file.note.assign(1000, 'n');
@@ -159,17 +159,18 @@ TEST_F(TemplateFile, SixteenLargestStagesFit) {
   file.stages.emplace_back();
   try {
     write_template_file(path_, file);
-    FAIL() << "17 stages were written";
+    FAIL() << "17 stages were accepted";
   } catch (const app::InputError& wrong) {
     EXPECT_NE(std::string(wrong.what()).find("it has 17 stages; it must have 1 to 16"),
               std::string::npos)
         << wrong.what();
   }
-  EXPECT_STREQ(error().text, "") << "the file that was there is gone";
+  EXPECT_STREQ(error().text, "") << "the previous file must remain";
 }
 
-// Fails when a byte can change unnoticed, because the reader leaves out a check of the container.
-TEST_F(TemplateFile, NoticesEveryChangedByte) {
+// Fails when a changed byte is not detected, because the reader leaves out a check of the
+// container.
+TEST_F(TemplateFile, DetectsEveryChangedByte) {
   write_template_file(path_, chain("hole | edge", "note"));
   const Bytes good = bytes();
   ASSERT_EQ(error().status, Status::kOk);
@@ -186,8 +187,8 @@ TEST_F(TemplateFile, NoticesEveryChangedByte) {
   }
 }
 
-// Fails when a file is refused for another reason than the true one, or the reason is not said.
-TEST_F(TemplateFile, SaysWhatIsWrong) {
+// Fails when a file is refused with a wrong reason, or without one.
+TEST_F(TemplateFile, ReportsTheReason) {
   const std::string quoted = "template file \"" + path_ + "\": ";
   const auto expect = [&](const std::string& text) {
     EXPECT_EQ(std::string(error().text).substr(0, quoted.size() + text.size()), quoted + text);
@@ -221,7 +222,7 @@ TEST_F(TemplateFile, SaysWhatIsWrong) {
   expect("No such file or directory");
 }
 
-// Fails when a value that no stage may have is taken from a file, whose checksum is right.
+// Fails when a value outside its range is accepted from a file with a correct checksum.
 TEST_F(TemplateFile, ChecksEveryRange) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   const struct {
@@ -258,7 +259,7 @@ TEST_F(TemplateFile, ChecksEveryRange) {
        [](auto& t) { t.stages[0]->boundary = static_cast<file::CellBoundary>(3); }},
       {"boundary_value is -2; it must be -1 to 1",
        [](auto& t) { t.stages[0]->boundary_value = -2.0f; }},
-      // Not used by this stage, but made fixed point all the same.
+      // This stage does not use the value, but it is converted to fixed point, too.
       {"start_value is nan; it must be -1 to 1",
        [](auto& t) { t.stages[0]->start_value = std::numeric_limits<float>::quiet_NaN(); }},
       {"start_value is -inf; it must be -1 to 1",
@@ -280,7 +281,7 @@ TEST_F(TemplateFile, ChecksEveryRange) {
       {"max_sweeps is 1073741824; it must be 1 to 100000",
        [](auto& t) { t.stages[0]->max_sweeps = 4294967295u; }},
   };
-  EXPECT_EQ(error_of([](auto&) {}), "") << "the file before it is changed";
+  EXPECT_EQ(error_of([](auto&) {}), "") << "the unchanged file must be valid";
   for (const auto& [words, change] : cases) {
     const std::string text = error_of(change);
     EXPECT_NE(text.find(words), std::string::npos)
@@ -288,7 +289,7 @@ TEST_F(TemplateFile, ChecksEveryRange) {
   }
 }
 
-// Fails when a note can write to somebody's terminal what it likes.
+// Fails when a note can send escape sequences to a terminal.
 TEST_F(TemplateFile, NotesArePrintable) {
   write_template_file(path_, chain("edge", "a\033[31m\nb"));
   Stages stages;

@@ -1,4 +1,5 @@
-// The library of templates by name: the list, the grammar of chains, the conversion from continuous
+// The library of templates by name: the list, the grammar of chains, and the conversion from
+// continuous time.
 // time.
 #include <gtest/gtest.h>
 
@@ -29,9 +30,9 @@ bool same(const CellStage& a, const CellStage& b) {
          a.max_sweeps == b.max_sweeps && a.input == b.input;
 }
 
-// Fails when a name is there twice or cannot be typed into a chain, a text is missing, or a
-// template does not come by its name with the stages that the list says.
-TEST(CellTemplates, TheListIsWhatTheNamesGive) {
+// Fails when a name is not unique or cannot be used in a chain, when a text is missing, or when a
+// template does not have the stages that the list states.
+TEST(CellTemplates, TheListMatchesTheTemplates) {
   std::set<std::string> names;
   EXPECT_GE(cell_templates().size(), 25u);
   for (const CellTemplateInfo& info : cell_templates()) {
@@ -54,7 +55,7 @@ TEST(CellTemplates, TheListIsWhatTheNamesGive) {
       for (std::size_t w = 0; w < kMaxTemplateWeights; ++w) {
         const bool zero = stage.weights.a[w] == 0.0f && stage.weights.b[w] == 0.0f;
         any = any || !zero;
-        EXPECT_TRUE(zero || w < weights) << name << " has a weight outside of its radius";
+        EXPECT_TRUE(zero || w < weights) << name << " has a weight outside its radius";
       }
       EXPECT_TRUE(any) << name;
     }
@@ -62,9 +63,9 @@ TEST(CellTemplates, TheListIsWhatTheNamesGive) {
   }
 }
 
-// Fails when an entry that is called converted holds on to what it was: with a self weight above
-// the sum of all else no cell could ever change.
-TEST(CellTemplates, NoneIsFrozen) {
+// Fails when an entry called converted still has its original self weight. With a self weight above
+// the sum of all other weights, no cell could ever change.
+TEST(CellTemplates, CellsOfEveryTemplateCanChange) {
   for (const CellTemplateInfo& info : cell_templates()) {
     if (!info.converted) continue;
     const CellStage stage = *cell_template(info.name);
@@ -77,13 +78,13 @@ TEST(CellTemplates, NoneIsFrozen) {
       others += std::fabs(static_cast<double>(stage.weights.b[at]));
     }
     const double self = static_cast<double>(stage.weights.a[static_cast<std::size_t>(weights / 2)]);
-    EXPECT_GE(self, 0.0) << info.name << ": sweeps may swing";
+    EXPECT_GE(self, 0.0) << info.name << ": sweeps may oscillate";
     EXPECT_LT(self, others) << info.name;
   }
 }
 
-// Fails when another weight than the cell's own is changed, or by another number.
-TEST(CellTemplates, ConversionTakesOneFromTheSelfWeight) {
+// Fails when a weight other than the cell's own is changed, or by a wrong amount.
+TEST(CellTemplates, ConversionSubtractsOneFromTheSelfWeight) {
   for (int radius = 1; radius <= kMaxTemplateRadius; ++radius) {
     CellTemplate continuous;
     continuous.radius = radius;
@@ -101,12 +102,12 @@ TEST(CellTemplates, ConversionTakesOneFromTheSelfWeight) {
     EXPECT_EQ(discrete.threshold, 0.25f);
   }
   CellTemplate wild;
-  wild.radius = 1 << 14;  // must not be written to
+  wild.radius = 1 << 14;  // no weight may be written
   EXPECT_EQ(from_continuous_time(wild).a, wild.a);
 }
 
-// Fails when white space, case, brackets or the words in them are read wrongly.
-TEST(CellTemplates, Chains) {
+// Fails when white space, case, parentheses or the words in them are read wrongly.
+TEST(CellTemplates, ChainsAreParsed) {
   Stages stages;
   const auto count = parse_cell_chain("  Erosion( cross )|dilation\t| EDGE ", stages);
   ASSERT_TRUE(count) << count.error().text;
@@ -130,9 +131,9 @@ TEST(CellTemplates, Chains) {
   EXPECT_EQ(both->weights.a, cell_template("shadow_up")->weights.a);
 }
 
-// Fails when a chain that is wrong is taken, or the error does not say which link, where, and what
-// would be right.
-TEST(CellTemplates, NamesMistakesInChains) {
+// Fails when an invalid chain is accepted, or when the error does not state the link, the position
+// and the allowed values.
+TEST(CellTemplates, ReportsMistakesInChains) {
   const std::pair<const char*, const char*> cases[] = {
       {"", "the chain is empty; it must name a template, such as edge"},
       {" \t", "the chain is empty"},
@@ -162,21 +163,21 @@ TEST(CellTemplates, NamesMistakesInChains) {
       {"diffusion(sweeps=ten)", "sweeps must be a whole number, 1 to 100000"},
       {"diffusion(sweeps=)", "sweeps must be a whole number, 1 to 100000"},
       {"skeleton | center | edge",
-       "link 3 (\"edge\", character 21): the chain comes to 17 stages here; at most 16"},
-      {"recall", "recall takes the frame and what a link before it made of it; none is before"},
+       "link 3 (\"edge\", character 21): the chain has 17 stages up to this link; at most 16"},
+      {"recall", "recall combines the frame with the result of a previous link; there is none"},
       {"a_name_that_is_longer_than_any_template_could_ever_be_called", "at most 48 characters"},
-      {"threshold:0.2", "parameters stand in brackets: threshold(0.2)"},
+      {"threshold:0.2", "write parameters in brackets: threshold(0.2)"},
       {"edge | Threshold = -0.5",
-       "link 2 (\"Threshold = -0.5\", character 8): parameters stand in "
+       "link 2 (\"Threshold = -0.5\", character 8): write parameters in "
        "brackets: threshold(-0.5)"},
-      {"threshold 0.2", "parameters stand in brackets: threshold(0.2)"},
-      {"threshold:", "parameters stand in brackets: threshold()"},
+      {"threshold 0.2", "write parameters in brackets: threshold(0.2)"},
+      {"threshold:", "write parameters in brackets: threshold()"},
       {"edge edge", "there is no template \"edge edge\""},
       {"thresh:0.2", "there is no template \"thresh:0.2\""},
-      {"erosion, edge", "\",\" is no separator; templates of a chain stand with the bar | between"},
-      {"erosion(cross),edge", "\",\" is no separator"},
-      {"erosion ! edge", "\"!\" is no separator; templates of a chain stand with the bar |"},
-      {"hole | erosion; edge", "link 2 (\"erosion; edge\", character 8): \";\" is no separator"},
+      {"erosion, edge", "\",\" is not a separator; separate the templates of a chain by |"},
+      {"erosion(cross),edge", "\",\" is not a separator"},
+      {"erosion ! edge", "\"!\" is not a separator; separate the templates of a chain by |"},
+      {"hole | erosion; edge", "link 2 (\"erosion; edge\", character 8): \";\" is not a separator"},
       {"x.ocellus(3)", "a file takes no parameters; leave the brackets out"},
       {"no/such/file.ocellus", "template file \"no/such/file.ocellus\": No such file or directory"},
       {".ocellus", "template file \".ocellus\": "},
@@ -190,8 +191,8 @@ TEST(CellTemplates, NamesMistakesInChains) {
   EXPECT_NE(error_of(std::string(5000, 'x')).find("at most 48"), std::string::npos);
 }
 
-// Fails when one stage is asked for and several, a file or nothing are taken for it.
-TEST(CellTemplates, OneStageIsOneStage) {
+// Fails when several stages, a file or nothing are accepted where one stage is required.
+TEST(CellTemplates, ParsingOneStageRefusesOtherTexts) {
   const std::pair<const char*, const char*> cases[] = {
       {"skeleton", "skeleton has 8 stages: read it as a chain"},
       {"x.ocellus", "a file may hold several stages: read it as a chain"},
@@ -206,7 +207,7 @@ TEST(CellTemplates, OneStageIsOneStage) {
   }
 }
 
-// Fails when stages are written though the chain is wrong.
+// Fails when an invalid chain changes more than the stages before its mistake.
 TEST(CellTemplates, AWrongChainChangesNoMoreThanItsFirstStages) {
   Stages stages;
   stages[1].levels = 77;

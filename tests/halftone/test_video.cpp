@@ -1,10 +1,10 @@
-// Halftones of videos: how many cells change from one frame to the next, and what the warm start
-// costs.
+// Halftones of videos: how many cells change from one frame to the next, and how much a warm start
+// lowers the quality.
 //
-// Flicker is the share of cells that are not what they were in the frame before; "still" counts
-// those only whose gray value has changed by 1 of 255 at most. The error's measure is that of
-// test_quality.cpp. Videos: of the package opencv-doc and of the development data. The rows that
-// are printed after "table NAME" are those of docs/halftone.md, see toolchains/halftone-tables.
+// Flicker is the share of cells that differ from the frame before. "still" counts only cells whose
+// gray value has changed by at most 1 of 255. The measure of the error is that of test_quality.cpp.
+// The videos are those of the package opencv-doc and of the development data. The rows printed
+// after "table NAME" are those of docs/halftone.md, see toolchains/halftone-tables.
 
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ struct Video {
   std::vector<app::GrayImage> frames;
 };
 
-/// At most `most` frames; nothing when the file is not there or cannot be decoded here.
+/// At most `most` frames. Returns nothing if the file is missing or cannot be decoded.
 std::optional<Video> read_video(const std::string& path, std::size_t most) {
   if (!std::filesystem::exists(path)) return std::nullopt;
   Video video{std::filesystem::path(path).stem().string(), {}};
@@ -66,15 +66,15 @@ constexpr const char* kNoVideo =
     "folder) and in the development data (OCELLUS_TEST_DATA), and need GStreamer's decoders";
 
 struct Course {
-  double flicker = 0.0;  ///< share of the cells
-  double still = 0.0;    ///< share of those whose gray value stays
+  double flicker = 0.0;  ///< share of all cells that change
+  double still = 0.0;    ///< the same for cells whose gray value stays
   double psnr = 0.0;     ///< mean over the frames, dB
-  double later = 0.0;    ///< mean over the second half
+  double later = 0.0;    ///< mean over the second half of the frames
   double worst = std::numeric_limits<double>::infinity();
   std::size_t worst_frame = 0;
 };
 
-/// Halftones of consecutive frames, 0 or 255.
+/// Halftones of consecutive frames with values 0 or 255.
 using Method = std::function<std::vector<std::uint8_t>(const app::GrayImage&)>;
 
 Course course(const Video& video, const Method& method) {
@@ -149,9 +149,9 @@ void print_row(const Video& video, const char* method, const Course& c) {
   std::fflush(stdout);
 }
 
-/// Fails when frames that begin with the one before change a fifth or more of the cells that
-/// fresh ones do where nothing moves, or when the preset of quality loses 2 dB with them.
-TEST(Video, WarmStartHoldsWhatDoesNotMove) {
+/// Fails when a warm start changes a fifth or more of the cells that cold starts change where
+/// nothing moves, or when it costs the quality preset 2 dB.
+TEST(Video, WarmStartKeepsCellsWhereNothingMoves) {
   int videos = 0;
   for (const std::string& file : video_files()) {
     const std::optional<Video> video = read_video(file, 25);
@@ -167,9 +167,9 @@ TEST(Video, WarmStartHoldsWhatDoesNotMove) {
   if (videos == 0) GTEST_SKIP() << kNoVideo;
 }
 
-/// Over hundreds of frames and cuts. Fails when the warm start of the preset of quality drifts more
-/// than 0.5 dB below error diffusion in a video, or below it on the average, or when the worst
-/// frame, which is one behind a cut, is 3 dB worse than any fresh one.
+/// Runs over hundreds of frames and scene cuts. Fails when the quality preset with a warm start
+/// falls more than 0.5 dB below error diffusion in one video, or below it on average. Also fails
+/// when the worst frame, which follows a cut, is 3 dB worse than any frame with a cold start.
 TEST(SlowVideo, WarmStartStaysAsGoodAsErrorDiffusion) {
   int videos = 0;
   double gained = 0.0;

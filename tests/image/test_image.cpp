@@ -1,4 +1,4 @@
-// The image module's row operations against double precision, on every instruction set of this
+// The row operations of the image module against double precision, on every instruction set of this
 // processor.
 #include <gtest/gtest.h>
 
@@ -28,8 +28,8 @@ using test::PlaneD;
 
 constexpr int kMargin = 32;
 
-/// A plane of floats with a margin on all sides and room for kRowSlack behind each row. The margin
-/// is filled with what would be seen at once if it were read, until `replicate` fills it with the
+/// A plane of floats with a margin on all sides and kRowSlack floats behind each row. The margin
+/// holds conspicuous values, which show if they are read, until `replicate` fills it with the
 /// nearest pixels.
 class Padded {
  public:
@@ -46,7 +46,8 @@ class Padded {
     return data_.data() + static_cast<std::size_t>(y + kMargin) * stride_ + kMargin;
   }
   std::size_t stride() const { return stride_; }
-  /// Repeats the edges up to `reach` pixels to all sides.
+  /// Repeats the edges: `before` pixels on the left and above, `after` pixels on the right and
+  /// below.
   void replicate(int before, int after) {
     for (int y = 0; y < height_; ++y) replicate_edges(row(y), width_, before, after);
     for (int y = 1; y <= before; ++y)
@@ -63,7 +64,7 @@ class Padded {
   std::vector<float> data_;
 };
 
-// What the floats hold, so that rounding the input is no error of the operation.
+// Values that are exact in float, so that rounding of the input adds no error.
 PlaneD random_plane(int width, int height, unsigned seed) {
   PlaneD plane = test::noise({width, height}, seed);
   for (double& value : plane.data) value = static_cast<double>(static_cast<float>(value - 100.0));
@@ -93,7 +94,7 @@ class Image : public testing::TestWithParam<test::SimdTarget> {
 INSTANTIATE_TEST_SUITE_P(Targets, Image, testing::ValuesIn(test::simd_targets()),
                          [](const auto& one) { return one.param.name; });
 
-// Fails when edges are not repeated, or anything else of the row is written.
+// Fails when edges are not repeated, or when other parts of the row are written.
 TEST(ImageEdges, AreRepeated) {
   for (const int width : {1, 2, 15, 16, 17}) {
     for (const auto& [left, right] : {std::pair{0, 0}, {1, 2}, {12, 12}, {0, 5}, {16, 1}}) {
@@ -111,8 +112,8 @@ TEST(ImageEdges, AreRepeated) {
   }
 }
 
-// Fails when a tap is left out, shifted, or the last pixels of a row (no full vector) differ from
-// the others.
+// Fails when a tap is left out or shifted, or when the last pixels of a row, which fill no whole
+// vector, differ from the others.
 TEST_P(Image, SeparableFilterEqualsTheFullSum) {
   for (const auto& [width, height] : kSizes) {
     for (const auto& [nx, ny] : {std::pair{1, 1}, {2, 3}, {5, 4}, {15, 15}, {25, 25}, {24, 1}}) {
@@ -137,7 +138,7 @@ TEST_P(Image, SeparableFilterEqualsTheFullSum) {
         for (int x = 0; x < width; ++x)
           ASSERT_NEAR(out.row(y)[x], expected.at(x, y), 1e-6 * scale)
               << width << "x" << height << " taps " << nx << "x" << ny;
-        // Accumulating adds the same once more.
+        // Accumulating adds the same sum again.
         filter_column(rows.data(), as_floats(ty).data(), ny, out.row(y), width, true);
         for (int x = 0; x < width; ++x)
           ASSERT_NEAR(out.row(y)[x], 2.0 * expected.at(x, y), 2e-6 * scale);
@@ -146,7 +147,7 @@ TEST_P(Image, SeparableFilterEqualsTheFullSum) {
   }
 }
 
-// Fails when the symmetric form is not the same filter as its taps written out.
+// Fails when the symmetric form differs from the same filter with all taps.
 TEST_P(Image, SymmetricFilterEqualsTheFullSum) {
   for (const auto& [width, height] : kSizes) {
     for (const int radius : {0, 1, 2, 7, 15}) {
@@ -168,8 +169,8 @@ TEST_P(Image, SymmetricFilterEqualsTheFullSum) {
   }
 }
 
-// Fails when a sweep over bands gives other values than the whole image, makes a row twice, or
-// makes rows out of order.
+// Fails when a sweep over bands gives different values than a sweep over the whole image, or
+// computes a row twice or out of order.
 TEST_P(Image, SweepsOverBandsAgree) {
   for (const auto& [width, height] : kSizes) {
     for (const int radius : {0, 1, 3, 15}) {
@@ -218,8 +219,8 @@ TEST_P(Image, SweepsOverBandsAgree) {
   }
 }
 
-// Fails when a level of the pyramid is smoothed or sampled wrongly, at odd sizes and at the edges
-// too.
+// Fails when a level of the pyramid is smoothed or sampled wrongly, also for odd sizes and at the
+// edges.
 TEST_P(Image, ReduceEqualsTheReference) {
   for (const auto& [width, height] : kSizes) {
     const PlaneD image = random_plane(width, height, 9);
@@ -238,7 +239,7 @@ TEST_P(Image, ReduceEqualsTheReference) {
   }
 }
 
-// Fails when flow is not doubled, or a fine pixel takes the wrong coarse ones.
+// Fails when flow is not doubled, or when a fine pixel uses the wrong coarse pixels.
 TEST_P(Image, ExpandEqualsTheReference) {
   for (const auto& [width, height] : kSizes) {
     const PlaneD coarse = random_plane((width + 1) / 2, (height + 1) / 2, 10);
@@ -257,8 +258,8 @@ TEST_P(Image, ExpandEqualsTheReference) {
   }
 }
 
-// Fails when interpolation is not bilinear or Catmull-Rom, a position outside is not held inside,
-// or whole positions are not the pixels themselves.
+// Fails when the interpolation is not bilinear or Catmull-Rom, a position outside is not moved
+// inside, or a whole position does not give the pixel itself.
 TEST_P(Image, WarpEqualsTheReference) {
   std::mt19937 random(11);
   std::uniform_real_distribution<double> motion(-9.0, 9.0);
@@ -273,8 +274,8 @@ TEST_P(Image, WarpEqualsTheReference) {
         Padded v(width, 1);
         Padded out(width, 1);
         for (int y = 0; y < height; ++y) {
-          // Rows are read kRowSlack beyond the width; zeros there, as operators have finite values
-          // there.
+          // The operation reads kRowSlack floats beyond the width. They are zero here; operators
+          // have finite values there.
           std::fill_n(u.row(0), width + kRowSlack, 0.0f);
           std::fill_n(v.row(0), width + kRowSlack, 0.0f);
           for (int x = 0; x < width; ++x) {
@@ -288,7 +289,8 @@ TEST_P(Image, WarpEqualsTheReference) {
             const double py = static_cast<double>(static_cast<float>(y) + scale * v.row(0)[x]);
             const double expected =
                 cubic ? reference::bicubic(image, px, py) : reference::bilinear(image, px, py);
-            // The fraction of a position in float, times the largest difference of neighbors.
+            // The tolerance is the error of a position in float, times the largest difference of
+            // neighbors.
             ASSERT_NEAR(out.row(0)[x], expected, 6e-3)
                 << (cubic ? "cubic" : "bilinear") << " at " << px << ", " << py << " of " << width
                 << "x" << height;
@@ -299,8 +301,9 @@ TEST_P(Image, WarpEqualsTheReference) {
   }
 }
 
-// Fails when a warp of a part of a row (a region of interest) differs from that of the whole row.
-TEST_P(Image, WarpOfAPartOfARow) {
+// Fails when a warp of a part of a row (a region of interest) differs from the warp of the whole
+// row.
+TEST_P(Image, WarpOfAPartOfARowEqualsTheWholeRow) {
   const PlaneD image = random_plane(50, 20, 13);
   Padded in(image);
   in.replicate(kWarpBefore, kWarpAfter);
@@ -323,7 +326,7 @@ TEST_P(Image, WarpOfAPartOfARow) {
   }
 }
 
-// Fails when positions that are no number, or far outside, read outside the image.
+// Fails when NaN or a position far outside leads to a read outside the image.
 TEST_P(Image, WarpSurvivesAnyPosition) {
   const PlaneD image = random_plane(20, 10, 14);
   Padded in(image);
@@ -338,7 +341,7 @@ TEST_P(Image, WarpSurvivesAnyPosition) {
                         -3e9f,
                         1e-40f};
   const auto [low, high] = std::minmax_element(image.data.begin(), image.data.end());
-  const double room = 0.3 * (*high - *low);  // a cubic may overshoot
+  const double room = 0.3 * (*high - *low);  // a cubic interpolation may overshoot
   for (const bool cubic : {false, true}) {
     for (const float a : wild) {
       for (const float b : wild) {
@@ -357,7 +360,7 @@ TEST_P(Image, WarpSurvivesAnyPosition) {
   }
 }
 
-// Fails when a median is not exactly the middle value, with ties and at the edges too.
+// Fails when a median is not exactly the middle value, also with equal values and at the edges.
 TEST_P(Image, MedianIsExact) {
   for (const auto& [width, height] : kSizes) {
     for (const int size : {3, 5}) {

@@ -1,4 +1,4 @@
-// Built without any protection: check_hardening.sh must find all of it.
+// Built without any protection. check_hardening.sh must report all of them.
 #include <cstdio>
 #include <cstring>
 

@@ -1,14 +1,14 @@
-# One install test; `name` says which. Anything that fails ends the script with an error.
+# Runs one install test, selected by `name`. A failure ends the script with an error.
 cmake_minimum_required(VERSION 3.25)
 
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT RESULT_VARIABLE result)
   if(NOT result EQUAL 0)
-    message(FATAL_ERROR "ended with ${result}")
+    message(FATAL_ERROR "the command ended with ${result}")
   endif()
 endfunction()
 
-# Configures and builds a project outside of the tree.
+# Configures and builds a project outside the tree.
 function(build_project folder)
   file(REMOVE_RECURSE ${build})
   run(${CMAKE_COMMAND} -S ${folder} -B ${build} -G ${generator} -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_BUILD_TYPE=Release
@@ -16,7 +16,8 @@ function(build_project folder)
   run(${CMAKE_COMMAND} --build ${build} --parallel 2)
 endfunction()
 
-# Runs the embedding example and reads what it says: the last frames must tell the motion of its texture.
+# Runs the embedding example and checks its output: the last frames must have the motion of the
+# texture.
 function(check_embed program)
   execute_process(COMMAND ${program} TIMEOUT 60 OUTPUT_VARIABLE output RESULT_VARIABLE result)
   message("${output}")
@@ -28,16 +29,45 @@ function(check_embed program)
   endif()
 endfunction()
 
+# Checks that a shared library exports only functions that a public header declares.
+function(check_exports library)
+  file(GLOB headers ${root}/lib/include/ocellus/*.h ${root}/lib/include/ocellus/*.h.in)
+  set(public "")
+  foreach(header IN LISTS headers)
+    file(READ ${header} text)
+    string(APPEND public "${text}")
+  endforeach()
+  find_program(nm NAMES nm llvm-nm REQUIRED)
+  execute_process(COMMAND ${nm} -D -C --defined-only --format=posix ${library} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL "[^\n]+" symbols "${symbols}")
+  set(count 0)
+  foreach(symbol IN LISTS symbols)
+    # ocellus::Class::function(...) -> function
+    if(NOT symbol MATCHES "^ocellus::([A-Za-z0-9_]+::)*~?([A-Za-z0-9_]+|operator[^A-Za-z0-9_(]+)\\(")
+      message(FATAL_ERROR "${library} exports: ${symbol}")
+    endif()
+    string(FIND "${public}" "${CMAKE_MATCH_2}(" at)
+    if(at EQUAL -1)
+      message(FATAL_ERROR "${library} exports ${CMAKE_MATCH_2}, which no public header declares: ${symbol}")
+    endif()
+    math(EXPR count "${count} + 1")
+  endforeach()
+  if(count LESS 50)
+    message(FATAL_ERROR "${library} exports only ${count} functions")
+  endif()
+  message("${count} exported functions, all declared in public headers")
+endfunction()
+
 if(name STREQUAL "tree")
   file(REMOVE_RECURSE ${prefix})
   run(${CMAKE_COMMAND} --install ${tree} --prefix ${prefix} --config "${config}")
-  # What is installed must not point back into the source or build tree.
+  # Installed files must not refer to the source or build tree.
   file(GLOB_RECURSE texts ${prefix}/*.cmake ${prefix}/*.pc ${prefix}/*.h)
   foreach(file IN LISTS texts)
     file(READ ${file} content)
     string(FIND "${content}" "${root}" at)
     if(NOT at EQUAL -1)
-      message(FATAL_ERROR "${file} names ${root}")
+      message(FATAL_ERROR "${file} contains ${root}")
     endif()
   endforeach()
 
@@ -51,7 +81,7 @@ elseif(name STREQUAL "version")
   list(GET parts 1 minor)
   math(EXPR next_minor "${minor} + 1")
   math(EXPR next_major "${major} + 1")
-  # Asked for -> whether it must be found.
+  # Requested version -> whether it must be found.
   foreach(case "${major}.${minor}=yes" "${version} EXACT=yes" "${major}.${next_minor}=no" "${next_major}.0=no"
                "${version} COMPONENTS cuda=no")
     string(REGEX MATCH "^(.*)=(.*)$" ignored "${case}")
@@ -77,7 +107,7 @@ elseif(name STREQUAL "version")
   endforeach()
 
 elseif(name STREQUAL "pkgconfig")
-  # Moved, so that a path of the first prefix would show.
+  # Moved, so that a path of the first prefix would be detected.
   file(REMOVE_RECURSE ${build})
   file(COPY ${prefix}/ DESTINATION ${build}/moved)
   file(COPY ${source}/pkgconfig ${source}/embed DESTINATION ${build})
@@ -88,15 +118,19 @@ elseif(name STREQUAL "pkgconfig")
   execute_process(COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${build}/moved/${libdir}/pkgconfig
       pkg-config --modversion ocellus OUTPUT_VARIABLE output OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(NOT output STREQUAL version)
-    message(FATAL_ERROR "pkg-config says version \"${output}\", it is ${version}")
+    message(FATAL_ERROR "pkg-config reports version \"${output}\" instead of ${version}")
   endif()
 
 elseif(name STREQUAL "subdirectory")
-  # Without the strict flags of the test: they are those of the outer project, whose other parts we do not write.
+  # The strict warning flags are not used, because they would apply to third-party parts of the
+  # outer project.
   string(REGEX MATCH "-fsanitize=[^ ]*" flags "${flags}")
-  # Not optimized, because only whether it builds and works is asked.
-  build_project(${source}/subdirectory -D CMAKE_BUILD_TYPE=Debug -D OCELLUS_SOURCE=${root} -D CMAKE_CXX_COMPILER_LAUNCHER=${launcher})
+  # The test only checks that it builds and works, so it is not optimized and has one SIMD target.
+  string(APPEND flags " -DHWY_COMPILE_ONLY_STATIC")
+  build_project(${source}/subdirectory -D CMAKE_BUILD_TYPE=Debug -D BUILD_SHARED_LIBS=ON -D OCELLUS_SOURCE=${root}
+    -D CMAKE_CXX_COMPILER_LAUNCHER=${launcher})
   check_embed(${build}/embed)
+  check_exports(${build}/ocellus/lib/libocellus.so)
 
 elseif(name STREQUAL "headers")
   file(GLOB_RECURSE headers RELATIVE ${prefix}/include ${prefix}/include/*.h)
@@ -116,10 +150,10 @@ elseif(name STREQUAL "headers")
     if(header MATCHES "/gst/")
       list(TRANSFORM gst_flags REPLACE "^-I" "-isystem" OUTPUT_VARIABLE header_flags)
     else()
-      # The library's own are used where there are no exceptions.
+      # The library's own headers must work without exceptions and RTTI.
       set(header_flags -fno-exceptions -fno-rtti)
     endif()
-    # Twice, which a missing include guard would not survive.
+    # Included twice, to detect a missing include guard.
     file(WRITE ${build}/header.cpp "#include <${header}>\n#include <${header}>\n")
     run(${compiler} -std=c++20 ${flags} ${header_flags} -I${prefix}/include -fsyntax-only ${build}/header.cpp)
   endforeach()
@@ -131,7 +165,7 @@ elseif(name STREQUAL "opencv")
     message("skipped: OpenCV 4 was not found (libopencv-video-dev)")
     return()
   endif()
-  # OpenCV's own headers are not clean under our warnings.
+  # OpenCV's own headers cause warnings with the strict flags.
   string(REGEX MATCH "-fsanitize=[^ ]*" flags "${flags}")
   build_project(${source}/opencv -D CMAKE_PREFIX_PATH=${prefix})
   run(${build}/opencv_frame)
@@ -141,7 +175,7 @@ elseif(name STREQUAL "readme")
   file(READ ${root}/README.md readme)
   string(FIND "${readme}" "```cpp\n${program}```" at)
   if(at EQUAL -1)
-    message(FATAL_ERROR "README.md does not hold tests/install/embed/main.cpp as it is")
+    message(FATAL_ERROR "README.md does not contain tests/install/embed/main.cpp unchanged")
   endif()
 
 elseif(name STREQUAL "hardening_selftest")
@@ -150,10 +184,10 @@ elseif(name STREQUAL "hardening_selftest")
   foreach(says "-pie" "GNU_RELRO" "BIND_NOW" "executed" "__stack_chk_fail" "FORTIFY" "libraries in /nowhere" "folder of the machine")
     string(FIND "${output}" "${says}" at)
     if(at EQUAL -1 OR NOT result EQUAL 1)
-      message(FATAL_ERROR "ended with ${result}; what lacks ${says} was not found")
+      message(FATAL_ERROR "the check ended with ${result} and did not report ${says}")
     endif()
   endforeach()
 
 else()
-  message(FATAL_ERROR "no install test is called \"${name}\"")
+  message(FATAL_ERROR "unknown install test \"${name}\"")
 endif()

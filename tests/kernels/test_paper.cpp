@@ -300,13 +300,14 @@ TEST(PaperCells, OtherNetworksAreRefused) {
   EXPECT_EQ(text(config), "");
   EXPECT_EQ(text(config, 3), "rows is 3; it must be 1 or 2");
   config.stages[0].color_spacing = 0;
-  EXPECT_EQ(text(config), "the paper's schedules are not for another order than nine colors");
+  EXPECT_EQ(text(config),
+            "the paper's schedules do not support an update order other than nine colors");
   config.stages[0].color_spacing = 3;
   config.stages[0].boundary = CellBoundary::kZeroFlux;
   EXPECT_EQ(text(config),
-            "the paper's schedules are not for other cells than zeros beyond the border");
+            "the paper's schedules do not support boundaries other than fixed cells of 0");
   config.stages[0].weights.radius = 2;
-  EXPECT_EQ(text(config), "the paper's schedules are not for templates other than 3x3");
+  EXPECT_EQ(text(config), "the paper's schedules do not support templates other than 3x3");
 }
 
 }  // namespace

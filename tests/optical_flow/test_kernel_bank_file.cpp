@@ -1,4 +1,4 @@
-// Kernel bank files: what is written is read back, and nothing that is damaged is ever taken.
+// Kernel bank files: they are read back as written, and damaged files are refused.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ using app::KernelBankWriter;
 using detail::KernelBankFile;
 using test::TemporaryFolder;
 
-/// A tap that tells its place, so that any mix-up of order shows.
+/// A tap whose value encodes its position, so that a wrong order is detected.
 float tap_value(int x, int y, int convolution, int term, int axis, int tap) {
   return static_cast<float>(((((y * 31 + x) * 8 + convolution) * 4 + term) * 3 + axis) * 25 + tap) /
              4096.0f -
@@ -81,7 +81,7 @@ void store(const std::string& path, const std::vector<char>& bytes) {
   stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-/// Opens and reads to the end.
+/// Opens the file and reads it to the end.
 Expected<void> read_all(const std::string& path) {
   const auto file = std::make_unique<KernelBankFile>();
   if (auto opened = file->open(path.c_str()); !opened) return opened;
@@ -99,8 +99,8 @@ KernelBankShape small_per_pixel() {
           .note = "test"};
 }
 
-/// A file whose table says something else, with checksums and lengths that are right: what a wrong
-/// writer or an attacker would make, which only the checks of the fields can find.
+/// Changes the table of a file and corrects checksums and lengths. A faulty writer or an attacker
+/// could make such a file, and only the checks of the fields detect it.
 void forge(const std::string& path, const std::function<void(file::KernelBankT&)>& change) {
   const std::vector<char> bytes = load(path);
   const auto header =
@@ -120,9 +120,9 @@ void forge(const std::string& path, const std::function<void(file::KernelBankT&)
   store(path, forged);
 }
 
-// Fails when the reader and the writer disagree about the order or the place of any tap, for every
-// form and for sizes that fill the reader's buffer never, once and many times over.
-TEST(KernelBankFile, GivesBackWhatWasWritten) {
+// Fails when reader and writer disagree about the position of a tap. The test covers every form,
+// and sizes below, equal to and far above the reader's buffer.
+TEST(KernelBankFile, ReadsBackWhatWasWritten) {
   const TemporaryFolder folder;
   std::vector<KernelBankShape> shapes;
   for (const KernelForm form : {KernelForm::kUniform, KernelForm::kPerPixel}) {
@@ -163,8 +163,8 @@ TEST(KernelBankFile, GivesBackWhatWasWritten) {
   }
 }
 
-// Fails when any single flipped bit of the file is taken: when the reader leaves out a check of the
-// container or does not read the taps to their end.
+// Fails when a file with a single flipped bit is accepted, because the reader leaves out a check of
+// the container or does not read all taps.
 TEST(KernelBankFile, RefusesEveryFlippedBit) {
   const TemporaryFolder folder;
   const std::string path = folder / "bank.ocellus";
@@ -176,14 +176,14 @@ TEST(KernelBankFile, RefusesEveryFlippedBit) {
     for (int bit = 0; bit < 8; ++bit) {
       bytes[i] = static_cast<char>(bytes[i] ^ (1 << bit));
       const auto read = read_all(fuzz::MemoryFile(bytes.data(), bytes.size()).path());
-      ASSERT_FALSE(read) << "bit " << bit << " of byte " << i << " was flipped and taken";
+      ASSERT_FALSE(read) << "bit " << bit << " of byte " << i << " was flipped and accepted";
       EXPECT_EQ(read.error().status, Status::kCorruptFile) << read.error().text;
       bytes[i] = static_cast<char>(bytes[i] ^ (1 << bit));
     }
   }
 }
 
-// Fails when a table whose checksum is right is believed although a value is out of range or
+// Fails when a table with a correct checksum is trusted although a value is out of range or
 // contradicts another, or when the message does not name the field.
 TEST(KernelBankFile, RefusesForgedTables) {
   struct Case {
@@ -206,7 +206,7 @@ TEST(KernelBankFile, RefusesForgedTables) {
       {"there are 2880 bytes of taps; the sizes give 3168", [](file::KernelBankT& t) { t.nx = 4; }},
       {"the sizes give 5760", [](file::KernelBankT& t) { t.height *= 2; }},
       {"the sizes give 1920", [](file::KernelBankT& t) { t.height -= 1; }},
-      // 12 x 2^28 bytes x 10 x 6 do not fit 32 bits.
+      // 12 x 2^28 bytes x 10 x 6 exceed 32 bits.
       {"the sizes give 64424509440", [](file::KernelBankT& t) { t.width = t.height = 16384; }},
       {"the table has 5", [](file::KernelBankT& t) { t.note.assign(5000, 'n'); }},
   };
@@ -221,15 +221,15 @@ TEST(KernelBankFile, RefusesForgedTables) {
     EXPECT_NE(std::string(read.error().text).find(c.words), std::string::npos)
         << read.error().text << " / " << c.words;
   }
-  // The forger itself changes nothing when it is told to change nothing, so the failures above are
-  // what they seem.
+  // forge() without a change must give a valid file. Otherwise the errors above could have other
+  // causes.
   write_bank(path, small_per_pixel());
   forge(path, [](file::KernelBankT&) {});
   EXPECT_TRUE(read_all(path));
 }
 
-// Fails when a file of another kind is taken for a bank, or is called damaged.
-TEST(KernelBankFile, NamesFilesOfAnotherKind) {
+// Fails when a file of another kind is accepted, or is reported as damaged.
+TEST(KernelBankFile, RefusesFilesOfAnotherKind) {
   const TemporaryFolder folder;
   const std::string path = folder / "bank.ocellus";
   write_bank(path, small_per_pixel());
@@ -243,9 +243,9 @@ TEST(KernelBankFile, NamesFilesOfAnotherKind) {
                "\"kernels\"");
 }
 
-// Fails when a tap that is not a usable number passes although its checksum is right, or is
-// reported at another place.
-TEST(KernelBankFile, NamesBadTaps) {
+// Fails when an invalid tap is accepted in a file with a correct checksum, or is reported at a
+// wrong position.
+TEST(KernelBankFile, ReportsBadTaps) {
   const TemporaryFolder folder;
   const std::string path = folder / "bank.ocellus";
   const KernelBankShape shape = small_per_pixel();
@@ -269,12 +269,12 @@ TEST(KernelBankFile, NamesBadTaps) {
   }
 }
 
-// Fails when taps are given after a damaged one, which would then have other places.
-TEST(KernelBankFile, GivesNothingAfterADamagedTap) {
+// Fails when taps are returned after a damaged one, because their positions would be wrong.
+TEST(KernelBankFile, ReturnsNothingAfterADamagedTap) {
   const TemporaryFolder folder;
   const std::string path = folder / "bank.ocellus";
   KernelBankShape shape = small_per_pixel();
-  shape.size = {64, 64};  // many times the reader's buffer
+  shape.size = {64, 64};  // many times the size of the reader's buffer
   write_bank(path, shape);
   std::vector<char> bytes = load(path);
   const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -289,8 +289,8 @@ TEST(KernelBankFile, GivesNothingAfterADamagedTap) {
   EXPECT_FALSE(file->finish());
 }
 
-// Fails when a path that cannot be read is reported without its name, or an empty path is opened.
-TEST(KernelBankFile, NamesPathsThatCannotBeRead) {
+// Fails when an unreadable path is reported without its name, or an empty path is opened.
+TEST(KernelBankFile, ReportsPathsThatCannotBeRead) {
   const TemporaryFolder folder;
   const std::string absent = folder / "absent.ocellus";
   for (const char* path : {absent.c_str(), static_cast<const char*>(nullptr), ""}) {
@@ -305,7 +305,7 @@ TEST(KernelBankFile, NamesPathsThatCannotBeRead) {
   }
 }
 
-// Fails when a file that shrinks while it is read ends the program, or is taken.
+// Fails when a file that becomes shorter during reading ends the program, or is accepted.
 TEST(KernelBankFile, SurvivesAFileThatShrinks) {
   const TemporaryFolder folder;
   const std::string path = folder / "bank.ocellus";
@@ -323,8 +323,8 @@ TEST(KernelBankFile, SurvivesAFileThatShrinks) {
       << read.error().text;
 }
 
-// Fails when a bank is taken for a configuration that it was not made for, or when the message
-// names another field.
+// Fails when a bank is accepted for a configuration that it does not fit, or when the message names
+// the wrong field.
 TEST(KernelBankFile, MatchesOnlyItsOwnConfiguration) {
   const TemporaryFolder folder;
   const std::string path = folder / "bank.ocellus";
@@ -362,7 +362,7 @@ TEST(KernelBankFile, MatchesOnlyItsOwnConfiguration) {
   });
 }
 
-/// Copies what the library would use into a file.
+/// Writes the kernels that the library would use to a file.
 void write_bank_of(const std::string& path, const KernelConfig& kernels, ImageSize size) {
   const bool per_pixel = kernels.form == KernelForm::kPerPixel;
   KernelBankWriter writer(
@@ -418,9 +418,8 @@ std::vector<float> filter_noise(const KernelConfig& kernels, ImageSize size) {
   return out;
 }
 
-// Fails when an operator computes something else from a file than from the kernels that the file
-// was made of.
-TEST(KernelBankFile, IsUsedByTheOperatorAsItIs) {
+// Fails when an operator gives different results with a file than with the kernels in it.
+TEST(KernelBankFile, GivesTheSameResultsAsItsKernels) {
   const TemporaryFolder folder;
   const std::string path = folder / "bank.ocellus";
   const ImageSize size{37, 19};
@@ -442,8 +441,8 @@ TEST(KernelBankFile, IsUsedByTheOperatorAsItIs) {
   }
 }
 
-// Fails when `create` takes a bank that is damaged or for another image, or says so without telling
-// what is wrong.
+// Fails when `create` accepts a bank that is damaged or made for another image, or refuses it
+// without the reason.
 TEST(KernelBankFile, IsCheckedByCreate) {
   const TemporaryFolder folder;
   const std::string path = folder / "bank.ocellus";
@@ -465,8 +464,7 @@ TEST(KernelBankFile, IsCheckedByCreate) {
     auto engine = Engine::create(engine_config);
     const auto flow = OpticalFlow::create(*engine, config);
     if (!flow) {
-      EXPECT_EQ(engine->memory_use().used.host, 0u)
-          << "memory is kept by an operator that was not made";
+      EXPECT_EQ(engine->memory_use().used.host, 0u) << "a failed creation must release its memory";
       return tl::unexpected(flow.error());
     }
     return {};
@@ -502,9 +500,8 @@ TEST(KernelBankFile, IsCheckedByCreate) {
   EXPECT_EQ(absent.error().status, Status::kIoError);
 }
 
-// Fails when the writer makes a file from too few, too many or bad taps, or leaves half a file
-// behind.
-TEST(KernelBankWriter, LeavesNothingHalfWritten) {
+// Fails when the writer accepts too few, too many or invalid taps, or leaves half a file.
+TEST(KernelBankWriter, LeavesNoPartialFile) {
   const TemporaryFolder folder;
   const std::string path = folder / "bank.ocellus";
   const KernelBankShape shape{KernelForm::kUniform, 1, 1, 1, 2, 1, {}, ""};

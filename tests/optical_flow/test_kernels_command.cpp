@@ -1,5 +1,4 @@
-// ocellus kernels: what people write by hand becomes the bank that they meant, and every mistake is
-// named.
+// ocellus kernels: text and JSON give the intended bank, and every mistake is reported.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -21,7 +20,7 @@ namespace {
 
 class KernelsCommand : public testing::Test {
  protected:
-  /// All taps of a file, one after the other.
+  /// All taps of a file in order.
   std::vector<float> taps() const {
     struct Taps {
       KernelConfig kernels;
@@ -56,7 +55,7 @@ class KernelsCommand : public testing::Test {
     try {
       convert(stream, out);
     } catch (const InputError& error) {
-      EXPECT_FALSE(std::filesystem::exists(out)) << "a file was left although: " << error.what();
+      EXPECT_FALSE(std::filesystem::exists(out)) << "a file remains although: " << error.what();
       return error.what();
     }
     return "";
@@ -66,8 +65,7 @@ class KernelsCommand : public testing::Test {
   const std::string out_ = folder_ / "bank.ocellus";
 };
 
-// Fails when numbers land at another place than they were written, or comments and line ends
-// matter.
+// Fails when a number is stored at a wrong place, or when comments and line ends change the result.
 TEST_F(KernelsCommand, ReadsText) {
   EXPECT_EQ(message_of(kernel_bank_from_text,
                        "# two pixels\nper-pixel 2 1\ntaps 2 1 3\nconvolutions 1\nterms 1\nnote "
@@ -82,9 +80,9 @@ TEST_F(KernelsCommand, ReadsText) {
   EXPECT_STREQ(info->note, "made by hand # 1");
 }
 
-// Fails when a mistake in a text is taken, leaves a file, or is reported without its line or its
+// Fails when a mistake in a text is accepted, leaves a file, or is reported without its line or its
 // name.
-TEST_F(KernelsCommand, NamesMistakesInText) {
+TEST_F(KernelsCommand, ReportsMistakesInText) {
   const std::string head = "uniform\ntaps 1 1 2\nconvolutions 1\n";
   const struct {
     std::string text;
@@ -100,7 +98,7 @@ TEST_F(KernelsCommand, NamesMistakesInText) {
       {head + "data\n1 2 3 1e999", "line 5: \"1e999\" is out of range for a tap"},
       {"uniform\ntaps 99999999999 1 2\n", "line 2: \"99999999999\" is out of range"},
       {"uniform\ntap 1 1 2\n", "line 2: \"tap\""},
-      {"taps 1 1 2\nconvolutions 1\ndata\n1 2 3 4", "neither \"uniform\" nor \"per-pixel\""},
+      {"taps 1 1 2\nconvolutions 1\ndata\n1 2 3 4", "\"uniform\" or \"per-pixel\" is missing"},
       {"uniform\nconvolutions 1\ndata\n", "\"taps\" is missing"},
       {"uniform\ntaps 1 1 1\ndata\n", "\"convolutions\" is missing"},
       {"uniform\ntaps 26 1 1\nconvolutions 1\ndata\n", "nx is 26; it must be 1 to 25"},
@@ -113,7 +111,7 @@ TEST_F(KernelsCommand, NamesMistakesInText) {
   }
 }
 
-// Fails when JSON lands in another order than pixel, convolution, term, axis.
+// Fails when values in JSON are read in an order other than pixel, convolution, term, axis.
 TEST_F(KernelsCommand, ReadsJson) {
   EXPECT_EQ(message_of(kernel_bank_from_json, R"({"form": "uniform", "kernels": [
       [{"x": [1], "y": [2, 3], "t": [4]}, {"x": [5], "y": [6, 7], "t": [8]}],
@@ -129,8 +127,8 @@ TEST_F(KernelsCommand, ReadsJson) {
   EXPECT_EQ(taps(), (std::vector<float>{1, 2, 3, 4, 5, 6}));
 }
 
-// Fails when a mistake in JSON is taken, leaves a file, or is reported without its place.
-TEST_F(KernelsCommand, NamesMistakesInJson) {
+// Fails when a mistake in JSON is accepted, leaves a file, or is reported without its position.
+TEST_F(KernelsCommand, ReportsMistakesInJson) {
   const std::string term = R"({"x": [1], "y": [1], "t": [1]})";
   const struct {
     std::string json;
@@ -138,7 +136,7 @@ TEST_F(KernelsCommand, NamesMistakesInJson) {
   } cases[] = {
       {"{", "not valid JSON: parse error at line 1"},
       {"[]", "not an object"},
-      {R"({"form": "uniform", "kernel": []})", "\"kernel\" is not known"},
+      {R"({"form": "uniform", "kernel": []})", "\"kernel\" is unknown"},
       {R"({"kernels": []})", "\"form\" must be"},
       {R"({"form": "uniform"})", "has its taps in \"kernels\""},
       {R"({"form": "uniform", "kernels": []})", "kernels must be an array of convolutions"},
@@ -146,7 +144,7 @@ TEST_F(KernelsCommand, NamesMistakesInJson) {
       {R"({"form": "uniform", "kernels": [[{"x": [1], "y": [1]}]]})",
        "kernels[0][0]: \"t\" must be an array"},
       {R"({"form": "uniform", "kernels": [[{"x": [1], "y": ["a"], "t": [1]}]]})",
-       "something else than numbers"},
+       "something other than numbers"},
       {R"({"form": "uniform", "kernels": [[)" + term + R"(], [)" + term + "," + term + "]]}",
        "kernels[1] has 2 terms"},
       {R"({"form": "uniform", "kernels": [[)" + term +
@@ -169,8 +167,9 @@ TEST_F(KernelsCommand, NamesMistakesInJson) {
   }
 }
 
-// Fails when `make` writes other kernels than the library uses for the same configuration.
-TEST_F(KernelsCommand, MakesWhatTheLibraryUses) {
+// Fails when `make` writes kernels that differ from those of the library for the same
+// configuration.
+TEST_F(KernelsCommand, MakesTheKernelsOfTheLibrary) {
   ASSERT_EQ(run({"kernels", "make", "--kernels", "foveated", "--size", "9x7", "--taps", "5x3x4",
                  "--sigma-space", "1.25", "--fovea-x", "2", "--fovea-y", "3", "--fovea-radius", "4",
                  "-o", out_}),
@@ -200,8 +199,8 @@ TEST_F(KernelsCommand, MakesWhatTheLibraryUses) {
   EXPECT_EQ(taps(), all);
 }
 
-// Fails when a bad option is taken or not named.
-TEST_F(KernelsCommand, NamesBadOptions) {
+// Fails when a bad option is accepted, or is not named.
+TEST_F(KernelsCommand, ReportsBadOptions) {
   const struct {
     std::vector<std::string> arguments;
     const char* words;
@@ -237,8 +236,8 @@ TEST_F(KernelsCommand, NamesBadOptions) {
   }
 }
 
-// Fails when `info` tells something else than what is in the file, or takes a damaged file.
-TEST_F(KernelsCommand, ShowsWhatIsInAFile) {
+// Fails when `info` prints something that is not in the file, or accepts a damaged file.
+TEST_F(KernelsCommand, ShowsTheContentsOfAFile) {
   ASSERT_EQ(run({"kernels", "make", "--taps", "5x7x3", "-o", out_}), "");
   std::ostringstream json;
   show_kernel_bank(out_, true, json);
@@ -248,14 +247,14 @@ TEST_F(KernelsCommand, ShowsWhatIsInAFile) {
   EXPECT_EQ(root["tap_bytes"], 3 * (5 + 7 + 3) * 4);
   ASSERT_EQ(root["convolutions"].size(), 3u);
   for (const auto& convolution : root["convolutions"]) {
-    EXPECT_NEAR(convolution["sum"][0].get<double>(), 0.0, 1e-6);  // derivatives
+    EXPECT_NEAR(convolution["sum"][0].get<double>(), 0.0, 1e-6);  // derivatives have the sum 0
     EXPECT_GT(convolution["largest_tap"].get<double>(), 0.1);
   }
   std::ostringstream text;
   show_kernel_bank(out_, false, text);
   EXPECT_NE(text.str().find("5 x 7 pixels x 3 frames"), std::string::npos) << text.str();
 
-  // A name that is not UTF-8 is no reason to fail.
+  // A name that is not UTF-8 must not cause a failure.
   const std::string odd = folder_ / "\xff.ocellus";
   std::filesystem::copy_file(out_, odd);
   std::ostringstream replaced;

@@ -15,7 +15,7 @@ double pixel(const float* plane, std::ptrdiff_t stride, int x, int y) {
   return static_cast<double>(reinterpret_cast<const float*>(row)[x]);
 }
 
-/// For each coordinate from -4 to size + 4 that of the cell which is seen there.
+/// For each coordinate from -4 to size + 4, the coordinate of the cell that is read there.
 std::vector<int> seen(int size, CellBoundary boundary) {
   std::vector<int> at;
   for (int i = -kMaxTemplateRadius; i < size + kMaxTemplateRadius; ++i) {
@@ -43,11 +43,12 @@ std::vector<std::vector<int>> classes(int size, int spacing, CellBoundary bounda
   return of;
 }
 
-/// k of (m - 1) x.
+/// k for the state (m - 1) x.
 int quantized(double scaled, double xi, int levels) {
   if (levels == 2) return scaled >= 0.0 ? 1 : 0;
-  // floor((x / xi + 1) / 2 (m - 1) + 1/2) with one division, the only operation that rounds. What
-  // it divides are whole numbers of one unit, far too small for the quotient to reach the next one.
+  // floor((x / xi + 1) / 2 (m - 1) + 1/2) with one division, which is the only operation that
+  // rounds. Dividend and divisor are integers of one unit, and too small for the rounded quotient
+  // to reach the next integer.
   const double k = std::floor((scaled + levels * xi) / (2.0 * xi));
   return static_cast<int>(std::clamp(k, 0.0, static_cast<double>(levels - 1)));
 }
@@ -72,7 +73,7 @@ PlaneD cell_input(const PlaneD& gray, CellPolarity polarity, const GrayRange& ra
   PlaneD u(gray.width, gray.height);
   for (std::size_t i = 0; i < gray.data.size(); ++i) {
     const double held = std::nearbyint(257.0 * std::clamp(gray.data[i], 0.0, 255.0));
-    // Of whole numbers, so that the division is all that rounds.
+    // Dividend and divisor are integers, so that only the division rounds.
     const double white =
         std::clamp((2.0 * held - ends.black - ends.white) / (ends.white - ends.black), -1.0, 1.0);
     u.data[i] = on_grid(polarity == CellPolarity::kWhiteIsOne ? white : -white, kInputBits);
@@ -196,7 +197,7 @@ CellStageReference::CellStageReference(const CellStage& stage, int fraction_bits
           start = previous.at(x, y);
           break;
         case CellStart::kErrorDiffusion:
-          break;  // below
+          break;  // computed below
       }
       k_.at(x, y) = cell_level(on_grid(start, kInputBits),
                                on_grid(static_cast<double>(stage.xi), kInputBits), stage.levels);
@@ -210,7 +211,7 @@ double CellStageReference::feedback(int x, int y) const {
   for (const Weight& weight : a_) {
     const int column = columns_[static_cast<std::size_t>(x + weight.dx + kMaxTemplateRadius)];
     const int row = rows_[static_cast<std::size_t>(y + weight.dy + kMaxTemplateRadius)];
-    // A fixed cell outside is in the bias.
+    // A fixed cell outside is part of the bias.
     if (column >= 0 && row >= 0)
       sum += weight.value * (2 * k_.at(column, row) - (stage_.levels - 1));
   }
@@ -233,8 +234,8 @@ double CellStageReference::weight_at(int dx, int dy) const {
 }
 
 std::uint32_t CellStageReference::swap(int x, int y) {
-  // E = -1/2 y'A y - (B u + T)'y. With the outputs of two unlike cells i and j exchanged it is less
-  // by twice y_i (x_j - x_i) + 2 A_ii - 2 A_ij.
+  // E = -1/2 y'A y - (B u + T)'y. Exchanging the outputs of two unlike cells i and j lowers it by
+  // twice y_i (x_j - x_i) + 2 A_ii - 2 A_ij.
   double most = 0.0;
   int* partner = nullptr;
   for (const auto& [dx, dy] : {std::pair{1, 0}, {0, 1}}) {
@@ -243,7 +244,7 @@ std::uint32_t CellStageReference::swap(int x, int y) {
     if (column == width_ || row == height_ || k_.at(column, row) == k_.at(x, y)) continue;
     const double gain = (2 * k_.at(x, y) - 1) * (state(column, row) - state(x, y)) +
                         2.0 * weight_at(0, 0) - 2.0 * weight_at(dx, dy);
-    if (gain > most) {  // of two that are equal the right one
+    if (gain > most) {  // the right one of two that are equal
       most = gain;
       partner = &k_.at(column, row);
     }
@@ -311,7 +312,7 @@ double CellStageReference::energy() const {
 
 namespace {
 
-/// `next` goes on with the states of `stage`; the input of the first one is the frame.
+/// Whether `next` continues with the states of `stage`. The input of the first stage is the frame.
 bool holds(bool first, const CellStage& stage, const CellStage& next) {
   const auto weights =
       static_cast<std::ptrdiff_t>((2 * stage.weights.radius + 1) * (2 * stage.weights.radius + 1));

@@ -1,8 +1,8 @@
-// Double-precision reference of the cellular network, from equations (1) and (2).
+// Double-precision reference of the cellular network, computed from equations (1) and (2).
 //
-// Every number is a multiple of a power of two (the m levels are kept as m - 1 times y, whole
-// numbers), so that all sums are exact in double and the outputs of the library must be exactly
-// these.
+// Every number is a multiple of a power of two. The m levels are stored as m - 1 times y, which are
+// integers. So all sums are exact in double, and the outputs of the library must equal these
+// exactly.
 #pragma once
 
 #include <cstdint>
@@ -15,87 +15,88 @@
 
 namespace ocellus::reference {
 
-/// k of each cell; its output is y = -1 + 2 k / (m - 1).
+/// k of each cell. Its output is y = -1 + 2 k / (m - 1).
 using CellLevels = test::Plane<int>;
 
-/// The grid of inputs, of states to start from and of the fixed value outside: 2^-13.
+/// The grid of inputs, of initial states and of the fixed value outside: 2^-13.
 inline constexpr int kInputBits = 13;
 
-/// To the nearest multiple of 2^-bits, halves up.
+/// Rounds to the nearest multiple of 2^-bits, halves up.
 double on_grid(double value, int bits);
-/// The same of weights, thresholds and xi: halves to the even one.
+/// The same for weights, thresholds and xi, with halves to even.
 double weight_on_grid(double value, int bits);
 
-/// Black and white of a range in 16-bit gray, whole numbers.
+/// Black and white of a range as integers in 16-bit gray.
 struct GrayEnds {
   double black;
   double white;
 };
 GrayEnds gray_ends(const GrayRange& range);
 
-/// u of gray values 0 to 255: from black to white of the range +1 to -1 (black is one) or -1 to +1,
-/// on the grid of inputs.
+/// u of gray values 0 to 255, on the grid of inputs. Black to white of the range become +1 to -1
+/// (black is one) or -1 to +1.
 test::PlaneD cell_input(const test::PlaneD& gray, CellPolarity polarity,
                         const GrayRange& range = {});
 
-/// y as u and as states of the next stage: on the grid of inputs, where two levels are already.
+/// y as input u and as states of the next stage. It is rounded to the grid of inputs, on which two
+/// levels already lie.
 test::PlaneD cell_outputs(const CellLevels& k, int levels);
 
-/// Gray value 0 to 255 of an output, not rounded.
+/// The gray value (0 to 255) of an output, not rounded.
 double cell_gray(int k, int levels, CellPolarity polarity, const GrayRange& range = {});
 
-/// k of a state: equation (2), +1 for x >= 0 for two levels.
+/// k of a state by equation (2). With two levels, the output is +1 for x >= 0.
 int cell_level(double x, double xi, int levels);
 
-/// Floyd and Steinberg's error diffusion of u from the left to the right, row by row: black where u
-/// and what the cells before passed on come to 0 or more. In tiles of 128x32 cells, over whose
-/// borders nothing passes. Parts of the error are rounded to the grid of inputs, halves up.
+/// Error diffusion of u by Floyd and Steinberg, row by row from left to right. A cell is black if u
+/// plus the error from previous cells is at least 0. Tiles of 128x32 cells are independent. The
+/// parts of an error are rounded to the grid of inputs, halves up.
 CellLevels error_diffusion(const test::PlaneD& u);
 
-/// Starts that need more than the configuration.
+/// Initial states that need more than the configuration.
 struct CellStarts {
-  std::function<double(int x, int y, std::uint32_t seed)> noise;  ///< the state
-  std::function<double(int x, int y)> blue_noise;                 ///< is added to u
+  std::function<double(int x, int y, std::uint32_t seed)> noise;  ///< returns the state
+  std::function<double(int x, int y)> blue_noise;  ///< returns the value that is added to u
 };
 
-/// How one stage went.
+/// The result of one stage.
 struct CellStageRun {
   CellLevels k;
-  int sweeps = 0;  ///< with the last one, which changed nothing when `converged`
+  int sweeps = 0;  ///< including the last one, which changed nothing if `converged`
   std::uint32_t changed = 0;
   bool converged = false;
 };
 
-/// One stage at rest: what of it does not change during the sweeps, and the state.
+/// One stage: the values that do not change during the sweeps, and the state.
 ///
-/// `fraction_bits` is f. `u` is what stands for the input, `previous` the output of the stage
-/// before (of the first: u), both on the grid of inputs. Threshold plane and threshold are rounded
-/// each.
+/// `fraction_bits` is f. `u` is the input, `previous` the output of the stage before (u for the
+/// first stage), both on the grid of inputs. The threshold plane and the threshold are rounded
+/// separately.
 class CellStageReference {
  public:
   CellStageReference(const CellStage& stage, int fraction_bits, const test::PlaneD& u,
                      const test::PlaneD& previous, const CellStarts& starts = {});
 
-  /// Begins with these outputs instead.
+  /// Starts from these outputs instead.
   void set_outputs(const CellLevels& k) { k_ = k; }
 
   const CellLevels& outputs() const { return k_; }
 
-  /// (m - 1) (B u + T) in multiples of 2^-f, with what the cells outside give when they are fixed.
+  /// (m - 1) (B u + T) in multiples of 2^-f, including the contribution of fixed cells outside.
   double bias(int x, int y) const { return bias_.at(x, y); }
 
-  /// (m - 1) x of a cell for the present outputs, in multiples of 2^-f.
+  /// (m - 1) x of a cell for the current outputs, in multiples of 2^-f.
   double state(int x, int y) const;
 
-  /// Lets every cell have its turn once; the number of cells that changed.
+  /// Updates every cell once. Returns the number of cells that changed.
   std::uint32_t sweep();
 
-  /// Sweeps to the fixed point or to the limit.
+  /// Sweeps up to the fixed point or the limit.
   CellStageRun run();
 
-  /// -1/2 sum y A y - sum (B u + T) y + xi/2 sum y y, times (m - 1)^2 2^(f+1): what no asynchronous
-  /// sweep raises when A is symmetric with a self weight of 0 or more. Cells outside must be fixed
-  /// or those of the other side.
+  /// -1/2 sum y A y - sum (B u + T) y + xi/2 sum y y, times (m - 1)^2 2^(f+1). No asynchronous
+  /// sweep raises it if A is symmetric with a self weight of at least 0. Cells outside must be
+  /// fixed or periodic.
   double energy() const;
 
  private:
@@ -116,25 +117,25 @@ class CellStageReference {
   double weight_at(int dx, int dy) const;
 
   std::vector<Weight> a_;  // those that are not 0, in multiples of 2^-f
-  double xi_;              // the same
+  double xi_;              // in multiples of 2^-f
   test::PlaneD bias_;
   CellLevels k_;
-  std::vector<int> columns_;  // of -4 to width + 4: that of the cell to read, -1 for none
+  std::vector<int> columns_;  // for -4 to width + 4, the column of the cell to read, or -1 for none
   std::vector<int> rows_;
   std::vector<std::vector<int>> column_classes_;
   std::vector<std::vector<int>> row_classes_;
 };
 
-/// How a frame went.
+/// The result of a frame.
 struct CellRun {
-  CellLevels k;       ///< of the last stage
-  CellLevels first;   ///< where the first stage's states were left: the next frame's warm start
+  CellLevels k;       ///< the output of the last stage
+  CellLevels first;   ///< the final states of the first stage, for the warm start of the next frame
   test::PlaneD gray;  ///< 0 to 255, not rounded
   CellularNetworkRecord info;
 };
 
-/// All stages of `config` on gray values 0 to 255. `fraction_bits` has one number for each stage.
-/// `warm` is `first` of the frame before when `config.warm_start`.
+/// Computes all stages of `config` on gray values 0 to 255. `fraction_bits` has one number per
+/// stage. With `config.warm_start`, `warm` is `first` of the frame before.
 CellRun run_cells(const CellularNetworkConfig& config, const std::vector<int>& fraction_bits,
                   const test::PlaneD& gray, const CellStarts& starts = {},
                   const std::optional<CellLevels>& warm = std::nullopt);

@@ -59,11 +59,11 @@ std::vector<double> gaussian(int n, double center, double sigma) {
 }
 
 std::vector<double> gaussian_derivative(int n, double center, double sigma) {
-  // A Gaussian's derivative is the Gaussian times a straight line, here alpha + beta i. The two
-  // conditions fix the line:
+  // The derivative of a Gaussian is the Gaussian times a linear function, here alpha + beta i. The
+  // two conditions determine it:
   //   sum of taps:               alpha S0 + beta S1 = 0
-  //   response to o(x) = x at 0: -(alpha S1 + beta S2) = 1       (tap i weighs the sample i steps
-  //   back)
+  //   response to o(x) = x at 0: -(alpha S1 + beta S2) = 1
+  // Tap i is the weight of the sample i steps back.
   std::vector<double> taps = gaussian(n, center, sigma);
   double s0 = 0.0;
   double s1 = 0.0;

@@ -1,5 +1,5 @@
-// Equation (2) of Ohmura et al. 2011 in double precision, as it stands there: one sum over space
-// and time for each pixel.
+// Equation (2) of Ohmura et al. 2011 in double precision: one sum over space and time for each
+// pixel.
 #pragma once
 
 #include <functional>
@@ -23,33 +23,33 @@ using KernelAt = std::function<Kernel(int x, int y, int convolution)>;
 
 struct Response {
   double value = 0.0;
-  double absolute = 0.0;  ///< sum of the absolute terms, what errors are measured against
+  double absolute = 0.0;  ///< the sum of the absolute terms, relative to which errors are measured
 };
 
-/// u(x, y, t) = sum over xi, eta, tau of w(xi, eta, tau) o(x - xi, y - eta, t - tau), t the last of
-/// `frames`. Space outside the image repeats the nearest pixel, time before the first frame repeats
-/// that frame.
+/// u(x, y, t) = sum over xi, eta, tau of w(xi, eta, tau) o(x - xi, y - eta, t - tau), where t is
+/// the last of `frames`. Pixels outside the image repeat the nearest one inside. Times before the
+/// first frame repeat that frame.
 Response convolve_at(const std::vector<test::PlaneD>& frames, const Kernel& kernel, int x, int y);
 
 /// All pixels of one convolution.
 test::PlaneD convolve(const std::vector<test::PlaneD>& frames, const KernelAt& kernel,
                       int convolution);
 
-/// n samples of a Gaussian about `center` (in taps), of sum 1.
+/// n samples of a Gaussian centered at `center` (in taps), with sum 1.
 std::vector<double> gaussian(int n, double center, double sigma);
 
-/// n taps of a Gaussian's derivative, of sum 0 and response 1 to the ramp o(x) = x under a true
-/// convolution.
+/// n taps of a Gaussian derivative with sum 0. Its response to the ramp o(x) = x in a convolution
+/// is 1.
 std::vector<double> gaussian_derivative(int n, double center, double sigma);
 
-/// The library's own derivatives Ix, Iy, It: kGaussian (one sigma) or kFoveated (sigma growing with
-/// eccentricity).
+/// The library's own derivatives Ix, Iy and It: kGaussian (one sigma) or kFoveated (sigma grows
+/// with eccentricity).
 KernelAt library_kernels(const KernelConfig& config, ImageSize size);
 
-/// What a caller's function writes.
+/// The kernels that the configuration's callback writes.
 KernelAt callback_kernels(const KernelConfig& config);
 
-/// Of whichever origin the configuration names.
+/// The kernels of the configuration's origin.
 KernelAt kernels_of(const KernelConfig& config, ImageSize size);
 
 }  // namespace ocellus::reference

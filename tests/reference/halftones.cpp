@@ -55,7 +55,8 @@ PlaneD direct_binary_search(const PlaneD& gray, double sigma, int most_sweeps) {
   PlaneD error(width, height);
   for (std::size_t i = 0; i < error.data.size(); ++i)
     error.data[i] = (out.data[i] - gray.data[i]) / 255.0;
-  // The eye's picture of the error, correlated with the eye once more. The Gaussian is separable.
+  // The error filtered by the eye's Gaussian, correlated with the Gaussian again. The Gaussian is
+  // separable.
   const auto along = [&](const PlaneD& in, int dx, int dy) {
     PlaneD sums(width, height);
     for (int y = 0; y < height; ++y) {

@@ -65,7 +65,7 @@ double bilinear(const PlaneD& in, double x, double y) {
 
 namespace {
 
-// Weight of a sample at a distance: the cubic convolution kernel with a = -1/2, which is the
+// The weight of a sample at a distance: the cubic convolution kernel with a = -1/2, which gives a
 // Catmull-Rom spline.
 double cubic_weight(double distance) {
   const double d = std::abs(distance);

@@ -1,5 +1,5 @@
-// Double-precision references of the image module: separable filter, pyramid, warp, median. Pixels
-// outside repeat the nearest.
+// Double-precision references of the image module: separable filter, pyramid, warp and median.
+// Pixels outside repeat the nearest one inside.
 #pragma once
 
 #include <vector>
@@ -8,24 +8,24 @@
 
 namespace ocellus::reference {
 
-/// The full two-dimensional sum of a separable kernel (correlation): taps[k] weighs the pixel k -
-/// left away.
+/// The full two-dimensional sum of a separable kernel, as a correlation: taps[k] is the weight of
+/// the pixel at distance k - left.
 test::PlaneD filter(const test::PlaneD& in, const std::vector<double>& tx, int left,
                     const std::vector<double>& ty, int above);
 
-/// [1 4 6 4 1] / 16 in both directions at every second pixel of both.
+/// [1 4 6 4 1] / 16 in both directions, at every second pixel of both.
 test::PlaneD reduce(const test::PlaneD& in);
 
-/// Flow of the double size: pixel (x, y) is 2 x the mean of the coarse pixels floor and ceil of
+/// Flow at double size: pixel (x, y) is 2 times the mean of the coarse pixels at floor and ceil of
 /// (x/2, y/2).
 test::PlaneD expand_flow(const test::PlaneD& coarse, int width, int height);
 
-/// `in` at a position that is held inside the image.
+/// The value of `in` at a position, which is moved inside the image.
 double bilinear(const test::PlaneD& in, double x, double y);
-/// The same by Catmull-Rom splines through the 4x4 nearest pixels.
+/// The same by Catmull-Rom splines through the nearest 4x4 pixels.
 double bicubic(const test::PlaneD& in, double x, double y);
 
-/// The middle of the size x size sorted pixels around one.
+/// The median of the size x size pixels around one pixel.
 double median(const test::PlaneD& in, int size, int x, int y);
 
 }  // namespace ocellus::reference

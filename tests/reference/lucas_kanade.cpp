@@ -55,8 +55,8 @@ Flow solve_at(const PlaneD& ix, const PlaneD& iy, const PlaneD& it, int window, 
   const double middle = 0.5 * (xx + yy);
   const double spread = std::sqrt(0.25 * (xx - yy) * (xx - yy) + xy * xy);
   flow.larger = middle + spread;
-  // The product of the eigenvalues is the determinant; the difference of two near numbers would
-  // lose digits.
+  // The determinant is the product of the eigenvalues. Subtracting two similar numbers would lose
+  // precision.
   flow.smaller = flow.larger > 0.0 ? determinant / flow.larger : 0.0;
   return flow;
 }

@@ -28,7 +28,7 @@ PlaneD make(int width, int height, const F& f) {
   return out;
 }
 
-/// One level of a frame as the method sees it.
+/// One level of a frame after preprocessing.
 PlaneD prepared(const PlaneD& raw, bool normalize) {
   PlaneD plane = raw;
   if (normalize) {
@@ -62,7 +62,7 @@ double derivative(double before2, double before, double after, double after2) {
 
 struct Partner {
   const PlaneD* image;
-  double offset;  ///< frames after the reference
+  double offset;  ///< in frames after the reference
   PlaneD warped;
   PlaneD fit;
 };
@@ -205,7 +205,7 @@ PyramidResult pyramid_flow(const std::vector<PlaneD>& frames, const OpticalFlowC
       std::vector<Partner> partners;
       for (int age = 0; age < seen; ++age) {
         const int offset = reference_age - age;
-        // The first frame of all has only itself, which stands in for the next one.
+        // The first frame of all is also used in place of the next one.
         const bool next = offset == 1 || seen == 1;
         if (!next && (!all_frames || offset == 0)) continue;
         partners.push_back({&images[static_cast<std::size_t>(age)][level],

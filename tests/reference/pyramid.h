@@ -1,5 +1,5 @@
-// FlowMethod::kPyramid in double precision, plane by plane over whole images: Lucas-Kanade coarse
-// to fine as docs/optical_flow.md describes it.
+// FlowMethod::kPyramid in double precision, plane by plane over whole images: coarse-to-fine
+// Lucas-Kanade as described in docs/optical_flow.md.
 #pragma once
 
 #include <vector>
@@ -15,8 +15,8 @@ struct PyramidResult {
   test::PlaneD confidence;
 };
 
-/// The flow after the last of `frames`, which are all that have come, oldest first, in gray levels.
-/// Neither the region of interest nor the confidence threshold is looked at.
+/// The flow after the last of `frames`, which are all frames so far, oldest first, in gray levels.
+/// The region of interest and the confidence threshold are ignored.
 PyramidResult pyramid_flow(const std::vector<test::PlaneD>& frames,
                            const OpticalFlowConfig& config);
 

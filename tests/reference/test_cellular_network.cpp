@@ -1,5 +1,4 @@
-// The reference of the cellular network against answers worked out by hand, and against what theory
-// says of every such network.
+// The reference of the cellular network against results computed by hand, and against theory.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -50,8 +49,8 @@ PlaneD random_input(int width, int height, unsigned seed) {
   return u;
 }
 
-// Fails when u is not linear in gray, has the wrong sign, or leaves the grid of 2^-13.
-TEST(CellReference, InputOfGray) {
+// Fails when u is not linear in gray, has a wrong sign, or is not on the grid of 2^-13.
+TEST(CellReference, InputIsLinearInGray) {
   PlaneD gray(5, 1);
   gray.data = {0.0, 255.0, 127.5, 51.0, 300.0};
   const PlaneD black = reference::cell_input(gray, CellPolarity::kBlackIsOne);
@@ -66,7 +65,7 @@ TEST(CellReference, InputOfGray) {
   EXPECT_EQ(reference::cell_gray(1, 2, CellPolarity::kBlackIsOne), 0.0);
   EXPECT_EQ(reference::cell_gray(1, 2, CellPolarity::kWhiteIsOne), 255.0);
   EXPECT_EQ(reference::cell_gray(64, 256, CellPolarity::kWhiteIsOne), 64.0);
-  // Luma of video.
+  // Luma of a video.
   const GrayRange limited{16.0f, 235.0f};
   gray.data = {0.0, 16.0, 125.5, 235.0, 255.0};
   const PlaneD video = reference::cell_input(gray, CellPolarity::kBlackIsOne, limited);
@@ -74,22 +73,22 @@ TEST(CellReference, InputOfGray) {
   EXPECT_EQ(reference::cell_gray(1, 2, CellPolarity::kBlackIsOne, limited), 16.0);
   EXPECT_EQ(reference::cell_gray(0, 2, CellPolarity::kBlackIsOne, limited), 235.0);
   EXPECT_EQ(reference::cell_gray(1, 3, CellPolarity::kWhiteIsOne, limited), 125.5);
-  EXPECT_EQ(reference::on_grid(0.375, 2), 0.5) << "halves go up";
-  EXPECT_EQ(reference::on_grid(-0.375, 2), -0.25) << "halves go up";
-  EXPECT_EQ(reference::weight_on_grid(0.375, 2), 0.5) << "halves go to the even one";
-  EXPECT_EQ(reference::weight_on_grid(-0.375, 2), -0.5) << "halves go to the even one";
-  EXPECT_EQ(reference::weight_on_grid(0.625, 2), 0.5) << "halves go to the even one";
+  EXPECT_EQ(reference::on_grid(0.375, 2), 0.5) << "halves are rounded up";
+  EXPECT_EQ(reference::on_grid(-0.375, 2), -0.25) << "halves are rounded up";
+  EXPECT_EQ(reference::weight_on_grid(0.375, 2), 0.5) << "halves are rounded to even";
+  EXPECT_EQ(reference::weight_on_grid(-0.375, 2), -0.5) << "halves are rounded to even";
+  EXPECT_EQ(reference::weight_on_grid(0.625, 2), 0.5) << "halves are rounded to even";
 }
 
-// Fails when a state does not go to the nearest of the m levels between -xi and xi, a state halfway
-// not to the upper one, or two levels are not a threshold at 0.
-TEST(CellReference, OutputFunction) {
+// Fails when a state does not become the nearest of the m levels between -xi and xi, a state
+// halfway does not become the upper one, or two levels are not a threshold at 0.
+TEST(CellReference, OutputIsTheNearestLevel) {
   for (const int levels : {3, 4, 5, 16, 255, 256}) {
     for (const double xi : {0.25, 1.0, 3.0}) {
       for (int i = -300; i <= 300; ++i) {
         const double x = i / 64.0;
         int nearest = 0;
-        // Distances times (m - 1), so that they are exact.
+        // The distances are multiplied by (m - 1), which makes them exact.
         const auto distance = [&](int k) {
           return std::fabs((levels - 1) * x - xi * (2 * k - (levels - 1)));
         };
@@ -104,10 +103,10 @@ TEST(CellReference, OutputFunction) {
   EXPECT_EQ(reference::cell_level(-1.0 / 8192, 5.0, 2), 0);
 }
 
-// Fails when a weight is applied to the cell of the other side (a convolution), or what lies beyond
-// the image is not what the boundary says; for the inputs and for the outputs, at every offset of
-// every radius.
-TEST(CellReference, AWeightSeesTheCellAtItsOffset) {
+// Fails when a weight is applied to the mirrored cell (as in a convolution), or when cells beyond
+// the image do not follow the boundary. The test covers inputs and outputs at every offset of every
+// radius.
+TEST(CellReference, AWeightReadsTheCellAtItsOffset) {
   const int width = 7;
   const int height = 6;
   const PlaneD u = random_input(width, height, 1);
@@ -153,8 +152,8 @@ TEST(CellReference, AWeightSeesTheCellAtItsOffset) {
   }
 }
 
-// Fails when B u + T is not rounded once, halves up, to 2^-f / (m - 1), or what a fixed cell
-// outside gives through A is left out of it.
+// Fails when B u + T is not rounded once, halves up, to 2^-f / (m - 1), or does not include the
+// contribution of fixed cells outside through A.
 TEST(CellReference, TheBiasIsRoundedOnce) {
   PlaneD u(1, 1);
   CellStage s = stage();
@@ -182,9 +181,9 @@ TEST(CellReference, TheBiasIsRoundedOnce) {
   EXPECT_EQ(CellStageReference(s, 2, u, u).state(0, 0), -1.0);
 }
 
-// Fails when the cells do not see each other's new outputs in the order that the update rule says:
-// every cell becomes what the one to its left is.
-TEST(CellReference, OrderOfTheSweep) {
+// Fails when the cells do not read each other's new outputs in the order of the update rule. Here
+// every cell takes the output of its left neighbor.
+TEST(CellReference, ASweepFollowsTheUpdateRule) {
   CellStage s = stage();
   weight(s.weights.a, 1, -1, 0) = 1.0f;
   const PlaneD u = row("#.....");
@@ -204,13 +203,13 @@ TEST(CellReference, OrderOfTheSweep) {
   EXPECT_EQ(sweeps(CellUpdate::kColors, 3, 2), "######");
 }
 
-// Fails when a color's column goes before its row.
-TEST(CellReference, ColorsGoRowByRow) {
+// Fails when a color visits columns before rows.
+TEST(CellReference, ColorsAreUpdatedRowByRow) {
   CellStage s = stage();
   s.start = CellStart::kConstant;
   s.start_value = -1.0f;
   weight(s.weights.a, 1, 1, -1) = 1.0f;
-  // The cell at the top right turns black whatever the others are; (0, 1) sees it.
+  // The cell at the top right becomes black whatever the others are. Cell (0, 1) reads it.
   const PlaneF plane = [] {
     PlaneF p(2, 2, 0.0f);
     p.at(1, 0) = 3.0f;
@@ -226,15 +225,15 @@ TEST(CellReference, ColorsGoRowByRow) {
   EXPECT_EQ(text(reference.outputs()), ".##.");
 }
 
-// Fails when the last columns of a ring that the spacing does not divide share a color with the
-// first ones, which they see.
-TEST(CellReference, TheLastColumnsOfARingHaveColorsOfTheirOwn) {
+// Fails when, in a ring whose length is not a multiple of the spacing, the last columns have the
+// same color as the first ones, which they read.
+TEST(CellReference, TheLastColumnsOfARingHaveSeparateColors) {
   CellStage s = stage();
   s.boundary = CellBoundary::kPeriodic;
   s.color_spacing = 3;
   weight(s.weights.a, 1, -1, 0) = 1.0f;
   const PlaneD u = row("....#");
-  // Columns 0, 1, 2, 3 and 4 one after the other.
+  // Columns 0, 1, 2, 3 and 4 in turn.
   CellStageReference reference(s, kBits, u, u);
   reference.sweep();
   EXPECT_EQ(text(reference.outputs()), "#####");
@@ -245,9 +244,9 @@ TEST(CellReference, TheLastColumnsOfARingHaveColorsOfTheirOwn) {
   EXPECT_EQ(text(other.outputs()), "###........");
 }
 
-// Fails when error goes to a wrong cell or in wrong parts, is not rounded to the grid, or crosses
-// the border of a tile.
-TEST(CellReference, ErrorDiffusion) {
+// Fails when an error is passed to a wrong cell or in wrong parts, is not rounded to the grid, or
+// crosses the border of a tile.
+TEST(CellReference, ErrorDiffusionEqualsHandComputation) {
   const double step = 1.0 / 8192;
   PlaneD u(3, 2);
   u.data = {0.0, -0.25, -0.5, 0.0, 0.0, 0.0};
@@ -256,7 +255,7 @@ TEST(CellReference, ErrorDiffusion) {
   // the next one gets 7/16 of that, -1/16, 5/16 0.3125 and 3/16 0.63671875: black; the last one
   // 7/16 of -0.5190.., 1/16 0.3125 and 5/16 0.63671875: -0.0086.., white.
   EXPECT_EQ(text(reference::error_diffusion(u)), "#...#.");
-  // The state of the cell on the right is 7/16 of an error; half a step is rounded up.
+  // The state of the right cell is 7/16 of the error. Half a step is rounded up.
   u = PlaneD(2, 1);
   for (const int steps : {8, -8, 24}) {  // 7/16: 3.5, -3.5, 10.5 steps
     u.data[0] = 1.0 + steps * step;
@@ -281,8 +280,8 @@ TEST(CellReference, ErrorDiffusion) {
   }
 }
 
-// Fails when a start is not the output function of what it names.
-TEST(CellReference, Starts) {
+// Fails when an initial state is not the output function of its source.
+TEST(CellReference, StartsFollowTheConfiguration) {
   const PlaneD u = row("#.#.");
   const PlaneD previous = row("##..");
   const std::vector<float> plane = {-0.25f, 0.25f, 0.0f, -0.0001f};
@@ -312,13 +311,13 @@ TEST(CellReference, Starts) {
   EXPECT_EQ(CellStageReference(s, kBits, u, u).outputs().data[0], 3);
 }
 
-// Fails when a stage does not read what `input` and `start` say, or sweeps, changes and convergence
-// are counted wrongly.
-TEST(CellReference, Chains) {
+// Fails when a stage does not read its configured input or start, or when sweeps, changes and
+// convergence are counted wrongly.
+TEST(CellReference, ChainsFollowTheConfiguration) {
   CellularNetworkConfig config;
   config.size = {4, 1};
   config.stage_count = 2;
-  // The complement, then: the outputs so far, or the frame where they are white.
+  // The first stage inverts. The second uses the outputs so far, or the frame where they are white.
   weight(config.stages[0].weights.b, 1, 0, 0) = -1.0f;
   config.stages[1].input = CellInput::kFrame;
   config.stages[1].start = CellStart::kPrevious;
@@ -331,7 +330,7 @@ TEST(CellReference, Chains) {
   EXPECT_EQ(text(run.first), ".#.#");
   EXPECT_EQ(text(run.k), "####");
   EXPECT_EQ(run.gray.data, std::vector<double>(4, 0.0));
-  EXPECT_EQ(run.info.sweeps, 4) << "each stage changes something once and then nothing";
+  EXPECT_EQ(run.info.sweeps, 4) << "each stage needs one sweep with changes and one without";
   EXPECT_EQ(run.info.changed, 0u);
   EXPECT_TRUE(run.info.converged);
   config.stages[1].max_sweeps = 1;
@@ -339,13 +338,13 @@ TEST(CellReference, Chains) {
   EXPECT_EQ(run.info.sweeps, 3);
   EXPECT_EQ(run.info.changed, 2u);
   EXPECT_FALSE(run.info.converged);
-  // A warm start is the first stage's own output, so that nothing is left to do there.
+  // A warm start is the output of the first stage, so that nothing changes there.
   config.warm_start = true;
   run = reference::run_cells(config, {kBits, kBits}, gray, {}, run.first);
   EXPECT_EQ(run.info.sweeps, 2);
 }
 
-/// Weights that `next` gives, A its own mirror image in the center.
+/// Fills in the weights from `next`, with a point-symmetric A.
 template <typename Next>
 void fill_symmetric(CellStage& s, Next&& next) {
   const int radius = s.weights.radius;
@@ -360,7 +359,7 @@ void fill_symmetric(CellStage& s, Next&& next) {
 }
 
 // Fails when an asynchronous sweep raises the energy of a network with symmetric weights and a self
-// weight of 0 or more, for any number of levels: then the sweep is no descent, and need not end.
+// weight of at least 0, for any number of levels. Then sweeps would be no descent and need not end.
 TEST(CellReference, AsynchronousSweepsNeverRaiseTheEnergy) {
   std::mt19937 random(7);
   const auto small = [&random] { return static_cast<float>(random() % 513) / 256.0f - 1.0f; };
@@ -395,8 +394,8 @@ TEST(CellReference, AsynchronousSweepsNeverRaiseTheEnergy) {
   EXPECT_EQ(settled, networks);
 }
 
-// Fails when swaps raise the energy, leave it as it is, or change how many cells are black; they
-// must also end.
+// Fails when swaps raise the energy, change cells without lowering it, or change the number of
+// black cells. Swaps must also end.
 TEST(CellReference, SwapsLowerTheEnergyAndKeepTheMean) {
   std::mt19937 random(11);
   const auto small = [&random] { return static_cast<float>(random() % 513) / 256.0f - 1.0f; };
@@ -429,13 +428,13 @@ TEST(CellReference, SwapsLowerTheEnergyAndKeepTheMean) {
   }
 }
 
-// Fails when the better of two swaps is not the one that is done.
-TEST(CellReference, ASwapIsTheBetterOfTwo) {
+// Fails when the swap that lowers the energy less is made.
+TEST(CellReference, TheBetterOfTwoSwapsIsMade) {
   CellStage s = stage();
   s.move = CellMove::kSwap;
   s.boundary = CellBoundary::kFixed;
-  // The first cell is black and would rather be white; the plane says how much the others want to
-  // be black.
+  // The first cell is black and should become white. The threshold plane sets how strongly the
+  // others tend to black.
   const auto after = [&](float right, float below) {
     PlaneF plane(2, 2);
     plane.data = {0.0f, right, below, -3.0f};
@@ -451,10 +450,10 @@ TEST(CellReference, ASwapIsTheBetterOfTwo) {
   EXPECT_EQ(after(2.0f, 1.0f), ".#..");
   EXPECT_EQ(after(2.0f, 2.0f), ".#..");
   EXPECT_EQ(after(-1.0f, -2.0f), "#...");
-  EXPECT_EQ(after(0.0f, 0.0f), "#...") << "nothing gained";
+  EXPECT_EQ(after(0.0f, 0.0f), "#...") << "no swap lowers the energy";
 }
 
-// The published 5x5 halftone template without its self weight's 1.
+// The published 5x5 halftone template with 1 subtracted from its self weight.
 CellStage halftone() {
   const float outer[3][3] = {
       {0.05f, 0.46f, 0.099f}, {0.46f, 0.324f, 0.07f}, {0.099f, 0.07f, 0.0245f}};
@@ -469,9 +468,9 @@ CellStage halftone() {
   return s;
 }
 
-// Fails when all cells at once come to rest on a halftone, which they must not, or one after the
-// other do not. The paper's figure 1.
-TEST(CellReference, SynchronousHalftonesNeverSettle) {
+// Fails when synchronous updates of a halftone converge, which they must not, or when asynchronous
+// updates do not converge. This is the paper's figure 1.
+TEST(CellReference, SynchronousHalftonesDoNotConverge) {
   PlaneD u(96, 80);
   for (int y = 0; y < u.height; ++y) {
     for (int x = 0; x < u.width; ++x)
@@ -479,8 +478,8 @@ TEST(CellReference, SynchronousHalftonesNeverSettle) {
           reference::on_grid(std::sin(0.06 * x) * std::cos(0.05 * y), reference::kInputBits);
   }
   CellStage s = halftone();
-  // Not the nearest cell outside: there the feedback between two cells near the border is not
-  // symmetric, and some of them may swing for ever.
+  // The boundary is not zero-flux: with it, the feedback between two cells near the border is not
+  // symmetric, and some of them may oscillate forever.
   s.boundary = CellBoundary::kFixed;
   for (const auto update : {CellUpdate::kColors, CellUpdate::kRaster}) {
     s.update = update;

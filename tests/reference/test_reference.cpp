@@ -1,4 +1,4 @@
-// The references themselves, against answers known by hand: a wrong reference would bless a wrong
+// The references against results known by hand, because a wrong reference would accept a wrong
 // library.
 #include <gtest/gtest.h>
 
@@ -31,9 +31,9 @@ Kernel impulse(int nx, int ny, int nt, int i, int j, int k) {
 }
 
 // Fails when the sum is a correlation, the center is not floor(n/2), tau = 0 is not the newest
-// frame, or borders are not repeated: a kernel with a single 1 must pick exactly one pixel of one
+// frame, or borders are not repeated. A kernel with a single 1 must select exactly one pixel of one
 // frame.
-TEST(Reference, AnImpulsePicksThePixelOfTheEquation) {
+TEST(Reference, AnImpulseSelectsThePixelOfTheEquation) {
   const ImageSize size{6, 5};
   std::vector<PlaneD> frames;
   for (unsigned f = 0; f < 3; ++f) frames.push_back(test::noise(size, f));
@@ -57,7 +57,7 @@ TEST(Reference, AnImpulsePicksThePixelOfTheEquation) {
   }
 }
 
-// Fails when several terms are not added, or the absolute sum lets terms cancel.
+// Fails when several terms are not added, or cancel each other in the absolute sum.
 TEST(Reference, TermsAddUp) {
   const std::vector<PlaneD> frames = {test::noise({4, 4}, 1)};
   Kernel kernel = impulse(3, 3, 1, 1, 1, 0);
@@ -68,9 +68,9 @@ TEST(Reference, TermsAddUp) {
   EXPECT_DOUBLE_EQ(response.absolute, 2.0 * frames[0].at(2, 2));
 }
 
-// Fails when smoothing taps do not sum to 1, or derivative taps answer to a constant or miss the
-// slope of a ramp.
-TEST(Reference, GaussianTaps) {
+// Fails when smoothing taps do not sum to 1, or derivative taps respond to a constant or give a
+// wrong slope for a ramp.
+TEST(Reference, GaussianTapsHaveTheRightMoments) {
   for (const int n : {2, 3, 4, 15, 20, 25}) {
     for (const double center : {static_cast<double>(n / 2), (n - 1) / 2.0}) {
       for (const double sigma : {0.7, 1.5, 6.0}) {
@@ -89,9 +89,9 @@ TEST(Reference, GaussianTaps) {
   EXPECT_NEAR(g[3] / g[2], std::exp(-0.5), 1e-15);
 }
 
-// Fails when the derivatives of a known plane are not its slopes, in gray levels per pixel and per
+// Fails when the derivatives of a linear plane are not its slopes in gray levels per pixel and per
 // frame.
-TEST(Reference, DerivativesOfAPlane) {
+TEST(Reference, DerivativesOfALinearPlaneAreItsSlopes) {
   const ImageSize size{31, 33};
   std::vector<PlaneD> frames;
   for (int t = 0; t < 20; ++t) {
@@ -109,7 +109,7 @@ TEST(Reference, DerivativesOfAPlane) {
 }
 
 // Fails when sigma does not grow with the distance from the fovea.
-TEST(Reference, FoveatedSigma) {
+TEST(Reference, FoveatedSigmaGrowsWithDistance) {
   KernelConfig config;
   config.origin = KernelOrigin::kFoveated;
   config.form = KernelForm::kPerPixel;
@@ -118,13 +118,13 @@ TEST(Reference, FoveatedSigma) {
   config.fovea_radius = 5.0f;
   const auto kernels = reference::library_kernels(config, {64, 64});
   EXPECT_EQ(kernels(10, 20, 1).front().wx, reference::gaussian(15, 7, 1.5));
-  const auto expected = reference::gaussian(15, 7, 3.0);  // 3-4-5: one radius away
+  const auto expected = reference::gaussian(15, 7, 3.0);  // 3-4-5: at a distance of one radius
   const auto taps = kernels(13, 24, 1).front().wx;
   for (std::size_t i = 0; i < taps.size(); ++i) EXPECT_NEAR(taps[i], expected[i], 1e-15);
 }
 
-// Fails when the weights are not those of a window, or an infinite sigma is no box.
-TEST(Reference, WindowWeights) {
+// Fails when the weights are not those of the window, or an infinite sigma does not give a box.
+TEST(Reference, WindowWeightsAreGaussianOrABox) {
   const auto box = reference::window_weights(5, std::numeric_limits<double>::infinity());
   for (const double weight : box) EXPECT_DOUBLE_EQ(weight, 0.2);
   const auto weights = reference::window_weights(7, 2.0);
@@ -133,8 +133,8 @@ TEST(Reference, WindowWeights) {
   EXPECT_EQ(weights[0], weights[6]);
 }
 
-// Fails when the 2x2 system is solved wrongly: derivatives that obey Ix u + Iy v + It = 0 exactly
-// must give u and v, and the eigenvalues must be those of the tensor.
+// Fails when the 2x2 system is solved wrongly. Derivatives that satisfy Ix u + Iy v + It = 0
+// exactly must give u and v, and the eigenvalues must be those of the tensor.
 TEST(Reference, SolvesExactDerivatives) {
   const PlaneD ix = test::noise({9, 8}, 1);
   const PlaneD iy = test::noise({9, 8}, 2);
@@ -155,9 +155,9 @@ TEST(Reference, SolvesExactDerivatives) {
   EXPECT_NEAR(flat.smaller, 0.0, 1e-12);
 }
 
-// Fails when interpolation misses what it must reproduce exactly (a plane; a cubic also a
-// parabola), or a pixel's own value.
-TEST(Reference, Interpolation) {
+// Fails when the interpolation does not reproduce a linear plane (the cubic one also a parabola) or
+// the value of a pixel exactly.
+TEST(Reference, InterpolationReproducesPolynomials) {
   PlaneD plane(12, 10);
   PlaneD parabola(12, 10);
   for (int y = 0; y < 10; ++y) {
@@ -175,11 +175,12 @@ TEST(Reference, Interpolation) {
   EXPECT_DOUBLE_EQ(reference::bilinear(random, 3.0, 2.0), random.at(3, 2));
   EXPECT_DOUBLE_EQ(reference::bicubic(random, 6.0, 5.0), random.at(6, 5));
   EXPECT_DOUBLE_EQ(reference::bicubic(random, 99.0, -5.0), random.at(6, 0))
-      << "outside is held inside";
+      << "a position outside is moved inside";
 }
 
-// Fails when a level is not a smoothed sample, flow is not doubled, or a median is not the middle.
-TEST(Reference, PyramidAndMedian) {
+// Fails when a level is not a smoothed sample, flow is not doubled, or a median is not the middle
+// value.
+TEST(Reference, PyramidAndMedianEqualHandComputation) {
   const PlaneD half = reference::reduce(PlaneD(9, 6, 5.0));
   EXPECT_EQ(half.width, 5);
   EXPECT_EQ(half.height, 3);
@@ -200,9 +201,9 @@ TEST(Reference, PyramidAndMedian) {
       << "edges repeated: 0 0 10, 0 0 10, 1 1 11";
 }
 
-// Fails when the plain pyramid, which the library's is measured against, does not find a motion
-// that is known.
-TEST(Reference, ThePyramidFindsAMotion) {
+// Fails when the simple pyramid, the reference of the library's pyramid, does not find a known
+// motion.
+TEST(Reference, ThePyramidFindsAKnownMotion) {
   const ImageSize size{80, 72};
   const test::Texture texture(9, 8.0, 16.0);
   const auto motion = test::AffineMotion::about(40, 36, 2.3, -1.1, 0.004, 0.0, 0.0, 0.0);
@@ -225,9 +226,8 @@ TEST(Reference, ThePyramidFindsAMotion) {
   }
 }
 
-// Fails when the moving texture does not move as it says: the point under a pixel must keep its
-// gray level.
-TEST(Scene, AffineMotionCarriesTheTexture) {
+// Fails when the texture does not follow the motion. A moving point must keep its gray level.
+TEST(Scene, TheTextureFollowsAnAffineMotion) {
   const test::Texture texture(3);
   const auto motion = test::AffineMotion::about(20, 16, 1.2, -0.8, 0.01, -0.02, 0.015, -0.005);
   const PlaneD now = test::render(texture, motion, {40, 32}, 4.0);

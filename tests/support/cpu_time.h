@@ -1,4 +1,4 @@
-// Time that the calling thread has computed: what others kept it from the processor does not count.
+// CPU time of the calling thread. Time when other threads used the processor does not count.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Files that a test makes and reads.
+// Files that tests make and read.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,12 +12,12 @@
 
 namespace ocellus::test {
 
-/// A new empty folder, removed with all in it at the end.
+/// A new empty folder, which is removed with its contents at the end.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
     std::string name = (std::filesystem::temp_directory_path() / "ocellus-test-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) ADD_FAILURE() << "no temporary folder could be made";
+    if (mkdtemp(name.data()) == nullptr) ADD_FAILURE() << "cannot create a temporary folder";
     path_ = name;
   }
   ~TemporaryFolder() {
@@ -34,7 +34,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// Empty as well when there is no such file.
+/// The contents of a file, or an empty text if the file does not exist.
 inline std::string bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

@@ -1,4 +1,4 @@
-// Reading the ground truth: 8-bit PGM and Middlebury .flo; the usual error measures.
+// Reads ground truth from 8-bit PGM and Middlebury .flo files, and computes the usual errors.
 #pragma once
 
 #include <cctype>
@@ -14,7 +14,7 @@
 
 namespace ocellus::test {
 
-/// Nothing when the file is not there or is no binary 8-bit PGM.
+/// Returns nothing if the file is missing or is not a binary 8-bit PGM.
 inline std::optional<PlaneD> read_pgm(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string magic;
@@ -63,7 +63,7 @@ inline double end_point_error(double u, double v, double true_u, double true_v) 
   return std::hypot(u - true_u, v - true_v);
 }
 
-/// Degrees between (u, v, 1) and the true (u, v, 1).
+/// The angle between (u, v, 1) and the true (u, v, 1) in degrees.
 inline double angular_error(double u, double v, double true_u, double true_v) {
   const double dot =
       (u * true_u + v * true_v + 1.0) /

@@ -1,9 +1,9 @@
-// What a child of fork() can do in a test.
+// What a forked child process can do in a test.
 #pragma once
 
 namespace ocellus::test {
 
-/// False under the thread sanitizer, which ends a child that starts threads.
+/// False under the thread sanitizer, which ends a child process that starts threads.
 constexpr bool threads_after_fork() {
 #ifdef __SANITIZE_THREAD__
   return false;

@@ -1,6 +1,6 @@
-// The smallest operator that uses all of what operators share: integers as results, a plane that
-// may be missing, a frame kept, bad pixels, numbers of its own. Plane 0 is the negative of the
-// frame, plane 1 the frame before.
+// The smallest operator that uses everything that operators share: integer results, an optional
+// plane, a stored frame, bad pixels and a record. Plane 0 is the negative of the frame, plane 1 the
+// previous frame.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace ocellus::test {
 
 inline constexpr ImageSize kInverseSize = {37, 21};
-inline constexpr float kInverseBright = 100.0f;  ///< the record counts the pixels above
+inline constexpr float kInverseBright = 100.0f;  ///< the record counts pixels above this value
 
 template <typename T>
 T inverse_of(float pixel) {
@@ -26,7 +26,7 @@ inline constexpr T kInverseBad = std::numeric_limits<T>::max() / 3;
 
 struct InverseRecord {
   std::uint32_t bright = 0;    ///< pixels above kInverseBright
-  std::uint32_t flagged = 0;   ///< the flags said that the frame was bad
+  std::uint32_t flagged = 0;   ///< 1 if the flags mark a bad frame
   std::uint32_t from_bad = 0;  ///< written for a bad frame only
 };
 
@@ -49,7 +49,7 @@ OperatorInfo inverse_info(int depth = 2) {
   return info;
 }
 
-/// Whole numbers up to 250, and what follows from them.
+/// A frame of integers up to 250, and the expected results.
 inline std::vector<float> inverse_frame(std::uint64_t number) {
   std::vector<float> pixels(static_cast<std::size_t>(kInverseSize.width * kInverseSize.height));
   std::uint64_t state = number * 7919 + 1;
@@ -73,7 +73,7 @@ inline Frame inverse_view(const std::vector<float>& pixels, std::uint64_t sequen
   return frame;
 }
 
-/// Two planes with room behind each row that must stay as it is.
+/// Two planes with guard values behind each row.
 template <typename T>
 struct InverseOutput {
   static constexpr int kStride = kInverseSize.width + 3;
@@ -96,7 +96,7 @@ struct InverseOutput {
   }
   InverseRecord record;
 
-  /// `wanted(i)` is the value of pixel i of the plane.
+  /// `wanted(i)` is the expected value of pixel i of the plane.
   template <typename Wanted>
   void expect(int plane, Wanted&& wanted) const {
     for (int y = 0; y < kInverseSize.height; ++y) {
@@ -112,8 +112,8 @@ struct InverseOutput {
   }
 };
 
-/// Sends frames, the third of them bad, every other one without plane 1, two in flight, and looks
-/// at all that comes back.
+/// Sends frames and checks all results. The third frame is bad, every other one has no plane 1, and
+/// two are in flight.
 template <typename T>
 void expect_inverses(OperatorHandle& op) {
   constexpr std::uint64_t kFrames = 7;
@@ -134,9 +134,8 @@ void expect_inverses(OperatorHandle& op) {
     EXPECT_EQ(info->bad_pixels(), f == kBad);
     const InverseRecord& record = results[f].record;
     EXPECT_EQ(record.flagged, f == kBad ? 1u : 0u)
-        << "the flags must stand when numbers are asked for";
-    EXPECT_EQ(record.from_bad, f == kBad ? 1u : 0u)
-        << "what a frame did not say, the last one said";
+        << "the flags must be set before the record is filled";
+    EXPECT_EQ(record.from_bad, f == kBad ? 1u : 0u) << "the record has values of an earlier frame";
     if (f == kBad) {
       for (int p = 0; p < 2; ++p) results[f].expect(p, [](int) { return kInverseBad<T>; });
       return;

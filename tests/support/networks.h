@@ -1,4 +1,5 @@
-// Cellular networks in tests: configurations, views of their results, a frame through one.
+// Helpers for tests of cellular networks: configurations, views of results, processing of one
+// frame.
 #pragma once
 
 #include <chrono>
@@ -18,7 +19,7 @@ inline CellularNetworkConfig one_stage(ImageSize size, const CellStage& stage) {
   return config;
 }
 
-/// Outputs in 8 bits, row by row without gaps.
+/// Outputs in 8 bits, row by row without padding.
 using CellBytes = std::vector<std::uint8_t>;
 
 inline ImageView view_of(CellBytes& out, ImageSize size) {
@@ -29,7 +30,7 @@ inline ImageView view_of(CellBytes& out, ImageSize size) {
   return view;
 }
 
-/// What a network makes of a frame.
+/// Processes one frame and returns the result.
 inline CellBytes cells_of(OperatorHandle& network, const Frame& frame,
                           CellularNetworkRecord* record = nullptr) {
   CellBytes bytes(static_cast<std::size_t>(frame.size.width) *

@@ -1,5 +1,4 @@
-// Planes of numbers, and buffers for the library with odd strides, odd addresses and guarded
-// surroundings.
+// Planes of numbers, and buffers with odd strides, odd addresses and guard values around them.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +36,7 @@ struct Plane {
     return data[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
                 static_cast<std::size_t>(x)];
   }
-  /// Outside pixels repeat the nearest one inside.
+  /// The pixel at a position; outside, the nearest pixel inside.
   const T& clamped(int x, int y) const {
     return at(std::clamp(x, 0, width - 1), std::clamp(y, 0, height - 1));
   }
@@ -47,8 +46,8 @@ struct Plane {
 using PlaneD = Plane<double>;
 using PlaneF = Plane<float>;
 
-/// The pixels of one camera frame in any format. `padding` pixels follow each row and `offset`
-/// pixels lie before the first.
+/// The pixels of one camera frame in any format. `padding` pixels follow each row, and `offset`
+/// pixels precede the first one.
 class FrameBuffer {
  public:
   FrameBuffer(ImageSize size, PixelFormat format, int padding = 0, int offset = 0)
@@ -57,13 +56,14 @@ class FrameBuffer {
         bytes_(static_cast<std::size_t>(bytes_per_pixel(format))),
         offset_(offset) {
     stride_ = (static_cast<std::size_t>(size.width) + static_cast<std::size_t>(padding)) * bytes_;
-    // What lies around the image must not be read: it is filled with what would be seen at once.
+    // Memory around the image must not be read. It holds conspicuous values, which show in a
+    // result.
     store_.assign(static_cast<std::size_t>(offset) * bytes_ +
                       stride_ * static_cast<std::size_t>(size.height) + 64,
                   0xff);
   }
 
-  /// Takes gray levels 0 to 255, rounded to what the format can hold.
+  /// Fills in gray levels 0 to 255, rounded to the format.
   FrameBuffer& fill(const PlaneD& gray) {
     for (int y = 0; y < size_.height; ++y) {
       for (int x = 0; x < size_.width; ++x) set(x, y, gray.at(x, y));
@@ -83,7 +83,7 @@ class FrameBuffer {
       std::memcpy(pixel, &value, sizeof(value));
     }
   }
-  /// The gray level that an operator must see at a pixel.
+  /// The gray level that an operator must read at a pixel.
   double value(int x, int y) const {
     const unsigned char* pixel = const_cast<FrameBuffer*>(this)->address(x, y);
     if (format_ == PixelFormat::kGray8) return *pixel;
@@ -129,14 +129,14 @@ class FrameBuffer {
   std::vector<unsigned char> store_;
 };
 
-/// Numbers in memory.
+/// A view of a plane of floats.
 inline ImageView float_plane(void* data, ImageSize size, std::ptrdiff_t stride,
                              MemorySpace space = MemorySpace::kHost,
                              StreamHandle stream = nullptr) {
   return {data, size, stride, PixelFormat::kFloat32, space, stream};
 }
 
-/// u, v and confidence behind each other, `plane_bytes` from one to the next.
+/// u, v and confidence in consecutive planes, `plane_bytes` apart.
 inline FlowOutput planes_at(void* first, std::size_t plane_bytes, ImageSize size,
                             std::size_t stride, MemorySpace space = MemorySpace::kHost,
                             StreamHandle stream = nullptr) {
@@ -147,7 +147,7 @@ inline FlowOutput planes_at(void* first, std::size_t plane_bytes, ImageSize size
   return {plane(0), plane(1), plane(2)};
 }
 
-/// Output planes whose surroundings are guarded.
+/// Output planes surrounded by guard values.
 class OutputBuffer {
  public:
   static constexpr float kGuard = 123456.75f;
@@ -180,7 +180,7 @@ class OutputBuffer {
     return plane;
   }
   int plane_count() const { return static_cast<int>(planes_.size()); }
-  /// False when anything but the planes' own pixels was written.
+  /// Returns false if anything but the planes' own pixels was written.
   bool surroundings_untouched() const {
     const int row = size_.width + padding_;
     for (const auto& plane : planes_) {

@@ -1,4 +1,4 @@
-// Running operators: an engine with exactly the memory they need, frames through, results out.
+// Runs operators: an engine with exactly the needed memory, frames in, results out.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace ocellus::test {
 
-/// Stops the test program with the library's own text; for what a test cannot go on without.
+/// Returns the value. On an error, it ends the test program with the library's text.
 template <typename T>
 T must(Expected<T> value) {
   if (!value) {
@@ -32,14 +32,13 @@ inline EngineConfig engine_config(int workers = 2, BackendChoice backend = Backe
   return config;
 }
 
-/// What came out for each frame.
+/// The results of each frame.
 struct Results {
   std::vector<std::vector<PlaneF>> planes;  ///< [frame][plane]
   std::vector<FrameInfo> infos;
 };
 
-/// Sends the frames through `op`, `in_flight` at a time, with sequence numbers from
-/// `first_sequence`.
+/// Sends the frames to `op`, `in_flight` at a time, with sequence numbers from `first_sequence` on.
 inline Results send(OperatorHandle& op, const std::vector<FrameBuffer>& frames, int in_flight = 1,
                     std::uint64_t first_sequence = 0) {
   struct Flight {
@@ -54,7 +53,7 @@ inline Results send(OperatorHandle& op, const std::vector<FrameBuffer>& frames, 
     flying.pop_front();
     results.infos.push_back(
         must(op.wait(flight.ticket, Deadline::after(std::chrono::seconds(120)))));
-    EXPECT_TRUE(flight.out->surroundings_untouched()) << "something beside the result was written";
+    EXPECT_TRUE(flight.out->surroundings_untouched()) << "memory beside the result was written";
     std::vector<PlaneF> planes;
     for (int p = 0; p < flight.out->plane_count(); ++p) planes.push_back(flight.out->plane(p));
     results.planes.push_back(std::move(planes));
@@ -70,7 +69,7 @@ inline Results send(OperatorHandle& op, const std::vector<FrameBuffer>& frames, 
   return results;
 }
 
-/// An engine with room for exactly one such operator, and the operator.
+/// An engine with memory for exactly one such operator, and the operator.
 template <typename Operator>
 struct Rig {
   Engine engine;
@@ -97,7 +96,7 @@ Results run(const Config& config, const std::vector<FrameBuffer>& frames, int wo
   return send(rig.op, frames, in_flight);
 }
 
-/// Tests that need a CUDA device.
+/// The base of tests that need a CUDA device.
 class OnDevice : public testing::Test {
  protected:
   void SetUp() override {
@@ -106,7 +105,7 @@ class OnDevice : public testing::Test {
   }
 };
 
-/// Folder of the optional development data; empty when it is not there.
+/// The folder of the optional development data, or an empty text.
 inline std::string data_folder() {
   const char* folder = std::getenv("OCELLUS_TEST_DATA");
   return folder == nullptr ? "" : folder;

@@ -1,4 +1,4 @@
-// Images that the tests make: noise, and smooth textures under a motion that is known exactly.
+// Images made by tests: noise, and smooth textures with an exactly known motion.
 #pragma once
 
 #include <array>
@@ -20,15 +20,15 @@ inline PlaneD noise(ImageSize size, unsigned seed) {
   return plane;
 }
 
-/// A texture that is smooth everywhere: a sum of plane waves with wavelengths from `shortest` to
-/// `longest` pixels in all directions, between 0 and 255.
+/// A smooth texture between 0 and 255: a sum of plane waves in all directions, with wavelengths
+/// from `shortest` to `longest` pixels.
 class Texture {
  public:
   explicit Texture(unsigned seed, double shortest = 10.0, double longest = 40.0, int waves = 24) {
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> unit(0.0, 1.0);
     for (int i = 0; i < waves; ++i) {
-      // Directions are spread evenly, so that no place lacks one (the aperture problem).
+      // The directions are spread evenly, so that no place has the aperture problem.
       const double angle = std::numbers::pi * (i + unit(random)) / waves;
       const double length = shortest * std::pow(longest / shortest, unit(random));
       const double k = 2.0 * std::numbers::pi / length;
@@ -52,12 +52,12 @@ class Texture {
   double amplitude_;
 };
 
-/// The motion whose velocity at (x, y) is (a x + b y + c, d x + e y + f), constant in time, in
-/// pixels and frames.
+/// The motion with velocity (a x + b y + c, d x + e y + f) at (x, y), constant in time, in pixels
+/// per frame.
 class AffineMotion {
  public:
   AffineMotion(double a, double b, double c, double d, double e, double f) : m_{a, b, c, d, e, f} {}
-  /// The same linear part, with velocity (u, v) at the place (x, y).
+  /// The same linear part, with velocity (u, v) at the point (x, y).
   static AffineMotion about(double x, double y, double u, double v, double a, double b, double d,
                             double e) {
     return {a, b, u - a * x - b * y, d, e, v - d * x - e * y};
@@ -66,7 +66,8 @@ class AffineMotion {
   std::array<double, 2> velocity(double x, double y) const {
     return {m_[0] * x + m_[1] * y + m_[2], m_[3] * x + m_[4] * y + m_[5]};
   }
-  /// Where a point is `frames` later (earlier when negative): the matrix exponential by its series.
+  /// The position of a point `frames` later (earlier if negative), by the series of the matrix
+  /// exponential.
   std::array<double, 2> moved(double x, double y, double frames) const {
     std::array<double, 2> position = {x, y};
     std::array<double, 2> term = velocity(x, y);
@@ -79,7 +80,7 @@ class AffineMotion {
     }
     return position;
   }
-  /// From the frame where it is at (x, y) to the next.
+  /// The displacement of a point at (x, y) to the next frame.
   std::array<double, 2> displacement(double x, double y) const {
     const auto next = moved(x, y, 1.0);
     return {next[0] - x, next[1] - y};
@@ -89,7 +90,7 @@ class AffineMotion {
   double m_[6];
 };
 
-/// The texture carried along by the motion; the moment 0 shows it as it is.
+/// The texture moved by the motion. At moment 0 it is unchanged.
 inline PlaneD render(const Texture& texture, const AffineMotion& motion, ImageSize size,
                      double moment) {
   PlaneD plane(size.width, size.height);

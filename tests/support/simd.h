@@ -1,4 +1,4 @@
-// Restricting run-time dispatch to one instruction set.
+// Restricts run-time dispatch to one instruction set.
 #pragma once
 
 #include <hwy/targets.h>
@@ -12,8 +12,8 @@
 
 namespace ocellus::test {
 
-/// While it lives, run-time dispatch may use the given targets only. Not while other threads run
-/// operators.
+/// While such an object exists, run-time dispatch uses only the given targets. No other thread may
+/// run operators in this time.
 class OnlyTargets {
  public:
   explicit OnlyTargets(std::int64_t targets) { hwy::SetSupportedTargetsForTest(targets); }
@@ -27,7 +27,7 @@ struct SimdTarget {
   std::string name;
 };
 
-/// One entry for each target that dispatch really takes when it is the only one allowed.
+/// One entry for each target that dispatch selects when only that target is allowed.
 inline std::vector<SimdTarget> simd_targets() {
   std::vector<SimdTarget> targets;
   std::set<std::string> seen;

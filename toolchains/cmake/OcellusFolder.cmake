@@ -1,9 +1,12 @@
-# One folder that holds the program, the tests and what they need, to be copied to a machine that has a GPU and no toolkit.
+# Makes a folder that contains the program, the tests and their dependencies, for a machine with a
+# GPU but without a toolkit.
 #
 #   cmake --preset gpu-folder && cmake --build --preset gpu-folder      leaves build/gpu/
 #
-# bin/ has the program and the test programs, lib/ the shared libraries beside the C library and the driver, which they find
-# relative to themselves; licenses/ the license texts of those and of what is built in; data/ what the tests read; tests.txt the list that run-tests works through.
+# bin/ has the program and the test programs. lib/ has all shared libraries except the C library and
+# the driver; the programs find them by relative paths. licenses/ has the license texts of these
+# libraries and of libraries that are linked statically. data/ has input of the tests. tests.txt is
+# the list for run-tests.
 set(folder ${OCELLUS_FOLDER})
 set(list "")
 get_property(programs GLOBAL PROPERTY OCELLUS_FOLDER_PROGRAMS)
@@ -29,8 +32,9 @@ file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/folder/files.txt CONTENT "$<JOIN:${fi
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/folder/scripts.txt CONTENT "$<JOIN:${scripts},\n>\n")
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/folder/data.txt CONTENT "$<JOIN:${data},\n>\n")
 
-# What the programs have built in: a file of each, by which its license is found.
-set(OCELLUS_FOLDER_LICENSES "" CACHE PATH "Folder with <file>.txt for libraries whose license text no package of the system has")
+# Libraries that are compiled or linked into the programs, each represented by one file from which
+# its license is found.
+set(OCELLUS_FOLDER_LICENSES "" CACHE PATH "Folder with <file>.txt for libraries whose license text is not in a package of the system")
 set(parts "")
 foreach(header CLI/CLI.hpp nlohmann/json.hpp fmt/format.h tl/expected.hpp flatbuffers/flatbuffers.h xxhash.h gtest/gtest.h
         hwy/highway.h)
@@ -61,6 +65,6 @@ add_custom_command(
           ${PROJECT_SOURCE_DIR}/toolchains/folder/make.cmake ${PROJECT_SOURCE_DIR}/toolchains/folder/licenses.cmake
           ${PROJECT_SOURCE_DIR}/toolchains/folder/run-tests ${PROJECT_SOURCE_DIR}/toolchains/folder/measure
           ${PROJECT_SOURCE_DIR}/toolchains/folder/README
-  COMMENT "The folder ${folder}"
+  COMMENT "Making the folder ${folder}"
   VERBATIM)
 add_custom_target(ocellus_folder ALL DEPENDS ${PROJECT_BINARY_DIR}/folder/made)

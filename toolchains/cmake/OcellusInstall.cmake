@@ -1,10 +1,10 @@
-# Install rules, the CMake package and the pkg-config file. The prefix may change between configuring and installing: nothing
-# that is installed holds it.
+# Install rules, the CMake package and the pkg-config file. Installed files do not contain the
+# prefix, so it may change after configuring.
 include(CMakePackageConfigHelpers)
 
 set(ocellus_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ocellus)
 
-install(TARGETS ocellus EXPORT ocellus-targets
+install(TARGETS ocellus ocellus_draw EXPORT ocellus-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/lib/include/ocellus ${PROJECT_BINARY_DIR}/lib/include/ocellus
@@ -30,8 +30,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/ocellus-config-version.cm
 install(FILES ${PROJECT_BINARY_DIR}/ocellus-config.cmake ${PROJECT_BINARY_DIR}/ocellus-config-version.cmake
   DESTINATION ${ocellus_cmake_dir} COMPONENT library)
 
-# pkg-config. The archive does not know what it needs, so for a static library its needs are everybody's; a shared
-# library brings its own, and only --static wants to hear of them.
+# pkg-config. A static library does not record its dependencies, so every user needs them. A shared
+# library does, so only users of --static need them.
 if(ocellus_type STREQUAL "STATIC_LIBRARY")
   set(pc_requires "Requires: libhwy")
   set(pc_libs "Libs: -L\${libdir} -locellus ${CMAKE_THREAD_LIBS_INIT}")
@@ -57,5 +57,7 @@ if(IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
 else()
   set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
-configure_file(${PROJECT_SOURCE_DIR}/toolchains/cmake/ocellus.pc.in ${PROJECT_BINARY_DIR}/ocellus.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/ocellus.pc DESTINATION ${pc_dir} COMPONENT library)
+foreach(name ocellus ocellus-draw)
+  configure_file(${PROJECT_SOURCE_DIR}/toolchains/cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${pc_dir} COMPONENT library)
+endforeach()

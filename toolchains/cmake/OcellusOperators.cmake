@@ -1,20 +1,22 @@
-# The operators of the build. An operator has a folder of its name in lib, kernels, apps and tests; what lies in them is built.
+# The operators of the build. An operator has a folder with its name in lib, kernels, apps and tests,
+# and the files in these folders are built.
 #
 #   lib/<name>/*.cpp, cpu/*.cpp, *.fbs     the operator and its CPU backend; schemas of its model files
 #   kernels/<name>/*.cpp, *.cu             its CUDA backend; paper_*: the paper's schedules, for measuring and tests only
 #   apps/<name>/*.cpp                      its commands
 #   tests/<name>/CMakeLists.txt            its tests
 
-# ocellus_operator(<name>): declares an operator, in the order of the documentation.
+# ocellus_operator(<name>): declares an operator. The order is that of the documentation.
 function(ocellus_operator name)
   if(NOT IS_DIRECTORY ${PROJECT_SOURCE_DIR}/lib/${name})
-    message(FATAL_ERROR "ocellus_operator(${name}): there is no folder lib/${name}")
+    message(FATAL_ERROR "ocellus_operator(${name}): the folder lib/${name} does not exist")
   endif()
   set_property(GLOBAL APPEND PROPERTY OCELLUS_OPERATORS ${name})
 endfunction()
 
-# ocellus_sources(<variable> <pattern>...): files of the current folder that match, for core, image and every operator: @ in a
-# pattern stands for the module's folder. Paths are absolute.
+# ocellus_sources(<variable> <pattern>...): absolute paths of the files in the current folder that
+# match a pattern, for core, image and every operator. @ in a pattern stands for the module's
+# folder.
 function(ocellus_sources variable)
   get_property(operators GLOBAL PROPERTY OCELLUS_OPERATORS)
   set(patterns "")

@@ -1,40 +1,44 @@
-# Compiler flags, optional dependencies and the summary at the end of configuring.
+# Compiler flags, optional dependencies, and the summary of the configuration.
 find_package(Threads REQUIRED GLOBAL)
 find_package(PkgConfig REQUIRED)
 
-# Flags of all our own targets; interface only, so that nothing leaks into a parent project.
+# Flags of all targets of this project. They are an interface target, so that a parent project does
+# not inherit them.
 add_library(ocellus_options INTERFACE)
 target_compile_options(ocellus_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wundef -Wformat-security -Wdate-time>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # GCC 12 is wrong about the standard library's inlined code: it sees an overlap in "text" + std::string() (its bug 105651),
-  # and an empty std::optional read.
+  # GCC 12 reports false warnings in inlined code of the standard library: an overlap in "text" +
+  # std::string() (GCC bug 105651), and a read of an empty std::optional.
   target_compile_options(ocellus_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict -Wno-maybe-uninitialized>)
 endif()
 if(OCELLUS_WERROR)
   target_compile_options(ocellus_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror> $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)
 endif()
 if(OCELLUS_SANITIZE)
-  # The conversion of a number to an integer that cannot hold it, NaN for one, is undefined too; the compilers leave it out.
+  # Converting a number, such as NaN, to an integer type that cannot represent it is undefined, too.
+  # `undefined` does not include this check.
   set(sanitizers ${OCELLUS_SANITIZE})
   if(sanitizers MATCHES "(^|,)undefined(,|$)")
     string(APPEND sanitizers ",float-cast-overflow")
   endif()
   target_compile_options(ocellus_options INTERFACE
-    # The check of vptr needs the type information that the library is built without.
+    # The vptr check needs run-time type information, which the library does not have.
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${sanitizers} -fno-sanitize=vptr -fno-sanitize-recover=all -fno-omit-frame-pointer>)
   target_link_options(ocellus_options INTERFACE -fsanitize=${sanitizers})
 endif()
 
-# For a folder of tests that compute little: a compiler takes three times as long to optimize what the sanitizers add to them.
+# For folders of tests that compute little. Optimizing the code that sanitizers add triples the
+# compile time.
 macro(ocellus_sanitize_unoptimized)
   if(OCELLUS_SANITIZE AND NOT OCELLUS_SANITIZE MATCHES "fuzzer")
     add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-O0>)
   endif()
 endmacro()
 
-# ocellus_precompile(<target> [REUSE_FROM <target>] | <header>...): headers that most files of a target include are read once.
-# GCC marks the place where it has read them, without which the compiler's cache could not follow.
+# ocellus_precompile(<target> [REUSE_FROM <target>] | <header>...): precompiles headers that most
+# files of a target include. With GCC, -fpch-preprocess keeps the #pragma of the precompiled header
+# in the preprocessed output, which ccache needs.
 function(ocellus_precompile target)
   if(ARGV1 STREQUAL "REUSE_FROM")
     target_precompile_headers(${target} REUSE_FROM ${ARGV2})
@@ -46,26 +50,29 @@ function(ocellus_precompile target)
   endif()
 endfunction()
 
-# ocellus_optimize_less(<target>): for code that no frame waits for. -O3 would take half as long again to compile.
+# ocellus_optimize_less(<target>): for code that is not time-critical. -O3 would increase its
+# compile time by half.
 function(ocellus_optimize_less target)
   if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-      # At this level GCC 12 takes the memory inside a std::string for all that it has.
+      # At this level, GCC 12 assumes that a std::string has only its internal buffer.
       target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds -Wno-stringop-overflow>)
     endif()
   endif()
 endfunction()
 
-# Hardening of what is shipped: calls of the C library that know the size of their target check it, a stack that is overrun
-# ends the program, nothing that the loader has filled in can be written again, no jump lands where no function begins, and
-# the program lies at an address of its own each time. A sanitizer sees more and wants none of it.
+# Hardening of installed files: calls of the C library check the size of their target (FORTIFY), a
+# stack overflow ends the program, relocation tables are read-only, jumps reach only starts of
+# functions, and the program has a random address. Sanitizers detect more and are incompatible with
+# some of these.
 if(OCELLUS_HARDENING AND NOT OCELLUS_SANITIZE)
   include(CheckCXXCompilerFlag)
   include(CheckPIESupported)
   check_pie_supported()
-  set(optimized "$<CONFIG:Release,RelWithDebInfo,MinSizeRel>")  # without optimization the C library warns of FORTIFY
-  # The C library's third level asks the compiler for sizes that are known at run time only.
+  # without optimization, the C library warns about FORTIFY
+  set(optimized "$<CONFIG:Release,RelWithDebInfo,MinSizeRel>")
+  # Level 3 of FORTIFY also uses sizes that are known only at run time.
   set(fortify 2)
   if((CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12) OR
      (CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12))
@@ -89,27 +96,29 @@ if(OCELLUS_HARDENING AND NOT OCELLUS_SANITIZE)
   target_link_options(ocellus_options INTERFACE LINKER:-z,relro LINKER:-z,now LINKER:-z,noexecstack)
 endif()
 
-# What is built is the same wherever it is built, and tells nothing of the machine. A build with debugging information is for this
-# machine and keeps the paths by which a debugger finds the sources.
+# Release builds are reproducible and contain no path of this machine. Builds with debugging
+# information keep the paths, by which a debugger finds the sources.
 set(nowhere "-ffile-prefix-map=${PROJECT_SOURCE_DIR}=." "-ffile-prefix-map=${PROJECT_BINARY_DIR}=./build")
 foreach(flag IN LISTS nowhere)
   target_compile_options(ocellus_options INTERFACE "$<$<AND:$<COMPILE_LANGUAGE:C,CXX>,$<CONFIG:Release,MinSizeRel>>:${flag}>"
     "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<CONFIG:Release,MinSizeRel>>:-Xcompiler=${flag}>")
 endforeach()
 
-# What goes into one folder for other machines: the library once, for all programs; the C++ library and the compiler's in each
-# of them; other shared libraries are found beside them. The old kind of search path holds for the libraries' own needs, too.
+# Flags for the self-contained folder. The library is shared by all programs. The C++ library and
+# the compiler's library are linked statically. Other shared libraries are found by relative paths.
+# --disable-new-dtags makes the search path apply to indirect dependencies, too.
 set(OCELLUS_FMT fmt::fmt)
 if(OCELLUS_FOLDER)
   set(BUILD_SHARED_LIBS ON)
   set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")
   set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
   add_link_options(-static-libstdc++ -static-libgcc "LINKER:--disable-new-dtags,--gc-sections,--exclude-libs,ALL")
-  # An exception must not pass from one C++ library to another.
+  # Exceptions must not pass between two copies of the C++ library.
   set(OCELLUS_FMT fmt::fmt-header-only)
 endif()
 
-# ocellus_optional(<option> <found?> <what is missing>): AUTO and ON become OPTION_FOUND, ON without it fails.
+# ocellus_optional(<option> <found?> <what is missing>): sets <option>_FOUND. With ON, it is an
+# error if the dependency is missing.
 function(ocellus_optional option found what)
   if(${option} STREQUAL "OFF")
     set(${option}_FOUND FALSE PARENT_SCOPE)
@@ -132,7 +141,8 @@ if(NOT OCELLUS_GSTREAMER STREQUAL "OFF")
 endif()
 ocellus_optional(OCELLUS_GSTREAMER "${gst_found}" "GStreamer 1.22 (libgstreamer1.0-dev, libgstreamer-plugins-base1.0-dev)")
 
-# OpenCV's package file comes with libopencv-dev, which pulls in 150 packages; the three modules alone will do.
+# OpenCV's package for CMake is part of libopencv-dev, which depends on 150 packages. Three modules
+# are enough here.
 set(opencv_found FALSE)
 if(NOT OCELLUS_OPENCV STREQUAL "OFF")
   find_path(OCELLUS_OPENCV_INCLUDE opencv2/video/tracking.hpp PATH_SUFFIXES opencv4)
@@ -149,7 +159,7 @@ if(NOT OCELLUS_OPENCV STREQUAL "OFF")
 endif()
 ocellus_optional(OCELLUS_OPENCV "${opencv_found}" "OpenCV 4 (libopencv-video-dev)")
 
-# The CUDA toolkit, which may lie outside the search path.
+# The CUDA toolkit may be outside the search path.
 set(cuda_found FALSE)
 if(NOT OCELLUS_CUDA STREQUAL "OFF")
   include(CheckLanguage)
@@ -170,9 +180,10 @@ if(NOT OCELLUS_CUDA STREQUAL "OFF")
 endif()
 ocellus_optional(OCELLUS_CUDA "${cuda_found}" "the CUDA toolkit 12.2 or later (nvcc)")
 if(OCELLUS_CUDA_FOUND)
-  # Machine code for what the toolkit knows and cameras meet: Turing, Ampere (server, desktop, Orin), Ada, Hopper, Blackwell
-  # (server, Thor, desktop), and PTX of the newest for what comes. CMAKE_CUDA_ARCHITECTURES (or CUDAARCHS in
-  # the environment) says otherwise; native is this machine alone.
+  # Machine code for the architectures that the toolkit supports and that are used with cameras:
+  # Turing, Ampere (server, desktop, Orin), Ada, Hopper and Blackwell (server, Thor, desktop). PTX
+  # of the newest is added for later ones. CMAKE_CUDA_ARCHITECTURES, or CUDAARCHS in the
+  # environment, overrides the list; `native` is this machine only.
   if(NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
     set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 87-real 89-real)
     if(CUDAToolkit_VERSION VERSION_GREATER_EQUAL 13.0)
@@ -184,7 +195,7 @@ if(OCELLUS_CUDA_FOUND)
     endif()
   endif()
   enable_language(CUDA)
-  # CMake 3.25 does not know nvcc's flag for C++20.
+  # CMake 3.25 has no C++20 flag for nvcc.
   if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
@@ -193,8 +204,9 @@ if(OCELLUS_CUDA_FOUND)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 endif()
 
-# GStreamer's CUDA library loads the driver at run time; only its headers want the toolkit. Of what its package file
-# names, the library alone is linked: the rest is OpenGL, which is not used here.
+# GStreamer's CUDA library loads the driver at run time, and only its headers need the toolkit. Of
+# the libraries in its pkg-config file, only this one is linked. The others are OpenGL, which is not
+# used here.
 set(gst_cuda_found FALSE)
 if(OCELLUS_CUDA_FOUND AND OCELLUS_GSTREAMER_FOUND AND NOT OCELLUS_GST_CUDA STREQUAL "OFF")
   pkg_check_modules(GST_CUDA gstreamer-cuda-1.0>=1.22)
@@ -209,7 +221,7 @@ if(OCELLUS_CUDA_FOUND AND OCELLUS_GSTREAMER_FOUND AND NOT OCELLUS_GST_CUDA STREQ
   endif()
 endif()
 ocellus_optional(OCELLUS_GST_CUDA "${gst_cuda_found}"
-  "what it needs (gstreamer-cuda-1.0 of libgstreamer-plugins-bad1.0-dev, OCELLUS_CUDA, OCELLUS_GSTREAMER)")
+  "one of its dependencies (gstreamer-cuda-1.0 of libgstreamer-plugins-bad1.0-dev, OCELLUS_CUDA, OCELLUS_GSTREAMER)")
 
 function(ocellus_print_summary)
   if(NOT PROJECT_IS_TOP_LEVEL)

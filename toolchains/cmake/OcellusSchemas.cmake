@@ -1,4 +1,5 @@
-# Code of the FlatBuffers schemas, made at build time; only the headers of FlatBuffers are used, nothing is linked.
+# Generates code from FlatBuffers schemas at build time. Only the headers of FlatBuffers are used;
+# nothing is linked.
 find_program(OCELLUS_FLATC flatc DOC "The FlatBuffers compiler")
 find_path(OCELLUS_FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h DOC "Folder of flatbuffers/flatbuffers.h")
 find_path(OCELLUS_XXHASH_INCLUDE xxhash.h DOC "Folder of xxhash.h")
@@ -13,7 +14,8 @@ foreach(needed "OCELLUS_FLATC=flatbuffers-compiler" "OCELLUS_FLATBUFFERS_INCLUDE
   endif()
 endforeach()
 
-# ocellus_add_schemas(<target> <schema.fbs>...): an interface target with the folder of the generated headers.
+# ocellus_add_schemas(<target> <schema.fbs>...): makes an interface target with the folder of the
+# generated headers.
 function(ocellus_add_schemas target)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/schemas)
   set(headers)
@@ -24,13 +26,13 @@ function(ocellus_add_schemas target)
       OUTPUT ${header}
       COMMAND ${OCELLUS_FLATC} --cpp --gen-object-api -o ${folder} ${schema}
       DEPENDS ${schema}
-      COMMENT "Schema ${name}"
+      COMMENT "Generating code from the schema ${name}"
       VERBATIM)
     list(APPEND headers ${header})
   endforeach()
   add_custom_target(${target}_headers DEPENDS ${headers})
   add_library(${target} INTERFACE)
-  # System folders, because the generated code does not follow our warnings.
+  # SYSTEM, because the generated code causes warnings.
   target_include_directories(${target} SYSTEM INTERFACE ${folder} ${OCELLUS_FLATBUFFERS_INCLUDE} ${OCELLUS_XXHASH_INCLUDE})
   add_dependencies(${target} ${target}_headers)
 endfunction()

@@ -1,6 +1,8 @@
-# ocellus_collect_licenses(<folder> <extra folder> <file>...): puts the license text of each file's package into the folder, and
-# CONTENTS, which names the text of each file. Of what no package of the distribution owns, the text is taken from the extra folder,
-# as <file's name>.txt; NVIDIA's own lies beside its toolkit. What has none ends the script: it may not be given on.
+# ocellus_collect_licenses(<folder> <extra folder> <file>...): copies the license text of each
+# file's package into the folder, and writes CONTENTS, which names the text of each file. If no
+# package of the distribution owns a file, the text is <file's name>.txt in the extra folder.
+# NVIDIA's text is in its toolkit. A file without a text is an error, because it must not be
+# distributed.
 function(ocellus_collect_licenses folder extra)
   file(MAKE_DIRECTORY ${folder})
   find_program(dpkg_query dpkg-query)
@@ -11,7 +13,7 @@ function(ocellus_collect_licenses folder extra)
     set(text "")
     set(package "")
     if(dpkg_query)
-      # The distribution may know a file by the folder's older name.
+      # The distribution may list a file under the old path of a merged folder.
       string(REGEX REPLACE "^/usr/" "/" older ${real})
       foreach(path ${real} ${older} /usr${real})
         execute_process(COMMAND ${dpkg_query} -S ${path} OUTPUT_VARIABLE owner ERROR_QUIET RESULT_VARIABLE result)
@@ -37,10 +39,10 @@ function(ocellus_collect_licenses folder extra)
       set(as ${name}.txt)
     endif()
     if(NOT EXISTS "${text}")
-      message(FATAL_ERROR "No license text was found for ${file}: put it into a folder as ${name}.txt and name that folder by OCELLUS_FOLDER_LICENSES")
+      message(FATAL_ERROR "No license text was found for ${file}: put it into a folder as ${name}.txt and set OCELLUS_FOLDER_LICENSES to that folder")
     endif()
     configure_file(${text} ${folder}/${as} COPYONLY)
-    # Debian's texts name the long ones that they do not repeat.
+    # Debian's texts refer to common licenses without repeating them.
     file(READ ${text} content)
     string(REGEX MATCHALL "/usr/share/common-licenses/[A-Za-z0-9.+-]*[A-Za-z0-9]" commons "${content}")
     foreach(common IN LISTS commons)

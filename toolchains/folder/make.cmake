@@ -1,4 +1,4 @@
-# Makes the folder of OcellusFolder.cmake from the lists that it wrote.
+# Makes the folder of OcellusFolder.cmake from its lists.
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${folder})
 file(MAKE_DIRECTORY ${folder}/bin ${folder}/lib ${folder}/data)
@@ -16,8 +16,9 @@ foreach(file IN LISTS files)
   endif()
 endforeach()
 
-# What they load, but for the C library, which must be the machine's own. The C++ library comes along for those of the
-# distribution's libraries that want it; ours has it built in.
+# Copies the libraries that the programs load, except the C library, which must be the machine's
+# own. Some of the distribution's libraries need the shared C++ library; the programs have it linked
+# statically.
 set(of_the_system "^ld-linux" "^libc\\.so" "^libm\\.so" "^libdl\\.so" "^librt\\.so" "^libpthread\\.so" "^linux-vdso" "^libcuda\\.so")
 file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${programs} LIBRARIES ${libraries}
   RESOLVED_DEPENDENCIES_VAR found UNRESOLVED_DEPENDENCIES_VAR missing CONFLICTING_DEPENDENCIES_PREFIX conflicts
@@ -31,12 +32,12 @@ foreach(library IN LISTS found)
   endif()
 endforeach()
 
-# The licenses of what is given on: of the libraries, and of what the programs have built in.
+# Collects the licenses of the copied libraries and of those linked into the programs.
 include(${source}/toolchains/folder/licenses.cmake)
 file(STRINGS ${lists}/parts.txt built_in)
 ocellus_collect_licenses(${folder}/licenses "${licenses}" ${found} ${built_in})
 
-# Without symbols, and with no path of this machine's in them.
+# Removes symbols, and checks that search paths do not refer to this machine.
 file(GLOB parts ${folder}/bin/* ${folder}/lib/*)
 foreach(part IN LISTS parts)
   if(NOT IS_SYMLINK ${part})
@@ -48,7 +49,7 @@ foreach(part IN LISTS parts)
       set(search ${CMAKE_MATCH_2})
     endif()
     if(search MATCHES "(^|:)/")
-      message(FATAL_ERROR "${part} looks for libraries in a folder that another machine does not have: ${search}")
+      message(FATAL_ERROR "${part} searches for libraries in a folder that other machines do not have: ${search}")
     endif()
   endif()
 endforeach()
@@ -86,4 +87,4 @@ foreach(file IN LISTS all)
 endforeach()
 math(EXPR mib "(${bytes} + 524288) / 1048576")
 list(LENGTH programs count)
-message(STATUS "${folder}: ${count} programs, ${mib} MiB; copy it to a machine with a GPU and begin run-tests there")
+message(STATUS "${folder}: ${count} programs, ${mib} MiB; copy it to a machine with a GPU and start run-tests there")

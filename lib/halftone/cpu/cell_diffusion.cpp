@@ -1,4 +1,4 @@
-// Error diffusion of tiles.
+// Computes error diffusion in tiles.
 #include "halftone/cpu/cell_rows.h"
 
 #include <algorithm>
@@ -20,14 +20,14 @@ constexpr int kMostLanes = 16;
 
 using DT = hn::CappedTag<std::int32_t, 16>;
 
-/// Each lane diffuses one of the neighboring tiles. Tiles do not depend on each other.
+/// Each SIMD lane computes one of several neighboring tiles, which do not depend on each other.
 void diffuse_tiles(const std::int16_t* u, std::ptrdiff_t u_pitch, std::uint8_t* k,
                    std::ptrdiff_t k_pitch, int top, int bottom, int width, std::int32_t* scratch) {
   const DT d;
   using V = hn::Vec<DT>;
   const int lanes = static_cast<int>(hn::Lanes(d));
   constexpr int kTile = kDiffusionTileWidth;
-  std::int32_t* inputs = scratch;  // and then the outputs
+  std::int32_t* inputs = scratch;  // overwritten by the outputs
   // One element before and one after the row.
   std::int32_t* above = inputs + static_cast<std::ptrdiff_t>(kTile) * lanes + lanes;
   std::int32_t* errors = above + static_cast<std::ptrdiff_t>(kTile + 2) * lanes;

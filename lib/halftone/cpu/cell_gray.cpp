@@ -1,4 +1,4 @@
-// Row kernels that convert gray values to u, and outputs to gray values.
+// Row functions that convert gray values to u, and outputs to gray values.
 #include "halftone/cpu/cell_rows.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Row kernels that compute states, and the padded planes of outputs that they read.
+// Row functions that compute states, and the padded planes of outputs that they read.
 #include "halftone/cpu/cell_rows.h"
 
 #include <cstring>
@@ -28,7 +28,7 @@ HWY_INLINE int lanes16() {
 HWY_INLINE V32 add_products(V16 a, V16 b, V32 sum) {
   const D32 d32;
 #if HWY_ARCH_X86
-  // One instruction, which does not use the second sum.
+  // One instruction on x86; it does not use the second sum.
   V32 unused = hn::Zero(d32);
   return hn::ReorderWidenMulAccumulate(d32, a, b, sum, unused);
 #else

@@ -1,8 +1,8 @@
-// Row kernels that update and swap cells.
+// Row functions that update and swap cells.
 //
-// With two levels, vectors compare the states of a row with its outputs. The result is a bit for
-// each cell that must change. A change can affect the cells around it, so their bits are computed
-// again. Cells of one color do not affect each other.
+// With two levels, vector code compares the states of a row with its outputs. The result has a bit
+// for each cell that must change. A change can affect the cells around it, so the bits of these
+// cells are computed again. Cells of one color do not affect each other.
 #include "halftone/cpu/cell_rows.h"
 
 #include <algorithm>
@@ -34,12 +34,12 @@ HWY_INLINE int lanes16() {
 
 // ---- events
 
-/// 16-bit X never overflows: the sums fit for all outputs.
+/// A 16-bit X does not overflow: the plan limits the weights so that the sums fit for all outputs.
 template <int kLanes, typename T>
 HWY_INLINE void add_lanes(T* HWY_RESTRICT x, const std::int16_t* HWY_RESTRICT weights,
                           std::int32_t change) {
   if constexpr (sizeof(T) == 2) {
-    // The weights hold twice A, the change of Y is +-2.
+    // The weights are 2 A, because a change of Y is +-2.
     if (change > 0) {
       for (int i = 0; i < kLanes; ++i) x[i] = static_cast<T>(x[i] + weights[i]);
     } else {
@@ -50,7 +50,8 @@ HWY_INLINE void add_lanes(T* HWY_RESTRICT x, const std::int16_t* HWY_RESTRICT we
   }
 }
 
-/// Adds `rows` rows of weights to X, from column x - radius on. The last row is `radius` below y.
+/// Adds `rows` rows of weights to X, starting at column x - radius. The last row is `radius` below
+/// y.
 template <typename T>
 HWY_INLINE void add_rows(CellBand& band, int x, int y, const std::int16_t* weights, int rows,
                          int lanes, std::int32_t change) {
@@ -71,8 +72,8 @@ HWY_INLINE void add_rows(CellBand& band, int x, int y, const std::int16_t* weigh
   }
 }
 
-/// Marks the tiles that a change of the cells from (x, y) to (right, below) affects. One more row
-/// above and column to the left belong to them, because a swap reads the X of the neighbor.
+/// Marks the tiles that a change of the cells from (x, y) to (right, below) affects. These include
+/// one more row above and one more column to the left, because a swap reads the X of the neighbor.
 HWY_INLINE void mark(CellBand& band, int x, int y, int right, int below) {
   const int radius = band.stage->radius;
   const int left_tile = std::max(0, x - radius - 1) / kCellTile;
@@ -85,7 +86,8 @@ HWY_INLINE void mark(CellBand& band, int x, int y, int right, int below) {
   }
 }
 
-/// Applies a change of the cell at (x, y), or of a cell beyond the border that repeats one.
+/// Applies a change of the cell at (x, y). The position may be outside the image, where a cell
+/// repeats one inside.
 template <typename T>
 HWY_INLINE void add_event_at(CellBand& band, int x, int y, std::int32_t change) {
   const int side = 2 * band.stage->radius + 1;
@@ -105,7 +107,7 @@ HWY_INLINE void add_event(CellBand& band, int x, int y, std::int32_t change) {
     return;
   }
   for (int row = -radius; row < size.height + radius; ++row) {
-    if (row == radius && y >= radius) row = y;  // no row in between repeats y
+    if (row == radius && y >= radius) row = y;  // no row in between repeats row y
     if (row == y + 1 && row < size.height - radius) row = size.height - radius;
     if (beyond(row, size.height, boundary) != y) continue;
     for (int column = -radius; column < size.width + radius; ++column) {
@@ -116,7 +118,7 @@ HWY_INLINE void add_event(CellBand& band, int x, int y, std::int32_t change) {
   }
 }
 
-/// Records the change for other bands if one of them depends on it.
+/// Records the change if another band depends on this cell.
 HWY_INLINE void tell_others(CellBand& band, int x, int y, std::int32_t change) {
   const int reach = band.stage->radius + 1;
   const bool edge = y < band.top + reach || y >= band.bottom - reach;
@@ -133,7 +135,7 @@ HWY_INLINE void change_cell(CellBand& band, int x, int y, int to) {
   tell_others(band, x, y, change);
 }
 
-/// Swaps a cell with its right neighbor (dx = 1) or its lower neighbor (dx = 0), and applies both
+/// Swaps a cell with its right neighbor (dx = 1) or its lower neighbor (dx = 0). Applies both
 /// changes together.
 HWY_INLINE void swap_cells(CellBand& band, int x, int y, int dx) {
   std::uint8_t& k = band.k[y * band.k_pitch + x];
@@ -163,12 +165,12 @@ HWY_INLINE void swap_cells(CellBand& band, int x, int y, int dx) {
 
 // ---- visits
 
-/// A bit for each cell of a row that must change.
+/// One bit for each cell of a row that must change.
 struct RowBits {
   static constexpr int kMostWords = 16384 / 64 + 1;
   std::uint64_t words[kMostWords];
 
-  /// Sets or clears `count` bits from x on, up to 16 of them.
+  /// Writes `count` bits, at most 16, starting at bit x.
   HWY_INLINE void put(int x, int count, std::uint64_t bits) {
     const std::uint64_t mask = (std::uint64_t{1} << count) - 1;
     const int shift = x % 64;
@@ -191,7 +193,8 @@ HWY_INLINE std::uint64_t bits_of(M16 mask) {
   return bits;
 }
 
-/// The binary cells from x on whose output differs from the sign of their state.
+/// Tells which binary cells, starting at x, have an output that differs from the sign of their
+/// state.
 HWY_INLINE M16 unhappy(const std::int16_t* states, const std::uint8_t* k) {
   const D16 d16;
   return hn::Xor(hn::Gt(hn::LoadU(d16, states), hn::Set(d16, std::int16_t{-1})), is_one(k));
@@ -228,7 +231,7 @@ struct SwapBinary {
   const std::uint8_t* k;
   const std::uint8_t* k_below;
   bool has_below;
-  // A swap needs y_i (X_j - X_i) > 2 A_ij - 2 A_ii.
+  // A swap requires y_i (X_j - X_i) > 2 A_ij - 2 A_ii.
   int beside = 0;
   int below = 0;
 
@@ -268,7 +271,7 @@ struct SwapBinary {
     const D16 d16;
     const V16 own = hn::LoadU(d16, states + x);
     const M16 one = is_one(k + x);
-    // A saturated difference stays on the same side of the threshold.
+    // A saturated difference remains on the same side of `least`.
     const auto gains = [&](const std::int16_t* other, int least) HWY_ATTR {
       const V16 there = hn::LoadU(d16, other);
       const V16 up = hn::SaturatedSub(there, own);
@@ -307,7 +310,7 @@ struct UpdateMany {
   }
 };
 
-/// Computes again the bits of the cells that a change at x may affect.
+/// Recomputes the bits of the cells that a change at x may affect.
 template <class Visit>
 HWY_INLINE void look_again(const Visit& visit, RowBits& row, int x) {
   const int reach = visit.band.stage->radius + 1;
@@ -317,7 +320,7 @@ HWY_INLINE void look_again(const Visit& visit, RowBits& row, int x) {
     row.put(at, std::min(lanes, end - at), visit.look(at));
 }
 
-/// Two levels: compares all cells of the row once, and those around a change again.
+/// For two levels: compares all cells of the row once, and again those around a change.
 template <class Visit>
 HWY_INLINE void visit_bits(CellBand& band, int y) {
   Visit visit(band, y);
@@ -343,7 +346,7 @@ HWY_INLINE void visit_bits(CellBand& band, int y) {
   if (any == 0) return;
   if (width % 64 != 0) row.words[words - 1] &= (std::uint64_t{1} << (width % 64)) - 1;
 
-  std::uint64_t colors[kMostSpacing];  // every spacing-th bit, from bit `first` on
+  std::uint64_t colors[kMostSpacing];  // each has every spacing-th bit set, from bit `first`
   for (int first = 0; first < spacing; ++first) {
     colors[first] = 0;
     for (int bit = first; bit < 64; bit += spacing) colors[first] |= std::uint64_t{1} << bit;
@@ -363,7 +366,7 @@ HWY_INLINE void visit_bits(CellBand& band, int y) {
       if ((row.words[color.first / 64] >> (color.first % 64) & 1) != 0) change(color.first);
       continue;
     }
-    // Cells of a color do not affect each other, so the bits of a word stay valid in this loop.
+    // Cells of one color do not affect each other, so the bits of a word remain valid in this loop.
     int first = color.first;
     for (int w = 0; w * 64 < color.end; ++w) {
       std::uint64_t bits = row.words[w] & colors[first];
@@ -394,7 +397,7 @@ void visit_many(CellBand& band, int y) {
       continue;
     }
     for (int t = 0; t < band.tiles; ++t) {
-      // A change of an earlier color can mark a tile during this visit.
+      // A change of a cell of an earlier color can mark a tile during this visit.
       if (((active[t] | marks[t]) & kUpdateMark) == 0) continue;
       visit.cells(t * kCellTile, std::min(color.end, (t + 1) * kCellTile), spacing, color.first);
     }
@@ -431,7 +434,7 @@ void raster_row(CellBand& band, int y) {
         x += next;
         continue;
       }
-      // The change may affect the cells after it, so they are compared again.
+      // The change may affect the following cells, so they are compared again.
       x += next;
       visit.cell(x);
       ++x;

@@ -1,4 +1,4 @@
-// The creation of a network: its memory, tables and planes.
+// Creates a network: its memory, tables and planes.
 #include "halftone/cpu/cellular_network.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ void add_tap(CellTaps& taps, std::ptrdiff_t offset, std::int32_t weight) noexcep
   if (weight != 0) taps.taps[taps.count++] = {offset, weight};
 }
 
-/// Adds a tap of weight 0 if their number is odd.
+/// Adds a tap of weight 0 if the number of taps is odd.
 void even_out(CellTaps& taps) noexcept {
   if (taps.count % 2 != 0) taps.taps[taps.count++] = {0, 0};
 }
@@ -74,7 +74,7 @@ void CpuCellularNetwork::layout(LayoutBuilder& builder) noexcept {
   const auto height = static_cast<std::size_t>(plan_.size.height);
   const auto width = static_cast<std::size_t>(plan_.size.width);
   const std::size_t padded = static_cast<std::size_t>(pitch_) * (height + 2 * kMaxTemplateRadius);
-  // Swaps read the row below the last one, and vectors read past the end of a row.
+  // Swaps read the row below the last one, and vector loads read past the end of a row.
   const std::size_t outputs = static_cast<std::size_t>(k_pitch_) * (height + 1);
   const auto workers = static_cast<std::size_t>(workers_);
   table_ = builder.take<std::int16_t>(plan_.format == PixelFormat::kGray8 ? 256 : 65536);
@@ -94,7 +94,7 @@ void CpuCellularNetwork::layout(LayoutBuilder& builder) noexcept {
   scratch_ = builder.take<std::int32_t>(scratch_size_ * workers);
   band_ = builder.take<Band>(static_cast<std::size_t>(bands_.count()));
   for (int b = 0; b < bands_.count(); ++b) {
-    // At most two rows of a class are near the ends of a band, and a swap changes two cells.
+    // A class has at most two rows near the ends of a band, and a swap changes two cells.
     CellEvent* events = builder.take<CellEvent>(4 * width + 16);
     if (band_ != nullptr) {
       new (&band_[b]) Band();
@@ -128,7 +128,7 @@ void CpuCellularNetwork::make_weights(int stage) noexcept {
   const CellStagePlan& plan = plan_of(stage);
   StageData& data = data_of(stage);
   const int side = side_of(plan);
-  // Row and column count from the cell that an event adds to first.
+  // Row and column are relative to the first cell that an event updates.
   const auto weight = [&](int row, int lane) {
     if (row < 0 || row >= side || lane < 0 || lane >= side) return 0;
     const int a = plan.a[static_cast<std::size_t>(row * side + side - 1 - lane)];
@@ -137,7 +137,7 @@ void CpuCellularNetwork::make_weights(int stage) noexcept {
   for (int row = 0; row <= side; ++row) {
     for (int lane = 0; lane < kEventLanes; ++lane) {
       const int at = row * kEventLanes + lane;
-      // A difference may wrap around. The sum then wraps around as well, and is correct.
+      // A difference may wrap around. The sum then wraps around again and is correct.
       if (row < side) data.weights[at] = static_cast<std::int16_t>(weight(row, lane));
       if (plan.move != CellMove::kSwap) continue;
       if (row < side) {
@@ -152,7 +152,7 @@ void CpuCellularNetwork::make_weights(int stage) noexcept {
   data.above[-1] = std::numeric_limits<std::int64_t>::min();
   data.above[most] = std::numeric_limits<std::int64_t>::max();
   for (int k = 0; k < most; ++k) {
-    // The least X with ((X + xi) most + xi) >= 2 xi (k + 1).
+    // The smallest X with ((X + xi) most + xi) >= 2 xi (k + 1).
     const std::int64_t least = static_cast<std::int64_t>(plan.xi) * (2 * k + 1);
     data.above[k] = (least + most - 1) / most - plan.xi;
   }

@@ -10,14 +10,15 @@
 
 namespace ocellus::detail {
 
-/// Rows and columns of a stage's templates.
+/// Number of rows and columns of a stage's templates.
 inline int side_of(const CellStagePlan& stage) noexcept {
   return 2 * stage.radius + 1;
 }
 
-/// Workers update bands of rows in parallel, one class of rows at a time. A change near the end of
-/// a band affects the next band, which applies it from a list after that class. Sums of integers do
-/// not depend on the order, so the result does not depend on the number of bands.
+/// The cellular network on the CPU. Workers update bands of rows in parallel, one class of rows at
+/// a time. A change near the end of a band affects the next band. That band applies it from a list
+/// after the class is done. Integer sums do not depend on their order, so the result does not
+/// depend on the number of bands.
 class CpuCellularNetwork final : public CpuOperator {
  public:
   CpuCellularNetwork(const CellularNetworkPlan& plan, int workers,
@@ -29,14 +30,14 @@ class CpuCellularNetwork final : public CpuOperator {
     CellTaps control;
     CellTaps feedback;
     int row_classes = 0;
-    std::int16_t* weights = nullptr;  // events
+    std::int16_t* weights = nullptr;  // for events
     std::int16_t* weights_beside = nullptr;
     std::int16_t* weights_below = nullptr;
-    std::int64_t* above = nullptr;      // more than two levels
-    std::int32_t* threshold = nullptr;  // plane, without padding
-    std::uint8_t* start = nullptr;      // plane of outputs: kPlane, kNoise
-    std::uint8_t* first = nullptr;      // first output by the output of the stage before
-    std::int16_t* inputs = nullptr;     // u by the output of the stage before
+    std::int64_t* above = nullptr;      // for more than two levels
+    std::int32_t* threshold = nullptr;  // plane without padding
+    std::uint8_t* start = nullptr;      // plane of outputs, for kPlane and kNoise
+    std::uint8_t* first = nullptr;      // initial output for each output of the previous stage
+    std::int16_t* inputs = nullptr;     // u for each output of the previous stage
   };
   struct Band {
     CellBand cells;
@@ -50,7 +51,7 @@ class CpuCellularNetwork final : public CpuOperator {
   void write_bad(const FrameJob& frame) noexcept override;
   void complete(const FrameJob& frame) noexcept override;
 
-  // The steps of a frame; see build_steps for their order.
+  // The steps of a frame; build_steps puts them in order.
   void load_input(const StepContext& at, int part, int worker) noexcept;
   void start(const StepContext& at, int part, int worker) noexcept;
   void diffuse(const StepContext& at, int part, int worker) noexcept;
@@ -72,7 +73,7 @@ class CpuCellularNetwork final : public CpuOperator {
     return plan_.stages[static_cast<std::size_t>(stage)];
   }
   StageData& data_of(int stage) noexcept { return data_[static_cast<std::size_t>(stage)]; }
-  /// The last of the stages that keep the states of the first.
+  /// The last stage that continues from the first one; see CellularNetworkConfig::warm_start.
   int last_of_first_run() const noexcept;
   bool starts_warm(int stage) const noexcept {
     return stage == 0 && plan_.warm_start && !history_.warming_up();
@@ -81,53 +82,53 @@ class CpuCellularNetwork final : public CpuOperator {
     return plane + (y + kMaxTemplateRadius) * pitch_ + kCellPadBefore;
   }
   std::uint8_t* k_row(int y) const noexcept { return k_ + y * k_pitch_; }
-  /// X of cell (0, 0), in the type of the stage.
+  /// X of cell (0, 0), in the element type of the stage.
   template <typename T>
   T* x_origin() const noexcept {
     return static_cast<T*>(x_) + kCellPadBefore;
   }
   Bands diffusion_rows() const noexcept { return {plan_.size.height, kDiffusionTileHeight}; }
-  /// Fills the elements beyond the row's ends, and the rows beyond the image that repeat it.
+  /// Fills the elements beyond the ends of the row, and the rows outside the image that repeat it.
   void extend(std::int16_t* plane, int y, const CellStagePlan& stage,
               std::int16_t fixed) const noexcept;
   void make_taps(int stage) noexcept;
   void make_weights(int stage) noexcept;
   void make_planes(int stage) noexcept;
-  /// Corrects X of the row's cells near fixed cells that are not 0.
+  /// Corrects X of cells of a row that are near fixed cells with values other than 0.
   void mend_border(int stage, int y) noexcept;
   std::int32_t border_state(int stage, int x, int y) noexcept;
   bool takes_next_row(int band, const StepContext& at) const noexcept;
   CellBand& band_for(int band, int stage) noexcept;
 
   CellularNetworkPlan plan_;
-  const CellSources* sources_;  // during creation
-  Bands rows_;                  // for steps that read each row once
+  const CellSources* sources_;  // null after creation
+  Bands rows_;                  // bands for steps that read each row once
   Bands bands_;
   std::array<StageData, kMaxCellStages> data_{};
-  std::ptrdiff_t pitch_ = 0;  // of padded planes, elements
+  std::ptrdiff_t pitch_ = 0;  // pitch of padded planes, in elements
   std::ptrdiff_t k_pitch_ = 0;
   int tiles_ = 0;
   int most_levels_ = 2;
   bool mirrored_any_ = false;
   bool synchronous_any_ = false;
 
-  std::int16_t* table_ = nullptr;       // u by gray value
-  std::uint16_t* gray_ = nullptr;       // a row for each worker, with float frames
-  void* levels_out_ = nullptr;          // gray value by output of the last stage
-  std::int16_t* u_ = nullptr;           // padded
-  std::int16_t* y_ = nullptr;           // padded: Y
-  std::int16_t* difference_ = nullptr;  // padded: u - 2^13 Y
+  std::int16_t* table_ = nullptr;       // u for each gray value
+  std::uint16_t* gray_ = nullptr;       // a row for each worker, for float frames
+  void* levels_out_ = nullptr;          // gray value for each output of the last stage
+  std::int16_t* u_ = nullptr;           // padded plane of u
+  std::int16_t* y_ = nullptr;           // padded plane of Y
+  std::int16_t* difference_ = nullptr;  // padded plane of u - 2^13 Y
   std::uint8_t* k_ = nullptr;
-  std::uint8_t* k_next_ = nullptr;  // synchronous
-  std::uint8_t* k_kept_ = nullptr;  // warm start
+  std::uint8_t* k_next_ = nullptr;  // for synchronous updates
+  std::uint8_t* k_kept_ = nullptr;  // for warm starts
   void* x_ = nullptr;
   std::uint8_t* marks_ = nullptr;
-  std::int32_t* scratch_ = nullptr;  // for each worker
+  std::int32_t* scratch_ = nullptr;  // one part for each worker
   std::size_t scratch_size_ = 0;
   Band* band_ = nullptr;
 
-  int sweeps_ = 0;        // of the frame
-  int stage_sweeps_ = 0;  // of the stage
+  int sweeps_ = 0;        // sweeps of this frame
+  int stage_sweeps_ = 0;  // sweeps of this stage
   std::uint32_t changed_ = 0;
 };
 

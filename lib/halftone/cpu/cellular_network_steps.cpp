@@ -1,4 +1,4 @@
-// The steps of a frame, and their order.
+// The steps of a frame and their order.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -14,7 +14,7 @@ int CpuCellularNetwork::last_of_first_run() const noexcept {
 }
 
 int CpuCellularNetwork::step_count() const noexcept {
-  int count = 1;  // write
+  int count = 1;  // the step `write`
   for (int s = 0; s < plan_.stage_count; ++s) {
     const CellStagePlan& plan = plan_of(s);
     if (!plan.keeps_state) count += 5;
@@ -29,7 +29,7 @@ int CpuCellularNetwork::step_count() const noexcept {
         count += 3;
         break;
     }
-    ++count;  // control
+    ++count;  // the step `control`
   }
   return count + (plan_.warm_start ? 1 : 0);
 }
@@ -37,7 +37,7 @@ int CpuCellularNetwork::step_count() const noexcept {
 template <void (CpuCellularNetwork::*kMethod)(const CpuOperator::StepContext&, int, int) noexcept>
 void CpuCellularNetwork::run(void* context, int part, int worker) noexcept {
   const StepContext& at = *static_cast<StepContext*>(context);
-  // A bad frame must not change the kept state.
+  // Skip all steps, so that a bad frame does not change the kept state.
   if (at.frame->bad.load(std::memory_order_relaxed)) return;
   (static_cast<CpuCellularNetwork*>(at.frame->owner)->*kMethod)(at, part, worker);
 }
@@ -173,7 +173,7 @@ void CpuCellularNetwork::start(const StepContext& at, int part, int) noexcept {
         break;
       }
       case CellStart::kErrorDiffusion:
-        break;  // a step of its own, by rows of tiles
+        break;  // computed by a separate step, in rows of tiles
       case CellStart::kPrevious:
         for (int x = 0; x < width; ++x) k[x] = data.first[k[x]];
         break;
@@ -192,7 +192,7 @@ void CpuCellularNetwork::give_outputs(const StepContext& at, int part, int) noex
   const CellStagePlan& plan = plan_of(at.level);
   const StageData& data = data_of(at.level);
   for (int y = rows_.begin(part); y < rows_.end(part); ++y) {
-    // Fixed cells beyond the border belong to the input, see mend_border.
+    // Fixed cells outside the image contribute to the bias; see mend_border.
     if (plan.mirrored) {
       outputs_row(k_row(y), plan.levels, padded_row(u_, y), padded_row(difference_, y),
                   plan_.size.width);
@@ -230,7 +230,7 @@ std::int32_t CpuCellularNetwork::border_state(int stage, int x, int y) noexcept 
   return static_cast<std::int32_t>(bias_of(control, plan.levels, threshold, plan.limit) + feedback);
 }
 
-/// The sums of taps do not contain A's part of fixed cells beyond the border.
+/// The sums of taps do not include the contribution of A at fixed cells outside the image.
 void CpuCellularNetwork::mend_border(int stage, int y) noexcept {
   const CellStagePlan& plan = plan_of(stage);
   const ImageSize size = plan_.size;
@@ -254,7 +254,8 @@ void CpuCellularNetwork::make_states(const StepContext& at, int part, int worker
   const StageData& data = data_of(at.level);
   const int width = plan_.size.width;
   std::int16_t* control = plan.mirrored ? difference_ : u_;
-  // A mirrored sum contains both terms and is larger. Its B u + T never reaches the limit.
+  // With a mirrored template, one sum contains both terms, so it is larger. Its bias never reaches
+  // the limit.
   const std::int32_t limit = plan.mirrored ? 2 * plan.limit : plan.limit;
   const bool mended = plan.boundary == CellBoundary::kFixed && plan.boundary_value != 0 &&
                       plan.has_a && !plan.mirrored;
@@ -299,10 +300,10 @@ CellBand& CpuCellularNetwork::band_for(int band, int stage) noexcept {
   return cells;
 }
 
-/// A swap reads X of the row below and changes cells there. The last row of a band must read what
-/// its own cells have changed in the first row of the next band. The band therefore owns that row
-/// during the class. Nothing else changes it, because rows of a class are at least radius + 2
-/// apart.
+/// A swap reads X of the row below and changes cells there. The last row of a band must read the
+/// changes that its own cells have made in the first row of the next band. The band therefore owns
+/// that row while the class is processed. No other band changes the row, because rows of a class
+/// are at least radius + 2 apart.
 bool CpuCellularNetwork::takes_next_row(int band, const StepContext& at) const noexcept {
   const CellStagePlan& plan = plan_of(at.level);
   const int last = bands_.end(band) - 1;
@@ -333,7 +334,7 @@ void CpuCellularNetwork::exchange(const StepContext& at, int part, int) noexcept
     for (int i = 0; i < from.event_count; ++i) apply_event(band, from.events[i]);
   }
   if (part > 0 && takes_next_row(part - 1, at)) {
-    // No band has marked this row during the class.
+    // No band has marked this row while the class was processed.
     std::memset(marks_ + static_cast<std::ptrdiff_t>(bands_.begin(part)) * tiles_, kAllMarks,
                 static_cast<std::size_t>(tiles_));
   }

@@ -1,4 +1,4 @@
-// Buffer: memory for frames and results, of the kind that reaches the device fastest.
+// Buffer: ordinary, pinned or device memory of an engine, for frames and results.
 #pragma once
 
 #include <cstddef>
@@ -8,32 +8,37 @@
 #include "ocellus/memory.h"
 #include "ocellus/status.h"
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 namespace ocellus {
 
-/// A piece of one of the engine's blocks, given back when the object goes. Frames and results in
-/// kPinned memory are copied to and from a CUDA device without passing through staging; those in
+/// A piece of one of the engine's memory blocks. The destructor gives it back. Frames and results
+/// in kPinned memory are copied to and from a CUDA device without an intermediate copy. Those in
 /// kCuda memory are not copied at all.
 class Buffer {
  public:
-  /// What an engine needs for a buffer, besides the footprints of its operators.
+  /// The memory that an engine needs for one buffer of `bytes` bytes, in addition to the footprints
+  /// of its operators.
   static Footprint footprint(MemorySpace space, std::size_t bytes) noexcept;
 
-  /// Takes the memory; `bytes` at least 1.
-  /// Errors: InvalidArgument, Unsupported (kPinned and kCuda on the CPU backend), OutOfMemory.
+  /// Takes the memory from the engine's block. `bytes` must be at least 1. Errors: InvalidArgument,
+  /// Unsupported (kPinned and kCuda on the CPU backend), OutOfMemory.
   static Expected<Buffer> create(Engine& engine, MemorySpace space, std::size_t bytes) noexcept;
 
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
   ~Buffer();
 
-  /// Aligned to kMemoryAlignment at least. Memory of kind kCuda cannot be read by the host.
+  /// The start of the memory, aligned to at least kMemoryAlignment. The host cannot read memory of
+  /// kind kCuda.
   void* data() const noexcept { return data_; }
+  /// Size in bytes.
   std::size_t size() const noexcept { return size_; }
   MemorySpace space() const noexcept { return space_; }
 
-  /// Copies bytes into or out of the buffer and waits until they are there: for filling a buffer
-  /// and for looking at one, not for frames. Errors: InvalidArgument (beyond the end), DeviceLost,
-  /// System.
+  /// Copies bytes into or out of the buffer and waits until the copy is done. Meant for filling or
+  /// inspecting a buffer, not for use in every frame. Errors: InvalidArgument (the range ends
+  /// beyond the buffer), DeviceLost, System.
   Expected<void> write(std::size_t offset, const void* from, std::size_t bytes) noexcept;
   Expected<void> read(std::size_t offset, void* to, std::size_t bytes) const noexcept;
 
@@ -42,10 +47,12 @@ class Buffer {
   Expected<void> check(std::size_t offset, std::size_t bytes) const noexcept;
   void give_back() noexcept;
 
-  detail::EngineState* engine_ = nullptr;  // a share of it
+  detail::EngineState* engine_ = nullptr;  // counted reference
   MemorySpace space_ = MemorySpace::kHost;
   void* data_ = nullptr;
   std::size_t size_ = 0;
 };
 
 }  // namespace ocellus
+
+#pragma GCC visibility pop

@@ -1,10 +1,10 @@
-// CellularNetwork: a discrete-time cellular neural network over an image, from one template to a
-// chain of them.
+// CellularNetwork: a discrete-time cellular neural network over an image. It runs one template or a
+// chain of templates.
 //
-// Source: Tanaka and Tanji's asynchronous discrete-time cellular neural network on a GPU: equation
-// (1), the state, and (2), the output function; the update rules are one step of the nonlinear
-// Gauss-Jacobi-Newton (synchronous) and Gauss-Seidel-Newton (asynchronous) methods for the
-// equilibrium of the continuous network of Chua and Yang.
+// Source: Tanaka and Tanji's asynchronous discrete-time cellular neural network on a GPU, equation
+// (1), the state, and equation (2), the output function. The update rules are one step of the
+// nonlinear Gauss-Jacobi-Newton (synchronous) or Gauss-Seidel-Newton (asynchronous) method for the
+// equilibrium of the continuous-time network of Chua and Yang.
 #pragma once
 
 #include <array>
@@ -19,176 +19,194 @@
 #include "ocellus/operator.h"
 #include "ocellus/status.h"
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 namespace ocellus {
 
+/// Largest radius of a template; a radius of r means (2 r + 1) x (2 r + 1) weights.
 inline constexpr int kMaxTemplateRadius = 4;
+/// Number of weights of the largest template.
 inline constexpr int kMaxTemplateWeights =
     (2 * kMaxTemplateRadius + 1) * (2 * kMaxTemplateRadius + 1);
+/// Largest number of stages of a network.
 inline constexpr int kMaxCellStages = 16;
 
-/// The weights of equation (1), x = sum A y + sum B u + T. Row by row from the top, (2 radius +
-/// 1)^2 numbers of each array count: the one at [(dy + radius) * (2 radius + 1) + dx + radius]
-/// weighs the cell dx to the right and dy down.
+/// The weights of equation (1), x = sum A y + sum B u + T. Each array is stored row by row from the
+/// top and uses its first (2 radius + 1)^2 elements. The element at [(dy + radius) * (2 radius + 1)
+/// + dx + radius] is the weight of the cell dx to the right and dy down.
 ///
-/// Weights of a continuous-time template are converted first, see `from_continuous_time`.
+/// Convert the weights of a continuous-time template first; see `from_continuous_time`.
 struct CellTemplate {
-  int radius = 1;                              ///< 1 to 4: 3x3 to 9x9
-  std::array<float, kMaxTemplateWeights> a{};  ///< feedback, of the outputs y
-  std::array<float, kMaxTemplateWeights> b{};  ///< control, of the inputs u
-  float threshold = 0.0f;                      ///< T
+  int radius = 1;                              ///< 1 to 4, for 3x3 to 9x9 weights
+  std::array<float, kMaxTemplateWeights> a{};  ///< feedback weights A, of the outputs y
+  std::array<float, kMaxTemplateWeights> b{};  ///< control weights B, of the inputs u
+  float threshold = 0.0f;                      ///< threshold T, -16383 to 16383
 };
 
-/// The discrete-time template whose fixed points are the equilibria of the continuous-time network
-/// dx/dt = -x + A y + B u + z: its self weight less one. Left as it is, a self weight above 1 keeps
-/// every cell where it starts.
+/// Returns the discrete-time template whose fixed points are the equilibria of the continuous-time
+/// network dx/dt = -x + A y + B u + z. It subtracts 1 from the self-feedback weight. Without this
+/// conversion, a self-feedback weight above 1 keeps every cell in its initial state.
 CellTemplate from_continuous_time(CellTemplate continuous) noexcept;
 
-/// In which order cells see each other's new outputs. Different orders may end in different fixed
-/// points, so the order is part of the configuration; it is the same on every backend.
+/// The order in which cells see each other's new outputs. Different orders may end in different
+/// fixed points, so the order is part of the configuration. It is the same on every backend.
 enum class CellUpdate : std::uint8_t {
-  /// Asynchronous. Cell (x, y) has color (x mod s, y mod s), s = `color_spacing`. All cells of a
-  /// color are updated together, colors row by row. None of them sees another one, so that this
-  /// is
-  /// a sequential sweep.
+  /// Asynchronous. Cell (x, y) has color (x mod s, y mod s), where s is `color_spacing`. All cells
+  /// of one color are updated together; the colors follow in row-major order. Cells of one color do
+  /// not see each other, so the result is that of a sequential sweep.
   kColors,
-  kRaster,       ///< asynchronous, cell by cell, left to right and top to bottom
-  kSynchronous,  ///< all cells at once from the outputs of the last step; may swing for ever
+  kRaster,  ///< asynchronous: cell by cell, left to right and top to bottom
+  /// All cells at once, from the outputs of the previous step; may oscillate without end.
+  kSynchronous,
 };
 
-/// What a cell does when its turn comes.
+/// What a cell does when it is updated.
 enum class CellMove : std::uint8_t {
-  kUpdate,  ///< takes the output that its state asks for, equations (1) and (2)
-  /// Changes places with its right or its lower neighbor in the image, whichever lowers the energy
-  /// -1/2 y'A y - (B u + T)'y more, if one does: what single updates cannot reach because it keeps
-  /// the mean. Two levels, a symmetric A and kColors only; the least spacing is radius + 2.
+  kUpdate,  ///< sets the output to the output function of the state, equations (1) and (2)
+  /// Swaps its output with that of its right or its lower neighbor in the image, if this lowers the
+  /// energy -1/2 y'A y - (B u + T)'y. If both swaps lower it, the cell makes the one that lowers it
+  /// more. Swaps keep the mean, so they reach states that single updates cannot. Requires two
+  /// levels, a symmetric A and kColors; the smallest spacing is radius + 2.
   kSwap,
 };
 
-/// What lies beyond the image, both of u and of y.
+/// The values of u and y outside the image.
 enum class CellBoundary : std::uint8_t {
   kFixed,     ///< `boundary_value`
-  kZeroFlux,  ///< the nearest cell of the image
-  kPeriodic,  ///< the image again; the last columns and rows get colors of their own where the
-              ///< spacing does not divide the size
+  kZeroFlux,  ///< those of the nearest cell of the image
+  /// The image is repeated; if the spacing does not divide the size, the last columns and rows have
+  /// colors of their own.
+  kPeriodic,
 };
 
-/// The state that cells begin with; their first output is the output function of it.
+/// The initial state of the cells. Their initial output is the output function of this state.
 enum class CellStart : std::uint8_t {
-  kConstant,   ///< `start_value`
-  kInput,      ///< u
-  kPlane,      ///< `start_plane`
-  kNoise,      ///< uniform in [-1, 1), a function of `seed` and of the position
-  kBlueNoise,  ///< u plus a blue-noise mask of +-1 (void and cluster, 64x64): a dithered input
-  /// Floyd and Steinberg's error diffusion of u in tiles of 128x32 cells that do not see each
-  /// other. Two levels only. A network on top of it mends the seams.
+  kConstant,  ///< `start_value`
+  kInput,     ///< u
+  kPlane,     ///< `start_plane`
+  kNoise,     ///< uniform in [-1, 1), a function of `seed` and of the position
+  /// u plus a blue-noise mask of +-1 (void and cluster, 64x64), which makes a dithered input.
+  kBlueNoise,
+  /// Floyd and Steinberg's error diffusion of u in independent tiles of 128x32 cells. Requires two
+  /// levels. Updates of the network remove the seams between tiles.
   kErrorDiffusion,
-  kPrevious,  ///< the output of the stage before; of the first stage: u
+  kPrevious,  ///< the output of the previous stage; for the first stage: u
 };
 
-/// What stands for u.
+/// The input u of a stage.
 enum class CellInput : std::uint8_t {
-  kPrevious,  ///< the output of the stage before; of the first stage: the frame
+  kPrevious,  ///< the output of the previous stage; for the first stage: the frame
   kFrame,
 };
 
-/// How gray values become u and y: the literature's +1 = black, or +1 = white.
+/// The gray value that maps to +1 in u and y: black, as in the literature, or white.
 enum class CellPolarity : std::uint8_t { kBlackIsOne, kWhiteIsOne };
 
-/// One template and how it runs.
+/// A template and its parameters of execution.
 struct CellStage {
-  CellTemplate weights;
-  /// T of each cell in addition to `weights.threshold`; size of the frame, floats, read at creation
-  /// and not kept. Null without.
+  CellTemplate weights;  ///< discrete-time weights, -16383 to 16383 each
+  /// Values that are added to `weights.threshold`, one for each cell: floats, of the frame's size.
+  /// Read at creation and not kept. Null for none.
   const float* threshold_plane = nullptr;
-  std::ptrdiff_t threshold_stride = 0;  ///< bytes
+  std::ptrdiff_t threshold_stride = 0;  ///< bytes from row to row
 
-  int levels = 2;   ///< m of the uniform quantizer g in (2), 2 to 256; 2 is a threshold at 0
-  float xi = 1.0f;  ///< where the output saturates, > 0; without effect for two levels
+  /// Number of levels m of the uniform quantizer g in (2), 2 to 256; with 2, g is a threshold at 0.
+  int levels = 2;
+  /// State at which the output saturates, above 0 and at most 100; has no effect with two levels.
+  float xi = 1.0f;
 
   CellInput input = CellInput::kPrevious;
   CellStart start = CellStart::kInput;
-  float start_value = 0.0f;            ///< kConstant; -1 to 1 with any start
-  const float* start_plane = nullptr;  ///< kPlane: states, size of the frame, read at creation
-  std::ptrdiff_t start_stride = 0;     ///< bytes
-  std::uint32_t seed = 1;              ///< kNoise
+  float start_value = 0.0f;  ///< kConstant; must be -1 to 1 for any `start`
+  /// kPlane: initial states, of the frame's size; read at creation.
+  const float* start_plane = nullptr;
+  std::ptrdiff_t start_stride = 0;  ///< bytes from row to row
+  std::uint32_t seed = 1;           ///< kNoise
 
   CellBoundary boundary = CellBoundary::kZeroFlux;
-  float boundary_value = 0.0f;  ///< kFixed; -1 to 1 with any boundary
+  float boundary_value = 0.0f;  ///< kFixed; must be -1 to 1 for any `boundary`
 
   CellUpdate update = CellUpdate::kColors;
   CellMove move = CellMove::kUpdate;
-  int color_spacing = 0;  ///< s of kColors: 0 = the least, radius + 1; else up to 9. 3 with 3x3
-                          ///< templates are the paper's nine colors
-  int max_sweeps = 100;   ///< 1 to 100000; ends earlier at the fixed point
+  /// Spacing s of kColors, up to 9; 0: the smallest valid one, radius + 1. 3 with a 3x3 template
+  /// gives the paper's nine colors.
+  int color_spacing = 0;
+  int max_sweeps = 100;  ///< 1 to 100000; the stage ends earlier when it reaches a fixed point
 };
 
+/// Configuration of CellularNetwork: the images and a chain of stages.
 struct CellularNetworkConfig {
   ImageSize size;  ///< 1x1 to 16384x16384
   PixelFormat format = PixelFormat::kGray8;
-  /// Output cells are gray values of this format. kFloat32 is 0 to 255, as on the way in.
+  /// Format of the output, which holds gray values. kFloat32 has the range 0 to 255, as for input.
   PixelFormat output_format = PixelFormat::kGray8;
   int depth = 1;  ///< frames in flight, 1 to 8
   CellPolarity polarity = CellPolarity::kBlackIsOne;
-  /// Of frames: what is darker than black counts as black, what is lighter than white as white.
+  /// Range of input gray values. Values beyond black or white are clamped.
   GrayRange input_range;
-  /// Of results: levels are spread evenly from black to white, rounded to the format's whole
-  /// numbers, halves up (kFloat32: to the nearest float).
+  /// Range of output gray values. The levels are spaced evenly from black to white and rounded to
+  /// the format's integers, halves up (kFloat32: to the nearest float).
   GrayRange output_range;
 
-  int stage_count = 0;  ///< 1 to 16, one after the other
+  int stage_count = 0;  ///< 1 to 16 stages, which run one after the other
   std::array<CellStage, kMaxCellStages> stages{};
 
-  /// The first stage of each frame but the first begins with where the frame before has left it:
-  /// the output of the last stage that holds on to its states, which are the stages that follow
-  /// with the same template, thresholds, levels, boundary and input and start with kPrevious (of
-  /// more than two levels only with an xi of 1).
+  /// If true, the first stage of each frame after the first starts with an output of the previous
+  /// frame. This is the output of the last stage that continues the first one, directly or through
+  /// the stages between them. A stage continues the previous stage if it starts with kPrevious,
+  /// both use the frame as input, and both have the same template, thresholds, levels, xi and
+  /// boundary. With more than two levels, xi must also be 1.
   ///
-  /// For halftones, and other templates whose cells follow the frame from wherever they begin.
-  /// Where the start decides on the fixed point, what the first frame has left stays. Refused where
-  /// that is plain: a first stage that starts with kConstant, or has no weights in B.
+  /// Meant for halftones and for other templates whose fixed point depends on the frame alone.
+  /// Where the fixed point depends on the initial state, the result of the first frame persists.
+  /// Creation refuses the clear cases: a first stage that starts with kConstant or has no weights
+  /// in B.
   bool warm_start = false;
 };
 
-/// How a frame went: the record of the operator.
+/// The operator's record: how the network converged.
 struct CellularNetworkRecord {
-  std::int32_t sweeps = 0;    ///< of all stages
+  std::int32_t sweeps = 0;    ///< number of sweeps, sum over all stages
   std::uint32_t changed = 0;  ///< cells that changed in the last sweep of the last stage
-  bool converged = false;     ///< the last stage came to its fixed point
+  bool converged = false;     ///< true if the last stage reached a fixed point
 };
 
 /// The operator. Its output is one image of the frame's size and of `output_format`. Calls and
-/// lifetimes as OperatorHandle has them. The result of a frame with pixels that are not finite is 0
-/// everywhere, its record too (kBadPixels).
+/// lifetimes are those of OperatorHandle. If a frame has pixels that are not finite (kBadPixels),
+/// the image and the record are 0 everywhere.
 ///
-/// Arithmetic is exact, so that every backend and any number of threads give the same cells.
-/// Inputs, states to start from and boundary values are rounded to multiples of 2^-13, halves up;
-/// the input of gray g is (2 g - black - white) / (white - black), held within -1 and 1, or its
-/// negative, as the polarity says. Float pixels are held within 0 and 255 and rounded to 16-bit
-/// gray, multiples of 1/257, before.
-/// A, B, T and xi are rounded to multiples of 2^-f (`fraction_bits`), f up to 13 and so small that
-/// the sum of |A| stays below 2^14 such steps for two levels, and times (levels - 1) below 2^29 for
-/// more. B u + T, with what fixed cells beyond the border add to it, is rounded to a multiple of
-/// 2^-f / (levels - 1), halves up, and held within those limits.
+/// Arithmetic is exact, so every backend and any number of threads compute the same cells.
+/// - Inputs, initial states and boundary values are rounded to multiples of 2^-13, halves up. The
+///   input for gray g is (2 g - black - white) / (white - black), clamped to -1 to 1. It is negated
+///   if black is +1. Float pixels are first clamped to 0 to 255 and rounded to 16-bit gray,
+///   multiples of 1/257.
+/// - A, B, T and xi are rounded to multiples of 2^-f (`fraction_bits`). f is the largest number up
+///   to 13 for which the weights fit. In units of 2^-f, each weight must be below 2^15, the sum of
+///   |A| below 2^14 (2^15 with more than two levels), and the sum of |A| and |B| below 2^17.
+/// - B u + T includes the contribution of fixed cells outside the image. It is rounded to a
+///   multiple of 2^-f / (levels - 1), halves up. Its magnitude is clamped to 2^14 of these
+///   multiples for two levels and to 2^29 for more.
 class CellularNetwork : public OperatorHandle {
  public:
-  /// What an operator of this configuration takes and gives. Errors: InvalidArgument and
-  /// Unsupported, as `create`.
+  /// Returns what an operator of this configuration takes and produces. Errors: InvalidArgument and
+  /// Unsupported, as for `create`.
   static Expected<OperatorInfo> info_for(const CellularNetworkConfig& config) noexcept;
 
-  /// Errors: InvalidArgument and Unsupported, as `create`.
+  /// Returns the memory that `create` takes. Errors: InvalidArgument and Unsupported, as for
+  /// `create`.
   static Expected<Footprint> footprint(const EngineInfo& engine,
                                        const CellularNetworkConfig& config) noexcept;
 
-  /// The only call that takes memory.
-  /// Errors: InvalidArgument (the text names the field, its value and its range), Unsupported,
-  /// OutOfMemory (the engine's block has no such piece left).
+  /// Creates the operator. No other call takes memory from the engine. Errors: InvalidArgument (the
+  /// text names the field, its value and its range), Unsupported, OutOfMemory (the engine's block
+  /// has no free piece of this size).
   static Expected<CellularNetwork> create(Engine& engine,
                                           const CellularNetworkConfig& config) noexcept;
 
-  /// Its planes are null: they were read at creation.
+  /// The configuration. Its pointers to planes are null, because the planes were read at creation.
   const CellularNetworkConfig& config() const noexcept { return *config_; }
 
-  /// f of the fixed-point numbers of a stage.
+  /// The number f of fraction bits of a stage's fixed-point numbers; 0 if there is no such stage.
   int fraction_bits(int stage) const noexcept {
     return stage < 0 || stage >= config_->stage_count
                ? 0
@@ -196,7 +214,7 @@ class CellularNetwork : public OperatorHandle {
   }
 
   using OperatorHandle::submit;
-  /// `record`, if not null, is filled in when `wait` says done.
+  /// `record` may be null; otherwise it is filled in when `wait` reports the frame as done.
   Expected<Ticket> submit(const Frame& in, const ImageView& image,
                           CellularNetworkRecord* record = nullptr) noexcept {
     OperatorOutput out;
@@ -214,3 +232,5 @@ class CellularNetwork : public OperatorHandle {
 };
 
 }  // namespace ocellus
+
+#pragma GCC visibility pop

@@ -1,5 +1,5 @@
-// Cnn: a chain of templates of the cellular network, described by texts and numbers: what the
-// command `cnn` and the element `ocelluscnn` run. CellularNetwork takes stages of one's own.
+// Cnn: a chain of templates of the cellular network, described by texts and numbers. The command
+// `cnn` and the element `ocelluscnn` run it. CellularNetwork takes stages that the caller defines.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,13 @@
 #include "ocellus/cellular_network.h"
 #include "ocellus/options.h"
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 namespace ocellus {
 
-/// What the first stage of a chain begins with.
+/// The initial state of the first stage of a chain.
 enum class ChainStart : std::uint8_t {
-  kTemplate,  ///< what its template says
+  kTemplate,  ///< that of the template
   kInput,
   kNoise,
   kBlueNoise,
@@ -21,13 +23,13 @@ enum class ChainStart : std::uint8_t {
 
 /// The order of updates in all stages of a chain.
 enum class ChainUpdate : std::uint8_t {
-  kTemplate,  ///< what each template says
+  kTemplate,  ///< that of each template
   kColors,
   kRaster,
   kSynchronous,
 };
 
-/// What Cnn and Halftone have in common. See CellularNetworkConfig and CellStage for the values.
+/// The options that Cnn and Halftone share. For the values see CellularNetworkConfig and CellStage.
 struct ChainConfig {
   ImageSize size;  ///< 1x1 to 16384x16384
   PixelFormat format = PixelFormat::kGray8;
@@ -36,35 +38,37 @@ struct ChainConfig {
   GrayRange output_range;
   int depth = 1;  ///< frames in flight, 1 to 8
 
-  /// See `parse_cell_chain`. The option is called `template`.
+  /// The chain as text; see `parse_cell_chain`. The option is called `template`.
   Text<kMaxOptionText> chain;
   ChainStart start = ChainStart::kTemplate;
   std::uint32_t seed = 1;  ///< kNoise
   bool warm_start = false;
-  int levels = 0;      ///< 2 to 256; 0: the templates'
-  int max_sweeps = 0;  ///< of each stage, 1 to 100000; 0: the templates'
+  int levels = 0;      ///< 2 to 256; 0: those of the templates
+  int max_sweeps = 0;  ///< maximum for each stage, 1 to 100000; 0: those of the templates
   CellPolarity polarity = CellPolarity::kBlackIsOne;
 };
 
+/// Configuration of Cnn.
 struct CnnConfig : ChainConfig {
   CnnConfig() noexcept { chain.assign("edge"); }
 
-  /// "zero-flux", "periodic", a number from -1 to 1 for fixed cells, or empty: the templates'.
+  /// "zero-flux", "periodic", a number from -1 to 1 for fixed cells, or empty for the boundary of
+  /// the templates.
   Text<32> boundary;
   ChainUpdate update = ChainUpdate::kTemplate;
-  int color_spacing = 0;  ///< up to 9; 0: the templates'
-  /// A binary PGM file of the frames' size that the first stage begins with; empty: as `start`
-  /// says.
+  int color_spacing = 0;  ///< up to 9; 0: that of the templates
+  /// Path of a binary PGM file with the initial state of the first stage, of the frames' size. If
+  /// empty, `start` applies.
   Text<kMaxOptionText> initial;
 
-  /// All but size, formats and ranges.
+  /// The table of options: all members except size, formats and ranges.
   static OptionTable options() noexcept;
 };
 
 /// The operator. Output, record, calls and lifetimes are those of CellularNetwork.
 class Cnn : public OperatorHandle {
  public:
-  /// These read the files that the configuration names. Errors: as those of CellularNetwork, and
+  /// These functions read the files that the configuration names. Errors: those of CellularNetwork,
   /// IoError and CorruptFile.
   static Expected<OperatorInfo> info_for(const CnnConfig& config) noexcept;
   static Expected<Footprint> footprint(const EngineInfo& engine, const CnnConfig& config) noexcept;
@@ -75,3 +79,5 @@ class Cnn : public OperatorHandle {
 };
 
 }  // namespace ocellus
+
+#pragma GCC visibility pop

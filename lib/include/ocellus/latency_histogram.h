@@ -1,37 +1,49 @@
-// LatencyHistogram: counts durations with three significant digits from 1 us to 10 s, in a fixed
-// size.
+// LatencyHistogram: a histogram of durations with three significant digits from 1 us to 10 s, in
+// constant memory.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 namespace ocellus {
 
-/// Log-linear buckets as in HdrHistogram: 1 ns wide below 2048 ns, then 1024 equal steps in each
-/// power of two, so a recorded value is known to better than 0.1 %. Negative values count as 0;
-/// values above 10 s count in `overflow` too, and those above 17 s share the last bucket. `record`
-/// takes constant time and never allocates; one writer at a time. A bucket counts up to 2^32 - 1
-/// values: `reset` in time where more may come. 100 KiB: not for a small stack.
+/// Log-linear buckets as in HdrHistogram: 1 ns wide below 2048 ns, then 1024 equal steps for each
+/// power of two. The relative error of a recorded value is below 0.1 %. Negative values count as 0.
+/// Values above 10 s also count in `overflow`; those above 17 s share the last bucket.
+///
+/// `record` takes constant time and never allocates. Only one thread may write at a time. A bucket
+/// counts up to 2^32 - 1 values; call `reset` before more are recorded. The size is 100 KiB, too
+/// large for a small stack.
 class LatencyHistogram {
  public:
+  /// Longest duration that does not count in `overflow`: 10 s.
   static constexpr std::int64_t kHighestNs = 10'000'000'000;
 
+  /// Adds one duration.
   void record(std::int64_t duration_ns) noexcept;
+  /// Removes all values.
   void reset() noexcept;
   /// Adds the counts of another histogram.
   void merge(const LatencyHistogram& other) noexcept;
 
+  /// Number of recorded values.
   std::uint64_t count() const noexcept { return count_; }
+  /// Number of recorded values above kHighestNs.
   std::uint64_t overflow() const noexcept { return overflow_; }
   std::int64_t min_ns() const noexcept { return count_ ? min_ : 0; }  ///< exact
   std::int64_t max_ns() const noexcept { return max_; }               ///< exact
   double mean_ns() const noexcept;
-  /// The duration that `percent` (0 to 100) of the recorded values do not exceed; 0 when empty.
+  /// Returns the duration that `percent` percent (0 to 100) of the recorded values do not exceed; 0
+  /// if the histogram is empty.
   std::int64_t percentile_ns(double percent) const noexcept;
 
-  /// For plots: buckets in ascending order.
+  /// Buckets in ascending order, for plots.
   static int bucket_count() noexcept { return kBuckets; }
+  /// Largest duration that the bucket counts.
   static std::int64_t bucket_upper_ns(int bucket) noexcept;
+  /// Number of values in the bucket.
   std::uint64_t bucket_value(int bucket) const noexcept {
     return counts_[static_cast<std::size_t>(bucket)];
   }
@@ -50,3 +62,5 @@ class LatencyHistogram {
 };
 
 }  // namespace ocellus
+
+#pragma GCC visibility pop

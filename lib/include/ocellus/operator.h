@@ -1,5 +1,5 @@
-// OperatorHandle: what every operator offers, whatever it computes. The operators' own classes add
-// creation and typed results; programs that drive any operator use this class alone.
+// OperatorHandle: the interface that all operators share. The class of each operator adds creation
+// and typed results. Programs that drive any operator use only this class.
 #pragma once
 
 #include <array>
@@ -20,35 +20,38 @@ class OperatorState;
 struct OperatorAccess;
 }  // namespace detail
 
-/// Most frames in flight.
+#pragma GCC visibility push(default)  // exported by a shared library
+
+/// Largest number of frames in flight.
 inline constexpr int kMaxDepth = 8;
-/// Most planes that an operator writes.
+/// Largest number of planes that an operator writes.
 inline constexpr int kMaxOutputPlanes = 8;
-/// Largest record, in bytes.
+/// Largest size of a record, in bytes.
 inline constexpr std::size_t kMaxRecordBytes = 4096;
 
 /// A plane that an operator writes.
 struct PlaneInfo {
   const char* name = "";  ///< static storage, as all texts here
   ImageSize size;
-  PixelFormat format = PixelFormat::kFloat32;  ///< type of its elements
-  bool optional = false;                       ///< may be left out
-  int levels = 0;  ///< values that occur, from the format's least to its largest; 0: any number
+  PixelFormat format = PixelFormat::kFloat32;  ///< type of the elements
+  bool optional = false;                       ///< true if the caller may leave the plane out
+  /// Number of different values, from the format's smallest to its largest; 0: any.
+  int levels = 0;
 };
 
 /// The type of a field of a record.
 enum class FieldType : std::uint8_t { kInt32, kUint32, kFloat, kBool };
 
-/// A field of a record: `capacity` values of one type, one after the other.
+/// A field of a record: an array of `capacity` values of one type.
 struct RecordField {
   const char* name = "";
   FieldType type = FieldType::kInt32;
   std::uint16_t capacity = 1;
-  std::uint32_t offset = 0;  ///< bytes from the begin of the record
-  const char* help = "";     ///< what it tells, with the unit
+  std::uint32_t offset = 0;  ///< bytes from the start of the record
+  const char* help = "";     ///< meaning, with the unit
 };
 
-/// A record: a plain struct of fixed size, which comes with each result.
+/// Describes a record: a plain struct of fixed size that is part of each result.
 struct RecordInfo {
   const char* name = "";
   std::size_t bytes = 0;
@@ -56,74 +59,77 @@ struct RecordInfo {
   int field_count = 0;
 };
 
-/// What an operator takes and gives; fixed when it is made.
+/// What an operator takes and produces. It does not change after creation.
 struct OperatorInfo {
-  const char* name = "";  ///< in error texts and on timelines
-  ImageSize size;         ///< of the frames
+  const char* name = "";  ///< name in error texts and on timelines
+  ImageSize size;         ///< size of the frames
   PixelFormat format = PixelFormat::kGray8;
   int plane_count = 1;  ///< output planes, 1 to kMaxOutputPlanes; the first is not optional
   std::array<PlaneInfo, kMaxOutputPlanes> planes{};
-  const RecordInfo* record = nullptr;  ///< null without one
+  const RecordInfo* record = nullptr;  ///< null if the operator has no record
   int depth = 1;                       ///< frames in flight, 1 to kMaxDepth
-  int support_frames = 1;              ///< frames that a result is computed from
+  int support_frames = 1;              ///< number of frames that a result is computed from
   float delay_frames = 0.0f;           ///< age of the moment that a result describes, in frames
-  bool keeps_state = false;            ///< a result depends on the frames before
-  char summary[160] = {};              ///< how it computes, in a few words
-  /// What a frame needs at least, however it is computed: memory traffic that no cache can save,
-  /// and multiplications and additions.
+  bool keeps_state = false;            ///< true if a result depends on previous frames
+  char summary[160] = {};              ///< the method of computation in a few words
+  /// Least cost of a frame, whatever the implementation: memory traffic in bytes that no cache can
+  /// avoid, and number of multiplications and additions.
   double least_bytes = 0.0;
   double least_flops = 0.0;
 };
 
-/// Where a result goes: planes in the order of OperatorInfo::planes, all in memory of one kind and
-/// with one stream. Planes of one size and format have one stride. A plane without data is left
-/// out.
+/// Destination of a result: planes in the order of OperatorInfo::planes. All are in memory of one
+/// kind and have one stream. Planes of the same size and format have the same stride. A plane
+/// without data is left out.
 struct OperatorOutput {
   std::array<ImageView, kMaxOutputPlanes> planes{};
-  /// In ordinary memory, of the type that the operator's record has; filled in when `wait` says
-  /// done. Null: not wanted.
+  /// Destination of the record, in ordinary memory, of the operator's record type. Filled in when
+  /// `wait` reports the frame as done. Null: no record is written.
   void* record = nullptr;
 };
 
-/// Since creation. Times are from `submit` to the return of the `wait` that said done.
+/// Statistics since creation. Times are from `submit` to the return of the `wait` that reported the
+/// frame as done.
 struct OperatorStats {
-  std::uint64_t frames = 0;            ///< waited for until done
-  std::uint64_t bad_frames = 0;        ///< of those, with pixels that are not finite
+  std::uint64_t frames = 0;            ///< frames that `wait` reported as done
+  std::uint64_t bad_frames = 0;        ///< number of those that had pixels that are not finite
   std::uint64_t missed_deadlines = 0;  ///< calls of `wait` that returned DeadlineMissed
   std::int64_t p50_ns = 0;
   std::int64_t p99_ns = 0;
   std::int64_t max_ns = 0;
 };
 
-/// An operator on an engine. Movable; a moved-from object can be destroyed or assigned to, nothing
-/// else.
+/// An operator on an engine. A movable handle; a moved-from object can only be destroyed or
+/// assigned to.
 ///
-/// `submit`, `wait`, `reset` and `stats` of one object must not run at the same time, but for
-/// `wait` beside `submit`; different objects are independent, on one engine too. Frame and output
-/// must live until `wait` has said done for them, or until `reset` or the destructor has returned:
-/// after DeadlineMissed too.
+/// `submit`, `wait`, `reset` and `stats` of one object must not run at the same time, except `wait`
+/// with `submit`. Different objects are independent, even on one engine. Frame and output must
+/// remain valid until `wait` reports the frame as done or until `reset` or the destructor returns.
+/// This also holds after DeadlineMissed.
 class OperatorHandle {
  public:
   OperatorHandle(OperatorHandle&&) noexcept;
   OperatorHandle& operator=(OperatorHandle&&) noexcept;
-  /// Waits for frames in flight, then gives the memory back.
+  /// Waits for the frames in flight, then returns the memory to the engine.
   ~OperatorHandle();
 
+  /// What the operator takes and produces.
   const OperatorInfo& info() const noexcept;
 
-  /// Queues a frame. Bounded; no allocation. After an error it is as if the frame had not come.
-  /// Errors: InvalidArgument (size, format, stride, null data, planes), QueueFull, DeviceLost,
-  /// System.
+  /// Queues a frame. Takes bounded time and does not allocate. After an error, the operator's state
+  /// is as if the frame had not come. Errors: InvalidArgument (size, format, stride, null data,
+  /// planes), QueueFull, DeviceLost, System.
   Expected<Ticket> submit(const Frame& in, const OperatorOutput& out) noexcept;
 
-  /// Computes, or waits, until the frame is done or the deadline has passed.
-  /// Errors: InvalidTicket, DeviceLost, DeadlineMissed (not done), System (reset drops the frame).
+  /// Computes or waits until the frame is done or the deadline has passed. Errors: InvalidTicket,
+  /// DeviceLost, DeadlineMissed (not done yet), System (`reset` drops the frame).
   Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) noexcept;
 
-  /// Finishes what runs, drops what is queued with its tickets, forgets all frames, keeps the
-  /// memory.
+  /// Waits for running work, drops queued frames and their tickets, and forgets all previous
+  /// frames. Keeps the memory.
   void reset() noexcept;
 
+  /// Statistics since creation.
   OperatorStats stats() const noexcept;
 
  private:
@@ -132,5 +138,7 @@ class OperatorHandle {
 
   std::unique_ptr<detail::OperatorState> state_;
 };
+
+#pragma GCC visibility pop
 
 }  // namespace ocellus

@@ -1,4 +1,4 @@
-// The list of operators, for programs that run any of them: by name, with options by name.
+// The list of operators, for programs that run any operator by its name and set options by name.
 #pragma once
 
 #include <array>
@@ -16,15 +16,18 @@
 #include "ocellus/options.h"
 #include "ocellus/status.h"
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 namespace ocellus {
 
 /// An operator of the list. Static storage, as all texts in it.
 struct OperatorDescription {
-  const char* name = "";     ///< of the command, of the element after "ocellus", in a pipeline
-  const char* summary = "";  ///< one sentence without its full stop
+  /// Name of the command, of the element (after "ocellus") and in a pipeline.
+  const char* name = "";
+  const char* summary = "";  ///< one sentence without the final period
   OptionTable options;
 
-  void (*construct)(void* config) noexcept = nullptr;  ///< the default configuration
+  void (*construct)(void* config) noexcept = nullptr;  ///< constructs the default configuration
   void (*set_input)(void* config, ImageSize size, PixelFormat format,
                     const GrayRange& range) noexcept = nullptr;
   Expected<OperatorInfo> (*info)(const void* config) noexcept = nullptr;
@@ -32,22 +35,22 @@ struct OperatorDescription {
   Expected<OperatorHandle> (*create)(Engine& engine, const void* config) noexcept = nullptr;
 };
 
-/// All operators, in the order of the documentation.
+/// Returns all operators, in the order of the documentation.
 std::span<const OperatorDescription> operators() noexcept;
 
-/// Null: there is none of this name.
+/// Returns the operator of this name, or null if there is none.
 const OperatorDescription* find_operator(std::string_view name) noexcept;
 
-/// A configuration of any operator of the list: a value, without memory of its own.
+/// A configuration of any operator of the list. A plain value that does not allocate.
 class OperatorConfig {
  public:
-  /// The defaults, without a size.
+  /// The operator's default configuration, without a size.
   explicit OperatorConfig(const OperatorDescription& description) noexcept
       : description_(&description) {
     description.construct(data_.data());
   }
 
-  /// From a configuration such as OpticalFlowConfig.
+  /// Copies a configuration such as OpticalFlowConfig.
   template <typename Config>
   requires requires { Config::options(); }
   OperatorConfig(const Config& config) noexcept : description_(described_by(Config::options())) {
@@ -58,13 +61,13 @@ class OperatorConfig {
   const OperatorDescription& description() const noexcept { return *description_; }
   OptionTable options() const noexcept { return description_->options; }
 
-  /// Frames that will come. `range` is for operators that have one: which gray values are black and
-  /// white.
+  /// Sets the size and format of the frames. `range` applies to operators that need to know which
+  /// gray values are black and white.
   void set_input(ImageSize size, PixelFormat format, const GrayRange& range = {}) noexcept {
     description_->set_input(data_.data(), size, format, range);
   }
 
-  /// As the functions of these names for a configuration; see options.h.
+  /// These functions correspond to those of the same names in options.h.
   Expected<void> set_options(std::span<const OptionSetting> settings) noexcept {
     return detail::set_options(options(), data_.data(), settings);
   }
@@ -72,19 +75,19 @@ class OperatorConfig {
     const OptionSetting setting{name, value};
     return set_options(std::span(&setting, 1));
   }
-  /// `option`: of `options()`.
+  /// `option` must be an element of `options()`.
   Text<kMaxOptionText> get_option(const Option& option) const noexcept {
     Text<kMaxOptionText> text;
     detail::get_option(option, data_.data(), text.data, sizeof(text.data));
     return text;
   }
-  /// Of kBool, kInt, kFloat, kChoice.
+  /// The value of an option of type kBool, kInt, kFloat or kChoice.
   double get_number(const Option& option) const noexcept { return option.get(data_.data()); }
   bool means_something(const Option& option) const noexcept {
     return option.means_something(data_.data());
   }
 
-  /// As those of the operator's own class.
+  /// These functions correspond to those of the operator's own class.
   Expected<OperatorInfo> info() const noexcept { return description_->info(data_.data()); }
   Expected<Footprint> footprint(const EngineInfo& engine) const noexcept {
     return description_->footprint(engine, data_.data());
@@ -93,7 +96,7 @@ class OperatorConfig {
     return description_->create(engine, data_.data());
   }
 
-  /// Null: it is another operator's.
+  /// Returns null if the configuration belongs to another operator.
   template <typename Config>
   Config* get_if() noexcept {
     return Config::options().data() == options().data()
@@ -105,7 +108,7 @@ class OperatorConfig {
     return const_cast<OperatorConfig*>(this)->get_if<Config>();
   }
 
-  /// Largest configuration.
+  /// Largest size of a configuration.
   static constexpr std::size_t kBytes = 3072;
 
  private:
@@ -115,8 +118,8 @@ class OperatorConfig {
   alignas(std::max_align_t) std::array<std::byte, kBytes> data_{};
 };
 
-/// An engine with memory for these operators, and for `config.memory` besides.
-/// Errors: those of Engine::create and of the operators' footprints.
+/// Creates an engine with memory for these operators, in addition to `config.memory`. Errors: those
+/// of Engine::create and of the operators' `footprint`.
 Expected<Engine> create_engine(const EngineConfig& config,
                                std::span<const OperatorConfig> operators) noexcept;
 inline Expected<Engine> create_engine(const EngineConfig& config,
@@ -125,3 +128,5 @@ inline Expected<Engine> create_engine(const EngineConfig& config,
 }
 
 }  // namespace ocellus
+
+#pragma GCC visibility pop

@@ -1,6 +1,6 @@
 // Options: the values of a configuration by name, for programs that set them from a command line, a
-// file or a property. Each configuration has one table of its options; what is known of an option
-// stands in its row.
+// file or a property. Each configuration has one table of its options. Each row describes one
+// option completely.
 #pragma once
 
 #include <algorithm>
@@ -11,24 +11,27 @@
 
 #include "ocellus/status.h"
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 namespace ocellus {
 
+/// Type of an option and of its text.
 enum class OptionType : std::uint8_t {
   kBool,    ///< "true" or "false"
-  kInt,     ///< a whole number of 32 bits
+  kInt,     ///< an integer of 32 bits
   kFloat,   ///< a finite number
   kChoice,  ///< one of Option::choices
-  kText,    ///< a text; what it must be, `help` says
+  kText,    ///< a text; `help` says what is valid
 };
 
-/// A word that an option of the type kChoice takes.
+/// A word that an option of type kChoice accepts.
 struct OptionChoice {
   const char* word;
-  int value;  ///< of the member
+  int value;  ///< value of the member
   const char* help;
 };
 
-/// A text inside a configuration, cut off by nobody: what is too long is refused.
+/// A text inside a configuration. Texts that are too long are refused, not cut off.
 template <std::size_t Capacity>
 struct Text {
   char data[Capacity] = {};  ///< NUL-terminated
@@ -38,7 +41,7 @@ struct Text {
   constexpr const char* c_str() const noexcept { return data; }
   constexpr bool empty() const noexcept { return data[0] == '\0'; }
   static constexpr std::size_t capacity() noexcept { return Capacity - 1; }
-  /// False, and nothing is changed, when the text is too long or holds a NUL.
+  /// Returns false and changes nothing if the text is too long or contains a NUL.
   constexpr bool assign(std::string_view text) noexcept {
     if (text.size() >= Capacity || text.find('\0') != std::string_view::npos) return false;
     std::fill(std::copy(text.begin(), text.end(), data), data + Capacity, '\0');
@@ -49,25 +52,26 @@ struct Text {
   }
 };
 
-/// A row of a table. Static storage, as all texts in it.
+/// A row of an option table. Static storage, as all texts in it.
 struct Option {
-  const char* name = "";  ///< of the member, such as "sigma_space"
+  const char* name = "";  ///< name of the member, such as "sigma_space"
   OptionType type = OptionType::kInt;
-  const char* unit = "";  ///< "pixels"; "" without one
-  const char* help = "";  ///< one sentence without its full stop
-  double low = 0.0;       ///< kInt, kFloat: the range, ends included
+  const char* unit = "";  ///< for example "pixels"; "": no unit
+  const char* help = "";  ///< one sentence without the final period
+  double low = 0.0;       ///< kInt, kFloat: smallest and largest value, both valid
   double high = 0.0;
-  bool odd = false;                         ///< kInt: and odd
+  bool odd = false;                         ///< kInt: only odd values are valid
   std::span<const OptionChoice> choices{};  ///< kChoice
-  const char* needs = "";                   ///< when it has a meaning, in words; "": always
+  /// The condition under which the option has a meaning, in words; "": always.
+  const char* needs = "";
 
-  /// Null: it always has a meaning.
+  /// Null: the option always has a meaning.
   bool (*has_meaning)(const void* config) noexcept = nullptr;
-  /// kBool, kInt, kFloat, kChoice.
+  /// For kBool, kInt, kFloat and kChoice.
   double (*get)(const void* config) noexcept = nullptr;
   void (*set)(void* config, double value) noexcept = nullptr;
-  /// kText. `set_text` errors: InvalidArgument and what reading a file gives; the text says what
-  /// would be right.
+  /// For kText. Errors of `set_text`: InvalidArgument (the text says what is valid), and errors of
+  /// reading a file.
   void (*get_text)(const void* config, char* text, std::size_t capacity) noexcept = nullptr;
   Expected<void> (*set_text)(void* config, std::string_view text) noexcept = nullptr;
 
@@ -76,15 +80,16 @@ struct Option {
   }
 };
 
+/// The options of a configuration, in the order in which they are set.
 using OptionTable = std::span<const Option>;
 
-/// Longest text of an option, with its NUL.
+/// Capacity for the text of an option, including the NUL.
 inline constexpr std::size_t kMaxOptionText = 1024;
 
-/// An option by its name, with '_' or '-' between the words. Null: there is none.
+/// Returns the option of this name, or null if there is none. Words may be separated by '_' or '-'.
 const Option* find_option(OptionTable table, std::string_view name) noexcept;
 
-/// A value for an option.
+/// An option by name, and its value as text.
 struct OptionSetting {
   std::string_view name;
   std::string_view value;
@@ -95,16 +100,18 @@ Expected<void> set_options(OptionTable table, void* config,
                            std::span<const OptionSetting> settings) noexcept;
 void get_option(const Option& option, const void* config, char* text,
                 std::size_t capacity) noexcept;
-/// The values of all options that have a meaning. Errors: InvalidArgument, naming option, value and
-/// range.
+/// Checks the values of all options that have a meaning. Errors: InvalidArgument; the text names
+/// option, value and range.
 Expected<void> check_options(OptionTable table, const void* config) noexcept;
 }  // namespace detail
 
-/// Sets options in the order of the table, whatever the order of the settings is: a preset comes
-/// before what changes it. An option that is not named keeps its value, or takes the preset's.
-/// Errors: InvalidArgument: an unknown name, a value that cannot be read or is out of its range, an
-/// option that has no meaning with the others. The text names the option. After an error `config`
-/// is unchanged or partly changed, and must not be used.
+/// Sets options in the order of the table, whatever the order of `settings`: a preset is applied
+/// before the options that modify it. An option that is not named keeps its value or takes the
+/// preset's value.
+///
+/// Errors: InvalidArgument for an unknown name, for a value that cannot be parsed or is out of
+/// range, and for an option that has no meaning in this configuration. The text names the option.
+/// After an error `config` may be partly changed and must not be used.
 template <typename Config>
 Expected<void> set_options(Config& config, std::span<const OptionSetting> settings) noexcept {
   return detail::set_options(Config::options(), &config, settings);
@@ -115,8 +122,8 @@ Expected<void> set_option(Config& config, std::string_view name, std::string_vie
   return set_options(config, std::span(&setting, 1));
 }
 
-/// The value of an option as text, which `set_option` takes. Errors: InvalidArgument (no such
-/// name).
+/// Returns the value of an option as text; `set_option` accepts this text. Errors: InvalidArgument
+/// (no such name).
 template <typename Config>
 Expected<Text<kMaxOptionText>> get_option(const Config& config, std::string_view name) noexcept {
   const Option* const option = find_option(Config::options(), name);
@@ -131,3 +138,5 @@ Expected<Text<kMaxOptionText>> get_option(const Config& config, std::string_view
 }
 
 }  // namespace ocellus
+
+#pragma GCC visibility pop

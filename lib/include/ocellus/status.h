@@ -1,4 +1,4 @@
-// Status, Error and Expected: how every call of the library reports failure. Nothing throws.
+// Status, Error and Expected: how the calls of the library report failure. No call throws.
 #pragma once
 
 #include <cstddef>
@@ -7,36 +7,38 @@
 #include <type_traits>
 #include <utility>
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 namespace ocellus {
 
-/// What happened. Only kOk means success.
+/// The result of a call. Only kOk means success.
 enum class Status : std::uint8_t {
   kOk = 0,
-  kInvalidArgument,     ///< a value of the call or of the configuration is out of its range
-  kUnsupported,         ///< valid, but not on this backend, in this build or after fork()
-  kOutOfMemory,         ///< the engine's block is too small, or the system gave none
-  kQueueFull,           ///< as many frames are in flight as the operator's depth allows
-  kInvalidTicket,       ///< not a ticket of this operator, already waited for, or dropped by reset
-  kDeadlineMissed,      ///< not done yet; the frame still belongs to the operator
-  kBackendUnavailable,  ///< the backend asked for is not in this build or not on this machine
-  kDeviceLost,          ///< the device answers no more; the operator cannot be used again
-  kCorruptFile,         ///< a model, filter or kernel file is truncated, damaged or not ours
-  kIoError,             ///< a file could not be opened, read or written
-  kSystem,              ///< the system or CUDA refused a call (threads, priority, a copy)
+  kInvalidArgument,  ///< a value of the call or of the configuration is out of its range
+  kUnsupported,      ///< valid, but not on this backend, in this build or after fork()
+  kOutOfMemory,      ///< the engine's block is too small, or the system has no memory
+  kQueueFull,        ///< the number of frames in flight equals the operator's depth
+  kInvalidTicket,    ///< not a ticket of this operator, already waited for, or dropped by `reset`
+  kDeadlineMissed,   ///< not done yet; the operator still uses the frame
+  kBackendUnavailable,  ///< the requested backend is not in this build or not on this machine
+  kDeviceLost,          ///< the device does not respond any more; the operator cannot be used again
+  kCorruptFile,  ///< a model, filter or kernel file is truncated, damaged or not of this format
+  kIoError,      ///< a file could not be opened, read or written
+  kSystem,       ///< the system or CUDA refused a call (threads, priority, a copy)
 };
 
-/// One short English sentence for a status, static storage.
+/// Returns one short English sentence for a status. Static storage.
 const char* status_message(Status status) noexcept;
 
-/// The enumerator's name without the k ("InvalidArgument"), static storage.
+/// Returns the enumerator's name without the k ("InvalidArgument"). Static storage.
 const char* status_name(Status status) noexcept;
 
-/// A status and the details: what was wrong and what would be right. Fixed size, no allocation.
+/// A status and a text that says what is wrong and what is valid. Fixed size, no allocation.
 struct [[nodiscard]] Error {
   static constexpr std::size_t kTextCapacity = 240;
 
   Status status = Status::kOk;
-  char text[kTextCapacity] = {};  ///< NUL-terminated, cut off at the capacity
+  char text[kTextCapacity] = {};  ///< NUL-terminated, truncated at the capacity
 };
 
 /// Makes an Error with a printf-formatted text.
@@ -50,9 +52,9 @@ class Expected;
 
 namespace detail {
 
-/// Hands the text of `error` to the log callback and aborts the program.
+/// Passes the text of `error` to the log callback and aborts the program.
 [[noreturn]] void abort_on_value_of(const Error& error) noexcept;
-/// The same for an error that is not there.
+/// Aborts the program because the error of a successful Expected was read.
 [[noreturn]] void abort_on_error_of_success() noexcept;
 
 template <typename U, typename T>
@@ -62,12 +64,12 @@ concept ValueFor =
 
 }  // namespace detail
 
-/// A value or an Error; what C++23's std::expected offers of access, with checks. An operator or a
-/// frame that failed must not go unnoticed: the compiler warns about a result that is ignored, and
-/// reading the value of a failed Expected, or the error of a successful one, hands the text to the
-/// log callback and aborts the program, in every build. Test it first.
+/// A value or an Error: the accessors of C++23's std::expected, with checks. A failure must not go
+/// unnoticed, so the compiler warns if a result is ignored. Reading the value of a failed Expected,
+/// or the error of a successful one, passes the text to the log callback and aborts the program, in
+/// every build. Test the result first.
 ///
-/// Failure is made by `tl::unexpected(error)`.
+/// `tl::unexpected(error)` makes a failure.
 template <typename T>
 class [[nodiscard]] Expected {
  public:
@@ -141,3 +143,5 @@ class [[nodiscard]] Expected<void> {
 };
 
 }  // namespace ocellus
+
+#pragma GCC visibility pop

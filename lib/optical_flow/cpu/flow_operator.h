@@ -1,4 +1,4 @@
-// FlowOperator: what the methods of optical flow on the CPU share.
+// FlowOperator: the base class of the CPU methods of optical flow.
 #pragma once
 
 #include "core/cpu_operator.h"
@@ -12,9 +12,9 @@ class FlowOperator : public CpuOperator {
   FlowOperator(const OpticalFlowPlan& plan, int workers, const KernelConfig* kernels) noexcept;
 
   Expected<void> prepare() noexcept final;
-  /// After `layout` with memory: reads the kernels.
+  /// Called after `layout` with memory: reads the kernels.
   virtual Expected<void> load(const KernelConfig& kernels) noexcept = 0;
-  /// "Invalid" in all planes.
+  /// Writes the invalid value to all planes.
   void write_bad(const FrameJob& frame) noexcept final;
   float invalid_value() const noexcept;
 

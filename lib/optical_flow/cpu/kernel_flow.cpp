@@ -13,8 +13,8 @@
 namespace ocellus::detail {
 namespace {
 
-/// Floats on both sides of a row that is read with a kernel's reach; at least kMaxKernelTaps / 2,
-/// in whole vectors.
+/// Floats on both sides of a row for the support of a kernel: at least kMaxKernelTaps / 2, rounded
+/// up to whole vectors.
 constexpr int kMargin = 16;
 
 }  // namespace
@@ -28,11 +28,11 @@ KernelFlow::KernelFlow(const OpticalFlowPlan& plan, int workers,
       below_(plan.ny / 2) {
   blocks_ = (plan.support.width + kRingBlock - 1) / kRingBlock;
   ingest_bands_ = Bands::cut(plan.size.height, workers, 2, 16);
-  // A row of a bank is large, so a band of few rows costs nothing; bands of uniform kernels filter
-  // ny - 1 rows more than they give.
+  // A row of a bank is large, so small bands have no overhead. With uniform kernels, a band filters
+  // ny - 1 rows more than it produces.
   convolve_bands_ = per_pixel() ? Bands::cut(plan.support.height, workers, 32, 1)
                                 : Bands::cut(plan.support.height, workers, 3, 32);
-  // A band of the window filters 2 radius rows more than it gives.
+  // A band of the window filters 2 radius rows more than it produces.
   if (!plan.filter_only)
     solve_bands_ = Bands::cut(plan.roi.height, workers, 6, std::max(16, 2 * plan.radius));
 }
@@ -66,8 +66,8 @@ void KernelFlow::layout(LayoutBuilder& builder) noexcept {
     derivatives_ = builder.take<float>(static_cast<std::size_t>(plan_.convolutions) * rows *
                                        derivative_stride_);
   }
-  // The number of shared passes is known only when the kernels are; room is kept for the most there
-  // can be.
+  // The number of shared passes is known only after the kernels were read. Reserve memory for the
+  // largest possible number.
   const auto kernels = static_cast<std::size_t>(plan_.convolutions * plan_.terms);
   for (int w = 0; w < workers_; ++w) {
     Scratch& scratch = scratch_[static_cast<std::size_t>(w)];
@@ -148,8 +148,8 @@ void KernelFlow::build_steps(JobStep* steps, StepContext* contexts) noexcept {
 }
 
 void KernelFlow::order_parts() noexcept {
-  // Parts are handed out in this order. A band is solved a few parts after the last one it needs,
-  // so that its rows are there without waiting.
+  // Parts are started in this order. A band is solved a few parts after the last band that it
+  // needs, so that it rarely waits for rows.
   int next = 0;
   int solved = 0;
   const int offset = plan_.roi.y - plan_.support.y;
@@ -215,10 +215,10 @@ void KernelFlow::convolve(FrameJob& frame, int band, const Scratch& scratch) noe
 }
 
 void KernelFlow::wait_for_rows(int begin, int end) const noexcept {
-  // Bands that are not done are being computed by other workers right now: parts are handed out in
-  // order, and convolving never waits. Looked at for a while, because that is nearly always enough;
-  // then asleep, because the other worker may be a thread of lower priority that this one keeps
-  // from running.
+  // Bands that are not done are being computed by other workers at this time, because parts are
+  // started in order and convolving never waits. Poll first, which is almost always enough. Then
+  // sleep, because the other worker may be a thread of lower priority that this thread keeps from
+  // running.
   constexpr int kLooks = 2000;
   for (int band = begin / convolve_bands_.band; band <= (end - 1) / convolve_bands_.band; ++band) {
     std::atomic<std::uint32_t>& done = convolved_[band];
@@ -280,7 +280,8 @@ void KernelFlow::convolve_uniform(FrameJob& frame, int begin, int end,
                                   const Scratch& scratch) noexcept {
   const Rect& support = plan_.support;
   const std::size_t temporal_stride = row_stride(support.width + 2 * kMargin);
-  // Columns of the image that the support's kernels reach; beyond the image they are repeated.
+  // Columns of the image that the kernels of the support read. Columns outside the image repeat the
+  // nearest one.
   const int first = std::max(0, support.x - left_);
   const int last = std::min(plan_.size.width, support.x + support.width + right_);
   const auto horizontal = [&](int y, int h) {

@@ -1,5 +1,5 @@
-// KernelFlow: the operator of the paper on the CPU - derivatives by spatio-temporal kernels, then
-// one Lucas-Kanade solution. Also the SpatioTemporalFilter, which ends after the convolutions.
+// KernelFlow: the paper's method on the CPU. It computes derivatives with spatio-temporal kernels,
+// then one Lucas-Kanade solution. SpatioTemporalFilter uses it as well, without the solution.
 #pragma once
 
 #include <atomic>
@@ -42,18 +42,18 @@ class KernelFlow final : public FlowOperator {
   void convolve_uniform(FrameJob& frame, int begin, int end, const Scratch& scratch) noexcept;
 
   bool per_pixel() const noexcept { return plan_.form == KernelForm::kPerPixel; }
-  /// Where row y of each convolution is computed: the derivative planes, or scratch that
-  /// `give_rows` copies to the user's planes.
+  /// Destination of row y of each convolution: the derivative planes, or scratch memory that
+  /// `give_rows` copies to the output planes.
   void result_rows(const Scratch& scratch, int y, float** rows) const noexcept;
   void give_rows(const FrameJob& frame, int y, float* const* rows) const noexcept;
 
-  int left_;   // taps left of the pixel, as pixels lie in the image
-  int right_;  // taps right of it
+  int left_;   // taps to the left of the pixel, in image coordinates
+  int right_;  // taps to the right of the pixel
   int above_;
   int below_;
-  int blocks_ = 0;  // of kRingBlock pixels in a row of the support
+  int blocks_ = 0;  // blocks of kRingBlock pixels in a row of the support
 
-  // Per pixel: the newest frame as floats with margins, the bank and the ring.
+  // Per-pixel kernels: the newest frame as floats with margins, the bank and the ring.
   float* image_ = nullptr;
   std::size_t image_stride_ = 0;
   char* bank_ = nullptr;
@@ -61,17 +61,18 @@ class KernelFlow final : public FlowOperator {
   std::size_t bank_row_bytes_ = 0;
   std::size_t ring_row_bytes_ = 0;
 
-  // Uniform: the last nt frames as they came.
+  // Uniform kernels: the last nt frames in their own format.
   UniformKernels uniform_;
   char* frames_kept_ = nullptr;
   std::size_t kept_stride_ = 0;  // bytes
 
-  float* derivatives_ = nullptr;  // a plane for each convolution over the support; flow only
+  // One plane for each convolution over the support; optical flow only.
+  float* derivatives_ = nullptr;
   std::size_t derivative_stride_ = 0;
   std::array<Scratch, kMaxWorkers> scratch_;
 
-  // Convolving waits for memory and solving for arithmetic, so they share one step: a band is
-  // solved as soon as its rows are there, while other workers go on streaming the bank.
+  // Convolving is bound by memory and solving by arithmetic, so both share one step. A band is
+  // solved as soon as its rows are available, while other workers continue to stream the bank.
   struct Part {
     bool solve;
     int band;
@@ -80,7 +81,7 @@ class KernelFlow final : public FlowOperator {
   Bands convolve_bands_;
   Bands solve_bands_;
   Part* parts_ = nullptr;
-  /// Frame number for which a band was convolved last.
+  /// Number of the frame for which each band was last convolved.
   std::atomic<std::uint32_t>* convolved_ = nullptr;
 };
 

@@ -63,11 +63,11 @@ void lucas_kanade_solve_row(const SolveRow& row) {
     const V c = hn::Add(sum[2], ridge);
     const V determinant = hn::NegMulAdd(sum[1], sum[1], hn::Mul(a, c));
     const V inverse = hn::Div(hn::Set(d, 1.0f), determinant);
-    // The minus of equation (3) is in the order of the differences.
+    // The minus sign of equation (3) is in the order of the differences.
     const V u = hn::Mul(hn::MulSub(sum[1], sum[4], hn::Mul(c, sum[3])), inverse);
     const V v = hn::Mul(hn::MulSub(sum[1], sum[3], hn::Mul(a, sum[4])), inverse);
 
-    // With a ridge the system is never singular, but for a flat window without one.
+    // With a ridge the system is never singular. Without one, a flat window makes it singular.
     const V least = hn::Max(hn::Set(d, kFlat), hn::Mul(singular, hn::Add(larger, ridge)));
     const auto solvable = hn::Gt(hn::Add(smaller, ridge), least);
     const auto valid = hn::And(solvable, hn::Ge(smaller, threshold));

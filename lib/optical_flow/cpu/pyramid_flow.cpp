@@ -272,10 +272,10 @@ PyramidFlow::Partners PyramidFlow::partners(bool all_frames) const noexcept {
     result.list[floats(result.count++)] = {age, offset};
   };
   if (seen == 1) {
-    add(0, 1.0f);  // beside itself: no motion
+    add(0, 1.0f);  // the frame with itself: no motion
     return result;
   }
-  // The next newer frame first: motion toward it is what is asked for.
+  // The next newer frame comes first, because the result is the motion toward it.
   add(result.reference_age - 1, 1.0f);
   for (int age = 0; all_frames && age < seen; ++age) {
     if (age != result.reference_age && age != result.reference_age - 1)
@@ -313,7 +313,7 @@ void PyramidFlow::expand(const Step& step, int begin, int end, const Scratch& sc
     const auto coarse_row = [&](int row) {
       return from.row(std::min(row - coarse.y, coarse.height - 1));
     };
-    // Copied, because the column behind the last one has to repeat it.
+    // Copied, because the last column must be repeated after it.
     float* upper = scratch.row + kMargin;
     float* lower = upper + scratch.mean_stride;
     const int there = std::min(count + 1, coarse.width - first);

@@ -1,8 +1,9 @@
-// PyramidFlow: Lucas-Kanade coarse to fine on the CPU, over a window of stored frames.
+// PyramidFlow: coarse-to-fine Lucas-Kanade on the CPU, over a window of stored frames.
 //
-// Each frame is prepared once, when it comes: pyramid, local normalization, a light smoothing. The
-// flow of the reference frame is then found from the coarsest level down: warp the next frame back
-// by the flow so far, solve for what is left, smooth.
+// Each frame is prepared once, on arrival: pyramid, local normalization, light smoothing. The flow
+// of the reference frame is then computed from the coarsest level to the finest. On each level, the
+// next frame is warped back by the present flow, the remaining motion is solved for, and the flow
+// is smoothed.
 #pragma once
 
 #include <array>
@@ -20,9 +21,9 @@ class PyramidFlow final : public FlowOperator {
   PyramidFlow(const OpticalFlowPlan& plan, int workers, const KernelConfig* kernels) noexcept;
 
  private:
-  static constexpr int kMargin = 16;  // floats before a row, for the reach of filters and warps
+  static constexpr int kMargin = 16;  // floats before a row, for filters and warps
 
-  /// A plane with room for warps and filters beyond its edges.
+  /// A plane with room beyond its edges for warps and filters.
   struct Plane {
     float* origin = nullptr;  // pixel (0, 0)
     std::size_t stride = 0;
@@ -39,10 +40,10 @@ class PyramidFlow final : public FlowOperator {
   using Step = PyramidStep;
   using StepKind = PyramidStepKind;
 
-  /// A frame of the window beside the reference.
+  /// A frame of the window other than the reference frame.
   struct Partner {
     int age;
-    float offset;  // frames after the reference
+    float offset;  // frames after the reference frame
   };
   struct Partners {
     int reference_age = 0;
@@ -85,7 +86,7 @@ class PyramidFlow final : public FlowOperator {
   void finish(FrameJob& frame, const Step& step, int begin, int end,
               const Scratch& scratch) noexcept;
 
-  /// Row y of a region, in a frame of the window.
+  /// Row y of a region in a stored frame.
   const float* stored_row(int age, int level, int y) const noexcept;
   const Plane& stored(int age, int level) const noexcept;
 
@@ -105,7 +106,7 @@ class PyramidFlow final : public FlowOperator {
   std::array<Plane, kMaxPyramidLevels> normalized_{};
   std::array<std::array<Plane, kMaxPyramidLevels>, kMaxPyramidFrames> window_{};
   std::array<std::array<FlowPlanes, 2>, kMaxPyramidLevels> flow_{};
-  // Shared by the levels, which run one after the other.
+  // Shared by all levels, which run one after the other.
   std::array<Plane, kMaxPyramidPartners> warped_{};
   std::array<Plane, kMaxPyramidPartners> fit_{};
   Plane confidence_;

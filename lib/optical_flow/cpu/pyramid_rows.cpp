@@ -16,7 +16,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::CappedTag<float, kRowSlack>;
 using V = hn::Vec<D>;
 
-/// out[x] = f(in[x] ...) over a row; out may be one of the inputs.
+/// Computes out[x] = f(in[x], ...) over a row. `out` may be one of the inputs.
 template <typename F, typename... In>
 HWY_INLINE void map_row(int width, float* out, const F& f, const In*... in) {
   const D d;
@@ -102,7 +102,8 @@ HWY_INLINE void accumulate(const ResidualRow& row, float* HWY_RESTRICT s2, float
   const V least = hn::Set(d, kLeastRamp);
   for (int i = 0; i < width; i += lanes) {
     const V residual = hn::Sub(hn::LoadU(d, row.warped + i), hn::LoadU(d, row.reference + i));
-    // Distance from the nearest edge, of the pixel and of where it came from; negative outside.
+    // Distance of the pixel and of its warped position from the nearest edge; negative outside the
+    // image.
     const V x = hn::Iota(d, static_cast<float>(row.x + i));
     const V there_x = hn::MulAdd(offset, hn::LoadU(d, row.u + i), x);
     const V there_y = hn::MulAdd(offset, hn::LoadU(d, row.v + i), y);

@@ -17,15 +17,15 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::CappedTag<float, kRingBlock>;
 using V = hn::Vec<D>;
 
-// Rows of the image whose sums are kept in registers at once, for three kernels side by side.
+// Rows of the image whose sums are kept in registers at once, for three kernels.
 #if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64
 constexpr int kRowsAtOnce = 5;  // 32 registers
 #else
 constexpr int kRowsAtOnce = 3;  // 16 registers
 #endif
 
-// How far ahead the bank and the ring are fetched: about as many bytes in flight for floats as for
-// halves.
+// Blocks by which the bank and the ring are prefetched. Floats and halves have about the same
+// number of bytes in flight.
 template <typename T>
 constexpr std::size_t kAheadBlocks = sizeof(T) == 4 ? 1 : 2;
 
@@ -44,17 +44,17 @@ HWY_INLINE void store(D, V v, hwy::float16_t* to) {
   hn::Store(hn::DemoteTo(dh, v), dh, to);
 }
 
-/// Keeps a value in a register. The compiler would rather repeat the load as an operand of each
-/// multiply-add, and a load that straddles two cache lines costs as much as two multiply-adds.
+/// Keeps a value in a register. Otherwise the compiler repeats the load as an operand of each
+/// multiply-add. A load that crosses a cache line costs as much as two multiply-adds.
 HWY_INLINE void keep([[maybe_unused]] V& v) {
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   asm("" : "+v"(v.raw));
 #endif
 }
 
-/// Fetches the taps of a later block while this one is computed, one tap of each kernel at a time:
-/// the processor's own prefetching does not keep the memory busy enough on streams that are
-/// consumed this slowly.
+/// Prefetches the taps of a later block while the present block is computed, one tap of each kernel
+/// at a time. The hardware prefetcher does not use the full memory bandwidth on streams that are
+/// read this slowly.
 template <int kKernels>
 struct Ahead {
   const char* at;
@@ -70,8 +70,8 @@ struct Ahead {
   }
 };
 
-/// sum[g] += sum over j < kRows of wy[g][j] sum over i < nx of wx[g][i] image[j][i], for kKernels
-/// kernels that read the same pixels.
+/// sum[g] += sum over j < kRows of wy[g][j] times sum over i < nx of wx[g][i] image[j][i], for
+/// kKernels kernels that read the same pixels.
 template <int kKernels, int kRows>
 HWY_INLINE void add_rows(const float* const* HWY_RESTRICT image, int x, int nx,
                          const float* const* HWY_RESTRICT wx, const float* const* HWY_RESTRICT wy,
@@ -115,8 +115,8 @@ HWY_INLINE void spatial_sums(const RingRow& row, int x, const float* const* HWY_
   for (; j < row.ny; step(1)) add_rows<kKernels, 1>(row.image + j, x, row.nx, wx, wy, ahead, sum);
 }
 
-/// The spatial taps as floats: in place, or converted once into `room`, because every group of rows
-/// reads them again.
+/// Returns the spatial taps as floats. Halves are converted once into `room`, because every group
+/// of rows reads them again.
 HWY_INLINE const float* spatial_taps(const float* taps, int, float*) {
   return taps;
 }
@@ -127,7 +127,7 @@ HWY_INLINE const float* spatial_taps(const hwy::float16_t* taps, int count, floa
   return room;
 }
 
-/// kKernels consecutive (convolution, term) pairs of one block.
+/// Computes kKernels consecutive (convolution, term) pairs of one block.
 template <int kKernels, typename T>
 HWY_INLINE void block_kernels(const RingRow& row, int pair, int block, const T* HWY_RESTRICT taps,
                               T* HWY_RESTRICT ring) {
@@ -144,8 +144,8 @@ HWY_INLINE void block_kernels(const RingRow& row, int pair, int block, const T* 
   for (int g = 0; g < kKernels; ++g)
     spatial[g] = spatial_taps(taps + g * per_pair, row.nx + row.ny, room[g]);
 
-  // In steps of a cache line or, for halves, of half a line: the second fetch of a line costs next
-  // to nothing.
+  // In steps of a cache line or, for halves, of half a line. The second prefetch of a line costs
+  // almost nothing.
   const std::size_t tap_bytes = kRingBlock * sizeof(T);
   const std::size_t pair_bytes = static_cast<std::size_t>(per_pair) * sizeof(T);
   Ahead<kKernels> ahead = {reinterpret_cast<const char*>(taps) + kAheadBlocks<T> * taps_block_bytes,
@@ -164,8 +164,8 @@ HWY_INLINE void block_kernels(const RingRow& row, int pair, int block, const T* 
     for (int g = 0; g < kKernels; ++g) {
       const T* wt = taps + g * per_pair + (row.nx + row.ny) * kRingBlock + lane;
       T* past = ring + g * row.nt * kRingBlock + lane;
-      // Before the sum over time, which reads the newest value back where it stands in for frames
-      // that never came.
+      // Stored before the sum over time, because this sum reads the newest value in place of
+      // missing frames.
       store(d, sum[g], past + row.slot[0] * kRingBlock);
       V even = hn::Mul(load(d, wt), sum[g]);
       V odd = hn::Zero(d);

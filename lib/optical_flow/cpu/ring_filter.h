@@ -1,8 +1,8 @@
-// The per-pixel spatio-temporal convolution of one row, with the ring of spatial sums.
+// The per-pixel spatio-temporal convolution of one row, with a ring of spatial sums.
 //
-// A pixel's kernel does not change in time, so its spatial sum over the new frame is taken once and
-// kept for as long as the temporal kernel reaches: equation (2) of Ohmura et al. 2011 for separable
-// kernels in nx ny + ny + nt multiply-adds.
+// A pixel's kernel does not change over time. Its spatial sum over a new frame is therefore
+// computed once and kept for nt frames. For separable kernels, equation (2) of Ohmura et al. 2011
+// then takes nx ny + ny + nt multiply-adds.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,21 @@
 
 namespace ocellus::detail {
 
-/// Pixels of a block. Taps and ring are stored block by block, tap by tap, 16 neighboring pixels
-/// together, so that a frame reads the bank once from end to end, in whole cache lines, on every
-/// instruction set:
+/// Pixels in a block. Taps and ring are stored block by block and tap by tap, with 16 neighboring
+/// pixels together. A frame thus reads the bank once from start to end, in whole cache lines, on
+/// every instruction set:
 ///   taps: [row][block][convolution][term][wx nx | wy ny | wt nt][16]
-///   ring: [row][block][convolution][term][nt slots][16]
-/// wx and wy are stored in the order in which pixels lie in the image (reversed against the
-/// convolution's index).
+///   ring: [row][block][convolution][term][nt elements][16]
+/// wx and wy are stored in image order, which reverses the index of the convolution.
 inline constexpr int kRingBlock = 16;
 
 struct RingRow {
-  /// Pixel under tap (k, 0) of the row's first pixel, for each of the ny rows; readable up to
-  /// kRowSlack beyond the last one.
+  /// Pixel at tap (k, 0) of the row's first pixel, for each of the ny rows. Readable up to
+  /// kRowSlack beyond the last pixel.
   const float* image[kMaxKernelTaps];
   const void* taps;          ///< first block of the row
   void* ring;                ///< first block of the row
-  int slot[kMaxKernelTaps];  ///< ring slot of the frame tau ago; slot[0] is written
+  int slot[kMaxKernelTaps];  ///< ring index of the frame `tau` frames ago; slot[0] is written
   float* out[kMaxConvolutions];
   int blocks;
   int nx;
@@ -47,7 +46,7 @@ constexpr std::size_t ring_values_per_block(int nt, int convolutions, int terms)
 
 void ring_filter_row(const RingRow& row, CoefficientStorage storage) noexcept;
 
-/// Writes `count` floats (a multiple of 16, aligned) as coefficients.
+/// Converts `count` floats (a multiple of 16, aligned) to the storage type.
 void store_coefficients(CoefficientStorage storage, const float* from, std::size_t count,
                         void* to) noexcept;
 

@@ -27,7 +27,7 @@ HWY_INLINE V load(D d, const T* from) {
   return hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(dt, from)));
 }
 
-/// kSums sums that read each frame once.
+/// Computes kSums sums and reads each frame once.
 template <int kSums, typename T>
 HWY_INLINE void sums_row(const void* const* HWY_RESTRICT frames, int nt,
                          const float* const* HWY_RESTRICT taps, float* const* HWY_RESTRICT out,

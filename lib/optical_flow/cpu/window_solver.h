@@ -1,4 +1,4 @@
-// The Lucas-Kanade window over bands of rows.
+// Applies the Lucas-Kanade window to bands of rows.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace ocellus::detail {
 
 /// Private buffers of one worker.
 struct WindowScratch {
-  float* products = nullptr;  ///< kProducts rows with room for the window on both sides
-  float* filtered = nullptr;  ///< window x kProducts rows: products filtered along the row
+  float* products = nullptr;  ///< kProducts rows with margins for the window on both sides
+  float* filtered = nullptr;  ///< window x kProducts rows: the products, filtered along the row
   float* result = nullptr;    ///< 3 rows
 };
 
@@ -20,13 +20,13 @@ struct WindowPlanes {
   const float* ix;
   const float* iy;
   const float* it;
-  std::size_t stride;  ///< floats, row_stride at least
-  int width;           ///< of the derivative planes
+  std::size_t stride;  ///< floats from row to row, at least row_stride
+  int width;           ///< width of the derivative planes
   int height;
-  Rect solve;  ///< where flow is wanted, in these planes
+  Rect solve;  ///< region of these planes for which flow is computed
 };
 
-/// Where rows of results go: rows of `solve`, with any stride in bytes; confidence may be null.
+/// Destination of the results: rows of `solve`. The stride is in bytes; `confidence` may be null.
 struct WindowOutput {
   float* u;
   float* v;
@@ -34,21 +34,21 @@ struct WindowOutput {
   std::ptrdiff_t stride;
 };
 
-/// Floats left of a row of products: the window's radius, in whole vectors.
+/// Floats before a row of products: the window's radius, rounded up to whole vectors.
 inline constexpr int kWindowMargin = 16;
 
 void layout_window_scratch(LayoutBuilder& builder, int width, int window,
                            WindowScratch& scratch) noexcept;
 
-/// Fills the parts of a SolveRow that do not change from row to row; the result goes to the
-/// scratch.
+/// Sets the fields of a SolveRow that do not change from row to row. Results are written to the
+/// scratch memory.
 SolveRow begin_solve(const OpticalFlowPlan& plan, const WindowScratch& scratch, int plane_width,
                      int solve_width) noexcept;
 
-/// The window over rows [begin, end) of `solve`, a part of planes of width x height. `products(row,
-/// out)` writes the five products of one row of the planes, each row once and in ascending order;
-/// `emit(y)` is called when row y of `solve` stands in `row.u`, `row.v` and `row.confidence`.
-/// Beyond the planes' edges the nearest row and column are repeated.
+/// Applies the window to rows [begin, end) of `solve`, a region of planes of width x height.
+/// `products(row, out)` must write the five products of one row of the planes. It is called once
+/// for each row, in ascending order. `emit(y)` is called when row y of `solve` is in `row.u`,
+/// `row.v` and `row.confidence`. Outside the planes, the nearest row and column are repeated.
 template <typename Products, typename Emit>
 void sweep_window(const OpticalFlowPlan& plan, int width, int height, const Rect& solve,
                   const WindowScratch& scratch, int begin, int end, SolveRow& row,
@@ -89,7 +89,7 @@ void sweep_window(const OpticalFlowPlan& plan, int width, int height, const Rect
   }
 }
 
-/// Lucas-Kanade on three derivative planes: rows [begin, end) of planes.solve.
+/// Solves Lucas-Kanade on three derivative planes, for rows [begin, end) of planes.solve.
 void solve_planes(const OpticalFlowPlan& plan, const WindowPlanes& planes, float invalid,
                   const WindowScratch& scratch, int begin, int end,
                   const WindowOutput& out) noexcept;

@@ -1,5 +1,5 @@
-// Hands OpenCV's images to Ocellus and back without a copy: a Frame looks at the pixels of a
-// cv::Mat, a FlowOutput at those of two others, whatever their row strides are.
+// Passes OpenCV images to Ocellus and back without a copy. A Frame refers to the pixels of one
+// cv::Mat, and a FlowOutput to those of two others, with any row stride.
 #include <ocellus/ocellus.h>
 
 #include <cmath>
@@ -31,8 +31,8 @@ ocellus::ImageView plane_of(cv::Mat& values) {
 }
 
 int main() {
-  // Noise, made smooth, seen through a window that moves by (2, 1): a part of a larger cv::Mat, so
-  // its rows are not contiguous.
+  // Smoothed noise, seen through a window that moves by (2, 1). The window is part of a larger
+  // cv::Mat, so its rows are not contiguous.
   cv::Mat scene(300, 400, CV_8UC1);
   cv::RNG random(1);
   random.fill(scene, cv::RNG::UNIFORM, 0, 256);

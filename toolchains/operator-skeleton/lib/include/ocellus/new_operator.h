@@ -13,6 +13,8 @@
 #include "ocellus/options.h"
 #include "ocellus/status.h"
 
+#pragma GCC visibility push(default)  // exported by a shared library
+
 namespace ocellus {
 
 /// What lies beyond the image.
@@ -60,3 +62,5 @@ class NewOperator : public OperatorHandle {
 };
 
 }  // namespace ocellus
+
+#pragma GCC visibility pop

@@ -1,0 +1,63 @@
+#include "apps/measure/clip.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "apps/common/common.h"
+#include "apps/io/test_scene.h"
+
+namespace ocellus::app {
+namespace {
+
+/// As many frames of a scene as the limits allow.
+std::vector<GrayImage> draw_scene(const TestScene& scene, const ClipLimits& limits) {
+  std::vector<GrayImage> frames = {scene.frame(0)};
+  const std::size_t bytes = frames.front().pixels.size();
+  const std::size_t fitting = (limits.bytes - 1) / bytes + 1;
+  const int count = static_cast<int>(
+      std::min({static_cast<std::size_t>(scene.frames()), limits.frames, fitting}));
+  frames.resize(static_cast<std::size_t>(count));
+  const int threads = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, count);
+  std::vector<std::thread> pool;
+  for (int t = 0; t < threads; ++t) {
+    pool.emplace_back([&, t] {
+      for (int i = t + 1; i < count; i += threads)
+        frames[static_cast<std::size_t>(i)] = scene.frame(i);
+    });
+  }
+  for (std::thread& thread : pool) thread.join();
+  return frames;
+}
+
+}  // namespace
+
+const GrayImage& Clip::cyclic(std::size_t i) const {
+  return frames[back_and_forth(i, frames.size())];
+}
+
+bool is_scene(const std::string& input) {
+  return input.rfind("test:", 0) == 0;
+}
+
+Clip read_clip(const std::string& input, const SourceOptions& options, const ClipLimits& limits) {
+  Clip clip;
+  if (is_scene(input)) {
+    clip.name = input;
+    clip.frames = draw_scene(TestScene::parse(input), limits);
+    return clip;
+  }
+  const auto source = open_frames({input}, options);
+  clip.name = source->name();
+  if (limits.first) source->start_at(*limits.first);
+  InputFrame frame;
+  std::size_t bytes = 0;
+  while (clip.frames.size() < limits.frames && bytes < limits.bytes && source->next(frame)) {
+    if (limits.first && frame.number < *limits.first) continue;
+    if (clip.frames.empty()) clip.first = frame.number;
+    bytes += frame.image.pixels.size();
+    clip.frames.push_back(frame.image);
+  }
+  return clip;
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,227 @@
+#include "apps/measure/latency_report.h"
+
+#include <fmt/ranges.h>
+
+#include <filesystem>
+
+#include "apps/common/common.h"
+#include "apps/common/printable.h"
+#include "apps/measure/machine.h"
+#include "apps/measure/svg_plot.h"
+
+namespace ocellus::app {
+namespace {
+
+double ms(std::int64_t ns) {
+  return static_cast<double>(ns) * 1e-6;
+}
+
+nlohmann::ordered_json histogram_json(const LatencyHistogram& h) {
+  return {{"min", ms(h.min_ns())},
+          {"mean", h.mean_ns() * 1e-6},
+          {"p50", ms(h.percentile_ns(50.0))},
+          {"p90", ms(h.percentile_ns(90.0))},
+          {"p99", ms(h.percentile_ns(99.0))},
+          {"p99.9", ms(h.percentile_ns(99.9))},
+          {"max", ms(h.max_ns())}};
+}
+
+void print_histogram(const std::string& name, const LatencyHistogram& h) {
+  fmt::print("  {:<24} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f}\n", name,
+             ms(h.percentile_ns(50.0)), ms(h.percentile_ns(90.0)), ms(h.percentile_ns(99.0)),
+             ms(h.percentile_ns(99.9)), ms(h.max_ns()));
+}
+
+nlohmann::ordered_json run_json(const LatencyReport& report, const LatencyResult& run) {
+  nlohmann::ordered_json json;
+  json["memory"] = memory_name(run.space);
+  json["frames"] = run.measured;
+  json["seconds"] = run.seconds;
+  json["frames_per_s"] = LatencyReport::frames_per_s(run);
+  json["misses"] =
+      report.with_budget() ? nlohmann::ordered_json(run.misses) : nlohmann::ordered_json(nullptr);
+  json["longest_burst"] = run.longest_burst;
+  json["late_starts"] = run.late_starts;
+  json["latency_ms"] = histogram_json(run.latency);
+  json["wake_ms"] = histogram_json(run.wake);
+  json["work_ms"] = histogram_json(run.work);
+  json["queue_ms"] = histogram_json(run.queue);
+  json["copy_ms"] = histogram_json(run.copy);
+  json["compute_ms"] = histogram_json(run.compute);
+  json["jitter_ms"] = {{"mean_interval", run.intervals.mean_ns() * 1e-6},
+                       {"deviation", run.intervals.deviation_ns() * 1e-6},
+                       {"spread", ms(run.intervals.spread_ns())}};
+  json["operators"] = nlohmann::ordered_json::array();
+  for (std::size_t op = 0; op < run.operators.size(); ++op) {
+    json["operators"].push_back({{"operator", report.operators[op]},
+                                 {"work_ms", histogram_json(*run.operators[op])},
+                                 {"delay_frames", run.delays[op]}});
+  }
+  json["footprint"] = {{"host", run.footprint.host},
+                       {"pinned", run.footprint.pinned},
+                       {"device", run.footprint.device}};
+  json["gb_per_s_at_least"] = report.least_bytes() * LatencyReport::frames_per_s(run) * 1e-9;
+  json["gpu_activity"] = activity_json(report.meter, run.gpu, run.measured);
+  json["page_faults"] = run.page_faults;
+  json["steal_percent"] = run.steal_percent >= 0.0 ? nlohmann::ordered_json(run.steal_percent)
+                                                   : nlohmann::ordered_json(nullptr);
+  json["ok"] = report.keeps_budget(run);
+  return json;
+}
+
+void print_gpu_activity(const GpuMeter& meter, const LatencyResult& run) {
+  const GpuActivity& a = run.gpu;
+  const std::optional<double> power = a.mean_power_w();
+  if (power) {
+    fmt::print("  power: mean {:.0f} W", *power);
+    if (!a.power_w.empty()) fmt::print(", largest {:.0f} W", a.power_w.high);
+    fmt::print(" ({}), {:.3g} mJ per frame", counted(a.samples, "sample"),
+               *power * a.seconds * 1e3 / static_cast<double>(run.measured));
+  } else {
+    fmt::print("  power unknown: {}", meter.power_missing());
+  }
+  const auto range = [](const char* name, const Range<unsigned>& r) {
+    if (r.empty()) return;
+    if (r.low == r.high)
+      fmt::print("; {} {} MHz throughout", name, r.low);
+    else
+      fmt::print("; {} {} to {} MHz", name, r.low, r.high);
+  };
+  range("SM", a.sm_mhz);
+  range("memory", a.memory_mhz);
+  if (a.reasons_known) {
+    fmt::print("; clocks limited by: {}",
+               a.reasons == 0 ? std::string("nothing")
+                              : fmt::format("{}", fmt::join(clock_reason_names(a.reasons), ", ")));
+  }
+  fmt::print("\n");
+}
+
+void print_run(const LatencyReport& report, const LatencyResult& run) {
+  fmt::print("\n  {:<24} {:>9} {:>9} {:>9} {:>9} {:>9}\n",
+             fmt::format("{} memory, ms", memory_name(run.space)), "p50", "p90", "p99", "p99.9",
+             "max");
+  if (report.plan.fps > 0.0) {
+    print_histogram("latency", run.latency);
+    print_histogram("  delay of the start", run.wake);
+  }
+  print_histogram("work", run.work);
+  if (run.operators.size() > 1) {
+    for (std::size_t op = 0; op < run.operators.size(); ++op)
+      print_histogram(fmt::format("  operator {}: {}", op + 1, report.operators[op]),
+                      *run.operators[op]);
+  }
+  print_histogram("  queue", run.queue);
+  print_histogram("  copy", run.copy);
+  print_histogram("  compute", run.compute);
+  fmt::print(
+      "  jitter {:.3f} ms (standard deviation of the interval between results); longest minus "
+      "shortest interval {:.3f} ms\n",
+      run.intervals.deviation_ns() * 1e-6, ms(run.intervals.spread_ns()));
+  if (report.with_budget()) {
+    fmt::print("  budget {:.3f} ms: {} of {}", report.budget_ms(),
+               counted(run.misses, "miss", "misses"), counted(run.measured, "frame"));
+    if (run.misses > 0) fmt::print(", at most {} in a row", run.longest_burst);
+    fmt::print(": {}\n", report.keeps_budget(run) ? "kept" : "NOT KEPT");
+  }
+  fmt::print("  {:.1f} frames/s; memory traffic at least {:.2f} GB/s; {} page faults",
+             LatencyReport::frames_per_s(run),
+             report.least_bytes() * LatencyReport::frames_per_s(run) * 1e-9, run.page_faults);
+  if (run.steal_percent >= 0.0)
+    fmt::print("; {:.2f} % of the CPU time stolen by other guests", run.steal_percent);
+  fmt::print("\n  memory used: {:.1f} MB host, {:.1f} MB pinned, {:.1f} MB device\n",
+             static_cast<double>(run.footprint.host) * 1e-6,
+             static_cast<double>(run.footprint.pinned) * 1e-6,
+             static_cast<double>(run.footprint.device) * 1e-6);
+  if (run.engine.backend == BackendKind::kCuda) print_gpu_activity(report.meter, run);
+}
+
+}  // namespace
+
+const char* memory_name(MemorySpace space) {
+  return space == MemorySpace::kCuda ? "device" : space == MemorySpace::kPinned ? "pinned" : "host";
+}
+
+nlohmann::ordered_json report_json(const LatencyReport& report, bool good) {
+  const LatencyResult& first = *report.runs.front();
+  nlohmann::ordered_json json;
+  json["version"] = version();
+  json["pipeline"] = nlohmann::ordered_json::array();
+  for (const std::string& name : report.operators) json["pipeline"].push_back(name);
+  json["input"] = report.clip.name;
+  json["input_frames"] = report.clip.frames.size();
+  json["size"] = {report.size().width, report.size().height};
+  json["pace"] = report.plan.fps > 0.0 ? "camera" : "back to back";
+  json["fps"] = report.plan.fps > 0.0 ? nlohmann::ordered_json(report.plan.fps) : nullptr;
+  json["warm_up"] = report.plan.warm_up;
+  json["interrupted"] = report.interrupted();
+  json["budget_ms"] = report.with_budget() ? nlohmann::ordered_json(report.budget_ms()) : nullptr;
+  json["budget_percentile"] = report.o.budget_percentile;
+  json["backend"] = backend_name(first.engine.backend);
+  json["device"] = first.engine.device_name;
+  json["workers"] = first.engine.workers;
+  json["simd"] = first.engine.simd_target;
+  json["realtime_priority"] = report.plan.engine.realtime_priority;
+  json["copy_threads"] = report.plan.engine.device_copy_threads;
+  json["machine"] = machine_json();
+  json["gpu"] = gpu_json(first.engine, report.meter);
+  json["config"] = config_json(report.plan.operators.front());
+  json["configs"] = nlohmann::ordered_json::array();
+  for (const OperatorConfig& op : report.plan.operators) json["configs"].push_back(config_json(op));
+  json["delay_frames"] = first.delays.front();
+  // The keys of the first run are repeated at the top level, so that a reader of a single run needs
+  // no index.
+  json["runs"] = nlohmann::ordered_json::array();
+  for (const auto& run : report.runs) json["runs"].push_back(run_json(report, *run));
+  const nlohmann::ordered_json copy = json["runs"].front();
+  json.update(copy);
+  json["ok"] = good;
+  return json;
+}
+
+void print_report(const LatencyReport& report) {
+  const EngineInfo& info = report.runs.front()->engine;
+  fmt::print("{}: {} from {} of {}, back and forth, {}x{} {}\n", printable(report.o.pipeline),
+             counted(report.runs.front()->measured, "frame"),
+             counted(static_cast<std::int64_t>(report.clip.frames.size()), "frame"),
+             printable(report.clip.name), report.size().width, report.size().height, report.pace());
+  for (std::size_t op = 0; op < report.infos.size(); ++op)
+    fmt::print("{}{}", op == 0 ? "" : " ! ", printable(report.infos[op].summary));
+  fmt::print("; {}, {}\n", info.device_name, cpu_text(info));
+  fmt::print("machine: {}\n", machine_line());
+  if (info.backend == BackendKind::kCuda) fmt::print("GPU: {}\n", gpu_line(info, report.meter));
+  for (const auto& run : report.runs) print_run(report, *run);
+  if (!report.o.plot.empty()) fmt::print("  written: {}\n", printable(report.o.plot));
+}
+
+void plot_report(const LatencyReport& report) {
+  const EngineInfo& info = report.runs.front()->engine;
+  LatencyPlot plot;
+  plot.title = fmt::format("ocellus latency: {} on {}x{} {}", report.o.pipeline,
+                           report.size().width, report.size().height, report.pace());
+  std::vector<std::string> misses;
+  for (const auto& run : report.runs)
+    misses.push_back(fmt::format(
+        "{}{} misses",
+        report.runs.size() > 1 ? fmt::format("{} memory ", memory_name(run->space)) : std::string(),
+        run->misses));
+  plot.subtitle = fmt::format(
+      "{} of {}{}; {}", counted(report.runs.front()->measured, "frame"),
+      std::filesystem::path(report.clip.name).filename().string(),
+      report.with_budget() ? fmt::format(", {}", fmt::join(misses, ", ")) : std::string(),
+      report.infos.front().summary);
+  const double stolen = report.runs.front()->steal_percent;
+  plot.machine = fmt::format(
+      "{}, {}{}{}", info.device_name, cpu_text(info),
+      report.meter.driver().empty() ? std::string() : ", driver " + report.meter.driver(),
+      stolen >= 0.05 ? fmt::format("; {:.1f} % of the CPU time stolen", stolen) : "");
+  for (const auto& run : report.runs) {
+    const double fps = LatencyReport::frames_per_s(*run);
+    plot.series.push_back({fmt::format("{} memory", memory_name(run->space)), &run->latency,
+                           &run->latencies_ms, fps > 0.0 ? fps : 1.0});
+  }
+  plot.budget_ms = report.budget_ms();
+  write_latency_svg(report.o.plot, plot);
+}
+
+}  // namespace ocellus::app
