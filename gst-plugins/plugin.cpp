@@ -1,9 +1,7 @@
 // The plugin `ocellus`: registers the elements.
 #include <gst/gst.h>
 
-#include "gstocelluscnn.h"
-#include "gstocellusflow.h"
-#include "gstocellushalftone.h"
+#include "elements.h"
 #include "ocellus/log.h"
 #include "ocellus/version.h"
 
@@ -36,10 +34,7 @@ static gboolean plugin_init(GstPlugin* plugin) {
   GST_DEBUG_CATEGORY_INIT(gst_ocellus_debug, "ocellus", 0, "The Ocellus library");
   ocellus::set_log_callback(forward_log, nullptr);
 #endif
-  const gboolean flow = GST_ELEMENT_REGISTER(ocellusflow, plugin);
-  const gboolean halftone = GST_ELEMENT_REGISTER(ocellushalftone, plugin);
-  const gboolean cnn = GST_ELEMENT_REGISTER(ocelluscnn, plugin);
-  return flow && halftone && cnn;
+  return gst_ocellus_register_elements(plugin);
 }
 
 GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, ocellus,

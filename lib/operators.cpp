@@ -3,10 +3,7 @@
 
 #include <utility>
 
-#include "ocellus/cnn.h"
-#include "ocellus/halftone.h"
-#include "ocellus/optical_flow.h"
-#include "ocellus/spatio_temporal_filter.h"
+#include "ocellus/ocellus.h"
 
 namespace ocellus {
 namespace {

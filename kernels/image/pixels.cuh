@@ -16,6 +16,11 @@ __device__ inline T* row_at(T* plane, std::int64_t stride, int y) {
   return reinterpret_cast<T*>(reinterpret_cast<char*>(plane) + y * stride);
 }
 
+template <typename T>
+__device__ inline const T* row_at(const T* plane, std::int64_t stride, int y) {
+  return reinterpret_cast<const T*>(reinterpret_cast<const char*>(plane) + y * stride);
+}
+
 __device__ inline int clamp_to(int value, int size) {
   return min(max(value, 0), size - 1);
 }

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -78,6 +79,26 @@ struct Meaning {
 
 const Settings kKernels = {{"method", "kernels"}};
 
+/// For a row whose condition is a choice or a flag of the same operator: the setting is found by
+/// trying all of them.
+std::optional<Meaning> find_meaning(const OperatorDescription& description, const Option& row) {
+  const bool by_default = OperatorConfig(description).means_something(row);
+  for (const Option& other : description.options) {
+    std::vector<std::string> values;
+    if (other.type == OptionType::kBool) values = {"false", "true"};
+    for (const OptionChoice& choice : other.choices) values.emplace_back(choice.word);
+    for (const std::string& value : values) {
+      OperatorConfig config(description);
+      if (!config.set_option(other.name, value)) continue;
+      if (config.means_something(row) == by_default) continue;
+      const Settings setting = {{other.name, value}};
+      return Meaning{description.name, row.name, by_default ? Settings{} : setting,
+                     by_default ? setting : Settings{}};
+    }
+  }
+  return std::nullopt;
+}
+
 const std::vector<Meaning>& meanings() {
   static const std::vector<Meaning> all = [] {
     std::vector<Meaning> list = {
@@ -105,6 +126,16 @@ const std::vector<Meaning>& meanings() {
     for (const char* option : {"fovea_x", "fovea_y", "fovea_radius"}) {
       list.push_back({"flow", option, {{"method", "kernels"}, {"kernels", "foveated"}}, kKernels});
       list.push_back({"filter", option, {{"kernels", "foveated"}}, {}});
+    }
+    for (const OperatorDescription& description : operators()) {
+      for (const Option& row : description.options) {
+        const auto is_of_row = [&](const Meaning& meaning) {
+          return meaning.operator_name == description.name && meaning.option == row.name;
+        };
+        if (row.has_meaning == nullptr || std::any_of(list.begin(), list.end(), is_of_row))
+          continue;
+        if (auto found = find_meaning(description, row)) list.push_back(std::move(*found));
+      }
     }
     return list;
   }();
@@ -519,13 +550,13 @@ std::string another_value(const OperatorConfig& config, const Option& option,
       break;
   }
   const std::string name = option.name;
-  if (name == "roi") return "1,2,30,20";
-  if (name == "taps") return "7x5x4";
-  if (name == "kernels") return "per-pixel";
   if (name == "template") return "erosion | edge";
   if (name == "initial") return initial;
-  if (name == "boundary") return "-0.25";
-  ADD_FAILURE() << name << " is a text that this test does not know";
+  for (const char* text : {"1,2,30,20", "7x5x4", "per-pixel", "-0.25", "a"}) {
+    OperatorConfig changed = config;
+    if (text != now && changed.set_option(name, text) && changed.info()) return text;
+  }
+  ADD_FAILURE() << name << " takes none of the texts of this test";
   return "";
 }
 

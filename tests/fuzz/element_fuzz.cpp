@@ -10,17 +10,17 @@
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
 #include <string>
+#include <vector>
 
-#include "gstocelluscnn.h"
-#include "gstocellusflow.h"
-#include "gstocellushalftone.h"
+#include "elements.h"
+#include "ocellus/operators.h"
 
 // Functions of the leak sanitizer, if the program is built with it.
 extern "C" {
@@ -60,7 +60,7 @@ bool start_gstreamer() {
   g_setenv("GST_PLUGIN_PATH_1_0", "", TRUE);
   gst_init(nullptr, nullptr);
   g_log_set_default_handler(end_at_critical, nullptr);
-  return true;
+  return gst_ocellus_register_elements(nullptr);
 }
 
 // Without a template, a pad would accept only the first caps.
@@ -75,8 +75,8 @@ GstFlowReturn drop(GstPad*, GstObject*, GstBuffer* buffer) {
 // Replaces GstHarness, which ends the process when an element does not start.
 class Stage {
  public:
-  explicit Stage(GType type)
-      : element_(static_cast<GstElement*>(g_object_new(type, nullptr))),
+  explicit Stage(GstElement* element)
+      : element_(element),
         bus_(gst_bus_new()),
         source_(gst_pad_new("source", GST_PAD_SRC)),
         sink_(gst_pad_new_from_static_template(&sink_template, "sink")) {
@@ -270,18 +270,33 @@ class Stage {
   gsize bytes_ = 64;
 };
 
+// The element of the operator of this name. Other texts stand for one of the elements, too.
+GstElement* make_element(const std::string& name) {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> found;
+    for (const ocellus::OperatorDescription& description : ocellus::operators()) {
+      const std::string element = std::string("ocellus") + description.name;
+      GstElementFactory* const factory = gst_element_factory_find(element.c_str());
+      if (factory == nullptr) continue;  // an operator without an element
+      gst_object_unref(factory);
+      found.push_back(element);
+    }
+    return found;
+  }();
+  const auto known = std::find(names.begin(), names.end(), "ocellus" + name);
+  const std::size_t any = name.empty() ? 0 : static_cast<unsigned char>(name[0]) % names.size();
+  return gst_element_factory_make((known != names.end() ? *known : names[any]).c_str(), nullptr);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const bool started = start_gstreamer();
-  if (!started) return 0;
+  if (!started) std::abort();
   std::istringstream script(std::string(reinterpret_cast<const char*>(data), size));
   std::string text;
   std::getline(script, text);
-  const std::array<GType, 3> types = {gst_ocellus_flow_get_type(), gst_ocellus_halftone_get_type(),
-                                      gst_ocellus_cnn_get_type()};
-  const std::size_t which = text == "flow" ? 0 : text == "halftone" ? 1 : 2;
-  Stage stage(types[which]);
+  Stage stage(make_element(text));
   for (int i = 0; i < kMostLines && std::getline(script, text); ++i) {
     // Properties and caps are C strings, so the text ends at the first NUL.
     stage.line(text.substr(0, text.find('\0')));

@@ -7,9 +7,7 @@
 #include "gst/cuda_fixture.h"
 
 #ifdef OCELLUS_FAKE_CUDA
-#include "gstocelluscnn.h"
-#include "gstocellusflow.h"
-#include "gstocellushalftone.h"
+#include "elements.h"
 #else
 #include <chrono>
 #include <cmath>
@@ -788,9 +786,7 @@ int main(int argc, char** argv) {
   gst_init(&argc, &argv);
   ocellus::gst_test::register_test_upload();
 #ifdef OCELLUS_FAKE_CUDA
-  GST_ELEMENT_REGISTER(ocellusflow, nullptr);
-  GST_ELEMENT_REGISTER(ocellushalftone, nullptr);
-  GST_ELEMENT_REGISTER(ocelluscnn, nullptr);
+  gst_ocellus_register_elements(nullptr);
 #else
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {

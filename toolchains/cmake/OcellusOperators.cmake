@@ -1,9 +1,10 @@
-# The operators of the build. An operator has a folder with its name in lib, kernels and apps, and
-# the files in these folders are built.
+# The operators of the build. An operator has a folder with its name in lib, kernels, apps and tests,
+# and the files in these folders are built.
 #
-#   lib/<name>/*.cpp, lib/<name>/*.fbs     the operator and its CPU backend; schemas of its model files
+#   lib/<name>/*.cpp, cpu/*.cpp, *.fbs     the operator and its CPU backend; schemas of its model files
 #   kernels/<name>/*.cpp, *.cu             its CUDA backend; paper_*: the paper's schedules, for measuring and tests only
 #   apps/<name>/*.cpp                      its commands
+#   tests/<name>/CMakeLists.txt            its tests
 
 # ocellus_operator(<name>): declares an operator. The order is that of the documentation.
 function(ocellus_operator name)

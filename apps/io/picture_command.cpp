@@ -1,0 +1,193 @@
+#include "apps/io/picture_command.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "apps/common/interrupt.h"
+#include "apps/common/printable.h"
+
+namespace ocellus::app {
+namespace {
+
+/// The picture in 8 bits.
+GrayImage in_8_bits(const GrayImage& image) {
+  GrayImage out(image.size, PixelFormat::kGray8);
+  std::size_t i = 0;
+  for (int y = 0; y < image.size.height; ++y)
+    for (int x = 0; x < image.size.width; ++x)
+      out.pixels[i++] = static_cast<std::uint8_t>(std::lround(image.brightness(x, y)));
+  return out;
+}
+
+}  // namespace
+
+// ---- PictureRun
+
+PictureRun::PictureRun(const EngineConfig& engine, const OperatorConfig& config)
+    : image_(info_of(config).planes[0].size, info_of(config).planes[0].format),
+      output_(output_of(image_)),
+      run_(engine, config, &output_) {}
+
+OperatorOutput PictureRun::output_of(GrayImage& image) {
+  OperatorOutput output;
+  output.planes[0] = {image.pixels.data(), image.size,         image.stride(),
+                      image.format,        MemorySpace::kHost, nullptr};
+  return output;
+}
+
+// ---- PictureJob
+
+PictureJob::PictureJob(const PictureCommand& command)
+    : command_(command),
+      input_(command.frames, false),
+      output_(command.frames, {".png"}, input_.source().fps()),
+      engine_(engine_config(command.common)),
+      config_(command.options.description()) {}
+
+int PictureJob::run() {
+  // After a signal, a video of the frames so far is still finished.
+  const StopsEarly stops_early;
+  frames();
+  output_.finish();
+  if (stop_signal() != 0)
+    input_.report_interruption(static_cast<std::int64_t>(reports_.size()), "frame");
+  if (!reports_.empty()) print();
+  return kDone;
+}
+
+void PictureJob::frames() {
+  Progress progress(input_.source().name(), input_.expected());
+  InputFrame frame;
+  if (!input_.next(frame)) return;
+  prepare(frame);
+  config_ = command_.options.config();
+  range_ = frame.range;
+  config_.set_input(frame.image.size, frame.image.format, range_);
+  run_ = std::make_unique<PictureRun>(engine_, config_);
+  if (output_.single()) {
+    const long number = frame.number;
+    InputFrame second;
+    if (input_.next(second)) {
+      throw InputError(fmt::format(
+          "-o {} is one file, {} has more than one frame; put a number such as %03d into the name, "
+          "or write frame {} alone with --limit 1",
+          output_.path(), input_.source().name(), number));
+    }
+  }
+  do {
+    if (!reports_.empty()) prepare(frame);
+    step(frame);
+    progress.update(input_.read());
+  } while (stop_signal() == 0 && !output_.single() && input_.next(frame));
+}
+
+void PictureJob::step(const InputFrame& frame) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  const FrameInfo info =
+      run_->step(frame.image.view(static_cast<std::uint64_t>(frame.number), frame.timestamp_ns));
+  Report report;
+  report.ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+  report.frame = frame.number;
+  report.compute_ms = static_cast<double>(info.compute_ns) * 1e-6;
+  report.record = run_->op().stored_record();
+  if (!output_.none()) {
+    report.file = output_.name_of(frame.number);
+    write(run_->image(), report.file);
+  }
+  reports_.push_back(std::move(report));
+}
+
+void PictureJob::write(const GrayImage& image, const std::string& path) {
+  const bool wide = image.format != PixelFormat::kGray8;
+  if (!output_.video()) {
+    const int bits = run_->info().planes[0].levels == 2 ? 1 : 8;
+    write_png_gray(path, wide ? in_8_bits(image) : image, bits);
+    return;
+  }
+  picture_.image = image;
+  picture_.range = result_range(range_);
+  output_.video_picture(picture_);
+  output_.write_video_picture();
+}
+
+nlohmann::ordered_json PictureJob::report_json(const Report& report) const {
+  nlohmann::ordered_json json;
+  json["frame"] = report.frame;
+  if (const RecordInfo* record = run_->info().record)
+    json.update(record_json(*record, report.record.data()));
+  json["ms"] = report.ms;
+  json["compute_ms"] = report.compute_ms;
+  if (!report.file.empty()) json["file"] = report.file;
+  return json;
+}
+
+void PictureJob::print_totals(double median, double p99) const {
+  if (reports_.size() == 1) {
+    fmt::print("{:.2f} ms\n", median);
+    return;
+  }
+  fmt::print("{}, median {:.2f} ms per frame, 99th percentile {:.2f} ms, {:.0f} frames/s\n",
+             counted(static_cast<std::int64_t>(reports_.size()), "frame"), median, p99,
+             1000.0 / median);
+}
+
+void PictureJob::print() const {
+  const OperatorInfo& op = run_->info();
+  std::vector<double> ms;
+  ms.reserve(reports_.size());
+  for (const Report& report : reports_) ms.push_back(report.ms);
+  const double median = percentile(ms, 50.0);
+  const double p99 = percentile(ms, 99.0);
+  if (command_.common.json) {
+    nlohmann::ordered_json json;
+    json["input"] = input_.source().name();
+    json["size"] = {op.size.width, op.size.height};
+    json["frames_read"] = input_.read();
+    add_engine_json(json, run_->engine());
+    json["input_range"] = {range_.black, range_.white};
+    json["config"] = config_json(config_);
+    json["memory_bytes"] = run_->footprint().host;
+    json["output"] =
+        output_.none() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(output_.path());
+    json["median_ms"] = median;
+    json["p99_ms"] = p99;
+    add_totals(json);
+    json["frames"] = nlohmann::ordered_json::array();
+    for (const Report& report : reports_) json["frames"].push_back(report_json(report));
+    print_json(json);
+    return;
+  }
+  print_summary(input_, op.size, printable(op.summary), run_->engine());
+  print_totals(median, p99);
+  if (!output_.none())
+    fmt::print("written: {}\n",
+               printable(output_.written(reports_.front().frame, reports_.size())));
+}
+
+// ---- the command line
+
+void add_picture_options(CLI::App& command, PictureCommand& options,
+                         const std::string& output_help) {
+  add_frame_options(command, options.frames, output_help, 1);
+  options.options.add_to(command);
+  add_common_options(command, options.common);
+}
+
+CLI::App* add_picture_command(CLI::App& program, int& exit_code, const char* name,
+                              const std::string& help) {
+  CLI::App* const command = program.add_subcommand(name, help);
+  const auto o = std::make_shared<PictureCommand>(name);
+  add_picture_options(*command, *o,
+                      "out.png: one frame; out_%03d.png: all frames; out.webm or out.mp4: a video");
+  command->callback([command, o, &exit_code] {
+    check_options(*command, {unused_without_video(o->frames.output, {"--fps"})});
+    exit_code = PictureJob(*o).run();
+  });
+  return command;
+}
+
+}  // namespace ocellus::app

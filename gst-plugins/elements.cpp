@@ -1,0 +1,14 @@
+// The list of elements: one line for each, beside its include.
+#include "elements.h"
+
+#include "gstocelluscnn.h"
+#include "gstocellusflow.h"
+#include "gstocellushalftone.h"
+
+gboolean gst_ocellus_register_elements(GstPlugin* plugin) {
+  gboolean done = TRUE;
+  done &= GST_ELEMENT_REGISTER(ocellusflow, plugin);
+  done &= GST_ELEMENT_REGISTER(ocellushalftone, plugin);
+  done &= GST_ELEMENT_REGISTER(ocelluscnn, plugin);
+  return done;
+}

@@ -1,0 +1,40 @@
+/**
+ * SECTION:element-ocellusnewoperator
+ * @title: ocellusnewoperator
+ *
+ * @SUMMARY@.
+ *
+ * The result is the luma of the picture that goes out; its chroma is neutral. The properties are
+ * the options of the operator. The budget, memory:CUDAMemory and what happens to late frames are as
+ * for all elements of Ocellus.
+ *
+ * ## Launch line
+ * |[
+ * gst-launch-1.0 videotestsrc ! video/x-raw,format=GRAY8 ! ocellusnewoperator radius=3 !
+ * videoconvert ! autovideosink
+ * ]|
+ */
+#include "gstocellusnewoperator.h"
+
+struct _GstOcellusNewoperator {
+  GstOcellusBase parent_instance;
+};
+
+G_DEFINE_TYPE(GstOcellusNewoperator, gst_ocellus_newoperator, GST_TYPE_OCELLUS_BASE)
+GST_ELEMENT_REGISTER_DEFINE(ocellusnewoperator, "ocellusnewoperator", GST_RANK_NONE,
+                            GST_TYPE_OCELLUS_NEWOPERATOR)
+
+static void gst_ocellus_newoperator_class_init(GstOcellusNewoperatorClass* klass) {
+  GstOcellusBaseClass* base_class = GST_OCELLUS_BASE_CLASS(klass);
+  gst_element_class_set_static_metadata(GST_ELEMENT_CLASS(klass), "Ocellus @TITLE@",
+                                        "Filter/Effect/Video", "@SUMMARY@", "The Ocellus authors");
+  gst_ocellus_base_class_set_operator(base_class, ocellus::find_operator("newoperator"));
+  base_class->message_name = "ocellusnewoperator";
+  base_class->produces_video = TRUE;
+  // The result is the picture; no meta describes it.
+  base_class->attach_meta = [](GstBuffer*) {};
+  base_class->clear_meta = [](GstBuffer*) {};
+  base_class->set_result = [](GstOcellusBase*, GstBuffer*, const GstOcellusResult&) {};
+}
+
+static void gst_ocellus_newoperator_init(GstOcellusNewoperator*) {}

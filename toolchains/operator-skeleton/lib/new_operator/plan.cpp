@@ -1,0 +1,34 @@
+#include "new_operator/plan.h"
+
+#include <cstdio>
+
+#include "core/checks.h"
+
+namespace ocellus::detail {
+
+Expected<NewOperatorPlan> make_plan(const NewOperatorConfig& config) noexcept {
+  // The fields that are options are checked by their rows.
+  if (Check c = check_options(NewOperatorConfig::options(), &config); !c)
+    return tl::unexpected(c.error());
+  if (Check c = check_geometry(config.size, config.format, {}, config.depth); !c)
+    return tl::unexpected(c.error());
+  return NewOperatorPlan{config.size, config.format, config.depth, config.radius, config.border};
+}
+
+OperatorInfo info_of(const NewOperatorPlan& plan) noexcept {
+  OperatorInfo info;
+  info.name = "@TITLE@";
+  info.size = plan.size;
+  info.format = plan.format;
+  info.planes[0] = {"image", plan.size, plan.format, false};
+  info.depth = plan.depth;
+  const int side = 2 * plan.radius + 1;
+  std::snprintf(info.summary, sizeof(info.summary), "mean of %dx%d pixels", side, side);
+  const double pixels = static_cast<double>(plan.size.width) * plan.size.height;
+  info.least_bytes = pixels * 2.0 * bytes_per_pixel(plan.format);
+  // Sums along each axis, and the division.
+  info.least_flops = pixels * (2.0 * (side - 1) + 1.0);
+  return info;
+}
+
+}  // namespace ocellus::detail
