@@ -1,4 +1,4 @@
-// What a child of fork() can do in a test.
+// What a child process of fork() can do in a test.
 #pragma once
 
 namespace ocellus::test {

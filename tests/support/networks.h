@@ -1,4 +1,4 @@
-// Cellular networks in tests: configurations, views of their results, a frame through one.
+// Helpers for tests of cellular networks: configurations, views of results, one frame.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ inline CellularNetworkConfig one_stage(ImageSize size, const CellStage& stage) {
   return config;
 }
 
-/// Outputs in 8 bits, row by row without gaps.
+/// Outputs in 8 bits, without padding.
 using CellBytes = std::vector<std::uint8_t>;
 
 inline ImageView view_of(CellBytes& out, ImageSize size) {
@@ -29,7 +29,7 @@ inline ImageView view_of(CellBytes& out, ImageSize size) {
   return view;
 }
 
-/// What a network makes of a frame.
+/// The result of one frame.
 inline CellBytes cells_of(OperatorHandle& network, const Frame& frame,
                           CellularNetworkRecord* record = nullptr) {
   CellBytes bytes(static_cast<std::size_t>(frame.size.width) *
