@@ -56,7 +56,7 @@ void describe_stages(const CellularNetworkPlan& plan, OperatorInfo& info) noexce
 
 OperatorInfo info_of(const CellularNetworkPlan& plan) noexcept {
   OperatorInfo info;
-  info.name = "cellular network";
+  info.name = plan.name;
   info.size = plan.size;
   info.format = plan.format;
   info.planes[0] = {"image", plan.size, plan.output_format, false};

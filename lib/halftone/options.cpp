@@ -308,11 +308,10 @@ std::string_view what_runs(const CnnConfig& config) noexcept {
   return config.chain.view();
 }
 
-/// The info of the cellular network, with the operator's name and a summary of the chain or preset.
+/// That of the cellular network, with what runs in the summary.
 template <typename Config>
 OperatorInfo info_of(const Config& config, const detail::CellularNetworkPlan& plan) noexcept {
   OperatorInfo info = detail::info_of(plan);
-  info.name = name_of(config);
   const std::string_view what = what_runs(config);
   char stages[sizeof(info.summary)];
   std::snprintf(stages, sizeof(stages), "%s", info.summary);
@@ -332,6 +331,7 @@ Expected<PlannedNetwork> make_plan_of(const Config& config) noexcept {
   if (!network) return tl::unexpected(network.error());
   auto plan = detail::make_plan((*network)->config);
   if (!plan) return tl::unexpected(plan.error());
+  plan->name = name_of(config);
   return PlannedNetwork{std::move(*network), std::move(*plan)};
 }
 

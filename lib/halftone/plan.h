@@ -79,6 +79,7 @@ struct GrayInput {
 };
 
 struct CellularNetworkPlan {
+  const char* name = "cellular network";  ///< OperatorInfo::name
   ImageSize size;
   PixelFormat format = PixelFormat::kGray8;
   PixelFormat output_format = PixelFormat::kGray8;

@@ -1,5 +1,4 @@
-// What the conformance suites share: the backends they run on, and the comparison with the
-// reference.
+// Shared code of the conformance suites: the backends, and the comparison with the reference.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,8 +18,7 @@
 
 namespace ocellus::test {
 
-/// Every suite runs on each of these: the one that OCELLUS_TEST_BACKEND names, or all that are
-/// there.
+/// The backends of every suite: the one that OCELLUS_TEST_BACKEND names, or all available ones.
 inline std::vector<BackendChoice> conformance_backends() {
   const char* asked = std::getenv("OCELLUS_TEST_BACKEND");
   if (asked != nullptr) return {must(BackendSpec::parse(asked)).choice};
@@ -53,10 +51,19 @@ class OnBackend : public testing::TestWithParam<BackendChoice> {
   }
 };
 
+/// The error has this status, and its text contains all words.
+inline void expect_words(const Error& error, Status status, const std::vector<std::string>& words) {
+  EXPECT_EQ(error.status, status) << error.text;
+  for (const std::string& word : words) {
+    EXPECT_NE(std::string(error.text).find(word), std::string::npos)
+        << "no \"" << word << "\" in: " << error.text;
+  }
+}
+
 inline constexpr double kFloatTolerance = 1e-4;
 inline constexpr double kHalfTolerance = 2e-3;
 
-/// A pseudo-random tap in [-1, 1) for the callback, the same for the same arguments.
+/// A pseudo-random tap in [-1, 1). Equal arguments give equal taps.
 inline float random_tap(int seed, int x, int y, int convolution, int term, int axis, int i) {
   std::uint32_t h = 2166136261u;
   for (const int value : {seed, x, y, convolution, term, axis, i}) {
@@ -84,7 +91,7 @@ struct RandomTaps {
     fill(wy, taps.ny, 1);
     fill(wt, taps.nt, 2);
   }
-  /// `self` must outlive the configuration's use.
+  /// This object must outlive the creation of the operator.
   void use_in(KernelConfig& kernels) {
     kernels.origin = KernelOrigin::kCallback;
     kernels.callback = &RandomTaps::write;
@@ -95,17 +102,7 @@ struct RandomTaps {
   }
 };
 
-inline std::vector<FrameBuffer> noise_frames(ImageSize size, PixelFormat format, int count,
-                                             unsigned seed, int padding = 0, int offset = 0) {
-  std::vector<FrameBuffer> frames;
-  for (int f = 0; f < count; ++f) {
-    frames.emplace_back(size, format, padding, offset);
-    frames.back().fill(noise(size, seed * 1000 + static_cast<unsigned>(f)));
-  }
-  return frames;
-}
-
-/// A part of the first `count` frames of a filmed scene, a turntable; empty without the data.
+/// A part of the first `count` frames of a filmed turntable. Empty without OCELLUS_TEST_DATA.
 inline std::vector<FrameBuffer> real_frames(const Rect& part, int count) {
   std::vector<FrameBuffer> frames;
   for (int f = 0; f < count; ++f) {
@@ -129,8 +126,8 @@ inline std::vector<PlaneD> values_of(const std::vector<FrameBuffer>& frames) {
   return values;
 }
 
-/// Compares a filter's results of some frames with the direct 3-D sum. `which` are frame numbers
-/// (empty = all); of each result about `pixels` pixels are looked at, all when it has fewer.
+/// Compares a filter's results with the direct 3-D sum, at about `pixels` pixels of each frame.
+/// `which` holds the frame numbers; empty means all frames.
 inline void expect_filter_matches(const SpatioTemporalFilterConfig& config,
                                   const std::vector<FrameBuffer>& frames, const Results& got,
                                   std::vector<std::size_t> which = {}, std::size_t pixels = 400,
@@ -146,11 +143,10 @@ inline void expect_filter_matches(const SpatioTemporalFilterConfig& config,
   ASSERT_EQ(got.planes.size(), frames.size());
   double worst = 0.0;
   for (const std::size_t f : which) {
-    // No more of the past than the kernel sees, so that the reference's "first frame" is the true
-    // one.
+    // The frames up to this one, so that the reference repeats the true first frame.
     const std::vector<PlaneD> past(values.begin(),
                                    values.begin() + static_cast<std::ptrdiff_t>(f) + 1);
-    // A step that is no divisor of the width, so that all columns have their turn.
+    // An odd step, so that the samples cover all columns.
     std::size_t step = std::max<std::size_t>(1, area / pixels);
     if (step > 1 && step % 2 == 0) ++step;
     for (std::size_t at = step == 1 ? 0 : f % step; at < area; at += step) {
@@ -172,8 +168,8 @@ inline void expect_filter_matches(const SpatioTemporalFilterConfig& config,
   testing::Test::RecordProperty("worst_error", std::to_string(worst));
 }
 
-/// Compares u, v and confidence with equation (3) on the reference's derivatives, where the answer
-/// is well determined. Returns the share of pixels that were.
+/// Compares the confidence with equation (3) on the reference's derivatives, and u and v where the
+/// solution is well determined. Returns the share of those pixels.
 inline double expect_flow_matches(const OpticalFlowConfig& config,
                                   const std::vector<FrameBuffer>& frames, const Results& got,
                                   const std::vector<std::size_t>& which,
@@ -203,7 +199,7 @@ inline double expect_flow_matches(const OpticalFlowConfig& config,
                  std::to_string(y) + ") eigenvalues " + std::to_string(expected.smaller) + " " +
                  std::to_string(expected.larger);
         };
-        // The smaller eigenvalue is a difference; it is measured against the larger.
+        // The smaller eigenvalue is a difference, so its tolerance depends on the larger one.
         EXPECT_NEAR(confidence, expected.smaller, tolerance * expected.larger + 1e-9) << where();
         if (testing::Test::HasFailure()) return 0.0;
         const bool well_determined =

@@ -1,5 +1,5 @@
-// What both operators promise beside numbers: errors that name what was wrong, memory, lifetimes,
-// the backend that really ran.
+// The contracts of OperatorHandle, for every operator and every backend: errors that name what is
+// wrong, tickets, memory, lifetimes, threads, temporal state.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,7 +11,6 @@
 #include <cstring>
 #include <deque>
 #include <functional>
-#include <iterator>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -24,700 +23,78 @@
 #include "conformance/conformance.h"
 #include "core/backend.h"
 #include "ocellus/buffer.h"
-#include "optical_flow/backend.h"
 #include "support/fork.h"
+#include "support/operator_cases.h"
 
 namespace ocellus {
 namespace {
 
+using test::expect_words;
 using test::FrameBuffer;
+using test::make_rig;
+using test::moving_frames;
+using test::must;
 using test::noise_frames;
-using test::OnBackend;
-using test::RandomTaps;
+using test::operator_cases;
+using test::OperatorCase;
+using test::OutputBuffer;
 using test::Results;
 
-class Contracts : public OnBackend {
+constexpr ImageSize kSize{24, 18};
+
+using Parameters = std::tuple<OperatorCase, BackendChoice>;
+
+class Contracts : public testing::TestWithParam<Parameters> {
  protected:
-  EngineInfo probed() const {
-    return test::must(Engine::probe(test::engine_config(2, GetParam())));
+  static const OperatorCase& what() { return std::get<0>(GetParam()); }
+  static BackendChoice backend() { return std::get<1>(GetParam()); }
+  static bool cuda() { return backend() == BackendChoice::kCuda; }
+  static EngineConfig settings(int workers = 2) { return test::engine_config(workers, backend()); }
+  static Engine engine_for(const OperatorConfig& config) {
+    return must(create_engine(settings(), {config}));
+  }
+  static test::Rig<OperatorHandle> rig(const OperatorConfig& config, int workers = 2) {
+    return make_rig(config, workers, backend());
+  }
+  static Results results(const OperatorConfig& config, const std::vector<FrameBuffer>& frames,
+                         int workers = 2, int in_flight = 1) {
+    return test::run(config, frames, workers, in_flight, backend());
   }
 };
-INSTANTIATE_TEST_SUITE_P(Backends, Contracts, testing::ValuesIn(test::conformance_backends()),
+INSTANTIATE_TEST_SUITE_P(Backends, Contracts,
+                         testing::Combine(testing::ValuesIn(operator_cases()),
+                                          testing::ValuesIn(test::conformance_backends())),
+                         [](const auto& made) {
+                           return std::get<0>(made.param).name +
+                                  (std::get<1>(made.param) == BackendChoice::kCuda ? "_cuda"
+                                                                                   : "_cpu");
+                         });
+
+/// All operators on one engine.
+class Together : public test::OnBackend {
+ protected:
+  /// Every case in a size of its own.
+  static std::vector<OperatorConfig> configs(int depth) {
+    std::vector<OperatorConfig> all;
+    for (const OperatorCase& what : operator_cases()) {
+      const int n = static_cast<int>(all.size());
+      all.push_back(what.with({24 + 7 * (n % 5), 18 + 5 * (n % 4)}, depth));
+    }
+    return all;
+  }
+  static Engine engine_for(const std::vector<OperatorConfig>& configs) {
+    return must(create_engine(test::engine_config(2, GetParam()), configs));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Backends, Together, testing::ValuesIn(test::conformance_backends()),
                          test::backend_label);
 
-OpticalFlowConfig flow_config(ImageSize size = {24, 18}) {
-  OpticalFlowConfig config = OpticalFlowConfig::with_kernels(size);
-  config.depth = 2;
-  config.kernels.nx = config.kernels.ny = 5;
-  config.kernels.nt = 3;
-  return config;
+std::vector<OutputBuffer> outputs(const OperatorHandle& op, std::size_t count) {
+  return std::vector<OutputBuffer>(count, OutputBuffer(op.info()));
 }
 
-SpatioTemporalFilterConfig filter_config(ImageSize size = {24, 18}) {
-  SpatioTemporalFilterConfig config;
-  config.size = size;
-  config.depth = 2;
-  config.kernels.nx = config.kernels.ny = 5;
-  config.kernels.nt = 3;
-  return config;
-}
-
-void expect_words(const Error& error, Status status, const std::vector<std::string>& words) {
-  EXPECT_EQ(error.status, status) << error.text;
-  for (const std::string& word : words) {
-    EXPECT_NE(std::string(error.text).find(word), std::string::npos)
-        << "\"" << word << "\" is missing in: " << error.text;
-  }
-}
-
-// Fails when the results come from another backend than the one asked for: the table of the
-// backend, the memory that is taken and the engine's own words must agree.
-TEST_P(Contracts, TheBackendAskedForReallyRuns) {
-  const bool cuda = GetParam() == BackendChoice::kCuda;
-  const EngineInfo info = probed();
-  EXPECT_EQ(info.backend, cuda ? BackendKind::kCuda : BackendKind::kCpu);
-  const detail::Backend* backend = detail::find_backend(info.backend);
-  ASSERT_NE(backend, nullptr);
-  EXPECT_EQ(backend->kind, info.backend);
-  const auto plan = test::must(detail::make_plan(flow_config()));
-  EXPECT_STREQ(detail::make_flow(info, plan, nullptr)->backend(), cuda ? "cuda" : "cpu");
-  const Footprint needs = test::must(OpticalFlow::footprint(info, flow_config()));
-  EXPECT_EQ(needs.device > 0, cuda)
-      << "an operator on a device takes device memory, one on the CPU takes none";
-  const auto rig = this->rig<OpticalFlow>(flow_config());
-  EXPECT_EQ(rig.engine.info().backend, info.backend);
-  EXPECT_EQ(rig.engine.memory_use().used.device > 0, cuda);
-}
-
-struct BadFlow {
-  const char* name;
-  std::function<void(OpticalFlowConfig&)> spoil;
-  std::vector<std::string> words;
-};
-
-// Fails when a bad configuration is taken, or refused without naming the field, its value and its
-// range.
-TEST_P(Contracts, BadFlowConfigurationsAreNamed) {
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  const float infinity = std::numeric_limits<float>::infinity();
-  const auto pyramid = [](auto change) {
-    return [change](OpticalFlowConfig& c) {
-      c.method = FlowMethod::kPyramid;
-      change(c);
-    };
-  };
-  const std::vector<BadFlow> table = {
-      {"size 0",
-       [](auto& c) {
-         c.size = {0, 0};
-       },
-       {"size", "0x0", "1", "16384"}},
-      {"width 0", [](auto& c) { c.size.width = 0; }, {"size", "0x18"}},
-      {"height negative", [](auto& c) { c.size.height = -5; }, {"size", "24x-5"}},
-      {"width too large",
-       [](auto& c) { c.size.width = kMaxImageSide + 1; },
-       {"size", "16385", "16384"}},
-      {"height too large",
-       [](auto& c) { c.size.height = std::numeric_limits<int>::max(); },
-       {"size", "2147483647"}},
-      {"format",
-       [](auto& c) { c.format = static_cast<PixelFormat>(9); },
-       {"format", "9", "kGray8"}},
-      {"roi outside",
-       [](auto& c) {
-         c.roi = {20, 0, 5, 5};
-       },
-       {"roi", "5x5", "(20, 0)", "24x18"}},
-      {"roi of no size off the corner",
-       [](auto& c) {
-         c.roi = {3, 3, 0, 0};
-       },
-       {"roi", "0x0", "(3, 3)"}},
-      {"roi below",
-       [](auto& c) {
-         c.roi = {0, 17, 3, 2};
-       },
-       {"roi", "24x18"}},
-      {"roi negative",
-       [](auto& c) {
-         c.roi = {-1, 0, 5, 5};
-       },
-       {"roi", "-1"}},
-      {"roi half empty",
-       [](auto& c) {
-         c.roi = {0, 0, 5, 0};
-       },
-       {"roi", "5x0"}},
-      {"roi overflow",
-       [](auto& c) {
-         c.roi = {5, 5, std::numeric_limits<int>::max(), 5};
-       },
-       {"roi"}},
-      {"depth 0", [](auto& c) { c.depth = 0; }, {"depth", "0", "1", "8"}},
-      {"depth 9", [](auto& c) { c.depth = 9; }, {"depth", "9", "8"}},
-      {"method",
-       [](auto& c) { c.method = static_cast<FlowMethod>(7); },
-       {"method is 7", "0 (kernels)", "1 (pyramid)"}},
-      {"form",
-       [](auto& c) { c.kernels.form = static_cast<KernelForm>(7); },
-       {"kernels.form", "7", "kUniform"}},
-      {"origin",
-       [](auto& c) { c.kernels.origin = static_cast<KernelOrigin>(7); },
-       {"kernels.origin", "7", "kGaussian"}},
-      {"nx 0", [](auto& c) { c.kernels.nx = 0; }, {"kernels.nx", "0", "1", "25"}},
-      {"nx 26", [](auto& c) { c.kernels.nx = 26; }, {"kernels.nx", "26", "25"}},
-      {"ny -1", [](auto& c) { c.kernels.ny = -1; }, {"kernels.ny", "-1", "25"}},
-      {"nt 26", [](auto& c) { c.kernels.nt = 26; }, {"kernels.nt", "26", "25"}},
-      {"nt 0", [](auto& c) { c.kernels.nt = 0; }, {"kernels.nt", "0", "25"}},
-      {"derivative over one tap", [](auto& c) { c.kernels.nx = 1; }, {"kernels", "1x5x3", "2"}},
-      {"convolutions 0",
-       [](auto& c) { c.kernels.convolutions = 0; },
-       {"kernels.convolutions", "0", "8"}},
-      {"convolutions 9",
-       [](auto& c) { c.kernels.convolutions = 9; },
-       {"kernels.convolutions", "9", "8"}},
-      {"convolutions 4",
-       [](auto& c) { c.kernels.convolutions = 4; },
-       {"kernels.convolutions", "4", "3"}},
-      {"terms 0", [](auto& c) { c.kernels.terms = 0; }, {"kernels.terms", "0", "4"}},
-      {"terms 5", [](auto& c) { c.kernels.terms = 5; }, {"kernels.terms", "5", "4"}},
-      {"terms of the library's own",
-       [](auto& c) { c.kernels.terms = 2; },
-       {"kernels.terms", "2", "1"}},
-      {"sigma_space 0",
-       [](auto& c) { c.kernels.sigma_space = 0.0f; },
-       {"sigma_space is 0", "0.1", "1000"}},
-      {"sigma_space negative",
-       [](auto& c) { c.kernels.sigma_space = -1.0f; },
-       {"sigma_space is -1", "0.1", "1000"}},
-      {"sigma_space NaN",
-       [=](auto& c) { c.kernels.sigma_space = nan; },
-       {"sigma_space is nan", "0.1", "1000"}},
-      {"sigma_time infinite",
-       [=](auto& c) { c.kernels.sigma_time = infinity; },
-       {"sigma_time is inf", "0.1", "1000"}},
-      {"foveated uniform",
-       [](auto& c) { c.kernels.origin = KernelOrigin::kFoveated; },
-       {"kernels.form", "kPerPixel"}},
-      {"fovea_radius 0",
-       [](auto& c) {
-         c.kernels.origin = KernelOrigin::kFoveated;
-         c.kernels.form = KernelForm::kPerPixel;
-         c.kernels.fovea_radius = 0.0f;
-       },
-       {"fovea_radius is 0", "0.001", "1e+06"}},
-      {"fovea NaN",
-       [=](auto& c) {
-         c.kernels.origin = KernelOrigin::kFoveated;
-         c.kernels.form = KernelForm::kPerPixel;
-         c.kernels.fovea_y = nan;
-       },
-       {"fovea_y is nan", "-1", "16384"}},
-      {"fovea infinite",
-       [=](auto& c) {
-         c.kernels.origin = KernelOrigin::kFoveated;
-         c.kernels.form = KernelForm::kPerPixel;
-         c.kernels.fovea_x = infinity;
-       },
-       {"fovea_x is inf", "-1", "16384"}},
-      {"no callback",
-       [](auto& c) { c.kernels.origin = KernelOrigin::kCallback; },
-       {"kernels.callback", "null"}},
-      {"no path", [](auto& c) { c.kernels.origin = KernelOrigin::kFile; }, {"kernels.path"}},
-      {"storage",
-       [](auto& c) {
-         c.kernels.form = KernelForm::kPerPixel;
-         c.storage = static_cast<CoefficientStorage>(5);
-       },
-       {"storage is 5", "0 (float)", "1 (half)"}},
-      {"window 1", [](auto& c) { c.window = 1; }, {"window is 1", "3", "31"}},
-      {"window even", [](auto& c) { c.window = 8; }, {"window is 8", "odd"}},
-      {"window 33", [](auto& c) { c.window = 33; }, {"window is 33", "31"}},
-      {"window_sigma 0",
-       [](auto& c) { c.window_sigma = 0.0f; },
-       {"window_sigma is 0", "0.1", "1000"}},
-      {"window_sigma NaN",
-       [=](auto& c) { c.window_sigma = nan; },
-       {"window_sigma is nan", "0.1", "1000"}},
-      {"window_sigma infinite",
-       [=](auto& c) { c.window_sigma = infinity; },
-       {"window_sigma is inf", "0.1", "1000"}},
-      {"window_weight",
-       [](auto& c) { c.window_weight = static_cast<WindowWeight>(2); },
-       {"window_weight is 2", "0 (box)", "1 (gaussian)"}},
-      {"threshold negative",
-       [](auto& c) { c.confidence_threshold = -1.0f; },
-       {"confidence_threshold is -1", "0"}},
-      {"threshold NaN",
-       [=](auto& c) { c.confidence_threshold = nan; },
-       {"confidence_threshold is nan"}},
-      {"threshold infinite",
-       [=](auto& c) { c.confidence_threshold = infinity; },
-       {"confidence_threshold is inf"}},
-      {"invalid",
-       [](auto& c) { c.invalid = static_cast<InvalidFlow>(4); },
-       {"invalid is 4", "0 (nan)", "1 (zero)"}},
-      {"levels 0", pyramid([](auto& c) { c.pyramid.levels = 0; }), {"levels is 0", "1", "6"}},
-      {"levels 7", pyramid([](auto& c) { c.pyramid.levels = 7; }), {"levels is 7", "6"}},
-      {"frames 1",
-       pyramid([](auto& c) { c.pyramid.window_frames = 1; }),
-       {"window_frames is 1", "2", "7"}},
-      {"frames 8",
-       pyramid([](auto& c) { c.pyramid.window_frames = 8; }),
-       {"window_frames is 8", "7"}},
-      {"warps 0", pyramid([](auto& c) { c.pyramid.warps = 0; }), {"warps is 0", "1", "10"}},
-      {"warps 11", pyramid([](auto& c) { c.pyramid.warps = 11; }), {"warps is 11", "10"}},
-      {"coarse_warps 0",
-       pyramid([](auto& c) { c.pyramid.coarse_warps = 0; }),
-       {"coarse_warps is 0", "1", "10"}},
-      {"coarse_warps 11",
-       pyramid([](auto& c) { c.pyramid.coarse_warps = 11; }),
-       {"coarse_warps is 11", "10"}},
-      {"gradient_floor negative",
-       pyramid([](auto& c) { c.pyramid.gradient_floor = -2.0f; }),
-       {"gradient_floor is -2", "0"}},
-      {"gradient_floor NaN",
-       pyramid([=](auto& c) { c.pyramid.gradient_floor = nan; }),
-       {"gradient_floor is nan"}},
-      {"robust negative",
-       pyramid([](auto& c) { c.pyramid.robust = -1.0f; }),
-       {"robust is -1", "0"}},
-      {"robust infinite",
-       pyramid([=](auto& c) { c.pyramid.robust = infinity; }),
-       {"robust is inf"}},
-      {"smoothing",
-       pyramid([](auto& c) { c.pyramid.smoothing = static_cast<FlowSmoothing>(3); }),
-       {"smoothing is 3", "0 (none)", "1 (before-warp)", "2 (confidence)"}},
-      {"interpolation",
-       pyramid([](auto& c) { c.pyramid.interpolation = static_cast<Interpolation>(2); }),
-       {"interpolation is 2", "0 (linear)", "1 (cubic)"}},
-      {"preset",
-       pyramid([](auto& c) { c.preset = static_cast<FlowPreset>(2); }),
-       {"preset is 2", "0 (fast)", "1 (quality)"}},
-      {"smoothing_size even",
-       pyramid([](auto& c) { c.pyramid.smoothing_size = 10; }),
-       {"smoothing_size is 10", "odd", "31"}},
-      {"smoothing_size 1",
-       pyramid([](auto& c) { c.pyramid.smoothing_size = 1; }),
-       {"smoothing_size is 1", "3"}},
-      {"smoothing_size 33",
-       pyramid([](auto& c) { c.pyramid.smoothing_size = 33; }),
-       {"smoothing_size is 33", "31"}},
-      {"median 4",
-       pyramid([](auto& c) { c.pyramid.median = 4; }),
-       {"median is 4", "0 (none)", "3 (3x3)", "5 (5x5)"}},
-      {"ridge negative", pyramid([](auto& c) { c.pyramid.ridge = -0.5f; }), {"ridge is -0.5", "0"}},
-      {"ridge NaN", pyramid([=](auto& c) { c.pyramid.ridge = nan; }), {"ridge is nan"}},
-      {"ridge infinite", pyramid([=](auto& c) { c.pyramid.ridge = infinity; }), {"ridge is inf"}},
-  };
-  EngineConfig settings = test::engine_config(2, GetParam());
-  settings.memory = test::must(OpticalFlow::footprint(probed(), flow_config()));
-  Engine engine = test::must(Engine::create(settings));
-  for (const BadFlow& bad : table) {
-    SCOPED_TRACE(bad.name);
-    OpticalFlowConfig config = flow_config();
-    bad.spoil(config);
-    const auto made = OpticalFlow::create(engine, config);
-    if (made) {
-      ADD_FAILURE() << "was taken";
-      continue;
-    }
-    expect_words(made.error(), Status::kInvalidArgument, bad.words);
-    const auto counted = OpticalFlow::footprint(engine.info(), config);
-    if (counted) {
-      ADD_FAILURE() << "footprint took what create refuses";
-    } else {
-      EXPECT_STREQ(counted.error().text, made.error().text)
-          << "footprint and create must say the same";
-    }
-    EXPECT_EQ(engine.memory_use().used, Footprint{}) << "a refused operator keeps memory";
-  }
-  EXPECT_TRUE(OpticalFlow::create(engine, flow_config()))
-      << "the good configuration must still be taken";
-}
-
-// Fails when the filter takes a configuration that the flow refuses.
-TEST_P(Contracts, BadFilterConfigurationsAreNamed) {
-  struct Bad {
-    std::function<void(SpatioTemporalFilterConfig&)> spoil;
-    std::vector<std::string> words;
-  };
-  const std::vector<Bad> table = {
-      {[](auto& c) {
-         c.size = {0, 4};
-       },
-       {"size", "0x4"}},
-      {[](auto& c) { c.format = static_cast<PixelFormat>(3); }, {"format", "3"}},
-      {[](auto& c) {
-         c.roi = {0, 0, 25, 1};
-       },
-       {"roi", "25x1", "24x18"}},
-      {[](auto& c) { c.depth = -1; }, {"depth", "-1", "8"}},
-      {[](auto& c) { c.kernels.nt = 100; }, {"kernels.nt", "100", "25"}},
-      {[](auto& c) { c.kernels.convolutions = 2; }, {"kernels.convolutions", "2", "3"}},
-      {[](auto& c) { c.kernels.origin = KernelOrigin::kCallback; }, {"kernels.callback"}},
-      {[](auto& c) {
-         c.kernels.form = KernelForm::kPerPixel;
-         c.storage = static_cast<CoefficientStorage>(2);
-       },
-       {"storage is 2", "0 (float)", "1 (half)"}},
-  };
-  Engine engine = test::must(Engine::create(test::engine_config(2, GetParam())));
-  for (const Bad& bad : table) {
-    SpatioTemporalFilterConfig config = filter_config();
-    bad.spoil(config);
-    const auto made = SpatioTemporalFilter::create(engine, config);
-    ASSERT_FALSE(made) << bad.words[0];
-    expect_words(made.error(), Status::kInvalidArgument, bad.words);
-  }
-}
-
-// Fails when taps that are no numbers are taken, or the refusal does not say which.
-TEST_P(Contracts, TapsThatAreNoNumbersAreRefused) {
-  struct Spoiled {
-    RandomTaps taps;
-    float bad;
-    static void write(void* self, int x, int y, int convolution, int term, float* wx, float* wy,
-                      float* wt) {
-      auto& spoiled = *static_cast<Spoiled*>(self);
-      RandomTaps::write(&spoiled.taps, x, y, convolution, term, wx, wy, wt);
-      if (x == 7 && y == 11 && convolution == 1) wt[2] = spoiled.bad;
-    }
-  };
-  for (const float bad :
-       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
-    SpatioTemporalFilterConfig config = filter_config();
-    config.kernels.form = KernelForm::kPerPixel;
-    Spoiled spoiled{{5, 5, 3, 1}, bad};
-    config.kernels.origin = KernelOrigin::kCallback;
-    config.kernels.callback = &Spoiled::write;
-    config.kernels.user = &spoiled;
-    EngineConfig settings = test::engine_config(2, GetParam());
-    settings.memory = test::must(SpatioTemporalFilter::footprint(probed(), config));
-    Engine engine = test::must(Engine::create(settings));
-    const auto made = SpatioTemporalFilter::create(engine, config);
-    ASSERT_FALSE(made);
-    expect_words(made.error(), Status::kInvalidArgument, {"callback", "(7, 11)", "convolution 1"});
-    EXPECT_EQ(engine.memory_use().used, Footprint{});
-  }
-}
-
-// Fails when taps, or spatial sums of a white image, that half precision cannot hold become
-// infinite silently, or when such as it can hold are refused.
-TEST_P(Contracts, TapsBeyondHalfAreRefused) {
-  struct Taps {
-    float space;
-    float time;
-    bool fits;
-  };
-  // 5x5 taps of 3.2 make 65280 of a white image; the largest half is 65504.
-  for (Taps taps : {Taps{1.0f, 1e6f, false}, {8.0f, 1.0f, false}, {3.2f, 0.5f, true}}) {
-    SCOPED_TRACE("taps " + std::to_string(taps.space) + ", in time " + std::to_string(taps.time));
-    SpatioTemporalFilterConfig config = filter_config();
-    config.kernels.form = KernelForm::kPerPixel;
-    config.kernels.origin = KernelOrigin::kCallback;
-    config.kernels.callback = [](void* user, int, int, int, int, float* wx, float* wy, float* wt) {
-      const auto& values = *static_cast<const Taps*>(user);
-      std::fill_n(wx, 5, values.space);
-      std::fill_n(wy, 5, values.space);
-      std::fill_n(wt, 3, values.time);
-    };
-    config.kernels.user = &taps;
-    config.storage = CoefficientStorage::kHalf;
-    EngineConfig settings = test::engine_config(2, GetParam());
-    settings.memory = test::must(SpatioTemporalFilter::footprint(probed(), config));
-    Engine engine = test::must(Engine::create(settings));
-    auto made = SpatioTemporalFilter::create(engine, config);
-    ASSERT_EQ(made.has_value(), taps.fits);
-    if (!made) {
-      expect_words(made.error(), Status::kInvalidArgument, {"kHalf", "65504"});
-      continue;
-    }
-    std::vector<FrameBuffer> frames;
-    for (int f = 0; f < 4; ++f) {
-      frames.emplace_back(config.size, config.format);
-      frames.back().fill(test::PlaneD(config.size.width, config.size.height, 255.0));
-    }
-    test::expect_filter_matches(config, frames, send(*made, frames), {3}, 400,
-                                test::kHalfTolerance);
-  }
-}
-
-struct BadSubmit {
-  const char* name;
-  std::function<void(Frame&, FlowOutput&)> spoil;
-  std::vector<std::string> words;
-};
-
-// Fails when a bad frame or a bad output is taken, or refused without saying what was wrong; and
-// when a refusal changes anything.
-TEST_P(Contracts, BadFramesAreNamed) {
-  const std::vector<BadSubmit> table = {
-      {"no data", [](Frame& f, FlowOutput&) { f.data = nullptr; }, {"frame.data", "null"}},
-      {"other width",
-       [](Frame& f, FlowOutput&) { f.size.width = 23; },
-       {"frame.size", "23x18", "24x18"}},
-      {"other height",
-       [](Frame& f, FlowOutput&) { f.size.height = 19; },
-       {"frame.size", "24x19", "24x18"}},
-      {"other format",
-       [](Frame& f, FlowOutput&) { f.format = PixelFormat::kFloat32; },
-       {"frame.format", "kFloat32", "kGray16"}},
-      {"no format",
-       [](Frame& f, FlowOutput&) { f.format = static_cast<PixelFormat>(77); },
-       {"frame.format", "unknown", "kGray16"}},
-      {"stride too short",
-       [](Frame& f, FlowOutput&) { f.stride = 47; },
-       {"frame.stride", "47", "48"}},
-      {"stride negative",
-       [](Frame& f, FlowOutput&) { f.stride = -64; },
-       {"frame.stride", "-64", "48"}},
-      {"stride odd", [](Frame& f, FlowOutput&) { f.stride = 51; }, {"frame.stride", "2 bytes"}},
-      {"address odd",
-       [](Frame& f, FlowOutput&) { f.data = static_cast<const char*>(f.data) + 1; },
-       {"frame.data", "2 bytes"}},
-      {"u is null", [](Frame&, FlowOutput& o) { o.u.data = nullptr; }, {"u", "null"}},
-      {"v is null", [](Frame&, FlowOutput& o) { o.v.data = nullptr; }, {"v", "null"}},
-      {"other output size",
-       [](Frame&, FlowOutput& o) { o.u.size.width = 25; },
-       {"output", "25x18", "24x18"}},
-      {"output stride short",
-       [](Frame&, FlowOutput& o) { o.u.stride = 92; },
-       {"output", "stride", "92", "96"}},
-      {"output stride odd",
-       [](Frame&, FlowOutput& o) { o.u.stride = 98; },
-       {"output", "stride", "98"}},
-  };
-  OpticalFlowConfig config = flow_config();
-  config.format = PixelFormat::kGray16;
-  const auto frames = noise_frames(config.size, PixelFormat::kGray16, 4, 2);
-  const Results undisturbed = test::run<OpticalFlow>(config, frames, 2, 1, GetParam());
-  auto rig = this->rig<OpticalFlow>(config);
-  for (std::size_t f = 0; f < frames.size(); ++f) {
-    test::OutputBuffer out(config.size, 3);
-    for (const BadSubmit& bad : table) {
-      SCOPED_TRACE(bad.name);
-      Frame frame = frames[0].frame();
-      FlowOutput view = out.flow();
-      bad.spoil(frame, view);
-      const auto ticket = rig.op.submit(frame, view);
-      ASSERT_FALSE(ticket);
-      expect_words(ticket.error(), Status::kInvalidArgument, bad.words);
-    }
-    test::must(
-        rig.op.wait(test::must(rig.op.submit(frames[f].frame(f), out.flow())), Deadline::never()));
-    for (int p = 0; p < 3; ++p)
-      EXPECT_TRUE(
-          test::same_bytes(out.plane(p), undisturbed.planes[f][static_cast<std::size_t>(p)]));
-  }
-}
-
-// Fails when device memory is read by a backend that cannot.
-TEST_P(Contracts, DeviceMemoryOnTheCpuIsRefused) {
-  if (GetParam() != BackendChoice::kCpu) GTEST_SKIP() << "the device reads device memory";
-  auto rig = this->rig<OpticalFlow>(flow_config());
-  const auto frames = noise_frames({24, 18}, PixelFormat::kGray8, 1, 2);
-  test::OutputBuffer out({24, 18}, 3);
-  Frame frame = frames[0].frame();
-  frame.space = MemorySpace::kCuda;
-  auto ticket = rig.op.submit(frame, out.flow());
-  ASSERT_FALSE(ticket);
-  expect_words(ticket.error(), Status::kInvalidArgument, {"cuda", "host"});
-  FlowOutput view = out.flow();
-  for (ImageView* plane : {&view.u, &view.v, &view.confidence}) plane->space = MemorySpace::kCuda;
-  ticket = rig.op.submit(frames[0].frame(), view);
-  ASSERT_FALSE(ticket);
-  expect_words(ticket.error(), Status::kInvalidArgument, {"cuda", "host"});
-}
-
-// Fails when the filter takes a plane that is missing, or says another number.
-TEST_P(Contracts, MissingFilterPlanesAreNamed) {
-  auto rig = this->rig<SpatioTemporalFilter>(filter_config());
-  const auto frames = noise_frames({24, 18}, PixelFormat::kGray8, 1, 3);
-  for (std::size_t missing = 0; missing < 3; ++missing) {
-    test::OutputBuffer out({24, 18}, 3);
-    OperatorOutput view = out.output();
-    view.planes[missing].data = nullptr;
-    const auto ticket = rig.op.submit(frames[0].frame(), view);
-    ASSERT_FALSE(ticket);
-    expect_words(ticket.error(), Status::kInvalidArgument,
-                 {"plane", std::to_string(missing), "null"});
-  }
-}
-
-// Fails when more frames are taken than the depth, when the refusal does not name it, or when
-// waiting does not make room.
-TEST_P(Contracts, AFullQueueIsAnError) {
-  for (int depth = 1; depth <= 8; ++depth) {
-    OpticalFlowConfig config = flow_config();
-    config.depth = depth;
-    auto rig = this->rig<OpticalFlow>(config);
-    const auto frames = noise_frames(config.size, PixelFormat::kGray8, 1, 4);
-    std::vector<test::OutputBuffer> outs(static_cast<std::size_t>(depth) + 1,
-                                         test::OutputBuffer(config.size, 3));
-    std::vector<Ticket> tickets;
-    for (int round = 0; round < 3; ++round) {
-      while (static_cast<int>(tickets.size()) < depth) {
-        tickets.push_back(
-            test::must(rig.op.submit(frames[0].frame(), outs[tickets.size()].flow())));
-      }
-      const auto full = rig.op.submit(frames[0].frame(), outs.back().flow());
-      ASSERT_FALSE(full);
-      expect_words(full.error(), Status::kQueueFull, {std::to_string(depth), "depth"});
-      test::must(rig.op.wait(tickets.front(), Deadline::never()));
-      tickets.erase(tickets.begin());
-    }
-    for (const Ticket ticket : tickets) test::must(rig.op.wait(ticket, Deadline::never()));
-  }
-}
-
-// Fails when a ticket works twice, a foreign number is taken, or tickets do not count from 1.
-TEST_P(Contracts, TicketsAreChecked) {
-  auto rig = this->rig<OpticalFlow>(flow_config());
-  const auto frames = noise_frames({24, 18}, PixelFormat::kGray8, 1, 5);
-  test::OutputBuffer out({24, 18}, 3);
-  for (std::uint64_t number = 1; number <= 5; ++number) {
-    const Ticket ticket = test::must(rig.op.submit(frames[0].frame(), out.flow()));
-    EXPECT_EQ(ticket.number, number);
-    for (const std::uint64_t foreign :
-         {std::uint64_t{0}, number + 1, number + 2, std::numeric_limits<std::uint64_t>::max()}) {
-      const auto info = rig.op.wait(Ticket{foreign, ticket.issuer}, Deadline::never());
-      ASSERT_FALSE(info);
-      expect_words(info.error(), Status::kInvalidTicket, {std::to_string(foreign)});
-    }
-    EXPECT_TRUE(rig.op.wait(ticket, Deadline::never()));
-    const auto twice = rig.op.wait(ticket, Deadline::never());
-    ASSERT_FALSE(twice);
-    EXPECT_EQ(twice.error().status, Status::kInvalidTicket);
-  }
-}
-
-// Fails when an operator takes another one's ticket for its own frame of that number.
-TEST_P(Contracts, TicketsOfAnotherOperatorAreRefused) {
-  auto one = this->rig<OpticalFlow>(flow_config());
-  auto other = this->rig<OpticalFlow>(flow_config());
-  const auto frames = noise_frames({24, 18}, PixelFormat::kGray8, 1, 5);
-  test::OutputBuffer out_one({24, 18}, 3);
-  test::OutputBuffer out_other({24, 18}, 3);
-  const Ticket mine = test::must(one.op.submit(frames[0].frame(), out_one.flow()));
-  const Ticket theirs = test::must(other.op.submit(frames[0].frame(), out_other.flow()));
-  const auto info = one.op.wait(theirs, Deadline::never());
-  ASSERT_FALSE(info);
-  EXPECT_EQ(info.error().status, Status::kInvalidTicket);
-  EXPECT_TRUE(one.op.wait(mine, Deadline::never()));
-  EXPECT_TRUE(other.op.wait(theirs, Deadline::never()));
-}
-
-// Fails when two planes may share memory, or a plane may lie between two floats.
-TEST_P(Contracts, PlanesMustBeDistinctAndAligned) {
-  auto rig = this->rig<OpticalFlow>(flow_config());
-  const auto frames = noise_frames({24, 18}, PixelFormat::kGray8, 1, 5);
-  test::OutputBuffer out({24, 18}, 3);
-  FlowOutput shared = out.flow();
-  shared.v = shared.u;
-  const auto same = rig.op.submit(frames[0].frame(), shared);
-  ASSERT_FALSE(same);
-  expect_words(same.error(), Status::kInvalidArgument, {"planes u and v", "same"});
-  FlowOutput odd = out.flow();
-  odd.v.data = odd.v.row<char>(0) + 1;
-  const auto crooked = rig.op.submit(frames[0].frame(), odd);
-  ASSERT_FALSE(crooked);
-  expect_words(crooked.error(), Status::kInvalidArgument, {"plane v", "aligned"});
-}
-
-// Fails when tickets can only be waited for in the order submitted.
-TEST_P(Contracts, TicketsInAnyOrder) {
-  OpticalFlowConfig config = flow_config();
-  config.depth = 3;
-  const auto frames = noise_frames(config.size, PixelFormat::kGray8, 3, 6);
-  const Results expected = test::run<OpticalFlow>(config, frames, 2, 1, GetParam());
-  std::vector<std::size_t> order = {0, 1, 2};
-  do {
-    auto rig = this->rig<OpticalFlow>(config);
-    std::vector<test::OutputBuffer> outs(3, test::OutputBuffer(config.size, 3));
-    std::vector<Ticket> tickets;
-    for (std::size_t f = 0; f < 3; ++f)
-      tickets.push_back(test::must(rig.op.submit(frames[f].frame(f), outs[f].flow())));
-    for (const std::size_t f : order)
-      EXPECT_EQ(test::must(rig.op.wait(tickets[f], Deadline::never())).sequence, f);
-    for (std::size_t f = 0; f < 3; ++f)
-      EXPECT_TRUE(test::same_bytes(outs[f].plane(0), expected.planes[f][0]));
-  } while (std::next_permutation(order.begin(), order.end()));
-}
-
-// Fails when a frame that has been waited for still counts as in flight while an older one has not:
-// fewer frames than the depth says could be submitted.
-TEST_P(Contracts, AnyFrameThatIsDoneMakesRoom) {
-  OpticalFlowConfig config = flow_config();
-  config.depth = 3;
-  const auto frames = noise_frames(config.size, PixelFormat::kGray8, 1, 6);
-  std::vector<test::OutputBuffer> outs(4, test::OutputBuffer(config.size, 3));
-  auto rig = this->rig<OpticalFlow>(config);  // destroyed first, with frames in flight
-  const auto submit = [&](std::size_t out) {
-    return rig.op.submit(frames[0].frame(out), outs[out].flow());
-  };
-  const Ticket oldest = test::must(submit(0));
-  for (int round = 0; round < 5; ++round) {
-    const Ticket second = test::must(submit(1));
-    const Ticket third = test::must(submit(2));
-    const auto full = submit(3);
-    ASSERT_FALSE(full);
-    expect_words(full.error(), Status::kQueueFull, {"3 frames", "depth"});
-    EXPECT_EQ(test::must(rig.op.wait(third, Deadline::never())).sequence, 2u);
-    EXPECT_EQ(test::must(rig.op.wait(second, Deadline::never())).sequence, 1u);
-  }
-  EXPECT_EQ(test::must(rig.op.wait(oldest, Deadline::never())).sequence, 0u);
-  // Tickets of frames that reset drops lie in slots of any order, too.
-  const Ticket first = test::must(submit(0));
-  const Ticket second = test::must(submit(1));
-  EXPECT_TRUE(rig.op.wait(first, Deadline::never()));
-  const Ticket third = test::must(submit(2));
-  rig.op.reset();
-  for (const Ticket dropped : {second, third}) {
-    const auto info = rig.op.wait(dropped, Deadline::never());
-    ASSERT_FALSE(info);
-    EXPECT_EQ(info.error().status, Status::kInvalidTicket);
-  }
-  for (std::size_t out = 0; out < 3; ++out) EXPECT_TRUE(submit(out));
-}
-
-// Fails when the times of a frame are not its own: a frame behind another waits in the queue until
-// that one is done, and queue, copy and computing fit into what the caller saw pass.
-TEST_P(Contracts, TimesAddUp) {
-  using Clock = std::chrono::steady_clock;
-  OpticalFlowConfig config = flow_config({320, 240});
-  const auto frames = noise_frames(config.size, PixelFormat::kGray8, 2, 11);
-  auto rig = this->rig<OpticalFlow>(config);
-  test::OutputBuffer outs[2] = {test::OutputBuffer(config.size, 3),
-                                test::OutputBuffer(config.size, 3)};
-  int behind = 0;
-  for (int round = 0; round < 20; ++round) {
-    const auto begin = Clock::now();
-    const Ticket first = test::must(rig.op.submit(frames[0].frame(0), outs[0].flow()));
-    const Ticket second = test::must(rig.op.submit(frames[1].frame(1), outs[1].flow()));
-    const std::int64_t between = (Clock::now() - begin).count();
-    const FrameInfo one = test::must(rig.op.wait(first, Deadline::never()));
-    const FrameInfo two = test::must(rig.op.wait(second, Deadline::never()));
-    const std::int64_t all = (Clock::now() - begin).count();
-    for (const FrameInfo& info : {one, two}) {
-      ASSERT_GE(info.queue_ns, 0);
-      ASSERT_GE(info.copy_ns, 0);
-      ASSERT_GT(info.compute_ns, 0);
-      ASSERT_LE(info.queue_ns + info.copy_ns + info.compute_ns, all);
-    }
-    if (GetParam() == BackendChoice::kCpu) {
-      const std::int64_t done = one.queue_ns + one.copy_ns + one.compute_ns;
-      ASSERT_GE(two.queue_ns, done - between) << "began before the frame before it was done";
-      behind += done > between;
-      ASSERT_EQ(one.copy_ns, 0);
-    } else {
-      // The second frame is copied while the first is computed, and computed while that is copied
-      // back.
-      behind += two.queue_ns > 0;
-      ASSERT_GT(one.copy_ns, 0);
-    }
-  }
-  EXPECT_GT(behind, 0) << "no frame had to wait: nothing was tested";
+std::string text_of(ImageSize size) {
+  return std::to_string(size.width) + "x" + std::to_string(size.height);
 }
 
 /// The memory that holds an operator's state.
@@ -725,121 +102,461 @@ std::size_t Footprint::*state_memory(BackendChoice backend) {
   return backend == BackendChoice::kCuda ? &Footprint::device : &Footprint::host;
 }
 
-template <typename Operator, typename Config>
-void expect_exact_memory(const Config& config, BackendChoice backend, const char* what) {
-  SCOPED_TRACE(what);
-  EngineConfig settings = test::engine_config(2, backend);
-  const EngineInfo info = test::must(Engine::probe(settings));
-  const Footprint needs = test::must(Operator::footprint(info, config));
-  for (const auto kind : {&Footprint::host, &Footprint::pinned, &Footprint::device})
-    EXPECT_EQ(needs.*kind % kMemoryAlignment, 0u);
-  settings.memory = needs;
-  {
-    Engine engine = test::must(Engine::create(settings));
-    {
-      const auto op = test::must(Operator::create(engine, config));
-      EXPECT_EQ(engine.memory_use().used, needs) << "the footprint must be what is taken";
-      EXPECT_EQ(engine.memory_use().pieces, 1);
-      const auto second = Operator::create(engine, config);
-      ASSERT_FALSE(second);
-      expect_words(second.error(), Status::kOutOfMemory,
-                   {std::to_string(needs.*state_memory(backend)), "EngineConfig::memory"});
-    }
+// ---- backend and configuration
+
+// Fails when another backend computes than the one that the configuration names.
+TEST_P(Contracts, TheRequestedBackendComputes) {
+  const OperatorConfig config = what().with(kSize);
+  const EngineInfo info = must(Engine::probe(settings()));
+  EXPECT_EQ(info.backend, cuda() ? BackendKind::kCuda : BackendKind::kCpu);
+  const detail::Backend* backend = detail::find_backend(info.backend);
+  ASSERT_NE(backend, nullptr);
+  EXPECT_EQ(backend->kind, info.backend);
+  EXPECT_EQ(must(config.footprint(info)).device > 0, cuda())
+      << "only an operator on a device takes device memory";
+  const auto made = rig(config);
+  EXPECT_EQ(made.engine.info().backend, info.backend);
+  EXPECT_EQ(made.engine.memory_use().used.device > 0, cuda());
+}
+
+// Fails when an operator takes a bad size or format, when the error does not name the value and its
+// range, or when the refused operator keeps memory.
+TEST_P(Contracts, BadSizesAndFormatsAreRefused) {
+  Engine engine = engine_for(what().with(kSize));
+  const auto expect_refused = [&](ImageSize size, PixelFormat format,
+                                  const std::vector<std::string>& words) {
+    OperatorConfig config = what().config;
+    config.set_input(size, format);
+    const auto made = config.create(engine);
+    ASSERT_FALSE(made) << "create took it";
+    expect_words(made.error(), Status::kInvalidArgument, words);
+    const auto footprint = config.footprint(engine.info());
+    ASSERT_FALSE(footprint) << "footprint took it";
+    EXPECT_STREQ(footprint.error().text, made.error().text);
     EXPECT_EQ(engine.memory_use().used, Footprint{});
-    EXPECT_EQ(engine.memory_use().peak, needs);
-    EXPECT_TRUE(Operator::create(engine, config)) << "the memory must come back";
+  };
+  const auto gray = PixelFormat::kGray8;
+  expect_refused({0, 0}, gray, {"size", "0x0", "1", "16384"});
+  expect_refused({0, 18}, gray, {"size", "0x18"});
+  expect_refused({24, -5}, gray, {"size", "24x-5"});
+  expect_refused({kMaxImageSide + 1, 18}, gray, {"size", "16385", "16384"});
+  expect_refused({24, std::numeric_limits<int>::max()}, gray, {"size", "2147483647"});
+  expect_refused(kSize, static_cast<PixelFormat>(9), {"format", "9", "kGray8"});
+}
+
+// ---- frames and outputs
+
+struct BadSubmit {
+  std::string name;
+  std::function<void(Frame&, OperatorOutput&)> change;
+  std::vector<std::string> words;
+};
+
+/// Bad frames of kSize in 16 bits, and bad outputs for the operator's planes.
+std::vector<BadSubmit> bad_submits(const OperatorInfo& info) {
+  using O = OperatorOutput;
+  std::vector<BadSubmit> table = {
+      {"no data", [](Frame& f, O&) { f.data = nullptr; }, {"frame.data", "null"}},
+      {"width", [](Frame& f, O&) { f.size.width = 23; }, {"frame.size", "23x18", "24x18"}},
+      {"height", [](Frame& f, O&) { f.size.height = 19; }, {"frame.size", "24x19", "24x18"}},
+      {"format",
+       [](Frame& f, O&) { f.format = PixelFormat::kFloat32; },
+       {"frame.format", "kFloat32", "kGray16"}},
+      {"no format",
+       [](Frame& f, O&) { f.format = static_cast<PixelFormat>(77); },
+       {"frame.format", "unknown", "kGray16"}},
+      {"short stride", [](Frame& f, O&) { f.stride = 47; }, {"frame.stride", "47", "48"}},
+      {"negative stride", [](Frame& f, O&) { f.stride = -64; }, {"frame.stride", "-64", "48"}},
+      {"odd stride", [](Frame& f, O&) { f.stride = 51; }, {"frame.stride", "2 bytes"}},
+      {"odd address",
+       [](Frame& f, O&) { f.data = static_cast<const char*>(f.data) + 1; },
+       {"frame.data", "2 bytes"}},
+  };
+  for (std::size_t p = 0; p < static_cast<std::size_t>(info.plane_count); ++p) {
+    const PlaneInfo& plane = info.planes[p];
+    const std::string name = std::string("output plane ") + plane.name;
+    const int element = bytes_per_pixel(plane.format);
+    const std::ptrdiff_t least = std::ptrdiff_t{plane.size.width} * element;
+    const auto add = [&](const char* what, auto change, std::vector<std::string> words) {
+      words.push_back(name);
+      table.push_back(
+          {what + (" of " + name), [change, p](Frame&, O& out) { change(out.planes[p]); }, words});
+    };
+    if (!plane.optional) {
+      add("null data", [](ImageView& v) { v.data = nullptr; }, {"null"});
+    }
+    ImageSize wrong = plane.size;
+    ++wrong.width;
+    add("width", [wrong](ImageView& v) { v.size = wrong; }, {text_of(wrong), text_of(plane.size)});
+    const PixelFormat other =
+        plane.format == PixelFormat::kGray16 ? PixelFormat::kGray8 : PixelFormat::kGray16;
+    add("format", [other](ImageView& v) { v.format = other; }, {"format"});
+    add("short stride", [=](ImageView& v) { v.stride = least - element; },
+        {"stride", std::to_string(least - element), std::to_string(least)});
+    if (element == 1) continue;
+    add("odd stride", [=](ImageView& v) { v.stride = least + 1; },
+        {"stride", std::to_string(least + 1)});
+    add("odd address", [](ImageView& v) { v.data = v.row<char>(0) + 1; }, {"aligned"});
   }
-  for (const auto kind : {&Footprint::host, &Footprint::pinned, &Footprint::device}) {
-    if (needs.*kind == 0) continue;
-    settings.memory = needs;
-    // Blocks of devices are cut in pieces of 256 bytes.
-    settings.memory.*kind -= std::min<std::size_t>(needs.*kind, 256);
-    Engine small = test::must(Engine::create(settings));
-    const auto refused = Operator::create(small, config);
-    ASSERT_FALSE(refused) << "created in less than its footprint";
-    EXPECT_EQ(refused.error().status, Status::kOutOfMemory);
-    EXPECT_EQ(small.memory_use().used, Footprint{});
+  for (std::size_t p = 1; p < static_cast<std::size_t>(info.plane_count); ++p) {
+    if (info.planes[p].size != info.planes[0].size ||
+        info.planes[p].format != info.planes[0].format)
+      continue;
+    table.push_back({"one plane twice",
+                     [p](Frame&, O& out) { out.planes[p] = out.planes[0]; },
+                     {"planes", info.planes[0].name, info.planes[p].name, "same"}});
+  }
+  return table;
+}
+
+// Fails when `submit` takes a bad frame or a bad output, when the error does not name the field and
+// the value, or when the refusal changes later results.
+TEST_P(Contracts, BadFramesAndOutputsAreRefused) {
+  const OperatorConfig config = what().with(kSize, 2, PixelFormat::kGray16);
+  const auto frames = noise_frames(kSize, PixelFormat::kGray16, 4, 2);
+  const Results undisturbed = results(config, frames);
+  auto made = rig(config);
+  for (std::size_t f = 0; f < frames.size(); ++f) {
+    OutputBuffer out(made.op.info());
+    for (const BadSubmit& bad : bad_submits(made.op.info())) {
+      SCOPED_TRACE(bad.name);
+      Frame frame = frames[0].frame();
+      OperatorOutput view = out.output();
+      bad.change(frame, view);
+      const auto ticket = made.op.submit(frame, view);
+      ASSERT_FALSE(ticket);
+      expect_words(ticket.error(), Status::kInvalidArgument, bad.words);
+    }
+    must(made.op.wait(must(made.op.submit(frames[f].frame(f), out.output())), Deadline::never()));
+    for (int p = 0; p < out.plane_count(); ++p)
+      EXPECT_TRUE(
+          test::same_bytes(out.plane(p), undisturbed.planes[f][static_cast<std::size_t>(p)]));
   }
 }
 
-// Fails when a footprint is not exactly what the operator takes.
-TEST_P(Contracts, FootprintsAreExact) {
-  for (const ImageSize size : {ImageSize{1, 1}, {24, 18}, {101, 67}}) {
-    for (const int depth : {1, 8}) {
-      for (const KernelForm form : {KernelForm::kUniform, KernelForm::kPerPixel}) {
-        for (const CoefficientStorage storage :
-             {CoefficientStorage::kFloat, CoefficientStorage::kHalf}) {
-          OpticalFlowConfig flow = flow_config(size);
-          flow.kernels.form = form;
-          flow.depth = depth;
-          flow.storage = storage;
-          expect_exact_memory<OpticalFlow>(flow, GetParam(), "flow");
-          SpatioTemporalFilterConfig filter = filter_config(size);
-          filter.kernels.form = form;
-          filter.depth = depth;
-          filter.storage = storage;
-          expect_exact_memory<SpatioTemporalFilter>(filter, GetParam(), "filter");
+// Fails when an optional plane cannot be left out, is written although it was, or when leaving it
+// out changes the other planes.
+TEST_P(Contracts, OptionalPlanesMayBeLeftOut) {
+  const OperatorConfig config = what().with({64, 48});
+  const OperatorInfo info = must(config.info());
+  const auto frames = moving_frames(info.size, PixelFormat::kGray8, 4, true);
+  const Results complete = results(config, frames);
+  for (int left_out = 0; left_out < info.plane_count; ++left_out) {
+    if (!info.planes[static_cast<std::size_t>(left_out)].optional) continue;
+    auto made = rig(config);
+    for (std::size_t f = 0; f < frames.size(); ++f) {
+      OutputBuffer out(info);
+      OperatorOutput view = out.output();
+      view.planes[static_cast<std::size_t>(left_out)] = {};
+      must(made.op.wait(must(made.op.submit(frames[f].frame(f), view)), Deadline::never()));
+      for (int p = 0; p < info.plane_count; ++p) {
+        if (p == left_out) {
+          EXPECT_TRUE(out.plane_untouched(p));
+        } else {
+          EXPECT_TRUE(
+              test::same_bytes(out.plane(p), complete.planes[f][static_cast<std::size_t>(p)]));
         }
       }
-      OpticalFlowConfig pyramid = OpticalFlowConfig::quality(size);
-      pyramid.depth = depth;
-      expect_exact_memory<OpticalFlow>(pyramid, GetParam(), "pyramid");
     }
   }
 }
 
-// Fails when an engine made with the sum of several footprints has no room for exactly these
-// operators, in any order.
-TEST_P(Contracts, FootprintsAddUp) {
-  const OpticalFlowConfig a = flow_config();
-  const OpticalFlowConfig b = OpticalFlowConfig::fast({50, 40});
-  const SpatioTemporalFilterConfig c = filter_config({31, 7});
-  const Footprint sum = test::must(OpticalFlow::footprint(probed(), a)) +
-                        test::must(OpticalFlow::footprint(probed(), b)) +
-                        test::must(SpatioTemporalFilter::footprint(probed(), c));
-  std::vector<int> order = {0, 1, 2};
-  do {
-    EngineConfig settings = test::engine_config(2, GetParam());
-    settings.memory = sum;
-    Engine engine = test::must(Engine::create(settings));
-    std::vector<OpticalFlow> flows;
-    std::vector<SpatioTemporalFilter> filters;
-    for (const int which : order) {
-      if (which == 2) {
-        filters.push_back(test::must(SpatioTemporalFilter::create(engine, c)));
-      } else {
-        flows.push_back(test::must(OpticalFlow::create(engine, which == 0 ? a : b)));
+// Fails when the operator needs a record from the caller, or when a result differs without one.
+TEST_P(Contracts, TheRecordMayBeLeftOut) {
+  const OperatorConfig config = what().with(kSize);
+  const auto frames = noise_frames(kSize, PixelFormat::kGray8, 2, 3);
+  const Results complete = results(config, frames);
+  auto made = rig(config);
+  for (std::size_t f = 0; f < frames.size(); ++f) {
+    OutputBuffer out(made.op.info());
+    OperatorOutput view = out.output();
+    view.record = nullptr;
+    must(made.op.wait(must(made.op.submit(frames[f].frame(f), view)), Deadline::never()));
+    EXPECT_TRUE(test::same_bytes(out.plane(0), complete.planes[f][0]));
+  }
+}
+
+// Fails when the CPU reads or writes device memory.
+TEST_P(Contracts, DeviceMemoryOnTheCpuIsRefused) {
+  if (cuda()) GTEST_SKIP() << "the device reads device memory";
+  auto made = rig(what().with(kSize));
+  const auto frames = noise_frames(kSize, PixelFormat::kGray8, 1, 2);
+  OutputBuffer out(made.op.info());
+  Frame frame = frames[0].frame();
+  frame.space = MemorySpace::kCuda;
+  auto ticket = made.op.submit(frame, out.output());
+  ASSERT_FALSE(ticket);
+  expect_words(ticket.error(), Status::kInvalidArgument, {"cuda", "host"});
+  OperatorOutput view = out.output();
+  for (ImageView& plane : view.planes) plane.space = MemorySpace::kCuda;
+  ticket = made.op.submit(frames[0].frame(), view);
+  ASSERT_FALSE(ticket);
+  expect_words(ticket.error(), Status::kInvalidArgument, {"cuda", "host"});
+}
+
+// ---- tickets
+
+// Fails when `submit` takes more frames than the depth, when the error does not name the depth, or
+// when `wait` makes no room.
+TEST_P(Contracts, FullQueueIsAnError) {
+  const auto frames = noise_frames(kSize, PixelFormat::kGray8, 1, 4);
+  for (int depth = 1; depth <= kMaxDepth; ++depth) {
+    auto made = rig(what().with(kSize, depth));
+    auto outs = outputs(made.op, static_cast<std::size_t>(depth) + 1);
+    std::vector<Ticket> tickets;
+    for (int round = 0; round < 3; ++round) {
+      while (static_cast<int>(tickets.size()) < depth) {
+        tickets.push_back(must(made.op.submit(frames[0].frame(), outs[tickets.size()].output())));
       }
+      const auto full = made.op.submit(frames[0].frame(), outs.back().output());
+      ASSERT_FALSE(full);
+      expect_words(full.error(), Status::kQueueFull, {std::to_string(depth), "depth"});
+      must(made.op.wait(tickets.front(), Deadline::never()));
+      tickets.erase(tickets.begin());
     }
-    EXPECT_EQ(engine.memory_use().used, sum);
-    EXPECT_EQ(engine.memory_use().pieces, 3);
+    for (const Ticket ticket : tickets) must(made.op.wait(ticket, Deadline::never()));
+  }
+}
+
+// Fails when a ticket works twice, when `wait` takes a number that was not given out, or when
+// tickets do not count from 1.
+TEST_P(Contracts, TicketsAreChecked) {
+  auto made = rig(what().with(kSize, 2));
+  const auto frames = noise_frames(kSize, PixelFormat::kGray8, 1, 5);
+  OutputBuffer out(made.op.info());
+  for (std::uint64_t number = 1; number <= 5; ++number) {
+    const Ticket ticket = must(made.op.submit(frames[0].frame(), out.output()));
+    EXPECT_EQ(ticket.number, number);
+    for (const std::uint64_t foreign :
+         {std::uint64_t{0}, number + 1, number + 2, std::numeric_limits<std::uint64_t>::max()}) {
+      const auto info = made.op.wait(Ticket{foreign, ticket.issuer}, Deadline::never());
+      ASSERT_FALSE(info);
+      expect_words(info.error(), Status::kInvalidTicket, {std::to_string(foreign)});
+    }
+    EXPECT_TRUE(made.op.wait(ticket, Deadline::never()));
+    const auto twice = made.op.wait(ticket, Deadline::never());
+    ASSERT_FALSE(twice);
+    EXPECT_EQ(twice.error().status, Status::kInvalidTicket);
+  }
+}
+
+// Fails when an operator takes the ticket of another operator for its own frame of that number.
+TEST_P(Contracts, TicketsOfAnotherOperatorAreRefused) {
+  auto one = rig(what().with(kSize));
+  auto other = rig(what().with(kSize));
+  const auto frames = noise_frames(kSize, PixelFormat::kGray8, 1, 5);
+  OutputBuffer out_one(one.op.info());
+  OutputBuffer out_other(other.op.info());
+  const Ticket mine = must(one.op.submit(frames[0].frame(), out_one.output()));
+  const Ticket theirs = must(other.op.submit(frames[0].frame(), out_other.output()));
+  const auto info = one.op.wait(theirs, Deadline::never());
+  ASSERT_FALSE(info);
+  EXPECT_EQ(info.error().status, Status::kInvalidTicket);
+  EXPECT_TRUE(one.op.wait(mine, Deadline::never()));
+  EXPECT_TRUE(other.op.wait(theirs, Deadline::never()));
+}
+
+// Fails when tickets can be waited for only in the order of submission.
+TEST_P(Contracts, TicketsInAnyOrder) {
+  const OperatorConfig config = what().with(kSize, 3);
+  const auto frames = noise_frames(kSize, PixelFormat::kGray8, 3, 6);
+  const Results expected = results(config, frames);
+  std::vector<std::size_t> order = {0, 1, 2};
+  do {
+    auto made = rig(config);
+    auto outs = outputs(made.op, 3);
+    std::vector<Ticket> tickets;
+    for (std::size_t f = 0; f < 3; ++f)
+      tickets.push_back(must(made.op.submit(frames[f].frame(f), outs[f].output())));
+    for (const std::size_t f : order)
+      EXPECT_EQ(must(made.op.wait(tickets[f], Deadline::never())).sequence, f);
+    for (std::size_t f = 0; f < 3; ++f)
+      EXPECT_TRUE(test::same_bytes(outs[f].plane(0), expected.planes[f][0]));
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-// Fails when operators whose footprints add up to the engine's memory find no room after others of
-// them were destroyed and created in another order, or when a refusal for another footprint does
+// Fails when a frame that was waited for still counts as in flight because an older one was not, or
+// when `reset` leaves a ticket valid.
+TEST_P(Contracts, EachFinishedFrameMakesRoom) {
+  const auto frames = noise_frames(kSize, PixelFormat::kGray8, 1, 6);
+  auto outs = std::vector<OutputBuffer>(4, OutputBuffer(must(what().with(kSize).info())));
+  auto made = rig(what().with(kSize, 3));  // goes before its outputs, with frames in flight
+  const auto submit = [&](std::size_t out) {
+    return made.op.submit(frames[0].frame(out), outs[out].output());
+  };
+  const Ticket oldest = must(submit(0));
+  for (int round = 0; round < 5; ++round) {
+    const Ticket second = must(submit(1));
+    const Ticket third = must(submit(2));
+    const auto full = submit(3);
+    ASSERT_FALSE(full);
+    expect_words(full.error(), Status::kQueueFull, {"3 frames", "depth"});
+    EXPECT_EQ(must(made.op.wait(third, Deadline::never())).sequence, 2u);
+    EXPECT_EQ(must(made.op.wait(second, Deadline::never())).sequence, 1u);
+  }
+  EXPECT_EQ(must(made.op.wait(oldest, Deadline::never())).sequence, 0u);
+  const Ticket first = must(submit(0));
+  const Ticket second = must(submit(1));
+  EXPECT_TRUE(made.op.wait(first, Deadline::never()));
+  const Ticket third = must(submit(2));
+  made.op.reset();
+  for (const Ticket dropped : {second, third}) {
+    const auto info = made.op.wait(dropped, Deadline::never());
+    ASSERT_FALSE(info);
+    EXPECT_EQ(info.error().status, Status::kInvalidTicket);
+  }
+  for (std::size_t out = 0; out < 3; ++out) EXPECT_TRUE(submit(out));
+}
+
+// ---- time
+
+// Fails when the times of a frame are wrong: a frame behind another one waits in the queue until
+// that one is done, and queue, copy and computation together last no longer than the calls.
+TEST_P(Contracts, TimesAddUp) {
+  using Clock = std::chrono::steady_clock;
+  const ImageSize size{320, 240};
+  const auto frames = noise_frames(size, PixelFormat::kGray8, 2, 11);
+  auto made = rig(what().with(size, 2));
+  auto outs = outputs(made.op, 2);
+  int behind = 0;
+  for (int round = 0; round < 8; ++round) {
+    const auto begin = Clock::now();
+    const Ticket first = must(made.op.submit(frames[0].frame(0), outs[0].output()));
+    const Ticket second = must(made.op.submit(frames[1].frame(1), outs[1].output()));
+    const std::int64_t between = (Clock::now() - begin).count();
+    const FrameInfo one = must(made.op.wait(first, Deadline::never()));
+    const FrameInfo two = must(made.op.wait(second, Deadline::never()));
+    const std::int64_t all = (Clock::now() - begin).count();
+    for (const FrameInfo& info : {one, two}) {
+      ASSERT_GE(info.queue_ns, 0);
+      ASSERT_GE(info.copy_ns, 0);
+      ASSERT_GT(info.compute_ns, 0);
+      ASSERT_LE(info.queue_ns + info.copy_ns + info.compute_ns, all);
+    }
+    if (cuda()) {
+      // The device copies one frame while it computes another one.
+      behind += two.queue_ns > 0;
+      ASSERT_GT(one.copy_ns, 0);
+    } else {
+      const std::int64_t done = one.queue_ns + one.copy_ns + one.compute_ns;
+      ASSERT_GE(two.queue_ns, done - between) << "the second frame began before the first was done";
+      behind += done > between;
+      ASSERT_EQ(one.copy_ns, 0);
+    }
+  }
+  EXPECT_GT(behind, 0) << "no frame waited: the test shows nothing";
+}
+
+// Fails when `wait` says done at a deadline that has passed, loses the frame, or waits for it.
+TEST_P(Contracts, AMissedDeadlineCanBeWaitedForAgain) {
+  const ImageSize size = cuda() ? ImageSize{1920, 1080} : ImageSize{320, 240};
+  const auto frames = noise_frames(size, PixelFormat::kGray8, 1, 12);
+  auto made = rig(what().with(size), 1);
+  OutputBuffer out(made.op.info());
+  int missed = 0;
+  for (int round = 0; round < 5; ++round) {
+    const Ticket ticket = must(made.op.submit(frames[0].frame(), out.output()));
+    const auto info = made.op.wait(ticket, Deadline::immediate());
+    if (info) continue;
+    ASSERT_EQ(info.error().status, Status::kDeadlineMissed);
+    ++missed;
+    EXPECT_TRUE(made.op.wait(ticket, Deadline::never()));
+  }
+  EXPECT_GT(missed, 0) << "no deadline was missed: the test shows nothing";
+}
+
+// ---- memory and lifetimes
+
+// Fails when an operator takes more or less than its footprint, does not give it back, or when an
+// engine with less refuses without the number of bytes.
+TEST_P(Contracts, FootprintsAreExact) {
+  for (const ImageSize size : {ImageSize{1, 1}, kSize, {101, 67}}) {
+    for (const int depth : {1, kMaxDepth}) {
+      SCOPED_TRACE(text_of(size) + ", depth " + std::to_string(depth));
+      const OperatorConfig config = what().with(size, depth);
+      const Footprint needs = must(config.footprint(must(Engine::probe(settings()))));
+      {
+        Engine engine = engine_for(config);
+        {
+          const auto op = must(config.create(engine));
+          EXPECT_EQ(engine.memory_use().used, needs);
+          EXPECT_EQ(engine.memory_use().pieces, 1);
+          const auto second = config.create(engine);
+          ASSERT_FALSE(second);
+          expect_words(second.error(), Status::kOutOfMemory,
+                       {std::to_string(needs.*state_memory(backend())), "EngineConfig::memory"});
+        }
+        EXPECT_EQ(engine.memory_use().used, Footprint{});
+        EXPECT_EQ(engine.memory_use().peak, needs);
+        EXPECT_TRUE(config.create(engine)) << "the memory did not come back";
+      }
+      for (const auto kind : {&Footprint::host, &Footprint::pinned, &Footprint::device}) {
+        EXPECT_EQ(needs.*kind % kMemoryAlignment, 0u);
+        if (needs.*kind == 0) continue;
+        EngineConfig less = settings();
+        less.memory = needs;
+        // The engine cuts device memory in pieces of 256 bytes.
+        less.memory.*kind -= std::min<std::size_t>(needs.*kind, 256);
+        Engine small = must(Engine::create(less));
+        const auto refused = config.create(small);
+        ASSERT_FALSE(refused) << "created in less than its footprint";
+        EXPECT_EQ(refused.error().status, Status::kOutOfMemory);
+        EXPECT_EQ(small.memory_use().used, Footprint{});
+      }
+    }
+  }
+}
+
+// Fails when an engine of too little memory takes the largest image, or when the error does not
+// name the bytes that it has and the bytes that it needs.
+TEST_P(Contracts, SizesBeyondTheMemoryAreRefused) {
+  const auto kind = state_memory(backend());
+  EngineConfig little = settings();
+  little.memory.*kind = 1 << 20;
+  Engine engine = must(Engine::create(little));
+  const OperatorConfig config = what().with({kMaxImageSide, kMaxImageSide});
+  const Footprint needs = must(config.footprint(engine.info()));
+  EXPECT_GT(needs.*kind, std::size_t{kMaxImageSide} * kMaxImageSide / 8);
+  const auto made = config.create(engine);
+  ASSERT_FALSE(made);
+  expect_words(made.error(), Status::kOutOfMemory,
+               {std::to_string(needs.*kind), std::to_string(1 << 20), "EngineConfig::memory"});
+}
+
+// Fails when an engine of the sum of all footprints has no room for all operators, in any order.
+TEST_P(Together, FootprintsAddUp) {
+  const std::vector<OperatorConfig> all = configs(2);
+  std::vector<std::size_t> order(all.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::mt19937 random(5);
+  for (int round = 0; round < 5; ++round) {
+    Engine engine = engine_for(all);
+    Footprint sum;
+    std::vector<OperatorHandle> handles;
+    for (const std::size_t which : order) {
+      sum += must(all[which].footprint(engine.info()));
+      handles.push_back(must(all[which].create(engine)));
+    }
+    EXPECT_EQ(engine.memory_use().used, sum);
+    EXPECT_EQ(engine.memory_use().capacity, sum);
+    EXPECT_EQ(engine.memory_use().pieces, static_cast<int>(all.size()));
+    std::shuffle(order.begin(), order.end(), random);
+  }
+}
+
+// Fails when operators whose footprints add up to the engine's memory find no room after some of
+// them were destroyed and created in another order, or when the error for another footprint does
 // not say that the block is fragmented.
-TEST_P(Contracts, OperatorsComeAndGoInAnyOrder) {
+TEST_P(Together, OperatorsComeAndGoInAnyOrder) {
   const bool cuda = GetParam() == BackendChoice::kCuda;
-  const OpticalFlowConfig flow_configs[] = {flow_config({320, 24}), flow_config({64, 48}),
-                                            OpticalFlowConfig::fast({50, 40}),
-                                            flow_config({320, 24})};
-  const SpatioTemporalFilterConfig filter_configs[] = {filter_config({31, 7}),
-                                                       filter_config({64, 10})};
-  constexpr std::size_t kFlows = std::size(flow_configs);
-  constexpr std::size_t kFilters = std::size(filter_configs);
+  std::vector<OperatorConfig> all = configs(2);
+  all.push_back(all.front());  // two of one footprint
   EngineConfig settings = test::engine_config(1, GetParam());
-  const EngineInfo info = test::must(Engine::probe(settings));
-  for (const auto& config : flow_configs)
-    settings.memory += test::must(OpticalFlow::footprint(info, config));
-  for (const auto& config : filter_configs)
-    settings.memory += test::must(SpatioTemporalFilter::footprint(info, config));
   settings.memory += Buffer::footprint(MemorySpace::kHost, 5000);
-  Engine engine = test::must(Engine::create(settings));
-  std::optional<OpticalFlow> flows[kFlows];
-  std::optional<SpatioTemporalFilter> filters[kFilters];
+  Engine engine = must(create_engine(settings, all));
+  std::vector<std::optional<OperatorHandle>> handles(all.size());
   std::optional<Buffer> buffer;
-  const auto toggle = [&](auto& held, auto create) {
+  const auto toggle = [](auto& held, auto create) {
     if (held) {
       held.reset();
       return;
@@ -849,48 +566,91 @@ TEST_P(Contracts, OperatorsComeAndGoInAnyOrder) {
     held.emplace(std::move(*made));
   };
   std::mt19937 random(7);
-  for (int step = 0; step < (cuda ? 200 : 10'000) && !HasFatalFailure(); ++step) {
-    const std::size_t which = random() % (kFlows + kFilters + 1);
-    if (which < kFlows) {
-      toggle(flows[which], [&] { return OpticalFlow::create(engine, flow_configs[which]); });
-    } else if (which < kFlows + kFilters) {
-      const std::size_t i = which - kFlows;
-      toggle(filters[i], [&] { return SpatioTemporalFilter::create(engine, filter_configs[i]); });
+  for (int step = 0; step < (cuda ? 300 : 5'000) && !HasFatalFailure(); ++step) {
+    const std::size_t which = random() % (all.size() + 1);
+    if (which < all.size()) {
+      toggle(handles[which], [&] { return all[which].create(engine); });
     } else {
       toggle(buffer, [&] { return Buffer::create(engine, MemorySpace::kHost, 5000); });
     }
   }
-  for (auto& flow : flows) flow.reset();
-  for (auto& filter : filters) filter.reset();
+  handles.clear();
   buffer.reset();
   EXPECT_EQ(engine.memory_use().used, Footprint{});
   if (cuda) return;
-  // Every second piece of half the block is free: no room for one that is larger than a piece.
-  const std::size_t piece = settings.memory.host / 12 / kMemoryAlignment * kMemoryAlignment;
+  // Every second piece of half the block is free, so there is no room for a larger one.
+  const std::size_t capacity = engine.memory_use().capacity.host;
+  const std::size_t piece = capacity / 12 / kMemoryAlignment * kMemoryAlignment;
   std::vector<Buffer> buffers;
   for (int i = 0; i < 12; ++i)
-    buffers.push_back(test::must(Buffer::create(engine, MemorySpace::kHost, piece)));
+    buffers.push_back(must(Buffer::create(engine, MemorySpace::kHost, piece)));
   for (int i = 0; i < 6; ++i) buffers.erase(buffers.begin() + i);
   const auto refused = Buffer::create(engine, MemorySpace::kHost, 3 * piece);
   ASSERT_FALSE(refused);
   expect_words(refused.error(), Status::kOutOfMemory, {"fragmented", std::to_string(3 * piece)});
 }
 
-// Fails when a child that fork() made hangs, ends or computes with an operator of its parent, or
-// cannot destroy it, or when the parent's operator suffers from it. A process with a CUDA driver
-// must not fork and go on, so there is no such test on a device.
+// Fails when the engine's threads or memory end before the operators that use them.
+TEST_P(Contracts, TheEngineHandleMayGoFirst) {
+  const OperatorConfig config = what().with(kSize, 2);
+  const auto frames = noise_frames(kSize, PixelFormat::kGray8, 6, 7);
+  const Results expected = results(config, frames);
+  std::optional<OperatorHandle> op;
+  {
+    Engine engine = engine_for(config);
+    op.emplace(must(config.create(engine)));
+  }
+  EXPECT_TRUE(same_bytes(expected, send(*op, frames)));
+}
+
+// Fails when a move loses frames in flight, or when the operator that is assigned over keeps its
+// memory.
+TEST_P(Contracts, OperatorsMove) {
+  const auto frames = noise_frames(kSize, PixelFormat::kGray8, 3, 8);
+  auto made = rig(what().with(kSize));
+  OutputBuffer out(made.op.info());
+  const Ticket ticket = must(made.op.submit(frames[0].frame(42), out.output()));
+  OperatorHandle moved = std::move(made.op);
+  EXPECT_EQ(must(moved.wait(ticket, Deadline::never())).sequence, 42u);
+  auto other = rig(what().with({10, 10}));
+  other.op = std::move(moved);
+  EXPECT_EQ(other.op.info().size, kSize);
+  EXPECT_EQ(other.engine.memory_use().used, Footprint{});
+}
+
+// Fails when an operator writes after its destructor has returned, or keeps its memory.
+TEST_P(Contracts, FramesInFlightEndWithTheOperator) {
+  const OperatorConfig config = what().with({160, 120}, 4);
+  const auto frames = noise_frames({160, 120}, PixelFormat::kGray8, 1, 13);
+  Engine engine = engine_for(config);
+  for (int round = 0; round < 4; ++round) {
+    auto outs = std::vector<OutputBuffer>(4, OutputBuffer(must(config.info())));
+    {
+      auto op = must(config.create(engine));
+      for (auto& out : outs) must(op.submit(frames[0].frame(), out.output()));
+    }
+    std::vector<test::PlaneF> before;
+    for (auto& out : outs) before.push_back(out.plane(0));
+    EXPECT_EQ(engine.memory_use().used, Footprint{});
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    for (std::size_t i = 0; i < outs.size(); ++i)
+      EXPECT_TRUE(test::same_bytes(before[i], outs[i].plane(0)));
+  }
+}
+
+// Fails when a child process uses an operator of its parent, hangs or ends when it destroys one, or
+// when the parent's operator is disturbed. A process with a CUDA driver cannot fork and continue.
 TEST_P(Contracts, AChildOfForkCanOnlyDestroyOperators) {
-  if (GetParam() == BackendChoice::kCuda) GTEST_SKIP() << "CUDA does not survive fork()";
-  OpticalFlowConfig config = OpticalFlowConfig::fast({160, 120});
-  config.depth = 3;
-  const auto frames = noise_frames(config.size, PixelFormat::kGray8, 1, 6);
-  for (int round = 0; round < 8; ++round) {
-    auto rig = std::make_unique<test::FlowRig>(this->rig<OpticalFlow>(config, 3));
-    test::OutputBuffer out(config.size, 3);
-    test::OutputBuffer second(config.size, 3);
-    const Ticket flying = test::must(rig->op.submit(frames[0].frame(), out.flow()));
-    // At different moments of the frame.
-    std::this_thread::sleep_for(std::chrono::microseconds(150 * round));
+  if (cuda()) GTEST_SKIP() << "CUDA does not survive fork()";
+  const OperatorConfig config = what().with({160, 120}, 3);
+  const auto frames = noise_frames({160, 120}, PixelFormat::kGray8, 1, 6);
+  for (int round = 0; round < 3; ++round) {
+    auto made = std::make_unique<test::Rig<OperatorHandle>>(rig(config, 3));
+    OutputBuffer out(made->op.info());
+    OutputBuffer second(made->op.info());
+    const Ticket flying = must(made->op.submit(frames[0].frame(), out.output()));
+    // fork() meets different moments of the frame.
+    std::this_thread::sleep_for(std::chrono::microseconds(300 * round));
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
@@ -899,93 +659,65 @@ TEST_P(Contracts, AChildOfForkCanOnlyDestroyOperators) {
         return !result && result.error().status == Status::kUnsupported &&
                std::strstr(result.error().text, "fork") != nullptr;
       };
-      if (!unsupported(rig->op.submit(frames[0].frame(), second.flow()))) _exit(1);
-      if (!unsupported(rig->op.wait(flying, Deadline::never()))) _exit(2);
-      if (!unsupported(OpticalFlow::create(rig->engine, config))) _exit(3);
-      rig->op.reset();
-      rig.reset();
+      if (!unsupported(made->op.submit(frames[0].frame(), second.output()))) _exit(1);
+      if (!unsupported(made->op.wait(flying, Deadline::never()))) _exit(2);
+      if (!unsupported(config.create(made->engine))) _exit(3);
+      made->op.reset();
+      made.reset();
       if (!test::threads_after_fork()) _exit(0);
-      auto own = this->rig<OpticalFlow>(config, 2);
-      const auto ticket = own.op.submit(frames[0].frame(), second.flow());
+      auto own = rig(config, 2);
+      const auto ticket = own.op.submit(frames[0].frame(), second.output());
       _exit(ticket && own.op.wait(*ticket, Deadline::never()) ? 0 : 4);
     }
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status) << ", round " << round;
     ASSERT_EQ(WEXITSTATUS(status), 0) << "round " << round;
-    EXPECT_TRUE(rig->op.wait(flying, Deadline::never())) << "the parent's goes on";
+    EXPECT_TRUE(made->op.wait(flying, Deadline::never())) << "the parent's frame was lost";
   }
 }
 
-// Fails when a size beyond the engine's memory, or beyond what can be addressed, is not refused
-// with the bytes that it needs.
-TEST_P(Contracts, SizesBeyondTheMemoryAreRefused) {
-  EngineConfig settings = test::engine_config(2, GetParam());
-  const auto kind = state_memory(GetParam());
-  settings.memory.*kind = 1 << 20;
-  Engine engine = test::must(Engine::create(settings));
-  OpticalFlowConfig config = OpticalFlowConfig::with_kernels({kMaxImageSide, kMaxImageSide});
-  config.kernels.form = KernelForm::kPerPixel;
-  config.kernels.nx = config.kernels.ny = config.kernels.nt = kMaxKernelTaps;
-  config.kernels.terms = 1;
-  const Footprint needs = test::must(OpticalFlow::footprint(engine.info(), config));
-  EXPECT_GT(needs.*kind, std::size_t{3} * 75 * 4 << 28);
-  const auto made = OpticalFlow::create(engine, config);
-  ASSERT_FALSE(made);
-  expect_words(made.error(), Status::kOutOfMemory,
-               {std::to_string(needs.*kind), std::to_string(1 << 20), "EngineConfig::memory"});
-}
+// ---- threads
 
-// Fails when the engine's threads or memory go before the operators that use them.
-TEST_P(Contracts, TheEngineHandleMayGoFirst) {
-  const auto frames = noise_frames({24, 18}, PixelFormat::kGray8, 6, 7);
-  const Results expected = test::run<OpticalFlow>(flow_config(), frames, 2, 1, GetParam());
-  EngineConfig settings = test::engine_config(2, GetParam());
-  settings.memory = test::must(OpticalFlow::footprint(probed(), flow_config()));
-  std::optional<OpticalFlow> op;
-  {
-    Engine engine = test::must(Engine::create(settings));
-    op.emplace(test::must(OpticalFlow::create(engine, flow_config())));
+// Fails when a result depends on chance, on the number of workers, or on the parts that they take.
+TEST_P(Contracts, TheNumberOfWorkersChangesNothing) {
+  for (const ImageSize size : {ImageSize{67, 43}, {5, 61}, {130, 3}, {102, 60}}) {
+    const OperatorConfig config = what().with(size);
+    const auto frames = moving_frames(size, PixelFormat::kGray8, 4, true);
+    const Results one = results(config, frames, 1);
+    for (const int workers : {1, 2, 3, 7, 16}) {
+      EXPECT_TRUE(same_bytes(one, results(config, frames, workers)))
+          << text_of(size) << ", " << workers << " workers";
+    }
   }
-  EXPECT_TRUE(same_bytes(expected, send(*op, frames)));
-  op.reset();
 }
 
-// Fails when moving an operator loses its frames in flight, or destroys them twice.
-TEST_P(Contracts, OperatorsMove) {
-  const auto frames = noise_frames({24, 18}, PixelFormat::kGray8, 3, 8);
-  auto rig = this->rig<OpticalFlow>(flow_config());
-  test::OutputBuffer out({24, 18}, 3);
-  const Ticket ticket = test::must(rig.op.submit(frames[0].frame(42), out.flow()));
-  OpticalFlow moved = std::move(rig.op);
-  EXPECT_EQ(test::must(moved.wait(ticket, Deadline::never())).sequence, 42u);
-  auto other = this->rig<OpticalFlow>(flow_config({10, 10}));
-  other.op = std::move(moved);
-  EXPECT_EQ(other.op.config().size, (ImageSize{24, 18}));
-  EXPECT_EQ(other.engine.memory_use().used, Footprint{})
-      << "the operator that was assigned over must give its memory back";
+// Fails when frames in flight overtake or disturb each other, at any depth.
+TEST_P(Contracts, FramesInFlightChangeNothing) {
+  const ImageSize size{40, 30};
+  const auto frames = moving_frames(size, PixelFormat::kGray8, 12, true);
+  const Results one = results(what().with(size), frames);
+  for (int depth = 2; depth <= kMaxDepth; ++depth)
+    EXPECT_TRUE(same_bytes(one, results(what().with(size, depth), frames, 2, depth)))
+        << "depth " << depth;
 }
 
-// Fails when a thread of the user's own cannot do everything: make the engine, the operator, and
-// run frames.
-TEST_P(Contracts, EverythingFromAThreadOfTheUsers) {
-  const auto frames = noise_frames({24, 18}, PixelFormat::kGray8, 6, 9);
-  const Results expected = test::run<OpticalFlow>(flow_config(), frames, 2, 1, GetParam());
+// Fails when engine and operator cannot be created and used in a thread of the program.
+TEST_P(Contracts, AThreadOfTheProgramCanDoEverything) {
+  const OperatorConfig config = what().with(kSize, 2);
+  const auto frames = noise_frames(kSize, PixelFormat::kGray8, 6, 9);
+  const Results expected = results(config, frames);
   Results got;
-  std::thread([&] {
-    got = test::run<OpticalFlow>(flow_config(), frames, 2, 2, GetParam());
-  }).join();
+  std::thread([&] { got = results(config, frames, 2, 2); }).join();
   EXPECT_TRUE(same_bytes(expected, got));
 }
 
-// Fails when one thread cannot submit while another waits, as a capture thread and a consumer do.
+// Fails when one thread cannot submit while another one waits.
 TEST_P(Contracts, OneThreadSubmitsAnotherWaits) {
-  OpticalFlowConfig config = flow_config();
-  config.depth = 4;
   constexpr std::size_t kFrames = 300;
-  const auto frames = noise_frames(config.size, PixelFormat::kGray8, 10, 10);
-  auto rig = this->rig<OpticalFlow>(config);
-  std::vector<test::OutputBuffer> outs(4, test::OutputBuffer(config.size, 3));
+  const auto frames = noise_frames(kSize, PixelFormat::kGray8, 10, 10);
+  auto made = rig(what().with(kSize, 4));
+  auto outs = outputs(made.op, 4);
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<Ticket> queue;
@@ -996,8 +728,7 @@ TEST_P(Contracts, OneThreadSubmitsAnotherWaits) {
       changed.wait(lock, [&] { return !queue.empty(); });
       const Ticket ticket = queue.front();
       lock.unlock();
-      const FrameInfo info =
-          test::must(rig.op.wait(ticket, Deadline::after(std::chrono::seconds(60))));
+      const FrameInfo info = must(made.op.wait(ticket, Deadline::after(std::chrono::seconds(60))));
       sequences.push_back(info.sequence);
       lock.lock();
       queue.pop_front();
@@ -1009,7 +740,7 @@ TEST_P(Contracts, OneThreadSubmitsAnotherWaits) {
       std::unique_lock<std::mutex> lock(mutex);
       changed.wait(lock, [&] { return queue.size() < 4; });
     }
-    const Ticket ticket = test::must(rig.op.submit(frames[f % 10].frame(f), outs[f % 4].flow()));
+    const Ticket ticket = must(made.op.submit(frames[f % 10].frame(f), outs[f % 4].output()));
     const std::lock_guard<std::mutex> lock(mutex);
     queue.push_back(ticket);
     changed.notify_all();
@@ -1018,22 +749,178 @@ TEST_P(Contracts, OneThreadSubmitsAnotherWaits) {
   for (std::size_t f = 0; f < kFrames; ++f) ASSERT_EQ(sequences[f], f);
 }
 
-// Fails when the presets are not configurations that can be created, or are not what their names
-// say.
-TEST_P(Contracts, Presets) {
-  const OpticalFlowConfig fast = OpticalFlowConfig::fast({320, 240});
-  const OpticalFlowConfig quality = OpticalFlowConfig::quality({320, 240});
-  EXPECT_EQ(fast.size, (ImageSize{320, 240}));
-  EXPECT_EQ(fast.method, FlowMethod::kPyramid);
-  EXPECT_EQ(fast.pyramid.window_frames, 2);
-  EXPECT_EQ(fast.pyramid.robust, 0.0f);
-  EXPECT_EQ(fast.pyramid.median, 0);
-  EXPECT_EQ(quality.method, FlowMethod::kPyramid);
-  EXPECT_GT(quality.pyramid.robust, 0.0f);
-  EXPECT_GT(quality.pyramid.median, 0);
-  EXPECT_GT(quality.pyramid.ridge, 0.0f);
-  (void)this->rig<OpticalFlow>(fast);
-  (void)this->rig<OpticalFlow>(quality);
+// Fails when operators disturb each other: all on one engine with frames in flight, waited for in
+// the reverse order and then used from a thread each.
+TEST_P(Together, OperatorsDoNotDisturbEachOther) {
+  constexpr std::size_t kFrames = 8;
+  const std::vector<OperatorConfig> all = configs(2);
+  std::vector<std::vector<FrameBuffer>> frames;
+  std::vector<Results> alone;
+  Engine engine = engine_for(all);
+  std::vector<OperatorHandle> handles;
+  for (const OperatorConfig& config : all) {
+    handles.push_back(must(config.create(engine)));
+    frames.push_back(moving_frames(handles.back().info().size, PixelFormat::kGray8, kFrames, true));
+    alone.push_back(test::run(config, frames.back(), 2, 1, GetParam()));
+  }
+  for (std::size_t f = 0; f < kFrames; ++f) {
+    std::vector<OutputBuffer> outs;
+    std::vector<Ticket> tickets;
+    for (std::size_t i = 0; i < all.size(); ++i) outs.emplace_back(handles[i].info());
+    for (std::size_t i = 0; i < all.size(); ++i)
+      tickets.push_back(must(handles[i].submit(frames[i][f].frame(f), outs[i].output())));
+    for (std::size_t i = all.size(); i-- > 0;) {
+      must(handles[i].wait(tickets[i], Deadline::never()));
+      EXPECT_TRUE(test::same_bytes(outs[i].plane(0), alone[i].planes[f][0]))
+          << handles[i].info().name << ", " << handles[i].info().summary;
+    }
+  }
+  std::vector<Results> got(all.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    threads.emplace_back([&, i] {
+      handles[i].reset();
+      got[i] = send(handles[i], frames[i], 2);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (std::size_t i = 0; i < all.size(); ++i)
+    EXPECT_TRUE(same_bytes(alone[i], got[i]))
+        << handles[i].info().name << ", " << handles[i].info().summary;
+}
+
+// Fails when instances of one operator, created and used from three threads at once, disturb each
+// other.
+TEST_P(Contracts, SeveralThreads) {
+  const ImageSize size{50, 33};
+  const OperatorConfig config = what().with(size, 2);
+  const auto frames = moving_frames(size, PixelFormat::kGray8, 12, true);
+  const Results alone = results(config, frames);
+  Engine shared = must(create_engine(settings(), {config, config, config}));
+  for (const bool one_engine : {true, false}) {
+    std::vector<Results> got(3);
+    std::vector<std::thread> threads;
+    for (Results& result : got) {
+      threads.emplace_back([&] {
+        if (one_engine) {
+          auto op = must(config.create(shared));
+          result = send(op, frames, 2);
+        } else {
+          result = results(config, frames, 2, 2);
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    for (const Results& result : got)
+      EXPECT_TRUE(same_bytes(alone, result)) << (one_engine ? "one engine" : "an engine each");
+    EXPECT_EQ(shared.memory_use().used, Footprint{});
+  }
+}
+
+// ---- temporal state
+
+// Fails when the flag of the warm-up, the described frame or the delay differ from OperatorInfo.
+TEST_P(Contracts, EveryFrameTellsWhatItDescribes) {
+  auto made = rig(what().with(kSize));
+  const OperatorInfo& info = made.op.info();
+  const int count = info.support_frames + 3;
+  const Results got = send(made.op, noise_frames(kSize, PixelFormat::kGray8, count, 14));
+  for (int f = 0; f < count; ++f) {
+    SCOPED_TRACE("frame " + std::to_string(f));
+    const FrameInfo& frame = got.infos[static_cast<std::size_t>(f)];
+    EXPECT_EQ(frame.warming_up(), f + 1 < info.support_frames);
+    EXPECT_FALSE(frame.bad_pixels());
+    EXPECT_EQ(frame.sequence, static_cast<std::uint64_t>(f));
+    EXPECT_EQ(frame.timestamp_ns, f * 1'000'000 + 7);
+    EXPECT_EQ(frame.delay_frames, info.delay_frames);
+    const int described = std::max(0, f - static_cast<int>(info.delay_frames));
+    EXPECT_EQ(frame.described_sequence, static_cast<std::uint64_t>(described));
+    EXPECT_EQ(frame.described_timestamp_ns, described * 1'000'000 + 7);
+  }
+}
+
+// Fails when `reset` keeps anything of the past, or leaves the operator unusable; and when
+// `keeps_state` is wrong, because then a result without `reset` depends on the past, too.
+TEST_P(Contracts, ResetForgetsThePast) {
+  const ImageSize size{64, 48};
+  const OperatorConfig config = what().with(size, 3);
+  const auto before = noise_frames(size, PixelFormat::kGray8, 7, 36);
+  const auto after = moving_frames(size, PixelFormat::kGray8, 6, true);
+  const Results fresh = results(config, after);
+  auto made = rig(config);
+  for (int unfinished = 0; unfinished <= 3; ++unfinished) {
+    (void)send(made.op, before, 2);
+    if (unfinished == 0) {
+      EXPECT_EQ(same_bytes(fresh, send(made.op, after)), !made.op.info().keeps_state);
+    }
+    auto outs = outputs(made.op, static_cast<std::size_t>(unfinished));
+    std::vector<Ticket> tickets;
+    for (auto& out : outs) tickets.push_back(must(made.op.submit(before[0].frame(), out.output())));
+    made.op.reset();
+    for (const Ticket ticket : tickets) {
+      const auto gone = made.op.wait(ticket, Deadline::never());
+      ASSERT_FALSE(gone);
+      EXPECT_EQ(gone.error().status, Status::kInvalidTicket);
+    }
+    const Results again = send(made.op, after);
+    EXPECT_TRUE(same_bytes(fresh, again)) << unfinished << " frames in flight";
+    EXPECT_EQ(again.infos[0].warming_up(), fresh.infos[0].warming_up());
+    EXPECT_EQ(again.infos[0].described_sequence, 0u);
+    made.op.reset();
+    made.op.reset();
+    EXPECT_TRUE(same_bytes(fresh, send(made.op, after))) << "a second reset";
+    made.op.reset();
+  }
+}
+
+// Fails when a frame with NaN or infinity is not flagged, when its result is not the same value
+// everywhere, or when it changes a later result.
+TEST_P(Contracts, BadPixelsLeaveNoTrace) {
+  const ImageSize size{37, 21};
+  const auto good = moving_frames(size, PixelFormat::kFloat32, 8, true);
+  const Results clean = results(what().with(size, 1, PixelFormat::kFloat32), good);
+  const double bad_values[] = {std::numeric_limits<double>::quiet_NaN(),
+                               std::numeric_limits<double>::infinity(),
+                               -std::numeric_limits<double>::infinity()};
+  constexpr std::array<int, 2> kPlaces[] = {{0, 0}, {36, 20}, {18, 10}, {31, 3}};
+  // The frames before which the bad ones come: first, one, in a row, last.
+  const std::vector<std::vector<std::size_t>> orders = {{0}, {2}, {0, 0, 1, 3, 3, 3}, {7, 7}};
+  std::size_t number = 0;
+  for (const auto& order : orders) {
+    for (const int in_flight : {1, 4}) {
+      std::vector<FrameBuffer> frames;
+      std::vector<std::optional<std::size_t>> originals;  // empty for a bad frame
+      for (std::size_t f = 0; f < good.size(); ++f) {
+        for (std::ptrdiff_t n = std::count(order.begin(), order.end(), f); n > 0; --n, ++number) {
+          frames.push_back(noise_frames(size, PixelFormat::kFloat32, 1, 99)[0]);
+          const auto& place = kPlaces[number % 4];
+          frames.back().set(place[0], place[1], bad_values[number % 3]);
+          originals.emplace_back();
+        }
+        frames.push_back(good[f]);
+        originals.emplace_back(f);
+      }
+      const Results got =
+          results(what().with(size, 4, PixelFormat::kFloat32), frames, 2, in_flight);
+      for (std::size_t f = 0; f < frames.size(); ++f) {
+        SCOPED_TRACE("frame " + std::to_string(f) + ", " + std::to_string(in_flight) +
+                     " in flight");
+        ASSERT_EQ(got.infos[f].bad_pixels(), !originals[f]);
+        for (std::size_t p = 0; p < got.planes[f].size(); ++p) {
+          const test::PlaneF& plane = got.planes[f][p];
+          if (originals[f]) {
+            ASSERT_TRUE(test::same_bytes(plane, clean.planes[*originals[f]][p]));
+          } else {
+            ASSERT_TRUE(test::same_bytes(
+                plane, test::PlaneF(plane.width, plane.height, plane.data.front())));
+          }
+        }
+        if (!originals[f]) continue;
+        ASSERT_EQ(got.records[f], clean.records[*originals[f]]);
+        ASSERT_EQ(got.infos[f].warming_up(), clean.infos[*originals[f]].warming_up());
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Accuracy on motion that is known exactly because the tests make it, and on ground truth where it
-// is there.
+// Accuracy of flow on synthetic motion, which is known exactly, and on ground truth where
+// OCELLUS_TEST_DATA has it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::vector<FrameBuffer> sequence(const Texture& texture, const AffineMotion& mo
   std::vector<FrameBuffer> frames;
   for (int f = 0; f < count; ++f) {
     frames.emplace_back(size, PixelFormat::kGray16);
-    // The described moment shows the texture itself.
+    // The texture is not displaced at the described moment.
     frames.back().fill(test::render(texture, motion, size, f - described));
   }
   return frames;
@@ -44,7 +44,7 @@ struct Errors {
   double mean = 0.0;
 };
 
-/// `truth` gives the flow at a pixel; `margin` pixels at the border are left out.
+/// `truth` returns the flow at a pixel. Leaves out `margin` pixels at the border.
 template <typename Truth>
 Errors errors_of(const std::vector<test::PlaneF>& planes, int margin, Truth truth) {
   Errors errors;
@@ -64,8 +64,8 @@ Errors errors_of(const std::vector<test::PlaneF>& planes, int margin, Truth trut
   return errors;
 }
 
-// Lucas-Kanade takes the motion for constant within a window, which biases it by about (change per
-// pixel) x (window): the affine parts here are as large as 0.02 pixels allow for this window.
+// Lucas-Kanade assumes constant motion in the window, which biases the flow by about the change per
+// pixel times the window. The affine parts are as large as 0.02 pixels of error allow.
 const AffineMotion kGentleMotions[] = {
     AffineMotion(0, 0, 0.8, 0, 0, -0.5),
     AffineMotion(0, 0, -1.5, 0, 0, 0.0),
@@ -75,12 +75,12 @@ const AffineMotion kGentleMotions[] = {
     AffineMotion::about(71.5, 55.5, 1.0, 0.6, 0.0, -0.002, 0.002, 0.0),
 };
 
-// Fails when the flow of an affine motion of up to 1.5 pixels is off by more than 0.02 pixels
-// anywhere inside, or when its direction or scale is wrong.
-TEST_P(Motion, KernelsFollowAnAffineMotion) {
+// Fails when the error on an affine motion of up to 1.5 pixels exceeds 0.02 pixels inside the
+// border, or when the direction or the scale is wrong.
+TEST_P(Motion, KernelsEstimateAffineMotion) {
   const ImageSize size{144, 112};
   for (const int frame_count :
-       {11, 20}) {  // in 20 frames the moment described lies between two of them
+       {11, 20}) {  // with 20 frames the described moment lies between two frames
     for (const KernelForm form : {KernelForm::kUniform, KernelForm::kPerPixel}) {
       for (std::size_t m = 0; m < std::size(kGentleMotions); ++m) {
         const AffineMotion& motion = kGentleMotions[m];
@@ -106,10 +106,10 @@ TEST_P(Motion, KernelsFollowAnAffineMotion) {
   }
 }
 
-// Fails when coarse-to-fine loses a motion of up to 6 pixels, or refines it worse than 0.02 pixels
-// anywhere inside: with either preset and any number of frames the result is the displacement from
-// the frame described to the next one.
-TEST_P(Motion, ThePyramidFollowsFastMotion) {
+// Fails when the error on a motion of up to 6 pixels exceeds 0.02 pixels inside the border. With
+// either preset and any number of frames the result is the displacement from the described frame to
+// the next.
+TEST_P(Motion, ThePyramidEstimatesFastMotion) {
   const ImageSize size{160, 128};
   const AffineMotion motions[] = {
       AffineMotion(0, 0, 6.0, 0, 0, 0.0),
@@ -143,9 +143,9 @@ TEST_P(Motion, ThePyramidFollowsFastMotion) {
   }
 }
 
-// Fails when the flow is that of another moment than the one described: the scene moves faster from
-// frame to frame, by four times the tolerance.
-TEST_P(Motion, TheMomentIsTheOneDescribed) {
+// Fails when the flow belongs to another moment than the described one. The scene accelerates by
+// four times the tolerance per frame.
+TEST_P(Motion, TheFlowBelongsToTheDescribedMoment) {
   const ImageSize size{96, 80};
   constexpr double kSpeed = 0.2;
   constexpr double kFaster = 0.06;  // pixels per frame, each frame
@@ -164,14 +164,14 @@ TEST_P(Motion, TheMomentIsTheOneDescribed) {
                           {FlowMethod::kPyramid, 7}}) {
     const bool pyramid = one.method == FlowMethod::kPyramid;
     SCOPED_TRACE((pyramid ? "pyramid " : "kernels ") + std::to_string(one.frames));
-    // Smooth for the kernels, whose derivatives over a few frames are coarse otherwise.
+    // A smoother texture for the kernels, whose derivatives over a few frames are coarse.
     const Texture texture(7, pyramid ? 8.0 : 16.0, pyramid ? 16.0 : 32.0);
     OpticalFlowConfig config = OpticalFlowConfig::quality(size);
     config.format = PixelFormat::kGray16;
     config.method = one.method;
     config.pyramid.window_frames = config.kernels.nt = one.frames;
     if (!pyramid) config.window = 11;
-    // More than the window holds, so that the oldest frames have left it.
+    // More frames than the window, so that the oldest frames have left it.
     std::vector<FrameBuffer> frames;
     for (int f = 0; f < one.frames + 2; ++f) {
       const double traveled = kSpeed * f + 0.5 * kFaster * f * f;
@@ -186,18 +186,18 @@ TEST_P(Motion, TheMomentIsTheOneDescribed) {
     const Results got = results(config, frames);
     const auto last = frames.size() - 1;
     const double age = static_cast<double>(got.infos[last].delay_frames);
-    // The kernels tell the velocity of the moment, the pyramid the way to the next frame.
+    // The kernels estimate a velocity, the pyramid the displacement to the next frame.
     const double moment = static_cast<double>(last) - age + (pyramid ? 0.5 : 0.0);
     const double speed = kSpeed + kFaster * moment;
     const Errors errors = errors_of(got.planes[last], 12, [&](int, int) {
       return std::array<double, 2>{speed, -0.5 * speed};
     });
-    EXPECT_LE(errors.mean, 0.015) << "half a frame is 0.034";
+    EXPECT_LE(errors.mean, 0.015) << "an error of half a frame is 0.034";
   }
 }
 
-// Fails when a still scene moves.
-TEST_P(Motion, StillnessIsZero) {
+// Fails when a still scene has motion.
+TEST_P(Motion, AStillSceneHasNoMotion) {
   const ImageSize size{64, 48};
   const auto frames = sequence(Texture(4), AffineMotion(0, 0, 0, 0, 0, 0), size, 8, 0.0);
   for (const bool pyramid : {false, true}) {
@@ -236,7 +236,7 @@ Score score(const std::vector<test::PlaneF>& planes, const test::FlowField& trut
       const double tv = static_cast<double>(truth.v.at(x, y));
       if (std::abs(tu) > 1e9 || std::abs(tv) > 1e9 || (mask != nullptr && mask->at(x, y) < 128.0))
         continue;
-      // Full density: flow that is marked invalid counts as no motion.
+      // Flow that is marked invalid counts as no motion, so that every pixel counts.
       const float mu = planes[0].at(x, y);
       const float mv = planes[1].at(x, y);
       const double u = std::isnan(mu) ? 0.0 : static_cast<double>(mu);
@@ -276,15 +276,14 @@ void print(const char* what, const Score& score) {
               what, score.end_point, score.angle, score.end_point_confident, score.pixels);
 }
 
-// Fails when the operator of the paper is less accurate than promised on the fly-through with known
-// flow: end-point error 0.13 pixels, angle 2.6 degrees, and 0.07 pixels on the most confident half,
-// without the sky, 12 pixels of border cut.
+// Fails when the error of the paper's operator on Yosemite without the sky and 12 pixels of border
+// exceeds 0.13 pixels or 2.6 degrees, or 0.07 pixels on the most confident half.
 TEST_P(Motion, YosemiteWithoutSky) {
   const std::string folder = test::data_folder() + "/flow/yosemite/";
   const auto truth = test::read_flo(folder + "flow09.flo");
   const auto mask = test::read_pgm(folder + "mask_nosky.pgm");
   if (!truth || !mask) GTEST_SKIP() << "no ground truth in OCELLUS_TEST_DATA (" << folder << ")";
-  // 15 frames, of which the middle is frame 9.
+  // 15 frames with frame 9 in the middle.
   const auto frames = load(folder, "yos%02d.pgm", 2, 16);
   ASSERT_EQ(frames.size(), 15u);
   OpticalFlowConfig config = OpticalFlowConfig::with_kernels({316, 252});
@@ -301,8 +300,8 @@ TEST_P(Motion, YosemiteWithoutSky) {
   }
 }
 
-// Fails when the pyramid on two real frames is less accurate than what is told of it, over the
-// whole image: `quality` 0.15 pixels and 4.9 degrees, `fast` 0.2 pixels and 6.5 degrees.
+// Fails when the error of a preset on two frames of RubberWhale exceeds its documented value: 0.15
+// pixels and 4.9 degrees for `quality`, 0.2 pixels and 6.5 degrees for `fast`.
 TEST_P(Motion, RubberWhaleOnTwoFrames) {
   const std::string folder = test::data_folder() + "/flow/RubberWhale/";
   const auto truth = test::read_flo(folder + "flow10.flo");

@@ -1,5 +1,4 @@
-// Every instruction set that this processor and this build have gives the same result within the
-// tolerance.
+// Every instruction set of this processor and build gives the same results within the tolerance.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,6 +6,7 @@
 #include <vector>
 
 #include "conformance/conformance.h"
+#include "support/operator_cases.h"
 #include "support/simd.h"
 
 namespace ocellus {
@@ -20,9 +20,8 @@ using test::Results;
 using test::simd_targets;
 using test::SimdTarget;
 
-// Fails when restricting the targets has no effect, so that the tests below would run the same code
-// again and again.
-TEST(SimdTargets, DispatchObeys) {
+// Fails when the restriction of targets has no effect, so that the tests below run the same code.
+TEST(SimdTargets, AreMoreThanOne) {
   const std::vector<SimdTarget> targets = simd_targets();
   ASSERT_FALSE(targets.empty());
   std::string names;
@@ -30,12 +29,11 @@ TEST(SimdTargets, DispatchObeys) {
   RecordProperty("targets", names);
   std::printf("targets:%s\n", names.c_str());
 #if defined(__x86_64__)
-  EXPECT_GE(targets.size(), 2u) << "an x86-64 processor of this century has more than the baseline";
+  EXPECT_GE(targets.size(), 2u) << "an x86-64 processor has more than the baseline";
 #endif
 }
 
-// Fails when one instruction set computes the filter differently from the reference, with any form
-// or storage.
+// Fails when the filter differs from the reference with one instruction set, form or storage.
 TEST(SimdTargets, FilterMatchesOnEach) {
   for (const SimdTarget& target : simd_targets()) {
     for (const KernelForm form : {KernelForm::kUniform, KernelForm::kPerPixel}) {
@@ -67,7 +65,7 @@ TEST(SimdTargets, FilterMatchesOnEach) {
   }
 }
 
-// Fails when one instruction set solves the flow differently from the reference.
+// Fails when flow differs from the reference with one instruction set.
 TEST(SimdTargets, FlowMatchesOnEach) {
   for (const SimdTarget& target : simd_targets()) {
     SCOPED_TRACE(target.name);
@@ -84,8 +82,8 @@ TEST(SimdTargets, FlowMatchesOnEach) {
   }
 }
 
-// Fails when one instruction set gives another pyramid flow than the widest one, beyond what
-// rounding explains.
+// Fails when pyramid flow with one instruction set differs from that of the widest one by more than
+// rounding.
 TEST(SimdTargets, PyramidAgreesOnEach) {
   const ImageSize size{80, 64};
   const test::Texture texture(6, 12.0, 40.0);
@@ -110,18 +108,17 @@ TEST(SimdTargets, PyramidAgreesOnEach) {
   }
 }
 
-// Fails when a target is not deterministic over the number of workers.
-TEST(SimdTargets, TheSameBytesOnEach) {
+// Fails when the result of an operator depends on the number of workers with one of the instruction
+// sets.
+TEST(SimdTargets, TheNumberOfWorkersChangesNothing) {
+  const ImageSize size{61, 33};
+  const auto frames = test::moving_frames(size, PixelFormat::kGray8, 7, true);
   for (const SimdTarget& target : simd_targets()) {
     const OnlyTargets only(target.bit);
-    SpatioTemporalFilterConfig config;
-    config.size = {61, 33};
-    config.kernels.form = KernelForm::kPerPixel;
-    config.kernels.nt = 6;
-    const auto frames = noise_frames(config.size, PixelFormat::kGray8, 7, 43);
-    EXPECT_TRUE(same_bytes(test::run<SpatioTemporalFilter>(config, frames, 1),
-                           test::run<SpatioTemporalFilter>(config, frames, 5)))
-        << target.name;
+    for (const test::OperatorCase& what : test::operator_cases())
+      EXPECT_TRUE(
+          same_bytes(test::run(what.with(size), frames, 1), test::run(what.with(size), frames, 5)))
+          << target.name << ", " << what.name;
   }
 }
 

@@ -1,4 +1,5 @@
-// OperatorHandle and CpuOperator with an operator that is not part of the library.
+// OperatorHandle and CpuOperator with an operator of the tests.
+// tests/conformance/test_contracts.cpp has the contracts of the library's operators.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -110,10 +111,10 @@ class Results : public testing::Test {};
 using Elements = testing::Types<std::uint8_t, std::uint16_t>;
 TYPED_TEST_SUITE(Results, Elements);
 
-// Fails when results of an element type other than float are misplaced or exceed their rows, or
-// when a missing plane is written. Also fails when a bad frame affects the next one or has no
-// result of its own, or when the info is that of a different frame.
-TYPED_TEST(Results, AreCorrectForEveryElementType) {
+// Fails when results of 8 or 16 bits lie at a wrong place, when a plane that was left out is
+// written, when a bad frame has no result or changes the next one, or when the record belongs to
+// another frame.
+TYPED_TEST(Results, ComeWithTheirRecord) {
   for (const int workers : {1, 3}) {
     for (const int depth : {1, 2, 7}) {
       SCOPED_TRACE(std::to_string(workers) + " workers, depth " + std::to_string(depth));
@@ -126,8 +127,8 @@ TYPED_TEST(Results, AreCorrectForEveryElementType) {
   }
 }
 
-// Fails when a destroyed operator keeps its memory, or frees it while a frame is in flight.
-TYPED_TEST(Results, MayBeInFlightAtDestruction) {
+// Fails when the destructor keeps the operator's memory, or frees it while a frame is in flight.
+TYPED_TEST(Results, MayBeInFlightAtTheEnd) {
   const int workers = 2;
   Engine engine = InverseRig<TypeParam>::make_engine(workers, 2);
   const std::vector<float> frame = inverse_frame(1);
@@ -141,8 +142,8 @@ TYPED_TEST(Results, MayBeInFlightAtDestruction) {
   EXPECT_EQ(engine.memory_use().used, Footprint{});
 }
 
-// Fails when an operator is used although the system had no memory for it.
-TEST(Creation, FailsWithoutAnInstance) {
+// Fails when an allocation that returned null is used.
+TEST(Creation, NeedsAnObject) {
   const auto bytes = detail::footprint_of(nullptr);
   ASSERT_FALSE(bytes);
   EXPECT_EQ(bytes.error().status, Status::kOutOfMemory);
@@ -153,7 +154,7 @@ TEST(Creation, FailsWithoutAnInstance) {
 }
 
 // Fails when an operator is created although the engine's block is too small.
-TEST(Creation, FailsWhenTheBlockIsTooSmall) {
+TEST(Creation, NeedsRoomInTheBlock) {
   Engine engine = must(Engine::create(engine_config(1)));
   const auto made =
       detail::make_operator(engine, inverse_info<std::uint8_t>(), make_inverse<std::uint8_t>(1));
@@ -176,8 +177,9 @@ void expect_refused(const std::function<void(Frame&, OperatorOutput&)>& spoil, c
   for (int p = 0; p < 2; ++p) out.expect_untouched(p);
 }
 
-// Fails when an output plane that is too small is accepted, or refused with a wrong reason.
-TEST(Handle, RefusesBadOutputPlanes) {
+// Fails when `submit` takes a plane whose bounds the operator would exceed, or when the error names
+// another reason.
+TEST(Handle, ErrorsNameTheBadPlane) {
   using B = std::uint8_t;
   using W = std::uint16_t;
   using O = OperatorOutput;
@@ -215,7 +217,7 @@ TEST(Handle, RefusesBadOutputPlanes) {
   expect_refused<B>([](Frame& f, O&) { f.format = PixelFormat::kGray8; },
                     "frame.format is kGray8; the operator was made for kFloat32");
 
-  // The text contains the address.
+  // The error text has the address, so only its end is compared.
   InverseRig<W> rig(1);
   const std::vector<float> pixels = inverse_frame(0);
   InverseOutput<W> out;
@@ -228,9 +230,8 @@ TEST(Handle, RefusesBadOutputPlanes) {
       << ticket.error().text;
 }
 
-// Fails when a plane of bytes at an odd address or with an odd stride is refused. Both are valid
-// for bytes.
-TEST(Handle, AcceptsBytePlanesAtAnyAddress) {
+// Fails when a plane of bytes at an odd address or with an odd stride is refused.
+TEST(Handle, TakesBytesAtAnyAddress) {
   InverseRig<std::uint8_t> rig(1);
   const std::vector<float> pixels = inverse_frame(0);
   std::vector<std::uint8_t> memory(2 * 39 * 21 + 1);
@@ -242,7 +243,7 @@ TEST(Handle, AcceptsBytePlanesAtAnyAddress) {
   EXPECT_EQ(memory[1 + 39], inverse_of<std::uint8_t>(pixels[37]));
 }
 
-// Fails when a frame is counted twice or not at all, or when a missed deadline counts as a frame.
+// Fails when a frame counts twice or not at all, or when a second `wait` for a frame counts.
 TEST(Handle, CountsItsFrames) {
   InverseRig<std::uint8_t> rig(2);
   std::vector<float> pixels = inverse_frame(0);

@@ -1,19 +1,19 @@
-// The list of operators: lookup by name, and OperatorConfig as a value.
+// The list of operators: descriptions by name, and OperatorConfig, a configuration of any operator.
 #include <gtest/gtest.h>
 
-#include <array>
+#include <algorithm>
+#include <cstdio>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "ocellus/ocellus.h"
-#include "support/run.h"
-#include "support/scene.h"
+#include "support/operator_cases.h"
 
 namespace ocellus {
 namespace {
 
-using test::FrameBuffer;
 using test::must;
 
 constexpr ImageSize kSize{64, 48};
@@ -24,30 +24,13 @@ OperatorConfig made(const OperatorDescription& description) {
   return config;
 }
 
-/// Processes one frame and returns the bytes of the planes, which are first filled with a value
-/// that no whole result consists of.
-std::vector<std::vector<unsigned char>> one_frame(OperatorHandle& op) {
-  const OperatorInfo& info = op.info();
-  FrameBuffer frame(kSize, PixelFormat::kGray8);
-  frame.fill(test::noise(kSize, 7));
-  std::vector<std::vector<unsigned char>> planes;
-  OperatorOutput out;
-  for (int p = 0; p < info.plane_count; ++p) {
-    const PlaneInfo& plane = info.planes[static_cast<std::size_t>(p)];
-    const int stride = plane.size.width * static_cast<int>(bytes_per_pixel(plane.format));
-    planes.emplace_back(static_cast<std::size_t>(stride * plane.size.height), 0x5a);
-    ImageView& view = out.planes[static_cast<std::size_t>(p)];
-    view.data = planes.back().data();
-    view.size = plane.size;
-    view.stride = stride;
-    view.format = plane.format;
-  }
-  const FrameInfo done = must(op.wait(must(op.submit(frame.frame(9), out)), Deadline::never()));
-  EXPECT_EQ(done.sequence, 9u);
-  return planes;
+/// The planes of one frame.
+std::vector<test::PlaneF> one_frame(OperatorHandle& op) {
+  const auto frames = test::noise_frames(kSize, PixelFormat::kGray8, 1, 7);
+  return test::send(op, frames).planes[0];
 }
 
-// Fails when a description is incomplete, or when a name finds the wrong operator.
+// Fails when a description lacks a function or a text, or when a name finds another operator.
 TEST(OperatorList, EveryDescriptionIsComplete) {
   std::set<std::string> names;
   for (const OperatorDescription& description : operators()) {
@@ -67,6 +50,29 @@ TEST(OperatorList, EveryDescriptionIsComplete) {
     EXPECT_NE(find_operator(name), nullptr) << name;
   for (const char* name : {"", "Flow", "flows", "nonsense"})
     EXPECT_EQ(find_operator(name), nullptr) << name;
+}
+
+// Fails when an operator has no case by default, when two cases have one name, or when a path
+// computes as the default configuration does. Then the suites that run all cases leave something
+// out.
+TEST(OperatorList, EveryCaseIsDifferent) {
+  std::map<std::string, std::string> seen;
+  for (const test::OperatorCase& what : test::operator_cases()) {
+    std::string all;
+    for (const Option& option : what.config.options())
+      all += std::string(what.config.get_option(option).view()) + ",";
+    all += std::to_string(static_cast<int>(must(what.with(kSize).info()).planes[0].format));
+    EXPECT_TRUE(seen.emplace(what.name, all).second) << what.name;
+    const std::string name = what.config.description().name;
+    EXPECT_EQ(what.name.find(name), 0u);
+    if (what.name != name) {
+      EXPECT_NE(seen[name], all) << what.name;
+    }
+  }
+  for (const OperatorDescription& description : operators())
+    EXPECT_EQ(seen.count(description.name), 1u) << description.name;
+  EXPECT_EQ(seen.size(), operators().size() + test::operator_paths().size())
+      << "a path names no operator of the list";
 }
 
 // Fails when an operator does not run with its default configuration.
@@ -89,13 +95,16 @@ TEST(OperatorList, EveryDefaultRuns) {
     EXPECT_EQ(engine.memory_use().used, needs);
     EXPECT_STREQ(op.info().name, info.name);
     EXPECT_STREQ(op.info().summary, info.summary);
-    for (const auto& plane : one_frame(op))
-      EXPECT_NE(plane, std::vector<unsigned char>(plane.size(), 0x5a)) << "no byte was written";
+    test::OutputBuffer out(info);
+    must(op.wait(must(op.submit(test::noise_frames(kSize, PixelFormat::kGray8, 1, 7)[0].frame(),
+                                out.output())),
+                 Deadline::never()));
+    for (int p = 0; p < info.plane_count; ++p) EXPECT_FALSE(out.plane_untouched(p)) << p;
   }
 }
 
-// Fails when a configuration without a size is accepted, or when the error does not name the size.
-TEST(OperatorList, RefusesAConfigurationWithoutASize) {
+// Fails when an operator takes a configuration without a size, or when the error does not name it.
+TEST(OperatorList, ASizeIsNeeded) {
   const EngineInfo engine = must(Engine::probe(test::engine_config()));
   for (const OperatorDescription& description : operators()) {
     SCOPED_TRACE(description.name);
@@ -111,9 +120,9 @@ TEST(OperatorList, RefusesAConfigurationWithoutASize) {
   }
 }
 
-// Fails when a call accepts a value of a member that the option table forbids. The table must apply
-// to members as it does to texts.
-TEST(OperatorList, MembersAreCheckedLikeTexts) {
+// Fails when a call takes a member outside the range of its option, or returns another error than
+// for the option as a text.
+TEST(OperatorList, MembersAreCheckedLikeOptions) {
   HalftoneConfig halftone;
   halftone.size = kSize;
   halftone.max_sweeps = -1;
@@ -140,33 +149,40 @@ TEST(OperatorList, MembersAreCheckedLikeTexts) {
   }
 }
 
-// Fails when the end of a range is accepted as a text, but refused as a member.
-TEST(OperatorList, AcceptsTheEndsOfRanges) {
+// Fails when `create` refuses the end of an option's range, which `set_option` takes. Where an
+// operator has paths, they must use all of its options.
+TEST(OperatorList, TheEndsOfRangesAreTaken) {
   for (const OperatorDescription& description : operators()) {
     for (const Option& option : description.options) {
       if (option.type != OptionType::kFloat) continue;
-      for (const double end : {option.low, option.high}) {
-        OperatorConfig config = made(description);
-        if (description.name == std::string("flow")) {
-          const bool kernels = std::string(option.needs).find("kernels") != std::string::npos;
-          must(config.set_option("method", kernels ? "kernels" : "pyramid"));
+      int tried = 0;
+      for (const test::OperatorCase& what : test::operator_cases()) {
+        if (&what.config.description() != &description || !what.config.means_something(option))
+          continue;
+        for (const double end : {option.low, option.high}) {
+          OperatorConfig config = what.with(kSize);
+          char text[32];
+          std::snprintf(text, sizeof(text), "%g", end);
+          must(config.set_option(option.name, text));
+          const auto info = config.info();
+          EXPECT_TRUE(info) << what.name << ": " << info.error().text;
+          ++tried;
         }
-        if (std::string(option.needs).find("foveated") != std::string::npos)
-          must(config.set_option("kernels", "foveated"));
-        if (std::string(option.name) == "window_sigma")
-          must(config.set_option("window_weight", "gaussian"));
-        char text[32];
-        std::snprintf(text, sizeof(text), "%g", end);
-        must(config.set_option(option.name, text));
-        const auto info = config.info();
-        EXPECT_TRUE(info) << description.name << ": " << info.error().text;
+      }
+      const auto& paths = test::operator_paths();
+      const bool has_paths = std::any_of(paths.begin(), paths.end(), [&](const auto& path) {
+        return description.name == std::string(path.operator_name);
+      });
+      if (has_paths) {
+        EXPECT_GT(tried, 0) << description.name << ": no path uses " << option.name;
       }
     }
   }
 }
 
-// Fails when the gray range is not passed to an operator that supports it.
-TEST(OperatorList, SetsTheInputOfEveryOperator) {
+// Fails when `set_input` does not set the size, the format, or the gray range of an operator that
+// has one.
+TEST(OperatorList, TheInputIsSet) {
   for (const OperatorDescription& description : operators()) {
     OperatorConfig config(description);
     config.set_input({31, 17}, PixelFormat::kGray16, {16.0f, 235.0f});
@@ -182,8 +198,7 @@ TEST(OperatorList, SetsTheInputOfEveryOperator) {
   }
 }
 
-// Fails when a configuration is accepted for a different operator, or when its members are not
-// those that the options set.
+// Fails when a configuration counts as another operator's, or when options set other members.
 TEST(OperatorList, AConfigurationKnowsItsOperator) {
   OpticalFlowConfig flow = OpticalFlowConfig::quality(kSize);
   flow.window = 9;
@@ -203,7 +218,7 @@ TEST(OperatorList, AConfigurationKnowsItsOperator) {
   EXPECT_STREQ(OperatorConfig(CnnConfig{}).description().name, "cnn");
   EXPECT_STREQ(OperatorConfig(HalftoneConfig{}).description().name, "halftone");
 
-  // A copy is independent, even when it gets a different operator.
+  // A copy is independent, and may become a configuration of another operator.
   OperatorConfig copy = config;
   must(copy.set_option("window", "7"));
   EXPECT_EQ(config.get_if<OpticalFlowConfig>()->window, 5);
@@ -213,8 +228,8 @@ TEST(OperatorList, AConfigurationKnowsItsOperator) {
   EXPECT_EQ(copy.get_if<CnnConfig>()->chain.view(), "edge");
 }
 
-// Fails when an engine for several operators has too little memory, or more than they need.
-TEST(OperatorList, AnEngineHasMemoryForAllOperators) {
+// Fails when `create_engine` makes an engine with less or more memory than its operators need.
+TEST(OperatorList, AnEngineHasRoomForAll) {
   std::vector<OperatorConfig> configs;
   for (const OperatorDescription& description : operators()) configs.push_back(made(description));
   configs.emplace_back(OpticalFlowConfig::with_kernels(kSize));
@@ -232,10 +247,10 @@ TEST(OperatorList, AnEngineHasMemoryForAllOperators) {
   sum.host += kBesides;
   EXPECT_EQ(engine.memory_use().capacity, sum);
   for (OperatorHandle& op : handles) one_frame(op);
-  EXPECT_FALSE(configs[0].create(engine)) << "there must be no memory for another operator";
+  EXPECT_FALSE(configs[0].create(engine)) << "the engine has room for one more";
 }
 
-// Fails when an engine is created for a bad configuration.
+// Fails when `create_engine` takes a bad configuration of an operator.
 TEST(OperatorList, AnEngineForABadOperatorIsRefused) {
   OpticalFlowConfig flow = OpticalFlowConfig::fast(kSize);
   flow.window = 4;

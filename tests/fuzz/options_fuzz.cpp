@@ -1,8 +1,7 @@
-// Fuzz target: any texts as settings of any operator. The first byte selects the operator, the
-// second the format of the frames. Each further line is NAME=VALUE; a name that begins with a byte
-// of 128 or more stands for the option with that number. The settings are refused with a text, or
-// each option is read back unchanged. The configuration is then refused with a text, or gives its
-// footprint. Sanitizers detect other faults.
+// Fuzz target: any texts as settings of every operator. The first byte is the operator, the second
+// the frames' format, and the rest are the settings; see `settings_of`. The settings are refused
+// with an error text, or each option reads back equal. The configuration is refused with an error
+// text, or has a footprint.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -10,41 +9,16 @@
 #include <string_view>
 #include <vector>
 
-#include "fuzz/numbers.h"
+#include "fuzz/operators.h"
 #include "ocellus/ocellus.h"
 
 namespace {
 
 using namespace ocellus;
 using fuzz::check;
+using fuzz::settings_of;
 
-/// Whether the value names a file. The fuzzer must not open arbitrary paths, which may be devices.
-bool names_a_file(std::string_view value) {
-  return value.find_first_of("./") != std::string_view::npos;
-}
-
-std::vector<OptionSetting> settings_of(std::string_view text, OptionTable table) {
-  constexpr std::size_t kMost = 40;
-  std::vector<OptionSetting> settings;
-  while (!text.empty() && settings.size() < kMost) {
-    const std::size_t end = text.find('\n');
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    const std::size_t equals = line.find('=');
-    OptionSetting setting{line.substr(0, equals), {}};
-    if (equals != std::string_view::npos) setting.value = line.substr(equals + 1);
-    const auto first = setting.name.empty() ? 0u : static_cast<unsigned char>(setting.name[0]);
-    if (first >= 128) setting.name = table[(first - 128) % table.size()].name;
-    const Option* const option = find_option(table, setting.name);
-    const bool text_option = option != nullptr && option->type == OptionType::kText;
-    if (text_option && names_a_file(setting.value) && std::string_view(option->name) != "boundary")
-      continue;
-    settings.push_back(setting);
-  }
-  return settings;
-}
-
-/// A printed value must be accepted, and must give the same value.
+/// Sets each option to its own text. The text must stay the same.
 void read_again(const OperatorConfig& config) {
   for (const Option& option : config.options()) {
     const Text<kMaxOptionText> text = config.get_option(option);

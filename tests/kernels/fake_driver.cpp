@@ -12,7 +12,7 @@
 namespace ocellus::test {
 namespace {
 
-/// Calls may come from several threads. Recursive, because work may call.
+/// For calls from several threads. Recursive, because work may make calls.
 std::recursive_mutex& mutex() {
   static std::recursive_mutex instance;
   return instance;
@@ -70,8 +70,7 @@ void for_each_stream(const Visit& visit) {
   for (FakeStream& stream : fake_driver().orphans) visit(stream);
 }
 
-/// One piece of work more that the event's `version` waits for; false when there is none that may
-/// be done.
+/// Does one piece of work that the event's `version` needs. False when no such work can be done.
 bool advance(const FakeEvent& event, long version);
 
 bool advance(FakeStream& stream) {
@@ -92,13 +91,13 @@ bool advance(const FakeEvent& event, long version) {
 }
 
 void add(cudaStream_t stream, FakeWork work) {
-  // What comes after a loss goes nowhere.
+  // A lost device drops all work.
   if (fake_driver().stays_failed && !fake_driver().failed_call.empty()) return;
   queue_of(stream).work.push_back(std::move(work));
   if (!fake_driver().lazy) run_all();
 }
 
-/// Waits as a caller does, until `done`; `step` lets the device work.
+/// Waits until `done`. Each `step` does one piece of work.
 template <typename Done, typename Step>
 void wait_until(const Done& done, const Step& step) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
@@ -109,7 +108,7 @@ void wait_until(const Done& done, const Step& step) {
       if (step()) continue;
     }
     if (std::chrono::steady_clock::now() > end) {
-      std::fprintf(stderr, "waits for what never comes\n");
+      std::fprintf(stderr, "the caller waits for work that cannot be done\n");
       std::abort();
     }
     std::this_thread::yield();
@@ -152,7 +151,7 @@ void touch(const std::string& what, const void* begin, std::size_t bytes) {
 
 namespace {
 
-/// Counts a call; the error that it must return instead of working, or success.
+/// Counts a call. Returns the error that the call must return, or success.
 cudaError_t enter(const char* name, bool frees = false) {
   FakeDriver& driver = fake_driver();
   std::function<void(const std::string&)> on_call;
@@ -186,7 +185,7 @@ cudaError_t make(std::set<void*>& all, Handle* handle) {
 
 cudaError_t unmake(std::set<void*>& all, void* handle) {
   if (all.erase(handle) == 0) {
-    std::fprintf(stderr, "freed what does not exist\n");
+    std::fprintf(stderr, "freed an object that does not exist\n");
     std::abort();
   }
   std::free(handle);
@@ -198,7 +197,7 @@ CUcontext primary() {
   return reinterpret_cast<CUcontext>(&context);
 }
 
-/// A call that others' captures in the global mode do not allow.
+/// The result of a call that a capture in the global mode forbids.
 cudaError_t unsafe() {
   if (!fake_driver().neighbor_captures || capture_mode == cudaStreamCaptureModeRelaxed)
     return cudaSuccess;
@@ -206,7 +205,7 @@ cudaError_t unsafe() {
   return cudaErrorStreamCaptureUnsupported;
 }
 
-/// Whether a stream takes work, and what it must be done with: captured, not done.
+/// Whether a stream takes work, and whether it captures the work.
 cudaError_t admit(cudaStream_t stream, bool* captured) {
   if (stream != nullptr && stream == fake_driver().bad_stream)
     return cudaErrorInvalidResourceHandle;
@@ -222,8 +221,8 @@ cudaError_t submit(cudaStream_t stream, FakeWork work) {
   return cudaSuccess;
 }
 
-// The kernels' own registration calls the real runtime before main; this table is what the library
-// calls afterwards.
+// The registration of kernels calls the real runtime before main. Afterwards the library calls this
+// table.
 
 #define ENTER(name)                                                              \
   if (const cudaError_t error = enter(name); error != cudaSuccess) return error; \
@@ -273,7 +272,7 @@ cudaError_t release_primary_context(int) {
   --fake_driver().contexts;
   return cudaSuccess;
 }
-// On a lost device, too, unless the test says otherwise.
+// Succeeds on a lost device, unless the test says otherwise.
 cudaError_t current_context(CUcontext* context) {
   ENTER_FREEING("cuCtxGetCurrent");
   *context = pushed_here > 0 ? primary() : nullptr;
@@ -293,7 +292,7 @@ cudaError_t pop_context() {
   --pushed_here;
   return cudaSuccess;
 }
-// These two answer with an error that is not their own, so none of them fails.
+// These two return an error of another call, so they cannot fail themselves.
 cudaError_t peek_last_error() {
   return last_error();
 }
@@ -324,7 +323,7 @@ cudaError_t malloc_device(void** pointer, std::size_t bytes) {
   ENTER_UNSAFE("cudaMalloc");
   return take_block(fake_driver().device_blocks, bytes, pointer);
 }
-// Memory is freed when all work is done.
+// Waits for all work, as cudaFree does.
 cudaError_t free_device(void* pointer) {
   ENTER_UNSAFE_FREEING("cudaFree");
   run_all();
@@ -381,7 +380,7 @@ cudaError_t create_stream(cudaStream_t* stream, unsigned, int) {
   fake_driver().queues[*stream] = {};
   return cudaSuccess;
 }
-// What the stream has is done all the same.
+// The work of the stream is done all the same.
 cudaError_t destroy_stream(cudaStream_t stream) {
   ENTER_FREEING("cudaStreamDestroy");
   auto queue = fake_driver().queues.extract(stream);
@@ -436,7 +435,7 @@ cudaError_t record_event(cudaEvent_t event, cudaStream_t stream) {
   add(stream, {"record an event", nullptr, mark, version, {}});
   return cudaSuccess;
 }
-// Each time that the caller asks, the device does one thing more of what the event waits for.
+// Each query does one piece of the work that the event needs.
 cudaError_t query_event(cudaEvent_t event) {
   ENTER_UNSAFE("cuEventQuery");
   const FakeEvent& mark = *fake_driver().marks.at(event);
@@ -499,7 +498,7 @@ cudaError_t launch_kernel(const cudaLaunchConfig_t* config, const void* function
     return cudaErrorInvalidValue;
   return submit(config->stream, {"kernel", nullptr, nullptr, 0, {}});
 }
-// A capture has ended afterwards, whether it came to a graph or not.
+// The capture ends, also when there is no graph.
 cudaError_t end_capture(cudaStream_t stream, cudaGraph_t* graph) {
   bool invalidated = false;
   {
@@ -540,7 +539,7 @@ cudaError_t launch_graph(cudaGraphExec_t exec, cudaStream_t stream) {
                          }});
 }
 
-/// A function of the runtime, which sets this thread's last error when it fails.
+/// A function of the runtime. A failure sets the last error of this thread.
 template <auto Function>
 struct Runtime;
 template <typename... Parameters, cudaError_t (*Function)(Parameters...)>
@@ -551,7 +550,7 @@ struct Runtime<Function> {
     return error;
   }
 };
-/// One of those that make a context where there is none.
+/// A function that makes a context when none is current.
 template <auto Function>
 struct InContext;
 template <typename... Parameters, cudaError_t (*Function)(Parameters...)>
@@ -569,7 +568,7 @@ namespace ocellus::cuda {
 
 using namespace ocellus::test;
 
-// The linker takes this definition and leaves the library's own in its archive.
+// The linker takes this definition instead of the library's own.
 const CudaCalls kCudaCalls = with_names({
     .get_device_count = {Runtime<get_device_count>::call},
     .get_device_properties = {Runtime<get_device_properties>::call},

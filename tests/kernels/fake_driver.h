@@ -1,9 +1,9 @@
-// A CUDA driver that is none: the table of CUDA's functions as the library sees it, on host memory,
-// with everything that is made counted and any call made to fail. Needs no GPU.
+// A fake CUDA driver: the table of CUDA functions that the library calls, on host memory. It counts
+// all objects and can make any call fail. Needs no GPU.
 //
-// Streams are queues. By default their work is done at once; with `lazy` it stays where it is until
-// somebody waits for it, and then no more of it is done than that needs: the slowest device that
-// keeps to CUDA's rules. What relies on more than the rules say is found out by it.
+// Streams are queues. By default their work is done at once. With `lazy` work stays in its queue
+// until somebody waits for it, and then no more is done than that needs. This is the slowest device
+// that CUDA's rules allow, so it shows code that relies on more than the rules.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct FakeEvent {
 /// A piece of work in a stream.
 struct FakeWork {
   std::string what;
-  std::shared_ptr<FakeEvent> awaits;  ///< may not begin before its `version`
+  std::shared_ptr<FakeEvent> awaits;  ///< the work begins after `version` of this event
   std::shared_ptr<FakeEvent> records;
   long version = 0;
   std::function<void()> run;
@@ -36,13 +36,13 @@ struct FakeWork {
 
 struct FakeStream {
   std::deque<FakeWork> work;
-  bool held = false;     ///< by the test: does nothing
-  unsigned capture = 0;  ///< number of the capture that it is in
+  bool held = false;     ///< does no work
+  unsigned capture = 0;  ///< number of its capture; 0 = none
   bool invalidated = false;
 };
 
 struct FakeDriver {
-  // What the test tells it.
+  // Set by the test.
   int devices = 1;
   long fail_at = -1;  ///< number of the call, from 0; -1 = none
   cudaError_t failure = cudaErrorInvalidValue;
@@ -50,31 +50,30 @@ struct FakeDriver {
                               ///< device
   bool context_goes = false;  ///< after the failing call the context cannot be made current
   bool lazy = false;
-  /// What a launched graph does, by the order in which they were made; nothing when empty.
+  /// Runs in place of a launched graph. The argument counts the graphs in the order of creation.
   std::function<void(int)> graph;
   /// Called before each call, on its thread.
   std::function<void(const std::string&)> on_call;
-  cudaStream_t bad_stream = nullptr;  ///< one that is not valid, unless null
-  /// A neighbor in another thread captures in the global mode: unsafe calls are refused, and break
-  /// its capture.
+  cudaStream_t bad_stream = nullptr;  ///< an invalid stream; null = none
+  /// Another thread captures in the global mode. Unsafe calls fail and break its capture.
   bool neighbor_captures = false;
   struct Range {
     const char* begin;
     const char* end;
   };
-  std::vector<Range> callers;  ///< memory that the device may not touch any more
+  std::vector<Range> callers;  ///< memory of the caller, which the device must not touch
 
-  // What it saw.
+  // Recorded.
   long calls = 0;
   std::string failed_call;
   std::vector<std::string> names;  ///< of all calls, in order
   long after_failure = 0;          ///< calls made after the failing one that free nothing
   long launched_graphs = 0;
   long without_context = 0;  ///< calls that would have made a context of their own, on device 0
-  long broken_captures = 0;  ///< of others
-  std::vector<std::string> touched;  ///< work that touched what is the caller's
+  long broken_captures = 0;  ///< of other threads
+  std::vector<std::string> touched;  ///< work that touched memory of the caller
 
-  // What exists now.
+  // Existing objects.
   std::set<void*> device_blocks;
   std::set<void*> host_blocks;
   std::map<void*, std::size_t> block_bytes;
@@ -83,12 +82,12 @@ struct FakeDriver {
   std::set<void*> graphs;
   std::set<void*> execs;
   std::map<void*, int> exec_numbers;
-  std::map<const void*, int> shared_limits;  ///< of kernels that have another than the default
+  std::map<const void*, int> shared_limits;  ///< of kernels with a limit other than the default
   int contexts = 0;
   int pushed = 0;
   unsigned captures = 0;
   int made_execs = 0;
-  std::map<void*, FakeStream> queues;  ///< of streams, those of others and the default one, too
+  std::map<void*, FakeStream> queues;  ///< of all streams, also of the caller's and the default one
   std::map<void*, std::shared_ptr<FakeEvent>> marks;
   std::vector<FakeStream> orphans;  ///< of streams that were destroyed with work in them
 
@@ -96,26 +95,26 @@ struct FakeDriver {
     return device_blocks.empty() && host_blocks.empty() && streams.empty() && events.empty() &&
            graphs.empty() && execs.empty() && contexts == 0 && pushed == 0;
   }
-  /// Memory is the caller's again.
+  /// From now on this memory belongs to the caller.
   void give(const void* begin, std::size_t bytes) {
     callers.push_back({static_cast<const char*>(begin), static_cast<const char*>(begin) + bytes});
   }
 };
 
-/// The one that kCudaCalls speaks to.
+/// The driver behind kCudaCalls.
 FakeDriver& fake_driver();
-/// Anew, for the next case; what a call that was made to fail has not freed goes now.
+/// Resets everything for the next case, and frees what failed calls left.
 void reset_fake_driver();
 
-/// Work of the caller's in a stream of the caller's.
+/// Adds work of the caller to a stream.
 void queue_work(void* stream, const std::string& what, std::function<void()> work);
-/// The device does what a stream has, and no more than that needs.
+/// Does the work of a stream, and no more work than that needs.
 void run_stream(void* stream);
-/// The device does all that it may do. True when nothing is left.
+/// Does all work that can be done. True when nothing is left.
 bool run_all();
-/// The device's work touches memory; for `graph`.
+/// Records that work touches memory. For `graph`.
 void touch(const std::string& what, const void* begin, std::size_t bytes);
-/// This thread's last error of the runtime, which the library may not leave behind.
+/// The runtime's last error of this thread. The library must not leave one.
 cudaError_t& last_error();
 
 }  // namespace ocellus::test

@@ -1,6 +1,7 @@
-// Runs a kernel with a bug, so that one can see that compute-sanitizer finds it:
+// Runs a kernel with a bug, to show that compute-sanitizer finds it:
 //   test_kernels_planted memcheck|racecheck|initcheck|synccheck
-// Without a sanitizer the program ends with 0 (or is stopped by the device); 77 without a device.
+// Without a sanitizer the exit status is 0, or the device stops the program. Without a device it
+// is 77.
 #include <cuda_runtime.h>
 
 #include <cstdio>

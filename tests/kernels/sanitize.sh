@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # sanitize.sh <folder of the test programs> [<seconds for each program>]
-# Runs small tests of the CUDA backend under each tool of compute-sanitizer, after a planted bug has shown that the tool finds
-# one. Exit status 0: all clean; 1: not; 77: no compute-sanitizer or no device.
+# Runs small tests of the CUDA backend under each tool of compute-sanitizer. A planted bug shows first that the tool works.
+# Exit status: 0 when all tests are clean, 1 when not, 77 without compute-sanitizer or a device.
 set -uo pipefail
 programs=${1:?folder of the test programs}
 limit=${2:-600}
@@ -38,17 +38,20 @@ for tool in memcheck racecheck initcheck synccheck; do
   else
     printf '%-10s finds its planted bug: %s\n' "$tool" "$(grep -m 1 -oE 'Invalid __global__ write.*|(Error|Warning): Race reported.*|Uninitialized __global__ memory read.*|Barrier error.*' "$log")"
   fi
-  # Everything small: all methods and forms, several operators and frames in flight. Racecheck takes ten times as long.
+  # Small tests of all operators, forms and methods. Racecheck takes ten times as long.
+  contracts='*TicketsInAnyOrder*_cuda:*OptionalPlanes*_cuda'
   filter='*TermsAndConvolutions/cuda:*RegionOfInterest*/cuda'
-  flow='*ThePyramidMatches*/cuda:*ConfidenceMay*/cuda'
+  flow='*ThePyramidMatches*/cuda'
+  cells='*WarmStart/cuda:*BadFrames*/cuda:*DistantStarts*/cuda'
   if [ "$tool" != racecheck ]; then
-    filter+=':*HalfStorage/cuda:*ABadFrame*/cuda:*EverySize/cuda'
-    flow+=':*ThePyramidTakesEverySize/cuda:*ABadFrame*/cuda:*DestroyedWith*/cuda:*HalfStorage/cuda'
+    contracts+=':*BadPixels*_cuda:*FramesInFlightEnd*_cuda'
+    filter+=':*HalfStorage/cuda:*BadFrames*/cuda:*EverySize/cuda'
+    flow+=':*ThePyramidTakesEverySize/cuda:*BadFrames*/cuda:*HalfStorage/cuda'
+    cells+=':*ChainsPassOutputsOn/cuda'
   fi
-  cells='*StartWarm/cuda:*BadFrames*/cuda:*ComeFromFarAway/cuda'
-  if [ "$tool" != racecheck ]; then cells+=':*GoThroughChains/cuda'; fi
+  check "$tool" test_conformance_contracts "$contracts"
   check "$tool" test_conformance_cellular_network "$cells"
-  check "$tool" test_kernels_device 'OnDevice.FourThreads*:OnDevice.EveryKind*'
+  check "$tool" test_kernels_device '*AThreadForEvery*:*EveryKind*'
   check "$tool" test_conformance_filter "$filter"
   check "$tool" test_conformance_flow "$flow"
 done

@@ -1,4 +1,5 @@
-// The cellular network on a device: kernels whose blocks wait for each other, several at a time.
+// The cellular network on a device: several kernels at once whose blocks wait for each other, and
+// cells that must equal those of the CPU.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -18,7 +19,7 @@ std::size_t area(ImageSize size) {
   return static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height);
 }
 
-/// Halftones of `count` frames, taken from `frames` in turn, with `in_flight` of them at a time.
+/// Halftones of `count` frames, taken from `frames` in turn, with `in_flight` in flight.
 std::vector<CellBytes> halftones(CellularNetwork& network, ImageSize size,
                                  const std::vector<FrameBuffer>& frames, std::size_t count,
                                  std::size_t in_flight) {
@@ -34,9 +35,9 @@ std::vector<CellBytes> halftones(CellularNetwork& network, ImageSize size,
   return out;
 }
 
-// Fails when blocks of two such kernels hold places that the other one waits for (the deadline
-// passes), or when they write to each other's messages or counters. Each image has a band for every
-// multiprocessor, so that no two fit at once; a third operator, an optical flow, goes between them.
+// Fails when the blocks of two such kernels each occupy a part of the device and wait for ever, or
+// when they share messages or counters. Each image has a band for every multiprocessor, so that no
+// two kernels fit at once. Optical flow runs between them.
 TEST_F(CellsOnDevice, NetworksAtOnceDoNotWaitForEachOther) {
   constexpr std::size_t kFrames = 150;
   constexpr int kDepth = 4;
@@ -46,7 +47,7 @@ TEST_F(CellsOnDevice, NetworksAtOnceDoNotWaitForEachOther) {
         size, configs.size() == 1 ? HalftonePreset::kFast : HalftonePreset::kQuality));
     configs.back().depth = kDepth;
   }
-  // One that goes the general way, whose grid meets, too.
+  // One network on the general path, whose blocks also wait for each other.
   configs.back().stages[0].boundary = CellBoundary::kZeroFlux;
   configs.back().stage_count = 1;
   OpticalFlowConfig flow_config = OpticalFlowConfig::with_kernels({320, 240});
@@ -89,10 +90,10 @@ TEST_F(CellsOnDevice, NetworksAtOnceDoNotWaitForEachOther) {
   }
 }
 
-// Fails when a halftone depends on how rows are cut into bands or on the piece of memory that a
-// frame lies in: widths around the words of 32 cells and the pieces of rows, heights around the
-// number of multiprocessors and its multiples, images too large for shared memory.
-TEST_F(CellsOnDevice, EverySizeIsThatOfTheCpu) {
+// Fails when a halftone depends on the division into bands or on the memory that holds its states.
+// The widths lie around the words of 32 cells and the pieces of rows, the heights around multiples
+// of the number of multiprocessors. Some images are too large for shared memory.
+TEST_F(CellsOnDevice, EverySizeEqualsTheCpu) {
   const ImageSize sizes[] = {{31, 131},   {33, 133},  {64, 264},   {65, 265},
                              {140, 9},    {141, 40},  {163, 77},   {1927, 67},
                              {2049, 130}, {4099, 65}, {640, 1061}, {16384, 37}};
@@ -114,10 +115,10 @@ TEST_F(CellsOnDevice, EverySizeIsThatOfTheCpu) {
   EXPECT_TRUE(halftones(cpu.op, large, frames, 1, 1) == halftones(cuda.op, large, frames, 1, 1));
 }
 
-// Fails when a band's lists of flips overflow and lose one, or when swaps of the last sweep are not
-// waited for: half of all cells change places at first, and chains end with swaps. The widest has
+// Fails when a band's list of changes overflows, or when the frame ends before the swaps of its
+// last sweep. Half of all cells change at first, and chains end with swaps. The widest image has
 // its states in global memory.
-TEST_F(CellsOnDevice, CrowdsOfSwapsAreThoseOfTheCpu) {
+TEST_F(CellsOnDevice, ManySwapsEqualTheCpu) {
   for (const ImageSize size :
        {ImageSize{1920, 540}, ImageSize{700, 61}, ImageSize{95, 130}, ImageSize{16384, 40}}) {
     for (const HalftonePreset preset : {HalftonePreset::kQuality, HalftonePreset::kFast}) {

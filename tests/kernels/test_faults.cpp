@@ -1,5 +1,5 @@
-// The CUDA backend over a driver that fails on demand: every call of creating an engine and an
-// operator, and of a frame, fails in turn. Needs no GPU.
+// The CUDA backend over the fake driver: for every operator, each CUDA call of creation and of a
+// frame fails in turn. Needs no GPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 #include "kernels/core/cuda_device.h"
 #include "kernels/fake_driver.h"
-#include "support/run.h"
+#include "support/operator_cases.h"
 
 namespace ocellus::test {
 namespace {
@@ -17,43 +17,21 @@ enum class Stage { kProbe, kEngine, kOperator, kSubmit, kWait, kAll };
 struct Outcome {
   Stage reached = Stage::kAll;
   Error error;
-  /// Of what came after a failure while frames ran.
+  /// Of the same call, repeated after the failure of a frame.
   std::optional<Error> next;
 };
 
-OpticalFlowConfig config_of(KernelForm form, PixelFormat format = PixelFormat::kGray8) {
-  OpticalFlowConfig config = OpticalFlowConfig::with_kernels({24, 12});
+OperatorConfig flow_config(ImageSize size = {24, 12}) {
+  OpticalFlowConfig config = OpticalFlowConfig::with_kernels(size);
   config.depth = 2;
-  config.format = format;
   config.window = 5;
   config.kernels.nx = config.kernels.ny = 5;
   config.kernels.nt = 4;
-  config.kernels.form = form;
-  if (form == KernelForm::kPerPixel) config.kernels.origin = KernelOrigin::kFoveated;
-  return config;
-}
-
-SpatioTemporalFilterConfig filter_config() {
-  SpatioTemporalFilterConfig config;
-  config.size = {24, 12};
-  config.depth = 2;
-  config.format = PixelFormat::kFloat32;
-  return config;
-}
-
-CellularNetworkConfig cells_config(CellBoundary boundary) {
-  CellularNetworkConfig config = halftone_config({16, 8});
-  config.depth = 2;
-  config.format = config.output_format = PixelFormat::kFloat32;
-  for (CellStage& stage : config.stages) stage.boundary = boundary;
-  // Without swaps, which need cells beyond the border.
-  if (boundary != CellBoundary::kFixed) config.stage_count = 1;
   return config;
 }
 
 /// Makes an engine and an operator, sends two frames, destroys all.
-template <typename Operator, typename Config>
-Outcome run_once(const Config& config) {
+Outcome run_once(const OperatorConfig& config) {
   EngineConfig settings = engine_config(1, BackendChoice::kCuda);
   Outcome outcome;
   const auto stopped = [&outcome](Stage stage, const Error& error) {
@@ -63,15 +41,15 @@ Outcome run_once(const Config& config) {
   };
   const auto info = Engine::probe(settings);
   if (!info) return stopped(Stage::kProbe, info.error());
-  const auto footprint = Operator::footprint(*info, config);
+  const auto footprint = config.footprint(*info);
   if (!footprint) return stopped(Stage::kProbe, footprint.error());
   settings.memory = *footprint;
   auto engine = Engine::create(settings);
   if (!engine) return stopped(Stage::kEngine, engine.error());
-  auto op = Operator::create(*engine, config);
+  auto op = config.create(*engine);
   if (!op) return stopped(Stage::kOperator, op.error());
-  FrameBuffer frame(config.size, config.format);
-  OutputBuffer out(config.size, op->info().plane_count);
+  FrameBuffer frame(op->info().size, op->info().format);
+  OutputBuffer out(op->info());
   for (std::uint64_t f = 0; f < 2; ++f) {
     const auto ticket = op->submit(frame.frame(f), out.output());
     if (!ticket) {
@@ -88,46 +66,26 @@ Outcome run_once(const Config& config) {
   }
   return outcome;
 }
-Outcome run_once(const OpticalFlowConfig& config) {
-  return run_once<OpticalFlow>(config);
-}
 
-/// Every operator, in every way that it calls CUDA.
-struct Subject {
+/// An error of CUDA, and the status that it becomes.
+struct Failure {
   const char* name;
-  Outcome (*run)();
-};
-constexpr Subject kSubjects[] = {
-    {"Uniform", [] { return run_once(config_of(KernelForm::kUniform, PixelFormat::kFloat32)); }},
-    {"PerPixel", [] { return run_once(config_of(KernelForm::kPerPixel, PixelFormat::kFloat32)); }},
-    {"Pyramid",
-     [] {
-       OpticalFlowConfig config = OpticalFlowConfig::quality({24, 24});
-       config.format = PixelFormat::kFloat32;
-       return run_once(config);
-     }},
-    {"Filter", [] { return run_once<SpatioTemporalFilter>(filter_config()); }},
-    {"Halftone", [] { return run_once<CellularNetwork>(cells_config(CellBoundary::kFixed)); }},
-    {"Cells", [] { return run_once<CellularNetwork>(cells_config(CellBoundary::kPeriodic)); }},
-};
-
-struct Case {
-  const char* name;
-  cudaError_t failure;
+  cudaError_t code;
   Status status;
 };
 
-class EveryCall : public testing::TestWithParam<std::tuple<Case, Subject>> {};
+class EveryCall : public testing::TestWithParam<std::tuple<OperatorCase, Failure>> {};
 
-// Fails when one failing call is passed over, named wrongly, leaks what was made before it, spoils
-// what is made afterwards, leaves the runtime's last error behind, or is followed by one that makes
-// a context.
+// Fails when a failed call is ignored or named wrongly, leaks what was made before, prevents the
+// next operator, leaves an error in the runtime, or is followed by a call that makes another
+// context.
 TEST_P(EveryCall, FailsInTurn) {
-  const auto& [what, subject] = GetParam();
+  const auto& [what, failure] = GetParam();
+  const OperatorConfig config = what.with({24, 24}, 2, PixelFormat::kFloat32);
   FakeDriver& driver = fake_driver();
   reset_fake_driver();
-  ASSERT_EQ(subject.run().reached, Stage::kAll);
-  ASSERT_TRUE(driver.empty()) << "a run without failures leaks";
+  ASSERT_EQ(run_once(config).reached, Stage::kAll);
+  ASSERT_TRUE(driver.empty()) << "leaks without a failure";
   const long calls = driver.calls;
   ASSERT_GT(calls, 60);
 
@@ -135,59 +93,63 @@ TEST_P(EveryCall, FailsInTurn) {
   for (long k = 0; k < calls; ++k) {
     reset_fake_driver();
     driver.fail_at = k;
-    driver.failure = what.failure;
-    driver.stays_failed = what.status == Status::kDeviceLost;
-    const Outcome outcome = subject.run();
+    driver.failure = failure.code;
+    driver.stays_failed = failure.status == Status::kDeviceLost;
+    const Outcome outcome = run_once(config);
     const std::string& failed = driver.failed_call;
     SCOPED_TRACE("call " + std::to_string(k) + ", " + failed + ": " + outcome.error.text);
     seen[static_cast<int>(outcome.reached)] = true;
-    // Of what fails while things are destroyed or put back nobody hears.
-    const bool heard = failed.find("Destroy") == std::string::npos &&
-                       failed.find("Free") == std::string::npos &&
-                       failed.find("Release") == std::string::npos && failed != "cuCtxPopCurrent" &&
-                       failed != "cuThreadExchangeStreamCaptureMode";
+    // Destructors report no errors.
+    const bool reported =
+        failed.find("Destroy") == std::string::npos && failed.find("Free") == std::string::npos &&
+        failed.find("Release") == std::string::npos && failed != "cuCtxPopCurrent" &&
+        failed != "cuThreadExchangeStreamCaptureMode";
     if (outcome.reached == Stage::kAll) {
-      // Nor of a context that cannot be made current for destroying.
-      EXPECT_TRUE(!heard || failed == "cuCtxGetCurrent" || failed == "cuCtxPushCurrent")
-          << "passed over";
+      // A destructor may also fail to make the context current.
+      EXPECT_TRUE(!reported || failed == "cuCtxGetCurrent" || failed == "cuCtxPushCurrent")
+          << "ignored";
     } else {
-      // Creating an engine probes once more.
+      // The creation of an engine probes again.
       const bool probing =
           outcome.reached == Stage::kProbe ||
           (outcome.reached == Stage::kEngine &&
            outcome.error.status == Status::kBackendUnavailable &&
            (failed.find("cudaGetDevice") == 0 || failed == "cudaDriverGetVersion"));
-      // A device that was never had cannot be lost; a frame asks for no memory.
+      // A device cannot be lost before its context exists. A frame allocates no memory.
       const bool frame = outcome.reached == Stage::kSubmit || outcome.reached == Stage::kWait;
       const Status expected =
-          failed == "cuDevicePrimaryCtxRetain" && what.status == Status::kDeviceLost
+          failed == "cuDevicePrimaryCtxRetain" && failure.status == Status::kDeviceLost
               ? Status::kBackendUnavailable
-          : frame && what.status != Status::kDeviceLost ? Status::kSystem
-                                                        : what.status;
+          : frame && failure.status != Status::kDeviceLost ? Status::kSystem
+                                                           : failure.status;
       if (!probing) {
         EXPECT_EQ(outcome.error.status, expected);
       }
-      const bool no_block = failed == "cudaMalloc" && what.failure == cudaErrorMemoryAllocation;
-      // On a lost device it is the next call that is named.
-      if (heard) {
+      const bool no_block = failed == "cudaMalloc" && failure.code == cudaErrorMemoryAllocation;
+      // On a lost device a destructor's failure is followed by another call, which is named.
+      if (reported) {
         EXPECT_NE(std::string(outcome.error.text).find(no_block ? "memory.device" : failed),
                   std::string::npos);
       }
-      if (outcome.next && what.status == Status::kDeviceLost) {
+      if (frame || outcome.reached == Stage::kOperator) {
+        EXPECT_NE(std::string(outcome.error.text).find(must(config.info()).name),
+                  std::string::npos);
+      }
+      if (outcome.next && failure.status == Status::kDeviceLost) {
         EXPECT_STREQ(outcome.next->text, outcome.error.text);
       }
     }
-    // What failed to be freed or put back is still there; nothing else may be.
-    if (outcome.reached != Stage::kAll && heard) {
+    // Only what a failed call did not free may remain.
+    if (outcome.reached != Stage::kAll && reported) {
       EXPECT_TRUE(driver.empty()) << "leaks";
     }
     EXPECT_EQ(driver.without_context, 0);
-    if (what.status != Status::kDeviceLost) {
+    if (failure.status != Status::kDeviceLost) {
       EXPECT_EQ(last_error(), cudaSuccess);
     }
 
     reset_fake_driver();
-    EXPECT_EQ(subject.run().reached, Stage::kAll) << "does not work afterwards";
+    EXPECT_EQ(run_once(config).reached, Stage::kAll) << "the next operator fails";
     EXPECT_TRUE(driver.empty());
     if (testing::Test::HasFailure()) return;
   }
@@ -198,18 +160,18 @@ TEST_P(EveryCall, FailsInTurn) {
 
 INSTANTIATE_TEST_SUITE_P(
     Faults, EveryCall,
-    testing::Combine(testing::Values(Case{"memory", cudaErrorMemoryAllocation,
-                                          Status::kOutOfMemory},
-                                     Case{"address", cudaErrorIllegalAddress, Status::kDeviceLost},
-                                     Case{"refused", cudaErrorInvalidValue, Status::kSystem}),
-                     testing::ValuesIn(kSubjects)),
+    testing::Combine(
+        testing::ValuesIn(operator_cases()),
+        testing::Values(Failure{"memory", cudaErrorMemoryAllocation, Status::kOutOfMemory},
+                        Failure{"address", cudaErrorIllegalAddress, Status::kDeviceLost},
+                        Failure{"refused", cudaErrorInvalidValue, Status::kSystem})),
     [](const auto& made) {
-      return std::string(std::get<0>(made.param).name) + std::get<1>(made.param).name;
+      return std::get<0>(made.param).name + "_" + std::get<1>(made.param).name;
     });
 
-// Fails when an error after which CUDA refuses every call is taken for one that the next frame gets
-// over, or the other way round.
-TEST(Loss, IsTheErrorsThatCudaCallsFatal) {
+// Fails when an error that is fatal by CUDA's rules does not count as a loss of the device, or when
+// another error does.
+TEST(Loss, FollowsFatalErrorsOnly) {
   for (const int error : {46,  214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717,
                           718, 719, 721, 805, 806, 807, 808, 809, 810, 911, 999})
     EXPECT_TRUE(cuda::is_sticky(static_cast<cudaError_t>(error))) << error;
@@ -217,11 +179,11 @@ TEST(Loss, IsTheErrorsThatCudaCallsFatal) {
     EXPECT_FALSE(cuda::is_sticky(static_cast<cudaError_t>(error))) << error;
 }
 
-// Fails when a lost device is called again, but to free what it holds.
-TEST(Loss, TheDeviceIsLeftAlone) {
+// Fails when the library calls a lost device for anything but freeing.
+TEST(Loss, ALostDeviceIsOnlyFreed) {
   FakeDriver& driver = fake_driver();
   reset_fake_driver();
-  const OpticalFlowConfig config = config_of(KernelForm::kUniform);
+  const OperatorConfig config = flow_config();
   ASSERT_EQ(run_once(config).reached, Stage::kAll);
   const auto first_frame = std::find(driver.names.rbegin(), driver.names.rend(), "cudaGraphLaunch");
   const long k = static_cast<long>(driver.names.rend() - first_frame) - 1;
@@ -243,31 +205,33 @@ TEST(Loss, TheDeviceIsLeftAlone) {
   }
 }
 
-// Fails when a frame calls what allocates, frees or loads code; or when the guard against it does
-// not fire.
-TEST(Phases, NothingIsMadeWhileFramesRun) {
+class Phases : public testing::TestWithParam<OperatorCase> {};
+INSTANTIATE_TEST_SUITE_P(Faults, Phases, testing::ValuesIn(operator_cases()), case_label);
+
+// Fails when a frame makes a CUDA call that allocates, frees or loads code.
+TEST_P(Phases, AFrameMakesNothing) {
   FakeDriver& driver = fake_driver();
   reset_fake_driver();
-  EngineConfig settings = engine_config(1, BackendChoice::kCuda);
-  const OpticalFlowConfig config = config_of(KernelForm::kPerPixel);
-  settings.memory = must(OpticalFlow::footprint(must(Engine::probe(settings)), config));
-  Engine engine = must(Engine::create(settings));
-  OpticalFlow flow = must(OpticalFlow::create(engine, config));
-  FrameBuffer frame(config.size, config.format);
-  OutputBuffer out(config.size, 3);
+  auto rig = make_rig(GetParam().with({24, 24}, 2), 1, BackendChoice::kCuda);
+  OperatorHandle& op = rig.op;
+  FrameBuffer frame(op.info().size, op.info().format);
+  OutputBuffer out(op.info());
   driver.names.clear();
-  for (std::uint64_t f = 0; f < 5; ++f) {
-    const Ticket ticket = must(flow.submit(frame.frame(f), out.flow()));
-    must(flow.wait(ticket, Deadline::never()));
-  }
+  for (std::uint64_t f = 0; f < 5; ++f)
+    must(op.wait(must(op.submit(frame.frame(f), out.output())), Deadline::never()));
   const std::set<std::string> allowed = {
       "cuCtxGetCurrent",   "cuCtxPushCurrent",    "cuCtxPopCurrent", "cudaMemcpyAsync",
       "cudaMemcpy2DAsync", "cudaGraphLaunch",     "cudaEventRecord", "cudaStreamWaitEvent",
       "cuEventQuery",      "cudaEventElapsedTime"};
   EXPECT_EQ(std::count(driver.names.begin(), driver.names.end(), "cudaGraphLaunch"), 5);
   for (const std::string& name : driver.names) EXPECT_TRUE(allowed.contains(name)) << name;
+}
 
-  // The guard itself.
+// Fails when the guard against calls that allocate lets one through while frames run.
+TEST(Guard, RefusesAllocationsWhileFramesRun) {
+  FakeDriver& driver = fake_driver();
+  reset_fake_driver();
+  const EngineConfig settings = engine_config(1, BackendChoice::kCuda);
   auto device = must(cuda::CudaDevice::open(EngineConfig{}, must(Engine::probe(settings))));
   cuda::Scope running(static_cast<cuda::CudaDevice&>(*device), cuda::Phase::kRunning, "a test");
   const long before = driver.calls;
@@ -280,40 +244,44 @@ TEST(Phases, NothingIsMadeWhileFramesRun) {
   EXPECT_EQ(driver.calls, before);
 }
 
-// Fails when a call goes on copying a large result to ordinary memory when its deadline has passed,
-// copies nothing then, or copies some rows twice or never.
-TEST(Deadlines, EndTheCopying) {
+class Deadlines : public testing::TestWithParam<OperatorCase> {};
+INSTANTIATE_TEST_SUITE_P(Faults, Deadlines, testing::ValuesIn(operator_cases()), case_label);
+
+// Fails when `wait` goes on copying a large result to ordinary memory after its deadline, when it
+// makes no progress then, or when it leaves out rows.
+TEST_P(Deadlines, EndTheCopying) {
   reset_fake_driver();
-  OpticalFlowConfig config = config_of(KernelForm::kUniform);
-  config.size = {1000, 700};
+  OperatorConfig config = GetParam().with({700, 500});
+  if (out_bytes(must(config.info())) < 4 << 20) config = GetParam().with({2100, 1500});
+  const OperatorInfo info = must(config.info());
   for (const int copy_threads : {0, 2}) {
     EngineConfig settings = engine_config(1, BackendChoice::kCuda);
     settings.device_copy_threads = copy_threads;
-    settings.memory = must(OpticalFlow::footprint(must(Engine::probe(settings)), config));
-    Engine engine = must(Engine::create(settings));
-    OpticalFlow flow = must(OpticalFlow::create(engine, config));
-    FrameBuffer frame(config.size, config.format);
+    Engine engine = must(create_engine(settings, {config}));
+    OperatorHandle op = must(config.create(engine));
+    FrameBuffer frame(info.size, info.format);
     for (const bool immediate : {true, false}) {
-      OutputBuffer out(config.size, 3);
-      const Ticket ticket = must(flow.submit(frame.frame(0), out.flow()));
+      OutputBuffer out(info);
+      const Ticket ticket = must(op.submit(frame.frame(0), out.output()));
       int missed = 0;
-      while (immediate && !flow.wait(ticket, Deadline::immediate())) ASSERT_LT(++missed, 100);
-      if (!immediate) must(flow.wait(ticket, Deadline::never()));
-      // 8.4 MB in pieces of at most 1 MiB.
-      EXPECT_GE(missed, immediate ? 7 : 0);
-      for (int p = 0; p < 3; ++p) {
+      while (immediate && !op.wait(ticket, Deadline::immediate())) ASSERT_LT(++missed, 100);
+      if (!immediate) must(op.wait(ticket, Deadline::never()));
+      // Each call copies 1 MiB at most. The device's results are zeros.
+      EXPECT_GE(missed, immediate ? static_cast<int>(out_bytes(info) >> 20) : 0);
+      EXPECT_TRUE(out.surroundings_untouched());
+      for (int p = 0; p < info.plane_count; ++p) {
         const PlaneF plane = out.plane(p);
-        for (int y = 0; y < config.size.height; ++y)
-          for (int x = 0; x < config.size.width; ++x)
-            ASSERT_NE(plane.at(x, y), OutputBuffer::kGuard) << p << " " << x << " " << y;
+        EXPECT_EQ(std::count(plane.data.begin(), plane.data.end(), 0.0f),
+                  static_cast<std::ptrdiff_t>(plane.data.size()))
+            << p;
       }
     }
   }
 }
 
-// Fails when no device, a device number beyond the last, or a block that is too large is not said
-// for what it is.
-TEST(Probe, SaysWhyTheBackendCannotBeUsed) {
+// Fails when the error for a missing device, or for a device number beyond the last, does not name
+// the reason.
+TEST(Probe, NamesWhyTheBackendIsUnavailable) {
   FakeDriver& driver = fake_driver();
   reset_fake_driver();
   driver.devices = 0;
@@ -333,9 +301,8 @@ TEST(Probe, SaysWhyTheBackendCannotBeUsed) {
       << probed.error().text;
 }
 
-// Fails when the device cannot be found again by the system's other tools, or its versions are not
-// those of the driver and of this build.
-TEST(Probe, TellsTheDevicesFacts) {
+// Fails when EngineInfo has another name, bus address, size or version than the driver.
+TEST(Probe, DescribesTheDevice) {
   reset_fake_driver();
   const EngineInfo info = must(Engine::probe(engine_config(1, BackendChoice::kCuda)));
   EXPECT_STREQ(info.device_name, "Fake");

@@ -1,4 +1,4 @@
-// The threads that copy between pinned and ordinary memory. Needs no GPU.
+// HostCopyPool, the threads that copy between pinned and ordinary memory. Needs no GPU.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -29,7 +29,7 @@ RowBlock rows_of(Plane& to, const Plane& from, int begin, int end) {
           static_cast<std::size_t>(from.width),    end - begin};
 }
 
-/// Sends `frames` frames of several blocks each and compares every byte, that beside the rows, too.
+/// Copies `frames` frames of several blocks each. Compares every byte, also those beside the rows.
 void expect_copies(HostCopyPool& pool, int width, int height, int padding, int blocks, int frames) {
   Plane from(width, height, 0);
   Plane to(width, height, padding);
@@ -54,8 +54,8 @@ void expect_copies(HostCopyPool& pool, int width, int height, int padding, int b
   }
 }
 
-// Fails when a part is left out, copied to the wrong place, or counted as copied before it is; the
-// numbers of parts pass the end of the ring many times.
+// Fails when a part is left out, copied to a wrong place, or counted too early. The number of parts
+// wraps the ring many times.
 TEST(HostCopyPool, CopiesEveryByte) {
   for (const int threads : {1, 3}) {
     HostCopyPool pool;
@@ -69,11 +69,10 @@ TEST(HostCopyPool, CopiesEveryByte) {
   }
 }
 
-// Fails when two frames get the pool at once, or a pool without threads takes work that nobody
-// does.
-TEST(HostCopyPool, HasOneFrameAtATime) {
+// Fails when two frames get the pool at once, or when a pool without threads takes work.
+TEST(HostCopyPool, ServesOneFrameAtATime) {
   HostCopyPool pool;
-  EXPECT_FALSE(pool.take()) << "no threads";
+  EXPECT_FALSE(pool.take()) << "the pool has no threads";
   ASSERT_TRUE(pool.start(1, 0));
   ASSERT_TRUE(pool.take());
   EXPECT_FALSE(pool.take());
@@ -83,7 +82,7 @@ TEST(HostCopyPool, HasOneFrameAtATime) {
   EXPECT_TRUE(pool.take());
   pool.give_back();
 
-  // Threads that fall over each other: whoever has it finds all of its own copied.
+  // Several threads compete. The one that gets the pool finds its own frame copied.
   std::atomic<int> had{0};
   std::vector<std::thread> users;
   for (int t = 0; t < 3; ++t) {
@@ -105,8 +104,8 @@ TEST(HostCopyPool, HasOneFrameAtATime) {
   EXPECT_GT(had.load(), 0);
 }
 
-// Fails when threads that have fallen asleep are not woken: then `finish` hangs only if the caller
-// did not copy alone, so the parts that others copied are counted.
+// Fails when a sleeping thread does not wake up. `finish` would then copy alone, so the test first
+// waits until the pool's thread has copied.
 TEST(HostCopyPool, WakesUpAgain) {
   HostCopyPool pool;
   ASSERT_TRUE(pool.start(1, 0));
@@ -118,11 +117,11 @@ TEST(HostCopyPool, WakesUpAgain) {
     std::fill(to.bytes.begin(), to.bytes.end(), '\0');
     ASSERT_TRUE(pool.take());
     pool.add(rows_of(to, from, 0, 2000));
-    // Nobody helps: only the pool's own thread can copy this.
+    // The caller does not help, so only the pool's thread can copy.
     const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (!pool.idle() && std::chrono::steady_clock::now() < give_up)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_TRUE(pool.idle()) << "the thread sleeps on";
+    EXPECT_TRUE(pool.idle()) << "the thread does not wake up";
     pool.finish();
     pool.give_back();
     EXPECT_EQ(to.bytes, from.bytes);

@@ -1,5 +1,5 @@
-// CudaOperator with an operator that is none of the library's, over a driver that is none: its
-// "kernels" are a function that the driver calls for each graph.
+// CudaOperator with an operator of the tests, over the fake driver. Its kernels are a function that
+// the driver calls for each graph.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -86,10 +86,9 @@ class Results : public testing::Test {};
 using Elements = testing::Types<std::uint8_t, std::uint16_t>;
 TYPED_TEST_SUITE(Results, Elements);
 
-// Fails when results of another element than a float are cut or placed wrongly on their way through
-// staging, a missing plane is written, or the operator's numbers are those of another frame or of
-// the one before in its slot.
-TYPED_TEST(Results, ComeWithTheOperatorsNumbers) {
+// Fails when results of 8 or 16 bits are copied wrongly through pinned memory, when a plane that
+// was left out is written, or when the record belongs to another frame.
+TYPED_TEST(Results, ComeWithTheirRecord) {
   for (const int depth : {1, -1, 2, -2, 7, -7}) {
     SCOPED_TRACE("depth " + std::to_string(depth));
     reset_fake_driver();
@@ -110,9 +109,8 @@ TYPED_TEST(Results, ComeWithTheOperatorsNumbers) {
   }
 }
 
-// Fails when a call of an operator that is not the library's own fails without its name, or leaks
-// what was made before.
-TEST(Creation, FailsWithTheOperatorsName) {
+// Fails when the error of a failed creation does not name the operator, or when the creation leaks.
+TEST(Creation, ErrorsNameTheOperator) {
   reset_fake_driver();
   const OperatorInfo info = inverse_info<std::uint8_t>();
   EngineConfig config = engine_config(1, BackendChoice::kCuda);

@@ -1,4 +1,4 @@
-// The paper's schedules and the limits of a device, which `ocellus bench` compares ours with.
+// The paper's schedules and the measured limits of a device, both for `ocellus bench`.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -48,9 +48,8 @@ FlowConfig small_flow(ImageSize size) {
   return config;
 }
 
-// Fails when a schedule does not compute equation (2): taps of one convolution read for another, a
-// tile or its border wrong, a frame of the past taken for another, before and after the first nt
-// frames.
+// Fails when a schedule differs from equation (2): wrong taps, a wrong tile or border, or a wrong
+// frame of the past, in the warm-up or after it.
 TEST_F(PaperOnDevice, ConvolutionsMatchTheEquation) {
   struct Case {
     ImageSize size;
@@ -89,8 +88,8 @@ TEST_F(PaperOnDevice, ConvolutionsMatchTheEquation) {
   }
 }
 
-// Fails when the flow on the paper's schedules is not that of equation (3), for any format, or when
-// launches of one frame end it more than once.
+// Fails when the flow of a schedule differs from equation (3), for any format, or when a frame of
+// several launches counts more than once.
 TEST_F(PaperOnDevice, FlowMatchesTheEquations) {
   for (const PixelFormat format :
        {PixelFormat::kGray8, PixelFormat::kGray16, PixelFormat::kFloat32}) {
@@ -109,9 +108,9 @@ TEST_F(PaperOnDevice, FlowMatchesTheEquations) {
   }
 }
 
-// Fails when the schedules give another flow than the operator that they are compared with, or when
-// `reset` leaves something of the past.
-TEST_F(PaperOnDevice, FlowIsThatOfTheOperator) {
+// Fails when the flow of a schedule differs from that of OpticalFlow, or when `reset` keeps
+// anything of the past.
+TEST_F(PaperOnDevice, FlowEqualsTheOperator) {
   FlowConfig config = small_flow({160, 96});
   config.kernels.nx = config.kernels.ny = 15;
   config.kernels.nt = 20;
@@ -149,7 +148,7 @@ TEST_F(PaperOnDevice, FlowIsThatOfTheOperator) {
   }
 }
 
-// Fails when a frame with NaN is counted among the kept ones.
+// Fails when a frame with NaN counts among the frames of the past.
 TEST_F(PaperOnDevice, BadFramesLeaveNoTrace) {
   FlowConfig config = small_flow({41, 27});
   config.format = PixelFormat::kFloat32;
@@ -166,8 +165,8 @@ TEST_F(PaperOnDevice, BadFramesLeaveNoTrace) {
       EXPECT_TRUE(same_bytes(got.planes[f + 1][p], expected.planes[f][p])) << f;
 }
 
-// Fails when what the paper does not have is computed in another way without a word.
-TEST(Paper, RefusesWhatThePaperDoesNotHave) {
+// Fails when a schedule takes a configuration that the paper does not have.
+TEST(Paper, RefusesOtherConfigurations) {
   const auto refused = [](const FlowConfig& config, Status status, const char* text) {
     const Expected<Footprint> footprint = PaperFlow::footprint(EngineInfo{}, config);
     ASSERT_FALSE(footprint) << text;
@@ -210,8 +209,8 @@ TEST(Paper, RefusesWhatThePaperDoesNotHave) {
   EXPECT_EQ(on_cpu.error().status, Status::kUnsupported);
 }
 
-// Fails when a limit is off by a factor that only a wrong count of bytes or operations explains:
-// no kernel may be faster than its units at their clock, and a copy moves as many bytes as a read.
+// Fails when a limit has a wrong count of bytes or operations. No kernel is faster than the
+// device's units at their clock, and a copy is about as fast as a read.
 TEST_F(LimitsOnDevice, ArePlausible) {
   const cuda::DeviceLimits limits =
       must(cuda::measure_device_limits(engine_config(1, BackendChoice::kCuda)));
@@ -231,8 +230,8 @@ TEST_F(LimitsOnDevice, ArePlausible) {
   RecordProperty("gflops", std::to_string(limits.flops * 1e-9));
 }
 
-// Fails when the limits of a device are given for the CPU.
-TEST(Limits, AreThoseOfADevice) {
+// Fails when the limits of a device are measured on the CPU.
+TEST(Limits, NeedADevice) {
   const auto refused = cuda::measure_device_limits(engine_config(1, BackendChoice::kCpu));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().status, Status::kUnsupported);
@@ -255,10 +254,10 @@ CellularNetworkConfig nine_colors(ImageSize size, CellStart start, int sweeps) {
   return config;
 }
 
-// Fails when a schedule updates a cell out of turn, reads an output that another block is to write,
-// or takes dummy cells for others: sizes that are no multiples of three, one row or column, a fixed
-// number of sweeps before the fixed point.
-TEST_F(PaperOnDevice, CellsAreThoseOfTheNetwork) {
+// Fails when a schedule updates a cell in a wrong order, reads an output that another block writes,
+// or reads wrong cells beyond the border. The sizes are no multiples of three, one row or one
+// column. Some runs end before the fixed point.
+TEST_F(PaperOnDevice, CellsEqualTheOperator) {
   for (const ImageSize size : {ImageSize{64, 48}, ImageSize{65, 49}, ImageSize{100, 50},
                                ImageSize{1, 7}, ImageSize{7, 1}, ImageSize{3100, 5}}) {
     for (const CellStart start : {CellStart::kNoise, CellStart::kErrorDiffusion}) {
@@ -289,8 +288,8 @@ TEST_F(PaperOnDevice, CellsAreThoseOfTheNetwork) {
   }
 }
 
-// Fails when a schedule takes what the paper has not.
-TEST(PaperCells, OtherNetworksAreRefused) {
+// Fails when a schedule takes a network that the paper does not have.
+TEST(PaperCells, RefuseOtherNetworks) {
   const auto text = [](const CellularNetworkConfig& config, int rows = 1) {
     const auto footprint = paper::PaperCellularNetwork::footprint(
         EngineInfo{}, {config, {paper::CellMemory::kGlobal, rows}});

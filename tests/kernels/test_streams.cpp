@@ -1,6 +1,6 @@
-// The CUDA backend over a device that does nothing before somebody waits for it: what the caller
-// was told is his again is left alone, and a result is called done only when it is there. Needs no
-// GPU.
+// The CUDA backend over the lazy fake driver, which does no work before somebody waits for it.
+// Memory that was given back to the caller must not be touched, and a result must be complete when
+// `wait` says done. Every test runs for every operator. Needs no GPU.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@
 #include "ocellus/halftone.h"
 #include "ocellus/log.h"
 #include "optical_flow/plan.h"
-#include "support/run.h"
+#include "support/operator_cases.h"
 
 namespace ocellus::test {
 namespace {
@@ -39,16 +39,14 @@ using detail::LayoutBuilder;
 
 constexpr int kDepth = 2;
 
-/// Every pixel of the frame, and every element of a result that describes it.
+/// The value of every pixel of a frame, and of every byte of a result that describes the frame.
 unsigned char marker_of(std::uint64_t sequence) {
   return static_cast<unsigned char>(1 + sequence % 250);
 }
-constexpr unsigned char kGarbage = 254;  ///< of memory that nobody has written
-constexpr unsigned char kCallers = 253;  ///< of memory that is the caller's again
+constexpr unsigned char kGarbage = 254;  ///< memory that was not written
+constexpr unsigned char kCallers = 253;  ///< memory that was given back to the caller
 
-// ---- operators, all in the same way
-
-/// Where a frame or a result is, and behind what.
+/// The memory of a frame or a result, and the caller's stream for it.
 struct Place {
   MemorySpace space = MemorySpace::kHost;
   void* data = nullptr;
@@ -56,95 +54,20 @@ struct Place {
 };
 
 OperatorOutput output_at(const Place& place, const OperatorInfo& info) {
-  OperatorOutput out;
-  char* data = static_cast<char*>(place.data);
-  for (std::size_t p = 0; p < static_cast<std::size_t>(info.plane_count); ++p) {
-    const PlaneInfo& plane = info.planes[p];
-    const std::ptrdiff_t stride = plane.size.width * bytes_per_pixel(plane.format);
-    out.planes[p] = {data, plane.size, stride, plane.format, place.space, place.stream};
-    data += stride * plane.size.height;
-  }
-  return out;
+  return test::output_at(place.data, info, place.space, place.stream);
 }
 
-struct Subject {
-  const char* name;
-  OperatorInfo info;
-  std::function<Footprint(const EngineInfo&)> footprint;
-  std::function<Expected<OperatorHandle>(Engine&)> create;
-};
-
-template <typename Operator, typename Config>
-Subject subject(const char* name, const Config& config) {
-  return {name, must(Operator::info_for(config)),
-          [config](const EngineInfo& info) { return must(Operator::footprint(info, config)); },
-          [config](Engine& engine) -> Expected<OperatorHandle> {
-            auto made = Operator::create(engine, config);
-            if (!made) return tl::unexpected(made.error());
-            return OperatorHandle(std::move(*made));
-          }};
-}
-
-OpticalFlowConfig flow_config(KernelForm form) {
-  OpticalFlowConfig config = OpticalFlowConfig::with_kernels({24, 12});
-  config.depth = kDepth;
-  config.window = 3;
-  config.kernels.nx = config.kernels.ny = 3;
-  config.kernels.nt = 5;
-  config.kernels.form = form;
-  config.kernels.origin = KernelOrigin::kGaussian;
-  if (form == KernelForm::kPerPixel) config.kernels.origin = KernelOrigin::kFoveated;
-  return config;
-}
-
-const std::vector<Subject>& subjects() {
-  static const std::vector<Subject> all = [] {
-    OpticalFlowConfig pyramid = OpticalFlowConfig::quality({24, 24});
-    pyramid.depth = kDepth;
-    pyramid.pyramid.window_frames = 5;
-    SpatioTemporalFilterConfig filter;
-    filter.size = {24, 12};
-    filter.depth = kDepth;
-    filter.kernels.nt = 5;
-    CellularNetworkConfig halftone = halftone_config({24, 12});
-    halftone.depth = kDepth;
-    CellularNetworkConfig warm = halftone_config({24, 12}, HalftonePreset::kFast);
-    warm.depth = kDepth;
-    warm.stage_count = 1;
-    warm.warm_start = true;
-    warm.stages[0].boundary = CellBoundary::kPeriodic;
-    return std::vector<Subject>{
-        subject<OpticalFlow>("Uniform", flow_config(KernelForm::kUniform)),
-        subject<OpticalFlow>("PerPixel", flow_config(KernelForm::kPerPixel)),
-        subject<OpticalFlow>("Pyramid", pyramid),
-        subject<SpatioTemporalFilter>("Filter", filter),
-        subject<CellularNetwork>("Halftone", halftone),
-        subject<CellularNetwork>("Cells", warm),
-    };
-  }();
-  return all;
-}
-
-std::size_t in_bytes(const OperatorInfo& info) {
-  return static_cast<std::size_t>(info.size.width) * static_cast<std::size_t>(info.size.height);
-}
-std::size_t out_bytes(const OperatorInfo& info) {
-  std::size_t bytes = 0;
-  for (int p = 0; p < info.plane_count; ++p) {
-    const PlaneInfo& plane = info.planes[static_cast<std::size_t>(p)];
-    bytes += static_cast<std::size_t>(plane.size.width * plane.size.height *
-                                      bytes_per_pixel(plane.format));
-  }
-  return bytes;
+OperatorConfig config_of(const OperatorCase& what) {
+  return what.with({24, 24}, kDepth);
 }
 
 // ---- the device
 
-/// What the graphs of one operator do: a frame's result is the marker of the frame that it
-/// describes, as the device's own state has it.
+/// Stands in for the graphs of one operator. Writes the marker of the frame that the result
+/// describes by the device's own state.
 class Kernels {
  public:
-  /// The operator's pieces are the first of their blocks. `first` is the number of its first graph.
+  /// The operator's pieces must be the first of their blocks.
   Kernels(const OperatorInfo& info, void* device, void* pinned) : info_(info) {
     LayoutBuilder on_device(device, cuda::kDeviceAlignment);
     params_ = on_device.take<FrameParams>(static_cast<std::size_t>(info.depth));
@@ -155,7 +78,8 @@ class Kernels {
 
   void run(int slot) {
     const FrameParams& frame = params_[slot];
-    ASSERT_NE(frame.image, nullptr) << "a frame runs before its parameters are there";
+    ASSERT_NE(frame.image, nullptr)
+        << "the graph runs before the frame's parameters are on the device";
     kept_[at(state_->head)] = read(frame);
     warming_up_[at(slot)] = state_->count + 1 < info_.support_frames;
     int described = state_->head - std::min(static_cast<int>(info_.delay_frames), state_->count);
@@ -169,7 +93,7 @@ class Kernels {
 
  private:
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
-  /// The marker of the frame; kGarbage when it is not all of one.
+  /// The marker of the frame, or kGarbage when its pixels differ.
   unsigned char read(const FrameParams& frame) const {
     const auto* const first = static_cast<const unsigned char*>(frame.image);
     unsigned char marker = *first;
@@ -206,44 +130,44 @@ struct Spaces {
   MemorySpace out = MemorySpace::kHost;
 };
 
-/// A frame's memory and what is known of it.
+/// A frame in flight and its memory.
 struct Flight {
   Place in;
   Place out;
   std::uint64_t sequence = 0;
   int slot = 0;
   std::optional<Ticket> ticket;
-  bool callers = true;  ///< the memory is
+  bool callers = true;  ///< the memory belongs to the caller
 };
 
-/// An engine with one operator and memory for two frames on a device that does its work as late as
-/// it may.
+/// A program with one operator and memory for two frames, on the lazy fake driver.
 class Caller {
  public:
-  explicit Caller(const Subject& what) : subject_(what) {
+  explicit Caller(const OperatorCase& what)
+      : config_(config_of(what)), info_(must(config_.info())) {
     reset_fake_driver();
     driver().lazy = true;
     EngineConfig settings = engine_config(1, BackendChoice::kCuda);
     settings.device_stream_sets = 1;
-    settings.memory = what.footprint(must(Engine::probe(settings)));
+    settings.memory = must(config_.footprint(must(Engine::probe(settings))));
     operator_bytes_ = settings.memory;
     for (int i = 0; i < kDepth; ++i)
-      for (const std::size_t bytes : {in_bytes(what.info), out_bytes(what.info)})
+      for (const std::size_t bytes : {in_bytes(info_), out_bytes(info_)})
         settings.memory += Buffer::footprint(MemorySpace::kPinned, bytes) +
                            Buffer::footprint(MemorySpace::kCuda, bytes);
     engine_.emplace(must(Engine::create(settings)));
-    kernels_.emplace(what.info, *driver().device_blocks.begin(), *driver().host_blocks.begin());
+    kernels_.emplace(info_, *driver().device_blocks.begin(), *driver().host_blocks.begin());
     driver().graph = [this](int slot) { kernels_->run(slot); };
-    op_.emplace(must(what.create(*engine_)));
+    op_.emplace(must(config_.create(*engine_)));
     for (int i = 0; i < kDepth; ++i) {
       for (const bool out : {false, true}) {
-        const std::size_t bytes = out ? out_bytes(what.info) : in_bytes(what.info);
+        const std::size_t bytes = out ? out_bytes(info_) : in_bytes(info_);
         host_.emplace_back(bytes, kGarbage);
         for (const MemorySpace space : {MemorySpace::kPinned, MemorySpace::kCuda})
           buffers_.push_back(must(Buffer::create(*engine_, space, bytes)));
       }
     }
-    // What creation has begun and left to the device shows itself now.
+    // Runs what creation left in the streams.
     EXPECT_TRUE(run_all());
   }
   ~Caller() { clear(); }
@@ -252,14 +176,14 @@ class Caller {
     buffers_.clear();
     engine_.reset();
   }
-  Expected<OperatorHandle> create_another() { return subject_.create(*engine_); }
+  Expected<OperatorHandle> create_another() { return config_.create(*engine_); }
   Caller(const Caller&) = delete;
   Caller& operator=(const Caller&) = delete;
 
   static FakeDriver& driver() { return fake_driver(); }
   OperatorHandle& op() { return *op_; }
   Engine& engine() { return *engine_; }
-  const OperatorInfo& shape() const { return subject_.info; }
+  const OperatorInfo& shape() const { return info_; }
   Kernels& kernels() { return *kernels_; }
   Flight& flight(int index) { return flights_[static_cast<std::size_t>(index)]; }
 
@@ -273,7 +197,7 @@ class Caller {
     return made;
   }
 
-  /// False when the call has failed; then the frame's memory is the caller's at once.
+  /// False after an error. The frame's memory then belongs to the caller.
   bool submit(int index, const Spaces& spaces) {
     Flight& f = flight(index);
     f = Flight{};
@@ -296,12 +220,12 @@ class Caller {
     } else {
       write();
     }
-    // What stood there before must have been read by then.
+    // The caller's stream still reads the old contents of the result.
     if (spaces.out == MemorySpace::kCuda) {
       queue_work(reader(), "the caller reads the result before",
                  [data = static_cast<unsigned char*>(f.out.data), bytes = out_bytes(shape())] {
                    EXPECT_EQ(std::count(data, data + bytes, kGarbage), bytes)
-                       << "the next result was there too early";
+                       << "the result was written before the caller's stream had read the old one";
                  });
     }
     Frame frame;
@@ -314,7 +238,7 @@ class Caller {
     const auto ticket = op_->submit(frame, output_at(f.out, shape()));
     if (!ticket) {
       error_ = ticket.error();
-      // What the caller has in streams of his own is his affair.
+      // The caller finishes its own streams.
       run_stream(writer());
       run_stream(reader());
       give(f);
@@ -325,7 +249,7 @@ class Caller {
     return true;
   }
 
-  /// False when the call has failed.
+  /// False after an error.
   bool wait(int index, bool miss_first = false) {
     Flight& f = flight(index);
     if (!f.ticket) return true;
@@ -337,7 +261,7 @@ class Caller {
       return false;
     }
     f.ticket.reset();
-    // Done means there, before anything else runs.
+    // The result must be complete before the device runs anything else.
     const auto* const got = static_cast<const unsigned char*>(f.out.data);
     const unsigned char wanted = marker_of(info->described_sequence);
     EXPECT_EQ(std::count(got, got + out_bytes(shape()), wanted), out_bytes(shape()))
@@ -360,14 +284,14 @@ class Caller {
   void destroy() {
     op_.reset();
     for (int i = 0; i < kDepth; ++i) give(flight(i));
-    // The operator's own memory went back to the engine.
+    // The operator's memory belongs to the engine again.
     driver().give(*driver().device_blocks.begin(), operator_bytes_.device);
     driver().give(*driver().host_blocks.begin(), operator_bytes_.pinned);
   }
 
-  /// Whatever is still left to the device is done, and must not show.
+  /// Runs the rest of the device's work, which must not touch the caller's memory.
   void expect_left_alone() {
-    EXPECT_TRUE(run_all()) << "the device waits for what never comes";
+    EXPECT_TRUE(run_all()) << "work waits for an event that is never recorded";
     EXPECT_EQ(driver().touched, std::vector<std::string>{});
     for (int i = 0; i < kDepth; ++i) {
       const Flight& f = flight(i);
@@ -399,7 +323,8 @@ class Caller {
     });
   }
 
-  Subject subject_;
+  OperatorConfig config_;
+  OperatorInfo info_;
   Footprint operator_bytes_;
   std::optional<Engine> engine_;
   std::optional<Kernels> kernels_;
@@ -416,15 +341,15 @@ class Caller {
 
 // ---- every order
 
-/// What is done with two frames in flight: 1 and 2 wait for one, m lets its deadline pass first, r
+/// Steps with two frames in flight: 1 and 2 wait for a frame, m misses its deadline first, r
 /// resets, d destroys.
 constexpr const char* kOrders[] = {"12",  "21",  "m12", "m21", "r",  "rd", "12rd", "1r",  "2r",
                                    "m2r", "12r", "21r", "d",   "1d", "2d", "m2d",  "12d", "21d"};
 
 const MemorySpace kSpaces[] = {MemorySpace::kHost, MemorySpace::kPinned, MemorySpace::kCuda};
 
-/// Takes the order's steps; the frames that a call has failed for stay in flight. False: the
-/// operator is gone.
+/// Takes the steps of an order. A frame whose `wait` fails stays in flight. False when the operator
+/// was destroyed.
 bool take_steps(Caller& caller, const std::string& order) {
   bool miss = false;
   for (const char step : order) {
@@ -443,7 +368,7 @@ void submit_two(Caller& caller, const std::array<Spaces, kDepth>& spaces) {
   for (int i = 0; i < kDepth; ++i) caller.submit(i, spaces[static_cast<std::size_t>(i)]);
 }
 
-/// Two frames that must pass without an error.
+/// Sends two frames, which must succeed.
 void expect_two_frames(Caller& caller, const std::array<Spaces, kDepth>& spaces) {
   for (int i = 0; i < kDepth; ++i)
     EXPECT_TRUE(caller.submit(i, spaces[static_cast<std::size_t>(i)])) << caller.error().text;
@@ -459,23 +384,21 @@ std::string text_of(const std::array<Spaces, kDepth>& spaces) {
   return text;
 }
 
-class EveryOrder : public testing::TestWithParam<std::size_t> {
- protected:
-  const Subject& what() const { return subjects()[GetParam()]; }
-};
+class ForEveryOperator : public testing::TestWithParam<OperatorCase> {};
 
-// Fails when a wait says done before the result is there; when reset or the destructor returns
-// while a frame that nobody has waited for still runs, is uploaded or downloaded; when a frame or a
-// result is touched before the caller's stream has done with it; or when the device has another
-// idea of the past than the host.
-TEST_P(EveryOrder, LeavesTheCallersMemoryAlone) {
+class EveryOrder : public ForEveryOperator {};
+
+// Fails when `wait` says done before the result is complete; when `reset` or the destructor returns
+// while a frame is uploaded, computed or downloaded; when a frame or a result is touched before the
+// work of the caller's stream; or when host and device count the past frames differently.
+TEST_P(EveryOrder, TouchesNoMemoryOfTheCaller) {
   for (const MemorySpace in : kSpaces) {
     for (const MemorySpace first : kSpaces) {
       for (const MemorySpace second : kSpaces) {
         const std::array<Spaces, kDepth> spaces = {Spaces{in, first}, Spaces{in, second}};
         for (const std::string order : kOrders) {
           SCOPED_TRACE(text_of(spaces) + order);
-          Caller caller(what());
+          Caller caller(GetParam());
           expect_two_frames(caller, spaces);
           submit_two(caller, spaces);
           const bool lives = take_steps(caller, order);
@@ -490,9 +413,9 @@ TEST_P(EveryOrder, LeavesTheCallersMemoryAlone) {
   }
 }
 
-// The same when any one call of CUDA fails in the middle of it. Fails as well when a frame counts
-// on one side only: those after it then describe another one than the result shows.
-TEST_P(EveryOrder, LeavesTheCallersMemoryAloneWhenACallFails) {
+// As above, when one CUDA call fails. Also fails when the frame then counts on the host or on the
+// device alone, because later results describe another frame than they show.
+TEST_P(EveryOrder, TouchesNoMemoryOfTheCallerAfterAFailedCall) {
   constexpr MemorySpace kHost = MemorySpace::kHost;
   constexpr MemorySpace kPinned = MemorySpace::kPinned;
   constexpr MemorySpace kCuda = MemorySpace::kCuda;
@@ -506,7 +429,7 @@ TEST_P(EveryOrder, LeavesTheCallersMemoryAloneWhenACallFails) {
       long calls = 1;
       for (long k = 0; k < calls; ++k) {
         SCOPED_TRACE(text_of(spaces) + order + ", call " + std::to_string(k));
-        Caller caller(what());
+        Caller caller(GetParam());
         FakeDriver& driver = Caller::driver();
         const long begin = driver.calls;
         driver.fail_at = begin + k;
@@ -515,8 +438,8 @@ TEST_P(EveryOrder, LeavesTheCallersMemoryAloneWhenACallFails) {
         for (int i = 0; i < kDepth; ++i) failed_submits += caller.flight(i).ticket ? 0 : 1;
         const bool lives = take_steps(caller, order);
         calls = std::max(calls, driver.calls - begin);
-        // Where a wait has failed the next one succeeds, unless the frame has: that stays in flight
-        // until it is reset.
+        // A second `wait` succeeds, unless the frame itself has failed. Such a frame stays in
+        // flight until `reset`.
         bool stuck = false;
         if (lives) {
           for (int i = 0; i < kDepth; ++i) {
@@ -532,7 +455,7 @@ TEST_P(EveryOrder, LeavesTheCallersMemoryAloneWhenACallFails) {
           expect_two_frames(caller, spaces);
           expect_two_frames(caller, spaces);
         }
-        EXPECT_EQ(last_error(), cudaSuccess) << "left behind by " << driver.failed_call;
+        EXPECT_EQ(last_error(), cudaSuccess) << "left by " << driver.failed_call;
         EXPECT_EQ(driver.without_context, 0);
         if (HasFailure()) {
           ADD_FAILURE() << "after " << driver.failed_call << " had failed";
@@ -546,37 +469,33 @@ TEST_P(EveryOrder, LeavesTheCallersMemoryAloneWhenACallFails) {
   EXPECT_GT(failed_waits, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Streams, EveryOrder, testing::Range<std::size_t>(0, 6),
-                         [](const auto& made) { return subjects()[made.param].name; });
+INSTANTIATE_TEST_SUITE_P(Streams, EveryOrder, testing::ValuesIn(operator_cases()), case_label);
 
-// ---- one by one
+// ---- single cases
 
 constexpr Spaces kHostOnly = {MemorySpace::kHost, MemorySpace::kHost};
 constexpr Spaces kDeviceOnly = {MemorySpace::kCuda, MemorySpace::kCuda};
 constexpr Spaces kToDevice = {MemorySpace::kHost, MemorySpace::kCuda};
 
-class Creation : public testing::TestWithParam<std::size_t> {};
+class Creation : public ForEveryOperator {};
 
-// Fails when the creation of an operator captures, synchronizes or clears in a stream that it
-// shares: a frame of another operator on its lane, sent at each call of the creation in turn, is
-// refused or lost, or the creation fails.
+// Fails when creation captures, synchronizes or clears in a shared stream. Then it fails, or a
+// frame that another operator of the stream set sends at each of its CUDA calls is refused or lost.
 TEST_P(Creation, DisturbsNoFrameOfAnother) {
-  const Subject& made = subjects()[GetParam()];
+  const OperatorConfig made = config_of(GetParam());
   for (const bool lazy : {false, true}) {
     reset_fake_driver();
     FakeDriver& driver = fake_driver();
-    const OpticalFlowConfig config = flow_config(KernelForm::kUniform);
-    const OperatorInfo shape = must(OpticalFlow::info_for(config));
+    const OperatorConfig config = config_of(operator_cases().front());
+    const OperatorInfo shape = must(config.info());
     EngineConfig settings = engine_config(1, BackendChoice::kCuda);
     settings.device_stream_sets = 1;
-    const EngineInfo info = must(Engine::probe(settings));
-    settings.memory = must(OpticalFlow::footprint(info, config)) + made.footprint(info);
-    Engine engine = must(Engine::create(settings));
+    Engine engine = must(create_engine(settings, {config, made}));
     Kernels kernels(shape, *driver.device_blocks.begin(), *driver.host_blocks.begin());
     driver.graph = [&](int number) {
       if (number < kDepth) kernels.run(number);
     };
-    OpticalFlow running = must(OpticalFlow::create(engine, config));
+    OperatorHandle running = must(config.create(engine));
     driver.lazy = lazy;
 
     std::uint64_t frames = 0;
@@ -612,42 +531,41 @@ TEST_P(Creation, DisturbsNoFrameOfAnother) {
   }
 }
 
-// Fails when creating or destroying is refused because a neighbor captures a graph in the global
-// mode, or breaks that capture.
+// Fails when creation or destruction is refused while the program captures a graph in the global
+// mode, or when it breaks that capture.
 TEST_P(Creation, GoesBesideACaptureOfTheProgram) {
-  const Subject& made = subjects()[GetParam()];
+  const OperatorConfig config = config_of(GetParam());
   reset_fake_driver();
   fake_driver().neighbor_captures = true;
-  EngineConfig settings = engine_config(1, BackendChoice::kCuda);
-  settings.memory = made.footprint(must(Engine::probe(settings)));
   {
-    auto engine = Engine::create(settings);
+    auto engine = create_engine(engine_config(1, BackendChoice::kCuda), {config});
     ASSERT_TRUE(engine) << engine.error().text;
-    const auto created = made.create(*engine);
+    const auto created = config.create(*engine);
     EXPECT_TRUE(created) << created.error().text;
   }
   EXPECT_EQ(fake_driver().broken_captures, 0);
   EXPECT_TRUE(fake_driver().empty());
 }
 
-// Fails when a creation that fails gives the operator's memory back while the device still clears
-// or fills it, or runs a frame of the warm-up.
+// Fails when a creation that fails gives memory back while the device still clears or fills it, or
+// still runs a frame of the warm-up.
 TEST_P(Creation, LeavesNothingRunningWhenItFails) {
-  const Subject& made = subjects()[GetParam()];
+  const OperatorConfig config = config_of(GetParam());
+  const OperatorInfo info = must(config.info());
   EngineConfig settings = engine_config(1, BackendChoice::kCuda);
-  settings.memory = made.footprint(must(Engine::probe(settings)));
+  settings.memory = must(config.footprint(must(Engine::probe(settings))));
   bool complete = false;
   for (long k = 0; !complete; ++k) {
     reset_fake_driver();
     FakeDriver& driver = fake_driver();
     driver.lazy = true;
     Engine engine = must(Engine::create(settings));
-    Kernels kernels(made.info, *driver.device_blocks.begin(), *driver.host_blocks.begin());
+    Kernels kernels(info, *driver.device_blocks.begin(), *driver.host_blocks.begin());
     driver.graph = [&](int slot) { kernels.run(slot); };
     const long begin = driver.calls;
     driver.fail_at = begin + k;
     {
-      const auto created = made.create(engine);
+      const auto created = config.create(engine);
       complete = driver.failed_call.empty();
       EXPECT_TRUE(created || !complete) << created.error().text;
       if (created) continue;
@@ -661,11 +579,10 @@ TEST_P(Creation, LeavesNothingRunningWhenItFails) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Streams, Creation, testing::Range<std::size_t>(0, 6),
-                         [](const auto& made) { return subjects()[made.param].name; });
+INSTANTIATE_TEST_SUITE_P(Streams, Creation, testing::ValuesIn(operator_cases()), case_label);
 
-// Fails when of two first creations of a kernel's users the later one lowers the shared memory that
-// the other has asked for, between whose look at the limit and its raise it came.
+// Fails when two operators that are created at once lower a kernel's limit of shared memory: one
+// raises it between the other's read and write.
 TEST(SharedMemory, IsNeverLowered) {
   CellularNetworkConfig configs[] = {halftone_config({200, 200}), halftone_config({500, 200})};
   const auto engine_for = [&](const auto&... wanted) {
@@ -717,95 +634,93 @@ TEST(SharedMemory, IsNeverLowered) {
   for (const auto& [kernel, bytes] : wanted) EXPECT_GE(fake_driver().shared_limits[kernel], bytes);
 }
 
-class ResultsStream : public testing::TestWithParam<bool> {};
+class ResultsStream : public testing::TestWithParam<std::tuple<OperatorCase, bool>> {};
 
-// Fails when a result is written before what the caller's stream, or the default stream in its
-// place, had to do with the memory; or when work that the caller puts behind a result does not see
-// it. The default stream must not wait for results: all of the program's other streams wait for it.
+// Fails when a result is written before the earlier work of its stream, or when later work of a
+// named stream does not see it. The default stream must not wait for results, because all other
+// streams of the program wait for it.
 TEST_P(ResultsStream, IsInOrder) {
-  const bool named = GetParam();
-  for (const Subject& what : subjects()) {
-    SCOPED_TRACE(what.name);
-    Caller caller(what);
-    const StreamHandle stream = named ? caller.reader() : nullptr;
-    const Place in = caller.place(0, false, MemorySpace::kHost, nullptr);
-    const Place out = caller.place(0, true, MemorySpace::kCuda, stream);
-    const auto* const result = static_cast<const unsigned char*>(out.data);
-    std::vector<int> seen;
-    const auto look = [&] {
-      queue_work(stream, "the caller reads the result", [&] { seen.push_back(result[0]); });
-    };
-    std::memset(out.data, 7, out_bytes(what.info));
-    std::memset(in.data, 9, in_bytes(what.info));
-    Frame frame;
-    frame.data = in.data;
-    frame.size = what.info.size;
-    frame.stride = what.info.size.width;
-    look();
-    Ticket ticket = must(caller.op().submit(frame, output_at(out, caller.shape())));
-    look();
-    run_stream(stream);
-    must(caller.op().wait(ticket, Deadline::never()));
-    EXPECT_EQ(seen, (std::vector<int>{7, named ? 9 : 7}));
-    EXPECT_EQ(result[0], 9);
-  }
+  const bool named = std::get<1>(GetParam());
+  Caller caller(std::get<0>(GetParam()));
+  const StreamHandle stream = named ? caller.reader() : nullptr;
+  const Place in = caller.place(0, false, MemorySpace::kHost, nullptr);
+  const Place out = caller.place(0, true, MemorySpace::kCuda, stream);
+  const auto* const result = static_cast<const unsigned char*>(out.data);
+  std::vector<int> seen;
+  const auto look = [&] {
+    queue_work(stream, "the caller reads the result", [&] { seen.push_back(result[0]); });
+  };
+  std::memset(out.data, 7, out_bytes(caller.shape()));
+  std::memset(in.data, 9, in_bytes(caller.shape()));
+  Frame frame;
+  frame.data = in.data;
+  frame.size = caller.shape().size;
+  frame.stride = caller.shape().size.width;
+  look();
+  Ticket ticket = must(caller.op().submit(frame, output_at(out, caller.shape())));
+  look();
+  run_stream(stream);
+  must(caller.op().wait(ticket, Deadline::never()));
+  EXPECT_EQ(seen, (std::vector<int>{7, named ? 9 : 7}));
+  EXPECT_EQ(result[0], 9);
 }
 
-INSTANTIATE_TEST_SUITE_P(Streams, ResultsStream, testing::Bool(), [](const auto& made) {
-  return made.param ? std::string("Named") : std::string("Default");
-});
+INSTANTIATE_TEST_SUITE_P(Streams, ResultsStream,
+                         testing::Combine(testing::ValuesIn(operator_cases()), testing::Bool()),
+                         [](const auto& made) {
+                           return std::get<0>(made.param).name +
+                                  (std::get<1>(made.param) ? "_named" : "_default");
+                         });
 
-// Fails when a frame whose stream is null is read before the default stream has written it.
-TEST(FramesStream, IsTheDefaultStreamWhenNull) {
-  for (const Subject& what : subjects()) {
-    SCOPED_TRACE(what.name);
-    Caller caller(what);
-    const Place in = caller.place(0, false, MemorySpace::kCuda, nullptr);
-    const Place out = caller.place(0, true, MemorySpace::kPinned, nullptr);
-    Frame frame;
-    frame.data = in.data;
-    frame.size = what.info.size;
-    frame.stride = what.info.size.width;
-    frame.space = MemorySpace::kCuda;
-    queue_work(nullptr, "the caller writes the frame",
-               [&] { std::memset(in.data, 9, in_bytes(what.info)); });
-    must(caller.op().wait(must(caller.op().submit(frame, output_at(out, caller.shape()))),
-                          Deadline::never()));
-    EXPECT_EQ(*static_cast<const unsigned char*>(out.data), 9);
-  }
+class FramesStream : public ForEveryOperator {};
+INSTANTIATE_TEST_SUITE_P(Streams, FramesStream, testing::ValuesIn(operator_cases()), case_label);
+
+// Fails when a frame whose stream is null is read before the work of the default stream.
+TEST_P(FramesStream, IsTheDefaultStreamWhenNull) {
+  Caller caller(GetParam());
+  const Place in = caller.place(0, false, MemorySpace::kCuda, nullptr);
+  const Place out = caller.place(0, true, MemorySpace::kPinned, nullptr);
+  Frame frame;
+  frame.data = in.data;
+  frame.size = caller.shape().size;
+  frame.stride = caller.shape().size.width;
+  frame.space = MemorySpace::kCuda;
+  queue_work(nullptr, "the caller writes the frame",
+             [&] { std::memset(in.data, 9, in_bytes(caller.shape())); });
+  must(caller.op().wait(must(caller.op().submit(frame, output_at(out, caller.shape()))),
+                        Deadline::never()));
+  EXPECT_EQ(*static_cast<const unsigned char*>(out.data), 9);
 }
 
-// Fails when a stream that is none is found out only when the kernels are queued already, which
-// then run although the frame was refused.
-TEST(Submit, RefusesAStreamThatIsNoneBeforeAnythingRuns) {
-  for (const Subject& what : subjects()) {
-    SCOPED_TRACE(what.name);
-    Caller caller(what);
-    expect_two_frames(caller, {kHostOnly, kHostOnly});
-    fake_driver().bad_stream = static_cast<cudaStream_t>(caller.reader());
-    const long launched = fake_driver().launched_graphs;
-    const Place in = caller.place(0, false, MemorySpace::kHost, nullptr);
-    Frame frame;
-    frame.data = in.data;
-    frame.size = what.info.size;
-    frame.stride = what.info.size.width;
-    const auto refused = caller.op().submit(
-        frame,
-        output_at(caller.place(0, true, MemorySpace::kCuda, caller.reader()), caller.shape()));
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().status, Status::kSystem);
-    EXPECT_EQ(fake_driver().launched_graphs, launched);
-    EXPECT_EQ(last_error(), cudaSuccess);
-    fake_driver().bad_stream = nullptr;
-    expect_two_frames(caller, {kHostOnly, kHostOnly});
-  }
+class Submit : public ForEveryOperator {};
+INSTANTIATE_TEST_SUITE_P(Streams, Submit, testing::ValuesIn(operator_cases()), case_label);
+
+// Fails when the kernels of a frame run although its stream is invalid and `submit` fails.
+TEST_P(Submit, RefusesAnInvalidStreamBeforeAnythingRuns) {
+  Caller caller(GetParam());
+  expect_two_frames(caller, {kHostOnly, kHostOnly});
+  fake_driver().bad_stream = static_cast<cudaStream_t>(caller.reader());
+  const long launched = fake_driver().launched_graphs;
+  const Place in = caller.place(0, false, MemorySpace::kHost, nullptr);
+  Frame frame;
+  frame.data = in.data;
+  frame.size = caller.shape().size;
+  frame.stride = caller.shape().size.width;
+  const auto refused = caller.op().submit(
+      frame, output_at(caller.place(0, true, MemorySpace::kCuda, caller.reader()), caller.shape()));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().status, Status::kSystem);
+  EXPECT_EQ(fake_driver().launched_graphs, launched);
+  EXPECT_EQ(last_error(), cudaSuccess);
+  fake_driver().bad_stream = nullptr;
+  expect_two_frames(caller, {kHostOnly, kHostOnly});
 }
 
-/// Frame 0 is in flight afterwards, and the call behind its kernels has failed.
+/// Submits frame 0. The CUDA call behind its kernels fails.
 void submit_and_fail_behind_the_launch(Caller& caller, const Spaces& spaces) {
   FakeDriver& driver = fake_driver();
   for (int i = 0; i < kDepth; ++i) ASSERT_TRUE(caller.submit(i, spaces) && caller.wait(i));
-  // Each slot knows its frame's place from now on, so that all frames take the same calls.
+  // Each slot has its parameters from now on, so that all frames make the same calls.
   driver.names.clear();
   ASSERT_TRUE(caller.submit(0, spaces) && caller.wait(0));
   const auto launch = std::find(driver.names.begin(), driver.names.end(), "cudaGraphLaunch");
@@ -815,53 +730,46 @@ void submit_and_fail_behind_the_launch(Caller& caller, const Spaces& spaces) {
   ASSERT_TRUE(caller.submit(0, spaces)) << caller.error().text;
 }
 
-// Fails when what fails behind the kernels is passed over, when the frame is said to be done, or
-// when it counts on the host or on the device alone: the next result then describes another frame
-// than it says.
-TEST(Submit, FailsInWaitOnceTheKernelsAreQueued) {
-  for (const Subject& what : subjects()) {
-    for (const Spaces& spaces : {kHostOnly, kDeviceOnly, kToDevice}) {
-      SCOPED_TRACE(what.name);
-      Caller caller(what);
-      submit_and_fail_behind_the_launch(caller, spaces);
-      for (int i = 0; i < 2; ++i) {
-        EXPECT_FALSE(caller.wait(0));
-        EXPECT_EQ(caller.error().status, Status::kSystem);
-        EXPECT_NE(std::string(caller.error().text).find("cudaEventRecord failed"),
-                  std::string::npos)
-            << caller.error().text;
-      }
-      // The others go on, as far as there are slots.
-      EXPECT_TRUE(caller.submit(1, spaces) && caller.wait(1)) << caller.error().text;
-      caller.reset();
-      caller.expect_left_alone();
-      expect_two_frames(caller, {spaces, spaces});
+// Fails when `wait` says done although a call behind the kernels has failed, or when the frame
+// counts on the host or on the device alone, because later results describe another frame than they
+// show.
+TEST_P(Submit, FailsInWaitOnceTheKernelsAreQueued) {
+  for (const Spaces& spaces : {kHostOnly, kDeviceOnly, kToDevice}) {
+    Caller caller(GetParam());
+    submit_and_fail_behind_the_launch(caller, spaces);
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_FALSE(caller.wait(0));
+      EXPECT_EQ(caller.error().status, Status::kSystem);
+      EXPECT_NE(std::string(caller.error().text).find("cudaEventRecord failed"), std::string::npos)
+          << caller.error().text;
     }
+    // The other slot still works.
+    EXPECT_TRUE(caller.submit(1, spaces) && caller.wait(1)) << caller.error().text;
+    caller.reset();
+    caller.expect_left_alone();
+    expect_two_frames(caller, {spaces, spaces});
   }
 }
 
-// Fails when a slot meets another of the caller's buffers each time, though they come in turn: its
-// parameters are then sent to the device for every frame.
-TEST(Submit, SendsNothingForBuffersInTurn) {
-  for (const Subject& what : subjects()) {
-    SCOPED_TRACE(what.name);
-    Caller caller(what);
-    const auto round = [&] {
-      for (int i = 0; i < kDepth; ++i)
-        ASSERT_TRUE(caller.submit(i, kDeviceOnly) && caller.wait(i)) << caller.error().text;
-    };
-    round();
-    auto& names = fake_driver().names;
-    names.clear();
-    for (int i = 0; i < 3; ++i) round();
-    EXPECT_EQ(std::count(names.begin(), names.end(), "cudaGraphLaunch"), 3 * kDepth);
-    EXPECT_EQ(std::count(names.begin(), names.end(), "cudaMemcpyAsync"), 0);
-  }
+// Fails when buffers that the caller uses in turn meet other slots each time. Then the slot's
+// parameters go to the device with every frame.
+TEST_P(Submit, SendsNothingForBuffersInTurn) {
+  Caller caller(GetParam());
+  const auto round = [&] {
+    for (int i = 0; i < kDepth; ++i)
+      ASSERT_TRUE(caller.submit(i, kDeviceOnly) && caller.wait(i)) << caller.error().text;
+  };
+  round();
+  auto& names = fake_driver().names;
+  names.clear();
+  for (int i = 0; i < 3; ++i) round();
+  EXPECT_EQ(std::count(names.begin(), names.end(), "cudaGraphLaunch"), 3 * kDepth);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "cudaMemcpyAsync"), 0);
 }
 
-// Fails when a frame that has failed before hides that the device is lost.
-TEST(Submit, AFailedFrameTellsALaterLoss) {
-  Caller caller(subjects().front());
+// Fails when a failed frame hides that the device is lost afterwards.
+TEST_P(Submit, AFailedFrameReportsALaterLoss) {
+  Caller caller(GetParam());
   FakeDriver& driver = fake_driver();
   submit_and_fail_behind_the_launch(caller, kHostOnly);
   EXPECT_FALSE(caller.wait(0));
@@ -875,34 +783,37 @@ TEST(Submit, AFailedFrameTellsALaterLoss) {
   EXPECT_EQ(caller.error().status, Status::kDeviceLost) << caller.error().text;
 }
 
-// Fails when a reset that the device has not heard of is forgotten: the host then begins anew, and
-// the device does not.
-TEST(Reset, ReachesTheDeviceLater) {
-  for (const Subject& what : subjects()) {
-    SCOPED_TRACE(what.name);
-    Caller caller(what);
-    for (int round = 0; round < 3; ++round) expect_two_frames(caller, {kHostOnly, kHostOnly});
-    fake_driver().names.clear();
-    caller.reset();
-    const auto& names = fake_driver().names;
-    const auto clearing = std::find(names.begin(), names.end(), "cudaMemsetAsync");
-    ASSERT_NE(clearing, names.end());
-    const auto nth = clearing - names.begin();
-    for (int round = 0; round < 3; ++round) expect_two_frames(caller, {kHostOnly, kHostOnly});
-    fake_driver().fail_at = fake_driver().calls + nth;
-    caller.reset();
-    EXPECT_EQ(fake_driver().failed_call, "cudaMemsetAsync");
-    for (int round = 0; round < 3; ++round) expect_two_frames(caller, {kHostOnly, kHostOnly});
-  }
+class Reset : public ForEveryOperator {};
+INSTANTIATE_TEST_SUITE_P(Streams, Reset, testing::ValuesIn(operator_cases()), case_label);
+
+// Fails when a `reset` whose CUDA call failed is not repeated on the device. Then the host begins
+// anew and the device does not.
+TEST_P(Reset, ReachesTheDeviceLater) {
+  Caller caller(GetParam());
+  for (int round = 0; round < 3; ++round) expect_two_frames(caller, {kHostOnly, kHostOnly});
+  fake_driver().names.clear();
+  caller.reset();
+  const auto& names = fake_driver().names;
+  const auto clearing = std::find(names.begin(), names.end(), "cudaMemsetAsync");
+  ASSERT_NE(clearing, names.end());
+  const auto nth = clearing - names.begin();
+  for (int round = 0; round < 3; ++round) expect_two_frames(caller, {kHostOnly, kHostOnly});
+  fake_driver().fail_at = fake_driver().calls + nth;
+  caller.reset();
+  EXPECT_EQ(fake_driver().failed_call, "cudaMemsetAsync");
+  for (int round = 0; round < 3; ++round) expect_two_frames(caller, {kHostOnly, kHostOnly});
 }
 
 std::atomic<int> logged{0};
 
-// Fails when the log hears of a lost device inside of submit or wait, never, twice, or while a lock
-// is held: the callback asks for what takes them.
-TEST(Loss, IsLoggedByTheDestructor) {
+class Loss : public ForEveryOperator {};
+INSTANTIATE_TEST_SUITE_P(Streams, Loss, testing::ValuesIn(operator_cases()), case_label);
+
+// Fails when a lost device is logged in `submit` or `wait`, never, twice, or while a lock is held.
+// The callback calls a function that takes the lock.
+TEST_P(Loss, IsLoggedByTheDestructor) {
   auto finished = std::async(std::launch::async, [] {
-    Caller caller(subjects().front());
+    Caller caller(GetParam());
     ASSERT_TRUE(caller.submit(0, kHostOnly));
     fake_driver().fail_at = fake_driver().calls + 1;
     fake_driver().failure = cudaErrorIllegalAddress;
@@ -920,55 +831,57 @@ TEST(Loss, IsLoggedByTheDestructor) {
     EXPECT_EQ(caller.error().status, Status::kDeviceLost);
     EXPECT_FALSE(caller.submit(1, kHostOnly));
     caller.reset();
-    EXPECT_EQ(logged, 0) << "in a call that has a bound";
+    EXPECT_EQ(logged, 0) << "logged in submit, wait or reset";
     caller.destroy();
     EXPECT_EQ(logged, 1);
   });
   if (finished.wait_for(std::chrono::seconds(60)) != std::future_status::ready) {
-    ADD_FAILURE() << "the callback waits for a lock";
+    ADD_FAILURE() << "the callback runs while a lock is held";
     std::abort();
   }
   set_log_callback(nullptr, nullptr);
   EXPECT_EQ(logged, 1) << "once for the device";
 }
 
-// Fails when something is released although the device's context cannot be made current, in which
-// case the runtime would make another one, on device 0; or when it is not released although it can.
-TEST(Loss, NothingIsReleasedWithoutTheContext) {
+// Fails when something is released although the device's context cannot be made current, because
+// the runtime then makes another one on device 0. Also fails when nothing is released although it
+// can be.
+TEST_P(Loss, NothingIsReleasedWithoutTheContext) {
   for (const bool goes : {false, true}) {
-    for (const Subject& what : subjects()) {
-      SCOPED_TRACE(what.name);
-      {
-        Caller caller(what);
-        ASSERT_TRUE(caller.submit(0, kHostOnly));
-        FakeDriver& driver = fake_driver();
-        driver.context_goes = goes;
-        driver.fail_at = driver.calls + 2;
-        driver.failure = cudaErrorMpsRpcFailure;
-        driver.stays_failed = true;
-        EXPECT_FALSE(caller.wait(0));
-        EXPECT_EQ(caller.error().status, Status::kDeviceLost) << caller.error().text;
-        driver.names.clear();
-      }
-      const FakeDriver& driver = fake_driver();
-      EXPECT_EQ(driver.without_context, 0);
-      EXPECT_EQ(driver.empty(), !goes);
-      EXPECT_EQ(std::count(driver.names.begin(), driver.names.end(), "cudaFree"), goes ? 0 : 1);
-      EXPECT_EQ(driver.contexts, 0);
+    {
+      Caller caller(GetParam());
+      ASSERT_TRUE(caller.submit(0, kHostOnly));
+      FakeDriver& driver = fake_driver();
+      driver.context_goes = goes;
+      driver.fail_at = driver.calls + 2;
+      driver.failure = cudaErrorMpsRpcFailure;
+      driver.stays_failed = true;
+      EXPECT_FALSE(caller.wait(0));
+      EXPECT_EQ(caller.error().status, Status::kDeviceLost) << caller.error().text;
+      driver.names.clear();
     }
+    const FakeDriver& driver = fake_driver();
+    EXPECT_EQ(driver.without_context, 0);
+    EXPECT_EQ(driver.empty(), !goes);
+    EXPECT_EQ(std::count(driver.names.begin(), driver.names.end(), "cudaFree"), goes ? 0 : 1);
+    EXPECT_EQ(driver.contexts, 0);
   }
 }
 
-// Fails when an error that the program itself has left in the runtime is taken away by a call of
-// ours that fails, or one of ours stays behind.
-TEST(LastError, OfTheProgramStays) {
-  Caller caller(subjects().front());
+class LastError : public ForEveryOperator {};
+INSTANTIATE_TEST_SUITE_P(Streams, LastError, testing::ValuesIn(operator_cases()), case_label);
+
+// Fails when a failed call of the library removes the error that the program left in the runtime,
+// or leaves one of its own.
+TEST_P(LastError, OfTheProgramStays) {
+  Caller caller(GetParam());
   for (const bool programs_own : {false, true}) {
     last_error() = programs_own ? cudaErrorInvalidConfiguration : cudaSuccess;
     fake_driver().fail_at = fake_driver().calls + 2;
     fake_driver().failed_call.clear();
     EXPECT_FALSE(caller.submit(0, kHostOnly));
-    EXPECT_EQ(fake_driver().failed_call.find("cuda"), 0u) << "none of the runtime";
+    EXPECT_EQ(fake_driver().failed_call.find("cuda"), 0u)
+        << "the failed call is not of the runtime";
     EXPECT_EQ(last_error() == cudaSuccess, !programs_own);
     last_error() = programs_own ? cudaErrorInvalidConfiguration : cudaSuccess;
     ASSERT_TRUE(caller.submit(0, kHostOnly) && caller.wait(0)) << caller.error().text;
@@ -982,12 +895,12 @@ TEST(LastError, OfTheProgramStays) {
   last_error() = cudaSuccess;
 }
 
-class Fork : public testing::TestWithParam<std::size_t> {};
+class Fork : public ForEveryOperator {};
 
-// Fails when a child that fork() made calls CUDA, hangs, or is refused without the reason, with a
-// frame of its parent's in flight.
+// Fails when a child process of fork() calls CUDA, hangs, or gets an error other than Unsupported,
+// while a frame of its parent is in flight.
 TEST_P(Fork, TheChildCallsNothing) {
-  Caller caller(subjects()[GetParam()]);
+  Caller caller(GetParam());
   ASSERT_TRUE(caller.submit(0, {MemorySpace::kHost, MemorySpace::kPinned}));
   const pid_t child = fork();
   ASSERT_GE(child, 0);
@@ -1009,11 +922,9 @@ TEST_P(Fork, TheChildCallsNothing) {
   EXPECT_TRUE(caller.wait(0)) << caller.error().text;
 }
 
-INSTANTIATE_TEST_SUITE_P(Streams, Fork, testing::Range<std::size_t>(0, 6),
-                         [](const auto& made) { return subjects()[made.param].name; });
+INSTANTIATE_TEST_SUITE_P(Streams, Fork, testing::ValuesIn(operator_cases()), case_label);
 
-// Fails when pieces reach beyond the memory that was allocated for them, or when a size that no
-// machine has wraps around.
+// Fails when a piece reaches beyond its block, or when a size near 2^64 wraps around.
 TEST(Blocks, HoldWholePieces) {
   reset_fake_driver();
   EngineConfig settings = engine_config(1, BackendChoice::kCuda);

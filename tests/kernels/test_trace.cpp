@@ -1,5 +1,5 @@
-// What a profiler sees of the CUDA backend: NVTX_INJECTION64_PATH names one of the tests' own, over
-// a driver that is none. Needs no GPU.
+// The NVTX ranges of every operator on the CUDA backend. NVTX_INJECTION64_PATH names a recorder of
+// the tests, and the fake driver takes the calls. Needs no GPU.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -7,41 +7,29 @@
 
 #include "kernels/fake_driver.h"
 #include "kernels/trace_recorder.h"
-#include "support/run.h"
+#include "support/operator_cases.h"
 
 namespace ocellus::test {
 namespace {
 
-// Fails when creation, submit or wait shows no range, one that is not closed, or one without the
-// operator's name and the frame's number.
+// Fails when creation, `submit` or `wait` has no range, leaves it open, or names another operator
+// or frame.
 TEST(Trace, ShowsEveryStepWithItsFrame) {
   reset_fake_driver();
-  SpatioTemporalFilterConfig filter_config;
-  filter_config.size = {20, 10};
-  OpticalFlowConfig config = OpticalFlowConfig::with_kernels({20, 10});
-  config.window = 5;
-  EngineConfig settings = engine_config(1, BackendChoice::kCuda);
-  const EngineInfo info = must(Engine::probe(settings));
-  settings.memory = must(OpticalFlow::footprint(info, config)) +
-                    must(SpatioTemporalFilter::footprint(info, filter_config));
-  Engine engine = must(Engine::create(settings));
-  OpticalFlow flow = must(OpticalFlow::create(engine, config));
-  SpatioTemporalFilter filter = must(SpatioTemporalFilter::create(engine, filter_config));
-  FrameBuffer frame(config.size, config.format);
-  OutputBuffer out(config.size, 3);
-  const Ticket first = must(flow.submit(frame.frame(71), out.flow()));
-  must(flow.wait(first, Deadline::never()));
-  OutputBuffer planes(config.size, filter_config.kernels.convolutions);
-  const Ticket second = must(filter.submit(frame.frame(72), planes.output()));
-  must(filter.wait(second, Deadline::never()));
-
+  std::vector<std::string> expected;
+  std::uint64_t sequence = 70;
+  for (const OperatorCase& what : operator_cases()) {
+    auto rig = make_rig(what.with({20, 10}), 1, BackendChoice::kCuda);
+    FrameBuffer frame({20, 10}, PixelFormat::kGray8);
+    OutputBuffer out(rig.op.info());
+    const Ticket ticket = must(rig.op.submit(frame.frame(++sequence), out.output()));
+    must(rig.op.wait(ticket, Deadline::never()));
+    const std::string name = rig.op.info().name;
+    expected.push_back(name + ": create 0");
+    expected.push_back(name + ": submit " + std::to_string(sequence));
+    expected.push_back(name + ": wait " + std::to_string(sequence));
+  }
   EXPECT_EQ(seen().domains, std::vector<std::string>{"ocellus"});
-  const std::vector<std::string> expected = {"optical flow: create 0",
-                                             "spatio-temporal filter: create 0",
-                                             "optical flow: submit 71",
-                                             "optical flow: wait 71",
-                                             "spatio-temporal filter: submit 72",
-                                             "spatio-temporal filter: wait 72"};
   EXPECT_EQ(seen().ranges, expected);
   EXPECT_EQ(seen().depth, 0) << "a range is left open";
   EXPECT_EQ(seen().deepest, 1);

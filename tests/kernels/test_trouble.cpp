@@ -1,4 +1,5 @@
-// The CUDA backend beside neighbors that keep the device busy, take its memory, or kill it.
+// The CUDA backend beside other work that occupies the device, takes its memory, or makes it
+// unusable.
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -17,6 +18,7 @@
 
 #include "conformance/conformance.h"
 #include "kernels/trouble_kernels.h"
+#include "support/operator_cases.h"
 
 namespace ocellus::test {
 namespace {
@@ -35,68 +37,77 @@ OpticalFlowConfig foveated() {
 }
 
 class Trouble : public OnDevice {};
+class TroubleOfEveryOperator : public OnDevice, public testing::WithParamInterface<OperatorCase> {};
+INSTANTIATE_TEST_SUITE_P(Operators, TroubleOfEveryOperator, testing::ValuesIn(operator_cases()),
+                         case_label);
 
-// Fails when a frame waits for the whole device or works in the default stream: a kernel of
-// somebody else's sits in that stream, and one more in a stream of its own, until all frames are
+// Fails when a frame waits for the whole device or works in the default stream. A kernel of the
+// program occupies the default stream, and another one a stream of its own, until all frames are
 // done.
-TEST_F(Trouble, WaitsForNobodyElsesWork) {
+TEST_P(TroubleOfEveryOperator, WaitsForNoOtherWork) {
   const auto frames = noise_frames(kSize, PixelFormat::kGray8, 20, 3);
-  std::vector<OpticalFlowConfig> configs = {foveated(), OpticalFlowConfig::fast(kSize)};
-  for (OpticalFlowConfig& config : configs) {
-    config.depth = 3;
-    const Results expected = run<OpticalFlow>(config, frames, 1, 1, BackendChoice::kCuda);
-    auto rig = Rig<OpticalFlow>::make(config, 1, BackendChoice::kCuda);
-    int* stop = nullptr;
-    ASSERT_EQ(cudaHostAlloc(&stop, sizeof(int), cudaHostAllocMapped), cudaSuccess);
-    *stop = 0;
-    cudaStream_t stream = nullptr;
-    ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
-    ASSERT_EQ(launch_until(stop, stream), cudaSuccess);
-    ASSERT_EQ(launch_until(stop, nullptr), cudaSuccess);
-    // A frame that waits for them would wait for ever: then they are ended from here.
-    std::atomic<bool> done{false};
-    std::thread watch([&] {
-      for (int i = 0; i < 3000 && !done; ++i)
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      static_cast<volatile int*>(stop)[0] = 1;
-    });
-    const Results got = send(rig.op, frames, 3);
-    EXPECT_EQ(cudaStreamQuery(nullptr), cudaErrorNotReady) << "the neighbor had to be ended";
-    done = true;
-    watch.join();
-    EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
-    EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
-    EXPECT_EQ(cudaFreeHost(stop), cudaSuccess);
-    EXPECT_TRUE(same_bytes(got, expected));
-  }
+  const OperatorConfig config = GetParam().with(kSize, 3);
+  const Results expected = run(config, frames, 1, 1, BackendChoice::kCuda);
+  auto rig = make_rig(config, 1, BackendChoice::kCuda);
+  int* stop = nullptr;
+  ASSERT_EQ(cudaHostAlloc(&stop, sizeof(int), cudaHostAllocMapped), cudaSuccess);
+  *stop = 0;
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  ASSERT_EQ(launch_until(stop, stream), cudaSuccess);
+  ASSERT_EQ(launch_until(stop, nullptr), cudaSuccess);
+  // A frame that waits for these kernels would wait for ever. The thread ends them after 30 s.
+  std::atomic<bool> done{false};
+  std::thread watch([&] {
+    for (int i = 0; i < 3000 && !done; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    static_cast<volatile int*>(stop)[0] = 1;
+  });
+  const Results got = send(rig.op, frames, 3);
+  EXPECT_EQ(cudaStreamQuery(nullptr), cudaErrorNotReady) << "the other work had to be ended";
+  done = true;
+  watch.join();
+  EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+  EXPECT_EQ(cudaFreeHost(stop), cudaSuccess);
+  EXPECT_TRUE(same_bytes(got, expected));
 }
 
 // Fails when a frame in device memory is read before the caller's stream has written it, or when
-// work that the caller queues behind a result does not see it. The host never waits for a frame.
-TEST_F(Trouble, TheCallersStreamsAreWaitedForOnTheDevice) {
-  OpticalFlowConfig config = foveated();
+// later work of the result's stream does not see the result. The host does not wait for the frame.
+TEST_P(TroubleOfEveryOperator, TheDeviceWaitsForTheCallersStreams) {
+  const OperatorConfig config = GetParam().with(kSize, 3);
+  const OperatorInfo info = must(config.info());
   const auto frames = noise_frames(kSize, PixelFormat::kGray8, 6, 7);
-  const Results expected = run<OpticalFlow>(config, frames, 1, 1, BackendChoice::kCuda);
   const auto columns = static_cast<std::size_t>(kSize.width);
   const auto rows = static_cast<std::size_t>(kSize.height);
-  const std::size_t plane_bytes = columns * rows * sizeof(float);
+  const std::size_t bytes = out_bytes(info);
+  std::vector<std::vector<char>> expected;
+  {
+    auto plain = make_rig(config, 1, BackendChoice::kCuda);
+    for (const FrameBuffer& frame : frames) {
+      expected.emplace_back(bytes);
+      must(plain.op.wait(
+          must(plain.op.submit(frame.frame(), output_at(expected.back().data(), info))),
+          Deadline::never()));
+    }
+  }
   EngineConfig settings = engine_config(1, BackendChoice::kCuda);
-  settings.memory = must(OpticalFlow::footprint(must(Engine::probe(settings)), config)) +
-                    Buffer::footprint(MemorySpace::kCuda, columns * rows) +
-                    Buffer::footprint(MemorySpace::kCuda, 3 * plane_bytes);
-  Engine engine = must(Engine::create(settings));
-  OpticalFlow flow = must(OpticalFlow::create(engine, config));
+  settings.memory = Buffer::footprint(MemorySpace::kCuda, columns * rows) +
+                    Buffer::footprint(MemorySpace::kCuda, bytes);
+  Engine engine = must(create_engine(settings, {config}));
+  OperatorHandle op = must(config.create(engine));
   Buffer in = must(Buffer::create(engine, MemorySpace::kCuda, columns * rows));
-  Buffer out = must(Buffer::create(engine, MemorySpace::kCuda, 3 * plane_bytes));
+  Buffer out = must(Buffer::create(engine, MemorySpace::kCuda, bytes));
   cudaStream_t writer = nullptr;
   cudaStream_t reader = nullptr;
   ASSERT_EQ(cudaStreamCreateWithFlags(&writer, cudaStreamNonBlocking), cudaSuccess);
   ASSERT_EQ(cudaStreamCreateWithFlags(&reader, cudaStreamNonBlocking), cudaSuccess);
   unsigned char* image = nullptr;
-  float* result = nullptr;
+  char* result = nullptr;
   int* stop = nullptr;
   ASSERT_EQ(cudaHostAlloc(&image, columns * rows, 0), cudaSuccess);
-  ASSERT_EQ(cudaHostAlloc(&result, 3 * plane_bytes, 0), cudaSuccess);
+  ASSERT_EQ(cudaHostAlloc(&result, bytes, 0), cudaSuccess);
   ASSERT_EQ(cudaHostAlloc(&stop, sizeof(int), cudaHostAllocMapped), cudaSuccess);
   for (std::size_t f = 0; f < frames.size(); ++f) {
     const Frame host = frames[f].frame(f);
@@ -115,22 +126,17 @@ TEST_F(Trouble, TheCallersStreamsAreWaitedForOnTheDevice) {
     frame.stride = static_cast<std::ptrdiff_t>(columns);
     frame.space = MemorySpace::kCuda;
     frame.stream = writer;
-    const FlowOutput view = planes_at(out.data(), plane_bytes, kSize, columns * sizeof(float),
-                                      MemorySpace::kCuda, reader);
-    const Ticket ticket = must(flow.submit(frame, view));
-    ASSERT_EQ(cudaMemcpyAsync(result, out.data(), 3 * plane_bytes, cudaMemcpyDeviceToHost, reader),
+    const OperatorOutput view = output_at(out.data(), info, MemorySpace::kCuda, reader);
+    const Ticket ticket = must(op.submit(frame, view));
+    ASSERT_EQ(cudaMemcpyAsync(result, out.data(), bytes, cudaMemcpyDeviceToHost, reader),
               cudaSuccess);
-    EXPECT_FALSE(flow.wait(ticket, Deadline::after(std::chrono::milliseconds(5))))
-        << "the frame was not there yet";
+    EXPECT_FALSE(op.wait(ticket, Deadline::after(std::chrono::milliseconds(5))))
+        << "the frame was not written yet";
     EXPECT_EQ(cudaStreamQuery(reader), cudaErrorNotReady);
     static_cast<volatile int*>(stop)[0] = 1;
     ASSERT_EQ(cudaStreamSynchronize(reader), cudaSuccess);
-    for (std::size_t p = 0; p < 3; ++p)
-      EXPECT_EQ(
-          std::memcmp(result + p * columns * rows, expected.planes[f][p].data.data(), plane_bytes),
-          0)
-          << "frame " << f << " plane " << p;
-    must(flow.wait(ticket, Deadline::never()));
+    EXPECT_EQ(std::memcmp(result, expected[f].data(), bytes), 0) << "frame " << f;
+    must(op.wait(ticket, Deadline::never()));
   }
   EXPECT_EQ(cudaFreeHost(stop), cudaSuccess);
   EXPECT_EQ(cudaFreeHost(result), cudaSuccess);
@@ -139,7 +145,7 @@ TEST_F(Trouble, TheCallersStreamsAreWaitedForOnTheDevice) {
   EXPECT_EQ(cudaStreamDestroy(writer), cudaSuccess);
 }
 
-/// An operator of uniform kernels, an engine of one lane for it and for what else is `wanted`.
+/// Flow by uniform kernels, and an engine of one stream set with room for it and for `wanted`.
 struct Simple {
   OpticalFlowConfig config;
   Engine engine;
@@ -166,9 +172,9 @@ struct Simple {
   }
 };
 
-// Fails when a frame is refused or lost because another operator is made on its lane at that time,
-// or when making that one fails.
-TEST_F(Trouble, CreationDisturbsNoFrameOnItsLane) {
+// Fails when a frame is refused or lost while another operator is created on its stream set, or
+// when that creation fails.
+TEST_F(Trouble, CreationDisturbsNoFrameOfItsStreamSet) {
   Simple rig = Simple::make({640, 480}, 2, {}, 2);
   const auto frames = noise_frames(rig.config.size, PixelFormat::kGray8, 1, 9);
   OutputBuffer out(rig.config.size, 3);
@@ -192,8 +198,8 @@ TEST_F(Trouble, CreationDisturbsNoFrameOnItsLane) {
   EXPECT_GT(done, 50);
 }
 
-// Fails when making or destroying something is refused because the program captures a graph, in the
-// mode that forbids unsafe calls to all threads, or breaks that capture.
+// Fails when creation or destruction is refused while the program captures a graph in the global
+// mode, or when it breaks that capture.
 TEST_F(Trouble, CreationGoesBesideACaptureOfTheProgram) {
   cudaStream_t stream = nullptr;
   ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
@@ -210,9 +216,9 @@ TEST_F(Trouble, CreationGoesBesideACaptureOfTheProgram) {
   EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
 }
 
-// Fails when reset or the destructor returns while a result is still on its way to memory that is
-// the caller's afterwards: the frame behind it, whose result stays on the device, was done before.
-TEST_F(Trouble, ResetAndTheDestructorWaitForDownloads) {
+// Fails when `reset` or the destructor returns while a result is still copied to the caller's
+// memory. The next frame, whose result stays on the device, is done before.
+TEST_F(Trouble, ResetAndDestructorWaitForDownloads) {
   constexpr ImageSize kLarge{4096, 4096};
   const std::size_t pixels = static_cast<std::size_t>(kLarge.width) * kLarge.height;
   const std::size_t bytes = 3 * pixels * sizeof(float);
@@ -251,12 +257,12 @@ TEST_F(Trouble, ResetAndTheDestructorWaitForDownloads) {
     EXPECT_EQ(std::count(now, now + bytes, 0x55), static_cast<std::ptrdiff_t>(bytes))
         << (round < kRounds ? "reset" : "the destructor");
   }
-  EXPECT_GT(on_its_way, 0) << "the download was never slower than the frame behind it";
+  EXPECT_GT(on_its_way, 0) << "no download was slower than the next frame: the test shows nothing";
 }
 
-// Fails when a result is written before what the caller has in the result's stream, or in the
-// default stream where that is null, has done with the memory.
-TEST_F(Trouble, TheResultsStreamIsWaitedForBeforeItIsWritten) {
+// Fails when a result is written before the earlier work of its stream, or of the default stream
+// where the result names none, has read the old contents.
+TEST_F(Trouble, ResultsWaitForTheirStream) {
   const auto frames = noise_frames(kSize, PixelFormat::kGray8, 2, 17);
   const auto pixels = static_cast<std::size_t>(kSize.width) * kSize.height;
   const std::size_t bytes = 3 * pixels * sizeof(float);
@@ -288,16 +294,16 @@ TEST_F(Trouble, TheResultsStreamIsWaitedForBeforeItIsWritten) {
         << (stream == nullptr ? "the default stream" : "a stream");
     std::vector<char> after(bytes);
     must(out.read(0, after.data(), bytes));
-    EXPECT_NE(std::memcmp(before.data(), after.data(), bytes), 0) << "both results are the same";
+    EXPECT_NE(std::memcmp(before.data(), after.data(), bytes), 0)
+        << "both results are equal: the test shows nothing";
   }
   EXPECT_EQ(cudaFreeHost(seen), cudaSuccess);
   EXPECT_EQ(cudaFreeHost(stop), cudaSuccess);
   EXPECT_EQ(cudaStreamDestroy(own), cudaSuccess);
 }
 
-// Fails when the runtime's last error, which the program asks for after its own calls, is one of
-// the library's: of a call that failed, or of the question whether a frame is done; or when one of
-// the program's own is taken away.
+// Fails when the library leaves an error in the runtime, after a failed call or a query of an
+// event, or when it removes an error of the program.
 TEST_F(Trouble, TheRuntimesLastErrorIsTheProgramsOwn) {
   ASSERT_EQ(cudaGetLastError(), cudaSuccess);
   EngineConfig too_much = engine_config(1, BackendChoice::kCuda);
@@ -309,7 +315,7 @@ TEST_F(Trouble, TheRuntimesLastErrorIsTheProgramsOwn) {
   OutputBuffer out(rig.config.size, 3);
   const auto send_one = [&] {
     const Ticket ticket = must(rig.flow.submit(frames[0].frame(), out.flow()));
-    EXPECT_FALSE(rig.flow.wait(ticket, Deadline::immediate())) << "it was done at once";
+    EXPECT_FALSE(rig.flow.wait(ticket, Deadline::immediate())) << "the frame was already done";
     must(rig.flow.wait(ticket, Deadline::never()));
   };
   send_one();
@@ -320,8 +326,8 @@ TEST_F(Trouble, TheRuntimesLastErrorIsTheProgramsOwn) {
   EXPECT_EQ(cudaGetLastError(), own);
 }
 
-// Fails when a block that the device does not have is not refused in words that name the numbers,
-// when the refusal leaks, or when it disturbs an operator at work.
+// Fails when the error for too large a block does not name the numbers, when the refusal leaks, or
+// when it disturbs another operator.
 TEST_F(Trouble, OutOfDeviceMemory) {
   const OpticalFlowConfig config = foveated();
   const auto frames = noise_frames(kSize, PixelFormat::kGray8, 8, 4);
@@ -334,7 +340,7 @@ TEST_F(Trouble, OutOfDeviceMemory) {
   };
   std::size_t total = 0;
   std::size_t free_before = 0;
-  // The driver keeps some of what the first round made it take.
+  // The driver keeps some memory after the first round.
   for (int round = 0; round < 5; ++round) {
     const std::size_t free = device_memory(total);
     if (round == 1) free_before = free;
@@ -347,7 +353,7 @@ TEST_F(Trouble, OutOfDeviceMemory) {
     EXPECT_NE(text.find(std::to_string(too_much.memory.device)), std::string::npos) << text;
     EXPECT_NE(text.find("are free"), std::string::npos) << text;
 
-    // What one engine takes, another cannot have.
+    // A second engine does not find the memory that the first one has.
     EngineConfig most = engine_config(1, BackendChoice::kCuda);
     most.memory.device = free - free / 8;
     const auto first = Engine::create(most);
@@ -356,7 +362,7 @@ TEST_F(Trouble, OutOfDeviceMemory) {
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().status, Status::kOutOfMemory);
 
-    // An operator that does not fit its engine's block.
+    // An operator does not fit the block of its engine.
     EngineConfig small = engine_config(1, BackendChoice::kCuda);
     small.memory = must(OpticalFlow::footprint(must(Engine::probe(small)), config));
     small.memory.device /= 2;
@@ -373,8 +379,8 @@ TEST_F(Trouble, OutOfDeviceMemory) {
   EXPECT_TRUE(same_bytes(send(rig.op, frames, 2), before));
 }
 
-// The body of the next test, in a process of its own: the device is lost for it. Ends the process
-// with 0 when all is as it should be.
+// Runs in a process of its own, for ALostDeviceIsNamedAndTheCpuGoesOn. The process loses the
+// device.
 TEST_F(Trouble, DISABLED_LosesTheDevice) {
   const OpticalFlowConfig config = foveated();
   const auto frames = noise_frames(kSize, PixelFormat::kGray8, 8, 5);
@@ -413,7 +419,7 @@ TEST_F(Trouble, DISABLED_LosesTheDevice) {
   EXPECT_EQ(error.status, Status::kDeviceLost) << error.text;
   EXPECT_NE(std::string(error.text).find("optical flow: cu"), std::string::npos);
   EXPECT_NE(std::string(error.text).find("illegal memory access"), std::string::npos);
-  // Every later call says the same, for every operator of the engine, and does not wait.
+  // Every later call of all operators returns the same error at once.
   for (OpticalFlow* op : {flow.get(), other.get()}) {
     const auto refused = op->submit(frames[0].frame(0), outs[0].flow());
     ASSERT_FALSE(refused);
@@ -428,13 +434,14 @@ TEST_F(Trouble, DISABLED_LosesTheDevice) {
   other.reset();
   engine.reset();
 
-  // The host's side goes on.
+  // The CPU still works.
   const Results expected = run<OpticalFlow>(config, frames, 1, 1, BackendChoice::kCpu);
   EXPECT_EQ(expected.planes.size(), frames.size());
   EXPECT_GT(std::abs(expected.planes[7][0].at(80, 60)), 0.0f);
 }
 
-// The body of the next test, in a process of its own: only a process's first creations race.
+// Runs in a process of its own, for TwoFirstCreationsAtOnce. Only the first creations of a process
+// race.
 TEST_F(Trouble, DISABLED_CreatesTwoAtOnce) {
   const CellularNetworkConfig configs[] = {halftone_config({2000, 500}),
                                            halftone_config({300, 300})};
@@ -457,7 +464,7 @@ TEST_F(Trouble, DISABLED_CreatesTwoAtOnce) {
   for (std::thread& thread : threads) thread.join();
 }
 
-/// This program again, with one of its disabled tests. True when that passed.
+/// Runs this program again with one of its disabled tests. True when the test passes.
 bool passes_alone(const std::string& test, std::string& output) {
   std::array<char, 4096> self{};
   EXPECT_GT(readlink("/proc/self/exe", self.data(), self.size() - 1), 0);
@@ -472,8 +479,8 @@ bool passes_alone(const std::string& test, std::string& output) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// Fails when of two first creations one fails, because the other lowers a kernel's limit of shared
-// memory. Which of them comes first is left to the machine.
+// Fails when one of two creations at once fails, because the other one lowers a kernel's limit of
+// shared memory.
 TEST_F(Trouble, TwoFirstCreationsAtOnce) {
   for (int round = 0; round < 5; ++round) {
     std::string output;
@@ -481,8 +488,8 @@ TEST_F(Trouble, TwoFirstCreationsAtOnce) {
   }
 }
 
-// Fails when an error that kills the device for the process hangs a call, is not named, or takes
-// the host's side with it.
+// Fails when an error that ends the use of the device hangs a call, is not named, or also ends the
+// use of the CPU.
 TEST_F(Trouble, ALostDeviceIsNamedAndTheCpuGoesOn) {
   std::string output;
   EXPECT_TRUE(passes_alone("LosesTheDevice", output)) << output;

@@ -38,7 +38,7 @@ int NVTX_API pop_range(nvtxDomainHandle_t) {
 
 using namespace ocellus::test;
 
-// What NVTX looks for in the library that NVTX_INJECTION64_PATH names.
+// NVTX calls this function of the library that NVTX_INJECTION64_PATH names.
 extern "C" __attribute__((visibility("default"))) int NVTX_API
 InitializeInjectionNvtx2(NvtxGetExportTableFunc_t export_table) {
   const auto* const callbacks =

@@ -1,4 +1,4 @@
-// A profiler of the tests' own, which writes down what is told to NVTX.
+// A profiler of the tests, which records the NVTX ranges.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace ocellus::test {
 
 struct Seen {
   std::vector<std::string> domains;
-  std::vector<std::string> ranges;  ///< "text sequence", in the order of their begin
+  std::vector<std::string> ranges;  ///< "text sequence", in the order in which they begin
   int depth = 0;
   int deepest = 0;
 };

@@ -18,7 +18,7 @@ __global__ void write_behind_the_end(float* data) {
 __global__ void race(float* data) {
   __shared__ float shared[32];
   shared[threadIdx.x] = data[threadIdx.x];
-  // A barrier is missing here: the other half may not have written yet.
+  // The bug: without a barrier the other half may not have written yet.
   data[threadIdx.x] = shared[(threadIdx.x + 16) % 32];
 }
 
@@ -33,7 +33,6 @@ __global__ void divergent_barrier(float* data) {
 
 }  // namespace
 
-// Before compute capability 7.0 there is no __nanosleep; the library needs 7.5.
 cudaError_t launch_until(const volatile int* stop, cudaStream_t stream) {
   until<<<1, 1, 0, stream>>>(stop);
   return cudaGetLastError();

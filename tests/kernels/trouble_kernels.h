@@ -1,4 +1,4 @@
-// Kernels that a neighbor in the process might run: one that does not end, and ones with bugs.
+// Kernels of a program beside the library: one that does not end, and kernels with bugs.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -7,10 +7,10 @@ namespace ocellus::test {
 
 /// Runs until `*stop`, in memory that the host can write, is not 0.
 cudaError_t launch_until(const volatile int* stop, cudaStream_t stream);
-/// Writes where there is no memory, which the device does not survive in this process.
+/// Writes to an illegal address. The process loses the device.
 cudaError_t launch_illegal_address(cudaStream_t stream);
 
-// What compute-sanitizer must find, one for each of its tools. `data` holds 32 floats.
+// A bug for each tool of compute-sanitizer. `data` holds 32 floats.
 cudaError_t launch_write_behind_the_end(float* data, cudaStream_t stream);  // memcheck
 cudaError_t launch_race(float* data, cudaStream_t stream);                  // racecheck
 cudaError_t launch_read_of_nothing(const float* unwritten, float* data, cudaStream_t stream);

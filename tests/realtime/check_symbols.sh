@@ -1,7 +1,7 @@
 #!/bin/sh
 # check_symbols.sh <nm> <objdump> <object>...
-# Proof at link time that frames cannot allocate and that the core has neither exceptions nor RTTI: looks at what each
-# object of the library refers to, and from which function. Exit 0: nothing found; 1: found (printed); 2: could not look.
+# Shows from the symbols of the library's objects that frames cannot allocate and that there are no exceptions and no RTTI.
+# Exit status: 0 when it finds nothing, 1 when it finds and prints something, 2 when it cannot read the objects.
 set -u
 nm=$1
 objdump=$2
@@ -9,12 +9,12 @@ shift 2
 [ $# -gt 0 ] || { echo "no objects were given"; exit 2; }
 command -v "$nm" > /dev/null && command -v "$objdump" > /dev/null || { echo "$nm and $objdump are needed"; exit 2; }
 
-# Not wanted anywhere: exceptions, RTTI of our own classes, ending the program, printing. -fno-exceptions still lets
-# the standard library's inline code refer to std::__throw_system_error, which std::mutex would call for a broken mutex.
+# Forbidden everywhere: exceptions, RTTI of the library's classes, ending the program, printing. With -fno-exceptions inline code
+# of the standard library still refers to std::__throw_system_error, which std::mutex calls for a broken mutex.
 forbidden='__cxa_throw|__cxa_allocate_exception|__cxa_begin_catch|__cxa_rethrow|__gxx_personality|_Unwind_|typeinfo for ocellus| abort$| exit$| _exit$|std::terminate| puts$| (__)?v?f?printf(_chk)?$| putchar$| fwrite$| stdout$| stderr$|std::cout|std::cerr'
 
-# Memory may be taken and given back only by these: creation, destruction, and what reads files or describes an operator
-# before them. Everything that runs with a frame (submit, wait, reset, the parts of a job) has another name.
+# Only these functions may allocate and free: creation, destruction, and the functions before them that read files or describe an
+# operator. Functions that run with a frame (submit, wait, reset, the parts of a job) have other names.
 may_allocate='(::create\(|::info_for\(|::footprint\(|::make_[a-z_]*(<[^(]*>)?\(|Buffer::give_back\(|::open\(|::load_[a-z_]*\(|::read_[a-z_]*\(|::~|::operator=\()'
 allocates='operator new|operator delete|(^|[^a-z_])(malloc|calloc|realloc|reallocarray|free|aligned_alloc|memalign|posix_memalign|valloc|strdup|mmap|mmap64|munmap|brk|fopen|fopen64|fclose|mlock)([^a-z_0-9]|$)'
 

@@ -1,5 +1,5 @@
-// Stand-ins for the calls of the system that the library makes besides malloc, so that they can be
-// refused (interpose.h).
+// Replaces the system calls of the library other than malloc, so that a test can refuse them
+// (interpose.h).
 #include "realtime/interpose_system.h"
 
 #include <dlfcn.h>
@@ -24,7 +24,7 @@ using ocellus::test::SystemCall;
 std::atomic<long> mappings{0};
 std::atomic<long> threads{0};
 
-/// The C library's own.
+/// The function of the C library.
 template <typename Function>
 Function real(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
@@ -72,8 +72,8 @@ long live_threads() {
 
 }  // namespace ocellus::test
 
-// The names with 64 are those of large files on systems of 32 bits, those with chk what a hardened
-// build calls; any of them may be the one that the library was compiled to call.
+// Names with 64 belong to large files on 32-bit systems, names with chk to hardened builds. The
+// library may be compiled to call any of them.
 extern "C" {
 
 void* mmap(void* at, std::size_t bytes, int protection, int flags, int file,

@@ -1,13 +1,13 @@
-// Beside interpose.h, in a program that stands in for more calls than malloc's.
+// The part of interpose.h for programs with interpose_system.cpp.
 #pragma once
 
 namespace ocellus::test {
 
-/// What mmap gave and munmap did not take back, of calls that go through the program.
+/// Mappings that were made by mmap and not removed by munmap, in calls that go through the program.
 long live_mappings();
 
-/// Threads that were started and not joined. The system still lists a thread for a moment after it
-/// was joined.
+/// Threads that were started and not joined. The list of the system still shows a thread for a
+/// moment after it was joined.
 long live_threads();
 
 }  // namespace ocellus::test

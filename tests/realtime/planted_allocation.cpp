@@ -1,4 +1,4 @@
-// What check_symbols.sh must find: an allocation in a function that runs with every frame.
+// A bug for check_symbols.sh: an allocation in a function that runs with every frame.
 namespace ocellus {
 
 struct Planted {

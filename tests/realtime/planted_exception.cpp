@@ -1,4 +1,4 @@
-// What check_symbols.sh must find: an exception.
+// A bug for check_symbols.sh: an exception.
 namespace ocellus {
 
 struct Planted {

@@ -1,5 +1,5 @@
-// Deadlines of `wait` beside an operator of quite another size, by the calling thread's own clock:
-// how long it was kept from the processor by others is not the library's doing.
+// Deadlines of `wait` beside every operator in a much larger size. The clock counts the CPU time of
+// the calling thread, so that other processes do not count.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,22 +10,20 @@
 #include <random>
 #include <vector>
 
-#include "ocellus/halftone.h"
 #include "support/cpu_time.h"
-#include "support/run.h"
+#include "support/operator_cases.h"
 
 namespace ocellus {
 namespace {
 
 using test::thread_cpu_ns;
 
-/// By how much calls of `wait` overran their deadline, in CPU time of the caller.
+/// The time by which calls of `wait` overran their deadlines, in CPU time of the caller.
 struct Overruns {
   std::vector<std::int64_t> ns;
 
   /// One call with a deadline of 0.1 to 5 ms.
-  template <typename Operator>
-  Expected<FrameInfo> wait(Operator& op, Ticket ticket, std::mt19937& random) {
+  Expected<FrameInfo> wait(OperatorHandle& op, Ticket ticket, std::mt19937& random) {
     const double exponent = std::uniform_real_distribution<double>(0.0, 1.0)(random);
     const auto length =
         std::chrono::nanoseconds(static_cast<std::int64_t>(1e5 * std::pow(50.0, exponent)));
@@ -42,70 +40,80 @@ struct Overruns {
   }
 };
 
-/// A small flow behind a halftone of `side` squared, waited for in turn with short deadlines.
-void expect_deadlines_hold(int side, int calls) {
-  const CellularNetworkConfig large = halftone_config({side, side}, HalftonePreset::kQuality);
-  const OpticalFlowConfig small = OpticalFlowConfig::fast({64, 64});
-  EngineConfig settings = test::engine_config(2);
-  const EngineInfo info = test::must(Engine::probe(settings));
-  settings.memory = test::must(CellularNetwork::footprint(info, large)) +
-                    test::must(OpticalFlow::footprint(info, small));
-  Engine engine = test::must(Engine::create(settings));
-  CellularNetwork cells = test::must(CellularNetwork::create(engine, large));
-  OpticalFlow flow = test::must(OpticalFlow::create(engine, small));
+/// The largest square image, up to `side`, for which the operator needs at most `bytes`.
+OperatorConfig largest(const test::OperatorCase& what, int side, std::size_t bytes) {
+  const EngineInfo engine = test::must(Engine::probe(test::engine_config(2)));
+  for (;; side /= 2) {
+    const OperatorConfig config = what.with({side, side});
+    if (side <= 512 || test::must(config.footprint(engine)).host <= bytes) return config;
+  }
+}
 
-  const auto pixels = static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
-  // A part takes a fraction of the time where the picture is flat.
-  std::vector<std::uint8_t> image(pixels);
+/// A small operator behind a large one. Waits for both in turn with short deadlines.
+void expect_deadlines_hold(const OperatorConfig& large, int calls) {
+  const OperatorConfig small = test::operator_cases().front().with({64, 64});
+  Engine engine = test::must(create_engine(test::engine_config(2), {large, small}));
+  OperatorHandle slow = test::must(large.create(engine));
+  OperatorHandle quick = test::must(small.create(engine));
+
+  const OperatorInfo& info = slow.info();
+  // Flat parts may take a fraction of the time of others.
+  const auto pixels = test::in_bytes(info);
+  std::vector<std::uint8_t> noise(pixels);
   const std::vector<std::uint8_t> flat(pixels, 255);
-  std::vector<std::uint8_t> dots(pixels);
+  std::vector<std::uint8_t> result(test::out_bytes(info));
   std::mt19937 random(3);
   std::uint32_t state = 1;
-  for (std::uint8_t& pixel : image)
+  for (std::uint8_t& pixel : noise)
     pixel = static_cast<std::uint8_t>((state = state * 1664525u + 1013904223u) >> 24);
-  std::vector<std::uint8_t> texture(64 * 64, 7);
-  test::OutputBuffer field({64, 64}, 3);
   Frame frame;
-  frame.data = image.data();
-  frame.size = {side, side};
-  frame.stride = side;
-  ImageView view;
-  view.data = dots.data();
-  view.size = frame.size;
-  view.stride = side;
-  Frame little;
-  little.data = texture.data();
-  little.size = {64, 64};
-  little.stride = 64;
+  frame.size = info.size;
+  frame.stride = info.size.width;
+  const OperatorOutput out = test::output_at(result.data(), info);
+  const test::FrameBuffer little({64, 64}, PixelFormat::kGray8);
+  test::OutputBuffer little_out(quick.info());
 
   Overruns overruns;
   int missed = 0;
   int rounds = 0;
   while (static_cast<int>(overruns.ns.size()) < calls) {
-    frame.data = ++rounds % 4 == 0 ? image.data() : flat.data();
-    const Ticket long_one = test::must(cells.submit(frame, view));
-    const Ticket short_one = test::must(flow.submit(little, field.flow()));
-    while (!overruns.wait(flow, short_one, random)) ++missed;
-    ASSERT_TRUE(cells.wait(long_one, Deadline::never()));
-    const Ticket alone = test::must(cells.submit(frame, view));
-    while (!overruns.wait(cells, alone, random)) ++missed;
+    frame.data = ++rounds % 4 == 0 ? noise.data() : flat.data();
+    const Ticket long_one = test::must(slow.submit(frame, out));
+    const Ticket short_one = test::must(quick.submit(little.frame(), little_out.output()));
+    while (!overruns.wait(quick, short_one, random)) ++missed;
+    ASSERT_TRUE(slow.wait(long_one, Deadline::never()));
+    const Ticket alone = test::must(slow.submit(frame, out));
+    while (!overruns.wait(slow, alone, random)) ++missed;
   }
   const std::int64_t p999 = overruns.percentile(0.999);
   const std::int64_t most = overruns.percentile(1.0);
   std::printf("%zu calls, %d missed, overrun in CPU time: p99.9 %.3f ms, largest %.3f ms\n",
               overruns.ns.size(), missed, static_cast<double>(p999) / 1e6,
               static_cast<double>(most) / 1e6);
-  EXPECT_GT(missed, calls / 4) << "the large operator was too fast to be in the way";
-  // The largest may be the machine's: a virtual CPU that is taken away counts as used.
+  EXPECT_GT(missed, calls / 4) << "the large operator was too fast: the test shows nothing";
+  // The largest overrun may be the machine's: a virtual CPU that is taken away counts as used.
   EXPECT_LE(p999, 1'000'000) << "nanoseconds";
 }
 
-// Fails when a caller that waits with a deadline takes work that lasts beyond it.
-TEST(Deadlines, BesideALargerOperator) {
-  expect_deadlines_hold(2048, 1'000);
+/// Every operator by default: what `wait` computes depends on the operator, not on its path.
+std::vector<test::OperatorCase> defaults() {
+  std::vector<test::OperatorCase> all;
+  for (const OperatorDescription& description : operators())
+    all.push_back({description.name, OperatorConfig(description)});
+  return all;
 }
-TEST(SlowDeadlines, BesideAMuchLargerOperator) {
-  expect_deadlines_hold(8192, 100'000);
+
+class Deadlines : public testing::TestWithParam<test::OperatorCase> {};
+INSTANTIATE_TEST_SUITE_P(Operators, Deadlines, testing::ValuesIn(defaults()), test::case_label);
+class SlowDeadlines : public Deadlines {};
+INSTANTIATE_TEST_SUITE_P(Operators, SlowDeadlines, testing::ValuesIn(defaults()), test::case_label);
+
+// Fails when `wait` with a deadline takes work that lasts beyond it.
+TEST_P(Deadlines, BesideALargerOperator) {
+  expect_deadlines_hold(largest(GetParam(), 2048, std::size_t{512} << 20), 1'000);
+}
+TEST_P(SlowDeadlines, BesideAMuchLargerOperator) {
+  expect_deadlines_hold(largest(GetParam(), 8192, std::size_t{1} << 30), 25'000);
 }
 
 }  // namespace

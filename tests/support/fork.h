@@ -1,4 +1,4 @@
-// What a forked child process can do in a test.
+// What a child process of fork() can do in a test.
 #pragma once
 
 namespace ocellus::test {

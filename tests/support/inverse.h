@@ -1,5 +1,5 @@
-// The smallest operator that uses everything that operators share: integer results, an optional
-// plane, a stored frame, bad pixels and a record. Plane 0 is the negative of the frame, plane 1 the
+// The smallest operator that uses everything operators share: integers as results, an optional
+// plane, a past frame, bad pixels, a record. Plane 0 is the negative of the frame, plane 1 the
 // previous frame.
 #pragma once
 
@@ -26,7 +26,7 @@ inline constexpr T kInverseBad = std::numeric_limits<T>::max() / 3;
 
 struct InverseRecord {
   std::uint32_t bright = 0;    ///< pixels above kInverseBright
-  std::uint32_t flagged = 0;   ///< 1 if the flags mark a bad frame
+  std::uint32_t flagged = 0;   ///< the flags mark the frame as bad
   std::uint32_t from_bad = 0;  ///< written for a bad frame only
 };
 
@@ -49,7 +49,7 @@ OperatorInfo inverse_info(int depth = 2) {
   return info;
 }
 
-/// A frame of integers up to 250, and the expected results.
+/// Whole numbers up to 250.
 inline std::vector<float> inverse_frame(std::uint64_t number) {
   std::vector<float> pixels(static_cast<std::size_t>(kInverseSize.width * kInverseSize.height));
   std::uint64_t state = number * 7919 + 1;
@@ -73,7 +73,7 @@ inline Frame inverse_view(const std::vector<float>& pixels, std::uint64_t sequen
   return frame;
 }
 
-/// Two planes with guard values behind each row.
+/// Two planes with padding that must stay untouched.
 template <typename T>
 struct InverseOutput {
   static constexpr int kStride = kInverseSize.width + 3;
@@ -112,8 +112,8 @@ struct InverseOutput {
   }
 };
 
-/// Sends frames and checks all results. The third frame is bad, every other one has no plane 1, and
-/// two are in flight.
+/// Sends frames, of which one is bad and every second one leaves out plane 1, with as many in
+/// flight as the depth. Checks all results.
 template <typename T>
 void expect_inverses(OperatorHandle& op) {
   constexpr std::uint64_t kFrames = 7;
@@ -133,9 +133,8 @@ void expect_inverses(OperatorHandle& op) {
     EXPECT_EQ(info->warming_up(), f == 0);
     EXPECT_EQ(info->bad_pixels(), f == kBad);
     const InverseRecord& record = results[f].record;
-    EXPECT_EQ(record.flagged, f == kBad ? 1u : 0u)
-        << "the flags must be set before the record is filled";
-    EXPECT_EQ(record.from_bad, f == kBad ? 1u : 0u) << "the record has values of an earlier frame";
+    EXPECT_EQ(record.flagged, f == kBad ? 1u : 0u) << "the flags are set after the record";
+    EXPECT_EQ(record.from_bad, f == kBad ? 1u : 0u) << "the record is that of another frame";
     if (f == kBad) {
       for (int p = 0; p < 2; ++p) results[f].expect(p, [](int) { return kInverseBad<T>; });
       return;

@@ -1,5 +1,4 @@
-// Helpers for tests of cellular networks: configurations, views of results, processing of one
-// frame.
+// Helpers for tests of cellular networks: configurations, views of results, one frame.
 #pragma once
 
 #include <chrono>
@@ -19,7 +18,7 @@ inline CellularNetworkConfig one_stage(ImageSize size, const CellStage& stage) {
   return config;
 }
 
-/// Outputs in 8 bits, row by row without padding.
+/// Outputs in 8 bits, without padding.
 using CellBytes = std::vector<std::uint8_t>;
 
 inline ImageView view_of(CellBytes& out, ImageSize size) {
@@ -30,7 +29,7 @@ inline ImageView view_of(CellBytes& out, ImageSize size) {
   return view;
 }
 
-/// Processes one frame and returns the result.
+/// The result of one frame.
 inline CellBytes cells_of(OperatorHandle& network, const Frame& frame,
                           CellularNetworkRecord* record = nullptr) {
   CellBytes bytes(static_cast<std::size_t>(frame.size.width) *

@@ -1,8 +1,10 @@
-// Planes of numbers, and buffers with odd strides, odd addresses and guard values around them.
+// Planes of numbers, and buffers for frames and results. The buffers have odd strides, odd
+// addresses and guard bytes around their contents.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +13,7 @@
 
 #include "ocellus/cellular_network.h"
 #include "ocellus/frame.h"
+#include "ocellus/operator.h"
 #include "ocellus/optical_flow.h"
 #include "ocellus/spatio_temporal_filter.h"
 
@@ -56,8 +59,7 @@ class FrameBuffer {
         bytes_(static_cast<std::size_t>(bytes_per_pixel(format))),
         offset_(offset) {
     stride_ = (static_cast<std::size_t>(size.width) + static_cast<std::size_t>(padding)) * bytes_;
-    // Memory around the image must not be read. It holds conspicuous values, which show in a
-    // result.
+    // The library must not read the bytes around the image. 0xff would change every result.
     store_.assign(static_cast<std::size_t>(offset) * bytes_ +
                       stride_ * static_cast<std::size_t>(size.height) + 64,
                   0xff);
@@ -129,7 +131,7 @@ class FrameBuffer {
   std::vector<unsigned char> store_;
 };
 
-/// A view of a plane of floats.
+/// A plane of floats in memory.
 inline ImageView float_plane(void* data, ImageSize size, std::ptrdiff_t stride,
                              MemorySpace space = MemorySpace::kHost,
                              StreamHandle stream = nullptr) {
@@ -147,22 +149,33 @@ inline FlowOutput planes_at(void* first, std::size_t plane_bytes, ImageSize size
   return {plane(0), plane(1), plane(2)};
 }
 
-/// Output planes surrounded by guard values.
+/// The output planes and the record of an operator. The bytes around the planes hold a guard value.
 class OutputBuffer {
  public:
   static constexpr float kGuard = 123456.75f;
 
-  OutputBuffer(ImageSize size, int planes, int padding = 3)
-      : size_(size), padding_(padding), planes_(static_cast<std::size_t>(planes)) {
-    const std::size_t stride = static_cast<std::size_t>(size.width + padding);
-    for (auto& plane : planes_)
-      plane.assign(stride * static_cast<std::size_t>(size.height + 2), kGuard);
+  explicit OutputBuffer(const OperatorInfo& info, int padding = 3)
+      : OutputBuffer(info.planes.data(), info.plane_count, padding) {
+    record_info_ = info.record;
+    if (record_info_ != nullptr) record_.resize(record_info_->bytes);
   }
+  /// Planes of floats of one size.
+  OutputBuffer(ImageSize size, int planes, int padding = 3)
+      : OutputBuffer(std::vector<PlaneInfo>(static_cast<std::size_t>(planes), {"", size}).data(),
+                     planes, padding) {}
 
   OperatorOutput output() {
     OperatorOutput out;
-    for (std::size_t p = 0; p < planes_.size(); ++p)
-      out.planes[p] = float_plane(begin(static_cast<int>(p)), size_, stride());
+    for (std::size_t p = 0; p < planes_.size(); ++p) {
+      const Guarded& plane = planes_[p];
+      out.planes[p] = {planes_[p].bytes.data() + plane.stride,
+                       plane.info.size,
+                       static_cast<std::ptrdiff_t>(plane.stride),
+                       plane.info.format,
+                       MemorySpace::kHost,
+                       nullptr};
+    }
+    if (!record_.empty()) out.record = record_.data();
     return out;
   }
   FlowOutput flow(bool confidence = true) {
@@ -170,41 +183,93 @@ class OutputBuffer {
     return {out.planes[0], out.planes[1],
             confidence && planes_.size() > 2 ? out.planes[2] : ImageView{}};
   }
+  /// The elements of a plane of any format, as numbers.
   PlaneF plane(int index) const {
-    PlaneF plane(size_.width, size_.height);
-    for (int y = 0; y < size_.height; ++y) {
-      std::memcpy(&plane.at(0, y),
-                  const_cast<OutputBuffer*>(this)->begin(index) + y * (size_.width + padding_),
-                  static_cast<std::size_t>(size_.width) * sizeof(float));
+    const Guarded& plane = planes_[static_cast<std::size_t>(index)];
+    PlaneF values(plane.info.size.width, plane.info.size.height);
+    const auto width = static_cast<std::size_t>(values.width);
+    for (int y = 0; y < values.height; ++y) {
+      const unsigned char* const row =
+          plane.bytes.data() + plane.stride * static_cast<std::size_t>(y + 1);
+      if (plane.info.format == PixelFormat::kFloat32) {
+        std::memcpy(&values.at(0, y), row, width * sizeof(float));
+      } else if (plane.info.format == PixelFormat::kGray8) {
+        std::copy_n(row, width, &values.at(0, y));
+      } else {
+        std::uint16_t value = 0;
+        for (std::size_t x = 0; x < width; ++x) {
+          std::memcpy(&value, row + x * sizeof(value), sizeof(value));
+          values.at(static_cast<int>(x), y) = static_cast<float>(value);
+        }
+      }
     }
-    return plane;
+    return values;
   }
   int plane_count() const { return static_cast<int>(planes_.size()); }
-  /// Returns false if anything but the planes' own pixels was written.
-  bool surroundings_untouched() const {
-    const int row = size_.width + padding_;
-    for (const auto& plane : planes_) {
-      for (std::size_t i = 0; i < plane.size(); ++i) {
-        const int at = static_cast<int>(i) - row;
-        const bool inside = at >= 0 && at / row < size_.height && at % row < size_.width;
-        if (!inside && plane[i] != kGuard) return false;
+  /// The fields of the record, bit by bit; empty without a record.
+  std::vector<std::uint32_t> record() const {
+    std::vector<std::uint32_t> values;
+    for (int i = 0; record_info_ != nullptr && i < record_info_->field_count; ++i) {
+      const RecordField& field = record_info_->fields[i];
+      const std::size_t bytes = field.type == FieldType::kBool ? 1 : sizeof(std::uint32_t);
+      for (std::size_t k = 0; k < field.capacity; ++k) {
+        values.push_back(0);
+        std::memcpy(&values.back(), record_.data() + field.offset + k * bytes, bytes);
       }
+    }
+    return values;
+  }
+  /// False when anything but the planes' own elements was written.
+  bool surroundings_untouched() const {
+    for (std::size_t p = 0; p < planes_.size(); ++p) {
+      const Guarded& plane = planes_[p];
+      const auto height = static_cast<std::size_t>(plane.info.size.height);
+      if (!untouched(p, 0, plane.stride)) return false;
+      for (std::size_t y = 1; y <= height; ++y)
+        if (!untouched(p, y * plane.stride + plane.row_bytes, (y + 1) * plane.stride)) return false;
+      if (!untouched(p, (height + 1) * plane.stride, plane.bytes.size())) return false;
     }
     return true;
   }
+  /// True when not one element of the plane was written.
+  bool plane_untouched(int index) const {
+    const auto p = static_cast<std::size_t>(index);
+    return untouched(p, 0, planes_[p].bytes.size());
+  }
 
  private:
-  std::ptrdiff_t stride() const {
-    return static_cast<std::ptrdiff_t>(size_.width + padding_) *
-           static_cast<std::ptrdiff_t>(sizeof(float));
+  struct Guarded {
+    PlaneInfo info;
+    std::size_t row_bytes = 0;
+    std::size_t stride = 0;
+    std::vector<unsigned char> bytes;
+  };
+
+  OutputBuffer(const PlaneInfo* planes, int count, int padding) {
+    for (int p = 0; p < count; ++p) {
+      Guarded plane;
+      plane.info = planes[p];
+      const auto element = static_cast<std::size_t>(bytes_per_pixel(plane.info.format));
+      plane.row_bytes = static_cast<std::size_t>(plane.info.size.width) * element;
+      plane.stride = plane.row_bytes + static_cast<std::size_t>(padding) * element;
+      plane.bytes.resize(plane.stride * static_cast<std::size_t>(plane.info.size.height + 2));
+      for (std::size_t i = 0; i < plane.bytes.size(); ++i) plane.bytes[i] = guard_byte(i);
+      planes_.push_back(std::move(plane));
+    }
   }
-  float* begin(int plane) {
-    return planes_[static_cast<std::size_t>(plane)].data() + size_.width + padding_;
+  static unsigned char guard_byte(std::size_t index) {
+    constexpr auto kBytes = std::bit_cast<std::array<unsigned char, sizeof(kGuard)>>(kGuard);
+    return kBytes[index % sizeof(kGuard)];
+  }
+  bool untouched(std::size_t plane, std::size_t begin, std::size_t end) const {
+    for (std::size_t i = begin; i < end; ++i)
+      if (planes_[plane].bytes[i] != guard_byte(i)) return false;
+    return true;
   }
 
-  ImageSize size_;
-  int padding_;
-  std::vector<std::vector<float>> planes_;
+  std::vector<Guarded> planes_;
+  const RecordInfo* record_info_ = nullptr;
+  std::vector<std::byte> record_;
 };
 
 }  // namespace ocellus::test

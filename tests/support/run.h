@@ -1,4 +1,4 @@
-// Runs operators: an engine with exactly the needed memory, frames in, results out.
+// Helpers that run operators: an engine of exactly their memory, frames, results.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace ocellus::test {
 
-/// Returns the value. On an error, it ends the test program with the library's text.
+/// The value. After an error, prints the library's text and ends the test program.
 template <typename T>
 T must(Expected<T> value) {
   if (!value) {
@@ -32,9 +32,10 @@ inline EngineConfig engine_config(int workers = 2, BackendChoice backend = Backe
   return config;
 }
 
-/// The results of each frame.
+/// The results of a sequence of frames.
 struct Results {
-  std::vector<std::vector<PlaneF>> planes;  ///< [frame][plane]
+  std::vector<std::vector<PlaneF>> planes;          ///< [frame][plane]
+  std::vector<std::vector<std::uint32_t>> records;  ///< [frame][value of a field]
   std::vector<FrameInfo> infos;
 };
 
@@ -53,15 +54,16 @@ inline Results send(OperatorHandle& op, const std::vector<FrameBuffer>& frames, 
     flying.pop_front();
     results.infos.push_back(
         must(op.wait(flight.ticket, Deadline::after(std::chrono::seconds(120)))));
-    EXPECT_TRUE(flight.out->surroundings_untouched()) << "memory beside the result was written";
+    EXPECT_TRUE(flight.out->surroundings_untouched()) << "bytes beside the result were written";
     std::vector<PlaneF> planes;
     for (int p = 0; p < flight.out->plane_count(); ++p) planes.push_back(flight.out->plane(p));
     results.planes.push_back(std::move(planes));
+    results.records.push_back(flight.out->record());
   };
   for (const FrameBuffer& frame : frames) {
     if (static_cast<int>(flying.size()) == in_flight) land();
     Flight flight;
-    flight.out = std::make_unique<OutputBuffer>(info.planes[0].size, info.plane_count);
+    flight.out = std::make_unique<OutputBuffer>(info);
     flight.ticket = must(op.submit(frame.frame(first_sequence++), flight.out->output()));
     flying.push_back(std::move(flight));
   }
@@ -86,8 +88,15 @@ struct Rig {
   }
 };
 
-using FilterRig = Rig<SpatioTemporalFilter>;
 using FlowRig = Rig<OpticalFlow>;
+
+/// The same for a configuration of any operator.
+inline Rig<OperatorHandle> make_rig(const OperatorConfig& config, int workers = 2,
+                                    BackendChoice backend = BackendChoice::kCpu) {
+  Engine engine = must(create_engine(engine_config(workers, backend), {config}));
+  OperatorHandle op = must(config.create(engine));
+  return {std::move(engine), std::move(op)};
+}
 
 template <typename Operator, typename Config>
 Results run(const Config& config, const std::vector<FrameBuffer>& frames, int workers = 2,
@@ -96,7 +105,14 @@ Results run(const Config& config, const std::vector<FrameBuffer>& frames, int wo
   return send(rig.op, frames, in_flight);
 }
 
-/// The base of tests that need a CUDA device.
+inline Results run(const OperatorConfig& config, const std::vector<FrameBuffer>& frames,
+                   int workers = 2, int in_flight = 1,
+                   BackendChoice backend = BackendChoice::kCpu) {
+  auto rig = make_rig(config, workers, backend);
+  return send(rig.op, frames, in_flight);
+}
+
+/// Tests that need a CUDA device.
 class OnDevice : public testing::Test {
  protected:
   void SetUp() override {
@@ -105,7 +121,7 @@ class OnDevice : public testing::Test {
   }
 };
 
-/// The folder of the optional development data, or an empty text.
+/// The folder of the optional development data, or empty.
 inline std::string data_folder() {
   const char* folder = std::getenv("OCELLUS_TEST_DATA");
   return folder == nullptr ? "" : folder;
@@ -116,7 +132,7 @@ inline bool same_bytes(const PlaneF& a, const PlaneF& b) {
          std::memcmp(a.data.data(), b.data.data(), a.data.size() * sizeof(float)) == 0;
 }
 inline bool same_bytes(const Results& a, const Results& b) {
-  if (a.planes.size() != b.planes.size()) return false;
+  if (a.planes.size() != b.planes.size() || a.records != b.records) return false;
   for (std::size_t f = 0; f < a.planes.size(); ++f) {
     for (std::size_t p = 0; p < a.planes[f].size(); ++p) {
       if (!same_bytes(a.planes[f][p], b.planes[f][p])) return false;

@@ -1,4 +1,4 @@
-// Images made by tests: noise, and smooth textures with an exactly known motion.
+// Synthetic images and frames: noise, and smooth textures with exactly known motion.
 #pragma once
 
 #include <array>
@@ -66,7 +66,7 @@ class AffineMotion {
   std::array<double, 2> velocity(double x, double y) const {
     return {m_[0] * x + m_[1] * y + m_[2], m_[3] * x + m_[4] * y + m_[5]};
   }
-  /// The position of a point `frames` later (earlier if negative), by the series of the matrix
+  /// The place of a point `frames` later, earlier when negative. The series of the matrix
   /// exponential.
   std::array<double, 2> moved(double x, double y, double frames) const {
     std::array<double, 2> position = {x, y};
@@ -80,7 +80,7 @@ class AffineMotion {
     }
     return position;
   }
-  /// The displacement of a point at (x, y) to the next frame.
+  /// From (x, y) to the place of the same point in the next frame.
   std::array<double, 2> displacement(double x, double y) const {
     const auto next = moved(x, y, 1.0);
     return {next[0] - x, next[1] - y};
@@ -90,7 +90,7 @@ class AffineMotion {
   double m_[6];
 };
 
-/// The texture moved by the motion. At moment 0 it is unchanged.
+/// The texture after motion for `moment` frames.
 inline PlaneD render(const Texture& texture, const AffineMotion& motion, ImageSize size,
                      double moment) {
   PlaneD plane(size.width, size.height);
@@ -101,6 +101,37 @@ inline PlaneD render(const Texture& texture, const AffineMotion& motion, ImageSi
     }
   }
   return plane;
+}
+
+/// Frames of white noise.
+inline std::vector<FrameBuffer> noise_frames(ImageSize size, PixelFormat format, int count,
+                                             unsigned seed, int padding = 0, int offset = 0) {
+  std::vector<FrameBuffer> frames;
+  for (int f = 0; f < count; ++f) {
+    frames.emplace_back(size, format, padding, offset);
+    frames.back().fill(noise(size, seed * 1000 + static_cast<unsigned>(f)));
+  }
+  return frames;
+}
+
+/// Frames of a smooth texture that moves by (u, v) pixels from frame to frame. With `noisy` the
+/// left third is noise, so that flat, smooth and rough parts occur.
+inline std::vector<FrameBuffer> moving_frames(ImageSize size, PixelFormat format, int count,
+                                              bool noisy = false, double u = 0.6, double v = -0.4) {
+  const Texture texture(5, 6.0, 24.0);
+  const AffineMotion motion(0, 0, u, 0, 0, v);
+  std::vector<FrameBuffer> frames;
+  for (int f = 0; f < count; ++f) {
+    PlaneD plane = render(texture, motion, size, f);
+    if (noisy) {
+      const PlaneD rough = noise(size, static_cast<unsigned>(f));
+      for (int y = 0; y < size.height; ++y)
+        for (int x = 0; x < size.width / 3; ++x) plane.at(x, y) = rough.at(x, y);
+    }
+    frames.emplace_back(size, format);
+    frames.back().fill(plane);
+  }
+  return frames;
 }
 
 }  // namespace ocellus::test

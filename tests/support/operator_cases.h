@@ -1,0 +1,141 @@
+// The operators of `operators()` as test parameters, for suites that state something about every
+// operator. A new operator takes part with its default configuration. An operator with several
+// computation paths has a row for each further path in `kOperatorPaths`.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "ocellus/ocellus.h"
+#include "support/run.h"
+#include "support/scene.h"
+
+namespace ocellus::test {
+
+/// A named configuration without frame size and format.
+struct OperatorCase {
+  std::string name;  ///< of the operator, or with a path: flow, flow_quality
+  OperatorConfig config;
+
+  OperatorConfig with(ImageSize size, int depth = 1,
+                      PixelFormat format = PixelFormat::kGray8) const {
+    OperatorConfig made = config;
+    made.set_input(size, format);
+    must(made.set_option("depth", std::to_string(depth)));
+    return made;
+  }
+};
+
+inline void PrintTo(const OperatorCase& made, std::ostream* out) {
+  *out << made.name;
+}
+
+/// A computation path that the default configuration of its operator does not take.
+struct OperatorPath {
+  const char* operator_name;
+  const char* name;
+  std::vector<OptionSetting> settings;
+  /// Sets members that are no options. May be null.
+  void (*change)(OperatorConfig&) = nullptr;
+};
+
+inline const std::vector<OperatorPath>& operator_paths() {
+  static const std::vector<OperatorPath> paths = {
+      {"flow", "quality", {{"preset", "quality"}, {"window_frames", "5"}}},
+      {"flow",
+       "uniform",
+       {{"method", "kernels"}, {"taps", "5x5x5"}, {"window", "5"}, {"window_weight", "gaussian"}}},
+      {"flow",
+       "per_pixel",
+       {{"method", "kernels"}, {"kernels", "foveated"}, {"taps", "5x5x4"}, {"window", "5"}}},
+      {"flow",
+       "half",
+       {{"method", "kernels"},
+        {"kernels", "per-pixel"},
+        {"taps", "5x5x4"},
+        {"storage", "half"},
+        {"window", "5"}}},
+      {"filter", "per_pixel", {{"kernels", "foveated"}, {"taps", "5x5x4"}}},
+      {"filter", "half", {{"kernels", "per-pixel"}, {"taps", "5x5x5"}, {"storage", "half"}}},
+      {"halftone", "fast", {{"preset", "fast"}}},
+      {"halftone", "warm", {{"warm_start", "true"}}},
+      {"halftone",
+       "floats",
+       {},
+       [](OperatorConfig& config) {
+         config.get_if<HalftoneConfig>()->output_format = PixelFormat::kFloat32;
+       }},
+      {"cnn", "noise", {{"template", "hlf5"}, {"start", "noise"}}},
+      {"cnn", "raster", {{"template", "hlf5"}, {"update", "raster"}, {"boundary", "periodic"}}},
+      {"cnn",
+       "synchronous",
+       {{"template", "hlf5"}, {"update", "synchronous"}, {"levels", "16"}, {"max_sweeps", "4"}}},
+      {"cnn", "chain", {{"template", "threshold | erosion | edge"}}},
+  };
+  return paths;
+}
+
+/// Every operator by default, then every path.
+inline const std::vector<OperatorCase>& operator_cases() {
+  static const std::vector<OperatorCase> cases = [] {
+    std::vector<OperatorCase> all;
+    for (const OperatorDescription& description : operators()) {
+      all.push_back({description.name, OperatorConfig(description)});
+      for (const OperatorPath& path : operator_paths()) {
+        if (std::string(path.operator_name) != description.name) continue;
+        OperatorConfig config(description);
+        must(config.set_options(path.settings));
+        if (path.change != nullptr) path.change(config);
+        all.push_back({std::string(description.name) + "_" + path.name, config});
+      }
+    }
+    return all;
+  }();
+  return cases;
+}
+
+/// The name of a test whose parameter is an OperatorCase.
+inline std::string case_label(const testing::TestParamInfo<OperatorCase>& info) {
+  return info.param.name;
+}
+
+/// Planes behind each other at `data`, without padding. The planes with the largest elements come
+/// first, so that all are aligned.
+inline OperatorOutput output_at(void* data, const OperatorInfo& info,
+                                MemorySpace space = MemorySpace::kHost,
+                                StreamHandle stream = nullptr) {
+  OperatorOutput out;
+  char* at = static_cast<char*>(data);
+  for (const int element : {4, 2, 1}) {
+    for (std::size_t p = 0; p < static_cast<std::size_t>(info.plane_count); ++p) {
+      const PlaneInfo& plane = info.planes[p];
+      if (bytes_per_pixel(plane.format) != element) continue;
+      const std::ptrdiff_t stride = std::ptrdiff_t{plane.size.width} * element;
+      out.planes[p] = {at, plane.size, stride, plane.format, space, stream};
+      at += stride * plane.size.height;
+    }
+  }
+  return out;
+}
+
+/// Bytes of a frame without padding.
+inline std::size_t in_bytes(const OperatorInfo& info) {
+  return static_cast<std::size_t>(info.size.width) * static_cast<std::size_t>(info.size.height) *
+         static_cast<std::size_t>(bytes_per_pixel(info.format));
+}
+/// Bytes of all planes of `output_at`.
+inline std::size_t out_bytes(const OperatorInfo& info) {
+  std::size_t bytes = 0;
+  for (std::size_t p = 0; p < static_cast<std::size_t>(info.plane_count); ++p) {
+    const PlaneInfo& plane = info.planes[p];
+    bytes += static_cast<std::size_t>(plane.size.width) *
+             static_cast<std::size_t>(plane.size.height) *
+             static_cast<std::size_t>(bytes_per_pixel(plane.format));
+  }
+  return bytes;
+}
+
+}  // namespace ocellus::test
