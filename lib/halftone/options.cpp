@@ -308,7 +308,7 @@ std::string_view what_runs(const CnnConfig& config) noexcept {
   return config.chain.view();
 }
 
-/// That of the cellular network, with what runs in the summary.
+/// The info of the cellular network, with a summary of the chain or preset.
 template <typename Config>
 OperatorInfo info_of(const Config& config, const detail::CellularNetworkPlan& plan) noexcept {
   OperatorInfo info = detail::info_of(plan);
