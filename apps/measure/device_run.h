@@ -42,7 +42,7 @@ struct RunMemory {
 class DeviceRun {
  public:
   /// Computes `frames` in a cycle. Each frame in flight has a buffer of its own, as in the driver
-  /// of a camera, so only as many of `frames` are used as are in flight. `planes`: only the first
+  /// of a camera. So only as many of `frames` are used as are in flight. `planes`: only the first
   /// `planes` planes of the result are written; 0: all. Throws RowRefused or InputError.
   DeviceRun(const EngineConfig& engine, const OperatorMaker& maker, const RunMemory& memory,
             const std::vector<const GrayImage*>& frames, int planes = 0);

@@ -140,8 +140,8 @@ TEST(Halftone, WarmStartKeepsTheDotsOfAStillPicture) {
   EXPECT_GT(cold["frames"][1]["sweeps"], 1);
 }
 
-// Example failure: 16-bit frames are read with a wrong scale, color is not converted to luma, or a
-// frame of the test scene differs from the same frame in a numbered file.
+// Example failure: 16-bit frames are read with a wrong scale, or color is not converted to luma. Or
+// a frame of the test scene differs from the same frame in a numbered file.
 TEST(Halftone, AcceptsAllKindsOfFrames) {
   const TemporaryFolder folder;
   const auto mean = [](const GrayImage& image) {

@@ -238,8 +238,8 @@ constexpr OverlayImage::Format kFormats[] = {
     OverlayImage::Format::kGray8, OverlayImage::Format::kGray16, OverlayImage::Format::kI420,
     OverlayImage::Format::kNv12};
 
-// Example failure: an arrow across the edge writes to the next row, the chroma of an odd size is
-// one column short, or an extreme vector writes outside the buffer.
+// Example failure: an arrow across the edge writes to the next row, or an extreme vector writes
+// outside the buffer. Or the chroma of an odd size is one column short.
 TEST(FlowOverlay, WritesNothingOutsideTheImage) {
   std::mt19937 random(3);
   const float wild[] = {0.0f,

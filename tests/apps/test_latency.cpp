@@ -492,7 +492,8 @@ TEST(Gpu, ReportsClocksAndPower) {
 }
 
 // Example failure: a value between the first and the last sample is lost (reasons, the lowest
-// clock), the energy counts from the loading of the driver, or the thread continues after the end.
+// clock), or the thread continues after the end. Or the energy counts from the loading of the
+// driver.
 TEST(Gpu, SamplesOnAThreadOfItsOwn) {
   fake.reads = 0;
   fake.reasons = 0;

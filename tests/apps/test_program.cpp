@@ -342,8 +342,8 @@ TEST(Program, CompareFlowChecksItsLimits) {
                {"--confidence"});
 }
 
-// Example failure: PSNR is computed on the scale of 16 bits, SSIM of an image with itself is not 1,
-// or the text report leaves out a figure without a reason.
+// Example failure: PSNR is computed on the scale of 16 bits, or SSIM of an image with itself is not
+// 1. Or the text report leaves out a figure without a reason.
 TEST(Program, CompareImageReportsPsnrAndSsim) {
   const TemporaryFolder folder;
   const auto write = [&](const std::string& name, int offset) {

@@ -74,8 +74,8 @@ TEST(Arena, FootprintsAddUpExactly) {
 }
 
 // Fails when a returned region is not kept for the next piece of its size. Also fails when a piece
-// of another size does not take the smallest sufficient gap, or when neighboring gaps are not
-// joined although no other gap is large enough.
+// of another size does not take the smallest sufficient gap. Also fails when neighboring gaps are
+// not joined although no other gap is large enough.
 TEST(Arena, ChoosesTheRegionOfAPiece) {
   HostArena arena;
   ASSERT_TRUE(arena.create(16 * kUnit, false));
@@ -108,8 +108,8 @@ TEST(Arena, ChoosesTheRegionOfAPiece) {
       << "all pieces were returned, so the block must be one gap";
 }
 
-// Fails when pieces of fixed sizes whose sum fits in the block find no space after some of them
-// have been returned and taken again in a different order.
+// The sum of the sizes fits in the block. Fails when a piece finds no space after pieces have been
+// returned and taken again in a different order.
 TEST(Arena, PiecesOfFixedSizesAlwaysFit) {
   for (unsigned seed = 1; seed <= 6; ++seed) {
     std::mt19937 random(seed);
@@ -249,8 +249,8 @@ TEST(Arena, TouchesEveryPageAtCreation) {
   }
 }
 
-// Fails when pieces overlap or exceed the block, when a piece is refused although a gap is large
-// enough, or given although none is, or when the statistics are wrong.
+// Fails when pieces overlap or exceed the block, or when the statistics are wrong. Also fails when
+// a piece is refused although a gap is large enough, or given although none is.
 TEST(Arena, RandomUseMatchesTheModel) {
   for (unsigned seed = 1; seed <= 8; ++seed) {
     std::mt19937 random(seed);

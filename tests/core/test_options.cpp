@@ -325,8 +325,8 @@ TEST(Options, ChoicesAcceptTheirWordsOnly) {
 
 // ---- conditions
 
-// Fails when a row never applies, applies in spite of its condition, can be set where it does not
-// apply, or when the error does not name the condition.
+// Fails when a row never applies, or applies in spite of its condition. Also fails when a row can
+// be set where it does not apply, or when the error does not name the condition.
 TEST(Options, OptionsThatDoNotApplyAreRefused) {
   std::set<std::string> seen;
   for (const Meaning& meaning : meanings()) {

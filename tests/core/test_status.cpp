@@ -64,8 +64,8 @@ TEST(Error, IsPlainData) {
   EXPECT_EQ(failed.error().status, Status::kQueueFull);
 }
 
-// Fails when the value of a failed Expected can be read, which would interpret bytes of the error,
-// or when the error of a successful one can be read.
+// Fails when the value of a failed Expected can be read, which would interpret bytes of the error.
+// Also fails when the error of a successful one can be read.
 TEST(ExpectedDeathTest, ReadingAnAbsentValueOrErrorEndsTheProgram) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto with_log = [](auto read) {

@@ -142,8 +142,8 @@ TEST(Initial, TheFirstStageStartsFromTheFile) {
   }
 }
 
-// Fails when a file that is missing, damaged, or of another kind or size is accepted, or when the
-// error does not name the option, the file and the reason.
+// Fails when a file that is missing, damaged, or of another kind or size is accepted. Also fails
+// when the error does not name the option, the file and the reason.
 TEST(Initial, RefusesBadFiles) {
   const TemporaryFolder folder;
   const std::string path = folder / "initial.pgm";

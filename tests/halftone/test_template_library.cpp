@@ -30,8 +30,8 @@ bool same(const CellStage& a, const CellStage& b) {
          a.max_sweeps == b.max_sweeps && a.input == b.input;
 }
 
-// Fails when a name is not unique or cannot be used in a chain, when a text is missing, or when a
-// template does not have the stages that the list states.
+// Fails when a name is not unique or cannot be used in a chain, or when a text is missing. Also
+// fails when a template does not have the stages that the list states.
 TEST(CellTemplates, TheListMatchesTheTemplates) {
   std::set<std::string> names;
   EXPECT_GE(cell_templates().size(), 25u);

@@ -184,7 +184,7 @@ TEST(KernelBankFile, RefusesEveryFlippedBit) {
 }
 
 // Fails when a table with a correct checksum is trusted although a value is out of range or
-// contradicts another, or when the message does not name the field.
+// contradicts another. Also fails when the message does not name the field.
 TEST(KernelBankFile, RefusesForgedTables) {
   struct Case {
     const char* words;

@@ -80,8 +80,8 @@ TEST(CellReference, InputIsLinearInGray) {
   EXPECT_EQ(reference::weight_on_grid(0.625, 2), 0.5) << "halves are rounded to even";
 }
 
-// Fails when a state does not become the nearest of the m levels between -xi and xi, a state
-// halfway does not become the upper one, or two levels are not a threshold at 0.
+// Fails when a state does not become the nearest of the m levels between -xi and xi. A state
+// halfway must become the upper one. Two levels must be a threshold at 0.
 TEST(CellReference, OutputIsTheNearestLevel) {
   for (const int levels : {3, 4, 5, 16, 255, 256}) {
     for (const double xi : {0.25, 1.0, 3.0}) {
@@ -152,8 +152,8 @@ TEST(CellReference, AWeightReadsTheCellAtItsOffset) {
   }
 }
 
-// Fails when B u + T is not rounded once, halves up, to 2^-f / (m - 1), or does not include the
-// contribution of fixed cells outside through A.
+// Fails when B u + T is not rounded once, halves up, to 2^-f / (m - 1). Also fails when it lacks
+// the contribution of fixed cells outside through A.
 TEST(CellReference, TheBiasIsRoundedOnce) {
   PlaneD u(1, 1);
   CellStage s = stage();
@@ -225,7 +225,7 @@ TEST(CellReference, ColorsAreUpdatedRowByRow) {
   EXPECT_EQ(text(reference.outputs()), ".##.");
 }
 
-// Fails when, in a ring whose length is not a multiple of the spacing, the last columns have the
+// The length of the ring is not a multiple of the spacing. Fails when the last columns have the
 // same color as the first ones, which they read.
 TEST(CellReference, TheLastColumnsOfARingHaveSeparateColors) {
   CellStage s = stage();

@@ -62,8 +62,8 @@ function(ocellus_optimize_less target)
   endif()
 endfunction()
 
-# Hardening of installed files: calls of the C library check the size of their target (FORTIFY), a
-# stack overflow ends the program, relocation tables are read-only, jumps reach only starts of
+# Hardening of installed files. Calls of the C library check the size of their target (FORTIFY), and
+# a stack overflow ends the program. Relocation tables are read-only, jumps reach only starts of
 # functions, and the program has a random address. Sanitizers detect more and are incompatible with
 # some of these.
 if(OCELLUS_HARDENING AND NOT OCELLUS_SANITIZE)
