@@ -55,7 +55,7 @@
  * In reverse playback (a segment with a negative rate) the frames arrive in descending order of
  * time. The flow is that of the displayed video: it points from a frame to the one that is shown
  * next, which is opposite to forward playback. "Before", "after" and "delay" refer to the order of
- * arrival, so a field describes a frame that is later in the stream than the newest frame it was
+ * arrival. So a field describes a frame that is later in the stream than the newest frame it was
  * computed from. Kernels from a file are also applied in the order of arrival. GStreamer's sources
  * set the DISCONT flag on every buffer in reverse playback. The element ignores the flag if the PTS
  * continue from frame to frame.

@@ -386,8 +386,8 @@ GstQuery* new_query(GstQueryType type, const Video& video) {
   return query;
 }
 
-// Fails when a serialized query is answered while earlier frames are held back, when these are
-// pushed out of order or after it, or when it resets the temporal state.
+// Fails when a serialized query is answered while earlier frames are held back, or resets the
+// temporal state. Also fails when these frames are pushed out of order or after the query.
 TEST(Release, SerializedQueriesPushHeldFramesAndKeepTheState) {
   for (const GstQueryType type : {GST_QUERY_DRAIN, GST_QUERY_ALLOCATION}) {
     SCOPED_TRACE(gst_query_type_get_name(type));

@@ -107,8 +107,8 @@ std::vector<guint8> dots_of(const std::string& properties, const Video& video, i
 class FormatAndSize
     : public ::testing::TestWithParam<std::tuple<GstVideoFormat, std::pair<int, int>, bool>> {};
 
-// Fails when a format or an odd size is refused, the input is overwritten, chroma is not written,
-// times or metas are lost, or the halftone depends on the format.
+// Fails when a format or an odd size is refused, or the halftone depends on the format. Also fails
+// when the input is overwritten, chroma is not written, or times or metas are lost.
 TEST_P(FormatAndSize, ReplacesThePictureByAHalftone) {
   const auto& [format, size, keep] = GetParam();
   Video video{format, size.first, size.second};
@@ -310,7 +310,7 @@ TEST(RangeOfCaps, MayChange) {
 }
 
 // Fails when a buffer that is too small for its caps is read past its end, also in chroma that is
-// kept, or when the message does not name the cause.
+// kept. Also fails when the message does not name the cause.
 TEST_P(Format, TruncatedBuffersAreRefused) {
   const Video video{GetParam(), 64, 48};
   const GstVideoInfo info = video_info(video);

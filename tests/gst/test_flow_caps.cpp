@@ -270,8 +270,8 @@ TEST(Caps, InterlacedVideoIsRefusedWithAReason) {
   EXPECT_NE(text.find("deinterlace"), std::string::npos) << text;
 }
 
-// Fails when a buffer that is too small for its caps is read past its end, which sanitizers detect,
-// or is accepted, or when the message does not name the cause.
+// Fails when a buffer that is too small for its caps is accepted, or read past its end, which
+// sanitizers detect. Also fails when the message does not name the cause.
 TEST_P(Format, TruncatedBuffersAreRefused) {
   const Video video{GetParam(), 64, 48};
   const GstVideoInfo info = video_info(video);

@@ -43,9 +43,9 @@ class FlowCudaFormats
     : public FlowCuda,
       public testing::WithParamInterface<std::tuple<GstVideoFormat, std::pair<int, int>, bool>> {};
 
-// Fails when a picture in CUDA memory gives a field other than the same picture in system memory.
-// Also fails when it is copied although it is in the offered context, when a copy from another
-// context is not counted, or when the picture, its metas or its times change.
+// Fails when a picture in CUDA memory gives a field other than the same picture in system memory,
+// or when the picture, its metas or its times change. Also fails when a picture in the offered
+// context is copied, or a copy from another context is not counted.
 TEST_P(FlowCudaFormats, MatchesTheFieldOfSystemMemory) {
   const auto& [format, size, foreign] = GetParam();
   const Video video{format, size.first, size.second};
@@ -484,7 +484,7 @@ TEST_F(FlowCuda, StartingAndStoppingLeaksNoContext) {
 }
 
 // Fails when pipelines with several threads and two elements copy although the neighbors share a
-// context, do not count the copies from another context, or leak a context.
+// context. Also fails when copies from another context are not counted, or a context leaks.
 TEST_F(FlowCuda, PipelinesShareTheContext) {
   for (const bool insist : {false, true}) {
     std::vector<GstBuffer*> kept;
@@ -664,7 +664,7 @@ double element_rate(const Video& video, const std::string& properties, int frame
 }
 
 // Fails when a pipeline with several frames in flight does not reach the rate of the library at the
-// same depth, or when its reported latency is not that of the frames in flight.
+// same depth. Also fails when the reported latency is not that of the frames in flight.
 TEST_F(FlowCuda, DepthReachesTheRateOfTheLibrary) {
   constexpr Video kHd{GST_VIDEO_FORMAT_NV12, 1920, 1080, 30, 1};
   OpticalFlowConfig config = OpticalFlowConfig::with_kernels({kHd.width, kHd.height});
@@ -744,9 +744,9 @@ TEST_F(FlowCuda, CopyFromAnotherContextMayLoseTheDevice) {
 
 #else
 
-// Fails when a real device loss (a kernel that writes to an invalid address) hangs a running
-// pipeline, is not reported, or is not handled as on-device-loss specifies. The pipelines run in
-// separate processes, because a process cannot use the device again.
+// Fails when a real device loss hangs a running pipeline, is not reported, or is not handled as
+// on-device-loss specifies. A kernel that writes to an invalid address causes the loss. The
+// pipelines run in separate processes, because a process cannot use the device again.
 TEST_F(FlowCuda, HandlesTheLossOfARealDevice) {
   const char* program = std::getenv("OCELLUS_LOST_DEVICE");
   if (program == nullptr) GTEST_SKIP() << "OCELLUS_LOST_DEVICE is not set; run by ctest";

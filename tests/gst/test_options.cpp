@@ -136,8 +136,8 @@ std::string text_of(GstElement* element, const char* property) {
   return copy;
 }
 
-// Fails when a preset or a method changes an option that is set, does not change one that is not
-// set, or a text option cannot be unset.
+// Fails when a preset or a method changes an option that is set, or does not change one that is not
+// set. Also fails when a text option cannot be unset.
 TEST(Options, PresetsDetermineUnsetOptions) {
   GstElement* element = gst_element_factory_make("ocellusflow", nullptr);
   ASSERT_NE(element, nullptr);

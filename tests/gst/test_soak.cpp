@@ -379,9 +379,9 @@ class Soak {
   int actions_ = 0;
 };
 
-// Fails when a state change, a seek in either direction, a flush, new caps, new properties, a query
-// or a renegotiation at any time stops a pipeline with an error, prevents a restart, crashes, or
-// leaks threads or files.
+// Fails when a pipeline stops with an error, does not restart, crashes, or leaks threads or files.
+// The causes may be state changes, seeks in both directions, flushes, new caps, new properties,
+// queries and renegotiation at any time.
 TEST(Soak, RandomlyChangingPipelines) {
   Soak(1).run(std::chrono::seconds(4));
 }
