@@ -243,6 +243,7 @@ static gboolean gst_ocellus_base_stop(GstBaseTransform* trans) {
   GstOcellusBase* self = GST_OCELLUS_BASE(trans);
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   gst_ocellus::reset_stream(self);
+  priv->mark_discont = false;
   priv->op.destroy();
   priv->pools.clear();
   priv->context.close();
@@ -314,6 +315,7 @@ static gboolean gst_ocellus_base_sink_event(GstBaseTransform* trans, GstEvent* e
       GST_OBJECT_LOCK(self);
       priv->earliest_time = GST_CLOCK_TIME_NONE;
       GST_OBJECT_UNLOCK(self);
+      priv->mark_discont = false;
       break;
     case GST_EVENT_CAPS: {
       GstCaps* caps = nullptr;
@@ -329,6 +331,8 @@ static gboolean gst_ocellus_base_sink_event(GstBaseTransform* trans, GstEvent* e
       gst_ocellus::drain(self);
       break;
     default:
+      // The frames before it go out before it.
+      if (GST_EVENT_IS_SERIALIZED(event) && priv->op.depth() > 1) gst_ocellus::finish_frames(self);
       break;
   }
   return GST_BASE_TRANSFORM_CLASS(gst_ocellus_base_parent_class)->sink_event(trans, event);
@@ -379,7 +383,7 @@ static GstFlowReturn gst_ocellus_base_submit_input_buffer(GstBaseTransform* tran
   if (skipped && !priv->op.info().keeps_state) {
     priv->statistics.count_dropped();
     gst_buffer_unref(input);
-    return parent;
+    return gst_ocellus::collect_done(self, true);
   }
   return gst_ocellus::take_picture(self, input, skipped, arrival);
 }

@@ -90,7 +90,8 @@ GstCudaMemory* cuda_memory_of(GstBuffer* picture) {
 struct GstOcellusCuda::Handles {
   int device = 0;
   GstCudaContext* context = nullptr;
-  CUstream stream = nullptr;
+  CUstream stream = nullptr;   // copies and fills
+  CUstream results = nullptr;  // only waits for results
 
   CUcontext primary() const { return static_cast<CUcontext>(gst_cuda_context_get_handle(context)); }
   /// Calls a driver function with the context current.
@@ -105,9 +106,12 @@ struct GstOcellusCuda::Handles {
     if (result != CUDA_SUCCESS) return tl::unexpected(make_driver_error(name, result));
     return {};
   }
+  /// The stream after whose work a picture is ready; `idle` if it is ready.
+  CUstream ready_after(GstBuffer* picture, CUstream idle) const;
   ~Handles() {
-    if (stream != nullptr && gst_cuda_context_push(context)) {
-      CuStreamDestroy(stream);
+    for (const CUstream made : {stream, results}) {
+      if (made == nullptr || !gst_cuda_context_push(context)) continue;
+      CuStreamDestroy(made);
       gst_cuda_context_pop(nullptr);
     }
     gst_clear_object(&context);
@@ -158,7 +162,8 @@ Expected<std::shared_ptr<GstOcellusCuda>> GstOcellusCuda::open(int device) {
                          GINT_TO_POINTER(device + 1), release_primary_context);
   gst_cuda_context_push(handles->context);
   // The stream must not wait for the default stream, which holds work of other elements.
-  const CUresult made = CuStreamCreate(&handles->stream, CU_STREAM_NON_BLOCKING);
+  CUresult made = CuStreamCreate(&handles->stream, CU_STREAM_NON_BLOCKING);
+  if (made == CUDA_SUCCESS) made = CuStreamCreate(&handles->results, CU_STREAM_NON_BLOCKING);
   gst_cuda_context_pop(nullptr);
   if (made != CUDA_SUCCESS) return tl::unexpected(make_driver_error("cuStreamCreate", made));
   return std::shared_ptr<GstOcellusCuda>(new GstOcellusCuda(std::move(handles)));
@@ -215,19 +220,27 @@ GstOcellusCuda::Place GstOcellusCuda::place_of(GstBuffer* picture) const {
 
 // In GStreamer 1.22 a picture is ready when it arrives. Since 1.24 a stream may still be writing
 // it.
-ocellus::StreamHandle GstOcellusCuda::ready_after(GstBuffer* picture) const {
+CUstream GstOcellusCuda::Handles::ready_after(GstBuffer* picture, CUstream idle) const {
 #if GST_CHECK_VERSION(1, 24, 0)
   GstCudaMemory* const memory = cuda_memory_of(picture);
   if (GST_MEMORY_FLAG_IS_SET(memory, GST_CUDA_MEMORY_TRANSFER_NEED_SYNC)) {
-    GstCudaStream* const stream = gst_cuda_memory_get_stream(memory);
-    if (stream != nullptr && gst_cuda_context_get_handle(stream->context) == handle())
-      return gst_cuda_stream_get_handle(stream);
+    GstCudaStream* const writer = gst_cuda_memory_get_stream(memory);
+    if (writer != nullptr && gst_cuda_context_get_handle(writer->context) == primary())
+      return gst_cuda_stream_get_handle(writer);
     gst_cuda_memory_sync(memory);
   }
 #else
   static_cast<void>(picture);
 #endif
-  return handles_->stream;
+  return idle;
+}
+
+ocellus::StreamHandle GstOcellusCuda::ready_after(GstBuffer* picture) const {
+  return handles_->ready_after(picture, handles_->stream);
+}
+
+ocellus::StreamHandle GstOcellusCuda::writable_after(GstBuffer* result) const {
+  return handles_->ready_after(result, handles_->results);
 }
 
 Expected<ocellus::StreamHandle> GstOcellusCuda::fetch(GstBuffer* picture, const void* from,

@@ -63,6 +63,9 @@ class GstOcellusCuda {
   /// For a mapped picture in the primary context: the picture is ready after the work in the
   /// returned stream.
   ocellus::StreamHandle ready_after(GstBuffer* picture) const;
+  /// The same for a mapped picture that the operator writes. The library makes this stream wait for
+  /// the result, so no stream of `fetch` and `fill` is given.
+  ocellus::StreamHandle writable_after(GstBuffer* result) const;
   /// Copies rows of a mapped picture of another context or device into device memory of this
   /// context. Does not wait. The copy is complete after the work in the returned stream.
   ocellus::Expected<ocellus::StreamHandle> fetch(GstBuffer* picture, const void* from,

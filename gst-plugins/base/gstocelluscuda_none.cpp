@@ -50,6 +50,9 @@ GstOcellusCuda::Place GstOcellusCuda::place_of(GstBuffer*) const {
 ocellus::StreamHandle GstOcellusCuda::ready_after(GstBuffer*) const {
   return nullptr;
 }
+ocellus::StreamHandle GstOcellusCuda::writable_after(GstBuffer*) const {
+  return nullptr;
+}
 Expected<ocellus::StreamHandle> GstOcellusCuda::fetch(GstBuffer*, const void*, gsize, void*, gsize,
                                                       gsize, gsize) const {
   return nullptr;

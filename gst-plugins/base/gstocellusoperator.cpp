@@ -279,7 +279,7 @@ Expected<void> ElementOperator::map_result(FrameInFlight* frame, OperatorOutput*
   luma.format = info_.planes[0].format;
   if (on_device) {
     luma.space = MemorySpace::kCuda;
-    luma.stream = context_.get()->ready_after(frame->result);
+    luma.stream = context_.get()->writable_after(frame->result);
   }
   return {};
 }
@@ -365,21 +365,29 @@ Expected<void> ElementOperator::begin(guint index, bool* bad_picture) {
   return {};
 }
 
-// Submits the newest frame of the ring. Returns false after posting an error and releasing the
-// frame.
+// Submits the newest frame of the ring. Returns false after posting an error.
 bool ElementOperator::submit_newest() {
   bool bad_picture = false;
   const Expected<void> begun = begin(count_ - 1, &bad_picture);
   if (begun) return true;
   const Error error = begun.error();
-  if (error.status == Status::kDeviceLost && recover(error)) return true;
+  if (error.status == Status::kDeviceLost) {
+    const Recovery recovery = recover(error);
+    if (recovery == Recovery::kDone) return true;
+    if (recovery == Recovery::kNotAllowed) post_error(element_, error);
+    // The results of all frames in flight are lost.
+    reset();
+    return false;
+  }
   if (bad_picture)
     post_bad_picture(element_, error);
   else
     post_error(element_, error);
-  // After a failed recovery no frame is in flight.
-  if (count_ > 0 && frame(count_ - 1).result == nullptr) {
-    release(&frame(count_ - 1));
+  FrameInFlight& newest = frame(count_ - 1);
+  if (newest.result != nullptr) {
+    newest.task.abandoned = true;
+  } else {
+    release(&newest);
     --count_;
   }
   return false;
@@ -393,10 +401,24 @@ bool ElementOperator::submit(const FrameTask& task) {
   return submit_newest();
 }
 
+// Calls of `wait` that tell whether a frame is done. A CUDA device brings a result to ordinary
+// memory in pieces, and a call whose deadline has passed copies one of them.
+int ElementOperator::looks_at(const FrameInFlight& frame, Deadline deadline) const {
+  constexpr gsize kSmallestPiece = gsize{256} << 10;
+  if (!deadline.passed() || engine_->info().backend != BackendKind::kCuda || is_on_device())
+    return 1;
+  if (!produces_video() && gst_ocellus_result_space(frame.result) == MemorySpace::kPinned) return 1;
+  return static_cast<int>(pools_.result_bytes() / kSmallestPiece) + 2;
+}
+
 Outcome ElementOperator::wait_oldest(Deadline deadline, FrameInfo* info) {
   for (;;) {
     FrameInFlight& oldest = frame(0);
     Expected<FrameInfo> done = op_->wait(oldest.ticket, deadline);
+    for (int looks = looks_at(oldest, deadline); !done && looks > 1; --looks) {
+      if (done.error().status != Status::kDeadlineMissed) break;
+      done = op_->wait(oldest.ticket, deadline);
+    }
     if (done && oldest.chroma_on_device) {
       if (const Expected<void> written = context_.get()->finish(); !written)
         done = tl::unexpected(written.error());
@@ -409,16 +431,18 @@ Outcome ElementOperator::wait_oldest(Deadline deadline, FrameInfo* info) {
     }
     const Error error = done.error();
     if (error.status == Status::kDeadlineMissed) return Outcome::kNotYet;
-    if (error.status == Status::kDeviceLost && recover(error)) continue;
-    post_error(element_, error);
+    Recovery recovery = Recovery::kNotAllowed;
+    if (error.status == Status::kDeviceLost) recovery = recover(error);
+    if (recovery == Recovery::kDone) continue;
+    if (recovery == Recovery::kNotAllowed) post_error(element_, error);
     return Outcome::kFailed;
   }
 }
 
-// Called when the device is lost. Returns true if the operator was created again on the CPU. It
-// then has an empty temporal state and the frames in flight.
-bool ElementOperator::recover(const Error& error) {
-  if (!begin_fallback(element_)) return false;
+// Called when the device is lost. kDone: the operator was created again on the CPU. It then has an
+// empty temporal state and the frames in flight. kFailed: an error has been posted.
+ElementOperator::Recovery ElementOperator::recover(const Error& error) {
+  if (!begin_fallback(element_)) return Recovery::kNotAllowed;
   std::array<FrameTask, ocellus::kMaxDepth> tasks;
   const guint count = count_;
   for (guint i = 0; i < count; ++i) tasks[i] = std::exchange(frame(i).task, FrameTask{});
@@ -438,7 +462,7 @@ bool ElementOperator::recover(const Error& error) {
     post_error(element_, made.error());
   }
   for (guint i = 0; i < count; ++i) gst_buffer_unref(tasks[i].picture);
-  return made && submitted == count;
+  return made && submitted == count ? Recovery::kDone : Recovery::kFailed;
 }
 
 }  // namespace gst_ocellus

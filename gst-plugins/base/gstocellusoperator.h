@@ -100,7 +100,9 @@ class ElementOperator {
   void take_back(FrameInFlight* frame);
   void drop_frames();
   bool submit_newest();
-  bool recover(const ocellus::Error& error);
+  enum class Recovery { kNotAllowed, kFailed, kDone };
+  Recovery recover(const ocellus::Error& error);
+  int looks_at(const FrameInFlight& frame, ocellus::Deadline deadline) const;
   gsize plane_stride(int index) const;
   gsize plane_bytes(int index) const;
   bool produces_video() const;

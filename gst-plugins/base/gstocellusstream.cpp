@@ -227,10 +227,9 @@ void measure_latency(GstOcellusBase* self, GstBuffer* picture) {
 // Appends to `ready` the buffer that is due for a frame: its own picture, or the picture that the
 // result describes. Takes ownership of the picture. `result`: null if the frame missed its budget
 // and is not waited for. `dropped`: set if a picture is dropped.
-GstFlowReturn deliver(GstOcellusBase* self, const FrameTask& task, GstOcellusResult* result,
-                      bool missed, bool* dropped) {
+GstFlowReturn deliver(GstOcellusBase* self, const FrameSettings& settings, const FrameTask& task,
+                      GstOcellusResult* result, bool missed, bool* dropped) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
-  const FrameSettings settings = get_settings(self);
   const Clock::duration elapsed = Clock::now() - task.arrival;
   missed = missed || Budget(settings.budget).is_over(elapsed);
   if (result != nullptr) result->late = missed;
@@ -282,10 +281,11 @@ GstFlowReturn deliver(GstOcellusBase* self, const FrameTask& task, GstOcellusRes
 }
 
 // Applies `on-miss` to a frame that missed its budget, while the operator still has it.
-GstFlowReturn abandon(GstOcellusBase* self, FrameTask* task, bool* dropped) {
+GstFlowReturn abandon(GstOcellusBase* self, const FrameSettings& settings, FrameTask* task,
+                      bool* dropped) {
   task->abandoned = true;
   gst_buffer_ref(task->picture);
-  return deliver(self, *task, nullptr, true, dropped);
+  return deliver(self, settings, *task, nullptr, true, dropped);
 }
 
 bool is_full(GstOcellusBasePrivate* priv) {
@@ -296,9 +296,9 @@ bool is_full(GstOcellusBasePrivate* priv) {
 // delivers every frame. Waits for a frame that is due within its budget, then applies `on-miss`.
 GstFlowReturn collect(GstOcellusBase* self, bool all, bool* dropped) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  const FrameSettings settings = get_settings(self);
+  const Budget budget(settings.budget);
   while (priv->op.in_flight() > 0) {
-    const FrameSettings settings = get_settings(self);
-    const Budget budget(settings.budget);
     const bool abandoned = priv->op.frame(0).task.abandoned;
     // The temporal state needs every frame, so an abandoned frame is finished, too.
     const bool due = all || (is_full(priv) && !abandoned);
@@ -314,7 +314,7 @@ GstFlowReturn collect(GstOcellusBase* self, bool all, bool* dropped) {
       if (settings.on_miss == GST_OCELLUS_ON_MISS_POST) {
         outcome = finish_oldest(self, Deadline::never(), &frame);
       } else {
-        const GstFlowReturn flow = abandon(self, &priv->op.frame(0).task, dropped);
+        const GstFlowReturn flow = abandon(self, settings, &priv->op.frame(0).task, dropped);
         if (flow != GST_FLOW_OK) return flow;
         continue;
       }
@@ -324,16 +324,19 @@ GstFlowReturn collect(GstOcellusBase* self, bool all, bool* dropped) {
       clear(&frame);
       continue;
     }
-    const GstFlowReturn flow = deliver(self, frame.task, &frame.result, missed, dropped);
+    const GstFlowReturn flow = deliver(self, settings, frame.task, &frame.result, missed, dropped);
     gst_clear_buffer(&frame.result.data);
     if (flow != GST_FLOW_OK) return flow;
   }
-  const FrameSettings settings = get_settings(self);
   if (settings.on_miss == GST_OCELLUS_ON_MISS_POST) return GST_FLOW_OK;
+  const Clock::time_point now = Clock::now();
   for (guint i = 0; i < priv->op.in_flight(); ++i) {
     FrameTask* task = &priv->op.frame(i).task;
-    if (task->abandoned || !Budget(settings.budget).is_over(Clock::now() - task->arrival)) continue;
-    if (const GstFlowReturn flow = abandon(self, task, dropped); flow != GST_FLOW_OK) return flow;
+    if (task->abandoned) continue;
+    // Frames leave in order: those after one that is in time are not looked at.
+    if (!budget.is_over(now - task->arrival)) break;
+    const GstFlowReturn flow = abandon(self, settings, task, dropped);
+    if (flow != GST_FLOW_OK) return flow;
   }
   return GST_FLOW_OK;
 }
@@ -375,9 +378,13 @@ GstFlowReturn take_picture(GstOcellusBase* self, GstBuffer* picture, bool skippe
   gst_buffer_unref(picture);
   if (!submitted) return GST_FLOW_ERROR;
   ++priv->sequence;
-  bool dropped = false;
+  return collect_done(self, false);
+}
+
+GstFlowReturn collect_done(GstOcellusBase* self, bool dropped) {
   const GstFlowReturn flow = collect(self, false, &dropped);
-  if (flow == GST_FLOW_OK && dropped && priv->ready.empty()) return GST_BASE_TRANSFORM_FLOW_DROPPED;
+  if (flow == GST_FLOW_OK && dropped && gst_ocellus_base_get_private(self)->ready.empty())
+    return GST_BASE_TRANSFORM_FLOW_DROPPED;
   return flow;
 }
 
@@ -411,11 +418,14 @@ static GstFlowReturn push_ready(GstOcellusBase* self) {
   return flow;
 }
 
-// Finishes the frames in flight and pushes their buffers.
-static GstFlowReturn finish_frames(GstOcellusBase* self) {
+GstFlowReturn finish_frames(GstOcellusBase* self) {
+  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  if (!priv->op.exists()) return GST_FLOW_OK;
   bool dropped = false;
   const GstFlowReturn flow = collect(self, true, &dropped);
-  return flow == GST_FLOW_OK ? push_ready(self) : flow;
+  // Frames that were finished before an error are pushed, too.
+  const GstFlowReturn pushed = push_ready(self);
+  return flow == GST_FLOW_OK ? pushed : flow;
 }
 
 // Pushes the oldest picture that is held back; `result` may be null.
@@ -492,9 +502,16 @@ static GstFlowReturn push_held(GstOcellusBase* self) {
   return flow;
 }
 
+// Whether only frames are in flight whose pictures have been dealt with.
+static bool is_idle(GstOcellusBasePrivate* priv) {
+  for (guint i = 0; i < priv->op.in_flight(); ++i)
+    if (!priv->op.frame(i).task.abandoned) return false;
+  return priv->held.empty();
+}
+
 GstFlowReturn drain(GstOcellusBase* self) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
-  GstFlowReturn flow = priv->op.exists() ? finish_frames(self) : GST_FLOW_OK;
+  GstFlowReturn flow = is_idle(priv) ? GST_FLOW_OK : finish_frames(self);
   if (flow == GST_FLOW_OK && !priv->held.empty() && priv->op.exists()) flow = push_held(self);
   reset_stream(self);
   return flow;

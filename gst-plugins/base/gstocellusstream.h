@@ -110,6 +110,11 @@ guint frames_kept(const GstOcellusBasePrivate* priv);
 /// picture was dropped and no buffer is to be pushed.
 GstFlowReturn take_picture(GstOcellusBase* self, GstBuffer* picture, bool skipped,
                            Clock::time_point arrival);
+/// Collects finished frames into `ready`, when a picture was skipped (`dropped`) and not taken.
+/// Returns as `take_picture`.
+GstFlowReturn collect_done(GstOcellusBase* self, bool dropped);
+/// Finishes the frames in flight and pushes their buffers. Keeps the temporal state.
+GstFlowReturn finish_frames(GstOcellusBase* self);
 /// Called before a discontinuity or the end of the stream. Finishes the frames in flight. The
 /// results of pictures that are held back are computed with the last frame repeated. Resets the
 /// temporal state.

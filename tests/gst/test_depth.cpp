@@ -278,5 +278,65 @@ TEST(Depth, FailureReleasesAllPictures) {
   unref_all(kept);
 }
 
+// Fails when frames that were finished before an error are lost at the end of the stream, or when
+// the error is posted twice.
+TEST(Depth, FramesBeforeAFailureGoOut) {
+  Fake fake("", slow(4));
+  fake->start();
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
+  script.lose_device_on_wait = 2;
+  fake->event(gst_event_new_eos());
+  EXPECT_EQ(fake.pull(), own_results(0, 2));
+  EXPECT_EQ(fake->count_messages(GST_MESSAGE_ERROR), 1);
+}
+
+// Fails when a failed recovery is reported twice, or a later event reports it again.
+TEST(Depth, AFailedRecoveryIsReportedOnce) {
+  Script told = slow(3);
+  told.lost_again = true;
+  told.lose_device_on_submit = 2;
+  Fake fake("on-device-loss=cpu", told);
+  fake->start();
+  ASSERT_EQ(fake.push(0), GST_FLOW_OK);
+  ASSERT_EQ(fake.push(1), GST_FLOW_OK);
+  EXPECT_EQ(fake.push(2), GST_FLOW_ERROR);
+  fake->event(gst_event_new_eos());
+  EXPECT_EQ(fake->count_messages(GST_MESSAGE_ERROR), 1);
+}
+
+// Fails when an event that belongs between two frames overtakes the frame before it.
+TEST(Depth, EventsKeepTheirPlace) {
+  Fake fake("", slow(4));
+  fake->start();
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
+  EXPECT_EQ(fake->drop_output(), 0);
+  fake->event(gst_event_new_tag(gst_tag_list_new(GST_TAG_TITLE, "title", nullptr)));
+  EXPECT_EQ(fake.pull(), own_results(0, 3));
+  // The temporal state is kept.
+  ASSERT_EQ(fake.push(3), GST_FLOW_OK);
+  EXPECT_EQ(script.sequences, (std::vector<std::uint64_t>{0, 1, 2, 3}));
+}
+
+// Fails when the mark of a dropped frame outlives a flush.
+TEST(Depth, AFlushClearsTheMarkOfADroppedFrame) {
+  Script told = slow(2);
+  told.late = {true, false, false};
+  Fake fake(kLimit + "drop", told);
+  fake->start();
+  ASSERT_EQ(fake.push(0), GST_FLOW_OK);
+  ASSERT_EQ(fake.push(1), GST_FLOW_OK);
+  EXPECT_EQ(fake->stat("dropped"), 1u);
+  fake->event(gst_event_new_flush_start());
+  fake->event(gst_event_new_flush_stop(TRUE));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  fake->event(gst_event_new_segment(&segment));
+  for (int i = 2; i < 5; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
+  std::vector<GstBuffer*> out = fake->pull();
+  ASSERT_GE(out.size(), 2u);
+  EXPECT_FALSE(GST_BUFFER_FLAG_IS_SET(out[1], GST_BUFFER_FLAG_DISCONT));
+  unref_all(out);
+}
+
 }  // namespace
 }  // namespace ocellus::gst_test

@@ -14,8 +14,8 @@ namespace ocellus::test {
 namespace {
 
 class EveryOperatorOnDevice : public OnDevice, public testing::WithParamInterface<OperatorCase> {};
-INSTANTIATE_TEST_SUITE_P(Operators, EveryOperatorOnDevice, testing::ValuesIn(operator_cases()),
-                         case_label);
+INSTANTIATE_TEST_SUITE_P(Operators, EveryOperatorOnDevice,
+                         testing::ValuesIn(parallel_operator_cases()), case_label);
 
 constexpr unsigned char kUntouched = 0x5a;
 

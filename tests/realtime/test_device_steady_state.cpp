@@ -205,7 +205,7 @@ class DeviceSteadyState : public OnDevice, public testing::WithParamInterface<Op
  protected:
   static OperatorConfig config(int depth) { return GetParam().with(kSize, depth); }
 };
-INSTANTIATE_TEST_SUITE_P(Operators, DeviceSteadyState, testing::ValuesIn(operator_cases()),
+INSTANTIATE_TEST_SUITE_P(Operators, DeviceSteadyState, testing::ValuesIn(parallel_operator_cases()),
                          case_label);
 
 // Fails when a frame allocates or frees memory of the host, or when one frame in a thousand takes

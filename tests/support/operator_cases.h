@@ -19,6 +19,8 @@ namespace ocellus::test {
 struct OperatorCase {
   std::string name;  ///< of the operator, or with a path: flow, flow_quality
   OperatorConfig config;
+  /// Computes one cell after the other. On a device this takes seconds for a large frame.
+  bool sequential = false;
 
   OperatorConfig with(ImageSize size, int depth = 1,
                       PixelFormat format = PixelFormat::kGray8) const {
@@ -40,6 +42,7 @@ struct OperatorPath {
   std::vector<OptionSetting> settings;
   /// Sets members that are no options. May be null.
   void (*change)(OperatorConfig&) = nullptr;
+  bool sequential = false;  ///< OperatorCase::sequential
 };
 
 inline const std::vector<OperatorPath>& operator_paths() {
@@ -69,7 +72,11 @@ inline const std::vector<OperatorPath>& operator_paths() {
          config.get_if<HalftoneConfig>()->output_format = PixelFormat::kFloat32;
        }},
       {"cnn", "noise", {{"template", "hlf5"}, {"start", "noise"}}},
-      {"cnn", "raster", {{"template", "hlf5"}, {"update", "raster"}, {"boundary", "periodic"}}},
+      {"cnn",
+       "raster",
+       {{"template", "hlf5"}, {"update", "raster"}, {"boundary", "periodic"}},
+       nullptr,
+       true},
       {"cnn",
        "synchronous",
        {{"template", "hlf5"}, {"update", "synchronous"}, {"levels", "16"}, {"max_sweeps", "4"}}},
@@ -89,12 +96,20 @@ inline const std::vector<OperatorCase>& operator_cases() {
         OperatorConfig config(description);
         must(config.set_options(path.settings));
         if (path.change != nullptr) path.change(config);
-        all.push_back({std::string(description.name) + "_" + path.name, config});
+        all.push_back({std::string(description.name) + "_" + path.name, config, path.sequential});
       }
     }
     return all;
   }();
   return cases;
+}
+
+/// Those that a device computes in a short time, for suites with large or many frames.
+inline std::vector<OperatorCase> parallel_operator_cases() {
+  std::vector<OperatorCase> some;
+  for (const OperatorCase& made : operator_cases())
+    if (!made.sequential) some.push_back(made);
+  return some;
 }
 
 /// The name of a test whose parameter is an OperatorCase.
