@@ -100,8 +100,11 @@ export CCACHE_BASEDIR=$tree CCACHE_NOHASHDIR=1
 export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros,include_file_mtime,include_file_ctime}
 cmake -S . -B build "$@" >"$work/configure.log" || { cat "$work/configure.log"; fail "cmake"; }
 
-tests=(core.operator_list core.options program.options conformance.contracts "conformance.$name" fuzz.options)
+# Suites that go through the list of operators, and the operator's own tests.
+tests=(core.operator_list core.options program.options conformance.contracts "conformance.$name" realtime.steady_state
+  realtime.failing_system fuzz.options fuzz.operators)
 targets=(ocellus-program)
+if grep -q '^OCELLUS_CUDA:STRING=ON' build/CMakeCache.txt; then tests+=(kernels.faults kernels.streams); fi
 if [ "$has_gst" = ON ]; then
   tests+=(gst.options gst.inspect "gst.$name" fuzz.element)
   targets+=(gstocellus)
