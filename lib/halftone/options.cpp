@@ -332,7 +332,7 @@ Expected<PlannedNetwork> make_plan_of(const Config& config) noexcept {
   auto plan = detail::make_plan((*network)->config);
   if (!plan) return tl::unexpected(plan.error());
   plan->name = name_of(config);
-  return PlannedNetwork{std::move(*network), std::move(*plan)};
+  return PlannedNetwork{std::move(*network), *plan};
 }
 
 template <typename Config>

@@ -32,13 +32,16 @@ inline std::string backend_label(const testing::TestParamInfo<BackendChoice>& in
   return info.param == BackendChoice::kCuda ? "cuda" : "cpu";
 }
 
+/// For SetUp: skips a test of a backend that is not available.
+inline void skip_without(BackendChoice backend) {
+  if (backend != BackendChoice::kCuda) return;
+  const Expected<EngineInfo> probed = Engine::probe(engine_config(1, BackendChoice::kCuda));
+  if (!probed) GTEST_SKIP() << "no CUDA device: " << probed.error().text;
+}
+
 class OnBackend : public testing::TestWithParam<BackendChoice> {
  protected:
-  void SetUp() override {
-    if (GetParam() != BackendChoice::kCuda) return;
-    const Expected<EngineInfo> probed = Engine::probe(engine_config(1, BackendChoice::kCuda));
-    if (!probed) GTEST_SKIP() << "no CUDA device: " << probed.error().text;
-  }
+  void SetUp() override { skip_without(GetParam()); }
 
   template <typename Operator, typename Config>
   Rig<Operator> rig(const Config& config, int workers = 2) const {

@@ -46,6 +46,7 @@ using Parameters = std::tuple<OperatorCase, BackendChoice>;
 
 class Contracts : public testing::TestWithParam<Parameters> {
  protected:
+  void SetUp() override { test::skip_without(backend()); }
   static const OperatorCase& what() { return std::get<0>(GetParam()); }
   static BackendChoice backend() { return std::get<1>(GetParam()); }
   static bool cuda() { return backend() == BackendChoice::kCuda; }

@@ -145,17 +145,27 @@ class Count {
     counts_ = test::disarm_interposer();
     faults_ = page_faults() - faults_;
   }
-  void expect_none() const {
-    if (!test::interposer_present()) return;
+  /// Returns whether no page was touched for the first time. Allocations are failures.
+  bool is_steady() const {
+    if (!test::interposer_present()) return true;
     EXPECT_EQ(counts_.allocations, 0u);
     EXPECT_EQ(counts_.frees, 0u);
-    EXPECT_EQ(faults_, 0);
+    return faults_ == 0;
   }
 
  private:
   AllocationCounts counts_;
   long faults_;
 };
+
+/// Calls `round`, which returns whether it was steady, until it was. On a busy machine a worker may
+/// run its first part late, and then touches its stack.
+template <typename Round>
+void expect_steady_rounds(const Round& round) {
+  for (int attempt = 0; attempt < 5; ++attempt)
+    if (round()) return;
+  ADD_FAILURE() << "every round of frames touched new pages";
+}
 
 std::vector<FrameBuffer> steady_frames(const OperatorInfo& info, int count) {
   return test::moving_frames(info.size, info.format, count, true);
@@ -207,16 +217,18 @@ void expect_steady(const OperatorConfig& config, int count, int workers, int in_
   rig.op.reset();
   submitted = 0;
   for (int f = 0; f < 60 + in_flight; ++f) one();
-  Count counted;
-  for (int f = 0; f < count; ++f) one();
-  counted.stop();
+  expect_steady_rounds([&] {
+    Count counted;
+    for (int f = 0; f < count; ++f) one();
+    counted.stop();
+    return counted.is_steady();
+  });
   rig.op.reset();  // the outputs of frames in flight are destroyed before the operator
   EXPECT_EQ(failed, 0);
   // With more frames in flight the oldest one is often done.
   if (in_flight == 1) {
     EXPECT_GT(missed, 0) << "no deadline was missed: that path was not tested";
   }
-  counted.expect_none();
 }
 
 class SteadyState : public testing::TestWithParam<test::OperatorCase> {};
@@ -256,12 +268,14 @@ TEST_P(SteadyState, BadFrames) {
     bad += info && info->bad_pixels();
   };
   for (int f = 0; f < 60; ++f) one(f);
-  bad = 0;
-  Count counted;
-  for (int f = 0; f < 1000; ++f) one(f);
-  counted.stop();
-  EXPECT_EQ(bad, 250);
-  counted.expect_none();
+  expect_steady_rounds([&] {
+    bad = 0;
+    Count counted;
+    for (int f = 0; f < 1000; ++f) one(f);
+    counted.stop();
+    EXPECT_EQ(bad, 250);
+    return counted.is_steady();
+  });
 }
 
 // Fails when calls from threads of the program allocate or touch a new page.
@@ -279,10 +293,12 @@ TEST_P(SteadyState, FromThreadsOfTheProgram) {
         }
       };
       run(60);  // touches this thread's stack
-      Count counted;
-      run(1000);
-      counted.stop();
-      counted.expect_none();
+      expect_steady_rounds([&] {
+        Count counted;
+        run(1000);
+        counted.stop();
+        return counted.is_steady();
+      });
     });
     user.join();
     EXPECT_EQ(failed, 0);
@@ -295,30 +311,35 @@ TEST_P(SteadyState, OneThreadSubmitsAnotherWaits) {
   const std::vector<FrameBuffer> frames = steady_frames(rig.op.info(), 1);
   std::vector<test::OutputBuffer> outs(4, test::OutputBuffer(rig.op.info()));
   constexpr std::uint64_t kCount = 1500;
-  std::array<Ticket, 4> tickets;  // of the frames in flight; published by `submitted`
-  std::atomic<std::uint64_t> submitted{0};
-  std::atomic<std::uint64_t> waited{0};
-  std::atomic<int> failed{0};
-  std::thread consumer([&] {
+  std::uint64_t base = 0;  // frames of the rounds before
+  const auto round = [&] {
+    std::array<Ticket, 4> tickets;  // of the frames in flight; published by `submitted`
+    std::atomic<std::uint64_t> submitted{0};
+    std::atomic<std::uint64_t> waited{0};
+    std::atomic<int> failed{0};
+    std::thread consumer([&] {
+      for (std::uint64_t number = 1; number <= kCount; ++number) {
+        while (submitted.load() < number) std::this_thread::yield();
+        if (!rig.op.wait(tickets[number % 4], Deadline::never())) ++failed;
+        waited = number;
+      }
+    });
+    std::optional<Count> counted;
     for (std::uint64_t number = 1; number <= kCount; ++number) {
-      while (submitted.load() < number) std::this_thread::yield();
-      if (!rig.op.wait(tickets[number % 4], Deadline::never())) ++failed;
-      waited = number;
+      while (number > waited.load() + 4) std::this_thread::yield();
+      const auto ticket = rig.op.submit(frames[0].frame(number), outs[number % 4].output());
+      if (!ticket || ticket->number != base + number) ++failed;
+      tickets[number % 4] = ticket.value_or(Ticket{});
+      submitted = number;
+      if (number == 200) counted.emplace();
+      if (number == kCount - 10) counted->stop();
     }
-  });
-  std::optional<Count> counted;
-  for (std::uint64_t number = 1; number <= kCount; ++number) {
-    while (number > waited.load() + 4) std::this_thread::yield();
-    const auto ticket = rig.op.submit(frames[0].frame(number), outs[number % 4].output());
-    if (!ticket || ticket->number != number) ++failed;
-    tickets[number % 4] = ticket.value_or(Ticket{});
-    submitted = number;
-    if (number == 200) counted.emplace();
-    if (number == kCount - 10) counted->stop();
-  }
-  consumer.join();
-  EXPECT_EQ(failed.load(), 0);
-  counted->expect_none();
+    consumer.join();
+    base += kCount;
+    EXPECT_EQ(failed.load(), 0);
+    return counted->is_steady();
+  };
+  expect_steady_rounds(round);
 }
 
 // Fails when an operator takes memory from the system that its footprint leaves out. Creation may
