@@ -365,23 +365,26 @@ Expected<void> ElementOperator::begin(guint index, bool* bad_picture) {
   return {};
 }
 
-// Submits the newest frame of the ring. Returns false after posting an error.
-bool ElementOperator::submit_newest() {
+// Submits the newest frame of the ring. Returns GST_FLOW_ERROR after posting an error.
+GstFlowReturn ElementOperator::submit_newest() {
   bool bad_picture = false;
   const Expected<void> begun = begin(count_ - 1, &bad_picture);
-  if (begun) return true;
+  if (begun) return GST_FLOW_OK;
   const Error error = begun.error();
   if (error.status == Status::kDeviceLost) {
     const Recovery recovery = recover(error);
-    if (recovery == Recovery::kDone) return true;
+    if (recovery == Recovery::kDone) return GST_FLOW_OK;
     if (recovery == Recovery::kNotAllowed) post_error(element_, error);
     // The results of all frames in flight are lost.
     reset();
-    return false;
+    return GST_FLOW_ERROR;
   }
+  // A pad that flushes has no caps and no pool.
+  const bool flushing = error.status == Status::kOutOfMemory &&
+                        GST_PAD_IS_FLUSHING(GST_BASE_TRANSFORM_SRC_PAD(element_));
   if (bad_picture)
     post_bad_picture(element_, error);
-  else
+  else if (!flushing)
     post_error(element_, error);
   FrameInFlight& newest = frame(count_ - 1);
   if (newest.result != nullptr) {
@@ -390,10 +393,10 @@ bool ElementOperator::submit_newest() {
     release(&newest);
     --count_;
   }
-  return false;
+  return flushing ? GST_FLOW_FLUSHING : GST_FLOW_ERROR;
 }
 
-bool ElementOperator::submit(const FrameTask& task) {
+GstFlowReturn ElementOperator::submit(const FrameTask& task) {
   ++count_;
   FrameTask& newest = frame(count_ - 1).task;
   newest = task;
@@ -457,7 +460,7 @@ ElementOperator::Recovery ElementOperator::recover(const Error& error) {
     GST_ELEMENT_WARNING(element_, RESOURCE, FAILED,
                         ("The device was lost. The element continues on the CPU."),
                         ("%s", error.text));
-    while (submitted < count && submit(tasks[submitted])) ++submitted;
+    while (submitted < count && submit(tasks[submitted]) == GST_FLOW_OK) ++submitted;
   } else {
     post_error(element_, made.error());
   }

@@ -77,8 +77,9 @@ class ElementOperator {
   void reset();
 
   /// Submits a frame. Fewer than `depth` frames may be in flight. Takes a reference to the picture.
-  /// Returns false after posting an error; the frame is then not in flight.
-  bool submit(const FrameTask& task);
+  /// Returns GST_FLOW_ERROR after posting an error, and GST_FLOW_FLUSHING where downstream takes no
+  /// buffers. The picture then does not go out.
+  GstFlowReturn submit(const FrameTask& task);
 
   guint in_flight() const { return count_; }
   /// Index 0 is the oldest frame in flight.
@@ -99,7 +100,7 @@ class ElementOperator {
   void release(FrameInFlight* frame);
   void take_back(FrameInFlight* frame);
   void drop_frames();
-  bool submit_newest();
+  GstFlowReturn submit_newest();
   enum class Recovery { kNotAllowed, kFailed, kDone };
   Recovery recover(const ocellus::Error& error);
   int looks_at(const FrameInFlight& frame, ocellus::Deadline deadline) const;

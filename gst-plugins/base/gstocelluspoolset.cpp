@@ -128,6 +128,11 @@ GstBuffer* PoolSet::acquire_empty() {
 
 GstBuffer* PoolSet::acquire_result(GstPad* src_pad) {
   if (results_ == nullptr) results_ = choose_result_pool(src_pad);
+  GstBuffer* result = acquire(results_);
+  if (result != nullptr || !config_.produces_video) return result;
+  // The owner of the pool may have stopped it.
+  clear_pool(&results_);
+  results_ = choose_result_pool(src_pad);
   return acquire(results_);
 }
 

@@ -374,9 +374,9 @@ GstFlowReturn take_picture(GstOcellusBase* self, GstBuffer* picture, bool skippe
   task.arrival = arrival;
   task.skipped = skipped;
   priv->timeline.remember(picture);
-  const bool submitted = make_room(self) && priv->op.submit(task);
+  const GstFlowReturn flow = make_room(self) ? priv->op.submit(task) : GST_FLOW_ERROR;
   gst_buffer_unref(picture);
-  if (!submitted) return GST_FLOW_ERROR;
+  if (flow != GST_FLOW_OK) return flow;
   ++priv->sequence;
   return collect_done(self, false);
 }
@@ -463,7 +463,8 @@ static bool repeat_frame(GstOcellusBase* self, GstBuffer* picture, GstOcellusRes
   task.sequence = priv->sequence;
   task.arrival = Clock::now();
   FinishedFrame frame;
-  if (!priv->op.submit(task) || finish_oldest(self, Deadline::never(), &frame) != Outcome::kDone)
+  if (priv->op.submit(task) != GST_FLOW_OK ||
+      finish_oldest(self, Deadline::never(), &frame) != Outcome::kDone)
     return false;
   ++priv->sequence;
   gst_clear_buffer(&frame.task.picture);
