@@ -57,7 +57,7 @@ TEST(OperatorList, EveryDescriptionIsComplete) {
 // out.
 TEST(OperatorList, EveryCaseIsDifferent) {
   std::map<std::string, std::string> seen;
-  for (const test::OperatorCase& what : test::operator_cases()) {
+  for (const test::OperatorCase& what : test::all_operator_cases()) {
     std::string all;
     for (const Option& option : what.config.options())
       all += std::string(what.config.get_option(option).view()) + ",";
@@ -156,7 +156,7 @@ TEST(OperatorList, TheEndsOfRangesAreTaken) {
     for (const Option& option : description.options) {
       if (option.type != OptionType::kFloat) continue;
       int tried = 0;
-      for (const test::OperatorCase& what : test::operator_cases()) {
+      for (const test::OperatorCase& what : test::all_operator_cases()) {
         if (&what.config.description() != &description || !what.config.means_something(option))
           continue;
         for (const double end : {option.low, option.high}) {

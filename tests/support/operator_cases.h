@@ -85,15 +85,12 @@ inline const std::vector<OperatorPath>& operator_paths() {
   return paths;
 }
 
-/// Every operator by default, then every path. OCELLUS_TEST_PATHS=0 leaves the paths out, for
-/// sanitizers in a short run.
-inline const std::vector<OperatorCase>& operator_cases() {
+/// Every operator by default, then every path.
+inline const std::vector<OperatorCase>& all_operator_cases() {
   static const std::vector<OperatorCase> cases = [] {
     std::vector<OperatorCase> all;
     for (const OperatorDescription& description : operators()) {
       all.push_back({description.name, OperatorConfig(description)});
-      const char* const paths = std::getenv("OCELLUS_TEST_PATHS");
-      if (paths != nullptr && std::string(paths) == "0") continue;
       for (const OperatorPath& path : operator_paths()) {
         if (std::string(path.operator_name) != description.name) continue;
         OperatorConfig config(description);
@@ -103,6 +100,20 @@ inline const std::vector<OperatorCase>& operator_cases() {
       }
     }
     return all;
+  }();
+  return cases;
+}
+
+/// The cases that suites run. OCELLUS_TEST_PATHS=0 leaves the paths out, for sanitizers in a short
+/// run.
+inline const std::vector<OperatorCase>& operator_cases() {
+  static const std::vector<OperatorCase> cases = [] {
+    const char* const paths = std::getenv("OCELLUS_TEST_PATHS");
+    if (paths == nullptr || std::string(paths) != "0") return all_operator_cases();
+    std::vector<OperatorCase> defaults;
+    for (const OperatorCase& made : all_operator_cases())
+      if (made.name == made.config.description().name) defaults.push_back(made);
+    return defaults;
   }();
   return cases;
 }
