@@ -15,8 +15,7 @@ BenchDefaults halftone_defaults() {
   BenchDefaults defaults;
   defaults.sizes = {"640x480", "1920x1080"};
   defaults.scene_frames = 6;  // drawing a large scene takes long
-  defaults.host_frames = kHalftoneHostFrames;
-  defaults.device_frames = kHalftoneDeviceFrames;
+  defaults.device_frames = 2000;
   defaults.papers = "three schedules of the nine-color update of Tanaka and Tanji";
   return defaults;
 }
@@ -94,7 +93,7 @@ void print_table(const Table& table, const HostMachine& machine) {
 
 int bench_cells_on_host(const HalftoneBenchOptions& o, const EngineConfig& engine,
                         const EngineInfo& info, std::vector<Clip> clips) {
-  const int frames = o.frames.value_or(kHalftoneHostFrames);
+  const int frames = o.host_frames();
   const HostMachine machine(info);
   std::vector<std::unique_ptr<Table>> tables;
   for (Clip& clip : clips) {
@@ -139,13 +138,14 @@ int bench_cells_on_host(const HalftoneBenchOptions& o, const EngineConfig& engin
 int run_bench_cells(const HalftoneBenchOptions& o) {
   const BenchEngine engine(o);
   std::vector<Clip> clips;
-  for (const std::string& name : bench_inputs(o, halftone_defaults()))
-    clips.push_back(read_clip(name, o.source, {}));
+  for (const std::string& name : bench_inputs(o)) clips.push_back(read_clip(name, o.source, {}));
   return engine.on_cpu() ? bench_cells_on_host(o, engine.config, engine.info, std::move(clips))
                          : bench_cells_on_device(o, engine.config, engine.info, clips);
 }
 
 }  // namespace
+
+HalftoneBenchOptions::HalftoneBenchOptions() : BenchOptions(halftone_defaults()) {}
 
 std::vector<CellMethod> cell_methods() {
   std::vector<CellMethod> methods;
@@ -199,7 +199,7 @@ void add_bench_halftone_command(CLI::App& bench, int& exit_code) {
       "device, they lie in device memory. There, each row shows the frame rate with --depth\n"
       "frames in flight and the latency of one frame alone.");
   const auto o = std::make_shared<HalftoneBenchOptions>();
-  add_bench_options(*command, *o, halftone_defaults());
+  add_bench_options(*command, *o);
   command
       ->add_option("--sigma", o->sigma,
                    "Standard deviation of the Gaussian that models the eye, in pixels")

@@ -15,12 +15,10 @@
 namespace ocellus::app {
 
 struct HalftoneBenchOptions : BenchOptions {
+  HalftoneBenchOptions();
+
   double sigma = 1.5;
 };
-
-/// The default of --frames on the CPU and on a device.
-inline constexpr int kHalftoneHostFrames = 100;
-inline constexpr int kHalftoneDeviceFrames = 2000;
 
 /// A network configured by options of the operator.
 struct CellMethod {

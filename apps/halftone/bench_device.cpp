@@ -182,7 +182,7 @@ class CellDeviceBench {
   void measure(Row& row, const OperatorMaker& maker) {
     try {
       DeviceRun run(engine_, maker, MemorySpace::kCuda, frames_);
-      row.times = run.measure(options_.frames.value_or(kHalftoneDeviceFrames));
+      row.times = run.measure(options_.device_frames());
     } catch (const RowRefused& refused) {
       row.refusal = refused.what();
     }

@@ -5,7 +5,8 @@
 
 namespace ocellus::app {
 
-void add_bench_options(CLI::App& command, BenchOptions& o, const BenchDefaults& defaults) {
+void add_bench_options(CLI::App& command, BenchOptions& o) {
+  const BenchDefaults& defaults = o.defaults;
   command
       .add_option("--size", o.sizes,
                   fmt::format("WIDTHxHEIGHT of the synthetic scene (default {}); several sizes "
@@ -56,7 +57,8 @@ BenchEngine::BenchEngine(const BenchOptions& o)
         "--depth has no meaning here: the backend is cpu, where frames are timed one at a time");
 }
 
-std::vector<std::string> bench_inputs(const BenchOptions& o, const BenchDefaults& defaults) {
+std::vector<std::string> bench_inputs(const BenchOptions& o) {
+  const BenchDefaults& defaults = o.defaults;
   if (!o.input.empty()) return {o.input};
   std::vector<std::string> sizes = o.sizes;
   if (sizes.empty()) sizes.assign(defaults.sizes.begin(), defaults.sizes.end());

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/common/common.h"
@@ -10,21 +11,6 @@
 #include "apps/measure/clip.h"
 
 namespace ocellus::app {
-
-struct BenchOptions {
-  CommonOptions common;
-  std::vector<std::string> sizes;
-  std::string input;
-  SourceOptions source;
-  std::string schedule = "ours";
-  std::optional<int> frames;
-  std::optional<int> depth;
-
-  bool ours() const { return schedule != "papers"; }
-  bool papers() const { return schedule != "ours"; }
-  /// Frames in flight on a device.
-  int in_flight() const { return depth.value_or(3); }
-};
 
 /// What differs between operators.
 struct BenchDefaults {
@@ -35,8 +21,28 @@ struct BenchDefaults {
   const char* papers = "";  ///< the paper's schedules in a few words
 };
 
+struct BenchOptions {
+  explicit BenchOptions(BenchDefaults of_operator) : defaults(std::move(of_operator)) {}
+
+  BenchDefaults defaults;
+  CommonOptions common;
+  std::vector<std::string> sizes;
+  std::string input;
+  SourceOptions source;
+  std::string schedule = "ours";
+  std::optional<int> frames;
+  std::optional<int> depth;
+
+  bool ours() const { return schedule != "papers"; }
+  bool papers() const { return schedule != "ours"; }
+  int host_frames() const { return frames.value_or(defaults.host_frames); }
+  int device_frames() const { return frames.value_or(defaults.device_frames); }
+  /// Frames in flight on a device.
+  int in_flight() const { return depth.value_or(3); }
+};
+
 /// Adds the options. --help shows the defaults.
-void add_bench_options(CLI::App& command, BenchOptions& options, const BenchDefaults& defaults);
+void add_bench_options(CLI::App& command, BenchOptions& options);
 /// Throws for options that have no meaning with the others.
 void check_bench_options(const CLI::App& command, const BenchOptions& options);
 
@@ -51,7 +57,7 @@ struct BenchEngine {
 };
 
 /// FRAMES of each table.
-std::vector<std::string> bench_inputs(const BenchOptions& options, const BenchDefaults& defaults);
+std::vector<std::string> bench_inputs(const BenchOptions& options);
 
 /// The beginning of every JSON report.
 nlohmann::ordered_json bench_head(const char* bench, const EngineInfo& info);

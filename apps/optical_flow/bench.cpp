@@ -16,8 +16,7 @@ namespace {
 BenchDefaults flow_defaults() {
   BenchDefaults defaults;
   defaults.sizes = {"640x480"};
-  defaults.host_frames = kFlowHostFrames;
-  defaults.device_frames = kFlowDeviceFrames;
+  defaults.device_frames = 5000;
   defaults.papers = "the direct convolutions of Ohmura et al. 2011";
   return defaults;
 }
@@ -57,13 +56,14 @@ int run_bench_flow(const FlowBenchOptions& o) {
     throw InputError(
         "--results has no meaning here: the backend is cpu, where results are in ordinary memory");
   std::vector<BenchInput> inputs;
-  for (const std::string& name : bench_inputs(o, flow_defaults()))
-    inputs.push_back(read_input(o, name));
+  for (const std::string& name : bench_inputs(o)) inputs.push_back(read_input(o, name));
   return engine.on_cpu() ? bench_on_host(o, engine.config, engine.info, inputs)
                          : bench_on_device(o, engine.config, engine.info, inputs);
 }
 
 }  // namespace
+
+FlowBenchOptions::FlowBenchOptions() : BenchOptions(flow_defaults()) {}
 
 FlowErrors BenchInput::errors(const FlowField& field) const {
   ErrorSelection selection;
@@ -130,7 +130,7 @@ void add_bench_flow_command(CLI::App& bench, int& exit_code) {
       "each row shows the frame rate with --depth frames in flight and the latency of one frame\n"
       "alone.");
   const auto o = std::make_shared<FlowBenchOptions>();
-  add_bench_options(*flow, *o, flow_defaults());
+  add_bench_options(*flow, *o);
   flow->add_option("--results", o->results,
                    "Memory of the results on a device: device (default), or pinned, which is "
                    "page-locked host memory to which they are copied")

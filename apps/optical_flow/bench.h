@@ -12,6 +12,8 @@
 namespace ocellus::app {
 
 struct FlowBenchOptions : BenchOptions {
+  FlowBenchOptions();
+
   std::string truth;
   std::string mask;
   std::string form = "all";
@@ -21,10 +23,6 @@ struct FlowBenchOptions : BenchOptions {
   int border = 0;
   bool no_peers = false;
 };
-
-/// The default of --frames on the CPU and on a device.
-inline constexpr int kFlowHostFrames = 100;
-inline constexpr int kFlowDeviceFrames = 5000;
 
 /// The frames of one table, and the truth about their motion, if known.
 struct BenchInput {

@@ -301,7 +301,7 @@ class DeviceBench {
     return some;
   }
 
-  int most_frames() const { return options_.frames.value_or(kFlowDeviceFrames); }
+  int most_frames() const { return options_.device_frames(); }
   int depth() const { return options_.in_flight(); }
   MemorySpace results() const {
     return results_memory(options_) == "pinned" ? MemorySpace::kPinned : MemorySpace::kCuda;

@@ -140,7 +140,7 @@ void print_table(const Table& table, const HostMachine& machine) {
 
 int bench_on_host(const FlowBenchOptions& o, const EngineConfig& engine, const EngineInfo& info,
                   const std::vector<BenchInput>& inputs) {
-  const int frames = o.frames.value_or(100);
+  const int frames = o.host_frames();
   const HostMachine machine(info);
   std::vector<Table> tables;
   for (const BenchInput& input : inputs) {

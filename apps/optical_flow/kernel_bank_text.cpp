@@ -16,6 +16,7 @@
 #include "apps/common/printable.h"
 #include "apps/io/input_file.h"
 #include "apps/optical_flow/kernel_bank_writer.h"
+#include "optical_flow/kernel_bank_file.h"
 
 namespace ocellus::app {
 
@@ -48,7 +49,7 @@ constexpr std::size_t kMostNote = 255;
 
 /// Numbers are read as double, so that the error text can show one beyond the range of float.
 float checked_tap(double value, const std::string& where) {
-  if (std::fabs(value) <= kMaxTap) return static_cast<float>(value);  // false for NaN
+  if (std::fabs(value) <= detail::kMaxFileTap) return static_cast<float>(value);  // false for NaN
   throw InputError(
       fmt::format("{}: a tap is {:g}; taps must be finite and at most 1e6", where, value));
 }

@@ -77,7 +77,7 @@ void KernelBankWriter::add(const float* wx, const float* wy, const float* wt) {
   at = std::copy(wy, wy + shape_.ny, at);
   std::copy(wt, wt + shape_.nt, at);
   for (std::size_t i = 0; i < entry_.size(); ++i) {
-    if (std::fabs(entry_[i]) <= kMaxTap) continue;  // false for NaN
+    if (std::fabs(entry_[i]) <= detail::kMaxFileTap) continue;  // false for NaN
     throw InputError("tap " + std::to_string(i) + " of kernel " +
                      std::to_string(entries(shape_) - missing_) + " is " +
                      std::to_string(entry_[i]) + "; taps must be finite and at most 1e6");

@@ -14,9 +14,6 @@
 
 namespace ocellus::app {
 
-/// The reader refuses larger taps.
-inline constexpr float kMaxTap = 1.0e6f;
-
 struct KernelBankShape {
   KernelForm form = KernelForm::kUniform;
   int nx = 0;

@@ -112,41 +112,25 @@ GType gst_ocellus_on_device_loss_get_type(void) {
 
 // ---- functions for derived elements
 
-// Values that are set and read under the object lock.
-template <typename Value>
-static void set_value(GstOcellusBase* self, Value& member, const Value& value) {
-  GST_OBJECT_LOCK(self);
-  member = value;
-  GST_OBJECT_UNLOCK(self);
-}
-
-template <typename Value>
-static Value get_value(GstOcellusBase* self, const Value& member) {
-  GST_OBJECT_LOCK(self);
-  const Value value = member;
-  GST_OBJECT_UNLOCK(self);
-  return value;
-}
-
 void gst_ocellus_base_set_align(GstOcellusBase* self, gboolean align) {
-  set_value(self, gst_ocellus_base_get_private(self)->align, align != FALSE);
+  gst_ocellus::set_locked(self, gst_ocellus_base_get_private(self)->align, align != FALSE);
 }
 gboolean gst_ocellus_base_get_align(GstOcellusBase* self) {
-  return get_value(self, gst_ocellus_base_get_private(self)->align);
+  return gst_ocellus::get_locked(self, gst_ocellus_base_get_private(self)->align);
 }
 
 void gst_ocellus_base_set_draw(GstOcellusBase* self, gboolean draw) {
-  set_value(self, gst_ocellus_base_get_private(self)->settings.draw, draw != FALSE);
+  gst_ocellus::set_locked(self, gst_ocellus_base_get_private(self)->settings.draw, draw != FALSE);
 }
 gboolean gst_ocellus_base_get_draw(GstOcellusBase* self) {
-  return get_value(self, gst_ocellus_base_get_private(self)->settings.draw);
+  return gst_ocellus::get_locked(self, gst_ocellus_base_get_private(self)->settings.draw);
 }
 
 void gst_ocellus_base_set_keep_chroma(GstOcellusBase* self, gboolean keep) {
-  set_value(self, gst_ocellus_base_get_private(self)->keep_chroma, keep != FALSE);
+  gst_ocellus::set_locked(self, gst_ocellus_base_get_private(self)->keep_chroma, keep != FALSE);
 }
 gboolean gst_ocellus_base_get_keep_chroma(GstOcellusBase* self) {
-  return get_value(self, gst_ocellus_base_get_private(self)->keep_chroma);
+  return gst_ocellus::get_locked(self, gst_ocellus_base_get_private(self)->keep_chroma);
 }
 
 ocellus::ImageView gst_ocellus_base_get_plane(GstOcellusBase* self, guint8* data, int index) {

@@ -84,8 +84,8 @@ struct _GstOcellusBaseClass {
   /// Size, format and range of the frames are already set.
   void (*adapt)(GstOcellusBase* self, ocellus::OperatorConfig& config, const GstVideoInfo& video);
 
-  /// Adds the empty meta of the element to a new buffer of the pool, and clears it when the buffer
-  /// returns to the pool.
+  /// Optional, the three together: the meta of the element. `attach_meta` adds the empty meta to a
+  /// new buffer of the pool, and `clear_meta` clears it when the buffer returns to the pool.
   void (*attach_meta)(GstBuffer* buffer);
   void (*clear_meta)(GstBuffer* buffer);
   /// Fills in the meta. It takes its own reference to result.data.

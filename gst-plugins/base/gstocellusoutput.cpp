@@ -66,7 +66,7 @@ GstBuffer* wrap_output(GstOcellusBase* self, GstBuffer* picture, const GstOcellu
     return nullptr;
   }
   if (result != nullptr) {
-    klass->set_result(self, buffer, *result);
+    if (klass->set_result != nullptr) klass->set_result(self, buffer, *result);
     if (get_settings(self).draw) {
       picture = draw_result(self, picture, buffer);
       if (picture == nullptr) {

@@ -60,12 +60,12 @@ static GstFlowReturn gst_ocellus_pool_alloc_buffer(GstBufferPool* pool, GstBuffe
                                                    GstBufferPoolAcquireParams*) {
   *buffer = gst_buffer_new();
   gst_buffer_add_meta(*buffer, parent_meta_info(), nullptr);
-  GST_OCELLUS_POOL(pool)->attach(*buffer);
+  if (const auto attach = GST_OCELLUS_POOL(pool)->attach; attach != nullptr) attach(*buffer);
   return GST_FLOW_OK;
 }
 
 static void gst_ocellus_pool_reset_buffer(GstBufferPool* pool, GstBuffer* buffer) {
-  GST_OCELLUS_POOL(pool)->clear(buffer);
+  if (const auto clear = GST_OCELLUS_POOL(pool)->clear; clear != nullptr) clear(buffer);
   gst_buffer_remove_all_memory(buffer);
   auto* meta = reinterpret_cast<ParentMeta*>(gst_buffer_get_meta(buffer, parent_meta_api()));
   // After the memory is released, because the parent's pool reuses only memory that nobody else

@@ -17,8 +17,8 @@ G_DECLARE_FINAL_TYPE(GstOcellusPool, gst_ocellus_pool, GST, OCELLUS_POOL, GstBuf
 
 typedef void (*GstOcellusMetaFunction)(GstBuffer* buffer);
 
-/// Returns an active pool. `attach` adds the metas to a new buffer. `clear` empties them when the
-/// buffer returns to the pool.
+/// Returns an active pool. Both functions may be null. `attach` adds the metas to a new buffer.
+/// `clear` empties them when the buffer returns to the pool.
 GstBufferPool* gst_ocellus_pool_new(GstCaps* caps, guint min_buffers, GstOcellusMetaFunction attach,
                                     GstOcellusMetaFunction clear);
 

@@ -45,31 +45,19 @@ Expected<EngineConfig> engine_config(GstOcellusBase* self) {
 }
 
 Options get_options(GstOcellusBase* self) {
-  GST_OBJECT_LOCK(self);
-  Options options = gst_ocellus_base_get_private(self)->options;
-  GST_OBJECT_UNLOCK(self);
-  return options;
+  return get_locked(self, gst_ocellus_base_get_private(self)->options);
 }
 
 FrameSettings get_settings(GstOcellusBase* self) {
-  GST_OBJECT_LOCK(self);
-  const FrameSettings settings = gst_ocellus_base_get_private(self)->settings;
-  GST_OBJECT_UNLOCK(self);
-  return settings;
+  return get_locked(self, gst_ocellus_base_get_private(self)->settings);
 }
 
 bool keeps_chroma(GstOcellusBase* self) {
-  GST_OBJECT_LOCK(self);
-  const bool keep = gst_ocellus_base_get_private(self)->keep_chroma;
-  GST_OBJECT_UNLOCK(self);
-  return keep;
+  return get_locked(self, gst_ocellus_base_get_private(self)->keep_chroma);
 }
 
 bool is_live(GstOcellusBase* self) {
-  GST_OBJECT_LOCK(self);
-  const bool live = gst_ocellus_base_get_private(self)->live;
-  GST_OBJECT_UNLOCK(self);
-  return live;
+  return get_locked(self, gst_ocellus_base_get_private(self)->live);
 }
 
 Statistics& get_statistics(GstOcellusBase* self) {
@@ -198,9 +186,7 @@ bool is_too_late(GstOcellusBase* self, GstBuffer* picture, GstClockTimeDiff* jit
     return false;
   const GstClockTime running =
       gst_segment_to_running_time(&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(picture));
-  GST_OBJECT_LOCK(self);
-  const GstClockTime earliest = gst_ocellus_base_get_private(self)->earliest_time;
-  GST_OBJECT_UNLOCK(self);
+  const GstClockTime earliest = get_locked(self, gst_ocellus_base_get_private(self)->earliest_time);
   if (!GST_CLOCK_TIME_IS_VALID(running) || !GST_CLOCK_TIME_IS_VALID(earliest) || running > earliest)
     return false;
   *jitter = GST_CLOCK_DIFF(running, earliest);

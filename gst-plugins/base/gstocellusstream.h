@@ -78,6 +78,21 @@ namespace gst_ocellus {
 
 // ---- settings and state of an element; any thread
 
+/// Sets and reads a member of the private part under the object lock.
+template <typename Value>
+void set_locked(GstOcellusBase* self, Value& member, const Value& value) {
+  GST_OBJECT_LOCK(self);
+  member = value;
+  GST_OBJECT_UNLOCK(self);
+}
+template <typename Value>
+Value get_locked(GstOcellusBase* self, const Value& member) {
+  GST_OBJECT_LOCK(self);
+  const Value value = member;
+  GST_OBJECT_UNLOCK(self);
+  return value;
+}
+
 ocellus::Expected<ocellus::EngineConfig> engine_config(GstOcellusBase* self);
 Options get_options(GstOcellusBase* self);
 FrameSettings get_settings(GstOcellusBase* self);

@@ -31,10 +31,6 @@ static void gst_ocellus_newoperator_class_init(GstOcellusNewoperatorClass* klass
   gst_ocellus_base_class_set_operator(base_class, ocellus::find_operator("newoperator"));
   base_class->message_name = "ocellusnewoperator";
   base_class->produces_video = TRUE;
-  // The result is the picture; no meta describes it.
-  base_class->attach_meta = [](GstBuffer*) {};
-  base_class->clear_meta = [](GstBuffer*) {};
-  base_class->set_result = [](GstOcellusBase*, GstBuffer*, const GstOcellusResult&) {};
 }
 
 static void gst_ocellus_newoperator_init(GstOcellusNewoperator*) {}
