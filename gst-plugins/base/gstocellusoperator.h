@@ -67,7 +67,6 @@ class ElementOperator {
 
   /// Description of the operator, or of the last one if it was destroyed.
   const ocellus::OperatorInfo& info() const { return info_; }
-  const ocellus::EngineInfo& engine() const { return engine_->info(); }
   guint depth() const { return static_cast<guint>(info_.depth); }
 
   /// Returns plane `index` of a result that starts at `data`.
