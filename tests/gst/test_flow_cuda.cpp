@@ -8,14 +8,6 @@
 
 #ifdef OCELLUS_FAKE_CUDA
 #include "elements.h"
-#else
-#include <chrono>
-#include <cmath>
-
-#include "ocellus/buffer.h"
-#include "ocellus/engine.h"
-#include "ocellus/optical_flow.h"
-#include "support/run.h"
 #endif
 
 namespace ocellus::gst_test {
@@ -572,122 +564,6 @@ TEST_F(FlowCuda, Times) {
       }
       EXPECT_LT(typical[1], typical[0]);
     }
-  }
-}
-
-// Returns the frames per second of the library with frames in CUDA memory and results in pinned
-// memory, as `ocellus bench flow --results pinned` measures them.
-double library_rate(const OpticalFlowConfig& config, int frames) {
-  EngineConfig engine_config;
-  engine_config.backend.choice = BackendChoice::kCuda;
-  const auto width = static_cast<std::size_t>(config.size.width);
-  const auto height = static_cast<std::size_t>(config.size.height);
-  const std::size_t image_bytes = width * height;
-  const std::size_t plane_bytes = image_bytes * sizeof(float);
-  engine_config.memory =
-      test::must(OpticalFlow::footprint(test::must(Engine::probe(engine_config)), config));
-  for (int i = 0; i < config.depth; ++i) {
-    engine_config.memory += Buffer::footprint(MemorySpace::kCuda, image_bytes);
-    engine_config.memory += Buffer::footprint(MemorySpace::kPinned, 3 * plane_bytes);
-  }
-  Engine engine = test::must(Engine::create(engine_config));
-  OpticalFlow flow = test::must(OpticalFlow::create(engine, config));
-  std::vector<Buffer> images;
-  std::vector<Buffer> results;
-  for (int i = 0; i < config.depth; ++i) {
-    images.push_back(test::must(Buffer::create(engine, MemorySpace::kCuda, image_bytes)));
-    results.push_back(test::must(Buffer::create(engine, MemorySpace::kPinned, 3 * plane_bytes)));
-    std::vector<guint8> pixels(image_bytes);
-    for (std::size_t p = 0; p < pixels.size(); ++p)
-      pixels[p] = static_cast<guint8>(
-          127.5 + 100.0 * std::sin(0.3 * static_cast<double>(p % width) + 0.2 * i));
-    EXPECT_TRUE(images.back().write(0, pixels.data(), pixels.size()));
-  }
-  std::vector<Ticket> tickets(static_cast<std::size_t>(config.depth));
-  const auto run = [&](int count) {
-    for (int i = 0; i < count + config.depth; ++i) {
-      const auto slot = static_cast<std::size_t>(i % config.depth);
-      if (i >= config.depth) {
-        EXPECT_TRUE(flow.wait(tickets[slot], Deadline::never()));
-      }
-      if (i >= count) continue;
-      Frame frame;
-      frame.data = images[slot].data();
-      frame.size = config.size;
-      frame.stride = config.size.width;
-      frame.space = MemorySpace::kCuda;
-      const auto plane = [&](std::size_t index) {
-        ImageView view;
-        view.data = static_cast<char*>(results[slot].data()) + index * plane_bytes;
-        view.size = config.size;
-        view.stride = static_cast<std::ptrdiff_t>(width * sizeof(float));
-        view.format = PixelFormat::kFloat32;
-        view.space = MemorySpace::kPinned;
-        return view;
-      };
-      tickets[slot] = test::must(flow.submit(frame, {plane(0), plane(1), plane(2)}));
-    }
-  };
-  run(60);
-  const auto begin = std::chrono::steady_clock::now();
-  run(frames);
-  return frames / std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-// Returns the frames per second of an element whose pictures are in CUDA memory of its own context.
-double element_rate(const Video& video, const std::string& properties, int frames) {
-  Harness harness("backend=cuda align=false " + properties, video);
-  start_cuda(harness, video);
-  GstCudaContext* context = offered_context(harness.get()->srcpad);
-  GstBufferPool* pool = cuda_pool(context, video, 4);
-  std::vector<GstBuffer*> pictures;
-  for (int i = 0; i < 4; ++i) pictures.push_back(cuda_frame(harness, pool, video, i));
-  int pushed = 0;
-  const auto run = [&](int count) {
-    for (const int end = pushed + count; pushed < end; ++pushed) {
-      GstBuffer* buffer = gst_buffer_copy(pictures[static_cast<std::size_t>(pushed % 4)]);
-      GST_BUFFER_PTS(buffer) = harness.pts(pushed);
-      EXPECT_EQ(harness.push(buffer), GST_FLOW_OK);
-      harness.drop_output();
-    }
-  };
-  run(60);
-  const auto begin = std::chrono::steady_clock::now();
-  run(frames);
-  const double rate =
-      frames / std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  EXPECT_EQ(harness.stat("copies"), 0u);
-  unref_all(pictures);
-  drop_pool(pool);
-  gst_object_unref(context);
-  return rate;
-}
-
-// Fails when a pipeline with several frames in flight does not reach the rate of the library at the
-// same depth. Also fails when the reported latency is not that of the frames in flight.
-TEST_F(FlowCuda, DepthReachesTheRateOfTheLibrary) {
-  constexpr Video kHd{GST_VIDEO_FORMAT_NV12, 1920, 1080, 30, 1};
-  OpticalFlowConfig config = OpticalFlowConfig::with_kernels({kHd.width, kHd.height});
-  test::must(set_option(config, "kernels", "per-pixel"));
-  for (const int depth : {1, 2, 3, 4}) {
-    config.depth = depth;
-    const std::string properties =
-        "method=kernels kernels=per-pixel depth=" + std::to_string(depth);
-    double library = 0.0;
-    double element = 0.0;
-    for (int turn = 0; turn < 3; ++turn) {
-      library = std::max(library, library_rate(config, 400));
-      element = std::max(element, element_rate(kHd, properties, 400));
-    }
-    g_print("1920x1080, per-pixel float, depth %d: library %.0f, element %.0f frames/s, %.3f\n",
-            depth, library, element, element / library);
-    if (depth == 3) {
-      EXPECT_GE(element, 0.9 * library);
-    }
-    Harness harness("backend=cuda align=false " + properties, kHd);
-    start_cuda(harness, kHd);
-    EXPECT_EQ(gst_harness_query_latency(harness.get()),
-              gst_util_uint64_scale(GST_SECOND, static_cast<guint64>(depth - 1), 30));
   }
 }
 
