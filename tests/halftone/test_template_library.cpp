@@ -187,7 +187,8 @@ TEST(CellTemplates, ReportsMistakesInChains) {
     EXPECT_NE(error.find(words), std::string::npos)
         << "\"" << chain << "\" says: " << (error.empty() ? "nothing" : error);
   }
-  EXPECT_NE(error_of(std::string(5000, 'x') + ".ocellus").find("at most 4095"), std::string::npos);
+  EXPECT_NE(error_of(std::string(5000, 'x').append(".ocellus")).find("at most 4095"),
+            std::string::npos);
   EXPECT_NE(error_of(std::string(5000, 'x')).find("at most 48"), std::string::npos);
 }
 
