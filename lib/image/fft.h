@@ -81,13 +81,13 @@ struct FftRoot {
 /// a exp(-2 pi i k / r) forward, a exp(+2 pi i k / r) inverse.
 template <int kRadix, int kIndex, bool kInverse>
 OCELLUS_FFT_FUNCTION Complex32 turn(Complex32 a) {
-  constexpr int k = kIndex % kRadix;
-  if constexpr (k == 0) {
+  constexpr int kTurn = kIndex % kRadix;
+  if constexpr (kTurn == 0) {
     return a;
   } else {
-    constexpr float c = FftRoot<kRadix, k>::kCos;
-    constexpr float s = kInverse ? FftRoot<kRadix, k>::kSin : -FftRoot<kRadix, k>::kSin;
-    return {a.re * c - a.im * s, a.re * s + a.im * c};
+    constexpr float kCos = FftRoot<kRadix, kTurn>::kCos;
+    constexpr float kSin = kInverse ? FftRoot<kRadix, kTurn>::kSin : -FftRoot<kRadix, kTurn>::kSin;
+    return {a.re * kCos - a.im * kSin, a.re * kSin + a.im * kCos};
   }
 }
 

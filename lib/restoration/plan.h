@@ -1,6 +1,8 @@
 // RestorationPlan: a checked configuration in the form that backends work from.
 #pragma once
 
+#include <cstdint>
+
 #include "ocellus/restoration.h"
 
 namespace ocellus::detail {
@@ -31,20 +33,22 @@ constexpr int border_position(int position, int length, RestorationBorder border
   return folded < length ? folded : period - folded;
 }
 
-/// The value that the format holds for `gray`, in gray levels of 8 bits: rounded, halves up.
+/// Limits a value to 0 to `most` and adds a half, so that a conversion to a whole number rounds.
+constexpr float ready_to_round(float value, float most) noexcept {
+  const float limited = value < 0.0f ? 0.0f : value > most ? most : value;
+  return limited + 0.5f;
+}
+
+/// The value that the format holds for `gray`, in gray levels of 8 bits.
 template <typename Pixel>
 constexpr Pixel pixel_of(float gray) noexcept;
 template <>
 constexpr std::uint8_t pixel_of<std::uint8_t>(float gray) noexcept {
-  return static_cast<std::uint8_t>((gray < 0.0f ? 0.0f : gray > 255.0f ? 255.0f : gray) + 0.5f);
+  return static_cast<std::uint8_t>(ready_to_round(gray, 255.0f));
 }
 template <>
 constexpr std::uint16_t pixel_of<std::uint16_t>(float gray) noexcept {
-  const float scaled = gray * 257.0f;
-  return static_cast<std::uint16_t>((scaled < 0.0f       ? 0.0f
-                                     : scaled > 65535.0f ? 65535.0f
-                                                         : scaled) +
-                                    0.5f);
+  return static_cast<std::uint16_t>(ready_to_round(gray * 257.0f, 65535.0f));
 }
 template <>
 constexpr float pixel_of<float>(float gray) noexcept {
