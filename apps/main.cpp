@@ -17,6 +17,7 @@
 #include "apps/halftone/template_command.h"
 #include "apps/io/video.h"
 #include "apps/optical_flow/kernels_command.h"
+#include "apps/restoration/command.h"
 
 namespace {
 
@@ -75,6 +76,7 @@ int run(int argc, char** argv) {
   add_devices_command(program, exit_code);
   add_flow_command(program, exit_code);
   add_cell_commands(program, exit_code);
+  add_restoration_command(program, exit_code);
   add_kernels_command(program, exit_code);
   add_template_command(program, exit_code);
   add_compare_command(program, exit_code);

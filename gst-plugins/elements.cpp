@@ -4,11 +4,13 @@
 #include "gstocelluscnn.h"
 #include "gstocellusflow.h"
 #include "gstocellushalftone.h"
+#include "gstocellusrestore.h"
 
 gboolean gst_ocellus_register_elements(GstPlugin* plugin) {
   gboolean done = TRUE;
   done &= GST_ELEMENT_REGISTER(ocellusflow, plugin);
   done &= GST_ELEMENT_REGISTER(ocellushalftone, plugin);
   done &= GST_ELEMENT_REGISTER(ocelluscnn, plugin);
+  done &= GST_ELEMENT_REGISTER(ocellusrestore, plugin);
   return done;
 }

@@ -48,6 +48,8 @@ std::span<const OperatorDescription> operators() noexcept {
           "filter", "Convolutions with spatio-temporal kernels"),
       describe<Halftone, HalftoneConfig>("halftone", "Black and white halftones of gray images"),
       describe<Cnn, CnnConfig>("cnn", "Templates of a cellular neural network"),
+      describe<Restoration, RestorationConfig>(
+          "restore", "Restoration of blurred images by recursive filters"),
   };
   return kOperators;
 }

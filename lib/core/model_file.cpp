@@ -51,6 +51,13 @@ tl::unexpected<Error> corrupt_file(const char* format, ...) noexcept {
   return tl::unexpected(error);
 }
 
+tl::unexpected<Error> with_path(const ModelKind& kind, const char* path,
+                                const Error& error) noexcept {
+  const std::size_t name = std::strlen(kind.name);
+  const char* const rest = std::strncmp(error.text, kind.name, name) == 0 ? error.text + name : "";
+  return tl::unexpected(make_error(error.status, "%s \"%.80s\"%s", kind.name, path, rest));
+}
+
 Expected<ModelHeader> parse_model_header(const ModelKind& kind, const void* bytes,
                                          std::uint64_t available,
                                          std::uint64_t file_bytes) noexcept {

@@ -64,6 +64,10 @@ struct ModelHeader {
 __attribute__((format(printf, 1, 2))) tl::unexpected<Error> corrupt_file(const char* format,
                                                                          ...) noexcept;
 
+/// Puts the path behind the kind's name, with which the text of `error` begins.
+tl::unexpected<Error> with_path(const ModelKind& kind, const char* path,
+                                const Error& error) noexcept;
+
 /// Makes all checks except those of the table and of the arrays. `bytes` are the first `available`
 /// bytes of a file of `file_bytes` bytes. They must be the whole file or at least
 /// model_arrays_at(kind.max_table_bytes) bytes. Errors: CorruptFile.

@@ -116,13 +116,7 @@ Expected<CellTemplateFileInfo> read_cell_template_file(
   const Expected<CellTemplateFileInfo> info =
       model ? detail::parse_cell_template_file(bytes, *model, stages)
             : tl::unexpected(model.error());
-  if (!info) {
-    // Add the path, if there is room for both.
-    const Error inner = info.error();
-    constexpr std::size_t kKind = sizeof("template file") - 1;
-    return tl::unexpected(
-        make_error(inner.status, "template file \"%.80s\"%s", path, inner.text + kKind));
-  }
+  if (!info) return detail::with_path(detail::kCellTemplateKind, path, info.error());
   return info;
 }
 

@@ -552,7 +552,7 @@ std::string another_value(const OperatorConfig& config, const Option& option,
   const std::string name = option.name;
   if (name == "template") return "erosion | edge";
   if (name == "initial") return initial;
-  for (const char* text : {"1,2,30,20", "7x5x4", "per-pixel", "-0.25", "a"}) {
+  for (const char* text : {"1,2,30,20", "7x5x4", "per-pixel", "-0.25", "gaussian-1.5", "a"}) {
     OperatorConfig changed = config;
     if (text != now && changed.set_option(name, text) && changed.info()) return text;
   }

@@ -162,7 +162,8 @@ INSTANTIATE_TEST_SUITE_P(
                  {{"preset", "fast"}},
                  "",
                  MemorySpace::kCuda},
-        RateCase{"cnn", "ocelluscnn", "cnn", {{"template", "edge"}}, "", MemorySpace::kCuda}),
+        RateCase{"cnn", "ocelluscnn", "cnn", {{"template", "edge"}}, "", MemorySpace::kCuda},
+        RateCase{"restore", "ocellusrestore", "restore", {}, "", MemorySpace::kCuda}),
     [](const auto& made) { return std::string(made.param.name); });
 
 }  // namespace

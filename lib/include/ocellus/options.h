@@ -37,6 +37,8 @@ struct Text {
   char data[Capacity] = {};  ///< NUL-terminated
 
   constexpr Text() noexcept = default;
+  /// A text that is too long or contains a NUL gives an empty one.
+  constexpr explicit Text(std::string_view text) noexcept { assign(text); }
   constexpr std::string_view view() const noexcept { return data; }
   constexpr const char* c_str() const noexcept { return data; }
   constexpr bool empty() const noexcept { return data[0] == '\0'; }

@@ -1,0 +1,76 @@
+// Restoration: removes blur with the sum of four recursive quadrant filters.
+//
+// Source: Nikonorov, Fursov, Yakimov, 2012; ocellus/restoration_filter.h has the equations.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "ocellus/engine.h"
+#include "ocellus/frame.h"
+#include "ocellus/memory.h"
+#include "ocellus/operator.h"
+#include "ocellus/options.h"
+#include "ocellus/restoration_filter.h"
+#include "ocellus/status.h"
+
+#pragma GCC visibility push(default)  // exported by a shared library
+
+namespace ocellus {
+
+/// What lies beyond the image. The image is continued on all sides as far as the impulse response
+/// of the filter reaches (OperatorInfo::summary names this padding). The recursion begins there.
+enum class RestorationBorder : std::uint8_t {
+  kReflect,    ///< the image mirrored at its outermost pixels: c b | a b c
+  kReplicate,  ///< the nearest pixel of the image
+  kZero,       ///< 0
+};
+
+struct RestorationConfig {
+  ImageSize size;                            ///< 1x1 to 16384x16384
+  PixelFormat format = PixelFormat::kGray8;  ///< of the frames and of the result
+  int depth = 1;                             ///< frames in flight, 1 to 8
+  /// The name of a filter of the library (`find_restoration_filter`) or the path of a filter file.
+  Text<kMaxOptionText> filter{"gaussian-1"};
+  /// C++ only: the filter, in place of the one that `filter` names. It must remain valid until
+  /// `create` returns.
+  const RestorationFilter* coefficients = nullptr;
+  RestorationBorder border = RestorationBorder::kReflect;
+
+  /// All but size, format and coefficients.
+  static OptionTable options() noexcept;
+};
+
+/// The operator. Its output is one plane of the frame's size and format. In whole numbers a result
+/// is rounded to the nearest one and limited to the range of the format. The result of a frame with
+/// pixels that are not finite is 0 everywhere (kBadPixels).
+class Restoration : public OperatorHandle {
+ public:
+  /// What an operator of this configuration takes and gives. Reads the filter file. Errors: those
+  /// of `create`.
+  static Expected<OperatorInfo> info_for(const RestorationConfig& config) noexcept;
+
+  /// Reads the filter file. Errors: those of `create`.
+  static Expected<Footprint> footprint(const EngineInfo& engine,
+                                       const RestorationConfig& config) noexcept;
+
+  /// The only call that takes memory. Reads the filter file and computes the filter's tables.
+  /// Errors: InvalidArgument (the text names the field, its value and its range, or says why the
+  /// filter is refused, see `analyze_filter`), CorruptFile, IoError, OutOfMemory (the engine's
+  /// block has no such piece left), Unsupported (the device has too little shared memory).
+  static Expected<Restoration> create(Engine& engine, const RestorationConfig& config) noexcept;
+
+  using OperatorHandle::submit;
+  Expected<Ticket> submit(const Frame& in, const ImageView& image) noexcept {
+    OperatorOutput out;
+    out.planes[0] = image;
+    return OperatorHandle::submit(in, out);
+  }
+
+ private:
+  explicit Restoration(OperatorHandle handle) noexcept : OperatorHandle(std::move(handle)) {}
+};
+
+}  // namespace ocellus
+
+#pragma GCC visibility pop

@@ -1,0 +1,79 @@
+#include "restoration/filter_file.h"
+
+#include <cmath>
+
+#include "core/failure.h"
+#include "restoration_filter_generated.h"
+
+namespace ocellus {
+namespace detail {
+
+Expected<void> parse_filter_table(const void* bytes, const ModelHeader& model,
+                                  RestorationFilter& filter) noexcept {
+  const auto verified = model_table<file::RestorationFilter>(kFilterKind, bytes, model);
+  if (!verified) return tl::unexpected(verified.error());
+  const file::RestorationFilter* const table = *verified;
+  const int support = table->support();
+  if (support < 1 || support > kMaxFilterSupport) {
+    return corrupt_file("filter file: support is %d; it must be 1 to %d", support,
+                        kMaxFilterSupport);
+  }
+  const std::uint64_t expected = filter_floats(support) * sizeof(float);
+  if (model.array_bytes != expected) {
+    return corrupt_file("filter file: there are %llu bytes of coefficients; support %d needs %llu",
+                        static_cast<unsigned long long>(model.array_bytes), support,
+                        static_cast<unsigned long long>(expected));
+  }
+  filter.support = support;
+  if (const flatbuffers::String* note = table->note())
+    copy_note(filter.note, sizeof(filter.note), note->c_str(), note->size());
+  return {};
+}
+
+Expected<void> set_coefficients(const float* array, RestorationFilter& filter) noexcept {
+  const int m = filter.support;
+  for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
+    for (const bool back : {false, true}) {
+      RestorationFilter::Taps& taps = back ? filter.feedback[q] : filter.feedforward[q];
+      for (int i = 0; i < m * m; ++i) {
+        const float value = *array++;
+        if (!std::isfinite(value)) {
+          return corrupt_file("filter file: %c(%d, %d) of quadrant %d is %g; it must be finite",
+                              back ? 'b' : 'a', i / m, i % m, static_cast<int>(q),
+                              static_cast<double>(value));
+        }
+        taps[static_cast<std::size_t>(i)] = value;
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace detail
+
+Expected<RestorationFilter> read_restoration_filter(const char* path) noexcept {
+  if (path == nullptr || path[0] == '\0')
+    return detail::invalid_argument("the path of the filter file is empty");
+  detail::ModelFile file;
+  if (Expected<void> opened = file.open(detail::kFilterKind, path); !opened)
+    return tl::unexpected(opened.error());
+  RestorationFilter filter;
+  const auto read = [&]() noexcept -> Expected<void> {
+    alignas(64) unsigned char bytes[detail::model_arrays_at(detail::kFilterKind.max_table_bytes)];
+    const Expected<detail::ModelHeader> model = file.header(bytes, sizeof(bytes));
+    if (!model) return tl::unexpected(model.error());
+    if (Expected<void> parsed = detail::parse_filter_table(bytes, *model, filter); !parsed)
+      return parsed;
+    std::array<float, detail::filter_floats(kMaxFilterSupport)> array;
+    if (Expected<void> done =
+            file.read(array.data(), detail::filter_floats(filter.support) * sizeof(float));
+        !done)
+      return done;
+    return detail::set_coefficients(array.data(), filter);
+  };
+  if (const Expected<void> done = read(); !done)
+    return detail::with_path(detail::kFilterKind, path, done.error());
+  return filter;
+}
+
+}  // namespace ocellus

@@ -1,0 +1,28 @@
+// Reads a filter file (*.ocellus). restoration_filter.fbs describes its table and its array.
+#pragma once
+
+#include <cstddef>
+
+#include "core/model_file.h"
+#include "ocellus/restoration_filter.h"
+#include "ocellus/status.h"
+
+namespace ocellus::detail {
+
+inline constexpr ModelKind kFilterKind{"filter", "filter file", 1, 960};
+
+/// Number of floats in the array of a file.
+constexpr std::size_t filter_floats(int support) {
+  return std::size_t{2} * kFilterQuadrants * static_cast<std::size_t>(support * support);
+}
+
+/// Checks the table and fills in everything except the coefficients. `bytes` are the file up to its
+/// arrays, aligned to 8 bytes. Errors: CorruptFile.
+Expected<void> parse_filter_table(const void* bytes, const ModelHeader& model,
+                                  RestorationFilter& filter) noexcept;
+
+/// Copies the coefficients from the array of a file of `filter.support`. Errors: CorruptFile (a
+/// value that is not finite).
+Expected<void> set_coefficients(const float* array, RestorationFilter& filter) noexcept;
+
+}  // namespace ocellus::detail

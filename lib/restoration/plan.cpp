@@ -1,0 +1,61 @@
+#include "restoration/plan.h"
+
+#include <cstdio>
+
+#include "core/checks.h"
+#include "core/failure.h"
+
+namespace ocellus::detail {
+namespace {
+
+Expected<RestorationFilter> load_filter(const RestorationConfig& config) noexcept {
+  if (config.coefficients != nullptr) return *config.coefficients;
+  if (const auto found = find_restoration_filter(config.filter.view())) return *found;
+  if (config.filter.empty()) {
+    return invalid_argument(
+        "filter is empty; it must be a filter file or the name of a filter of the library");
+  }
+  return read_restoration_filter(config.filter.c_str());
+}
+
+}  // namespace
+
+Expected<RestorationPlan> make_plan(const RestorationConfig& config) noexcept {
+  // The fields that are options are checked by their rows.
+  if (Check c = check_options(RestorationConfig::options(), &config); !c)
+    return tl::unexpected(c.error());
+  if (Check c = check_geometry(config.size, config.format, {}, config.depth); !c)
+    return tl::unexpected(c.error());
+  const Expected<RestorationFilter> filter = load_filter(config);
+  if (!filter) return tl::unexpected(filter.error());
+  const Expected<FilterProperties> properties = analyze_filter(*filter);
+  if (!properties) return tl::unexpected(properties.error());
+  RestorationPlan plan;
+  plan.size = config.size;
+  plan.format = config.format;
+  plan.depth = config.depth;
+  plan.border = config.border;
+  plan.padding = properties->response;
+  plan.filter = *filter;
+  return plan;
+}
+
+OperatorInfo info_of(const RestorationPlan& plan) noexcept {
+  OperatorInfo info;
+  info.name = "restoration";
+  info.size = plan.size;
+  info.format = plan.format;
+  info.planes[0] = {"image", plan.size, plan.format, false};
+  info.depth = plan.depth;
+  const int m = plan.filter.support;
+  std::snprintf(info.summary, sizeof(info.summary),
+                "four recursive quadrants of %dx%d, padding of %d pixels", m, m, plan.padding);
+  const double pixels = static_cast<double>(plan.size.width) * plan.size.height;
+  info.least_bytes = pixels * 2.0 * bytes_per_pixel(plan.format);
+  // Equation (1) of restoration_filter.h, four times. Transforms of Fourier need fewer operations,
+  // but no fewer bytes.
+  info.least_flops = pixels * 4.0 * 2.0 * (2.0 * m * m - 1.0);
+  return info;
+}
+
+}  // namespace ocellus::detail

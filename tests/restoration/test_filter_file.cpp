@@ -1,0 +1,142 @@
+// Filter files: they are read as they were written, and every damaged byte is detected.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "apps/common/input_error.h"
+#include "apps/restoration/filter_writer.h"
+#include "core/model_file.h"
+#include "ocellus/restoration.h"
+#include "restoration/filter_file.h"
+#include "restoration_filter_generated.h"
+#include "support/files.h"
+
+namespace ocellus {
+namespace {
+
+class FilterFile : public testing::Test {
+ protected:
+  /// A stable filter whose coefficients all differ.
+  static RestorationFilter filter(int support) {
+    RestorationFilter made;
+    made.support = support;
+    float value = 0.001f;
+    for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
+      for (std::size_t i = 0; i < static_cast<std::size_t>(support * support); ++i) {
+        made.feedforward[q][i] = value;
+        made.feedback[q][i] = i == 0 ? 0.0f : -value / static_cast<float>(8 * support * support);
+        value += 0.0005f;
+      }
+    }
+    std::snprintf(made.note, sizeof(made.note), "made by a test");
+    return made;
+  }
+
+  void write(const std::string& bytes) const {
+    std::ofstream(path_, std::ios::binary)
+        .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  }
+  /// Writes a file of a support and an array, with correct checksums.
+  void write_array(int support, const std::vector<float>& array) const {
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(file::CreateRestorationFilter(builder, static_cast<std::uint8_t>(support)));
+    const std::size_t bytes = array.size() * sizeof(float);
+    std::string all(detail::model_arrays_at(builder.GetSize()), '\0');
+    detail::write_model_header(detail::kFilterKind, builder.GetBufferPointer(), builder.GetSize(),
+                               bytes, XXH64(array.data(), bytes, 0), all.data());
+    all.append(reinterpret_cast<const char*>(array.data()), bytes);
+    write(all);
+  }
+  Error error() const {
+    const auto read = read_restoration_filter(path_.c_str());
+    return read ? Error{} : read.error();
+  }
+
+  const test::TemporaryFolder folder_;
+  const std::string path_ = folder_ / "x.ocellus";
+};
+
+// Fails when a coefficient, the support or the note is not written, or is read into another place.
+TEST_F(FilterFile, KeepsEverything) {
+  for (const int support : {1, 2, 7, 31}) {
+    const RestorationFilter written = filter(support);
+    app::write_filter_file(path_, written);
+    const auto read = read_restoration_filter(path_.c_str());
+    ASSERT_TRUE(read) << read.error().text;
+    EXPECT_EQ(read->support, support);
+    EXPECT_EQ(read->feedforward, written.feedforward);
+    EXPECT_EQ(read->feedback, written.feedback);
+    EXPECT_STREQ(read->note, "made by a test");
+  }
+}
+
+// Fails when an operator does not take its filter from the file.
+TEST_F(FilterFile, IsTheFilterOfAnOperator) {
+  app::write_filter_file(path_, filter(7));
+  RestorationConfig config;
+  config.size = {64, 48};
+  ASSERT_TRUE(set_option(config, "filter", path_));
+  const auto info = Restoration::info_for(config);
+  ASSERT_TRUE(info) << info.error().text;
+  EXPECT_NE(std::string(info->summary).find("7x7"), std::string::npos) << info->summary;
+}
+
+// Fails when a changed or missing byte is not detected, or the error does not name the file.
+TEST_F(FilterFile, EveryDamageIsDetected) {
+  app::write_filter_file(path_, filter(2));
+  const std::string good = test::bytes_of(path_);
+  ASSERT_FALSE(good.empty());
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 0x10);
+    write(bad);
+    EXPECT_EQ(error().status, Status::kCorruptFile) << "byte " << i;
+    EXPECT_NE(std::string(error().text).find(path_), std::string::npos) << error().text;
+  }
+  for (const std::size_t length : {std::size_t{0}, std::size_t{63}, good.size() - 1}) {
+    write(good.substr(0, length));
+    EXPECT_EQ(error().status, Status::kCorruptFile) << "length " << length;
+  }
+}
+
+// Fails when a value out of range is taken although the checksums are right.
+TEST_F(FilterFile, ValuesAreChecked) {
+  for (const int support : {0, 32, 255}) {
+    write_array(support, std::vector<float>(8));
+    EXPECT_NE(std::string(error().text).find("support is " + std::to_string(support)),
+              std::string::npos)
+        << error().text;
+  }
+  write_array(2, std::vector<float>(31));
+  EXPECT_NE(std::string(error().text).find("124 bytes of coefficients; support 2 needs 128"),
+            std::string::npos)
+      << error().text;
+  std::vector<float> array(32);
+  array[2 * 8 + 4 + 3] = std::numeric_limits<float>::quiet_NaN();
+  write_array(2, array);
+  EXPECT_NE(std::string(error().text).find("b(1, 1) of quadrant 2 is nan"), std::string::npos)
+      << error().text;
+}
+
+// Fails when a file is written that no operator would take.
+TEST_F(FilterFile, UnstableFiltersAreNotWritten) {
+  RestorationFilter unstable = filter(3);
+  unstable.feedback[2][1] = 1.5f;
+  try {
+    app::write_filter_file(path_, unstable);
+    FAIL() << "the filter was written";
+  } catch (const app::InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("quadrant 2 is unstable"), std::string::npos)
+        << error.what();
+  }
+  EXPECT_FALSE(std::ifstream(path_).good());
+}
+
+}  // namespace
+}  // namespace ocellus
