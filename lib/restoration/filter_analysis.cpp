@@ -58,16 +58,18 @@ Expected<void> check_coefficients(const RestorationFilter& filter) noexcept {
 }
 
 tl::unexpected<Error> unstable(int quadrant, const detail::RootTest& roots) noexcept {
+  const char root = roots.in_rows ? '1' : '2';
+  const char other = roots.in_rows ? '2' : '1';
   if (roots.angle < 0.0) {
     return detail::invalid_argument(
-        "quadrant %d is unstable: its denominator has a root z1 of magnitude %.4f at infinite z2; "
-        "all magnitudes must be below 1",
-        quadrant, roots.largest_root);
+        "quadrant %d is unstable: its denominator has a root z%c of magnitude %.4f at infinite "
+        "z%c; all magnitudes must be below 1",
+        quadrant, root, roots.largest_root, other);
   }
   return detail::invalid_argument(
-      "quadrant %d is unstable: its denominator has a root z2 of magnitude %.4f at z1 = exp(%.4f "
-      "i); all magnitudes must be below 1",
-      quadrant, roots.largest_root, roots.angle);
+      "quadrant %d is unstable: its denominator has a root z%c of magnitude %.4f at z%c = "
+      "exp(%.4f i); all magnitudes must be below 1",
+      quadrant, root, roots.largest_root, other, roots.angle);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ struct RestorationFilter {
 /// What follows from the coefficients.
 struct FilterProperties {
   /// Largest magnitude of a root z2 of 1 - sum of b(k1, k2) z1^-k1 z2^-k2 over all z1 of magnitude
-  /// 1, or of a root z1 at infinite z2; the largest of all quadrants. A stable filter has less than
+  /// 1, and of a root z1 over all z2; the largest of all quadrants. A stable filter has less than
   /// 1; 0: no feedback.
   double largest_root = 0.0;
   /// Beyond this distance from the center, along x or y, the magnitudes of the impulse response sum
