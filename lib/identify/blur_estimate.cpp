@@ -546,35 +546,44 @@ std::vector<double> interpolate(const RadialSpectrum& spectrum) {
 }
 
 namespace {
+
 constexpr double kCorner = 0.01;  // cycles per pixel
+
+/// The variable of the power law: 0 at a frequency of 0.1.
+double log_frequency(double f) {
+  return std::log(10.0 * std::hypot(f, kCorner));
 }
 
+}  // namespace
+
 double PowerLaw::at(double f) const {
-  return std::exp(log_scale) * std::pow(f * f + kCorner * kCorner, -0.5 * exponent);
+  const double l = log_frequency(f);
+  return std::exp(log_power - exponent * l - curvature * l * l);
 }
 
 PowerLaw fit_power_law(const RadialSpectrum& spectrum) {
-  // A line through the logarithms; a ring scatters by about 0.4.
   const PowerLaw prior;
-  constexpr double kScatter = 0.4;
-  constexpr double kExponentDeviation = 0.3;
-  Eigen::Matrix2d normal = Eigen::Matrix2d::Zero();
-  Eigen::Vector2d right = Eigen::Vector2d::Zero();
+  constexpr double kScatter = 0.4;  // of the logarithm of the power in a ring
+  constexpr double kDeviation = 0.3;
+  Eigen::Matrix3d normal = Eigen::Matrix3d::Zero();
+  Eigen::Vector3d right = Eigen::Vector3d::Zero();
   for (std::size_t k = 0; k < spectrum.log_power.size(); ++k) {
-    const double f = std::exp(spectrum.log_frequency[k]);
-    const Eigen::Vector2d row(1.0, -std::log(std::hypot(f, kCorner)));
+    const double l = log_frequency(std::exp(spectrum.log_frequency[k]));
+    const Eigen::Vector3d row(1.0, -l, -l * l);
     normal += row * row.transpose() / (kScatter * kScatter);
     right += row * spectrum.log_power[k] / (kScatter * kScatter);
   }
-  normal(1, 1) += 1.0 / (kExponentDeviation * kExponentDeviation);
-  right(1) += prior.exponent / (kExponentDeviation * kExponentDeviation);
-  // Without data, the prior's scale stays.
-  normal(0, 0) += 1e-6;
-  right(0) += 1e-6 * prior.log_scale;
-  const Eigen::Vector2d solution = normal.ldlt().solve(right);
+  const Eigen::Vector3d mean_of_prior(prior.log_power, prior.exponent, prior.curvature);
+  // The scale has a wide prior: only without data does it matter.
+  const Eigen::Vector3d precision(1e-6, 1.0 / (kDeviation * kDeviation),
+                                  1.0 / (kDeviation * kDeviation));
+  normal.diagonal() += precision;
+  right += precision.cwiseProduct(mean_of_prior);
+  const Eigen::Vector3d solution = normal.ldlt().solve(right);
   PowerLaw law;
-  law.log_scale = solution(0);
+  law.log_power = solution(0);
   law.exponent = solution(1);
+  law.curvature = solution(2);
   return law;
 }
 

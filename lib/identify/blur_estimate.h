@@ -68,18 +68,21 @@ RadialSpectrum radial_spectrum(const std::vector<Picture>& pictures, bool octave
 /// The power of the spectrum at every frequency of the design grid, by interpolation.
 std::vector<double> interpolate(const RadialSpectrum& spectrum);
 
-/// A spectrum scale / (frequency^2 + 0.01^2)^(exponent / 2).
+/// A power spectrum exp(log_power - exponent l - curvature l^2) with l = log(f / 0.1), f in cycles
+/// per pixel. Below f = 0.01 it is constant. The default is a mean of photographs.
 struct PowerLaw {
-  double log_scale = -8.5;  ///< the mean of photographs
+  double log_power = -2.5;
   double exponent = 2.6;
+  double curvature = 0.0;
 
   double at(double frequency) const;
 };
 
-/// Fits the power law to a spectrum. The prior of the exponent is N(2.6, 0.3^2), because few pixels
-/// determine it poorly and the rest of the picture is more like other photographs. Source of the
-/// mean: Field, "Relations between the statistics of natural images and the response properties of
-/// cortical cells", JOSA A 4, 1987, and measurements on photographs.
+/// Fits the power law to a spectrum. Exponent and curvature have the priors N(2.6, 0.3^2) and N(0,
+/// 0.3^2), because few pixels determine them poorly and the rest of the picture is more like other
+/// photographs. Source of the form: Field, "Relations between the statistics of natural images and
+/// the response properties of cortical cells", JOSA A 4, 1987; the numbers are from measurements on
+/// photographs.
 PowerLaw fit_power_law(const RadialSpectrum& spectrum);
 
 }  // namespace ocellus::identify

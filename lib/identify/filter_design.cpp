@@ -22,6 +22,7 @@ constexpr std::array<std::array<int, 2>, 4> kSign{{{1, 1}, {1, -1}, {-1, 1}, {-1
 // not hold.
 constexpr double kRidge = 1e-7;
 constexpr int kRootAngles = 64;
+constexpr int kProofAngles = 512;
 
 int wrap(int k, int side) {
   return k < 0 ? k + side : k;
@@ -73,13 +74,13 @@ Spectra evaluate(const Coefficients& c) {
 
 /// Scales b(k1,k2) by powers of a factor until the largest root is at most `bound`. Returns whether
 /// that was necessary.
-bool restrict_roots(std::vector<double>& b, int n, double bound) {
+bool restrict_roots(std::vector<double>& b, int n, double bound, int angles = kRootAngles) {
   bool changed = false;
   for (int i = 0; i < 200; ++i) {
-    const double root = detail::test_roots(b.data(), n, kRootAngles).largest_root;
+    const double root = detail::test_roots(b.data(), n, angles).largest_root;
     if (root <= bound) return changed;
     changed = true;
-    const double factor = std::clamp(0.999 * bound / root, 0.5, 0.999);
+    const double factor = std::clamp(0.9995 * bound / root, 0.5, 0.9995);
     for (int k1 = 0; k1 < n; ++k1) {
       for (int k2 = 0; k2 < n; ++k2) {
         b[static_cast<std::size_t>(k1 * n + k2)] *= std::pow(factor, k1 + k2);
@@ -388,6 +389,10 @@ Design design_filter(const DesignTarget& target, int support, int feedback_suppo
     designer.fit_numerators(c);
     designer.refine(c, 6, design.iterations);
   }
+  // More angles than during the descent, in case a root hid between two of them.
+  bool restricted = false;
+  for (auto& b : c.b) restricted = restrict_roots(b, c.n, largest_root, kProofAngles) || restricted;
+  if (restricted) designer.fit_numerators(c);
   design.excess = designer.excess(c);
   design.filter.support = support;
   for (std::size_t q = 0; q < 4; ++q) {

@@ -172,7 +172,7 @@ Expected<Identification> design(const DesignTarget& target, const Identification
   for (std::size_t q = 0; q < 4; ++q) {
     const double* const a = result.filter.feedforward[q].data();
     const double* const b = result.filter.feedback[q].data();
-    report.largest_root[q] = detail::test_roots(b, config.support, 256).largest_root;
+    report.largest_root[q] = detail::test_roots(b, config.support, 512).largest_root;
     if (!(report.largest_root[q] < 1.0)) {
       return tl::unexpected(
           make_error(Status::kInvalidArgument,

@@ -72,22 +72,37 @@ double largest_modulus(const Polynomial& c, int degree) noexcept {
   return high;
 }
 
-/// D(z1, z2) as a polynomial in z2, at z1 = exp(i angle).
-Polynomial denominator_at(const double* feedback, int support, double angle) noexcept {
-  Polynomial c{};
-  for (int k1 = 0; k1 < support; ++k1) {
-    const Complex z = std::polar(1.0, -angle * k1);
-    for (int k2 = 0; k2 < support; ++k2) {
-      c[static_cast<std::size_t>(k2)] -= feedback[k1 * support + k2] * z;
-    }
-  }
-  c[0] += 1.0;
-  return c;
-}
+/// The feedback coefficients in one of the two orders of the variables: `outer` is the variable on
+/// the unit circle, `inner` the one whose roots are sought.
+struct Denominator {
+  const double* feedback;
+  int support;
+  int outer_stride;
+  int inner_stride;
 
-double largest_modulus_at(const double* feedback, int support, double angle) noexcept {
-  return largest_modulus(denominator_at(feedback, support, angle), support - 1);
-}
+  double at(int outer, int inner) const noexcept {
+    return feedback[outer * outer_stride + inner * inner_stride];
+  }
+
+  /// The largest modulus of the roots in the inner variable for the outer one at exp(i angle).
+  double largest_modulus_at(double angle) const noexcept {
+    Polynomial c{};
+    for (int k = 0; k < support; ++k) {
+      const Complex z = std::polar(1.0, -angle * k);
+      for (int l = 0; l < support; ++l) c[static_cast<std::size_t>(l)] -= at(k, l) * z;
+    }
+    c[0] += 1.0;
+    return largest_modulus(c, support - 1);
+  }
+
+  /// The largest modulus of the roots in the outer variable for an infinite inner one.
+  double largest_modulus_at_infinity() const noexcept {
+    Polynomial c{};
+    for (int k = 0; k < support; ++k) c[static_cast<std::size_t>(k)] = -at(k, 0);
+    c[0] += 1.0;
+    return largest_modulus(c, support - 1);
+  }
+};
 
 /// Computes the response of 1/D row by row and calls `row(i, g)` with the last `support` rows: g(k)
 /// is row i - k. `work` has (support + 1) * size doubles.
@@ -174,37 +189,32 @@ RootTest test_roots(const double* feedback, int support, int angles) noexcept {
   RootTest result;
   if (!all_finite(feedback, support * support)) {
     result.largest_root = kInfinity;
-    result.angle = -1.0;
     return result;
   }
-  // D(z1, infinity) = 1 - sum b(k1, 0) z1^-k1.
-  Polynomial column{};
-  for (int k1 = 0; k1 < support; ++k1) {
-    column[static_cast<std::size_t>(k1)] = -feedback[k1 * support];
-  }
-  column[0] += 1.0;
-  result.largest_root = largest_modulus(column, support - 1);
-  result.angle = -1.0;
-
   const double step = 2.0 * std::numbers::pi / std::max(angles, 16);
-  double largest = -1.0;
-  double at = 0.0;
-  const auto sample = [&](double angle) {
-    const double modulus = largest_modulus_at(feedback, support, angle);
-    if (modulus > largest) {
-      largest = modulus;
-      at = angle;
+  for (const bool rows : {false, true}) {
+    const Denominator d{feedback, support, rows ? 1 : support, rows ? support : 1};
+    result.largest_root = std::max(result.largest_root, d.largest_modulus_at_infinity());
+    double largest = -1.0;
+    double at = 0.0;
+    const auto sample = [&](double angle) {
+      const double modulus = d.largest_modulus_at(angle);
+      if (modulus > largest) {
+        largest = modulus;
+        at = angle;
+      }
+    };
+    for (double angle = 0.0; angle <= std::numbers::pi + 1e-9; angle += step) sample(angle);
+    for (double width = 0.5 * step; width > 0.01 * step; width *= 0.5) {
+      const double center = at;
+      sample(std::max(0.0, center - width));
+      sample(std::min(std::numbers::pi, center + width));
     }
-  };
-  for (double angle = 0.0; angle <= std::numbers::pi + 1e-9; angle += step) sample(angle);
-  for (double width = 0.5 * step; width > 0.01 * step; width *= 0.5) {
-    const double center = at;
-    sample(std::max(0.0, center - width));
-    sample(std::min(std::numbers::pi, center + width));
-  }
-  if (largest > result.largest_root) {
-    result.largest_root = largest;
-    result.angle = at;
+    if (largest >= result.largest_root) {
+      result.largest_root = largest;
+      result.angle = at;
+      result.in_rows = rows;
+    }
   }
   return result;
 }

@@ -19,22 +19,24 @@ inline constexpr int kMaxResponseSize = 512;
 
 /// The result of the test in root form.
 struct RootTest {
-  /// The larger of two moduli. The first is that of the roots in z1 of D(z1, infinity). The second
-  /// is that of the roots in z2 of D(z1,z2), over samples of the unit circle in z1. Infinity if a
-  /// coefficient is not finite. The filter is stable if the roots are inside the unit circle for
-  /// every z1 on it.
+  /// The largest modulus of the roots in z2 for z1 on the unit circle, and of the roots in z1 for
+  /// z2 on it. Infinity if a coefficient is not finite. The filter is stable if it is below 1 for
+  /// every point of the circle. The impulse response decays about as its powers.
   double largest_root = 0.0;
-  /// The angle of z1 at the largest root in z2, 0 to pi. Negative if the largest root is one of
-  /// D(z1, infinity).
-  double angle = 0.0;
+  /// Where the largest root is: the angle of the variable on the unit circle, 0 to pi. Negative if
+  /// the other variable is infinite there.
+  double angle = -1.0;
+  bool in_rows = false;  ///< the root is in z1 (rows), not in z2 (columns)
 };
 
-/// Finds the largest root. `angles` samples, at least 16, divide the circle in z1; the coefficients
+/// Finds the largest root. `angles` samples, at least 16, divide the unit circle; the coefficients
 /// are real, so half of them suffice. The neighborhood of the largest root is then sampled more
-/// finely. Source: Huang, "Stability of two-dimensional recursive filters", IEEE Trans. Audio
+/// finely. One order of the variables decides the stability if the roots of D(z1, infinity) are
+/// tested as well; the other order shows how fast the response decays along the other axis.
+/// Source: Huang, "Stability of two-dimensional recursive filters", IEEE Trans. Audio
 /// Electroacoustics 20, 1972; the roots are bounded by the Schur-Cohn recursion.
 ///
-/// The test takes about angles * support^2 * 20 operations.
+/// The test takes about angles * support^2 * 40 operations.
 RootTest test_roots(const double* feedback, int support, int angles = 128) noexcept;
 
 /// A bound on the impulse response g of 1/D. Let G be g inside a square of `size` x `size` and 0

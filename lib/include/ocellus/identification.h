@@ -43,8 +43,8 @@ struct IdentificationConfig {
   /// 7, 7 for larger filters. Large values take time and gain little.
   int feedback_support = 0;
   /// Bound of the modulus of the largest root of each quadrant, 0.5 to 0.98. The impulse response
-  /// decays at least about as fast as its powers. Larger values permit a better restoration at low
-  /// noise, but a longer response, which needs more padding.
+  /// decays about as fast as its powers. A larger value permits a better restoration at low noise,
+  /// but a longer response, which needs more padding: up to 100 pixels for 0.9, 200 for 0.95.
   double largest_root = 0.95;
   /// Pair: largest displacement between the two fragments that is searched, in pixels, 0 to 16.
   int max_shift = 8;
@@ -57,8 +57,9 @@ struct IdentificationConfig {
   /// picture with the edge for `identify_from_edge`.
   ImageView picture;
   /// The tail of the impulse response that `response_length` ignores: the largest change of an
-  /// output pixel, as a part of the largest input pixel. Above 0, up to 1.
-  double response_tolerance = 1e-3;
+  /// output pixel, as a part of the largest input pixel. Above 0, up to 1. The default is one gray
+  /// level of 8 bits.
+  double response_tolerance = 4e-3;
 };
 
 /// What the identification found. Gray values are in units of 8 bits (white is 255).
