@@ -131,9 +131,7 @@ void start_from_shanks(const DesignTarget& target, double bound, Coefficients& c
 class NormalEquations {
  public:
   /// The derivatives are delays of one spectrum per quadrant and kind: 1/D for a, A/D^2 for b.
-  NormalEquations(const Coefficients& c, const Spectra& s, const DesignTarget& target,
-                  const std::vector<double>& weight)
-      : c_(c) {
+  NormalEquations(const Spectra& s, const DesignTarget& target, const std::vector<double>& weight) {
     std::array<std::vector<Complex>, 8> basis;
     const std::size_t size = weight.size();
     for (std::size_t q = 0; q < 4; ++q) {
@@ -234,7 +232,6 @@ class NormalEquations {
     return tables_[static_cast<std::size_t>(p.first * 9 + p.second)];
   }
 
-  const Coefficients& c_;
   std::array<std::vector<double>, 81> tables_;
 };
 
@@ -265,7 +262,7 @@ class Designer {
   /// The best numerators for the denominators of `c`: a linear problem.
   void fit_numerators(Coefficients& c) {
     const Spectra s = evaluate(c);
-    const NormalEquations equations(c, s, target_, weight_);
+    const NormalEquations equations(s, target_, weight_);
     const auto list = NormalEquations::unknowns(c, false);
     const VectorXd step = equations.solve(list, 0.0, matrix_);
     for (std::size_t k = 0; k < list.size(); ++k)
@@ -279,7 +276,7 @@ class Designer {
     double damping = 1e-3;
     int slow = 0;
     for (int i = 0; i < max_iterations && slow < 2; ++i) {
-      const NormalEquations equations(c, s, target_, weight_);
+      const NormalEquations equations(s, target_, weight_);
       bool improved = false;
       while (damping < 1e6) {
         Coefficients next = c;
