@@ -18,6 +18,7 @@ using Eigen::VectorXd;
 constexpr int kLargestRadius = 15;
 // Coefficients whose prior standard deviation is below this part of the center's are left out.
 constexpr double kPriorCut = 1e-5;
+constexpr double kOffsetDeviation = 2.0 / 255.0;
 
 /// Differences to the next pixel in x and y: they make the peak of a correlation of photographs
 /// narrow.
@@ -166,6 +167,19 @@ Regression make_regression(Moments&& m, int radius) {
   return r;
 }
 
+/// Adds the prior N(0, kOffsetDeviation^2) of the constant term to the regression. A fragment with
+/// few details does not tell gain and offset apart, and an offset is usually small. The levels are
+/// the means that were taken off the pictures.
+void add_offset_prior(Regression& r, double noise, double sharp_level, double degraded_level) {
+  const double precision = noise / (kOffsetDeviation * kOffsetDeviation);
+  const double weight = r.samples * precision / (r.samples + precision);
+  const VectorXd level = r.regressor_mean.array() + sharp_level;
+  const double wanted = r.mean + degraded_level;
+  r.gram.noalias() += weight * level * level.transpose();
+  r.cross += weight * wanted * level;
+  r.total += weight * wanted * wanted;
+}
+
 /// The moments of each block. The pictures' means should be 0, for accuracy.
 std::vector<Moments> block_moments(const Picture& degraded, const Picture& sharp, int radius,
                                    const std::array<Block, 4>& blocks) {
@@ -231,10 +245,11 @@ struct Posterior {
   double radius = 0.0;
   double variance = 0.0;
   double noise = 0.0;
-  std::vector<int> used;  // coefficients that the prior does not fix at 0
-  VectorXd deviation;     // prior standard deviation of the used ones, in units of the noise
-  VectorXd solution;      // of the used ones
-  MatrixXd factor;        // Cholesky factor of I + S gram S, S = diag(deviation)
+  double explained = 0.0;  // part of the variance of `degraded`
+  std::vector<int> used;   // coefficients that the prior does not fix at 0
+  VectorXd deviation;      // prior standard deviation of the used ones, in units of the noise
+  VectorXd solution;       // of the used ones
+  MatrixXd factor;         // Cholesky factor of I + S gram S, S = diag(deviation)
 };
 
 Posterior posterior(const Regression& r, double radius, double variance) {
@@ -268,6 +283,7 @@ Posterior posterior(const Regression& r, double radius, double variance) {
   if (llt.info() != Eigen::Success) return p;
   const VectorXd half = llt.matrixL().solve(right);
   p.noise = std::max(r.total - half.squaredNorm(), 1e-14 * r.total) / r.samples;
+  p.explained = 1.0 - p.noise * r.samples / std::max(r.total, 1e-300);
   p.evidence = -0.5 * r.samples * std::log(p.noise) - p.factor.diagonal().array().log().sum();
   p.solution = p.deviation.cwiseProduct(VectorXd(llt.matrixU().solve(half)));
   return p;
@@ -373,8 +389,10 @@ BlurEstimate estimate_at(const Picture& degraded, const Picture& sharp, Shift sh
     }
     return make_regression(std::move(sum), radius);
   };
-  const Regression all = regression_without(4);
-  const Posterior p = best_posterior(all);
+  Regression all = regression_without(4);
+  const Posterior without_prior = best_posterior(all);
+  add_offset_prior(all, without_prior.noise, sharp_level, degraded_level);
+  const Posterior p = posterior(all, without_prior.radius, without_prior.variance);
   const Fit fit = make_fit(all, p);
 
   BlurEstimate e;
@@ -397,12 +415,13 @@ BlurEstimate estimate_at(const Picture& degraded, const Picture& sharp, Shift sh
     e.centroid_y /= e.gain;
   }
   e.offset = fit.constant + degraded_level - e.gain * sharp_level;
-  e.explained = 1.0 - p.noise * all.samples / std::max(all.total, 1e-300);
+  e.explained = without_prior.explained;
   if (!(e.explained > 0.0)) return e;
   // What a kernel from three blocks leaves of the fourth one. It contains the noise, the error of
   // the kernel and differences of the blur within the picture.
   for (std::size_t b = 0; b < 4; ++b) {
-    const Regression rest = regression_without(b);
+    Regression rest = regression_without(b);
+    add_offset_prior(rest, p.noise, sharp_level, degraded_level);
     const Posterior other = posterior(rest, p.radius, p.variance);
     e.residuals.push_back(residual(d, s, make_fit(rest, other), radius, blocks[b]));
   }
@@ -451,9 +470,9 @@ Expected<BlurEstimate> estimate_blur(const Picture& degraded, const Picture& sha
   if (!(estimate.explained >= 0.5) || !(estimate.gain > 0.05)) {
     return tl::unexpected(make_error(
         Status::kInvalidArgument,
-        "the sharp fragment, blurred, explains %.0f%% of the variance of the degraded fragment; it "
-        "must explain at least 50%%, so both must show the same scene, displaced by at most "
-        "%d pixels",
+        "the sharp fragment, blurred, explains %.0f%% of the variance of the degraded one; it must "
+        "explain 50%%: both must show the same scene, at most %d pixels apart, with details above "
+        "the noise",
         100.0 * std::max(0.0, estimate.explained), max_shift));
   }
   return estimate;
