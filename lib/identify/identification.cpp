@@ -5,17 +5,15 @@
 #include <numbers>
 #include <optional>
 
-#include "core/failure.h"
 #include "identify/blur_estimate.h"
 #include "identify/edge.h"
+#include "identify/error.h"
 #include "identify/filter_design.h"
 #include "restoration/stability.h"
 
 namespace ocellus {
 namespace identify {
 namespace {
-
-using detail::invalid_argument;
 
 // The noise is taken to be at least this, in units of white: a tenth of the rounding of 8 bits.
 // Without noise, the filter would be the inverse of the blur, which need not be stable.

@@ -9,7 +9,7 @@
 #include <numbers>
 #include <string>
 
-#include "core/failure.h"
+#include "identify/error.h"
 #include "ocellus/identification.h"
 
 namespace ocellus {
@@ -40,7 +40,8 @@ struct CloseFile {
 
 Expected<Psf> gaussian_psf(double sigma) {
   if (!(sigma > 0.0 && sigma <= 7.0)) {
-    return detail::invalid_argument("sigma is %g; it must be above 0 and at most 7 pixels", sigma);
+    return identify::invalid_argument("sigma is %g; it must be above 0 and at most 7 pixels",
+                                      sigma);
   }
   const int radius = std::max(1, static_cast<int>(std::ceil(4.0 * sigma)));
   Psf psf = empty_psf(2 * radius + 1, 2 * radius + 1);
@@ -56,10 +57,10 @@ Expected<Psf> gaussian_psf(double sigma) {
 
 Expected<Psf> motion_psf(double length, double angle) {
   if (!(length >= 1.0 && length <= 61.0)) {
-    return detail::invalid_argument("length is %g; it must be 1 to 61 pixels", length);
+    return identify::invalid_argument("length is %g; it must be 1 to 61 pixels", length);
   }
   if (!std::isfinite(angle)) {
-    return detail::invalid_argument("angle is %g; it must be finite, in degrees", angle);
+    return identify::invalid_argument("angle is %g; it must be finite, in degrees", angle);
   }
   const int radius = static_cast<int>(std::ceil(0.5 * length));
   Psf psf = empty_psf(2 * radius + 1, 2 * radius + 1);
@@ -81,8 +82,8 @@ Expected<Psf> motion_psf(double length, double angle) {
 
 Expected<Psf> disk_psf(double radius) {
   if (!(radius > 0.0 && radius <= 30.0)) {
-    return detail::invalid_argument("radius is %g; it must be above 0 and at most 30 pixels",
-                                    radius);
+    return identify::invalid_argument("radius is %g; it must be above 0 and at most 30 pixels",
+                                      radius);
   }
   const int reach = static_cast<int>(std::ceil(radius));
   Psf psf = empty_psf(2 * reach + 1, 2 * reach + 1);
@@ -109,12 +110,12 @@ Expected<Psf> read_psf(const char* path) {
     return tl::unexpected(make_error(Status::kCorruptFile, "blur kernel: %s", text));
   };
   if (path == nullptr || path[0] == '\0') {
-    return detail::invalid_argument("the path is empty; it must name a text file of numbers");
+    return identify::invalid_argument("the path is empty; it must name a text file of numbers");
   }
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path, "r"));
   if (!file) {
-    return tl::unexpected(make_error(Status::kIoError, "cannot open %.*s: %s", detail::shown(path),
-                                     path, std::strerror(errno)));
+    return tl::unexpected(
+        make_error(Status::kIoError, "cannot open %.60s: %s", path, std::strerror(errno)));
   }
   Psf psf;
   // 63 numbers of 25 characters fit.
@@ -147,8 +148,7 @@ Expected<Psf> read_psf(const char* path) {
     }
   }
   if (std::ferror(file.get()) != 0) {
-    return tl::unexpected(
-        make_error(Status::kIoError, "cannot read %.*s", detail::shown(path), path));
+    return tl::unexpected(make_error(Status::kIoError, "cannot read %.60s", path));
   }
   if (psf.height == 0) return corrupt("the file has no numbers%s", "");
   return psf;
