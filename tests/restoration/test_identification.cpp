@@ -458,8 +458,8 @@ TEST(DesignFilter, FindsAnExactRepresentation) {
   for (const Complex& v : target.response.values) power += std::norm(v);
   power /= static_cast<double>(target.response.values.size());
   const identify::Design design = identify::design_filter(target, 3, 3, 0.95);
-  // The ridge leaves a small error.
-  EXPECT_LT(design.excess, 1e-4 * power);
+  // The ridge leaves a very small error. With a wrong derivative, about 1e-6 is left.
+  EXPECT_LT(design.excess, 1e-10 * power);
 }
 
 TEST(Psf, MakersGiveNormalizedKernels) {
