@@ -39,7 +39,7 @@ bool roots_inside(const Polynomial& c, int degree, double radius) noexcept {
     const Complex first = p[0];
     const Complex last = p[static_cast<std::size_t>(n)];
     if (!(std::norm(last) < std::norm(first))) return false;
-    const Complex ratio = last / first;
+    const Complex ratio = last / std::conj(first);
     // p(z) - ratio * reversed(p)(z) has no term of degree 0.
     Polynomial reduced;
     for (int k = 0; k < n; ++k) {

@@ -111,6 +111,55 @@ TEST(RootTest, FindsTheLargestOfThirtyRoots) {
   }
 }
 
+/// The largest modulus of the roots by the Durand-Kerner iteration.
+double largest_by_iteration(const std::vector<Complex>& c) {
+  const std::size_t degree = c.size() - 1;
+  std::vector<Complex> roots;
+  for (std::size_t k = 0; k < degree; ++k) {
+    roots.push_back(std::pow(Complex(0.4, 0.9), static_cast<double>(k)));
+  }
+  for (int i = 0; i < 400; ++i) {
+    for (std::size_t k = 0; k < degree; ++k) {
+      Complex value = 1.0;
+      for (std::size_t l = 1; l <= degree; ++l) value = value * roots[k] + c[l] / c[0];
+      for (std::size_t l = 0; l < degree; ++l) {
+        if (l != k) value /= roots[k] - roots[l];
+      }
+      roots[k] -= value;
+    }
+  }
+  double largest = 0.0;
+  for (const Complex& root : roots) largest = std::max(largest, std::abs(root));
+  return largest;
+}
+
+// Random filters, for which all coefficients of the polynomial are complex. Fails if the recursion
+// takes a coefficient for its conjugate: the roots would be right for real polynomials only.
+TEST(RootTest, AgreesWithAnIterationForComplexPolynomials) {
+  std::mt19937 random(17);
+  for (int n = 0; n < 12; ++n) {
+    const int m = 3 + n % 5;
+    const std::vector<double> b = random_filter(m, 0.15, random);
+    double expected = 0.0;
+    for (int i = 0; i <= 360; ++i) {
+      const double angle = std::numbers::pi * i / 360.0;
+      for (const bool rows : {false, true}) {
+        std::vector<Complex> c(static_cast<std::size_t>(m));
+        for (int k = 0; k < m; ++k) {
+          for (int l = 0; l < m; ++l) {
+            c[static_cast<std::size_t>(l)] -=
+                b[static_cast<std::size_t>(rows ? l * m + k : k * m + l)] *
+                std::polar(1.0, -angle * k);
+          }
+        }
+        c[0] += 1.0;
+        expected = std::max(expected, largest_by_iteration(c));
+      }
+    }
+    EXPECT_NEAR(test_roots(b.data(), m, 720).largest_root, expected, 2e-3) << m;
+  }
+}
+
 // Fails if the test samples |D| only: that passes this filter, whose response grows without bound.
 TEST(RootTest, RefusesTheFilterThatTheSampledTestPasses) {
   constexpr int kSupport = 5;
