@@ -1,0 +1,252 @@
+#include "apps/restoration/identify_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/common/common.h"
+#include "apps/common/printable.h"
+#include "apps/io/image_io.h"
+#include "apps/restoration/filter_writer.h"
+#include "ocellus/identification.h"
+
+namespace ocellus::app {
+namespace {
+
+struct IdentifyOptions {
+  std::string degraded;
+  std::string sharp;
+  std::string fragment;
+  std::string psf;
+  std::string edge;
+  double noise = 1.0;
+  int support = 7;
+  double largest_root = 0.95;
+  int max_shift = 8;
+  bool keep_shift = false;
+  std::string out;
+  bool json = false;
+};
+
+/// Parses numbers that commas separate. Throws InputError that names the option.
+std::vector<double> numbers(const std::string& option, std::string_view text, std::size_t count,
+                            const char* form) {
+  std::vector<double> values;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at < end) {
+    double value = 0.0;
+    const auto [next, error] = std::from_chars(at, end, value);
+    if (error != std::errc{} || !std::isfinite(value)) break;
+    values.push_back(value);
+    at = next;
+    if (at == end) break;
+    if (*at != ',') break;
+    ++at;
+  }
+  if (at != end || values.size() != count)
+    throw InputError(fmt::format("{} is \"{}\"; it must be {}", option, printable(text), form));
+  return values;
+}
+
+/// Parses "x,y,width,height" inside of an image. "" is the whole image.
+Rect area_of(const std::string& option, const std::string& text, const std::string& path,
+             ImageSize size) {
+  if (text.empty()) return {0, 0, size.width, size.height};
+  const auto values = numbers(option, text, 4, "x,y,width,height in pixels");
+  const auto whole = [](double value) {
+    return value >= 0.0 && value <= kMaxImageSide && std::floor(value) == value;
+  };
+  if (!std::all_of(values.begin(), values.end(), whole) || values[0] + values[2] > size.width ||
+      values[1] + values[3] > size.height || values[2] < 1.0 || values[3] < 1.0) {
+    throw InputError(fmt::format("{} is {}; it must lie inside of {}, which has {}x{} pixels",
+                                 option, printable(text), printable(path), size.width,
+                                 size.height));
+  }
+  return {static_cast<int>(values[0]), static_cast<int>(values[1]), static_cast<int>(values[2]),
+          static_cast<int>(values[3])};
+}
+
+ImageView view_of(GrayImage& image, const Rect& area) {
+  ImageView view;
+  view.data = image.pixels.data() + area.y * image.stride() +
+              std::ptrdiff_t{area.x} * bytes_per_pixel(image.format);
+  view.size = {area.width, area.height};
+  view.stride = image.stride();
+  view.format = image.format;
+  return view;
+}
+
+Psf read_kernel(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::string kind = text.substr(0, colon);
+  const std::string values = colon == std::string::npos ? "" : text.substr(colon + 1);
+  if (colon != std::string::npos) {
+    if (kind == "gaussian")
+      return take(gaussian_psf(numbers("--psf", values, 1, "gaussian:SIGMA")[0]), "--psf");
+    if (kind == "disk")
+      return take(disk_psf(numbers("--psf", values, 1, "disk:RADIUS")[0]), "--psf");
+    if (kind == "motion") {
+      const auto two = numbers("--psf", values, 2, "motion:LENGTH,ANGLE");
+      return take(motion_psf(two[0], two[1]), "--psf");
+    }
+  }
+  return take(read_psf(text.c_str()), "--psf");
+}
+
+/// The coefficients as a filter stores them.
+RestorationFilter filter_of(const RestorationCoefficients& from, const std::string& note) {
+  RestorationFilter filter;
+  filter.support = from.support;
+  const auto convert = [](const std::vector<double>& values, RestorationFilter::Taps& taps) {
+    std::transform(values.begin(), values.end(), taps.begin(),
+                   [](double value) { return static_cast<float>(value); });
+  };
+  for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
+    convert(from.feedforward[q], filter.feedforward[q]);
+    convert(from.feedback[q], filter.feedback[q]);
+  }
+  std::snprintf(filter.note, sizeof(filter.note), "%s", note.c_str());
+  return filter;
+}
+
+Identification identify(const IdentifyOptions& options) {
+  IdentificationConfig config;
+  config.support = options.support;
+  config.largest_root = options.largest_root;
+  config.max_shift = options.max_shift;
+  config.undo_shift = !options.keep_shift;
+  GrayImage degraded;
+  Rect area;
+  if (!options.degraded.empty()) {
+    degraded = read_image(options.degraded);
+    area = area_of("--fragment", options.fragment, options.degraded, degraded.size);
+  }
+  if (!options.sharp.empty()) {
+    GrayImage sharp = read_image(options.sharp);
+    if (sharp.size != degraded.size) {
+      throw InputError(fmt::format("{} has {}x{} pixels and {} has {}x{}; both must be equal",
+                                   printable(options.degraded), degraded.size.width,
+                                   degraded.size.height, printable(options.sharp), sharp.size.width,
+                                   sharp.size.height));
+    }
+    return take(identify_from_pair(view_of(degraded, area), view_of(sharp, area), config),
+                options.degraded);
+  }
+  if (!options.edge.empty()) {
+    const Rect edge = area_of("--edge", options.edge, options.degraded, degraded.size);
+    const ImageView whole = view_of(degraded, {0, 0, degraded.size.width, degraded.size.height});
+    return take(identify_from_edge(whole, edge, config), options.degraded);
+  }
+  const Psf psf = read_kernel(options.psf);
+  if (!options.degraded.empty()) config.picture = view_of(degraded, area);
+  return take(identify_from_psf(psf.values.data(), psf.width, psf.height, options.noise, config),
+              "--psf");
+}
+
+void check(const IdentifyOptions& options) {
+  const int sources = (options.sharp.empty() ? 0 : 1) + (options.psf.empty() ? 0 : 1) +
+                      (options.edge.empty() ? 0 : 1);
+  if (sources != 1)
+    throw InputError("one of --sharp, --psf and --edge must be given, and no second one");
+  if (options.psf.empty() && options.degraded.empty())
+    throw InputError(
+        fmt::format("--{} needs --degraded", options.sharp.empty() ? "edge" : "sharp"));
+  if (!options.fragment.empty() && (options.degraded.empty() || !options.edge.empty()))
+    throw InputError("--fragment needs --degraded, and has no effect with --edge");
+  if (!options.out.ends_with(".ocellus"))
+    throw InputError(fmt::format("{}: the name must end in .ocellus", printable(options.out)));
+}
+
+void run_identify(const IdentifyOptions& options) {
+  check(options);
+  const Identification found = identify(options);
+  const IdentificationReport& report = found.report;
+  const std::string source = !options.sharp.empty()  ? "a pair of fragments"
+                             : !options.edge.empty() ? "an edge"
+                                                     : options.psf;
+  const RestorationFilter filter =
+      filter_of(found.filter, fmt::format("identified from {}", source));
+  write_filter_file(options.out, filter);
+  const FilterProperties properties = take(analyze_filter(filter), options.out);
+  if (options.json) {
+    nlohmann::ordered_json object;
+    object["filter"] = options.out;
+    object["support"] = filter.support;
+    object["largest_root"] = properties.largest_root;
+    object["response"] = properties.response;
+    object["gain_of_constant"] = properties.gain;
+    object["noise"] = report.noise;
+    object["residual_rms"] = report.residual_rms;
+    object["approximation_loss_db"] = report.approximation_loss_db;
+    if (!options.sharp.empty()) {
+      object["shift"] = {report.shift_x, report.shift_y};
+      object["gain"] = report.gain;
+      object["offset"] = report.offset;
+    }
+    if (!options.edge.empty()) {
+      object["blur"] = report.blur;
+      object["blur_size"] = report.blur_size;
+    }
+    print_json(object);
+    return;
+  }
+  if (!options.sharp.empty())
+    fmt::print(
+        "the degraded fragment is displaced by ({:.2f}, {:.2f}) pixels, gain {:.3f}, offset "
+        "{:.2f}\n",
+        report.shift_x, report.shift_y, report.gain, report.offset);
+  if (!options.edge.empty())
+    fmt::print("the blur is a {} of {:.2f} pixels\n", report.blur, report.blur_size);
+  fmt::print("noise {:.2f}, RMS error of the restored picture {:.2f} gray levels\n", report.noise,
+             report.residual_rms);
+  fmt::print("stable: largest root {:.4f}, impulse response of {} pixels\n",
+             properties.largest_root, properties.response);
+  fmt::print("{}: four quadrants of {}x{}\n", printable(options.out), filter.support,
+             filter.support);
+}
+
+}  // namespace
+
+void add_identify_command(CLI::App& program) {
+  CLI::App* const command = program.add_subcommand(
+      "identify", "Makes a filter for restore from pictures or a known blur");
+  const auto options = std::make_shared<IdentifyOptions>();
+  command->add_option("--degraded", options->degraded, "Blurred picture");
+  command->add_option("--sharp", options->sharp, "Sharp picture of the same scene and size");
+  command->add_option("--fragment", options->fragment,
+                      "x,y,width,height: part of both pictures, at least 64x64; default: all");
+  command->add_option(
+      "--psf", options->psf,
+      "Blur kernel: gaussian:SIGMA, motion:LENGTH,ANGLE, disk:RADIUS or a text file");
+  command
+      ->add_option("--noise", options->noise,
+                   "With --psf: standard deviation of the noise in gray levels of 8 bits")
+      ->capture_default_str();
+  command->add_option("--edge", options->edge,
+                      "x,y,width,height: a straight, slanted edge in --degraded");
+  command->add_option("--support", options->support, "Rows and columns of coefficients, 1 to 31")
+      ->capture_default_str();
+  command
+      ->add_option("--largest-root", options->largest_root,
+                   "Bound of the roots, 0.5 to 0.98; a smaller one gives a shorter response")
+      ->capture_default_str();
+  command
+      ->add_option("--max-shift", options->max_shift,
+                   "Largest displacement of the pair that is searched, 0 to 16 pixels")
+      ->capture_default_str();
+  command->add_flag("--keep-shift", options->keep_shift,
+                    "Leave whole pixels of the pair's displacement in place");
+  command->add_option("-o,--output", options->out, "Filter file (*.ocellus)")->required();
+  command->add_flag("--json", options->json, "Print one JSON object on stdout instead of text");
+  command->callback([options] { run_identify(*options); });
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,10 @@
+// ocellus identify: makes a filter file for restoration.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace ocellus::app {
+
+void add_identify_command(CLI::App& program);
+
+}  // namespace ocellus::app

@@ -1,0 +1,37 @@
+// A two-dimensional Fourier transform of square arrays, in double precision.
+#pragma once
+
+#include <complex>
+#include <vector>
+
+namespace ocellus::identify {
+
+using Complex = std::complex<double>;
+
+/// A square array of frequencies or pixels, row-major. The side is a power of two.
+struct Spectrum {
+  explicit Spectrum(int n = 0)
+      : side(n), values(static_cast<std::size_t>(n) * static_cast<std::size_t>(n)) {}
+  Complex& at(int i, int j) {
+    return values[static_cast<std::size_t>(i) * static_cast<std::size_t>(side) +
+                  static_cast<std::size_t>(j)];
+  }
+  const Complex& at(int i, int j) const { return const_cast<Spectrum*>(this)->at(i, j); }
+
+  int side;
+  std::vector<Complex> values;
+};
+
+/// Transforms in place: X(u) = sum x(n) exp(-2 pi i u n / side), over rows and columns. `inverse`
+/// changes the sign of the exponent and divides by side^2.
+void fourier_transform(Spectrum& array, bool inverse = false);
+
+/// The smallest power of two that is at least `n`.
+int power_of_two(int n);
+
+/// The frequency of index `k` in cycles per pixel, -0.5 to 0.5.
+inline double frequency(int k, int side) {
+  return static_cast<double>(k <= side / 2 ? k : k - side) / side;
+}
+
+}  // namespace ocellus::identify

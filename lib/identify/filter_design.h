@@ -1,0 +1,41 @@
+// Designs the four quarter-plane filters whose sum approximates a given transfer function.
+#pragma once
+
+#include "identify/fft.h"
+#include "ocellus/identification.h"
+
+namespace ocellus::identify {
+
+/// Side of the grid of frequencies on which filters are designed.
+inline constexpr int kDesignSide = 128;
+
+/// What the filter must approximate.
+struct DesignTarget {
+  Spectrum response{kDesignSide};  ///< the wanted transfer function W
+  /// Power spectrum of the input: |W - F|^2 is weighted with it, because it is the mean square
+  /// error that the approximation F adds.
+  std::vector<double> input_power;
+  double ideal_error = 0.0;  ///< mean square error of W itself
+};
+
+struct Design {
+  RestorationCoefficients filter;
+  double excess = 0.0;  ///< mean square error that the approximation adds to the ideal error
+  int iterations = 0;
+};
+
+/// Minimizes sum input_power |W - sum_q A_q / D_q|^2 over all coefficients by the
+/// Levenberg-Marquardt method. The largest root of each quadrant stays at or below `largest_root`
+/// throughout.
+///
+/// The normal matrix consists of correlations of the eight derivative spectra, so Fourier
+/// transforms give its entries: an iteration costs 44 transforms and one Cholesky factorization.
+/// The start is the method of Shanks ("Recursion filters for digital processing", Geophysics 32,
+/// 1967), quadrant by quadrant.
+Design design_filter(const DesignTarget& target, int support, int feedback_support,
+                     double largest_root);
+
+/// The transfer function of the four quadrants on a grid of `side` frequencies.
+Spectrum transfer_function(const RestorationCoefficients& filter, int side);
+
+}  // namespace ocellus::identify

@@ -1,0 +1,379 @@
+#include "ocellus/identification.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <optional>
+
+#include "identify/blur_estimate.h"
+#include "identify/edge.h"
+#include "identify/error.h"
+#include "identify/filter_design.h"
+#include "restoration/stability.h"
+
+namespace ocellus {
+namespace identify {
+namespace {
+
+// The noise is taken to be at least this, in units of white: a tenth of the rounding of 8 bits.
+// Without noise, the filter would be the inverse of the blur, which need not be stable.
+constexpr double kLeastNoise = 1e-4;
+constexpr int kResidualBorder = 16;
+
+Expected<void> check(const IdentificationConfig& config) {
+  if (config.support < 1 || config.support > kMaxRestorationSupport) {
+    return invalid_argument("support is %d; it must be 1 to %d", config.support,
+                            kMaxRestorationSupport);
+  }
+  if (config.feedback_support < 0 || config.feedback_support > config.support) {
+    return invalid_argument("feedback_support is %d; it must be 1 to support (%d), or 0",
+                            config.feedback_support, config.support);
+  }
+  if (!(config.largest_root >= 0.5 && config.largest_root <= 0.98)) {
+    return invalid_argument("largest_root is %g; it must be 0.5 to 0.98", config.largest_root);
+  }
+  if (config.max_shift < 0 || config.max_shift > 16) {
+    return invalid_argument("max_shift is %d; it must be 0 to 16 pixels", config.max_shift);
+  }
+  if (!(config.response_tolerance > 0.0 && config.response_tolerance <= 1.0)) {
+    return invalid_argument("response_tolerance is %g; it must be above 0 and at most 1",
+                            config.response_tolerance);
+  }
+  return {};
+}
+
+/// Reads part of a view as numbers, 1 for white.
+Expected<Picture> read_picture(const char* name, const ImageView& view, const Rect& area) {
+  Picture picture(area.width, area.height);
+  for (int y = 0; y < area.height; ++y) {
+    for (int x = 0; x < area.width; ++x) {
+      const int column = area.x + x;
+      double value = 0.0;
+      switch (view.format) {
+        case PixelFormat::kGray8:
+          value = view.row<const std::uint8_t>(area.y + y)[column] / 255.0;
+          break;
+        case PixelFormat::kGray16:
+          value = view.row<const std::uint16_t>(area.y + y)[column] / 65535.0;
+          break;
+        case PixelFormat::kFloat32:
+          value = static_cast<double>(view.row<const float>(area.y + y)[column]) / 255.0;
+          break;
+      }
+      if (!(std::fabs(value) < 1e13)) {
+        return invalid_argument("the %s has the value %g at column %d, row %d; it must be finite",
+                                name, 255.0 * value, column, area.y + y);
+      }
+      picture.at(y, x) = value;
+    }
+  }
+  return picture;
+}
+
+Expected<void> check_view(const char* name, const ImageView& view, int least_side) {
+  if (view.data == nullptr) return invalid_argument("the %s has no pixels (data is null)", name);
+  if (view.size.width < least_side || view.size.height < least_side ||
+      view.size.width > kMaxImageSide || view.size.height > kMaxImageSide) {
+    return invalid_argument("the %s has %dx%d pixels; it must have %dx%d to %dx%d", name,
+                            view.size.width, view.size.height, least_side, least_side,
+                            kMaxImageSide, kMaxImageSide);
+  }
+  if (view.format != PixelFormat::kGray8 && view.format != PixelFormat::kGray16 &&
+      view.format != PixelFormat::kFloat32) {
+    return invalid_argument("the %s has format %d; it must be gray8, gray16 or float32", name,
+                            static_cast<int>(view.format));
+  }
+  if (view.space == MemorySpace::kCuda) {
+    return tl::unexpected(make_error(
+        Status::kUnsupported, "the %s is in device memory; it must be in host memory", name));
+  }
+  return {};
+}
+
+/// The center of a view, at most kMaxFragmentSide on a side.
+Rect center(ImageSize size) {
+  const int width = std::min(size.width, kMaxFragmentSide);
+  const int height = std::min(size.height, kMaxFragmentSide);
+  return {(size.width - width) / 2, (size.height - height) / 2, width, height};
+}
+
+double frequency_at(std::size_t w) {
+  const int i = static_cast<int>(w) / kDesignSide;
+  const int j = static_cast<int>(w) % kDesignSide;
+  return std::hypot(frequency(i, kDesignSide), frequency(j, kDesignSide));
+}
+
+/// The transfer function of a kernel whose center is displacement (shift_x, shift_y).
+Spectrum kernel_transfer(const double* kernel, int width, int height, int shift_x, int shift_y) {
+  Spectrum s(kDesignSide);
+  const auto wrap = [](int k) { return ((k % kDesignSide) + kDesignSide) % kDesignSide; };
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      s.at(wrap(y - height / 2 + shift_y), wrap(x - width / 2 + shift_x)) += kernel[y * width + x];
+    }
+  }
+  fourier_transform(s);
+  return s;
+}
+
+/// Wiener's filter conj(H) S / (|H|^2 S + N).
+DesignTarget wiener_target(const Spectrum& blur, const PowerLaw& law,
+                           const std::vector<double>& noise_power) {
+  DesignTarget target;
+  const std::size_t size = blur.values.size();
+  target.input_power.resize(size);
+  for (std::size_t w = 0; w < size; ++w) {
+    const double signal = law.at(frequency_at(w));
+    const double noise = std::max(noise_power[w], kLeastNoise * kLeastNoise);
+    const double power = std::norm(blur.values[w]) * signal + noise;
+    target.response.values[w] = std::conj(blur.values[w]) * signal / power;
+    target.input_power[w] = power;
+    target.ideal_error += signal * noise / power / static_cast<double>(size);
+  }
+  return target;
+}
+
+/// The power law of the sharp picture from a degraded one, where the picture is well above the
+/// noise.
+PowerLaw sharp_law(const Picture& degraded, const Spectrum& blur, double noise_power) {
+  const RadialSpectrum measured = radial_spectrum({degraded}, true);
+  RadialSpectrum sharp;
+  for (std::size_t k = 0; k < measured.log_power.size(); ++k) {
+    // The blur's mean power in a ring of an eighth of an octave.
+    double sum = 0.0;
+    int count = 0;
+    for (std::size_t w = 1; w < blur.values.size(); ++w) {
+      if (std::fabs(std::log(frequency_at(w)) - measured.log_frequency[k]) > 0.18) continue;
+      sum += std::norm(blur.values[w]);
+      ++count;
+    }
+    const double power = std::exp(measured.log_power[k]);
+    if (count == 0 || sum < 0.02 * count || power < 2.0 * noise_power) continue;
+    sharp.log_frequency.push_back(measured.log_frequency[k]);
+    sharp.log_power.push_back(std::log((power - noise_power) * count / sum));
+  }
+  return fit_power_law(sharp);
+}
+
+/// Designs the filter and fills what the report says of it.
+Expected<Identification> design(const DesignTarget& target, const IdentificationConfig& config) {
+  const int feedback =
+      config.feedback_support > 0 ? config.feedback_support : std::min(config.support, 7);
+  Design designed = design_filter(target, config.support, feedback, config.largest_root);
+  Identification result;
+  result.filter = std::move(designed.filter);
+  IdentificationReport& report = result.report;
+  report.approximation_loss_db = 10.0 * std::log10(1.0 + designed.excess / target.ideal_error);
+  report.residual_rms = 255.0 * std::sqrt(designed.excess + target.ideal_error);
+  std::vector<double> work(detail::response_work_doubles(config.support, detail::kMaxResponseSize));
+  bool proven = true;
+  for (std::size_t q = 0; q < 4; ++q) {
+    const double* const a = result.filter.feedforward[q].data();
+    const double* const b = result.filter.feedback[q].data();
+    report.largest_root[q] = detail::test_roots(b, config.support, 512).largest_root;
+    if (!(report.largest_root[q] < 1.0)) {
+      return tl::unexpected(
+          make_error(Status::kInvalidArgument,
+                     "the filter of quadrant %d is unstable: its largest root is %.4f; a smaller "
+                     "largest_root than %g is needed",
+                     static_cast<int>(q), report.largest_root[q], config.largest_root));
+    }
+    const detail::ResponseLength length =
+        detail::response_length(a, b, config.support, config.response_tolerance, work.data());
+    proven = proven && length.length > 0;
+    report.response_length = std::max(report.response_length, length.length);
+  }
+  if (!proven) report.response_length = 0;
+  return result;
+}
+
+/// The RMS of the filtered fragment minus the sharp one. The fragment is reflected at its borders.
+double restoration_rms(const RestorationCoefficients& filter, const Picture& degraded,
+                       const Picture& sharp, int shift_x, int shift_y) {
+  constexpr int kPad = 48;
+  const int side = power_of_two(std::max(degraded.width, degraded.height) + 2 * kPad);
+  const auto reflected = [](int k, int n) {
+    const int period = 2 * n;
+    const int r = ((k % period) + period) % period;
+    return r < n ? r : period - 1 - r;
+  };
+  Spectrum s(side);
+  for (int i = 0; i < side; ++i) {
+    const int y = reflected(i < side - kPad ? i : i - side, degraded.height);
+    for (int j = 0; j < side; ++j) {
+      s.at(i, j) = degraded.at(y, reflected(j < side - kPad ? j : j - side, degraded.width));
+    }
+  }
+  fourier_transform(s);
+  const Spectrum transfer = transfer_function(filter, side);
+  for (std::size_t w = 0; w < s.values.size(); ++w) s.values[w] *= transfer.values[w];
+  fourier_transform(s, true);
+  double sum = 0.0;
+  double count = 0.0;
+  for (int y = kResidualBorder; y < sharp.height - kResidualBorder; ++y) {
+    for (int x = kResidualBorder; x < sharp.width - kResidualBorder; ++x) {
+      const double error = s.at(y, x).real() - sharp.at(y - shift_y, x - shift_x);
+      sum += error * error;
+      count += 1.0;
+    }
+  }
+  return 255.0 * std::sqrt(sum / count);
+}
+
+/// The picture of the configuration, or nothing.
+Expected<std::optional<Picture>> configured_picture(const IdentificationConfig& config) {
+  if (config.picture.data == nullptr) return std::optional<Picture>();
+  if (auto ok = check_view("picture", config.picture, kMinFragmentSide); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  auto picture = read_picture("picture", config.picture, center(config.picture.size));
+  if (!picture) return tl::unexpected(picture.error());
+  return std::optional<Picture>(std::move(*picture));
+}
+
+Expected<Identification> from_psf(const double* psf, int width, int height, double noise,
+                                  const std::optional<Picture>& picture,
+                                  const IdentificationConfig& config) {
+  const Spectrum blur = kernel_transfer(psf, width, height, 0, 0);
+  const PowerLaw law = picture ? sharp_law(*picture, blur, noise * noise) : PowerLaw{};
+  const std::vector<double> noise_power(blur.values.size(), noise * noise);
+  auto result = design(wiener_target(blur, law, noise_power), config);
+  if (!result) return result;
+  result->report.noise = 255.0 * noise;
+  result->report.gain = blur.values[0].real();
+  result->report.spectrum_exponent = law.exponent;
+  return result;
+}
+
+}  // namespace
+}  // namespace identify
+
+Expected<Identification> identify_from_pair(const ImageView& degraded, const ImageView& sharp,
+                                            const IdentificationConfig& config) {
+  using namespace identify;
+  if (auto ok = check(config); !ok) return tl::unexpected(ok.error());
+  if (auto ok = check_view("degraded fragment", degraded, kMinFragmentSide); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  if (auto ok = check_view("sharp fragment", sharp, kMinFragmentSide); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  if (degraded.size != sharp.size) {
+    return invalid_argument(
+        "the degraded fragment has %dx%d pixels and the sharp one %dx%d; they must have the same "
+        "size",
+        degraded.size.width, degraded.size.height, sharp.size.width, sharp.size.height);
+  }
+  const Rect area = center(degraded.size);
+  const auto d = read_picture("degraded fragment", degraded, area);
+  if (!d) return tl::unexpected(d.error());
+  const auto s = read_picture("sharp fragment", sharp, area);
+  if (!s) return tl::unexpected(s.error());
+  for (const auto& [name, picture] : {std::pair{"degraded", &*d}, std::pair{"sharp", &*s}}) {
+    // A fragment of one gray value tells nothing about the blur.
+    if (variance(*picture) < 1e-8) {
+      return invalid_argument("the %s fragment is constant; it must show details", name);
+    }
+  }
+  const auto estimate = estimate_blur(*d, *s, config.max_shift);
+  if (!estimate) return tl::unexpected(estimate.error());
+
+  const PowerLaw law = fit_power_law(radial_spectrum({*s}, true));
+  const int side = 2 * estimate->radius + 1;
+  const int undone_x = config.undo_shift ? estimate->shift_x : 0;
+  const int undone_y = config.undo_shift ? estimate->shift_y : 0;
+  const Spectrum blur = kernel_transfer(estimate->kernel.data(), side, side, undone_x, undone_y);
+  const std::vector<double> noise = interpolate(radial_spectrum(estimate->residuals, false));
+  auto result = design(wiener_target(blur, law, noise), config);
+  if (!result) return result;
+  IdentificationReport& report = result->report;
+  report.shift_x = estimate->shift_x + estimate->centroid_x;
+  report.shift_y = estimate->shift_y + estimate->centroid_y;
+  report.gain = estimate->gain;
+  report.offset = 255.0 * estimate->offset;
+  report.noise = 255.0 * std::sqrt(estimate->noise_variance);
+  report.kernel_radius = estimate->prior_radius;
+  report.kernel_variance = estimate->prior_variance;
+  report.spectrum_exponent = law.exponent;
+  report.residual_rms = restoration_rms(result->filter, *d, *s, estimate->shift_x - undone_x,
+                                        estimate->shift_y - undone_y);
+  return result;
+}
+
+Expected<Identification> identify_from_psf(const double* psf, int width, int height, double noise,
+                                           const IdentificationConfig& config) {
+  using namespace identify;
+  if (auto ok = check(config); !ok) return tl::unexpected(ok.error());
+  if (psf == nullptr) return invalid_argument("psf is null; it must have width * height values");
+  if (width < 1 || width > kMaxPsfSide || height < 1 || height > kMaxPsfSide) {
+    return invalid_argument("the blur kernel has %dx%d values; it must have 1x1 to %dx%d", width,
+                            height, kMaxPsfSide, kMaxPsfSide);
+  }
+  if (!(noise > 0.0 && noise < 255.0)) {
+    return invalid_argument("noise is %g; it must be above 0 and below 255 gray levels", noise);
+  }
+  double sum = 0.0;
+  double magnitude = 0.0;
+  for (int k = 0; k < width * height; ++k) {
+    if (!std::isfinite(psf[k])) {
+      return invalid_argument(
+          "the blur kernel has the value %g at column %d, row %d; it must be "
+          "finite",
+          psf[k], k % width, k / width);
+    }
+    sum += psf[k];
+    magnitude += std::fabs(psf[k]);
+  }
+  if (!(std::fabs(sum) > 1e-3 * magnitude) || !std::isfinite(magnitude)) {
+    return invalid_argument("the sum of the blur kernel is %g; it must not be 0, and is usually 1",
+                            sum);
+  }
+  const auto picture = configured_picture(config);
+  if (!picture) return tl::unexpected(picture.error());
+  return from_psf(psf, width, height, noise / 255.0, *picture, config);
+}
+
+Expected<Identification> identify_from_edge(const ImageView& degraded, const Rect& area,
+                                            const IdentificationConfig& config) {
+  using namespace identify;
+  constexpr int kLeastEdgeSide = 16;
+  if (auto ok = check(config); !ok) return tl::unexpected(ok.error());
+  if (auto ok = check_view("degraded picture", degraded, kLeastEdgeSide); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  const Rect whole{0, 0, degraded.size.width, degraded.size.height};
+  const Rect rect = area.empty() ? whole : area;
+  if (rect.x < 0 || rect.y < 0 || rect.width < kLeastEdgeSide || rect.height < kLeastEdgeSide ||
+      rect.width > kMaxFragmentSide || rect.height > kMaxFragmentSide ||
+      rect.x > whole.width - rect.width || rect.y > whole.height - rect.height) {
+    return invalid_argument(
+        "the area of the edge is %dx%d at (%d, %d); it must be %dx%d to %dx%d and lie inside the "
+        "picture of %dx%d",
+        rect.width, rect.height, rect.x, rect.y, kLeastEdgeSide, kLeastEdgeSide, kMaxFragmentSide,
+        kMaxFragmentSide, whole.width, whole.height);
+  }
+  const auto edge_picture = read_picture("degraded picture", degraded, rect);
+  if (!edge_picture) return tl::unexpected(edge_picture.error());
+  const auto edge = fit_edge(*edge_picture);
+  if (!edge) return tl::unexpected(edge.error());
+  const auto psf =
+      edge->disk ? disk_psf(std::min(edge->size, 20.0)) : gaussian_psf(std::min(edge->size, 7.0));
+  if (!psf) return tl::unexpected(psf.error());
+
+  auto picture = configured_picture(config);
+  if (!picture) return tl::unexpected(picture.error());
+  if (!*picture && degraded.size.width >= kMinFragmentSide &&
+      degraded.size.height >= kMinFragmentSide) {
+    auto own = read_picture("degraded picture", degraded, center(degraded.size));
+    if (!own) return tl::unexpected(own.error());
+    *picture = std::move(*own);
+  }
+  auto result = from_psf(psf->values.data(), psf->width, psf->height,
+                         std::max(edge->noise, kLeastNoise), *picture, config);
+  if (!result) return result;
+  result->report.blur = edge->disk ? "disk" : "gaussian";
+  result->report.blur_size = edge->size;
+  return result;
+}
+
+}  // namespace ocellus

@@ -1,0 +1,588 @@
+// Identification of restoration filters on generated scenes. The filters are applied by the
+// definition, in double precision, and compared with a Wiener filter that knows the blur.
+#include "ocellus/identification.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <limits>
+#include <numbers>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "identify/blur_estimate.h"
+#include "identify/fft.h"
+#include "identify/filter_design.h"
+#include "restoration/stability.h"
+
+namespace ocellus {
+namespace {
+
+using identify::Complex;
+using identify::Picture;
+using identify::Spectrum;
+
+constexpr int kSide = 256;
+
+/// Overlapping disks of random size and gray value: edges and a spectrum like a photograph's.
+Picture make_scene(unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> unit(0.0, 1.0);
+  Picture p(kSide, kSide);
+  std::fill(p.values.begin(), p.values.end(), 0.5);
+  for (int n = 0; n < 1500; ++n) {
+    const double radius = 2.0 / std::sqrt(unit(random) * 0.9975 + 0.0025);
+    const double cx = kSide * unit(random);
+    const double cy = kSide * unit(random);
+    const double gray = 0.1 + 0.8 * unit(random);
+    for (int y = 0; y < kSide; ++y) {
+      double dy = std::fabs(y - cy);
+      dy = std::min(dy, kSide - dy);
+      if (dy > radius + 1.0) continue;
+      for (int x = 0; x < kSide; ++x) {
+        double dx = std::fabs(x - cx);
+        dx = std::min(dx, kSide - dx);
+        const double inside = std::clamp(radius - std::hypot(dx, dy) + 0.5, 0.0, 1.0);
+        p.at(y, x) += inside * (gray - p.at(y, x));
+      }
+    }
+  }
+  return p;
+}
+
+Spectrum transform(const Picture& p) {
+  Spectrum s(kSide);
+  for (std::size_t k = 0; k < p.values.size(); ++k) s.values[k] = p.values[k];
+  identify::fourier_transform(s);
+  return s;
+}
+
+Picture inverse(Spectrum s) {
+  identify::fourier_transform(s, true);
+  Picture p(s.side, s.side);
+  for (std::size_t k = 0; k < p.values.size(); ++k) p.values[k] = s.values[k].real();
+  return p;
+}
+
+/// The transfer function of a kernel and a displacement.
+Spectrum blur_of(const Psf& psf, double shift_x = 0.0, double shift_y = 0.0) {
+  Spectrum s(kSide);
+  for (int y = 0; y < psf.height; ++y) {
+    for (int x = 0; x < psf.width; ++x) {
+      s.at((y - psf.height / 2 + kSide) % kSide, (x - psf.width / 2 + kSide) % kSide) =
+          psf.values[static_cast<std::size_t>(y * psf.width + x)];
+    }
+  }
+  identify::fourier_transform(s);
+  for (int i = 0; i < kSide; ++i) {
+    for (int j = 0; j < kSide; ++j) {
+      const double phase =
+          -2.0 * std::numbers::pi *
+          (identify::frequency(i, kSide) * shift_y + identify::frequency(j, kSide) * shift_x);
+      s.at(i, j) *= std::polar(1.0, phase);
+    }
+  }
+  return s;
+}
+
+Picture degrade(const Picture& scene, const Spectrum& blur, double noise, unsigned seed = 1) {
+  Spectrum s = transform(scene);
+  for (std::size_t k = 0; k < s.values.size(); ++k) s.values[k] *= blur.values[k];
+  Picture p = inverse(std::move(s));
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal(0.0, noise);
+  for (double& v : p.values) v += normal(random);
+  return p;
+}
+
+/// A view of part of a picture in 8-bit units.
+struct Fragment {
+  Fragment(const Picture& p, int x, int y, int width, int height)
+      : pixels(static_cast<std::size_t>(width * height)) {
+    for (int i = 0; i < height; ++i) {
+      for (int j = 0; j < width; ++j) {
+        pixels[static_cast<std::size_t>(i * width + j)] =
+            static_cast<float>(255.0 * p.at(y + i, x + j));
+      }
+    }
+    view.data = pixels.data();
+    view.size = {width, height};
+    view.stride = 4 * width;
+    view.format = PixelFormat::kFloat32;
+  }
+  Fragment(const Fragment&) = delete;
+  Fragment& operator=(const Fragment&) = delete;
+  std::vector<float> pixels;
+  ImageView view;
+};
+
+/// The sum of the four quadrants by the definition. The picture is continued periodically, as
+/// `degrade` assumes.
+Picture restore(const RestorationCoefficients& filter, const Picture& p) {
+  const int pad = 64;
+  const int m = filter.support;
+  const int width = p.width + 2 * pad;
+  const int height = p.height + 2 * pad;
+  const auto wrap = [](int k, int n) { return (k + n) % n; };
+  Picture sum(p.width, p.height);
+  for (std::size_t q = 0; q < 4; ++q) {
+    Picture x(width, height);
+    Picture y(width, height);
+    const auto column = [&](int j) { return q == 1 || q == 3 ? width - 1 - j : j; };
+    const auto row = [&](int i) { return q == 2 || q == 3 ? height - 1 - i : i; };
+    for (int i = 0; i < height; ++i) {
+      for (int j = 0; j < width; ++j) {
+        x.at(row(i), column(j)) = p.at(wrap(i - pad, p.height), wrap(j - pad, p.width));
+      }
+    }
+    for (int i = 0; i < height; ++i) {
+      for (int j = 0; j < width; ++j) {
+        double value = 0.0;
+        for (int k1 = 0; k1 <= std::min(i, m - 1); ++k1) {
+          for (int k2 = 0; k2 <= std::min(j, m - 1); ++k2) {
+            const auto k = static_cast<std::size_t>(k1 * m + k2);
+            value += filter.feedforward[q][k] * x.at(i - k1, j - k2);
+            if (k > 0) value += filter.feedback[q][k] * y.at(i - k1, j - k2);
+          }
+        }
+        y.at(i, j) = value;
+      }
+    }
+    for (int i = 0; i < p.height; ++i) {
+      for (int j = 0; j < p.width; ++j) sum.at(i, j) += y.at(row(i + pad), column(j + pad));
+    }
+  }
+  return sum;
+}
+
+double psnr(const Picture& a, const Picture& b, int border = 24) {
+  double sum = 0.0;
+  double count = 0.0;
+  for (int y = border; y < a.height - border; ++y) {
+    for (int x = border; x < a.width - border; ++x) {
+      sum += (a.at(y, x) - b.at(y, x)) * (a.at(y, x) - b.at(y, x));
+      count += 1.0;
+    }
+  }
+  return -10.0 * std::log10(sum / count);
+}
+
+/// The PSNR of the Wiener filter that knows the blur, with the best of 13 balances between the
+/// noise and the Laplacian of the picture.
+double oracle_psnr(const Picture& scene, const Picture& degraded, const Spectrum& blur) {
+  const Spectrum s = transform(degraded);
+  double best = 0.0;
+  for (int n = 0; n < 13; ++n) {
+    const double balance = std::pow(10.0, -5.0 + 0.4 * n);
+    Spectrum w = s;
+    for (int i = 0; i < kSide; ++i) {
+      for (int j = 0; j < kSide; ++j) {
+        const double laplacian =
+            4.0 - 2.0 * std::cos(2.0 * std::numbers::pi * identify::frequency(i, kSide)) -
+            2.0 * std::cos(2.0 * std::numbers::pi * identify::frequency(j, kSide));
+        const Complex h = blur.at(i, j);
+        w.at(i, j) *= std::conj(h) / (std::norm(h) + balance * laplacian * laplacian);
+      }
+    }
+    best = std::max(best, psnr(inverse(std::move(w)), scene));
+  }
+  return best;
+}
+
+void expect_stable(const Identification& result, double bound) {
+  const int m = result.filter.support;
+  for (std::size_t q = 0; q < 4; ++q) {
+    ASSERT_EQ(result.filter.feedback[q].size(), static_cast<std::size_t>(m * m));
+    ASSERT_EQ(result.filter.feedforward[q].size(), static_cast<std::size_t>(m * m));
+    EXPECT_EQ(result.filter.feedback[q][0], 0.0);
+    const double root = detail::test_roots(result.filter.feedback[q].data(), m, 512).largest_root;
+    EXPECT_LE(root, bound + 1e-6);
+    EXPECT_NEAR(root, result.report.largest_root[q], 1e-9);
+  }
+}
+
+const Picture& scene() {
+  static const Picture kScene = make_scene(7);
+  return kScene;
+}
+
+// Fails if the quadrants are mirrored wrongly, if the fit loses to the Wiener filter, or if the
+// report does not tell what was done to the picture.
+TEST(IdentifyFromPair, ReachesTheWienerFilterThatKnowsTheBlur) {
+  struct Case {
+    Psf psf;
+    double noise;
+  };
+  const std::vector<Case> cases = {{*gaussian_psf(1.2), 0.003},
+                                   {*gaussian_psf(2.0), 0.02},
+                                   {*disk_psf(3.0), 0.02},
+                                   {*motion_psf(7.0, 0.0), 0.01},
+                                   {*motion_psf(6.0, 30.0), 0.01}};
+  for (std::size_t n = 0; n < cases.size(); ++n) {
+    const auto& [psf, noise] = cases[n];
+    const Spectrum blur = blur_of(psf);
+    const Picture degraded = degrade(scene(), blur, noise);
+    const Fragment d(degraded, 64, 70, 128, 128);
+    const Fragment s(scene(), 64, 70, 128, 128);
+    const auto result = identify_from_pair(d.view, s.view);
+    ASSERT_TRUE(result) << result.error().text;
+    expect_stable(*result, 0.95);
+    const double restored = psnr(restore(result->filter, degraded), scene());
+    const double oracle = oracle_psnr(scene(), degraded, blur);
+    EXPECT_GT(restored, oracle - 0.3) << "case " << n;
+    EXPECT_GT(restored, psnr(degraded, scene()) + 1.0) << "case " << n;
+    const IdentificationReport& report = result->report;
+    EXPECT_NEAR(report.noise, 255.0 * noise, 0.1 * 255.0 * noise) << n;
+    EXPECT_NEAR(report.gain, 1.0, 0.01);
+    EXPECT_NEAR(report.offset, 0.0, 1.0);
+    EXPECT_LT(std::hypot(report.shift_x, report.shift_y), 0.1) << n;
+    EXPECT_GT(report.response_length, 5);
+    // The residual is that of the fragment, whose details differ, reflected at its borders: a long
+    // response reaches beyond them.
+    if (report.response_length < 64) {
+      EXPECT_NEAR(20.0 * std::log10(255.0 / report.residual_rms), restored, 2.0) << n;
+    }
+  }
+}
+
+// Fails if the sign of the displacement, the gain or the offset is wrong, or if the filter does not
+// undo them.
+TEST(IdentifyFromPair, UndoesDisplacementAndGain) {
+  for (const auto& [dx, dy] : {std::pair{2.3, -1.6}, std::pair{-3.0, 0.5}}) {
+    Spectrum blur = blur_of(*gaussian_psf(1.2), dx, dy);
+    for (Complex& v : blur.values) v *= 0.8;
+    Picture degraded = degrade(scene(), blur, 0.003);
+    for (double& v : degraded.values) v += 0.04;
+    const Fragment d(degraded, 64, 64, 128, 128);
+    const Fragment s(scene(), 64, 64, 128, 128);
+    const auto result = identify_from_pair(d.view, s.view);
+    ASSERT_TRUE(result) << result.error().text;
+    EXPECT_NEAR(result->report.shift_x, dx, 0.05);
+    EXPECT_NEAR(result->report.shift_y, dy, 0.05);
+    EXPECT_NEAR(result->report.gain, 0.8, 0.005);
+    EXPECT_NEAR(result->report.offset, 0.04 * 255.0, 1.0);
+    for (double& v : degraded.values) v -= result->report.offset / 255.0;
+    const double restored = psnr(restore(result->filter, degraded), scene());
+    EXPECT_GT(restored, oracle_psnr(scene(), degraded, blur) - 0.5) << dx;
+
+    // Without undo_shift, whole pixels of the displacement stay.
+    IdentificationConfig config;
+    config.undo_shift = false;
+    const auto kept = identify_from_pair(d.view, s.view, config);
+    ASSERT_TRUE(kept) << kept.error().text;
+    const Picture moved = restore(kept->filter, degraded);
+    Picture aligned = scene();
+    const int whole_x = static_cast<int>(std::lround(dx));
+    const int whole_y = static_cast<int>(std::lround(dy));
+    double best = 0.0;
+    // 0.5 may be rounded either way.
+    for (int oy = whole_y - 1; oy <= whole_y + 1; ++oy) {
+      for (int y = 0; y < kSide; ++y) {
+        for (int x = 0; x < kSide; ++x) {
+          aligned.at(y, x) = scene().at((y - oy + kSide) % kSide, (x - whole_x + kSide) % kSide);
+        }
+      }
+      best = std::max(best, psnr(moved, aligned));
+    }
+    EXPECT_GT(best, restored - 0.5) << dx;
+  }
+}
+
+// Fails if a support beside the default is handled wrongly: 1, even, larger than the small design
+// from which it starts.
+TEST(IdentifyFromPair, EverySupportGivesAStableFilter) {
+  const Spectrum blur = blur_of(*disk_psf(2.0));
+  const Picture degraded = degrade(scene(), blur, 0.01);
+  const Fragment d(degraded, 20, 30, 64, 80);
+  const Fragment s(scene(), 20, 30, 64, 80);
+  double last = 0.0;
+  for (const int support : {1, 2, 4, 12}) {
+    IdentificationConfig config;
+    config.support = support;
+    config.largest_root = 0.9;
+    const auto result = identify_from_pair(d.view, s.view, config);
+    ASSERT_TRUE(result) << result.error().text;
+    expect_stable(*result, 0.9);
+    const double restored = psnr(restore(result->filter, degraded), scene());
+    EXPECT_GT(restored, last - 0.1) << support;
+    last = restored;
+  }
+  EXPECT_GT(last, psnr(degraded, scene()) + 1.5);
+}
+
+// Fails if a format is scaled wrongly: the coefficients would be the same, but noise and offset
+// would not.
+TEST(IdentifyFromPair, FormatsGiveTheSameFilter) {
+  const Picture degraded = degrade(scene(), blur_of(*gaussian_psf(1.5)), 0.01);
+  std::array<Identification, 2> results;
+  for (int format = 0; format < 2; ++format) {
+    std::array<std::vector<std::uint16_t>, 2> wide;
+    std::array<std::vector<std::uint8_t>, 2> bytes;
+    std::array<ImageView, 2> views;
+    for (std::size_t k = 0; k < 2; ++k) {
+      const Picture& p = k == 0 ? degraded : scene();
+      for (int y = 0; y < 96; ++y) {
+        for (int x = 0; x < 96; ++x) {
+          const auto value =
+              static_cast<std::uint8_t>(std::clamp(std::lround(255.0 * p.at(y, x)), 0L, 255L));
+          bytes[k].push_back(value);
+          wide[k].push_back(static_cast<std::uint16_t>(value * 257));
+        }
+      }
+      views[k].data = format == 0 ? static_cast<void*>(bytes[k].data()) : wide[k].data();
+      views[k].size = {96, 96};
+      views[k].stride = format == 0 ? 96 : 192;
+      views[k].format = format == 0 ? PixelFormat::kGray8 : PixelFormat::kGray16;
+    }
+    IdentificationConfig config;
+    config.support = 3;
+    auto result = identify_from_pair(views[0], views[1], config);
+    ASSERT_TRUE(result) << result.error().text;
+    results[static_cast<std::size_t>(format)] = *result;
+  }
+  EXPECT_NEAR(results[0].report.noise, results[1].report.noise, 1e-9);
+  EXPECT_NEAR(results[0].filter.feedforward[0][0], results[1].filter.feedforward[0][0], 1e-9);
+}
+
+// Fails if the kernel's orientation is reversed (the motion kernel is skew) or if the noise is in
+// the wrong unit.
+TEST(IdentifyFromPsf, ReachesTheWienerFilter) {
+  Psf skew = *motion_psf(7.0, 20.0);
+  for (int k = 0; k < static_cast<int>(skew.values.size()); ++k) {
+    skew.values[static_cast<std::size_t>(k)] *= 1.0 + 0.12 * (k % skew.width);
+  }
+  double sum = 0.0;
+  for (double v : skew.values) sum += v;
+  for (double& v : skew.values) v /= sum;
+  for (const Psf& psf : {*gaussian_psf(1.6), skew}) {
+    for (const double noise : {0.004, 0.02}) {
+      const Spectrum blur = blur_of(psf);
+      const Picture degraded = degrade(scene(), blur, noise);
+      const Fragment d(degraded, 0, 0, kSide, kSide);
+      const double oracle = oracle_psnr(scene(), degraded, blur);
+      for (const bool picture : {false, true}) {
+        IdentificationConfig config;
+        if (picture) config.picture = d.view;
+        const auto result =
+            identify_from_psf(psf.values.data(), psf.width, psf.height, 255.0 * noise, config);
+        ASSERT_TRUE(result) << result.error().text;
+        expect_stable(*result, 0.95);
+        EXPECT_GT(psnr(restore(result->filter, degraded), scene()), oracle - 0.5)
+            << noise << picture;
+      }
+    }
+  }
+}
+
+/// The scene with an edge in its top left corner, degraded. `angle` is that of the edge's normal.
+Picture edge_picture(double sigma, double disk, double angle, double noise) {
+  constexpr int kSamples = 8;
+  Picture sharp = scene();
+  const double c = std::cos(angle);
+  const double s = std::sin(angle);
+  for (int y = 10; y < 90; ++y) {
+    for (int x = 10; x < 90; ++x) {
+      double sum = 0.0;
+      for (int k = 0; k < kSamples * kSamples; ++k) {
+        const double u = x + (k % kSamples + 0.5) / kSamples - 0.5 - 50.3;
+        const double v = y + (static_cast<double>(k / kSamples) + 0.5) / kSamples - 0.5 - 49.6;
+        sum += u * c + v * s > 0.0 ? 0.8 : 0.2;
+      }
+      sharp.at(y, x) = sum / (kSamples * kSamples);
+    }
+  }
+  return degrade(sharp, blur_of(disk > 0.0 ? *disk_psf(disk) : *gaussian_psf(sigma)), noise);
+}
+
+// Fails if the size or the kind of the blur is found wrongly, if the pixel's aperture is counted as
+// blur (sigma 0.7 would become 0.76), or if the noise is not that of the picture.
+TEST(IdentifyFromEdge, FindsBlurAndNoise) {
+  for (const double angle : {0.12, 2.6, -1.0}) {
+    for (const double sigma : {0.7, 1.6}) {
+      const Picture p = edge_picture(sigma, 0.0, angle, 0.01);
+      const Fragment d(p, 0, 0, kSide, kSide);
+      IdentificationConfig config;
+      config.support = 2;
+      const auto result = identify_from_edge(d.view, {24, 24, 52, 52}, config);
+      ASSERT_TRUE(result) << result.error().text;
+      EXPECT_STREQ(result->report.blur, "gaussian") << angle << " " << sigma;
+      EXPECT_NEAR(result->report.blur_size, sigma, 0.04) << angle;
+      EXPECT_NEAR(result->report.noise, 2.55, 0.15);
+    }
+  }
+  const Picture p = edge_picture(0.0, 3.0, 0.15, 0.005);
+  const Fragment d(p, 0, 0, kSide, kSide);
+  const auto result = identify_from_edge(d.view, {24, 24, 52, 52});
+  ASSERT_TRUE(result) << result.error().text;
+  EXPECT_STREQ(result->report.blur, "disk");
+  EXPECT_NEAR(result->report.blur_size, 3.0, 0.15);
+}
+
+TEST(IdentifyFromEdge, RestoresThePicture) {
+  for (const double sigma : {1.2, 2.0}) {
+    const Picture p = edge_picture(sigma, 0.0, 0.14, 0.005);
+    const Picture sharp = edge_picture(0.05, 0.0, 0.14, 0.0);
+    const Fragment d(p, 0, 0, kSide, kSide);
+    const auto result = identify_from_edge(d.view, {24, 24, 52, 52});
+    ASSERT_TRUE(result) << result.error().text;
+    expect_stable(*result, 0.95);
+    EXPECT_GT(psnr(restore(result->filter, p), sharp),
+              oracle_psnr(sharp, p, blur_of(*gaussian_psf(sigma))) - 1.0);
+  }
+}
+
+// A target that four quadrants represent exactly. Fails if a derivative is wrong: the descent would
+// stop early.
+TEST(DesignFilter, FindsAnExactRepresentation) {
+  RestorationCoefficients wanted;
+  wanted.support = 3;
+  std::mt19937 random(2);
+  std::normal_distribution<double> normal;
+  for (std::size_t q = 0; q < 4; ++q) {
+    for (int k = 0; k < 9; ++k) {
+      wanted.feedforward[q].push_back(0.3 * normal(random));
+      wanted.feedback[q].push_back(k == 0 ? 0.0 : 0.12 * normal(random));
+    }
+    ASSERT_LT(detail::test_roots(wanted.feedback[q].data(), 3).largest_root, 0.9);
+  }
+  identify::DesignTarget target;
+  target.response = identify::transfer_function(wanted, identify::kDesignSide);
+  target.input_power.assign(target.response.values.size(), 1.0);
+  target.ideal_error = 1.0;
+  double power = 0.0;
+  for (const Complex& v : target.response.values) power += std::norm(v);
+  power /= static_cast<double>(target.response.values.size());
+  const identify::Design design = identify::design_filter(target, 3, 3, 0.95);
+  // The ridge leaves a very small error. With a wrong derivative, about 1e-6 is left.
+  EXPECT_LT(design.excess, 1e-10 * power);
+}
+
+TEST(Psf, MakersGiveNormalizedKernels) {
+  for (const Psf& psf : {*gaussian_psf(2.0), *disk_psf(3.5), *motion_psf(9.0, 33.0)}) {
+    double sum = 0.0;
+    double x1 = 0.0;
+    double y1 = 0.0;
+    for (int k = 0; k < static_cast<int>(psf.values.size()); ++k) {
+      const double v = psf.values[static_cast<std::size_t>(k)];
+      sum += v;
+      x1 += v * (k % psf.width - psf.width / 2);
+      y1 += v * (k / psf.width - psf.height / 2);
+    }
+    EXPECT_NEAR(sum, 1.0, 1e-12);
+    EXPECT_NEAR(x1, 0.0, 0.05);
+    EXPECT_NEAR(y1, 0.0, 0.05);
+  }
+  // Uniform motion by 7 pixels along the row.
+  const Psf motion = *motion_psf(7.0, 0.0);
+  for (int x = -3; x <= 3; ++x) {
+    EXPECT_NEAR(motion.values[static_cast<std::size_t>(motion.height / 2 * motion.width +
+                                                       motion.width / 2 + x)],
+                1.0 / 7.0, 1e-12);
+  }
+  // Motion by 45 degrees counterclockwise goes up to the right.
+  const Psf diagonal = *motion_psf(9.0, 45.0);
+  EXPECT_GT(diagonal.values[static_cast<std::size_t>((diagonal.height / 2 - 2) * diagonal.width +
+                                                     diagonal.width / 2 + 2)],
+            0.02);
+  EXPECT_FALSE(gaussian_psf(0.0));
+  EXPECT_FALSE(gaussian_psf(std::numeric_limits<double>::quiet_NaN()));
+  EXPECT_FALSE(disk_psf(31.0));
+  EXPECT_FALSE(motion_psf(0.5, 0.0));
+  EXPECT_FALSE(motion_psf(5.0, std::numeric_limits<double>::infinity()));
+}
+
+TEST(Psf, ReadsTextAndRefusesWhatIsNotAKernel) {
+  const std::string path = testing::TempDir() + "ocellus_psf.txt";
+  const auto read = [&](const std::string& text) {
+    std::ofstream(path) << text;
+    return read_psf(path.c_str());
+  };
+  const auto psf = read("0 0.25 0\n0.25, 0.5 -1e-3\n\n");
+  ASSERT_TRUE(psf) << psf.error().text;
+  EXPECT_EQ(psf->width, 3);
+  EXPECT_EQ(psf->height, 2);
+  EXPECT_EQ(psf->values[5], -1e-3);
+  std::string wide;
+  for (int k = 0; k < 64; ++k) wide += "1 ";
+  for (const std::string& text : {std::string("1 2\n3\n"), std::string("1 x\n"), std::string(),
+                                  std::string("1 nan\n"), wide, std::string(5000, '1')}) {
+    const auto bad = read(text);
+    ASSERT_FALSE(bad) << text.substr(0, 20);
+    EXPECT_EQ(bad.error().status, Status::kCorruptFile) << bad.error().text;
+  }
+  std::remove(path.c_str());
+  EXPECT_EQ(read_psf(path.c_str()).error().status, Status::kIoError);
+  EXPECT_EQ(read_psf("").error().status, Status::kInvalidArgument);
+}
+
+// Every invalid input gives an error that names it. Fails if one is accepted or gives another text.
+TEST(Identify, RefusesBadInput) {
+  const Picture degraded = degrade(scene(), blur_of(*gaussian_psf(1.5)), 0.01);
+  const Picture other = make_scene(99);
+  const Picture flat(kSide, kSide);
+  const Fragment d(degraded, 0, 0, 96, 96);
+  const Fragment s(scene(), 0, 0, 96, 96);
+  const Fragment small(scene(), 0, 0, 63, 96);
+  const Fragment larger(scene(), 0, 0, 100, 96);
+  const Fragment constant(flat, 0, 0, 96, 96);
+  const Fragment elsewhere(other, 0, 0, 96, 96);
+  Fragment bad(degraded, 0, 0, 96, 96);
+  bad.pixels[96 * 5 + 7] = std::numeric_limits<float>::quiet_NaN();
+  const auto expect = [](const auto& result, const char* text, Status status) {
+    ASSERT_FALSE(result) << text;
+    EXPECT_EQ(result.error().status, status);
+    EXPECT_NE(std::string(result.error().text).find(text), std::string::npos)
+        << result.error().text;
+  };
+  const auto invalid = [&](const auto& result, const char* text) {
+    expect(result, text, Status::kInvalidArgument);
+  };
+  invalid(identify_from_pair(small.view, small.view), "63x96");
+  invalid(identify_from_pair(d.view, larger.view), "100x96");
+  invalid(identify_from_pair(constant.view, s.view), "degraded fragment is constant");
+  invalid(identify_from_pair(d.view, constant.view), "sharp fragment is constant");
+  invalid(identify_from_pair(d.view, elsewhere.view), "same scene");
+  invalid(identify_from_pair(bad.view, s.view), "column 7, row 5");
+  invalid(identify_from_pair(ImageView{}, s.view), "no pixels");
+  ImageView device = d.view;
+  device.space = MemorySpace::kCuda;
+  expect(identify_from_pair(device, s.view), "device memory", Status::kUnsupported);
+
+  const auto with = [&](auto&& change) {
+    IdentificationConfig config;
+    change(config);
+    return identify_from_pair(d.view, s.view, config);
+  };
+  invalid(with([](auto& c) { c.support = 0; }), "support is 0");
+  invalid(with([](auto& c) { c.support = 32; }), "support is 32");
+  invalid(with([](auto& c) { c.feedback_support = 8; }), "feedback_support is 8");
+  invalid(with([](auto& c) { c.largest_root = 1.0; }), "largest_root is 1");
+  invalid(with([](auto& c) { c.largest_root = std::nan(""); }), "largest_root is");
+  invalid(with([](auto& c) { c.max_shift = 17; }), "max_shift is 17");
+  invalid(with([](auto& c) { c.response_tolerance = 0.0; }), "response_tolerance is 0");
+
+  const std::vector<double> kernel = {0.25, 0.5, 0.25};
+  const std::vector<double> difference = {1.0, 0.0, -1.0};
+  invalid(identify_from_psf(kernel.data(), 3, 1, 0.0), "noise is 0");
+  invalid(identify_from_psf(kernel.data(), 3, 0, 1.0), "3x0");
+  invalid(identify_from_psf(nullptr, 3, 1, 1.0), "psf is null");
+  invalid(identify_from_psf(difference.data(), 3, 1, 1.0), "sum");
+
+  invalid(identify_from_edge(d.view, {90, 0, 20, 20}), "inside the picture");
+  invalid(identify_from_edge(constant.view, {0, 0, 40, 40}), "constant");
+  invalid(identify_from_edge(d.view, {0, 0, 96, 96}), "straight edge");
+  Picture vertical(kSide, kSide);
+  for (int y = 0; y < kSide; ++y) {
+    for (int x = 48; x < kSide; ++x) vertical.at(y, x) = 0.8;
+  }
+  const Fragment upright(vertical, 0, 0, 96, 96);
+  invalid(identify_from_edge(upright.view, {20, 20, 56, 56}), "degrees");
+}
+
+}  // namespace
+}  // namespace ocellus
