@@ -215,7 +215,7 @@ void run_identify(const IdentifyOptions& options) {
 
 }  // namespace
 
-void add_identify_command(CLI::App& program) {
+void add_identify_command(CLI::App& program, int& exit_code) {
   CLI::App* const command = program.add_subcommand(
       "identify", "Makes a filter for restore from pictures or a known blur");
   const auto options = std::make_shared<IdentifyOptions>();
@@ -246,7 +246,10 @@ void add_identify_command(CLI::App& program) {
                     "Leave whole pixels of the pair's displacement in place");
   command->add_option("-o,--output", options->out, "Filter file (*.ocellus)")->required();
   command->add_flag("--json", options->json, "Print one JSON object on stdout instead of text");
-  command->callback([options] { run_identify(*options); });
+  command->callback([options, &exit_code] {
+    run_identify(*options);
+    exit_code = 0;
+  });
 }
 
 }  // namespace ocellus::app

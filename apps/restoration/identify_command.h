@@ -5,6 +5,6 @@
 
 namespace ocellus::app {
 
-void add_identify_command(CLI::App& program);
+void add_identify_command(CLI::App& program, int& exit_code);
 
 }  // namespace ocellus::app

@@ -1,0 +1,136 @@
+// ocellus identify: the filter that it writes restores, and every mistake is reported.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "apps/restoration/identify_command.h"
+#include "apps/run_command.h"
+#include "ocellus/restoration_filter.h"
+#include "support/files.h"
+
+namespace ocellus::app {
+namespace {
+
+class IdentifyCommand : public testing::Test {
+ protected:
+  std::string run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "identify");
+    testing::internal::CaptureStdout();
+    const std::string message = test::run_command(add_identify_command, arguments);
+    printed_ = testing::internal::GetCapturedStdout();
+    return message;
+  }
+
+  /// Writes an image whose pixels are `gray(x, y)`.
+  template <typename Gray>
+  std::string image(const std::string& name, int width, int height, Gray gray) const {
+    const std::string path = folder_ / name;
+    std::ofstream file(path, std::ios::binary);
+    file << "P5 " << width << " " << height << " 255\n";
+    for (int y = 0; y < height; ++y)
+      for (int x = 0; x < width; ++x) file.put(static_cast<char>(std::lround(gray(x, y))));
+    return path;
+  }
+
+  const test::TemporaryFolder folder_;
+  const std::string out_ = folder_ / "filter.ocellus";
+  std::string printed_;
+};
+
+/// A picture of overlapping squares with sharp borders.
+double squares(int x, int y) {
+  double sum = 60.0;
+  for (int k = 0; k < 24; ++k) {
+    const int left = (k * 53 + 7) % 110;
+    const int top = (k * 37 + 11) % 110;
+    const int side = 6 + k * 13 % 30;
+    if (x >= left && x < left + side && y >= top && y < top + side) sum += (k % 2 == 0 ? 45 : -20);
+  }
+  return std::fmin(std::fmax(sum, 5.0), 250.0);
+}
+
+/// The mean of 3x3 pixels, moved to the right by two pixels.
+double blurred(int x, int y) {
+  double sum = 0.0;
+  for (int dy = -1; dy <= 1; ++dy)
+    for (int dx = -1; dx <= 1; ++dx) sum += squares(x - 2 + dx, y + dy);
+  return sum / 9.0;
+}
+
+// Fails when the displacement is not found, or the filter is not the one that was asked for, not
+// stable, or does not keep the brightness.
+TEST_F(IdentifyCommand, FromAPair) {
+  const std::string sharp = image("sharp.pgm", 128, 128, squares);
+  const std::string degraded = image("degraded.pgm", 128, 128, blurred);
+  ASSERT_EQ(run({"--degraded", degraded, "--sharp", sharp, "--support", "5", "-o", out_, "--json"}),
+            "");
+  const auto report = nlohmann::json::parse(printed_);
+  EXPECT_NEAR(report["shift"][0].get<double>(), 2.0, 0.1);
+  EXPECT_NEAR(report["shift"][1].get<double>(), 0.0, 0.1);
+  EXPECT_NEAR(report["gain"].get<double>(), 1.0, 0.02);
+  const auto filter = read_restoration_filter(out_.c_str());
+  ASSERT_TRUE(filter) << filter.error().text;
+  EXPECT_EQ(filter->support, 5);
+  const auto properties = analyze_filter(*filter);
+  ASSERT_TRUE(properties) << properties.error().text;
+  EXPECT_NEAR(properties->gain, 1.0, 0.05);
+  EXPECT_LT(properties->largest_root, 0.96);
+}
+
+// Fails when a kernel of the command line or of a file does not become a filter of its own.
+TEST_F(IdentifyCommand, FromAKernel) {
+  const std::string kernel = folder_ / "kernel.txt";
+  std::ofstream(kernel) << "0 1 0\n1 2 1\n0 1 0\n";
+  std::vector<RestorationFilter> filters;
+  for (const std::string& psf :
+       {std::string("gaussian:1.2"), std::string("motion:5,30"), std::string("disk:2"), kernel}) {
+    ASSERT_EQ(run({"--psf", psf, "--noise", "2", "--support", "4", "-o", out_}), "") << psf;
+    EXPECT_NE(printed_.find("stable"), std::string::npos);
+    const auto filter = read_restoration_filter(out_.c_str());
+    ASSERT_TRUE(filter) << filter.error().text;
+    for (const RestorationFilter& other : filters)
+      EXPECT_NE(filter->feedforward, other.feedforward) << psf;
+    filters.push_back(*filter);
+  }
+}
+
+// Fails when a mistake is taken, or its message does not name what is wrong.
+TEST_F(IdentifyCommand, ReportsMistakes) {
+  const std::string sharp = image("sharp.pgm", 128, 128, squares);
+  const std::string degraded = image("degraded.pgm", 128, 128, blurred);
+  const std::string flat = image("flat.pgm", 128, 128, [](int, int) { return 90.0; });
+  const std::string other =
+      image("other.pgm", 128, 128, [](int x, int y) { return (x * 7919 + y * 104729) % 251; });
+  const std::string small = image("small.pgm", 100, 128, squares);
+  const auto refuses = [&](const std::vector<std::string>& arguments, const std::string& says) {
+    std::vector<std::string> all = arguments;
+    all.insert(all.end(), {"-o", out_});
+    const std::string message = run(all);
+    EXPECT_NE(message.find(says), std::string::npos) << message << "\nlacks: " << says;
+    EXPECT_FALSE(std::ifstream(out_).good());
+  };
+  refuses({}, "one of --sharp, --psf and --edge");
+  refuses({"--psf", "disk:2", "--sharp", sharp, "--degraded", degraded}, "no second one");
+  refuses({"--sharp", sharp}, "--sharp needs --degraded");
+  refuses({"--psf", "disk:2", "--fragment", "0,0,64,64"}, "--fragment needs --degraded");
+  refuses({"--psf", "disk:wide"}, "disk:RADIUS");
+  refuses({"--psf", "motion:9"}, "motion:LENGTH,ANGLE");
+  refuses({"--psf", folder_ / "none.txt"}, "none.txt");
+  refuses({"--psf", "disk:2", "--support", "0"}, "support is 0; it must be 1 to 31");
+  refuses({"--psf", "disk:2", "--support", "32"}, "support is 32; it must be 1 to 31");
+  refuses({"--degraded", degraded, "--sharp", small}, "both must be equal");
+  refuses({"--degraded", degraded, "--sharp", sharp, "--fragment", "100,0,64,64"},
+          "must lie inside of");
+  refuses({"--degraded", degraded, "--sharp", sharp, "--fragment", "0,0,32,64"}, "64x64");
+  refuses({"--degraded", flat, "--sharp", flat}, "constant");
+  refuses({"--degraded", other, "--sharp", sharp}, "same scene");
+  run({"--psf", "disk:2", "-o", folder_ / "filter.txt"});
+  EXPECT_FALSE(std::ifstream(folder_ / "filter.txt").good());
+}
+
+}  // namespace
+}  // namespace ocellus::app
