@@ -10,8 +10,8 @@ namespace {
 using detail::Complex32;
 using detail::FftPlan;
 
-/// Transforms arrays in shared memory with all threads of the block. `places(i)` gives the position
-/// of element i. Array c of `arrays` begins at c * pitch.
+/// Transforms arrays in shared memory with all threads of the block. Array c of `arrays` begins at
+/// c * pitch, and its element i is at shared_place(i) from there.
 template <bool kInverse>
 __device__ void transform(const FftPlan& plan, const Complex32* roots, Complex32* shared,
                           int arrays, int pitch) {

@@ -21,9 +21,8 @@ constexpr double kLeastNoise = 1e-4;
 constexpr int kResidualBorder = 16;
 
 Expected<void> check(const IdentificationConfig& config) {
-  if (config.support < 1 || config.support > kMaxRestorationSupport) {
-    return invalid_argument("support is %d; it must be 1 to %d", config.support,
-                            kMaxRestorationSupport);
+  if (config.support < 1 || config.support > kMaxFilterSupport) {
+    return invalid_argument("support is %d; it must be 1 to %d", config.support, kMaxFilterSupport);
   }
   if (config.feedback_support < 0 || config.feedback_support > config.support) {
     return invalid_argument("feedback_support is %d; it must be 1 to support (%d), or 0",
@@ -165,7 +164,7 @@ Expected<Identification> design(const DesignTarget& target, const Identification
   IdentificationReport& report = result.report;
   report.approximation_loss_db = 10.0 * std::log10(1.0 + designed.excess / target.ideal_error);
   report.residual_rms = 255.0 * std::sqrt(designed.excess + target.ideal_error);
-  std::vector<double> work(detail::response_work_doubles(config.support, detail::kMaxResponseSize));
+  std::vector<double> work(detail::response_work_doubles(config.support, kMaxFilterResponse));
   bool proven = true;
   for (std::size_t q = 0; q < 4; ++q) {
     const double* const a = result.filter.feedforward[q].data();

@@ -13,9 +13,6 @@
 namespace ocellus {
 namespace {
 
-static_assert(kMaxFilterSupport == detail::kMaxRecursionSupport);
-static_assert(kMaxFilterResponse == detail::kMaxResponseSize);
-
 /// What the impulse response may have behind its end, as a part of all of it.
 constexpr double kResponseTolerance = 1e-5;
 
@@ -78,8 +75,8 @@ Expected<FilterProperties> analyze_filter(const RestorationFilter& filter) noexc
   if (Expected<void> checked = check_coefficients(filter); !checked)
     return tl::unexpected(checked.error());
   const int m = filter.support;
-  const std::unique_ptr<double[]> work(new (std::nothrow) double[detail::response_work_doubles(
-      kMaxFilterSupport, detail::kMaxResponseSize)]);
+  const std::unique_ptr<double[]> work(new (
+      std::nothrow) double[detail::response_work_doubles(kMaxFilterSupport, kMaxFilterResponse)]);
   if (!work) return detail::no_memory_for_operator();
   FilterProperties properties;
   for (int q = 0; q < kFilterQuadrants; ++q) {

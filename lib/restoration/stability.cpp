@@ -11,7 +11,7 @@ namespace ocellus::detail {
 namespace {
 
 using Complex = std::complex<double>;
-using Polynomial = std::array<Complex, kMaxRecursionSupport>;
+using Polynomial = std::array<Complex, kMaxFilterSupport>;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -243,7 +243,7 @@ ResponseLength response_length(const double* feedforward, const double* feedback
   }
   double gain = 0.0;
   for (int k = 0; k < support * support; ++k) gain += std::fabs(feedforward[k]);
-  for (int size = 64; size <= kMaxResponseSize; size *= 2) {
+  for (int size = 64; size <= kMaxFilterResponse; size *= 2) {
     // shell[n]: the l1 norm of a * G where the larger coordinate is n.
     double* const shell = work + static_cast<std::ptrdiff_t>(support + 1) * size;
     double* const h = work + static_cast<std::ptrdiff_t>(support) * size;

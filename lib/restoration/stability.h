@@ -11,11 +11,9 @@
 
 #include <cstddef>
 
-namespace ocellus::detail {
+#include "ocellus/restoration_filter.h"
 
-inline constexpr int kMaxRecursionSupport = 31;
-/// Largest size of the square of `bound_response`.
-inline constexpr int kMaxResponseSize = 512;
+namespace ocellus::detail {
 
 /// The result of the test in root form.
 struct RootTest {
@@ -58,7 +56,7 @@ constexpr std::size_t response_work_doubles(int support, int size) {
          static_cast<std::size_t>(size);
 }
 
-/// Computes the bound for one size, 1 to kMaxResponseSize, at least `support`. It takes size^2 *
+/// Computes the bound for one size, 1 to kMaxFilterResponse, at least `support`. It takes size^2 *
 /// support^2 operations. Rounding is not bounded; it is below 1e-10 of ||G||_1 for responses that
 /// decay.
 ResponseBound bound_response(const double* feedback, int support, int size, double* work) noexcept;
@@ -66,7 +64,7 @@ ResponseBound bound_response(const double* feedback, int support, int size, doub
 /// The extent of a quarter-plane filter's impulse response.
 struct ResponseLength {
   /// The response outside of the first `length` x `length` pixels has an l1 norm of at most the
-  /// tolerance. 0 if no length up to kMaxResponseSize can be proven.
+  /// tolerance. 0 if no length up to kMaxFilterResponse can be proven.
   int length = 0;
   double total = 0.0;  ///< bound of the l1 norm of the whole response; infinity if not proven
   ResponseBound bound;
@@ -74,7 +72,7 @@ struct ResponseLength {
 
 /// Finds the extent by `bound_response` with sizes 64, 128, 256 and 512. `tolerance` is the largest
 /// change of an output pixel, as a part of the largest input pixel, that the truncated part may
-/// cause. `work` has response_work_doubles(support, kMaxResponseSize) doubles.
+/// cause. `work` has response_work_doubles(support, kMaxFilterResponse) doubles.
 ResponseLength response_length(const double* feedforward, const double* feedback, int support,
                                double tolerance, double* work) noexcept;
 

@@ -63,7 +63,7 @@ std::vector<double> random_filter(int m, double scale, std::mt19937& random) {
 }
 
 std::vector<double> work_memory(int m) {
-  return std::vector<double>(response_work_doubles(m, kMaxResponseSize));
+  return std::vector<double>(response_work_doubles(m, kMaxFilterResponse));
 }
 
 // 1 - p/z1 - q/z2 has the root q / (1 - p/z1) in z2: the largest is q / (1 - p). Fails if the

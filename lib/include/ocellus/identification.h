@@ -11,12 +11,11 @@
 #include <vector>
 
 #include "ocellus/frame.h"
+#include "ocellus/restoration_filter.h"
 #include "ocellus/status.h"
 
 namespace ocellus {
 
-/// Largest number of rows and columns of coefficients of one quadrant.
-inline constexpr int kMaxRestorationSupport = 31;
 /// Smallest side of a fragment, in pixels.
 inline constexpr int kMinFragmentSide = 64;
 /// A larger fragment is cut to its center of this side.
@@ -24,10 +23,8 @@ inline constexpr int kMaxFragmentSide = 512;
 /// Largest side of a blur kernel, in pixels.
 inline constexpr int kMaxPsfSide = 63;
 
-/// The coefficients of y = sum over the quadrants q of H_q x. Quadrant 0 is
-///   y(i,j) = sum a(r1,r2) x(i-r1, j-r2) + sum b(k1,k2) y(i-k1, j-k2),   i: row, j: column,
-/// with r1, r2, k1, k2 from 0 to support - 1 and b(0,0) = 0. Quadrant 1 filters the picture
-/// mirrored in x, quadrant 2 mirrored in y, and quadrant 3 mirrored in both.
+/// The coefficients of a RestorationFilter in double precision, before they are rounded. The order
+/// of quadrants and coefficients is the same.
 struct RestorationCoefficients {
   int support = 0;                                 ///< 1 to 31
   std::array<std::vector<double>, 4> feedforward;  ///< a(r1,r2) at [r1 * support + r2]
