@@ -14,11 +14,20 @@ constexpr OptionChoice kBorders[] = {
     {"zero", static_cast<int>(RestorationBorder::kZero), "0"},
 };
 
+constexpr OptionChoice kSchedules[] = {
+    {"auto", static_cast<int>(RestorationSchedule::kAuto), "the faster one, from a measured table"},
+    {"recursion", static_cast<int>(RestorationSchedule::kRecursion),
+     "the recursion of each quadrant"},
+    {"frequency", static_cast<int>(RestorationSchedule::kFrequency), "Fourier transforms"},
+};
+
 constexpr Option kOptions[] = {
     Rows::text<[](auto& c) { return &c.filter; }>(
         "filter", "Filter file (*.ocellus), or a filter of the library: gaussian-1, gaussian-1.5"),
     Rows::choice<[](auto& c) { return &c.border; }>("border", kBorders,
                                                     "What lies beyond the image"),
+    Rows::choice<[](auto& c) { return &c.schedule; }>("schedule", kSchedules,
+                                                      "How the result is computed"),
     detail::depth_option<RestorationConfig>(),
 };
 

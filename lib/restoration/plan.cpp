@@ -18,6 +18,18 @@ Expected<RestorationFilter> load_filter(const RestorationConfig& config) noexcep
   return read_restoration_filter(config.filter.c_str());
 }
 
+const char* schedule_text(RestorationSchedule schedule) noexcept {
+  switch (schedule) {
+    case RestorationSchedule::kRecursion:
+      return ", by recursion";
+    case RestorationSchedule::kFrequency:
+      return ", in the frequency domain";
+    case RestorationSchedule::kAuto:
+      break;
+  }
+  return "";
+}
+
 }  // namespace
 
 Expected<RestorationPlan> make_plan(const RestorationConfig& config) noexcept {
@@ -35,9 +47,18 @@ Expected<RestorationPlan> make_plan(const RestorationConfig& config) noexcept {
   plan.format = config.format;
   plan.depth = config.depth;
   plan.border = config.border;
+  plan.schedule = config.schedule;
   plan.padding = properties->response;
   plan.filter = *filter;
   return plan;
+}
+
+RestorationPlan choose_schedule(const RestorationPlan& plan, BackendKind backend) noexcept {
+  RestorationPlan chosen = plan;
+  if (plan.schedule == RestorationSchedule::kAuto)
+    chosen.schedule = backend == BackendKind::kCuda ? RestorationSchedule::kFrequency
+                                                    : RestorationSchedule::kRecursion;
+  return chosen;
 }
 
 OperatorInfo info_of(const RestorationPlan& plan) noexcept {
@@ -49,7 +70,8 @@ OperatorInfo info_of(const RestorationPlan& plan) noexcept {
   info.depth = plan.depth;
   const int m = plan.filter.support;
   std::snprintf(info.summary, sizeof(info.summary),
-                "four recursive quadrants of %dx%d, padding of %d pixels", m, m, plan.padding);
+                "four recursive quadrants of %dx%d, padding of %d pixels%s", m, m, plan.padding,
+                schedule_text(plan.schedule));
   const double pixels = static_cast<double>(plan.size.width) * plan.size.height;
   info.least_bytes = pixels * 2.0 * bytes_per_pixel(plan.format);
   // Equation (1) of restoration_filter.h, four times. Transforms of Fourier need fewer operations,

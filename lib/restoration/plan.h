@@ -13,6 +13,8 @@ struct RestorationPlan {
   PixelFormat format = PixelFormat::kGray8;
   int depth = 1;
   RestorationBorder border = RestorationBorder::kReflect;
+  /// Not kAuto once `choose_schedule` has run.
+  RestorationSchedule schedule = RestorationSchedule::kAuto;
   /// Pixels by which the image is continued on each side.
   int padding = 0;
   RestorationFilter filter;
@@ -20,6 +22,8 @@ struct RestorationPlan {
 
 /// Checks every field, and reads and analyzes the filter. Errors: those of Restoration::create.
 Expected<RestorationPlan> make_plan(const RestorationConfig& config) noexcept;
+/// Replaces kAuto by the faster schedule of the backend.
+RestorationPlan choose_schedule(const RestorationPlan& plan, BackendKind backend) noexcept;
 OperatorInfo info_of(const RestorationPlan& plan) noexcept;
 
 /// The position in an axis of `length` pixels that stands for `position`; -1: the pixel is 0.

@@ -24,15 +24,17 @@ Expected<Footprint> Restoration::footprint(const EngineInfo& engine,
                                            const RestorationConfig& config) noexcept {
   const auto plan = detail::make_plan(config);
   if (!plan) return tl::unexpected(plan.error());
-  return detail::footprint_of(detail::make_restoration(engine, *plan));
+  return detail::footprint_of(
+      detail::make_restoration(engine, detail::choose_schedule(*plan, engine.backend)));
 }
 
 Expected<Restoration> Restoration::create(Engine& engine,
                                           const RestorationConfig& config) noexcept {
-  const auto plan = detail::make_plan(config);
-  if (!plan) return tl::unexpected(plan.error());
+  const auto checked = detail::make_plan(config);
+  if (!checked) return tl::unexpected(checked.error());
+  const auto plan = detail::choose_schedule(*checked, engine.info().backend);
   Expected<OperatorHandle> made = detail::make_operator(
-      engine, detail::info_of(*plan), detail::make_restoration(engine.info(), *plan));
+      engine, detail::info_of(plan), detail::make_restoration(engine.info(), plan));
   if (!made) return tl::unexpected(made.error());
   return Restoration(std::move(*made));
 }

@@ -26,6 +26,13 @@ enum class RestorationBorder : std::uint8_t {
   kZero,       ///< 0
 };
 
+/// How the result is computed. All schedules give the same result within the tolerance.
+enum class RestorationSchedule : std::uint8_t {
+  kAuto,       ///< the faster one for this support, size and backend, from a measured table
+  kRecursion,  ///< the recursion of each quadrant, pixel after pixel
+  kFrequency,  ///< Fourier transforms: the four quadrants are one transfer function
+};
+
 struct RestorationConfig {
   ImageSize size;                            ///< 1x1 to 16384x16384
   PixelFormat format = PixelFormat::kGray8;  ///< of the frames and of the result
@@ -36,6 +43,8 @@ struct RestorationConfig {
   /// `create` returns.
   const RestorationFilter* coefficients = nullptr;
   RestorationBorder border = RestorationBorder::kReflect;
+  /// OperatorInfo::summary names the schedule that runs.
+  RestorationSchedule schedule = RestorationSchedule::kAuto;
 
   /// All but size, format and coefficients.
   static OptionTable options() noexcept;
