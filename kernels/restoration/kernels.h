@@ -1,8 +1,8 @@
 // The kernels of Restoration and the plain data that they take.
 #pragma once
 
-#include "image/fft.h"
 #include "kernels/core/frame_params.h"
+#include "kernels/image/fft.h"
 #include "restoration/plan.h"
 
 namespace ocellus::cuda {
@@ -15,32 +15,32 @@ struct RestorationArguments {
   int padding;
   int half;  ///< rows of the image in the real part
   RestorationBorder border;
-  detail::FftPlan rows;
-  detail::FftPlan columns;
+  DeviceFft rows;
+  DeviceFft columns;
+  int pitch;  ///< values from row to row of the spectrum
+  /// For each element of a transformed row, the column of the image that it is read from; -1: 0.
+  const int* source_columns;
   const detail::Complex32* row_roots;
   const detail::Complex32* column_roots;
-  const detail::Complex32* transfer;  ///< columns.length rows of rows.length values
-  detail::Complex32* spectrum;        ///< as `transfer`
+  /// In the order of the threads that use it: value s of butterfly t of column c of a block is at
+  /// ((block * radix + s) * butterflies + t) * columns + c.
+  const detail::Complex32* transfer;
+  /// half + 2 padding rows of `pitch` values.
+  detail::Complex32* spectrum;
 };
 
-/// Position of element i of a transform in shared memory. The gaps spread strides that are powers
-/// of 2 over the banks.
-constexpr int shared_place(int i) {
-  return i + (i >> 4);
-}
-constexpr int shared_elements(int length) {
-  return shared_place(length - 1) + 1;
-}
+inline constexpr int kMaxFilterThreads = 256;
+/// Threads that a multiprocessor holds.
+inline constexpr int kResidentThreads = 1024;
+/// Largest number of columns of a block: 4 of 8 bytes fill a sector of memory. More columns take
+/// more shared memory and leave fewer blocks that overlap.
+inline constexpr int kMaxColumns = 4;
 
-inline constexpr int kRowThreads = 256;
-inline constexpr int kColumnThreads = 512;
-/// Largest number of columns of a block: 16 of 8 bytes fill four sectors of memory.
-inline constexpr int kMaxColumns = 16;
-
-/// Reads the image, continues it and transforms its rows. A block for each row of the spectrum.
+/// Reads the image, looks for values that are not finite, continues the image and transforms its
+/// rows. A block for each row of the spectrum.
 Kernel<RestorationArguments> forward_rows_kernel(PixelFormat format) noexcept;
-/// Transforms columns, multiplies by the transfer function and transforms back. `columns` is 1, 2,
-/// 4, 8 or 16.
+/// Transforms columns, multiplies by the transfer function and transforms back. `columns` is 1, 2
+/// or 4.
 Kernel<RestorationArguments> columns_kernel(int columns) noexcept;
 /// Transforms the rows of the image back and writes the result. A block for each row of a half.
 Kernel<RestorationArguments> inverse_rows_kernel(PixelFormat format) noexcept;

@@ -19,7 +19,7 @@
 
 namespace ocellus::detail {
 
-struct Complex32 {
+struct alignas(8) Complex32 {
   float re;
   float im;
 };
@@ -95,17 +95,48 @@ OCELLUS_FFT_FUNCTION Complex32 turn(Complex32 a) {
 template <int kRadix, int kStride, bool kInverse>
 OCELLUS_FFT_FUNCTION void butterfly(Complex32* e);
 
-/// A transform of prime length, by its definition.
-template <int kRadix, int kStride, bool kInverse, int... kAll>
-OCELLUS_FFT_FUNCTION void prime_butterfly(Complex32* e, std::integer_sequence<int, kAll...>) {
-  const Complex32 in[] = {e[kAll * kStride]...};
-  const auto output = [&]<int kOut>(std::integral_constant<int, kOut>) {
-    Complex32 sum = in[0];
-    ((kAll > 0 ? void(sum = sum + turn<kRadix, kAll * kOut, kInverse>(in[kAll])) : void()), ...);
-    return sum;
-  };
-  const Complex32 out[] = {output(std::integral_constant<int, kAll>{})...};
-  ((e[kAll * kStride] = out[kAll]), ...);
+/// Output kOut of a transform of odd length without what is odd in the index of the element: the
+/// elements k and kRadix - k have the sum sums[k - 1].
+template <int kRadix, int kOut, int... kPair>
+OCELLUS_FFT_FUNCTION Complex32 even_part(Complex32 first, const Complex32* sums,
+                                         std::integer_sequence<int, kPair...>) {
+  return {(first.re + ... + (FftRoot<kRadix, (kPair + 1) * kOut>::kCos * sums[kPair].re)),
+          (first.im + ... + (FftRoot<kRadix, (kPair + 1) * kOut>::kCos * sums[kPair].im))};
+}
+
+/// The rest of output kOut, from the differences of the elements k and kRadix - k.
+template <int kRadix, int kOut, bool kInverse, int... kPair>
+OCELLUS_FFT_FUNCTION Complex32 odd_part(const Complex32* differences,
+                                        std::integer_sequence<int, kPair...>) {
+  const Complex32 sum = {
+      (0.0f + ... + (FftRoot<kRadix, (kPair + 1) * kOut>::kSin * differences[kPair].re)),
+      (0.0f + ... + (FftRoot<kRadix, (kPair + 1) * kOut>::kSin * differences[kPair].im))};
+  return kInverse ? Complex32{-sum.im, sum.re} : Complex32{sum.im, -sum.re};
+}
+
+template <int kRadix, int kOut, int kStride, bool kInverse, typename Pairs>
+OCELLUS_FFT_FUNCTION void odd_outputs(Complex32* e, Complex32 first, const Complex32* sums,
+                                      const Complex32* differences, Pairs pairs) {
+  const Complex32 even = even_part<kRadix, kOut>(first, sums, pairs);
+  const Complex32 odd = odd_part<kRadix, kOut, kInverse>(differences, pairs);
+  e[kOut * kStride] = even + odd;
+  e[(kRadix - kOut) * kStride] = even - odd;
+}
+
+/// A transform of odd length.
+template <int kRadix, int kStride, bool kInverse, int... kPair>
+OCELLUS_FFT_FUNCTION void odd_butterfly(Complex32* e, std::integer_sequence<int, kPair...> pairs) {
+  const Complex32 sums[] = {e[(kPair + 1) * kStride] + e[(kRadix - 1 - kPair) * kStride]...};
+  const Complex32 differences[] = {e[(kPair + 1) * kStride] - e[(kRadix - 1 - kPair) * kStride]...};
+  const Complex32 first = e[0];
+  e[0] = (first + ... + sums[kPair]);
+  (odd_outputs<kRadix, kPair + 1, kStride, kInverse>(e, first, sums, differences, pairs), ...);
+}
+
+/// Transforms that begin kNext elements after each other.
+template <int kRadix, int kStride, int kNext, bool kInverse, int... kNumber>
+OCELLUS_FFT_FUNCTION void butterflies(Complex32* e, std::integer_sequence<int, kNumber...>) {
+  (butterfly<kRadix, kStride, kInverse>(e + kNumber * kNext), ...);
 }
 
 /// A transform of length kFirst * kSecond, by transforms of both lengths.
@@ -113,17 +144,13 @@ template <int kFirst, int kSecond, int kStride, bool kInverse, int... kIndex>
 OCELLUS_FFT_FUNCTION void composite_butterfly(Complex32* e, std::integer_sequence<int, kIndex...>) {
   constexpr int kRadix = kFirst * kSecond;
   // Element kSecond n1 + n2: transforms over n1, then the turns by n2 k1, then transforms over n2.
-  [&]<int... kN>(std::integer_sequence<int, kN...>) {
-    (butterfly<kFirst, kStride * kSecond, kInverse>(e + kN * kStride), ...);
-  }
-  (std::make_integer_sequence<int, kSecond>{});
+  butterflies<kFirst, kStride * kSecond, kStride, kInverse>(
+      e, std::make_integer_sequence<int, kSecond>{});
   ((e[kIndex * kStride] =
         turn<kRadix, (kIndex % kSecond) * (kIndex / kSecond), kInverse>(e[kIndex * kStride])),
    ...);
-  [&]<int... kK>(std::integer_sequence<int, kK...>) {
-    (butterfly<kSecond, kStride, kInverse>(e + kK * kSecond * kStride), ...);
-  }
-  (std::make_integer_sequence<int, kFirst>{});
+  butterflies<kSecond, kStride, kSecond * kStride, kInverse>(
+      e, std::make_integer_sequence<int, kFirst>{});
   // Frequency k1 + kFirst k2 is at kSecond k1 + k2.
   const Complex32 sorted[] = {e[(kSecond * (kIndex % kFirst) + kIndex / kFirst) * kStride]...};
   ((e[kIndex * kStride] = sorted[kIndex]), ...);
@@ -148,11 +175,16 @@ OCELLUS_FFT_FUNCTION void butterfly(Complex32* e) {
   } else if constexpr (kRadix % 4 == 0) {
     composite_butterfly<4, kRadix / 4, kStride, kInverse>(
         e, std::make_integer_sequence<int, kRadix>{});
+  } else if constexpr (kRadix % 2 == 0) {
+    composite_butterfly<kRadix / 2, 2, kStride, kInverse>(
+        e, std::make_integer_sequence<int, kRadix>{});
   } else if constexpr (kRadix % 3 == 0 && kRadix > 3) {
     composite_butterfly<3, kRadix / 3, kStride, kInverse>(
         e, std::make_integer_sequence<int, kRadix>{});
   } else {
-    prime_butterfly<kRadix, kStride, kInverse>(e, std::make_integer_sequence<int, kRadix>{});
+    static_assert(kRadix == 3 || kRadix == 5 || kRadix == 7);
+    odd_butterfly<kRadix, kStride, kInverse>(e,
+                                             std::make_integer_sequence<int, (kRadix - 1) / 2>{});
   }
 }
 

@@ -46,28 +46,36 @@ RestorationTransforms RestorationTransforms::plan(ImageSize size, int padding) n
   return transforms;
 }
 
+TransferRow::TransferRow(const RestorationFilter& filter, int frequency, int length) noexcept
+    : support_(filter.support) {
+  for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
+    const auto column = delays(frequency, length, (q & 2U) != 0, support_);
+    forward_[q] = row_polynomial(filter.feedforward[q].data(), support_, column);
+    back_[q] = row_polynomial(filter.feedback[q].data(), support_, column);
+  }
+}
+
+std::complex<double> TransferRow::value(int frequency, int length) const noexcept {
+  const double w = 2.0 * std::numbers::pi * frequency / length;
+  Complex sum = 0.0;
+  for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
+    const Complex z = std::polar(1.0, (q & 1U) != 0 ? w : -w);
+    sum += value_of(forward_[q], support_, z) / (1.0 - value_of(back_[q], support_, z));
+  }
+  return sum;
+}
+
 void make_transfer_function(const RestorationFilter& filter,
                             const RestorationTransforms& transforms, Complex32* transfer) noexcept {
   const int width = transforms.rows.length;
   const int height = transforms.columns.length;
-  const int m = filter.support;
   const double scale = 1.0 / (static_cast<double>(width) * height);
   for (int i = 0; i < height; ++i) {
-    const int row_frequency = frequency_at(transforms.columns, i);
+    const TransferRow from(filter, frequency_at(transforms.columns, i), height);
     Complex32* const row = transfer + static_cast<std::size_t>(i) * static_cast<std::size_t>(width);
-    for (int j = 0; j < width; ++j) row[j] = {0.0f, 0.0f};
-    for (int q = 0; q < kFilterQuadrants; ++q) {
-      const auto quadrant = static_cast<std::size_t>(q);
-      const auto column = delays(row_frequency, height, (q & 2) != 0, m);
-      const auto forward = row_polynomial(filter.feedforward[quadrant].data(), m, column);
-      const auto back = row_polynomial(filter.feedback[quadrant].data(), m, column);
-      for (int j = 0; j < width; ++j) {
-        const double w = 2.0 * std::numbers::pi * frequency_at(transforms.rows, j) / width;
-        const Complex z = std::polar(1.0, (q & 1) != 0 ? w : -w);
-        const Complex value = value_of(forward, m, z) / (1.0 - value_of(back, m, z)) * scale;
-        row[j].re += static_cast<float>(value.real());
-        row[j].im += static_cast<float>(value.imag());
-      }
+    for (int j = 0; j < width; ++j) {
+      const Complex value = from.value(frequency_at(transforms.rows, j), width) * scale;
+      row[j] = {static_cast<float>(value.real()), static_cast<float>(value.imag())};
     }
   }
 }
