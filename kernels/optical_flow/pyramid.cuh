@@ -1,26 +1,12 @@
 // Device functions that the kernels of the pyramid share.
 #pragma once
 
+#include "kernels/core/overlap.cuh"
 #include "kernels/image/pixels.cuh"
 #include "kernels/optical_flow/pyramid_kernels.h"
 #include "kernels/optical_flow/values.cuh"
 
 namespace ocellus::cuda {
-
-/// Permits the next kernel of the frame to start on free multiprocessors. Until it calls
-/// wait_for_kernels_before(), it may read only what previous kernels do not change: its arguments,
-/// and the head and the count of the temporal state.
-__device__ inline void let_next_begin() {
-#if __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();
-#endif
-}
-/// Waits until all previous kernels of the frame have ended and their results are visible.
-__device__ inline void wait_for_kernels_before() {
-#if __CUDA_ARCH__ >= 900
-  cudaGridDependencySynchronize();
-#endif
-}
 
 /// Iterates over a block of columns x rows in steps of kThreads, without a division in each step.
 template <int kThreads = kPyramidThreads>

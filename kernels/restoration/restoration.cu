@@ -1,6 +1,7 @@
 // Restoration in the frequency domain: rows forward; columns forward, product, columns back; rows
 // back. The spectrum is read and written twice, which is the least traffic without a cache that
 // holds it.
+#include "kernels/core/overlap.cuh"
 #include "kernels/image/fft.cuh"
 #include "kernels/image/pixels.cuh"
 #include "kernels/restoration/kernels.h"
@@ -62,7 +63,7 @@ __global__ void __launch_bounds__(kMaxFilterThreads, kFilterBlocks)
   const int end = a.half + 2 * a.padding;
   Complex32* const spectrum = a.spectrum + first;
   BlockFft<kColumns> fft(a.columns, a.column_roots, shared);
-  cudaGridDependencySynchronize();
+  wait_for_kernels_before();
   fft.begin_forward([&](int i, int c) {
     return i < end ? spectrum[static_cast<std::size_t>(i) * a.pitch + c] : Complex32{0.0f, 0.0f};
   });
@@ -87,7 +88,7 @@ __global__ void __launch_bounds__(kMaxFilterThreads, kFilterBlocks)
   const int y = static_cast<int>(blockIdx.x);
   const Complex32* const in = a.spectrum + static_cast<std::size_t>(y + a.padding) * a.pitch;
   BlockFft<1> fft(a.rows, a.row_roots, shared);
-  cudaGridDependencySynchronize();
+  wait_for_kernels_before();
   fft.begin_inverse([&]<int kRadix>(Complex32(&e)[kRadix], int t, int) {
 #pragma unroll
     for (int s = 0; s < kRadix; ++s) e[s] = in[s * a.rows.last().butterflies + t];
