@@ -46,30 +46,38 @@ RestorationTransforms RestorationTransforms::plan(ImageSize size, int padding) n
   return transforms;
 }
 
-void make_transfer_function(const RestorationFilter& filter,
-                            const RestorationTransforms& transforms, Complex32* transfer) noexcept {
+void make_transfer_row(const RestorationFilter& filter, const RestorationTransforms& transforms,
+                       int i, Complex32* row) noexcept {
   const int width = transforms.rows.length;
   const int height = transforms.columns.length;
   const int m = filter.support;
   const double scale = 1.0 / (static_cast<double>(width) * height);
-  for (int i = 0; i < height; ++i) {
-    const int row_frequency = frequency_at(transforms.columns, i);
-    Complex32* const row = transfer + static_cast<std::size_t>(i) * static_cast<std::size_t>(width);
-    for (int j = 0; j < width; ++j) row[j] = {0.0f, 0.0f};
-    for (int q = 0; q < kFilterQuadrants; ++q) {
-      const auto quadrant = static_cast<std::size_t>(q);
-      const auto column = delays(row_frequency, height, (q & 2) != 0, m);
-      const auto forward = row_polynomial(filter.feedforward[quadrant].data(), m, column);
-      const auto back = row_polynomial(filter.feedback[quadrant].data(), m, column);
-      for (int j = 0; j < width; ++j) {
-        const double w = 2.0 * std::numbers::pi * frequency_at(transforms.rows, j) / width;
-        const Complex z = std::polar(1.0, (q & 1) != 0 ? w : -w);
-        const Complex value = value_of(forward, m, z) / (1.0 - value_of(back, m, z)) * scale;
-        row[j].re += static_cast<float>(value.real());
-        row[j].im += static_cast<float>(value.imag());
-      }
-    }
+  const int row_frequency = frequency_at(transforms.columns, i);
+  using Polynomial = std::array<Complex, kMaxFilterSupport>;
+  std::array<Polynomial, kFilterQuadrants> forward;
+  std::array<Polynomial, kFilterQuadrants> back;
+  for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
+    const auto column = delays(row_frequency, height, (q & 2) != 0, m);
+    forward[q] = row_polynomial(filter.feedforward[q].data(), m, column);
+    back[q] = row_polynomial(filter.feedback[q].data(), m, column);
   }
+  for (int j = 0; j < width; ++j) {
+    const double w = 2.0 * std::numbers::pi * frequency_at(transforms.rows, j) / width;
+    const Complex delay = std::polar(1.0, -w);
+    Complex sum = 0.0;
+    for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
+      const Complex z = (q & 1) != 0 ? std::conj(delay) : delay;
+      sum += value_of(forward[q], m, z) / (1.0 - value_of(back[q], m, z));
+    }
+    row[j] = {static_cast<float>(sum.real() * scale), static_cast<float>(sum.imag() * scale)};
+  }
+}
+
+void make_transfer_function(const RestorationFilter& filter,
+                            const RestorationTransforms& transforms, Complex32* transfer) noexcept {
+  const auto width = static_cast<std::size_t>(transforms.rows.length);
+  for (int i = 0; i < transforms.columns.length; ++i)
+    make_transfer_row(filter, transforms, i, transfer + static_cast<std::size_t>(i) * width);
 }
 
 }  // namespace ocellus::detail

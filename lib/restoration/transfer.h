@@ -30,5 +30,8 @@ struct RestorationTransforms {
 /// with z1 replaced by 1 / z1 in quadrants that are mirrored along y, and z2 along x.
 void make_transfer_function(const RestorationFilter& filter,
                             const RestorationTransforms& transforms, Complex32* transfer) noexcept;
+/// Row `i` alone.
+void make_transfer_row(const RestorationFilter& filter, const RestorationTransforms& transforms,
+                       int i, Complex32* row) noexcept;
 
 }  // namespace ocellus::detail
