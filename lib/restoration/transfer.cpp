@@ -1,6 +1,7 @@
 #include "restoration/transfer.h"
 
 #include <array>
+#include <cmath>
 #include <complex>
 #include <cstddef>
 #include <numbers>
@@ -30,9 +31,27 @@ std::array<Complex, kMaxFilterSupport> row_polynomial(
   return sums;
 }
 
-Complex value_of(const std::array<Complex, kMaxFilterSupport>& polynomial, int support, Complex z) {
-  Complex sum = 0.0;
-  for (int k = support - 1; k >= 0; --k) sum = sum * z + polynomial[static_cast<std::size_t>(k)];
+constexpr int kAtOnce = 8;
+
+/// Values at kAtOnce frequencies.
+struct Values {
+  std::array<double, kAtOnce> re{};
+  std::array<double, kAtOnce> im{};
+};
+
+/// The values of a polynomial at `z`. Written in real numbers, because the product of
+/// std::complex handles infinity, which takes most of the time.
+Values values_of(const std::array<Complex, kMaxFilterSupport>& polynomial, int support,
+                 const Values& z) {
+  Values sum;
+  for (int k = support - 1; k >= 0; --k) {
+    const Complex term = polynomial[static_cast<std::size_t>(k)];
+    for (std::size_t l = 0; l < kAtOnce; ++l) {
+      const double re = sum.re[l] * z.re[l] - sum.im[l] * z.im[l] + term.real();
+      sum.im[l] = sum.re[l] * z.im[l] + sum.im[l] * z.re[l] + term.imag();
+      sum.re[l] = re;
+    }
+  }
   return sum;
 }
 
@@ -61,15 +80,28 @@ void make_transfer_row(const RestorationFilter& filter, const RestorationTransfo
     forward[q] = row_polynomial(filter.feedforward[q].data(), m, column);
     back[q] = row_polynomial(filter.feedback[q].data(), m, column);
   }
-  for (int j = 0; j < width; ++j) {
-    const double w = 2.0 * std::numbers::pi * frequency_at(transforms.rows, j) / width;
-    const Complex delay = std::polar(1.0, -w);
-    Complex sum = 0.0;
-    for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
-      const Complex z = (q & 1) != 0 ? std::conj(delay) : delay;
-      sum += value_of(forward[q], m, z) / (1.0 - value_of(back[q], m, z));
+  for (int first = 0; first < width; first += kAtOnce) {
+    const int count = width - first < kAtOnce ? width - first : kAtOnce;
+    Values delay;
+    for (int l = 0; l < count; ++l) {
+      const double w = 2.0 * std::numbers::pi * frequency_at(transforms.rows, first + l) / width;
+      delay.re[static_cast<std::size_t>(l)] = std::cos(w);
+      delay.im[static_cast<std::size_t>(l)] = -std::sin(w);
     }
-    row[j] = {static_cast<float>(sum.real() * scale), static_cast<float>(sum.imag() * scale)};
+    Values mirrored = delay;
+    for (double& im : mirrored.im) im = -im;
+    std::array<Complex, kAtOnce> sums{};
+    for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
+      const Values& z = (q & 1) != 0 ? mirrored : delay;
+      const Values a = values_of(forward[q], m, z);
+      const Values b = values_of(back[q], m, z);
+      for (std::size_t l = 0; l < kAtOnce; ++l)
+        sums[l] += Complex(a.re[l], a.im[l]) / Complex(1.0 - b.re[l], -b.im[l]);
+    }
+    for (int l = 0; l < count; ++l) {
+      const Complex sum = sums[static_cast<std::size_t>(l)] * scale;
+      row[first + l] = {static_cast<float>(sum.real()), static_cast<float>(sum.imag())};
+    }
   }
 }
 

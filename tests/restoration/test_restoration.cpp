@@ -158,7 +158,7 @@ TEST(RestorationOnCpu, NoDenormalNumbersBehindTheLastBrightPixel) {
   config.schedule = RestorationSchedule::kRecursion;
   auto rig = Rig<Restoration>::make(config, 2, BackendChoice::kCpu);
   FrameBuffer frame(config.size, config.format);
-  frame.set(0, 0, 200.0);
+  frame.fill(PlaneD(config.size.width, config.size.height)).set(0, 0, 200.0);
   FrameBuffer out(config.size, config.format);
   must(rig.op.wait(must(rig.op.submit(frame.frame(), view_of(out))), Deadline::never()));
   EXPECT_GT(out.value(100, 0), 0.0);
