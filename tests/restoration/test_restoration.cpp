@@ -13,6 +13,7 @@
 #include "ocellus/restoration.h"
 #include "reference/image.h"
 #include "restoration/restoration_reference.h"
+#include "support/simd.h"
 
 namespace ocellus {
 namespace {
@@ -132,6 +133,17 @@ TEST_P(RestorationConformance, EverySizeBorderAndFormat) {
   }
 }
 
+// Fails when a schedule differs from the reference with one instruction set of this processor.
+TEST_P(RestorationConformance, EveryInstructionSet) {
+  if (GetParam() != BackendChoice::kCpu) GTEST_SKIP() << "a device has none of them";
+  for (const SimdTarget& target : simd_targets()) {
+    SCOPED_TRACE(target.name);
+    const OnlyTargets only(target.bit);
+    expect_reference(random_filter(7, 0.6, 2), {53, 34}, PixelFormat::kGray16,
+                     RestorationBorder::kReflect, 2);
+  }
+}
+
 // Fails when a long impulse response is cut: the padding must reach as far as the filter remembers.
 TEST_P(RestorationConformance, LongResponses) {
   RestorationFilter filter = random_filter(3, 0.5, 9);
@@ -237,6 +249,22 @@ TEST_P(RestorationConformance, LibraryFiltersSharpen) {
               0.65 * error([&](int x, int y) { return blurred.at(x, y); }))
         << name;
   }
+}
+
+// Fails when the CPU does not take the schedule that was far faster in measurements, or when an
+// operator does not name its schedule.
+TEST(RestorationConfig, ScheduleOnTheCpu) {
+  const auto schedule_of = [](int support, ImageSize size) {
+    const RestorationFilter filter = random_filter(support, 0.4, 1);
+    RestorationConfig config;
+    config.size = size;
+    config.coefficients = &filter;
+    const auto rig = Rig<Restoration>::make(config, 2, BackendChoice::kCpu);
+    return std::string(rig.op.info().summary);
+  };
+  EXPECT_NE(schedule_of(1, {640, 480}).find("by recursion"), std::string::npos);
+  EXPECT_NE(schedule_of(7, {640, 480}).find("in the frequency domain"), std::string::npos);
+  EXPECT_NE(schedule_of(15, {61, 40}).find("in the frequency domain"), std::string::npos);
 }
 
 // Fails when a coefficient or a filter that is not valid is taken, or the refusal does not say why.
