@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,48 +36,49 @@ class RestoreJob : public PictureJob {
   }
 
   std::int64_t process(PictureRun& run, const InputFrame& frame) override {
-    color_.clear();
-    const bool gray = command_.color == "gray";
-    chroma_u_ = gray ? std::vector<std::uint8_t>() : frame.chroma_u;
-    chroma_v_ = gray ? std::vector<std::uint8_t>() : frame.chroma_v;
-    if (frame.color.empty() || command_.color == "luma") {
-      const std::int64_t compute_ns = PictureJob::process(run, frame);
-      if (!frame.color.empty()) color_ = with_luma(frame.color, frame.image, run.image());
-      return compute_ns;
-    }
+    frame_ = &frame;
+    planes_.clear();
+    if (frame.color.empty())
+      color_ = frame.chroma_u.empty() || command_.color == "gray" ? "gray" : "luma";
+    else
+      color_ = command_.color == "luma" ? "luma" : "each";
+    if (!each()) return PictureJob::process(run, frame);
     std::int64_t compute_ns = 0;
     const auto number = static_cast<std::uint64_t>(frame.number);
     for (const GrayImage& plane : frame.color) {
       compute_ns += run.step(plane.view(number, frame.timestamp_ns)).compute_ns;
-      color_.push_back(run.image());
+      planes_.push_back(run.image());
     }
     return compute_ns;
   }
 
+  bool each() const { return std::string_view(color_) == "each"; }
+
+  /// The red, green and blue planes of the last frame's result. `luma` is its gray result.
+  std::vector<GrayImage> color_of(const GrayImage& luma) const {
+    return each() ? planes_ : with_luma(frame_->color, frame_->image, luma);
+  }
+
   void write_png(const PictureRun& run, const std::string& path) const override {
-    if (color_.empty()) return PictureJob::write_png(run, path);
-    write_png_rgb(path, run.image().size, rgb_of(color_).data());
+    if (frame_->color.empty()) return PictureJob::write_png(run, path);
+    write_png_rgb(path, run.image().size, rgb_of(color_of(run.image())).data());
   }
 
   void add_color(InputFrame& picture) const override {
-    picture.chroma_u = chroma_u_;
-    picture.chroma_v = chroma_v_;
-    if (!color_.empty()) set_luma_and_chroma(picture, color_);
+    picture.chroma_u.clear();
+    picture.chroma_v.clear();
+    if (std::string_view(color_) == "gray") return;
+    if (!frame_->color.empty()) return set_luma_and_chroma(picture, color_of(picture.image));
+    picture.chroma_u = frame_->chroma_u;
+    picture.chroma_v = frame_->chroma_v;
   }
 
-  void add_totals(nlohmann::ordered_json& json) const override {
-    const bool video = !chroma_u_.empty();
-    if (color_.empty() && !video)
-      json["color"] = "gray";
-    else
-      json["color"] = video || command_.color == "luma" ? "luma" : "each";
-  }
+  void add_totals(nlohmann::ordered_json& json) const override { json["color"] = color_; }
 
   const RestoreCommand& command_;
-  // Of the last frame; empty without color.
-  std::vector<GrayImage> color_;
-  std::vector<std::uint8_t> chroma_u_;
-  std::vector<std::uint8_t> chroma_v_;
+  const InputFrame* frame_ = nullptr;  // the last one; valid until the next one is read
+  const char* color_ = "gray";         // what is done with its color, as in the option
+  std::vector<GrayImage> planes_;      // of its result, if each is restored
 };
 
 }  // namespace
