@@ -23,8 +23,8 @@ const char* format_name(PixelFormat format) {
 
 class ImageFiles : public FrameSource {
  public:
-  ImageFiles(std::string name, std::vector<std::string> paths, long first)
-      : FrameSource(std::move(name)), paths_(std::move(paths)), first_(first) {}
+  ImageFiles(std::string name, std::vector<std::string> paths, long first, bool color)
+      : FrameSource(std::move(name)), paths_(std::move(paths)), first_(first), color_(color) {}
 
   long first_number() const override { return first_; }
   std::optional<long> last_number() const override {
@@ -38,7 +38,7 @@ class ImageFiles : public FrameSource {
  protected:
   bool read(InputFrame& frame) override {
     if (position_ == paths_.size()) return false;
-    frame.image = read_image(paths_[position_]);
+    frame.image = read_image(paths_[position_], color_ ? &frame.color : nullptr);
     frame.chroma_u.clear();
     frame.chroma_v.clear();
     frame.number = first_ + static_cast<long>(position_++);
@@ -49,6 +49,7 @@ class ImageFiles : public FrameSource {
  private:
   std::vector<std::string> paths_;
   long first_;
+  bool color_;
   std::size_t position_ = 0;
 };
 
@@ -78,7 +79,8 @@ class SceneFrames : public FrameSource {
   int position_ = 0;
 };
 
-std::unique_ptr<FrameSource> open_pattern(const std::string& text, const NumberedName& pattern) {
+std::unique_ptr<FrameSource> open_pattern(const std::string& text, const NumberedName& pattern,
+                                          const SourceOptions& options) {
   const std::vector<long> numbers = pattern.existing();
   if (numbers.empty())
     throw InputError(
@@ -96,7 +98,7 @@ std::unique_ptr<FrameSource> open_pattern(const std::string& text, const Numbere
     }
     paths.push_back(pattern.at(expected));
   }
-  return std::make_unique<ImageFiles>(text, std::move(paths), numbers.front());
+  return std::make_unique<ImageFiles>(text, std::move(paths), numbers.front(), options.color);
 }
 
 }  // namespace
@@ -152,7 +154,7 @@ std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs,
       if (!is_image_file(path))
         throw InputError(fmt::format("{}: several FRAMES must all be image files", path));
     }
-    return std::make_unique<ImageFiles>(inputs.front() + " ...", inputs, 0);
+    return std::make_unique<ImageFiles>(inputs.front() + " ...", inputs, 0, options.color);
   }
   const std::string& text = inputs.front();
   if (text.empty()) throw InputError("FRAMES is empty");
@@ -171,7 +173,7 @@ std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs,
   if (!fs::exists(text, code)) {
     if (code) throw InputError(fmt::format("{}: {}", text, code.message()));
     const NumberedName pattern(text);
-    if (pattern.numbered()) return open_pattern(text, pattern);
+    if (pattern.numbered()) return open_pattern(text, pattern, options);
     // With %% in the pattern, a file of a different name may be meant.
     if (pattern.at(0) != text && fs::exists(pattern.at(0), code))
       return open_frames({pattern.at(0)}, options);
@@ -184,7 +186,7 @@ std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs,
   if (fs::file_size(text, code) == 0 && !code)
     throw InputError(fmt::format("{}: the file is empty", text));
   if (is_image_file(text))
-    return std::make_unique<ImageFiles>(text, std::vector<std::string>{text}, 0);
+    return std::make_unique<ImageFiles>(text, std::vector<std::string>{text}, 0, options.color);
   return open_video(text, options);
 }
 

@@ -21,6 +21,7 @@ namespace ocellus::app {
 /// Options for opening FRAMES.
 struct SourceOptions {
   double timeout_s = 10.0;  ///< how long a video or a camera may take to open, and for each frame
+  bool color = false;       ///< whether to read the colors of image files
 };
 
 /// Adds --source-timeout. Every command that reads FRAMES has it.
@@ -30,6 +31,7 @@ inline constexpr const char* kSourceTimeout = "--source-timeout";
 
 struct InputFrame {
   GrayImage image;
+  std::vector<GrayImage> color;  ///< the red, green and blue planes of an image file, or empty
   std::vector<std::uint8_t> chroma_u;  ///< half the size, rounded up, without padding; empty when
                                        ///< the source has no color
   std::vector<std::uint8_t> chroma_v;

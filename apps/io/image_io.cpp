@@ -12,6 +12,7 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "apps/common/common.h"
 #include "apps/io/input_file.h"
@@ -65,13 +66,35 @@ void store(GrayImage& image, std::size_t index, std::uint32_t gray) {
   std::memcpy(image.pixels.data() + 2 * index, &wide, 2);
 }
 
+/// The image that a reader fills in: gray, and red, green and blue if they are asked for.
+struct Target {
+  explicit Target(std::vector<GrayImage>* color_planes) : color(color_planes) {
+    if (color != nullptr) color->clear();
+  }
+  void make(ImageSize size, PixelFormat format, bool has_color) {
+    gray = GrayImage(size, format);
+    if (color != nullptr && has_color) color->assign(3, gray);
+  }
+  void set(std::size_t index, std::uint32_t value) { store(gray, index, value); }
+  void set(std::size_t index, std::uint32_t r, std::uint32_t g, std::uint32_t b) {
+    store(gray, index, luma(r, g, b));
+    if (color == nullptr) return;
+    store((*color)[0], index, r);
+    store((*color)[1], index, g);
+    store((*color)[2], index, b);
+  }
+
+  GrayImage gray;
+  std::vector<GrayImage>* color;
+};
+
 // ---- PNM
 
 class PnmReader {
  public:
   explicit PnmReader(InputFile& file) : file_(file) {}
 
-  GrayImage read() {
+  void read(Target& image) {
     take();  // P
     const char kind = static_cast<char>(take());
     const std::uint64_t wide_width = header_number("width");
@@ -93,8 +116,8 @@ class PnmReader {
     const std::uint64_t samples = std::uint64_t{count} * channels;
     check_bytes(file_, width, height, text ? 2 * samples - 1 : samples * (wide ? 2 : 1),
                 file_.left());
-    GrayImage image({static_cast<int>(width), static_cast<int>(height)},
-                    wide ? PixelFormat::kGray16 : PixelFormat::kGray8);
+    image.make({static_cast<int>(width), static_cast<int>(height)},
+               wide ? PixelFormat::kGray16 : PixelFormat::kGray8, channels == 3);
     for (std::size_t i = 0; i < count; ++i) {
       unsigned value[3];
       for (unsigned c = 0; c < channels; ++c) {
@@ -106,9 +129,11 @@ class PnmReader {
         value[c] = static_cast<unsigned>(sample);
         if (maximum != full) value[c] = (value[c] * full + maximum / 2) / maximum;
       }
-      store(image, i, channels == 3 ? luma(value[0], value[1], value[2]) : value[0]);
+      if (channels == 3)
+        image.set(i, value[0], value[1], value[2]);
+      else
+        image.set(i, value[0]);
     }
-    return image;
   }
 
  private:
@@ -220,20 +245,22 @@ bool png_prepare(PngJob& job) {
 
 /// Stores one row as it is read. Its pixels go to `first`, first + step, ... of the image.
 void png_store_row(const PngJob& job, std::size_t columns, std::size_t first, std::size_t step,
-                   GrayImage& image) {
+                   Target& image) {
   const auto sample = [&job](std::size_t i) -> std::uint32_t {
     return job.depth == 16 ? static_cast<std::uint32_t>(job.row[2 * i]) << 8 | job.row[2 * i + 1]
                            : job.row[i];
   };
   for (std::size_t x = 0; x < columns; ++x) {
     const std::size_t i = x * job.channels;
-    store(image, first + x * step,
-          job.channels >= 3 ? luma(sample(i), sample(i + 1), sample(i + 2)) : sample(i));
+    if (job.channels >= 3)
+      image.set(first + x * step, sample(i), sample(i + 1), sample(i + 2));
+    else
+      image.set(first + x * step, sample(i));
   }
 }
 
 /// Assembles an interlaced image pass by pass. libpng itself would need memory for all samples.
-void png_take_rows(PngJob& job, GrayImage& image) {
+void png_take_rows(PngJob& job, Target& image) {
   const int passes = job.interlaced ? PNG_INTERLACE_ADAM7_PASSES : 1;
   for (int pass = 0; pass < passes; ++pass) {
     const std::size_t columns = job.interlaced ? PNG_PASS_COLS(job.width, pass) : job.width;
@@ -249,14 +276,14 @@ void png_take_rows(PngJob& job, GrayImage& image) {
   }
 }
 
-bool png_read_pixels(PngJob& job, GrayImage& image) {
+bool png_read_pixels(PngJob& job, Target& image) {
   if (setjmp(png_jmpbuf(job.png)) != 0) return false;
   png_take_rows(job, image);
   png_read_end(job.png, nullptr);
   return true;
 }
 
-GrayImage read_png(InputFile& file) {
+void read_png(InputFile& file, Target& image) {
   PngJob job;
   job.stream = file.stream();
   job.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, static_cast<PngErrors*>(&job), png_fail,
@@ -278,10 +305,9 @@ GrayImage read_png(InputFile& file) {
   check_bytes(file, job.width, job.height, job.raw_bytes / kMostPacking, file.size());
   check(png_prepare(job));
   job.row.resize(std::size_t{job.width} * job.channels * (job.depth == 16 ? 2 : 1));
-  GrayImage image({static_cast<int>(job.width), static_cast<int>(job.height)},
-                  job.depth == 16 ? PixelFormat::kGray16 : PixelFormat::kGray8);
+  image.make({static_cast<int>(job.width), static_cast<int>(job.height)},
+             job.depth == 16 ? PixelFormat::kGray16 : PixelFormat::kGray8, job.channels >= 3);
   check(png_read_pixels(job, image));
-  return image;
 }
 
 struct PngWriteJob : PngErrors {
@@ -308,6 +334,7 @@ struct JpegJob {
   jpeg_error_mgr errors;
   jpeg_progress_mgr progress;
   std::jmp_buf jump;
+  bool rgb = false;
   char message[JMSG_LENGTH_MAX] = {};
 };
 
@@ -337,17 +364,23 @@ bool jpeg_start(JpegJob& job, std::FILE* stream) {
   if (setjmp(job.jump) != 0) return false;
   jpeg_stdio_src(&job.decompress, stream);
   jpeg_read_header(&job.decompress, TRUE);
-  job.decompress.out_color_space = JCS_GRAYSCALE;
+  job.rgb = job.rgb && job.decompress.num_components == 3;
+  job.decompress.out_color_space = job.rgb ? JCS_RGB : JCS_GRAYSCALE;
   return true;
 }
 
-bool jpeg_read_pixels(JpegJob& job, std::uint8_t* pixels) {
+/// `row` has space for three bytes per pixel.
+bool jpeg_read_pixels(JpegJob& job, std::uint8_t* row, Target& image) {
   if (setjmp(job.jump) != 0) return false;
   jpeg_start_decompress(&job.decompress);
+  const std::size_t width = job.decompress.output_width;
   while (job.decompress.output_scanline < job.decompress.output_height) {
-    JSAMPROW row = pixels + static_cast<std::size_t>(job.decompress.output_scanline) *
-                                job.decompress.output_width;
-    jpeg_read_scanlines(&job.decompress, &row, 1);
+    const std::size_t first = job.decompress.output_scanline * width;
+    JSAMPROW to = job.rgb ? row : image.gray.pixels.data() + first;
+    jpeg_read_scanlines(&job.decompress, &to, 1);
+    if (!job.rgb) continue;
+    for (std::size_t x = 0; x < width; ++x)
+      image.set(first + x, row[3 * x], row[3 * x + 1], row[3 * x + 2]);
   }
   jpeg_finish_decompress(&job.decompress);
   return true;
@@ -374,8 +407,9 @@ void check_jpeg(const InputFile& file, jpeg_decompress_struct& jpeg) {
       jpeg.image_width, jpeg.image_height, bytes_text(bytes), bytes_text(kMostBytes)));
 }
 
-GrayImage read_jpeg(InputFile& file) {
+void read_jpeg(InputFile& file, Target& image) {
   JpegJob job;
+  job.rgb = image.color != nullptr;
   job.decompress.err = jpeg_std_error(&job.errors);
   job.errors.error_exit = jpeg_fail;
   job.errors.emit_message = jpeg_warn;
@@ -394,11 +428,11 @@ GrayImage read_jpeg(InputFile& file) {
   };
   check(jpeg_start(job, file.stream()));
   check_jpeg(file, job.decompress);
-  GrayImage image(
+  image.make(
       {static_cast<int>(job.decompress.image_width), static_cast<int>(job.decompress.image_height)},
-      PixelFormat::kGray8);
-  check(jpeg_read_pixels(job, image.pixels.data()));
-  return image;
+      PixelFormat::kGray8, job.rgb);
+  std::vector<std::uint8_t> row(job.rgb ? std::size_t{3} * job.decompress.image_width : 0);
+  check(jpeg_read_pixels(job, row.data(), image));
 }
 
 }  // namespace
@@ -444,15 +478,21 @@ bool is_image_file(const std::string& path) {
          extension == ".jpg" || extension == ".jpeg";
 }
 
-GrayImage read_image(const std::string& path) {
+GrayImage read_image(const std::string& path, std::vector<GrayImage>* color) {
   InputFile file(path);
+  Target image(color);
   std::string head(kHeadBytes, '\0');
   head.resize(file.read_some(head.data(), head.size()));
   file.seek(0);
-  if (is_png(head)) return read_png(file);
-  if (is_jpeg(head)) return read_jpeg(file);
-  if (is_pnm(head)) return PnmReader(file).read();
-  file.fail("not a PNG, PGM, PPM or JPEG image (its first bytes match none of them)");
+  if (is_png(head))
+    read_png(file, image);
+  else if (is_jpeg(head))
+    read_jpeg(file, image);
+  else if (is_pnm(head))
+    PnmReader(file).read(image);
+  else
+    file.fail("not a PNG, PGM, PPM or JPEG image (its first bytes match none of them)");
+  return std::move(image.gray);
 }
 
 std::vector<std::uint8_t> read_mask(const std::string& path, const std::string& of,

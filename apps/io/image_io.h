@@ -34,10 +34,13 @@ bool is_image_file(const std::string& path);
 /// Reads an image as gray (BT.601 luma of color). 16-bit files keep 16 bits. Throws InputError that
 /// names the file and the mistake.
 ///
-/// Whatever the file holds, memory use beside the image stays below 64 MB: an image has at most
+/// If `color` is given and the file has color, `color` becomes the red, green and blue planes, with
+/// the size and format of the gray image; otherwise it becomes empty.
+///
+/// Whatever the file holds, memory use beside the images stays below 64 MB: an image has at most
 /// 16384x16384 pixels, and no more than the bytes of its file can encode. A JPEG has at most 100
 /// scans, and a JPEG that is not baseline has at most 56 MiB of coefficients.
-GrayImage read_image(const std::string& path);
+GrayImage read_image(const std::string& path, std::vector<GrayImage>* color = nullptr);
 
 /// Reads an image file as a mask: 1 where a pixel is 128 or more. Throws InputError, also if the
 /// size differs from `size`, the size of the file `of`.

@@ -10,9 +10,7 @@
 #include "apps/common/printable.h"
 
 namespace ocellus::app {
-namespace {
 
-/// The picture in 8 bits.
 GrayImage in_8_bits(const GrayImage& image) {
   GrayImage out(image.size, PixelFormat::kGray8);
   std::size_t i = 0;
@@ -21,8 +19,6 @@ GrayImage in_8_bits(const GrayImage& image) {
       out.pixels[i++] = static_cast<std::uint8_t>(std::lround(image.brightness(x, y)));
   return out;
 }
-
-}  // namespace
 
 // ---- PictureRun
 
@@ -87,29 +83,35 @@ void PictureJob::frames() {
 void PictureJob::step(const InputFrame& frame) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
-  const FrameInfo info =
-      run_->step(frame.image.view(static_cast<std::uint64_t>(frame.number), frame.timestamp_ns));
+  const std::int64_t compute_ns = process(*run_, frame);
   Report report;
   report.ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
   report.frame = frame.number;
-  report.compute_ms = static_cast<double>(info.compute_ns) * 1e-6;
+  report.compute_ms = static_cast<double>(compute_ns) * 1e-6;
   report.record = run_->op().stored_record();
   if (!output_.none()) {
     report.file = output_.name_of(frame.number);
-    write(run_->image(), report.file);
+    write(report.file);
   }
   reports_.push_back(std::move(report));
 }
 
-void PictureJob::write(const GrayImage& image, const std::string& path) {
-  const bool wide = image.format != PixelFormat::kGray8;
-  if (!output_.video()) {
-    const int bits = run_->info().planes[0].levels == 2 ? 1 : 8;
-    write_png_gray(path, wide ? in_8_bits(image) : image, bits);
-    return;
-  }
-  picture_.image = image;
+std::int64_t PictureJob::process(PictureRun& run, const InputFrame& frame) {
+  const auto number = static_cast<std::uint64_t>(frame.number);
+  return run.step(frame.image.view(number, frame.timestamp_ns)).compute_ns;
+}
+
+void PictureJob::write_png(const PictureRun& run, const std::string& path) const {
+  const bool wide = run.image().format != PixelFormat::kGray8;
+  write_png_gray(path, wide ? in_8_bits(run.image()) : run.image(),
+                 run.info().planes[0].levels == 2 ? 1 : 8);
+}
+
+void PictureJob::write(const std::string& path) {
+  if (!output_.video()) return write_png(*run_, path);
+  picture_.image = run_->image();
   picture_.range = result_range(range_);
+  add_color(picture_);
   output_.video_picture(picture_);
   output_.write_video_picture();
 }
@@ -181,8 +183,7 @@ CLI::App* add_picture_command(CLI::App& program, int& exit_code, const char* nam
                               const std::string& help) {
   CLI::App* const command = program.add_subcommand(name, help);
   const auto o = std::make_shared<PictureCommand>(name);
-  add_picture_options(*command, *o,
-                      "out.png: one frame; out_%03d.png: all frames; out.webm or out.mp4: a video");
+  add_picture_options(*command, *o, kPictureOutputHelp);
   command->callback([command, o, &exit_code] {
     check_options(*command, {unused_without_video(o->frames.output, {"--fps"})});
     exit_code = PictureJob(*o).run();

@@ -65,6 +65,13 @@ class PictureJob {
 
   /// Changes a frame before it is submitted.
   virtual void prepare(InputFrame&) const {}
+  /// Runs the operator on a frame. Returns the nanoseconds of computing.
+  virtual std::int64_t process(PictureRun& run, const InputFrame& frame);
+  /// Writes the result of the last frame as a PNG file.
+  virtual void write_png(const PictureRun& run, const std::string& path) const;
+  /// Adds the color of the last frame's result to a picture of a video. The picture's image is the
+  /// gray result.
+  virtual void add_color(InputFrame&) const {}
   /// Returns the gray values of a result that are black and white, for frames of this range.
   virtual GrayRange result_range(const GrayRange& frames) const { return frames; }
   /// Adds members about all frames to the JSON report.
@@ -78,7 +85,7 @@ class PictureJob {
  private:
   void frames();
   void step(const InputFrame& frame);
-  void write(const GrayImage& image, const std::string& path);
+  void write(const std::string& path);
   void print() const;
   nlohmann::ordered_json report_json(const Report& report) const;
 
@@ -92,6 +99,13 @@ class PictureJob {
   InputFrame picture_;  // the next picture of the video
   std::vector<Report> reports_;
 };
+
+/// The picture in 8 bits.
+GrayImage in_8_bits(const GrayImage& image);
+
+/// What the help of -o says.
+inline constexpr const char* kPictureOutputHelp =
+    "out.png: one frame; out_%03d.png: all frames; out.webm or out.mp4: a video";
 
 /// Adds the options of such a command to it.
 void add_picture_options(CLI::App& command, PictureCommand& options,

@@ -83,6 +83,7 @@ void add_bench_command(CLI::App& program, int& exit_code) {
       "Measure an operator; compare it with the machine's limits and other implementations");
   bench->require_subcommand(1);
   add_bench_flow_command(*bench, exit_code);
+  add_bench_restore_command(*bench, exit_code);
   add_bench_halftone_command(*bench, exit_code);
 }
 

@@ -64,6 +64,7 @@ nlohmann::ordered_json bench_head(const char* bench, const EngineInfo& info);
 
 // Each function adds the subcommand of an operator.
 void add_bench_flow_command(CLI::App& bench, int& exit_code);
+void add_bench_restore_command(CLI::App& bench, int& exit_code);
 void add_bench_halftone_command(CLI::App& bench, int& exit_code);
 
 }  // namespace ocellus::app

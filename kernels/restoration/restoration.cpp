@@ -1,6 +1,5 @@
 // Restoration on CUDA, in the frequency domain: three kernels.
 #include <algorithm>
-#include <complex>
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -106,26 +105,27 @@ class CudaRestoration final : public CudaOperator {
             upload(cuda, spectrum_, values.get(), spectrum_values() * sizeof(Complex32));
         !done)
       return done;
-    fill_transfer(values.get());
+    const std::unique_ptr<Complex32[]> row(new (std::nothrow)
+                                               Complex32[static_cast<std::size_t>(rows_.length)]);
+    if (!row) return detail::no_memory_for_operator();
+    fill_transfer(values.get(), row.get());
     return upload(cuda, transfer_, values.get(), transfer_values() * sizeof(Complex32));
   }
 
-  /// Writes the transfer function in the order of RestorationArguments::transfer.
-  void fill_transfer(Complex32* values) const noexcept {
-    const double scale = 1.0 / (static_cast<double>(rows_.length) * columns_.length);
+  /// Writes the transfer function in the order of RestorationArguments::transfer. `row` has room
+  /// for a row of it.
+  void fill_transfer(Complex32* values, Complex32* row) const noexcept {
     std::fill_n(values, transfer_values(), Complex32{0.0f, 0.0f});
     for (int place = 0; place < columns_.length; ++place) {
-      const detail::TransferRow row(plan_.filter, stored_frequency(columns_, place),
-                                    columns_.length);
+      detail::make_transfer_row(plan_.filter, stored_frequency(columns_, place), columns_.length,
+                                rows_.length, row);
       for (int x = 0; x < rows_.length; ++x) {
         const auto block = static_cast<std::size_t>(x / block_columns_);
         const auto at =
             (block * static_cast<std::size_t>(columns_.length) + static_cast<std::size_t>(place)) *
                 static_cast<std::size_t>(block_columns_) +
             static_cast<std::size_t>(x % block_columns_);
-        const std::complex<double> value =
-            row.value(stored_frequency(rows_, x), rows_.length) * scale;
-        values[at] = {static_cast<float>(value.real()), static_cast<float>(value.imag())};
+        values[at] = row[stored_frequency(rows_, x)];
       }
     }
   }

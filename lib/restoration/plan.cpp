@@ -53,14 +53,6 @@ Expected<RestorationPlan> make_plan(const RestorationConfig& config) noexcept {
   return plan;
 }
 
-RestorationPlan choose_schedule(const RestorationPlan& plan, BackendKind backend) noexcept {
-  RestorationPlan chosen = plan;
-  if (plan.schedule == RestorationSchedule::kAuto)
-    chosen.schedule = backend == BackendKind::kCuda ? RestorationSchedule::kFrequency
-                                                    : RestorationSchedule::kRecursion;
-  return chosen;
-}
-
 OperatorInfo info_of(const RestorationPlan& plan) noexcept {
   OperatorInfo info;
   info.name = "restoration";

@@ -1,6 +1,7 @@
 #include "restoration/transfer.h"
 
 #include <array>
+#include <cmath>
 #include <complex>
 #include <cstddef>
 #include <numbers>
@@ -30,9 +31,27 @@ std::array<Complex, kMaxFilterSupport> row_polynomial(
   return sums;
 }
 
-Complex value_of(const std::array<Complex, kMaxFilterSupport>& polynomial, int support, Complex z) {
-  Complex sum = 0.0;
-  for (int k = support - 1; k >= 0; --k) sum = sum * z + polynomial[static_cast<std::size_t>(k)];
+constexpr int kAtOnce = 8;
+
+/// Values at kAtOnce frequencies.
+struct Values {
+  std::array<double, kAtOnce> re{};
+  std::array<double, kAtOnce> im{};
+};
+
+/// The values of a polynomial at `z`. Written in real numbers, because the product of
+/// std::complex handles infinity, which takes most of the time.
+Values values_of(const std::array<Complex, kMaxFilterSupport>& polynomial, int support,
+                 const Values& z) {
+  Values sum;
+  for (int k = support - 1; k >= 0; --k) {
+    const Complex term = polynomial[static_cast<std::size_t>(k)];
+    for (std::size_t l = 0; l < kAtOnce; ++l) {
+      const double re = sum.re[l] * z.re[l] - sum.im[l] * z.im[l] + term.real();
+      sum.im[l] = sum.re[l] * z.im[l] + sum.im[l] * z.re[l] + term.imag();
+      sum.re[l] = re;
+    }
+  }
   return sum;
 }
 
@@ -46,36 +65,39 @@ RestorationTransforms RestorationTransforms::plan(ImageSize size, int padding) n
   return transforms;
 }
 
-TransferRow::TransferRow(const RestorationFilter& filter, int frequency, int length) noexcept
-    : support_(filter.support) {
+void make_transfer_row(const RestorationFilter& filter, int frequency, int rows, int columns,
+                       Complex32* transfer) noexcept {
+  const int m = filter.support;
+  const double scale = 1.0 / (static_cast<double>(columns) * rows);
+  using Polynomial = std::array<Complex, kMaxFilterSupport>;
+  std::array<Polynomial, kFilterQuadrants> forward;
+  std::array<Polynomial, kFilterQuadrants> back;
   for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
-    const auto column = delays(frequency, length, (q & 2U) != 0, support_);
-    forward_[q] = row_polynomial(filter.feedforward[q].data(), support_, column);
-    back_[q] = row_polynomial(filter.feedback[q].data(), support_, column);
+    const auto column = delays(frequency, rows, (q & 2) != 0, m);
+    forward[q] = row_polynomial(filter.feedforward[q].data(), m, column);
+    back[q] = row_polynomial(filter.feedback[q].data(), m, column);
   }
-}
-
-std::complex<double> TransferRow::value(int frequency, int length) const noexcept {
-  const double w = 2.0 * std::numbers::pi * frequency / length;
-  Complex sum = 0.0;
-  for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
-    const Complex z = std::polar(1.0, (q & 1U) != 0 ? w : -w);
-    sum += value_of(forward_[q], support_, z) / (1.0 - value_of(back_[q], support_, z));
-  }
-  return sum;
-}
-
-void make_transfer_function(const RestorationFilter& filter,
-                            const RestorationTransforms& transforms, Complex32* transfer) noexcept {
-  const int width = transforms.rows.length;
-  const int height = transforms.columns.length;
-  const double scale = 1.0 / (static_cast<double>(width) * height);
-  for (int i = 0; i < height; ++i) {
-    const TransferRow from(filter, frequency_at(transforms.columns, i), height);
-    Complex32* const row = transfer + static_cast<std::size_t>(i) * static_cast<std::size_t>(width);
-    for (int j = 0; j < width; ++j) {
-      const Complex value = from.value(frequency_at(transforms.rows, j), width) * scale;
-      row[j] = {static_cast<float>(value.real()), static_cast<float>(value.imag())};
+  for (int first = 0; first < columns; first += kAtOnce) {
+    const int count = columns - first < kAtOnce ? columns - first : kAtOnce;
+    Values delay;
+    for (int l = 0; l < count; ++l) {
+      const double w = 2.0 * std::numbers::pi * (first + l) / columns;
+      delay.re[static_cast<std::size_t>(l)] = std::cos(w);
+      delay.im[static_cast<std::size_t>(l)] = -std::sin(w);
+    }
+    Values mirrored = delay;
+    for (double& im : mirrored.im) im = -im;
+    std::array<Complex, kAtOnce> sums{};
+    for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
+      const Values& z = (q & 1) != 0 ? mirrored : delay;
+      const Values a = values_of(forward[q], m, z);
+      const Values b = values_of(back[q], m, z);
+      for (std::size_t l = 0; l < kAtOnce; ++l)
+        sums[l] += Complex(a.re[l], a.im[l]) / Complex(1.0 - b.re[l], -b.im[l]);
+    }
+    for (int l = 0; l < count; ++l) {
+      const Complex sum = sums[static_cast<std::size_t>(l)] * scale;
+      transfer[first + l] = {static_cast<float>(sum.real()), static_cast<float>(sum.imag())};
     }
   }
 }

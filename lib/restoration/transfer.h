@@ -1,9 +1,6 @@
 // The transfer function of a restoration filter on a grid of frequencies.
 #pragma once
 
-#include <array>
-#include <complex>
-
 #include "image/fft.h"
 #include "ocellus/frame.h"
 #include "ocellus/restoration_filter.h"
@@ -25,30 +22,14 @@ struct RestorationTransforms {
   static RestorationTransforms plan(ImageSize size, int padding) noexcept;
 };
 
-/// The transfer function of the four quadrants at one frequency of the columns,
+/// Writes the transfer function of the four quadrants at one of `rows` frequencies of the columns
+/// and all `columns` frequencies of the rows, divided by rows * columns:
 ///
 ///   H(w1, w2) = sum over quadrants of A(z1, z2) / (1 - B(z1, z2)), z1 = exp(i w1), z2 = exp(i w2)
 ///
-/// with z1 replaced by 1 / z1 in quadrants that are mirrored along y, and z2 along x.
-class TransferRow {
- public:
-  /// w1 is 2 pi frequency / length.
-  TransferRow(const RestorationFilter& filter, int frequency, int length) noexcept;
-  /// w2 is 2 pi frequency / length.
-  std::complex<double> value(int frequency, int length) const noexcept;
-
- private:
-  /// Coefficients of powers of 1 / z2.
-  using Polynomial = std::array<std::complex<double>, kMaxFilterSupport>;
-
-  int support_;
-  std::array<Polynomial, kFilterQuadrants> forward_;
-  std::array<Polynomial, kFilterQuadrants> back_;
-};
-
-/// Writes the transfer function, divided by the number of frequencies, in the order of the
-/// transforms: columns.length rows of rows.length values.
-void make_transfer_function(const RestorationFilter& filter,
-                            const RestorationTransforms& transforms, Complex32* transfer) noexcept;
+/// with z1 replaced by 1 / z1 in quadrants that are mirrored along y, and z2 along x. w1 is 2 pi
+/// frequency / rows, and w2 of value j is 2 pi j / columns.
+void make_transfer_row(const RestorationFilter& filter, int frequency, int rows, int columns,
+                       Complex32* transfer) noexcept;
 
 }  // namespace ocellus::detail

@@ -127,6 +127,38 @@ TEST(Bench, DeviceRowsAreCompleteAndConsistent) {
   EXPECT_EQ(groups["paper, figures 11 and 12"], 2 * 2);
 }
 
+// Fails when a row is missing, when no or more than one schedule is marked as the chosen one, when
+// a row computes another picture than the recursion, or when a floor has a wrong unit.
+TEST(Bench, RestoreRowsAreCompleteAndConsistent) {
+  const json report = json_of({"bench", "restore", "--backend", "cpu", "--size", "96x64,64x48",
+                               "--frames", "3", "--threads", "1", "--support", "3,7"});
+  EXPECT_EQ(report["bench"], "restore");
+  EXPECT_EQ(report["frames"], 3);
+  std::map<std::string, int> ours;
+  std::map<std::string, int> chosen;
+  for (const json& row : report["rows"]) {
+    SCOPED_TRACE(row["name"].get<std::string>());
+    EXPECT_GT(row["median_ms"], 0.0);
+    EXPECT_LE(row["largest_difference"], 1.0);
+    EXPECT_GT(row["response"], 10);
+    EXPECT_LE(row["response"], 64);
+    if (row["group"] == "peer") continue;
+    const double pixels = row["size"][0].get<double>() * row["size"][1].get<double>();
+    EXPECT_NEAR(row["mb_per_frame"].get<double>(), 2e-6 * pixels, 1e-9);
+    EXPECT_GT(row["ratio"], 0.3);
+    const std::string group = row["size"].dump() + row["support"].dump();
+    ++ours[group];
+    chosen[group] += row["chosen"].get<bool>() ? 1 : 0;
+  }
+  EXPECT_EQ(ours.size(), 4u);
+  for (const auto& [group, count] : ours) {
+    EXPECT_EQ(count, 2) << group;
+    EXPECT_EQ(chosen[group], 1) << group;
+  }
+  expect_error({"bench", "restore", "--support", "32"}, {"--support", "32"});
+  expect_error({"bench", "restore", "--backend", "cpu", "--schedule", "papers"}, {"papers", "cpu"});
+}
+
 // Example failure: a row is missing, or the quality is taken from the wrong frame (the last one for
 // a warm start, otherwise the first). Or a floor exceeds the measured time by a factor that only a
 // wrong unit explains.

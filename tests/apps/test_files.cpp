@@ -162,8 +162,12 @@ TEST_F(Files, ReadsAllFormsOfPng) {
       samples[i] = static_cast<std::uint8_t>(i * i + 7 * i);
     write_png_rgb(path("plain.png"), size, samples.data());
     write_interlaced(path("i.png"), size, samples);
-    EXPECT_EQ(read_image(path("i.png")).pixels, read_image(path("plain.png")).pixels)
+    std::vector<GrayImage> planes;
+    EXPECT_EQ(read_image(path("i.png"), &planes).pixels, read_image(path("plain.png")).pixels)
         << width << "x" << height;
+    ASSERT_EQ(planes.size(), 3u);
+    for (std::size_t i = 0; i < samples.size(); ++i)
+      ASSERT_EQ(planes[i % 3].pixels[i / 3], samples[i]) << "sample " << i;
   }
 
   // 16 bits, written by libpng itself.

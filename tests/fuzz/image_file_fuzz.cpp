@@ -1,9 +1,10 @@
 // Fuzz target: any bytes as an image file (PNM, PNG, JPEG). It is refused with a text, or gives an
-// image of the size in its header, which the bytes of the file can encode. Sanitizers detect other
-// faults.
+// image of the size in its header, which the bytes of the file can encode, and color planes of the
+// same size. Sanitizers detect other faults.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <vector>
 
 #include "apps/io/image_io.h"
 #include "fuzz/memory_file.h"
@@ -13,7 +14,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace ocellus;
   const fuzz::MemoryFile file(data, size);
   fuzz::read_or_refuse([&] {
-    const app::GrayImage image = app::read_image(file.path());
+    std::vector<app::GrayImage> color;
+    const app::GrayImage image = app::read_image(file.path(), &color);
+    if (!color.empty() && color.size() != 3) std::abort();
+    for (const app::GrayImage& plane : color)
+      if (plane.size != image.size || plane.pixels.size() != image.pixels.size()) std::abort();
     const auto pixels =
         static_cast<std::size_t>(image.size.width) * static_cast<std::size_t>(image.size.height);
     if (image.size.width < 1 || image.size.height < 1 || image.size.width > kMaxImageSide ||

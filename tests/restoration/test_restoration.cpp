@@ -13,6 +13,7 @@
 #include "ocellus/restoration.h"
 #include "reference/image.h"
 #include "restoration/restoration_reference.h"
+#include "support/simd.h"
 
 namespace ocellus {
 namespace {
@@ -39,6 +40,9 @@ RestorationFilter random_filter(int support, double feedback, unsigned seed) {
   return filter;
 }
 
+constexpr RestorationSchedule kSchedules[] = {RestorationSchedule::kRecursion,
+                                              RestorationSchedule::kFrequency};
+
 ImageView view_of(const FrameBuffer& buffer) {
   const Frame frame = buffer.frame();
   return {const_cast<void*>(frame.data),
@@ -51,13 +55,17 @@ ImageView view_of(const FrameBuffer& buffer) {
 
 class RestorationConformance : public OnBackend {
  protected:
+  /// Expects the result of each schedule for a frame of noise to be the reference.
   void expect_reference(const RestorationFilter& filter, ImageSize size, PixelFormat format,
                         RestorationBorder border, int workers) const;
+
+ private:
+  void expect_schedule(RestorationConfig config, const FrameBuffer& frame, const PlaneD& expected,
+                       double tolerance, int workers) const;
 };
 INSTANTIATE_TEST_SUITE_P(Backends, RestorationConformance,
                          testing::ValuesIn(conformance_backends()), backend_label);
 
-/// Expects the operator's result for a frame of noise to be the reference.
 void RestorationConformance::expect_reference(const RestorationFilter& filter, ImageSize size,
                                               PixelFormat format, RestorationBorder border,
                                               int workers) const {
@@ -69,25 +77,32 @@ void RestorationConformance::expect_reference(const RestorationFilter& filter, I
   config.format = format;
   config.border = border;
   config.coefficients = &filter;
-  auto rig = this->rig<Restoration>(config, workers);
   FrameBuffer frame(size, format, 5, 3);
   frame.fill(noise(size, static_cast<unsigned>(filter.support)));
-  const PlaneD seen = frame.values();
-  FrameBuffer out(size, format, 7, 1);
-  const Ticket ticket = must(rig.op.submit(frame.frame(3), view_of(out)));
-  ASSERT_EQ(must(rig.op.wait(ticket, Deadline::never())).sequence, 3u);
   const FilterProperties properties = must(analyze_filter(filter));
-  const PlaneD expected = restore_reference(seen, filter, border, properties.response);
+  PlaneD expected = restore_reference(frame.values(), filter, border, properties.response);
   const bool whole = format != PixelFormat::kFloat32;
+  if (whole)
+    for (double& value : expected.data) value = std::clamp(value, 0.0, 255.0);
   const double rounding = !whole ? 0.0 : format == PixelFormat::kGray8 ? 0.5 : 0.5 / 257.0;
   const double tolerance = rounding + kFloatTolerance * properties.absolute_gain * 255.0;
-  for (int y = 0; y < size.height; ++y) {
-    for (int x = 0; x < size.width; ++x) {
-      const double value = expected.at(x, y);
-      ASSERT_NEAR(out.value(x, y), whole ? std::clamp(value, 0.0, 255.0) : value, tolerance)
-          << "at (" << x << ", " << y << ")";
-    }
+  for (const RestorationSchedule schedule : kSchedules) {
+    config.schedule = schedule;
+    expect_schedule(config, frame, expected, tolerance, workers);
   }
+}
+
+void RestorationConformance::expect_schedule(RestorationConfig config, const FrameBuffer& frame,
+                                             const PlaneD& expected, double tolerance,
+                                             int workers) const {
+  SCOPED_TRACE("schedule " + std::to_string(static_cast<int>(config.schedule)));
+  auto rig = this->rig<Restoration>(config, workers);
+  FrameBuffer out(config.size, config.format, 7, 1);
+  const Ticket ticket = must(rig.op.submit(frame.frame(3), view_of(out)));
+  ASSERT_EQ(must(rig.op.wait(ticket, Deadline::never())).sequence, 3u);
+  for (int y = 0; y < config.size.height; ++y)
+    for (int x = 0; x < config.size.width; ++x)
+      ASSERT_NEAR(out.value(x, y), expected.at(x, y), tolerance) << "at (" << x << ", " << y << ")";
 }
 
 // Fails when a pixel differs from the reference for some support: a wrong quadrant, a wrong tap, a
@@ -118,6 +133,17 @@ TEST_P(RestorationConformance, EverySizeBorderAndFormat) {
   }
 }
 
+// Fails when a schedule differs from the reference with one instruction set of this processor.
+TEST_P(RestorationConformance, EveryInstructionSet) {
+  if (GetParam() != BackendChoice::kCpu) GTEST_SKIP() << "a device has none of them";
+  for (const SimdTarget& target : simd_targets()) {
+    SCOPED_TRACE(target.name);
+    const OnlyTargets only(target.bit);
+    expect_reference(random_filter(7, 0.6, 2), {53, 34}, PixelFormat::kGray16,
+                     RestorationBorder::kReflect, 2);
+  }
+}
+
 // Fails when a long impulse response is cut: the padding must reach as far as the filter remembers.
 TEST_P(RestorationConformance, LongResponses) {
   RestorationFilter filter = random_filter(3, 0.5, 9);
@@ -128,6 +154,35 @@ TEST_P(RestorationConformance, LongResponses) {
   EXPECT_GT(properties.response, 60);
   EXPECT_LT(properties.response, 200);
   expect_reference(filter, {70, 50}, PixelFormat::kFloat32, RestorationBorder::kReflect, 2);
+}
+
+// Fails when the recursion computes with denormal numbers, which takes many times as long, or when
+// it leaves the thread that waits in the mode without them.
+TEST(RestorationOnCpu, NoDenormalNumbersBehindTheLastBrightPixel) {
+  RestorationFilter filter;
+  filter.support = 2;
+  filter.feedforward[0] = {1.0f};
+  filter.feedback[0] = {0.0f, 0.5f, 0.25f, 0.0f};
+  RestorationConfig config;
+  config.size = {400, 20};
+  config.format = PixelFormat::kFloat32;
+  config.coefficients = &filter;
+  config.schedule = RestorationSchedule::kRecursion;
+  auto rig = Rig<Restoration>::make(config, 2, BackendChoice::kCpu);
+  FrameBuffer frame(config.size, config.format);
+  frame.fill(PlaneD(config.size.width, config.size.height)).set(0, 0, 200.0);
+  FrameBuffer out(config.size, config.format);
+  must(rig.op.wait(must(rig.op.submit(frame.frame(), view_of(out))), Deadline::never()));
+  EXPECT_GT(out.value(100, 0), 0.0);
+  for (const double value : out.values().data) {
+    const double magnitude = std::fabs(value);
+    ASSERT_TRUE(magnitude == 0.0 ||
+                magnitude >= static_cast<double>(std::numeric_limits<float>::min()))
+        << value;
+  }
+  volatile float small = std::numeric_limits<float>::min();
+  small = small / 2.0f;
+  EXPECT_GT(small, 0.0f);
 }
 
 // Fails when a frame with NaN leaves its numbers in the result, is not reported, or changes the
@@ -194,6 +249,22 @@ TEST_P(RestorationConformance, LibraryFiltersSharpen) {
               0.65 * error([&](int x, int y) { return blurred.at(x, y); }))
         << name;
   }
+}
+
+// Fails when the CPU does not take the schedule that was far faster in measurements, or when an
+// operator does not name its schedule.
+TEST(RestorationConfig, ScheduleOnTheCpu) {
+  const auto schedule_of = [](int support, ImageSize size) {
+    const RestorationFilter filter = random_filter(support, 0.4, 1);
+    RestorationConfig config;
+    config.size = size;
+    config.coefficients = &filter;
+    const auto rig = Rig<Restoration>::make(config, 2, BackendChoice::kCpu);
+    return std::string(rig.op.info().summary);
+  };
+  EXPECT_NE(schedule_of(1, {640, 480}).find("by recursion"), std::string::npos);
+  EXPECT_NE(schedule_of(7, {640, 480}).find("in the frequency domain"), std::string::npos);
+  EXPECT_NE(schedule_of(15, {61, 40}).find("in the frequency domain"), std::string::npos);
 }
 
 // Fails when a coefficient or a filter that is not valid is taken, or the refusal does not say why.

@@ -63,6 +63,7 @@ inline const std::vector<OperatorPath>& operator_paths() {
         {"window", "5"}}},
       {"filter", "per_pixel", {{"kernels", "foveated"}, {"taps", "5x5x4"}}},
       {"filter", "half", {{"kernels", "per-pixel"}, {"taps", "5x5x5"}, {"storage", "half"}}},
+      {"restore", "recursion", {{"schedule", "recursion"}}},
       {"halftone", "fast", {{"preset", "fast"}}},
       {"halftone", "warm", {{"warm_start", "true"}}},
       {"halftone",

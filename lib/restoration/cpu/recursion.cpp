@@ -1,108 +1,187 @@
-#include "restoration/cpu/recursion.h"
-
+// Restoration on the CPU by recursion: a worker takes a quadrant of the padded image, and the four
+// results are added.
+#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "restoration/cpu/recursion.cpp"
-#include <hwy/foreach_target.h>  // must come before highway.h
-#include <hwy/highway.h>
+#include "core/denormals.h"
+#include "restoration/cpu/pixels.h"
+#include "restoration/cpu/recursion_row.h"
+#include "restoration/cpu/restoration.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace ocellus::detail::HWY_NAMESPACE {
+namespace ocellus::detail {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
-using D = hn::CappedTag<float, kMaxRecursionBlock>;
-using V = hn::Vec<D>;
+class CpuRecursion final : public CpuRestoration {
+ public:
+  CpuRecursion(const RestorationPlan& plan, int workers) noexcept
+      // The recursion begins at rest, so zeros beyond the image change nothing.
+      : CpuRestoration(plan, plan.border == RestorationBorder::kZero ? 0 : plan.padding, workers),
+        padded_bands_(Bands::cut(padded_.height, workers, 4, 8)),
+        bands_(Bands::cut(plan.size.height, workers, 4, 8)) {}
 
-/// Adds the sum of taps(c) row(j - c) to four vectors of columns.
-HWY_INLINE void add_row(const float* HWY_RESTRICT row, const float* HWY_RESTRICT taps, int m, V& s0,
-                        V& s1, V& s2, V& s3) {
-  const D d;
-  const auto lanes = static_cast<std::ptrdiff_t>(hn::Lanes(d));
-  for (int c = 0; c < m; ++c) {
-    const V tap = hn::Set(d, taps[c]);
-    const float* const from = row - c;
-    s0 = hn::MulAdd(tap, hn::LoadU(d, from), s0);
-    s1 = hn::MulAdd(tap, hn::LoadU(d, from + lanes), s1);
-    s2 = hn::MulAdd(tap, hn::LoadU(d, from + 2 * lanes), s2);
-    s3 = hn::MulAdd(tap, hn::LoadU(d, from + 3 * lanes), s3);
+ private:
+  /// Arrays of one quadrant.
+  struct Quadrant {
+    RowFeedback* feedback = nullptr;
+    float* ring = nullptr;    ///< the last m rows of the output
+    float* result = nullptr;  ///< size of the image
+  };
+
+  std::size_t stride() const noexcept {
+    return static_cast<std::size_t>(
+        whole_vectors(kRecursionGuard + padded_.width + kRecursionSlack));
   }
-}
-
-int lanes() {
-  return static_cast<int>(hn::Lanes(D()));
-}
-
-void run_row(const RecursionRow& row) {
-  const D d;
-  const int n = static_cast<int>(hn::Lanes(d));
-  const int m = row.support;
-  float* const HWY_RESTRICT out = row.out;
-  for (int j = 0; j < row.width; j += 4 * n) {
-    V s0 = hn::Zero(d);
-    V s1 = s0;
-    V s2 = s0;
-    V s3 = s0;
-    for (int r = 0; r < m; ++r) add_row(row.x[r] + j, row.a + r * m, m, s0, s1, s2, s3);
-    for (int k = 1; k < m; ++k) add_row(row.y[k] + j, row.b + k * m, m, s0, s1, s2, s3);
-    hn::StoreU(s0, d, out + j);
-    hn::StoreU(s1, d, out + j + n);
-    hn::StoreU(s2, d, out + j + 2 * n);
-    hn::StoreU(s3, d, out + j + 3 * n);
+  std::size_t result_stride() const noexcept {
+    return static_cast<std::size_t>(whole_vectors(plan_.size.width));
   }
-  if (m == 1) return;
-  const RowFeedback& feedback = *row.feedback;
-  for (int j = 0; j < row.width; j += n) {
-    V s0 = hn::Zero(d);
-    V s1 = s0;
-    for (int l = 0; l < n; l += 2) {
-      s0 = hn::MulAdd(hn::Set(d, out[j + l]), hn::Load(d, feedback.g[l]), s0);
-      s1 = hn::MulAdd(hn::Set(d, out[j + l + 1]), hn::Load(d, feedback.g[l + 1]), s1);
+  std::size_t support() const noexcept { return static_cast<std::size_t>(plan_.filter.support); }
+  bool mirrored_x(int quadrant) const noexcept { return (quadrant & 1) != 0; }
+  bool mirrored_y(int quadrant) const noexcept { return (quadrant & 2) != 0; }
+  /// Row `y` of the padded image, or of its mirror image along x.
+  float* padded_row(bool mirrored, int y) const noexcept {
+    return padded_rows_[mirrored ? 1 : 0] + static_cast<std::size_t>(y) * stride() +
+           kRecursionGuard;
+  }
+
+  void layout(LayoutBuilder& builder) noexcept override {
+    zeros_ = builder.take<float>(stride());
+    for (float*& rows : padded_rows_)
+      rows = builder.take<float>(stride() * static_cast<std::size_t>(padded_.height));
+    for (Quadrant& quadrant : quadrants_) {
+      quadrant.feedback = builder.take<RowFeedback>(1);
+      quadrant.ring = builder.take<float>(stride() * support());
+      quadrant.result =
+          builder.take<float>(result_stride() * static_cast<std::size_t>(plan_.size.height));
     }
-    // The newest values come last: they are what the loop waits for.
-    for (int s = m - 1; s > 0; --s)
-      s0 = hn::MulAdd(hn::Set(d, out[j - s]), hn::Load(d, feedback.c[s]), s0);
-    hn::StoreU(hn::Add(s0, s1), d, out + j);
   }
-}
+
+  Expected<void> prepare() noexcept override {
+    const std::size_t row_bytes = stride() * sizeof(float);
+    std::memset(zeros_, 0, row_bytes);
+    // The guards stay 0: they are before the image, where the recursion begins at rest.
+    for (float* const rows : padded_rows_)
+      std::memset(rows, 0, row_bytes * static_cast<std::size_t>(padded_.height));
+    for (std::size_t q = 0; q < quadrants_.size(); ++q) {
+      std::memset(quadrants_[q].ring, 0, row_bytes * support());
+      make_row_feedback(plan_.filter.feedback[q].data(), plan_.filter.support,
+                        *quadrants_[q].feedback);
+    }
+    return {};
+  }
+
+  int step_count() const noexcept override { return 3; }
+
+  void build_steps(JobStep* steps, StepContext* contexts) noexcept override {
+    steps[0] = {&CpuRecursion::pad, &contexts[0], padded_bands_.count()};
+    steps[1] = {&CpuRecursion::filter, &contexts[1], kFilterQuadrants};
+    steps[2] = {&CpuRecursion::add, &contexts[2], bands_.count()};
+  }
+
+  static CpuRecursion& self_of(FrameJob& frame) noexcept {
+    return *static_cast<CpuRecursion*>(frame.owner);
+  }
+
+  /// Writes rows of the padded image and of its mirror image.
+  static void pad(void* context, int part, int /*worker*/) noexcept {
+    FrameJob& frame = *static_cast<StepContext*>(context)->frame;
+    const CpuRecursion& self = self_of(frame);
+    for (int y = self.padded_bands_.begin(part); y < self.padded_bands_.end(part); ++y)
+      if (!self.pad_both(frame.in, y)) mark_bad(frame);
+  }
+
+  bool pad_both(const Frame& in, int y) const noexcept {
+    float* const row = padded_row(false, y);
+    const bool finite = pad_row(in, y, row);
+    std::reverse_copy(row, row + padded_.width, padded_row(true, y));
+    return finite;
+  }
+
+  static void filter(void* context, int part, int /*worker*/) noexcept {
+    FrameJob& frame = *static_cast<StepContext*>(context)->frame;
+    if (!frame.bad.load(std::memory_order_relaxed)) self_of(frame).filter_quadrant(part);
+  }
+
+  /// Runs the recursion of a quadrant up to the far side of the image; what is behind it cannot
+  /// reach the image.
+  void filter_quadrant(int index) const noexcept {
+    const FlushDenormals flush;
+    const auto q = static_cast<std::size_t>(index);
+    const Quadrant& quadrant = quadrants_[q];
+    const int m = plan_.filter.support;
+    std::array<const float*, kMaxFilterSupport> x{};
+    std::array<const float*, kMaxFilterSupport> y{};
+    RecursionRow row{x.data(),
+                     y.data(),
+                     plan_.filter.feedforward[q].data(),
+                     plan_.filter.feedback[q].data(),
+                     quadrant.feedback,
+                     m,
+                     padding_ + plan_.size.width,
+                     nullptr};
+    const float* const zeros = zeros_ + kRecursionGuard;
+    for (int i = 0; i < padding_ + plan_.size.height; ++i) {
+      for (int r = 0; r < m; ++r) {
+        const auto k = static_cast<std::size_t>(r);
+        x[k] = y[k] = zeros;
+        if (r > i) continue;
+        x[k] =
+            padded_row(mirrored_x(index), mirrored_y(index) ? padded_.height - 1 - (i - r) : i - r);
+        y[k] = ring_row(quadrant, i - r);
+      }
+      row.out = ring_row(quadrant, i);
+      run_recursion_row(row);
+      if (i >= padding_) keep_row(index, i - padding_, row.out + padding_);
+    }
+  }
+
+  float* ring_row(const Quadrant& quadrant, int i) const noexcept {
+    return quadrant.ring + static_cast<std::size_t>(i % plan_.filter.support) * stride() +
+           kRecursionGuard;
+  }
+
+  /// Copies a row of a quadrant's result, which may be mirrored, to its place in the image.
+  void keep_row(int index, int i, const float* row) const noexcept {
+    const int y = mirrored_y(index) ? plan_.size.height - 1 - i : i;
+    float* const to = result_row(index, y);
+    if (mirrored_x(index))
+      std::reverse_copy(row, row + plan_.size.width, to);
+    else
+      std::copy(row, row + plan_.size.width, to);
+  }
+  float* result_row(int index, int y) const noexcept {
+    return quadrants_[static_cast<std::size_t>(index)].result +
+           static_cast<std::size_t>(y) * result_stride();
+  }
+
+  static void add(void* context, int part, int /*worker*/) noexcept {
+    FrameJob& frame = *static_cast<StepContext*>(context)->frame;
+    const CpuRecursion& self = self_of(frame);
+    if (frame.bad.load(std::memory_order_relaxed)) return;
+    for (int y = self.bands_.begin(part); y < self.bands_.end(part); ++y) {
+      write_pixel_sums({self.result_row(0, y), self.result_row(1, y), self.result_row(2, y),
+                        self.result_row(3, y)},
+                       self.plan_.format, frame.out_row<unsigned char>(0, y),
+                       self.plan_.size.width);
+    }
+  }
+
+  Bands padded_bands_;
+  Bands bands_;
+  float* zeros_ = nullptr;
+  std::array<float*, 2> padded_rows_{};  ///< the padded image and its mirror image along x
+  std::array<Quadrant, kFilterQuadrants> quadrants_{};
+};
 
 }  // namespace
-}  // namespace ocellus::detail::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-namespace ocellus::detail {
-
-HWY_EXPORT(lanes);
-HWY_EXPORT(run_row);
-
-void make_row_feedback(const float* b, int support, RowFeedback& feedback) noexcept {
-  const int n = HWY_DYNAMIC_DISPATCH(lanes)();
-  std::array<double, kMaxRecursionBlock> response{};
-  for (int p = 0; p < n; ++p) {
-    double sum = p == 0 ? 1.0 : 0.0;
-    for (int k = 1; k < support && k <= p; ++k)
-      sum += static_cast<double>(b[k]) * response[static_cast<std::size_t>(p - k)];
-    response[static_cast<std::size_t>(p)] = sum;
-  }
-  for (int l = 0; l < n; ++l)
-    for (int p = 0; p < n; ++p)
-      feedback.g[l][p] =
-          p < l ? 0.0f : static_cast<float>(response[static_cast<std::size_t>(p - l)]);
-  for (int s = 1; s < support; ++s) {
-    for (int p = 0; p < n; ++p) {
-      double sum = 0.0;
-      for (int l = 0; l <= p && l + s < support; ++l)
-        sum += response[static_cast<std::size_t>(p - l)] * static_cast<double>(b[l + s]);
-      feedback.c[s][p] = static_cast<float>(sum);
-    }
-  }
-}
-
-void run_recursion_row(const RecursionRow& row) noexcept {
-  HWY_DYNAMIC_DISPATCH(run_row)(row);
+std::unique_ptr<OperatorInstance> make_recursion_cpu(const RestorationPlan& plan,
+                                                     int workers) noexcept {
+  return std::unique_ptr<OperatorInstance>(new (std::nothrow) CpuRecursion(plan, workers));
 }
 
 }  // namespace ocellus::detail
-#endif

@@ -1,223 +1,51 @@
-// Restoration on the CPU by recursion: the image is continued on all sides, a worker takes a
-// quadrant, and the four results are added.
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <memory>
-#include <new>
+#include "restoration/cpu/restoration.h"
 
-#include "core/cpu_operator.h"
+#include <algorithm>
+#include <cstring>
+
 #include "image/pixel_rows.h"
 #include "restoration/backend.h"
-#include "restoration/cpu/recursion.h"
 
 namespace ocellus::detail {
-namespace {
 
-class CpuRestoration final : public CpuOperator {
- public:
-  CpuRestoration(const RestorationPlan& plan, int workers) noexcept
-      : CpuOperator(info_of(plan), workers),
-        plan_(plan),
-        // The recursion begins at rest, so zeros beyond the image change nothing.
-        padding_(plan.border == RestorationBorder::kZero ? 0 : plan.padding),
-        padded_{plan.size.width + 2 * padding_, plan.size.height + 2 * padding_},
-        padded_bands_(Bands::cut(padded_.height, workers, 4, 8)),
-        bands_(Bands::cut(plan.size.height, workers, 4, 8)) {}
+CpuRestoration::CpuRestoration(const RestorationPlan& plan, int padding, int workers) noexcept
+    : CpuOperator(info_of(plan), workers),
+      plan_(plan),
+      padding_(padding),
+      padded_{plan.size.width + 2 * padding, plan.size.height + 2 * padding} {}
 
- private:
-  /// Arrays of one quadrant.
-  struct Quadrant {
-    RowFeedback* feedback = nullptr;
-    float* ring = nullptr;    ///< the last m rows of the output
-    float* result = nullptr;  ///< size of the image
+void CpuRestoration::write_bad(const FrameJob& frame) noexcept {
+  const std::size_t bytes = static_cast<std::size_t>(plan_.size.width) *
+                            static_cast<std::size_t>(bytes_per_pixel(plan_.format));
+  for (int y = 0; y < plan_.size.height; ++y)
+    std::memset(frame.out_row<unsigned char>(0, y), 0, bytes);
+}
+
+bool CpuRestoration::pad_row(const Frame& in, int y, float* row) const noexcept {
+  const int width = plan_.size.width;
+  const int from = border_position(y - padding_, plan_.size.height, plan_.border);
+  if (from < 0) {
+    std::fill(row, row + padded_.width, 0.0f);
+    return true;
+  }
+  float* const inside = row + padding_;
+  const bool finite =
+      convert_row(static_cast<const char*>(in.data) + from * in.stride, in.format, inside, width);
+  const auto value_at = [&](int x) {
+    const int position = border_position(x, width, plan_.border);
+    return position < 0 ? 0.0f : inside[position];
   };
-
-  std::size_t stride() const noexcept {
-    const auto floats = static_cast<std::size_t>(kRecursionGuard + padded_.width + kRecursionSlack);
-    return (floats + 15) / 16 * 16;
+  for (int x = 1; x <= padding_; ++x) {
+    inside[-x] = value_at(-x);
+    inside[width - 1 + x] = value_at(width - 1 + x);
   }
-  std::size_t result_stride() const noexcept {
-    return (static_cast<std::size_t>(plan_.size.width) + 15) / 16 * 16;
-  }
-  std::size_t support() const noexcept { return static_cast<std::size_t>(plan_.filter.support); }
-  bool mirrored_x(int quadrant) const noexcept { return (quadrant & 1) != 0; }
-  bool mirrored_y(int quadrant) const noexcept { return (quadrant & 2) != 0; }
-  /// Row `y` of the padded image, or of its mirror image along x.
-  float* padded_row(bool mirrored, int y) const noexcept {
-    return padded_rows_[mirrored ? 1 : 0] + static_cast<std::size_t>(y) * stride() +
-           kRecursionGuard;
-  }
-
-  void layout(LayoutBuilder& builder) noexcept override {
-    zeros_ = builder.take<float>(stride());
-    for (float*& rows : padded_rows_)
-      rows = builder.take<float>(stride() * static_cast<std::size_t>(padded_.height));
-    for (Quadrant& quadrant : quadrants_) {
-      quadrant.feedback = builder.take<RowFeedback>(1);
-      quadrant.ring = builder.take<float>(stride() * support());
-      quadrant.result =
-          builder.take<float>(result_stride() * static_cast<std::size_t>(plan_.size.height));
-    }
-  }
-
-  Expected<void> prepare() noexcept override {
-    const std::size_t row_bytes = stride() * sizeof(float);
-    std::memset(zeros_, 0, row_bytes);
-    // The guards stay 0: they are before the image, where the recursion begins at rest.
-    for (float* const rows : padded_rows_)
-      std::memset(rows, 0, row_bytes * static_cast<std::size_t>(padded_.height));
-    for (std::size_t q = 0; q < quadrants_.size(); ++q) {
-      std::memset(quadrants_[q].ring, 0, row_bytes * support());
-      make_row_feedback(plan_.filter.feedback[q].data(), plan_.filter.support,
-                        *quadrants_[q].feedback);
-    }
-    return {};
-  }
-
-  int step_count() const noexcept override { return 3; }
-
-  void build_steps(JobStep* steps, StepContext* contexts) noexcept override {
-    steps[0] = {&CpuRestoration::pad, &contexts[0], padded_bands_.count()};
-    steps[1] = {&CpuRestoration::filter, &contexts[1], kFilterQuadrants};
-    steps[2] = {&CpuRestoration::add, &contexts[2], bands_.count()};
-  }
-
-  void write_bad(const FrameJob& frame) noexcept override {
-    const std::size_t bytes = static_cast<std::size_t>(plan_.size.width) *
-                              static_cast<std::size_t>(bytes_per_pixel(plan_.format));
-    for (int y = 0; y < plan_.size.height; ++y)
-      std::memset(frame.out_row<unsigned char>(0, y), 0, bytes);
-  }
-
-  static CpuRestoration& self_of(FrameJob& frame) noexcept {
-    return *static_cast<CpuRestoration*>(frame.owner);
-  }
-
-  /// Writes rows of the padded image and of its mirror image.
-  static void pad(void* context, int part, int /*worker*/) noexcept {
-    FrameJob& frame = *static_cast<StepContext*>(context)->frame;
-    const CpuRestoration& self = self_of(frame);
-    for (int y = self.padded_bands_.begin(part); y < self.padded_bands_.end(part); ++y)
-      if (!self.pad_row(frame.in, y)) mark_bad(frame);
-  }
-
-  bool pad_row(const Frame& in, int y) const noexcept {
-    const int width = plan_.size.width;
-    const int from = border_position(y - padding_, plan_.size.height, plan_.border);
-    float* const row = padded_row(false, y);
-    float* const inside = row + padding_;
-    const bool finite =
-        convert_row(static_cast<const char*>(in.data) + from * in.stride, in.format, inside, width);
-    for (int x = 1; x <= padding_; ++x) {
-      inside[-x] = inside[border_position(-x, width, plan_.border)];
-      inside[width - 1 + x] = inside[border_position(width - 1 + x, width, plan_.border)];
-    }
-    std::reverse_copy(row, row + padded_.width, padded_row(true, y));
-    return finite;
-  }
-
-  static void filter(void* context, int part, int /*worker*/) noexcept {
-    FrameJob& frame = *static_cast<StepContext*>(context)->frame;
-    if (!frame.bad.load(std::memory_order_relaxed)) self_of(frame).filter_quadrant(part);
-  }
-
-  /// Runs the recursion of a quadrant up to the far side of the image; what is behind it cannot
-  /// reach the image.
-  void filter_quadrant(int index) const noexcept {
-    const auto q = static_cast<std::size_t>(index);
-    const Quadrant& quadrant = quadrants_[q];
-    const int m = plan_.filter.support;
-    std::array<const float*, kMaxFilterSupport> x{};
-    std::array<const float*, kMaxFilterSupport> y{};
-    RecursionRow row{x.data(),
-                     y.data(),
-                     plan_.filter.feedforward[q].data(),
-                     plan_.filter.feedback[q].data(),
-                     quadrant.feedback,
-                     m,
-                     padding_ + plan_.size.width,
-                     nullptr};
-    const float* const zeros = zeros_ + kRecursionGuard;
-    for (int i = 0; i < padding_ + plan_.size.height; ++i) {
-      for (int r = 0; r < m; ++r) {
-        const auto k = static_cast<std::size_t>(r);
-        x[k] = y[k] = zeros;
-        if (r > i) continue;
-        x[k] =
-            padded_row(mirrored_x(index), mirrored_y(index) ? padded_.height - 1 - (i - r) : i - r);
-        y[k] = ring_row(quadrant, i - r);
-      }
-      row.out = ring_row(quadrant, i);
-      run_recursion_row(row);
-      if (i >= padding_) keep_row(index, i - padding_, row.out + padding_);
-    }
-  }
-
-  float* ring_row(const Quadrant& quadrant, int i) const noexcept {
-    return quadrant.ring + static_cast<std::size_t>(i % plan_.filter.support) * stride() +
-           kRecursionGuard;
-  }
-
-  /// Copies a row of a quadrant's result, which may be mirrored, to its place in the image.
-  void keep_row(int index, int i, const float* row) const noexcept {
-    const int y = mirrored_y(index) ? plan_.size.height - 1 - i : i;
-    float* const to = result_row(index, y);
-    if (mirrored_x(index))
-      std::reverse_copy(row, row + plan_.size.width, to);
-    else
-      std::copy(row, row + plan_.size.width, to);
-  }
-  float* result_row(int index, int y) const noexcept {
-    return quadrants_[static_cast<std::size_t>(index)].result +
-           static_cast<std::size_t>(y) * result_stride();
-  }
-
-  static void add(void* context, int part, int /*worker*/) noexcept {
-    FrameJob& frame = *static_cast<StepContext*>(context)->frame;
-    const CpuRestoration& self = self_of(frame);
-    if (frame.bad.load(std::memory_order_relaxed)) return;
-    for (int y = self.bands_.begin(part); y < self.bands_.end(part); ++y) {
-      switch (self.plan_.format) {
-        case PixelFormat::kGray8:
-          self.add_row<std::uint8_t>(frame, y);
-          break;
-        case PixelFormat::kGray16:
-          self.add_row<std::uint16_t>(frame, y);
-          break;
-        case PixelFormat::kFloat32:
-          self.add_row<float>(frame, y);
-          break;
-      }
-    }
-  }
-
-  template <typename Pixel>
-  void add_row(const FrameJob& frame, int y) const noexcept {
-    const float* const rows[] = {result_row(0, y), result_row(1, y), result_row(2, y),
-                                 result_row(3, y)};
-    auto* const out = frame.out_row<Pixel>(0, y);
-    for (int x = 0; x < plan_.size.width; ++x)
-      out[x] = pixel_of<Pixel>((rows[0][x] + rows[1][x]) + (rows[2][x] + rows[3][x]));
-  }
-
-  RestorationPlan plan_;
-  int padding_;
-  ImageSize padded_;
-  Bands padded_bands_;
-  Bands bands_;
-  float* zeros_ = nullptr;
-  std::array<float*, 2> padded_rows_{};  ///< the padded image and its mirror image along x
-  std::array<Quadrant, kFilterQuadrants> quadrants_{};
-};
-
-}  // namespace
+  return finite;
+}
 
 std::unique_ptr<OperatorInstance> make_restoration_cpu(const RestorationPlan& plan,
                                                        int workers) noexcept {
-  return std::unique_ptr<OperatorInstance>(new (std::nothrow) CpuRestoration(plan, workers));
+  return plan.schedule == RestorationSchedule::kFrequency ? make_frequency_cpu(plan, workers)
+                                                          : make_recursion_cpu(plan, workers);
 }
 
 }  // namespace ocellus::detail

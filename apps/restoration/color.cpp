@@ -1,0 +1,71 @@
+#include "apps/restoration/color.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+namespace ocellus::app {
+namespace {
+
+std::uint8_t in_8_bits(float value) {
+  return static_cast<std::uint8_t>(std::lround(std::clamp(value, 0.0f, 255.0f)));
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> rgb_of(const std::vector<GrayImage>& color) {
+  const ImageSize size = color[0].size;
+  std::vector<std::uint8_t> rgb;
+  rgb.reserve(std::size_t{3} * static_cast<std::size_t>(size.width) *
+              static_cast<std::size_t>(size.height));
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x)
+      for (const GrayImage& plane : color) rgb.push_back(in_8_bits(plane.brightness(x, y)));
+  return rgb;
+}
+
+std::vector<GrayImage> with_luma(const std::vector<GrayImage>& color, const GrayImage& before,
+                                 const GrayImage& after) {
+  std::vector<GrayImage> changed(3, GrayImage(before.size, PixelFormat::kGray8));
+  std::size_t i = 0;
+  for (int y = 0; y < before.size.height; ++y) {
+    for (int x = 0; x < before.size.width; ++x, ++i) {
+      const float change = after.brightness(x, y) - before.brightness(x, y);
+      for (std::size_t c = 0; c < 3; ++c)
+        changed[c].pixels[i] = in_8_bits(color[c].brightness(x, y) + change);
+    }
+  }
+  return changed;
+}
+
+void set_luma_and_chroma(InputFrame& picture, const std::vector<GrayImage>& color) {
+  const ImageSize size = color[0].size;
+  picture.image = GrayImage(size, PixelFormat::kGray8);
+  picture.range = {};
+  picture.chroma_u.clear();
+  picture.chroma_v.clear();
+  std::size_t i = 0;
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x)
+      picture.image.pixels[i++] =
+          in_8_bits(0.299f * color[0].brightness(x, y) + 0.587f * color[1].brightness(x, y) +
+                    0.114f * color[2].brightness(x, y));
+  for (int y = 0; y < size.height; y += 2) {
+    for (int x = 0; x < size.width; x += 2) {
+      // The mean of up to four pixels.
+      float sums[3] = {};
+      float count = 0.0f;
+      for (int dy = 0; dy < 2 && y + dy < size.height; ++dy) {
+        for (int dx = 0; dx < 2 && x + dx < size.width; ++dx) {
+          for (std::size_t c = 0; c < 3; ++c) sums[c] += color[c].brightness(x + dx, y + dy);
+          count += 1.0f;
+        }
+      }
+      const float luma = 0.299f * sums[0] + 0.587f * sums[1] + 0.114f * sums[2];
+      picture.chroma_u.push_back(in_8_bits(128.0f + 0.564334f * (sums[2] - luma) / count));
+      picture.chroma_v.push_back(in_8_bits(128.0f + 0.713267f * (sums[0] - luma) / count));
+    }
+  }
+}
+
+}  // namespace ocellus::app
