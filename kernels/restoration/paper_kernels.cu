@@ -124,21 +124,22 @@ struct Columns {
   __device__ int done_of(int column) const {
     return *static_cast<volatile const int*>(done + column);
   }
-  /// Whether the next pixel of a column can be computed; false if the column is done.
-  __device__ bool is_ready(int column, int finished) const {
-    return finished < rows && (column == 0 || done_of(column - 1) > finished);
+  /// Rows that are done to the left of a column.
+  __device__ int done_before(int column) const {
+    return column == 0 ? rows + 1 : done_of(column - 1);
   }
 
   /// The nearest column that is free and ready, from `column` to the left; -1: none. Each thread
   /// looks at one of 32 columns.
   __device__ int find(int column) const {
     for (int from = column; from >= 0; from -= kBlockThreads) {
-      const int mine = from - static_cast<int>(threadIdx.x);
-      const int finished = mine < 0 ? rows : done_of(mine);
-      const bool free = mine >= 0 && *static_cast<volatile const int*>(locks + mine) == 0 &&
-                        is_ready(mine, finished);
+      const int mine = max(from - static_cast<int>(threadIdx.x), 0);
+      const int finished = done_of(mine);
+      const int before = done_before(mine);
+      const int lock = *static_cast<volatile const int*>(locks + mine);
+      const bool free = lock == 0 && finished < rows && before > finished;
       const unsigned found = __ballot_sync(kAll, free);
-      if (found != 0) return from - (__ffs(static_cast<int>(found)) - 1);
+      if (found != 0) return max(from - (__ffs(static_cast<int>(found)) - 1), 0);
       // All columns to the left of one that is done are done.
       if (__any_sync(kAll, finished == rows)) return -1;
     }
@@ -150,11 +151,12 @@ struct Columns {
     int row = -1;
     if (threadIdx.x == 0 && atomicCAS(locks + column, 0, 1) == 0) {
       __threadfence();
-      row = done_of(column);
-      if (!is_ready(column, row)) {
-        row = -1;
+      const int finished = done_of(column);
+      const int before = done_before(column);
+      if (finished < rows && before > finished)
+        row = finished;
+      else
         atomicExch(locks + column, 0);
-      }
       __threadfence();
     }
     return __shfl_sync(kAll, row, 0);
@@ -175,11 +177,10 @@ __global__ void __launch_bounds__(kBlockThreads)
        home += static_cast<int>(gridDim.x)) {
     int column = home;
     for (;;) {
-      // All threads must see the same number.
-      const int finished = __shfl_sync(kAll, columns.done_of(home), 0);
-      if (finished == columns.rows) break;
       column = columns.find(column);
       if (column < 0) {
+        // All threads must see the same number.
+        if (__shfl_sync(kAll, columns.done_of(home), 0) == columns.rows) break;
         column = home;
         continue;
       }

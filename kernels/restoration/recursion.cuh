@@ -11,40 +11,39 @@
 // this row and the m - 1 rows below. A value is thus read once for all of its taps in a column.
 #pragma once
 
+#include <cuda_pipeline.h>
+
 #include "kernels/restoration/recursion_kernels.h"
 
 namespace ocellus::cuda::recursion {
 
 /// Steps from barrier to barrier.
-inline constexpr int kPhase = 4;
+inline constexpr int kPhase = 2;
 /// Rows by which a warp is behind the previous one.
 inline constexpr int kWarpDelay = 31 + kPhase;
+/// Rows by which pixels are read ahead, because memory takes longer than a step.
+inline constexpr int kAhead = 3;
 /// Supports up to this one keep their coefficients in registers.
 inline constexpr int kLargestInRegisters = 5;
-/// Supports up to this one have no loop over the columns of the coefficients.
+/// Supports up to this one have no loop over the columns of the coefficients. The code of larger
+/// ones would not fit into the instruction cache.
 inline constexpr int kLargestUnrolled = 15;
 
 template <int kSupport>
 struct Shape {
   static constexpr bool kUnrolled = kSupport <= kLargestUnrolled;
-  /// Groups of four columns of coefficients.
-  static constexpr int kTapGroups = (kSupport + 3) / 4;
   /// Vectors that a thread reads to its left.
-  static constexpr int kNeighbors = kUnrolled ? (kSupport + 2) / 4 : kTapGroups;
+  static constexpr int kNeighbors = (kSupport + 2) / 4;
   /// A vector is read until `kNeighbors` steps later in its warp. In the next warp it is read up to
   /// kPhase - 1 + kNeighbors steps later, and up to kPhase steps more for the distance of two
-  /// warps between barriers.
-  static constexpr int kRing = kNeighbors <= 1 ? 8 : 16;
-  static_assert(2 * kPhase + kNeighbors - 1 <= kRing);
-  static_assert(kNeighbors * kRecursionColumns <= kRecursionZeros);
+  /// warps between barriers. Pixels come kAhead steps before.
+  static constexpr int kRing = kNeighbors <= 2 ? 8 : 16;
+  static_assert(2 * kPhase + kNeighbors - 1 + kAhead <= kRing);
+  static_assert(kSupport <= kRecursionZeros);
 };
 
 __device__ inline float element(const float4& v, int i) {
   return i == 0 ? v.x : i == 1 ? v.y : i == 2 ? v.z : v.w;
-}
-/// Element i of two vectors beside each other, -4 <= i < 4.
-__device__ inline float element(const float4& left, const float4& right, int i) {
-  return i < 0 ? element(left, i + 4) : element(right, i);
 }
 __device__ inline float4 reversed(const float4& v) {
   return {v.w, v.z, v.y, v.x};
@@ -134,18 +133,15 @@ struct Sums {
     }
   }
 
-  /// Adds the products with column `u` of a group of four columns of coefficients. x and y are the
-  /// vectors `group` vectors to the left, and the next ones. The results of the thread's own
-  /// columns are not known yet in the first group.
-  template <bool kFirstGroup>
-  __device__ void add_column(const Coefficients<kSupport>& coefficients, int group, int u,
-                             const float4& x_left, const float4& x, const float4& y_left,
-                             const float4& y) {
-    coefficients.column(4 * group + u, [&](int r, float a, float b) {
+  /// Adds the products with a column of the coefficients. x and y are the values that many columns
+  /// to the left of the thread's own; y is known for the first `known` of them.
+  __device__ void add_column(const Coefficients<kSupport>& coefficients, int r2, const float4& x,
+                             const float4& y, int known) {
+    coefficients.column(r2, [&](int r, float a, float b) {
 #pragma unroll
       for (int c = 0; c < kRecursionColumns; ++c) {
-        of[c][r] = fmaf(a, element(x_left, x, c - u), of[c][r]);
-        if (!kFirstGroup || c < u) of[c][r] = fmaf(b, element(y_left, y, c - u), of[c][r]);
+        of[c][r] = fmaf(a, element(x, c), of[c][r]);
+        if (c < known) of[c][r] = fmaf(b, element(y, c), of[c][r]);
       }
     });
   }
@@ -185,50 +181,39 @@ struct Ring {
 };
 
 /// Adds what comes from the row's other columns: x from the thread's own columns and those to the
-/// left, y from those to the left.
+/// left, y from those to the left. `at` is the place of the row in the ring.
 template <int kSupport>
 __device__ inline void add_row(Sums<kSupport>& sums, const Coefficients<kSupport>& coefficients,
-                               const Ring<kSupport>& ring, int row, const float4& own_x) {
+                               const Ring<kSupport>& ring, int at, const float4& own_x) {
   using ShapeOf = Shape<kSupport>;
-  const float4* const x = ring.x + ring.at(row);
-  const float4* const y = ring.y + ring.at(row);
+  const float4* const x = ring.x + at;
+  const float4* const y = ring.y + at;
+  // The results of the thread's own columns are not known yet.
   float4 x_now = own_x;
   float4 y_now = {};
-  float4 x_left = {};
-  float4 y_left = {};
   if constexpr (ShapeOf::kUnrolled) {
+    float4 x_left = {};
+    float4 y_left = {};
 #pragma unroll
-    for (int g = 0; g < ShapeOf::kTapGroups; ++g) {
-      if (g < ShapeOf::kNeighbors) {
-        x_left = x[-(g + 1)];
-        y_left = y[-(g + 1)];
+    for (int r2 = 0; r2 < kSupport; ++r2) {
+      if (r2 % 4 == 0 && r2 / 4 < ShapeOf::kNeighbors) {
+        x_left = x[-(r2 / 4 + 1)];
+        y_left = y[-(r2 / 4 + 1)];
       }
-#pragma unroll
-      for (int u = 0; u < 4; ++u) {
-        if (4 * g + u >= kSupport) continue;
-        if (g == 0)
-          sums.template add_column<true>(coefficients, g, u, x_left, x_now, y_left, y_now);
-        else
-          sums.template add_column<false>(coefficients, g, u, x_left, x_now, y_left, y_now);
-      }
-      x_now = x_left;
-      y_now = y_left;
+      sums.add_column(coefficients, r2, x_now, y_now, r2 < 4 ? r2 : 4);
+      x_now = {element(x_left, 3 - r2 % 4), x_now.x, x_now.y, x_now.z};
+      y_now = {element(y_left, 3 - r2 % 4), y_now.x, y_now.y, y_now.z};
     }
   } else {
-    x_left = x[-1];
-    y_left = y[-1];
-#pragma unroll
-    for (int u = 0; u < 4; ++u)
-      sums.template add_column<true>(coefficients, 0, u, x_left, x_now, y_left, y_now);
+    const float* const x_left = reinterpret_cast<const float*>(x) - 1;
+    const float* const y_left = reinterpret_cast<const float*>(y) - 1;
 #pragma unroll 1
-    for (int g = 1; g < ShapeOf::kTapGroups; ++g) {
-      x_now = x_left;
-      y_now = y_left;
-      x_left = x[-(g + 1)];
-      y_left = y[-(g + 1)];
-#pragma unroll
-      for (int u = 0; u < 4; ++u)
-        sums.template add_column<false>(coefficients, g, u, x_left, x_now, y_left, y_now);
+    for (int r2 = 0; r2 < kSupport; ++r2) {
+      const float next_x = x_left[-r2];
+      const float next_y = y_left[-r2];
+      sums.add_column(coefficients, r2, x_now, y_now, kRecursionColumns);
+      x_now = {next_x, x_now.x, x_now.y, x_now.z};
+      y_now = {next_y, y_now.x, y_now.y, y_now.z};
     }
   }
 }
@@ -269,10 +254,12 @@ struct Place {
          (image_x - image.margin_x);
   }
 
-  __device__ float4 read(int row) const {
-    if (row < 0 || row >= from_rows) return {};
-    const float4 v = __ldg(reinterpret_cast<const float4*>(from + row * from_pitch));
-    return mirrored ? reversed(v) : v;
+  /// Starts a copy to shared memory, in the order of the image.
+  __device__ void read(int row, float4* to_shared) const {
+    const bool inside = row >= 0 && row < from_rows;
+    __pipeline_memcpy_async(to_shared, inside ? from + row * from_pitch : from, sizeof(float4),
+                            inside ? 0 : sizeof(float4));
+    __pipeline_commit();
   }
   __device__ void write(int row, const float4& v) const {
     if (row < to_begin || row >= to_end) return;
@@ -309,20 +296,19 @@ __global__ void __launch_bounds__(kMaxRecursionThreads)
   const int steps = rows + 31 + (threads / 32 - 1) * kWarpDelay;
 
   Sums<kSupport> sums = {};
-  // Two rows ahead, because memory takes longer than a step.
-  float4 next = place.read(-lane);
-  float4 after_next = place.read(1 - lane);
+  for (int row = -lane; row < kAhead - lane; ++row) place.read(row, ring.x + ring.at(row));
   for (int step = 0; step < steps; ++step) {
     if (step >= first_step && step < first_step + rows + 31) {
       const int row = step - first_step - lane;
-      const float4 x = next;
-      next = after_next;
-      after_next = place.read(row + 2);
-      ring.x[ring.at(row)] = x;
+      const int at = ring.at(row);
+      place.read(row + kAhead, ring.x + ring.at(row + kAhead));
+      __pipeline_wait_prior(kAhead);
+      float4 x = ring.x[at];
+      if (place.mirrored) ring.x[at] = x = reversed(x);
       sums.move_down();
-      add_row(sums, coefficients, ring, row, x);
+      add_row(sums, coefficients, ring, at, x);
       const float4 y = sums.solve(coefficients);
-      ring.y[ring.at(row)] = y;
+      ring.y[at] = y;
       place.write(row, y);
     }
     if (step % kPhase == kPhase - 1)
