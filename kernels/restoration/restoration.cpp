@@ -1,4 +1,4 @@
-// Restoration on CUDA, in the frequency domain: three kernels.
+// Restoration on CUDA: the choice of the schedule, and the frequency domain in three kernels.
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -7,6 +7,7 @@
 #include "core/failure.h"
 #include "kernels/core/cuda_operator.h"
 #include "kernels/restoration/kernels.h"
+#include "kernels/restoration/recursion.h"
 #include "restoration/backend.h"
 #include "restoration/transfer.h"
 
@@ -200,6 +201,7 @@ class CudaRestoration final : public CudaOperator {
 namespace ocellus::detail {
 
 std::unique_ptr<OperatorInstance> make_restoration_cuda(const RestorationPlan& plan) noexcept {
+  if (plan.schedule == RestorationSchedule::kRecursion) return cuda::make_recursion(plan);
   return std::unique_ptr<OperatorInstance>(new (std::nothrow) cuda::CudaRestoration(plan));
 }
 

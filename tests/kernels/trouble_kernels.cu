@@ -37,6 +37,10 @@ cudaError_t launch_until(const volatile int* stop, cudaStream_t stream) {
   until<<<1, 1, 0, stream>>>(stop);
   return cudaGetLastError();
 }
+cudaError_t launch_blocks_until(const volatile int* stop, int blocks, cudaStream_t stream) {
+  until<<<blocks, 1024, 0, stream>>>(stop);
+  return cudaGetLastError();
+}
 cudaError_t launch_illegal_address(cudaStream_t stream) {
   illegal_address<<<1, 1, 0, stream>>>();
   return cudaGetLastError();

@@ -2,10 +2,10 @@
 // backend.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -13,35 +13,13 @@
 #include "ocellus/restoration.h"
 #include "reference/image.h"
 #include "restoration/restoration_reference.h"
+#include "support/restoration_filters.h"
 #include "support/simd.h"
 
 namespace ocellus {
 namespace {
 
 using namespace test;
-
-/// A filter with random coefficients. The magnitudes of b sum up to `feedback`, so that it is
-/// stable for less than 1. All quadrants differ.
-RestorationFilter random_filter(int support, double feedback, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> value(-1.0f, 1.0f);
-  RestorationFilter filter;
-  filter.support = support;
-  for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
-    double sum = 0.0;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(support * support); ++i) {
-      filter.feedforward[q][i] = value(random) / static_cast<float>(support);
-      filter.feedback[q][i] = i == 0 ? 0.0f : value(random);
-      sum += std::fabs(static_cast<double>(filter.feedback[q][i]));
-    }
-    for (float& b : filter.feedback[q])
-      if (sum > 0.0) b *= static_cast<float>(feedback / sum);
-  }
-  return filter;
-}
-
-constexpr RestorationSchedule kSchedules[] = {RestorationSchedule::kRecursion,
-                                              RestorationSchedule::kFrequency};
 
 ImageView view_of(const FrameBuffer& buffer) {
   const Frame frame = buffer.frame();
@@ -63,6 +41,8 @@ class RestorationConformance : public OnBackend {
   void expect_schedule(RestorationConfig config, const FrameBuffer& frame, const PlaneD& expected,
                        double tolerance, int workers) const;
 };
+constexpr std::array kSchedules = {RestorationSchedule::kRecursion,
+                                   RestorationSchedule::kFrequency};
 INSTANTIATE_TEST_SUITE_P(Backends, RestorationConformance,
                          testing::ValuesIn(conformance_backends()), backend_label);
 
@@ -191,24 +171,37 @@ TEST_P(RestorationConformance, BadFramesAreBlack) {
   RestorationConfig config;
   config.size = {40, 30};
   config.format = PixelFormat::kFloat32;
-  auto rig = this->rig<Restoration>(config);
   FrameBuffer frame(config.size, config.format);
-  std::vector<double> first;
-  for (const bool bad : {false, true, false}) {
-    frame.fill(noise(config.size, 5));
-    if (bad) frame.set(39, 29, std::nan(""));
-    FrameBuffer out(config.size, config.format);
-    const FrameInfo info =
-        must(rig.op.wait(must(rig.op.submit(frame.frame(), view_of(out))), Deadline::never()));
-    EXPECT_EQ((info.flags & kBadPixels) != 0, bad);
-    if (bad) {
-      for (const double value : out.values().data) ASSERT_EQ(value, 0.0);
-    } else if (first.empty()) {
-      first = out.values().data;
-    } else {
-      EXPECT_EQ(out.values().data, first);
+  for (const RestorationSchedule schedule : kSchedules) {
+    config.schedule = schedule;
+    auto rig = this->rig<Restoration>(config);
+    SCOPED_TRACE(rig.op.info().summary);
+    std::vector<double> first;
+    for (const bool bad : {false, true, false}) {
+      frame.fill(noise(config.size, 5));
+      if (bad) frame.set(39, 29, std::nan(""));
+      FrameBuffer out(config.size, config.format);
+      const FrameInfo info =
+          must(rig.op.wait(must(rig.op.submit(frame.frame(), view_of(out))), Deadline::never()));
+      EXPECT_EQ((info.flags & kBadPixels) != 0, bad);
+      if (bad) {
+        for (const double value : out.values().data) ASSERT_EQ(value, 0.0);
+      } else if (first.empty()) {
+        first = out.values().data;
+      } else {
+        EXPECT_EQ(out.values().data, first);
+      }
     }
   }
+}
+
+// Fails when a tile of the recursion begins with wrong values, writes a wrong part of the result,
+// or overwrites the results of another tile: the image has many tiles along both axes.
+TEST_P(RestorationConformance, ManyTiles) {
+  expect_reference(random_filter(4, 0.5, 21), {1100, 90}, PixelFormat::kFloat32,
+                   RestorationBorder::kReflect, 2);
+  expect_reference(random_filter(18, 0.5, 22), {203, 620}, PixelFormat::kGray16,
+                   RestorationBorder::kReplicate, 2);
 }
 
 // Fails when a filter of the library does not restore a Gaussian blur, or changes the brightness.

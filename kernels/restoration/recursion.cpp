@@ -1,0 +1,161 @@
+// Restoration on CUDA by recursion: continue the image, run the quadrants in overlapping tiles, add
+// the quadrants.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <new>
+
+#include "core/failure.h"
+#include "kernels/restoration/recursion.h"
+#include "kernels/restoration/recursion_operator.h"
+
+namespace ocellus::cuda {
+
+void write_recursion_table(const RestorationFilter& filter, int support, float* table) noexcept {
+  const auto side = static_cast<std::size_t>(round_up_to_columns(support));
+  const auto m = static_cast<std::size_t>(filter.support);
+  for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
+    for (const RestorationFilter::Taps* taps : {&filter.feedforward[q], &filter.feedback[q]}) {
+      for (std::size_t r2 = 0; r2 < side; ++r2)
+        for (std::size_t r1 = 0; r1 < side; ++r1)
+          *table++ = r1 < m && r2 < m ? (*taps)[r1 * m + r2] : 0.0f;
+    }
+  }
+}
+
+RecursionTiles choose_recursion_tiles(const RecursionTask& task,
+                                      const ResidentBlocks& resident) noexcept {
+  RecursionTiles best;
+  double least = 0.0;
+  const double support = task.support;
+  // Cycles in which a warp issues the instructions of a step, and cycles from step to step of a
+  // warp that is alone. Fitted to measurements on compute capability 9.0.
+  const double issue = 8.0 * support * support + 8.0 * support + 60.0;
+  const double alone = issue + 250.0;
+  for (int warps = 1; warps <= kMaxRecursionThreads / 32; ++warps) {
+    const int blocks_at_once = resident[static_cast<std::size_t>(warps - 1)];
+    const int room = warps * 32 * kRecursionColumns - task.margin_x;
+    if (blocks_at_once < 1 || room < kRecursionColumns) continue;
+    const int across = static_cast<int>(block_count(task.plane_width, room));
+    const int width = round_up_to_columns(static_cast<int>(block_count(task.plane_width, across)));
+    if (block_count(width + task.margin_x, 32 * kRecursionColumns) < static_cast<unsigned>(warps))
+      continue;  // fewer warps make the same tiles
+    for (int down = 1; down <= task.height; ++down) {
+      const int height = static_cast<int>(block_count(task.height, down));
+      if (down > 1 && height < kLeastTileHeight) break;
+      const int blocks = kFilterQuadrants * across * down;
+      const int of_one = static_cast<int>(block_count(blocks, task.multiprocessors));
+      const double rows = task.margin_y + height;
+      const double steps = rows + 31.0 + 35.0 * (warps - 1);
+      const double busy = of_one * warps * (rows + 31.0) * issue / 4.0;
+      const double waiting =
+          static_cast<double>(block_count(of_one, blocks_at_once)) * steps * alone;
+      const double cost = std::max(busy, waiting) + 0.25 * std::min(busy, waiting);
+      if (best.threads != 0 && cost >= least) continue;
+      least = cost;
+      best = {warps * 32, width, height, across, down};
+    }
+  }
+  return best;
+}
+
+namespace {
+
+class CudaRecursion final : public RecursionOperator {
+ public:
+  explicit CudaRecursion(const detail::RestorationPlan& plan) noexcept
+      : RecursionOperator(plan, detail::info_of(plan)),
+        variant_(recursion_variant(plan.filter.support)) {
+    plane_width_ = round_up_to_columns(plan.size.width);
+  }
+
+ private:
+  std::size_t plane_pixels() const noexcept {
+    return static_cast<std::size_t>(plane_width_) * static_cast<std::size_t>(plan_.size.height);
+  }
+
+  void layout(LayoutBuilder& device) noexcept override {
+    place_image(device);
+    tables_ = device.take<float>(table_floats());
+    planes_ = device.take<float>(kFilterQuadrants * plane_pixels());
+  }
+  std::size_t table_floats() const noexcept {
+    return kFilterQuadrants * static_cast<std::size_t>(recursion_table_floats(variant_.support));
+  }
+
+  Expected<void> prepare(Scope& cuda) noexcept override {
+    if (Expected<void> done = load_image_kernels(cuda); !done) return done;
+    if (Expected<void> done = choose_tiles(cuda); !done) return done;
+    const std::unique_ptr<float[]> table(new (std::nothrow) float[table_floats()]);
+    if (!table) return detail::no_memory_for_operator();
+    write_recursion_table(plan_.filter, variant_.support, table.get());
+    return upload(cuda, tables_, table.get(), table_floats() * sizeof(float));
+  }
+
+  Expected<void> choose_tiles(Scope& cuda) noexcept {
+    const auto most = static_cast<std::size_t>(device_traits().shared_bytes_per_block);
+    const int margin = image_.margin_x;
+    // The fewest threads whose columns reach beyond the margin.
+    const int least_threads = margin / (32 * kRecursionColumns) * 32 + 32;
+    int threads = 0;
+    for (int t = 32; t <= kMaxRecursionThreads; t += 32)
+      if (recursion_shared_bytes(variant_, t) <= most) threads = t;
+    if (threads < least_threads) {
+      return tl::unexpected(make_error(
+          Status::kUnsupported,
+          "restoration by recursion with a padding of %d pixels needs %zu bytes of shared memory; "
+          "the device has %zu for each block",
+          plan_.padding, recursion_shared_bytes(variant_, least_threads), most));
+    }
+    if (Expected<void> done =
+            load_kernel(cuda, variant_.kernel, recursion_shared_bytes(variant_, threads));
+        !done)
+      return done;
+    ResidentBlocks resident{};
+    for (int t = least_threads; t <= threads; t += 32) {
+      const Expected<int> blocks =
+          resident_blocks(cuda, variant_.kernel, t, recursion_shared_bytes(variant_, t));
+      if (!blocks) return tl::unexpected(blocks.error());
+      resident[static_cast<std::size_t>(t / 32 - 1)] = *blocks;
+    }
+    tiles_ =
+        choose_recursion_tiles({plane_width_, plan_.size.height, image_.margin_x, image_.margin_y,
+                                variant_.support, device_traits().multiprocessors},
+                               resident);
+    if (tiles_.threads != 0) return {};
+    return tl::unexpected(make_error(Status::kUnsupported,
+                                     "the device cannot run the recursion for a support of %d",
+                                     plan_.filter.support));
+  }
+
+  Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
+    if (Expected<void> done = launch_continue(cuda, slot, stream); !done) return done;
+    const RecursionArguments arguments{image_,         tables_,      planes_,
+                                       plane_pixels(), plane_width_, plan_.size.height,
+                                       tiles_.width,   tiles_.height};
+    if (Expected<void> done = launch(cuda, stream, variant_.kernel,
+                                     dim3(static_cast<unsigned>(tiles_.across),
+                                          static_cast<unsigned>(tiles_.down), kFilterQuadrants),
+                                     dim3(static_cast<unsigned>(tiles_.threads)),
+                                     recursion_shared_bytes(variant_, tiles_.threads), arguments);
+        !done)
+      return done;
+    return launch_add(cuda, slot, stream, planes_, plane_pixels(), plane_width_);
+  }
+
+  RecursionVariant variant_;
+  RecursionTiles tiles_;
+  int plane_width_ = 0;
+  float* tables_ = nullptr;
+  float* planes_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<detail::OperatorInstance> make_recursion(
+    const detail::RestorationPlan& plan) noexcept {
+  return std::unique_ptr<detail::OperatorInstance>(new (std::nothrow) CudaRecursion(plan));
+}
+
+}  // namespace ocellus::cuda

@@ -1,0 +1,81 @@
+// Restoration by recursion: continues the image, runs small supports, adds the quadrants.
+#include "kernels/restoration/recursion.cuh"
+
+#include "kernels/image/pixels.cuh"
+
+namespace ocellus::cuda {
+namespace {
+
+template <typename Pixel>
+__global__ void __launch_bounds__(kContinueThreads)
+    continue_image(const __grid_constant__ ContinueArguments a) {
+  const int row = static_cast<int>(blockIdx.x);
+  const int y = detail::border_position(row - a.to.margin_y, a.size.height, a.border);
+  constexpr float kGray = std::is_same_v<Pixel, std::uint16_t> ? 255.0f / 65535.0f : 1.0f;
+  float* const out = a.to.pixels + static_cast<std::size_t>(row) * a.to.width;
+  for (int column = threadIdx.x; column < a.to.width; column += kContinueThreads) {
+    const int x = detail::border_position(column - a.to.margin_x, a.size.width, a.border);
+    out[column] = x < 0 || y < 0
+                      ? 0.0f
+                      : kGray * pixel_at<Pixel>(a.frame->image, a.frame->image_stride, x, y);
+  }
+}
+
+template <typename Pixel>
+__global__ void __launch_bounds__(kAddThreads)
+    add_quadrants(const __grid_constant__ AddQuadrantsArguments a) {
+  const int y = static_cast<int>(blockIdx.x);
+  const bool bad = a.state->bad != 0;
+  Pixel* const out = row_at(out_plane<Pixel>(*a.frame, 0), a.frame->out_stride[0], y);
+  const float* const in = a.planes + static_cast<std::size_t>(y) * a.pitch;
+  for (int x = threadIdx.x; x < a.size.width; x += kAddThreads) {
+    const float sum = (in[x] + in[a.plane_pixels + x]) +
+                      (in[2 * a.plane_pixels + x] + in[3 * a.plane_pixels + x]);
+    out[x] = bad ? Pixel{0} : detail::pixel_of<Pixel>(sum);
+  }
+  __syncthreads();
+  constexpr int kFrames = 1;  // that a result is computed from
+  if (threadIdx.x == 0) finish_frame(a.state, a.outcome, kFrames, gridDim.x);
+}
+
+}  // namespace
+
+Kernel<ContinueArguments> continue_kernel(PixelFormat format) noexcept {
+  switch (format) {
+    case PixelFormat::kGray8:
+      return continue_image<std::uint8_t>;
+    case PixelFormat::kGray16:
+      return continue_image<std::uint16_t>;
+    case PixelFormat::kFloat32:
+      break;
+  }
+  return continue_image<float>;
+}
+
+Kernel<AddQuadrantsArguments> add_quadrants_kernel(PixelFormat format) noexcept {
+  switch (format) {
+    case PixelFormat::kGray8:
+      return add_quadrants<std::uint8_t>;
+    case PixelFormat::kGray16:
+      return add_quadrants<std::uint16_t>;
+    case PixelFormat::kFloat32:
+      break;
+  }
+  return add_quadrants<float>;
+}
+
+RecursionVariant small_recursion_variant(int support) noexcept {
+  using recursion::variant;
+  if (support <= 3) return variant<3>();
+  if (support <= 5) return variant<5>();
+  if (support <= 7) return variant<7>();
+  if (support <= 9) return variant<9>();
+  return variant<11>();
+}
+
+RecursionVariant recursion_variant(int support) noexcept {
+  return support <= kLargestSmallSupport ? small_recursion_variant(support)
+                                         : large_recursion_variant(support);
+}
+
+}  // namespace ocellus::cuda
