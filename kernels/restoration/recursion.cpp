@@ -41,7 +41,8 @@ double estimated_cycles(const RecursionTask& task, int warps, int height, int bl
     return at_once == 0 ? 0.0 : steps * (alone + further * (of_scheduler - 1));
   };
   const auto of_one = static_cast<int>(block_count(blocks, task.multiprocessors));
-  return of_one / resident * time_of(resident) + time_of(of_one % resident);
+  const int full = of_one / resident;  // times that a multiprocessor runs as many as fit
+  return full * time_of(resident) + time_of(of_one - full * resident);
 }
 
 }  // namespace
