@@ -6,6 +6,9 @@
 namespace ocellus::cuda {
 namespace {
 
+/// Pixels that a thread reads before it writes, because reads wait for memory.
+constexpr int kAtOnce = 4;
+
 template <typename Pixel>
 __global__ void __launch_bounds__(kContinueThreads)
     continue_image(const __grid_constant__ ContinueArguments a) {
@@ -13,11 +16,19 @@ __global__ void __launch_bounds__(kContinueThreads)
   const int y = detail::border_position(row - a.to.margin_y, a.size.height, a.border);
   constexpr float kGray = std::is_same_v<Pixel, std::uint16_t> ? 255.0f / 65535.0f : 1.0f;
   float* const out = a.to.pixels + static_cast<std::size_t>(row) * a.to.width;
-  for (int column = threadIdx.x; column < a.to.width; column += kContinueThreads) {
-    const int x = detail::border_position(column - a.to.margin_x, a.size.width, a.border);
-    out[column] = x < 0 || y < 0
-                      ? 0.0f
-                      : kGray * pixel_at<Pixel>(a.frame->image, a.frame->image_stride, x, y);
+  for (int first = threadIdx.x; first < a.to.width; first += kAtOnce * kContinueThreads) {
+    float pixels[kAtOnce];
+#pragma unroll
+    for (int n = 0; n < kAtOnce; ++n) {
+      const int column = first + n * kContinueThreads;
+      const int x = detail::border_position(column - a.to.margin_x, a.size.width, a.border);
+      const bool inside = column < a.to.width && x >= 0 && y >= 0;
+      pixels[n] =
+          inside ? kGray * pixel_at<Pixel>(a.frame->image, a.frame->image_stride, x, y) : 0.0f;
+    }
+#pragma unroll
+    for (int n = 0; n < kAtOnce; ++n)
+      if (first + n * kContinueThreads < a.to.width) out[first + n * kContinueThreads] = pixels[n];
   }
 }
 
@@ -28,10 +39,19 @@ __global__ void __launch_bounds__(kAddThreads)
   const bool bad = a.state->bad != 0;
   Pixel* const out = row_at(out_plane<Pixel>(*a.frame, 0), a.frame->out_stride[0], y);
   const float* const in = a.planes + static_cast<std::size_t>(y) * a.pitch;
-  for (int x = threadIdx.x; x < a.size.width; x += kAddThreads) {
-    const float sum = (in[x] + in[a.plane_pixels + x]) +
-                      (in[2 * a.plane_pixels + x] + in[3 * a.plane_pixels + x]);
-    out[x] = bad ? Pixel{0} : detail::pixel_of<Pixel>(sum);
+  for (int first = threadIdx.x; first < a.size.width; first += kAtOnce * kAddThreads) {
+    float sums[kAtOnce];
+#pragma unroll
+    for (int n = 0; n < kAtOnce; ++n) {
+      const int x = min(first + n * kAddThreads, a.size.width - 1);
+      sums[n] = (in[x] + in[a.plane_pixels + x]) +
+                (in[2 * a.plane_pixels + x] + in[3 * a.plane_pixels + x]);
+    }
+#pragma unroll
+    for (int n = 0; n < kAtOnce; ++n) {
+      const int x = first + n * kAddThreads;
+      if (x < a.size.width) out[x] = bad ? Pixel{0} : detail::pixel_of<Pixel>(sums[n]);
+    }
   }
   __syncthreads();
   constexpr int kFrames = 1;  // that a result is computed from

@@ -21,8 +21,6 @@ namespace ocellus::cuda::recursion {
 inline constexpr int kPhase = 2;
 /// Rows by which a warp is behind the previous one.
 inline constexpr int kWarpDelay = 31 + kPhase;
-/// Rows by which pixels are read ahead, because memory takes longer than a step.
-inline constexpr int kAhead = 3;
 /// Supports up to this one keep their coefficients in registers.
 inline constexpr int kLargestInRegisters = 5;
 /// Supports up to this one have no loop over the columns of the coefficients. The code of larger
@@ -34,11 +32,17 @@ struct Shape {
   static constexpr bool kUnrolled = kSupport <= kLargestUnrolled;
   /// Vectors that a thread reads to its left.
   static constexpr int kNeighbors = (kSupport + 2) / 4;
+  /// Neighboring threads that read and write memory in the same row. Those of a group cover a
+  /// whole line of the cache, so that a warp touches four lines at a step, not 32. Larger supports
+  /// take so long for a step that this is no gain.
+  static constexpr int kGroup = kNeighbors <= 2 ? 8 : 1;
+  /// Steps by which pixels are read ahead, because memory takes longer than a step.
+  static constexpr int kAhead = 3;
   /// A vector is read until `kNeighbors` steps later in its warp. In the next warp it is read up to
   /// kPhase - 1 + kNeighbors steps later, and up to kPhase steps more for the distance of two
-  /// warps between barriers. Pixels come kAhead steps before.
-  static constexpr int kRing = kNeighbors <= 2 ? 8 : 16;
-  static_assert(2 * kPhase + kNeighbors - 1 + kAhead <= kRing);
+  /// warps between barriers. The pixels of a row come up to kAhead + kGroup - 1 steps before.
+  static constexpr int kRing = 16;
+  static_assert(2 * kPhase + kNeighbors - 1 + kAhead + kGroup - 1 <= kRing);
   static_assert(kSupport <= kRecursionZeros);
 };
 
@@ -52,23 +56,22 @@ __device__ inline float4 reversed(const float4& v) {
 /// The coefficients of a quadrant, in shared memory or in registers.
 template <int kSupport, bool kRegisters = (kSupport <= kLargestInRegisters)>
 struct Coefficients {
-  static constexpr int kColumn = (kSupport + 3) / 4 * 4;
+  static constexpr int kVectors = (kSupport + 3) / 4;  ///< of a column
   const float4* a;
   const float4* b;
 
   __device__ explicit Coefficients(const float* table)
-      : a(reinterpret_cast<const float4*>(table)),
-        b(reinterpret_cast<const float4*>(table + kColumn * kColumn)) {}
+      : a(reinterpret_cast<const float4*>(table)), b(a + 4 * kVectors * kVectors) {}
 
   /// b(0, r2)
-  __device__ float own_row(int r2) const { return b[r2 * (kColumn / 4)].x; }
+  __device__ float own_row(int r2) const { return b[r2 * kVectors].x; }
   /// Calls use(r1, a(r1, r2), b(r1, r2)) for all r1.
   template <typename Use>
   __device__ void column(int r2, const Use& use) const {
 #pragma unroll
-    for (int k = 0; k < kColumn / 4; ++k) {
-      const float4 av = a[r2 * (kColumn / 4) + k];
-      const float4 bv = b[r2 * (kColumn / 4) + k];
+    for (int k = 0; k < kVectors; ++k) {
+      const float4 av = a[r2 * kVectors + k];
+      const float4 bv = b[r2 * kVectors + k];
 #pragma unroll
       for (int i = 0; i < 4; ++i)
         if (4 * k + i < kSupport) use(4 * k + i, element(av, i), element(bv, i));
@@ -78,8 +81,8 @@ struct Coefficients {
   template <typename Use>
   __device__ void rows_below(int r2, const Use& use) const {
 #pragma unroll
-    for (int k = 0; k < kColumn / 4; ++k) {
-      const float4 bv = b[r2 * (kColumn / 4) + k];
+    for (int k = 0; k < kVectors; ++k) {
+      const float4 bv = b[r2 * kVectors + k];
 #pragma unroll
       for (int i = 0; i < 4; ++i)
         if (4 * k + i > 0 && 4 * k + i < kSupport) use(4 * k + i, element(bv, i));
@@ -133,17 +136,14 @@ struct Sums {
     }
   }
 
-  /// Adds the products with a column of the coefficients. x and y are the values that many columns
-  /// to the left of the thread's own; y is known for the first `known` of them.
-  __device__ void add_column(const Coefficients<kSupport>& coefficients, int r2, const float4& x,
-                             const float4& y, int known) {
-    coefficients.column(r2, [&](int r, float a, float b) {
+  /// Adds the products with the coefficients of a row and a column. x and y are the values that
+  /// many columns to the left of the thread's own; y is known for the first `known` of them.
+  __device__ void add(int r, float a, float b, const float4& x, const float4& y, int known) {
 #pragma unroll
-      for (int c = 0; c < kRecursionColumns; ++c) {
-        of[c][r] = fmaf(a, element(x, c), of[c][r]);
-        if (c < known) of[c][r] = fmaf(b, element(y, c), of[c][r]);
-      }
-    });
+    for (int c = 0; c < kRecursionColumns; ++c) {
+      of[c][r] = fmaf(a, element(x, c), of[c][r]);
+      if (c < known) of[c][r] = fmaf(b, element(y, c), of[c][r]);
+    }
   }
 
   /// Solves for the results of this row and adds their products to the sums of the rows below.
@@ -200,7 +200,8 @@ __device__ inline void add_row(Sums<kSupport>& sums, const Coefficients<kSupport
         x_left = x[-(r2 / 4 + 1)];
         y_left = y[-(r2 / 4 + 1)];
       }
-      sums.add_column(coefficients, r2, x_now, y_now, r2 < 4 ? r2 : 4);
+      coefficients.column(
+          r2, [&](int r, float a, float b) { sums.add(r, a, b, x_now, y_now, r2 < 4 ? r2 : 4); });
       x_now = {element(x_left, 3 - r2 % 4), x_now.x, x_now.y, x_now.z};
       y_now = {element(y_left, 3 - r2 % 4), y_now.x, y_now.y, y_now.z};
     }
@@ -211,7 +212,8 @@ __device__ inline void add_row(Sums<kSupport>& sums, const Coefficients<kSupport
     for (int r2 = 0; r2 < kSupport; ++r2) {
       const float next_x = x_left[-r2];
       const float next_y = y_left[-r2];
-      sums.add_column(coefficients, r2, x_now, y_now, kRecursionColumns);
+      coefficients.column(
+          r2, [&](int r, float a, float b) { sums.add(r, a, b, x_now, y_now, kRecursionColumns); });
       x_now = {next_x, x_now.x, x_now.y, x_now.z};
       y_now = {next_y, y_now.x, y_now.y, y_now.z};
     }
@@ -293,23 +295,26 @@ __global__ void __launch_bounds__(kMaxRecursionThreads)
   const int rows = min(a.image.margin_y + a.tile_height,
                        a.image.height - static_cast<int>(blockIdx.y) * a.tile_height);
   const int first_step = warp * kWarpDelay;
-  const int steps = rows + 31 + (threads / 32 - 1) * kWarpDelay;
+  const int steps = rows + 31 + ShapeOf::kGroup - 1 + (threads / 32 - 1) * kWarpDelay;
 
   Sums<kSupport> sums = {};
-  for (int row = -lane; row < kAhead - lane; ++row) place.read(row, ring.x + ring.at(row));
+  const int place_in_group = lane % ShapeOf::kGroup;
+  for (int row = -lane; row < place_in_group + ShapeOf::kAhead - lane; ++row)
+    place.read(row, ring.x + ring.at(row));
   for (int step = 0; step < steps; ++step) {
-    if (step >= first_step && step < first_step + rows + 31) {
+    if (step >= first_step && step < first_step + rows + 31 + ShapeOf::kGroup - 1) {
       const int row = step - first_step - lane;
       const int at = ring.at(row);
-      place.read(row + kAhead, ring.x + ring.at(row + kAhead));
-      __pipeline_wait_prior(kAhead);
+      const int coming = row + place_in_group + ShapeOf::kAhead;
+      place.read(coming, ring.x + ring.at(coming));
+      __pipeline_wait_prior(ShapeOf::kAhead);
       float4 x = ring.x[at];
       if (place.mirrored) ring.x[at] = x = reversed(x);
       sums.move_down();
       add_row(sums, coefficients, ring, at, x);
-      const float4 y = sums.solve(coefficients);
-      ring.y[at] = y;
-      place.write(row, y);
+      ring.y[at] = sums.solve(coefficients);
+      const int leaving = row + place_in_group - (ShapeOf::kGroup - 1);
+      place.write(leaving, ring.y[ring.at(leaving)]);
     }
     if (step % kPhase == kPhase - 1)
       __syncthreads();

@@ -65,7 +65,7 @@ Kernel<AddQuadrantsArguments> add_quadrants_kernel(PixelFormat format) noexcept;
 struct RecursionVariant {
   int support;
   Kernel<RecursionArguments> kernel;
-  int ring_rows;  ///< rows that a block keeps in shared memory
+  int ring_rows;  ///< rows of x and of y that a block keeps in shared memory
 };
 /// The variant for a support from 1 to kMaxFilterSupport.
 RecursionVariant recursion_variant(int support) noexcept;

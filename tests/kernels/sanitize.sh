@@ -46,6 +46,7 @@ for tool in memcheck racecheck initcheck synccheck; do
   filter='*TermsAndConvolutions/cuda:*RegionOfInterest*/cuda'
   flow='*ThePyramidMatches*/cuda'
   cells='*WarmStart/cuda:*BadFrames*/cuda:*DistantStarts*/cuda'
+  restoration='*BadFrames*/cuda:*ManyTiles/cuda'
   if [ "$tool" != racecheck ]; then
     device+=':*AThreadForEvery*'
     paths=1
@@ -53,9 +54,11 @@ for tool in memcheck racecheck initcheck synccheck; do
     filter+=':*HalfStorage/cuda:*BadFrames*/cuda:*EverySize/cuda'
     flow+=':*ThePyramidTakesEverySize/cuda:*BadFrames*/cuda:*HalfStorage/cuda'
     cells+=':*ChainsPassOutputsOn/cuda'
+    restoration+=':*EverySizeBorderAndFormat/cuda'
   fi
   check "$tool" test_conformance_contracts "$contracts"
   check "$tool" test_conformance_cellular_network "$cells"
+  check "$tool" test_conformance_restoration "$restoration"
   OCELLUS_TEST_PATHS=$paths check "$tool" test_kernels_device "$device"
   check "$tool" test_conformance_filter "$filter"
   check "$tool" test_conformance_flow "$flow"

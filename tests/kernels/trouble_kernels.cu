@@ -37,8 +37,14 @@ cudaError_t launch_until(const volatile int* stop, cudaStream_t stream) {
   until<<<1, 1, 0, stream>>>(stop);
   return cudaGetLastError();
 }
-cudaError_t launch_blocks_until(const volatile int* stop, int blocks, cudaStream_t stream) {
-  until<<<blocks, 1024, 0, stream>>>(stop);
+cudaError_t launch_blocks_until(const volatile int* stop, int blocks, int shared_bytes,
+                                cudaStream_t stream) {
+  if (const cudaError_t error =
+          cudaFuncSetAttribute(reinterpret_cast<const void*>(until),
+                               cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+      error != cudaSuccess)
+    return error;
+  until<<<blocks, 32, static_cast<std::size_t>(shared_bytes), stream>>>(stop);
   return cudaGetLastError();
 }
 cudaError_t launch_illegal_address(cudaStream_t stream) {

@@ -7,8 +7,9 @@ namespace ocellus::test {
 
 /// Runs until `*stop`, in memory that the host can write, is not 0.
 cudaError_t launch_until(const volatile int* stop, cudaStream_t stream);
-/// The same in `blocks` blocks with the largest number of threads.
-cudaError_t launch_blocks_until(const volatile int* stop, int blocks, cudaStream_t stream);
+/// The same in several blocks, each with this much shared memory.
+cudaError_t launch_blocks_until(const volatile int* stop, int blocks, int shared_bytes,
+                                cudaStream_t stream);
 /// Writes to an illegal address. The process loses the device.
 cudaError_t launch_illegal_address(cudaStream_t stream);
 

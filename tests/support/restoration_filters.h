@@ -29,4 +29,23 @@ inline RestorationFilter random_filter(int support, double feedback, unsigned se
   return filter;
 }
 
+/// A filter with positive feedback that sums up to `feedback`, so that its response is long for its
+/// support. The magnitudes decrease by the factor `decay` from row to row and column to column.
+inline RestorationFilter lasting_filter(int support, double feedback, double decay) {
+  RestorationFilter filter = random_filter(support, feedback, 7);
+  const auto m = static_cast<std::size_t>(support);
+  for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < m * m; ++i) {
+      const auto weight = static_cast<float>(std::pow(decay, static_cast<double>(i / m + i % m)));
+      filter.feedforward[q][i] *= weight;
+      filter.feedback[q][i] = std::fabs(filter.feedback[q][i]) * weight;
+      sum += static_cast<double>(filter.feedback[q][i]);
+    }
+    for (float& b : filter.feedback[q])
+      if (sum > 0.0) b *= static_cast<float>(feedback / sum);
+  }
+  return filter;
+}
+
 }  // namespace ocellus::test
