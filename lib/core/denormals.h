@@ -24,7 +24,7 @@ class FlushDenormals {
   }
 #elif defined(__aarch64__)
   FlushDenormals() noexcept {
-    asm volatile("mrs %0, fpcr" : "=r"(mode_));
+    asm volatile("mrs %0, fpcr" : "=r"(mode_) : : "memory");
     set(mode_ | kFlush);
   }
   ~FlushDenormals() {
@@ -45,7 +45,7 @@ class FlushDenormals {
  private:
   static constexpr std::uint64_t kFlush = std::uint64_t{1} << 24;  // FZ: results and operands
   static void set(std::uint64_t mode) noexcept {
-    asm volatile("msr fpcr, %0" ::"r"(mode));
+    asm volatile("msr fpcr, %0" : : "r"(mode) : "memory");
   }
   std::uint64_t mode_;
 #endif

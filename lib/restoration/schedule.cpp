@@ -5,17 +5,24 @@
 namespace ocellus::detail {
 namespace {
 
-// Fitted to times of both schedules on two cores of an AMD EPYC with AVX-512: m from 1 to 31,
-// images from 64x64 to 2048x2048 and paddings up to 400 pixels. Only the ratio matters.
-// docs/restoration.md has the table.
+// Fitted to the times of both schedules on two cores of an AMD EPYC (Zen 5, AVX-512): m from 1 to
+// 11, images from 64x64 to 1920x1080, paddings up to 292 pixels. docs/restoration.md has the table.
+// Only the ratio matters.
 
-/// Nanoseconds of the recursion for a pixel of the padded image.
-double recursion_cost(int support) noexcept {
+/// Nanoseconds of the recursion.
+double recursion_cost(int support, double pixels) noexcept {
   // Without feedback there is no chain from pixel to pixel.
-  return support == 1 ? 0.45 : 0.9 + 0.09 * support * support;
+  const double cost = support == 1 ? 0.85 : 1.5 + 0.14 * support * support;
+  // The four results of a large image leave the cache before they are added.
+  constexpr double kCached = 1.5e6;
+  return (cost + (pixels > kCached ? 3.3 : 0.0)) * pixels;
 }
-/// Nanoseconds of the transforms for a frequency.
-constexpr double kFrequencyCost = 1.1;
+
+/// Nanoseconds of the transforms.
+double frequency_cost(double frequencies) noexcept {
+  constexpr double kCached = 4e5;
+  return (frequencies > kCached ? 3.8 : 2.6) * frequencies;
+}
 
 RestorationSchedule faster_on_cpu(const RestorationPlan& plan) noexcept {
   const double padding = plan.border == RestorationBorder::kZero ? 0.0 : plan.padding;
@@ -23,7 +30,7 @@ RestorationSchedule faster_on_cpu(const RestorationPlan& plan) noexcept {
   const auto transforms = RestorationTransforms::plan(plan.size, plan.padding);
   const double frequencies =
       static_cast<double>(transforms.rows.length) * transforms.columns.length;
-  return recursion_cost(plan.filter.support) * pixels < kFrequencyCost * frequencies
+  return recursion_cost(plan.filter.support, pixels) < frequency_cost(frequencies)
              ? RestorationSchedule::kRecursion
              : RestorationSchedule::kFrequency;
 }

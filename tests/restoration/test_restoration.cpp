@@ -247,17 +247,23 @@ TEST_P(RestorationConformance, LibraryFiltersSharpen) {
 // Fails when the CPU does not take the schedule that was far faster in measurements, or when an
 // operator does not name its schedule.
 TEST(RestorationConfig, ScheduleOnTheCpu) {
-  const auto schedule_of = [](int support, ImageSize size) {
-    const RestorationFilter filter = random_filter(support, 0.4, 1);
+  const auto summary_of = [](const RestorationFilter& filter, ImageSize size) {
     RestorationConfig config;
     config.size = size;
     config.coefficients = &filter;
     const auto rig = Rig<Restoration>::make(config, 2, BackendChoice::kCpu);
     return std::string(rig.op.info().summary);
   };
+  const auto schedule_of = [&](int support, ImageSize size) {
+    return summary_of(random_filter(support, 0.4, 1), size);
+  };
   EXPECT_NE(schedule_of(1, {640, 480}).find("by recursion"), std::string::npos);
   EXPECT_NE(schedule_of(7, {640, 480}).find("in the frequency domain"), std::string::npos);
   EXPECT_NE(schedule_of(15, {61, 40}).find("in the frequency domain"), std::string::npos);
+  // The response reaches far beyond a small image, and a few coefficients compute it.
+  RestorationFilter filter = random_filter(2, 0.5, 1);
+  filter.feedback[0] = {0.0f, 0.95f};
+  EXPECT_NE(summary_of(filter, {64, 64}).find("by recursion"), std::string::npos);
 }
 
 // Fails when a coefficient or a filter that is not valid is taken, or the refusal does not say why.
