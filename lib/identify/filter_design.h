@@ -1,8 +1,10 @@
 // Designs the four quarter-plane filters whose sum approximates a given transfer function.
 #pragma once
 
+#include <vector>
+
 #include "identify/fft.h"
-#include "ocellus/identification.h"
+#include "ocellus/restoration_filter.h"
 
 namespace ocellus::identify {
 
@@ -19,14 +21,14 @@ struct DesignTarget {
 };
 
 struct Design {
-  RestorationCoefficients filter;
+  RestorationFilter filter;
   double excess = 0.0;  ///< mean square error that the approximation adds to the ideal error
   int iterations = 0;
 };
 
 /// Minimizes sum input_power |W - sum_q A_q / D_q|^2 over all coefficients by the
 /// Levenberg-Marquardt method. The largest root of each quadrant stays at or below `largest_root`
-/// throughout.
+/// throughout. The last step rounds the coefficients to single precision.
 ///
 /// The normal matrix consists of correlations of the eight derivative spectra, so Fourier
 /// transforms give its entries: an iteration costs 44 transforms and one Cholesky factorization.
@@ -36,6 +38,6 @@ Design design_filter(const DesignTarget& target, int support, int feedback_suppo
                      double largest_root);
 
 /// The transfer function of the four quadrants on a grid of `side` frequencies.
-Spectrum transfer_function(const RestorationCoefficients& filter, int side);
+Spectrum transfer_function(const RestorationFilter& filter, int side);
 
 }  // namespace ocellus::identify

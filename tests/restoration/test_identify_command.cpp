@@ -98,6 +98,30 @@ TEST_F(IdentifyCommand, FromAKernel) {
   }
 }
 
+// Fails when the file does not carry the proof or the residual, or does not show them.
+TEST_F(IdentifyCommand, ShowsAFile) {
+  ASSERT_EQ(run({"--psf", "disk:2", "--noise", "2", "--support", "4", "--max-response", "30", "-o",
+                 out_, "--json"}),
+            "");
+  const auto made = nlohmann::json::parse(printed_);
+  EXPECT_LE(made["response"].get<int>(), 30);
+  ASSERT_EQ(run({"--show", out_, "--json"}), "");
+  const auto shown = nlohmann::json::parse(printed_);
+  EXPECT_EQ(shown["note"], "identified from disk:2");
+  EXPECT_EQ(shown["support"], 4);
+  for (const char* key : {"margin", "response", "gain_of_constant"})
+    EXPECT_EQ(shown[key], made[key]) << key;
+  EXPECT_NEAR(shown["residual_rms"].get<double>(), made["residual_rms"].get<double>(), 1e-4);
+  ASSERT_EQ(run({"--show", out_}), "");
+  EXPECT_NE(printed_.find("margin"), std::string::npos) << printed_;
+  EXPECT_NE(printed_.find("RMS error"), std::string::npos) << printed_;
+  ASSERT_EQ(run({"--show", "gaussian-1"}), "");
+  EXPECT_NE(printed_.find("stable"), std::string::npos) << printed_;
+  EXPECT_NE(run({"--show", out_, "--psf", "disk:2"}).find("--psf has no meaning here"),
+            std::string::npos);
+  EXPECT_NE(run({"--show", folder_ / "none.ocellus"}).find("none.ocellus"), std::string::npos);
+}
+
 // Fails when a mistake is taken, or its message does not name what is wrong.
 TEST_F(IdentifyCommand, ReportsMistakes) {
   const std::string sharp = image("sharp.pgm", 128, 128, squares);
@@ -128,6 +152,7 @@ TEST_F(IdentifyCommand, ReportsMistakes) {
   refuses({"--degraded", degraded, "--sharp", sharp, "--fragment", "0,0,32,64"}, "64x64");
   refuses({"--degraded", flat, "--sharp", flat}, "constant");
   refuses({"--degraded", other, "--sharp", sharp}, "same scene");
+  EXPECT_NE(run({"--psf", "disk:2"}).find("-o must name"), std::string::npos);
   run({"--psf", "disk:2", "-o", folder_ / "filter.txt"});
   EXPECT_FALSE(std::ifstream(folder_ / "filter.txt").good());
 }
