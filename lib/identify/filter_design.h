@@ -1,6 +1,8 @@
 // Designs the four quarter-plane filters whose sum approximates a given transfer function.
 #pragma once
 
+#include <cmath>
+#include <cstddef>
 #include <vector>
 
 #include "identify/fft.h"
@@ -10,6 +12,13 @@ namespace ocellus::identify {
 
 /// Side of the grid of frequencies on which filters are designed.
 inline constexpr int kDesignSide = 128;
+
+/// The frequency of element `w` of the grid, in cycles per pixel.
+inline double design_frequency(std::size_t w) {
+  const int i = static_cast<int>(w) / kDesignSide;
+  const int j = static_cast<int>(w) % kDesignSide;
+  return std::hypot(frequency(i, kDesignSide), frequency(j, kDesignSide));
+}
 
 /// What the filter must approximate.
 struct DesignTarget {

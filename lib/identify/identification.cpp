@@ -100,12 +100,6 @@ Rect center(ImageSize size) {
   return {(size.width - width) / 2, (size.height - height) / 2, width, height};
 }
 
-double frequency_at(std::size_t w) {
-  const int i = static_cast<int>(w) / kDesignSide;
-  const int j = static_cast<int>(w) % kDesignSide;
-  return std::hypot(frequency(i, kDesignSide), frequency(j, kDesignSide));
-}
-
 /// The transfer function of a kernel whose center is displacement (shift_x, shift_y).
 Spectrum kernel_transfer(const double* kernel, int width, int height, int shift_x, int shift_y) {
   Spectrum s(kDesignSide);
@@ -126,7 +120,7 @@ DesignTarget wiener_target(const Spectrum& blur, const PowerLaw& law,
   const std::size_t size = blur.values.size();
   target.input_power.resize(size);
   for (std::size_t w = 0; w < size; ++w) {
-    const double signal = law.at(frequency_at(w));
+    const double signal = law.at(design_frequency(w));
     const double noise = std::max(noise_power[w], kLeastNoise * kLeastNoise);
     const double power = std::norm(blur.values[w]) * signal + noise;
     target.response.values[w] = std::conj(blur.values[w]) * signal / power;
@@ -136,26 +130,11 @@ DesignTarget wiener_target(const Spectrum& blur, const PowerLaw& law,
   return target;
 }
 
-/// The power law of the sharp picture from a degraded one, where the picture is well above the
-/// noise.
-PowerLaw sharp_law(const Picture& degraded, const Spectrum& blur, double noise_power) {
-  const RadialSpectrum measured = radial_spectrum({degraded}, true);
-  RadialSpectrum sharp;
-  for (std::size_t k = 0; k < measured.log_power.size(); ++k) {
-    // The blur's mean power in a ring of an eighth of an octave.
-    double sum = 0.0;
-    int count = 0;
-    for (std::size_t w = 1; w < blur.values.size(); ++w) {
-      if (std::fabs(std::log(frequency_at(w)) - measured.log_frequency[k]) > 0.18) continue;
-      sum += std::norm(blur.values[w]);
-      ++count;
-    }
-    const double power = std::exp(measured.log_power[k]);
-    if (count == 0 || sum < 0.02 * count || power < 2.0 * noise_power) continue;
-    sharp.log_frequency.push_back(measured.log_frequency[k]);
-    sharp.log_power.push_back(std::log((power - noise_power) * count / sum));
-  }
-  return fit_power_law(sharp);
+std::vector<double> power_of(const Spectrum& blur) {
+  std::vector<double> power(blur.values.size());
+  std::transform(blur.values.begin(), blur.values.end(), power.begin(),
+                 [](Complex value) { return std::norm(value); });
+  return power;
 }
 
 /// Designs the filter. Where its response is too long, it is designed again with a smaller bound of
@@ -241,7 +220,9 @@ Expected<Identification> from_psf(const double* psf, int width, int height, doub
                                   const std::optional<Picture>& picture,
                                   const IdentificationConfig& config) {
   const Spectrum blur = kernel_transfer(psf, width, height, 0, 0);
-  const PowerLaw law = picture ? sharp_law(*picture, blur, noise * noise) : PowerLaw{};
+  const PowerLaw law =
+      picture ? fit_power_law(radial_spectrum({*picture}, true), power_of(blur), noise * noise)
+              : PowerLaw{};
   const std::vector<double> noise_power(blur.values.size(), noise * noise);
   auto result = design(wiener_target(blur, law, noise_power), config);
   if (!result) return result;
@@ -284,7 +265,9 @@ Expected<Identification> identify_from_pair(const ImageView& degraded, const Ima
   const auto estimate = estimate_blur(*d, *s, config.max_shift);
   if (!estimate) return tl::unexpected(estimate.error());
 
-  const PowerLaw law = fit_power_law(radial_spectrum({*s}, true));
+  const PowerLaw law = fit_power_law(
+      radial_spectrum({*s}, true),
+      std::vector<double>(static_cast<std::size_t>(kDesignSide) * kDesignSide, 1.0), 0.0);
   const int side = 2 * estimate->radius + 1;
   const int undone_x = config.undo_shift ? estimate->shift_x : 0;
   const int undone_y = config.undo_shift ? estimate->shift_y : 0;
