@@ -3,7 +3,9 @@
 
 #include <cmath>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -95,6 +97,29 @@ TEST_F(IdentifyCommand, FromAKernel) {
     for (const RestorationFilter& other : filters)
       EXPECT_NE(filter->feedforward, other.feedforward) << psf;
     filters.push_back(*filter);
+  }
+}
+
+// Fails when the filters of the library are not what the command in their notes gives.
+TEST_F(IdentifyCommand, GivesTheFiltersOfTheLibrary) {
+  for (const char* name : {"gaussian-1", "gaussian-1.5", "gaussian-2"}) {
+    const auto shipped = find_restoration_filter(name);
+    ASSERT_TRUE(shipped) << name;
+    const std::string note = shipped->note;
+    std::istringstream words(note.substr(note.find("--psf")));
+    std::vector<std::string> arguments{std::istream_iterator<std::string>(words), {}};
+    arguments.insert(arguments.end(), {"-o", out_});
+    ASSERT_EQ(run(arguments), "") << note;
+    const auto made = read_restoration_filter(out_.c_str());
+    ASSERT_TRUE(made) << made.error().text;
+    ASSERT_EQ(made->support, shipped->support);
+    // The order of the operations differs between compilers.
+    for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
+      for (std::size_t k = 0; k < static_cast<std::size_t>(made->support * made->support); ++k) {
+        ASSERT_NEAR(made->feedforward[q][k], shipped->feedforward[q][k], 1e-3f) << name;
+        ASSERT_NEAR(made->feedback[q][k], shipped->feedback[q][k], 1e-3f) << name;
+      }
+    }
   }
 }
 
