@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +36,7 @@ struct IdentifyOptions {
   bool keep_shift = false;
   std::string out;
   std::string show;
+  bool blur = false;
   bool json = false;
 };
 
@@ -159,6 +161,39 @@ std::string stability_text(const FilterProperties& properties) {
                      properties.largest_root, 1.0 - properties.largest_root, properties.response);
 }
 
+/// The filter that blurs with a kernel: without feedback, each value in the quadrant of its
+/// displacement.
+RestorationFilter blur_filter(const Psf& psf) {
+  RestorationFilter filter;
+  filter.support = 1 + std::max(psf.width / 2, psf.height / 2);
+  if (filter.support > kMaxFilterSupport) {
+    throw InputError(fmt::format("--blur takes kernels of up to {0}x{0} values; --psf has {1}x{2}",
+                                 2 * kMaxFilterSupport - 1, psf.width, psf.height));
+  }
+  for (int y = 0; y < psf.height; ++y) {
+    for (int x = 0; x < psf.width; ++x) {
+      const int dy = y - psf.height / 2;
+      const int dx = x - psf.width / 2;
+      const std::size_t quadrant = (dx < 0 ? 1u : 0u) + (dy < 0 ? 2u : 0u);
+      filter.feedforward[quadrant]
+                        [static_cast<std::size_t>(std::abs(dy) * filter.support + std::abs(dx))] =
+          static_cast<float>(psf.values[static_cast<std::size_t>(y * psf.width + x)]);
+    }
+  }
+  return filter;
+}
+
+void run_blur(const IdentifyOptions& options) {
+  if (options.psf.empty()) throw InputError("--blur needs --psf");
+  if (!options.out.ends_with(".ocellus"))
+    throw InputError(
+        fmt::format("-o is \"{}\"; the name must end in .ocellus", printable(options.out)));
+  RestorationFilter filter = blur_filter(read_kernel(options.psf));
+  std::snprintf(filter.note, sizeof(filter.note), "blurs with %s", options.psf.c_str());
+  write_filter_file(options.out, filter);
+  fmt::print("{}: blurs with {}\n", printable(options.out), printable(options.psf));
+}
+
 /// What a filter file says, and what its coefficients prove.
 void run_show(const IdentifyOptions& options) {
   FilterFileInfo info;
@@ -273,17 +308,26 @@ void add_identify_command(CLI::App& program, int& exit_code) {
   command->add_option("-o,--output", options->out, "Filter file (*.ocellus) to write");
   command->add_option("--show", options->show,
                       "Print what a filter file, or a filter of the library, holds; write nothing");
+  command->add_flag("--blur", options->blur,
+                    "With --psf: write the filter that blurs, to make test pictures");
   command->add_flag("--json", options->json, "Print one JSON object on stdout instead of text");
   command->callback([command, options, &exit_code] {
     check_options(*command, {{!options->show.empty(),
                               {"--degraded", "--sharp", "--fragment", "--psf", "--noise", "--edge",
                                "--support", "--largest-root", "--max-response", "--max-shift",
-                               "--keep-shift", "--output"},
+                               "--keep-shift", "--output", "--blur"},
                               "--show only prints"}});
-    if (options->show.empty()) {
-      run_identify(*options);
-    } else {
+    check_options(*command,
+                  {{options->blur,
+                    {"--degraded", "--sharp", "--fragment", "--noise", "--edge", "--support",
+                     "--largest-root", "--max-response", "--max-shift", "--keep-shift", "--json"},
+                    "--blur takes its filter from --psf alone"}});
+    if (!options->show.empty()) {
       run_show(*options);
+    } else if (options->blur) {
+      run_blur(*options);
+    } else {
+      run_identify(*options);
     }
     exit_code = 0;
   });

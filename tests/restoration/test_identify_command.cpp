@@ -123,6 +123,27 @@ TEST_F(IdentifyCommand, GivesTheFiltersOfTheLibrary) {
   }
 }
 
+// Fails when a value of the kernel goes to another displacement, or the file is not a filter.
+TEST_F(IdentifyCommand, WritesABlur) {
+  const std::string kernel = folder_ / "kernel.txt";
+  std::ofstream(kernel) << "1 2 3 0 0\n4 5 6 0 0\n7 8 9 0 0\n";
+  ASSERT_EQ(run({"--psf", kernel, "--blur", "-o", out_}), "");
+  const auto filter = read_restoration_filter(out_.c_str());
+  ASSERT_TRUE(filter) << filter.error().text;
+  ASSERT_EQ(filter->support, 3);
+  // Columns -2 to 2 and rows -1 to 1.
+  EXPECT_EQ(filter->feedforward[0][0], 6.0f);
+  EXPECT_EQ(filter->feedforward[0][3], 9.0f);
+  EXPECT_EQ(filter->feedforward[1][1], 5.0f);
+  EXPECT_EQ(filter->feedforward[1][2], 4.0f);
+  EXPECT_EQ(filter->feedforward[1][5], 7.0f);
+  EXPECT_EQ(filter->feedforward[2][3], 3.0f);
+  EXPECT_EQ(filter->feedforward[3][5], 1.0f);
+  EXPECT_NE(run({"--blur", "-o", out_}).find("--blur needs --psf"), std::string::npos);
+  EXPECT_NE(run({"--psf", "motion:61,0", "--blur", "-o", out_}).find("up to 61x61"),
+            std::string::npos);
+}
+
 // Fails when the file does not carry the proof or the residual, or does not show them.
 TEST_F(IdentifyCommand, ShowsAFile) {
   ASSERT_EQ(run({"--psf", "disk:2", "--noise", "2", "--support", "4", "--max-response", "30", "-o",
