@@ -1,5 +1,6 @@
 #include "identify/fft.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <unsupported/Eigen/FFT>
 #include <utility>

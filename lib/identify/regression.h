@@ -61,9 +61,9 @@ struct Regression {
 /// The problem without the constant term.
 Regression make_regression(Moments&& moments, int radius);
 
-/// Adds the prior N(0, kOffsetDeviation^2) of the constant term to the regression. A fragment with
-/// few details does not tell gain and offset apart, and an offset is usually small. The levels are
-/// the means that were taken off the pictures.
+/// Adds a prior of the constant term to the regression, with a standard deviation of 2 gray levels
+/// of 8 bits. A fragment with few details does not tell gain and offset apart, and an offset is
+/// usually small. The levels are the means that were taken off the pictures.
 void add_offset_prior(Regression& regression, double noise, double sharp_level,
                       double degraded_level);
 
