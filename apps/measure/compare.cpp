@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <memory>
 
 #include "apps/common/common.h"
 #include "apps/common/printable.h"
 #include "apps/io/image_io.h"
+#include "apps/io/numbered_name.h"
 #include "apps/measure/flow_errors.h"
 #include "apps/measure/image_errors.h"
 
@@ -121,6 +123,73 @@ std::string why_no_anisotropy(const CompareOptions& o, ImageSize size) {
                      kAnisotropyBlock);
 }
 
+/// The mean square difference inside the border, over the pixels of the mask. Counts them.
+double mean_square(const GrayImage& result, const GrayImage& truth, int border,
+                   const std::vector<std::uint8_t>& mask, std::int64_t& counted) {
+  const ImageSize size = truth.size;
+  double squares = 0.0;
+  counted = 0;
+  for (int y = border; y < size.height - border; ++y) {
+    for (int x = border; x < size.width - border; ++x) {
+      if (!mask.empty() && mask[static_cast<std::size_t>(y) * static_cast<std::size_t>(size.width) +
+                                static_cast<std::size_t>(x)] == 0)
+        continue;
+      const double difference = static_cast<double>(result.brightness(x, y)) -
+                                static_cast<double>(truth.brightness(x, y));
+      squares += difference * difference;
+      ++counted;
+    }
+  }
+  return squares / static_cast<double>(std::max<std::int64_t>(counted, 1));
+}
+
+/// Whether a name is a numbered pattern. A percent sign may also be in the name of an image.
+bool is_pattern(const std::string& name) {
+  return name.find('%') != std::string::npos && !std::filesystem::exists(name) &&
+         NumberedName(name).numbered();
+}
+
+/// The PSNR of each frame of two numbered sequences.
+int compare_frames(const CompareOptions& o) {
+  const NumberedName result(o.result);
+  const NumberedName truth(o.truth);
+  const std::vector<long> numbers = result.existing();
+  if (numbers.empty()) throw InputError(fmt::format("{}: there is no such file", o.result));
+  if (numbers != truth.existing())
+    throw InputError(fmt::format("{} and {} have different numbers", o.result, o.truth));
+  nlohmann::ordered_json frames = nlohmann::ordered_json::array();
+  double sum = 0.0;
+  double least = std::numeric_limits<double>::infinity();
+  for (const long number : numbers) {
+    const GrayImage a = read_image(result.at(number));
+    const GrayImage b = read_image(truth.at(number));
+    check_same_size(result.at(number), a.size, truth.at(number), b.size);
+    check_border(o.border, b.size);
+    std::int64_t counted = 0;
+    const double psnr = psnr_of(mean_square(a, b, o.border, {}, counted));
+    sum += psnr;
+    least = std::min(least, psnr);
+    frames.push_back({{"frame", number}, {"psnr", psnr}});
+    if (!o.json) fmt::print("  frame {:<6}     {}\n", number, psnr_text(psnr));
+  }
+  const double mean = sum / static_cast<double>(numbers.size());
+  const bool good = least >= o.min_psnr;
+  if (o.json) {
+    print_json({{"result", o.result},
+                {"truth", o.truth},
+                {"frames", frames},
+                {"mean_psnr", mean},
+                {"least_psnr", least},
+                {"ok", good}});
+  } else {
+    fmt::print("{} against {}, {}\n  PSNR             mean {}, least {}\n", printable(o.result),
+               printable(o.truth), counted(static_cast<std::int64_t>(numbers.size()), "frame"),
+               psnr_text(mean), psnr_text(least));
+    if (!good) fmt::print("  below the limit: --min-psnr {}\n", o.min_psnr);
+  }
+  return good ? kDone : kAnswerIsNo;
+}
+
 int compare_image(const CompareOptions& o) {
   const GrayImage result = read_image(o.result);
   const GrayImage truth = read_image(o.truth);
@@ -136,22 +205,10 @@ int compare_image(const CompareOptions& o) {
                                  o.truth, size_text(size), kMostPixels));
   }
 
-  double squares = 0.0;
   std::int64_t counted = 0;
-  for (int y = o.border; y < size.height - o.border; ++y) {
-    for (int x = o.border; x < size.width - o.border; ++x) {
-      if (!mask.empty() && mask[static_cast<std::size_t>(y) * static_cast<std::size_t>(size.width) +
-                                static_cast<std::size_t>(x)] == 0)
-        continue;
-      const double difference = static_cast<double>(result.brightness(x, y)) -
-                                static_cast<double>(truth.brightness(x, y));
-      squares += difference * difference;
-      ++counted;
-    }
-  }
+  const double mse = mean_square(result, truth, o.border, mask, counted);
   if (counted == 0)
     throw InputError(fmt::format("{}: no pixel is left inside the mask and the border", o.truth));
-  const double mse = squares / static_cast<double>(counted);
   const double psnr = psnr_of(mse);
   // Windows, blurs and blocks would reach across the edge of a mask, so they are left out with a
   // mask.
@@ -264,13 +321,17 @@ void add_compare_command(CLI::App& program, int& exit_code) {
       "PSNR after a Gaussian of --sigma on both images; 8 pixels (or --border, if larger) are\n"
       "left out on all sides. The mean gray is taken over the same pixels. The anisotropy is\n"
       "Ulichney's, computed from the power spectrum of the error.");
-  image->add_option("RESULT", o->result, "PNG, PGM or JPEG")->required();
-  image->add_option("TRUTH", o->truth, "PNG, PGM or JPEG")->required();
+  image
+      ->add_option("RESULT", o->result, "PNG, PGM or JPEG; or a numbered pattern such as f%02d.png")
+      ->required();
+  image->add_option("TRUTH", o->truth, "The same")->required();
   image->add_option("--mask", o->mask,
                     "Image of the same size; only its pixels of 128 and more are compared");
   image->add_option("--border", o->border, "Pixels to leave out on all sides")
       ->check(CLI::Range(0, kMaxImageSide));
-  image->add_option("--min-psnr", o->min_psnr, "Exit with code 1 if the PSNR is below this")
+  image
+      ->add_option("--min-psnr", o->min_psnr,
+                   "Exit with code 1 if the PSNR of an image is below this")
       ->check(finite_range(0.0, 1000.0));
   image
       ->add_option("--sigma", o->sigma,
@@ -287,7 +348,13 @@ void add_compare_command(CLI::App& program, int& exit_code) {
     check_options(*image, {{!o->mask.empty(),
                             {"--sigma", "--min-hvs-psnr"},
                             "a blur would reach across the edge of --mask"}});
-    exit_code = compare_image(*o);
+    const bool sequence = is_pattern(o->result);
+    if (sequence != is_pattern(o->truth))
+      throw InputError("RESULT and TRUTH must both be images, or both be numbered patterns");
+    check_options(*image, {{sequence,
+                            {"--mask", "--sigma", "--min-hvs-psnr"},
+                            "of a sequence, only the PSNR of each frame is printed"}});
+    exit_code = sequence ? compare_frames(*o) : compare_image(*o);
   });
 }
 

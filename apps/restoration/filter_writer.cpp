@@ -9,9 +9,10 @@
 
 namespace ocellus::app {
 
-void write_filter_file(const std::string& path, const RestorationFilter& filter) {
-  if (const auto properties = analyze_filter(filter); !properties)
-    throw InputError(path + ": " + properties.error().text);
+FilterProperties write_filter_file(const std::string& path, const RestorationFilter& filter,
+                                   double residual) {
+  const Expected<FilterProperties> properties = analyze_filter(filter);
+  if (!properties) throw InputError(path + ": " + properties.error().text);
   std::vector<float> array;
   const auto taps = static_cast<std::ptrdiff_t>(filter.support * filter.support);
   for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
@@ -21,8 +22,10 @@ void write_filter_file(const std::string& path, const RestorationFilter& filter)
   const std::size_t array_bytes = array.size() * sizeof(float);
   flatbuffers::FlatBufferBuilder builder(1024);
   const auto note = builder.CreateString(filter.note);
-  builder.Finish(
-      file::CreateRestorationFilter(builder, static_cast<std::uint8_t>(filter.support), note));
+  builder.Finish(file::CreateRestorationFilter(
+      builder, static_cast<std::uint8_t>(filter.support), note,
+      static_cast<float>(1.0 - properties->largest_root),
+      static_cast<std::uint16_t>(properties->response), static_cast<float>(residual)));
   const std::uint32_t length = builder.GetSize();
   std::vector<unsigned char> header(detail::model_arrays_at(length));
   detail::write_model_header(detail::kFilterKind, builder.GetBufferPointer(), length, array_bytes,
@@ -31,6 +34,7 @@ void write_filter_file(const std::string& path, const RestorationFilter& filter)
   output.write(header.data(), header.size());
   output.write(array.data(), array_bytes);
   output.commit();
+  return *properties;
 }
 
 }  // namespace ocellus::app

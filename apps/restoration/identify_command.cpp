@@ -6,7 +6,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,9 +31,12 @@ struct IdentifyOptions {
   double noise = 1.0;
   int support = 7;
   double largest_root = 0.95;
+  int max_response = kMaxFilterResponse;
   int max_shift = 8;
   bool keep_shift = false;
   std::string out;
+  std::string show;
+  bool blur = false;
   bool json = false;
 };
 
@@ -101,26 +106,11 @@ Psf read_kernel(const std::string& text) {
   return take(read_psf(text.c_str()), "--psf");
 }
 
-/// The coefficients as a filter stores them.
-RestorationFilter filter_of(const RestorationCoefficients& from, const std::string& note) {
-  RestorationFilter filter;
-  filter.support = from.support;
-  const auto convert = [](const std::vector<double>& values, RestorationFilter::Taps& taps) {
-    std::transform(values.begin(), values.end(), taps.begin(),
-                   [](double value) { return static_cast<float>(value); });
-  };
-  for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
-    convert(from.feedforward[q], filter.feedforward[q]);
-    convert(from.feedback[q], filter.feedback[q]);
-  }
-  std::snprintf(filter.note, sizeof(filter.note), "%s", note.c_str());
-  return filter;
-}
-
 Identification identify(const IdentifyOptions& options) {
   IdentificationConfig config;
   config.support = options.support;
   config.largest_root = options.largest_root;
+  config.max_response = options.max_response;
   config.max_shift = options.max_shift;
   config.undo_shift = !options.keep_shift;
   GrayImage degraded;
@@ -161,26 +151,94 @@ void check(const IdentifyOptions& options) {
         fmt::format("--{} needs --degraded", options.sharp.empty() ? "edge" : "sharp"));
   if (!options.fragment.empty() && (options.degraded.empty() || !options.edge.empty()))
     throw InputError("--fragment needs --degraded, and has no effect with --edge");
+  if (options.out.empty()) throw InputError("-o must name the filter file");
   if (!options.out.ends_with(".ocellus"))
     throw InputError(fmt::format("{}: the name must end in .ocellus", printable(options.out)));
 }
 
+std::string stability_text(const FilterProperties& properties) {
+  return fmt::format("stable: largest root {:.4f}, margin {:.4f}, impulse response of {} pixels",
+                     properties.largest_root, 1.0 - properties.largest_root, properties.response);
+}
+
+/// The filter that blurs with a kernel: without feedback, each value in the quadrant of its
+/// displacement.
+RestorationFilter blur_filter(const Psf& psf) {
+  RestorationFilter filter;
+  filter.support = 1 + std::max(psf.width / 2, psf.height / 2);
+  if (filter.support > kMaxFilterSupport) {
+    throw InputError(fmt::format("--blur takes kernels of up to {0}x{0} values; --psf has {1}x{2}",
+                                 2 * kMaxFilterSupport - 1, psf.width, psf.height));
+  }
+  for (int y = 0; y < psf.height; ++y) {
+    for (int x = 0; x < psf.width; ++x) {
+      const int dy = y - psf.height / 2;
+      const int dx = x - psf.width / 2;
+      const std::size_t quadrant = (dx < 0 ? 1u : 0u) + (dy < 0 ? 2u : 0u);
+      filter.feedforward[quadrant]
+                        [static_cast<std::size_t>(std::abs(dy) * filter.support + std::abs(dx))] =
+          static_cast<float>(psf.values[static_cast<std::size_t>(y * psf.width + x)]);
+    }
+  }
+  return filter;
+}
+
+void run_blur(const IdentifyOptions& options) {
+  if (options.psf.empty()) throw InputError("--blur needs --psf");
+  if (!options.out.ends_with(".ocellus"))
+    throw InputError(
+        fmt::format("-o is \"{}\"; the name must end in .ocellus", printable(options.out)));
+  RestorationFilter filter = blur_filter(read_kernel(options.psf));
+  std::snprintf(filter.note, sizeof(filter.note), "blurs with %s", options.psf.c_str());
+  write_filter_file(options.out, filter);
+  fmt::print("{}: blurs with {}\n", printable(options.out), printable(options.psf));
+}
+
+/// What a filter file says, and what its coefficients prove.
+void run_show(const IdentifyOptions& options) {
+  FilterFileInfo info;
+  const std::optional<RestorationFilter> library = find_restoration_filter(options.show);
+  const RestorationFilter filter =
+      library ? *library : take(read_restoration_filter(options.show.c_str(), &info), "--show");
+  const FilterProperties properties = take(analyze_filter(filter), options.show);
+  const bool has_residual = info.residual >= 0.0f;
+  if (options.json) {
+    nlohmann::ordered_json object;
+    object["filter"] = options.show;
+    object["note"] = filter.note;
+    object["support"] = filter.support;
+    object["margin"] = 1.0 - properties.largest_root;
+    object["response"] = properties.response;
+    object["gain_of_constant"] = properties.gain;
+    object["residual_rms"] = has_residual ? nlohmann::ordered_json(info.residual) : nullptr;
+    print_json(object);
+    return;
+  }
+  fmt::print("{}: {}\n", printable(options.show), printable(filter.note));
+  fmt::print("four quadrants of {0}x{0}, gain of a constant image {1:.4f}\n", filter.support,
+             properties.gain);
+  fmt::print("{}\n", stability_text(properties));
+  if (has_residual)
+    fmt::print("RMS error of the restored picture {:.2f} gray levels\n", info.residual);
+}
+
 void run_identify(const IdentifyOptions& options) {
   check(options);
-  const Identification found = identify(options);
+  Identification found = identify(options);
   const IdentificationReport& report = found.report;
   const std::string source = !options.sharp.empty()  ? "a pair of fragments"
                              : !options.edge.empty() ? "an edge"
                                                      : options.psf;
-  const RestorationFilter filter =
-      filter_of(found.filter, fmt::format("identified from {}", source));
-  write_filter_file(options.out, filter);
-  const FilterProperties properties = take(analyze_filter(filter), options.out);
+  RestorationFilter& filter = found.filter;
+  std::snprintf(filter.note, sizeof(filter.note), "identified from %s", source.c_str());
+  const FilterProperties properties = write_filter_file(options.out, filter, report.residual_rms);
   if (options.json) {
     nlohmann::ordered_json object;
     object["filter"] = options.out;
     object["support"] = filter.support;
+    object["margin"] = 1.0 - properties.largest_root;
     object["largest_root"] = properties.largest_root;
+    object["root_bound"] = report.root_bound;
     object["response"] = properties.response;
     object["gain_of_constant"] = properties.gain;
     object["noise"] = report.noise;
@@ -207,8 +265,7 @@ void run_identify(const IdentifyOptions& options) {
     fmt::print("the blur is a {} of {:.2f} pixels\n", report.blur, report.blur_size);
   fmt::print("noise {:.2f}, RMS error of the restored picture {:.2f} gray levels\n", report.noise,
              report.residual_rms);
-  fmt::print("stable: largest root {:.4f}, impulse response of {} pixels\n",
-             properties.largest_root, properties.response);
+  fmt::print("{}\n", stability_text(properties));
   fmt::print("{}: four quadrants of {}x{}\n", printable(options.out), filter.support,
              filter.support);
 }
@@ -239,15 +296,39 @@ void add_identify_command(CLI::App& program, int& exit_code) {
                    "Bound of the roots, 0.5 to 0.98; a smaller one gives a shorter response")
       ->capture_default_str();
   command
+      ->add_option("--max-response", options->max_response,
+                   "Longest impulse response in pixels, 8 to 512; lowers --largest-root")
+      ->capture_default_str();
+  command
       ->add_option("--max-shift", options->max_shift,
                    "Largest displacement of the pair that is searched, 0 to 16 pixels")
       ->capture_default_str();
   command->add_flag("--keep-shift", options->keep_shift,
                     "Leave whole pixels of the pair's displacement in place");
-  command->add_option("-o,--output", options->out, "Filter file (*.ocellus)")->required();
+  command->add_option("-o,--output", options->out, "Filter file (*.ocellus) to write");
+  command->add_option("--show", options->show,
+                      "Print what a filter file, or a filter of the library, holds; write nothing");
+  command->add_flag("--blur", options->blur,
+                    "With --psf: write the filter that blurs, to make test pictures");
   command->add_flag("--json", options->json, "Print one JSON object on stdout instead of text");
-  command->callback([options, &exit_code] {
-    run_identify(*options);
+  command->callback([command, options, &exit_code] {
+    check_options(*command, {{!options->show.empty(),
+                              {"--degraded", "--sharp", "--fragment", "--psf", "--noise", "--edge",
+                               "--support", "--largest-root", "--max-response", "--max-shift",
+                               "--keep-shift", "--output", "--blur"},
+                              "--show only prints"}});
+    check_options(*command,
+                  {{options->blur,
+                    {"--degraded", "--sharp", "--fragment", "--noise", "--edge", "--support",
+                     "--largest-root", "--max-response", "--max-shift", "--keep-shift", "--json"},
+                    "--blur takes its filter from --psf alone"}});
+    if (!options->show.empty()) {
+      run_show(*options);
+    } else if (options->blur) {
+      run_blur(*options);
+    } else {
+      run_identify(*options);
+    }
     exit_code = 0;
   });
 }

@@ -1,33 +1,12 @@
-// Estimates of what degraded a picture: displacement, blur kernel, noise; and power spectra.
+// Estimates what degraded a picture: displacement, blur kernel, noise.
 #pragma once
 
 #include <vector>
 
-#include "identify/fft.h"
+#include "identify/picture.h"
 #include "ocellus/status.h"
 
 namespace ocellus::identify {
-
-/// A gray picture; 1 is white.
-struct Picture {
-  Picture() = default;
-  Picture(int w, int h)
-      : width(w), height(h), values(static_cast<std::size_t>(w) * static_cast<std::size_t>(h)) {}
-  double& at(int y, int x) {
-    return values[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
-                  static_cast<std::size_t>(x)];
-  }
-  double at(int y, int x) const { return const_cast<Picture*>(this)->at(y, x); }
-
-  int width = 0;
-  int height = 0;
-  std::vector<double> values;
-};
-
-/// Part of `picture`; the rectangle is inside.
-Picture crop(const Picture& picture, int x, int y, int width, int height);
-double mean(const Picture& picture);
-double variance(const Picture& picture);
 
 /// degraded(p) = sum over d of kernel(d) sharp(p - shift - d) + offset + noise.
 struct BlurEstimate {
@@ -53,36 +32,5 @@ struct BlurEstimate {
 /// selects g and the radius. Both pictures have the same size. Errors: InvalidArgument (the
 /// pictures do not show the same scene).
 Expected<BlurEstimate> estimate_blur(const Picture& degraded, const Picture& sharp, int max_shift);
-
-/// A power spectrum that depends on the frequency alone, as the logarithm of the power at given
-/// frequencies. The power is normalized so that white noise of variance v has the power v.
-struct RadialSpectrum {
-  std::vector<double> log_frequency;
-  std::vector<double> log_power;
-};
-
-/// The mean power of the pictures in rings of equal width on a logarithmic (`octaves`) or linear
-/// scale. There is at least one picture, of at least 8x8 pixels.
-RadialSpectrum radial_spectrum(const std::vector<Picture>& pictures, bool octaves);
-
-/// The power of the spectrum at every frequency of the design grid, by interpolation.
-std::vector<double> interpolate(const RadialSpectrum& spectrum);
-
-/// A power spectrum exp(log_power - exponent l - curvature l^2) with l = log(f / 0.1), f in cycles
-/// per pixel. Below f = 0.01 it is constant. The default is a mean of photographs.
-struct PowerLaw {
-  double log_power = -2.5;
-  double exponent = 2.6;
-  double curvature = 0.0;
-
-  double at(double frequency) const;
-};
-
-/// Fits the power law to a spectrum. Exponent and curvature have the priors N(2.6, 0.3^2) and N(0,
-/// 0.3^2), because few pixels determine them poorly and the rest of the picture is more like other
-/// photographs. Source of the form: Field, "Relations between the statistics of natural images and
-/// the response properties of cortical cells", JOSA A 4, 1987; the numbers are from measurements on
-/// photographs.
-PowerLaw fit_power_law(const RadialSpectrum& spectrum);
 
 }  // namespace ocellus::identify

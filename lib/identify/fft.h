@@ -2,13 +2,19 @@
 #pragma once
 
 #include <complex>
+#include <cstddef>
 #include <vector>
 
 namespace ocellus::identify {
 
 using Complex = std::complex<double>;
 
-/// A square array of frequencies or pixels, row-major. The side is a power of two.
+/// The product, without the test for values that are not finite that operator* makes.
+inline Complex product(Complex a, Complex b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+/// A square array of frequencies or pixels, row-major.
 struct Spectrum {
   explicit Spectrum(int n = 0)
       : side(n), values(static_cast<std::size_t>(n) * static_cast<std::size_t>(n)) {}
@@ -23,7 +29,7 @@ struct Spectrum {
 };
 
 /// Transforms in place: X(u) = sum x(n) exp(-2 pi i u n / side), over rows and columns. `inverse`
-/// changes the sign of the exponent and divides by side^2.
+/// changes the sign of the exponent and divides by side^2. Fast if the side has small factors.
 void fourier_transform(Spectrum& array, bool inverse = false);
 
 /// The smallest power of two that is at least `n`.

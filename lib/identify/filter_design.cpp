@@ -28,17 +28,14 @@ int wrap(int k, int side) {
   return k < 0 ? k + side : k;
 }
 
-Complex product(Complex a, Complex b) {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
-
-Spectrum spectrum_of(const std::vector<double>& values, int support, std::array<int, 2> sign,
-                     int side) {
+/// The spectrum of support x support coefficients of a quadrant.
+template <typename Values>
+Spectrum spectrum_of(const Values& values, int support, std::array<int, 2> sign, int side) {
   Spectrum s(side);
   for (int k1 = 0; k1 < support; ++k1) {
     for (int k2 = 0; k2 < support; ++k2) {
       s.at(wrap(sign[0] * k1, side), wrap(sign[1] * k2, side)) =
-          values[static_cast<std::size_t>(k1 * support + k2)];
+          static_cast<double>(values[static_cast<std::size_t>(k1 * support + k2)]);
     }
   }
   fourier_transform(s);
@@ -345,9 +342,23 @@ std::vector<double> enlarged(const std::vector<double>& values, int from, int to
   return result;
 }
 
+RestorationFilter rounded(const Coefficients& c) {
+  RestorationFilter filter;
+  filter.support = c.m;
+  const auto round = [](const std::vector<double>& values, RestorationFilter::Taps& taps) {
+    std::transform(values.begin(), values.end(), taps.begin(),
+                   [](double value) { return static_cast<float>(value); });
+  };
+  for (std::size_t q = 0; q < 4; ++q) {
+    round(c.a[q], filter.feedforward[q]);
+    round(enlarged(c.b[q], c.n, c.m), filter.feedback[q]);
+  }
+  return filter;
+}
+
 }  // namespace
 
-Spectrum transfer_function(const RestorationCoefficients& filter, int side) {
+Spectrum transfer_function(const RestorationFilter& filter, int side) {
   Spectrum total(side);
   for (std::size_t q = 0; q < 4; ++q) {
     const Spectrum a = spectrum_of(filter.feedforward[q], filter.support, kSign[q], side);
@@ -388,11 +399,7 @@ Design design_filter(const DesignTarget& target, int support, int feedback_suppo
   for (auto& b : c.b) restricted = restrict_roots(b, c.n, largest_root, kProofAngles) || restricted;
   if (restricted) designer.fit_numerators(c);
   design.excess = designer.excess(c);
-  design.filter.support = support;
-  for (std::size_t q = 0; q < 4; ++q) {
-    design.filter.feedforward[q] = c.a[q];
-    design.filter.feedback[q] = enlarged(c.b[q], feedback_support, support);
-  }
+  design.filter = rounded(c);
   return design;
 }
 

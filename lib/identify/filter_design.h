@@ -1,13 +1,24 @@
 // Designs the four quarter-plane filters whose sum approximates a given transfer function.
 #pragma once
 
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
 #include "identify/fft.h"
-#include "ocellus/identification.h"
+#include "ocellus/restoration_filter.h"
 
 namespace ocellus::identify {
 
 /// Side of the grid of frequencies on which filters are designed.
 inline constexpr int kDesignSide = 128;
+
+/// The frequency of element `w` of the grid, in cycles per pixel.
+inline double design_frequency(std::size_t w) {
+  const int i = static_cast<int>(w) / kDesignSide;
+  const int j = static_cast<int>(w) % kDesignSide;
+  return std::hypot(frequency(i, kDesignSide), frequency(j, kDesignSide));
+}
 
 /// What the filter must approximate.
 struct DesignTarget {
@@ -19,14 +30,14 @@ struct DesignTarget {
 };
 
 struct Design {
-  RestorationCoefficients filter;
+  RestorationFilter filter;
   double excess = 0.0;  ///< mean square error that the approximation adds to the ideal error
   int iterations = 0;
 };
 
 /// Minimizes sum input_power |W - sum_q A_q / D_q|^2 over all coefficients by the
 /// Levenberg-Marquardt method. The largest root of each quadrant stays at or below `largest_root`
-/// throughout.
+/// throughout. The last step rounds the coefficients to single precision.
 ///
 /// The normal matrix consists of correlations of the eight derivative spectra, so Fourier
 /// transforms give its entries: an iteration costs 44 transforms and one Cholesky factorization.
@@ -36,6 +47,6 @@ Design design_filter(const DesignTarget& target, int support, int feedback_suppo
                      double largest_root);
 
 /// The transfer function of the four quadrants on a grid of `side` frequencies.
-Spectrum transfer_function(const RestorationCoefficients& filter, int side);
+Spectrum transfer_function(const RestorationFilter& filter, int side);
 
 }  // namespace ocellus::identify

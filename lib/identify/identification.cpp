@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <optional>
+#include <utility>
 
 #include "identify/blur_estimate.h"
 #include "identify/edge.h"
 #include "identify/error.h"
 #include "identify/filter_design.h"
-#include "restoration/stability.h"
+#include "identify/picture.h"
+#include "identify/spectra.h"
 
 namespace ocellus {
 namespace identify {
@@ -19,6 +20,9 @@ namespace {
 // Without noise, the filter would be the inverse of the blur, which need not be stable.
 constexpr double kLeastNoise = 1e-4;
 constexpr int kResidualBorder = 16;
+// A filter without feedback reaches `support` pixels, so a small bound cannot always be met.
+constexpr int kLeastResponse = 8;
+constexpr double kLeastRootBound = 0.2;
 
 Expected<void> check(const IdentificationConfig& config) {
   if (config.support < 1 || config.support > kMaxFilterSupport) {
@@ -34,9 +38,9 @@ Expected<void> check(const IdentificationConfig& config) {
   if (config.max_shift < 0 || config.max_shift > 16) {
     return invalid_argument("max_shift is %d; it must be 0 to 16 pixels", config.max_shift);
   }
-  if (!(config.response_tolerance > 0.0 && config.response_tolerance <= 1.0)) {
-    return invalid_argument("response_tolerance is %g; it must be above 0 and at most 1",
-                            config.response_tolerance);
+  if (config.max_response < kLeastResponse || config.max_response > kMaxFilterResponse) {
+    return invalid_argument("max_response is %d; it must be %d to %d pixels", config.max_response,
+                            kLeastResponse, kMaxFilterResponse);
   }
   return {};
 }
@@ -96,12 +100,6 @@ Rect center(ImageSize size) {
   return {(size.width - width) / 2, (size.height - height) / 2, width, height};
 }
 
-double frequency_at(std::size_t w) {
-  const int i = static_cast<int>(w) / kDesignSide;
-  const int j = static_cast<int>(w) % kDesignSide;
-  return std::hypot(frequency(i, kDesignSide), frequency(j, kDesignSide));
-}
-
 /// The transfer function of a kernel whose center is displacement (shift_x, shift_y).
 Spectrum kernel_transfer(const double* kernel, int width, int height, int shift_x, int shift_y) {
   Spectrum s(kDesignSide);
@@ -122,7 +120,7 @@ DesignTarget wiener_target(const Spectrum& blur, const PowerLaw& law,
   const std::size_t size = blur.values.size();
   target.input_power.resize(size);
   for (std::size_t w = 0; w < size; ++w) {
-    const double signal = law.at(frequency_at(w));
+    const double signal = law.at(design_frequency(w));
     const double noise = std::max(noise_power[w], kLeastNoise * kLeastNoise);
     const double power = std::norm(blur.values[w]) * signal + noise;
     target.response.values[w] = std::conj(blur.values[w]) * signal / power;
@@ -132,62 +130,50 @@ DesignTarget wiener_target(const Spectrum& blur, const PowerLaw& law,
   return target;
 }
 
-/// The power law of the sharp picture from a degraded one, where the picture is well above the
-/// noise.
-PowerLaw sharp_law(const Picture& degraded, const Spectrum& blur, double noise_power) {
-  const RadialSpectrum measured = radial_spectrum({degraded}, true);
-  RadialSpectrum sharp;
-  for (std::size_t k = 0; k < measured.log_power.size(); ++k) {
-    // The blur's mean power in a ring of an eighth of an octave.
-    double sum = 0.0;
-    int count = 0;
-    for (std::size_t w = 1; w < blur.values.size(); ++w) {
-      if (std::fabs(std::log(frequency_at(w)) - measured.log_frequency[k]) > 0.18) continue;
-      sum += std::norm(blur.values[w]);
-      ++count;
-    }
-    const double power = std::exp(measured.log_power[k]);
-    if (count == 0 || sum < 0.02 * count || power < 2.0 * noise_power) continue;
-    sharp.log_frequency.push_back(measured.log_frequency[k]);
-    sharp.log_power.push_back(std::log((power - noise_power) * count / sum));
-  }
-  return fit_power_law(sharp);
+std::vector<double> power_of(const Spectrum& blur) {
+  std::vector<double> power(blur.values.size());
+  std::transform(blur.values.begin(), blur.values.end(), power.begin(),
+                 [](Complex value) { return std::norm(value); });
+  return power;
 }
 
-/// Designs the filter and fills what the report says of it.
+/// Designs the filter. Where its response is too long, it is designed again with a smaller bound of
+/// the roots: a response decays about as the powers of the largest root.
 Expected<Identification> design(const DesignTarget& target, const IdentificationConfig& config) {
   const int feedback =
       config.feedback_support > 0 ? config.feedback_support : std::min(config.support, 7);
-  Design designed = design_filter(target, config.support, feedback, config.largest_root);
-  Identification result;
-  result.filter = std::move(designed.filter);
-  IdentificationReport& report = result.report;
-  report.approximation_loss_db = 10.0 * std::log10(1.0 + designed.excess / target.ideal_error);
-  report.residual_rms = 255.0 * std::sqrt(designed.excess + target.ideal_error);
-  std::vector<double> work(detail::response_work_doubles(config.support, kMaxFilterResponse));
-  bool proven = true;
-  for (std::size_t q = 0; q < 4; ++q) {
-    const double* const a = result.filter.feedforward[q].data();
-    const double* const b = result.filter.feedback[q].data();
-    report.largest_root[q] = detail::test_roots(b, config.support, 512).largest_root;
-    if (!(report.largest_root[q] < 1.0)) {
-      return tl::unexpected(
-          make_error(Status::kInvalidArgument,
-                     "the filter of quadrant %d is unstable: its largest root is %.4f; a smaller "
-                     "largest_root than %g is needed",
-                     static_cast<int>(q), report.largest_root[q], config.largest_root));
+  double bound = config.largest_root;
+  while (bound >= kLeastRootBound) {
+    const Design designed = design_filter(target, config.support, feedback, bound);
+    const Expected<FilterProperties> properties = analyze_filter(designed.filter);
+    double root = bound;
+    int response = 2 * kMaxFilterResponse;
+    if (properties) {
+      root = properties->largest_root;
+      response = properties->response;
+    } else if (properties.error().status != Status::kInvalidArgument) {
+      return tl::unexpected(properties.error());
+    }  // else: the roots are below the bound, so the response is above 512 pixels
+    if (response <= config.max_response) {
+      Identification result;
+      result.filter = designed.filter;
+      result.properties = *properties;
+      IdentificationReport& report = result.report;
+      report.approximation_loss_db = 10.0 * std::log10(1.0 + designed.excess / target.ideal_error);
+      report.residual_rms = 255.0 * std::sqrt(designed.excess + target.ideal_error);
+      report.root_bound = bound;
+      return result;
     }
-    const detail::ResponseLength length =
-        detail::response_length(a, b, config.support, config.response_tolerance, work.data());
-    proven = proven && length.length > 0;
-    report.response_length = std::max(report.response_length, length.length);
+    bound = std::min(bound - 0.01, std::pow(root, 1.05 * response / config.max_response));
   }
-  if (!proven) report.response_length = 0;
-  return result;
+  return invalid_argument(
+      "no filter of support %d with an impulse response of at most %d pixels was found; a larger "
+      "max_response or a smaller support is needed",
+      config.support, config.max_response);
 }
 
 /// The RMS of the filtered fragment minus the sharp one. The fragment is reflected at its borders.
-double restoration_rms(const RestorationCoefficients& filter, const Picture& degraded,
+double restoration_rms(const RestorationFilter& filter, const Picture& degraded,
                        const Picture& sharp, int shift_x, int shift_y) {
   constexpr int kPad = 48;
   const int side = power_of_two(std::max(degraded.width, degraded.height) + 2 * kPad);
@@ -234,7 +220,9 @@ Expected<Identification> from_psf(const double* psf, int width, int height, doub
                                   const std::optional<Picture>& picture,
                                   const IdentificationConfig& config) {
   const Spectrum blur = kernel_transfer(psf, width, height, 0, 0);
-  const PowerLaw law = picture ? sharp_law(*picture, blur, noise * noise) : PowerLaw{};
+  const PowerLaw law =
+      picture ? fit_power_law(radial_spectrum({*picture}, true), power_of(blur), noise * noise)
+              : PowerLaw{};
   const std::vector<double> noise_power(blur.values.size(), noise * noise);
   auto result = design(wiener_target(blur, law, noise_power), config);
   if (!result) return result;
@@ -277,7 +265,9 @@ Expected<Identification> identify_from_pair(const ImageView& degraded, const Ima
   const auto estimate = estimate_blur(*d, *s, config.max_shift);
   if (!estimate) return tl::unexpected(estimate.error());
 
-  const PowerLaw law = fit_power_law(radial_spectrum({*s}, true));
+  const PowerLaw law = fit_power_law(
+      radial_spectrum({*s}, true),
+      std::vector<double>(static_cast<std::size_t>(kDesignSide) * kDesignSide, 1.0), 0.0);
   const int side = 2 * estimate->radius + 1;
   const int undone_x = config.undo_shift ? estimate->shift_x : 0;
   const int undone_y = config.undo_shift ? estimate->shift_y : 0;

@@ -9,7 +9,7 @@ namespace ocellus {
 namespace detail {
 
 Expected<void> parse_filter_table(const void* bytes, const ModelHeader& model,
-                                  RestorationFilter& filter) noexcept {
+                                  RestorationFilter& filter, FilterFileInfo& info) noexcept {
   const auto verified = model_table<file::RestorationFilter>(kFilterKind, bytes, model);
   if (!verified) return tl::unexpected(verified.error());
   const file::RestorationFilter* const table = *verified;
@@ -24,6 +24,21 @@ Expected<void> parse_filter_table(const void* bytes, const ModelHeader& model,
                         static_cast<unsigned long long>(model.array_bytes), support,
                         static_cast<unsigned long long>(expected));
   }
+  // Comparisons with NaN are false.
+  if (!(table->margin() > 0.0f && table->margin() <= 1.0f)) {
+    return corrupt_file("filter file: margin is %g; it must be above 0 and at most 1",
+                        static_cast<double>(table->margin()));
+  }
+  if (table->response() > kMaxFilterResponse) {
+    return corrupt_file("filter file: response is %d; it must be 0 to %d pixels", table->response(),
+                        kMaxFilterResponse);
+  }
+  const float residual = table->residual();
+  if (!(residual >= 0.0f && std::isfinite(residual)) && residual != -1.0f) {
+    return corrupt_file("filter file: residual is %g; it must be 0 or more, or -1",
+                        static_cast<double>(residual));
+  }
+  info = {table->margin(), table->response(), residual};
   filter.support = support;
   if (const flatbuffers::String* note = table->note())
     copy_note(filter.note, sizeof(filter.note), note->c_str(), note->size());
@@ -51,18 +66,21 @@ Expected<void> set_coefficients(const float* array, RestorationFilter& filter) n
 
 }  // namespace detail
 
-Expected<RestorationFilter> read_restoration_filter(const char* path) noexcept {
+Expected<RestorationFilter> read_restoration_filter(const char* path,
+                                                    FilterFileInfo* info) noexcept {
   if (path == nullptr || path[0] == '\0')
     return detail::invalid_argument("the path of the filter file is empty");
   detail::ModelFile file;
   if (Expected<void> opened = file.open(detail::kFilterKind, path); !opened)
     return tl::unexpected(opened.error());
   RestorationFilter filter;
+  FilterFileInfo table_info;
   const auto read = [&]() noexcept -> Expected<void> {
     alignas(64) unsigned char bytes[detail::model_arrays_at(detail::kFilterKind.max_table_bytes)];
     const Expected<detail::ModelHeader> model = file.header(bytes, sizeof(bytes));
     if (!model) return tl::unexpected(model.error());
-    if (Expected<void> parsed = detail::parse_filter_table(bytes, *model, filter); !parsed)
+    if (Expected<void> parsed = detail::parse_filter_table(bytes, *model, filter, table_info);
+        !parsed)
       return parsed;
     std::array<float, detail::filter_floats(kMaxFilterSupport)> array;
     if (Expected<void> done =
@@ -73,6 +91,7 @@ Expected<RestorationFilter> read_restoration_filter(const char* path) noexcept {
   };
   if (const Expected<void> done = read(); !done)
     return detail::with_path(detail::kFilterKind, path, done.error());
+  if (info != nullptr) *info = table_info;
   return filter;
 }
 

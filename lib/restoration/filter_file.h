@@ -9,7 +9,7 @@
 
 namespace ocellus::detail {
 
-inline constexpr ModelKind kFilterKind{"filter", "filter file", 1, 960};
+inline constexpr ModelKind kFilterKind{"filter", "filter file", 2, 960};
 
 /// Number of floats in the array of a file.
 constexpr std::size_t filter_floats(int support) {
@@ -19,7 +19,7 @@ constexpr std::size_t filter_floats(int support) {
 /// Checks the table and fills in everything except the coefficients. `bytes` are the file up to its
 /// arrays, aligned to 8 bytes. Errors: CorruptFile.
 Expected<void> parse_filter_table(const void* bytes, const ModelHeader& model,
-                                  RestorationFilter& filter) noexcept;
+                                  RestorationFilter& filter, FilterFileInfo& info) noexcept;
 
 /// Copies the coefficients from the array of a file of `filter.support`. Errors: CorruptFile (a
 /// value that is not finite).

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -387,6 +388,33 @@ TEST(Program, CompareImageReportsPsnrAndSsim) {
                {"--min-hvs-psnr", "16x16"});
   expect_error({"compare", "image", folder / "b.pgm", folder / "a.pgm", "--sigma", "0"},
                {"--sigma", "0.1"});
+}
+
+// Fails when a frame is left out, compared with another one, or a missing one is not reported.
+TEST(Program, CompareImageTakesSequences) {
+  const TemporaryFolder folder;
+  for (int frame = 3; frame < 6; ++frame) {
+    for (const bool truth : {false, true}) {
+      std::ofstream file(folder / ((truth ? "t" : "r") + std::to_string(frame) + ".pgm"),
+                         std::ios::binary);
+      file << "P5\n16 16\n255\n";
+      for (int i = 0; i < 256; ++i) file.put(static_cast<char>(i % 200 + (truth ? 0 : frame)));
+    }
+  }
+  const std::vector<std::string> compare = {"compare", "image", folder / "r%d.pgm",
+                                            folder / "t%d.pgm"};
+  const json found = json_of(compare);
+  ASSERT_EQ(found["frames"].size(), 3u);
+  for (int k = 0; k < 3; ++k) {
+    EXPECT_EQ(found["frames"][static_cast<std::size_t>(k)]["frame"], k + 3);
+    EXPECT_NEAR(found["frames"][static_cast<std::size_t>(k)]["psnr"].get<double>(),
+                20.0 * std::log10(255.0 / (k + 3)), 1e-9);
+  }
+  EXPECT_NEAR(found["least_psnr"].get<double>(), 20.0 * std::log10(255.0 / 5.0), 1e-9);
+  expect_error({"compare", "image", folder / "r%d.pgm", folder / "t3.pgm"}, {"both be"});
+  std::filesystem::remove(folder / "t4.pgm");
+  expect_error(compare, {"different numbers"});
+  expect_error({"compare", "image", folder / "x%d.pgm", folder / "t%d.pgm"}, {"no such file"});
 }
 
 // Example failure: a halftone is compared only pixel by pixel, where every pixel has the largest

@@ -126,6 +126,20 @@ elseif(name STREQUAL "pkgconfig")
     message(FATAL_ERROR "pkg-config reports version \"${output}\" instead of ${version}")
   endif()
 
+elseif(name STREQUAL "identify")
+  if(NOT have_identify)
+    message("skipped: Eigen 3.4 was not found (libeigen3-dev)")
+    return()
+  endif()
+  build_project(${source}/identify -D CMAKE_PREFIX_PATH=${prefix})
+  run(${build}/identify)
+  # The same program by pkg-config.
+  find_program(make NAMES gmake make REQUIRED)
+  file(COPY ${source}/identify/main.cpp ${source}/identify/Makefile DESTINATION ${build}/pkgconfig)
+  run(${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${prefix}/${libdir}/pkgconfig CXX=${compiler} "CXXFLAGS=-O2 ${flags}"
+      ${make} -C ${build}/pkgconfig)
+  run(${build}/pkgconfig/identify)
+
 elseif(name STREQUAL "subdirectory")
   # The strict warning flags are not used, because they would apply to third-party parts of the
   # outer project.

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/common/input_error.h"
@@ -43,9 +44,12 @@ class FilterFile : public testing::Test {
         .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   }
   /// Writes a file of a support and an array, with correct checksums.
-  void write_array(int support, const std::vector<float>& array) const {
+  void write_array(int support, const std::vector<float>& array,
+                   const FilterFileInfo& info = {0.5f, 20, 1.0f}) const {
     flatbuffers::FlatBufferBuilder builder;
-    builder.Finish(file::CreateRestorationFilter(builder, static_cast<std::uint8_t>(support)));
+    builder.Finish(
+        file::CreateRestorationFilter(builder, static_cast<std::uint8_t>(support), 0, info.margin,
+                                      static_cast<std::uint16_t>(info.response), info.residual));
     const std::size_t bytes = array.size() * sizeof(float);
     std::string all(detail::model_arrays_at(builder.GetSize()), '\0');
     detail::write_model_header(detail::kFilterKind, builder.GetBufferPointer(), builder.GetSize(),
@@ -66,13 +70,19 @@ class FilterFile : public testing::Test {
 TEST_F(FilterFile, KeepsEverything) {
   for (const int support : {1, 2, 7, 31}) {
     const RestorationFilter written = filter(support);
-    app::write_filter_file(path_, written);
-    const auto read = read_restoration_filter(path_.c_str());
+    app::write_filter_file(path_, written, 2.5);
+    FilterFileInfo info;
+    const auto read = read_restoration_filter(path_.c_str(), &info);
     ASSERT_TRUE(read) << read.error().text;
     EXPECT_EQ(read->support, support);
     EXPECT_EQ(read->feedforward, written.feedforward);
     EXPECT_EQ(read->feedback, written.feedback);
     EXPECT_STREQ(read->note, "made by a test");
+    const auto properties = analyze_filter(written);
+    ASSERT_TRUE(properties) << properties.error().text;
+    EXPECT_FLOAT_EQ(info.margin, static_cast<float>(1.0 - properties->largest_root));
+    EXPECT_EQ(info.response, properties->response);
+    EXPECT_EQ(info.residual, 2.5f);
   }
 }
 
@@ -122,6 +132,39 @@ TEST_F(FilterFile, ValuesAreChecked) {
   write_array(2, array);
   EXPECT_NE(std::string(error().text).find("b(1, 1) of quadrant 2 is nan"), std::string::npos)
       << error().text;
+  // What the file says of the filter.
+  const std::vector<float> zeros(32);
+  write_array(2, zeros, {1.0f, 512, -1.0f});
+  EXPECT_TRUE(read_restoration_filter(path_.c_str())) << error().text;
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  for (const auto& [info, says] : {std::pair{FilterFileInfo{0.0f, 1, 1.0f}, "margin is 0"},
+                                   std::pair{FilterFileInfo{1.5f, 1, 1.0f}, "margin is 1.5"},
+                                   std::pair{FilterFileInfo{kNan, 1, 1.0f}, "margin is nan"},
+                                   std::pair{FilterFileInfo{0.5f, 513, 1.0f}, "response is 513"},
+                                   std::pair{FilterFileInfo{0.5f, 1, -2.0f}, "residual is -2"},
+                                   std::pair{FilterFileInfo{0.5f, 1, kNan}, "residual is nan"}}) {
+    write_array(2, zeros, info);
+    EXPECT_EQ(error().status, Status::kCorruptFile) << says;
+    EXPECT_NE(std::string(error().text).find(says), std::string::npos) << error().text;
+  }
+}
+
+// Fails when the message of a damaged file does not name the damage.
+TEST_F(FilterFile, MessagesNameTheDamage) {
+  app::write_filter_file(path_, filter(2));
+  const std::string good = test::bytes_of(path_);
+  const auto says = [&](const std::string& bytes) {
+    write(bytes);
+    return std::string(error().text);
+  };
+  EXPECT_NE(says(good.substr(0, good.size() / 2)).find("truncated"), std::string::npos)
+      << error().text;
+  std::string wrong = good;
+  wrong.back() = static_cast<char>(wrong.back() ^ 1);
+  EXPECT_NE(says(wrong).find("checksum"), std::string::npos) << error().text;
+  wrong = good;
+  wrong[70] = static_cast<char>(wrong[70] ^ 1);
+  EXPECT_NE(says(wrong).find("checksum"), std::string::npos) << error().text;
 }
 
 // Fails when a file is written that no operator would take.

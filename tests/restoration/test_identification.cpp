@@ -15,10 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "identify/blur_estimate.h"
 #include "identify/fft.h"
 #include "identify/filter_design.h"
-#include "restoration/stability.h"
+#include "identify/picture.h"
 
 namespace ocellus {
 namespace {
@@ -123,7 +122,7 @@ struct Fragment {
 
 /// The sum of the four quadrants by the definition. The picture is continued periodically, as
 /// `degrade` assumes.
-Picture restore(const RestorationCoefficients& filter, const Picture& p) {
+Picture restore(const RestorationFilter& filter, const Picture& p) {
   const int pad = 64;
   const int m = filter.support;
   const int width = p.width + 2 * pad;
@@ -146,8 +145,8 @@ Picture restore(const RestorationCoefficients& filter, const Picture& p) {
         for (int k1 = 0; k1 <= std::min(i, m - 1); ++k1) {
           for (int k2 = 0; k2 <= std::min(j, m - 1); ++k2) {
             const auto k = static_cast<std::size_t>(k1 * m + k2);
-            value += filter.feedforward[q][k] * x.at(i - k1, j - k2);
-            if (k > 0) value += filter.feedback[q][k] * y.at(i - k1, j - k2);
+            value += static_cast<double>(filter.feedforward[q][k]) * x.at(i - k1, j - k2);
+            if (k > 0) value += static_cast<double>(filter.feedback[q][k]) * y.at(i - k1, j - k2);
           }
         }
         y.at(i, j) = value;
@@ -194,16 +193,14 @@ double oracle_psnr(const Picture& scene, const Picture& degraded, const Spectrum
   return best;
 }
 
+/// Checks the coefficients themselves, as they would be in a file.
 void expect_stable(const Identification& result, double bound) {
-  const int m = result.filter.support;
-  for (std::size_t q = 0; q < 4; ++q) {
-    ASSERT_EQ(result.filter.feedback[q].size(), static_cast<std::size_t>(m * m));
-    ASSERT_EQ(result.filter.feedforward[q].size(), static_cast<std::size_t>(m * m));
-    EXPECT_EQ(result.filter.feedback[q][0], 0.0);
-    const double root = detail::test_roots(result.filter.feedback[q].data(), m, 512).largest_root;
-    EXPECT_LE(root, bound + 1e-6);
-    EXPECT_NEAR(root, result.report.largest_root[q], 1e-9);
-  }
+  const auto properties = analyze_filter(result.filter);
+  ASSERT_TRUE(properties) << properties.error().text;
+  // Rounding moves the roots a little.
+  EXPECT_LE(properties->largest_root, bound + 1e-4);
+  EXPECT_EQ(properties->largest_root, result.properties.largest_root);
+  EXPECT_EQ(properties->response, result.properties.response);
 }
 
 const Picture& scene() {
@@ -241,10 +238,10 @@ TEST(IdentifyFromPair, ReachesTheWienerFilterThatKnowsTheBlur) {
     EXPECT_NEAR(report.gain, 1.0, 0.01);
     EXPECT_NEAR(report.offset, 0.0, 1.0);
     EXPECT_LT(std::hypot(report.shift_x, report.shift_y), 0.1) << n;
-    EXPECT_GT(report.response_length, 5);
+    EXPECT_GT(result->properties.response, 5);
     // The residual is that of the fragment, whose details differ, reflected at its borders: a long
     // response reaches beyond them.
-    if (report.response_length < 64) {
+    if (result->properties.response < 64) {
       EXPECT_NEAR(20.0 * std::log10(255.0 / report.residual_rms), restored, 2.0) << n;
     }
   }
@@ -315,6 +312,31 @@ TEST(IdentifyFromPair, EverySupportGivesAStableFilter) {
   EXPECT_GT(last, psnr(degraded, scene()) + 1.5);
 }
 
+// Fails if the bound of the response is not held, or if it is held by a filter that does not
+// restore.
+TEST(IdentifyFromPsf, ShortensTheResponse) {
+  const Psf psf = *disk_psf(2.5);
+  const Picture degraded = degrade(scene(), blur_of(psf), 0.003);
+  double last = psnr(degraded, scene());
+  for (const int bound : {24, 512}) {
+    IdentificationConfig config;
+    config.support = 5;
+    config.max_response = bound;
+    config.largest_root = 0.95;
+    const auto result =
+        identify_from_psf(psf.values.data(), psf.width, psf.height, 255.0 * 0.003, config);
+    ASSERT_TRUE(result) << result.error().text;
+    EXPECT_LE(result->properties.response, bound);
+    expect_stable(*result, result->report.root_bound);
+    if (bound == 24) {
+      EXPECT_LT(result->report.root_bound, 0.95);
+    }
+    const double restored = psnr(restore(result->filter, degraded), scene());
+    EXPECT_GT(restored, last) << bound;
+    last = restored;
+  }
+}
+
 // Fails if a format is scaled wrongly: the coefficients would be the same, but noise and offset
 // would not.
 TEST(IdentifyFromPair, FormatsGiveTheSameFilter) {
@@ -346,7 +368,7 @@ TEST(IdentifyFromPair, FormatsGiveTheSameFilter) {
     results[static_cast<std::size_t>(format)] = *result;
   }
   EXPECT_NEAR(results[0].report.noise, results[1].report.noise, 1e-9);
-  EXPECT_NEAR(results[0].filter.feedforward[0][0], results[1].filter.feedforward[0][0], 1e-9);
+  EXPECT_NEAR(results[0].filter.feedforward[0][0], results[1].filter.feedforward[0][0], 1e-6f);
 }
 
 // Fails if the kernel's orientation is reversed (the motion kernel is skew) or if the noise is in
@@ -439,17 +461,19 @@ TEST(IdentifyFromEdge, RestoresThePicture) {
 // A target that four quadrants represent exactly. Fails if a derivative is wrong: the descent would
 // stop early.
 TEST(DesignFilter, FindsAnExactRepresentation) {
-  RestorationCoefficients wanted;
+  RestorationFilter wanted;
   wanted.support = 3;
   std::mt19937 random(2);
-  std::normal_distribution<double> normal;
+  std::normal_distribution<float> normal;
   for (std::size_t q = 0; q < 4; ++q) {
-    for (int k = 0; k < 9; ++k) {
-      wanted.feedforward[q].push_back(0.3 * normal(random));
-      wanted.feedback[q].push_back(k == 0 ? 0.0 : 0.12 * normal(random));
+    for (std::size_t k = 0; k < 9; ++k) {
+      wanted.feedforward[q][k] = 0.3f * normal(random);
+      wanted.feedback[q][k] = k == 0 ? 0.0f : 0.12f * normal(random);
     }
-    ASSERT_LT(detail::test_roots(wanted.feedback[q].data(), 3).largest_root, 0.9);
   }
+  const auto properties = analyze_filter(wanted);
+  ASSERT_TRUE(properties) << properties.error().text;
+  ASSERT_LT(properties->largest_root, 0.9);
   identify::DesignTarget target;
   target.response = identify::transfer_function(wanted, identify::kDesignSide);
   target.input_power.assign(target.response.values.size(), 1.0);
@@ -564,7 +588,9 @@ TEST(Identify, RefusesBadInput) {
   invalid(with([](auto& c) { c.largest_root = 1.0; }), "largest_root is 1");
   invalid(with([](auto& c) { c.largest_root = std::nan(""); }), "largest_root is");
   invalid(with([](auto& c) { c.max_shift = 17; }), "max_shift is 17");
-  invalid(with([](auto& c) { c.response_tolerance = 0.0; }), "response_tolerance is 0");
+  invalid(with([](auto& c) { c.max_response = 7; }), "max_response is 7");
+  invalid(with([](auto& c) { c.max_response = 513; }), "max_response is 513");
+  invalid(with([](auto& c) { c.support = c.max_response = 12; }), "at most 12 pixels");
 
   const std::vector<double> kernel = {0.25, 0.5, 0.25};
   const std::vector<double> difference = {1.0, 0.0, -1.0};

@@ -3,7 +3,9 @@
 
 #include <cmath>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -98,6 +100,74 @@ TEST_F(IdentifyCommand, FromAKernel) {
   }
 }
 
+// Fails when the filters of the library are not what the command in their notes gives.
+TEST_F(IdentifyCommand, GivesTheFiltersOfTheLibrary) {
+  for (const char* name : {"gaussian-1", "gaussian-1.5", "gaussian-2"}) {
+    const auto shipped = find_restoration_filter(name);
+    ASSERT_TRUE(shipped) << name;
+    const std::string note = shipped->note;
+    std::istringstream words(note.substr(note.find("--psf")));
+    std::vector<std::string> arguments{std::istream_iterator<std::string>(words), {}};
+    arguments.insert(arguments.end(), {"-o", out_});
+    ASSERT_EQ(run(arguments), "") << note;
+    const auto made = read_restoration_filter(out_.c_str());
+    ASSERT_TRUE(made) << made.error().text;
+    ASSERT_EQ(made->support, shipped->support);
+    // The order of the operations differs between compilers.
+    for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
+      for (std::size_t k = 0; k < static_cast<std::size_t>(made->support * made->support); ++k) {
+        ASSERT_NEAR(made->feedforward[q][k], shipped->feedforward[q][k], 1e-3f) << name;
+        ASSERT_NEAR(made->feedback[q][k], shipped->feedback[q][k], 1e-3f) << name;
+      }
+    }
+  }
+}
+
+// Fails when a value of the kernel goes to another displacement, or the file is not a filter.
+TEST_F(IdentifyCommand, WritesABlur) {
+  const std::string kernel = folder_ / "kernel.txt";
+  std::ofstream(kernel) << "1 2 3 0 0\n4 5 6 0 0\n7 8 9 0 0\n";
+  ASSERT_EQ(run({"--psf", kernel, "--blur", "-o", out_}), "");
+  const auto filter = read_restoration_filter(out_.c_str());
+  ASSERT_TRUE(filter) << filter.error().text;
+  ASSERT_EQ(filter->support, 3);
+  // Columns -2 to 2 and rows -1 to 1.
+  EXPECT_EQ(filter->feedforward[0][0], 6.0f);
+  EXPECT_EQ(filter->feedforward[0][3], 9.0f);
+  EXPECT_EQ(filter->feedforward[1][1], 5.0f);
+  EXPECT_EQ(filter->feedforward[1][2], 4.0f);
+  EXPECT_EQ(filter->feedforward[1][5], 7.0f);
+  EXPECT_EQ(filter->feedforward[2][3], 3.0f);
+  EXPECT_EQ(filter->feedforward[3][5], 1.0f);
+  EXPECT_NE(run({"--blur", "-o", out_}).find("--blur needs --psf"), std::string::npos);
+  EXPECT_NE(run({"--psf", "motion:61,0", "--blur", "-o", out_}).find("up to 61x61"),
+            std::string::npos);
+}
+
+// Fails when the file does not carry the proof or the residual, or does not show them.
+TEST_F(IdentifyCommand, ShowsAFile) {
+  ASSERT_EQ(run({"--psf", "disk:2", "--noise", "2", "--support", "4", "--max-response", "30", "-o",
+                 out_, "--json"}),
+            "");
+  const auto made = nlohmann::json::parse(printed_);
+  EXPECT_LE(made["response"].get<int>(), 30);
+  ASSERT_EQ(run({"--show", out_, "--json"}), "");
+  const auto shown = nlohmann::json::parse(printed_);
+  EXPECT_EQ(shown["note"], "identified from disk:2");
+  EXPECT_EQ(shown["support"], 4);
+  for (const char* key : {"margin", "response", "gain_of_constant"})
+    EXPECT_EQ(shown[key], made[key]) << key;
+  EXPECT_NEAR(shown["residual_rms"].get<double>(), made["residual_rms"].get<double>(), 1e-4);
+  ASSERT_EQ(run({"--show", out_}), "");
+  EXPECT_NE(printed_.find("margin"), std::string::npos) << printed_;
+  EXPECT_NE(printed_.find("RMS error"), std::string::npos) << printed_;
+  ASSERT_EQ(run({"--show", "gaussian-1"}), "");
+  EXPECT_NE(printed_.find("stable"), std::string::npos) << printed_;
+  EXPECT_NE(run({"--show", out_, "--psf", "disk:2"}).find("--psf has no meaning here"),
+            std::string::npos);
+  EXPECT_NE(run({"--show", folder_ / "none.ocellus"}).find("none.ocellus"), std::string::npos);
+}
+
 // Fails when a mistake is taken, or its message does not name what is wrong.
 TEST_F(IdentifyCommand, ReportsMistakes) {
   const std::string sharp = image("sharp.pgm", 128, 128, squares);
@@ -128,6 +198,7 @@ TEST_F(IdentifyCommand, ReportsMistakes) {
   refuses({"--degraded", degraded, "--sharp", sharp, "--fragment", "0,0,32,64"}, "64x64");
   refuses({"--degraded", flat, "--sharp", flat}, "constant");
   refuses({"--degraded", other, "--sharp", sharp}, "same scene");
+  EXPECT_NE(run({"--psf", "disk:2"}).find("-o must name"), std::string::npos);
   run({"--psf", "disk:2", "-o", folder_ / "filter.txt"});
   EXPECT_FALSE(std::ifstream(folder_ / "filter.txt").good());
 }

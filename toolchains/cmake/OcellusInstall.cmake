@@ -4,7 +4,11 @@ include(CMakePackageConfigHelpers)
 
 set(ocellus_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ocellus)
 
-install(TARGETS ocellus ocellus_draw EXPORT ocellus-targets
+set(libraries ocellus ocellus_draw)
+if(TARGET ocellus_identify)
+  list(APPEND libraries ocellus_identify)
+endif()
+install(TARGETS ${libraries} EXPORT ocellus-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/lib/include/ocellus ${PROJECT_BINARY_DIR}/lib/include/ocellus
@@ -57,7 +61,8 @@ if(IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
 else()
   set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
-foreach(name ocellus ocellus-draw)
+string(REPLACE "_" "-" packages "${libraries}")
+foreach(name IN LISTS packages)
   configure_file(${PROJECT_SOURCE_DIR}/toolchains/cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${pc_dir} COMPONENT library)
 endforeach()

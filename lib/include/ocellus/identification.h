@@ -7,7 +7,6 @@
 // two-dimensional recursive digital filters" (1979), for the fit of all coefficients together.
 #pragma once
 
-#include <array>
 #include <vector>
 
 #include "ocellus/frame.h"
@@ -23,14 +22,6 @@ inline constexpr int kMaxFragmentSide = 512;
 /// Largest side of a blur kernel, in pixels.
 inline constexpr int kMaxPsfSide = 63;
 
-/// The coefficients of a RestorationFilter in double precision, before they are rounded. The order
-/// of quadrants and coefficients is the same.
-struct RestorationCoefficients {
-  int support = 0;                                 ///< 1 to 31
-  std::array<std::vector<double>, 4> feedforward;  ///< a(r1,r2) at [r1 * support + r2]
-  std::array<std::vector<double>, 4> feedback;     ///< b(k1,k2) at [k1 * support + k2]
-};
-
 /// How a filter is identified.
 struct IdentificationConfig {
   /// Rows and columns of coefficients of each quadrant, 1 to 31. 7 suffices for blurs of up to 7
@@ -43,6 +34,10 @@ struct IdentificationConfig {
   /// decays about as fast as its powers. A larger value permits a better restoration at low noise,
   /// but a longer response, which needs more padding: up to 100 pixels for 0.9, 200 for 0.95.
   double largest_root = 0.95;
+  /// Largest impulse response, FilterProperties::response, in pixels: 8 to 512. Where it is longer,
+  /// the filter is designed again with a smaller bound of the roots, down to 0.2. 512 is the
+  /// longest response that an operator takes.
+  int max_response = 512;
   /// Pair: largest displacement between the two fragments that is searched, in pixels, 0 to 16.
   int max_shift = 8;
   /// Pair: the filter moves the picture back to the position of the sharp fragment. If false, it
@@ -53,10 +48,6 @@ struct IdentificationConfig {
   /// default, no picture, takes the mean spectrum of photographs for `identify_from_psf` and the
   /// picture with the edge for `identify_from_edge`.
   ImageView picture;
-  /// The tail of the impulse response that `response_length` ignores: the largest change of an
-  /// output pixel, as a part of the largest input pixel. Above 0, up to 1. The default is one gray
-  /// level of 8 bits.
-  double response_tolerance = 4e-3;
 };
 
 /// What the identification found. Gray values are in units of 8 bits (white is 255).
@@ -76,10 +67,9 @@ struct IdentificationReport {
   /// Predicted loss of the recursive filter against the Wiener filter that it approximates, in dB
   /// of PSNR. It is large if the support is too small.
   double approximation_loss_db = 0.0;
-  std::array<double, 4> largest_root{};  ///< of each quadrant, in root form; stable below 1
-  /// Pixels after which the impulse response of every quadrant has decayed to the tolerance. A
-  /// proven bound; 0 if it is longer than 512 pixels.
-  int response_length = 0;
+  /// Bound of the roots with which the filter was designed: IdentificationConfig::largest_root, or
+  /// less because of `max_response`.
+  double root_bound = 0.0;
   /// Pair: the prior of the blur kernel that maximizes the evidence: the standard deviation of a
   /// coefficient is proportional to exp(-r^2 / (2 kernel_radius^2)).
   double kernel_radius = 0.0;
@@ -93,9 +83,10 @@ struct IdentificationReport {
   double blur_size = 0.0;
 };
 
-/// A filter and how it was found.
+/// A filter that `analyze_filter` takes, and how it was found.
 struct Identification {
-  RestorationCoefficients filter;
+  RestorationFilter filter;
+  FilterProperties properties;  ///< of `filter`: the proof of its stability
   IdentificationReport report;
 };
 
@@ -130,7 +121,8 @@ Expected<Psf> read_psf(const char* path);
 /// and the spectrum of the sharp fragment.
 ///
 /// Errors: InvalidArgument (configuration, size, format, a pixel that is not finite, a constant
-/// fragment, fragments that do not show the same scene), Unsupported (not host memory).
+/// fragment, fragments that do not show the same scene, `max_response` is too small), Unsupported
+/// (not host memory), OutOfMemory.
 Expected<Identification> identify_from_pair(const ImageView& degraded, const ImageView& sharp,
                                             const IdentificationConfig& config = {});
 

@@ -63,12 +63,22 @@ struct FilterProperties {
 /// longer than kMaxFilterResponse), OutOfMemory.
 Expected<FilterProperties> analyze_filter(const RestorationFilter& filter) noexcept;
 
-/// Reads a filter file (*.ocellus). Does not check its stability. Errors: InvalidArgument (empty
-/// path), IoError, CorruptFile.
-Expected<RestorationFilter> read_restoration_filter(const char* path) noexcept;
+/// What a filter file says of its filter, beside the coefficients. The reader checks the ranges,
+/// not whether the values are right.
+struct FilterFileInfo {
+  float margin = 0.0f;  ///< of the stability: 1 - FilterProperties::largest_root, above 0, up to 1
+  int response = 0;     ///< FilterProperties::response
+  float residual = -1.0f;  ///< RMS error of a restored picture, gray levels of 8 bits; -1: unknown
+};
 
-/// A filter of the library: "gaussian-1" and "gaussian-1.5" restore a Gaussian blur of this
-/// standard deviation in pixels. None if there is no filter of this name.
+/// Reads a filter file (*.ocellus), and what it says to `info`, unless that is null. Does not check
+/// the stability of the filter. Errors: InvalidArgument (empty path), IoError, CorruptFile.
+Expected<RestorationFilter> read_restoration_filter(const char* path,
+                                                    FilterFileInfo* info = nullptr) noexcept;
+
+/// A filter of the library: "gaussian-1", "gaussian-1.5" and "gaussian-2" restore a Gaussian blur of
+/// this standard deviation in pixels, at a noise of 4 gray levels of 8 bits. None if there is no
+/// filter of this name.
 std::optional<RestorationFilter> find_restoration_filter(std::string_view name) noexcept;
 
 }  // namespace ocellus

@@ -1,0 +1,30 @@
+// A gray picture in double precision.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace ocellus::identify {
+
+/// A gray picture; 1 is white.
+struct Picture {
+  Picture() = default;
+  Picture(int w, int h)
+      : width(w), height(h), values(static_cast<std::size_t>(w) * static_cast<std::size_t>(h)) {}
+  double& at(int y, int x) {
+    return values[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
+                  static_cast<std::size_t>(x)];
+  }
+  double at(int y, int x) const { return const_cast<Picture*>(this)->at(y, x); }
+
+  int width = 0;
+  int height = 0;
+  std::vector<double> values;
+};
+
+/// Part of `picture`; the rectangle is inside.
+Picture crop(const Picture& picture, int x, int y, int width, int height);
+double mean(const Picture& picture);
+double variance(const Picture& picture);
+
+}  // namespace ocellus::identify
