@@ -447,6 +447,11 @@ float GrayImage::brightness(int x, int y) const {
   const std::size_t index = static_cast<std::size_t>(y) * static_cast<std::size_t>(size.width) +
                             static_cast<std::size_t>(x);
   if (format == PixelFormat::kGray8) return pixels[index];
+  if (format == PixelFormat::kFloat32) {
+    float value = 0.0f;
+    std::memcpy(&value, pixels.data() + sizeof(float) * index, sizeof(float));
+    return value;
+  }
   std::uint16_t value = 0;
   std::memcpy(&value, pixels.data() + 2 * index, 2);
   return static_cast<float>(value) / 257.0f;

@@ -10,7 +10,7 @@
 
 namespace ocellus::app {
 
-/// A gray image of 8 or 16 bits without padding between rows.
+/// A gray image without padding between rows. Files have 8 or 16 bits.
 struct GrayImage {
   ImageSize size;
   PixelFormat format = PixelFormat::kGray8;

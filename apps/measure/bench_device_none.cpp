@@ -1,6 +1,7 @@
 // The benches of a CUDA device in a build without the kernels that measure one.
 #include "apps/halftone/bench.h"
 #include "apps/optical_flow/bench.h"
+#include "apps/restoration/bench.h"
 
 namespace ocellus::app {
 
@@ -21,6 +22,11 @@ int bench_on_device(const FlowBenchOptions&, const EngineConfig&, const EngineIn
 
 int bench_cells_on_device(const HalftoneBenchOptions&, const EngineConfig&, const EngineInfo&,
                           const std::vector<Clip>&) {
+  refuse();
+}
+
+int bench_restoration_on_device(const RestoreBenchOptions&, const EngineConfig&, const EngineInfo&,
+                                const std::vector<Clip>&) {
   refuse();
 }
 

@@ -13,6 +13,8 @@ namespace {
 constexpr int kRuns = 5;
 constexpr double kRunSeconds = 0.1;
 constexpr double kAloneSeconds = 0.4;
+constexpr double kWarmSeconds = 0.1;
+constexpr int kWarmFrames = 3 * kMaxKernelTaps;
 
 /// The number of frames that take `seconds`, limited to a range.
 int frames_for(double seconds, double frame_seconds, int least, int most) {
@@ -99,11 +101,12 @@ double DeviceRun::run(int frames) {
 }
 
 DeviceTimes DeviceRun::measure(int most_frames) {
-  constexpr int kTrial = 20;
-  run(3 * kMaxKernelTaps);  // fills the ring, and lets an idle device raise its clock
-  const double frame_seconds = run(kTrial) / kTrial;
+  // Fills the ring, and lets an idle device raise its clock.
+  run(frames_for(kWarmSeconds, run(1), info_.support_frames, kWarmFrames));
+  const int trial = std::min(20, most_frames);
+  const double frame_seconds = run(trial) / trial;
   DeviceTimes times;
-  times.frames_in_run = frames_for(kRunSeconds, frame_seconds, kTrial, most_frames);
+  times.frames_in_run = frames_for(kRunSeconds, frame_seconds, trial, most_frames);
   times.rates.reserve(kRuns);
   const int alone = frames_for(kAloneSeconds, frame_seconds, 100, most_frames);
   times.alone_ms.resize(static_cast<std::size_t>(alone));

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "apps/common/common.h"
@@ -54,6 +55,8 @@ class DeviceRun {
                                                int planes);
 
   const OperatorInfo& info() const { return info_; }
+  /// The method of computation on this engine.
+  std::string summary() const { return op_.info().summary; }
   const Footprint& footprint() const { return footprint_; }
 
  private:

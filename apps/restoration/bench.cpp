@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 
 namespace ocellus::app {
@@ -46,10 +47,40 @@ RestorationFilter random_filter(int support, double feedback) {
   return filter;
 }
 
+constexpr PixelFormat kFormats[] = {PixelFormat::kGray8, PixelFormat::kGray16,
+                                    PixelFormat::kFloat32};
+
+GrayImage converted(const GrayImage& image, PixelFormat format) {
+  GrayImage result(image.size, format);
+  std::size_t at = 0;
+  const auto put = [&](auto value) {
+    std::memcpy(result.pixels.data() + at, &value, sizeof(value));
+    at += sizeof(value);
+  };
+  for (int y = 0; y < image.size.height; ++y) {
+    for (int x = 0; x < image.size.width; ++x) {
+      const float gray = image.brightness(x, y);
+      if (format == PixelFormat::kFloat32)
+        put(gray);
+      else if (format == PixelFormat::kGray16)
+        put(static_cast<std::uint16_t>(gray * 257.0f + 0.5f));
+      else
+        put(static_cast<std::uint8_t>(gray + 0.5f));
+    }
+  }
+  return result;
+}
+
 int run_bench_restore(const RestoreBenchOptions& o) {
   const BenchEngine engine(o);
   std::vector<Clip> clips;
-  for (const std::string& name : bench_inputs(o)) clips.push_back(read_clip(name, o.source, {}));
+  for (const std::string& name : bench_inputs(o)) {
+    clips.push_back(read_clip(name, o.source, {}));
+    for (GrayImage& frame : clips.back().frames)
+      for (const PixelFormat format : kFormats)
+        if (o.format == format_name(format) && frame.format != format)
+          frame = converted(frame, format);
+  }
   return engine.on_cpu()
              ? bench_restoration_on_host(o, engine.config, engine.info, std::move(clips))
              : bench_restoration_on_device(o, engine.config, engine.info, clips);
@@ -80,6 +111,18 @@ Workload restoration_work(const OperatorInfo& info, const BenchFilter& filter,
   return {info.least_bytes, row * (height + half) + 2.0 * column * width + 6.0 * width * height};
 }
 
+const char* format_name(PixelFormat format) {
+  switch (format) {
+    case PixelFormat::kGray8:
+      return "gray8";
+    case PixelFormat::kGray16:
+      return "gray16";
+    case PixelFormat::kFloat32:
+      break;
+  }
+  return "float";
+}
+
 const char* schedule_name(RestorationSchedule schedule) {
   return schedule == RestorationSchedule::kRecursion ? "recursion" : "frequency";
 }
@@ -89,12 +132,16 @@ void add_bench_restore_command(CLI::App& bench, int& exit_code) {
       "restore", "Measure restoration: supports of the filter, schedules, other libraries");
   command->footer(
       "The filters have random coefficients and impulse responses of at most 64 pixels. On the\n"
-      "CPU, frames and results lie in ordinary memory, and the rows take turns.");
+      "CPU, frames and results lie in ordinary memory, and the rows take turns. On a device they\n"
+      "lie in its memory.");
   const auto o = std::make_shared<RestoreBenchOptions>();
   add_bench_options(*command, *o);
   command->add_option("--support", o->supports, "Supports m of the filters")
       ->delimiter(',')
       ->check(CLI::Range(1, kMaxFilterSupport))
+      ->capture_default_str();
+  command->add_option("--format", o->format, "Format of the frames: gray8, gray16 or float")
+      ->check(CLI::IsMember({"gray8", "gray16", "float"}))
       ->capture_default_str();
   command->add_flag("--no-peers", o->no_peers, "Leave out the methods of other libraries");
   command->callback([command, o, &exit_code] {

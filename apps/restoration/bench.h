@@ -14,6 +14,7 @@ struct RestoreBenchOptions : BenchOptions {
   RestoreBenchOptions();
 
   std::vector<int> supports;
+  std::string format = "gray8";
   bool no_peers = false;
 };
 
@@ -38,6 +39,8 @@ BenchFilter bench_filter(int support);
 Workload restoration_work(const OperatorInfo& info, const BenchFilter& filter,
                           RestorationSchedule schedule);
 
+/// "gray8", "gray16" or "float".
+const char* format_name(PixelFormat format);
 /// "recursion" or "frequency".
 const char* schedule_name(RestorationSchedule schedule);
 

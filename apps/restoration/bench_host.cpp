@@ -134,6 +134,7 @@ nlohmann::ordered_json row_json(const Row& row, const Clip& clip, const HostMach
   r["group"] = row.peer ? "peer" : "ours";
   r["input"] = clip.name;
   r["size"] = {clip.size().width, clip.size().height};
+  r["format"] = format_name(clip.format());
   r["support"] = row.filter->filter.support;
   r["response"] = row.filter->response;
   machine.add_times(r, row.ms);

@@ -28,11 +28,15 @@ if(OCELLUS_SANITIZE)
   target_link_options(ocellus_options INTERFACE -fsanitize=${sanitizers})
 endif()
 
-# For folders of tests that compute little. Optimizing the code that sanitizers add triples the
-# compile time.
+# ocellus_sanitize_unoptimized([<target>]): for a target, or all targets of a folder, that compute
+# little. Optimizing the code that sanitizers add triples the compile time.
 macro(ocellus_sanitize_unoptimized)
   if(OCELLUS_SANITIZE AND NOT OCELLUS_SANITIZE MATCHES "fuzzer")
-    add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-O0>)
+    if(${ARGC} GREATER 0)
+      target_compile_options(${ARGV0} PRIVATE $<$<COMPILE_LANGUAGE:C,CXX>:-O0>)
+    else()
+      add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-O0>)
+    endif()
   endif()
 endmacro()
 

@@ -53,7 +53,7 @@ class CpuCellularNetwork final : public CpuOperator {
 
   // The steps of a frame; build_steps puts them in order.
   void load_input(const StepContext& at, int part, int worker) noexcept;
-  void start(const StepContext& at, int part, int worker) noexcept;
+  void start_cells(const StepContext& at, int part, int worker) noexcept;
   void diffuse(const StepContext& at, int part, int worker) noexcept;
   void give_outputs(const StepContext& at, int part, int worker) noexcept;
   void make_states(const StepContext& at, int part, int worker) noexcept;

@@ -56,7 +56,7 @@ void CpuCellularNetwork::build_steps(JobStep* steps, StepContext* contexts) noex
     const CellStagePlan& plan = plan_of(s);
     if (!plan.keeps_state) {
       add(&CpuCellularNetwork::run<&CpuCellularNetwork::load_input>, rows_.count(), s);
-      add(&CpuCellularNetwork::run<&CpuCellularNetwork::start>, rows_.count(), s);
+      add(&CpuCellularNetwork::run<&CpuCellularNetwork::start_cells>, rows_.count(), s);
       add(&CpuCellularNetwork::run<&CpuCellularNetwork::diffuse>,
           plan.start == CellStart::kErrorDiffusion ? diffusion_rows().count() : 0, s);
       add(&CpuCellularNetwork::run<&CpuCellularNetwork::give_outputs>, rows_.count(), s);
@@ -138,7 +138,7 @@ void CpuCellularNetwork::load_input(const StepContext& at, int part, int worker)
   if (part == 0 && at.level == 0) sweeps_ = 0;
 }
 
-void CpuCellularNetwork::start(const StepContext& at, int part, int) noexcept {
+void CpuCellularNetwork::start_cells(const StepContext& at, int part, int) noexcept {
   const CellStagePlan& plan = plan_of(at.level);
   const StageData& data = data_of(at.level);
   const int width = plan_.size.width;
