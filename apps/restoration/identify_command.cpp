@@ -30,7 +30,7 @@ struct IdentifyOptions {
   std::string edge;
   double noise = 1.0;
   int support = 7;
-  double largest_root = 0.95;
+  double largest_root = IdentificationConfig{}.largest_root;
   int max_response = kMaxFilterResponse;
   int max_shift = 8;
   bool keep_shift = false;
