@@ -4,127 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
-#include "apps/common/printable.h"
-#include "apps/io/output_file.h"
+#include "apps/measure/svg_shapes.h"
 
 namespace ocellus::app {
 namespace {
 
-constexpr double kWidth = 960.0;
-constexpr double kHeight = 440.0;
-constexpr double kTop = 108.0;
-constexpr double kBottom = 360.0;
+using namespace svg;
 
-constexpr const char* kInk = "#1f2933";
-constexpr const char* kSoft = "#6b7785";
-constexpr const char* kGrid = "#e4e8ec";
-// Colors of the series' lines and bands. They differ without color vision, too.
-constexpr const char* kLines[] = {"#1769aa", "#d08700", "#5a7d2a"};
 constexpr const char* kFills[] = {"#a9cbe8", "#f3d9a4", "#cfdfb8"};
 constexpr const char* kBudget = "#c7392f";
-
-std::string escape(const std::string& text) {
-  std::string out;
-  for (const char c : printable(text)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
-std::string text_at(double x, double y, const char* anchor, const char* color, double size,
-                    const std::string& text, const char* more = "") {
-  return fmt::format(
-      "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" fill=\"{}\" "
-      "font-size=\"{:g}\"{}>{}</text>\n",
-      x, y, anchor, color, size, more, escape(text));
-}
-
-std::string line_between(double x0, double y0, double x1, double y1, const char* color,
-                         const char* more = "") {
-  return fmt::format(
-      "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"{}/>\n", x0, y0,
-      x1, y1, color, more);
-}
-
-struct Axis {
-  double low = 0.0;
-  double high = 1.0;
-  bool logarithmic = false;
-  double from = 0.0;  ///< SVG coordinate of low
-  double to = 1.0;    ///< SVG coordinate of `high`
-
-  double at(double value) const {
-    value = std::clamp(value, low, high);
-    const double share =
-        logarithmic ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
-    return from + share * (to - from);
-  }
-};
-
-/// A step of 1, 2 or 5 times a power of ten, so that about `wanted` steps fill the range.
-double tidy_step(double range, int wanted) {
-  const double raw = range / wanted;
-  const double power = std::pow(10.0, std::floor(std::log10(raw)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (raw <= factor * power) return factor * power;
-  }
-  return 10.0 * power;
-}
-
-std::vector<double> ticks_of(const Axis& axis, int wanted) {
-  std::vector<double> ticks;
-  // On a short part of a logarithmic axis, equal steps look almost equal.
-  if (!axis.logarithmic || axis.high / axis.low < 4.0) {
-    const double step = tidy_step(axis.high - axis.low, wanted);
-    for (double tick = std::ceil(axis.low / step) * step; tick <= axis.high * 1.0001; tick += step)
-      ticks.push_back(tick);
-    return ticks;
-  }
-  const bool wide = axis.high / axis.low > 300.0;
-  for (double power = std::pow(10.0, std::floor(std::log10(axis.low))); power <= axis.high * 1.0001;
-       power *= 10.0) {
-    for (const double factor : {1.0, 2.0, 5.0}) {
-      if (wide && factor != 1.0) continue;
-      const double tick = factor * power;
-      if (tick >= axis.low * 0.9999 && tick <= axis.high * 1.0001) ticks.push_back(tick);
-    }
-  }
-  return ticks;
-}
-
-std::string frame_of(const Axis& x, const Axis& y, const std::vector<double>& x_ticks,
-                     const std::vector<std::pair<double, std::string>>& y_ticks,
-                     const std::string& x_label, const std::string& heading) {
-  std::string out =
-      text_at(x.from, kTop - 14.0, "start", kInk, 13, heading, " font-weight=\"600\"");
-  for (const double tick : x_ticks) {
-    out += line_between(x.at(tick), kBottom, x.at(tick), kTop, kGrid);
-    out += text_at(x.at(tick), kBottom + 18.0, "middle", kSoft, 11, fmt::format("{:g}", tick));
-  }
-  for (const auto& [tick, label] : y_ticks) {
-    out += line_between(x.from, y.at(tick), x.to, y.at(tick), kGrid);
-    out += text_at(x.from - 8.0, y.at(tick) + 4.0, "end", kSoft, 11, label);
-  }
-  out += line_between(x.from, kBottom, x.to, kBottom, kSoft);
-  out += text_at(0.5 * (x.from + x.to), kBottom + 40.0, "middle", kSoft, 12, x_label);
-  return out;
-}
 
 std::string distribution_frame(const Axis& x, const Axis& y) {
   std::vector<std::pair<double, std::string>> y_ticks;
@@ -244,22 +134,13 @@ void write_latency_svg(const std::string& path, const LatencyPlot& plot) {
   const Axis time_x{0.0, seconds, false, 540.0, 925.0};
   const Axis time_y{0.0, top * 1.08, false, kBottom, kTop};
 
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:g} {1:g}\" width=\"{0:g}\" "
-      "height=\"{1:g}\" "
-      "font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', "
-      "sans-serif\">\n<title>{2}</title>\n<rect width=\"{0:g}\" height=\"{1:g}\" "
-      "fill=\"white\"/>\n",
-      kWidth, kHeight, escape(plot.title));
-  svg += text_at(32.0, 34.0, "start", kInk, 17, plot.title, " font-weight=\"600\"");
-  svg += text_at(32.0, 54.0, "start", kSoft, 12, plot.subtitle);
-  svg += text_at(32.0, 71.0, "start", kSoft, 12, plot.machine);
+  std::string svg = header(plot.title, plot.subtitle, plot.machine);
   svg += distribution_frame(ccdf_x, ccdf_y);
   svg += over_time_frame(time_x, time_y);
   const bool several = plot.series.size() > 1;
   for (std::size_t i = plot.series.size(); i-- > 0;) {
     const LatencySeries& series = plot.series[i];
-    const char* const line = kLines[i % std::size(kLines)];
+    const char* const line = kLines[i % std::size(kFills)];
     svg += distribution(series, line, !several, ccdf_x, ccdf_y);
     svg += over_time(series, line, kFills[i % std::size(kFills)], time_x, time_y);
     if (!several) continue;
@@ -284,11 +165,7 @@ void write_latency_svg(const std::string& path, const LatencyPlot& plot) {
     svg += text_at(time_x.to, budget_y - 6.0, "end", kBudget, 11, label,
                    " stroke=\"white\" stroke-width=\"3\" paint-order=\"stroke\"");
   }
-  svg += "</svg>\n";
-
-  OutputFile file(path);
-  file.write(svg.data(), svg.size());
-  file.commit();
+  write(path, std::move(svg));
 }
 
 }  // namespace ocellus::app

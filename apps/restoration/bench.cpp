@@ -1,6 +1,8 @@
 // ocellus bench restore: the command and the filters that it measures.
 #include "apps/restoration/bench.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -123,6 +125,17 @@ const char* format_name(PixelFormat format) {
   return "float";
 }
 
+CurvePlot time_plot(ImageSize size, PixelFormat format, const std::string& machine) {
+  CurvePlot plot;
+  plot.title = fmt::format("Restoration of {} {}", size_text(size), format_name(format));
+  plot.subtitle =
+      fmt::format("four quadrants; impulse responses of at most {} pixels", kBenchResponse);
+  plot.machine = machine;
+  plot.x_label = "support m";
+  plot.y_label = "Time of a frame, ms";
+  return plot;
+}
+
 const char* schedule_name(RestorationSchedule schedule) {
   return schedule == RestorationSchedule::kRecursion ? "recursion" : "frequency";
 }
@@ -143,9 +156,14 @@ void add_bench_restore_command(CLI::App& bench, int& exit_code) {
   command->add_option("--format", o->format, "Format of the frames: gray8, gray16 or float")
       ->check(CLI::IsMember({"gray8", "gray16", "float"}))
       ->capture_default_str();
+  command->add_option("--plot", o->plot, "Write a plot of time against support (.svg)");
   command->add_flag("--no-peers", o->no_peers, "Leave out the methods of other libraries");
   command->callback([command, o, &exit_code] {
     check_bench_options(*command, *o);
+    if (!o->plot.empty() && file_extension(o->plot) != ".svg")
+      throw InputError(fmt::format("--plot is '{}'; it must end in .svg", o->plot));
+    if (!o->plot.empty() && o->input.empty() && o->sizes.size() > 1)
+      throw InputError("--plot draws one size; give one --size");
     exit_code = run_bench_restore(*o);
   });
 }

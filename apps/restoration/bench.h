@@ -6,6 +6,7 @@
 
 #include "apps/common/operator_run.h"
 #include "apps/measure/bench_command.h"
+#include "apps/measure/curve_plot.h"
 #include "ocellus/restoration.h"
 
 namespace ocellus::app {
@@ -16,6 +17,7 @@ struct RestoreBenchOptions : BenchOptions {
   std::vector<int> supports;
   std::string format = "gray8";
   bool no_peers = false;
+  std::string plot;  ///< file of the plot; empty: none
 };
 
 /// A filter to measure.
@@ -43,6 +45,9 @@ Workload restoration_work(const OperatorInfo& info, const BenchFilter& filter,
 const char* format_name(PixelFormat format);
 /// "recursion" or "frequency".
 const char* schedule_name(RestorationSchedule schedule);
+
+/// The plot of --plot, without its curves.
+CurvePlot time_plot(ImageSize size, PixelFormat format, const std::string& machine);
 
 /// Measures on the CPU, with the methods of other libraries.
 int bench_restoration_on_host(const RestoreBenchOptions& options, const EngineConfig& engine,

@@ -220,6 +220,20 @@ void print_table(const Table& table, const cuda::DeviceLimits& limits) {
   }
 }
 
+/// Figure 3 of the paper: time against support.
+void plot_table(const RestoreBenchOptions& o, const Table& table, const EngineInfo& info) {
+  CurvePlot plot = time_plot(table.clip->size(), table.clip->format(), info.device_name);
+  for (const Group group :
+       {Group::kRecursion, Group::kFrequency, Group::kFixed, Group::kFlexible}) {
+    Curve curve{group_name(group), {}};
+    for (const int support : o.supports)
+      if (const Row* const row = table.find(support, group))
+        curve.points.emplace_back(support, row->times.frame_ms());
+    plot.curves.push_back(std::move(curve));
+  }
+  write_curves_svg(o.plot, plot);
+}
+
 }  // namespace
 
 int bench_restoration_on_device(const RestoreBenchOptions& o, const EngineConfig& engine,
@@ -237,6 +251,7 @@ int bench_restoration_on_device(const RestoreBenchOptions& o, const EngineConfig
       tables.push_back(bench.run(filters, [&] { progress.update(++done); }));
     }
   }
+  if (!o.plot.empty()) plot_table(o, tables.front(), info);
   if (o.common.json) {
     nlohmann::ordered_json json = bench_head("restore", info);
     json["depth"] = o.in_flight();

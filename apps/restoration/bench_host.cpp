@@ -167,6 +167,18 @@ void print_table(const Table& table, const HostMachine& machine) {
   }
 }
 
+void plot_table(const RestoreBenchOptions& o, const Table& table, const EngineInfo& info) {
+  CurvePlot plot = time_plot(table.clip.size(), table.clip.format(), info.device_name);
+  for (const RestorationSchedule schedule : kSchedules) {
+    Curve curve{schedule_name(schedule), {}};
+    for (const auto& row : table.rows)
+      if (row->schedule == schedule)
+        curve.points.emplace_back(row->filter->filter.support, percentile(row->ms, 50.0));
+    plot.curves.push_back(std::move(curve));
+  }
+  write_curves_svg(o.plot, plot);
+}
+
 }  // namespace
 
 int bench_restoration_on_host(const RestoreBenchOptions& o, const EngineConfig& engine,
@@ -187,6 +199,7 @@ int bench_restoration_on_host(const RestoreBenchOptions& o, const EngineConfig& 
     tables.push_back(std::move(table));
   }
 
+  if (!o.plot.empty()) plot_table(o, *tables.front(), info);
   if (o.common.json) {
     nlohmann::ordered_json json = bench_head("restore", info);
     json["frames"] = o.host_frames();

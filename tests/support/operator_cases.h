@@ -82,7 +82,6 @@ inline const std::vector<OperatorPath>& operator_paths() {
        "synchronous",
        {{"template", "hlf5"}, {"update", "synchronous"}, {"levels", "16"}, {"max_sweeps", "4"}}},
       {"cnn", "chain", {{"template", "threshold | erosion | edge"}}},
-      {"restore", "recursion", {{"schedule", "recursion"}}},
   };
   return paths;
 }
