@@ -58,7 +58,7 @@ class CudaRestoration final : public CudaOperator {
       return tl::unexpected(make_error(
           Status::kUnsupported,
           "restoration of %dx%d with a padding of %d pixels needs %zu bytes of shared memory; the "
-          "device has %zu for each block",
+          "device has %zu for each block; use schedule recursion or a smaller frame",
           plan_.size.width, plan_.size.height, plan_.padding,
           row_bytes() > column_bytes() ? row_bytes() : column_bytes(), most));
     }

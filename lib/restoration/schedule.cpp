@@ -37,6 +37,8 @@ RestorationSchedule faster_on_cpu(const RestorationPlan& plan) noexcept {
 
 }  // namespace
 
+// On a device the transforms take 0.5 to 0.9 of the time of the recursion at m = 3, and the ratio
+// falls with m.
 RestorationPlan choose_schedule(const RestorationPlan& plan, BackendKind backend) noexcept {
   RestorationPlan chosen = plan;
   if (plan.schedule == RestorationSchedule::kAuto)
