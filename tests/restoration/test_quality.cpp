@@ -29,7 +29,7 @@ using identify::Picture;
 using identify::Spectrum;
 
 constexpr int kBorder = 24;
-constexpr int kPad = 48;
+constexpr int kPad = 128;
 
 /// A photograph, at most 512x512 of its center.
 Picture read_picture(const std::string& path) {
@@ -61,7 +61,8 @@ std::vector<Picture> photographs() {
 
 /// The picture in the middle of a larger one, reflected at its borders.
 Spectrum reflected(const Picture& p) {
-  Spectrum s(identify::power_of_two(std::max(p.width, p.height) + 2 * kPad));
+  // A multiple of 64 is fast to transform.
+  Spectrum s((std::max(p.width, p.height) + 2 * kPad + 63) / 64 * 64);
   const auto fold = [](int k, int n) {
     const int r = ((k % (2 * n)) + 2 * n) % (2 * n);
     return r < n ? r : 2 * n - 1 - r;

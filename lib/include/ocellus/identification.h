@@ -33,8 +33,8 @@ struct IdentificationConfig {
   /// Bound of the modulus of the largest root of each quadrant, 0.5 to 0.98. The impulse response
   /// decays about as fast as its powers. A larger value permits a better restoration of disk and
   /// motion blur at low noise, but a longer response, which needs more padding: up to 120 pixels
-  /// for 0.9, 250 for 0.95. docs/restoration.md has a table.
-  double largest_root = 0.9;
+  /// for 0.9, 260 for 0.95. docs/restoration.md has a table; see also `max_response`.
+  double largest_root = 0.95;
   /// Largest impulse response, FilterProperties::response, in pixels: 8 to 512. Where it is longer,
   /// the filter is designed again with a smaller bound of the roots, down to 0.2. 512 is the
   /// longest response that an operator takes.
