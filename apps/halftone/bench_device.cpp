@@ -224,13 +224,7 @@ nlohmann::ordered_json row_json(const Row& row, const Table& table,
     return r;
   }
   const DeviceTimes& t = row.times;
-  r["frames_per_s"] = t.rate();
-  r["frames_in_run"] = t.frames_in_run;
-  r["frame_ms"] = t.frame_ms();
-  r["median_ms"] = percentile(t.alone_ms, 50.0);
-  r["p99_ms"] = percentile(t.alone_ms, 99.0);
-  r["device_median_ms"] = percentile(t.device_ms, 50.0);
-  r["device_p99_ms"] = percentile(t.device_ms, 99.0);
+  add_times(r, t);
   r["mpixel_per_s"] = table.clip->pixels() * 1e-3 / t.frame_ms();
   if (row.group != Group::kCore) {
     add_floor(r, row.work, limits);

@@ -42,6 +42,21 @@ double DeviceTimes::rate() const {
   return percentile(rates, 50.0);
 }
 
+void add_times(nlohmann::ordered_json& row, const DeviceTimes& t) {
+  row["frames_per_s"] = t.rate();
+  row["frames_per_s_min"] = percentile(t.rates, 0.0);
+  row["frames_per_s_max"] = percentile(t.rates, 100.0);
+  row["frames_in_run"] = t.frames_in_run;
+  row["frame_ms"] = t.frame_ms();
+  row["frames_alone"] = t.alone_ms.size();
+  row["median_ms"] = percentile(t.alone_ms, 50.0);
+  row["p99_ms"] = percentile(t.alone_ms, 99.0);
+  row["p99.9_ms"] = percentile(t.alone_ms, 99.9);
+  row["min_ms"] = percentile(t.alone_ms, 0.0);
+  row["device_median_ms"] = percentile(t.device_ms, 50.0);
+  row["device_p99_ms"] = percentile(t.device_ms, 99.0);
+}
+
 Footprint DeviceRun::footprint_of(const EngineConfig& engine, const OperatorMaker& maker,
                                   const RunMemory& memory) {
   return take_or_refuse(maker.footprint(take(Engine::probe(engine), "engine")), "operator") +

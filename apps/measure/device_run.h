@@ -30,6 +30,9 @@ struct DeviceTimes {
   double frame_ms() const { return 1e3 / rate(); }
 };
 
+/// Adds the times to a row of a report.
+void add_times(nlohmann::ordered_json& row, const DeviceTimes& times);
+
 /// The memory of frames and of results. A single MemorySpace selects the same memory for both.
 struct RunMemory {
   RunMemory(MemorySpace both) : frames(both), results(both) {}

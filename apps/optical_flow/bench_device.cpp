@@ -333,18 +333,7 @@ nlohmann::ordered_json row_json(const Row& row, const Table& table, const Device
     return r;
   }
   const DeviceTimes& t = row.times;
-  r["frames_per_s"] = t.rate();
-  r["frames_per_s_min"] = percentile(t.rates, 0.0);
-  r["frames_per_s_max"] = percentile(t.rates, 100.0);
-  r["frames_in_run"] = t.frames_in_run;
-  r["frame_ms"] = t.frame_ms();
-  r["frames_alone"] = t.alone_ms.size();
-  r["median_ms"] = percentile(t.alone_ms, 50.0);
-  r["p99_ms"] = percentile(t.alone_ms, 99.0);
-  r["p99.9_ms"] = percentile(t.alone_ms, 99.9);
-  r["min_ms"] = percentile(t.alone_ms, 0.0);
-  r["device_median_ms"] = percentile(t.device_ms, 50.0);
-  r["device_p99_ms"] = percentile(t.device_ms, 99.0);
+  add_times(r, t);
   add_floor(r, row.work, limits);
   r["fits_l2"] = fits_cache(row, limits);
   r["ratio"] = t.frame_ms() / floor_of(row.work, limits).ms;

@@ -186,12 +186,7 @@ nlohmann::ordered_json row_json(const Row& row, const Table& table,
   }
   const DeviceTimes& t = row.times;
   r["chosen"] = row.chosen;
-  r["frames_per_s"] = t.rate();
-  r["frames_in_run"] = t.frames_in_run;
-  r["frame_ms"] = t.frame_ms();
-  r["median_ms"] = percentile(t.alone_ms, 50.0);
-  r["p99_ms"] = percentile(t.alone_ms, 99.0);
-  r["device_median_ms"] = percentile(t.device_ms, 50.0);
+  add_times(r, t);
   add_floor(r, row.work, limits);
   r["ratio"] = t.frame_ms() / floor_of(row.work, limits).ms;
   if (const Row* const paper = table.paper(row.support); paper != nullptr && row.chosen)

@@ -98,17 +98,14 @@ void make_roots(const DeviceFft& fft, detail::Complex32* roots) noexcept {
 }
 
 int stored_frequency(const DeviceFft& fft, int place) noexcept {
+  detail::FftPlan plan;
+  plan.length = fft.length;
+  plan.passes = fft.passes;
+  for (std::size_t p = 0; p < static_cast<std::size_t>(fft.passes); ++p)
+    plan.radix[p] = static_cast<std::uint8_t>(fft.pass[p].radix);
   const DeviceFftPass& last = fft.last();
-  int position = place % last.butterflies * last.radix + place / last.butterflies;
-  int frequency = 0;
-  int factor = 1;
-  for (int p = 0; p < fft.passes; ++p) {
-    const DeviceFftPass& pass = fft.pass[static_cast<std::size_t>(p)];
-    frequency += factor * (position / pass.part);
-    position %= pass.part;
-    factor *= pass.radix;
-  }
-  return frequency;
+  return detail::frequency_at(plan,
+                              place % last.butterflies * last.radix + place / last.butterflies);
 }
 
 }  // namespace ocellus::cuda

@@ -2,42 +2,14 @@
 // c is at place (i + gaps) kWidth + c.
 #pragma once
 
+#include "kernels/image/butterfly.h"
 #include "kernels/image/fft.h"
 
 namespace ocellus::cuda {
 
-/// Calls `call(std::integral_constant<int, radix>)`.
-template <typename Call>
-__device__ __forceinline__ void with_device_radix(int radix, Call&& call) {
-  switch (radix) {
-    case 16:
-      return call(std::integral_constant<int, 16>{});
-    case 12:
-      return call(std::integral_constant<int, 12>{});
-    case 10:
-      return call(std::integral_constant<int, 10>{});
-    case 9:
-      return call(std::integral_constant<int, 9>{});
-    case 8:
-      return call(std::integral_constant<int, 8>{});
-    case 6:
-      return call(std::integral_constant<int, 6>{});
-    case 5:
-      return call(std::integral_constant<int, 5>{});
-    case 4:
-      return call(std::integral_constant<int, 4>{});
-    case 3:
-      return call(std::integral_constant<int, 3>{});
-    default:
-      return call(std::integral_constant<int, 2>{});
-  }
-}
-
 template <int kWidth>
 class BlockFft {
  public:
-  using Complex32 = detail::Complex32;
-
   __device__ BlockFft(const DeviceFft& fft, const Complex32* roots, Complex32* shared)
       : fft_(fft), roots_(roots), shared_(shared) {}
 
@@ -58,7 +30,7 @@ class BlockFft {
         Complex32* const from = last_butterfly<kRadix>(t, c);
 #pragma unroll
         for (int s = 0; s < kRadix; ++s) e[s] = from[gap<kRadix>(s) * kWidth];
-        detail::butterfly<kRadix, 1, false>(e);
+        butterfly<kRadix, 1, false>(e);
         use(e, t, c);
       });
     });
@@ -71,7 +43,7 @@ class BlockFft {
       for_butterflies(last(), [&](int t, int c) {
         Complex32 e[kRadix];
         load(e, t, c);
-        detail::butterfly<kRadix, 1, true>(e);
+        butterfly<kRadix, 1, true>(e);
         put_last(e, t, c);
       });
     });
@@ -83,7 +55,7 @@ class BlockFft {
   __device__ void turn(Change&& change) {
     end_forward([&]<int kRadix>(Complex32(&e)[kRadix], int t, int c) {
       change(e, t, c);
-      detail::butterfly<kRadix, 1, true>(e);
+      butterfly<kRadix, 1, true>(e);
       put_last(e, t, c);
     });
     __syncthreads();
@@ -147,10 +119,10 @@ class BlockFft {
   template <int kRadix, bool kInverse>
   __device__ static void compute(Complex32 (&e)[kRadix], Complex32 root) {
     if constexpr (kInverse) {
-      twist(e, detail::conjugate(root));
-      detail::butterfly<kRadix, 1, true>(e);
+      twist(e, conjugate(root));
+      butterfly<kRadix, 1, true>(e);
     } else {
-      detail::butterfly<kRadix, 1, false>(e);
+      butterfly<kRadix, 1, false>(e);
       twist(e, root);
     }
   }

@@ -9,7 +9,6 @@
 namespace ocellus::cuda {
 namespace {
 
-using detail::Complex32;
 /// Blocks of kMaxFilterThreads that a multiprocessor holds: 64 registers for a thread. Butterflies
 /// of radix 16 fit in them.
 constexpr int kFilterBlocks = kResidentThreads / kMaxFilterThreads;

@@ -9,28 +9,11 @@
 #include <set>
 #include <vector>
 
+#include "kernels/image/butterfly.h"
 #include "kernels/image/fft.h"
 
 namespace ocellus::cuda {
 namespace {
-
-using detail::Complex32;
-
-template <typename Call>
-void with_radix(int radix, Call&& call) {
-  switch (radix) {
-    case 16:
-      return call(std::integral_constant<int, 16>{});
-    case 12:
-      return call(std::integral_constant<int, 12>{});
-    case 10:
-      return call(std::integral_constant<int, 10>{});
-    case 6:
-      return call(std::integral_constant<int, 6>{});
-    default:
-      return detail::with_radix(radix, call);
-  }
-}
 
 /// All passes of a forward transform, in place; then the values in the order in which the device
 /// stores them.
@@ -39,7 +22,7 @@ std::vector<Complex32> forward(const DeviceFft& fft, std::vector<Complex32> valu
   make_roots(fft, roots.data());
   for (int p = 0; p < fft.passes; ++p) {
     const DeviceFftPass& pass = fft.pass[static_cast<std::size_t>(p)];
-    with_radix(pass.radix, [&]<int kRadix>(std::integral_constant<int, kRadix>) {
+    with_device_radix(pass.radix, [&]<int kRadix>(std::integral_constant<int, kRadix>) {
       for (int t = 0; t < pass.butterflies; ++t) {
         // As __umulhi on the device.
         const int number =
@@ -51,7 +34,7 @@ std::vector<Complex32> forward(const DeviceFft& fft, std::vector<Complex32> valu
         Complex32* const from = values.data() + number * pass.part * kRadix + j;
         Complex32 e[kRadix];
         for (int s = 0; s < kRadix; ++s) e[s] = from[s * pass.part];
-        detail::butterfly<kRadix, 1, false>(e);
+        butterfly<kRadix, 1, false>(e);
         Complex32 power{1.0f, 0.0f};
         for (int s = 0; s < kRadix; ++s) {
           from[s * pass.part] = e[s] * power;
