@@ -76,8 +76,8 @@ struct FilterFileInfo {
 Expected<RestorationFilter> read_restoration_filter(const char* path,
                                                     FilterFileInfo* info = nullptr) noexcept;
 
-/// A filter of the library: "gaussian-1", "gaussian-1.5" and "gaussian-2" restore a Gaussian blur of
-/// this standard deviation in pixels, at a noise of 4 gray levels of 8 bits. None if there is no
+/// A filter of the library: "gaussian-1", "gaussian-1.5" and "gaussian-2" restore a Gaussian blur
+/// of this standard deviation in pixels, at a noise of 4 gray levels of 8 bits. None if there is no
 /// filter of this name.
 std::optional<RestorationFilter> find_restoration_filter(std::string_view name) noexcept;
 
