@@ -25,7 +25,7 @@ constexpr Option kOptions[] = {
     Rows::text<[](auto& c) { return &c.filter; }>(
         "filter",
         "Filter file (*.ocellus), or a filter of the library: gaussian-1, gaussian-1.5, "
-        "gaussian-2, disk-2"),
+        "gaussian-2"),
     Rows::choice<[](auto& c) { return &c.border; }>("border", kBorders,
                                                     "What lies beyond the image"),
     Rows::choice<[](auto& c) { return &c.schedule; }>("schedule", kSchedules,

@@ -71,7 +71,9 @@ struct OperatorInfo {
   int support_frames = 1;              ///< number of frames that a result is computed from
   float delay_frames = 0.0f;           ///< age of the moment that a result describes, in frames
   bool keeps_state = false;            ///< true if a result depends on previous frames
-  char summary[160] = {};              ///< the method of computation in a few words
+  /// The method of computation in a few words. A created operator may add to it what it chose for
+  /// its backend.
+  char summary[160] = {};
   /// Least cost of a frame, whatever the implementation: memory traffic in bytes that no cache can
   /// avoid, and number of multiplications and additions.
   double least_bytes = 0.0;
