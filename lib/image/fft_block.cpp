@@ -334,8 +334,8 @@ HWY_INLINE void transpose_in_blocks(V* rows) {
   rows[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, high02, high13));
 }
 
-/// Exchanges the odd blocks of `a` with the even blocks of `b`.
-HWY_INLINE void exchange_blocks(V& a, V& b) {
+/// Exchanges the odd blocks of `a` with the even blocks of `b`. Vectors of 4 lanes have one block.
+[[maybe_unused]] HWY_INLINE void exchange_blocks(V& a, V& b) {
   const V even = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(b), a);
   b = hn::OddEvenBlocks(b, hn::SwapAdjacentBlocks(a));
   a = even;
