@@ -315,8 +315,11 @@ static gboolean gst_ocellus_base_sink_event(GstBaseTransform* trans, GstEvent* e
       gst_ocellus::drain(self);
       break;
     default:
-      // The frames before it go out before it.
-      if (GST_EVENT_IS_SERIALIZED(event) && priv->op.depth() > 1) gst_ocellus::finish_frames(self);
+      // The frames before a serialized event go out before it. The macro GST_EVENT_IS_SERIALIZED
+      // mixes two enumerations, which clang warns of.
+      if ((gst_event_type_get_flags(GST_EVENT_TYPE(event)) & GST_EVENT_TYPE_SERIALIZED) != 0 &&
+          priv->op.depth() > 1)
+        gst_ocellus::finish_frames(self);
       break;
   }
   return GST_BASE_TRANSFORM_CLASS(gst_ocellus_base_parent_class)->sink_event(trans, event);
