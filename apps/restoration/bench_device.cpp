@@ -132,12 +132,21 @@ class RestorationDeviceBench {
     Row row = row_of(group, filter, config, schedule);
     const std::string summary =
         measure(row, maker_of<Restoration>(config), options_.device_frames());
-    DeviceRun automatic(engine_,
-                        maker_of<Restoration>(config_of(filter, RestorationSchedule::kAuto)),
-                        MemorySpace::kCuda, frames_);
-    row.chosen = summary == automatic.summary();
+    row.chosen = row.has_figures() && summary == automatic_summary(filter);
     if (row.chosen) row.name += " *";
     return row;
+  }
+
+  /// What the operator with the schedule auto says; empty if the device has too little memory.
+  std::string automatic_summary(const BenchFilter& filter) const {
+    try {
+      return DeviceRun(engine_,
+                       maker_of<Restoration>(config_of(filter, RestorationSchedule::kAuto)),
+                       MemorySpace::kCuda, frames_)
+          .summary();
+    } catch (const RowRefused&) {
+      return {};
+    }
   }
 
   Row of_paper(Group group, const BenchFilter& filter, PaperAllocation allocation) const {

@@ -8,14 +8,12 @@
 namespace ocellus::cuda {
 namespace {
 
-/// Radices from the last pass to the first. Odd ones and powers of 2 come last: they need few gaps
-/// in shared memory.
 constexpr int kRadices[] = {16, 12, 10, 9, 8, 6, 5, 4, 3, 2};
 
 using Radices = std::array<int, kMaxDevicePasses>;
 
-/// Work of a transform in units of a pass over one element. A pass costs its access to shared
-/// memory, and the arithmetic of its radix. Three units are the access to global memory.
+/// Time of a transform in units of a pass over one element. Three units are the access to global
+/// memory. The last radix should be odd or a multiple of 8, which needs few gaps.
 double cost_of(int length, const Radices& radices, int passes) noexcept {
   double cost = 3.0;
   for (int p = 0; p < passes; ++p) {
@@ -34,7 +32,7 @@ struct Best {
   double cost = 0.0;
 };
 
-/// Tries all products of radices. They do not increase from pass to pass but for the last one.
+/// Tries all sequences of radices whose product is `length`.
 void search(int length, int rest, Radices radices, int passes, Best& best) noexcept {
   if (rest == 1 && passes >= 2) {
     const double cost = cost_of(length, radices, passes);
@@ -73,12 +71,7 @@ DeviceFft make_device_fft(int length) noexcept {
     roots += part;
     block = part;
   }
-  const int last = fft.last().radix;
-  constexpr int kNoGaps = 31;
-  fft.shift = kNoGaps;
-  for (int s = 0; s < 4 && fft.shift == kNoGaps && last % 2 == 0; ++s)
-    if ((last >> s) % 2 == 1) fft.shift = s;
-  if (last == 16) fft.shift = 4;
+  fft.shift = gap_shift(fft.last().radix);
   return fft;
 }
 

@@ -20,8 +20,7 @@ class BlockFft {
     for (int p = 1; p < fft_.passes - 1; ++p) run_shared_pass<false>(fft_.pass[p]);
   }
 
-  /// Runs the last pass: `use(e, t, c)` is called with std::array-like e of its radix and the
-  /// number of the butterfly.
+  /// Runs the last pass. `use(e, t, c)` takes the results e[radix] of butterfly t of array c.
   template <typename Use>
   __device__ void end_forward(Use&& use) {
     with_device_radix(last().radix, [&]<int kRadix>(std::integral_constant<int, kRadix>) {
@@ -50,7 +49,8 @@ class BlockFft {
     __syncthreads();
   }
 
-  /// Both: between the two, `change(e, t, c)` changes the frequencies.
+  /// `end_forward` and `begin_inverse` in one. `change(e, t, c)` changes the frequencies in
+  /// between.
   template <typename Change>
   __device__ void turn(Change&& change) {
     end_forward([&]<int kRadix>(Complex32(&e)[kRadix], int t, int c) {
@@ -77,16 +77,10 @@ class BlockFft {
     return shared_[(i + (i >> fft_.shift)) * kWidth + c];
   }
 
-  /// The gaps as in `DeviceFft::shift`, for the radix of the last pass.
-  template <int kRadix>
-  static constexpr int kShift = kRadix % 16 == 0  ? 4
-                                : kRadix % 8 == 0 ? 3
-                                : kRadix % 4 == 0 ? 2
-                                : kRadix % 2 == 0 ? 1
-                                                  : 31;
   template <int kRadix>
   __device__ static constexpr int gap(int s) {
-    return s + (s >> kShift<kRadix>);
+    constexpr int kShift = gap_shift(kRadix);
+    return s + (s >> kShift);
   }
   template <int kRadix>
   __device__ Complex32* last_butterfly(int t, int c) const {

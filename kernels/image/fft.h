@@ -2,11 +2,12 @@
 //
 // The passes are those of lib/image/fft.h. A block of threads transforms in shared memory, but the
 // first pass of a forward transform reads its elements from elsewhere, and the last one hands its
-// results on from registers. There, element s of butterfly t has the place `stored_place`, so that
+// results on from registers. There, element s of butterfly t has place s * butterflies + t, so that
 // neighboring threads write neighboring places. An inverse transform runs the other way.
 #pragma once
 
 #include <array>
+#include <bit>
 
 #include "image/fft.h"
 
@@ -24,6 +25,12 @@ struct DeviceFftPass {
   unsigned division;  ///< t / part is the upper half of t * division; not used if part is 1
   int roots;          ///< first of `part` roots exp(-2 pi i j / (radix part))
 };
+
+/// DeviceFft::shift for the radix of the last pass.
+constexpr int gap_shift(int radix) noexcept {
+  constexpr int kNoGaps = 31;
+  return radix % 2 != 0 ? kNoGaps : std::countr_zero(static_cast<unsigned>(radix));
+}
 
 /// The plan of a transform. It has at least two passes.
 struct DeviceFft {
