@@ -37,9 +37,9 @@ file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/folder/data.txt CONTENT "$<JOIN:${dat
 set(OCELLUS_FOLDER_LICENSES "" CACHE PATH "Folder with <file>.txt for libraries whose license text is not in a package of the system")
 set(parts "")
 foreach(header CLI/CLI.hpp nlohmann/json.hpp fmt/format.h tl/expected.hpp flatbuffers/flatbuffers.h xxhash.h gtest/gtest.h
-        hwy/highway.h)
+        hwy/highway.h Eigen/Core)
   string(MAKE_C_IDENTIFIER "ocellus_part_${header}" variable)
-  find_file(${variable} ${header} REQUIRED)
+  find_file(${variable} ${header} PATH_SUFFIXES eigen3 REQUIRED)
   mark_as_advanced(${variable})
   list(APPEND parts ${${variable}})
 endforeach()

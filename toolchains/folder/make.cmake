@@ -26,8 +26,12 @@ file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${programs} LIBRARIES ${libraries}
 if(missing)
   message(FATAL_ERROR "These libraries were not found: ${missing}")
 endif()
+# A search path relative to the program gives paths that are not normal.
+set(others "")
 foreach(library IN LISTS found)
+  cmake_path(NORMAL_PATH library)
   if(NOT library IN_LIST libraries)
+    list(APPEND others ${library})
     file(COPY ${library} DESTINATION ${folder}/lib FOLLOW_SYMLINK_CHAIN)
   endif()
 endforeach()
@@ -35,7 +39,7 @@ endforeach()
 # Collects the licenses of the copied libraries and of those linked into the programs.
 include(${source}/toolchains/folder/licenses.cmake)
 file(STRINGS ${lists}/parts.txt built_in)
-ocellus_collect_licenses(${folder}/licenses "${licenses}" ${found} ${built_in})
+ocellus_collect_licenses(${folder}/licenses "${licenses}" ${others} ${built_in})
 
 # Removes symbols, and checks that search paths do not refer to this machine.
 file(GLOB parts ${folder}/bin/* ${folder}/lib/*)
