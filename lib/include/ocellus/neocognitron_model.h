@@ -1,0 +1,77 @@
+// NeocognitronModel: the cells of a neocognitron, what they were trained for, and their files.
+//
+// Source: Fukushima, "Neocognitron for handwritten digit recognition", Neurocomputing 51, 2003;
+// layers as in Ikeda, Miyamoto, Ino, Hagihara, IPSJ Transactions 4(3), 2011, table 2. Cells of
+// layer l have a position n and a plane k; c(v) = gamma^|v| and phi[x] = max(x, 0).
+//
+//   uG(n, k)  = phi[(-1)^k sum over v of aG(v) u0(n + v)]                      k = 1 off, 2 on (1)
+//   uSl(n, k) = theta / (1 - theta) phi[(1 + e) / (1 + theta b(k) vl(n)) - 1] (2)
+//           e = sum over v and kappa of a(v, kappa, k) uCl-1(n + v, kappa)
+//   vl(n)     = sqrt(sum over v and kappa of c(v) uCl-1(n + v, kappa)^2) (3) b(k)      = sqrt(sum
+//   over v and kappa of a(v, kappa, k)^2 / c(v))                              (4) uCl(n, k) =
+//   psi[sum over v of aC(v) uSl(n + v, k)],  psi[x] = phi[x] / (1 + phi[x])            (5)
+//
+// Sums over v in (2) and (3) have |v| < A_S. aC(v) is delta^|v| for |v| < A_C; for A_C <= |v| < A_I
+// it is the same negative number everywhere, and these numbers sum up to -surround times the sum of
+// the positive ones. Distances are in pitches of the layer that is read.
+//
+//   layer   UG   US1  UC1  US2  UC2  US3  UC3  US4
+//   side    71   68   37   38   21   22   13   5         cells along x and y; U0 has 65
+//   planes  2    16   16   K2   K2   K3   K3   K4        K2 to K4 come from learning
+//
+// The source has t = 0. With t > 0, faint noise leaves UG empty, and (2), which does not depend on
+// the contrast, does not answer to it. A plane of US4 is a reference of its class. UC4 has a cell
+// for each class.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "ocellus/status.h"
+
+#pragma GCC visibility push(default)  // exported by a shared library
+
+namespace ocellus {
+
+inline constexpr int kNeocognitronSide = 65;      ///< of U0, pixels
+inline constexpr int kNeocognitronStages = 4;     ///< pairs of an S-layer and a C-layer
+inline constexpr int kContrastPlanes = 2;         ///< of UG: off-center, on-center
+inline constexpr int kEdgePlanes = 16;            ///< of US1: edges at 2 pi k / 16
+inline constexpr int kMaxFeaturePlanes = 1024;    ///< of US2 and US3
+inline constexpr int kMaxReferences = 8192;       ///< planes of US4
+inline constexpr int kMaxCharacterClasses = 256;  ///< cells of UC4
+
+/// Constants of a stage. Stage 4 has no C-cells: its read-out takes their place.
+struct NeocognitronStage {
+  float threshold = 0.5f;        ///< theta in (2), at recognition: above 0, below 1
+  float s_radius = 3.1f;         ///< A_S, 0.8 to 6
+  float s_decay = 0.8f;          ///< gamma, above 0, up to 1
+  float c_radius = 3.1f;         ///< A_C, 0.8 to 6
+  float c_decay = 0.8f;          ///< delta, above 0, up to 1
+  float surround = 0.0f;         ///< strength of the inhibitory surround, 0 (none) to 4
+  float surround_radius = 5.4f;  ///< A_I, A_C to 10
+};
+
+struct NeocognitronParameters {
+  float center_sigma = 0.8f;     ///< of aG, a difference of two Gaussians that sums up to 0; pixels
+  float surround_sigma = 1.8f;   ///< above center_sigma
+  float contrast_radius = 3.7f;  ///< aG(v) is 0 for |v| >= this; 0.8 to 4
+  float contrast_threshold = 0.01f;  ///< t in (1), 0 to 0.5, in units of u0, which is 0 to 1
+  /// Factor of all a and b. Large: (2) becomes phi[s - theta] / (1 - theta), where s is the cosine
+  /// of the angle between input and weights.
+  float gain = 1e4f;
+  std::array<NeocognitronStage, kNeocognitronStages> stages{{
+      {0.55f, 1.9f, 0.9f, 3.4f, 0.85f, 0.8f, 7.4f},
+      {0.51f, 3.1f, 0.8f, 3.1f, 0.8f, 0.7f, 5.4f},
+      {0.58f, 3.1f, 0.8f, 3.1f, 0.8f, 0.0f, 5.4f},
+      {0.30f, 5.0f, 1.0f, 3.1f, 0.8f, 0.0f, 5.4f},
+  }};
+};
+
+/// Returns nothing if all parameters are in their ranges. Errors: InvalidArgument, with the name of
+/// the parameter, its value and its range.
+Expected<void> check_parameters(const NeocognitronParameters& parameters) noexcept;
+
+}  // namespace ocellus
+
+#pragma GCC visibility pop
