@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 set(ocellus_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ocellus)
 
-set(libraries ocellus ocellus_draw)
+set(libraries ocellus ocellus_draw ocellus_training)
 if(TARGET ocellus_identify)
   list(APPEND libraries ocellus_identify)
 endif()

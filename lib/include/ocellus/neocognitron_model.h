@@ -68,6 +68,13 @@ struct NeocognitronParameters {
   }};
 };
 
+/// How a character is brought to U0: its center of mass to the center, the larger one of its width
+/// and height to `extent`.
+struct PatchNormalization {
+  float extent = 36.0f;  ///< pixels of U0, 16 to 64
+  bool deslant = true;   ///< sheared so that the second moment of x and y is 0
+};
+
 /// Returns nothing if all parameters are in their ranges. Errors: InvalidArgument, with the name of
 /// the parameter, its value and its range.
 Expected<void> check_parameters(const NeocognitronParameters& parameters) noexcept;

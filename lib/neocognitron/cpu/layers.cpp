@@ -70,14 +70,16 @@ HWY_INLINE void sum_planes(std::span<const SimpleInput> inputs, const float* HWY
   for (std::size_t i = 0; i < count; ++i) hn::Store(sum[i], d, e + i * lanes);
 }
 
-void sum_weighted(std::span<const SimpleInput> inputs, const float* weights, int planes, float* e) {
-  const auto stride = static_cast<std::size_t>(planes);
+void sum_weighted(std::span<const SimpleInput> inputs, const float* weights, int planes, int stride,
+                  float* e) {
+  const auto count = static_cast<std::size_t>(planes);
+  const auto row = static_cast<std::size_t>(stride);
   const std::size_t lanes = hn::Lanes(D());
   std::size_t k = 0;
-  for (; k + kVectors * lanes <= stride; k += kVectors * lanes)
-    sum_planes<kVectors>(inputs, weights + k, stride, e + k);
-  for (; k + 2 * lanes <= stride; k += 2 * lanes) sum_planes<2>(inputs, weights + k, stride, e + k);
-  for (; k < stride; k += lanes) sum_planes<1>(inputs, weights + k, stride, e + k);
+  for (; k + kVectors * lanes <= count; k += kVectors * lanes)
+    sum_planes<kVectors>(inputs, weights + k, row, e + k);
+  for (; k + 2 * lanes <= count; k += 2 * lanes) sum_planes<2>(inputs, weights + k, row, e + k);
+  for (; k < count; k += lanes) sum_planes<1>(inputs, weights + k, row, e + k);
 }
 
 /// u[k] = scale * max(0, (bias + e[k]) * factor - 1), in place. Returns whether one is above 0.
@@ -113,7 +115,8 @@ void respond_all(const SimpleLayer& layer, const ActiveCells& in, SimpleInput* i
         std::memset(u, 0, stride * sizeof(float));
         continue;
       }
-      sum_weighted({inputs, static_cast<std::size_t>(count)}, layer.weights, layer.stride(), u);
+      sum_weighted({inputs, static_cast<std::size_t>(count)}, layer.weights, layer.stride(),
+                   layer.stride(), u);
       const float factor = 1.0f / (bias + layer.threshold * v);
       any[position] = respond(bias, factor, scale, stride, layer.planes, u) ? 1 : 0;
     }
@@ -189,7 +192,7 @@ void compare_all(const SimpleLayer& layer, const ActiveCells& in, SimpleInput* i
       int count = 0;
       const float v = collect_inputs(*layer.window, in, x, y, inputs, count);
       float* const s = similarity + static_cast<std::ptrdiff_t>(y * side + x) * stride;
-      sum_weighted({inputs, static_cast<std::size_t>(count)}, layer.weights, stride, s);
+      sum_weighted({inputs, static_cast<std::size_t>(count)}, layer.weights, stride, stride, s);
       const float factor = v > 0.0f ? 1.0f / v : 0.0f;
       for (int k = 0; k < stride; ++k) s[k] *= factor;
     }
@@ -215,9 +218,9 @@ float simple_inputs(const CellWindow& window, const ActiveCells& in, int x, int 
   return HWY_DYNAMIC_DISPATCH(collect_inputs)(window, in, x, y, inputs, count);
 }
 
-void weighted_sums(std::span<const SimpleInput> inputs, const float* weights, int stride,
-                   float* e) noexcept {
-  HWY_DYNAMIC_DISPATCH(sum_weighted)(inputs, weights, stride, e);
+void weighted_sums(std::span<const SimpleInput> inputs, const float* weights, int planes,
+                   int stride, float* e) noexcept {
+  HWY_DYNAMIC_DISPATCH(sum_weighted)(inputs, weights, planes, stride, e);
 }
 
 void contrast_cells(const CellWindow& window, float threshold, const float* u0,

@@ -55,9 +55,9 @@ float simple_inputs(const CellWindow& window, const ActiveCells& in, int x, int 
                     SimpleInput* inputs, int& count) noexcept;
 
 /// e[k] = sum over the inputs of value * weights[row * stride + k], in the order of the inputs, for
-/// all `stride` planes. The sum does not depend on the width of the vectors.
-void weighted_sums(std::span<const SimpleInput> inputs, const float* weights, int stride,
-                   float* e) noexcept;
+/// `planes` planes, a multiple of kPlaneAlignment. It does not depend on the width of the vectors.
+void weighted_sums(std::span<const SimpleInput> inputs, const float* weights, int planes,
+                   int stride, float* e) noexcept;
 
 /// (1) of u0, 65x65 floats.
 void contrast_cells(const CellWindow& window, float threshold, const float* u0,

@@ -1,0 +1,40 @@
+// Brings the image of a character to U0: centered by mass, upright, of one size.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ocellus/neocognitron_model.h"
+
+namespace ocellus::detail {
+
+/// 0: background, 255: ink.
+struct InkImage {
+  const std::uint8_t* ink = nullptr;
+  int width = 0;
+  int height = 0;
+  std::ptrdiff_t stride = 0;
+
+  std::uint8_t at(int x, int y) const noexcept { return ink[y * stride + x]; }
+};
+
+/// Where a pixel of U0 lies in an image: (x0 + xx dx + xy dy, y0 + yx dx + yy dy), with (dx, dy)
+/// counted from the center of U0. The center of the image's first pixel is (0, 0).
+struct PatchTransform {
+  double x0 = 0.0;
+  double y0 = 0.0;
+  double xx = 1.0;
+  double xy = 0.0;
+  double yx = 0.0;
+  double yy = 1.0;
+};
+
+/// False if the image has no ink.
+bool find_transform(const InkImage& image, const PatchNormalization& normalization,
+                    PatchTransform& transform) noexcept;
+
+/// Writes 65x65 values from 0 to 1. Where a pixel of U0 covers several pixels of the image, they
+/// are averaged. Outside of the image is no ink.
+void resample(const InkImage& image, const PatchTransform& transform, float* u0) noexcept;
+
+}  // namespace ocellus::detail

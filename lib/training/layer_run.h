@@ -1,0 +1,103 @@
+// Runs layers of a network over many images.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "neocognitron/cpu/layers.h"
+#include "ocellus/neocognitron_model.h"
+
+namespace ocellus::detail {
+
+/// Memory aligned as the layers need it.
+class AlignedFloats {
+ public:
+  AlignedFloats() noexcept = default;
+  explicit AlignedFloats(std::size_t count)
+      : memory_(static_cast<float*>(
+            std::aligned_alloc(64, (count * sizeof(float) + 63) / 64 * 64 + 64))) {
+    if (memory_ == nullptr) std::abort();  // as operator new does in code without exceptions
+    std::fill_n(memory_.get(), count, 0.0f);
+  }
+  float* get() const noexcept { return memory_.get(); }
+
+ private:
+  struct Free {
+    void operator()(float* memory) const noexcept { std::free(memory); }
+  };
+  std::unique_ptr<float, Free> memory_;
+};
+
+/// The cells of a layer that are not 0, in as much memory as they need.
+struct StoredCells {
+  std::vector<std::uint32_t> begin;
+  std::vector<std::uint16_t> plane;
+  std::vector<float> value;
+  int side = 0;
+  int planes = 0;
+
+  void store(const ActiveCells& cells);
+  ActiveCells view() noexcept { return {side, planes, begin.data(), plane.data(), value.data()}; }
+};
+
+/// Room for the cells of a layer, however many are not 0.
+struct CellsRoom {
+  std::vector<std::uint32_t> begin;
+  std::vector<std::uint16_t> plane;
+  std::vector<float> value;
+  ActiveCells cells;
+
+  CellsRoom(int side, int planes);
+};
+
+/// Calls run(i) for i from 0 to count - 1 in any order on `threads` threads; run(i, thread).
+template <typename Run>
+void for_all(std::size_t count, int threads, const Run& run) {
+  std::atomic<std::size_t> next{0};
+  const auto work = [&](int thread) {
+    for (std::size_t i = next++; i < count; i = next++) run(i, thread);
+  };
+  std::vector<std::thread> helpers;
+  for (int t = 1; t < threads; ++t) helpers.emplace_back(work, t);
+  work(0);
+  for (std::thread& helper : helpers) helper.join();
+}
+
+/// An S-layer and the C-layer behind it.
+class Stage {
+ public:
+  /// `weights`: [(v * in_planes + kappa) * planes + k].
+  Stage(const Stage&) = delete;  // the layer refers to the window
+  Stage& operator=(const Stage&) = delete;
+  Stage(const NeocognitronParameters& parameters, int stage, int in_planes, int planes,
+        const std::vector<float>& weights);
+
+  const CellWindow& window() const noexcept { return simple_window_; }
+  const SimpleLayer& layer() const noexcept { return layer_; }
+
+  /// Memory of a thread.
+  struct Room {
+    explicit Room(const Stage& stage);
+    std::vector<SimpleInput> inputs;
+    AlignedFloats cells;
+    std::vector<std::uint8_t> any;
+    AlignedFloats sums;
+    CellsRoom out;
+  };
+  /// The C-cells of the stage; not for stage 4.
+  void run(const ActiveCells& in, Room& room, StoredCells& out) const;
+
+ private:
+  CellWindow simple_window_;
+  CellWindow complex_window_;
+  AlignedFloats weights_;
+  SimpleLayer layer_;
+};
+
+}  // namespace ocellus::detail

@@ -1,0 +1,280 @@
+#include "training/reference_learning.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <random>
+#include <utility>
+
+namespace ocellus::detail {
+
+// ---- the products within a class
+
+ClassReferences ClassProducts::view() const noexcept {
+  return {static_cast<int>(members_.size()), static_cast<int>(capacity_), products_.data(),
+          scales_.data(), smallest_.data()};
+}
+
+void ClassProducts::add(int plane, std::span<const double> raw, double square,
+                        const WeightBank& bank) {
+  const std::size_t n = members_.size();
+  if (n == capacity_) {
+    const std::size_t before = capacity_;
+    capacity_ = std::max<std::size_t>(16, 2 * capacity_);
+    std::vector<double> larger(capacity_ * capacity_);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j) larger[i * capacity_ + j] = raw_[i * before + j];
+    raw_ = std::move(larger);
+    products_.assign(capacity_ * capacity_, 1.0f);
+    scales_.assign(capacity_ * capacity_, 0.0f);
+    smallest_.assign(capacity_, 1.0f);
+    for (std::size_t i = 0; i < n; ++i) refresh(i, bank);
+  }
+  members_.push_back(plane);
+  for (std::size_t i = 0; i < n; ++i) raw_[i * capacity_ + n] = raw_[n * capacity_ + i] = raw[i];
+  raw_[n * capacity_ + n] = square;
+  refresh(n, bank);
+}
+
+void ClassProducts::learn(int plane, std::span<const double> raw, double square,
+                          const WeightBank& bank) {
+  const auto k = static_cast<std::size_t>(std::find(members_.begin(), members_.end(), plane) -
+                                          members_.begin());
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (i == k) continue;
+    raw_[i * capacity_ + k] += raw[i];
+    raw_[k * capacity_ + i] = raw_[i * capacity_ + k];
+  }
+  raw_[k * capacity_ + k] = square;
+  refresh(k, bank);
+}
+
+void ClassProducts::refresh(std::size_t member, const WeightBank& bank) {
+  const auto length = static_cast<double>(bank.length(members_[member]));
+  smallest_[member] = 1.0f;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (i == member) continue;
+    const auto product = static_cast<float>(
+        raw_[i * capacity_ + member] / (length * static_cast<double>(bank.length(members_[i]))));
+    products_[i * capacity_ + member] = products_[member * capacity_ + i] = product;
+    scales_[i * capacity_ + member] = scales_[member * capacity_ + i] =
+        interpolation_scale(product);
+    // A bound from below is enough: it may remain from an earlier product.
+    smallest_[i] = std::min(smallest_[i], product);
+    smallest_[member] = std::min(smallest_[member], product);
+  }
+}
+
+void rank(ClassScores& scores) {
+  const auto& all = scores.similarity;
+  const auto best = std::max_element(all.begin(), all.end());
+  scores.best = *best > 0.0f ? static_cast<int>(best - all.begin()) : -1;
+  float second = 0.0f;
+  for (auto other = all.begin(); other != all.end(); ++other)
+    if (other != best) second = std::max(second, *other);
+  scores.margin = *best - second;
+}
+
+// ---- a trained network
+
+ReferenceSet::ReferenceSet(const SimpleLayer& layer, std::span<const std::uint16_t> labels,
+                           int classes)
+    : stride_(layer.stride()), classes_(static_cast<std::size_t>(classes)) {
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    Class& own = classes_[labels[i]];
+    if (own.count++ == 0) own.first = static_cast<int>(i);
+  }
+  const CellWindow& window = *layer.window;
+  for (Class& own : classes_) {
+    const auto n = static_cast<std::size_t>(own.count);
+    own.products.assign(n * n, 1.0f);
+    own.scales.assign(n * n, 0.0f);
+    own.smallest.assign(n, 1.0f);
+    // b is 1: a product is the sum of a a / c.
+    std::vector<double> sums(n * n);
+    for (int row = 0; row < window.taps * layer.in_planes; ++row) {
+      const float* const a = layer.weights + static_cast<std::ptrdiff_t>(row) * stride_ + own.first;
+      const double c =
+          static_cast<double>(window.tap[static_cast<std::size_t>(row / layer.in_planes)].weight);
+      for (std::size_t i = 0; i < n; ++i) {
+        if (a[i] == 0.0f) continue;
+        const double factor = static_cast<double>(a[i]) / c;
+        for (std::size_t j = 0; j < i; ++j) sums[i * n + j] += factor * static_cast<double>(a[j]);
+      }
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        const auto product = static_cast<float>(sums[i * n + j]);
+        own.products[i * n + j] = own.products[j * n + i] = product;
+        own.scales[i * n + j] = own.scales[j * n + i] = interpolation_scale(product);
+        own.smallest[i] = std::min(own.smallest[i], product);
+        own.smallest[j] = std::min(own.smallest[j], product);
+      }
+    }
+  }
+}
+
+void ReferenceSet::score(const float* similarities, ClassScores& scores) const {
+  scores.similarity.assign(classes_.size(), 0.0f);
+  for (int q = 0; q < 25; ++q) {
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      const Class& own = classes_[c];
+      const ClassReferences references{own.count, own.count, own.products.data(), own.scales.data(),
+                                       own.smallest.data()};
+      scores.similarity[c] = class_similarity(references, similarities + q * stride_ + own.first,
+                                              scores.similarity[c]);
+    }
+  }
+  rank(scores);
+}
+
+// ---- the trainer
+
+/// An image and its similarities to the references.
+struct ReferenceTrainer::Image {
+  std::array<std::vector<SimpleInput>, kPositions> inputs;
+  std::array<float, kPositions> v{};
+  AlignedFloats similarities;  // [position * room + plane]
+  int room = 0;
+  ClassScores scores;
+
+  float& at(int position, int plane) const noexcept {
+    return similarities.get()[position * room + plane];
+  }
+};
+
+ReferenceTrainer::ReferenceTrainer(const CellWindow& window, int in_planes, int classes)
+    : window_(&window),
+      in_planes_(in_planes),
+      bank_(window, in_planes),
+      classes_(static_cast<std::size_t>(classes)) {}
+
+void ReferenceTrainer::read(Image& image, StoredCells& cells) const {
+  std::vector<SimpleInput> room(static_cast<std::size_t>(window_->taps) *
+                                static_cast<std::size_t>(in_planes_));
+  // Room for the planes that the group may add.
+  const int needed = padded_planes(bank_.planes() + kPlaneAlignment);
+  if (image.room < needed) {
+    image.room = 2 * needed;
+    image.similarities =
+        AlignedFloats(static_cast<std::size_t>(image.room) * static_cast<std::size_t>(kPositions));
+  }
+  const ActiveCells view = cells.view();
+  for (int q = 0; q < kPositions; ++q) {
+    const auto index = static_cast<std::size_t>(q);
+    int count = 0;
+    image.v[index] = simple_inputs(*window_, view, q % 5, q / 5, room.data(), count);
+    image.inputs[index].assign(room.begin(), room.begin() + count);
+    float* const e = &image.at(q, 0);
+    bank_.excite(image.inputs[index], e);
+    const float factor = image.v[index] > 0.0f ? 1.0f / image.v[index] : 0.0f;
+    for (int k = 0; k < bank_.planes(); ++k) e[k] *= factor;
+  }
+}
+
+void ReferenceTrainer::compare(Image& image, int plane) const {
+  for (int q = 0; q < kPositions; ++q) {
+    const auto index = static_cast<std::size_t>(q);
+    image.at(q, plane) =
+        image.v[index] > 0.0f ? bank_.excite(image.inputs[index], plane) / image.v[index] : 0.0f;
+  }
+}
+
+void ReferenceTrainer::score(Image& image) const {
+  std::vector<float>& best = image.scores.similarity;
+  best.assign(classes_.size(), 0.0f);
+  std::vector<float> own;
+  for (int q = 0; q < kPositions; ++q) {
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      own.clear();
+      for (const int k : classes_[c].members()) own.push_back(image.at(q, k));
+      best[c] = class_similarity(classes_[c].view(), own.data(), best[c]);
+    }
+  }
+  rank(image.scores);
+}
+
+std::vector<double> ReferenceTrainer::raw_sums(const Image& image, int position,
+                                               const ClassProducts& products) {
+  std::vector<double> raw;
+  for (const int k : products.members()) {
+    raw.push_back(static_cast<double>(image.at(position, k)) *
+                  static_cast<double>(image.v[static_cast<std::size_t>(position)]) *
+                  static_cast<double>(bank_.length(k)));
+  }
+  return raw;
+}
+
+void ReferenceTrainer::learn_image(Image& image, std::uint16_t label,
+                                   const ReferenceLearning& learning) {
+  // The planes that changed since the image was read.
+  if (!changed_.empty()) {
+    for (const int k : changed_) compare(image, k);
+    score(image);
+  }
+  ClassProducts& products = classes_[label];
+  const bool sure =
+      image.scores.best == static_cast<int>(label) && image.scores.margin >= learning.margin;
+  int plane = 0;
+  constexpr int kCenter = kPositions / 2;
+  if (!sure && bank_.planes() < learning.references && image.v[kCenter] > 0.0f) {
+    plane = bank_.planes();
+    const std::vector<double> raw = raw_sums(image, kCenter, products);
+    bank_.add(image.inputs[kCenter]);
+    labels_.push_back(label);
+    const auto length = static_cast<double>(bank_.length(plane));
+    products.add(plane, raw, length * length, bank_);
+    ++added_;
+  } else {
+    int position = -1;
+    float most = 0.0f;
+    for (int q = 0; q < kPositions; ++q) {
+      for (const int k : products.members()) {
+        if (image.at(q, k) <= most) continue;
+        most = image.at(q, k);
+        position = q;
+        plane = k;
+      }
+    }
+    if (position < 0) return;
+    const std::vector<double> raw = raw_sums(image, position, products);
+    bank_.learn(plane, image.inputs[static_cast<std::size_t>(position)]);
+    const auto length = static_cast<double>(bank_.length(plane));
+    products.learn(plane, raw, length * length, bank_);
+  }
+  if (std::find(changed_.begin(), changed_.end(), plane) == changed_.end())
+    changed_.push_back(plane);
+}
+
+bool ReferenceTrainer::learn(const ReferenceLearning& learning, std::span<StoredCells> images,
+                             std::span<const std::uint16_t> labels,
+                             const std::function<bool(int, double)>& progress) {
+  // The images of a group are read at once, by all threads. Then each one sees what those before it
+  // have changed. So the size of the group does not depend on the number of threads.
+  constexpr std::size_t kGroup = kPlaneAlignment;
+  std::vector<Image> group(kGroup);
+  std::vector<std::size_t> order(images.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::mt19937_64 random(learning.seed);
+  for (int pass = 0; pass < learning.passes; ++pass) {
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+    added_ = 0;
+    for (std::size_t begin = 0; begin < order.size(); begin += kGroup) {
+      if (begin % (16 * kGroup) == 0 &&
+          !progress(pass, static_cast<double>(begin) / static_cast<double>(order.size())))
+        return false;
+      const std::size_t count = std::min(kGroup, order.size() - begin);
+      changed_.clear();
+      for_all(count, learning.threads, [&](std::size_t i, int) {
+        read(group[i], images[order[begin + i]]);
+        score(group[i]);
+      });
+      for (std::size_t i = 0; i < count; ++i)
+        learn_image(group[i], labels[order[begin + i]], learning);
+    }
+    if (added_ == 0) break;
+  }
+  return true;
+}
+
+}  // namespace ocellus::detail

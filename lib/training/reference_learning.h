@@ -1,0 +1,106 @@
+// Learning of stage 4, with labels, and its read-out.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "neocognitron/readout.h"
+#include "training/layer_run.h"
+#include "training/weight_bank.h"
+
+namespace ocellus::detail {
+
+/// The references of a class while they learn: what ClassReferences refers to.
+class ClassProducts {
+ public:
+  /// Numbers of the planes, in the order of the matrices.
+  const std::vector<int>& members() const noexcept { return members_; }
+  ClassReferences view() const noexcept;
+
+  /// `raw`: sum of a(v, kappa, i) u for each member i, before the plane learns the input. `length`:
+  /// b of the planes, after it.
+  void add(int plane, std::span<const double> raw, double square, const WeightBank& bank);
+  void learn(int plane, std::span<const double> raw, double square, const WeightBank& bank);
+
+ private:
+  void refresh(std::size_t member, const WeightBank& bank);
+
+  std::vector<int> members_;
+  std::size_t capacity_ = 0;
+  std::vector<double> raw_;  // sum of a(v, kappa, i) a(v, kappa, j) / c(v)
+  std::vector<float> products_;
+  std::vector<float> scales_;
+  std::vector<float> smallest_;
+};
+
+/// What stage 4 says of an image.
+struct ClassScores {
+  std::vector<float> similarity;  ///< of each class
+  int best = -1;
+  float margin = 0.0f;  ///< of the best class over the second best
+};
+void rank(ClassScores& scores);
+
+/// The references of a trained network, sorted by class.
+class ReferenceSet {
+ public:
+  ReferenceSet(const SimpleLayer& layer, std::span<const std::uint16_t> labels, int classes);
+
+  /// `similarities`: [position * layer.stride() + reference].
+  void score(const float* similarities, ClassScores& scores) const;
+
+ private:
+  struct Class {
+    int first = 0;
+    int count = 0;
+    std::vector<float> products;
+    std::vector<float> scales;
+    std::vector<float> smallest;
+  };
+  int stride_;
+  std::vector<Class> classes_;
+};
+
+struct ReferenceLearning {
+  float margin = 0.0f;
+  int references = 0;
+  int passes = 0;
+  int threads = 1;
+  std::uint64_t seed = 0;
+};
+
+class ReferenceTrainer {
+ public:
+  ReferenceTrainer(const CellWindow& window, int in_planes, int classes);
+
+  /// Learns from the C-cells of stage 3. False: stopped by `progress`, which gets the pass and the
+  /// share of the images.
+  bool learn(const ReferenceLearning& learning, std::span<StoredCells> images,
+             std::span<const std::uint16_t> labels,
+             const std::function<bool(int, double)>& progress);
+
+  const WeightBank& bank() const noexcept { return bank_; }
+  std::uint16_t label(int plane) const { return labels_[static_cast<std::size_t>(plane)]; }
+
+ private:
+  static constexpr int kPositions = 25;
+  struct Image;
+
+  void read(Image& image, StoredCells& cells) const;
+  void compare(Image& image, int plane) const;
+  void score(Image& image) const;
+  void learn_image(Image& image, std::uint16_t label, const ReferenceLearning& learning);
+  std::vector<double> raw_sums(const Image& image, int position, const ClassProducts& products);
+
+  const CellWindow* window_;
+  int in_planes_;
+  WeightBank bank_;
+  std::vector<std::uint16_t> labels_;
+  std::vector<ClassProducts> classes_;
+  std::vector<int> changed_;  // planes that have learned since the images of the group were read
+  int added_ = 0;
+};
+
+}  // namespace ocellus::detail

@@ -1,0 +1,93 @@
+#include "training/weight_bank.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace ocellus::detail {
+
+WeightBank::WeightBank(const CellWindow& window, int in_planes)
+    : window_(&window),
+      rows_(static_cast<std::size_t>(window.taps) * static_cast<std::size_t>(in_planes)),
+      in_planes_(in_planes),
+      stride_(4 * kPlaneAlignment),
+      weights_(rows_ * static_cast<std::size_t>(stride_)) {}
+
+void WeightBank::grow() {
+  const auto before = static_cast<std::size_t>(stride_);
+  stride_ *= 2;
+  AlignedFloats larger(rows_ * static_cast<std::size_t>(stride_));
+  for (std::size_t row = 0; row < rows_; ++row) {
+    std::copy_n(weights_.get() + row * before, before,
+                larger.get() + row * static_cast<std::size_t>(stride_));
+  }
+  weights_ = std::move(larger);
+}
+
+void WeightBank::add(std::span<const SimpleInput> inputs) {
+  if (planes_ == stride_) grow();
+  squares_.push_back(0.0);
+  lengths_.push_back(0.0f);
+  ++planes_;
+  learn(planes_ - 1, inputs);
+}
+
+void WeightBank::learn(int plane, std::span<const SimpleInput> inputs) {
+  const auto k = static_cast<std::size_t>(plane);
+  double squares = squares_[k];
+  for (const SimpleInput& input : inputs) {
+    const std::size_t tap = input.row / static_cast<std::size_t>(in_planes_);
+    const auto c = static_cast<double>(window_->tap[tap].weight);
+    float& a = weights_.get()[input.row * static_cast<std::size_t>(stride_) + k];
+    const auto before = static_cast<double>(a);
+    a = static_cast<float>(before + c * static_cast<double>(input.value));
+    const auto after = static_cast<double>(a);
+    squares += (after * after - before * before) / c;
+  }
+  squares_[k] = squares;
+  lengths_[k] = static_cast<float>(std::sqrt(squares));
+}
+
+void WeightBank::excite(std::span<const SimpleInput> inputs, float* e) const {
+  weighted_sums(inputs, weights_.get(), padded_planes(planes_), stride_, e);
+  for (int k = 0; k < planes_; ++k) e[k] /= lengths_[static_cast<std::size_t>(k)];
+}
+
+float WeightBank::excite(std::span<const SimpleInput> inputs, int plane) const {
+  float sum = 0.0f;
+  for (const SimpleInput& input : inputs) {
+    sum += input.value * weights_.get()[input.row * static_cast<std::size_t>(stride_) +
+                                        static_cast<std::size_t>(plane)];
+  }
+  return sum / length(plane);
+}
+
+float WeightBank::product(int i, int j) const {
+  double sum = 0.0;
+  const auto in_planes = static_cast<std::size_t>(in_planes_);
+  for (std::size_t tap = 0; tap < static_cast<std::size_t>(window_->taps); ++tap) {
+    float part = 0.0f;
+    for (std::size_t kappa = 0; kappa < in_planes; ++kappa) {
+      const float* const row =
+          weights_.get() + (tap * in_planes + kappa) * static_cast<std::size_t>(stride_);
+      part += row[i] * row[j];
+    }
+    sum += static_cast<double>(part) / static_cast<double>(window_->tap[tap].weight);
+  }
+  return static_cast<float>(sum /
+                            (static_cast<double>(length(i)) * static_cast<double>(length(j))));
+}
+
+std::vector<float> WeightBank::normalized(std::span<const int> order) const {
+  std::vector<float> out(rows_ * order.size());
+  for (std::size_t row = 0; row < rows_; ++row) {
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      const auto plane = static_cast<std::size_t>(order[k]);
+      out[row * order.size() + k] =
+          weights_.get()[row * static_cast<std::size_t>(stride_) + plane] / lengths_[plane];
+    }
+  }
+  return out;
+}
+
+}  // namespace ocellus::detail

@@ -1,0 +1,51 @@
+// The weights of planes while they learn.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "neocognitron/cpu/layers.h"
+#include "training/layer_run.h"
+
+namespace ocellus::detail {
+
+/// Each plane has the sum of the inputs of its seeds: a = sum of c(v) u, with b by (4).
+class WeightBank {
+ public:
+  /// Weights of inputs through `window` from a layer of `in_planes` planes.
+  WeightBank(const CellWindow& window, int in_planes);
+
+  int planes() const noexcept { return planes_; }
+  int stride() const noexcept { return stride_; }
+  float length(int plane) const noexcept { return lengths_[static_cast<std::size_t>(plane)]; }
+
+  /// Begins a plane with this input.
+  void add(std::span<const SimpleInput> inputs);
+  /// Adds an input to the weights of a plane.
+  void learn(int plane, std::span<const SimpleInput> inputs);
+  /// e / b of all planes; `e` has room for stride() floats, aligned.
+  void excite(std::span<const SimpleInput> inputs, float* e) const;
+  /// e / b of one plane.
+  float excite(std::span<const SimpleInput> inputs, int plane) const;
+  /// The sum of a(v, kappa, i) a(v, kappa, j) / c(v), divided by b(i) b(j): the cosine of the angle
+  /// between two planes.
+  float product(int i, int j) const;
+  /// a / b at [row * planes + k], the planes in this order.
+  std::vector<float> normalized(std::span<const int> order) const;
+
+ private:
+  void grow();
+
+  const CellWindow* window_;
+  std::size_t rows_;
+  int in_planes_;
+  int planes_ = 0;
+  int stride_ = 0;
+  AlignedFloats weights_;
+  std::vector<double> squares_;  // b^2
+  std::vector<float> lengths_;   // b
+};
+
+}  // namespace ocellus::detail

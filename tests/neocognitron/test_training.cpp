@@ -1,0 +1,179 @@
+// Learning: what is learned from little data, and that threads do not change it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ocellus/neocognitron_training.h"
+
+namespace ocellus::test {
+namespace {
+
+/// Strokes of one of five shapes with random positions, slants and sizes, 28x28.
+LabeledImages shapes(std::size_t count, std::uint32_t seed) {
+  LabeledImages images;
+  images.width = images.height = 28;
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> unit(-1.0, 1.0);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto label = static_cast<std::uint16_t>(i % 5);
+    const double cx = 13.5 + 3.0 * unit(random);
+    const double cy = 13.5 + 3.0 * unit(random);
+    const double size = 7.0 + unit(random);
+    const double turn = 0.15 * unit(random);
+    const auto distance = [&](double x, double y) {
+      const double u = ((x - cx) * std::cos(turn) + (y - cy) * std::sin(turn)) / size;
+      const double v = ((y - cy) * std::cos(turn) - (x - cx) * std::sin(turn)) / size;
+      const auto segment = [&](double ax, double ay, double bx, double by) {
+        const double t = std::clamp(((u - ax) * (bx - ax) + (v - ay) * (by - ay)) /
+                                        ((bx - ax) * (bx - ax) + (by - ay) * (by - ay)),
+                                    0.0, 1.0);
+        return std::hypot(u - ax - t * (bx - ax), v - ay - t * (by - ay)) * size;
+      };
+      switch (label) {
+        case 0:
+          return std::abs(std::hypot(u, v) - 1.0) * size;  // a ring
+        case 1:
+          return std::min(segment(-1, 0, 1, 0), segment(0, -1, 0, 1));  // a cross
+        case 2:
+          return std::min(segment(-1, -1, 1, -1), segment(0, -1, 0, 1));  // a T
+        case 3:
+          return std::min(segment(-1, -1, -1, 1), segment(-1, 1, 1, 1));  // an L
+        default:
+          return std::min(segment(-1, 1, 0, -1), segment(0, -1, 1, 1));  // a roof
+      }
+    };
+    for (int y = 0; y < 28; ++y)
+      for (int x = 0; x < 28; ++x)
+        images.ink.push_back(
+            static_cast<std::uint8_t>(255.0 * std::clamp(2.0 - distance(x, y), 0.0, 1.0)));
+    images.labels.push_back(label);
+  }
+  return images;
+}
+
+NeocognitronTraining small_training() {
+  NeocognitronTraining training;
+  training.features[0].planes = 16;
+  training.features[1].planes = 24;
+  training.copies = 1;
+  training.passes = 3;
+  training.threads = 2;
+  return training;
+}
+
+template <typename T>
+const T& must(const Expected<T>& value) {
+  if (!value) {
+    ADD_FAILURE() << value.error().text;
+    std::abort();
+  }
+  return *value;
+}
+
+TEST(Training, ShapesAreLearnedFromFewImages) {
+  const LabeledImages images = shapes(50, 1);
+  const auto trained = train_neocognitron(images, small_training());
+  const TrainedNeocognitron& network = must(trained);
+  EXPECT_EQ(network.classes, 5);
+  EXPECT_TRUE(std::is_sorted(network.labels.begin(), network.labels.end()));
+  const LabeledImages others = shapes(100, 2);
+  const auto scores = recognize(network, others);
+  int right = 0;
+  for (std::size_t i = 0; i < others.count(); ++i) {
+    const CharacterScores& score = must(scores)[i];
+    right += score.best == others.labels[i];
+    EXPECT_GE(score.margin, 0.0f);
+    EXPECT_LE(score.similarity, 1.0001f);
+  }
+  EXPECT_GE(right, 95);
+}
+
+// (4): with a / b as the weights, b is 1.
+TEST(Training, WeightsAreDividedByTheirLength) {
+  const auto trained = train_neocognitron(shapes(25, 3), small_training());
+  const TrainedNeocognitron& network = must(trained);
+  const std::vector<double> c = [] {
+    std::vector<double> weights;  // of stage 2: 32 taps with |v| < 3.1, decay 0.8
+    double sum = 0.0;
+    for (int y = -4; y <= 4; ++y)
+      for (int x = -4; x <= 4; ++x) {
+        const double distance = std::hypot(x - 0.5, y - 0.5);
+        if (distance >= static_cast<double>(3.1f)) continue;
+        weights.push_back(std::pow(static_cast<double>(0.8f), distance));
+        sum += weights.back();
+      }
+    for (double& weight : weights) weight /= sum;
+    return weights;
+  }();
+  ASSERT_EQ(c.size(), 32u);
+  const auto planes = static_cast<std::size_t>(network.planes[1]);
+  ASSERT_EQ(network.weights[1].size(), 32u * 16u * planes);
+  for (std::size_t k = 0; k < planes; ++k) {
+    double squares = 0.0;
+    for (std::size_t row = 0; row < 32u * 16u; ++row) {
+      const auto a = static_cast<double>(network.weights[1][row * planes + k]);
+      squares += a * a / c[row / 16];
+    }
+    EXPECT_NEAR(squares, 1.0, 1e-5) << "plane " << k;
+  }
+}
+
+TEST(Training, ThreadsDoNotChangeTheResult) {
+  const LabeledImages images = shapes(40, 4);
+  NeocognitronTraining training = small_training();
+  training.threads = 1;
+  const auto one = train_neocognitron(images, training);
+  training.threads = 3;
+  const auto three = train_neocognitron(images, training);
+  EXPECT_EQ(must(one).planes, must(three).planes);
+  EXPECT_EQ(must(one).labels, must(three).labels);
+  for (std::size_t l = 0; l < 4; ++l) EXPECT_EQ(must(one).weights[l], must(three).weights[l]);
+}
+
+TEST(Training, ProgressCanStopIt) {
+  NeocognitronTraining training = small_training();
+  std::vector<std::string> seen;
+  training.progress = [&seen](const char* what, double share) {
+    EXPECT_GE(share, 0.0);
+    EXPECT_LE(share, 1.0);
+    if (seen.empty() || seen.back() != what) seen.emplace_back(what);
+    return seen.back() != "stage 4";
+  };
+  const auto trained = train_neocognitron(shapes(20, 5), training);
+  ASSERT_FALSE(trained);
+  EXPECT_STREQ(trained.error().text, "training: stopped before its end");
+  EXPECT_EQ(seen, (std::vector<std::string>{"stage 2", "stage 3", "stages 1 to 3", "stage 4"}));
+}
+
+TEST(Training, RefusesWhatDoesNotFit) {
+  const auto error = [](const LabeledImages& images, const NeocognitronTraining& training) {
+    const auto trained = train_neocognitron(images, training);
+    return trained ? std::string() : std::string(trained.error().text);
+  };
+  LabeledImages images = shapes(10, 6);
+  images.ink.pop_back();
+  EXPECT_EQ(error(images, small_training()),
+            "training: there are 7839 pixels; 10 images of 28x28 have 7840");
+  images = shapes(10, 6);
+  images.labels[3] = 256;
+  EXPECT_EQ(error(images, small_training()),
+            "training: the class of image 3 is 256; it must be 0 to 255");
+  images = shapes(10, 6);
+  std::fill(images.ink.begin(), images.ink.end(), std::uint8_t{0});
+  EXPECT_EQ(error(images, small_training()),
+            "training: stage 2 found no feature: the images have no ink");
+  NeocognitronTraining training = small_training();
+  training.margin = std::nanf("");
+  EXPECT_EQ(error(shapes(10, 6), training), "training: margin is nan; it must be 0 to 0.5");
+  EXPECT_EQ(error({28, 28, {}, {}}, small_training()), "training: there are no images");
+}
+
+}  // namespace
+}  // namespace ocellus::test
