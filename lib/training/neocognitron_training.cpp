@@ -204,7 +204,9 @@ Expected<TrainedNeocognitron> train_neocognitron(const LabeledImages& images,
   if (const Expected<void> checked = check_training(images, training); !checked)
     return tl::unexpected(checked.error());
   const int threads = threads_of(training.threads);
-  const auto stopped = [] { return tl::unexpected(make_error(Status::kUnsupported, "training: stopped before its end")); };
+  const auto stopped = [] {
+    return tl::unexpected(make_error(Status::kUnsupported, "training: stopped before its end"));
+  };
   const auto progress = [&training](const char* what, double share) {
     return !training.progress || training.progress(what, share);
   };
@@ -314,7 +316,7 @@ Expected<std::vector<CharacterScores>> recognize(const TrainedNeocognitron& trai
   for (LastRoom& room : last_rooms) {
     room.inputs.resize(static_cast<std::size_t>(last.window().taps) *
                        static_cast<std::size_t>(below));
-    room.similarities = AlignedFloats(25 * static_cast<std::size_t>(stride));
+    room.similarities = AlignedFloats(25 * static_cast<std::size_t>(stride) + kPlaneAlignment);
   }
   for_all(images.count(), threads, [&](std::size_t i, int thread) {
     Network::Room& room = *rooms[static_cast<std::size_t>(thread)];

@@ -20,12 +20,12 @@ void ClassProducts::add(int plane, std::span<const double> raw, double square,
   const std::size_t n = members_.size();
   if (n == capacity_) {
     const std::size_t before = capacity_;
-    capacity_ = std::max<std::size_t>(16, 2 * capacity_);
+    capacity_ = std::max<std::size_t>(kPlaneAlignment, 2 * capacity_);
     std::vector<double> larger(capacity_ * capacity_);
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = 0; j < n; ++j) larger[i * capacity_ + j] = raw_[i * before + j];
     raw_ = std::move(larger);
-    products_.assign(capacity_ * capacity_, 1.0f);
+    products_.assign(capacity_ * capacity_, 0.0f);
     scales_.assign(capacity_ * capacity_, 0.0f);
     smallest_.assign(capacity_, 1.0f);
     for (std::size_t i = 0; i < n; ++i) refresh(i, bank);
@@ -87,8 +87,10 @@ ReferenceSet::ReferenceSet(const SimpleLayer& layer, std::span<const std::uint16
   const CellWindow& window = *layer.window;
   for (Class& own : classes_) {
     const auto n = static_cast<std::size_t>(own.count);
-    own.products.assign(n * n, 1.0f);
-    own.scales.assign(n * n, 0.0f);
+    own.stride = padded_planes(own.count);
+    const auto stride = static_cast<std::size_t>(own.stride);
+    own.products.assign(n * stride, 0.0f);
+    own.scales.assign(n * stride, 0.0f);
     own.smallest.assign(n, 1.0f);
     // b is 1: a product is the sum of a a / c.
     std::vector<double> sums(n * n);
@@ -105,8 +107,8 @@ ReferenceSet::ReferenceSet(const SimpleLayer& layer, std::span<const std::uint16
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t j = 0; j < i; ++j) {
         const auto product = static_cast<float>(sums[i * n + j]);
-        own.products[i * n + j] = own.products[j * n + i] = product;
-        own.scales[i * n + j] = own.scales[j * n + i] = interpolation_scale(product);
+        own.products[i * stride + j] = own.products[j * stride + i] = product;
+        own.scales[i * stride + j] = own.scales[j * stride + i] = interpolation_scale(product);
         own.smallest[i] = std::min(own.smallest[i], product);
         own.smallest[j] = std::min(own.smallest[j], product);
       }
@@ -119,8 +121,8 @@ void ReferenceSet::score(const float* similarities, ClassScores& scores) const {
   for (int q = 0; q < 25; ++q) {
     for (std::size_t c = 0; c < classes_.size(); ++c) {
       const Class& own = classes_[c];
-      const ClassReferences references{own.count, own.count, own.products.data(), own.scales.data(),
-                                       own.smallest.data()};
+      const ClassReferences references{own.count, own.stride, own.products.data(),
+                                       own.scales.data(), own.smallest.data()};
       scores.similarity[c] = class_similarity(references, similarities + q * stride_ + own.first,
                                               scores.similarity[c]);
     }
@@ -188,6 +190,7 @@ void ReferenceTrainer::score(Image& image) const {
     for (std::size_t c = 0; c < classes_.size(); ++c) {
       own.clear();
       for (const int k : classes_[c].members()) own.push_back(image.at(q, k));
+      own.resize(static_cast<std::size_t>(padded_planes(static_cast<int>(own.size()))));
       best[c] = class_similarity(classes_[c].view(), own.data(), best[c]);
     }
   }

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "neocognitron/readout.h"
+#include "neocognitron/cpu/readout.h"
 #include "training/layer_run.h"
 #include "training/weight_bank.h"
 
@@ -48,13 +48,14 @@ class ReferenceSet {
  public:
   ReferenceSet(const SimpleLayer& layer, std::span<const std::uint16_t> labels, int classes);
 
-  /// `similarities`: [position * layer.stride() + reference].
+  /// `similarities`: [position * layer.stride() + reference], and kPlaneAlignment floats behind it.
   void score(const float* similarities, ClassScores& scores) const;
 
  private:
   struct Class {
     int first = 0;
     int count = 0;
+    int stride = 0;
     std::vector<float> products;
     std::vector<float> scales;
     std::vector<float> smallest;

@@ -28,6 +28,7 @@ void WeightBank::add(std::span<const SimpleInput> inputs) {
   if (planes_ == stride_) grow();
   squares_.push_back(0.0);
   lengths_.push_back(0.0f);
+  columns_.emplace_back(rows_);
   ++planes_;
   learn(planes_ - 1, inputs);
 }
@@ -42,6 +43,7 @@ void WeightBank::learn(int plane, std::span<const SimpleInput> inputs) {
     const auto before = static_cast<double>(a);
     a = static_cast<float>(before + c * static_cast<double>(input.value));
     const auto after = static_cast<double>(a);
+    columns_[k][input.row] = a;
     squares += (after * after - before * before) / c;
   }
   squares_[k] = squares;
@@ -54,28 +56,10 @@ void WeightBank::excite(std::span<const SimpleInput> inputs, float* e) const {
 }
 
 float WeightBank::excite(std::span<const SimpleInput> inputs, int plane) const {
+  const std::vector<float>& column = columns_[static_cast<std::size_t>(plane)];
   float sum = 0.0f;
-  for (const SimpleInput& input : inputs) {
-    sum += input.value * weights_.get()[input.row * static_cast<std::size_t>(stride_) +
-                                        static_cast<std::size_t>(plane)];
-  }
+  for (const SimpleInput& input : inputs) sum += input.value * column[input.row];
   return sum / length(plane);
-}
-
-float WeightBank::product(int i, int j) const {
-  double sum = 0.0;
-  const auto in_planes = static_cast<std::size_t>(in_planes_);
-  for (std::size_t tap = 0; tap < static_cast<std::size_t>(window_->taps); ++tap) {
-    float part = 0.0f;
-    for (std::size_t kappa = 0; kappa < in_planes; ++kappa) {
-      const float* const row =
-          weights_.get() + (tap * in_planes + kappa) * static_cast<std::size_t>(stride_);
-      part += row[i] * row[j];
-    }
-    sum += static_cast<double>(part) / static_cast<double>(window_->tap[tap].weight);
-  }
-  return static_cast<float>(sum /
-                            (static_cast<double>(length(i)) * static_cast<double>(length(j))));
 }
 
 std::vector<float> WeightBank::normalized(std::span<const int> order) const {

@@ -29,9 +29,6 @@ class WeightBank {
   void excite(std::span<const SimpleInput> inputs, float* e) const;
   /// e / b of one plane.
   float excite(std::span<const SimpleInput> inputs, int plane) const;
-  /// The sum of a(v, kappa, i) a(v, kappa, j) / c(v), divided by b(i) b(j): the cosine of the angle
-  /// between two planes.
-  float product(int i, int j) const;
   /// a / b at [row * planes + k], the planes in this order.
   std::vector<float> normalized(std::span<const int> order) const;
 
@@ -44,8 +41,9 @@ class WeightBank {
   int planes_ = 0;
   int stride_ = 0;
   AlignedFloats weights_;
-  std::vector<double> squares_;  // b^2
-  std::vector<float> lengths_;   // b
+  std::vector<std::vector<float>> columns_;  // the weights of each plane once more, without gaps
+  std::vector<double> squares_;              // b^2
+  std::vector<float> lengths_;               // b
 };
 
 }  // namespace ocellus::detail

@@ -13,17 +13,20 @@ namespace ocellus::detail {
 /// The references of a class.
 struct ClassReferences {
   int count = 0;
-  int stride = 0;                   ///< of the two matrices
-  const float* products = nullptr;  ///< g at [i * stride + j]
-  /// 1 / sqrt(1 - g^2) at [i * stride + j]; 0 for i = j and for vectors that are almost equal
+  int stride = 0;  ///< of the two matrices: a multiple of kPlaneAlignment, not less than `count`
+  const float* products = nullptr;  ///< g at [i * stride + j]; 0 behind the last j
+  /// 1 / sqrt(1 - g^2) at [i * stride + j]; 0 for i = j, for vectors that are almost equal, and
+  /// behind the last j
   const float* scales = nullptr;
-  const float* smallest = nullptr;  ///< smallest g of each reference with another one, or 1
+  /// The smallest g of each reference with another one, or less; 1 if there is no other one.
+  const float* smallest = nullptr;
 };
 
 /// 1 / sqrt(1 - g^2), or 0: no interpolation.
 float interpolation_scale(float product) noexcept;
 
-/// The largest of `best` and of (6) over all pairs of `count` similarities, each 0 or more.
+/// The largest of `best` and of (6) over all pairs. Reads `stride` similarities; those behind the
+/// last reference may have any finite value.
 float class_similarity(const ClassReferences& references, const float* similarities,
                        float best) noexcept;
 
