@@ -187,8 +187,12 @@ if(OCELLUS_CUDA_FOUND)
   # Machine code for the architectures that the toolkit supports and that are used with cameras:
   # Turing, Ampere (server, desktop, Orin), Ada, Hopper and Blackwell (server, Thor, desktop). PTX
   # of the newest is added for later ones. CMAKE_CUDA_ARCHITECTURES, or CUDAARCHS in the
-  # environment, overrides the list; `native` is this machine only.
-  if(NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
+  # environment, overrides the list; `native` is this machine only. CMake itself reads CUDAARCHS
+  # only when it configures a folder for the first time.
+  if(NOT CMAKE_CUDA_ARCHITECTURES AND NOT "$ENV{CUDAARCHS}" STREQUAL "")
+    set(CMAKE_CUDA_ARCHITECTURES "$ENV{CUDAARCHS}" CACHE STRING "GPU architectures")
+  endif()
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 87-real 89-real)
     if(CUDAToolkit_VERSION VERSION_GREATER_EQUAL 13.0)
       list(APPEND CMAKE_CUDA_ARCHITECTURES 90-real 100-real 110-real 120)
