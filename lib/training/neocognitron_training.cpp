@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "core/failure.h"
+#include "neocognitron/half.h"
+#include "neocognitron/model_file.h"
 #include "neocognitron/normalization.h"
 #include "training/feature_learning.h"
 #include "training/reference_learning.h"
@@ -38,6 +40,12 @@ Expected<void> check_images(const LabeledImages& images) {
   return {};
 }
 
+/// The number of classes that names and labels tell of.
+int classes_of(const LabeledImages& images) {
+  const int labeled = *std::max_element(images.labels.begin(), images.labels.end()) + 1;
+  return std::max(labeled, static_cast<int>(images.names.size()));
+}
+
 Expected<void> check_training(const LabeledImages& images, const NeocognitronTraining& training) {
   if (Expected<void> checked = check_images(images); !checked) return checked;
   if (Expected<void> checked = check_parameters(training.parameters); !checked) return checked;
@@ -46,6 +54,18 @@ Expected<void> check_training(const LabeledImages& images, const NeocognitronTra
     if (images.labels[i] >= kMaxCharacterClasses) {
       return invalid_argument("training: the class of image %zu is %d; it must be 0 to %d", i,
                               images.labels[i], kMaxCharacterClasses - 1);
+    }
+  }
+  const int classes = classes_of(images);
+  if (!images.names.empty() && images.names.size() < static_cast<std::size_t>(classes)) {
+    return invalid_argument("training: there are %zu names for %d classes", images.names.size(),
+                            classes);
+  }
+  for (std::size_t i = 0; i < images.names.size(); ++i) {
+    if (!is_class_name(images.names[i])) {
+      return invalid_argument(
+          "training: the name of class %zu is \"%.*s\"; it must have 1 to %zu printable characters",
+          i, shown(images.names[i]), images.names[i].c_str(), kMaxClassName);
     }
   }
   Expected<void> result;
@@ -214,10 +234,14 @@ Expected<TrainedNeocognitron> train_neocognitron(const LabeledImages& images,
   TrainedNeocognitron out;
   out.parameters = training.parameters;
   out.normalization = training.normalization;
-  out.classes = *std::max_element(images.labels.begin(), images.labels.end()) + 1;
+  const int classes = classes_of(images);
+  out.names = images.names;
+  for (int i = static_cast<int>(out.names.size()); i < classes; ++i)
+    out.names.push_back(std::to_string(i));
   Network network(training.parameters);
   out.planes[0] = kEdgePlanes;
   out.weights[0] = edge_weights(training.parameters, network.contrast());
+  for (float& weight : out.weights[0]) weight = float_from_half(half_from_float(weight));
   network.add(kContrastPlanes, kEdgePlanes, out.weights[0]);
 
   std::vector<StoredCells> cells;
@@ -261,6 +285,7 @@ Expected<TrainedNeocognitron> train_neocognitron(const LabeledImages& images,
     std::iota(order.begin(), order.end(), 0);
     out.planes[f + 1] = bank.planes();
     out.weights[f + 1] = bank.normalized(order);
+    for (float& weight : out.weights[f + 1]) weight = float_from_half(half_from_float(weight));
     network.add(out.planes[f], bank.planes(), out.weights[f + 1]);
   }
 
@@ -268,7 +293,7 @@ Expected<TrainedNeocognitron> train_neocognitron(const LabeledImages& images,
   std::vector<std::uint16_t> labels(cells.size());
   for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = images.labels[i % images.count()];
   const CellWindow window = simple_window(training.parameters, 3);
-  ReferenceTrainer trainer(window, out.planes[2], out.classes);
+  ReferenceTrainer trainer(window, out.planes[2], classes);
   const ReferenceLearning learning{training.margin, training.references, training.passes, threads,
                                    training.seed};
   if (!trainer.learn(learning, cells, labels, [&](int pass, double share) {
@@ -285,6 +310,7 @@ Expected<TrainedNeocognitron> train_neocognitron(const LabeledImages& images,
   }
   out.planes[3] = trainer.bank().planes();
   out.weights[3] = trainer.bank().normalized(order);
+  for (float& weight : out.weights[3]) weight = float_from_half(half_from_float(weight));
   return out;
 }
 
@@ -302,7 +328,8 @@ Expected<std::vector<CharacterScores>> recognize(const TrainedNeocognitron& trai
     below = trained.planes[l];
   }
   const Stage last(trained.parameters, 3, below, trained.planes[3], trained.weights[3]);
-  const ReferenceSet references(last.layer(), trained.labels, trained.classes);
+  const ReferenceSet references(last.layer(), trained.labels,
+                                static_cast<int>(trained.names.size()));
   const auto rooms = network.rooms(threads);
   const int stride = last.layer().stride();
   std::vector<CharacterScores> out(images.count());

@@ -81,7 +81,7 @@ TEST(Training, ShapesAreLearnedFromFewImages) {
   const LabeledImages images = shapes(50, 1);
   const auto trained = train_neocognitron(images, small_training());
   const TrainedNeocognitron& network = must(trained);
-  EXPECT_EQ(network.classes, 5);
+  EXPECT_EQ(network.names, (std::vector<std::string>{"0", "1", "2", "3", "4"}));
   EXPECT_TRUE(std::is_sorted(network.labels.begin(), network.labels.end()));
   const LabeledImages others = shapes(100, 2);
   const auto scores = recognize(network, others);
@@ -121,7 +121,7 @@ TEST(Training, WeightsAreDividedByTheirLength) {
       const auto a = static_cast<double>(network.weights[1][row * planes + k]);
       squares += a * a / c[row / 16];
     }
-    EXPECT_NEAR(squares, 1.0, 1e-5) << "plane " << k;
+    EXPECT_NEAR(squares, 1.0, 1e-3) << "plane " << k;
   }
 }
 
@@ -172,7 +172,7 @@ TEST(Training, RefusesWhatDoesNotFit) {
   NeocognitronTraining training = small_training();
   training.margin = std::nanf("");
   EXPECT_EQ(error(shapes(10, 6), training), "training: margin is nan; it must be 0 to 0.5");
-  EXPECT_EQ(error({28, 28, {}, {}}, small_training()), "training: there are no images");
+  EXPECT_EQ(error({28, 28, {}, {}, {}}, small_training()), "training: there are no images");
 }
 
 }  // namespace

@@ -31,6 +31,8 @@ struct LabeledImages {
   int height = 0;                     ///< 8 to 1024 pixels
   std::vector<std::uint8_t> ink;      ///< 0: background, 255: ink; image after image, row after row
   std::vector<std::uint16_t> labels;  ///< class of each image, 0 to kMaxCharacterClasses - 1
+  /// Names of the classes, 1 to 31 printable characters without spaces; empty: "0", "1" and so on.
+  std::vector<std::string> names;
 
   std::size_t count() const noexcept { return labels.size(); }
 };
@@ -69,9 +71,10 @@ struct NeocognitronTraining {
 struct TrainedNeocognitron {
   NeocognitronParameters parameters;
   PatchNormalization normalization;
-  int classes = 0;
+  std::vector<std::string> names;                 ///< of the classes
   std::array<int, kNeocognitronStages> planes{};  ///< 16, K2, K3, K4
-  /// a(v, kappa, k) / b(k) of each S-layer at [(v * planes below + kappa) * planes + k]
+  /// a(v, kappa, k) / b(k) of each S-layer at [(v * planes below + kappa) * planes + k], rounded to
+  /// binary16
   std::array<std::vector<float>, kNeocognitronStages> weights;
   std::vector<std::uint16_t> labels;  ///< class of each reference, in ascending order
   std::vector<float> lengths;         ///< b(k) of each reference before the division
@@ -93,5 +96,13 @@ struct CharacterScores {
 Expected<std::vector<CharacterScores>> recognize(const TrainedNeocognitron& network,
                                                  const LabeledImages& images,
                                                  int threads = 0) noexcept;
+
+/// The bytes of a model file, for the operator and for `read_neocognitron`. `note` tells readers
+/// where the model comes from. Errors: InvalidArgument (arrays or names that do not fit).
+Expected<std::vector<std::uint8_t>> encode_neocognitron(const TrainedNeocognitron& network,
+                                                        const std::string& note) noexcept;
+
+/// Reads a model file. Errors: InvalidArgument (empty path), IoError, CorruptFile.
+Expected<TrainedNeocognitron> read_neocognitron(const char* path) noexcept;
 
 }  // namespace ocellus

@@ -1,0 +1,37 @@
+// Numbers of IEEE 754 binary16 as they stand in model files.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace ocellus::detail {
+
+/// The nearest number, ties to even. `value` is 0 to 65504.
+inline std::uint16_t half_from_float(float value) noexcept {
+  if (value == 0.0f) return 0;
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  // Numbers near `value` are multiples of 2^spacing.
+  const int spacing = std::max(exponent - 11, -24);
+  const float multiple = std::nearbyint(std::ldexp(value, -spacing));
+  // A multiple of 2048 is 1024 of the next spacing: the carry into the exponent is right.
+  const int carried = static_cast<int>(multiple);
+  return static_cast<std::uint16_t>(((spacing + 24) << 10) + carried);
+}
+
+/// Also of a number below 0, infinite or NaN, as a damaged file may have it.
+inline float float_from_half(std::uint16_t half) noexcept {
+  const int exponent = (half >> 10) & 31;
+  const int fraction = half & 1023;
+  float value = 0.0f;
+  if (exponent == 31)
+    value = fraction == 0 ? HUGE_VALF : NAN;
+  else if (exponent == 0)
+    value = std::ldexp(static_cast<float>(fraction), -24);
+  else
+    value = std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+  return (half & 0x8000) != 0 ? -value : value;
+}
+
+}  // namespace ocellus::detail

@@ -1,0 +1,130 @@
+#include "neocognitron/model_file.h"
+
+#include <algorithm>
+
+#include "neocognitron/geometry.h"
+#include "neocognitron_model_generated.h"
+
+namespace ocellus::detail {
+namespace {
+
+Expected<void> parse_planes(const file::Neocognitron& from, NeocognitronTable& table) noexcept {
+  const auto* const planes = from.feature_planes();
+  if (planes == nullptr || planes->size() != 2)
+    return corrupt_file("neocognitron model: there must be 2 numbers of feature planes");
+  table.planes[0] = kEdgePlanes;
+  for (flatbuffers::uoffset_t i = 0; i < 2; ++i) {
+    const int count = planes->Get(i);
+    if (count < 1 || count > kMaxFeaturePlanes) {
+      return corrupt_file("neocognitron model: stage %d has %d planes; it must have 1 to %d",
+                          static_cast<int>(i) + 2, count, kMaxFeaturePlanes);
+    }
+    table.planes[i + 1] = count;
+  }
+  table.planes[3] = from.references();
+  if (table.planes[3] < 1 || table.planes[3] > kMaxReferences) {
+    return corrupt_file("neocognitron model: it has %d references; it must have 1 to %d",
+                        table.planes[3], kMaxReferences);
+  }
+  return {};
+}
+
+Expected<void> parse_classes(const file::Neocognitron& from, NeocognitronTable& table) noexcept {
+  const auto* const classes = from.classes();
+  const unsigned count = classes == nullptr ? 0 : classes->size();
+  if (count < 1 || count > kMaxCharacterClasses) {
+    return corrupt_file("neocognitron model: it has %u classes; it must have 1 to %d", count,
+                        kMaxCharacterClasses);
+  }
+  table.classes = static_cast<int>(count);
+  for (unsigned i = 0; i < count; ++i) {
+    const flatbuffers::String* const name = classes->Get(i);
+    if (!is_class_name(name->string_view())) {
+      return corrupt_file(
+          "neocognitron model: the name of class %u must have 1 to %zu printable characters", i,
+          kMaxClassName);
+    }
+    std::copy_n(name->c_str(), name->size(), table.names[i]);
+  }
+  return {};
+}
+
+Expected<void> parse_parameters(const file::Neocognitron& from, NeocognitronTable& table) noexcept {
+  NeocognitronParameters& parameters = table.parameters;
+  parameters.center_sigma = from.center_sigma();
+  parameters.surround_sigma = from.surround_sigma();
+  parameters.contrast_radius = from.contrast_radius();
+  parameters.contrast_threshold = from.contrast_threshold();
+  parameters.gain = from.gain();
+  const auto* const stages = from.stages();
+  if (stages == nullptr || stages->size() != kNeocognitronStages)
+    return corrupt_file("neocognitron model: it must have %d stages", kNeocognitronStages);
+  for (flatbuffers::uoffset_t i = 0; i < kNeocognitronStages; ++i) {
+    const file::NeocognitronStage* const stage = stages->Get(i);
+    parameters.stages[i] = {stage->threshold(),      stage->s_radius(), stage->s_decay(),
+                            stage->c_radius(),       stage->c_decay(),  stage->surround(),
+                            stage->surround_radius()};
+  }
+  if (const Expected<void> checked = check_parameters(parameters); !checked)
+    return corrupt_file("neocognitron model: %s", checked.error().text);
+  table.normalization = {from.extent(), from.deslant()};
+  // Comparisons with NaN are false.
+  if (!(from.extent() >= 16.0f && from.extent() <= 64.0f)) {
+    return corrupt_file("neocognitron model: extent is %g; it must be 16 to 64 pixels",
+                        static_cast<double>(from.extent()));
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_class_name(std::string_view name) noexcept {
+  return !name.empty() && name.size() <= kMaxClassName &&
+         std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
+std::uint64_t weight_count(const NeocognitronTable& table, int stage) noexcept {
+  const auto index = static_cast<std::size_t>(stage);
+  const int below = stage == 0 ? kContrastPlanes : table.planes[index - 1];
+  return static_cast<std::uint64_t>(simple_window(table.parameters, stage).taps) *
+         static_cast<std::uint64_t>(below) * static_cast<std::uint64_t>(table.planes[index]);
+}
+
+NeocognitronArrays arrays_of(const NeocognitronTable& table) noexcept {
+  NeocognitronArrays arrays;
+  const auto place = [&arrays](std::uint64_t bytes) {
+    const ModelArray array{arrays.bytes, bytes};
+    arrays.bytes = (arrays.bytes + bytes + kModelAlignment - 1) / kModelAlignment * kModelAlignment;
+    return array;
+  };
+  for (std::size_t i = 0; i < arrays.weights.size(); ++i)
+    arrays.weights[i] = place(2 * weight_count(table, static_cast<int>(i)));
+  const auto references = static_cast<std::uint64_t>(table.planes[3]);
+  arrays.lengths = place(references * sizeof(float));
+  arrays.labels = place(references * sizeof(std::uint16_t));
+  arrays.bytes = arrays.labels.at + arrays.labels.bytes;
+  return arrays;
+}
+
+Expected<void> parse_neocognitron_table(const void* bytes, const ModelHeader& header,
+                                        NeocognitronTable& table) noexcept {
+  const auto verified = model_table<file::Neocognitron>(kNeocognitronKind, bytes, header);
+  if (!verified) return tl::unexpected(verified.error());
+  const file::Neocognitron& from = **verified;
+  if (const Expected<void> parsed = parse_planes(from, table); !parsed) return parsed;
+  if (const Expected<void> parsed = parse_classes(from, table); !parsed) return parsed;
+  if (const Expected<void> parsed = parse_parameters(from, table); !parsed) return parsed;
+  const std::uint64_t expected = arrays_of(table).bytes;
+  if (header.array_bytes != expected) {
+    return corrupt_file(
+        "neocognitron model: there are %llu bytes of arrays; %d, %d and %d planes "
+        "need %llu",
+        static_cast<unsigned long long>(header.array_bytes), table.planes[1], table.planes[2],
+        table.planes[3], static_cast<unsigned long long>(expected));
+  }
+  if (const flatbuffers::String* note = from.note())
+    copy_note(table.note, sizeof(table.note), note->c_str(), note->size());
+  return {};
+}
+
+}  // namespace ocellus::detail

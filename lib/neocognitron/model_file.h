@@ -1,0 +1,53 @@
+// Model files of the neocognitron, shared by the operator and by programs that train.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/model_file.h"
+#include "ocellus/neocognitron_model.h"
+
+namespace ocellus::detail {
+
+inline constexpr std::size_t kMaxClassName = 31;
+
+inline constexpr ModelKind kNeocognitronKind{"neocog", "neocognitron model", 1, 32768};
+
+/// What the table of a model file says.
+struct NeocognitronTable {
+  NeocognitronParameters parameters;
+  PatchNormalization normalization;
+  std::array<int, kNeocognitronStages> planes{};  ///< 16, K2, K3, K4
+  int classes = 0;
+  std::array<char[kMaxClassName + 1], kMaxCharacterClasses> names{};
+  char note[256] = {};
+};
+
+/// Where an array lies, counted from the first byte of the arrays.
+struct ModelArray {
+  std::uint64_t at = 0;
+  std::uint64_t bytes = 0;
+};
+
+struct NeocognitronArrays {
+  std::array<ModelArray, kNeocognitronStages> weights{};
+  ModelArray lengths;
+  ModelArray labels;
+  std::uint64_t bytes = 0;  ///< of all
+};
+
+/// 1 to kMaxClassName printable ASCII characters without spaces.
+bool is_class_name(std::string_view name) noexcept;
+
+/// Weights of a stage: taps * planes below * planes.
+std::uint64_t weight_count(const NeocognitronTable& table, int stage) noexcept;
+NeocognitronArrays arrays_of(const NeocognitronTable& table) noexcept;
+
+/// Checks the table and the length of the arrays. `bytes` has passed the checks of the container.
+/// Errors: CorruptFile.
+Expected<void> parse_neocognitron_table(const void* bytes, const ModelHeader& header,
+                                        NeocognitronTable& table) noexcept;
+
+}  // namespace ocellus::detail

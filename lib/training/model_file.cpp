@@ -1,0 +1,157 @@
+#include "neocognitron/model_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+
+#include "core/failure.h"
+#include "neocognitron/half.h"
+#include "neocognitron_model_generated.h"
+#include "ocellus/neocognitron_training.h"
+
+namespace ocellus {
+namespace detail {
+namespace {
+
+/// The table of a network, or an error if its parts do not fit.
+Expected<NeocognitronTable> table_of(const TrainedNeocognitron& network) {
+  NeocognitronTable table;
+  if (const Expected<void> checked = check_parameters(network.parameters); !checked)
+    return tl::unexpected(checked.error());
+  table.parameters = network.parameters;
+  table.normalization = network.normalization;
+  table.planes = network.planes;
+  table.classes = static_cast<int>(network.names.size());
+  for (std::size_t i = 0; i < network.planes.size(); ++i) {
+    const int most = i == 3 ? kMaxReferences : kMaxFeaturePlanes;
+    if (network.planes[i] < 1 || network.planes[i] > most) {
+      return invalid_argument("neocognitron: stage %zu has %d planes; it must have 1 to %d", i + 1,
+                              network.planes[i], most);
+    }
+    if (network.weights[i].size() != weight_count(table, static_cast<int>(i))) {
+      return invalid_argument(
+          "neocognitron: stage %zu has %zu weights; it must have %llu", i + 1,
+          network.weights[i].size(),
+          static_cast<unsigned long long>(weight_count(table, static_cast<int>(i))));
+    }
+  }
+  const auto references = static_cast<std::size_t>(network.planes[3]);
+  if (network.labels.size() != references || network.lengths.size() != references ||
+      !std::is_sorted(network.labels.begin(), network.labels.end()) ||
+      network.labels.back() >= network.names.size())
+    return invalid_argument("neocognitron: labels, lengths and names do not fit %zu references",
+                            references);
+  return table;
+}
+
+}  // namespace
+}  // namespace detail
+
+Expected<std::vector<std::uint8_t>> encode_neocognitron(const TrainedNeocognitron& network,
+                                                        const std::string& note) noexcept {
+  using namespace detail;
+  const Expected<NeocognitronTable> table = table_of(network);
+  if (!table) return tl::unexpected(table.error());
+  const NeocognitronArrays arrays = arrays_of(*table);
+
+  flatbuffers::FlatBufferBuilder builder(4096);
+  std::vector<flatbuffers::Offset<file::NeocognitronStage>> stages;
+  for (const NeocognitronStage& stage : network.parameters.stages) {
+    stages.push_back(file::CreateNeocognitronStage(builder, stage.threshold, stage.s_radius,
+                                                   stage.s_decay, stage.c_radius, stage.c_decay,
+                                                   stage.surround, stage.surround_radius));
+  }
+  const std::vector<std::uint16_t> features{static_cast<std::uint16_t>(network.planes[1]),
+                                            static_cast<std::uint16_t>(network.planes[2])};
+  std::vector<flatbuffers::Offset<flatbuffers::String>> names;
+  for (const std::string& name : network.names) names.push_back(builder.CreateString(name));
+  const NeocognitronParameters& parameters = network.parameters;
+  builder.Finish(file::CreateNeocognitron(
+      builder, parameters.center_sigma, parameters.surround_sigma, parameters.contrast_radius,
+      parameters.contrast_threshold, parameters.gain, builder.CreateVector(stages),
+      network.normalization.extent, network.normalization.deslant, builder.CreateVector(features),
+      static_cast<std::uint16_t>(network.planes[3]), builder.CreateVector(names),
+      builder.CreateString(note)));
+
+  const std::uint32_t length = builder.GetSize();
+  const std::uint64_t begin = model_arrays_at(length);
+  std::vector<std::uint8_t> bytes(begin + arrays.bytes);
+  std::uint8_t* const to = bytes.data() + begin;
+  for (std::size_t i = 0; i < arrays.weights.size(); ++i) {
+    std::uint8_t* half = to + arrays.weights[i].at;
+    for (const float weight : network.weights[i]) {
+      const std::uint16_t rounded = half_from_float(weight);
+      std::memcpy(half, &rounded, sizeof(rounded));
+      half += sizeof(rounded);
+    }
+  }
+  std::memcpy(to + arrays.lengths.at, network.lengths.data(), arrays.lengths.bytes);
+  std::memcpy(to + arrays.labels.at, network.labels.data(), arrays.labels.bytes);
+  write_model_header(kNeocognitronKind, builder.GetBufferPointer(), length, arrays.bytes,
+                     XXH64(to, arrays.bytes, 0), bytes.data());
+  return bytes;
+}
+
+Expected<TrainedNeocognitron> read_neocognitron(const char* path) noexcept {
+  using namespace detail;
+  if (path == nullptr || path[0] == '\0')
+    return invalid_argument("the path of the neocognitron model is empty");
+  ModelFile file;
+  if (Expected<void> opened = file.open(kNeocognitronKind, path); !opened)
+    return tl::unexpected(opened.error());
+  TrainedNeocognitron network;
+  const auto read = [&]() -> Expected<void> {
+    std::vector<std::uint64_t> room(model_arrays_at(kNeocognitronKind.max_table_bytes) / 8 + 8);
+    const Expected<ModelHeader> header = file.header(room.data(), room.size() * 8);
+    if (!header) return tl::unexpected(header.error());
+    const auto table = std::make_unique<NeocognitronTable>();
+    if (Expected<void> parsed = parse_neocognitron_table(room.data(), *header, *table); !parsed)
+      return parsed;
+    const NeocognitronArrays arrays = arrays_of(*table);
+    std::vector<std::uint8_t> bytes(arrays.bytes);
+    if (Expected<void> done = file.read(bytes.data(), bytes.size()); !done) return done;
+    network.parameters = table->parameters;
+    network.normalization = table->normalization;
+    network.planes = table->planes;
+    for (int i = 0; i < table->classes; ++i)
+      network.names.emplace_back(table->names[static_cast<std::size_t>(i)]);
+    for (std::size_t i = 0; i < arrays.weights.size(); ++i) {
+      const std::uint8_t* half = bytes.data() + arrays.weights[i].at;
+      network.weights[i].resize(weight_count(*table, static_cast<int>(i)));
+      for (float& weight : network.weights[i]) {
+        std::uint16_t rounded = 0;
+        std::memcpy(&rounded, half, sizeof(rounded));
+        half += sizeof(rounded);
+        weight = float_from_half(rounded);
+        if (!(weight >= 0.0f) || !std::isfinite(weight)) {
+          return corrupt_file(
+              "neocognitron model: a weight of stage %zu is %g; it must be 0 or more", i + 1,
+              static_cast<double>(weight));
+        }
+      }
+    }
+    const auto references = static_cast<std::size_t>(table->planes[3]);
+    network.lengths.resize(references);
+    network.labels.resize(references);
+    std::memcpy(network.lengths.data(), bytes.data() + arrays.lengths.at, arrays.lengths.bytes);
+    std::memcpy(network.labels.data(), bytes.data() + arrays.labels.at, arrays.labels.bytes);
+    for (std::size_t i = 0; i < references; ++i) {
+      if (!(network.lengths[i] > 0.0f) || !std::isfinite(network.lengths[i]) ||
+          network.labels[i] >= network.names.size() ||
+          (i > 0 && network.labels[i] < network.labels[i - 1])) {
+        return corrupt_file(
+            "neocognitron model: reference %zu has length %g and class %d; lengths must be above "
+            "0, "
+            "classes below %zu and in ascending order",
+            i, static_cast<double>(network.lengths[i]), network.labels[i], network.names.size());
+      }
+    }
+    return {};
+  };
+  if (const Expected<void> done = read(); !done)
+    return with_path(kNeocognitronKind, path, done.error());
+  return network;
+}
+
+}  // namespace ocellus

@@ -1,0 +1,39 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "neocognitron/half.h"
+
+namespace ocellus::test {
+namespace {
+
+TEST(Half, EveryNumberSurvives) {
+  for (std::uint32_t bits = 0; bits < 0x7c00; ++bits) {
+    const float value = detail::float_from_half(static_cast<std::uint16_t>(bits));
+    ASSERT_EQ(detail::half_from_float(value), bits) << value;
+    ASSERT_EQ(detail::float_from_half(static_cast<std::uint16_t>(bits | 0x8000)), -value);
+    // Numbers ascend with their bits.
+    if (bits > 0) {
+      ASSERT_GT(value, detail::float_from_half(static_cast<std::uint16_t>(bits - 1)));
+    }
+  }
+  EXPECT_EQ(detail::float_from_half(0x3c00), 1.0f);
+  EXPECT_EQ(detail::float_from_half(0x0001), std::ldexp(1.0f, -24));
+  EXPECT_TRUE(std::isinf(detail::float_from_half(0x7c00)));
+  EXPECT_TRUE(std::isnan(detail::float_from_half(0x7e00)));
+}
+
+TEST(Half, RoundsToTheNearestAndTiesToEven) {
+  for (std::uint32_t bits = 0; bits + 1 < 0x7c00; ++bits) {
+    const float low = detail::float_from_half(static_cast<std::uint16_t>(bits));
+    const float high = detail::float_from_half(static_cast<std::uint16_t>(bits + 1));
+    const float middle = 0.5f * (low + high);
+    ASSERT_EQ(detail::half_from_float(std::nextafter(middle, 0.0f)), bits);
+    ASSERT_EQ(detail::half_from_float(std::nextafter(middle, high)), bits + 1);
+    ASSERT_EQ(detail::half_from_float(middle), bits + bits % 2);
+  }
+}
+
+}  // namespace
+}  // namespace ocellus::test

@@ -1,0 +1,163 @@
+// Model files: what is written is read, and what is wrong is named.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "core/model_file.h"
+#include "neocognitron/half.h"
+#include "neocognitron/model_file.h"
+#include "ocellus/neocognitron_training.h"
+#include "support/files.h"
+
+namespace ocellus::test {
+namespace {
+
+/// A small network with weights that are numbers of binary16.
+TrainedNeocognitron network() {
+  TrainedNeocognitron out;
+  out.planes = {16, 3, 5, 4};
+  out.names = {"zero", "one", "?"};
+  out.labels = {0, 0, 1, 2};
+  out.lengths = {1.0f, 2.5f, 0.25f, 8.0f};
+  constexpr std::array<int, 4> kTaps{12, 32, 32, 69};
+  constexpr std::array<int, 4> kBelow{2, 16, 3, 5};
+  for (std::size_t l = 0; l < 4; ++l) {
+    out.weights[l].resize(static_cast<std::size_t>(kTaps[l] * kBelow[l] * out.planes[l]));
+    for (std::size_t i = 0; i < out.weights[l].size(); ++i)
+      out.weights[l][i] = static_cast<float>((i * 37 + l) % 1024) / 1024.0f;
+  }
+  return out;
+}
+
+class NeocognitronFile : public ::testing::Test {
+ protected:
+  std::string write(const std::vector<std::uint8_t>& bytes) {
+    const std::string path = folder_ / "model.ocellus";
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+    return path;
+  }
+  /// The error text of these bytes, without the path.
+  std::string error_of(const std::vector<std::uint8_t>& bytes) {
+    const std::string path = write(bytes);
+    const auto read = read_neocognitron(path.c_str());
+    if (read) return {};
+    EXPECT_EQ(read.error().status, Status::kCorruptFile);
+    std::string text = read.error().text;
+    const std::size_t at = text.find(path);
+    EXPECT_NE(at, std::string::npos) << text;
+    return at == std::string::npos ? text : text.erase(at, path.size());
+  }
+  static std::vector<std::uint8_t> encoded(const TrainedNeocognitron& from) {
+    const auto bytes = encode_neocognitron(from, "a test");
+    EXPECT_TRUE(bytes) << bytes.error().text;
+    return *bytes;
+  }
+  /// Both hashes of a file whose arrays were changed.
+  static void hash_again(std::vector<std::uint8_t>& bytes) {
+    std::uint32_t table_bytes = 0;
+    std::memcpy(&table_bytes, bytes.data() + 20, sizeof(table_bytes));
+    const std::uint64_t begin = detail::model_arrays_at(table_bytes);
+    const std::uint64_t arrays = XXH64(bytes.data() + begin, bytes.size() - begin, 0);
+    std::memcpy(bytes.data() + 32, &arrays, sizeof(arrays));
+    const std::uint64_t header = detail::model_header_hash(bytes.data(), begin);
+    std::memcpy(bytes.data() + 40, &header, sizeof(header));
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(NeocognitronFile, WhatIsWrittenIsRead) {
+  TrainedNeocognitron from = network();
+  from.parameters.stages[2].threshold = 0.625f;
+  from.normalization = {40.0f, false};
+  const auto read = read_neocognitron(write(encoded(from)).c_str());
+  ASSERT_TRUE(read) << read.error().text;
+  EXPECT_EQ(read->planes, from.planes);
+  EXPECT_EQ(read->names, from.names);
+  EXPECT_EQ(read->labels, from.labels);
+  EXPECT_EQ(read->lengths, from.lengths);
+  for (std::size_t l = 0; l < 4; ++l) EXPECT_EQ(read->weights[l], from.weights[l]);
+  EXPECT_EQ(read->parameters.stages[2].threshold, 0.625f);
+  EXPECT_EQ(read->normalization.extent, 40.0f);
+  EXPECT_FALSE(read->normalization.deslant);
+}
+
+TEST_F(NeocognitronFile, EveryTruncationIsAnError) {
+  const std::vector<std::uint8_t> whole = encoded(network());
+  for (std::size_t length = 0; length < whole.size(); length += length < 1200 ? 7 : 997) {
+    const std::vector<std::uint8_t> part(whole.begin(),
+                                         whole.begin() + static_cast<std::ptrdiff_t>(length));
+    EXPECT_NE(error_of(part), "") << length << " bytes";
+  }
+}
+
+TEST_F(NeocognitronFile, EveryChangedByteIsAnError) {
+  const std::vector<std::uint8_t> whole = encoded(network());
+  for (std::size_t at = 0; at < whole.size(); at += at < 1200 ? 5 : 991) {
+    std::vector<std::uint8_t> bytes = whole;
+    bytes[at] ^= 0x10;
+    EXPECT_NE(error_of(bytes), "") << "byte " << at;
+  }
+}
+
+TEST_F(NeocognitronFile, BadNumbersAreNamed) {
+  const std::vector<std::uint8_t> whole = encoded(network());
+  std::uint32_t table_bytes = 0;
+  std::memcpy(&table_bytes, whole.data() + 20, sizeof(table_bytes));
+  const std::uint64_t begin = detail::model_arrays_at(table_bytes);
+  {
+    std::vector<std::uint8_t> bytes = whole;
+    constexpr std::uint16_t kNan = 0x7e00;
+    std::memcpy(bytes.data() + begin + 10, &kNan, sizeof(kNan));
+    hash_again(bytes);
+    EXPECT_EQ(error_of(bytes),
+              "neocognitron model \"\": a weight of stage 1 is nan; it must be 0 or more");
+  }
+  {
+    std::vector<std::uint8_t> bytes = whole;
+    const std::uint16_t label = 3;
+    std::memcpy(bytes.data() + bytes.size() - 2, &label, sizeof(label));
+    hash_again(bytes);
+    EXPECT_EQ(
+        error_of(bytes),
+        "neocognitron model \"\": reference 3 has length 8 and class 3; lengths must be above 0, "
+        "classes below 3 and in ascending order");
+  }
+}
+
+TEST_F(NeocognitronFile, PartsThatDoNotFitAreNotWritten) {
+  const auto error = [](const TrainedNeocognitron& from) {
+    const auto bytes = encode_neocognitron(from, "");
+    return bytes ? std::string() : std::string(bytes.error().text);
+  };
+  TrainedNeocognitron from = network();
+  from.weights[1].pop_back();
+  EXPECT_EQ(error(from), "neocognitron: stage 2 has 1535 weights; it must have 1536");
+  from = network();
+  from.labels[3] = 3;
+  EXPECT_EQ(error(from), "neocognitron: labels, lengths and names do not fit 4 references");
+  from = network();
+  from.planes[2] = 0;
+  EXPECT_EQ(error(from), "neocognitron: stage 3 has 0 planes; it must have 1 to 1024");
+}
+
+TEST(NeocognitronPath, ErrorsNameThePath) {
+  const auto none = read_neocognitron("");
+  ASSERT_FALSE(none);
+  EXPECT_STREQ(none.error().text, "the path of the neocognitron model is empty");
+  const auto missing = read_neocognitron("/nonexistent/m.ocellus");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().status, Status::kIoError);
+  EXPECT_NE(std::string(missing.error().text).find("/nonexistent/m.ocellus"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ocellus::test
