@@ -1,0 +1,394 @@
+#include "neocognitron/character_finder.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ocellus::detail {
+namespace {
+
+// All lengths are in units of the height of a character, unless stated otherwise.
+constexpr float kSmallestPart = 0.3f;  // of the smallest height
+constexpr float kLargestGap = 1.6f;    // between characters of a line
+constexpr float kLeastHeightRatio = 0.35f;
+constexpr float kRise = 0.3f;             // vertical distance of neighbors, beside the slope
+constexpr float kLargestSlope = 0.36f;    // tan 20 degrees
+constexpr float kLeastMember = 0.45f;     // lower members of a line are dots and dashes
+constexpr float kLeastContrast = 0.45f;   // of the contrast of the line
+constexpr float kSmallestJoined = 0.25f;  // smaller parts are specks
+constexpr float kLeastOverlap = 0.5f;     // of the width of a part that is joined
+constexpr float kLargestJoin = 1.3f;      // height of joined parts
+constexpr float kJoinGap = 0.25f;
+constexpr float kWide = 0.9f;       // wider members may hold several characters
+constexpr float kFormFill = 0.15f;  // share of ink in the box of a form
+constexpr float kRule = 12.0f;      // width of a rule in its own heights
+constexpr int kMaxSplits = 128;
+
+int window_for(const CharacterFinderConfig& config) noexcept {
+  const int side = std::min(config.size.width, config.size.height);
+  if (config.max_height > 0) return std::clamp(config.max_height, 40, 512);
+  return std::clamp(side / 8, 40, 512);
+}
+
+CharacterFinderConfig with_defaults(CharacterFinderConfig config) noexcept {
+  const int side = std::min(config.size.width, config.size.height);
+  if (config.min_height == 0) config.min_height = std::max(8, side / 48);
+  if (config.max_height == 0) config.max_height = config.size.height;
+  return config;
+}
+
+float overlap(int a, int a_end, int b, int b_end) noexcept {
+  return static_cast<float>(std::min(a_end, b_end) - std::max(a, b));
+}
+
+void extend(InkComponent& a, const InkComponent& b) noexcept {
+  a.left = std::min(a.left, b.left);
+  a.top = std::min(a.top, b.top);
+  a.right = std::max(a.right, b.right);
+  a.bottom = std::max(a.bottom, b.bottom);
+  a.area += b.area;
+  a.contrast += b.contrast;
+}
+
+float center_x(const InkComponent& box) noexcept {
+  return 0.5f * static_cast<float>(box.left + box.right);
+}
+float center_y(const InkComponent& box) noexcept {
+  return 0.5f * static_cast<float>(box.top + box.bottom);
+}
+
+}  // namespace
+
+CharacterFinder::CharacterFinder(const CharacterFinderConfig& config,
+                                 LayoutBuilder& memory) noexcept
+    : config_(with_defaults(config)),
+      levels_(config.size, window_for(config), memory),
+      components_(config.size, memory),
+      splitter_(memory) {
+  parts_ = memory.take<Part>(kMaxParts);
+  by_left_ = memory.take<int>(kMaxParts);
+  lines_ = memory.take<Line>(kMaxParts);
+  heights_ = memory.take<float>(kMaxParts);
+  run_begin_ = memory.take<int>(kMaxParts + 1);
+  part_of_ = memory.take<std::int16_t>(components_.component_capacity());
+  // Splitting writes the runs of a component once more, at most one run more for each cut.
+  run_capacity_ = 3 * components_.run_capacity();
+  runs_ = memory.take<InkRun>(run_capacity_);
+  pieces_ = memory.take<Piece>(kMaxPieces);
+}
+
+void CharacterFinder::find(const GrayPlane& plane) noexcept {
+  const int rows = levels_.block_rows();
+  levels_.measure(plane, 0, rows);
+  light_ = config_.polarity == InkPolarity::kAuto ? levels_.ink_is_light()
+                                                  : config_.polarity == InkPolarity::kLightOnDark;
+  levels_.set_light(light_);
+  levels_.derive(0, rows);
+  levels_.mark(0, rows);
+  components_.find(plane, levels_);
+  truncated_ = components_.truncated();
+  more_ = false;
+
+  collect_parts();
+  drop_frames_of_forms();
+  link_lines();
+  measure_lines();
+  drop_weak_members();
+  join_parts();
+  gather_runs();
+  piece_count_ = 0;
+  for (int i = 0; i < part_count_; ++i) {
+    if (parts_[i].member && parts_[i].group == i) split(i);
+  }
+  order();
+}
+
+void CharacterFinder::collect_parts() noexcept {
+  part_count_ = 0;
+  const auto least = kSmallestPart * static_cast<float>(config_.min_height);
+  const auto components = components_.components();
+  for (std::size_t c = 0; c < components.size(); ++c) {
+    part_of_[c] = -1;
+    const InkComponent& box = components[c];
+    const int width = box.width();
+    const int height = box.height();
+    if (static_cast<float>(std::max(width, height)) < least) continue;
+    const bool at_border = box.left == 0 || box.top == 0 || box.right == config_.size.width ||
+                           box.bottom == config_.size.height;
+    if (height > config_.max_height ||
+        (at_border && height > config_.max_height * 3 / 4 && width > 2 * height)) {
+      continue;
+    }
+    const bool rule = static_cast<float>(width) > kRule * static_cast<float>(height);
+    if (rule) continue;
+    if (part_count_ == kMaxParts) {
+      truncated_ = true;
+      continue;
+    }
+    const int index = part_count_++;
+    const bool member = height >= config_.min_height;
+    parts_[index] = {box, static_cast<std::uint32_t>(c), index, index, member};
+    part_of_[c] = static_cast<std::int16_t>(index);
+    by_left_[index] = index;
+  }
+  std::sort(by_left_, by_left_ + part_count_, [this](int a, int b) {
+    return parts_[a].box.left != parts_[b].box.left ? parts_[a].box.left < parts_[b].box.left
+                                                    : a < b;
+  });
+}
+
+void CharacterFinder::drop_frames_of_forms() noexcept {
+  for (int i = 0; i < part_count_; ++i) {
+    Part& form = parts_[i];
+    const float size = static_cast<float>(form.box.width()) * static_cast<float>(form.box.height());
+    if (!form.member || static_cast<float>(form.box.area) > kFormFill * size) continue;
+    for (int j = 0; j < part_count_; ++j) {
+      const Part& inner = parts_[j];
+      if (j == i || !inner.member || 4 * inner.box.height() < form.box.height()) continue;
+      if (inner.box.left > form.box.left && inner.box.right < form.box.right &&
+          inner.box.top > form.box.top && inner.box.bottom < form.box.bottom) {
+        form.member = false;
+        break;
+      }
+    }
+  }
+}
+
+int CharacterFinder::line_of(int part) noexcept {
+  while (parts_[part].line != part) {
+    parts_[part].line = parts_[parts_[part].line].line;
+    part = parts_[part].line;
+  }
+  return part;
+}
+
+void CharacterFinder::link_lines() noexcept {
+  for (int i = 0; i < part_count_; ++i) {
+    const Part& part = parts_[by_left_[i]];
+    if (!part.member) continue;
+    const auto height = static_cast<float>(part.box.height());
+    int best = -1;
+    float least = 0.0f;
+    for (int j = i + 1; j < part_count_; ++j) {
+      const Part& other = parts_[by_left_[j]];
+      if (!other.member) continue;
+      const auto other_height = static_cast<float>(other.box.height());
+      const float taller = std::max(height, other_height);
+      const auto gap = static_cast<float>(other.box.left - part.box.right);
+      // Later parts are further to the right; `max_height` bounds how tall one may be.
+      if (gap > kLargestGap * static_cast<float>(std::max(config_.max_height, part.box.height()))) {
+        break;
+      }
+      if (gap > kLargestGap * taller) continue;
+      if (std::min(height, other_height) < kLeastHeightRatio * taller) continue;
+      const float across = center_x(other.box) - center_x(part.box);
+      const float rise = std::abs(center_y(other.box) - center_y(part.box));
+      if (across <= 0.0f || rise > kRise * taller + kLargestSlope * across) continue;
+      const float distance = std::max(gap, 0.0f) + 2.0f * rise;
+      if (best < 0 || distance < least) {
+        best = by_left_[j];
+        least = distance;
+      }
+    }
+    if (best >= 0) {
+      const int a = line_of(by_left_[i]);
+      const int b = line_of(best);
+      parts_[std::max(a, b)].line = std::min(a, b);
+    }
+  }
+}
+
+void CharacterFinder::measure_lines() noexcept {
+  for (int i = 0; i < part_count_; ++i) {
+    if (!parts_[i].member || line_of(i) != i) continue;
+    int count = 0;
+    float x = 0.0f;
+    float y = 0.0f;
+    float xx = 0.0f;
+    float xy = 0.0f;
+    float contrast = 0.0f;
+    for (int j = 0; j < part_count_; ++j) {
+      if (!parts_[j].member || line_of(j) != i) continue;
+      const InkComponent& box = parts_[j].box;
+      heights_[count++] = static_cast<float>(box.height());
+      const float cx = center_x(box) - center_x(parts_[i].box);
+      const float cy = center_y(box) - center_y(parts_[i].box);
+      x += cx;
+      y += cy;
+      xx += cx * cx;
+      xy += cx * cy;
+      contrast = std::max(contrast, box.mean_contrast());
+    }
+    const auto n = static_cast<float>(count);
+    const float spread = xx - x * x / n;
+    const float slope = spread > 1.0f ? (xy - x * y / n) / spread : 0.0f;
+    std::nth_element(heights_, heights_ + count / 2, heights_ + count);
+    lines_[i] = {heights_[count / 2],
+                 std::clamp(slope, -kLargestSlope, kLargestSlope),
+                 contrast,
+                 count,
+                 x / n + center_x(parts_[i].box),
+                 y / n + center_y(parts_[i].box)};
+  }
+}
+
+void CharacterFinder::drop_weak_members() noexcept {
+  // Compared with the strongest line, so that the pattern of the background is dropped.
+  float strongest = 0.0f;
+  for (int i = 0; i < part_count_; ++i) {
+    if (parts_[i].member && line_of(i) == i) strongest = std::max(strongest, lines_[i].contrast);
+  }
+  for (int i = 0; i < part_count_; ++i) {
+    Part& part = parts_[i];
+    if (!part.member) continue;
+    const Line& line = lines_[line_of(i)];
+    const float contrast = part.box.mean_contrast();
+    if (static_cast<float>(part.box.height()) < kLeastMember * line.height ||
+        contrast < kLeastContrast * line.contrast || contrast < 0.5f * kLeastContrast * strongest) {
+      part.member = false;
+    }
+  }
+}
+
+int CharacterFinder::group_of(int part) const noexcept {
+  while (parts_[part].group != part) part = parts_[part].group;
+  return part;
+}
+
+void CharacterFinder::join_parts() noexcept {
+  for (int i = 0; i < part_count_; ++i) {
+    Part& part = parts_[i];
+    int best = -1;
+    float least = 0.0f;
+    for (int j = 0; j < part_count_; ++j) {
+      if (j == i || !parts_[j].member || group_of(j) == i) continue;
+      const int to = group_of(j);
+      const InkComponent& box = parts_[to].box;
+      const float height = lines_[line_of(to)].height;
+      // A member is joined to a larger one only.
+      if (part.member &&
+          (part.group != i || line_of(i) != line_of(to) || box.height() < part.box.height())) {
+        continue;
+      }
+      const auto longest = static_cast<float>(std::max(part.box.width(), part.box.height()));
+      if (longest < kSmallestJoined * height) continue;
+      if (part.box.mean_contrast() < kLeastContrast * parts_[to].box.mean_contrast()) continue;
+      const float shared = overlap(part.box.left, part.box.right, box.left, box.right);
+      const float needed = (part.member ? 0.75f : kLeastOverlap) *
+                           static_cast<float>(std::min(part.box.width(), box.width()));
+      if (shared < needed) continue;
+      const float gap = -overlap(part.box.top, part.box.bottom, box.top, box.bottom);
+      const int top = std::min(part.box.top, box.top);
+      const int bottom = std::max(part.box.bottom, box.bottom);
+      const float largest =
+          kLargestJoin * std::max(height, part.member ? 0.0f : static_cast<float>(box.height()));
+      if (gap > kJoinGap * height || static_cast<float>(bottom - top) > largest) continue;
+      if (part.box.width() > 1.2f * std::max<float>(height, static_cast<float>(box.width()))) {
+        continue;
+      }
+      if (best < 0 || gap < least) {
+        best = to;
+        least = gap;
+      }
+    }
+    if (best < 0) continue;
+    extend(parts_[best].box, part.box);
+    part.group = best;
+    part.member = false;
+  }
+}
+
+void CharacterFinder::gather_runs() noexcept {
+  std::fill(run_begin_, run_begin_ + part_count_ + 1, 0);
+  const auto owner = [this](const InkRun& run) {
+    if (run.label == InkComponents::kNoComponent || part_of_[run.label] < 0) return -1;
+    const int group = group_of(part_of_[run.label]);
+    return parts_[group].member ? group : -1;
+  };
+  for (const InkRun& run : components_.runs()) {
+    const int part = owner(run);
+    if (part >= 0) ++run_begin_[part + 1];
+  }
+  for (int i = 0; i < part_count_; ++i) run_begin_[i + 1] += run_begin_[i];
+  for (const InkRun& run : components_.runs()) {
+    const int part = owner(run);
+    if (part >= 0) runs_[run_begin_[part]++] = run;
+  }
+  // Each begin has moved to the end of its part, which is the begin of the next one.
+  for (int i = part_count_; i > 0; --i) run_begin_[i] = run_begin_[i - 1];
+  run_begin_[0] = 0;
+  run_end_ = run_begin_[part_count_];
+}
+
+void CharacterFinder::split(int part) noexcept {
+  const InkComponent& box = parts_[part].box;
+  const int first = run_begin_[part];
+  const int count = run_begin_[part + 1] - first;
+  const int line = line_of(part);
+  const float height = lines_[line].height;
+  int pieces = 1;
+  if (config_.split_touching && static_cast<float>(box.width()) > kWide * height) {
+    pieces = splitter_.plan({runs_ + first, static_cast<std::size_t>(count)}, box, height);
+  }
+  if (piece_count_ + pieces > kMaxPieces || run_end_ + count * 2 > run_capacity_) {
+    truncated_ = true;
+    return;
+  }
+  if (pieces == 1) {
+    pieces_[piece_count_++] = {box, line, first, count};
+    return;
+  }
+  for (int p = 0; p < pieces; ++p) {
+    Piece piece{{config_.size.width, config_.size.height, 0, 0, 0, 0}, line, run_end_, 0};
+    for (int r = first; r < first + count; ++r) {
+      InkRun run = runs_[r];
+      if (p > 0) run.first = std::max<int>(run.first, splitter_.cut_at(p - 1, run.y));
+      if (p + 1 < pieces) run.end = std::min<int>(run.end, splitter_.cut_at(p, run.y));
+      if (run.first >= run.end) continue;
+      if (run_end_ == run_capacity_) {
+        truncated_ = true;
+        break;
+      }
+      runs_[run_end_++] = run;
+      ++piece.count;
+      const int length = run.end - run.first;
+      extend(piece.box, {run.first, run.y, run.end, run.y + 1, length,
+                         static_cast<std::int64_t>(run.contrast) * length});
+    }
+    if (piece.count > 0) pieces_[piece_count_++] = piece;
+  }
+}
+
+void CharacterFinder::order() noexcept {
+  // Lines are compared by their heights at the same column, along the common slope.
+  float slope = 0.0f;
+  int members = 0;
+  for (int i = 0; i < part_count_; ++i) {
+    if (parts_[i].line != i || !parts_[i].member || lines_[i].members < 3) continue;
+    slope += lines_[i].slope * static_cast<float>(lines_[i].members);
+    members += lines_[i].members;
+  }
+  if (members > 0) slope /= static_cast<float>(members);
+  const auto level = [this, slope](int line) { return lines_[line].y - slope * lines_[line].x; };
+  std::sort(pieces_, pieces_ + piece_count_, [&](const Piece& a, const Piece& b) {
+    if (config_.group_lines && a.line != b.line) {
+      const float level_a = level(a.line);
+      const float level_b = level(b.line);
+      return level_a != level_b ? level_a < level_b : a.line < b.line;
+    }
+    const float x_a = center_x(a.box);
+    const float x_b = center_x(b.box);
+    return x_a != x_b ? x_a < x_b : a.first < b.first;
+  });
+  more_ = piece_count_ > kMaxCharacters;
+  found_count_ = std::min(piece_count_, kMaxCharacters);
+  int line = 0;
+  for (int i = 0; i < found_count_; ++i) {
+    const Piece& piece = pieces_[i];
+    if (config_.group_lines && i > 0 && piece.line != pieces_[i - 1].line) ++line;
+    found_[i] = {
+        {piece.box.left, piece.box.top, piece.box.width(), piece.box.height()}, line, light_};
+    ink_[i] = {runs_ + piece.first, static_cast<std::size_t>(piece.count)};
+  }
+}
+
+}  // namespace ocellus::detail

@@ -1,0 +1,103 @@
+// InkLevels: the local gray levels of background and ink in a frame, and the threshold between
+// them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/layout_builder.h"
+#include "ocellus/frame.h"
+
+namespace ocellus::detail {
+
+/// A plane of 8-bit gray pixels in host memory. It does not own the memory.
+struct GrayPlane {
+  const std::uint8_t* data = nullptr;
+  std::ptrdiff_t stride = 0;  ///< bytes from row to row
+  ImageSize size;
+
+  const std::uint8_t* row(int y) const noexcept { return data + y * stride; }
+};
+
+/// Statistics of square blocks of pixels, from which the levels are derived. The steps of a frame
+/// are `measure` for all block rows, `choose` or `set_polarity`, then `derive` for all block rows.
+/// `measure` and `derive` may be called for ranges of block rows in parallel.
+///
+/// A window of blocks is taken as a mixture of background b and ink d, with a share p of ink. Its
+/// mean m, its variance s^2 and its darkest pixel d determine the background:
+/// m = b - p (b - d) and s^2 = p (1 - p) (b - d)^2 give b = m + s^2 / (m - d).
+/// The threshold is b - max(kInkFraction (b - d), kNoiseFactor sigma, kMinContrast), where sigma is
+/// the deviation of the smoothest block of the window. A background of noise alone has no ink.
+///
+/// Light ink on dark ground is handled as dark ink in the inverted frame. All levels are those of
+/// the inverted frame then.
+class InkLevels {
+ public:
+  static constexpr float kInkFraction = 0.4f;
+  static constexpr float kNoiseFactor = 4.5f;
+  static constexpr float kMinContrast = 14.0f;
+
+  /// `window` is the side of the window in pixels. It should be at least three times the width of a
+  /// stroke.
+  InkLevels(ImageSize size, int window, LayoutBuilder& memory) noexcept;
+
+  int block_rows() const noexcept { return rows_; }
+  int block_side() const noexcept { return side_; }
+
+  void measure(const GrayPlane& plane, int first, int end) noexcept;
+  /// Decides whether the ink is light: ink is the minority in a window. `measure` must be complete.
+  bool ink_is_light() const noexcept;
+  void set_light(bool light) noexcept { invert_ = light ? 255 : 0; }
+  /// Computes background, threshold and noise of the blocks. `measure` must be complete.
+  void derive(int first, int end) noexcept;
+  /// Marks the blocks that may have ink. `derive` must be complete.
+  void mark(int first, int end) noexcept;
+
+  /// 255 for light ink: the mask with which pixels are inverted.
+  std::uint8_t invert() const noexcept { return invert_; }
+
+  /// Writes the threshold of the pixels [first, end) of row y. A pixel, inverted if the ink is
+  /// light, is ink if it is below its threshold. `first` and `end` are multiples of the block side;
+  /// the last block may reach beyond the frame, and `out` must have room for it.
+  void threshold_row(int y, int first, int end, std::uint8_t* out) const noexcept;
+  /// False if no pixel of the block can be ink. `mark` must be complete.
+  bool may_have_ink(int column, int row) const noexcept {
+    return marked_[row * columns_ + column] != 0;
+  }
+  /// Background and threshold at a pixel.
+  float background(int x, int y) const noexcept { return at(background_, x, y); }
+  float threshold(int x, int y) const noexcept { return at(threshold_, x, y); }
+  /// Standard deviation of the noise at a pixel.
+  float noise(int x, int y) const noexcept { return at(noise_, x, y); }
+
+  int block_columns() const noexcept { return columns_; }
+
+ private:
+  struct Window {
+    float mean;
+    float variance;
+    float darkest;  // of the inverted frame, if the ink is light
+    float lightest;
+    float deviation;  // the least of a block
+  };
+  Window window(int column, int row) const noexcept;
+  float at(const float* map, int x, int y) const noexcept;
+
+  ImageSize size_;
+  int side_;
+  int radius_;  // of the window, in blocks
+  int columns_;
+  int rows_;
+  std::uint8_t invert_ = 0;
+  float* mean_;  // for each block
+  float* square_;
+  float* deviation_;
+  std::uint8_t* min_;
+  std::uint8_t* max_;
+  float* background_;
+  float* threshold_;
+  float* noise_;
+  std::uint8_t* marked_;
+};
+
+}  // namespace ocellus::detail

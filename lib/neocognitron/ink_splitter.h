@@ -1,0 +1,78 @@
+// InkSplitter: cuts a component that holds several touching characters.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "core/layout_builder.h"
+#include "neocognitron/ink_components.h"
+
+namespace ocellus::detail {
+
+/// Weights of the costs of a split. A stroke that a cut crosses costs its thickness, in units of
+/// the mean stroke of the component. The width of a piece is in units of the height of a character.
+struct SplitWeights {
+  float crossing = 1.0f;   ///< for a stroke that is crossed
+  float cut = 0.35f;       ///< for each cut
+  float widest = 0.95f;    ///< wider pieces cost
+  float wide = 8.0f;       ///< for the square of the excess
+  float narrowest = 0.3f;  ///< narrower pieces cost
+  float narrow = 20.0f;    ///< for the square of what is lacking
+  float shortest = 0.45f;  ///< lower pieces are not permitted
+  float sideways = 0.15f;  ///< for a step to the side, in cells
+};
+
+/// Cuts along paths from the top to the bottom of a component that cross little ink. The component
+/// is drawn into a grid of limited size, so the time is bounded.
+///
+/// For each cell, the cost of the cheapest path from the top and to the bottom is computed. Paths
+/// through the local minima of the middle row are the candidates. The subset of candidates with the
+/// least cost of crossings and of widths of pieces is chosen; it may be empty.
+class InkSplitter {
+ public:
+  static constexpr int kRows = 64;
+  static constexpr int kColumns = 512;
+  static constexpr int kMaxPieces = 12;
+
+  explicit InkSplitter(LayoutBuilder& memory) noexcept;
+
+  /// Plans the cuts of a component with the given runs and box for characters of `height` pixels.
+  /// Returns the number of pieces, which is 1 if it is better not to cut.
+  int plan(std::span<const InkRun> runs, const InkComponent& box, float height) noexcept;
+  /// The column of cut `cut` (of pieces - 1) at row y of the component.
+  int cut_at(int cut, int y) const noexcept {
+    const std::uint16_t* path = paths_ + chosen_[cut] * kRows;
+    return left_ + path[(y - top_) / cell_] * cell_;
+  }
+
+  SplitWeights weights;
+
+ private:
+  static constexpr int kCandidates = 40;
+
+  void draw(std::span<const InkRun> runs) noexcept;
+  float stroke() const noexcept;
+  void sweep() noexcept;
+  void find_candidates(float largest_cost, int least_distance) noexcept;
+  void trace(int x, std::uint16_t* path) const noexcept;
+  float piece_cost(int from, int to, float height) const noexcept;
+  int boundary(int candidate, int y) const noexcept;
+  float mean_boundary(int candidate) const noexcept;
+
+  int left_ = 0;
+  int top_ = 0;
+  int cell_ = 1;  // side of a cell in pixels
+  int columns_ = 0;
+  int rows_ = 0;
+  int candidate_count_ = 0;
+  std::array<int, kMaxPieces> chosen_{};
+  std::array<float, kCandidates> candidate_costs_{};
+  std::uint8_t* ink_;        // share of ink of a cell, 0 to kFull
+  std::uint16_t* sums_;      // of the ink to the left of a cell, in its row
+  std::uint16_t* from_top_;  // cost of the cheapest path, the cell included
+  std::uint16_t* to_bottom_;
+  std::uint16_t* paths_;  // column of each row, for each candidate
+};
+
+}  // namespace ocellus::detail
