@@ -10,18 +10,33 @@ namespace {
 constexpr float kSmallestPart = 0.3f;  // of the smallest height
 constexpr float kLargestGap = 1.6f;    // between characters of a line
 constexpr float kLeastHeightRatio = 0.35f;
-constexpr float kRise = 0.3f;             // vertical distance of neighbors, beside the slope
-constexpr float kLargestSlope = 0.36f;    // tan 20 degrees
-constexpr float kLeastMember = 0.45f;     // lower members of a line are dots and dashes
+constexpr float kRise = 0.3f;           // vertical distance of neighbors, beside the slope
+constexpr float kLargestSlope = 0.36f;  // tan 20 degrees
+constexpr float kLeastMember = 0.3f;    // lower members of a line are dots and dashes
+constexpr float kHighestDot = 0.45f;
+constexpr float kWidestDot = 0.35f;
+constexpr float kReach = 1.2f;            // of a line beyond its ends
+constexpr float kMarkLevel = 0.9f;        // of a mark from the middle of the line
+constexpr float kLeastJoined = 0.4f;      // height of the taller part
 constexpr float kLeastContrast = 0.45f;   // of the contrast of the line
 constexpr float kSmallestJoined = 0.25f;  // smaller parts are specks
 constexpr float kLeastOverlap = 0.5f;     // of the width of a part that is joined
-constexpr float kLargestJoin = 1.3f;      // height of joined parts
-constexpr float kJoinGap = 0.25f;
+constexpr float kJoinGap = 0.2f;          // between parts one above the other
+constexpr float kTallestJoin = 1.2f;
+constexpr float kWidestJoin = 1.15f;
+constexpr float kHighestJoined = 0.8f;
+constexpr float kSideGap = 0.1f;      // between parts side by side
+constexpr float kSideOverlap = 0.5f;  // of the lower part
+constexpr float kHighestSide = 0.65f;
+constexpr float kWidestSide = 0.8f;
+constexpr float kOwnHeight = 0.8f;  // weight of a member's own height
 constexpr float kWide = 0.9f;       // wider members may hold several characters
 constexpr float kFormFill = 0.15f;  // share of ink in the box of a form
 constexpr float kRule = 12.0f;      // width of a rule in its own heights
-constexpr int kMaxSplits = 128;
+constexpr float kDash = 1.8f;       // width of a dash in its own heights
+constexpr float kDashRun = 0.22f;   // mean horizontal run of a dash
+constexpr float kHighestDash = 0.65f;
+constexpr float kWeakLine = 0.3f;  // of the contrast of the strongest line
 
 int window_for(const CharacterFinderConfig& config) noexcept {
   const int side = std::min(config.size.width, config.size.height);
@@ -47,6 +62,7 @@ void extend(InkComponent& a, const InkComponent& b) noexcept {
   a.bottom = std::max(a.bottom, b.bottom);
   a.area += b.area;
   a.contrast += b.contrast;
+  a.runs += b.runs;
 }
 
 float center_x(const InkComponent& box) noexcept {
@@ -62,12 +78,13 @@ CharacterFinder::CharacterFinder(const CharacterFinderConfig& config,
                                  LayoutBuilder& memory) noexcept
     : config_(with_defaults(config)),
       levels_(config.size, window_for(config), memory),
-      components_(config.size, memory),
+      components_(config.size, config_.min_height, memory),
       splitter_(memory) {
   parts_ = memory.take<Part>(kMaxParts);
   by_left_ = memory.take<int>(kMaxParts);
   lines_ = memory.take<Line>(kMaxParts);
   heights_ = memory.take<float>(kMaxParts);
+  contrasts_ = memory.take<float>(kMaxParts);
   run_begin_ = memory.take<int>(kMaxParts + 1);
   part_of_ = memory.take<std::int16_t>(components_.component_capacity());
   // Splitting writes the runs of a component once more, at most one run more for each cut.
@@ -92,8 +109,11 @@ void CharacterFinder::find(const GrayPlane& plane) noexcept {
   drop_frames_of_forms();
   link_lines();
   measure_lines();
-  drop_weak_members();
+  drop_faint_members();
+  measure_lines();
   join_parts();
+  measure_lines();
+  drop_marks();
   gather_runs();
   piece_count_ = 0;
   for (int i = 0; i < part_count_; ++i) {
@@ -199,16 +219,20 @@ void CharacterFinder::link_lines() noexcept {
 
 void CharacterFinder::measure_lines() noexcept {
   for (int i = 0; i < part_count_; ++i) {
-    if (!parts_[i].member || line_of(i) != i) continue;
+    if (line_of(i) != i) continue;
     int count = 0;
     float x = 0.0f;
     float y = 0.0f;
     float xx = 0.0f;
     float xy = 0.0f;
-    float contrast = 0.0f;
+    float left = 0.0f;
+    float right = 0.0f;
     for (int j = 0; j < part_count_; ++j) {
       if (!parts_[j].member || line_of(j) != i) continue;
       const InkComponent& box = parts_[j].box;
+      left = count == 0 ? center_x(box) : std::min(left, center_x(box));
+      right = count == 0 ? center_x(box) : std::max(right, center_x(box));
+      contrasts_[count] = box.mean_contrast();
       heights_[count++] = static_cast<float>(box.height());
       const float cx = center_x(box) - center_x(parts_[i].box);
       const float cy = center_y(box) - center_y(parts_[i].box);
@@ -216,36 +240,73 @@ void CharacterFinder::measure_lines() noexcept {
       y += cy;
       xx += cx * cx;
       xy += cx * cy;
-      contrast = std::max(contrast, box.mean_contrast());
     }
+    lines_[i] = {};
+    if (count == 0) continue;
     const auto n = static_cast<float>(count);
     const float spread = xx - x * x / n;
     const float slope = spread > 1.0f ? (xy - x * y / n) / spread : 0.0f;
-    std::nth_element(heights_, heights_ + count / 2, heights_ + count);
-    lines_[i] = {heights_[count / 2],
+    // Parts of broken characters make the upper quartile better than the median.
+    const int quartile = 3 * count / 4;
+    std::nth_element(heights_, heights_ + quartile, heights_ + count);
+    std::nth_element(contrasts_, contrasts_ + quartile, contrasts_ + count);
+    lines_[i] = {heights_[quartile],
                  std::clamp(slope, -kLargestSlope, kLargestSlope),
-                 contrast,
+                 contrasts_[quartile],
                  count,
+                 left,
+                 right,
                  x / n + center_x(parts_[i].box),
                  y / n + center_y(parts_[i].box)};
   }
 }
 
-void CharacterFinder::drop_weak_members() noexcept {
+bool CharacterFinder::is_mark(const InkComponent& box, float line_height) const noexcept {
+  const auto width = static_cast<float>(box.width());
+  const auto height = static_cast<float>(box.height());
+  // A chain of low touching characters is not a dash: its runs are short.
+  const bool dash = width > kDash * height && height < kHighestDash * line_height &&
+                    box.mean_run() > kDashRun * line_height;
+  const bool dot = height < kHighestDot * line_height && width < kWidestDot * line_height;
+  return dash || dot || height < kLeastMember * line_height;
+}
+
+void CharacterFinder::drop_faint_members() noexcept {
   // Compared with the strongest line, so that the pattern of the background is dropped.
   float strongest = 0.0f;
   for (int i = 0; i < part_count_; ++i) {
-    if (parts_[i].member && line_of(i) == i) strongest = std::max(strongest, lines_[i].contrast);
+    if (line_of(i) == i) strongest = std::max(strongest, lines_[i].contrast);
   }
   for (int i = 0; i < part_count_; ++i) {
     Part& part = parts_[i];
     if (!part.member) continue;
-    const Line& line = lines_[line_of(i)];
     const float contrast = part.box.mean_contrast();
-    if (static_cast<float>(part.box.height()) < kLeastMember * line.height ||
-        contrast < kLeastContrast * line.contrast || contrast < 0.5f * kLeastContrast * strongest) {
-      part.member = false;
+    const float least =
+        std::max(kLeastContrast * lines_[line_of(i)].contrast, kWeakLine * strongest);
+    if (contrast < least) part.member = false;
+  }
+}
+
+void CharacterFinder::drop_marks() noexcept {
+  for (int i = 0; i < part_count_; ++i) {
+    Part& part = parts_[i];
+    if (!part.member || part.group != i) continue;
+    const int own = line_of(i);
+    float height = lines_[own].height;
+    // A mark that is too low for a line is a line of its own beside or in a line of characters.
+    for (int j = 0; j < part_count_; ++j) {
+      if (line_of(j) != j || j == own || lines_[j].height <= height) continue;
+      const Line& line = lines_[j];
+      const float x = center_x(part.box);
+      const float reach = kReach * line.height;
+      const float level = line.y + line.slope * (x - line.x);
+      if (x > line.left - reach && x < line.right + reach &&
+          std::abs(center_y(part.box) - level) < kMarkLevel * line.height &&
+          lines_[own].members < line.members + 1) {
+        height = line.height;
+      }
     }
+    if (is_mark(part.box, height)) part.member = false;
   }
 }
 
@@ -254,40 +315,51 @@ int CharacterFinder::group_of(int part) const noexcept {
   return part;
 }
 
+bool CharacterFinder::belong_together(const InkComponent& a, const InkComponent& b,
+                                      float line_height) const noexcept {
+  InkComponent both = a;
+  extend(both, b);
+  const float across = overlap(a.left, a.right, b.left, b.right);
+  const float along = overlap(a.top, a.bottom, b.top, b.bottom);
+  const auto width = static_cast<float>(both.width());
+  const auto height = static_cast<float>(both.height());
+  const int narrower = std::min(a.width(), b.width());
+  const int lower = std::min(a.height(), b.height());
+  const int taller = std::max(a.height(), b.height());
+  if (static_cast<float>(taller) < kLeastJoined * line_height) return false;
+  // One above the other.
+  if (across >= kLeastOverlap * static_cast<float>(narrower) && -along <= kJoinGap * line_height &&
+      height <= kTallestJoin * std::max(line_height, static_cast<float>(taller)) &&
+      width <=
+          kWidestJoin * std::max(line_height, static_cast<float>(std::max(a.width(), b.width())))) {
+    // A high character and another high one are two.
+    return static_cast<float>(lower) < kHighestJoined * line_height;
+  }
+  // One beside the other: a part of a character that is broken.
+  return -across <= kSideGap * line_height && along >= kSideOverlap * static_cast<float>(lower) &&
+         static_cast<float>(lower) < kHighestSide * line_height &&
+         width <= kWidestSide * line_height && height <= kTallestJoin * line_height;
+}
+
 void CharacterFinder::join_parts() noexcept {
   for (int i = 0; i < part_count_; ++i) {
     Part& part = parts_[i];
     int best = -1;
     float least = 0.0f;
     for (int j = 0; j < part_count_; ++j) {
-      if (j == i || !parts_[j].member || group_of(j) == i) continue;
-      const int to = group_of(j);
-      const InkComponent& box = parts_[to].box;
-      const float height = lines_[line_of(to)].height;
-      // A member is joined to a larger one only.
-      if (part.member &&
-          (part.group != i || line_of(i) != line_of(to) || box.height() < part.box.height())) {
-        continue;
-      }
+      if (j == i || !parts_[j].member) continue;
+      const InkComponent& box = parts_[j].box;
+      const float height = lines_[line_of(j)].height;
+      // A character is joined to a larger one only.
+      if (part.member && (line_of(i) != line_of(j) || box.height() < part.box.height())) continue;
       const auto longest = static_cast<float>(std::max(part.box.width(), part.box.height()));
       if (longest < kSmallestJoined * height) continue;
-      if (part.box.mean_contrast() < kLeastContrast * parts_[to].box.mean_contrast()) continue;
-      const float shared = overlap(part.box.left, part.box.right, box.left, box.right);
-      const float needed = (part.member ? 0.75f : kLeastOverlap) *
-                           static_cast<float>(std::min(part.box.width(), box.width()));
-      if (shared < needed) continue;
-      const float gap = -overlap(part.box.top, part.box.bottom, box.top, box.bottom);
-      const int top = std::min(part.box.top, box.top);
-      const int bottom = std::max(part.box.bottom, box.bottom);
-      const float largest =
-          kLargestJoin * std::max(height, part.member ? 0.0f : static_cast<float>(box.height()));
-      if (gap > kJoinGap * height || static_cast<float>(bottom - top) > largest) continue;
-      if (part.box.width() > 1.2f * std::max<float>(height, static_cast<float>(box.width()))) {
-        continue;
-      }
-      if (best < 0 || gap < least) {
-        best = to;
-        least = gap;
+      if (part.box.mean_contrast() < kLeastContrast * box.mean_contrast()) continue;
+      if (!belong_together(part.box, box, height)) continue;
+      const float distance = std::abs(center_x(part.box) - center_x(box));
+      if (best < 0 || distance < least) {
+        best = j;
+        least = distance;
       }
     }
     if (best < 0) continue;
@@ -324,7 +396,10 @@ void CharacterFinder::split(int part) noexcept {
   const int first = run_begin_[part];
   const int count = run_begin_[part + 1] - first;
   const int line = line_of(part);
-  const float height = lines_[line].height;
+  // Low characters of a line, zeros above all, are narrow, too.
+  const float line_height = lines_[line].height;
+  const float own_height = std::min(static_cast<float>(box.height()), line_height);
+  const float height = line_height + kOwnHeight * (own_height - line_height);
   int pieces = 1;
   if (config_.split_touching && static_cast<float>(box.width()) > kWide * height) {
     pieces = splitter_.plan({runs_ + first, static_cast<std::size_t>(count)}, box, height);
@@ -338,7 +413,7 @@ void CharacterFinder::split(int part) noexcept {
     return;
   }
   for (int p = 0; p < pieces; ++p) {
-    Piece piece{{config_.size.width, config_.size.height, 0, 0, 0, 0}, line, run_end_, 0};
+    Piece piece{{config_.size.width, config_.size.height, 0, 0, 0, 0, 0}, line, run_end_, 0};
     for (int r = first; r < first + count; ++r) {
       InkRun run = runs_[r];
       if (p > 0) run.first = std::max<int>(run.first, splitter_.cut_at(p - 1, run.y));
@@ -352,7 +427,7 @@ void CharacterFinder::split(int part) noexcept {
       ++piece.count;
       const int length = run.end - run.first;
       extend(piece.box, {run.first, run.y, run.end, run.y + 1, length,
-                         static_cast<std::int64_t>(run.contrast) * length});
+                         static_cast<std::int64_t>(run.contrast) * length, 1});
     }
     if (piece.count > 0) pieces_[piece_count_++] = piece;
   }
@@ -363,7 +438,7 @@ void CharacterFinder::order() noexcept {
   float slope = 0.0f;
   int members = 0;
   for (int i = 0; i < part_count_; ++i) {
-    if (parts_[i].line != i || !parts_[i].member || lines_[i].members < 3) continue;
+    if (parts_[i].line != i || lines_[i].members < 3) continue;
     slope += lines_[i].slope * static_cast<float>(lines_[i].members);
     members += lines_[i].members;
   }

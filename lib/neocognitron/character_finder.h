@@ -65,6 +65,7 @@ class CharacterFinder {
   /// The gray levels of the last frame.
   const InkLevels& levels() const noexcept { return levels_; }
 
+  const InkComponents& comps() const noexcept { return components_; }
   SplitWeights& split_weights() noexcept { return splitter_.weights; }
 
  private:
@@ -83,6 +84,8 @@ class CharacterFinder {
     float slope;
     float contrast;
     int members;
+    float left;  // centers of the first and the last member
+    float right;
     float x;
     float y;
   };
@@ -97,7 +100,11 @@ class CharacterFinder {
   void drop_frames_of_forms() noexcept;
   void link_lines() noexcept;
   void measure_lines() noexcept;
-  void drop_weak_members() noexcept;
+  void drop_faint_members() noexcept;
+  void drop_marks() noexcept;
+  bool is_mark(const InkComponent& box, float line_height) const noexcept;
+  bool belong_together(const InkComponent& a, const InkComponent& b,
+                       float line_height) const noexcept;
   void join_parts() noexcept;
   void gather_runs() noexcept;
   void split(int part) noexcept;
@@ -110,9 +117,10 @@ class CharacterFinder {
   InkComponents components_;
   InkSplitter splitter_;
   Part* parts_;
-  int* by_left_;           // indices of parts, sorted by their left edges
-  Line* lines_;            // for each part that names a line
-  float* heights_;         // work memory for medians
+  int* by_left_;    // indices of parts, sorted by their left edges
+  Line* lines_;     // for each part that names a line
+  float* heights_;  // work memory for quartiles
+  float* contrasts_;
   int* run_begin_;         // of each part
   std::int16_t* part_of_;  // for each component, -1: none
   InkRun* runs_;

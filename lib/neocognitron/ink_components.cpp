@@ -1,8 +1,10 @@
 #include "neocognitron/ink_components.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace ocellus::detail {
 namespace {
@@ -11,8 +13,14 @@ constexpr int kMinRuns = 4096;
 constexpr int kMaxRuns = 1 << 19;
 constexpr int kPixelsPerRun = 16;
 constexpr int kRunsPerComponent = 4;
-constexpr int kMaxBlockSide = 128;
 constexpr int kWord = 8;
+constexpr int kHeights = 512;  // of the histogram of heights
+// A rule is a run that is longer than kRuleLength heights of its component and kLongRun heights of
+// a character.
+constexpr float kRuleLength = 1.2f;
+constexpr float kLongRun = 1.35f;
+constexpr int kMinRuleThickness = 3;
+constexpr int kHeightsPerThickness = 8;
 
 int run_capacity_for(ImageSize size) noexcept {
   const std::int64_t pixels = static_cast<std::int64_t>(size.width) * size.height;
@@ -46,14 +54,17 @@ int next(const std::uint8_t* ink, int from, int count, std::uint8_t value) noexc
 
 }  // namespace
 
-InkComponents::InkComponents(ImageSize size, LayoutBuilder& memory) noexcept
+InkComponents::InkComponents(ImageSize size, int least_height, LayoutBuilder& memory) noexcept
     : size_(size),
+      least_height_(least_height),
       run_capacity_(run_capacity_for(size)),
       component_capacity_(run_capacity_ / kRunsPerComponent) {
   runs_ = memory.take<InkRun>(run_capacity_);
   parents_ = memory.take<std::uint32_t>(run_capacity_);
+  kept_ = memory.take<InkRun>(run_capacity_);
   row_runs_ = memory.take<int>(size.height);
-  thresholds_ = memory.take<std::uint8_t>(size.width + kMaxBlockSide + kWord);
+  row_begin_ = memory.take<int>(size.height + 1);
+  thresholds_ = memory.take<std::uint8_t>(size.width + InkLevels::kMaxBlockSide + kWord);
   components_ = memory.take<InkComponent>(component_capacity_);
 }
 
@@ -151,7 +162,7 @@ void InkComponents::number() noexcept {
         truncated_ = true;
       } else {
         run.label = static_cast<std::uint32_t>(component_count_++);
-        components_[run.label] = {run.first, run.y, run.end, run.y + 1, 0, 0};
+        components_[run.label] = {run.first, run.y, run.end, run.y + 1, 0, 0, 0};
       }
     } else {
       run.label = runs_[parent].label;
@@ -163,8 +174,108 @@ void InkComponents::number() noexcept {
     component.right = std::max<int>(component.right, run.end);
     component.bottom = run.y + 1;
     component.area += length;
+    ++component.runs;
     component.contrast += static_cast<std::int64_t>(run.contrast) * length;
   }
+}
+
+std::span<const InkRun> InkComponents::row(int y) const noexcept {
+  if (y < 0 || y >= size_.height) return {};
+  return {runs_ + row_begin_[y], static_cast<std::size_t>(row_begin_[y + 1] - row_begin_[y])};
+}
+
+bool InkComponents::remove_rule(const InkRun& run, int& count) noexcept {
+  const InkComponent& component = components_[run.label];
+  const int thickness = std::max(kMinRuleThickness, component.height() / kHeightsPerThickness);
+  // Ink above or below the rule belongs to strokes that meet it. Their pixels are kept.
+  auto above = row(run.y - thickness);
+  auto below = row(run.y + thickness);
+  const int first = count;
+  int kept = 0;
+  int x = run.first;
+  while (x < run.end) {
+    while (!above.empty() && above.front().end <= x) above = above.subspan(1);
+    while (!below.empty() && below.front().end <= x) below = below.subspan(1);
+    int begin = run.end;
+    if (!above.empty()) begin = std::min<int>(begin, above.front().first);
+    if (!below.empty()) begin = std::min<int>(begin, below.front().first);
+    begin = std::max(begin, x);
+    if (begin >= run.end) break;
+    int end = begin;
+    if (!above.empty() && above.front().first <= begin) end = above.front().end;
+    if (!below.empty() && below.front().first <= begin) end = std::max<int>(end, below.front().end);
+    end = std::min<int>(end, run.end);
+    if (count == run_capacity_) {
+      truncated_ = true;
+      break;
+    }
+    kept += end - begin;
+    if (count > first && kept_[count - 1].end == begin) {
+      kept_[count - 1].end = static_cast<std::uint16_t>(end);
+    } else {
+      kept_[count] = run;
+      kept_[count].first = static_cast<std::uint16_t>(begin);
+      kept_[count].end = static_cast<std::uint16_t>(end);
+      ++count;
+    }
+    x = end;
+  }
+  if (2 * kept <= run.end - run.first) return true;
+  count = first;
+  return false;
+}
+
+float InkComponents::typical_height() const noexcept {
+  // The height below which three quarters of the components are, without specks.
+  std::array<int, kHeights> counts{};
+  int total = 0;
+  for (int c = 0; c < component_count_; ++c) {
+    const int height = components_[c].height();
+    if (height < least_height_) continue;
+    ++counts[std::min(height, kHeights - 1)];
+    ++total;
+  }
+  int sum = 0;
+  for (int height = 0; height < kHeights; ++height) {
+    sum += counts[height];
+    if (4 * sum > 3 * total) return static_cast<float>(height);
+  }
+  return static_cast<float>(least_height_);
+}
+
+bool InkComponents::remove_rules() noexcept {
+  const float longest = kLongRun * typical_height();
+  const auto is_long = [longest](int length, const InkComponent& c) {
+    return static_cast<float>(length) >
+           std::max(longest, kRuleLength * static_cast<float>(c.height()));
+  };
+  if (std::none_of(components_, components_ + component_count_,
+                   [&](const InkComponent& c) { return is_long(c.width(), c); })) {
+    return false;
+  }
+  row_begin_[0] = 0;
+  for (int y = 0; y < size_.height; ++y) row_begin_[y + 1] = row_begin_[y] + row_runs_[y];
+  bool changed = false;
+  int count = 0;
+  for (int y = 0; y < size_.height; ++y) {
+    const int before = count;
+    for (const InkRun& run : row(y)) {
+      if (run.label != kNoComponent && is_long(run.end - run.first, components_[run.label]) &&
+          remove_rule(run, count)) {
+        changed = true;
+        continue;
+      }
+      if (count == run_capacity_) {
+        truncated_ = true;
+        break;
+      }
+      kept_[count++] = run;
+    }
+    row_runs_[y] = count - before;
+  }
+  std::swap(runs_, kept_);
+  run_count_ = count;
+  return changed;
 }
 
 void InkComponents::find(const GrayPlane& plane, const InkLevels& levels) noexcept {
@@ -174,6 +285,10 @@ void InkComponents::find(const GrayPlane& plane, const InkLevels& levels) noexce
   run_count_ = std::min(run_count_, run_capacity_);
   connect();
   number();
+  if (remove_rules()) {
+    connect();
+    number();
+  }
 }
 
 }  // namespace ocellus::detail

@@ -27,9 +27,11 @@ struct InkComponent {
   int bottom;             ///< one past the last row
   std::int64_t area;      ///< pixels
   std::int64_t contrast;  ///< sum over the pixels of the runs' contrasts
+  int runs;
 
   int width() const noexcept { return right - left; }
   int height() const noexcept { return bottom - top; }
+  float mean_run() const noexcept { return static_cast<float>(area) / static_cast<float>(runs); }
   /// Mean difference to the background in gray levels.
   float mean_contrast() const noexcept {
     return static_cast<float>(contrast) / (64.0f * static_cast<float>(area));
@@ -40,7 +42,8 @@ struct InkComponent {
 /// the capacity are left out, and `truncated` says so.
 class InkComponents {
  public:
-  InkComponents(ImageSize size, LayoutBuilder& memory) noexcept;
+  /// Components below `least_height` do not count as characters when rules are looked for.
+  InkComponents(ImageSize size, int least_height, LayoutBuilder& memory) noexcept;
 
   /// Extracts the runs of the rows [first, end) into `out`, which has room for `capacity` runs, and
   /// sets the number of runs of each row. Returns the number of runs; it is `capacity` + 1 if there
@@ -49,7 +52,7 @@ class InkComponents {
   int extract(const GrayPlane& plane, const InkLevels& levels, int first, int end,
               std::uint8_t* thresholds, InkRun* out, int capacity) noexcept;
 
-  /// Extracts all rows and connects them.
+  /// Extracts all rows, connects them, and removes rules.
   void find(const GrayPlane& plane, const InkLevels& levels) noexcept;
 
   std::span<const InkComponent> components() const noexcept {
@@ -67,12 +70,19 @@ class InkComponents {
   static constexpr std::uint32_t kNoComponent = ~std::uint32_t{0};
 
  private:
+  /// Removes ruled lines from components that are much wider than high. Ink of strokes that meet a
+  /// rule is kept. Returns whether a run has changed.
+  bool remove_rules() noexcept;
+  float typical_height() const noexcept;
+  bool remove_rule(const InkRun& run, int& count) noexcept;
+  std::span<const InkRun> row(int y) const noexcept;
   void connect() noexcept;
   void number() noexcept;
   std::uint32_t root(std::uint32_t run) noexcept;
   void join(std::uint32_t a, std::uint32_t b) noexcept;
 
   ImageSize size_;
+  int least_height_;
   int run_capacity_;
   int component_capacity_;
   int run_count_ = 0;
@@ -80,7 +90,9 @@ class InkComponents {
   bool truncated_ = false;
   InkRun* runs_;
   std::uint32_t* parents_;  // of runs; the root is the first run of a component
+  InkRun* kept_;            // the runs without rules
   int* row_runs_;           // the number of runs of each row
+  int* row_begin_;          // the first run of each row
   std::uint8_t* thresholds_;
   InkComponent* components_;
 };

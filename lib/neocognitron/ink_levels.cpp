@@ -8,8 +8,8 @@ namespace ocellus::detail {
 namespace {
 
 constexpr int kMinBlockSide = 8;
-constexpr int kMaxBlockSide = 128;  // a multiple of every block side
-constexpr int kMaxRadius = 4;       // of the window, in blocks
+constexpr int kMaxBlockSide = InkLevels::kMaxBlockSide;  // a multiple of every block side
+constexpr int kMaxRadius = 4;                            // of the window, in blocks
 constexpr float kSmallestDifference = 0.5f;
 
 int block_side_for(int window) noexcept {
@@ -140,8 +140,10 @@ void InkLevels::derive(int first, int end) noexcept {
       const float background = difference < kSmallestDifference
                                    ? mean
                                    : std::min(255.0f, mean + w.variance / difference);
-      const float contrast = std::max(
-          {kInkFraction * (background - darkest), kNoiseFactor * w.deviation, kMinContrast});
+      const float range = background - darkest;
+      const float contrast =
+          std::max({kInkFraction * range, std::min(kNoiseFactor * w.deviation, kNoiseLimit * range),
+                    kMinContrast});
       const int at = row * columns_ + column;
       background_[at] = background;
       threshold_[at] = std::max(0.0f, background - contrast);
@@ -169,7 +171,8 @@ void InkLevels::mark(int first, int end) noexcept {
   }
 }
 
-void InkLevels::threshold_row(int y, int first, int end, std::uint8_t* out) const noexcept {
+void InkLevels::interpolate_row(const float* map, int y, int first, int end,
+                                std::uint8_t* out) const noexcept {
   // Fixed point with 7 fractional bits, so that a difference of levels fits 16 bits.
   constexpr float kOne = 128.0f;
   const float scale = 1.0f / static_cast<float>(side_);
@@ -177,8 +180,8 @@ void InkLevels::threshold_row(int y, int first, int end, std::uint8_t* out) cons
   const int above = std::clamp(static_cast<int>(std::floor(position)), 0, rows_ - 1);
   const int below = std::min(above + 1, rows_ - 1);
   const float part = std::clamp(position - static_cast<float>(above), 0.0f, 1.0f);
-  const float* upper = threshold_ + above * static_cast<std::ptrdiff_t>(columns_);
-  const float* lower = threshold_ + below * static_cast<std::ptrdiff_t>(columns_);
+  const float* upper = map + above * static_cast<std::ptrdiff_t>(columns_);
+  const float* lower = map + below * static_cast<std::ptrdiff_t>(columns_);
   const auto level = [&](int column) {
     const int c = std::clamp(column, 0, columns_ - 1);
     return (upper[c] + (lower[c] - upper[c]) * part) * kOne;

@@ -33,8 +33,10 @@ struct GrayPlane {
 /// the inverted frame then.
 class InkLevels {
  public:
-  static constexpr float kInkFraction = 0.4f;
-  static constexpr float kNoiseFactor = 4.5f;
+  static constexpr int kMaxBlockSide = 128;
+  static constexpr float kInkFraction = 0.33f;
+  static constexpr float kNoiseFactor = 3.0f;
+  static constexpr float kNoiseLimit = 0.7f;
   static constexpr float kMinContrast = 14.0f;
 
   /// `window` is the side of the window in pixels. It should be at least three times the width of a
@@ -42,6 +44,7 @@ class InkLevels {
   InkLevels(ImageSize size, int window, LayoutBuilder& memory) noexcept;
 
   int block_rows() const noexcept { return rows_; }
+  int block_columns() const noexcept { return columns_; }
   int block_side() const noexcept { return side_; }
 
   void measure(const GrayPlane& plane, int first, int end) noexcept;
@@ -57,20 +60,23 @@ class InkLevels {
   std::uint8_t invert() const noexcept { return invert_; }
 
   /// Writes the threshold of the pixels [first, end) of row y. A pixel, inverted if the ink is
-  /// light, is ink if it is below its threshold. `first` and `end` are multiples of the block side;
-  /// the last block may reach beyond the frame, and `out` must have room for it.
-  void threshold_row(int y, int first, int end, std::uint8_t* out) const noexcept;
+  /// light, is ink if it is below its threshold. `first` is a multiple of the block side, and `out`
+  /// must have room for all pixels of the last block.
+  void threshold_row(int y, int first, int end, std::uint8_t* out) const noexcept {
+    interpolate_row(threshold_, y, first, end, out);
+  }
+  /// The background in the same way.
+  void background_row(int y, int first, int end, std::uint8_t* out) const noexcept {
+    interpolate_row(background_, y, first, end, out);
+  }
   /// False if no pixel of the block can be ink. `mark` must be complete.
   bool may_have_ink(int column, int row) const noexcept {
     return marked_[row * columns_ + column] != 0;
   }
-  /// Background and threshold at a pixel.
+  /// Background at a pixel.
   float background(int x, int y) const noexcept { return at(background_, x, y); }
-  float threshold(int x, int y) const noexcept { return at(threshold_, x, y); }
   /// Standard deviation of the noise at a pixel.
   float noise(int x, int y) const noexcept { return at(noise_, x, y); }
-
-  int block_columns() const noexcept { return columns_; }
 
  private:
   struct Window {
@@ -81,6 +87,8 @@ class InkLevels {
     float deviation;  // the least of a block
   };
   Window window(int column, int row) const noexcept;
+  void interpolate_row(const float* map, int y, int first, int end,
+                       std::uint8_t* out) const noexcept;
   float at(const float* map, int x, int y) const noexcept;
 
   ImageSize size_;
