@@ -17,8 +17,8 @@ constexpr int kWord = 8;
 constexpr int kHeights = 512;  // of the histogram of heights
 // A rule is a run that is longer than kRuleLength heights of its component and kLongRun heights of
 // a character.
-constexpr float kRuleLength = 1.2f;
-constexpr float kLongRun = 1.35f;
+constexpr float kRuleLength = 1.0f;
+constexpr float kLongRun = 0.99f;
 constexpr int kMinRuleThickness = 3;
 constexpr int kHeightsPerThickness = 8;
 
@@ -64,7 +64,7 @@ InkComponents::InkComponents(ImageSize size, int least_height, LayoutBuilder& me
   kept_ = memory.take<InkRun>(run_capacity_);
   row_runs_ = memory.take<int>(size.height);
   row_begin_ = memory.take<int>(size.height + 1);
-  thresholds_ = memory.take<std::uint8_t>(size.width + InkLevels::kMaxBlockSide + kWord);
+  thresholds_ = memory.take<std::uint8_t>(row_bytes(size.width));
   components_ = memory.take<InkComponent>(component_capacity_);
 }
 

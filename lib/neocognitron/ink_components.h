@@ -45,9 +45,14 @@ class InkComponents {
   /// Components below `least_height` do not count as characters when rules are looked for.
   InkComponents(ImageSize size, int least_height, LayoutBuilder& memory) noexcept;
 
+  /// Bytes of work memory for the thresholds of a row.
+  static constexpr std::size_t row_bytes(int width) noexcept {
+    return static_cast<std::size_t>(width) + InkLevels::kMaxBlockSide + sizeof(std::uint64_t);
+  }
+
   /// Extracts the runs of the rows [first, end) into `out`, which has room for `capacity` runs, and
   /// sets the number of runs of each row. Returns the number of runs; it is `capacity` + 1 if there
-  /// were more. `pixels` and `thresholds` are rows of work memory, see `row_bytes`. Ranges of rows
+  /// were more. `thresholds` is work memory of `row_bytes`. Ranges of rows
   /// may be extracted in parallel into different memory.
   int extract(const GrayPlane& plane, const InkLevels& levels, int first, int end,
               std::uint8_t* thresholds, InkRun* out, int capacity) noexcept;

@@ -13,14 +13,14 @@ namespace ocellus::detail {
 /// Weights of the costs of a split. A stroke that a cut crosses costs its thickness, in units of
 /// the mean stroke of the component. The width of a piece is in units of the height of a character.
 struct SplitWeights {
-  float crossing = 1.0f;   ///< for a stroke that is crossed
-  float cut = 0.35f;       ///< for each cut
-  float widest = 0.95f;    ///< wider pieces cost
-  float wide = 8.0f;       ///< for the square of the excess
-  float narrowest = 0.3f;  ///< narrower pieces cost
-  float narrow = 20.0f;    ///< for the square of what is lacking
-  float shortest = 0.45f;  ///< lower pieces are not permitted
-  float sideways = 0.15f;  ///< for a step to the side, in cells
+  float crossing = 1.3f;    ///< for a stroke that is crossed
+  float cut = 0.26f;        ///< for each cut
+  float widest = 0.95f;     ///< wider pieces cost
+  float wide = 7.8f;        ///< for the square of the excess
+  float narrowest = 0.36f;  ///< narrower pieces cost
+  float narrow = 20.0f;     ///< for the square of what is lacking
+  float shortest = 0.59f;   ///< lower pieces are not permitted
+  float sideways = 0.1f;    ///< for a step to the side, in cells
 };
 
 /// Cuts along paths from the top to the bottom of a component that cross little ink. The component
