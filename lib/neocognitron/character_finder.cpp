@@ -24,19 +24,22 @@ constexpr float kLeastOverlap = 0.45f;    // of the width of a part that is join
 constexpr float kJoinGap = 0.2f;          // between parts one above the other
 constexpr float kTallestJoin = 1.1f;
 constexpr float kWidestJoin = 1.5f;
-constexpr float kHighestJoined = 1.0f;
+constexpr float kHighestJoined = 1.1f;
 constexpr float kSideGap = 0.13f;      // between parts side by side
 constexpr float kSideOverlap = 0.49f;  // of the lower part
 constexpr float kHighestSide = 0.52f;
 constexpr float kWidestSide = 0.81f;
-constexpr float kOwnHeight = 0.8f;  // weight of a member's own height
-constexpr float kWide = 0.91f;      // wider members may hold several characters
-constexpr float kFormFill = 0.15f;  // share of ink in the box of a form
-constexpr float kRule = 12.0f;      // width of a rule in its own heights
-constexpr float kDash = 1.8f;       // width of a dash in its own heights
-constexpr float kDashRun = 0.29f;   // mean horizontal run of a dash
+constexpr float kUprightRun = 1.5f;  // in mean runs of the component
+constexpr float kSlantShare = 1.0f;  // of the measured slant that is made upright
+constexpr float kOwnHeight = 0.86f;  // weight of a member's own height
+constexpr float kWide = 0.91f;       // wider members may hold several characters
+constexpr float kFormFill = 0.15f;   // share of ink in the box of a form
+constexpr float kAreaRun = 0.5f;     // mean horizontal run of an area, in its heights
+constexpr float kRule = 12.0f;       // width of a rule in its own heights
+constexpr float kDash = 1.8f;        // width of a dash in its own heights
+constexpr float kDashRun = 0.29f;    // mean horizontal run of a dash
 constexpr float kHighestDash = 0.64f;
-constexpr float kWeakLine = 0.35f;  // of the contrast of the strongest line
+constexpr float kWeakLine = 0.39f;  // of the contrast of the strongest line
 
 int window_for(const CharacterFinderConfig& config) noexcept {
   const int side = std::min(config.size.width, config.size.height);
@@ -83,6 +86,7 @@ CharacterFinder::CharacterFinder(const CharacterFinderConfig& config,
   parts_ = memory.take<Part>(kMaxParts);
   by_left_ = memory.take<int>(kMaxParts);
   lines_ = memory.take<Line>(kMaxParts);
+  slants_ = memory.take<StrokeSlant>(kMaxParts);
   heights_ = memory.take<float>(kMaxParts);
   contrasts_ = memory.take<float>(kMaxParts);
   run_begin_ = memory.take<int>(kMaxParts + 1);
@@ -115,6 +119,7 @@ void CharacterFinder::find(const GrayPlane& plane) noexcept {
   measure_lines();
   drop_marks();
   gather_runs();
+  measure_slants();
   piece_count_ = 0;
   for (int i = 0; i < part_count_; ++i) {
     if (parts_[i].member && parts_[i].group == i) split(i);
@@ -134,10 +139,9 @@ void CharacterFinder::collect_parts() noexcept {
     if (static_cast<float>(std::max(width, height)) < least) continue;
     const bool at_border = box.left == 0 || box.top == 0 || box.right == config_.size.width ||
                            box.bottom == config_.size.height;
-    if (height > config_.max_height ||
-        (at_border && height > config_.max_height * 3 / 4 && width > 2 * height)) {
-      continue;
-    }
+    // A dark area at the border has long runs. Characters that touch it have not.
+    const bool area = at_border && box.mean_run() > kAreaRun * static_cast<float>(height);
+    if (height > config_.max_height || area) continue;
     const bool rule = static_cast<float>(width) > kRule * static_cast<float>(height);
     if (rule) continue;
     if (part_count_ == kMaxParts) {
@@ -146,7 +150,7 @@ void CharacterFinder::collect_parts() noexcept {
     }
     const int index = part_count_++;
     const bool member = height >= config_.min_height;
-    parts_[index] = {box, static_cast<std::uint32_t>(c), index, index, member};
+    parts_[index] = {box, static_cast<std::uint32_t>(c), index, index, member, false};
     part_of_[c] = static_cast<std::int16_t>(index);
     by_left_[index] = index;
   }
@@ -167,6 +171,7 @@ void CharacterFinder::drop_frames_of_forms() noexcept {
       if (inner.box.left > form.box.left && inner.box.right < form.box.right &&
           inner.box.top > form.box.top && inner.box.bottom < form.box.bottom) {
         form.member = false;
+        form.form = true;
         break;
       }
     }
@@ -344,6 +349,7 @@ bool CharacterFinder::belong_together(const InkComponent& a, const InkComponent&
 void CharacterFinder::join_parts() noexcept {
   for (int i = 0; i < part_count_; ++i) {
     Part& part = parts_[i];
+    if (part.form) continue;
     int best = -1;
     float least = 0.0f;
     for (int j = 0; j < part_count_; ++j) {
@@ -391,6 +397,16 @@ void CharacterFinder::gather_runs() noexcept {
   run_end_ = run_begin_[part_count_];
 }
 
+void CharacterFinder::measure_slants() noexcept {
+  std::fill(slants_, slants_ + part_count_, StrokeSlant{});
+  for (int i = 0; i < part_count_; ++i) {
+    if (!parts_[i].member || parts_[i].group != i) continue;
+    const int first = run_begin_[i];
+    add_slant({runs_ + first, static_cast<std::size_t>(run_begin_[i + 1] - first)},
+              kUprightRun * parts_[i].box.mean_run(), slants_[line_of(i)]);
+  }
+}
+
 void CharacterFinder::split(int part) noexcept {
   const InkComponent& box = parts_[part].box;
   const int first = run_begin_[part];
@@ -402,7 +418,8 @@ void CharacterFinder::split(int part) noexcept {
   const float height = line_height + kOwnHeight * (own_height - line_height);
   int pieces = 1;
   if (config_.split_touching && static_cast<float>(box.width()) > kWide * height) {
-    pieces = splitter_.plan({runs_ + first, static_cast<std::size_t>(count)}, box, height);
+    pieces = splitter_.plan({runs_ + first, static_cast<std::size_t>(count)}, box, height,
+                            kSlantShare * slants_[line].value());
   }
   if (piece_count_ + pieces > kMaxPieces || run_end_ + count * 2 > run_capacity_) {
     truncated_ = true;

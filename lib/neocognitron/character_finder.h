@@ -78,6 +78,7 @@ class CharacterFinder {
     int line;     // a member's line is named by one of its parts
     int group;    // the part into which this one was joined, or its own index
     bool member;  // of a line: a character or several
+    bool form;    // the frame of a field of a form
   };
   struct Line {
     float height;  // of a character
@@ -107,6 +108,7 @@ class CharacterFinder {
                        float line_height) const noexcept;
   void join_parts() noexcept;
   void gather_runs() noexcept;
+  void measure_slants() noexcept;
   void split(int part) noexcept;
   void order() noexcept;
   int line_of(int part) noexcept;
@@ -117,9 +119,10 @@ class CharacterFinder {
   InkComponents components_;
   InkSplitter splitter_;
   Part* parts_;
-  int* by_left_;    // indices of parts, sorted by their left edges
-  Line* lines_;     // for each part that names a line
-  float* heights_;  // work memory for quartiles
+  int* by_left_;         // indices of parts, sorted by their left edges
+  Line* lines_;          // for each part that names a line
+  StrokeSlant* slants_;  // for each line
+  float* heights_;       // work memory for quartiles
   float* contrasts_;
   int* run_begin_;         // of each part
   std::int16_t* part_of_;  // for each component, -1: none

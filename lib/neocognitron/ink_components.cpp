@@ -19,6 +19,8 @@ constexpr int kHeights = 512;  // of the histogram of heights
 // a character.
 constexpr float kRuleLength = 1.0f;
 constexpr float kLongRun = 0.99f;
+// The share of a rule that strokes may meet.
+constexpr float kMostCovered = 0.84f;
 constexpr int kMinRuleThickness = 3;
 constexpr int kHeightsPerThickness = 8;
 
@@ -220,7 +222,8 @@ bool InkComponents::remove_rule(const InkRun& run, int& count) noexcept {
     }
     x = end;
   }
-  if (2 * kept <= run.end - run.first) return true;
+  const int length = run.end - run.first;
+  if (static_cast<float>(kept) <= kMostCovered * static_cast<float>(length)) return true;
   count = first;
   return false;
 }

@@ -36,7 +36,7 @@ class InkLevels {
   static constexpr int kMaxBlockSide = 128;
   static constexpr float kInkFraction = 0.33f;
   static constexpr float kNoiseFactor = 3.4f;
-  static constexpr float kNoiseLimit = 0.69f;
+  static constexpr float kNoiseLimit = 0.67f;
   static constexpr float kMinContrast = 13.9f;
 
   /// `window` is the side of the window in pixels. It should be at least three times the width of a

@@ -10,7 +10,29 @@ namespace {
 constexpr int kFull = 64;  // a cell full of ink
 constexpr float kForbidden = 1e6f;
 
+constexpr float kMostStep = 1.2f;  // larger steps belong to horizontal strokes
+
 }  // namespace
+
+void add_slant(std::span<const InkRun> runs, float longest_run, StrokeSlant& slant) noexcept {
+  std::size_t above = 0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const InkRun& run = runs[i];
+    while (above < i && (runs[above].y + 1 < run.y ||
+                         (runs[above].y + 1 == run.y && runs[above].end < run.first))) {
+      ++above;
+    }
+    if (static_cast<float>(run.end - run.first) > longest_run) continue;
+    for (std::size_t j = above; j < i && runs[j].y + 1 == run.y && runs[j].first <= run.end; ++j) {
+      if (static_cast<float>(runs[j].end - runs[j].first) > longest_run) continue;
+      const float step =
+          0.5f * static_cast<float>(runs[j].first + runs[j].end - run.first - run.end);
+      if (std::abs(step) > kMostStep) continue;
+      slant.steps += step;
+      slant.rows += 1.0f;
+    }
+  }
+}
 
 InkSplitter::InkSplitter(LayoutBuilder& memory) noexcept
     : ink_(memory.take<std::uint8_t>(kRows * kColumns)),
@@ -24,9 +46,10 @@ void InkSplitter::draw(std::span<const InkRun> runs) noexcept {
   std::fill(counts, counts + rows_ * columns_, std::uint16_t{0});
   for (const InkRun& run : runs) {
     std::uint16_t* row = counts + (run.y - top_) / cell_ * columns_;
-    for (int x = run.first - left_; x < run.end - left_;) {
+    const int run_end = run.end + shift(run.y) - left_;
+    for (int x = run.first + shift(run.y) - left_; x < run_end;) {
       const int column = x / cell_;
-      const int end = std::min((column + 1) * cell_, run.end - left_);
+      const int end = std::min((column + 1) * cell_, run_end);
       row[column] = static_cast<std::uint16_t>(row[column] + (end - x));
       x = end;
     }
@@ -170,14 +193,23 @@ float InkSplitter::piece_cost(int from, int to, float height) const noexcept {
   return weights.wide * wide * wide + weights.narrow * narrow * narrow;
 }
 
-int InkSplitter::plan(std::span<const InkRun> runs, const InkComponent& box,
-                      float height) noexcept {
+int InkSplitter::plan(std::span<const InkRun> runs, const InkComponent& box, float height,
+                      float slant) noexcept {
   left_ = box.left;
   top_ = box.top;
-  cell_ =
-      std::max({1, (box.height() + kRows - 1) / kRows, (box.width() + kColumns - 1) / kColumns});
+  bottom_ = box.bottom;
+  const int widest = box.width() + kMostSlant * box.height() / kSlantUnit + 1;
+  cell_ = std::max({1, (box.height() + kRows - 1) / kRows, (widest + kColumns - 1) / kColumns});
+  slant_ = std::clamp(static_cast<int>(std::lround(slant * kSlantUnit)), -kMostSlant, kMostSlant);
+  int first = box.left + widest;
+  int last = box.left;
+  for (const InkRun& run : runs) {
+    first = std::min(first, run.first + shift(run.y));
+    last = std::max(last, run.end + shift(run.y));
+  }
   rows_ = (box.height() + cell_ - 1) / cell_;
-  columns_ = (box.width() + cell_ - 1) / cell_;
+  left_ = first;
+  columns_ = (last - first + cell_ - 1) / cell_;
   const float cells = std::max(1.0f, height / static_cast<float>(cell_));
   candidate_count_ = 0;
   // The counts of pixels of a cell must fit 16 bits.

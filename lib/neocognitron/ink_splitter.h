@@ -10,21 +10,33 @@
 
 namespace ocellus::detail {
 
+/// The lean of strokes: mean steps to the right from a row to the row above it.
+struct StrokeSlant {
+  float steps = 0.0f;
+  float rows = 0.0f;
+
+  float value() const noexcept { return rows > 0.0f ? steps / rows : 0.0f; }
+};
+
+/// Adds the upright strokes of a component to `slant`.
+void add_slant(std::span<const InkRun> runs, float longest_run, StrokeSlant& slant) noexcept;
+
 /// Weights of the costs of a split. A stroke that a cut crosses costs its thickness, in units of
 /// the mean stroke of the component. The width of a piece is in units of the height of a character.
 struct SplitWeights {
-  float crossing = 1.3f;    ///< for a stroke that is crossed
+  float crossing = 1.6f;    ///< for a stroke that is crossed
   float cut = 0.26f;        ///< for each cut
-  float widest = 0.95f;     ///< wider pieces cost
-  float wide = 7.8f;        ///< for the square of the excess
+  float widest = 0.82f;     ///< wider pieces cost
+  float wide = 7.3f;        ///< for the square of the excess
   float narrowest = 0.36f;  ///< narrower pieces cost
   float narrow = 20.0f;     ///< for the square of what is lacking
   float shortest = 0.59f;   ///< lower pieces are not permitted
-  float sideways = 0.1f;    ///< for a step to the side, in cells
+  float sideways = 0.075f;  ///< for a step to the side, in cells
 };
 
-/// Cuts along paths from the top to the bottom of a component that cross little ink. The component
-/// is drawn into a grid of limited size, so the time is bounded.
+/// The component is made upright by the slant for which the sums of its columns differ most. Then
+/// it is cut along paths from the top to the bottom of a component that cross little ink. The
+/// component is drawn into a grid of limited size, so the time is bounded.
 ///
 /// For each cell, the cost of the cheapest path from the top and to the bottom is computed. Paths
 /// through the local minima of the middle row are the candidates. The subset of candidates with the
@@ -39,18 +51,26 @@ class InkSplitter {
 
   /// Plans the cuts of a component with the given runs and box for characters of `height` pixels.
   /// Returns the number of pieces, which is 1 if it is better not to cut.
-  int plan(std::span<const InkRun> runs, const InkComponent& box, float height) noexcept;
+  int plan(std::span<const InkRun> runs, const InkComponent& box, float height,
+           float slant) noexcept;
   /// The column of cut `cut` (of pieces - 1) at row y of the component.
   int cut_at(int cut, int y) const noexcept {
     const std::uint16_t* path = paths_ + chosen_[cut] * kRows;
-    return left_ + path[(y - top_) / cell_] * cell_;
+    return left_ + path[(y - top_) / cell_] * cell_ - shift(y);
   }
 
   SplitWeights weights;
 
  private:
   static constexpr int kCandidates = 40;
+  static constexpr int kSlantUnit = 8;  // a slant of 1 to the right is 45 degrees
+  static constexpr int kMostSlant = 8;
 
+  /// Pixels by which row y is moved to the right, so that strokes become upright.
+  int shift(int y) const noexcept {
+    return slant_ >= 0 ? slant_ * (y - top_) / kSlantUnit
+                       : -slant_ * (bottom_ - 1 - y) / kSlantUnit;
+  }
   void draw(std::span<const InkRun> runs) noexcept;
   float stroke() const noexcept;
   void sweep() noexcept;
@@ -62,6 +82,8 @@ class InkSplitter {
 
   int left_ = 0;
   int top_ = 0;
+  int bottom_ = 0;
+  int slant_ = 0;
   int cell_ = 1;  // side of a cell in pixels
   int columns_ = 0;
   int rows_ = 0;
