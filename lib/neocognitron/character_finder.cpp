@@ -100,6 +100,7 @@ CharacterFinder::CharacterFinder(const CharacterFinderConfig& config,
 void CharacterFinder::find(const GrayPlane& plane) noexcept {
   const int rows = levels_.block_rows();
   levels_.measure(plane, 0, rows);
+  levels_.collect(0, rows);
   light_ = config_.polarity == InkPolarity::kAuto ? levels_.ink_is_light()
                                                   : config_.polarity == InkPolarity::kLightOnDark;
   levels_.set_light(light_);

@@ -29,12 +29,12 @@ int run_capacity_for(ImageSize size) noexcept {
   return static_cast<int>(std::clamp<std::int64_t>(pixels / kPixelsPerRun, kMinRuns, kMaxRuns));
 }
 
-/// Replaces each threshold by 255 where the pixel is ink, and by 0 elsewhere.
-void compare(const std::uint8_t* pixels, std::uint8_t invert, std::uint8_t* thresholds,
-             int count) noexcept {
+/// Writes 255 where the pixel is ink, and 0 elsewhere.
+void compare(const std::uint8_t* pixels, std::uint8_t invert, const std::uint8_t* thresholds,
+             std::uint8_t* ink, int count) noexcept {
   for (int i = 0; i < count; ++i) {
     const auto pixel = static_cast<std::uint8_t>(pixels[i] ^ invert);
-    thresholds[i] = pixel < thresholds[i] ? 255 : 0;
+    ink[i] = pixel < thresholds[i] ? 255 : 0;
   }
 }
 
@@ -74,7 +74,9 @@ int InkComponents::extract(const GrayPlane& plane, const InkLevels& levels, int 
                            std::uint8_t* thresholds, InkRun* out, int capacity) noexcept {
   const int side = levels.block_side();
   const int columns = levels.block_columns();
+  const int group = side / 2;
   const std::uint8_t invert = levels.invert();
+  std::uint8_t* const ink = thresholds + row_bytes(size_.width) / 2;
   int count = 0;
   std::fill(row_runs_ + first, row_runs_ + end, 0);
   for (int top = first; top < end;) {
@@ -88,10 +90,13 @@ int InkComponents::extract(const GrayPlane& plane, const InkLevels& levels, int 
         const int left = column * side;
         while (column < columns && levels.may_have_ink(column, block_row)) ++column;
         const int right = std::min(column * side, size_.width);
-        levels.threshold_row(y, left, right, thresholds);
-        compare(pixels + left, invert, thresholds, right - left);
-        for (int x = next(thresholds, 0, right - left, 255); x < right - left;) {
-          const int x_end = next(thresholds, x, right - left, 0);
+        // The threshold of a group of rows is that of their middle.
+        if (y == top || y % group == 0) {
+          levels.threshold_row(y / group * group + group / 2, left, right, thresholds + left);
+        }
+        compare(pixels + left, invert, thresholds + left, ink, right - left);
+        for (int x = next(ink, 0, right - left, 255); x < right - left;) {
+          const int x_end = next(ink, x, right - left, 0);
           if (count == capacity) {
             row_runs_[y] = count - before;
             return capacity + 1;
@@ -104,7 +109,7 @@ int InkComponents::extract(const GrayPlane& plane, const InkLevels& levels, int 
           out[count++] = {static_cast<std::uint16_t>(y), static_cast<std::uint16_t>(left + x),
                           static_cast<std::uint16_t>(left + x_end),
                           static_cast<std::uint16_t>(std::max(0.0f, contrast * 64.0f)), 0};
-          x = next(thresholds, x_end, right - left, 255);
+          x = next(ink, x_end, right - left, 255);
         }
       }
       row_runs_[y] = count - before;

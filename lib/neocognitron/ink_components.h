@@ -45,9 +45,9 @@ class InkComponents {
   /// Components below `least_height` do not count as characters when rules are looked for.
   InkComponents(ImageSize size, int least_height, LayoutBuilder& memory) noexcept;
 
-  /// Bytes of work memory for the thresholds of a row.
+  /// Bytes of work memory for a row of thresholds and a row of ink.
   static constexpr std::size_t row_bytes(int width) noexcept {
-    return static_cast<std::size_t>(width) + InkLevels::kMaxBlockSide + sizeof(std::uint64_t);
+    return 2 * (static_cast<std::size_t>(width) + InkLevels::kMaxBlockSide + sizeof(std::uint64_t));
   }
 
   /// Extracts the runs of the rows [first, end) into `out`, which has room for `capacity` runs, and

@@ -18,26 +18,6 @@ int block_side_for(int window) noexcept {
   return side;
 }
 
-/// Sums and extremes of pixel columns.
-struct ColumnStatistics {
-  std::array<std::uint32_t, kMaxBlockSide> squares{};
-  std::array<std::uint16_t, kMaxBlockSide> sums{};
-  std::array<std::uint8_t, kMaxBlockSide> max{};
-  std::array<std::uint8_t, kMaxBlockSide> min;
-
-  ColumnStatistics() noexcept { min.fill(255); }
-
-  void add(const std::uint8_t* in, int count) noexcept {
-    for (int i = 0; i < count; ++i) {
-      const std::uint16_t v = in[i];
-      sums[i] = static_cast<std::uint16_t>(sums[i] + v);
-      squares[i] += static_cast<std::uint16_t>(v * v);
-      min[i] = std::min(min[i], in[i]);
-      max[i] = std::max(max[i], in[i]);
-    }
-  }
-};
-
 }  // namespace
 
 InkLevels::InkLevels(ImageSize size, int window, LayoutBuilder& memory) noexcept
@@ -47,11 +27,9 @@ InkLevels::InkLevels(ImageSize size, int window, LayoutBuilder& memory) noexcept
       columns_((size.width + side_ - 1) / side_),
       rows_((size.height + side_ - 1) / side_) {
   const std::size_t blocks = static_cast<std::size_t>(columns_) * rows_;
-  mean_ = memory.take<float>(blocks);
-  square_ = memory.take<float>(blocks);
-  deviation_ = memory.take<float>(blocks);
-  min_ = memory.take<std::uint8_t>(blocks);
-  max_ = memory.take<std::uint8_t>(blocks);
+  blocks_ = memory.take<Block>(blocks);
+  row_windows_ = memory.take<Block>(blocks);
+  windows_ = memory.take<Block>(blocks);
   background_ = memory.take<float>(blocks);
   threshold_ = memory.take<float>(blocks);
   noise_ = memory.take<float>(blocks);
@@ -59,96 +37,124 @@ InkLevels::InkLevels(ImageSize size, int window, LayoutBuilder& memory) noexcept
 }
 
 void InkLevels::measure(const GrayPlane& plane, int first, int end) noexcept {
+  // Groups of a piece of a block row. Every block side divides the piece.
+  constexpr int kGroups = 2 * kMaxBlockSide / kGroupColumns;
+  std::array<PixelGroup, kGroups> groups;
   for (int row = first; row < end; ++row) {
     const int top = row * side_;
-    const int bottom = std::min(top + side_, size_.height);
-    for (int left = 0; left < size_.width; left += kMaxBlockSide) {
-      const int count = std::min(kMaxBlockSide, size_.width - left);
-      ColumnStatistics columns;
-      for (int y = top; y < bottom; ++y) columns.add(plane.row(y) + left, count);
-      for (int x = 0; x < count; x += side_) {
-        const int block_end = std::min(x + side_, count);
-        std::uint64_t squares = 0;
-        std::uint32_t sum = 0;
-        std::uint8_t low = 255;
-        std::uint8_t high = 0;
-        for (int i = x; i < block_end; ++i) {
-          squares += columns.squares[i];
-          sum += columns.sums[i];
-          low = std::min(low, columns.min[i]);
-          high = std::max(high, columns.max[i]);
+    const int rows = std::min(side_, size_.height - top);
+    for (int left = 0; left < size_.width; left += kGroups * kGroupColumns) {
+      const int width = std::min(kGroups * kGroupColumns, size_.width - left);
+      const int whole = width / kGroupColumns;
+      const std::uint8_t* pixels = plane.row(top) + left;
+      measure_groups(pixels, plane.stride, rows, whole, groups.data());
+      int count = whole;
+      if (whole * kGroupColumns < width) {
+        PixelGroup& last = groups[count++];
+        last = {0, 0, 255, 0};
+        for (int y = 0; y < rows; ++y) {
+          for (int x = whole * kGroupColumns; x < width; ++x) {
+            const std::uint8_t pixel = pixels[y * plane.stride + x];
+            last.sum += pixel;
+            last.squares += static_cast<std::uint32_t>(pixel) * pixel;
+            last.min = std::min(last.min, pixel);
+            last.max = std::max(last.max, pixel);
+          }
         }
-        const float scale = 1.0f / static_cast<float>((block_end - x) * (bottom - top));
-        const int at = row * columns_ + (left + x) / side_;
-        mean_[at] = static_cast<float>(sum) * scale;
-        square_[at] = static_cast<float>(squares) * scale;
-        deviation_[at] = std::sqrt(std::max(0.0f, square_[at] - mean_[at] * mean_[at]));
-        min_[at] = low;
-        max_[at] = high;
+      }
+      const int step = side_ / kGroupColumns;
+      for (int g = 0; g < count; g += step) {
+        PixelGroup block = groups[g];
+        for (int i = g + 1; i < std::min(g + step, count); ++i) {
+          block.sum += groups[i].sum;
+          block.squares += groups[i].squares;
+          block.min = std::min(block.min, groups[i].min);
+          block.max = std::max(block.max, groups[i].max);
+        }
+        const int x = left + g * kGroupColumns;
+        set_block(x / side_, row, block, rows * (std::min(x + side_, size_.width) - x));
       }
     }
+    sum_row(row);
   }
 }
 
-InkLevels::Window InkLevels::window(int column, int row) const noexcept {
-  const int left = std::max(0, column - radius_);
-  const int right = std::min(columns_, column + radius_ + 1);
-  const int top = std::max(0, row - radius_);
-  const int bottom = std::min(rows_, row + radius_ + 1);
-  float mean = 0.0f;
-  float square = 0.0f;
-  float deviation = 255.0f;
-  std::uint8_t low = 255;
-  std::uint8_t high = 0;
-  for (int y = top; y < bottom; ++y) {
-    for (int at = y * columns_ + left; at < y * columns_ + right; ++at) {
-      mean += mean_[at];
-      square += square_[at];
-      deviation = std::min(deviation, deviation_[at]);
-      low = std::min(low, min_[at]);
-      high = std::max(high, max_[at]);
+void InkLevels::set_block(int column, int row, const PixelGroup& block, int pixels) noexcept {
+  const float scale = 1.0f / static_cast<float>(pixels);
+  const float mean = static_cast<float>(block.sum) * scale;
+  const float square = static_cast<float>(block.squares) * scale;
+  blocks_[row * columns_ + column] = {mean, square, std::sqrt(std::max(0.0f, square - mean * mean)),
+                                      static_cast<float>(block.min), static_cast<float>(block.max)};
+}
+
+void InkLevels::sum_row(int row) noexcept {
+  const Block* blocks = blocks_ + row * static_cast<std::ptrdiff_t>(columns_);
+  Block* out = row_windows_ + row * static_cast<std::ptrdiff_t>(columns_);
+  for (int column = 0; column < columns_; ++column) {
+    const int left = std::max(0, column - radius_);
+    const int right = std::min(columns_, column + radius_ + 1);
+    Block sum = blocks[left];
+    for (int x = left + 1; x < right; ++x) add(sum, blocks[x]);
+    const float scale = 1.0f / static_cast<float>(right - left);
+    sum.mean *= scale;
+    sum.square *= scale;
+    out[column] = sum;
+  }
+}
+
+void InkLevels::add(Block& sum, const Block& block) noexcept {
+  sum.mean += block.mean;
+  sum.square += block.square;
+  sum.deviation = std::min(sum.deviation, block.deviation);
+  sum.min = std::min(sum.min, block.min);
+  sum.max = std::max(sum.max, block.max);
+}
+
+void InkLevels::collect(int first, int end) noexcept {
+  for (int row = first; row < end; ++row) {
+    const int top = std::max(0, row - radius_);
+    const int bottom = std::min(rows_, row + radius_ + 1);
+    const float scale = 1.0f / static_cast<float>(bottom - top);
+    Block* out = windows_ + row * static_cast<std::ptrdiff_t>(columns_);
+    std::copy_n(row_windows_ + top * static_cast<std::ptrdiff_t>(columns_), columns_, out);
+    for (int y = top + 1; y < bottom; ++y) {
+      const Block* in = row_windows_ + y * static_cast<std::ptrdiff_t>(columns_);
+      for (int column = 0; column < columns_; ++column) add(out[column], in[column]);
+    }
+    for (int column = 0; column < columns_; ++column) {
+      out[column].mean *= scale;
+      out[column].square *= scale;
     }
   }
-  const float scale = 1.0f / static_cast<float>((right - left) * (bottom - top));
-  mean *= scale;
-  const float variance = std::max(0.0f, square * scale - mean * mean);
-  return {mean, variance, static_cast<float>(low), static_cast<float>(high), deviation};
 }
 
 bool InkLevels::ink_is_light() const noexcept {
   // Windows without contrast have no say. In the others, the level that is further from the mean is
   // the ink. A window counts by the difference, so an edge between two areas counts little.
   float light = 0.0f;
-  for (int row = 0; row < rows_; ++row) {
-    for (int column = 0; column < columns_; ++column) {
-      const Window w = window(column, row);
-      if (w.lightest - w.darkest < 2.0f * kMinContrast + 2.0f * kNoiseFactor * w.deviation)
-        continue;
-      light += (w.lightest - w.mean) - (w.mean - w.darkest);
-    }
+  for (int i = 0; i < rows_ * columns_; ++i) {
+    const Block& w = windows_[i];
+    if (w.max - w.min < 2.0f * kMinContrast + 2.0f * kNoiseFactor * w.deviation) continue;
+    light += (w.max - w.mean) - (w.mean - w.min);
   }
   return light > 0.0f;
 }
 
 void InkLevels::derive(int first, int end) noexcept {
-  for (int row = first; row < end; ++row) {
-    for (int column = 0; column < columns_; ++column) {
-      const Window w = window(column, row);
-      const float mean = invert_ != 0 ? 255.0f - w.mean : w.mean;
-      const float darkest = invert_ != 0 ? 255.0f - w.lightest : w.darkest;
-      const float difference = mean - darkest;
-      const float background = difference < kSmallestDifference
-                                   ? mean
-                                   : std::min(255.0f, mean + w.variance / difference);
-      const float range = background - darkest;
-      const float contrast =
-          std::max({kInkFraction * range, std::min(kNoiseFactor * w.deviation, kNoiseLimit * range),
-                    kMinContrast});
-      const int at = row * columns_ + column;
-      background_[at] = background;
-      threshold_[at] = std::max(0.0f, background - contrast);
-      noise_[at] = w.deviation;
-    }
+  for (int i = first * columns_; i < end * columns_; ++i) {
+    const Block& w = windows_[i];
+    const float mean = invert_ != 0 ? 255.0f - w.mean : w.mean;
+    const float darkest = invert_ != 0 ? 255.0f - w.max : w.min;
+    const float variance = std::max(0.0f, w.square - w.mean * w.mean);
+    const float difference = std::max(mean - darkest, kSmallestDifference);
+    const float background = std::min(255.0f, mean + variance / difference);
+    const float range = background - darkest;
+    const float contrast =
+        std::max({kInkFraction * range, std::min(kNoiseFactor * w.deviation, kNoiseLimit * range),
+                  kMinContrast});
+    background_[i] = background;
+    threshold_[i] = std::max(0.0f, background - contrast);
+    noise_[i] = w.deviation;
   }
 }
 
@@ -165,8 +171,8 @@ void InkLevels::mark(int first, int end) noexcept {
         }
       }
       const int at = row * columns_ + column;
-      const int darkest = invert_ != 0 ? 255 - max_[at] : min_[at];
-      marked_[at] = static_cast<float>(darkest) < threshold ? 1 : 0;
+      const float darkest = invert_ != 0 ? 255.0f - blocks_[at].max : blocks_[at].min;
+      marked_[at] = darkest < threshold ? 1 : 0;
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/layout_builder.h"
+#include "neocognitron/block_rows.h"
 #include "ocellus/frame.h"
 
 namespace ocellus::detail {
@@ -48,10 +49,12 @@ class InkLevels {
   int block_side() const noexcept { return side_; }
 
   void measure(const GrayPlane& plane, int first, int end) noexcept;
-  /// Decides whether the ink is light: ink is the minority in a window. `measure` must be complete.
+  /// Collects the windows of the blocks. `measure` must be complete.
+  void collect(int first, int end) noexcept;
+  /// Decides whether the ink is light: ink is the minority in a window. `collect` must be complete.
   bool ink_is_light() const noexcept;
   void set_light(bool light) noexcept { invert_ = light ? 255 : 0; }
-  /// Computes background, threshold and noise of the blocks. `measure` must be complete.
+  /// Computes background, threshold and noise of the blocks. `set_light` must precede.
   void derive(int first, int end) noexcept;
   /// Marks the blocks that may have ink. `derive` must be complete.
   void mark(int first, int end) noexcept;
@@ -79,14 +82,17 @@ class InkLevels {
   float noise(int x, int y) const noexcept { return at(noise_, x, y); }
 
  private:
-  struct Window {
+  /// Statistics of a block or of a window of blocks.
+  struct Block {
     float mean;
-    float variance;
-    float darkest;  // of the inverted frame, if the ink is light
-    float lightest;
-    float deviation;  // the least of a block
+    float square;     // mean of the squares
+    float deviation;  // standard deviation, the least of a block
+    float min;
+    float max;
   };
-  Window window(int column, int row) const noexcept;
+  void set_block(int column, int row, const PixelGroup& block, int pixels) noexcept;
+  void sum_row(int row) noexcept;
+  static void add(Block& sum, const Block& block) noexcept;
   void interpolate_row(const float* map, int y, int first, int end,
                        std::uint8_t* out) const noexcept;
   float at(const float* map, int x, int y) const noexcept;
@@ -97,11 +103,9 @@ class InkLevels {
   int columns_;
   int rows_;
   std::uint8_t invert_ = 0;
-  float* mean_;  // for each block
-  float* square_;
-  float* deviation_;
-  std::uint8_t* min_;
-  std::uint8_t* max_;
+  Block* blocks_;
+  Block* row_windows_;  // windows of the height of a block
+  Block* windows_;
   float* background_;
   float* threshold_;
   float* noise_;
