@@ -18,33 +18,36 @@ constexpr float kWidestDot = 0.36f;
 constexpr float kReach = 1.2f;            // of a line beyond its ends
 constexpr float kMarkLevel = 0.9f;        // of a mark from the middle of the line
 constexpr float kLeastJoined = 0.39f;     // height of the taller part
-constexpr float kLeastContrast = 0.45f;   // of the contrast of the line
-constexpr float kSmallestJoined = 0.22f;  // smaller parts are specks
+constexpr float kLeastContrast = 0.44f;   // of the contrast of the line
+constexpr float kSmallestJoined = 0.25f;  // smaller parts are specks
 constexpr float kLeastOverlap = 0.45f;    // of the width of a part that is joined
 constexpr float kJoinGap = 0.2f;          // between parts one above the other
 constexpr float kTallestJoin = 1.1f;
 constexpr float kWidestJoin = 1.5f;
-constexpr float kHighestJoined = 1.1f;
+constexpr float kHighestJoined = 0.7f;
 constexpr float kSideGap = 0.13f;      // between parts side by side
 constexpr float kSideOverlap = 0.49f;  // of the lower part
 constexpr float kHighestSide = 0.52f;
 constexpr float kWidestSide = 0.81f;
-constexpr float kUprightRun = 1.5f;  // in mean runs of the component
-constexpr float kSlantShare = 1.0f;  // of the measured slant that is made upright
-constexpr float kOwnHeight = 0.86f;  // weight of a member's own height
-constexpr float kWide = 0.91f;       // wider members may hold several characters
-constexpr float kFormFill = 0.15f;   // share of ink in the box of a form
-constexpr float kAreaRun = 0.5f;     // mean horizontal run of an area, in its heights
-constexpr float kRule = 12.0f;       // width of a rule in its own heights
-constexpr float kDash = 1.8f;        // width of a dash in its own heights
-constexpr float kDashRun = 0.29f;    // mean horizontal run of a dash
+constexpr float kUprightRun = 1.7f;   // in mean runs of the component
+constexpr float kSlantShare = 1.2f;   // of the measured slant that is made upright
+constexpr float kOwnHeight = 0.8f;    // weight of a member's own height
+constexpr float kWide = 0.88f;        // wider members may hold several characters
+constexpr int kFormHeights = 4;       // height of a form in heights of what is inside
+constexpr float kFormMargin = 0.12f;  // of the sides of a form, in its width and height
+constexpr float kFormSide = 0.6f;     // the least share of a side that is ink
+constexpr float kAreaRun = 0.5f;      // mean horizontal run of an area, in its heights
+constexpr float kRule = 12.0f;        // width of a rule in its own heights
+constexpr float kDash = 1.8f;         // width of a dash in its own heights
+constexpr float kDashRun = 0.29f;     // mean horizontal run of a dash
 constexpr float kHighestDash = 0.64f;
 constexpr float kWeakLine = 0.39f;  // of the contrast of the strongest line
 
 int window_for(const CharacterFinderConfig& config) noexcept {
   const int side = std::min(config.size.width, config.size.height);
   if (config.max_height > 0) return std::clamp(config.max_height, 40, 512);
-  return std::clamp(side / 8, 40, 512);
+  // The height of a strip is near that of its characters.
+  return std::clamp(std::max(side / 8, std::min(side * 3 / 4, 72)), 40, 512);
 }
 
 CharacterFinderConfig with_defaults(CharacterFinderConfig config) noexcept {
@@ -86,6 +89,7 @@ CharacterFinder::CharacterFinder(const CharacterFinderConfig& config,
   parts_ = memory.take<Part>(kMaxParts);
   by_left_ = memory.take<int>(kMaxParts);
   lines_ = memory.take<Line>(kMaxParts);
+  sides_ = memory.take<Sides>(kMaxParts);
   slants_ = memory.take<StrokeSlant>(kMaxParts);
   heights_ = memory.take<float>(kMaxParts);
   contrasts_ = memory.take<float>(kMaxParts);
@@ -161,21 +165,51 @@ void CharacterFinder::collect_parts() noexcept {
   });
 }
 
-void CharacterFinder::drop_frames_of_forms() noexcept {
-  for (int i = 0; i < part_count_; ++i) {
-    Part& form = parts_[i];
-    const float size = static_cast<float>(form.box.width()) * static_cast<float>(form.box.height());
-    if (!form.member || static_cast<float>(form.box.area) > kFormFill * size) continue;
-    for (int j = 0; j < part_count_; ++j) {
-      const Part& inner = parts_[j];
-      if (j == i || !inner.member || 4 * inner.box.height() < form.box.height()) continue;
-      if (inner.box.left > form.box.left && inner.box.right < form.box.right &&
-          inner.box.top > form.box.top && inner.box.bottom < form.box.bottom) {
-        form.member = false;
-        form.form = true;
-        break;
-      }
+bool CharacterFinder::contains_member(int part) const noexcept {
+  const InkComponent& box = parts_[part].box;
+  for (int j = 0; j < part_count_; ++j) {
+    const InkComponent& inner = parts_[j].box;
+    if (j != part && parts_[j].member && kFormHeights * inner.height() >= box.height() &&
+        inner.left > box.left && inner.right < box.right && inner.top > box.top &&
+        inner.bottom < box.bottom) {
+      return true;
     }
+  }
+  return false;
+}
+
+void CharacterFinder::drop_frames_of_forms() noexcept {
+  // A frame has a character inside, and ink along its four sides.
+  bool any = false;
+  for (int i = 0; i < part_count_; ++i) {
+    sides_[i] = {};
+    parts_[i].form = parts_[i].member && contains_member(i);
+    any = any || parts_[i].form;
+  }
+  if (!any) return;
+  for (const InkRun& run : components_.runs()) {
+    if (run.label == InkComponents::kNoComponent || part_of_[run.label] < 0) continue;
+    const int part = part_of_[run.label];
+    if (!parts_[part].form) continue;
+    const InkComponent& box = parts_[part].box;
+    const auto margin_x = static_cast<int>(kFormMargin * static_cast<float>(box.width()));
+    const auto margin_y = static_cast<int>(kFormMargin * static_cast<float>(box.height()));
+    Sides& sides = sides_[part];
+    if (run.y <= box.top + margin_y) sides.top += run.end - run.first;
+    if (run.y >= box.bottom - 1 - margin_y) sides.bottom += run.end - run.first;
+    if (run.first <= box.left + margin_x) ++sides.left;
+    if (run.end >= box.right - margin_x) ++sides.right;
+  }
+  for (int i = 0; i < part_count_; ++i) {
+    Part& part = parts_[i];
+    if (!part.form) continue;
+    const float width = kFormSide * static_cast<float>(part.box.width());
+    const float height = kFormSide * static_cast<float>(part.box.height());
+    const Sides& sides = sides_[i];
+    part.form =
+        static_cast<float>(sides.top) >= width && static_cast<float>(sides.bottom) >= width &&
+        static_cast<float>(sides.left) >= height && static_cast<float>(sides.right) >= height;
+    part.member = part.member && !part.form;
   }
 }
 

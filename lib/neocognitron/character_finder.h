@@ -90,6 +90,13 @@ class CharacterFinder {
     float x;
     float y;
   };
+  /// Ink near the sides of a part: pixels above and below, rows on the left and on the right.
+  struct Sides {
+    int top;
+    int bottom;
+    int left;
+    int right;
+  };
   struct Piece {
     InkComponent box;
     int line;
@@ -98,6 +105,7 @@ class CharacterFinder {
   };
 
   void collect_parts() noexcept;
+  bool contains_member(int part) const noexcept;
   void drop_frames_of_forms() noexcept;
   void link_lines() noexcept;
   void measure_lines() noexcept;
@@ -122,6 +130,7 @@ class CharacterFinder {
   int* by_left_;         // indices of parts, sorted by their left edges
   Line* lines_;          // for each part that names a line
   StrokeSlant* slants_;  // for each line
+  Sides* sides_;         // of each part
   float* heights_;       // work memory for quartiles
   float* contrasts_;
   int* run_begin_;         // of each part

@@ -20,7 +20,7 @@ constexpr int kHeights = 512;  // of the histogram of heights
 constexpr float kRuleLength = 1.0f;
 constexpr float kLongRun = 0.99f;
 // The share of a rule that strokes may meet.
-constexpr float kMostCovered = 0.84f;
+constexpr float kMostCovered = 0.89f;
 constexpr int kMinRuleThickness = 3;
 constexpr int kHeightsPerThickness = 8;
 

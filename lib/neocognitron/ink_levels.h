@@ -20,15 +20,17 @@ struct GrayPlane {
   const std::uint8_t* row(int y) const noexcept { return data + y * stride; }
 };
 
-/// Statistics of square blocks of pixels, from which the levels are derived. The steps of a frame
-/// are `measure` for all block rows, `choose` or `set_polarity`, then `derive` for all block rows.
-/// `measure` and `derive` may be called for ranges of block rows in parallel.
+/// The local gray levels, from statistics of square blocks of pixels. The steps of a frame are
+/// `measure` and `collect`, `set_light`, `derive` and `mark`. Each step goes over all block rows
+/// before the next one begins. A step may be called for ranges of block rows in parallel.
 ///
 /// A window of blocks is taken as a mixture of background b and ink d, with a share p of ink. Its
 /// mean m, its variance s^2 and its darkest pixel d determine the background:
 /// m = b - p (b - d) and s^2 = p (1 - p) (b - d)^2 give b = m + s^2 / (m - d).
-/// The threshold is b - max(kInkFraction (b - d), kNoiseFactor sigma, kMinContrast), where sigma is
-/// the deviation of the smoothest block of the window. A background of noise alone has no ink.
+///
+/// The threshold is b - max(kInkFraction (b - d), min(kNoiseFactor sigma, kNoiseLimit (b - d)),
+/// kMinContrast). Here sigma is the deviation of the smoothest block of the window, an estimate of
+/// the noise. Between the centers of blocks, the levels are interpolated.
 ///
 /// Light ink on dark ground is handled as dark ink in the inverted frame. All levels are those of
 /// the inverted frame then.
@@ -38,7 +40,7 @@ class InkLevels {
   static constexpr float kInkFraction = 0.33f;
   static constexpr float kNoiseFactor = 3.4f;
   static constexpr float kNoiseLimit = 0.67f;
-  static constexpr float kMinContrast = 13.9f;
+  static constexpr float kMinContrast = 13.8f;
 
   /// `window` is the side of the window in pixels. It should be at least three times the width of a
   /// stroke.
@@ -48,15 +50,16 @@ class InkLevels {
   int block_columns() const noexcept { return columns_; }
   int block_side() const noexcept { return side_; }
 
+  /// Computes the statistics of blocks and of windows of the height of a block.
   void measure(const GrayPlane& plane, int first, int end) noexcept;
-  /// Collects the windows of the blocks. `measure` must be complete.
+  /// Computes the statistics of windows.
   void collect(int first, int end) noexcept;
-  /// Decides whether the ink is light: ink is the minority in a window. `collect` must be complete.
+  /// Decides whether the ink is light: ink is the minority in a window.
   bool ink_is_light() const noexcept;
   void set_light(bool light) noexcept { invert_ = light ? 255 : 0; }
-  /// Computes background, threshold and noise of the blocks. `set_light` must precede.
+  /// Computes background, threshold and noise at the blocks.
   void derive(int first, int end) noexcept;
-  /// Marks the blocks that may have ink. `derive` must be complete.
+  /// Marks the blocks that may have ink.
   void mark(int first, int end) noexcept;
 
   /// 255 for light ink: the mask with which pixels are inverted.
@@ -72,7 +75,7 @@ class InkLevels {
   void background_row(int y, int first, int end, std::uint8_t* out) const noexcept {
     interpolate_row(background_, y, first, end, out);
   }
-  /// False if no pixel of the block can be ink. `mark` must be complete.
+  /// False if no pixel of the block can be ink.
   bool may_have_ink(int column, int row) const noexcept {
     return marked_[row * columns_ + column] != 0;
   }

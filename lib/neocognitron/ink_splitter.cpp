@@ -10,7 +10,7 @@ namespace {
 constexpr int kFull = 64;  // a cell full of ink
 constexpr float kForbidden = 1e6f;
 
-constexpr float kMostStep = 1.2f;  // larger steps belong to horizontal strokes
+constexpr float kMostStep = 0.94f;  // larger steps belong to horizontal strokes
 
 }  // namespace
 

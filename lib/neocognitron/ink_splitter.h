@@ -25,22 +25,22 @@ void add_slant(std::span<const InkRun> runs, float longest_run, StrokeSlant& sla
 /// the mean stroke of the component. The width of a piece is in units of the height of a character.
 struct SplitWeights {
   float crossing = 1.6f;    ///< for a stroke that is crossed
-  float cut = 0.26f;        ///< for each cut
+  float cut = 0.16f;        ///< for each cut
   float widest = 0.82f;     ///< wider pieces cost
-  float wide = 7.3f;        ///< for the square of the excess
-  float narrowest = 0.36f;  ///< narrower pieces cost
-  float narrow = 20.0f;     ///< for the square of what is lacking
-  float shortest = 0.59f;   ///< lower pieces are not permitted
-  float sideways = 0.075f;  ///< for a step to the side, in cells
+  float wide = 6.2f;        ///< for the square of the excess
+  float narrowest = 0.33f;  ///< narrower pieces cost
+  float narrow = 19.5f;     ///< for the square of what is lacking
+  float shortest = 0.68f;   ///< lower pieces are not permitted
+  float sideways = 0.073f;  ///< for a step to the side, in cells
 };
 
-/// The component is made upright by the slant for which the sums of its columns differ most. Then
-/// it is cut along paths from the top to the bottom of a component that cross little ink. The
-/// component is drawn into a grid of limited size, so the time is bounded.
+/// Cuts a component along paths from top to bottom that cross little ink. The component is drawn
+/// into a grid of limited size, so the time is bounded. Rows are shifted by the slant of the
+/// strokes, so that the widths of pieces do not depend on it.
 ///
-/// For each cell, the cost of the cheapest path from the top and to the bottom is computed. Paths
+/// For each cell, the cost of the cheapest path to the top and to the bottom is computed. Paths
 /// through the local minima of the middle row are the candidates. The subset of candidates with the
-/// least cost of crossings and of widths of pieces is chosen; it may be empty.
+/// least cost of crossings and of widths of pieces is chosen. It may be empty.
 class InkSplitter {
  public:
   static constexpr int kRows = 64;

@@ -133,7 +133,7 @@ TEST(CharacterFinder, TouchingCharactersAreSplit) {
   Scene scene(320, 120);
   scene.digit(5, 40, 40, 40);
   scene.digit(3, 90, 40, 40);
-  scene.digit(0, 116, 40, 40);
+  scene.digit(0, 117, 40, 40);
   scene.digit(7, 180, 40, 40);
   Finder finder(config_for(320, 120));
   finder.find(scene.pixels(), 320, 120);
