@@ -9,30 +9,30 @@ namespace {
 // All lengths are in units of the height of a character, unless stated otherwise.
 constexpr float kSmallestPart = 0.3f;  // of the smallest height
 constexpr float kLargestGap = 1.6f;    // between characters of a line
-constexpr float kLeastHeightRatio = 0.35f;
+constexpr float kLeastHeightRatio = 0.22f;
 constexpr float kRise = 0.3f;           // vertical distance of neighbors, beside the slope
 constexpr float kLargestSlope = 0.36f;  // tan 20 degrees
-constexpr float kLeastMember = 0.33f;   // lower members of a line are dots and dashes
+constexpr float kLeastMember = 0.43f;   // lower members of a line are dots and dashes
 constexpr float kHighestDot = 0.48f;
 constexpr float kWidestDot = 0.36f;
 constexpr float kReach = 1.2f;            // of a line beyond its ends
 constexpr float kMarkLevel = 0.9f;        // of a mark from the middle of the line
 constexpr float kLeastJoined = 0.39f;     // height of the taller part
 constexpr float kLeastContrast = 0.44f;   // of the contrast of the line
-constexpr float kSmallestJoined = 0.25f;  // smaller parts are specks
-constexpr float kLeastOverlap = 0.45f;    // of the width of a part that is joined
+constexpr float kSmallestJoined = 0.27f;  // smaller parts are specks
+constexpr float kLeastOverlap = 0.39f;    // of the width of a part that is joined
 constexpr float kJoinGap = 0.2f;          // between parts one above the other
-constexpr float kTallestJoin = 1.1f;
+constexpr float kTallestJoin = 1.3f;
 constexpr float kWidestJoin = 1.5f;
 constexpr float kHighestJoined = 0.7f;
 constexpr float kSideGap = 0.13f;      // between parts side by side
-constexpr float kSideOverlap = 0.49f;  // of the lower part
+constexpr float kSideOverlap = 0.41f;  // of the lower part
 constexpr float kHighestSide = 0.52f;
 constexpr float kWidestSide = 0.81f;
 constexpr float kUprightRun = 1.7f;   // in mean runs of the component
 constexpr float kSlantShare = 1.2f;   // of the measured slant that is made upright
 constexpr float kOwnHeight = 0.8f;    // weight of a member's own height
-constexpr float kWide = 0.88f;        // wider members may hold several characters
+constexpr float kWide = 0.9f;         // wider members may hold several characters
 constexpr int kFormHeights = 4;       // height of a form in heights of what is inside
 constexpr float kFormMargin = 0.12f;  // of the sides of a form, in its width and height
 constexpr float kFormSide = 0.6f;     // the least share of a side that is ink
@@ -40,7 +40,7 @@ constexpr float kAreaRun = 0.5f;      // mean horizontal run of an area, in its 
 constexpr float kRule = 12.0f;        // width of a rule in its own heights
 constexpr float kDash = 1.8f;         // width of a dash in its own heights
 constexpr float kDashRun = 0.29f;     // mean horizontal run of a dash
-constexpr float kHighestDash = 0.64f;
+constexpr float kHighestDash = 0.5f;
 constexpr float kWeakLine = 0.39f;  // of the contrast of the strongest line
 
 int window_for(const CharacterFinderConfig& config) noexcept {
@@ -96,7 +96,7 @@ CharacterFinder::CharacterFinder(const CharacterFinderConfig& config,
   run_begin_ = memory.take<int>(kMaxParts + 1);
   part_of_ = memory.take<std::int16_t>(components_.component_capacity());
   // Splitting writes the runs of a component once more, at most one run more for each cut.
-  run_capacity_ = 3 * components_.run_capacity();
+  run_capacity_ = 2 * components_.run_capacity();
   runs_ = memory.take<InkRun>(run_capacity_);
   pieces_ = memory.take<Piece>(kMaxPieces);
 }

@@ -10,7 +10,7 @@ namespace ocellus::detail {
 namespace {
 
 constexpr int kMinRuns = 4096;
-constexpr int kMaxRuns = 1 << 19;
+constexpr int kMaxRuns = 1 << 18;
 constexpr int kPixelsPerRun = 16;
 constexpr int kRunsPerComponent = 4;
 constexpr int kWord = 8;

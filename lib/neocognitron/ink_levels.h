@@ -38,9 +38,9 @@ class InkLevels {
  public:
   static constexpr int kMaxBlockSide = 128;
   static constexpr float kInkFraction = 0.33f;
-  static constexpr float kNoiseFactor = 3.4f;
+  static constexpr float kNoiseFactor = 2.3f;
   static constexpr float kNoiseLimit = 0.67f;
-  static constexpr float kMinContrast = 13.8f;
+  static constexpr float kMinContrast = 12.7f;
 
   /// `window` is the side of the window in pixels. It should be at least three times the width of a
   /// stroke.

@@ -24,14 +24,14 @@ void add_slant(std::span<const InkRun> runs, float longest_run, StrokeSlant& sla
 /// Weights of the costs of a split. A stroke that a cut crosses costs its thickness, in units of
 /// the mean stroke of the component. The width of a piece is in units of the height of a character.
 struct SplitWeights {
-  float crossing = 1.6f;    ///< for a stroke that is crossed
-  float cut = 0.16f;        ///< for each cut
+  float crossing = 1.4f;    ///< for a stroke that is crossed
+  float cut = 0.17f;        ///< for each cut
   float widest = 0.82f;     ///< wider pieces cost
-  float wide = 6.2f;        ///< for the square of the excess
+  float wide = 7.1f;        ///< for the square of the excess
   float narrowest = 0.33f;  ///< narrower pieces cost
   float narrow = 19.5f;     ///< for the square of what is lacking
   float shortest = 0.68f;   ///< lower pieces are not permitted
-  float sideways = 0.073f;  ///< for a step to the side, in cells
+  float sideways = 0.082f;  ///< for a step to the side, in cells
 };
 
 /// Cuts a component along paths from top to bottom that cross little ink. The component is drawn
