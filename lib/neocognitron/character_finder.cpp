@@ -31,7 +31,7 @@ constexpr float kHighestSide = 0.52f;
 constexpr float kWidestSide = 0.81f;
 constexpr float kUprightRun = 1.7f;   // in mean runs of the component
 constexpr float kSlantShare = 1.2f;   // of the measured slant that is made upright
-constexpr float kOwnHeight = 0.8f;    // weight of a member's own height
+constexpr float kOwnHeight = 0.75f;   // weight of a member's own height
 constexpr float kWide = 0.9f;         // wider members may hold several characters
 constexpr int kFormHeights = 4;       // height of a form in heights of what is inside
 constexpr float kFormMargin = 0.12f;  // of the sides of a form, in its width and height
@@ -155,7 +155,7 @@ void CharacterFinder::collect_parts() noexcept {
     }
     const int index = part_count_++;
     const bool member = height >= config_.min_height;
-    parts_[index] = {box, static_cast<std::uint32_t>(c), index, index, member, false};
+    parts_[index] = {box, index, index, member, false};
     part_of_[c] = static_cast<std::int16_t>(index);
     by_left_[index] = index;
   }

@@ -36,8 +36,10 @@ struct FoundCharacter {
   bool light = false;  ///< the character is lighter than its background
 };
 
-/// Finds up to kMaxCharacters characters: ink from a local threshold, connected components, joining
-/// of parts, lines of text, splitting of touching characters.
+/// Finds up to kMaxCharacters characters. The steps: ink from a local threshold, connected
+/// components, lines of text, joining of the parts of a character, splitting of touching
+/// characters. Dots, dashes, ruled lines and frames of forms are left out. All characters of a
+/// frame have the same polarity.
 ///
 /// All memory is taken by the constructor. The time of `find` is bounded, because all lists have a
 /// fixed capacity. The result depends on the frame alone.
@@ -65,16 +67,12 @@ class CharacterFinder {
   /// The gray levels of the last frame.
   const InkLevels& levels() const noexcept { return levels_; }
 
-  const InkComponents& comps() const noexcept { return components_; }
-  SplitWeights& split_weights() noexcept { return splitter_.weights; }
-
  private:
   static constexpr int kMaxParts = 512;
   static constexpr int kMaxPieces = 1024;
 
   struct Part {
     InkComponent box;
-    std::uint32_t component;
     int line;     // a member's line is named by one of its parts
     int group;    // the part into which this one was joined, or its own index
     bool member;  // of a line: a character or several

@@ -87,7 +87,7 @@ float InkSplitter::stroke() const noexcept {
 }
 
 void InkSplitter::sweep() noexcept {
-  const int sideways = static_cast<int>(weights.sideways * kFull);
+  const int sideways = static_cast<int>(kWeights.sideways * kFull);
   const auto pass = [&](std::uint16_t* costs, int y, int from) {
     for (int x = 0; x < columns_; ++x) {
       int best = costs[from * columns_ + x];
@@ -105,7 +105,7 @@ void InkSplitter::sweep() noexcept {
 }
 
 void InkSplitter::trace(int x, std::uint16_t* path) const noexcept {
-  const int sideways = static_cast<int>(weights.sideways * kFull);
+  const int sideways = static_cast<int>(kWeights.sideways * kFull);
   const auto follow = [&](const std::uint16_t* costs, int y, int at) {
     int best = costs[y * columns_ + at];
     int to = at;
@@ -186,11 +186,12 @@ float InkSplitter::piece_cost(int from, int to, float height) const noexcept {
     last = y;
   }
   const bool whole = from < 0 && to >= candidate_count_;
-  if (!whole && static_cast<float>(last + 1 - first) < weights.shortest * height) return kForbidden;
+  if (!whole && static_cast<float>(last + 1 - first) < kWeights.shortest * height)
+    return kForbidden;
   const float width = (mean_boundary(to) - mean_boundary(from)) / height;
-  const float wide = std::max(0.0f, width - weights.widest);
-  const float narrow = std::max(0.0f, weights.narrowest - width);
-  return weights.wide * wide * wide + weights.narrow * narrow * narrow;
+  const float wide = std::max(0.0f, width - kWeights.widest);
+  const float narrow = std::max(0.0f, kWeights.narrowest - width);
+  return kWeights.wide * wide * wide + kWeights.narrow * narrow * narrow;
 }
 
 int InkSplitter::plan(std::span<const InkRun> runs, const InkComponent& box, float height,
@@ -237,7 +238,7 @@ int InkSplitter::plan(std::span<const InkRun> runs, const InkComponent& box, flo
       }
     }
     if (i < candidate_count_) {
-      best[i] += weights.cut + weights.crossing * candidate_costs_[i] / unit;
+      best[i] += kWeights.cut + kWeights.crossing * candidate_costs_[i] / unit;
     }
   }
   const int count = pieces[candidate_count_];

@@ -24,7 +24,7 @@ void add_slant(std::span<const InkRun> runs, float longest_run, StrokeSlant& sla
 /// Weights of the costs of a split. A stroke that a cut crosses costs its thickness, in units of
 /// the mean stroke of the component. The width of a piece is in units of the height of a character.
 struct SplitWeights {
-  float crossing = 1.4f;    ///< for a stroke that is crossed
+  float crossing = 1.75f;   ///< for a stroke that is crossed
   float cut = 0.17f;        ///< for each cut
   float widest = 0.82f;     ///< wider pieces cost
   float wide = 7.1f;        ///< for the square of the excess
@@ -46,6 +46,7 @@ class InkSplitter {
   static constexpr int kRows = 64;
   static constexpr int kColumns = 512;
   static constexpr int kMaxPieces = 12;
+  static constexpr SplitWeights kWeights{};
 
   explicit InkSplitter(LayoutBuilder& memory) noexcept;
 
@@ -58,8 +59,6 @@ class InkSplitter {
     const std::uint16_t* path = paths_ + chosen_[cut] * kRows;
     return left_ + path[(y - top_) / cell_] * cell_ - shift(y);
   }
-
-  SplitWeights weights;
 
  private:
   static constexpr int kCandidates = 40;

@@ -80,8 +80,8 @@ TEST(DigitStrips, DigitsAreFound) {
   }
   RecordProperty("digits_found", std::to_string(found_digits) + " of " + std::to_string(digits));
   RecordProperty("strips_complete", std::to_string(complete) + " of " + std::to_string(count));
-  EXPECT_GE(found_digits, digits * 86 / 100);
-  EXPECT_GE(complete, count * 55 / 100);
+  EXPECT_GE(found_digits, digits * 89 / 100);
+  EXPECT_GE(complete, count * 65 / 100);
 }
 
 }  // namespace
