@@ -1,0 +1,302 @@
+#include "neocognitron/ink_components.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+namespace ocellus::detail {
+namespace {
+
+constexpr int kMinRuns = 4096;
+constexpr int kMaxRuns = 1 << 18;
+constexpr int kPixelsPerRun = 16;
+constexpr int kRunsPerComponent = 4;
+constexpr int kWord = 8;
+constexpr int kHeights = 512;  // of the histogram of heights
+// A rule is a run that is longer than kRuleLength heights of its component and kLongRun heights of
+// a character.
+constexpr float kRuleLength = 1.0f;
+constexpr float kLongRun = 0.99f;
+// The share of a rule that strokes may meet.
+constexpr float kMostCovered = 0.89f;
+constexpr int kMinRuleThickness = 3;
+constexpr int kHeightsPerThickness = 8;
+
+int run_capacity_for(ImageSize size) noexcept {
+  const std::int64_t pixels = static_cast<std::int64_t>(size.width) * size.height;
+  return static_cast<int>(std::clamp<std::int64_t>(pixels / kPixelsPerRun, kMinRuns, kMaxRuns));
+}
+
+/// Writes 255 where the pixel is ink, and 0 elsewhere.
+void compare(const std::uint8_t* pixels, std::uint8_t invert, const std::uint8_t* thresholds,
+             std::uint8_t* ink, int count) noexcept {
+  for (int i = 0; i < count; ++i) {
+    const auto pixel = static_cast<std::uint8_t>(pixels[i] ^ invert);
+    ink[i] = pixel < thresholds[i] ? 255 : 0;
+  }
+}
+
+/// The first index in [from, count) whose byte is `value`, which is 0 or 255; `count` if there is
+/// none. The array has room for a word beyond `count`.
+int next(const std::uint8_t* ink, int from, int count, std::uint8_t value) noexcept {
+  const std::uint64_t flip = value == 0 ? ~std::uint64_t{0} : 0;
+  for (int i = from; i < count; i += kWord) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, ink + i, sizeof(word));
+    word ^= flip;
+    if (word == 0) continue;
+    const int zeros = std::endian::native == std::endian::little ? std::countr_zero(word)
+                                                                 : std::countl_zero(word);
+    return std::min(i + zeros / 8, count);
+  }
+  return count;
+}
+
+}  // namespace
+
+InkComponents::InkComponents(ImageSize size, int least_height, LayoutBuilder& memory) noexcept
+    : size_(size),
+      least_height_(least_height),
+      run_capacity_(run_capacity_for(size)),
+      component_capacity_(run_capacity_ / kRunsPerComponent) {
+  runs_ = memory.take<InkRun>(run_capacity_);
+  parents_ = memory.take<std::uint32_t>(run_capacity_);
+  kept_ = memory.take<InkRun>(run_capacity_);
+  row_runs_ = memory.take<int>(size.height);
+  row_begin_ = memory.take<int>(size.height + 1);
+  thresholds_ = memory.take<std::uint8_t>(row_bytes(size.width));
+  components_ = memory.take<InkComponent>(component_capacity_);
+}
+
+int InkComponents::extract(const GrayPlane& plane, const InkLevels& levels, int first, int end,
+                           std::uint8_t* thresholds, InkRun* out, int capacity) noexcept {
+  const int side = levels.block_side();
+  const int columns = levels.block_columns();
+  const int group = side / 2;
+  const std::uint8_t invert = levels.invert();
+  std::uint8_t* const ink = thresholds + row_bytes(size_.width) / 2;
+  int count = 0;
+  std::fill(row_runs_ + first, row_runs_ + end, 0);
+  for (int top = first; top < end;) {
+    const int block_row = top / side;
+    const int bottom = std::min(end, (block_row + 1) * side);
+    for (int y = top; y < bottom; ++y) {
+      const std::uint8_t* pixels = plane.row(y);
+      const int before = count;
+      for (int column = 0; column < columns; ++column) {
+        if (!levels.may_have_ink(column, block_row)) continue;
+        const int left = column * side;
+        while (column < columns && levels.may_have_ink(column, block_row)) ++column;
+        const int right = std::min(column * side, size_.width);
+        // The threshold of a group of rows is that of their middle.
+        if (y == top || y % group == 0) {
+          levels.threshold_row(y / group * group + group / 2, left, right, thresholds + left);
+        }
+        compare(pixels + left, invert, thresholds + left, ink, right - left);
+        for (int x = next(ink, 0, right - left, 255); x < right - left;) {
+          const int x_end = next(ink, x, right - left, 0);
+          if (count == capacity) {
+            row_runs_[y] = count - before;
+            return capacity + 1;
+          }
+          int sum = 0;
+          for (int i = x; i < x_end; ++i) sum += pixels[left + i] ^ invert;
+          const float background = levels.background(left + (x + x_end) / 2, y);
+          const float contrast =
+              background - static_cast<float>(sum) / static_cast<float>(x_end - x);
+          out[count++] = {static_cast<std::uint16_t>(y), static_cast<std::uint16_t>(left + x),
+                          static_cast<std::uint16_t>(left + x_end),
+                          static_cast<std::uint16_t>(std::max(0.0f, contrast * 64.0f)), 0};
+          x = next(ink, x_end, right - left, 255);
+        }
+      }
+      row_runs_[y] = count - before;
+    }
+    top = bottom;
+  }
+  return count;
+}
+
+std::uint32_t InkComponents::root(std::uint32_t run) noexcept {
+  while (parents_[run] != run) {
+    parents_[run] = parents_[parents_[run]];
+    run = parents_[run];
+  }
+  return run;
+}
+
+void InkComponents::join(std::uint32_t a, std::uint32_t b) noexcept {
+  a = root(a);
+  b = root(b);
+  // The root is the first run, so labels follow the order of the rows.
+  if (a < b) {
+    parents_[b] = a;
+  } else {
+    parents_[a] = b;
+  }
+}
+
+void InkComponents::connect() noexcept {
+  for (int i = 0; i < run_count_; ++i) parents_[i] = static_cast<std::uint32_t>(i);
+  int above = 0;
+  int above_end = 0;
+  for (int y = 0; y < size_.height && above_end < run_count_; ++y) {
+    const int first = above_end;
+    const int end = first + row_runs_[y];
+    int a = above;
+    for (int b = first; b < end; ++b) {
+      // Runs that touch at a corner are connected.
+      while (a < above_end && runs_[a].end < runs_[b].first) ++a;
+      for (int c = a; c < above_end && runs_[c].first <= runs_[b].end; ++c) {
+        join(static_cast<std::uint32_t>(c), static_cast<std::uint32_t>(b));
+      }
+    }
+    above = first;
+    above_end = end;
+  }
+}
+
+void InkComponents::number() noexcept {
+  component_count_ = 0;
+  for (int i = 0; i < run_count_; ++i) {
+    InkRun& run = runs_[i];
+    const std::uint32_t parent = root(static_cast<std::uint32_t>(i));
+    if (parent == static_cast<std::uint32_t>(i)) {
+      if (component_count_ == component_capacity_) {
+        run.label = kNoComponent;
+        truncated_ = true;
+      } else {
+        run.label = static_cast<std::uint32_t>(component_count_++);
+        components_[run.label] = {run.first, run.y, run.end, run.y + 1, 0, 0, 0};
+      }
+    } else {
+      run.label = runs_[parent].label;
+    }
+    if (run.label == kNoComponent) continue;
+    InkComponent& component = components_[run.label];
+    const int length = run.end - run.first;
+    component.left = std::min<int>(component.left, run.first);
+    component.right = std::max<int>(component.right, run.end);
+    component.bottom = run.y + 1;
+    component.area += length;
+    ++component.runs;
+    component.contrast += static_cast<std::int64_t>(run.contrast) * length;
+  }
+}
+
+std::span<const InkRun> InkComponents::row(int y) const noexcept {
+  if (y < 0 || y >= size_.height) return {};
+  return {runs_ + row_begin_[y], static_cast<std::size_t>(row_begin_[y + 1] - row_begin_[y])};
+}
+
+bool InkComponents::remove_rule(const InkRun& run, int& count) noexcept {
+  const InkComponent& component = components_[run.label];
+  const int thickness = std::max(kMinRuleThickness, component.height() / kHeightsPerThickness);
+  // Ink above or below the rule belongs to strokes that meet it. Their pixels are kept.
+  auto above = row(run.y - thickness);
+  auto below = row(run.y + thickness);
+  const int first = count;
+  int kept = 0;
+  int x = run.first;
+  while (x < run.end) {
+    while (!above.empty() && above.front().end <= x) above = above.subspan(1);
+    while (!below.empty() && below.front().end <= x) below = below.subspan(1);
+    int begin = run.end;
+    if (!above.empty()) begin = std::min<int>(begin, above.front().first);
+    if (!below.empty()) begin = std::min<int>(begin, below.front().first);
+    begin = std::max(begin, x);
+    if (begin >= run.end) break;
+    int end = begin;
+    if (!above.empty() && above.front().first <= begin) end = above.front().end;
+    if (!below.empty() && below.front().first <= begin) end = std::max<int>(end, below.front().end);
+    end = std::min<int>(end, run.end);
+    if (count == run_capacity_) {
+      truncated_ = true;
+      break;
+    }
+    kept += end - begin;
+    if (count > first && kept_[count - 1].end == begin) {
+      kept_[count - 1].end = static_cast<std::uint16_t>(end);
+    } else {
+      kept_[count] = run;
+      kept_[count].first = static_cast<std::uint16_t>(begin);
+      kept_[count].end = static_cast<std::uint16_t>(end);
+      ++count;
+    }
+    x = end;
+  }
+  const int length = run.end - run.first;
+  if (static_cast<float>(kept) <= kMostCovered * static_cast<float>(length)) return true;
+  count = first;
+  return false;
+}
+
+float InkComponents::typical_height() const noexcept {
+  // The height below which three quarters of the components are, without specks.
+  std::array<int, kHeights> counts{};
+  int total = 0;
+  for (int c = 0; c < component_count_; ++c) {
+    const int height = components_[c].height();
+    if (height < least_height_) continue;
+    ++counts[std::min(height, kHeights - 1)];
+    ++total;
+  }
+  int sum = 0;
+  for (int height = 0; height < kHeights; ++height) {
+    sum += counts[height];
+    if (4 * sum > 3 * total) return static_cast<float>(height);
+  }
+  return static_cast<float>(least_height_);
+}
+
+bool InkComponents::remove_rules() noexcept {
+  const float longest = kLongRun * typical_height();
+  const auto is_long = [longest](int length, const InkComponent& c) {
+    return static_cast<float>(length) >
+           std::max(longest, kRuleLength * static_cast<float>(c.height()));
+  };
+  if (std::none_of(components_, components_ + component_count_,
+                   [&](const InkComponent& c) { return is_long(c.width(), c); })) {
+    return false;
+  }
+  row_begin_[0] = 0;
+  for (int y = 0; y < size_.height; ++y) row_begin_[y + 1] = row_begin_[y] + row_runs_[y];
+  bool changed = false;
+  int count = 0;
+  for (int y = 0; y < size_.height; ++y) {
+    const int before = count;
+    for (const InkRun& run : row(y)) {
+      if (run.label != kNoComponent && is_long(run.end - run.first, components_[run.label]) &&
+          remove_rule(run, count)) {
+        changed = true;
+        continue;
+      }
+      if (count == run_capacity_) {
+        truncated_ = true;
+        break;
+      }
+      kept_[count++] = run;
+    }
+    row_runs_[y] = count - before;
+  }
+  std::swap(runs_, kept_);
+  run_count_ = count;
+  return changed;
+}
+
+void InkComponents::find(const GrayPlane& plane, const InkLevels& levels) noexcept {
+  std::fill(row_runs_, row_runs_ + size_.height, 0);
+  run_count_ = extract(plane, levels, 0, size_.height, thresholds_, runs_, run_capacity_);
+  truncated_ = run_count_ > run_capacity_;
+  run_count_ = std::min(run_count_, run_capacity_);
+  connect();
+  number();
+  if (remove_rules()) {
+    connect();
+    number();
+  }
+}
+
+}  // namespace ocellus::detail

@@ -1,0 +1,108 @@
+#include "neocognitron/ink_image.h"
+
+#include <algorithm>
+
+namespace ocellus::detail {
+namespace {
+
+// Kinds of pixels.
+constexpr std::uint8_t kOutside = 0;
+constexpr std::uint8_t kEdge = 1;  // near ink of the character
+constexpr std::uint8_t kInk = 2;
+
+constexpr int kLevels = 256;
+constexpr int kHeightsPerMargin = 16;
+constexpr int kMaxMargin = 4;
+// The share of the ink that is lighter than full ink. Strokes are darkest in their middle.
+constexpr float kBelowFull = 0.7f;
+constexpr float kNoiseOffset = 2.0f;
+constexpr int kLargestOffsetDivisor = 4;
+
+}  // namespace
+
+InkImager::InkImager(ImageSize frame, LayoutBuilder& memory) noexcept : frame_(frame) {
+  const std::size_t width = static_cast<std::size_t>(frame.width) + 2 * InkLevels::kMaxBlockSide;
+  background_ = memory.take<std::uint8_t>(width);
+  threshold_ = memory.take<std::uint8_t>(width);
+  zone_ = memory.take<std::uint8_t>(width);
+}
+
+InkImager::Range InkImager::range(const GrayPlane& plane, const InkLevels& levels,
+                                  std::span<const InkRun> ink) noexcept {
+  std::array<std::uint32_t, kLevels> counts{};
+  std::uint32_t total = 0;
+  const int side = levels.block_side();
+  for (const InkRun& run : ink) {
+    const int first = run.first / side * side;
+    levels.background_row(run.y, first, run.end, background_);
+    const std::uint8_t* pixels = plane.row(run.y);
+    for (int x = run.first; x < run.end; ++x) {
+      ++counts[std::max(0, background_[x - first] - (pixels[x] ^ levels.invert()))];
+    }
+    total += run.end - run.first;
+  }
+  const auto below = static_cast<std::uint32_t>(kBelowFull * static_cast<float>(total));
+  int full = 0;
+  for (std::uint32_t sum = counts[0]; sum <= below && full < kLevels - 1; sum += counts[full]) {
+    ++full;
+  }
+  full = std::max(full, 2);
+  const InkRun& middle = ink[ink.size() / 2];
+  const auto noise = static_cast<int>(kNoiseOffset * levels.noise(middle.first, middle.y));
+  return {std::min(noise, full / kLargestOffsetDivisor), full};
+}
+
+ImageSize InkImager::draw(const GrayPlane& plane, const InkLevels& levels,
+                          std::span<const InkRun> ink, const Rect& box,
+                          std::uint8_t* out) noexcept {
+  if (ink.empty()) return {};
+  const int margin = std::clamp(box.height / kHeightsPerMargin, 1, kMaxMargin);
+  const int left = std::max(0, box.x - margin);
+  const int right = std::min(frame_.width, box.x + box.width + margin);
+  const int top = std::max(0, box.y - margin);
+  const int bottom = std::min(frame_.height, box.y + box.height + margin);
+  const int width = right - left;
+  const int factor = (std::max(width, bottom - top) + kSide - 1) / kSide;
+  const ImageSize size{(width + factor - 1) / factor, (bottom - top + factor - 1) / factor};
+
+  const Range contrast = range(plane, levels, ink);
+  const int span = contrast.high - contrast.low;
+  const int first = left / levels.block_side() * levels.block_side();
+  const std::uint8_t invert = levels.invert();
+  std::size_t near = 0;  // the first run that is not above the margin of the row
+  for (int y = top; y < bottom; ++y) {
+    std::fill(zone_, zone_ + width, kOutside);
+    while (near < ink.size() && ink[near].y + margin < y) ++near;
+    for (std::size_t r = near; r < ink.size() && ink[r].y <= y + margin; ++r) {
+      const int begin = std::max(left, ink[r].first - margin);
+      const int end = std::min(right, ink[r].end + margin);
+      for (int x = begin - left; x < end - left; ++x) zone_[x] = std::max(zone_[x], kEdge);
+      if (ink[r].y != y) continue;
+      std::fill(zone_ + (ink[r].first - left), zone_ + (ink[r].end - left), kInk);
+    }
+    levels.background_row(y, first, right, background_);
+    levels.threshold_row(y, first, right, threshold_);
+    const std::uint8_t* pixels = plane.row(y) + left;
+    const std::uint8_t* backgrounds = background_ + (left - first);
+    const std::uint8_t* thresholds = threshold_ + (left - first);
+
+    const int row = (y - top) / factor;
+    if ((y - top) % factor == 0) std::fill(sums_.begin(), sums_.begin() + size.width, 0u);
+    for (int x = 0; x < width; ++x) {
+      if (zone_[x] == kOutside) continue;
+      const int pixel = pixels[x] ^ invert;
+      // Ink beside the character belongs to another one.
+      if (zone_[x] == kEdge && pixel < thresholds[x]) continue;
+      const int level = std::clamp(backgrounds[x] - pixel - contrast.low, 0, span);
+      sums_[x / factor] += static_cast<std::uint32_t>(level * 255 / span);
+    }
+    if ((y - top) % factor != factor - 1 && y != bottom - 1) continue;
+    const auto area = static_cast<std::uint32_t>(factor * factor);
+    for (int x = 0; x < size.width; ++x) {
+      out[row * kSide + x] = static_cast<std::uint8_t>((sums_[x] + area / 2) / area);
+    }
+  }
+  return size;
+}
+
+}  // namespace ocellus::detail

@@ -1,0 +1,118 @@
+// InkLevels: the local gray levels of background and ink in a frame, and the threshold between
+// them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/layout_builder.h"
+#include "neocognitron/block_rows.h"
+#include "ocellus/frame.h"
+
+namespace ocellus::detail {
+
+/// A plane of 8-bit gray pixels in host memory. It does not own the memory.
+struct GrayPlane {
+  const std::uint8_t* data = nullptr;
+  std::ptrdiff_t stride = 0;  ///< bytes from row to row
+  ImageSize size;
+
+  const std::uint8_t* row(int y) const noexcept { return data + y * stride; }
+};
+
+/// The local gray levels, from statistics of square blocks of pixels. The steps of a frame are
+/// `measure` and `collect`, `set_light`, `derive` and `mark`. Each step goes over all block rows
+/// before the next one begins. A step may be called for ranges of block rows in parallel.
+///
+/// A window of blocks is taken as a mixture of background b and ink d, with a share p of ink. Its
+/// mean m, its variance s^2 and its darkest pixel d determine the background:
+/// m = b - p (b - d) and s^2 = p (1 - p) (b - d)^2 give b = m + s^2 / (m - d).
+///
+/// The threshold is b - max(kInkFraction (b - d), min(kNoiseFactor sigma, kNoiseLimit (b - d)),
+/// kMinContrast). Here sigma is the deviation of the smoothest block of the window, an estimate of
+/// the noise. Between the centers of blocks, the levels are interpolated.
+///
+/// Light ink on dark ground is handled as dark ink in the inverted frame. All levels are those of
+/// the inverted frame then.
+class InkLevels {
+ public:
+  static constexpr int kMaxBlockSide = 128;
+  static constexpr float kInkFraction = 0.33f;
+  static constexpr float kNoiseFactor = 2.3f;
+  static constexpr float kNoiseLimit = 0.67f;
+  static constexpr float kMinContrast = 12.7f;
+
+  /// `window` is the side of the window in pixels. It should be at least three times the width of a
+  /// stroke.
+  InkLevels(ImageSize size, int window, LayoutBuilder& memory) noexcept;
+
+  int block_rows() const noexcept { return rows_; }
+  int block_columns() const noexcept { return columns_; }
+  int block_side() const noexcept { return side_; }
+
+  /// Computes the statistics of blocks and of windows of the height of a block.
+  void measure(const GrayPlane& plane, int first, int end) noexcept;
+  /// Computes the statistics of windows.
+  void collect(int first, int end) noexcept;
+  /// Decides whether the ink is light: ink is the minority in a window.
+  bool ink_is_light() const noexcept;
+  void set_light(bool light) noexcept { invert_ = light ? 255 : 0; }
+  /// Computes background, threshold and noise at the blocks.
+  void derive(int first, int end) noexcept;
+  /// Marks the blocks that may have ink.
+  void mark(int first, int end) noexcept;
+
+  /// 255 for light ink: the mask with which pixels are inverted.
+  std::uint8_t invert() const noexcept { return invert_; }
+
+  /// Writes the threshold of the pixels [first, end) of row y. A pixel, inverted if the ink is
+  /// light, is ink if it is below its threshold. `first` is a multiple of the block side, and `out`
+  /// must have room for all pixels of the last block.
+  void threshold_row(int y, int first, int end, std::uint8_t* out) const noexcept {
+    interpolate_row(threshold_, y, first, end, out);
+  }
+  /// The background in the same way.
+  void background_row(int y, int first, int end, std::uint8_t* out) const noexcept {
+    interpolate_row(background_, y, first, end, out);
+  }
+  /// False if no pixel of the block can be ink.
+  bool may_have_ink(int column, int row) const noexcept {
+    return marked_[row * columns_ + column] != 0;
+  }
+  /// Background at a pixel.
+  float background(int x, int y) const noexcept { return at(background_, x, y); }
+  /// Standard deviation of the noise at a pixel.
+  float noise(int x, int y) const noexcept { return at(noise_, x, y); }
+
+ private:
+  /// Statistics of a block or of a window of blocks.
+  struct Block {
+    float mean;
+    float square;     // mean of the squares
+    float deviation;  // standard deviation, the least of a block
+    float min;
+    float max;
+  };
+  void set_block(int column, int row, const PixelGroup& block, int pixels) noexcept;
+  void sum_row(int row) noexcept;
+  static void add(Block& sum, const Block& block) noexcept;
+  void interpolate_row(const float* map, int y, int first, int end,
+                       std::uint8_t* out) const noexcept;
+  float at(const float* map, int x, int y) const noexcept;
+
+  ImageSize size_;
+  int side_;
+  int radius_;  // of the window, in blocks
+  int columns_;
+  int rows_;
+  std::uint8_t invert_ = 0;
+  Block* blocks_;
+  Block* row_windows_;  // windows of the height of a block
+  Block* windows_;
+  float* background_;
+  float* threshold_;
+  float* noise_;
+  std::uint8_t* marked_;
+};
+
+}  // namespace ocellus::detail
