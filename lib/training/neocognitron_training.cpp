@@ -133,7 +133,7 @@ std::vector<float> edge_weights(const NeocognitronParameters& parameters,
   for (int k = 0; k < kEdgePlanes; ++k) {
     const double angle = 2.0 * std::numbers::pi * k / kEdgePlanes;
     // The S-cell (34, 34) lies half a pixel behind the center of U0 along both axes.
-    constexpr double kCenter = kNeocognitronSide / 2 + 0.5;
+    constexpr double kCenter = 0.5 * kNeocognitronSide;
     for (int y = 0; y < kNeocognitronSide; ++y) {
       for (int x = 0; x < kNeocognitronSide; ++x) {
         const double distance = (x - kCenter) * std::cos(angle) + (y - kCenter) * std::sin(angle);
@@ -189,6 +189,7 @@ class Network {
 
   std::vector<std::unique_ptr<Room>> rooms(int threads) const {
     std::vector<std::unique_ptr<Room>> all;
+    all.reserve(static_cast<std::size_t>(threads));
     for (int t = 0; t < threads; ++t) all.push_back(std::make_unique<Room>(*this));
     return all;
   }
