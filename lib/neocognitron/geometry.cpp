@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 
 #include "core/failure.h"
 
@@ -43,11 +42,10 @@ Expected<void> check_parameters(const NeocognitronParameters& parameters) noexce
 namespace detail {
 namespace {
 
-/// Twice the distance, along an axis, between the center of the layer that is read and the input at
-/// `first` + d of the cell at 0, less that of the cell itself. Odd: cells lie between inputs.
+/// Where the cell at 0 lies along an axis of the layer that is read.
 struct Axis {
-  int first;
-  bool half;  ///< a cell lies half a pitch behind its input 0
+  int first;  ///< the input at its place or, if it lies between two, the one before it
+  bool half;  ///< it lies between two inputs
 
   explicit Axis(const LayerSides& sides) {
     const int twice = (sides.in - 1) - sides.pitch * (sides.out - 1);
@@ -70,7 +68,6 @@ void add_ring(CellWindow& window, double from, double to) noexcept {
       window.tap[static_cast<std::size_t>(window.taps++)] = {static_cast<std::int16_t>(dx),
                                                              static_cast<std::int16_t>(dy),
                                                              static_cast<float>(distance)};
-      window.margin = std::max({window.margin, std::abs(dx), std::abs(dy)});
     }
   }
 }

@@ -38,7 +38,6 @@ struct CellWindow {
   LayerSides sides{};
   int first = 0;  ///< of the cell at 0
   int taps = 0;
-  int margin = 0;  ///< largest |dx| or |dy|
   std::array<WindowTap, kMaxWindowTaps> tap{};
 
   std::span<const WindowTap> all() const noexcept {

@@ -52,11 +52,10 @@ Stage::Room::Room(const Stage& stage)
       sums(static_cast<std::size_t>(stage.layer_.stride())),
       out(stage.complex_window_.sides.out, stage.layer_.planes) {}
 
-void Stage::run(const ActiveCells& in, Room& room, StoredCells& out) const {
+void Stage::run(const ActiveCells& in, Room& room) const {
   simple_cells(layer_, in, room.inputs.data(), room.cells.get(), room.any.data());
   complex_cells(complex_window_, room.cells.get(), room.any.data(), room.sums.get(),
                 room.out.cells);
-  out.store(room.out.cells);
 }
 
 }  // namespace ocellus::detail

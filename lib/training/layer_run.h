@@ -90,8 +90,8 @@ class Stage {
     AlignedFloats sums;
     CellsRoom out;
   };
-  /// The C-cells of the stage; not for stage 4.
-  void run(const ActiveCells& in, Room& room, StoredCells& out) const;
+  /// Computes room.out, the C-cells of the stage; not for stage 4.
+  void run(const ActiveCells& in, Room& room) const;
 
  private:
   CellWindow simple_window_;

@@ -173,7 +173,6 @@ class Network {
     std::vector<float> u0;
     CellsRoom contrast;
     std::vector<Stage::Room> stages;
-    StoredCells between;
   };
 
   /// The C-cells of the last stage.
@@ -181,10 +180,10 @@ class Network {
     contrast_cells(contrast_, parameters_.contrast_threshold, room.u0.data(), room.contrast.cells);
     ActiveCells in = room.contrast.cells;
     for (std::size_t i = 0; i < stages_.size(); ++i) {
-      const bool last = i + 1 == stages_.size();
-      stages_[i]->run(in, room.stages[i], last ? out : room.between);
+      stages_[i]->run(in, room.stages[i]);
       in = room.stages[i].out.cells;
     }
+    out.store(in);
   }
 
   std::vector<std::unique_ptr<Room>> rooms(int threads) const {

@@ -19,8 +19,8 @@ class ClassProducts {
   const std::vector<int>& members() const noexcept { return members_; }
   ClassReferences view() const noexcept;
 
-  /// `raw`: sum of a(v, kappa, i) u for each member i, before the plane learns the input. `length`:
-  /// b of the planes, after it.
+  /// A plane begins, or learns, with an input. `raw`: the sum of a(v, kappa, i) u for each member
+  /// i, before. `square` and `bank`: b^2 of the plane and all lengths, after it.
   void add(int plane, std::span<const double> raw, double square, const WeightBank& bank);
   void learn(int plane, std::span<const double> raw, double square, const WeightBank& bank);
 

@@ -43,22 +43,23 @@ inline constexpr int kMaxCharacterClasses = 256;  ///< cells of UC4
 
 /// Constants of a stage. Stage 4 has no C-cells: its read-out takes their place.
 struct NeocognitronStage {
-  float threshold = 0.5f;        ///< theta in (2), at recognition: above 0, below 1
+  float threshold = 0.5f;        ///< theta in (2), at recognition: 0.01 to 0.99
   float s_radius = 3.1f;         ///< A_S, 0.8 to 6
-  float s_decay = 0.8f;          ///< gamma, above 0, up to 1
+  float s_decay = 0.8f;          ///< gamma, 0.01 to 1
   float c_radius = 3.1f;         ///< A_C, 0.8 to 6
-  float c_decay = 0.8f;          ///< delta, above 0, up to 1
+  float c_decay = 0.8f;          ///< delta, 0.01 to 1
   float surround = 0.0f;         ///< strength of the inhibitory surround, 0 (none) to 4
   float surround_radius = 5.4f;  ///< A_I, A_C to 10
 };
 
 struct NeocognitronParameters {
-  float center_sigma = 0.8f;     ///< of aG, a difference of two Gaussians that sums up to 0; pixels
-  float surround_sigma = 1.8f;   ///< above center_sigma
-  float contrast_radius = 3.7f;  ///< aG(v) is 0 for |v| >= this; 0.8 to 4
+  float center_sigma =
+      0.8f;  ///< of aG, a difference of two Gaussians that sums up to 0; 0.1 to 4 pixels
+  float surround_sigma = 1.8f;       ///< above center_sigma by at least 0.01, up to 8 pixels
+  float contrast_radius = 3.7f;      ///< aG(v) is 0 for |v| >= this; 1.1 to 4 pixels
   float contrast_threshold = 0.01f;  ///< t in (1), 0 to 0.5, in units of u0, which is 0 to 1
   /// Factor of all a and b. Large: (2) becomes phi[s - theta] / (1 - theta), where s is the cosine
-  /// of the angle between input and weights.
+  /// of the angle between input and weights. 1 to 1e6.
   float gain = 1e4f;
   std::array<NeocognitronStage, kNeocognitronStages> stages{{
       {0.55f, 1.9f, 0.9f, 3.4f, 0.85f, 0.8f, 7.4f},

@@ -1,5 +1,6 @@
-// Learning of a neocognitron from labeled images. Not for the real-time path: these calls allocate
-// memory and take seconds to an hour. Link ocellus::training.
+// Learning of a neocognitron from labeled images. Not for the real-time path: these calls take
+// seconds to an hour and allocate memory. A lack of memory ends the program. Link
+// ocellus::training.
 //
 // Sources: Fukushima, Neurocomputing 51, 2003 (seed cells, dual thresholds, supervised
 // competition); Fukushima, Shouno, IJCNN 2016 (margin of the winner); ocellus/neocognitron_model.h
@@ -80,8 +81,8 @@ struct TrainedNeocognitron {
   std::vector<float> lengths;         ///< b(k) of each reference before the division
 };
 
-/// Errors: InvalidArgument (a parameter, or images and labels that do not fit), OutOfMemory,
-/// Unsupported (stopped by `progress`).
+/// Errors: InvalidArgument (a parameter, or images and labels that do not fit), Unsupported
+/// (stopped by `progress`).
 Expected<TrainedNeocognitron> train_neocognitron(const LabeledImages& images,
                                                  const NeocognitronTraining& training) noexcept;
 
