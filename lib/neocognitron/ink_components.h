@@ -52,8 +52,8 @@ class InkComponents {
 
   /// Extracts the runs of the rows [first, end) into `out`, which has room for `capacity` runs, and
   /// sets the number of runs of each row. Returns the number of runs; it is `capacity` + 1 if there
-  /// were more. `thresholds` is work memory of `row_bytes`. Ranges of rows
-  /// may be extracted in parallel into different memory.
+  /// were more. `thresholds` is work memory of `row_bytes`. Ranges of rows may be extracted in
+  /// parallel into different memory.
   int extract(const GrayPlane& plane, const InkLevels& levels, int first, int end,
               std::uint8_t* thresholds, InkRun* out, int capacity) noexcept;
 

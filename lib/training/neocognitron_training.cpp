@@ -132,7 +132,8 @@ std::vector<float> edge_weights(const NeocognitronParameters& parameters,
   std::vector<float> u0(static_cast<std::size_t>(kNeocognitronSide) * kNeocognitronSide);
   for (int k = 0; k < kEdgePlanes; ++k) {
     const double angle = 2.0 * std::numbers::pi * k / kEdgePlanes;
-    // The S-cell (34, 34) lies half a pixel behind the center of U0 along both axes.
+    // The S-cell (kMiddle, kMiddle) lies half a pixel behind the center of U0 along both axes.
+    constexpr int kMiddle = kSimpleSides[0].out / 2;
     constexpr double kCenter = 0.5 * kNeocognitronSide;
     for (int y = 0; y < kNeocognitronSide; ++y) {
       for (int x = 0; x < kNeocognitronSide; ++x) {
@@ -143,7 +144,7 @@ std::vector<float> edge_weights(const NeocognitronParameters& parameters,
     }
     contrast_cells(contrast, parameters.contrast_threshold, u0.data(), room.cells);
     int count = 0;
-    simple_inputs(window, room.cells, 34, 34, inputs.data(), count);
+    simple_inputs(window, room.cells, kMiddle, kMiddle, inputs.data(), count);
     bank.add({inputs.data(), static_cast<std::size_t>(count)});
   }
   std::vector<int> order(kEdgePlanes);
@@ -343,7 +344,8 @@ Expected<std::vector<CharacterScores>> recognize(const TrainedNeocognitron& trai
   for (LastRoom& room : last_rooms) {
     room.inputs.resize(static_cast<std::size_t>(last.window().taps) *
                        static_cast<std::size_t>(below));
-    room.similarities = AlignedFloats(25 * static_cast<std::size_t>(stride) + kPlaneAlignment);
+    room.similarities =
+        AlignedFloats(kReferencePositions * static_cast<std::size_t>(stride) + kPlaneAlignment);
   }
   for_all(images.count(), threads, [&](std::size_t i, int thread) {
     Network::Room& room = *rooms[static_cast<std::size_t>(thread)];

@@ -118,7 +118,7 @@ ReferenceSet::ReferenceSet(const SimpleLayer& layer, std::span<const std::uint16
 
 void ReferenceSet::score(const float* similarities, ClassScores& scores) const {
   scores.similarity.assign(classes_.size(), 0.0f);
-  for (int q = 0; q < 25; ++q) {
+  for (int q = 0; q < kReferencePositions; ++q) {
     for (std::size_t c = 0; c < classes_.size(); ++c) {
       const Class& own = classes_[c];
       const ClassReferences references{own.count, own.stride, own.products.data(),
@@ -134,8 +134,8 @@ void ReferenceSet::score(const float* similarities, ClassScores& scores) const {
 
 /// An image and its similarities to the references.
 struct ReferenceTrainer::Image {
-  std::array<std::vector<SimpleInput>, kPositions> inputs;
-  std::array<float, kPositions> v{};
+  std::array<std::vector<SimpleInput>, kReferencePositions> inputs;
+  std::array<float, kReferencePositions> v{};
   AlignedFloats similarities;  // [position * room + plane]
   int room = 0;
   ClassScores scores;
@@ -158,14 +158,15 @@ void ReferenceTrainer::read(Image& image, StoredCells& cells) const {
   const int needed = padded_planes(bank_.planes() + kPlaneAlignment);
   if (image.room < needed) {
     image.room = 2 * needed;
-    image.similarities =
-        AlignedFloats(static_cast<std::size_t>(image.room) * static_cast<std::size_t>(kPositions));
+    image.similarities = AlignedFloats(static_cast<std::size_t>(image.room) *
+                                       static_cast<std::size_t>(kReferencePositions));
   }
   const ActiveCells view = cells.view();
-  for (int q = 0; q < kPositions; ++q) {
+  for (int q = 0; q < kReferencePositions; ++q) {
     const auto index = static_cast<std::size_t>(q);
     int count = 0;
-    image.v[index] = simple_inputs(*window_, view, q % 5, q / 5, room.data(), count);
+    image.v[index] =
+        simple_inputs(*window_, view, q % kReferenceSide, q / kReferenceSide, room.data(), count);
     image.inputs[index].assign(room.begin(), room.begin() + count);
     float* const e = &image.at(q, 0);
     bank_.excite(image.inputs[index], e);
@@ -175,7 +176,7 @@ void ReferenceTrainer::read(Image& image, StoredCells& cells) const {
 }
 
 void ReferenceTrainer::compare(Image& image, int plane) const {
-  for (int q = 0; q < kPositions; ++q) {
+  for (int q = 0; q < kReferencePositions; ++q) {
     const auto index = static_cast<std::size_t>(q);
     image.at(q, plane) =
         image.v[index] > 0.0f ? bank_.excite(image.inputs[index], plane) / image.v[index] : 0.0f;
@@ -186,7 +187,7 @@ void ReferenceTrainer::score(Image& image) const {
   std::vector<float>& best = image.scores.similarity;
   best.assign(classes_.size(), 0.0f);
   std::vector<float> own;
-  for (int q = 0; q < kPositions; ++q) {
+  for (int q = 0; q < kReferencePositions; ++q) {
     for (std::size_t c = 0; c < classes_.size(); ++c) {
       own.clear();
       for (const int k : classes_[c].members()) own.push_back(image.at(q, k));
@@ -219,7 +220,7 @@ void ReferenceTrainer::learn_image(Image& image, std::uint16_t label,
   const bool sure =
       image.scores.best == static_cast<int>(label) && image.scores.margin >= learning.margin;
   int plane = 0;
-  constexpr int kCenter = kPositions / 2;
+  constexpr int kCenter = kReferencePositions / 2;
   if (!sure && bank_.planes() < learning.references && image.v[kCenter] > 0.0f) {
     plane = bank_.planes();
     const std::vector<double> raw = raw_sums(image, kCenter, products);
@@ -231,7 +232,7 @@ void ReferenceTrainer::learn_image(Image& image, std::uint16_t label,
   } else {
     int position = -1;
     float most = 0.0f;
-    for (int q = 0; q < kPositions; ++q) {
+    for (int q = 0; q < kReferencePositions; ++q) {
       for (const int k : products.members()) {
         if (image.at(q, k) <= most) continue;
         most = image.at(q, k);

@@ -12,6 +12,10 @@
 
 namespace ocellus::detail {
 
+/// Cells of a plane of US4.
+inline constexpr int kReferenceSide = kSimpleSides[3].out;
+inline constexpr int kReferencePositions = kReferenceSide * kReferenceSide;
+
 /// The references of a class while they learn: what ClassReferences refers to.
 class ClassProducts {
  public:
@@ -86,7 +90,6 @@ class ReferenceTrainer {
   std::uint16_t label(int plane) const { return labels_[static_cast<std::size_t>(plane)]; }
 
  private:
-  static constexpr int kPositions = 25;
   struct Image;
 
   void read(Image& image, StoredCells& cells) const;
