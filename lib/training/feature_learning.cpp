@@ -51,10 +51,10 @@ class SeedSelection {
     room.resize(static_cast<std::size_t>(window_.taps) * static_cast<std::size_t>(image.planes));
     active_.clear();
     float most = 0.0f;
+    input_strengths(window_, image, v_.data());
     for (int p = 0; p < side_ * side_; ++p) {
-      int count = 0;
       const auto index = static_cast<std::size_t>(p);
-      v_[index] = simple_inputs(window_, image, p % side_, p / side_, room.data(), count);
+      const int count = simple_inputs(window_, image, p % side_, p / side_, room.data());
       inputs_[index].assign(room.begin(), room.begin() + count);
       most = std::max(most, v_[index]);
     }

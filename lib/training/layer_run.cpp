@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "neocognitron/half.h"
+
 namespace ocellus::detail {
 namespace {
 
@@ -16,46 +18,47 @@ void StoredCells::store(const ActiveCells& cells) {
   planes = cells.planes;
   const std::uint32_t count = cells.count();
   begin.assign(cells.begin, cells.begin + squared(side) + 1);
-  plane.assign(cells.plane, cells.plane + count);
+  key.assign(cells.key, cells.key + count);
   value.assign(cells.value, cells.value + count);
+  energy.assign(cells.energy, cells.energy + squared(side));
 }
 
 CellsRoom::CellsRoom(int side, int planes)
     : begin(squared(side) + 1),
-      plane(squared(side) * static_cast<std::size_t>(planes)),
-      value(plane.size()),
-      cells{side, planes, begin.data(), plane.data(), value.data()} {}
+      key(squared(side) * static_cast<std::size_t>(planes)),
+      value(key.size()),
+      energy(squared(side)),
+      cells{side, planes, begin.data(), key.data(), value.data(), energy.data()} {}
 
 Stage::Stage(const NeocognitronParameters& parameters, int stage, int in_planes, int planes,
              const std::vector<float>& weights)
     : simple_window_(simple_window(parameters, stage)) {
   if (stage < kNeocognitronStages - 1) complex_window_ = complex_window(parameters, stage);
-  const auto rows =
-      static_cast<std::size_t>(simple_window_.taps) * static_cast<std::size_t>(in_planes);
-  const auto stride = static_cast<std::size_t>(padded_planes(planes));
-  weights_ = AlignedFloats(rows * stride);
-  for (std::size_t row = 0; row < rows; ++row) {
-    std::copy_n(weights.data() + row * static_cast<std::size_t>(planes), planes,
-                weights_.get() + row * stride);
-  }
-  layer_ = {&simple_window_, in_planes,
-            planes,          parameters.stages[static_cast<std::size_t>(stage)].threshold,
-            parameters.gain, weights_.get()};
+  layer_ = {&simple_window_, in_planes, planes,
+            parameters.stages[static_cast<std::size_t>(stage)].threshold, parameters.gain};
+  std::vector<std::uint16_t> halves(weights.size());
+  std::transform(weights.begin(), weights.end(), halves.begin(), half_from_float);
+  weights_ = AlignedHalves(layer_.weight_count());
+  place_weights(layer_, halves.data(), weights_.get());
+  layer_.weights = weights_.get();
 }
 
 Stage::Room::Room(const Stage& stage)
     : inputs(static_cast<std::size_t>(stage.simple_window_.taps) *
              static_cast<std::size_t>(stage.layer_.in_planes)),
+      v(squared(stage.simple_window_.sides.out)),
       cells(squared(stage.simple_window_.sides.out) *
             static_cast<std::size_t>(stage.layer_.stride())),
       any(squared(stage.simple_window_.sides.out)),
-      sums(static_cast<std::size_t>(stage.layer_.stride())),
+      sums(2 * static_cast<std::size_t>(stage.layer_.stride())),
+      row_sums(complex_row_sums(stage.complex_window_, stage.layer_.planes)),
+      active(squared(stage.simple_window_.sides.out + 1)),
       out(stage.complex_window_.sides.out, stage.layer_.planes) {}
 
 void Stage::run(const ActiveCells& in, Room& room) const {
-  simple_cells(layer_, in, room.inputs.data(), room.cells.get(), room.any.data());
-  complex_cells(complex_window_, room.cells.get(), room.any.data(), room.sums.get(),
-                room.out.cells);
+  simple_cells(layer_, in, {room.inputs.data(), room.v.data()}, room.cells.get(), room.any.data());
+  complex_cells(complex_window_, room.cells.get(), room.any.data(),
+                {room.sums.get(), room.row_sums.get(), room.active.data()}, room.out.cells);
 }
 
 }  // namespace ocellus::detail

@@ -16,41 +16,47 @@
 namespace ocellus::detail {
 
 /// Memory aligned as the layers need it.
-class AlignedFloats {
+template <typename T>
+class AlignedArray {
  public:
-  AlignedFloats() noexcept = default;
-  explicit AlignedFloats(std::size_t count)
-      : memory_(static_cast<float*>(
-            std::aligned_alloc(64, (count * sizeof(float) + 63) / 64 * 64 + 64))) {
+  AlignedArray() noexcept = default;
+  explicit AlignedArray(std::size_t count)
+      : memory_(static_cast<T*>(std::aligned_alloc(64, (count * sizeof(T) + 63) / 64 * 64 + 64))) {
     if (memory_ == nullptr) std::abort();  // as operator new does in code without exceptions
-    std::fill_n(memory_.get(), count, 0.0f);
+    std::fill_n(memory_.get(), count, T{});
   }
-  float* get() const noexcept { return memory_.get(); }
+  T* get() const noexcept { return memory_.get(); }
 
  private:
   struct Free {
-    void operator()(float* memory) const noexcept { std::free(memory); }
+    void operator()(T* memory) const noexcept { std::free(memory); }
   };
-  std::unique_ptr<float, Free> memory_;
+  std::unique_ptr<T, Free> memory_;
 };
+using AlignedFloats = AlignedArray<float>;
+using AlignedHalves = AlignedArray<std::uint16_t>;
 
 /// The cells of a layer that are not 0, in as much memory as they need.
 struct StoredCells {
   std::vector<std::uint32_t> begin;
-  std::vector<std::uint16_t> plane;
+  std::vector<std::uint16_t> key;
   std::vector<float> value;
+  std::vector<float> energy;
   int side = 0;
   int planes = 0;
 
   void store(const ActiveCells& cells);
-  ActiveCells view() noexcept { return {side, planes, begin.data(), plane.data(), value.data()}; }
+  ActiveCells view() noexcept {
+    return {side, planes, begin.data(), key.data(), value.data(), energy.data()};
+  }
 };
 
 /// Room for the cells of a layer, however many are not 0.
 struct CellsRoom {
   std::vector<std::uint32_t> begin;
-  std::vector<std::uint16_t> plane;
+  std::vector<std::uint16_t> key;
   std::vector<float> value;
+  std::vector<float> energy;
   ActiveCells cells;
 
   CellsRoom(int side, int planes);
@@ -85,9 +91,12 @@ class Stage {
   struct Room {
     explicit Room(const Stage& stage);
     std::vector<SimpleInput> inputs;
+    std::vector<float> v;
     AlignedFloats cells;
     std::vector<std::uint8_t> any;
     AlignedFloats sums;
+    AlignedFloats row_sums;
+    std::vector<std::uint8_t> active;
     CellsRoom out;
   };
   /// Computes room.out, the C-cells of the stage; not for stage 4.
@@ -96,7 +105,7 @@ class Stage {
  private:
   CellWindow simple_window_;
   CellWindow complex_window_;
-  AlignedFloats weights_;
+  AlignedHalves weights_;
   SimpleLayer layer_;
 };
 

@@ -143,8 +143,7 @@ std::vector<float> edge_weights(const NeocognitronParameters& parameters,
       }
     }
     contrast_cells(contrast, parameters.contrast_threshold, u0.data(), room.cells);
-    int count = 0;
-    simple_inputs(window, room.cells, kMiddle, kMiddle, inputs.data(), count);
+    const int count = simple_inputs(window, room.cells, kMiddle, kMiddle, inputs.data());
     bank.add({inputs.data(), static_cast<std::size_t>(count)});
   }
   std::vector<int> order(kEdgePlanes);
@@ -329,21 +328,21 @@ Expected<std::vector<CharacterScores>> recognize(const TrainedNeocognitron& trai
     below = trained.planes[l];
   }
   const Stage last(trained.parameters, 3, below, trained.planes[3], trained.weights[3]);
-  const ReferenceSet references(last.layer(), trained.labels,
+  const ReferenceSet references(last.layer(), trained.weights[3], trained.labels,
                                 static_cast<int>(trained.names.size()));
   const auto rooms = network.rooms(threads);
   const int stride = last.layer().stride();
   std::vector<CharacterScores> out(images.count());
   struct LastRoom {
     std::vector<SimpleInput> inputs;
+    std::array<float, kReferencePositions> v{};
     AlignedFloats similarities;
     StoredCells cells;
     ClassScores scores;
   };
   std::vector<LastRoom> last_rooms(static_cast<std::size_t>(threads));
   for (LastRoom& room : last_rooms) {
-    room.inputs.resize(static_cast<std::size_t>(last.window().taps) *
-                       static_cast<std::size_t>(below));
+    room.inputs.resize(kReferencePositions * last.layer().rows());
     room.similarities =
         AlignedFloats(kReferencePositions * static_cast<std::size_t>(stride) + kPlaneAlignment);
   }
@@ -352,7 +351,7 @@ Expected<std::vector<CharacterScores>> recognize(const TrainedNeocognitron& trai
     LastRoom& end = last_rooms[static_cast<std::size_t>(thread)];
     write_u0(image_at(images, i), trained.normalization, {}, room.u0);
     network.run(room, end.cells);
-    reference_similarities(last.layer(), end.cells.view(), end.inputs.data(),
+    reference_similarities(last.layer(), end.cells.view(), {end.inputs.data(), end.v.data()},
                            end.similarities.get());
     references.score(end.similarities.get(), end.scores);
     out[i] = {end.scores.best,

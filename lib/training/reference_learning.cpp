@@ -77,8 +77,8 @@ void rank(ClassScores& scores) {
 
 // ---- a trained network
 
-ReferenceSet::ReferenceSet(const SimpleLayer& layer, std::span<const std::uint16_t> labels,
-                           int classes)
+ReferenceSet::ReferenceSet(const SimpleLayer& layer, std::span<const float> weights,
+                           std::span<const std::uint16_t> labels, int classes)
     : stride_(layer.stride()), classes_(static_cast<std::size_t>(classes)) {
   for (std::size_t i = 0; i < labels.size(); ++i) {
     Class& own = classes_[labels[i]];
@@ -95,7 +95,8 @@ ReferenceSet::ReferenceSet(const SimpleLayer& layer, std::span<const std::uint16
     // b is 1: a product is the sum of a a / c.
     std::vector<double> sums(n * n);
     for (int row = 0; row < window.taps * layer.in_planes; ++row) {
-      const float* const a = layer.weights + static_cast<std::ptrdiff_t>(row) * stride_ + own.first;
+      const float* const a =
+          weights.data() + static_cast<std::ptrdiff_t>(row) * layer.planes + own.first;
       const double c =
           static_cast<double>(window.tap[static_cast<std::size_t>(row / layer.in_planes)].weight);
       for (std::size_t i = 0; i < n; ++i) {
@@ -162,11 +163,11 @@ void ReferenceTrainer::read(Image& image, StoredCells& cells) const {
                                        static_cast<std::size_t>(kReferencePositions));
   }
   const ActiveCells view = cells.view();
+  input_strengths(*window_, view, image.v.data());
   for (int q = 0; q < kReferencePositions; ++q) {
     const auto index = static_cast<std::size_t>(q);
-    int count = 0;
-    image.v[index] =
-        simple_inputs(*window_, view, q % kReferenceSide, q / kReferenceSide, room.data(), count);
+    const int count =
+        simple_inputs(*window_, view, q % kReferenceSide, q / kReferenceSide, room.data());
     image.inputs[index].assign(room.begin(), room.begin() + count);
     float* const e = &image.at(q, 0);
     bank_.excite(image.inputs[index], e);

@@ -14,7 +14,6 @@ namespace ocellus::detail {
 
 /// Cells of a plane of US4.
 inline constexpr int kReferenceSide = kSimpleSides[3].out;
-inline constexpr int kReferencePositions = kReferenceSide * kReferenceSide;
 
 /// The references of a class while they learn: what ClassReferences refers to.
 class ClassProducts {
@@ -50,7 +49,9 @@ void rank(ClassScores& scores);
 /// The references of a trained network, sorted by class.
 class ReferenceSet {
  public:
-  ReferenceSet(const SimpleLayer& layer, std::span<const std::uint16_t> labels, int classes);
+  /// `weights`: [(v * planes below + kappa) * references + k].
+  ReferenceSet(const SimpleLayer& layer, std::span<const float> weights,
+               std::span<const std::uint16_t> labels, int classes);
 
   /// `similarities`: [position * layer.stride() + reference], and kPlaneAlignment floats behind it.
   void score(const float* similarities, ClassScores& scores) const;

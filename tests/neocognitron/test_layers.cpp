@@ -11,6 +11,7 @@
 
 #include "layers_reference.h"
 #include "neocognitron/cpu/layers.h"
+#include "neocognitron/half.h"
 #include "support/simd.h"
 
 namespace ocellus::test {
@@ -27,16 +28,18 @@ constexpr double kTolerance = 2e-5;
 /// Memory of an ActiveCells.
 struct OwnedCells {
   std::vector<std::uint32_t> begin;
-  std::vector<std::uint16_t> plane;
+  std::vector<std::uint16_t> key;
   std::vector<float> value;
+  std::vector<float> energy;
   ActiveCells cells;
 
   OwnedCells(int side, int planes) {
     const auto positions = static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
     begin.resize(positions + 1);
-    plane.resize(positions * static_cast<std::size_t>(planes));
-    value.resize(plane.size());
-    cells = {side, planes, begin.data(), plane.data(), value.data()};
+    key.resize(positions * static_cast<std::size_t>(planes));
+    value.resize(key.size());
+    energy.resize(positions);
+    cells = {side, planes, begin.data(), key.data(), value.data(), energy.data()};
   }
 };
 
@@ -44,7 +47,8 @@ CellsD dense(const ActiveCells& cells) {
   CellsD out(cells.side, cells.planes);
   for (int p = 0; p < cells.side * cells.side; ++p)
     for (std::uint32_t i = cells.begin[p]; i < cells.begin[p + 1]; ++i)
-      out.at(p % cells.side, p / cells.side, cells.plane[i]) = static_cast<double>(cells.value[i]);
+      out.at(p % cells.side, p / cells.side, cells.key[i] - p % cells.side * cells.planes) =
+          static_cast<double>(cells.value[i]);
   return out;
 }
 
@@ -58,8 +62,10 @@ OwnedCells random_cells(int side, int planes, double share, std::mt19937& random
     out.begin[static_cast<std::size_t>(p)] = n;
     for (int k = 0; k < planes && p >= 3 * side; ++k) {
       if (!active(random)) continue;
-      out.plane[n] = static_cast<std::uint16_t>(k);
-      out.value[n++] = value(random);
+      out.key[n] = static_cast<std::uint16_t>(p % side * planes + k);
+      out.value[n] = value(random);
+      out.energy[static_cast<std::size_t>(p)] += out.value[n] * out.value[n];
+      ++n;
     }
   }
   out.begin[static_cast<std::size_t>(side * side)] = n;
@@ -69,7 +75,7 @@ OwnedCells random_cells(int side, int planes, double share, std::mt19937& random
 /// Random weights with b(k) = 1, aligned as SimpleLayer needs them and in double precision.
 struct RandomWeights {
   WeightsD exact;
-  std::vector<float> memory;
+  std::vector<std::uint16_t> memory;
   SimpleLayer layer;
 
   RandomWeights(const CellWindow& window, int in_planes, int planes,
@@ -78,10 +84,7 @@ struct RandomWeights {
     exact = {in_planes, planes, {}};
     exact.values.resize(taps * static_cast<std::size_t>(in_planes) *
                         static_cast<std::size_t>(planes));
-    const auto stride = static_cast<std::size_t>(detail::padded_planes(planes));
-    memory.resize(taps * static_cast<std::size_t>(in_planes) * stride + 16);
-    float* const aligned =
-        reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(memory.data()) + 63) / 64 * 64);
+    std::vector<std::uint16_t> halves(exact.values.size());
     std::uniform_real_distribution<double> value(0.0, 1.0);
     for (int k = 0; k < planes; ++k) {
       double squares = 0.0;
@@ -95,20 +98,23 @@ struct RandomWeights {
                        static_cast<std::size_t>(k)] = a;
         }
       for (std::size_t row = 0; row < taps * static_cast<std::size_t>(in_planes); ++row) {
-        double& a =
-            exact.values[row * static_cast<std::size_t>(planes) + static_cast<std::size_t>(k)];
-        aligned[row * stride + static_cast<std::size_t>(k)] =
-            static_cast<float>(a / std::sqrt(squares));
-        a = static_cast<double>(aligned[row * stride + static_cast<std::size_t>(k)]);
+        const std::size_t i = row * static_cast<std::size_t>(planes) + static_cast<std::size_t>(k);
+        halves[i] =
+            detail::half_from_float(static_cast<float>(exact.values[i] / std::sqrt(squares)));
+        exact.values[i] = static_cast<double>(detail::float_from_half(halves[i]));
       }
     }
     layer = {&window,         in_planes,
              planes,          parameters.stages[static_cast<std::size_t>(stage)].threshold,
-             parameters.gain, aligned};
+             parameters.gain, nullptr};
+    memory.resize(layer.weight_count() + 32);
+    auto* const aligned = reinterpret_cast<std::uint16_t*>(
+        (reinterpret_cast<std::uintptr_t>(memory.data()) + 63) / 64 * 64);
+    detail::place_weights(layer, halves.data(), aligned);
+    layer.weights = aligned;
   }
   std::vector<SimpleInput> inputs() const {
-    return std::vector<SimpleInput>(static_cast<std::size_t>(layer.window->taps) *
-                                    static_cast<std::size_t>(layer.in_planes));
+    return std::vector<SimpleInput>(detail::kReferencePositions * layer.rows());
   }
 };
 
@@ -190,8 +196,10 @@ TEST_P(Layers, Simple) {
     // Storing vectors needs the alignment of the library's arrays.
     const std::unique_ptr<float, void (*)(void*)> out(
         static_cast<float*>(std::aligned_alloc(64, positions * stride * sizeof(float))), std::free);
+    std::fill_n(out.get(), positions * stride, 0.0f);
     std::vector<std::uint8_t> any(positions);
-    detail::simple_cells(weights.layer, in.cells, inputs.data(), out.get(), any.data());
+    std::vector<float> v(positions);
+    detail::simple_cells(weights.layer, in.cells, {inputs.data(), v.data()}, out.get(), any.data());
     const std::vector<float> values(out.get(), out.get() + positions * stride);
     const CellsD actual = dense(values, window.sides.out, c.planes);
     expect_near(
@@ -218,17 +226,25 @@ TEST_P(Layers, Complex) {
       const std::size_t floats = positions * static_cast<std::size_t>(stride);
       const std::unique_ptr<float, void (*)(void*)> cells(
           static_cast<float*>(
-              std::aligned_alloc(64, (floats + static_cast<std::size_t>(stride)) * sizeof(float))),
+              std::aligned_alloc(64, (floats + 2 * static_cast<std::size_t>(stride) +
+                                      detail::complex_row_sums(window, planes)) *
+                                         sizeof(float))),
           std::free);
       std::fill(cells.get(), cells.get() + floats, 0.0f);
+      float* const sums = cells.get() + floats;
+      std::vector<std::uint8_t> active(positions + static_cast<std::size_t>(window.sides.in));
       std::vector<std::uint8_t> any(positions);
       for (std::size_t p = 0; p < positions; ++p)
         for (std::uint32_t i = in.begin[p]; i < in.begin[p + 1]; ++i) {
-          cells.get()[p * static_cast<std::size_t>(stride) + in.plane[i]] = in.value[i];
+          const auto k =
+              static_cast<std::size_t>(in.key[i]) -
+              p % static_cast<std::size_t>(window.sides.in) * static_cast<std::size_t>(planes);
+          cells.get()[p * static_cast<std::size_t>(stride) + k] = in.value[i];
           any[p] = 1;
         }
       const OwnedCells out(window.sides.out, planes);
-      detail::complex_cells(window, cells.get(), any.data(), cells.get() + floats, out.cells);
+      detail::complex_cells(window, cells.get(), any.data(),
+                            {sums, sums + 2 * stride, active.data()}, out.cells);
       expect_near(complex_reference(exact, window.sides.out, parameters_, stage), dense(out.cells));
     }
   }
@@ -243,7 +259,8 @@ TEST_P(Layers, Similarities) {
     const auto stride = static_cast<std::size_t>(weights.layer.stride());
     const std::unique_ptr<float, void (*)(void*)> out(
         static_cast<float*>(std::aligned_alloc(64, 25 * stride * sizeof(float))), std::free);
-    detail::reference_similarities(weights.layer, in.cells, inputs.data(), out.get());
+    std::vector<float> v(25);
+    detail::reference_similarities(weights.layer, in.cells, {inputs.data(), v.data()}, out.get());
     expect_near(similarity_reference(dense(in.cells), parameters_, weights.exact),
                 dense({out.get(), out.get() + 25 * stride}, 5, planes));
   }

@@ -1,8 +1,11 @@
 #include "neocognitron/cpu/layers.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
-#include <cstring>
+
+#include "neocognitron/half.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "neocognitron/cpu/layers.cpp"
@@ -17,69 +20,170 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::CappedTag<float, kPlaneAlignment>;
 using V = hn::Vec<D>;
 
-/// Vectors of planes that are summed up at once. They and the weights fit into the registers.
-inline constexpr std::size_t kVectors = 8;
+/// A row of the taps of a disk: neighbors from dx to dx + count - 1.
+struct TapRow {
+  int dx = 0;
+  int dy = 0;
+  int count = 0;
+  int tap = 0;  ///< of the first one
+};
+struct TapRows {
+  std::array<TapRow, 24> rows;  // of a radius of 10 or less
+  int count = 0;
 
-/// The position of the layer below that a tap reads, or -1 if it is outside.
-HWY_INLINE int tap_position(const CellWindow& window, const WindowTap& tap, int x, int y) {
-  const int column = window.first + window.sides.pitch * x + tap.dx;
-  const int row = window.first + window.sides.pitch * y + tap.dy;
-  const auto side = static_cast<unsigned>(window.sides.in);
-  if (static_cast<unsigned>(column) >= side || static_cast<unsigned>(row) >= side) return -1;
-  return row * window.sides.in + column;
-}
+  std::span<const TapRow> all() const { return {rows.data(), static_cast<std::size_t>(count)}; }
+};
 
-float collect_inputs(const CellWindow& window, const ActiveCells& in, int x, int y,
-                     SimpleInput* HWY_RESTRICT inputs, int& count) {
-  int n = 0;
-  float energy = 0.0f;
-  const auto planes = static_cast<std::uint32_t>(in.planes);
-  std::uint32_t row = 0;
-  for (const WindowTap& tap : window.all()) {
-    const int position = tap_position(window, tap, x, y);
-    if (position >= 0) {
-      float squares = 0.0f;
-      const std::uint32_t end = in.begin[position + 1];
-      for (std::uint32_t i = in.begin[position]; i < end; ++i) {
-        const float value = in.value[i];
-        inputs[n++] = {row + in.plane[i], value};
-        squares += value * value;
-      }
-      energy += tap.weight * squares;
-    }
-    row += planes;
+/// The rows of the taps before `taps`, which must be a disk.
+TapRows rows_of(const CellWindow& window, int taps) {
+  TapRows out;
+  for (int i = 0; i < taps; ++i) {
+    const WindowTap& tap = window.tap[static_cast<std::size_t>(i)];
+    if (out.count == 0 || out.rows[static_cast<std::size_t>(out.count - 1)].dy != tap.dy)
+      out.rows[static_cast<std::size_t>(out.count++)] = {tap.dx, tap.dy, 0, i};
+    ++out.rows[static_cast<std::size_t>(out.count - 1)].count;
   }
-  count = n;
-  return std::sqrt(energy);
+  return out;
 }
 
-/// Sums up `count` vectors of planes.
+/// The inputs that a row of taps reads: columns `begin` to `end` - 1 of the layer below.
+struct InputRow {
+  int row;
+  int begin;
+  int end;
+  int column;  ///< of the first tap, which may be outside
+};
+HWY_INLINE InputRow input_row(const CellWindow& window, const TapRow& taps, int x, int y) {
+  InputRow out;
+  out.row = window.first + window.sides.pitch * y + taps.dy;
+  out.column = window.first + window.sides.pitch * x + taps.dx;
+  const bool inside = out.row >= 0 && out.row < window.sides.in;
+  out.begin = std::max(0, out.column);
+  out.end = inside ? std::min(window.sides.in, out.column + taps.count) : 0;
+  return out;
+}
+
+void sum_energies(const CellWindow& window, const ActiveCells& in, float* HWY_RESTRICT v) {
+  const int side = window.sides.out;
+  std::fill_n(v, side * side, 0.0f);
+  for (const WindowTap& tap : window.all()) {
+    const int dx = window.first + tap.dx;
+    const int dy = window.first + tap.dy;
+    const int begin = std::max(0, -dx);
+    const int end = std::min(side, window.sides.in - dx);
+    for (int y = std::max(0, -dy); y < std::min(side, window.sides.in - dy); ++y) {
+      const float* HWY_RESTRICT const energy = in.energy + (y + dy) * window.sides.in + dx;
+      float* HWY_RESTRICT const to = v + y * side;
+      for (int x = begin; x < end; ++x) to[x] += tap.weight * energy[x];
+    }
+  }
+  for (int i = 0; i < side * side; ++i) v[i] = std::sqrt(v[i]);
+}
+
+HWY_INLINE int collect(const CellWindow& window, const TapRows& rows, const ActiveCells& in, int x,
+                       int y, SimpleInput* HWY_RESTRICT inputs) {
+  int n = 0;
+  for (const TapRow& taps : rows.all()) {
+    const InputRow row = input_row(window, taps, x, y);
+    if (row.begin >= row.end) continue;
+    const std::uint32_t* const begin = in.begin + row.row * window.sides.in;
+    const std::uint32_t last = begin[row.end];
+    const auto shift = static_cast<std::uint32_t>((taps.tap - row.column) * in.planes);
+    for (std::uint32_t i = begin[row.begin]; i < last; ++i)
+      inputs[n++] = {in.key[i] + shift, in.value[i]};
+  }
+  return n;
+}
+
+int collect_inputs(const CellWindow& window, const ActiveCells& in, int x, int y,
+                   SimpleInput* HWY_RESTRICT inputs) {
+  return collect(window, rows_of(window, window.taps), in, x, y, inputs);
+}
+
+HWY_INLINE V load_weights(const float* weights) {
+  return hn::Load(D(), weights);
+}
+HWY_INLINE V load_weights(const std::uint16_t* weights) {
+#if HWY_TARGET == HWY_SCALAR
+  return hn::Set(D(), float_from_half(*weights));
+#else
+  const hn::Rebind<hwy::float16_t, D> half;
+  return hn::PromoteTo(D(), hn::Load(half, reinterpret_cast<const hwy::float16_t*>(weights)));
+#endif
+}
+
+/// Rows of weights without gaps.
+struct Dense {};
 template <std::size_t count>
-HWY_INLINE void sum_planes(std::span<const SimpleInput> inputs, const float* HWY_RESTRICT weights,
-                           std::size_t stride, float* HWY_RESTRICT e) {
+HWY_INLINE std::size_t stride_of(std::size_t stride) {
+  return stride;
+}
+template <std::size_t count>
+HWY_INLINE std::size_t stride_of(Dense) {
+  return count * hn::MaxLanes(D());
+}
+
+/// Sums up `count` vectors of planes. The inputs are divided among `parts` sums: one sum alone
+/// would wait for each addition.
+template <std::size_t count, std::size_t parts, typename Weight, typename Stride>
+HWY_INLINE void sum_planes(std::span<const SimpleInput> inputs, const Weight* HWY_RESTRICT weights,
+                           Stride stride, float* HWY_RESTRICT e) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
-  V sum[count];
-  for (std::size_t i = 0; i < count; ++i) sum[i] = hn::Zero(d);
-  for (const SimpleInput& input : inputs) {
-    const float* HWY_RESTRICT const row = weights + input.row * stride;
-    const V value = hn::Set(d, input.value);
+  V sum[parts][count];
+  for (std::size_t p = 0; p < parts; ++p)
+    for (std::size_t i = 0; i < count; ++i) sum[p][i] = hn::Zero(d);
+  const SimpleInput* input = inputs.data();
+  const SimpleInput* const end = input + inputs.size();
+  const auto add = [&](std::size_t p) HWY_ATTR {
+    const Weight* HWY_RESTRICT const row = weights + input->row * stride_of<count>(stride);
+    const V value = hn::Set(d, input->value);
     for (std::size_t i = 0; i < count; ++i)
-      sum[i] = hn::MulAdd(value, hn::Load(d, row + i * lanes), sum[i]);
+      sum[p][i] = hn::MulAdd(value, load_weights(row + i * lanes), sum[p][i]);
+    ++input;
+  };
+  while (end - input >= static_cast<std::ptrdiff_t>(parts))
+    for (std::size_t p = 0; p < parts; ++p) add(p);
+  for (std::size_t p = 0; p + 1 < parts && input != end; ++p) add(p);
+  for (std::size_t i = 0; i < count; ++i) {
+    V all = sum[0][i];
+    for (std::size_t p = 1; p < parts; ++p) all = hn::Add(all, sum[p][i]);
+    hn::Store(all, d, e + i * lanes);
   }
-  for (std::size_t i = 0; i < count; ++i) hn::Store(sum[i], d, e + i * lanes);
+}
+
+/// Sums up a block of planes. Whether the sum is divided may depend on `planes` only.
+template <typename Weight, typename Stride>
+HWY_INLINE void sum_block(std::span<const SimpleInput> inputs, const Weight* weights,
+                          std::size_t planes, Stride stride, float* e) {
+  constexpr std::size_t kVectors = kPlaneAlignment / hn::MaxLanes(D());  // of 16 planes
+  switch (planes / kPlaneAlignment) {
+    case 4:
+      return sum_planes<4 * kVectors, 1>(inputs, weights, stride, e);
+    case 3:
+      return sum_planes<3 * kVectors, 1>(inputs, weights, stride, e);
+    case 2:
+      return sum_planes<2 * kVectors, 2>(inputs, weights, stride, e);
+    default:
+      return sum_planes<kVectors, 4>(inputs, weights, stride, e);
+  }
 }
 
 void sum_weighted(std::span<const SimpleInput> inputs, const float* weights, int planes, int stride,
                   float* e) {
-  const auto count = static_cast<std::size_t>(planes);
   const auto row = static_cast<std::size_t>(stride);
-  const std::size_t lanes = hn::Lanes(D());
-  std::size_t k = 0;
-  for (; k + kVectors * lanes <= count; k += kVectors * lanes)
-    sum_planes<kVectors>(inputs, weights + k, row, e + k);
-  for (; k + 2 * lanes <= count; k += 2 * lanes) sum_planes<2>(inputs, weights + k, row, e + k);
-  for (; k < count; k += lanes) sum_planes<1>(inputs, weights + k, row, e + k);
+  const auto count = static_cast<std::size_t>(planes);
+  for (std::size_t k = 0; k < count; k += kWeightBlock)
+    sum_block(inputs, weights + k, std::min(kWeightBlock, count - k), row, e + k);
+}
+
+/// e of all planes of an S-cell.
+HWY_INLINE void excite(const SimpleLayer& layer, std::span<const SimpleInput> inputs, float* e) {
+  const auto planes = static_cast<std::size_t>(layer.stride());
+  for (std::size_t k = 0; k < planes; k += kWeightBlock) {
+    const std::size_t width = std::min(kWeightBlock, planes - k);
+    sum_block(inputs, layer.weights + layer.rows() * k, width, Dense(), e + k);
+  }
 }
 
 /// u[k] = scale * max(0, (bias + e[k]) * factor - 1), in place. Returns whether one is above 0.
@@ -98,103 +202,282 @@ HWY_INLINE bool respond(float bias, float factor, float scale, std::size_t strid
   return !hn::AllFalse(d, hn::Gt(largest, zero));
 }
 
-void respond_all(const SimpleLayer& layer, const ActiveCells& in, SimpleInput* inputs, float* out,
-                 std::uint8_t* any) {
-  const int side = layer.window->sides.out;
+void respond_all(const SimpleLayer& layer, const ActiveCells& in, const SimpleScratch& scratch,
+                 float* out, std::uint8_t* any) {
+  const CellWindow& window = *layer.window;
+  const TapRows rows = rows_of(window, window.taps);
+  const int side = window.sides.out;
   const auto stride = static_cast<std::size_t>(layer.stride());
   const float bias = 1.0f / layer.gain;
   const float scale = layer.threshold / (1.0f - layer.threshold);
+  sum_energies(window, in, scratch.v);
   for (int y = 0; y < side; ++y) {
     for (int x = 0; x < side; ++x) {
-      int count = 0;
-      const float v = collect_inputs(*layer.window, in, x, y, inputs, count);
       const auto position = static_cast<std::size_t>(y * side + x);
-      float* const u = out + position * stride;
+      const float v = scratch.v[position];
       any[position] = 0;
-      if (count == 0) {
-        std::memset(u, 0, stride * sizeof(float));
-        continue;
-      }
-      sum_weighted({inputs, static_cast<std::size_t>(count)}, layer.weights, layer.stride(),
-                   layer.stride(), u);
+      if (!(v > 0.0f)) continue;
+      const int count = collect(window, rows, in, x, y, scratch.inputs);
+      float* const u = out + position * stride;
+      excite(layer, {scratch.inputs, static_cast<std::size_t>(count)}, u);
       const float factor = 1.0f / (bias + layer.threshold * v);
       any[position] = respond(bias, factor, scale, stride, layer.planes, u) ? 1 : 0;
     }
   }
 }
 
-/// Adds weight * row to sums.
-HWY_INLINE void add_weighted(float weight, const float* HWY_RESTRICT row, std::size_t stride,
-                             float* HWY_RESTRICT sums) {
+/// Appends the values of a vector that are above 0.
+HWY_INLINE void append_positive(V values, std::uint32_t key, const ActiveCells& out,
+                                std::uint32_t& n) {
   const D d;
-  const V w = hn::Set(d, weight);
-  for (std::size_t k = 0; k < stride; k += hn::Lanes(d))
-    hn::Store(hn::MulAdd(w, hn::Load(d, row + k), hn::Load(d, sums + k)), d, sums + k);
+  const auto positive = hn::Gt(values, hn::Zero(d));
+  if (hn::AllFalse(d, positive)) return;
+  HWY_ALIGN float lanes[kPlaneAlignment];
+  hn::Store(values, d, lanes);
+  std::uint8_t bytes[8] = {};  // StoreMaskBits may write 8
+  hn::StoreMaskBits(d, positive, bytes);
+  std::uint32_t bits = bytes[0] | static_cast<std::uint32_t>(bytes[1]) << 8;
+  for (; bits != 0; bits &= bits - 1) {
+    const auto lane = static_cast<std::uint32_t>(std::countr_zero(bits));
+    out.key[n] = static_cast<std::uint16_t>(key + lane);
+    out.value[n++] = lanes[lane];
+  }
 }
 
-void blur_all(const CellWindow& window, const float* in, const std::uint8_t* any, float* sums,
-              const ActiveCells& out) {
-  const int side = window.sides.out;
-  const auto stride = static_cast<std::size_t>(padded_planes(out.planes));
-  std::uint32_t n = 0;
-  for (int y = 0; y < side; ++y) {
-    for (int x = 0; x < side; ++x) {
-      out.begin[y * side + x] = n;
-      bool excited = false;
-      for (const WindowTap& tap : window.all()) {
-        if (tap.weight <= 0.0f && !excited) break;  // positive taps come first
-        const int position = tap_position(window, tap, x, y);
-        if (position < 0 || any[position] == 0) continue;
-        if (!excited) {
-          excited = true;
-          std::memset(sums, 0, stride * sizeof(float));
+void write_energies(const ActiveCells& out) {
+  for (int p = 0; p < out.side * out.side; ++p) {
+    float sum = 0.0f;
+    for (std::uint32_t i = out.begin[p]; i < out.begin[p + 1]; ++i)
+      sum += out.value[i] * out.value[i];
+    out.energy[p] = sum;
+  }
+}
+
+/// (5). The surround has the same weight everywhere: it is summed up as the whole disk, by rows,
+/// from the sums of all cells of a row before a column, and the center gets the difference.
+class Blur {
+ public:
+  Blur(const CellWindow& window, const float* in, const std::uint8_t* any,
+       const ComplexScratch& scratch, int planes)
+      : window_(window),
+        in_(in),
+        any_(any),
+        scratch_(scratch),
+        side_(window.sides.in),
+        stride_(static_cast<std::size_t>(padded_planes(planes))) {
+    int center = 0;
+    for (const WindowTap& tap : window.all()) center += tap.weight > 0.0f ? 1 : 0;
+    center_ = rows_of(window, center);
+    if (center < window.taps) {
+      surround_ = window.tap[static_cast<std::size_t>(center)].weight;
+      find_disk();
+    }
+    // active[y][x]: how many positions before x have a cell that is not 0.
+    for (int y = 0; y < side_; ++y) {
+      std::uint8_t* const to = scratch.active + y * (side_ + 1);
+      to[0] = 0;
+      for (int x = 0; x < side_; ++x)
+        to[x + 1] = static_cast<std::uint8_t>(to[x] + (any[y * side_ + x] != 0 ? 1 : 0));
+    }
+  }
+
+  void run(const ActiveCells& out) {
+    const D d;
+    const std::size_t lanes = hn::Lanes(d);
+    const int side = window_.sides.out;
+    std::uint32_t n = 0;
+    for (int y = 0; y < side; ++y) {
+      if (disk_.count > 0)
+        add_rows(window_.first + window_.sides.pitch * y + disk_.all().back().dy);
+      for (int x = 0; x < side; ++x) {
+        out.begin[y * side + x] = n;
+        const int count = collect_center(x, y);
+        if (count == 0) continue;
+        sum_weighted({inputs_, static_cast<std::size_t>(count)}, in_, static_cast<int>(stride_),
+                     static_cast<int>(stride_), scratch_.sums);
+        float* const disk = scratch_.sums + stride_;
+        sum_weighted({inputs_, static_cast<std::size_t>(collect_disk(x, y))}, scratch_.row_sums,
+                     static_cast<int>(stride_), static_cast<int>(stride_), disk);
+        for (std::size_t k = 0; k < stride_; k += lanes) {
+          const V sum = hn::Add(hn::Load(d, scratch_.sums + k), hn::Load(d, disk + k));
+          const V value = hn::Div(sum, hn::Add(hn::Set(d, 1.0f), sum));
+          append_positive(
+              hn::IfThenElseZero(hn::Gt(sum, hn::Zero(d)), value),
+              static_cast<std::uint32_t>(x * out.planes) + static_cast<std::uint32_t>(k), out, n);
         }
-        add_weighted(tap.weight, in + static_cast<std::size_t>(position) * stride, stride, sums);
       }
-      if (!excited) continue;
-      for (int k = 0; k < out.planes; ++k) {
-        if (sums[k] <= 0.0f) continue;
-        out.plane[n] = static_cast<std::uint16_t>(k);
-        out.value[n++] = sums[k] / (1.0f + sums[k]);
+    }
+    out.begin[side * side] = n;
+    write_energies(out);
+  }
+
+ private:
+  void find_disk() {
+    for (const WindowTap& tap : window_.all()) {
+      auto row = std::find_if(disk_.rows.begin(), disk_.rows.begin() + disk_.count,
+                              [&](const TapRow& r) { return r.dy == tap.dy; });
+      if (row == disk_.rows.begin() + disk_.count) {
+        *row = {tap.dx, tap.dy, 1, 0};
+        ++disk_.count;
+        continue;
+      }
+      const int end = std::max(row->dx + row->count, tap.dx + 1);
+      row->dx = std::min<int>(row->dx, tap.dx);
+      row->count = end - row->dx;
+    }
+    std::sort(disk_.rows.begin(), disk_.rows.begin() + disk_.count,
+              [](const TapRow& a, const TapRow& b) { return a.dy < b.dy; });
+  }
+
+  float* row_sums(int y) const {
+    return scratch_.row_sums + static_cast<std::size_t>(y % disk_.count) *
+                                   static_cast<std::size_t>(side_ + 1) * stride_;
+  }
+
+  /// The rows up to `last`: sums of the cells before each column.
+  void add_rows(int last) {
+    const D d;
+    for (; next_row_ <= std::min(last, side_ - 1); ++next_row_) {
+      const std::uint8_t* const any = any_ + next_row_ * side_;
+      for (std::size_t k = 0; k < stride_; k += hn::Lanes(d)) {
+        float* to = row_sums(next_row_) + k;
+        const float* from = in_ + static_cast<std::size_t>(next_row_ * side_) * stride_ + k;
+        V sum = hn::Zero(d);
+        hn::Store(sum, d, to);
+        for (int x = 0; x < side_; ++x, from += stride_) {
+          if (any[x] != 0) sum = hn::Add(sum, hn::Load(d, from));
+          to += stride_;
+          hn::Store(sum, d, to);
+        }
       }
     }
   }
-  out.begin[side * side] = n;
+
+  int collect_center(int x, int y) {
+    int n = 0;
+    for (const TapRow& taps : center_.all()) {
+      const InputRow row = input_row(window_, taps, x, y);
+      if (row.begin >= row.end) continue;
+      const std::uint8_t* const active = scratch_.active + row.row * (side_ + 1);
+      if (active[row.begin] == active[row.end]) continue;
+      for (int column = row.begin; column < row.end; ++column) {
+        if (any_[row.row * side_ + column] == 0) continue;
+        const auto tap = static_cast<std::size_t>(taps.tap + column - row.column);
+        inputs_[n++] = {static_cast<std::uint32_t>(row.row * side_ + column),
+                        window_.tap[tap].weight - surround_};
+      }
+    }
+    return n;
+  }
+
+  int collect_disk(int x, int y) {
+    int n = 0;
+    for (const TapRow& taps : disk_.all()) {
+      const InputRow row = input_row(window_, taps, x, y);
+      if (row.begin >= row.end) continue;
+      const std::uint8_t* const active = scratch_.active + row.row * (side_ + 1);
+      if (active[row.begin] == active[row.end]) continue;
+      const auto first = static_cast<std::uint32_t>((row.row % disk_.count) * (side_ + 1));
+      inputs_[n++] = {first + static_cast<std::uint32_t>(row.end), surround_};
+      inputs_[n++] = {first + static_cast<std::uint32_t>(row.begin), -surround_};
+    }
+    return n;
+  }
+
+  const CellWindow& window_;
+  const float* in_;
+  const std::uint8_t* any_;
+  const ComplexScratch& scratch_;
+  int side_;
+  std::size_t stride_;
+  TapRows center_;
+  TapRows disk_;
+  float surround_ = 0.0f;
+  int next_row_ = 0;
+  SimpleInput inputs_[kMaxWindowTaps];
+};
+
+void blur_all(const CellWindow& window, const float* in, const std::uint8_t* any,
+              const ComplexScratch& scratch, const ActiveCells& out) {
+  Blur(window, in, any, scratch, out.planes).run(out);
 }
 
 void filter_contrast(const CellWindow& window, float threshold, const float* u0,
                      const ActiveCells& out) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
   const int side = window.sides.out;
+  // Rows with zeros on both sides.
+  constexpr int kEdge = 8;
+  constexpr int kStride = 96;
+  static_assert(kEdge + padded_planes(kContrastSides.out) <= kStride);
+  HWY_ALIGN float padded[kContrastSides.in * kStride] = {};
+  bool empty[kContrastSides.in];
+  for (int y = 0; y < window.sides.in; ++y) {
+    const float* const from = u0 + y * window.sides.in;
+    std::copy_n(from, window.sides.in, padded + y * kStride + kEdge);
+    empty[y] = std::all_of(from, from + window.sides.in, [](float u) { return u == 0.0f; });
+  }
+  const TapRows rows = rows_of(window, window.taps);
+  HWY_ALIGN float sums[kStride] = {};
   std::uint32_t n = 0;
   for (int y = 0; y < side; ++y) {
+    const auto row_of = [&](const TapRow& taps) { return window.first + y + taps.dy; };
+    const bool nothing = std::all_of(rows.all().begin(), rows.all().end(), [&](const TapRow& taps) {
+      const int row = row_of(taps);
+      return row < 0 || row >= window.sides.in || empty[row];
+    });
+    if (nothing) {
+      std::fill_n(out.begin + y * side, side, n);
+      continue;
+    }
+    for (std::size_t x = 0; x < static_cast<std::size_t>(side); x += lanes) {
+      V sum = hn::Zero(d);
+      for (const TapRow& taps : rows.all()) {
+        const int row = row_of(taps);
+        if (row < 0 || row >= window.sides.in || empty[row]) continue;
+        const float* from = padded + row * kStride + kEdge + window.first + taps.dx + x;
+        for (int i = 0; i < taps.count; ++i) {
+          const float weight = window.tap[static_cast<std::size_t>(taps.tap + i)].weight;
+          sum = hn::MulAdd(hn::Set(d, weight), hn::LoadU(d, from + i), sum);
+        }
+      }
+      hn::Store(sum, d, sums + x);
+    }
     for (int x = 0; x < side; ++x) {
       out.begin[y * side + x] = n;
-      float sum = 0.0f;
-      for (const WindowTap& tap : window.all()) {
-        const int position = tap_position(window, tap, x, y);
-        if (position >= 0) sum += tap.weight * u0[position];
-      }
-      const float value = std::abs(sum) - threshold;
+      const float value = std::abs(sums[x]) - threshold;
       if (!(value > 0.0f)) continue;
-      out.plane[n] = sum > 0.0f ? 1 : 0;
+      out.key[n] = static_cast<std::uint16_t>(x * kContrastPlanes + (sums[x] > 0.0f ? 1 : 0));
       out.value[n++] = value;
     }
   }
   out.begin[side * side] = n;
+  write_energies(out);
 }
 
-void compare_all(const SimpleLayer& layer, const ActiveCells& in, SimpleInput* inputs,
+void compare_all(const SimpleLayer& layer, const ActiveCells& in, const SimpleScratch& scratch,
                  float* similarity) {
-  const int side = layer.window->sides.out;
-  const int stride = layer.stride();
-  for (int y = 0; y < side; ++y) {
-    for (int x = 0; x < side; ++x) {
-      int count = 0;
-      const float v = collect_inputs(*layer.window, in, x, y, inputs, count);
-      float* const s = similarity + static_cast<std::ptrdiff_t>(y * side + x) * stride;
-      sum_weighted({inputs, static_cast<std::size_t>(count)}, layer.weights, stride, stride, s);
-      const float factor = v > 0.0f ? 1.0f / v : 0.0f;
-      for (int k = 0; k < stride; ++k) s[k] *= factor;
+  const CellWindow& window = *layer.window;
+  const TapRows rows = rows_of(window, window.taps);
+  const int side = window.sides.out;
+  const auto stride = static_cast<std::size_t>(layer.stride());
+  sum_energies(window, in, scratch.v);
+  std::array<std::span<const SimpleInput>, kReferencePositions> inputs;
+  SimpleInput* next = scratch.inputs;
+  for (int p = 0; p < kReferencePositions; ++p) {
+    const int count = collect(window, rows, in, p % side, p / side, next);
+    inputs[static_cast<std::size_t>(p)] = {next, static_cast<std::size_t>(count)};
+    next += count;
+  }
+  // All positions need the weights of a block before the next one comes into the cache.
+  for (std::size_t k = 0; k < stride; k += kWeightBlock) {
+    const std::size_t width = std::min(kWeightBlock, stride - k);
+    for (std::size_t p = 0; p < kReferencePositions; ++p) {
+      float* const s = similarity + p * stride + k;
+      sum_block(inputs[p], layer.weights + layer.rows() * k, width, Dense(), s);
+      const float factor = scratch.v[p] > 0.0f ? 1.0f / scratch.v[p] : 0.0f;
+      for (std::size_t i = 0; i < width; ++i) s[i] *= factor;
     }
   }
 }
@@ -206,6 +489,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ocellus::detail {
 
+HWY_EXPORT(sum_energies);
 HWY_EXPORT(collect_inputs);
 HWY_EXPORT(sum_weighted);
 HWY_EXPORT(filter_contrast);
@@ -213,9 +497,13 @@ HWY_EXPORT(respond_all);
 HWY_EXPORT(blur_all);
 HWY_EXPORT(compare_all);
 
-float simple_inputs(const CellWindow& window, const ActiveCells& in, int x, int y,
-                    SimpleInput* inputs, int& count) noexcept {
-  return HWY_DYNAMIC_DISPATCH(collect_inputs)(window, in, x, y, inputs, count);
+void input_strengths(const CellWindow& window, const ActiveCells& in, float* v) noexcept {
+  HWY_DYNAMIC_DISPATCH(sum_energies)(window, in, v);
+}
+
+int simple_inputs(const CellWindow& window, const ActiveCells& in, int x, int y,
+                  SimpleInput* inputs) noexcept {
+  return HWY_DYNAMIC_DISPATCH(collect_inputs)(window, in, x, y, inputs);
 }
 
 void weighted_sums(std::span<const SimpleInput> inputs, const float* weights, int planes,
@@ -228,19 +516,45 @@ void contrast_cells(const CellWindow& window, float threshold, const float* u0,
   HWY_DYNAMIC_DISPATCH(filter_contrast)(window, threshold, u0, out);
 }
 
-void simple_cells(const SimpleLayer& layer, const ActiveCells& in, SimpleInput* inputs, float* out,
-                  std::uint8_t* any) noexcept {
-  HWY_DYNAMIC_DISPATCH(respond_all)(layer, in, inputs, out, any);
+void simple_cells(const SimpleLayer& layer, const ActiveCells& in, const SimpleScratch& scratch,
+                  float* out, std::uint8_t* any) noexcept {
+  HWY_DYNAMIC_DISPATCH(respond_all)(layer, in, scratch, out, any);
 }
 
-void complex_cells(const CellWindow& window, const float* in, const std::uint8_t* any, float* sums,
-                   const ActiveCells& out) noexcept {
-  HWY_DYNAMIC_DISPATCH(blur_all)(window, in, any, sums, out);
+void place_weights(const SimpleLayer& layer, const std::uint16_t* from,
+                   std::uint16_t* to) noexcept {
+  const auto planes = static_cast<std::size_t>(layer.planes);
+  const auto padded = static_cast<std::size_t>(layer.stride());
+  for (std::size_t k = 0; k < padded; k += kWeightBlock) {
+    const std::size_t width = std::min(kWeightBlock, padded - k);
+    const std::size_t filled = std::min(width, planes - k);
+    for (std::size_t row = 0; row < layer.rows(); ++row, to += width) {
+      std::copy_n(from + row * planes + k, filled, to);
+      std::fill_n(to + filled, width - filled, std::uint16_t{0});
+    }
+  }
 }
 
-void reference_similarities(const SimpleLayer& layer, const ActiveCells& in, SimpleInput* inputs,
-                            float* similarity) noexcept {
-  HWY_DYNAMIC_DISPATCH(compare_all)(layer, in, inputs, similarity);
+std::size_t complex_row_sums(const CellWindow& window, int planes) noexcept {
+  int first = window.tap[0].dy;
+  int last = first;
+  for (const WindowTap& tap : window.all()) {
+    first = std::min<int>(first, tap.dy);
+    last = std::max<int>(last, tap.dy);
+  }
+  return static_cast<std::size_t>(last - first + 1) *
+         static_cast<std::size_t>(window.sides.in + 1) *
+         static_cast<std::size_t>(padded_planes(planes));
+}
+
+void complex_cells(const CellWindow& window, const float* in, const std::uint8_t* any,
+                   const ComplexScratch& scratch, const ActiveCells& out) noexcept {
+  HWY_DYNAMIC_DISPATCH(blur_all)(window, in, any, scratch, out);
+}
+
+void reference_similarities(const SimpleLayer& layer, const ActiveCells& in,
+                            const SimpleScratch& scratch, float* similarity) noexcept {
+  HWY_DYNAMIC_DISPATCH(compare_all)(layer, in, scratch, similarity);
 }
 
 }  // namespace ocellus::detail
