@@ -58,9 +58,9 @@ class SeedSelection {
       inputs_[index].assign(room.begin(), room.begin() + count);
       most = std::max(most, v_[index]);
     }
-    if (excitation_room_ < bank_.stride()) {
-      excitation_room_ = bank_.stride();
-      excitation_ = AlignedFloats(static_cast<std::size_t>(excitation_room_));
+    if (excitation_room_ < bank_.blocks() * kWeightBlock) {
+      excitation_room_ = bank_.blocks() * kWeightBlock;
+      excitation_ = AlignedFloats(excitation_room_);
     }
     for (int p = 0; p < side_ * side_; ++p) {
       const auto index = static_cast<std::size_t>(p);
@@ -149,7 +149,7 @@ class SeedSelection {
   std::vector<char> used_;
   std::vector<SimpleInput> room_;
   AlignedFloats excitation_;
-  int excitation_room_ = 0;
+  std::size_t excitation_room_ = 0;
 };
 
 }  // namespace

@@ -133,6 +133,10 @@ void ReferenceSet::score(const float* similarities, ClassScores& scores) const {
 
 // ---- the trainer
 
+/// The images of a group are read at once, by all threads. Then each one sees what those before it
+/// have changed. So the size of the group does not depend on the number of threads.
+constexpr std::size_t kGroup = 16;
+
 /// An image and its similarities to the references.
 struct ReferenceTrainer::Image {
   std::array<std::vector<SimpleInput>, kReferencePositions> inputs;
@@ -156,7 +160,8 @@ void ReferenceTrainer::read(Image& image, StoredCells& cells) const {
   std::vector<SimpleInput> room(static_cast<std::size_t>(window_->taps) *
                                 static_cast<std::size_t>(in_planes_));
   // Room for the planes that the group may add.
-  const int needed = padded_planes(bank_.planes() + kPlaneAlignment);
+  const int needed =
+      static_cast<int>(bank_.blocks() * kWeightBlock) + padded_planes(static_cast<int>(kGroup));
   if (image.room < needed) {
     image.room = 2 * needed;
     image.similarities = AlignedFloats(static_cast<std::size_t>(image.room) *
@@ -169,10 +174,16 @@ void ReferenceTrainer::read(Image& image, StoredCells& cells) const {
     const int count =
         simple_inputs(*window_, view, q % kReferenceSide, q / kReferenceSide, room.data());
     image.inputs[index].assign(room.begin(), room.begin() + count);
-    float* const e = &image.at(q, 0);
-    bank_.excite(image.inputs[index], e);
-    const float factor = image.v[index] > 0.0f ? 1.0f / image.v[index] : 0.0f;
-    for (int k = 0; k < bank_.planes(); ++k) e[k] *= factor;
+  }
+  // All positions need the weights of a block before the next one comes into the cache.
+  for (std::size_t block = 0; block < bank_.blocks(); ++block) {
+    for (int q = 0; q < kReferencePositions; ++q) {
+      const auto index = static_cast<std::size_t>(q);
+      float* const e = &image.at(q, static_cast<int>(block * kWeightBlock));
+      bank_.excite_block(block, image.inputs[index], e);
+      const float factor = image.v[index] > 0.0f ? 1.0f / image.v[index] : 0.0f;
+      for (std::size_t k = 0; k < kWeightBlock; ++k) e[k] *= factor;
+    }
   }
 }
 
@@ -254,9 +265,6 @@ void ReferenceTrainer::learn_image(Image& image, std::uint16_t label,
 bool ReferenceTrainer::learn(const ReferenceLearning& learning, std::span<StoredCells> images,
                              std::span<const std::uint16_t> labels,
                              const std::function<bool(int, double)>& progress) {
-  // The images of a group are read at once, by all threads. Then each one sees what those before it
-  // have changed. So the size of the group does not depend on the number of threads.
-  constexpr std::size_t kGroup = kPlaneAlignment;
   std::vector<Image> group(kGroup);
   std::vector<std::size_t> order(images.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

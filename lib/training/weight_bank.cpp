@@ -9,23 +9,11 @@ namespace ocellus::detail {
 WeightBank::WeightBank(const CellWindow& window, int in_planes)
     : window_(&window),
       rows_(static_cast<std::size_t>(window.taps) * static_cast<std::size_t>(in_planes)),
-      in_planes_(in_planes),
-      stride_(4 * kPlaneAlignment),
-      weights_(rows_ * static_cast<std::size_t>(stride_)) {}
-
-void WeightBank::grow() {
-  const auto before = static_cast<std::size_t>(stride_);
-  stride_ *= 2;
-  AlignedFloats larger(rows_ * static_cast<std::size_t>(stride_));
-  for (std::size_t row = 0; row < rows_; ++row) {
-    std::copy_n(weights_.get() + row * before, before,
-                larger.get() + row * static_cast<std::size_t>(stride_));
-  }
-  weights_ = std::move(larger);
-}
+      in_planes_(in_planes) {}
 
 void WeightBank::add(std::span<const SimpleInput> inputs) {
-  if (planes_ == stride_) grow();
+  if (static_cast<std::size_t>(planes_) == blocks_.size() * kWeightBlock)
+    blocks_.emplace_back(rows_ * kWeightBlock);
   squares_.push_back(0.0);
   lengths_.push_back(0.0f);
   columns_.emplace_back(rows_);
@@ -39,7 +27,7 @@ void WeightBank::learn(int plane, std::span<const SimpleInput> inputs) {
   for (const SimpleInput& input : inputs) {
     const std::size_t tap = input.row / static_cast<std::size_t>(in_planes_);
     const auto c = static_cast<double>(window_->tap[tap].weight);
-    float& a = weights_.get()[input.row * static_cast<std::size_t>(stride_) + k];
+    float& a = weight(input.row, k);
     const auto before = static_cast<double>(a);
     a = static_cast<float>(before + c * static_cast<double>(input.value));
     const auto after = static_cast<double>(a);
@@ -51,8 +39,16 @@ void WeightBank::learn(int plane, std::span<const SimpleInput> inputs) {
 }
 
 void WeightBank::excite(std::span<const SimpleInput> inputs, float* e) const {
-  weighted_sums(inputs, weights_.get(), padded_planes(planes_), stride_, e);
-  for (int k = 0; k < planes_; ++k) e[k] /= lengths_[static_cast<std::size_t>(k)];
+  for (std::size_t block = 0; block < blocks_.size(); ++block)
+    excite_block(block, inputs, e + block * kWeightBlock);
+}
+
+void WeightBank::excite_block(std::size_t block, std::span<const SimpleInput> inputs,
+                              float* e) const {
+  weighted_sums(inputs, blocks_[block].get(), kWeightBlock, kWeightBlock, e);
+  const std::size_t first = block * kWeightBlock;
+  const std::size_t count = std::min(kWeightBlock, lengths_.size() - first);
+  for (std::size_t k = 0; k < count; ++k) e[k] /= lengths_[first + k];
 }
 
 float WeightBank::excite(std::span<const SimpleInput> inputs, int plane) const {
@@ -67,8 +63,7 @@ std::vector<float> WeightBank::normalized(std::span<const int> order) const {
   for (std::size_t row = 0; row < rows_; ++row) {
     for (std::size_t k = 0; k < order.size(); ++k) {
       const auto plane = static_cast<std::size_t>(order[k]);
-      out[row * order.size() + k] =
-          weights_.get()[row * static_cast<std::size_t>(stride_) + plane] / lengths_[plane];
+      out[row * order.size() + k] = weight(row, plane) / lengths_[plane];
     }
   }
   return out;

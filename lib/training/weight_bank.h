@@ -18,29 +18,33 @@ class WeightBank {
   WeightBank(const CellWindow& window, int in_planes);
 
   int planes() const noexcept { return planes_; }
-  int stride() const noexcept { return stride_; }
   float length(int plane) const noexcept { return lengths_[static_cast<std::size_t>(plane)]; }
 
   /// Begins a plane with this input.
   void add(std::span<const SimpleInput> inputs);
   /// Adds an input to the weights of a plane.
   void learn(int plane, std::span<const SimpleInput> inputs);
-  /// e / b of all planes; `e` has room for stride() floats, aligned.
+  /// e / b of all planes, block by block of kWeightBlock planes; `e` has room for
+  /// blocks() * kWeightBlock floats, aligned.
   void excite(std::span<const SimpleInput> inputs, float* e) const;
+  /// Of the planes of one block.
+  void excite_block(std::size_t block, std::span<const SimpleInput> inputs, float* e) const;
+  std::size_t blocks() const noexcept { return blocks_.size(); }
   /// e / b of one plane.
   float excite(std::span<const SimpleInput> inputs, int plane) const;
   /// a / b at [row * planes + k], the planes in this order.
   std::vector<float> normalized(std::span<const int> order) const;
 
  private:
-  void grow();
+  float& weight(std::size_t row, std::size_t plane) const noexcept {
+    return blocks_[plane / kWeightBlock].get()[row * kWeightBlock + plane % kWeightBlock];
+  }
 
   const CellWindow* window_;
   std::size_t rows_;
   int in_planes_;
   int planes_ = 0;
-  int stride_ = 0;
-  AlignedFloats weights_;
+  std::vector<AlignedFloats> blocks_;        // kWeightBlock planes: [row * kWeightBlock + plane]
   std::vector<std::vector<float>> columns_;  // the weights of each plane once more, without gaps
   std::vector<double> squares_;              // b^2
   std::vector<float> lengths_;               // b
