@@ -76,7 +76,30 @@ Expected<void> parse_parameters(const file::Neocognitron& from, NeocognitronTabl
   return {};
 }
 
+Expected<void> parse_calibration(const file::Neocognitron& from,
+                                 NeocognitronTable& table) noexcept {
+  const file::NeocognitronConfidence* const confidence = from.confidence();
+  if (confidence == nullptr) return {};
+  table.calibration = {confidence->offset(), confidence->per_margin(),
+                       confidence->per_similarity()};
+  if (!is_calibration(table.calibration)) {
+    return corrupt_file(
+        "neocognitron model: the numbers of the confidence are %g, %g and %g; they must be -10000 "
+        "to 10000",
+        static_cast<double>(confidence->offset()), static_cast<double>(confidence->per_margin()),
+        static_cast<double>(confidence->per_similarity()));
+  }
+  return {};
+}
+
 }  // namespace
+
+bool is_calibration(const ConfidenceCalibration& calibration) noexcept {
+  // Comparisons with NaN are false.
+  const auto valid = [](float value) { return value >= -1e4f && value <= 1e4f; };
+  return valid(calibration.offset) && valid(calibration.per_margin) &&
+         valid(calibration.per_similarity);
+}
 
 bool is_class_name(std::string_view name) noexcept {
   return !name.empty() && name.size() <= kMaxClassName &&
@@ -114,6 +137,7 @@ Expected<void> parse_neocognitron_table(const void* bytes, const ModelHeader& he
   if (const Expected<void> parsed = parse_planes(from, table); !parsed) return parsed;
   if (const Expected<void> parsed = parse_classes(from, table); !parsed) return parsed;
   if (const Expected<void> parsed = parse_parameters(from, table); !parsed) return parsed;
+  if (const Expected<void> parsed = parse_calibration(from, table); !parsed) return parsed;
   const std::uint64_t expected = arrays_of(table).bytes;
   if (header.array_bytes != expected) {
     return corrupt_file(

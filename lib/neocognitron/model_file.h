@@ -19,6 +19,7 @@ inline constexpr ModelKind kNeocognitronKind{"neocog", "neocognitron model", 1, 
 struct NeocognitronTable {
   NeocognitronParameters parameters;
   PatchNormalization normalization;
+  ConfidenceCalibration calibration;
   std::array<int, kNeocognitronStages> planes{};  ///< 16, K2, K3, K4
   int classes = 0;
   std::array<char[kMaxClassName + 1], kMaxCharacterClasses> names{};
@@ -37,6 +38,9 @@ struct NeocognitronArrays {
   ModelArray labels;
   std::uint64_t bytes = 0;  ///< of all
 };
+
+/// Each number is in its range.
+bool is_calibration(const ConfidenceCalibration& calibration) noexcept;
 
 /// 1 to kMaxClassName printable ASCII characters without spaces.
 bool is_class_name(std::string_view name) noexcept;

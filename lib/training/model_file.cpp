@@ -9,6 +9,7 @@
 #include "neocognitron/half.h"
 #include "neocognitron_model_generated.h"
 #include "ocellus/neocognitron_training.h"
+#include "training/network_run.h"
 
 namespace ocellus {
 namespace detail {
@@ -42,10 +43,25 @@ Expected<NeocognitronTable> table_of(const TrainedNeocognitron& network) {
       network.labels.back() >= network.names.size())
     return invalid_argument("neocognitron: labels, lengths and names do not fit %zu references",
                             references);
+  if (!is_calibration(network.calibration)) {
+    return invalid_argument(
+        "neocognitron: the numbers of the confidence are %g, %g and %g; they must be -10000 to "
+        "10000",
+        static_cast<double>(network.calibration.offset),
+        static_cast<double>(network.calibration.per_margin),
+        static_cast<double>(network.calibration.per_similarity));
+  }
   return table;
 }
 
 }  // namespace
+
+Expected<void> check_network(const TrainedNeocognitron& network) noexcept {
+  const Expected<NeocognitronTable> table = table_of(network);
+  if (!table) return tl::unexpected(table.error());
+  return {};
+}
+
 }  // namespace detail
 
 Expected<std::vector<std::uint8_t>> encode_neocognitron(const TrainedNeocognitron& network,
@@ -72,7 +88,10 @@ Expected<std::vector<std::uint8_t>> encode_neocognitron(const TrainedNeocognitro
       parameters.contrast_threshold, parameters.gain, builder.CreateVector(stages),
       network.normalization.extent, network.normalization.deslant, builder.CreateVector(features),
       static_cast<std::uint16_t>(network.planes[3]), builder.CreateVector(names),
-      builder.CreateString(note)));
+      builder.CreateString(note),
+      file::CreateNeocognitronConfidence(builder, network.calibration.offset,
+                                         network.calibration.per_margin,
+                                         network.calibration.per_similarity)));
 
   const std::uint32_t length = builder.GetSize();
   const std::uint64_t begin = model_arrays_at(length);
@@ -114,6 +133,7 @@ Expected<TrainedNeocognitron> read_neocognitron(const char* path) noexcept {
     network.parameters = table->parameters;
     network.normalization = table->normalization;
     network.planes = table->planes;
+    network.calibration = table->calibration;
     for (int i = 0; i < table->classes; ++i)
       network.names.emplace_back(table->names[static_cast<std::size_t>(i)]);
     for (std::size_t i = 0; i < arrays.weights.size(); ++i) {

@@ -50,6 +50,17 @@ void WeightBank::learn(int plane, std::span<const SimpleInput> inputs) {
   lengths_[k] = static_cast<float>(std::sqrt(squares));
 }
 
+void WeightBank::restore(std::span<const float> column, double square) {
+  if (planes_ == stride_) grow();
+  const auto k = static_cast<std::size_t>(planes_);
+  for (std::size_t row = 0; row < rows_; ++row)
+    weights_.get()[row * static_cast<std::size_t>(stride_) + k] = column[row];
+  columns_.emplace_back(column.begin(), column.end());
+  squares_.push_back(square);
+  lengths_.push_back(static_cast<float>(std::sqrt(square)));
+  ++planes_;
+}
+
 void WeightBank::excite(std::span<const SimpleInput> inputs, float* e) const {
   weighted_sums(inputs, weights_.get(), padded_planes(planes_), stride_, e);
   for (int k = 0; k < planes_; ++k) e[k] /= lengths_[static_cast<std::size_t>(k)];

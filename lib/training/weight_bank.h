@@ -25,6 +25,13 @@ class WeightBank {
   void add(std::span<const SimpleInput> inputs);
   /// Adds an input to the weights of a plane.
   void learn(int plane, std::span<const SimpleInput> inputs);
+  /// Begins a plane with these weights a and b^2.
+  void restore(std::span<const float> column, double square);
+  /// The weights a of a plane, one for each row.
+  std::span<const float> column(int plane) const {
+    return columns_[static_cast<std::size_t>(plane)];
+  }
+  double square(int plane) const { return squares_[static_cast<std::size_t>(plane)]; }
   /// e / b of all planes; `e` has room for stride() floats, aligned.
   void excite(std::span<const SimpleInput> inputs, float* e) const;
   /// e / b of one plane.
