@@ -100,7 +100,10 @@ class IdxStream {
 
   [[noreturn]] void damaged() {
     int error = Z_OK;
-    const std::string text = gzerror(gzip_.get(), &error);
+    std::string text = gzerror(gzip_.get(), &error);
+    // zlib puts its own name of the file before the reason.
+    if (const std::size_t colon = text.find(": "); colon != std::string::npos)
+      text.erase(0, colon + 2);
     if (error == Z_ERRNO) fail(std::strerror(errno));
     if (error == Z_BUF_ERROR) fail("truncated: the gzip file ends too early");
     fail(fmt::format("damaged: the gzip file cannot be decompressed ({})", printable(text, 80)));

@@ -214,7 +214,6 @@ void check(const TrainOptions& options) {
     if (value->empty()) throw InputError(fmt::format("{} must name a file", name));
   if (!options.out.ends_with(".ocellus"))
     throw InputError(fmt::format("{}: the name must end in .ocellus", printable(options.out)));
-  if (options.resume && options.checkpoint.empty()) throw InputError("--resume needs --checkpoint");
   std::error_code code;
   if (!options.checkpoint.empty() &&
       (options.checkpoint == options.out ||
@@ -384,6 +383,11 @@ void add_train_digits_command(CLI::App& train, int& exit_code) {
   add_learning_options(*command, *options);
   command->add_option("--checkpoint", options->checkpoint,
                       "File for the state of the training, for --resume; removed at the end");
+  command
+      ->add_option("--checkpoint-images", options->training.checkpoint_images,
+                   "Images of stage 4 after which the state is written")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
+      ->capture_default_str();
   command->add_flag("--resume", options->resume, "Go on from --checkpoint, to the same model");
   command->add_option("--note", options->note,
                       "Origin of the model, for readers, at most 255 characters");
@@ -396,7 +400,10 @@ void add_train_digits_command(CLI::App& train, int& exit_code) {
     check_options(*command, {{!options->from.empty(),
                               {"--planes", "--feature-images", "--learning-thresholds",
                                "--thresholds", "--extent", "--keep-slant"},
-                              "the model of --from has learned stages 1 to 3"}});
+                              "the model of --from has learned stages 1 to 3"},
+                             {options->checkpoint.empty(),
+                              {"--checkpoint-images", "--resume"},
+                              "--checkpoint names no file"}});
     run_train(*options);
     exit_code = kDone;
   });

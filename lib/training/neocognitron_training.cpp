@@ -298,7 +298,9 @@ class Trainer {
   Expected<void> calibrate() {
     if (from_ != nullptr || training_.calibration_copies == 0) return {};
     cells_ = {};
-    std::vector<DistortedImage> copies(static_cast<std::size_t>(training_.calibration_copies));
+    constexpr std::size_t kMostOfImage = 4;
+    std::vector<DistortedImage> copies(std::min(
+        static_cast<std::size_t>(training_.calibration_copies), kMostOfImage * images_.count()));
     constexpr std::uint64_t kOtherSeed = 0x9e3779b97f4a7c15;
     std::mt19937_64 random(training_.seed ^ kOtherSeed);
     std::vector<int> classes;

@@ -88,8 +88,9 @@ struct NeocognitronTraining {
   float shear = 0.15f;    ///< at most
   std::uint64_t seed = 1;
   int threads = 0;  ///< 0: one for each CPU that the process may use
-  /// Distorted copies, which stage 4 does not learn, from which `train_neocognitron` fits the
-  /// confidence; 0: the confidence keeps its default. 0 to 1e6
+  /// Distorted copies that stage 4 does not learn: `train_neocognitron` fits the confidence to
+  /// them. It makes at most four of each image on average. 0: the confidence keeps its default. 0
+  /// to 1e6
   int calibration_copies = 2000;
   /// Called from time to time by the thread that trains. False: stop.
   std::function<bool(const char* what, double share)> progress;
