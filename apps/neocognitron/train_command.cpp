@@ -214,6 +214,11 @@ void check(const TrainOptions& options) {
     if (value->empty()) throw InputError(fmt::format("{} must name a file", name));
   if (!options.out.ends_with(".ocellus"))
     throw InputError(fmt::format("{}: the name must end in .ocellus", printable(options.out)));
+  constexpr std::size_t kLongestNote = 255;
+  if (options.note.size() > kLongestNote) {
+    throw InputError(fmt::format("--note has {} characters; it may have {}", options.note.size(),
+                                 kLongestNote));
+  }
   std::error_code code;
   if (!options.checkpoint.empty() &&
       (options.checkpoint == options.out ||
