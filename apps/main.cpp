@@ -16,6 +16,7 @@
 #include "apps/common/printable.h"
 #include "apps/halftone/template_command.h"
 #include "apps/io/video.h"
+#include "apps/neocognitron/train_command.h"
 #include "apps/optical_flow/kernels_command.h"
 #include "apps/restoration/command.h"
 
@@ -77,6 +78,7 @@ int run(int argc, char** argv) {
   add_flow_command(program, exit_code);
   add_cell_commands(program, exit_code);
   add_restoration_command(program, exit_code);
+  add_train_command(program, exit_code);
   add_kernels_command(program, exit_code);
   add_template_command(program, exit_code);
   add_compare_command(program, exit_code);

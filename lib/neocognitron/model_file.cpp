@@ -1,8 +1,10 @@
 #include "neocognitron/model_file.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "neocognitron/geometry.h"
+#include "neocognitron/half.h"
 #include "neocognitron_model_generated.h"
 
 namespace ocellus::detail {
@@ -20,11 +22,6 @@ Expected<void> parse_planes(const file::Neocognitron& from, NeocognitronTable& t
                           static_cast<int>(i) + 2, count, kMaxFeaturePlanes);
     }
     table.planes[i + 1] = count;
-  }
-  table.planes[3] = from.references();
-  if (table.planes[3] < 1 || table.planes[3] > kMaxReferences) {
-    return corrupt_file("neocognitron model: it has %d references; it must have 1 to %d",
-                        table.planes[3], kMaxReferences);
   }
   return {};
 }
@@ -45,6 +42,20 @@ Expected<void> parse_classes(const file::Neocognitron& from, NeocognitronTable& 
           kMaxClassName);
     }
     std::copy_n(name->c_str(), name->size(), table.names[i]);
+  }
+  const auto* const references = from.references();
+  if (references == nullptr || references->size() != count) {
+    return corrupt_file("neocognitron model: it has %u numbers of references for %u classes",
+                        references == nullptr ? 0 : references->size(), count);
+  }
+  table.planes[3] = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    table.references[i] = references->Get(i);
+    table.planes[3] += references->Get(i);
+  }
+  if (table.planes[3] < 1 || table.planes[3] > kMaxReferences) {
+    return corrupt_file("neocognitron model: it has %d references; it must have 1 to %d",
+                        table.planes[3], kMaxReferences);
   }
   return {};
 }
@@ -76,7 +87,30 @@ Expected<void> parse_parameters(const file::Neocognitron& from, NeocognitronTabl
   return {};
 }
 
+Expected<void> parse_calibration(const file::Neocognitron& from,
+                                 NeocognitronTable& table) noexcept {
+  const file::NeocognitronConfidence* const confidence = from.confidence();
+  if (confidence == nullptr) return {};
+  table.calibration = {confidence->offset(), confidence->per_margin(),
+                       confidence->per_similarity()};
+  if (!is_calibration(table.calibration)) {
+    return corrupt_file(
+        "neocognitron model: the numbers of the confidence are %g, %g and %g; they must be -10000 "
+        "to 10000",
+        static_cast<double>(confidence->offset()), static_cast<double>(confidence->per_margin()),
+        static_cast<double>(confidence->per_similarity()));
+  }
+  return {};
+}
+
 }  // namespace
+
+bool is_calibration(const ConfidenceCalibration& calibration) noexcept {
+  // Comparisons with NaN are false.
+  const auto valid = [](float value) { return value >= -1e4f && value <= 1e4f; };
+  return valid(calibration.offset) && valid(calibration.per_margin) &&
+         valid(calibration.per_similarity);
+}
 
 bool is_class_name(std::string_view name) noexcept {
   return !name.empty() && name.size() <= kMaxClassName &&
@@ -101,9 +135,33 @@ NeocognitronArrays arrays_of(const NeocognitronTable& table) noexcept {
     arrays.weights[i] = place(2 * weight_count(table, static_cast<int>(i)));
   const auto references = static_cast<std::uint64_t>(table.planes[3]);
   arrays.lengths = place(references * sizeof(float));
-  arrays.labels = place(references * sizeof(std::uint16_t));
-  arrays.bytes = arrays.labels.at + arrays.labels.bytes;
+  arrays.bytes = arrays.lengths.at + arrays.lengths.bytes;
   return arrays;
+}
+
+Expected<void> check_arrays(const NeocognitronTable& table, const std::uint8_t* arrays) noexcept {
+  const NeocognitronArrays places = arrays_of(table);
+  for (std::size_t i = 0; i < places.weights.size(); ++i) {
+    const auto* const weights =
+        reinterpret_cast<const std::uint16_t*>(arrays + places.weights[i].at);
+    // Halves from 0 on are in the order of their bits; the next one after the largest is infinity.
+    const auto* const bad =
+        std::find_if(weights, weights + weight_count(table, static_cast<int>(i)),
+                     [](std::uint16_t half) { return half >= 0x7c00; });
+    if (bad != weights + weight_count(table, static_cast<int>(i))) {
+      return corrupt_file("neocognitron model: a weight of stage %zu is %g; it must be 0 or more",
+                          i + 1, static_cast<double>(float_from_half(*bad)));
+    }
+  }
+  const auto* const lengths = reinterpret_cast<const float*>(arrays + places.lengths.at);
+  for (int i = 0; i < table.planes[3]; ++i) {
+    if (!(lengths[i] > 0.0f) || !std::isfinite(lengths[i])) {
+      return corrupt_file(
+          "neocognitron model: the length of reference %d is %g; it must be above 0", i,
+          static_cast<double>(lengths[i]));
+    }
+  }
+  return {};
 }
 
 Expected<void> parse_neocognitron_table(const void* bytes, const ModelHeader& header,
@@ -114,6 +172,7 @@ Expected<void> parse_neocognitron_table(const void* bytes, const ModelHeader& he
   if (const Expected<void> parsed = parse_planes(from, table); !parsed) return parsed;
   if (const Expected<void> parsed = parse_classes(from, table); !parsed) return parsed;
   if (const Expected<void> parsed = parse_parameters(from, table); !parsed) return parsed;
+  if (const Expected<void> parsed = parse_calibration(from, table); !parsed) return parsed;
   const std::uint64_t expected = arrays_of(table).bytes;
   if (header.array_bytes != expected) {
     return corrupt_file(

@@ -19,8 +19,10 @@ inline constexpr ModelKind kNeocognitronKind{"neocog", "neocognitron model", 1, 
 struct NeocognitronTable {
   NeocognitronParameters parameters;
   PatchNormalization normalization;
+  ConfidenceCalibration calibration;
   std::array<int, kNeocognitronStages> planes{};  ///< 16, K2, K3, K4
   int classes = 0;
+  std::array<int, kMaxCharacterClasses> references{};  ///< of each class; K4 together
   std::array<char[kMaxClassName + 1], kMaxCharacterClasses> names{};
   char note[256] = {};
 };
@@ -34,16 +36,23 @@ struct ModelArray {
 struct NeocognitronArrays {
   std::array<ModelArray, kNeocognitronStages> weights{};
   ModelArray lengths;
-  ModelArray labels;
   std::uint64_t bytes = 0;  ///< of all
 };
+
+/// Each number is in its range.
+bool is_calibration(const ConfidenceCalibration& calibration) noexcept;
 
 /// 1 to kMaxClassName printable ASCII characters without spaces.
 bool is_class_name(std::string_view name) noexcept;
 
 /// Weights of a stage: taps * planes below * planes.
 std::uint64_t weight_count(const NeocognitronTable& table, int stage) noexcept;
+/// The arrays follow each other.
 NeocognitronArrays arrays_of(const NeocognitronTable& table) noexcept;
+
+/// Checks the values of the arrays. `arrays` are all of them, aligned to 4 bytes. Errors:
+/// CorruptFile.
+Expected<void> check_arrays(const NeocognitronTable& table, const std::uint8_t* arrays) noexcept;
 
 /// Checks the table and the length of the arrays. `bytes` has passed the checks of the container.
 /// Errors: CorruptFile.

@@ -9,6 +9,7 @@
 #include "neocognitron/half.h"
 #include "neocognitron_model_generated.h"
 #include "ocellus/neocognitron_training.h"
+#include "training/network_run.h"
 
 namespace ocellus {
 namespace detail {
@@ -42,10 +43,25 @@ Expected<NeocognitronTable> table_of(const TrainedNeocognitron& network) {
       network.labels.back() >= network.names.size())
     return invalid_argument("neocognitron: labels, lengths and names do not fit %zu references",
                             references);
+  if (!is_calibration(network.calibration)) {
+    return invalid_argument(
+        "neocognitron: the numbers of the confidence are %g, %g and %g; they must be -10000 to "
+        "10000",
+        static_cast<double>(network.calibration.offset),
+        static_cast<double>(network.calibration.per_margin),
+        static_cast<double>(network.calibration.per_similarity));
+  }
   return table;
 }
 
 }  // namespace
+
+Expected<void> check_network(const TrainedNeocognitron& network) noexcept {
+  const Expected<NeocognitronTable> table = table_of(network);
+  if (!table) return tl::unexpected(table.error());
+  return {};
+}
+
 }  // namespace detail
 
 Expected<std::vector<std::uint8_t>> encode_neocognitron(const TrainedNeocognitron& network,
@@ -64,6 +80,8 @@ Expected<std::vector<std::uint8_t>> encode_neocognitron(const TrainedNeocognitro
   }
   const std::vector<std::uint16_t> features{static_cast<std::uint16_t>(network.planes[1]),
                                             static_cast<std::uint16_t>(network.planes[2])};
+  std::vector<std::uint16_t> references(network.names.size());
+  for (const std::uint16_t label : network.labels) ++references[label];
   std::vector<flatbuffers::Offset<flatbuffers::String>> names;
   for (const std::string& name : network.names) names.push_back(builder.CreateString(name));
   const NeocognitronParameters& parameters = network.parameters;
@@ -71,8 +89,10 @@ Expected<std::vector<std::uint8_t>> encode_neocognitron(const TrainedNeocognitro
       builder, parameters.center_sigma, parameters.surround_sigma, parameters.contrast_radius,
       parameters.contrast_threshold, parameters.gain, builder.CreateVector(stages),
       network.normalization.extent, network.normalization.deslant, builder.CreateVector(features),
-      static_cast<std::uint16_t>(network.planes[3]), builder.CreateVector(names),
-      builder.CreateString(note)));
+      builder.CreateVector(references), builder.CreateVector(names), builder.CreateString(note),
+      file::CreateNeocognitronConfidence(builder, network.calibration.offset,
+                                         network.calibration.per_margin,
+                                         network.calibration.per_similarity)));
 
   const std::uint32_t length = builder.GetSize();
   const std::uint64_t begin = model_arrays_at(length);
@@ -87,7 +107,6 @@ Expected<std::vector<std::uint8_t>> encode_neocognitron(const TrainedNeocognitro
     }
   }
   std::memcpy(to + arrays.lengths.at, network.lengths.data(), arrays.lengths.bytes);
-  std::memcpy(to + arrays.labels.at, network.labels.data(), arrays.labels.bytes);
   write_model_header(kNeocognitronKind, builder.GetBufferPointer(), length, arrays.bytes,
                      XXH64(to, arrays.bytes, 0), bytes.data());
   return bytes;
@@ -114,38 +133,23 @@ Expected<TrainedNeocognitron> read_neocognitron(const char* path) noexcept {
     network.parameters = table->parameters;
     network.normalization = table->normalization;
     network.planes = table->planes;
+    network.calibration = table->calibration;
     for (int i = 0; i < table->classes; ++i)
       network.names.emplace_back(table->names[static_cast<std::size_t>(i)]);
+    if (Expected<void> checked = check_arrays(*table, bytes.data()); !checked) return checked;
     for (std::size_t i = 0; i < arrays.weights.size(); ++i) {
-      const std::uint8_t* half = bytes.data() + arrays.weights[i].at;
+      const auto* const halves =
+          reinterpret_cast<const std::uint16_t*>(bytes.data() + arrays.weights[i].at);
       network.weights[i].resize(weight_count(*table, static_cast<int>(i)));
-      for (float& weight : network.weights[i]) {
-        std::uint16_t rounded = 0;
-        std::memcpy(&rounded, half, sizeof(rounded));
-        half += sizeof(rounded);
-        weight = float_from_half(rounded);
-        if (!(weight >= 0.0f) || !std::isfinite(weight)) {
-          return corrupt_file(
-              "neocognitron model: a weight of stage %zu is %g; it must be 0 or more", i + 1,
-              static_cast<double>(weight));
-        }
-      }
+      std::transform(halves, halves + network.weights[i].size(), network.weights[i].begin(),
+                     float_from_half);
     }
-    const auto references = static_cast<std::size_t>(table->planes[3]);
-    network.lengths.resize(references);
-    network.labels.resize(references);
+    network.lengths.resize(static_cast<std::size_t>(table->planes[3]));
     std::memcpy(network.lengths.data(), bytes.data() + arrays.lengths.at, arrays.lengths.bytes);
-    std::memcpy(network.labels.data(), bytes.data() + arrays.labels.at, arrays.labels.bytes);
-    for (std::size_t i = 0; i < references; ++i) {
-      if (!(network.lengths[i] > 0.0f) || !std::isfinite(network.lengths[i]) ||
-          network.labels[i] >= network.names.size() ||
-          (i > 0 && network.labels[i] < network.labels[i - 1])) {
-        return corrupt_file(
-            "neocognitron model: reference %zu has length %g and class %d; lengths must be above "
-            "0, "
-            "classes below %zu and in ascending order",
-            i, static_cast<double>(network.lengths[i]), network.labels[i], network.names.size());
-      }
+    for (int i = 0; i < table->classes; ++i) {
+      const auto references = table->references[static_cast<std::size_t>(i)];
+      network.labels.insert(network.labels.end(), static_cast<std::size_t>(references),
+                            static_cast<std::uint16_t>(i));
     }
     return {};
   };

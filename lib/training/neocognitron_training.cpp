@@ -6,42 +6,23 @@
 #include <numbers>
 #include <numeric>
 #include <random>
-#include <thread>
+#include <string>
 #include <utility>
 
 #include "core/failure.h"
 #include "neocognitron/half.h"
 #include "neocognitron/model_file.h"
-#include "neocognitron/normalization.h"
+#include "training/checkpoint.h"
 #include "training/feature_learning.h"
+#include "training/network_run.h"
 #include "training/reference_learning.h"
 
 namespace ocellus {
 namespace detail {
 namespace {
 
-int threads_of(int threads) {
-  if (threads > 0) return threads;
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
-Expected<void> check_images(const LabeledImages& images) {
-  for (const auto& [name, side] : {std::pair{"width", images.width}, {"height", images.height}}) {
-    if (side < 8 || side > 1024)
-      return invalid_argument("training: %s of the images is %d; it must be 8 to 1024", name, side);
-  }
-  const std::size_t expected = images.count() * static_cast<std::size_t>(images.width) *
-                               static_cast<std::size_t>(images.height);
-  if (images.ink.size() != expected) {
-    return invalid_argument("training: there are %zu pixels; %zu images of %dx%d have %zu",
-                            images.ink.size(), images.count(), images.width, images.height,
-                            expected);
-  }
-  return {};
-}
-
 /// The number of classes that names and labels tell of.
-int classes_of(const LabeledImages& images) {
+int count_classes(const LabeledImages& images) {
   const int labeled = *std::max_element(images.labels.begin(), images.labels.end()) + 1;
   return std::max(labeled, static_cast<int>(images.names.size()));
 }
@@ -56,7 +37,7 @@ Expected<void> check_training(const LabeledImages& images, const NeocognitronTra
                               images.labels[i], kMaxCharacterClasses - 1);
     }
   }
-  const int classes = classes_of(images);
+  const int classes = count_classes(images);
   if (!images.names.empty() && images.names.size() < static_cast<std::size_t>(classes)) {
     return invalid_argument("training: there are %zu names for %d classes", images.names.size(),
                             classes);
@@ -90,35 +71,10 @@ Expected<void> check_training(const LabeledImages& images, const NeocognitronTra
   check("scale", static_cast<double>(training.scale), 0.0, 1.0);
   check("shear", static_cast<double>(training.shear), 0.0, 1.0);
   check("threads", training.threads, 0, 1024);
+  check("calibration_copies", training.calibration_copies, 0, 1e6);
+  if (result && training.checkpoint_images == 0)
+    result = invalid_argument("training: checkpoint_images is 0; it must be 1 or more");
   return result;
-}
-
-InkImage image_at(const LabeledImages& images, std::size_t i) {
-  const std::size_t pixels =
-      static_cast<std::size_t>(images.width) * static_cast<std::size_t>(images.height);
-  return {images.ink.data() + i * pixels, images.width, images.height, images.width};
-}
-
-/// A distortion of U0 around its center.
-struct Distortion {
-  double xx = 1.0;
-  double xy = 0.0;
-  double yx = 0.0;
-  double yy = 1.0;
-};
-
-Distortion random_distortion(const NeocognitronTraining& training, std::mt19937_64& random) {
-  // std::uniform_real_distribution differs between C++ libraries.
-  const auto uniform = [&random](float bound) {
-    const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
-    return static_cast<double>(bound) * (2.0 * unit - 1.0);
-  };
-  const double angle = uniform(training.rotation) * std::numbers::pi / 180.0;
-  const double sx = std::exp(uniform(training.scale));
-  const double sy = std::exp(uniform(training.scale));
-  const double shear = uniform(training.shear);
-  return {std::cos(angle) * sx, -std::sin(angle) * sx + shear, std::sin(angle) * sy,
-          std::cos(angle) * sy};
 }
 
 /// Stage 1: weights are the contrast cells of an edge of each orientation through the center of an
@@ -151,69 +107,232 @@ std::vector<float> edge_weights(const NeocognitronParameters& parameters,
   return bank.normalized(order);
 }
 
-/// The stages that have been learned so far.
-class Network {
+void round_to_half(std::vector<float>& weights) {
+  for (float& weight : weights) weight = float_from_half(half_from_float(weight));
+}
+
+std::vector<int> counted_up(int count) {
+  std::vector<int> numbers(static_cast<std::size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+/// A training while it runs.
+class Trainer {
  public:
-  explicit Network(const NeocognitronParameters& parameters)
-      : parameters_(parameters), contrast_(contrast_window(parameters)) {}
+  /// `from`: the network that learns more, or null.
+  Trainer(const LabeledImages& images, const NeocognitronTraining& training,
+          const TrainedNeocognitron* from)
+      : images_(images),
+        training_(training),
+        from_(from),
+        threads_(threads_of(training.threads)),
+        network_(from == nullptr ? training.parameters : from->parameters) {}
 
-  const CellWindow& contrast() const noexcept { return contrast_; }
-
-  void add(int in_planes, int planes, const std::vector<float>& weights) {
-    stages_.push_back(std::make_unique<Stage>(parameters_, static_cast<int>(stages_.size()),
-                                              in_planes, planes, weights));
-  }
-
-  /// Memory of a thread.
-  struct Room {
-    explicit Room(const Network& network) : contrast(kContrastSides.out, kContrastPlanes) {
-      u0.resize(static_cast<std::size_t>(kNeocognitronSide) * kNeocognitronSide);
-      for (const auto& stage : network.stages_) stages.emplace_back(*stage);
-    }
-    std::vector<float> u0;
-    CellsRoom contrast;
-    std::vector<Stage::Room> stages;
-  };
-
-  /// The C-cells of the last stage.
-  void run(Room& room, StoredCells& out) const {
-    contrast_cells(contrast_, parameters_.contrast_threshold, room.u0.data(), room.contrast.cells);
-    ActiveCells in = room.contrast.cells;
-    for (std::size_t i = 0; i < stages_.size(); ++i) {
-      stages_[i]->run(in, room.stages[i]);
-      in = room.stages[i].out.cells;
-    }
-    out.store(in);
-  }
-
-  std::vector<std::unique_ptr<Room>> rooms(int threads) const {
-    std::vector<std::unique_ptr<Room>> all;
-    all.reserve(static_cast<std::size_t>(threads));
-    for (int t = 0; t < threads; ++t) all.push_back(std::make_unique<Room>(*this));
-    return all;
+  Expected<TrainedNeocognitron> train() {
+    if (const Expected<void> begun = begin(); !begun) return tl::unexpected(begun.error());
+    for (std::size_t f = 0; f < training_.features.size(); ++f)
+      if (const Expected<void> done = learn_stage(f); !done) return tl::unexpected(done.error());
+    if (const Expected<void> done = learn_references(); !done) return tl::unexpected(done.error());
+    if (const Expected<void> done = calibrate(); !done) return tl::unexpected(done.error());
+    return std::move(out_);
   }
 
  private:
-  NeocognitronParameters parameters_;
-  CellWindow contrast_;
-  std::vector<std::unique_ptr<Stage>> stages_;
-};
-
-/// U0 of an image without ink is empty.
-void write_u0(const InkImage& image, const PatchNormalization& normalization,
-              const Distortion& distortion, std::vector<float>& u0) {
-  PatchTransform transform;
-  if (!find_transform(image, normalization, transform)) {
-    std::fill(u0.begin(), u0.end(), 0.0f);
-    return;
+  /// Stage 1, names and labels; everything that was learned before.
+  Expected<void> begin() {
+    state_.images_hash = images_hash(images_);
+    state_.settings_hash = settings_hash(training_, from_);
+    if (training_.resume != nullptr) {
+      if (const Expected<void> checked = check_resume(*training_.resume, state_, training_);
+          !checked)
+        return checked;
+      state_ = *training_.resume;
+    }
+    if (from_ != nullptr) {
+      out_.parameters = from_->parameters;
+      out_.normalization = from_->normalization;
+      out_.calibration = from_->calibration;
+      out_.names = from_->names;
+      state_.stage = 3;
+    } else {
+      out_.parameters = training_.parameters;
+      out_.normalization = training_.normalization;
+    }
+    if (const Expected<void> named = number_labels(); !named) return named;
+    out_.planes[0] = kEdgePlanes;
+    if (from_ != nullptr) {
+      out_.weights[0] = from_->weights[0];
+    } else {
+      out_.weights[0] = edge_weights(training_.parameters, network_.contrast());
+      round_to_half(out_.weights[0]);
+    }
+    network_.add(kContrastPlanes, kEdgePlanes, out_.weights[0]);
+    return from_ != nullptr || training_.resume != nullptr || save() ? Expected<void>{} : stopped();
   }
-  const PatchTransform t = transform;
-  transform.xx = t.xx * distortion.xx + t.xy * distortion.yx;
-  transform.xy = t.xx * distortion.xy + t.xy * distortion.yy;
-  transform.yx = t.yx * distortion.xx + t.yy * distortion.yx;
-  transform.yy = t.yx * distortion.xy + t.yy * distortion.yy;
-  resample(image, transform, u0.data());
-}
+
+  /// The class of each image: a name that the network lacks begins a new class.
+  Expected<void> number_labels() {
+    std::vector<std::string> names = images_.names;
+    for (int i = static_cast<int>(names.size()); i < count_classes(images_); ++i)
+      names.push_back(std::to_string(i));
+    labels_ = images_.labels;
+    if (from_ == nullptr) {
+      out_.names = std::move(names);
+      return {};
+    }
+    for (std::uint16_t& label : labels_) {
+      const std::string& name = names[label];
+      const auto found = std::find(out_.names.begin(), out_.names.end(), name);
+      if (found == out_.names.end()) {
+        if (out_.names.size() == kMaxCharacterClasses) {
+          return invalid_argument(
+              "training: class \"%s\" is new, but the network has %d classes, which is the limit",
+              name.c_str(), kMaxCharacterClasses);
+        }
+        label = static_cast<std::uint16_t>(out_.names.size());
+        out_.names.push_back(name);
+      } else {
+        label = static_cast<std::uint16_t>(found - out_.names.begin());
+      }
+    }
+    return {};
+  }
+
+  /// The C-cells of the stages so far, of the first `count` images and of `copies` of all images.
+  bool run(std::size_t count, int copies, const char* what) {
+    std::vector<Distortion> distortions(count * static_cast<std::size_t>(copies + 1));
+    std::mt19937_64 random(training_.seed);
+    for (std::size_t i = count; i < distortions.size(); ++i)
+      distortions[i] = random_distortion(training_, random);
+    cells_.resize(distortions.size());
+    const auto rooms = network_.rooms(threads_);
+    // In parts, so that `progress` is called by this thread.
+    constexpr std::size_t kPart = 512;
+    for (std::size_t begin = 0; begin < cells_.size(); begin += kPart) {
+      if (!progress(what, static_cast<double>(begin) / static_cast<double>(cells_.size())))
+        return false;
+      for_all(std::min(kPart, cells_.size() - begin), threads_, [&](std::size_t i, int thread) {
+        Network::Room& room = *rooms[static_cast<std::size_t>(thread)];
+        write_u0(image_at(images_, (begin + i) % count), out_.normalization, distortions[begin + i],
+                 room.u0);
+        network_.run(room, cells_[begin + i]);
+      });
+    }
+    return true;
+  }
+
+  /// Stage 2 (0) or 3 (1), unless it was learned before.
+  Expected<void> learn_stage(std::size_t f) {
+    if (from_ != nullptr) {
+      out_.planes[f + 1] = from_->planes[f + 1];
+      out_.weights[f + 1] = from_->weights[f + 1];
+    } else if (state_.stage >= static_cast<int>(f) + 2) {
+      out_.planes[f + 1] = state_.planes[f];
+      out_.weights[f + 1] = state_.weights[f];
+    } else {
+      const FeatureLearning& learning = training_.features[f];
+      const char* const what = f == 0 ? "stage 2" : "stage 3";
+      std::size_t count = images_.count();
+      if (learning.images > 0) count = std::min(count, static_cast<std::size_t>(learning.images));
+      if (!run(count, 0, what)) return stopped();
+      const CellWindow window = simple_window(training_.parameters, static_cast<int>(f) + 1);
+      WeightBank bank(window, out_.planes[f]);
+      if (!learn_features(learning, window, training_.parameters.gain, cells_, bank,
+                          [&](double share) { return progress(what, share); }))
+        return stopped();
+      if (bank.planes() == 0)
+        return invalid_argument("training: %s found no feature: the images have no ink", what);
+      out_.planes[f + 1] = bank.planes();
+      out_.weights[f + 1] = bank.normalized(counted_up(bank.planes()));
+      round_to_half(out_.weights[f + 1]);
+      state_.stage = static_cast<int>(f) + 2;
+      state_.planes[f] = out_.planes[f + 1];
+      state_.weights[f] = out_.weights[f + 1];
+      if (!save()) return stopped();
+    }
+    network_.add(out_.planes[f], out_.planes[f + 1], out_.weights[f + 1]);
+    return {};
+  }
+
+  Expected<void> learn_references() {
+    if (!run(images_.count(), training_.copies, "stages 1 to 3")) return stopped();
+    std::vector<std::uint16_t> labels(cells_.size());
+    for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = labels_[i % images_.count()];
+    const CellWindow window = simple_window(out_.parameters, 3);
+    ReferenceTrainer trainer(window, out_.planes[2], static_cast<int>(out_.names.size()));
+    if (!state_.labels.empty()) {
+      if (const Expected<void> checked = trainer.restore(state_); !checked) return checked;
+    } else if (from_ != nullptr) {
+      trainer.start_from(*from_, threads_);
+    }
+    const ReferenceLearning learning{training_.margin, training_.references, training_.passes,
+                                     threads_, training_.seed};
+    const ReferenceTrainer::Checkpoints checkpoints{
+        training_.checkpoint ? training_.checkpoint_images : 0, [this, &trainer] {
+          trainer.save(state_);
+          return save();
+        }};
+    if (!trainer.learn(
+            learning, cells_, labels,
+            [&](int pass, double share) {
+              return progress("stage 4", (pass + share) / training_.passes);
+            },
+            checkpoints))
+      return stopped();
+    std::vector<int> order = counted_up(trainer.bank().planes());
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return trainer.label(a) < trainer.label(b); });
+    for (const int plane : order) {
+      out_.labels.push_back(trainer.label(plane));
+      out_.lengths.push_back(trainer.bank().length(plane));
+    }
+    out_.planes[3] = trainer.bank().planes();
+    out_.weights[3] = trainer.bank().normalized(order);
+    round_to_half(out_.weights[3]);
+    return {};
+  }
+
+  /// Fits the confidence to copies with distortions that stage 4 has not seen.
+  Expected<void> calibrate() {
+    if (from_ != nullptr || training_.calibration_copies == 0) return {};
+    cells_ = {};
+    constexpr std::size_t kMostOfImage = 4;
+    std::vector<DistortedImage> copies(std::min(
+        static_cast<std::size_t>(training_.calibration_copies), kMostOfImage * images_.count()));
+    constexpr std::uint64_t kOtherSeed = 0x9e3779b97f4a7c15;
+    std::mt19937_64 random(training_.seed ^ kOtherSeed);
+    std::vector<int> classes;
+    for (DistortedImage& copy : copies) {
+      copy.image = random() % images_.count();
+      copy.distortion = random_distortion(training_, random);
+      classes.push_back(labels_[copy.image]);
+    }
+    const std::vector<CharacterScores> scores =
+        recognize_all(out_, images_, copies, threads_, training_.progress);
+    if (scores.size() != copies.size()) return stopped();
+    const Expected<ConfidenceCalibration> fitted = fit_confidence(scores, classes);
+    if (!fitted) return tl::unexpected(fitted.error());
+    out_.calibration = *fitted;
+    return {};
+  }
+
+  bool progress(const char* what, double share) const {
+    return !training_.progress || training_.progress(what, share);
+  }
+  bool save() const { return !training_.checkpoint || training_.checkpoint(state_); }
+  static tl::unexpected<Error> stopped() { return tl::unexpected(stopped_training()); }
+
+  const LabeledImages& images_;
+  const NeocognitronTraining& training_;
+  const TrainedNeocognitron* from_;
+  int threads_;
+  TrainedNeocognitron out_;
+  Network network_;
+  std::vector<std::uint16_t> labels_;
+  std::vector<StoredCells> cells_;
+  TrainingCheckpoint state_;
+};
 
 }  // namespace
 }  // namespace detail
@@ -223,144 +342,48 @@ Expected<TrainedNeocognitron> train_neocognitron(const LabeledImages& images,
   using namespace detail;
   if (const Expected<void> checked = check_training(images, training); !checked)
     return tl::unexpected(checked.error());
-  const int threads = threads_of(training.threads);
-  const auto stopped = [] {
-    return tl::unexpected(make_error(Status::kUnsupported, "training: stopped before its end"));
-  };
-  const auto progress = [&training](const char* what, double share) {
-    return !training.progress || training.progress(what, share);
-  };
-
-  TrainedNeocognitron out;
-  out.parameters = training.parameters;
-  out.normalization = training.normalization;
-  const int classes = classes_of(images);
-  out.names = images.names;
-  for (int i = static_cast<int>(out.names.size()); i < classes; ++i)
-    out.names.push_back(std::to_string(i));
-  Network network(training.parameters);
-  out.planes[0] = kEdgePlanes;
-  out.weights[0] = edge_weights(training.parameters, network.contrast());
-  for (float& weight : out.weights[0]) weight = float_from_half(half_from_float(weight));
-  network.add(kContrastPlanes, kEdgePlanes, out.weights[0]);
-
-  std::vector<StoredCells> cells;
-  // The C-cells of the stages so far, of the first `count` images and of `copies` of all images.
-  const auto run = [&](std::size_t count, int copies, const char* what) {
-    std::vector<Distortion> distortions(count * static_cast<std::size_t>(copies + 1));
-    std::mt19937_64 random(training.seed);
-    for (std::size_t i = count; i < distortions.size(); ++i)
-      distortions[i] = random_distortion(training, random);
-    cells.resize(distortions.size());
-    const auto rooms = network.rooms(threads);
-    // In parts, so that `progress` is called by this thread.
-    constexpr std::size_t kPart = 512;
-    for (std::size_t begin = 0; begin < cells.size(); begin += kPart) {
-      if (!progress(what, static_cast<double>(begin) / static_cast<double>(cells.size())))
-        return false;
-      for_all(std::min(kPart, cells.size() - begin), threads, [&](std::size_t i, int thread) {
-        Network::Room& room = *rooms[static_cast<std::size_t>(thread)];
-        write_u0(image_at(images, (begin + i) % count), training.normalization,
-                 distortions[begin + i], room.u0);
-        network.run(room, cells[begin + i]);
-      });
-    }
-    return true;
-  };
-
-  for (std::size_t f = 0; f < training.features.size(); ++f) {
-    const FeatureLearning& learning = training.features[f];
-    const char* const what = f == 0 ? "stage 2" : "stage 3";
-    std::size_t count = images.count();
-    if (learning.images > 0) count = std::min(count, static_cast<std::size_t>(learning.images));
-    if (!run(count, 0, what)) return stopped();
-    const CellWindow window = simple_window(training.parameters, static_cast<int>(f) + 1);
-    WeightBank bank(window, out.planes[f]);
-    if (!learn_features(learning, window, training.parameters.gain, cells, bank,
-                        [&](double share) { return progress(what, share); }))
-      return stopped();
-    if (bank.planes() == 0)
-      return invalid_argument("training: %s found no feature: the images have no ink", what);
-    std::vector<int> order(static_cast<std::size_t>(bank.planes()));
-    std::iota(order.begin(), order.end(), 0);
-    out.planes[f + 1] = bank.planes();
-    out.weights[f + 1] = bank.normalized(order);
-    for (float& weight : out.weights[f + 1]) weight = float_from_half(half_from_float(weight));
-    network.add(out.planes[f], bank.planes(), out.weights[f + 1]);
-  }
-
-  if (!run(images.count(), training.copies, "stages 1 to 3")) return stopped();
-  std::vector<std::uint16_t> labels(cells.size());
-  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = images.labels[i % images.count()];
-  const CellWindow window = simple_window(training.parameters, 3);
-  ReferenceTrainer trainer(window, out.planes[2], classes);
-  const ReferenceLearning learning{training.margin, training.references, training.passes, threads,
-                                   training.seed};
-  if (!trainer.learn(learning, cells, labels, [&](int pass, double share) {
-        return progress("stage 4", (pass + share) / training.passes);
-      }))
-    return stopped();
-  std::vector<int> order(static_cast<std::size_t>(trainer.bank().planes()));
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int a, int b) { return trainer.label(a) < trainer.label(b); });
-  for (const int plane : order) {
-    out.labels.push_back(trainer.label(plane));
-    out.lengths.push_back(trainer.bank().length(plane));
-  }
-  out.planes[3] = trainer.bank().planes();
-  out.weights[3] = trainer.bank().normalized(order);
-  for (float& weight : out.weights[3]) weight = float_from_half(half_from_float(weight));
-  return out;
+  return Trainer(images, training, nullptr).train();
 }
 
-Expected<std::vector<CharacterScores>> recognize(const TrainedNeocognitron& trained,
-                                                 const LabeledImages& images,
-                                                 int threads) noexcept {
+Expected<TrainedNeocognitron> extend_neocognitron(const TrainedNeocognitron& network,
+                                                  const LabeledImages& images,
+                                                  const NeocognitronTraining& training) noexcept {
   using namespace detail;
-  if (const Expected<void> checked = check_images(images); !checked)
+  if (const Expected<void> checked = check_training(images, training); !checked)
     return tl::unexpected(checked.error());
-  threads = threads_of(threads);
-  Network network(trained.parameters);
-  int below = kContrastPlanes;
-  for (std::size_t l = 0; l < 3; ++l) {
-    network.add(below, trained.planes[l], trained.weights[l]);
-    below = trained.planes[l];
+  if (const Expected<void> checked = check_network(network); !checked)
+    return tl::unexpected(checked.error());
+  return Trainer(images, training, &network).train();
+}
+
+LabeledImages split_validation(LabeledImages& images, double share, std::uint64_t seed) noexcept {
+  std::vector<std::vector<std::size_t>> members;
+  for (std::size_t i = 0; i < images.count(); ++i) {
+    const std::size_t label = images.labels[i];
+    if (members.size() <= label) members.resize(label + 1);
+    members[label].push_back(i);
   }
-  const Stage last(trained.parameters, 3, below, trained.planes[3], trained.weights[3]);
-  const ReferenceSet references(last.layer(), trained.weights[3], trained.labels,
-                                static_cast<int>(trained.names.size()));
-  const auto rooms = network.rooms(threads);
-  const int stride = last.layer().stride();
-  std::vector<CharacterScores> out(images.count());
-  struct LastRoom {
-    std::vector<SimpleInput> inputs;
-    std::array<float, kReferencePositions> v{};
-    AlignedFloats similarities;
-    StoredCells cells;
-    ClassScores scores;
-  };
-  std::vector<LastRoom> last_rooms(static_cast<std::size_t>(threads));
-  for (LastRoom& room : last_rooms) {
-    room.inputs.resize(kReferencePositions * last.layer().rows());
-    room.similarities =
-        AlignedFloats(kReferencePositions * static_cast<std::size_t>(stride) + kPlaneAlignment);
+  std::vector<char> moves(images.count());
+  std::mt19937_64 random(seed);
+  for (std::vector<std::size_t>& own : members) {
+    if (own.empty()) continue;
+    for (std::size_t i = own.size(); i > 1; --i) std::swap(own[i - 1], own[random() % i]);
+    const double wanted = std::clamp(share, 0.0, 1.0) * static_cast<double>(own.size());
+    const auto count = std::min(static_cast<std::size_t>(std::lround(wanted)), own.size() - 1);
+    for (std::size_t i = 0; i < count; ++i) moves[own[i]] = 1;
   }
-  for_all(images.count(), threads, [&](std::size_t i, int thread) {
-    Network::Room& room = *rooms[static_cast<std::size_t>(thread)];
-    LastRoom& end = last_rooms[static_cast<std::size_t>(thread)];
-    write_u0(image_at(images, i), trained.normalization, {}, room.u0);
-    network.run(room, end.cells);
-    reference_similarities(last.layer(), end.cells.view(), {end.inputs.data(), end.v.data()},
-                           end.similarities.get());
-    references.score(end.similarities.get(), end.scores);
-    out[i] = {end.scores.best,
-              end.scores.best < 0
-                  ? 0.0f
-                  : end.scores.similarity[static_cast<std::size_t>(end.scores.best)],
-              end.scores.margin};
-  });
-  return out;
+  LabeledImages stays{images.width, images.height, {}, {}, images.names};
+  LabeledImages moved = stays;
+  const std::size_t pixels =
+      static_cast<std::size_t>(images.width) * static_cast<std::size_t>(images.height);
+  for (std::size_t i = 0; i < images.count(); ++i) {
+    LabeledImages& to = moves[i] != 0 ? moved : stays;
+    const auto first = images.ink.begin() + static_cast<std::ptrdiff_t>(i * pixels);
+    to.ink.insert(to.ink.end(), first, first + static_cast<std::ptrdiff_t>(pixels));
+    to.labels.push_back(images.labels[i]);
+  }
+  images = std::move(stays);
+  return moved;
 }
 
 }  // namespace ocellus

@@ -264,18 +264,26 @@ void ReferenceTrainer::learn_image(Image& image, std::uint16_t label,
 
 bool ReferenceTrainer::learn(const ReferenceLearning& learning, std::span<StoredCells> images,
                              std::span<const std::uint16_t> labels,
-                             const std::function<bool(int, double)>& progress) {
+                             const std::function<bool(int, double)>& progress,
+                             const Checkpoints& checkpoints) {
   std::vector<Image> group(kGroup);
   std::vector<std::size_t> order(images.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::mt19937_64 random(learning.seed);
+  const auto save = [&checkpoints] { return checkpoints.images == 0 || checkpoints.save(); };
+  const std::uint64_t interval = (checkpoints.images + kGroup - 1) / kGroup * kGroup;
   for (int pass = 0; pass < learning.passes; ++pass) {
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
-    added_ = 0;
-    for (std::size_t begin = 0; begin < order.size(); begin += kGroup) {
-      if (begin % (16 * kGroup) == 0 &&
-          !progress(pass, static_cast<double>(begin) / static_cast<double>(order.size())))
+    if (pass < passes_) continue;  // learned before the checkpoint; only the order is needed
+    const std::size_t start = position_;
+    for (std::size_t begin = start; begin < order.size(); begin += kGroup) {
+      position_ = begin;
+      if (begin % (4 * kGroup) == 0 &&
+          !progress(pass, static_cast<double>(begin) / static_cast<double>(order.size()))) {
+        save();
         return false;
+      }
+      if (interval > 0 && begin > start && begin % interval == 0 && !save()) return false;
       const std::size_t count = std::min(kGroup, order.size() - begin);
       changed_.clear();
       for_all(count, learning.threads, [&](std::size_t i, int) {
@@ -285,9 +293,14 @@ bool ReferenceTrainer::learn(const ReferenceLearning& learning, std::span<Stored
       for (std::size_t i = 0; i < count; ++i)
         learn_image(group[i], labels[order[begin + i]], learning);
     }
-    if (added_ == 0) break;
+    const bool last = added_ == 0 || pass + 1 == learning.passes;
+    // The state of the end has no next pass.
+    passes_ = last ? learning.passes : pass + 1;
+    position_ = 0;
+    added_ = 0;
+    if (last) break;
   }
-  return true;
+  return save();
 }
 
 }  // namespace ocellus::detail

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "neocognitron/cpu/readout.h"
+#include "ocellus/neocognitron_training.h"
 #include "training/layer_run.h"
 #include "training/weight_bank.h"
 
@@ -26,6 +27,12 @@ class ClassProducts {
   /// i, before. `square` and `bank`: b^2 of the plane and all lengths, after it.
   void add(int plane, std::span<const double> raw, double square, const WeightBank& bank);
   void learn(int plane, std::span<const double> raw, double square, const WeightBank& bank);
+
+  /// For checkpoints: the sum of a(v, kappa, i) a(v, kappa, j) / c(v) of two members, and the bound
+  /// of the read-out of a member.
+  double raw(std::size_t i, std::size_t j) const { return raw_[i * capacity_ + j]; }
+  float smallest(std::size_t member) const { return smallest_[member]; }
+  void set_smallest(std::size_t member, float value) { smallest_[member] = value; }
 
  private:
   void refresh(std::size_t member, const WeightBank& bank);
@@ -81,11 +88,26 @@ class ReferenceTrainer {
  public:
   ReferenceTrainer(const CellWindow& window, int in_planes, int classes);
 
-  /// Learns from the C-cells of stage 3. False: stopped by `progress`, which gets the pass and the
-  /// share of the images.
+  /// When `save` is called: at the end, when `progress` stops, and after this number of images of a
+  /// pass. 0: never. `save` returns false to stop.
+  struct Checkpoints {
+    std::uint64_t images = 0;
+    std::function<bool()> save;
+  };
+
+  /// Learns from the C-cells of stage 3. False: stopped by `save` or by `progress`, which gets the
+  /// pass and the share of the images.
   bool learn(const ReferenceLearning& learning, std::span<StoredCells> images,
              std::span<const std::uint16_t> labels,
-             const std::function<bool(int, double)>& progress);
+             const std::function<bool(int, double)>& progress, const Checkpoints& checkpoints);
+
+  /// Before `learn`: the references of a network that has the same planes of stage 3, as the first
+  /// ones.
+  void start_from(const TrainedNeocognitron& network, int threads);
+  /// Before `learn`: goes on from a state. Errors: InvalidArgument (its arrays do not fit).
+  Expected<void> restore(const TrainingCheckpoint& state);
+  /// Writes the members of stage 4.
+  void save(TrainingCheckpoint& state) const;
 
   const WeightBank& bank() const noexcept { return bank_; }
   std::uint16_t label(int plane) const { return labels_[static_cast<std::size_t>(plane)]; }
@@ -106,6 +128,8 @@ class ReferenceTrainer {
   std::vector<ClassProducts> classes_;
   std::vector<int> changed_;  // planes that have learned since the images of the group were read
   int added_ = 0;
+  int passes_ = 0;              // complete ones
+  std::uint64_t position_ = 0;  // images that the next pass has learned
 };
 
 }  // namespace ocellus::detail

@@ -11,9 +11,13 @@ WeightBank::WeightBank(const CellWindow& window, int in_planes)
       rows_(static_cast<std::size_t>(window.taps) * static_cast<std::size_t>(in_planes)),
       in_planes_(in_planes) {}
 
-void WeightBank::add(std::span<const SimpleInput> inputs) {
+void WeightBank::make_room() {
   if (static_cast<std::size_t>(planes_) == blocks_.size() * kWeightBlock)
     blocks_.emplace_back(rows_ * kWeightBlock);
+}
+
+void WeightBank::add(std::span<const SimpleInput> inputs) {
+  make_room();
   squares_.push_back(0.0);
   lengths_.push_back(0.0f);
   columns_.emplace_back(rows_);
@@ -36,6 +40,16 @@ void WeightBank::learn(int plane, std::span<const SimpleInput> inputs) {
   }
   squares_[k] = squares;
   lengths_[k] = static_cast<float>(std::sqrt(squares));
+}
+
+void WeightBank::restore(std::span<const float> column, double square) {
+  make_room();
+  const auto k = static_cast<std::size_t>(planes_);
+  for (std::size_t row = 0; row < rows_; ++row) weight(row, k) = column[row];
+  columns_.emplace_back(column.begin(), column.end());
+  squares_.push_back(square);
+  lengths_.push_back(static_cast<float>(std::sqrt(square)));
+  ++planes_;
 }
 
 void WeightBank::excite(std::span<const SimpleInput> inputs, float* e) const {

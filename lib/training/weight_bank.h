@@ -24,6 +24,13 @@ class WeightBank {
   void add(std::span<const SimpleInput> inputs);
   /// Adds an input to the weights of a plane.
   void learn(int plane, std::span<const SimpleInput> inputs);
+  /// Begins a plane with these weights a and b^2.
+  void restore(std::span<const float> column, double square);
+  /// The weights a of a plane, one for each row.
+  std::span<const float> column(int plane) const {
+    return columns_[static_cast<std::size_t>(plane)];
+  }
+  double square(int plane) const { return squares_[static_cast<std::size_t>(plane)]; }
   /// e / b of all planes, block by block of kWeightBlock planes; `e` has room for
   /// blocks() * kWeightBlock floats, aligned.
   void excite(std::span<const SimpleInput> inputs, float* e) const;
@@ -36,6 +43,8 @@ class WeightBank {
   std::vector<float> normalized(std::span<const int> order) const;
 
  private:
+  /// For one more plane.
+  void make_room();
   float& weight(std::size_t row, std::size_t plane) const noexcept {
     return blocks_[plane / kWeightBlock].get()[row * kWeightBlock + plane % kWeightBlock];
   }

@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/model_file.h"
 #include "neocognitron/half.h"
 #include "neocognitron/model_file.h"
+#include "neocognitron_model_generated.h"
 #include "ocellus/neocognitron_training.h"
 #include "support/files.h"
 
@@ -78,6 +80,7 @@ TEST_F(NeocognitronFile, WhatIsWrittenIsRead) {
   TrainedNeocognitron from = network();
   from.parameters.stages[2].threshold = 0.625f;
   from.normalization = {40.0f, false};
+  from.calibration = {-2.5f, 30.0f, 1.25f};
   const auto read = read_neocognitron(write(encoded(from)).c_str());
   ASSERT_TRUE(read) << read.error().text;
   EXPECT_EQ(read->planes, from.planes);
@@ -88,6 +91,46 @@ TEST_F(NeocognitronFile, WhatIsWrittenIsRead) {
   EXPECT_EQ(read->parameters.stages[2].threshold, 0.625f);
   EXPECT_EQ(read->normalization.extent, 40.0f);
   EXPECT_FALSE(read->normalization.deslant);
+  EXPECT_EQ(read->calibration.offset, -2.5f);
+  EXPECT_EQ(read->calibration.per_margin, 30.0f);
+  EXPECT_EQ(read->calibration.per_similarity, 1.25f);
+}
+
+// Fails when a file from before the confidence is refused, or a number out of range is taken.
+TEST_F(NeocognitronFile, TheConfidenceIsOptionalAndInItsRange) {
+  const std::vector<std::uint8_t> whole = encoded(network());
+  std::uint32_t table_bytes = 0;
+  std::memcpy(&table_bytes, whole.data() + 20, sizeof(table_bytes));
+  const std::uint64_t begin = detail::model_arrays_at(table_bytes);
+  // The same file with another table.
+  const auto with = [&](const auto& change) {
+    const std::unique_ptr<file::NeocognitronT> table(
+        flatbuffers::GetRoot<file::Neocognitron>(whole.data() + detail::kModelTableAt)->UnPack());
+    change(*table);
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(file::Neocognitron::Pack(builder, table.get()));
+    const std::uint64_t arrays = whole.size() - begin;
+    std::vector<std::uint8_t> bytes(detail::model_arrays_at(builder.GetSize()));
+    detail::write_model_header(detail::kNeocognitronKind, builder.GetBufferPointer(),
+                               builder.GetSize(), arrays, XXH64(whole.data() + begin, arrays, 0),
+                               bytes.data());
+    bytes.insert(bytes.end(), whole.begin() + static_cast<std::ptrdiff_t>(begin), whole.end());
+    return bytes;
+  };
+  const auto read = read_neocognitron(
+      write(with([](file::NeocognitronT& table) { table.confidence.reset(); })).c_str());
+  ASSERT_TRUE(read) << read.error().text;
+  EXPECT_EQ(read->calibration.per_margin, ConfidenceCalibration{}.per_margin);
+  EXPECT_EQ(
+      error_of(
+          with([](file::NeocognitronT& table) { table.confidence->per_margin = std::nanf(""); })),
+      "neocognitron model \"\": the numbers of the confidence are -4, nan and 4; they must be "
+      "-10000 to 10000");
+  EXPECT_NE(error_of(with([](file::NeocognitronT& table) { table.confidence->offset = 2e4f; })),
+            "");
+  TrainedNeocognitron from = network();
+  from.calibration.per_similarity = std::nanf("");
+  EXPECT_FALSE(encode_neocognitron(from, ""));
 }
 
 TEST_F(NeocognitronFile, EveryTruncationIsAnError) {
@@ -123,13 +166,11 @@ TEST_F(NeocognitronFile, BadNumbersAreNamed) {
   }
   {
     std::vector<std::uint8_t> bytes = whole;
-    const std::uint16_t label = 3;
-    std::memcpy(bytes.data() + bytes.size() - 2, &label, sizeof(label));
+    const float length = -8.0f;
+    std::memcpy(bytes.data() + bytes.size() - sizeof(length), &length, sizeof(length));
     hash_again(bytes);
-    EXPECT_EQ(
-        error_of(bytes),
-        "neocognitron model \"\": reference 3 has length 8 and class 3; lengths must be above 0, "
-        "classes below 3 and in ascending order");
+    EXPECT_EQ(error_of(bytes),
+              "neocognitron model \"\": the length of reference 3 is -8; it must be above 0");
   }
 }
 

@@ -25,6 +25,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 
 #include "ocellus/status.h"
@@ -74,6 +75,20 @@ struct NeocognitronParameters {
 struct PatchNormalization {
   float extent = 36.0f;  ///< pixels of U0, 16 to 64
   bool deslant = true;   ///< sheared so that the second moment of x and y is 0
+};
+
+/// The confidence of an answer, 0 to 1: the probability that the class is right, as a logistic
+/// function of what stage 4 says. Training fits the three numbers to images that were not learned.
+struct ConfidenceCalibration {
+  float offset = -4.0f;         ///< c0, -1e4 to 1e4
+  float per_margin = 60.0f;     ///< c1, -1e4 to 1e4
+  float per_similarity = 4.0f;  ///< c2, -1e4 to 1e4
+
+  /// 1 / (1 + exp(-(c0 + c1 * margin + c2 * similarity))). `similarity`: of the best class, 0 to 1;
+  /// `margin`: over the second best class.
+  float confidence(float margin, float similarity) const noexcept {
+    return 1.0f / (1.0f + std::exp(-(offset + per_margin * margin + per_similarity * similarity)));
+  }
 };
 
 /// Returns nothing if all parameters are in their ranges. Errors: InvalidArgument, with the name of

@@ -12,6 +12,9 @@
 // silent, a new plane begins. Stage 4 learns with labels: an image that is recognized by too small
 // a margin, or wrongly, becomes a new reference of its class; otherwise it is added to the most
 // similar reference of its class. The result does not depend on the number of threads.
+//
+// A network that has learned can learn more images and more classes (`extend_neocognitron`).
+// Training can be stopped and go on later (`TrainingCheckpoint`).
 #pragma once
 
 #include <array>
@@ -48,6 +51,27 @@ struct FeatureLearning {
   int images = 4000;  ///< from which it learns, the first ones; 0: all
 };
 
+/// The state of a training, from which it goes on to the same result. Both hashes must fit the
+/// images and the settings of the call that resumes.
+struct TrainingCheckpoint {
+  std::uint64_t images_hash = 0;
+  std::uint64_t settings_hash = 0;
+  int stage = 1;                              ///< the last complete one, 1 to 3
+  std::array<int, 2> planes{};                ///< K2 and K3; 0: not learned
+  std::array<std::vector<float>, 2> weights;  ///< of stages 2 and 3, as in TrainedNeocognitron
+  // Stage 4.
+  int passes = 0;                     ///< complete ones
+  std::uint64_t position = 0;         ///< images that the next pass has learned
+  int added = 0;                      ///< references that the next pass has added
+  std::vector<std::uint16_t> labels;  ///< class of each reference, the oldest first
+  std::vector<float> references;      ///< a(v, kappa, k) of each reference, one after another
+  std::vector<double> squares;        ///< b(k)^2
+  /// Sums of a(v, kappa, i) a(v, kappa, j) / c(v) for references j < i of one class, in the order
+  /// of i, then of j.
+  std::vector<double> products;
+  std::vector<float> smallest_products;  ///< bounds of the read-out, one for each reference
+};
+
 struct NeocognitronTraining {
   NeocognitronParameters parameters;
   PatchNormalization normalization;
@@ -64,8 +88,17 @@ struct NeocognitronTraining {
   float shear = 0.15f;    ///< at most
   std::uint64_t seed = 1;
   int threads = 0;  ///< 0: one for each CPU that the process may use
+  /// Distorted copies that stage 4 does not learn: `train_neocognitron` fits the confidence to
+  /// them. It makes at most four of each image on average. 0: the confidence keeps its default. 0
+  /// to 1e6
+  int calibration_copies = 2000;
   /// Called from time to time by the thread that trains. False: stop.
   std::function<bool(const char* what, double share)> progress;
+  /// Called at the end of each stage, in stage 4 after each `checkpoint_images` images, and when
+  /// `progress` stops stage 4. False: stop.
+  std::function<bool(const TrainingCheckpoint& state)> checkpoint;
+  std::uint64_t checkpoint_images = 16384;     ///< 1 or more; rounded up to a multiple of 16
+  const TrainingCheckpoint* resume = nullptr;  ///< where to go on; null: at the begin
 };
 
 /// A network that has learned.
@@ -79,12 +112,26 @@ struct TrainedNeocognitron {
   std::array<std::vector<float>, kNeocognitronStages> weights;
   std::vector<std::uint16_t> labels;  ///< class of each reference, in ascending order
   std::vector<float> lengths;         ///< b(k) of each reference before the division
+  ConfidenceCalibration calibration;
 };
 
-/// Errors: InvalidArgument (a parameter, or images and labels that do not fit), Unsupported
-/// (stopped by `progress`).
+/// Errors: InvalidArgument (a parameter, or images, labels and the state to resume that do not
+/// fit), Unsupported (stopped by `progress` or `checkpoint`).
 Expected<TrainedNeocognitron> train_neocognitron(const LabeledImages& images,
                                                  const NeocognitronTraining& training) noexcept;
+
+/// Stage 4 of a trained network learns more images. Stages 1 to 3, parameters, normalization and
+/// calibration stay. Classes are the same if their names are: an image of a name that the network
+/// does not have begins a new class. The network does not see its earlier images again. `features`,
+/// `parameters`, `normalization` and `calibration_copies` of `training` are not used. Errors: those
+/// of `train_neocognitron`.
+Expected<TrainedNeocognitron> extend_neocognitron(const TrainedNeocognitron& network,
+                                                  const LabeledImages& images,
+                                                  const NeocognitronTraining& training) noexcept;
+
+/// Moves a share of the images of each class, chosen by `seed`, from `images` to the result. At
+/// least one image of each class stays.
+LabeledImages split_validation(LabeledImages& images, double share, std::uint64_t seed) noexcept;
 
 /// What a network says of an image.
 struct CharacterScores {
@@ -93,10 +140,23 @@ struct CharacterScores {
   float margin = 0.0f;      ///< over the second best class
 };
 
-/// Recognizes all images. Errors: those of `train_neocognitron`.
-Expected<std::vector<CharacterScores>> recognize(const TrainedNeocognitron& network,
-                                                 const LabeledImages& images,
-                                                 int threads = 0) noexcept;
+/// Recognizes all images. Errors: InvalidArgument (images), Unsupported (stopped by `progress`).
+Expected<std::vector<CharacterScores>> recognize(
+    const TrainedNeocognitron& network, const LabeledImages& images, int threads = 0,
+    const std::function<bool(const char* what, double share)>& progress = {}) noexcept;
+
+inline constexpr int kNoClass = -1;
+
+/// The class of each image in the network, by the names; kNoClass if the network does not have it.
+std::vector<int> classes_of(const TrainedNeocognitron& network,
+                            const LabeledImages& images) noexcept;
+
+/// Fits the confidence to answers of images that were not learned, whose classes are known. The
+/// fewer the mistakes, the nearer the result to `prior`. Errors: InvalidArgument (numbers of scores
+/// and classes).
+Expected<ConfidenceCalibration> fit_confidence(const std::vector<CharacterScores>& scores,
+                                               const std::vector<int>& classes,
+                                               const ConfidenceCalibration& prior = {}) noexcept;
 
 /// The bytes of a model file, for the operator and for `read_neocognitron`. `note` tells readers
 /// where the model comes from. Errors: InvalidArgument (arrays or names that do not fit).
@@ -105,5 +165,11 @@ Expected<std::vector<std::uint8_t>> encode_neocognitron(const TrainedNeocognitro
 
 /// Reads a model file. Errors: InvalidArgument (empty path), IoError, CorruptFile.
 Expected<TrainedNeocognitron> read_neocognitron(const char* path) noexcept;
+
+/// The bytes of a file with the state of a training.
+std::vector<std::uint8_t> encode_checkpoint(const TrainingCheckpoint& state) noexcept;
+
+/// Reads such a file. Errors: InvalidArgument (empty path), IoError, CorruptFile.
+Expected<TrainingCheckpoint> read_checkpoint(const char* path) noexcept;
 
 }  // namespace ocellus

@@ -1,0 +1,425 @@
+#include "apps/neocognitron/train_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/common/common.h"
+#include "apps/common/interrupt.h"
+#include "apps/common/printable.h"
+#include "apps/io/idx_file.h"
+#include "apps/io/output_file.h"
+#include "apps/neocognitron/class_names.h"
+#include "ocellus/neocognitron_training.h"
+
+namespace ocellus::app {
+namespace {
+
+struct TrainOptions {
+  std::string images;
+  std::string labels;
+  std::string class_names;
+  std::string ink = "auto";
+  std::string from;
+  std::string out;
+  std::string checkpoint;
+  bool resume = false;
+  std::string note;
+  double validation = 0.0;
+  int per_class = 0;
+  std::vector<int> planes;
+  std::vector<float> learning_thresholds;
+  std::vector<float> thresholds;
+  int feature_images = FeatureLearning{}.images;
+  bool keep_slant = false;
+  bool json = false;
+  NeocognitronTraining training;
+};
+
+/// The images of a command line.
+struct Images {
+  LabeledImages training;
+  LabeledImages validation;
+};
+
+/// Keeps the first images of each class.
+void keep_first(LabeledImages& images, int per_class) {
+  const std::size_t pixels =
+      static_cast<std::size_t>(images.width) * static_cast<std::size_t>(images.height);
+  std::array<int, kMaxCharacterClasses> seen{};
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < images.count(); ++i) {
+    if (++seen[images.labels[i]] > per_class) continue;
+    std::copy_n(images.ink.begin() + static_cast<std::ptrdiff_t>(i * pixels), pixels,
+                images.ink.begin() + static_cast<std::ptrdiff_t>(kept * pixels));
+    images.labels[kept++] = images.labels[i];
+  }
+  images.ink.resize(kept * pixels);
+  images.labels.resize(kept);
+}
+
+Images read_images(const TrainOptions& options) {
+  LabeledIdx read = read_labeled_idx(options.images, options.labels);
+  make_ink_bright(read.images, options.ink == "bright" ? InkColor::kBright
+                               : options.ink == "dark" ? InkColor::kDark
+                                                       : InkColor::kAuto);
+  Images images;
+  images.training.width = read.images.width;
+  images.training.height = read.images.height;
+  images.training.ink = std::move(read.images.pixels);
+  images.training.labels.assign(read.labels.begin(), read.labels.end());
+  if (!options.class_names.empty()) {
+    images.training.names = read_class_names(options.class_names);
+    const std::size_t names = images.training.names.size();
+    for (std::size_t i = 0; i < read.labels.size(); ++i) {
+      if (read.labels[i] < names) continue;
+      throw InputError(
+          fmt::format("{}: label {} of image {} has no name; {} has names of labels 0 "
+                      "to {}",
+                      options.labels, read.labels[i], i, options.class_names, names - 1));
+    }
+  }
+  // The split comes first. So the validation images do not depend on --per-class.
+  images.validation = split_validation(images.training, options.validation, options.training.seed);
+  if (options.per_class > 0) keep_first(images.training, options.per_class);
+  return images;
+}
+
+NeocognitronTraining training_of(const TrainOptions& options) {
+  NeocognitronTraining training = options.training;
+  for (std::size_t i = 0; i < training.features.size(); ++i) {
+    training.features[i].images = options.feature_images;
+    if (!options.planes.empty()) training.features[i].planes = options.planes[i];
+    if (!options.learning_thresholds.empty())
+      training.features[i].threshold = options.learning_thresholds[i];
+  }
+  for (std::size_t i = 0; i < options.thresholds.size(); ++i)
+    training.parameters.stages[i].threshold = options.thresholds[i];
+  training.normalization.deslant = !options.keep_slant;
+  // With a split, the confidence comes from its images.
+  if (options.validation > 0.0) training.calibration_copies = 0;
+  return training;
+}
+
+/// What the command shows while it computes, and whether it must stop.
+class Watch {
+ public:
+  bool operator()(const char* what, double share) {
+    if (what_ != what) {
+      what_ = what;
+      progress_.reset();  // the old bar disappears before the new one begins
+      progress_.emplace(what_, kTotal);
+    }
+    progress_->update(static_cast<std::int64_t>(share * kTotal));
+    return stop_signal() == 0;
+  }
+  void end() { progress_.reset(); }
+
+ private:
+  static constexpr std::int64_t kTotal = 1000;
+  std::string what_;
+  std::optional<Progress> progress_;
+};
+
+void write_file(const std::string& path, const std::vector<std::uint8_t>& bytes) {
+  OutputFile file(path);
+  file.write(bytes.data(), bytes.size());
+  file.commit();
+}
+
+/// Fails before the training if the file could not be written after it.
+void require_writable(const std::string& path) {
+  if (!is_special_file(path)) OutputFile{path};
+}
+
+struct Validation {
+  std::size_t right = 0;
+  std::vector<std::size_t> class_images;  // of each class of the network
+  std::vector<std::size_t> class_right;
+};
+
+Validation count_right(const TrainedNeocognitron& network,
+                       const std::vector<CharacterScores>& scores,
+                       const std::vector<int>& classes) {
+  Validation counted;
+  counted.class_images.resize(network.names.size());
+  counted.class_right.resize(network.names.size());
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (classes[i] == kNoClass) continue;
+    const auto own = static_cast<std::size_t>(classes[i]);
+    ++counted.class_images[own];
+    if (scores[i].best != classes[i]) continue;
+    ++counted.class_right[own];
+    ++counted.right;
+  }
+  return counted;
+}
+
+void print_report(const TrainOptions& options, const Images& images,
+                  const TrainedNeocognitron& network, const std::optional<Validation>& validation,
+                  double seconds, std::size_t bytes) {
+  const std::size_t validated = images.validation.count();
+  const double accuracy =
+      validation ? static_cast<double>(validation->right) / static_cast<double>(validated) : 0.0;
+  if (options.json) {
+    nlohmann::ordered_json object;
+    object["model"] = options.out;
+    object["classes"] = network.names;
+    object["images"] = images.training.count();
+    object["validation_images"] = validated;
+    object["planes"] = {network.planes[0], network.planes[1], network.planes[2]};
+    object["references"] = network.planes[3];
+    object["seconds"] = seconds;
+    object["accuracy"] = validation ? nlohmann::ordered_json(accuracy) : nullptr;
+    if (validation) {
+      nlohmann::ordered_json of_classes = nlohmann::ordered_json::object();
+      for (std::size_t i = 0; i < network.names.size(); ++i) {
+        if (validation->class_images[i] == 0) continue;
+        of_classes[network.names[i]] = static_cast<double>(validation->class_right[i]) /
+                                       static_cast<double>(validation->class_images[i]);
+      }
+      object["class_accuracy"] = of_classes;
+    }
+    object["confidence"] = {{"offset", network.calibration.offset},
+                            {"per_margin", network.calibration.per_margin},
+                            {"per_similarity", network.calibration.per_similarity}};
+    object["bytes"] = bytes;
+    print_json(object);
+    return;
+  }
+  fmt::print("learned {} of {} in {:.1f} s\n",
+             counted(static_cast<std::int64_t>(images.training.count()), "image"),
+             counted(static_cast<std::int64_t>(network.names.size()), "class", "classes"), seconds);
+  fmt::print("planes {}, {} and {}, {}\n", network.planes[0], network.planes[1], network.planes[2],
+             counted(network.planes[3], "reference"));
+  if (validation) {
+    fmt::print("accuracy {:.2f} % ({} of {} validation images)\n", 100.0 * accuracy,
+               validation->right, validated);
+  }
+  fmt::print("{}: {}\n", printable(options.out), bytes_text(bytes));
+}
+
+void check(const TrainOptions& options) {
+  for (const auto& [name, value] : {std::pair{"--images", &options.images},
+                                    {"--labels", &options.labels},
+                                    {"-o", &options.out}})
+    if (value->empty()) throw InputError(fmt::format("{} must name a file", name));
+  if (!options.out.ends_with(".ocellus"))
+    throw InputError(fmt::format("{}: the name must end in .ocellus", printable(options.out)));
+  constexpr std::size_t kLongestNote = 255;
+  if (options.note.size() > kLongestNote) {
+    throw InputError(fmt::format("--note has {} characters; it may have {}", options.note.size(),
+                                 kLongestNote));
+  }
+  std::error_code code;
+  if (!options.checkpoint.empty() &&
+      (options.checkpoint == options.out ||
+       std::filesystem::equivalent(options.checkpoint, options.out, code)))
+    throw InputError("--checkpoint and -o name the same file");
+}
+
+void run_train(const TrainOptions& options) {
+  check(options);
+  const Images images = read_images(options);
+  NeocognitronTraining training = training_of(options);
+  std::optional<TrainedNeocognitron> from;
+  if (!options.from.empty()) from = take(read_neocognitron(options.from.c_str()), "--from");
+  TrainingCheckpoint state;
+  if (options.resume) {
+    state = take(read_checkpoint(options.checkpoint.c_str()), "--checkpoint");
+    training.resume = &state;
+  }
+  require_writable(options.out);
+  if (!options.checkpoint.empty()) require_writable(options.checkpoint);
+
+  const StopsEarly stops;
+  Watch watch;
+  training.progress = std::ref(watch);
+  std::string write_error;  // the library takes no exceptions
+  if (!options.checkpoint.empty()) {
+    training.checkpoint = [&](const TrainingCheckpoint& now) {
+      try {
+        write_file(options.checkpoint, encode_checkpoint(now));
+      } catch (const InputError& error) {
+        write_error = error.what();
+      }
+      return write_error.empty();
+    };
+  }
+  const auto stopped = [&] {
+    watch.end();
+    tell(options.checkpoint.empty() ? std::string("ocellus: stopped; no model was written\n")
+                                    : fmt::format("ocellus: stopped; --resume goes on from {}\n",
+                                                  printable(options.checkpoint)));
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  Expected<TrainedNeocognitron> trained =
+      from ? extend_neocognitron(*from, images.training, training)
+           : train_neocognitron(images.training, training);
+  if (!trained && !write_error.empty()) throw InputError(write_error);
+  if (!trained && stop_signal() != 0) return stopped();  // main ends by the signal
+  TrainedNeocognitron network = take(std::move(trained), "train");
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+
+  std::optional<Validation> validation;
+  if (images.validation.count() > 0) {
+    const Expected<std::vector<CharacterScores>> scores =
+        recognize(network, images.validation, training.threads, std::ref(watch));
+    if (!scores && stop_signal() != 0) return stopped();
+    if (!scores) throw InputError(scores.error().text);
+    const std::vector<int> classes = classes_of(network, images.validation);
+    validation = count_right(network, *scores, classes);
+    // More images of few classes tell little of the others.
+    if (!from) network.calibration = take(fit_confidence(*scores, classes), "--validation");
+  }
+  watch.end();
+  const std::string note = !options.note.empty() ? options.note
+                                                 : fmt::format("{} images of {} classes, seed {}",
+                                                               images.training.count(),
+                                                               network.names.size(), training.seed);
+  const std::vector<std::uint8_t> bytes = take(encode_neocognitron(network, note), options.out);
+  write_file(options.out, bytes);
+  if (!options.checkpoint.empty() && !is_special_file(options.checkpoint)) {
+    std::error_code ignored;  // the checkpoint has served its purpose; it may be gone
+    std::filesystem::remove(options.checkpoint, ignored);
+  }
+  print_report(options, images, network, validation, seconds, bytes.size());
+}
+
+void add_input_options(CLI::App& command, TrainOptions& options) {
+  command.add_option("--images", options.images,
+                     "IDX file of the images (idx3 of unsigned bytes), plain or gzip");
+  command.add_option("--labels", options.labels,
+                     "IDX file of their labels (idx1 of unsigned bytes), plain or gzip");
+  command.add_option("--class-names", options.class_names,
+                     "Text file with the name of each label, one a line; default: the numbers");
+  command.add_option("--ink", options.ink, "Color of the ink; auto looks at the borders")
+      ->check(CLI::IsMember({"auto", "bright", "dark"}))
+      ->capture_default_str();
+  command
+      .add_option("--per-class", options.per_class,
+                  "Learn the first N images of each class only; 0: all")
+      ->check(CLI::Range(0, 1'000'000'000))
+      ->capture_default_str();
+  command
+      .add_option("--validation", options.validation,
+                  "Share of the images of each class that is not learned but measures the accuracy")
+      ->check(finite_range(0.0, 0.9))
+      ->capture_default_str();
+  command.add_option("--from", options.from,
+                     "Model that learns the images in addition, and classes with new names");
+}
+
+void add_learning_options(CLI::App& command, TrainOptions& options) {
+  NeocognitronTraining& training = options.training;
+  command
+      .add_option("--planes", options.planes,
+                  fmt::format("A,B: most planes of stages 2 and 3; default: {},{}",
+                              training.features[0].planes, training.features[1].planes))
+      ->delimiter(',')
+      ->expected(2);
+  command
+      .add_option("--feature-images", options.feature_images,
+                  "Images from which stages 2 and 3 learn, the first ones; 0: all")
+      ->capture_default_str();
+  command
+      .add_option("--learning-thresholds", options.learning_thresholds,
+                  fmt::format("A,B: thresholds of stages 2 and 3 while they learn; default: {},{}",
+                              training.features[0].threshold, training.features[1].threshold))
+      ->delimiter(',')
+      ->expected(2);
+  command
+      .add_option(
+          "--thresholds", options.thresholds,
+          fmt::format("A,B,C: thresholds of stages 1 to 3 at recognition; default: {},{},{}",
+                      training.parameters.stages[0].threshold,
+                      training.parameters.stages[1].threshold,
+                      training.parameters.stages[2].threshold))
+      ->delimiter(',')
+      ->expected(3);
+  command
+      .add_option("--extent", training.normalization.extent,
+                  "Larger side of a character, 16 to 64 pixels of 65")
+      ->capture_default_str();
+  command.add_flag("--keep-slant", options.keep_slant, "Do not remove the slant of characters");
+  command
+      .add_option("--margin", training.margin,
+                  "An image that wins by less becomes a reference, 0 to 0.5")
+      ->capture_default_str();
+  command.add_option("--references", training.references, "Most references, 1 to 8192")
+      ->capture_default_str();
+  command.add_option("--passes", training.passes, "Most passes of stage 4 over the images")
+      ->capture_default_str();
+  command
+      .add_option("--copies", training.copies,
+                  "Distorted copies of each image that stage 4 learns, too, 0 to 100")
+      ->capture_default_str();
+  command.add_option("--rotation", training.rotation, "Most rotation of a copy, 0 to 45 degrees")
+      ->capture_default_str();
+  command
+      .add_option("--scale", training.scale,
+                  "Logarithm of the largest factor of a copy along x and y, 0 to 1")
+      ->capture_default_str();
+  command.add_option("--shear", training.shear, "Most shear of a copy, 0 to 1")
+      ->capture_default_str();
+  command.add_option("--seed", training.seed, "Seed of the split, the copies and the order")
+      ->capture_default_str();
+  command
+      .add_option("--threads", training.threads,
+                  "Threads, 0: one for each CPU; the model does not depend on it")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+}
+
+void add_train_digits_command(CLI::App& train, int& exit_code) {
+  CLI::App* const command =
+      train.add_subcommand("digits", "Learns characters from labeled images (neocognitron)");
+  const auto options = std::make_shared<TrainOptions>();
+  add_input_options(*command, *options);
+  add_learning_options(*command, *options);
+  command->add_option("--checkpoint", options->checkpoint,
+                      "File for the state of the training, for --resume; removed at the end");
+  command
+      ->add_option("--checkpoint-images", options->training.checkpoint_images,
+                   "Images of stage 4 after which the state is written")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
+      ->capture_default_str();
+  command->add_flag("--resume", options->resume, "Go on from --checkpoint, to the same model");
+  command->add_option("--note", options->note,
+                      "Origin of the model, for readers, at most 255 characters");
+  command->add_option("-o,--output", options->out, "Model file (*.ocellus) to write");
+  command->add_flag("--json", options->json, "Print one JSON object on stdout instead of text");
+  command->footer(
+      "Ctrl-C stops. With --checkpoint, --resume with the same options goes on from there.\n"
+      "docs/neocognitron.md tells what is learned.");
+  command->callback([command, options, &exit_code] {
+    check_options(*command, {{!options->from.empty(),
+                              {"--planes", "--feature-images", "--learning-thresholds",
+                               "--thresholds", "--extent", "--keep-slant"},
+                              "the model of --from has learned stages 1 to 3"},
+                             {options->checkpoint.empty(),
+                              {"--checkpoint-images", "--resume"},
+                              "--checkpoint names no file"}});
+    run_train(*options);
+    exit_code = kDone;
+  });
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& program, int& exit_code) {
+  CLI::App* const train = program.add_subcommand("train", "Learns model files from images");
+  train->require_subcommand(1);
+  add_train_digits_command(*train, exit_code);
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,144 @@
+#include "training/network_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <thread>
+#include <utility>
+
+#include "core/failure.h"
+#include "training/reference_learning.h"
+
+namespace ocellus {
+namespace detail {
+
+int threads_of(int threads) noexcept {
+  if (threads > 0) return threads;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+Error stopped_training() noexcept {
+  return make_error(Status::kUnsupported, "training: stopped before its end");
+}
+
+Expected<void> check_images(const LabeledImages& images) noexcept {
+  for (const auto& [name, side] : {std::pair{"width", images.width}, {"height", images.height}}) {
+    if (side < 8 || side > 1024)
+      return invalid_argument("training: %s of the images is %d; it must be 8 to 1024", name, side);
+  }
+  const std::size_t expected = images.count() * static_cast<std::size_t>(images.width) *
+                               static_cast<std::size_t>(images.height);
+  if (images.ink.size() != expected) {
+    return invalid_argument("training: there are %zu pixels; %zu images of %dx%d have %zu",
+                            images.ink.size(), images.count(), images.width, images.height,
+                            expected);
+  }
+  return {};
+}
+
+InkImage image_at(const LabeledImages& images, std::size_t i) noexcept {
+  const std::size_t pixels =
+      static_cast<std::size_t>(images.width) * static_cast<std::size_t>(images.height);
+  return {images.ink.data() + i * pixels, images.width, images.height, images.width};
+}
+
+Distortion random_distortion(const NeocognitronTraining& training, std::mt19937_64& random) {
+  // std::uniform_real_distribution differs between C++ libraries.
+  const auto uniform = [&random](float bound) {
+    const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
+    return static_cast<double>(bound) * (2.0 * unit - 1.0);
+  };
+  const double angle = uniform(training.rotation) * std::numbers::pi / 180.0;
+  const double sx = std::exp(uniform(training.scale));
+  const double sy = std::exp(uniform(training.scale));
+  const double shear = uniform(training.shear);
+  return {std::cos(angle) * sx, -std::sin(angle) * sx + shear, std::sin(angle) * sy,
+          std::cos(angle) * sy};
+}
+
+void write_u0(const InkImage& image, const PatchNormalization& normalization,
+              const Distortion& distortion, std::vector<float>& u0) {
+  PatchTransform transform;
+  if (!find_transform(image, normalization, transform)) {
+    std::fill(u0.begin(), u0.end(), 0.0f);
+    return;
+  }
+  const PatchTransform t = transform;
+  transform.xx = t.xx * distortion.xx + t.xy * distortion.yx;
+  transform.xy = t.xx * distortion.xy + t.xy * distortion.yy;
+  transform.yx = t.yx * distortion.xx + t.yy * distortion.yx;
+  transform.yy = t.yx * distortion.xy + t.yy * distortion.yy;
+  resample(image, transform, u0.data());
+}
+
+std::vector<CharacterScores> recognize_all(
+    const TrainedNeocognitron& trained, const LabeledImages& images,
+    const std::vector<DistortedImage>& which, int threads,
+    const std::function<bool(const char* what, double share)>& progress) {
+  Network network(trained.parameters);
+  int below = kContrastPlanes;
+  for (std::size_t l = 0; l < 3; ++l) {
+    network.add(below, trained.planes[l], trained.weights[l]);
+    below = trained.planes[l];
+  }
+  const Stage last(trained.parameters, 3, below, trained.planes[3], trained.weights[3]);
+  const ReferenceSet references(last.layer(), trained.weights[3], trained.labels,
+                                static_cast<int>(trained.names.size()));
+  const auto rooms = network.rooms(threads);
+  const int stride = last.layer().stride();
+  std::vector<CharacterScores> out(which.size());
+  struct LastRoom {
+    std::vector<SimpleInput> inputs;
+    std::array<float, kReferencePositions> v{};
+    AlignedFloats similarities;
+    StoredCells cells;
+    ClassScores scores;
+  };
+  std::vector<LastRoom> last_rooms(static_cast<std::size_t>(threads));
+  for (LastRoom& room : last_rooms) {
+    room.inputs.resize(kReferencePositions * last.layer().rows());
+    room.similarities =
+        AlignedFloats(kReferencePositions * static_cast<std::size_t>(stride) + kPlaneAlignment);
+  }
+  // In parts, so that `progress` is called by this thread.
+  constexpr std::size_t kPart = 512;
+  for (std::size_t begin = 0; begin < out.size(); begin += kPart) {
+    if (progress &&
+        !progress("recognition", static_cast<double>(begin) / static_cast<double>(out.size())))
+      return {};
+    for_all(std::min(kPart, out.size() - begin), threads, [&](std::size_t i, int thread) {
+      Network::Room& room = *rooms[static_cast<std::size_t>(thread)];
+      LastRoom& end = last_rooms[static_cast<std::size_t>(thread)];
+      const DistortedImage& one = which[begin + i];
+      write_u0(image_at(images, one.image), trained.normalization, one.distortion, room.u0);
+      network.run(room, end.cells);
+      reference_similarities(last.layer(), end.cells.view(), {end.inputs.data(), end.v.data()},
+                             end.similarities.get());
+      references.score(end.similarities.get(), end.scores);
+      out[begin + i] = {end.scores.best,
+                        end.scores.best < 0
+                            ? 0.0f
+                            : end.scores.similarity[static_cast<std::size_t>(end.scores.best)],
+                        end.scores.margin};
+    });
+  }
+  return out;
+}
+
+}  // namespace detail
+
+Expected<std::vector<CharacterScores>> recognize(
+    const TrainedNeocognitron& network, const LabeledImages& images, int threads,
+    const std::function<bool(const char* what, double share)>& progress) noexcept {
+  using namespace detail;
+  if (const Expected<void> checked = check_images(images); !checked)
+    return tl::unexpected(checked.error());
+  std::vector<DistortedImage> which(images.count());
+  for (std::size_t i = 0; i < which.size(); ++i) which[i].image = i;
+  std::vector<CharacterScores> scores =
+      recognize_all(network, images, which, threads_of(threads), progress);
+  if (scores.size() != which.size()) return tl::unexpected(stopped_training());
+  return scores;
+}
+
+}  // namespace ocellus

@@ -1,0 +1,216 @@
+// ocellus train digits: the model that it writes recognizes, it goes on after Ctrl-C, and every
+// mistake is reported.
+#include <gtest/gtest.h>
+
+#include <signal.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "apps/program_checks.h"
+#include "neocognitron/digit_scene.h"
+#include "ocellus/neocognitron_training.h"
+#include "support/files.h"
+#include "support/idx_files.h"
+
+namespace ocellus::test {
+namespace {
+
+struct Digits {
+  std::vector<std::uint8_t> pixels;
+  std::vector<std::uint8_t> labels;
+};
+
+/// Digits of these classes in turns, 28x28, dark on bright paper.
+Digits draw(int count, const std::vector<int>& classes, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> unit(-1.0, 1.0);
+  Digits digits;
+  for (int i = 0; i < count; ++i) {
+    const int value = classes[static_cast<std::size_t>(i) % classes.size()];
+    Scene scene(28, 28);
+    scene.digit(value, 9.0 + 2.0 * unit(random), 5.0 + unit(random), 17.0 + unit(random),
+                2.5 + 0.7 * unit(random), 8.0 * unit(random));
+    const std::vector<std::uint8_t> pixels = scene.pixels();
+    digits.pixels.insert(digits.pixels.end(), pixels.begin(), pixels.end());
+    digits.labels.push_back(static_cast<std::uint8_t>(value));
+  }
+  return digits;
+}
+
+class TrainCommand : public testing::Test {
+ protected:
+  /// A command line for digits in files with this name.
+  std::vector<std::string> files(const Digits& digits, const std::string& name) const {
+    const auto count = static_cast<std::uint32_t>(digits.labels.size());
+    return {"train",
+            "digits",
+            "--images",
+            write_bytes(folder_ / (name + "-images.gz"),
+                        gzipped(idx_images(count, 28, 28, digits.pixels))),
+            "--labels",
+            write_bytes(folder_ / (name + "-labels"), idx_labels(digits.labels))};
+  }
+
+  const TemporaryFolder folder_;
+  const std::string model_ = folder_ / "model.ocellus";
+};
+
+const std::vector<int> kAll{0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+const std::vector<std::string> kSmall{"--planes", "16,24", "--copies", "1", "--passes", "2"};
+
+// Fails when the report is not of the model in the file.
+TEST_F(TrainCommand, WritesAModelAndReportsIt) {
+  const auto arguments = plus(files(draw(150, kAll, 1), "digits"), kSmall);
+  const auto report =
+      json_of(plus(arguments, {"--validation", "0.2", "--note", "drawn", "-o", model_}));
+  EXPECT_EQ(report["images"], 120);
+  EXPECT_EQ(report["validation_images"], 30);
+  EXPECT_EQ(report["classes"].size(), 10u);
+  EXPECT_GE(report["accuracy"].get<double>(), 0.9);
+  EXPECT_EQ(report["class_accuracy"].size(), 10u);
+  EXPECT_EQ(report["bytes"], bytes_of(model_).size());
+  EXPECT_GT(report["seconds"].get<double>(), 0.0);
+  const auto read = read_neocognitron(model_.c_str());
+  ASSERT_TRUE(read) << read.error().text;
+  EXPECT_EQ(report["planes"], (nlohmann::json{16, read->planes[1], read->planes[2]}));
+  EXPECT_EQ(report["references"], read->planes[3]);
+  EXPECT_NEAR(report["confidence"]["per_margin"].get<double>(),
+              static_cast<double>(read->calibration.per_margin), 1e-3);
+  EXPECT_NE(bytes_of(model_).find("drawn"), std::string::npos);
+
+  const ChildResult text = run_program(plus(arguments, {"--per-class", "3", "-o", model_}));
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_EQ(text.err, "");
+  EXPECT_NE(text.out.find("learned 30 images of 10 classes in "), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("planes 16, "), std::string::npos);
+  EXPECT_EQ(text.out.find("accuracy"), std::string::npos) << "nothing was held back";
+  // No file of the work remains.
+  EXPECT_EQ(files_in(folder_.path(), "model"), (std::vector<std::string>{"model.ocellus"}));
+}
+
+// Fails when bright ink is inverted, or dark ink is not.
+TEST_F(TrainCommand, TheColorOfTheInkDoesNotMatter) {
+  const Digits dark = draw(30, kAll, 2);
+  Digits bright = dark;
+  for (std::uint8_t& pixel : bright.pixels) pixel = static_cast<std::uint8_t>(255 - pixel);
+  const auto model = [&](const Digits& digits, const std::vector<std::string>& more) {
+    const ChildResult result =
+        run_program(plus(plus(files(digits, "ink"), kSmall), plus(more, {"-o", model_})));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return bytes_of(model_);
+  };
+  const std::string from_dark = model(dark, {});
+  EXPECT_EQ(model(bright, {}), from_dark);
+  EXPECT_EQ(model(dark, {"--ink", "dark"}), from_dark);
+  EXPECT_NE(model(dark, {"--ink", "bright"}), from_dark);
+}
+
+// Fails when a state after Ctrl-C is incomplete, or a stopped command leaves a model.
+TEST_F(TrainCommand, GoesOnAfterCtrlC) {
+  const auto arguments = plus(files(draw(100, kAll, 3), "digits"),
+                              {"--planes", "16,24", "--copies", "4", "--passes", "2"});
+  const ChildResult whole = run_program(plus(arguments, {"-o", model_}));
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  const std::string expected = bytes_of(model_);
+  std::remove(model_.c_str());
+
+  const std::string state = folder_ / "state.ocellus";
+  std::vector<std::string> line = plus(arguments, {"--checkpoint", state, "--checkpoint-images",
+                                                   "64", "--threads", "1", "-o", model_});
+  const auto learned_references = [&state] {
+    const auto read = read_checkpoint(state.c_str());
+    return read && read->position + static_cast<std::uint64_t>(read->passes) > 0;
+  };
+  for (const bool in_stage_4 : {false, true}) {
+    RunningProgram program(line);
+    EXPECT_TRUE(
+        wait_until([&] { return in_stage_4 ? learned_references() : !bytes_of(state).empty(); }));
+    program.send(SIGINT);
+    const ChildResult stopped = program.wait();
+    EXPECT_EQ(stopped.exit_code, 128 + SIGINT) << stopped.err;
+    EXPECT_EQ(stopped.err, "ocellus: stopped; --resume goes on from " + state + "\n");
+    EXPECT_EQ(bytes_of(model_), "");
+    if (!in_stage_4) line.push_back("--resume");
+  }
+  EXPECT_TRUE(learned_references());
+  line[line.size() - 4] = "2";  // threads
+  const ChildResult rest = run_program(line);
+  EXPECT_EQ(rest.exit_code, 0) << rest.err;
+  EXPECT_TRUE(bytes_of(model_) == expected);
+  EXPECT_EQ(bytes_of(state), "") << "the state is of no use any more";
+}
+
+// Fails when a new class is not added to the model by its name.
+TEST_F(TrainCommand, AddsAClass) {
+  const auto first = plus(files(draw(90, {0, 1, 2, 3, 4, 5, 6, 8, 9}, 4), "first"), kSmall);
+  EXPECT_EQ(run_program(plus(first, {"-o", model_})).exit_code, 0);
+  // 7 has no images, but its number is a class.
+  const std::string larger = folder_ / "larger.ocellus";
+  const std::string names = write_bytes(folder_ / "names", "seven\n");
+  Digits sevens = draw(12, {7}, 5);
+  std::fill(sevens.labels.begin(), sevens.labels.end(), std::uint8_t{0});
+  const auto report =
+      json_of(plus(files(sevens, "second"), {"--from", model_, "--class-names", names, "--copies",
+                                             "1", "--validation", "0.25", "-o", larger}));
+  EXPECT_EQ(report["classes"].size(), 11u);
+  EXPECT_EQ(report["classes"][10], "seven");
+  EXPECT_EQ(report["class_accuracy"].size(), 1u);
+  EXPECT_GE(report["class_accuracy"]["seven"].get<double>(), 0.6);
+  const auto before = read_neocognitron(model_.c_str());
+  const auto after = read_neocognitron(larger.c_str());
+  ASSERT_TRUE(before && after);
+  EXPECT_EQ(before->weights[2], after->weights[2]);
+  EXPECT_GT(after->planes[3], before->planes[3]);
+}
+
+TEST_F(TrainCommand, ReportsMistakes) {
+  const Digits digits = draw(20, kAll, 6);
+  const auto arguments = files(digits, "digits");
+  const auto refuses = [&](const std::vector<std::string>& more,
+                           const std::vector<std::string>& says) {
+    expect_error(plus(arguments, more), says);
+    EXPECT_EQ(bytes_of(model_), "");
+  };
+  const std::string names = write_bytes(folder_ / "names", "zero\none\ntwo\n");
+  refuses({"-o", model_, "--class-names", names}, {"label 3 of image 3 has no name", "0 to 2"});
+  refuses({}, {"-o must name a file"});
+  refuses({"-o", folder_ / "model.txt"}, {"must end in .ocellus"});
+  refuses({"-o", "/nonexistent/m.ocellus"}, {"/nonexistent/m.ocellus", "cannot be written"});
+  refuses({"-o", model_, "--resume"}, {"--resume has no meaning here: --checkpoint"});
+  refuses({"-o", model_, "--checkpoint", model_}, {"--checkpoint and -o name the same file"});
+  refuses({"-o", model_, "--checkpoint", folder_ / "none", "--resume"}, {"none", "No such file"});
+  refuses({"-o", model_, "--from", names}, {"--from", "names"});
+  refuses({"-o", model_, "--from", names, "--planes", "3,4"}, {"--planes has no meaning here"});
+  refuses({"-o", model_, "--planes", "0,4"}, {"planes is 0; it must be 1 to 1024"});
+  refuses({"-o", model_, "--planes", "4"}, {"--planes"});
+  refuses({"-o", model_, "--margin", "0.6"}, {"margin is 0.6; it must be 0 to 0.5"});
+  refuses({"-o", model_, "--validation", "nan"}, {"--validation"});
+  refuses({"-o", model_, "--thresholds", "0.5,0.5,1.5"}, {"threshold", "1.5"});
+  expect_error(
+      {"train", "digits", "--images", arguments[5], "--labels", arguments[5], "-o", model_},
+      {"0x00000801; it must be 0x00000803"});
+  expect_error({"train"}, {"ocellus train --help"});
+  expect_error({"train", "letters"}, {"unknown subcommand 'letters' of train", "digits"});
+  // A state of other settings.
+  const std::string state = folder_ / "state.ocellus";
+  const auto small = plus(arguments, kSmall);
+  const auto trained = train_neocognitron(
+      {28, 28, digits.pixels, {digits.labels.begin(), digits.labels.end()}, {}}, [&] {
+        NeocognitronTraining training;
+        training.checkpoint = [&](const TrainingCheckpoint& now) {
+          const auto bytes = encode_checkpoint(now);
+          write_bytes(state, {bytes.begin(), bytes.end()});
+          return false;
+        };
+        return training;
+      }());
+  EXPECT_FALSE(trained);
+  refuses({"-o", model_, "--checkpoint", state, "--resume"}, {"comes from other images or labels"});
+}
+
+}  // namespace
+}  // namespace ocellus::test
