@@ -30,9 +30,6 @@ constexpr float kSideOverlap = 0.41f;  // of the lower part
 constexpr float kHighestSide = 0.52f;
 constexpr float kWidestSide = 0.81f;
 constexpr float kUprightRun = 1.7f;   // in mean runs of the component
-constexpr float kSlantShare = 1.2f;   // of the measured slant that is made upright
-constexpr float kOwnHeight = 0.75f;   // weight of a member's own height
-constexpr float kWide = 0.9f;         // wider members may hold several characters
 constexpr int kFormHeights = 4;       // height of a form in heights of what is inside
 constexpr float kFormMargin = 0.12f;  // of the sides of a form, in its width and height
 constexpr float kFormSide = 0.6f;     // the least share of a side that is ink
@@ -85,7 +82,7 @@ CharacterFinder::CharacterFinder(const CharacterFinderConfig& config,
     : config_(with_defaults(config)),
       levels_(config.size, window_for(config), memory),
       components_(config.size, config_.min_height, memory),
-      splitter_(memory) {
+      lattice_(components_.run_capacity(), memory) {
   parts_ = memory.take<Part>(kMaxParts);
   by_left_ = memory.take<int>(kMaxParts);
   lines_ = memory.take<Line>(kMaxParts);
@@ -95,10 +92,8 @@ CharacterFinder::CharacterFinder(const CharacterFinderConfig& config,
   contrasts_ = memory.take<float>(kMaxParts);
   run_begin_ = memory.take<int>(kMaxParts + 1);
   part_of_ = memory.take<std::int16_t>(components_.component_capacity());
-  // Splitting writes the runs of a component once more, at most one run more for each cut.
-  run_capacity_ = 2 * components_.run_capacity();
-  runs_ = memory.take<InkRun>(run_capacity_);
-  pieces_ = memory.take<Piece>(kMaxPieces);
+  runs_ = memory.take<InkRun>(components_.run_capacity());
+  groups_ = memory.take<int>(kMaxParts);
 }
 
 void CharacterFinder::find(const GrayPlane& plane) noexcept {
@@ -112,7 +107,6 @@ void CharacterFinder::find(const GrayPlane& plane) noexcept {
   levels_.mark(0, rows);
   components_.find(plane, levels_);
   truncated_ = components_.truncated();
-  more_ = false;
 
   collect_parts();
   drop_frames_of_forms();
@@ -125,11 +119,8 @@ void CharacterFinder::find(const GrayPlane& plane) noexcept {
   drop_marks();
   gather_runs();
   measure_slants();
-  piece_count_ = 0;
-  for (int i = 0; i < part_count_; ++i) {
-    if (parts_[i].member && parts_[i].group == i) split(i);
-  }
   order();
+  make_candidates();
 }
 
 void CharacterFinder::collect_parts() noexcept {
@@ -429,7 +420,6 @@ void CharacterFinder::gather_runs() noexcept {
   // Each begin has moved to the end of its part, which is the begin of the next one.
   for (int i = part_count_; i > 0; --i) run_begin_[i] = run_begin_[i - 1];
   run_begin_[0] = 0;
-  run_end_ = run_begin_[part_count_];
 }
 
 void CharacterFinder::measure_slants() noexcept {
@@ -439,49 +429,6 @@ void CharacterFinder::measure_slants() noexcept {
     const int first = run_begin_[i];
     add_slant({runs_ + first, static_cast<std::size_t>(run_begin_[i + 1] - first)},
               kUprightRun * parts_[i].box.mean_run(), slants_[line_of(i)]);
-  }
-}
-
-void CharacterFinder::split(int part) noexcept {
-  const InkComponent& box = parts_[part].box;
-  const int first = run_begin_[part];
-  const int count = run_begin_[part + 1] - first;
-  const int line = line_of(part);
-  // Low characters of a line, zeros above all, are narrow, too.
-  const float line_height = lines_[line].height;
-  const float own_height = std::min(static_cast<float>(box.height()), line_height);
-  const float height = line_height + kOwnHeight * (own_height - line_height);
-  int pieces = 1;
-  if (config_.split_touching && static_cast<float>(box.width()) > kWide * height) {
-    pieces = splitter_.plan({runs_ + first, static_cast<std::size_t>(count)}, box, height,
-                            kSlantShare * slants_[line].value());
-  }
-  if (piece_count_ + pieces > kMaxPieces || run_end_ + count * 2 > run_capacity_) {
-    truncated_ = true;
-    return;
-  }
-  if (pieces == 1) {
-    pieces_[piece_count_++] = {box, line, first, count};
-    return;
-  }
-  for (int p = 0; p < pieces; ++p) {
-    Piece piece{{config_.size.width, config_.size.height, 0, 0, 0, 0, 0}, line, run_end_, 0};
-    for (int r = first; r < first + count; ++r) {
-      InkRun run = runs_[r];
-      if (p > 0) run.first = std::max<int>(run.first, splitter_.cut_at(p - 1, run.y));
-      if (p + 1 < pieces) run.end = std::min<int>(run.end, splitter_.cut_at(p, run.y));
-      if (run.first >= run.end) continue;
-      if (run_end_ == run_capacity_) {
-        truncated_ = true;
-        break;
-      }
-      runs_[run_end_++] = run;
-      ++piece.count;
-      const int length = run.end - run.first;
-      extend(piece.box, {run.first, run.y, run.end, run.y + 1, length,
-                         static_cast<std::int64_t>(run.contrast) * length, 1});
-    }
-    if (piece.count > 0) pieces_[piece_count_++] = piece;
   }
 }
 
@@ -496,26 +443,38 @@ void CharacterFinder::order() noexcept {
   }
   if (members > 0) slope /= static_cast<float>(members);
   const auto level = [this, slope](int line) { return lines_[line].y - slope * lines_[line].x; };
-  std::sort(pieces_, pieces_ + piece_count_, [&](const Piece& a, const Piece& b) {
-    if (config_.group_lines && a.line != b.line) {
-      const float level_a = level(a.line);
-      const float level_b = level(b.line);
-      return level_a != level_b ? level_a < level_b : a.line < b.line;
-    }
-    const float x_a = center_x(a.box);
-    const float x_b = center_x(b.box);
-    return x_a != x_b ? x_a < x_b : a.first < b.first;
-  });
-  more_ = piece_count_ > kMaxCharacters;
-  found_count_ = std::min(piece_count_, kMaxCharacters);
-  int line = 0;
-  for (int i = 0; i < found_count_; ++i) {
-    const Piece& piece = pieces_[i];
-    if (config_.group_lines && i > 0 && piece.line != pieces_[i - 1].line) ++line;
-    found_[i] = {
-        {piece.box.left, piece.box.top, piece.box.width(), piece.box.height()}, line, light_};
-    ink_[i] = {runs_ + piece.first, static_cast<std::size_t>(piece.count)};
+  group_count_ = 0;
+  for (int i = 0; i < part_count_; ++i) {
+    if (parts_[i].member && parts_[i].group == i) groups_[group_count_++] = i;
   }
+  std::sort(groups_, groups_ + group_count_, [&](int a, int b) {
+    const int line_a = line_of(a);
+    const int line_b = line_of(b);
+    if (config_.group_lines && line_a != line_b) {
+      const float level_a = level(line_a);
+      const float level_b = level(line_b);
+      return level_a != level_b ? level_a < level_b : line_a < line_b;
+    }
+    const float x_a = center_x(parts_[a].box);
+    const float x_b = center_x(parts_[b].box);
+    return x_a != x_b ? x_a < x_b : a < b;
+  });
+}
+
+void CharacterFinder::make_candidates() noexcept {
+  lattice_.clear(light_);
+  int line = 0;
+  for (int i = 0; i < group_count_; ++i) {
+    const int part = groups_[i];
+    const int own = line_of(part);
+    if (config_.group_lines && i > 0 && own != line_of(groups_[i - 1])) ++line;
+    const int first = run_begin_[part];
+    const auto count = static_cast<std::size_t>(run_begin_[part + 1] - first);
+    lattice_.add(
+        {{runs_ + first, count}, parts_[part].box, line, lines_[own].height, slants_[own].value()},
+        config_.split_touching);
+  }
+  truncated_ = truncated_ || lattice_.truncated();
 }
 
 }  // namespace ocellus::detail

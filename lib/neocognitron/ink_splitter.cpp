@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 namespace ocellus::detail {
@@ -9,6 +10,8 @@ namespace {
 
 constexpr int kFull = 64;  // a cell full of ink
 constexpr float kForbidden = 1e6f;
+constexpr float kLeastSegment = 0.2f;  // width of a segment, in heights of a character
+constexpr float kMostCrossed = 1.6f;   // strokes that a cut beside the best split may cross
 
 constexpr float kMostStep = 0.94f;  // larger steps belong to horizontal strokes
 
@@ -173,7 +176,7 @@ float InkSplitter::mean_boundary(int candidate) const noexcept {
   return static_cast<float>(sum) / static_cast<float>(rows_);
 }
 
-float InkSplitter::piece_cost(int from, int to, float height) const noexcept {
+float InkSplitter::piece_cost(int from, int to) const noexcept {
   int first = rows_;
   int last = -1;
   for (int y = 0; y < rows_; ++y) {
@@ -186,12 +189,57 @@ float InkSplitter::piece_cost(int from, int to, float height) const noexcept {
     last = y;
   }
   const bool whole = from < 0 && to >= candidate_count_;
-  if (!whole && static_cast<float>(last + 1 - first) < kWeights.shortest * height)
+  if (!whole && static_cast<float>(last + 1 - first) < kWeights.shortest * height_)
     return kForbidden;
-  const float width = (mean_boundary(to) - mean_boundary(from)) / height;
+  const float width = (mean_boundary(to) - mean_boundary(from)) / height_;
   const float wide = std::max(0.0f, width - kWeights.widest);
   const float narrow = std::max(0.0f, kWeights.narrowest - width);
   return kWeights.wide * wide * wide + kWeights.narrow * narrow * narrow;
+}
+
+float InkSplitter::cut_cost(int candidate) const noexcept {
+  if (candidate < 0 || candidate >= candidate_count_) return 0.0f;
+  return kWeights.cut + kWeights.crossing * candidate_costs_[candidate] / unit_;
+}
+
+float InkSplitter::fit(int first, int last) const noexcept {
+  const int from = before(first);
+  const int to = behind(last);
+  return -piece_cost(from, to) - 0.5f * (cut_cost(from) + cut_cost(to));
+}
+
+bool InkSplitter::planned(int first, int last) const noexcept {
+  const bool left = first == 0 || planned_[first - 1];
+  const bool right = last + 1 == segments_ || planned_[last];
+  return left && right &&
+         std::none_of(planned_.begin() + first, planned_.begin() + last, [](bool p) { return p; });
+}
+
+void InkSplitter::add_cuts(int least_distance) noexcept {
+  // The cheapest cuts first, as long as they are not near others.
+  const int middle = rows_ / 2;
+  while (segments_ < kMaxSegments) {
+    int best = -1;
+    for (int c = 0; c < candidate_count_; ++c) {
+      if (candidate_costs_[c] > kMostCrossed * unit_) continue;
+      if (best >= 0 && candidate_costs_[c] >= candidate_costs_[best]) continue;
+      const int x = boundary(c, middle);
+      const bool near = x < least_distance || x > columns_ - least_distance ||
+                        std::any_of(cuts_.begin(), cuts_.begin() + segments_ - 1, [&](int cut) {
+                          return std::abs(boundary(cut, middle) - x) < least_distance;
+                        });
+      if (!near) best = c;
+    }
+    if (best < 0) return;
+    int at = segments_ - 1;
+    for (; at > 0 && cuts_[at - 1] > best; --at) {
+      cuts_[at] = cuts_[at - 1];
+      planned_[at] = planned_[at - 1];
+    }
+    cuts_[at] = best;
+    planned_[at] = false;
+    ++segments_;
+  }
 }
 
 int InkSplitter::plan(std::span<const InkRun> runs, const InkComponent& box, float height,
@@ -211,26 +259,27 @@ int InkSplitter::plan(std::span<const InkRun> runs, const InkComponent& box, flo
   rows_ = (box.height() + cell_ - 1) / cell_;
   left_ = first;
   columns_ = (last - first + cell_ - 1) / cell_;
-  const float cells = std::max(1.0f, height / static_cast<float>(cell_));
+  height_ = std::max(1.0f, height / static_cast<float>(cell_));
   candidate_count_ = 0;
+  segments_ = 1;
   // The counts of pixels of a cell must fit 16 bits.
   if (columns_ < 4 || rows_ < 4 || cell_ > 255) return 1;
   draw(runs);
   sweep();
-  const float unit = stroke() * kFull;
-  find_candidates(3.0f * unit, std::max(2, static_cast<int>(0.1f * cells)));
+  unit_ = stroke() * kFull;
+  find_candidates(3.0f * unit_, std::max(2, static_cast<int>(0.1f * height_)));
 
   // best[i]: the least cost of the pieces to the left of candidate i. The last entry is the end.
   std::array<float, kCandidates + 1> best{};
   std::array<int, kCandidates + 1> before{};
   std::array<int, kCandidates + 1> pieces{};
   for (int i = 0; i <= candidate_count_; ++i) {
-    best[i] = piece_cost(-1, i, cells);
+    best[i] = piece_cost(-1, i);
     before[i] = -1;
     pieces[i] = 1;
     for (int j = 0; j < i; ++j) {
-      if (best[j] >= best[i] || pieces[j] == kMaxPieces) continue;
-      const float cost = best[j] + piece_cost(j, i, cells);
+      if (best[j] >= best[i] || pieces[j] == kMaxSegments) continue;
+      const float cost = best[j] + piece_cost(j, i);
       if (cost < best[i]) {
         best[i] = cost;
         before[i] = j;
@@ -238,16 +287,18 @@ int InkSplitter::plan(std::span<const InkRun> runs, const InkComponent& box, flo
       }
     }
     if (i < candidate_count_) {
-      best[i] += kWeights.cut + kWeights.crossing * candidate_costs_[i] / unit;
+      best[i] += cut_cost(i);
     }
   }
-  const int count = pieces[candidate_count_];
+  segments_ = pieces[candidate_count_];
   int at = candidate_count_;
-  for (int i = count - 2; i >= 0; --i) {
+  for (int i = segments_ - 2; i >= 0; --i) {
     at = before[at];
-    chosen_[i] = at;
+    cuts_[i] = at;
+    planned_[i] = true;
   }
-  return count;
+  add_cuts(std::max(2, static_cast<int>(kLeastSegment * height_)));
+  return segments_;
 }
 
 }  // namespace ocellus::detail

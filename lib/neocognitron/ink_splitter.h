@@ -45,20 +45,25 @@ class InkSplitter {
  public:
   static constexpr int kRows = 64;
   static constexpr int kColumns = 512;
-  static constexpr int kMaxPieces = 12;
+  static constexpr int kMaxSegments = 12;
   static constexpr SplitWeights kWeights{};
 
   explicit InkSplitter(LayoutBuilder& memory) noexcept;
 
   /// Plans the cuts of a component with the given runs and box for characters of `height` pixels.
-  /// Returns the number of pieces, which is 1 if it is better not to cut.
+  /// Returns the number of segments between the cuts, at most kMaxSegments. Beside the cuts of the
+  /// best split, there are others that cross little ink. It is 1 if no cut is plausible.
   int plan(std::span<const InkRun> runs, const InkComponent& box, float height,
            float slant) noexcept;
-  /// The column of cut `cut` (of pieces - 1) at row y of the component.
+  /// The column of cut `cut` (of segments - 1) at row y of the component.
   int cut_at(int cut, int y) const noexcept {
-    const std::uint16_t* path = paths_ + chosen_[cut] * kRows;
+    const std::uint16_t* path = paths_ + static_cast<std::ptrdiff_t>(cuts_[cut]) * kRows;
     return left_ + path[(y - top_) / cell_] * cell_ - shift(y);
   }
+  /// How well the segments `first` to `last` fit one character: 0 is best.
+  float fit(int first, int last) const noexcept;
+  /// The segments `first` to `last` are a piece of the best split.
+  bool planned(int first, int last) const noexcept;
 
  private:
   static constexpr int kCandidates = 40;
@@ -75,7 +80,13 @@ class InkSplitter {
   void sweep() noexcept;
   void find_candidates(float largest_cost, int least_distance) noexcept;
   void trace(int x, std::uint16_t* path) const noexcept;
-  float piece_cost(int from, int to, float height) const noexcept;
+  float piece_cost(int from, int to) const noexcept;
+  float cut_cost(int candidate) const noexcept;
+  void add_cuts(int least_distance) noexcept;
+  int before(int segment) const noexcept { return segment == 0 ? -1 : cuts_[segment - 1]; }
+  int behind(int segment) const noexcept {
+    return segment + 1 == segments_ ? candidate_count_ : cuts_[segment];
+  }
   int boundary(int candidate, int y) const noexcept;
   float mean_boundary(int candidate) const noexcept;
 
@@ -87,7 +98,11 @@ class InkSplitter {
   int columns_ = 0;
   int rows_ = 0;
   int candidate_count_ = 0;
-  std::array<int, kMaxPieces> chosen_{};
+  int segments_ = 1;
+  float height_ = 1.0f;  // of a character, in cells
+  float unit_ = 1.0f;    // cost of a stroke
+  std::array<int, kMaxSegments> cuts_{};
+  std::array<bool, kMaxSegments> planned_{};
   std::array<float, kCandidates> candidate_costs_{};
   std::uint8_t* ink_;        // share of ink of a cell, 0 to kFull
   std::uint16_t* sums_;      // of the ink to the left of a cell, in its row

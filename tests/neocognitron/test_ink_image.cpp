@@ -36,9 +36,9 @@ std::vector<Image> draw(const std::vector<std::uint8_t>& pixels, int width, int 
   detail::LayoutBuilder layout(memory.get());
   InkImager imager(config.size, layout);
   std::vector<Image> images;
-  for (int i = 0; i < static_cast<int>(finder->characters().size()); ++i) {
+  for (int i = 0; i < static_cast<int>(finder.characters().size()); ++i) {
     Image image{{}, std::vector<std::uint8_t>(InkImager::kSide * InkImager::kSide)};
-    image.size = imager.draw(plane, finder->levels(), finder->ink(i), finder->characters()[i].box,
+    image.size = imager.draw(plane, finder->levels(), finder->ink(finder.choice().chosen()[i]), finder.characters()[i].box,
                              image.pixels.data());
     images.push_back(std::move(image));
   }

@@ -1,0 +1,380 @@
+#include "apps/io/digit_scene.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <random>
+
+#include "apps/io/digit_strokes.h"
+
+namespace ocellus::app {
+namespace {
+
+constexpr int kDrawnSide = 64;       // of a digit drawn from strokes
+constexpr double kDrawnHeight = 44;  // of the middles of its strokes
+constexpr double kWidest = 1.3;      // of a digit, in heights
+constexpr double kHeightVariation = 0.1;
+constexpr double kBaselineVariation = 0.06;  // in heights
+constexpr double kLineShare = 0.92;          // of the width of the frame that a line may take
+constexpr double kCameraDistance = 1.2;      // in widths of the frame
+constexpr int kSamples = 2;                  // of a pixel, along x and y
+constexpr double kInkShare = 0.4;            // of full ink: such a pixel is inside the box
+
+/// Random numbers that are the same with every standard library.
+class Random {
+ public:
+  Random(unsigned seed, int number) : engine_(seed * 1000003ull + static_cast<unsigned>(number)) {}
+
+  double uniform(double low, double high) {
+    return low + (high - low) * (static_cast<double>(engine_() >> 11) * 0x1p-53);
+  }
+  std::size_t index(std::size_t count) { return static_cast<std::size_t>(engine_() % count); }
+  double normal() {
+    // Box and Muller.
+    const double radius = std::sqrt(-2 * std::log(1 - uniform(0, 1)));
+    return radius * std::cos(2 * std::numbers::pi * uniform(0, 1));
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+double distance_to(StrokePoint a, StrokePoint b, double x, double y) {
+  const double dx = b.x - a.x;
+  const double dy = b.y - a.y;
+  const double length = dx * dx + dy * dy;
+  const double t =
+      length == 0 ? 0 : std::clamp(((x - a.x) * dx + (y - a.y) * dy) / length, 0.0, 1.0);
+  return std::hypot(x - a.x - t * dx, y - a.y - t * dy);
+}
+
+/// Ways to write a digit: a one with a hook of any length or none, a seven with a bar, an open
+/// four, a two with a loop, a nine with a curved or a straight stem.
+std::vector<Stroke> varied_strokes(int digit, Random& random) {
+  const double choice = random.uniform(0, 1);
+  const double a = random.uniform(0, 1);
+  const double b = random.uniform(0, 1);
+  if (digit == 1) {
+    if (choice < 0.2) return {{{0.3, 0}, {0.3, 1}}};
+    std::vector<Stroke> strokes{{{0.3 - 0.1 - 0.3 * a, 0.15 + 0.35 * b}, {0.3, 0}, {0.3, 1}}};
+    if (choice > 0.9) strokes.push_back({{0.1, 1}, {0.5, 1}});
+    return strokes;
+  }
+  if (digit == 2 && choice < 0.3) {
+    return {{{0.02, 0.2},
+             {0.15, 0.03},
+             {0.35, 0},
+             {0.5, 0.1},
+             {0.52, 0.3},
+             {0.35, 0.65},
+             {0.12, 0.95},
+             {0, 0.95},
+             {0.02, 0.82},
+             {0.15, 0.8},
+             {0.35, 0.93},
+             {0.62, 0.97}}};
+  }
+  if (digit == 4 && choice < 0.6) {
+    return {{{0.1 + 0.1 * a, 0}, {0, 0.5 + 0.15 * b}, {0.62, 0.5 + 0.1 * b}},
+            {{0.45, 0.1 + 0.25 * a}, {0.4, 1}}};
+  }
+  std::vector<Stroke> strokes = strokes_of(digit);
+  if (digit == 7 && choice < 0.6) strokes.push_back({{0.12, 0.5}, {0.55, 0.45 + 0.1 * a}});
+  if (digit == 9 && choice < 0.5) strokes[1] = {{0.58, 0.2}, {0.58 - 0.1 * a, 1}};
+  return strokes;
+}
+
+void draw_digit(int digit, Random& random, std::uint8_t* out) {
+  constexpr double kShift = 0.035;  // of a point of a stroke, in heights
+  const double aspect = random.uniform(0.8, 1.15);
+  const double slant = random.uniform(-0.1, 0.3);
+  const double thickness = kDrawnHeight * random.uniform(0.07, 0.13);
+  std::vector<Stroke> strokes = varied_strokes(digit, random);
+  for (Stroke& stroke : strokes) {
+    // Smooth shifts, so that neighboring points move alike.
+    const double phase_x = random.uniform(0, 2 * std::numbers::pi);
+    const double phase_y = random.uniform(0, 2 * std::numbers::pi);
+    for (StrokePoint& p : stroke) {
+      const double x = p.x + kShift * std::sin(5 * p.y + phase_x);
+      const double y = p.y + kShift * std::sin(5 * p.x + phase_y);
+      p.x = 0.5 * kDrawnSide + kDrawnHeight * (aspect * (x - 0.3) + slant * (0.5 - y));
+      p.y = 0.5 * kDrawnSide + kDrawnHeight * (y - 0.5);
+    }
+  }
+  for (int y = 0; y < kDrawnSide; ++y) {
+    for (int x = 0; x < kDrawnSide; ++x) {
+      double distance = kDrawnSide;
+      for (const Stroke& stroke : strokes) {
+        for (std::size_t i = 0; i + 1 < stroke.size(); ++i) {
+          distance = std::min(distance, distance_to(stroke[i], stroke[i + 1], x, y));
+        }
+      }
+      const double cover = std::clamp(0.5 * thickness - distance + 0.5, 0.0, 1.0);
+      out[y * kDrawnSide + x] = static_cast<std::uint8_t>(std::lround(255 * cover));
+    }
+  }
+}
+
+/// A digit on the paper, whose coordinates are those of the frame without tilt and roll.
+struct Placed {
+  const std::uint8_t* ink = nullptr;
+  double x = 0;      // of the left edge of the ink's box
+  double y = 0;      // of its upper edge
+  double scale = 1;  // pixels for a pixel of the digit's image
+  int left = 0;      // the ink's box in the digit's image
+  int top = 0;
+  int right = 0;  // one past the last column
+  int bottom = 0;
+};
+
+Placed find_ink(const DigitImages& digits, std::size_t index) {
+  Placed placed;
+  const std::size_t area =
+      static_cast<std::size_t>(digits.width) * static_cast<std::size_t>(digits.height);
+  placed.ink = digits.ink.data() + index * area;
+  placed.left = digits.width;
+  placed.top = digits.height;
+  for (int y = 0; y < digits.height; ++y) {
+    for (int x = 0; x < digits.width; ++x) {
+      if (placed.ink[y * digits.width + x] < 255 * kInkShare) continue;
+      placed.left = std::min(placed.left, x);
+      placed.top = std::min(placed.top, y);
+      placed.right = std::max(placed.right, x + 1);
+      placed.bottom = std::max(placed.bottom, y + 1);
+    }
+  }
+  // An image without ink is placed as a whole.
+  if (placed.right == 0) placed = {placed.ink, 0, 0, 1, 0, 0, digits.width, digits.height};
+  return placed;
+}
+
+double ink_at(const Placed& digit, const DigitImages& images, double x, double y) {
+  const double u = (x - digit.x) / digit.scale + digit.left - 0.5;
+  const double v = (y - digit.y) / digit.scale + digit.top - 0.5;
+  if (u <= -1 || v <= -1 || u >= images.width || v >= images.height) return 0;
+  const auto column = static_cast<int>(std::floor(u));
+  const auto row = static_cast<int>(std::floor(v));
+  const auto pixel = [&](int px, int py) {
+    const bool inside = px >= 0 && py >= 0 && px < images.width && py < images.height;
+    return inside ? digit.ink[py * images.width + px] / 255.0 : 0.0;
+  };
+  const double fx = u - column;
+  const double fy = v - row;
+  return (pixel(column, row) * (1 - fx) + pixel(column + 1, row) * fx) * (1 - fy) +
+         (pixel(column, row + 1) * (1 - fx) + pixel(column + 1, row + 1) * fx) * fy;
+}
+
+/// Where a pixel of the frame lies on the paper: a camera looks at a tilted plane.
+class Camera {
+ public:
+  Camera(ImageSize size, double tilt, double direction, double roll)
+      : center_x_(0.5 * size.width),
+        center_y_(0.5 * size.height),
+        distance_(kCameraDistance * size.width),
+        roll_cosine_(std::cos(roll)),
+        roll_sine_(std::sin(roll)),
+        axis_x_(std::cos(direction)),
+        axis_y_(std::sin(direction)),
+        tilt_cosine_(std::cos(tilt)),
+        tilt_sine_(std::sin(tilt)) {}
+
+  StrokePoint to_paper(double x, double y) const {
+    const double rx = (x - center_x_) * roll_cosine_ + (y - center_y_) * roll_sine_;
+    const double ry = (y - center_y_) * roll_cosine_ - (x - center_x_) * roll_sine_;
+    // The paper rises along the axis. The ray (rx, ry, distance) t meets it where
+    // along t = a cos(tilt) and distance t = distance + a sin(tilt), with a on the paper.
+    const double along = rx * axis_x_ + ry * axis_y_;
+    const double across = ry * axis_x_ - rx * axis_y_;
+    const double a = along * distance_ / (distance_ * tilt_cosine_ - along * tilt_sine_);
+    const double t = 1 + a * tilt_sine_ / distance_;
+    const double b = across * t;
+    return {center_x_ + a * axis_x_ - b * axis_y_, center_y_ + a * axis_y_ + b * axis_x_};
+  }
+
+ private:
+  double center_x_;
+  double center_y_;
+  double distance_;
+  double roll_cosine_;
+  double roll_sine_;
+  double axis_x_;  // direction in which the paper is tilted
+  double axis_y_;
+  double tilt_cosine_;
+  double tilt_sine_;
+};
+
+void blur(std::vector<float>& image, ImageSize size, double sigma) {
+  const auto radius = static_cast<int>(std::ceil(3 * sigma));
+  if (radius == 0) return;
+  std::vector<float> weights;
+  float sum = 0;
+  for (int i = -radius; i <= radius; ++i) {
+    weights.push_back(static_cast<float>(std::exp(-0.5 * i * i / (sigma * sigma))));
+    sum += weights.back();
+  }
+  for (const bool vertical : {false, true}) {
+    const std::vector<float> in = image;
+    for (int y = 0; y < size.height; ++y) {
+      for (int x = 0; x < size.width; ++x) {
+        float value = 0;
+        for (int i = -radius; i <= radius; ++i) {
+          const int u = std::clamp(vertical ? x : x + i, 0, size.width - 1);
+          const int v = std::clamp(vertical ? y + i : y, 0, size.height - 1);
+          value += weights[static_cast<std::size_t>(i + radius)] *
+                   in[static_cast<std::size_t>(v) * static_cast<std::size_t>(size.width) +
+                      static_cast<std::size_t>(u)];
+        }
+        image[static_cast<std::size_t>(y) * static_cast<std::size_t>(size.width) +
+              static_cast<std::size_t>(x)] = value / sum;
+      }
+    }
+  }
+}
+
+/// Slow variations of the paper, at most 1.
+class Paper {
+ public:
+  explicit Paper(Random& random) {
+    for (Wave& wave : waves_) {
+      const double angle = random.uniform(0, 2 * std::numbers::pi);
+      const double k = 2 * std::numbers::pi / random.uniform(12, 120);
+      wave = {k * std::cos(angle), k * std::sin(angle), random.uniform(0, 2 * std::numbers::pi)};
+    }
+  }
+  double at(StrokePoint p) const {
+    double sum = 0;
+    for (const Wave& wave : waves_) sum += std::cos(wave.x * p.x + wave.y * p.y + wave.phase);
+    return sum / static_cast<double>(waves_.size());
+  }
+
+ private:
+  struct Wave {
+    double x;
+    double y;
+    double phase;
+  };
+  std::array<Wave, 6> waves_{};
+};
+
+void extend(Rect& box, int x, int y) {
+  if (box.empty()) {
+    box = {x, y, 1, 1};
+    return;
+  }
+  const int right = std::max(box.x + box.width, x + 1);
+  const int bottom = std::max(box.y + box.height, y + 1);
+  box.x = std::min(box.x, x);
+  box.y = std::min(box.y, y);
+  box.width = right - box.x;
+  box.height = bottom - box.y;
+}
+
+std::vector<Placed> place_line(const DigitSceneConfig& config, const DigitImages& digits,
+                               Random& random, DigitScene& scene) {
+  double height = random.uniform(config.min_height, config.max_height);
+  std::vector<Placed> line;
+  double width = 0;
+  for (int i = 0; i < config.digits; ++i) {
+    const std::size_t index = random.index(digits.count());
+    scene.images.push_back(index);
+    scene.string += static_cast<char>('0' + digits.labels[index]);
+    Placed placed = find_ink(digits, index);
+    const double own =
+        std::clamp(height * random.uniform(1 - kHeightVariation, 1 + kHeightVariation),
+                   config.min_height, config.max_height);
+    placed.scale =
+        std::min(own / (placed.bottom - placed.top), kWidest * own / (placed.right - placed.left));
+    if (i > 0) width += height * random.uniform(config.min_gap, config.max_gap);
+    placed.x = width;
+    placed.y = height * (random.uniform(-kBaselineVariation, kBaselineVariation)) -
+               placed.scale * (placed.bottom - placed.top);  // above the baseline
+    width += placed.scale * (placed.right - placed.left);
+    line.push_back(placed);
+  }
+  const double factor = std::min(1.0, kLineShare * config.size.width / width);
+  height *= factor;
+  width *= factor;
+  const double room_x = kLineShare * config.size.width - width;
+  const double room_y = std::max(0.0, config.size.height * 0.8 - 2 * height);
+  const double left = 0.5 * (config.size.width - width) + random.uniform(-0.5, 0.5) * room_x;
+  const double base = 0.5 * (config.size.height + height) + random.uniform(-0.5, 0.5) * room_y;
+  for (Placed& placed : line) {
+    placed.x = left + factor * placed.x;
+    placed.y = base + factor * placed.y;
+    placed.scale *= factor;
+  }
+  return line;
+}
+
+}  // namespace
+
+DigitImages draw_digits(std::size_t count, unsigned seed) {
+  DigitImages digits{kDrawnSide, kDrawnSide, {}, {}};
+  constexpr std::size_t kArea = static_cast<std::size_t>(kDrawnSide) * kDrawnSide;
+  digits.ink.resize(count * kArea);
+  for (std::size_t i = 0; i < count; ++i) {
+    Random random(seed, static_cast<int>(i));
+    const auto label = static_cast<std::uint8_t>(random.index(10));
+    digits.labels.push_back(label);
+    draw_digit(label, random, digits.ink.data() + i * kArea);
+  }
+  return digits;
+}
+
+DigitScene make_digit_scene(const DigitSceneConfig& config, const DigitImages& digits, int number) {
+  constexpr double kPi = std::numbers::pi;
+  Random random(config.seed, number);
+  DigitScene scene;
+  scene.image = GrayImage(config.size, PixelFormat::kGray8);
+  const std::vector<Placed> line = place_line(config, digits, random, scene);
+  scene.boxes.resize(line.size());
+
+  const Camera camera(config.size, random.uniform(0, config.tilt) * kPi / 180,
+                      random.uniform(0, 2 * kPi),
+                      random.uniform(-config.roll, config.roll) * kPi / 180);
+  const Paper paper(random);
+  const double white = random.uniform(190, 240);
+  const double contrast = random.uniform(config.min_contrast, config.max_contrast);
+  const double light_angle = random.uniform(0, 2 * kPi);
+  const double sigma = random.uniform(0, config.blur);
+  const double texture = random.uniform(0, 0.02);
+  const double radius = 0.5 * (std::abs(std::cos(light_angle)) * config.size.width +
+                               std::abs(std::sin(light_angle)) * config.size.height);
+
+  std::vector<float> levels;
+  levels.reserve(scene.image.pixels.size());
+  for (int y = 0; y < config.size.height; ++y) {
+    for (int x = 0; x < config.size.width; ++x) {
+      double cover = 0;
+      for (int s = 0; s < kSamples * kSamples; ++s) {
+        const StrokePoint p = camera.to_paper(x + (s % kSamples + 0.5) / kSamples,
+                                              y + (s / kSamples + 0.5) / kSamples);
+        double darkest = 0;
+        for (const Placed& digit : line)
+          darkest = std::max(darkest, ink_at(digit, digits, p.x, p.y));
+        cover += darkest / (kSamples * kSamples);
+      }
+      const StrokePoint p = camera.to_paper(x + 0.5, y + 0.5);
+      for (std::size_t i = 0; i < line.size(); ++i) {
+        if (ink_at(line[i], digits, p.x, p.y) >= kInkShare) extend(scene.boxes[i], x, y);
+      }
+      const double along = ((x + 0.5 - 0.5 * config.size.width) * std::cos(light_angle) +
+                            (y + 0.5 - 0.5 * config.size.height) * std::sin(light_angle)) /
+                           radius;
+      // From 1 / light_ratio to 1.
+      const double dark = 1 / config.light_ratio;
+      const double light = dark + (1 - dark) * 0.5 * (1 + along);
+      const double reflected = (1 + texture * paper.at(p)) * (1 - contrast * cover);
+      levels.push_back(static_cast<float>(white * light * reflected));
+    }
+  }
+  blur(levels, config.size, sigma);
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    const double level = config.light_ink ? 255 - levels[i] : levels[i];
+    const double noisy = level + config.noise * random.normal();
+    scene.image.pixels[i] = static_cast<std::uint8_t>(std::lround(std::clamp(noisy, 0.0, 255.0)));
+  }
+  return scene;
+}
+
+}  // namespace ocellus::app

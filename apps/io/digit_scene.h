@@ -1,0 +1,58 @@
+// Synthetic camera frames of a line of digits on paper, with known digits and boxes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "apps/io/image_io.h"
+
+namespace ocellus::app {
+
+/// Images of single digits, from which scenes are made.
+struct DigitImages {
+  int width = 0;
+  int height = 0;
+  std::vector<std::uint8_t> ink;     ///< 0: background, 255: ink; image after image, row after row
+  std::vector<std::uint8_t> labels;  ///< 0 to 9, one for each image
+
+  std::size_t count() const { return labels.size(); }
+};
+
+/// Draws `count` digits from strokes. Class, width, slant, thickness and the positions of the
+/// strokes' points vary with the seed. Equal seeds give equal images on every machine.
+DigitImages draw_digits(std::size_t count, unsigned seed);
+
+/// What varies from frame to frame is drawn from the seed and the number of the frame.
+struct DigitSceneConfig {
+  ImageSize size{640, 480};
+  int digits = 8;          ///< of a frame, 1 to 64, on one line
+  double min_height = 24;  ///< of the digits' ink, in pixels: each frame has a height of its own,
+  double max_height = 48;  ///< and its digits vary by 10 percent within the two limits
+  double min_gap = 0.12;   ///< between neighbors, in units of the height of the frame's digits
+  double max_gap = 0.5;
+  double light_ratio = 2;      ///< brightest to darkest light in the frame, in a random direction
+  double tilt = 20;            ///< of the paper against the image plane, at most, degrees
+  double roll = 3;             ///< of the line in the image, at most, degrees
+  double blur = 1;             ///< standard deviation, at most, pixels
+  double noise = 5;            ///< standard deviation, gray levels
+  double min_contrast = 0.45;  ///< of ink on paper: 1 is black on paper
+  double max_contrast = 0.8;
+  bool light_ink = false;  ///< the frame is inverted before the noise is added
+  unsigned seed = 1;
+};
+
+struct DigitScene {
+  GrayImage image;
+  std::string string;               ///< the digits from left to right
+  std::vector<Rect> boxes;          ///< of their ink
+  std::vector<std::size_t> images;  ///< the index of each digit in the DigitImages
+};
+
+/// Frame `number` of the sequence of scenes with this configuration. Digits are taken at random
+/// from `digits`, which must not be empty. A line that is too wide for the frame is reduced to fit.
+DigitScene make_digit_scene(const DigitSceneConfig& config, const DigitImages& digits, int number);
+
+}  // namespace ocellus::app
