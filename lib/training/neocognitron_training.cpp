@@ -145,7 +145,8 @@ class Trainer {
     state_.images_hash = images_hash(images_);
     state_.settings_hash = settings_hash(training_, from_);
     if (training_.resume != nullptr) {
-      if (const Expected<void> checked = check_resume(*training_.resume, state_, training_);
+      if (const Expected<void> checked =
+              check_resume(*training_.resume, state_, training_, from_ != nullptr);
           !checked)
         return checked;
       state_ = *training_.resume;
