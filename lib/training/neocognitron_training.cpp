@@ -170,7 +170,7 @@ class Trainer {
       round_to_half(out_.weights[0]);
     }
     network_.add(kContrastPlanes, kEdgePlanes, out_.weights[0]);
-    return from_ != nullptr || training_.resume != nullptr || save() ? Expected<void>{} : stopped();
+    return training_.resume != nullptr || save() ? Expected<void>{} : stopped();
   }
 
   /// The class of each image: a name that the network lacks begins a new class.
@@ -258,7 +258,9 @@ class Trainer {
   }
 
   Expected<void> learn_references() {
-    if (!run(images_.count(), training_.copies, "stages 1 to 3")) return stopped();
+    // A state of the end needs no image.
+    const bool complete = !state_.labels.empty() && state_.passes == training_.passes;
+    if (!complete && !run(images_.count(), training_.copies, "stages 1 to 3")) return stopped();
     std::vector<std::uint16_t> labels(cells_.size());
     for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = labels_[i % images_.count()];
     const CellWindow window = simple_window(out_.parameters, 3);
@@ -275,12 +277,12 @@ class Trainer {
           trainer.save(state_);
           return save();
         }};
-    if (!trainer.learn(
-            learning, cells_, labels,
-            [&](int pass, double share) {
-              return progress("stage 4", (pass + share) / training_.passes);
-            },
-            checkpoints))
+    if (!complete && !trainer.learn(
+                         learning, cells_, labels,
+                         [&](int pass, double share) {
+                           return progress("stage 4", (pass + share) / training_.passes);
+                         },
+                         checkpoints))
       return stopped();
     std::vector<int> order = counted_up(trainer.bank().planes());
     std::stable_sort(order.begin(), order.end(),
