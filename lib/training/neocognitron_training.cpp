@@ -42,11 +42,20 @@ Expected<void> check_training(const LabeledImages& images, const NeocognitronTra
     return invalid_argument("training: there are %zu names for %d classes", images.names.size(),
                             classes);
   }
+  if (classes > kMaxCharacterClasses) {
+    return invalid_argument("training: there are %d names; there may be %d", classes,
+                            kMaxCharacterClasses);
+  }
   for (std::size_t i = 0; i < images.names.size(); ++i) {
     if (!is_class_name(images.names[i])) {
       return invalid_argument(
           "training: the name of class %zu is \"%.*s\"; it must have 1 to %zu printable characters",
           i, shown(images.names[i]), images.names[i].c_str(), kMaxClassName);
+    }
+    const auto end = images.names.begin() + static_cast<std::ptrdiff_t>(i);
+    if (const auto same = std::find(images.names.begin(), end, images.names[i]); same != end) {
+      return invalid_argument("training: the classes %td and %zu have the same name \"%s\"",
+                              same - images.names.begin(), i, images.names[i].c_str());
     }
   }
   Expected<void> result;

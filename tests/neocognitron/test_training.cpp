@@ -110,6 +110,21 @@ TEST(Training, RefusesWhatDoesNotFit) {
   training.margin = std::nanf("");
   EXPECT_EQ(error(shapes(10, 6), training), "training: margin is nan; it must be 0 to 0.5");
   EXPECT_EQ(error({28, 28, {}, {}, {}}, small_training()), "training: there are no images");
+  images = shapes(10, 6);
+  images.names = {"a", "b", "c", "b", "e"};
+  EXPECT_EQ(error(images, small_training()),
+            "training: the classes 1 and 3 have the same name \"b\"");
+  images.names.clear();
+  for (int i = 0; i < 257; ++i) images.names.push_back("c" + std::to_string(i));
+  EXPECT_EQ(error(images, small_training()), "training: there are 257 names; there may be 256");
+  training = small_training();
+  training.checkpoint_images = 0;
+  EXPECT_EQ(error(shapes(10, 6), training),
+            "training: checkpoint_images is 0; it must be 1 or more");
+  training = small_training();
+  training.calibration_copies = -1;
+  EXPECT_EQ(error(shapes(10, 6), training),
+            "training: calibration_copies is -1; it must be 0 to 1e+06");
 }
 
 }  // namespace
