@@ -72,7 +72,7 @@ Expected<void> check_training(const LabeledImages& images, const NeocognitronTra
     check("images", stage.images, 0, 1e9);
   }
   check("extent", static_cast<double>(training.normalization.extent), 16, 64);
-  check("margin", static_cast<double>(training.margin), 0.0, 0.5);
+  check("margin", static_cast<double>(training.margin), -0.5, 0.5);
   check("references", training.references, 1, kMaxReferences);
   check("passes", training.passes, 1, 1000);
   check("copies", training.copies, 0, 100);
