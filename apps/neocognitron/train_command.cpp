@@ -216,8 +216,8 @@ void check(const TrainOptions& options) {
     throw InputError(fmt::format("{}: the name must end in .ocellus", printable(options.out)));
   constexpr std::size_t kLongestNote = 255;
   if (options.note.size() > kLongestNote) {
-    throw InputError(fmt::format("--note has {} characters; it may have {}", options.note.size(),
-                                 kLongestNote));
+    throw InputError(
+        fmt::format("--note has {} characters; it may have {}", options.note.size(), kLongestNote));
   }
   std::error_code code;
   if (!options.checkpoint.empty() &&
@@ -353,7 +353,8 @@ void add_learning_options(CLI::App& command, TrainOptions& options) {
   command.add_flag("--keep-slant", options.keep_slant, "Do not remove the slant of characters");
   command
       .add_option("--margin", training.margin,
-                  "An image that wins by less becomes a reference, 0 to 0.5")
+                  "An image that wins by less becomes a reference, -0.5 to 0.5; with --from the "
+                  "default is 0")
       ->capture_default_str();
   command.add_option("--references", training.references, "Most references, 1 to 8192")
       ->capture_default_str();
@@ -361,7 +362,8 @@ void add_learning_options(CLI::App& command, TrainOptions& options) {
       ->capture_default_str();
   command
       .add_option("--copies", training.copies,
-                  "Distorted copies of each image that stage 4 learns, too, 0 to 100")
+                  "Distorted copies of each image that stage 4 learns, too, 0 to 100; with --from "
+                  "the default is 0")
       ->capture_default_str();
   command.add_option("--rotation", training.rotation, "Most rotation of a copy, 0 to 45 degrees")
       ->capture_default_str();
@@ -409,6 +411,9 @@ void add_train_digits_command(CLI::App& train, int& exit_code) {
                              {options->checkpoint.empty(),
                               {"--checkpoint-images", "--resume"},
                               "--checkpoint names no file"}});
+    // New classes must not win the images of the old ones, which are not seen again.
+    if (!options->from.empty() && command->count("--margin") == 0) options->training.margin = 0.0f;
+    if (!options->from.empty() && command->count("--copies") == 0) options->training.copies = 0;
     run_train(*options);
     exit_code = kDone;
   });

@@ -165,7 +165,7 @@ std::uint64_t settings_hash(const NeocognitronTraining& training,
 }
 
 Expected<void> check_resume(const TrainingCheckpoint& state, const TrainingCheckpoint& expected,
-                            const NeocognitronTraining& training) noexcept {
+                            const NeocognitronTraining& training, bool extends) noexcept {
   if (state.images_hash != expected.images_hash)
     return invalid_argument("training: the state to resume comes from other images or labels");
   if (state.settings_hash != expected.settings_hash)
@@ -175,9 +175,10 @@ Expected<void> check_resume(const TrainingCheckpoint& state, const TrainingCheck
               (state.stage == 3 || state.labels.empty());
   int below = kEdgePlanes;
   for (std::size_t f = 0; fits && f < state.planes.size(); ++f) {
-    if (state.planes[f] == 0 && state.weights[f].empty()) {
-      // Not learned, or it comes from the network that is extended.
-      fits = state.stage < static_cast<int>(f) + 2 || state.planes[0] == 0;
+    // The stages of a network that learns more are not in the state.
+    const bool learned = !extends && state.stage >= static_cast<int>(f) + 2;
+    if (!learned) {
+      fits = state.planes[f] == 0 && state.weights[f].empty();
       continue;
     }
     const int taps = simple_window(training.parameters, static_cast<int>(f) + 1).taps;

@@ -42,11 +42,20 @@ Expected<void> check_training(const LabeledImages& images, const NeocognitronTra
     return invalid_argument("training: there are %zu names for %d classes", images.names.size(),
                             classes);
   }
+  if (classes > kMaxCharacterClasses) {
+    return invalid_argument("training: there are %d names; there may be %d", classes,
+                            kMaxCharacterClasses);
+  }
   for (std::size_t i = 0; i < images.names.size(); ++i) {
     if (!is_class_name(images.names[i])) {
       return invalid_argument(
           "training: the name of class %zu is \"%.*s\"; it must have 1 to %zu printable characters",
           i, shown(images.names[i]), images.names[i].c_str(), kMaxClassName);
+    }
+    const auto end = images.names.begin() + static_cast<std::ptrdiff_t>(i);
+    if (const auto same = std::find(images.names.begin(), end, images.names[i]); same != end) {
+      return invalid_argument("training: the classes %td and %zu have the same name \"%s\"",
+                              same - images.names.begin(), i, images.names[i].c_str());
     }
   }
   Expected<void> result;
@@ -63,7 +72,7 @@ Expected<void> check_training(const LabeledImages& images, const NeocognitronTra
     check("images", stage.images, 0, 1e9);
   }
   check("extent", static_cast<double>(training.normalization.extent), 16, 64);
-  check("margin", static_cast<double>(training.margin), 0.0, 0.5);
+  check("margin", static_cast<double>(training.margin), -0.5, 0.5);
   check("references", training.references, 1, kMaxReferences);
   check("passes", training.passes, 1, 1000);
   check("copies", training.copies, 0, 100);
@@ -144,7 +153,8 @@ class Trainer {
     state_.images_hash = images_hash(images_);
     state_.settings_hash = settings_hash(training_, from_);
     if (training_.resume != nullptr) {
-      if (const Expected<void> checked = check_resume(*training_.resume, state_, training_);
+      if (const Expected<void> checked =
+              check_resume(*training_.resume, state_, training_, from_ != nullptr);
           !checked)
         return checked;
       state_ = *training_.resume;
@@ -168,7 +178,7 @@ class Trainer {
       round_to_half(out_.weights[0]);
     }
     network_.add(kContrastPlanes, kEdgePlanes, out_.weights[0]);
-    return from_ != nullptr || training_.resume != nullptr || save() ? Expected<void>{} : stopped();
+    return training_.resume != nullptr || save() ? Expected<void>{} : stopped();
   }
 
   /// The class of each image: a name that the network lacks begins a new class.
@@ -256,7 +266,9 @@ class Trainer {
   }
 
   Expected<void> learn_references() {
-    if (!run(images_.count(), training_.copies, "stages 1 to 3")) return stopped();
+    // A state of the end needs no image.
+    const bool complete = !state_.labels.empty() && state_.passes == training_.passes;
+    if (!complete && !run(images_.count(), training_.copies, "stages 1 to 3")) return stopped();
     std::vector<std::uint16_t> labels(cells_.size());
     for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = labels_[i % images_.count()];
     const CellWindow window = simple_window(out_.parameters, 3);
@@ -273,12 +285,12 @@ class Trainer {
           trainer.save(state_);
           return save();
         }};
-    if (!trainer.learn(
-            learning, cells_, labels,
-            [&](int pass, double share) {
-              return progress("stage 4", (pass + share) / training_.passes);
-            },
-            checkpoints))
+    if (!complete && !trainer.learn(
+                         learning, cells_, labels,
+                         [&](int pass, double share) {
+                           return progress("stage 4", (pass + share) / training_.passes);
+                         },
+                         checkpoints))
       return stopped();
     std::vector<int> order = counted_up(trainer.bank().planes());
     std::stable_sort(order.begin(), order.end(),

@@ -75,6 +75,15 @@ void rank(ClassScores& scores) {
   scores.margin = *best - second;
 }
 
+float lead_of(const ClassScores& scores, std::uint16_t label) {
+  if (scores.best == static_cast<int>(label)) return scores.margin;
+  if (scores.best < 0) return -1.0f;
+  const float lead =
+      scores.similarity[label] - scores.similarity[static_cast<std::size_t>(scores.best)];
+  // Of two equal classes, one is the best.
+  return std::min(lead, -1e-9f);
+}
+
 // ---- a trained network
 
 ReferenceSet::ReferenceSet(const SimpleLayer& layer, std::span<const float> weights,
@@ -229,8 +238,7 @@ void ReferenceTrainer::learn_image(Image& image, std::uint16_t label,
     score(image);
   }
   ClassProducts& products = classes_[label];
-  const bool sure =
-      image.scores.best == static_cast<int>(label) && image.scores.margin >= learning.margin;
+  const bool sure = lead_of(image.scores, label) >= learning.margin;
   int plane = 0;
   constexpr int kCenter = kReferencePositions / 2;
   if (!sure && bank_.planes() < learning.references && image.v[kCenter] > 0.0f) {

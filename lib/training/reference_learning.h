@@ -52,6 +52,8 @@ struct ClassScores {
   float margin = 0.0f;  ///< of the best class over the second best
 };
 void rank(ClassScores& scores);
+/// By how much a class is more similar than every other class, -1 to 1.
+float lead_of(const ClassScores& scores, std::uint16_t label);
 
 /// The references of a trained network, sorted by class.
 class ReferenceSet {

@@ -124,7 +124,7 @@ TEST_F(NeocognitronFile, TheConfidenceIsOptionalAndInItsRange) {
   EXPECT_EQ(
       error_of(
           with([](file::NeocognitronT& table) { table.confidence->per_margin = std::nanf(""); })),
-      "neocognitron model \"\": the numbers of the confidence are -4, nan and 4; they must be "
+      "neocognitron model \"\": the numbers of the confidence are -14, nan and 15; they must be "
       "-10000 to 10000");
   EXPECT_NE(error_of(with([](file::NeocognitronT& table) { table.confidence->offset = 2e4f; })),
             "");

@@ -187,7 +187,7 @@ TEST_F(TrainCommand, ReportsMistakes) {
   refuses({"-o", model_, "--from", names, "--planes", "3,4"}, {"--planes has no meaning here"});
   refuses({"-o", model_, "--planes", "0,4"}, {"planes is 0; it must be 1 to 1024"});
   refuses({"-o", model_, "--planes", "4"}, {"--planes"});
-  refuses({"-o", model_, "--margin", "0.6"}, {"margin is 0.6; it must be 0 to 0.5"});
+  refuses({"-o", model_, "--margin", "0.6"}, {"margin is 0.6; it must be -0.5 to 0.5"});
   refuses({"-o", model_, "--validation", "nan"}, {"--validation"});
   refuses({"-o", model_, "--thresholds", "0.5,0.5,1.5"}, {"threshold", "1.5"});
   expect_error(

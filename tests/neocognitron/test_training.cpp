@@ -10,6 +10,7 @@
 
 #include "neocognitron/labeled_shapes.h"
 #include "ocellus/neocognitron_training.h"
+#include "training/reference_learning.h"
 
 namespace ocellus::test {
 namespace {
@@ -74,6 +75,36 @@ TEST(Training, ThreadsDoNotChangeTheResult) {
   for (std::size_t l = 0; l < 4; ++l) EXPECT_EQ(must(one).weights[l], must(three).weights[l]);
 }
 
+// Fails when the margin has no influence on the number of references.
+TEST(Training, ASmallerMarginGivesFewerReferences) {
+  const LabeledImages images = shapes(60, 8);
+  NeocognitronTraining training = small_training();
+  std::vector<int> references;
+  for (const float margin : {0.02f, 0.2f}) {
+    training.margin = margin;
+    const auto trained = train_neocognitron(images, training);
+    references.push_back(must(trained).planes[3]);
+  }
+  EXPECT_LT(references[0], references[1]);
+}
+
+// Fails when the lead of a class is not signed, or a class wins a tie that it has lost.
+TEST(Training, TheLeadOfAClassIsSigned) {
+  detail::ClassScores scores;
+  scores.similarity = {0.25f, 0.75f, 0.5f};
+  detail::rank(scores);
+  EXPECT_EQ(detail::lead_of(scores, 1), 0.25f);
+  EXPECT_EQ(detail::lead_of(scores, 2), -0.25f);
+  EXPECT_EQ(detail::lead_of(scores, 0), -0.5f);
+  scores.similarity = {0.5f, 0.5f};
+  detail::rank(scores);
+  EXPECT_EQ(detail::lead_of(scores, 0), 0.0f);
+  EXPECT_LT(detail::lead_of(scores, 1), 0.0f);
+  scores.similarity = {0.0f, 0.0f};
+  detail::rank(scores);
+  EXPECT_EQ(detail::lead_of(scores, 0), -1.0f);
+}
+
 TEST(Training, ProgressCanStopIt) {
   NeocognitronTraining training = small_training();
   std::vector<std::string> seen;
@@ -108,8 +139,23 @@ TEST(Training, RefusesWhatDoesNotFit) {
             "training: stage 2 found no feature: the images have no ink");
   NeocognitronTraining training = small_training();
   training.margin = std::nanf("");
-  EXPECT_EQ(error(shapes(10, 6), training), "training: margin is nan; it must be 0 to 0.5");
+  EXPECT_EQ(error(shapes(10, 6), training), "training: margin is nan; it must be -0.5 to 0.5");
   EXPECT_EQ(error({28, 28, {}, {}, {}}, small_training()), "training: there are no images");
+  images = shapes(10, 6);
+  images.names = {"a", "b", "c", "b", "e"};
+  EXPECT_EQ(error(images, small_training()),
+            "training: the classes 1 and 3 have the same name \"b\"");
+  images.names.clear();
+  for (int i = 0; i < 257; ++i) images.names.push_back("c" + std::to_string(i));
+  EXPECT_EQ(error(images, small_training()), "training: there are 257 names; there may be 256");
+  training = small_training();
+  training.checkpoint_images = 0;
+  EXPECT_EQ(error(shapes(10, 6), training),
+            "training: checkpoint_images is 0; it must be 1 or more");
+  training = small_training();
+  training.calibration_copies = -1;
+  EXPECT_EQ(error(shapes(10, 6), training),
+            "training: calibration_copies is -1; it must be 0 to 1e+06");
 }
 
 }  // namespace

@@ -153,6 +153,11 @@ TEST_F(TrainingState, OtherStatesAreRefused) {
   state = last;
   state.planes[0] = 0;
   EXPECT_EQ(error(images, state), unfit);
+  state.weights[0].clear();
+  EXPECT_EQ(error(images, state), unfit);
+  state.planes[1] = 0;
+  state.weights[1].clear();
+  EXPECT_EQ(error(images, state), unfit);
   state = last;
   state.stage = 4;
   EXPECT_EQ(error(images, state), unfit);

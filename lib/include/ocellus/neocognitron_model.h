@@ -79,10 +79,11 @@ struct PatchNormalization {
 
 /// The confidence of an answer, 0 to 1: the probability that the class is right, as a logistic
 /// function of what stage 4 says. Training fits the three numbers to images that were not learned.
+/// The defaults come from MNIST with 100 images of each class.
 struct ConfidenceCalibration {
-  float offset = -4.0f;         ///< c0, -1e4 to 1e4
-  float per_margin = 60.0f;     ///< c1, -1e4 to 1e4
-  float per_similarity = 4.0f;  ///< c2, -1e4 to 1e4
+  float offset = -14.0f;         ///< c0, -1e4 to 1e4
+  float per_margin = 75.0f;      ///< c1, -1e4 to 1e4
+  float per_similarity = 15.0f;  ///< c2, -1e4 to 1e4
 
   /// 1 / (1 + exp(-(c0 + c1 * margin + c2 * similarity))). `similarity`: of the best class, 0 to 1;
   /// `margin`: over the second best class.

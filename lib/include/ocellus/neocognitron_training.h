@@ -77,7 +77,8 @@ struct NeocognitronTraining {
   PatchNormalization normalization;
   std::array<FeatureLearning, 2> features{
       {{0.66f, 2.5f, 0.5f, 32, 4000}, {0.67f, 2.5f, 0.5f, 96, 4000}}};
-  /// An image whose class wins by less over every other class becomes a reference. 0 to 0.5
+  /// An image whose class wins by less over every other class becomes a reference. Below 0, it
+  /// becomes one only if another class wins by more than this. -0.5 to 0.5
   float margin = 0.02f;
   int references = kMaxReferences;  ///< at most
   int passes = 4;                   ///< over all images, at most; it ends when all are recognized
@@ -122,9 +123,10 @@ Expected<TrainedNeocognitron> train_neocognitron(const LabeledImages& images,
 
 /// Stage 4 of a trained network learns more images. Stages 1 to 3, parameters, normalization and
 /// calibration stay. Classes are the same if their names are: an image of a name that the network
-/// does not have begins a new class. The network does not see its earlier images again. `features`,
-/// `parameters`, `normalization` and `calibration_copies` of `training` are not used. Errors: those
-/// of `train_neocognitron`.
+/// does not have begins a new class. The network does not see its earlier images again: with a
+/// margin of 0 and no copies, new classes win few images of the old ones. `features`, `parameters`,
+/// `normalization` and `calibration_copies` of `training` are not used. Errors: those of
+/// `train_neocognitron`.
 Expected<TrainedNeocognitron> extend_neocognitron(const TrainedNeocognitron& network,
                                                   const LabeledImages& images,
                                                   const NeocognitronTraining& training) noexcept;
