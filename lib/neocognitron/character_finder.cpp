@@ -25,7 +25,11 @@ constexpr float kJoinGap = 0.2f;          // between parts one above the other
 constexpr float kTallestJoin = 1.3f;
 constexpr float kWidestJoin = 1.5f;
 constexpr float kHighestJoined = 0.7f;
-constexpr float kSideGap = 0.13f;      // between parts side by side
+constexpr float kBarLength = 1.4f;  // of a bar, in its own heights
+constexpr float kHighestBar = 0.45f;
+constexpr float kBarLevel =
+    0.15f;                         // the middle of a bar, from the top of its character, in heights
+constexpr float kSideGap = 0.13f;  // between parts side by side
 constexpr float kSideOverlap = 0.41f;  // of the lower part
 constexpr float kHighestSide = 0.52f;
 constexpr float kWidestSide = 0.81f;
@@ -365,6 +369,15 @@ bool CharacterFinder::belong_together(const InkComponent& a, const InkComponent&
           kWidestJoin * std::max(line_height, static_cast<float>(std::max(a.width(), b.width())))) {
     // A high character and another high one are two.
     return static_cast<float>(lower) < kHighestJoined * line_height;
+  }
+  // A bar beside the top of a five.
+  const float bar_height = static_cast<float>(a.height());
+  if (static_cast<float>(a.width()) > kBarLength * bar_height &&
+      -across <= kSideGap * line_height && center_x(a) > center_x(b) &&
+      height <= kTallestJoin * line_height && width <= kWidestJoin * line_height &&
+      bar_height < kHighestBar * line_height &&
+      center_y(a) <= static_cast<float>(b.top) + kBarLevel * static_cast<float>(b.height())) {
+    return true;
   }
   // One beside the other: a part of a character that is broken.
   return -across <= kSideGap * line_height && along >= kSideOverlap * static_cast<float>(lower) &&

@@ -13,6 +13,7 @@ constexpr float kSlantShare = 1.2f;   // of the measured slant that is made upri
 constexpr float kJoinGap = 0.12f;     // between groups that may be one character
 constexpr float kWidestJoin = 0.75f;  // of such groups together
 constexpr float kJoinFit = -0.5f;
+constexpr float kShared = 1.0f;     // of a stroke: ink beyond a cut
 constexpr float kWorstFit = -2.5f;  // of a candidate that is cut out of a group
 
 InkComponent nothing() noexcept {
@@ -86,6 +87,7 @@ void CharacterLattice::add_candidate(const InkGroup& group, int first, int last,
 void CharacterLattice::add_cut(const InkGroup& group, int segments) noexcept {
   open_ = false;
   ++cluster_;
+  const auto shared = static_cast<int>(kShared * splitter_.stroke_width());
   for (int last = 0; last < segments; ++last) {
     for (int first = 0; first <= last; ++first) {
       const float fit = splitter_.fit(first, last);
@@ -93,9 +95,12 @@ void CharacterLattice::add_cut(const InkGroup& group, int segments) noexcept {
       const int begin = run_end_;
       for (InkRun run : group.ink) {
         // A cut may lie outside of the frame where the group is slanted.
-        const int left = first > 0 ? splitter_.cut_at(first - 1, run.y) : 0;
-        const int right = last + 1 < segments ? splitter_.cut_at(last, run.y) : run.end;
-        if (std::max<int>(run.first, left) >= std::min<int>(run.end, right)) continue;
+        int left = first > 0 ? splitter_.cut_at(first - 1, run.y) : 0;
+        int right = last + 1 < segments ? splitter_.cut_at(last, run.y) : run.end;
+        if (run.end <= left || run.first >= right) continue;
+        // A stroke along the cut belongs to both characters.
+        if (run.first < left) left -= shared;
+        if (run.end > right) right += shared;
         run.first = static_cast<std::uint16_t>(std::max<int>(run.first, left));
         run.end = static_cast<std::uint16_t>(std::min<int>(run.end, right));
         if (run_end_ == run_capacity_) {

@@ -60,6 +60,8 @@ class InkSplitter {
     const std::uint16_t* path = paths_ + static_cast<std::ptrdiff_t>(cuts_[cut]) * kRows;
     return left_ + path[(y - top_) / cell_] * cell_ - shift(y);
   }
+  /// Mean thickness of the strokes of the component, in pixels.
+  float stroke_width() const noexcept { return stroke_ * static_cast<float>(cell_); }
   /// How well the segments `first` to `last` fit one character: 0 is best.
   float fit(int first, int last) const noexcept;
   /// The segments `first` to `last` are a piece of the best split.
@@ -100,6 +102,7 @@ class InkSplitter {
   int candidate_count_ = 0;
   int segments_ = 1;
   float height_ = 1.0f;  // of a character, in cells
+  float stroke_ = 1.0f;  // thickness, in cells
   float unit_ = 1.0f;    // cost of a stroke
   std::array<int, kMaxSegments> cuts_{};
   std::array<bool, kMaxSegments> planned_{};
