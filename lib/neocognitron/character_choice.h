@@ -26,7 +26,7 @@ struct CharacterCandidate {
 /// What a recognizer says of a candidate.
 struct CandidateScore {
   float similarity = 23.3f;  ///< of the best class, 0 to 1
-  float margin = 1.2f;      ///< over the second best class
+  float margin = 1.2f;       ///< over the second best class
 };
 
 /// The value of a candidate is the logarithm of the probability that it is a character, a logistic

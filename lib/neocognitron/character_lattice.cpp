@@ -14,6 +14,7 @@ constexpr float kJoinGap = 0.12f;     // between groups that may be one characte
 constexpr float kWidestJoin = 0.75f;  // of such groups together
 constexpr float kJoinFit = -0.5f;
 constexpr float kShared = 1.0f;     // of a stroke: ink beyond a cut
+constexpr int kMostCost = 100000;   // of all cuts of a frame: it bounds the time
 constexpr float kWorstFit = -2.5f;  // of a candidate that is cut out of a group
 
 InkComponent nothing() noexcept {
@@ -41,6 +42,7 @@ CharacterLattice::CharacterLattice(int run_capacity, LayoutBuilder& memory) noex
 
 void CharacterLattice::clear(bool light) noexcept {
   run_end_ = 0;
+  cost_ = 0;
   count_ = 0;
   cluster_ = -1;
   segment_ = 0;
@@ -53,9 +55,17 @@ void CharacterLattice::add(const InkGroup& group, bool split) noexcept {
   const float own_height = std::min(static_cast<float>(group.box.height()), group.line_height);
   // Low characters of a line, zeros above all, are narrow, too.
   const float height = group.line_height + kOwnHeight * (own_height - group.line_height);
+  if (count_ == kMaxCandidates) {
+    truncated_ = true;
+    return;
+  }
   int segments = 1;
-  if (split && static_cast<float>(group.box.width()) > kWide * height)
+  const bool wide = split && static_cast<float>(group.box.width()) > kWide * height;
+  if (wide && cost_ >= kMostCost) truncated_ = true;
+  if (wide && cost_ < kMostCost) {
+    cost_ += InkSplitter::cost(group.ink, group.box);
     segments = splitter_.plan(group.ink, group.box, height, kSlantShare * group.slant);
+  }
   if (segments > 1) {
     add_cut(group, segments);
   } else {

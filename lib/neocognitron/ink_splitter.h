@@ -1,6 +1,7 @@
 // InkSplitter: cuts a component that holds several touching characters.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -50,6 +51,11 @@ class InkSplitter {
 
   explicit InkSplitter(LayoutBuilder& memory) noexcept;
 
+  /// A measure of the time of `plan` and of drawing the segments.
+  static int cost(std::span<const InkRun> runs, const InkComponent& box) noexcept {
+    return std::min(box.width() * box.height(), kRows * kColumns) +
+           kRunCost * static_cast<int>(runs.size());
+  }
   /// Plans the cuts of a component with the given runs and box for characters of `height` pixels.
   /// Returns the number of segments between the cuts, at most kMaxSegments. Beside the cuts of the
   /// best split, there are others that cross little ink. It is 1 if no cut is plausible.
@@ -68,6 +74,7 @@ class InkSplitter {
   bool planned(int first, int last) const noexcept;
 
  private:
+  static constexpr int kRunCost = 16;  // in cells
   static constexpr int kCandidates = 40;
   static constexpr int kSlantUnit = 8;  // a slant of 1 to the right is 45 degrees
   static constexpr int kMostSlant = 8;
