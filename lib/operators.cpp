@@ -50,6 +50,7 @@ std::span<const OperatorDescription> operators() noexcept {
       describe<Cnn, CnnConfig>("cnn", "Templates of a cellular neural network"),
       describe<Restoration, RestorationConfig>(
           "restore", "Restoration of blurred images by recursive filters"),
+      describe<Neocognitron, NeocognitronConfig>("digits", "Finds and reads handwritten digits"),
   };
   return kOperators;
 }

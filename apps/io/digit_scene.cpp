@@ -56,7 +56,7 @@ std::vector<Stroke> varied_strokes(int digit, Random& random) {
   const double b = random.uniform(0, 1);
   if (digit == 1) {
     if (choice < 0.2) return {{{0.3, 0}, {0.3, 1}}};
-    std::vector<Stroke> strokes{{{0.3 - 0.1 - 0.3 * a, 0.15 + 0.35 * b}, {0.3, 0}, {0.3, 1}}};
+    std::vector<Stroke> strokes{{{0.2 - 0.35 * a, 0.15 + 0.5 * b}, {0.3, 0}, {0.3, 1}}};
     if (choice > 0.9) strokes.push_back({{0.1, 1}, {0.5, 1}});
     return strokes;
   }
@@ -78,8 +78,17 @@ std::vector<Stroke> varied_strokes(int digit, Random& random) {
     return {{{0.1 + 0.1 * a, 0}, {0, 0.5 + 0.15 * b}, {0.62, 0.5 + 0.1 * b}},
             {{0.45, 0.1 + 0.25 * a}, {0.4, 1}}};
   }
+  if (digit == 3 && choice < 0.25) {
+    return {{{0, 0}, {0.55, 0}, {0.25, 0.4}, {0.55, 0.55}, {0.58, 0.8}, {0.4, 1}, {0, 0.93}}};
+  }
   std::vector<Stroke> strokes = strokes_of(digit);
-  if (digit == 7 && choice < 0.6) strokes.push_back({{0.12, 0.5}, {0.55, 0.45 + 0.1 * a}});
+  if (digit == 0 && choice < 0.25) {
+    strokes.push_back({{0.3, 0}, {0.45 + 0.1 * a, 0.05}, {0.6, -0.05 * b}});
+  }
+  if (digit == 7) {
+    if (choice < 0.6) strokes.push_back({{0.12, 0.5}, {0.55, 0.45 + 0.1 * a}});
+    if (b < 0.4) strokes.push_back({{-0.02, 0.15}, {0, 0}});
+  }
   if (digit == 9 && choice < 0.5) strokes[1] = {{0.58, 0.2}, {0.58 - 0.1 * a, 1}};
   return strokes;
 }

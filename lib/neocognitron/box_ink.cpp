@@ -36,12 +36,11 @@ bool BoxInk::belongs(const InkComponent& component, const Inside& inside, const 
   if (area < kMostlyInside * static_cast<float>(component.area)) return false;
   if (area < kSpeck * static_cast<float>(main_inside.area)) return false;
   if (component.mean_contrast() < kLeastContrast * main.mean_contrast()) return false;
-  // A dot or a comma beside the lower part of the character.
+  // A dot or a comma at the lower part of the character.
   const auto height = static_cast<float>(main.height());
   const bool small = static_cast<float>(component.width()) < kDot * height &&
                      static_cast<float>(component.height()) < kDot * height;
-  const bool beside = component.left >= main.right || component.right <= main.left;
-  return !small || !beside ||
+  return !small ||
          static_cast<float>(component.top) < static_cast<float>(main.top) + kDotTop * height;
 }
 

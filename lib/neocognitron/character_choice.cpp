@@ -39,7 +39,7 @@ void choose_in_cluster(std::span<const CharacterCandidate> candidates, std::size
     for (std::size_t c = 0; c < candidates.size(); ++c) {
       if (candidates[c].last_segment + 1 != static_cast<int>(end)) continue;
       const float value = best[static_cast<std::size_t>(candidates[c].first_segment)] + values[c];
-      if (value <= best[end]) continue;
+      if (!(value > best[end])) continue;  // not a number: no character
       best[end] = value;
       by[end] = static_cast<int>(c);
     }

@@ -25,7 +25,11 @@ constexpr float kJoinGap = 0.2f;          // between parts one above the other
 constexpr float kTallestJoin = 1.3f;
 constexpr float kWidestJoin = 1.5f;
 constexpr float kHighestJoined = 0.7f;
-constexpr float kSideGap = 0.13f;      // between parts side by side
+constexpr float kBarLength = 1.4f;  // of a bar, in its own heights
+constexpr float kHighestBar = 0.45f;
+constexpr float kBarLevel =
+    0.15f;                         // the middle of a bar, from the top of its character, in heights
+constexpr float kSideGap = 0.13f;  // between parts side by side
 constexpr float kSideOverlap = 0.41f;  // of the lower part
 constexpr float kHighestSide = 0.52f;
 constexpr float kWidestSide = 0.81f;
@@ -94,6 +98,8 @@ CharacterFinder::CharacterFinder(const CharacterFinderConfig& config,
   part_of_ = memory.take<std::int16_t>(components_.component_capacity());
   runs_ = memory.take<InkRun>(components_.run_capacity());
   groups_ = memory.take<int>(kMaxParts);
+  by_line_ = memory.take<int>(kMaxParts);
+  line_begin_ = memory.take<int>(kMaxParts + 1);
 }
 
 void CharacterFinder::find(const GrayPlane& plane) noexcept {
@@ -111,6 +117,7 @@ void CharacterFinder::find(const GrayPlane& plane) noexcept {
   collect_parts();
   drop_frames_of_forms();
   link_lines();
+  sort_by_line();
   measure_lines();
   drop_faint_members();
   measure_lines();
@@ -146,7 +153,7 @@ void CharacterFinder::collect_parts() noexcept {
     }
     const int index = part_count_++;
     const bool member = height >= config_.min_height;
-    parts_[index] = {box, index, index, member, false};
+    parts_[index] = {box, box.left, index, index, member, false};
     part_of_[c] = static_cast<std::int16_t>(index);
     by_left_[index] = index;
   }
@@ -156,13 +163,15 @@ void CharacterFinder::collect_parts() noexcept {
   });
 }
 
-bool CharacterFinder::contains_member(int part) const noexcept {
-  const InkComponent& box = parts_[part].box;
-  for (int j = 0; j < part_count_; ++j) {
-    const InkComponent& inner = parts_[j].box;
-    if (j != part && parts_[j].member && kFormHeights * inner.height() >= box.height() &&
-        inner.left > box.left && inner.right < box.right && inner.top > box.top &&
-        inner.bottom < box.bottom) {
+bool CharacterFinder::contains_member(int position) const noexcept {
+  const InkComponent& box = parts_[by_left_[position]].box;
+  // What is inside begins further to the right.
+  for (int j = position + 1; j < part_count_; ++j) {
+    const Part& part = parts_[by_left_[j]];
+    const InkComponent& inner = part.box;
+    if (inner.left >= box.right) return false;
+    if (part.member && kFormHeights * inner.height() >= box.height() && inner.left > box.left &&
+        inner.right < box.right && inner.top > box.top && inner.bottom < box.bottom) {
       return true;
     }
   }
@@ -173,9 +182,10 @@ void CharacterFinder::drop_frames_of_forms() noexcept {
   // A frame has a character inside, and ink along its four sides.
   bool any = false;
   for (int i = 0; i < part_count_; ++i) {
-    sides_[i] = {};
-    parts_[i].form = parts_[i].member && contains_member(i);
-    any = any || parts_[i].form;
+    Part& part = parts_[by_left_[i]];
+    sides_[by_left_[i]] = {};
+    part.form = part.member && contains_member(i);
+    any = any || part.form;
   }
   if (!any) return;
   for (const InkRun& run : components_.runs()) {
@@ -226,6 +236,7 @@ void CharacterFinder::link_lines() noexcept {
       const float taller = std::max(height, other_height);
       const auto gap = static_cast<float>(other.box.left - part.box.right);
       // Later parts are further to the right; `max_height` bounds how tall one may be.
+      if (best >= 0 && gap >= least) break;
       if (gap > kLargestGap * static_cast<float>(std::max(config_.max_height, part.box.height()))) {
         break;
       }
@@ -248,9 +259,23 @@ void CharacterFinder::link_lines() noexcept {
   }
 }
 
+void CharacterFinder::sort_by_line() noexcept {
+  // From now on, each part names its line directly.
+  std::fill(line_begin_, line_begin_ + part_count_ + 1, 0);
+  for (int i = 0; i < part_count_; ++i) {
+    parts_[i].line = line_of(i);
+    ++line_begin_[parts_[i].line + 1];
+  }
+  for (int i = 0; i < part_count_; ++i) line_begin_[i + 1] += line_begin_[i];
+  for (int i = 0; i < part_count_; ++i) by_line_[line_begin_[parts_[i].line]++] = i;
+  // Each begin has moved to the end of its line, which is the begin of the next one.
+  for (int i = part_count_; i > 0; --i) line_begin_[i] = line_begin_[i - 1];
+  line_begin_[0] = 0;
+}
+
 void CharacterFinder::measure_lines() noexcept {
   for (int i = 0; i < part_count_; ++i) {
-    if (line_of(i) != i) continue;
+    if (parts_[i].line != i) continue;
     int count = 0;
     float x = 0.0f;
     float y = 0.0f;
@@ -258,8 +283,9 @@ void CharacterFinder::measure_lines() noexcept {
     float xy = 0.0f;
     float left = 0.0f;
     float right = 0.0f;
-    for (int j = 0; j < part_count_; ++j) {
-      if (!parts_[j].member || line_of(j) != i) continue;
+    for (int k = line_begin_[i]; k < line_begin_[i + 1]; ++k) {
+      const int j = by_line_[k];
+      if (!parts_[j].member) continue;
       const InkComponent& box = parts_[j].box;
       left = count == 0 ? center_x(box) : std::min(left, center_x(box));
       right = count == 0 ? center_x(box) : std::max(right, center_x(box));
@@ -306,28 +332,30 @@ void CharacterFinder::drop_faint_members() noexcept {
   // Compared with the strongest line, so that the pattern of the background is dropped.
   float strongest = 0.0f;
   for (int i = 0; i < part_count_; ++i) {
-    if (line_of(i) == i) strongest = std::max(strongest, lines_[i].contrast);
+    if (parts_[i].line == i) strongest = std::max(strongest, lines_[i].contrast);
   }
   for (int i = 0; i < part_count_; ++i) {
     Part& part = parts_[i];
     if (!part.member) continue;
     const float contrast = part.box.mean_contrast();
     const float least =
-        std::max(kLeastContrast * lines_[line_of(i)].contrast, kWeakLine * strongest);
+        std::max(kLeastContrast * lines_[part.line].contrast, kWeakLine * strongest);
     if (contrast < least) part.member = false;
   }
 }
 
 void CharacterFinder::drop_marks() noexcept {
+  std::array<int, kMaxTextLines> lines{};
+  const int count = longest_lines(lines);
   for (int i = 0; i < part_count_; ++i) {
     Part& part = parts_[i];
     if (!part.member || part.group != i) continue;
-    const int own = line_of(i);
+    const int own = part.line;
     float height = lines_[own].height;
     // A mark that is too low for a line is a line of its own beside or in a line of characters.
-    for (int j = 0; j < part_count_; ++j) {
-      if (line_of(j) != j || j == own || lines_[j].height <= height) continue;
-      const Line& line = lines_[j];
+    for (int l = 0; l < count; ++l) {
+      const Line& line = lines_[lines[l]];
+      if (lines[l] == own || line.height <= height) continue;
       const float x = center_x(part.box);
       const float reach = kReach * line.height;
       const float level = line.y + line.slope * (x - line.x);
@@ -339,6 +367,21 @@ void CharacterFinder::drop_marks() noexcept {
     }
     if (is_mark(part.box, height)) part.member = false;
   }
+}
+
+int CharacterFinder::longest_lines(std::array<int, kMaxTextLines>& lines) const noexcept {
+  // Of lines with the same number of members, the first ones.
+  int count = 0;
+  for (int i = 0; i < part_count_; ++i) {
+    if (parts_[i].line != i || lines_[i].members == 0) continue;
+    if (count == kMaxTextLines && lines_[lines[count - 1]].members >= lines_[i].members) continue;
+    int at = count < kMaxTextLines ? count++ : count - 1;
+    for (; at > 0 && lines_[lines[at - 1]].members < lines_[i].members; --at) {
+      lines[at] = lines[at - 1];
+    }
+    lines[at] = i;
+  }
+  return count;
 }
 
 int CharacterFinder::group_of(int part) const noexcept {
@@ -366,6 +409,15 @@ bool CharacterFinder::belong_together(const InkComponent& a, const InkComponent&
     // A high character and another high one are two.
     return static_cast<float>(lower) < kHighestJoined * line_height;
   }
+  // A bar beside the top of a five.
+  const float bar_height = static_cast<float>(a.height());
+  if (static_cast<float>(a.width()) > kBarLength * bar_height &&
+      -across <= kSideGap * line_height && center_x(a) > center_x(b) &&
+      height <= kTallestJoin * line_height && width <= kWidestJoin * line_height &&
+      bar_height < kHighestBar * line_height &&
+      center_y(a) <= static_cast<float>(b.top) + kBarLevel * static_cast<float>(b.height())) {
+    return true;
+  }
   // One beside the other: a part of a character that is broken.
   return -across <= kSideGap * line_height && along >= kSideOverlap * static_cast<float>(lower) &&
          static_cast<float>(lower) < kHighestSide * line_height &&
@@ -373,17 +425,26 @@ bool CharacterFinder::belong_together(const InkComponent& a, const InkComponent&
 }
 
 void CharacterFinder::join_parts() noexcept {
+  float tallest = 0.0f;
+  for (int i = 0; i < part_count_; ++i) {
+    if (parts_[i].line == i) tallest = std::max(tallest, lines_[i].height);
+  }
+  const auto farthest = static_cast<int>(kSideGap * tallest) + 1;
   for (int i = 0; i < part_count_; ++i) {
     Part& part = parts_[i];
     if (part.form) continue;
     int best = -1;
     float least = 0.0f;
-    for (int j = 0; j < part_count_; ++j) {
-      if (j == i || !parts_[j].member) continue;
-      const InkComponent& box = parts_[j].box;
-      const float height = lines_[line_of(j)].height;
+    for (int k = 0; k < part_count_; ++k) {
+      const int j = by_left_[k];
+      const Part& other = parts_[j];
+      const InkComponent& box = other.box;
+      // Parts are sorted by the edges that they had before they were joined.
+      if (other.left > part.box.right + farthest) break;
+      if (j == i || !other.member || box.right + farthest < part.box.left) continue;
+      const float height = lines_[other.line].height;
       // A character is joined to a larger one only.
-      if (part.member && (line_of(i) != line_of(j) || box.height() < part.box.height())) continue;
+      if (part.member && (part.line != other.line || box.height() < part.box.height())) continue;
       const auto longest = static_cast<float>(std::max(part.box.width(), part.box.height()));
       if (longest < kSmallestJoined * height) continue;
       if (part.box.mean_contrast() < kLeastContrast * box.mean_contrast()) continue;
@@ -428,7 +489,7 @@ void CharacterFinder::measure_slants() noexcept {
     if (!parts_[i].member || parts_[i].group != i) continue;
     const int first = run_begin_[i];
     add_slant({runs_ + first, static_cast<std::size_t>(run_begin_[i + 1] - first)},
-              kUprightRun * parts_[i].box.mean_run(), slants_[line_of(i)]);
+              kUprightRun * parts_[i].box.mean_run(), slants_[parts_[i].line]);
   }
 }
 
@@ -448,8 +509,8 @@ void CharacterFinder::order() noexcept {
     if (parts_[i].member && parts_[i].group == i) groups_[group_count_++] = i;
   }
   std::sort(groups_, groups_ + group_count_, [&](int a, int b) {
-    const int line_a = line_of(a);
-    const int line_b = line_of(b);
+    const int line_a = parts_[a].line;
+    const int line_b = parts_[b].line;
     if (config_.group_lines && line_a != line_b) {
       const float level_a = level(line_a);
       const float level_b = level(line_b);
@@ -466,8 +527,8 @@ void CharacterFinder::make_candidates() noexcept {
   int line = 0;
   for (int i = 0; i < group_count_; ++i) {
     const int part = groups_[i];
-    const int own = line_of(part);
-    if (config_.group_lines && i > 0 && own != line_of(groups_[i - 1])) ++line;
+    const int own = parts_[part].line;
+    if (config_.group_lines && i > 0 && own != parts_[groups_[i - 1]].line) ++line;
     const int first = run_begin_[part];
     const auto count = static_cast<std::size_t>(run_begin_[part + 1] - first);
     lattice_.add(

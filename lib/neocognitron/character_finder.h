@@ -1,6 +1,7 @@
 // CharacterFinder: finds the characters in a camera frame.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -61,9 +62,11 @@ class CharacterFinder {
 
  private:
   static constexpr int kMaxParts = 512;
+  static constexpr int kMaxTextLines = 48;  // beside which marks are looked for
 
   struct Part {
     InkComponent box;
+    int left;     // of the part alone, by which parts are sorted
     int line;     // a member's line is named by one of its parts
     int group;    // the part into which this one was joined, or its own index
     bool member;  // of a line: a character or several
@@ -87,12 +90,14 @@ class CharacterFinder {
     int right;
   };
   void collect_parts() noexcept;
-  bool contains_member(int part) const noexcept;
+  bool contains_member(int position) const noexcept;
   void drop_frames_of_forms() noexcept;
   void link_lines() noexcept;
+  void sort_by_line() noexcept;
   void measure_lines() noexcept;
   void drop_faint_members() noexcept;
   void drop_marks() noexcept;
+  int longest_lines(std::array<int, kMaxTextLines>& lines) const noexcept;
   bool is_mark(const InkComponent& box, float line_height) const noexcept;
   bool belong_together(const InkComponent& a, const InkComponent& b,
                        float line_height) const noexcept;
@@ -111,6 +116,8 @@ class CharacterFinder {
   Part* parts_;
   int* by_left_;         // indices of parts, sorted by their left edges
   int* groups_;          // parts that stand for a group, in reading order
+  int* by_line_;         // indices of parts, sorted by their lines
+  int* line_begin_;      // in by_line_, for each part
   Line* lines_;          // for each part that names a line
   StrokeSlant* slants_;  // for each line
   Sides* sides_;         // of each part

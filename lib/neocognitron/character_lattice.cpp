@@ -13,6 +13,8 @@ constexpr float kSlantShare = 1.2f;   // of the measured slant that is made upri
 constexpr float kJoinGap = 0.12f;     // between groups that may be one character
 constexpr float kWidestJoin = 0.75f;  // of such groups together
 constexpr float kJoinFit = -0.5f;
+constexpr float kShared = 1.0f;     // of a stroke: ink beyond a cut
+constexpr int kMostCost = 100000;   // of all cuts of a frame: it bounds the time
 constexpr float kWorstFit = -2.5f;  // of a candidate that is cut out of a group
 
 InkComponent nothing() noexcept {
@@ -40,6 +42,7 @@ CharacterLattice::CharacterLattice(int run_capacity, LayoutBuilder& memory) noex
 
 void CharacterLattice::clear(bool light) noexcept {
   run_end_ = 0;
+  cost_ = 0;
   count_ = 0;
   cluster_ = -1;
   segment_ = 0;
@@ -52,9 +55,17 @@ void CharacterLattice::add(const InkGroup& group, bool split) noexcept {
   const float own_height = std::min(static_cast<float>(group.box.height()), group.line_height);
   // Low characters of a line, zeros above all, are narrow, too.
   const float height = group.line_height + kOwnHeight * (own_height - group.line_height);
+  if (count_ == kMaxCandidates) {
+    truncated_ = true;
+    return;
+  }
   int segments = 1;
-  if (split && static_cast<float>(group.box.width()) > kWide * height)
+  const bool wide = split && static_cast<float>(group.box.width()) > kWide * height;
+  if (wide && cost_ >= kMostCost) truncated_ = true;
+  if (wide && cost_ < kMostCost) {
+    cost_ += InkSplitter::cost(group.ink, group.box);
     segments = splitter_.plan(group.ink, group.box, height, kSlantShare * group.slant);
+  }
   if (segments > 1) {
     add_cut(group, segments);
   } else {
@@ -86,6 +97,7 @@ void CharacterLattice::add_candidate(const InkGroup& group, int first, int last,
 void CharacterLattice::add_cut(const InkGroup& group, int segments) noexcept {
   open_ = false;
   ++cluster_;
+  const auto shared = static_cast<int>(kShared * splitter_.stroke_width());
   for (int last = 0; last < segments; ++last) {
     for (int first = 0; first <= last; ++first) {
       const float fit = splitter_.fit(first, last);
@@ -93,9 +105,12 @@ void CharacterLattice::add_cut(const InkGroup& group, int segments) noexcept {
       const int begin = run_end_;
       for (InkRun run : group.ink) {
         // A cut may lie outside of the frame where the group is slanted.
-        const int left = first > 0 ? splitter_.cut_at(first - 1, run.y) : 0;
-        const int right = last + 1 < segments ? splitter_.cut_at(last, run.y) : run.end;
-        if (std::max<int>(run.first, left) >= std::min<int>(run.end, right)) continue;
+        int left = first > 0 ? splitter_.cut_at(first - 1, run.y) : 0;
+        int right = last + 1 < segments ? splitter_.cut_at(last, run.y) : run.end;
+        if (run.end <= left || run.first >= right) continue;
+        // A stroke along the cut belongs to both characters.
+        if (run.first < left) left -= shared;
+        if (run.end > right) right += shared;
         run.first = static_cast<std::uint16_t>(std::max<int>(run.first, left));
         run.end = static_cast<std::uint16_t>(std::min<int>(run.end, right));
         if (run_end_ == run_capacity_) {

@@ -57,6 +57,7 @@ class CharacterLattice {
   InkRun* runs_;  // of candidates that are not a group
   int run_capacity_;
   int run_end_ = 0;
+  int cost_ = 0;  // of the cuts so far
   int count_ = 0;
   int cluster_ = -1;
   int segment_ = 0;  // of the last group in its cluster

@@ -266,7 +266,8 @@ int InkSplitter::plan(std::span<const InkRun> runs, const InkComponent& box, flo
   if (columns_ < 4 || rows_ < 4 || cell_ > 255) return 1;
   draw(runs);
   sweep();
-  unit_ = stroke() * kFull;
+  stroke_ = stroke();
+  unit_ = stroke_ * kFull;
   find_candidates(3.0f * unit_, std::max(2, static_cast<int>(0.1f * height_)));
 
   // best[i]: the least cost of the pieces to the left of candidate i. The last entry is the end.

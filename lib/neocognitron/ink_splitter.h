@@ -1,6 +1,7 @@
 // InkSplitter: cuts a component that holds several touching characters.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -50,6 +51,11 @@ class InkSplitter {
 
   explicit InkSplitter(LayoutBuilder& memory) noexcept;
 
+  /// A measure of the time of `plan` and of drawing the segments.
+  static int cost(std::span<const InkRun> runs, const InkComponent& box) noexcept {
+    return std::min(box.width() * box.height(), kRows * kColumns) +
+           kRunCost * static_cast<int>(runs.size());
+  }
   /// Plans the cuts of a component with the given runs and box for characters of `height` pixels.
   /// Returns the number of segments between the cuts, at most kMaxSegments. Beside the cuts of the
   /// best split, there are others that cross little ink. It is 1 if no cut is plausible.
@@ -60,12 +66,15 @@ class InkSplitter {
     const std::uint16_t* path = paths_ + static_cast<std::ptrdiff_t>(cuts_[cut]) * kRows;
     return left_ + path[(y - top_) / cell_] * cell_ - shift(y);
   }
+  /// Mean thickness of the strokes of the component, in pixels.
+  float stroke_width() const noexcept { return stroke_ * static_cast<float>(cell_); }
   /// How well the segments `first` to `last` fit one character: 0 is best.
   float fit(int first, int last) const noexcept;
   /// The segments `first` to `last` are a piece of the best split.
   bool planned(int first, int last) const noexcept;
 
  private:
+  static constexpr int kRunCost = 16;  // in cells
   static constexpr int kCandidates = 40;
   static constexpr int kSlantUnit = 8;  // a slant of 1 to the right is 45 degrees
   static constexpr int kMostSlant = 8;
@@ -100,6 +109,7 @@ class InkSplitter {
   int candidate_count_ = 0;
   int segments_ = 1;
   float height_ = 1.0f;  // of a character, in cells
+  float stroke_ = 1.0f;  // thickness, in cells
   float unit_ = 1.0f;    // cost of a stroke
   std::array<int, kMaxSegments> cuts_{};
   std::array<bool, kMaxSegments> planned_{};

@@ -28,7 +28,13 @@ CellsRoom::CellsRoom(int side, int planes)
       key(squared(side) * static_cast<std::size_t>(planes)),
       value(key.size()),
       energy(squared(side)),
-      cells{side, planes, begin.data(), key.data(), value.data(), energy.data()} {}
+      cells{side,
+            planes,
+            begin.data(),
+            key.data(),
+            value.data(),
+            energy.data(),
+            static_cast<std::uint32_t>(value.size())} {}
 
 Stage::Stage(const NeocognitronParameters& parameters, int stage, int in_planes, int planes,
              const std::vector<float>& weights)

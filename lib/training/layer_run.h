@@ -47,7 +47,13 @@ struct StoredCells {
 
   void store(const ActiveCells& cells);
   ActiveCells view() noexcept {
-    return {side, planes, begin.data(), key.data(), value.data(), energy.data()};
+    return {side,
+            planes,
+            begin.data(),
+            key.data(),
+            value.data(),
+            energy.data(),
+            static_cast<std::uint32_t>(value.size())};
   }
 };
 

@@ -138,14 +138,17 @@ TEST(CharacterFinder, TouchingCharactersAreSplit) {
   Finder finder(config_for(320, 120));
   finder.find(scene.pixels(), 320, 120);
   expect_boxes(finder.boxes(), scene.boxes(), 0.6);
-  // No pixel belongs to two characters.
+  // A stroke along a cut belongs to both characters, any other pixel to one.
   std::vector<int> owners(320 * 120, 0);
   for (int i = 0; i < static_cast<int>(finder.characters().size()); ++i) {
     for (const auto& run : finder->ink(finder.choice().chosen()[i])) {
       for (int x = run.first; x < run.end; ++x) ++owners[run.y * 320 + x];
     }
   }
-  EXPECT_EQ(*std::max_element(owners.begin(), owners.end()), 1);
+  const auto shared = std::count(owners.begin(), owners.end(), 2);
+  const auto single = std::count(owners.begin(), owners.end(), 1);
+  EXPECT_LT(shared, single / 20);
+  EXPECT_LE(*std::max_element(owners.begin(), owners.end()), 2);
 
   CharacterFinderConfig config = config_for(320, 120);
   config.split_touching = false;

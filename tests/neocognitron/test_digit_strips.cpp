@@ -3,42 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 
-#include "apps/io/image_io.h"
+#include "neocognitron/digit_frames.h"
 #include "neocognitron/digit_scene.h"
 #include "support/run.h"
 
 namespace ocellus::test {
 namespace {
-
-struct Strip {
-  std::string file;
-  std::vector<Rect> boxes;
-};
-
-std::vector<Strip> read_strips(const std::string& folder) {
-  std::ifstream in(folder + "/digits.csv");
-  std::vector<Strip> strips;
-  std::string line;
-  std::getline(in, line);  // the header
-  while (std::getline(in, line)) {
-    Strip strip;
-    std::istringstream fields(line);
-    std::string text;
-    std::getline(fields, strip.file, ',');
-    std::getline(fields, text, ',');
-    while (std::getline(fields, text, ';')) {
-      std::istringstream numbers(text);
-      Rect box;
-      if (numbers >> box.x >> box.y >> box.width >> box.height) strip.boxes.push_back(box);
-    }
-    strips.push_back(std::move(strip));
-  }
-  return strips;
-}
 
 // Fails if fewer digits of the strips are found than today. The parameters of the finder were
 // chosen with the strips of even index, so only the others count.
@@ -47,14 +19,14 @@ TEST(DigitStrips, DigitsAreFound) {
   if (data_folder().empty() || !std::filesystem::exists(folder + "/digits.csv")) {
     GTEST_SKIP() << "OCELLUS_TEST_DATA has no digit_strings/orand_car_a";
   }
-  const auto strips = read_strips(folder);
-  ASSERT_EQ(strips.size(), 200u);
+  const auto strips = read_strips(folder, true);
+  ASSERT_EQ(strips.size(), 100u);
   int digits = 0;
   int found_digits = 0;
   int count = 0;
   int complete = 0;
-  for (std::size_t i = 1; i < strips.size(); i += 2) {
-    const app::GrayImage image = app::read_image(folder + "/images/" + strips[i].file);
+  for (const DigitFrame& strip : strips) {
+    const app::GrayImage& image = strip.image;
     detail::CharacterFinderConfig config;
     config.size = image.size;
     Finder finder(config);
@@ -62,7 +34,7 @@ TEST(DigitStrips, DigitsAreFound) {
     const auto found = finder.boxes();
     std::vector<bool> used(found.size());
     int matches = 0;
-    for (const Rect& box : strips[i].boxes) {
+    for (const Rect& box : strip.boxes) {
       for (std::size_t f = 0; f < found.size(); ++f) {
         if (used[f] || intersection_over_union(box, found[f]) <= 0.5) continue;
         used[f] = true;
@@ -70,10 +42,10 @@ TEST(DigitStrips, DigitsAreFound) {
         break;
       }
     }
-    digits += static_cast<int>(strips[i].boxes.size());
+    digits += static_cast<int>(strip.boxes.size());
     found_digits += matches;
     ++count;
-    if (matches == static_cast<int>(strips[i].boxes.size()) &&
+    if (matches == static_cast<int>(strip.boxes.size()) &&
         matches == static_cast<int>(found.size())) {
       ++complete;
     }

@@ -39,7 +39,13 @@ struct OwnedCells {
     key.resize(positions * static_cast<std::size_t>(planes));
     value.resize(key.size());
     energy.resize(positions);
-    cells = {side, planes, begin.data(), key.data(), value.data(), energy.data()};
+    cells = {side,
+             planes,
+             begin.data(),
+             key.data(),
+             value.data(),
+             energy.data(),
+             static_cast<std::uint32_t>(value.size())};
   }
 };
 

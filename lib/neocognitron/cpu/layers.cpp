@@ -226,22 +226,24 @@ void respond_all(const SimpleLayer& layer, const ActiveCells& in, const SimpleSc
   }
 }
 
-/// Appends the values of a vector that are above 0.
-HWY_INLINE void append_positive(V values, std::uint32_t key, const ActiveCells& out,
+/// Appends the values of a vector that are above 0. False if there is no room.
+HWY_INLINE bool append_positive(V values, std::uint32_t key, const ActiveCells& out,
                                 std::uint32_t& n) {
   const D d;
   const auto positive = hn::Gt(values, hn::Zero(d));
-  if (hn::AllFalse(d, positive)) return;
+  if (hn::AllFalse(d, positive)) return true;
   HWY_ALIGN float lanes[kPlaneAlignment];
   hn::Store(values, d, lanes);
   std::uint8_t bytes[8] = {};  // StoreMaskBits may write 8
   hn::StoreMaskBits(d, positive, bytes);
   std::uint32_t bits = bytes[0] | static_cast<std::uint32_t>(bytes[1]) << 8;
   for (; bits != 0; bits &= bits - 1) {
+    if (n == out.capacity) return false;
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(bits));
     out.key[n] = static_cast<std::uint16_t>(key + lane);
     out.value[n++] = lanes[lane];
   }
+  return true;
 }
 
 void write_energies(const ActiveCells& out) {
@@ -281,8 +283,9 @@ class Blur {
     }
   }
 
-  void run(const ActiveCells& out) {
+  bool run(const ActiveCells& out) {
     const D d;
+    bool complete = true;
     const std::size_t lanes = hn::Lanes(d);
     const int side = window_.sides.out;
     std::uint32_t n = 0;
@@ -301,14 +304,17 @@ class Blur {
         for (std::size_t k = 0; k < stride_; k += lanes) {
           const V sum = hn::Add(hn::Load(d, scratch_.sums + k), hn::Load(d, disk + k));
           const V value = hn::Div(sum, hn::Add(hn::Set(d, 1.0f), sum));
-          append_positive(
-              hn::IfThenElseZero(hn::Gt(sum, hn::Zero(d)), value),
-              static_cast<std::uint32_t>(x * out.planes) + static_cast<std::uint32_t>(k), out, n);
+          complete = append_positive(
+                         hn::IfThenElseZero(hn::Gt(sum, hn::Zero(d)), value),
+                         static_cast<std::uint32_t>(x * out.planes) + static_cast<std::uint32_t>(k),
+                         out, n) &&
+                     complete;
         }
       }
     }
     out.begin[side * side] = n;
     write_energies(out);
+    return complete;
   }
 
  private:
@@ -397,12 +403,12 @@ class Blur {
   SimpleInput inputs_[kMaxWindowTaps];
 };
 
-void blur_all(const CellWindow& window, const float* in, const std::uint8_t* any,
+bool blur_all(const CellWindow& window, const float* in, const std::uint8_t* any,
               const ComplexScratch& scratch, const ActiveCells& out) {
-  Blur(window, in, any, scratch, out.planes).run(out);
+  return Blur(window, in, any, scratch, out.planes).run(out);
 }
 
-void filter_contrast(const CellWindow& window, float threshold, const float* u0,
+bool filter_contrast(const CellWindow& window, float threshold, const float* u0,
                      const ActiveCells& out) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
@@ -420,6 +426,7 @@ void filter_contrast(const CellWindow& window, float threshold, const float* u0,
   }
   const TapRows rows = rows_of(window, window.taps);
   HWY_ALIGN float sums[kStride] = {};
+  bool complete = true;
   std::uint32_t n = 0;
   for (int y = 0; y < side; ++y) {
     const auto row_of = [&](const TapRow& taps) { return window.first + y + taps.dy; };
@@ -448,12 +455,17 @@ void filter_contrast(const CellWindow& window, float threshold, const float* u0,
       out.begin[y * side + x] = n;
       const float value = std::abs(sums[x]) - threshold;
       if (!(value > 0.0f)) continue;
+      if (n == out.capacity) {
+        complete = false;
+        continue;
+      }
       out.key[n] = static_cast<std::uint16_t>(x * kContrastPlanes + (sums[x] > 0.0f ? 1 : 0));
       out.value[n++] = value;
     }
   }
   out.begin[side * side] = n;
   write_energies(out);
+  return complete;
 }
 
 void compare_all(const SimpleLayer& layer, const ActiveCells& in, const SimpleScratch& scratch,
@@ -511,9 +523,9 @@ void weighted_sums(std::span<const SimpleInput> inputs, const float* weights, in
   HWY_DYNAMIC_DISPATCH(sum_weighted)(inputs, weights, planes, stride, e);
 }
 
-void contrast_cells(const CellWindow& window, float threshold, const float* u0,
+bool contrast_cells(const CellWindow& window, float threshold, const float* u0,
                     const ActiveCells& out) noexcept {
-  HWY_DYNAMIC_DISPATCH(filter_contrast)(window, threshold, u0, out);
+  return HWY_DYNAMIC_DISPATCH(filter_contrast)(window, threshold, u0, out);
 }
 
 void simple_cells(const SimpleLayer& layer, const ActiveCells& in, const SimpleScratch& scratch,
@@ -547,9 +559,9 @@ std::size_t complex_row_sums(const CellWindow& window, int planes) noexcept {
          static_cast<std::size_t>(padded_planes(planes));
 }
 
-void complex_cells(const CellWindow& window, const float* in, const std::uint8_t* any,
+bool complex_cells(const CellWindow& window, const float* in, const std::uint8_t* any,
                    const ComplexScratch& scratch, const ActiveCells& out) noexcept {
-  HWY_DYNAMIC_DISPATCH(blur_all)(window, in, any, scratch, out);
+  return HWY_DYNAMIC_DISPATCH(blur_all)(window, in, any, scratch, out);
 }
 
 void reference_similarities(const SimpleLayer& layer, const ActiveCells& in,

@@ -26,9 +26,10 @@ struct ActiveCells {
   int side = 0;
   int planes = 0;
   std::uint32_t* begin = nullptr;  ///< side * side + 1 numbers: where the cells of a position begin
-  std::uint16_t* key = nullptr;    ///< x * planes + plane; side * side * planes
-  float* value = nullptr;          ///< side * side * planes
+  std::uint16_t* key = nullptr;    ///< x * planes + plane; `capacity` of them
+  float* value = nullptr;          ///< of each key
   float* energy = nullptr;         ///< side * side: sum of the squares of a position's cells
+  std::uint32_t capacity = 0;      ///< the first cells are kept; side * side * planes is enough
 
   std::uint32_t count() const noexcept { return begin[side * side]; }
 };
@@ -76,8 +77,8 @@ int simple_inputs(const CellWindow& window, const ActiveCells& in, int x, int y,
 void weighted_sums(std::span<const SimpleInput> inputs, const float* weights, int planes,
                    int stride, float* e) noexcept;
 
-/// (1) of u0, 65x65 floats.
-void contrast_cells(const CellWindow& window, float threshold, const float* u0,
+/// (1) of u0, 65x65 floats. False if there are more cells than `out` has room for.
+bool contrast_cells(const CellWindow& window, float threshold, const float* u0,
                     const ActiveCells& out) noexcept;
 
 /// Memory that simple_cells needs.
@@ -99,8 +100,8 @@ struct ComplexScratch {
 };
 std::size_t complex_row_sums(const CellWindow& window, int planes) noexcept;
 
-/// (5) for all positions.
-void complex_cells(const CellWindow& window, const float* in, const std::uint8_t* any,
+/// (5) for all positions. False if there are more cells than `out` has room for.
+bool complex_cells(const CellWindow& window, const float* in, const std::uint8_t* any,
                    const ComplexScratch& scratch, const ActiveCells& out) noexcept;
 
 /// Positions of US4.

@@ -1,0 +1,154 @@
+// Neocognitron: finds the characters of a frame and reads them.
+//
+// Source: Ikeda, Miyamoto, Ino, Hagihara, IPSJ Transactions 4(3), 2011, with the network of
+// Fukushima, Neurocomputing 51, 2003; ocellus/neocognitron_model.h has the equations.
+//
+// A model says what the characters are. The library has the model "digits-small", ten handwritten
+// digits. `ocellus train digits` and ocellus/neocognitron_training.h make others.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "ocellus/engine.h"
+#include "ocellus/frame.h"
+#include "ocellus/memory.h"
+#include "ocellus/neocognitron_model.h"
+#include "ocellus/operator.h"
+#include "ocellus/options.h"
+#include "ocellus/status.h"
+
+#pragma GCC visibility push(default)  // exported by a shared library
+
+namespace ocellus {
+
+inline constexpr int kMaxCharacters = 64;  ///< of a frame
+inline constexpr int kMaxTextFields = 40;  ///< of a frame; their text fits into an option
+
+/// Where the characters of a frame are.
+enum class CharacterLayout : std::uint8_t {
+  kFind,   ///< anywhere in the frame, or in the fields: they are found
+  kBoxes,  ///< each field is the box of one character
+  kTiles,  ///< the frame is a grid of tiles, each an image of one character
+};
+
+/// Gray levels of the ink.
+enum class CharacterInk : std::uint8_t {
+  kAuto,   ///< decided for each frame, field or tile
+  kDark,   ///< darker than the ground
+  kLight,  ///< lighter than the ground
+};
+
+/// Rectangles of a frame, in the order in which they are read.
+struct TextFields {
+  int count = 0;
+  std::array<Rect, kMaxTextFields> fields{};
+
+  friend bool operator==(const TextFields& a, const TextFields& b) noexcept {
+    return a.count == b.count && a.fields == b.fields;
+  }
+};
+
+struct NeocognitronConfig {
+  ImageSize size;                            ///< 1x1 to 16384x16384, and at least a tile
+  PixelFormat format = PixelFormat::kGray8;  ///< of the frames
+  int depth = 1;                             ///< frames in flight, 1 to 8
+  /// The name of a model of the library, or the path of a model file.
+  Text<kMaxOptionText> model{"digits-small"};
+  CharacterLayout layout = CharacterLayout::kFind;
+  /// kFind: fields with text; none: the whole frame. kBoxes: boxes of characters, at least one. All
+  /// lie in the frame and have at least 8x8 pixels.
+  TextFields fields;
+  /// kTiles: size of a tile, 8 to 1024 pixels. The frame is a whole number of tiles wide and high,
+  /// at most kMaxCharacters together. They are read row after row.
+  int tile_width = 28;
+  int tile_height = 28;
+  CharacterInk ink = CharacterInk::kAuto;
+  /// kFind, kBoxes: heights of characters in pixels, 0 to 16384. 0: the smallest is 1/48 of the
+  /// shorter side of the field, at least 8; the largest is the height of the field.
+  int min_height = 0;
+  int max_height = 0;
+  /// Characters that are read, 1 to kMaxCharacters. A frame with more of them says so.
+  int max_characters = kMaxCharacters;
+  /// Characters of less confidence are rejected, 0 to 1.
+  float min_confidence = 0.5f;
+  /// Cells of a C-layer that may be active, as a share of all, 0.01 to 1. It bounds the time of a
+  /// character. Cells beyond it count as 0, and the character is marked.
+  float max_active = 0.25f;
+
+  /// All but size and format.
+  static OptionTable options() noexcept;
+};
+
+/// What is true of a character. Bits of NeocognitronRecord::flags.
+enum CharacterFlag : std::uint32_t {
+  kCharacterRejected = 1u << 0,  ///< less confidence than NeocognitronConfig::min_confidence
+  kCharacterCapped = 1u << 1,    ///< more active cells than NeocognitronConfig::max_active
+  kCharacterEmpty = 1u << 2,     ///< kTiles: the tile has no ink
+};
+
+/// The characters of a frame: fields in their order, in each lines from top to bottom, in each
+/// characters from left to right.
+struct NeocognitronRecord {
+  std::int32_t count = 0;  ///< characters, 0 to kMaxCharacters
+  /// The frame has more characters than `max_characters`, or more ink than the lists hold.
+  bool truncated = false;
+  std::array<std::int32_t, kMaxCharacters> label{};   ///< class of the model; -1: empty tile
+  std::array<float, kMaxCharacters> confidence{};     ///< 0 to 1
+  std::array<float, kMaxCharacters> similarity{};     ///< of the class, 0 to 1
+  std::array<float, kMaxCharacters> margin{};         ///< over the second class
+  std::array<std::int32_t, kMaxCharacters> x{};       ///< left edge of the box in pixels
+  std::array<std::int32_t, kMaxCharacters> y{};       ///< upper edge
+  std::array<std::int32_t, kMaxCharacters> width{};   ///< pixels
+  std::array<std::int32_t, kMaxCharacters> height{};  ///< pixels
+  std::array<std::int32_t, kMaxCharacters> line{};    ///< line of its field
+  std::array<std::int32_t, kMaxCharacters> field{};   ///< 0 without fields
+  std::array<std::uint32_t, kMaxCharacters> flags{};  ///< CharacterFlag
+};
+
+/// A model in words and numbers.
+struct CharacterModelInfo {
+  int classes = 0;
+  std::array<Text<32>, kMaxCharacterClasses> names{};  ///< of the classes
+  std::array<int, kNeocognitronStages> planes{};       ///< of US1 to US4
+  Text<256> note;                                      ///< where the model comes from
+};
+
+/// Planes of the result: "scores", kMaxCharacters rows of floats, one row for a character and one
+/// column for a class: the similarity to the class, 0 to 1. Rows behind the last character are 0.
+class Neocognitron : public OperatorHandle {
+ public:
+  /// Reads the model. Errors: InvalidArgument (empty name), IoError, CorruptFile.
+  static Expected<CharacterModelInfo> model_info(const char* model) noexcept;
+
+  /// What an operator of this configuration takes and gives. Reads the table of the model. Errors:
+  /// those of `create`.
+  static Expected<OperatorInfo> info_for(const NeocognitronConfig& config) noexcept;
+
+  /// Errors: those of `create`.
+  static Expected<Footprint> footprint(const EngineInfo& engine,
+                                       const NeocognitronConfig& config) noexcept;
+
+  /// The only call that takes memory. Reads the model. Errors: InvalidArgument (the text names the
+  /// field, its value and its range), IoError, CorruptFile (model), OutOfMemory (the engine's block
+  /// has no such piece left, or the system had no memory to read the model).
+  static Expected<Neocognitron> create(Engine& engine, const NeocognitronConfig& config) noexcept;
+
+  using OperatorHandle::submit;
+  /// `record` is filled in when `wait` says done.
+  Expected<Ticket> submit(const Frame& in, const ImageView& scores,
+                          NeocognitronRecord* record) noexcept {
+    OperatorOutput out;
+    out.planes[0] = scores;
+    out.record = record;
+    return OperatorHandle::submit(in, out);
+  }
+
+ private:
+  explicit Neocognitron(OperatorHandle handle) noexcept : OperatorHandle(std::move(handle)) {}
+};
+
+}  // namespace ocellus
+
+#pragma GCC visibility pop

@@ -1,0 +1,74 @@
+// CharacterReader: what recognition needs before and after the network: the candidates of a frame
+// as images of ink, and the characters among them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/layout_builder.h"
+#include "neocognitron/box_ink.h"
+#include "neocognitron/character_choice.h"
+#include "neocognitron/character_finder.h"
+#include "neocognitron/ink_image.h"
+#include "neocognitron/normalization.h"
+#include "neocognitron/plan.h"
+
+namespace ocellus::detail {
+
+/// The steps of a frame: `find` for each part, `collect`, `draw` for each candidate, and `finish`.
+/// The parts, and the candidates, may be worked on at the same time by different workers.
+class CharacterReader {
+ public:
+  /// Takes the memory. `plan` must outlive the object.
+  void layout(const NeocognitronPlan& plan, int workers, LayoutBuilder& memory) noexcept;
+
+  /// Number of parts of a frame in which characters are found.
+  int parts() const noexcept { return finder_count_; }
+  void find(int part, const GrayPlane& plane) noexcept;
+
+  /// Numbers the candidates of all parts. Returns how many there are, at most
+  /// NeocognitronPlan::max_candidates.
+  int collect() noexcept;
+
+  /// The image of a candidate's ink. It is valid until the worker draws the next one.
+  InkImage draw(int candidate, const GrayPlane& plane, int worker) noexcept;
+
+  /// Writes the characters of the frame. `scores`: similarity to each class, for each candidate,
+  /// all 0 if it has no ink. `complete`: false for a candidate with too many active cells.
+  /// `rows`: where the scores of the characters go, kMaxCharacters rows.
+  void finish(const float* scores, const std::uint8_t* complete, NeocognitronRecord& record,
+              const ImageView& rows) noexcept;
+  /// The result of a frame without characters.
+  void write_nothing(NeocognitronRecord& record, const ImageView& rows) const noexcept;
+
+ private:
+  struct Source {
+    int part = 0;   // finder
+    int index = 0;  // of the candidate in it, or of the box or tile
+  };
+  struct Best {
+    int label = -1;
+    float similarity = 0.0f;
+    float margin = 0.0f;
+  };
+  Best best_of(const float* scores) const noexcept;
+  void add(int candidate, const Rect& box, int line, int field, const float* scores, bool complete,
+           NeocognitronRecord& record, const ImageView& rows) const noexcept;
+  Rect tile(int index) const noexcept;
+  int tiles() const noexcept;
+
+  const NeocognitronPlan* plan_ = nullptr;
+  int finder_count_ = 0;
+  CharacterFinder* finders_ = nullptr;
+  BoxInk* boxes_ = nullptr;  // of each worker
+  std::array<InkImager*, kMaxWorkers> imagers_{};
+  std::array<std::uint8_t*, kMaxWorkers> images_{};
+  std::array<Source, NeocognitronPlan::kMostCandidates> sources_{};
+  std::array<CandidateScore, NeocognitronPlan::kMostCandidates> candidate_scores_{};
+  std::array<Best, NeocognitronPlan::kMostCandidates> bests_{};
+  CharacterChoice choice_;
+  int count_ = 0;
+  bool truncated_ = false;
+};
+
+}  // namespace ocellus::detail

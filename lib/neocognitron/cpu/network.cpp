@@ -1,0 +1,123 @@
+#include "neocognitron/cpu/network.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+
+#include "neocognitron/cpu/readout.h"
+
+namespace ocellus::detail {
+namespace {
+
+std::size_t squared(int side) noexcept {
+  return static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
+}
+
+/// Planes of UG (stage 0) or of the C-layer below a stage.
+int planes_below(const NeocognitronTable& table, int stage) noexcept {
+  return stage == 0 ? kContrastPlanes : table.planes[static_cast<std::size_t>(stage - 1)];
+}
+
+}  // namespace
+
+std::uint32_t CpuNetwork::capacity(int stage) const noexcept {
+  const auto index = static_cast<std::size_t>(stage);
+  const double all =
+      static_cast<double>(squared(kSimpleSides[index].in)) * planes_below(plan_->table, stage);
+  return static_cast<std::uint32_t>(std::ceil(all * static_cast<double>(max_active_)));
+}
+
+void CpuNetwork::layout(const ModelPlan& plan, float max_active, LayoutBuilder& memory) noexcept {
+  plan_ = &plan;
+  max_active_ = max_active;
+  const NeocognitronTable& table = plan.table;
+  contrast_ = contrast_window(table.parameters);
+  for (int stage = 0; stage < kNeocognitronStages; ++stage) {
+    const auto i = static_cast<std::size_t>(stage);
+    simple_windows_[i] = simple_window(table.parameters, stage);
+    if (i < complex_windows_.size()) complex_windows_[i] = complex_window(table.parameters, stage);
+    layers_[i] = {&simple_windows_[i], planes_below(table, stage), table.planes[i],
+                  table.parameters.stages[i].threshold, table.parameters.gain};
+    weights_[i] = memory.take<std::uint16_t>(layers_[i].weight_count());
+    layers_[i].weights = weights_[i];
+  }
+  classes_.layout(table, memory);
+}
+
+void CpuNetwork::layout(Scratch& scratch, LayoutBuilder& memory) const noexcept {
+  std::size_t inputs = 0;
+  std::size_t positions = 0;
+  std::size_t simple = 0;
+  std::size_t sums = 0;
+  std::size_t row_sums = 0;
+  std::size_t active = 0;
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const int side = kSimpleSides[i].in;
+    const std::uint32_t most = capacity(static_cast<int>(i));
+    scratch.cells[i] = {side,
+                        layers_[i].in_planes,
+                        memory.take<std::uint32_t>(squared(side) + 1),
+                        memory.take<std::uint16_t>(most),
+                        memory.take<float>(most),
+                        memory.take<float>(squared(side)),
+                        most};
+    const auto stride = static_cast<std::size_t>(layers_[i].stride());
+    const bool last = i + 1 == layers_.size();
+    // Cells of all positions together read no more inputs than `most` cells have positions.
+    inputs = std::max(inputs, last ? std::min<std::size_t>(kReferencePositions * layers_[i].rows(),
+                                                           std::size_t{kReferencePositions} * most)
+                                   : layers_[i].rows());
+    positions = std::max(positions, squared(kSimpleSides[i].out));
+    if (last) continue;
+    simple = std::max(simple, squared(kSimpleSides[i].out) * stride);
+    sums = std::max(sums, 2 * stride);
+    row_sums = std::max(row_sums, complex_row_sums(complex_windows_[i], layers_[i].planes));
+    active = std::max(active, squared(kSimpleSides[i].out + 1));
+  }
+  scratch.simple = {memory.take<SimpleInput>(inputs), memory.take<float>(positions)};
+  scratch.complex = {memory.take<float>(sums), memory.take<float>(row_sums),
+                     memory.take<std::uint8_t>(active)};
+  scratch.simple_cells = memory.take<float>(simple);
+  scratch.any = memory.take<std::uint8_t>(positions);
+  // The read-out reads whole vectors from the first reference of a class on.
+  scratch.similarities = memory.take<float>(
+      kReferencePositions * static_cast<std::size_t>(layers_[3].stride()) + kPlaneAlignment);
+}
+
+Expected<void> CpuNetwork::prepare() noexcept {
+  ModelArrays arrays;
+  if (Expected<void> read = arrays.read(*plan_); !read) return read;
+  for (std::size_t i = 0; i < layers_.size(); ++i)
+    place_weights(layers_[i], arrays.weights(static_cast<int>(i)), weights_[i]);
+  const std::size_t bytes = ReferenceClasses::work_floats(plan_->table) * sizeof(float);
+  const std::unique_ptr<float, void (*)(void*)> work(
+      static_cast<float*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)), std::free);
+  if (work == nullptr)
+    return tl::unexpected(
+        make_error(Status::kOutOfMemory, "the system gave no memory to read the model"));
+  classes_.prepare(plan_->table, arrays.weights(3), work.get());
+  return {};
+}
+
+bool CpuNetwork::recognize(const float* u0, const Scratch& scratch, float* scores) const noexcept {
+  bool complete =
+      contrast_cells(contrast_, plan_->table.parameters.contrast_threshold, u0, scratch.cells[0]);
+  for (std::size_t i = 0; i < complex_windows_.size(); ++i) {
+    simple_cells(layers_[i], scratch.cells[i], scratch.simple, scratch.simple_cells, scratch.any);
+    complete = complex_cells(complex_windows_[i], scratch.simple_cells, scratch.any,
+                             scratch.complex, scratch.cells[i + 1]) &&
+               complete;
+  }
+  reference_similarities(layers_[3], scratch.cells[3], scratch.simple, scratch.similarities);
+  const int count = classes_.count();
+  std::fill_n(scores, count, 0.0f);
+  for (int p = 0; p < kReferencePositions; ++p) {
+    const float* const at = scratch.similarities + p * layers_[3].stride();
+    for (int c = 0; c < count; ++c)
+      scores[c] = class_similarity(classes_.references(c), at + classes_.first(c), scores[c]);
+  }
+  return complete;
+}
+
+}  // namespace ocellus::detail

@@ -1,0 +1,90 @@
+#include "neocognitron/model_source.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <span>
+
+#include "core/failure.h"
+#include "neocognitron/builtin_models.h"
+
+namespace ocellus::detail {
+namespace {
+
+tl::unexpected<Error> no_memory_for_model() noexcept {
+  return tl::unexpected(
+      make_error(Status::kOutOfMemory, "the system gave no memory to read the model"));
+}
+
+/// The first bytes of a file, up to its arrays.
+using TableBytes =
+    std::array<std::uint64_t, model_arrays_at(kNeocognitronKind.max_table_bytes) / 8>;
+
+Expected<void> read_table(const char* name, NeocognitronTable& table, ModelHeader& header,
+                          ModelFile& file) noexcept {
+  const auto parse = [&](const void* bytes, const Expected<ModelHeader>& parsed) -> Expected<void> {
+    if (!parsed) return tl::unexpected(parsed.error());
+    header = *parsed;
+    return parse_neocognitron_table(bytes, header, table);
+  };
+  if (const auto builtin = builtin_model(name); !builtin.empty()) {
+    return parse(builtin.data(), parse_model_header(kNeocognitronKind, builtin.data(),
+                                                    builtin.size(), builtin.size()));
+  }
+  if (Expected<void> opened = file.open(kNeocognitronKind, name); !opened) return opened;
+  const std::unique_ptr<TableBytes> bytes(new (std::nothrow) TableBytes);
+  if (bytes == nullptr) return tl::unexpected(no_memory_for_model());
+  const Expected<void> parsed = parse(bytes.get(), file.header(bytes.get(), sizeof(*bytes)));
+  if (!parsed) return with_path(kNeocognitronKind, name, parsed.error());
+  return {};
+}
+
+}  // namespace
+
+Expected<void> read_model_plan(const char* name, ModelPlan& plan) noexcept {
+  if (name[0] == '\0') {
+    return invalid_argument(
+        "model is empty; it must be digits-small or the path of a model file (*.ocellus)");
+  }
+  ModelFile file;
+  ModelHeader header;
+  plan.name.assign(name);
+  if (Expected<void> read = read_table(name, plan.table, header, file); !read) return read;
+  plan.array_hash = header.array_hash;
+  return {};
+}
+
+void ModelArrays::Free::operator()(std::uint8_t* memory) const noexcept {
+  std::free(memory);
+}
+
+Expected<void> ModelArrays::read(const ModelPlan& plan) noexcept {
+  const char* const name = plan.name.c_str();
+  places_ = arrays_of(plan.table);
+  const std::unique_ptr<NeocognitronTable> table(new (std::nothrow) NeocognitronTable);
+  if (table == nullptr) return tl::unexpected(no_memory_for_model());
+  ModelFile file;
+  ModelHeader header;
+  if (Expected<void> read = read_table(name, *table, header, file); !read) return read;
+  if (header.array_hash != plan.array_hash || header.array_bytes != places_.bytes) {
+    return with_path(
+        kNeocognitronKind, name,
+        make_error(Status::kCorruptFile, "neocognitron model: it changed while it was read"));
+  }
+  if (const auto builtin = builtin_model(name); !builtin.empty()) {
+    data_ = builtin.data() + header.arrays_at;
+  } else {
+    memory_.reset(static_cast<std::uint8_t*>(std::malloc(places_.bytes)));
+    if (memory_ == nullptr) return tl::unexpected(no_memory_for_model());
+    data_ = memory_.get();
+    if (const Expected<void> read = file.read(memory_.get(), places_.bytes); !read)
+      return with_path(kNeocognitronKind, name, read.error());
+  }
+  if (const Expected<void> checked = check_arrays(plan.table, data_); !checked)
+    return with_path(kNeocognitronKind, name, checked.error());
+  return {};
+}
+
+}  // namespace ocellus::detail

@@ -1,0 +1,75 @@
+#include "ocellus/neocognitron.h"
+
+#include <new>
+
+#include "core/backend.h"
+#include "core/failure.h"
+#include "neocognitron/backend.h"
+
+namespace ocellus {
+namespace detail {
+namespace {
+
+/// A plan is too large for a stack.
+Expected<std::unique_ptr<NeocognitronPlan>> plan_of(const NeocognitronConfig& config) noexcept {
+  std::unique_ptr<NeocognitronPlan> plan(new (std::nothrow) NeocognitronPlan);
+  if (plan == nullptr) return no_memory_for_operator();
+  if (Expected<void> made = make_plan(config, *plan); !made) return tl::unexpected(made.error());
+  return plan;
+}
+
+}  // namespace
+
+/// The operator's instance on the engine's backend.
+Expected<std::unique_ptr<OperatorInstance>> make_neocognitron(
+    const EngineInfo& engine, const NeocognitronPlan& plan) noexcept {
+  if (engine.backend == BackendKind::kCuda) {
+    return tl::unexpected(make_error(
+        Status::kUnsupported, "digits has no CUDA backend yet; use an engine of the backend cpu"));
+  }
+  return make_neocognitron_cpu(plan, engine.workers);
+}
+
+}  // namespace detail
+
+Expected<CharacterModelInfo> Neocognitron::model_info(const char* model) noexcept {
+  const std::unique_ptr<detail::ModelPlan> plan(new (std::nothrow) detail::ModelPlan);
+  if (plan == nullptr) return detail::no_memory_for_operator();
+  if (Expected<void> read = detail::read_model_plan(model, *plan); !read)
+    return tl::unexpected(read.error());
+  CharacterModelInfo info;
+  info.classes = plan->table.classes;
+  for (std::size_t i = 0; i < info.names.size(); ++i) info.names[i].assign(plan->table.names[i]);
+  info.planes = plan->table.planes;
+  info.note.assign(plan->table.note);
+  return info;
+}
+
+Expected<OperatorInfo> Neocognitron::info_for(const NeocognitronConfig& config) noexcept {
+  const auto plan = detail::plan_of(config);
+  if (!plan) return tl::unexpected(plan.error());
+  return detail::info_of(**plan);
+}
+
+Expected<Footprint> Neocognitron::footprint(const EngineInfo& engine,
+                                            const NeocognitronConfig& config) noexcept {
+  const auto plan = detail::plan_of(config);
+  if (!plan) return tl::unexpected(plan.error());
+  const auto instance = detail::make_neocognitron(engine, **plan);
+  if (!instance) return tl::unexpected(instance.error());
+  return detail::footprint_of(*instance);
+}
+
+Expected<Neocognitron> Neocognitron::create(Engine& engine,
+                                            const NeocognitronConfig& config) noexcept {
+  const auto plan = detail::plan_of(config);
+  if (!plan) return tl::unexpected(plan.error());
+  auto instance = detail::make_neocognitron(engine.info(), **plan);
+  if (!instance) return tl::unexpected(instance.error());
+  Expected<OperatorHandle> made =
+      detail::make_operator(engine, detail::info_of(**plan), std::move(*instance));
+  if (!made) return tl::unexpected(made.error());
+  return Neocognitron(std::move(*made));
+}
+
+}  // namespace ocellus

@@ -1,0 +1,135 @@
+#include "neocognitron/plan.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <iterator>
+
+#include "core/checks.h"
+#include "core/failure.h"
+
+namespace ocellus::detail {
+namespace {
+
+template <typename T>
+constexpr RecordField list(const char* name, FieldType type, T offset, const char* help) {
+  return {name, type, kMaxCharacters, static_cast<std::uint32_t>(offset), help};
+}
+
+constexpr RecordField kFields[] = {
+    {"count", FieldType::kInt32, 1, offsetof(NeocognitronRecord, count), "number of characters"},
+    {"truncated", FieldType::kBool, 1, offsetof(NeocognitronRecord, truncated),
+     "the frame has more characters or more ink than the lists hold"},
+    list("label", FieldType::kInt32, offsetof(NeocognitronRecord, label),
+         "class of the model; -1: empty tile"),
+    list("confidence", FieldType::kFloat, offsetof(NeocognitronRecord, confidence), "0 to 1"),
+    list("similarity", FieldType::kFloat, offsetof(NeocognitronRecord, similarity),
+         "to the class, 0 to 1"),
+    list("margin", FieldType::kFloat, offsetof(NeocognitronRecord, margin),
+         "of the similarity over that to the second class"),
+    list("x", FieldType::kInt32, offsetof(NeocognitronRecord, x), "left edge of the box, pixels"),
+    list("y", FieldType::kInt32, offsetof(NeocognitronRecord, y), "upper edge of the box, pixels"),
+    list("width", FieldType::kInt32, offsetof(NeocognitronRecord, width), "of the box, pixels"),
+    list("height", FieldType::kInt32, offsetof(NeocognitronRecord, height), "of the box, pixels"),
+    list("line", FieldType::kInt32, offsetof(NeocognitronRecord, line),
+         "line of the field, from the top"),
+    list("field", FieldType::kInt32, offsetof(NeocognitronRecord, field), "0 without fields"),
+    list("flags", FieldType::kUint32, offsetof(NeocognitronRecord, flags),
+         "1: rejected, 2: capped, 4: empty tile"),
+};
+constexpr RecordInfo kRecord = {"neocognitron", sizeof(NeocognitronRecord), kFields,
+                                static_cast<int>(std::size(kFields))};
+static_assert(sizeof(NeocognitronRecord) <= kMaxRecordBytes);
+
+/// Smallest side of a field and of a tile.
+constexpr int kLeastSide = 8;
+
+Check check_fields(const NeocognitronConfig& config) noexcept {
+  const TextFields& fields = config.fields;
+  if (fields.count < 0 || fields.count > kMaxTextFields) {
+    return invalid_argument("fields: there are %d; there must be 0 to %d", fields.count,
+                            kMaxTextFields);
+  }
+  if (config.layout == CharacterLayout::kBoxes && fields.count == 0)
+    return invalid_argument("fields is empty; with layout boxes it must have 1 to %d boxes",
+                            kMaxTextFields);
+  for (int i = 0; i < fields.count; ++i) {
+    const Rect& field = fields.fields[static_cast<std::size_t>(i)];
+    if (field.x < 0 || field.y < 0 || field.width < kLeastSide || field.height < kLeastSide ||
+        field.width > config.size.width - field.x || field.height > config.size.height - field.y) {
+      return invalid_argument(
+          "fields: number %d is %d,%d,%d,%d; it must lie in the frame of %dx%d and have at least "
+          "%dx%d pixels",
+          i + 1, field.x, field.y, field.width, field.height, config.size.width, config.size.height,
+          kLeastSide, kLeastSide);
+    }
+  }
+  return {};
+}
+
+Check check_tiles(const NeocognitronConfig& config) noexcept {
+  const ImageSize size = config.size;
+  if (size.width % config.tile_width != 0 || size.height % config.tile_height != 0) {
+    return invalid_argument("the frame is %dx%d; it must be a whole number of tiles of %dx%d",
+                            size.width, size.height, config.tile_width, config.tile_height);
+  }
+  const int tiles = size.width / config.tile_width * (size.height / config.tile_height);
+  if (tiles > config.max_characters) {
+    return invalid_argument("the frame of %dx%d has %d tiles; max_characters is %d", size.width,
+                            size.height, tiles, config.max_characters);
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<void> make_plan(const NeocognitronConfig& config, NeocognitronPlan& plan) noexcept {
+  // The fields that are options are checked by their rows.
+  if (Check c = check_options(NeocognitronConfig::options(), &config); !c) return c;
+  if (Check c = check_geometry(config.size, config.format, {}, config.depth); !c) return c;
+  const bool tiles = config.layout == CharacterLayout::kTiles;
+  if (Check c = tiles ? check_tiles(config) : check_fields(config); !c) return c;
+  if (config.max_height != 0 && config.max_height < config.min_height) {
+    return invalid_argument("max_height is %d; it must be 0 or at least min_height, which is %d",
+                            config.max_height, config.min_height);
+  }
+  plan.size = config.size;
+  plan.format = config.format;
+  plan.depth = config.depth;
+  plan.layout = config.layout;
+  if (!tiles) plan.fields = config.fields;
+  if (config.layout == CharacterLayout::kFind && plan.fields.count == 0) {
+    plan.fields.count = 1;
+    plan.fields.fields[0] = {0, 0, config.size.width, config.size.height};
+  }
+  plan.tile = {config.tile_width, config.tile_height};
+  plan.ink = config.ink;
+  plan.min_height = config.min_height;
+  plan.max_height = config.max_height;
+  plan.max_characters = config.max_characters;
+  plan.min_confidence = config.min_confidence;
+  plan.max_active = config.max_active;
+  return read_model_plan(config.model.c_str(), plan.model);
+}
+
+OperatorInfo info_of(const NeocognitronPlan& plan) noexcept {
+  const NeocognitronTable& table = plan.model.table;
+  OperatorInfo info;
+  info.name = "neocognitron";
+  info.size = plan.size;
+  info.format = plan.format;
+  info.planes[0] = {"scores", {table.classes, kMaxCharacters}, PixelFormat::kFloat32, false};
+  info.record = &kRecord;
+  info.depth = plan.depth;
+  std::snprintf(info.summary, sizeof(info.summary),
+                "%d, %d and %d planes, %d classes, at most %d characters", table.planes[1],
+                table.planes[2], table.planes[3], table.classes, plan.max_characters);
+  // A frame without characters: each pixel is read and compared with a threshold.
+  const double pixels = static_cast<double>(plan.size.width) * plan.size.height;
+  info.least_bytes = pixels * bytes_per_pixel(plan.format);
+  info.least_flops = pixels;
+  return info;
+}
+
+}  // namespace ocellus::detail

@@ -1,0 +1,38 @@
+// NeocognitronPlan: a checked configuration in the form that backends work from.
+#pragma once
+
+#include "neocognitron/character_finder.h"
+#include "neocognitron/model_source.h"
+#include "ocellus/neocognitron.h"
+
+namespace ocellus::detail {
+
+/// Plain data.
+struct NeocognitronPlan {
+  ImageSize size;
+  PixelFormat format = PixelFormat::kGray8;
+  int depth = 1;
+  CharacterLayout layout = CharacterLayout::kFind;
+  /// kFind: at least one. kBoxes: the boxes.
+  TextFields fields;
+  ImageSize tile;
+  CharacterInk ink = CharacterInk::kAuto;
+  int min_height = 0;
+  int max_height = 0;
+  int max_characters = kMaxCharacters;
+  float min_confidence = 0.0f;
+  float max_active = 1.0f;
+  ModelPlan model;
+
+  /// Candidates of a frame that are recognized, at most.
+  int max_candidates() const noexcept {
+    return layout == CharacterLayout::kFind ? 2 * max_characters : max_characters;
+  }
+  static constexpr int kMostCandidates = 2 * kMaxCharacters;
+};
+
+/// Checks every field and reads the table of the model. Errors: those of Neocognitron::create.
+Expected<void> make_plan(const NeocognitronConfig& config, NeocognitronPlan& plan) noexcept;
+OperatorInfo info_of(const NeocognitronPlan& plan) noexcept;
+
+}  // namespace ocellus::detail

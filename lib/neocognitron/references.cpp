@@ -1,0 +1,80 @@
+#include "neocognitron/references.h"
+
+#include <algorithm>
+
+#include "neocognitron/cpu/layers.h"
+#include "neocognitron/geometry.h"
+#include "neocognitron/half.h"
+
+namespace ocellus::detail {
+namespace {
+
+std::size_t rows_of(const NeocognitronTable& table) noexcept {
+  return weight_count(table, 3) / static_cast<std::size_t>(table.planes[3]);
+}
+
+}  // namespace
+
+void ReferenceClasses::layout(const NeocognitronTable& table, LayoutBuilder& memory) noexcept {
+  count_ = table.classes;
+  int first = 0;
+  for (int c = 0; c < count_; ++c) {
+    Class& own = classes_[static_cast<std::size_t>(c)];
+    const int references = table.references[static_cast<std::size_t>(c)];
+    const int stride = padded_planes(references);
+    const std::size_t floats =
+        static_cast<std::size_t>(references) * static_cast<std::size_t>(stride);
+    own.first = first;
+    own.products = memory.take<float>(floats);
+    own.scales = memory.take<float>(floats);
+    own.smallest = memory.take<float>(static_cast<std::size_t>(references));
+    own.references = {references, stride, own.products, own.scales, own.smallest};
+    first += references;
+  }
+}
+
+std::size_t ReferenceClasses::work_floats(const NeocognitronTable& table) noexcept {
+  const int most = *std::max_element(table.references.begin(), table.references.end());
+  const std::size_t rows = rows_of(table);
+  static_assert(sizeof(SimpleInput) == 2 * sizeof(float));
+  return rows * static_cast<std::size_t>(padded_planes(most)) + 2 * rows;
+}
+
+void ReferenceClasses::prepare(const NeocognitronTable& table, const std::uint16_t* weights,
+                               float* work) noexcept {
+  const CellWindow window = simple_window(table.parameters, 3);
+  const std::size_t rows = rows_of(table);
+  const auto all = static_cast<std::size_t>(table.planes[3]);
+  const auto below = static_cast<std::size_t>(table.planes[2]);
+  for (int c = 0; c < count_; ++c) {
+    const Class& own = classes_[static_cast<std::size_t>(c)];
+    const auto n = static_cast<std::size_t>(own.references.count);
+    const auto stride = static_cast<std::size_t>(own.references.stride);
+    // a(v, kappa, k) / b(k) of the class, [row][k].
+    float* const dense = work;
+    auto* const inputs = reinterpret_cast<SimpleInput*>(work + rows * stride);
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::uint16_t* const from = weights + row * all + static_cast<std::size_t>(own.first);
+      float* const to = dense + row * stride;
+      for (std::size_t k = 0; k < stride; ++k) to[k] = k < n ? float_from_half(from[k]) : 0.0f;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      // g(i, j) = sum of a(i) a(j) / c.
+      std::size_t count = 0;
+      for (std::size_t row = 0; row < rows; ++row) {
+        const float a = dense[row * stride + i];
+        if (a != 0.0f)
+          inputs[count++] = {static_cast<std::uint32_t>(row), a / window.tap[row / below].weight};
+      }
+      float* const products = own.products + i * stride;
+      weighted_sums({inputs, count}, dense, own.references.stride, own.references.stride, products);
+      own.smallest[i] = 1.0f;
+      for (std::size_t j = 0; j < stride; ++j) {
+        own.scales[i * stride + j] = j == i || j >= n ? 0.0f : interpolation_scale(products[j]);
+        if (j != i && j < n) own.smallest[i] = std::min(own.smallest[i], products[j]);
+      }
+    }
+  }
+}
+
+}  // namespace ocellus::detail

@@ -1,0 +1,220 @@
+// Whole strings of digits, read from frames by a network that learns here. The figures are printed
+// with the mistakes. They need development data (OCELLUS_TEST_DATA).
+//
+// OCELLUS_TEST_MODEL names a model file, which is used in place of learning.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <string>
+
+#include "neocognitron/box_ink.h"
+#include "neocognitron/digit_frames.h"
+#include "neocognitron/digit_scene.h"
+#include "ocellus/neocognitron_training.h"
+#include "support/run.h"
+
+namespace ocellus::test {
+namespace {
+
+using detail::CandidateScore;
+using detail::CharacterCandidate;
+using detail::CharacterChoice;
+using detail::InkImager;
+using detail::InkRun;
+
+constexpr int kSide = InkImager::kSide;
+constexpr int kLearned = 300;  // digits of each class
+constexpr int kScenes = 200;
+constexpr unsigned kSceneSeed = 77;  // parameters were chosen with other seeds
+
+/// An object that takes its memory from a layout.
+template <typename T>
+class Placed {
+ public:
+  template <typename... Arguments>
+  explicit Placed(const Arguments&... arguments)
+      : memory_(bytes_for(arguments...)), layout_(memory_.get()), object_(arguments..., layout_) {}
+  T* operator->() { return &object_; }
+
+ private:
+  template <typename... Arguments>
+  static std::size_t bytes_for(const Arguments&... arguments) {
+    detail::LayoutBuilder layout;
+    const T object(arguments..., layout);
+    return layout.bytes();
+  }
+  LaidOutMemory memory_;
+  detail::LayoutBuilder layout_;
+  T object_;
+};
+
+/// Images of characters for the network.
+class Batch {
+ public:
+  std::size_t add(const DigitFrame& frame, const detail::InkLevels& levels,
+                  std::span<const InkRun> ink) {
+    const std::size_t at = images_.ink.size();
+    images_.ink.resize(at + kSide * kSide);
+    images_.labels.push_back(0);
+    if (ink.empty()) return images_.count() - 1;
+    Rect box{ink[0].first, ink[0].y, 1, 1};
+    int right = 0;
+    for (const InkRun& run : ink) {
+      box.x = std::min<int>(box.x, run.first);
+      right = std::max<int>(right, run.end);
+    }
+    box.width = right - box.x;
+    box.height = ink.back().y + 1 - box.y;
+    Placed<InkImager> imager(frame.image.size);
+    std::vector<std::uint8_t> pixels(kSide * kSide);
+    const ImageSize size =
+        imager->draw({frame.image.pixels.data(), frame.image.stride(), frame.image.size}, levels,
+                     ink, box, pixels.data());
+    for (int y = 0; y < size.height; ++y) {
+      std::copy_n(pixels.begin() + y * kSide, size.width,
+                  images_.ink.begin() + static_cast<std::ptrdiff_t>(at) + y * kSide);
+    }
+    return images_.count() - 1;
+  }
+  std::vector<CharacterScores> recognize_with(const TrainedNeocognitron& network) const {
+    auto scores = recognize(network, images_);
+    if (!scores) throw std::runtime_error(scores.error().text);
+    return *std::move(scores);
+  }
+
+ private:
+  LabeledImages images_{kSide, kSide, {}, {}, {}};
+};
+
+char digit(int label) {
+  return label < 0 ? '?' : static_cast<char>('0' + label);
+}
+
+struct Figures {
+  int digits = 0;
+  int digits_right = 0;  // with given boxes
+  int frames = 0;
+  int strings_right = 0;  // end to end
+
+  double digit_share() const { return 100.0 * digits_right / digits; }
+  double string_share() const { return 100.0 * strings_right / frames; }
+};
+
+/// Reads all frames and prints the mistakes.
+Figures read(const char* what, const std::vector<DigitFrame>& frames,
+             const TrainedNeocognitron& network) {
+  struct Found {
+    std::vector<CharacterCandidate> candidates;
+    std::vector<std::size_t> images;
+    std::vector<std::size_t> boxes;
+  };
+  Batch batch;
+  std::vector<Found> found(frames.size());
+  for (std::size_t f = 0; f < frames.size(); ++f) {
+    const DigitFrame& frame = frames[f];
+    detail::CharacterFinderConfig config;
+    config.size = frame.image.size;
+    Finder finder(config);
+    finder.find(frame.image.pixels, frame.image.size.width, frame.image.size.height);
+    const auto candidates = finder->candidates();
+    found[f].candidates.assign(candidates.begin(), candidates.end());
+    for (int c = 0; c < static_cast<int>(candidates.size()); ++c)
+      found[f].images.push_back(batch.add(frame, finder->levels(), finder->ink(c)));
+    Placed<detail::BoxInk> ink(finder->components());
+    for (const Rect& box : frame.boxes) {
+      found[f].boxes.push_back(
+          batch.add(frame, finder->levels(), ink->select(finder->components(), box)));
+    }
+  }
+  const auto scores = batch.recognize_with(network);
+  Figures figures;
+  for (std::size_t f = 0; f < frames.size(); ++f) {
+    const DigitFrame& frame = frames[f];
+    std::string with_boxes;
+    for (const std::size_t i : found[f].boxes) with_boxes += digit(scores[i].best);
+    std::vector<CandidateScore> candidate_scores;
+    for (const std::size_t i : found[f].images)
+      candidate_scores.push_back({scores[i].similarity, scores[i].margin});
+    CharacterChoice choice;
+    detail::choose_characters(found[f].candidates, candidate_scores, {}, choice);
+    std::string whole;
+    for (const int c : choice.chosen())
+      whole += digit(scores[found[f].images[static_cast<std::size_t>(c)]].best);
+    for (std::size_t i = 0; i < frame.string.size() && i < with_boxes.size(); ++i) {
+      ++figures.digits;
+      figures.digits_right += frame.string[i] == with_boxes[i] ? 1 : 0;
+    }
+    ++figures.frames;
+    figures.strings_right += whole == frame.string ? 1 : 0;
+    if (whole != frame.string || with_boxes != frame.string) {
+      std::cout << frame.name << ": " << frame.string << ", with boxes " << with_boxes
+                << ", end to end " << whole << '\n';
+    }
+  }
+  std::cout << what << ": digits with given boxes " << figures.digits_right << " of "
+            << figures.digits << " (" << figures.digit_share() << " %), strings end to end "
+            << figures.strings_right << " of " << figures.frames << " (" << figures.string_share()
+            << " %)\n";
+  return figures;
+}
+
+class SlowStringReading : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (data_folder().empty() || !std::filesystem::exists(data_folder() + "/mnist")) return;
+    mnist_ = std::make_unique<app::DigitImages>(read_mnist(data_folder() + "/mnist"));
+    if (const char* const path = std::getenv("OCELLUS_TEST_MODEL")) {
+      auto model = read_neocognitron(path);
+      ASSERT_TRUE(model) << model.error().text;
+      network_ = std::make_unique<TrainedNeocognitron>(*std::move(model));
+      return;
+    }
+    LabeledImages digits{mnist_->width, mnist_->height, {}, {}, {}};
+    const auto area = static_cast<std::ptrdiff_t>(mnist_->width) * mnist_->height;
+    std::array<int, 10> counts{};
+    for (std::size_t i = 0; i < kLearningDigits; ++i) {
+      if (counts[mnist_->labels[i]]++ >= kLearned) continue;
+      const auto begin = mnist_->ink.begin() + static_cast<std::ptrdiff_t>(i) * area;
+      digits.ink.insert(digits.ink.end(), begin, begin + area);
+      digits.labels.push_back(mnist_->labels[i]);
+    }
+    NeocognitronTraining training;
+    training.passes = 2;
+    auto network = train_neocognitron(digits, training);
+    ASSERT_TRUE(network) << network.error().text;
+    network_ = std::make_unique<TrainedNeocognitron>(*std::move(network));
+  }
+  static void TearDownTestSuite() {
+    network_.reset();
+    mnist_.reset();
+  }
+
+  static std::unique_ptr<app::DigitImages> mnist_;
+  static std::unique_ptr<TrainedNeocognitron> network_;
+};
+std::unique_ptr<app::DigitImages> SlowStringReading::mnist_;
+std::unique_ptr<TrainedNeocognitron> SlowStringReading::network_;
+
+// Fails if fewer digits or strings of cheques are read than today.
+TEST_F(SlowStringReading, Strips) {
+  const std::string folder = data_folder() + "/digit_strings/orand_car_a";
+  if (!network_ || !std::filesystem::exists(folder + "/digits.csv"))
+    GTEST_SKIP() << "OCELLUS_TEST_DATA has no mnist and digit_strings/orand_car_a";
+  const Figures figures = read("strips", read_strips(folder, true), *network_);
+  EXPECT_GE(figures.digit_share(), 88);
+  EXPECT_GE(figures.string_share(), 50);
+}
+
+// Fails if fewer digits or strings of synthetic camera frames are read than today.
+TEST_F(SlowStringReading, Scenes) {
+  if (!network_) GTEST_SKIP() << "OCELLUS_TEST_DATA has no mnist";
+  const Figures figures = read("scenes", make_scenes(*mnist_, kScenes, kSceneSeed), *network_);
+  EXPECT_GE(figures.digit_share(), 97.5);
+  EXPECT_GE(figures.string_share(), 78);
+}
+
+}  // namespace
+}  // namespace ocellus::test
