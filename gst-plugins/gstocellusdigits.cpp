@@ -3,8 +3,8 @@
  * @title: ocellusdigits
  *
  * Finds the characters in the picture and reads them with a neocognitron. The picture passes
- * unchanged. The model of the library reads handwritten digits; #GstOcellusDigits:model names
- * another one.
+ * unchanged, or with boxes and characters drawn over it (#GstOcellusDigits:draw). The model of the
+ * library reads handwritten digits; #GstOcellusDigits:model names another one.
  *
  * The result is attached to each buffer:
  *
@@ -20,12 +20,14 @@
  * #GstOcellusDigits:messages says when it is posted.
  *
  * In the string, a rejected character is `?`, and an empty tile is a space. A newline stands
- * between lines, and between fields with layout=find.
+ * between lines, and between fields with layout=find. If the model has names of more than one
+ * character, a space stands between the names of a line.
  *
  * ## Launch line
  * |[
- * gst-launch-1.0 -m v4l2src ! videoconvert ! ocellusdigits ! videoconvert ! autovideosink
- * ]| Prints what the camera sees whenever it changes.
+ * gst-launch-1.0 -m v4l2src ! videoconvert ! ocellusdigits draw=true ! videoconvert !
+ * autovideosink
+ * ]| Shows the digits in front of a camera and prints them whenever they change.
  */
 #include "gstocellusdigits.h"
 
@@ -33,6 +35,7 @@
 #include <vector>
 
 #include "gstocellusdigitsmeta.h"
+#include "ocellus/character_draw.h"
 #include "ocellus/neocognitron.h"
 
 using ocellus::CharacterLayout;
@@ -54,18 +57,22 @@ typedef enum {
   GST_OCELLUS_DIGITS_MESSAGES_ALL,
 } GstOcellusDigitsMessages;
 
+#define DEFAULT_DRAW FALSE
 #define DEFAULT_MESSAGES GST_OCELLUS_DIGITS_MESSAGES_CHANGES
 
 enum {
   PROP_0,
+  PROP_DRAW,
   PROP_MESSAGES,
 };
 
 // What the element knows of the stream; streaming thread.
 struct DigitsStream {
+  CharacterModelInfo model;
   std::vector<const gchar*> names;  // of the classes; interned
   gint fields = 1;                  // strings of a message
-  const gchar* separator = "\n";    // of the fields in a string
+  const gchar* gap = "";            // between characters in a string
+  const gchar* separator = "\n";    // between fields
   bool has_string = false;          // a frame has been read
   std::string string;               // of the frame before
 };
@@ -108,12 +115,16 @@ static void gst_ocellus_digits_adapt(GstOcellusBase* base, OperatorConfig& setti
   DigitsStream* stream = GST_OCELLUS_DIGITS(base)->stream;
   *stream = {};
   // The caller asks the operator for its info next, and posts the error of a bad model.
-  if (const Expected<CharacterModelInfo> model = Neocognitron::model_info(config.model.c_str())) {
-    for (gsize i = 0; i < static_cast<gsize>(model->classes); ++i)
-      stream->names.push_back(g_intern_string(model->names[i].c_str()));
+  if (const auto model = Neocognitron::model_info(config.model.c_str())) stream->model = *model;
+  for (gsize i = 0; i < static_cast<gsize>(stream->model.classes); ++i) {
+    // GStreamer refuses strings that are not UTF-8.
+    gchar* name = g_utf8_make_valid(stream->model.names[i].c_str(), -1);
+    if (g_utf8_strlen(name, -1) > 1) stream->gap = " ";
+    stream->names.push_back(g_intern_string(name));
+    g_free(name);
   }
   if (config.layout != CharacterLayout::kTiles) stream->fields = MAX(config.fields.count, 1);
-  if (config.layout == CharacterLayout::kBoxes) stream->separator = "";
+  if (config.layout == CharacterLayout::kBoxes) stream->separator = stream->gap;
 }
 
 static GstOcellusDigitsMeta* meta_of(GstBuffer* buffer) {
@@ -132,13 +143,14 @@ static void gst_ocellus_digits_clear_meta(GstBuffer* buffer) {
 }
 
 // The string of one field.
-static std::string string_of(const GstOcellusDigitsMeta* meta, gint field) {
+static std::string string_of(const DigitsStream& stream, const GstOcellusDigitsMeta* meta,
+                             gint field) {
   std::string text;
   gint line = -1;
   for (guint i = 0; i < meta->count; ++i) {
     const GstOcellusDigit& digit = meta->digits[i];
     if (digit.field != field) continue;
-    if (line >= 0 && digit.line != line) text += '\n';
+    if (line >= 0) text += digit.line != line ? "\n" : stream.gap;
     line = digit.line;
     if ((digit.flags & GST_OCELLUS_DIGIT_FLAG_EMPTY) != 0)
       text += ' ';
@@ -201,21 +213,39 @@ static void gst_ocellus_digits_set_result(GstOcellusBase* base, GstBuffer* buffe
     digit->flags = record.flags[i];
     if (label >= 0) add_region(buffer, *digit);
   }
-  std::string string = string_of(meta, 0);
+  std::string string = string_of(stream, meta, 0);
   for (gint field = 1; field < stream.fields; ++field)
-    string += stream.separator + string_of(meta, field);
+    string += stream.separator + string_of(stream, meta, field);
   meta->string = g_strdup(string.c_str());
+}
+
+static void gst_ocellus_digits_draw(GstOcellusBase* base, GstBuffer* buffer,
+                                    const ocellus::OverlayImage& image) {
+  const GstOcellusDigitsMeta* meta = meta_of(buffer);
+  NeocognitronRecord record;
+  record.count = static_cast<gint>(meta->count);
+  for (gsize i = 0; i < meta->count; ++i) {
+    const GstOcellusDigit& digit = meta->digits[i];
+    record.label[i] = digit.label;
+    record.x[i] = digit.x;
+    record.y[i] = digit.y;
+    record.width[i] = digit.width;
+    record.height[i] = digit.height;
+    record.flags[i] = digit.flags;
+  }
+  ocellus::draw_characters(record, GST_OCELLUS_DIGITS(base)->stream->model, image);
 }
 
 static void gst_ocellus_digits_describe(GstOcellusBase* base, GstBuffer* buffer,
                                         GstStructure* message) {
+  const DigitsStream& stream = *GST_OCELLUS_DIGITS(base)->stream;
   const GstOcellusDigitsMeta* meta = meta_of(buffer);
   GValue fields = G_VALUE_INIT;
-  gst_value_array_init(&fields, static_cast<guint>(GST_OCELLUS_DIGITS(base)->stream->fields));
-  for (gint field = 0; field < GST_OCELLUS_DIGITS(base)->stream->fields; ++field) {
+  gst_value_array_init(&fields, static_cast<guint>(stream.fields));
+  for (gint field = 0; field < stream.fields; ++field) {
     GValue value = G_VALUE_INIT;
     g_value_init(&value, G_TYPE_STRING);
-    g_value_set_string(&value, string_of(meta, field).c_str());
+    g_value_set_string(&value, string_of(stream, meta, field).c_str());
     gst_value_array_append_and_take_value(&fields, &value);
   }
   GValue characters = G_VALUE_INIT;
@@ -262,6 +292,9 @@ static void gst_ocellus_digits_set_property(GObject* object, guint id, const GVa
                                             GParamSpec* pspec) {
   GstOcellusDigits* self = GST_OCELLUS_DIGITS(object);
   switch (id) {
+    case PROP_DRAW:
+      gst_ocellus_base_set_draw(GST_OCELLUS_BASE(object), g_value_get_boolean(value));
+      break;
     case PROP_MESSAGES:
       GST_OBJECT_LOCK(self);
       self->messages = static_cast<GstOcellusDigitsMessages>(g_value_get_enum(value));
@@ -276,6 +309,9 @@ static void gst_ocellus_digits_set_property(GObject* object, guint id, const GVa
 static void gst_ocellus_digits_get_property(GObject* object, guint id, GValue* value,
                                             GParamSpec* pspec) {
   switch (id) {
+    case PROP_DRAW:
+      g_value_set_boolean(value, gst_ocellus_base_get_draw(GST_OCELLUS_BASE(object)));
+      break;
     case PROP_MESSAGES:
       g_value_set_enum(value, get_messages(GST_OCELLUS_DIGITS(object)));
       break;
@@ -298,6 +334,12 @@ static void gst_ocellus_digits_class_init(GstOcellusDigitsClass* klass) {
   object_class->get_property = gst_ocellus_digits_get_property;
   object_class->finalize = gst_ocellus_digits_finalize;
   g_object_class_install_property(
+      object_class, PROP_DRAW,
+      g_param_spec_boolean("draw", "Draw", "Draw the boxes and the characters over the picture",
+                           DEFAULT_DRAW,
+                           static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                                    GST_PARAM_MUTABLE_PLAYING)));
+  g_object_class_install_property(
       object_class, PROP_MESSAGES,
       g_param_spec_enum("messages", "Messages",
                         "When to post an element message; post-messages=true posts one for every "
@@ -319,6 +361,7 @@ static void gst_ocellus_digits_class_init(GstOcellusDigitsClass* klass) {
   base_class->attach_meta = gst_ocellus_digits_attach_meta;
   base_class->clear_meta = gst_ocellus_digits_clear_meta;
   base_class->set_result = gst_ocellus_digits_set_result;
+  base_class->draw = gst_ocellus_digits_draw;
   base_class->describe = gst_ocellus_digits_describe;
   base_class->wants_message = gst_ocellus_digits_wants_message;
 

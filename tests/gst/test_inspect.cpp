@@ -160,6 +160,7 @@ TEST(Inspect, Digits) {
               {"Default: 1, \"changes\"", "(0): none ", "(2): all ",
                "changeable in NULL, READY, PAUSED or PLAYING state"}},
              {"post-messages", {"Boolean. Default: false"}},
+             {"draw", {"Boolean. Default: false", "NULL, READY, PAUSED or PLAYING state"}},
              {"depth", {"Integer. Range: 1 - 8 Default: 1"}}});
 }
 
@@ -186,7 +187,8 @@ TEST(Launch, LinesOfTheDocumentation) {
         "ocellushalftone depth=3 ! fakesink sync=false",
         "videotestsrc num-buffers=10 ! videoconvert ! video/x-raw,format=NV12 ! "
         "ocelluscnn template=\"threshold | edge\" depth=3 ! fakesink sync=false",
-        "videotestsrc num-buffers=10 ! videoconvert ! ocellusdigits ! videoconvert ! fakesink"}) {
+        "videotestsrc num-buffers=10 ! videoconvert ! ocellusdigits draw=true ! "
+        "videoconvert ! fakesink"}) {
     int status = 0;
     const std::string text = run_command(std::string("gst-launch-1.0 -m ") + line, &status);
     EXPECT_EQ(status, 0) << line << "\n" << text;
@@ -261,7 +263,7 @@ TEST(Leaks, NothingIsAliveAfterThePipeline) {
         "ocellusflow budget=1 on-miss=drop", "ocellusflow ! tee ! queue ! ocellusflow",
         "ocellushalftone", "ocellushalftone warm-start=true budget=1 on-miss=reuse chroma=keep",
         "ocelluscnn template=edge budget=1 on-miss=passthrough ! ocellushalftone", "ocellusdigits",
-        "ocellusdigits messages=all layout=tiles tile-width=16 tile-height=16",
+        "ocellusdigits messages=all draw=true layout=tiles tile-width=16 tile-height=16",
         "ocellusdigits depth=3 budget=1 on-miss=reuse ! ocellusdigits"}) {
     int status = 0;
     const std::string text = run_command(environment +

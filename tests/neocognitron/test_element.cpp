@@ -1,5 +1,6 @@
 // ocellusdigits: the characters of a picture in its metas.
 #include <algorithm>
+#include <cstring>
 
 #include "neocognitron/digit_video.h"
 
@@ -170,6 +171,60 @@ TEST(Digits, TruncatedFramesSaySo) {
   EXPECT_LE(meta->count, 2u);
   EXPECT_TRUE(meta->truncated);
   gst_buffer_unref(out);
+}
+
+// Fails when nothing is drawn around a character, or the picture far from the characters, its
+// metas, or the picture of another owner changes.
+TEST_P(DigitsFormat, DrawsBoxesAndCharacters) {
+  const Video video{GetParam(), 2 * kSize.width, 2 * kSize.height};
+  app::GrayImage image = flat_image({video.width, video.height});
+  const app::DigitScene scene = make_scene(easy_scene(kSize, 3), 0);
+  // The scene is in the lower right quarter.
+  for (int y = 0; y < kSize.height; ++y) {
+    const auto from = scene.image.pixels.begin() + static_cast<std::ptrdiff_t>(y) * kSize.width;
+    std::copy_n(from, kSize.width,
+                image.pixels.begin() + static_cast<std::ptrdiff_t>(y + kSize.height) * video.width +
+                    kSize.width);
+  }
+  const std::string properties = "min-confidence=0 fields=320,80,320,80";
+  Harness plain(properties, video, kElement);
+  plain.start();
+  const std::string string = string_of(plain, image);
+  Harness harness(properties + " draw=true", video, kElement);
+  harness.start();
+  GstBuffer* const mine = buffer_of(image, video, 0);
+  const std::vector<guint8> bytes = bytes_of(mine);
+  ASSERT_EQ(harness.push(gst_buffer_ref(mine)), GST_FLOW_OK) << harness.last_error();
+  EXPECT_EQ(bytes_of(mine), bytes) << "the picture of another owner was drawn on";
+  gst_buffer_unref(mine);
+  std::vector<GstBuffer*> out = harness.pull();
+  ASSERT_EQ(out.size(), 1u);
+  const GstOcellusDigitsMeta* meta = gst_buffer_get_ocellus_digits_meta(out[0]);
+  ASSERT_NE(meta, nullptr);
+  EXPECT_EQ(meta->string, string);
+  ASSERT_GT(meta->count, 0u);
+  GstVideoInfo info = video_info(video);
+  GstVideoFrame drawn;
+  ASSERT_TRUE(gst_video_frame_map(&drawn, &info, out[0], GST_MAP_READ));
+  const auto* const luma = static_cast<const guint8*>(GST_VIDEO_FRAME_PLANE_DATA(&drawn, 0));
+  const int stride = GST_VIDEO_FRAME_PLANE_STRIDE(&drawn, 0);
+  const int step = GST_VIDEO_FRAME_COMP_PSTRIDE(&drawn, 0);
+  const auto changed = [&](int x, int y) {
+    const int at = y * stride + x * step;
+    return std::memcmp(luma + at, bytes.data() + at, static_cast<std::size_t>(step)) != 0;
+  };
+  for (guint i = 0; i < meta->count; ++i) {
+    const GstOcellusDigit& digit = meta->digits[i];
+    int count = 0;
+    for (int y = std::max(0, digit.y - 2); y < std::min(video.height, digit.y + 2); ++y)
+      for (int x = digit.x; x < digit.x + digit.width; ++x) count += changed(x, y) ? 1 : 0;
+    EXPECT_GE(count, digit.width / 2) << "no upper edge of box " << i;
+  }
+  for (int y = 0; y < kSize.height / 2; ++y)
+    for (int x = 0; x < kSize.width / 2; ++x) ASSERT_FALSE(changed(x, y)) << x << ", " << y;
+  gst_video_frame_unmap(&drawn);
+  unref_all(out);
+  EXPECT_EQ(harness.stat("copies"), 1u);
 }
 
 // ---- lines, fields, boxes, tiles

@@ -99,7 +99,8 @@ typedef struct _GstOcellusDigitsMeta GstOcellusDigitsMeta;
  * @flags: GstOcellusDigitsFlags
  * @source: name of the element that read the characters; 0 if the meta is empty
  * @string: names of all characters, as UTF-8. A rejected character is "?", an empty tile a space. A
- * newline stands between lines and between fields, but not between boxes (layout=boxes). The string
+ * newline stands between lines and between fields, but not between boxes (layout=boxes). If the model
+ * has names of more than one character, a space stands between the names of a line. The string
  * belongs to the meta.
  * @count: number of characters
  * @truncated: the picture has more characters than were read
