@@ -16,6 +16,7 @@
 #include "apps/common/printable.h"
 #include "apps/halftone/template_command.h"
 #include "apps/io/video.h"
+#include "apps/neocognitron/digits_command.h"
 #include "apps/neocognitron/train_command.h"
 #include "apps/optical_flow/kernels_command.h"
 #include "apps/restoration/command.h"
@@ -64,6 +65,9 @@ int run(int argc, char** argv) {
       "  a test scene          a synthetic sequence with known motion:\n"
       "                        test:[WIDTHxHEIGHT][@FPS][,frames=N][,motion=affine|translate]\n"
       "                        [,u=..][,v=..][,bits=8|16][,seed=N]\n"
+      "  a scene of digits     known digits on paper:\n"
+      "                        test:digits[@FPS][,size=WIDTHxHEIGHT][,frames=N][,digits=N]\n"
+      "                        [,ink=dark|light][,seed=N]\n"
       "-o takes a numbered pattern, too. The folders of an output must exist. If a video or a\n"
       "camera gives no frame for --source-timeout seconds (default 10), the command fails.\n"
       "\n"
@@ -79,6 +83,7 @@ int run(int argc, char** argv) {
   add_flow_command(program, exit_code);
   add_cell_commands(program, exit_code);
   add_restoration_command(program, exit_code);
+  add_digits_command(program, exit_code);
   add_train_command(program, exit_code);
   add_kernels_command(program, exit_code);
   add_template_command(program, exit_code);

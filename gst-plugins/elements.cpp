@@ -2,6 +2,7 @@
 #include "elements.h"
 
 #include "gstocelluscnn.h"
+#include "gstocellusdigits.h"
 #include "gstocellusflow.h"
 #include "gstocellushalftone.h"
 #include "gstocellusrestore.h"
@@ -12,5 +13,6 @@ gboolean gst_ocellus_register_elements(GstPlugin* plugin) {
   done &= GST_ELEMENT_REGISTER(ocellushalftone, plugin);
   done &= GST_ELEMENT_REGISTER(ocelluscnn, plugin);
   done &= GST_ELEMENT_REGISTER(ocellusrestore, plugin);
+  done &= GST_ELEMENT_REGISTER(ocellusdigits, plugin);
   return done;
 }

@@ -160,6 +160,7 @@ class OperatorChain {
   std::size_t size() const { return operators_.size(); }
   const EngineInfo& engine() const { return engine_.info(); }
   const OperatorInfo& info(std::size_t op) const { return operators_[op]->info(); }
+  const RunningOperator& op(std::size_t index) const { return *operators_[index]; }
   const Footprint& footprint() const { return footprint_; }
 
  private:

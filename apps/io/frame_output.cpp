@@ -107,8 +107,13 @@ FrameOutput::FrameOutput(const FrameOptions& options, const std::vector<std::str
 }
 
 OverlayImage FrameOutput::video_picture(const InputFrame& frame) {
+  if (!writer_) writer_ = make_video_writer(name_.at(0), frame.image.size, fps_);
+  return picture(frame);
+}
+
+OverlayImage FrameOutput::picture(const InputFrame& frame) {
   const ImageSize size = frame.image.size;
-  if (!writer_) writer_ = make_video_writer(name_.at(0), size, fps_);
+  picture_size_ = size;
   const std::size_t luma =
       static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height);
   const std::ptrdiff_t half_width = (size.width + 1) / 2;
@@ -140,6 +145,32 @@ OverlayImage FrameOutput::video_picture(const InputFrame& frame) {
   image.planes = {i420_.data(), i420_.data() + luma, i420_.data() + luma + chroma};
   image.strides = {size.width, half_width, half_width};
   return image;
+}
+
+void FrameOutput::write_picture_png(const std::string& path) const {
+  const auto width = static_cast<std::size_t>(picture_size_.width);
+  const auto height = static_cast<std::size_t>(picture_size_.height);
+  const std::size_t half_width = (width + 1) / 2;
+  const std::uint8_t* const u = i420_.data() + width * height;
+  const std::uint8_t* const v = u + half_width * ((height + 1) / 2);
+  std::vector<std::uint8_t> rgb;
+  rgb.reserve(3 * width * height);
+  const auto add = [&rgb](double value) {
+    rgb.push_back(static_cast<std::uint8_t>(std::clamp(std::floor(value + 0.5), 0.0, 255.0)));
+  };
+  for (std::size_t y = 0; y < height; ++y) {
+    for (std::size_t x = 0; x < width; ++x) {
+      const std::size_t chroma = y / 2 * half_width + x / 2;
+      // BT.601 in limited range.
+      const double luma = (i420_[y * width + x] - 16.0) * 255.0 / 219.0;
+      const double blue = (u[chroma] - 128.0) * 255.0 / 224.0;
+      const double red = (v[chroma] - 128.0) * 255.0 / 224.0;
+      add(luma + 1.402 * red);
+      add(luma - 0.344136 * blue - 0.714136 * red);
+      add(luma + 1.772 * blue);
+    }
+  }
+  write_png_rgb(path, picture_size_, rgb.data());
 }
 
 void FrameOutput::write_video_picture() {

@@ -76,8 +76,12 @@ class FrameOutput {
     return count == 1 || !name_.numbered() ? name_of(first) : path_;
   }
 
-  /// The frame as the next picture of the video, to draw on. It has limited range, whatever range
-  /// the frame has. 16-bit values lose the lower eight bits. A frame without color is gray.
+  /// The frame as a picture to draw on. It has limited range, whatever range the frame has. 16-bit
+  /// values lose the lower eight bits. A frame without color is gray.
+  OverlayImage picture(const InputFrame& frame);
+  /// Writes the last picture as a PNG file in color and full range. Throws InputError.
+  void write_picture_png(const std::string& path) const;
+  /// The frame as the next picture of the video.
   OverlayImage video_picture(const InputFrame& frame);
   /// Writes the picture. Throws InputError.
   void write_video_picture();
@@ -91,6 +95,7 @@ class FrameOutput {
   NumberedName name_;
   double fps_ = 25.0;
   std::unique_ptr<VideoWriter> writer_;
+  ImageSize picture_size_;
   std::vector<std::uint8_t> i420_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "apps/common/common.h"
 #include "apps/common/interrupt.h"
+#include "apps/io/digit_sequence.h"
 #include "apps/io/numbered_name.h"
 #include "apps/io/output_file.h"
 #include "apps/io/test_scene.h"
@@ -76,6 +77,34 @@ class SceneFrames : public FrameSource {
 
  private:
   TestScene scene_;
+  int position_ = 0;
+};
+
+class DigitFrames : public FrameSource {
+ public:
+  DigitFrames(std::string name, const DigitSequenceConfig& config)
+      : FrameSource(std::move(name)), digits_(config) {}
+
+  std::optional<long> last_number() const override { return digits_.frames() - 1; }
+  double fps() const override { return digits_.fps(); }
+  void start_at(long number) override {
+    position_ = static_cast<int>(std::clamp<long>(number, 0, digits_.frames()));
+  }
+
+ protected:
+  bool read(InputFrame& frame) override {
+    if (position_ == digits_.frames()) return false;
+    DigitScene scene = digits_.frame(position_);
+    frame.image = std::move(scene.image);
+    frame.text = std::move(scene.string);
+    frame.number = position_++;
+    frame.timestamp_ns =
+        static_cast<std::int64_t>(1e9 / digits_.fps() * static_cast<double>(frame.number));
+    return true;
+  }
+
+ private:
+  DigitSequence digits_;
   int position_ = 0;
 };
 
@@ -158,6 +187,8 @@ std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs,
   }
   const std::string& text = inputs.front();
   if (text.empty()) throw InputError("FRAMES is empty");
+  if (is_digit_sequence(text))
+    return std::make_unique<DigitFrames>(text, DigitSequenceConfig::parse(text));
   if (text.rfind("test:", 0) == 0)
     return std::make_unique<SceneFrames>(text, TestScene::parse(text));
   std::error_code code;

@@ -1,5 +1,5 @@
 // FrameSource: the program's input frames from images, numbered patterns, videos, cameras and the
-// test scene.
+// test scenes.
 #pragma once
 
 #include <cstddef>
@@ -38,6 +38,7 @@ struct InputFrame {
   GrayRange range;  ///< the values of `image` for black and white: 16 and 235 in most videos
   long number = 0;  ///< the number in the pattern; otherwise counted from 0
   std::int64_t timestamp_ns = 0;
+  std::string text;  ///< the characters in the frame if the source knows them, or empty
 };
 
 /// Frames in order. All must have the size, format and range of the first one; otherwise

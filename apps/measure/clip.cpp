@@ -2,18 +2,27 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "apps/common/common.h"
+#include "apps/io/digit_sequence.h"
 #include "apps/io/test_scene.h"
 
 namespace ocellus::app {
 namespace {
 
+std::size_t bytes_of(const GrayImage& frame) {
+  return frame.pixels.size();
+}
+std::size_t bytes_of(const DigitScene& frame) {
+  return frame.image.pixels.size();
+}
+
 /// As many frames of a scene as the limits allow.
-std::vector<GrayImage> draw_scene(const TestScene& scene, const ClipLimits& limits) {
-  std::vector<GrayImage> frames = {scene.frame(0)};
-  const std::size_t bytes = frames.front().pixels.size();
-  const std::size_t fitting = (limits.bytes - 1) / bytes + 1;
+template <typename Scene>
+auto draw_scene(const Scene& scene, const ClipLimits& limits) {
+  std::vector<decltype(scene.frame(0))> frames = {scene.frame(0)};
+  const std::size_t fitting = (limits.bytes - 1) / bytes_of(frames.front()) + 1;
   const int count = static_cast<int>(
       std::min({static_cast<std::size_t>(scene.frames()), limits.frames, fitting}));
   frames.resize(static_cast<std::size_t>(count));
@@ -36,11 +45,20 @@ const GrayImage& Clip::cyclic(std::size_t i) const {
 }
 
 bool is_scene(const std::string& input) {
-  return input.rfind("test:", 0) == 0;
+  return input.rfind("test:", 0) == 0 && !is_digit_sequence(input);
 }
 
 Clip read_clip(const std::string& input, const SourceOptions& options, const ClipLimits& limits) {
   Clip clip;
+  if (is_digit_sequence(input)) {
+    clip.name = input;
+    const DigitSequence digits(DigitSequenceConfig::parse(input));
+    for (DigitScene& scene : draw_scene(digits, limits)) {
+      clip.frames.push_back(std::move(scene.image));
+      clip.texts.push_back(std::move(scene.string));
+    }
+    return clip;
+  }
   if (is_scene(input)) {
     clip.name = input;
     clip.frames = draw_scene(TestScene::parse(input), limits);

@@ -16,6 +16,7 @@ struct Clip {
   std::string name;
   long first = 0;
   std::vector<GrayImage> frames;
+  std::vector<std::string> texts;  ///< the characters of each frame if they are known, or empty
 
   ImageSize size() const { return frames.front().size; }
   PixelFormat format() const { return frames.front().format; }
@@ -33,7 +34,7 @@ struct ClipLimits {
   std::size_t bytes = std::numeric_limits<std::size_t>::max();  ///< reading ends after these
 };
 
-/// Whether FRAMES are a synthetic scene.
+/// Whether FRAMES are a synthetic scene with known motion.
 bool is_scene(const std::string& input);
 
 /// Reads frames. Those of a synthetic scene are drawn on all processors.

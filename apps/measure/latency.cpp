@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "apps/common/common.h"
 #include "apps/common/interrupt.h"
@@ -14,6 +15,7 @@
 #include "apps/io/frames.h"
 #include "apps/measure/clip.h"
 #include "apps/measure/latency_report.h"
+#include "apps/neocognitron/reading.h"
 
 namespace ocellus::app {
 namespace {
@@ -167,6 +169,26 @@ std::vector<Link> parse_chain(const std::string& text, const OperatorOptions& of
   return links;
 }
 
+/// What the first operator that reads characters must read. Nothing if no operator does, or if the
+/// characters of the frames are not known.
+std::optional<ExpectedReading> expected_reading(const std::vector<OperatorConfig>& operators,
+                                                const Clip& clip) {
+  if (clip.texts.empty()) return std::nullopt;
+  for (std::size_t op = 0; op < operators.size(); ++op) {
+    const auto* const config = operators[op].get_if<NeocognitronConfig>();
+    if (config == nullptr) continue;
+    const CharacterNames names(config->model.c_str());
+    ExpectedReading expected;
+    expected.op = op;
+    for (const std::string& text : clip.texts) {
+      std::vector<std::int32_t>& labels = expected.labels.emplace_back();
+      for (const char character : text) labels.push_back(names.find(std::string(1, character)));
+    }
+    return expected;
+  }
+  return std::nullopt;
+}
+
 int run_latency(const LatencyCommand& o) {
   const std::vector<Link> links = parse_chain(o.pipeline, o.flow);
   if (!o.plot.empty() && file_extension(o.plot) != ".svg")
@@ -217,6 +239,7 @@ int run_latency(const LatencyCommand& o) {
     }
   }
   plan.frames = &clip.frames;
+  plan.reading = expected_reading(plan.operators, clip);
   plan.fps = o.back_to_back ? 0.0 : o.fps;
   plan.count = o.frames;
   plan.warm_up = o.warm_up;

@@ -40,6 +40,7 @@ nlohmann::ordered_json run_json(const LatencyReport& report, const LatencyResult
   json["frames_per_s"] = LatencyReport::frames_per_s(run);
   json["misses"] =
       report.with_budget() ? nlohmann::ordered_json(run.misses) : nlohmann::ordered_json(nullptr);
+  if (report.plan.reading) json["frames_read_correctly"] = run.read_correctly;
   json["longest_burst"] = run.longest_burst;
   json["late_starts"] = run.late_starts;
   json["latency_ms"] = histogram_json(run.latency);
@@ -119,11 +120,13 @@ void print_run(const LatencyReport& report, const LatencyResult& run) {
       "shortest interval {:.3f} ms\n",
       run.intervals.deviation_ns() * 1e-6, ms(run.intervals.spread_ns()));
   if (report.with_budget()) {
-    fmt::print("  budget {:.3f} ms: {} of {}", report.budget_ms(),
+    fmt::print("  budget {:.3f} ms{}: {} of {}", report.budget_ms(), report.percentile_text(),
                counted(run.misses, "miss", "misses"), counted(run.measured, "frame"));
     if (run.misses > 0) fmt::print(", at most {} in a row", run.longest_burst);
     fmt::print(": {}\n", report.keeps_budget(run) ? "kept" : "NOT KEPT");
   }
+  if (report.plan.reading)
+    fmt::print("  {} of {} read correctly\n", run.read_correctly, counted(run.measured, "frame"));
   fmt::print("  {:.1f} frames/s; memory traffic at least {:.2f} GB/s; {} page faults",
              LatencyReport::frames_per_s(run),
              report.least_bytes() * LatencyReport::frames_per_s(run) * 1e-9, run.page_faults);
@@ -221,6 +224,8 @@ void plot_report(const LatencyReport& report) {
                            &run->latencies_ms, fps > 0.0 ? fps : 1.0});
   }
   plot.budget_ms = report.budget_ms();
+  plot.budget_name =
+      fmt::format("budget {:.3g} ms{}", report.budget_ms(), report.percentile_text());
   write_latency_svg(report.o.plot, plot);
 }
 

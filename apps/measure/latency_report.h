@@ -54,6 +54,12 @@ struct LatencyReport {
   double budget_ms() const {
     return with_budget() ? static_cast<double>(*plan.budget_ns) * 1e-6 : 0.0;
   }
+  /// " for 99 % of the frames", or nothing if all frames must keep the budget.
+  std::string percentile_text() const {
+    return o.budget_percentile < 100.0
+               ? fmt::format(" for {:g} % of the frames", o.budget_percentile)
+               : std::string();
+  }
   bool interrupted() const {
     return std::any_of(runs.begin(), runs.end(),
                        [this](const auto& run) { return run->measured < plan.count; });

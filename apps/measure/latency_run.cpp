@@ -83,6 +83,15 @@ void Intervals::add(std::int64_t ns) {
   squares_ += before * (value - mean_);
 }
 
+bool ExpectedReading::matches(const void* record, std::size_t frame) const {
+  const auto& read = *static_cast<const NeocognitronRecord*>(record);
+  const std::vector<std::int32_t>& wanted = labels[frame];
+  if (static_cast<std::size_t>(read.count) != wanted.size()) return false;
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (read.label[i] != wanted[i] || (read.flags[i] & kCharacterRejected) != 0) return false;
+  return true;
+}
+
 double Intervals::deviation_ns() const {
   return count_ > 0 ? std::sqrt(squares_ / static_cast<double>(count_)) : 0.0;
 }
@@ -159,6 +168,8 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
       } else {
         burst = 0;
       }
+      if (plan.reading && plan.reading->matches(chain.op(plan.reading->op).record(), index()))
+        ++r.read_correctly;
       progress.update(++r.measured);
     }
     r.seconds = static_cast<double>(end - start) * 1e-9;

@@ -31,6 +31,14 @@ class Intervals {
   std::int64_t high_ = 0;
 };
 
+/// The classes of the characters of each frame, which an operator must read.
+struct ExpectedReading {
+  std::size_t op = 0;  ///< the operator, which has a NeocognitronRecord
+  std::vector<std::vector<std::int32_t>> labels;
+
+  bool matches(const void* record, std::size_t frame) const;
+};
+
 /// What to run and to measure.
 struct LatencyPlan {
   EngineConfig engine;
@@ -41,6 +49,7 @@ struct LatencyPlan {
   std::int64_t count = 0;                          ///< number of measured frames
   std::int64_t warm_up = 0;  ///< frames before the measurement, run back to back
   std::optional<std::int64_t> budget_ns;
+  std::optional<ExpectedReading> reading;
   int sample_ms = 0;  ///< interval of samples of the GPU; 0: only at the beginning and the end
 };
 
@@ -61,6 +70,7 @@ struct LatencyResult {
   std::vector<float> latencies_ms;  ///< in frame order
   double seconds = 0.0;             ///< from the time of the first frame to the last result
   std::int64_t misses = 0;
+  std::int64_t read_correctly = 0;  ///< frames; 0 without LatencyPlan::reading
   std::int64_t longest_burst = 0;
   std::int64_t late_starts = 0;  ///< frames that were due before the one before was done
   Footprint footprint;

@@ -156,7 +156,7 @@ void write_latency_svg(const std::string& path, const LatencyPlot& plot) {
   if (with_budget) {
     const double budget_x = ccdf_x.at(plot.budget_ms);
     const double budget_y = time_y.at(plot.budget_ms);
-    const std::string label = fmt::format("budget {:.3g} ms", plot.budget_ms);
+    const std::string& label = plot.budget_name;
     constexpr const char* kDashed = " stroke-width=\"1.5\" stroke-dasharray=\"5 4\"";
     svg += line_between(budget_x, kBottom, budget_x, kTop, kBudget, kDashed);
     svg += text_at(budget_x - 6.0, kTop + 12.0, "end", kBudget, 11, label,

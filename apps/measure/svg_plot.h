@@ -22,6 +22,7 @@ struct LatencyPlot {
   std::string machine;
   std::vector<LatencySeries> series;  ///< one to three
   double budget_ms = 0.0;             ///< 0: none
+  std::string budget_name;            ///< label of its lines
 };
 
 /// Draws two panels: the share of frames slower than a latency (both axes logarithmic), and the

@@ -94,6 +94,9 @@ struct _GstOcellusBaseClass {
   void (*draw)(GstOcellusBase* self, GstBuffer* buffer, const ocellus::OverlayImage& image);
   /// Optional: adds the fields of the result of `buffer` to the element message of a frame.
   void (*describe)(GstOcellusBase* self, GstBuffer* buffer, GstStructure* message);
+  /// Optional: whether the message of a frame is posted even if post-messages is FALSE. Called once
+  /// for each buffer with a result, in the order in which the buffers are pushed.
+  gboolean (*wants_message)(GstOcellusBase* self, GstBuffer* buffer);
 };
 
 /// For class_init: sets the operator, which must have static storage duration, and installs its

@@ -64,6 +64,10 @@ void post_qos(GstOcellusBase* self, GstBuffer* buffer, GstClockTimeDiff jitter,
 
 void post_frame(GstOcellusBase* self, GstBuffer* buffer, GstClockTime arrival_to_result) {
   GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(self);
+  // The element is asked in any case, because it may compare the frame with the next one.
+  const bool wanted =
+      klass->wants_message != nullptr && klass->wants_message(self, buffer) != FALSE;
+  if (!wanted && !get_settings(self).post_messages) return;
   const GstSegment* segment = &GST_BASE_TRANSFORM(self)->segment;
   const GstClockTime pts = GST_BUFFER_PTS(buffer);
   GstStructure* structure = gst_structure_new(

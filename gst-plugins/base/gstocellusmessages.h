@@ -14,7 +14,8 @@ void post_bad_picture(GstOcellusBase* self, const ocellus::Error& error);
 
 /// For a frame that missed its budget or that downstream would drop.
 void post_qos(GstOcellusBase* self, GstBuffer* buffer, GstClockTimeDiff jitter, gdouble proportion);
-/// Posts the element message of a frame with a result (property `post-messages`).
+/// Posts the element message of a frame with a result, if the property `post-messages` or the
+/// element asks for it.
 void post_frame(GstOcellusBase* self, GstBuffer* buffer, GstClockTime arrival_to_result);
 
 }  // namespace gst_ocellus

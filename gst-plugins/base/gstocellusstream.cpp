@@ -262,7 +262,7 @@ GstFlowReturn deliver(GstOcellusBase* self, const FrameSettings& settings, const
   GstBuffer* buffer = wrap_output(self, picture, result);
   if (buffer == nullptr) return GST_FLOW_ERROR;
   priv->ready.push_back(buffer);
-  if (settings.post_messages && result != nullptr) post_frame(self, buffer, nanoseconds(elapsed));
+  if (result != nullptr) post_frame(self, buffer, nanoseconds(elapsed));
   return GST_FLOW_OK;
 }
 
@@ -420,8 +420,7 @@ static GstFlowReturn push_oldest_held(GstOcellusBase* self, const GstOcellusResu
   GstBuffer* buffer =
       wrap_output(self, take_oldest_held(gst_ocellus_base_get_private(self)), result);
   if (buffer == nullptr) return GST_FLOW_ERROR;
-  if (get_settings(self).post_messages && result != nullptr)
-    post_frame(self, buffer, nanoseconds(Clock::now() - begin));
+  if (result != nullptr) post_frame(self, buffer, nanoseconds(Clock::now() - begin));
   return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), buffer);
 }
 

@@ -1,18 +1,17 @@
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
+#include "draw/painter.h"
 #include "ocellus/flow_draw.h"
 
 namespace ocellus {
 namespace {
 
-struct Rgb {
-  int r = 0;
-  int g = 0;
-  int b = 0;
-};
+using detail::Painter;
+using detail::Rgb;
+using detail::to_yuv;
+using detail::Yuv;
 
 // The wheel of Baker et al.: six ramps between the primary and secondary colors, with more entries
 // where the eye tells hues apart better.
@@ -73,76 +72,6 @@ Rgb wheel_color(float u, float v) noexcept {
   };
   return {shade(a.r, b.r), shade(a.g, b.g), shade(a.b, b.b)};
 }
-
-/// Limited-range BT.601, what I420 and NV12 of that size usually hold.
-struct Yuv {
-  int y = 16;
-  int u = 128;
-  int v = 128;
-};
-
-Yuv to_yuv(const Rgb& c) noexcept {
-  return {16 + (66 * c.r + 129 * c.g + 25 * c.b + 128) / 256,
-          128 + (-38 * c.r - 74 * c.g + 112 * c.b) / 256,
-          128 + (112 * c.r - 94 * c.g - 18 * c.b) / 256};
-}
-
-class Painter {
- public:
-  explicit Painter(const OverlayImage& image) noexcept : image_(image) {}
-
-  /// A square of `side` pixels whose center is (x, y), or the pixel up and left of the center when
-  /// `side` is even. What lies outside the image is cut off.
-  void square(int x, int y, int side, const Yuv& color) const noexcept {
-    const int left = std::max(0, x - (side - 1) / 2);
-    const int top = std::max(0, y - (side - 1) / 2);
-    const int right = std::min(image_.size.width, x - (side - 1) / 2 + side);
-    const int bottom = std::min(image_.size.height, y - (side - 1) / 2 + side);
-    for (int row = top; row < bottom; ++row) {
-      for (int column = left; column < right; ++column) pixel(column, row, color);
-    }
-  }
-
-  /// Both ends are within a few arrow lengths of the image, so the walk is short.
-  void line(float x0, float y0, float x1, float y1, int side, const Yuv& color) const noexcept {
-    const int steps =
-        std::max(1, static_cast<int>(std::ceil(std::max(std::fabs(x1 - x0), std::fabs(y1 - y0)))));
-    for (int i = 0; i <= steps; ++i) {
-      const float t = static_cast<float>(i) / static_cast<float>(steps);
-      square(static_cast<int>(std::lround(x0 + t * (x1 - x0))),
-             static_cast<int>(std::lround(y0 + t * (y1 - y0))), side, color);
-    }
-  }
-
- private:
-  void pixel(int x, int y, const Yuv& color) const noexcept {
-    std::uint8_t* const luma = image_.planes[0] + image_.strides[0] * y;
-    switch (image_.format) {
-      case OverlayImage::Format::kGray8:
-        luma[x] = static_cast<std::uint8_t>(color.y);
-        break;
-      case OverlayImage::Format::kGray16: {
-        const auto value = static_cast<std::uint16_t>(color.y * 257);
-        std::memcpy(luma + 2 * static_cast<std::ptrdiff_t>(x), &value, sizeof(value));
-        break;
-      }
-      case OverlayImage::Format::kI420:
-        luma[x] = static_cast<std::uint8_t>(color.y);
-        image_.planes[1][image_.strides[1] * (y / 2) + x / 2] = static_cast<std::uint8_t>(color.u);
-        image_.planes[2][image_.strides[2] * (y / 2) + x / 2] = static_cast<std::uint8_t>(color.v);
-        break;
-      case OverlayImage::Format::kNv12: {
-        luma[x] = static_cast<std::uint8_t>(color.y);
-        std::uint8_t* const chroma = image_.planes[1] + image_.strides[1] * (y / 2) + x / 2 * 2;
-        chroma[0] = static_cast<std::uint8_t>(color.u);
-        chroma[1] = static_cast<std::uint8_t>(color.v);
-        break;
-      }
-    }
-  }
-
-  OverlayImage image_;
-};
 
 struct Arrow {
   float x = 0.0f;

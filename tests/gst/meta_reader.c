@@ -1,5 +1,6 @@
 #include "meta_reader.h"
 
+#include <ocellus/gst/digits_meta.h>
 #include <ocellus/gst/flow_meta.h>
 
 MetaReading read_meta_in_c(GstBuffer* buffer) {
@@ -29,5 +30,22 @@ MetaReading read_meta_in_c(GstBuffer* buffer) {
   reading.outside_is_refused =
       !gst_ocellus_flow_meta_get_motion(flow, flow->x - 1, flow->y, &u, &v) &&
       !gst_ocellus_flow_meta_get_motion(flow, flow->x, flow->y + flow->height, &u, &v);
+  return reading;
+}
+
+DigitsReading read_digits_in_c(GstBuffer* buffer) {
+  DigitsReading reading = {FALSE, NULL, 0, 0};
+  GstOcellusDigitsMeta* digits = gst_buffer_get_ocellus_digits_meta(buffer);
+  guint i;
+
+  if (digits == NULL) return reading;
+  reading.found = TRUE;
+  reading.string = digits->string;
+  reading.count = digits->count;
+  for (i = 0; i < digits->count; ++i) {
+    const GstOcellusDigit* digit = &digits->digits[i];
+    if (digit->x >= 0 && digit->y >= 0 && digit->width > 0 && digit->height > 0)
+      ++reading.boxes_in_picture;
+  }
   return reading;
 }

@@ -1,4 +1,4 @@
-/* Reads the flow meta from C. */
+/* Reads the metas of flow and of digits from C. */
 #ifndef OCELLUS_TESTS_GST_META_READER_H
 #define OCELLUS_TESTS_GST_META_READER_H
 
@@ -18,6 +18,15 @@ typedef struct {
 } MetaReading;
 
 MetaReading read_meta_in_c(GstBuffer* buffer);
+
+typedef struct {
+  gboolean found;
+  const gchar* string; /* belongs to the buffer */
+  guint count;
+  guint boxes_in_picture; /* boxes with a size and without negative numbers */
+} DigitsReading;
+
+DigitsReading read_digits_in_c(GstBuffer* buffer);
 
 G_END_DECLS
 

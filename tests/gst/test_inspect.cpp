@@ -142,6 +142,28 @@ TEST(Inspect, CellularNetworks) {
                           {"initial", {"String. Default: \"\""}}});
 }
 
+// As above, for the element that reads digits.
+TEST(Inspect, Digits) {
+  const std::string text = inspect("ocellusdigits");
+  for (const char* line :
+       {"Ocellus reading of digits", "Filter/Analyzer/Video", "+----GstOcellusBase",
+        "+----GstOcellusDigits",
+        "format: { (string)GRAY8, (string)GRAY16_LE, (string)I420, (string)NV12 }"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+  expect_properties(
+      text, {{"model", {"String. Default: \"digits-small\"", "changeable only in NULL or READY"}},
+             {"layout", {"Default: 0, \"find\"", "(1): boxes ", "(2): tiles "}},
+             {"fields", {"String. Default: \"\"", "only with layout=find or boxes"}},
+             {"min-confidence", {"Float. Range:               0 -               1"}},
+             {"max-characters", {"Integer. Range: 1 - 64 Default: 64"}},
+             {"messages",
+              {"Default: 1, \"changes\"", "(0): none ", "(2): all ",
+               "changeable in NULL, READY, PAUSED or PLAYING state"}},
+             {"post-messages", {"Boolean. Default: false"}},
+             {"draw", {"Boolean. Default: false", "NULL, READY, PAUSED or PLAYING state"}},
+             {"depth", {"Integer. Range: 1 - 8 Default: 1"}}});
+}
+
 // Fails when a command line of the documentation of an element does not run. A test source replaces
 // camera and file, and the backend is not given.
 TEST(Launch, LinesOfTheDocumentation) {
@@ -164,7 +186,9 @@ TEST(Launch, LinesOfTheDocumentation) {
         "videotestsrc num-buffers=10 ! videoconvert ! video/x-raw,format=NV12 ! "
         "ocellushalftone depth=3 ! fakesink sync=false",
         "videotestsrc num-buffers=10 ! videoconvert ! video/x-raw,format=NV12 ! "
-        "ocelluscnn template=\"threshold | edge\" depth=3 ! fakesink sync=false"}) {
+        "ocelluscnn template=\"threshold | edge\" depth=3 ! fakesink sync=false",
+        "videotestsrc num-buffers=10 ! videoconvert ! ocellusdigits draw=true ! "
+        "videoconvert ! fakesink"}) {
     int status = 0;
     const std::string text = run_command(std::string("gst-launch-1.0 -m ") + line, &status);
     EXPECT_EQ(status, 0) << line << "\n" << text;
@@ -238,7 +262,9 @@ TEST(Leaks, NothingIsAliveAfterThePipeline) {
         "ocellusflow method=kernels taps=15x15x20", "ocellusflow budget=1 on-miss=reuse",
         "ocellusflow budget=1 on-miss=drop", "ocellusflow ! tee ! queue ! ocellusflow",
         "ocellushalftone", "ocellushalftone warm-start=true budget=1 on-miss=reuse chroma=keep",
-        "ocelluscnn template=edge budget=1 on-miss=passthrough ! ocellushalftone"}) {
+        "ocelluscnn template=edge budget=1 on-miss=passthrough ! ocellushalftone", "ocellusdigits",
+        "ocellusdigits messages=all draw=true layout=tiles tile-width=16 tile-height=16",
+        "ocellusdigits depth=3 budget=1 on-miss=reuse ! ocellusdigits"}) {
     int status = 0;
     const std::string text = run_command(environment +
                                              "gst-launch-1.0 videotestsrc num-buffers=12 ! "

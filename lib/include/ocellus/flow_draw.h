@@ -2,12 +2,12 @@
 // allocation. Link ocellus::draw, or pkg-config's ocellus-draw.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include "ocellus/frame.h"
 #include "ocellus/optical_flow.h"
+#include "ocellus/overlay_image.h"
 
 namespace ocellus {
 
@@ -23,16 +23,6 @@ void draw_flow_wheel(const FlowOutput& flow, float max_motion, std::uint8_t* rgb
 /// Returns the length that `percent` percent (0 to 100; NaN counts as 0) of the valid vectors do
 /// not exceed, at least 1e-3. It is a suitable scale for drawing.
 float flow_magnitude_percentile(const FlowOutput& flow, float percent) noexcept;
-
-/// A camera frame to draw on.
-struct OverlayImage {
-  enum class Format : std::uint8_t { kGray8, kGray16, kI420, kNv12 };
-
-  Format format = Format::kGray8;
-  ImageSize size;
-  std::array<std::uint8_t*, 3> planes{};    ///< Y; U and V, or UV interleaved
-  std::array<std::ptrdiff_t, 3> strides{};  ///< bytes
-};
 
 /// How arrows are drawn.
 struct OverlayConfig {

@@ -1,0 +1,87 @@
+#include "apps/io/digit_sequence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "apps/common/common.h"
+
+namespace ocellus::app {
+namespace {
+
+constexpr const char* kName = "test:digits";
+constexpr std::size_t kDrawnDigits = 400;
+
+[[noreturn]] void bad(const std::string& text, const std::string& part, const std::string& why) {
+  throw InputError(
+      fmt::format("{}: '{}' {}; a scene of digits is "
+                  "test:digits[@FPS][,size=WIDTHxHEIGHT][,frames=N][,digits=N][,ink=dark|light][,"
+                  "seed=N]",
+                  text, part, why));
+}
+
+template <typename T>
+T number(const std::string& text, const std::string& part, const std::string& value, T low,
+         T high) {
+  T result{};
+  const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), result);
+  if (code != std::errc() || end != value.data() + value.size() ||
+      !(result >= low && result <= high)) {
+    bad(text, part, fmt::format("must be a number from {} to {}", low, high));
+  }
+  return result;
+}
+
+}  // namespace
+
+bool is_digit_sequence(const std::string& input) {
+  const std::string name = kName;
+  return input.rfind(name, 0) == 0 &&
+         (input.size() == name.size() || input[name.size()] == '@' || input[name.size()] == ',');
+}
+
+DigitSequenceConfig DigitSequenceConfig::parse(const std::string& text) {
+  DigitSequenceConfig config;
+  std::string rest = text.substr(std::min(std::string(kName).size(), text.size()));
+  if (!rest.empty() && rest[0] == ',') rest = rest.substr(1);
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    const std::string part = rest.substr(0, comma);
+    rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
+    if (!part.empty() && part[0] == '@') {
+      config.fps = number(text, part, part.substr(1), 0.1, 1000.0);
+      continue;
+    }
+    const std::size_t equals = part.find('=');
+    if (equals == std::string::npos) bad(text, part, "does not have the form NAME=VALUE");
+    const std::string name = part.substr(0, equals);
+    const std::string value = part.substr(equals + 1);
+    if (name == "size") {
+      config.scene.size = parse_size(value, text);
+      if (config.scene.size.width < 64 || config.scene.size.height < 64)
+        bad(text, part, "must be at least 64x64");
+    } else if (name == "frames") {
+      config.frames = number(text, part, value, 1, 1000);
+    } else if (name == "digits") {
+      config.scene.digits = number(text, part, value, 1, 64);
+    } else if (name == "ink") {
+      if (value != "dark" && value != "light") bad(text, part, "must be ink=dark or ink=light");
+      config.scene.light_ink = value == "light";
+    } else if (name == "seed") {
+      config.scene.seed = number(text, part, value, 0u, 1000000u);
+    } else {
+      bad(text, part, "is unknown");
+    }
+  }
+  return config;
+}
+
+DigitSequence::DigitSequence(const DigitSequenceConfig& config)
+    : config_(config), digits_(draw_digits(kDrawnDigits, config.scene.seed)) {}
+
+DigitScene DigitSequence::frame(int number) const {
+  return make_digit_scene(config_.scene, digits_, number);
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,40 @@
+// DigitSequence: synthetic camera frames of lines of digits, as FRAMES of the program.
+#pragma once
+
+#include <string>
+
+#include "apps/io/digit_scene.h"
+
+namespace ocellus::app {
+
+/// Whether FRAMES are "test:digits" with or without options.
+bool is_digit_sequence(const std::string& input);
+
+/// What "test:digits,..." says.
+struct DigitSequenceConfig {
+  DigitSceneConfig scene;
+  double fps = 30.0;
+  int frames = 60;
+
+  /// Parses "test:digits" or a full text such as
+  /// "test:digits@30,size=640x480,frames=60,digits=8,ink=dark,seed=1". Throws InputError that names
+  /// the invalid part.
+  static DigitSequenceConfig parse(const std::string& text);
+};
+
+/// Frames that do not depend on one another, each with its own digits, light and position of the
+/// camera.
+class DigitSequence {
+ public:
+  explicit DigitSequence(const DigitSequenceConfig& config);
+
+  double fps() const { return config_.fps; }
+  int frames() const { return config_.frames; }
+  DigitScene frame(int number) const;
+
+ private:
+  DigitSequenceConfig config_;
+  DigitImages digits_;
+};
+
+}  // namespace ocellus::app

@@ -1,0 +1,28 @@
+// ocellus digits: finds and reads the digits of frames, or recognizes the images of an IDX file.
+#pragma once
+
+#include <string>
+
+#include "apps/common/common.h"
+#include "apps/common/operator_options.h"
+#include "apps/io/frame_output.h"
+
+namespace ocellus::app {
+
+/// Values of the command line.
+struct DigitsCommand {
+  CommonOptions common;
+  OperatorOptions options{"digits"};
+  FrameOptions frames;
+  bool plain = false;
+  std::string images;
+  std::string labels;
+  std::string mistakes;
+};
+
+/// Recognizes the images of `command.images`. Returns the exit code. Throws InputError.
+int recognize_images(const DigitsCommand& command);
+
+void add_digits_command(CLI::App& program, int& exit_code);
+
+}  // namespace ocellus::app

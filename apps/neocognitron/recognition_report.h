@@ -1,0 +1,47 @@
+// The answers of the neocognitron on labeled images: accuracy, confusions, rejection and a picture
+// of the mistakes.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "apps/io/idx_file.h"
+#include "apps/neocognitron/reading.h"
+
+namespace ocellus::app {
+
+/// One answer for each image.
+struct RecognitionResult {
+  std::vector<int> answers;        ///< class; -1: the image has no ink
+  std::vector<float> confidences;  ///< 0 to 1
+  std::vector<int> classes;        ///< the right class; empty without labels
+
+  std::size_t count() const { return answers.size(); }
+  bool labeled() const { return !classes.empty(); }
+  bool right(std::size_t image) const { return answers[image] == classes[image]; }
+  /// The share of right answers, rejected or not.
+  double accuracy() const;
+};
+
+/// What remains when answers of less confidence are rejected.
+struct RejectionPoint {
+  double min_confidence = 0.0;
+  double answered = 0.0;  ///< share of the images
+  double accuracy = 0.0;  ///< share of right answers among them; 1 if there are none
+};
+std::vector<RejectionPoint> rejection_curve(const RecognitionResult& result);
+
+/// Adds "accuracy", "confusion" (a row for each right class, a column for each answer, the last one
+/// for images without ink) and "rejection".
+void add_accuracy_json(nlohmann::ordered_json& json, const RecognitionResult& result,
+                       const CharacterNames& names);
+/// Prints the same.
+void print_accuracy(const RecognitionResult& result, const CharacterNames& names);
+
+/// Writes a PNG file with the first 400 images that are read wrongly, dark on white, each above its
+/// label and the answer. Throws InputError.
+void write_mistakes(const std::string& path, const IdxImages& images,
+                    const RecognitionResult& result, const CharacterNames& names);
+
+}  // namespace ocellus::app

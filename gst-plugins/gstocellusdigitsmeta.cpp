@@ -1,0 +1,85 @@
+#include "gstocellusdigitsmeta.h"
+
+#include <gst/video/video.h>
+
+static gboolean gst_ocellus_digits_meta_init(GstMeta* meta, gpointer, GstBuffer*) {
+  auto* digits = reinterpret_cast<GstOcellusDigitsMeta*>(meta);
+  digits->string = nullptr;
+  gst_ocellus_digits_meta_clear(digits);
+  return TRUE;
+}
+
+static void gst_ocellus_digits_meta_free(GstMeta* meta, GstBuffer*) {
+  gst_ocellus_digits_meta_clear(reinterpret_cast<GstOcellusDigitsMeta*>(meta));
+}
+
+static gint scaled(gint value, gint to, gint from) {
+  return static_cast<gint>(gint64{value} * to / MAX(from, 1));
+}
+
+// Boxes are scaled like those of a GstVideoRegionOfInterestMeta. An element that changes only the
+// colors asks for a scale transform with equal sizes.
+static gboolean gst_ocellus_digits_meta_transform(GstBuffer* target, GstMeta* meta, GstBuffer*,
+                                                  GQuark type, gpointer data) {
+  const auto* from = reinterpret_cast<GstOcellusDigitsMeta*>(meta);
+  const GstVideoMetaTransform* scale = nullptr;
+  if (GST_META_TRANSFORM_IS_COPY(type)) {
+    if (static_cast<GstMetaTransformCopy*>(data)->region) return FALSE;
+  } else if (GST_VIDEO_META_TRANSFORM_IS_SCALE(type)) {
+    scale = static_cast<GstVideoMetaTransform*>(data);
+  } else {
+    return FALSE;
+  }
+  if (from->source == 0) return TRUE;
+
+  GstOcellusDigitsMeta* to = gst_buffer_add_ocellus_digits_meta(target);
+  if (to == nullptr) return FALSE;
+  const GstMeta header = to->meta;
+  *to = *from;
+  to->meta = header;
+  to->string = g_strdup(from->string);
+  for (guint i = 0; scale != nullptr && i < to->count; ++i) {
+    GstOcellusDigit* digit = &to->digits[i];
+    const gint width = GST_VIDEO_INFO_WIDTH(scale->out_info);
+    const gint height = GST_VIDEO_INFO_HEIGHT(scale->out_info);
+    const gint old_width = GST_VIDEO_INFO_WIDTH(scale->in_info);
+    const gint old_height = GST_VIDEO_INFO_HEIGHT(scale->in_info);
+    digit->x = scaled(digit->x, width, old_width);
+    digit->width = scaled(digit->width, width, old_width);
+    digit->y = scaled(digit->y, height, old_height);
+    digit->height = scaled(digit->height, height, old_height);
+  }
+  return TRUE;
+}
+
+GType gst_ocellus_digits_meta_api_get_type(void) {
+  static gsize type = 0;
+  if (g_once_init_enter(&type)) {
+    static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
+                                  GST_META_TAG_VIDEO_ORIENTATION_STR, nullptr};
+    g_once_init_leave(&type, gst_meta_api_type_register(GST_OCELLUS_DIGITS_META_API_NAME, tags));
+  }
+  return type;
+}
+
+const GstMetaInfo* gst_ocellus_digits_meta_get_info(void) {
+  static const GstMetaInfo* const info =
+      gst_meta_register(gst_ocellus_digits_meta_api_get_type(), "GstOcellusDigitsMeta",
+                        sizeof(GstOcellusDigitsMeta), gst_ocellus_digits_meta_init,
+                        gst_ocellus_digits_meta_free, gst_ocellus_digits_meta_transform);
+  return info;
+}
+
+GstOcellusDigitsMeta* gst_buffer_add_ocellus_digits_meta(GstBuffer* buffer) {
+  return reinterpret_cast<GstOcellusDigitsMeta*>(
+      gst_buffer_add_meta(buffer, gst_ocellus_digits_meta_get_info(), nullptr));
+}
+
+void gst_ocellus_digits_meta_clear(GstOcellusDigitsMeta* meta) {
+  g_free(meta->string);
+  const GstMeta header = meta->meta;
+  *meta = {};
+  meta->meta = header;
+  meta->version = GST_OCELLUS_DIGITS_META_VERSION;
+  meta->pts = GST_CLOCK_TIME_NONE;
+}

@@ -1,0 +1,121 @@
+#include "ocellus/character_draw.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "draw/font.h"
+#include "draw/painter.h"
+
+namespace ocellus {
+namespace {
+
+using detail::Painter;
+using detail::Yuv;
+
+constexpr int kMostScale = 64;
+constexpr OverlayColor kAccepted{40, 220, 60};
+constexpr OverlayColor kRejected{255, 140, 0};
+constexpr OverlayColor kOutline{0, 0, 0};
+
+/// Far outside of every image, and small enough for sums.
+constexpr std::int64_t kFarthest = 1 << 24;
+
+int limited(std::int64_t coordinate) noexcept {
+  return static_cast<int>(std::clamp(coordinate, -kFarthest, kFarthest));
+}
+
+Yuv yuv_of(const OverlayColor& color) noexcept {
+  return detail::to_yuv({color.red, color.green, color.blue});
+}
+
+const detail::Glyph& glyph_of(char character) noexcept {
+  const int index = static_cast<unsigned char>(character) - detail::kFirstGlyph;
+  return index >= 0 && index < detail::kGlyphs ? detail::kFont[static_cast<std::size_t>(index)]
+                                               : detail::kMissingGlyph;
+}
+
+/// Whether the byte belongs to a character of UTF-8 that began before it.
+bool continues_character(char byte) noexcept {
+  return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U;
+}
+
+/// Each pixel of the font becomes a square, which `border` pixels on each side enlarge.
+void paint_text(const Painter& painter, std::string_view text, int x, int y, int scale, int border,
+                const Yuv& color) noexcept {
+  int left = x;
+  for (const char character : text) {
+    if (character == '\n') {
+      left = x;
+      y += detail::kFontHeight * scale;
+      continue;
+    }
+    if (continues_character(character)) continue;
+    const detail::Glyph& glyph = glyph_of(character);
+    for (int row = 0; row < detail::kFontHeight; ++row) {
+      for (int column = 0; column < detail::kFontWidth; ++column) {
+        const unsigned bit = 1U << static_cast<unsigned>(detail::kFontWidth - 1 - column);
+        if ((glyph[static_cast<std::size_t>(row)] & bit) == 0) continue;
+        painter.rectangle({left + column * scale - border, y + row * scale - border,
+                           scale + 2 * border, scale + 2 * border},
+                          color);
+      }
+    }
+    left += kGlyphWidth * scale;
+  }
+}
+
+void paint_box(const Painter& painter, const Rect& box, int line, const Yuv& color) noexcept {
+  if (box.empty()) return;
+  const int height = std::min(line, box.height);
+  const int width = std::min(line, box.width);
+  painter.rectangle({box.x, box.y, box.width, height}, color);
+  painter.rectangle({box.x, box.y + box.height - height, box.width, height}, color);
+  painter.rectangle({box.x, box.y, width, box.height}, color);
+  painter.rectangle({box.x + box.width - width, box.y, width, box.height}, color);
+}
+
+}  // namespace
+
+void draw_text(std::string_view text, int x, int y, int scale, const OverlayColor& color,
+               const OverlayImage& image) noexcept {
+  paint_text(Painter(image), text, limited(x), limited(y), std::clamp(scale, 1, kMostScale), 0,
+             yuv_of(color));
+}
+
+void draw_box(const Rect& box, int line, const OverlayColor& color,
+              const OverlayImage& image) noexcept {
+  if (box.empty()) return;
+  const int x = limited(box.x);
+  const int y = limited(box.y);
+  const Rect reachable{x, y, limited(std::int64_t{box.x} + box.width) - x,
+                       limited(std::int64_t{box.y} + box.height) - y};
+  paint_box(Painter(image), reachable, std::clamp(line, 1, kMostScale), yuv_of(color));
+}
+
+void draw_characters(const NeocognitronRecord& record, const CharacterModelInfo& model,
+                     const OverlayImage& image) noexcept {
+  const Painter painter(image);
+  const Yuv outline = yuv_of(kOutline);
+  const int count = std::clamp(record.count, 0, kMaxCharacters);
+  for (int i = 0; i < count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const int label = record.label[at];
+    if (label < 0 || label >= model.classes) continue;
+    const bool rejected = (record.flags[at] & kCharacterRejected) != 0;
+    const std::string_view name =
+        rejected ? "?" : model.names[static_cast<std::size_t>(label)].c_str();
+    const Yuv color = yuv_of(rejected ? kRejected : kAccepted);
+    // One pixel of distance keeps the ink visible.
+    const Rect box{record.x[at] - 2, record.y[at] - 2, record.width[at] + 4, record.height[at] + 4};
+    paint_box(painter, {box.x - 1, box.y - 1, box.width + 2, box.height + 2}, 3, outline);
+    paint_box(painter, box, 1, color);
+    const int scale = std::clamp(record.height[at] / 16, 1, 8);
+    const int above = box.y - 2 - detail::kFontHeight * scale;
+    const int y = above >= 0 ? above : box.y + box.height + 3;
+    paint_text(painter, name, box.x, y, scale, 1, outline);
+    paint_text(painter, name, box.x, y, scale, 0, color);
+  }
+}
+
+}  // namespace ocellus

@@ -1,0 +1,319 @@
+// ocellusdigits: the characters of a picture in its metas.
+#include <algorithm>
+#include <cstring>
+
+#include "neocognitron/digit_video.h"
+
+namespace ocellus::gst_test {
+namespace {
+
+class DigitsFormat : public testing::TestWithParam<GstVideoFormat> {};
+INSTANTIATE_TEST_SUITE_P(All, DigitsFormat,
+                         testing::Values(GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_GRAY16_LE,
+                                         GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_NV12));
+
+// Fails when a format is refused, a pixel changes or is copied, or a value of the operator's record
+// is missing or wrong in the meta or in the regions.
+TEST_P(DigitsFormat, PictureHasTheOperatorsResult) {
+  const Video video{GetParam(), kSize.width, kSize.height};
+  Harness harness("name=reader", video, kElement);
+  harness.start();
+  for (int number = 0; number < 4; ++number) {
+    const app::DigitScene scene = make_scene(easy_scene(kSize, 5), number);
+    const NeocognitronRecord record = read_frame({}, scene.image);
+    ASSERT_GT(record.count, 0);
+    GstBuffer* sent = buffer_of(scene.image, video, harness.pts(number));
+    const std::vector<guint8> bytes = bytes_of(sent);
+    GstMemory* const memory = gst_buffer_peek_memory(sent, 0);
+    ASSERT_EQ(harness.push(sent), GST_FLOW_OK) << harness.last_error();
+    std::vector<GstBuffer*> out = harness.pull();
+    ASSERT_EQ(out.size(), 1u);
+    EXPECT_EQ(bytes_of(out[0]), bytes);
+    EXPECT_EQ(gst_buffer_peek_memory(out[0], 0), memory) << "the picture was copied";
+
+    const GstOcellusDigitsMeta* meta = gst_buffer_get_ocellus_digits_meta(out[0]);
+    ASSERT_NE(meta, nullptr);
+    EXPECT_STREQ(g_quark_to_string(meta->source), "reader");
+    EXPECT_EQ(meta->flags, guint{GST_OCELLUS_DIGITS_FLAG_NONE});
+    EXPECT_EQ(meta->pts, harness.pts(number));
+    EXPECT_GT(meta->compute_time, 0u);
+    EXPECT_EQ(meta->string, names_of(record));
+    EXPECT_EQ(meta->truncated != FALSE, record.truncated);
+    ASSERT_EQ(meta->count, static_cast<guint>(record.count));
+    const auto regions = regions_of(out[0]);
+    ASSERT_EQ(regions.size(), meta->count);
+    for (std::size_t i = 0; i < meta->count; ++i) {
+      const GstOcellusDigit& digit = meta->digits[i];
+      EXPECT_EQ(digit.label, record.label[i]);
+      EXPECT_EQ(digit.name, std::to_string(record.label[i]));
+      // Backends may round differently.
+      EXPECT_NEAR(digit.confidence, record.confidence[i], 1e-2f);
+      EXPECT_NEAR(digit.similarity, record.similarity[i], 1e-3f);
+      EXPECT_NEAR(digit.margin, record.margin[i], 1e-3f);
+      EXPECT_EQ(digit.x, record.x[i]);
+      EXPECT_EQ(digit.y, record.y[i]);
+      EXPECT_EQ(digit.width, record.width[i]);
+      EXPECT_EQ(digit.height, record.height[i]);
+      EXPECT_EQ(digit.line, record.line[i]);
+      EXPECT_EQ(digit.field, record.field[i]);
+      EXPECT_EQ(digit.flags, record.flags[i]);
+
+      EXPECT_STREQ(g_quark_to_string(regions[i]->roi_type), "digit");
+      EXPECT_EQ(regions[i]->x, static_cast<guint>(digit.x));
+      EXPECT_EQ(regions[i]->y, static_cast<guint>(digit.y));
+      EXPECT_EQ(regions[i]->w, static_cast<guint>(digit.width));
+      EXPECT_EQ(regions[i]->h, static_cast<guint>(digit.height));
+      const GstStructure* params = gst_video_region_of_interest_meta_get_param(regions[i], "digit");
+      ASSERT_NE(params, nullptr);
+      gint label = -2;
+      gint line = -1;
+      gint field = -1;
+      gdouble confidence = -1;
+      gdouble margin = -1;
+      gboolean rejected = TRUE;
+      EXPECT_TRUE(gst_structure_get(params, "class", G_TYPE_INT, &label, "confidence",
+                                    G_TYPE_DOUBLE, &confidence, "margin", G_TYPE_DOUBLE, &margin,
+                                    "line", G_TYPE_INT, &line, "field", G_TYPE_INT, &field,
+                                    "rejected", G_TYPE_BOOLEAN, &rejected, nullptr));
+      EXPECT_EQ(label, digit.label);
+      EXPECT_STREQ(gst_structure_get_string(params, "name"), digit.name);
+      EXPECT_EQ(confidence, static_cast<gdouble>(digit.confidence));
+      EXPECT_EQ(margin, static_cast<gdouble>(digit.margin));
+      EXPECT_EQ(line, digit.line);
+      EXPECT_EQ(field, digit.field);
+      EXPECT_EQ(rejected != FALSE, (digit.flags & GST_OCELLUS_DIGIT_FLAG_REJECTED) != 0);
+    }
+    unref_all(out);
+  }
+  EXPECT_EQ(harness.stat("copies"), 0u);
+}
+
+// Fails when digits are read from a wrong place, in a wrong order or with wrong names. The strokes
+// are not those that a model has learned, so some digits may be wrong.
+TEST(Digits, StringsAreThoseOfTheScenes) {
+  constexpr int kScenes = 20;
+  constexpr std::size_t kDigits = 5;
+  Harness harness("min-confidence=0", kVideo, kElement);
+  harness.start();
+  int right = 0;
+  for (int number = 0; number < kScenes; ++number) {
+    const app::DigitScene scene = make_scene(easy_scene(kSize, kDigits), number);
+    const std::string string = string_of(harness, scene.image, number);
+    if (string != scene.string)
+      g_print("scene %d: %s, read %s\n", number, scene.string.c_str(), string.c_str());
+    for (std::size_t i = 0; i < kDigits && string.size() == kDigits; ++i)
+      right += string[i] == scene.string[i] ? 1 : 0;
+  }
+  EXPECT_GE(right, 80) << "of " << kScenes * kDigits << " digits";
+}
+
+// Fails when the smallest and odd sizes are refused.
+TEST(Digits, EverySizeIsRead) {
+  for (const ImageSize size : {ImageSize{1, 1}, ImageSize{7, 5}, ImageSize{33, 17}}) {
+    Harness harness("", {GST_VIDEO_FORMAT_I420, size.width, size.height}, kElement);
+    harness.start();
+    EXPECT_EQ(string_of(harness, flat_image(size)), "");
+  }
+}
+
+// Fails when a picture without digits has no meta, has a region, or keeps those of the picture
+// before, whose buffer is used again.
+TEST(Digits, PictureWithoutDigitsHasAnEmptyResult) {
+  Harness harness("", kVideo, kElement);
+  harness.start();
+  const app::DigitScene scene = make_scene(easy_scene(kSize, 5), 0);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_NE(string_of(harness, scene.image, 2 * i), "");
+    GstBuffer* const out = process(harness, flat_image(kSize), 2 * i + 1);
+    ASSERT_NE(out, nullptr);
+    const GstOcellusDigitsMeta* meta = gst_buffer_get_ocellus_digits_meta(out);
+    ASSERT_NE(meta, nullptr);
+    EXPECT_EQ(meta->count, 0u);
+    EXPECT_STREQ(meta->string, "");
+    EXPECT_FALSE(meta->truncated);
+    EXPECT_TRUE(regions_of(out).empty());
+    gst_buffer_unref(out);
+  }
+}
+
+// Fails when a rejected character stands in the string, or its region does not say so.
+TEST(Digits, RejectedCharactersAreQuestionMarks) {
+  Harness harness("min-confidence=1", kVideo, kElement);
+  harness.start();
+  const app::DigitScene scene = make_scene(easy_scene(kSize, 5), 0);
+  GstBuffer* const out = process(harness, scene.image);
+  ASSERT_NE(out, nullptr);
+  const GstOcellusDigitsMeta* meta = gst_buffer_get_ocellus_digits_meta(out);
+  ASSERT_NE(meta, nullptr);
+  ASSERT_GT(meta->count, 0u);
+  EXPECT_EQ(meta->string, std::string(meta->count, '?'));
+  for (const GstVideoRegionOfInterestMeta* region : regions_of(out)) {
+    gboolean rejected = FALSE;
+    EXPECT_TRUE(
+        gst_structure_get_boolean(gst_video_region_of_interest_meta_get_param(
+                                      const_cast<GstVideoRegionOfInterestMeta*>(region), "digit"),
+                                  "rejected", &rejected));
+    EXPECT_TRUE(rejected);
+  }
+  gst_buffer_unref(out);
+}
+
+// Fails when more characters than max-characters are reported, or the frame does not say so.
+TEST(Digits, TruncatedFramesSaySo) {
+  Harness harness("max-characters=2", kVideo, kElement);
+  harness.start();
+  const app::DigitScene scene = make_scene(easy_scene(kSize, 5), 0);
+  GstBuffer* const out = process(harness, scene.image);
+  ASSERT_NE(out, nullptr);
+  const GstOcellusDigitsMeta* meta = gst_buffer_get_ocellus_digits_meta(out);
+  ASSERT_NE(meta, nullptr);
+  EXPECT_GE(meta->count, 1u);
+  EXPECT_LE(meta->count, 2u);
+  EXPECT_TRUE(meta->truncated);
+  gst_buffer_unref(out);
+}
+
+// Fails when nothing is drawn around a character, or the picture far from the characters, its
+// metas, or the picture of another owner changes.
+TEST_P(DigitsFormat, DrawsBoxesAndCharacters) {
+  const Video video{GetParam(), 2 * kSize.width, 2 * kSize.height};
+  app::GrayImage image = flat_image({video.width, video.height});
+  const app::DigitScene scene = make_scene(easy_scene(kSize, 3), 0);
+  // The scene is in the lower right quarter.
+  for (int y = 0; y < kSize.height; ++y) {
+    const auto from = scene.image.pixels.begin() + static_cast<std::ptrdiff_t>(y) * kSize.width;
+    std::copy_n(from, kSize.width,
+                image.pixels.begin() + static_cast<std::ptrdiff_t>(y + kSize.height) * video.width +
+                    kSize.width);
+  }
+  const std::string properties = "min-confidence=0 fields=320,80,320,80";
+  Harness plain(properties, video, kElement);
+  plain.start();
+  const std::string string = string_of(plain, image);
+  Harness harness(properties + " draw=true", video, kElement);
+  harness.start();
+  GstBuffer* const mine = buffer_of(image, video, 0);
+  const std::vector<guint8> bytes = bytes_of(mine);
+  ASSERT_EQ(harness.push(gst_buffer_ref(mine)), GST_FLOW_OK) << harness.last_error();
+  EXPECT_EQ(bytes_of(mine), bytes) << "the picture of another owner was drawn on";
+  gst_buffer_unref(mine);
+  std::vector<GstBuffer*> out = harness.pull();
+  ASSERT_EQ(out.size(), 1u);
+  const GstOcellusDigitsMeta* meta = gst_buffer_get_ocellus_digits_meta(out[0]);
+  ASSERT_NE(meta, nullptr);
+  EXPECT_EQ(meta->string, string);
+  ASSERT_GT(meta->count, 0u);
+  GstVideoInfo info = video_info(video);
+  GstVideoFrame drawn;
+  ASSERT_TRUE(gst_video_frame_map(&drawn, &info, out[0], GST_MAP_READ));
+  const auto* const luma = static_cast<const guint8*>(GST_VIDEO_FRAME_PLANE_DATA(&drawn, 0));
+  const int stride = GST_VIDEO_FRAME_PLANE_STRIDE(&drawn, 0);
+  const int step = GST_VIDEO_FRAME_COMP_PSTRIDE(&drawn, 0);
+  const auto changed = [&](int x, int y) {
+    const int at = y * stride + x * step;
+    return std::memcmp(luma + at, bytes.data() + at, static_cast<std::size_t>(step)) != 0;
+  };
+  for (guint i = 0; i < meta->count; ++i) {
+    const GstOcellusDigit& digit = meta->digits[i];
+    int count = 0;
+    for (int y = std::max(0, digit.y - 2); y < std::min(video.height, digit.y + 2); ++y)
+      for (int x = digit.x; x < digit.x + digit.width; ++x) count += changed(x, y) ? 1 : 0;
+    EXPECT_GE(count, digit.width / 2) << "no upper edge of box " << i;
+  }
+  for (int y = 0; y < kSize.height / 2; ++y)
+    for (int x = 0; x < kSize.width / 2; ++x) ASSERT_FALSE(changed(x, y)) << x << ", " << y;
+  gst_video_frame_unmap(&drawn);
+  unref_all(out);
+  EXPECT_EQ(harness.stat("copies"), 1u);
+}
+
+// ---- lines, fields, boxes, tiles
+
+// Fails when lines are not apart, or fields are not read in their order, or the string of a field
+// is not that of the field alone.
+TEST(Digits, LinesAndFieldsAreApart) {
+  const auto [top, bottom] = two_scenes();
+  const app::GrayImage both = stack(top.image, bottom.image);
+  const Video tall{GST_VIDEO_FORMAT_NV12, kSize.width, 2 * kSize.height};
+  std::string first;
+  std::string second;
+  {
+    Harness alone("min-confidence=0", kVideo, kElement);
+    alone.start();
+    first = string_of(alone, top.image, 0);
+    second = string_of(alone, bottom.image, 1);
+  }
+  ASSERT_EQ(first.size(), 4u);
+  ASSERT_EQ(second.size(), 4u);
+  {
+    Harness harness("min-confidence=0 fields=0,80,320,80;0,0,320,80", tall, kElement);
+    harness.start();
+    EXPECT_EQ(string_of(harness, both), second + "\n" + first);
+    EXPECT_EQ(fields_of(harness), (std::vector<std::string>{second, first}));
+  }
+  Harness harness("min-confidence=0", tall, kElement);
+  harness.start();
+  const std::string string = string_of(harness, both);
+  EXPECT_EQ(std::count(string.begin(), string.end(), '\n'), 1) << string;
+  EXPECT_EQ(string.find('\n'), first.size()) << string;
+  EXPECT_EQ(fields_of(harness), std::vector<std::string>{string});
+}
+
+// Fails when the characters of boxes stand on lines of their own in the string, or a box has no
+// string of its own in the message.
+TEST(Digits, BoxesAreOneString) {
+  const app::DigitScene scene = make_scene(easy_scene(kSize, 5), 0);
+  std::string fields;
+  for (const Rect& box : scene.boxes) {
+    fields += (fields.empty() ? "" : ";") + std::to_string(box.x) + "," + std::to_string(box.y) +
+              "," + std::to_string(std::max(box.width, 8)) + "," +
+              std::to_string(std::max(box.height, 8));
+  }
+  Harness harness("min-confidence=0 layout=boxes fields=" + fields, kVideo, kElement);
+  harness.start();
+  const std::string string = string_of(harness, scene.image);
+  ASSERT_EQ(string.size(), 5u) << string;
+  std::vector<std::string> characters;
+  for (const char c : string) characters.emplace_back(1, c);
+  EXPECT_EQ(fields_of(harness), characters);
+}
+
+// Fails when an empty tile has a region or a class, or moves the characters behind it.
+TEST(Digits, EmptyTilesAreSpaces) {
+  const app::DigitImages digits = app::draw_digits(2, 3);
+  app::GrayImage image({3 * digits.width, digits.height}, PixelFormat::kGray8);
+  const auto side = static_cast<std::size_t>(digits.width);
+  for (std::size_t y = 0; y < static_cast<std::size_t>(digits.height); ++y) {
+    for (std::size_t x = 0; x < side; ++x) {
+      image.pixels[y * 3 * side + x] = digits.ink[y * side + x];
+      const std::size_t second = side * static_cast<std::size_t>(digits.height) + y * side + x;
+      image.pixels[y * 3 * side + 2 * side + x] = digits.ink[second];
+    }
+  }
+  const std::string tile = std::to_string(digits.width);
+  Harness harness("layout=tiles ink=light min-confidence=0 tile-width=" + tile +
+                      " tile-height=" + std::to_string(digits.height),
+                  {GST_VIDEO_FORMAT_GRAY8, image.size.width, image.size.height}, kElement);
+  harness.start();
+  GstBuffer* const out = process(harness, image);
+  ASSERT_NE(out, nullptr);
+  const GstOcellusDigitsMeta* meta = gst_buffer_get_ocellus_digits_meta(out);
+  ASSERT_NE(meta, nullptr);
+  ASSERT_EQ(meta->count, 3u);
+  const std::string string = meta->string;
+  ASSERT_EQ(string.size(), 3u) << string;
+  EXPECT_EQ(string[1], ' ');
+  EXPECT_EQ(string[0], meta->digits[0].name[0]);
+  EXPECT_EQ(string[2], meta->digits[2].name[0]);
+  EXPECT_EQ(meta->digits[1].label, -1);
+  EXPECT_STREQ(meta->digits[1].name, "");
+  EXPECT_NE(meta->digits[1].flags & GST_OCELLUS_DIGIT_FLAG_EMPTY, 0u);
+  const auto regions = regions_of(out);
+  ASSERT_EQ(regions.size(), 2u);
+  EXPECT_EQ(regions[1]->x, static_cast<guint>(2 * digits.width));
+  EXPECT_EQ(fields_of(harness), std::vector<std::string>{string});
+  gst_buffer_unref(out);
+}
+
+}  // namespace
+}  // namespace ocellus::gst_test
