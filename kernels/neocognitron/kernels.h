@@ -194,6 +194,7 @@ struct RecordArguments {
   NeocognitronRecord* record;  ///< pinned memory, cleared by the host
   ImageSize tile;
   int columns;
+  bool truncated;
   ConfidenceCalibration calibration;
   float min_confidence;
   // Other layouts: pinned memory.

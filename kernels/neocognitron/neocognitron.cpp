@@ -1,6 +1,7 @@
 // Neocognitron on CUDA. With the layout tiles, all of a frame is on the device. With the other
 // layouts, the host finds and draws the candidates and chooses the characters among them: two
 // functions of the host are part of the graph.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -26,13 +27,9 @@ static_assert(std::size(HostCandidates{}.images) == NeocognitronPlan::kMostCandi
 class TileNeocognitron final : public NetworkOperator {
  public:
   explicit TileNeocognitron(const NeocognitronPlan& plan) noexcept
-      : NetworkOperator(plan, columns_of(plan) * (plan.size.height / plan.tile.height)) {}
+      : NetworkOperator(plan, std::min(plan.tile_count(), plan.max_characters)) {}
 
  private:
-  static int columns_of(const NeocognitronPlan& plan) noexcept {
-    return plan.size.width / plan.tile.width;
-  }
-
   void layout(LayoutBuilder& device) noexcept override {
     place_network(device);
     candidates_.scores =
@@ -51,7 +48,7 @@ class TileNeocognitron final : public NetworkOperator {
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
     ContrastArguments contrast = contrast_arguments(slot);
     contrast.tile = plan_.tile;
-    contrast.columns = columns_of(plan_);
+    contrast.columns = plan_.tile_columns();
     contrast.ink = plan_.ink;
     if (Expected<void> done = launch(cuda, stream, tile_contrast_kernel(plan_.format),
                                      contrast_grid(), dim3(kContrastThreads), 0, contrast);
@@ -66,7 +63,8 @@ class TileNeocognitron final : public NetworkOperator {
     result.class_count = table().classes;
     result.record = static_cast<NeocognitronRecord*>(record_of(slot));
     result.tile = plan_.tile;
-    result.columns = columns_of(plan_);
+    result.truncated = plan_.tile_count() > plan_.max_characters;
+    result.columns = plan_.tile_columns();
     result.calibration = table().calibration;
     result.min_confidence = plan_.min_confidence;
     return launch(cuda, stream, tile_record_kernel(), dim3(kMaxCharacters), dim3(kRecordThreads), 0,

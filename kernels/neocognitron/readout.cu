@@ -86,7 +86,10 @@ constexpr int kFrames = 1;  // that a result is computed from
 __device__ void write_record(const RecordArguments& a, int tile, const float* scores) {
   const detail::BestClass best = detail::best_class(scores, a.class_count);
   NeocognitronRecord& record = *a.record;
-  if (tile == 0) record.count = a.candidates.count;
+  if (tile == 0) {
+    record.count = a.candidates.count;
+    record.truncated = a.truncated;
+  }
   record.label[tile] = best.label;
   record.similarity[tile] = best.similarity;
   record.margin[tile] = best.margin;

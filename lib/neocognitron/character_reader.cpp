@@ -38,12 +38,8 @@ GrayPlane crop(const GrayPlane& plane, const Rect& rect) noexcept {
 
 }  // namespace
 
-int CharacterReader::tiles() const noexcept {
-  return plan_->size.width / plan_->tile.width * (plan_->size.height / plan_->tile.height);
-}
-
 Rect CharacterReader::tile(int index) const noexcept {
-  const int columns = plan_->size.width / plan_->tile.width;
+  const int columns = plan_->tile_columns();
   return {index % columns * plan_->tile.width, index / columns * plan_->tile.height,
           plan_->tile.width, plan_->tile.height};
 }
@@ -98,7 +94,8 @@ int CharacterReader::collect() noexcept {
   truncated_ = false;
   const int most = plan_->max_candidates();
   if (plan_->layout != CharacterLayout::kFind) {
-    const int all = plan_->layout == CharacterLayout::kTiles ? tiles() : plan_->fields.count;
+    const int all =
+        plan_->layout == CharacterLayout::kTiles ? plan_->tile_count() : plan_->fields.count;
     truncated_ = all > most;
     for (; count_ < std::min(all, most); ++count_)
       sources_[static_cast<std::size_t>(count_)] = {0, count_};

@@ -50,7 +50,6 @@ class CharacterReader {
   void add(int candidate, const Rect& box, int line, int field, const float* scores, bool complete,
            NeocognitronRecord& record, const ImageView& rows) const noexcept;
   Rect tile(int index) const noexcept;
-  int tiles() const noexcept;
 
   const NeocognitronPlan* plan_ = nullptr;
   int finder_count_ = 0;

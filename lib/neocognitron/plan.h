@@ -28,6 +28,9 @@ struct NeocognitronPlan {
   int max_candidates() const noexcept {
     return layout == CharacterLayout::kFind ? 2 * max_characters : max_characters;
   }
+  int tile_columns() const noexcept { return size.width / tile.width; }
+  /// Whole tiles of the frame, read or not.
+  int tile_count() const noexcept { return tile_columns() * (size.height / tile.height); }
   static constexpr int kMostCandidates = 2 * kMaxCharacters;
 };
 

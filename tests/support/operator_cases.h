@@ -67,6 +67,16 @@ inline void fit_tiles(OperatorConfig& config, ImageSize size) {
   neocognitron.tile_height = tile.height;
 }
 
+/// Two boxes. Frames that are too small keep the default layout.
+inline void fit_boxes(OperatorConfig& config, ImageSize size) {
+  if (size.width < 10 || size.height < 10) return;
+  auto& neocognitron = *config.get_if<NeocognitronConfig>();
+  neocognitron.layout = CharacterLayout::kBoxes;
+  neocognitron.fields.count = 2;
+  neocognitron.fields.fields[0] = {0, 0, 8, 8};
+  neocognitron.fields.fields[1] = {2, 1, 8, 9};
+}
+
 inline const std::vector<OperatorPath>& operator_paths() {
   static const std::vector<OperatorPath> paths = {
       {"flow", "quality", {{"preset", "quality"}, {"window_frames", "5"}}},
@@ -94,16 +104,7 @@ inline const std::vector<OperatorPath>& operator_paths() {
        [](OperatorConfig& config) {
          config.get_if<HalftoneConfig>()->output_format = PixelFormat::kFloat32;
        }},
-      {"digits",
-       "boxes",
-       {},
-       [](OperatorConfig& config) {
-         auto& neocognitron = *config.get_if<NeocognitronConfig>();
-         neocognitron.layout = CharacterLayout::kBoxes;
-         neocognitron.fields.count = 2;
-         neocognitron.fields.fields[0] = {0, 0, 8, 8};
-         neocognitron.fields.fields[1] = {2, 1, 8, 9};
-       }},
+      {"digits", "boxes", {}, nullptr, false, fit_boxes},
       {"digits", "tiles", {}, nullptr, false, fit_tiles},
       {"cnn", "noise", {{"template", "hlf5"}, {"start", "noise"}}},
       {"cnn",
