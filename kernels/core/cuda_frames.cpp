@@ -72,6 +72,16 @@ void CudaOperator::copy_in(Slot& slot) noexcept {
   pool.give_back();
 }
 
+Frame CudaOperator::host_frame(int index) const noexcept {
+  const Slot& slot = slots_[static_cast<std::size_t>(index)];
+  Frame frame = slot.in;
+  if (frame.space == MemorySpace::kCuda) frame.data = nullptr;
+  if (!is_host(frame.space)) return frame;
+  frame.data = slot.host_in;
+  frame.stride = static_cast<std::ptrdiff_t>(in_stride_);
+  return frame;
+}
+
 Expected<void> CudaOperator::await(Scope& cuda, const Slot& slot, StreamHandle stream) noexcept {
   const cudaStream_t compute = device_->stream_set(stream_set_).compute;
   if (stream == compute) return {};

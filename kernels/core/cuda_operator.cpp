@@ -75,6 +75,7 @@ void CudaOperator::place_pinned(LayoutBuilder& builder) noexcept {
     slot.host_out = builder.take<char>(staged_bytes_);
     if (info_.record != nullptr) slot.record = builder.take<char>(info_.record->bytes);
   }
+  layout_pinned(builder);
 }
 
 void CudaOperator::place_device(LayoutBuilder& builder) noexcept {

@@ -56,6 +56,8 @@ class CudaOperator : public OperatorInstance {
   /// Places all device arrays. Called once with a builder that counts bytes and once with the
   /// memory.
   virtual void layout(LayoutBuilder& device) noexcept = 0;
+  /// Places the arrays in pinned memory, in the same way.
+  virtual void layout_pinned(LayoutBuilder& /*pinned*/) noexcept {}
   /// Called after `layout` with the memory. Loads the kernels and sets their limits of shared
   /// memory.
   virtual Expected<void> prepare(Scope& cuda) noexcept = 0;
@@ -87,6 +89,12 @@ class CudaOperator : public OperatorInstance {
     return launch_kernel(cuda, stream, reinterpret_cast<const void*>(kernel), grid, block,
                          shared_bytes, argument, LaunchOrder::kTogether);
   }
+  /// Adds a function of the host to the graph. It runs between the kernels before and after it, on
+  /// a thread of the driver. It must not call CUDA.
+  Expected<void> launch_host(Scope& cuda, cudaStream_t stream, cudaHostFn_t function,
+                             void* argument) noexcept {
+    return cuda(kCudaCalls.launch_host, stream, function, argument);
+  }
   /// Sets the kernel's limit of shared memory and loads its code.
   template <typename Argument>
   Expected<void> load_kernel(Scope& cuda, void (*kernel)(Argument),
@@ -117,6 +125,13 @@ class CudaOperator : public OperatorInstance {
   TemporalState* state() const noexcept { return state_; }
   /// The result flags that the kernels of frame `slot` write for the host; pinned memory.
   FrameOutcome* outcome(int slot) const noexcept { return outcomes_ + slot; }
+  /// The frame of a slot in host memory, for functions of the host. Its data is null if the caller
+  /// gave it in device memory.
+  Frame host_frame(int slot) const noexcept;
+  /// Where the frame of a slot is on the device, unless the caller gave it in device memory.
+  const void* staged_frame(int slot) const noexcept {
+    return slots_[static_cast<std::size_t>(slot)].device_in;
+  }
   /// The record that the kernels of frame `slot` write; pinned memory, cleared by the host.
   void* record_of(int slot) const noexcept { return slots_[static_cast<std::size_t>(slot)].record; }
   CudaDevice& device() noexcept { return *device_; }

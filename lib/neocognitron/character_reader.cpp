@@ -154,27 +154,11 @@ InkImage CharacterReader::draw(int candidate, const GrayPlane& plane, int worker
   return {image, size.width, size.height, InkImager::kSide};
 }
 
-CharacterReader::Best CharacterReader::best_of(const float* scores) const noexcept {
-  Best best;
-  float second = 0.0f;
-  for (int c = 0; c < plan_->model.table.classes; ++c) {
-    if (scores[c] > best.similarity) {
-      second = best.similarity;
-      best.similarity = scores[c];
-      best.label = c;
-    } else {
-      second = std::max(second, scores[c]);
-    }
-  }
-  best.margin = best.similarity - second;
-  return best;
-}
-
 void CharacterReader::add(int candidate, const Rect& box, int line, int field, const float* scores,
                           bool complete, NeocognitronRecord& record,
                           const ImageView& rows) const noexcept {
   const auto i = static_cast<std::size_t>(record.count++);
-  const Best& best = bests_[static_cast<std::size_t>(candidate)];
+  const BestClass& best = bests_[static_cast<std::size_t>(candidate)];
   record.label[i] = best.label;
   record.similarity[i] = best.similarity;
   record.margin[i] = best.margin;
@@ -208,7 +192,7 @@ void CharacterReader::finish(const float* scores, const std::uint8_t* complete,
   const int classes = plan_->model.table.classes;
   const auto scores_of = [&](int candidate) { return scores + candidate * classes; };
   for (int i = 0; i < count_; ++i) {
-    const Best best = best_of(scores_of(i));
+    const BestClass best = best_class(scores_of(i), classes);
     bests_[static_cast<std::size_t>(i)] = best;
     candidate_scores_[static_cast<std::size_t>(i)] = {best.similarity, best.margin};
   }

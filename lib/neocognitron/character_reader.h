@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/layout_builder.h"
+#include "neocognitron/best_class.h"
 #include "neocognitron/box_ink.h"
 #include "neocognitron/character_choice.h"
 #include "neocognitron/character_finder.h"
@@ -46,12 +47,6 @@ class CharacterReader {
     int part = 0;   // finder
     int index = 0;  // of the candidate in it, or of the box or tile
   };
-  struct Best {
-    int label = -1;
-    float similarity = 0.0f;
-    float margin = 0.0f;
-  };
-  Best best_of(const float* scores) const noexcept;
   void add(int candidate, const Rect& box, int line, int field, const float* scores, bool complete,
            NeocognitronRecord& record, const ImageView& rows) const noexcept;
   Rect tile(int index) const noexcept;
@@ -65,7 +60,7 @@ class CharacterReader {
   std::array<std::uint8_t*, kMaxWorkers> images_{};
   std::array<Source, NeocognitronPlan::kMostCandidates> sources_{};
   std::array<CandidateScore, NeocognitronPlan::kMostCandidates> candidate_scores_{};
-  std::array<Best, NeocognitronPlan::kMostCandidates> bests_{};
+  std::array<BestClass, NeocognitronPlan::kMostCandidates> bests_{};
   CharacterChoice choice_;
   int count_ = 0;
   bool truncated_ = false;

@@ -117,11 +117,20 @@ bool is_class_name(std::string_view name) noexcept {
          std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c <= '~'; });
 }
 
+int planes_below(const NeocognitronTable& table, int stage) noexcept {
+  return stage == 0 ? kContrastPlanes : table.planes[static_cast<std::size_t>(stage - 1)];
+}
+
+std::uint32_t active_capacity(const NeocognitronTable& table, int stage, float share) noexcept {
+  const int side = kSimpleSides[static_cast<std::size_t>(stage)].in;
+  const double all = static_cast<double>(side) * side * planes_below(table, stage);
+  return static_cast<std::uint32_t>(std::ceil(all * static_cast<double>(share)));
+}
+
 std::uint64_t weight_count(const NeocognitronTable& table, int stage) noexcept {
-  const auto index = static_cast<std::size_t>(stage);
-  const int below = stage == 0 ? kContrastPlanes : table.planes[index - 1];
   return static_cast<std::uint64_t>(simple_window(table.parameters, stage).taps) *
-         static_cast<std::uint64_t>(below) * static_cast<std::uint64_t>(table.planes[index]);
+         static_cast<std::uint64_t>(planes_below(table, stage)) *
+         static_cast<std::uint64_t>(table.planes[static_cast<std::size_t>(stage)]);
 }
 
 NeocognitronArrays arrays_of(const NeocognitronTable& table) noexcept {

@@ -45,6 +45,10 @@ bool is_calibration(const ConfidenceCalibration& calibration) noexcept;
 /// 1 to kMaxClassName printable ASCII characters without spaces.
 bool is_class_name(std::string_view name) noexcept;
 
+/// Planes of UG (stage 0) or of the C-layer below a stage.
+int planes_below(const NeocognitronTable& table, int stage) noexcept;
+/// Cells of that layer that may be active: this share of all, rounded up.
+std::uint32_t active_capacity(const NeocognitronTable& table, int stage, float share) noexcept;
 /// Weights of a stage: taps * planes below * planes.
 std::uint64_t weight_count(const NeocognitronTable& table, int stage) noexcept;
 /// The arrays follow each other.

@@ -20,13 +20,10 @@ Expected<std::unique_ptr<NeocognitronPlan>> plan_of(const NeocognitronConfig& co
 
 }  // namespace
 
-/// The operator's instance on the engine's backend.
-Expected<std::unique_ptr<OperatorInstance>> make_neocognitron(
-    const EngineInfo& engine, const NeocognitronPlan& plan) noexcept {
-  if (engine.backend == BackendKind::kCuda) {
-    return tl::unexpected(make_error(
-        Status::kUnsupported, "digits has no CUDA backend yet; use an engine of the backend cpu"));
-  }
+std::unique_ptr<OperatorInstance> make_neocognitron(const EngineInfo& engine,
+                                                    const NeocognitronPlan& plan) noexcept {
+  if constexpr (kBuiltWithCuda)
+    if (engine.backend == BackendKind::kCuda) return make_neocognitron_cuda(plan);
   return make_neocognitron_cpu(plan, engine.workers);
 }
 
@@ -55,19 +52,15 @@ Expected<Footprint> Neocognitron::footprint(const EngineInfo& engine,
                                             const NeocognitronConfig& config) noexcept {
   const auto plan = detail::plan_of(config);
   if (!plan) return tl::unexpected(plan.error());
-  const auto instance = detail::make_neocognitron(engine, **plan);
-  if (!instance) return tl::unexpected(instance.error());
-  return detail::footprint_of(*instance);
+  return detail::footprint_of(detail::make_neocognitron(engine, **plan));
 }
 
 Expected<Neocognitron> Neocognitron::create(Engine& engine,
                                             const NeocognitronConfig& config) noexcept {
   const auto plan = detail::plan_of(config);
   if (!plan) return tl::unexpected(plan.error());
-  auto instance = detail::make_neocognitron(engine.info(), **plan);
-  if (!instance) return tl::unexpected(instance.error());
-  Expected<OperatorHandle> made =
-      detail::make_operator(engine, detail::info_of(**plan), std::move(*instance));
+  Expected<OperatorHandle> made = detail::make_operator(
+      engine, detail::info_of(**plan), detail::make_neocognitron(engine.info(), **plan));
   if (!made) return tl::unexpected(made.error());
   return Neocognitron(std::move(*made));
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "neocognitron/patch_transform.h"
 #include "ocellus/neocognitron_model.h"
 
 namespace ocellus::detail {
@@ -16,17 +17,6 @@ struct InkImage {
   std::ptrdiff_t stride = 0;
 
   std::uint8_t at(int x, int y) const noexcept { return ink[y * stride + x]; }
-};
-
-/// Where a pixel of U0 lies in an image: (x0 + xx dx + xy dy, y0 + yx dx + yy dy), with (dx, dy)
-/// counted from the center of U0. The center of the image's first pixel is (0, 0).
-struct PatchTransform {
-  double x0 = 0.0;
-  double y0 = 0.0;
-  double xx = 1.0;
-  double xy = 0.0;
-  double yx = 0.0;
-  double yy = 1.0;
 };
 
 /// False if the image has no ink.

@@ -498,6 +498,10 @@ cudaError_t launch_kernel(const cudaLaunchConfig_t* config, const void* function
     return cudaErrorInvalidValue;
   return submit(config->stream, {"kernel", nullptr, nullptr, 0, {}});
 }
+cudaError_t launch_host(cudaStream_t stream, cudaHostFn_t function, void* argument) {
+  ENTER("cudaLaunchHostFunc");
+  return submit(stream, {"host function", nullptr, nullptr, 0, [=] { function(argument); }});
+}
 // The capture ends, also when there is no graph.
 cudaError_t end_capture(cudaStream_t stream, cudaGraph_t* graph) {
   bool invalidated = false;
@@ -605,6 +609,7 @@ const CudaCalls kCudaCalls = with_names({
     .blocks_per_multiprocessor = {InContext<blocks_per_multiprocessor>::call},
     .begin_capture = {InContext<begin_capture>::call},
     .launch_kernel = {InContext<launch_kernel>::call},
+    .launch_host = {InContext<launch_host>::call},
     .end_capture = {InContext<end_capture>::call},
     .instantiate_graph = {InContext<instantiate_graph>::call},
     .destroy_graph = {InContext<destroy_graph>::call},

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <random>
 
 #include "ocellus/neocognitron_training.h"
+#include "support/run.h"
 
 namespace ocellus::test {
 
@@ -66,15 +66,6 @@ inline NeocognitronTraining small_training() {
   training.threads = 2;
   training.calibration_copies = 50;
   return training;
-}
-
-template <typename T>
-const T& must(const Expected<T>& value) {
-  if (!value) {
-    ADD_FAILURE() << value.error().text;
-    std::abort();
-  }
-  return *value;
 }
 
 /// The images of which `keep(label)` is true.

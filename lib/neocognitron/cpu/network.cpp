@@ -1,7 +1,6 @@
 #include "neocognitron/cpu/network.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <memory>
 
@@ -14,19 +13,7 @@ std::size_t squared(int side) noexcept {
   return static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
 }
 
-/// Planes of UG (stage 0) or of the C-layer below a stage.
-int planes_below(const NeocognitronTable& table, int stage) noexcept {
-  return stage == 0 ? kContrastPlanes : table.planes[static_cast<std::size_t>(stage - 1)];
-}
-
 }  // namespace
-
-std::uint32_t CpuNetwork::capacity(int stage) const noexcept {
-  const auto index = static_cast<std::size_t>(stage);
-  const double all =
-      static_cast<double>(squared(kSimpleSides[index].in)) * planes_below(plan_->table, stage);
-  return static_cast<std::uint32_t>(std::ceil(all * static_cast<double>(max_active_)));
-}
 
 void CpuNetwork::layout(const ModelPlan& plan, float max_active, LayoutBuilder& memory) noexcept {
   plan_ = &plan;
@@ -54,7 +41,7 @@ void CpuNetwork::layout(Scratch& scratch, LayoutBuilder& memory) const noexcept 
   std::size_t active = 0;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const int side = kSimpleSides[i].in;
-    const std::uint32_t most = capacity(static_cast<int>(i));
+    const std::uint32_t most = active_capacity(plan_->table, static_cast<int>(i), max_active_);
     scratch.cells[i] = {side,
                         layers_[i].in_planes,
                         memory.take<std::uint32_t>(squared(side) + 1),

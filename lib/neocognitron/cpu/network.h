@@ -36,8 +36,6 @@ class CpuNetwork {
   bool recognize(const float* u0, const Scratch& scratch, float* scores) const noexcept;
 
  private:
-  std::uint32_t capacity(int stage) const noexcept;
-
   const ModelPlan* plan_ = nullptr;
   float max_active_ = 1.0f;
   CellWindow contrast_;

@@ -1,0 +1,207 @@
+// The kernels of Neocognitron and the plain data that they take. A candidate is an image that may
+// be a character; all candidates of a frame go through a layer together. Where a grid has
+// candidates along y, it may have fewer blocks: they take the candidates in turn.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/core/frame_params.h"
+#include "neocognitron/geometry.h"
+#include "ocellus/neocognitron.h"
+
+namespace ocellus::cuda {
+
+using detail::WindowTap;
+
+/// A cell of a C-layer that is not 0.
+struct ActiveCell {
+  float value;
+  int plane;
+};
+
+/// The memory of the candidates. Each array has one part for each candidate; sizes below are those
+/// of a part.
+struct CandidateArrays {
+  int count;           ///< candidates that there is room for
+  const int* present;  ///< candidates of the frame
+  /// The first 32 bits count the blocks of a layer that have ended, the others their active cells.
+  /// 0 between two kernels.
+  unsigned long long* progress;
+  int* capped;  ///< 1 if a layer had more active cells than its capacity
+
+  float* contrast;  ///< UG: the value, negative for plane 0; contrast_cells
+  /// S-cells of a layer, [position][plane]. Positions without an active cell are not written.
+  float* simple;
+  std::size_t simple_stride;  ///< floats from candidate to candidate
+  std::uint8_t* any;          ///< is an S-cell of the position active? kMostPositions
+  ActiveCell* cells;          ///< of a C-layer: each position has room for all planes
+  std::size_t cell_stride;    ///< cells from candidate to candidate
+  int* counts;                ///< active cells of each position of the C-layer; kMostPositions
+  float* energies;            ///< sum of the squares of a position's cells; kMostPositions
+  float* scores;              ///< similarity to each class; may be pinned memory
+};
+inline constexpr int kContrastCells = detail::kContrastSides.out * detail::kContrastSides.out;
+inline constexpr int kMostPositions = detail::kSimpleSides[0].out * detail::kSimpleSides[0].out;
+
+/// Images of candidates as the host draws them, row after row.
+inline constexpr int kImageSide = 128;
+inline constexpr int kImagePixels = kImageSide * kImageSide;
+struct CandidateImage {
+  int width;
+  int height;
+};
+/// In pinned memory: what the host tells the device of a frame.
+struct HostCandidates {
+  int present;
+  unsigned bad;  ///< not 0: the frame has values that are not finite
+  CandidateImage images[2 * kMaxCharacters];
+};
+
+// ---- the frame on its way to the host, layouts find and boxes
+
+struct CopyFrameArguments {
+  const FrameParams* frame;
+  const void* staged;  ///< a frame at this place is known to the host
+  int row_bytes;
+  int rows;
+  std::uint8_t* to;  ///< pinned memory, row after row without gaps
+};
+inline constexpr int kCopyThreads = 256;
+/// Blocks take rows in turn.
+Kernel<CopyFrameArguments> copy_frame_kernel() noexcept;
+
+struct FetchArguments {
+  const HostCandidates* host;
+  const std::uint8_t* from;  ///< pinned images
+  std::uint8_t* to;          ///< on the device
+  CandidateImage* images;    ///< on the device
+  int* present;
+};
+/// A block for each candidate.
+Kernel<FetchArguments> fetch_kernel() noexcept;
+
+// ---- normalization and UG
+
+struct ContrastArguments {
+  const FrameParams* frame;
+  TemporalState* state;
+  CandidateArrays candidates;
+  // Layout tiles.
+  ImageSize tile;
+  int columns;  ///< of tiles
+  CharacterInk ink;
+  // Other layouts.
+  const std::uint8_t* images;
+  const CandidateImage* sizes;
+
+  bool deslant;
+  float extent;
+  const WindowTap* taps;
+  int tap_count;
+  int first;  ///< CellWindow::first
+  float threshold;
+  unsigned capacity;
+};
+inline constexpr int kContrastThreads = 256;
+inline constexpr int kContrastRows = 8;   ///< of UG for a block
+inline constexpr int kContrastReach = 3;  ///< largest |dy|: radii are 4 or less
+inline constexpr unsigned kContrastBlocks =
+    (detail::kContrastSides.out + kContrastRows - 1) / kContrastRows;
+/// Blocks: (kContrastBlocks, candidates).
+Kernel<ContrastArguments> tile_contrast_kernel(PixelFormat format) noexcept;
+Kernel<ContrastArguments> image_contrast_kernel() noexcept;
+
+// ---- S-cells
+
+struct SimpleArguments {
+  CandidateArrays candidates;
+  const WindowTap* taps;
+  int tap_count;
+  int side_in;
+  int side_out;
+  int first;
+  int in_planes;
+  /// Binary16, [tap * in_planes + kappa][padded planes], 16-byte aligned.
+  const std::uint16_t* weights;
+  int octets;        ///< padded planes / 8
+  int block_octets;  ///< of a block: at most the number of threads
+  float threshold;
+  float bias;  ///< 1 / gain
+};
+inline constexpr int kEdgeThreads = 256;
+inline constexpr int kEdgeBlockPositions = kEdgeThreads / kEdgePlanes;
+/// US1. Blocks: (positions / kEdgeBlockPositions, candidates).
+Kernel<SimpleArguments> edge_kernel() noexcept;
+inline constexpr int kSimpleThreads = 128;
+/// US2 and US3. Blocks: (positions, candidates). `block_octets` is `octets`.
+Kernel<SimpleArguments> simple_kernel() noexcept;
+inline constexpr int kReferenceThreads = 256;
+inline constexpr int kReferenceOctets = 64;  ///< of a block, at most
+/// US4: the similarities take the place of the S-cells. Blocks: (positions, candidates, planes).
+Kernel<SimpleArguments> reference_kernel() noexcept;
+
+// ---- C-cells
+
+struct ComplexArguments {
+  CandidateArrays candidates;
+  const WindowTap* taps;
+  int center_taps;  ///< the positive ones, which come first
+  int tap_count;
+  int side_in;
+  int side_out;
+  int first;
+  int planes;
+  int stride;  ///< padded planes
+  unsigned capacity;
+};
+inline constexpr int kComplexThreads = 256;
+inline constexpr int kComplexBlockPositions = kComplexThreads / 32;
+/// Blocks: (positions / kComplexBlockPositions, candidates).
+Kernel<ComplexArguments> complex_kernel(int planes) noexcept;
+
+// ---- UC4 and the record
+
+/// detail::ClassReferences on the device.
+struct DeviceClass {
+  const float* products;
+  const float* scales;
+  const float* smallest;
+  int count;
+  int stride;
+  int first;  ///< reference
+};
+struct ReadoutArguments {
+  CandidateArrays candidates;
+  const DeviceClass* classes;
+  int class_count;
+  int stride;              ///< similarities of a position
+  std::uint8_t* complete;  ///< for each candidate; may be null
+};
+inline constexpr int kReadoutThreads = 512;
+/// Blocks: (classes, candidates).
+Kernel<ReadoutArguments> readout_kernel() noexcept;
+
+struct RecordArguments {
+  const FrameParams* frame;
+  TemporalState* state;
+  FrameOutcome* outcome;
+  CandidateArrays candidates;
+  int class_count;
+  // Layout tiles.
+  NeocognitronRecord* record;  ///< pinned memory, cleared by the host
+  ImageSize tile;
+  int columns;
+  ConfidenceCalibration calibration;
+  float min_confidence;
+  // Other layouts: pinned memory.
+  const HostCandidates* host;
+  const float* rows;
+};
+inline constexpr int kRecordThreads = 128;
+/// The last kernel of a frame. Blocks: kMaxCharacters.
+Kernel<RecordArguments> tile_record_kernel() noexcept;
+/// Copies the rows that the host wrote.
+Kernel<RecordArguments> row_kernel() noexcept;
+
+}  // namespace ocellus::cuda

@@ -1,0 +1,31 @@
+// The answer of the network, for the host and for devices.
+#pragma once
+
+#include <algorithm>
+
+namespace ocellus::detail {
+
+struct BestClass {
+  int label = -1;  ///< -1: all similarities are 0
+  float similarity = 0.0f;
+  float margin = 0.0f;  ///< over the second class
+};
+
+/// `scores`: the similarity to each class. Among equals, the first one is the best.
+constexpr BestClass best_class(const float* scores, int classes) noexcept {
+  BestClass best;
+  float second = 0.0f;
+  for (int c = 0; c < classes; ++c) {
+    if (scores[c] > best.similarity) {
+      second = best.similarity;
+      best.similarity = scores[c];
+      best.label = c;
+    } else {
+      second = std::max(second, scores[c]);
+    }
+  }
+  best.margin = best.similarity - second;
+  return best;
+}
+
+}  // namespace ocellus::detail
