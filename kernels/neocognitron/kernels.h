@@ -129,6 +129,8 @@ struct SimpleArguments {
   float threshold;
   float bias;  ///< 1 / gain
 };
+/// Radii are 6 or less: there are at most 112 taps.
+inline constexpr int kMaxSimpleTaps = 128;
 inline constexpr int kEdgeThreads = 256;
 inline constexpr int kEdgeBlockPositions = kEdgeThreads / kEdgePlanes;
 /// US1. Blocks: (positions / kEdgeBlockPositions, candidates).

@@ -76,11 +76,10 @@ constexpr int kListInputs = 1024;
 /// The inputs of the S-cells at a position.
 struct InputList {
   /// Where the inputs of each tap begin, in the order of all inputs.
-  int begin[detail::kMaxWindowTaps + 1];
-  int position[detail::kMaxWindowTaps];  ///< that a tap reads
-  float energy[detail::kMaxWindowTaps];  ///< c u^2 of the tap
+  int begin[kMaxSimpleTaps + 1];
+  int position[kMaxSimpleTaps];  ///< that a tap reads
+  float energy[kMaxSimpleTaps];  ///< c u^2 of the tap
   float v;
-
   int total;
 };
 

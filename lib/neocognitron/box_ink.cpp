@@ -1,74 +1,125 @@
 #include "neocognitron/box_ink.h"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace ocellus::detail {
 namespace {
 
-constexpr float kMostlyInside = 0.6f;   // share of a component's pixels that are in the box
-constexpr float kLeastContrast = 0.5f;  // of the contrast of the main component
-constexpr float kSpeck = 0.03f;         // of the pixels of the main component
-constexpr float kDot = 0.3f;      // width and height of a dot, in heights of the main component
-constexpr float kDotTop = 0.55f;  // dots lie below this, in heights of the main component
-
-bool cut_off(const InkRun& run, const Rect& box, int& first, int& end) noexcept {
-  if (run.y < box.y || run.y >= box.y + box.height) return false;
-  first = std::max<int>(run.first, box.x);
-  end = std::min<int>(run.end, box.x + box.width);
-  return first < end;
-}
+constexpr float kLargeCut = 0.5f;       // pixels of a cut piece, of those of the main piece
+constexpr float kMostlyInside = 0.6f;   // pixels of a cut piece, of those of its component
+constexpr int kCutRows = 2;             // a piece that is cut in fewer rows is not cut
+constexpr float kLeastContrast = 0.5f;  // of the contrast of the main piece
+constexpr float kSpeck = 0.03f;         // pixels of a speck, of those of the main piece
+constexpr float kDot = 0.3f;            // width and height of a dot, in heights of the main piece
+constexpr float kDotTop = 0.55f;        // dots lie below this, in heights of the main piece
 
 }  // namespace
 
-BoxInk::BoxInk(const InkComponents& components, LayoutBuilder& memory) noexcept
-    : runs_(memory.take<InkRun>(static_cast<std::size_t>(components.run_capacity()))),
-      insides_(memory.take<Inside>(static_cast<std::size_t>(components.component_capacity()))) {}
-
-float BoxInk::weight(const InkComponent& component, const Inside& inside) noexcept {
-  const auto area = static_cast<float>(inside.area);
-  return area * area / static_cast<float>(component.area);
+BoxInk::BoxInk(const InkComponents& components, LayoutBuilder& memory) noexcept {
+  const auto runs = static_cast<std::size_t>(components.run_capacity());
+  runs_ = memory.take<InkRun>(runs);
+  parents_ = memory.take<int>(runs);
+  beyond_ = memory.take<int>(runs);
+  pieces_ = memory.take<Piece>(runs);
 }
 
-bool BoxInk::belongs(const InkComponent& component, const Inside& inside, const InkComponent& main,
-                     const Inside& main_inside) noexcept {
-  if (inside.area == 0) return false;
-  const auto area = static_cast<float>(inside.area);
-  if (area < kMostlyInside * static_cast<float>(component.area)) return false;
-  if (area < kSpeck * static_cast<float>(main_inside.area)) return false;
-  if (component.mean_contrast() < kLeastContrast * main.mean_contrast()) return false;
-  // A dot or a comma at the lower part of the character.
-  const auto height = static_cast<float>(main.height());
-  const bool small = static_cast<float>(component.width()) < kDot * height &&
-                     static_cast<float>(component.height()) < kDot * height;
+void BoxInk::collect(const InkComponents& components, const Rect& box) noexcept {
+  run_count_ = 0;
+  for (const InkRun& run : components.runs()) {
+    if (run.label == InkComponents::kNoComponent) continue;
+    if (run.y < box.y || run.y >= box.y + box.height) continue;
+    const int first = std::max<int>(run.first, box.x);
+    const int end = std::min<int>(run.end, box.x + box.width);
+    if (first >= end) continue;
+    InkRun& out = runs_[run_count_];
+    out = run;
+    out.first = static_cast<std::uint16_t>(first);
+    out.end = static_cast<std::uint16_t>(end);
+    beyond_[run_count_] = end - first < run.end - run.first ? 1 : 0;
+    parents_[run_count_] = run_count_;
+    ++run_count_;
+  }
+}
+
+int BoxInk::root(int run) noexcept {
+  while (parents_[run] != run) {
+    parents_[run] = parents_[parents_[run]];
+    run = parents_[run];
+  }
+  return run;
+}
+
+void BoxInk::connect(const InkComponents& components) noexcept {
+  int above = 0;
+  for (int i = 0; i < run_count_; ++i) {
+    const InkRun& run = runs_[i];
+    while (above < i && (runs_[above].y + 1 < run.y ||
+                         (runs_[above].y + 1 == run.y && runs_[above].end < run.first))) {
+      ++above;
+    }
+    // Runs that touch at a corner are connected.
+    for (int j = above; j < i && runs_[j].y + 1 == run.y && runs_[j].first <= run.end; ++j) {
+      const int a = root(i);
+      const int b = root(j);
+      parents_[std::max(a, b)] = std::min(a, b);
+    }
+  }
+  for (int i = 0; i < run_count_; ++i) {
+    InkRun& run = runs_[i];
+    const int first = root(i);
+    Piece& piece = pieces_[first];
+    if (first == i) {
+      piece = {{run.first, run.y, run.end, run.y + 1, 0, 0, 0},
+               components.components()[run.label].area,
+               0};
+    }
+    run.label = static_cast<std::uint32_t>(first);
+    const int length = run.end - run.first;
+    piece.box.left = std::min<int>(piece.box.left, run.first);
+    piece.box.right = std::max<int>(piece.box.right, run.end);
+    piece.box.bottom = run.y + 1;
+    piece.box.area += length;
+    piece.box.contrast += static_cast<std::int64_t>(run.contrast) * length;
+    ++piece.box.runs;
+    piece.cut_rows += beyond_[i];
+  }
+}
+
+float BoxInk::weight(const Piece& piece) noexcept {
+  const auto area = static_cast<float>(piece.box.area);
+  return area * area / static_cast<float>(piece.whole);
+}
+
+bool BoxInk::belongs(const Piece& piece, const Piece& main) noexcept {
+  const auto area = static_cast<float>(piece.box.area);
+  const auto main_area = static_cast<float>(main.box.area);
+  if (piece.cut_rows >= kCutRows &&
+      area < std::max(kLargeCut * main_area, kMostlyInside * static_cast<float>(piece.whole))) {
+    return false;
+  }
+  if (area < kSpeck * main_area) return false;
+  if (piece.box.mean_contrast() < kLeastContrast * main.box.mean_contrast()) return false;
+  const auto height = static_cast<float>(main.box.height());
+  const bool small = static_cast<float>(piece.box.width()) < kDot * height &&
+                     static_cast<float>(piece.box.height()) < kDot * height;
   return !small ||
-         static_cast<float>(component.top) < static_cast<float>(main.top) + kDotTop * height;
+         static_cast<float>(piece.box.top) < static_cast<float>(main.box.top) + kDotTop * height;
 }
 
 std::span<const InkRun> BoxInk::select(const InkComponents& components, const Rect& box) noexcept {
-  const auto all = components.components();
-  std::fill(insides_, insides_ + all.size(), Inside{});
-  int first = 0;
-  int end = 0;
-  for (const InkRun& run : components.runs()) {
-    if (run.label == InkComponents::kNoComponent || !cut_off(run, box, first, end)) continue;
-    Inside& inside = insides_[run.label];
-    inside.area += end - first;
-  }
-  std::size_t main = 0;
-  for (std::size_t c = 1; c < all.size(); ++c) {
-    if (weight(all[c], insides_[c]) > weight(all[main], insides_[main])) main = c;
+  collect(components, box);
+  if (run_count_ == 0) return {};
+  connect(components);
+  int main = 0;
+  for (int i = 0; i < run_count_; ++i) {
+    if (parents_[i] == i && weight(pieces_[i]) > weight(pieces_[main])) main = i;
   }
   int count = 0;
-  for (const InkRun& run : components.runs()) {
-    if (run.label == InkComponents::kNoComponent || !cut_off(run, box, first, end)) continue;
-    if (run.label != main &&
-        !belongs(all[run.label], insides_[run.label], all[main], insides_[main])) {
-      continue;
-    }
-    runs_[count] = run;
-    runs_[count].first = static_cast<std::uint16_t>(first);
-    runs_[count].end = static_cast<std::uint16_t>(end);
-    ++count;
+  for (int i = 0; i < run_count_; ++i) {
+    const auto piece = static_cast<int>(runs_[i].label);
+    if (piece != main && !belongs(pieces_[piece], pieces_[main])) continue;
+    runs_[count++] = runs_[i];
   }
   return {runs_, static_cast<std::size_t>(count)};
 }

@@ -10,10 +10,10 @@
 
 namespace ocellus::detail {
 
-/// Selects the ink of the character in a box. Components that lie mostly outside of the box and
-/// reach into it are parts of neighbors and are left out. So are components that are much fainter
-/// than the strongest one, and specks. A component with a large share of the ink in the box is cut
-/// off at the box.
+/// Selects the ink of the character in a box. The ink of the frame is cut off at the box, and what
+/// is connected in the box is a piece. The largest piece is kept, and of the others those that may
+/// be parts of a broken character. Left out are small pieces that continue outside of the box,
+/// because they are parts of neighbors, faint pieces, specks, and dots at the lower end.
 ///
 /// All memory is taken by the constructor.
 class BoxInk {
@@ -26,15 +26,22 @@ class BoxInk {
   std::span<const InkRun> select(const InkComponents& components, const Rect& box) noexcept;
 
  private:
-  struct Inside {
-    std::int64_t area;  // pixels in the box
+  struct Piece {
+    InkComponent box;
+    std::int64_t whole;  // pixels of its component, in the frame
+    int cut_rows;        // rows in which its ink continues outside of the box
   };
-  static float weight(const InkComponent& component, const Inside& inside) noexcept;
-  static bool belongs(const InkComponent& component, const Inside& inside, const InkComponent& main,
-                      const Inside& main_inside) noexcept;
+  void collect(const InkComponents& components, const Rect& box) noexcept;
+  void connect(const InkComponents& components) noexcept;
+  int root(int run) noexcept;
+  static float weight(const Piece& piece) noexcept;
+  static bool belongs(const Piece& piece, const Piece& main) noexcept;
 
-  InkRun* runs_;
-  Inside* insides_;  // for each component
+  InkRun* runs_;   // in the box; the label is the index of the first run of the piece
+  int* parents_;   // of runs
+  int* beyond_;    // 1: the run was cut off
+  Piece* pieces_;  // for each run that is the first one of a piece
+  int run_count_ = 0;
 };
 
 }  // namespace ocellus::detail

@@ -8,7 +8,7 @@ namespace {
 
 // Lengths are in units of the height of the line's characters.
 constexpr float kOwnHeight = 0.75f;   // weight of a group's own height
-constexpr float kWide = 0.8f;         // wider groups may hold several characters
+constexpr float kWide = 0.9f;         // wider groups may hold several characters
 constexpr float kSlantShare = 1.2f;   // of the measured slant that is made upright
 constexpr float kJoinGap = 0.12f;     // between groups that may be one character
 constexpr float kWidestJoin = 0.75f;  // of such groups together

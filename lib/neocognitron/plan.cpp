@@ -69,15 +69,10 @@ Check check_fields(const NeocognitronConfig& config) noexcept {
 }
 
 Check check_tiles(const NeocognitronConfig& config) noexcept {
-  const ImageSize size = config.size;
-  if (size.width % config.tile_width != 0 || size.height % config.tile_height != 0) {
-    return invalid_argument("the frame is %dx%d; it must be a whole number of tiles of %dx%d",
-                            size.width, size.height, config.tile_width, config.tile_height);
-  }
-  const int tiles = size.width / config.tile_width * (size.height / config.tile_height);
-  if (tiles > config.max_characters) {
-    return invalid_argument("the frame of %dx%d has %d tiles; max_characters is %d", size.width,
-                            size.height, tiles, config.max_characters);
+  if (config.tile_width > config.size.width || config.tile_height > config.size.height) {
+    return invalid_argument("tiles have %dx%d pixels; the frame has %dx%d and must hold one",
+                            config.tile_width, config.tile_height, config.size.width,
+                            config.size.height);
   }
   return {};
 }

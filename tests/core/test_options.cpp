@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "neocognitron/builtin_models.h"
 #include "ocellus/ocellus.h"
 #include "support/files.h"
 
@@ -529,7 +530,7 @@ TEST(Options, UnknownNamesAreRefused) {
 
 /// A value that differs from the current one, or an empty text if there is none.
 std::string another_value(const OperatorConfig& config, const Option& option,
-                          const std::string& initial) {
+                          const std::string& initial, const std::string& model) {
   const std::string now = text_of(config, option);
   switch (option.type) {
     case OptionType::kBool:
@@ -552,6 +553,7 @@ std::string another_value(const OperatorConfig& config, const Option& option,
   const std::string name = option.name;
   if (name == "template") return "erosion | edge";
   if (name == "initial") return initial;
+  if (name == "model") return model;
   for (const char* text : {"1,2,30,20", "7x5x4", "per-pixel", "-0.25", "gaussian-1.5", "a"}) {
     OperatorConfig changed = config;
     if (text != now && changed.set_option(name, text) && changed.info()) return text;
@@ -566,6 +568,11 @@ TEST(Options, TextsReproduceTheConfiguration) {
   const test::TemporaryFolder folder;
   const std::string initial = folder / "initial.pgm";
   std::ofstream(initial) << "P5 64 48 255\n" << std::string(64 * 48, 'x');
+  const std::string model = folder / "model.ocellus";
+  const auto builtin = detail::builtin_model("digits-small");
+  std::ofstream(model, std::ios::binary)
+      .write(reinterpret_cast<const char*>(builtin.data()),
+             static_cast<std::streamsize>(builtin.size()));
   for (const OperatorDescription& description : operators()) {
     std::vector<Settings> setups = {{}};
     // Values of a choice; with the first of them, the others are possible.
@@ -574,6 +581,7 @@ TEST(Options, TextsReproduceTheConfiguration) {
       setups.push_back({{"smoothing", "before-warp"}});
     }
     if (description.name == std::string("halftone")) setups.push_back({{"template", ""}});
+    if (description.name == std::string("digits")) setups.push_back({{"layout", "find"}});
     if (description.name == std::string("cnn")) setups.push_back({{"initial", ""}});
     for (const Meaning& meaning : meanings())
       if (meaning.operator_name == description.name) setups.push_back(meaning.with);
@@ -586,7 +594,7 @@ TEST(Options, TextsReproduceTheConfiguration) {
           return setting.first == option.name;
         });
         if (is_set || !config.means_something(option)) continue;
-        const std::string value = another_value(config, option, initial);
+        const std::string value = another_value(config, option, initial, model);
         OperatorConfig changed = config;
         const Expected<void> done = changed.set_option(option.name, value);
         ASSERT_TRUE(done) << done.error().text;

@@ -53,6 +53,8 @@ TEST_P(EightDigits, AreFoundInOrder) {
   Finder finder(config_for());
   finder.find(scene.pixels(GetParam()), kWidth, kHeight);
   expect_boxes(finder.boxes(), scene.boxes());
+  // An isolated character costs one recognition.
+  EXPECT_EQ(finder->candidates().size(), 8u);
   for (const auto& character : finder.characters()) {
     EXPECT_EQ(character.line, 0);
     EXPECT_EQ(character.light, GetParam());
@@ -155,6 +157,67 @@ TEST(CharacterFinder, TouchingCharactersAreSplit) {
   Finder whole(config);
   whole.find(scene.pixels(), 320, 120);
   EXPECT_EQ(whole.characters().size(), 3u);
+}
+
+// Fails if the candidates of touching characters do not cover them, or if a piece of a cluster is
+// named wrongly.
+TEST(CharacterFinder, TouchingCharactersAreACluster) {
+  Scene scene(320, 120);
+  scene.digit(3, 90, 40, 40);
+  scene.digit(0, 117, 40, 40);
+  scene.digit(7, 180, 40, 40);
+  Finder finder(config_for(320, 120));
+  finder.find(scene.pixels(), 320, 120);
+  const auto candidates = finder->candidates();
+  ASSERT_GE(candidates.size(), 4u);
+  EXPECT_EQ(candidates.back().cluster, 1);
+  EXPECT_EQ(candidates.back().first_segment, 0);
+  EXPECT_EQ(candidates.back().last_segment, 0);
+  int end = 0;
+  for (const auto& candidate : candidates) {
+    EXPECT_LE(candidate.first_segment, candidate.last_segment);
+    EXPECT_LE(candidate.fit, 0.0f);
+    if (candidate.cluster == 0) end = std::max(end, candidate.last_segment + 1);
+  }
+  ASSERT_GE(end, 2);
+  // The outer segments have candidates of their own.
+  const auto has = [&](int first, int last) {
+    return std::any_of(candidates.begin(), candidates.end(), [&](const auto& c) {
+      return c.cluster == 0 && c.first_segment == first && c.last_segment == last;
+    });
+  };
+  EXPECT_TRUE(has(0, 0));
+  EXPECT_TRUE(has(end - 1, end - 1));
+  // Candidates with the same segments are the same ink, so that each appears once.
+  for (std::size_t i = 1; i < candidates.size(); ++i) {
+    EXPECT_FALSE(candidates[i].cluster == candidates[i - 1].cluster &&
+                 candidates[i].first_segment == candidates[i - 1].first_segment &&
+                 candidates[i].last_segment == candidates[i - 1].last_segment);
+  }
+}
+
+// Fails if a character that is broken into two parts side by side has no candidate of its own.
+TEST(CharacterFinder, NeighborsThatMayBeOneCharacterAreACluster) {
+  Scene scene(320, 120);
+  scene.digit(1, 40, 40, 40);
+  scene.line({122, 40}, {120, 78}, 4);
+  scene.line({130, 42}, {131, 80}, 4);
+  scene.digit(7, 200, 40, 40);
+  Finder finder(config_for(320, 120));
+  finder.find(scene.pixels(), 320, 120);
+  const auto candidates = finder->candidates();
+  ASSERT_EQ(candidates.size(), 5u);
+  EXPECT_EQ(candidates[2].cluster, 1);
+  EXPECT_EQ(candidates[3].first_segment, 0);
+  EXPECT_EQ(candidates[3].last_segment, 1);
+  EXPECT_LE(candidates[3].box.x, candidates[1].box.x);
+  EXPECT_GE(candidates[3].box.x + candidates[3].box.width,
+            candidates[2].box.x + candidates[2].box.width);
+  // Its runs are in the order of rows.
+  const auto ink = finder->ink(3);
+  EXPECT_EQ(ink.size(), finder->ink(1).size() + finder->ink(2).size());
+  for (std::size_t i = 1; i < ink.size(); ++i) EXPECT_LE(ink[i - 1].y, ink[i].y);
+  EXPECT_EQ(finder.characters().size(), 4u);
 }
 
 // Fails if single digits, above all wide ones, are cut.

@@ -21,12 +21,15 @@ struct OperatorCase {
   OperatorConfig config;
   /// Computes one cell after the other. On a device this takes seconds for a large frame.
   bool sequential = false;
+  /// Sets what depends on the size of the frames. May be null.
+  void (*fit)(OperatorConfig&, ImageSize) = nullptr;
 
   OperatorConfig with(ImageSize size, int depth = 1,
                       PixelFormat format = PixelFormat::kGray8) const {
     OperatorConfig made = config;
     made.set_input(size, format);
     must(made.set_option("depth", std::to_string(depth)));
+    if (fit != nullptr) fit(made, size);
     return made;
   }
 };
@@ -42,8 +45,27 @@ struct OperatorPath {
   std::vector<OptionSetting> settings;
   /// Sets members that are no options. May be null.
   void (*change)(OperatorConfig&) = nullptr;
-  bool sequential = false;  ///< OperatorCase::sequential
+  bool sequential = false;                            ///< OperatorCase::sequential
+  void (*fit)(OperatorConfig&, ImageSize) = nullptr;  ///< OperatorCase::fit
 };
+
+/// Makes the frame a grid of as few tiles as there can be. Frames that are too large for that keep
+/// the default layout.
+inline void fit_tiles(OperatorConfig& config, ImageSize size) {
+  constexpr int kMostTilePixels = 1024;
+  const auto tile_side = [](int side) {
+    int tiles = (side + kMostTilePixels - 1) / kMostTilePixels;
+    while (side % tiles != 0) ++tiles;
+    return side / tiles;
+  };
+  auto& neocognitron = *config.get_if<NeocognitronConfig>();
+  const ImageSize tile{tile_side(size.width), tile_side(size.height)};
+  const int tiles = size.width / tile.width * (size.height / tile.height);
+  if (tiles > kMaxCharacters || tile.width < 8 || tile.height < 8) return;
+  neocognitron.layout = CharacterLayout::kTiles;
+  neocognitron.tile_width = tile.width;
+  neocognitron.tile_height = tile.height;
+}
 
 inline const std::vector<OperatorPath>& operator_paths() {
   static const std::vector<OperatorPath> paths = {
@@ -72,6 +94,17 @@ inline const std::vector<OperatorPath>& operator_paths() {
        [](OperatorConfig& config) {
          config.get_if<HalftoneConfig>()->output_format = PixelFormat::kFloat32;
        }},
+      {"digits",
+       "boxes",
+       {},
+       [](OperatorConfig& config) {
+         auto& neocognitron = *config.get_if<NeocognitronConfig>();
+         neocognitron.layout = CharacterLayout::kBoxes;
+         neocognitron.fields.count = 2;
+         neocognitron.fields.fields[0] = {0, 0, 8, 8};
+         neocognitron.fields.fields[1] = {2, 1, 8, 9};
+       }},
+      {"digits", "tiles", {}, nullptr, false, fit_tiles},
       {"cnn", "noise", {{"template", "hlf5"}, {"start", "noise"}}},
       {"cnn",
        "raster",
@@ -97,7 +130,8 @@ inline const std::vector<OperatorCase>& all_operator_cases() {
         OperatorConfig config(description);
         must(config.set_options(path.settings));
         if (path.change != nullptr) path.change(config);
-        all.push_back({std::string(description.name) + "_" + path.name, config, path.sequential});
+        all.push_back(
+            {std::string(description.name) + "_" + path.name, config, path.sequential, path.fit});
       }
     }
     return all;

@@ -60,8 +60,8 @@ struct NeocognitronConfig {
   /// kFind: fields with text; none: the whole frame. kBoxes: boxes of characters, at least one. All
   /// lie in the frame and have at least 8x8 pixels.
   TextFields fields;
-  /// kTiles: size of a tile, 8 to 1024 pixels. The frame is a whole number of tiles wide and high,
-  /// at most kMaxCharacters together. They are read row after row.
+  /// kTiles: size of a tile, 8 to 1024 pixels. Whole tiles are read row after row, from the upper
+  /// left corner of the frame on.
   int tile_width = 28;
   int tile_height = 28;
   CharacterInk ink = CharacterInk::kAuto;
