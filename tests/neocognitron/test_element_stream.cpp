@@ -115,7 +115,7 @@ TEST(DigitsErrors, NameTheCause) {
            Case{"fields=0,0,64,40;300,0,64,40", {"fields: number 2", "frame of 320x80"}},
            Case{"fields=1,2,3", {"field 1 is \"1,2,3\"", "x,y,width,height"}},
            Case{"layout=boxes", {"fields is empty"}},
-           Case{"layout=tiles", {"320x80", "whole number of tiles of 28x28"}},
+           Case{"layout=tiles tile-height=100", {"tiles have 28x100 pixels", "320x80"}},
            Case{"min-height=30 max-height=20", {"max-height is 20", "min-height"}},
            Case{"layout=tiles min-height=20", {"min-height"}},
        }) {
