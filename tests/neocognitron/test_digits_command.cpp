@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/io/digit_scene.h"
+#include "apps/io/digit_sequence.h"
 #include "apps/io/image_io.h"
 #include "apps/program_checks.h"
 #include "ocellus/neocognitron_training.h"
@@ -137,8 +138,23 @@ TEST_F(DigitsCommand, ComparesAScenesTextWithTheResult) {
            {"test:digits,ink=red", "ink=dark or ink=light"},
            {"test:digits,u=1", "'u=1' is unknown"},
            {"test:digits,8", "NAME=VALUE"},
+           {"test:digits,sheet=", "must name an image file"},
+           {"test:digits,sheet=" + png("sheet.png", gray({30, 200}, 0)), "it is 30x200"},
            {"test:digits@0", "must be a number from 0.1 to 1000"}})
-    expect_error({"digits", text_of}, {text_of, says});
+    expect_error({"digits", text_of}, {text_of.substr(text_of.find('/') + 1), says});
+
+  // The tile of digit 9 begins in row 180.
+  GrayImage sheet({20, 200}, PixelFormat::kGray8);
+  EXPECT_EQ(app::read_digit_sheet(png("sheet.png", sheet)).labels,
+            (std::vector<std::uint8_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  sheet.pixels[20 * 187 + 3] = 200;
+  const app::DigitImages read = app::read_digit_sheet(png("sheet.png", sheet));
+  EXPECT_EQ(read.ink[9 * 400 + 7 * 20 + 3], 200);
+  EXPECT_EQ(json_of({"digits", "test:digits,frames=1,sheet=" +
+                                   (folder_ / "sheet.png")})["frames"][0]["expected"]
+                .get<std::string>()
+                .size(),
+            8u);
 }
 
 // Fails when a character is in the part of another field, or an empty field has no part.
