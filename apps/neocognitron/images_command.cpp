@@ -127,8 +127,7 @@ int recognize_images(const DigitsCommand& command) {
   OperatorRun run(engine, config);
   RecognitionResult result = recognize(run, images, times);
   if (result.count() < images.count)
-    tell(fmt::format("ocellus: interrupted after {} of {}\n",
-                     counted(static_cast<std::int64_t>(result.count()), "image"), images.count));
+    tell(fmt::format("ocellus: interrupted after {} of {} images\n", result.count(), images.count));
   if (result.count() == 0) return kDone;
   if (!classes.empty())
     result.classes.assign(classes.begin(),
