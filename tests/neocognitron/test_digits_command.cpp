@@ -1,6 +1,8 @@
 // ocellus digits: the results as text, JSON and pictures, and the messages of every mistake.
 #include <gtest/gtest.h>
 
+#include <signal.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <random>
@@ -249,6 +251,22 @@ TEST_F(DigitsCommand, DrawsTheResult) {
   expect_error({"digits", "test:digits,frames=3", "-o", out}, {"out.png is one file", "%03d"});
   expect_error({"digits", frame, "-o", folder_ / "out.flo"}, {"must end in .png"});
   expect_error({"digits", frame, "--plain"}, {"--plain", "nothing is written"});
+}
+
+// Fails when Ctrl-C drops the frames that were read, or leaves an incomplete picture.
+TEST_F(DigitsCommand, ReportsTheFramesBeforeCtrlC) {
+  RunningProgram child(
+      {"digits", "test:digits,size=160x120,frames=1000", "--json", "-o", folder_ / "c%03d.png"});
+  EXPECT_TRUE(wait_until([&] { return !files_in(folder_.path(), "c002.png").empty(); }));
+  child.send(SIGINT);
+  const ChildResult ended = child.wait();
+  EXPECT_EQ(ended.exit_code, 130) << ended.err;
+  EXPECT_NE(ended.err.find("interrupted after"), std::string::npos) << ended.err;
+  const json report = json::parse(ended.out, nullptr, false);
+  ASSERT_TRUE(report.is_object()) << ended.out;
+  EXPECT_GE(report["frames"].size(), 3u);
+  EXPECT_LT(report["frames"].size(), 1000u);
+  EXPECT_EQ(files_in(folder_.path(), "c").size(), report["frames"].size());
 }
 
 // Fails when a frame without characters is an error, or noise breaks a limit.
