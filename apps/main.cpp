@@ -67,7 +67,7 @@ int run(int argc, char** argv) {
       "                        [,u=..][,v=..][,bits=8|16][,seed=N]\n"
       "  a scene of digits     known digits on paper:\n"
       "                        test:digits[@FPS][,size=WIDTHxHEIGHT][,frames=N][,digits=N]\n"
-      "                        [,ink=dark|light][,seed=N]\n"
+      "                        [,ink=dark|light][,sheet=FILE][,seed=N]\n"
       "-o takes a numbered pattern, too. The folders of an output must exist. If a video or a\n"
       "camera gives no frame for --source-timeout seconds (default 10), the command fails.\n"
       "\n"

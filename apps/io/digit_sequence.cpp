@@ -17,7 +17,7 @@ constexpr std::size_t kDrawnDigits = 400;
   throw InputError(
       fmt::format("{}: '{}' {}; a scene of digits is "
                   "test:digits[@FPS][,size=WIDTHxHEIGHT][,frames=N][,digits=N][,ink=dark|light][,"
-                  "seed=N]",
+                  "sheet=FILE][,seed=N]",
                   text, part, why));
 }
 
@@ -68,6 +68,9 @@ DigitSequenceConfig DigitSequenceConfig::parse(const std::string& text) {
     } else if (name == "ink") {
       if (value != "dark" && value != "light") bad(text, part, "must be ink=dark or ink=light");
       config.scene.light_ink = value == "light";
+    } else if (name == "sheet") {
+      if (value.empty()) bad(text, part, "must name an image file");
+      config.sheet = value;
     } else if (name == "seed") {
       config.scene.seed = number(text, part, value, 0u, 1000000u);
     } else {
@@ -77,8 +80,36 @@ DigitSequenceConfig DigitSequenceConfig::parse(const std::string& text) {
   return config;
 }
 
+DigitImages read_digit_sheet(const std::string& path) {
+  constexpr int kTile = 20;
+  constexpr int kDigits = 10;
+  const GrayImage sheet = read_image(path);
+  if (sheet.format != PixelFormat::kGray8 || sheet.size.width % kTile != 0 ||
+      sheet.size.height % (kDigits * kTile) != 0) {
+    throw InputError(
+        fmt::format("{}: it is {}x{}; a sheet of digits has 8 bits, and is a multiple of {} wide "
+                    "and of {} high",
+                    path, sheet.size.width, sheet.size.height, kTile, kDigits * kTile));
+  }
+  DigitImages digits{kTile, kTile, {}, {}};
+  const int rows = sheet.size.height / kTile;
+  for (int row = 0; row < rows; ++row) {
+    for (int x = 0; x < sheet.size.width; x += kTile) {
+      digits.labels.push_back(static_cast<std::uint8_t>(row / (rows / kDigits)));
+      for (int y = 0; y < kTile; ++y) {
+        const auto begin = sheet.pixels.begin() + (row * kTile + y) * sheet.stride() +
+                           static_cast<std::ptrdiff_t>(x);
+        digits.ink.insert(digits.ink.end(), begin, begin + kTile);
+      }
+    }
+  }
+  return digits;
+}
+
 DigitSequence::DigitSequence(const DigitSequenceConfig& config)
-    : config_(config), digits_(draw_digits(kDrawnDigits, config.scene.seed)) {}
+    : config_(config),
+      digits_(config.sheet.empty() ? draw_digits(kDrawnDigits, config.scene.seed)
+                                   : read_digit_sheet(config.sheet)) {}
 
 DigitScene DigitSequence::frame(int number) const {
   return make_digit_scene(config_.scene, digits_, number);

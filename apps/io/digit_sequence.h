@@ -15,17 +15,23 @@ struct DigitSequenceConfig {
   DigitSceneConfig scene;
   double fps = 30.0;
   int frames = 60;
+  std::string sheet;  ///< image file of the digits; empty: they are drawn from strokes
 
   /// Parses "test:digits" or a full text such as
-  /// "test:digits@30,size=640x480,frames=60,digits=8,ink=dark,seed=1". Throws InputError that names
-  /// the invalid part.
+  /// "test:digits@30,size=640x480,frames=60,digits=8,ink=dark,sheet=digits.png,seed=1". Throws
+  /// InputError that names the invalid part.
   static DigitSequenceConfig parse(const std::string& text);
 };
+
+/// Reads images of digits from a sheet such as digits.png of OpenCV: tiles of 20x20 pixels, bright
+/// on black, in ten bands of equally many rows for the digits 0 to 9. Throws InputError.
+DigitImages read_digit_sheet(const std::string& path);
 
 /// Frames that do not depend on one another, each with its own digits, light and position of the
 /// camera.
 class DigitSequence {
  public:
+  /// Throws InputError if the sheet cannot be read.
   explicit DigitSequence(const DigitSequenceConfig& config);
 
   double fps() const { return config_.fps; }

@@ -268,8 +268,10 @@ void add_digits_command(CLI::App& program, int& exit_code) {
   o->options.add_to(*command);
   add_common_options(*command, o->common);
   command->footer(
-      "The text has one line for each frame; --json has every character. A rejected character is\n"
-      "a question mark. docs/neocognitron.md tells how characters are found and read.");
+      "The text has the string of each frame, and of a single frame the characters. --json has "
+      "the\n"
+      "characters of all frames. A rejected character is a question mark. docs/neocognitron.md\n"
+      "tells how characters are found and read.");
   command->callback([command, o, &exit_code] {
     const bool with_images = !o->images.empty();
     check_options(*command,

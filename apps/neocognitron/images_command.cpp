@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -53,10 +54,13 @@ IdxImages read_images(const DigitsCommand& command, CharacterInk ink,
 
 std::vector<int> classes_of(const DigitsCommand& command, const std::vector<std::uint8_t>& labels,
                             const CharacterNames& names, const std::string& model) {
+  std::array<int, 256> class_of{};
+  for (std::size_t label = 0; label < class_of.size(); ++label)
+    class_of[label] = names.class_of(static_cast<int>(label));
   std::vector<int> classes;
   classes.reserve(labels.size());
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    classes.push_back(names.class_of(labels[i]));
+    classes.push_back(class_of[labels[i]]);
     if (classes.back() >= 0) continue;
     throw InputError(fmt::format("{}: label {} of image {} has no class; the model {} has {}",
                                  command.labels, labels[i], i, model,
@@ -123,8 +127,7 @@ int recognize_images(const DigitsCommand& command) {
   OperatorRun run(engine, config);
   RecognitionResult result = recognize(run, images, times);
   if (result.count() < images.count)
-    tell(fmt::format("ocellus: interrupted after {} of {}\n",
-                     counted(static_cast<std::int64_t>(result.count()), "image"), images.count));
+    tell(fmt::format("ocellus: interrupted after {} of {} images\n", result.count(), images.count));
   if (result.count() == 0) return kDone;
   if (!classes.empty())
     result.classes.assign(classes.begin(),

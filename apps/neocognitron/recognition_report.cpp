@@ -19,8 +19,7 @@ constexpr std::size_t kMostMistakes = 400;
 constexpr int kColumns = 20;      // of the picture of mistakes
 constexpr int kWholeMatrix = 16;  // classes up to which the confusion matrix is printed
 constexpr std::size_t kWorstPairs = 10;
-constexpr double kThresholds[] = {0.0, 0.1, 0.2, 0.3,  0.4,  0.5, 0.6,
-                                  0.7, 0.8, 0.9, 0.95, 0.98, 0.99};
+constexpr double kThresholds[] = {0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999};
 
 /// Rows: right classes. Columns: answers, and one for images without ink.
 std::vector<std::vector<long>> confusions(const RecognitionResult& result, int classes) {
@@ -120,7 +119,7 @@ void print_accuracy(const RecognitionResult& result, const CharacterNames& names
   }
   fmt::print("\n  {:>14} {:>10} {:>10}\n", "min confidence", "answered", "accuracy");
   for (const RejectionPoint& point : rejection_curve(result))
-    fmt::print("  {:>14.2f} {:>8.2f} % {:>8.2f} %\n", point.min_confidence, 100.0 * point.answered,
+    fmt::print("  {:>14.3f} {:>8.2f} % {:>8.2f} %\n", point.min_confidence, 100.0 * point.answered,
                100.0 * point.accuracy);
 }
 

@@ -409,8 +409,8 @@ TEST(Cells, RunInAPipelineOfLatency) {
   for (const char* chain : {"erosion | edge", "erosion| edge", "erosion |edge"})
     expect_error({"latency", "--pipeline", std::string("cnn template=") + chain},
                  {"blanks are not allowed", "template=erosion|edge"});
-  expect_error({"latency", "--pipeline", "halftone ! digits"},
-               {"digits", "flow, filter, halftone, cnn"});
+  expect_error({"latency", "--pipeline", "halftone ! numbers"},
+               {"numbers", "flow, filter, halftone, cnn"});
 }
 
 }  // namespace

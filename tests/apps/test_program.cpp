@@ -100,7 +100,7 @@ TEST(Program, ReportsWrongUsage) {
   expect_error({"flow", "test:32x32", "--threads", "1000"}, {"1000", "64"});
   expect_error({"flow", "test:32x32,frames=3", "-o", "/nonexistent-folder/o.flo"},
                {"/nonexistent-folder/o.flo"});
-  expect_error({"latency", "--pipeline", "flow ! digits"}, {"digits", "flow"});
+  expect_error({"latency", "--pipeline", "flow ! numbers"}, {"numbers", "flow"});
   expect_error({"latency", "--pipeline", "flow !"}, {"operator"});
   expect_error({"latency", "--size", "640"}, {"--size", "640"});
   expect_error({"latency", "--plot", "a.png", "--frames", "1"}, {".svg"});

@@ -9,6 +9,7 @@
 
 #include "apps/common/json_text.h"
 #include "apps/common/printable.h"
+#include "apps/io/digit_sequence.h"
 #include "apps/io/numbered_name.h"
 #include "apps/io/test_scene.h"
 #include "fuzz/readers.h"
@@ -38,6 +39,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const ImageSize of = scene.size();
     if (of.width < 1 || of.height < 1 || of.width > kMaxImageSide || of.height > kMaxImageSide)
       std::abort();
+  });
+  fuzz::read_or_refuse([&] {
+    const auto digits = app::DigitSequenceConfig::parse("test:digits" + argument);
+    const ImageSize of = digits.scene.size;
+    if (of.width < 64 || of.height < 64 || digits.frames < 1 || !(digits.fps > 0.0)) std::abort();
   });
   return 0;
 }
