@@ -24,7 +24,7 @@ long length_of(const std::string& name) {
 }  // namespace
 
 CharacterNames::CharacterNames(const std::string& model)
-    : info_(take(Neocognitron::model_info(model.c_str()), "--model")) {
+    : info_(take(Neocognitron::read_model_info(model.c_str()), "--model")) {
   for (int label = 0; label < classes(); ++label) {
     numbers_ = numbers_ && is_number(name(label));
     long_names_ = long_names_ || length_of(name(label)) > 1;

@@ -119,7 +119,7 @@ Expected<void> NetworkOperator::prepare_network(Scope& cuda) noexcept {
     if (Expected<void> done = upload_taps(complex_taps_[i], complex_windows_[i]); !done)
       return done;
   detail::ModelArrays arrays;
-  if (Expected<void> read = arrays.read(plan_.model); !read) return read;
+  if (Expected<void> read = arrays.read_arrays(plan_.model); !read) return read;
   for (std::size_t i = 0; i < kStages; ++i) {
     if (Expected<void> done = upload_taps(simple_taps_[i], simple_windows_[i]); !done) return done;
     if (Expected<void> done = upload_weights(cuda, i, arrays.weights(static_cast<int>(i))); !done)

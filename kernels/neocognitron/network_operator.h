@@ -18,7 +18,7 @@ class NetworkOperator : public CudaOperator {
   NetworkOperator(const detail::NeocognitronPlan& plan, int candidates) noexcept;
 
   void place_network(LayoutBuilder& device) noexcept;
-  /// Loads the kernels and reads the model. Errors: those of ModelArrays::read, OutOfMemory, those
+  /// Loads the kernels and reads the model. Errors: those of ModelArrays::read_arrays, OutOfMemory, those
   /// of CUDA.
   Expected<void> prepare_network(Scope& cuda) noexcept;
 

@@ -56,11 +56,7 @@ Expected<void> read_model_plan(const char* name, ModelPlan& plan) noexcept {
   return {};
 }
 
-void ModelArrays::Free::operator()(std::uint8_t* memory) const noexcept {
-  std::free(memory);
-}
-
-Expected<void> ModelArrays::read(const ModelPlan& plan) noexcept {
+Expected<void> ModelArrays::read_arrays(const ModelPlan& plan) noexcept {
   const char* const name = plan.name.c_str();
   places_ = arrays_of(plan.table);
   const std::unique_ptr<NeocognitronTable> table(new (std::nothrow) NeocognitronTable);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 
 #include "neocognitron/model_file.h"
@@ -25,7 +26,7 @@ class ModelArrays {
  public:
   /// Reads them and checks the values. Errors: IoError, CorruptFile (also if the file is no longer
   /// the one that was planned with), OutOfMemory.
-  Expected<void> read(const ModelPlan& plan) noexcept;
+  Expected<void> read_arrays(const ModelPlan& plan) noexcept;
 
   /// a(v, kappa, k) / b(k) of a stage in binary16, [v][kappa][k].
   const std::uint16_t* weights(int stage) const noexcept {
@@ -35,7 +36,7 @@ class ModelArrays {
 
  private:
   struct Free {
-    void operator()(std::uint8_t* memory) const noexcept;
+    void operator()(std::uint8_t* memory) const noexcept { std::free(memory); }
   };
   NeocognitronArrays places_;
   const std::uint8_t* data_ = nullptr;

@@ -11,7 +11,8 @@ namespace detail {
 namespace {
 
 /// A plan is too large for a stack.
-Expected<std::unique_ptr<NeocognitronPlan>> plan_of(const NeocognitronConfig& config) noexcept {
+Expected<std::unique_ptr<NeocognitronPlan>> make_neocognitron_plan(
+    const NeocognitronConfig& config) noexcept {
   std::unique_ptr<NeocognitronPlan> plan(new (std::nothrow) NeocognitronPlan);
   if (plan == nullptr) return no_memory_for_operator();
   if (Expected<void> made = make_plan(config, *plan); !made) return tl::unexpected(made.error());
@@ -29,7 +30,7 @@ std::unique_ptr<OperatorInstance> make_neocognitron(const EngineInfo& engine,
 
 }  // namespace detail
 
-Expected<CharacterModelInfo> Neocognitron::model_info(const char* model) noexcept {
+Expected<CharacterModelInfo> Neocognitron::read_model_info(const char* model) noexcept {
   const std::unique_ptr<detail::ModelPlan> plan(new (std::nothrow) detail::ModelPlan);
   if (plan == nullptr) return detail::no_memory_for_operator();
   if (Expected<void> read = detail::read_model_plan(model, *plan); !read)
@@ -43,21 +44,21 @@ Expected<CharacterModelInfo> Neocognitron::model_info(const char* model) noexcep
 }
 
 Expected<OperatorInfo> Neocognitron::info_for(const NeocognitronConfig& config) noexcept {
-  const auto plan = detail::plan_of(config);
+  const auto plan = detail::make_neocognitron_plan(config);
   if (!plan) return tl::unexpected(plan.error());
   return detail::info_of(**plan);
 }
 
 Expected<Footprint> Neocognitron::footprint(const EngineInfo& engine,
                                             const NeocognitronConfig& config) noexcept {
-  const auto plan = detail::plan_of(config);
+  const auto plan = detail::make_neocognitron_plan(config);
   if (!plan) return tl::unexpected(plan.error());
   return detail::footprint_of(detail::make_neocognitron(engine, **plan));
 }
 
 Expected<Neocognitron> Neocognitron::create(Engine& engine,
                                             const NeocognitronConfig& config) noexcept {
-  const auto plan = detail::plan_of(config);
+  const auto plan = detail::make_neocognitron_plan(config);
   if (!plan) return tl::unexpected(plan.error());
   Expected<OperatorHandle> made = detail::make_operator(
       engine, detail::info_of(**plan), detail::make_neocognitron(engine.info(), **plan));

@@ -113,7 +113,7 @@ inline std::string string_of(Harness& harness, const app::GrayImage& image, int 
 }
 
 inline std::string names_of(const NeocognitronRecord& record) {
-  const CharacterModelInfo model = test::must(Neocognitron::model_info("digits-small"));
+  const CharacterModelInfo model = test::must(Neocognitron::read_model_info("digits-small"));
   std::string string;
   for (std::size_t i = 0; i < static_cast<std::size_t>(record.count); ++i) {
     if ((record.flags[i] & kCharacterRejected) != 0)

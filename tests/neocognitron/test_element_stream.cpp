@@ -128,7 +128,7 @@ TEST(DigitsErrors, NameTheCause) {
 // Fails when a missing or a wrong model lets the element start, or the error is not the library's.
 TEST(DigitsErrors, ModelThatCannotBeReadStopsTheStart) {
   for (const char* model : {"/nowhere/none.ocellus", "/dev/null", "digits-huge"}) {
-    const auto expected = Neocognitron::model_info(model);
+    const auto expected = Neocognitron::read_model_info(model);
     ASSERT_FALSE(expected);
     EXPECT_EQ(error_of(std::string("model=") + model), expected.error().text);
   }

@@ -341,7 +341,7 @@ TEST(NeocognitronConfig, IsChecked) {
 
 // Fails when the model of the library cannot be read, or its description is not that of ten digits.
 TEST(NeocognitronModel, OfTheLibrary) {
-  const CharacterModelInfo info = must(Neocognitron::model_info("digits-small"));
+  const CharacterModelInfo info = must(Neocognitron::read_model_info("digits-small"));
   ASSERT_EQ(info.classes, 10);
   for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(info.names[i].view(), std::to_string(i));
   EXPECT_EQ(info.planes[0], kEdgePlanes);

@@ -120,7 +120,7 @@ struct CharacterModelInfo {
 class Neocognitron : public OperatorHandle {
  public:
   /// Reads the model. Errors: InvalidArgument (empty name), IoError, CorruptFile.
-  static Expected<CharacterModelInfo> model_info(const char* model) noexcept;
+  static Expected<CharacterModelInfo> read_model_info(const char* model) noexcept;
 
   /// What an operator of this configuration takes and gives. Reads the table of the model. Errors:
   /// those of `create`.

@@ -74,7 +74,7 @@ void CpuNetwork::layout(Scratch& scratch, LayoutBuilder& memory) const noexcept 
 
 Expected<void> CpuNetwork::prepare() noexcept {
   ModelArrays arrays;
-  if (Expected<void> read = arrays.read(*plan_); !read) return read;
+  if (Expected<void> read = arrays.read_arrays(*plan_); !read) return read;
   for (std::size_t i = 0; i < layers_.size(); ++i)
     place_weights(layers_[i], arrays.weights(static_cast<int>(i)), weights_[i]);
   const std::size_t bytes = ReferenceClasses::work_floats(plan_->table) * sizeof(float);

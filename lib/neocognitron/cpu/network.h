@@ -28,7 +28,7 @@ class CpuNetwork {
   void layout(const ModelPlan& plan, float max_active, LayoutBuilder& memory) noexcept;
   void layout(Scratch& scratch, LayoutBuilder& memory) const noexcept;
 
-  /// Reads the model. Errors: those of ModelArrays::read, OutOfMemory.
+  /// Reads the model. Errors: those of ModelArrays::read_arrays, OutOfMemory.
   Expected<void> prepare() noexcept;
 
   /// Writes the cells of UC4, `classes` similarities from 0 to 1. `u0` has 65x65 floats. False if
