@@ -49,8 +49,8 @@ struct OperatorPath {
   void (*fit)(OperatorConfig&, ImageSize) = nullptr;  ///< OperatorCase::fit
 };
 
-/// Makes the frame a grid of as few tiles as there can be. Frames that are too large for that keep
-/// the default layout.
+/// Makes the frame a grid of as few tiles as there can be. Frames that are too large or too small
+/// for that get the default layout.
 inline void fit_tiles(OperatorConfig& config, ImageSize size) {
   constexpr int kMostTilePixels = 1024;
   const auto tile_side = [](int side) {
@@ -61,10 +61,24 @@ inline void fit_tiles(OperatorConfig& config, ImageSize size) {
   auto& neocognitron = *config.get_if<NeocognitronConfig>();
   const ImageSize tile{tile_side(size.width), tile_side(size.height)};
   const int tiles = size.width / tile.width * (size.height / tile.height);
-  if (tiles > kMaxCharacters || tile.width < 8 || tile.height < 8) return;
-  neocognitron.layout = CharacterLayout::kTiles;
+  if (tiles > kMaxCharacters || tile.width < 8 || tile.height < 8) {
+    neocognitron.layout = CharacterLayout::kFind;
+    return;
+  }
   neocognitron.tile_width = tile.width;
   neocognitron.tile_height = tile.height;
+}
+
+/// Gives the frame two boxes. Frames that are too small get the default layout.
+inline void fit_boxes(OperatorConfig& config, ImageSize size) {
+  auto& neocognitron = *config.get_if<NeocognitronConfig>();
+  if (size.width < 10 || size.height < 10) {
+    neocognitron.layout = CharacterLayout::kFind;
+    return;
+  }
+  neocognitron.fields.count = 2;
+  neocognitron.fields.fields[0] = {0, 0, 8, 8};
+  neocognitron.fields.fields[1] = {2, 1, 8, 9};
 }
 
 inline const std::vector<OperatorPath>& operator_paths() {
@@ -96,15 +110,11 @@ inline const std::vector<OperatorPath>& operator_paths() {
        }},
       {"digits",
        "boxes",
-       {},
-       [](OperatorConfig& config) {
-         auto& neocognitron = *config.get_if<NeocognitronConfig>();
-         neocognitron.layout = CharacterLayout::kBoxes;
-         neocognitron.fields.count = 2;
-         neocognitron.fields.fields[0] = {0, 0, 8, 8};
-         neocognitron.fields.fields[1] = {2, 1, 8, 9};
-       }},
-      {"digits", "tiles", {}, nullptr, false, fit_tiles},
+       {{"layout", "boxes"}, {"max_characters", "2"}},
+       nullptr,
+       false,
+       fit_boxes},
+      {"digits", "tiles", {{"layout", "tiles"}}, nullptr, false, fit_tiles},
       {"cnn", "noise", {{"template", "hlf5"}, {"start", "noise"}}},
       {"cnn",
        "raster",
