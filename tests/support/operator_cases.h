@@ -69,6 +69,13 @@ inline void fit_tiles(OperatorConfig& config, ImageSize size) {
   neocognitron.tile_height = tile.height;
 }
 
+/// Small frames have few characters: without room for more, operators are created faster.
+inline void fit_characters(OperatorConfig& config, ImageSize size) {
+  auto* const neocognitron = config.get_if<NeocognitronConfig>();
+  if (neocognitron != nullptr && size.width * size.height < 100 * 100)
+    neocognitron->max_characters = 8;
+}
+
 /// Gives the frame two boxes. Frames that are too small get the default layout.
 inline void fit_boxes(OperatorConfig& config, ImageSize size) {
   auto& neocognitron = *config.get_if<NeocognitronConfig>();
@@ -134,7 +141,7 @@ inline const std::vector<OperatorCase>& all_operator_cases() {
   static const std::vector<OperatorCase> cases = [] {
     std::vector<OperatorCase> all;
     for (const OperatorDescription& description : operators()) {
-      all.push_back({description.name, OperatorConfig(description)});
+      all.push_back({description.name, OperatorConfig(description), false, fit_characters});
       for (const OperatorPath& path : operator_paths()) {
         if (std::string(path.operator_name) != description.name) continue;
         OperatorConfig config(description);
