@@ -85,6 +85,7 @@ void add_bench_command(CLI::App& program, int& exit_code) {
   add_bench_flow_command(*bench, exit_code);
   add_bench_restore_command(*bench, exit_code);
   add_bench_halftone_command(*bench, exit_code);
+  add_bench_digits_command(*bench, exit_code);
 }
 
 }  // namespace ocellus::app

@@ -66,5 +66,6 @@ nlohmann::ordered_json bench_head(const char* bench, const EngineInfo& info);
 void add_bench_flow_command(CLI::App& bench, int& exit_code);
 void add_bench_restore_command(CLI::App& bench, int& exit_code);
 void add_bench_halftone_command(CLI::App& bench, int& exit_code);
+void add_bench_digits_command(CLI::App& bench, int& exit_code);
 
 }  // namespace ocellus::app

@@ -1,5 +1,6 @@
 // The benches of a CUDA device in a build without the kernels that measure one.
 #include "apps/halftone/bench.h"
+#include "apps/neocognitron/bench.h"
 #include "apps/optical_flow/bench.h"
 #include "apps/restoration/bench.h"
 
@@ -27,6 +28,10 @@ int bench_cells_on_device(const HalftoneBenchOptions&, const EngineConfig&, cons
 
 int bench_restoration_on_device(const RestoreBenchOptions&, const EngineConfig&, const EngineInfo&,
                                 const std::vector<Clip>&) {
+  refuse();
+}
+
+int bench_digits_on_device(const DigitsBenchOptions&, const EngineConfig&, const EngineInfo&) {
   refuse();
 }
 

@@ -42,7 +42,7 @@ class TileNeocognitron final : public NetworkOperator {
     if (Expected<void> done = load_kernel(cuda, tile_record_kernel(), 0); !done) return done;
     if (Expected<void> done = upload(cuda, present_, &candidates_.count, sizeof(int)); !done)
       return done;
-    return prepare_network(cuda);
+    return load_network(cuda);
   }
 
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
@@ -117,7 +117,7 @@ class FindingNeocognitron final : public NetworkOperator {
     if (Expected<void> done = load_kernel(cuda, fetch_kernel(), 0); !done) return done;
     if (Expected<void> done = load_kernel(cuda, image_contrast_kernel(), 0); !done) return done;
     if (Expected<void> done = load_kernel(cuda, row_kernel(), 0); !done) return done;
-    return prepare_network(cuda);
+    return load_network(cuda);
   }
 
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {

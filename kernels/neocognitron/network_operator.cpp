@@ -108,7 +108,7 @@ Expected<void> NetworkOperator::load_kernels(Scope& cuda) noexcept {
   return load_kernel(cuda, readout_kernel(), 0);
 }
 
-Expected<void> NetworkOperator::prepare_network(Scope& cuda) noexcept {
+Expected<void> NetworkOperator::load_network(Scope& cuda) noexcept {
   if (Expected<void> done = load_kernels(cuda); !done) return done;
   const auto upload_taps = [&](WindowTap* to, const detail::CellWindow& window) {
     return upload(cuda, to, window.tap.data(),
@@ -122,14 +122,14 @@ Expected<void> NetworkOperator::prepare_network(Scope& cuda) noexcept {
   if (Expected<void> read = arrays.read_arrays(plan_.model); !read) return read;
   for (std::size_t i = 0; i < kStages; ++i) {
     if (Expected<void> done = upload_taps(simple_taps_[i], simple_windows_[i]); !done) return done;
-    if (Expected<void> done = upload_weights(cuda, i, arrays.weights(static_cast<int>(i))); !done)
+    if (Expected<void> done = load_weights(cuda, i, arrays.weights(static_cast<int>(i))); !done)
       return done;
   }
-  return upload_references(cuda, arrays.weights(3));
+  return load_references(cuda, arrays.weights(3));
 }
 
-Expected<void> NetworkOperator::upload_weights(Scope& cuda, std::size_t stage,
-                                               const std::uint16_t* weights) noexcept {
+Expected<void> NetworkOperator::load_weights(Scope& cuda, std::size_t stage,
+                                             const std::uint16_t* weights) noexcept {
   const auto planes = static_cast<std::size_t>(table().planes[stage]);
   const auto padded = static_cast<std::size_t>(stride(stage));
   const std::size_t count = rows(stage) * padded;
@@ -143,8 +143,8 @@ Expected<void> NetworkOperator::upload_weights(Scope& cuda, std::size_t stage,
   return upload(cuda, weights_[stage], values.get(), count * sizeof(std::uint16_t));
 }
 
-Expected<void> NetworkOperator::upload_references(Scope& cuda,
-                                                  const std::uint16_t* weights) noexcept {
+Expected<void> NetworkOperator::load_references(Scope& cuda,
+                                                const std::uint16_t* weights) noexcept {
   LayoutBuilder counting(nullptr, kDeviceAlignment);
   references_.layout(table(), counting);
   const AlignedBytes arrays(counting.bytes());

@@ -18,9 +18,9 @@ class NetworkOperator : public CudaOperator {
   NetworkOperator(const detail::NeocognitronPlan& plan, int candidates) noexcept;
 
   void place_network(LayoutBuilder& device) noexcept;
-  /// Loads the kernels and reads the model. Errors: those of ModelArrays::read_arrays, OutOfMemory, those
-  /// of CUDA.
-  Expected<void> prepare_network(Scope& cuda) noexcept;
+  /// Loads the kernels and reads the model. Errors: those of ModelArrays::read_arrays, OutOfMemory,
+  /// those of CUDA.
+  Expected<void> load_network(Scope& cuda) noexcept;
 
   /// What the first kernel of a frame needs, apart from the images.
   ContrastArguments contrast_arguments(int slot) const noexcept;
@@ -45,9 +45,9 @@ class NetworkOperator : public CudaOperator {
   int stride(std::size_t stage) const noexcept;
   std::size_t rows(std::size_t stage) const noexcept;
   Expected<void> load_kernels(Scope& cuda) noexcept;
-  Expected<void> upload_weights(Scope& cuda, std::size_t stage,
-                                const std::uint16_t* weights) noexcept;
-  Expected<void> upload_references(Scope& cuda, const std::uint16_t* weights) noexcept;
+  Expected<void> load_weights(Scope& cuda, std::size_t stage,
+                              const std::uint16_t* weights) noexcept;
+  Expected<void> load_references(Scope& cuda, const std::uint16_t* weights) noexcept;
   SimpleArguments simple_arguments(std::size_t stage) const noexcept;
   ComplexArguments complex_arguments(std::size_t stage) const noexcept;
 

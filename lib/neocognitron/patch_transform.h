@@ -55,7 +55,9 @@ constexpr InkCenter ink_center(const InkSums& sums, int width, int height, bool 
   const auto mass = static_cast<double>(sums.mass);
   const double x = static_cast<double>(sums.x) / mass;
   const double y = static_cast<double>(sums.y) / mass;
-  InkCenter center{width / 2 + x, height / 2 + y, 0.0};
+  const int middle_x = width / 2;
+  const int middle_y = height / 2;
+  InkCenter center{middle_x + x, middle_y + y, 0.0};
   if (!deslant) return center;
   const double xy = static_cast<double>(sums.xy) - static_cast<double>(sums.x) * y;
   const double yy = static_cast<double>(sums.yy) - static_cast<double>(sums.y) * y;

@@ -49,8 +49,8 @@ struct OperatorPath {
   void (*fit)(OperatorConfig&, ImageSize) = nullptr;  ///< OperatorCase::fit
 };
 
-/// Makes the frame a grid of as few tiles as there can be. Frames that are too large for that keep
-/// the default layout.
+/// Makes the frame a grid of as few tiles as there can be. Frames that are too large or too small
+/// for that get the default layout.
 inline void fit_tiles(OperatorConfig& config, ImageSize size) {
   constexpr int kMostTilePixels = 1024;
   const auto tile_side = [](int side) {
@@ -61,17 +61,28 @@ inline void fit_tiles(OperatorConfig& config, ImageSize size) {
   auto& neocognitron = *config.get_if<NeocognitronConfig>();
   const ImageSize tile{tile_side(size.width), tile_side(size.height)};
   const int tiles = size.width / tile.width * (size.height / tile.height);
-  if (tiles > kMaxCharacters || tile.width < 8 || tile.height < 8) return;
-  neocognitron.layout = CharacterLayout::kTiles;
+  if (tiles > kMaxCharacters || tile.width < 8 || tile.height < 8) {
+    neocognitron.layout = CharacterLayout::kFind;
+    return;
+  }
   neocognitron.tile_width = tile.width;
   neocognitron.tile_height = tile.height;
 }
 
-/// Two boxes. Frames that are too small keep the default layout.
+/// Small frames have few characters: without room for more, operators are created faster.
+inline void fit_characters(OperatorConfig& config, ImageSize size) {
+  auto* const neocognitron = config.get_if<NeocognitronConfig>();
+  if (neocognitron != nullptr && size.width * size.height < 100 * 100)
+    neocognitron->max_characters = 8;
+}
+
+/// Gives the frame two boxes. Frames that are too small get the default layout.
 inline void fit_boxes(OperatorConfig& config, ImageSize size) {
-  if (size.width < 10 || size.height < 10) return;
   auto& neocognitron = *config.get_if<NeocognitronConfig>();
-  neocognitron.layout = CharacterLayout::kBoxes;
+  if (size.width < 10 || size.height < 10) {
+    neocognitron.layout = CharacterLayout::kFind;
+    return;
+  }
   neocognitron.fields.count = 2;
   neocognitron.fields.fields[0] = {0, 0, 8, 8};
   neocognitron.fields.fields[1] = {2, 1, 8, 9};
@@ -104,8 +115,13 @@ inline const std::vector<OperatorPath>& operator_paths() {
        [](OperatorConfig& config) {
          config.get_if<HalftoneConfig>()->output_format = PixelFormat::kFloat32;
        }},
-      {"digits", "boxes", {}, nullptr, false, fit_boxes},
-      {"digits", "tiles", {}, nullptr, false, fit_tiles},
+      {"digits",
+       "boxes",
+       {{"layout", "boxes"}, {"max_characters", "2"}},
+       nullptr,
+       false,
+       fit_boxes},
+      {"digits", "tiles", {{"layout", "tiles"}}, nullptr, false, fit_tiles},
       {"cnn", "noise", {{"template", "hlf5"}, {"start", "noise"}}},
       {"cnn",
        "raster",
@@ -125,7 +141,7 @@ inline const std::vector<OperatorCase>& all_operator_cases() {
   static const std::vector<OperatorCase> cases = [] {
     std::vector<OperatorCase> all;
     for (const OperatorDescription& description : operators()) {
-      all.push_back({description.name, OperatorConfig(description)});
+      all.push_back({description.name, OperatorConfig(description), false, fit_characters});
       for (const OperatorPath& path : operator_paths()) {
         if (std::string(path.operator_name) != description.name) continue;
         OperatorConfig config(description);

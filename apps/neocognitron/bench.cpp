@@ -1,0 +1,177 @@
+// ocellus bench digits: the command, its frames and the rows of the CPU.
+#include "apps/neocognitron/bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+
+#include "apps/common/printable.h"
+#include "apps/io/digit_scene.h"
+#include "apps/measure/bench_command.h"
+
+namespace ocellus::app {
+namespace {
+
+/// Different frames of a row.
+constexpr int kFrames = 8;
+constexpr unsigned kSeed = 1;
+
+/// As many columns as there can be, up to 8.
+int columns_of(int patches) {
+  int columns = std::min(patches, 8);
+  while (patches % columns != 0) --columns;
+  return columns;
+}
+
+GrayImage frame_of(const DigitImages& digits, std::size_t first, const DigitsBenchCase& made) {
+  GrayImage frame(made.config.size, PixelFormat::kGray8);
+  const int columns = made.config.size.width / digits.width;
+  const auto width = static_cast<std::size_t>(digits.width);
+  for (int patch = 0; patch < made.patches; ++patch) {
+    const std::size_t image = (first + static_cast<std::size_t>(patch)) % digits.count();
+    const auto x = static_cast<std::size_t>(patch % columns) * width;
+    for (int y = 0; y < digits.height; ++y) {
+      const auto row = static_cast<std::size_t>(patch / columns * digits.height + y);
+      const std::size_t from =
+          (image * static_cast<std::size_t>(digits.height) + static_cast<std::size_t>(y)) * width;
+      std::copy_n(
+          digits.ink.begin() + static_cast<std::ptrdiff_t>(from), digits.width,
+          frame.pixels.begin() + static_cast<std::ptrdiff_t>(
+                                     row * static_cast<std::size_t>(made.config.size.width) + x));
+    }
+  }
+  return frame;
+}
+
+/// Milliseconds of each frame, one at a time.
+std::vector<double> host_times(const EngineConfig& config, const DigitsBenchCase& made,
+                               int frames) {
+  using Clock = std::chrono::steady_clock;
+  EngineConfig settings = config;
+  settings.memory = take(
+      Neocognitron::footprint(take(Engine::probe(settings), "engine"), made.config), "operator");
+  Engine engine = take(Engine::create(settings), "engine");
+  Neocognitron op = take(Neocognitron::create(engine, made.config), "operator");
+  const ImageSize rows = op.info().planes[0].size;
+  std::vector<float> scores(static_cast<std::size_t>(rows.width) *
+                            static_cast<std::size_t>(rows.height));
+  ImageView out;
+  out.data = scores.data();
+  out.size = rows;
+  out.stride = static_cast<std::ptrdiff_t>(sizeof(float)) * rows.width;
+  out.format = PixelFormat::kFloat32;
+  NeocognitronRecord record;
+  std::vector<double> times;
+  // The first round brings model and frames into the caches.
+  for (int f = -kFrames; f < frames; ++f) {
+    const auto number = static_cast<std::size_t>(f + kFrames);
+    const Frame frame = made.frames[number % made.frames.size()].view(number, 0);
+    const auto begun = Clock::now();
+    const Ticket ticket = take(op.submit(frame, out, &record), "digits");
+    take(op.wait(ticket, Deadline::never()), "digits");
+    if (f >= 0)
+      times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begun).count());
+  }
+  return times;
+}
+
+int bench_digits_on_host(const DigitsBenchOptions& o, const EngineConfig& engine,
+                         const EngineInfo& info) {
+  nlohmann::ordered_json json = bench_head("digits", info);
+  json["workers"] = info.workers;
+  json["rows"] = nlohmann::ordered_json::array();
+  if (!o.common.json) {
+    fmt::print("ocellus {} bench digits: patches to classes on {}\n\n{:<32} {:>8} {:>10} {:>10}\n",
+               version(), cpu_text(info), "model", "patches", "p50 us", "p99 us");
+  }
+  for (const DigitsBenchCase& made : digits_bench_cases(o, 1)) {
+    const std::vector<double> times = host_times(engine, made, o.host_frames());
+    const double p50 = percentile(times, 50.0);
+    const double p99 = percentile(times, 99.0);
+    json["rows"].push_back(
+        {{"model", made.model}, {"patches", made.patches}, {"p50_ms", p50}, {"p99_ms", p99}});
+    if (!o.common.json) {
+      fmt::print("{:<32} {:>8} {:>10.1f} {:>10.1f}\n", printable(made.model), made.patches,
+                 1e3 * p50, 1e3 * p99);
+    }
+  }
+  if (o.common.json) print_json(json);
+  return kDone;
+}
+
+int run_bench_digits(const DigitsBenchOptions& o) {
+  const EngineConfig config = engine_config(o.common);
+  const EngineInfo info = take(Engine::probe(config), "engine");
+  if (info.backend == BackendKind::kCuda) return bench_digits_on_device(o, config, info);
+  if (o.depth)
+    throw InputError(
+        "--depth has no meaning here: the backend is cpu, where frames are timed one at a time");
+  return bench_digits_on_host(o, config, info);
+}
+
+}  // namespace
+
+std::vector<DigitsBenchCase> digits_bench_cases(const DigitsBenchOptions& options, int depth) {
+  std::vector<DigitsBenchCase> cases;
+  for (const std::string& model : options.models) {
+    for (const int patches : options.patches) {
+      const DigitImages digits = draw_digits(static_cast<std::size_t>(kFrames * patches), kSeed);
+      DigitsBenchCase made;
+      made.model = model;
+      made.patches = patches;
+      NeocognitronConfig& config = made.config;
+      const int columns = columns_of(patches);
+      config.size = {columns * digits.width, patches / columns * digits.height};
+      config.depth = depth;
+      if (!config.model.assign(model.c_str()))
+        throw InputError(fmt::format("--model '{}' is too long", printable(model)));
+      config.layout = CharacterLayout::kTiles;
+      config.tile_width = digits.width;
+      config.tile_height = digits.height;
+      config.ink = CharacterInk::kLight;
+      for (int f = 0; f < kFrames; ++f)
+        made.frames.push_back(frame_of(digits, static_cast<std::size_t>(f * patches), made));
+      cases.push_back(std::move(made));
+    }
+  }
+  return cases;
+}
+
+void add_bench_digits_command(CLI::App& bench, int& exit_code) {
+  CLI::App* const command =
+      bench.add_subcommand("digits", "Measure the neocognitron: models and numbers of patches");
+  command->footer(
+      "A frame is a grid of digits drawn from strokes, one in each tile. On the CPU, frames lie "
+      "in\n"
+      "ordinary memory and are timed one at a time. On a device, frames and results lie in its\n"
+      "memory.");
+  const auto o = std::make_shared<DigitsBenchOptions>();
+  command->add_option("--model", o->models, "Models of the library, or model files")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--patches", o->patches, "Numbers of patches of a frame")
+      ->delimiter(',')
+      ->check(CLI::Range(1, kMaxCharacters))
+      ->capture_default_str();
+  command
+      ->add_option("--frames", o->frames,
+                   fmt::format("Frames for each row: on the CPU (default {}), on a device the most "
+                               "for each figure (default {})",
+                               o->host_frames(), o->device_frames()))
+      ->check(CLI::Range(1, 1000000));
+  command
+      ->add_option("--depth", o->depth,
+                   fmt::format("Frames in flight on a device, 1 to {} (default {})", kMaxDepth,
+                               o->in_flight()))
+      ->check(CLI::Range(1, kMaxDepth));
+  add_common_options(*command, o->common);
+  command->callback([command, o, &exit_code] {
+    check_options(*command, {});
+    exit_code = run_bench_digits(*o);
+  });
+}
+
+}  // namespace ocellus::app
