@@ -50,9 +50,7 @@ Stage::Stage(const NeocognitronParameters& parameters, int stage, int in_planes,
 }
 
 Stage::Room::Room(const Stage& stage)
-    : inputs(static_cast<std::size_t>(stage.simple_window_.taps) *
-             static_cast<std::size_t>(stage.layer_.in_planes)),
-      v(squared(stage.simple_window_.sides.out)),
+    : v(squared(stage.simple_window_.sides.out)),
       cells(squared(stage.simple_window_.sides.out) *
             static_cast<std::size_t>(stage.layer_.stride())),
       any(squared(stage.simple_window_.sides.out)),
@@ -62,7 +60,7 @@ Stage::Room::Room(const Stage& stage)
       out(stage.complex_window_.sides.out, stage.layer_.planes) {}
 
 void Stage::run(const ActiveCells& in, Room& room) const {
-  simple_cells(layer_, in, {room.inputs.data(), room.v.data()}, room.cells.get(), room.any.data());
+  simple_cells(layer_, in, room.v.data(), room.cells.get(), room.any.data());
   complex_cells(complex_window_, room.cells.get(), room.any.data(),
                 {room.sums.get(), room.row_sums.get(), room.active.data()}, room.out.cells);
 }

@@ -96,7 +96,6 @@ class Stage {
   /// Memory of a thread.
   struct Room {
     explicit Room(const Stage& stage);
-    std::vector<SimpleInput> inputs;
     std::vector<float> v;
     AlignedFloats cells;
     std::vector<std::uint8_t> any;

@@ -88,7 +88,6 @@ std::vector<CharacterScores> recognize_all(
   const int stride = last.layer().stride();
   std::vector<CharacterScores> out(which.size());
   struct LastRoom {
-    std::vector<SimpleInput> inputs;
     std::array<float, kReferencePositions> v{};
     AlignedFloats similarities;
     StoredCells cells;
@@ -96,7 +95,6 @@ std::vector<CharacterScores> recognize_all(
   };
   std::vector<LastRoom> last_rooms(static_cast<std::size_t>(threads));
   for (LastRoom& room : last_rooms) {
-    room.inputs.resize(kReferencePositions * last.layer().rows());
     room.similarities =
         AlignedFloats(kReferencePositions * static_cast<std::size_t>(stride) + kPlaneAlignment);
   }
@@ -112,8 +110,7 @@ std::vector<CharacterScores> recognize_all(
       const DistortedImage& one = which[begin + i];
       write_u0(image_at(images, one.image), trained.normalization, one.distortion, room.u0);
       network.run(room, end.cells);
-      reference_similarities(last.layer(), end.cells.view(), {end.inputs.data(), end.v.data()},
-                             end.similarities.get());
+      reference_similarities(last.layer(), end.cells.view(), end.v.data(), end.similarities.get());
       references.score(end.similarities.get(), end.scores);
       out[begin + i] = {end.scores.best,
                         end.scores.best < 0

@@ -19,7 +19,6 @@ namespace {
 
 using detail::ActiveCells;
 using detail::CellWindow;
-using detail::SimpleInput;
 using detail::SimpleLayer;
 
 /// The cosine of an angle is known to some 1e-6; (2) enlarges this by up to 1 / (1 - theta).
@@ -119,9 +118,6 @@ struct RandomWeights {
     detail::place_weights(layer, halves.data(), aligned);
     layer.weights = aligned;
   }
-  std::vector<SimpleInput> inputs() const {
-    return std::vector<SimpleInput>(detail::kReferencePositions * layer.rows());
-  }
 };
 
 void expect_near(const CellsD& expected, const CellsD& actual) {
@@ -195,7 +191,6 @@ TEST_P(Layers, Simple) {
     const CellWindow window = detail::simple_window(parameters_, c.stage);
     const OwnedCells in = random_cells(window.sides.in, c.in_planes, c.share, random_);
     const RandomWeights weights(window, c.in_planes, c.planes, parameters_, c.stage, random_);
-    std::vector<SimpleInput> inputs = weights.inputs();
     const auto positions =
         static_cast<std::size_t>(window.sides.out) * static_cast<std::size_t>(window.sides.out);
     const auto stride = static_cast<std::size_t>(weights.layer.stride());
@@ -205,7 +200,7 @@ TEST_P(Layers, Simple) {
     std::fill_n(out.get(), positions * stride, 0.0f);
     std::vector<std::uint8_t> any(positions);
     std::vector<float> v(positions);
-    detail::simple_cells(weights.layer, in.cells, {inputs.data(), v.data()}, out.get(), any.data());
+    detail::simple_cells(weights.layer, in.cells, v.data(), out.get(), any.data());
     const std::vector<float> values(out.get(), out.get() + positions * stride);
     const CellsD actual = dense(values, window.sides.out, c.planes);
     expect_near(
@@ -261,12 +256,11 @@ TEST_P(Layers, Similarities) {
   for (const int planes : {1, 10, 150}) {
     const OwnedCells in = random_cells(13, 21, 0.2, random_);
     const RandomWeights weights(window, 21, planes, parameters_, 3, random_);
-    std::vector<SimpleInput> inputs = weights.inputs();
     const auto stride = static_cast<std::size_t>(weights.layer.stride());
     const std::unique_ptr<float, void (*)(void*)> out(
         static_cast<float*>(std::aligned_alloc(64, 25 * stride * sizeof(float))), std::free);
     std::vector<float> v(25);
-    detail::reference_similarities(weights.layer, in.cells, {inputs.data(), v.data()}, out.get());
+    detail::reference_similarities(weights.layer, in.cells, v.data(), out.get());
     expect_near(similarity_reference(dense(in.cells), parameters_, weights.exact),
                 dense({out.get(), out.get() + 25 * stride}, 5, planes));
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <type_traits>
 
 #include "neocognitron/half.h"
 
@@ -80,17 +81,40 @@ void sum_energies(const CellWindow& window, const ActiveCells& in, float* HWY_RE
   for (int i = 0; i < side * side; ++i) v[i] = std::sqrt(v[i]);
 }
 
-HWY_INLINE int collect(const CellWindow& window, const TapRows& rows, const ActiveCells& in, int x,
-                       int y, SimpleInput* HWY_RESTRICT inputs) {
-  int n = 0;
+/// Cells of a row that an S-cell reads: `begin` to `end` - 1. The row of weights of a cell is its
+/// key plus `shift`.
+struct CellRun {
+  std::uint32_t begin;
+  std::uint32_t end;
+  std::int32_t shift;
+};
+struct CellRuns {
+  std::array<CellRun, 24> runs;
+  int count = 0;
+};
+
+HWY_INLINE void find_runs(const CellWindow& window, const TapRows& rows, const ActiveCells& in,
+                          int x, int y, CellRuns& out) {
+  out.count = 0;
   for (const TapRow& taps : rows.all()) {
     const InputRow row = input_row(window, taps, x, y);
     if (row.begin >= row.end) continue;
     const std::uint32_t* const begin = in.begin + row.row * window.sides.in;
-    const std::uint32_t last = begin[row.end];
-    const auto shift = static_cast<std::uint32_t>((taps.tap - row.column) * in.planes);
-    for (std::uint32_t i = begin[row.begin]; i < last; ++i)
-      inputs[n++] = {in.key[i] + shift, in.value[i]};
+    if (begin[row.begin] == begin[row.end]) continue;
+    out.runs[static_cast<std::size_t>(out.count++)] = {begin[row.begin], begin[row.end],
+                                                       (taps.tap - row.column) * in.planes};
+  }
+}
+
+HWY_INLINE int collect(const CellWindow& window, const TapRows& rows, const ActiveCells& in, int x,
+                       int y, SimpleInput* HWY_RESTRICT inputs) {
+  CellRuns runs;
+  find_runs(window, rows, in, x, y, runs);
+  int n = 0;
+  for (int r = 0; r < runs.count; ++r) {
+    const CellRun& run = runs.runs[static_cast<std::size_t>(r)];
+    for (std::uint32_t i = run.begin; i < run.end; ++i)
+      inputs[n++] = {static_cast<std::uint32_t>(in.key[i] + run.shift), in.value[i]};
   }
   return n;
 }
@@ -112,60 +136,84 @@ HWY_INLINE V load_weights(const std::uint16_t* weights) {
 #endif
 }
 
-/// Rows of weights without gaps.
-struct Dense {};
-template <std::size_t count>
-HWY_INLINE std::size_t stride_of(std::size_t stride) {
-  return stride;
-}
-template <std::size_t count>
-HWY_INLINE std::size_t stride_of(Dense) {
-  return count * hn::MaxLanes(D());
-}
-
-/// Sums up `count` vectors of planes. The inputs are divided among `parts` sums: one sum alone
+/// The sums of `count` vectors of planes. The inputs are divided among `parts` sums: one sum alone
 /// would wait for each addition.
-template <std::size_t count, std::size_t parts, typename Weight, typename Stride>
-HWY_INLINE void sum_planes(std::span<const SimpleInput> inputs, const Weight* HWY_RESTRICT weights,
-                           Stride stride, float* HWY_RESTRICT e) {
-  const D d;
-  const std::size_t lanes = hn::Lanes(d);
+template <std::size_t count, std::size_t parts>
+struct PlaneSums {
   V sum[parts][count];
-  for (std::size_t p = 0; p < parts; ++p)
-    for (std::size_t i = 0; i < count; ++i) sum[p][i] = hn::Zero(d);
-  const SimpleInput* input = inputs.data();
-  const SimpleInput* const end = input + inputs.size();
-  const auto add = [&](std::size_t p) HWY_ATTR {
-    const Weight* HWY_RESTRICT const row = weights + input->row * stride_of<count>(stride);
-    const V value = hn::Set(d, input->value);
-    for (std::size_t i = 0; i < count; ++i)
-      sum[p][i] = hn::MulAdd(value, load_weights(row + i * lanes), sum[p][i]);
-    ++input;
-  };
-  while (end - input >= static_cast<std::ptrdiff_t>(parts))
-    for (std::size_t p = 0; p < parts; ++p) add(p);
-  for (std::size_t p = 0; p + 1 < parts && input != end; ++p) add(p);
-  for (std::size_t i = 0; i < count; ++i) {
-    V all = sum[0][i];
-    for (std::size_t p = 1; p < parts; ++p) all = hn::Add(all, sum[p][i]);
-    hn::Store(all, d, e + i * lanes);
+
+  HWY_INLINE PlaneSums() {
+    for (std::size_t p = 0; p < parts; ++p)
+      for (std::size_t i = 0; i < count; ++i) sum[p][i] = hn::Zero(D());
   }
+  template <typename Weight>
+  HWY_INLINE void add(std::size_t p, float value, const Weight* HWY_RESTRICT row) {
+    const V factor = hn::Set(D(), value);
+    for (std::size_t i = 0; i < count; ++i)
+      sum[p][i] = hn::MulAdd(factor, load_weights(row + i * hn::MaxLanes(D())), sum[p][i]);
+  }
+  HWY_INLINE void store(float* HWY_RESTRICT e) const {
+    for (std::size_t i = 0; i < count; ++i) {
+      V all = sum[0][i];
+      for (std::size_t p = 1; p < parts; ++p) all = hn::Add(all, sum[p][i]);
+      hn::Store(all, D(), e + i * hn::MaxLanes(D()));
+    }
+  }
+};
+
+template <std::size_t count, std::size_t parts>
+HWY_INLINE void sum_inputs(std::span<const SimpleInput> inputs, const float* HWY_RESTRICT weights,
+                           std::size_t stride, float* HWY_RESTRICT e) {
+  PlaneSums<count, parts> sums;
+  const std::size_t n = inputs.size();
+  std::size_t i = 0;
+  for (; i + parts <= n; i += parts)
+    for (std::size_t p = 0; p < parts; ++p)
+      sums.add(p, inputs[i + p].value, weights + inputs[i + p].row * stride);
+  for (std::size_t p = 0; i + p < n; ++p)
+    sums.add(p, inputs[i + p].value, weights + inputs[i + p].row * stride);
+  sums.store(e);
 }
 
-/// Sums up a block of planes. Whether the sum is divided may depend on `planes` only.
-template <typename Weight, typename Stride>
-HWY_INLINE void sum_block(std::span<const SimpleInput> inputs, const Weight* weights,
-                          std::size_t planes, Stride stride, float* e) {
+template <std::size_t count, std::size_t parts>
+HWY_INLINE void sum_runs(const CellRuns& runs, const ActiveCells& in,
+                         const std::uint16_t* HWY_RESTRICT weights, float* HWY_RESTRICT e) {
+  constexpr std::size_t kStride = count * hn::MaxLanes(D());
+  PlaneSums<count, parts> sums;
+  for (int r = 0; r < runs.count; ++r) {
+    const CellRun& run = runs.runs[static_cast<std::size_t>(r)];
+    const std::uint16_t* HWY_RESTRICT const rows =
+        weights + run.shift * static_cast<std::ptrdiff_t>(kStride);
+    const auto n = static_cast<std::size_t>(run.end - run.begin);
+    const std::uint16_t* HWY_RESTRICT const key = in.key + run.begin;
+    const float* HWY_RESTRICT const value = in.value + run.begin;
+    std::size_t i = 0;
+    for (; i + parts <= n; i += parts)
+      for (std::size_t p = 0; p < parts; ++p)
+        sums.add(p, value[i + p], rows + key[i + p] * kStride);
+    for (std::size_t p = 0; i + p < n; ++p) sums.add(p, value[i + p], rows + key[i + p] * kStride);
+  }
+  sums.store(e);
+}
+
+/// Calls sum(count, parts), constants of a block of `planes` planes. How the sum is divided may
+/// depend on `planes` only.
+template <typename Sum>
+HWY_INLINE void sum_block(std::size_t planes, const Sum& sum) {
   constexpr std::size_t kVectors = kPlaneAlignment / hn::MaxLanes(D());  // of 16 planes
+  using std::integral_constant;
   switch (planes / kPlaneAlignment) {
     case 4:
-      return sum_planes<4 * kVectors, 1>(inputs, weights, stride, e);
+      return sum(integral_constant<std::size_t, 4 * kVectors>(),
+                 integral_constant<std::size_t, 1>());
     case 3:
-      return sum_planes<3 * kVectors, 1>(inputs, weights, stride, e);
+      return sum(integral_constant<std::size_t, 3 * kVectors>(),
+                 integral_constant<std::size_t, 1>());
     case 2:
-      return sum_planes<2 * kVectors, 2>(inputs, weights, stride, e);
+      return sum(integral_constant<std::size_t, 2 * kVectors>(),
+                 integral_constant<std::size_t, 2>());
     default:
-      return sum_planes<kVectors, 4>(inputs, weights, stride, e);
+      return sum(integral_constant<std::size_t, kVectors>(), integral_constant<std::size_t, 4>());
   }
 }
 
@@ -173,17 +221,19 @@ void sum_weighted(std::span<const SimpleInput> inputs, const float* weights, int
                   float* e) {
   const auto row = static_cast<std::size_t>(stride);
   const auto count = static_cast<std::size_t>(planes);
-  for (std::size_t k = 0; k < count; k += kWeightBlock)
-    sum_block(inputs, weights + k, std::min(kWeightBlock, count - k), row, e + k);
+  for (std::size_t k = 0; k < count; k += kWeightBlock) {
+    sum_block(std::min(kWeightBlock, count - k), [&](auto vectors, auto parts) HWY_ATTR {
+      sum_inputs<vectors(), parts()>(inputs, weights + k, row, e + k);
+    });
+  }
 }
 
-/// e of all planes of an S-cell.
-HWY_INLINE void excite(const SimpleLayer& layer, std::span<const SimpleInput> inputs, float* e) {
-  const auto planes = static_cast<std::size_t>(layer.stride());
-  for (std::size_t k = 0; k < planes; k += kWeightBlock) {
-    const std::size_t width = std::min(kWeightBlock, planes - k);
-    sum_block(inputs, layer.weights + layer.rows() * k, width, Dense(), e + k);
-  }
+/// e of a block of planes of an S-cell.
+HWY_INLINE void excite(const SimpleLayer& layer, const CellRuns& runs, const ActiveCells& in,
+                       std::size_t k, std::size_t width, float* e) {
+  sum_block(width, [&](auto vectors, auto parts) HWY_ATTR {
+    sum_runs<vectors(), parts()>(runs, in, layer.weights + layer.rows() * k, e);
+  });
 }
 
 /// u[k] = scale * max(0, (bias + e[k]) * factor - 1), in place. Returns whether one is above 0.
@@ -202,25 +252,26 @@ HWY_INLINE bool respond(float bias, float factor, float scale, std::size_t strid
   return !hn::AllFalse(d, hn::Gt(largest, zero));
 }
 
-void respond_all(const SimpleLayer& layer, const ActiveCells& in, const SimpleScratch& scratch,
-                 float* out, std::uint8_t* any) {
+void respond_all(const SimpleLayer& layer, const ActiveCells& in, float* v, float* out,
+                 std::uint8_t* any) {
   const CellWindow& window = *layer.window;
   const TapRows rows = rows_of(window, window.taps);
   const int side = window.sides.out;
   const auto stride = static_cast<std::size_t>(layer.stride());
   const float bias = 1.0f / layer.gain;
   const float scale = layer.threshold / (1.0f - layer.threshold);
-  sum_energies(window, in, scratch.v);
+  sum_energies(window, in, v);
+  CellRuns runs;
   for (int y = 0; y < side; ++y) {
     for (int x = 0; x < side; ++x) {
       const auto position = static_cast<std::size_t>(y * side + x);
-      const float v = scratch.v[position];
       any[position] = 0;
-      if (!(v > 0.0f)) continue;
-      const int count = collect(window, rows, in, x, y, scratch.inputs);
+      if (!(v[position] > 0.0f)) continue;
+      find_runs(window, rows, in, x, y, runs);
       float* const u = out + position * stride;
-      excite(layer, {scratch.inputs, static_cast<std::size_t>(count)}, u);
-      const float factor = 1.0f / (bias + layer.threshold * v);
+      for (std::size_t k = 0; k < stride; k += kWeightBlock)
+        excite(layer, runs, in, k, std::min(kWeightBlock, stride - k), u + k);
+      const float factor = 1.0f / (bias + layer.threshold * v[position]);
       any[position] = respond(bias, factor, scale, stride, layer.planes, u) ? 1 : 0;
     }
   }
@@ -468,27 +519,22 @@ bool filter_contrast(const CellWindow& window, float threshold, const float* u0,
   return complete;
 }
 
-void compare_all(const SimpleLayer& layer, const ActiveCells& in, const SimpleScratch& scratch,
-                 float* similarity) {
+void compare_all(const SimpleLayer& layer, const ActiveCells& in, float* v, float* similarity) {
   const CellWindow& window = *layer.window;
   const TapRows rows = rows_of(window, window.taps);
   const int side = window.sides.out;
   const auto stride = static_cast<std::size_t>(layer.stride());
-  sum_energies(window, in, scratch.v);
-  std::array<std::span<const SimpleInput>, kReferencePositions> inputs;
-  SimpleInput* next = scratch.inputs;
-  for (int p = 0; p < kReferencePositions; ++p) {
-    const int count = collect(window, rows, in, p % side, p / side, next);
-    inputs[static_cast<std::size_t>(p)] = {next, static_cast<std::size_t>(count)};
-    next += count;
-  }
+  sum_energies(window, in, v);
+  std::array<CellRuns, kReferencePositions> runs;
+  for (int p = 0; p < kReferencePositions; ++p)
+    find_runs(window, rows, in, p % side, p / side, runs[static_cast<std::size_t>(p)]);
   // All positions need the weights of a block before the next one comes into the cache.
   for (std::size_t k = 0; k < stride; k += kWeightBlock) {
     const std::size_t width = std::min(kWeightBlock, stride - k);
     for (std::size_t p = 0; p < kReferencePositions; ++p) {
       float* const s = similarity + p * stride + k;
-      sum_block(inputs[p], layer.weights + layer.rows() * k, width, Dense(), s);
-      const float factor = scratch.v[p] > 0.0f ? 1.0f / scratch.v[p] : 0.0f;
+      excite(layer, runs[p], in, k, width, s);
+      const float factor = v[p] > 0.0f ? 1.0f / v[p] : 0.0f;
       for (std::size_t i = 0; i < width; ++i) s[i] *= factor;
     }
   }
@@ -528,9 +574,9 @@ bool contrast_cells(const CellWindow& window, float threshold, const float* u0,
   return HWY_DYNAMIC_DISPATCH(filter_contrast)(window, threshold, u0, out);
 }
 
-void simple_cells(const SimpleLayer& layer, const ActiveCells& in, const SimpleScratch& scratch,
-                  float* out, std::uint8_t* any) noexcept {
-  HWY_DYNAMIC_DISPATCH(respond_all)(layer, in, scratch, out, any);
+void simple_cells(const SimpleLayer& layer, const ActiveCells& in, float* v, float* out,
+                  std::uint8_t* any) noexcept {
+  HWY_DYNAMIC_DISPATCH(respond_all)(layer, in, v, out, any);
 }
 
 void place_weights(const SimpleLayer& layer, const std::uint16_t* from,
@@ -564,9 +610,9 @@ bool complex_cells(const CellWindow& window, const float* in, const std::uint8_t
   return HWY_DYNAMIC_DISPATCH(blur_all)(window, in, any, scratch, out);
 }
 
-void reference_similarities(const SimpleLayer& layer, const ActiveCells& in,
-                            const SimpleScratch& scratch, float* similarity) noexcept {
-  HWY_DYNAMIC_DISPATCH(compare_all)(layer, in, scratch, similarity);
+void reference_similarities(const SimpleLayer& layer, const ActiveCells& in, float* v,
+                            float* similarity) noexcept {
+  HWY_DYNAMIC_DISPATCH(compare_all)(layer, in, v, similarity);
 }
 
 }  // namespace ocellus::detail

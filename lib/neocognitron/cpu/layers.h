@@ -81,16 +81,10 @@ void weighted_sums(std::span<const SimpleInput> inputs, const float* weights, in
 bool contrast_cells(const CellWindow& window, float threshold, const float* u0,
                     const ActiveCells& out) noexcept;
 
-/// Memory that simple_cells needs.
-struct SimpleScratch {
-  SimpleInput* inputs = nullptr;  ///< taps * in_planes
-  float* v = nullptr;             ///< side * side
-};
-
 /// (2) for all positions: out[(y * side + x) * stride + k], and any[y * side + x]: is a cell of the
-/// position not 0. Where `any` is 0, `out` is not written.
-void simple_cells(const SimpleLayer& layer, const ActiveCells& in, const SimpleScratch& scratch,
-                  float* out, std::uint8_t* any) noexcept;
+/// position not 0. Where `any` is 0, `out` is not written. `v`: (3), side * side numbers.
+void simple_cells(const SimpleLayer& layer, const ActiveCells& in, float* v, float* out,
+                  std::uint8_t* any) noexcept;
 
 /// Memory that complex_cells needs, 64-byte aligned.
 struct ComplexScratch {
@@ -108,8 +102,8 @@ bool complex_cells(const CellWindow& window, const float* in, const std::uint8_t
 inline constexpr int kReferencePositions = kSimpleSides[3].out * kSimpleSides[3].out;
 
 /// Stage 4: similarity[(y * side + x) * stride + k], the cosine of the angle between input and
-/// reference, 0 to 1. `scratch.inputs` has room for kReferencePositions times as many.
-void reference_similarities(const SimpleLayer& layer, const ActiveCells& in,
-                            const SimpleScratch& scratch, float* similarity) noexcept;
+/// reference, 0 to 1. `v`: (3), kReferencePositions numbers.
+void reference_similarities(const SimpleLayer& layer, const ActiveCells& in, float* v,
+                            float* similarity) noexcept;
 
 }  // namespace ocellus::detail

@@ -33,7 +33,6 @@ void CpuNetwork::layout(const ModelPlan& plan, float max_active, LayoutBuilder& 
 }
 
 void CpuNetwork::layout(Scratch& scratch, LayoutBuilder& memory) const noexcept {
-  std::size_t inputs = 0;
   std::size_t positions = 0;
   std::size_t simple = 0;
   std::size_t sums = 0;
@@ -51,10 +50,6 @@ void CpuNetwork::layout(Scratch& scratch, LayoutBuilder& memory) const noexcept 
                         most};
     const auto stride = static_cast<std::size_t>(layers_[i].stride());
     const bool last = i + 1 == layers_.size();
-    // Cells of all positions together read no more inputs than `most` cells have positions.
-    inputs = std::max(inputs, last ? std::min<std::size_t>(kReferencePositions * layers_[i].rows(),
-                                                           std::size_t{kReferencePositions} * most)
-                                   : layers_[i].rows());
     positions = std::max(positions, squared(kSimpleSides[i].out));
     if (last) continue;
     simple = std::max(simple, squared(kSimpleSides[i].out) * stride);
@@ -62,7 +57,7 @@ void CpuNetwork::layout(Scratch& scratch, LayoutBuilder& memory) const noexcept 
     row_sums = std::max(row_sums, complex_row_sums(complex_windows_[i], layers_[i].planes));
     active = std::max(active, squared(kSimpleSides[i].out + 1));
   }
-  scratch.simple = {memory.take<SimpleInput>(inputs), memory.take<float>(positions)};
+  scratch.v = memory.take<float>(positions);
   scratch.complex = {memory.take<float>(sums), memory.take<float>(row_sums),
                      memory.take<std::uint8_t>(active)};
   scratch.simple_cells = memory.take<float>(simple);
@@ -91,12 +86,12 @@ bool CpuNetwork::recognize(const float* u0, const Scratch& scratch, float* score
   bool complete =
       contrast_cells(contrast_, plan_->table.parameters.contrast_threshold, u0, scratch.cells[0]);
   for (std::size_t i = 0; i < complex_windows_.size(); ++i) {
-    simple_cells(layers_[i], scratch.cells[i], scratch.simple, scratch.simple_cells, scratch.any);
+    simple_cells(layers_[i], scratch.cells[i], scratch.v, scratch.simple_cells, scratch.any);
     complete = complex_cells(complex_windows_[i], scratch.simple_cells, scratch.any,
                              scratch.complex, scratch.cells[i + 1]) &&
                complete;
   }
-  reference_similarities(layers_[3], scratch.cells[3], scratch.simple, scratch.similarities);
+  reference_similarities(layers_[3], scratch.cells[3], scratch.v, scratch.similarities);
   const int count = classes_.count();
   std::fill_n(scores, count, 0.0f);
   for (int p = 0; p < kReferencePositions; ++p) {

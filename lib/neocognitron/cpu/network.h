@@ -16,7 +16,7 @@ class CpuNetwork {
   /// Memory of a worker.
   struct Scratch {
     std::array<ActiveCells, kNeocognitronStages> cells;  ///< UG, UC1 to UC3
-    SimpleScratch simple;
+    float* v = nullptr;
     ComplexScratch complex;
     float* simple_cells = nullptr;
     std::uint8_t* any = nullptr;
