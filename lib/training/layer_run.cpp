@@ -54,7 +54,6 @@ Stage::Room::Room(const Stage& stage)
       cells(squared(stage.simple_window_.sides.out) *
             static_cast<std::size_t>(stage.layer_.stride())),
       any(squared(stage.simple_window_.sides.out)),
-      sums(2 * static_cast<std::size_t>(stage.layer_.stride())),
       row_sums(complex_row_sums(stage.complex_window_, stage.layer_.planes)),
       active(squared(stage.simple_window_.sides.out + 1)),
       out(stage.complex_window_.sides.out, stage.layer_.planes) {}
@@ -62,7 +61,7 @@ Stage::Room::Room(const Stage& stage)
 void Stage::run(const ActiveCells& in, Room& room) const {
   simple_cells(layer_, in, room.v.data(), room.cells.get(), room.any.data());
   complex_cells(complex_window_, room.cells.get(), room.any.data(),
-                {room.sums.get(), room.row_sums.get(), room.active.data()}, room.out.cells);
+                {room.row_sums.get(), room.active.data()}, room.out.cells);
 }
 
 }  // namespace ocellus::detail

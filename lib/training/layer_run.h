@@ -99,7 +99,6 @@ class Stage {
     std::vector<float> v;
     AlignedFloats cells;
     std::vector<std::uint8_t> any;
-    AlignedFloats sums;
     AlignedFloats row_sums;
     std::vector<std::uint8_t> active;
     CellsRoom out;

@@ -266,9 +266,12 @@ void respond_all(const SimpleLayer& layer, const ActiveCells& in, float* v, floa
     for (int x = 0; x < side; ++x) {
       const auto position = static_cast<std::size_t>(y * side + x);
       any[position] = 0;
-      if (!(v[position] > 0.0f)) continue;
-      find_runs(window, rows, in, x, y, runs);
       float* const u = out + position * stride;
+      if (!(v[position] > 0.0f)) {
+        std::fill_n(u, stride, 0.0f);
+        continue;
+      }
+      find_runs(window, rows, in, x, y, runs);
       for (std::size_t k = 0; k < stride; k += kWeightBlock)
         excite(layer, runs, in, k, std::min(kWeightBlock, stride - k), u + k);
       const float factor = 1.0f / (bias + layer.threshold * v[position]);
@@ -325,6 +328,8 @@ class Blur {
       surround_ = window.tap[static_cast<std::size_t>(center)].weight;
       find_disk();
     }
+    for (std::size_t i = 0; i < static_cast<std::size_t>(center); ++i)
+      weights_[i] = window.tap[i].weight - surround_;
     // active[y][x]: how many positions before x have a cell that is not 0.
     for (int y = 0; y < side_; ++y) {
       std::uint8_t* const to = scratch.active + y * (side_ + 1);
@@ -335,9 +340,7 @@ class Blur {
   }
 
   bool run(const ActiveCells& out) {
-    const D d;
     bool complete = true;
-    const std::size_t lanes = hn::Lanes(d);
     const int side = window_.sides.out;
     std::uint32_t n = 0;
     for (int y = 0; y < side; ++y) {
@@ -345,21 +348,17 @@ class Blur {
         add_rows(window_.first + window_.sides.pitch * y + disk_.all().back().dy);
       for (int x = 0; x < side; ++x) {
         out.begin[y * side + x] = n;
-        const int count = collect_center(x, y);
-        if (count == 0) continue;
-        sum_weighted({inputs_, static_cast<std::size_t>(count)}, in_, static_cast<int>(stride_),
-                     static_cast<int>(stride_), scratch_.sums);
-        float* const disk = scratch_.sums + stride_;
-        sum_weighted({inputs_, static_cast<std::size_t>(collect_disk(x, y))}, scratch_.row_sums,
-                     static_cast<int>(stride_), static_cast<int>(stride_), disk);
-        for (std::size_t k = 0; k < stride_; k += lanes) {
-          const V sum = hn::Add(hn::Load(d, scratch_.sums + k), hn::Load(d, disk + k));
-          const V value = hn::Div(sum, hn::Add(hn::Set(d, 1.0f), sum));
-          complete = append_positive(
-                         hn::IfThenElseZero(hn::Gt(sum, hn::Zero(d)), value),
-                         static_cast<std::uint32_t>(x * out.planes) + static_cast<std::uint32_t>(k),
-                         out, n) &&
-                     complete;
+        find_center(x, y);
+        if (center_rows_ == 0) continue;
+        find_disk_rows(x, y);
+        for (std::size_t k = 0; k < stride_; k += kWeightBlock) {
+          const std::size_t width = std::min(kWeightBlock, stride_ - k);
+          HWY_ALIGN float sums[kWeightBlock];
+          sum_block(width, [&](auto vectors, auto parts)
+                               HWY_ATTR { sum_cells<vectors(), parts()>(k, sums); });
+          const auto key =
+              static_cast<std::uint32_t>(x * out.planes) + static_cast<std::uint32_t>(k);
+          complete = append(sums, width, key, out, n) && complete;
         }
       }
     }
@@ -369,6 +368,50 @@ class Blur {
   }
 
  private:
+  /// Neighboring cells and their weights.
+  struct CellSpan {
+    const float* cells;
+    const float* weights;
+    std::size_t count;
+  };
+
+  template <std::size_t count, std::size_t parts>
+  HWY_INLINE void sum_cells(std::size_t k, float* HWY_RESTRICT to) const {
+    PlaneSums<count, parts> sums;
+    for (int r = 0; r < center_rows_; ++r) {
+      const CellSpan& span = center_spans_[static_cast<std::size_t>(r)];
+      const float* HWY_RESTRICT const cells = span.cells + k;
+      std::size_t i = 0;
+      for (; i + parts <= span.count; i += parts)
+        for (std::size_t p = 0; p < parts; ++p)
+          sums.add(p, span.weights[i + p], cells + (i + p) * stride_);
+      for (std::size_t p = 0; i + p < span.count; ++p)
+        sums.add(p, span.weights[i + p], cells + (i + p) * stride_);
+    }
+    for (int r = 0; r < disk_rows_; ++r) {
+      const auto& ends = disk_ends_[static_cast<std::size_t>(r)];
+      sums.add(0, surround_, ends[1] + k);
+      sums.add(parts / 2, -surround_, ends[0] + k);
+    }
+    sums.store(to);
+  }
+
+  static HWY_INLINE bool append(const float* sums, std::size_t width, std::uint32_t key,
+                                const ActiveCells& out, std::uint32_t& n) {
+    // Sums of rows differ by rounding where the exact result is 0.
+    constexpr float kRounding = 1e-6f;
+    const D d;
+    bool complete = true;
+    for (std::size_t k = 0; k < width; k += hn::Lanes(d)) {
+      const V sum = hn::Load(d, sums + k);
+      const V value = hn::Div(sum, hn::Add(hn::Set(d, 1.0f), sum));
+      complete = append_positive(hn::IfThenElseZero(hn::Gt(sum, hn::Set(d, kRounding)), value),
+                                 key + static_cast<std::uint32_t>(k), out, n) &&
+                 complete;
+    }
+    return complete;
+  }
+
   void find_disk() {
     for (const WindowTap& tap : window_.all()) {
       auto row = std::find_if(disk_.rows.begin(), disk_.rows.begin() + disk_.count,
@@ -410,35 +453,34 @@ class Blur {
     }
   }
 
-  int collect_center(int x, int y) {
-    int n = 0;
+  /// The rows of the center with cells that are not 0.
+  void find_center(int x, int y) {
+    center_rows_ = 0;
     for (const TapRow& taps : center_.all()) {
       const InputRow row = input_row(window_, taps, x, y);
       if (row.begin >= row.end) continue;
       const std::uint8_t* const active = scratch_.active + row.row * (side_ + 1);
       if (active[row.begin] == active[row.end]) continue;
-      for (int column = row.begin; column < row.end; ++column) {
-        if (any_[row.row * side_ + column] == 0) continue;
-        const auto tap = static_cast<std::size_t>(taps.tap + column - row.column);
-        inputs_[n++] = {static_cast<std::uint32_t>(row.row * side_ + column),
-                        window_.tap[tap].weight - surround_};
-      }
+      const auto first = static_cast<std::size_t>(row.row * side_ + row.begin);
+      center_spans_[static_cast<std::size_t>(center_rows_++)] = {
+          in_ + first * stride_, weights_.data() + taps.tap + row.begin - row.column,
+          static_cast<std::size_t>(row.end - row.begin)};
     }
-    return n;
   }
 
-  int collect_disk(int x, int y) {
-    int n = 0;
+  /// The sums at the ends of the rows of the disk with cells that are not 0.
+  void find_disk_rows(int x, int y) {
+    disk_rows_ = 0;
     for (const TapRow& taps : disk_.all()) {
       const InputRow row = input_row(window_, taps, x, y);
       if (row.begin >= row.end) continue;
       const std::uint8_t* const active = scratch_.active + row.row * (side_ + 1);
       if (active[row.begin] == active[row.end]) continue;
-      const auto first = static_cast<std::uint32_t>((row.row % disk_.count) * (side_ + 1));
-      inputs_[n++] = {first + static_cast<std::uint32_t>(row.end), surround_};
-      inputs_[n++] = {first + static_cast<std::uint32_t>(row.begin), -surround_};
+      const float* const sums = row_sums(row.row);
+      disk_ends_[static_cast<std::size_t>(disk_rows_++)] = {
+          sums + static_cast<std::size_t>(row.begin) * stride_,
+          sums + static_cast<std::size_t>(row.end) * stride_};
     }
-    return n;
   }
 
   const CellWindow& window_;
@@ -451,7 +493,11 @@ class Blur {
   TapRows disk_;
   float surround_ = 0.0f;
   int next_row_ = 0;
-  SimpleInput inputs_[kMaxWindowTaps];
+  std::array<float, kMaxWindowTaps> weights_{};  // of the center's taps, without the surround's
+  std::array<CellSpan, 24> center_spans_{};
+  int center_rows_ = 0;
+  std::array<std::array<const float*, 2>, 24> disk_ends_{};
+  int disk_rows_ = 0;
 };
 
 bool blur_all(const CellWindow& window, const float* in, const std::uint8_t* any,

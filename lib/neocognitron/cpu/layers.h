@@ -82,13 +82,12 @@ bool contrast_cells(const CellWindow& window, float threshold, const float* u0,
                     const ActiveCells& out) noexcept;
 
 /// (2) for all positions: out[(y * side + x) * stride + k], and any[y * side + x]: is a cell of the
-/// position not 0. Where `any` is 0, `out` is not written. `v`: (3), side * side numbers.
+/// position not 0. `v`: (3), side * side numbers.
 void simple_cells(const SimpleLayer& layer, const ActiveCells& in, float* v, float* out,
                   std::uint8_t* any) noexcept;
 
 /// Memory that complex_cells needs, 64-byte aligned.
 struct ComplexScratch {
-  float* sums = nullptr;           ///< 2 * padded_planes(planes)
   float* row_sums = nullptr;       ///< complex_row_sums floats
   std::uint8_t* active = nullptr;  ///< side * (side + 1) of the S-layer
 };

@@ -35,7 +35,6 @@ void CpuNetwork::layout(const ModelPlan& plan, float max_active, LayoutBuilder& 
 void CpuNetwork::layout(Scratch& scratch, LayoutBuilder& memory) const noexcept {
   std::size_t positions = 0;
   std::size_t simple = 0;
-  std::size_t sums = 0;
   std::size_t row_sums = 0;
   std::size_t active = 0;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
@@ -53,13 +52,11 @@ void CpuNetwork::layout(Scratch& scratch, LayoutBuilder& memory) const noexcept 
     positions = std::max(positions, squared(kSimpleSides[i].out));
     if (last) continue;
     simple = std::max(simple, squared(kSimpleSides[i].out) * stride);
-    sums = std::max(sums, 2 * stride);
     row_sums = std::max(row_sums, complex_row_sums(complex_windows_[i], layers_[i].planes));
     active = std::max(active, squared(kSimpleSides[i].out + 1));
   }
   scratch.v = memory.take<float>(positions);
-  scratch.complex = {memory.take<float>(sums), memory.take<float>(row_sums),
-                     memory.take<std::uint8_t>(active)};
+  scratch.complex = {memory.take<float>(row_sums), memory.take<std::uint8_t>(active)};
   scratch.simple_cells = memory.take<float>(simple);
   scratch.any = memory.take<std::uint8_t>(positions);
   // The read-out reads whole vectors from the first reference of a class on.
