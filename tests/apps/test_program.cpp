@@ -105,7 +105,7 @@ TEST(Program, ReportsWrongUsage) {
   expect_error({"latency", "--size", "640"}, {"--size", "640"});
   expect_error({"latency", "--plot", "a.png", "--frames", "1"}, {".svg"});
   expect_error({"latency", "--input", "test:", "--size", "9x9"}, {"--size", "--input"});
-  expect_error({"bench", "digits"}, {"digits", "flow", "halftone"});
+  expect_error({"bench", "letters"}, {"letters", "flow", "halftone"});
   expect_error({"bench", "flow", "--truth", "x.flo"}, {"--input"});
   expect_error({"compare", "flow", "a.flo", "b.flo"}, {"a.flo"});
 }

@@ -25,7 +25,7 @@ TEST(Training, ShapesAreLearnedFromFewImages) {
   const auto scores = recognize(network, others);
   int right = 0;
   for (std::size_t i = 0; i < others.count(); ++i) {
-    const CharacterScores& score = must(scores)[i];
+    const CharacterScores score = must(scores)[i];
     right += score.best == others.labels[i];
     EXPECT_GE(score.margin, 0.0f);
     EXPECT_LE(score.similarity, 1.0001f);
