@@ -104,7 +104,8 @@ static GType gst_ocellus_digits_messages_get_type(void) {
 
 // Reads the model at the start, so that a missing file is not found out only with the first caps.
 static Expected<void> gst_ocellus_digits_check_settings(const OperatorConfig& settings) {
-  const auto info = Neocognitron::read_model_info(settings.get_if<NeocognitronConfig>()->model.c_str());
+  const auto info =
+      Neocognitron::read_model_info(settings.get_if<NeocognitronConfig>()->model.c_str());
   if (!info) return tl::unexpected(info.error());
   return {};
 }
@@ -115,7 +116,8 @@ static void gst_ocellus_digits_adapt(GstOcellusBase* base, OperatorConfig& setti
   DigitsStream* stream = GST_OCELLUS_DIGITS(base)->stream;
   *stream = {};
   // The caller asks the operator for its info next, and posts the error of a bad model.
-  if (const auto model = Neocognitron::read_model_info(config.model.c_str())) stream->model = *model;
+  if (const auto model = Neocognitron::read_model_info(config.model.c_str()))
+    stream->model = *model;
   for (gsize i = 0; i < static_cast<gsize>(stream->model.classes); ++i) {
     // GStreamer refuses strings that are not UTF-8.
     gchar* name = g_utf8_make_valid(stream->model.names[i].c_str(), -1);

@@ -17,9 +17,7 @@ class CharacterNames {
 
   const CharacterModelInfo& info() const { return info_; }
   int classes() const { return info_.classes; }
-  std::string name(int label) const {
-    return info_.names[static_cast<std::size_t>(label)].c_str();
-  }
+  std::string name(int label) const { return info_.names[static_cast<std::size_t>(label)].c_str(); }
   /// The class with this name, or -1.
   int find(const std::string& name) const;
   /// The class of a label of a file: the class whose name is the label if all names are numbers,
