@@ -4,21 +4,21 @@
 asm(R"(
     .pushsection .rodata
     .balign 64
-ocellus_digits_small_begin:
+kOcellusDigitsSmallBegin:
     .incbin ")" OCELLUS_DIGITS_SMALL R"("
-ocellus_digits_small_end:
+kOcellusDigitsSmallEnd:
     .popsection
 )");
 
 extern "C" {
-__attribute__((visibility("hidden"))) extern const std::uint8_t ocellus_digits_small_begin[];
-__attribute__((visibility("hidden"))) extern const std::uint8_t ocellus_digits_small_end[];
+__attribute__((visibility("hidden"))) extern const std::uint8_t kOcellusDigitsSmallBegin[];
+__attribute__((visibility("hidden"))) extern const std::uint8_t kOcellusDigitsSmallEnd[];
 }
 
 namespace ocellus::detail {
 
 std::span<const std::uint8_t> builtin_model(std::string_view name) noexcept {
-  if (name == "digits-small") return {ocellus_digits_small_begin, ocellus_digits_small_end};
+  if (name == "digits-small") return {kOcellusDigitsSmallBegin, kOcellusDigitsSmallEnd};
   return {};
 }
 

@@ -24,7 +24,7 @@ inline bool write_gray_row(const Frame& frame, int y, std::uint8_t* to) noexcept
     finite = finite && std::isfinite(from[x]);
     // A comparison with NaN is false, so that NaN becomes 0.
     const float limited = from[x] > 0.0f ? std::min(from[x], 255.0f) : 0.0f;
-    to[x] = static_cast<std::uint8_t>(limited + 0.5f);
+    to[x] = static_cast<std::uint8_t>(std::lround(limited));
   }
   return finite;
 }

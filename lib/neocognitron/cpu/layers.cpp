@@ -6,6 +6,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "neocognitron/cpu/tap_rows.h"
 #include "neocognitron/half.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -20,49 +21,6 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::CappedTag<float, kPlaneAlignment>;
 using V = hn::Vec<D>;
-
-/// A row of the taps of a disk: neighbors from dx to dx + count - 1.
-struct TapRow {
-  int dx = 0;
-  int dy = 0;
-  int count = 0;
-  int tap = 0;  ///< of the first one
-};
-struct TapRows {
-  std::array<TapRow, 24> rows;  // of a radius of 10 or less
-  int count = 0;
-
-  std::span<const TapRow> all() const { return {rows.data(), static_cast<std::size_t>(count)}; }
-};
-
-/// The rows of the taps before `taps`, which must be a disk.
-TapRows rows_of(const CellWindow& window, int taps) {
-  TapRows out;
-  for (int i = 0; i < taps; ++i) {
-    const WindowTap& tap = window.tap[static_cast<std::size_t>(i)];
-    if (out.count == 0 || out.rows[static_cast<std::size_t>(out.count - 1)].dy != tap.dy)
-      out.rows[static_cast<std::size_t>(out.count++)] = {tap.dx, tap.dy, 0, i};
-    ++out.rows[static_cast<std::size_t>(out.count - 1)].count;
-  }
-  return out;
-}
-
-/// The inputs that a row of taps reads: columns `begin` to `end` - 1 of the layer below.
-struct InputRow {
-  int row;
-  int begin;
-  int end;
-  int column;  ///< of the first tap, which may be outside
-};
-HWY_INLINE InputRow input_row(const CellWindow& window, const TapRow& taps, int x, int y) {
-  InputRow out;
-  out.row = window.first + window.sides.pitch * y + taps.dy;
-  out.column = window.first + window.sides.pitch * x + taps.dx;
-  const bool inside = out.row >= 0 && out.row < window.sides.in;
-  out.begin = std::max(0, out.column);
-  out.end = inside ? std::min(window.sides.in, out.column + taps.count) : 0;
-  return out;
-}
 
 void sum_energies(const CellWindow& window, const ActiveCells& in, float* HWY_RESTRICT v) {
   const int side = window.sides.out;
@@ -300,15 +258,6 @@ HWY_INLINE bool append_positive(V values, std::uint32_t key, const ActiveCells& 
   return true;
 }
 
-void write_energies(const ActiveCells& out) {
-  for (int p = 0; p < out.side * out.side; ++p) {
-    float sum = 0.0f;
-    for (std::uint32_t i = out.begin[p]; i < out.begin[p + 1]; ++i)
-      sum += out.value[i] * out.value[i];
-    out.energy[p] = sum;
-  }
-}
-
 /// (5). The surround has the same weight everywhere: it is summed up as the whole disk, by rows,
 /// from the sums of all cells of a row before a column, and the center gets the difference.
 class Blur {
@@ -505,66 +454,6 @@ bool blur_all(const CellWindow& window, const float* in, const std::uint8_t* any
   return Blur(window, in, any, scratch, out.planes).run(out);
 }
 
-bool filter_contrast(const CellWindow& window, float threshold, const float* u0,
-                     const ActiveCells& out) {
-  const D d;
-  const std::size_t lanes = hn::Lanes(d);
-  const int side = window.sides.out;
-  // Rows with zeros on both sides.
-  constexpr int kEdge = 8;
-  constexpr int kStride = 96;
-  static_assert(kEdge + padded_planes(kContrastSides.out) <= kStride);
-  HWY_ALIGN float padded[kContrastSides.in * kStride] = {};
-  bool empty[kContrastSides.in];
-  for (int y = 0; y < window.sides.in; ++y) {
-    const float* const from = u0 + y * window.sides.in;
-    std::copy_n(from, window.sides.in, padded + y * kStride + kEdge);
-    empty[y] = std::all_of(from, from + window.sides.in, [](float u) { return u == 0.0f; });
-  }
-  const TapRows rows = rows_of(window, window.taps);
-  HWY_ALIGN float sums[kStride] = {};
-  bool complete = true;
-  std::uint32_t n = 0;
-  for (int y = 0; y < side; ++y) {
-    const auto row_of = [&](const TapRow& taps) { return window.first + y + taps.dy; };
-    const bool nothing = std::all_of(rows.all().begin(), rows.all().end(), [&](const TapRow& taps) {
-      const int row = row_of(taps);
-      return row < 0 || row >= window.sides.in || empty[row];
-    });
-    if (nothing) {
-      std::fill_n(out.begin + y * side, side, n);
-      continue;
-    }
-    for (std::size_t x = 0; x < static_cast<std::size_t>(side); x += lanes) {
-      V sum = hn::Zero(d);
-      for (const TapRow& taps : rows.all()) {
-        const int row = row_of(taps);
-        if (row < 0 || row >= window.sides.in || empty[row]) continue;
-        const float* from = padded + row * kStride + kEdge + window.first + taps.dx + x;
-        for (int i = 0; i < taps.count; ++i) {
-          const float weight = window.tap[static_cast<std::size_t>(taps.tap + i)].weight;
-          sum = hn::MulAdd(hn::Set(d, weight), hn::LoadU(d, from + i), sum);
-        }
-      }
-      hn::Store(sum, d, sums + x);
-    }
-    for (int x = 0; x < side; ++x) {
-      out.begin[y * side + x] = n;
-      const float value = std::abs(sums[x]) - threshold;
-      if (!(value > 0.0f)) continue;
-      if (n == out.capacity) {
-        complete = false;
-        continue;
-      }
-      out.key[n] = static_cast<std::uint16_t>(x * kContrastPlanes + (sums[x] > 0.0f ? 1 : 0));
-      out.value[n++] = value;
-    }
-  }
-  out.begin[side * side] = n;
-  write_energies(out);
-  return complete;
-}
-
 void compare_all(const SimpleLayer& layer, const ActiveCells& in, float* v, float* similarity) {
   const CellWindow& window = *layer.window;
   const TapRows rows = rows_of(window, window.taps);
@@ -596,7 +485,6 @@ namespace ocellus::detail {
 HWY_EXPORT(sum_energies);
 HWY_EXPORT(collect_inputs);
 HWY_EXPORT(sum_weighted);
-HWY_EXPORT(filter_contrast);
 HWY_EXPORT(respond_all);
 HWY_EXPORT(blur_all);
 HWY_EXPORT(compare_all);
@@ -613,11 +501,6 @@ int simple_inputs(const CellWindow& window, const ActiveCells& in, int x, int y,
 void weighted_sums(std::span<const SimpleInput> inputs, const float* weights, int planes,
                    int stride, float* e) noexcept {
   HWY_DYNAMIC_DISPATCH(sum_weighted)(inputs, weights, planes, stride, e);
-}
-
-bool contrast_cells(const CellWindow& window, float threshold, const float* u0,
-                    const ActiveCells& out) noexcept {
-  return HWY_DYNAMIC_DISPATCH(filter_contrast)(window, threshold, u0, out);
 }
 
 void simple_cells(const SimpleLayer& layer, const ActiveCells& in, float* v, float* out,
