@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "apps/common/common.h"
+#include "apps/io/scene_text.h"
 
 namespace ocellus::app {
 namespace {
@@ -13,24 +13,19 @@ namespace {
 constexpr const char* kName = "test:digits";
 constexpr std::size_t kDrawnDigits = 400;
 
+constexpr const char* kForm =
+    "a scene of digits is "
+    "test:digits[@FPS][,size=WIDTHxHEIGHT][,frames=N][,digits=N][,ink=dark|light][,sheet=FILE]"
+    "[,seed=N]";
+
 [[noreturn]] void bad(const std::string& text, const std::string& part, const std::string& why) {
-  throw InputError(
-      fmt::format("{}: '{}' {}; a scene of digits is "
-                  "test:digits[@FPS][,size=WIDTHxHEIGHT][,frames=N][,digits=N][,ink=dark|light][,"
-                  "sheet=FILE][,seed=N]",
-                  text, part, why));
+  refuse_part(text, part, why, kForm);
 }
 
 template <typename T>
 T number(const std::string& text, const std::string& part, const std::string& value, T low,
          T high) {
-  T result{};
-  const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), result);
-  if (code != std::errc() || end != value.data() + value.size() ||
-      !(result >= low && result <= high)) {
-    bad(text, part, fmt::format("must be a number from {} to {}", low, high));
-  }
-  return result;
+  return number_of_part(text, part, value, low, high, kForm);
 }
 
 }  // namespace

@@ -70,6 +70,15 @@ bool FrameInput::next(InputFrame& frame) {
   return true;
 }
 
+void FrameInput::require_no_more(const std::string& output, long number) {
+  InputFrame second;
+  if (!next(second)) return;
+  throw InputError(fmt::format(
+      "-o {} is one file, {} has more than one frame; put a number such as %03d into the name, "
+      "or write frame {} alone with --limit 1",
+      output, source_->name(), number));
+}
+
 std::int64_t FrameInput::expected() const {
   if (limit_) return *limit_;
   const std::optional<long> last = source_->last_number();

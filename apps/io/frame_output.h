@@ -44,6 +44,9 @@ class FrameInput {
   /// stop. Throws InputError.
   bool next(InputFrame& frame);
 
+  /// Throws InputError if another frame follows frame `number`, whose result `output` is.
+  void require_no_more(const std::string& output, long number);
+
   std::int64_t read() const { return read_; }
   /// The number of frames to come, for a progress bar; 0 if it is unknown.
   std::int64_t expected() const;

@@ -63,16 +63,7 @@ void PictureJob::frames() {
   range_ = frame.range;
   config_.set_input(frame.image.size, frame.image.format, range_);
   run_ = std::make_unique<PictureRun>(engine_, config_);
-  if (output_.single()) {
-    const long number = frame.number;
-    InputFrame second;
-    if (input_.next(second)) {
-      throw InputError(fmt::format(
-          "-o {} is one file, {} has more than one frame; put a number such as %03d into the name, "
-          "or write frame {} alone with --limit 1",
-          output_.path(), input_.source().name(), number));
-    }
-  }
+  if (output_.single()) input_.require_no_more(output_.path(), frame.number);
   do {
     if (!reports_.empty()) prepare(frame);
     step(frame);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -11,6 +10,7 @@
 #include <random>
 
 #include "apps/common/common.h"
+#include "apps/io/scene_text.h"
 
 namespace ocellus::app {
 namespace {
@@ -18,24 +18,19 @@ namespace {
 constexpr double kMean = 127.5;
 constexpr double kDeviation = 36.0;  // so that 3.5 deviations reach either end of the range
 
+constexpr const char* kForm =
+    "a test scene is "
+    "test:[WIDTHxHEIGHT][@FPS][,frames=N][,motion=affine|translate][,u=..][,v=..][,bits=8|16]"
+    "[,seed=N]";
+
 [[noreturn]] void bad(const std::string& text, const std::string& part, const std::string& why) {
-  throw InputError(
-      fmt::format("{}: '{}' {}; a test scene is "
-                  "test:[WIDTHxHEIGHT][@FPS][,frames=N][,motion=affine|translate][,u=..][,v=..][,"
-                  "bits=8|16][,seed=N]",
-                  text, part, why));
+  refuse_part(text, part, why, kForm);
 }
 
 template <typename T>
 T number(const std::string& text, const std::string& part, const std::string& value, T low,
          T high) {
-  T result{};
-  const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), result);
-  if (code != std::errc() || end != value.data() + value.size() ||
-      !(result >= low && result <= high)) {
-    bad(text, part, fmt::format("must be a number from {} to {}", low, high));
-  }
-  return result;
+  return number_of_part(text, part, value, low, high, kForm);
 }
 
 }  // namespace

@@ -74,16 +74,7 @@ class DigitsJob {
     const auto& config = *config_.get_if<NeocognitronConfig>();
     names_.emplace(config.model.c_str());
     fields_ = config.layout == CharacterLayout::kTiles ? 0 : config.fields.count;
-    if (output_.single()) {
-      const long number = frame.number;
-      InputFrame second;
-      if (input_.next(second)) {
-        throw InputError(fmt::format(
-            "-o {} is one file, {} has more than one frame; put a number such as %03d into the "
-            "name, or write frame {} alone with --limit 1",
-            output_.path(), input_.source().name(), number));
-      }
-    }
+    if (output_.single()) input_.require_no_more(output_.path(), frame.number);
     do {
       step(frame);
       progress.update(input_.read());
