@@ -33,6 +33,15 @@ void ReferenceClasses::layout(const NeocognitronTable& table, LayoutBuilder& mem
   }
 }
 
+void ReferenceClasses::score(const float* similarities, int stride, float* scores) const noexcept {
+  std::fill_n(scores, count_, 0.0f);
+  for (int p = 0; p < kReferencePositions; ++p) {
+    const float* const at = similarities + p * stride;
+    for (int c = 0; c < count_; ++c)
+      scores[c] = class_similarity(references(c), at + first(c), scores[c]);
+  }
+}
+
 std::size_t ReferenceClasses::work_floats(const NeocognitronTable& table) noexcept {
   const int most = *std::max_element(table.references.begin(), table.references.end());
   const std::size_t rows = rows_of(table);

@@ -21,6 +21,10 @@ class ReferenceClasses {
   void prepare(const NeocognitronTable& table, const std::uint16_t* weights, float* work) noexcept;
   static std::size_t work_floats(const NeocognitronTable& table) noexcept;
 
+  /// The cells of UC4: writes the similarity to each class. `similarities`:
+  /// [position * stride + reference], and kPlaneAlignment floats behind it.
+  void score(const float* similarities, int stride, float* scores) const noexcept;
+
   int count() const noexcept { return count_; }
   const ClassReferences& references(int index) const noexcept {
     return classes_[static_cast<std::size_t>(index)].references;

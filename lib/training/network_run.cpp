@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "core/failure.h"
+#include "neocognitron/half.h"
+#include "neocognitron/references.h"
 #include "training/reference_learning.h"
 
 namespace ocellus {
@@ -71,6 +73,37 @@ void write_u0(const InkImage& image, const PatchNormalization& normalization,
   resample(image, transform, u0.data());
 }
 
+namespace {
+
+/// The references of a network in memory of their own.
+class TrainedReferences {
+ public:
+  explicit TrainedReferences(const TrainedNeocognitron& trained) {
+    NeocognitronTable table;
+    table.parameters = trained.parameters;
+    table.planes = trained.planes;
+    table.classes = static_cast<int>(trained.names.size());
+    for (const std::uint16_t label : trained.labels) ++table.references[label];
+    LayoutBuilder counting;
+    classes_.layout(table, counting);
+    memory_ = AlignedArray<std::uint8_t>(counting.bytes());
+    LayoutBuilder placing(memory_.get());
+    classes_.layout(table, placing);
+    std::vector<std::uint16_t> halves(trained.weights[3].size());
+    std::transform(trained.weights[3].begin(), trained.weights[3].end(), halves.begin(),
+                   half_from_float);
+    const AlignedFloats work(ReferenceClasses::work_floats(table));
+    classes_.prepare(table, halves.data(), work.get());
+  }
+  const ReferenceClasses& classes() const noexcept { return classes_; }
+
+ private:
+  AlignedArray<std::uint8_t> memory_;
+  ReferenceClasses classes_;
+};
+
+}  // namespace
+
 std::vector<CharacterScores> recognize_all(
     const TrainedNeocognitron& trained, const LabeledImages& images,
     const std::vector<DistortedImage>& which, int threads,
@@ -82,8 +115,7 @@ std::vector<CharacterScores> recognize_all(
     below = trained.planes[l];
   }
   const Stage last(trained.parameters, 3, below, trained.planes[3], trained.weights[3]);
-  const ReferenceSet references(last.layer(), trained.weights[3], trained.labels,
-                                static_cast<int>(trained.names.size()));
+  const TrainedReferences references(trained);
   const auto rooms = network.rooms(threads);
   const int stride = last.layer().stride();
   std::vector<CharacterScores> out(which.size());
@@ -111,7 +143,9 @@ std::vector<CharacterScores> recognize_all(
       write_u0(image_at(images, one.image), trained.normalization, one.distortion, room.u0);
       network.run(room, end.cells);
       reference_similarities(last.layer(), end.cells.view(), end.v.data(), end.similarities.get());
-      references.score(end.similarities.get(), end.scores);
+      end.scores.similarity.resize(trained.names.size());
+      references.classes().score(end.similarities.get(), stride, end.scores.similarity.data());
+      rank(end.scores);
       out[begin + i] = {end.scores.best,
                         end.scores.best < 0
                             ? 0.0f

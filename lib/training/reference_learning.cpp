@@ -84,62 +84,6 @@ float lead_of(const ClassScores& scores, std::uint16_t label) {
   return std::min(lead, -1e-9f);
 }
 
-// ---- a trained network
-
-ReferenceSet::ReferenceSet(const SimpleLayer& layer, std::span<const float> weights,
-                           std::span<const std::uint16_t> labels, int classes)
-    : stride_(layer.stride()), classes_(static_cast<std::size_t>(classes)) {
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    Class& own = classes_[labels[i]];
-    if (own.count++ == 0) own.first = static_cast<int>(i);
-  }
-  const CellWindow& window = *layer.window;
-  for (Class& own : classes_) {
-    const auto n = static_cast<std::size_t>(own.count);
-    own.stride = padded_planes(own.count);
-    const auto stride = static_cast<std::size_t>(own.stride);
-    own.products.assign(n * stride, 0.0f);
-    own.scales.assign(n * stride, 0.0f);
-    own.smallest.assign(n, 1.0f);
-    // b is 1: a product is the sum of a a / c.
-    std::vector<double> sums(n * n);
-    for (int row = 0; row < window.taps * layer.in_planes; ++row) {
-      const float* const a =
-          weights.data() + static_cast<std::ptrdiff_t>(row) * layer.planes + own.first;
-      const double c =
-          static_cast<double>(window.tap[static_cast<std::size_t>(row / layer.in_planes)].weight);
-      for (std::size_t i = 0; i < n; ++i) {
-        if (a[i] == 0.0f) continue;
-        const double factor = static_cast<double>(a[i]) / c;
-        for (std::size_t j = 0; j < i; ++j) sums[i * n + j] += factor * static_cast<double>(a[j]);
-      }
-    }
-    for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t j = 0; j < i; ++j) {
-        const auto product = static_cast<float>(sums[i * n + j]);
-        own.products[i * stride + j] = own.products[j * stride + i] = product;
-        own.scales[i * stride + j] = own.scales[j * stride + i] = interpolation_scale(product);
-        own.smallest[i] = std::min(own.smallest[i], product);
-        own.smallest[j] = std::min(own.smallest[j], product);
-      }
-    }
-  }
-}
-
-void ReferenceSet::score(const float* similarities, ClassScores& scores) const {
-  scores.similarity.assign(classes_.size(), 0.0f);
-  for (int q = 0; q < kReferencePositions; ++q) {
-    for (std::size_t c = 0; c < classes_.size(); ++c) {
-      const Class& own = classes_[c];
-      const ClassReferences references{own.count, own.stride, own.products.data(),
-                                       own.scales.data(), own.smallest.data()};
-      scores.similarity[c] = class_similarity(references, similarities + q * stride_ + own.first,
-                                              scores.similarity[c]);
-    }
-  }
-  rank(scores);
-}
-
 // ---- the trainer
 
 /// The images of a group are read at once, by all threads. Then each one sees what those before it

@@ -55,29 +55,6 @@ void rank(ClassScores& scores);
 /// By how much a class is more similar than every other class, -1 to 1.
 float lead_of(const ClassScores& scores, std::uint16_t label);
 
-/// The references of a trained network, sorted by class.
-class ReferenceSet {
- public:
-  /// `weights`: [(v * planes below + kappa) * references + k].
-  ReferenceSet(const SimpleLayer& layer, std::span<const float> weights,
-               std::span<const std::uint16_t> labels, int classes);
-
-  /// `similarities`: [position * layer.stride() + reference], and kPlaneAlignment floats behind it.
-  void score(const float* similarities, ClassScores& scores) const;
-
- private:
-  struct Class {
-    int first = 0;
-    int count = 0;
-    int stride = 0;
-    std::vector<float> products;
-    std::vector<float> scales;
-    std::vector<float> smallest;
-  };
-  int stride_;
-  std::vector<Class> classes_;
-};
-
 struct ReferenceLearning {
   float margin = 0.0f;
   int references = 0;

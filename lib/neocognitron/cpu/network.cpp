@@ -4,8 +4,6 @@
 #include <cstdlib>
 #include <memory>
 
-#include "neocognitron/cpu/readout.h"
-
 namespace ocellus::detail {
 namespace {
 
@@ -89,13 +87,7 @@ bool CpuNetwork::recognize(const float* u0, const Scratch& scratch, float* score
                complete;
   }
   reference_similarities(layers_[3], scratch.cells[3], scratch.v, scratch.similarities);
-  const int count = classes_.count();
-  std::fill_n(scores, count, 0.0f);
-  for (int p = 0; p < kReferencePositions; ++p) {
-    const float* const at = scratch.similarities + p * layers_[3].stride();
-    for (int c = 0; c < count; ++c)
-      scores[c] = class_similarity(classes_.references(c), at + classes_.first(c), scores[c]);
-  }
+  classes_.score(scratch.similarities, layers_[3].stride(), scores);
   return complete;
 }
 
