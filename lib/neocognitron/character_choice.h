@@ -50,9 +50,10 @@ struct CharacterChoice {
   int count = 0;
   bool more = false;  ///< there were more than kMaxCharacters; the first ones are kept
 
-  std::span<const std::uint8_t> chosen() const noexcept {
+  std::span<const std::uint8_t> chosen() const& noexcept {
     return {candidates.data(), static_cast<std::size_t>(count)};
   }
+  std::span<const std::uint8_t> chosen() const&& = delete;  ///< it would outlive its object
 };
 
 inline constexpr int kMaxCandidates = 128;

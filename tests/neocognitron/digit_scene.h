@@ -179,10 +179,13 @@ class Finder {
   /// The characters that are chosen without a recognizer.
   std::vector<detail::CharacterCandidate> characters() const {
     std::vector<detail::CharacterCandidate> characters;
-    for (const int i : choice().chosen()) {
-      characters.push_back(finder_.candidates()[static_cast<std::size_t>(i)]);
-    }
+    for (const std::uint8_t i : chosen()) characters.push_back(finder_.candidates()[i]);
     return characters;
+  }
+  /// Their indices among the candidates.
+  std::vector<std::uint8_t> chosen() const {
+    const detail::CharacterChoice all = choice();
+    return {all.chosen().begin(), all.chosen().end()};
   }
   detail::CharacterChoice choice() const {
     detail::CharacterChoice choice;

@@ -143,7 +143,7 @@ TEST(CharacterFinder, TouchingCharactersAreSplit) {
   // A stroke along a cut belongs to both characters, any other pixel to one.
   std::vector<int> owners(320 * 120, 0);
   for (int i = 0; i < static_cast<int>(finder.characters().size()); ++i) {
-    for (const auto& run : finder->ink(finder.choice().chosen()[i])) {
+    for (const auto& run : finder->ink(finder.chosen()[i])) {
       for (int x = run.first; x < run.end; ++x) ++owners[run.y * 320 + x];
     }
   }

@@ -38,7 +38,7 @@ std::vector<Image> draw(const std::vector<std::uint8_t>& pixels, int width, int 
   std::vector<Image> images;
   for (int i = 0; i < static_cast<int>(finder.characters().size()); ++i) {
     Image image{{}, std::vector<std::uint8_t>(InkImager::kSide * InkImager::kSide)};
-    image.size = imager.draw(plane, finder->levels(), finder->ink(finder.choice().chosen()[i]),
+    image.size = imager.draw(plane, finder->levels(), finder->ink(finder.chosen()[i]),
                              finder.characters()[i].box, image.pixels.data());
     images.push_back(std::move(image));
   }
