@@ -365,13 +365,26 @@ void add_learning_options(CLI::App& command, TrainOptions& options) {
                   "Distorted copies of each image that stage 4 learns, too, 0 to 100; with --from "
                   "the default is 0")
       ->capture_default_str();
-  command.add_option("--rotation", training.rotation, "Most rotation of a copy, 0 to 45 degrees")
+  command
+      .add_option("--tuning-passes", training.tuning.passes,
+                  "Passes that tune the references, each with other distortions, 0 to 1000; with "
+                  "--from only new references move")
+      ->capture_default_str();
+  command.add_option("--tuning-rate", training.tuning.rate, "Largest step of a reference, 0 to 1")
+      ->capture_default_str();
+  command
+      .add_option("--tuning-sharpness", training.tuning.sharpness,
+                  "By how much a difference of similarities counts, 1 to 1000")
+      ->capture_default_str();
+  command
+      .add_option("--rotation", training.rotation,
+                  "Most rotation of a copy, and of an image while tuning, 0 to 45 degrees")
       ->capture_default_str();
   command
       .add_option("--scale", training.scale,
-                  "Logarithm of the largest factor of a copy along x and y, 0 to 1")
+                  "Logarithm of the largest factor of these along x and y, 0 to 1")
       ->capture_default_str();
-  command.add_option("--shear", training.shear, "Most shear of a copy, 0 to 1")
+  command.add_option("--shear", training.shear, "Most shear of these, 0 to 1")
       ->capture_default_str();
   command.add_option("--seed", training.seed, "Seed of the split, the copies and the order")
       ->capture_default_str();

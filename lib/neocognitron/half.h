@@ -7,9 +7,10 @@
 
 namespace ocellus::detail {
 
-/// The nearest number, ties to even. `value` is 0 to 65504.
+/// The nearest number, ties to even. `value` is -65504 to 65504.
 inline std::uint16_t half_from_float(float value) noexcept {
   if (value == 0.0f) return 0;
+  if (value < 0.0f) return static_cast<std::uint16_t>(0x8000 | half_from_float(-value));
   int exponent = 0;
   std::frexp(value, &exponent);
   // Numbers near `value` are multiples of 2^spacing.

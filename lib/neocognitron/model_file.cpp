@@ -154,12 +154,16 @@ Expected<void> check_arrays(const NeocognitronTable& table, const std::uint8_t* 
     const auto* const weights =
         reinterpret_cast<const std::uint16_t*>(arrays + places.weights[i].at);
     // Halves from 0 on are in the order of their bits; the next one after the largest is infinity.
+    // Tuning makes weights of references negative.
+    const bool references = i + 1 == places.weights.size();
+    const unsigned magnitude = references ? 0x7fff : 0xffff;
     const auto* const bad =
         std::find_if(weights, weights + weight_count(table, static_cast<int>(i)),
-                     [](std::uint16_t half) { return half >= 0x7c00; });
+                     [magnitude](std::uint16_t half) { return (half & magnitude) >= 0x7c00; });
     if (bad != weights + weight_count(table, static_cast<int>(i))) {
-      return corrupt_file("neocognitron model: a weight of stage %zu is %g; it must be 0 or more",
-                          i + 1, static_cast<double>(float_from_half(*bad)));
+      return corrupt_file("neocognitron model: a weight of stage %zu is %g; it must be %s", i + 1,
+                          static_cast<double>(float_from_half(*bad)),
+                          references ? "finite" : "0 or more");
     }
   }
   const auto* const lengths = reinterpret_cast<const float*>(arrays + places.lengths.at);

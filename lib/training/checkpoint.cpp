@@ -159,6 +159,7 @@ std::uint64_t settings_hash(const NeocognitronTraining& training,
     for (const std::vector<float>& weights : from->weights) hash.add(weights);
   }
   hash.add(training.margin, training.references, training.passes, training.copies,
+           training.tuning.passes, training.tuning.rate, training.tuning.sharpness,
            training.rotation, training.scale, training.shear, training.seed,
            training.calibration_copies);
   return hash.value();
@@ -171,7 +172,7 @@ Expected<void> check_resume(const TrainingCheckpoint& state, const TrainingCheck
   if (state.settings_hash != expected.settings_hash)
     return invalid_argument("training: the state to resume comes from other settings");
   bool fits = state.stage >= 1 && state.stage <= 3 && state.passes >= 0 &&
-              state.passes <= training.passes && state.added >= 0 &&
+              state.passes <= training.passes + training.tuning.passes && state.added >= 0 &&
               (state.stage == 3 || state.labels.empty());
   int below = kEdgePlanes;
   for (std::size_t f = 0; fits && f < state.planes.size(); ++f) {

@@ -76,6 +76,9 @@ Expected<void> check_training(const LabeledImages& images, const NeocognitronTra
   check("references", training.references, 1, kMaxReferences);
   check("passes", training.passes, 1, 1000);
   check("copies", training.copies, 0, 100);
+  check("tuning.passes", training.tuning.passes, 0, 1000);
+  check("tuning.rate", static_cast<double>(training.tuning.rate), 0.0, 1.0);
+  check("tuning.sharpness", static_cast<double>(training.tuning.sharpness), 1.0, 1000.0);
   check("rotation", static_cast<double>(training.rotation), 0.0, 45.0);
   check("scale", static_cast<double>(training.scale), 0.0, 1.0);
   check("shear", static_cast<double>(training.shear), 0.0, 1.0);
@@ -125,6 +128,9 @@ std::vector<int> counted_up(int count) {
   std::iota(numbers.begin(), numbers.end(), 0);
   return numbers;
 }
+
+/// Sets a generator of distortions apart from that of the copies, which has the plain seed.
+constexpr std::uint64_t kOtherSeed = 0x9e3779b97f4a7c15;
 
 /// A training while it runs.
 class Trainer {
@@ -266,11 +272,9 @@ class Trainer {
   }
 
   Expected<void> learn_references() {
-    // A state of the end needs no image.
-    const bool complete = !state_.labels.empty() && state_.passes == training_.passes;
-    if (!complete && !run(images_.count(), training_.copies, "stages 1 to 3")) return stopped();
-    std::vector<std::uint16_t> labels(cells_.size());
-    for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = labels_[i % images_.count()];
+    // What a state has learned needs no images.
+    const bool learned = !state_.labels.empty() && state_.passes >= training_.passes;
+    if (!learned && !run(images_.count(), training_.copies, "stages 1 to 3")) return stopped();
     const CellWindow window = simple_window(out_.parameters, 3);
     ReferenceTrainer trainer(window, out_.planes[2], static_cast<int>(out_.names.size()));
     if (!state_.labels.empty()) {
@@ -278,20 +282,14 @@ class Trainer {
     } else if (from_ != nullptr) {
       trainer.start_from(*from_, threads_);
     }
-    const ReferenceLearning learning{training_.margin, training_.references, training_.passes,
-                                     threads_, training_.seed};
     const ReferenceTrainer::Checkpoints checkpoints{
         training_.checkpoint ? training_.checkpoint_images : 0, [this, &trainer] {
           trainer.save(state_);
           return save();
         }};
-    if (!complete && !trainer.learn(
-                         learning, cells_, labels,
-                         [&](int pass, double share) {
-                           return progress("stage 4", (pass + share) / training_.passes);
-                         },
-                         checkpoints))
-      return stopped();
+    if (!learned && !learn(trainer, checkpoints)) return stopped();
+    cells_ = {};
+    if (!tune(trainer, checkpoints)) return stopped();
     std::vector<int> order = counted_up(trainer.bank().planes());
     std::stable_sort(order.begin(), order.end(),
                      [&](int a, int b) { return trainer.label(a) < trainer.label(b); });
@@ -305,14 +303,44 @@ class Trainer {
     return {};
   }
 
+  bool learn(ReferenceTrainer& trainer, const ReferenceTrainer::Checkpoints& checkpoints) {
+    std::vector<std::uint16_t> labels(cells_.size());
+    for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = labels_[i % images_.count()];
+    return trainer.learn(
+        {training_.margin, training_.references, training_.passes, threads_, training_.seed},
+        cells_, labels,
+        [&](int pass, double share) {
+          return progress("stage 4", (pass + share) / training_.passes);
+        },
+        checkpoints);
+  }
+
+  bool tune(ReferenceTrainer& trainer, const ReferenceTrainer::Checkpoints& checkpoints) {
+    const auto rooms = network_.rooms(threads_);
+    TuningRun run{training_.tuning, training_.passes, 0, threads_, training_.seed, {}};
+    if (from_ != nullptr) run.first = from_->planes[3];
+    run.run = [&](std::size_t image, int pass, int thread, StoredCells& cells) {
+      Network::Room& room = *rooms[static_cast<std::size_t>(thread)];
+      std::mt19937_64 random(training_.seed + kOtherSeed * (image + 1) +
+                             static_cast<std::uint64_t>(pass));
+      write_u0(image_at(images_, image), out_.normalization, random_distortion(training_, random),
+               room.u0);
+      network_.run(room, cells);
+    };
+    return trainer.tune(
+        run, labels_,
+        [&](int pass, double share) {
+          return progress("tuning", (pass + share) / training_.tuning.passes);
+        },
+        checkpoints);
+  }
+
   /// Fits the confidence to copies with distortions that stage 4 has not seen.
   Expected<void> calibrate() {
     if (from_ != nullptr || training_.calibration_copies == 0) return {};
-    cells_ = {};
     constexpr std::size_t kMostOfImage = 4;
     std::vector<DistortedImage> copies(std::min(
         static_cast<std::size_t>(training_.calibration_copies), kMostOfImage * images_.count()));
-    constexpr std::uint64_t kOtherSeed = 0x9e3779b97f4a7c15;
     std::mt19937_64 random(training_.seed ^ kOtherSeed);
     std::vector<int> classes;
     for (DistortedImage& copy : copies) {

@@ -15,8 +15,7 @@ ClassReferences ClassProducts::view() const noexcept {
           scales_.data(), smallest_.data()};
 }
 
-void ClassProducts::add(int plane, std::span<const double> raw, double square,
-                        const WeightBank& bank) {
+void ClassProducts::add(int plane, std::span<const double> raw, const WeightBank& bank) {
   const std::size_t n = members_.size();
   if (n == capacity_) {
     const std::size_t before = capacity_;
@@ -32,20 +31,32 @@ void ClassProducts::add(int plane, std::span<const double> raw, double square,
   }
   members_.push_back(plane);
   for (std::size_t i = 0; i < n; ++i) raw_[i * capacity_ + n] = raw_[n * capacity_ + i] = raw[i];
-  raw_[n * capacity_ + n] = square;
   refresh(n, bank);
 }
 
-void ClassProducts::learn(int plane, std::span<const double> raw, double square,
+std::size_t ClassProducts::member_of(int plane) const noexcept {
+  return static_cast<std::size_t>(std::find(members_.begin(), members_.end(), plane) -
+                                  members_.begin());
+}
+
+void ClassProducts::learn(int plane, std::span<const double> raw, double factor,
                           const WeightBank& bank) {
-  const auto k = static_cast<std::size_t>(std::find(members_.begin(), members_.end(), plane) -
-                                          members_.begin());
+  const std::size_t k = member_of(plane);
   for (std::size_t i = 0; i < members_.size(); ++i) {
     if (i == k) continue;
-    raw_[i * capacity_ + k] += raw[i];
+    raw_[i * capacity_ + k] += factor * raw[i];
     raw_[k * capacity_ + i] = raw_[i * capacity_ + k];
   }
-  raw_[k * capacity_ + k] = square;
+  refresh(k, bank);
+}
+
+void ClassProducts::scale(int plane, double factor, const WeightBank& bank) {
+  const std::size_t k = member_of(plane);
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (i == k) continue;
+    raw_[i * capacity_ + k] *= factor;
+    raw_[k * capacity_ + i] = raw_[i * capacity_ + k];
+  }
   refresh(k, bank);
 }
 
@@ -90,19 +101,6 @@ float lead_of(const ClassScores& scores, std::uint16_t label) {
 /// have changed. So the size of the group does not depend on the number of threads.
 constexpr std::size_t kGroup = 16;
 
-/// An image and its similarities to the references.
-struct ReferenceTrainer::Image {
-  std::array<std::vector<SimpleInput>, kReferencePositions> inputs;
-  std::array<float, kReferencePositions> v{};
-  AlignedFloats similarities;  // [position * room + plane]
-  int room = 0;
-  ClassScores scores;
-
-  float& at(int position, int plane) const noexcept {
-    return similarities.get()[position * room + plane];
-  }
-};
-
 ReferenceTrainer::ReferenceTrainer(const CellWindow& window, int in_planes, int classes)
     : window_(&window),
       in_planes_(in_planes),
@@ -112,9 +110,9 @@ ReferenceTrainer::ReferenceTrainer(const CellWindow& window, int in_planes, int 
 void ReferenceTrainer::read(Image& image, StoredCells& cells) const {
   std::vector<SimpleInput> room(static_cast<std::size_t>(window_->taps) *
                                 static_cast<std::size_t>(in_planes_));
-  // Room for the planes that the group may add.
-  const int needed =
-      static_cast<int>(bank_.blocks() * kWeightBlock) + padded_planes(static_cast<int>(kGroup));
+  // Room for the planes that the group may add, up to whole blocks.
+  static_assert(kGroup <= kWeightBlock);
+  const int needed = static_cast<int>((bank_.blocks() + 1) * kWeightBlock);
   if (image.room < needed) {
     image.room = 2 * needed;
     image.similarities = AlignedFloats(static_cast<std::size_t>(image.room) *
@@ -128,24 +126,27 @@ void ReferenceTrainer::read(Image& image, StoredCells& cells) const {
         simple_inputs(*window_, view, q % kReferenceSide, q / kReferenceSide, room.data());
     image.inputs[index].assign(room.begin(), room.begin() + count);
   }
+  for (std::size_t block = 0; block < bank_.blocks(); ++block) compare_block(image, block);
+}
+
+void ReferenceTrainer::compare_block(Image& image, std::size_t block) const {
   // All positions need the weights of a block before the next one comes into the cache.
-  for (std::size_t block = 0; block < bank_.blocks(); ++block) {
-    for (int q = 0; q < kReferencePositions; ++q) {
-      const auto index = static_cast<std::size_t>(q);
-      float* const e = &image.at(q, static_cast<int>(block * kWeightBlock));
-      bank_.excite_block(block, image.inputs[index], e);
-      const float factor = image.v[index] > 0.0f ? 1.0f / image.v[index] : 0.0f;
-      for (std::size_t k = 0; k < kWeightBlock; ++k) e[k] *= factor;
-    }
+  for (int q = 0; q < kReferencePositions; ++q) {
+    const auto index = static_cast<std::size_t>(q);
+    float* const e = &image.at(q, static_cast<int>(block * kWeightBlock));
+    bank_.excite_block(block, image.inputs[index], e);
+    const float factor = image.v[index] > 0.0f ? 1.0f / image.v[index] : 0.0f;
+    for (std::size_t k = 0; k < kWeightBlock; ++k) e[k] *= factor;
   }
 }
 
+float ReferenceTrainer::compare(const Image& image, int plane, int position) const {
+  const auto q = static_cast<std::size_t>(position);
+  return image.v[q] > 0.0f ? bank_.excite(image.inputs[q], plane) / image.v[q] : 0.0f;
+}
+
 void ReferenceTrainer::compare(Image& image, int plane) const {
-  for (int q = 0; q < kReferencePositions; ++q) {
-    const auto index = static_cast<std::size_t>(q);
-    image.at(q, plane) =
-        image.v[index] > 0.0f ? bank_.excite(image.inputs[index], plane) / image.v[index] : 0.0f;
-  }
+  for (int q = 0; q < kReferencePositions; ++q) image.at(q, plane) = compare(image, plane, q);
 }
 
 void ReferenceTrainer::score(Image& image) const {
@@ -174,85 +175,118 @@ std::vector<double> ReferenceTrainer::raw_sums(const Image& image, int position,
   return raw;
 }
 
+void ReferenceTrainer::update(Image& image) const {
+  if (changed_.empty()) return;
+  // A block takes as long as a few single planes.
+  constexpr int kFew = 2;
+  const auto block_of = [](const Changed& changed) {
+    return static_cast<std::size_t>(changed.plane) / kWeightBlock;
+  };
+  std::vector<int> changes(bank_.blocks());
+  for (const Changed& changed : changed_) ++changes[block_of(changed)];
+  for (std::size_t block = 0; block < changes.size(); ++block)
+    if (changes[block] > kFew) compare_block(image, block);
+  for (const Changed& changed : changed_)
+    if (changes[block_of(changed)] <= kFew) compare(image, changed.plane);
+  score(image);
+}
+
+void ReferenceTrainer::note_change(int plane) {
+  const auto same = [plane](const Changed& changed) { return changed.plane == plane; };
+  if (std::none_of(changed_.begin(), changed_.end(), same))
+    changed_.push_back({plane, bank_.length(plane)});
+}
+
 void ReferenceTrainer::learn_image(Image& image, std::uint16_t label,
                                    const ReferenceLearning& learning) {
-  // The planes that changed since the image was read.
-  if (!changed_.empty()) {
-    for (const int k : changed_) compare(image, k);
-    score(image);
-  }
+  update(image);
   ClassProducts& products = classes_[label];
   const bool sure = lead_of(image.scores, label) >= learning.margin;
-  int plane = 0;
   constexpr int kCenter = kReferencePositions / 2;
   if (!sure && bank_.planes() < learning.references && image.v[kCenter] > 0.0f) {
-    plane = bank_.planes();
+    const int plane = bank_.planes();
     const std::vector<double> raw = raw_sums(image, kCenter, products);
     bank_.add(image.inputs[kCenter]);
     labels_.push_back(label);
-    const auto length = static_cast<double>(bank_.length(plane));
-    products.add(plane, raw, length * length, bank_);
+    products.add(plane, raw, bank_);
+    note_change(plane);
     ++added_;
-  } else {
-    int position = -1;
-    float most = 0.0f;
-    for (int q = 0; q < kReferencePositions; ++q) {
-      for (const int k : products.members()) {
-        if (image.at(q, k) <= most) continue;
-        most = image.at(q, k);
-        position = q;
-        plane = k;
-      }
-    }
-    if (position < 0) return;
-    const std::vector<double> raw = raw_sums(image, position, products);
-    bank_.learn(plane, image.inputs[static_cast<std::size_t>(position)]);
-    const auto length = static_cast<double>(bank_.length(plane));
-    products.learn(plane, raw, length * length, bank_);
+    return;
   }
-  if (std::find(changed_.begin(), changed_.end(), plane) == changed_.end())
-    changed_.push_back(plane);
+  int plane = 0;
+  int position = -1;
+  float most = 0.0f;
+  for (int q = 0; q < kReferencePositions; ++q) {
+    for (const int k : products.members()) {
+      if (image.at(q, k) <= most) continue;
+      most = image.at(q, k);
+      position = q;
+      plane = k;
+    }
+  }
+  if (position >= 0) learn_plane(image, position, plane, products, 1.0);
 }
 
-bool ReferenceTrainer::learn(const ReferenceLearning& learning, std::span<StoredCells> images,
-                             std::span<const std::uint16_t> labels,
-                             const std::function<bool(int, double)>& progress,
-                             const Checkpoints& checkpoints) {
+void ReferenceTrainer::learn_plane(const Image& image, int position, int plane,
+                                   ClassProducts& products, double factor) {
+  note_change(plane);
+  const std::vector<double> raw = raw_sums(image, position, products);
+  bank_.learn(plane, image.inputs[static_cast<std::size_t>(position)], factor);
+  products.learn(plane, raw, factor, bank_);
+}
+
+bool ReferenceTrainer::run_passes(const Passes& passes, std::span<const std::uint16_t> labels,
+                                  const std::function<bool(int, double)>& progress,
+                                  const Checkpoints& checkpoints) {
   std::vector<Image> group(kGroup);
-  std::vector<std::size_t> order(images.size());
+  std::vector<std::size_t> order(labels.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::mt19937_64 random(learning.seed);
+  std::mt19937_64 random(passes.seed);
   const auto save = [&checkpoints] { return checkpoints.images == 0 || checkpoints.save(); };
   const std::uint64_t interval = (checkpoints.images + kGroup - 1) / kGroup * kGroup;
-  for (int pass = 0; pass < learning.passes; ++pass) {
+  for (int pass = 0; pass < passes.count; ++pass) {
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
-    if (pass < passes_) continue;  // learned before the checkpoint; only the order is needed
+    // Learned before the checkpoint; only the order is needed.
+    if (passes.first + pass < passes_) continue;
     const std::size_t start = position_;
     for (std::size_t begin = start; begin < order.size(); begin += kGroup) {
       position_ = begin;
-      if (begin % (4 * kGroup) == 0 &&
-          !progress(pass, static_cast<double>(begin) / static_cast<double>(order.size()))) {
+      const double share = static_cast<double>(begin) / static_cast<double>(order.size());
+      if (begin % (4 * kGroup) == 0 && !progress(pass, share)) {
         save();
         return false;
       }
       if (interval > 0 && begin > start && begin % interval == 0 && !save()) return false;
       const std::size_t count = std::min(kGroup, order.size() - begin);
       changed_.clear();
-      for_all(count, learning.threads, [&](std::size_t i, int) {
-        read(group[i], images[order[begin + i]]);
+      for_all(count, passes.threads, [&](std::size_t i, int thread) {
+        read(group[i], passes.cells(order[begin + i], pass, thread));
         score(group[i]);
       });
       for (std::size_t i = 0; i < count; ++i)
-        learn_image(group[i], labels[order[begin + i]], learning);
+        passes.learn(group[i], labels[order[begin + i]], (pass + share) / passes.count);
+      if (passes.end_group) passes.end_group();
     }
-    const bool last = added_ == 0 || pass + 1 == learning.passes;
-    // The state of the end has no next pass.
-    passes_ = last ? learning.passes : pass + 1;
     position_ = 0;
-    added_ = 0;
+    // The state of the end has no next pass.
+    const bool last = passes.end_pass && passes.end_pass();
+    passes_ = passes.first + (last ? passes.count : pass + 1);
     if (last) break;
   }
   return save();
+}
+
+bool ReferenceTrainer::learn(const ReferenceLearning& learning, std::span<StoredCells> images,
+                             std::span<const std::uint16_t> labels,
+                             const std::function<bool(int, double)>& progress,
+                             const Checkpoints& checkpoints) {
+  Passes passes{0, learning.passes, learning.threads, learning.seed, {}, {}, {}, {}};
+  passes.cells = [&](std::size_t image, int, int) -> StoredCells& { return images[image]; };
+  passes.learn = [&](Image& image, std::uint16_t label, double) {
+    learn_image(image, label, learning);
+  };
+  passes.end_pass = [this] { return std::exchange(added_, 0) == 0; };
+  return run_passes(passes, labels, progress, checkpoints);
 }
 
 }  // namespace ocellus::detail

@@ -1,6 +1,7 @@
 // Learning of stage 4, with labels, and its read-out.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -24,9 +25,11 @@ class ClassProducts {
   ClassReferences view() const noexcept;
 
   /// A plane begins, or learns, with an input. `raw`: the sum of a(v, kappa, i) u for each member
-  /// i, before. `square` and `bank`: b^2 of the plane and all lengths, after it.
-  void add(int plane, std::span<const double> raw, double square, const WeightBank& bank);
-  void learn(int plane, std::span<const double> raw, double square, const WeightBank& bank);
+  /// i, before. `factor`: of the input, see WeightBank. `bank`: all lengths, after it.
+  void add(int plane, std::span<const double> raw, const WeightBank& bank);
+  void learn(int plane, std::span<const double> raw, double factor, const WeightBank& bank);
+  /// The weights of a plane were multiplied by `factor`.
+  void scale(int plane, double factor, const WeightBank& bank);
 
   /// For checkpoints: the sum of a(v, kappa, i) a(v, kappa, j) / c(v) of two members, and the bound
   /// of the read-out of a member.
@@ -35,6 +38,7 @@ class ClassProducts {
   void set_smallest(std::size_t member, float value) { smallest_[member] = value; }
 
  private:
+  std::size_t member_of(int plane) const noexcept;
   void refresh(std::size_t member, const WeightBank& bank);
 
   std::vector<int> members_;
@@ -63,6 +67,17 @@ struct ReferenceLearning {
   std::uint64_t seed = 0;
 };
 
+/// What `tune` needs beside ReferenceTuning.
+struct TuningRun {
+  ReferenceTuning tuning;
+  int passes_before = 0;  ///< complete ones of `learn`
+  int first = 0;          ///< the first reference that may move
+  int threads = 1;
+  std::uint64_t seed = 0;
+  /// Computes the C-cells of stage 3 of an image in a pass, in any thread.
+  std::function<void(std::size_t image, int pass, int thread, StoredCells& cells)> run;
+};
+
 class ReferenceTrainer {
  public:
   ReferenceTrainer(const CellWindow& window, int in_planes, int classes);
@@ -80,6 +95,10 @@ class ReferenceTrainer {
              std::span<const std::uint16_t> labels,
              const std::function<bool(int, double)>& progress, const Checkpoints& checkpoints);
 
+  /// After `learn`: moves the references, see ReferenceTuning. Reports and saves as `learn` does.
+  bool tune(const TuningRun& run, std::span<const std::uint16_t> labels,
+            const std::function<bool(int, double)>& progress, const Checkpoints& checkpoints);
+
   /// Before `learn`: the references of a network that has the same planes of stage 3, as the first
   /// ones.
   void start_from(const TrainedNeocognitron& network, int threads);
@@ -92,20 +111,70 @@ class ReferenceTrainer {
   std::uint16_t label(int plane) const { return labels_[static_cast<std::size_t>(plane)]; }
 
  private:
-  struct Image;
+  /// An image and its similarities to the references.
+  struct Image {
+    std::array<std::vector<SimpleInput>, kReferencePositions> inputs;
+    std::array<float, kReferencePositions> v{};
+    AlignedFloats similarities;  // [position * room + plane]
+    int room = 0;
+    ClassScores scores;
 
+    float& at(int position, int plane) const noexcept {
+      return similarities.get()[position * room + plane];
+    }
+  };
+  /// The vector nearest to an image among the references of a class and those between two of them.
+  struct Nearest {
+    int position = -1;  ///< -1: no reference is similar
+    float similarity = 0.0f;
+    struct Part {
+      int plane = -1;
+      float share = 0.0f;  ///< of the unit vector of the plane
+    };
+    std::array<Part, 2> parts;
+  };
+  struct Changed {
+    int plane;
+    float length;  ///< before
+  };
+  /// Passes over all images, in groups.
+  struct Passes {
+    int first = 0;  ///< number of the first one
+    int count = 0;
+    int threads = 1;
+    std::uint64_t seed = 0;  ///< of the orders
+    std::function<StoredCells&(std::size_t image, int pass, int thread)> cells;
+    /// Called for one image after the other. `done`: share of all passes.
+    std::function<void(Image& image, std::uint16_t label, double done)> learn;
+    std::function<void()> end_group;
+    std::function<bool()> end_pass;  ///< true: there is nothing left to learn
+  };
+
+  bool run_passes(const Passes& passes, std::span<const std::uint16_t> labels,
+                  const std::function<bool(int, double)>& progress, const Checkpoints& checkpoints);
   void read(Image& image, StoredCells& cells) const;
+  void compare_block(Image& image, std::size_t block) const;
+  float compare(const Image& image, int plane, int position) const;
   void compare(Image& image, int plane) const;
   void score(Image& image) const;
-  void learn_image(Image& image, std::uint16_t label, const ReferenceLearning& learning);
+  /// Sees the planes that earlier images of the group have changed.
+  void update(Image& image) const;
+  void note_change(int plane);
   std::vector<double> raw_sums(const Image& image, int position, const ClassProducts& products);
+  /// Adds `factor` times an input to a plane, whose similarity must be that of its weights.
+  void learn_plane(const Image& image, int position, int plane, ClassProducts& products,
+                   double factor);
+  void learn_image(Image& image, std::uint16_t label, const ReferenceLearning& learning);
+  Nearest nearest(const Image& image, const ClassProducts& products) const;
+  void tune_image(Image& image, std::uint16_t label, const TuningRun& run, double rate);
+  void restore_lengths();
 
   const CellWindow* window_;
   int in_planes_;
   WeightBank bank_;
   std::vector<std::uint16_t> labels_;
   std::vector<ClassProducts> classes_;
-  std::vector<int> changed_;  // planes that have learned since the images of the group were read
+  std::vector<Changed> changed_;  // since the images of the group were read
   int added_ = 0;
   int passes_ = 0;              // complete ones
   std::uint64_t position_ = 0;  // images that the next pass has learned

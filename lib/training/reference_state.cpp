@@ -46,8 +46,7 @@ void ReferenceTrainer::start_from(const TrainedNeocognitron& network, int thread
         for (std::size_t row = 0; row < rows; ++row)
           raw[j] += static_cast<double>(scaled[row]) * static_cast<double>(other[row]);
       }
-      const auto length = static_cast<double>(bank_.length(members[c][i]));
-      classes_[c].add(members[c][i], raw, length * length, bank_);
+      classes_[c].add(members[c][i], raw, bank_);
     }
   });
 }
@@ -99,8 +98,7 @@ Expected<void> ReferenceTrainer::restore(const TrainingCheckpoint& state) {
   const double* raw = state.products.data();
   for (std::size_t c = 0; c < members.size(); ++c) {
     for (std::size_t i = 0; i < members[c].size(); ++i) {
-      const auto length = static_cast<double>(bank_.length(members[c][i]));
-      classes_[c].add(members[c][i], {raw, i}, length * length, bank_);
+      classes_[c].add(members[c][i], {raw, i}, bank_);
       raw += i;
     }
     for (std::size_t i = 0; i < members[c].size(); ++i) {

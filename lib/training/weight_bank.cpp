@@ -25,7 +25,7 @@ void WeightBank::add(std::span<const SimpleInput> inputs) {
   learn(planes_ - 1, inputs);
 }
 
-void WeightBank::learn(int plane, std::span<const SimpleInput> inputs) {
+void WeightBank::learn(int plane, std::span<const SimpleInput> inputs, double factor) {
   const auto k = static_cast<std::size_t>(plane);
   double squares = squares_[k];
   for (const SimpleInput& input : inputs) {
@@ -33,10 +33,27 @@ void WeightBank::learn(int plane, std::span<const SimpleInput> inputs) {
     const auto c = static_cast<double>(window_->tap[tap].weight);
     float& a = weight(input.row, k);
     const auto before = static_cast<double>(a);
-    a = static_cast<float>(before + c * static_cast<double>(input.value));
+    a = static_cast<float>(before + factor * c * static_cast<double>(input.value));
     const auto after = static_cast<double>(a);
     columns_[k][input.row] = a;
     squares += (after * after - before * before) / c;
+  }
+  squares_[k] = squares;
+  lengths_[k] = static_cast<float>(std::sqrt(squares));
+}
+
+void WeightBank::set_length(int plane, float length) {
+  const auto k = static_cast<std::size_t>(plane);
+  const double factor = static_cast<double>(length) / std::sqrt(squares_[k]);
+  double squares = 0.0;
+  for (std::size_t row = 0; row < rows_; ++row) {
+    float& a = columns_[k][row];
+    if (a == 0.0f) continue;
+    a = static_cast<float>(factor * static_cast<double>(a));
+    weight(row, k) = a;
+    const auto c =
+        static_cast<double>(window_->tap[row / static_cast<std::size_t>(in_planes_)].weight);
+    squares += static_cast<double>(a) * static_cast<double>(a) / c;
   }
   squares_[k] = squares;
   lengths_[k] = static_cast<float>(std::sqrt(squares));

@@ -11,7 +11,7 @@
 
 namespace ocellus::detail {
 
-/// Each plane has the sum of the inputs of its seeds: a = sum of c(v) u, with b by (4).
+/// Each plane has a weighted sum of inputs: a = sum of c(v) u, with b by (4).
 class WeightBank {
  public:
   /// Weights of inputs through `window` from a layer of `in_planes` planes.
@@ -22,8 +22,10 @@ class WeightBank {
 
   /// Begins a plane with this input.
   void add(std::span<const SimpleInput> inputs);
-  /// Adds an input to the weights of a plane.
-  void learn(int plane, std::span<const SimpleInput> inputs);
+  /// Adds `factor` times an input to the weights of a plane.
+  void learn(int plane, std::span<const SimpleInput> inputs, double factor = 1.0);
+  /// Multiplies the weights of a plane so that they get this length.
+  void set_length(int plane, float length);
   /// Begins a plane with these weights a and b^2.
   void restore(std::span<const float> column, double square);
   /// The weights a of a plane, one for each row.

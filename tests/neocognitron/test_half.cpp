@@ -13,6 +13,9 @@ TEST(Half, EveryNumberSurvives) {
     const float value = detail::float_from_half(static_cast<std::uint16_t>(bits));
     ASSERT_EQ(detail::half_from_float(value), bits) << value;
     ASSERT_EQ(detail::float_from_half(static_cast<std::uint16_t>(bits | 0x8000)), -value);
+    if (bits > 0) {
+      ASSERT_EQ(detail::half_from_float(-value), bits | 0x8000) << -value;
+    }
     // Numbers ascend with their bits.
     if (bits > 0) {
       ASSERT_GT(value, detail::float_from_half(static_cast<std::uint16_t>(bits - 1)));

@@ -3,15 +3,18 @@
 // ocellus::training.
 //
 // Sources: Fukushima, Neurocomputing 51, 2003 (seed cells, dual thresholds, supervised
-// competition); Fukushima, Shouno, IJCNN 2016 (margin of the winner); ocellus/neocognitron_model.h
-// has the equations.
+// competition); Fukushima, Shouno, IJCNN 2016 (margin of the winner); Seo, Obermayer, Neural
+// Computation 15, 2003 (soft learning vector quantization). ocellus/neocognitron_model.h has the
+// equations.
 //
 // Stage 1 is fixed: edges of 16 orientations. Stages 2 and 3 learn without labels. For each image,
 // the cells with the largest output of their surroundings become seeds, at most one for each plane,
 // and their inputs are added to the weights of their planes. Where there is input but all cells are
 // silent, a new plane begins. Stage 4 learns with labels: an image that is recognized by too small
 // a margin, or wrongly, becomes a new reference of its class; otherwise it is added to the most
-// similar reference of its class. The result does not depend on the number of threads.
+// similar reference of its class. At the end, the references are tuned: those that make an image
+// similar to its class move towards it, those that make it similar to other classes move away. The
+// result does not depend on the number of threads.
 //
 // A network that has learned can learn more images and more classes (`extend_neocognitron`).
 // Training can be stopped and go on later (`TrainingCheckpoint`).
@@ -51,6 +54,20 @@ struct FeatureLearning {
   int images = 4000;  ///< from which it learns, the first ones; 0: all
 };
 
+/// How the references of stage 4 are tuned. Class c has the probability
+///
+///   p(c) = exp(sharpness s(c)) / sum over all classes i of exp(sharpness s(i))
+///
+/// where s(c) is its similarity to the image. The one or two references that determine s(c) move by
+/// rate (1 - p(c)) along the gradient of s(c) for the class of the image, and by -rate p(c) for
+/// other classes. The rate decreases to 0 over all passes. Weights of stage 4 may become negative.
+struct ReferenceTuning {
+  /// Over all images, each time with another distortion. 0 to 1000; 0: no tuning
+  int passes = 8;
+  float rate = 0.3f;        ///< of unit vectors, 0 to 1
+  float sharpness = 40.0f;  ///< 1 to 1000
+};
+
 /// The state of a training, from which it goes on to the same result. Both hashes must fit the
 /// images and the settings of the call that resumes.
 struct TrainingCheckpoint {
@@ -60,7 +77,7 @@ struct TrainingCheckpoint {
   std::array<int, 2> planes{};                ///< K2 and K3; 0: not learned
   std::array<std::vector<float>, 2> weights;  ///< of stages 2 and 3, as in TrainedNeocognitron
   // Stage 4.
-  int passes = 0;                     ///< complete ones
+  int passes = 0;                     ///< complete ones; those of the tuning follow the others
   std::uint64_t position = 0;         ///< images that the next pass has learned
   int added = 0;                      ///< references that the next pass has added
   std::vector<std::uint16_t> labels;  ///< class of each reference, the oldest first
@@ -84,7 +101,8 @@ struct NeocognitronTraining {
   int passes = 4;                   ///< over all images, at most; it ends when all are recognized
   /// Distorted copies of each image, from which stage 4 learns, too: 0 to 100.
   int copies = 2;
-  float rotation = 8.0f;  ///< of the copies: at most, degrees
+  ReferenceTuning tuning;
+  float rotation = 8.0f;  ///< of the copies and while tuning: at most, degrees
   float scale = 0.1f;     ///< logarithm of the factors along x and y, at most
   float shear = 0.15f;    ///< at most
   std::uint64_t seed = 1;
@@ -124,7 +142,8 @@ Expected<TrainedNeocognitron> train_neocognitron(const LabeledImages& images,
 /// Stage 4 of a trained network learns more images. Stages 1 to 3, parameters, normalization and
 /// calibration stay. Classes are the same if their names are: an image of a name that the network
 /// does not have begins a new class. The network does not see its earlier images again: with a
-/// margin of 0 and no copies, new classes win few images of the old ones. `features`, `parameters`,
+/// margin of 0 and no copies, new classes win few images of the old ones. Tuning moves new
+/// references only. `features`, `parameters`,
 /// `normalization` and `calibration_copies` of `training` are not used. Errors: those of
 /// `train_neocognitron`.
 Expected<TrainedNeocognitron> extend_neocognitron(const TrainedNeocognitron& network,
