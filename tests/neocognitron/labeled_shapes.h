@@ -63,6 +63,7 @@ inline NeocognitronTraining small_training() {
   training.features[1].planes = 24;
   training.copies = 1;
   training.passes = 3;
+  training.tuning = {2, 0.3f, 5.0f};  // the shapes differ much
   training.threads = 2;
   training.calibration_copies = 50;
   return training;

@@ -164,6 +164,21 @@ TEST_F(NeocognitronFile, BadNumbersAreNamed) {
     EXPECT_EQ(error_of(bytes),
               "neocognitron model \"\": a weight of stage 1 is nan; it must be 0 or more");
   }
+  // References may have negative weights. Their lengths follow them.
+  const TrainedNeocognitron written = network();
+  const std::size_t references = whole.size() - written.lengths.size() * sizeof(float) -
+                                 (2 * written.weights[3].size() + 63) / 64 * 64;
+  const std::uint16_t infinity = 0xfc00;
+  const std::uint16_t negative = 0xb800;
+  for (const std::uint16_t weight : {infinity, negative}) {
+    std::vector<std::uint8_t> bytes = whole;
+    std::memcpy(bytes.data() + references, &weight, sizeof(weight));
+    hash_again(bytes);
+    EXPECT_EQ(error_of(bytes), weight == negative
+                                   ? ""
+                                   : "neocognitron model \"\": a weight of stage 4 is "
+                                     "-inf; it must be finite");
+  }
   {
     std::vector<std::uint8_t> bytes = whole;
     const float length = -8.0f;

@@ -75,6 +75,49 @@ TEST(Training, ThreadsDoNotChangeTheResult) {
   for (std::size_t l = 0; l < 4; ++l) EXPECT_EQ(must(one).weights[l], must(three).weights[l]);
 }
 
+// Fails when tuning does not move references towards the images of their class and away from
+// others.
+TEST(Training, TuningRaisesTheMargins) {
+  const LabeledImages images = shapes(60, 9);
+  NeocognitronTraining training = small_training();
+  training.references = 5;
+  training.margin = 0.2f;
+  training.copies = 0;
+  std::vector<double> margins;
+  for (const int passes : {0, 4}) {
+    training.tuning = {passes, 0.3f, 4.0f};  // the shapes differ much
+    const auto trained = train_neocognitron(images, training);
+    EXPECT_EQ(must(trained).planes[3], 5);
+    const LabeledImages others = shapes(100, 10);
+    const auto scores = recognize(must(trained), others);
+    double sum = 0.0;
+    for (std::size_t i = 0; i < others.count(); ++i) {
+      const CharacterScores& score = must(scores)[i];
+      sum += static_cast<double>(score.best == others.labels[i] ? score.margin : -score.margin);
+    }
+    margins.push_back(sum / static_cast<double>(others.count()));
+  }
+  EXPECT_GT(margins[1], 1.1 * margins[0]);
+}
+
+// Fails when a setting of the tuning has no effect.
+TEST(Training, SettingsOfTheTuningCount) {
+  const LabeledImages images = shapes(30, 11);
+  const auto weights = [&images](float rate, float sharpness, float rotation) {
+    NeocognitronTraining training = small_training();
+    training.copies = 0;
+    training.tuning = {1, rate, sharpness};
+    training.rotation = rotation;
+    const auto trained = train_neocognitron(images, training);
+    return must(trained).weights[3];
+  };
+  const std::vector<float> tuned = weights(0.3f, 5.0f, 8.0f);
+  EXPECT_EQ(weights(0.3f, 5.0f, 8.0f), tuned);
+  EXPECT_NE(weights(0.6f, 5.0f, 8.0f), tuned);
+  EXPECT_NE(weights(0.3f, 4.0f, 8.0f), tuned);
+  EXPECT_NE(weights(0.3f, 5.0f, 20.0f), tuned);
+}
+
 // Fails when the margin has no influence on the number of references.
 TEST(Training, ASmallerMarginGivesFewerReferences) {
   const LabeledImages images = shapes(60, 8);
@@ -86,6 +129,19 @@ TEST(Training, ASmallerMarginGivesFewerReferences) {
     references.push_back(must(trained).planes[3]);
   }
   EXPECT_LT(references[0], references[1]);
+}
+
+TEST(Training, BadSettingsOfTheTuningAreNamed) {
+  const auto error = [](const ReferenceTuning& tuning) {
+    NeocognitronTraining training = small_training();
+    training.tuning = tuning;
+    const auto trained = train_neocognitron(shapes(5, 1), training);
+    return trained ? std::string() : std::string(trained.error().text);
+  };
+  EXPECT_EQ(error({-1, 0.3f, 40.0f}), "training: tuning.passes is -1; it must be 0 to 1000");
+  EXPECT_EQ(error({1, 1.5f, 40.0f}), "training: tuning.rate is 1.5; it must be 0 to 1");
+  EXPECT_EQ(error({1, 0.3f, std::nanf("")}),
+            "training: tuning.sharpness is nan; it must be 1 to 1000");
 }
 
 // Fails when the lead of a class is not signed, or a class wins a tie that it has lost.
