@@ -385,6 +385,7 @@ TEST(Confidence, IsALogisticFunction) {
 TEST(Confidence, IsFittedAtTheEndOfTheTraining) {
   const LabeledImages images = shapes(40, 12);
   NeocognitronTraining training = small_training();
+  training.tuning.passes = 0;  // so that there are mistakes
   const auto fitted = train_neocognitron(images, training);
   const ConfidenceCalibration& calibration = must(fitted).calibration;
   EXPECT_NE(calibration.offset, ConfidenceCalibration{}.offset);
