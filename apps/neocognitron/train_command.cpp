@@ -356,19 +356,22 @@ void add_learning_options(CLI::App& command, TrainOptions& options) {
                   "An image that wins by less becomes a reference, -0.5 to 0.5; with --from the "
                   "default is 0")
       ->capture_default_str();
-  command.add_option("--references", training.references, "Most references, 1 to 8192")
+  command
+      .add_option("--references", training.references,
+                  "Most references, 1 to 8192; 0: 25 for each class of the images, beside those of "
+                  "--from")
       ->capture_default_str();
   command.add_option("--passes", training.passes, "Most passes of stage 4 over the images")
       ->capture_default_str();
   command
       .add_option("--copies", training.copies,
-                  "Distorted copies of each image that stage 4 learns, too, 0 to 100; with --from "
-                  "the default is 0")
+                  "Distorted copies of each image that stage 4 learns, too, 0 to 100")
       ->capture_default_str();
   command
-      .add_option("--tuning-passes", training.tuning.passes,
-                  "Passes that tune the references, each with other distortions, 0 to 1000; with "
-                  "--from only new references move")
+      .add_option(
+          "--tuning-passes", training.tuning.passes,
+          "Passes that tune the references, each with other distortions, 0 to 1000; -1: so "
+          "many that 60,000 images are shown, 6 to 60; with --from only new references move")
       ->capture_default_str();
   command.add_option("--tuning-rate", training.tuning.rate, "Largest step of a reference, 0 to 1")
       ->capture_default_str();
@@ -426,7 +429,6 @@ void add_train_digits_command(CLI::App& train, int& exit_code) {
                               "--checkpoint names no file"}});
     // New classes must not win the images of the old ones, which are not seen again.
     if (!options->from.empty() && command->count("--margin") == 0) options->training.margin = 0.0f;
-    if (!options->from.empty() && command->count("--copies") == 0) options->training.copies = 0;
     run_train(*options);
     exit_code = kDone;
   });

@@ -166,14 +166,14 @@ std::uint64_t settings_hash(const NeocognitronTraining& training,
 }
 
 Expected<void> check_resume(const TrainingCheckpoint& state, const TrainingCheckpoint& expected,
-                            const NeocognitronTraining& training, bool extends) noexcept {
+                            const NeocognitronParameters& parameters, int passes,
+                            bool extends) noexcept {
   if (state.images_hash != expected.images_hash)
     return invalid_argument("training: the state to resume comes from other images or labels");
   if (state.settings_hash != expected.settings_hash)
     return invalid_argument("training: the state to resume comes from other settings");
-  bool fits = state.stage >= 1 && state.stage <= 3 && state.passes >= 0 &&
-              state.passes <= training.passes + training.tuning.passes && state.added >= 0 &&
-              (state.stage == 3 || state.labels.empty());
+  bool fits = state.stage >= 1 && state.stage <= 3 && state.passes >= 0 && state.passes <= passes &&
+              state.added >= 0 && (state.stage == 3 || state.labels.empty());
   int below = kEdgePlanes;
   for (std::size_t f = 0; fits && f < state.planes.size(); ++f) {
     // The stages of a network that learns more are not in the state.
@@ -182,7 +182,7 @@ Expected<void> check_resume(const TrainingCheckpoint& state, const TrainingCheck
       fits = state.planes[f] == 0 && state.weights[f].empty();
       continue;
     }
-    const int taps = simple_window(training.parameters, static_cast<int>(f) + 1).taps;
+    const int taps = simple_window(parameters, static_cast<int>(f) + 1).taps;
     fits = state.planes[f] >= 1 && state.planes[f] <= kMaxFeaturePlanes &&
            state.weights[f].size() == static_cast<std::size_t>(taps) *
                                           static_cast<std::size_t>(below) *

@@ -15,9 +15,11 @@ std::uint64_t images_hash(const LabeledImages& images) noexcept;
 std::uint64_t settings_hash(const NeocognitronTraining& training,
                             const TrainedNeocognitron* from) noexcept;
 
-/// Whether a training with the hashes of `expected` can go on from `state`. `extends`: it extends a
+/// Whether a training with the hashes of `expected` and so many passes can go on from `state`.
+/// `extends`: it extends a
 /// network. Errors: InvalidArgument.
 Expected<void> check_resume(const TrainingCheckpoint& state, const TrainingCheckpoint& expected,
-                            const NeocognitronTraining& training, bool extends) noexcept;
+                            const NeocognitronParameters& parameters, int passes,
+                            bool extends) noexcept;
 
 }  // namespace ocellus::detail

@@ -73,10 +73,10 @@ Expected<void> check_training(const LabeledImages& images, const NeocognitronTra
   }
   check("extent", static_cast<double>(training.normalization.extent), 16, 64);
   check("margin", static_cast<double>(training.margin), -0.5, 0.5);
-  check("references", training.references, 1, kMaxReferences);
+  check("references", training.references, 0, kMaxReferences);
   check("passes", training.passes, 1, 1000);
   check("copies", training.copies, 0, 100);
-  check("tuning.passes", training.tuning.passes, 0, 1000);
+  check("tuning.passes", training.tuning.passes, ReferenceTuning::kEnoughPasses, 1000);
   check("tuning.rate", static_cast<double>(training.tuning.rate), 0.0, 1.0);
   check("tuning.sharpness", static_cast<double>(training.tuning.sharpness), 1.0, 1000.0);
   check("rotation", static_cast<double>(training.rotation), 0.0, 45.0);
@@ -142,7 +142,13 @@ class Trainer {
         training_(training),
         from_(from),
         threads_(threads_of(training.threads)),
-        network_(from == nullptr ? training.parameters : from->parameters) {}
+        tuning_(training.tuning),
+        network_(from == nullptr ? training.parameters : from->parameters) {
+    if (tuning_.passes != ReferenceTuning::kEnoughPasses) return;
+    constexpr std::size_t kShown = 60'000;
+    tuning_.passes =
+        static_cast<int>(std::clamp(kShown / images.count(), std::size_t{6}, std::size_t{60}));
+  }
 
   Expected<TrainedNeocognitron> train() {
     if (const Expected<void> begun = begin(); !begun) return tl::unexpected(begun.error());
@@ -160,7 +166,8 @@ class Trainer {
     state_.settings_hash = settings_hash(training_, from_);
     if (training_.resume != nullptr) {
       if (const Expected<void> checked =
-              check_resume(*training_.resume, state_, training_, from_ != nullptr);
+              check_resume(*training_.resume, state_, training_.parameters,
+                           training_.passes + tuning_.passes, from_ != nullptr);
           !checked)
         return checked;
       state_ = *training_.resume;
@@ -303,12 +310,21 @@ class Trainer {
     return {};
   }
 
+  int most_references() const {
+    if (training_.references > 0) return training_.references;
+    constexpr int kOfClass = 25;
+    std::array<bool, kMaxCharacterClasses> seen{};
+    for (const std::uint16_t label : labels_) seen[label] = true;
+    const auto classes = static_cast<int>(std::count(seen.begin(), seen.end(), true));
+    return std::min(kMaxReferences, (from_ != nullptr ? from_->planes[3] : 0) + kOfClass * classes);
+  }
+
   bool learn(ReferenceTrainer& trainer, const ReferenceTrainer::Checkpoints& checkpoints) {
     std::vector<std::uint16_t> labels(cells_.size());
     for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = labels_[i % images_.count()];
     return trainer.learn(
-        {training_.margin, training_.references, training_.passes, threads_, training_.seed},
-        cells_, labels,
+        {training_.margin, most_references(), training_.passes, threads_, training_.seed}, cells_,
+        labels,
         [&](int pass, double share) {
           return progress("stage 4", (pass + share) / training_.passes);
         },
@@ -317,7 +333,7 @@ class Trainer {
 
   bool tune(ReferenceTrainer& trainer, const ReferenceTrainer::Checkpoints& checkpoints) {
     const auto rooms = network_.rooms(threads_);
-    TuningRun run{training_.tuning, training_.passes, 0, threads_, training_.seed, {}};
+    TuningRun run{tuning_, training_.passes, 0, threads_, training_.seed, {}};
     if (from_ != nullptr) run.first = from_->planes[3];
     run.run = [&](std::size_t image, int pass, int thread, StoredCells& cells) {
       Network::Room& room = *rooms[static_cast<std::size_t>(thread)];
@@ -329,9 +345,7 @@ class Trainer {
     };
     return trainer.tune(
         run, labels_,
-        [&](int pass, double share) {
-          return progress("tuning", (pass + share) / training_.tuning.passes);
-        },
+        [&](int pass, double share) { return progress("tuning", (pass + share) / tuning_.passes); },
         checkpoints);
   }
 
@@ -367,6 +381,7 @@ class Trainer {
   const NeocognitronTraining& training_;
   const TrainedNeocognitron* from_;
   int threads_;
+  ReferenceTuning tuning_;
   TrainedNeocognitron out_;
   Network network_;
   std::vector<std::uint16_t> labels_;

@@ -138,7 +138,7 @@ TEST(Training, BadSettingsOfTheTuningAreNamed) {
     const auto trained = train_neocognitron(shapes(5, 1), training);
     return trained ? std::string() : std::string(trained.error().text);
   };
-  EXPECT_EQ(error({-1, 0.3f, 40.0f}), "training: tuning.passes is -1; it must be 0 to 1000");
+  EXPECT_EQ(error({-2, 0.3f, 40.0f}), "training: tuning.passes is -2; it must be -1 to 1000");
   EXPECT_EQ(error({1, 1.5f, 40.0f}), "training: tuning.rate is 1.5; it must be 0 to 1");
   EXPECT_EQ(error({1, 0.3f, std::nanf("")}),
             "training: tuning.sharpness is nan; it must be 1 to 1000");

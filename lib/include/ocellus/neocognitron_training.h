@@ -62,8 +62,11 @@ struct FeatureLearning {
 /// rate (1 - p(c)) along the gradient of s(c) for the class of the image, and by -rate p(c) for
 /// other classes. The rate decreases to 0 over all passes. Weights of stage 4 may become negative.
 struct ReferenceTuning {
-  /// Over all images, each time with another distortion. 0 to 1000; 0: no tuning
-  int passes = 8;
+  static constexpr int kEnoughPasses = -1;
+
+  /// Over all images, each time with another distortion. 0: no tuning; kEnoughPasses: so many that
+  /// 60,000 images are shown, 6 to 60. At most 1000
+  int passes = kEnoughPasses;
   float rate = 0.3f;        ///< of unit vectors, 0 to 1
   float sharpness = 40.0f;  ///< 1 to 1000
 };
@@ -97,14 +100,16 @@ struct NeocognitronTraining {
   /// An image whose class wins by less over every other class becomes a reference. Below 0, it
   /// becomes one only if another class wins by more than this. -0.5 to 0.5
   float margin = 0.02f;
-  int references = kMaxReferences;  ///< at most
-  int passes = 4;                   ///< over all images, at most; it ends when all are recognized
+  /// At most, 0 to kMaxReferences; 0: 25 for each class of the images, beside those of a network
+  /// that learns more.
+  int references = 0;
+  int passes = 1;  ///< over all images, at most; it ends when all are recognized
   /// Distorted copies of each image, from which stage 4 learns, too: 0 to 100.
-  int copies = 2;
+  int copies = 0;
   ReferenceTuning tuning;
-  float rotation = 8.0f;  ///< of the copies and while tuning: at most, degrees
-  float scale = 0.1f;     ///< logarithm of the factors along x and y, at most
-  float shear = 0.15f;    ///< at most
+  float rotation = 12.0f;  ///< of the copies and while tuning: at most, degrees
+  float scale = 0.15f;     ///< logarithm of the factors along x and y, at most
+  float shear = 0.2f;      ///< at most
   std::uint64_t seed = 1;
   int threads = 0;  ///< 0: one for each CPU that the process may use
   /// Distorted copies that stage 4 does not learn: `train_neocognitron` fits the confidence to
