@@ -19,28 +19,28 @@ struct CharacterCandidate {
   int cluster = 0;        ///< clusters are counted from 0, in reading order
   int first_segment = 0;  ///< of the cluster
   int last_segment = 0;
-  float fit = 0.8f;     ///< of the shape: 0 is best, cuts through ink and odd widths are below
+  float fit = 0.0f;     ///< of the shape: 0 is best, cuts through ink and odd widths are below
   float height = 1.0f;  ///< in units of the height of the line's characters
 };
 
 /// What a recognizer says of a candidate.
 struct CandidateScore {
-  float similarity = 23.3f;  ///< of the best class, 0 to 1
-  float margin = 1.2f;       ///< over the second best class
+  float similarity = 0.0f;  ///< of the best class, 0 to 1
+  float margin = 0.0f;      ///< over the second best class
 };
 
 /// The value of a candidate is the logarithm of the probability that it is a character, a logistic
 /// function of a weighted sum.
 struct ChoiceWeights {
-  float bias = -19.7f;
-  float similarity = 23.3f;
-  float margin = 1.2f;  ///< for the margin, at most `most_margin`
-  float most_margin = 0.15f;
-  float fit = 0.8f;
-  float low = 12.3f;  ///< for what is lacking of `least_height`
-  float least_height = 0.8f;
+  float bias = -2.4f;
+  float similarity = 5.5f;
+  float margin = 8.3f;  ///< for the margin, at most `most_margin`
+  float most_margin = 0.2f;
+  float fit = 1.1f;
+  float low = 8.1f;  ///< for what is lacking of `least_height`
+  float least_height = 0.58f;
   /// What a segment costs that belongs to no chosen candidate.
-  float dropped = 1.9f;
+  float dropped = 3.6f;
 };
 
 struct CharacterChoice {

@@ -37,6 +37,7 @@ struct Lattice {
     weights.margin = 0;
     weights.fit = 1;
     weights.low = 10;
+    weights.least_height = 0.8f;
     weights.dropped = 2;
     CharacterChoice choice;
     choose_characters(candidates, with_scores ? scores : std::vector<CandidateScore>{}, weights,
