@@ -39,6 +39,8 @@ struct TrainOptions {
   std::vector<float> learning_thresholds;
   std::vector<float> thresholds;
   int feature_images = FeatureLearning{}.images;
+  bool kill_losers = false;
+  std::string read_out = "interpolate";
   bool keep_slant = false;
   bool json = false;
   NeocognitronTraining training;
@@ -97,12 +99,14 @@ NeocognitronTraining training_of(const TrainOptions& options) {
   NeocognitronTraining training = options.training;
   for (std::size_t i = 0; i < training.features.size(); ++i) {
     training.features[i].images = options.feature_images;
+    training.features[i].kill_losers = options.kill_losers;
     if (!options.planes.empty()) training.features[i].planes = options.planes[i];
     if (!options.learning_thresholds.empty())
       training.features[i].threshold = options.learning_thresholds[i];
   }
   for (std::size_t i = 0; i < options.thresholds.size(); ++i)
     training.parameters.stages[i].threshold = options.thresholds[i];
+  training.parameters.interpolate = options.read_out == "interpolate";
   training.normalization.deslant = !options.keep_slant;
   // With a split, the confidence comes from its images.
   if (options.validation > 0.0) training.calibration_copies = 0;
@@ -315,8 +319,10 @@ void add_input_options(CLI::App& command, TrainOptions& options) {
                   "Share of the images of each class that is not learned but measures the accuracy")
       ->check(finite_range(0.0, 0.9))
       ->capture_default_str();
-  command.add_option("--from", options.from,
-                     "Model that learns the images in addition, and classes with new names");
+  command.add_option(
+      "--from", options.from,
+      "Model that learns the images in addition, and classes with new names: a file, or "
+      "a model of the library");
 }
 
 void add_learning_options(CLI::App& command, TrainOptions& options) {
@@ -349,6 +355,14 @@ void add_learning_options(CLI::App& command, TrainOptions& options) {
   command
       .add_option("--extent", training.normalization.extent,
                   "Larger side of a character, 16 to 64 pixels of 65")
+      ->capture_default_str();
+  command.add_flag("--kill-losers", options.kill_losers,
+                   "While stages 2 and 3 learn, a winner deletes the planes that answer with it");
+  command
+      .add_option("--read-out", options.read_out,
+                  "Similarity of a class: to vectors between two of its references, or to the "
+                  "nearest reference")
+      ->check(CLI::IsMember({"interpolate", "largest"}))
       ->capture_default_str();
   command.add_flag("--keep-slant", options.keep_slant, "Do not remove the slant of characters");
   command
@@ -420,13 +434,14 @@ void add_train_digits_command(CLI::App& train, int& exit_code) {
       "Ctrl-C stops. With --checkpoint, --resume with the same options goes on from there.\n"
       "docs/neocognitron.md tells what is learned.");
   command->callback([command, options, &exit_code] {
-    check_options(*command, {{!options->from.empty(),
-                              {"--planes", "--feature-images", "--learning-thresholds",
-                               "--thresholds", "--extent", "--keep-slant"},
-                              "the model of --from has learned stages 1 to 3"},
-                             {options->checkpoint.empty(),
-                              {"--checkpoint-images", "--resume"},
-                              "--checkpoint names no file"}});
+    check_options(*command,
+                  {{!options->from.empty(),
+                    {"--planes", "--feature-images", "--learning-thresholds", "--thresholds",
+                     "--kill-losers", "--read-out", "--extent", "--keep-slant"},
+                    "the model of --from has learned stages 1 to 3"},
+                   {options->checkpoint.empty(),
+                    {"--checkpoint-images", "--resume"},
+                    "--checkpoint names no file"}});
     // New classes must not win the images of the old ones, which are not seen again.
     if (!options->from.empty() && command->count("--margin") == 0) options->training.margin = 0.0f;
     run_train(*options);

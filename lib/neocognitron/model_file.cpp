@@ -66,6 +66,7 @@ Expected<void> parse_parameters(const file::Neocognitron& from, NeocognitronTabl
   parameters.surround_sigma = from.surround_sigma();
   parameters.contrast_radius = from.contrast_radius();
   parameters.contrast_threshold = from.contrast_threshold();
+  parameters.interpolate = from.interpolate();
   parameters.gain = from.gain();
   const auto* const stages = from.stages();
   if (stages == nullptr || stages->size() != kNeocognitronStages)

@@ -8,7 +8,6 @@
 #include <span>
 
 #include "core/failure.h"
-#include "neocognitron/builtin_models.h"
 
 namespace ocellus::detail {
 namespace {
@@ -29,9 +28,9 @@ Expected<void> read_table(const char* name, NeocognitronTable& table, ModelHeade
     header = *parsed;
     return parse_neocognitron_table(bytes, header, table);
   };
-  if (const auto builtin = builtin_model(name); !builtin.empty()) {
-    return parse(builtin.data(), parse_model_header(kNeocognitronKind, builtin.data(),
-                                                    builtin.size(), builtin.size()));
+  if (const auto own = library_model(name); !own.empty()) {
+    return parse(own.data(),
+                 parse_model_header(kNeocognitronKind, own.data(), own.size(), own.size()));
   }
   if (Expected<void> opened = file.open(kNeocognitronKind, name); !opened) return opened;
   const std::unique_ptr<TableBytes> bytes(new (std::nothrow) TableBytes);
@@ -46,7 +45,7 @@ Expected<void> read_table(const char* name, NeocognitronTable& table, ModelHeade
 Expected<void> read_model_plan(const char* name, ModelPlan& plan) noexcept {
   if (name[0] == '\0') {
     return invalid_argument(
-        "model is empty; it must be digits-small or the path of a model file (*.ocellus)");
+        "model is empty; it must be %s, or the path of a model file (*.ocellus)", kLibraryModels);
   }
   ModelFile file;
   ModelHeader header;
@@ -69,8 +68,8 @@ Expected<void> ModelArrays::read_arrays(const ModelPlan& plan) noexcept {
         kNeocognitronKind, name,
         make_error(Status::kCorruptFile, "neocognitron model: it changed while it was read"));
   }
-  if (const auto builtin = builtin_model(name); !builtin.empty()) {
-    data_ = builtin.data() + header.arrays_at;
+  if (const auto own = library_model(name); !own.empty()) {
+    data_ = own.data() + header.arrays_at;
   } else {
     memory_.reset(static_cast<std::uint8_t*>(std::malloc(places_.bytes)));
     if (memory_ == nullptr) return tl::unexpected(no_memory_for_model());

@@ -65,7 +65,7 @@ constexpr auto kHasTiles = [](const NeocognitronConfig& c) {
 
 constexpr Option kOptions[] = {
     Rows::text<[](auto& c) { return &c.model; }>(
-        "model", "Model file (*.ocellus), or the model of the library: digits-small"),
+        "model", "Model file (*.ocellus), or a model of the library: digits-small or digits"),
     Rows::choice<[](auto& c) { return &c.layout; }>("layout", kLayouts, "Where the characters are"),
     Rows::when<kHasFields>(
         "layout=find or boxes",

@@ -79,7 +79,8 @@ void ReferenceClasses::prepare(const NeocognitronTable& table, const std::uint16
       weighted_sums({inputs, count}, dense, own.references.stride, own.references.stride, products);
       own.smallest[i] = 1.0f;
       for (std::size_t j = 0; j < stride; ++j) {
-        own.scales[i * stride + j] = j == i || j >= n ? 0.0f : interpolation_scale(products[j]);
+        const bool pair = table.parameters.interpolate && j != i && j < n;
+        own.scales[i * stride + j] = pair ? interpolation_scale(products[j]) : 0.0f;
         if (j != i && j < n) own.smallest[i] = std::min(own.smallest[i], products[j]);
       }
     }

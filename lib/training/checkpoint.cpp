@@ -54,7 +54,7 @@ class Hash {
 void add_parameters(Hash& hash, const NeocognitronParameters& parameters,
                     const PatchNormalization& normalization) {
   hash.add(parameters.center_sigma, parameters.surround_sigma, parameters.contrast_radius,
-           parameters.contrast_threshold, parameters.gain);
+           parameters.contrast_threshold, parameters.gain, parameters.interpolate);
   for (const NeocognitronStage& stage : parameters.stages) {
     hash.add(stage.threshold, stage.s_radius, stage.s_decay, stage.c_radius, stage.c_decay,
              stage.surround, stage.surround_radius);
@@ -151,7 +151,8 @@ std::uint64_t settings_hash(const NeocognitronTraining& training,
   if (from == nullptr) {
     add_parameters(hash, training.parameters, training.normalization);
     for (const FeatureLearning& stage : training.features) {
-      hash.add(stage.threshold, stage.radius, stage.least_input, stage.planes, stage.images);
+      hash.add(stage.threshold, stage.radius, stage.least_input, stage.kill_losers, stage.planes,
+               stage.images);
     }
   } else {
     add_parameters(hash, from->parameters, from->normalization);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <vector>
 
 namespace ocellus::detail {
@@ -100,13 +101,34 @@ class SeedSelection {
       return a.position != b.position ? a.position < b.position : a.plane < b.plane;
     });
     used_.assign(static_cast<std::size_t>(planes_), 0);
+    losers_.clear();
     for (const Seed& seed : seeds_) {
       const auto position = static_cast<std::size_t>(seed.position);
       if (taken_[position] != 0) continue;
       take(seed.position);
-      if (used_[static_cast<std::size_t>(seed.plane)] != 0) continue;
+      if (used_[static_cast<std::size_t>(seed.plane)] != 0 || losers_.contains(seed.plane))
+        continue;
       used_[static_cast<std::size_t>(seed.plane)] = 1;
       bank_.learn(seed.plane, inputs_[position]);
+      if (learning_.kill_losers) note_losers(position, seed.plane);
+    }
+    for (auto plane = losers_.rbegin(); plane != losers_.rend(); ++plane) remove(*plane);
+  }
+
+  /// Planes that answer at the position of a seed. A plane that has learned from this image stays.
+  void note_losers(std::size_t position, int winner) {
+    for (int k = 0; k < planes_; ++k) {
+      if (k == winner || used_[static_cast<std::size_t>(k)] != 0) continue;
+      if (respond(e_[position][static_cast<std::size_t>(k)], v_[position]) > 0.0f)
+        losers_.insert(k);
+    }
+  }
+
+  void remove(int plane) {
+    bank_.remove(plane);
+    for (const int p : active_) {
+      std::vector<float>& e = e_[static_cast<std::size_t>(p)];
+      e.erase(e.begin() + plane);
     }
   }
 
@@ -147,6 +169,7 @@ class SeedSelection {
   std::vector<int> silent_;
   std::vector<Seed> seeds_;
   std::vector<char> used_;
+  std::set<int> losers_;
   std::vector<SimpleInput> room_;
   AlignedFloats excitation_;
   std::size_t excitation_room_ = 0;

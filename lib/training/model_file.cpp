@@ -92,7 +92,8 @@ Expected<std::vector<std::uint8_t>> encode_neocognitron(const TrainedNeocognitro
       builder.CreateVector(references), builder.CreateVector(names), builder.CreateString(note),
       file::CreateNeocognitronConfidence(builder, network.calibration.offset,
                                          network.calibration.per_margin,
-                                         network.calibration.per_similarity)));
+                                         network.calibration.per_similarity),
+      parameters.interpolate));
 
   const std::uint32_t length = builder.GetSize();
   const std::uint64_t begin = model_arrays_at(length);
@@ -117,19 +118,28 @@ Expected<TrainedNeocognitron> read_neocognitron(const char* path) noexcept {
   if (path == nullptr || path[0] == '\0')
     return invalid_argument("the path of the neocognitron model is empty");
   ModelFile file;
-  if (Expected<void> opened = file.open(kNeocognitronKind, path); !opened)
-    return tl::unexpected(opened.error());
+  const std::span<const std::uint8_t> own = library_model(path);
+  if (own.empty()) {
+    if (Expected<void> opened = file.open(kNeocognitronKind, path); !opened)
+      return tl::unexpected(opened.error());
+  }
   TrainedNeocognitron network;
   const auto read = [&]() -> Expected<void> {
     std::vector<std::uint64_t> room(model_arrays_at(kNeocognitronKind.max_table_bytes) / 8 + 8);
-    const Expected<ModelHeader> header = file.header(room.data(), room.size() * 8);
+    const Expected<ModelHeader> header =
+        own.empty() ? file.header(room.data(), room.size() * 8)
+                    : parse_model_header(kNeocognitronKind, own.data(), own.size(), own.size());
     if (!header) return tl::unexpected(header.error());
     const auto table = std::make_unique<NeocognitronTable>();
-    if (Expected<void> parsed = parse_neocognitron_table(room.data(), *header, *table); !parsed)
+    const void* const begin = own.empty() ? static_cast<const void*>(room.data()) : own.data();
+    if (Expected<void> parsed = parse_neocognitron_table(begin, *header, *table); !parsed)
       return parsed;
     const NeocognitronArrays arrays = arrays_of(*table);
     std::vector<std::uint8_t> bytes(arrays.bytes);
-    if (Expected<void> done = file.read(bytes.data(), bytes.size()); !done) return done;
+    if (!own.empty())
+      std::copy_n(own.data() + header->arrays_at, bytes.size(), bytes.data());
+    else if (Expected<void> done = file.read(bytes.data(), bytes.size()); !done)
+      return done;
     network.parameters = table->parameters;
     network.normalization = table->normalization;
     network.planes = table->planes;

@@ -283,7 +283,8 @@ class Trainer {
     const bool learned = !state_.labels.empty() && state_.passes >= training_.passes;
     if (!learned && !run(images_.count(), training_.copies, "stages 1 to 3")) return stopped();
     const CellWindow window = simple_window(out_.parameters, 3);
-    ReferenceTrainer trainer(window, out_.planes[2], static_cast<int>(out_.names.size()));
+    ReferenceTrainer trainer(window, out_.planes[2], static_cast<int>(out_.names.size()),
+                             out_.parameters.interpolate);
     if (!state_.labels.empty()) {
       if (const Expected<void> checked = trainer.restore(state_); !checked) return checked;
     } else if (from_ != nullptr) {

@@ -69,7 +69,7 @@ void ClassProducts::refresh(std::size_t member, const WeightBank& bank) {
         raw_[i * capacity_ + member] / (length * static_cast<double>(bank.length(members_[i]))));
     products_[i * capacity_ + member] = products_[member * capacity_ + i] = product;
     scales_[i * capacity_ + member] = scales_[member * capacity_ + i] =
-        interpolation_scale(product);
+        interpolate_ ? interpolation_scale(product) : 0.0f;
     // A bound from below is enough: it may remain from an earlier product.
     smallest_[i] = std::min(smallest_[i], product);
     smallest_[member] = std::min(smallest_[member], product);
@@ -101,11 +101,12 @@ float lead_of(const ClassScores& scores, std::uint16_t label) {
 /// have changed. So the size of the group does not depend on the number of threads.
 constexpr std::size_t kGroup = 16;
 
-ReferenceTrainer::ReferenceTrainer(const CellWindow& window, int in_planes, int classes)
+ReferenceTrainer::ReferenceTrainer(const CellWindow& window, int in_planes, int classes,
+                                   bool interpolate)
     : window_(&window),
       in_planes_(in_planes),
       bank_(window, in_planes),
-      classes_(static_cast<std::size_t>(classes)) {}
+      classes_(static_cast<std::size_t>(classes), ClassProducts(interpolate)) {}
 
 void ReferenceTrainer::read(Image& image, StoredCells& cells) const {
   std::vector<SimpleInput> room(static_cast<std::size_t>(window_->taps) *

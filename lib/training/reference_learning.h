@@ -20,6 +20,8 @@ inline constexpr int kReferenceSide = kSimpleSides[3].out;
 /// The references of a class while they learn: what ClassReferences refers to.
 class ClassProducts {
  public:
+  explicit ClassProducts(bool interpolate) noexcept : interpolate_(interpolate) {}
+
   /// Numbers of the planes, in the order of the matrices.
   const std::vector<int>& members() const noexcept { return members_; }
   ClassReferences view() const noexcept;
@@ -41,6 +43,7 @@ class ClassProducts {
   std::size_t member_of(int plane) const noexcept;
   void refresh(std::size_t member, const WeightBank& bank);
 
+  bool interpolate_;
   std::vector<int> members_;
   std::size_t capacity_ = 0;
   std::vector<double> raw_;  // sum of a(v, kappa, i) a(v, kappa, j) / c(v)
@@ -80,7 +83,8 @@ struct TuningRun {
 
 class ReferenceTrainer {
  public:
-  ReferenceTrainer(const CellWindow& window, int in_planes, int classes);
+  /// `interpolate`: see NeocognitronParameters.
+  ReferenceTrainer(const CellWindow& window, int in_planes, int classes, bool interpolate);
 
   /// When `save` is called: at the end, when `progress` stops, and after this number of images of a
   /// pass. 0: never. `save` returns false to stop.

@@ -59,6 +59,17 @@ void WeightBank::set_length(int plane, float length) {
   lengths_[k] = static_cast<float>(std::sqrt(squares));
 }
 
+void WeightBank::remove(int plane) {
+  columns_.erase(columns_.begin() + plane);
+  squares_.erase(squares_.begin() + plane);
+  lengths_.erase(lengths_.begin() + plane);
+  --planes_;
+  for (auto k = static_cast<std::size_t>(plane); k < columns_.size(); ++k)
+    for (std::size_t row = 0; row < rows_; ++row) weight(row, k) = columns_[k][row];
+  for (std::size_t row = 0; row < rows_; ++row) weight(row, columns_.size()) = 0.0f;
+  blocks_.resize((columns_.size() + kWeightBlock - 1) / kWeightBlock);
+}
+
 void WeightBank::restore(std::span<const float> column, double square) {
   make_room();
   const auto k = static_cast<std::size_t>(planes_);

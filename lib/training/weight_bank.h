@@ -26,6 +26,8 @@ class WeightBank {
   void learn(int plane, std::span<const SimpleInput> inputs, double factor = 1.0);
   /// Multiplies the weights of a plane so that they get this length.
   void set_length(int plane, float length);
+  /// Later planes move up.
+  void remove(int plane);
   /// Begins a plane with these weights a and b^2.
   void restore(std::span<const float> column, double square);
   /// The weights a of a plane, one for each row.

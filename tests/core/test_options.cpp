@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "neocognitron/builtin_models.h"
+#include "ocellus/neocognitron_model.h"
 #include "ocellus/ocellus.h"
 #include "support/files.h"
 
@@ -569,10 +569,10 @@ TEST(Options, TextsReproduceTheConfiguration) {
   const std::string initial = folder / "initial.pgm";
   std::ofstream(initial) << "P5 64 48 255\n" << std::string(64 * 48, 'x');
   const std::string model = folder / "model.ocellus";
-  const auto builtin = detail::builtin_model("digits-small");
+  const auto digits = library_model("digits-small");
   std::ofstream(model, std::ios::binary)
-      .write(reinterpret_cast<const char*>(builtin.data()),
-             static_cast<std::streamsize>(builtin.size()));
+      .write(reinterpret_cast<const char*>(digits.data()),
+             static_cast<std::streamsize>(digits.size()));
   for (const OperatorDescription& description : operators()) {
     std::vector<Settings> setups = {{}};
     // Values of a choice; with the first of them, the others are possible.

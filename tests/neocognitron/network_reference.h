@@ -67,7 +67,8 @@ class NetworkReference {
 
  private:
   /// (6) of neocognitron/cpu/readout.h. Vectors that are almost equal are not interpolated.
-  static double segment(double si, double sj, double g) {
+  double segment(double si, double sj, double g) const {
+    if (!network_.parameters.interpolate) return std::max(si, sj);
     const double rest = 1.0 - g * g;
     if (rest <= 1e-3 || si <= sj * g || sj <= si * g) return std::max(si, sj);
     return std::sqrt((si * si + sj * sj - 2.0 * si * sj * g) / rest);

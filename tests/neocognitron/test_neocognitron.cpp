@@ -36,8 +36,11 @@ class NeocognitronConformance : public OnBackend {
     }();
     network_ = &trained;
     path_ = folder_ / "shapes.ocellus";
-    const std::vector<std::uint8_t> bytes = must(encode_neocognitron(trained, "shapes"));
-    std::ofstream(path_, std::ios::binary)
+    write_model(trained, path_);
+  }
+  static void write_model(const TrainedNeocognitron& network, const std::string& path) {
+    const std::vector<std::uint8_t> bytes = must(encode_neocognitron(network, "shapes"));
+    std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()),
                static_cast<std::streamsize>(bytes.size()));
   }
@@ -46,6 +49,7 @@ class NeocognitronConformance : public OnBackend {
     // Odd numbers of planes.
     training.features[0].planes = 17;
     training.features[1].planes = 37;
+    training.margin = 0.3f;  // several references of each class
     return training;
   }
 
@@ -169,6 +173,38 @@ TEST_P(NeocognitronConformance, ScoresAreThoseOfTheEquations) {
     for (std::size_t i = static_cast<std::size_t>(6 * classes); i < read.scores.size(); ++i)
       ASSERT_EQ(read.scores[i], 0.0f) << "rows behind the last character";
   }
+}
+
+// Fails when a model whose classes are read from the largest cell interpolates, or does not keep
+// that in its file.
+TEST_P(NeocognitronConformance, TheLargestCellCanDecide) {
+  TrainedNeocognitron network = *network_;
+  network.parameters.interpolate = false;
+  const std::string path = folder_ / "largest.ocellus";
+  write_model(network, path);
+  const LabeledImages images = shapes(6, 77);
+  const FrameBuffer frame = mosaic(images, 3, PixelFormat::kGray8, false);
+  NeocognitronConfig config = tiles(frame.frame().size);
+  const Read interpolated = read(config, frame);
+  config.model.assign(path.c_str());
+  const Read largest = read(config, frame);
+  const NetworkReference reference(network);
+  const std::size_t classes = network.names.size();
+  std::size_t lower = 0;
+  for (std::size_t i = 0; i < images.count(); ++i) {
+    detail::PatchTransform transform;
+    ASSERT_TRUE(detail::find_transform({images.ink.data() + i * 784, 28, 28, 28},
+                                       network.normalization, transform));
+    std::vector<float> u0(65 * 65);
+    detail::resample({images.ink.data() + i * 784, 28, 28, 28}, transform, u0.data());
+    const std::vector<double> expected = reference.scores(u0);
+    for (std::size_t c = 0; c < classes; ++c) {
+      const float score = largest.scores[i * classes + c];
+      EXPECT_NEAR(static_cast<double>(score), expected[c], kTolerance);
+      lower += static_cast<double>(interpolated.scores[i * classes + c] - score) > 2 * kTolerance;
+    }
+  }
+  EXPECT_GE(lower, 5u) << "both read-outs are the same";
 }
 
 // Fails when the result depends on the number of workers, on the frame's format or on the other
@@ -334,18 +370,25 @@ TEST(NeocognitronConfig, IsChecked) {
   config.size = {64, 48};
   config.model.assign("");
   EXPECT_EQ(error(config),
-            "model is empty; it must be digits-small or the path of a model file (*.ocellus)");
+            "model is empty; it must be digits-small or digits, or the path of a model file "
+            "(*.ocellus)");
   config.model.assign("/no/such/file.ocellus");
   EXPECT_NE(error(config).find("/no/such/file.ocellus"), std::string::npos);
 }
 
-// Fails when the model of the library cannot be read, or its description is not that of ten digits.
+// Fails when a model of the library cannot be read, or its description is not that of ten digits.
 TEST(NeocognitronModel, OfTheLibrary) {
-  const CharacterModelInfo info = must(Neocognitron::read_model_info("digits-small"));
-  ASSERT_EQ(info.classes, 10);
-  for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(info.names[i].view(), std::to_string(i));
-  EXPECT_EQ(info.planes[0], kEdgePlanes);
-  EXPECT_FALSE(info.note.empty());
+  for (const char* const name : {"digits-small", "digits"}) {
+    const CharacterModelInfo info = must(Neocognitron::read_model_info(name));
+    ASSERT_EQ(info.classes, 10);
+    for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(info.names[i].view(), std::to_string(i));
+    EXPECT_EQ(info.planes[0], kEdgePlanes);
+    EXPECT_FALSE(info.note.empty());
+    EXPECT_NE(std::string(kLibraryModels).find(name), std::string::npos);
+    const auto trained = read_neocognitron(name);
+    EXPECT_EQ(must(trained).planes, info.planes);
+  }
+  EXPECT_TRUE(library_model("digit").empty());
 }
 
 }  // namespace

@@ -118,6 +118,23 @@ TEST(Training, SettingsOfTheTuningCount) {
   EXPECT_NE(weights(0.3f, 5.0f, 20.0f), tuned);
 }
 
+// Fails when winners do not delete planes that answer with them, or what remains is of no use.
+TEST(Training, WinnersCanKillLosers) {
+  const LabeledImages images = shapes(60, 12);
+  NeocognitronTraining training = small_training();
+  training.features[0].planes = training.features[1].planes = 64;
+  const auto all = train_neocognitron(images, training);
+  for (FeatureLearning& stage : training.features) stage.kill_losers = true;
+  const auto left = train_neocognitron(images, training);
+  for (std::size_t l = 1; l < 3; ++l) EXPECT_LT(must(left).planes[l], must(all).planes[l]);
+  const LabeledImages others = shapes(100, 13);
+  const auto scores = recognize(must(left), others);
+  int right = 0;
+  for (std::size_t i = 0; i < others.count(); ++i)
+    right += must(scores)[i].best == others.labels[i];
+  EXPECT_GE(right, 95);
+}
+
 // Fails when the margin has no influence on the number of references.
 TEST(Training, ASmallerMarginGivesFewerReferences) {
   const LabeledImages images = shapes(60, 8);

@@ -7,9 +7,10 @@
 //   uG(n, k)  = phi[(-1)^k sum over v of aG(v) u0(n + v)]                      k = 1 off, 2 on (1)
 //   uSl(n, k) = theta / (1 - theta) phi[(1 + e) / (1 + theta b(k) vl(n)) - 1] (2)
 //           e = sum over v and kappa of a(v, kappa, k) uCl-1(n + v, kappa)
-//   vl(n)     = sqrt(sum over v and kappa of c(v) uCl-1(n + v, kappa)^2) (3) b(k)      = sqrt(sum
-//   over v and kappa of a(v, kappa, k)^2 / c(v))                              (4) uCl(n, k) =
-//   psi[sum over v of aC(v) uSl(n + v, k)],  psi[x] = phi[x] / (1 + phi[x])            (5)
+//   vl(n)     = sqrt(sum over v and kappa of c(v) uCl-1(n + v, kappa)^2)    (3)
+//   b(k)      = sqrt(sum over v and kappa of a(v, kappa, k)^2 / c(v))       (4)
+//   uCl(n, k) = psi[sum over v of aC(v) uSl(n + v, k)]                      (5)
+//               psi[x] = phi[x] / (1 + phi[x])
 //
 // Sums over v in (2) and (3) have |v| < A_S. aC(v) is delta^|v| for |v| < A_C; for A_C <= |v| < A_I
 // it is the same negative number everywhere, and these numbers sum up to -surround times the sum of
@@ -27,6 +28,8 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 #include "ocellus/status.h"
 
@@ -54,8 +57,8 @@ struct NeocognitronStage {
 };
 
 struct NeocognitronParameters {
-  float center_sigma =
-      0.8f;  ///< of aG, a difference of two Gaussians that sums up to 0; 0.1 to 4 pixels
+  /// Of aG, a difference of two Gaussians that sums up to 0; 0.1 to 4 pixels.
+  float center_sigma = 0.8f;
   float surround_sigma = 1.8f;       ///< above center_sigma by at least 0.01, up to 8 pixels
   float contrast_radius = 3.7f;      ///< aG(v) is 0 for |v| >= this; 1.1 to 4 pixels
   float contrast_threshold = 0.01f;  ///< t in (1), 0 to 0.5, in units of u0, which is 0 to 1
@@ -68,6 +71,9 @@ struct NeocognitronParameters {
       {0.58f, 3.1f, 0.8f, 3.1f, 0.8f, 0.0f, 5.4f},
       {0.30f, 5.0f, 1.0f, 3.1f, 0.8f, 0.0f, 5.4f},
   }};
+  /// UC4: the similarity to the nearest vector between two references of a class (Fukushima, Neural
+  /// Networks 40, 2013). False: to the nearest reference, which is the largest cell of US4 (2003).
+  bool interpolate = true;
 };
 
 /// How a character is brought to U0: its center of mass to the center, the larger one of its width
@@ -95,6 +101,13 @@ struct ConfidenceCalibration {
 /// Returns nothing if all parameters are in their ranges. Errors: InvalidArgument, with the name of
 /// the parameter, its value and its range.
 Expected<void> check_parameters(const NeocognitronParameters& parameters) noexcept;
+
+/// The model file that is part of the library, 64-byte aligned; empty if the library has no model
+/// of this name. Its models are "digits-small" and "digits", ten handwritten digits.
+std::span<const std::uint8_t> library_model(std::string_view name) noexcept;
+
+/// For texts.
+inline constexpr char kLibraryModels[] = "digits-small or digits";
 
 }  // namespace ocellus
 

@@ -52,6 +52,9 @@ struct FeatureLearning {
   float least_input = 0.5f;
   int planes = 64;    ///< at most
   int images = 4000;  ///< from which it learns, the first ones; 0: all
+  /// A winner deletes the planes that also answer where it has learned (winner-kill-loser,
+  /// Fukushima, Neural Networks 23, 2010).
+  bool kill_losers = false;
 };
 
 /// How the references of stage 4 are tuned. Class c has the probability
@@ -107,9 +110,9 @@ struct NeocognitronTraining {
   /// Distorted copies of each image, from which stage 4 learns, too: 0 to 100.
   int copies = 0;
   ReferenceTuning tuning;
-  float rotation = 12.0f;  ///< of the copies and while tuning: at most, degrees
-  float scale = 0.15f;     ///< logarithm of the factors along x and y, at most
-  float shear = 0.2f;      ///< at most
+  float rotation = 8.0f;  ///< of the copies and while tuning: at most, degrees
+  float scale = 0.1f;     ///< logarithm of the factors along x and y, at most
+  float shear = 0.15f;    ///< at most
   std::uint64_t seed = 1;
   int threads = 0;  ///< 0: one for each CPU that the process may use
   /// Distorted copies that stage 4 does not learn: `train_neocognitron` fits the confidence to
@@ -189,7 +192,8 @@ Expected<ConfidenceCalibration> fit_confidence(const std::vector<CharacterScores
 Expected<std::vector<std::uint8_t>> encode_neocognitron(const TrainedNeocognitron& network,
                                                         const std::string& note) noexcept;
 
-/// Reads a model file. Errors: InvalidArgument (empty path), IoError, CorruptFile.
+/// Reads a model file, or a model of the library by its name. Errors: InvalidArgument (empty path),
+/// IoError, CorruptFile.
 Expected<TrainedNeocognitron> read_neocognitron(const char* path) noexcept;
 
 /// The bytes of a file with the state of a training.
