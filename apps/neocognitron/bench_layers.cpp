@@ -317,10 +317,11 @@ int bench_digit_layers(const DigitsBenchOptions& o, const EngineConfig& engine,
       counted(kComparedCharacters, "character"), largest);
   if (on_device) {
     fmt::print(
-        "T1 to T5 are timed by the device's clock. Their transfers, of U0 and of the scores, come "
-        "in "
-        "addition\nto the character. ours on cuda: the kernels of a frame of one tile in device "
-        "memory.\n");
+        "The columns of cuda are timed by the device's clock, each layer alone. The transfers of "
+        "T1 "
+        "to T5, of\nU0 and of the scores, come in addition. The character of ours on cuda: all "
+        "kernels "
+        "of a frame of one\ntile in device memory.\n");
   }
   return kDone;
 }

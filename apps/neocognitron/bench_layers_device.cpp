@@ -4,11 +4,13 @@
 #include "apps/measure/device_run.h"
 #include "apps/neocognitron/bench_layers.h"
 #include "kernels/neocognitron/paper_neocognitron.h"
+#include "kernels/neocognitron/paper_operator_layers.h"
 #include "neocognitron/paper_character.h"
 
 namespace ocellus::app {
 namespace {
 
+using paper::DeviceOperatorLayers;
 using paper::OperatorLayers;
 using paper::PaperNeocognitron;
 using paper::SimpleSchedule;
@@ -25,18 +27,19 @@ constexpr std::array kSchedules = {
     Schedule{"T3", SimpleSchedule::kOneGrid}, Schedule{"T4", SimpleSchedule::kShared},
     Schedule{"T5", SimpleSchedule::kTabulated}};
 
-/// Compares each S-layer for equal inputs.
-void compare_layers(PaperNeocognitron& op, const LayerBenchCase& made, LayerColumn& column) {
-  OperatorLayers layers(made.network);
-  for (std::size_t c = 0; c < std::min(kComparedCharacters, made.characters.size()); ++c) {
-    layers.recognize(made.characters[c].data());
-    for (int stage = 0; stage < kNeocognitronStages; ++stage) {
-      const std::vector<float> expected = by_position(layers.simple(stage));
-      std::vector<float> actual(expected.size());
-      take(op.simple_layer(stage, by_position(layers.inputs(stage)), actual), column.name);
-      note_difference(column, "an S-cell", expected, actual);
-    }
-  }
+/// Computes an S-layer from the inputs that `layers` has computed, and compares it.
+template <typename Device>
+void compare_layer(Device& device, int stage, const OperatorLayers& layers, LayerColumn& column) {
+  const std::vector<float> expected = by_position(layers.simple(stage));
+  std::vector<float> actual(expected.size());
+  take(device.simple_layer(stage, by_position(layers.inputs(stage)), actual), column.name);
+  note_difference(column, "an S-cell", expected, actual);
+}
+
+template <typename Device>
+void time_layer(Device& device, int stage, LayerColumn& column) {
+  column.simple_ms[static_cast<std::size_t>(stage)].push_back(
+      take(device.layer_ms(stage, kRepeats), column.name));
 }
 
 LayerColumn of_paper(const Schedule& schedule, const EngineConfig& config,
@@ -50,20 +53,41 @@ LayerColumn of_paper(const Schedule& schedule, const EngineConfig& config,
   Engine engine = take(Engine::create(settings), "engine");
   PaperNeocognitron op =
       take(PaperNeocognitron::create(engine, made.network, schedule.schedule), column.name);
-  compare_layers(op, made, column);
+  OperatorLayers layers(made.network);
+  for (std::size_t c = 0; c < std::min(kComparedCharacters, made.characters.size()); ++c) {
+    layers.recognize(made.characters[c].data());
+    for (int stage = 0; stage < kNeocognitronStages; ++stage)
+      compare_layer(op, stage, layers, column);
+  }
   std::vector<float> scores(made.network.names.size());
   for (std::size_t c = 0; c < made.characters.size(); ++c) {
     const auto times = take(op.recognize(made.characters[c], scores), column.name);
     note_difference(column, "a score", made.largest[c], scores);
     column.character_ms.push_back(times.compute_ms);
     column.transfer_ms.push_back(times.upload_ms + times.download_ms);
-    for (int stage = 0; stage < kNeocognitronStages; ++stage)
-      column.simple_ms[static_cast<std::size_t>(stage)].push_back(
-          take(op.layer_ms(stage, kRepeats), column.name));
+    for (int stage = 0; stage < kNeocognitronStages; ++stage) time_layer(op, stage, column);
   }
   for (int stage = 0; stage < kNeocognitronStages; ++stage)
     column.threads[static_cast<std::size_t>(stage)] = op.threads(stage);
   return column;
+}
+
+/// The S-layers of the operator. Their times depend on the inputs.
+void add_operator_layers(const EngineConfig& config, const LayerBenchCase& made,
+                         LayerColumn& column) {
+  EngineConfig settings = config;
+  settings.memory = take(DeviceOperatorLayers::footprint(made.network), column.name);
+  Engine engine = take(Engine::create(settings), "engine");
+  DeviceOperatorLayers device =
+      take(DeviceOperatorLayers::create(engine, made.network), column.name);
+  OperatorLayers layers(made.network);
+  for (const std::vector<float>& u0 : made.characters) {
+    layers.recognize(u0.data());
+    for (int stage = 0; stage < kNeocognitronStages; ++stage) {
+      compare_layer(device, stage, layers, column);
+      time_layer(device, stage, column);
+    }
+  }
 }
 
 /// The operator with one tile in a frame.
@@ -72,6 +96,7 @@ LayerColumn of_operator(const EngineConfig& engine, const LayerBenchCase& made) 
   column.name = "ours";
   column.group = "ours";
   column.processor = "cuda";
+  add_operator_layers(engine, made, column);
   NeocognitronConfig config;
   config.size = {made.digits.width, made.digits.height};
   if (!config.model.assign(made.model.c_str())) throw InputError("--model is too long");

@@ -5,20 +5,16 @@
 #include <new>
 #include <utility>
 
-#include "core/engine_state.h"
 #include "core/failure.h"
 #include "core/layout_builder.h"
-#include "kernels/core/cuda_device.h"
 #include "kernels/neocognitron/paper_geometry.h"
 #include "kernels/neocognitron/paper_schedules.h"
+#include "kernels/neocognitron/paper_work.h"
 
 namespace ocellus::paper {
 namespace {
 
-using cuda::CudaDevice;
-using cuda::kCudaCalls;
 using cuda::Phase;
-using cuda::Scope;
 using detail::LayoutBuilder;
 
 constexpr const char* kName = "the paper's neocognitron";
@@ -45,7 +41,6 @@ class PaperNeocognitron::Layers {
  public:
   Layers(const PaperGeometry& geometry, SimpleSchedule schedule) noexcept
       : geometry_(geometry), schedule_(schedule) {}
-  ~Layers();
   Layers(const Layers&) = delete;
   Layers& operator=(const Layers&) = delete;
 
@@ -74,15 +69,11 @@ class PaperNeocognitron::Layers {
 
   void layout(LayoutBuilder& device, LayoutBuilder& pinned) noexcept;
   void set_arguments(const TrainedNeocognitron& network) noexcept;
-  Expected<void> upload(Scope& cuda, void* to, const void* from, std::size_t bytes) noexcept;
   Expected<void> upload_window(Scope& cuda, WindowTap* to, const CellWindow& window) noexcept;
   Expected<void> upload_network(Scope& cuda, const TrainedNeocognitron& network) noexcept;
   /// Sets `neighbors` of the layer to the fastest number.
   Expected<void> try_threads(Scope& cuda, std::size_t stage) noexcept;
 
-  template <typename Argument>
-  Expected<void> launch(Scope& cuda, Kernel<Argument> kernel, dim3 grid, dim3 block,
-                        std::size_t shared_bytes, const Argument& argument) noexcept;
   Expected<void> launch_simple(Scope& cuda, std::size_t stage) noexcept;
   Expected<void> launch_columns(Scope& cuda, std::size_t stage) noexcept;
   Expected<void> launch_neighbors(Scope& cuda, std::size_t stage) noexcept;
@@ -94,25 +85,16 @@ class PaperNeocognitron::Layers {
                               Expected<void> (Layers::*launch_layer)(Scope&, std::size_t) noexcept,
                               std::size_t stage) noexcept;
   Expected<double> time_layer(Scope& cuda, std::size_t stage, int repeats) noexcept;
-  Expected<double> elapsed(Scope& cuda, std::size_t from, std::size_t to) noexcept;
-  /// Waits for all work if `done` is a failure: the caller may then reuse or free memory.
-  Expected<void> finished(Scope& cuda, Expected<void> done) noexcept;
   bool shares_inputs() const noexcept {
     return schedule_ == SimpleSchedule::kShared || schedule_ == SimpleSchedule::kTabulated;
   }
   dim3 column_block(std::size_t stage) const noexcept {
     return dim3(static_cast<unsigned>(std::min(geometry_.planes[stage], kMaxThreads)));
   }
-  cudaStream_t stream() const noexcept { return device_->stream_set(stream_set_).compute; }
 
   PaperGeometry geometry_;
   SimpleSchedule schedule_;
-  detail::EngineRef engine_;
-  CudaDevice* device_ = nullptr;
-  int stream_set_ = -1;
-  void* device_piece_ = nullptr;
-  void* pinned_piece_ = nullptr;
-  std::array<cudaEvent_t, 4> events_{};
+  DeviceWork work_;
   // On the device.
   float* u0_ = nullptr;
   float* v_ = nullptr;
@@ -129,19 +111,6 @@ class PaperNeocognitron::Layers {
 };
 
 // ---- memory
-
-PaperNeocognitron::Layers::~Layers() {
-  if (device_ == nullptr) return;
-  {
-    Scope cuda(*device_, Phase::kCreating, kName);
-    if (stream_set_ >= 0) device_->finish(cuda, stream());
-    for (cudaEvent_t event : events_)
-      if (event != nullptr) cuda.release(kCudaCalls.destroy_event, event);
-  }
-  if (stream_set_ >= 0) device_->give_back_stream_set(stream_set_);
-  device_->give_back_device(device_piece_);
-  device_->give_back_pinned(pinned_piece_);
-}
 
 void PaperNeocognitron::Layers::layout(LayoutBuilder& device, LayoutBuilder& pinned) noexcept {
   std::size_t positions = 0;
@@ -178,31 +147,19 @@ Footprint PaperNeocognitron::Layers::footprint() noexcept {
 
 Expected<void> PaperNeocognitron::Layers::start(Engine& engine,
                                                 const TrainedNeocognitron& network) noexcept {
-  const Footprint bytes = footprint();
-  engine_ = detail::EngineAccess::share(engine);
-  device_ = static_cast<CudaDevice*>(engine_->device());
-  const Expected<void*> device_piece = device_->take_device(bytes.device);
-  if (!device_piece) return tl::unexpected(device_piece.error());
-  device_piece_ = *device_piece;
-  const Expected<void*> pinned_piece = device_->take_pinned(bytes.pinned);
-  if (!pinned_piece) return tl::unexpected(pinned_piece.error());
-  pinned_piece_ = *pinned_piece;
-  stream_set_ = device_->take_stream_set();
-  LayoutBuilder device(device_piece_, cuda::kDeviceAlignment);
-  LayoutBuilder pinned(pinned_piece_, cuda::kDeviceAlignment);
+  if (Expected<void> taken = work_.take(engine, footprint(), kName); !taken) return taken;
+  LayoutBuilder device(work_.device_memory(), cuda::kDeviceAlignment);
+  LayoutBuilder pinned(work_.pinned_memory(), cuda::kDeviceAlignment);
   layout(device, pinned);
   set_arguments(network);
 
-  Scope cuda(*device_, Phase::kCreating, kName);
-  for (cudaEvent_t& event : events_)
-    if (Expected<void> made = cuda(kCudaCalls.create_event, &event, 0U); !made) return made;
+  Scope cuda(work_.device(), Phase::kCreating, kName);
   // The trials read all cells.
-  if (Expected<void> done = cuda(kCudaCalls.set, device_piece_, 0, bytes.device, stream()); !done)
-    return done;
-  if (Expected<void> done = finished(cuda, upload_network(cuda, network)); !done) return done;
+  if (Expected<void> done = work_.start(cuda); !done) return done;
+  if (Expected<void> done = upload_network(cuda, network); !done) return done;
   if (!shares_inputs()) return {};
   for (std::size_t i = 0; i < kStages; ++i)
-    if (Expected<void> done = finished(cuda, try_threads(cuda, i)); !done) return done;
+    if (Expected<void> done = try_threads(cuda, i); !done) return done;
   return {};
 }
 
@@ -240,19 +197,10 @@ void PaperNeocognitron::Layers::set_arguments(const TrainedNeocognitron& network
   }
 }
 
-Expected<void> PaperNeocognitron::Layers::upload(Scope& cuda, void* to, const void* from,
-                                                 std::size_t bytes) noexcept {
-  if (Expected<void> done =
-          cuda(kCudaCalls.copy, to, from, bytes, cudaMemcpyHostToDevice, stream());
-      !done)
-    return done;
-  return cuda(kCudaCalls.synchronize_stream, stream());
-}
-
 Expected<void> PaperNeocognitron::Layers::upload_window(Scope& cuda, WindowTap* to,
                                                         const CellWindow& window) noexcept {
-  return upload(cuda, to, window.tap.data(),
-                static_cast<std::size_t>(window.taps) * sizeof(WindowTap));
+  return work_.upload(cuda, to, window.tap.data(),
+                      static_cast<std::size_t>(window.taps) * sizeof(WindowTap));
 }
 
 Expected<void> PaperNeocognitron::Layers::upload_network(
@@ -262,8 +210,8 @@ Expected<void> PaperNeocognitron::Layers::upload_network(
   for (std::size_t i = 0; i < kStages; ++i) {
     if (Expected<void> done = upload_window(cuda, simple_[i].taps, geometry_.simple[i]); !done)
       return done;
-    if (Expected<void> done = upload(cuda, simple_[i].weights, network.weights[i].data(),
-                                     geometry_.weights(i) * sizeof(float));
+    if (Expected<void> done = work_.upload(cuda, simple_[i].weights, network.weights[i].data(),
+                                           geometry_.weights(i) * sizeof(float));
         !done)
       return done;
     if (i == kComplexStages) break;
@@ -274,48 +222,35 @@ Expected<void> PaperNeocognitron::Layers::upload_network(
   const auto begin = network.labels.begin();
   for (std::size_t c = 0; c < network.names.size(); ++c)
     first[c + 1] = static_cast<int>(std::upper_bound(begin, network.labels.end(), c) - begin);
-  return upload(cuda, first_, first.data(), (network.names.size() + 1) * sizeof(int));
+  return work_.upload(cuda, first_, first.data(), (network.names.size() + 1) * sizeof(int));
 }
 
 // ---- kernels
-
-template <typename Argument>
-Expected<void> PaperNeocognitron::Layers::launch(Scope& cuda, Kernel<Argument> kernel, dim3 grid,
-                                                 dim3 block, std::size_t shared_bytes,
-                                                 const Argument& argument) noexcept {
-  Argument copy = argument;
-  void* arguments[] = {&copy};
-  cudaLaunchConfig_t config{};
-  config.gridDim = grid;
-  config.blockDim = block;
-  config.dynamicSmemBytes = shared_bytes;
-  config.stream = stream();
-  return cuda(kCudaCalls.launch_kernel, &config, reinterpret_cast<const void*>(kernel), arguments);
-}
 
 Expected<void> PaperNeocognitron::Layers::launch_simple(Scope& cuda, std::size_t stage) noexcept {
   if (shares_inputs()) return launch_neighbors(cuda, stage);
   if (schedule_ != SimpleSchedule::kGather) return launch_columns(cuda, stage);
   const SimpleLayerArguments& a = simple_[stage].arguments.layer;
   if (Expected<void> done =
-          launch(cuda, strength_kernel(), dim3(blocks_for(squared(a.side_out), kCellThreads)),
-                 dim3(kCellThreads), 0, a);
+          work_.launch(cuda, strength_kernel(), dim3(blocks_for(squared(a.side_out), kCellThreads)),
+                       dim3(kCellThreads), 0, a);
       !done)
     return done;
-  return launch(cuda, gather_cells_kernel(),
-                dim3(blocks_for(geometry_.simple_cells(stage), kCellThreads)), dim3(kCellThreads),
-                0, a);
+  return work_.launch(cuda, gather_cells_kernel(),
+                      dim3(blocks_for(geometry_.simple_cells(stage), kCellThreads)),
+                      dim3(kCellThreads), 0, a);
 }
 
 Expected<void> PaperNeocognitron::Layers::launch_columns(Scope& cuda, std::size_t stage) noexcept {
   SimpleLayerArguments a = simple_[stage].arguments.layer;
   if (schedule_ == SimpleSchedule::kOneGrid) {
-    return launch(cuda, column_kernel(), dim3(static_cast<unsigned>(squared(a.side_out))),
-                  column_block(stage), 0, a);
+    return work_.launch(cuda, column_kernel(), dim3(static_cast<unsigned>(squared(a.side_out))),
+                        column_block(stage), 0, a);
   }
   for (; a.first_row < a.side_out; ++a.first_row) {
-    if (Expected<void> done = launch(cuda, column_kernel(), dim3(static_cast<unsigned>(a.side_out)),
-                                     column_block(stage), 0, a);
+    if (Expected<void> done =
+            work_.launch(cuda, column_kernel(), dim3(static_cast<unsigned>(a.side_out)),
+                         column_block(stage), 0, a);
         !done)
       return done;
   }
@@ -337,8 +272,8 @@ Expected<void> PaperNeocognitron::Layers::launch_neighbors(Scope& cuda,
   const dim3 block(column_block(stage).x, static_cast<unsigned>(layer.neighbors));
   const std::size_t bytes = shared_input_bytes(a.shared, layer.neighbors);
   if (schedule_ == SimpleSchedule::kTabulated)
-    return launch(cuda, input_table_kernel(), grid, block, bytes, a);
-  return launch(cuda, shared_inputs_kernel(), grid, block, bytes, a.shared);
+    return work_.launch(cuda, input_table_kernel(), grid, block, bytes, a);
+  return work_.launch(cuda, shared_inputs_kernel(), grid, block, bytes, a.shared);
 }
 
 Expected<void> PaperNeocognitron::Layers::launch_complex(Scope& cuda, std::size_t stage) noexcept {
@@ -352,15 +287,16 @@ Expected<void> PaperNeocognitron::Layers::launch_complex(Scope& cuda, std::size_
                                 .side_out = window.sides.out,
                                 .pitch = window.sides.pitch,
                                 .planes = geometry_.planes[stage]};
-  return launch(cuda, complex_layer_kernel(),
-                dim3(blocks_for(geometry_.input_cells(stage + 1), kCellThreads)),
-                dim3(kCellThreads), 0, a);
+  return work_.launch(cuda, complex_layer_kernel(),
+                      dim3(blocks_for(geometry_.input_cells(stage + 1), kCellThreads)),
+                      dim3(kCellThreads), 0, a);
 }
 
 Expected<void> PaperNeocognitron::Layers::launch_character(Scope& cuda) noexcept {
-  if (Expected<void> done = launch(cuda, contrast_layer_kernel(),
-                                   dim3(blocks_for(squared(contrast_.side_out), kCellThreads)),
-                                   dim3(kCellThreads), 0, contrast_);
+  if (Expected<void> done =
+          work_.launch(cuda, contrast_layer_kernel(),
+                       dim3(blocks_for(squared(contrast_.side_out), kCellThreads)),
+                       dim3(kCellThreads), 0, contrast_);
       !done)
     return done;
   for (std::size_t i = 0; i < kStages; ++i) {
@@ -373,44 +309,28 @@ Expected<void> PaperNeocognitron::Layers::launch_character(Scope& cuda) noexcept
                          .first = first_,
                          .positions = static_cast<int>(squared(geometry_.simple[3].sides.out)),
                          .references = geometry_.planes[3]};
-  return launch(cuda, score_kernel(), dim3(static_cast<unsigned>(geometry_.classes)),
-                dim3(kCellThreads), 0, a);
+  return work_.launch(cuda, score_kernel(), dim3(static_cast<unsigned>(geometry_.classes)),
+                      dim3(kCellThreads), 0, a);
 }
 
 // ---- running
 
-Expected<void> PaperNeocognitron::Layers::finished(Scope& cuda, Expected<void> done) noexcept {
-  if (!done) device_->finish(cuda, stream());
-  return done;
-}
-
-Expected<double> PaperNeocognitron::Layers::elapsed(Scope& cuda, std::size_t from,
-                                                    std::size_t to) noexcept {
-  float ms = 0.0f;
-  if (Expected<void> asked = cuda(kCudaCalls.elapsed, &ms, events_[from], events_[to]); !asked)
-    return tl::unexpected(asked.error());
-  return static_cast<double>(ms);
-}
-
 Expected<void> PaperNeocognitron::Layers::queue_character(Scope& cuda) noexcept {
-  const auto mark = [&](std::size_t event) {
-    return cuda(kCudaCalls.record_event, events_[event], stream());
-  };
-  if (Expected<void> done = mark(0); !done) return done;
-  if (Expected<void> done = cuda(kCudaCalls.copy, u0_, pinned_u0_, kU0Pixels * sizeof(float),
-                                 cudaMemcpyHostToDevice, stream());
+  if (Expected<void> done = work_.record(cuda, 0); !done) return done;
+  if (Expected<void> done =
+          work_.copy(cuda, u0_, pinned_u0_, kU0Pixels * sizeof(float), cudaMemcpyHostToDevice);
       !done)
     return done;
-  if (Expected<void> done = mark(1); !done) return done;
+  if (Expected<void> done = work_.record(cuda, 1); !done) return done;
   if (Expected<void> done = launch_character(cuda); !done) return done;
-  if (Expected<void> done = mark(2); !done) return done;
-  if (Expected<void> done = cuda(kCudaCalls.copy, pinned_scores_, scores_,
-                                 static_cast<std::size_t>(geometry_.classes) * sizeof(float),
-                                 cudaMemcpyDeviceToHost, stream());
+  if (Expected<void> done = work_.record(cuda, 2); !done) return done;
+  if (Expected<void> done = work_.copy(cuda, pinned_scores_, scores_,
+                                       static_cast<std::size_t>(geometry_.classes) * sizeof(float),
+                                       cudaMemcpyDeviceToHost);
       !done)
     return done;
-  if (Expected<void> done = mark(3); !done) return done;
-  return cuda(kCudaCalls.synchronize_event, events_[3]);
+  if (Expected<void> done = work_.record(cuda, 3); !done) return done;
+  return work_.wait_for(cuda, 3);
 }
 
 Expected<PaperCharacterTimes> PaperNeocognitron::Layers::recognize(
@@ -421,16 +341,16 @@ Expected<PaperCharacterTimes> PaperNeocognitron::Layers::recognize(
         "%s: there are %zu pixels and room for %zu scores; there must be %zu and %zu", kName,
         u0.size(), scores.size(), kU0Pixels, classes);
   }
-  Scope cuda(*device_, Phase::kCreating, kName);
+  Scope cuda(work_.device(), Phase::kCreating, kName);
   std::copy(u0.begin(), u0.end(), pinned_u0_);
-  if (Expected<void> done = finished(cuda, queue_character(cuda)); !done)
+  if (Expected<void> done = work_.finished(cuda, queue_character(cuda)); !done)
     return tl::unexpected(done.error());
   std::copy_n(pinned_scores_, classes, scores.begin());
-  const Expected<double> upload = elapsed(cuda, 0, 1);
+  const Expected<double> upload = work_.elapsed(cuda, 0, 1);
   if (!upload) return tl::unexpected(upload.error());
-  const Expected<double> compute = elapsed(cuda, 1, 2);
+  const Expected<double> compute = work_.elapsed(cuda, 1, 2);
   if (!compute) return tl::unexpected(compute.error());
-  const Expected<double> download = elapsed(cuda, 2, 3);
+  const Expected<double> download = work_.elapsed(cuda, 2, 3);
   if (!download) return tl::unexpected(download.error());
   return PaperCharacterTimes{*upload, *compute, *download};
 }
@@ -439,18 +359,12 @@ Expected<void> PaperNeocognitron::Layers::compute_once(
     std::span<const float> in, float* device_in, std::span<float> out, const float* device_out,
     Expected<void> (Layers::*launch_layer)(Scope&, std::size_t) noexcept,
     std::size_t stage) noexcept {
-  Scope cuda(*device_, Phase::kCreating, kName);
-  const auto run = [&]() -> Expected<void> {
-    if (Expected<void> done = upload(cuda, device_in, in.data(), in.size_bytes()); !done)
-      return done;
-    if (Expected<void> done = (this->*launch_layer)(cuda, stage); !done) return done;
-    if (Expected<void> done = cuda(kCudaCalls.copy, out.data(), device_out, out.size_bytes(),
-                                   cudaMemcpyDeviceToHost, stream());
-        !done)
-      return done;
-    return cuda(kCudaCalls.synchronize_stream, stream());
-  };
-  return finished(cuda, run());
+  Scope cuda(work_.device(), Phase::kCreating, kName);
+  if (Expected<void> done = work_.upload(cuda, device_in, in.data(), in.size_bytes()); !done)
+    return done;
+  if (Expected<void> done = work_.finished(cuda, (this->*launch_layer)(cuda, stage)); !done)
+    return done;
+  return work_.download(cuda, out.data(), device_out, out.size_bytes());
 }
 
 Expected<void> PaperNeocognitron::Layers::simple_layer(std::size_t stage, std::span<const float> in,
@@ -479,29 +393,15 @@ Expected<void> PaperNeocognitron::Layers::complex_layer(std::size_t stage,
 
 Expected<double> PaperNeocognitron::Layers::time_layer(Scope& cuda, std::size_t stage,
                                                        int repeats) noexcept {
-  if (Expected<void> done = launch_simple(cuda, stage); !done) return tl::unexpected(done.error());
-  if (Expected<void> done = cuda(kCudaCalls.record_event, events_[0], stream()); !done)
-    return tl::unexpected(done.error());
-  for (int i = 0; i < repeats; ++i)
-    if (Expected<void> done = launch_simple(cuda, stage); !done)
-      return tl::unexpected(done.error());
-  if (Expected<void> done = cuda(kCudaCalls.record_event, events_[1], stream()); !done)
-    return tl::unexpected(done.error());
-  if (Expected<void> done = cuda(kCudaCalls.synchronize_event, events_[1]); !done)
-    return tl::unexpected(done.error());
-  const Expected<double> ms = elapsed(cuda, 0, 1);
-  if (!ms) return ms;
-  return *ms / repeats;
+  return work_.time(cuda, repeats, [&] { return launch_simple(cuda, stage); });
 }
 
 Expected<double> PaperNeocognitron::Layers::layer_ms(std::size_t stage, int repeats) noexcept {
   if (repeats < 1)
     return detail::invalid_argument("%s: there are %d repeats; there must be 1 or more", kName,
                                     repeats);
-  Scope cuda(*device_, Phase::kCreating, kName);
-  Expected<double> ms = time_layer(cuda, stage, repeats);
-  if (!ms) device_->finish(cuda, stream());
-  return ms;
+  Scope cuda(work_.device(), Phase::kCreating, kName);
+  return time_layer(cuda, stage, repeats);
 }
 
 Expected<void> PaperNeocognitron::Layers::try_threads(Scope& cuda, std::size_t stage) noexcept {

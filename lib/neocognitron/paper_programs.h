@@ -26,8 +26,10 @@ struct PlaneCells {
   std::vector<float> values;
 
   PlaneCells() = default;
-  PlaneCells(int side_, int planes_)
-      : side(side_), planes(planes_), values(plane_cells() * static_cast<std::size_t>(planes_)) {}
+  PlaneCells(int cells_along_axis, int plane_count)
+      : side(cells_along_axis),
+        planes(plane_count),
+        values(plane_cells() * static_cast<std::size_t>(plane_count)) {}
 
   std::size_t plane_cells() const noexcept {
     return static_cast<std::size_t>(side) * static_cast<std::size_t>(side);

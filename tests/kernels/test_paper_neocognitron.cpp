@@ -9,12 +9,14 @@
 
 #include "conformance/conformance.h"
 #include "kernels/neocognitron/paper_neocognitron.h"
+#include "kernels/neocognitron/paper_operator_layers.h"
 #include "neocognitron/paper_cases.h"
 #include "neocognitron/paper_character.h"
 
 namespace ocellus::test {
 namespace {
 
+using paper::DeviceOperatorLayers;
 using paper::OperatorLayers;
 using paper::PaperNeocognitron;
 using paper::PlaneCells;
@@ -99,6 +101,28 @@ TEST_F(PaperNeocognitronOnDevice, CharactersHaveTheSameScores) {
   }
 }
 
+// Fails when the layers that are timed alone are not those of the operator.
+TEST_F(PaperNeocognitronOnDevice, LayersOfTheOperatorEqualTheCpus) {
+  for (const PaperCase& one : paper_cases()) {
+    EngineConfig settings = engine_config(1, BackendChoice::kCuda);
+    settings.memory = must(DeviceOperatorLayers::footprint(one.network));
+    Engine engine = must(Engine::create(settings));
+    DeviceOperatorLayers device = must(DeviceOperatorLayers::create(engine, one.network));
+    OperatorLayers layers(one.network);
+    for (const std::vector<float>& u0 : paper_characters()) {
+      layers.recognize(u0.data());
+      for (int stage = 0; stage < kNeocognitronStages; ++stage) {
+        SCOPED_TRACE(one.name + ", stage " + std::to_string(stage + 1));
+        const std::vector<float> simple = by_position(layers.simple(stage));
+        std::vector<float> out = unwritten(simple.size());
+        must(device.simple_layer(stage, by_position(layers.inputs(stage)), out));
+        EXPECT_LT(largest_difference(simple, out), kTolerance);
+        EXPECT_GT(must(device.layer_ms(stage, 2)), 0.0);
+      }
+    }
+  }
+}
+
 // Fails when arrays of a wrong size reach the device.
 TEST_F(PaperNeocognitronOnDevice, SizesAreChecked) {
   const TrainedNeocognitron network = must(paper::read_network("digits-small"));
@@ -146,6 +170,9 @@ TEST(PaperNeocognitronNetwork, IsChecked) {
   const auto on_cpu = PaperNeocognitron::create(engine, network, SimpleSchedule::kGather);
   ASSERT_FALSE(on_cpu);
   EXPECT_EQ(on_cpu.error().status, Status::kUnsupported);
+  const auto layers_on_cpu = DeviceOperatorLayers::create(engine, network);
+  ASSERT_FALSE(layers_on_cpu);
+  EXPECT_EQ(layers_on_cpu.error().status, Status::kUnsupported);
 }
 
 }  // namespace

@@ -1,38 +1,49 @@
 // PaperNeocognitron over the fake driver: each CUDA call fails in turn. Needs no GPU.
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "conformance/conformance.h"
 #include "kernels/fake_driver.h"
 #include "kernels/neocognitron/paper_neocognitron.h"
+#include "kernels/neocognitron/paper_operator_layers.h"
 #include "neocognitron/paper_cases.h"
 
 namespace ocellus::test {
 namespace {
 
+using paper::DeviceOperatorLayers;
 using paper::PaperNeocognitron;
 using paper::SimpleSchedule;
 
-/// Uses everything of a schedule, up to the first error.
-Expected<void> use(const TrainedNeocognitron& network, SimpleSchedule schedule) {
+/// Uses everything of a schedule, up to the first error. Without a schedule: the layers of the
+/// operator.
+Expected<void> use(const TrainedNeocognitron& network, std::optional<SimpleSchedule> schedule) {
   EngineConfig settings = engine_config(1, BackendChoice::kCuda);
-  const auto footprint = PaperNeocognitron::footprint(network);
-  if (!footprint) return tl::unexpected(footprint.error());
-  settings.memory = *footprint;
+  settings.memory = must(schedule ? PaperNeocognitron::footprint(network)
+                                  : DeviceOperatorLayers::footprint(network));
   auto engine = Engine::create(settings);
   if (!engine) return tl::unexpected(engine.error());
-  auto op = PaperNeocognitron::create(*engine, network, schedule);
+  const auto use_layers = [](auto& op) -> Expected<void> {
+    for (int stage = 0; stage < kNeocognitronStages; ++stage)
+      if (const auto ms = op.layer_ms(stage, 2); !ms) return tl::unexpected(ms.error());
+    const std::vector<float> in(std::size_t{71} * 71 * 2);
+    std::vector<float> out(std::size_t{68} * 68 * 16);
+    return op.simple_layer(0, in, out);
+  };
+  if (!schedule) {
+    auto layers = DeviceOperatorLayers::create(*engine, network);
+    if (!layers) return tl::unexpected(layers.error());
+    return use_layers(*layers);
+  }
+  auto op = PaperNeocognitron::create(*engine, network, *schedule);
   if (!op) return tl::unexpected(op.error());
   const std::vector<float> u0(std::size_t{65} * 65);
   std::vector<float> scores(network.names.size());
   if (const auto times = op->recognize(u0, scores); !times) return tl::unexpected(times.error());
-  for (int stage = 0; stage < kNeocognitronStages; ++stage)
-    if (const auto ms = op->layer_ms(stage, 2); !ms) return tl::unexpected(ms.error());
-  const std::vector<float> in(std::size_t{71} * 71 * 2);
-  std::vector<float> out(std::size_t{68} * 68 * 16);
-  return op->simple_layer(0, in, out);
+  return use_layers(*op);
 }
 
 struct Failure {
@@ -44,8 +55,10 @@ struct Failure {
 TEST(PaperNeocognitronFaults, EveryCallFailsInTurn) {
   const TrainedNeocognitron network = random_paper_network({}, {5, 3, 2}, 2, 3);
   FakeDriver& driver = fake_driver();
-  for (const SimpleSchedule schedule :
-       {SimpleSchedule::kGather, SimpleSchedule::kOneGrid, SimpleSchedule::kTabulated}) {
+  using Schedule = std::optional<SimpleSchedule>;
+  for (const Schedule schedule :
+       {Schedule(), Schedule(SimpleSchedule::kGather), Schedule(SimpleSchedule::kOneGrid),
+        Schedule(SimpleSchedule::kTabulated)}) {
     for (const Failure& failure : {Failure{cudaErrorIllegalAddress, Status::kDeviceLost},
                                    Failure{cudaErrorInvalidValue, Status::kSystem}}) {
       reset_fake_driver();
