@@ -1,6 +1,5 @@
-// The schedules of Ikeda, Miyamoto, Ino and Hagihara (2011) for the S-layers (section 5). All
-// inputs are used, also those that are 0: a test would make the threads of a warp differ only where
-// they compute different positions, but it would cost each of them an instruction.
+// The schedules of Ikeda, Miyamoto, Ino and Hagihara (2011) for the S-layers (section 5), and a
+// kernel for each of the other layers.
 #include "kernels/neocognitron/paper_schedules.h"
 
 namespace ocellus::paper {
