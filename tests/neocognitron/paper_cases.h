@@ -72,6 +72,10 @@ inline std::vector<PaperCase> paper_cases() {
   for (NeocognitronStage& stage : parameters.stages) stage.threshold = 0.4f;
   cases.push_back({"tiny", random_paper_network(parameters, {1, 1, 1}, 1, 3)});
   cases.push_back({"random", random_paper_network(parameters, {19, 35, 7}, 3, 4)});
+  // More references than a block has threads, and more inputs than its shared memory holds.
+  NeocognitronParameters narrow = parameters;
+  narrow.stages[1].s_radius = narrow.stages[3].s_radius = 1.0f;
+  cases.push_back({"wide", random_paper_network(narrow, {400, 3, 400}, 3, 7)});
   parameters.stages[0].s_radius = 2.7f;
   parameters.stages[1].s_radius = 6.0f;
   parameters.stages[2].s_radius = 1.0f;
