@@ -30,11 +30,6 @@ constexpr int kTrialRepeats = 5;
 
 static_assert(sizeof(TableArguments) <= 4096, "kernel arguments have 4 KB");
 
-unsigned blocks_for(std::size_t items, int each) noexcept {
-  return static_cast<unsigned>((items + static_cast<std::size_t>(each) - 1) /
-                               static_cast<std::size_t>(each));
-}
-
 }  // namespace
 
 class PaperNeocognitron::Layers {

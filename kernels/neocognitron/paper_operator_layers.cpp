@@ -28,11 +28,6 @@ using detail::padded_planes;
 constexpr const char* kName = "the operator's layers";
 constexpr int kOctet = 8;
 
-unsigned blocks_for(std::size_t items, int each) noexcept {
-  return static_cast<unsigned>((items + static_cast<std::size_t>(each) - 1) /
-                               static_cast<std::size_t>(each));
-}
-
 }  // namespace
 
 class DeviceOperatorLayers::Layers {

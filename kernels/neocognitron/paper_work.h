@@ -15,6 +15,12 @@ namespace ocellus::paper {
 using cuda::Kernel;
 using cuda::Scope;
 
+/// Blocks of `each` items.
+constexpr unsigned blocks_for(std::size_t items, int each) noexcept {
+  return static_cast<unsigned>((items + static_cast<std::size_t>(each) - 1) /
+                               static_cast<std::size_t>(each));
+}
+
 class DeviceWork {
  public:
   static constexpr std::size_t kEvents = 4;
