@@ -188,6 +188,7 @@ void add_bench_digits_command(CLI::App& bench, int& exit_code) {
                   {{o->papers(),
                     {"--patches", "--depth"},
                     "--schedule papers and all recognize one character at a time"},
+                   {o->papers(), {"--threads"}, "--schedule papers and all use one thread"},
                    {!o->papers(), {"--planes"}, "it applies to --schedule papers and all"}});
     exit_code = run_bench_digits(*o);
   });

@@ -299,6 +299,8 @@ TEST(Bench, DigitLayersRefuseOptionsWithoutEffect) {
   expect_error({"bench", "digits", "--planes", "26,78,70"}, {"--planes has no meaning here: "});
   expect_error({"bench", "digits", "--schedule", "all", "--patches", "8"},
                {"--patches has no meaning here: "});
+  expect_error({"bench", "digits", "--schedule", "all", "--threads", "2"},
+               {"--threads has no meaning here: "});
   expect_error({"bench", "digits", "--schedule", "papers", "--depth", "2"},
                {"--depth has no meaning here: "});
   expect_error({"bench", "digits", "--schedule", "all", "--planes", "26,78,9"},
