@@ -1,6 +1,7 @@
 // The benches of a CUDA device in a build without the kernels that measure one.
 #include "apps/halftone/bench.h"
 #include "apps/neocognitron/bench.h"
+#include "apps/neocognitron/bench_layers.h"
 #include "apps/optical_flow/bench.h"
 #include "apps/restoration/bench.h"
 
@@ -32,6 +33,11 @@ int bench_restoration_on_device(const RestoreBenchOptions&, const EngineConfig&,
 }
 
 int bench_digits_on_device(const DigitsBenchOptions&, const EngineConfig&, const EngineInfo&) {
+  refuse();
+}
+
+std::vector<LayerColumn> device_layer_columns(const DigitsBenchOptions&, const EngineConfig&,
+                                              const LayerBenchCase&, const std::function<void()>&) {
   refuse();
 }
 

@@ -11,6 +11,7 @@
 #include "apps/common/printable.h"
 #include "apps/io/digit_scene.h"
 #include "apps/measure/bench_command.h"
+#include "apps/neocognitron/bench_layers.h"
 
 namespace ocellus::app {
 namespace {
@@ -105,6 +106,7 @@ int bench_digits_on_host(const DigitsBenchOptions& o, const EngineConfig& engine
 int run_bench_digits(const DigitsBenchOptions& o) {
   const EngineConfig config = engine_config(o.common);
   const EngineInfo info = take(Engine::probe(config), "engine");
+  if (o.papers()) return bench_digit_layers(o, config, info);
   if (info.backend == BackendKind::kCuda) return bench_digits_on_device(o, config, info);
   if (o.depth)
     throw InputError(
@@ -159,17 +161,35 @@ void add_bench_digits_command(CLI::App& bench, int& exit_code) {
   command
       ->add_option("--frames", o->frames,
                    fmt::format("Frames for each row: on the CPU (default {}), on a device the most "
-                               "for each figure (default {})",
-                               o->host_frames(), o->device_frames()))
+                               "for each figure (default {}); characters of --schedule papers and "
+                               "all (default {})",
+                               o->host_frames(), o->device_frames(), o->layer_characters()))
       ->check(CLI::Range(1, 1000000));
   command
       ->add_option("--depth", o->depth,
                    fmt::format("Frames in flight on a device, 1 to {} (default {})", kMaxDepth,
                                o->in_flight()))
       ->check(CLI::Range(1, kMaxDepth));
+  command
+      ->add_option("--schedule", o->schedule,
+                   "ours, papers (layers of one character: programs F, S and G on the CPU, T1 to "
+                   "T5 on a device, of Ikeda, Miyamoto, Ino and Hagihara) or all")
+      ->check(CLI::IsMember({"ours", "papers", "all"}))
+      ->capture_default_str();
+  command
+      ->add_option("--planes", o->planes,
+                   "Numbers of planes of US2, US3 and US4 for --schedule papers and all: planes of "
+                   "the model are left out or repeated")
+      ->delimiter(',')
+      ->expected(3);
   add_common_options(*command, o->common);
   command->callback([command, o, &exit_code] {
-    check_options(*command, {});
+    check_options(*command,
+                  {{o->papers(),
+                    {"--patches", "--depth"},
+                    "--schedule papers and all recognize one character at a time"},
+                   {o->papers(), {"--threads"}, "--schedule papers and all use one thread"},
+                   {!o->papers(), {"--planes"}, "it applies to --schedule papers and all"}});
     exit_code = run_bench_digits(*o);
   });
 }

@@ -15,11 +15,17 @@ struct DigitsBenchOptions {
   CommonOptions common;
   std::vector<std::string> models{"digits-small"};
   std::vector<int> patches{1, 8, 64};
+  std::string schedule = "ours";
+  std::vector<int> planes;  ///< of US2 to US4 in place of the model's; empty: the model's
   std::optional<int> frames;
   std::optional<int> depth;
 
+  bool papers() const { return schedule != "ours"; }
+
   int host_frames() const { return frames.value_or(200); }
   int device_frames() const { return frames.value_or(5000); }
+  /// Of --schedule papers and all.
+  int layer_characters() const { return frames.value_or(20); }
   /// Frames in flight on a device.
   int in_flight() const { return depth.value_or(3); }
 };

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "core/failure.h"
 #include "core/log.h"
 
 namespace ocellus {
@@ -99,19 +98,6 @@ void abort_on_value_of(const Error& error) noexcept {
 void abort_on_error_of_success() noexcept {
   log_message(LogLevel::kError, "the error of a successful Expected was read");
   std::abort();
-}
-
-tl::unexpected<Error> invalid_argument(const char* format, ...) noexcept {
-  va_list arguments;
-  va_start(arguments, format);
-  const Error error = format_error(Status::kInvalidArgument, format, arguments);
-  va_end(arguments);
-  return tl::unexpected(error);
-}
-
-tl::unexpected<Error> no_memory_for_operator() noexcept {
-  return tl::unexpected(
-      make_error(Status::kOutOfMemory, "the system gave no memory for the operator"));
 }
 
 }  // namespace detail

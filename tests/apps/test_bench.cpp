@@ -258,5 +258,78 @@ TEST(Bench, HalftoneDeviceRowsAreCompleteAndConsistent) {
   EXPECT_GT(least_ms[safe], least_ms["paper"]);
 }
 
+// Example failure: a program or a layer is missing, a column has the times of another one, or an
+// option that has no effect is accepted.
+TEST(Bench, DigitLayersAreCompleteAndConsistent) {
+  const std::vector<std::string> command = {"bench",     "digits", "--schedule", "all",
+                                            "--planes",  "5,7,20", "--frames",   "2",
+                                            "--backend", "cpu"};
+  const json report = json_of(command);
+  EXPECT_EQ(report["bench"], "digits");
+  EXPECT_EQ(report["schedule"], "all");
+  ASSERT_EQ(report["tables"].size(), 1u);
+  const json& table = report["tables"][0];
+  EXPECT_EQ(table["planes"], json({16, 5, 7, 20}));
+  EXPECT_EQ(table["characters"], 2);
+  ASSERT_EQ(table["active"].size(), 4u);
+  for (const json& share : table["active"]) {
+    EXPECT_GT(share.get<double>(), 0.0);
+    EXPECT_LT(share.get<double>(), 1.0);
+  }
+  std::vector<std::string> names;
+  for (const json& column : table["columns"]) {
+    SCOPED_TRACE(names.emplace_back(column["name"].get<std::string>()));
+    EXPECT_EQ(column["processor"], "cpu");
+    EXPECT_EQ(column["group"], names.back() == "ours" ? "ours" : "paper");
+    ASSERT_EQ(column["simple_ms"].size(), 4u);
+    for (const json& ms : column["simple_ms"]) EXPECT_GT(ms.get<double>(), 0.0);
+    EXPECT_GT(column["character_ms"].get<double>(), 0.0);
+    EXPECT_LT(column["largest_difference"].get<double>(), 1e-4);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"F", "S", "G", "ours"}));
+  // S takes all inputs, and F one of ten.
+  EXPECT_GT(table["columns"][1]["simple_ms"][2].get<double>(),
+            table["columns"][0]["simple_ms"][2].get<double>());
+  const json papers = json_of({"bench", "digits", "--schedule", "papers", "--planes", "1,1,10",
+                               "--frames", "1", "--backend", "cpu"});
+  EXPECT_EQ(papers["tables"][0]["columns"].size(), 3u);
+}
+
+TEST(Bench, DigitLayersRefuseOptionsWithoutEffect) {
+  expect_error({"bench", "digits", "--planes", "26,78,70"}, {"--planes has no meaning here: "});
+  expect_error({"bench", "digits", "--schedule", "all", "--patches", "8"},
+               {"--patches has no meaning here: "});
+  expect_error({"bench", "digits", "--schedule", "all", "--threads", "2"},
+               {"--threads has no meaning here: "});
+  expect_error({"bench", "digits", "--schedule", "papers", "--depth", "2"},
+               {"--depth has no meaning here: "});
+  expect_error({"bench", "digits", "--schedule", "all", "--planes", "26,78,9"},
+               {"--planes", "9", "10 to 8192"});
+  expect_error({"bench", "digits", "--schedule", "all", "--planes", "26,78"}, {"--planes"});
+  expect_error({"bench", "digits", "--schedule", "theirs"}, {"theirs", "papers"});
+  expect_error({"bench", "digits", "--schedule", "all", "--model", "none.ocellus"},
+               {"none.ocellus"});
+}
+
+TEST(Bench, DigitLayersOfADeviceAreComplete) {
+  if (const std::string why = why_no_device(); !why.empty())
+    GTEST_SKIP() << "no CUDA device: " << why;
+  const json report = json_of({"bench", "digits", "--backend", "cuda", "--schedule", "all",
+                               "--planes", "26,78,70", "--frames", "3"});
+  std::vector<std::string> names;
+  for (const json& column : report["tables"][0]["columns"]) {
+    SCOPED_TRACE(names.emplace_back(column["name"].get<std::string>()));
+    ASSERT_EQ(column["simple_ms"].size(), 4u);
+    for (const json& ms : column["simple_ms"]) EXPECT_GT(ms.get<double>(), 0.0);
+    EXPECT_GT(column["character_ms"].get<double>(), 0.0);
+    EXPECT_LT(column["largest_difference"].get<double>(), 1e-4);
+    if (names.back()[0] != 'T') continue;
+    EXPECT_GT(column["transfer_ms"].get<double>(), 0.0);
+    ASSERT_EQ(column["threads"].size(), 4u);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"F", "S", "G", "ours", "T1", "T2", "T3", "T4", "T5",
+                                             "ours"}));
+}
+
 }  // namespace
 }  // namespace ocellus::test

@@ -1,0 +1,97 @@
+#include "kernels/neocognitron/paper_work.h"
+
+namespace ocellus::paper {
+
+using cuda::kCudaCalls;
+using cuda::Phase;
+
+DeviceWork::~DeviceWork() {
+  if (device_ == nullptr) return;
+  if (stream_set_ >= 0) {
+    {
+      Scope cuda(*device_, Phase::kCreating, who_);
+      device_->finish(cuda, stream());
+      for (cudaEvent_t event : events_)
+        if (event != nullptr) cuda.release(kCudaCalls.destroy_event, event);
+    }
+    device_->give_back_stream_set(stream_set_);
+  }
+  device_->give_back_device(device_piece_);
+  device_->give_back_pinned(pinned_piece_);
+}
+
+Expected<void> DeviceWork::take(Engine& engine, const Footprint& bytes, const char* who) noexcept {
+  who_ = who;
+  engine_ = detail::EngineAccess::share(engine);
+  device_ = static_cast<cuda::CudaDevice*>(engine_->device());
+  const Expected<void*> device_piece = device_->take_device(bytes.device);
+  if (!device_piece) return tl::unexpected(device_piece.error());
+  device_piece_ = *device_piece;
+  device_bytes_ = bytes.device;
+  if (bytes.pinned > 0) {
+    const Expected<void*> pinned_piece = device_->take_pinned(bytes.pinned);
+    if (!pinned_piece) return tl::unexpected(pinned_piece.error());
+    pinned_piece_ = *pinned_piece;
+  }
+  stream_set_ = device_->take_stream_set();
+  return {};
+}
+
+Expected<void> DeviceWork::start(Scope& cuda) noexcept {
+  for (cudaEvent_t& event : events_)
+    if (Expected<void> made = cuda(kCudaCalls.create_event, &event, 0U); !made) return made;
+  return clear(cuda, device_piece_, device_bytes_);
+}
+
+Expected<void> DeviceWork::copy(Scope& cuda, void* to, const void* from, std::size_t bytes,
+                                cudaMemcpyKind kind) noexcept {
+  return cuda(kCudaCalls.copy, to, from, bytes, kind, stream());
+}
+
+Expected<void> DeviceWork::upload(Scope& cuda, void* to, const void* from,
+                                  std::size_t bytes) noexcept {
+  if (Expected<void> done = copy(cuda, to, from, bytes, cudaMemcpyHostToDevice); !done) return done;
+  return finished(cuda, cuda(kCudaCalls.synchronize_stream, stream()));
+}
+
+Expected<void> DeviceWork::download(Scope& cuda, void* to, const void* from,
+                                    std::size_t bytes) noexcept {
+  if (Expected<void> done = copy(cuda, to, from, bytes, cudaMemcpyDeviceToHost); !done) return done;
+  return finished(cuda, cuda(kCudaCalls.synchronize_stream, stream()));
+}
+
+Expected<void> DeviceWork::clear(Scope& cuda, void* memory, std::size_t bytes) noexcept {
+  return cuda(kCudaCalls.set, memory, 0, bytes, stream());
+}
+
+Expected<void> DeviceWork::launch_kernel(Scope& cuda, const void* kernel, dim3 grid, dim3 block,
+                                         std::size_t shared_bytes, void** arguments) noexcept {
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream();
+  return cuda(kCudaCalls.launch_kernel, &config, kernel, arguments);
+}
+
+Expected<void> DeviceWork::record(Scope& cuda, std::size_t event) noexcept {
+  return cuda(kCudaCalls.record_event, events_[event], stream());
+}
+
+Expected<void> DeviceWork::wait_for(Scope& cuda, std::size_t event) noexcept {
+  return cuda(kCudaCalls.synchronize_event, events_[event]);
+}
+
+Expected<double> DeviceWork::elapsed(Scope& cuda, std::size_t from, std::size_t to) noexcept {
+  float ms = 0.0f;
+  if (Expected<void> asked = cuda(kCudaCalls.elapsed, &ms, events_[from], events_[to]); !asked)
+    return tl::unexpected(asked.error());
+  return static_cast<double>(ms);
+}
+
+Expected<void> DeviceWork::finished(Scope& cuda, Expected<void> done) noexcept {
+  if (!done) device_->finish(cuda, stream());
+  return done;
+}
+
+}  // namespace ocellus::paper
