@@ -92,7 +92,7 @@ TEST(Training, TuningRaisesTheMargins) {
     const auto scores = recognize(must(trained), others);
     double sum = 0.0;
     for (std::size_t i = 0; i < others.count(); ++i) {
-      const CharacterScores& score = must(scores)[i];
+      const CharacterScores score = must(scores)[i];
       sum += static_cast<double>(score.best == others.labels[i] ? score.margin : -score.margin);
     }
     margins.push_back(sum / static_cast<double>(others.count()));

@@ -4,7 +4,8 @@
 // Fukushima, Neurocomputing 51, 2003; ocellus/neocognitron_model.h has the equations.
 //
 // A model says what the characters are. The library has the models "digits-small", which is fast,
-// and "digits", which makes fewer mistakes, for ten handwritten digits. `ocellus train digits` and ocellus/neocognitron_training.h make others.
+// and "digits", which makes fewer mistakes, for ten handwritten digits. `ocellus train digits` and
+// ocellus/neocognitron_training.h make others.
 #pragma once
 
 #include <array>
