@@ -68,7 +68,7 @@ class MemoryModel {
 LayerBenchCase make_case(const DigitsBenchOptions& o, const std::string& model) {
   LayerBenchCase made;
   made.model = model;
-  made.network = take(paper::read_network(model.c_str()), "model");
+  made.network = take(read_neocognitron(model.c_str()), "model");
   if (!o.planes.empty())
     made.network =
         take(paper::with_planes(made.network, {o.planes[0], o.planes[1], o.planes[2]}), "--planes");

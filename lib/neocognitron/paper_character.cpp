@@ -11,7 +11,6 @@
 #include "neocognitron/cpu/layers.h"
 #include "neocognitron/half.h"
 #include "neocognitron/model_file.h"
-#include "neocognitron/model_source.h"
 #include "neocognitron/normalization.h"
 #include "neocognitron/references.h"
 
@@ -61,35 +60,6 @@ std::vector<std::uint16_t> halves_of(const std::vector<float>& weights) {
 }
 
 }  // namespace
-
-Expected<TrainedNeocognitron> read_network(const char* name) noexcept {
-  const auto plan = std::make_unique<detail::ModelPlan>();
-  if (const Expected<void> read = detail::read_model_plan(name, *plan); !read)
-    return tl::unexpected(read.error());
-  detail::ModelArrays arrays;
-  if (const Expected<void> read = arrays.read_arrays(*plan); !read)
-    return tl::unexpected(read.error());
-  const detail::NeocognitronTable& table = plan->table;
-  TrainedNeocognitron network;
-  network.parameters = table.parameters;
-  network.normalization = table.normalization;
-  network.calibration = table.calibration;
-  network.planes = table.planes;
-  for (std::size_t i = 0; i < network.weights.size(); ++i) {
-    const int stage = static_cast<int>(i);
-    network.weights[i].resize(detail::weight_count(table, stage));
-    std::transform(arrays.weights(stage), arrays.weights(stage) + network.weights[i].size(),
-                   network.weights[i].begin(), detail::float_from_half);
-  }
-  for (std::size_t c = 0; c < static_cast<std::size_t>(table.classes); ++c) {
-    network.names.emplace_back(table.names[c]);
-    network.labels.insert(network.labels.end(), static_cast<std::size_t>(table.references[c]),
-                          static_cast<std::uint16_t>(c));
-  }
-  // The length of a reference matters to training alone.
-  network.lengths.assign(network.labels.size(), 1.0f);
-  return network;
-}
 
 Expected<TrainedNeocognitron> with_planes(const TrainedNeocognitron& network,
                                           const std::array<int, 3>& planes) noexcept {

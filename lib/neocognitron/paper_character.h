@@ -15,10 +15,6 @@
 
 namespace ocellus::paper {
 
-/// Reads a model of the library or a model file. Errors: those of Neocognitron::create for its
-/// model.
-Expected<TrainedNeocognitron> read_network(const char* name) noexcept;
-
 /// The network with other numbers of planes in stages 2, 3 and 4: some planes are left out, or
 /// repeated, at even distances. Weights are divided so that b(k) is 1 again. Times then depend on
 /// the numbers of planes, and the share of active cells stays near that of the network. Errors:

@@ -130,7 +130,6 @@ class ReferenceTrainer {
   /// The vector nearest to an image among the references of a class and those between two of them.
   struct Nearest {
     int position = -1;  ///< -1: no reference is similar
-    float similarity = 0.0f;
     struct Part {
       int plane = -1;
       float share = 0.0f;  ///< of the unit vector of the plane

@@ -21,7 +21,7 @@ ReferenceTrainer::Nearest ReferenceTrainer::nearest(const Image& image,
       if (si <= 0.0f) continue;
       if (si * si > squared) {
         squared = si * si;
-        found = {q, si, {{{members[i], 1.0f}, {}}}};
+        found = {q, {{{members[i], 1.0f}, {}}}};
       }
       // As in class_similarity: (6) with si as the larger one cannot be larger than this.
       if (2.0f * si * si <= squared * (1.0f + references.smallest[i])) continue;
@@ -32,10 +32,8 @@ ReferenceTrainer::Nearest ReferenceTrainer::nearest(const Image& image,
         const float term = (sj - si * g) * scale;
         if (j == i || sj > si || term <= 0.0f || si * si + term * term <= squared) continue;
         squared = si * si + term * term;
-        const float s = std::sqrt(squared);
-        const float factor = scale * scale / s;
-        found = {
-            q, s, {{{members[i], (si - sj * g) * factor}, {members[j], (sj - si * g) * factor}}}};
+        const float factor = scale * scale / std::sqrt(squared);
+        found = {q, {{{members[i], (si - sj * g) * factor}, {members[j], (sj - si * g) * factor}}}};
       }
     }
   }

@@ -125,7 +125,7 @@ TEST_F(PaperNeocognitronOnDevice, LayersOfTheOperatorEqualTheCpus) {
 
 // Fails when arrays of a wrong size reach the device.
 TEST_F(PaperNeocognitronOnDevice, SizesAreChecked) {
-  const TrainedNeocognitron network = must(paper::read_network("digits-small"));
+  const TrainedNeocognitron network = must(read_neocognitron("digits-small"));
   Engine engine = engine_for(network);
   PaperNeocognitron op = must(PaperNeocognitron::create(engine, network, SimpleSchedule::kShared));
   std::vector<float> u0(std::size_t{65} * 65);
@@ -142,7 +142,7 @@ TEST_F(PaperNeocognitronOnDevice, SizesAreChecked) {
 
 // Fails when a network whose parts do not fit is taken, or the CPU is taken for a device.
 TEST(PaperNeocognitronNetwork, IsChecked) {
-  const TrainedNeocognitron network = must(paper::read_network("digits-small"));
+  const TrainedNeocognitron network = must(read_neocognitron("digits-small"));
   const auto expect_refused = [](const TrainedNeocognitron& changed, const char* word) {
     const auto refused = PaperNeocognitron::footprint(changed);
     ASSERT_FALSE(refused);

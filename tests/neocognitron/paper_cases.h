@@ -64,7 +64,7 @@ inline TrainedNeocognitron random_paper_network(const NeocognitronParameters& pa
 /// Numbers of planes that are no multiples of 16 or 32, among them those of the paper; windows of
 /// other radii.
 inline std::vector<PaperCase> paper_cases() {
-  const TrainedNeocognitron digits = must(paper::read_network("digits-small"));
+  const TrainedNeocognitron digits = must(read_neocognitron("digits-small"));
   std::vector<PaperCase> cases;
   cases.push_back({"paper", must(paper::with_planes(digits, {26, 78, 70}))});
   cases.push_back({"odd", must(paper::with_planes(digits, {33, 45, 13}))});

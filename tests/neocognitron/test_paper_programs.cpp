@@ -82,7 +82,7 @@ TEST(PaperPrograms, CharactersHaveTheSameScores) {
 
 // Fails when OperatorLayers computes something else than the operator on the CPU.
 TEST(PaperPrograms, OperatorLayersAreThoseOfTheOperator) {
-  const TrainedNeocognitron network = must(paper::read_network("digits-small"));
+  const TrainedNeocognitron network = must(read_neocognitron("digits-small"));
   NeocognitronConfig config;
   config.size = {40, 40};
   config.layout = CharacterLayout::kTiles;
@@ -127,7 +127,7 @@ TEST(PaperPrograms, OperatorLayersAreThoseOfTheOperator) {
 // Fails when a network with other numbers of planes has weights that are not normalized, or labels
 // that do not fit, or when a model file cannot hold it.
 TEST(PaperPrograms, NumbersOfPlanesCanBeChosen) {
-  const TrainedNeocognitron digits = must(paper::read_network("digits-small"));
+  const TrainedNeocognitron digits = must(read_neocognitron("digits-small"));
   EXPECT_TRUE(encode_neocognitron(digits, "for a test"));
   for (const std::array<int, 3>& planes :
        {std::array{26, 78, 70}, std::array{1, 1, 10}, std::array{40, 200, 300}}) {
@@ -157,7 +157,7 @@ TEST(PaperPrograms, NumbersOfPlanesCanBeChosen) {
     ASSERT_FALSE(refused);
     expect_words(refused.error(), Status::kInvalidArgument, {"planes: stage "});
   }
-  EXPECT_FALSE(paper::read_network("/no such model"));
+  EXPECT_FALSE(read_neocognitron("/no such model"));
 }
 
 }  // namespace
