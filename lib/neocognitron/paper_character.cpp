@@ -1,7 +1,6 @@
 #include "neocognitron/paper_character.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
@@ -20,12 +19,6 @@ namespace {
 using detail::ActiveCells;
 using detail::CellWindow;
 using detail::LayoutBuilder;
-
-using Clock = std::chrono::steady_clock;
-
-double ms_since(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-}
 
 std::size_t squared(int side) {
   return static_cast<std::size_t>(side) * static_cast<std::size_t>(side);

@@ -1,7 +1,6 @@
 #include "neocognitron/paper_programs.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 namespace ocellus::paper {
@@ -10,12 +9,6 @@ namespace {
 using detail::CellWindow;
 using detail::TapRow;
 using detail::WindowTap;
-
-using Clock = std::chrono::steady_clock;
-
-double ms_since(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-}
 
 }  // namespace
 

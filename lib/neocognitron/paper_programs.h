@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -104,6 +105,12 @@ class PlaneSimpleLayer {
   std::vector<Range> inside_rows_;
   std::vector<Range> inside_columns_;
 };
+
+using Clock = std::chrono::steady_clock;
+
+inline double ms_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
 
 /// Milliseconds.
 struct LayerTimes {
