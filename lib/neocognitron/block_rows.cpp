@@ -1,6 +1,11 @@
 #include "neocognitron/block_rows.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include <hwy/cache_control.h>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "neocognitron/block_rows.cpp"
@@ -49,6 +54,8 @@ HWY_INLINE void measure_vector(const std::uint8_t* in, std::ptrdiff_t stride, in
   const hn::Half<decltype(kBytes)> half;
   for (int y = 0; y < rows; ++y) {
     const auto pixels = hn::LoadU(kBytes, in + y * stride);
+    // The frame comes from memory, and the next row of blocks follows.
+    hwy::Prefetch(in + (y + rows) * stride);
     low = hn::Min(low, pixels);
     high = hn::Max(high, pixels);
     sums = hn::Add(sums, hn::SumsOf8(pixels));
@@ -103,6 +110,167 @@ void measure_groups(const std::uint8_t* in, std::ptrdiff_t stride, int rows, int
   }
 }
 
+// ---- statistics of blocks
+
+using Floats = hn::CappedTag<float, kBlockMargin>;
+
+void finish_blocks(float* blocks, int stride, int columns, const float* scales) {
+  const Floats d;
+  float* const means = blocks + kBlockMean * stride;
+  float* const squares = blocks + kBlockSquare * stride;
+  float* const deviations = blocks + kBlockDeviation * stride;
+  for (int c = 0; c < columns; c += static_cast<int>(hn::Lanes(d))) {
+    const auto scale = hn::LoadU(d, scales + c);
+    const auto mean = hn::Mul(hn::LoadU(d, means + c), scale);
+    const auto square = hn::Mul(hn::LoadU(d, squares + c), scale);
+    const auto variance = hn::Max(hn::Zero(d), hn::Sub(square, hn::Mul(mean, mean)));
+    hn::StoreU(mean, d, means + c);
+    hn::StoreU(square, d, squares + c);
+    hn::StoreU(hn::Sqrt(variance), d, deviations + c);
+  }
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  constexpr float kNeutral[kBlockStatistics] = {0.0f, 0.0f, kLargest, kLargest, -kLargest};
+  for (int s = 0; s < kBlockStatistics; ++s) {
+    std::fill_n(blocks + s * stride - kBlockMargin, kBlockMargin, kNeutral[s]);
+    std::fill(blocks + s * stride + columns, blocks + (s + 1) * stride - kBlockMargin, kNeutral[s]);
+  }
+}
+
+/// Combines `count` values of each statistic, `step` floats apart. Calls `store(statistic, column,
+/// value)`.
+template <class Store>
+HWY_INLINE void combine_blocks(const float* blocks, int stride, int columns, int count,
+                               std::ptrdiff_t step, const Store& store) {
+  const Floats d;
+  for (int c = 0; c < columns; c += static_cast<int>(hn::Lanes(d))) {
+    const float* from = blocks + c;
+    auto mean = hn::LoadU(d, from + kBlockMean * stride);
+    auto square = hn::LoadU(d, from + kBlockSquare * stride);
+    auto deviation = hn::LoadU(d, from + kBlockDeviation * stride);
+    auto low = hn::LoadU(d, from + kBlockMin * stride);
+    auto high = hn::LoadU(d, from + kBlockMax * stride);
+    for (int i = 1; i < count; ++i) {
+      from += step;
+      mean = hn::Add(mean, hn::LoadU(d, from + kBlockMean * stride));
+      square = hn::Add(square, hn::LoadU(d, from + kBlockSquare * stride));
+      deviation = hn::Min(deviation, hn::LoadU(d, from + kBlockDeviation * stride));
+      low = hn::Min(low, hn::LoadU(d, from + kBlockMin * stride));
+      high = hn::Max(high, hn::LoadU(d, from + kBlockMax * stride));
+    }
+    store(kBlockMean, c, mean);
+    store(kBlockSquare, c, square);
+    store(kBlockDeviation, c, deviation);
+    store(kBlockMin, c, low);
+    store(kBlockMax, c, high);
+  }
+}
+
+void sum_block_columns(const float* blocks, int stride, int columns, int radius,
+                       const float* scales, float* windows) {
+  const Floats d;
+  combine_blocks(blocks - radius, stride, columns, 2 * radius + 1, 1,
+                 [&](int statistic, int c, hn::Vec<Floats> value) HWY_ATTR {
+                   if (statistic <= kBlockSquare) value = hn::Mul(value, hn::LoadU(d, scales + c));
+                   hn::StoreU(value, d, windows + statistic * stride + c);
+                 });
+}
+
+void sum_block_rows(const float* blocks, int stride, int columns, int rows, float* windows) {
+  const Floats d;
+  const auto scale = hn::Set(d, 1.0f / static_cast<float>(rows));
+  combine_blocks(blocks, stride, columns, rows,
+                 static_cast<std::ptrdiff_t>(kBlockStatistics) * stride,
+                 [&](int statistic, int c, hn::Vec<Floats> value) HWY_ATTR {
+                   if (statistic <= kBlockSquare) value = hn::Mul(value, scale);
+                   hn::StoreU(value, d, windows + statistic * stride + c);
+                 });
+}
+
+void largest_of_rows(const float* a, const float* b, const float* c, int columns, float* out) {
+  const Floats d;
+  for (int i = 0; i < columns; i += static_cast<int>(hn::Lanes(d)))
+    hn::StoreU(hn::Max(hn::Max(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), hn::LoadU(d, c + i)), d,
+               out + i);
+}
+
+// ---- pixels of blocks
+
+void interpolate_blocks(const float* upper, const float* lower, float part, int columns, int side,
+                        int first, int end, std::uint8_t* out) {
+  // Fixed point with 7 fractional bits, so that levels fit 16 bits.
+  constexpr float kOne = 128.0f;
+  const hn::CappedTag<std::int16_t, 8> d;
+  const hn::Rebind<std::uint8_t, decltype(d)> bytes;
+  const auto level = [&](int column) {
+    const int c = std::clamp(column, 0, columns - 1);
+    return (upper[c] + (lower[c] - upper[c]) * part) * kOne;
+  };
+  const float scale = 1.0f / static_cast<float>(side);
+  const int half = side / 2;
+  float left = level(first - 1);
+  float center = level(first);
+  for (int column = first; column < end; ++column) {
+    const float right = level(column + 1);
+    // Half a block before the center, and half a block after it.
+    const auto before = static_cast<int>((center - left) * scale);
+    const auto after = static_cast<int>((right - center) * scale);
+    const auto base = static_cast<int>(center);
+    const auto slope_before = hn::Set(d, static_cast<std::int16_t>(before));
+    const auto slope_after = hn::Set(d, static_cast<std::int16_t>(after));
+    const auto base_before = hn::Set(d, static_cast<std::int16_t>(base + before / 2));
+    const auto base_after = hn::Set(d, static_cast<std::int16_t>(base + after / 2));
+    for (int i = 0; i < side; i += static_cast<int>(hn::Lanes(d))) {
+      const auto at = hn::Iota(d, static_cast<std::int16_t>(i - half));
+      const auto is_before = hn::Lt(at, hn::Zero(d));
+      const auto slope = hn::IfThenElse(is_before, slope_before, slope_after);
+      const auto value =
+          hn::Add(hn::IfThenElse(is_before, base_before, base_after), hn::Mul(slope, at));
+      hn::StoreU(hn::DemoteTo(bytes, hn::ShiftRight<7>(value)), bytes, out + i);
+    }
+    out += side;
+    left = center;
+    center = right;
+  }
+}
+
+void find_ink(const std::uint8_t* pixels, std::uint8_t invert, const std::uint8_t* thresholds,
+              int count, std::uint64_t* bits) {
+  constexpr int kWord = 64;
+  std::uint8_t last_pixels[kWord];
+  std::uint8_t last_thresholds[kWord];
+  for (int first = 0; first < count; first += kWord) {
+    const std::uint8_t* in = pixels + first;
+    const std::uint8_t* below = thresholds + first;
+    if (count - first < kWord) {
+      // Nothing beyond the last pixel is read.
+      std::memset(last_pixels, 0, kWord);
+      std::memset(last_thresholds, 0, kWord);
+      std::memcpy(last_pixels, in, static_cast<std::size_t>(count - first));
+      std::memcpy(last_thresholds, below, static_cast<std::size_t>(count - first));
+      in = last_pixels;
+      below = last_thresholds;
+    }
+    std::uint64_t word = 0;
+#if HWY_TARGET == HWY_SCALAR
+    for (int i = 0; i < kWord; ++i)
+      if ((in[i] ^ invert) < below[i]) word |= std::uint64_t{1} << i;
+#else
+    const hn::CappedTag<std::uint8_t, kWord> d;
+    const auto mask = hn::Set(d, invert);
+    for (int i = 0; i < kWord; i += static_cast<int>(hn::Lanes(d))) {
+      const auto pixel = hn::Xor(hn::LoadU(d, in + i), mask);
+      std::uint64_t part = 0;
+      std::uint8_t of_mask[8] = {};
+      hn::StoreMaskBits(d, hn::Lt(pixel, hn::LoadU(d, below + i)), of_mask);
+      for (std::size_t b = 0; b < hn::Lanes(d) / 8; ++b)
+        part |= static_cast<std::uint64_t>(of_mask[b]) << (8 * b);
+      word |= part << i;
+    }
+#endif
+    bits[first / kWord] = word;
+  }
+}
+
 }  // namespace
 }  // namespace ocellus::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -112,12 +280,47 @@ namespace ocellus::detail {
 namespace {
 
 HWY_EXPORT(measure_groups);
+HWY_EXPORT(finish_blocks);
+HWY_EXPORT(sum_block_columns);
+HWY_EXPORT(sum_block_rows);
+HWY_EXPORT(largest_of_rows);
+HWY_EXPORT(interpolate_blocks);
+HWY_EXPORT(find_ink);
 
 }  // namespace
 
 void measure_groups(const std::uint8_t* in, std::ptrdiff_t stride, int rows, int count,
                     PixelGroup* out) noexcept {
   HWY_DYNAMIC_DISPATCH(measure_groups)(in, stride, rows, count, out);
+}
+
+void finish_blocks(float* blocks, int stride, int columns, const float* scales) noexcept {
+  HWY_DYNAMIC_DISPATCH(finish_blocks)(blocks, stride, columns, scales);
+}
+
+void sum_block_columns(const float* blocks, int stride, int columns, int radius,
+                       const float* scales, float* windows) noexcept {
+  HWY_DYNAMIC_DISPATCH(sum_block_columns)(blocks, stride, columns, radius, scales, windows);
+}
+
+void sum_block_rows(const float* blocks, int stride, int columns, int rows,
+                    float* windows) noexcept {
+  HWY_DYNAMIC_DISPATCH(sum_block_rows)(blocks, stride, columns, rows, windows);
+}
+
+void largest_of_rows(const float* a, const float* b, const float* c, int columns,
+                     float* out) noexcept {
+  HWY_DYNAMIC_DISPATCH(largest_of_rows)(a, b, c, columns, out);
+}
+
+void interpolate_blocks(const float* upper, const float* lower, float part, int columns, int side,
+                        int first, int end, std::uint8_t* out) noexcept {
+  HWY_DYNAMIC_DISPATCH(interpolate_blocks)(upper, lower, part, columns, side, first, end, out);
+}
+
+void find_ink(const std::uint8_t* pixels, std::uint8_t invert, const std::uint8_t* thresholds,
+              int count, std::uint64_t* bits) noexcept {
+  HWY_DYNAMIC_DISPATCH(find_ink)(pixels, invert, thresholds, count, bits);
 }
 
 }  // namespace ocellus::detail

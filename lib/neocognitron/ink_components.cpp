@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 #include <utility>
 
 namespace ocellus::detail {
@@ -13,7 +12,7 @@ constexpr int kMinRuns = 4096;
 constexpr int kMaxRuns = 1 << 18;
 constexpr int kPixelsPerRun = 16;
 constexpr int kRunsPerComponent = 4;
-constexpr int kWord = 8;
+constexpr int kWord = 64;
 constexpr int kHeights = 512;  // of the histogram of heights
 // A rule is a run that is longer than kRuleLength heights of its component and kLongRun heights of
 // a character.
@@ -29,29 +28,17 @@ int run_capacity_for(ImageSize size) noexcept {
   return static_cast<int>(std::clamp<std::int64_t>(pixels / kPixelsPerRun, kMinRuns, kMaxRuns));
 }
 
-/// Writes 255 where the pixel is ink, and 0 elsewhere.
-void compare(const std::uint8_t* pixels, std::uint8_t invert, const std::uint8_t* thresholds,
-             std::uint8_t* ink, int count) noexcept {
-  for (int i = 0; i < count; ++i) {
-    const auto pixel = static_cast<std::uint8_t>(pixels[i] ^ invert);
-    ink[i] = pixel < thresholds[i] ? 255 : 0;
+/// The first index in [from, count) whose bit is `value`; `count` if there is none.
+int next(const std::uint64_t* bits, int from, int count, bool value) noexcept {
+  if (from >= count) return count;
+  const std::uint64_t flip = value ? 0 : ~std::uint64_t{0};
+  int word = from / kWord;
+  std::uint64_t left = (bits[word] ^ flip) & (~std::uint64_t{0} << (from % kWord));
+  while (left == 0) {
+    if (++word * kWord >= count) return count;
+    left = bits[word] ^ flip;
   }
-}
-
-/// The first index in [from, count) whose byte is `value`, which is 0 or 255; `count` if there is
-/// none. The array has room for a word beyond `count`.
-int next(const std::uint8_t* ink, int from, int count, std::uint8_t value) noexcept {
-  const std::uint64_t flip = value == 0 ? ~std::uint64_t{0} : 0;
-  for (int i = from; i < count; i += kWord) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, ink + i, sizeof(word));
-    word ^= flip;
-    if (word == 0) continue;
-    const int zeros = std::endian::native == std::endian::little ? std::countr_zero(word)
-                                                                 : std::countl_zero(word);
-    return std::min(i + zeros / 8, count);
-  }
-  return count;
+  return std::min(word * kWord + std::countr_zero(left), count);
 }
 
 }  // namespace
@@ -66,51 +53,51 @@ InkComponents::InkComponents(ImageSize size, int least_height, LayoutBuilder& me
   kept_ = memory.take<InkRun>(run_capacity_);
   row_runs_ = memory.take<int>(size.height);
   row_begin_ = memory.take<int>(size.height + 1);
-  thresholds_ = memory.take<std::uint8_t>(row_bytes(size.width));
+  thresholds_ = memory.take<std::uint8_t>(threshold_bytes(size.width));
+  ink_ = memory.take<std::uint64_t>(ink_words(size.width));
   components_ = memory.take<InkComponent>(component_capacity_);
 }
 
 int InkComponents::extract(const GrayPlane& plane, const InkLevels& levels, int first, int end,
-                           std::uint8_t* thresholds, InkRun* out, int capacity) noexcept {
+                           std::uint8_t* thresholds, std::uint64_t* ink, InkRun* out,
+                           int capacity) noexcept {
   const int side = levels.block_side();
   const int columns = levels.block_columns();
   const int group = side / 2;
   const std::uint8_t invert = levels.invert();
-  std::uint8_t* const ink = thresholds + row_bytes(size_.width) / 2;
   int count = 0;
   std::fill(row_runs_ + first, row_runs_ + end, 0);
   for (int top = first; top < end;) {
     const int block_row = top / side;
     const int bottom = std::min(end, (block_row + 1) * side);
-    for (int y = top; y < bottom; ++y) {
-      const std::uint8_t* pixels = plane.row(y);
+    // From the first block that may have ink to the last one.
+    int column = 0;
+    while (column < columns && !levels.may_have_ink(column, block_row)) ++column;
+    const int left = column * side;
+    for (column = columns; column * side > left && !levels.may_have_ink(column - 1, block_row);)
+      --column;
+    const int width = std::min(column * side, size_.width) - left;
+    for (int y = top; width > 0 && y < bottom; ++y) {
+      const std::uint8_t* const pixels = plane.row(y) + left;
+      // The threshold of a group of rows is that of their middle.
+      if (y == top || y % group == 0)
+        levels.threshold_row(y / group * group + group / 2, left, left + width, thresholds);
+      find_ink(pixels, invert, thresholds, width, ink);
       const int before = count;
-      for (int column = 0; column < columns; ++column) {
-        if (!levels.may_have_ink(column, block_row)) continue;
-        const int left = column * side;
-        while (column < columns && levels.may_have_ink(column, block_row)) ++column;
-        const int right = std::min(column * side, size_.width);
-        // The threshold of a group of rows is that of their middle.
-        if (y == top || y % group == 0) {
-          levels.threshold_row(y / group * group + group / 2, left, right, thresholds + left);
+      for (int x = next(ink, 0, width, true); x < width;) {
+        const int x_end = next(ink, x, width, false);
+        if (count == capacity) {
+          row_runs_[y] = count - before;
+          return capacity + 1;
         }
-        compare(pixels + left, invert, thresholds + left, ink, right - left);
-        for (int x = next(ink, 0, right - left, 255); x < right - left;) {
-          const int x_end = next(ink, x, right - left, 0);
-          if (count == capacity) {
-            row_runs_[y] = count - before;
-            return capacity + 1;
-          }
-          int sum = 0;
-          for (int i = x; i < x_end; ++i) sum += pixels[left + i] ^ invert;
-          const float background = levels.background(left + (x + x_end) / 2, y);
-          const float contrast =
-              background - static_cast<float>(sum) / static_cast<float>(x_end - x);
-          out[count++] = {static_cast<std::uint16_t>(y), static_cast<std::uint16_t>(left + x),
-                          static_cast<std::uint16_t>(left + x_end),
-                          static_cast<std::uint16_t>(std::max(0.0f, contrast * 64.0f)), 0};
-          x = next(ink, x_end, right - left, 255);
-        }
+        int sum = 0;
+        for (int i = x; i < x_end; ++i) sum += pixels[i] ^ invert;
+        const float background = levels.background(left + (x + x_end) / 2, y);
+        const float contrast = background - static_cast<float>(sum) / static_cast<float>(x_end - x);
+        out[count++] = {static_cast<std::uint16_t>(y), static_cast<std::uint16_t>(left + x),
+                        static_cast<std::uint16_t>(left + x_end),
+                        static_cast<std::uint16_t>(std::max(0.0f, contrast * 64.0f)), 0};
+        x = next(ink, x_end, width, true);
       }
       row_runs_[y] = count - before;
     }
@@ -288,7 +275,7 @@ bool InkComponents::remove_rules() noexcept {
 
 void InkComponents::find(const GrayPlane& plane, const InkLevels& levels) noexcept {
   std::fill(row_runs_, row_runs_ + size_.height, 0);
-  run_count_ = extract(plane, levels, 0, size_.height, thresholds_, runs_, run_capacity_);
+  run_count_ = extract(plane, levels, 0, size_.height, thresholds_, ink_, runs_, run_capacity_);
   truncated_ = run_count_ > run_capacity_;
   run_count_ = std::min(run_count_, run_capacity_);
   connect();

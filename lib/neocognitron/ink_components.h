@@ -45,17 +45,20 @@ class InkComponents {
   /// Components below `least_height` do not count as characters when rules are looked for.
   InkComponents(ImageSize size, int least_height, LayoutBuilder& memory) noexcept;
 
-  /// Bytes of work memory for a row of thresholds and a row of ink.
-  static constexpr std::size_t row_bytes(int width) noexcept {
-    return 2 * (static_cast<std::size_t>(width) + InkLevels::kMaxBlockSide + sizeof(std::uint64_t));
+  /// Work memory for a row of thresholds, and for a row of ink.
+  static constexpr std::size_t threshold_bytes(int width) noexcept {
+    return static_cast<std::size_t>(width) + InkLevels::kMaxBlockSide;
+  }
+  static constexpr std::size_t ink_words(int width) noexcept {
+    return (static_cast<std::size_t>(width) + 63) / 64;
   }
 
   /// Extracts the runs of the rows [first, end) into `out`, which has room for `capacity` runs, and
   /// sets the number of runs of each row. Returns the number of runs; it is `capacity` + 1 if there
-  /// were more. `thresholds` is work memory of `row_bytes`. Ranges of rows may be extracted in
-  /// parallel into different memory.
+  /// were more. `thresholds` and `ink` are work memory. Ranges of rows may be extracted in parallel
+  /// into different memory.
   int extract(const GrayPlane& plane, const InkLevels& levels, int first, int end,
-              std::uint8_t* thresholds, InkRun* out, int capacity) noexcept;
+              std::uint8_t* thresholds, std::uint64_t* ink, InkRun* out, int capacity) noexcept;
 
   /// Extracts all rows, connects them, and removes rules.
   void find(const GrayPlane& plane, const InkLevels& levels) noexcept;
@@ -99,6 +102,7 @@ class InkComponents {
   int* row_runs_;           // the number of runs of each row
   int* row_begin_;          // the first run of each row
   std::uint8_t* thresholds_;
+  std::uint64_t* ink_;  // a bit for each pixel of a row
   InkComponent* components_;
 };
 

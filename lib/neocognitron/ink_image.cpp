@@ -67,19 +67,27 @@ ImageSize InkImager::draw(const GrayPlane& plane, const InkLevels& levels,
 
   const Range contrast = range(plane, levels, ink);
   const int span = contrast.high - contrast.low;
+  // Of a difference to the background.
+  std::array<std::uint8_t, kLevels> stretched{};
+  for (int level = 0; level < kLevels; ++level)
+    stretched[level] =
+        static_cast<std::uint8_t>(std::clamp(level - contrast.low, 0, span) * 255 / span);
   const int first = left / levels.block_side() * levels.block_side();
   const std::uint8_t invert = levels.invert();
   std::size_t near = 0;  // the first run that is not above the margin of the row
   for (int y = top; y < bottom; ++y) {
     std::fill(zone_, zone_ + width, kOutside);
     while (near < ink.size() && ink[near].y + margin < y) ++near;
-    for (std::size_t r = near; r < ink.size() && ink[r].y <= y + margin; ++r) {
-      const int begin = std::max(left, ink[r].first - margin);
-      const int end = std::min(right, ink[r].end + margin);
-      for (int x = begin - left; x < end - left; ++x) zone_[x] = std::max(zone_[x], kEdge);
-      if (ink[r].y != y) continue;
-      std::fill(zone_ + (ink[r].first - left), zone_ + (ink[r].end - left), kInk);
-    }
+    const auto fill = [&](const InkRun& run, int around, std::uint8_t kind) {
+      const int begin = std::max(left, run.first - around) - left;
+      const int end = std::min(right, run.end + around) - left;
+      if (begin < end) std::fill(zone_ + begin, zone_ + end, kind);
+    };
+    std::size_t end_near = near;
+    for (; end_near < ink.size() && ink[end_near].y <= y + margin; ++end_near)
+      fill(ink[end_near], margin, kEdge);
+    for (std::size_t r = near; r < end_near; ++r)
+      if (ink[r].y == y) fill(ink[r], 0, kInk);
     levels.background_row(y, first, right, background_);
     levels.threshold_row(y, first, right, threshold_);
     const std::uint8_t* pixels = plane.row(y) + left;
@@ -88,13 +96,14 @@ ImageSize InkImager::draw(const GrayPlane& plane, const InkLevels& levels,
 
     const int row = (y - top) / factor;
     if ((y - top) % factor == 0) std::fill(sums_.begin(), sums_.begin() + size.width, 0u);
-    for (int x = 0; x < width; ++x) {
-      if (zone_[x] == kOutside) continue;
-      const int pixel = pixels[x] ^ invert;
-      // Ink beside the character belongs to another one.
-      if (zone_[x] == kEdge && pixel < thresholds[x]) continue;
-      const int level = std::clamp(backgrounds[x] - pixel - contrast.low, 0, span);
-      sums_[x / factor] += static_cast<std::uint32_t>(level * 255 / span);
+    for (int first_of_area = 0, area = 0; first_of_area < width; first_of_area += factor, ++area) {
+      for (int x = first_of_area; x < std::min(first_of_area + factor, width); ++x) {
+        const int pixel = pixels[x] ^ invert;
+        // Ink beside the character belongs to another one.
+        const bool own = zone_[x] == kInk || (zone_[x] == kEdge && pixel >= thresholds[x]);
+        const std::uint8_t level = stretched[std::max(0, backgrounds[x] - pixel)];
+        sums_[area] += own ? level : 0u;
+      }
     }
     if ((y - top) % factor != factor - 1 && y != bottom - 1) continue;
     const auto area = static_cast<std::uint32_t>(factor * factor);

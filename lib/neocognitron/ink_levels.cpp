@@ -25,13 +25,19 @@ InkLevels::InkLevels(ImageSize size, int window, LayoutBuilder& memory) noexcept
       side_(block_side_for(window)),
       radius_(std::clamp((window / side_ - 1) / 2, 1, kMaxRadius)),
       columns_((size.width + side_ - 1) / side_),
-      rows_((size.height + side_ - 1) / side_) {
-  const std::size_t blocks = static_cast<std::size_t>(columns_) * rows_;
-  blocks_ = memory.take<Block>(blocks);
-  row_windows_ = memory.take<Block>(blocks);
-  windows_ = memory.take<Block>(blocks);
+      rows_((size.height + side_ - 1) / side_),
+      stride_(block_stride(columns_)) {
+  const std::size_t rows = rows_;
+  const std::size_t blocks = columns_ * rows;
+  const std::size_t statistics = rows * kBlockStatistics * stride_;
+  pixel_scales_ = memory.take<float>(stride_);
+  scales_ = memory.take<float>(stride_);
+  blocks_ = memory.take<float>(statistics);
+  row_windows_ = memory.take<float>(statistics);
+  windows_ = memory.take<float>(statistics);
+  largest_ = memory.take<float>(rows * stride_);
   background_ = memory.take<float>(blocks);
-  threshold_ = memory.take<float>(blocks);
+  threshold_ = memory.take<float>(blocks + kBlockMargin);
   noise_ = memory.take<float>(blocks);
   marked_ = memory.take<std::uint8_t>(blocks);
 }
@@ -72,59 +78,38 @@ void InkLevels::measure(const GrayPlane& plane, int first, int end) noexcept {
           block.max = std::max(block.max, groups[i].max);
         }
         const int x = left + g * kGroupColumns;
-        set_block(x / side_, row, block, rows * (std::min(x + side_, size_.width) - x));
+        set_block(x / side_, row, block);
       }
     }
-    sum_row(row);
+    for (int column = 0; column < columns_; ++column) {
+      const int left = std::max(0, column - radius_);
+      const int right = std::min(columns_, column + radius_ + 1);
+      const int width = std::min((column + 1) * side_, size_.width) - column * side_;
+      pixel_scales_[column] = 1.0f / static_cast<float>(rows * width);
+      scales_[column] = 1.0f / static_cast<float>(right - left);
+    }
+    std::fill(pixel_scales_ + columns_, pixel_scales_ + stride_, 0.0f);
+    std::fill(scales_ + columns_, scales_ + stride_, 0.0f);
+    float* const blocks = row_of(blocks_, row, kBlockMean);
+    finish_blocks(blocks, stride_, columns_, pixel_scales_);
+    sum_block_columns(blocks, stride_, columns_, radius_, scales_,
+                      row_of(row_windows_, row, kBlockMean));
   }
 }
 
-void InkLevels::set_block(int column, int row, const PixelGroup& block, int pixels) noexcept {
-  const float scale = 1.0f / static_cast<float>(pixels);
-  const float mean = static_cast<float>(block.sum) * scale;
-  const float square = static_cast<float>(block.squares) * scale;
-  blocks_[row * columns_ + column] = {mean, square, std::sqrt(std::max(0.0f, square - mean * mean)),
-                                      static_cast<float>(block.min), static_cast<float>(block.max)};
-}
-
-void InkLevels::sum_row(int row) noexcept {
-  const Block* blocks = blocks_ + row * static_cast<std::ptrdiff_t>(columns_);
-  Block* out = row_windows_ + row * static_cast<std::ptrdiff_t>(columns_);
-  for (int column = 0; column < columns_; ++column) {
-    const int left = std::max(0, column - radius_);
-    const int right = std::min(columns_, column + radius_ + 1);
-    Block sum = blocks[left];
-    for (int x = left + 1; x < right; ++x) add(sum, blocks[x]);
-    const float scale = 1.0f / static_cast<float>(right - left);
-    sum.mean *= scale;
-    sum.square *= scale;
-    out[column] = sum;
-  }
-}
-
-void InkLevels::add(Block& sum, const Block& block) noexcept {
-  sum.mean += block.mean;
-  sum.square += block.square;
-  sum.deviation = std::min(sum.deviation, block.deviation);
-  sum.min = std::min(sum.min, block.min);
-  sum.max = std::max(sum.max, block.max);
+void InkLevels::set_block(int column, int row, const PixelGroup& block) noexcept {
+  row_of(blocks_, row, kBlockMean)[column] = static_cast<float>(block.sum);
+  row_of(blocks_, row, kBlockSquare)[column] = static_cast<float>(block.squares);
+  row_of(blocks_, row, kBlockMin)[column] = static_cast<float>(block.min);
+  row_of(blocks_, row, kBlockMax)[column] = static_cast<float>(block.max);
 }
 
 void InkLevels::collect(int first, int end) noexcept {
   for (int row = first; row < end; ++row) {
     const int top = std::max(0, row - radius_);
     const int bottom = std::min(rows_, row + radius_ + 1);
-    const float scale = 1.0f / static_cast<float>(bottom - top);
-    Block* out = windows_ + row * static_cast<std::ptrdiff_t>(columns_);
-    std::copy_n(row_windows_ + top * static_cast<std::ptrdiff_t>(columns_), columns_, out);
-    for (int y = top + 1; y < bottom; ++y) {
-      const Block* in = row_windows_ + y * static_cast<std::ptrdiff_t>(columns_);
-      for (int column = 0; column < columns_; ++column) add(out[column], in[column]);
-    }
-    for (int column = 0; column < columns_; ++column) {
-      out[column].mean *= scale;
-      out[column].square *= scale;
-    }
+    sum_block_rows(row_of(row_windows_, top, kBlockMean), stride_, columns_, bottom - top,
+                   row_of(windows_, row, kBlockMean));
   }
 }
 
@@ -132,81 +117,74 @@ bool InkLevels::ink_is_light() const noexcept {
   // Windows without contrast have no say. In the others, the level that is further from the mean is
   // the ink. A window counts by the difference, so an edge between two areas counts little.
   float light = 0.0f;
-  for (int i = 0; i < rows_ * columns_; ++i) {
-    const Block& w = windows_[i];
-    if (w.max - w.min < 2.0f * kMinContrast + 2.0f * kNoiseFactor * w.deviation) continue;
-    light += (w.max - w.mean) - (w.mean - w.min);
+  for (int row = 0; row < rows_; ++row) {
+    const float* const means = row_of(windows_, row, kBlockMean);
+    const float* const deviations = row_of(windows_, row, kBlockDeviation);
+    const float* const lows = row_of(windows_, row, kBlockMin);
+    const float* const highs = row_of(windows_, row, kBlockMax);
+    for (int c = 0; c < columns_; ++c) {
+      const float range = highs[c] - lows[c];
+      if (range < 2.0f * kMinContrast + 2.0f * kNoiseFactor * deviations[c]) continue;
+      light += (highs[c] - means[c]) - (means[c] - lows[c]);
+    }
   }
   return light > 0.0f;
 }
 
 void InkLevels::derive(int first, int end) noexcept {
-  for (int i = first * columns_; i < end * columns_; ++i) {
-    const Block& w = windows_[i];
-    const float mean = invert_ != 0 ? 255.0f - w.mean : w.mean;
-    const float darkest = invert_ != 0 ? 255.0f - w.max : w.min;
-    const float variance = std::max(0.0f, w.square - w.mean * w.mean);
-    const float difference = std::max(mean - darkest, kSmallestDifference);
-    const float background = std::min(255.0f, mean + variance / difference);
-    const float range = background - darkest;
-    const float contrast =
-        std::max({kInkFraction * range, std::min(kNoiseFactor * w.deviation, kNoiseLimit * range),
-                  kMinContrast});
-    background_[i] = background;
-    threshold_[i] = std::max(0.0f, background - contrast);
-    noise_[i] = w.deviation;
+  for (int row = first; row < end; ++row) {
+    const float* const means = row_of(windows_, row, kBlockMean);
+    const float* const squares = row_of(windows_, row, kBlockSquare);
+    const float* const deviations = row_of(windows_, row, kBlockDeviation);
+    const float* const lows = row_of(windows_, row, kBlockMin);
+    const float* const highs = row_of(windows_, row, kBlockMax);
+    for (int c = 0; c < columns_; ++c) {
+      const float mean = invert_ != 0 ? 255.0f - means[c] : means[c];
+      const float darkest = invert_ != 0 ? 255.0f - highs[c] : lows[c];
+      const float variance = std::max(0.0f, squares[c] - means[c] * means[c]);
+      const float difference = std::max(mean - darkest, kSmallestDifference);
+      const float background = std::min(255.0f, mean + variance / difference);
+      const float range = background - darkest;
+      const float noise = std::min(kNoiseFactor * deviations[c], kNoiseLimit * range);
+      const float contrast = std::max({kInkFraction * range, noise, kMinContrast});
+      const int i = row * columns_ + c;
+      background_[i] = background;
+      threshold_[i] = std::max(0.0f, background - contrast);
+      noise_[i] = deviations[c];
+    }
   }
 }
 
 void InkLevels::mark(int first, int end) noexcept {
+  // Between the centers of blocks, a threshold is at most the largest one of the neighbors.
   for (int row = first; row < end; ++row) {
-    const int top = std::max(0, row - 1);
-    const int bottom = std::min(rows_ - 1, row + 1);
-    for (int column = 0; column < columns_; ++column) {
-      // Between the centers of blocks, a threshold is at most the largest one of the neighbors.
-      float threshold = 0.0f;
-      for (int y = top; y <= bottom; ++y) {
-        for (int x = std::max(0, column - 1); x <= std::min(columns_ - 1, column + 1); ++x) {
-          threshold = std::max(threshold, threshold_[y * columns_ + x]);
-        }
-      }
-      const int at = row * columns_ + column;
-      const float darkest = invert_ != 0 ? 255.0f - blocks_[at].max : blocks_[at].min;
-      marked_[at] = darkest < threshold ? 1 : 0;
+    const auto thresholds = [&](int r) {
+      return threshold_ + std::clamp(r, 0, rows_ - 1) * static_cast<std::ptrdiff_t>(columns_);
+    };
+    float* const largest = largest_ + row * static_cast<std::ptrdiff_t>(stride_) + kBlockMargin;
+    largest_of_rows(thresholds(row - 1), thresholds(row), thresholds(row + 1), columns_, largest);
+    largest[-1] = 0.0f;
+    largest[columns_] = 0.0f;
+    const float* const lows = row_of(blocks_, row, kBlockMin);
+    const float* const highs = row_of(blocks_, row, kBlockMax);
+    for (int c = 0; c < columns_; ++c) {
+      const float threshold = std::max({largest[c - 1], largest[c], largest[c + 1]});
+      const float darkest = invert_ != 0 ? 255.0f - highs[c] : lows[c];
+      marked_[row * columns_ + c] = darkest < threshold ? 1 : 0;
     }
   }
 }
 
 void InkLevels::interpolate_row(const float* map, int y, int first, int end,
                                 std::uint8_t* out) const noexcept {
-  // Fixed point with 7 fractional bits, so that a difference of levels fits 16 bits.
-  constexpr float kOne = 128.0f;
   const float scale = 1.0f / static_cast<float>(side_);
   const float position = (static_cast<float>(y) + 0.5f) * scale - 0.5f;
-  const int above = std::clamp(static_cast<int>(std::floor(position)), 0, rows_ - 1);
+  const int above = std::clamp(static_cast<int>(position), 0, rows_ - 1);
   const int below = std::min(above + 1, rows_ - 1);
   const float part = std::clamp(position - static_cast<float>(above), 0.0f, 1.0f);
-  const float* upper = map + above * static_cast<std::ptrdiff_t>(columns_);
-  const float* lower = map + below * static_cast<std::ptrdiff_t>(columns_);
-  const auto level = [&](int column) {
-    const int c = std::clamp(column, 0, columns_ - 1);
-    return (upper[c] + (lower[c] - upper[c]) * part) * kOne;
-  };
-  const int half = side_ / 2;
-  // Half a block before each center, and half a block after it.
-  for (int column = first / side_; column * side_ < end; ++column) {
-    const float left = level(column - 1);
-    const float center = level(column);
-    const float right = level(column + 1);
-    const auto from_left = static_cast<int>((center - left) * scale);
-    const auto to_right = static_cast<int>((right - center) * scale);
-    const auto base = static_cast<int>(center);
-    std::uint8_t* at = out + (column * side_ - first);
-    for (int i = 0; i < half; ++i) {
-      at[i] = static_cast<std::uint8_t>((base - from_left * (half - i) + from_left / 2) >> 7);
-      at[half + i] = static_cast<std::uint8_t>((base + to_right * i + to_right / 2) >> 7);
-    }
-  }
+  interpolate_blocks(map + above * static_cast<std::ptrdiff_t>(columns_),
+                     map + below * static_cast<std::ptrdiff_t>(columns_), part, columns_, side_,
+                     first / side_, (end + side_ - 1) / side_, out);
 }
 
 float InkLevels::at(const float* map, int x, int y) const noexcept {

@@ -85,20 +85,17 @@ class InkLevels {
   float noise(int x, int y) const noexcept { return at(noise_, x, y); }
 
  private:
-  /// Statistics of a block or of a window of blocks.
-  struct Block {
-    float mean;
-    float square;     // mean of the squares
-    float deviation;  // standard deviation, the least of a block
-    float min;
-    float max;
-  };
-  void set_block(int column, int row, const PixelGroup& block, int pixels) noexcept;
-  void sum_row(int row) noexcept;
-  static void add(Block& sum, const Block& block) noexcept;
+  void set_block(int column, int row, const PixelGroup& block) noexcept;
   void interpolate_row(const float* map, int y, int first, int end,
                        std::uint8_t* out) const noexcept;
   float at(const float* map, int x, int y) const noexcept;
+
+  /// A statistic of a row of blocks or windows.
+  float* row_of(float* statistics, int row, BlockStatistic statistic) const noexcept {
+    return statistics +
+           (static_cast<std::ptrdiff_t>(row) * kBlockStatistics + statistic) * stride_ +
+           kBlockMargin;
+  }
 
   ImageSize size_;
   int side_;
@@ -106,9 +103,13 @@ class InkLevels {
   int columns_;
   int rows_;
   std::uint8_t invert_ = 0;
-  Block* blocks_;
-  Block* row_windows_;  // windows of the height of a block
-  Block* windows_;
+  int stride_;           // of a statistic
+  float* pixel_scales_;  // 1 / pixels of a block, for each column
+  float* scales_;        // 1 / columns of a window
+  float* blocks_;
+  float* row_windows_;  // windows of the height of a block
+  float* windows_;
+  float* largest_;  // thresholds of three rows, for each row
   float* background_;
   float* threshold_;
   float* noise_;

@@ -19,6 +19,9 @@ struct InkImage {
   std::uint8_t at(int x, int y) const noexcept { return ink[y * stride + x]; }
 };
 
+/// Wider images are resampled pixel by pixel.
+inline constexpr int kMaxGroupedWidth = 1024;
+
 /// False if the image has no ink.
 bool find_transform(const InkImage& image, const PatchNormalization& normalization,
                     PatchTransform& transform) noexcept;

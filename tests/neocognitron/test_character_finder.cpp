@@ -443,16 +443,17 @@ TEST(InkComponents, RangesOfRowsGiveTheSameRuns) {
   const LaidOutMemory memory(size.bytes());
   detail::LayoutBuilder layout(memory.get());
   detail::InkComponents components(plane.size, 10, layout);
-  std::vector<std::uint8_t> work(detail::InkComponents::row_bytes(kWidth));
+  std::vector<std::uint8_t> thresholds(detail::InkComponents::threshold_bytes(kWidth));
+  std::vector<std::uint64_t> ink(detail::InkComponents::ink_words(kWidth));
   std::vector<detail::InkRun> whole(20000);
-  const int count = components.extract(plane, finder->levels(), 0, kHeight, work.data(),
-                                       whole.data(), static_cast<int>(whole.size()));
+  const int count = components.extract(plane, finder->levels(), 0, kHeight, thresholds.data(),
+                                       ink.data(), whole.data(), static_cast<int>(whole.size()));
   ASSERT_GT(count, 100);
   std::vector<detail::InkRun> parts(20000);
   int sum = 0;
   for (const auto& [first, end] : {std::pair{0, 61}, {61, 62}, {62, 200}, {200, kHeight}}) {
-    sum += components.extract(plane, finder->levels(), first, end, work.data(), &parts[sum],
-                              static_cast<int>(parts.size()) - sum);
+    sum += components.extract(plane, finder->levels(), first, end, thresholds.data(), ink.data(),
+                              &parts[sum], static_cast<int>(parts.size()) - sum);
   }
   ASSERT_EQ(sum, count);
   for (int i = 0; i < count; ++i) {
