@@ -69,6 +69,10 @@ class CudaOperator : public OperatorInstance {
   /// frame was bad. Must be short, because `submit` may be waiting.
   virtual void complete(const FrameResult& /*result*/, void* /*record*/) noexcept {}
 
+  /// True if only functions of the host read a frame in host memory. It is then neither staged nor
+  /// uploaded, and host_frame() gives the caller's memory.
+  virtual bool reads_on_host() const noexcept { return false; }
+
   /// Launches a kernel with one argument of plain data. With `overlap` it may start before the
   /// previous kernel has ended; the kernel itself must then wait for that one. This needs compute
   /// capability 9.0 or later and has no effect on earlier devices.
@@ -199,6 +203,10 @@ class CudaOperator : public OperatorInstance {
   };
 
   const char* name() const noexcept { return info_.name; }
+  /// Whether the frame of a slot stays where the caller has it.
+  bool stays(const Frame& frame) const noexcept {
+    return frame.space == MemorySpace::kCuda || reads_on_host();
+  }
   int planes() const noexcept { return info_.plane_count; }
   std::size_t in_row_bytes() const noexcept {
     return static_cast<std::size_t>(info_.size.width) *

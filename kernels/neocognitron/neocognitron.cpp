@@ -86,6 +86,8 @@ class FindingNeocognitron final : public NetworkOperator {
     int slot = 0;
   };
 
+  bool reads_on_host() const noexcept override { return true; }
+
   std::size_t row_bytes() const noexcept {
     return static_cast<std::size_t>(plan_.size.width) *
            static_cast<std::size_t>(bytes_per_pixel(plan_.format));

@@ -195,41 +195,62 @@ void largest_of_rows(const float* a, const float* b, const float* c, int columns
 
 // ---- pixels of blocks
 
+/// Blocks that are interpolated at once.
+constexpr int kPiece = 64;
+
+/// Fixed-point lines of the pixels of blocks: half a block before the center and half a block after
+/// it, 7 fractional bits, so that levels fit 16 bits.
+struct BlockLines {
+  std::int16_t base_before[kPiece];
+  std::int16_t base_after[kPiece];
+  std::int16_t before[kPiece];  // slopes
+  std::int16_t after[kPiece];
+};
+
+HWY_INLINE void find_lines(const float* HWY_RESTRICT upper, const float* HWY_RESTRICT lower,
+                           float part, int columns, int side, int first, int count,
+                           BlockLines& lines) {
+  constexpr float kOne = 128.0f;
+  float levels[kPiece + 2];
+  for (int i = 0; i < count + 2; ++i) {
+    const int c = std::clamp(first + i - 1, 0, columns - 1);
+    levels[i] = (upper[c] + (lower[c] - upper[c]) * part) * kOne;
+  }
+  const float scale = 1.0f / static_cast<float>(side);
+  for (int i = 0; i < count; ++i) {
+    const auto before = static_cast<int>((levels[i + 1] - levels[i]) * scale);
+    const auto after = static_cast<int>((levels[i + 2] - levels[i + 1]) * scale);
+    const auto base = static_cast<int>(levels[i + 1]);
+    lines.base_before[i] = static_cast<std::int16_t>(base + before / 2);
+    lines.base_after[i] = static_cast<std::int16_t>(base + after / 2);
+    lines.before[i] = static_cast<std::int16_t>(before);
+    lines.after[i] = static_cast<std::int16_t>(after);
+  }
+}
+
 void interpolate_blocks(const float* upper, const float* lower, float part, int columns, int side,
                         int first, int end, std::uint8_t* out) {
-  // Fixed point with 7 fractional bits, so that levels fit 16 bits.
-  constexpr float kOne = 128.0f;
   const hn::CappedTag<std::int16_t, 8> d;
   const hn::Rebind<std::uint8_t, decltype(d)> bytes;
-  const auto level = [&](int column) {
-    const int c = std::clamp(column, 0, columns - 1);
-    return (upper[c] + (lower[c] - upper[c]) * part) * kOne;
-  };
-  const float scale = 1.0f / static_cast<float>(side);
   const int half = side / 2;
-  float left = level(first - 1);
-  float center = level(first);
-  for (int column = first; column < end; ++column) {
-    const float right = level(column + 1);
-    // Half a block before the center, and half a block after it.
-    const auto before = static_cast<int>((center - left) * scale);
-    const auto after = static_cast<int>((right - center) * scale);
-    const auto base = static_cast<int>(center);
-    const auto slope_before = hn::Set(d, static_cast<std::int16_t>(before));
-    const auto slope_after = hn::Set(d, static_cast<std::int16_t>(after));
-    const auto base_before = hn::Set(d, static_cast<std::int16_t>(base + before / 2));
-    const auto base_after = hn::Set(d, static_cast<std::int16_t>(base + after / 2));
+  BlockLines lines;
+  for (; first < end; first += kPiece) {
+    const int count = std::min(kPiece, end - first);
+    find_lines(upper, lower, part, columns, side, first, count, lines);
     for (int i = 0; i < side; i += static_cast<int>(hn::Lanes(d))) {
       const auto at = hn::Iota(d, static_cast<std::int16_t>(i - half));
       const auto is_before = hn::Lt(at, hn::Zero(d));
-      const auto slope = hn::IfThenElse(is_before, slope_before, slope_after);
-      const auto value =
-          hn::Add(hn::IfThenElse(is_before, base_before, base_after), hn::Mul(slope, at));
-      hn::StoreU(hn::DemoteTo(bytes, hn::ShiftRight<7>(value)), bytes, out + i);
+      std::uint8_t* to = out + i;
+      for (int c = 0; c < count; ++c, to += side) {
+        const auto slope =
+            hn::IfThenElse(is_before, hn::Set(d, lines.before[c]), hn::Set(d, lines.after[c]));
+        const auto base = hn::IfThenElse(is_before, hn::Set(d, lines.base_before[c]),
+                                         hn::Set(d, lines.base_after[c]));
+        const auto value = hn::Add(base, hn::Mul(slope, at));
+        hn::StoreU(hn::DemoteTo(bytes, hn::ShiftRight<7>(value)), bytes, to);
+      }
     }
-    out += side;
-    left = center;
-    center = right;
+    out += static_cast<std::ptrdiff_t>(count) * side;
   }
 }
 

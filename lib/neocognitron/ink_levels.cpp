@@ -187,23 +187,4 @@ void InkLevels::interpolate_row(const float* map, int y, int first, int end,
                      first / side_, (end + side_ - 1) / side_, out);
 }
 
-float InkLevels::at(const float* map, int x, int y) const noexcept {
-  const float scale = 1.0f / static_cast<float>(side_);
-  const float fx = std::clamp((static_cast<float>(x) + 0.5f) * scale - 0.5f, 0.0f,
-                              static_cast<float>(columns_ - 1));
-  const float fy = std::clamp((static_cast<float>(y) + 0.5f) * scale - 0.5f, 0.0f,
-                              static_cast<float>(rows_ - 1));
-  const int left = static_cast<int>(fx);
-  const int top = static_cast<int>(fy);
-  const int right = std::min(left + 1, columns_ - 1);
-  const int bottom = std::min(top + 1, rows_ - 1);
-  const float px = fx - static_cast<float>(left);
-  const float py = fy - static_cast<float>(top);
-  const float* upper = map + top * static_cast<std::ptrdiff_t>(columns_);
-  const float* lower = map + bottom * static_cast<std::ptrdiff_t>(columns_);
-  const float high = upper[left] + (upper[right] - upper[left]) * px;
-  const float low = lower[left] + (lower[right] - lower[left]) * px;
-  return high + (low - high) * py;
-}
-
 }  // namespace ocellus::detail

@@ -78,11 +78,10 @@ void resample_rows(const InkImage& image, const PatchTransform& t, float* u0) {
   const std::size_t lanes = hn::Lanes(d);
   const int samples = samples_per_axis(t);
   constexpr int kCenter = kNeocognitronSide / 2;
-  const auto offset = [samples](int i) { return (i + 0.5) / samples - 0.5; };
   HWY_ALIGN double x0[kMostSamples][kPadded] = {};
   for (int i = 0; i < samples; ++i)
     for (std::size_t x = 0; x < kRow; ++x)
-      x0[i][x] = t.x0 + t.xx * (static_cast<int>(x) - kCenter + offset(i));
+      x0[i][x] = t.x0 + t.xx * sample_position(static_cast<int>(x) - kCenter, i, samples);
   HWY_ALIGN std::int32_t columns[kPadded] = {};
   HWY_ALIGN float parts[kPadded] = {};
   HWY_ALIGN float sums[kPadded];
@@ -93,7 +92,7 @@ void resample_rows(const InkImage& image, const PatchTransform& t, float* u0) {
   for (int y = 0; y < kNeocognitronSide; ++y) {
     std::fill_n(sums, kPadded, 0.0f);
     for (int j = 0; j < samples; ++j) {
-      const double dy = y - kCenter + offset(j);
+      const double dy = sample_position(y - kCenter, j, samples);
       const double at = t.y0 + t.yy * dy;
       if (!(at >= -1.0 && at < image.height)) continue;
       const double row = std::floor(at);

@@ -122,6 +122,11 @@ constexpr float sample_ink(const Ink& ink, int width, int height, double x, doub
   return upper * (1.0f - fy) + lower * fy;
 }
 
+/// Where sample i along an axis lies in a pixel of U0, which is counted from the center.
+constexpr double sample_position(int pixel, int i, int samples) noexcept {
+  return samples == 1 ? pixel : pixel + (i + 0.5) / samples - 0.5;
+}
+
 /// The pixel (x, y) of U0, 0 to 1. `samples` is samples_per_axis(t).
 template <typename Ink>
 constexpr float patch_pixel(const Ink& ink, int width, int height, const PatchTransform& t,
@@ -130,8 +135,8 @@ constexpr float patch_pixel(const Ink& ink, int width, int height, const PatchTr
   float sum = 0.0f;
   for (int j = 0; j < samples; ++j) {
     for (int i = 0; i < samples; ++i) {
-      const double dx = x - kCenter + (i + 0.5) / samples - 0.5;
-      const double dy = y - kCenter + (j + 0.5) / samples - 0.5;
+      const double dx = sample_position(x - kCenter, i, samples);
+      const double dy = sample_position(y - kCenter, j, samples);
       sum += sample_ink(ink, width, height, t.x0 + t.xx * dx + t.xy * dy,
                         t.y0 + t.yx * dx + t.yy * dy);
     }
