@@ -137,7 +137,6 @@ const CudaCalls kCudaCalls = with_names({
     .blocks_per_multiprocessor = {blocks_per_multiprocessor},
     .begin_capture = {cudaStreamBeginCapture},
     .launch_kernel = {launch_kernel},
-    .launch_host = {cudaLaunchHostFunc},
     .end_capture = {cudaStreamEndCapture},
     .instantiate_graph = {instantiate_graph},
     .destroy_graph = {cudaGraphDestroy},

@@ -70,7 +70,6 @@ struct CudaCalls {
   Call<int*, const void*, int, std::size_t> blocks_per_multiprocessor;
   Call<cudaStream_t, cudaStreamCaptureMode> begin_capture;
   Call<const cudaLaunchConfig_t*, const void*, void**> launch_kernel;
-  Call<cudaStream_t, cudaHostFn_t, void*> launch_host;
   Call<cudaStream_t, cudaGraph_t*> end_capture;
   Call<cudaGraphExec_t*, cudaGraph_t> instantiate_graph;
   Call<cudaGraph_t> destroy_graph;
@@ -121,7 +120,6 @@ constexpr CudaCalls with_names(CudaCalls calls) {
        Phase::kCreating);
   name(calls.begin_capture, "cudaStreamBeginCapture", Phase::kCreating);
   name(calls.launch_kernel, "cudaLaunchKernelExC", Phase::kCreating);
-  name(calls.launch_host, "cudaLaunchHostFunc", Phase::kCreating);
   name(calls.end_capture, "cudaStreamEndCapture", Phase::kCreating);
   name(calls.instantiate_graph, "cudaGraphInstantiate", Phase::kCreating);
   name(calls.destroy_graph, "cudaGraphDestroy", Phase::kCreating);

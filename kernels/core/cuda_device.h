@@ -78,6 +78,8 @@ class CudaDevice final : public Device {
   const DeviceTraits& traits() const noexcept { return traits_; }
   int number() const noexcept { return number_; }
   DeviceWait wait_mode() const noexcept { return wait_; }
+  /// Of the threads that the library starts for the device.
+  int realtime_priority() const noexcept { return realtime_priority_; }
 
   /// True after the first error that leaves the device unusable for this process. All later calls
   /// return DeviceLost without accessing the device.
@@ -106,6 +108,7 @@ class CudaDevice final : public Device {
 
   int number_;
   DeviceWait wait_;
+  int realtime_priority_ = 0;
   CUcontext context_ = nullptr;
   DeviceTraits traits_;
   // Protects the blocks, the counts of stream set users, and writing loss_.

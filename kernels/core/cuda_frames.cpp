@@ -39,7 +39,7 @@ Expected<void> CudaOperator::submit(int index, const Frame& in,
   slot.copied = 0;
   slot.copied_rows = 0;
   const std::int64_t begun = detail::now_ns();
-  if (is_host(in.space) && !stays(in)) copy_in(slot);
+  if (is_host(in.space)) copy_in(slot);
   slot.queued_ns = detail::now_ns();
   slot.copy_in_ns = slot.queued_ns - begun;
   Scope cuda(*device_, Phase::kRunning, name());
@@ -76,7 +76,7 @@ Frame CudaOperator::host_frame(int index) const noexcept {
   const Slot& slot = slots_[static_cast<std::size_t>(index)];
   Frame frame = slot.in;
   if (frame.space == MemorySpace::kCuda) frame.data = nullptr;
-  if (!is_host(frame.space) || stays(frame)) return frame;
+  if (!is_host(frame.space)) return frame;
   frame.data = slot.host_in;
   frame.stride = static_cast<std::ptrdiff_t>(in_stride_);
   return frame;
@@ -121,14 +121,17 @@ Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
     if (Expected<void> done = await(cuda, slot, slot.in.stream); !done) return done;
   if (out_on_device && !(in_on_device && out_stream == slot.in.stream))
     if (Expected<void> done = await(cuda, slot, out_stream); !done) return done;
-  // Nothing is uploaded if the frame stays and the slot's parameters have not changed.
-  slot.uploading = !stays(slot.in) || new_params;
+  // Nothing is uploaded if the frame is on the device and the slot's parameters have not changed.
+  slot.uploading = !in_on_device || new_params;
   const auto launched = [&]() -> Expected<void> {
     if (slot.uploading)
       if (Expected<void> done = queue_upload(cuda, slot, params, new_params); !done) return done;
     if (Expected<void> done = cuda(kCudaCalls.record_event, slot.started, streams.compute); !done)
       return done;
-    return cuda(kCudaCalls.launch_graph, slot.exec, streams.compute);
+    host_calls_.expect(slot.calls);
+    Expected<void> done = cuda(kCudaCalls.launch_graph, slot.exec, streams.compute);
+    if (!done) host_calls_.withdraw(slot.calls);
+    return done;
   }();
   slot.busy = launched.has_value();
   slot.failure.status = Status::kOk;
@@ -152,7 +155,7 @@ Expected<void> CudaOperator::queue_upload(Scope& cuda, Slot& slot, const FramePa
     slot.params_known = done.has_value();
     if (!done) return done;
   }
-  if (!stays(slot.in)) {
+  if (slot.in.space != MemorySpace::kCuda) {
     const bool staged = is_host(slot.in.space);
     const void* from = staged ? slot.host_in : slot.in.data;
     const std::size_t from_stride = staged ? in_stride_ : static_cast<std::size_t>(slot.in.stride);

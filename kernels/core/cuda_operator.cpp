@@ -42,9 +42,14 @@ CudaOperator::CudaOperator(const OperatorInfo& info) noexcept
 }
 
 CudaOperator::~CudaOperator() {
-  if (device_ == nullptr || device_->abandoned()) return;
+  if (device_ == nullptr) return;
+  if (device_->abandoned()) {
+    host_calls_.abandon();
+    return;
+  }
   // After a failed creation, its work is waited for as well.
   for (int i = 0; i < info_.depth; ++i) cancel(i);
+  host_calls_.stop();
   {
     Scope cuda(*device_, Phase::kCreating, name());
     if (forgetting_) device_->finish(cuda, device_->stream_set(stream_set_).compute);
@@ -73,6 +78,7 @@ void CudaOperator::place_pinned(LayoutBuilder& builder) noexcept {
     slot.host_params = builder.take<FrameParams>(1);
     slot.host_in = builder.take<char>(in_stride_ * static_cast<std::size_t>(info_.size.height));
     slot.host_out = builder.take<char>(staged_bytes_);
+    slot.call_words = builder.take<HostCallWords>(HostCalls::kMaxCalls);
     if (info_.record != nullptr) slot.record = builder.take<char>(info_.record->bytes);
   }
   layout_pinned(builder);
@@ -85,6 +91,7 @@ void CudaOperator::place_device(LayoutBuilder& builder) noexcept {
     Slot& slot = slots_[static_cast<std::size_t>(i)];
     slot.device_in = builder.take<char>(in_stride_ * static_cast<std::size_t>(info_.size.height));
     slot.device_out = builder.take<char>(staged_bytes_);
+    slot.calls_asked = builder.take<std::uint32_t>(HostCalls::kMaxCalls);
   }
   layout(builder);
 }
@@ -247,6 +254,23 @@ Expected<void> CudaOperator::load_kernel_code(Scope& cuda, const void* kernel,
     return {};
   return cuda(kCudaCalls.set_function_attribute, kernel,
               cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
+}
+
+Expected<void> CudaOperator::prepare_host_calls(Scope& cuda) noexcept {
+  for (int i = 0; i < info_.depth; ++i)
+    std::fill_n(slots_[static_cast<std::size_t>(i)].call_words, HostCalls::kMaxCalls,
+                HostCallWords{});
+  if (Expected<void> done = load_kernel(cuda, host_call_kernel(), 0); !done) return done;
+  return host_calls_.start(*device_);
+}
+
+Expected<void> CudaOperator::launch_host(Scope& cuda, int index, cudaStream_t stream,
+                                         HostCalls::Function function, void* argument) noexcept {
+  Slot& slot = slots_[static_cast<std::size_t>(index)];
+  const int call = slot.calls++;
+  host_calls_.add(slot.call_words + call, function, argument);
+  return launch(cuda, stream, host_call_kernel(), dim3(1), dim3(1), 0,
+                HostCallArguments{slot.call_words + call, slot.calls_asked + call});
 }
 
 Expected<void> CudaOperator::upload(Scope& cuda, void* to, const void* from,

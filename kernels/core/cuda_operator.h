@@ -22,6 +22,7 @@
 #include "core/operator_instance.h"
 #include "kernels/core/cuda_device.h"
 #include "kernels/core/frame_params.h"
+#include "kernels/core/host_calls.h"
 #include "kernels/core/host_copy_pool.h"
 
 namespace ocellus::cuda {
@@ -69,10 +70,6 @@ class CudaOperator : public OperatorInstance {
   /// frame was bad. Must be short, because `submit` may be waiting.
   virtual void complete(const FrameResult& /*result*/, void* /*record*/) noexcept {}
 
-  /// True if only functions of the host read a frame in host memory. It is then neither staged nor
-  /// uploaded, and host_frame() gives the caller's memory.
-  virtual bool reads_on_host() const noexcept { return false; }
-
   /// Launches a kernel with one argument of plain data. With `overlap` it may start before the
   /// previous kernel has ended; the kernel itself must then wait for that one. This needs compute
   /// capability 9.0 or later and has no effect on earlier devices.
@@ -93,12 +90,12 @@ class CudaOperator : public OperatorInstance {
     return launch_kernel(cuda, stream, reinterpret_cast<const void*>(kernel), grid, block,
                          shared_bytes, argument, LaunchOrder::kTogether);
   }
-  /// Adds a function of the host to the graph. It runs between the kernels before and after it, on
-  /// a thread of the driver. It must not call CUDA.
-  Expected<void> launch_host(Scope& cuda, cudaStream_t stream, cudaHostFn_t function,
-                             void* argument) noexcept {
-    return cuda(kCudaCalls.launch_host, stream, function, argument);
-  }
+  /// Starts the thread for functions of the host. For `prepare`.
+  Expected<void> prepare_host_calls(Scope& cuda) noexcept;
+  /// Adds a function of the host to the graph, at most HostCalls::kMaxCalls. It runs between the
+  /// kernels before and after it. It must not call CUDA.
+  Expected<void> launch_host(Scope& cuda, int slot, cudaStream_t stream,
+                             HostCalls::Function function, void* argument) noexcept;
   /// Sets the kernel's limit of shared memory and loads its code.
   template <typename Argument>
   Expected<void> load_kernel(Scope& cuda, void (*kernel)(Argument),
@@ -157,6 +154,9 @@ class CudaOperator : public OperatorInstance {
     char* host_out = nullptr;
     FrameParams* host_params = nullptr;
     void* record = nullptr;
+    HostCallWords* call_words = nullptr;   // of kMaxCalls
+    std::uint32_t* calls_asked = nullptr;  // by the device
+    int calls = 0;                         // of the graph
     char* device_in = nullptr;
     char* device_out = nullptr;
     cudaGraph_t graph = nullptr;
@@ -203,10 +203,6 @@ class CudaOperator : public OperatorInstance {
   };
 
   const char* name() const noexcept { return info_.name; }
-  /// Whether the frame of a slot stays where the caller has it.
-  bool stays(const Frame& frame) const noexcept {
-    return frame.space == MemorySpace::kCuda || reads_on_host();
-  }
   int planes() const noexcept { return info_.plane_count; }
   std::size_t in_row_bytes() const noexcept {
     return static_cast<std::size_t>(info_.size.width) *
@@ -288,6 +284,7 @@ class CudaOperator : public OperatorInstance {
   int in_flight_ = 0;
   bool state_stands_ = true;  // false: the temporal state on the device must still be cleared
   bool forgetting_ = false;   // true: the device may still be clearing it
+  HostCalls host_calls_;
 };
 
 }  // namespace ocellus::cuda

@@ -1,6 +1,6 @@
 // Neocognitron on CUDA. With the layout tiles, all of a frame is on the device. With the other
-// layouts, the host finds and draws the candidates and chooses the characters among them: two
-// functions of the host are part of the graph.
+// layouts, the host finds and draws the candidates and chooses the characters among them, in two
+// functions between the kernels.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -86,8 +86,6 @@ class FindingNeocognitron final : public NetworkOperator {
     int slot = 0;
   };
 
-  bool reads_on_host() const noexcept override { return true; }
-
   std::size_t row_bytes() const noexcept {
     return static_cast<std::size_t>(plan_.size.width) *
            static_cast<std::size_t>(bytes_per_pixel(plan_.format));
@@ -115,6 +113,7 @@ class FindingNeocognitron final : public NetworkOperator {
   }
 
   Expected<void> prepare(Scope& cuda) noexcept override {
+    if (Expected<void> done = prepare_host_calls(cuda); !done) return done;
     if (Expected<void> done = load_kernel(cuda, copy_frame_kernel(), 0); !done) return done;
     if (Expected<void> done = load_kernel(cuda, fetch_kernel(), 0); !done) return done;
     if (Expected<void> done = load_kernel(cuda, image_contrast_kernel(), 0); !done) return done;
@@ -126,7 +125,7 @@ class FindingNeocognitron final : public NetworkOperator {
     Context& context = contexts_[static_cast<std::size_t>(slot)];
     context = {this, slot};
     if (Expected<void> done = launch_copy(cuda, slot, stream); !done) return done;
-    if (Expected<void> done = launch_host(cuda, stream, &FindingNeocognitron::find, &context);
+    if (Expected<void> done = launch_host(cuda, slot, stream, &FindingNeocognitron::find, &context);
         !done)
       return done;
     const FetchArguments fetch{.host = host_,
@@ -147,7 +146,8 @@ class FindingNeocognitron final : public NetworkOperator {
         !done)
       return done;
     if (Expected<void> done = launch_layers(cuda, stream, complete_); !done) return done;
-    if (Expected<void> done = launch_host(cuda, stream, &FindingNeocognitron::finish, &context);
+    if (Expected<void> done =
+            launch_host(cuda, slot, stream, &FindingNeocognitron::finish, &context);
         !done)
       return done;
     RecordArguments result{};
@@ -191,11 +191,11 @@ class FindingNeocognitron final : public NetworkOperator {
     return finite;
   }
 
-  static void CUDART_CB find(void* argument) noexcept {
+  static void find(void* argument) noexcept {
     const Context& context = *static_cast<const Context*>(argument);
     context.self->find_candidates(context.slot);
   }
-  static void CUDART_CB finish(void* argument) noexcept {
+  static void finish(void* argument) noexcept {
     const Context& context = *static_cast<const Context*>(argument);
     FindingNeocognitron& self = *context.self;
     auto& result = *static_cast<NeocognitronRecord*>(self.record_of(context.slot));

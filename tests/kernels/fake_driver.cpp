@@ -1,6 +1,9 @@
 #include "kernels/fake_driver.h"
 
+#include <sched.h>
+
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -8,6 +11,8 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+
+#include "kernels/core/host_calls.h"
 
 namespace ocellus::test {
 namespace {
@@ -492,15 +497,21 @@ cudaError_t begin_capture(cudaStream_t stream, cudaStreamCaptureMode) {
   queue.capture = ++fake_driver().captures;
   return cudaSuccess;
 }
-cudaError_t launch_kernel(const cudaLaunchConfig_t* config, const void* function, void**) {
+/// The kernel asks for a call and waits, as on a device. Other kernels compute nothing.
+void call_host(const cuda::HostCallArguments& a) {
+  const std::uint32_t number = ++*a.count;
+  std::atomic_ref<std::uint32_t>(a.words->asked).store(number);
+  while (std::atomic_ref<std::uint32_t>(a.words->answered).load() != number) sched_yield();
+}
+cudaError_t launch_kernel(const cudaLaunchConfig_t* config, const void* function,
+                          void** arguments) {
   ENTER("cudaLaunchKernelExC");
   if (static_cast<int>(config->dynamicSmemBytes) > shared_limit(function))
     return cudaErrorInvalidValue;
-  return submit(config->stream, {"kernel", nullptr, nullptr, 0, {}});
-}
-cudaError_t launch_host(cudaStream_t stream, cudaHostFn_t function, void* argument) {
-  ENTER("cudaLaunchHostFunc");
-  return submit(stream, {"host function", nullptr, nullptr, 0, [=] { function(argument); }});
+  if (function != reinterpret_cast<const void*>(cuda::host_call_kernel()))
+    return submit(config->stream, {"kernel", nullptr, nullptr, 0, {}});
+  const cuda::HostCallArguments call = *static_cast<const cuda::HostCallArguments*>(arguments[0]);
+  return submit(config->stream, {"host call", nullptr, nullptr, 0, [=] { call_host(call); }});
 }
 // The capture ends, also when there is no graph.
 cudaError_t end_capture(cudaStream_t stream, cudaGraph_t* graph) {
@@ -609,7 +620,6 @@ const CudaCalls kCudaCalls = with_names({
     .blocks_per_multiprocessor = {InContext<blocks_per_multiprocessor>::call},
     .begin_capture = {InContext<begin_capture>::call},
     .launch_kernel = {InContext<launch_kernel>::call},
-    .launch_host = {InContext<launch_host>::call},
     .end_capture = {InContext<end_capture>::call},
     .instantiate_graph = {InContext<instantiate_graph>::call},
     .destroy_graph = {InContext<destroy_graph>::call},
