@@ -136,14 +136,8 @@ inline constexpr int kEdgeBlockPositions = kEdgeThreads / kEdgePlanes;
 /// US1. Blocks: (positions / kEdgeBlockPositions, candidates).
 Kernel<SimpleArguments> edge_kernel() noexcept;
 inline constexpr int kSimpleThreads = 128;
-/// Positions of a block of US2 and US3. With few planes, a warp computes a position: a block would
-/// wait for its threads more often than it adds.
-constexpr int simple_positions(int octets) noexcept {
-  return octets <= 4 ? kSimpleThreads / 32 : 1;
-}
-/// US2 and US3. Blocks: (positions / simple_positions(octets), candidates). `block_octets` is
-/// `octets`.
-Kernel<SimpleArguments> simple_kernel(int octets) noexcept;
+/// US2 and US3. Blocks: (positions, candidates). `block_octets` is `octets`.
+Kernel<SimpleArguments> simple_kernel() noexcept;
 inline constexpr int kReferenceThreads = 256;
 inline constexpr int kReferenceOctets = 64;  ///< of a block, at most
 /// US4: the similarities take the place of the S-cells. Blocks: (positions, candidates, planes).

@@ -79,33 +79,11 @@ __device__ void write_edges(const SimpleArguments& a, int candidate) {
 
 // ---- US2 to US4
 
-/// Threads that compute the cells of a position: a warp, or a whole block.
-template <int kTeamThreads>
-struct Team {
-  static constexpr int kThreads = kTeamThreads;
-  static constexpr bool kIsWarp = kThreads == kWarp;
-
-  __device__ static int thread() { return static_cast<int>(threadIdx.x) % kThreads; }
-  __device__ static int index() { return static_cast<int>(threadIdx.x) / kThreads; }
-  __device__ static void sync() {
-    if constexpr (kIsWarp)
-      __syncwarp();
-    else
-      __syncthreads();
-  }
-  /// Whether a thread has `value`.
-  __device__ static bool any(bool value) {
-    if constexpr (kIsWarp)
-      return __any_sync(kAllLanes, value) != 0;
-    else
-      return __syncthreads_or(value ? 1 : 0) != 0;
-  }
-};
-
 struct Input {
   int row;  ///< of weights
   float value;
 };
+constexpr int kListInputs = 1024;
 
 /// The inputs of the S-cells at a position.
 struct InputList {
@@ -117,28 +95,18 @@ struct InputList {
   int total;
 };
 
-/// Shared memory of a team.
-template <typename OwnTeam>
-struct TeamMemory {
-  static constexpr int kListInputs = OwnTeam::kIsWarp ? 128 : 1024;  // at a time
-
-  InputList list;
-  alignas(16) Input inputs[kListInputs];
-  alignas(16) float partial[OwnTeam::kThreads * kOctet];
-};
-
-/// Fills in the list, without the inputs themselves. All threads of the team must call it.
-template <typename OwnTeam>
+/// Fills in the list, without the inputs themselves. All threads must call it.
+template <int kThreads>
 __device__ void find_inputs(const SimpleArguments& a, int candidate, int position,
                             InputList& list) {
-  const int thread = OwnTeam::thread();
+  const int thread = static_cast<int>(threadIdx.x);
   const int* const counts =
       a.candidates.counts + static_cast<std::size_t>(candidate) * kMostPositions;
   const float* const energies =
       a.candidates.energies + static_cast<std::size_t>(candidate) * kMostPositions;
   const int x = a.first + position % a.side_out;
   const int y = a.first + position / a.side_out;
-  for (int t = thread; t < a.tap_count; t += OwnTeam::kThreads) {
+  for (int t = thread; t < a.tap_count; t += kThreads) {
     const WindowTap tap = a.taps[t];
     const int column = x + tap.dx;
     const int row = y + tap.dy;
@@ -148,7 +116,7 @@ __device__ void find_inputs(const SimpleArguments& a, int candidate, int positio
     list.begin[t + 1] = inside ? counts[at] : 0;
     list.energy[t] = inside ? tap.weight * energies[at] : 0.0f;
   }
-  OwnTeam::sync();
+  __syncthreads();
   if (thread < kWarp) {
     // Counts become sums, 32 taps at a time.
     int before = 0;
@@ -175,7 +143,7 @@ __device__ void find_inputs(const SimpleArguments& a, int candidate, int positio
       list.v = sqrtf(energy);
     }
   }
-  OwnTeam::sync();
+  __syncthreads();
 }
 
 /// The tap of input i: the last one that begins at or before it.
@@ -193,17 +161,14 @@ __device__ inline int tap_of(const InputList& list, int taps, int i) {
 }
 
 /// e of `octets` octets of planes from octet `first` on. Calls `use(k, e)` for each plane k of the
-/// team, in turn by all threads. Groups of threads share the inputs; their sums are added in the
+/// block, in turn by all threads. Groups of threads share the inputs; their sums are added in the
 /// order of the groups, so that the result does not depend on the timing.
-template <typename OwnTeam, typename Use>
-__device__ void add_inputs(const SimpleArguments& a, int candidate, TeamMemory<OwnTeam>& memory,
+template <int kThreads, typename Use>
+__device__ void add_inputs(const SimpleArguments& a, int candidate, const InputList& list,
                            int first, int octets, const Use& use) {
-  constexpr int kThreads = OwnTeam::kThreads;
-  constexpr int kListInputs = TeamMemory<OwnTeam>::kListInputs;
-  const InputList& list = memory.list;
-  Input* const inputs = memory.inputs;
-  float* const partial = memory.partial;
-  const int thread = OwnTeam::thread();
+  __shared__ __align__(16) Input inputs[kListInputs];
+  __shared__ __align__(16) float partial[kThreads * kOctet];
+  const int thread = static_cast<int>(threadIdx.x);
   const int groups = kThreads / octets;
   const int group = thread / octets;
   const int octet = thread % octets;
@@ -212,24 +177,14 @@ __device__ void add_inputs(const SimpleArguments& a, int candidate, TeamMemory<O
   float sum[kOctet] = {};
   for (int begin = 0; begin < list.total; begin += kListInputs) {
     const int count = min(list.total - begin, kListInputs);
-    if (begin > 0) OwnTeam::sync();
-    // The inputs are read before the first one is stored, so that the reads overlap.
-    constexpr int kReads = 4;
-    for (int i = thread; i < count; i += kReads * kThreads) {
-      Input own[kReads];
-#pragma unroll
-      for (int j = 0; j < kReads; ++j) {
-        const int at = begin + min(i + j * kThreads, count - 1);
-        const int tap = tap_of(list, a.tap_count, at);
-        const ActiveCell cell = cells[static_cast<std::size_t>(list.position[tap]) * a.in_planes +
-                                      (at - list.begin[tap])];
-        own[j] = {tap * a.in_planes + cell.plane, cell.value};
-      }
-#pragma unroll
-      for (int j = 0; j < kReads; ++j)
-        if (i + j * kThreads < count) inputs[i + j * kThreads] = own[j];
+    if (begin > 0) __syncthreads();
+    for (int i = thread; i < count; i += kThreads) {
+      const int tap = tap_of(list, a.tap_count, begin + i);
+      const ActiveCell cell = cells[static_cast<std::size_t>(list.position[tap]) * a.in_planes +
+                                    (begin + i - list.begin[tap])];
+      inputs[i] = {tap * a.in_planes + cell.plane, cell.value};
     }
-    OwnTeam::sync();
+    __syncthreads();
     if (group >= groups) continue;
 #pragma unroll 4
     for (int i = group; i < count; i += groups) {
@@ -249,7 +204,7 @@ __device__ void add_inputs(const SimpleArguments& a, int candidate, TeamMemory<O
   const int planes = octets * kOctet;
   if (group < groups)
     for (int j = 0; j < kOctet; ++j) partial[group * planes + octet * kOctet + j] = sum[j];
-  OwnTeam::sync();
+  __syncthreads();
   for (int k = thread; k < planes; k += kThreads) {
     float e = partial[k];
     for (int g = 1; g < groups; ++g) e += partial[g * planes + k];
@@ -257,44 +212,38 @@ __device__ void add_inputs(const SimpleArguments& a, int candidate, TeamMemory<O
   }
 }
 
-template <typename OwnTeam>
 __device__ void write_simple(const SimpleArguments& a, int candidate) {
-  constexpr int kTeams = kSimpleThreads / OwnTeam::kThreads;
-  __shared__ TeamMemory<OwnTeam> memories[kTeams];
-  const int position = static_cast<int>(blockIdx.x) * kTeams + OwnTeam::index();
-  if (OwnTeam::kIsWarp && position >= a.side_out * a.side_out) return;
-  TeamMemory<OwnTeam>& memory = memories[OwnTeam::index()];
-  find_inputs<OwnTeam>(a, candidate, position, memory.list);
+  __shared__ InputList list;
+  const int position = static_cast<int>(blockIdx.x);
+  find_inputs<kSimpleThreads>(a, candidate, position, list);
   bool active = false;
-  if (memory.list.v > 0.0f) {
-    const Response response(a, memory.list.v);
+  if (list.v > 0.0f) {
+    const Response response(a, list.v);
     float* const out = a.candidates.simple + candidate * a.candidates.simple_stride +
                        static_cast<std::size_t>(position) * a.octets * kOctet;
-    add_inputs<OwnTeam>(a, candidate, memory, 0, a.octets, [&](int k, float e) {
+    add_inputs<kSimpleThreads>(a, candidate, list, 0, a.octets, [&](int k, float e) {
       const float u = response(e);
       active = active || u > 0.0f;
       out[k] = u;
     });
   }
-  const bool any = OwnTeam::any(active);
-  if (OwnTeam::thread() == 0)
+  const bool any = __syncthreads_or(active ? 1 : 0) != 0;
+  if (threadIdx.x == 0)
     a.candidates.any[static_cast<std::size_t>(candidate) * kMostPositions + position] = any ? 1 : 0;
 }
 
 __device__ void write_similarities(const SimpleArguments& a, int candidate) {
-  using OwnTeam = Team<kReferenceThreads>;
-  __shared__ TeamMemory<OwnTeam> memory;
-  const InputList& list = memory.list;
+  __shared__ InputList list;
   const int position = static_cast<int>(blockIdx.x);
   const int first = static_cast<int>(blockIdx.z) * a.block_octets;
   const int octets = min(a.block_octets, a.octets - first);
-  find_inputs<OwnTeam>(a, candidate, position, memory.list);
+  find_inputs<kReferenceThreads>(a, candidate, position, list);
   float* const out =
       a.candidates.simple + candidate * a.candidates.simple_stride +
       (static_cast<std::size_t>(position) * a.octets + static_cast<std::size_t>(first)) * kOctet;
   const float factor = list.v > 0.0f ? 1.0f / list.v : 0.0f;
-  add_inputs<OwnTeam>(a, candidate, memory, first, octets,
-                      [&](int k, float e) { out[k] = e * factor; });
+  add_inputs<kReferenceThreads>(a, candidate, list, first, octets,
+                                [&](int k, float e) { out[k] = e * factor; });
 }
 
 // ---- C-cells
@@ -419,11 +368,9 @@ __global__ void __launch_bounds__(kEdgeThreads)
   for_each_candidate(a.candidates, [&](int candidate) { write_edges(a, candidate); });
 }
 
-template <int kTeamThreads>
 __global__ void __launch_bounds__(kSimpleThreads)
     simple_cells(const __grid_constant__ SimpleArguments a) {
-  for_each_candidate(a.candidates,
-                     [&](int candidate) { write_simple<Team<kTeamThreads>>(a, candidate); });
+  for_each_candidate(a.candidates, [&](int candidate) { write_simple(a, candidate); });
 }
 
 __global__ void __launch_bounds__(kReferenceThreads)
@@ -443,8 +390,8 @@ Kernel<SimpleArguments> edge_kernel() noexcept {
   return edge_cells;
 }
 
-Kernel<SimpleArguments> simple_kernel(int octets) noexcept {
-  return simple_positions(octets) > 1 ? simple_cells<kWarp> : simple_cells<kSimpleThreads>;
+Kernel<SimpleArguments> simple_kernel() noexcept {
+  return simple_cells;
 }
 
 Kernel<SimpleArguments> reference_kernel() noexcept {

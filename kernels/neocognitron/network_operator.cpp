@@ -100,9 +100,7 @@ void NetworkOperator::place_network(LayoutBuilder& device) noexcept {
 
 Expected<void> NetworkOperator::load_kernels(Scope& cuda) noexcept {
   if (Expected<void> done = load_kernel(cuda, edge_kernel(), 0); !done) return done;
-  for (std::size_t i = 1; i + 1 < kStages; ++i)
-    if (Expected<void> done = load_kernel(cuda, simple_kernel(stride(i) / kOctet), 0); !done)
-      return done;
+  if (Expected<void> done = load_kernel(cuda, simple_kernel(), 0); !done) return done;
   if (Expected<void> done = load_kernel(cuda, reference_kernel(), 0); !done) return done;
   for (std::size_t i = 0; i < complex_windows_.size(); ++i)
     if (Expected<void> done = load_kernel(cuda, complex_kernel(table().planes[i]), 0); !done)
@@ -248,14 +246,11 @@ Expected<void> NetworkOperator::launch_layers(Scope& cuda, cudaStream_t stream,
       break;
     }
     const Expected<void> launched =
-        i == 0
-            ? launch(cuda, stream, edge_kernel(),
-                     grid(block_count(static_cast<int>(positions), kEdgeBlockPositions)),
-                     dim3(kEdgeThreads), 0, simple, true)
-            : launch(
-                  cuda, stream, simple_kernel(simple.octets),
-                  grid(block_count(static_cast<int>(positions), simple_positions(simple.octets))),
-                  dim3(kSimpleThreads), 0, simple, true);
+        i == 0 ? launch(cuda, stream, edge_kernel(),
+                        grid(block_count(static_cast<int>(positions), kEdgeBlockPositions)),
+                        dim3(kEdgeThreads), 0, simple, true)
+               : launch(cuda, stream, simple_kernel(), grid(positions), dim3(kSimpleThreads), 0,
+                        simple, true);
     if (!launched) return launched;
     const ComplexArguments complex = complex_arguments(i);
     const unsigned blocks =

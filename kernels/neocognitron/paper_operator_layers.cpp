@@ -216,9 +216,8 @@ Expected<void> DeviceOperatorLayers::Layers::launch_layer(Scope& cuda, std::size
                         dim3(cuda::kEdgeThreads), 0, a);
   }
   if (stage + 1 < kStages)
-    return work_.launch(cuda, cuda::simple_kernel(a.octets),
-                        dim3(blocks_for(blocks, cuda::simple_positions(a.octets))),
-                        dim3(cuda::kSimpleThreads), 0, a);
+    return work_.launch(cuda, cuda::simple_kernel(), dim3(blocks), dim3(cuda::kSimpleThreads), 0,
+                        a);
   return work_.launch(
       cuda, cuda::reference_kernel(),
       dim3(blocks, 1, blocks_for(static_cast<std::size_t>(a.octets), a.block_octets)),
