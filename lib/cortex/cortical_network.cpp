@@ -22,23 +22,18 @@ struct CorticalNetwork::State {
 
   ~State() { std::free(memory); }
 
-  const detail::LevelPlan& level(int number) const noexcept {
-    return plan.levels[static_cast<std::size_t>(number)];
-  }
-  std::size_t minicolumns_of(int number, int hypercolumn) const noexcept {
-    const detail::LevelPlan& l = level(number);
-    return l.minicolumns_at +
-           static_cast<std::size_t>(hypercolumn) * static_cast<std::size_t>(l.stride);
-  }
+  const detail::LevelPlan& level(int number) const noexcept { return plan.hierarchy.level(number); }
   void layout(detail::LayoutBuilder& builder) noexcept {
-    arrays.cells = builder.take<std::uint8_t>(static_cast<std::size_t>(plan.width) *
-                                              static_cast<std::size_t>(plan.height) * kLgnCells);
-    arrays.weights = builder.take<std::uint16_t>(plan.weights);
-    arrays.omega = builder.take<std::int32_t>(plan.minicolumns);
-    arrays.wins = builder.take<std::uint8_t>(plan.minicolumns);
-    arrays.responses = builder.take<std::int64_t>(plan.minicolumns);
-    arrays.winners = builder.take<std::int32_t>(static_cast<std::size_t>(plan.hypercolumns));
-    active = builder.take<std::uint16_t>(static_cast<std::size_t>(plan.most_inputs));
+    arrays.cells =
+        builder.take<std::uint8_t>(static_cast<std::size_t>(plan.hierarchy.width) *
+                                   static_cast<std::size_t>(plan.hierarchy.height) * kLgnCells);
+    arrays.weights = builder.take<std::uint16_t>(plan.hierarchy.weights);
+    arrays.omega = builder.take<std::int32_t>(plan.hierarchy.minicolumns);
+    arrays.wins = builder.take<std::uint8_t>(plan.hierarchy.minicolumns);
+    arrays.responses = builder.take<std::int64_t>(plan.hierarchy.minicolumns);
+    arrays.winners =
+        builder.take<std::int32_t>(static_cast<std::size_t>(plan.hierarchy.hypercolumns));
+    active = builder.take<std::uint16_t>(static_cast<std::size_t>(plan.hierarchy.most_inputs));
   }
 };
 
@@ -54,7 +49,7 @@ Expected<CorticalNetwork> CorticalNetwork::create(const CorticalNetworkConfig& c
   if (state->memory == nullptr) return detail::no_memory_for_operator();
   detail::LayoutBuilder places(state->memory);
   state->layout(places);
-  for (int level = 0; level < state->plan.level_count; ++level)
+  for (int level = 0; level < state->plan.hierarchy.level_count; ++level)
     for (int h = 0; h < state->level(level).hypercolumns(); ++h)
       detail::initialize_hypercolumn(state->plan, level, h, state->arrays);
   return CorticalNetwork(state.release());
@@ -74,8 +69,8 @@ CorticalNetwork::~CorticalNetwork() {
 
 void CorticalNetwork::step(const std::uint8_t* image, std::ptrdiff_t stride, bool learn) noexcept {
   State& state = *state_;
-  detail::lgn_cells(state.plan, image, stride, 0, state.plan.height, state.arrays.cells);
-  for (int level = 0; level < state.plan.level_count; ++level)
+  detail::lgn_cells(state.plan, image, stride, 0, state.plan.hierarchy.height, state.arrays.cells);
+  for (int level = 0; level < state.plan.hierarchy.level_count; ++level)
     for (int h = 0; h < state.level(level).hypercolumns(); ++h)
       detail::step_hypercolumn(state.plan, level, h, state.steps, learn, state.arrays,
                                state.active);
@@ -83,7 +78,7 @@ void CorticalNetwork::step(const std::uint8_t* image, std::ptrdiff_t stride, boo
 }
 
 int CorticalNetwork::levels() const noexcept {
-  return state_->plan.level_count;
+  return state_->plan.hierarchy.level_count;
 }
 
 ImageSize CorticalNetwork::grid(int level) const noexcept {
@@ -105,16 +100,16 @@ std::span<const std::int32_t> CorticalNetwork::winners(int level) const noexcept
 
 std::span<const std::int64_t> CorticalNetwork::responses(int level,
                                                          int hypercolumn) const noexcept {
-  return {state_->arrays.responses + state_->minicolumns_of(level, hypercolumn),
+  return {state_->arrays.responses + state_->plan.hierarchy.minicolumns_of(level, hypercolumn),
           static_cast<std::size_t>(minicolumns(level))};
 }
 
 int CorticalNetwork::weight(int level, int hypercolumn, int input, int minicolumn) const noexcept {
   const detail::LevelPlan& l = state_->level(level);
-  const auto row = static_cast<std::size_t>(hypercolumn) * static_cast<std::size_t>(l.inputs) +
-                   static_cast<std::size_t>(input);
-  return state_->arrays.weights[l.weights_at + row * static_cast<std::size_t>(l.stride) +
-                                static_cast<std::size_t>(minicolumn)];
+  return state_->arrays
+      .weights[state_->plan.hierarchy.weights_of(level, hypercolumn) +
+               static_cast<std::size_t>(input) * static_cast<std::size_t>(l.stride) +
+               static_cast<std::size_t>(minicolumn)];
 }
 
 std::uint64_t CorticalNetwork::steps() const noexcept {

@@ -81,19 +81,20 @@ void lgn_cells(const NetworkPlan& plan, const std::uint8_t* image, std::ptrdiff_
                int end, std::uint8_t* cells) noexcept {
   for (int y = begin; y < end; ++y) {
     const std::uint8_t* const row = image + y * stride;
-    std::uint8_t* const to = cells + static_cast<std::ptrdiff_t>(y) * plan.width * kLgnCells;
+    std::uint8_t* const to =
+        cells + static_cast<std::ptrdiff_t>(y) * plan.hierarchy.width * kLgnCells;
     if (plan.lgn == LgnTransform::kLevel) {
-      for (int x = 0; x < plan.width; ++x) {
+      for (int x = 0; x < plan.hierarchy.width; ++x) {
         to[kLgnCells * x] = row[x] >= plan.lgn_threshold;
         to[kLgnCells * x + 1] = row[x] < plan.lgn_threshold;
       }
       continue;
     }
     const std::uint8_t* const above = image + std::max(y - 1, 0) * stride;
-    const std::uint8_t* const below = image + std::min(y + 1, plan.height - 1) * stride;
-    for (int x = 0; x < plan.width; ++x) {
+    const std::uint8_t* const below = image + std::min(y + 1, plan.hierarchy.height - 1) * stride;
+    for (int x = 0; x < plan.hierarchy.width; ++x) {
       const int left = std::max(x - 1, 0);
-      const int right = std::min(x + 1, plan.width - 1);
+      const int right = std::min(x + 1, plan.hierarchy.width - 1);
       const int neighbors = above[left] + above[x] + above[right] + row[left] + row[right] +
                             below[left] + below[x] + below[right];
       const int contrast = 8 * row[x] - neighbors;
@@ -105,12 +106,10 @@ void lgn_cells(const NetworkPlan& plan, const std::uint8_t* image, std::ptrdiff_
 
 void initialize_hypercolumn(const NetworkPlan& plan, int level, int hypercolumn,
                             const NetworkArrays& arrays) noexcept {
-  const LevelPlan& l = plan.levels[static_cast<std::size_t>(level)];
+  const LevelPlan& l = plan.hierarchy.level(level);
   const auto stride = static_cast<std::size_t>(l.stride);
-  const auto h = static_cast<std::size_t>(hypercolumn);
-  std::uint16_t* const weights =
-      arrays.weights + l.weights_at + h * static_cast<std::size_t>(l.inputs) * stride;
-  const std::size_t minicolumns = l.minicolumns_at + h * stride;
+  std::uint16_t* const weights = arrays.weights + plan.hierarchy.weights_of(level, hypercolumn);
+  const std::size_t minicolumns = plan.hierarchy.minicolumns_of(level, hypercolumn);
   const std::uint64_t range = static_cast<std::uint64_t>(plan.initial_weight) + 1;
   std::fill_n(arrays.omega + minicolumns, stride, 0);
   std::fill_n(arrays.wins + minicolumns, stride, std::uint8_t{0});
@@ -132,45 +131,21 @@ void initialize_hypercolumn(const NetworkPlan& plan, int level, int hypercolumn,
   }
 }
 
-int active_inputs(const NetworkPlan& plan, int level, int hypercolumn, const NetworkArrays& arrays,
-                  std::uint16_t* active) noexcept {
-  const LevelPlan& l = plan.levels[static_cast<std::size_t>(level)];
-  const int x0 = hypercolumn % l.columns * l.shape.stride_x;
-  const int y0 = hypercolumn / l.columns * l.shape.stride_y;
-  int count = 0;
-  int input = 0;
-  for (int y = y0; y < y0 + l.shape.window_height; ++y) {
-    const std::ptrdiff_t point = static_cast<std::ptrdiff_t>(y) * l.below_columns + x0;
-    if (level == 0) {
-      const std::uint8_t* const cells = arrays.cells + point * kLgnCells;
-      for (int i = 0; i < l.shape.window_width * kLgnCells; ++i, ++input)
-        if (cells[i] != 0) active[count++] = static_cast<std::uint16_t>(input);
-      continue;
-    }
-    const std::int32_t* const winners =
-        arrays.winners + plan.levels[static_cast<std::size_t>(level - 1)].first + point;
-    for (int i = 0; i < l.shape.window_width; ++i, input += l.below_cells)
-      if (winners[i] != kSilent) active[count++] = static_cast<std::uint16_t>(input + winners[i]);
-  }
-  return count;
-}
-
 void step_hypercolumn(const NetworkPlan& plan, int level, int hypercolumn, std::uint64_t step,
                       bool learns, const NetworkArrays& arrays, std::uint16_t* active) noexcept {
-  const LevelPlan& l = plan.levels[static_cast<std::size_t>(level)];
+  const LevelPlan& l = plan.hierarchy.level(level);
   const auto stride = static_cast<std::size_t>(l.stride);
-  const auto h = static_cast<std::size_t>(hypercolumn);
-  const std::size_t minicolumns = l.minicolumns_at + h * stride;
+  const std::size_t minicolumns = plan.hierarchy.minicolumns_of(level, hypercolumn);
   std::int64_t* const responses = arrays.responses + minicolumns;
   std::int32_t& winner = arrays.winners[l.first + hypercolumn];
-  const int count = active_inputs(plan, level, hypercolumn, arrays, active);
+  const int count =
+      active_inputs(plan.hierarchy, level, hypercolumn, arrays.cells, arrays.winners, active);
   if (count == 0) {
     std::fill_n(responses, stride, std::int64_t{0});
     winner = kSilent;
     return;
   }
-  std::uint16_t* const weights =
-      arrays.weights + l.weights_at + h * static_cast<std::size_t>(l.inputs) * stride;
+  std::uint16_t* const weights = arrays.weights + plan.hierarchy.weights_of(level, hypercolumn);
   std::int32_t* const omega = arrays.omega + minicolumns;
   respond(weights, omega, active, count, l.stride, plan.threshold, responses);
   winner = responding(responses, l.shape.minicolumns);

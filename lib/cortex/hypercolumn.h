@@ -5,43 +5,18 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cortex/hierarchy.h"
 #include "ocellus/cortical_network.h"
 
 namespace ocellus::detail {
 
 inline constexpr int kMaxStableWins = 64;
-/// Rows of weights begin at multiples of this number of minicolumns: 64 bytes.
-inline constexpr int kMinicolumnAlignment = 32;
-
-constexpr int padded_minicolumns(int count) noexcept {
-  return (count + kMinicolumnAlignment - 1) / kMinicolumnAlignment * kMinicolumnAlignment;
-}
-
-/// A grid of windows over the grid below.
-struct LevelPlan {
-  CorticalLevel shape;
-  int columns = 0;  ///< hypercolumns of a row
-  int rows = 0;
-  int first = 0;  ///< number of the first hypercolumn, counted over all levels
-  int below_columns = 0;
-  int below_cells = 0;  ///< of a grid point below: LGN cells or minicolumns
-  int inputs = 0;       ///< of a hypercolumn
-  int stride = 0;       ///< minicolumns, padded
-  // Where the arrays of the level begin, in elements.
-  std::size_t weights_at = 0;
-  std::size_t minicolumns_at = 0;  ///< arrays with an element for each padded minicolumn
-
-  int hypercolumns() const noexcept { return columns * rows; }
-};
 
 /// Plain data. Constants are integers in units of 2^-15, probabilities in units of 2^-32.
 struct NetworkPlan {
-  int width = 0;
-  int height = 0;
+  Hierarchy hierarchy;
   LgnTransform lgn = LgnTransform::kLevel;
   int lgn_threshold = 0;
-  int level_count = 0;
-  std::array<LevelPlan, kMaxCorticalLevels> levels{};
   std::int32_t threshold = 0;
   std::int32_t potentiation = 0;
   std::int32_t depression = 0;
@@ -50,10 +25,6 @@ struct NetworkPlan {
   /// Probability of random firing after a number of wins.
   std::array<std::uint32_t, kMaxStableWins> firing{};
   std::uint64_t seed = 0;
-  int hypercolumns = 0;
-  std::size_t weights = 0;      ///< of all levels
-  std::size_t minicolumns = 0;  ///< of all levels, padded
-  int most_inputs = 0;          ///< of a hypercolumn
 };
 
 /// Checks the configuration. Errors: InvalidArgument.
@@ -76,11 +47,6 @@ void lgn_cells(const NetworkPlan& plan, const std::uint8_t* image, std::ptrdiff_
 /// Random weights of a hypercolumn; `hypercolumn`: of the level.
 void initialize_hypercolumn(const NetworkPlan& plan, int level, int hypercolumn,
                             const NetworkArrays& arrays) noexcept;
-
-/// Numbers of the active inputs of a hypercolumn, in ascending order. Returns how many there are,
-/// at most the number of inputs.
-int active_inputs(const NetworkPlan& plan, int level, int hypercolumn, const NetworkArrays& arrays,
-                  std::uint16_t* active) noexcept;
 
 /// A step of one hypercolumn, whose inputs are complete. It reads the weights of active inputs and
 /// writes those of the winner. Hypercolumns of a level may run in any order and at the same time.

@@ -170,42 +170,43 @@ TEST(CorticalNetwork, AnyOrderAndNumberOfThreadsEqual) {
   auto network = CorticalNetwork::create(config);
   ASSERT_TRUE(network);
 
-  std::vector<std::uint8_t> cells(static_cast<std::size_t>(plan.width) * kLgnCells);
+  std::vector<std::uint8_t> cells(static_cast<std::size_t>(plan.hierarchy.width) * kLgnCells);
   // Aligned as the rows of weights have to be.
-  std::vector<std::uint16_t> weights(plan.weights + 32);
-  std::vector<std::int32_t> omega(plan.minicolumns);
-  std::vector<std::uint8_t> wins(plan.minicolumns);
-  std::vector<std::int64_t> responses(plan.minicolumns);
-  std::vector<std::int32_t> winners(static_cast<std::size_t>(plan.hypercolumns));
+  std::vector<std::uint16_t> weights(plan.hierarchy.weights + 32);
+  std::vector<std::int32_t> omega(plan.hierarchy.minicolumns);
+  std::vector<std::uint8_t> wins(plan.hierarchy.minicolumns);
+  std::vector<std::int64_t> responses(plan.hierarchy.minicolumns);
+  std::vector<std::int32_t> winners(static_cast<std::size_t>(plan.hierarchy.hypercolumns));
   void* aligned = weights.data();
   std::size_t room = weights.size() * 2;
-  std::align(64, plan.weights * 2, aligned, room);
+  std::align(64, plan.hierarchy.weights * 2, aligned, room);
   const detail::NetworkArrays arrays{cells.data(),     static_cast<std::uint16_t*>(aligned),
                                      omega.data(),     wins.data(),
                                      responses.data(), winners.data()};
-  for (int l = plan.level_count - 1; l >= 0; --l)
-    for (int h = plan.levels[static_cast<std::size_t>(l)].hypercolumns() - 1; h >= 0; --h)
+  for (int l = plan.hierarchy.level_count - 1; l >= 0; --l)
+    for (int h = plan.hierarchy.levels[static_cast<std::size_t>(l)].hypercolumns() - 1; h >= 0; --h)
       detail::initialize_hypercolumn(plan, l, h, arrays);
 
   Patterns patterns(4, cells.size() / 2, 0.002, 3);
   for (std::uint64_t step = 0; step < 300; ++step) {
     const auto image = patterns.next();
-    network->step(image.data(), plan.width, true);
-    detail::lgn_cells(plan, image.data(), plan.width, 0, 1, cells.data());
+    network->step(image.data(), plan.hierarchy.width, true);
+    detail::lgn_cells(plan, image.data(), plan.hierarchy.width, 0, 1, cells.data());
     const int threads = 1 + static_cast<int>(step % 3);
-    for (int l = 0; l < plan.level_count; ++l) {
-      const int count = plan.levels[static_cast<std::size_t>(l)].hypercolumns();
+    for (int l = 0; l < plan.hierarchy.level_count; ++l) {
+      const int count = plan.hierarchy.levels[static_cast<std::size_t>(l)].hypercolumns();
       std::vector<std::thread> team;
       for (int t = 0; t < threads; ++t) {
         team.emplace_back([&, t] {
-          std::vector<std::uint16_t> active(static_cast<std::size_t>(plan.most_inputs));
+          std::vector<std::uint16_t> active(static_cast<std::size_t>(plan.hierarchy.most_inputs));
           for (int h = count - 1 - t; h >= 0; h -= threads)
             detail::step_hypercolumn(plan, l, h, step, true, arrays, active.data());
         });
       }
       for (std::thread& thread : team) thread.join();
-      ASSERT_TRUE(std::equal(network->winners(l).begin(), network->winners(l).end(),
-                             winners.begin() + plan.levels[static_cast<std::size_t>(l)].first))
+      ASSERT_TRUE(
+          std::equal(network->winners(l).begin(), network->winners(l).end(),
+                     winners.begin() + plan.hierarchy.levels[static_cast<std::size_t>(l)].first))
           << "step " << step << " level " << l;
     }
   }
