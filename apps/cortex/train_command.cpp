@@ -168,6 +168,20 @@ void add_learning_options(CLI::App& command, TrainCortexOptions& options) {
       ->capture_default_str();
   command.add_option("--rate", training.rate, "Read-out delta: rate at the begin, 0 to 1")
       ->capture_default_str();
+  command
+      .add_option("--copies", training.copies,
+                  "Distorted copies of each image that are learned, too, 0 to 100")
+      ->capture_default_str();
+  command.add_option("--rotation", training.rotation, "Most rotation of a copy, 0 to 45 degrees")
+      ->capture_default_str();
+  command
+      .add_option("--scale", training.scale,
+                  "Logarithm of the largest factor of a copy along x and y, 0 to 1")
+      ->capture_default_str();
+  command.add_option("--shear", training.shear, "Most shear of a copy, 0 to 1")
+      ->capture_default_str();
+  command.add_option("--shift", training.shift, "Most shift of a copy, 0 to 8 pixels")
+      ->capture_default_str();
   command.add_option("--seed", training.seed, "Seed of the split, the features and the order")
       ->capture_default_str();
   command
@@ -191,6 +205,9 @@ void add_train_cortex_command(CLI::App& train, int& exit_code) {
     const bool bayes = options->read_out == "bayes";
     check_options(*command, {{bayes, {"--passes", "--rate"}, "read-out bayes needs one pass"},
                              {!bayes, {"--prior"}, "read-out delta has no prior"},
+                             {options->training.copies == 0,
+                              {"--rotation", "--scale", "--shear", "--shift"},
+                              "without --copies, no image is distorted"},
                              {options->training.parameters.competitors == 1,
                               {"--softness"},
                               "without competitors, the winner alone is active"}});

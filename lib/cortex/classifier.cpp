@@ -91,13 +91,6 @@ void cortex_cells(const CortexShape& shape, const std::uint8_t* patch, std::ptrd
   }
 }
 
-int best_score(const std::int32_t* scores, int count) noexcept {
-  // Two loops that the compiler turns into vectors.
-  std::int32_t most = scores[0];
-  for (int m = 1; m < count; ++m) most = std::max(most, scores[m]);
-  return static_cast<int>(std::find(scores, scores + count, most) - scores);
-}
-
 void share_activity(const CortexShape& shape, int minicolumns, std::int32_t* scores,
                     CortexActivity& activity) noexcept {
   activity = {};

@@ -28,8 +28,10 @@ class CortexScratchMemory {
 /// Cells and activities of images.
 class CortexActivities {
  public:
-  /// Computes the cells.
-  CortexActivities(const CortexShape& shape, const LabeledImages& images, int threads);
+  /// Computes the cells of the images and of their copies: copy k of image i of n has the number
+  /// k n + i, the image itself is copy 0.
+  CortexActivities(const CortexShape& shape, const LabeledImages& images,
+                   const CortexTraining& training, int threads);
 
   std::size_t count() const noexcept { return count_; }
   /// What the hypercolumns of a level see: the cells, or the winners of the level below.
@@ -57,6 +59,11 @@ class CortexActivities {
   std::vector<std::uint16_t> shares_;
 };
 
+/// A distorted copy of an image: rotation, scale, shear and shift around the center, interpolated
+/// between four pixels. Outside of the image is 0.
+void draw_copy(const LabeledImages& images, std::size_t image, int copy,
+               const CortexTraining& training, std::uint8_t* out);
+
 /// Runs body(i, scratch) for i from 0 to count - 1 on several threads, in any order. The calling
 /// thread is one of them; after each of its parts it calls `progress` with the share that has
 /// begun. Returns false if `progress` stopped it.
@@ -70,7 +77,8 @@ struct LearnedReadOut {
   std::vector<std::int32_t> class_bias;
 };
 
-/// Learns a read-out from the images of `which`.
+/// Learns a read-out from the images of `which`, copies included. `labels`: of the images without
+/// copies.
 LearnedReadOut learn_read_out(const CortexShape& shape, const CortexActivities& activities,
                               const std::vector<std::uint16_t>& labels,
                               const std::vector<std::uint32_t>& which,

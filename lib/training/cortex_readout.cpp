@@ -46,7 +46,7 @@ LearnedReadOut learn_by_counting(const CortexShape& shape, const CortexActivitie
   for (std::size_t image = 0; image < activities.count(); ++image)
     count(image, [&](std::size_t m, std::int64_t a) { all[m] += a; });
   for (const std::uint32_t image : which) {
-    const std::size_t label = labels[image];
+    const std::size_t label = labels[image % labels.size()];
     ++images[label];
     count(image, [&](std::size_t m, std::int64_t a) { counts[m * classes + label] += a; });
   }
@@ -103,11 +103,12 @@ LearnedReadOut learn_by_delta_rule(const CortexShape& shape, const CortexActivit
       each([&](const float* row, float a) {
         for (std::size_t c = 0; c < classes; ++c) y[c] += a * row[c];
       });
+      const std::uint16_t label = labels[image % labels.size()];
       const float most = *std::max_element(y.begin(), y.end());
       float sum = 0.0f;
       for (float& value : y) sum += value = std::exp(value - most);
       for (std::size_t c = 0; c < classes; ++c) {
-        const float error = (c == labels[image] ? 1.0f : 0.0f) - y[c] / sum;
+        const float error = (c == label ? 1.0f : 0.0f) - y[c] / sum;
         y[c] = rate * error;
         bias[c] += y[c];
       }

@@ -26,8 +26,8 @@ CortexScratchMemory::CortexScratchMemory(const CortexShape& shape) {
 }
 
 CortexActivities::CortexActivities(const CortexShape& shape, const LabeledImages& images,
-                                   int threads)
-    : shape_(shape), count_(images.count()) {
+                                   const CortexTraining& training, int threads)
+    : shape_(shape), count_(images.count() * (1 + static_cast<std::size_t>(training.copies))) {
   const auto pixels = static_cast<std::size_t>(shape.pixels());
   cells_.resize(count_ * pixels);
   minicolumns_.resize(at(count_, 0));
@@ -36,8 +36,16 @@ CortexActivities::CortexActivities(const CortexShape& shape, const LabeledImages
   for_each_part(shape, static_cast<int>((count_ + kBlock - 1) / kBlock), threads,
                 [&](int part, const CortexScratch& scratch) {
                   const std::size_t begin = static_cast<std::size_t>(part) * kBlock;
+                  std::vector<std::uint8_t> copy(pixels);
                   for (std::size_t i = begin; i < std::min(begin + kBlock, count_); ++i) {
-                    cortex_cells(shape, images.ink.data() + i * pixels, images.width, scratch);
+                    const std::size_t image = i % images.count();
+                    const std::uint8_t* patch = images.ink.data() + image * pixels;
+                    if (i >= images.count()) {
+                      draw_copy(images, image, static_cast<int>(i / images.count()), training,
+                                copy.data());
+                      patch = copy.data();
+                    }
+                    cortex_cells(shape, patch, images.width, scratch);
                     std::copy_n(scratch.cells, pixels, cells_.data() + i * pixels);
                   }
                 },
@@ -114,6 +122,11 @@ Expected<void> check_training(const LabeledImages& images, const CortexTraining&
       {"least_rate", static_cast<double>(training.least_rate), 1e-4, 1.0},
       {"labels_per_class", static_cast<double>(training.labels_per_class), 0.0, 1e9},
       {"prior", static_cast<double>(training.prior), 1e-3, 1e3},
+      {"copies", static_cast<double>(training.copies), 0.0, 100.0},
+      {"rotation", static_cast<double>(training.rotation), 0.0, 45.0},
+      {"scale", static_cast<double>(training.scale), 0.0, 1.0},
+      {"shear", static_cast<double>(training.shear), 0.0, 1.0},
+      {"shift", static_cast<double>(training.shift), 0.0, 8.0},
       {"passes", static_cast<double>(training.passes), 1.0, 1e3},
       {"rate", static_cast<double>(training.rate), 0.0, 1.0},
   };
@@ -153,6 +166,16 @@ std::vector<std::uint32_t> with_labels(const LabeledImages& images, int per_clas
       which.push_back(static_cast<std::uint32_t>(i));
   }
   return which;
+}
+
+/// The images and their copies.
+std::vector<std::uint32_t> with_copies(const std::vector<std::uint32_t>& which, std::size_t images,
+                                       int copies) {
+  std::vector<std::uint32_t> all;
+  for (std::size_t k = 0; k <= static_cast<std::size_t>(copies); ++k)
+    for (const std::uint32_t image : which)
+      all.push_back(static_cast<std::uint32_t>(k * images + image));
+  return all;
 }
 
 /// The evidence of an image from its stored activity.
@@ -208,7 +231,9 @@ float sharpness_of(const CortexShape& shape, const CortexActivities& activities,
   std::vector<std::uint32_t> held;
   for (std::size_t i = 0; i < which.size(); ++i)
     (i % kHoldOut == kHoldOut - 1 ? held : learned).push_back(which[i]);
-  const LearnedReadOut first = learn_read_out(shape, activities, images.labels, learned, training);
+  const LearnedReadOut first =
+      learn_read_out(shape, activities, images.labels,
+                     with_copies(learned, images.count(), training.copies), training);
   CortexArrays arrays = arrays_of(cortex);
   arrays.read_out = first.read_out.data();
   arrays.class_bias = first.class_bias.data();
@@ -246,7 +271,7 @@ Expected<TrainedCortex> train_cortex(const LabeledImages& images,
   const Hierarchy& hierarchy = shape->hierarchy;
   cortex.weights.assign(hierarchy.weights, 0);
   cortex.bias.assign(hierarchy.minicolumns, 0);
-  CortexActivities activities(*shape, images, threads);
+  CortexActivities activities(*shape, images, training, threads);
   for (int level = 0; level < hierarchy.level_count; ++level) {
     const LevelPlan& l = hierarchy.level(level);
     const bool done = for_each_part(
@@ -272,7 +297,9 @@ Expected<TrainedCortex> train_cortex(const LabeledImages& images,
   cortex.sharpness = sharpness_of(*shape, activities, images, which, training, cortex);
   if (training.progress && !training.progress("read-out", 0.5))
     return tl::unexpected(stopped_training());
-  LearnedReadOut learned = learn_read_out(*shape, activities, images.labels, which, training);
+  LearnedReadOut learned =
+      learn_read_out(*shape, activities, images.labels,
+                     with_copies(which, images.count(), training.copies), training);
   cortex.read_out = std::move(learned.read_out);
   cortex.class_bias = std::move(learned.class_bias);
   return cortex;

@@ -1,12 +1,15 @@
 // Training of the cortical classifier.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "cortex/labeled_strokes.h"
 #include "ocellus/cortex_training.h"
+#include "training/cortex_activity.h"
 
 namespace ocellus {
 namespace {
@@ -141,6 +144,50 @@ TEST(CortexTraining, WeightsAreLogarithmsOfProbabilities) {
   EXPECT_NEAR(r, std::log((200.0 + 0.5) / (200.0 + 1.0) / 0.5), 0.002);
   EXPECT_NEAR(cortex->class_bias[0] / static_cast<double>(kCortexReadOutScale), std::log(0.5),
               0.002);
+}
+
+// Fails if a copy without distortion is not the image, or if a distortion moves ink beyond what its
+// bounds permit.
+TEST(CortexTraining, CopiesAreDistorted) {
+  LabeledImages images = labeled_strokes(3, 11);
+  CortexTraining training = small_training();
+  training.rotation = training.scale = training.shear = training.shift = 0.0f;
+  std::vector<std::uint8_t> out(256);
+  detail::draw_copy(images, 2, 1, training, out.data());
+  EXPECT_TRUE(std::equal(out.begin(), out.end(), images.ink.begin() + 512));
+  // One bright pixel that moves by at most 2 along x and y keeps its ink.
+  std::fill(images.ink.begin(), images.ink.end(), std::uint8_t{0});
+  images.ink[256 + 8 * 16 + 8] = 200;
+  training.shift = 2.0f;
+  double moved = 0.0;
+  for (int copy = 1; copy <= 20; ++copy) {
+    detail::draw_copy(images, 1, copy, training, out.data());
+    double sum = 0.0;
+    double x = 0.0;
+    for (int i = 0; i < 256; ++i) {
+      sum += out[static_cast<std::size_t>(i)];
+      x += out[static_cast<std::size_t>(i)] * (i % 16);
+    }
+    EXPECT_NEAR(sum, 200.0, 2.0);
+    EXPECT_LE(std::abs(x / sum - 8.0), 2.05);
+    moved = std::max(moved, std::abs(x / sum - 8.0));
+  }
+  EXPECT_GT(moved, 1.0);
+}
+
+// Fails if copies are not learned, or with the labels of other images.
+TEST(CortexTraining, LearnsCopies) {
+  const LabeledImages images = labeled_strokes(60, 12);
+  CortexTraining training = small_training();
+  const auto without = train_cortex(images, training);
+  training.copies = 10;
+  training.rotation = 3.0f;
+  training.shift = 2.0f;
+  const auto with = train_cortex(images, training);
+  ASSERT_TRUE(without && with);
+  const LabeledImages others = labeled_strokes(1000, 13);
+  EXPECT_GT(accuracy(*with, others), accuracy(*without, others));
+  EXPECT_GT(accuracy(*with, others), 0.9);
 }
 
 // Fails if training goes on after `progress` has returned false.

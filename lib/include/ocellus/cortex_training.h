@@ -48,6 +48,12 @@ struct CortexTraining {
   float prior = 1.0f;  ///< kBayes: weight of p_h(m), in images, 0.001 to 1000
   int passes = 6;      ///< kDelta: over the images with labels, 1 to 1000
   float rate = 0.05f;  ///< kDelta: at the begin, 0 to 1
+  /// Distorted copies of each image, from which features and read-out learn, too: 0 to 100.
+  int copies = 0;
+  float rotation = 8.0f;  ///< of a copy, at most, 0 to 45 degrees
+  float scale = 0.1f;     ///< logarithm of the factors along x and y, at most, 0 to 1
+  float shear = 0.1f;     ///< at most, 0 to 1
+  float shift = 0.7f;     ///< along x and y, at most, 0 to 8 pixels
   std::uint64_t seed = 1;
   int threads = 0;  ///< 0: one for each CPU that the process may use
   /// Called from time to time by the thread that trains. False: stop.
