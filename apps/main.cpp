@@ -14,6 +14,7 @@
 #include "apps/common/common.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/printable.h"
+#include "apps/cortex/commands.h"
 #include "apps/halftone/template_command.h"
 #include "apps/io/video.h"
 #include "apps/neocognitron/digits_command.h"
@@ -84,7 +85,11 @@ int run(int argc, char** argv) {
   add_cell_commands(program, exit_code);
   add_restoration_command(program, exit_code);
   add_digits_command(program, exit_code);
-  add_train_command(program, exit_code);
+  add_cortex_command(program, exit_code);
+  CLI::App* const train = program.add_subcommand("train", "Learns model files from images");
+  train->require_subcommand(1);
+  add_train_digits_command(*train, exit_code);
+  add_train_cortex_command(*train, exit_code);
   add_kernels_command(program, exit_code);
   add_template_command(program, exit_code);
   add_compare_command(program, exit_code);

@@ -15,25 +15,18 @@
 #include "apps/common/common.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/printable.h"
+#include "apps/common/training.h"
 #include "apps/io/idx_file.h"
 #include "apps/io/output_file.h"
-#include "apps/neocognitron/class_names.h"
 #include "ocellus/neocognitron_training.h"
 
 namespace ocellus::app {
 namespace {
 
-struct TrainOptions {
-  std::string images;
-  std::string labels;
-  std::string class_names;
-  std::string ink = "auto";
+struct TrainOptions : TrainingFiles {
   std::string from;
-  std::string out;
   std::string checkpoint;
   bool resume = false;
-  std::string note;
-  double validation = 0.0;
   int per_class = 0;
   std::vector<int> planes;
   std::vector<float> learning_thresholds;
@@ -42,7 +35,6 @@ struct TrainOptions {
   bool kill_losers = false;
   std::string read_out = "interpolate";
   bool keep_slant = false;
-  bool json = false;
   NeocognitronTraining training;
 };
 
@@ -69,26 +61,8 @@ void keep_first(LabeledImages& images, int per_class) {
 }
 
 Images read_images(const TrainOptions& options) {
-  LabeledIdx read = read_labeled_idx(options.images, options.labels);
-  make_ink_bright(read.images, options.ink == "bright" ? InkColor::kBright
-                               : options.ink == "dark" ? InkColor::kDark
-                                                       : InkColor::kAuto);
   Images images;
-  images.training.width = read.images.width;
-  images.training.height = read.images.height;
-  images.training.ink = std::move(read.images.pixels);
-  images.training.labels.assign(read.labels.begin(), read.labels.end());
-  if (!options.class_names.empty()) {
-    images.training.names = read_class_names(options.class_names);
-    const std::size_t names = images.training.names.size();
-    for (std::size_t i = 0; i < read.labels.size(); ++i) {
-      if (read.labels[i] < names) continue;
-      throw InputError(
-          fmt::format("{}: label {} of image {} has no name; {} has names of labels 0 "
-                      "to {}",
-                      options.labels, read.labels[i], i, options.class_names, names - 1));
-    }
-  }
+  images.training = read_labeled_images(options);
   // The split comes first. So the validation images do not depend on --per-class.
   images.validation = split_validation(images.training, options.validation, options.training.seed);
   if (options.per_class > 0) keep_first(images.training, options.per_class);
@@ -111,37 +85,6 @@ NeocognitronTraining training_of(const TrainOptions& options) {
   // With a split, the confidence comes from its images.
   if (options.validation > 0.0) training.calibration_copies = 0;
   return training;
-}
-
-/// What the command shows while it computes, and whether it must stop.
-class Watch {
- public:
-  bool operator()(const char* what, double share) {
-    if (what_ != what) {
-      what_ = what;
-      progress_.reset();  // the old bar disappears before the new one begins
-      progress_.emplace(what_, kTotal);
-    }
-    progress_->update(static_cast<std::int64_t>(share * kTotal));
-    return stop_signal() == 0;
-  }
-  void end() { progress_.reset(); }
-
- private:
-  static constexpr std::int64_t kTotal = 1000;
-  std::string what_;
-  std::optional<Progress> progress_;
-};
-
-void write_file(const std::string& path, const std::vector<std::uint8_t>& bytes) {
-  OutputFile file(path);
-  file.write(bytes.data(), bytes.size());
-  file.commit();
-}
-
-/// Fails before the training if the file could not be written after it.
-void require_writable(const std::string& path) {
-  if (!is_special_file(path)) OutputFile{path};
 }
 
 struct Validation {
@@ -212,17 +155,7 @@ void print_report(const TrainOptions& options, const Images& images,
 }
 
 void check(const TrainOptions& options) {
-  for (const auto& [name, value] : {std::pair{"--images", &options.images},
-                                    {"--labels", &options.labels},
-                                    {"-o", &options.out}})
-    if (value->empty()) throw InputError(fmt::format("{} must name a file", name));
-  if (!options.out.ends_with(".ocellus"))
-    throw InputError(fmt::format("{}: the name must end in .ocellus", printable(options.out)));
-  constexpr std::size_t kLongestNote = 255;
-  if (options.note.size() > kLongestNote) {
-    throw InputError(
-        fmt::format("--note has {} characters; it may have {}", options.note.size(), kLongestNote));
-  }
+  check_training_files(options);
   std::error_code code;
   if (!options.checkpoint.empty() &&
       (options.checkpoint == options.out ||
@@ -245,7 +178,7 @@ void run_train(const TrainOptions& options) {
   if (!options.checkpoint.empty()) require_writable(options.checkpoint);
 
   const StopsEarly stops;
-  Watch watch;
+  TrainingWatch watch;
   training.progress = std::ref(watch);
   std::string write_error;  // the library takes no exceptions
   if (!options.checkpoint.empty()) {
@@ -300,24 +233,11 @@ void run_train(const TrainOptions& options) {
 }
 
 void add_input_options(CLI::App& command, TrainOptions& options) {
-  command.add_option("--images", options.images,
-                     "IDX file of the images (idx3 of unsigned bytes), plain or gzip");
-  command.add_option("--labels", options.labels,
-                     "IDX file of their labels (idx1 of unsigned bytes), plain or gzip");
-  command.add_option("--class-names", options.class_names,
-                     "Text file with the name of each label, one a line; default: the numbers");
-  command.add_option("--ink", options.ink, "Color of the ink; auto looks at the borders")
-      ->check(CLI::IsMember({"auto", "bright", "dark"}))
-      ->capture_default_str();
+  add_training_inputs(command, options);
   command
       .add_option("--per-class", options.per_class,
                   "Learn the first N images of each class only; 0: all")
       ->check(CLI::Range(0, 1'000'000'000))
-      ->capture_default_str();
-  command
-      .add_option("--validation", options.validation,
-                  "Share of the images of each class that is not learned but measures the accuracy")
-      ->check(finite_range(0.0, 0.9))
       ->capture_default_str();
   command.add_option(
       "--from", options.from,
@@ -412,6 +332,8 @@ void add_learning_options(CLI::App& command, TrainOptions& options) {
       ->capture_default_str();
 }
 
+}  // namespace
+
 void add_train_digits_command(CLI::App& train, int& exit_code) {
   CLI::App* const command =
       train.add_subcommand("digits", "Learns characters from labeled images (neocognitron)");
@@ -426,10 +348,7 @@ void add_train_digits_command(CLI::App& train, int& exit_code) {
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
       ->capture_default_str();
   command->add_flag("--resume", options->resume, "Go on from --checkpoint, to the same model");
-  command->add_option("--note", options->note,
-                      "Origin of the model, for readers, at most 255 characters");
-  command->add_option("-o,--output", options->out, "Model file (*.ocellus) to write");
-  command->add_flag("--json", options->json, "Print one JSON object on stdout instead of text");
+  add_training_outputs(*command, *options);
   command->footer(
       "Ctrl-C stops. With --checkpoint, --resume with the same options goes on from there.\n"
       "docs/neocognitron.md tells what is learned.");
@@ -447,14 +366,6 @@ void add_train_digits_command(CLI::App& train, int& exit_code) {
     run_train(*options);
     exit_code = kDone;
   });
-}
-
-}  // namespace
-
-void add_train_command(CLI::App& program, int& exit_code) {
-  CLI::App* const train = program.add_subcommand("train", "Learns model files from images");
-  train->require_subcommand(1);
-  add_train_digits_command(*train, exit_code);
 }
 
 }  // namespace ocellus::app

@@ -1,10 +1,11 @@
-// ocellus train: learning of model files from labeled images.
+// ocellus train digits: learning of neocognitrons from labeled images.
 #pragma once
 
 #include <CLI/CLI.hpp>
 
 namespace ocellus::app {
 
-void add_train_command(CLI::App& program, int& exit_code);
+/// Adds the subcommand to `ocellus train`.
+void add_train_digits_command(CLI::App& train, int& exit_code);
 
 }  // namespace ocellus::app

@@ -8,10 +8,10 @@
 #include <memory>
 #include <new>
 
+#include "image/gray_rows.h"
 #include "kernels/neocognitron/network_operator.h"
 #include "neocognitron/backend.h"
 #include "neocognitron/character_reader.h"
-#include "neocognitron/gray_rows.h"
 
 namespace ocellus::cuda {
 namespace {

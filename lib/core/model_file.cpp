@@ -209,4 +209,9 @@ void copy_note(char* to, std::size_t capacity, const char* note, std::size_t byt
   to[count] = '\0';
 }
 
+bool is_class_name(std::string_view name) noexcept {
+  return !name.empty() && name.size() <= kMaxClassName &&
+         std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
 }  // namespace ocellus::detail

@@ -30,6 +30,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "ocellus/status.h"
 
@@ -135,5 +136,10 @@ class ModelFile {
 /// Copies a note and truncates it at the capacity. Characters that are not printable become '?',
 /// because programs print the note on terminals.
 void copy_note(char* to, std::size_t capacity, const char* note, std::size_t bytes) noexcept;
+
+inline constexpr std::size_t kMaxClassName = 31;
+
+/// 1 to kMaxClassName printable ASCII characters without spaces.
+bool is_class_name(std::string_view name) noexcept;
 
 }  // namespace ocellus::detail

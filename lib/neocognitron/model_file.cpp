@@ -113,11 +113,6 @@ bool is_calibration(const ConfidenceCalibration& calibration) noexcept {
          valid(calibration.per_similarity);
 }
 
-bool is_class_name(std::string_view name) noexcept {
-  return !name.empty() && name.size() <= kMaxClassName &&
-         std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c <= '~'; });
-}
-
 int planes_below(const NeocognitronTable& table, int stage) noexcept {
   return stage == 0 ? kContrastPlanes : table.planes[static_cast<std::size_t>(stage - 1)];
 }

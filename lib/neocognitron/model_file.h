@@ -4,14 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include "core/model_file.h"
 #include "ocellus/neocognitron_model.h"
 
 namespace ocellus::detail {
-
-inline constexpr std::size_t kMaxClassName = 31;
 
 inline constexpr ModelKind kNeocognitronKind{"neocog", "neocognitron model", 1, 32768};
 
@@ -41,9 +38,6 @@ struct NeocognitronArrays {
 
 /// Each number is in its range.
 bool is_calibration(const ConfidenceCalibration& calibration) noexcept;
-
-/// 1 to kMaxClassName printable ASCII characters without spaces.
-bool is_class_name(std::string_view name) noexcept;
 
 /// Planes of UG (stage 0) or of the C-layer below a stage.
 int planes_below(const NeocognitronTable& table, int stage) noexcept;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "apps/io/idx_file.h"
-#include "apps/neocognitron/class_names.h"
+#include "apps/io/class_names.h"
 #include "support/files.h"
 #include "support/idx_files.h"
 

@@ -27,22 +27,11 @@
 #include <string>
 #include <vector>
 
+#include "ocellus/labeled_images.h"
 #include "ocellus/neocognitron_model.h"
 #include "ocellus/status.h"
 
 namespace ocellus {
-
-/// Images of one size with their classes.
-struct LabeledImages {
-  int width = 0;                      ///< 8 to 1024 pixels
-  int height = 0;                     ///< 8 to 1024 pixels
-  std::vector<std::uint8_t> ink;      ///< 0: background, 255: ink; image after image, row after row
-  std::vector<std::uint16_t> labels;  ///< class of each image, 0 to kMaxCharacterClasses - 1
-  /// Names of the classes, 1 to 31 printable characters without spaces; empty: "0", "1" and so on.
-  std::vector<std::string> names;
-
-  std::size_t count() const noexcept { return labels.size(); }
-};
 
 /// How stages 2 and 3 learn.
 struct FeatureLearning {
@@ -157,10 +146,6 @@ Expected<TrainedNeocognitron> train_neocognitron(const LabeledImages& images,
 Expected<TrainedNeocognitron> extend_neocognitron(const TrainedNeocognitron& network,
                                                   const LabeledImages& images,
                                                   const NeocognitronTraining& training) noexcept;
-
-/// Moves a share of the images of each class, chosen by `seed`, from `images` to the result. At
-/// least one image of each class stays.
-LabeledImages split_validation(LabeledImages& images, double share, std::uint64_t seed) noexcept;
 
 /// What a network says of an image.
 struct CharacterScores {

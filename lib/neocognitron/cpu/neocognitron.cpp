@@ -9,10 +9,10 @@
 #include <new>
 
 #include "core/cpu_operator.h"
+#include "image/gray_rows.h"
 #include "neocognitron/backend.h"
 #include "neocognitron/character_reader.h"
 #include "neocognitron/cpu/network.h"
-#include "neocognitron/gray_rows.h"
 
 namespace ocellus::detail {
 namespace {

@@ -1,4 +1,4 @@
-#include "apps/neocognitron/class_names.h"
+#include "apps/io/class_names.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,219 @@
+// ocellus train cortex: learns a cortical classifier from labeled images.
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/common/common.h"
+#include "apps/common/interrupt.h"
+#include "apps/common/printable.h"
+#include "apps/common/training.h"
+#include "apps/cortex/commands.h"
+#include "apps/io/output_file.h"
+#include "ocellus/cortex_training.h"
+
+namespace ocellus::app {
+namespace {
+
+struct TrainCortexOptions : TrainingFiles {
+  std::vector<std::string> levels;
+  std::string read_out = "delta";
+  bool keep_slant = false;
+  CortexTraining training;
+};
+
+/// Parses a level such as 12x12/2x2:256: window, stride, minicolumns.
+CorticalLevel parse_level(const std::string& text) {
+  CorticalLevel level;
+  int end = 0;
+  const int read =
+      std::sscanf(text.c_str(), "%5dx%5d/%5dx%5d:%5d%n", &level.window_width, &level.window_height,
+                  &level.stride_x, &level.stride_y, &level.minicolumns, &end);
+  if (read != 5 || static_cast<std::size_t>(end) != text.size()) {
+    throw InputError(fmt::format(
+        "--levels: '{}' is not a level; it must be the window, the stride and the number of "
+        "minicolumns, such as 12x12/2x2:256",
+        printable(text)));
+  }
+  return level;
+}
+
+CortexTraining training_of(const TrainCortexOptions& options) {
+  CortexTraining training = options.training;
+  CortexParameters& parameters = training.parameters;
+  if (options.levels.size() > parameters.levels.size()) {
+    throw InputError(fmt::format("--levels has {} levels; it may have {}", options.levels.size(),
+                                 parameters.levels.size()));
+  }
+  for (std::size_t i = 0; i < options.levels.size(); ++i)
+    parameters.levels[i] = parse_level(options.levels[i]);
+  if (!options.levels.empty()) parameters.level_count = static_cast<int>(options.levels.size());
+  parameters.deslant = !options.keep_slant;
+  training.read_out = options.read_out == "bayes" ? CortexReadOut::kBayes : CortexReadOut::kDelta;
+  return training;
+}
+
+void print_report(const TrainCortexOptions& options, const TrainedCortex& cortex,
+                  std::size_t images, std::size_t validated, std::size_t right, double seconds,
+                  std::size_t bytes) {
+  const double accuracy =
+      validated == 0 ? 0.0 : static_cast<double>(right) / static_cast<double>(validated);
+  if (options.json) {
+    nlohmann::ordered_json object;
+    object["model"] = options.out;
+    object["classes"] = cortex.names;
+    object["images"] = images;
+    object["validation_images"] = validated;
+    object["read_out"] = options.read_out;
+    object["seconds"] = seconds;
+    object["accuracy"] = validated == 0 ? nullptr : nlohmann::ordered_json(accuracy);
+    object["sharpness"] = cortex.sharpness;
+    object["bytes"] = bytes;
+    print_json(object);
+    return;
+  }
+  fmt::print("learned {} of {} in {:.1f} s\n", counted(static_cast<std::int64_t>(images), "image"),
+             counted(static_cast<std::int64_t>(cortex.names.size()), "class", "classes"), seconds);
+  if (validated > 0) {
+    fmt::print("accuracy {:.2f} % ({} of {} validation images)\n", 100.0 * accuracy, right,
+               validated);
+  }
+  fmt::print("{}: {}\n", printable(options.out), bytes_text(bytes));
+}
+
+void run_train(const TrainCortexOptions& options) {
+  check_training_files(options);
+  CortexTraining training = training_of(options);
+  LabeledImages images = read_labeled_images(options);
+  const LabeledImages validation = split_validation(images, options.validation, training.seed);
+  require_writable(options.out);
+
+  const StopsEarly stops;
+  TrainingWatch watch;
+  training.progress = std::ref(watch);
+  const auto begin = std::chrono::steady_clock::now();
+  Expected<TrainedCortex> trained = train_cortex(images, training);
+  watch.end();
+  if (!trained && stop_signal() != 0) {  // main ends by the signal
+    tell("ocellus: stopped; no model was written\n");
+    return;
+  }
+  const TrainedCortex cortex = take(std::move(trained), "train");
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  std::size_t right = 0;
+  if (validation.count() > 0) {
+    const std::vector<CortexAnswer> answers =
+        take(classify(cortex, validation, training.threads), "--validation");
+    for (std::size_t i = 0; i < answers.size(); ++i)
+      right += answers[i].label == validation.labels[i] ? 1 : 0;
+  }
+  const std::string note =
+      !options.note.empty()
+          ? options.note
+          : fmt::format("{} images of {} classes, read-out {}, seed {}", images.count(),
+                        cortex.names.size(), options.read_out, training.seed);
+  const std::vector<std::uint8_t> bytes = take(encode_cortex(cortex, note), options.out);
+  write_file(options.out, bytes);
+  print_report(options, cortex, images.count(), validation.count(), right, seconds, bytes.size());
+}
+
+void add_learning_options(CLI::App& command, TrainCortexOptions& options) {
+  CortexTraining& training = options.training;
+  CortexParameters& parameters = training.parameters;
+  command
+      .add_option("--levels", options.levels,
+                  "Levels, the lowest first, with commas between them: window/stride:minicolumns; "
+                  "default: 12x12/2x2:256")
+      ->delimiter(',');
+  command
+      .add_option("--lgn-threshold", parameters.lgn_threshold,
+                  "Gray level from which a pixel is ink, 1 to 255")
+      ->capture_default_str();
+  command.add_flag("--keep-slant", options.keep_slant, "Do not remove the slant of images");
+  command
+      .add_option("--competitors", parameters.competitors,
+                  "Active minicolumns of a hypercolumn, 1 to 8; above 1: soft competition")
+      ->capture_default_str();
+  command
+      .add_option("--softness", parameters.softness,
+                  "By how much the score counts in soft competition, 0.05 to 10")
+      ->capture_default_str();
+  command
+      .add_option("--feature-images", training.feature_images,
+                  "Images that each hypercolumn learns from, 1 to 100000000")
+      ->capture_default_str();
+  command
+      .add_option("--least-rate", training.least_rate, "Least rate of the features, 0.0001 to 1")
+      ->capture_default_str();
+  command
+      .add_option("--read-out", options.read_out, "bayes counts in one pass; delta corrects errors")
+      ->check(CLI::IsMember({"bayes", "delta"}))
+      ->capture_default_str();
+  command
+      .add_option("--labels-per-class", training.labels_per_class,
+                  "Use the labels of the first N images of each class only; 0: all")
+      ->capture_default_str();
+  command
+      .add_option("--prior", training.prior,
+                  "Read-out bayes: images that the prior counts as, 0.001 to 1000")
+      ->capture_default_str();
+  command.add_option("--passes", training.passes, "Read-out delta: passes, 1 to 1000")
+      ->capture_default_str();
+  command.add_option("--rate", training.rate, "Read-out delta: rate at the begin, 0 to 1")
+      ->capture_default_str();
+  command
+      .add_option("--copies", training.copies,
+                  "Distorted copies of each image that are learned, too, 0 to 100")
+      ->capture_default_str();
+  command.add_option("--rotation", training.rotation, "Most rotation of a copy, 0 to 45 degrees")
+      ->capture_default_str();
+  command
+      .add_option("--scale", training.scale,
+                  "Logarithm of the largest factor of a copy along x and y, 0 to 1")
+      ->capture_default_str();
+  command.add_option("--shear", training.shear, "Most shear of a copy, 0 to 1")
+      ->capture_default_str();
+  command.add_option("--shift", training.shift, "Most shift of a copy, 0 to 8 pixels")
+      ->capture_default_str();
+  command.add_option("--seed", training.seed, "Seed of the split, the features and the order")
+      ->capture_default_str();
+  command
+      .add_option("--threads", training.threads,
+                  "Threads, 0: one for each CPU; the model does not depend on it")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_train_cortex_command(CLI::App& train, int& exit_code) {
+  CLI::App* const command =
+      train.add_subcommand("cortex", "Learns classes of images (cortical classifier)");
+  const auto options = std::make_shared<TrainCortexOptions>();
+  add_training_inputs(*command, *options);
+  add_learning_options(*command, *options);
+  add_training_outputs(*command, *options);
+  command->footer("Ctrl-C stops. docs/cortex.md tells what is learned.");
+  command->callback([command, options, &exit_code] {
+    const bool bayes = options->read_out == "bayes";
+    check_options(*command, {{bayes, {"--passes", "--rate"}, "read-out bayes needs one pass"},
+                             {!bayes, {"--prior"}, "read-out delta has no prior"},
+                             {options->training.copies == 0,
+                              {"--rotation", "--scale", "--shear", "--shift"},
+                              "without --copies, no image is distorted"},
+                             {options->training.parameters.competitors == 1,
+                              {"--softness"},
+                              "without competitors, the winner alone is active"}});
+    run_train(*options);
+    exit_code = kDone;
+  });
+}
+
+}  // namespace ocellus::app

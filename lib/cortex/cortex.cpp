@@ -1,0 +1,72 @@
+#include "ocellus/cortex.h"
+
+#include <memory>
+#include <new>
+
+#include "core/failure.h"
+#include "cortex/backend.h"
+
+namespace ocellus {
+namespace {
+
+/// A plan is too large for a stack.
+Expected<std::unique_ptr<detail::CortexPlan>> make_cortex_plan(
+    const CortexConfig& config) noexcept {
+  std::unique_ptr<detail::CortexPlan> plan(new (std::nothrow) detail::CortexPlan);
+  if (plan == nullptr) return detail::no_memory_for_operator();
+  if (Expected<void> made = detail::make_plan(config, *plan); !made)
+    return tl::unexpected(made.error());
+  return plan;
+}
+
+Expected<void> check_backend(const EngineInfo& engine) noexcept {
+  if (engine.backend == BackendKind::kCpu) return {};
+  return tl::unexpected(make_error(Status::kUnsupported,
+                                   "cortex has no CUDA backend; it needs an engine on the CPU"));
+}
+
+}  // namespace
+
+Expected<CortexModelInfo> Cortex::read_model_info(const char* model) noexcept {
+  const std::unique_ptr<detail::CortexTable> table(new (std::nothrow) detail::CortexTable);
+  if (table == nullptr) return detail::no_memory_for_operator();
+  std::uint64_t hash = 0;
+  if (Expected<void> read = detail::read_cortex_table(model, *table, hash); !read)
+    return tl::unexpected(read.error());
+  CortexModelInfo info;
+  info.parameters = table->shape.parameters;
+  info.classes = table->shape.classes;
+  for (std::size_t i = 0; i < info.names.size(); ++i) info.names[i].assign(table->names[i]);
+  info.hypercolumns = table->shape.hierarchy.hypercolumns;
+  info.sharpness = table->sharpness;
+  info.note.assign(table->note);
+  return info;
+}
+
+Expected<OperatorInfo> Cortex::info_for(const CortexConfig& config) noexcept {
+  const auto plan = make_cortex_plan(config);
+  if (!plan) return tl::unexpected(plan.error());
+  return detail::info_of(**plan);
+}
+
+Expected<Footprint> Cortex::footprint(const EngineInfo& engine,
+                                      const CortexConfig& config) noexcept {
+  if (Expected<void> checked = check_backend(engine); !checked)
+    return tl::unexpected(checked.error());
+  const auto plan = make_cortex_plan(config);
+  if (!plan) return tl::unexpected(plan.error());
+  return detail::footprint_of(detail::make_cortex_cpu(**plan, engine.workers));
+}
+
+Expected<Cortex> Cortex::create(Engine& engine, const CortexConfig& config) noexcept {
+  if (Expected<void> checked = check_backend(engine.info()); !checked)
+    return tl::unexpected(checked.error());
+  const auto plan = make_cortex_plan(config);
+  if (!plan) return tl::unexpected(plan.error());
+  Expected<OperatorHandle> made = detail::make_operator(
+      engine, detail::info_of(**plan), detail::make_cortex_cpu(**plan, engine.info().workers));
+  if (!made) return tl::unexpected(made.error());
+  return Cortex(std::move(*made));
+}
+
+}  // namespace ocellus

@@ -1,0 +1,15 @@
+// Removal of the slant of a patch, in integers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ocellus::detail {
+
+/// Shears a patch of at most 64x64 pixels, ink bright on 0, along x around the row of its center of
+/// mass, so that the second moment of x and y becomes 0. The slope is at most 1. Pixels between two
+/// pixels of a row are interpolated, rounded to the nearest. `out`: rows without gaps.
+void deslant(const std::uint8_t* patch, std::ptrdiff_t stride, int width, int height,
+             std::uint8_t* out) noexcept;
+
+}  // namespace ocellus::detail

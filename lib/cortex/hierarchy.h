@@ -1,0 +1,79 @@
+// A converging hierarchy of grids of hypercolumns, and the inputs of each of them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "ocellus/cortical_network.h"
+
+namespace ocellus::detail {
+
+/// Rows of weights begin at multiples of this number of minicolumns.
+inline constexpr int kMinicolumnAlignment = 32;
+
+constexpr int padded_minicolumns(int count) noexcept {
+  return (count + kMinicolumnAlignment - 1) / kMinicolumnAlignment * kMinicolumnAlignment;
+}
+
+/// A grid of windows over the grid below.
+struct LevelPlan {
+  CorticalLevel shape;
+  int columns = 0;  ///< hypercolumns of a row
+  int rows = 0;
+  int first = 0;  ///< number of the first hypercolumn, counted over all levels
+  int below_columns = 0;
+  int below_cells = 0;  ///< of a grid point below: LGN cells or minicolumns
+  int inputs = 0;       ///< of a hypercolumn
+  int stride = 0;       ///< minicolumns, padded
+  // Where the arrays of the level begin, in elements.
+  std::size_t weights_at = 0;
+  std::size_t minicolumns_at = 0;  ///< arrays with an element for each padded minicolumn
+
+  int hypercolumns() const noexcept { return columns * rows; }
+};
+
+struct Hierarchy {
+  int width = 0;  ///< of the images, pixels
+  int height = 0;
+  int level_count = 0;
+  std::array<LevelPlan, kMaxCorticalLevels> levels{};
+  int hypercolumns = 0;         ///< of all levels
+  std::size_t weights = 0;      ///< of all levels, padded
+  std::size_t minicolumns = 0;  ///< of all levels, padded
+  int most_inputs = 0;          ///< of a hypercolumn
+  int most_minicolumns = 0;     ///< of a hypercolumn, padded
+
+  const LevelPlan& level(int number) const noexcept {
+    return levels[static_cast<std::size_t>(number)];
+  }
+  /// Where the weights of a hypercolumn begin, and the arrays with an element for each minicolumn.
+  std::size_t weights_of(int number, int hypercolumn) const noexcept {
+    const LevelPlan& l = level(number);
+    return l.weights_at + static_cast<std::size_t>(hypercolumn) *
+                              static_cast<std::size_t>(l.inputs) *
+                              static_cast<std::size_t>(l.stride);
+  }
+  std::size_t minicolumns_of(int number, int hypercolumn) const noexcept {
+    const LevelPlan& l = level(number);
+    return l.minicolumns_at +
+           static_cast<std::size_t>(hypercolumn) * static_cast<std::size_t>(l.stride);
+  }
+};
+
+/// A number between bounds. Errors: InvalidArgument, with its name.
+Expected<void> check_number(const char* name, long long value, long long low,
+                            long long high) noexcept;
+
+/// Plans a hierarchy over images with `cells` binary cells in each pixel. Errors: InvalidArgument.
+Expected<Hierarchy> plan_hierarchy(int width, int height, int cells,
+                                   std::span<const CorticalLevel> levels) noexcept;
+
+/// Numbers of the active inputs of a hypercolumn, in ascending order. Returns how many there are.
+/// `cells`: of the image, [pixel][cell], 0 or 1; `winners`: of each hypercolumn, counted over all
+/// levels, or kSilent.
+int active_inputs(const Hierarchy& hierarchy, int level, int hypercolumn, const std::uint8_t* cells,
+                  const std::int32_t* winners, std::uint16_t* active) noexcept;
+
+}  // namespace ocellus::detail

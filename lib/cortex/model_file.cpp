@@ -1,0 +1,136 @@
+#include "cortex/model_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "cortex_model_generated.h"
+
+namespace ocellus::detail {
+namespace {
+
+/// The largest b: all weights of the most inputs.
+constexpr std::int32_t kMostBias = 128 * kMaxHypercolumnInputs;
+/// The largest r: with it and all R, the evidence is far from the end of 64 bits.
+constexpr std::int32_t kMostClassBias = 1 << 30;
+
+Expected<void> parse_classes(const file::Cortex& from, CortexTable& table, int& count) noexcept {
+  const auto* const classes = from.classes();
+  const unsigned number = classes == nullptr ? 0 : classes->size();
+  if (number < 1 || number > kMaxCortexClasses) {
+    return corrupt_file("cortex model: it has %u classes; it must have 1 to %d", number,
+                        kMaxCortexClasses);
+  }
+  for (unsigned i = 0; i < number; ++i) {
+    const flatbuffers::String* const name = classes->Get(i);
+    if (!is_class_name(name->string_view())) {
+      return corrupt_file(
+          "cortex model: the name of class %u must have 1 to %zu printable characters", i,
+          kMaxClassName);
+    }
+    std::copy_n(name->c_str(), name->size(), table.names[i]);
+  }
+  count = static_cast<int>(number);
+  return {};
+}
+
+Expected<void> parse_parameters(const file::Cortex& from, CortexParameters& parameters) noexcept {
+  parameters.width = from.width();
+  parameters.height = from.height();
+  parameters.lgn_threshold = from.lgn_threshold();
+  parameters.deslant = from.deslant();
+  parameters.competitors = from.competitors();
+  parameters.softness = from.softness();
+  const auto* const levels = from.levels();
+  const unsigned count = levels == nullptr ? 0 : levels->size();
+  if (count < 1 || count > kMaxCortexLevels) {
+    return corrupt_file("cortex model: it has %u levels; it must have 1 to %d", count,
+                        kMaxCortexLevels);
+  }
+  parameters.level_count = static_cast<int>(count);
+  for (unsigned i = 0; i < count; ++i) {
+    const file::CortexLevel* const level = levels->Get(i);
+    parameters.levels[i] = {level->window_width(), level->window_height(), level->stride_x(),
+                            level->stride_y(), level->minicolumns()};
+  }
+  return {};
+}
+
+}  // namespace
+
+CortexPlaces places_of(const CortexShape& shape) noexcept {
+  CortexPlaces places;
+  const auto place = [&places](std::uint64_t bytes) {
+    const std::uint64_t at = places.bytes;
+    places.bytes = (at + bytes + kModelAlignment - 1) / kModelAlignment * kModelAlignment;
+    return at;
+  };
+  const auto classes = static_cast<std::uint64_t>(shape.classes);
+  places.weights = place(shape.hierarchy.weights);
+  places.bias = place(shape.hierarchy.minicolumns * sizeof(std::int32_t));
+  places.read_out = place(shape.hierarchy.minicolumns * classes * sizeof(std::int16_t));
+  places.class_bias = place(classes * sizeof(std::int32_t));
+  places.bytes = places.class_bias + classes * sizeof(std::int32_t);
+  return places;
+}
+
+CortexArrays arrays_at(const CortexShape& shape, const std::uint8_t* bytes) noexcept {
+  const CortexPlaces places = places_of(shape);
+  return {reinterpret_cast<const std::int8_t*>(bytes + places.weights),
+          reinterpret_cast<const std::int32_t*>(bytes + places.bias),
+          reinterpret_cast<const std::int16_t*>(bytes + places.read_out),
+          reinterpret_cast<const std::int32_t*>(bytes + places.class_bias)};
+}
+
+bool is_sharpness(float sharpness) noexcept {
+  // Comparisons with NaN are false.
+  return sharpness > 0.0f && sharpness <= 1000.0f;
+}
+
+Expected<void> check_arrays(const CortexShape& shape, const CortexArrays& arrays) noexcept {
+  const auto check = [](const char* name, const std::int32_t* values, std::size_t count,
+                        std::int32_t most) -> Expected<void> {
+    const auto* const bad = std::find_if(values, values + count, [most](std::int32_t value) {
+      return value > most || value < -most;
+    });
+    if (bad == values + count) return {};
+    return corrupt_file("cortex model: a bias of %s is %d; it must be %d to %d", name, *bad, -most,
+                        most);
+  };
+  if (Expected<void> c = check("a minicolumn", arrays.bias, shape.hierarchy.minicolumns, kMostBias);
+      !c)
+    return c;
+  return check("a class", arrays.class_bias, static_cast<std::size_t>(shape.classes),
+               kMostClassBias);
+}
+
+Expected<void> parse_cortex_table(const void* bytes, const ModelHeader& header,
+                                  CortexTable& table) noexcept {
+  const auto verified = model_table<file::Cortex>(kCortexKind, bytes, header);
+  if (!verified) return tl::unexpected(verified.error());
+  const file::Cortex& from = **verified;
+  int classes = 0;
+  if (Expected<void> parsed = parse_classes(from, table, classes); !parsed) return parsed;
+  CortexParameters parameters;
+  if (Expected<void> parsed = parse_parameters(from, parameters); !parsed) return parsed;
+  const Expected<CortexShape> shape = make_cortex_shape(parameters, classes);
+  if (!shape) return corrupt_file("cortex model: %s", shape.error().text);
+  table.shape = *shape;
+  table.sharpness = from.sharpness();
+  if (!is_sharpness(table.sharpness)) {
+    return corrupt_file("cortex model: sharpness is %g; it must be above 0, at most 1000",
+                        static_cast<double>(table.sharpness));
+  }
+  const std::uint64_t expected = places_of(table.shape).bytes;
+  if (header.array_bytes != expected) {
+    return corrupt_file(
+        "cortex model: there are %llu bytes of arrays; %d hypercolumns and %d classes need %llu",
+        static_cast<unsigned long long>(header.array_bytes), table.shape.hierarchy.hypercolumns,
+        classes, static_cast<unsigned long long>(expected));
+  }
+  if (const flatbuffers::String* note = from.note())
+    copy_note(table.note, sizeof(table.note), note->c_str(), note->size());
+  return {};
+}
+
+}  // namespace ocellus::detail

@@ -1,0 +1,43 @@
+// The options of Cortex: one row for each.
+#include "core/option_table.h"
+#include "ocellus/cortex.h"
+
+namespace ocellus {
+namespace {
+
+using Rows = detail::Rows<CortexConfig>;
+
+constexpr OptionChoice kLayouts[] = {
+    {"frame", static_cast<int>(CortexLayout::kFrame), "the whole frame is one patch"},
+    {"tiles", static_cast<int>(CortexLayout::kTiles), "the frame is a grid of patches"},
+};
+
+constexpr OptionChoice kInks[] = {
+    {"auto", static_cast<int>(CortexInk::kAuto), "decided for each patch by its border"},
+    {"dark", static_cast<int>(CortexInk::kDark), "darker than the ground"},
+    {"light", static_cast<int>(CortexInk::kLight), "lighter than the ground"},
+};
+
+constexpr auto kHasTiles = [](const CortexConfig& c) { return c.layout == CortexLayout::kTiles; };
+
+constexpr Option kOptions[] = {
+    Rows::text<[](auto& c) { return &c.model; }>(
+        "model", "Model file (*.ocellus), or a model of the library: digits"),
+    Rows::choice<[](auto& c) { return &c.layout; }>("layout", kLayouts, "What is classified"),
+    Rows::when<kHasTiles>("layout=tiles",
+                          Rows::integer<[](auto& c) { return &c.tile_width; }>(
+                              "tile_width", 1, kMaxImageSide, "pixels", "Width of a tile")),
+    Rows::when<kHasTiles>("layout=tiles",
+                          Rows::integer<[](auto& c) { return &c.tile_height; }>(
+                              "tile_height", 1, kMaxImageSide, "pixels", "Height of a tile")),
+    Rows::choice<[](auto& c) { return &c.ink; }>("ink", kInks, "Gray levels of the ink"),
+    detail::depth_option<CortexConfig>(),
+};
+
+}  // namespace
+
+OptionTable CortexConfig::options() noexcept {
+  return kOptions;
+}
+
+}  // namespace ocellus

@@ -1,0 +1,143 @@
+#include "cortex/plan.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <new>
+
+#include "core/checks.h"
+#include "core/failure.h"
+#include "core/option_table.h"
+
+namespace ocellus::detail {
+namespace {
+
+constexpr RecordField kFields[] = {
+    {"count", FieldType::kInt32, 1, offsetof(CortexRecord, count), "number of patches"},
+    {"truncated", FieldType::kBool, 1, offsetof(CortexRecord, truncated),
+     "the frame has more whole tiles"},
+    {"label", FieldType::kInt32, kMaxCortexPatches, offsetof(CortexRecord, label),
+     "class of the model"},
+    {"confidence", FieldType::kFloat, kMaxCortexPatches, offsetof(CortexRecord, confidence),
+     "0 to 1"},
+};
+constexpr RecordInfo kRecord = {"cortex", sizeof(CortexRecord), kFields,
+                                static_cast<int>(std::size(kFields))};
+static_assert(sizeof(CortexRecord) <= kMaxRecordBytes);
+
+/// The first bytes of a file, up to its arrays.
+using TableBytes = std::array<std::uint64_t, model_arrays_at(kCortexKind.max_table_bytes) / 8>;
+
+tl::unexpected<Error> no_memory_for_model() noexcept {
+  return tl::unexpected(
+      make_error(Status::kOutOfMemory, "the system gave no memory to read the model"));
+}
+
+/// Leaves a file open where its arrays begin.
+Expected<ModelHeader> read_model_table(const char* model, CortexTable& table, ModelFile& file) noexcept {
+  if (const auto own = library_cortex_model(model); !own.empty()) {
+    const Expected<ModelHeader> header =
+        parse_model_header(kCortexKind, own.data(), own.size(), own.size());
+    if (!header) return header;
+    if (Expected<void> parsed = parse_cortex_table(own.data(), *header, table); !parsed)
+      return tl::unexpected(parsed.error());
+    return header;
+  }
+  if (Expected<void> opened = file.open(kCortexKind, model); !opened)
+    return tl::unexpected(opened.error());
+  const std::unique_ptr<TableBytes> bytes(new (std::nothrow) TableBytes);
+  if (bytes == nullptr) return no_memory_for_model();
+  const Expected<ModelHeader> header = file.header(bytes.get(), sizeof(*bytes));
+  if (!header) return with_path(kCortexKind, model, header.error());
+  if (Expected<void> parsed = parse_cortex_table(bytes.get(), *header, table); !parsed)
+    return with_path(kCortexKind, model, parsed.error());
+  return header;
+}
+
+}  // namespace
+
+Expected<void> read_cortex_table(const char* model, CortexTable& table,
+                                 std::uint64_t& array_hash) noexcept {
+  if (model[0] == '\0')
+    return invalid_argument(
+        "model is empty; it must be digits, or the path of a model file "
+        "(*.ocellus)");
+  ModelFile file;
+  const Expected<ModelHeader> header = read_model_table(model, table, file);
+  if (!header) return tl::unexpected(header.error());
+  array_hash = header->array_hash;
+  return {};
+}
+
+Expected<void> read_cortex_arrays(const CortexPlan& plan, std::uint8_t* to) noexcept {
+  const char* const model = plan.model.c_str();
+  const std::unique_ptr<CortexTable> table(new (std::nothrow) CortexTable);
+  if (table == nullptr) return no_memory_for_model();
+  ModelFile file;
+  const Expected<ModelHeader> header = read_model_table(model, *table, file);
+  if (!header) return tl::unexpected(header.error());
+  const CortexShape& shape = plan.table.shape;
+  const std::uint64_t bytes = places_of(shape).bytes;
+  if (header->array_hash != plan.array_hash || header->array_bytes != bytes) {
+    return with_path(
+        kCortexKind, model,
+        make_error(Status::kCorruptFile, "cortex model: it changed while it was read"));
+  }
+  if (const auto own = library_cortex_model(model); !own.empty())
+    std::memcpy(to, own.data() + header->arrays_at, bytes);
+  else if (const Expected<void> read = file.read(to, bytes); !read)
+    return with_path(kCortexKind, model, read.error());
+  if (const Expected<void> checked = check_arrays(shape, arrays_at(shape, to)); !checked)
+    return with_path(kCortexKind, model, checked.error());
+  return {};
+}
+
+Expected<void> make_plan(const CortexConfig& config, CortexPlan& plan) noexcept {
+  // The fields that are options are checked by their rows.
+  if (Check c = check_options(CortexConfig::options(), &config); !c) return c;
+  if (Check c = check_geometry(config.size, config.format, {}, config.depth); !c) return c;
+  plan.size = config.size;
+  plan.format = config.format;
+  plan.depth = config.depth;
+  plan.ink = config.ink;
+  plan.tile = config.size;
+  if (config.layout == CortexLayout::kTiles) {
+    plan.tile = {config.tile_width, config.tile_height};
+    if (plan.tile.width > config.size.width || plan.tile.height > config.size.height) {
+      return invalid_argument("tiles have %dx%d pixels; the frame has %dx%d and must hold one",
+                              plan.tile.width, plan.tile.height, config.size.width,
+                              config.size.height);
+    }
+  }
+  plan.columns = config.size.width / plan.tile.width;
+  const int tiles = plan.columns * (config.size.height / plan.tile.height);
+  plan.patches = std::min(tiles, kMaxCortexPatches);
+  plan.truncated = tiles > kMaxCortexPatches;
+  plan.model = config.model;
+  return read_cortex_table(config.model.c_str(), plan.table, plan.array_hash);
+}
+
+OperatorInfo info_of(const CortexPlan& plan) noexcept {
+  const CortexShape& shape = plan.table.shape;
+  OperatorInfo info;
+  info.name = "cortex";
+  info.size = plan.size;
+  info.format = plan.format;
+  info.planes[0] = {"evidence", {shape.classes, kMaxCortexPatches}, PixelFormat::kFloat32, false};
+  info.record = &kRecord;
+  info.depth = plan.depth;
+  std::snprintf(
+      info.summary, sizeof(info.summary), "%d hypercolumns in %d levels, %d classes, %d patches",
+      shape.hierarchy.hypercolumns, shape.hierarchy.level_count, shape.classes, plan.patches);
+  // Each pixel is read and compared with a threshold. A patch without ink has no active input.
+  const double pixels = static_cast<double>(plan.size.width) * plan.size.height;
+  info.least_bytes = pixels * bytes_per_pixel(plan.format);
+  info.least_flops = pixels;
+  return info;
+}
+
+}  // namespace ocellus::detail

@@ -1,0 +1,120 @@
+// Cortical classifier: the class of a frame, or of each patch of a frame.
+//
+// Source: Nere, Franey, Hashmi, Lipasti, Journal of Parallel and Distributed Computing, 2012, with
+// the read-out of a Bayesian neural network; ocellus/cortex_model.h has the equations.
+//
+// A model says what the classes are. The library has the model "digits", ten handwritten digits.
+// `ocellus train cortex` and ocellus/cortex_training.h make others. There is a CPU backend; on a
+// CUDA engine, `footprint` and `create` return Unsupported.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "ocellus/cortex_model.h"
+#include "ocellus/engine.h"
+#include "ocellus/frame.h"
+#include "ocellus/memory.h"
+#include "ocellus/operator.h"
+#include "ocellus/options.h"
+#include "ocellus/status.h"
+
+#pragma GCC visibility push(default)  // exported by a shared library
+
+namespace ocellus {
+
+inline constexpr int kMaxCortexPatches = 256;  ///< of a frame
+
+/// What is classified.
+enum class CortexLayout : std::uint8_t {
+  kFrame,  ///< the whole frame is one patch
+  kTiles,  ///< the frame is a grid of patches
+};
+
+/// Gray levels of the ink.
+enum class CortexInk : std::uint8_t {
+  kAuto,   ///< decided for each patch: dark if the mean of its border is in the upper half
+  kDark,   ///< darker than the ground
+  kLight,  ///< lighter than the ground
+};
+
+struct CortexConfig {
+  ImageSize size;                            ///< 1x1 to 16384x16384, and at least a tile
+  PixelFormat format = PixelFormat::kGray8;  ///< of the frames
+  int depth = 1;                             ///< frames in flight, 1 to 8
+  /// The name of a model of the library, or the path of a model file.
+  Text<kMaxOptionText> model{"digits"};
+  CortexLayout layout = CortexLayout::kFrame;
+  /// kTiles: size of a tile, 1 to 16384 pixels. Whole tiles are classified row after row, from the
+  /// upper left corner of the frame on, at most kMaxCortexPatches.
+  int tile_width = 28;
+  int tile_height = 28;
+  CortexInk ink = CortexInk::kAuto;
+
+  /// All but size and format.
+  static OptionTable options() noexcept;
+};
+
+/// The answers to the patches of a frame, in their order. A patch of another size than the model's
+/// is stretched to it by area averages.
+struct CortexRecord {
+  std::int32_t count = 0;  ///< patches, 0 to kMaxCortexPatches; 0: the frame is bad
+  bool truncated = false;  ///< the frame has more whole tiles
+  std::array<std::int32_t, kMaxCortexPatches> label{};  ///< class of the model
+  std::array<float, kMaxCortexPatches> confidence{};    ///< (d), 0 to 1
+};
+
+/// A model in words and numbers.
+struct CortexModelInfo {
+  CortexParameters parameters;
+  int classes = 0;
+  std::array<Text<32>, kMaxCortexClasses> names{};  ///< of the classes
+  int hypercolumns = 0;                             ///< of all levels
+  float sharpness = 0.0f;                           ///< in (d)
+  Text<256> note;                                   ///< where the model comes from
+};
+
+/// The model file of a classifier that is part of the library, 64-byte aligned; empty if the
+/// library has no model of this name.
+std::span<const std::uint8_t> library_cortex_model(std::string_view name) noexcept;
+
+/// Planes of the result: "evidence", a row of floats for each of the kMaxCortexPatches patches and
+/// a column for each class: e in (c). Rows behind the last patch, and those of a bad frame, are 0.
+class Cortex : public OperatorHandle {
+ public:
+  /// Reads the model. Errors: InvalidArgument (empty name), IoError, CorruptFile.
+  static Expected<CortexModelInfo> read_model_info(const char* model) noexcept;
+
+  /// What an operator of this configuration takes and gives. Reads the table of the model. Errors:
+  /// those of `create`.
+  static Expected<OperatorInfo> info_for(const CortexConfig& config) noexcept;
+
+  /// Errors: those of `create`.
+  static Expected<Footprint> footprint(const EngineInfo& engine,
+                                       const CortexConfig& config) noexcept;
+
+  /// The only call that takes memory. Reads the model. Errors: InvalidArgument (the text names the
+  /// field, its value and its range), Unsupported (a CUDA engine), IoError, CorruptFile (model),
+  /// OutOfMemory (the engine's block has no such piece left).
+  static Expected<Cortex> create(Engine& engine, const CortexConfig& config) noexcept;
+
+  using OperatorHandle::submit;
+  /// `record` is filled in when `wait` says done.
+  Expected<Ticket> submit(const Frame& in, const ImageView& evidence,
+                          CortexRecord* record) noexcept {
+    OperatorOutput out;
+    out.planes[0] = evidence;
+    out.record = record;
+    return OperatorHandle::submit(in, out);
+  }
+
+ private:
+  explicit Cortex(OperatorHandle handle) noexcept : OperatorHandle(std::move(handle)) {}
+};
+
+}  // namespace ocellus
+
+#pragma GCC visibility pop

@@ -1,0 +1,92 @@
+// What the hypercolumns of a cortical classifier answer to the images of a training.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "cortex/classifier.h"
+#include "ocellus/cortex_training.h"
+
+namespace ocellus::detail {
+
+/// Memory for one patch at a time.
+class CortexScratchMemory {
+ public:
+  explicit CortexScratchMemory(const CortexShape& shape);
+  CortexScratchMemory(const CortexScratchMemory&) = delete;
+  CortexScratchMemory& operator=(const CortexScratchMemory&) = delete;
+
+  CortexScratch scratch;
+
+ private:
+  std::vector<std::uint64_t> memory_;
+};
+
+/// Cells and activities of images.
+class CortexActivities {
+ public:
+  /// Computes the cells of the images and of their copies: copy k of image i of n has the number
+  /// k n + i, the image itself is copy 0.
+  CortexActivities(const CortexShape& shape, const LabeledImages& images,
+                   const CortexTraining& training, int threads);
+
+  std::size_t count() const noexcept { return count_; }
+  /// What the hypercolumns of a level see: the cells, or the winners of the level below.
+  void load(std::size_t image, int level, const CortexScratch& scratch) const noexcept;
+  void store(std::size_t image, int hypercolumn, const CortexActivity& activity) noexcept;
+  /// Active minicolumns of a hypercolumn, `competitors` of them, and their activities.
+  const std::uint16_t* minicolumns(std::size_t image, int hypercolumn) const noexcept {
+    return minicolumns_.data() + at(image, hypercolumn);
+  }
+  const std::uint16_t* shares(std::size_t image, int hypercolumn) const noexcept {
+    return shares_.data() + at(image, hypercolumn);
+  }
+
+ private:
+  std::size_t at(std::size_t image, int hypercolumn) const noexcept {
+    return (image * static_cast<std::size_t>(shape_.hierarchy.hypercolumns) +
+            static_cast<std::size_t>(hypercolumn)) *
+           static_cast<std::size_t>(shape_.parameters.competitors);
+  }
+
+  const CortexShape& shape_;
+  std::size_t count_;
+  std::vector<std::uint8_t> cells_;         // [image][pixel]
+  std::vector<std::uint16_t> minicolumns_;  // [image][hypercolumn][competitor]
+  std::vector<std::uint16_t> shares_;
+};
+
+/// A distorted copy of an image: rotation, scale, shear and shift around the center, interpolated
+/// between four pixels. Outside of the image is 0.
+void draw_copy(const LabeledImages& images, std::size_t image, int copy,
+               const CortexTraining& training, std::uint8_t* out);
+
+/// Runs body(i, scratch) for i from 0 to count - 1 on several threads, in any order. The calling
+/// thread is one of them; after each of its parts it calls `progress` with the share that has
+/// begun. Returns false if `progress` stopped it.
+bool for_each_part(const CortexShape& shape, int count, int threads,
+                   const std::function<void(int part, const CortexScratch& scratch)>& body,
+                   const std::function<bool(double share)>& progress);
+
+/// A read-out in the units of the model.
+struct LearnedReadOut {
+  std::vector<std::int16_t> read_out;
+  std::vector<std::int32_t> class_bias;
+};
+
+/// Learns a read-out from the images of `which`, copies included. `labels`: of the images without
+/// copies.
+LearnedReadOut learn_read_out(const CortexShape& shape, const CortexActivities& activities,
+                              const std::vector<std::uint16_t>& labels,
+                              const std::vector<std::uint32_t>& which,
+                              const CortexTraining& training);
+
+/// Learns the features of one hypercolumn: its rows of `weights` and `bias`.
+void learn_features(const CortexShape& shape, int level, int hypercolumn,
+                    const CortexActivities& activities, const CortexTraining& training,
+                    const CortexScratch& scratch, std::int8_t* weights, std::int32_t* bias);
+
+}  // namespace ocellus::detail

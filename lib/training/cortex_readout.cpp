@@ -1,0 +1,140 @@
+// Read-outs of a cortical classifier: counting, and the delta rule.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "cortex/philox.h"
+#include "training/cortex_activity.h"
+
+namespace ocellus::detail {
+namespace {
+
+/// Counters of the order of images, beside those of the features: a step is below 2^31.
+constexpr std::uint32_t kOrder = 1u << 31;
+
+template <typename T>
+T in_units(double value) {
+  const double limit = std::numeric_limits<T>::max();
+  return static_cast<T>(std::lround(std::clamp(value * kCortexReadOutScale, -limit, limit)));
+}
+
+/// Number of the first padded minicolumn of each hypercolumn.
+std::vector<std::size_t> places_of(const CortexShape& shape) {
+  std::vector<std::size_t> places;
+  for (int level = 0; level < shape.hierarchy.level_count; ++level)
+    for (int h = 0; h < shape.hierarchy.level(level).hypercolumns(); ++h)
+      places.push_back(shape.hierarchy.minicolumns_of(level, h));
+  return places;
+}
+
+LearnedReadOut learn_by_counting(const CortexShape& shape, const CortexActivities& activities,
+                                 const std::vector<std::uint16_t>& labels,
+                                 const std::vector<std::uint32_t>& which, double prior) {
+  const auto classes = static_cast<std::size_t>(shape.classes);
+  const std::vector<std::size_t> places = places_of(shape);
+  const auto competitors = static_cast<std::size_t>(shape.parameters.competitors);
+  std::vector<std::int64_t> all(shape.hierarchy.minicolumns);
+  std::vector<std::int64_t> counts(shape.hierarchy.minicolumns * classes);
+  std::vector<std::int64_t> images(classes);
+  const auto count = [&](std::size_t image, const auto& add) {
+    for (std::size_t h = 0; h < places.size(); ++h) {
+      const std::uint16_t* const m = activities.minicolumns(image, static_cast<int>(h));
+      const std::uint16_t* const a = activities.shares(image, static_cast<int>(h));
+      for (std::size_t k = 0; k < competitors; ++k) add(places[h] + m[k], a[k]);
+    }
+  };
+  for (std::size_t image = 0; image < activities.count(); ++image)
+    count(image, [&](std::size_t m, std::int64_t a) { all[m] += a; });
+  for (const std::uint32_t image : which) {
+    const std::size_t label = labels[image % labels.size()];
+    ++images[label];
+    count(image, [&](std::size_t m, std::int64_t a) { counts[m * classes + label] += a; });
+  }
+  LearnedReadOut learned;
+  learned.read_out.assign(counts.size(), 0);
+  for (std::size_t m = 0; m < all.size(); ++m) {
+    if (all[m] == 0) continue;  // it never won, so it says nothing
+    const double share = static_cast<double>(all[m]) /
+                         (kCortexActivityOne * static_cast<double>(activities.count()));
+    for (std::size_t c = 0; c < classes; ++c) {
+      const double won = static_cast<double>(counts[m * classes + c]) / kCortexActivityOne;
+      const double ratio = (won + prior * share) / (static_cast<double>(images[c]) + prior) / share;
+      learned.read_out[m * classes + c] = in_units<std::int16_t>(std::log(ratio));
+    }
+  }
+  for (const std::int64_t n : images) {
+    // A class without labels is never the answer.
+    const double share = std::max(static_cast<double>(n), 1e-9) / static_cast<double>(which.size());
+    learned.class_bias.push_back(in_units<std::int32_t>(std::log(share)));
+  }
+  return learned;
+}
+
+LearnedReadOut learn_by_delta_rule(const CortexShape& shape, const CortexActivities& activities,
+                                   const std::vector<std::uint16_t>& labels,
+                                   std::vector<std::uint32_t> which,
+                                   const CortexTraining& training) {
+  const auto classes = static_cast<std::size_t>(shape.classes);
+  const std::vector<std::size_t> places = places_of(shape);
+  const auto competitors = static_cast<std::size_t>(shape.parameters.competitors);
+  std::vector<float> weights(shape.hierarchy.minicolumns * classes);
+  std::vector<float> bias(classes);
+  std::vector<float> y(classes);
+  constexpr float kShare = 1.0f / kCortexActivityOne;
+  for (int pass = 0; pass < training.passes; ++pass) {
+    const float rate =
+        training.rate * (1.0f - static_cast<float>(pass) / static_cast<float>(training.passes));
+    for (std::size_t i = which.size() - 1; i > 0; --i) {
+      const std::uint32_t word = philox(
+          training.seed,
+          {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(pass), kOrder, kOrder})[0];
+      std::swap(which[i], which[std::uint64_t{word} * (i + 1) >> 32]);
+    }
+    for (const std::uint32_t image : which) {
+      std::copy(bias.begin(), bias.end(), y.begin());
+      const auto each = [&](const auto& body) {
+        for (std::size_t h = 0; h < places.size(); ++h) {
+          const std::uint16_t* const m = activities.minicolumns(image, static_cast<int>(h));
+          const std::uint16_t* const a = activities.shares(image, static_cast<int>(h));
+          for (std::size_t k = 0; k < competitors; ++k)
+            body(weights.data() + (places[h] + m[k]) * classes, static_cast<float>(a[k]) * kShare);
+        }
+      };
+      each([&](const float* row, float a) {
+        for (std::size_t c = 0; c < classes; ++c) y[c] += a * row[c];
+      });
+      const std::uint16_t label = labels[image % labels.size()];
+      const float most = *std::max_element(y.begin(), y.end());
+      float sum = 0.0f;
+      for (float& value : y) sum += value = std::exp(value - most);
+      for (std::size_t c = 0; c < classes; ++c) {
+        const float error = (c == label ? 1.0f : 0.0f) - y[c] / sum;
+        y[c] = rate * error;
+        bias[c] += y[c];
+      }
+      each([&](float* row, float a) {
+        for (std::size_t c = 0; c < classes; ++c) row[c] += a * y[c];
+      });
+    }
+  }
+  LearnedReadOut learned;
+  for (const float weight : weights)
+    learned.read_out.push_back(in_units<std::int16_t>(static_cast<double>(weight)));
+  for (const float value : bias)
+    learned.class_bias.push_back(in_units<std::int32_t>(static_cast<double>(value)));
+  return learned;
+}
+
+}  // namespace
+
+LearnedReadOut learn_read_out(const CortexShape& shape, const CortexActivities& activities,
+                              const std::vector<std::uint16_t>& labels,
+                              const std::vector<std::uint32_t>& which,
+                              const CortexTraining& training) {
+  if (training.read_out == CortexReadOut::kBayes) {
+    return learn_by_counting(shape, activities, labels, which, static_cast<double>(training.prior));
+  }
+  return learn_by_delta_rule(shape, activities, labels, which, training);
+}
+
+}  // namespace ocellus::detail

@@ -1,0 +1,339 @@
+// Training of a cortical classifier: features level by level, then the read-out and its confidence.
+#include "ocellus/cortex_training.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numbers>
+#include <utility>
+
+#include "core/failure.h"
+#include "training/cortex_activity.h"
+#include "training/network_run.h"
+
+namespace ocellus {
+namespace detail {
+
+CortexScratchMemory::CortexScratchMemory(const CortexShape& shape) {
+  LayoutBuilder sizes;
+  scratch.layout(shape, sizes);
+  memory_.resize(sizes.bytes() / 8 + 8);
+  void* begin = memory_.data();
+  std::size_t room = memory_.size() * 8;
+  std::align(64, sizes.bytes(), begin, room);
+  LayoutBuilder places(begin);
+  scratch.layout(shape, places);
+}
+
+CortexActivities::CortexActivities(const CortexShape& shape, const LabeledImages& images,
+                                   const CortexTraining& training, int threads)
+    : shape_(shape), count_(images.count() * (1 + static_cast<std::size_t>(training.copies))) {
+  const auto pixels = static_cast<std::size_t>(shape.pixels());
+  cells_.resize(count_ * pixels);
+  minicolumns_.resize(at(count_, 0));
+  shares_.resize(at(count_, 0));
+  constexpr std::size_t kBlock = 256;
+  for_each_part(shape, static_cast<int>((count_ + kBlock - 1) / kBlock), threads,
+                [&](int part, const CortexScratch& scratch) {
+                  const std::size_t begin = static_cast<std::size_t>(part) * kBlock;
+                  std::vector<std::uint8_t> copy(pixels);
+                  for (std::size_t i = begin; i < std::min(begin + kBlock, count_); ++i) {
+                    const std::size_t image = i % images.count();
+                    const std::uint8_t* patch = images.ink.data() + image * pixels;
+                    if (i >= images.count()) {
+                      draw_copy(images, image, static_cast<int>(i / images.count()), training,
+                                copy.data());
+                      patch = copy.data();
+                    }
+                    cortex_cells(shape, patch, images.width, scratch);
+                    std::copy_n(scratch.cells, pixels, cells_.data() + i * pixels);
+                  }
+                },
+                {});
+}
+
+void CortexActivities::load(std::size_t image, int level,
+                            const CortexScratch& scratch) const noexcept {
+  const auto pixels = static_cast<std::size_t>(shape_.pixels());
+  if (level == 0) {
+    std::copy_n(cells_.data() + image * pixels, pixels, scratch.cells);
+    return;
+  }
+  const LevelPlan& below = shape_.hierarchy.level(level - 1);
+  for (int h = below.first; h < below.first + below.hypercolumns(); ++h)
+    scratch.winners[h] = *minicolumns(image, h);
+}
+
+void CortexActivities::store(std::size_t image, int hypercolumn,
+                             const CortexActivity& activity) noexcept {
+  const std::size_t begin = at(image, hypercolumn);
+  const auto count = static_cast<std::ptrdiff_t>(shape_.parameters.competitors);
+  std::copy_n(activity.minicolumn.begin(), count,
+              minicolumns_.begin() + static_cast<std::ptrdiff_t>(begin));
+  std::copy_n(activity.share.begin(), count, shares_.begin() + static_cast<std::ptrdiff_t>(begin));
+}
+
+bool for_each_part(const CortexShape& shape, int count, int threads,
+                   const std::function<void(int part, const CortexScratch& scratch)>& body,
+                   const std::function<bool(double share)>& progress) {
+  std::atomic<int> next{0};
+  std::atomic<bool> stop{false};
+  const auto work = [&](bool caller) {
+    const CortexScratchMemory memory(shape);
+    for (int part = next++; part < count && !stop; part = next++) {
+      body(part, memory.scratch);
+      if (caller && progress && !progress(static_cast<double>(part + 1) / count)) stop = true;
+    }
+  };
+  std::vector<std::thread> team;
+  for (int t = 1; t < std::min(threads, count); ++t) team.emplace_back(work, false);
+  work(true);
+  for (std::thread& thread : team) thread.join();
+  return !stop;
+}
+
+namespace {
+
+/// Images with labels that a first read-out does not learn: every tenth one.
+constexpr std::size_t kHoldOut = 10;
+/// From fewer images with labels the confidence is not fitted.
+constexpr std::size_t kLeastToFit = 100;
+
+CortexArrays arrays_of(const TrainedCortex& cortex) {
+  return {cortex.weights.data(), cortex.bias.data(), cortex.read_out.data(),
+          cortex.class_bias.data()};
+}
+
+Expected<void> check_training(const LabeledImages& images, const CortexTraining& training) {
+  if (images.count() == 0) return invalid_argument("training: there are no images");
+  const std::size_t pixels = images.count() * static_cast<std::size_t>(images.width) *
+                             static_cast<std::size_t>(images.height);
+  if (images.ink.size() != pixels) {
+    return invalid_argument("training: there are %zu pixels; %zu images of %dx%d have %zu",
+                            images.ink.size(), images.count(), images.width, images.height, pixels);
+  }
+  const struct {
+    const char* name;
+    double value;
+    double low;
+    double high;
+  } ranges[] = {
+      {"feature_images", static_cast<double>(training.feature_images), 1.0, 1e8},
+      {"least_rate", static_cast<double>(training.least_rate), 1e-4, 1.0},
+      {"labels_per_class", static_cast<double>(training.labels_per_class), 0.0, 1e9},
+      {"prior", static_cast<double>(training.prior), 1e-3, 1e3},
+      {"copies", static_cast<double>(training.copies), 0.0, 100.0},
+      {"rotation", static_cast<double>(training.rotation), 0.0, 45.0},
+      {"scale", static_cast<double>(training.scale), 0.0, 1.0},
+      {"shear", static_cast<double>(training.shear), 0.0, 1.0},
+      {"shift", static_cast<double>(training.shift), 0.0, 8.0},
+      {"passes", static_cast<double>(training.passes), 1.0, 1e3},
+      {"rate", static_cast<double>(training.rate), 0.0, 1.0},
+  };
+  for (const auto& range : ranges) {
+    // Comparisons with NaN are false.
+    if (!(range.value >= range.low && range.value <= range.high)) {
+      return invalid_argument("training: %s is %g; it must be %g to %g", range.name, range.value,
+                              range.low, range.high);
+    }
+  }
+  return {};
+}
+
+/// Names of the classes, or the numbers.
+Expected<std::vector<std::string>> names_of(const LabeledImages& images) {
+  const int most = *std::max_element(images.labels.begin(), images.labels.end());
+  if (most >= kMaxCortexClasses) {
+    return invalid_argument("training: label %d; labels must be 0 to %d", most,
+                            kMaxCortexClasses - 1);
+  }
+  std::vector<std::string> names = images.names;
+  if (names.empty())
+    for (int c = 0; c <= most; ++c) names.push_back(std::to_string(c));
+  if (static_cast<int>(names.size()) <= most) {
+    return invalid_argument("training: label %d has no name; there are %zu names", most,
+                            names.size());
+  }
+  return names;
+}
+
+/// The images whose labels are used.
+std::vector<std::uint32_t> with_labels(const LabeledImages& images, int per_class) {
+  std::vector<std::uint32_t> which;
+  std::vector<int> taken(kMaxCortexClasses);
+  for (std::size_t i = 0; i < images.count(); ++i) {
+    if (per_class == 0 || taken[images.labels[i]]++ < per_class)
+      which.push_back(static_cast<std::uint32_t>(i));
+  }
+  return which;
+}
+
+/// The images and their copies.
+std::vector<std::uint32_t> with_copies(const std::vector<std::uint32_t>& which, std::size_t images,
+                                       int copies) {
+  std::vector<std::uint32_t> all;
+  for (std::size_t k = 0; k <= static_cast<std::size_t>(copies); ++k)
+    for (const std::uint32_t image : which)
+      all.push_back(static_cast<std::uint32_t>(k * images + image));
+  return all;
+}
+
+/// The evidence of an image from its stored activity.
+void evidence_of(const CortexShape& shape, const CortexArrays& arrays,
+                 const CortexActivities& activities, std::size_t image,
+                 const CortexScratch& scratch, std::int64_t* evidence) {
+  for (int h = 0; h < shape.hierarchy.hypercolumns; ++h) {
+    const auto count = static_cast<std::ptrdiff_t>(shape.parameters.competitors);
+    std::copy_n(activities.minicolumns(image, h), count, scratch.activity[h].minicolumn.begin());
+    std::copy_n(activities.shares(image, h), count, scratch.activity[h].share.begin());
+  }
+  read_out(shape, arrays, scratch.activity, evidence);
+}
+
+/// The sharpness that gives the right classes the largest likelihood.
+float fit_sharpness(const std::vector<std::int64_t>& evidence, std::size_t classes,
+                    const std::vector<std::uint16_t>& right) {
+  const auto loss = [&](double logarithm) {
+    const double unit = std::exp(logarithm) / (kCortexReadOutScale * kCortexActivityOne);
+    double total = 0.0;
+    for (std::size_t i = 0; i < right.size(); ++i) {
+      const std::int64_t* const e = evidence.data() + i * classes;
+      const std::int64_t most = *std::max_element(e, e + classes);
+      double sum = 0.0;
+      for (std::size_t c = 0; c < classes; ++c)
+        sum += std::exp(unit * static_cast<double>(e[c] - most));
+      total += std::log(sum) - unit * static_cast<double>(e[right[i]] - most);
+    }
+    return total;
+  };
+  // The loss is convex in the sharpness, so it has one minimum: golden section search.
+  double low = std::log(1e-4);
+  double high = std::log(100.0);
+  for (int i = 0; i < 40; ++i) {
+    const double part = (high - low) / (1.0 + std::numbers::phi);
+    if (loss(low + part) < loss(high - part))
+      high -= part;
+    else
+      low += part;
+  }
+  return static_cast<float>(std::exp(0.5 * (low + high)));
+}
+
+float sharpness_of(const CortexShape& shape, const CortexActivities& activities,
+                   const LabeledImages& images, const std::vector<std::uint32_t>& which,
+                   const CortexTraining& training, const TrainedCortex& cortex) {
+  if (which.size() < kLeastToFit) {
+    return training.read_out == CortexReadOut::kDelta
+               ? 1.0f
+               : 5.0f / static_cast<float>(shape.hierarchy.hypercolumns);
+  }
+  std::vector<std::uint32_t> learned;
+  std::vector<std::uint32_t> held;
+  for (std::size_t i = 0; i < which.size(); ++i)
+    (i % kHoldOut == kHoldOut - 1 ? held : learned).push_back(which[i]);
+  const LearnedReadOut first =
+      learn_read_out(shape, activities, images.labels,
+                     with_copies(learned, images.count(), training.copies), training);
+  CortexArrays arrays = arrays_of(cortex);
+  arrays.read_out = first.read_out.data();
+  arrays.class_bias = first.class_bias.data();
+  const auto classes = static_cast<std::size_t>(shape.classes);
+  std::vector<std::int64_t> evidence(held.size() * classes);
+  std::vector<std::uint16_t> right;
+  const CortexScratchMemory memory(shape);
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    evidence_of(shape, arrays, activities, held[i], memory.scratch, evidence.data() + i * classes);
+    right.push_back(images.labels[held[i]]);
+  }
+  return fit_sharpness(evidence, classes, right);
+}
+
+}  // namespace
+}  // namespace detail
+
+Expected<TrainedCortex> train_cortex(const LabeledImages& images,
+                                     const CortexTraining& training) noexcept {
+  using namespace detail;
+  if (Expected<void> checked = check_training(images, training); !checked)
+    return tl::unexpected(checked.error());
+  Expected<std::vector<std::string>> names = names_of(images);
+  if (!names) return tl::unexpected(names.error());
+  TrainedCortex cortex;
+  cortex.names = std::move(*names);
+  cortex.parameters = training.parameters;
+  cortex.parameters.width = images.width;
+  cortex.parameters.height = images.height;
+  const Expected<CortexShape> shape =
+      make_cortex_shape(cortex.parameters, static_cast<int>(cortex.names.size()));
+  if (!shape) return tl::unexpected(shape.error());
+
+  const int threads = threads_of(training.threads);
+  const Hierarchy& hierarchy = shape->hierarchy;
+  cortex.weights.assign(hierarchy.weights, 0);
+  cortex.bias.assign(hierarchy.minicolumns, 0);
+  CortexActivities activities(*shape, images, training, threads);
+  for (int level = 0; level < hierarchy.level_count; ++level) {
+    const LevelPlan& l = hierarchy.level(level);
+    const bool done = for_each_part(
+        *shape, l.hypercolumns(), threads,
+        [&](int h, const CortexScratch& scratch) {
+          learn_features(*shape, level, h, activities, training, scratch, cortex.weights.data(),
+                         cortex.bias.data());
+          for (std::size_t image = 0; image < activities.count(); ++image) {
+            activities.load(image, level, scratch);
+            run_hypercolumn(*shape, arrays_of(cortex), level, h, scratch);
+            activities.store(image, l.first + h, scratch.activity[l.first + h]);
+          }
+        },
+        [&](double share) {
+          return !training.progress ||
+                 training.progress("features", (level + share) / hierarchy.level_count);
+        });
+    if (!done) return tl::unexpected(stopped_training());
+  }
+  const std::vector<std::uint32_t> which = with_labels(images, training.labels_per_class);
+  if (training.progress && !training.progress("read-out", 0.0))
+    return tl::unexpected(stopped_training());
+  cortex.sharpness = sharpness_of(*shape, activities, images, which, training, cortex);
+  if (training.progress && !training.progress("read-out", 0.5))
+    return tl::unexpected(stopped_training());
+  LearnedReadOut learned =
+      learn_read_out(*shape, activities, images.labels,
+                     with_copies(which, images.count(), training.copies), training);
+  cortex.read_out = std::move(learned.read_out);
+  cortex.class_bias = std::move(learned.class_bias);
+  return cortex;
+}
+
+Expected<std::vector<CortexAnswer>> classify(const TrainedCortex& cortex,
+                                             const LabeledImages& images, int threads) noexcept {
+  using namespace detail;
+  const Expected<CortexShape> shape =
+      make_cortex_shape(cortex.parameters, static_cast<int>(cortex.names.size()));
+  if (!shape) return tl::unexpected(shape.error());
+  const auto pixels = static_cast<std::size_t>(shape->pixels());
+  if (images.width != cortex.parameters.width || images.height != cortex.parameters.height ||
+      images.ink.size() % pixels != 0) {
+    return invalid_argument("cortex: the images have %dx%d pixels; the model takes %dx%d",
+                            images.width, images.height, cortex.parameters.width,
+                            cortex.parameters.height);
+  }
+  std::vector<CortexAnswer> answers(images.ink.size() / pixels);
+  constexpr std::size_t kBlock = 64;
+  for_each_part(
+      *shape, static_cast<int>((answers.size() + kBlock - 1) / kBlock), threads_of(threads),
+      [&](int part, const CortexScratch& scratch) {
+        std::vector<std::int64_t> evidence(static_cast<std::size_t>(shape->classes));
+        const std::size_t begin = static_cast<std::size_t>(part) * kBlock;
+        for (std::size_t i = begin; i < std::min(begin + kBlock, answers.size()); ++i) {
+          classify_patch(*shape, arrays_of(cortex), images.ink.data() + i * pixels, images.width,
+                         scratch, evidence.data());
+          const CortexDecision decision = decide(evidence.data(), shape->classes, cortex.sharpness);
+          answers[i] = {decision.label, decision.confidence};
+        }
+      },
+      {});
+  return answers;
+}
+
+}  // namespace ocellus

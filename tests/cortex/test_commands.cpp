@@ -1,0 +1,91 @@
+// ocellus train cortex and ocellus cortex: the model that is written classifies, and every mistake
+// is reported.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "apps/program_checks.h"
+#include "cortex/labeled_strokes.h"
+#include "ocellus/cortex_training.h"
+#include "support/files.h"
+#include "support/idx_files.h"
+
+namespace ocellus::test {
+namespace {
+
+class CortexCommands : public testing::Test {
+ protected:
+  /// Options that name files with strokes.
+  std::vector<std::string> files(int count, unsigned seed, const std::string& name) const {
+    const LabeledImages images = labeled_strokes(count, seed);
+    const std::vector<std::uint8_t> labels(images.labels.begin(), images.labels.end());
+    return {"--images",
+            write_bytes(folder_ / (name + "-images.gz"),
+                        gzipped(idx_images(static_cast<std::uint32_t>(count), 16, 16, images.ink))),
+            "--labels", write_bytes(folder_ / (name + "-labels"), idx_labels(labels))};
+  }
+  std::vector<std::string> train(int count = 1200) const {
+    return plus(
+        plus({"train", "cortex"}, files(count, 1, "train")),
+        {"--levels", "8x8/4x4:24", "--keep-slant", "--feature-images", "2000", "-o", model_});
+  }
+
+  const TemporaryFolder folder_;
+  const std::string model_ = folder_ / "model.ocellus";
+};
+
+// Fails if the report is not of the model in the file, or if the model does not classify other
+// images.
+TEST_F(CortexCommands, WhatIsLearnedClassifies) {
+  for (const char* read_out : {"bayes", "delta"}) {
+    const auto report = json_of(plus(train(), {"--read-out", read_out, "--validation", "0.2"}));
+    EXPECT_EQ(report["images"], 960);
+    EXPECT_EQ(report["validation_images"], 240);
+    EXPECT_EQ(report["classes"].size(), 4u);
+    EXPECT_GT(report["accuracy"].get<double>(), 0.9);
+    EXPECT_EQ(report["bytes"], bytes_of(model_).size());
+    const auto read = read_cortex(model_.c_str());
+    ASSERT_TRUE(read) << read.error().text;
+    EXPECT_EQ(read->parameters.levels[0], (CorticalLevel{8, 8, 4, 4, 24}));
+    EXPECT_FALSE(read->parameters.deslant);
+
+    const auto answers = json_of(
+        plus(plus({"cortex"}, files(200, 2, "test")), {"--model", model_, "--batch", "33"}));
+    EXPECT_GT(answers["accuracy"].get<double>(), 0.9);
+    ASSERT_EQ(answers["predictions"].size(), 200u);
+    const LabeledImages images = labeled_strokes(200, 2);
+    const auto expected = classify(*read, images);
+    int right = 0;
+    for (std::size_t i = 0; i < 200; ++i) {
+      EXPECT_EQ(answers["predictions"][i], (*expected)[i].label);
+      right += (*expected)[i].label == images.labels[i] ? 1 : 0;
+    }
+    EXPECT_DOUBLE_EQ(answers["accuracy"].get<double>(), right / 200.0);
+    int counted = 0;
+    for (const auto& row : answers["confusion"])
+      for (const auto& cell : row) counted += cell.get<int>();
+    EXPECT_EQ(counted, 200);
+  }
+}
+
+// Fails if an error is not reported by a text that names the file or the option.
+TEST_F(CortexCommands, MistakesAreNamed) {
+  const auto fails = [](const std::vector<std::string>& arguments, const std::string& part) {
+    expect_error(arguments, {part});
+  };
+  fails({"cortex"}, "--images must name a file");
+  fails({"cortex", "--images", "/no/such/file"}, "/no/such/file");
+  fails(plus(plus({"cortex"}, files(8, 3, "test")), {"--model", "/no/model"}), "/no/model");
+  fails(plus(plus({"cortex"}, files(8, 3, "test")), {"--batch", "0"}), "--batch");
+  fails(plus(train(40), {"--levels", "8x8:3"}), "'8x8:3' is not a level");
+  fails(plus(train(40), {"--levels", "17x8/1x1:8"}), "the window of level 2 is 17x8");
+  fails(plus(train(40), {"--read-out", "bayes", "--passes", "3"}), "needs one pass");
+  fails(plus(train(40), {"--rotation", "3"}), "without --copies");
+  fails(plus(plus({"train", "cortex"}, files(40, 4, "train")), {"-o", folder_ / "model"}),
+        "must end in .ocellus");
+}
+
+}  // namespace
+}  // namespace ocellus::test

@@ -1,0 +1,296 @@
+// The cortical network against the equations in double precision.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cortex/hypercolumn.h"
+#include "cortex/network_reference.h"
+#include "cortex/philox.h"
+#include "ocellus/cortical_network.h"
+
+namespace ocellus {
+namespace {
+
+using test::ReferenceNetwork;
+
+/// Images that repeat, with a share of changed pixels, so that minicolumns learn.
+class Patterns {
+ public:
+  Patterns(int count, std::size_t pixels, double noise, unsigned seed)
+      : random_(seed), noise_(noise) {
+    for (int i = 0; i < count; ++i) {
+      std::vector<std::uint8_t> image(pixels);
+      for (auto& p : image) p = static_cast<std::uint8_t>(random_() % 3 == 0 ? 220 : 30);
+      images.push_back(image);
+    }
+  }
+
+  std::vector<std::uint8_t> next() {
+    std::vector<std::uint8_t> image = images[random_() % images.size()];
+    for (auto& p : image)
+      if (std::uniform_real_distribution<>(0.0, 1.0)(random_) < noise_)
+        p = static_cast<std::uint8_t>(random_() % 256);
+    return image;
+  }
+
+  std::vector<std::vector<std::uint8_t>> images;
+
+ private:
+  std::mt19937 random_;
+  double noise_;
+};
+
+CorticalNetworkConfig overlapping_tiles() {
+  CorticalNetworkConfig config;
+  config.width = 17;
+  config.height = 14;
+  config.lgn = LgnTransform::kContrast;
+  config.lgn_threshold = 20;
+  config.level_count = 3;
+  config.levels[0] = {6, 5, 3, 3, 37};  // 4 x 4
+  config.levels[1] = {2, 3, 1, 1, 2};   // 3 x 2
+  config.levels[2] = {3, 2, 1, 1, 70};
+  config.learning.random_firing = 0.3f;
+  config.learning.threshold = 0.6f;
+  config.seed = 0x123456789abcdefULL;
+  return config;
+}
+
+void compare(const CorticalNetwork& network, const ReferenceNetwork& reference) {
+  for (int l = 0; l < network.levels(); ++l) {
+    const auto& level = reference.levels[static_cast<std::size_t>(l)];
+    ASSERT_EQ(network.winners(l).size(), level.hypercolumns.size());
+    for (std::size_t h = 0; h < level.hypercolumns.size(); ++h) {
+      const auto& expected = level.hypercolumns[h];
+      ASSERT_EQ(network.winners(l)[h], expected.winner) << "level " << l << " hypercolumn " << h;
+      const auto responses = network.responses(l, static_cast<int>(h));
+      for (std::size_t m = 0; m < expected.g.size(); ++m) {
+        const double g = static_cast<double>(responses[m]) / (32768.0 * 32768.0);
+        ASSERT_EQ(g, expected.g[m]) << "level " << l << " hypercolumn " << h << " of " << m;
+        ASSERT_NEAR(1.0 / (1.0 + std::exp(-g)), expected.f[m], 1e-9);
+      }
+    }
+  }
+}
+
+void compare_weights(const CorticalNetwork& network, const ReferenceNetwork& reference) {
+  for (int l = 0; l < network.levels(); ++l) {
+    const auto& level = reference.levels[static_cast<std::size_t>(l)];
+    for (std::size_t h = 0; h < level.hypercolumns.size(); ++h)
+      for (int m = 0; m < network.minicolumns(l); ++m)
+        for (int i = 0; i < network.inputs(l); ++i)
+          ASSERT_EQ(network.weight(l, static_cast<int>(h), i, m) / 32768.0,
+                    level.hypercolumns[h]
+                        .weights[static_cast<std::size_t>(m)][static_cast<std::size_t>(i)]);
+  }
+}
+
+/// Steps that learn, and how many winners of all levels came from responses.
+int run_both(const CorticalNetworkConfig& config, Patterns& patterns, int steps) {
+  auto network = CorticalNetwork::create(config);
+  EXPECT_TRUE(network) << network.error().text;
+  ReferenceNetwork reference(config);
+  compare_weights(*network, reference);
+  int responded = 0;
+  for (int step = 0; step < steps; ++step) {
+    const auto image = patterns.next();
+    const bool learn = step % 7 != 6;
+    network->step(image.data(), config.width, learn);
+    reference.step(image, learn);
+    compare(*network, reference);
+    if (testing::Test::HasFatalFailure()) return responded;
+    const int top = network->levels() - 1;
+    const int winner = network->winners(top)[0];
+    responded +=
+        winner != kSilent && network->responses(top, 0)[static_cast<std::size_t>(winner)] > 0;
+  }
+  compare_weights(*network, reference);
+  EXPECT_EQ(network->steps(), static_cast<std::uint64_t>(steps - steps / 7));
+  return responded;
+}
+
+// Fails if a constant or the order of words in the generator is wrong. The answers are those of the
+// authors' library Random123 (kat_vectors).
+TEST(Philox, KnownAnswers) {
+  using Words = std::array<std::uint32_t, 4>;
+  EXPECT_EQ(detail::philox(0, {0, 0, 0, 0}),
+            (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(detail::philox(~0ULL, {~0u, ~0u, ~0u, ~0u}),
+            (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(detail::philox(0x299f31d0a4093822ULL, {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}),
+            (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+// Fails if an equation, the update, the random firing or the geometry of the tree differs from the
+// reference in any of 1,000 steps. Winners, g and weights must be equal.
+TEST(CorticalNetwork, BinaryTreeEqualsReference) {
+  const CorticalNetworkConfig config = binary_tree(8, 32);
+  EXPECT_EQ(config.level_count, 4);
+  Patterns patterns(3, 8 * 32, 0.001, 1);
+  // Otherwise the top would have compared random firing only.
+  EXPECT_GT(run_both(config, patterns, 1000), 200);
+}
+
+// Fails in the same way with overlapping windows in two directions, contrast cells, numbers of
+// minicolumns that do not fill vectors, and silent hypercolumns.
+TEST(CorticalNetwork, OverlappingTilesEqualReference) {
+  const CorticalNetworkConfig config = overlapping_tiles();
+  Patterns patterns(2, 17 * 14, 0.001, 2);
+  EXPECT_GT(run_both(config, patterns, 1000), 50);
+}
+
+// Fails if an image of one gray level makes a contrast cell active, or if a hypercolumn without
+// active inputs has a winner or learns.
+TEST(CorticalNetwork, UniformImageIsSilent) {
+  const CorticalNetworkConfig config = overlapping_tiles();
+  auto network = CorticalNetwork::create(config);
+  ASSERT_TRUE(network);
+  const ReferenceNetwork untouched(config);
+  const std::vector<std::uint8_t> gray(17 * 14, 99);
+  for (int step = 0; step < 20; ++step) network->step(gray.data(), 17, true);
+  for (int l = 0; l < 3; ++l)
+    for (const int winner : network->winners(l)) EXPECT_EQ(winner, kSilent);
+  compare_weights(*network, untouched);
+}
+
+// Fails if the result of a level depends on the order in which hypercolumns run, or on how threads
+// share them: something of one hypercolumn would reach into another one.
+TEST(CorticalNetwork, AnyOrderAndNumberOfThreadsEqual) {
+  const CorticalNetworkConfig config = binary_tree(16, 40);
+  detail::NetworkPlan plan;
+  ASSERT_TRUE(detail::make_network_plan(config, plan));
+  auto network = CorticalNetwork::create(config);
+  ASSERT_TRUE(network);
+
+  std::vector<std::uint8_t> cells(static_cast<std::size_t>(plan.hierarchy.width) * kLgnCells);
+  // Aligned as the rows of weights have to be.
+  std::vector<std::uint16_t> weights(plan.hierarchy.weights + 32);
+  std::vector<std::int32_t> omega(plan.hierarchy.minicolumns);
+  std::vector<std::uint8_t> wins(plan.hierarchy.minicolumns);
+  std::vector<std::int64_t> responses(plan.hierarchy.minicolumns);
+  std::vector<std::int32_t> winners(static_cast<std::size_t>(plan.hierarchy.hypercolumns));
+  void* aligned = weights.data();
+  std::size_t room = weights.size() * 2;
+  std::align(64, plan.hierarchy.weights * 2, aligned, room);
+  const detail::NetworkArrays arrays{cells.data(),     static_cast<std::uint16_t*>(aligned),
+                                     omega.data(),     wins.data(),
+                                     responses.data(), winners.data()};
+  for (int l = plan.hierarchy.level_count - 1; l >= 0; --l)
+    for (int h = plan.hierarchy.levels[static_cast<std::size_t>(l)].hypercolumns() - 1; h >= 0; --h)
+      detail::initialize_hypercolumn(plan, l, h, arrays);
+
+  Patterns patterns(4, cells.size() / 2, 0.002, 3);
+  for (std::uint64_t step = 0; step < 300; ++step) {
+    const auto image = patterns.next();
+    network->step(image.data(), plan.hierarchy.width, true);
+    detail::lgn_cells(plan, image.data(), plan.hierarchy.width, 0, 1, cells.data());
+    const int threads = 1 + static_cast<int>(step % 3);
+    for (int l = 0; l < plan.hierarchy.level_count; ++l) {
+      const int count = plan.hierarchy.levels[static_cast<std::size_t>(l)].hypercolumns();
+      std::vector<std::thread> team;
+      for (int t = 0; t < threads; ++t) {
+        team.emplace_back([&, t] {
+          std::vector<std::uint16_t> active(static_cast<std::size_t>(plan.hierarchy.most_inputs));
+          for (int h = count - 1 - t; h >= 0; h -= threads)
+            detail::step_hypercolumn(plan, l, h, step, true, arrays, active.data());
+        });
+      }
+      for (std::thread& thread : team) thread.join();
+      ASSERT_TRUE(
+          std::equal(network->winners(l).begin(), network->winners(l).end(),
+                     winners.begin() + plan.hierarchy.levels[static_cast<std::size_t>(l)].first))
+          << "step " << step << " level " << l;
+    }
+  }
+  for (int i = 0; i < network->inputs(0); ++i)
+    for (int m = 0; m < network->minicolumns(0); ++m)
+      ASSERT_EQ(network->weight(0, 0, i, m),
+                arrays.weights[static_cast<std::size_t>(i) * 64 + static_cast<std::size_t>(m)]);
+}
+
+// Fails if minicolumns do not become selective: each of the repeated images must in the end have a
+// winner of its own at the top, by its response, also with learning off.
+TEST(CorticalNetwork, LearnsRepeatedImages) {
+  const CorticalNetworkConfig config = binary_tree(4, 32);
+  auto network = CorticalNetwork::create(config);
+  ASSERT_TRUE(network);
+  Patterns patterns(6, 4 * 32, 0.0, 4);
+  for (int step = 0; step < 3000; ++step) {
+    const auto image = patterns.next();
+    network->step(image.data(), config.width, true);
+  }
+  std::set<int> winners;
+  for (const auto& image : patterns.images) {
+    network->step(image.data(), config.width, false);
+    const int winner = network->winners(2)[0];
+    ASSERT_NE(winner, kSilent);
+    EXPECT_GT(network->responses(2, 0)[static_cast<std::size_t>(winner)], 0);
+    winners.insert(winner);
+  }
+  EXPECT_EQ(winners.size(), patterns.images.size());
+}
+
+// Fails if the seed has no effect, or if two networks of one seed differ.
+TEST(CorticalNetwork, SeedDecides) {
+  CorticalNetworkConfig config = binary_tree(2, 32);
+  const auto a = CorticalNetwork::create(config);
+  const auto b = CorticalNetwork::create(config);
+  config.seed = 2;
+  const auto c = CorticalNetwork::create(config);
+  int different = 0;
+  for (int i = 0; i < a->inputs(0); ++i) {
+    EXPECT_EQ(a->weight(0, 1, i, 5), b->weight(0, 1, i, 5));
+    different += a->weight(0, 1, i, 5) != c->weight(0, 1, i, 5);
+  }
+  EXPECT_GT(different, a->inputs(0) / 2);
+}
+
+// Fails if a bad member is accepted, or if the error does not name it.
+TEST(CorticalNetwork, RefusesBadConfigurations) {
+  const auto text = [](const CorticalNetworkConfig& config) -> std::string {
+    const auto made = CorticalNetwork::create(config);
+    if (made) return "accepted";
+    EXPECT_EQ(made.error().status, Status::kInvalidArgument);
+    return made.error().text;
+  };
+  const CorticalNetworkConfig good = overlapping_tiles();
+  CorticalNetworkConfig bad = good;
+  bad.levels[1].minicolumns = 0;
+  EXPECT_EQ(text(bad), "minicolumns of level 2 is 0; it must be 2 to 1024");
+  bad = good;
+  bad.levels[0].minicolumns = 1025;
+  EXPECT_NE(text(bad).find("minicolumns of level 1 is 1025"), std::string::npos);
+  bad = good;
+  bad.levels[2] = {1, 1, 1, 1, 4};
+  EXPECT_NE(text(bad).find("the hierarchy must converge"), std::string::npos) << text(bad);
+  bad = good;
+  bad.levels[2].window_width = 4;
+  EXPECT_EQ(text(bad), "the window of level 3 is 4x2; the grid below it has 3x2 points");
+  bad = good;
+  bad.levels[1].stride_y = 0;
+  EXPECT_NE(text(bad).find("stride_y of level 2 is 0"), std::string::npos);
+  bad = good;
+  bad.level_count = 0;
+  EXPECT_NE(text(bad).find("level_count is 0"), std::string::npos);
+  bad = good;
+  bad.width = 0;
+  EXPECT_NE(text(bad).find("width is 0"), std::string::npos);
+  bad = good;
+  bad.learning.potentiation = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_NE(text(bad).find("potentiation is"), std::string::npos);
+  bad = good;
+  bad.learning.stable_wins = 65;
+  EXPECT_NE(text(bad).find("stable_wins is 65"), std::string::npos);
+  EXPECT_NE(text(binary_tree(1 << 20, 1024)).find("width"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ocellus
