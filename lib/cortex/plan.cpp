@@ -38,7 +38,8 @@ tl::unexpected<Error> no_memory_for_model() noexcept {
 }
 
 /// Leaves a file open where its arrays begin.
-Expected<ModelHeader> read_model_table(const char* model, CortexTable& table, ModelFile& file) noexcept {
+Expected<ModelHeader> read_model_table(const char* model, CortexTable& table,
+                                       ModelFile& file) noexcept {
   if (const auto own = library_cortex_model(model); !own.empty()) {
     const Expected<ModelHeader> header =
         parse_model_header(kCortexKind, own.data(), own.size(), own.size());
