@@ -412,34 +412,4 @@ Expected<TrainedNeocognitron> extend_neocognitron(const TrainedNeocognitron& net
   return Trainer(images, training, &network).train();
 }
 
-LabeledImages split_validation(LabeledImages& images, double share, std::uint64_t seed) noexcept {
-  std::vector<std::vector<std::size_t>> members;
-  for (std::size_t i = 0; i < images.count(); ++i) {
-    const std::size_t label = images.labels[i];
-    if (members.size() <= label) members.resize(label + 1);
-    members[label].push_back(i);
-  }
-  std::vector<char> moves(images.count());
-  std::mt19937_64 random(seed);
-  for (std::vector<std::size_t>& own : members) {
-    if (own.empty()) continue;
-    for (std::size_t i = own.size(); i > 1; --i) std::swap(own[i - 1], own[random() % i]);
-    const double wanted = std::clamp(share, 0.0, 1.0) * static_cast<double>(own.size());
-    const auto count = std::min(static_cast<std::size_t>(std::lround(wanted)), own.size() - 1);
-    for (std::size_t i = 0; i < count; ++i) moves[own[i]] = 1;
-  }
-  LabeledImages stays{images.width, images.height, {}, {}, images.names};
-  LabeledImages moved = stays;
-  const std::size_t pixels =
-      static_cast<std::size_t>(images.width) * static_cast<std::size_t>(images.height);
-  for (std::size_t i = 0; i < images.count(); ++i) {
-    LabeledImages& to = moves[i] != 0 ? moved : stays;
-    const auto first = images.ink.begin() + static_cast<std::ptrdiff_t>(i * pixels);
-    to.ink.insert(to.ink.end(), first, first + static_cast<std::ptrdiff_t>(pixels));
-    to.labels.push_back(images.labels[i]);
-  }
-  images = std::move(stays);
-  return moved;
-}
-
 }  // namespace ocellus
