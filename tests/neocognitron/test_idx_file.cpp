@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/io/idx_file.h"
 #include "apps/io/class_names.h"
+#include "apps/io/idx_file.h"
 #include "support/files.h"
 #include "support/idx_files.h"
 
