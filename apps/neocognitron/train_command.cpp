@@ -28,6 +28,7 @@ struct TrainOptions : TrainingFiles {
   std::string checkpoint;
   bool resume = false;
   int per_class = 0;
+  double styles = 0.0;
   std::vector<int> planes;
   std::vector<float> learning_thresholds;
   std::vector<float> thresholds;
@@ -66,6 +67,11 @@ Images read_images(const TrainOptions& options) {
   // The split comes first. So the validation images do not depend on --per-class.
   images.validation = split_validation(images.training, options.validation, options.training.seed);
   if (options.per_class > 0) keep_first(images.training, options.per_class);
+  if (options.styles > 0.0 &&
+      take(add_digit_styles(images.training, options.styles, options.training.seed), "--styles") ==
+          0) {
+    throw InputError("--styles: there are no plain images of the classes 1 and 7");
+  }
   return images;
 }
 
@@ -239,6 +245,12 @@ void add_input_options(CLI::App& command, TrainOptions& options) {
                   "Learn the first N images of each class only; 0: all")
       ->check(CLI::Range(0, 1'000'000'000))
       ->capture_default_str();
+  command
+      .add_option("--styles", options.styles,
+                  "Ones with an upstroke or a foot and sevens with a bar, drawn from the images of "
+                  "these classes: so many for each of them, 0 to 4")
+      ->check(finite_range(0.0, 4.0))
+      ->capture_default_str();
   command.add_option(
       "--from", options.from,
       "Model that learns the images in addition, and classes with new names: a file, or "
@@ -322,6 +334,15 @@ void add_learning_options(CLI::App& command, TrainOptions& options) {
                   "Logarithm of the largest factor of these along x and y, 0 to 1")
       ->capture_default_str();
   command.add_option("--shear", training.shear, "Most shear of these, 0 to 1")
+      ->capture_default_str();
+  command
+      .add_option("--bend", training.bend,
+                  "Most displacement of the points of a grid that bends these, 0 to 6 pixels of 65")
+      ->capture_default_str();
+  command
+      .add_option("--stroke", training.stroke,
+                  "By how much strokes of these become wider or narrower at each side, 0 to 3 "
+                  "pixels of 65")
       ->capture_default_str();
   command.add_option("--seed", training.seed, "Seed of the split, the copies and the order")
       ->capture_default_str();

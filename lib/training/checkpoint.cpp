@@ -161,8 +161,8 @@ std::uint64_t settings_hash(const NeocognitronTraining& training,
   }
   hash.add(training.margin, training.references, training.passes, training.copies,
            training.tuning.passes, training.tuning.rate, training.tuning.sharpness,
-           training.rotation, training.scale, training.shear, training.seed,
-           training.calibration_copies);
+           training.rotation, training.scale, training.shear, training.bend, training.stroke,
+           training.seed, training.calibration_copies);
   return hash.value();
 }
 

@@ -82,6 +82,8 @@ Expected<void> check_training(const LabeledImages& images, const NeocognitronTra
   check("rotation", static_cast<double>(training.rotation), 0.0, 45.0);
   check("scale", static_cast<double>(training.scale), 0.0, 1.0);
   check("shear", static_cast<double>(training.shear), 0.0, 1.0);
+  check("bend", static_cast<double>(training.bend), 0.0, 6.0);
+  check("stroke", static_cast<double>(training.stroke), 0.0, 3.0);
   check("threads", training.threads, 0, 1024);
   check("calibration_copies", training.calibration_copies, 0, 1e6);
   if (result && training.checkpoint_images == 0)

@@ -44,35 +44,6 @@ InkImage image_at(const LabeledImages& images, std::size_t i) noexcept {
   return {images.ink.data() + i * pixels, images.width, images.height, images.width};
 }
 
-Distortion random_distortion(const NeocognitronTraining& training, std::mt19937_64& random) {
-  // std::uniform_real_distribution differs between C++ libraries.
-  const auto uniform = [&random](float bound) {
-    const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
-    return static_cast<double>(bound) * (2.0 * unit - 1.0);
-  };
-  const double angle = uniform(training.rotation) * std::numbers::pi / 180.0;
-  const double sx = std::exp(uniform(training.scale));
-  const double sy = std::exp(uniform(training.scale));
-  const double shear = uniform(training.shear);
-  return {std::cos(angle) * sx, -std::sin(angle) * sx + shear, std::sin(angle) * sy,
-          std::cos(angle) * sy};
-}
-
-void write_u0(const InkImage& image, const PatchNormalization& normalization,
-              const Distortion& distortion, std::vector<float>& u0) {
-  PatchTransform transform;
-  if (!find_transform(image, normalization, transform)) {
-    std::fill(u0.begin(), u0.end(), 0.0f);
-    return;
-  }
-  const PatchTransform t = transform;
-  transform.xx = t.xx * distortion.xx + t.xy * distortion.yx;
-  transform.xy = t.xx * distortion.xy + t.xy * distortion.yy;
-  transform.yx = t.yx * distortion.xx + t.yy * distortion.yx;
-  transform.yy = t.yx * distortion.xy + t.yy * distortion.yy;
-  resample(image, transform, u0.data());
-}
-
 namespace {
 
 /// The references of a network in memory of their own.

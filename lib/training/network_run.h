@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <random>
 #include <vector>
 
 #include "neocognitron/normalization.h"
 #include "ocellus/neocognitron_training.h"
+#include "training/distortion.h"
 #include "training/layer_run.h"
 
 namespace ocellus::detail {
@@ -23,19 +23,6 @@ Error stopped_training() noexcept;
 Expected<void> check_network(const TrainedNeocognitron& network) noexcept;
 Expected<void> check_images(const LabeledImages& images) noexcept;
 InkImage image_at(const LabeledImages& images, std::size_t i) noexcept;
-
-/// A distortion of U0 around its center.
-struct Distortion {
-  double xx = 1.0;
-  double xy = 0.0;
-  double yx = 0.0;
-  double yy = 1.0;
-};
-Distortion random_distortion(const NeocognitronTraining& training, std::mt19937_64& random);
-
-/// U0 of an image without ink is empty.
-void write_u0(const InkImage& image, const PatchNormalization& normalization,
-              const Distortion& distortion, std::vector<float>& u0);
 
 /// The stages that have been learned so far.
 class Network {

@@ -92,6 +92,18 @@ TEST_F(TrainCommand, WritesAModelAndReportsIt) {
   EXPECT_EQ(files_in(folder_.path(), "model"), (std::vector<std::string>{"model.ocellus"}));
 }
 
+// Fails when --styles adds no images, or hides that there are none to draw in.
+TEST_F(TrainCommand, AddsStyles) {
+  const auto arguments = plus(files(draw(100, kAll, 6), "styled"), kSmall);
+  const auto report =
+      json_of(plus(arguments, {"--styles", "1", "--tuning-passes", "0", "-o", model_}));
+  EXPECT_GT(report["images"].get<int>(), 105);
+  EXPECT_LE(report["images"].get<int>(), 120);
+  expect_error(plus(plus(files(draw(20, {2, 3}, 7), "plain"), kSmall),
+                    {"--styles", "1", "-o", folder_ / "none.ocellus"}),
+               {"--styles: there are no plain images of the classes 1 and 7"});
+}
+
 // Fails when bright ink is inverted, or dark ink is not.
 TEST_F(TrainCommand, TheColorOfTheInkDoesNotMatter) {
   const Digits dark = draw(30, kAll, 2);

@@ -102,6 +102,8 @@ struct NeocognitronTraining {
   float rotation = 8.0f;  ///< of the copies and while tuning: at most, degrees
   float scale = 0.1f;     ///< logarithm of the factors along x and y, at most
   float shear = 0.15f;    ///< at most
+  float bend = 0.0f;      ///< displacement of each point of a grid over the image, pixels of 65
+  float stroke = 0.0f;  ///< by how much strokes become wider or narrower at each side, pixels of 65
   std::uint64_t seed = 1;
   int threads = 0;  ///< 0: one for each CPU that the process may use
   /// Distorted copies that stage 4 does not learn: `train_neocognitron` fits the confidence to
@@ -146,6 +148,14 @@ Expected<TrainedNeocognitron> train_neocognitron(const LabeledImages& images,
 Expected<TrainedNeocognitron> extend_neocognitron(const TrainedNeocognitron& network,
                                                   const LabeledImages& images,
                                                   const NeocognitronTraining& training) noexcept;
+
+/// Adds digits in styles that the images may lack: ones with an upstroke or a foot, sevens with a
+/// bar through the stem or with a serif. They are images of the classes "1" and "7" with more
+/// strokes, which have the width of the image's own stroke. Images that are not plain enough add
+/// none. `share`: how many each image of these classes adds on average, 0 to 4. Returns how many
+/// were added, behind the others. Errors: InvalidArgument (images, share).
+Expected<std::size_t> add_digit_styles(LabeledImages& images, double share,
+                                       std::uint64_t seed) noexcept;
 
 /// What a network says of an image.
 struct CharacterScores {
