@@ -79,11 +79,14 @@ void HostCalls::pause() const noexcept {
 
 void HostCalls::work() noexcept {
   std::uint32_t answered = 0;
-  while (!stop_.load(std::memory_order_relaxed)) {
+  for (;;) {
+    // In this order: `stop` sets stop_ before it changes expected_.
     const std::uint32_t expected = expected_.load();
+    if (stop_.load()) return;
+    const std::uint32_t open = expected - withdrawn_.load();
     // A lost device does not ask any more.
-    if (device_->lost()) answered = expected;
-    if (answered == expected) {
+    if (device_->lost()) answered = open;
+    if (answered == open) {
       expected_.wait(expected);
       continue;
     }

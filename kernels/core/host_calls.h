@@ -57,7 +57,7 @@ class HostCalls {
   /// Tells that a frame will make `calls` calls.
   void expect(int calls) noexcept;
   /// Takes this back: the frame was not launched.
-  void withdraw(int calls) noexcept { expected_.fetch_sub(static_cast<std::uint32_t>(calls)); }
+  void withdraw(int calls) noexcept { withdrawn_.fetch_add(static_cast<std::uint32_t>(calls)); }
 
  private:
   struct Call {
@@ -74,7 +74,10 @@ class HostCalls {
 
   std::array<Call, static_cast<std::size_t>(kMaxCalls) * kMaxDepth> calls_{};
   std::atomic<int> call_count_{0};
-  std::atomic<std::uint32_t> expected_{0};  // calls since the start
+  // Calls since the start. The thread sleeps until the first number changes, so it must never
+  // return to an earlier value.
+  std::atomic<std::uint32_t> expected_{0};
+  std::atomic<std::uint32_t> withdrawn_{0};
   std::atomic<bool> stop_{false};
   const CudaDevice* device_ = nullptr;
   bool running_ = false;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "kernels/core/cuda_device.h"
+#include "kernels/core/host_calls.h"
 #include "kernels/fake_driver.h"
 #include "support/operator_cases.h"
 
@@ -202,6 +203,33 @@ TEST(Loss, ALostDeviceIsOnlyFreed) {
     EXPECT_TRUE(name.find("Ctx") != std::string::npos ||
                 name.find("Destroy") != std::string::npos || name.find("Free") != std::string::npos)
         << name;
+  }
+}
+
+// Fails when the thread for functions of the host misses the order to end. Whether it does depends
+// on the moment, so this is repeated.
+TEST(Loss, EndsTheThreadForFunctionsOfTheHost) {
+  FakeDriver& driver = fake_driver();
+  reset_fake_driver();
+  const auto info = must(Engine::probe(engine_config(1, BackendChoice::kCuda)));
+  auto opened = must(cuda::CudaDevice::open(EngineConfig{}, info));
+  auto& device = static_cast<cuda::CudaDevice&>(*opened);
+  driver.fail_at = driver.calls;
+  driver.failure = cudaErrorLaunchFailure;
+  driver.stays_failed = true;
+  {
+    cuda::Scope scope(device, cuda::Phase::kCreating, "a test");
+    void* block = nullptr;
+    ASSERT_FALSE(scope(cuda::kCudaCalls.malloc_device, &block, std::size_t{64}));
+  }
+  ASSERT_TRUE(device.lost());
+  for (int repetition = 0; repetition < 20'000; ++repetition) {
+    cuda::HostCalls calls;
+    must(calls.start(device));
+    calls.expect(1);
+    for (volatile int delay = 7 * repetition % 40'000; delay > 0;) delay = delay - 1;
+    calls.withdraw(1);
+    calls.stop();
   }
 }
 
