@@ -2,6 +2,7 @@
 #include "elements.h"
 
 #include "gstocelluscnn.h"
+#include "gstocelluscortex.h"
 #include "gstocellusdigits.h"
 #include "gstocellusflow.h"
 #include "gstocellushalftone.h"
@@ -14,5 +15,6 @@ gboolean gst_ocellus_register_elements(GstPlugin* plugin) {
   done &= GST_ELEMENT_REGISTER(ocelluscnn, plugin);
   done &= GST_ELEMENT_REGISTER(ocellusrestore, plugin);
   done &= GST_ELEMENT_REGISTER(ocellusdigits, plugin);
+  done &= GST_ELEMENT_REGISTER(ocelluscortex, plugin);
   return done;
 }

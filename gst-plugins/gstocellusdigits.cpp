@@ -34,6 +34,7 @@
 #include <string>
 #include <vector>
 
+#include "base/gstocelluslabels.h"
 #include "gstocellusdigitsmeta.h"
 #include "ocellus/character_draw.h"
 #include "ocellus/neocognitron.h"
@@ -51,14 +52,7 @@ static_assert(guint{GST_OCELLUS_DIGIT_FLAG_REJECTED} == ocellus::kCharacterRejec
 static_assert(guint{GST_OCELLUS_DIGIT_FLAG_CAPPED} == ocellus::kCharacterCapped);
 static_assert(guint{GST_OCELLUS_DIGIT_FLAG_EMPTY} == ocellus::kCharacterEmpty);
 
-typedef enum {
-  GST_OCELLUS_DIGITS_MESSAGES_NONE,
-  GST_OCELLUS_DIGITS_MESSAGES_CHANGES,
-  GST_OCELLUS_DIGITS_MESSAGES_ALL,
-} GstOcellusDigitsMessages;
-
 #define DEFAULT_DRAW FALSE
-#define DEFAULT_MESSAGES GST_OCELLUS_DIGITS_MESSAGES_CHANGES
 
 enum {
   PROP_0,
@@ -73,32 +67,17 @@ struct DigitsStream {
   gint fields = 1;                  // strings of a message
   const gchar* gap = "";            // between characters in a string
   const gchar* separator = "\n";    // between fields
-  bool has_string = false;          // a frame has been read
-  std::string string;               // of the frame before
 };
 
 struct _GstOcellusDigits {
   GstOcellusBase parent_instance;
 
-  GstOcellusDigitsMessages messages;  // guarded by the object lock
+  gst_ocellus::ChangeMessages* messages;
   DigitsStream* stream;
 };
 
 G_DEFINE_TYPE(GstOcellusDigits, gst_ocellus_digits, GST_TYPE_OCELLUS_BASE)
 GST_ELEMENT_REGISTER_DEFINE(ocellusdigits, "ocellusdigits", GST_RANK_NONE, GST_TYPE_OCELLUS_DIGITS)
-
-static GType gst_ocellus_digits_messages_get_type(void) {
-  static const GEnumValue values[] = {
-      {GST_OCELLUS_DIGITS_MESSAGES_NONE, "No messages", "none"},
-      {GST_OCELLUS_DIGITS_MESSAGES_CHANGES,
-       "For the first frame, and for a frame whose string differs from the frame before",
-       "changes"},
-      {GST_OCELLUS_DIGITS_MESSAGES_ALL, "For every frame with a result", "all"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static("GstOcellusDigitsMessages", values);
-  return type;
-}
 
 // ---- GstOcellusBase
 
@@ -115,15 +94,14 @@ static void gst_ocellus_digits_adapt(GstOcellusBase* base, OperatorConfig& setti
   const NeocognitronConfig& config = *settings.get_if<NeocognitronConfig>();
   DigitsStream* stream = GST_OCELLUS_DIGITS(base)->stream;
   *stream = {};
+  GST_OCELLUS_DIGITS(base)->messages->restart();
   // The caller asks the operator for its info next, and posts the error of a bad model.
   if (const auto model = Neocognitron::read_model_info(config.model.c_str()))
     stream->model = *model;
   for (gsize i = 0; i < static_cast<gsize>(stream->model.classes); ++i) {
-    // GStreamer refuses strings that are not UTF-8.
-    gchar* name = g_utf8_make_valid(stream->model.names[i].c_str(), -1);
+    const gchar* name = gst_ocellus::intern_class_name(stream->model.names[i].c_str());
     if (g_utf8_strlen(name, -1) > 1) stream->gap = " ";
-    stream->names.push_back(g_intern_string(name));
-    g_free(name);
+    stream->names.push_back(name);
   }
   if (config.layout != CharacterLayout::kTiles) stream->fields = MAX(config.fields.count, 1);
   if (config.layout == CharacterLayout::kBoxes) stream->separator = stream->gap;
@@ -269,23 +247,9 @@ static void gst_ocellus_digits_describe(GstOcellusBase* base, GstBuffer* buffer,
   gst_structure_take_value(message, "characters", &characters);
 }
 
-static GstOcellusDigitsMessages get_messages(GstOcellusDigits* self) {
-  GST_OBJECT_LOCK(self);
-  const GstOcellusDigitsMessages messages = self->messages;
-  GST_OBJECT_UNLOCK(self);
-  return messages;
-}
-
 static gboolean gst_ocellus_digits_wants_message(GstOcellusBase* base, GstBuffer* buffer) {
-  GstOcellusDigits* self = GST_OCELLUS_DIGITS(base);
-  DigitsStream* stream = self->stream;
-  const gchar* string = meta_of(buffer)->string;
-  const bool changed = !stream->has_string || stream->string != string;
-  stream->has_string = true;
-  if (changed) stream->string = string;
-  const GstOcellusDigitsMessages messages = get_messages(self);
-  return messages == GST_OCELLUS_DIGITS_MESSAGES_ALL ||
-         (messages == GST_OCELLUS_DIGITS_MESSAGES_CHANGES && changed);
+  return GST_OCELLUS_DIGITS(base)->messages->wants(G_OBJECT(base), meta_of(buffer)->string) ? TRUE
+                                                                                            : FALSE;
 }
 
 // ---- GObject
@@ -299,7 +263,7 @@ static void gst_ocellus_digits_set_property(GObject* object, guint id, const GVa
       break;
     case PROP_MESSAGES:
       GST_OBJECT_LOCK(self);
-      self->messages = static_cast<GstOcellusDigitsMessages>(g_value_get_enum(value));
+      self->messages->set(static_cast<GstOcellusMessages>(g_value_get_enum(value)));
       GST_OBJECT_UNLOCK(self);
       break;
     default:
@@ -315,7 +279,9 @@ static void gst_ocellus_digits_get_property(GObject* object, guint id, GValue* v
       g_value_set_boolean(value, gst_ocellus_base_get_draw(GST_OCELLUS_BASE(object)));
       break;
     case PROP_MESSAGES:
-      g_value_set_enum(value, get_messages(GST_OCELLUS_DIGITS(object)));
+      GST_OBJECT_LOCK(object);
+      g_value_set_enum(value, GST_OCELLUS_DIGITS(object)->messages->get());
+      GST_OBJECT_UNLOCK(object);
       break;
     default:
       G_OBJECT_CLASS(gst_ocellus_digits_parent_class)->get_property(object, id, value, pspec);
@@ -324,6 +290,7 @@ static void gst_ocellus_digits_get_property(GObject* object, guint id, GValue* v
 }
 
 static void gst_ocellus_digits_finalize(GObject* object) {
+  delete GST_OCELLUS_DIGITS(object)->messages;
   delete GST_OCELLUS_DIGITS(object)->stream;
   G_OBJECT_CLASS(gst_ocellus_digits_parent_class)->finalize(object);
 }
@@ -341,14 +308,7 @@ static void gst_ocellus_digits_class_init(GstOcellusDigitsClass* klass) {
                            DEFAULT_DRAW,
                            static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                                     GST_PARAM_MUTABLE_PLAYING)));
-  g_object_class_install_property(
-      object_class, PROP_MESSAGES,
-      g_param_spec_enum("messages", "Messages",
-                        "When to post an element message; post-messages=true posts one for every "
-                        "frame, too",
-                        gst_ocellus_digits_messages_get_type(), DEFAULT_MESSAGES,
-                        static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                                 GST_PARAM_MUTABLE_PLAYING)));
+  gst_ocellus::install_messages_property(object_class, PROP_MESSAGES);
 
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Ocellus reading of digits", "Filter/Analyzer/Video",
@@ -367,13 +327,11 @@ static void gst_ocellus_digits_class_init(GstOcellusDigitsClass* klass) {
   base_class->describe = gst_ocellus_digits_describe;
   base_class->wants_message = gst_ocellus_digits_wants_message;
 
-  gst_type_mark_as_plugin_api(gst_ocellus_digits_messages_get_type(),
-                              static_cast<GstPluginAPIFlags>(0));
   // Readers find the meta by its name, so it is registered before the first buffer.
   gst_ocellus_digits_meta_get_info();
 }
 
 static void gst_ocellus_digits_init(GstOcellusDigits* self) {
-  self->messages = DEFAULT_MESSAGES;
+  self->messages = new gst_ocellus::ChangeMessages;
   self->stream = new DigitsStream;
 }

@@ -2,6 +2,8 @@
 
 #include <gst/video/video.h>
 
+#include "base/gstocelluslabels.h"
+
 static gboolean gst_ocellus_digits_meta_init(GstMeta* meta, gpointer, GstBuffer*) {
   auto* digits = reinterpret_cast<GstOcellusDigitsMeta*>(meta);
   digits->string = nullptr;
@@ -11,10 +13,6 @@ static gboolean gst_ocellus_digits_meta_init(GstMeta* meta, gpointer, GstBuffer*
 
 static void gst_ocellus_digits_meta_free(GstMeta* meta, GstBuffer*) {
   gst_ocellus_digits_meta_clear(reinterpret_cast<GstOcellusDigitsMeta*>(meta));
-}
-
-static gint scaled(gint value, gint to, gint from) {
-  return static_cast<gint>(gint64{value} * to / MAX(from, 1));
 }
 
 // Boxes are scaled like those of a GstVideoRegionOfInterestMeta. An element that changes only the
@@ -40,14 +38,7 @@ static gboolean gst_ocellus_digits_meta_transform(GstBuffer* target, GstMeta* me
   to->string = g_strdup(from->string);
   for (guint i = 0; scale != nullptr && i < to->count; ++i) {
     GstOcellusDigit* digit = &to->digits[i];
-    const gint width = GST_VIDEO_INFO_WIDTH(scale->out_info);
-    const gint height = GST_VIDEO_INFO_HEIGHT(scale->out_info);
-    const gint old_width = GST_VIDEO_INFO_WIDTH(scale->in_info);
-    const gint old_height = GST_VIDEO_INFO_HEIGHT(scale->in_info);
-    digit->x = scaled(digit->x, width, old_width);
-    digit->width = scaled(digit->width, width, old_width);
-    digit->y = scaled(digit->y, height, old_height);
-    digit->height = scaled(digit->height, height, old_height);
+    gst_ocellus::scale_box(*scale, digit->x, digit->y, digit->width, digit->height);
   }
   return TRUE;
 }

@@ -51,6 +51,7 @@ std::span<const OperatorDescription> operators() noexcept {
       describe<Restoration, RestorationConfig>(
           "restore", "Restoration of blurred images by recursive filters"),
       describe<Neocognitron, NeocognitronConfig>("digits", "Finds and reads handwritten digits"),
+      describe<Cortex, CortexConfig>("cortex", "Classifies frames by a cortical network"),
   };
   return kOperators;
 }

@@ -30,17 +30,21 @@ void rescale(std::uint8_t* values, std::size_t count, double from, double to, do
 
 }  // namespace
 
-void add_frame_options(CLI::App& command, FrameOptions& o, const std::string& output_help,
-                       long least_limit) {
+void add_input_options(CLI::App& command, FrameOptions& o, long least_limit) {
   command.add_option("FRAMES", o.inputs, "Numbered pattern, image files, video, test: or camera")
       ->required();
-  command.add_option("-o,--output", o.output, output_help);
   command.add_option("--limit", o.limit, "Stop after N frames")
       ->check(CLI::Range(least_limit, 1000000000L));
+  add_source_options(command, o.source);
+}
+
+void add_frame_options(CLI::App& command, FrameOptions& o, const std::string& output_help,
+                       long least_limit) {
+  add_input_options(command, o, least_limit);
+  command.add_option("-o,--output", o.output, output_help);
   command.add_option("--fps", o.fps, "Frame rate of a written video; 0: that of the source, or 25")
       ->check(finite_range(0.0, 1000.0))
       ->capture_default_str();
-  add_source_options(command, o.source);
 }
 
 std::string output_text(const std::string& output) {

@@ -23,7 +23,9 @@ struct FrameOptions {
   SourceOptions source;
 };
 
-/// Adds FRAMES, --output, --limit, --fps and --source-timeout.
+/// Adds FRAMES, --limit and --source-timeout.
+void add_input_options(CLI::App& command, FrameOptions& options, long least_limit);
+/// These and --output and --fps.
 void add_frame_options(CLI::App& command, FrameOptions& options, const std::string& output_help,
                        long least_limit);
 

@@ -8,7 +8,8 @@
 
 namespace ocellus::detail {
 
-/// An instance without memory; null when the system has none.
+/// Instances without memory; null when the system has none.
 std::unique_ptr<OperatorInstance> make_cortex_cpu(const CortexPlan& plan, int workers) noexcept;
+std::unique_ptr<OperatorInstance> make_cortex_cuda(const CortexPlan& plan) noexcept;
 
 }  // namespace ocellus::detail

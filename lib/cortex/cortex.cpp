@@ -3,6 +3,7 @@
 #include <memory>
 #include <new>
 
+#include "core/backend.h"
 #include "core/failure.h"
 #include "cortex/backend.h"
 
@@ -19,10 +20,11 @@ Expected<std::unique_ptr<detail::CortexPlan>> make_cortex_plan(
   return plan;
 }
 
-Expected<void> check_backend(const EngineInfo& engine) noexcept {
-  if (engine.backend == BackendKind::kCpu) return {};
-  return tl::unexpected(make_error(Status::kUnsupported,
-                                   "cortex has no CUDA backend; it needs an engine on the CPU"));
+std::unique_ptr<detail::OperatorInstance> make_cortex(const EngineInfo& engine,
+                                                      const detail::CortexPlan& plan) noexcept {
+  if constexpr (detail::kBuiltWithCuda)
+    if (engine.backend == BackendKind::kCuda) return detail::make_cortex_cuda(plan);
+  return detail::make_cortex_cpu(plan, engine.workers);
 }
 
 }  // namespace
@@ -51,20 +53,16 @@ Expected<OperatorInfo> Cortex::info_for(const CortexConfig& config) noexcept {
 
 Expected<Footprint> Cortex::footprint(const EngineInfo& engine,
                                       const CortexConfig& config) noexcept {
-  if (Expected<void> checked = check_backend(engine); !checked)
-    return tl::unexpected(checked.error());
   const auto plan = make_cortex_plan(config);
   if (!plan) return tl::unexpected(plan.error());
-  return detail::footprint_of(detail::make_cortex_cpu(**plan, engine.workers));
+  return detail::footprint_of(make_cortex(engine, **plan));
 }
 
 Expected<Cortex> Cortex::create(Engine& engine, const CortexConfig& config) noexcept {
-  if (Expected<void> checked = check_backend(engine.info()); !checked)
-    return tl::unexpected(checked.error());
   const auto plan = make_cortex_plan(config);
   if (!plan) return tl::unexpected(plan.error());
-  Expected<OperatorHandle> made = detail::make_operator(
-      engine, detail::info_of(**plan), detail::make_cortex_cpu(**plan, engine.info().workers));
+  Expected<OperatorHandle> made =
+      detail::make_operator(engine, detail::info_of(**plan), make_cortex(engine.info(), **plan));
   if (!made) return tl::unexpected(made.error());
   return Cortex(std::move(*made));
 }

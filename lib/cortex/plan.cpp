@@ -131,9 +131,11 @@ OperatorInfo info_of(const CortexPlan& plan) noexcept {
   info.planes[0] = {"evidence", {shape.classes, kMaxCortexPatches}, PixelFormat::kFloat32, false};
   info.record = &kRecord;
   info.depth = plan.depth;
-  std::snprintf(
-      info.summary, sizeof(info.summary), "%d hypercolumns in %d levels, %d classes, %d patches",
-      shape.hierarchy.hypercolumns, shape.hierarchy.level_count, shape.classes, plan.patches);
+  const int levels = shape.hierarchy.level_count;
+  std::snprintf(info.summary, sizeof(info.summary),
+                "%d hypercolumns in %d level%s, %d classes, %d patch%s",
+                shape.hierarchy.hypercolumns, levels, levels == 1 ? "" : "s", shape.classes,
+                plan.patches, plan.patches == 1 ? "" : "es");
   // Each pixel is read and compared with a threshold. A patch without ink has no active input.
   const double pixels = static_cast<double>(plan.size.width) * plan.size.height;
   info.least_bytes = pixels * bytes_per_pixel(plan.format);

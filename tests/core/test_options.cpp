@@ -11,6 +11,7 @@
 #include <fstream>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -568,11 +569,15 @@ TEST(Options, TextsReproduceTheConfiguration) {
   const test::TemporaryFolder folder;
   const std::string initial = folder / "initial.pgm";
   std::ofstream(initial) << "P5 64 48 255\n" << std::string(64 * 48, 'x');
-  const std::string model = folder / "model.ocellus";
-  const auto digits = library_model("digits-small");
-  std::ofstream(model, std::ios::binary)
-      .write(reinterpret_cast<const char*>(digits.data()),
-             static_cast<std::streamsize>(digits.size()));
+  const auto file_of = [&](std::span<const std::uint8_t> bytes, const char* name) {
+    const std::string path = folder / name;
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+    return path;
+  };
+  const std::string characters = file_of(library_model("digits-small"), "characters.ocellus");
+  const std::string patches = file_of(library_cortex_model("digits"), "patches.ocellus");
   for (const OperatorDescription& description : operators()) {
     std::vector<Settings> setups = {{}};
     // Values of a choice; with the first of them, the others are possible.
@@ -582,6 +587,7 @@ TEST(Options, TextsReproduceTheConfiguration) {
     }
     if (description.name == std::string("halftone")) setups.push_back({{"template", ""}});
     if (description.name == std::string("digits")) setups.push_back({{"layout", "find"}});
+    if (description.name == std::string("cortex")) setups.push_back({{"layout", "tiles"}});
     if (description.name == std::string("cnn")) setups.push_back({{"initial", ""}});
     for (const Meaning& meaning : meanings())
       if (meaning.operator_name == description.name) setups.push_back(meaning.with);
@@ -594,6 +600,7 @@ TEST(Options, TextsReproduceTheConfiguration) {
           return setting.first == option.name;
         });
         if (is_set || !config.means_something(option)) continue;
+        const std::string& model = description.name == std::string("cortex") ? patches : characters;
         const std::string value = another_value(config, option, initial, model);
         OperatorConfig changed = config;
         const Expected<void> done = changed.set_option(option.name, value);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "ocellus/cortex_training.h"
 #include "support/files.h"
 #include "support/idx_files.h"
+#include "support/run.h"
 
 namespace ocellus::test {
 namespace {
@@ -70,12 +72,62 @@ TEST_F(CortexCommands, WhatIsLearnedClassifies) {
   }
 }
 
+// Fails if the answers to frames are not those to the same images, in the order of the tiles, or if
+// the text does not show them.
+TEST_F(CortexCommands, FramesAreClassified) {
+  json_of(train());
+  constexpr int kColumns = 3;
+  constexpr int kRows = 2;
+  const LabeledImages images = labeled_strokes(2 * kColumns * kRows, 5);
+  const auto expected = classify(must(read_cortex(model_.c_str())), images);
+  for (int frame = 0; frame < 2; ++frame) {
+    std::string pixels;
+    for (int y = 0; y < 16 * kRows; ++y) {
+      for (int x = 0; x < 16 * kColumns; ++x) {
+        const int image = frame * kColumns * kRows + y / 16 * kColumns + x / 16;
+        pixels += static_cast<char>(
+            images.ink[static_cast<std::size_t>(image * 256 + y % 16 * 16 + x % 16)]);
+      }
+    }
+    std::ofstream(folder_ / ("f" + std::to_string(frame) + ".pgm"), std::ios::binary)
+        << "P5 48 32 255\n"
+        << pixels;
+  }
+  const std::vector<std::string> arguments = {"cortex",        folder_ / "f%d.pgm",
+                                              "--model",       model_,
+                                              "--layout",      "tiles",
+                                              "--tile-width",  "16",
+                                              "--ink",         "light",
+                                              "--tile-height", "16"};
+  const auto report = json_of(arguments);
+  ASSERT_EQ(report["frames"].size(), 2u);
+  std::string text;
+  for (std::size_t i = 0; i < expected->size(); ++i) {
+    const auto& frame = report["frames"][i / 6];
+    EXPECT_EQ(frame["labels"][i % 6], (*expected)[i].label);
+    EXPECT_NEAR(frame["confidences"][i % 6].get<double>(), (*expected)[i].confidence, 1e-6);
+    const std::string name = report["class_names"][static_cast<std::size_t>((*expected)[i].label)];
+    if (i % 6 == 0) text += "frame " + std::to_string(i / 6) + ": ";
+    if (i % 6 == 3) text += "         ";
+    text += name + (i % 3 == 2 ? "\n" : " ");
+  }
+  EXPECT_NE(run_program(arguments).out.find(text), std::string::npos) << text;
+  // A whole frame is one patch.
+  const auto whole = json_of({"cortex", folder_ / "f0.pgm", "--model", model_});
+  EXPECT_EQ(whole["frames"][0]["labels"].size(), 1u);
+}
+
 // Fails if an error is not reported by a text that names the file or the option.
 TEST_F(CortexCommands, MistakesAreNamed) {
   const auto fails = [](const std::vector<std::string>& arguments, const std::string& part) {
     expect_error(arguments, {part});
   };
-  fails({"cortex"}, "--images must name a file");
+  fails({"cortex"}, "FRAMES is missing");
+  fails(plus({"cortex", "frame.png"}, files(8, 3, "test")), "either FRAMES or --images");
+  fails(plus(plus({"cortex"}, files(8, 3, "test")), {"--layout", "tiles"}),
+        "each image of --images is one patch");
+  fails({"cortex", "frame.png", "--batch", "3"}, "they are those of --images");
+  fails({"cortex", "/no/such/frame.png"}, "/no/such/frame.png");
   fails({"cortex", "--images", "/no/such/file"}, "/no/such/file");
   fails(plus(plus({"cortex"}, files(8, 3, "test")), {"--model", "/no/model"}), "/no/model");
   fails(plus(plus({"cortex"}, files(8, 3, "test")), {"--batch", "0"}), "--batch");

@@ -164,6 +164,23 @@ TEST(Inspect, Digits) {
              {"depth", {"Integer. Range: 1 - 8 Default: 1"}}});
 }
 
+// As above, for the element that classifies.
+TEST(Inspect, Cortex) {
+  const std::string text = inspect("ocelluscortex");
+  for (const char* line :
+       {"Ocellus cortical classifier", "Filter/Analyzer/Video", "+----GstOcellusBase",
+        "+----GstOcellusCortex",
+        "format: { (string)GRAY8, (string)GRAY16_LE, (string)I420, (string)NV12 }"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+  expect_properties(text,
+                    {{"model", {"String. Default: \"digits\"", "changeable only in NULL or READY"}},
+                     {"layout", {"Default: 0, \"frame\"", "(1): tiles "}},
+                     {"tile-width", {"Integer. Range: 1 - 16384 Default: 28", "layout=tiles"}},
+                     {"messages",
+                      {"Default: 1, \"changes\"", "(0): none ", "(2): all ",
+                       "changeable in NULL, READY, PAUSED or PLAYING state"}}});
+}
+
 // Fails when a command line of the documentation of an element does not run. A test source replaces
 // camera and file, and the backend is not given.
 TEST(Launch, LinesOfTheDocumentation) {
@@ -188,7 +205,9 @@ TEST(Launch, LinesOfTheDocumentation) {
         "videotestsrc num-buffers=10 ! videoconvert ! video/x-raw,format=NV12 ! "
         "ocelluscnn template=\"threshold | edge\" depth=3 ! fakesink sync=false",
         "videotestsrc num-buffers=10 ! videoconvert ! ocellusdigits draw=true ! "
-        "videoconvert ! fakesink"}) {
+        "videoconvert ! fakesink",
+        "videotestsrc num-buffers=10 ! videoconvert ! videocrop left=80 right=80 ! "
+        "ocelluscortex ! videoconvert ! fakesink"}) {
     int status = 0;
     const std::string text = run_command(std::string("gst-launch-1.0 -m ") + line, &status);
     EXPECT_EQ(status, 0) << line << "\n" << text;
@@ -264,7 +283,9 @@ TEST(Leaks, NothingIsAliveAfterThePipeline) {
         "ocellushalftone", "ocellushalftone warm-start=true budget=1 on-miss=reuse chroma=keep",
         "ocelluscnn template=edge budget=1 on-miss=passthrough ! ocellushalftone", "ocellusdigits",
         "ocellusdigits messages=all draw=true layout=tiles tile-width=16 tile-height=16",
-        "ocellusdigits depth=3 budget=1 on-miss=reuse ! ocellusdigits"}) {
+        "ocellusdigits depth=3 budget=1 on-miss=reuse ! ocellusdigits",
+        "ocelluscortex messages=all layout=tiles tile-width=16 tile-height=16 depth=2 ! "
+        "ocelluscortex budget=1 on-miss=reuse"}) {
     int status = 0;
     const std::string text = run_command(environment +
                                              "gst-launch-1.0 videotestsrc num-buffers=12 ! "

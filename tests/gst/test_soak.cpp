@@ -43,6 +43,7 @@ constexpr Element kElements[] = {
     {"ocellushalftone", "threads=1 preset=fast chroma=keep warm-start=true"},
     {"ocelluscnn", "threads=1 template=edge"},
     {"ocellusdigits", "threads=1"},
+    {"ocelluscortex", "threads=1"},
 };
 
 // Returns a buffer with its bytes in several memories, some of them read-only.

@@ -4,8 +4,7 @@
 // the read-out of a Bayesian neural network; ocellus/cortex_model.h has the equations.
 //
 // A model says what the classes are. The library has the model "digits", ten handwritten digits.
-// `ocellus train cortex` and ocellus/cortex_training.h make others. There is a CPU backend; on a
-// CUDA engine, `footprint` and `create` return Unsupported.
+// `ocellus train cortex` and ocellus/cortex_training.h make others.
 #pragma once
 
 #include <array>
@@ -97,8 +96,8 @@ class Cortex : public OperatorHandle {
                                        const CortexConfig& config) noexcept;
 
   /// The only call that takes memory. Reads the model. Errors: InvalidArgument (the text names the
-  /// field, its value and its range), Unsupported (a CUDA engine), IoError, CorruptFile (model),
-  /// OutOfMemory (the engine's block has no such piece left).
+  /// field, its value and its range), IoError, CorruptFile (model), OutOfMemory (the engine's block
+  /// has no such piece left).
   static Expected<Cortex> create(Engine& engine, const CortexConfig& config) noexcept;
 
   using OperatorHandle::submit;

@@ -1,0 +1,181 @@
+// Cortex on CUDA: a kernel for the pixels of all patches, one for their LGN cells, one for each
+// level, and one for the answers.
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#include "core/failure.h"
+#include "cortex/backend.h"
+#include "kernels/core/cuda_operator.h"
+#include "kernels/cortex/kernels.h"
+
+namespace ocellus::cuda {
+namespace {
+
+using detail::CortexPlan;
+using detail::CortexShape;
+using detail::LevelPlan;
+
+/// From this number of pixels for one pixel of a patch on, a warp computes the mean.
+constexpr int kWideArea = 16;
+
+class CudaCortex final : public CudaOperator {
+ public:
+  explicit CudaCortex(const CortexPlan& plan) noexcept
+      : CudaOperator(detail::info_of(plan)), plan_(plan) {}
+
+ private:
+  struct Free {
+    void operator()(std::uint8_t* memory) const noexcept { std::free(memory); }
+  };
+
+  const CortexShape& shape() const noexcept { return plan_.table.shape; }
+  std::size_t patches() const noexcept { return static_cast<std::size_t>(plan_.patches); }
+  std::size_t hypercolumns() const noexcept {
+    return static_cast<std::size_t>(shape().hierarchy.hypercolumns);
+  }
+  bool wide() const noexcept {
+    return plan_.tile.width * plan_.tile.height >= kWideArea * shape().pixels();
+  }
+  Kernel<StretchArguments> stretch() const noexcept { return stretch_kernel(plan_.format, wide()); }
+
+  void layout(LayoutBuilder& device) noexcept override {
+    const std::size_t pixels = patches() * static_cast<std::size_t>(shape().pixels());
+    model_ = device.take<std::uint8_t>(places_of(shape()).bytes);
+    shares_ = device.take<std::int32_t>(shape().shares.size());
+    begins_ = device.take<std::uint32_t>(hypercolumns());
+    gray_ = device.take<std::uint8_t>(pixels);
+    cells_ = device.take<std::uint8_t>(pixels);
+    winners_ = device.take<std::int32_t>(patches() * hypercolumns());
+    activity_ = device.take<detail::CortexActivity>(patches() * hypercolumns());
+  }
+
+  Expected<void> prepare(Scope& cuda) noexcept override {
+    if (Expected<void> done = load_check_kernel(cuda); !done) return done;
+    if (Expected<void> done = load_kernel(cuda, stretch(), 0); !done) return done;
+    if (Expected<void> done = load_kernel(cuda, cell_kernel(), 0); !done) return done;
+    if (Expected<void> done = load_kernel(cuda, compete_kernel(), 0); !done) return done;
+    if (Expected<void> done = load_kernel(cuda, cortex_read_out_kernel(), 0); !done) return done;
+    return load_model(cuda);
+  }
+
+  Expected<void> load_model(Scope& cuda) noexcept {
+    const std::size_t bytes = places_of(shape()).bytes;
+    // Of the system: only creation needs it.
+    const std::unique_ptr<std::uint8_t, Free> model(
+        static_cast<std::uint8_t*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
+    const std::unique_ptr<std::uint32_t[]> begins(new (std::nothrow) std::uint32_t[hypercolumns()]);
+    if (model == nullptr || begins == nullptr) return detail::no_memory_for_operator();
+    if (Expected<void> read = read_cortex_arrays(plan_, model.get()); !read) return read;
+    if (Expected<void> done = upload(cuda, model_, model.get(), bytes); !done) return done;
+    if (Expected<void> done = upload(cuda, shares_, shape().shares.data(), sizeof(shape().shares));
+        !done)
+      return done;
+    for (int level = 0; level < shape().hierarchy.level_count; ++level) {
+      const LevelPlan& l = shape().hierarchy.level(level);
+      for (int h = 0; h < l.hypercolumns(); ++h)
+        begins[static_cast<std::size_t>(l.first + h)] =
+            static_cast<std::uint32_t>(shape().hierarchy.minicolumns_of(level, h));
+    }
+    return upload(cuda, begins_, begins.get(), hypercolumns() * sizeof(std::uint32_t));
+  }
+
+  Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
+    if (Expected<void> done = launch_check(cuda, slot, stream); !done) return done;
+    if (Expected<void> done = launch_patches(cuda, slot, stream); !done) return done;
+    for (int level = 0; level < shape().hierarchy.level_count; ++level)
+      if (Expected<void> done = launch_level(cuda, level, stream); !done) return done;
+    const detail::CortexArrays arrays = arrays_at(shape(), model_);
+    const ReadOutArguments result{.frame = params(slot),
+                                  .state = state(),
+                                  .outcome = outcome(slot),
+                                  .record = static_cast<CortexRecord*>(record_of(slot)),
+                                  .activity = activity_,
+                                  .begins = begins_,
+                                  .read_out = arrays.read_out,
+                                  .class_bias = arrays.class_bias,
+                                  .hypercolumns = shape().hierarchy.hypercolumns,
+                                  .competitors = shape().parameters.competitors,
+                                  .classes = shape().classes,
+                                  .sharpness = plan_.table.sharpness,
+                                  .patches = plan_.patches,
+                                  .truncated = plan_.truncated};
+    return launch(cuda, stream, cortex_read_out_kernel(), dim3(kMaxCortexPatches),
+                  dim3(kReadOutThreads), 0, result, true);
+  }
+
+  Expected<void> launch_patches(Scope& cuda, int slot, cudaStream_t stream) noexcept {
+    const CortexParameters& p = shape().parameters;
+    const auto count = static_cast<unsigned>(plan_.patches);
+    const StretchArguments pixels{
+        .frame = params(slot),
+        .stretch = {plan_.tile.width, plan_.tile.height, p.width, p.height},
+        .columns = plan_.columns,
+        .gray = gray_};
+    const int per_block = wide() ? kStretchThreads / 32 : kStretchThreads;
+    if (Expected<void> done =
+            launch(cuda, stream, stretch(), dim3(block_count(shape().pixels(), per_block), count),
+                   dim3(kStretchThreads), 0, pixels);
+        !done)
+      return done;
+    const CellArguments cells{.gray = gray_,
+                              .width = p.width,
+                              .height = p.height,
+                              .ink = plan_.ink,
+                              .deslant = p.deslant,
+                              .threshold = p.lgn_threshold,
+                              .cells = cells_};
+    return launch(cuda, stream, cell_kernel(), dim3(count), dim3(kCellThreads), 0, cells, true);
+  }
+
+  Expected<void> launch_level(Scope& cuda, int level, cudaStream_t stream) noexcept {
+    const detail::Hierarchy& hierarchy = shape().hierarchy;
+    const LevelPlan& l = hierarchy.level(level);
+    const detail::CortexArrays arrays = arrays_at(shape(), model_);
+    const CompeteArguments arguments{
+        .cells = level == 0 ? cells_ : nullptr,
+        .pixels = shape().pixels(),
+        .weights = arrays.weights + hierarchy.weights_of(level, 0),
+        .bias = arrays.bias + hierarchy.minicolumns_of(level, 0),
+        .shares = shares_,
+        .winners = winners_,
+        .activity = activity_,
+        .hypercolumns = hierarchy.hypercolumns,
+        .first = l.first,
+        .columns = l.columns,
+        .stride_x = l.shape.stride_x,
+        .stride_y = l.shape.stride_y,
+        .window_width = l.shape.window_width,
+        .window_height = l.shape.window_height,
+        .below_first = level == 0 ? 0 : hierarchy.level(level - 1).first,
+        .below_columns = l.below_columns,
+        .below_cells = l.below_cells,
+        .inputs = l.inputs,
+        .minicolumns = l.shape.minicolumns,
+        .padded = l.stride,
+        .competitors = shape().parameters.competitors};
+    const dim3 grid(static_cast<unsigned>(l.hypercolumns()), static_cast<unsigned>(plan_.patches));
+    return launch(cuda, stream, compete_kernel(), grid, dim3(kCompeteThreads), 0, arguments, true);
+  }
+
+  CortexPlan plan_;
+  std::uint8_t* model_ = nullptr;
+  std::int32_t* shares_ = nullptr;
+  std::uint32_t* begins_ = nullptr;
+  std::uint8_t* gray_ = nullptr;
+  std::uint8_t* cells_ = nullptr;
+  std::int32_t* winners_ = nullptr;
+  detail::CortexActivity* activity_ = nullptr;
+};
+
+}  // namespace
+}  // namespace ocellus::cuda
+
+namespace ocellus::detail {
+
+std::unique_ptr<OperatorInstance> make_cortex_cuda(const CortexPlan& plan) noexcept {
+  return std::unique_ptr<OperatorInstance>(new (std::nothrow) cuda::CudaCortex(plan));
+}
+
+}  // namespace ocellus::detail

@@ -1,0 +1,90 @@
+// The kernels of Cortex and the plain data that they take. All patches of a frame go through a
+// kernel together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cortex/classifier.h"
+#include "cortex/patch_arithmetic.h"
+#include "kernels/core/frame_params.h"
+#include "ocellus/cortex.h"
+
+namespace ocellus::cuda {
+
+/// The pixels of the patches at the size of the model: [patch][row][column].
+struct StretchArguments {
+  const FrameParams* frame;
+  detail::PatchStretch stretch;
+  int columns;  ///< patches of a row of the frame
+  std::uint8_t* gray;
+};
+inline constexpr int kStretchThreads = 256;
+/// For frames of this format. With `wide`, a warp computes a pixel; otherwise a thread does. The
+/// grid has the patches along y.
+Kernel<StretchArguments> stretch_kernel(PixelFormat format, bool wide) noexcept;
+
+/// The LGN cells of the patches: [patch][pixel]. A block computes a patch.
+struct CellArguments {
+  const std::uint8_t* gray;
+  int width;
+  int height;
+  CortexInk ink;
+  bool deslant;
+  int threshold;
+  std::uint8_t* cells;
+};
+inline constexpr int kCellThreads = 256;
+Kernel<CellArguments> cell_kernel() noexcept;
+
+/// The winner and the activity of the hypercolumns of a level. A block computes a hypercolumn, x,
+/// of a patch, y.
+struct CompeteArguments {
+  const std::uint8_t* cells;  ///< of level 0; null for the other levels
+  int pixels;                 ///< of a patch
+  const std::int8_t* weights;
+  const std::int32_t* bias;
+  const std::int32_t* shares;  ///< CortexShape::shares
+  std::int32_t* winners;       ///< [patch][hypercolumn], counted over all levels
+  detail::CortexActivity* activity;
+  int hypercolumns;  ///< of all levels
+  int first;         ///< number of the level's first hypercolumn
+  int columns;
+  int stride_x;
+  int stride_y;
+  int window_width;
+  int window_height;
+  int below_first;  ///< number of the first hypercolumn of the level below
+  int below_columns;
+  int below_cells;
+  int inputs;
+  int minicolumns;
+  int padded;
+  int competitors;
+};
+inline constexpr int kCompeteThreads = 256;
+/// Grid points in a window: pixels of a patch at most.
+inline constexpr int kMostActive = kMaxCortexSide * kMaxCortexSide;
+Kernel<CompeteArguments> compete_kernel() noexcept;
+
+/// Evidence, answers and the result of a frame. A block computes a patch; kMaxCortexPatches blocks.
+struct ReadOutArguments {
+  const FrameParams* frame;
+  TemporalState* state;
+  FrameOutcome* outcome;
+  CortexRecord* record;
+  const detail::CortexActivity* activity;
+  const std::uint32_t* begins;  ///< first padded minicolumn of each hypercolumn
+  const std::int16_t* read_out;
+  const std::int32_t* class_bias;
+  int hypercolumns;
+  int competitors;
+  int classes;
+  float sharpness;
+  int patches;
+  bool truncated;
+};
+inline constexpr int kReadOutThreads = 256;
+Kernel<ReadOutArguments> cortex_read_out_kernel() noexcept;
+
+}  // namespace ocellus::cuda

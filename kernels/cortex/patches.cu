@@ -1,0 +1,142 @@
+// Patches of a frame at the size of the model, and their LGN cells.
+#include <cmath>
+
+#include "kernels/core/block.cuh"
+#include "kernels/core/overlap.cuh"
+#include "kernels/cortex/kernels.h"
+#include "kernels/image/pixels.cuh"
+
+namespace ocellus::cuda {
+namespace {
+
+// The gray levels of write_gray_row() in lib/image/gray_rows.h.
+__device__ int gray_level(std::uint8_t value) {
+  return value;
+}
+__device__ int gray_level(std::uint16_t value) {
+  return value >> 8;
+}
+__device__ int gray_level(float value) {
+  return static_cast<int>(lroundf(value > 0.0f ? fminf(value, 255.0f) : 0.0f));
+}
+
+template <typename Pixel, int kLanes>
+__global__ void __launch_bounds__(kStretchThreads)
+    stretch_patches(const __grid_constant__ StretchArguments a) {
+  const int thread = static_cast<int>(threadIdx.x);
+  const int pixel = (static_cast<int>(blockIdx.x) * kStretchThreads + thread) / kLanes;
+  const int pixels = a.stretch.width * a.stretch.height;
+  // All lanes of a pixel leave together.
+  if (pixel >= pixels) return;
+  const int patch = static_cast<int>(blockIdx.y);
+  const int left = patch % a.columns * a.stretch.from_width;
+  const int top = patch / a.columns * a.stretch.from_height;
+  const auto gray = [&](int u, int v) {
+    return gray_level(row_at(static_cast<const Pixel*>(a.frame->image), a.frame->image_stride,
+                             top + v)[left + u]);
+  };
+  std::int64_t sum = detail::area_sum(a.stretch, pixel % a.stretch.width, pixel / a.stretch.width,
+                                      gray, kLanes == 1 ? 0 : thread % kLanes, kLanes);
+#pragma unroll
+  for (int offset = kLanes / 2; offset > 0; offset /= 2)
+    sum += __shfl_xor_sync(kAllLanes, sum, offset);
+  if (kLanes == 1 || thread % kLanes == 0)
+    a.gray[patch * pixels + pixel] = detail::area_mean(a.stretch, sum);
+}
+
+struct Sum {
+  __device__ std::int64_t operator()(std::int64_t a, std::int64_t b) const { return a + b; }
+};
+struct Most {
+  __device__ int operator()(int a, int b) const { return max(a, b); }
+};
+
+__device__ bool has_dark_ink(const std::uint8_t* pixels, int width, int height) {
+  // The least one as the largest negative one.
+  int extremes[2] = {-255, 0};
+  std::int64_t border[1] = {0};
+  for (int i = static_cast<int>(threadIdx.x); i < width * height; i += kCellThreads) {
+    const int value = pixels[i];
+    extremes[0] = max(extremes[0], -value);
+    extremes[1] = max(extremes[1], value);
+    const int x = i % width;
+    const int y = i / width;
+    if (x == 0 || x == width - 1 || y == 0 || y == height - 1) border[0] += value;
+  }
+  combine_block<kCellThreads>(extremes, Most());
+  combine_block<kCellThreads>(border, Sum());
+  return detail::is_ink_dark(border[0], detail::border_pixels(width, height), -extremes[0],
+                             extremes[1]);
+}
+
+__device__ detail::InkMoments moments_of(const std::uint8_t* pixels, int width, int height) {
+  std::int64_t sums[5] = {0, 0, 0, 0, 0};
+  for (int i = static_cast<int>(threadIdx.x); i < width * height; i += kCellThreads) {
+    const std::int64_t ink = pixels[i];
+    const int x = i % width;
+    const int y = i / width;
+    sums[0] += ink;
+    sums[1] += ink * x;
+    sums[2] += ink * y;
+    sums[3] += ink * x * y;
+    sums[4] += ink * y * y;
+  }
+  combine_block<kCellThreads>(sums, Sum());
+  return {sums[0], sums[1], sums[2], sums[3], sums[4]};
+}
+
+__global__ void __launch_bounds__(kCellThreads)
+    write_cells(const __grid_constant__ CellArguments a) {
+  __shared__ std::uint8_t pixels[kMaxCortexSide * kMaxCortexSide];
+  wait_for_kernels_before();
+  let_next_begin();
+  const int count = a.width * a.height;
+  const int patch = static_cast<int>(blockIdx.x);
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int i = thread; i < count; i += kCellThreads) pixels[i] = a.gray[patch * count + i];
+  __syncthreads();
+  bool dark = a.ink == CortexInk::kDark;
+  if (a.ink == CortexInk::kAuto) dark = has_dark_ink(pixels, a.width, a.height);
+  if (dark)
+    for (int i = thread; i < count; i += kCellThreads)
+      pixels[i] = static_cast<std::uint8_t>(255 - pixels[i]);
+  __syncthreads();
+  std::uint8_t* const cells = a.cells + patch * count;
+  if (!a.deslant) {
+    for (int i = thread; i < count; i += kCellThreads) cells[i] = pixels[i] >= a.threshold ? 1 : 0;
+    return;
+  }
+  const detail::InkMoments moments = moments_of(pixels, a.width, a.height);
+  const std::int64_t slant = detail::slant_of(moments);
+  for (int i = thread; i < count; i += kCellThreads) {
+    const int y = i / a.width;
+    const detail::RowShift shift = detail::shift_of_row(moments, slant, y);
+    const int value = detail::shifted_pixel(pixels + y * a.width, a.width, shift, i % a.width);
+    cells[i] = value >= a.threshold ? 1 : 0;
+  }
+}
+
+template <int kLanes>
+Kernel<StretchArguments> kernel_for(PixelFormat format) noexcept {
+  switch (format) {
+    case PixelFormat::kGray8:
+      return stretch_patches<std::uint8_t, kLanes>;
+    case PixelFormat::kGray16:
+      return stretch_patches<std::uint16_t, kLanes>;
+    case PixelFormat::kFloat32:
+      break;
+  }
+  return stretch_patches<float, kLanes>;
+}
+
+}  // namespace
+
+Kernel<StretchArguments> stretch_kernel(PixelFormat format, bool wide) noexcept {
+  return wide ? kernel_for<kWarp>(format) : kernel_for<1>(format);
+}
+
+Kernel<CellArguments> cell_kernel() noexcept {
+  return write_cells;
+}
+
+}  // namespace ocellus::cuda
