@@ -65,24 +65,25 @@ inline std::vector<std::uint8_t> read_gzip(const std::string& path, std::size_t 
 }
 
 /// All training digits of MNIST. The first 55000 are for learning, the others for measuring.
-inline app::DigitImages read_mnist(const std::string& folder) {
+/// `file`: "train" or "t10k".
+inline app::DigitImages read_mnist(const std::string& folder, const std::string& file = "train") {
   constexpr int kSide = 28;
   app::DigitImages digits{kSide, kSide, {}, {}};
-  digits.ink = read_gzip(folder + "/train-images-idx3-ubyte.gz", 16);
-  digits.labels = read_gzip(folder + "/train-labels-idx1-ubyte.gz", 8);
+  digits.ink = read_gzip(folder + "/" + file + "-images-idx3-ubyte.gz", 16);
+  digits.labels = read_gzip(folder + "/" + file + "-labels-idx1-ubyte.gz", 8);
   if (digits.ink.size() != digits.labels.size() * kSide * kSide)
     throw std::runtime_error("MNIST: images and labels of different number");
   return digits;
 }
 inline constexpr std::size_t kLearningDigits = 55000;
 
-inline std::vector<DigitFrame> make_scenes(const app::DigitImages& mnist, int count,
-                                           unsigned seed) {
+/// Scenes of the digits from the `first` one on.
+inline std::vector<DigitFrame> make_scenes(const app::DigitImages& mnist, std::size_t first,
+                                           int count, unsigned seed) {
   app::DigitImages digits{mnist.width, mnist.height, {}, {}};
   const auto area = static_cast<std::size_t>(mnist.width) * static_cast<std::size_t>(mnist.height);
-  digits.ink.assign(mnist.ink.begin() + static_cast<std::ptrdiff_t>(kLearningDigits * area),
-                    mnist.ink.end());
-  digits.labels.assign(mnist.labels.begin() + static_cast<std::ptrdiff_t>(kLearningDigits),
+  digits.ink.assign(mnist.ink.begin() + static_cast<std::ptrdiff_t>(first * area), mnist.ink.end());
+  digits.labels.assign(mnist.labels.begin() + static_cast<std::ptrdiff_t>(first),
                        mnist.labels.end());
   app::DigitSceneConfig config;
   config.seed = seed;
