@@ -20,7 +20,7 @@ void add_training_inputs(CLI::App& command, TrainingFiles& files) {
   command.add_option("--class-names", files.class_names,
                      "Text file with the name of each label, one a line; default: the numbers");
   command.add_option("--ink", files.ink, "Color of the ink; auto looks at the borders")
-      ->check(CLI::IsMember({"auto", "bright", "dark"}))
+      ->check(CLI::IsMember({"auto", "dark", "light"}))
       ->capture_default_str();
   command
       .add_option("--validation", files.validation,
@@ -51,7 +51,7 @@ void check_training_files(const TrainingFiles& files) {
 
 LabeledImages read_labeled_images(const TrainingFiles& files) {
   LabeledIdx read = read_labeled_idx(files.images, files.labels);
-  make_ink_bright(read.images, files.ink == "bright" ? InkColor::kBright
+  make_ink_bright(read.images, files.ink == "light"  ? InkColor::kBright
                                : files.ink == "dark" ? InkColor::kDark
                                                      : InkColor::kAuto);
   LabeledImages images;

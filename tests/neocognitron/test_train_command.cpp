@@ -118,7 +118,7 @@ TEST_F(TrainCommand, TheColorOfTheInkDoesNotMatter) {
   const std::string from_dark = model(dark, {});
   EXPECT_EQ(model(bright, {}), from_dark);
   EXPECT_EQ(model(dark, {"--ink", "dark"}), from_dark);
-  EXPECT_NE(model(dark, {"--ink", "bright"}), from_dark);
+  EXPECT_NE(model(dark, {"--ink", "light"}), from_dark);
 }
 
 // Fails when a state after Ctrl-C is incomplete, or a stopped command leaves a model.
