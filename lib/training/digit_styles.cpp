@@ -96,7 +96,7 @@ void DigitStyles::stroke(Point from, Point bend, Point to, double width,
       }
       const double ink = 255.0 * std::clamp(0.5 * width + 0.5 - least, 0.0, 1.0);
       std::uint8_t& pixel = out[static_cast<std::size_t>(y * width_ + x)];
-      pixel = std::max(pixel, static_cast<std::uint8_t>(ink + 0.5));
+      pixel = std::max(pixel, static_cast<std::uint8_t>(std::lround(ink)));
     }
   }
 }
@@ -105,7 +105,7 @@ bool DigitStyles::draw_one(const InkImage& image, CountedRandom& random,
                            std::vector<std::uint8_t>& out) {
   constexpr double kStraight = 0.75;  // most distance of a row's ink from the stem, in strokes
   if (!measure(image)) return false;
-  const int ends = std::max(1, static_cast<int>(0.5 * stroke_width_ + 0.5));
+  const int ends = std::max(1, static_cast<int>(std::lround(0.5 * stroke_width_)));
   const auto end_at = [&](int first, int last) {
     Point end;
     for (int y = first; y <= last; ++y) {
