@@ -1,0 +1,222 @@
+// Runs CUDA kernels on the host, so that what they compute is tested without a device.
+//
+// A source file includes this header and then a .cu file, which it compiles as C++. Each thread of
+// a block is a fiber of the calling thread. A fiber runs until it waits for the others of its block
+// or warp, so the order of the threads is fixed: errors in the synchronization of threads are not
+// found here. Blocks run one after the other.
+#pragma once
+
+#include <ucontext.h>
+
+#include <bit>
+#include <climits>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#define __CUDACC__ 1
+#define __CUDA_ARCH__ 0  // no feature of a newer device
+#define __global__
+#define __device__
+#define __shared__ static
+#define __launch_bounds__(...)
+#define __grid_constant__
+
+namespace ocellus::simt {
+
+struct Index {
+  unsigned x = 0;
+  unsigned y = 0;
+};
+
+/// The block that runs.
+class Block {
+ public:
+  static constexpr std::size_t kStackBytes = 256 * 1024;
+
+  /// Runs `body` in `threads` fibers, a multiple of 32.
+  void run(unsigned threads, const std::function<void()>& body) {
+    body_ = &body;
+    if (threads % 32 != 0) throw std::invalid_argument("threads must be a multiple of 32");
+    fibers_.resize(threads);
+    running_ = threads;
+    block_ = {};
+    warps_.assign(threads / 32, {});
+    words_.assign(threads, 0);
+    for (unsigned t = 0; t < threads; ++t) {
+      Fiber& fiber = fibers_[t];
+      if (fiber.stack == nullptr) fiber.stack = std::make_unique<char[]>(kStackBytes);
+      fiber.ended = false;
+      getcontext(&fiber.context);
+      fiber.context.uc_stack.ss_sp = fiber.stack.get();
+      fiber.context.uc_stack.ss_size = kStackBytes;
+      fiber.context.uc_link = nullptr;
+      makecontext(&fiber.context, &Block::enter, 0);
+    }
+    while (running_ > 0) {
+      for (unsigned t = 0; t < threads; ++t) {
+        if (fibers_[t].ended) continue;
+        current_ = t;
+        swapcontext(&scheduler_, &fibers_[t].context);
+      }
+    }
+  }
+
+  unsigned thread() const { return current_; }
+
+  /// Waits for all threads of the block that have not ended.
+  void sync() {
+    meet(block_, [this] { return running_; });
+  }
+  /// All lanes of the warp must call it.
+  template <typename T>
+  T value_of_lane(T value, unsigned lane) {
+    static_assert(sizeof(T) <= sizeof(std::uint64_t));
+    const unsigned own = current_;
+    Meeting& warp = warps_[own / 32];
+    std::memcpy(&words_[own], &value, sizeof(value));
+    meet(warp, [] { return 32u; });
+    T other;
+    std::memcpy(&other, &words_[own / 32 * 32 + lane % 32], sizeof(other));
+    meet(warp, [] { return 32u; });
+    return other;
+  }
+
+ private:
+  struct Fiber {
+    ucontext_t context{};
+    std::unique_ptr<char[]> stack;
+    bool ended = false;
+  };
+  struct Meeting {
+    unsigned waiting = 0;
+    unsigned round = 0;
+  };
+
+  static void enter();
+
+  template <typename Expected>
+  void meet(Meeting& meeting, const Expected& expected) {
+    const unsigned round = meeting.round;
+    ++meeting.waiting;
+    while (meeting.round == round) {
+      if (meeting.waiting >= expected()) {
+        meeting.waiting = 0;
+        ++meeting.round;
+        return;
+      }
+      const unsigned own = current_;
+      swapcontext(&fibers_[own].context, &scheduler_);
+    }
+  }
+
+  void finish() {
+    fibers_[current_].ended = true;
+    --running_;
+    swapcontext(&fibers_[current_].context, &scheduler_);
+  }
+
+  const std::function<void()>* body_ = nullptr;
+  std::vector<Fiber> fibers_;
+  std::vector<Meeting> warps_;
+  std::vector<std::uint64_t> words_;
+  Meeting block_;
+  unsigned running_ = 0;
+  unsigned current_ = 0;
+  ucontext_t scheduler_{};
+};
+
+inline Block& block() {
+  static Block instance;
+  return instance;
+}
+inline void Block::enter() {
+  (*block().body_)();
+  block().finish();
+}
+
+inline Index block_index;
+inline Index grid_size;
+
+/// Runs all blocks of a grid, x first.
+template <typename Argument>
+void launch(void (*kernel)(Argument), unsigned grid_x, unsigned grid_y, unsigned threads,
+            const Argument& argument) {
+  grid_size = {grid_x, grid_y};
+  const std::function<void()> body = [&] { kernel(argument); };
+  for (block_index.y = 0; block_index.y < grid_y; ++block_index.y)
+    for (block_index.x = 0; block_index.x < grid_x; ++block_index.x) block().run(threads, body);
+}
+
+}  // namespace ocellus::simt
+
+// ---- what CUDA declares outside of namespaces; a kernel uses a part of it
+
+#define threadIdx (ocellus::simt::Index{ocellus::simt::block().thread(), 0})
+#define blockIdx (ocellus::simt::block_index)
+#define gridDim (ocellus::simt::grid_size)
+
+struct int4 {
+  int x;
+  int y;
+  int z;
+  int w;
+};
+
+inline void __syncthreads() {
+  ocellus::simt::block().sync();
+}
+template <typename T>
+T __shfl_sync(unsigned, T value, int lane) {
+  return ocellus::simt::block().value_of_lane(value, static_cast<unsigned>(lane));
+}
+template <typename T>
+T __shfl_xor_sync(unsigned, T value, int mask) {
+  return ocellus::simt::block().value_of_lane(value,
+                                              threadIdx.x % 32 ^ static_cast<unsigned>(mask));
+}
+inline unsigned __ballot_sync(unsigned, bool vote) {
+  unsigned votes = 0;
+  for (unsigned lane = 0; lane < 32; ++lane)
+    votes |= (ocellus::simt::block().value_of_lane(vote, lane) ? 1u : 0u) << lane;
+  return votes;
+}
+inline int __popc(unsigned value) {
+  return std::popcount(value);
+}
+inline int __dp4a(int a, int b, int sum) {
+  for (int i = 0; i < 4; ++i)
+    sum += static_cast<std::int8_t>(a >> 8 * i) * static_cast<std::int8_t>(b >> 8 * i);
+  return sum;
+}
+template <typename T>
+T __ldg(const T* from) {
+  return *from;
+}
+inline void __threadfence() {}
+inline void __threadfence_system() {}
+template <typename T>
+T atomicAdd(T* to, T value) {
+  const T before = *to;
+  *to = before + value;
+  return before;
+}
+inline unsigned atomicInc(unsigned* to, unsigned last) {
+  const unsigned before = *to;
+  *to = before >= last ? 0 : before + 1;
+  return before;
+}
+inline int max(int a, int b) {
+  return a > b ? a : b;
+}
+inline std::int64_t max(std::int64_t a, std::int64_t b) {
+  return a > b ? a : b;
+}
+inline int min(int a, int b) {
+  return a < b ? a : b;
+}
