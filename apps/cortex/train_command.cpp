@@ -15,6 +15,8 @@
 #include "apps/common/printable.h"
 #include "apps/common/training.h"
 #include "apps/cortex/commands.h"
+#include "apps/cortex/feature_picture.h"
+#include "apps/io/image_io.h"
 #include "apps/io/output_file.h"
 #include "ocellus/cortex_training.h"
 
@@ -25,6 +27,7 @@ struct TrainCortexOptions : TrainingFiles {
   std::vector<std::string> levels;
   std::string read_out = "delta";
   bool keep_slant = false;
+  std::string picture;
   CortexTraining training;
 };
 
@@ -75,6 +78,7 @@ void print_report(const TrainCortexOptions& options, const TrainedCortex& cortex
     object["accuracy"] = validated == 0 ? nullptr : nlohmann::ordered_json(accuracy);
     object["sharpness"] = cortex.sharpness;
     object["bytes"] = bytes;
+    if (!options.picture.empty()) object["picture"] = options.picture;
     print_json(object);
     return;
   }
@@ -85,14 +89,18 @@ void print_report(const TrainCortexOptions& options, const TrainedCortex& cortex
                validated);
   }
   fmt::print("{}: {}\n", printable(options.out), bytes_text(bytes));
+  if (!options.picture.empty()) fmt::print("written: {}\n", printable(options.picture));
 }
 
 void run_train(const TrainCortexOptions& options) {
   check_training_files(options);
+  if (!options.picture.empty() && file_extension(options.picture) != ".png")
+    throw InputError(fmt::format("--picture is '{}'; it must end in .png", options.picture));
   CortexTraining training = training_of(options);
   LabeledImages images = read_labeled_images(options);
   const LabeledImages validation = split_validation(images, options.validation, training.seed);
   require_writable(options.out);
+  if (!options.picture.empty()) require_writable(options.picture);
 
   const StopsEarly stops;
   TrainingWatch watch;
@@ -121,6 +129,7 @@ void run_train(const TrainCortexOptions& options) {
                         cortex.names.size(), options.read_out, training.seed);
   const std::vector<std::uint8_t> bytes = take(encode_cortex(cortex, note), options.out);
   write_file(options.out, bytes);
+  if (!options.picture.empty()) write_feature_picture(options.picture, cortex);
   print_report(options, cortex, images.count(), validation.count(), right, seconds, bytes.size());
 }
 
@@ -152,6 +161,8 @@ void add_learning_options(CLI::App& command, TrainCortexOptions& options) {
   command
       .add_option("--least-rate", training.least_rate, "Least rate of the features, 0.0001 to 1")
       ->capture_default_str();
+  command.add_option("--picture", options.picture,
+                     "Write a picture of the features of a hypercolumn of the lowest level (.png)");
   command
       .add_option("--read-out", options.read_out, "bayes counts in one pass; delta corrects errors")
       ->check(CLI::IsMember({"bayes", "delta"}))

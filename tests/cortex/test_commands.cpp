@@ -2,11 +2,13 @@
 // is reported.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "apps/io/image_io.h"
 #include "apps/program_checks.h"
 #include "cortex/labeled_strokes.h"
 #include "ocellus/cortex_training.h"
@@ -70,6 +72,35 @@ TEST_F(CortexCommands, WhatIsLearnedClassifies) {
       for (const auto& cell : row) counted += cell.get<int>();
     EXPECT_EQ(counted, 200);
   }
+}
+
+// Fails if a pixel of the picture is not the probability of its weight, or the picture has another
+// hypercolumn than the one in the middle.
+TEST_F(CortexCommands, PictureShowsTheFeatures) {
+  const std::string path = folder_ / "features.png";
+  const auto report = json_of(plus(train(400), {"--picture", path}));
+  EXPECT_EQ(report["picture"], path);
+  const TrainedCortex cortex = must(read_cortex(model_.c_str()));
+  const app::GrayImage picture = app::read_image(path);
+  // 24 minicolumns of 8x8 pixels, enlarged 3 times, with gaps of 3, in rows of 16.
+  ASSERT_EQ(picture.size.width, 16 * 27 + 3);
+  ASSERT_EQ(picture.size.height, 2 * 27 + 3);
+  const auto pixel = [&](int x, int y) {
+    return int{picture.pixels[static_cast<std::size_t>(y * picture.size.width + x)]};
+  };
+  EXPECT_EQ(pixel(0, 0), 128);
+  // 3x3 hypercolumns; rows of weights have room for 32 minicolumns.
+  const std::size_t middle = std::size_t{4} * 64 * 32;
+  for (int m = 0; m < 24; ++m) {
+    for (int input = 0; input < 64; ++input) {
+      const double weight =
+          cortex.weights[middle + static_cast<std::size_t>(input * 32 + m)] / 24.0;
+      const int x = 3 + m % 16 * 27 + input % 8 * 3 + 1;
+      const int y = 3 + m / 16 * 27 + input / 8 * 3 + 1;
+      EXPECT_NEAR(pixel(x, y), 255.0 / (1.0 + std::exp(-weight)), 0.5 + 1e-9) << m << " " << input;
+    }
+  }
+  expect_error(plus(train(40), {"--picture", folder_ / "features.jpg"}), {"must end in .png"});
 }
 
 // Fails if the answers to frames are not those to the same images, in the order of the tiles, or if
