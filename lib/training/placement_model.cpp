@@ -1,0 +1,157 @@
+#include "training/placement_model.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ocellus::detail {
+namespace {
+
+constexpr PlacementReference kReference{};
+constexpr double kGpuSector = 32.0;
+constexpr double kCpuSector = 64.0;
+
+}  // namespace
+
+HypercolumnCost cost_of(const LevelPlan& level, bool lowest, PlacementKind kind) noexcept {
+  const double points = static_cast<double>(level.shape.window_width) * level.shape.window_height;
+  const double minicolumns = level.stride;
+  const double cells = lowest ? kLgnCells * points : 0.0;
+  // 13: Omega, wins and response of a minicolumn.
+  const double state = 13.0 * minicolumns;
+  const double sector = kind == PlacementKind::kGpu ? kGpuSector : kCpuSector;
+  HypercolumnCost cost;
+  cost.memory = static_cast<std::uint64_t>(2.0 * level.inputs * minicolumns + state + 4.0 + cells);
+  cost.bytes = 2.0 * points * minicolumns + state + 2.0 * sector * level.inputs + cells;
+  cost.operations = 3.0 * points * minicolumns + 4.0 * minicolumns + 6.0 * level.inputs;
+  return cost;
+}
+
+PlacementModel::PlacementModel(const Hierarchy& hierarchy,
+                               const std::vector<PlacementDevice>& devices)
+    : hierarchy_(hierarchy), devices_(devices) {
+  disjoint_levels_ = 1;
+  for (int l = 1; l < levels(); ++l) {
+    const LevelPlan& level = hierarchy.level(l);
+    const bool shared = (level.columns > 1 && level.shape.window_width > level.shape.stride_x) ||
+                        (level.rows > 1 && level.shape.window_height > level.shape.stride_y);
+    if (shared) break;
+    disjoint_levels_ = l + 1;
+  }
+  for (int l = 0; l < levels(); ++l)
+    memory_.push_back(cost_of(hierarchy.level(l), l == 0, PlacementKind::kGpu).memory);
+  for (const PlacementDevice& device : devices) {
+    const bool gpu = device.kind == PlacementKind::kGpu;
+    std::vector<LevelCost>& costs = costs_.emplace_back();
+    for (int l = 0; l < levels(); ++l) {
+      if (!device.measured.empty()) {
+        const MeasuredLevel& measured = device.measured[static_cast<std::size_t>(l)];
+        costs.push_back({measured.launch_s, measured.hypercolumn_s, 1.0});
+        continue;
+      }
+      const HypercolumnCost cost = cost_of(hierarchy.level(l), l == 0, device.kind);
+      const double seconds = std::max(cost.bytes / kReference.bytes_per_s,
+                                      cost.operations / kReference.operations_per_s);
+      costs.push_back({device.launch_s, seconds / device.speed,
+                       static_cast<double>(gpu ? kReference.gpu_width : kReference.cpu_width)});
+    }
+  }
+}
+
+// Hypercolumns of `level` in the subtrees of the roots before `root`. A root column begins at the
+// column times the strides; the last one takes all that remain.
+std::int64_t PlacementModel::before(int level, int root_level, int root) const noexcept {
+  const LevelPlan& top = hierarchy_.level(root_level);
+  const LevelPlan& at = hierarchy_.level(level);
+  std::int64_t stride_x = 1;
+  std::int64_t stride_y = 1;
+  for (int l = level + 1; l <= root_level; ++l) {
+    stride_x *= std::min(hierarchy_.level(l).shape.stride_x, kMaxHypercolumns);
+    stride_y *= std::min(hierarchy_.level(l).shape.stride_y, kMaxHypercolumns);
+    // A stride beyond the grid belongs to a single column or row.
+    stride_x = std::min<std::int64_t>(stride_x, kMaxHypercolumns);
+    stride_y = std::min<std::int64_t>(stride_y, kMaxHypercolumns);
+  }
+  const auto column = [&](int x) {
+    return x == top.columns ? std::int64_t{at.columns} : x * stride_x;
+  };
+  const auto row = [&](int y) { return y == top.rows ? std::int64_t{at.rows} : y * stride_y; };
+  const int y = root / top.columns;
+  const int x = root % top.columns;
+  const std::int64_t full = row(y) * at.columns;
+  return x == 0 ? full : full + (row(y + 1) - row(y)) * column(x);
+}
+
+std::int64_t PlacementModel::hypercolumns(const Subtrees& trees, int level) const noexcept {
+  return before(level, trees.end - 1, trees.end_root) -
+         before(level, trees.end - 1, trees.begin_root);
+}
+
+std::int64_t PlacementModel::hypercolumns(const Subtrees& trees) const noexcept {
+  std::int64_t sum = 0;
+  for (int l = trees.first; l < trees.end; ++l) sum += hypercolumns(trees, l);
+  return sum;
+}
+
+std::uint64_t PlacementModel::bytes(const Subtrees& trees) const noexcept {
+  std::uint64_t sum = 0;
+  for (int l = trees.first; l < trees.end; ++l)
+    sum +=
+        static_cast<std::uint64_t>(hypercolumns(trees, l)) * memory_[static_cast<std::size_t>(l)];
+  return sum;
+}
+
+std::uint64_t PlacementModel::bytes_of_largest_subtree(int first, int end) const noexcept {
+  // Only the last column and the last row may differ from the others.
+  const LevelPlan& top = hierarchy_.level(end - 1);
+  const int last = top.hypercolumns() - 1;
+  std::uint64_t most = 0;
+  for (const int root : {0, top.columns - 1, last - top.columns + 1, last})
+    most = std::max(most, bytes({first, end, root, root + 1}));
+  return most;
+}
+
+double PlacementModel::work(int device, const Subtrees& trees) const noexcept {
+  double sum = 0.0;
+  for (int l = trees.first; l < trees.end; ++l)
+    sum += static_cast<double>(hypercolumns(trees, l)) * cost(device, l).hypercolumn_s;
+  return sum;
+}
+
+double PlacementModel::compute_s(int device, const Subtrees& trees) const noexcept {
+  double sum = 0.0;
+  for (int l = trees.first; l < trees.end && !trees.empty(); ++l) {
+    const LevelCost& c = cost(device, l);
+    sum += std::max(static_cast<double>(hypercolumns(trees, l)), c.width) * c.hypercolumn_s;
+  }
+  return sum;
+}
+
+double PlacementModel::launch_s(int device, const Subtrees& trees) const noexcept {
+  double sum = 0.0;
+  for (int l = trees.first; l < trees.end && !trees.empty(); ++l) sum += cost(device, l).launch_s;
+  return sum;
+}
+
+double PlacementModel::input_s(int device, const Subtrees& trees) const noexcept {
+  const PlacementDevice& d = devices_[static_cast<std::size_t>(device)];
+  if (d.kind == PlacementKind::kCpu || trees.first > 0 || trees.empty()) return 0.0;
+  const double share = static_cast<double>(hypercolumns(trees, 0)) / roots(0);
+  const double pixels = share * hierarchy_.width * hierarchy_.height;
+  return d.link_latency_s + pixels / d.link_bytes_per_s;
+}
+
+double PlacementModel::ideal_s() const noexcept {
+  // Any weights of the levels give a bound; those of the first device are exact for equal ratios.
+  double work = 0.0;
+  for (int l = 0; l < levels(); ++l) work += roots(l) * cost(0, l).hypercolumn_s;
+  double speed = 0.0;
+  for (int d = 0; d < static_cast<int>(devices_.size()); ++d) {
+    double best = 0.0;
+    for (int l = 0; l < levels(); ++l)
+      best = std::max(best, cost(0, l).hypercolumn_s / cost(d, l).hypercolumn_s);
+    speed += best;
+  }
+  return work / speed;
+}
+
+}  // namespace ocellus::detail

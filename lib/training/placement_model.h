@@ -1,0 +1,66 @@
+// Times and bytes of subtrees of a cortical network on a device.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cortex/hierarchy.h"
+#include "ocellus/cortical_placement.h"
+
+namespace ocellus::detail {
+
+HypercolumnCost cost_of(const LevelPlan& level, bool lowest, PlacementKind kind) noexcept;
+
+/// Subtrees: levels [first, end), roots [begin_root, end_root) of level end - 1.
+struct Subtrees {
+  int first = 0;
+  int end = 0;
+  int begin_root = 0;
+  int end_root = 0;
+
+  bool empty() const noexcept { return begin_root == end_root; }
+};
+
+class PlacementModel {
+ public:
+  /// The devices must be valid, and live as long as the model.
+  PlacementModel(const Hierarchy& hierarchy, const std::vector<PlacementDevice>& devices);
+
+  const Hierarchy& hierarchy() const noexcept { return hierarchy_; }
+  int levels() const noexcept { return hierarchy_.level_count; }
+  int roots(int level) const noexcept { return hierarchy_.level(level).hypercolumns(); }
+  /// Levels up to this one have disjoint windows above the lowest level, so that the subtrees of
+  /// their hypercolumns share nothing.
+  int disjoint_levels() const noexcept { return disjoint_levels_; }
+
+  std::int64_t hypercolumns(const Subtrees& trees, int level) const noexcept;
+  std::int64_t hypercolumns(const Subtrees& trees) const noexcept;
+  std::uint64_t bytes(const Subtrees& trees) const noexcept;
+  std::uint64_t bytes_of_largest_subtree(int first, int end) const noexcept;
+  /// Time at the full rate of the device, without the effect of its width.
+  double work(int device, const Subtrees& trees) const noexcept;
+  double compute_s(int device, const Subtrees& trees) const noexcept;
+  double launch_s(int device, const Subtrees& trees) const noexcept;
+  double input_s(int device, const Subtrees& trees) const noexcept;
+  double ideal_s() const noexcept;
+
+ private:
+  struct LevelCost {
+    double launch_s = 0.0;
+    double hypercolumn_s = 0.0;
+    double width = 1.0;
+  };
+
+  const LevelCost& cost(int device, int level) const noexcept {
+    return costs_[static_cast<std::size_t>(device)][static_cast<std::size_t>(level)];
+  }
+  std::int64_t before(int level, int root_level, int root) const noexcept;
+
+  const Hierarchy& hierarchy_;
+  const std::vector<PlacementDevice>& devices_;
+  std::vector<std::uint64_t> memory_;          // [level], of a hypercolumn
+  std::vector<std::vector<LevelCost>> costs_;  // [device][level]
+  int disjoint_levels_ = 0;
+};
+
+}  // namespace ocellus::detail
