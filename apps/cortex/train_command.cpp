@@ -3,7 +3,6 @@
 
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "apps/common/training.h"
 #include "apps/cortex/commands.h"
 #include "apps/cortex/feature_picture.h"
+#include "apps/cortex/level_text.h"
 #include "apps/io/image_io.h"
 #include "apps/io/output_file.h"
 #include "ocellus/cortex_training.h"
@@ -30,22 +30,6 @@ struct TrainCortexOptions : TrainingFiles {
   std::string picture;
   CortexTraining training;
 };
-
-/// Parses a level such as 12x12/2x2:256: window, stride, minicolumns.
-CorticalLevel parse_level(const std::string& text) {
-  CorticalLevel level;
-  int end = 0;
-  const int read =
-      std::sscanf(text.c_str(), "%5dx%5d/%5dx%5d:%5d%n", &level.window_width, &level.window_height,
-                  &level.stride_x, &level.stride_y, &level.minicolumns, &end);
-  if (read != 5 || static_cast<std::size_t>(end) != text.size()) {
-    throw InputError(fmt::format(
-        "--levels: '{}' is not a level; it must be the window, the stride and the number of "
-        "minicolumns, such as 12x12/2x2:256",
-        printable(text)));
-  }
-  return level;
-}
 
 CortexTraining training_of(const TrainCortexOptions& options) {
   CortexTraining training = options.training;

@@ -17,13 +17,6 @@ namespace {
 
 constexpr double kWinnerBytes = 4.0;
 
-Expected<Hierarchy> hierarchy_of(const CorticalNetworkConfig& config) noexcept {
-  if (auto c = check_number("level_count", config.level_count, 1, kMaxCorticalLevels); !c)
-    return tl::unexpected(c.error());
-  return plan_hierarchy(config.width, config.height, kLgnCells,
-                        {config.levels.data(), static_cast<std::size_t>(config.level_count)});
-}
-
 /// Comparisons with NaN are false.
 bool is_above(double value, double low) noexcept {
   return value > low && std::isfinite(value);

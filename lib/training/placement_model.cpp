@@ -12,6 +12,13 @@ constexpr double kCpuSector = 64.0;
 
 }  // namespace
 
+Expected<Hierarchy> hierarchy_of(const CorticalNetworkConfig& config) noexcept {
+  if (auto c = check_number("level_count", config.level_count, 1, kMaxCorticalLevels); !c)
+    return tl::unexpected(c.error());
+  return plan_hierarchy(config.width, config.height, kLgnCells,
+                        {config.levels.data(), static_cast<std::size_t>(config.level_count)});
+}
+
 HypercolumnCost cost_of(const LevelPlan& level, bool lowest, PlacementKind kind) noexcept {
   const double points = static_cast<double>(level.shape.window_width) * level.shape.window_height;
   const double minicolumns = level.stride;

@@ -9,6 +9,9 @@
 
 namespace ocellus::detail {
 
+/// Errors: InvalidArgument.
+Expected<Hierarchy> hierarchy_of(const CorticalNetworkConfig& config) noexcept;
+
 HypercolumnCost cost_of(const LevelPlan& level, bool lowest, PlacementKind kind) noexcept;
 
 /// Subtrees: levels [first, end), roots [begin_root, end_root) of level end - 1.
