@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -40,6 +41,12 @@ void check_subcommands(const CLI::App& program, int argc, char** argv) {
       if (command->get_name() == argv[i]) next = command;
       names += (names.empty() ? "" : ", ") + command->get_name();
     }
+    // A command that has subcommands may take arguments of its own.
+    const std::vector<const CLI::Option*> options = level->get_options();
+    const bool takes_arguments =
+        std::any_of(options.begin(), options.end(),
+                    [](const CLI::Option* option) { return option->get_positional(); });
+    if (next == nullptr && takes_arguments) return;
     if (next == nullptr) {
       throw InputError(fmt::format("unknown subcommand '{}'{}; the subcommands are: {}", argv[i],
                                    level == &program ? "" : " of " + level->get_name(), names));

@@ -2,6 +2,7 @@
 
 #include "apps/cortex/commands.h"
 #include "apps/cortex/cortex_command.h"
+#include "apps/cortex/plan_command.h"
 
 namespace ocellus::app {
 
@@ -23,8 +24,11 @@ void add_cortex_command(CLI::App& program, int& exit_code) {
   add_common_options(*command, o->common);
   command->footer(
       "Patches of another size than the model's are stretched to it. With --images, ink=auto is\n"
-      "decided once for all images. docs/cortex.md tells how images are classified.");
-  command->callback([command, o, &exit_code] {
+      "decided once for all images. docs/cortex.md tells how images are classified.\n"
+      "A file with the name plan is written as ./plan.");
+  const CLI::App* const plan = add_plan_command(*command, exit_code);
+  command->callback([command, plan, o, &exit_code] {
+    if (plan->parsed()) return;
     const bool with_images = !o->images.empty();
     check_options(*command,
                   {{with_images,
