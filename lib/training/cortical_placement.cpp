@@ -106,13 +106,18 @@ class PlacementSearch {
         // One device needs no level where parts meet.
         for (int split = count == 1 ? cpu_level : 1; split <= most_split(count, cpu_level); ++split)
           fits |= consider(first_gpus(count), false, split, cpu_level, false);
-    if (fits) return best_;
-    for (std::size_t count = 1; count <= gpus_.size(); ++count)
-      for (const bool with_cpu : {false, true})
-        for (int cpu_level = lowest_cpu_level(); cpu_level <= levels && (!with_cpu || cpu_ >= 0);
-             ++cpu_level)
-          for (int split = 1; split <= std::min(cpu_level, model_.disjoint_levels()); ++split)
-            consider(first_gpus(count), with_cpu, split, cpu_level, true);
+    std::uint64_t memory = 0;
+    for (const int gpu : gpus_) memory += std::min(at(gpu).memory, kUnlimitedMemory - memory);
+    if (fits && model_.bytes(whole(0, levels)) <= memory) return best_;
+    for (std::size_t count = 1; count <= gpus_.size(); ++count) {
+      for (int cpu_level = lowest_cpu_level(); cpu_level <= levels; ++cpu_level) {
+        for (int split = 1; split <= std::min(cpu_level, model_.disjoint_levels()); ++split) {
+          consider(first_gpus(count), false, split, cpu_level, true);
+          for (const bool streams : {false, true})
+            if (cpu_ >= 0) consider(first_gpus(count), true, split, cpu_level, streams);
+        }
+      }
+    }
     return best_;
   }
 
@@ -253,16 +258,19 @@ tl::unexpected<Error> does_not_fit(const PlacementModel& model,
     return tl::unexpected(make_error(
         Status::kOutOfMemory,
         "the network takes %llu bytes, more than the memory of every device; the largest is that "
-        "of '%.*s', %llu bytes",
+        "of '%.*s', %llu bytes; give a device with more",
         static_cast<unsigned long long>(least), shown(largest->name), largest->name.c_str(),
         static_cast<unsigned long long>(largest->memory)));
   }
   return tl::unexpected(make_error(
       Status::kOutOfMemory,
-      "level %d%s and buffers for subtrees below take %llu bytes, more than the memory of every "
-      "device; the largest is that of '%.*s', %llu bytes",
+      "level %d%s and two subtrees below take %llu bytes, more than the memory of every device%s; "
+      "the largest is that of '%.*s', %llu bytes; give a device with more",
       std::min(from + 1, levels), from + 1 < levels ? " with all above" : "",
-      static_cast<unsigned long long>(least), shown(largest->name), largest->name.c_str(),
+      static_cast<unsigned long long>(least),
+      from == model.disjoint_levels() && from < levels ? " (overlapping windows are not split)"
+                                                       : "",
+      shown(largest->name), largest->name.c_str(),
       static_cast<unsigned long long>(largest->memory)));
 }
 

@@ -40,7 +40,8 @@
 // `place_cortical_network` tries all levels up to which the network is split, all levels from which
 // the CPU computes, the fastest 1, 2, ... GPUs, and buffers of 1, 2, 4, ... subtrees. It returns
 // the placement with the shortest predicted step. Streaming is considered only if the network does
-// not fit into the GPUs.
+// not fit into the GPUs. Above the lowest level, a level whose windows overlap is not split, nor
+// are those above it: its subtrees would share hypercolumns.
 #pragma once
 
 #include <cstdint>
