@@ -101,20 +101,21 @@ class PlacementSearch {
     const int levels = model_.levels();
     if (cpu_ >= 0) consider({}, true, 0, 0, false);
     bool fits = false;
-    for (std::size_t count = 1; count <= gpus_.size(); ++count)
+    for (const std::vector<int>& gpus : sets())
       for (int cpu_level = lowest_cpu_level(); cpu_level <= levels; ++cpu_level)
         // One device needs no level where parts meet.
-        for (int split = count == 1 ? cpu_level : 1; split <= most_split(count, cpu_level); ++split)
-          fits |= consider(first_gpus(count), false, split, cpu_level, false);
+        for (int split = gpus.size() == 1 ? cpu_level : 1; split <= most_split(gpus, cpu_level);
+             ++split)
+          fits |= consider(gpus, false, split, cpu_level, false);
     std::uint64_t memory = 0;
     for (const int gpu : gpus_) memory += std::min(at(gpu).memory, kUnlimitedMemory - memory);
     if (fits && model_.bytes(whole(0, levels)) <= memory) return best_;
-    for (std::size_t count = 1; count <= gpus_.size(); ++count) {
+    for (const std::vector<int>& gpus : sets()) {
       for (int cpu_level = lowest_cpu_level(); cpu_level <= levels; ++cpu_level) {
         for (int split = 1; split <= std::min(cpu_level, model_.disjoint_levels()); ++split) {
-          consider(first_gpus(count), false, split, cpu_level, true);
+          consider(gpus, false, split, cpu_level, true);
           for (const bool streams : {false, true})
-            if (cpu_ >= 0) consider(first_gpus(count), true, split, cpu_level, streams);
+            if (cpu_ >= 0) consider(gpus, true, split, cpu_level, streams);
         }
       }
     }
@@ -123,16 +124,22 @@ class PlacementSearch {
 
  private:
   const PlacementDevice& at(int device) const { return devices_[static_cast<std::size_t>(device)]; }
-  std::vector<int> first_gpus(std::size_t count) const {
-    return {gpus_.begin(), gpus_.begin() + static_cast<std::ptrdiff_t>(count)};
+  /// Each GPU alone, and the fastest 2, 3, ...
+  std::vector<std::vector<int>> sets() const {
+    std::vector<std::vector<int>> all;
+    for (const int gpu : gpus_) all.push_back({gpu});
+    for (std::size_t count = 2; count <= gpus_.size(); ++count)
+      all.emplace_back(gpus_.begin(), gpus_.begin() + static_cast<std::ptrdiff_t>(count));
+    return all;
   }
   int lowest_cpu_level() const { return cpu_ >= 0 ? 1 : model_.levels(); }
-  int most_split(std::size_t count, int cpu_level) const {
-    return count == 1 ? cpu_level : std::min(cpu_level, model_.disjoint_levels());
+  int most_split(const std::vector<int>& gpus, int cpu_level) const {
+    return gpus.size() == 1 ? cpu_level : std::min(cpu_level, model_.disjoint_levels());
   }
 
-  /// Places the levels [0, split) on the GPUs and, if `with_cpu`, the CPU; [split, cpu_level) on
-  /// the fastest GPU, and the others on the CPU. Returns whether that fits.
+  /// Places the levels [0, split) on the GPUs, the fastest first, and, if `with_cpu`, the CPU;
+  /// [split, cpu_level) on the fastest GPU that has the memory, and the others on the CPU. Returns
+  /// whether that fits.
   bool consider(std::vector<int> gpus, bool with_cpu, int split, int cpu_level, bool streams) {
     CorticalPlacement made;
     made.split_levels = split;
@@ -142,12 +149,14 @@ class PlacementSearch {
     const std::uint64_t meeting_bytes = model_.bytes(meeting);
     const std::uint64_t top_bytes = model_.bytes(top);
     std::vector<Participant> participants;
+    const auto meets = std::find_if(gpus.begin(), gpus.end(),
+                                    [&](int gpu) { return meeting_bytes <= at(gpu).memory; });
+    if (meets == gpus.end() && !gpus.empty()) return false;
+    const int fastest = gpus.empty() ? -1 : *meets;
     // Parts lie in the order of the devices, not of their speed.
-    const int fastest = gpus.empty() ? -1 : gpus[0];
     std::sort(gpus.begin(), gpus.end());
     for (const int gpu : gpus) {
       const std::uint64_t taken = gpu == fastest ? meeting_bytes : 0;
-      if (taken > at(gpu).memory) return false;
       participants.push_back({gpu, at(gpu).memory - taken, streams});
     }
     if (cpu_level < model_.levels() || with_cpu) {

@@ -4,9 +4,9 @@
 //
 // Source: Nere et al. (ocellus/cortical_network.h), section 7. The lower levels are split over the
 // GPUs in proportion to their speed; a GPU whose memory is full leaves the rest to the others. The
-// fastest GPU computes the levels where the parts meet, and the CPU the levels from which it is
-// faster. The paper leaves two things open that are here: a model in place of measurements, and
-// networks larger than the memory, which are streamed in turns.
+// fastest GPU with enough memory computes the levels where the parts meet, and the CPU the levels
+// from which it is faster. The paper leaves two things open that are here: a model in place of
+// measurements, and networks larger than the memory, which are streamed in turns.
 //
 // Model. A hypercolumn with I inputs, a of them active, and M minicolumns (padded to 32) takes
 //
@@ -38,10 +38,10 @@
 // these transfers. Where the GPUs have too little memory, the CPU may take subtrees, too.
 //
 // `place_cortical_network` tries all levels up to which the network is split, all levels from which
-// the CPU computes, the fastest 1, 2, ... GPUs, and buffers of 1, 2, 4, ... subtrees. It returns
-// the placement with the shortest predicted step. Streaming is considered only if the network does
-// not fit into the GPUs. Above the lowest level, a level whose windows overlap is not split, nor
-// are those above it: its subtrees would share hypercolumns.
+// the CPU computes, each GPU alone and the fastest 2, 3, ... of them, and buffers of 1, 2, 4, ...
+// subtrees. It returns the placement with the shortest predicted step. Streaming is considered only
+// if the network does not fit into the GPUs. Above the lowest level, a level whose windows overlap
+// is not split, nor are those above it: its subtrees would share hypercolumns.
 #pragma once
 
 #include <cstdint>
