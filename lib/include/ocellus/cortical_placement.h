@@ -60,8 +60,8 @@ inline constexpr std::uint64_t kUnlimitedMemory = ~std::uint64_t{0};
 
 enum class PlacementKind : std::uint8_t { kCpu, kGpu };
 
-/// The device of speed 1: bandwidth, operations and link of one NVIDIA H200 (bandwidth of a copy as
-/// measured; link: PCI Express 5.0 with 16 lanes, one direction).
+/// The device of speed 1: one NVIDIA H200. Only its bandwidth was measured, as that of a copy; the
+/// others are round numbers. Link: PCI Express 5.0 with 16 lanes, one direction.
 struct PlacementReference {
   double bytes_per_s = 4.25e12;      ///< B
   double operations_per_s = 1.6e13;  ///< A
