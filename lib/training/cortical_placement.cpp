@@ -236,9 +236,6 @@ class PlacementSearch {
 
 tl::unexpected<Error> does_not_fit(const PlacementModel& model,
                                    const std::vector<PlacementDevice>& devices) noexcept {
-  const auto largest = std::max_element(
-      devices.begin(), devices.end(),
-      [](const PlacementDevice& a, const PlacementDevice& b) { return a.memory < b.memory; });
   const int levels = model.levels();
   const auto all = [&](int first) {
     return Subtrees{first, levels, 0, first < levels ? model.roots(levels - 1) : 0};
@@ -246,6 +243,13 @@ tl::unexpected<Error> does_not_fit(const PlacementModel& model,
   const bool has_gpu = std::any_of(devices.begin(), devices.end(), [](const PlacementDevice& d) {
     return d.kind == PlacementKind::kGpu;
   });
+  // A GPU streams through its memory, so that its memory counts and not that of the host.
+  const PlacementDevice* largest = nullptr;
+  for (const PlacementDevice& device : devices) {
+    if (has_gpu && device.kind == PlacementKind::kCpu) continue;
+    if (largest == nullptr || device.memory > largest->memory) largest = &device;
+  }
+  const char* const kind = has_gpu ? "GPU" : "device";
   std::uint64_t least = model.bytes(all(0));
   int from = 0;
   for (int end = 1; end <= model.disjoint_levels() && has_gpu; ++end) {
@@ -266,19 +270,17 @@ tl::unexpected<Error> does_not_fit(const PlacementModel& model,
   if (from == 0) {
     return tl::unexpected(make_error(
         Status::kOutOfMemory,
-        "the network takes %llu bytes, more than the memory of every device; the largest is that "
+        "the network takes %llu bytes, more than the memory of every %s; the largest is that "
         "of '%.*s', %llu bytes; give a device with more",
-        static_cast<unsigned long long>(least), shown(largest->name), largest->name.c_str(),
+        static_cast<unsigned long long>(least), kind, shown(largest->name), largest->name.c_str(),
         static_cast<unsigned long long>(largest->memory)));
   }
   return tl::unexpected(make_error(
       Status::kOutOfMemory,
-      "level %d%s and two subtrees below take %llu bytes, more than the memory of every device%s; "
+      "level %d%s and two subtrees below take %llu bytes, more than the memory of every %s%s; "
       "the largest is that of '%.*s', %llu bytes; give a device with more",
-      std::min(from + 1, levels), from + 1 < levels ? " with all above" : "",
-      static_cast<unsigned long long>(least),
-      from == model.disjoint_levels() && from < levels ? " (overlapping windows are not split)"
-                                                       : "",
+      from + 1, from + 1 < levels ? " with all above" : "", static_cast<unsigned long long>(least),
+      kind, from == model.disjoint_levels() ? " (overlapping windows are not split)" : "",
       shown(largest->name), largest->name.c_str(),
       static_cast<unsigned long long>(largest->memory)));
 }

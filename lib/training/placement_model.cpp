@@ -64,8 +64,8 @@ PlacementModel::PlacementModel(const Hierarchy& hierarchy,
   }
 }
 
-// Hypercolumns of `level` in the subtrees of the roots before `root`. A root column begins at the
-// column times the strides; the last one takes all that remain.
+// Hypercolumns of `level` in the subtrees of the roots before `root`. Root columns and rows begin
+// at multiples of the strides; the last ones take all that remain.
 std::int64_t PlacementModel::before(int level, int root_level, int root) const noexcept {
   const LevelPlan& top = hierarchy_.level(root_level);
   const LevelPlan& at = hierarchy_.level(level);
@@ -78,14 +78,11 @@ std::int64_t PlacementModel::before(int level, int root_level, int root) const n
     stride_x = std::min<std::int64_t>(stride_x, kMaxHypercolumns);
     stride_y = std::min<std::int64_t>(stride_y, kMaxHypercolumns);
   }
-  const auto column = [&](int x) {
-    return x == top.columns ? std::int64_t{at.columns} : x * stride_x;
-  };
   const auto row = [&](int y) { return y == top.rows ? std::int64_t{at.rows} : y * stride_y; };
   const int y = root / top.columns;
   const int x = root % top.columns;
   const std::int64_t full = row(y) * at.columns;
-  return x == 0 ? full : full + (row(y + 1) - row(y)) * column(x);
+  return x == 0 ? full : full + (row(y + 1) - row(y)) * x * stride_x;
 }
 
 std::int64_t PlacementModel::hypercolumns(const Subtrees& trees, int level) const noexcept {

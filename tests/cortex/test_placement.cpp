@@ -520,8 +520,9 @@ TEST(Placement, Errors) {
   expect(config, {gpu(1.0)}, invalid, {"level_count is 0"});
 
   expect(tree, {gpu(1.0, 1000), gpu(1.0, 2000)}, Status::kOutOfMemory,
-         {"more than the memory of every device", "'gpu 1.000000', 2000 bytes"});
-  expect(tree, {cpu(1.0, 1000)}, Status::kOutOfMemory, {"'cpu', 1000 bytes", "give a device"});
+         {"more than the memory of every GPU", "'gpu 1.000000', 2000 bytes"});
+  expect(tree, {cpu(1.0, 1000)}, Status::kOutOfMemory,
+         {"memory of every device", "'cpu', 1000 bytes", "give a device"});
   expect(binary_tree(1024, 32), {gpu(1.0, 2 << 20), cpu(1.0, 1 << 20)}, Status::kOutOfMemory,
          {"the host keeps it", "'cpu' has 1048576 bytes"});
   // A level with overlapping windows is not split.

@@ -138,7 +138,7 @@ TEST(PlanCommand, Mistakes) {
   simulate("cpu:1x cpu:2x", {"CPUs", "one"});
   simulate(" ", {"no device"});
   simulate("", {"--simulate is empty"});
-  simulate("gpu:1x,1MB", {"more than the memory of every device", "'gpu 0'"});
+  simulate("gpu:1x,1MB", {"more than the memory of every GPU", "'gpu 0'"});
   simulate("gpu:1x,8GB gpu:\x1b[31mx,8GB", {"\\x1b"});
   expect_error({"cortex", "plan"}, {"--hypercolumns"});
   expect_error({"cortex", "plan", "--hypercolumns", "0"}, {"--hypercolumns"});
