@@ -72,17 +72,15 @@ std::int64_t PlacementModel::before(int level, int root_level, int root) const n
   std::int64_t stride_x = 1;
   std::int64_t stride_y = 1;
   for (int l = level + 1; l <= root_level; ++l) {
-    stride_x *= std::min(hierarchy_.level(l).shape.stride_x, kMaxHypercolumns);
-    stride_y *= std::min(hierarchy_.level(l).shape.stride_y, kMaxHypercolumns);
     // A stride beyond the grid belongs to a single column or row.
-    stride_x = std::min<std::int64_t>(stride_x, kMaxHypercolumns);
-    stride_y = std::min<std::int64_t>(stride_y, kMaxHypercolumns);
+    const CorticalLevel& shape = hierarchy_.level(l).shape;
+    stride_x = std::min<std::int64_t>(stride_x * shape.stride_x, kMaxHypercolumns);
+    stride_y = std::min<std::int64_t>(stride_y * shape.stride_y, kMaxHypercolumns);
   }
   const auto row = [&](int y) { return y == top.rows ? std::int64_t{at.rows} : y * stride_y; };
   const int y = root / top.columns;
   const int x = root % top.columns;
-  const std::int64_t full = row(y) * at.columns;
-  return x == 0 ? full : full + (row(y + 1) - row(y)) * x * stride_x;
+  return row(y) * at.columns + (row(y + 1) - row(y)) * x * stride_x;
 }
 
 std::int64_t PlacementModel::hypercolumns(const Subtrees& trees, int level) const noexcept {
