@@ -160,8 +160,9 @@ void print_plan(const PlanReport& report) {
   else
     fmt::print("the CPU computes no level alone\n");
   fmt::print(
-      "step: {} = parts {} + gathering {} + levels where parts meet {} + transfer to the host {} + "
-      "levels of the CPU {}\n",
+      "step: {}\n  parts {}, gathering {}, levels where parts meet {}, transfer to the host {}, "
+      "levels of "
+      "the CPU {}\n",
       time_text(placement.step_s), time_text(placement.split_s), time_text(placement.gather_s),
       time_text(placement.merge_s), time_text(placement.output_s), time_text(placement.cpu_s));
   fmt::print("ideal split, without launches and transfers: {}\n", time_text(placement.ideal_s));
