@@ -94,21 +94,30 @@ Expected<double> level_seconds(const CorticalNetworkConfig& base, const SampleSh
 }
 
 Expected<MeasuredLevel> measure(const CorticalNetworkConfig& config, const LevelPlan& level,
-                                const SampleShape& shape, const CorticalProfile& profile) {
+                                const SampleShape& shape, std::uint64_t sample_bytes,
+                                const CorticalProfile& profile) {
   const std::uint64_t bytes = cost_of(level, false, PlacementKind::kCpu).memory;
-  const std::uint64_t fitting = profile.sample_bytes / std::max<std::uint64_t>(bytes, 1);
-  const auto most =
-      static_cast<std::uint64_t>(std::min(kMaxHypercolumns, kMaxLgnSide / shape.pixels));
-  const int large = static_cast<int>(std::clamp<std::uint64_t>(fitting, 4, most));
-  const int small = std::max(large / 4, 1);
-  const Expected<double> short_time = level_seconds(config, shape, small, profile);
-  if (!short_time) return tl::unexpected(short_time.error());
-  const Expected<double> long_time = level_seconds(config, shape, large, profile);
-  if (!long_time) return tl::unexpected(long_time.error());
+  const int most = std::min(kMaxHypercolumns, kMaxLgnSide / shape.pixels);
+  const int count = static_cast<int>(
+      std::clamp<std::uint64_t>(sample_bytes / bytes, 4, static_cast<std::uint64_t>(most)));
+  const Expected<double> one = level_seconds(config, shape, 1, profile);
+  if (!one) return tl::unexpected(one.error());
+  const Expected<double> all = level_seconds(config, shape, count, profile);
+  if (!all) return tl::unexpected(all.error());
   MeasuredLevel measured;
-  measured.hypercolumn_s = std::max((*long_time - *short_time) / (large - small), kLeastSeconds);
-  measured.launch_s = std::max(*short_time - small * measured.hypercolumn_s, 0.0);
+  measured.launch_s = std::max(*one - *all / count, 0.0);
+  measured.hypercolumn_s = std::max((*all - measured.launch_s) / count, kLeastSeconds);
   return measured;
+}
+
+std::uint64_t bytes_of(const Hierarchy& hierarchy) noexcept {
+  std::uint64_t sum = 0;
+  for (int l = 0; l < hierarchy.level_count; ++l) {
+    const LevelPlan& level = hierarchy.level(l);
+    sum += static_cast<std::uint64_t>(level.hypercolumns()) *
+           cost_of(level, l == 0, PlacementKind::kCpu).memory;
+  }
+  return sum;
 }
 
 Expected<void> check_profile(const CorticalProfile& profile) noexcept {
@@ -129,6 +138,7 @@ Expected<std::vector<MeasuredLevel>> profile_cortical_network(const CorticalNetw
   if (auto c = detail::check_profile(profile); !c) return tl::unexpected(c.error());
   const Expected<detail::Hierarchy> hierarchy = detail::hierarchy_of(config);
   if (!hierarchy) return tl::unexpected(hierarchy.error());
+  const std::uint64_t bytes = std::min(profile.sample_bytes, detail::bytes_of(*hierarchy));
   std::vector<detail::SampleShape> shapes;
   std::vector<MeasuredLevel> levels;
   for (int l = 0; l < hierarchy->level_count; ++l) {
@@ -141,7 +151,7 @@ Expected<std::vector<MeasuredLevel>> profile_cortical_network(const CorticalNetw
       levels.push_back(MeasuredLevel(levels[known]));
       continue;
     }
-    const Expected<MeasuredLevel> measured = detail::measure(config, level, shape, profile);
+    const Expected<MeasuredLevel> measured = detail::measure(config, level, shape, bytes, profile);
     if (!measured) return tl::unexpected(measured.error());
     levels.push_back(*measured);
   }
