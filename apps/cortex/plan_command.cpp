@@ -64,14 +64,14 @@ CorticalNetworkConfig network_of(const PlanOptions& options) {
 
 void run_plan(const PlanOptions& options) {
   PlanReport report;
-  report.config = network_of(options);
+  const CorticalNetworkConfig config = network_of(options);
   SimulatedDevices simulated = parse_devices(options.simulate);
   if (simulated.measured >= 0) {
     simulated.devices[static_cast<std::size_t>(simulated.measured)].measured =
-        take(profile_cortical_network(report.config, {}), "plan");
+        take(profile_cortical_network(config, {}), "plan");
   }
   report.devices = std::move(simulated.devices);
-  report.placement = take(place_cortical_network(report.config, report.devices), "plan");
+  report.placement = take(place_cortical_network(config, report.devices), "plan");
   if (options.json)
     print_json(plan_json(report));
   else

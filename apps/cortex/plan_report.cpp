@@ -155,7 +155,9 @@ void print_plan(const PlanReport& report) {
   print_parts(report);
   for (const PlacementPart& part : placement.parts)
     if (!part.turns.empty()) print_turns(report, part);
-  if (placement.cpu_level < placement.levels)
+  if (placement.cpu_level == 0)
+    fmt::print("the CPU computes all levels\n");
+  else if (placement.cpu_level < placement.levels)
     fmt::print("the CPU is faster from level {} on\n", placement.cpu_level + 1);
   else
     fmt::print("the CPU computes no level alone\n");

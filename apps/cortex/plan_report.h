@@ -9,7 +9,6 @@
 namespace ocellus::app {
 
 struct PlanReport {
-  CorticalNetworkConfig config;
   std::vector<PlacementDevice> devices;
   CorticalPlacement placement;
 };
