@@ -16,8 +16,8 @@ __device__ void for_each_candidate(const CandidateArrays& candidates, const Comp
   const int present = *candidates.present;
   for (int c = static_cast<int>(blockIdx.y); c < present; c += static_cast<int>(gridDim.y)) {
     compute(c);
-    // The next candidate uses the same shared memory.
-    __syncthreads();
+    // The next candidate uses the same shared memory. Without one, warps may end alone.
+    if (c + static_cast<int>(gridDim.y) < present) __syncthreads();
   }
 }
 
@@ -28,14 +28,15 @@ __device__ void for_each_candidate(const CandidateArrays& candidates, const Comp
 __device__ inline bool is_last_block(unsigned long long* progress, const unsigned& found,
                                      unsigned& total) {
   __shared__ unsigned long long before;
-  __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) {
+    // Fences are cumulative: with the barriers, those of one thread are those of the block.
+    __threadfence();
     before = atomicAdd(progress, (1ull << 32u) | found);
     if (static_cast<unsigned>(before >> 32u) == gridDim.x - 1) *progress = 0;
+    __threadfence();
   }
   __syncthreads();
-  __threadfence();
   total = static_cast<unsigned>(before) + found;
   return static_cast<unsigned>(before >> 32u) == gridDim.x - 1;
 }

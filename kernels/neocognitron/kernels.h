@@ -103,8 +103,8 @@ struct ContrastArguments {
   float threshold;
   unsigned capacity;
 };
-inline constexpr int kContrastThreads = 256;
-inline constexpr int kContrastRows = 8;   ///< of UG for a block
+inline constexpr int kContrastThreads = 1024;
+inline constexpr int kContrastRows = 5;   ///< of UG for a block
 inline constexpr int kContrastReach = 3;  ///< largest |dy|: radii are 4 or less
 inline constexpr unsigned kContrastBlocks =
     (detail::kContrastSides.out + kContrastRows - 1) / kContrastRows;
@@ -125,7 +125,7 @@ struct SimpleArguments {
   /// Binary16, [tap * in_planes + kappa][padded planes], 16-byte aligned.
   const std::uint16_t* weights;
   int octets;        ///< padded planes / 8
-  int block_octets;  ///< of a block: at most the number of threads
+  int block_octets;  ///< of a block of US4
   float threshold;
   float bias;  ///< 1 / gain
 };
@@ -135,11 +135,17 @@ inline constexpr int kEdgeThreads = 256;
 inline constexpr int kEdgeBlockPositions = kEdgeThreads / kEdgePlanes;
 /// US1. Blocks: (positions / kEdgeBlockPositions, candidates).
 Kernel<SimpleArguments> edge_kernel() noexcept;
+/// US2 and US3 with at most kNarrowOctets octets. A warp computes a position. Blocks: (positions /
+/// kNarrowBlockPositions, candidates).
+inline constexpr int kNarrowOctets = 4;
+inline constexpr int kNarrowThreads = 128;
+inline constexpr int kNarrowBlockPositions = kNarrowThreads / 32;
+Kernel<SimpleArguments> narrow_kernel() noexcept;
 inline constexpr int kSimpleThreads = 128;
-/// US2 and US3. Blocks: (positions, candidates). `block_octets` is `octets`.
+/// US2 and US3 with any number of octets. Blocks: (positions, candidates).
 Kernel<SimpleArguments> simple_kernel() noexcept;
 inline constexpr int kReferenceThreads = 256;
-inline constexpr int kReferenceOctets = 64;  ///< of a block, at most
+inline constexpr int kReferenceOctets = 8;  ///< of a block, at most
 /// US4: the similarities take the place of the S-cells. Blocks: (positions, candidates, planes).
 Kernel<SimpleArguments> reference_kernel() noexcept;
 

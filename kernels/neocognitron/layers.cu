@@ -83,7 +83,6 @@ struct Input {
   int row;  ///< of weights
   float value;
 };
-constexpr int kListInputs = 1024;
 
 /// The inputs of the S-cells at a position.
 struct InputList {
@@ -160,12 +159,35 @@ __device__ inline int tap_of(const InputList& list, int taps, int i) {
   return low;
 }
 
+/// Adds the products of inputs `begin`, `begin + step` and so on with the octet of their rows that
+/// `weights` points to. Rows follow each other in steps of `stride` octets.
+__device__ inline void add_rows(const Input* inputs, int begin, int end, int step,
+                                const uint4* weights, int stride, float (&sum)[kOctet]) {
+#pragma unroll 4
+  for (int i = begin; i < end; i += step) {
+    const Input input = inputs[i];
+    const uint4 packed = __ldg(weights + static_cast<std::size_t>(input.row) * stride);
+    const unsigned words[kOctet / 2] = {packed.x, packed.y, packed.z, packed.w};
+#pragma unroll
+    for (int j = 0; j < kOctet / 2; ++j) {
+      const __half2_raw raw{static_cast<unsigned short>(words[j] & 0xffffu),
+                            static_cast<unsigned short>(words[j] >> 16u)};
+      const float2 pair = __half22float2(__half2(raw));
+      sum[2 * j] = fmaf(input.value, pair.x, sum[2 * j]);
+      sum[2 * j + 1] = fmaf(input.value, pair.y, sum[2 * j + 1]);
+    }
+  }
+}
+
 /// e of `octets` octets of planes from octet `first` on. Calls `use(k, e)` for each plane k of the
 /// block, in turn by all threads. Groups of threads share the inputs; their sums are added in the
 /// order of the groups, so that the result does not depend on the timing.
 template <int kThreads, typename Use>
 __device__ void add_inputs(const SimpleArguments& a, int candidate, const InputList& list,
                            int first, int octets, const Use& use) {
+  // As many as most positions have. The first-level cache, which has weights, gets the memory that
+  // is left.
+  constexpr int kListInputs = kThreads == kSimpleThreads ? 256 : 1024;
   __shared__ __align__(16) Input inputs[kListInputs];
   __shared__ __align__(16) float partial[kThreads * kOctet];
   const int thread = static_cast<int>(threadIdx.x);
@@ -186,20 +208,7 @@ __device__ void add_inputs(const SimpleArguments& a, int candidate, const InputL
     }
     __syncthreads();
     if (group >= groups) continue;
-#pragma unroll 4
-    for (int i = group; i < count; i += groups) {
-      const Input input = inputs[i];
-      const uint4 packed = __ldg(weights + static_cast<std::size_t>(input.row) * a.octets);
-      const unsigned words[kOctet / 2] = {packed.x, packed.y, packed.z, packed.w};
-#pragma unroll
-      for (int j = 0; j < kOctet / 2; ++j) {
-        const __half2_raw raw{static_cast<unsigned short>(words[j] & 0xffffu),
-                              static_cast<unsigned short>(words[j] >> 16u)};
-        const float2 pair = __half22float2(__half2(raw));
-        sum[2 * j] = fmaf(input.value, pair.x, sum[2 * j]);
-        sum[2 * j + 1] = fmaf(input.value, pair.y, sum[2 * j + 1]);
-      }
-    }
+    add_rows(inputs, group, count, groups, weights, a.octets, sum);
   }
   const int planes = octets * kOctet;
   if (group < groups)
@@ -210,6 +219,124 @@ __device__ void add_inputs(const SimpleArguments& a, int candidate, const InputL
     for (int g = 1; g < groups; ++g) e += partial[g * planes + k];
     use(k, e);
   }
+}
+
+constexpr int kNarrowInputs = 128;
+constexpr int kCellLoads = 4;
+
+// A warp computes the planes of a position. It needs no barrier of the block, which most positions
+// would wait at for longer than they compute.
+__device__ void write_narrow(const SimpleArguments& a, int candidate) {
+  constexpr int kLaneTaps = kMaxSimpleTaps / kWarp;
+  // Small, because the first-level cache, which has most weights, gets what shared memory leaves.
+  union Memory {
+    Input list[kNarrowInputs];
+    float partial[kWarp * kOctet];
+  };
+  __shared__ __align__(16) Memory memories[kNarrowBlockPositions];
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  const int position = static_cast<int>(blockIdx.x) * kNarrowBlockPositions + warp;
+  if (position >= a.side_out * a.side_out) return;
+  const std::size_t base = static_cast<std::size_t>(candidate) * kMostPositions;
+  const int* const counts = a.candidates.counts + base;
+  const float* const energies = a.candidates.energies + base;
+  const int x = a.first + position % a.side_out;
+  const int y = a.first + position / a.side_out;
+
+  // Where the inputs of each tap are, and their places in the order of all inputs. Each loop issues
+  // all of its loads before the first of them arrives.
+  WindowTap tap[kLaneTaps];
+  int at[kLaneTaps];
+  int begin[kLaneTaps];
+  int count[kLaneTaps];
+  float energy = 0.0f;
+#pragma unroll
+  for (int r = 0; r < kLaneTaps; ++r) {
+    const int t = r * kWarp + lane;
+    at[r] = 0;
+    if (t < a.tap_count) tap[r] = a.taps[t];
+  }
+#pragma unroll
+  for (int r = 0; r < kLaneTaps; ++r) {
+    const int column = x + tap[r].dx;
+    const int row = y + tap[r].dy;
+    const bool inside = r * kWarp + lane < a.tap_count && column >= 0 && row >= 0 &&
+                        column < a.side_in && row < a.side_in;
+    at[r] = inside ? row * a.side_in + column : 0;
+    count[r] = inside ? counts[at[r]] : 0;
+    energy = fmaf(tap[r].weight, inside ? energies[at[r]] : 0.0f, energy);
+  }
+#pragma unroll
+  for (int offset = kWarp / 2; offset > 0; offset /= 2)
+    energy += __shfl_xor_sync(kAllLanes, energy, offset);
+  std::uint8_t* const any = a.candidates.any + base + position;
+  if (!(energy > 0.0f)) {
+    if (lane == 0) *any = 0;
+    return;
+  }
+  int total = 0;
+#pragma unroll
+  for (int r = 0; r < kLaneTaps; ++r) {
+    begin[r] = total;
+    if (r * kWarp >= a.tap_count) continue;
+    int sum = count[r];
+#pragma unroll
+    for (int offset = 1; offset < kWarp; offset *= 2) {
+      const int lower = __shfl_up_sync(kAllLanes, sum, static_cast<unsigned>(offset));
+      if (lane >= offset) sum += lower;
+    }
+    begin[r] += sum - count[r];
+    total += __shfl_sync(kAllLanes, sum, kWarp - 1);
+  }
+
+  const int groups = kWarp / a.octets;
+  const int group = lane / a.octets;
+  const int octet = lane % a.octets;
+  const ActiveCell* const cells = a.candidates.cells + candidate * a.candidates.cell_stride;
+  const auto* const weights = reinterpret_cast<const uint4*>(a.weights) + octet;
+  Input* const list = memories[warp].list;
+  float sum[kOctet] = {};
+  for (int first = 0; first < total; first += kNarrowInputs) {
+    const int end = min(total - first, kNarrowInputs);
+#pragma unroll
+    for (int r = 0; r < kLaneTaps; ++r) {
+      const int shift = begin[r] - first;
+      const ActiveCell* const from = cells + static_cast<std::size_t>(at[r]) * a.in_planes;
+      const int last = min(count[r], end - shift);
+      for (int i = max(-shift, 0); i < last; i += kCellLoads) {
+        ActiveCell cell[kCellLoads];
+#pragma unroll
+        for (int k = 0; k < kCellLoads; ++k)
+          if (i + k < last) cell[k] = from[i + k];
+#pragma unroll
+        for (int k = 0; k < kCellLoads; ++k)
+          if (i + k < last)
+            list[shift + i + k] = {(r * kWarp + lane) * a.in_planes + cell[k].plane, cell[k].value};
+      }
+    }
+    __syncwarp();
+    if (group < groups) add_rows(list, group, end, groups, weights, a.octets, sum);
+    __syncwarp();
+  }
+  float* const partial = memories[warp].partial;
+  const int planes = a.octets * kOctet;
+  if (group < groups)
+    for (int j = 0; j < kOctet; ++j) partial[group * planes + octet * kOctet + j] = sum[j];
+  __syncwarp();
+  const Response response(a, sqrtf(energy));
+  float* const out = a.candidates.simple + candidate * a.candidates.simple_stride +
+                     static_cast<std::size_t>(position) * planes;
+  bool active = false;
+  for (int k = lane; k < planes; k += kWarp) {
+    float e = partial[k];
+    for (int g = 1; g < groups; ++g) e += partial[g * planes + k];
+    const float u = response(e);
+    active = active || u > 0.0f;
+    out[k] = u;
+  }
+  active = __any_sync(kAllLanes, active);
+  if (lane == 0) *any = active ? 1 : 0;
 }
 
 __device__ void write_simple(const SimpleArguments& a, int candidate) {
@@ -248,20 +375,29 @@ __device__ void write_similarities(const SimpleArguments& a, int candidate) {
 
 // ---- C-cells
 
-/// A position of the S-layer that is not silent.
+/// A position of the S-layer that is not silent, and the tap that reads it.
 struct BlurInput {
-  int position;
-  float weight;
+  std::uint16_t position;
+  std::uint16_t tap;
 };
+static_assert(kMostPositions <= 1 << 16);
 
-// A warp computes the cells of a position. With kParts = 2, its halves share the inputs of 16
+constexpr int kTapLoads = 4;
+
+// A warp computes the cells of a position. kParts parts of it share the inputs; each lane adds four
 // planes.
 template <int kParts>
 __device__ void write_complex(const ComplexArguments& a, int candidate) {
-  constexpr int kPlanes = kWarp / kParts;
+  constexpr int kQuad = 4;
+  constexpr int kQuads = kWarp / kParts;
+  constexpr int kPlanes = kQuads * kQuad;
+  static_assert(kPlanes <= kWarp);
   __shared__ BlurInput lists[kComplexBlockPositions][detail::kMaxWindowTaps];
+  __shared__ float weights[detail::kMaxWindowTaps];
   __shared__ unsigned found;
   if (threadIdx.x == 0) found = 0;
+  for (int t = static_cast<int>(threadIdx.x); t < a.tap_count; t += kComplexThreads)
+    weights[t] = a.taps[t].weight;
   __syncthreads();
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
@@ -279,22 +415,29 @@ __device__ void write_complex(const ComplexArguments& a, int candidate) {
     const int y = a.first + 2 * (position / a.side_out);
     // Appends the inputs of taps to the list, which has `n`.
     const auto collect = [&](int begin, int end, int n) {
-      for (int first = begin; first < end; first += kWarp) {
-        const int t = first + lane;
-        BlurInput input{0, 0.0f};
-        bool used = false;
-        if (t < end) {
-          const WindowTap tap = a.taps[t];
-          const int column = x + tap.dx;
-          const int row = y + tap.dy;
-          if (column >= 0 && row >= 0 && column < a.side_in && row < a.side_in) {
-            input = {row * a.side_in + column, tap.weight};
-            used = any[input.position] != 0;
-          }
+      for (int first = begin; first < end; first += kTapLoads * kWarp) {
+        WindowTap tap[kTapLoads];
+        BlurInput input[kTapLoads];
+        bool used[kTapLoads];
+#pragma unroll
+        for (int k = 0; k < kTapLoads; ++k)
+          if (first + k * kWarp + lane < end) tap[k] = a.taps[first + k * kWarp + lane];
+#pragma unroll
+        for (int k = 0; k < kTapLoads; ++k) {
+          const int column = x + tap[k].dx;
+          const int row = y + tap[k].dy;
+          used[k] = first + k * kWarp + lane < end && column >= 0 && row >= 0 &&
+                    column < a.side_in && row < a.side_in;
+          input[k] = {static_cast<std::uint16_t>(row * a.side_in + column),
+                      static_cast<std::uint16_t>(first + k * kWarp + lane)};
+          if (used[k]) used[k] = any[input[k].position] != 0;
         }
-        const unsigned mask = __ballot_sync(kAllLanes, used);
-        if (used) list[n + __popc(mask & lanes_before())] = input;
-        n += __popc(mask);
+#pragma unroll
+        for (int k = 0; k < kTapLoads; ++k) {
+          const unsigned mask = __ballot_sync(kAllLanes, used[k]);
+          if (used[k]) list[n + __popc(mask & lanes_before())] = input[k];
+          n += __popc(mask);
+        }
       }
       __syncwarp();
       return n;
@@ -305,18 +448,40 @@ __device__ void write_complex(const ComplexArguments& a, int candidate) {
     float energy = 0.0f;
     ActiveCell* const out = all_cells + static_cast<std::size_t>(position) * a.planes;
     for (int first = 0; center > 0 && first < a.planes; first += kPlanes) {
-      const int plane = first + lane % kPlanes;
-      const int part = lane / kPlanes;
+      const int quad = first + lane % kQuads * kQuad;
+      const int plane = first + lane;
+      const bool own = lane < kPlanes && plane < a.planes;
+      // Of the plane of the lane.
       const auto add = [&](int begin, int end) {
-        float sum = 0.0f;
-        if (plane < a.planes) {
+        float4 sum = {0.0f, 0.0f, 0.0f, 0.0f};
+        if (quad < a.stride) {
 #pragma unroll 4
-          for (int i = begin + part; i < end; i += kParts)
-            sum = fmaf(list[i].weight,
-                       in[static_cast<std::size_t>(list[i].position) * a.stride + plane], sum);
+          for (int i = begin + lane / kQuads; i < end; i += kParts) {
+            const BlurInput input = list[i];
+            const float weight = weights[input.tap];
+            const float4 cells_in = *reinterpret_cast<const float4*>(
+                in + static_cast<std::size_t>(input.position) * a.stride + quad);
+            sum.x = fmaf(weight, cells_in.x, sum.x);
+            sum.y = fmaf(weight, cells_in.y, sum.y);
+            sum.z = fmaf(weight, cells_in.z, sum.z);
+            sum.w = fmaf(weight, cells_in.w, sum.w);
+          }
         }
-        if constexpr (kParts == 2) sum += __shfl_xor_sync(kAllLanes, sum, kPlanes);
-        return sum;
+#pragma unroll
+        for (int offset = kQuads; offset < kWarp; offset *= 2) {
+          sum.x += __shfl_xor_sync(kAllLanes, sum.x, offset);
+          sum.y += __shfl_xor_sync(kAllLanes, sum.y, offset);
+          sum.z += __shfl_xor_sync(kAllLanes, sum.z, offset);
+          sum.w += __shfl_xor_sync(kAllLanes, sum.w, offset);
+        }
+        const int from = lane / kQuad % kQuads;
+        const float x_sum = __shfl_sync(kAllLanes, sum.x, from);
+        const float y_sum = __shfl_sync(kAllLanes, sum.y, from);
+        const float z_sum = __shfl_sync(kAllLanes, sum.z, from);
+        const float w_sum = __shfl_sync(kAllLanes, sum.w, from);
+        const float low = lane % 2 == 0 ? x_sum : y_sum;
+        const float high = lane % 2 == 0 ? z_sum : w_sum;
+        return own ? (lane % kQuad < 2 ? low : high) : 0.0f;
       };
       float sum = add(0, center);
       if (a.center_taps < a.tap_count && __any_sync(kAllLanes, sum > 0.0f)) {
@@ -325,7 +490,7 @@ __device__ void write_complex(const ComplexArguments& a, int candidate) {
         const float inhibition = add(center, all);
         if (sum > 0.0f) sum += inhibition;
       }
-      const bool active = part == 0 && sum > 0.0f;
+      const bool active = sum > 0.0f;
       const unsigned mask = __ballot_sync(kAllLanes, active);
       if (active) {
         const float value = sum / (1.0f + sum);
@@ -368,6 +533,11 @@ __global__ void __launch_bounds__(kEdgeThreads)
   for_each_candidate(a.candidates, [&](int candidate) { write_edges(a, candidate); });
 }
 
+__global__ void __launch_bounds__(kNarrowThreads)
+    narrow_cells(const __grid_constant__ SimpleArguments a) {
+  for_each_candidate(a.candidates, [&](int candidate) { write_narrow(a, candidate); });
+}
+
 __global__ void __launch_bounds__(kSimpleThreads)
     simple_cells(const __grid_constant__ SimpleArguments a) {
   for_each_candidate(a.candidates, [&](int candidate) { write_simple(a, candidate); });
@@ -390,6 +560,10 @@ Kernel<SimpleArguments> edge_kernel() noexcept {
   return edge_cells;
 }
 
+Kernel<SimpleArguments> narrow_kernel() noexcept {
+  return narrow_cells;
+}
+
 Kernel<SimpleArguments> simple_kernel() noexcept {
   return simple_cells;
 }
@@ -399,7 +573,7 @@ Kernel<SimpleArguments> reference_kernel() noexcept {
 }
 
 Kernel<ComplexArguments> complex_kernel(int planes) noexcept {
-  return planes <= kWarp / 2 ? complex_cells<2> : complex_cells<1>;
+  return planes <= kWarp / 2 ? complex_cells<8> : complex_cells<4>;
 }
 
 }  // namespace ocellus::cuda

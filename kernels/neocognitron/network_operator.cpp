@@ -100,6 +100,7 @@ void NetworkOperator::place_network(LayoutBuilder& device) noexcept {
 
 Expected<void> NetworkOperator::load_kernels(Scope& cuda) noexcept {
   if (Expected<void> done = load_kernel(cuda, edge_kernel(), 0); !done) return done;
+  if (Expected<void> done = load_kernel(cuda, narrow_kernel(), 0); !done) return done;
   if (Expected<void> done = load_kernel(cuda, simple_kernel(), 0); !done) return done;
   if (Expected<void> done = load_kernel(cuda, reference_kernel(), 0); !done) return done;
   for (std::size_t i = 0; i < complex_windows_.size(); ++i)
@@ -208,7 +209,7 @@ SimpleArguments NetworkOperator::simple_arguments(std::size_t stage) const noexc
           .in_planes = detail::planes_below(table(), static_cast<int>(stage)),
           .weights = weights_[stage],
           .octets = octets,
-          .block_octets = stage + 1 == kStages ? std::min(octets, kReferenceOctets) : octets,
+          .block_octets = std::min(octets, kReferenceOctets),
           .threshold = table().parameters.stages[stage].threshold,
           .bias = 1.0f / table().parameters.gain};
 }
@@ -231,6 +232,22 @@ ComplexArguments NetworkOperator::complex_arguments(std::size_t stage) const noe
       .capacity = detail::active_capacity(table(), static_cast<int>(stage) + 1, plan_.max_active)};
 }
 
+Expected<void> NetworkOperator::launch_simple(Scope& cuda, cudaStream_t stream, std::size_t stage,
+                                              const SimpleArguments& simple) noexcept {
+  const int positions = simple.side_out * simple.side_out;
+  if (stage == 0) {
+    return launch(cuda, stream, edge_kernel(), grid(block_count(positions, kEdgeBlockPositions)),
+                  dim3(kEdgeThreads), 0, simple, true);
+  }
+  if (simple.octets <= kNarrowOctets) {
+    return launch(cuda, stream, narrow_kernel(),
+                  grid(block_count(positions, kNarrowBlockPositions)), dim3(kNarrowThreads), 0,
+                  simple, true);
+  }
+  return launch(cuda, stream, simple_kernel(), grid(static_cast<unsigned>(positions)),
+                dim3(kSimpleThreads), 0, simple, true);
+}
+
 Expected<void> NetworkOperator::launch_layers(Scope& cuda, cudaStream_t stream,
                                               std::uint8_t* complete) noexcept {
   for (std::size_t i = 0; i < kStages; ++i) {
@@ -245,13 +262,7 @@ Expected<void> NetworkOperator::launch_layers(Scope& cuda, cudaStream_t stream,
         return done;
       break;
     }
-    const Expected<void> launched =
-        i == 0 ? launch(cuda, stream, edge_kernel(),
-                        grid(block_count(static_cast<int>(positions), kEdgeBlockPositions)),
-                        dim3(kEdgeThreads), 0, simple, true)
-               : launch(cuda, stream, simple_kernel(), grid(positions), dim3(kSimpleThreads), 0,
-                        simple, true);
-    if (!launched) return launched;
+    if (Expected<void> done = launch_simple(cuda, stream, i, simple); !done) return done;
     const ComplexArguments complex = complex_arguments(i);
     const unsigned blocks =
         block_count(complex.side_out * complex.side_out, kComplexBlockPositions);

@@ -49,6 +49,8 @@ class NetworkOperator : public CudaOperator {
                               const std::uint16_t* weights) noexcept;
   Expected<void> load_references(Scope& cuda, const std::uint16_t* weights) noexcept;
   SimpleArguments simple_arguments(std::size_t stage) const noexcept;
+  Expected<void> launch_simple(Scope& cuda, cudaStream_t stream, std::size_t stage,
+                               const SimpleArguments& simple) noexcept;
   ComplexArguments complex_arguments(std::size_t stage) const noexcept;
 
   detail::CellWindow contrast_window_;

@@ -68,7 +68,8 @@ constexpr InkCenter ink_center(const InkSums& sums, int width, int height, bool 
 /// Pixels with less than this share of the darkest ink do not count for the size.
 constexpr bool counts_for_size(int ink, int darkest) noexcept {
   constexpr double kInkShare = 0.3;
-  return ink > kInkShare * darkest;
+  // Rounding to 0 changes nothing, because the ink is an integer.
+  return ink > static_cast<int>(kInkShare * darkest);
 }
 
 /// The pixels that count: InkCenter::upright of the outermost ones, and the outermost rows.

@@ -274,6 +274,8 @@ TEST_P(CortexOperator, BadFrame) {
 // Fails if a frame allocates or frees memory on any thread.
 TEST_P(CortexOperator, DoesNotAllocate) {
   if (!interposer_present()) GTEST_SKIP() << "a sanitizer has its own allocator";
+  if (GetParam() == BackendChoice::kCuda)
+    GTEST_SKIP() << "threads of the driver allocate; realtime.device sets them apart";
   for (const PixelFormat format : {PixelFormat::kGray8, PixelFormat::kFloat32}) {
     CortexConfig made = config({7 * kSide, 5 * kSide}, CortexLayout::kTiles);
     made.format = format;

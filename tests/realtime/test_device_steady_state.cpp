@@ -20,6 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr ImageSize kSize{640, 480};
+constexpr double kMostSeconds = 10.0;
 
 long page_faults() {
   rusage usage{};
@@ -56,13 +57,14 @@ Range driver_code() {
 
 struct Run {
   MemorySpace space = MemorySpace::kCuda;
-  int frames = 0;
+  int frames = 0;  ///< at most; fewer of an operator that would take longer than kMostSeconds
   int in_flight = 1;
   double fps = 0.0;  ///< 0: back to back
   int copy_threads = 0;
 };
 
 struct Steady {
+  int frames = 0;
   AllocationCounts allocations;
   long faults = 0;
   double seconds = 0.0;
@@ -132,14 +134,20 @@ Steady run_frames(const OperatorConfig& config, const Run& how) {
     }
     ++number;
   };
-  for (int f = 0; f < 300; ++f) one();
+  constexpr int kWarmUp = 300;
+  const auto warm_up = Clock::now();
+  for (int f = 0; f < kWarmUp; ++f) one();
+  const double frame_seconds =
+      std::chrono::duration<double>(Clock::now() - warm_up).count() / kWarmUp;
+  steady.frames = static_cast<int>(
+      std::clamp(kMostSeconds / frame_seconds, double{kWarmUp}, double(how.frames)));
   const MemoryUse before = engine.memory_use();
   const long faults = page_faults();
   counting = true;
   const Range driver = driver_code();
   arm_interposer(driver.begin, driver.end);
   const auto start = Clock::now();
-  for (int f = 0; f < how.frames; ++f) {
+  for (int f = 0; f < steady.frames; ++f) {
     if (how.fps > 0.0) {
       const auto due = start + std::chrono::duration_cast<Clock::duration>(
                                    std::chrono::duration<double>(f / how.fps));
@@ -170,14 +178,14 @@ void expect_steady(const OperatorConfig& config, const Run& how) {
   std::printf(
       "%d frames of %dx%d, %d in flight, %s: device %s; call %s; page faults %ld; "
       "the driver's own threads allocated and freed %llu times in %.1f s\n",
-      how.frames, kSize.width, kSize.height, how.in_flight,
+      steady.frames, kSize.width, kSize.height, how.in_flight,
       how.fps > 0.0 ? "paced" : "back to back", text(steady.compute).c_str(),
       text(steady.call).c_str(), steady.faults,
       static_cast<unsigned long long>(steady.allocations.set_apart), steady.seconds);
   EXPECT_EQ(steady.failed, 0);
   // The device's clock counts in half microseconds, and the shortest frames take a few of them.
   constexpr double kJitter = 10e3;
-  EXPECT_LE(static_cast<double>(steady.compute.percentile_ns(how.frames < 10'000 ? 99.0 : 99.9)),
+  EXPECT_LE(static_cast<double>(steady.compute.percentile_ns(steady.frames < 10'000 ? 99.0 : 99.9)),
             1.5 * static_cast<double>(steady.compute.percentile_ns(50.0)) + kJitter);
   if (!interposer_present()) return;
   EXPECT_EQ(steady.allocations.allocations, 0u);
