@@ -24,6 +24,7 @@
 #include "kernels/core/frame_params.h"
 #include "kernels/core/host_calls.h"
 #include "kernels/core/host_copy_pool.h"
+#include "kernels/core/launch.h"
 
 namespace ocellus::cuda {
 
@@ -246,19 +247,15 @@ class CudaOperator : public OperatorInstance {
   /// Copies the chunks of a result to the output planes as they arrive.
   Status copy_out(Scope& cuda, Slot& slot, Deadline deadline, Error& error) noexcept;
 
-  enum class LaunchOrder : unsigned char { kAfter, kOverlapping, kTogether };
-
   template <typename Argument>
   Expected<void> launch_kernel(Scope& cuda, cudaStream_t stream, const void* kernel, dim3 grid,
                                dim3 block, std::size_t shared_bytes, const Argument& argument,
                                LaunchOrder order) noexcept {
     Argument copy = argument;
     void* arguments[] = {&copy};
-    return launch_kernel(cuda, stream, kernel, grid, block, shared_bytes, arguments, order);
+    return cuda::launch_kernel(cuda, device_->traits(), stream, kernel, grid, block, shared_bytes,
+                               arguments, order);
   }
-  Expected<void> launch_kernel(Scope& cuda, cudaStream_t stream, const void* kernel, dim3 grid,
-                               dim3 block, std::size_t shared_bytes, void** arguments,
-                               LaunchOrder order) noexcept;
   Expected<void> load_kernel_code(Scope& cuda, const void* kernel,
                                   std::size_t shared_bytes) noexcept;
 

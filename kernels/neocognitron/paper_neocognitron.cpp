@@ -9,7 +9,7 @@
 #include "core/layout_builder.h"
 #include "kernels/neocognitron/paper_geometry.h"
 #include "kernels/neocognitron/paper_schedules.h"
-#include "kernels/neocognitron/paper_work.h"
+#include "kernels/core/device_work.h"
 
 namespace ocellus::paper {
 namespace {

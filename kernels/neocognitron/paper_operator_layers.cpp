@@ -12,7 +12,7 @@
 #include "core/layout_builder.h"
 #include "kernels/neocognitron/kernels.h"
 #include "kernels/neocognitron/paper_geometry.h"
-#include "kernels/neocognitron/paper_work.h"
+#include "kernels/core/device_work.h"
 #include "neocognitron/cpu/layers.h"
 #include "neocognitron/half.h"
 

@@ -1,4 +1,4 @@
-// DeviceWork: memory, a stream and events for kernels that are launched one by one, for measuring.
+// DeviceWork: memory, a stream and events for kernels that are not those of an operator.
 #pragma once
 
 #include <array>
@@ -7,13 +7,11 @@
 #include "core/engine_state.h"
 #include "kernels/core/cuda_device.h"
 #include "kernels/core/frame_params.h"
+#include "kernels/core/launch.h"
 #include "ocellus/engine.h"
 #include "ocellus/status.h"
 
-namespace ocellus::paper {
-
-using cuda::Kernel;
-using cuda::Scope;
+namespace ocellus::cuda {
 
 /// Blocks of `each` items.
 constexpr unsigned blocks_for(std::size_t items, int each) noexcept {
@@ -36,7 +34,7 @@ class DeviceWork {
   /// Creates the events and clears the memory of the device.
   Expected<void> start(Scope& cuda) noexcept;
 
-  cuda::CudaDevice& device() noexcept { return *device_; }
+  CudaDevice& device() noexcept { return *device_; }
   void* device_memory() const noexcept { return device_piece_; }
   void* pinned_memory() const noexcept { return pinned_piece_; }
 
@@ -50,12 +48,24 @@ class DeviceWork {
 
   template <typename Argument>
   Expected<void> launch(Scope& cuda, Kernel<Argument> kernel, dim3 grid, dim3 block,
-                        std::size_t shared_bytes, const Argument& argument) noexcept {
+                        std::size_t shared_bytes, const Argument& argument,
+                        LaunchOrder order = LaunchOrder::kAfter) noexcept {
     Argument copy = argument;
     void* arguments[] = {&copy};
-    return launch_kernel(cuda, reinterpret_cast<const void*>(kernel), grid, block, shared_bytes,
-                         arguments);
+    return launch_kernel(cuda, device_->traits(), stream(), reinterpret_cast<const void*>(kernel),
+                         grid, block, shared_bytes, arguments, order);
   }
+
+  /// Records what `launch` queues as a graph, for run_graph(). At most once.
+  template <typename Launch>
+  Expected<void> make_graph(Scope& cuda, const Launch& launch) noexcept {
+    if (Expected<void> done = begin_graph(cuda); !done) return done;
+    const Expected<void> launched = launch();
+    // Must be called in any case; otherwise the stream remains in capture mode.
+    const Expected<void> ended = end_graph(cuda);
+    return launched ? ended : launched;
+  }
+  Expected<void> run_graph(Scope& cuda) noexcept;
 
   Expected<void> record(Scope& cuda, std::size_t event) noexcept;
   Expected<void> wait_for(Scope& cuda, std::size_t event) noexcept;
@@ -83,18 +93,20 @@ class DeviceWork {
   Expected<void> finished(Scope& cuda, Expected<void> done) noexcept;
 
  private:
-  Expected<void> launch_kernel(Scope& cuda, const void* kernel, dim3 grid, dim3 block,
-                               std::size_t shared_bytes, void** arguments) noexcept;
+  Expected<void> begin_graph(Scope& cuda) noexcept;
+  Expected<void> end_graph(Scope& cuda) noexcept;
   cudaStream_t stream() const noexcept { return device_->stream_set(stream_set_).compute; }
 
   detail::EngineRef engine_;
-  cuda::CudaDevice* device_ = nullptr;
+  CudaDevice* device_ = nullptr;
   const char* who_ = "";
   int stream_set_ = -1;
   void* device_piece_ = nullptr;
   void* pinned_piece_ = nullptr;
   std::size_t device_bytes_ = 0;
   std::array<cudaEvent_t, kEvents> events_{};
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t exec_ = nullptr;
 };
 
-}  // namespace ocellus::paper
+}  // namespace ocellus::cuda

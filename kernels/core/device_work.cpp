@@ -1,9 +1,6 @@
-#include "kernels/neocognitron/paper_work.h"
+#include "kernels/core/device_work.h"
 
-namespace ocellus::paper {
-
-using cuda::kCudaCalls;
-using cuda::Phase;
+namespace ocellus::cuda {
 
 DeviceWork::~DeviceWork() {
   if (device_ == nullptr) return;
@@ -13,6 +10,8 @@ DeviceWork::~DeviceWork() {
       device_->finish(cuda, stream());
       for (cudaEvent_t event : events_)
         if (event != nullptr) cuda.release(kCudaCalls.destroy_event, event);
+      if (exec_ != nullptr) cuda.release(kCudaCalls.destroy_graph_exec, exec_);
+      if (graph_ != nullptr) cuda.release(kCudaCalls.destroy_graph, graph_);
     }
     device_->give_back_stream_set(stream_set_);
   }
@@ -23,7 +22,7 @@ DeviceWork::~DeviceWork() {
 Expected<void> DeviceWork::take(Engine& engine, const Footprint& bytes, const char* who) noexcept {
   who_ = who;
   engine_ = detail::EngineAccess::share(engine);
-  device_ = static_cast<cuda::CudaDevice*>(engine_->device());
+  device_ = static_cast<CudaDevice*>(engine_->device());
   const Expected<void*> device_piece = device_->take_device(bytes.device);
   if (!device_piece) return tl::unexpected(device_piece.error());
   device_piece_ = *device_piece;
@@ -64,14 +63,18 @@ Expected<void> DeviceWork::clear(Scope& cuda, void* memory, std::size_t bytes) n
   return cuda(kCudaCalls.set, memory, 0, bytes, stream());
 }
 
-Expected<void> DeviceWork::launch_kernel(Scope& cuda, const void* kernel, dim3 grid, dim3 block,
-                                         std::size_t shared_bytes, void** arguments) noexcept {
-  cudaLaunchConfig_t config{};
-  config.gridDim = grid;
-  config.blockDim = block;
-  config.dynamicSmemBytes = shared_bytes;
-  config.stream = stream();
-  return cuda(kCudaCalls.launch_kernel, &config, kernel, arguments);
+Expected<void> DeviceWork::begin_graph(Scope& cuda) noexcept {
+  return cuda(kCudaCalls.begin_capture, stream(), cudaStreamCaptureModeThreadLocal);
+}
+
+Expected<void> DeviceWork::end_graph(Scope& cuda) noexcept {
+  if (Expected<void> done = cuda(kCudaCalls.end_capture, stream(), &graph_); !done) return done;
+  if (Expected<void> done = cuda(kCudaCalls.instantiate_graph, &exec_, graph_); !done) return done;
+  return cuda(kCudaCalls.upload_graph, exec_, stream());
+}
+
+Expected<void> DeviceWork::run_graph(Scope& cuda) noexcept {
+  return cuda(kCudaCalls.launch_graph, exec_, stream());
 }
 
 Expected<void> DeviceWork::record(Scope& cuda, std::size_t event) noexcept {
@@ -94,4 +97,4 @@ Expected<void> DeviceWork::finished(Scope& cuda, Expected<void> done) noexcept {
   return done;
 }
 
-}  // namespace ocellus::paper
+}  // namespace ocellus::cuda

@@ -1,0 +1,59 @@
+// Work queue of Nere, Franey, Hashmi and Lipasti (2012), section 7.2 (algorithm 1): blocks that are
+// resident take tasks from a list in which each task comes behind those that it needs.
+//
+// Progress: a block that waits has taken its task later than other blocks took the tasks that it
+// waits for, because tasks are taken in the order of the list. The task that comes first among
+// those that are not finished waits for nothing, and a block that runs has it. So it ends, and so
+// do all others, however few blocks are resident. A block that has not begun holds no task.
+#pragma once
+
+#include "kernels/core/block.cuh"
+
+namespace ocellus::paper {
+
+/// On the device. Both arrays keep their values from run to run.
+struct WorkQueue {
+  unsigned* next;  ///< tasks that have been taken; 0 before a run. The last block makes it 0 again
+  unsigned* left;  ///< blocks that have left the run; as `next`
+  unsigned* done;  ///< of each task: runs that have finished it
+  int tasks;
+};
+
+/// Publishes what the calling thread and, with a barrier before, its block have written.
+__device__ inline void publish_task(const WorkQueue& queue, int task, unsigned run) {
+  __threadfence();
+  *static_cast<volatile unsigned*>(queue.done + task) = run;
+}
+
+/// Waits until a task is published. One thread calls it; a barrier of the block must follow.
+__device__ inline void wait_for_task(const WorkQueue& queue, int task, unsigned run) {
+  // Runs are counted modulo 2^32.
+  while (static_cast<int>(*static_cast<volatile const unsigned*>(queue.done + task) - run) < 0) {
+  }
+  __threadfence();
+}
+
+/// The body of a kernel. Calls `wait(task)` by one thread, then `compute(task)` by all, which must
+/// publish the task.
+template <typename Wait, typename Compute>
+__device__ void run_tasks(const WorkQueue& queue, const Wait& wait, const Compute& compute) {
+  __shared__ int task;
+  for (;;) {
+    if (threadIdx.x == 0) {
+      task = static_cast<int>(atomicAdd(queue.next, 1u));
+      if (task < queue.tasks) wait(task);
+    }
+    __syncthreads();
+    const int own = task;
+    if (own >= queue.tasks) break;
+    compute(own);
+    __syncthreads();
+  }
+  if (threadIdx.x != 0) return;
+  __threadfence();
+  if (atomicAdd(queue.left, 1u) != gridDim.x - 1) return;
+  *queue.next = 0;
+  *queue.left = 0;
+}
+
+}  // namespace ocellus::paper

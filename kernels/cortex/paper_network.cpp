@@ -1,0 +1,117 @@
+#include "kernels/cortex/paper_network.h"
+
+#include <algorithm>
+#include <new>
+
+#include "core/failure.h"
+#include "kernels/cortex/paper_network_kernels.h"
+
+namespace ocellus::paper {
+namespace {
+
+using cuda::kCudaCalls;
+using cuda::NetworkMemory;
+using cuda::Phase;
+using cuda::Scope;
+
+constexpr const char* kName = "the paper's cortical network";
+
+}  // namespace
+
+Expected<PaperNetwork> PaperNetwork::create(Engine& engine, const CorticalNetworkConfig& config,
+                                            NetworkSchedule schedule, const Options& options,
+                                            int most_blocks) noexcept {
+  std::unique_ptr<NetworkMemory> memory(new (std::nothrow) NetworkMemory);
+  if (memory == nullptr) return detail::no_memory_for_operator();
+  if (Expected<void> started = memory->start(engine, config, options, kName); !started)
+    return tl::unexpected(started.error());
+  PaperNetwork network(std::move(memory), schedule);
+  network.threads_ = network.memory().hierarchy().most_minicolumns;
+  if (Expected<void> chosen = network.choose_blocks(most_blocks); !chosen)
+    return tl::unexpected(chosen.error());
+  return network;
+}
+
+Expected<void> PaperNetwork::choose_blocks(int most_blocks) noexcept {
+  blocks_ = memory_->arguments().hypercolumns;
+  if (schedule_ == NetworkSchedule::kLevels || schedule_ == NetworkSchedule::kPipelined) return {};
+  cuda::DeviceWork& work = memory_->work();
+  Scope cuda(work.device(), Phase::kCreating, kName);
+  const void* const kernel = schedule_ == NetworkSchedule::kQueue
+                                 ? reinterpret_cast<const void*>(paper_queue_kernel())
+                                 : reinterpret_cast<const void*>(paper_pipeline_kernel());
+  int each = 0;
+  if (Expected<void> asked =
+          cuda(kCudaCalls.blocks_per_multiprocessor, &each, kernel, threads_, std::size_t{0});
+      !asked)
+    return asked;
+  const int resident = std::max(each * work.device().traits().multiprocessors, 1);
+  blocks_ = std::min(blocks_, most_blocks > 0 ? most_blocks : resident);
+  return {};
+}
+
+int PaperNetwork::half() const noexcept {
+  return pipelined() && launches_ > 0 ? static_cast<int>((launches_ - 1) % 2) : 0;
+}
+
+Expected<void> PaperNetwork::launch_step(Scope& cuda, bool feeds) noexcept {
+  cuda::DeviceWork& work = memory_->work();
+  const cuda::NetworkArguments& network = memory_->arguments();
+  const dim3 threads(static_cast<unsigned>(threads_));
+  const dim3 blocks(static_cast<unsigned>(blocks_));
+  if (pipelined()) {
+    if (feeds) ++fed_;
+    const PipelineArguments a{network, launches_, fed_};
+    ++launches_;
+    return work.launch(cuda, paper_pipeline_kernel(), blocks, threads, 0, a);
+  }
+  if (schedule_ == NetworkSchedule::kQueue) {
+    if (Expected<void> done = work.launch(cuda, paper_queue_kernel(), blocks, threads, 0, network);
+        !done)
+      return done;
+  } else {
+    LevelArguments a{network, 0};
+    for (; a.level < network.level_count; ++a.level) {
+      const cuda::NetworkLevel& l = network.levels[static_cast<std::size_t>(a.level)];
+      if (Expected<void> done =
+              work.launch(cuda, paper_level_kernel(), dim3(static_cast<unsigned>(l.hypercolumns)),
+                          dim3(static_cast<unsigned>(l.padded)), 0, a);
+          !done)
+        return done;
+    }
+  }
+  return work.launch(cuda, paper_end_kernel(), dim3(1), dim3(1), 0, network);
+}
+
+Expected<void> PaperNetwork::launch_and_wait(bool feeds) noexcept {
+  cuda::DeviceWork& work = memory_->work();
+  // Launches outside of a graph are permitted during creation only.
+  Scope cuda(work.device(), Phase::kCreating, kName);
+  const auto queue = [&]() -> Expected<void> {
+    if (Expected<void> done = launch_step(cuda, feeds); !done) return done;
+    if (Expected<void> done = work.record(cuda, 0); !done) return done;
+    return work.wait_for(cuda, 0);
+  };
+  return work.finished(cuda, queue());
+}
+
+Expected<void> PaperNetwork::step(const std::uint8_t* image, std::ptrdiff_t stride,
+                                  bool learn) noexcept {
+  if (Expected<void> done = memory_->write_image(image, stride, learn); !done) return done;
+  return launch_and_wait(true);
+}
+
+Expected<void> PaperNetwork::finish() noexcept {
+  if (!pipelined()) return {};
+  for (int level = 1; level < memory_->arguments().level_count; ++level)
+    if (Expected<void> done = launch_and_wait(false); !done) return done;
+  return {};
+}
+
+Expected<double> PaperNetwork::step_ms(int repeats) noexcept {
+  cuda::DeviceWork& work = memory_->work();
+  Scope cuda(work.device(), Phase::kCreating, kName);
+  return work.time(cuda, repeats, [&] { return launch_step(cuda, true); });
+}
+
+}  // namespace ocellus::paper

@@ -1,0 +1,70 @@
+// PaperNetwork: the schedules of Nere, Franey, Hashmi and Lipasti (2012) for a cortical network on
+// a CUDA device (sections 5 to 7), for comparing their speed and results with those of the library.
+// Not part of the library: it is linked into the program for `ocellus bench` and into tests.
+//
+// As in the paper, a block computes a hypercolumn and a thread a minicolumn. Weights are striped:
+// those of all minicolumns for an input are neighbors in memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "kernels/cortex/device_network.h"
+
+namespace ocellus::paper {
+
+enum class NetworkSchedule : std::uint8_t {
+  kLevels,     ///< a launch for each level
+  kPipelined,  ///< one launch computes all levels, each with the winners of the launch before
+  kResident,   ///< pipeline-2: the same with as many blocks as can be resident
+  kQueue,      ///< work queue: resident blocks, which wait for the hypercolumns below
+};
+
+class PaperNetwork {
+ public:
+  using Options = cuda::NetworkOptions;
+
+  static Expected<Footprint> footprint(const CorticalNetworkConfig& config,
+                                       const Options& options = {}) noexcept {
+    return cuda::NetworkMemory::footprint(config, options);
+  }
+  /// `most_blocks`: limits the blocks of kResident and kQueue; 0: as many as can be resident. A
+  /// larger number than that is permitted. Errors: those of NetworkMemory::start.
+  static Expected<PaperNetwork> create(Engine& engine, const CorticalNetworkConfig& config,
+                                       NetworkSchedule schedule, const Options& options = {},
+                                       int most_blocks = 0) noexcept;
+
+  /// As CorticalNetwork::step. The schedules kPipelined and kResident compute level l of the step
+  /// that began l calls before; all steps in the pipeline learn if the last one does. Errors: those
+  /// of CUDA.
+  Expected<void> step(const std::uint8_t* image, std::ptrdiff_t stride, bool learn) noexcept;
+  /// Computes the levels of steps that have begun. Afterwards all levels are of the last step. Does
+  /// nothing with kLevels and kQueue.
+  Expected<void> finish() noexcept;
+  /// Milliseconds of one of `repeats` steps with the image of the last one, by the device's clock.
+  Expected<double> step_ms(int repeats) noexcept;
+
+  cuda::NetworkMemory& memory() noexcept { return *memory_; }
+  /// The half of the winners that the last launch wrote.
+  int half() const noexcept;
+  int blocks() const noexcept { return blocks_; }
+
+ private:
+  PaperNetwork(std::unique_ptr<cuda::NetworkMemory> memory, NetworkSchedule schedule) noexcept
+      : memory_(std::move(memory)), schedule_(schedule) {}
+  bool pipelined() const noexcept {
+    return schedule_ == NetworkSchedule::kPipelined || schedule_ == NetworkSchedule::kResident;
+  }
+  Expected<void> choose_blocks(int most_blocks) noexcept;
+  Expected<void> launch_step(cuda::Scope& cuda, bool feeds) noexcept;
+  Expected<void> launch_and_wait(bool feeds) noexcept;
+
+  std::unique_ptr<cuda::NetworkMemory> memory_;
+  NetworkSchedule schedule_;
+  int blocks_ = 0;
+  int threads_ = 0;
+  std::uint64_t launches_ = 0;  ///< pipelined: in which levels have been computed
+  std::uint64_t fed_ = 0;       ///< pipelined: steps that have begun
+};
+
+}  // namespace ocellus::paper
