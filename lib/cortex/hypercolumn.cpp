@@ -2,25 +2,10 @@
 
 #include <algorithm>
 
-#include "cortex/philox.h"
+#include "cortex/network_arithmetic.h"
 
 namespace ocellus::detail {
 namespace {
-
-/// Distinguishes the counters of the initial weights from those of the random firing.
-constexpr std::uint32_t kInitialWeights = 1u << 30;
-/// Larger weights count in (5): 0.2 * 2^15 = 6553.6.
-constexpr std::int32_t kOmegaWeight = 6553;
-
-constexpr std::int32_t counted(std::int32_t weight) noexcept {
-  return weight > kOmegaWeight ? weight : 0;
-}
-
-/// value * factor in units of 2^-15, rounded to the nearest; halves up.
-constexpr std::int32_t scaled(std::int32_t value, std::int32_t factor) noexcept {
-  return static_cast<std::int32_t>((std::int64_t{value} * factor + kCorticalWeightOne / 2) /
-                                   kCorticalWeightOne);
-}
 
 /// The minicolumn with the largest g > 0, or kSilent.
 int responding(const std::int64_t* responses, int count) noexcept {
@@ -42,9 +27,7 @@ int firing_at_random(const NetworkPlan& plan, int count, std::uint32_t hypercolu
   std::array<std::uint32_t, 4> words{};
   for (int m = 0; m < count; ++m) {
     if (m % 4 == 0) {
-      words = philox(plan.seed,
-                     {static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(step >> 32),
-                      hypercolumn, static_cast<std::uint32_t>(m / 4)});
+      words = firing_words(plan.seed, step, hypercolumn, static_cast<std::uint32_t>(m / 4));
     }
     const std::uint32_t probability = wins[m] < plan.stable_wins ? plan.firing[wins[m]] : 0;
     if (words[static_cast<std::size_t>(m % 4)] >= probability) continue;
@@ -62,12 +45,12 @@ void learn(const NetworkPlan& plan, const LevelPlan& level, std::uint16_t* weigh
   for (int i = 0; i < level.inputs; ++i) {
     std::uint16_t& at = weights[static_cast<std::size_t>(i) * stride];
     const std::int32_t old = at;
-    std::int32_t weight = old;
+    std::int32_t weight = 0;
     if (next < count && active[next] == i) {
       ++next;
-      weight += scaled(kCorticalWeightOne - old, plan.potentiation);
+      weight = potentiated(old, plan.potentiation);
     } else {
-      weight -= scaled(old, plan.depression);
+      weight = depressed(old, plan.depression);
     }
     sum += counted(weight);
     at = static_cast<std::uint16_t>(weight);
@@ -110,7 +93,6 @@ void initialize_hypercolumn(const NetworkPlan& plan, int level, int hypercolumn,
   const auto stride = static_cast<std::size_t>(l.stride);
   std::uint16_t* const weights = arrays.weights + plan.hierarchy.weights_of(level, hypercolumn);
   const std::size_t minicolumns = plan.hierarchy.minicolumns_of(level, hypercolumn);
-  const std::uint64_t range = static_cast<std::uint64_t>(plan.initial_weight) + 1;
   std::fill_n(arrays.omega + minicolumns, stride, 0);
   std::fill_n(arrays.wins + minicolumns, stride, std::uint8_t{0});
   std::fill_n(arrays.responses + minicolumns, stride, std::int64_t{0});
@@ -121,11 +103,12 @@ void initialize_hypercolumn(const NetworkPlan& plan, int level, int hypercolumn,
     std::array<std::uint32_t, 4> words{};
     for (int m = 0; m < l.shape.minicolumns; ++m) {
       if (m % 4 == 0) {
-        words =
-            philox(plan.seed, {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(m / 4),
-                               static_cast<std::uint32_t>(l.first + hypercolumn), kInitialWeights});
+        words = initial_words(plan.seed, static_cast<std::uint32_t>(i),
+                              static_cast<std::uint32_t>(l.first + hypercolumn),
+                              static_cast<std::uint32_t>(m / 4));
       }
-      row[m] = static_cast<std::uint16_t>(words[static_cast<std::size_t>(m % 4)] * range >> 32);
+      row[m] = static_cast<std::uint16_t>(
+          initial_weight(words[static_cast<std::size_t>(m % 4)], plan.initial_weight));
       arrays.omega[minicolumns + static_cast<std::size_t>(m)] += counted(row[m]);
     }
   }

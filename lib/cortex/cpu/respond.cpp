@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "cortex/hypercolumn.h"
+#include "cortex/network_arithmetic.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cortex/cpu/respond.cpp"
@@ -22,7 +23,7 @@ void respond_all(const std::uint16_t* weights, const std::int32_t* omega,
   const hn::Rebind<std::uint16_t, decltype(d)> d16;
   const std::size_t lanes = hn::Lanes(d);
   const auto stride = static_cast<std::size_t>(minicolumns);
-  const auto below_strong = hn::Set(d, kCorticalWeightOne / 2 - 1);
+  const auto below_strong = hn::Set(d, kStrongWeight - 1);
   HWY_ALIGN std::int32_t sums[kMinicolumnAlignment];
   HWY_ALIGN std::int32_t strong[kMinicolumnAlignment];
   for (std::size_t m = 0; m < stride; m += lanes) {
@@ -38,9 +39,7 @@ void respond_all(const std::uint16_t* weights, const std::int32_t* omega,
     hn::Store(sum, d, sums);
     hn::Store(number, d, strong);
     for (std::size_t k = 0; k < lanes; ++k) {
-      const std::int64_t weak = count - strong[k];
-      const std::int64_t penalty = 2 * weak * kCorticalWeightOne + threshold;
-      responses[m + k] = std::int64_t{sums[k]} * kCorticalWeightOne - omega[m + k] * penalty;
+      responses[m + k] = response(sums[k], count - strong[k], omega[m + k], threshold);
     }
   }
 }
