@@ -45,6 +45,12 @@ constexpr std::int32_t depressed(std::int32_t weight, std::int32_t depression) n
   return weight - scaled(weight, depression);
 }
 
+/// The largest value that scaled() makes 0: a winner keeps such a weight where the input is not
+/// active, and such a distance from 1 where it is.
+constexpr std::int32_t largest_unchanged(std::int32_t factor) noexcept {
+  return factor == 0 ? kCorticalWeightOne : (kCorticalWeightOne / 2 - 1) / factor;
+}
+
 /// Random words of the firing of minicolumns 4 `quarter` to 4 `quarter` + 3. `hypercolumn`: counted
 /// over all levels.
 constexpr std::array<std::uint32_t, 4> firing_words(std::uint64_t seed, std::uint64_t step,

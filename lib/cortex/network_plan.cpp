@@ -40,11 +40,32 @@ std::int32_t to_weight(float value) noexcept {
 
 }  // namespace
 
+NetworkLayout layout_of(const Hierarchy& hierarchy) noexcept {
+  NetworkLayout layout;
+  for (int number = 0; number < hierarchy.level_count; ++number) {
+    const LevelPlan& plan = hierarchy.level(number);
+    LevelLayout& level = layout.levels[static_cast<std::size_t>(number)];
+    level.minicolumns = plan.shape.minicolumns;
+    level.inputs = plan.inputs;
+    level.pitch = padded_inputs(plan.inputs);
+    level.words = plan.stride / kBitsOfWord;
+    level.weights_at = layout.weights;
+    level.strong_at = layout.strong;
+    const auto hypercolumns = static_cast<std::size_t>(plan.hypercolumns());
+    layout.weights += hypercolumns * static_cast<std::size_t>(level.minicolumns) *
+                      static_cast<std::size_t>(level.pitch);
+    layout.strong += hypercolumns * static_cast<std::size_t>(level.inputs) *
+                     static_cast<std::size_t>(level.words);
+  }
+  return layout;
+}
+
 Expected<void> make_network_plan(const CorticalNetworkConfig& config, NetworkPlan& plan) noexcept {
   if (auto c = check_number("lgn", static_cast<int>(config.lgn), 0, 1); !c) return c;
   if (auto c = check_number("lgn_threshold", config.lgn_threshold, 1, 255); !c) return c;
   if (auto c = check_number("level_count", config.level_count, 1, kMaxCorticalLevels); !c) return c;
   if (auto c = check_learning(config.learning); !c) return c;
+  if (auto c = check_number("workers", config.workers, 1, kMaxWorkers); !c) return c;
 
   plan = {};
   const Expected<Hierarchy> hierarchy =
@@ -52,6 +73,7 @@ Expected<void> make_network_plan(const CorticalNetworkConfig& config, NetworkPla
                      {config.levels.data(), static_cast<std::size_t>(config.level_count)});
   if (!hierarchy) return tl::unexpected(hierarchy.error());
   plan.hierarchy = *hierarchy;
+  plan.layout = layout_of(plan.hierarchy);
   plan.lgn = config.lgn;
   plan.lgn_threshold = config.lgn_threshold;
   const HebbianLearning& learning = config.learning;

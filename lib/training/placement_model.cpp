@@ -3,12 +3,41 @@
 #include <algorithm>
 #include <array>
 
+#include "cortex/network_layout.h"
+
 namespace ocellus::detail {
 namespace {
 
 constexpr PlacementReference kReference{};
 constexpr double kGpuSector = 32.0;
 constexpr double kCpuSector = 64.0;
+
+HypercolumnCost gpu_cost_of(const LevelPlan& level, double points, double cells) noexcept {
+  const double minicolumns = level.stride;
+  // 13: Omega, wins and response of a minicolumn.
+  const double state = 13.0 * minicolumns;
+  HypercolumnCost cost;
+  cost.memory = static_cast<std::uint64_t>(2.0 * level.inputs * minicolumns + state + 4.0 + cells);
+  cost.bytes = 2.0 * points * minicolumns + state + 2.0 * kGpuSector * level.inputs + cells;
+  cost.operations = 3.0 * points * minicolumns + 4.0 * minicolumns + 6.0 * level.inputs;
+  return cost;
+}
+
+/// A step in which one candidate responds and learns.
+HypercolumnCost cpu_cost_of(const LevelPlan& level, double points, double cells) noexcept {
+  const double pitch = padded_inputs(level.inputs);
+  // Strong bits.
+  const double row = level.stride / 8.0;
+  const double rows = row * level.inputs;
+  HypercolumnCost cost;
+  // 17: sums and wins of a minicolumn; 12: winner and its response.
+  cost.memory = static_cast<std::uint64_t>(2.0 * pitch * level.shape.minicolumns + rows +
+                                           17.0 * level.stride + 12.0 + cells);
+  cost.bytes = std::min(std::max(row, kCpuSector) * points, rows) + 2.0 * 2.0 * pitch +
+               2.0 * 2.0 * kCpuSector + 12.0 + cells;
+  cost.operations = 2.0 * points * level.stride / kBitsOfWord + 12.0 * pitch + cells;
+  return cost;
+}
 
 }  // namespace
 
@@ -21,16 +50,9 @@ Expected<Hierarchy> hierarchy_of(const CorticalNetworkConfig& config) noexcept {
 
 HypercolumnCost cost_of(const LevelPlan& level, bool lowest, PlacementKind kind) noexcept {
   const double points = static_cast<double>(level.shape.window_width) * level.shape.window_height;
-  const double minicolumns = level.stride;
   const double cells = lowest ? kLgnCells * points : 0.0;
-  // 13: Omega, wins and response of a minicolumn.
-  const double state = 13.0 * minicolumns;
-  const double sector = kind == PlacementKind::kGpu ? kGpuSector : kCpuSector;
-  HypercolumnCost cost;
-  cost.memory = static_cast<std::uint64_t>(2.0 * level.inputs * minicolumns + state + 4.0 + cells);
-  cost.bytes = 2.0 * points * minicolumns + state + 2.0 * sector * level.inputs + cells;
-  cost.operations = 3.0 * points * minicolumns + 4.0 * minicolumns + 6.0 * level.inputs;
-  return cost;
+  return kind == PlacementKind::kGpu ? gpu_cost_of(level, points, cells)
+                                     : cpu_cost_of(level, points, cells);
 }
 
 PlacementModel::PlacementModel(const Hierarchy& hierarchy,

@@ -8,10 +8,9 @@
 #include <random>
 #include <set>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
-#include "cortex/hypercolumn.h"
 #include "cortex/network_reference.h"
 #include "cortex/philox.h"
 #include "ocellus/cortical_network.h"
@@ -64,6 +63,12 @@ CorticalNetworkConfig overlapping_tiles() {
   return config;
 }
 
+std::vector<std::int64_t> responses_of(const CorticalNetwork& network, int level, int hypercolumn) {
+  std::vector<std::int64_t> responses(static_cast<std::size_t>(network.minicolumns(level)));
+  network.responses(level, hypercolumn, responses);
+  return responses;
+}
+
 void compare(const CorticalNetwork& network, const ReferenceNetwork& reference) {
   for (int l = 0; l < network.levels(); ++l) {
     const auto& level = reference.levels[static_cast<std::size_t>(l)];
@@ -71,7 +76,7 @@ void compare(const CorticalNetwork& network, const ReferenceNetwork& reference) 
     for (std::size_t h = 0; h < level.hypercolumns.size(); ++h) {
       const auto& expected = level.hypercolumns[h];
       ASSERT_EQ(network.winners(l)[h], expected.winner) << "level " << l << " hypercolumn " << h;
-      const auto responses = network.responses(l, static_cast<int>(h));
+      const auto responses = responses_of(network, l, static_cast<int>(h));
       for (std::size_t m = 0; m < expected.g.size(); ++m) {
         const double g = static_cast<double>(responses[m]) / (32768.0 * 32768.0);
         ASSERT_EQ(g, expected.g[m]) << "level " << l << " hypercolumn " << h << " of " << m;
@@ -110,7 +115,7 @@ int run_both(const CorticalNetworkConfig& config, Patterns& patterns, int steps)
     const int top = network->levels() - 1;
     const int winner = network->winners(top)[0];
     responded +=
-        winner != kSilent && network->responses(top, 0)[static_cast<std::size_t>(winner)] > 0;
+        winner != kSilent && responses_of(*network, top, 0)[static_cast<std::size_t>(winner)] > 0;
   }
   compare_weights(*network, reference);
   EXPECT_EQ(network->steps(), static_cast<std::uint64_t>(steps - steps / 7));
@@ -161,59 +166,36 @@ TEST(CorticalNetwork, UniformImageIsSilent) {
   compare_weights(*network, untouched);
 }
 
-// Fails if the result of a level depends on the order in which hypercolumns run, or on how threads
-// share them: something of one hypercolumn would reach into another one.
-TEST(CorticalNetwork, AnyOrderAndNumberOfThreadsEqual) {
-  const CorticalNetworkConfig config = binary_tree(16, 40);
-  detail::NetworkPlan plan;
-  ASSERT_TRUE(detail::make_network_plan(config, plan));
-  auto network = CorticalNetwork::create(config);
-  ASSERT_TRUE(network);
-
-  std::vector<std::uint8_t> cells(static_cast<std::size_t>(plan.hierarchy.width) * kLgnCells);
-  // Aligned as the rows of weights have to be.
-  std::vector<std::uint16_t> weights(plan.hierarchy.weights + 32);
-  std::vector<std::int32_t> omega(plan.hierarchy.minicolumns);
-  std::vector<std::uint8_t> wins(plan.hierarchy.minicolumns);
-  std::vector<std::int64_t> responses(plan.hierarchy.minicolumns);
-  std::vector<std::int32_t> winners(static_cast<std::size_t>(plan.hierarchy.hypercolumns));
-  void* aligned = weights.data();
-  std::size_t room = weights.size() * 2;
-  std::align(64, plan.hierarchy.weights * 2, aligned, room);
-  const detail::NetworkArrays arrays{cells.data(),     static_cast<std::uint16_t*>(aligned),
-                                     omega.data(),     wins.data(),
-                                     responses.data(), winners.data()};
-  for (int l = plan.hierarchy.level_count - 1; l >= 0; --l)
-    for (int h = plan.hierarchy.levels[static_cast<std::size_t>(l)].hypercolumns() - 1; h >= 0; --h)
-      detail::initialize_hypercolumn(plan, l, h, arrays);
-
-  Patterns patterns(4, cells.size() / 2, 0.002, 3);
-  for (std::uint64_t step = 0; step < 300; ++step) {
+// Fails if the result of a level depends on how workers share its hypercolumns: something of one
+// hypercolumn would reach into another one, or a level would begin before the one below has ended.
+TEST(CorticalNetwork, AnyNumberOfWorkersEqual) {
+  // More than one part of the work for the LGN cells and the two lowest levels.
+  CorticalNetworkConfig config = binary_tree(512, 160);
+  std::vector<CorticalNetwork> networks;
+  for (const int workers : {1, 2, 5}) {
+    config.workers = workers;
+    auto network = CorticalNetwork::create(config);
+    ASSERT_TRUE(network) << network.error().text;
+    networks.push_back(std::move(*network));
+  }
+  Patterns patterns(4, static_cast<std::size_t>(config.width), 0.0005, 3);
+  for (int step = 0; step < 60; ++step) {
     const auto image = patterns.next();
-    network->step(image.data(), plan.hierarchy.width, true);
-    detail::lgn_cells(plan, image.data(), plan.hierarchy.width, 0, 1, cells.data());
-    const int threads = 1 + static_cast<int>(step % 3);
-    for (int l = 0; l < plan.hierarchy.level_count; ++l) {
-      const int count = plan.hierarchy.levels[static_cast<std::size_t>(l)].hypercolumns();
-      std::vector<std::thread> team;
-      for (int t = 0; t < threads; ++t) {
-        team.emplace_back([&, t] {
-          std::vector<std::uint16_t> active(static_cast<std::size_t>(plan.hierarchy.most_inputs));
-          for (int h = count - 1 - t; h >= 0; h -= threads)
-            detail::step_hypercolumn(plan, l, h, step, true, arrays, active.data());
-        });
+    for (CorticalNetwork& network : networks) network.step(image.data(), config.width, true);
+    for (int l = 0; l < config.level_count; ++l) {
+      const auto expected = networks[0].winners(l);
+      for (std::size_t n = 1; n < networks.size(); ++n) {
+        ASSERT_TRUE(std::equal(expected.begin(), expected.end(), networks[n].winners(l).begin()))
+            << "step " << step << " level " << l << " network " << n;
       }
-      for (std::thread& thread : team) thread.join();
-      ASSERT_TRUE(
-          std::equal(network->winners(l).begin(), network->winners(l).end(),
-                     winners.begin() + plan.hierarchy.levels[static_cast<std::size_t>(l)].first))
-          << "step " << step << " level " << l;
     }
   }
-  for (int i = 0; i < network->inputs(0); ++i)
-    for (int m = 0; m < network->minicolumns(0); ++m)
-      ASSERT_EQ(network->weight(0, 0, i, m),
-                arrays.weights[static_cast<std::size_t>(i) * 64 + static_cast<std::size_t>(m)]);
+  for (int l = 0; l < config.level_count; ++l)
+    for (int i = 0; i < networks[0].inputs(l); ++i)
+      for (int m = 0; m < networks[0].minicolumns(l); ++m)
+        for (const int h : {0, networks[0].grid(l).width - 1})
+          for (std::size_t n = 1; n < networks.size(); ++n)
+            ASSERT_EQ(networks[n].weight(l, h, i, m), networks[0].weight(l, h, i, m));
 }
 
 // Fails if minicolumns do not become selective: each of the repeated images must in the end have a
@@ -232,7 +214,7 @@ TEST(CorticalNetwork, LearnsRepeatedImages) {
     network->step(image.data(), config.width, false);
     const int winner = network->winners(2)[0];
     ASSERT_NE(winner, kSilent);
-    EXPECT_GT(network->responses(2, 0)[static_cast<std::size_t>(winner)], 0);
+    EXPECT_GT(responses_of(*network, 2, 0)[static_cast<std::size_t>(winner)], 0);
     winners.insert(winner);
   }
   EXPECT_EQ(winners.size(), patterns.images.size());
@@ -289,6 +271,9 @@ TEST(CorticalNetwork, RefusesBadConfigurations) {
   bad = good;
   bad.learning.stable_wins = 65;
   EXPECT_NE(text(bad).find("stable_wins is 65"), std::string::npos);
+  bad = good;
+  bad.workers = 65;
+  EXPECT_EQ(text(bad), "workers is 65; it must be 1 to 64");
   EXPECT_NE(text(binary_tree(1 << 20, 1024)).find("width"), std::string::npos);
 }
 

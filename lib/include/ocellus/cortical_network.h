@@ -44,6 +44,7 @@
 #include <cstdint>
 #include <span>
 
+#include "ocellus/engine.h"
 #include "ocellus/frame.h"
 #include "ocellus/status.h"
 
@@ -102,6 +103,8 @@ struct CorticalNetworkConfig {
   std::array<CorticalLevel, kMaxCorticalLevels> levels{};
   HebbianLearning learning;
   std::uint64_t seed = 1;
+  /// Threads that compute a step, with the caller; 1 to kMaxWorkers. No effect on the results.
+  int workers = 1;
 };
 
 /// The paper's network: a binary tree over a row of pixels. Each of the `leaves` hypercolumns of
@@ -112,9 +115,9 @@ CorticalNetworkConfig binary_tree(int leaves, int minicolumns) noexcept;
 /// The state of a network. Not for several threads at once.
 class CorticalNetwork {
  public:
-  /// The only call that takes memory. Errors: InvalidArgument (the text names the member, its value
-  /// and its range; a level that does not fit into the one below or does not have fewer
-  /// hypercolumns), OutOfMemory.
+  /// The only call that takes memory or starts threads. Errors: InvalidArgument (the text names the
+  /// member, its value and its range; a level that does not fit into the one below or does not have
+  /// fewer hypercolumns), OutOfMemory, System.
   static Expected<CorticalNetwork> create(const CorticalNetworkConfig& config) noexcept;
 
   CorticalNetwork(CorticalNetwork&& other) noexcept;
@@ -134,8 +137,9 @@ class CorticalNetwork {
 
   /// Winner of each hypercolumn of a level in the last step, or kSilent.
   std::span<const std::int32_t> winners(int level) const noexcept;
-  /// g of each minicolumn in the last step, in units of 2^-30; 0 without an active input.
-  std::span<const std::int64_t> responses(int level, int hypercolumn) const noexcept;
+  /// Computes g of each minicolumn in the last step, in units of 2^-30; 0 without an active input.
+  /// A step itself computes only those that can win. `g`: minicolumns(level) numbers.
+  void responses(int level, int hypercolumn, std::span<std::int64_t> g) const noexcept;
   /// W in units of 2^-15. Input of a window's grid point (x, y): (y * window_width + x) * cells +
   /// k, where k is the LGN cell, or the minicolumn, and cells their number in a point.
   int weight(int level, int hypercolumn, int input, int minicolumn) const noexcept;
