@@ -1,81 +1,263 @@
-// A step of a cortical network, level by level.
+// A step of a cortical network, level by level. As on the CPU (lib/cortex/hypercolumn.cpp), strong
+// bits tell which minicolumns can respond.
 #include "kernels/core/overlap.cuh"
-#include "kernels/cortex/network_step.cuh"
+#include "kernels/cortex/network_inputs.cuh"
 
 namespace ocellus::cuda {
 namespace {
 
-__global__ void __launch_bounds__(kNetworkThreads)
-    start_network(const __grid_constant__ NetworkArguments a) {
-  const int hypercolumn = static_cast<int>(blockIdx.x);
-  int level = 0;
-  while (level + 1 < a.level_count && a.levels[level + 1].first <= hypercolumn) ++level;
-  const NetworkLevel& l = a.levels[level];
-  const std::int64_t h = hypercolumn - l.first;
-  const int thread = static_cast<int>(threadIdx.x);
-  for (int m = thread; m < l.padded; m += kNetworkThreads) {
-    const std::int64_t at = l.minicolumns_at + h * l.padded + m;
-    // Initial weights are at most 0.2, which does not count.
-    a.omega[at] = 0;
-    a.wins[at] = 0;
-    a.settled[at] = 0;
-    if (a.responses != nullptr) a.responses[at] = 0;
+/// Lists of a warp.
+struct WarpMemory {
+  std::uint16_t inputs[kListPoints];
+  int count;
+};
+
+/// A hypercolumn that a warp computes.
+class Hypercolumn {
+ public:
+  __device__ Hypercolumn(const NetworkArguments& a, const NetworkLevel& l, int hypercolumn,
+                         WarpMemory& memory)
+      : a_(a),
+        l_(l),
+        window_(a, l, a.winners, hypercolumn),
+        memory_(memory),
+        number_(l.first + hypercolumn),
+        strong_(a.strong + l.strong_at + std::int64_t{hypercolumn} * l.inputs * l.words),
+        weights_(a.weights + l.weights_at + std::int64_t{hypercolumn} * l.minicolumns * l.pitch),
+        minicolumns_(a.minicolumns + l.minicolumns_at + std::int64_t{hypercolumn} * l.padded),
+        wins_(a.wins + l.minicolumns_at + std::int64_t{hypercolumn} * l.padded) {
+    while (lane_words_ < l.words) lane_words_ *= 2;
   }
-  if (thread == 0) {
-    a.winners[hypercolumn] = kSilent;
-    a.winners[a.hypercolumns + hypercolumn] = kSilent;
-    a.done[hypercolumn] = 0;
+
+  __device__ void step(std::uint64_t step, bool learns) {
+    find_candidates();
+    if (active_ == 0) {
+      publish();
+      return;
+    }
+    respond();
+    const bool responded = winner_ != kSilent;
+    if (learns && !responded) choose_fired(step);
+    publish();
+    if (!learns || winner_ == kSilent) return;
+    if (responded) count_win();
+    const detail::Minicolumn winner = minicolumns_[winner_];
+    if (!responded || !winner.settled || winner.strong != active_) learn();
   }
-  const int quarters = l.padded / 4;
-  std::uint16_t* const weights = a.weights + l.weights_at + h * l.inputs * l.padded;
-  for (int q = thread; q < l.inputs * quarters; q += kNetworkThreads) {
-    const int input = q / quarters;
-    const int quarter = q % quarters;
-    const auto words = detail::initial_words(a.seed, static_cast<std::uint32_t>(input),
-                                             static_cast<std::uint32_t>(hypercolumn),
-                                             static_cast<std::uint32_t>(quarter));
-    for (int k = 0; k < 4; ++k) {
-      const int m = 4 * quarter + k;
-      weights[std::int64_t{input} * l.padded + m] = static_cast<std::uint16_t>(
-          m < l.minicolumns
-              ? detail::initial_weight(words[static_cast<std::size_t>(k)], a.initial_weight)
-              : 0);
+
+ private:
+  __device__ int lane() const { return static_cast<int>(threadIdx.x) % kWarp; }
+  __device__ int chunks() const { return (window_.points() + kListPoints - 1) / kListPoints; }
+  __device__ void list(int chunk) {
+    list_inputs(WarpTeam(), window_, chunk * kListPoints, memory_.inputs, memory_.count);
+  }
+
+  /// A lane computes the word lane % lane_words_ of some of the rows.
+  __device__ void find_candidates() {
+    const int word = lane() % lane_words_;
+    const int rows = kWarp / lane_words_;
+    unsigned mask = word < l_.words ? ~0u : 0u;
+    for (int chunk = 0; chunk < chunks(); ++chunk) {
+      list(chunk);
+      const int count = memory_.count;
+      active_ += count;
+      bool any = __any_sync(kAllLanes, mask != 0);
+      for (int first = 0; any && first < count; first += kRowLoads * rows) {
+#pragma unroll
+        for (int k = 0; k < kRowLoads; ++k) {
+          const int i = first + k * rows + lane() / lane_words_;
+          if (i < count && word < l_.words) mask &= strong_[memory_.inputs[i] * l_.words + word];
+        }
+        any = __any_sync(kAllLanes, mask != 0);
+      }
+      __syncwarp();
+    }
+    for (int offset = lane_words_; offset < kWarp; offset *= 2)
+      mask &= __shfl_xor_sync(kAllLanes, mask, offset);
+    candidates_ = mask;
+  }
+
+  /// S and N of a minicolumn from its weights.
+  __device__ std::int64_t response_of(int m) {
+    const std::uint16_t* const of = weights_ + std::int64_t{m} * l_.pitch;
+    int sum = 0;
+    int strong = 0;
+    for (int chunk = 0; chunk < chunks(); ++chunk) {
+      if (chunks() > 1) list(chunk);
+      for (int i = lane(); i < memory_.count; i += kWarp) {
+        const int weight = of[memory_.inputs[i]];
+        sum += weight >= detail::kStrongWeight ? weight : 0;
+        strong += weight >= detail::kStrongWeight ? 1 : 0;
+      }
+      __syncwarp();
+    }
+    sum = WarpTeam().combine(sum, Total());
+    strong = WarpTeam().combine(strong, Total());
+    return detail::response(sum, active_ - strong, minicolumns_[m].omega, a_.threshold);
+  }
+
+  /// Calls use(m) for the bits of the words that lanes hold, in ascending order; by all lanes.
+  template <typename Use>
+  __device__ void for_each_bit(unsigned bits, const Use& use) {
+    for (int w = 0; w < l_.words; ++w)
+      for (unsigned left = __shfl_sync(kAllLanes, bits, w); left != 0; left &= left - 1)
+        use(w * kWarp + __ffs(static_cast<int>(left)) - 1);
+  }
+
+  // The score and, for equal scores, the lower index decide. g of a winner is below 2^46.
+  __device__ static std::int64_t key(std::int64_t g, int m) {
+    return g > 0 ? g * kMaxMinicolumns + (kMaxMinicolumns - 1 - m) : 0;
+  }
+
+  __device__ void respond() {
+    unsigned open = 0;
+    std::int64_t best = 0;
+    const int word = lane();
+    for (unsigned left = lane() < lane_words_ ? candidates_ : 0; left != 0; left &= left - 1) {
+      const int bit = __ffs(static_cast<int>(left)) - 1;
+      const int m = word * kWarp + bit;
+      const detail::Minicolumn of = minicolumns_[m];
+      if (of.strong == active_)  // all strong weights belong to active inputs
+        best = max(best, key(detail::response(of.strong_sum, 0, of.omega, a_.threshold), m));
+      else
+        open |= 1u << bit;
+    }
+    if (__any_sync(kAllLanes, open != 0))
+      for_each_bit(open, [&](int m) { best = max(best, key(response_of(m), m)); });
+    best = WarpTeam().combine(best, Largest());
+    if (best == 0) return;
+    winner_ = kMaxMinicolumns - 1 - static_cast<int>(best % kMaxMinicolumns);
+    response_ = best / kMaxMinicolumns;
+  }
+
+  /// The minicolumn with the largest g of those that fire at random. No minicolumn has g > 0.
+  __device__ void choose_fired(std::uint64_t step) {
+    for (int w = 0; w < l_.words; ++w) {
+      const int m = w * kWarp + lane();
+      const bool fired = m < l_.minicolumns && fires(a_, number_, step, m, wins_[m]);
+      const bool zero = fired && minicolumns_[m].omega == 0;
+      const unsigned candidates = __shfl_sync(kAllLanes, candidates_, w);
+      const unsigned zeros = __ballot_sync(kAllLanes, zero);
+      for (unsigned left = __ballot_sync(kAllLanes, fired); left != 0; left &= left - 1) {
+        const int bit = __ffs(static_cast<int>(left)) - 1;
+        const bool is_zero = (zeros >> bit & 1u) != 0;
+        // Below 0, unless it is a candidate or has no weight that counts.
+        const bool negative = !is_zero && (candidates >> bit & 1u) == 0;
+        if (winner_ != kSilent && (response_ == 0 || (negative && zeros != 0))) continue;
+        const std::int64_t g = is_zero ? 0 : response_of(w * kWarp + bit);
+        if (winner_ != kSilent && g <= response_) continue;
+        winner_ = w * kWarp + bit;
+        response_ = g;
+      }
     }
   }
-}
 
-/// A step of a hypercolumn that reads and writes the first half of the winners.
-template <typename Team, typename Memory>
-__device__ void step_in_place(const Team& team, const NetworkArguments& a, const NetworkLevel& l,
-                              int hypercolumn, std::uint64_t step, bool learns, Memory& memory) {
-  step_hypercolumn<VectorRows>(team, a, l, hypercolumn, step, learns, a.winners, memory,
-                               [&](int winner) { a.winners[l.first + hypercolumn] = winner; });
+  __device__ void publish() {
+    if (lane() != 0) return;
+    a_.winners[number_] = winner_;
+    a_.winner_responses[number_] = response_;
+  }
+
+  __device__ void count_win() {
+    if (lane() == 0 && !minicolumns_[winner_].stable) {
+      const int wins = wins_[winner_] + 1;
+      wins_[winner_] = static_cast<std::uint8_t>(wins);
+      minicolumns_[winner_].stable = wins == a_.stable_wins;
+    }
+    __syncwarp();
+  }
+
+  __device__ void learn() {
+    const std::int32_t empty = detail::largest_unchanged(a_.depression);
+    const std::int32_t full = detail::largest_unchanged(a_.potentiation);
+    std::uint16_t* const weights = weights_ + std::int64_t{winner_} * l_.pitch;
+    int omega = 0;
+    int strong_sum = 0;
+    int strong = 0;
+    int moving = 0;
+    for (int i = lane(); i < l_.inputs; i += kWarp) {
+      const std::int32_t old = weights[i];
+      const std::int32_t weight = window_.is_active(i) ? detail::potentiated(old, a_.potentiation)
+                                                       : detail::depressed(old, a_.depression);
+      if (weight != old) weights[i] = static_cast<std::uint16_t>(weight);
+      const bool is_strong = weight >= detail::kStrongWeight;
+      if (is_strong != (old >= detail::kStrongWeight))
+        strong_[i * l_.words + winner_ / kWarp] ^= 1u << (winner_ % kWarp);
+      omega += detail::counted(weight);
+      strong_sum += is_strong ? weight : 0;
+      strong += is_strong ? 1 : 0;
+      moving += (is_strong ? kCorticalWeightOne - weight > full : weight > empty) ? 1 : 0;
+    }
+    const WarpTeam team;
+    omega = team.combine(omega, Total());
+    strong_sum = team.combine(strong_sum, Total());
+    strong = team.combine(strong, Total());
+    moving = team.combine(moving, Total());
+    if (lane() != 0) return;
+    detail::Minicolumn& winner = minicolumns_[winner_];
+    winner.omega = omega;
+    winner.strong_sum = strong_sum;
+    winner.strong = static_cast<std::uint16_t>(strong);
+    winner.settled = moving == 0;
+  }
+
+  static constexpr int kRowLoads = 8;
+
+  const NetworkArguments& a_;
+  const NetworkLevel& l_;
+  Window window_;
+  WarpMemory& memory_;
+  int number_;  ///< counted over all levels
+  std::uint32_t* strong_;
+  std::uint16_t* weights_;
+  detail::Minicolumn* minicolumns_;
+  std::uint8_t* wins_;
+  int lane_words_ = 1;  ///< words of a row, rounded up to a power of 2
+  int active_ = 0;      ///< inputs
+  unsigned candidates_ = 0;
+  int winner_ = kSilent;
+  std::int64_t response_ = 0;
+};
+
+__global__ void __launch_bounds__(kNetworkThreads)
+    start_network(const __grid_constant__ NetworkArguments a) {
+  const int number = static_cast<int>(blockIdx.x);
+  const NetworkLevel& l = a.levels[level_of(a, number)];
+  const std::int64_t h = number - l.first;
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int m = thread; m < l.padded; m += kNetworkThreads) {
+    // Initial weights are at most 0.2, which does not count.
+    a.minicolumns[l.minicolumns_at + h * l.padded + m] = detail::Minicolumn{};
+    a.wins[l.minicolumns_at + h * l.padded + m] = 0;
+  }
+  std::uint32_t* const strong = a.strong + l.strong_at + h * l.inputs * l.words;
+  for (int i = thread; i < l.inputs * l.words; i += kNetworkThreads) strong[i] = 0;
+  if (thread == 0) {
+    a.winners[number] = kSilent;
+    a.winner_responses[number] = 0;
+  }
+  std::uint16_t* const weights = a.weights + l.weights_at + h * l.minicolumns * l.pitch;
+  for_each_initial_weight(a, l, number, [&](int input, int m, int weight) {
+    weights[std::int64_t{m} * l.pitch + input] = static_cast<std::uint16_t>(weight);
+  });
 }
 
 __global__ void __launch_bounds__(kNetworkThreads)
-    step_by_blocks(const __grid_constant__ LevelArguments a) {
-  __shared__ TeamMemory<kMaxMinicolumns> memory;
-  wait_for_kernels_before();
-  let_next_begin();
-  step_in_place(BlockTeam(), a.network, a.network.levels[a.level], static_cast<int>(blockIdx.x),
-                a.network.step->number, a.network.step->learn != 0, memory);
-}
-
-__global__ void __launch_bounds__(kNetworkThreads)
-    step_by_warps(const __grid_constant__ LevelArguments a) {
-  __shared__ TeamMemory<kWarpMinicolumns> memory[kBlockWarps];
+    step_level(const __grid_constant__ OfLevel<NetworkArguments> a) {
+  __shared__ WarpMemory memory[kBlockHypercolumns];
   wait_for_kernels_before();
   let_next_begin();
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  const int hypercolumn = static_cast<int>(blockIdx.x) * kBlockWarps + warp;
+  const int hypercolumn = static_cast<int>(blockIdx.x) * kBlockHypercolumns + warp;
   const NetworkLevel& l = a.network.levels[a.level];
   if (hypercolumn >= l.hypercolumns) return;
-  step_in_place(WarpTeam(), a.network, l, hypercolumn, a.network.step->number,
-                a.network.step->learn != 0, memory[warp]);
+  Hypercolumn(a.network, l, hypercolumn, memory[warp])
+      .step(a.network.step->number, a.network.step->learn != 0);
 }
 
-__global__ void __launch_bounds__(kTopThreads) step_top(const __grid_constant__ LevelArguments a) {
-  __shared__ TeamMemory<kWarpMinicolumns> memory[kTopThreads / kWarp];
+__global__ void __launch_bounds__(kTopThreads)
+    step_top(const __grid_constant__ OfLevel<NetworkArguments> a) {
+  __shared__ WarpMemory memory[kTopThreads / kWarp];
   wait_for_kernels_before();
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const std::uint64_t number = a.network.step->number;
@@ -83,7 +265,7 @@ __global__ void __launch_bounds__(kTopThreads) step_top(const __grid_constant__ 
   for (int level = a.level; level < a.network.level_count; ++level) {
     const NetworkLevel& l = a.network.levels[level];
     for (int h = warp; h < l.hypercolumns; h += kTopThreads / kWarp)
-      step_in_place(WarpTeam(), a.network, l, h, number, learns, memory[warp]);
+      Hypercolumn(a.network, l, h, memory[warp]).step(number, learns);
     __syncthreads();
   }
   __syncthreads();
@@ -95,13 +277,10 @@ __global__ void __launch_bounds__(kTopThreads) step_top(const __grid_constant__ 
 Kernel<NetworkArguments> network_start_kernel() noexcept {
   return start_network;
 }
-Kernel<LevelArguments> network_block_kernel() noexcept {
-  return step_by_blocks;
+Kernel<OfLevel<NetworkArguments>> network_level_kernel() noexcept {
+  return step_level;
 }
-Kernel<LevelArguments> network_warp_kernel() noexcept {
-  return step_by_warps;
-}
-Kernel<LevelArguments> network_top_kernel() noexcept {
+Kernel<OfLevel<NetworkArguments>> network_top_kernel() noexcept {
   return step_top;
 }
 

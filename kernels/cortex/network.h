@@ -1,17 +1,18 @@
-// CorticalNetwork on CUDA: the arrays on the device, and the kernels. The equations are those of
-// ocellus/cortical_network.h, the arrays those of lib/cortex/hypercolumn.h.
+// A cortical network on CUDA: what is on the device, and the kernels. The equations are those of
+// ocellus/cortical_network.h.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include "core/layout_builder.h"
 #include "cortex/hypercolumn.h"
 #include "kernels/core/frame_params.h"
 
 namespace ocellus::cuda {
 
-/// A level, as detail::LevelPlan has it.
+/// A level, as detail::LevelPlan and detail::LevelLayout have it.
 struct NetworkLevel {
   int hypercolumns;
   int first;  ///< number of the level's first hypercolumn, counted over all levels
@@ -26,8 +27,11 @@ struct NetworkLevel {
   int inputs;
   int minicolumns;
   int padded;
-  std::int64_t weights_at;
+  int pitch;
+  int words;
   std::int64_t minicolumns_at;
+  std::int64_t weights_at;
+  std::int64_t strong_at;
 };
 
 /// What changes from step to step; on the device.
@@ -40,7 +44,8 @@ struct NetworkStep {
   unsigned run;  ///< steps that have ended
 };
 
-struct NetworkArguments {
+/// What all schedules have.
+struct NetworkBase {
   std::array<NetworkLevel, kMaxCorticalLevels> levels;
   int level_count;
   int hypercolumns;  ///< of all levels
@@ -48,15 +53,8 @@ struct NetworkArguments {
   const std::uint8_t* image;  ///< rows without gaps
   int width;
   int height;
-  std::uint16_t* weights;
-  std::int32_t* omega;
   std::uint8_t* wins;
-  /// 1: each weight of the minicolumn is one that depression does not change, or one that
-  /// potentiation does not change.
-  std::uint8_t* settled;
-  std::int64_t* responses;  ///< may be null
-  std::int32_t* winners;    ///< two halves, for the schedules that compute all levels at once
-  unsigned* done;           ///< work queue: steps that a hypercolumn has finished
+  std::int32_t* winners;  ///< two halves, for the schedules that compute all levels at once
   LgnTransform lgn;
   int lgn_threshold;
   std::int32_t threshold;
@@ -64,33 +62,38 @@ struct NetworkArguments {
   std::int32_t depression;
   std::int32_t initial_weight;
   int stable_wins;
-  std::array<std::uint32_t, detail::kMaxStableWins> firing;
+  std::array<std::uint32_t, detail::kMaxStableWins + 1> firing;
   std::uint64_t seed;
 };
-static_assert(sizeof(NetworkArguments) <= 4000, "kernel arguments have 4 KB");
 
-/// Level of the arguments that a launch computes.
-struct LevelArguments {
-  NetworkArguments network;
-  int level;
+/// The arrays of detail::NetworkArrays.
+struct NetworkArguments : NetworkBase {
+  std::uint16_t* weights;
+  std::uint32_t* strong;
+  detail::Minicolumn* minicolumns;
+  std::int64_t* winner_responses;
+
+  void layout(const detail::NetworkPlan& plan, detail::LayoutBuilder& device) noexcept;
 };
 
-inline constexpr int kNetworkThreads = 256;
-/// Padded minicolumns that a warp computes, at most.
-inline constexpr int kWarpMinicolumns = 256;
-/// Hypercolumns of a block if a warp computes one.
-inline constexpr int kBlockWarps = kNetworkThreads / 32;
+/// Level of the arguments that a launch computes.
+template <typename Arguments>
+struct OfLevel {
+  Arguments network;
+  int level;
+};
+static_assert(sizeof(OfLevel<NetworkArguments>) <= 4000, "kernel arguments have 4 KB");
 
+inline constexpr int kNetworkThreads = 256;
 /// Weights, and the state before the first step. Blocks: hypercolumns of all levels.
 Kernel<NetworkArguments> network_start_kernel() noexcept;
-/// A level; its inputs are complete. A block computes a hypercolumn.
-Kernel<LevelArguments> network_block_kernel() noexcept;
-/// The same, but a warp computes a hypercolumn of at most kWarpMinicolumns padded minicolumns.
-/// Blocks: hypercolumns / kBlockWarps.
-Kernel<LevelArguments> network_warp_kernel() noexcept;
+/// A level; its inputs are complete. A warp computes a hypercolumn. Blocks: hypercolumns /
+/// kBlockHypercolumns.
+inline constexpr int kBlockHypercolumns = kNetworkThreads / 32;
+Kernel<OfLevel<NetworkArguments>> network_level_kernel() noexcept;
 /// The last levels, `level` and those above it, one after another, and the end of the step. One
-/// block of kTopThreads; a warp computes a hypercolumn.
-inline constexpr int kTopThreads = 512;
-Kernel<LevelArguments> network_top_kernel() noexcept;
+/// block of kTopThreads.
+inline constexpr int kTopThreads = 1024;
+Kernel<OfLevel<NetworkArguments>> network_top_kernel() noexcept;
 
 }  // namespace ocellus::cuda

@@ -1,6 +1,6 @@
 // The schedules of Nere, Franey, Hashmi and Lipasti (2012).
 #include "kernels/core/paper_work_queue.cuh"
-#include "kernels/cortex/network_step.cuh"
+#include "kernels/cortex/network_inputs.cuh"
 #include "kernels/cortex/paper_network_kernels.h"
 
 namespace ocellus::paper {
@@ -8,7 +8,7 @@ namespace {
 
 using cuda::kWarp;
 using cuda::NetworkLevel;
-using cuda::TeamMemory;
+using cuda::Window;
 
 /// The threads of a block, a multiple of 32.
 struct ColumnTeam {
@@ -29,114 +29,186 @@ struct ColumnTeam {
   }
 };
 
-/// A thread adds the weights of its minicolumn.
-struct StripedRows {
-  __device__ static int place(const NetworkLevel&, int m) { return m; }
-  template <typename Memory>
-  __device__ static void add(const ColumnTeam& team, const NetworkLevel& l,
-                             const std::uint16_t* weights, Memory& memory) {
-    const int m = team.rank();
-    if (m >= l.padded) return;
-    std::int32_t strong = 0;
-    std::int32_t weak = 0;
-    for (int i = 0; i < memory.count; ++i) {
-      const int weight = weights[static_cast<std::size_t>(memory.rows[i]) * l.padded + m];
-      if (weight >= detail::kStrongWeight)
-        strong += weight;
-      else
-        ++weak;
-    }
-    memory.strong[m] += strong;
-    memory.weak[m] += weak;
-  }
+struct Memory {
+  std::uint16_t inputs[cuda::kListPoints];
+  int count;
 };
 
-using Memory = TeamMemory<kMaxMinicolumns>;
+__device__ void learn(const ColumnTeam& team, const PaperArguments& a, const Window& window,
+                      std::uint16_t* weights, std::int32_t& omega) {
+  const NetworkLevel& l = window.l;
+  int sum = 0;
+  for (int i = team.rank(); i < l.inputs; i += team.size()) {
+    std::uint16_t& at = weights[std::int64_t{i} * l.padded];
+    const std::int32_t weight = window.is_active(i) ? detail::potentiated(at, a.potentiation)
+                                                    : detail::depressed(at, a.depression);
+    at = static_cast<std::uint16_t>(weight);
+    sum += detail::counted(weight);
+  }
+  sum = team.combine(sum, cuda::Total());
+  if (team.rank() == 0) omega = sum;
+}
 
-__device__ int level_of(const NetworkArguments& a, int hypercolumn) {
-  int level = 0;
-  while (level + 1 < a.level_count && a.levels[level + 1].first <= hypercolumn) ++level;
-  return level;
+/// One step of a hypercolumn: a thread computes a minicolumn. `publish(winner)` is called by one
+/// thread before weights change.
+template <typename Publish>
+__device__ void step_hypercolumn(const PaperArguments& a, int level, int hypercolumn,
+                                 std::uint64_t step, const std::int32_t* winners_below,
+                                 Memory& memory, const Publish& publish) {
+  const ColumnTeam team;
+  const NetworkLevel& l = a.levels[level];
+  const Window window(a, l, winners_below, hypercolumn);
+  const bool learns = a.step->learn != 0;
+  const int m = team.rank();
+  const std::int64_t first = l.minicolumns_at + std::int64_t{hypercolumn} * l.padded;
+  std::uint16_t* const weights =
+      a.weights + a.striped_at[level] + std::int64_t{hypercolumn} * l.inputs * l.padded;
+  std::int32_t strong = 0;
+  std::int32_t weak = 0;
+  int count = 0;
+  for (int begin = 0; begin < window.points(); begin += cuda::kListPoints) {
+    cuda::list_inputs(team, window, begin, memory.inputs, memory.count);
+    const int listed = memory.count;
+    count += listed;
+    if (m < l.minicolumns) {
+      for (int i = 0; i < listed; ++i) {
+        const int weight = weights[std::int64_t{memory.inputs[i]} * l.padded + m];
+        if (weight >= detail::kStrongWeight)
+          strong += weight;
+        else
+          ++weak;
+      }
+    }
+    __syncthreads();
+  }
+  constexpr std::int64_t kNone = INT64_MIN;
+  const bool takes_part = count > 0 && m < l.minicolumns;
+  const std::int64_t g =
+      takes_part ? detail::response(strong, weak, a.omega[first + m], a.threshold) : kNone;
+  // The largest of the responses that count, then the lowest of their minicolumns.
+  const auto winner_of = [&](bool counts) {
+    const std::int64_t most = team.combine(counts ? g : kNone, cuda::Largest());
+    if (most == kNone) return kSilent;
+    const std::int64_t lowest =
+        team.combine(counts && g == most ? std::int64_t{-m} : kNone, cuda::Largest());
+    return static_cast<int>(-lowest);
+  };
+  int winner = winner_of(takes_part && g > 0);
+  const bool responded = winner != kSilent;
+  if (learns && !responded && count > 0)
+    winner =
+        winner_of(takes_part && cuda::fires(a, l.first + hypercolumn, step, m, a.wins[first + m]));
+  if (m == 0) {
+    publish(winner);
+    if (learns && responded)
+      a.wins[first + winner] =
+          static_cast<std::uint8_t>(min(a.wins[first + winner] + 1, a.stable_wins));
+  }
+  if (learns && winner != kSilent)
+    learn(team, a, window, weights + winner, a.omega[first + winner]);
+}
+
+__global__ void __launch_bounds__(cuda::kNetworkThreads)
+    start_network(const __grid_constant__ PaperArguments a) {
+  const int number = static_cast<int>(blockIdx.x);
+  const int level = cuda::level_of(a, number);
+  const NetworkLevel& l = a.levels[level];
+  const std::int64_t h = number - l.first;
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int m = thread; m < l.padded; m += cuda::kNetworkThreads) {
+    // Initial weights are at most 0.2, which does not count.
+    a.omega[l.minicolumns_at + h * l.padded + m] = 0;
+    a.wins[l.minicolumns_at + h * l.padded + m] = 0;
+  }
+  if (thread == 0) {
+    a.winners[number] = kSilent;
+    a.winners[a.hypercolumns + number] = kSilent;
+    a.done[number] = 0;
+  }
+  std::uint16_t* const weights = a.weights + a.striped_at[level] + h * l.inputs * l.padded;
+  cuda::for_each_initial_weight(a, l, number, [&](int input, int m, int weight) {
+    weights[std::int64_t{input} * l.padded + m] = static_cast<std::uint16_t>(weight);
+  });
 }
 
 __global__ void __launch_bounds__(kMostThreads)
-    step_level(const __grid_constant__ LevelArguments a) {
+    step_level(const __grid_constant__ OfLevel<PaperArguments> a) {
   __shared__ Memory memory;
-  const NetworkLevel& l = a.network.levels[a.level];
   const int h = static_cast<int>(blockIdx.x);
-  std::int32_t* const winners = a.network.winners;
-  cuda::step_hypercolumn<StripedRows>(ColumnTeam(), a.network, l, h, a.network.step->number,
-                                      a.network.step->learn != 0, winners, memory,
-                                      [&](int winner) { winners[l.first + h] = winner; });
+  std::int32_t* const winner = a.network.winners + a.network.levels[a.level].first + h;
+  step_hypercolumn(a.network, a.level, h, a.network.step->number, a.network.winners, memory,
+                   [&](int m) { *winner = m; });
 }
 
 // Each launch reads one half of the winners and writes the other.
 __global__ void __launch_bounds__(kMostThreads)
     step_pipeline(const __grid_constant__ PipelineArguments a) {
   __shared__ Memory memory;
-  const NetworkArguments& n = a.network;
+  const PaperArguments& n = a.network;
   const std::int32_t* const below = n.winners + (a.launch + 1) % 2 * n.hypercolumns;
   std::int32_t* const own = n.winners + a.launch % 2 * n.hypercolumns;
   for (int i = static_cast<int>(blockIdx.x); i < n.hypercolumns; i += static_cast<int>(gridDim.x)) {
-    const int level = level_of(n, i);
-    const NetworkLevel& l = n.levels[level];
-    // Before its first step and behind its last one, a level has no input.
+    const int level = cuda::level_of(n, i);
+    // Before its first step, a level has no input.
     if (a.launch < static_cast<std::uint64_t>(level)) continue;
     const std::uint64_t step = a.launch - static_cast<std::uint64_t>(level);
     if (step >= a.fed) {
-      // A parent may still need the winner of the last step.
+      // Levels above still need the winner of the last step.
       if (threadIdx.x == 0) own[i] = below[i];
       continue;
     }
-    cuda::step_hypercolumn<StripedRows>(ColumnTeam(), n, l, i - l.first, step, n.step->learn != 0,
-                                        below, memory, [&](int winner) { own[i] = winner; });
+    step_hypercolumn(n, level, i - n.levels[level].first, step, below, memory,
+                     [&](int m) { own[i] = m; });
     __syncthreads();
   }
 }
 
 __global__ void __launch_bounds__(kMostThreads)
-    step_queue(const __grid_constant__ NetworkArguments a) {
+    step_queue(const __grid_constant__ PaperArguments a) {
   __shared__ Memory memory;
   const WorkQueue queue{&a.step->next, &a.step->left, a.done, a.hypercolumns};
   const unsigned run = a.step->run + 1;
   const auto wait = [&](int task) {
-    const NetworkLevel& l = a.levels[level_of(a, task)];
+    const NetworkLevel& l = a.levels[cuda::level_of(a, task)];
     if (l.below_first < 0) return;
-    const cuda::Window window(a, l, a.winners, task - l.first);
+    const Window window(a, l, a.winners, task - l.first);
     for (int y = 0; y < l.window_height; ++y)
       for (int x = 0; x < l.window_width; ++x)
         wait_for_task(queue, l.below_first + (window.top + y) * l.below_columns + window.left + x,
                       run);
   };
   run_tasks(queue, wait, [&](int task) {
-    const NetworkLevel& l = a.levels[level_of(a, task)];
-    cuda::step_hypercolumn<StripedRows>(ColumnTeam(), a, l, task - l.first, a.step->number,
-                                        a.step->learn != 0, a.winners, memory, [&](int winner) {
-                                          a.winners[task] = winner;
-                                          // Before the weights change, as in algorithm 1.
-                                          publish_task(queue, task, run);
-                                        });
+    const int level = cuda::level_of(a, task);
+    step_hypercolumn(a, level, task - a.levels[level].first, a.step->number, a.winners, memory,
+                     [&](int m) {
+                       a.winners[task] = m;
+                       // Before the weights change, as in algorithm 1.
+                       publish_task(queue, task, run);
+                     });
   });
 }
 
 // A kernel of its own: other blocks may still read the numbers.
-__global__ void end_step(const __grid_constant__ NetworkArguments a) {
+__global__ void end_step(const __grid_constant__ PaperArguments a) {
   ++a.step->run;
   if (a.step->learn != 0) ++a.step->number;
 }
 
 }  // namespace
 
-Kernel<LevelArguments> paper_level_kernel() noexcept {
+Kernel<PaperArguments> paper_start_kernel() noexcept {
+  return start_network;
+}
+Kernel<OfLevel<PaperArguments>> paper_level_kernel() noexcept {
   return step_level;
 }
-Kernel<NetworkArguments> paper_end_kernel() noexcept {
+Kernel<PaperArguments> paper_end_kernel() noexcept {
   return end_step;
 }
 Kernel<PipelineArguments> paper_pipeline_kernel() noexcept {
   return step_pipeline;
 }
-Kernel<NetworkArguments> paper_queue_kernel() noexcept {
+Kernel<PaperArguments> paper_queue_kernel() noexcept {
   return step_queue;
 }
 

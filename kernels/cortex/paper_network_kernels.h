@@ -1,5 +1,5 @@
-// The kernels of PaperNetwork and the plain data that they take. A block has a thread for each
-// padded minicolumn of the widest level.
+// The kernels of PaperDeviceNetwork and the plain data that they take. A block has a thread for
+// each padded minicolumn of the widest level.
 #pragma once
 
 #include "kernels/cortex/network.h"
@@ -7,18 +7,32 @@
 namespace ocellus::paper {
 
 using cuda::Kernel;
-using cuda::LevelArguments;
-using cuda::NetworkArguments;
+using cuda::OfLevel;
+
+struct PaperArguments : cuda::NetworkBase {
+  /// Striped: [hypercolumn][input][padded minicolumn].
+  std::uint16_t* weights;
+  std::int32_t* omega;  ///< of each padded minicolumn
+  unsigned* done;       ///< work queue: of each hypercolumn
+  /// Of the first weight of each level.
+  std::array<std::int64_t, kMaxCorticalLevels> striped_at;
+
+  void layout(const detail::NetworkPlan& plan, detail::LayoutBuilder& device) noexcept;
+};
+static_assert(sizeof(PaperArguments) <= 4000, "kernel arguments have 4 KB");
 
 inline constexpr int kMostThreads = kMaxMinicolumns;
 
+/// Weights, and the state before the first step. Blocks of kNetworkThreads: hypercolumns of all
+/// levels.
+Kernel<PaperArguments> paper_start_kernel() noexcept;
 /// A level. Blocks: its hypercolumns.
-Kernel<LevelArguments> paper_level_kernel() noexcept;
+Kernel<OfLevel<PaperArguments>> paper_level_kernel() noexcept;
 /// The end of a step of paper_level_kernel() and paper_queue_kernel().
-Kernel<NetworkArguments> paper_end_kernel() noexcept;
+Kernel<PaperArguments> paper_end_kernel() noexcept;
 
 struct PipelineArguments {
-  NetworkArguments network;
+  PaperArguments network;
   std::uint64_t launch;  ///< number of the launch; level l computes the step `launch` - l
   std::uint64_t fed;     ///< steps that have begun
 };
@@ -26,6 +40,6 @@ struct PipelineArguments {
 Kernel<PipelineArguments> paper_pipeline_kernel() noexcept;
 
 /// All levels. Blocks: any number.
-Kernel<NetworkArguments> paper_queue_kernel() noexcept;
+Kernel<PaperArguments> paper_queue_kernel() noexcept;
 
 }  // namespace ocellus::paper

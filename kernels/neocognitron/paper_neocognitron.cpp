@@ -7,14 +7,17 @@
 
 #include "core/failure.h"
 #include "core/layout_builder.h"
+#include "kernels/core/device_work.h"
 #include "kernels/neocognitron/paper_geometry.h"
 #include "kernels/neocognitron/paper_schedules.h"
-#include "kernels/core/device_work.h"
 
 namespace ocellus::paper {
 namespace {
 
+using cuda::blocks_for;
+using cuda::DeviceWork;
 using cuda::Phase;
+using cuda::Scope;
 using detail::LayoutBuilder;
 
 constexpr const char* kName = "the paper's neocognitron";

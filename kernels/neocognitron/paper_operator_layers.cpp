@@ -10,9 +10,9 @@
 
 #include "core/failure.h"
 #include "core/layout_builder.h"
+#include "kernels/core/device_work.h"
 #include "kernels/neocognitron/kernels.h"
 #include "kernels/neocognitron/paper_geometry.h"
-#include "kernels/core/device_work.h"
 #include "neocognitron/cpu/layers.h"
 #include "neocognitron/half.h"
 
@@ -20,7 +20,10 @@ namespace ocellus::paper {
 namespace {
 
 using cuda::ActiveCell;
+using cuda::blocks_for;
+using cuda::DeviceWork;
 using cuda::Phase;
+using cuda::Scope;
 using cuda::SimpleArguments;
 using detail::LayoutBuilder;
 using detail::padded_planes;
@@ -182,7 +185,6 @@ SimpleArguments DeviceOperatorLayers::Layers::arguments(std::size_t stage) const
   const CellWindow& window = geometry_.simple[stage];
   const Arrays& a = arrays_[stage];
   const int octets = static_cast<int>(stride(stage)) / kOctet;
-  const bool last = stage + 1 == kStages;
   SimpleArguments out{};
   out.candidates.count = 1;
   out.candidates.present = present_;
@@ -200,7 +202,7 @@ SimpleArguments DeviceOperatorLayers::Layers::arguments(std::size_t stage) const
   out.in_planes = geometry_.in_planes[stage];
   out.weights = a.weights;
   out.octets = octets;
-  out.block_octets = last ? std::min(octets, cuda::kReferenceOctets) : octets;
+  out.block_octets = std::min(octets, cuda::kReferenceOctets);
   out.threshold = thresholds_[stage];
   out.bias = bias_;
   return out;
@@ -215,6 +217,10 @@ Expected<void> DeviceOperatorLayers::Layers::launch_layer(Scope& cuda, std::size
                         dim3(blocks_for(blocks, cuda::kEdgeBlockPositions)),
                         dim3(cuda::kEdgeThreads), 0, a);
   }
+  if (stage + 1 < kStages && a.octets <= cuda::kNarrowOctets)
+    return work_.launch(cuda, cuda::narrow_kernel(),
+                        dim3(blocks_for(blocks, cuda::kNarrowBlockPositions)),
+                        dim3(cuda::kNarrowThreads), 0, a);
   if (stage + 1 < kStages)
     return work_.launch(cuda, cuda::simple_kernel(), dim3(blocks), dim3(cuda::kSimpleThreads), 0,
                         a);

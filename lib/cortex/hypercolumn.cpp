@@ -9,16 +9,6 @@
 namespace ocellus::detail {
 namespace {
 
-<<<<<<< HEAD
-/// The minicolumn with the largest g > 0, or kSilent.
-int responding(const std::int64_t* responses, int count) noexcept {
-  int best = kSilent;
-  std::int64_t most = 0;
-  for (int m = 0; m < count; ++m) {
-    if (responses[m] <= most) continue;
-    most = responses[m];
-    best = m;
-=======
 constexpr int kMaxWords = kMaxMinicolumns / kBitsOfWord;
 constexpr int kWeightsOfLine = 64 / static_cast<int>(sizeof(std::uint16_t));
 
@@ -54,23 +44,11 @@ bool find_candidates(const std::uint32_t* strong, const std::uint16_t* active, i
     std::memcpy(row, strong + active[i] * kRow, sizeof(row));
     any = 0;
     for (int w = 0; w < kCount; ++w) any |= mask[w] &= row[w];
->>>>>>> h-net3
   }
   std::memcpy(candidates, mask, sizeof(mask));
   return any != 0;
 }
 
-<<<<<<< HEAD
-/// The minicolumn with the largest g of those that fire at random, or kSilent.
-int firing_at_random(const NetworkPlan& plan, int count, std::uint32_t hypercolumn,
-                     std::uint64_t step, const std::int64_t* responses,
-                     const std::uint8_t* wins) noexcept {
-  int best = kSilent;
-  std::array<std::uint32_t, 4> words{};
-  for (int m = 0; m < count; ++m) {
-    if (m % 4 == 0) {
-      words = firing_words(plan.seed, step, hypercolumn, static_cast<std::uint32_t>(m / 4));
-=======
 bool find_candidates(const std::uint32_t* strong, int words, const std::uint16_t* active, int count,
                      std::uint32_t* candidates) noexcept {
   switch (words) {
@@ -141,7 +119,6 @@ class Place {
       const std::int32_t weight = of[active[i]];
       sum += weight >= kStrongWeight ? weight : 0;
       strong += weight >= kStrongWeight;
->>>>>>> h-net3
     }
     return response(sum, count - strong, omega, plan_.threshold);
   }
@@ -175,23 +152,6 @@ void set(std::uint32_t* bits, int m) noexcept {
   bits[m / kBitsOfWord] |= 1u << (m % kBitsOfWord);
 }
 
-<<<<<<< HEAD
-/// Weights of one minicolumn: long-term potentiation of active inputs, depression of the others.
-void learn(const NetworkPlan& plan, const LevelPlan& level, std::uint16_t* weights,
-           std::int32_t& omega, const std::uint16_t* active, int count) noexcept {
-  const auto stride = static_cast<std::size_t>(level.stride);
-  int next = 0;
-  std::int32_t sum = 0;
-  for (int i = 0; i < level.inputs; ++i) {
-    std::uint16_t& at = weights[static_cast<std::size_t>(i) * stride];
-    const std::int32_t old = at;
-    std::int32_t weight = 0;
-    if (next < count && active[next] == i) {
-      ++next;
-      weight = potentiated(old, plan.potentiation);
-    } else {
-      weight = depressed(old, plan.depression);
-=======
 // ---- phases of a step. Each one prefetches what the next one reads.
 
 void find(const Place& place, const std::uint16_t* active, Turn& turn) noexcept {
@@ -225,7 +185,6 @@ void respond_from_sums(const NetworkPlan& plan, const Place& place, const std::u
     } else {
       set(turn.open, m);
       place.prefetch_weights(m, active, turn.active);
->>>>>>> h-net3
     }
     return true;
   });
@@ -348,29 +307,6 @@ void lgn_cells(const NetworkPlan& plan, const std::uint8_t* image, std::ptrdiff_
 
 void initialize_hypercolumn(const NetworkPlan& plan, int level, int hypercolumn,
                             const NetworkArrays& arrays) noexcept {
-<<<<<<< HEAD
-  const LevelPlan& l = plan.hierarchy.level(level);
-  const auto stride = static_cast<std::size_t>(l.stride);
-  std::uint16_t* const weights = arrays.weights + plan.hierarchy.weights_of(level, hypercolumn);
-  const std::size_t minicolumns = plan.hierarchy.minicolumns_of(level, hypercolumn);
-  std::fill_n(arrays.omega + minicolumns, stride, 0);
-  std::fill_n(arrays.wins + minicolumns, stride, std::uint8_t{0});
-  std::fill_n(arrays.responses + minicolumns, stride, std::int64_t{0});
-  arrays.winners[l.first + hypercolumn] = kSilent;
-  for (int i = 0; i < l.inputs; ++i) {
-    std::uint16_t* const row = weights + static_cast<std::size_t>(i) * stride;
-    std::fill_n(row, stride, std::uint16_t{0});
-    std::array<std::uint32_t, 4> words{};
-    for (int m = 0; m < l.shape.minicolumns; ++m) {
-      if (m % 4 == 0) {
-        words = initial_words(plan.seed, static_cast<std::uint32_t>(i),
-                              static_cast<std::uint32_t>(l.first + hypercolumn),
-                              static_cast<std::uint32_t>(m / 4));
-      }
-      row[m] = static_cast<std::uint16_t>(
-          initial_weight(words[static_cast<std::size_t>(m % 4)], plan.initial_weight));
-      arrays.omega[minicolumns + static_cast<std::size_t>(m)] += counted(row[m]);
-=======
   const Place place(plan, level, hypercolumn, arrays);
   const LevelLayout& layout = place.layout();
   std::fill_n(place.minicolumns(), place.stride(), Minicolumn{});
@@ -393,7 +329,6 @@ void initialize_hypercolumn(const NetworkPlan& plan, int level, int hypercolumn,
         place.weights(m + k)[i] = static_cast<std::uint16_t>(weight);
         place.minicolumn(m + k).omega += counted(weight);
       }
->>>>>>> h-net3
     }
   }
 }

@@ -1,6 +1,7 @@
-// PaperNetwork: the schedules of Nere, Franey, Hashmi and Lipasti (2012) for a cortical network on
-// a CUDA device (sections 5 to 7), for comparing their speed and results with those of the library.
-// Not part of the library: it is linked into the program for `ocellus bench` and into tests.
+// PaperDeviceNetwork: the schedules of Nere, Franey, Hashmi and Lipasti (2012) for a cortical
+// network on a CUDA device (sections 5 to 7), for comparing their speed and results with those of
+// the library. Not part of the library: it is linked into the program for `ocellus bench` and into
+// tests.
 //
 // As in the paper, a block computes a hypercolumn and a thread a minicolumn. Weights are striped:
 // those of all minicolumns for an input are neighbors in memory.
@@ -9,7 +10,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "kernels/cortex/device_network.h"
+#include "kernels/cortex/network_memory.h"
+#include "kernels/cortex/paper_network_kernels.h"
 
 namespace ocellus::paper {
 
@@ -20,19 +22,19 @@ enum class NetworkSchedule : std::uint8_t {
   kQueue,      ///< work queue: resident blocks, which wait for the hypercolumns below
 };
 
-class PaperNetwork {
+class PaperDeviceNetwork {
  public:
-  using Options = cuda::NetworkOptions;
+  using Memory = cuda::NetworkMemory<PaperArguments>;
 
-  static Expected<Footprint> footprint(const CorticalNetworkConfig& config,
-                                       const Options& options = {}) noexcept {
-    return cuda::NetworkMemory::footprint(config, options);
+  /// Errors: those of NetworkMemory::footprint.
+  static Expected<Footprint> footprint(const CorticalNetworkConfig& config) noexcept {
+    return Memory::footprint(config);
   }
   /// `most_blocks`: limits the blocks of kResident and kQueue; 0: as many as can be resident. A
-  /// larger number than that is permitted. Errors: those of NetworkMemory::start.
-  static Expected<PaperNetwork> create(Engine& engine, const CorticalNetworkConfig& config,
-                                       NetworkSchedule schedule, const Options& options = {},
-                                       int most_blocks = 0) noexcept;
+  /// larger number than that is permitted. Errors: those of NetworkMemory::create.
+  static Expected<PaperDeviceNetwork> create(Engine& engine, const CorticalNetworkConfig& config,
+                                             NetworkSchedule schedule,
+                                             int most_blocks = 0) noexcept;
 
   /// As CorticalNetwork::step. The schedules kPipelined and kResident compute level l of the step
   /// that began l calls before; all steps in the pipeline learn if the last one does. Errors: those
@@ -44,13 +46,13 @@ class PaperNetwork {
   /// Milliseconds of one of `repeats` steps with the image of the last one, by the device's clock.
   Expected<double> step_ms(int repeats) noexcept;
 
-  cuda::NetworkMemory& memory() noexcept { return *memory_; }
+  Memory& memory() noexcept { return *memory_; }
   /// The half of the winners that the last launch wrote.
   int half() const noexcept;
   int blocks() const noexcept { return blocks_; }
 
  private:
-  PaperNetwork(std::unique_ptr<cuda::NetworkMemory> memory, NetworkSchedule schedule) noexcept
+  PaperDeviceNetwork(std::unique_ptr<Memory> memory, NetworkSchedule schedule) noexcept
       : memory_(std::move(memory)), schedule_(schedule) {}
   bool pipelined() const noexcept {
     return schedule_ == NetworkSchedule::kPipelined || schedule_ == NetworkSchedule::kResident;
@@ -59,7 +61,7 @@ class PaperNetwork {
   Expected<void> launch_step(cuda::Scope& cuda, bool feeds) noexcept;
   Expected<void> launch_and_wait(bool feeds) noexcept;
 
-  std::unique_ptr<cuda::NetworkMemory> memory_;
+  std::unique_ptr<Memory> memory_;
   NetworkSchedule schedule_;
   int blocks_ = 0;
   int threads_ = 0;

@@ -1,16 +1,11 @@
-#include "kernels/cortex/paper_network.h"
+#include "kernels/cortex/paper_device_network.h"
 
 #include <algorithm>
-#include <new>
-
-#include "core/failure.h"
-#include "kernels/cortex/paper_network_kernels.h"
 
 namespace ocellus::paper {
 namespace {
 
 using cuda::kCudaCalls;
-using cuda::NetworkMemory;
 using cuda::Phase;
 using cuda::Scope;
 
@@ -18,21 +13,31 @@ constexpr const char* kName = "the paper's cortical network";
 
 }  // namespace
 
-Expected<PaperNetwork> PaperNetwork::create(Engine& engine, const CorticalNetworkConfig& config,
-                                            NetworkSchedule schedule, const Options& options,
-                                            int most_blocks) noexcept {
-  std::unique_ptr<NetworkMemory> memory(new (std::nothrow) NetworkMemory);
-  if (memory == nullptr) return detail::no_memory_for_operator();
-  if (Expected<void> started = memory->start(engine, config, options, kName); !started)
-    return tl::unexpected(started.error());
-  PaperNetwork network(std::move(memory), schedule);
-  network.threads_ = network.memory().hierarchy().most_minicolumns;
+void PaperArguments::layout(const detail::NetworkPlan& plan,
+                            detail::LayoutBuilder& device) noexcept {
+  weights = device.take<std::uint16_t>(plan.hierarchy.weights);
+  omega = device.take<std::int32_t>(plan.hierarchy.minicolumns);
+  done = device.take<unsigned>(static_cast<std::size_t>(plan.hierarchy.hypercolumns));
+  for (int i = 0; i < plan.hierarchy.level_count; ++i)
+    striped_at[static_cast<std::size_t>(i)] =
+        static_cast<std::int64_t>(plan.hierarchy.level(i).weights_at);
+}
+
+Expected<PaperDeviceNetwork> PaperDeviceNetwork::create(Engine& engine,
+                                                        const CorticalNetworkConfig& config,
+                                                        NetworkSchedule schedule,
+                                                        int most_blocks) noexcept {
+  Expected<std::unique_ptr<Memory>> memory =
+      Memory::create(engine, config, paper_start_kernel(), kName);
+  if (!memory) return tl::unexpected(memory.error());
+  PaperDeviceNetwork network(std::move(*memory), schedule);
+  network.threads_ = network.memory().plan().hierarchy.most_minicolumns;
   if (Expected<void> chosen = network.choose_blocks(most_blocks); !chosen)
     return tl::unexpected(chosen.error());
   return network;
 }
 
-Expected<void> PaperNetwork::choose_blocks(int most_blocks) noexcept {
+Expected<void> PaperDeviceNetwork::choose_blocks(int most_blocks) noexcept {
   blocks_ = memory_->arguments().hypercolumns;
   if (schedule_ == NetworkSchedule::kLevels || schedule_ == NetworkSchedule::kPipelined) return {};
   cuda::DeviceWork& work = memory_->work();
@@ -50,13 +55,13 @@ Expected<void> PaperNetwork::choose_blocks(int most_blocks) noexcept {
   return {};
 }
 
-int PaperNetwork::half() const noexcept {
+int PaperDeviceNetwork::half() const noexcept {
   return pipelined() && launches_ > 0 ? static_cast<int>((launches_ - 1) % 2) : 0;
 }
 
-Expected<void> PaperNetwork::launch_step(Scope& cuda, bool feeds) noexcept {
+Expected<void> PaperDeviceNetwork::launch_step(Scope& cuda, bool feeds) noexcept {
   cuda::DeviceWork& work = memory_->work();
-  const cuda::NetworkArguments& network = memory_->arguments();
+  const PaperArguments& network = memory_->arguments();
   const dim3 threads(static_cast<unsigned>(threads_));
   const dim3 blocks(static_cast<unsigned>(blocks_));
   if (pipelined()) {
@@ -70,7 +75,7 @@ Expected<void> PaperNetwork::launch_step(Scope& cuda, bool feeds) noexcept {
         !done)
       return done;
   } else {
-    LevelArguments a{network, 0};
+    OfLevel<PaperArguments> a{network, 0};
     for (; a.level < network.level_count; ++a.level) {
       const cuda::NetworkLevel& l = network.levels[static_cast<std::size_t>(a.level)];
       if (Expected<void> done =
@@ -83,7 +88,7 @@ Expected<void> PaperNetwork::launch_step(Scope& cuda, bool feeds) noexcept {
   return work.launch(cuda, paper_end_kernel(), dim3(1), dim3(1), 0, network);
 }
 
-Expected<void> PaperNetwork::launch_and_wait(bool feeds) noexcept {
+Expected<void> PaperDeviceNetwork::launch_and_wait(bool feeds) noexcept {
   cuda::DeviceWork& work = memory_->work();
   // Launches outside of a graph are permitted during creation only.
   Scope cuda(work.device(), Phase::kCreating, kName);
@@ -95,20 +100,20 @@ Expected<void> PaperNetwork::launch_and_wait(bool feeds) noexcept {
   return work.finished(cuda, queue());
 }
 
-Expected<void> PaperNetwork::step(const std::uint8_t* image, std::ptrdiff_t stride,
-                                  bool learn) noexcept {
+Expected<void> PaperDeviceNetwork::step(const std::uint8_t* image, std::ptrdiff_t stride,
+                                        bool learn) noexcept {
   if (Expected<void> done = memory_->write_image(image, stride, learn); !done) return done;
   return launch_and_wait(true);
 }
 
-Expected<void> PaperNetwork::finish() noexcept {
+Expected<void> PaperDeviceNetwork::finish() noexcept {
   if (!pipelined()) return {};
   for (int level = 1; level < memory_->arguments().level_count; ++level)
     if (Expected<void> done = launch_and_wait(false); !done) return done;
   return {};
 }
 
-Expected<double> PaperNetwork::step_ms(int repeats) noexcept {
+Expected<double> PaperDeviceNetwork::step_ms(int repeats) noexcept {
   cuda::DeviceWork& work = memory_->work();
   Scope cuda(work.device(), Phase::kCreating, kName);
   return work.time(cuda, repeats, [&] { return launch_step(cuda, true); });
