@@ -67,5 +67,6 @@ void add_bench_flow_command(CLI::App& bench, int& exit_code);
 void add_bench_restore_command(CLI::App& bench, int& exit_code);
 void add_bench_halftone_command(CLI::App& bench, int& exit_code);
 void add_bench_digits_command(CLI::App& bench, int& exit_code);
+void add_bench_cortex_command(CLI::App& bench, int& exit_code);
 
 }  // namespace ocellus::app

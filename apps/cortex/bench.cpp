@@ -1,0 +1,285 @@
+// ocellus bench cortex: learning steps of the paper's networks.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <random>
+#include <thread>
+
+#include "apps/common/common.h"
+#include "apps/measure/bench_command.h"
+#include "apps/measure/machine.h"
+#include "cortex/paper_network.h"
+#include "ocellus/cortical_network.h"
+#include "ocellus/cortical_placement.h"
+
+namespace ocellus::app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Images = std::vector<std::vector<std::uint8_t>>;
+
+/// The dense program takes seconds for a step.
+constexpr int kDenseSteps = 3;
+
+struct CortexBenchOptions {
+  std::vector<int> hypercolumns{31, 127, 1023, 4095, 16383, 65535};
+  std::vector<int> minicolumns{32, 128};
+  int images = 4;
+  double noise = 0.0;
+  int warm_up = 10;
+  int steps = 20;
+  std::string schedule = "ours";
+  int threads = 1;
+  bool json = false;
+
+  bool ours() const { return schedule != "papers"; }
+  bool papers() const { return schedule != "ours"; }
+};
+
+struct CortexBenchRow {
+  int hypercolumns = 0;
+  int minicolumns = 0;
+  double active = 0.0;  ///< inputs of a hypercolumn
+  double bytes = 0.0;   ///< of a step
+  std::optional<double> ours_ms;
+  std::optional<double> dense_ms;
+  std::string missing;  ///< why a time is missing
+};
+
+/// Bytes that programs can still take, or no limit where the system does not tell.
+double available_memory() {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  while (file >> name) {
+    double kibibytes = 0.0;
+    if (name == "MemAvailable:" && file >> kibibytes) return 1024.0 * kibibytes;
+    file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+HypercolumnCost cost(const CorticalNetworkConfig& config, int level) {
+  return take(hypercolumn_cost(config, level, PlacementKind::kCpu), "network");
+}
+
+int hypercolumns_of(const CorticalNetworkConfig& config, int level) {
+  return config.width / config.levels[0].minicolumns >> level;
+}
+
+/// Random images, each with random pixels that change in every step.
+class ImageSource {
+ public:
+  ImageSource(const CortexBenchOptions& o, int pixels) : noise_(o.noise) {
+    images_.resize(static_cast<std::size_t>(o.images));
+    for (auto& image : images_) {
+      image.resize(static_cast<std::size_t>(pixels));
+      for (auto& p : image) p = random_() % 2 == 0 ? 0 : 255;
+    }
+  }
+
+  const std::vector<std::uint8_t>& next() {
+    current_ = images_[random_() % images_.size()];
+    const auto changes = static_cast<std::size_t>(noise_ * static_cast<double>(current_.size()));
+    for (std::size_t i = 0; i < changes; ++i) current_[random_() % current_.size()] ^= 0xff;
+    return current_;
+  }
+
+ private:
+  std::mt19937 random_{1};
+  double noise_;
+  Images images_;
+  std::vector<std::uint8_t> current_;
+};
+
+/// Median milliseconds of a step after `warm_up` others.
+template <typename Step>
+double step_ms(ImageSource images, int warm_up, int steps, const Step& step) {
+  std::vector<double> times;
+  for (int i = -warm_up; i < steps; ++i) {
+    const std::vector<std::uint8_t>& image = images.next();
+    const Clock::time_point begun = Clock::now();
+    step(image);
+    if (i >= 0)
+      times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begun).count());
+  }
+  return percentile(times, 50.0);
+}
+
+/// Active inputs of a hypercolumn, averaged over all of them, in the last step.
+double active_inputs(const CorticalNetwork& network, const CorticalNetworkConfig& config) {
+  // One LGN cell of each pixel is active.
+  double active = config.width;
+  double hypercolumns = 0.0;
+  for (int l = 0; l < network.levels(); ++l) {
+    hypercolumns += static_cast<double>(network.winners(l).size());
+    if (l + 1 == network.levels()) break;
+    for (const std::int32_t winner : network.winners(l)) active += winner != kSilent;
+  }
+  return active / hypercolumns;
+}
+
+CortexBenchRow measure(const CortexBenchOptions& o, int hypercolumns, int minicolumns) {
+  const auto leaves = static_cast<int>(std::bit_floor(static_cast<unsigned>(hypercolumns) + 1) / 2);
+  CorticalNetworkConfig config = binary_tree(leaves, minicolumns);
+  config.workers = o.threads;
+  CortexBenchRow row;
+  row.hypercolumns = 2 * leaves - 1;
+  row.minicolumns = minicolumns;
+  double memory = 0.0;
+  double weights = 0.0;
+  for (int l = 0; l < config.level_count; ++l) {
+    const HypercolumnCost of = cost(config, l);
+    const auto count = static_cast<double>(hypercolumns_of(config, l));
+    row.bytes += count * of.bytes;
+    memory += count * static_cast<double>(of.memory);
+    weights += count * 2.0 * minicolumns * minicolumns;
+  }
+  const auto fits = [&](double bytes) {
+    const double available = available_memory();
+    if (bytes < available) return true;
+    row.missing =
+        fmt::format("it takes {:.1f} GB, and {:.1f} GB are free", bytes / 1e9, available / 1e9);
+    return false;
+  };
+  const ImageSource images(o, config.width);
+  if (o.ours() && fits(memory)) {
+    CorticalNetwork network = take(CorticalNetwork::create(config), "network");
+    row.ours_ms = step_ms(images, o.warm_up, o.steps, [&](const auto& image) {
+      network.step(image.data(), config.width, true);
+    });
+    row.active = active_inputs(network, config);
+  }
+  if (o.papers() && fits(sizeof(float) * weights)) {
+    auto network = take(paper::DenseCorticalNetwork::create(config), "network");
+    row.dense_ms = step_ms(images, 0, std::min(o.steps, kDenseSteps),
+                           [&](const auto& image) { network.step(image.data()); });
+  }
+  return row;
+}
+
+nlohmann::ordered_json row_json(const CortexBenchRow& row, double bytes_per_s) {
+  const auto number = [](const std::optional<double>& value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+  };
+  nlohmann::ordered_json json = {{"hypercolumns", row.hypercolumns},
+                                 {"minicolumns", row.minicolumns},
+                                 {"step_ms", number(row.ours_ms)},
+                                 {"dense_step_ms", number(row.dense_ms)}};
+  if (row.ours_ms) {
+    json["active_inputs"] = row.active;
+    json["bytes"] = row.bytes;
+    json["bandwidth_share"] = row.bytes / (1e-3 * *row.ours_ms) / bytes_per_s;
+  }
+  if (!row.missing.empty()) json["missing"] = row.missing;
+  return json;
+}
+
+void print_row(const CortexBenchRow& row, double bytes_per_s) {
+  const auto text = [](const std::optional<double>& value) {
+    return value ? fmt::format("{:.3f}", *value) : std::string("-");
+  };
+  fmt::print("{:>12} {:>11} {:>10}", row.hypercolumns, row.minicolumns, text(row.ours_ms));
+  if (row.ours_ms) {
+    fmt::print(" {:>7.1f} {:>9.2f} {:>6.0f} %", row.active, row.bytes / 1e6,
+               100.0 * row.bytes / (1e-3 * *row.ours_ms) / bytes_per_s);
+  } else {
+    fmt::print(" {:>7} {:>9} {:>8}", "-", "-", "-");
+  }
+  fmt::print(" {:>11} {:>8}\n", text(row.dense_ms),
+             row.ours_ms && row.dense_ms ? fmt::format("{:.0f}x", *row.dense_ms / *row.ours_ms)
+                                         : std::string("-"));
+  if (!row.missing.empty()) fmt::print("{:>12} not measured: {}\n", "", row.missing);
+}
+
+int run_bench_cortex(const CortexBenchOptions& o) {
+  const MachineLimits limits = measure_limits(o.threads);
+  nlohmann::ordered_json json;
+  json["bench"] = "cortex";
+  json["version"] = version();
+  json["machine"] = machine_json();
+  json["threads"] = o.threads;
+  json["images"] = o.images;
+  json["noise"] = o.noise;
+  json["warm_up"] = o.warm_up;
+  json["copy_bytes_per_s"] = limits.copy_bytes_per_s;
+  json["rows"] = nlohmann::ordered_json::array();
+  if (!o.json) {
+    fmt::print(
+        "ocellus {} bench cortex: a learning step of binary trees\n{}\n"
+        "threads: {} (dense program: 1), copy: {:.1f} GB/s (read and written)\n\n"
+        "{:>12} {:>11} {:>10} {:>7} {:>9} {:>8} {:>11} {:>8}\n",
+        version(), machine_line(), o.threads, limits.copy_bytes_per_s / 1e9, "hypercolumns",
+        "minicolumns", "p50 ms", "active", "MB", "of copy", "dense ms", "dense");
+  }
+  for (const int minicolumns : o.minicolumns) {
+    for (const int hypercolumns : o.hypercolumns) {
+      const CortexBenchRow row = measure(o, hypercolumns, minicolumns);
+      json["rows"].push_back(row_json(row, limits.copy_bytes_per_s));
+      if (!o.json) print_row(row, limits.copy_bytes_per_s);
+    }
+  }
+  if (o.json) print_json(json);
+  return kDone;
+}
+
+}  // namespace
+
+void add_bench_cortex_command(CLI::App& bench, int& exit_code) {
+  CLI::App* const command =
+      bench.add_subcommand("cortex", "Measure learning steps of cortical networks on the CPU");
+  command->footer(
+      "The networks are the binary trees of Nere, Franey, Hashmi and Lipasti. 'active' is the "
+      "mean\n"
+      "number of active inputs of a hypercolumn, 'MB' what a step touches in which each "
+      "hypercolumn\n"
+      "has one candidate, which learns. A minicolumn whose weights no longer change is not "
+      "written,\n"
+      "so the share of the bandwidth can be above 100 %. The dense program is the paper's serial "
+      "one:\n"
+      "every minicolumn reads all of its weights.");
+  const auto o = std::make_shared<CortexBenchOptions>();
+  const int most_threads =
+      std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxWorkers);
+  command
+      ->add_option("--hypercolumns", o->hypercolumns,
+                   "The largest trees with at most these numbers of hypercolumns")
+      ->delimiter(',')
+      ->check(CLI::Range(1, kMaxHypercolumns - 1))
+      ->capture_default_str();
+  command->add_option("--minicolumns", o->minicolumns, "Minicolumns of a hypercolumn")
+      ->delimiter(',')
+      ->check(CLI::Range(kLeastMinicolumns, kMaxMinicolumns))
+      ->capture_default_str();
+  command->add_option("--images", o->images, "Number of random images, shown in random order")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--noise", o->noise, "Share of pixels that differ in every step")
+      ->check(finite_range(0.0, 1.0))
+      ->capture_default_str();
+  command->add_option("--warm-up", o->warm_up, "Learning steps before the first measured one")
+      ->check(CLI::Range(0, 1000000))
+      ->capture_default_str();
+  command
+      ->add_option("--steps", o->steps,
+                   fmt::format("Learning steps of each row; of the dense program at most {}, "
+                               "without a warm-up",
+                               kDenseSteps))
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  command->add_option("--schedule", o->schedule, "ours, papers (the dense program) or all")
+      ->check(CLI::IsMember({"ours", "papers", "all"}))
+      ->capture_default_str();
+  command->add_option("--threads", o->threads, "Threads of a step")
+      ->check(CLI::Range(1, most_threads))
+      ->capture_default_str();
+  add_json_option(*command, o->json);
+  command->callback([o, &exit_code] { exit_code = run_bench_cortex(*o); });
+}
+
+}  // namespace ocellus::app
