@@ -8,10 +8,9 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <random>
 #include <thread>
 
-#include "apps/common/common.h"
+#include "apps/cortex/bench.h"
 #include "apps/measure/bench_command.h"
 #include "apps/measure/machine.h"
 #include "cortex/paper_network.h"
@@ -22,25 +21,8 @@ namespace ocellus::app {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Images = std::vector<std::vector<std::uint8_t>>;
-
 /// The dense program takes seconds for a step.
 constexpr int kDenseSteps = 3;
-
-struct CortexBenchOptions {
-  std::vector<int> hypercolumns{31, 127, 1023, 4095, 16383, 65535};
-  std::vector<int> minicolumns{32, 128};
-  int images = 4;
-  double noise = 0.0;
-  int warm_up = 10;
-  int steps = 20;
-  std::string schedule = "ours";
-  int threads = 1;
-  bool json = false;
-
-  bool ours() const { return schedule != "papers"; }
-  bool papers() const { return schedule != "ours"; }
-};
 
 struct CortexBenchRow {
   int hypercolumns = 0;
@@ -50,6 +32,7 @@ struct CortexBenchRow {
   std::optional<double> ours_ms;
   std::optional<double> dense_ms;
   std::string missing;  ///< why a time is missing
+  std::vector<DeviceSteps> device;
 };
 
 /// Bytes that programs can still take, or no limit where the system does not tell.
@@ -71,31 +54,6 @@ HypercolumnCost cost(const CorticalNetworkConfig& config, int level) {
 int hypercolumns_of(const CorticalNetworkConfig& config, int level) {
   return config.width / config.levels[0].minicolumns >> level;
 }
-
-/// Random images, each with random pixels that change in every step.
-class ImageSource {
- public:
-  ImageSource(const CortexBenchOptions& o, int pixels) : noise_(o.noise) {
-    images_.resize(static_cast<std::size_t>(o.images));
-    for (auto& image : images_) {
-      image.resize(static_cast<std::size_t>(pixels));
-      for (auto& p : image) p = random_() % 2 == 0 ? 0 : 255;
-    }
-  }
-
-  const std::vector<std::uint8_t>& next() {
-    current_ = images_[random_() % images_.size()];
-    const auto changes = static_cast<std::size_t>(noise_ * static_cast<double>(current_.size()));
-    for (std::size_t i = 0; i < changes; ++i) current_[random_() % current_.size()] ^= 0xff;
-    return current_;
-  }
-
- private:
-  std::mt19937 random_{1};
-  double noise_;
-  Images images_;
-  std::vector<std::uint8_t> current_;
-};
 
 /// Median milliseconds of a step after `warm_up` others.
 template <typename Step>
@@ -124,10 +82,16 @@ double active_inputs(const CorticalNetwork& network, const CorticalNetworkConfig
   return active / hypercolumns;
 }
 
-CortexBenchRow measure(const CortexBenchOptions& o, int hypercolumns, int minicolumns) {
+int threads_of(const CortexBenchOptions& o) {
+  if (o.common.threads > 0) return o.common.threads;
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxWorkers);
+}
+
+CortexBenchRow measure(const CortexBenchOptions& o, const EngineConfig& engine,
+                       const EngineInfo& info, int hypercolumns, int minicolumns) {
   const auto leaves = static_cast<int>(std::bit_floor(static_cast<unsigned>(hypercolumns) + 1) / 2);
   CorticalNetworkConfig config = binary_tree(leaves, minicolumns);
-  config.workers = o.threads;
+  config.workers = threads_of(o);
   CortexBenchRow row;
   row.hypercolumns = 2 * leaves - 1;
   row.minicolumns = minicolumns;
@@ -148,22 +112,28 @@ CortexBenchRow measure(const CortexBenchOptions& o, int hypercolumns, int minico
     return false;
   };
   const ImageSource images(o, config.width);
+  std::vector<std::int32_t> winners;
   if (o.ours() && fits(memory)) {
     CorticalNetwork network = take(CorticalNetwork::create(config), "network");
     row.ours_ms = step_ms(images, o.warm_up, o.steps, [&](const auto& image) {
       network.step(image.data(), config.width, true);
     });
     row.active = active_inputs(network, config);
+    for (int l = 0; l < network.levels(); ++l)
+      winners.insert(winners.end(), network.winners(l).begin(), network.winners(l).end());
   }
   if (o.papers() && fits(sizeof(float) * weights)) {
     auto network = take(paper::DenseCorticalNetwork::create(config), "network");
     row.dense_ms = step_ms(images, 0, std::min(o.steps, kDenseSteps),
                            [&](const auto& image) { network.step(image.data()); });
   }
+  if (info.backend == BackendKind::kCuda) row.device = device_steps(o, engine, config, winners);
   return row;
 }
 
-nlohmann::ordered_json row_json(const CortexBenchRow& row, double bytes_per_s) {
+/// `device_bytes_per_s`: 0 without a device.
+nlohmann::ordered_json row_json(const CortexBenchRow& row, double bytes_per_s,
+                                double device_bytes_per_s) {
   const auto number = [](const std::optional<double>& value) {
     return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
   };
@@ -177,10 +147,18 @@ nlohmann::ordered_json row_json(const CortexBenchRow& row, double bytes_per_s) {
     json["bandwidth_share"] = row.bytes / (1e-3 * *row.ours_ms) / bytes_per_s;
   }
   if (!row.missing.empty()) json["missing"] = row.missing;
+  for (const DeviceSteps& steps : row.device) {
+    nlohmann::ordered_json of = {{"schedule", steps.schedule}, {"step_ms", number(steps.ms)}};
+    if (steps.ms && row.ours_ms) of["different_winners"] = steps.different;
+    if (steps.ms && row.active > 0.0)
+      of["bandwidth_share"] = row.bytes / (1e-3 * *steps.ms) / device_bytes_per_s;
+    if (!steps.missing.empty()) of["missing"] = steps.missing;
+    json["device"].push_back(of);
+  }
   return json;
 }
 
-void print_row(const CortexBenchRow& row, double bytes_per_s) {
+void print_row(const CortexBenchRow& row, double bytes_per_s, double device_bytes_per_s) {
   const auto text = [](const std::optional<double>& value) {
     return value ? fmt::format("{:.3f}", *value) : std::string("-");
   };
@@ -195,44 +173,85 @@ void print_row(const CortexBenchRow& row, double bytes_per_s) {
              row.ours_ms && row.dense_ms ? fmt::format("{:.0f}x", *row.dense_ms / *row.ours_ms)
                                          : std::string("-"));
   if (!row.missing.empty()) fmt::print("{:>12} not measured: {}\n", "", row.missing);
+  for (const DeviceSteps& steps : row.device) {
+    if (!steps.ms) {
+      fmt::print("{:>24} not measured: {}\n", steps.schedule, steps.missing);
+      continue;
+    }
+    fmt::print("{:>24} {:>10.4f} {:>17} {:>6.0f} % {:>11} {:>8}", steps.schedule, *steps.ms, "",
+               100.0 * row.bytes / (1e-3 * *steps.ms) / device_bytes_per_s,
+               row.ours_ms ? fmt::format("{:.0f}x", *row.ours_ms / *steps.ms) : "-",
+               row.dense_ms ? fmt::format("{:.0f}x", *row.dense_ms / *steps.ms) : "-");
+    if (steps.different > 0) fmt::print(" {} winners differ", steps.different);
+    fmt::print("\n");
+  }
 }
 
 int run_bench_cortex(const CortexBenchOptions& o) {
-  const MachineLimits limits = measure_limits(o.threads);
+  const EngineConfig engine = engine_config(o.common);
+  const EngineInfo info = take(Engine::probe(engine), "engine");
+  const int threads = threads_of(o);
+  const MachineLimits limits = measure_limits(threads);
+  const double device_rate = info.backend == BackendKind::kCuda ? device_read_rate(engine) : 0.0;
   nlohmann::ordered_json json;
   json["bench"] = "cortex";
   json["version"] = version();
   json["machine"] = machine_json();
-  json["threads"] = o.threads;
+  json["threads"] = threads;
   json["images"] = o.images;
   json["noise"] = o.noise;
   json["warm_up"] = o.warm_up;
   json["copy_bytes_per_s"] = limits.copy_bytes_per_s;
+  if (device_rate > 0.0) {
+    json["device"] = info.device_name;
+    json["device_read_bytes_per_s"] = device_rate;
+  }
   json["rows"] = nlohmann::ordered_json::array();
-  if (!o.json) {
+  long long different = 0;
+  if (!o.common.json) {
     fmt::print(
         "ocellus {} bench cortex: a learning step of binary trees\n{}\n"
         "threads: {} (dense program: 1), copy: {:.1f} GB/s (read and written)\n\n"
         "{:>12} {:>11} {:>10} {:>7} {:>9} {:>8} {:>11} {:>8}\n",
-        version(), machine_line(), o.threads, limits.copy_bytes_per_s / 1e9, "hypercolumns",
+        version(), machine_line(), threads, limits.copy_bytes_per_s / 1e9, "hypercolumns",
         "minicolumns", "p50 ms", "active", "MB", "of copy", "dense ms", "dense");
+    if (device_rate > 0.0)
+      fmt::print("{:>24} {:>10} {:>17} {:>8} {:>11} {:>8}   {}, read: {:.0f} GB/s\n", "schedule",
+                 "p50 ms", "", "of read", "CPU", "dense", info.device_name, device_rate / 1e9);
   }
   for (const int minicolumns : o.minicolumns) {
     for (const int hypercolumns : o.hypercolumns) {
-      const CortexBenchRow row = measure(o, hypercolumns, minicolumns);
-      json["rows"].push_back(row_json(row, limits.copy_bytes_per_s));
-      if (!o.json) print_row(row, limits.copy_bytes_per_s);
+      const CortexBenchRow row = measure(o, engine, info, hypercolumns, minicolumns);
+      json["rows"].push_back(row_json(row, limits.copy_bytes_per_s, device_rate));
+      if (!o.common.json) print_row(row, limits.copy_bytes_per_s, device_rate);
+      for (const DeviceSteps& steps : row.device) different += steps.different;
     }
   }
-  if (o.json) print_json(json);
-  return kDone;
+  if (o.common.json) print_json(json);
+  if (different == 0) return kDone;
+  throw InputError(fmt::format("{} winners on the device differ from those of the CPU", different));
 }
 
 }  // namespace
 
+ImageSource::ImageSource(const CortexBenchOptions& o, int pixels) : noise_(o.noise) {
+  images_.resize(static_cast<std::size_t>(o.images));
+  for (auto& image : images_) {
+    image.resize(static_cast<std::size_t>(pixels));
+    for (auto& p : image) p = random_() % 2 == 0 ? 0 : 255;
+  }
+}
+
+const std::vector<std::uint8_t>& ImageSource::next() {
+  current_ = images_[random_() % images_.size()];
+  const auto changes = static_cast<std::size_t>(noise_ * static_cast<double>(current_.size()));
+  for (std::size_t i = 0; i < changes; ++i) current_[random_() % current_.size()] ^= 0xff;
+  return current_;
+}
+
 void add_bench_cortex_command(CLI::App& bench, int& exit_code) {
   CLI::App* const command =
-      bench.add_subcommand("cortex", "Measure learning steps of cortical networks on the CPU");
+      bench.add_subcommand("cortex", "Measure learning steps of cortical networks");
   command->footer(
       "The networks are the binary trees of Nere, Franey, Hashmi and Lipasti. 'active' is the "
       "mean\n"
@@ -242,10 +261,10 @@ void add_bench_cortex_command(CLI::App& bench, int& exit_code) {
       "written,\n"
       "so the share of the bandwidth can be above 100 %. The dense program is the paper's serial "
       "one:\n"
-      "every minicolumn reads all of its weights.");
+      "every minicolumn reads all of its weights. With a CUDA device, the rows below are its "
+      "schedules,\n"
+      "by the device's clock; the last columns are the times of the CPU divided by them.");
   const auto o = std::make_shared<CortexBenchOptions>();
-  const int most_threads =
-      std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxWorkers);
   command
       ->add_option("--hypercolumns", o->hypercolumns,
                    "The largest trees with at most these numbers of hypercolumns")
@@ -272,13 +291,12 @@ void add_bench_cortex_command(CLI::App& bench, int& exit_code) {
                                kDenseSteps))
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  command->add_option("--schedule", o->schedule, "ours, papers (the dense program) or all")
+  command
+      ->add_option("--schedule", o->schedule,
+                   "ours, papers (the dense program; on a device the paper's schedules) or all")
       ->check(CLI::IsMember({"ours", "papers", "all"}))
       ->capture_default_str();
-  command->add_option("--threads", o->threads, "Threads of a step")
-      ->check(CLI::Range(1, most_threads))
-      ->capture_default_str();
-  add_json_option(*command, o->json);
+  add_common_options(*command, o->common);
   command->callback([o, &exit_code] { exit_code = run_bench_cortex(*o); });
 }
 

@@ -1,4 +1,5 @@
 // The benches of a CUDA device in a build without the kernels that measure one.
+#include "apps/cortex/bench.h"
 #include "apps/halftone/bench.h"
 #include "apps/neocognitron/bench.h"
 #include "apps/neocognitron/bench_layers.h"
@@ -38,6 +39,16 @@ int bench_digits_on_device(const DigitsBenchOptions&, const EngineConfig&, const
 
 std::vector<LayerColumn> device_layer_columns(const DigitsBenchOptions&, const EngineConfig&,
                                               const LayerBenchCase&, const std::function<void()>&) {
+  refuse();
+}
+
+std::vector<DeviceSteps> device_steps(const CortexBenchOptions&, const EngineConfig&,
+                                      const CorticalNetworkConfig&,
+                                      const std::vector<std::int32_t>&) {
+  refuse();
+}
+
+double device_read_rate(const EngineConfig&) {
   refuse();
 }
 

@@ -61,9 +61,10 @@ Expected<void> DeviceNetwork::step(const std::uint8_t* image, std::ptrdiff_t str
   const auto queue = [&]() -> Expected<void> {
     if (Expected<void> done = memory_->write_image(image, stride, learn); !done) return done;
     Scope cuda(work.device(), Phase::kRunning, kName);
-    if (Expected<void> done = work.run_graph(cuda); !done) return done;
     if (Expected<void> done = work.record(cuda, 0); !done) return done;
-    return work.wait_for(cuda, 0);
+    if (Expected<void> done = work.run_graph(cuda); !done) return done;
+    if (Expected<void> done = work.record(cuda, 1); !done) return done;
+    return work.wait_for(cuda, 1);
   };
   const Expected<void> done = queue();
   if (done) return done;
@@ -72,10 +73,9 @@ Expected<void> DeviceNetwork::step(const std::uint8_t* image, std::ptrdiff_t str
   return work.finished(failed, done);
 }
 
-Expected<double> DeviceNetwork::step_ms(int repeats) noexcept {
-  DeviceWork& work = memory_->work();
-  Scope cuda(work.device(), Phase::kCreating, kName);
-  return work.time(cuda, repeats, [&] { return work.run_graph(cuda); });
+Expected<double> DeviceNetwork::last_ms() noexcept {
+  Scope cuda(memory_->work().device(), Phase::kRunning, kName);
+  return memory_->work().elapsed(cuda, 0, 1);
 }
 
 }  // namespace ocellus::cuda

@@ -23,8 +23,9 @@ class DeviceNetwork {
 
   /// As CorticalNetwork::step. Waits until the step is done. Errors: those of CUDA.
   Expected<void> step(const std::uint8_t* image, std::ptrdiff_t stride, bool learn) noexcept;
-  /// Milliseconds of one of `repeats` steps with the image of the last one, by the device's clock.
-  Expected<double> step_ms(int repeats) noexcept;
+  /// Milliseconds of the last step without the copy of its image, by the device's clock. Errors:
+  /// those of CUDA.
+  Expected<double> last_ms() noexcept;
 
   Memory& memory() noexcept { return *memory_; }
 

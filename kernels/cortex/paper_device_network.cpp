@@ -93,9 +93,10 @@ Expected<void> PaperDeviceNetwork::launch_and_wait(bool feeds) noexcept {
   // Launches outside of a graph are permitted during creation only.
   Scope cuda(work.device(), Phase::kCreating, kName);
   const auto queue = [&]() -> Expected<void> {
-    if (Expected<void> done = launch_step(cuda, feeds); !done) return done;
     if (Expected<void> done = work.record(cuda, 0); !done) return done;
-    return work.wait_for(cuda, 0);
+    if (Expected<void> done = launch_step(cuda, feeds); !done) return done;
+    if (Expected<void> done = work.record(cuda, 1); !done) return done;
+    return work.wait_for(cuda, 1);
   };
   return work.finished(cuda, queue());
 }
@@ -113,10 +114,9 @@ Expected<void> PaperDeviceNetwork::finish() noexcept {
   return {};
 }
 
-Expected<double> PaperDeviceNetwork::step_ms(int repeats) noexcept {
-  cuda::DeviceWork& work = memory_->work();
-  Scope cuda(work.device(), Phase::kCreating, kName);
-  return work.time(cuda, repeats, [&] { return launch_step(cuda, true); });
+Expected<double> PaperDeviceNetwork::last_ms() noexcept {
+  Scope cuda(memory_->work().device(), Phase::kRunning, kName);
+  return memory_->work().elapsed(cuda, 0, 1);
 }
 
 }  // namespace ocellus::paper

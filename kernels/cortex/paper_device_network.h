@@ -43,8 +43,9 @@ class PaperDeviceNetwork {
   /// Computes the levels of steps that have begun. Afterwards all levels are of the last step. Does
   /// nothing with kLevels and kQueue.
   Expected<void> finish() noexcept;
-  /// Milliseconds of one of `repeats` steps with the image of the last one, by the device's clock.
-  Expected<double> step_ms(int repeats) noexcept;
+  /// Milliseconds of the last step without the copy of its image, by the device's clock. Errors:
+  /// those of CUDA.
+  Expected<double> last_ms() noexcept;
 
   Memory& memory() noexcept { return *memory_; }
   /// The half of the winners that the last launch wrote.
