@@ -309,14 +309,7 @@ void initialize_hypercolumn(const NetworkPlan& plan, int level, int hypercolumn,
                             const NetworkArrays& arrays) noexcept {
   const Place place(plan, level, hypercolumn, arrays);
   const LevelLayout& layout = place.layout();
-  std::fill_n(place.minicolumns(), place.stride(), Minicolumn{});
   std::fill_n(place.wins(), place.stride(), std::uint8_t{0});
-  std::fill_n(place.strong(),
-              static_cast<std::size_t>(layout.inputs) * static_cast<std::size_t>(layout.words), 0u);
-  arrays.winners[place.number()] = kSilent;
-  arrays.winner_responses[place.number()] = 0;
-  for (int m = 0; m < layout.minicolumns; ++m)
-    std::fill_n(place.weights(m) + layout.inputs, layout.pitch - layout.inputs, std::uint16_t{0});
   for (int m = 0; m < layout.minicolumns; m += 4) {
     const int count = std::min(layout.minicolumns - m, 4);
     for (int i = 0; i < layout.inputs; ++i) {
@@ -324,11 +317,43 @@ void initialize_hypercolumn(const NetworkPlan& plan, int level, int hypercolumn,
           plan.seed, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(place.number()),
           static_cast<std::uint32_t>(m / 4));
       for (int k = 0; k < count; ++k) {
-        const std::int32_t weight =
-            initial_weight(words[static_cast<std::size_t>(k)], plan.initial_weight);
-        place.weights(m + k)[i] = static_cast<std::uint16_t>(weight);
-        place.minicolumn(m + k).omega += counted(weight);
+        place.weights(m + k)[i] = static_cast<std::uint16_t>(
+            initial_weight(words[static_cast<std::size_t>(k)], plan.initial_weight));
       }
+    }
+  }
+  derive_hypercolumn(plan, level, hypercolumn, arrays);
+}
+
+void derive_hypercolumn(const NetworkPlan& plan, int level, int hypercolumn,
+                        const NetworkArrays& arrays) noexcept {
+  const Place place(plan, level, hypercolumn, arrays);
+  const LevelLayout& layout = place.layout();
+  const std::int32_t full = largest_unchanged(plan.potentiation);
+  const std::int32_t empty = largest_unchanged(plan.depression);
+  std::uint32_t* const strong = place.strong();
+  std::fill_n(strong,
+              static_cast<std::size_t>(layout.inputs) * static_cast<std::size_t>(layout.words), 0u);
+  std::fill_n(place.minicolumns(), place.stride(), Minicolumn{});
+  arrays.winners[place.number()] = kSilent;
+  arrays.winner_responses[place.number()] = 0;
+  for (int m = 0; m < layout.minicolumns; ++m) {
+    std::uint16_t* const weights = place.weights(m);
+    std::fill_n(weights + layout.inputs, layout.pitch - layout.inputs, std::uint16_t{0});
+    Minicolumn& of = place.minicolumn(m);
+    of.stable = place.wins()[m] == plan.stable_wins;
+    of.settled = true;
+    for (int i = 0; i < layout.inputs; ++i) {
+      const std::int32_t weight = weights[i];
+      of.omega += counted(weight);
+      if (weight < kStrongWeight) {
+        of.settled &= weight <= empty;
+        continue;
+      }
+      of.settled &= kCorticalWeightOne - weight <= full;
+      of.strong_sum += weight;
+      ++of.strong;
+      set(strong + static_cast<std::size_t>(i) * static_cast<std::size_t>(layout.words), m);
     }
   }
 }

@@ -78,6 +78,11 @@ void lgn_cells(const NetworkPlan& plan, const std::uint8_t* image, std::ptrdiff_
 void initialize_hypercolumn(const NetworkPlan& plan, int level, int hypercolumn,
                             const NetworkArrays& arrays) noexcept;
 
+/// Computes what the weights and wins of a hypercolumn imply: strong bits and minicolumns. It has
+/// no winner.
+void derive_hypercolumn(const NetworkPlan& plan, int level, int hypercolumn,
+                        const NetworkArrays& arrays) noexcept;
+
 /// A step of hypercolumns [begin, end) of a level, whose inputs are complete. Hypercolumns of a
 /// level may run in any order and at the same time. `step`: number of the learning step.
 void step_hypercolumns(const NetworkPlan& plan, int level, int begin, int end, std::uint64_t step,

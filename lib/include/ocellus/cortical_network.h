@@ -115,10 +115,21 @@ CorticalNetworkConfig binary_tree(int leaves, int minicolumns) noexcept;
 /// The state of a network. Not for several threads at once.
 class CorticalNetwork {
  public:
-  /// The only call that takes memory or starts threads. Errors: InvalidArgument (the text names the
-  /// member, its value and its range; a level that does not fit into the one below or does not have
-  /// fewer hypercolumns), OutOfMemory, System.
+  /// With `load_file`, the only call that takes memory or starts threads. Errors: InvalidArgument
+  /// (the text names the member, its value and its range; a level that does not fit into the one
+  /// below or does not have fewer hypercolumns), OutOfMemory, System.
   static Expected<CorticalNetwork> create(const CorticalNetworkConfig& config) noexcept;
+
+  /// Reads a network that `save_file` has written, and continues where it was: the same winners and
+  /// weights follow. Takes memory and starts threads as `create`. `workers`: as in
+  /// CorticalNetworkConfig. Errors: IoError, CorruptFile (the text says what is wrong),
+  /// InvalidArgument, OutOfMemory, System.
+  static Expected<CorticalNetwork> load_file(const char* path, int workers = 1) noexcept;
+
+  /// Writes configuration, weights, wins and the number of steps to a file, at any moment between
+  /// two steps. The file appears, or replaces an older one, when it is complete. Takes no memory.
+  /// Errors: IoError, InvalidArgument (an empty or too long path).
+  Expected<void> save_file(const char* path) const noexcept;
 
   CorticalNetwork(CorticalNetwork&& other) noexcept;
   CorticalNetwork& operator=(CorticalNetwork&& other) noexcept;
@@ -129,6 +140,7 @@ class CorticalNetwork {
   /// `learn` nothing changes but responses and winners, and nothing fires at random.
   void step(const std::uint8_t* image, std::ptrdiff_t stride, bool learn) noexcept;
 
+  const CorticalNetworkConfig& config() const noexcept;
   int levels() const noexcept;
   /// Size of the grid of a level, 0 to levels() - 1.
   ImageSize grid(int level) const noexcept;

@@ -1,0 +1,287 @@
+#include "cortex/network_file.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <iterator>
+#include <memory>
+
+#include "core/failure.h"
+#include "core/model_writer.h"
+#include "cortex/network_state.h"
+#include "cortical_network_generated.h"
+
+namespace ocellus {
+namespace detail {
+namespace {
+
+/// The table as bytes of the FlatBuffers format: the offset of the table, the offsets of its fields
+/// (the vtable), the table, and the vector of levels.
+struct TableImage {
+  std::uint32_t table_at;
+  std::uint16_t offsets_bytes;
+  std::uint16_t table_bytes;
+  std::uint16_t offsets[14];  ///< from the begin of the table, in the order of the schema
+  std::uint32_t padding;
+  // The table.
+  std::int32_t from_offsets;
+  std::uint32_t to_levels;
+  std::uint64_t seed;
+  std::uint64_t steps;
+  std::int32_t width;
+  std::int32_t height;
+  std::int32_t lgn_threshold;
+  std::int32_t stable_wins;
+  float threshold;
+  float potentiation;
+  float depression;
+  float initial_weight;
+  float random_firing;
+  float firing_decay;
+  std::uint8_t lgn;
+  std::uint8_t end_padding[3];
+  // The vector.
+  std::uint32_t level_count;
+  file::CorticalNetworkLevel levels[kMaxCorticalLevels];
+
+  static constexpr std::size_t bytes(int levels) noexcept;
+};
+
+constexpr std::size_t TableImage::bytes(int levels) noexcept {
+  return offsetof(TableImage, levels) +
+         static_cast<std::size_t>(levels) * sizeof(file::CorticalNetworkLevel);
+}
+static_assert(TableImage::bytes(kMaxCorticalLevels) <= kCorticalNetworkKind.max_table_bytes);
+static_assert(kCorticalNetworkKind.max_table_bytes <= ModelWriter::kMaxTableBytes);
+
+constexpr std::size_t kTableAt = offsetof(TableImage, from_offsets);
+static_assert(kTableAt % 8 == 0 && offsetof(TableImage, seed) % 8 == 0);
+static_assert(sizeof(file::CorticalNetworkLevel) == 5 * sizeof(std::int32_t));
+static_assert(offsetof(TableImage, levels) ==
+              offsetof(TableImage, level_count) + sizeof(std::uint32_t));
+
+TableImage table_of(const CorticalNetworkConfig& config, std::uint64_t steps) noexcept {
+  TableImage table = {};
+  table.table_at = kTableAt;
+  constexpr std::size_t kOffsetsAt = offsetof(TableImage, offsets_bytes);
+  table.offsets_bytes = offsetof(TableImage, padding) - kOffsetsAt;
+  table.table_bytes = offsetof(TableImage, level_count) - kTableAt;
+  const std::size_t fields[] = {offsetof(TableImage, width),
+                                offsetof(TableImage, height),
+                                offsetof(TableImage, lgn),
+                                offsetof(TableImage, lgn_threshold),
+                                offsetof(TableImage, to_levels),
+                                offsetof(TableImage, threshold),
+                                offsetof(TableImage, potentiation),
+                                offsetof(TableImage, depression),
+                                offsetof(TableImage, initial_weight),
+                                offsetof(TableImage, random_firing),
+                                offsetof(TableImage, firing_decay),
+                                offsetof(TableImage, stable_wins),
+                                offsetof(TableImage, seed),
+                                offsetof(TableImage, steps)};
+  static_assert(sizeof(TableImage::offsets) == std::size(fields) * sizeof(std::uint16_t));
+  for (std::size_t i = 0; i < std::size(fields); ++i)
+    table.offsets[i] = static_cast<std::uint16_t>(fields[i] - kTableAt);
+  table.from_offsets = kTableAt - kOffsetsAt;
+  table.to_levels = offsetof(TableImage, level_count) - offsetof(TableImage, to_levels);
+  const HebbianLearning& learning = config.learning;
+  table.seed = config.seed;
+  table.steps = steps;
+  table.width = config.width;
+  table.height = config.height;
+  table.lgn_threshold = config.lgn_threshold;
+  table.stable_wins = learning.stable_wins;
+  table.threshold = learning.threshold;
+  table.potentiation = learning.potentiation;
+  table.depression = learning.depression;
+  table.initial_weight = learning.initial_weight;
+  table.random_firing = learning.random_firing;
+  table.firing_decay = learning.firing_decay;
+  table.lgn = static_cast<std::uint8_t>(config.lgn);
+  table.level_count = static_cast<std::uint32_t>(config.level_count);
+  for (std::size_t i = 0; i < table.level_count; ++i) {
+    const CorticalLevel& level = config.levels[i];
+    table.levels[i] = {level.window_width, level.window_height, level.stride_x, level.stride_y,
+                       level.minicolumns};
+  }
+  return table;
+}
+
+Expected<CorticalNetworkConfig> config_of(const file::CorticalNetwork& from) noexcept {
+  CorticalNetworkConfig config;
+  const auto* const levels = from.levels();
+  const unsigned count = levels == nullptr ? 0 : levels->size();
+  if (count < 1 || count > kMaxCorticalLevels) {
+    return corrupt_file("cortical network: it has %u levels; it must have 1 to %d", count,
+                        kMaxCorticalLevels);
+  }
+  config.width = from.width();
+  config.height = from.height();
+  config.lgn = static_cast<LgnTransform>(from.lgn());
+  config.lgn_threshold = from.lgn_threshold();
+  config.level_count = static_cast<int>(count);
+  for (unsigned i = 0; i < count; ++i) {
+    const file::CorticalNetworkLevel* const level = levels->Get(i);
+    config.levels[i] = {level->window_width(), level->window_height(), level->stride_x(),
+                        level->stride_y(), level->minicolumns()};
+  }
+  config.learning = {from.threshold(),      from.potentiation(),  from.depression(),
+                     from.initial_weight(), from.random_firing(), from.firing_decay(),
+                     from.stable_wins()};
+  config.seed = from.seed();
+  return config;
+}
+
+/// Bytes of the weights and of the wins without padding.
+struct FileBytes {
+  std::uint64_t weights = 0;
+  std::uint64_t wins = 0;
+
+  std::uint64_t wins_at() const noexcept {
+    return (weights + kModelAlignment - 1) / kModelAlignment * kModelAlignment;
+  }
+};
+
+FileBytes bytes_of(const NetworkPlan& plan) noexcept {
+  FileBytes bytes;
+  for (int l = 0; l < plan.hierarchy.level_count; ++l) {
+    const LevelPlan& level = plan.hierarchy.level(l);
+    const auto minicolumns = static_cast<std::uint64_t>(level.hypercolumns()) *
+                             static_cast<std::uint64_t>(level.shape.minicolumns);
+    bytes.weights += minicolumns * static_cast<std::uint64_t>(level.inputs) * sizeof(std::uint16_t);
+    bytes.wins += minicolumns;
+  }
+  return bytes;
+}
+
+/// Calls body(weights, count) for parts of the weights in the order of the file.
+template <typename Body>
+Expected<void> for_each_row(const NetworkPlan& plan, std::uint16_t* weights,
+                            const Body& body) noexcept {
+  for (int l = 0; l < plan.hierarchy.level_count; ++l) {
+    const LevelLayout& level = plan.layout.level(l);
+    // Without padding, the rows of a hypercolumn follow each other in memory as in the file.
+    const bool padded = level.pitch != level.inputs;
+    const int rows = padded ? level.minicolumns : 1;
+    const auto count = static_cast<std::size_t>(level.inputs) *
+                       static_cast<std::size_t>(padded ? 1 : level.minicolumns);
+    for (int h = 0; h < plan.hierarchy.level(l).hypercolumns(); ++h)
+      for (int m = 0; m < rows; ++m)
+        if (auto done = body(weights + plan.layout.weights_of(l, h, m), count); !done) return done;
+  }
+  return {};
+}
+
+/// Calls body(wins, count) for each hypercolumn.
+template <typename Body>
+Expected<void> for_each_wins(const NetworkPlan& plan, std::uint8_t* wins,
+                             const Body& body) noexcept {
+  for (int l = 0; l < plan.hierarchy.level_count; ++l) {
+    const LevelPlan& level = plan.hierarchy.level(l);
+    for (int h = 0; h < level.hypercolumns(); ++h) {
+      const auto count = static_cast<std::size_t>(level.shape.minicolumns);
+      if (auto done = body(wins + plan.hierarchy.minicolumns_of(l, h), count); !done) return done;
+    }
+  }
+  return {};
+}
+
+template <typename T>
+Expected<void> check_values(const char* name, const T* values, std::size_t count,
+                            int most) noexcept {
+  // The largest of all without a branch for each.
+  int largest = 0;
+  for (std::size_t i = 0; i < count; ++i) largest = std::max<int>(largest, values[i]);
+  if (largest <= most) return {};
+  return corrupt_file("cortical network: %s is %d; it must be 0 to %d", name, largest, most);
+}
+
+Expected<void> read_arrays(ModelFile& file, const NetworkPlan& plan,
+                           const NetworkArrays& arrays) noexcept {
+  const auto read_weights = [&](std::uint16_t* row, std::size_t count) -> Expected<void> {
+    if (Expected<void> done = file.read(row, count * sizeof(*row)); !done) return done;
+    return check_values("a weight", row, count, kCorticalWeightOne);
+  };
+  if (Expected<void> done = for_each_row(plan, arrays.weights, read_weights); !done) return done;
+  const FileBytes bytes = bytes_of(plan);
+  std::uint8_t zeros[kModelAlignment] = {};
+  const auto padding = static_cast<std::size_t>(bytes.wins_at() - bytes.weights);
+  if (Expected<void> done = file.read(zeros, padding); !done) return done;
+  const auto read_wins = [&](std::uint8_t* wins, std::size_t count) -> Expected<void> {
+    if (Expected<void> done = file.read(wins, count); !done) return done;
+    return check_values("a number of wins", wins, count, plan.stable_wins);
+  };
+  std::memset(arrays.wins, 0, plan.hierarchy.minicolumns);
+  return for_each_wins(plan, arrays.wins, read_wins);
+}
+
+}  // namespace
+}  // namespace detail
+
+Expected<void> CorticalNetwork::save_file(const char* path) const noexcept {
+  using namespace detail;
+  const State& state = *state_;
+  const TableImage table = table_of(state.config, state.steps);
+  ModelWriter writer;
+  if (Expected<void> done = writer.open(kCorticalNetworkKind, path, &table,
+                                        TableImage::bytes(state.config.level_count));
+      !done)
+    return done;
+  const auto write = [&writer](const auto* values, std::size_t count) {
+    return writer.write(values, count * sizeof(*values));
+  };
+  if (Expected<void> done = for_each_row(state.plan, state.arrays.weights, write); !done)
+    return done;
+  if (Expected<void> done = writer.align(); !done) return done;
+  if (Expected<void> done = for_each_wins(state.plan, state.arrays.wins, write); !done) return done;
+  return writer.finish();
+}
+
+Expected<CorticalNetwork> CorticalNetwork::load_file(const char* path, int workers) noexcept {
+  using namespace detail;
+  if (path == nullptr || path[0] == '\0')
+    return invalid_argument("the path of the cortical network is empty");
+  if (auto c = check_number("workers", workers, 1, kMaxWorkers); !c)
+    return tl::unexpected(c.error());
+  ModelFile file;
+  if (Expected<void> opened = file.open(kCorticalNetworkKind, path); !opened)
+    return tl::unexpected(opened.error());
+  std::unique_ptr<State> state;
+  const auto read = [&]() -> Expected<void> {
+    alignas(8) std::uint8_t head[model_arrays_at(kCorticalNetworkKind.max_table_bytes)];
+    const Expected<ModelHeader> header = file.header(head, sizeof(head));
+    if (!header) return tl::unexpected(header.error());
+    const auto table = model_table<file::CorticalNetwork>(kCorticalNetworkKind, head, *header);
+    if (!table) return tl::unexpected(table.error());
+    Expected<CorticalNetworkConfig> config = config_of(**table);
+    if (!config) return tl::unexpected(config.error());
+    config->workers = workers;
+    // The length is checked before memory is taken.
+    NetworkPlan plan;
+    if (const Expected<void> made = make_network_plan(*config, plan); !made)
+      return corrupt_file("cortical network: %s", made.error().text);
+    const FileBytes bytes = bytes_of(plan);
+    if (header->array_bytes != bytes.wins_at() + bytes.wins) {
+      return corrupt_file(
+          "cortical network: there are %llu bytes of arrays; %d hypercolumns need %llu",
+          static_cast<unsigned long long>(header->array_bytes), plan.hierarchy.hypercolumns,
+          static_cast<unsigned long long>(bytes.wins_at() + bytes.wins));
+    }
+    Expected<std::unique_ptr<State>> made = State::create(*config);
+    if (!made) return tl::unexpected(made.error());
+    state = std::move(*made);
+    state->steps = (*table)->steps();
+    return read_arrays(file, state->plan, state->arrays);
+  };
+  if (const Expected<void> done = read(); !done) {
+    if (done.error().status != Status::kCorruptFile && done.error().status != Status::kIoError)
+      return tl::unexpected(done.error());
+    return with_path(kCorticalNetworkKind, path, done.error());
+  }
+  const auto levels = static_cast<std::size_t>(state->plan.hierarchy.level_count);
+  state->run({state->derivation_steps.data(), levels});
+  return CorticalNetwork(state.release());
+}
+
+}  // namespace ocellus

@@ -1,0 +1,179 @@
+// The state of a cortical network on the CPU.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <span>
+
+#include "core/layout_builder.h"
+#include "core/process.h"
+#include "core/scheduler.h"
+#include "cortex/hypercolumn.h"
+#include "ocellus/cortical_network.h"
+
+namespace ocellus {
+
+namespace detail {
+
+/// Hypercolumns and pixels of a part of the work that one worker takes.
+inline constexpr int kPartHypercolumns = 4 * kHypercolumnBatch;
+inline constexpr int kPartPixels = 1 << 16;
+
+constexpr int parts_of(int count, int size) noexcept {
+  return (count + size - 1) / size;
+}
+
+}  // namespace detail
+
+struct CorticalNetwork::State {
+  struct LevelJob {
+    State* state = nullptr;
+    int level = 0;
+  };
+
+  CorticalNetworkConfig config;
+  detail::NetworkPlan plan;
+  detail::NetworkArrays arrays;
+  std::uint16_t* active = nullptr;
+  std::uint8_t* patterns = nullptr;
+  void* memory = nullptr;
+  std::size_t bytes = 0;
+  std::uint64_t steps = 0;
+  // The step in progress.
+  const std::uint8_t* image = nullptr;
+  std::ptrdiff_t image_stride = 0;
+  bool learns = false;
+
+  int workers = 1;
+  std::array<LevelJob, kMaxCorticalLevels> level_jobs{};
+  std::array<detail::JobStep, kMaxCorticalLevels> creation_steps{};    ///< random weights
+  std::array<detail::JobStep, kMaxCorticalLevels> derivation_steps{};  ///< after weights were read
+  std::array<detail::JobStep, kMaxCorticalLevels + 1> steps_of_a_step{};
+  detail::OwnerProcess process;
+  detail::Scheduler scheduler;  // has no work when it ends
+
+  ~State() {
+    if (process.is_child()) scheduler.abandon();
+    std::free(memory);
+  }
+
+  const detail::LevelPlan& level(int number) const noexcept { return plan.hierarchy.level(number); }
+
+  /// Takes the memory and starts the workers. Weights and minicolumns are not initialized. Errors:
+  /// those of CorticalNetwork::create.
+  static Expected<std::unique_ptr<State>> create(const CorticalNetworkConfig& config) noexcept;
+
+  void layout(detail::LayoutBuilder& builder) noexcept {
+    const detail::Hierarchy& hierarchy = plan.hierarchy;
+    const auto hypercolumns = static_cast<std::size_t>(hierarchy.hypercolumns);
+    const auto scratch = static_cast<std::size_t>(workers);
+    arrays.cells =
+        builder.take<std::uint8_t>(static_cast<std::size_t>(hierarchy.width) *
+                                   static_cast<std::size_t>(hierarchy.height) * kLgnCells);
+    arrays.weights = builder.take<std::uint16_t>(plan.layout.weights);
+    arrays.strong = builder.take<std::uint32_t>(plan.layout.strong);
+    arrays.minicolumns = builder.take<detail::Minicolumn>(hierarchy.minicolumns);
+    arrays.wins = builder.take<std::uint8_t>(hierarchy.minicolumns);
+    arrays.winners = builder.take<std::int32_t>(hypercolumns);
+    arrays.winner_responses = builder.take<std::int64_t>(hypercolumns);
+    active = builder.take<std::uint16_t>(scratch * active_of_a_worker());
+    patterns = builder.take<std::uint8_t>(scratch * pattern_of_a_worker());
+  }
+
+  std::size_t active_of_a_worker() const noexcept {
+    return static_cast<std::size_t>(plan.hierarchy.most_inputs) * detail::kHypercolumnBatch;
+  }
+  std::size_t pattern_of_a_worker() const noexcept {
+    return detail::align_up(
+        static_cast<std::size_t>(detail::padded_inputs(plan.hierarchy.most_inputs)),
+        kMemoryAlignment);
+  }
+  detail::StepScratch scratch(int worker) const noexcept {
+    const auto number = static_cast<std::size_t>(worker);
+    return {active + number * active_of_a_worker(), patterns + number * pattern_of_a_worker()};
+  }
+
+  // ---- parts of the work
+
+  int parts(int number) const noexcept {
+    return detail::parts_of(level(number).hypercolumns(), detail::kPartHypercolumns);
+  }
+  int columns_of_a_part() const noexcept {
+    return std::min(plan.hierarchy.width, detail::kPartPixels);
+  }
+  int rows_of_a_part() const noexcept {
+    return std::max(detail::kPartPixels / plan.hierarchy.width, 1);
+  }
+
+  void plan_jobs() noexcept {
+    const detail::Hierarchy& hierarchy = plan.hierarchy;
+    steps_of_a_step[0] = {.run = &State::lgn_part,
+                          .context = this,
+                          .parts = detail::parts_of(hierarchy.width, columns_of_a_part()) *
+                                   detail::parts_of(hierarchy.height, rows_of_a_part())};
+    for (int i = 0; i < hierarchy.level_count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      level_jobs[at] = {this, i};
+      creation_steps[at] = {
+          .run = &State::create_part, .context = &level_jobs[at], .parts = parts(i)};
+      derivation_steps[at] = {
+          .run = &State::derive_part, .context = &level_jobs[at], .parts = parts(i)};
+      steps_of_a_step[at + 1] = {
+          .run = &State::step_part, .context = &level_jobs[at], .parts = parts(i)};
+    }
+  }
+
+  static void lgn_part(void* context, int part, int) noexcept {
+    State& state = *static_cast<State*>(context);
+    const detail::Hierarchy& hierarchy = state.plan.hierarchy;
+    const int columns = state.columns_of_a_part();
+    const int rows = state.rows_of_a_part();
+    const int across = detail::parts_of(hierarchy.width, columns);
+    const int x = part % across * columns;
+    const int y = part / across * rows;
+    detail::lgn_cells(
+        state.plan, state.image, state.image_stride,
+        {y, std::min(y + rows, hierarchy.height), x, std::min(x + columns, hierarchy.width)},
+        state.arrays.cells);
+  }
+
+  static void create_part(void* context, int part, int) noexcept {
+    for_part(context, part, &detail::initialize_hypercolumn);
+  }
+  static void derive_part(void* context, int part, int) noexcept {
+    for_part(context, part, &detail::derive_hypercolumn);
+  }
+  template <typename Function>
+  static void for_part(void* context, int part, const Function& function) noexcept {
+    const auto [state, level] = *static_cast<const LevelJob*>(context);
+    const int begin = part * detail::kPartHypercolumns;
+    const int end = std::min(begin + detail::kPartHypercolumns, state->level(level).hypercolumns());
+    for (int h = begin; h < end; ++h) function(state->plan, level, h, state->arrays);
+  }
+
+  static void step_part(void* context, int part, int worker) noexcept {
+    const auto [state, level] = *static_cast<const LevelJob*>(context);
+    const int begin = part * detail::kPartHypercolumns;
+    const int end = std::min(begin + detail::kPartHypercolumns, state->level(level).hypercolumns());
+    detail::step_hypercolumns(state->plan, level, begin, end, state->steps, state->learns,
+                              state->arrays, state->scratch(worker));
+  }
+
+  void run(std::span<const detail::JobStep> job_steps) noexcept {
+    // A child process does not have the threads.
+    if (workers == 1 || process.is_child()) {
+      for (const detail::JobStep& step : job_steps)
+        for (int part = 0; part < step.parts; ++part) step.run(step.context, part, 0);
+      return;
+    }
+    detail::Job job;
+    job.steps = job_steps.data();
+    job.step_count = static_cast<int>(job_steps.size());
+    scheduler.submit(job);
+    scheduler.wait(job, Deadline::never());
+  }
+};
+
+}  // namespace ocellus
