@@ -5,6 +5,14 @@ namespace {
 
 /// Levels with at most this number of hypercolumns are computed by one block.
 constexpr int kTopHypercolumns = kTopThreads / 32;
+/// Hypercolumns of a subtree's lowest level, at most.
+constexpr int kSubtreeHypercolumns = kSubtreeThreads / 32;
+
+/// Has each hypercolumn of the level a window of its own, the next ones of a row?
+bool is_tree(const NetworkLevel& l) noexcept {
+  return l.below_first >= 0 && l.hypercolumns == l.columns && l.window_height == 1 &&
+         l.stride_x == l.window_width;
+}
 
 constexpr const char* kName = "the cortical network";
 
@@ -41,18 +49,28 @@ Expected<void> DeviceNetwork::launch_step(Scope& cuda) noexcept {
   while (top > 0 &&
          network.levels[static_cast<std::size_t>(top - 1)].hypercolumns <= kTopHypercolumns)
     --top;
-  for (; a.level < top; ++a.level) {
-    const int hypercolumns = network.levels[static_cast<std::size_t>(a.level)].hypercolumns;
-    const int blocks = (hypercolumns + kBlockHypercolumns - 1) / kBlockHypercolumns;
-    if (Expected<void> done =
-            work.launch(cuda, network_level_kernel(), dim3(static_cast<unsigned>(blocks)),
-                        dim3(kNetworkThreads), 0, a,
-                        a.level == 0 ? LaunchOrder::kAfter : LaunchOrder::kOverlapping);
-        !done)
-      return done;
+  const auto order = [&] { return a.level == 0 ? LaunchOrder::kAfter : LaunchOrder::kOverlapping; };
+  while (a.level < top) {
+    const NetworkLevel& first = network.levels[static_cast<std::size_t>(a.level)];
+    // Level 0 has the most work: a launch of its own keeps all warps of its blocks busy.
+    SubtreeArguments subtrees{a.network, a.level, a.level + 1, 1};
+    while (a.level > 0 && subtrees.end < top) {
+      const NetworkLevel& next = network.levels[static_cast<std::size_t>(subtrees.end)];
+      if (!is_tree(next) || subtrees.each * next.window_width > kSubtreeHypercolumns) break;
+      subtrees.each *= next.window_width;
+      ++subtrees.end;
+    }
+    const bool fused = subtrees.end > a.level + 1;
+    const int each = fused ? subtrees.each : kBlockHypercolumns;
+    const dim3 blocks(static_cast<unsigned>((first.hypercolumns + each - 1) / each));
+    const Expected<void> done = fused ? work.launch(cuda, network_subtree_kernel(), blocks,
+                                                    dim3(kSubtreeThreads), 0, subtrees, order())
+                                      : work.launch(cuda, network_level_kernel(), blocks,
+                                                    dim3(kNetworkThreads), 0, a, order());
+    if (!done) return done;
+    a.level = subtrees.end;
   }
-  return work.launch(cuda, network_top_kernel(), dim3(1), dim3(kTopThreads), 0, a,
-                     top == 0 ? LaunchOrder::kAfter : LaunchOrder::kOverlapping);
+  return work.launch(cuda, network_top_kernel(), dim3(1), dim3(kTopThreads), 0, a, order());
 }
 
 Expected<void> DeviceNetwork::step(const std::uint8_t* image, std::ptrdiff_t stride,

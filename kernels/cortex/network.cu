@@ -6,11 +6,27 @@
 namespace ocellus::cuda {
 namespace {
 
+/// Up to this number of inputs, a warp that learns has a bit for each of them.
+constexpr int kPatternInputs = 1024;
+
 /// Lists of a warp.
 struct WarpMemory {
   std::uint16_t inputs[kListPoints];
-  int count;
+  unsigned pattern[kPatternInputs / 32];  ///< bits of active inputs
 };
+
+/// Weights that a lane updates at once.
+constexpr int kVector = 8;
+static_assert(detail::kInputAlignment % kVector == 0);
+
+__device__ detail::Minicolumn load(const detail::Minicolumn* from) {
+  union {
+    int4 words;
+    detail::Minicolumn minicolumn;
+  } loaded{*reinterpret_cast<const int4*>(from)};
+  static_assert(sizeof(loaded.words) == sizeof(loaded.minicolumn));
+  return loaded.minicolumn;
+}
 
 /// A hypercolumn that a warp computes.
 class Hypercolumn {
@@ -41,15 +57,28 @@ class Hypercolumn {
     publish();
     if (!learns || winner_ == kSilent) return;
     if (responded) count_win();
-    const detail::Minicolumn winner = minicolumns_[winner_];
+    const detail::Minicolumn winner = load(minicolumns_ + winner_);
     if (!responded || !winner.settled || winner.strong != active_) learn();
   }
 
  private:
   __device__ int lane() const { return static_cast<int>(threadIdx.x) % kWarp; }
   __device__ int chunks() const { return (window_.points() + kListPoints - 1) / kListPoints; }
+  /// Lists the active inputs of kListPoints grid points in any order.
   __device__ void list(int chunk) {
-    list_inputs(WarpTeam(), window_, chunk * kListPoints, memory_.inputs, memory_.count);
+    const int first = chunk * kListPoints;
+    const int end = min(window_.points(), first + kListPoints);
+    listed_ = 0;
+    for (int base = first; base < end; base += kWarp) {
+      const int point = base + lane();
+      const int cell = point < end ? window_.active_cell(point) : -1;
+      const unsigned mask = __ballot_sync(kAllLanes, cell >= 0);
+      if (cell >= 0)
+        memory_.inputs[listed_ + __popc(mask & lanes_before())] =
+            static_cast<std::uint16_t>(point * l_.below_cells + cell);
+      listed_ += __popc(mask);
+    }
+    __syncwarp();
   }
 
   /// A lane computes the word lane % lane_words_ of some of the rows.
@@ -59,16 +88,12 @@ class Hypercolumn {
     unsigned mask = word < l_.words ? ~0u : 0u;
     for (int chunk = 0; chunk < chunks(); ++chunk) {
       list(chunk);
-      const int count = memory_.count;
-      active_ += count;
-      bool any = __any_sync(kAllLanes, mask != 0);
-      for (int first = 0; any && first < count; first += kRowLoads * rows) {
-#pragma unroll
-        for (int k = 0; k < kRowLoads; ++k) {
-          const int i = first + k * rows + lane() / lane_words_;
-          if (i < count && word < l_.words) mask &= strong_[memory_.inputs[i] * l_.words + word];
-        }
-        any = __any_sync(kAllLanes, mask != 0);
+      active_ += listed_;
+      if (mask != 0) {
+        const std::uint32_t* const column = strong_ + word;
+#pragma unroll 8
+        for (int i = lane() / lane_words_; i < listed_; i += rows)
+          mask &= column[memory_.inputs[i] * l_.words];
       }
       __syncwarp();
     }
@@ -84,7 +109,7 @@ class Hypercolumn {
     int strong = 0;
     for (int chunk = 0; chunk < chunks(); ++chunk) {
       if (chunks() > 1) list(chunk);
-      for (int i = lane(); i < memory_.count; i += kWarp) {
+      for (int i = lane(); i < listed_; i += kWarp) {
         const int weight = of[memory_.inputs[i]];
         sum += weight >= detail::kStrongWeight ? weight : 0;
         strong += weight >= detail::kStrongWeight ? 1 : 0;
@@ -105,7 +130,7 @@ class Hypercolumn {
   }
 
   // The score and, for equal scores, the lower index decide. g of a winner is below 2^46.
-  __device__ static std::int64_t key(std::int64_t g, int m) {
+  static __device__ std::int64_t key(std::int64_t g, int m) {
     return g > 0 ? g * kMaxMinicolumns + (kMaxMinicolumns - 1 - m) : 0;
   }
 
@@ -116,7 +141,7 @@ class Hypercolumn {
     for (unsigned left = lane() < lane_words_ ? candidates_ : 0; left != 0; left &= left - 1) {
       const int bit = __ffs(static_cast<int>(left)) - 1;
       const int m = word * kWarp + bit;
-      const detail::Minicolumn of = minicolumns_[m];
+      const detail::Minicolumn of = load(minicolumns_ + m);
       if (of.strong == active_)  // all strong weights belong to active inputs
         best = max(best, key(detail::response(of.strong_sum, 0, of.omega, a_.threshold), m));
       else
@@ -124,8 +149,13 @@ class Hypercolumn {
     }
     if (__any_sync(kAllLanes, open != 0))
       for_each_bit(open, [&](int m) { best = max(best, key(response_of(m), m)); });
-    best = WarpTeam().combine(best, Largest());
-    if (best == 0) return;
+    const unsigned found = __ballot_sync(kAllLanes, best != 0);
+    if (found == 0) return;
+    // In most steps, one minicolumn responds.
+    if ((found & (found - 1)) == 0)
+      best = __shfl_sync(kAllLanes, best, __ffs(static_cast<int>(found)) - 1);
+    else
+      best = WarpTeam().combine(best, Largest());
     winner_ = kMaxMinicolumns - 1 - static_cast<int>(best % kMaxMinicolumns);
     response_ = best / kMaxMinicolumns;
   }
@@ -167,41 +197,77 @@ class Hypercolumn {
     __syncwarp();
   }
 
-  __device__ void learn() {
-    const std::int32_t empty = detail::largest_unchanged(a_.depression);
-    const std::int32_t full = detail::largest_unchanged(a_.potentiation);
-    std::uint16_t* const weights = weights_ + std::int64_t{winner_} * l_.pitch;
+  /// Sums over the weights of the winner.
+  struct Sums {
     int omega = 0;
     int strong_sum = 0;
     int strong = 0;
     int moving = 0;
-    for (int i = lane(); i < l_.inputs; i += kWarp) {
-      const std::int32_t old = weights[i];
-      const std::int32_t weight = window_.is_active(i) ? detail::potentiated(old, a_.potentiation)
-                                                       : detail::depressed(old, a_.depression);
-      if (weight != old) weights[i] = static_cast<std::uint16_t>(weight);
-      const bool is_strong = weight >= detail::kStrongWeight;
-      if (is_strong != (old >= detail::kStrongWeight))
-        strong_[i * l_.words + winner_ / kWarp] ^= 1u << (winner_ % kWarp);
-      omega += detail::counted(weight);
-      strong_sum += is_strong ? weight : 0;
-      strong += is_strong ? 1 : 0;
-      moving += (is_strong ? kCorticalWeightOne - weight > full : weight > empty) ? 1 : 0;
-    }
-    const WarpTeam team;
-    omega = team.combine(omega, Total());
-    strong_sum = team.combine(strong_sum, Total());
-    strong = team.combine(strong, Total());
-    moving = team.combine(moving, Total());
-    if (lane() != 0) return;
-    detail::Minicolumn& winner = minicolumns_[winner_];
-    winner.omega = omega;
-    winner.strong_sum = strong_sum;
-    winner.strong = static_cast<std::uint16_t>(strong);
-    winner.settled = moving == 0;
+  };
+
+  /// The weight of an input after learning.
+  __device__ int learned(int input, int old, bool active, Sums& sums) {
+    const int weight =
+        active ? detail::potentiated(old, a_.potentiation) : detail::depressed(old, a_.depression);
+    const bool is_strong = weight >= detail::kStrongWeight;
+    if (is_strong != (old >= detail::kStrongWeight))
+      strong_[input * l_.words + winner_ / kWarp] ^= 1u << (winner_ % kWarp);
+    const int empty = detail::largest_unchanged(a_.depression);
+    const int full = detail::largest_unchanged(a_.potentiation);
+    sums.omega += detail::counted(weight);
+    sums.strong_sum += is_strong ? weight : 0;
+    sums.strong += is_strong ? 1 : 0;
+    sums.moving += (is_strong ? kCorticalWeightOne - weight > full : weight > empty) ? 1 : 0;
+    return weight;
   }
 
-  static constexpr int kRowLoads = 8;
+  __device__ void learn_inputs(std::uint16_t* weights, Sums& sums) {
+    for (int i = lane(); i < l_.inputs; i += kWarp)
+      weights[i] = static_cast<std::uint16_t>(learned(i, weights[i], window_.is_active(i), sums));
+  }
+
+  /// The same with a bit for each input.
+  __device__ void learn_pattern(std::uint16_t* weights, Sums& sums) {
+    for (int w = lane(); w < kPatternInputs / 32; w += kWarp) memory_.pattern[w] = 0;
+    __syncwarp();
+    for (int i = lane(); i < listed_; i += kWarp)
+      atomicOr(&memory_.pattern[memory_.inputs[i] / 32], 1u << (memory_.inputs[i] % 32));
+    __syncwarp();
+    // Padded inputs keep the weight 0.
+    for (int i = kVector * lane(); i < l_.inputs; i += kVector * kWarp) {
+      auto& at = *reinterpret_cast<int4*>(weights + i);
+      int words[4] = {at.x, at.y, at.z, at.w};
+      const unsigned active = memory_.pattern[i / 32] >> (i % 32);
+#pragma unroll
+      for (int k = 0; k < kVector; ++k) {
+        const int shift = 16 * (k % 2);
+        const int old = words[k / 2] >> shift & 0xffff;
+        const int weight = learned(i + k, old, (active >> k & 1u) != 0, sums);
+        words[k / 2] ^= (old ^ weight) << shift;
+      }
+      at = {words[0], words[1], words[2], words[3]};
+    }
+  }
+
+  __device__ void learn() {
+    std::uint16_t* const weights = weights_ + std::int64_t{winner_} * l_.pitch;
+    Sums sums;
+    if (chunks() == 1 && l_.inputs <= kPatternInputs)
+      learn_pattern(weights, sums);
+    else
+      learn_inputs(weights, sums);
+    const WarpTeam team;
+    sums.omega = team.combine(sums.omega, Total());
+    sums.strong_sum = team.combine(sums.strong_sum, Total());
+    sums.strong = team.combine(sums.strong, Total());
+    sums.moving = team.combine(sums.moving, Total());
+    if (lane() != 0) return;
+    detail::Minicolumn& winner = minicolumns_[winner_];
+    winner.omega = sums.omega;
+    winner.strong_sum = sums.strong_sum;
+    winner.strong = static_cast<std::uint16_t>(sums.strong);
+    winner.settled = sums.moving == 0;
+  }
 
   const NetworkArguments& a_;
   const NetworkLevel& l_;
@@ -213,6 +279,7 @@ class Hypercolumn {
   detail::Minicolumn* minicolumns_;
   std::uint8_t* wins_;
   int lane_words_ = 1;  ///< words of a row, rounded up to a power of 2
+  int listed_ = 0;      ///< inputs in the memory of the warp
   int active_ = 0;      ///< inputs
   unsigned candidates_ = 0;
   int winner_ = kSilent;
@@ -255,20 +322,43 @@ __global__ void __launch_bounds__(kNetworkThreads)
       .step(a.network.step->number, a.network.step->learn != 0);
 }
 
+// A barrier of the block makes the winners of a level visible to the next one.
+template <int kThreads>
+__device__ void step_levels(const NetworkArguments& a, int level, int end, int begin_hypercolumn,
+                            int end_hypercolumn, std::uint64_t number, bool learns) {
+  __shared__ WarpMemory memory[kThreads / kWarp];
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  for (;;) {
+    const NetworkLevel& l = a.levels[level];
+    for (int h = begin_hypercolumn + warp; h < min(end_hypercolumn, l.hypercolumns);
+         h += kThreads / kWarp)
+      Hypercolumn(a, l, h, memory[warp]).step(number, learns);
+    if (++level == end) return;
+    __syncthreads();
+    begin_hypercolumn /= a.levels[level].window_width;
+    end_hypercolumn /= a.levels[level].window_width;
+  }
+}
+
+__global__ void __launch_bounds__(kSubtreeThreads)
+    step_subtrees(const __grid_constant__ SubtreeArguments a) {
+  wait_for_kernels_before();
+  let_next_begin();
+  const int begin = static_cast<int>(blockIdx.x) * a.each;
+  step_levels<kSubtreeThreads>(a.network, a.level, a.end, begin, begin + a.each,
+                               a.network.step->number, a.network.step->learn != 0);
+}
+
 __global__ void __launch_bounds__(kTopThreads)
     step_top(const __grid_constant__ OfLevel<NetworkArguments> a) {
-  __shared__ WarpMemory memory[kTopThreads / kWarp];
   wait_for_kernels_before();
-  const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const std::uint64_t number = a.network.step->number;
   const bool learns = a.network.step->learn != 0;
   for (int level = a.level; level < a.network.level_count; ++level) {
-    const NetworkLevel& l = a.network.levels[level];
-    for (int h = warp; h < l.hypercolumns; h += kTopThreads / kWarp)
-      Hypercolumn(a.network, l, h, memory[warp]).step(number, learns);
+    step_levels<kTopThreads>(a.network, level, level + 1, 0, a.network.levels[level].hypercolumns,
+                             number, learns);
     __syncthreads();
   }
-  __syncthreads();
   if (threadIdx.x == 0 && learns) a.network.step->number = number + 1;
 }
 
@@ -279,6 +369,9 @@ Kernel<NetworkArguments> network_start_kernel() noexcept {
 }
 Kernel<OfLevel<NetworkArguments>> network_level_kernel() noexcept {
   return step_level;
+}
+Kernel<SubtreeArguments> network_subtree_kernel() noexcept {
+  return step_subtrees;
 }
 Kernel<OfLevel<NetworkArguments>> network_top_kernel() noexcept {
   return step_top;

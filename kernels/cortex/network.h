@@ -91,6 +91,16 @@ Kernel<NetworkArguments> network_start_kernel() noexcept;
 /// kBlockHypercolumns.
 inline constexpr int kBlockHypercolumns = kNetworkThreads / 32;
 Kernel<OfLevel<NetworkArguments>> network_level_kernel() noexcept;
+/// Levels [level, end), where each hypercolumn above the first of them has a window of its own: the
+/// next window_width hypercolumns of a row.
+struct SubtreeArguments {
+  NetworkArguments network;
+  int level;
+  int end;
+  int each;  ///< hypercolumns of `level` for a block: those of whole subtrees
+};
+inline constexpr int kSubtreeThreads = 512;
+Kernel<SubtreeArguments> network_subtree_kernel() noexcept;
 /// The last levels, `level` and those above it, one after another, and the end of the step. One
 /// block of kTopThreads.
 inline constexpr int kTopThreads = 1024;

@@ -41,17 +41,22 @@ struct Window {
 
   __device__ Window(const NetworkBase& network, const NetworkLevel& level,
                     const std::int32_t* of_network, int hypercolumn)
-      : a(network),
-        l(level),
-        winners(of_network),
-        left(hypercolumn % level.columns * level.stride_x),
-        top(hypercolumn / level.columns * level.stride_y) {}
+      : a(network), l(level), winners(of_network), left(hypercolumn * level.stride_x), top(0) {
+    // Most levels of a tree are a row, and divisions are slow.
+    if (level.columns == level.hypercolumns) return;
+    left = hypercolumn % level.columns * level.stride_x;
+    top = hypercolumn / level.columns * level.stride_y;
+  }
 
   __device__ int points() const { return l.window_width * l.window_height; }
   /// The active cell of a grid point, or -1.
   __device__ int active_cell(int point) const {
-    const int x = left + point % l.window_width;
-    const int y = top + point / l.window_width;
+    int x = left + point;
+    int y = top;
+    if (l.window_height > 1) {
+      x = left + point % l.window_width;
+      y = top + point / l.window_width;
+    }
     return l.below_first < 0 ? lgn_cell(a, x, y) : winners[l.below_first + y * l.below_columns + x];
   }
   __device__ bool is_active(int input) const {
@@ -62,27 +67,6 @@ struct Window {
 
 /// Grid points whose active inputs are listed at once.
 inline constexpr int kListPoints = 256;
-
-/// Writes the active inputs of kListPoints grid points, from `first` on, to `inputs`, in any order.
-/// `count`, in shared memory: their number. All threads of the team must call it.
-template <typename Team>
-__device__ void list_inputs(const Team& team, const Window& window, int first,
-                            std::uint16_t* inputs, int& count) {
-  if (team.rank() == 0) count = 0;
-  team.sync();
-  const int end = min(window.points(), first + kListPoints);
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  for (int base = first; base < end; base += team.size()) {
-    const int point = base + team.rank();
-    const int cell = point < end ? window.active_cell(point) : -1;
-    const unsigned mask = __ballot_sync(kAllLanes, cell >= 0);
-    int at = 0;
-    if (lane == 0 && mask != 0) at = atomicAdd(&count, __popc(mask));
-    at = __shfl_sync(kAllLanes, at, 0) + __popc(mask & lanes_before());
-    if (cell >= 0) inputs[at] = static_cast<std::uint16_t>(point * window.l.below_cells + cell);
-  }
-  team.sync();
-}
 
 /// Does a minicolumn fire at random? `hypercolumn`: counted over all levels.
 __device__ inline bool fires(const NetworkBase& a, int hypercolumn, std::uint64_t step, int m,

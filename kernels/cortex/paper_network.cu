@@ -34,6 +34,26 @@ struct Memory {
   int count;
 };
 
+/// Writes the active inputs of cuda::kListPoints grid points, from `first` on, to `inputs`, in any
+/// order. `count`, in shared memory: their number. All threads of the block must call it.
+__device__ void list_inputs(const ColumnTeam& team, const Window& window, int first,
+                            std::uint16_t* inputs, int& count) {
+  if (team.rank() == 0) count = 0;
+  team.sync();
+  const int end = min(window.points(), first + cuda::kListPoints);
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  for (int base = first; base < end; base += team.size()) {
+    const int point = base + team.rank();
+    const int cell = point < end ? window.active_cell(point) : -1;
+    const unsigned mask = __ballot_sync(cuda::kAllLanes, cell >= 0);
+    int at = 0;
+    if (lane == 0 && mask != 0) at = atomicAdd(&count, __popc(mask));
+    at = __shfl_sync(cuda::kAllLanes, at, 0) + __popc(mask & cuda::lanes_before());
+    if (cell >= 0) inputs[at] = static_cast<std::uint16_t>(point * window.l.below_cells + cell);
+  }
+  team.sync();
+}
+
 __device__ void learn(const ColumnTeam& team, const PaperArguments& a, const Window& window,
                       std::uint16_t* weights, std::int32_t& omega) {
   const NetworkLevel& l = window.l;
@@ -67,7 +87,7 @@ __device__ void step_hypercolumn(const PaperArguments& a, int level, int hyperco
   std::int32_t weak = 0;
   int count = 0;
   for (int begin = 0; begin < window.points(); begin += cuda::kListPoints) {
-    cuda::list_inputs(team, window, begin, memory.inputs, memory.count);
+    list_inputs(team, window, begin, memory.inputs, memory.count);
     const int listed = memory.count;
     count += listed;
     if (m < l.minicolumns) {

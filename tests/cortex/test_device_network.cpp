@@ -147,6 +147,23 @@ TEST_F(NetworkOnDevice, TreeEqualsCpu) {
   compare_steps(binary_tree(64, 128), 300, 0.01);
 }
 
+// Fails when a block computes a hypercolumn of another block's subtree, misses one of its own, or
+// reads a winner before it is there.
+TEST_F(NetworkOnDevice, SubtreesEqualCpu) {
+  compare_steps(binary_tree(2048, 32), 100, 0.0);
+  // Hypercolumns that no window reads.
+  CorticalNetworkConfig config;
+  config.width = 3 * 1003;
+  config.height = 1;
+  config.level_count = 5;
+  config.levels[0] = {3, 1, 3, 1, 40};
+  config.levels[1] = {2, 1, 2, 1, 33};
+  config.levels[2] = {3, 1, 3, 1, 32};
+  config.levels[3] = {2, 1, 2, 1, 65};
+  config.levels[4] = {5, 1, 4, 1, 32};
+  compare_steps(config, 200, 0.0);
+}
+
 // As above for windows that overlap, contrast cells, padded minicolumns and many random firings.
 TEST_F(NetworkOnDevice, OverlappingTilesEqualCpu) {
   compare_steps(overlapping_tiles(), 1000, 0.02);
