@@ -72,7 +72,12 @@ void CorticalNetwork::step(const std::uint8_t* image, std::ptrdiff_t stride, boo
   state.learns = learn;
   const auto levels = static_cast<std::size_t>(state.plan.hierarchy.level_count);
   state.run({state.steps_of_a_step.data(), levels + 1});
-  if (learn) ++state.steps;
+  if (learn) {
+    ++state.steps;
+    return;
+  }
+  for (int round = 0; round < state.plan.feedback_rounds; ++round)
+    state.run({state.feedback_steps.data(), 2 * levels});
 }
 
 const CorticalNetworkConfig& CorticalNetwork::config() const noexcept {

@@ -4,13 +4,13 @@
 #include <bit>
 #include <cstring>
 
+#include "cortex/hypercolumn_place.h"
 #include "cortex/network_arithmetic.h"
 
 namespace ocellus::detail {
 namespace {
 
 constexpr int kMaxWords = kMaxMinicolumns / kBitsOfWord;
-constexpr int kWeightsOfLine = 64 / static_cast<int>(sizeof(std::uint16_t));
 
 /// A hypercolumn on its way through the phases of a step.
 struct Turn {
@@ -22,10 +22,6 @@ struct Turn {
   std::uint32_t candidates[kMaxWords];  ///< minicolumns
   std::uint32_t open[kMaxWords];        ///< minicolumns whose response needs their weights
 };
-
-void prefetch(const void* at) noexcept {
-  __builtin_prefetch(at);
-}
 
 // A minicolumn with a weak active input has g <= -Omega (1 + T), because the sum of its strong
 // weights is at most Omega. Only minicolumns whose active inputs are all strong can respond with
@@ -81,69 +77,6 @@ void for_each_bit(const std::uint32_t* bits, int words, const Body& body) noexce
     for (std::uint32_t left = bits[w]; left != 0; left &= left - 1)
       if (!body(w * kBitsOfWord + std::countr_zero(left))) return;
 }
-
-/// A level, a hypercolumn of it, and its arrays.
-class Place {
- public:
-  Place(const NetworkPlan& plan, int level, int hypercolumn, const NetworkArrays& arrays) noexcept
-      : plan_(plan),
-        arrays_(arrays),
-        layout_(plan.layout.level(level)),
-        level_(level),
-        hypercolumn_(hypercolumn),
-        first_(plan.hierarchy.minicolumns_of(level, hypercolumn)) {}
-
-  const LevelLayout& layout() const noexcept { return layout_; }
-  int stride() const noexcept { return plan_.hierarchy.level(level_).stride; }
-  /// Counted over all levels.
-  int number() const noexcept { return plan_.hierarchy.level(level_).first + hypercolumn_; }
-  std::uint32_t* strong() const noexcept {
-    return arrays_.strong + plan_.layout.strong_of(level_, hypercolumn_);
-  }
-  std::uint16_t* weights(int minicolumn) const noexcept {
-    return arrays_.weights + plan_.layout.weights_of(level_, hypercolumn_, minicolumn);
-  }
-  Minicolumn* minicolumns() const noexcept { return arrays_.minicolumns + first_; }
-  Minicolumn& minicolumn(int m) const noexcept { return minicolumns()[m]; }
-  std::uint8_t* wins() const noexcept { return arrays_.wins + first_; }
-
-  /// g of a minicolumn from its weights.
-  std::int64_t response_of(int m, const std::uint16_t* active, int count) const noexcept {
-    const std::int32_t omega = minicolumn(m).omega;
-    // Strong weights count in Omega.
-    if (omega == 0) return 0;
-    const std::uint16_t* const of = weights(m);
-    std::int32_t sum = 0;
-    int strong = 0;
-    for (int i = 0; i < count; ++i) {
-      const std::int32_t weight = of[active[i]];
-      sum += weight >= kStrongWeight ? weight : 0;
-      strong += weight >= kStrongWeight;
-    }
-    return response(sum, count - strong, omega, plan_.threshold);
-  }
-
-  void prefetch_weights(int m) const noexcept {
-    const std::uint16_t* const of = weights(m);
-    for (int i = 0; i < layout_.pitch; i += kWeightsOfLine) prefetch(of + i);
-  }
-  void prefetch_weights(int m, const std::uint16_t* active, int count) const noexcept {
-    if (count * kWeightsOfLine >= layout_.pitch) {
-      prefetch_weights(m);
-      return;
-    }
-    const std::uint16_t* const of = weights(m);
-    for (int i = 0; i < count; ++i) prefetch(of + active[i]);
-  }
-
- private:
-  const NetworkPlan& plan_;
-  const NetworkArrays& arrays_;
-  const LevelLayout& layout_;
-  int level_;
-  int hypercolumn_;
-  std::size_t first_;
-};
 
 bool is_set(const std::uint32_t* bits, int m) noexcept {
   return (bits[m / kBitsOfWord] >> (m % kBitsOfWord) & 1) != 0;

@@ -27,6 +27,8 @@ struct NetworkPlan {
   int stable_wins = 0;
   /// Probability of random firing after a number of wins; 0 after stable_wins.
   std::array<std::uint32_t, kMaxStableWins + 1> firing{};
+  int feedback_rounds = 0;
+  std::int32_t feedback_tolerance = 1;
   std::uint64_t seed = 0;
 };
 
@@ -52,6 +54,7 @@ struct NetworkArrays {
   std::uint8_t* wins = nullptr;              ///< by g > 0, at most stable_wins; the same order
   std::int32_t* winners = nullptr;           ///< [hypercolumn], counted over all levels
   std::int64_t* winner_responses = nullptr;  ///< g of the winner before it learned; the same order
+  std::int32_t* hypotheses = nullptr;        ///< of the feedback, or kSilent; the same order
 };
 
 /// Hypercolumns of a part are computed this many at a time, so that the memory that one of them
@@ -60,8 +63,9 @@ inline constexpr int kHypercolumnBatch = 16;
 
 /// Private memory of a worker.
 struct StepScratch {
-  std::uint16_t* active = nullptr;  ///< kHypercolumnBatch lists of most_inputs
-  std::uint8_t* pattern = nullptr;  ///< of most_inputs, padded; 0 between the calls
+  std::uint16_t* active = nullptr;    ///< kHypercolumnBatch lists of most_inputs
+  std::uint8_t* pattern = nullptr;    ///< of most_inputs, padded; 0 between the calls
+  std::uint16_t* expected = nullptr;  ///< of most_minicolumns
 };
 
 /// LGN cells of the pixels of rows [y_begin, y_end) and columns [x_begin, x_end).
@@ -92,6 +96,16 @@ void step_hypercolumns(const NetworkPlan& plan, int level, int begin, int end, s
 /// g of all minicolumns in the last step.
 void responses_of(const NetworkPlan& plan, int level, int hypercolumn, const NetworkArrays& arrays,
                   const StepScratch& scratch, std::span<std::int64_t> responses) noexcept;
+
+// ---- feedback, see (a) and (b) in ocellus/cortical_network.h
+
+/// Hypotheses of hypercolumns [begin, end) of a level; those of the level above are complete.
+void choose_hypotheses(const NetworkPlan& plan, int level, int begin, int end,
+                       const NetworkArrays& arrays, const StepScratch& scratch) noexcept;
+
+/// Winners of hypercolumns [begin, end) of a level from inputs and hypotheses of the level above.
+void respond_to_expectation(const NetworkPlan& plan, int level, int begin, int end,
+                            const NetworkArrays& arrays, const StepScratch& scratch) noexcept;
 
 // ---- vector code
 

@@ -35,6 +35,12 @@ constexpr std::int64_t response(std::int32_t strong_sum, std::int32_t weak, std:
   return std::int64_t{strong_sum} * kCorticalWeightOne - omega * penalty;
 }
 
+/// (b): `expected`: E_m.
+constexpr std::int64_t expected_response(std::int64_t g, std::int32_t omega, std::int32_t tolerance,
+                                         std::int32_t expected) noexcept {
+  return g + 2 * std::int64_t{tolerance} * omega * expected;
+}
+
 /// The weight of an active input of a winner.
 constexpr std::int32_t potentiated(std::int32_t weight, std::int32_t potentiation) noexcept {
   return weight + scaled(kCorticalWeightOne - weight, potentiation);

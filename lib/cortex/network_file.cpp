@@ -21,8 +21,7 @@ struct TableImage {
   std::uint32_t table_at;
   std::uint16_t offsets_bytes;
   std::uint16_t table_bytes;
-  std::uint16_t offsets[14];  ///< from the begin of the table, in the order of the schema
-  std::uint32_t padding;
+  std::uint16_t offsets[16];  ///< from the begin of the table, in the order of the schema
   // The table.
   std::int32_t from_offsets;
   std::uint32_t to_levels;
@@ -32,6 +31,8 @@ struct TableImage {
   std::int32_t height;
   std::int32_t lgn_threshold;
   std::int32_t stable_wins;
+  std::int32_t feedback_rounds;
+  std::int32_t feedback_tolerance;
   float threshold;
   float potentiation;
   float depression;
@@ -64,7 +65,7 @@ TableImage table_of(const CorticalNetworkConfig& config, std::uint64_t steps) no
   TableImage table = {};
   table.table_at = kTableAt;
   constexpr std::size_t kOffsetsAt = offsetof(TableImage, offsets_bytes);
-  table.offsets_bytes = offsetof(TableImage, padding) - kOffsetsAt;
+  table.offsets_bytes = kTableAt - kOffsetsAt;
   table.table_bytes = offsetof(TableImage, level_count) - kTableAt;
   const std::size_t fields[] = {offsetof(TableImage, width),
                                 offsetof(TableImage, height),
@@ -78,6 +79,8 @@ TableImage table_of(const CorticalNetworkConfig& config, std::uint64_t steps) no
                                 offsetof(TableImage, random_firing),
                                 offsetof(TableImage, firing_decay),
                                 offsetof(TableImage, stable_wins),
+                                offsetof(TableImage, feedback_rounds),
+                                offsetof(TableImage, feedback_tolerance),
                                 offsetof(TableImage, seed),
                                 offsetof(TableImage, steps)};
   static_assert(sizeof(TableImage::offsets) == std::size(fields) * sizeof(std::uint16_t));
@@ -92,6 +95,8 @@ TableImage table_of(const CorticalNetworkConfig& config, std::uint64_t steps) no
   table.height = config.height;
   table.lgn_threshold = config.lgn_threshold;
   table.stable_wins = learning.stable_wins;
+  table.feedback_rounds = config.feedback_rounds;
+  table.feedback_tolerance = config.feedback_tolerance;
   table.threshold = learning.threshold;
   table.potentiation = learning.potentiation;
   table.depression = learning.depression;
@@ -129,6 +134,8 @@ Expected<CorticalNetworkConfig> config_of(const file::CorticalNetwork& from) noe
   config.learning = {from.threshold(),      from.potentiation(),  from.depression(),
                      from.initial_weight(), from.random_firing(), from.firing_decay(),
                      from.stable_wins()};
+  config.feedback_rounds = from.feedback_rounds();
+  config.feedback_tolerance = from.feedback_tolerance();
   config.seed = from.seed();
   return config;
 }

@@ -65,6 +65,8 @@ Expected<void> make_network_plan(const CorticalNetworkConfig& config, NetworkPla
   if (auto c = check_number("lgn_threshold", config.lgn_threshold, 1, 255); !c) return c;
   if (auto c = check_number("level_count", config.level_count, 1, kMaxCorticalLevels); !c) return c;
   if (auto c = check_learning(config.learning); !c) return c;
+  if (auto c = check_number("feedback_rounds", config.feedback_rounds, 0, 100); !c) return c;
+  if (auto c = check_number("feedback_tolerance", config.feedback_tolerance, 1, 1000); !c) return c;
   if (auto c = check_number("workers", config.workers, 1, kMaxWorkers); !c) return c;
 
   plan = {};
@@ -88,6 +90,8 @@ Expected<void> make_network_plan(const CorticalNetworkConfig& config, NetworkPla
         static_cast<std::uint32_t>(std::min(std::floor(probability * 4294967296.0), 4294967295.0));
     probability *= static_cast<double>(learning.firing_decay);
   }
+  plan.feedback_rounds = config.feedback_rounds;
+  plan.feedback_tolerance = config.feedback_tolerance;
   plan.seed = config.seed;
   return {};
 }

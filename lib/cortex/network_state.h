@@ -38,6 +38,7 @@ struct CorticalNetwork::State {
   detail::NetworkArrays arrays;
   std::uint16_t* active = nullptr;
   std::uint8_t* patterns = nullptr;
+  std::uint16_t* expected = nullptr;
   void* memory = nullptr;
   std::size_t bytes = 0;
   std::uint64_t steps = 0;
@@ -51,6 +52,7 @@ struct CorticalNetwork::State {
   std::array<detail::JobStep, kMaxCorticalLevels> creation_steps{};    ///< random weights
   std::array<detail::JobStep, kMaxCorticalLevels> derivation_steps{};  ///< after weights were read
   std::array<detail::JobStep, kMaxCorticalLevels + 1> steps_of_a_step{};
+  std::array<detail::JobStep, std::size_t{2} * kMaxCorticalLevels> feedback_steps{};  ///< a round
   detail::OwnerProcess process;
   detail::Scheduler scheduler;  // has no work when it ends
 
@@ -78,8 +80,10 @@ struct CorticalNetwork::State {
     arrays.wins = builder.take<std::uint8_t>(hierarchy.minicolumns);
     arrays.winners = builder.take<std::int32_t>(hypercolumns);
     arrays.winner_responses = builder.take<std::int64_t>(hypercolumns);
+    arrays.hypotheses = builder.take<std::int32_t>(hypercolumns);
     active = builder.take<std::uint16_t>(scratch * active_of_a_worker());
     patterns = builder.take<std::uint8_t>(scratch * pattern_of_a_worker());
+    expected = builder.take<std::uint16_t>(scratch * expected_of_a_worker());
   }
 
   std::size_t active_of_a_worker() const noexcept {
@@ -90,9 +94,13 @@ struct CorticalNetwork::State {
         static_cast<std::size_t>(detail::padded_inputs(plan.hierarchy.most_inputs)),
         kMemoryAlignment);
   }
+  std::size_t expected_of_a_worker() const noexcept {
+    return static_cast<std::size_t>(plan.hierarchy.most_minicolumns);
+  }
   detail::StepScratch scratch(int worker) const noexcept {
     const auto number = static_cast<std::size_t>(worker);
-    return {active + number * active_of_a_worker(), patterns + number * pattern_of_a_worker()};
+    return {active + number * active_of_a_worker(), patterns + number * pattern_of_a_worker(),
+            expected + number * expected_of_a_worker()};
   }
 
   // ---- parts of the work
@@ -122,6 +130,13 @@ struct CorticalNetwork::State {
           .run = &State::derive_part, .context = &level_jobs[at], .parts = parts(i)};
       steps_of_a_step[at + 1] = {
           .run = &State::step_part, .context = &level_jobs[at], .parts = parts(i)};
+      // Down, then up.
+      const auto down = static_cast<std::size_t>(hierarchy.level_count - 1 - i);
+      const auto up = static_cast<std::size_t>(hierarchy.level_count + i);
+      feedback_steps[down] = {
+          .run = &State::hypothesis_part, .context = &level_jobs[at], .parts = parts(i)};
+      feedback_steps[up] = {
+          .run = &State::expectation_part, .context = &level_jobs[at], .parts = parts(i)};
     }
   }
 
@@ -159,6 +174,21 @@ struct CorticalNetwork::State {
     const int end = std::min(begin + detail::kPartHypercolumns, state->level(level).hypercolumns());
     detail::step_hypercolumns(state->plan, level, begin, end, state->steps, state->learns,
                               state->arrays, state->scratch(worker));
+  }
+
+  static void hypothesis_part(void* context, int part, int worker) noexcept {
+    feedback_part(context, part, worker, &detail::choose_hypotheses);
+  }
+  static void expectation_part(void* context, int part, int worker) noexcept {
+    feedback_part(context, part, worker, &detail::respond_to_expectation);
+  }
+  template <typename Function>
+  static void feedback_part(void* context, int part, int worker,
+                            const Function& function) noexcept {
+    const auto [state, level] = *static_cast<const LevelJob*>(context);
+    const int begin = part * detail::kPartHypercolumns;
+    const int end = std::min(begin + detail::kPartHypercolumns, state->level(level).hypercolumns());
+    function(state->plan, level, begin, end, state->arrays, state->scratch(worker));
   }
 
   void run(std::span<const detail::JobStep> job_steps) noexcept {

@@ -2,6 +2,7 @@
 // sum over all inputs, nothing kept from step to step but the weights.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -20,6 +21,7 @@ class ReferenceNetwork {
     std::vector<double> g;  ///< (2) as S - Omega (2 N + T), exact in double
     std::vector<double> f;  ///< (1) to (7), as they are written
     int winner = kSilent;
+    int hypothesis = kSilent;
   };
   struct Level {
     CorticalLevel shape;
@@ -76,7 +78,11 @@ class ReferenceNetwork {
       below = outputs;
       below_columns = level.columns;
     }
-    if (learn) ++steps_;
+    if (learn) {
+      ++steps_;
+      return;
+    }
+    for (int round = 0; round < config_.feedback_rounds; ++round) feed_back();
   }
 
   std::vector<Level> levels;
@@ -196,6 +202,108 @@ class ReferenceNetwork {
           hypercolumn.g[m] > hypercolumn.g[static_cast<std::size_t>(hypercolumn.winner)])
         hypercolumn.winner = static_cast<int>(m);
     }
+  }
+
+  // ---- feedback, (a) and (b)
+
+  /// E of all minicolumns: every window of the level above is searched for the hypercolumn.
+  std::vector<double> expectation(std::size_t l, int h) const {
+    const Level& here = levels[l];
+    const auto minicolumns = static_cast<std::size_t>(here.shape.minicolumns);
+    std::vector<double> expected(minicolumns, 0.0);
+    if (l + 1 == levels.size()) return expected;
+    const Level& above = levels[l + 1];
+    for (std::size_t p = 0; p < above.hypercolumns.size(); ++p) {
+      const Hypercolumn& parent = above.hypercolumns[p];
+      if (parent.hypothesis == kSilent) continue;
+      const int x0 = static_cast<int>(p) % above.columns * above.shape.stride_x;
+      const int y0 = static_cast<int>(p) / above.columns * above.shape.stride_y;
+      std::size_t input = 0;
+      for (int y = 0; y < above.shape.window_height; ++y) {
+        for (int x = 0; x < above.shape.window_width; ++x) {
+          for (std::size_t m = 0; m < minicolumns; ++m, ++input) {
+            const double weight =
+                parent.weights[static_cast<std::size_t>(parent.hypothesis)][input];
+            if ((y0 + y) * here.columns + x0 + x == h) expected[m] = std::max(expected[m], weight);
+          }
+        }
+      }
+    }
+    return expected;
+  }
+
+  struct Sums {
+    double omega = 0.0;
+    double strong = 0.0;
+    double weak = 0.0;
+    double active = 0.0;
+  };
+  static Sums sums_of(const std::vector<double>& w, const std::vector<double>& x) {
+    Sums sums;
+    for (std::size_t i = 0; i < w.size(); ++i) {
+      if (w[i] > 0.2) sums.omega += w[i];
+      if (x[i] == 1.0 && w[i] >= 0.5) sums.strong += w[i];
+      if (x[i] == 1.0 && w[i] < 0.5) sums.weak += 1.0;
+      sums.active += x[i];
+    }
+    return sums;
+  }
+
+  void feed_back() {
+    const double threshold = rounded(static_cast<double>(config_.learning.threshold));
+    const double tolerance = config_.feedback_tolerance;
+    for (std::size_t l = levels.size(); l-- > 0;) {
+      for (std::size_t h = 0; h < levels[l].hypercolumns.size(); ++h) {
+        Hypercolumn& of = levels[l].hypercolumns[h];
+        const std::vector<double> expected = expectation(l, static_cast<int>(h));
+        of.hypothesis = kSilent;
+        double most = 0.0;
+        for (std::size_t m = 0; m < expected.size(); ++m) {
+          const Sums sums = sums_of(of.weights[m], of.inputs);
+          if (sums.omega == 0.0 || sums.weak > tolerance * expected[m]) continue;
+          if (sums.strong == 0.0 && expected[m] == 0.0) continue;
+          const double g = sums.strong - sums.omega * (2.0 * sums.weak + threshold -
+                                                       2.0 * tolerance * expected[m]);
+          if (of.hypothesis != kSilent && g <= most) continue;
+          most = g;
+          of.hypothesis = static_cast<int>(m);
+        }
+      }
+    }
+    for (std::size_t l = 0; l < levels.size(); ++l) {
+      for (std::size_t h = 0; h < levels[l].hypercolumns.size(); ++h) {
+        Hypercolumn& of = levels[l].hypercolumns[h];
+        if (l > 0) of.inputs = inputs_from_winners(l, static_cast<int>(h));
+        const std::vector<double> expected = expectation(l, static_cast<int>(h));
+        of.winner = kSilent;
+        double most = 0.0;
+        for (std::size_t m = 0; m < expected.size(); ++m) {
+          const Sums sums = sums_of(of.weights[m], of.inputs);
+          of.g[m] =
+              sums.active == 0.0 ? 0.0 : sums.strong - sums.omega * (2.0 * sums.weak + threshold);
+          of.f[m] = 1.0 / (1.0 + std::exp(-of.g[m]));
+          const double g = of.g[m] + 2.0 * tolerance * sums.omega * expected[m];
+          if (sums.active == 0.0 || g <= most) continue;
+          most = g;
+          of.winner = static_cast<int>(m);
+        }
+      }
+    }
+  }
+
+  std::vector<double> inputs_from_winners(std::size_t l, int h) const {
+    const Level& below = levels[l - 1];
+    const Level& level = levels[l];
+    std::vector<double> inputs;
+    for (int y = 0; y < level.shape.window_height; ++y) {
+      for (int x = 0; x < level.shape.window_width; ++x) {
+        const int point = (h / level.columns * level.shape.stride_y + y) * below.columns +
+                          h % level.columns * level.shape.stride_x + x;
+        const int winner = below.hypercolumns[static_cast<std::size_t>(point)].winner;
+        for (int m = 0; m < below.shape.minicolumns; ++m) inputs.push_back(m == winner ? 1.0 : 0.0);
+      }
+    }
+    return inputs;
   }
 
   CorticalNetworkConfig config_;

@@ -111,6 +111,47 @@ TEST(CorticalNetwork, OverlappingTilesEqualReference) {
   EXPECT_GT(run_both(config, patterns, 1000), 50);
 }
 
+// Fails if the feedback differs from the reference, by (a), (b), a rule of the hypothesis or the
+// order of the levels: winners and g must be equal after each step that does not learn.
+TEST(CorticalNetwork, FeedbackEqualsReference) {
+  for (CorticalNetworkConfig config : {binary_tree(8, 32), overlapping_tiles()}) {
+    const auto pixels =
+        static_cast<std::size_t>(config.width) * static_cast<std::size_t>(config.height);
+    int changed = 0;
+    for (const int tolerance : {1, 5}) {
+      config.feedback_rounds = 3;
+      config.feedback_tolerance = tolerance;
+      auto network = CorticalNetwork::create(config);
+      ASSERT_TRUE(network);
+      ReferenceNetwork reference(config);
+      config.feedback_rounds = 0;
+      auto without = CorticalNetwork::create(config);
+      Patterns patterns(3, pixels, 0.0, 8);
+      for (int step = 0; step < 600; ++step) {
+        const auto image = patterns.next();
+        network->step(image.data(), config.width, true);
+        without->step(image.data(), config.width, true);
+        reference.step(image, true);
+      }
+      std::mt19937 random(3);
+      for (int step = 0; step < 60; ++step) {
+        auto image = patterns.next();
+        for (int i = 0; i < step / 6; ++i) image[random() % pixels] ^= 0xff;
+        network->step(image.data(), config.width, false);
+        without->step(image.data(), config.width, false);
+        reference.step(image, false);
+        compare(*network, reference);
+        if (testing::Test::HasFatalFailure()) FAIL() << "step " << step;
+        for (int l = 0; l < network->levels(); ++l)
+          for (std::size_t h = 0; h < network->winners(l).size(); ++h)
+            changed += network->winners(l)[h] != without->winners(l)[h];
+      }
+      compare_weights(*network, reference);
+    }
+    EXPECT_GT(changed, 50) << "the feedback had no effect to compare";
+  }
+}
+
 // Fails if an image of one gray level makes a contrast cell active, or if a hypercolumn without
 // active inputs has a winner or learns.
 TEST(CorticalNetwork, UniformImageIsSilent) {

@@ -37,6 +37,8 @@ CorticalNetworkConfig small_tiles() {
   config.levels[0] = {3, 2, 2, 2, 7};
   config.levels[1] = {2, 2, 1, 1, 5};
   config.learning = {0.8f, 0.7f, 0.2f, 0.05f, 0.4f, 0.6f, 6};
+  config.feedback_rounds = 2;
+  config.feedback_tolerance = 3;
   config.seed = 0xfedcba9876543210ULL;
   return config;
 }
@@ -134,6 +136,8 @@ TEST_F(NetworkFile, ContinuesAsTheSavedOne) {
     EXPECT_EQ(loaded->steps(), 500u);
     EXPECT_EQ(loaded->config().workers, 2);
     EXPECT_EQ(loaded->config().seed, config.seed);
+    EXPECT_EQ(loaded->config().feedback_rounds, config.feedback_rounds);
+    EXPECT_EQ(loaded->config().feedback_tolerance, config.feedback_tolerance);
     expect_same_weights(*whole, *loaded);
     int winners = 0;
     for (int step = 0; step < 500; ++step) {
@@ -194,6 +198,8 @@ TEST_F(NetworkFile, WrongValuesAreNamed) {
   has([](T& t) { t.threshold = std::numeric_limits<float>::quiet_NaN(); }, "threshold is");
   has([](T& t) { t.potentiation = 1.5f; }, "potentiation is 1.5");
   has([](T& t) { t.stable_wins = 0; }, "stable_wins is 0");
+  has([](T& t) { t.feedback_rounds = -1; }, "feedback_rounds is -1");
+  has([](T& t) { t.feedback_tolerance = 0; }, "feedback_tolerance is 0");
   // The first minicolumns have more wins.
   has([](T& t) { t.stable_wins = 1; }, "a number of wins is");
 }

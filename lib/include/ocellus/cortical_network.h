@@ -33,6 +33,22 @@
 // the same input. With a smaller one it needs several random firings for the same input, and for
 // many inputs it learns a mixture that (7) rejects.
 //
+// Feedback (the paper names it as future work; the rule is ours) re-evaluates the hypercolumns in
+// steps that do not learn. A round goes down and then up through the levels. On the way down, each
+// hypercolumn chooses a hypothesis h, and expects the minicolumn m of a hypercolumn below with
+//
+//   E_m = the weight of h for m; the largest one of all hypercolumns above with a hypothesis   (a)
+//
+// and 0 without one. The response to active inputs and expectation is, with the tolerance F,
+//
+//   g' = S - Omega (2 N + T - 2 F E_m),                                                        (b)
+//
+// so that a minicolumn that is fully expected tolerates F active inputs with weights below 0.5. The
+// hypothesis is the minicolumn with the largest g' of those with Omega > 0, N <= F E_m, and S > 0
+// or E_m > 0. It needs no g' > 0: a part of the active inputs is enough. On the way up, the winner
+// of a hypercolumn with an active input is the minicolumn with the largest g' > 0. The lower index
+// decides between equals. g' is an integer multiple of 2^-30 as g is.
+//
 // Random numbers come from Philox4x32-10 (Salmon et al., SC 2011). Key: the seed. Counter of the
 // random firing: (step, bits 32 to 63 of the step, hypercolumn, minicolumn / 4). Counter of the
 // initial weights: (input, minicolumn / 4, hypercolumn, 2^30). Word: minicolumn mod 4.
@@ -102,6 +118,8 @@ struct CorticalNetworkConfig {
   int level_count = 0;      ///< 1 to kMaxCorticalLevels
   std::array<CorticalLevel, kMaxCorticalLevels> levels{};
   HebbianLearning learning;
+  int feedback_rounds = 0;     ///< of a step that does not learn, 0 to 100
+  int feedback_tolerance = 1;  ///< F in (b), 1 to 1000
   std::uint64_t seed = 1;
   /// Threads that compute a step, with the caller; 1 to kMaxWorkers. No effect on the results.
   int workers = 1;
@@ -136,8 +154,9 @@ class CorticalNetwork {
   ~CorticalNetwork();
 
   /// One step of all levels, the lowest first: responses, winners, and learning where `learn` is
-  /// true. Takes an image of 8-bit pixels; `stride`: bytes from a row to the next one. Without
-  /// `learn` nothing changes but responses and winners, and nothing fires at random.
+  /// true; feedback where it is not. Takes an image of 8-bit pixels; `stride`: bytes from a row to
+  /// the next one. Without `learn` nothing changes but responses and winners, and nothing fires at
+  /// random.
   void step(const std::uint8_t* image, std::ptrdiff_t stride, bool learn) noexcept;
 
   const CorticalNetworkConfig& config() const noexcept;
@@ -150,6 +169,7 @@ class CorticalNetwork {
   /// Winner of each hypercolumn of a level in the last step, or kSilent.
   std::span<const std::int32_t> winners(int level) const noexcept;
   /// Computes g of each minicolumn in the last step, in units of 2^-30; 0 without an active input.
+  /// Without the expectation of the feedback, but for the active inputs after it.
   /// A step itself computes only those that can win. `g`: minicolumns(level) numbers.
   void responses(int level, int hypercolumn, std::span<std::int64_t> g) const noexcept;
   /// W in units of 2^-15. Input of a window's grid point (x, y): (y * window_width + x) * cells +
