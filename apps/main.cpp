@@ -97,6 +97,7 @@ int run(int argc, char** argv) {
   train->require_subcommand(1);
   add_train_digits_command(*train, exit_code);
   add_train_cortex_command(*train, exit_code);
+  add_train_network_command(*train, exit_code);
   add_kernels_command(program, exit_code);
   add_template_command(program, exit_code);
   add_compare_command(program, exit_code);

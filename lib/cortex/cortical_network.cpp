@@ -80,6 +80,15 @@ void CorticalNetwork::step(const std::uint8_t* image, std::ptrdiff_t stride, boo
     state.run({state.feedback_steps.data(), 2 * levels});
 }
 
+Expected<void> CorticalNetwork::set_feedback(int rounds, int tolerance) noexcept {
+  if (Expected<void> checked = detail::check_feedback(rounds, tolerance); !checked) return checked;
+  state_->config.feedback_rounds = rounds;
+  state_->config.feedback_tolerance = tolerance;
+  state_->plan.feedback_rounds = rounds;
+  state_->plan.feedback_tolerance = tolerance;
+  return {};
+}
+
 const CorticalNetworkConfig& CorticalNetwork::config() const noexcept {
   return state_->config;
 }

@@ -35,6 +35,9 @@ struct NetworkPlan {
 /// Checks the configuration. Errors: InvalidArgument.
 Expected<void> make_network_plan(const CorticalNetworkConfig& config, NetworkPlan& plan) noexcept;
 
+/// Errors: InvalidArgument.
+Expected<void> check_feedback(int rounds, int tolerance) noexcept;
+
 /// What the weights of a minicolumn imply, kept up to date.
 struct alignas(16) Minicolumn {
   std::int32_t omega = 0;

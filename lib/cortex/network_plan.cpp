@@ -60,13 +60,17 @@ NetworkLayout layout_of(const Hierarchy& hierarchy) noexcept {
   return layout;
 }
 
+Expected<void> check_feedback(int rounds, int tolerance) noexcept {
+  if (auto c = check_number("feedback_rounds", rounds, 0, 100); !c) return c;
+  return check_number("feedback_tolerance", tolerance, 1, 1000);
+}
+
 Expected<void> make_network_plan(const CorticalNetworkConfig& config, NetworkPlan& plan) noexcept {
   if (auto c = check_number("lgn", static_cast<int>(config.lgn), 0, 1); !c) return c;
   if (auto c = check_number("lgn_threshold", config.lgn_threshold, 1, 255); !c) return c;
   if (auto c = check_number("level_count", config.level_count, 1, kMaxCorticalLevels); !c) return c;
   if (auto c = check_learning(config.learning); !c) return c;
-  if (auto c = check_number("feedback_rounds", config.feedback_rounds, 0, 100); !c) return c;
-  if (auto c = check_number("feedback_tolerance", config.feedback_tolerance, 1, 1000); !c) return c;
+  if (auto c = check_feedback(config.feedback_rounds, config.feedback_tolerance); !c) return c;
   if (auto c = check_number("workers", config.workers, 1, kMaxWorkers); !c) return c;
 
   plan = {};

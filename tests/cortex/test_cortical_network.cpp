@@ -274,6 +274,18 @@ TEST(CorticalNetwork, RefusesBadConfigurations) {
   bad = good;
   bad.workers = 65;
   EXPECT_EQ(text(bad), "workers is 65; it must be 1 to 64");
+  bad = good;
+  bad.feedback_rounds = 101;
+  EXPECT_EQ(text(bad), "feedback_rounds is 101; it must be 0 to 100");
+  bad = good;
+  bad.feedback_tolerance = 0;
+  EXPECT_EQ(text(bad), "feedback_tolerance is 0; it must be 1 to 1000");
+  auto network = CorticalNetwork::create(good);
+  ASSERT_TRUE(network);
+  EXPECT_TRUE(network->set_feedback(3, 2));
+  EXPECT_FALSE(network->set_feedback(-1, 2));
+  EXPECT_FALSE(network->set_feedback(1, 1001));
+  EXPECT_EQ(network->config().feedback_rounds, 3);
   EXPECT_NE(text(binary_tree(1 << 20, 1024)).find("width"), std::string::npos);
 }
 

@@ -159,6 +159,9 @@ class CorticalNetwork {
   /// random.
   void step(const std::uint8_t* image, std::ptrdiff_t stride, bool learn) noexcept;
 
+  /// Changes the feedback of the following steps. Errors: InvalidArgument.
+  Expected<void> set_feedback(int rounds, int tolerance) noexcept;
+
   const CorticalNetworkConfig& config() const noexcept;
   int levels() const noexcept;
   /// Size of the grid of a level, 0 to levels() - 1.

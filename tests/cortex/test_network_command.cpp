@@ -1,0 +1,80 @@
+// ocellus train network: learns, answers and writes a network.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "apps/program_checks.h"
+#include "ocellus/cortical_network.h"
+#include "support/files.h"
+#include "support/idx_files.h"
+
+namespace ocellus::test {
+namespace {
+
+/// 8x8 images of three textures.
+std::vector<std::uint8_t> textures(int count) {
+  std::vector<std::uint8_t> pixels;
+  for (int i = 0; i < count; ++i) {
+    for (int y = 0; y < 8; ++y) {
+      for (int x = 0; x < 8; ++x) {
+        const int phase = i % 3 == 0 ? x : i % 3 == 1 ? y + 3 : x + y + 2;
+        pixels.push_back(phase % 4 == 0 ? 255 : 0);
+      }
+    }
+  }
+  return pixels;
+}
+
+// Fails if the images do not reach the network, if labels, noise or feedback are not applied, or if
+// the network is not written.
+TEST(TrainNetworkCommand, LearnsAndAnswers) {
+  const TemporaryFolder folder;
+  std::vector<std::uint8_t> classes;
+  for (int i = 0; i < 30; ++i) classes.push_back(static_cast<std::uint8_t>(i % 3));
+  const std::string images =
+      write_bytes(folder / "images.gz", gzipped(idx_images(30, 8, 8, textures(30))));
+  const std::string labels = write_bytes(folder / "labels", idx_labels(classes));
+  const std::string out = folder / "network.ocellus";
+  const auto report = json_of({"train",
+                               "network",
+                               "--images",
+                               images,
+                               "--labels",
+                               labels,
+                               "--test-images",
+                               images,
+                               "--test-labels",
+                               labels,
+                               "--levels",
+                               "4x4/4x4:32,2x2/1x1:32",
+                               "--passes",
+                               "20",
+                               "--noise",
+                               "0.05",
+                               "--feedback-rounds",
+                               "3",
+                               "--feedback-tolerance",
+                               "8",
+                               "--ink",
+                               "light",
+                               "-o",
+                               out,
+                               "--json"});
+  EXPECT_EQ(report["steps"], 600);
+  EXPECT_EQ(report["labeled_minicolumns"], 3);
+  ASSERT_EQ(report["results"].size(), 4u);
+  EXPECT_EQ(report["results"][0]["right"], 30);
+  EXPECT_EQ(report["results"][1]["right"], 30);
+  EXPECT_LT(report["results"][2]["answered"].get<int>(), 15) << "the noise is not applied";
+  EXPECT_GT(report["results"][3]["right"].get<int>(), report["results"][2]["right"].get<int>() + 5)
+      << "the feedback is not applied";
+  const auto network = CorticalNetwork::load_file(out.c_str());
+  ASSERT_TRUE(network) << network.error().text;
+  EXPECT_EQ(network->steps(), 600u);
+  EXPECT_EQ(network->config().feedback_rounds, 3);
+}
+
+}  // namespace
+}  // namespace ocellus::test
