@@ -19,7 +19,8 @@ DeviceWork::~DeviceWork() {
   device_->give_back_pinned(pinned_piece_);
 }
 
-Expected<void> DeviceWork::take(Engine& engine, const Footprint& bytes, const char* who) noexcept {
+Expected<void> DeviceWork::prepare(Engine& engine, const Footprint& bytes,
+                                   const char* who) noexcept {
   who_ = who;
   engine_ = detail::EngineAccess::share(engine);
   device_ = static_cast<CudaDevice*>(engine_->device());

@@ -30,7 +30,7 @@ class DeviceWork {
 
   /// Takes the memory from the engine's blocks. `who` appears in error texts and must have static
   /// storage. Errors: OutOfMemory.
-  Expected<void> take(Engine& engine, const Footprint& bytes, const char* who) noexcept;
+  Expected<void> prepare(Engine& engine, const Footprint& bytes, const char* who) noexcept;
   /// Creates the events and clears the memory of the device.
   Expected<void> start(Scope& cuda) noexcept;
 

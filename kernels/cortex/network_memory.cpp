@@ -14,12 +14,17 @@ void NetworkHost::layout(detail::LayoutBuilder& device, detail::LayoutBuilder& p
   pinned_image_ = pinned.take<std::uint8_t>(pixels);
 }
 
-Expected<void> NetworkHost::take(Engine& engine, const Footprint& bytes, const char* who) noexcept {
+Expected<void> NetworkHost::prepare(Engine& engine, const Footprint& bytes,
+                                    const char* who) noexcept {
   who_ = who;
   if (engine.info().backend != BackendKind::kCuda)
     return tl::unexpected(
         make_error(Status::kUnsupported, "%s: the engine has no CUDA device", who));
-  return work_.take(engine, bytes, who);
+  if (plan_.feedback_rounds > 0)
+    return tl::unexpected(make_error(Status::kUnsupported,
+                                     "%s: feedback_rounds is %d; on a CUDA device it must be 0",
+                                     who, plan_.feedback_rounds));
+  return work_.prepare(engine, bytes, who);
 }
 
 void NetworkHost::fill(NetworkBase& base) noexcept {

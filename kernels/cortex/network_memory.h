@@ -32,8 +32,9 @@ class NetworkHost {
  protected:
   NetworkHost() noexcept = default;
   void layout(detail::LayoutBuilder& device, detail::LayoutBuilder& pinned) noexcept;
-  /// Takes the memory. `base` gets all members.
-  Expected<void> take(Engine& engine, const Footprint& bytes, const char* who) noexcept;
+  /// Takes the memory. Errors: Unsupported, OutOfMemory.
+  Expected<void> prepare(Engine& engine, const Footprint& bytes, const char* who) noexcept;
+  /// Sets all members of the base.
   void fill(NetworkBase& base) noexcept;
 
   detail::NetworkPlan plan_;
@@ -63,7 +64,7 @@ class NetworkMemory : public NetworkHost {
 
   /// Takes the memory and starts the network with `kernel`. `who` appears in error texts and must
   /// have static storage. Errors: InvalidArgument (the configuration), OutOfMemory, Unsupported
-  /// (the engine has no CUDA device), those of CUDA.
+  /// (the engine has no CUDA device; feedback), those of CUDA.
   static Expected<std::unique_ptr<NetworkMemory>> create(Engine& engine,
                                                          const CorticalNetworkConfig& config,
                                                          Kernel<Arguments> kernel,
@@ -72,7 +73,7 @@ class NetworkMemory : public NetworkHost {
     if (memory == nullptr) return detail::no_memory_for_operator();
     if (Expected<void> made = detail::make_network_plan(config, memory->plan_); !made)
       return tl::unexpected(made.error());
-    if (Expected<void> taken = memory->take(engine, memory->bytes(), who); !taken)
+    if (Expected<void> taken = memory->prepare(engine, memory->bytes(), who); !taken)
       return tl::unexpected(taken.error());
     detail::LayoutBuilder device(memory->work().device_memory(), kDeviceAlignment);
     detail::LayoutBuilder pinned(memory->work().pinned_memory(), kDeviceAlignment);

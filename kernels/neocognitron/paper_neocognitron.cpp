@@ -145,7 +145,7 @@ Footprint PaperNeocognitron::Layers::footprint() noexcept {
 
 Expected<void> PaperNeocognitron::Layers::start(Engine& engine,
                                                 const TrainedNeocognitron& network) noexcept {
-  if (Expected<void> taken = work_.take(engine, footprint(), kName); !taken) return taken;
+  if (Expected<void> taken = work_.prepare(engine, footprint(), kName); !taken) return taken;
   LayoutBuilder device(work_.device_memory(), cuda::kDeviceAlignment);
   LayoutBuilder pinned(work_.pinned_memory(), cuda::kDeviceAlignment);
   layout(device, pinned);

@@ -116,7 +116,7 @@ Expected<void> DeviceOperatorLayers::Layers::start(Engine& engine,
     return tl::unexpected(make_error(Status::kUnsupported, "%s: stage 1 has %d planes, not %d",
                                      kName, network.planes[0], kEdgePlanes));
   }
-  if (Expected<void> taken = work_.take(engine, footprint(), kName); !taken) return taken;
+  if (Expected<void> taken = work_.prepare(engine, footprint(), kName); !taken) return taken;
   LayoutBuilder device(work_.device_memory(), cuda::kDeviceAlignment);
   layout(device);
   bias_ = 1.0f / network.parameters.gain;

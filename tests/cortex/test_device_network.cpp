@@ -209,6 +209,14 @@ TEST_F(NetworkOnDevice, RefusesBadConfigurations) {
   ASSERT_FALSE(bytes);
   EXPECT_NE(std::string(bytes.error().text).find("minicolumns"), std::string::npos)
       << bytes.error().text;
+  config = binary_tree(8, 32);
+  config.feedback_rounds = 2;
+  Engine engine = engine_for(must(DeviceNetwork::footprint(config)));
+  const auto network = DeviceNetwork::create(engine, config);
+  ASSERT_FALSE(network);
+  EXPECT_EQ(network.error().status, Status::kUnsupported);
+  EXPECT_NE(std::string(network.error().text).find("feedback_rounds is 2"), std::string::npos)
+      << network.error().text;
 }
 
 // Needs no device.
