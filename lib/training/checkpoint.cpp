@@ -102,6 +102,9 @@ Expected<void> parse_table(const file::NeocognitronTraining& from, std::uint64_t
   const auto* const weights = from.weights();
   if (planes == nullptr || planes->size() != 2 || weights == nullptr || weights->size() != 2)
     return corrupt_file("training checkpoint: there must be numbers of planes for 2 stages");
+  // The verifier does not check the alignment of a vector's elements.
+  if (reinterpret_cast<std::uintptr_t>(weights->Data()) % alignof(std::uint64_t) != 0)
+    return corrupt_file("training checkpoint: its numbers of weights are not aligned to 8 bytes");
   state.images_hash = from.images_hash();
   state.settings_hash = from.settings_hash();
   state.stage = from.stage();
