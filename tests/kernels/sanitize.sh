@@ -47,6 +47,8 @@ for tool in memcheck racecheck initcheck synccheck; do
   flow='*ThePyramidMatches*/cuda'
   cells='*WarmStart/cuda:*BadFrames*/cuda:*DistantStarts*/cuda'
   restoration='*BadFrames*/cuda:*ManyTiles/cuda'
+  digits='*Equal/one:*Equal/least:*Equal/tiny:*Equal/odd_noise:*CappedTiles*'
+  networks='*Overlapping*:*Large*'
   if [ "$tool" != racecheck ]; then
     device+=':*AThreadForEvery*'
     paths=1
@@ -55,6 +57,8 @@ for tool in memcheck racecheck initcheck synccheck; do
     flow+=':*ThePyramidTakesEverySize/cuda:*BadFrames*/cuda:*HalfStorage/cuda'
     cells+=':*ChainsPassOutputsOn/cuda'
     restoration+=':*EverySizeBorderAndFormat/cuda'
+    digits='*'
+    networks+=':*Subtrees*'
   fi
   check "$tool" test_conformance_contracts "$contracts"
   check "$tool" test_conformance_cellular_network "$cells"
@@ -62,5 +66,11 @@ for tool in memcheck racecheck initcheck synccheck; do
   OCELLUS_TEST_PATHS=$paths check "$tool" test_kernels_device "$device"
   check "$tool" test_conformance_filter "$filter"
   check "$tool" test_conformance_flow "$flow"
+  check "$tool" test_neocognitron_cuda "$digits"
+  check "$tool" test_conformance_cortex '*/cuda'
+  # It needs the schedules of the papers, which not all builds have.
+  if [ -x "$programs/test_cortex_device_network" ]; then
+    check "$tool" test_cortex_device_network "$networks"
+  fi
 done
 exit $failed
