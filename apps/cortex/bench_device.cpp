@@ -46,13 +46,13 @@ void run(const CortexBenchOptions& o, const CorticalNetworkConfig& config, Netwo
     if (i >= 0) times.push_back(take(network.last_ms(), steps.schedule));
   }
   steps.ms = percentile(times, 50.0);
-  const int half = finish();
+  finish();
   if (winners.empty()) return;
   std::size_t first = 0;
   for (int l = 0; l < config.level_count; ++l) {
     std::vector<std::int32_t> got(
         static_cast<std::size_t>(network.memory().plan().hierarchy.level(l).hypercolumns()));
-    take(network.memory().read_winners(l, half, got), steps.schedule);
+    take(network.read_winners(l, got), steps.schedule);
     for (std::size_t h = 0; h < got.size(); ++h) steps.different += got[h] != winners[first + h];
     first += got.size();
   }
@@ -80,11 +80,8 @@ std::vector<DeviceSteps> device_steps(const CortexBenchOptions& o, const EngineC
     if (auto made = engine_for(engine, PaperDeviceNetwork::footprint(config), steps)) {
       PaperDeviceNetwork network =
           take(PaperDeviceNetwork::create(*made, config, schedule.schedule), steps.schedule);
-      const auto finish = [&] {
-        take(network.finish(), steps.schedule);
-        return network.half();
-      };
-      run(o, config, network, finish, winners, steps);
+      run(
+          o, config, network, [&] { take(network.finish(), steps.schedule); }, winners, steps);
     }
   }
   return all;

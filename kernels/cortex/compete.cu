@@ -19,20 +19,22 @@ struct Larger {
 /// active_inputs() of lib/cortex/hierarchy.h, in any order.
 __device__ void find_active(const CompeteArguments& a, int patch, int hypercolumn,
                             std::uint16_t* active, int& count) {
-  const int points = a.window_width * a.window_height;
-  const int x0 = hypercolumn % a.columns * a.stride_x;
-  const int y0 = hypercolumn / a.columns * a.stride_y;
+  const int points = a.level.window_width * a.level.window_height;
+  const int x0 = hypercolumn % a.level.columns * a.level.stride_x;
+  const int y0 = hypercolumn / a.level.columns * a.level.stride_y;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   for (int base = 0; base < points; base += kCompeteThreads) {
     const int i = base + static_cast<int>(threadIdx.x);
     bool is_active = i < points;
     int input = i;
     if (is_active) {
-      const int below = (y0 + i / a.window_width) * a.below_columns + x0 + i % a.window_width;
+      const int below =
+          (y0 + i / a.level.window_width) * a.level.below_columns + x0 + i % a.level.window_width;
       if (a.cells != nullptr)
         is_active = a.cells[patch * a.pixels + below] != 0;
       else
-        input = i * a.below_cells + a.winners[patch * a.hypercolumns + a.below_first + below];
+        input = i * a.level.below_cells +
+                a.winners[patch * a.hypercolumns + a.level.below_first + below];
     }
     const unsigned mask = __ballot_sync(kAllLanes, is_active);
     int at = 0;
@@ -46,7 +48,7 @@ __device__ void find_active(const CompeteArguments& a, int patch, int hypercolum
 /// 16, so that the threads of a warp write to different banks.
 __device__ void add_weights(const CompeteArguments& a, const std::int8_t* weights,
                             const std::uint16_t* active, int count, std::int32_t* scores) {
-  const int vectors = a.padded / kVector;
+  const int vectors = a.level.padded / kVector;
   const int groups = kCompeteThreads / vectors;
   const int group = static_cast<int>(threadIdx.x) / vectors;
   const int vector = static_cast<int>(threadIdx.x) % vectors;
@@ -55,8 +57,8 @@ __device__ void add_weights(const CompeteArguments& a, const std::int8_t* weight
   const std::int8_t* const column = weights + vector * kVector;
 #pragma unroll 4
   for (int i = group; i < count; i += groups) {
-    const int4 row = __ldg(
-        reinterpret_cast<const int4*>(column + static_cast<std::size_t>(active[i]) * a.padded));
+    const int4 row = __ldg(reinterpret_cast<const int4*>(
+        column + static_cast<std::size_t>(active[i]) * a.level.padded));
     const int words[4] = {row.x, row.y, row.z, row.w};
 #pragma unroll
     for (int k = 0; k < kVector; ++k) sums[k] = __dp4a(words[k / 4], 1 << (8 * (k % 4)), sums[k]);
@@ -73,9 +75,9 @@ __global__ void __launch_bounds__(kCompeteThreads)
   const int thread = static_cast<int>(threadIdx.x);
   const int hypercolumn = static_cast<int>(blockIdx.x);
   const int patch = static_cast<int>(blockIdx.y);
-  const int vectors = a.padded / kVector;
-  const std::int32_t* const bias = a.bias + static_cast<std::size_t>(hypercolumn) * a.padded;
-  for (int m = thread; m < a.padded; m += kCompeteThreads)
+  const int vectors = a.level.padded / kVector;
+  const std::int32_t* const bias = a.bias + static_cast<std::size_t>(hypercolumn) * a.level.padded;
+  for (int m = thread; m < a.level.padded; m += kCompeteThreads)
     scores[m % kVector * vectors + m / kVector] = bias[m];
   if (thread == 0) count = 0;
   __syncthreads();
@@ -83,8 +85,9 @@ __global__ void __launch_bounds__(kCompeteThreads)
   let_next_begin();
   find_active(a, patch, hypercolumn, active, count);
   __syncthreads();
-  add_weights(a, a.weights + static_cast<std::size_t>(hypercolumn) * a.inputs * a.padded, active,
-              count, scores);
+  add_weights(a,
+              a.weights + static_cast<std::size_t>(hypercolumn) * a.level.inputs * a.level.padded,
+              active, count, scores);
   __syncthreads();
 
   // The score and, for equal scores, the lower index decide.
@@ -93,7 +96,7 @@ __global__ void __launch_bounds__(kCompeteThreads)
   for (int k = 0; k < kMostKeys; ++k) {
     const int m = k * kCompeteThreads + thread;
     keys[k] = kNoKey;
-    if (m < a.minicolumns) {
+    if (m < a.level.minicolumns) {
       const std::int64_t score = scores[m % kVector * vectors + m / kVector];
       keys[k] = score * kMaxMinicolumns + (kMaxMinicolumns - 1 - m);
     }
@@ -125,7 +128,7 @@ __global__ void __launch_bounds__(kCompeteThreads)
   for (int k = 0; k < a.competitors; ++k)
     own.share[static_cast<std::size_t>(k)] =
         static_cast<std::uint16_t>((parts[k] * kCortexActivityOne + sum / 2) / sum);
-  const int at = patch * a.hypercolumns + a.first + hypercolumn;
+  const int at = patch * a.hypercolumns + a.level.first + hypercolumn;
   a.winners[at] = own.minicolumn[0];
   a.activity[at] = own;
 }

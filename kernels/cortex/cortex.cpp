@@ -133,28 +133,16 @@ class CudaCortex final : public CudaOperator {
     const detail::Hierarchy& hierarchy = shape().hierarchy;
     const LevelPlan& l = hierarchy.level(level);
     const detail::CortexArrays arrays = arrays_at(shape(), model_);
-    const CompeteArguments arguments{
-        .cells = level == 0 ? cells_ : nullptr,
-        .pixels = shape().pixels(),
-        .weights = arrays.weights + hierarchy.weights_of(level, 0),
-        .bias = arrays.bias + hierarchy.minicolumns_of(level, 0),
-        .shares = shares_,
-        .winners = winners_,
-        .activity = activity_,
-        .hypercolumns = hierarchy.hypercolumns,
-        .first = l.first,
-        .columns = l.columns,
-        .stride_x = l.shape.stride_x,
-        .stride_y = l.shape.stride_y,
-        .window_width = l.shape.window_width,
-        .window_height = l.shape.window_height,
-        .below_first = level == 0 ? 0 : hierarchy.level(level - 1).first,
-        .below_columns = l.below_columns,
-        .below_cells = l.below_cells,
-        .inputs = l.inputs,
-        .minicolumns = l.shape.minicolumns,
-        .padded = l.stride,
-        .competitors = shape().parameters.competitors};
+    const CompeteArguments arguments{.cells = level == 0 ? cells_ : nullptr,
+                                     .pixels = shape().pixels(),
+                                     .weights = arrays.weights + hierarchy.weights_of(level, 0),
+                                     .bias = arrays.bias + hierarchy.minicolumns_of(level, 0),
+                                     .shares = shares_,
+                                     .winners = winners_,
+                                     .activity = activity_,
+                                     .hypercolumns = hierarchy.hypercolumns,
+                                     .level = grid_level(hierarchy, level),
+                                     .competitors = shape().parameters.competitors};
     const dim3 grid(static_cast<unsigned>(l.hypercolumns()), static_cast<unsigned>(plan_.patches));
     return launch(cuda, stream, compete_kernel(), grid, dim3(kCompeteThreads), 0, arguments, true);
   }

@@ -18,15 +18,6 @@ constexpr const char* kName = "the cortical network";
 
 }  // namespace
 
-void NetworkArguments::layout(const detail::NetworkPlan& plan,
-                              detail::LayoutBuilder& device) noexcept {
-  weights = device.take<std::uint16_t>(plan.layout.weights);
-  strong = device.take<std::uint32_t>(plan.layout.strong);
-  minicolumns = device.take<detail::Minicolumn>(plan.hierarchy.minicolumns);
-  winner_responses =
-      device.take<std::int64_t>(static_cast<std::size_t>(plan.hierarchy.hypercolumns));
-}
-
 Expected<DeviceNetwork> DeviceNetwork::create(Engine& engine,
                                               const CorticalNetworkConfig& config) noexcept {
   Expected<std::unique_ptr<Memory>> memory =

@@ -27,6 +27,11 @@ class DeviceNetwork {
   /// those of CUDA.
   Expected<double> last_ms() noexcept;
 
+  /// Winners of a level in the last step, in the order of its hypercolumns. Errors: those of CUDA.
+  Expected<void> read_winners(int level, std::span<std::int32_t> winners) noexcept {
+    return memory_->read_level(level, memory_->arguments().winners, winners);
+  }
+
   Memory& memory() noexcept { return *memory_; }
 
  private:

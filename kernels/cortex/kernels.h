@@ -8,6 +8,7 @@
 #include "cortex/classifier.h"
 #include "cortex/patch_arithmetic.h"
 #include "kernels/core/frame_params.h"
+#include "kernels/cortex/grid_level.h"
 #include "ocellus/cortex.h"
 
 namespace ocellus::cuda {
@@ -48,18 +49,7 @@ struct CompeteArguments {
   std::int32_t* winners;       ///< [patch][hypercolumn], counted over all levels
   detail::CortexActivity* activity;
   int hypercolumns;  ///< of all levels
-  int first;         ///< number of the level's first hypercolumn
-  int columns;
-  int stride_x;
-  int stride_y;
-  int window_width;
-  int window_height;
-  int below_first;  ///< number of the first hypercolumn of the level below
-  int below_columns;
-  int below_cells;
-  int inputs;
-  int minicolumns;
-  int padded;
+  GridLevel level;
   int competitors;
 };
 inline constexpr int kCompeteThreads = 256;

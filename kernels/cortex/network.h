@@ -9,24 +9,12 @@
 #include "core/layout_builder.h"
 #include "cortex/hypercolumn.h"
 #include "kernels/core/frame_params.h"
+#include "kernels/cortex/grid_level.h"
 
 namespace ocellus::cuda {
 
-/// A level, as detail::LevelPlan and detail::LevelLayout have it.
-struct NetworkLevel {
-  int hypercolumns;
-  int first;  ///< number of the level's first hypercolumn, counted over all levels
-  int columns;
-  int stride_x;
-  int stride_y;
-  int window_width;
-  int window_height;
-  int below_first;  ///< -1: the pixels of the image are below
-  int below_columns;
-  int below_cells;
-  int inputs;
-  int minicolumns;
-  int padded;
+/// A level with its places in the arrays, as detail::LevelLayout has them.
+struct NetworkLevel : GridLevel {
   int pitch;
   int words;
   std::int64_t minicolumns_at;
@@ -38,10 +26,6 @@ struct NetworkLevel {
 struct NetworkStep {
   std::uint64_t number;  ///< of the learning step
   int learn;             ///< not 0: the step learns
-  // Work queue of the paper.
-  unsigned next;
-  unsigned left;
-  unsigned run;  ///< steps that have ended
 };
 
 /// What all schedules have.
@@ -50,11 +34,11 @@ struct NetworkBase {
   int level_count;
   int hypercolumns;  ///< of all levels
   NetworkStep* step;
-  const std::uint8_t* image;  ///< rows without gaps
+  std::uint8_t* image;  ///< rows without gaps
   int width;
   int height;
   std::uint8_t* wins;
-  std::int32_t* winners;  ///< two halves, for the schedules that compute all levels at once
+  std::int32_t* winners;
   LgnTransform lgn;
   int lgn_threshold;
   std::int32_t threshold;
@@ -64,6 +48,11 @@ struct NetworkBase {
   int stable_wins;
   std::array<std::uint32_t, detail::kMaxStableWins + 1> firing;
   std::uint64_t seed;
+
+  /// Places the arrays.
+  void layout(const detail::NetworkPlan& plan, detail::LayoutBuilder& device) noexcept;
+  /// Sets everything but the arrays.
+  void describe(const detail::NetworkPlan& plan) noexcept;
 };
 
 /// The arrays of detail::NetworkArrays.

@@ -25,10 +25,9 @@ __device__ inline int lgn_cell(const NetworkBase& a, int x, int y) {
   const int right = min(x + 1, a.width - 1);
   const int above = max(y - 1, 0);
   const int below = min(y + 1, a.height - 1);
-  const int contrast = 8 * pixel - at(left, above) - at(x, above) - at(right, above) - at(left, y) -
-                       at(right, y) - at(left, below) - at(x, below) - at(right, below);
-  if (contrast > 8 * a.lgn_threshold) return 0;
-  return -contrast > 8 * a.lgn_threshold ? 1 : -1;
+  const int neighbors = at(left, above) + at(x, above) + at(right, above) + at(left, y) +
+                        at(right, y) + at(left, below) + at(x, below) + at(right, below);
+  return detail::contrast_cell(pixel, neighbors, a.lgn_threshold);
 }
 
 /// The window of a hypercolumn.

@@ -15,41 +15,39 @@
 
 namespace ocellus::cuda {
 
-/// Plan, images and winners.
+/// What does not depend on the schedule.
 class NetworkHost {
  public:
   /// Copies the image, which the next step reads. Errors: those of CUDA.
   Expected<void> write_image(const std::uint8_t* image, std::ptrdiff_t stride, bool learn) noexcept;
-  /// Winners of a level, in the order of its hypercolumns. `half`: of NetworkBase::winners.
-  Expected<void> read_winners(int level, int half, std::span<std::int32_t> winners) noexcept;
+  /// The part of a level of `winners`, which has an element for each hypercolumn of all levels.
+  Expected<void> read_level(int level, const std::int32_t* winners,
+                            std::span<std::int32_t> to) noexcept;
   /// Copies from the device and waits.
   Expected<void> read(void* to, const void* from, std::size_t bytes) noexcept;
 
   DeviceWork& work() noexcept { return work_; }
   const detail::NetworkPlan& plan() const noexcept { return plan_; }
-  const char* who() const noexcept { return who_; }
 
  protected:
-  NetworkHost() noexcept = default;
-  void layout(detail::LayoutBuilder& device, detail::LayoutBuilder& pinned) noexcept;
+  /// `base`: of the derived object.
+  explicit NetworkHost(const NetworkBase& base) noexcept : base_(base) {}
+  void layout_pinned(detail::LayoutBuilder& pinned) noexcept;
   /// Takes the memory. Errors: Unsupported, OutOfMemory.
   Expected<void> prepare(Engine& engine, const Footprint& bytes, const char* who) noexcept;
-  /// Sets all members of the base.
-  void fill(NetworkBase& base) noexcept;
 
   detail::NetworkPlan plan_;
 
  private:
+  const NetworkBase& base_;
   DeviceWork work_;
-  NetworkBase places_{};
-  std::uint8_t* image_ = nullptr;
   std::uint8_t* pinned_image_ = nullptr;
   NetworkStep* pinned_step_ = nullptr;
   const char* who_ = "";
 };
 
-/// `Arguments` is a NetworkBase with the arrays of a schedule, and a function layout() that places
-/// them.
+/// `Arguments` is a NetworkBase with the arrays of a schedule. Its function layout() places all
+/// arrays.
 template <typename Arguments>
 class NetworkMemory : public NetworkHost {
  public:
@@ -78,7 +76,7 @@ class NetworkMemory : public NetworkHost {
     detail::LayoutBuilder device(memory->work().device_memory(), kDeviceAlignment);
     detail::LayoutBuilder pinned(memory->work().pinned_memory(), kDeviceAlignment);
     memory->place(device, pinned);
-    memory->fill(memory->arguments_);
+    memory->arguments_.describe(memory->plan_);
     Scope cuda(memory->work().device(), Phase::kCreating, who);
     if (Expected<void> done = memory->work().start(cuda); !done)
       return tl::unexpected(done.error());
@@ -92,10 +90,10 @@ class NetworkMemory : public NetworkHost {
   const Arguments& arguments() const noexcept { return arguments_; }
 
  private:
-  NetworkMemory() noexcept = default;
+  NetworkMemory() noexcept : NetworkHost(arguments_) {}
 
   void place(detail::LayoutBuilder& device, detail::LayoutBuilder& pinned) noexcept {
-    layout(device, pinned);
+    layout_pinned(pinned);
     arguments_.layout(plan_, device);
   }
   Footprint bytes() noexcept {

@@ -15,8 +15,11 @@ constexpr const char* kName = "the paper's cortical network";
 
 void PaperArguments::layout(const detail::NetworkPlan& plan,
                             detail::LayoutBuilder& device) noexcept {
+  NetworkBase::layout(plan, device);
   weights = device.take<std::uint16_t>(plan.hierarchy.weights);
   omega = device.take<std::int32_t>(plan.hierarchy.minicolumns);
+  other_winners = device.take<std::int32_t>(static_cast<std::size_t>(plan.hierarchy.hypercolumns));
+  queue = device.take<QueueCounts>(1);
   done = device.take<unsigned>(static_cast<std::size_t>(plan.hierarchy.hypercolumns));
   for (int i = 0; i < plan.hierarchy.level_count; ++i)
     striped_at[static_cast<std::size_t>(i)] =
@@ -55,8 +58,12 @@ Expected<void> PaperDeviceNetwork::choose_blocks(int most_blocks) noexcept {
   return {};
 }
 
-int PaperDeviceNetwork::half() const noexcept {
-  return pipelined() && launches_ > 0 ? static_cast<int>((launches_ - 1) % 2) : 0;
+Expected<void> PaperDeviceNetwork::read_winners(int level,
+                                                std::span<std::int32_t> winners) noexcept {
+  const PaperArguments& a = memory_->arguments();
+  // The last launch of a pipeline has the number `launches_` - 1.
+  const bool other = pipelined() && launches_ % 2 == 0;
+  return memory_->read_level(level, other ? a.other_winners : a.winners, winners);
 }
 
 Expected<void> PaperDeviceNetwork::launch_step(Scope& cuda, bool feeds) noexcept {

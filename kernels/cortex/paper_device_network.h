@@ -47,9 +47,11 @@ class PaperDeviceNetwork {
   /// those of CUDA.
   Expected<double> last_ms() noexcept;
 
+  /// Winners of a level that the last launch computed, in the order of its hypercolumns. Errors:
+  /// those of CUDA.
+  Expected<void> read_winners(int level, std::span<std::int32_t> winners) noexcept;
+
   Memory& memory() noexcept { return *memory_; }
-  /// The half of the winners that the last launch wrote.
-  int half() const noexcept;
   int blocks() const noexcept { return blocks_; }
 
  private:

@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(cuda::kNetworkThreads)
   }
   if (thread == 0) {
     a.winners[number] = kSilent;
-    a.winners[a.hypercolumns + number] = kSilent;
+    a.other_winners[number] = kSilent;
     a.done[number] = 0;
   }
   std::uint16_t* const weights = a.weights + a.striped_at[level] + h * l.inputs * l.padded;
@@ -160,13 +160,14 @@ __global__ void __launch_bounds__(kMostThreads)
                    [&](int m) { *winner = m; });
 }
 
-// Each launch reads one half of the winners and writes the other.
+// Each launch reads the winners of the launch before, and writes to the other array.
 __global__ void __launch_bounds__(kMostThreads)
     step_pipeline(const __grid_constant__ PipelineArguments a) {
   __shared__ Memory memory;
   const PaperArguments& n = a.network;
-  const std::int32_t* const below = n.winners + (a.launch + 1) % 2 * n.hypercolumns;
-  std::int32_t* const own = n.winners + a.launch % 2 * n.hypercolumns;
+  const bool even = a.launch % 2 == 0;
+  const std::int32_t* const below = even ? n.other_winners : n.winners;
+  std::int32_t* const own = even ? n.winners : n.other_winners;
   for (int i = static_cast<int>(blockIdx.x); i < n.hypercolumns; i += static_cast<int>(gridDim.x)) {
     const int level = cuda::level_of(n, i);
     // Before its first step, a level has no input.
@@ -186,8 +187,8 @@ __global__ void __launch_bounds__(kMostThreads)
 __global__ void __launch_bounds__(kMostThreads)
     step_queue(const __grid_constant__ PaperArguments a) {
   __shared__ Memory memory;
-  const WorkQueue queue{&a.step->next, &a.step->left, a.done, a.hypercolumns};
-  const unsigned run = a.step->run + 1;
+  const WorkQueue queue{&a.queue->next, &a.queue->left, a.done, a.hypercolumns};
+  const unsigned run = a.queue->run + 1;
   const auto wait = [&](int task) {
     const NetworkLevel& l = a.levels[cuda::level_of(a, task)];
     if (l.below_first < 0) return;
@@ -210,7 +211,7 @@ __global__ void __launch_bounds__(kMostThreads)
 
 // A kernel of its own: other blocks may still read the numbers.
 __global__ void end_step(const __grid_constant__ PaperArguments a) {
-  ++a.step->run;
+  ++a.queue->run;
   if (a.step->learn != 0) ++a.step->number;
 }
 

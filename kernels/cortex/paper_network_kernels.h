@@ -9,11 +9,21 @@ namespace ocellus::paper {
 using cuda::Kernel;
 using cuda::OfLevel;
 
+/// Of the work queue; 0 before the first step.
+struct QueueCounts {
+  unsigned next;
+  unsigned left;
+  unsigned run;  ///< steps that have ended
+};
+
 struct PaperArguments : cuda::NetworkBase {
   /// Striped: [hypercolumn][input][padded minicolumn].
   std::uint16_t* weights;
   std::int32_t* omega;  ///< of each padded minicolumn
-  unsigned* done;       ///< work queue: of each hypercolumn
+  /// Launches of a pipeline write to `winners` and to this array in turn.
+  std::int32_t* other_winners;
+  QueueCounts* queue;
+  unsigned* done;  ///< of each hypercolumn: steps that the work queue has finished
   /// Of the first weight of each level.
   std::array<std::int64_t, kMaxCorticalLevels> striped_at;
 

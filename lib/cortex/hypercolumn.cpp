@@ -231,9 +231,9 @@ void lgn_cells(const NetworkPlan& plan, const std::uint8_t* image, std::ptrdiff_
       const int right = std::min(x + 1, plan.hierarchy.width - 1);
       const int neighbors = above[left] + above[x] + above[right] + row[left] + row[right] +
                             below[left] + below[x] + below[right];
-      const int contrast = 8 * row[x] - neighbors;
-      to[kLgnCells * x] = contrast > 8 * plan.lgn_threshold;
-      to[kLgnCells * x + 1] = -contrast > 8 * plan.lgn_threshold;
+      const int active = contrast_cell(row[x], neighbors, plan.lgn_threshold);
+      to[kLgnCells * x] = active == 0;
+      to[kLgnCells * x + 1] = active == 1;
     }
   }
 }

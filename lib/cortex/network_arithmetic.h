@@ -16,6 +16,14 @@ inline constexpr std::int32_t kOmegaWeight = 6553;
 /// Active inputs with this weight or a larger one add to the response in (7); others cost 2.
 inline constexpr std::int32_t kStrongWeight = kCorticalWeightOne / 2;
 
+/// The active LGN cell of a pixel with LgnTransform::kContrast: 0 for on-off, 1 for off-on, or -1.
+/// `neighbors`: the sum of the eight pixels around it.
+constexpr int contrast_cell(int pixel, int neighbors, int threshold) noexcept {
+  const int contrast = 8 * pixel - neighbors;
+  if (contrast > 8 * threshold) return 0;
+  return -contrast > 8 * threshold ? 1 : -1;
+}
+
 /// C_i W_i of (4).
 constexpr std::int32_t counted(std::int32_t weight) noexcept {
   return weight > kOmegaWeight ? weight : 0;

@@ -46,10 +46,10 @@ void in_time(const Run& run) {
 }
 
 template <typename Network>
-void expect_winners(Network& network, int half, const CorticalNetwork& expected, int level) {
+void expect_winners(Network& network, const CorticalNetwork& expected, int level) {
   const auto winners = expected.winners(level);
   std::vector<std::int32_t> got(winners.size());
-  must(network.memory().read_winners(level, half, got));
+  must(network.read_winners(level, got));
   for (std::size_t h = 0; h < got.size(); ++h)
     ASSERT_EQ(got[h], winners[h]) << "level " << level << " hypercolumn " << h;
 }
@@ -106,7 +106,7 @@ void compare_steps(const CorticalNetworkConfig& config, int steps, double noise)
     must(network.step(image.data(), config.width, learn));
     expected.step(image.data(), config.width, learn);
     for (int l = 0; l < expected.levels(); ++l) {
-      expect_winners(network, 0, expected, l);
+      expect_winners(network, expected, l);
       if (testing::Test::HasFatalFailure()) return;
     }
   }
@@ -131,12 +131,12 @@ void compare_schedule(const CorticalNetworkConfig& config, NetworkSchedule sched
     expected.step(image.data(), config.width, true);
     // The levels of a pipeline are of different steps.
     for (int l = 0; l < (pipelined ? 1 : expected.levels()); ++l) {
-      expect_winners(network, network.half(), expected, l);
+      expect_winners(network, expected, l);
       if (testing::Test::HasFatalFailure()) return;
     }
   }
   must(network.finish());
-  for (int l = 0; l < expected.levels(); ++l) expect_winners(network, network.half(), expected, l);
+  for (int l = 0; l < expected.levels(); ++l) expect_winners(network, expected, l);
   expect_weights(network, expected);
 }
 

@@ -81,28 +81,16 @@ Answer run_kernels(const CortexConfig& config, const FrameBuffer& frame, bool wi
                           shape.parameters.deslant, shape.parameters.lgn_threshold, cells.data()});
   for (int level = 0; level < hierarchy.level_count; ++level) {
     const detail::LevelPlan& l = hierarchy.level(level);
-    const cuda::CompeteArguments compete{
-        .cells = level == 0 ? cells.data() : nullptr,
-        .pixels = shape.pixels(),
-        .weights = arrays.weights + hierarchy.weights_of(level, 0),
-        .bias = arrays.bias + hierarchy.minicolumns_of(level, 0),
-        .shares = shape.shares.data(),
-        .winners = winners.data(),
-        .activity = activity.data(),
-        .hypercolumns = hierarchy.hypercolumns,
-        .first = l.first,
-        .columns = l.columns,
-        .stride_x = l.shape.stride_x,
-        .stride_y = l.shape.stride_y,
-        .window_width = l.shape.window_width,
-        .window_height = l.shape.window_height,
-        .below_first = level == 0 ? 0 : hierarchy.level(level - 1).first,
-        .below_columns = l.below_columns,
-        .below_cells = l.below_cells,
-        .inputs = l.inputs,
-        .minicolumns = l.shape.minicolumns,
-        .padded = l.stride,
-        .competitors = shape.parameters.competitors};
+    const cuda::CompeteArguments compete{.cells = level == 0 ? cells.data() : nullptr,
+                                         .pixels = shape.pixels(),
+                                         .weights = arrays.weights + hierarchy.weights_of(level, 0),
+                                         .bias = arrays.bias + hierarchy.minicolumns_of(level, 0),
+                                         .shares = shape.shares.data(),
+                                         .winners = winners.data(),
+                                         .activity = activity.data(),
+                                         .hypercolumns = hierarchy.hypercolumns,
+                                         .level = cuda::grid_level(hierarchy, level),
+                                         .competitors = shape.parameters.competitors};
     simt::launch(cuda::compete_kernel(), static_cast<unsigned>(l.hypercolumns()), kCount,
                  cuda::kCompeteThreads, compete);
   }
