@@ -14,6 +14,15 @@
  * count (unsigned), truncated (boolean) and compute-time. #GstOcellusCortex:messages says when it
  * is posted.
  *
+ * ## Learning
+ *
+ * With #GstOcellusCortex:learn, the features of the model follow the pictures. Frames that miss
+ * their budget or that downstream skips teach, too. What is learned is kept over discontinuities,
+ * flushes, and new caps, also those of another size. It is lost when the element goes to READY, and
+ * when a device is lost, unless it is saved: the action signal #GstOcellusCortex::save-model writes
+ * a model file at any moment, and #GstOcellusCortex:save-location names a file that is written at
+ * the end of the stream. #GstOcellusCortex:model reads it again.
+ *
  * ## Launch line
  * |[
  * gst-launch-1.0 -m v4l2src ! videoconvert ! videocrop left=80 right=80 ! ocelluscortex !
@@ -41,7 +50,17 @@ static_assert(GST_OCELLUS_CORTEX_MAX == ocellus::kMaxCortexPatches);
 enum {
   PROP_0,
   PROP_MESSAGES,
+  PROP_SAVE_LOCATION,
 };
+
+#define DEFAULT_SAVE_LOCATION ""
+
+enum {
+  SIGNAL_SAVE_MODEL,
+  SIGNAL_LAST,
+};
+
+static guint signals[SIGNAL_LAST];
 
 // What the element knows of the stream; streaming thread.
 struct CortexStream {
@@ -55,6 +74,7 @@ struct _GstOcellusCortex {
 
   gst_ocellus::ChangeMessages* messages;
   CortexStream* stream;
+  gchar* save_location;  // guarded by the object lock
 };
 
 G_DEFINE_TYPE(GstOcellusCortex, gst_ocellus_cortex, GST_TYPE_OCELLUS_BASE)
@@ -166,6 +186,27 @@ static gboolean gst_ocellus_cortex_wants_message(GstOcellusBase* base, GstBuffer
   return GST_OCELLUS_CORTEX(base)->messages->wants(G_OBJECT(base), classes) ? TRUE : FALSE;
 }
 
+// ---- learning
+
+// Any thread. Returns TRUE if the file is complete; otherwise posts a warning with the reason.
+static gboolean gst_ocellus_cortex_save_model(GstOcellusCortex* self, const gchar* path) {
+  const Expected<void> saved =
+      gst_ocellus_base_save_model(GST_OCELLUS_BASE(self), path != nullptr ? path : "");
+  if (saved) return TRUE;
+  GST_ELEMENT_WARNING(self, RESOURCE, WRITE, ("The model is not saved: %s", saved.error().text),
+                      (nullptr));
+  return FALSE;
+}
+
+static void gst_ocellus_cortex_ending(GstOcellusBase* base) {
+  GstOcellusCortex* self = GST_OCELLUS_CORTEX(base);
+  GST_OBJECT_LOCK(self);
+  gchar* path = g_strdup(self->save_location);
+  GST_OBJECT_UNLOCK(self);
+  if (path != nullptr && *path != '\0') gst_ocellus_cortex_save_model(self, path);
+  g_free(path);
+}
+
 // ---- GObject
 
 static void gst_ocellus_cortex_set_property(GObject* object, guint id, const GValue* value,
@@ -175,6 +216,12 @@ static void gst_ocellus_cortex_set_property(GObject* object, guint id, const GVa
       GST_OBJECT_LOCK(object);
       GST_OCELLUS_CORTEX(object)->messages->set(
           static_cast<GstOcellusMessages>(g_value_get_enum(value)));
+      GST_OBJECT_UNLOCK(object);
+      break;
+    case PROP_SAVE_LOCATION:
+      GST_OBJECT_LOCK(object);
+      g_free(GST_OCELLUS_CORTEX(object)->save_location);
+      GST_OCELLUS_CORTEX(object)->save_location = g_value_dup_string(value);
       GST_OBJECT_UNLOCK(object);
       break;
     default:
@@ -191,6 +238,11 @@ static void gst_ocellus_cortex_get_property(GObject* object, guint id, GValue* v
       g_value_set_enum(value, GST_OCELLUS_CORTEX(object)->messages->get());
       GST_OBJECT_UNLOCK(object);
       break;
+    case PROP_SAVE_LOCATION:
+      GST_OBJECT_LOCK(object);
+      g_value_set_string(value, GST_OCELLUS_CORTEX(object)->save_location);
+      GST_OBJECT_UNLOCK(object);
+      break;
     default:
       G_OBJECT_CLASS(gst_ocellus_cortex_parent_class)->get_property(object, id, value, pspec);
       break;
@@ -200,6 +252,7 @@ static void gst_ocellus_cortex_get_property(GObject* object, guint id, GValue* v
 static void gst_ocellus_cortex_finalize(GObject* object) {
   delete GST_OCELLUS_CORTEX(object)->messages;
   delete GST_OCELLUS_CORTEX(object)->stream;
+  g_free(GST_OCELLUS_CORTEX(object)->save_location);
   G_OBJECT_CLASS(gst_ocellus_cortex_parent_class)->finalize(object);
 }
 
@@ -211,6 +264,31 @@ static void gst_ocellus_cortex_class_init(GstOcellusCortexClass* klass) {
   object_class->get_property = gst_ocellus_cortex_get_property;
   object_class->finalize = gst_ocellus_cortex_finalize;
   gst_ocellus::install_messages_property(object_class, PROP_MESSAGES);
+  g_object_class_install_property(
+      object_class, PROP_SAVE_LOCATION,
+      g_param_spec_string("save-location", "Save location",
+                          "With learn=true: model file to write at the end of the stream, and when "
+                          "the element stops (empty = none)",
+                          DEFAULT_SAVE_LOCATION,
+                          static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                                   GST_PARAM_MUTABLE_PLAYING)));
+
+  /**
+   * GstOcellusCortex::save-model:
+   * @self: the element
+   * @location: the file
+   *
+   * Writes what the element has learned to a model file, beside it and then renamed. The file has
+   * what all pictures have taught that the element has begun to compute. The stream waits until the
+   * file is written and loses no frame.
+   *
+   * Returns: %TRUE if the file is complete; otherwise a warning message has the reason.
+   */
+  signals[SIGNAL_SAVE_MODEL] =
+      g_signal_new_class_handler("save-model", G_TYPE_FROM_CLASS(klass),
+                                 static_cast<GSignalFlags>(G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION),
+                                 G_CALLBACK(gst_ocellus_cortex_save_model), nullptr, nullptr,
+                                 nullptr, G_TYPE_BOOLEAN, 1, G_TYPE_STRING);
 
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Ocellus cortical classifier", "Filter/Analyzer/Video",
@@ -227,6 +305,7 @@ static void gst_ocellus_cortex_class_init(GstOcellusCortexClass* klass) {
   base_class->set_result = gst_ocellus_cortex_set_result;
   base_class->describe = gst_ocellus_cortex_describe;
   base_class->wants_message = gst_ocellus_cortex_wants_message;
+  base_class->ending = gst_ocellus_cortex_ending;
 
   // Readers find the meta by its name, so it is registered before the first buffer.
   gst_ocellus_cortex_meta_get_info();
@@ -235,4 +314,5 @@ static void gst_ocellus_cortex_class_init(GstOcellusCortexClass* klass) {
 static void gst_ocellus_cortex_init(GstOcellusCortex* self) {
   self->messages = new gst_ocellus::ChangeMessages;
   self->stream = new CortexStream;
+  self->save_location = g_strdup(DEFAULT_SAVE_LOCATION);
 }

@@ -161,6 +161,10 @@ RunningOperator::RunningOperator(Engine& engine, const OperatorConfig& config, M
   }
 }
 
+void RunningOperator::save_model(const std::string& path) {
+  take(handle_.save_model(path.c_str()), info().name);
+}
+
 FrameInfo RunningOperator::step(const Frame& frame) {
   const Ticket ticket = take(handle_.submit(frame, output_), info().name);
   return take(handle_.wait(ticket, Deadline::never()), info().name);

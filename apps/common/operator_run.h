@@ -105,6 +105,9 @@ class RunningOperator {
                   const OperatorOutput* output = nullptr);
 
   const OperatorInfo& info() const { return handle_.info(); }
+  /// Writes what the operator has learned to a model file. Throws InputError with the library's
+  /// reason.
+  void save_model(const std::string& path);
   /// Submits the frame and waits for it. Throws InputError with the library's reason.
   FrameInfo step(const Frame& frame);
   const ImageView& plane(int index) const {

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "apps/cortex/bench.h"
+#include "apps/cortex/real_devices.h"
 #include "apps/measure/bench_command.h"
 #include "apps/measure/machine.h"
 #include "cortex/paper_network.h"
@@ -23,17 +24,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 /// The dense program takes seconds for a step.
 constexpr int kDenseSteps = 3;
-
-struct CortexBenchRow {
-  int hypercolumns = 0;
-  int minicolumns = 0;
-  double active = 0.0;  ///< inputs of a hypercolumn
-  double bytes = 0.0;   ///< of a step
-  std::optional<double> ours_ms;
-  std::optional<double> dense_ms;
-  std::string missing;  ///< why a time is missing
-  std::vector<DeviceSteps> device;
-};
 
 /// Bytes that programs can still take, or no limit where the system does not tell.
 double available_memory() {
@@ -127,8 +117,15 @@ CortexBenchRow measure(const CortexBenchOptions& o, const EngineConfig& engine,
     row.dense_ms = step_ms(images, 0, std::min(o.steps, kDenseSteps),
                            [&](const auto& image) { network.step(image.data()); });
   }
+  if (!o.placed.empty()) row.placed = placed_steps(o, config, winners);
   if (info.backend == BackendKind::kCuda) row.device = device_steps(o, engine, config, winners);
   return row;
+}
+
+/// Bytes that a step on a device reads and writes.
+std::optional<double> bytes_of(const DeviceSteps& steps) {
+  if (!steps.ms || !steps.bytes_read || !steps.bytes_written) return std::nullopt;
+  return *steps.bytes_read + *steps.bytes_written;
 }
 
 /// `device_bytes_per_s`: 0 without a device.
@@ -150,10 +147,20 @@ nlohmann::ordered_json row_json(const CortexBenchRow& row, double bytes_per_s,
   for (const DeviceSteps& steps : row.device) {
     nlohmann::ordered_json of = {{"schedule", steps.schedule}, {"step_ms", number(steps.ms)}};
     if (steps.ms && row.ours_ms) of["different_winners"] = steps.different;
-    if (steps.ms && row.active > 0.0)
-      of["bandwidth_share"] = row.bytes / (1e-3 * *steps.ms) / device_bytes_per_s;
+    if (const auto bytes = bytes_of(steps)) {
+      of["bytes_read"] = *steps.bytes_read;
+      of["bytes_written"] = *steps.bytes_written;
+      of["bandwidth_share"] = *bytes / (1e-3 * *steps.ms) / device_bytes_per_s;
+    }
     if (!steps.missing.empty()) of["missing"] = steps.missing;
     json["device"].push_back(of);
+  }
+  if (row.placed) {
+    json["placed"] = {{"predicted_ms", row.placed->predicted_ms},
+                      {"step_ms", row.placed->ms},
+                      {"measured_to_predicted", row.placed->ms / row.placed->predicted_ms},
+                      {"plan", row.placed->plan}};
+    if (row.ours_ms) json["placed"]["different_winners"] = row.placed->different;
   }
   return json;
 }
@@ -178,11 +185,33 @@ void print_row(const CortexBenchRow& row, double bytes_per_s, double device_byte
       fmt::print("{:>24} not measured: {}\n", steps.schedule, steps.missing);
       continue;
     }
-    fmt::print("{:>24} {:>10.4f} {:>17} {:>6.0f} % {:>11} {:>8}", steps.schedule, *steps.ms, "",
-               100.0 * row.bytes / (1e-3 * *steps.ms) / device_bytes_per_s,
-               row.ours_ms ? fmt::format("{:.0f}x", *row.ours_ms / *steps.ms) : "-",
-               row.dense_ms ? fmt::format("{:.0f}x", *row.dense_ms / *steps.ms) : "-");
+    const auto bytes = bytes_of(steps);
+    fmt::print(
+        "{:>24} {:>10.4f} {:>17} {:>8} {:>11} {:>8}", steps.schedule, *steps.ms,
+        bytes ? fmt::format("{:.2f}", *bytes / 1e6) : "-",
+        bytes ? fmt::format("{:.0f} %", 100.0 * *bytes / (1e-3 * *steps.ms) / device_bytes_per_s)
+              : "-",
+        row.ours_ms ? fmt::format("{:.0f}x", *row.ours_ms / *steps.ms) : "-",
+        row.dense_ms ? fmt::format("{:.0f}x", *row.dense_ms / *steps.ms) : "-");
     if (steps.different > 0) fmt::print(" {} winners differ", steps.different);
+    fmt::print("\n");
+  }
+  if (!row.placed) return;
+  fmt::print("{:>24} {:>10.4f} predicted {:.4f}, measured / predicted {:.3f}", "placed",
+             row.placed->ms, row.placed->predicted_ms, row.placed->ms / row.placed->predicted_ms);
+  if (row.placed->different > 0) fmt::print(" {} winners differ", row.placed->different);
+  fmt::print("\n{:>24} {}\n", "", row.placed->parts);
+}
+
+void print_examples(const std::vector<ExampleRun>& runs) {
+  fmt::print("\n{:>32} {:>18} {:>10} {:>10}\n", "program of section 9", "schedule", "us",
+             "of first");
+  double first = 0.0;
+  for (const ExampleRun& run : runs) {
+    if (&run == runs.data() || run.program != (&run - 1)->program) first = run.ms;
+    fmt::print("{:>32} {:>18} {:>10.2f} {:>8.0f} %", run.program, run.schedule, 1e3 * run.ms,
+               100.0 * run.ms / first);
+    if (run.different > 0) fmt::print(" {} results differ", run.different);
     fmt::print("\n");
   }
 }
@@ -207,6 +236,7 @@ int run_bench_cortex(const CortexBenchOptions& o) {
     json["device_read_bytes_per_s"] = device_rate;
   }
   json["rows"] = nlohmann::ordered_json::array();
+  std::vector<CortexBenchRow> rows;
   long long different = 0;
   if (!o.common.json) {
     fmt::print(
@@ -217,19 +247,35 @@ int run_bench_cortex(const CortexBenchOptions& o) {
         "minicolumns", "p50 ms", "active", "MB", "of copy", "dense ms", "dense");
     if (device_rate > 0.0)
       fmt::print("{:>24} {:>10} {:>17} {:>8} {:>11} {:>8}   {}, read: {:.0f} GB/s\n", "schedule",
-                 "p50 ms", "", "of read", "CPU", "dense", info.device_name, device_rate / 1e9);
+                 "p50 ms", "MB", "of read", "CPU", "dense", info.device_name, device_rate / 1e9);
   }
   for (const int minicolumns : o.minicolumns) {
     for (const int hypercolumns : o.hypercolumns) {
-      const CortexBenchRow row = measure(o, engine, info, hypercolumns, minicolumns);
+      const CortexBenchRow& row =
+          rows.emplace_back(measure(o, engine, info, hypercolumns, minicolumns));
       json["rows"].push_back(row_json(row, limits.copy_bytes_per_s, device_rate));
       if (!o.common.json) print_row(row, limits.copy_bytes_per_s, device_rate);
       for (const DeviceSteps& steps : row.device) different += steps.different;
+      if (row.placed) different += row.placed->different;
     }
   }
+  if (o.papers() && info.backend == BackendKind::kCuda) {
+    const std::vector<ExampleRun> runs = run_examples(engine);
+    for (const ExampleRun& run : runs) {
+      different += run.different;
+      json["examples"].push_back({{"program", run.program},
+                                  {"schedule", run.schedule},
+                                  {"ms", run.ms},
+                                  {"different_results", run.different}});
+    }
+    if (!o.common.json) print_examples(runs);
+  }
+  if (!o.plot.empty()) plot_speedups(o.plot, rows, info.device_name);
   if (o.common.json) print_json(json);
   if (different == 0) return kDone;
-  throw InputError(fmt::format("{} winners on the device differ from those of the CPU", different));
+  throw InputError(fmt::format(
+      "{} winners or results on the device differ from those of the CPU or the first schedule",
+      different));
 }
 
 }  // namespace
@@ -263,7 +309,13 @@ void add_bench_cortex_command(CLI::App& bench, int& exit_code) {
       "one:\n"
       "every minicolumn reads all of its weights. With a CUDA device, the rows below are its "
       "schedules,\n"
-      "by the device's clock; the last columns are the times of the CPU divided by them.");
+      "by the device's clock. Their 'MB' are counted by the kernels in one more step, in sectors "
+      "of "
+      "32\n"
+      "bytes that are read and written. The last columns are the times of the CPU divided by "
+      "theirs. "
+      "With\n"
+      "the paper's schedules, the programs of section 9 of the paper follow.");
   const auto o = std::make_shared<CortexBenchOptions>();
   command
       ->add_option("--hypercolumns", o->hypercolumns,
@@ -296,8 +348,20 @@ void add_bench_cortex_command(CLI::App& bench, int& exit_code) {
                    "ours, papers (the dense program; on a device the paper's schedules) or all")
       ->check(CLI::IsMember({"ours", "papers", "all"}))
       ->capture_default_str();
+  command->add_option(
+      "--plot", o->plot,
+      "Write the times of the dense program divided by those of the other schedules "
+      "as SVG; before the extension, the name gets the number of minicolumns");
+  command->add_option(
+      "--placed", o->placed,
+      std::string(kDevicesHelp) +
+          ". They are measured with --warm-up and --steps, the network is placed "
+          "on them as by cortex plan, and the prediction is compared with its steps");
   add_common_options(*command, o->common);
-  command->callback([o, &exit_code] { exit_code = run_bench_cortex(*o); });
+  command->callback([command, o, &exit_code] {
+    check_options(*command, {});
+    exit_code = run_bench_cortex(*o);
+  });
 }
 
 }  // namespace ocellus::app

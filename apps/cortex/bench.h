@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
 #include <string>
@@ -21,6 +22,8 @@ struct CortexBenchOptions {
   int warm_up = 10;
   int steps = 20;
   std::string schedule = "ours";
+  std::string plot;
+  std::string placed;  ///< devices; empty: none
   CommonOptions common;
 
   bool ours() const { return schedule != "papers"; }
@@ -46,15 +49,63 @@ struct DeviceSteps {
   std::string schedule;
   std::optional<double> ms;  ///< median of a step, by the device's clock
   std::string missing;       ///< why it is missing
+  /// Of device memory, of one more step; counted by the kernels.
+  std::optional<double> bytes_read;
+  std::optional<double> bytes_written;
   /// Hypercolumns whose winner of the last step differs from `winners`.
   long long different = 0;
 };
+
+/// A network that is placed on devices of this machine and runs on them.
+struct PlacedSteps {
+  nlohmann::ordered_json plan;
+  std::string parts;  ///< what the devices compute
+  double predicted_ms = 0.0;
+  double ms = 0.0;  ///< median of a step, by the host's clock
+  /// Hypercolumns whose winner of the last step differs from `winners`.
+  long long different = 0;
+};
+
+struct CortexBenchRow {
+  int hypercolumns = 0;
+  int minicolumns = 0;
+  double active = 0.0;  ///< inputs of a hypercolumn
+  double bytes = 0.0;   ///< of a step
+  std::optional<double> ours_ms;
+  std::optional<double> dense_ms;
+  std::string missing;  ///< why a time is missing
+  std::vector<DeviceSteps> device;
+  std::optional<PlacedSteps> placed;
+};
+
+/// Writes figures 7 and 14 to 16 of the paper: speed-ups over its serial program, a file for each
+/// number of minicolumns. `device`: its name, or empty. Throws InputError if a file cannot be
+/// written.
+void plot_speedups(const std::string& path, const std::vector<CortexBenchRow>& rows,
+                   const std::string& device);
 
 /// Runs the steps with each schedule of the options on a device. `winners`: of all hypercolumns in
 /// the last step on the CPU; empty: nothing is compared.
 std::vector<DeviceSteps> device_steps(const CortexBenchOptions& o, const EngineConfig& engine,
                                       const CorticalNetworkConfig& config,
                                       const std::vector<std::int32_t>& winners);
+
+/// A program of section 9 of the paper with a schedule, on a CUDA device.
+struct ExampleRun {
+  std::string program;
+  std::string schedule;
+  double ms = 0.0;  ///< of one run, by the device's clock
+  /// Results that differ from those of the first schedule.
+  long long different = 0;
+};
+
+/// Measures the programs with each schedule.
+std::vector<ExampleRun> run_examples(const EngineConfig& engine);
+
+/// Measures the devices with the steps of the options, places the network, and runs it. `winners`:
+/// as for device_steps().
+PlacedSteps placed_steps(const CortexBenchOptions& o, const CorticalNetworkConfig& config,
+                         const std::vector<std::int32_t>& winners);
 
 /// Bytes per second that the device reads.
 double device_read_rate(const EngineConfig& engine);

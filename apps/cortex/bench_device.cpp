@@ -2,9 +2,13 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
+#include <random>
 
 #include "apps/cortex/bench.h"
 #include "apps/measure/device_machine.h"
+#include "kernels/core/paper_examples.h"
+#include "kernels/core/paper_layered_program.h"
 #include "kernels/cortex/device_network.h"
 #include "kernels/cortex/paper_device_network.h"
 
@@ -12,6 +16,8 @@ namespace ocellus::app {
 namespace {
 
 using cuda::DeviceNetwork;
+using paper::LayeredProgram;
+using paper::LayerSchedule;
 using paper::NetworkSchedule;
 using paper::PaperDeviceNetwork;
 
@@ -58,7 +64,81 @@ void run(const CortexBenchOptions& o, const CorticalNetworkConfig& config, Netwo
   }
 }
 
+struct ExampleSchedule {
+  const char* name;
+  LayerSchedule schedule;
+};
+constexpr std::array kExampleSchedules = {
+    ExampleSchedule{"launch per level", LayerSchedule::kLevels},
+    ExampleSchedule{"pipelined", LayerSchedule::kPipelined},
+    ExampleSchedule{"work queue", LayerSchedule::kQueue}};
+
+std::vector<float> random_values(std::mt19937& random, std::size_t count, float most) {
+  std::uniform_real_distribution<float> uniform(-most, most);
+  std::vector<float> values(count);
+  for (float& value : values) value = uniform(random);
+  return values;
+}
+
+void upload_weights(LayeredProgram<paper::ReductionArguments>&, std::mt19937&) {}
+void upload_weights(LayeredProgram<paper::FeedForwardArguments>& program, std::mt19937& random) {
+  const auto& a = program.arguments();
+  for (std::size_t l = 0; l < a.weights.size(); ++l) {
+    const auto inputs = static_cast<std::size_t>(a.sizes[l]);
+    const auto neurons = static_cast<std::size_t>(a.sizes[l + 1]);
+    const float most = 3.0f / std::sqrt(static_cast<float>(inputs));
+    take(program.upload(a.weights[l], random_values(random, inputs * neurons, most)), "weights");
+    take(program.upload(a.bias[l], random_values(random, neurons, 0.1f)), "weights");
+  }
+}
+
+/// Runs with each schedule for the same input, so that the results of a pipeline are those of the
+/// others. The median of several measurements.
+template <typename Arguments>
+void run_example(EngineConfig config, const typename Arguments::Config& of, const std::string& name,
+                 std::vector<ExampleRun>& runs) {
+  constexpr int kMeasurements = 9;
+  constexpr int kRepeats = 50;
+  config.memory = take(LayeredProgram<Arguments>::footprint(of), name);
+  std::vector<float> first;
+  for (const ExampleSchedule& schedule : kExampleSchedules) {
+    Engine engine = take(Engine::create(config), name);
+    auto program = take(LayeredProgram<Arguments>::create(engine, of, schedule.schedule), name);
+    std::mt19937 random(1);
+    const auto& a = program.arguments();
+    take(program.upload(a.input, random_values(random, static_cast<std::size_t>(a.inputs), 1.0f)),
+         name);
+    upload_weights(program, random);
+    std::vector<double> times;
+    for (int i = 0; i < kMeasurements; ++i) times.push_back(take(program.time(kRepeats), name));
+    std::vector<float> results(static_cast<std::size_t>(a.last().results));
+    take(program.read(results), name);
+    if (first.empty()) first = results;
+    ExampleRun& run = runs.emplace_back(ExampleRun{name, schedule.name});
+    run.ms = percentile(times, 50.0);
+    for (std::size_t i = 0; i < results.size(); ++i) run.different += results[i] != first[i];
+  }
+}
+
 }  // namespace
+
+std::vector<ExampleRun> run_examples(const EngineConfig& engine) {
+  std::vector<ExampleRun> runs;
+  for (const int bits : {16, 20, 24, 26}) {
+    for (const int fan_in : {64, 256, 1024, 4096}) {
+      run_example<paper::ReductionArguments>(engine, {1 << bits, fan_in},
+                                             fmt::format("sum of 2^{} by {}", bits, fan_in), runs);
+    }
+  }
+  for (const paper::FeedForwardConfig& config :
+       {paper::FeedForwardConfig{}, paper::FeedForwardConfig{{784, 256, 256, 64, 10}},
+        paper::FeedForwardConfig{{4096, 8192, 8192, 8192, 10}}}) {
+    const auto& s = config.sizes;
+    run_example<paper::FeedForwardArguments>(
+        engine, config, fmt::format("net {}-{}-{}-{}-{}", s[0], s[1], s[2], s[3], s[4]), runs);
+  }
+  return runs;
+}
 
 std::vector<DeviceSteps> device_steps(const CortexBenchOptions& o, const EngineConfig& engine,
                                       const CorticalNetworkConfig& config,
@@ -71,6 +151,14 @@ std::vector<DeviceSteps> device_steps(const CortexBenchOptions& o, const EngineC
       DeviceNetwork network = take(DeviceNetwork::create(*made, config), steps.schedule);
       run(
           o, config, network, [] { return 0; }, winners, steps);
+      if (const auto bytes =
+              network.count_step(ImageSource(o, config.width).next().data(), config.width);
+          bytes) {
+        steps.bytes_read = static_cast<double>(bytes->read);
+        steps.bytes_written = static_cast<double>(bytes->written);
+      } else if (bytes.error().status != Status::kUnsupported) {
+        take(std::move(bytes), steps.schedule);
+      }
     }
   }
   if (!o.papers()) return all;

@@ -21,20 +21,25 @@ void add_cortex_command(CLI::App& program, int& exit_code) {
       ->check(CLI::Range(1, kMaxCortexPatches))
       ->capture_default_str();
   o->options.add_to(*command);
+  command->add_option("--save-model", o->save_model,
+                      "Model file (*.ocellus) to write at the end, with --learn");
   add_common_options(*command, o->common);
   command->footer(
       "Patches of another size than the model's are stretched to it. With --images, ink=auto is\n"
-      "decided once for all images. docs/cortex.md tells how images are classified.\n"
+      "decided once for all images. docs/cortex.md tells how images are classified, and what is\n"
+      "learned. The images of a batch are classified before the operator learns them.\n"
       "A file with the name plan is written as ./plan.");
   const CLI::App* const plan = add_plan_command(*command, exit_code);
   command->callback([command, plan, o, &exit_code] {
     if (plan->parsed()) return;
     const bool with_images = !o->images.empty();
+    const bool learns = o->options.config().get_if<CortexConfig>()->learn;
     check_options(*command,
                   {{with_images,
                     {"--limit", kSourceTimeout, "--layout", "--tile-width", "--tile-height"},
                     "each image of --images is one patch"},
-                   {!with_images, {"--labels", "--batch"}, "they are those of --images"}});
+                   {!with_images, {"--labels", "--batch"}, "they are those of --images"},
+                   {!learns, {"--save-model"}, "without --learn, the model does not change"}});
     if (with_images == !o->frames.inputs.empty())
       throw InputError(with_images
                            ? "give either FRAMES or --images, not both"

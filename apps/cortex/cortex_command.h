@@ -18,6 +18,7 @@ struct CortexCommand {
   std::string images;
   std::string labels;
   int batch = 128;
+  std::string save_model;  ///< path; empty: none
 };
 
 /// The classes of a model and the labels that a file has for them.

@@ -88,6 +88,7 @@ int classify_frames(const CortexCommand& command) {
   if (stop_signal() != 0)
     input.report_interruption(static_cast<std::int64_t>(reports.size()), "frame");
   if (reports.empty()) return kDone;
+  if (!command.save_model.empty()) run->op().save_model(command.save_model);
 
   std::vector<double> ms;
   ms.reserve(reports.size());

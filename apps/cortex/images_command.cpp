@@ -169,6 +169,7 @@ int classify_images(const CortexCommand& command) {
     tell(fmt::format("ocellus: interrupted after {} of {} images\n", answers.labels.size(),
                      images.count));
   }
+  if (!command.save_model.empty()) take(op.save_model(command.save_model.c_str()), "cortex");
   if (!answers.labels.empty()) {
     const Report report{command, config.model.c_str(), batch, engine.info(), op.info()};
     print(report, images, names, answers, classes);

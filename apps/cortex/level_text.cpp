@@ -24,4 +24,18 @@ CorticalLevel parse_level(const std::string& text) {
   return level;
 }
 
+bool parse_fields(const std::string& text, CortexParameters& parameters) {
+  if (text.find('*') == std::string::npos) return false;
+  int end = 0;
+  const int read = std::sscanf(text.c_str(), "%5d*%5d:%5d%n", &parameters.fields,
+                               &parameters.field_inputs, &parameters.levels[0].minicolumns, &end);
+  if (read != 3 || static_cast<std::size_t>(end) != text.size() || parameters.fields < 1) {
+    throw InputError(fmt::format(
+        "--levels: '{}' is not a level; it must be the numbers of hypercolumns, 1 or more, of "
+        "their inputs and of minicolumns, such as 15*78:200",
+        printable(text)));
+  }
+  return true;
+}
+
 }  // namespace ocellus::app

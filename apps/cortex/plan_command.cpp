@@ -11,6 +11,7 @@
 #include "apps/common/common.h"
 #include "apps/cortex/level_text.h"
 #include "apps/cortex/plan_report.h"
+#include "apps/cortex/real_devices.h"
 #include "apps/cortex/simulated_devices.h"
 #include "ocellus/cortical_profile.h"
 
@@ -23,7 +24,9 @@ struct PlanOptions {
   int inputs = 0;
   std::string size;
   std::vector<std::string> levels;
-  std::string simulate = "cpu:measured";
+  std::string simulate;
+  std::string devices = kAllDevices;
+  int threads = 1;
   bool json = false;
 };
 
@@ -65,12 +68,19 @@ CorticalNetworkConfig network_of(const PlanOptions& options) {
 void run_plan(const PlanOptions& options) {
   PlanReport report;
   const CorticalNetworkConfig config = network_of(options);
-  SimulatedDevices simulated = parse_devices(options.simulate);
-  if (simulated.measured >= 0) {
-    simulated.devices[static_cast<std::size_t>(simulated.measured)].measured =
-        take(profile_cortical_network(config, {}), "plan");
+  if (options.simulate.empty()) {
+    std::vector<RealDevice> real =
+        parse_real_devices("--devices", options.devices, options.threads);
+    measure_devices(config, {}, real);
+    report.devices = placement_devices(real);
+  } else {
+    SimulatedDevices simulated = parse_devices(options.simulate);
+    if (simulated.measured >= 0) {
+      simulated.devices[static_cast<std::size_t>(simulated.measured)].measured =
+          take(profile_cortical_network(config, {}), "plan");
+    }
+    report.devices = std::move(simulated.devices);
   }
-  report.devices = std::move(simulated.devices);
   report.placement = take(place_cortical_network(config, report.devices), "plan");
   if (options.json)
     print_json(plan_json(report));
@@ -102,11 +112,14 @@ CLI::App* add_plan_command(CLI::App& cortex, int& exit_code) {
                    "window/stride:minicolumns, such as 12x12/4x4:128")
       ->delimiter(',');
   command->add_option("--size", o->size, "With --levels: size of the images, such as 640x480");
-  command
-      ->add_option("--simulate", o->simulate,
-                   "Devices with spaces between them: gpu:SPEEDx,MEMORY or cpu:SPEEDx[,MEMORY]; "
-                   "cpu:measured is the CPU of this machine")
+  command->add_option("--devices", o->devices, std::string(kDevicesHelp) + "; they are measured")
       ->capture_default_str();
+  command->add_option("--threads", o->threads, "With --devices: threads of the CPU")
+      ->check(CLI::Range(1, kMaxWorkers))
+      ->capture_default_str();
+  command->add_option("--simulate", o->simulate,
+                      "In place of --devices: devices with spaces between them, gpu:SPEEDx,MEMORY "
+                      "or cpu:SPEEDx[,MEMORY]; cpu:measured is the CPU of this machine");
   add_json_option(*command, o->json);
   command->footer(
       "Example: ocellus cortex plan --hypercolumns 65536 --simulate \"gpu:1.0x,80GB gpu:0.4x,8GB "
@@ -114,10 +127,13 @@ CLI::App* add_plan_command(CLI::App& cortex, int& exit_code) {
       "1.0x is the speed of one NVIDIA H200. docs/cortex.md has the model.");
   command->callback([command, o, &exit_code] {
     const bool levels = !o->levels.empty();
-    check_options(*command, {{levels,
-                              {"--hypercolumns", "--minicolumns", "--inputs"},
-                              "--levels has the whole network"},
-                             {!levels, {"--size"}, "it is that of the images of --levels"}});
+    check_options(
+        *command,
+        {{levels,
+          {"--hypercolumns", "--minicolumns", "--inputs"},
+          "--levels has the whole network"},
+         {!levels, {"--size"}, "it is that of the images of --levels"},
+         {!o->simulate.empty(), {"--devices", "--threads"}, "--simulate has all devices"}});
     if (!levels && o->hypercolumns == 0)
       throw InputError("give the number of --hypercolumns, or --levels and --size");
     if (levels && o->size.empty()) throw InputError("--size is missing; --levels needs it");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "apps/common/common.h"
@@ -34,8 +35,14 @@ std::string memory_text(std::uint64_t memory) {
 }
 
 std::string speed_text(const PlacementDevice& device) {
-  return device.measured.empty() ? fmt::format("{:g}x, given and not measured", device.speed)
-                                 : "times measured on this machine";
+  if (device.measured.empty()) return fmt::format("{:g}x, given and not measured", device.speed);
+  std::string text = "times measured on this machine";
+  if (device.kind == PlacementKind::kGpu) {
+    text += fmt::format("; link: {:.1f} GB/s, {:.1f} GB/s in both directions, {:.1f} us",
+                        device.link_bytes_per_s * 1e-9, device.link_both_bytes_per_s * 1e-9,
+                        device.link_latency_s * 1e6);
+  }
+  return text;
 }
 
 void print_devices(const PlanReport& report) {
@@ -44,6 +51,9 @@ void print_devices(const PlanReport& report) {
     fmt::print("  {}: {}; memory: {}\n", printable(device.name), speed_text(device),
                memory_text(device.memory));
   }
+  const bool given = std::any_of(report.devices.begin(), report.devices.end(),
+                                 [](const PlacementDevice& d) { return d.measured.empty(); });
+  if (!given) return;
   fmt::print(
       "  1.0x is {:.0f} GB/s and {:.0f}e12 operations/s (NVIDIA H200); it needs {} hypercolumns at "
       "once on a\n  GPU, {} on a CPU. A level costs {:.0f} us on a GPU, {:.0f} us on a CPU. Link "
@@ -136,6 +146,11 @@ nlohmann::ordered_json devices_json(const PlanReport& report) {
     json["memory_bytes"] = device.memory == kUnlimitedMemory
                                ? nlohmann::ordered_json()
                                : nlohmann::ordered_json(device.memory);
+    if (device.kind == PlacementKind::kGpu) {
+      json["link"] = {{"bytes_per_s", device.link_bytes_per_s},
+                      {"both_bytes_per_s", device.link_both_bytes_per_s},
+                      {"latency_s", device.link_latency_s}};
+    }
     json["levels"] = nlohmann::ordered_json::array();
     for (const MeasuredLevel& level : device.measured)
       json["levels"].push_back(

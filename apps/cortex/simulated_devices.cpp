@@ -23,8 +23,11 @@ struct Unit {
 constexpr Unit kUnits[] = {{"MB", 1e6},       {"GB", 1e9},       {"TB", 1e12},
                            {"MiB", 0x1.0p20}, {"GiB", 0x1.0p30}, {"TiB", 0x1.0p40}};
 
-[[noreturn]] void fail(const std::string& device, const std::string& what) {
-  throw InputError(fmt::format("--simulate: '{}': {}", printable(device, kMostOfValue), what));
+constexpr const char* kOption = "--simulate";
+
+[[noreturn]] void fail(const std::string& device, const std::string& what,
+                       const std::string& option = kOption) {
+  throw InputError(fmt::format("{}: '{}': {}", option, printable(device, kMostOfValue), what));
 }
 
 /// A number followed by `unit`, above 0. Returns false otherwise.
@@ -45,29 +48,6 @@ double parse_speed(const std::string& device, const std::string& text) {
                    printable(text, kMostOfValue)));
 }
 
-std::uint64_t parse_memory(const std::string& device, const std::string& text) {
-  for (const Unit& unit : kUnits) {
-    double number = 0.0;
-    if (!read_number(text, unit.name, number)) continue;
-    const double bytes = number * unit.bytes;
-    if (bytes >= 1.0 && bytes <= kMostMemory) return static_cast<std::uint64_t>(bytes);
-  }
-  fail(device, fmt::format("the memory '{}' is not valid; it must be a number above 0 and MB, GB, "
-                           "TB, MiB, GiB or TiB, such as 80GB",
-                           printable(text, kMostOfValue)));
-}
-
-std::vector<std::string> words_of(const std::string& text, char between) {
-  std::vector<std::string> words;
-  std::size_t begin = 0;
-  for (;;) {
-    const std::size_t end = text.find(between, begin);
-    words.push_back(text.substr(begin, end - begin));
-    if (end == std::string::npos) return words;
-    begin = end + 1;
-  }
-}
-
 /// Returns whether the times are to be measured.
 bool parse_device(const std::string& text, PlacementDevice& device) {
   const std::size_t colon = text.find(':');
@@ -81,21 +61,52 @@ bool parse_device(const std::string& text, PlacementDevice& device) {
   const bool cpu = kind == "cpu";
   device.kind = cpu ? PlacementKind::kCpu : PlacementKind::kGpu;
   device.launch_s = cpu ? kReference.cpu_launch_s : kReference.gpu_launch_s;
-  const std::vector<std::string> parts = words_of(text.substr(colon + 1), ',');
+  const std::vector<std::string> parts = parts_of(text.substr(colon + 1), ',');
   if (parts.size() > 2)
     fail(text, fmt::format("it has {} parts after the colon; it may have speed and memory",
                            parts.size()));
   const bool measured = parts[0] == "measured";
-  if (measured && !cpu) fail(text, "a GPU is not measured; give its speed, such as gpu:1.0x,80GB");
+  if (measured && !cpu) {
+    fail(
+        text,
+        "a simulated GPU is not measured; give its speed, such as gpu:1.0x,80GB, or real GPUs with "
+        "--devices");
+  }
   if (!measured) device.speed = parse_speed(text, parts[0]);
   if (parts.size() == 2)
-    device.memory = parse_memory(text, parts[1]);
+    device.memory = parse_device_memory(kOption, text, parts[1]);
   else if (!cpu)
     fail(text, "the memory is missing; write it after a comma, such as " + text + ",80GB");
   return measured;
 }
 
 }  // namespace
+
+std::uint64_t parse_device_memory(const std::string& option, const std::string& device,
+                                  const std::string& text) {
+  for (const Unit& unit : kUnits) {
+    double number = 0.0;
+    if (!read_number(text, unit.name, number)) continue;
+    const double bytes = number * unit.bytes;
+    if (bytes >= 1.0 && bytes <= kMostMemory) return static_cast<std::uint64_t>(bytes);
+  }
+  fail(device,
+       fmt::format("the memory '{}' is not valid; it must be a number above 0 and MB, GB, "
+                   "TB, MiB, GiB or TiB, such as 80GB",
+                   printable(text, kMostOfValue)),
+       option);
+}
+
+std::vector<std::string> parts_of(const std::string& text, char between) {
+  std::vector<std::string> words;
+  std::size_t begin = 0;
+  for (;;) {
+    const std::size_t end = text.find(between, begin);
+    words.push_back(text.substr(begin, end - begin));
+    if (end == std::string::npos) return words;
+    begin = end + 1;
+  }
+}
 
 SimulatedDevices parse_devices(const std::string& text) {
   SimulatedDevices all;

@@ -25,6 +25,8 @@ namespace {
 
 struct TrainCortexOptions : TrainingFiles {
   std::vector<std::string> levels;
+  std::string rule = "hebb";
+  bool no_off_cells = false;
   std::string read_out = "delta";
   bool keep_slant = false;
   std::string picture;
@@ -38,10 +40,14 @@ CortexTraining training_of(const TrainCortexOptions& options) {
     throw InputError(fmt::format("--levels has {} levels; it may have {}", options.levels.size(),
                                  parameters.levels.size()));
   }
-  for (std::size_t i = 0; i < options.levels.size(); ++i)
+  for (std::size_t i = 0; i < options.levels.size(); ++i) {
+    if (i == 0 && parse_fields(options.levels[i], parameters)) continue;
     parameters.levels[i] = parse_level(options.levels[i]);
+  }
   if (!options.levels.empty()) parameters.level_count = static_cast<int>(options.levels.size());
   parameters.deslant = !options.keep_slant;
+  training.rule = options.rule == "bcpnn" ? CortexRule::kBcpnn : CortexRule::kHebb;
+  training.off_cells = !options.no_off_cells;
   training.read_out = options.read_out == "bayes" ? CortexReadOut::kBayes : CortexReadOut::kDelta;
   return training;
 }
@@ -121,9 +127,11 @@ void add_learning_options(CLI::App& command, TrainCortexOptions& options) {
   CortexTraining& training = options.training;
   CortexParameters& parameters = training.parameters;
   command
-      .add_option("--levels", options.levels,
-                  "Levels, the lowest first, with commas between them: window/stride:minicolumns; "
-                  "default: 12x12/2x2:256")
+      .add_option(
+          "--levels", options.levels,
+          "Levels, the lowest first, with commas between them: window/stride:minicolumns, or "
+          "hypercolumns*inputs:minicolumns for a lowest level of fields of free pixels, such "
+          "as 15*78:200; default: 12x12/2x2:256")
       ->delimiter(',');
   command
       .add_option("--lgn-threshold", parameters.lgn_threshold,
@@ -143,7 +151,33 @@ void add_learning_options(CLI::App& command, TrainCortexOptions& options) {
                   "Images that each hypercolumn learns from, 1 to 100000000")
       ->capture_default_str();
   command
-      .add_option("--least-rate", training.least_rate, "Least rate of the features, 0.0001 to 1")
+      .add_option("--rule", options.rule,
+                  "Rule of the features: hebb moves the winner; bcpnn moves all that are active")
+      ->check(CLI::IsMember({"hebb", "bcpnn"}))
+      ->capture_default_str();
+  command
+      .add_option("--least-rate", training.least_rate,
+                  "Rule hebb: least rate of the features, 0.0001 to 1")
+      ->capture_default_str();
+  command.add_option("--batch", training.batch, "Rule bcpnn: images of an update, 1 to 1000000")
+      ->capture_default_str();
+  command
+      .add_option("--trace-rate", training.trace_rate,
+                  "Rule bcpnn: rate of the traces in an update, 0.0001 to 1")
+      ->capture_default_str();
+  command
+      .add_option("--bias-gain", training.bias_gain,
+                  "Rule bcpnn: factor of the logarithm of the activity in the bias, -100 to 100")
+      ->capture_default_str();
+  command.add_flag("--no-off-cells", options.no_off_cells,
+                   "Rule bcpnn: only bright pixels count, as in StreamBrain");
+  command
+      .add_option("--rewirings", training.rewirings,
+                  "Free pixels: how often those with little information are exchanged, 0 to 100000")
+      ->capture_default_str();
+  command
+      .add_option("--exchanges", training.exchanges,
+                  "Free pixels: of a field, exchanged at a time, at most, 1 to 4096")
       ->capture_default_str();
   command.add_option("--picture", options.picture,
                      "Write a picture of the features of a hypercolumn of the lowest level (.png)");
@@ -198,7 +232,17 @@ void add_train_cortex_command(CLI::App& train, int& exit_code) {
   command->footer("Ctrl-C stops. docs/cortex.md tells what is learned.");
   command->callback([command, options, &exit_code] {
     const bool bayes = options->read_out == "bayes";
-    check_options(*command, {{bayes, {"--passes", "--rate"}, "read-out bayes needs one pass"},
+    const bool bcpnn = options->rule == "bcpnn";
+    const bool fields =
+        !options->levels.empty() && options->levels[0].find('*') != std::string::npos;
+    check_options(*command, {{bcpnn, {"--least-rate"}, "rule bcpnn has the rate --trace-rate"},
+                             {!bcpnn,
+                              {"--batch", "--trace-rate", "--bias-gain", "--no-off-cells"},
+                              "they belong to --rule bcpnn"},
+                             {!fields,
+                              {"--rewirings", "--exchanges"},
+                              "without free pixels in --levels, no field is rewired"},
+                             {bayes, {"--passes", "--rate"}, "read-out bayes needs one pass"},
                              {!bayes, {"--prior"}, "read-out delta has no prior"},
                              {options->training.copies == 0,
                               {"--rotation", "--scale", "--shear", "--shift"},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "apps/common/training.h"
 #include "apps/cortex/commands.h"
 #include "apps/cortex/level_text.h"
+#include "apps/cortex/real_devices.h"
 #include "ocellus/cortical_network.h"
 
 namespace ocellus::app {
@@ -37,7 +39,20 @@ struct TrainNetworkOptions : TrainingFiles {
   int feedback_rounds = 0;
   int feedback_tolerance = 1;
   std::uint64_t seed = 1;
+  std::string devices;  ///< empty: the CPU
 };
+
+/// The network on the devices of the options, as `ocellus cortex plan` places it; null: the CPU
+/// learns.
+std::unique_ptr<PlacedRun> placed_run(const TrainNetworkOptions& o,
+                                      const CorticalNetworkConfig& config) {
+  if (o.devices.empty()) return nullptr;
+  std::vector<RealDevice> devices = parse_real_devices("--devices", o.devices, 1);
+  measure_devices(config, {}, devices);
+  const CorticalPlacement placement =
+      take(place_cortical_network(config, placement_devices(devices)), "--devices");
+  return std::make_unique<PlacedRun>(config, placement, devices);
+}
 
 CorticalNetworkConfig config_of(const TrainNetworkOptions& o, const LabeledImages& images) {
   CorticalNetworkConfig config;
@@ -228,7 +243,10 @@ void run_train_network(const TrainNetworkOptions& o) {
                                  images.width, images.height));
   }
   require_writable(o.out);
-  CorticalNetwork network = take(CorticalNetwork::create(config_of(o, images)), "network");
+  const CorticalNetworkConfig config = config_of(o, images);
+  const std::unique_ptr<PlacedRun> placed = placed_run(o, config);
+  std::optional<CorticalNetwork> on_cpu;
+  if (placed == nullptr) on_cpu = take(CorticalNetwork::create(config), "network");
 
   const StopsEarly stops;
   TrainingWatch watch;
@@ -236,7 +254,11 @@ void run_train_network(const TrainNetworkOptions& o) {
   const std::size_t pixels = pixels_of(images);
   const std::size_t shown = shown_of(images, o.first);
   const auto show = [&](std::size_t i, bool learn) {
-    network.step(images.ink.data() + i * pixels, images.width, learn);
+    const std::uint8_t* const image = images.ink.data() + i * pixels;
+    if (on_cpu)
+      on_cpu->step(image, images.width, learn);
+    else
+      take(placed->network().step(image, images.width, learn), "--devices");
   };
   for (int pass = 0; pass < o.passes; ++pass) {
     for (std::size_t i = 0; i < shown; ++i) {
@@ -253,6 +275,12 @@ void run_train_network(const TrainNetworkOptions& o) {
   watch.end();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (placed != nullptr) {
+    // The CPU labels and tests the network.
+    take(placed->network().save_file(o.out.c_str()), o.out);
+    on_cpu = take(CorticalNetwork::load_file(o.out.c_str()), o.out);
+  }
+  CorticalNetwork& network = *on_cpu;
   int classes = 0;
   for (const std::uint16_t label : images.labels) classes = std::max(classes, label + 1);
   for (const std::uint16_t label : tested.labels) classes = std::max(classes, label + 1);
@@ -324,6 +352,9 @@ void add_train_network_command(CLI::App& train, int& exit_code) {
       ->capture_default_str();
   command->add_option("--feedback-tolerance", o->feedback_tolerance, "F, 1 to 1000")
       ->capture_default_str();
+  command->add_option("--devices", o->devices,
+                      std::string("Learn on them. ") + kDevicesHelp +
+                          ". They are measured, and the network is placed as by cortex plan");
   command->add_option("--seed", o->seed, "Seed of the network and of --noise and --occlusion")
       ->capture_default_str();
   command->add_option("-o,--output", o->out, "The network (.ocellus)")->required();

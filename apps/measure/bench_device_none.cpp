@@ -42,6 +42,10 @@ std::vector<LayerColumn> device_layer_columns(const DigitsBenchOptions&, const E
   refuse();
 }
 
+std::vector<ExampleRun> run_examples(const EngineConfig&) {
+  refuse();
+}
+
 std::vector<DeviceSteps> device_steps(const CortexBenchOptions&, const EngineConfig&,
                                       const CorticalNetworkConfig&,
                                       const std::vector<std::int32_t>&) {

@@ -53,7 +53,11 @@ void write_curves_svg(const std::string& path, const CurvePlot& plot) {
   if (!curves.empty()) {
     std::sort(x_ticks.begin(), x_ticks.end());
     x_ticks.erase(std::unique(x_ticks.begin(), x_ticks.end()), x_ticks.end());
-    const Axis x{least_x, std::max(most_x, least_x + 1.0), false, 80.0, kWidth - kNames};
+    Axis x{least_x, std::max(most_x, least_x + 1.0), false, 80.0, kWidth - kNames};
+    if (plot.logarithmic_x) {
+      x = {least_x / 1.1, most_x * 1.1, true, x.from, x.to};
+      x_ticks = ticks_of(x, 8);
+    }
     const Axis y{least_y / 1.3, most_y * 1.3, true, kBottom, kTop};
     std::vector<std::pair<double, std::string>> y_ticks;
     for (const double tick : ticks_of(y, 6)) y_ticks.emplace_back(tick, fmt::format("{:g}", tick));

@@ -18,6 +18,7 @@ struct CurvePlot {
   std::string machine;
   std::string x_label;
   std::string y_label;
+  bool logarithmic_x = false;
   std::vector<Curve> curves;  ///< up to five; those without points are left out
 };
 

@@ -47,6 +47,31 @@ GrayImage frame_of(const DigitImages& digits, std::size_t first, const DigitsBen
   return frame;
 }
 
+DigitImages digits_of(const IdxImages& images) {
+  return {images.width, images.height, images.pixels,
+          std::vector<std::uint8_t>(images.count, std::uint8_t{0})};
+}
+
+OperatorConfig config_of(const std::string& model) {
+  NeocognitronConfig config;
+  if (!config.model.assign(model.c_str()))
+    throw InputError(fmt::format("--model '{}' is too long", printable(model)));
+  return config;
+}
+
+/// The share of right answers.
+double accuracy_of(const CharacterImages& characters, OperatorConfig config,
+                   const std::string& model, const EngineConfig& engine) {
+  const std::vector<int> classes = classes_of(characters, CharacterNames(model), model);
+  const int batch = set_batches(config, characters.images);
+  OperatorRun run(engine, config);
+  BatchTimes times;
+  RecognitionResult result = recognize_batches(run, characters.images, batch, times);
+  if (result.count() < classes.size()) throw InputError("interrupted");
+  result.classes = classes;
+  return result.accuracy();
+}
+
 /// Milliseconds of each frame, one at a time.
 std::vector<double> host_times(const EngineConfig& config, const DigitsBenchCase& made,
                                int frames) {
@@ -81,25 +106,32 @@ std::vector<double> host_times(const EngineConfig& config, const DigitsBenchCase
 
 int bench_digits_on_host(const DigitsBenchOptions& o, const EngineConfig& engine,
                          const EngineInfo& info) {
+  const std::vector<DigitsBenchCase> cases = digits_bench_cases(o, engine, 1);
   nlohmann::ordered_json json = bench_head("digits", info);
   json["workers"] = info.workers;
   json["rows"] = nlohmann::ordered_json::array();
   if (!o.common.json) {
-    fmt::print("ocellus {} bench digits: patches to classes on {}\n\n{:<32} {:>8} {:>10} {:>10}\n",
-               version(), cpu_text(info), "model", "patches", "p50 us", "p99 us");
+    fmt::print(
+        "ocellus {} bench digits: patches to classes on {}\n\n{:<32} {:>8} {:>10} {:>10}{}\n",
+        version(), cpu_text(info), "model", "patches", "p50 us", "p99 us",
+        o.labels.empty() ? "" : "   accuracy");
   }
-  for (const DigitsBenchCase& made : digits_bench_cases(o, 1)) {
+  std::vector<double> medians;
+  for (const DigitsBenchCase& made : cases) {
     const std::vector<double> times = host_times(engine, made, o.host_frames());
     const double p50 = percentile(times, 50.0);
     const double p99 = percentile(times, 99.0);
+    medians.push_back(p50);
     json["rows"].push_back(
         {{"model", made.model}, {"patches", made.patches}, {"p50_ms", p50}, {"p99_ms", p99}});
+    if (made.accuracy) json["rows"].back()["accuracy"] = *made.accuracy;
     if (!o.common.json) {
-      fmt::print("{:<32} {:>8} {:>10.1f} {:>10.1f}\n", printable(made.model), made.patches,
-                 1e3 * p50, 1e3 * p99);
+      fmt::print("{:<32} {:>8} {:>10.1f} {:>10.1f}{}\n", printable(made.model), made.patches,
+                 1e3 * p50, 1e3 * p99, accuracy_text(made.accuracy));
     }
   }
   if (o.common.json) print_json(json);
+  if (!o.plot.empty()) plot_digits_bench(o.plot, cases, medians, cpu_text(info));
   return kDone;
 }
 
@@ -116,20 +148,29 @@ int run_bench_digits(const DigitsBenchOptions& o) {
 
 }  // namespace
 
-std::vector<DigitsBenchCase> digits_bench_cases(const DigitsBenchOptions& options, int depth) {
+std::vector<DigitsBenchCase> digits_bench_cases(const DigitsBenchOptions& options,
+                                                const EngineConfig& engine, int depth) {
+  std::optional<CharacterImages> read;
+  if (!options.images.empty())
+    read = read_character_images(options.images, options.labels, CharacterInk::kAuto);
   std::vector<DigitsBenchCase> cases;
   for (const std::string& model : options.models) {
+    const OperatorConfig chosen = config_of(model);
+    std::optional<double> accuracy;
+    if (!options.labels.empty()) accuracy = accuracy_of(*read, chosen, model, engine);
     for (const int patches : options.patches) {
-      const DigitImages digits = draw_digits(static_cast<std::size_t>(kFrames * patches), kSeed);
+      const DigitImages digits =
+          read ? digits_of(read->images)
+               : draw_digits(static_cast<std::size_t>(kFrames * patches), kSeed);
       DigitsBenchCase made;
       made.model = model;
       made.patches = patches;
+      made.accuracy = accuracy;
       NeocognitronConfig& config = made.config;
+      config = *chosen.get_if<NeocognitronConfig>();
       const int columns = columns_of(patches);
       config.size = {columns * digits.width, patches / columns * digits.height};
       config.depth = depth;
-      if (!config.model.assign(model.c_str()))
-        throw InputError(fmt::format("--model '{}' is too long", printable(model)));
       config.layout = CharacterLayout::kTiles;
       config.tile_width = digits.width;
       config.tile_height = digits.height;
@@ -140,6 +181,32 @@ std::vector<DigitsBenchCase> digits_bench_cases(const DigitsBenchOptions& option
     }
   }
   return cases;
+}
+
+std::string accuracy_text(const std::optional<double>& accuracy) {
+  return accuracy ? fmt::format(" {:>8.2f} %", 100.0 * *accuracy) : "";
+}
+
+void plot_digits_bench(const std::string& path, const std::vector<DigitsBenchCase>& cases,
+                       const std::vector<double>& ms, const std::string& machine) {
+  CurvePlot plot;
+  plot.title = "Wrong answers against time";
+  plot.subtitle = "Models of more and more planes, from patches to classes";
+  plot.machine = machine;
+  plot.x_label = "time, ms";
+  plot.y_label = "Wrong answers, percent";
+  plot.logarithmic_x = true;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    // A logarithmic axis has no place for a model without mistakes.
+    if (ms[i] <= 0.0 || !cases[i].accuracy || *cases[i].accuracy >= 1.0) continue;
+    const std::string name = counted(cases[i].patches, "patch", "patches");
+    auto curve = std::find_if(plot.curves.begin(), plot.curves.end(),
+                              [&](const Curve& other) { return other.name == name; });
+    if (curve == plot.curves.end()) curve = plot.curves.insert(curve, Curve{name, {}});
+    curve->points.emplace_back(ms[i], 100.0 * (1.0 - *cases[i].accuracy));
+  }
+  for (Curve& curve : plot.curves) std::sort(curve.points.begin(), curve.points.end());
+  write_curves_svg(path, plot);
 }
 
 void add_bench_digits_command(CLI::App& bench, int& exit_code) {
@@ -182,11 +249,23 @@ void add_bench_digits_command(CLI::App& bench, int& exit_code) {
                    "the model are left out or repeated")
       ->delimiter(',')
       ->expected(3);
+  command->add_option("--images", o->images,
+                      "IDX file with the digits of the frames (default: drawn from strokes)");
+  command
+      ->add_option("--labels", o->labels,
+                   "IDX file with their labels: each row has the accuracy of its model")
+      ->needs("--images");
+  command
+      ->add_option("--plot", o->plot,
+                   "Write a plot of wrong answers against time (.svg), a point for each model")
+      ->needs("--labels");
   add_common_options(*command, o->common);
   command->callback([command, o, &exit_code] {
+    if (!o->plot.empty() && file_extension(o->plot) != ".svg")
+      throw InputError(fmt::format("--plot is '{}'; it must end in .svg", o->plot));
     check_options(*command,
                   {{o->papers(),
-                    {"--patches", "--depth"},
+                    {"--patches", "--depth", "--images", "--labels", "--plot"},
                     "--schedule papers and all recognize one character at a time"},
                    {o->papers(), {"--threads"}, "--schedule papers and all use one thread"},
                    {!o->papers(), {"--planes"}, "it applies to --schedule papers and all"}});

@@ -8,6 +8,8 @@
 #include "apps/common/common.h"
 #include "apps/common/operator_run.h"
 #include "apps/io/image_io.h"
+#include "apps/measure/curve_plot.h"
+#include "apps/neocognitron/image_batches.h"
 
 namespace ocellus::app {
 
@@ -19,6 +21,9 @@ struct DigitsBenchOptions {
   std::vector<int> planes;  ///< of US2 to US4 in place of the model's; empty: the model's
   std::optional<int> frames;
   std::optional<int> depth;
+  std::string images;  ///< IDX files with the digits of the frames; empty: drawn from strokes
+  std::string labels;
+  std::string plot;  ///< SVG file; empty: none
 
   bool papers() const { return schedule != "ours"; }
 
@@ -36,10 +41,21 @@ struct DigitsBenchCase {
   int patches = 0;
   NeocognitronConfig config;
   std::vector<GrayImage> frames;
+  std::optional<double> accuracy;  ///< share of the labeled images that the model reads right
 };
 
-/// All models with all numbers of patches. `depth`: frames in flight.
-std::vector<DigitsBenchCase> digits_bench_cases(const DigitsBenchOptions& options, int depth);
+/// All models with all numbers of patches. `depth`: frames in flight. Recognizes the labeled images
+/// with each model.
+std::vector<DigitsBenchCase> digits_bench_cases(const DigitsBenchOptions& options,
+                                                const EngineConfig& engine, int depth);
+
+/// The column "accuracy" of a row; empty without labels.
+std::string accuracy_text(const std::optional<double>& accuracy);
+
+/// Draws wrong answers over time, a point for each model and a curve for each number of patches.
+/// `ms`: of each case; 0: not measured. Throws InputError.
+void plot_digits_bench(const std::string& path, const std::vector<DigitsBenchCase>& cases,
+                       const std::vector<double>& ms, const std::string& machine);
 
 /// Measures on a CUDA device, with frames and results in its memory. Throws InputError in a build
 /// without the kernels that measure a device.

@@ -186,6 +186,7 @@ nlohmann::ordered_json table_json(const DigitsBenchOptions& o, const Table& tabl
   json["planes"] = table.made.network.planes;
   json["planes_changed"] = !o.planes.empty();
   json["characters"] = table.made.characters.size();
+  json["several"] = kSeveral;
   json["active"] = table.active;
   json["columns"] = nlohmann::ordered_json::array();
   for (const LayerColumn& column : table.columns) {
@@ -199,6 +200,8 @@ nlohmann::ordered_json table_json(const DigitsBenchOptions& o, const Table& tabl
     }
     c["character_ms"] = median(column.character_ms);
     if (!column.transfer_ms.empty()) c["transfer_ms"] = median(column.transfer_ms);
+    if (!column.in_turn_ms.empty()) c["several_in_turn_ms"] = median(column.in_turn_ms);
+    if (!column.overlapped_ms.empty()) c["several_overlapped_ms"] = median(column.overlapped_ms);
     if (column.threads[0] != 0) c["threads"] = column.threads;
     c["largest_difference"] = column.difference;
     json["columns"].push_back(c);
@@ -240,6 +243,10 @@ void print_table(const Table& table) {
   const auto on_device = [](const LayerColumn& c) { return !c.transfer_ms.empty(); };
   if (!std::any_of(table.columns.begin(), table.columns.end(), on_device)) return;
   print_row("transfers", table.columns, [&](const LayerColumn& c) { return of(c.transfer_ms); });
+  print_row(fmt::format("{} in turn", kSeveral), table.columns,
+            [&](const LayerColumn& c) { return of(c.in_turn_ms); });
+  print_row(fmt::format("{} at once", kSeveral), table.columns,
+            [&](const LayerColumn& c) { return of(c.overlapped_ms); });
   for (const LayerColumn& c : table.columns)
     if (c.threads[0] != 0)
       fmt::print("{}: {} threads in a block of S1 to S4\n", c.name, fmt::join(c.threads, ", "));
@@ -321,7 +328,10 @@ int bench_digit_layers(const DigitsBenchOptions& o, const EngineConfig& engine,
         "T1 "
         "to T5, of\nU0 and of the scores, come in addition. The character of ours on cuda: all "
         "kernels "
-        "of a frame of one\ntile in device memory.\n");
+        "of a frame of one\ntile in device memory. {0} in turn and {0} at once: that many "
+        "characters from and to the host, by the\nclock of the host; at once: T1 to T5 in {1} "
+        "streams, ours in one frame.\n",
+        kSeveral, kStreams);
   }
   return kDone;
 }

@@ -33,6 +33,10 @@ struct LayerColumn {
   std::array<std::vector<double>, kNeocognitronStages> simple_ms;  ///< empty: not measured
   std::vector<double> character_ms;                                ///< from U0 to UC4
   std::vector<double> transfer_ms;  ///< on a device: from and to the host; may be empty
+  /// On a device: kSeveral characters by the clock of the host, transfers included, one after
+  /// another and overlapping. May be empty.
+  std::vector<double> in_turn_ms;
+  std::vector<double> overlapped_ms;
   std::array<int, kNeocognitronStages> threads{};  ///< of a block; 0: not known
   double difference = 0.0;                         ///< the largest one from the operator on the CPU
 };
@@ -41,6 +45,11 @@ struct LayerColumn {
 /// it is above the tolerance: the times of wrong results mean nothing.
 void note_difference(LayerColumn& column, const char* what, const std::vector<float>& expected,
                      const std::vector<float>& actual);
+
+/// Characters that are recognized at the same time: as many as a telephone number has.
+inline constexpr int kSeveral = 8;
+/// Streams in which they overlap.
+inline constexpr int kStreams = 4;
 
 /// Characters on which each S-layer is compared.
 inline constexpr std::size_t kComparedCharacters = 3;

@@ -1,5 +1,7 @@
 // The columns of `ocellus bench digits --schedule papers` and `all` on a CUDA device.
 #include <array>
+#include <chrono>
+#include <vector>
 
 #include "apps/measure/device_run.h"
 #include "apps/neocognitron/bench_layers.h"
@@ -42,6 +44,49 @@ void time_layer(Device& device, int stage, LayerColumn& column) {
       take(device.layer_ms(stage, kRepeats), column.name));
 }
 
+/// Milliseconds of `run`, after one more run.
+template <typename Run>
+std::vector<double> times_of(const Run& run) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> times;
+  for (int i = -1; i < kRepeats; ++i) {
+    const auto begun = Clock::now();
+    run();
+    if (i >= 0)
+      times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begun).count());
+  }
+  return times;
+}
+
+/// Several characters, one after another and in kStreams streams.
+void time_several(const Schedule& schedule, const EngineConfig& config, const LayerBenchCase& made,
+                  LayerColumn& column) {
+  EngineConfig settings = config;
+  settings.device_stream_sets = kStreams;
+  const Footprint one = take(PaperNeocognitron::footprint(made.network), column.name);
+  for (int i = 0; i < kStreams; ++i) settings.memory += one;
+  Engine engine = take(Engine::create(settings), "engine");
+  std::vector<PaperNeocognitron> ops;
+  for (int i = 0; i < kStreams; ++i) {
+    ops.push_back(
+        take(PaperNeocognitron::create(engine, made.network, schedule.schedule), column.name));
+  }
+  std::vector<float> scores(made.network.names.size());
+  const auto run = [&](std::size_t streams) {
+    for (std::size_t c = 0; c < kSeveral + streams; ++c) {
+      PaperNeocognitron& op = ops[c % streams];
+      if (c >= streams) {
+        const std::size_t ended = (c - streams) % made.characters.size();
+        take(op.end(scores), column.name);
+        note_difference(column, "a score", made.largest[ended], scores);
+      }
+      if (c < kSeveral) take(op.begin(made.characters[c % made.characters.size()]), column.name);
+    }
+  };
+  column.in_turn_ms = times_of([&] { run(1); });
+  column.overlapped_ms = times_of([&] { run(kStreams); });
+}
+
 LayerColumn of_paper(const Schedule& schedule, const EngineConfig& config,
                      const LayerBenchCase& made) {
   LayerColumn column;
@@ -69,6 +114,7 @@ LayerColumn of_paper(const Schedule& schedule, const EngineConfig& config,
   }
   for (int stage = 0; stage < kNeocognitronStages; ++stage)
     column.threads[static_cast<std::size_t>(stage)] = op.threads(stage);
+  time_several(schedule, config, made, column);
   return column;
 }
 
@@ -88,6 +134,18 @@ void add_operator_layers(const EngineConfig& config, const LayerBenchCase& made,
       time_layer(device, stage, column);
     }
   }
+}
+
+/// Milliseconds of the operator with several tiles in a frame of ordinary memory.
+std::vector<double> time_frame_of_several(const EngineConfig& engine, const std::string& model) {
+  DigitsBenchOptions options;
+  options.models = {model};
+  options.patches = {kSeveral};
+  const DigitsBenchCase made = digits_bench_cases(options, engine, 1).front();
+  std::vector<const GrayImage*> frames;
+  for (const GrayImage& frame : made.frames) frames.push_back(&frame);
+  DeviceRun run(engine, maker_of<Neocognitron>(made.config), MemorySpace::kHost, frames);
+  return run.measure(kRepeats).alone_ms;
 }
 
 /// The operator with one tile in a frame.
@@ -123,6 +181,7 @@ LayerColumn of_operator(const EngineConfig& engine, const LayerBenchCase& made) 
       note_difference(column, "a score", made.scores[i], scores);
     }
     column.character_ms = run.measure(static_cast<int>(frames.size()) * kRepeats).device_ms;
+    column.overlapped_ms = time_frame_of_several(engine, made.model);
   } catch (const RowRefused& refused) {
     throw InputError(refused.what());
   }

@@ -18,12 +18,14 @@
 #include "apps/common/training.h"
 #include "apps/io/idx_file.h"
 #include "apps/io/output_file.h"
+#include "apps/neocognitron/labeled_frames.h"
 #include "ocellus/neocognitron_training.h"
 
 namespace ocellus::app {
 namespace {
 
 struct TrainOptions : TrainingFiles {
+  std::string frames;
   std::string from;
   std::string checkpoint;
   bool resume = false;
@@ -63,7 +65,8 @@ void keep_first(LabeledImages& images, int per_class) {
 
 Images read_images(const TrainOptions& options) {
   Images images;
-  images.training = read_labeled_images(options);
+  images.training =
+      options.frames.empty() ? read_labeled_images(options) : read_labeled_frames(options.frames);
   // The split comes first. So the validation images do not depend on --per-class.
   images.validation = split_validation(images.training, options.validation, options.training.seed);
   if (options.per_class > 0) keep_first(images.training, options.per_class);
@@ -161,7 +164,10 @@ void print_report(const TrainOptions& options, const Images& images,
 }
 
 void check(const TrainOptions& options) {
-  check_training_files(options);
+  // The images of frames have no files of their own.
+  TrainingFiles files = options;
+  if (!options.frames.empty()) files.images = files.labels = options.frames;
+  check_training_files(files);
   std::error_code code;
   if (!options.checkpoint.empty() &&
       (options.checkpoint == options.out ||
@@ -240,6 +246,10 @@ void run_train(const TrainOptions& options) {
 
 void add_input_options(CLI::App& command, TrainOptions& options) {
   add_training_inputs(command, options);
+  command.add_option(
+      "--frames", options.frames,
+      "In place of --images: text file with a frame on each line: an image file, the characters in "
+      "it, and their boxes as in --fields of ocellus digits");
   command
       .add_option("--per-class", options.per_class,
                   "Learn the first N images of each class only; 0: all")
@@ -379,6 +389,9 @@ void add_train_digits_command(CLI::App& train, int& exit_code) {
                     {"--planes", "--feature-images", "--learning-thresholds", "--thresholds",
                      "--kill-losers", "--read-out", "--extent", "--keep-slant"},
                     "the model of --from has learned stages 1 to 3"},
+                   {!options->frames.empty(),
+                    {"--images", "--labels", "--class-names", "--ink", "--validation"},
+                    "--frames has the characters, and may cut one in two ways"},
                    {options->checkpoint.empty(),
                     {"--checkpoint-images", "--resume"},
                     "--checkpoint names no file"}});

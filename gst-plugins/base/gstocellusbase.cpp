@@ -133,6 +133,10 @@ gboolean gst_ocellus_base_get_keep_chroma(GstOcellusBase* self) {
   return gst_ocellus::get_locked(self, gst_ocellus_base_get_private(self)->keep_chroma);
 }
 
+Expected<void> gst_ocellus_base_save_model(GstOcellusBase* self, const gchar* path) {
+  return gst_ocellus_base_get_private(self)->op.save_model(path);
+}
+
 ocellus::ImageView gst_ocellus_base_get_plane(GstOcellusBase* self, guint8* data, int index) {
   return gst_ocellus_base_get_private(self)->op.plane(data, index);
 }
@@ -223,9 +227,16 @@ static gboolean gst_ocellus_base_start(GstBaseTransform* trans) {
   return TRUE;
 }
 
+static void end_learning(GstOcellusBase* self) {
+  const auto ending = GST_OCELLUS_BASE_GET_CLASS(self)->ending;
+  auto& op = gst_ocellus_base_get_private(self)->op;
+  if (ending != nullptr && op.exists() && op.take_changed()) ending(self);
+}
+
 static gboolean gst_ocellus_base_stop(GstBaseTransform* trans) {
   GstOcellusBase* self = GST_OCELLUS_BASE(trans);
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  end_learning(self);
   gst_ocellus::reset_stream(self);
   priv->mark_discont = false;
   priv->op.destroy();
@@ -311,8 +322,11 @@ static gboolean gst_ocellus_base_sink_event(GstBaseTransform* trans, GstEvent* e
     case GST_EVENT_SEGMENT:
     case GST_EVENT_GAP:
     case GST_EVENT_SEGMENT_DONE:
+      gst_ocellus::drain(self);
+      break;
     case GST_EVENT_EOS:
       gst_ocellus::drain(self);
+      end_learning(self);
       break;
     default:
       // The frames before a serialized event go out before it. The macro GST_EVENT_IS_SERIALIZED

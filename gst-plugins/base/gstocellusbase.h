@@ -94,6 +94,9 @@ struct _GstOcellusBaseClass {
   void (*draw)(GstOcellusBase* self, GstBuffer* buffer, const ocellus::OverlayImage& image);
   /// Optional: adds the fields of the result of `buffer` to the element message of a frame.
   void (*describe)(GstOcellusBase* self, GstBuffer* buffer, GstStructure* message);
+  /// Optional, for an operator that learns: called at the end of the stream, when its frames have
+  /// been pushed, and before the operator is destroyed, if frames have come since the last call.
+  void (*ending)(GstOcellusBase* self);
   /// Optional: whether the message of a frame is posted even if post-messages is FALSE. Called once
   /// for each buffer with a result, in the order in which the buffers are pushed.
   gboolean (*wants_message)(GstOcellusBase* self, GstBuffer* buffer);
@@ -104,6 +107,10 @@ struct _GstOcellusBaseClass {
 /// this call. They pass other properties on to the parent class.
 void gst_ocellus_base_class_set_operator(GstOcellusBaseClass* klass,
                                          const ocellus::OperatorDescription* description);
+
+/// OperatorHandle::save_model; any thread. Waits for the frame that is computed, and the stream
+/// waits until the file is written.
+ocellus::Expected<void> gst_ocellus_base_save_model(GstOcellusBase* self, const gchar* path);
 
 /// Whether frames are held back until the result that describes them is ready. Set it before the
 /// caps are negotiated.

@@ -24,7 +24,6 @@ static Expected<void> create_operator(GstOcellusBase* self, const VideoCaps& cap
   }
   // When downstream renegotiates, the same caps arrive again. The temporal state is kept.
   if (priv->op.exists() && is_same_picture(caps, priv->caps)) return {};
-  priv->op.destroy();
   reset_stream(self);
   priv->caps = caps;
   return priv->op.create(*config, incaps);

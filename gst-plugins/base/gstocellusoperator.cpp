@@ -73,6 +73,12 @@ ImageView ElementOperator::plane(guint8* data, int index) const {
 
 Expected<void> ElementOperator::create(EngineConfig config, GstCaps* caps) {
   GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(element_);
+  std::optional<OperatorHandle> learned;
+  if (op_ && op_->info().learns) {
+    reset();
+    const Turn turn(*this);
+    learned = std::exchange(op_, std::nullopt);
+  }
   destroy();
   const Expected<EngineInfo> engine_info = Engine::probe(config);
   if (!engine_info) return tl::unexpected(engine_info.error());
@@ -128,7 +134,11 @@ Expected<void> ElementOperator::create(EngineConfig config, GstCaps* caps) {
   if (Expected<void> pooled = pools_.create(pools, *engine, caps); !pooled) return pooled;
   fetched_ = std::move(fetched);
   engine_.emplace(std::move(*engine));
-  op_.emplace(std::move(*op));
+  {
+    const Turn turn(*this);
+    op_.emplace(std::move(*op));
+  }
+  if (learned) take_learned(*learned);
 
   const EngineInfo& got = engine_->info();
   std::string name = ocellus::backend_name(got.backend);
@@ -142,9 +152,28 @@ Expected<void> ElementOperator::create(EngineConfig config, GstCaps* caps) {
   return {};
 }
 
+void ElementOperator::take_learned(OperatorHandle& from) {
+  const Expected<void> taken = op_->take_learned(from);
+  if (taken) return;
+  GST_ELEMENT_WARNING(element_, RESOURCE, FAILED,
+                      ("What the operator has learned is lost. It begins with its model again."),
+                      ("%s", taken.error().text));
+}
+
+Expected<void> ElementOperator::save_model(const char* path) {
+  const Turn turn(*this);
+  if (op_) return op_->save_model(path);
+  return tl::unexpected(ocellus::make_error(
+      Status::kUnsupported,
+      "there is no operator to save: the element creates it when the caps are known"));
+}
+
 void ElementOperator::destroy() {
   reset();
-  op_.reset();
+  {
+    const Turn turn(*this);
+    op_.reset();
+  }
   fetched_.clear();
   engine_.reset();
 }
@@ -189,7 +218,10 @@ void ElementOperator::drop_frames() {
 }
 
 void ElementOperator::reset() {
-  if (op_) op_->reset();
+  if (op_) {
+    const Turn turn(*this);
+    op_->reset();
+  }
   drop_frames();
 }
 
@@ -352,12 +384,16 @@ Expected<void> ElementOperator::begin(guint index, bool* bad_picture) {
   frame.sequence = next->task.sequence;
   // GST_CLOCK_TIME_NONE is returned unchanged.
   frame.timestamp_ns = static_cast<gint64>(GST_BUFFER_PTS(picture));
-  const Expected<Ticket> ticket = op_->submit(frame, output);
+  const Expected<Ticket> ticket = [&] {
+    const Turn turn(*this);
+    return op_->submit(frame, output);
+  }();
   if (!ticket) {
     unmap(next);
     return tl::unexpected(ticket.error());
   }
   next->ticket = *ticket;
+  changed_ = info_.learns;
   if (produces_video()) {
     if (Expected<void> colored = write_chroma(next, keep_chroma); !colored) return colored;
   }
@@ -414,13 +450,18 @@ int ElementOperator::looks_at(const FrameInFlight& frame, Deadline deadline) con
   return static_cast<int>(pools_.result_bytes() / kSmallestPiece) + 2;
 }
 
+Expected<FrameInfo> ElementOperator::look(const FrameInFlight& frame, Deadline deadline) {
+  const Turn turn(*this);
+  return op_->wait(frame.ticket, deadline);
+}
+
 Outcome ElementOperator::wait_oldest(Deadline deadline, FrameInfo* info) {
   for (;;) {
     FrameInFlight& oldest = frame(0);
-    Expected<FrameInfo> done = op_->wait(oldest.ticket, deadline);
+    Expected<FrameInfo> done = look(oldest, deadline);
     for (int looks = looks_at(oldest, deadline); !done && looks > 1; --looks) {
       if (done.error().status != Status::kDeadlineMissed) break;
-      done = op_->wait(oldest.ticket, deadline);
+      done = look(oldest, deadline);
     }
     if (done && oldest.chroma_on_device) {
       if (const Expected<void> written = context_.get()->finish(); !written)

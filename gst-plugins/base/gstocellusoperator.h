@@ -3,13 +3,15 @@
 // After a device loss, if `on-device-loss` allows it, the operator is created again on the CPU and
 // computes the frames in flight again.
 //
-// Called by the streaming thread, or while the stream is stopped.
+// Called by the streaming thread, or while the stream is stopped, except `save_model`.
 #pragma once
 
 #include <gst/video/video.h>
 
 #include <array>
+#include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/gstocellusbase.h"
@@ -59,8 +61,9 @@ class ElementOperator {
   ElementOperator(const ElementOperator&) = delete;
   ElementOperator& operator=(const ElementOperator&) = delete;
 
-  /// Creates the engine, the operator and the result pools. No frame may be in flight. Errors:
-  /// those of the options, of Engine::create, of the creation of the operator, and of the pools.
+  /// Creates the engine, the operator and the result pools. No frame may be in flight. What an
+  /// operator before has learned moves to the new one. Errors: those of the options, of
+  /// Engine::create, of the creation of the operator, and of the pools.
   ocellus::Expected<void> create(ocellus::EngineConfig config, GstCaps* caps);
   void destroy();
   bool exists() const { return engine_.has_value(); }
@@ -74,6 +77,13 @@ class ElementOperator {
 
   /// Drops the frames in flight and the temporal state.
   void reset();
+
+  /// OperatorHandle::save_model: all frames that have been submitted. Any thread. The streaming
+  /// thread waits until the file is written. Errors: those of OperatorHandle::save_model,
+  /// Unsupported (there is no operator before the caps are known).
+  ocellus::Expected<void> save_model(const char* path);
+  /// Whether frames have been submitted since the last call to an operator that learns.
+  bool take_changed() { return std::exchange(changed_, false); }
 
   /// Submits a frame. Fewer than `depth` frames may be in flight. Takes a reference to the picture.
   /// Returns GST_FLOW_ERROR after posting an error, and GST_FLOW_FLUSHING where downstream takes no
@@ -99,21 +109,39 @@ class ElementOperator {
   void release(FrameInFlight* frame);
   void take_back(FrameInFlight* frame);
   void drop_frames();
+  void take_learned(ocellus::OperatorHandle& from);
   GstFlowReturn submit_newest();
   enum class Recovery { kNotAllowed, kFailed, kDone };
   Recovery recover(const ocellus::Error& error);
+  ocellus::Expected<ocellus::FrameInfo> look(const FrameInFlight& frame,
+                                             ocellus::Deadline deadline);
   int looks_at(const FrameInFlight& frame, ocellus::Deadline deadline) const;
   gsize plane_stride(int index) const;
   gsize plane_bytes(int index) const;
   bool produces_video() const;
   bool is_on_device() const;
 
+  /// Lets one thread call the operator. A thread that waits for it is the next one, also if the
+  /// other thread asks again at once.
+  class Turn {
+   public:
+    explicit Turn(ElementOperator& op) : lock_(op.mutex_, std::defer_lock) {
+      const std::lock_guard<std::mutex> next(op.next_);
+      lock_.lock();
+    }
+
+   private:
+    std::unique_lock<std::mutex> lock_;
+  };
+
   GstOcellusBase* element_;
   const VideoCaps& caps_;
   CudaContext& context_;
   PoolSet& pools_;
   std::optional<ocellus::Engine> engine_;
-  std::optional<ocellus::OperatorHandle> op_;
+  std::mutex next_;                            // of the thread that takes `mutex_` next
+  std::mutex mutex_;                           // guards op_ and its calls
+  std::optional<ocellus::OperatorHandle> op_;  // only the streaming thread changes it
   ocellus::OperatorInfo info_;
   // CUDA memory for the luma of pictures from another context, one buffer per slot.
   std::vector<ocellus::Buffer> fetched_;
@@ -121,6 +149,7 @@ class ElementOperator {
   std::array<FrameInFlight, ocellus::kMaxDepth> slots_;
   guint first_ = 0;
   guint count_ = 0;
+  bool changed_ = false;
 };
 
 }  // namespace gst_ocellus

@@ -488,8 +488,10 @@ static GstFlowReturn push_held(GstOcellusBase* self) {
   return flow;
 }
 
-// Whether only frames are in flight whose pictures have been dealt with.
+// Whether nothing is lost when the frames in flight are dropped: their pictures have been dealt
+// with, and nothing is learned from them.
 static bool is_idle(GstOcellusBasePrivate* priv) {
+  if (priv->op.in_flight() > 0 && priv->op.info().learns) return false;
   for (guint i = 0; i < priv->op.in_flight(); ++i)
     if (!priv->op.frame(i).task.abandoned) return false;
   return priv->held.empty();

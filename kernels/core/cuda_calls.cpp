@@ -78,6 +78,14 @@ cudaError_t malloc_device(void** pointer, std::size_t bytes) {
 cudaError_t malloc_host(void** pointer, std::size_t bytes, unsigned flags) {
   return cudaHostAlloc(pointer, bytes, flags);
 }
+// Access remains enabled: other engines of the process may have enabled it, too.
+cudaError_t enable_peer_access(int peer) {
+  const cudaError_t before = cudaPeekAtLastError();
+  const cudaError_t error = cudaDeviceEnablePeerAccess(peer, 0);
+  if (error != cudaErrorPeerAccessAlreadyEnabled) return error;
+  if (before == cudaSuccess) static_cast<void>(cudaGetLastError());
+  return cudaSuccess;
+}
 cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* function) {
   return cudaFuncGetAttributes(attributes, function);
 }
@@ -121,6 +129,9 @@ const CudaCalls kCudaCalls = with_names({
     .copy = {cudaMemcpyAsync},
     .copy_2d = {cudaMemcpy2DAsync},
     .set = {cudaMemsetAsync},
+    .can_access_peer = {cudaDeviceCanAccessPeer},
+    .enable_peer_access = {enable_peer_access},
+    .copy_peer = {cudaMemcpyPeerAsync},
     .stream_priorities = {cudaDeviceGetStreamPriorityRange},
     .create_stream = {cudaStreamCreateWithPriority},
     .destroy_stream = {cudaStreamDestroy},

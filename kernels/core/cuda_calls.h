@@ -52,6 +52,10 @@ struct CudaCalls {
        cudaStream_t>
       copy_2d;
   Call<void*, int, std::size_t, cudaStream_t> set;
+  // From device to device
+  Call<int*, int, int> can_access_peer;
+  Call<int> enable_peer_access;  ///< of the device of the context; success if it is enabled already
+  Call<void*, int, const void*, int, std::size_t, cudaStream_t> copy_peer;
   // Streams and events
   Call<int*, int*> stream_priorities;
   Call<cudaStream_t*, unsigned, int> create_stream;
@@ -103,6 +107,9 @@ constexpr CudaCalls with_names(CudaCalls calls) {
   name(calls.copy, "cudaMemcpyAsync", Phase::kRunning);
   name(calls.copy_2d, "cudaMemcpy2DAsync", Phase::kRunning);
   name(calls.set, "cudaMemsetAsync", Phase::kRunning);
+  name(calls.can_access_peer, "cudaDeviceCanAccessPeer", Phase::kCreating);
+  name(calls.enable_peer_access, "cudaDeviceEnablePeerAccess", Phase::kCreating);
+  name(calls.copy_peer, "cudaMemcpyPeerAsync", Phase::kRunning);
   name(calls.stream_priorities, "cudaDeviceGetStreamPriorityRange", Phase::kCreating);
   name(calls.create_stream, "cudaStreamCreateWithPriority", Phase::kCreating);
   name(calls.destroy_stream, "cudaStreamDestroy", Phase::kCreating);

@@ -265,6 +265,8 @@ Status CudaOperator::wait_event(Scope& cuda, cudaEvent_t event, Deadline deadlin
     }
     if (*done) return Status::kOk;
     if (deadline.passed()) return Status::kDeadlineMissed;
+    // Functions of the host take longer than a deadline may be overrun.
+    if (deadline.is_never() && host_calls_.help()) continue;
     if (helping && device_->host_copy_pool().help()) continue;
     if (mode == DeviceWait::kSpin) {
       detail::relax();
@@ -437,6 +439,18 @@ void CudaOperator::reset() noexcept {
   state_stands_ = false;
   static_cast<void>(forget_on_device(cuda));
   history_.forget();
+}
+
+Expected<void> CudaOperator::finish_frames() noexcept {
+  Scope cuda(*device_, Phase::kRunning, name());
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (in_flight_ == 0) return {};
+  // Frames are computed in order.
+  const Slot& newest =
+      slots_[static_cast<std::size_t>(order_[static_cast<std::size_t>(in_flight_ - 1)])];
+  if (newest.failure.status != Status::kOk)
+    return tl::unexpected(device_->lost() ? device_->loss() : newest.failure);
+  return cuda(kCudaCalls.synchronize_event, newest.computed);
 }
 
 Expected<void> CudaOperator::forget_on_device(Scope& cuda) noexcept {

@@ -154,7 +154,8 @@ Expected<void> CudaOperator::build(Scope& cuda, std::size_t bytes) noexcept {
   if (Expected<void> done = prepare(cuda); !done) return done;
   for (int i = 0; i < info_.depth; ++i)
     if (Expected<void> made = make_slot(cuda, i); !made) return made;
-  return warm_up(cuda);
+  if (Expected<void> done = warm_up(cuda); !done) return done;
+  return begin(cuda);
 }
 
 Expected<void> CudaOperator::make_slot(Scope& cuda, int index) noexcept {

@@ -51,6 +51,7 @@ class CudaOperator : public OperatorInstance {
   Expected<void> wait(int slot, Deadline deadline, FrameResult& result) noexcept final;
   void cancel(int slot) noexcept final;
   void reset() noexcept final;
+  Expected<void> finish_frames() noexcept final;
 
  protected:
   explicit CudaOperator(const OperatorInfo& info) noexcept;
@@ -63,6 +64,9 @@ class CudaOperator : public OperatorInstance {
   /// Called after `layout` with the memory. Loads the kernels and sets their limits of shared
   /// memory.
   virtual Expected<void> prepare(Scope& cuda) noexcept = 0;
+  /// Called at the end of creation, when frames of zeros have run through all slots. Brings state
+  /// that they have changed to its begin.
+  virtual Expected<void> begin(Scope& /*cuda*/) noexcept { return {}; }
   /// Launches the kernels of a frame for capture into a graph. The image is available in
   /// params(slot). The last kernel must call finish_frame() of frame_params.h.
   virtual Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept = 0;
@@ -97,6 +101,10 @@ class CudaOperator : public OperatorInstance {
   /// kernels before and after it. It must not call CUDA.
   Expected<void> launch_host(Scope& cuda, int slot, cudaStream_t stream,
                              HostCalls::Function function, void* argument) noexcept;
+  /// For such functions: HostCalls::share.
+  void share_on_host(int count, HostCalls::Part part, void* argument) noexcept {
+    host_calls_.share(count, part, argument);
+  }
   /// Sets the kernel's limit of shared memory and loads its code.
   template <typename Argument>
   Expected<void> load_kernel(Scope& cuda, void (*kernel)(Argument),

@@ -7,11 +7,10 @@ DeviceWork::~DeviceWork() {
   if (stream_set_ >= 0) {
     {
       Scope cuda(*device_, Phase::kCreating, who_);
-      device_->finish(cuda, stream());
+      finish(cuda);
       for (cudaEvent_t event : events_)
         if (event != nullptr) cuda.release(kCudaCalls.destroy_event, event);
-      if (exec_ != nullptr) cuda.release(kCudaCalls.destroy_graph_exec, exec_);
-      if (graph_ != nullptr) cuda.release(kCudaCalls.destroy_graph, graph_);
+      release(cuda, graph_);
     }
     device_->give_back_stream_set(stream_set_);
   }
@@ -43,9 +42,41 @@ Expected<void> DeviceWork::start(Scope& cuda) noexcept {
   return clear(cuda, device_piece_, device_bytes_);
 }
 
+cudaStream_t DeviceWork::stream(WorkStream which) noexcept {
+  const StreamSet& streams = device_->stream_set(stream_set_);
+  if (which == WorkStream::kCompute) return streams.compute;
+  copies_ = true;
+  return which == WorkStream::kUpload ? streams.upload : streams.download;
+}
+
+void DeviceWork::finish(Scope& cuda) noexcept {
+  device_->finish(cuda, stream());
+  if (!copies_) return;
+  device_->finish(cuda, stream(WorkStream::kUpload));
+  device_->finish(cuda, stream(WorkStream::kDownload));
+}
+
+void DeviceWork::release(Scope& cuda, WorkGraph& graph) noexcept {
+  if (graph.exec != nullptr) cuda.release(kCudaCalls.destroy_graph_exec, graph.exec);
+  if (graph.graph != nullptr) cuda.release(kCudaCalls.destroy_graph, graph.graph);
+  graph = {};
+}
+
 Expected<void> DeviceWork::copy(Scope& cuda, void* to, const void* from, std::size_t bytes,
-                                cudaMemcpyKind kind) noexcept {
-  return cuda(kCudaCalls.copy, to, from, bytes, kind, stream());
+                                cudaMemcpyKind kind, WorkStream in) noexcept {
+  return cuda(kCudaCalls.copy, to, from, bytes, kind, stream(in));
+}
+
+Expected<void> DeviceWork::copy_rows(Scope& cuda, void* to, std::size_t to_pitch, const void* from,
+                                     std::size_t from_pitch, std::size_t row_bytes,
+                                     std::size_t rows, cudaMemcpyKind kind) noexcept {
+  return cuda(kCudaCalls.copy_2d, to, to_pitch, from, from_pitch, row_bytes, rows, kind, stream());
+}
+
+Expected<void> DeviceWork::copy_to_peer(Scope& cuda, DeviceWork& peer, void* to, const void* from,
+                                        std::size_t bytes) noexcept {
+  return cuda(kCudaCalls.copy_peer, to, peer.device_->number(), from, device_->number(), bytes,
+              stream());
 }
 
 Expected<void> DeviceWork::upload(Scope& cuda, void* to, const void* from,
@@ -68,18 +99,25 @@ Expected<void> DeviceWork::begin_graph(Scope& cuda) noexcept {
   return cuda(kCudaCalls.begin_capture, stream(), cudaStreamCaptureModeThreadLocal);
 }
 
-Expected<void> DeviceWork::end_graph(Scope& cuda) noexcept {
-  if (Expected<void> done = cuda(kCudaCalls.end_capture, stream(), &graph_); !done) return done;
-  if (Expected<void> done = cuda(kCudaCalls.instantiate_graph, &exec_, graph_); !done) return done;
-  return cuda(kCudaCalls.upload_graph, exec_, stream());
+Expected<void> DeviceWork::end_graph(Scope& cuda, WorkGraph& graph) noexcept {
+  if (Expected<void> done = cuda(kCudaCalls.end_capture, stream(), &graph.graph); !done)
+    return done;
+  if (Expected<void> done = cuda(kCudaCalls.instantiate_graph, &graph.exec, graph.graph); !done)
+    return done;
+  return cuda(kCudaCalls.upload_graph, graph.exec, stream());
 }
 
-Expected<void> DeviceWork::run_graph(Scope& cuda) noexcept {
-  return cuda(kCudaCalls.launch_graph, exec_, stream());
+Expected<void> DeviceWork::run_graph(Scope& cuda, const WorkGraph& graph) noexcept {
+  return cuda(kCudaCalls.launch_graph, graph.exec, stream());
 }
 
-Expected<void> DeviceWork::record(Scope& cuda, std::size_t event) noexcept {
-  return cuda(kCudaCalls.record_event, events_[event], stream());
+Expected<void> DeviceWork::record(Scope& cuda, std::size_t event, WorkStream in) noexcept {
+  return cuda(kCudaCalls.record_event, events_[event], stream(in));
+}
+
+Expected<void> DeviceWork::let_wait(Scope& cuda, WorkStream in, const DeviceWork& other,
+                                    std::size_t event) noexcept {
+  return cuda(kCudaCalls.wait_for_event, stream(in), other.events_[event], 0U);
 }
 
 Expected<void> DeviceWork::wait_for(Scope& cuda, std::size_t event) noexcept {
@@ -93,8 +131,14 @@ Expected<double> DeviceWork::elapsed(Scope& cuda, std::size_t from, std::size_t 
   return static_cast<double>(ms);
 }
 
+Expected<void> DeviceWork::settle(Scope& cuda) noexcept {
+  finish(cuda);
+  if (device_->lost()) return tl::unexpected(device_->loss());
+  return {};
+}
+
 Expected<void> DeviceWork::finished(Scope& cuda, Expected<void> done) noexcept {
-  if (!done) device_->finish(cuda, stream());
+  if (!done) finish(cuda);
   return done;
 }
 

@@ -1,4 +1,4 @@
-// DeviceWork: memory, a stream and events for kernels that are not those of an operator.
+// DeviceWork: memory, streams and events for kernels that are not those of an operator.
 #pragma once
 
 #include <array>
@@ -19,9 +19,18 @@ constexpr unsigned blocks_for(std::size_t items, int each) noexcept {
                                static_cast<std::size_t>(each));
 }
 
+/// A recorded sequence of kernels. DeviceWork::release() destroys it.
+struct WorkGraph {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr;
+};
+
+/// Streams of a DeviceWork. Kernels run in kCompute.
+enum class WorkStream : unsigned char { kCompute, kUpload, kDownload };
+
 class DeviceWork {
  public:
-  static constexpr std::size_t kEvents = 4;
+  static constexpr std::size_t kEvents = 8;
 
   DeviceWork() noexcept = default;
   ~DeviceWork();
@@ -40,7 +49,14 @@ class DeviceWork {
 
   /// Queues a copy.
   Expected<void> copy(Scope& cuda, void* to, const void* from, std::size_t bytes,
-                      cudaMemcpyKind kind) noexcept;
+                      cudaMemcpyKind kind, WorkStream in = WorkStream::kCompute) noexcept;
+  /// Queues a copy of rows. A pitch is the bytes from a row to the next one.
+  Expected<void> copy_rows(Scope& cuda, void* to, std::size_t to_pitch, const void* from,
+                           std::size_t from_pitch, std::size_t row_bytes, std::size_t rows,
+                           cudaMemcpyKind kind) noexcept;
+  /// Queues a copy to memory of another device, whose access has been enabled.
+  Expected<void> copy_to_peer(Scope& cuda, DeviceWork& peer, void* to, const void* from,
+                              std::size_t bytes) noexcept;
   /// Copies and waits.
   Expected<void> upload(Scope& cuda, void* to, const void* from, std::size_t bytes) noexcept;
   Expected<void> download(Scope& cuda, void* to, const void* from, std::size_t bytes) noexcept;
@@ -56,19 +72,31 @@ class DeviceWork {
                          grid, block, shared_bytes, arguments, order);
   }
 
-  /// Records what `launch` queues as a graph, for run_graph(). At most once.
+  /// Records what `launch` queues as a graph, for run_graph(). At most once for each graph.
   template <typename Launch>
-  Expected<void> make_graph(Scope& cuda, const Launch& launch) noexcept {
+  Expected<void> make_graph(Scope& cuda, WorkGraph& graph, const Launch& launch) noexcept {
     if (Expected<void> done = begin_graph(cuda); !done) return done;
     const Expected<void> launched = launch();
     // Must be called in any case; otherwise the stream remains in capture mode.
-    const Expected<void> ended = end_graph(cuda);
+    const Expected<void> ended = end_graph(cuda, graph);
     return launched ? ended : launched;
   }
-  Expected<void> run_graph(Scope& cuda) noexcept;
+  Expected<void> run_graph(Scope& cuda, const WorkGraph& graph) noexcept;
+  static void release(Scope& cuda, WorkGraph& graph) noexcept;
+  /// The same with a graph that the object owns.
+  template <typename Launch>
+  Expected<void> make_graph(Scope& cuda, const Launch& launch) noexcept {
+    return make_graph(cuda, graph_, launch);
+  }
+  Expected<void> run_graph(Scope& cuda) noexcept { return run_graph(cuda, graph_); }
 
-  Expected<void> record(Scope& cuda, std::size_t event) noexcept;
+  Expected<void> record(Scope& cuda, std::size_t event,
+                        WorkStream in = WorkStream::kCompute) noexcept;
+  /// The host waits.
   Expected<void> wait_for(Scope& cuda, std::size_t event) noexcept;
+  /// The stream waits for an event of `other`, which may be on another device.
+  Expected<void> let_wait(Scope& cuda, WorkStream in, const DeviceWork& other,
+                          std::size_t event) noexcept;
   /// Milliseconds between two events that have been waited for.
   Expected<double> elapsed(Scope& cuda, std::size_t from, std::size_t to) noexcept;
 
@@ -89,13 +117,17 @@ class DeviceWork {
     return *ms / repeats;
   }
 
+  /// Waits for all work. Errors: DeviceLost.
+  Expected<void> settle(Scope& cuda) noexcept;
   /// Waits for all work if `done` is a failure: the caller may then reuse memory.
   Expected<void> finished(Scope& cuda, Expected<void> done) noexcept;
 
  private:
   Expected<void> begin_graph(Scope& cuda) noexcept;
-  Expected<void> end_graph(Scope& cuda) noexcept;
+  Expected<void> end_graph(Scope& cuda, WorkGraph& graph) noexcept;
+  void finish(Scope& cuda) noexcept;
   cudaStream_t stream() const noexcept { return device_->stream_set(stream_set_).compute; }
+  cudaStream_t stream(WorkStream which) noexcept;
 
   detail::EngineRef engine_;
   CudaDevice* device_ = nullptr;
@@ -105,8 +137,8 @@ class DeviceWork {
   void* pinned_piece_ = nullptr;
   std::size_t device_bytes_ = 0;
   std::array<cudaEvent_t, kEvents> events_{};
-  cudaGraph_t graph_ = nullptr;
-  cudaGraphExec_t exec_ = nullptr;
+  WorkGraph graph_;
+  bool copies_ = false;  ///< the streams for copies have been used
 };
 
 }  // namespace ocellus::cuda

@@ -15,7 +15,9 @@ namespace ocellus::paper {
 struct WorkQueue {
   unsigned* next;  ///< tasks that have been taken; 0 before a run. The last block makes it 0 again
   unsigned* left;  ///< blocks that have left the run; as `next`
-  unsigned* done;  ///< of each task: runs that have finished it
+  /// Of each task: runs that have finished it; or of each group of tasks that others wait for
+  /// together: its tasks that have been finished in all runs.
+  unsigned* done;
   int tasks;
 };
 
@@ -25,7 +27,14 @@ __device__ inline void publish_task(const WorkQueue& queue, int task, unsigned r
   *static_cast<volatile unsigned*>(queue.done + task) = run;
 }
 
-/// Waits until a task is published. One thread calls it; a barrier of the block must follow.
+/// The same for a task of a group. Calls of several blocks add up.
+__device__ inline void publish_in_group(const WorkQueue& queue, int group) {
+  __threadfence();
+  atomicAdd(queue.done + group, 1u);
+}
+
+/// Waits until a task is published; or until a group is, where `run` is the number of its tasks
+/// times the runs. One thread calls it; a barrier of the block must follow.
 __device__ inline void wait_for_task(const WorkQueue& queue, int task, unsigned run) {
   // Runs are counted modulo 2^32.
   while (static_cast<int>(*static_cast<volatile const unsigned*>(queue.done + task) - run) < 0) {

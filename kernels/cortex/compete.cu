@@ -16,7 +16,7 @@ struct Larger {
   __device__ std::int64_t operator()(std::int64_t a, std::int64_t b) const { return max(a, b); }
 };
 
-/// active_inputs() of lib/cortex/hierarchy.h, in any order.
+/// active_inputs() of lib/cortex/classifier.h, in any order.
 __device__ void find_active(const CompeteArguments& a, int patch, int hypercolumn,
                             std::uint16_t* active, int& count) {
   const int points = a.level.window_width * a.level.window_height;
@@ -28,8 +28,10 @@ __device__ void find_active(const CompeteArguments& a, int patch, int hypercolum
     bool is_active = i < points;
     int input = i;
     if (is_active) {
-      const int below =
-          (y0 + i / a.level.window_width) * a.level.below_columns + x0 + i % a.level.window_width;
+      const int below = a.fields != nullptr
+                            ? a.fields[hypercolumn * points + i]
+                            : (y0 + i / a.level.window_width) * a.level.below_columns + x0 +
+                                  i % a.level.window_width;
       if (a.cells != nullptr)
         is_active = a.cells[patch * a.pixels + below] != 0;
       else

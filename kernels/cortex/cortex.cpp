@@ -1,5 +1,5 @@
 // Cortex on CUDA: a kernel for the pixels of all patches, one for their LGN cells, one for each
-// level, and one for the answers.
+// level, and one for the answers. With `learn`, one more for each level.
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -25,6 +25,18 @@ class CudaCortex final : public CudaOperator {
   explicit CudaCortex(const CortexPlan& plan) noexcept
       : CudaOperator(detail::info_of(plan)), plan_(plan) {}
 
+  Learned learned() const noexcept override { return learned_of(plan_); }
+  Expected<void> read_learned(void* to, std::uint64_t at, std::size_t bytes) noexcept override {
+    return device().read(to, model_ + at, bytes);
+  }
+  Expected<void> write_learned(const void* from, std::uint64_t at,
+                               std::size_t bytes) noexcept override {
+    return device().write(model_ + at, from, bytes);
+  }
+  Expected<void> save_learned(const char* path) noexcept override {
+    return save_cortex(path, plan_, *this);
+  }
+
  private:
   struct Free {
     void operator()(std::uint8_t* memory) const noexcept { std::free(memory); }
@@ -42,13 +54,17 @@ class CudaCortex final : public CudaOperator {
 
   void layout(LayoutBuilder& device) noexcept override {
     const std::size_t pixels = patches() * static_cast<std::size_t>(shape().pixels());
-    model_ = device.take<std::uint8_t>(places_of(shape()).bytes);
+    model_ = device.take<std::uint8_t>(model_bytes());
     shares_ = device.take<std::int32_t>(shape().shares.size());
     begins_ = device.take<std::uint32_t>(hypercolumns());
     gray_ = device.take<std::uint8_t>(pixels);
     cells_ = device.take<std::uint8_t>(pixels);
     winners_ = device.take<std::int32_t>(patches() * hypercolumns());
     activity_ = device.take<detail::CortexActivity>(patches() * hypercolumns());
+    if (!plan_.learns) return;
+    tables_ = device.take<detail::ProbabilityTables>(1);
+    has_ink_ = device.take<std::uint32_t>(patches());
+    enabled_ = device.take<std::uint32_t>(1);
   }
 
   Expected<void> prepare(Scope& cuda) noexcept override {
@@ -57,11 +73,30 @@ class CudaCortex final : public CudaOperator {
     if (Expected<void> done = load_kernel(cuda, cell_kernel(), 0); !done) return done;
     if (Expected<void> done = load_kernel(cuda, compete_kernel(), 0); !done) return done;
     if (Expected<void> done = load_kernel(cuda, cortex_read_out_kernel(), 0); !done) return done;
+    if (plan_.learns) {
+      if (Expected<void> done = load_kernel(cuda, learn_kernel(), 0); !done) return done;
+      if (Expected<void> done = load_tables(cuda); !done) return done;
+    }
     return load_model(cuda);
   }
 
+  /// The frames of creation teach nothing.
+  Expected<void> begin(Scope& cuda) noexcept override {
+    if (!plan_.learns) return {};
+    constexpr std::uint32_t kEnabled = 1;
+    return upload(cuda, enabled_, &kEnabled, sizeof(kEnabled));
+  }
+
+  Expected<void> load_tables(Scope& cuda) noexcept {
+    const std::unique_ptr<detail::ProbabilityTables> tables(new (std::nothrow)
+                                                                detail::ProbabilityTables);
+    if (tables == nullptr) return detail::no_memory_for_operator();
+    fill(*tables);
+    return upload(cuda, tables_, tables.get(), sizeof(*tables));
+  }
+
   Expected<void> load_model(Scope& cuda) noexcept {
-    const std::size_t bytes = places_of(shape()).bytes;
+    const std::size_t bytes = model_bytes();
     // Of the system: only creation needs it.
     const std::unique_ptr<std::uint8_t, Free> model(
         static_cast<std::uint8_t*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
@@ -86,6 +121,8 @@ class CudaCortex final : public CudaOperator {
     if (Expected<void> done = launch_patches(cuda, slot, stream); !done) return done;
     for (int level = 0; level < shape().hierarchy.level_count; ++level)
       if (Expected<void> done = launch_level(cuda, level, stream); !done) return done;
+    for (int level = 0; plan_.learns && level < shape().hierarchy.level_count; ++level)
+      if (Expected<void> done = launch_learning(cuda, level, stream); !done) return done;
     const detail::CortexArrays arrays = arrays_at(shape(), model_);
     const ReadOutArguments result{.frame = params(slot),
                                   .state = state(),
@@ -125,7 +162,8 @@ class CudaCortex final : public CudaOperator {
                               .ink = plan_.ink,
                               .deslant = p.deslant,
                               .threshold = p.lgn_threshold,
-                              .cells = cells_};
+                              .cells = cells_,
+                              .has_ink = has_ink_};
     return launch(cuda, stream, cell_kernel(), dim3(count), dim3(kCellThreads), 0, cells, true);
   }
 
@@ -133,7 +171,9 @@ class CudaCortex final : public CudaOperator {
     const detail::Hierarchy& hierarchy = shape().hierarchy;
     const LevelPlan& l = hierarchy.level(level);
     const detail::CortexArrays arrays = arrays_at(shape(), model_);
+    const bool free_fields = level == 0 && shape().parameters.fields > 0;
     const CompeteArguments arguments{.cells = level == 0 ? cells_ : nullptr,
+                                     .fields = free_fields ? arrays.fields : nullptr,
                                      .pixels = shape().pixels(),
                                      .weights = arrays.weights + hierarchy.weights_of(level, 0),
                                      .bias = arrays.bias + hierarchy.minicolumns_of(level, 0),
@@ -147,6 +187,30 @@ class CudaCortex final : public CudaOperator {
     return launch(cuda, stream, compete_kernel(), grid, dim3(kCompeteThreads), 0, arguments, true);
   }
 
+  Expected<void> launch_learning(Scope& cuda, int level, cudaStream_t stream) noexcept {
+    const detail::Hierarchy& hierarchy = shape().hierarchy;
+    detail::LearningArrays arrays = learning_arrays_at(shape(), model_);
+    arrays.weights += hierarchy.weights_of(level, 0);
+    arrays.bias += hierarchy.minicolumns_of(level, 0);
+    arrays.probabilities += hierarchy.weights_of(level, 0);
+    const LearnArguments arguments{.state = state(),
+                                   .enabled = enabled_,
+                                   .cells = level == 0 ? cells_ : nullptr,
+                                   .pixels = shape().pixels(),
+                                   .winners = winners_,
+                                   .has_ink = has_ink_,
+                                   .patches = plan_.patches,
+                                   .hypercolumns = hierarchy.hypercolumns,
+                                   .level = grid_level(hierarchy, level),
+                                   .rate = plan_.rate,
+                                   .tables = tables_,
+                                   .arrays = arrays};
+    const dim3 grid(static_cast<unsigned>(hierarchy.level(level).hypercolumns()));
+    return launch(cuda, stream, learn_kernel(), grid, dim3(kLearnThreads), 0, arguments, true);
+  }
+
+  std::size_t model_bytes() const noexcept { return places_of(shape(), plan_.learns).bytes; }
+
   CortexPlan plan_;
   std::uint8_t* model_ = nullptr;
   std::int32_t* shares_ = nullptr;
@@ -155,6 +219,10 @@ class CudaCortex final : public CudaOperator {
   std::uint8_t* cells_ = nullptr;
   std::int32_t* winners_ = nullptr;
   detail::CortexActivity* activity_ = nullptr;
+  // With `learn`.
+  detail::ProbabilityTables* tables_ = nullptr;
+  std::uint32_t* has_ink_ = nullptr;
+  std::uint32_t* enabled_ = nullptr;
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
-// DeviceNetwork: a CorticalNetwork on a CUDA device. A step is one graph: levels with many
-// hypercolumns are a launch each, and one block computes the levels above them.
+// DeviceNetwork: a CorticalNetwork on a CUDA device. A step is one graph.
 #pragma once
 
 #include <memory>
@@ -23,6 +22,9 @@ class DeviceNetwork {
 
   /// As CorticalNetwork::step. Waits until the step is done. Errors: those of CUDA.
   Expected<void> step(const std::uint8_t* image, std::ptrdiff_t stride, bool learn) noexcept;
+  /// A step that learns and counts the bytes that it touches, slower than step(). Errors:
+  /// Unsupported (a level has more than 256 inputs or rows of more than 4 words), those of CUDA.
+  Expected<StepBytes> count_step(const std::uint8_t* image, std::ptrdiff_t stride) noexcept;
   /// Milliseconds of the last step without the copy of its image, by the device's clock. Errors:
   /// those of CUDA.
   Expected<double> last_ms() noexcept;
@@ -36,7 +38,6 @@ class DeviceNetwork {
 
  private:
   explicit DeviceNetwork(std::unique_ptr<Memory> memory) noexcept : memory_(std::move(memory)) {}
-  Expected<void> launch_step(Scope& cuda) noexcept;
 
   std::unique_ptr<Memory> memory_;
 };

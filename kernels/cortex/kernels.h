@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "cortex/classifier.h"
+#include "cortex/hebbian_features.h"
 #include "cortex/patch_arithmetic.h"
 #include "kernels/core/frame_params.h"
 #include "kernels/cortex/grid_level.h"
@@ -34,6 +35,7 @@ struct CellArguments {
   bool deslant;
   int threshold;
   std::uint8_t* cells;
+  std::uint32_t* has_ink;  ///< [patch]: a cell is active, 0 or 1; may be null
 };
 inline constexpr int kCellThreads = 256;
 Kernel<CellArguments> cell_kernel() noexcept;
@@ -41,8 +43,9 @@ Kernel<CellArguments> cell_kernel() noexcept;
 /// The winner and the activity of the hypercolumns of a level. A block computes a hypercolumn, x,
 /// of a patch, y.
 struct CompeteArguments {
-  const std::uint8_t* cells;  ///< of level 0; null for the other levels
-  int pixels;                 ///< of a patch
+  const std::uint8_t* cells;    ///< of level 0; null for the other levels
+  const std::uint16_t* fields;  ///< of level 0 with free fields: CortexArrays::fields; else null
+  int pixels;                   ///< of a patch
   const std::int8_t* weights;
   const std::int32_t* bias;
   const std::int32_t* shares;  ///< CortexShape::shares
@@ -56,6 +59,26 @@ inline constexpr int kCompeteThreads = 256;
 /// Grid points in a window: pixels of a patch at most.
 inline constexpr int kMostActive = kMaxCortexSide * kMaxCortexSide;
 Kernel<CompeteArguments> compete_kernel() noexcept;
+
+/// The hypercolumns of a level learn: learn_patches() of lib/cortex/hebbian_features.h. A block
+/// computes a hypercolumn, a warp every kLearnWarps-th minicolumn.
+struct LearnArguments {
+  const TemporalState* state;
+  const std::uint32_t* enabled;  ///< 0: the frame teaches nothing
+  const std::uint8_t* cells;     ///< of level 0; null for the other levels
+  int pixels;
+  const std::int32_t* winners;
+  const std::uint32_t* has_ink;
+  int patches;
+  int hypercolumns;
+  GridLevel level;
+  std::uint32_t rate;
+  const detail::ProbabilityTables* tables;
+  detail::LearningArrays arrays;  ///< of the level
+};
+inline constexpr int kLearnThreads = 256;
+inline constexpr int kLearnWarps = kLearnThreads / 32;
+Kernel<LearnArguments> learn_kernel() noexcept;
 
 /// Evidence, answers and the result of a frame. A block computes a patch; kMaxCortexPatches blocks.
 struct ReadOutArguments {

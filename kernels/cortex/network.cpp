@@ -1,5 +1,9 @@
 #include "kernels/cortex/network.h"
 
+#include <algorithm>
+
+#include "cortex/network_arithmetic.h"
+
 namespace ocellus::cuda {
 
 void NetworkBase::layout(const detail::NetworkPlan& plan, detail::LayoutBuilder& device) noexcept {
@@ -32,6 +36,12 @@ void NetworkBase::describe(const detail::NetworkPlan& plan) noexcept {
   potentiation = plan.potentiation;
   depression = plan.depression;
   initial_weight = plan.initial_weight;
+  // Weights below 0.5 move down to 0, others up to 1; see Minicolumn::settled.
+  const int from = std::min(detail::largest_unchanged(depression) + 1, detail::kStrongWeight);
+  const int until =
+      std::max(kCorticalWeightOne - detail::largest_unchanged(potentiation), detail::kStrongWeight);
+  moving_from = static_cast<unsigned>(from);
+  moving_count = static_cast<unsigned>(until - from);
   stable_wins = plan.stable_wins;
   firing = plan.firing;
   seed = plan.seed;
@@ -42,9 +52,15 @@ void NetworkArguments::layout(const detail::NetworkPlan& plan,
   NetworkBase::layout(plan, device);
   weights = device.take<std::uint16_t>(plan.layout.weights);
   strong = device.take<std::uint32_t>(plan.layout.strong);
+  patterns =
+      device.take<std::uint8_t>(static_cast<std::size_t>(plan.hierarchy.level(0).hypercolumns()) *
+                                static_cast<std::size_t>(plan.layout.level(0).minicolumns) *
+                                static_cast<std::size_t>(plan.layout.level(0).pitch) / 8);
   minicolumns = device.take<detail::Minicolumn>(plan.hierarchy.minicolumns);
   winner_responses =
       device.take<std::int64_t>(static_cast<std::size_t>(plan.hierarchy.hypercolumns));
+  bytes = device.take<StepBytes>(1);
+  arrived = device.take<unsigned>(static_cast<std::size_t>(plan.hierarchy.hypercolumns));
 }
 
 }  // namespace ocellus::cuda

@@ -1,296 +1,14 @@
-// A step of a cortical network, level by level. As on the CPU (lib/cortex/hypercolumn.cpp), strong
-// bits tell which minicolumns can respond.
+// A step of a cortical network, level by level or subtree by subtree.
 #include "kernels/core/overlap.cuh"
-#include "kernels/cortex/network_inputs.cuh"
+#include "kernels/cortex/network_hypercolumn.cuh"
 
 namespace ocellus::cuda {
 namespace {
 
-/// Up to this number of inputs, a warp that learns has a bit for each of them.
-constexpr int kPatternInputs = 1024;
-
-/// Lists of a warp.
-struct WarpMemory {
-  std::uint16_t inputs[kListPoints];
-  unsigned pattern[kPatternInputs / 32];  ///< bits of active inputs
-};
-
-/// Weights that a lane updates at once.
-constexpr int kVector = 8;
-static_assert(detail::kInputAlignment % kVector == 0);
-
-__device__ detail::Minicolumn load(const detail::Minicolumn* from) {
-  union {
-    int4 words;
-    detail::Minicolumn minicolumn;
-  } loaded{*reinterpret_cast<const int4*>(from)};
-  static_assert(sizeof(loaded.words) == sizeof(loaded.minicolumn));
-  return loaded.minicolumn;
-}
-
-/// A hypercolumn that a warp computes.
-class Hypercolumn {
- public:
-  __device__ Hypercolumn(const NetworkArguments& a, const NetworkLevel& l, int hypercolumn,
-                         WarpMemory& memory)
-      : a_(a),
-        l_(l),
-        window_(a, l, a.winners, hypercolumn),
-        memory_(memory),
-        number_(l.first + hypercolumn),
-        strong_(a.strong + l.strong_at + std::int64_t{hypercolumn} * l.inputs * l.words),
-        weights_(a.weights + l.weights_at + std::int64_t{hypercolumn} * l.minicolumns * l.pitch),
-        minicolumns_(a.minicolumns + l.minicolumns_at + std::int64_t{hypercolumn} * l.padded),
-        wins_(a.wins + l.minicolumns_at + std::int64_t{hypercolumn} * l.padded) {
-    while (lane_words_ < l.words) lane_words_ *= 2;
-  }
-
-  __device__ void step(std::uint64_t step, bool learns) {
-    find_candidates();
-    if (active_ == 0) {
-      publish();
-      return;
-    }
-    respond();
-    const bool responded = winner_ != kSilent;
-    if (learns && !responded) choose_fired(step);
-    publish();
-    if (!learns || winner_ == kSilent) return;
-    if (responded) count_win();
-    const detail::Minicolumn winner = load(minicolumns_ + winner_);
-    if (!responded || !winner.settled || winner.strong != active_) learn();
-  }
-
- private:
-  __device__ int lane() const { return static_cast<int>(threadIdx.x) % kWarp; }
-  __device__ int chunks() const { return (window_.points() + kListPoints - 1) / kListPoints; }
-  /// Lists the active inputs of kListPoints grid points in any order.
-  __device__ void list(int chunk) {
-    const int first = chunk * kListPoints;
-    const int end = min(window_.points(), first + kListPoints);
-    listed_ = 0;
-    for (int base = first; base < end; base += kWarp) {
-      const int point = base + lane();
-      const int cell = point < end ? window_.active_cell(point) : -1;
-      const unsigned mask = __ballot_sync(kAllLanes, cell >= 0);
-      if (cell >= 0)
-        memory_.inputs[listed_ + __popc(mask & lanes_before())] =
-            static_cast<std::uint16_t>(point * l_.below_cells + cell);
-      listed_ += __popc(mask);
-    }
-    __syncwarp();
-  }
-
-  /// A lane computes the word lane % lane_words_ of some of the rows.
-  __device__ void find_candidates() {
-    const int word = lane() % lane_words_;
-    const int rows = kWarp / lane_words_;
-    unsigned mask = word < l_.words ? ~0u : 0u;
-    for (int chunk = 0; chunk < chunks(); ++chunk) {
-      list(chunk);
-      active_ += listed_;
-      if (mask != 0) {
-        const std::uint32_t* const column = strong_ + word;
-#pragma unroll 8
-        for (int i = lane() / lane_words_; i < listed_; i += rows)
-          mask &= column[memory_.inputs[i] * l_.words];
-      }
-      __syncwarp();
-    }
-    for (int offset = lane_words_; offset < kWarp; offset *= 2)
-      mask &= __shfl_xor_sync(kAllLanes, mask, offset);
-    candidates_ = mask;
-  }
-
-  /// S and N of a minicolumn from its weights.
-  __device__ std::int64_t response_of(int m) {
-    const std::uint16_t* const of = weights_ + std::int64_t{m} * l_.pitch;
-    int sum = 0;
-    int strong = 0;
-    for (int chunk = 0; chunk < chunks(); ++chunk) {
-      if (chunks() > 1) list(chunk);
-      for (int i = lane(); i < listed_; i += kWarp) {
-        const int weight = of[memory_.inputs[i]];
-        sum += weight >= detail::kStrongWeight ? weight : 0;
-        strong += weight >= detail::kStrongWeight ? 1 : 0;
-      }
-      __syncwarp();
-    }
-    sum = WarpTeam().combine(sum, Total());
-    strong = WarpTeam().combine(strong, Total());
-    return detail::response(sum, active_ - strong, minicolumns_[m].omega, a_.threshold);
-  }
-
-  /// Calls use(m) for the bits of the words that lanes hold, in ascending order; by all lanes.
-  template <typename Use>
-  __device__ void for_each_bit(unsigned bits, const Use& use) {
-    for (int w = 0; w < l_.words; ++w)
-      for (unsigned left = __shfl_sync(kAllLanes, bits, w); left != 0; left &= left - 1)
-        use(w * kWarp + __ffs(static_cast<int>(left)) - 1);
-  }
-
-  // The score and, for equal scores, the lower index decide. g of a winner is below 2^46.
-  static __device__ std::int64_t key(std::int64_t g, int m) {
-    return g > 0 ? g * kMaxMinicolumns + (kMaxMinicolumns - 1 - m) : 0;
-  }
-
-  __device__ void respond() {
-    unsigned open = 0;
-    std::int64_t best = 0;
-    const int word = lane();
-    for (unsigned left = lane() < lane_words_ ? candidates_ : 0; left != 0; left &= left - 1) {
-      const int bit = __ffs(static_cast<int>(left)) - 1;
-      const int m = word * kWarp + bit;
-      const detail::Minicolumn of = load(minicolumns_ + m);
-      if (of.strong == active_)  // all strong weights belong to active inputs
-        best = max(best, key(detail::response(of.strong_sum, 0, of.omega, a_.threshold), m));
-      else
-        open |= 1u << bit;
-    }
-    if (__any_sync(kAllLanes, open != 0))
-      for_each_bit(open, [&](int m) { best = max(best, key(response_of(m), m)); });
-    const unsigned found = __ballot_sync(kAllLanes, best != 0);
-    if (found == 0) return;
-    // In most steps, one minicolumn responds.
-    if ((found & (found - 1)) == 0)
-      best = __shfl_sync(kAllLanes, best, __ffs(static_cast<int>(found)) - 1);
-    else
-      best = WarpTeam().combine(best, Largest());
-    winner_ = kMaxMinicolumns - 1 - static_cast<int>(best % kMaxMinicolumns);
-    response_ = best / kMaxMinicolumns;
-  }
-
-  /// The minicolumn with the largest g of those that fire at random. No minicolumn has g > 0.
-  __device__ void choose_fired(std::uint64_t step) {
-    for (int w = 0; w < l_.words; ++w) {
-      const int m = w * kWarp + lane();
-      const bool fired = m < l_.minicolumns && fires(a_, number_, step, m, wins_[m]);
-      const bool zero = fired && minicolumns_[m].omega == 0;
-      const unsigned candidates = __shfl_sync(kAllLanes, candidates_, w);
-      const unsigned zeros = __ballot_sync(kAllLanes, zero);
-      for (unsigned left = __ballot_sync(kAllLanes, fired); left != 0; left &= left - 1) {
-        const int bit = __ffs(static_cast<int>(left)) - 1;
-        const bool is_zero = (zeros >> bit & 1u) != 0;
-        // Below 0, unless it is a candidate or has no weight that counts.
-        const bool negative = !is_zero && (candidates >> bit & 1u) == 0;
-        if (winner_ != kSilent && (response_ == 0 || (negative && zeros != 0))) continue;
-        const std::int64_t g = is_zero ? 0 : response_of(w * kWarp + bit);
-        if (winner_ != kSilent && g <= response_) continue;
-        winner_ = w * kWarp + bit;
-        response_ = g;
-      }
-    }
-  }
-
-  __device__ void publish() {
-    if (lane() != 0) return;
-    a_.winners[number_] = winner_;
-    a_.winner_responses[number_] = response_;
-  }
-
-  __device__ void count_win() {
-    if (lane() == 0 && !minicolumns_[winner_].stable) {
-      const int wins = wins_[winner_] + 1;
-      wins_[winner_] = static_cast<std::uint8_t>(wins);
-      minicolumns_[winner_].stable = wins == a_.stable_wins;
-    }
-    __syncwarp();
-  }
-
-  /// Sums over the weights of the winner.
-  struct Sums {
-    int omega = 0;
-    int strong_sum = 0;
-    int strong = 0;
-    int moving = 0;
-  };
-
-  /// The weight of an input after learning.
-  __device__ int learned(int input, int old, bool active, Sums& sums) {
-    const int weight =
-        active ? detail::potentiated(old, a_.potentiation) : detail::depressed(old, a_.depression);
-    const bool is_strong = weight >= detail::kStrongWeight;
-    if (is_strong != (old >= detail::kStrongWeight))
-      strong_[input * l_.words + winner_ / kWarp] ^= 1u << (winner_ % kWarp);
-    const int empty = detail::largest_unchanged(a_.depression);
-    const int full = detail::largest_unchanged(a_.potentiation);
-    sums.omega += detail::counted(weight);
-    sums.strong_sum += is_strong ? weight : 0;
-    sums.strong += is_strong ? 1 : 0;
-    sums.moving += (is_strong ? kCorticalWeightOne - weight > full : weight > empty) ? 1 : 0;
-    return weight;
-  }
-
-  __device__ void learn_inputs(std::uint16_t* weights, Sums& sums) {
-    for (int i = lane(); i < l_.inputs; i += kWarp)
-      weights[i] = static_cast<std::uint16_t>(learned(i, weights[i], window_.is_active(i), sums));
-  }
-
-  /// The same with a bit for each input.
-  __device__ void learn_pattern(std::uint16_t* weights, Sums& sums) {
-    for (int w = lane(); w < kPatternInputs / 32; w += kWarp) memory_.pattern[w] = 0;
-    __syncwarp();
-    for (int i = lane(); i < listed_; i += kWarp)
-      atomicOr(&memory_.pattern[memory_.inputs[i] / 32], 1u << (memory_.inputs[i] % 32));
-    __syncwarp();
-    // Padded inputs keep the weight 0.
-    for (int i = kVector * lane(); i < l_.inputs; i += kVector * kWarp) {
-      auto& at = *reinterpret_cast<int4*>(weights + i);
-      int words[4] = {at.x, at.y, at.z, at.w};
-      const unsigned active = memory_.pattern[i / 32] >> (i % 32);
-#pragma unroll
-      for (int k = 0; k < kVector; ++k) {
-        const int shift = 16 * (k % 2);
-        const int old = words[k / 2] >> shift & 0xffff;
-        const int weight = learned(i + k, old, (active >> k & 1u) != 0, sums);
-        words[k / 2] ^= (old ^ weight) << shift;
-      }
-      at = {words[0], words[1], words[2], words[3]};
-    }
-  }
-
-  __device__ void learn() {
-    std::uint16_t* const weights = weights_ + std::int64_t{winner_} * l_.pitch;
-    Sums sums;
-    if (chunks() == 1 && l_.inputs <= kPatternInputs)
-      learn_pattern(weights, sums);
-    else
-      learn_inputs(weights, sums);
-    const WarpTeam team;
-    sums.omega = team.combine(sums.omega, Total());
-    sums.strong_sum = team.combine(sums.strong_sum, Total());
-    sums.strong = team.combine(sums.strong, Total());
-    sums.moving = team.combine(sums.moving, Total());
-    if (lane() != 0) return;
-    detail::Minicolumn& winner = minicolumns_[winner_];
-    winner.omega = sums.omega;
-    winner.strong_sum = sums.strong_sum;
-    winner.strong = static_cast<std::uint16_t>(sums.strong);
-    winner.settled = sums.moving == 0;
-  }
-
-  const NetworkArguments& a_;
-  const NetworkLevel& l_;
-  Window window_;
-  WarpMemory& memory_;
-  int number_;  ///< counted over all levels
-  std::uint32_t* strong_;
-  std::uint16_t* weights_;
-  detail::Minicolumn* minicolumns_;
-  std::uint8_t* wins_;
-  int lane_words_ = 1;  ///< words of a row, rounded up to a power of 2
-  int listed_ = 0;      ///< inputs in the memory of the warp
-  int active_ = 0;      ///< inputs
-  unsigned candidates_ = 0;
-  int winner_ = kSilent;
-  std::int64_t response_ = 0;
-};
-
-__global__ void __launch_bounds__(kNetworkThreads)
-    start_network(const __grid_constant__ NetworkArguments a) {
-  const int number = static_cast<int>(blockIdx.x);
-  const NetworkLevel& l = a.levels[level_of(a, number)];
-  const std::int64_t h = number - l.first;
+__device__ void start_hypercolumn(const NetworkArguments& a, const NetworkLevel& l,
+                                  int hypercolumn) {
+  const int number = l.first + hypercolumn;
+  const std::int64_t h = hypercolumn;
   const int thread = static_cast<int>(threadIdx.x);
   for (int m = thread; m < l.padded; m += kNetworkThreads) {
     // Initial weights are at most 0.2, which does not count.
@@ -299,67 +17,486 @@ __global__ void __launch_bounds__(kNetworkThreads)
   }
   std::uint32_t* const strong = a.strong + l.strong_at + h * l.inputs * l.words;
   for (int i = thread; i < l.inputs * l.words; i += kNetworkThreads) strong[i] = 0;
+  const std::int64_t weights_at = l.weights_at + h * l.minicolumns * l.pitch;
+  if (l.below_first < 0)
+    for (int i = thread; i < l.minicolumns * l.pitch / kOctet; i += kNetworkThreads)
+      a.patterns[weights_at / kOctet + i] = 0;
   if (thread == 0) {
     a.winners[number] = kSilent;
     a.winner_responses[number] = 0;
   }
-  std::uint16_t* const weights = a.weights + l.weights_at + h * l.minicolumns * l.pitch;
+  std::uint16_t* const weights = a.weights + weights_at;
   for_each_initial_weight(a, l, number, [&](int input, int m, int weight) {
     weights[std::int64_t{m} * l.pitch + input] = static_cast<std::uint16_t>(weight);
   });
 }
 
 __global__ void __launch_bounds__(kNetworkThreads)
-    step_level(const __grid_constant__ OfLevel<NetworkArguments> a) {
-  __shared__ WarpMemory memory[kBlockHypercolumns];
+    start_network(const __grid_constant__ NetworkArguments a) {
+  const int number = static_cast<int>(blockIdx.x);
+  const NetworkLevel& l = a.levels[level_of(a, number)];
+  start_hypercolumn(a, l, number - l.first);
+}
+__global__ void __launch_bounds__(kNetworkThreads)
+    start_range(const __grid_constant__ LevelRange a) {
+  start_hypercolumn(a.network, a.network.levels[a.level], a.begin + static_cast<int>(blockIdx.x));
+}
+
+/// A hypercolumn with any number of inputs.
+__device__ void step_hypercolumn(const NetworkArguments& a, const NetworkLevel& l, int hypercolumn,
+                                 ListedInputs::Memory& memory) {
+  const ColumnArrays column(a, l, hypercolumn);
+  const Window window(a, l, a.winners, hypercolumn);
+  ListedInputs inputs(window, memory);
+  const Candidates candidates(column, inputs.see(column));
+  const bool learns = a.step->learn != 0;
+  const Outcome out =
+      Decision<ListedInputs>(column, inputs, candidates).decide(a.step->number, learns);
+  publish(column, out);
+  if (!learns || out.winner == kSilent) return;
+  const detail::Minicolumn state = load(column.minicolumns + out.winner);
+  const bool changes = weights_change(out, state, inputs.active());
+  Learning learning(column, out.winner, state);
+  if (changes) {
+    inputs.prepare_octets();
+    // Padded inputs keep the weight 0.
+    for (int first = kOctet * lane_of_warp(); first < l.inputs; first += kOctet * kWarp)
+      learning.update(first, *Learning::weights_at(column, out.winner, first), inputs.octet(first));
+  }
+  learning.finish(out.responded, changes);
+}
+
+__global__ void __launch_bounds__(kNetworkThreads)
+    step_level(const __grid_constant__ LevelRange a) {
+  __shared__ ListedInputs::Memory memory[kBlockHypercolumns];
   wait_for_kernels_before();
   let_next_begin();
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  const int hypercolumn = static_cast<int>(blockIdx.x) * kBlockHypercolumns + warp;
-  const NetworkLevel& l = a.network.levels[a.level];
-  if (hypercolumn >= l.hypercolumns) return;
-  Hypercolumn(a.network, l, hypercolumn, memory[warp])
-      .step(a.network.step->number, a.network.step->learn != 0);
+  const int hypercolumn = a.begin + static_cast<int>(blockIdx.x) * kBlockHypercolumns + warp;
+  if (hypercolumn >= a.end) return;
+  step_hypercolumn(a.network, a.network.levels[a.level], hypercolumn, memory[warp]);
 }
 
 // A barrier of the block makes the winners of a level visible to the next one.
-template <int kThreads>
-__device__ void step_levels(const NetworkArguments& a, int level, int end, int begin_hypercolumn,
-                            int end_hypercolumn, std::uint64_t number, bool learns) {
-  __shared__ WarpMemory memory[kThreads / kWarp];
-  const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  for (;;) {
-    const NetworkLevel& l = a.levels[level];
-    for (int h = begin_hypercolumn + warp; h < min(end_hypercolumn, l.hypercolumns);
-         h += kThreads / kWarp)
-      Hypercolumn(a, l, h, memory[warp]).step(number, learns);
-    if (++level == end) return;
-    __syncthreads();
-    begin_hypercolumn /= a.levels[level].window_width;
-    end_hypercolumn /= a.levels[level].window_width;
-  }
-}
-
-__global__ void __launch_bounds__(kSubtreeThreads)
-    step_subtrees(const __grid_constant__ SubtreeArguments a) {
-  wait_for_kernels_before();
-  let_next_begin();
-  const int begin = static_cast<int>(blockIdx.x) * a.each;
-  step_levels<kSubtreeThreads>(a.network, a.level, a.end, begin, begin + a.each,
-                               a.network.step->number, a.network.step->learn != 0);
-}
-
 __global__ void __launch_bounds__(kTopThreads)
     step_top(const __grid_constant__ OfLevel<NetworkArguments> a) {
+  __shared__ ListedInputs::Memory memory[kTopThreads / kWarp];
   wait_for_kernels_before();
-  const std::uint64_t number = a.network.step->number;
-  const bool learns = a.network.step->learn != 0;
+  let_next_begin();
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
   for (int level = a.level; level < a.network.level_count; ++level) {
-    step_levels<kTopThreads>(a.network, level, level + 1, 0, a.network.levels[level].hypercolumns,
-                             number, learns);
+    const NetworkLevel& l = a.network.levels[level];
+    for (int h = warp; h < l.hypercolumns; h += kTopThreads / kWarp)
+      step_hypercolumn(a.network, l, h, memory[warp]);
     __syncthreads();
   }
-  if (threadIdx.x == 0 && learns) a.network.step->number = number + 1;
+}
+
+// ---- subtrees
+
+constexpr int kRowWords = OctetInputs::kMostWords;
+using WideRow = Row<kRowWords>;
+/// Hypercolumns above pixels whose loads a warp has under way at the same time.
+constexpr int kBatch = 2;
+
+/// A winner that learns.
+struct LearningTask {
+  int hypercolumn;
+  std::uint16_t winner;
+  std::uint8_t level;
+  std::uint8_t flags;
+  unsigned active;  ///< see ActivePair
+};
+/// The active inputs of a hypercolumn above at most two others, 16 bits for each, or all of them 1.
+struct ActivePair {
+  static constexpr unsigned kNone = 0xffffu;
+  unsigned inputs = kNone | kNone << 16;
+
+  __device__ void set(int k, unsigned input) {
+    inputs = k == 0 ? (inputs & ~kNone) | input : (inputs & kNone) | input << 16;
+  }
+};
+constexpr unsigned kResponded = 1;
+constexpr unsigned kChanges = 2;  ///< weights
+constexpr unsigned kPair = 4;     ///< `active` has the active inputs
+
+struct LearningTasks {
+  int count;
+  int next;  ///< that no warp has taken
+  /// In a subtree, fewer hypercolumns than in its lowest level are above that one.
+  LearningTask tasks[kMostTiers * kSubtreeHypercolumns];
+
+  __device__ void clear() { count = next = 0; }
+};
+
+/// What the warps of a block share.
+struct SubtreeMemory {
+  static constexpr int kPlaces = 2 * kSubtreeHypercolumns;
+
+  /// Of the hypercolumns of a tier, level by level: the winner, and its row of strong bits in the
+  /// hypercolumn above.
+  WideRow rows[kPlaces];
+  int winners[kPlaces];
+  LearningTasks first;  ///< of the lowest level
+  LearningTasks above;
+};
+
+/// Reads `words` words; the others are 0.
+__device__ WideRow load_row(const std::uint32_t* from, int words) {
+  if (words == kRowWords) {
+    const uint4 loaded = *reinterpret_cast<const uint4*>(from);
+    return {{loaded.x, loaded.y, loaded.z, loaded.w}};
+  }
+  WideRow row;
+#pragma unroll
+  for (int w = 0; w < kRowWords; ++w) row.words[w] = w < words ? from[w] : 0;
+  return row;
+}
+
+__device__ unsigned flags_of(const Outcome& out, const detail::Minicolumn& state, int active) {
+  const bool changes = weights_change(out, state, active);
+  return (changes ? kChanges : 0) | (out.responded && (changes || !state.stable) ? kResponded : 0);
+}
+
+/// Asks for the weights of a winner.
+__device__ void prefetch_weights(const ColumnArrays& column, int winner) {
+  constexpr int kLine = 128 / static_cast<int>(sizeof(std::uint16_t));
+  const std::uint16_t* const weights = column.weights_of(winner);
+  for (int i = 0; i < column.l.pitch; i += kLine) prefetch(weights + i);
+}
+
+/// `kCounts`: counts the bytes.
+template <bool kCounts>
+class Subtree {
+ public:
+  __device__ Subtree(const SubtreeArguments& a, SubtreeMemory& memory)
+      : s_(a),
+        a_(a.network),
+        memory_(memory),
+        number_(a.network.step->number),
+        learns_(a.network.step->learn != 0) {}
+
+  /// Winners of the lowest level. A warp finds the candidates of some hypercolumns, one after
+  /// another; then a lane computes a hypercolumn.
+  template <int kWarps, int kWords>
+  __device__ void start(int subtree) {
+    const int level = s_.tiers[0].level;
+    const NetworkLevel& l = a_.levels[level];
+    const Range range = range_of(level, subtree);
+    static_assert(kSubtreeHypercolumns <= kWarps * kWarp);
+    const int each = (s_.levels[level].each + kWarps - 1) / kWarps;
+    const int base = each * static_cast<int>(threadIdx.x / kWarp);
+    const int end = min(base + each, range.count);
+    WideRow row = {};
+    int active = 0;
+    int sectors = 0;
+    for (int place = base; place < end; place += kBatch) {
+      const int count = min(kBatch, end - place);
+      OctetInputs inputs[kBatch];
+      WideRow candidates[kBatch];
+      if (l.below_first < 0) {
+        Row<kWords> words[kBatch];
+        OctetInputs::see_pixels(a_, l, range.begin + place, count, inputs, words, sectors);
+#pragma unroll
+        for (int i = 0; i < kBatch; ++i)
+#pragma unroll
+          for (int w = 0; w < kRowWords; ++w)
+            candidates[i].words[w] = w < kWords ? words[i].words[w < kWords ? w : 0] : 0;
+      } else {
+#pragma unroll
+        for (int i = 0; i < kBatch; ++i) {
+          if (i >= count) continue;
+          const int hypercolumn = range.begin + place + i;
+          const unsigned word = inputs[i].see_winners(ColumnArrays(a_, l, hypercolumn),
+                                                      Window(a_, l, a_.winners, hypercolumn));
+#pragma unroll
+          for (int w = 0; w < kRowWords; ++w)
+            candidates[i].words[w] = __shfl_sync(kAllLanes, word, w);
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+        if (place + i >= end || lane_of_warp() != place - base + i) continue;
+        row = candidates[i];
+        active = inputs[i].active();
+      }
+    }
+    if (lane_of_warp() == 0) count_bytes(32 * sectors, 0);
+    if (base < end) decide(0, level, subtree, base, end, row, active, {}, 0, memory_.first);
+  }
+
+  /// Winners of the levels above, by one warp: a lane computes a hypercolumn. While the subtree is
+  /// the last one below another of the next tier, the warp goes on with that one.
+  __device__ void climb(int subtree) {
+    for (int tier = 0; subtree >= 0; ++tier) {
+      const SubtreeTier& t = s_.tiers[tier];
+      int first = 0;  // of the level in the memory of the block
+      int below = -1;
+      for (int level = t.level; level < t.end_level; ++level) {
+        if (tier > 0 || level > t.level) step_lanes(tier, level, subtree, below, first);
+        below = first;
+        first += s_.levels[level].each;
+      }
+      subtree = arrive_above(tier, subtree);
+    }
+  }
+
+  /// The tasks that no other warp has taken.
+  __device__ void learn_tasks(LearningTasks& tasks) {
+    const int count = tasks.count;
+    for (;;) {
+      int i = 0;
+      if (lane_of_warp() == 0) i = atomicAdd(&tasks.next, 1);
+      i = __shfl_sync(kAllLanes, i, 0);
+      if (i >= count) return;
+      const LearningTask task = tasks.tasks[i];
+      const NetworkLevel& l = a_.levels[task.level];
+      const ColumnArrays column(a_, l, task.hypercolumn);
+      const bool responded = (task.flags & kResponded) != 0;
+      const bool changes = (task.flags & kChanges) != 0;
+      const int first = kOctet * lane_of_warp();
+      const bool own = changes && first < l.inputs;
+      // All loads are under way before the first is used.
+      int4 weights{};
+      if (own) weights = __ldcs(Learning::weights_at(column, task.winner, first));
+      const detail::Minicolumn state = load(column.minicolumns + task.winner);
+      OctetInputs inputs;
+      if ((task.flags & kPair) != 0) {
+        inputs.add_input(task.active & ActivePair::kNone);
+        inputs.add_input(task.active >> 16);
+      } else if (changes) {
+        inputs.list(column, Window(a_, l, a_.winners, task.hypercolumn));
+      }
+      Learning learning(column, task.winner, state);
+      if (own) learning.update(first, weights, inputs.octet(first));
+      __syncwarp();
+      learning.finish(responded, changes);
+      if constexpr (kCounts) {
+        const int bits = sum_of_lanes(learning.changed());
+        const int wins = responded && !state.stable ? 32 : 0;
+        const int row = changes ? l.pitch * static_cast<int>(sizeof(std::uint16_t)) : 0;
+        const int pattern = bits > 0 && l.below_first < 0 ? l.pitch / kOctet : 0;
+        if (lane_of_warp() == 0)
+          count_bytes(row + 32 * bits + wins,
+                      row + 32 * bits + wins + pattern + (changes ? 32 : 0));
+      }
+    }
+  }
+
+ private:
+  __device__ void count_bytes([[maybe_unused]] int read, [[maybe_unused]] int written) const {
+    if constexpr (kCounts) {
+      atomicAdd(&a_.bytes->read, static_cast<unsigned long long>(read));
+      atomicAdd(&a_.bytes->written, static_cast<unsigned long long>(written));
+    }
+  }
+
+  /// Hypercolumns of a level that belong to a subtree.
+  struct Range {
+    int begin;
+    int count;
+  };
+  __device__ Range range_of(int level, int subtree) const {
+    const SubtreeLevel& of = s_.levels[level];
+    const int begin = of.begin + subtree * of.each;
+    return {begin, min(of.each, of.end - begin)};
+  }
+
+  /// The hypercolumn above another one, and the row of a winner there.
+  struct Above {
+    const std::uint32_t* rows = nullptr;  ///< of winner 0
+    int words = 0;
+    bool in_tier = false;
+    int reads = 0;
+    WideRow row = {};
+
+    __device__ Above(const Subtree& s, const SubtreeTier& t, int level, int subtree, int place) {
+      in_tier = level + 1 < t.end_level;
+      if (!in_tier && &t == &s.s_.tiers[s.s_.tier_count - 1]) return;
+      const NetworkLevel& l = s.a_.levels[level + 1];
+      const SubtreeLevel& of = s.s_.levels[level + 1];
+      const int number = in_tier ? place : subtree;  // the root of the subtree has its number
+      const int parent = in_tier ? of.divide(number) : number / l.window_width;
+      if (of.end <= of.begin) return;
+      // Of hypercolumns that nothing reads, the row of another one is read in vain.
+      const int hypercolumn =
+          min(of.begin + (in_tier ? subtree * of.each : 0) + parent, of.end - 1);
+      words = l.words;
+      const int input = (number - parent * l.window_width) * l.below_cells;
+      rows = s.a_.strong + l.strong_at + std::int64_t{hypercolumn} * (l.inputs * l.words) +
+             input * words;
+    }
+    /// Reads the row of a winner, or asks for it where another tier needs it.
+    __device__ void read(int m) {
+      if (rows == nullptr) return;
+      ++reads;
+      const std::uint32_t* const at = rows + m * words;
+      if (in_tier)
+        row = load_row(at, words);
+      else
+        prefetch(at);
+    }
+  };
+
+  /// Winners of a level above the first one. `first`, `below`: of the level and of the level below
+  /// in the memory of the block; `below` is -1 if other blocks have computed that one.
+  __device__ void step_lanes(int tier, int level, int subtree, int below, int first) {
+    const NetworkLevel& l = a_.levels[level];
+    const Range range = range_of(level, subtree);
+    const int lane = lane_of_warp();
+    if (range.count <= 0) return;
+    // Other lanes do the same as the last one.
+    const int own = min(lane, range.count - 1);
+    const ColumnArrays column(a_, l, range.begin + own);
+    int active = 0;
+    ActivePair pair;
+    WideRow row = WideRow::ones();
+#pragma unroll 1
+    for (int k = 0; k < l.window_width; ++k) {
+      const int place = own * l.window_width + k;
+      const int winner =
+          below >= 0 ? memory_.winners[below + place]
+                     : __ldcg(a_.winners + l.below_first + range.begin * l.window_width + place);
+      const bool is_active = winner >= 0;
+      const WideRow of = below >= 0
+                             ? memory_.rows[below + place]
+                             : load_row(column.row(k * l.below_cells + max(winner, 0)), l.words);
+      active += is_active ? 1 : 0;
+      if (is_active) pair.set(k, static_cast<unsigned>(k * l.below_cells + winner));
+#pragma unroll
+      for (int w = 0; w < kRowWords; ++w) row.words[w] &= is_active ? of.words[w] : ~0u;
+      if (below < 0 && lane < range.count) count_bytes(sizeof(winner) + (is_active ? 32 : 0), 0);
+    }
+#pragma unroll
+    for (int w = 0; w < kRowWords; ++w) row.words[w] = active == 0 ? 0 : row.words[w];
+    decide(tier, level, subtree, 0, range.count, row, active, pair, first, memory_.above);
+  }
+
+  /// The outcomes of hypercolumns `base` to `end` - 1 of a level of the subtree, one for a lane.
+  /// `row`: the candidates; `active`: the number of active inputs; `first`: of the level in the
+  /// memory of the block.
+  __device__ void decide(int tier, int level, int subtree, int base, int end, const WideRow& row,
+                         int active, const ActivePair& pair, int first, LearningTasks& tasks) {
+    const NetworkLevel& l = a_.levels[level];
+    const int begin = range_of(level, subtree).begin;
+    const int lane = lane_of_warp();
+    const bool has_pair = &tasks == &memory_.above && l.window_width <= 2;
+    const bool own = base + lane < end;
+    // Other lanes do the same as the last one.
+    const int place = min(base + lane, end - 1);
+    const ColumnArrays column(a_, l, begin + place);
+    int count = 0;
+    int candidate = -1;
+#pragma unroll
+    for (int w = kRowWords - 1; w >= 0; --w) {
+      count += __popc(row.words[w]);
+      if (row.words[w] != 0) candidate = w * kWarp + __ffs(static_cast<int>(row.words[w])) - 1;
+    }
+    // Without a candidate, the state and the row of another minicolumn are read in vain.
+    const int likely = max(candidate, 0);
+    detail::Minicolumn state = load(column.minicolumns + likely);
+    // While the state is under way, the row of the candidate in the hypercolumn above is read.
+    Above above(*this, s_.tiers[tier], level, subtree, place);
+    above.read(likely);
+    Outcome out;
+    // In most steps there is one candidate, and all of its strong weights belong to active inputs.
+    if (count == 1 && state.strong == active) {
+      const std::int64_t g = detail::response(state.strong_sum, 0, state.omega, a_.threshold);
+      if (g > 0) out = {candidate, g, true};
+    }
+    const bool simple = out.responded || active == 0 || (count == 0 && !learns_);
+    for (unsigned left = __ballot_sync(kAllLanes, own && !simple); left != 0; left &= left - 1) {
+      const int owner = __ffs(static_cast<int>(left)) - 1;
+      const Outcome decided = decide_together(l, begin + base + owner, owner, row);
+      if (lane == owner) out = decided;
+    }
+    if (__any_sync(kAllLanes, own && out.winner > kSilent && out.winner != likely)) {
+      above.read(max(out.winner, 0));
+      state = load(column.minicolumns + max(out.winner, 0));
+      if (own) count_bytes(32, 0);
+    }
+    unsigned flags = 0;
+    if (own) {
+      a_.winners[column.number] = out.winner;
+      a_.winner_responses[column.number] = out.response;
+      memory_.winners[first + place] = out.winner;
+      memory_.rows[first + place] = above.row;
+      count_bytes(32 * (above.reads + 1), sizeof(out.winner) + sizeof(out.response));
+      if (learns_ && out.winner != kSilent) flags = flags_of(out, state, active);
+      if ((flags & kChanges) != 0) prefetch_weights(column, out.winner);
+    }
+    const unsigned learning = __ballot_sync(kAllLanes, flags != 0);
+    int task = 0;
+    if (lane == 0 && learning != 0) task = atomicAdd(&tasks.count, __popc(learning));
+    task = __shfl_sync(kAllLanes, task, 0) + __popc(learning & lanes_before());
+    if (flags != 0)
+      tasks.tasks[task] = {begin + place, static_cast<std::uint16_t>(out.winner),
+                           static_cast<std::uint8_t>(level),
+                           static_cast<std::uint8_t>(flags | (has_pair ? kPair : 0)), pair.inputs};
+    __syncwarp();
+  }
+
+  /// The outcome of a hypercolumn by all lanes. `row`: of the lane `owner`, the candidates.
+  __device__ Outcome decide_together(const NetworkLevel& l, int hypercolumn, int owner,
+                                     const WideRow& row) const {
+    const ColumnArrays column(a_, l, hypercolumn);
+    OctetInputs inputs;
+    inputs.list(column, Window(a_, l, a_.winners, hypercolumn));
+    WideRow of;
+#pragma unroll
+    for (int w = 0; w < kRowWords; ++w) of.words[w] = __shfl_sync(kAllLanes, row.words[w], owner);
+    const Candidates candidates(column, word_of_lane(of));
+    Decision<OctetInputs> decision(column, inputs, candidates);
+    const Outcome out = decision.decide(number_, learns_);
+    if (lane_of_warp() == 0) count_bytes(32 * decision.sectors(), 0);
+    return out;
+  }
+
+  /// The root of a subtree is known: returns the subtree of the next tier that reads it if all
+  /// others that this one reads are known, too; otherwise -1. Lane 0 has written the winner.
+  __device__ int arrive_above(int tier, int subtree) {
+    const SubtreeTier& t = s_.tiers[tier];
+    if (tier + 1 == s_.tier_count || range_of(t.end_level - 1, subtree).count <= 0) return -1;
+    const SubtreeTier& next = s_.tiers[tier + 1];
+    const int above = subtree / next.below;
+    if (range_of(next.level, above).count <= 0) return -1;
+    const auto expected =
+        static_cast<unsigned>(min((above + 1) * next.below, next.roots) - above * next.below);
+    unsigned before = 0;
+    if (lane_of_warp() == 0) {
+      __threadfence();
+      before = atomicInc(a_.arrived + next.arrived_at + above, expected - 1);
+      __threadfence();
+    }
+    return __shfl_sync(kAllLanes, before, 0) == expected - 1 ? above : -1;
+  }
+
+  const SubtreeArguments& s_;
+  const NetworkArguments& a_;
+  SubtreeMemory& memory_;
+  std::uint64_t number_;
+  bool learns_;
+};
+
+template <int kWords, bool kCounts>
+__global__ void __launch_bounds__(kSubtreeThreads, 4)
+    step_subtrees(const __grid_constant__ SubtreeArguments a) {
+  __shared__ SubtreeMemory memory;
+  if (threadIdx.x == 0) {
+    memory.first.clear();
+    memory.above.clear();
+  }
+  __syncthreads();
+  wait_for_kernels_before();
+  let_next_begin();
+  Subtree<kCounts> subtree(a, memory);
+  subtree.template start<kSubtreeThreads / kWarp, kWords>(static_cast<int>(blockIdx.x));
+  __syncthreads();
+  // Other warps begin to learn.
+  if (threadIdx.x < kWarp) subtree.climb(static_cast<int>(blockIdx.x));
+  subtree.learn_tasks(memory.first);
+  __syncthreads();
+  subtree.learn_tasks(memory.above);
 }
 
 }  // namespace
@@ -367,14 +504,24 @@ __global__ void __launch_bounds__(kTopThreads)
 Kernel<NetworkArguments> network_start_kernel() noexcept {
   return start_network;
 }
-Kernel<OfLevel<NetworkArguments>> network_level_kernel() noexcept {
-  return step_level;
+Kernel<LevelRange> network_start_range_kernel() noexcept {
+  return start_range;
 }
-Kernel<SubtreeArguments> network_subtree_kernel() noexcept {
-  return step_subtrees;
+Kernel<LevelRange> network_level_kernel() noexcept {
+  return step_level;
 }
 Kernel<OfLevel<NetworkArguments>> network_top_kernel() noexcept {
   return step_top;
+}
+Kernel<SubtreeArguments> network_subtree_kernel(int words, bool counts) noexcept {
+  switch (words) {
+    case 1:
+      return counts ? step_subtrees<1, true> : step_subtrees<1, false>;
+    case 2:
+      return counts ? step_subtrees<2, true> : step_subtrees<2, false>;
+    default:
+      return counts ? step_subtrees<4, true> : step_subtrees<4, false>;
+  }
 }
 
 }  // namespace ocellus::cuda

@@ -56,7 +56,9 @@ struct Window {
       x = left + point % l.window_width;
       y = top + point / l.window_width;
     }
-    return l.below_first < 0 ? lgn_cell(a, x, y) : winners[l.below_first + y * l.below_columns + x];
+    // Blocks of the same launch may have written the winners.
+    return l.below_first < 0 ? lgn_cell(a, x, y)
+                             : __ldcg(winners + l.below_first + y * l.below_columns + x);
   }
   __device__ bool is_active(int input) const {
     const int point = input / l.below_cells;
@@ -115,5 +117,27 @@ struct Largest {
 struct Total {
   __device__ int operator()(int a, int b) const { return a + b; }
 };
+
+__device__ inline int sum_of_lanes(int value) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_add_sync(kAllLanes, value);
+#else
+  return WarpTeam().combine(value, Total());
+#endif
+}
+__device__ inline unsigned and_of_lanes(unsigned value) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_and_sync(kAllLanes, value);
+#else
+  return WarpTeam().combine(value, [](unsigned a, unsigned b) { return a & b; });
+#endif
+}
+__device__ inline unsigned or_of_lanes(unsigned value) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_or_sync(kAllLanes, value);
+#else
+  return WarpTeam().combine(value, [](unsigned a, unsigned b) { return a | b; });
+#endif
+}
 
 }  // namespace ocellus::cuda

@@ -28,14 +28,14 @@ Expected<void> NetworkHost::write_image(const std::uint8_t* image, std::ptrdiff_
   const auto height = static_cast<std::size_t>(plan_.hierarchy.height);
   for (std::size_t y = 0; y < height; ++y)
     std::copy_n(image + static_cast<std::ptrdiff_t>(y) * stride, width, pinned_image_ + y * width);
-  pinned_step_->learn = learn ? 1 : 0;
+  *pinned_step_ = {steps_, learn ? 1 : 0};
+  if (learn) ++steps_;
   Scope cuda(work_.device(), Phase::kRunning, who_);
   if (Expected<void> done =
           work_.copy(cuda, base_.image, pinned_image_, width * height, cudaMemcpyHostToDevice);
       !done)
     return done;
-  return work_.copy(cuda, &base_.step->learn, &pinned_step_->learn, sizeof(int),
-                    cudaMemcpyHostToDevice);
+  return work_.copy(cuda, base_.step, pinned_step_, sizeof(NetworkStep), cudaMemcpyHostToDevice);
 }
 
 Expected<void> NetworkHost::read(void* to, const void* from, std::size_t bytes) noexcept {

@@ -18,7 +18,7 @@ namespace ocellus::cuda {
 /// What does not depend on the schedule.
 class NetworkHost {
  public:
-  /// Copies the image, which the next step reads. Errors: those of CUDA.
+  /// Copies the image and the number of the next step. Errors: those of CUDA.
   Expected<void> write_image(const std::uint8_t* image, std::ptrdiff_t stride, bool learn) noexcept;
   /// The part of a level of `winners`, which has an element for each hypercolumn of all levels.
   Expected<void> read_level(int level, const std::int32_t* winners,
@@ -43,6 +43,7 @@ class NetworkHost {
   DeviceWork work_;
   std::uint8_t* pinned_image_ = nullptr;
   NetworkStep* pinned_step_ = nullptr;
+  std::uint64_t steps_ = 0;  ///< in which the network has learned
   const char* who_ = "";
 };
 

@@ -81,18 +81,18 @@ Expected<void> PaperDeviceNetwork::launch_step(Scope& cuda, bool feeds) noexcept
     if (Expected<void> done = work.launch(cuda, paper_queue_kernel(), blocks, threads, 0, network);
         !done)
       return done;
-  } else {
-    OfLevel<PaperArguments> a{network, 0};
-    for (; a.level < network.level_count; ++a.level) {
-      const cuda::NetworkLevel& l = network.levels[static_cast<std::size_t>(a.level)];
-      if (Expected<void> done =
-              work.launch(cuda, paper_level_kernel(), dim3(static_cast<unsigned>(l.hypercolumns)),
-                          dim3(static_cast<unsigned>(l.padded)), 0, a);
-          !done)
-        return done;
-    }
+    return work.launch(cuda, paper_end_kernel(), dim3(1), dim3(1), 0, network);
   }
-  return work.launch(cuda, paper_end_kernel(), dim3(1), dim3(1), 0, network);
+  OfLevel<PaperArguments> a{network, 0};
+  for (; a.level < network.level_count; ++a.level) {
+    const cuda::NetworkLevel& l = network.levels[static_cast<std::size_t>(a.level)];
+    if (Expected<void> done =
+            work.launch(cuda, paper_level_kernel(), dim3(static_cast<unsigned>(l.hypercolumns)),
+                        dim3(static_cast<unsigned>(l.padded)), 0, a);
+        !done)
+      return done;
+  }
+  return {};
 }
 
 Expected<void> PaperDeviceNetwork::launch_and_wait(bool feeds) noexcept {

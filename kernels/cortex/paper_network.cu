@@ -212,7 +212,6 @@ __global__ void __launch_bounds__(kMostThreads)
 // A kernel of its own: other blocks may still read the numbers.
 __global__ void end_step(const __grid_constant__ PaperArguments a) {
   ++a.queue->run;
-  if (a.step->learn != 0) ++a.step->number;
 }
 
 }  // namespace

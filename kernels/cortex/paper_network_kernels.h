@@ -38,7 +38,7 @@ inline constexpr int kMostThreads = kMaxMinicolumns;
 Kernel<PaperArguments> paper_start_kernel() noexcept;
 /// A level. Blocks: its hypercolumns.
 Kernel<OfLevel<PaperArguments>> paper_level_kernel() noexcept;
-/// The end of a step of paper_level_kernel() and paper_queue_kernel().
+/// The end of a step of paper_queue_kernel().
 Kernel<PaperArguments> paper_end_kernel() noexcept;
 
 struct PipelineArguments {

@@ -102,18 +102,26 @@ __global__ void __launch_bounds__(kCellThreads)
       pixels[i] = static_cast<std::uint8_t>(255 - pixels[i]);
   __syncthreads();
   std::uint8_t* const cells = a.cells + patch * count;
-  if (!a.deslant) {
-    for (int i = thread; i < count; i += kCellThreads) cells[i] = pixels[i] >= a.threshold ? 1 : 0;
-    return;
-  }
-  const detail::InkMoments moments = moments_of(pixels, a.width, a.height);
-  const std::int64_t slant = detail::slant_of(moments);
-  for (int i = thread; i < count; i += kCellThreads) {
-    const int y = i / a.width;
-    const detail::RowShift shift = detail::shift_of_row(moments, slant, y);
-    const int value = detail::shifted_pixel(pixels + y * a.width, a.width, shift, i % a.width);
+  int brightest[1] = {0};
+  const auto write = [&](int i, int value) {
     cells[i] = value >= a.threshold ? 1 : 0;
+    brightest[0] = max(brightest[0], value);
+  };
+  if (a.deslant) {
+    const detail::InkMoments moments = moments_of(pixels, a.width, a.height);
+    const std::int64_t slant = detail::slant_of(moments);
+    for (int i = thread; i < count; i += kCellThreads) {
+      const int y = i / a.width;
+      const detail::RowShift shift = detail::shift_of_row(moments, slant, y);
+      write(i, detail::shifted_pixel(pixels + y * a.width, a.width, shift, i % a.width));
+    }
+  } else {
+    for (int i = thread; i < count; i += kCellThreads) write(i, pixels[i]);
   }
+  if (a.has_ink == nullptr) return;
+  __syncthreads();
+  combine_to_first_warp<kCellThreads>(brightest, Most());
+  if (thread == 0) a.has_ink[patch] = brightest[0] >= a.threshold ? 1 : 0;
 }
 
 template <int kLanes>

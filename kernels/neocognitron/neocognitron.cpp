@@ -109,7 +109,7 @@ class FindingNeocognitron final : public NetworkOperator {
     candidates_.scores = pinned.take<float>(candidate_count() * classes);
     complete_ = pinned.take<std::uint8_t>(candidate_count());
     rows_ = pinned.take<float>(kMaxCharacters * classes);
-    reader_.layout(plan_, 1, pinned);
+    reader_.layout(plan_, HostCalls::kWorkers, pinned);
   }
 
   Expected<void> prepare(Scope& cuda) noexcept override {
@@ -207,19 +207,31 @@ class FindingNeocognitron final : public NetworkOperator {
   }
 
   void find_candidates(int slot) noexcept {
-    GrayPlane plane;
     host_->present = 0;
-    host_->bad = gray_plane(slot, plane) ? 0 : 1;
+    host_->bad = gray_plane(slot, plane_) ? 0 : 1;
     if (host_->bad != 0) return;
-    for (int part = 0; part < reader_.parts(); ++part) reader_.find(part, plane);
+    using Self = FindingNeocognitron;
+    share_on_host(reader_.halves(), &Self::run_part<&Self::measure>, this);
+    for (int field = 0; field < reader_.fields(); ++field) reader_.set_levels(field);
+    share_on_host(reader_.halves(), &Self::run_part<&Self::extract>, this);
+    share_on_host(reader_.fields(), &Self::run_part<&Self::find_characters>, this);
     const int count = reader_.collect();
-    for (int c = 0; c < count; ++c) {
-      const detail::InkImage image = reader_.draw(c, plane, 0);
-      host_->images[c] = {image.width, image.height};
-      std::memcpy(images_ + static_cast<std::size_t>(c) * kImagePixels, image.ink,
-                  static_cast<std::size_t>(image.height) * kImageSide);
-    }
+    share_on_host(count, &Self::run_part<&Self::draw>, this);
     host_->present = count;
+  }
+
+  template <void (FindingNeocognitron::*Step)(int, int) noexcept>
+  static void run_part(void* self, int part, int worker) noexcept {
+    (static_cast<FindingNeocognitron*>(self)->*Step)(part, worker);
+  }
+  void measure(int half, int) noexcept { reader_.measure(half, plane_); }
+  void extract(int half, int) noexcept { reader_.extract(half, plane_); }
+  void find_characters(int field, int) noexcept { reader_.find(field); }
+  void draw(int candidate, int worker) noexcept {
+    const detail::InkImage image = reader_.draw(candidate, plane_, worker);
+    host_->images[candidate] = {image.width, image.height};
+    std::memcpy(images_ + static_cast<std::size_t>(candidate) * kImagePixels, image.ink,
+                static_cast<std::size_t>(image.height) * kImageSide);
   }
 
   /// The rows that the last kernel copies to the result.
@@ -234,6 +246,7 @@ class FindingNeocognitron final : public NetworkOperator {
   }
 
   detail::CharacterReader reader_;
+  GrayPlane plane_{};  ///< of the frame in which characters are found
   std::array<Context, kMaxDepth> contexts_{};
   // Pinned memory. Frames follow each other in a stream, so that one set is enough.
   HostCandidates* host_ = nullptr;

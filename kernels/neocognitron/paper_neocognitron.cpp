@@ -45,8 +45,8 @@ class PaperNeocognitron::Layers {
   Footprint footprint() noexcept;
   Expected<void> start(Engine& engine, const TrainedNeocognitron& network) noexcept;
 
-  Expected<PaperCharacterTimes> recognize(std::span<const float> u0,
-                                          std::span<float> scores) noexcept;
+  Expected<void> begin(std::span<const float> u0) noexcept;
+  Expected<PaperCharacterTimes> end(std::span<float> scores) noexcept;
   Expected<void> simple_layer(std::size_t stage, std::span<const float> in,
                               std::span<float> out) noexcept;
   Expected<void> complex_layer(std::size_t stage, std::span<const float> in,
@@ -327,21 +327,27 @@ Expected<void> PaperNeocognitron::Layers::queue_character(Scope& cuda) noexcept 
                                        cudaMemcpyDeviceToHost);
       !done)
     return done;
-  if (Expected<void> done = work_.record(cuda, 3); !done) return done;
-  return work_.wait_for(cuda, 3);
+  return work_.record(cuda, 3);
 }
 
-Expected<PaperCharacterTimes> PaperNeocognitron::Layers::recognize(
-    std::span<const float> u0, std::span<float> scores) noexcept {
-  const auto classes = static_cast<std::size_t>(geometry_.classes);
-  if (u0.size() != kU0Pixels || scores.size() != classes) {
-    return detail::invalid_argument(
-        "%s: there are %zu pixels and room for %zu scores; there must be %zu and %zu", kName,
-        u0.size(), scores.size(), kU0Pixels, classes);
+Expected<void> PaperNeocognitron::Layers::begin(std::span<const float> u0) noexcept {
+  if (u0.size() != kU0Pixels) {
+    return detail::invalid_argument("%s: a character has %zu pixels; there must be %zu", kName,
+                                    u0.size(), kU0Pixels);
   }
   Scope cuda(work_.device(), Phase::kCreating, kName);
   std::copy(u0.begin(), u0.end(), pinned_u0_);
-  if (Expected<void> done = work_.finished(cuda, queue_character(cuda)); !done)
+  return work_.finished(cuda, queue_character(cuda));
+}
+
+Expected<PaperCharacterTimes> PaperNeocognitron::Layers::end(std::span<float> scores) noexcept {
+  const auto classes = static_cast<std::size_t>(geometry_.classes);
+  if (scores.size() != classes) {
+    return detail::invalid_argument("%s: there is room for %zu scores; there must be %zu", kName,
+                                    scores.size(), classes);
+  }
+  Scope cuda(work_.device(), Phase::kCreating, kName);
+  if (Expected<void> done = work_.finished(cuda, work_.wait_for(cuda, 3)); !done)
     return tl::unexpected(done.error());
   std::copy_n(pinned_scores_, classes, scores.begin());
   const Expected<double> upload = work_.elapsed(cuda, 0, 1);
@@ -458,7 +464,14 @@ Expected<PaperNeocognitron> PaperNeocognitron::create(Engine& engine,
 
 Expected<PaperCharacterTimes> PaperNeocognitron::recognize(std::span<const float> u0,
                                                            std::span<float> scores) noexcept {
-  return layers_->recognize(u0, scores);
+  if (const Expected<void> begun = begin(u0); !begun) return tl::unexpected(begun.error());
+  return end(scores);
+}
+Expected<void> PaperNeocognitron::begin(std::span<const float> u0) noexcept {
+  return layers_->begin(u0);
+}
+Expected<PaperCharacterTimes> PaperNeocognitron::end(std::span<float> scores) noexcept {
+  return layers_->end(scores);
 }
 Expected<void> PaperNeocognitron::simple_layer(int stage, std::span<const float> in,
                                                std::span<float> out) noexcept {

@@ -2,7 +2,9 @@
 // a neocognitron (section 5), for comparing their speed and results with those of the library. Not
 // part of the library: it is linked into the program for `ocellus bench` and into tests.
 //
-// One character at a time. All cells and weights are floats, and all inputs are used, also those
+// One character at a time; several objects of an engine with as many stream sets overlap, which the
+// paper left open: while one computes a layer of its character, others compute layers of theirs.
+// All cells and weights are floats, and all inputs are used, also those
 // that are 0. The other layers have a simple kernel each, which all schedules share. Stage 4
 // computes the similarities of the operator, which need the same sums as S-cells.
 #pragma once
@@ -52,6 +54,11 @@ class PaperNeocognitron {
   /// reference of each class. Errors: InvalidArgument (sizes), those of CUDA.
   Expected<PaperCharacterTimes> recognize(std::span<const float> u0,
                                           std::span<float> scores) noexcept;
+
+  /// The two halves of `recognize`: queues a character and returns, and waits for its scores. There
+  /// is one character between them at most. Errors: those of `recognize`.
+  Expected<void> begin(std::span<const float> u0) noexcept;
+  Expected<PaperCharacterTimes> end(std::span<float> scores) noexcept;
 
   /// Computes one S-layer. `in`: UG (stage 0) or the C-layer below, [position][plane]; `out` in the
   /// same order. Errors: those of `recognize`.

@@ -119,6 +119,12 @@ void CpuOperator::cancel(int slot) noexcept {
   engine_->scheduler().cancel(frames_[static_cast<std::size_t>(slot)].job);
 }
 
+Expected<void> CpuOperator::finish_frames() noexcept {
+  for (int slot = 0; slot < info_.depth; ++slot)
+    engine_->scheduler().finish(frames_[static_cast<std::size_t>(slot)].job);
+  return {};
+}
+
 Bands Bands::cut(int rows, int workers, int per_worker, int least) noexcept {
   const int wanted = std::max(1, workers * per_worker);
   return {rows, std::max({1, least, (rows + wanted - 1) / wanted})};

@@ -23,6 +23,7 @@ class CpuOperator : public OperatorInstance {
   Expected<void> wait(int slot, Deadline deadline, FrameResult& result) noexcept final;
   void cancel(int slot) noexcept final;
   void reset() noexcept final { history_.forget(); }
+  Expected<void> finish_frames() noexcept final;
 
  protected:
   /// A frame in flight and its job.

@@ -13,7 +13,7 @@ namespace ocellus::detail {
 /// without `finish`, the destructor removes it. Does not allocate.
 class ModelWriter {
  public:
-  static constexpr std::uint32_t kMaxTableBytes = 4032;
+  static constexpr std::uint32_t kMaxTableBytes = 16320;
 
   ModelWriter() noexcept = default;
   ~ModelWriter();

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -47,6 +48,12 @@ const char* space_name(MemorySpace space) noexcept {
 }
 
 using Check = Expected<void>;
+
+tl::unexpected<Error> does_not_learn(const char* name) noexcept {
+  return tl::unexpected(make_error(Status::kUnsupported,
+                                   "%s does not learn, so there is nothing to save or to take over",
+                                   name));
+}
 
 Check check_frame(const OperatorInfo& info, const Frame& in) noexcept {
   if (in.data == nullptr) return invalid_argument("frame.data is null");
@@ -165,6 +172,8 @@ class OperatorState {
   Expected<Ticket> submit(const Frame& in, const OperatorOutput& out) noexcept;
   Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) noexcept;
   void reset() noexcept;
+  Expected<void> save_model(const char* path) noexcept;
+  Expected<void> take_learned(OperatorState& from) noexcept;
   OperatorStats stats() const noexcept;
 
  private:
@@ -309,6 +318,46 @@ void OperatorState::reset() noexcept {
   instance_->reset();
 }
 
+Expected<void> OperatorInstance::read_learned(void*, std::uint64_t, std::size_t) noexcept {
+  return does_not_learn("the operator");
+}
+Expected<void> OperatorInstance::write_learned(const void*, std::uint64_t, std::size_t) noexcept {
+  return does_not_learn("the operator");
+}
+Expected<void> OperatorInstance::save_learned(const char*) noexcept {
+  return does_not_learn("the operator");
+}
+
+Check OperatorState::save_model(const char* path) noexcept {
+  if (Check here = engine_->check_process(); !here) return here;
+  if (instance_->learned().bytes == 0) return does_not_learn(info_.name);
+  if (Check finished = instance_->finish_frames(); !finished) return finished;
+  return instance_->save_learned(path);
+}
+
+Check OperatorState::take_learned(OperatorState& from) noexcept {
+  if (Check here = engine_->check_process(); !here) return here;
+  const OperatorInstance::Learned own = instance_->learned();
+  const OperatorInstance::Learned other = from.instance_->learned();
+  if (own.bytes == 0) return does_not_learn(info_.name);
+  if (other.bytes == 0) return does_not_learn(from.info_.name);
+  if (own.bytes != other.bytes || own.arrangement != other.arrangement) {
+    return invalid_argument(
+        "%s cannot take over what another operator has learned: their models have different shapes",
+        info_.name);
+  }
+  if (Check finished = from.instance_->finish_frames(); !finished) return finished;
+  if (Check finished = instance_->finish_frames(); !finished) return finished;
+  alignas(8) char piece[32768];
+  for (std::uint64_t at = 0; at < own.bytes; at += sizeof(piece)) {
+    const auto bytes =
+        static_cast<std::size_t>(std::min<std::uint64_t>(sizeof(piece), own.bytes - at));
+    if (Check read = from.instance_->read_learned(piece, at, bytes); !read) return read;
+    if (Check written = instance_->write_learned(piece, at, bytes); !written) return written;
+  }
+  return {};
+}
+
 OperatorStats OperatorState::stats() const noexcept {
   OperatorStats stats;
   stats.frames = latency_.count();
@@ -362,6 +411,12 @@ Expected<FrameInfo> OperatorHandle::wait(Ticket ticket, Deadline deadline) noexc
 }
 void OperatorHandle::reset() noexcept {
   state_->reset();
+}
+Expected<void> OperatorHandle::save_model(const char* path) noexcept {
+  return state_->save_model(path);
+}
+Expected<void> OperatorHandle::take_learned(OperatorHandle& from) noexcept {
+  return state_->take_learned(*from.state_);
 }
 OperatorStats OperatorHandle::stats() const noexcept {
   return state_->stats();

@@ -55,6 +55,22 @@ class OperatorInstance {
   virtual void cancel(int slot) noexcept = 0;
   /// Forgets the temporal state. No frame may be in flight.
   virtual void reset() noexcept = 0;
+  /// Waits until no frame runs. The slots stay in use. Errors: DeviceLost, System.
+  virtual Expected<void> finish_frames() noexcept = 0;
+
+  /// What the operator has learned, as bytes. Instances of one `arrangement` have the same values
+  /// at the same places.
+  struct Learned {
+    std::uint64_t bytes = 0;  ///< 0: the operator does not learn
+    std::uint64_t arrangement = 0;
+  };
+  virtual Learned learned() const noexcept { return {}; }
+  /// Copy a part of it, of which no frame may change anything. Errors: DeviceLost, System.
+  virtual Expected<void> read_learned(void* to, std::uint64_t at, std::size_t bytes) noexcept;
+  virtual Expected<void> write_learned(const void* from, std::uint64_t at,
+                                       std::size_t bytes) noexcept;
+  /// Writes it to a model file. No frame may run. Errors: those of OperatorHandle::save_model.
+  virtual Expected<void> save_learned(const char* path) noexcept;
 
  protected:
   OperatorInstance() noexcept = default;

@@ -225,6 +225,17 @@ void Scheduler::work_loop() noexcept {
 Status Scheduler::wait(Job& job, Deadline deadline) noexcept {
   const Lock lock(mutex_);
   if (job.state_ == Job::State::kIdle) return Status::kInvalidTicket;
+  const Status status = run_until_done(job, deadline);
+  if (status == Status::kOk) job.state_ = Job::State::kIdle;
+  return status;
+}
+
+void Scheduler::finish(Job& job) noexcept {
+  const Lock lock(mutex_);
+  if (job.state_ != Job::State::kIdle) (void)run_until_done(job, Deadline::never());
+}
+
+Status Scheduler::run_until_done(Job& job, Deadline deadline) noexcept {
   const std::int64_t deadline_ns = deadline.time().time_since_epoch().count();
   int worker = -1;
   Status status = Status::kOk;
@@ -263,7 +274,6 @@ Status Scheduler::wait(Job& job, Deadline deadline) noexcept {
     // Parts of other jobs may be left. No thread was woken for the number that this thread held.
     if (has_part()) pthread_cond_signal(&work_);
   }
-  if (status == Status::kOk) job.state_ = Job::State::kIdle;
   return status;
 }
 

@@ -84,6 +84,9 @@ class Scheduler {
   /// kOk, kDeadlineMissed, or kInvalidTicket if the job is idle.
   Status wait(Job& job, Deadline deadline) noexcept;
 
+  /// Waits until `job` is done or idle. A job that is done stays so, for `wait`.
+  void finish(Job& job) noexcept;
+
   /// Removes a queued job, or waits until a running job is done. The job is idle afterwards.
   void cancel(Job& job) noexcept;
 
@@ -95,6 +98,9 @@ class Scheduler {
     pthread_t thread{};
   };
 
+  /// The mutex is locked on entry and on return. Returns kOk when the job is done, or
+  /// kDeadlineMissed.
+  Status run_until_done(Job& job, Deadline deadline) noexcept;
   static void* thread_main(void* worker) noexcept;
   void work_loop() noexcept;
   /// Runs one part of the head job. Returns false if there is no part to run. The mutex is locked

@@ -21,6 +21,8 @@ Expected<CortexShape> make_cortex_shape(const CortexParameters& parameters, int 
       {"height", parameters.height, kLeastCortexSide, kMaxCortexSide},
       {"lgn_threshold", parameters.lgn_threshold, 1, 255},
       {"level_count", parameters.level_count, 1, kMaxCortexLevels},
+      {"fields", parameters.fields, 0, kMaxCortexFields},
+      {"field_inputs", parameters.field_inputs, 1, kMaxCortexSide * kMaxCortexSide},
       {"competitors", parameters.competitors, 1, kMaxCompetitors},
       {"classes", classes, 1, kMaxCortexClasses},
   };
@@ -36,7 +38,8 @@ Expected<CortexShape> make_cortex_shape(const CortexParameters& parameters, int 
   }
   const Expected<Hierarchy> hierarchy =
       plan_hierarchy(parameters.width, parameters.height, 1,
-                     {parameters.levels.data(), static_cast<std::size_t>(parameters.level_count)});
+                     {parameters.levels.data(), static_cast<std::size_t>(parameters.level_count)},
+                     {parameters.fields, parameters.field_inputs});
   if (!hierarchy) return tl::unexpected(hierarchy.error());
   const double bytes =
       static_cast<double>(hierarchy->weights) +
@@ -50,6 +53,7 @@ Expected<CortexShape> make_cortex_shape(const CortexParameters& parameters, int 
   CortexShape shape;
   shape.parameters = parameters;
   shape.hierarchy = *hierarchy;
+  shape.parameters.levels[0] = hierarchy->level(0).shape;
   shape.classes = classes;
   for (int i = 0; i < parameters.level_count; ++i) {
     if (parameters.competitors > hierarchy->level(i).shape.minicolumns) {
@@ -113,12 +117,22 @@ void share_activity(const CortexShape& shape, int minicolumns, std::int32_t* sco
     activity.share[i] = static_cast<std::uint16_t>((parts[i] * kCortexActivityOne + sum / 2) / sum);
 }
 
+int active_inputs(const CortexShape& shape, const CortexArrays& arrays, int level, int hypercolumn,
+                  const CortexScratch& scratch) noexcept {
+  if (level > 0 || shape.parameters.fields == 0) {
+    return active_inputs(shape.hierarchy, level, hypercolumn, scratch.cells, scratch.winners,
+                         scratch.active);
+  }
+  const int inputs = shape.parameters.field_inputs;
+  return active_inputs(arrays.fields + static_cast<std::ptrdiff_t>(hypercolumn) * inputs, inputs,
+                       scratch.cells, scratch.active);
+}
+
 void run_hypercolumn(const CortexShape& shape, const CortexArrays& arrays, int level,
                      int hypercolumn, const CortexScratch& scratch) noexcept {
   const Hierarchy& hierarchy = shape.hierarchy;
   const LevelPlan& l = hierarchy.level(level);
-  const int count =
-      active_inputs(hierarchy, level, hypercolumn, scratch.cells, scratch.winners, scratch.active);
+  const int count = active_inputs(shape, arrays, level, hypercolumn, scratch);
   compete(arrays.weights + hierarchy.weights_of(level, hypercolumn),
           arrays.bias + hierarchy.minicolumns_of(level, hypercolumn), scratch.active, count,
           l.stride, scratch.scores);

@@ -28,6 +28,11 @@ struct CortexShape {
   std::array<std::int32_t, kShareTableSize> shares{};
 
   int pixels() const noexcept { return parameters.width * parameters.height; }
+  /// Elements of CortexArrays::fields.
+  std::size_t field_elements() const noexcept {
+    return static_cast<std::size_t>(parameters.fields) *
+           static_cast<std::size_t>(parameters.field_inputs);
+  }
 };
 
 /// Checks the parameters. Errors: InvalidArgument.
@@ -39,6 +44,9 @@ struct CortexArrays {
   const std::int32_t* bias = nullptr;        ///< b: [hypercolumn][padded minicolumn]
   const std::int16_t* read_out = nullptr;    ///< R: [hypercolumn][padded minicolumn][class]
   const std::int32_t* class_bias = nullptr;  ///< r: [class]
+  /// Pixels of the free fields of the lowest level, ascending: [hypercolumn][input]. Without them:
+  /// of no use.
+  const std::uint16_t* fields = nullptr;
 };
 
 /// Active minicolumns of a hypercolumn, the best first.
@@ -74,6 +82,10 @@ int best_score(const std::int32_t* scores, int count) noexcept;
 /// (b). Changes `scores`.
 void share_activity(const CortexShape& shape, int minicolumns, std::int32_t* scores,
                     CortexActivity& activity) noexcept;
+
+/// Numbers of the active inputs of a hypercolumn, to `scratch.active`. Returns how many there are.
+int active_inputs(const CortexShape& shape, const CortexArrays& arrays, int level, int hypercolumn,
+                  const CortexScratch& scratch) noexcept;
 
 /// Winner and activity of one hypercolumn, whose inputs are complete.
 void run_hypercolumn(const CortexShape& shape, const CortexArrays& arrays, int level,

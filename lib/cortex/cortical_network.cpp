@@ -27,11 +27,7 @@ Expected<std::unique_ptr<CorticalNetwork::State>> CorticalNetwork::State::create
   if (state->memory == nullptr) return detail::no_memory_for_operator();
   detail::LayoutBuilder places(state->memory);
   state->layout(places);
-  std::fill_n(state->patterns,
-              static_cast<std::size_t>(state->workers) * state->pattern_of_a_worker(),
-              std::uint8_t{0});
-  std::fill_n(state->active, static_cast<std::size_t>(state->workers) * state->active_of_a_worker(),
-              std::uint16_t{0});
+  state->scratch.clear();
   std::fill_n(state->arrays.cells,
               static_cast<std::size_t>(state->plan.hierarchy.width) *
                   static_cast<std::size_t>(state->plan.hierarchy.height) * kLgnCells,
@@ -116,7 +112,7 @@ std::span<const std::int32_t> CorticalNetwork::winners(int level) const noexcept
 
 void CorticalNetwork::responses(int level, int hypercolumn,
                                 std::span<std::int64_t> g) const noexcept {
-  detail::responses_of(state_->plan, level, hypercolumn, state_->arrays, state_->scratch(0), g);
+  detail::responses_of(state_->plan, level, hypercolumn, state_->arrays, state_->scratch.of(0), g);
 }
 
 int CorticalNetwork::weight(int level, int hypercolumn, int input, int minicolumn) const noexcept {

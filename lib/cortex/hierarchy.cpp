@@ -58,6 +58,30 @@ Expected<LevelPlan> plan_level(const CorticalLevel& shape, int number, int colum
   return level;
 }
 
+/// The lowest level with free fields over `cells` cells.
+Expected<LevelPlan> plan_fields(int minicolumns, int width, int cells,
+                                const FreeFields& fields) noexcept {
+  if (auto c =
+          check_number("minicolumns of level 1", minicolumns, kLeastMinicolumns, kMaxMinicolumns);
+      !c)
+    return tl::unexpected(c.error());
+  if (auto c = check_number("fields", fields.count, 1, kMaxHypercolumns); !c)
+    return tl::unexpected(c.error());
+  if (auto c =
+          check_number("field_inputs", fields.inputs, 1, std::min(cells, kMaxHypercolumnInputs));
+      !c)
+    return tl::unexpected(c.error());
+  LevelPlan level;
+  level.shape = {fields.inputs, 1, 1, 1, minicolumns};
+  level.columns = fields.count;
+  level.rows = 1;
+  level.below_columns = width;
+  level.below_cells = 1;
+  level.inputs = fields.inputs;
+  level.stride = padded_minicolumns(minicolumns);
+  return level;
+}
+
 }  // namespace
 
 Expected<void> check_number(const char* name, long long value, long long low,
@@ -67,7 +91,8 @@ Expected<void> check_number(const char* name, long long value, long long low,
 }
 
 Expected<Hierarchy> plan_hierarchy(int width, int height, int cells,
-                                   std::span<const CorticalLevel> levels) noexcept {
+                                   std::span<const CorticalLevel> levels,
+                                   const FreeFields& fields) noexcept {
   if (auto c = check_number("width", width, 1, kMaxLgnSide); !c) return tl::unexpected(c.error());
   if (auto c = check_number("height", height, 1, kMaxLgnSide); !c) return tl::unexpected(c.error());
   if (auto c = check_number("width * height", std::int64_t{width} * height, 1, kMaxLgnPixels); !c)
@@ -80,7 +105,9 @@ Expected<Hierarchy> plan_hierarchy(int width, int height, int cells,
   int rows = height;
   for (std::size_t i = 0; i < levels.size(); ++i) {
     const Expected<LevelPlan> made =
-        plan_level(levels[i], static_cast<int>(i) + 1, columns, rows, cells);
+        i == 0 && fields.count > 0
+            ? plan_fields(levels[i].minicolumns, width, width * height * cells, fields)
+            : plan_level(levels[i], static_cast<int>(i) + 1, columns, rows, cells);
     if (!made) return tl::unexpected(made.error());
     LevelPlan& level = hierarchy.levels[i];
     level = *made;
@@ -126,6 +153,16 @@ int active_inputs(const Hierarchy& hierarchy, int level, int hypercolumn, const 
     const std::int32_t* const from = winners + hierarchy.level(level - 1).first + point;
     for (int i = 0; i < l.shape.window_width; ++i, input += l.below_cells)
       if (from[i] != kSilent) active[count++] = static_cast<std::uint16_t>(input + from[i]);
+  }
+  return count;
+}
+
+int active_inputs(const std::uint16_t* field, int inputs, const std::uint8_t* cells,
+                  std::uint16_t* active) noexcept {
+  int count = 0;
+  for (int i = 0; i < inputs; ++i) {
+    active[count] = static_cast<std::uint16_t>(i);
+    count += cells[field[i]];
   }
   return count;
 }

@@ -66,14 +66,27 @@ struct Hierarchy {
 Expected<void> check_number(const char* name, long long value, long long low,
                             long long high) noexcept;
 
-/// Plans a hierarchy over images with `cells` binary cells in each pixel. Errors: InvalidArgument.
+/// Hypercolumns of the lowest level without windows: each has a list of cells of its own.
+struct FreeFields {
+  int count = 0;  ///< hypercolumns; 0: there are windows
+  int inputs = 0;
+};
+
+/// Plans a hierarchy over images with `cells` binary cells in each pixel. With free fields, the
+/// lowest level is a row of hypercolumns, and of its shape only the number of minicolumns counts.
+/// Errors: InvalidArgument.
 Expected<Hierarchy> plan_hierarchy(int width, int height, int cells,
-                                   std::span<const CorticalLevel> levels) noexcept;
+                                   std::span<const CorticalLevel> levels,
+                                   const FreeFields& fields = {}) noexcept;
 
 /// Numbers of the active inputs of a hypercolumn, in ascending order. Returns how many there are.
 /// `cells`: of the image, [pixel][cell], 0 or 1; `winners`: of each hypercolumn, counted over all
 /// levels, or kSilent.
 int active_inputs(const Hierarchy& hierarchy, int level, int hypercolumn, const std::uint8_t* cells,
                   const std::int32_t* winners, std::uint16_t* active) noexcept;
+
+/// The same for a free field of `inputs` cells.
+int active_inputs(const std::uint16_t* field, int inputs, const std::uint8_t* cells,
+                  std::uint16_t* active) noexcept;
 
 }  // namespace ocellus::detail

@@ -58,6 +58,9 @@ struct NetworkArrays {
   std::int32_t* winners = nullptr;           ///< [hypercolumn], counted over all levels
   std::int64_t* winner_responses = nullptr;  ///< g of the winner before it learned; the same order
   std::int32_t* hypotheses = nullptr;        ///< of the feedback, or kSilent; the same order
+  /// Added to the number of a hypercolumn in its level, it is the place in `weights`, `strong`,
+  /// `minicolumns` and `wins`. Not 0 where these have only a part of the level.
+  int slot_shift = 0;
 };
 
 /// Hypercolumns of a part are computed this many at a time, so that the memory that one of them

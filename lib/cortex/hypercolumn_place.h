@@ -28,17 +28,18 @@ class Place {
         layout_(plan.layout.level(level)),
         level_(level),
         hypercolumn_(hypercolumn),
-        first_(plan.hierarchy.minicolumns_of(level, hypercolumn)) {}
+        slot_(hypercolumn + arrays.slot_shift),
+        first_(plan.hierarchy.minicolumns_of(level, slot_)) {}
 
   const LevelLayout& layout() const noexcept { return layout_; }
   int stride() const noexcept { return plan_.hierarchy.level(level_).stride; }
   /// Counted over all levels.
   int number() const noexcept { return plan_.hierarchy.level(level_).first + hypercolumn_; }
   std::uint32_t* strong() const noexcept {
-    return arrays_.strong + plan_.layout.strong_of(level_, hypercolumn_);
+    return arrays_.strong + plan_.layout.strong_of(level_, slot_);
   }
   std::uint16_t* weights(int minicolumn) const noexcept {
-    return arrays_.weights + plan_.layout.weights_of(level_, hypercolumn_, minicolumn);
+    return arrays_.weights + plan_.layout.weights_of(level_, slot_, minicolumn);
   }
   Minicolumn* minicolumns() const noexcept { return arrays_.minicolumns + first_; }
   Minicolumn& minicolumn(int m) const noexcept { return minicolumns()[m]; }
@@ -84,6 +85,7 @@ class Place {
   const LevelLayout& layout_;
   int level_;
   int hypercolumn_;
+  int slot_;
   std::size_t first_;
 };
 

@@ -39,6 +39,9 @@ Expected<void> parse_parameters(const file::Cortex& from, CortexParameters& para
   parameters.height = from.height();
   parameters.lgn_threshold = from.lgn_threshold();
   parameters.deslant = from.deslant();
+  parameters.fields = from.fields();
+  // Absent, and 0, in a model with windows.
+  if (parameters.fields > 0) parameters.field_inputs = from.field_inputs();
   parameters.competitors = from.competitors();
   parameters.softness = from.softness();
   const auto* const levels = from.levels();
@@ -56,9 +59,27 @@ Expected<void> parse_parameters(const file::Cortex& from, CortexParameters& para
   return {};
 }
 
+/// The pixels of each field lie in the patch, and no two are equal.
+Expected<void> check_fields(const CortexShape& shape, const std::uint16_t* fields) noexcept {
+  for (int h = 0; h < shape.parameters.fields; ++h) {
+    int least = 0;
+    for (int i = 0; i < shape.parameters.field_inputs; ++i) {
+      const int pixel = *fields++;
+      if (pixel < least || pixel >= shape.pixels()) {
+        return corrupt_file(
+            "cortex model: input %d of field %d is pixel %d; the pixels of a field must be "
+            "ascending, below %d",
+            i, h, pixel, shape.pixels());
+      }
+      least = pixel + 1;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
-CortexPlaces places_of(const CortexShape& shape) noexcept {
+CortexPlaces places_of(const CortexShape& shape, bool probabilities) noexcept {
   CortexPlaces places;
   const auto place = [&places](std::uint64_t bytes) {
     const std::uint64_t at = places.bytes;
@@ -69,17 +90,33 @@ CortexPlaces places_of(const CortexShape& shape) noexcept {
   places.weights = place(shape.hierarchy.weights);
   places.bias = place(shape.hierarchy.minicolumns * sizeof(std::int32_t));
   places.read_out = place(shape.hierarchy.minicolumns * classes * sizeof(std::int16_t));
+  places.fields = place(shape.field_elements() * sizeof(std::uint16_t));
   places.class_bias = place(classes * sizeof(std::int32_t));
-  places.bytes = places.class_bias + classes * sizeof(std::int32_t);
+  places.probabilities = places.bytes;
+  if (probabilities)
+    places.bytes += shape.hierarchy.weights * sizeof(std::uint32_t);
+  else
+    places.bytes = places.class_bias + classes * sizeof(std::int32_t);
   return places;
 }
 
 CortexArrays arrays_at(const CortexShape& shape, const std::uint8_t* bytes) noexcept {
-  const CortexPlaces places = places_of(shape);
+  const CortexPlaces places = places_of(shape, false);
   return {reinterpret_cast<const std::int8_t*>(bytes + places.weights),
           reinterpret_cast<const std::int32_t*>(bytes + places.bias),
           reinterpret_cast<const std::int16_t*>(bytes + places.read_out),
-          reinterpret_cast<const std::int32_t*>(bytes + places.class_bias)};
+          reinterpret_cast<const std::int32_t*>(bytes + places.class_bias),
+          reinterpret_cast<const std::uint16_t*>(bytes + places.fields)};
+}
+
+LearningArrays learning_arrays_at(const CortexShape& shape, std::uint8_t* bytes) noexcept {
+  const CortexPlaces places = places_of(shape, true);
+  return {reinterpret_cast<std::int8_t*>(bytes + places.weights),
+          reinterpret_cast<std::int32_t*>(bytes + places.bias),
+          reinterpret_cast<std::uint32_t*>(bytes + places.probabilities),
+          shape.parameters.fields > 0
+              ? reinterpret_cast<const std::uint16_t*>(bytes + places.fields)
+              : nullptr};
 }
 
 bool is_sharpness(float sharpness) noexcept {
@@ -100,8 +137,19 @@ Expected<void> check_arrays(const CortexShape& shape, const CortexArrays& arrays
   if (Expected<void> c = check("a minicolumn", arrays.bias, shape.hierarchy.minicolumns, kMostBias);
       !c)
     return c;
-  return check("a class", arrays.class_bias, static_cast<std::size_t>(shape.classes),
-               kMostClassBias);
+  if (Expected<void> c = check("a class", arrays.class_bias,
+                               static_cast<std::size_t>(shape.classes), kMostClassBias);
+      !c)
+    return c;
+  return check_fields(shape, arrays.fields);
+}
+
+Expected<void> check_probabilities(const std::uint32_t* values, std::size_t count) noexcept {
+  const auto* const bad =
+      std::find_if(values, values + count, [](std::uint32_t p) { return p > kProbabilityOne; });
+  if (bad == values + count) return {};
+  return corrupt_file("cortex model: a probability is %u / 2^31; it must be at most 2^31 / 2^31",
+                      *bad);
 }
 
 Expected<void> parse_cortex_table(const void* bytes, const ModelHeader& header,
@@ -116,12 +164,18 @@ Expected<void> parse_cortex_table(const void* bytes, const ModelHeader& header,
   const Expected<CortexShape> shape = make_cortex_shape(parameters, classes);
   if (!shape) return corrupt_file("cortex model: %s", shape.error().text);
   table.shape = *shape;
+  if (from.rule() > static_cast<std::uint8_t>(CortexRule::kBcpnn)) {
+    return corrupt_file("cortex model: rule is %d; it must be 0 or 1",
+                        static_cast<int>(from.rule()));
+  }
+  table.rule = static_cast<CortexRule>(from.rule());
   table.sharpness = from.sharpness();
   if (!is_sharpness(table.sharpness)) {
     return corrupt_file("cortex model: sharpness is %g; it must be above 0, at most 1000",
                         static_cast<double>(table.sharpness));
   }
-  const std::uint64_t expected = places_of(table.shape).bytes;
+  table.probabilities = from.probabilities();
+  const std::uint64_t expected = places_of(table.shape, table.probabilities).bytes;
   if (header.array_bytes != expected) {
     return corrupt_file(
         "cortex model: there are %llu bytes of arrays; %d hypercolumns and %d classes need %llu",

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 #include <memory>
+#include <optional>
 
 #include "core/failure.h"
 #include "core/model_writer.h"
@@ -162,34 +163,49 @@ FileBytes bytes_of(const NetworkPlan& plan) noexcept {
   return bytes;
 }
 
-/// Calls body(weights, count) for parts of the weights in the order of the file.
+/// Calls body(run) for all hypercolumns of the network in the order of the file.
 template <typename Body>
-Expected<void> for_each_row(const NetworkPlan& plan, std::uint16_t* weights,
+Expected<void> for_each_run(const NetworkPlan& plan, NetworkStore& store, unsigned needed,
                             const Body& body) noexcept {
   for (int l = 0; l < plan.hierarchy.level_count; ++l) {
-    const LevelLayout& level = plan.layout.level(l);
-    // Without padding, the rows of a hypercolumn follow each other in memory as in the file.
-    const bool padded = level.pitch != level.inputs;
-    const int rows = padded ? level.minicolumns : 1;
-    const auto count = static_cast<std::size_t>(level.inputs) *
-                       static_cast<std::size_t>(padded ? 1 : level.minicolumns);
-    for (int h = 0; h < plan.hierarchy.level(l).hypercolumns(); ++h)
-      for (int m = 0; m < rows; ++m)
-        if (auto done = body(weights + plan.layout.weights_of(l, h, m), count); !done) return done;
+    for (int h = 0; h < plan.hierarchy.level(l).hypercolumns();) {
+      const Expected<NetworkRun> run = store.open(l, h, needed);
+      if (!run) return tl::unexpected(run.error());
+      if (Expected<void> done = body(*run); !done) return done;
+      h += run->count;
+    }
   }
   return {};
 }
 
-/// Calls body(wins, count) for each hypercolumn.
+/// Calls body(weights, count) for the weights of a run without padding.
 template <typename Body>
-Expected<void> for_each_wins(const NetworkPlan& plan, std::uint8_t* wins,
+Expected<void> for_each_row(const NetworkPlan& plan, const NetworkRun& run,
+                            const Body& body) noexcept {
+  const LevelLayout& level = plan.layout.level(run.level);
+  // Without padding, the rows of a hypercolumn follow each other in memory as in the file.
+  const bool padded = level.pitch != level.inputs;
+  const int rows = run.count * (padded ? level.minicolumns : 1);
+  const auto count = static_cast<std::size_t>(level.inputs) *
+                     static_cast<std::size_t>(padded ? 1 : level.minicolumns);
+  const auto pitch = static_cast<std::size_t>(level.pitch) *
+                     static_cast<std::size_t>(padded ? 1 : level.minicolumns);
+  for (int row = 0; row < rows; ++row)
+    if (auto done = body(run.weights + static_cast<std::size_t>(row) * pitch, count); !done)
+      return done;
+  return {};
+}
+
+/// Calls body(wins, count) for each hypercolumn of a run.
+template <typename Body>
+Expected<void> for_each_wins(const NetworkPlan& plan, const NetworkRun& run,
                              const Body& body) noexcept {
-  for (int l = 0; l < plan.hierarchy.level_count; ++l) {
-    const LevelPlan& level = plan.hierarchy.level(l);
-    for (int h = 0; h < level.hypercolumns(); ++h) {
-      const auto count = static_cast<std::size_t>(level.shape.minicolumns);
-      if (auto done = body(wins + plan.hierarchy.minicolumns_of(l, h), count); !done) return done;
-    }
+  const LevelPlan& level = plan.hierarchy.level(run.level);
+  for (int h = 0; h < run.count; ++h) {
+    const auto count = static_cast<std::size_t>(level.shape.minicolumns);
+    std::uint8_t* const wins =
+        run.wins + static_cast<std::size_t>(h) * static_cast<std::size_t>(level.stride);
+    if (Expected<void> done = body(wins, count); !done) return done;
   }
   return {};
 }
@@ -204,13 +220,17 @@ Expected<void> check_values(const char* name, const T* values, std::size_t count
   return corrupt_file("cortical network: %s is %d; it must be 0 to %d", name, largest, most);
 }
 
-Expected<void> read_arrays(ModelFile& file, const NetworkPlan& plan,
-                           const NetworkArrays& arrays) noexcept {
+Expected<void> read_arrays(ModelFile& file, const NetworkPlan& plan, NetworkStore& store) noexcept {
   const auto read_weights = [&](std::uint16_t* row, std::size_t count) -> Expected<void> {
     if (Expected<void> done = file.read(row, count * sizeof(*row)); !done) return done;
     return check_values("a weight", row, count, kCorticalWeightOne);
   };
-  if (Expected<void> done = for_each_row(plan, arrays.weights, read_weights); !done) return done;
+  const auto read_run = [&](const NetworkRun& run) -> Expected<void> {
+    if (Expected<void> done = for_each_row(plan, run, read_weights); !done) return done;
+    return store.store(run, NetworkStore::kWeights);
+  };
+  if (Expected<void> done = for_each_run(plan, store, NetworkStore::kNothing, read_run); !done)
+    return done;
   const FileBytes bytes = bytes_of(plan);
   std::uint8_t zeros[kModelAlignment] = {};
   const auto padding = static_cast<std::size_t>(bytes.wins_at() - bytes.weights);
@@ -219,34 +239,41 @@ Expected<void> read_arrays(ModelFile& file, const NetworkPlan& plan,
     if (Expected<void> done = file.read(wins, count); !done) return done;
     return check_values("a number of wins", wins, count, plan.stable_wins);
   };
-  std::memset(arrays.wins, 0, plan.hierarchy.minicolumns);
-  return for_each_wins(plan, arrays.wins, read_wins);
+  const auto read_wins_of_run = [&](const NetworkRun& run) -> Expected<void> {
+    const auto stride = static_cast<std::size_t>(plan.hierarchy.level(run.level).stride);
+    std::memset(run.wins, 0, stride * static_cast<std::size_t>(run.count));
+    if (Expected<void> done = for_each_wins(plan, run, read_wins); !done) return done;
+    store.derive(run);
+    return store.store(run, NetworkStore::kWeights | NetworkStore::kWins | NetworkStore::kDerived);
+  };
+  return for_each_run(plan, store, NetworkStore::kWeights, read_wins_of_run);
 }
 
 }  // namespace
-}  // namespace detail
 
-Expected<void> CorticalNetwork::save_file(const char* path) const noexcept {
-  using namespace detail;
-  const State& state = *state_;
-  const TableImage table = table_of(state.config, state.steps);
+Expected<void> save_network(const char* path, const CorticalNetworkConfig& config,
+                            std::uint64_t steps, const NetworkPlan& plan,
+                            NetworkStore& store) noexcept {
+  const TableImage table = table_of(config, steps);
   ModelWriter writer;
-  if (Expected<void> done = writer.open(kCorticalNetworkKind, path, &table,
-                                        TableImage::bytes(state.config.level_count));
+  if (Expected<void> done =
+          writer.open(kCorticalNetworkKind, path, &table, TableImage::bytes(config.level_count));
       !done)
     return done;
   const auto write = [&writer](const auto* values, std::size_t count) {
     return writer.write(values, count * sizeof(*values));
   };
-  if (Expected<void> done = for_each_row(state.plan, state.arrays.weights, write); !done)
+  const auto write_weights = [&](const NetworkRun& run) { return for_each_row(plan, run, write); };
+  const auto write_wins = [&](const NetworkRun& run) { return for_each_wins(plan, run, write); };
+  if (Expected<void> done = for_each_run(plan, store, NetworkStore::kWeights, write_weights); !done)
     return done;
   if (Expected<void> done = writer.align(); !done) return done;
-  if (Expected<void> done = for_each_wins(state.plan, state.arrays.wins, write); !done) return done;
+  if (Expected<void> done = for_each_run(plan, store, NetworkStore::kWins, write_wins); !done)
+    return done;
   return writer.finish();
 }
 
-Expected<CorticalNetwork> CorticalNetwork::load_file(const char* path, int workers) noexcept {
-  using namespace detail;
+Expected<void> load_network(const char* path, int workers, NetworkMaker& maker) noexcept {
   if (path == nullptr || path[0] == '\0')
     return invalid_argument("the path of the cortical network is empty");
   if (auto c = check_number("workers", workers, 1, kMaxWorkers); !c)
@@ -254,7 +281,6 @@ Expected<CorticalNetwork> CorticalNetwork::load_file(const char* path, int worke
   ModelFile file;
   if (Expected<void> opened = file.open(kCorticalNetworkKind, path); !opened)
     return tl::unexpected(opened.error());
-  std::unique_ptr<State> state;
   const auto read = [&]() -> Expected<void> {
     alignas(8) std::uint8_t head[model_arrays_at(kCorticalNetworkKind.max_table_bytes)];
     const Expected<ModelHeader> header = file.header(head, sizeof(head));
@@ -275,20 +301,78 @@ Expected<CorticalNetwork> CorticalNetwork::load_file(const char* path, int worke
           static_cast<unsigned long long>(header->array_bytes), plan.hierarchy.hypercolumns,
           static_cast<unsigned long long>(bytes.wins_at() + bytes.wins));
     }
-    Expected<std::unique_ptr<State>> made = State::create(*config);
-    if (!made) return tl::unexpected(made.error());
-    state = std::move(*made);
-    state->steps = (*table)->steps();
-    return read_arrays(file, state->plan, state->arrays);
+    const Expected<NetworkStore*> store = maker.make(*config, (*table)->steps());
+    if (!store) return tl::unexpected(store.error());
+    return read_arrays(file, plan, **store);
   };
   if (const Expected<void> done = read(); !done) {
     if (done.error().status != Status::kCorruptFile && done.error().status != Status::kIoError)
       return tl::unexpected(done.error());
     return with_path(kCorticalNetworkKind, path, done.error());
   }
-  const auto levels = static_cast<std::size_t>(state->plan.hierarchy.level_count);
-  state->run({state->derivation_steps.data(), levels});
-  return CorticalNetwork(state.release());
+  return {};
+}
+
+}  // namespace detail
+
+namespace {
+
+using detail::NetworkRun;
+
+/// The whole level is one run, in the arrays of the network.
+class WholeLevels final : public detail::NetworkStore {
+ public:
+  WholeLevels(const detail::NetworkPlan& plan, const detail::NetworkArrays& arrays) noexcept
+      : plan_(plan), arrays_(arrays) {}
+
+  Expected<NetworkRun> open(int level, int, unsigned) noexcept override {
+    const detail::LevelPlan& l = plan_.hierarchy.level(level);
+    return NetworkRun{.level = level,
+                      .begin = 0,
+                      .count = l.hypercolumns(),
+                      .weights = arrays_.weights + plan_.layout.weights_of(level, 0, 0),
+                      .strong = arrays_.strong + plan_.layout.strong_of(level, 0),
+                      .minicolumns = arrays_.minicolumns + l.minicolumns_at,
+                      .wins = arrays_.wins + l.minicolumns_at};
+  }
+  Expected<void> store(const NetworkRun&, unsigned) noexcept override { return {}; }
+  // The workers do it together.
+  void derive(const NetworkRun&) noexcept override {}
+
+ private:
+  const detail::NetworkPlan& plan_;
+  const detail::NetworkArrays& arrays_;
+};
+
+}  // namespace
+
+Expected<void> CorticalNetwork::save_file(const char* path) const noexcept {
+  const State& state = *state_;
+  WholeLevels store(state.plan, state.arrays);
+  return detail::save_network(path, state.config, state.steps, state.plan, store);
+}
+
+Expected<CorticalNetwork> CorticalNetwork::load_file(const char* path, int workers) noexcept {
+  struct Maker final : detail::NetworkMaker {
+    std::unique_ptr<State> state;
+    std::optional<WholeLevels> store;
+
+    Expected<detail::NetworkStore*> make(const CorticalNetworkConfig& config,
+                                         std::uint64_t steps) noexcept override {
+      Expected<std::unique_ptr<State>> made = State::create(config);
+      if (!made) return tl::unexpected(made.error());
+      state = std::move(*made);
+      state->steps = steps;
+      return &store.emplace(state->plan, state->arrays);
+    }
+  };
+  Maker maker;
+  if (Expected<void> loaded = detail::load_network(path, workers, maker); !loaded)
+    return tl::unexpected(loaded.error());
+  State& state = *maker.state;
+  state.run(
+      {state.derivation_steps.data(), static_cast<std::size_t>(state.plan.hierarchy.level_count)});
+  return CorticalNetwork(maker.state.release());
 }
 
 }  // namespace ocellus

@@ -12,6 +12,9 @@ namespace ocellus::detail {
 /// Weights of a minicolumn are padded to this number of inputs: a cache line.
 inline constexpr int kInputAlignment = 32;
 inline constexpr int kBitsOfWord = 32;
+/// The strong bits of a level begin at a multiple of this number of words, so that rows can be read
+/// as vectors.
+inline constexpr std::size_t kStrongAlignment = 8;
 
 constexpr int padded_inputs(int count) noexcept {
   return (count + kInputAlignment - 1) / kInputAlignment * kInputAlignment;

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/failure.h"
+#include "core/piece_map.h"
 #include "cortex/hypercolumn.h"
 
 namespace ocellus {
@@ -50,6 +51,7 @@ NetworkLayout layout_of(const Hierarchy& hierarchy) noexcept {
     level.pitch = padded_inputs(plan.inputs);
     level.words = plan.stride / kBitsOfWord;
     level.weights_at = layout.weights;
+    layout.strong = align_up(layout.strong, kStrongAlignment);
     level.strong_at = layout.strong;
     const auto hypercolumns = static_cast<std::size_t>(plan.hypercolumns());
     layout.weights += hypercolumns * static_cast<std::size_t>(level.minicolumns) *

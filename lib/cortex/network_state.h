@@ -11,21 +11,10 @@
 #include "core/process.h"
 #include "core/scheduler.h"
 #include "cortex/hypercolumn.h"
+#include "cortex/network_work.h"
 #include "ocellus/cortical_network.h"
 
 namespace ocellus {
-
-namespace detail {
-
-/// Hypercolumns and pixels of a part of the work that one worker takes.
-inline constexpr int kPartHypercolumns = 4 * kHypercolumnBatch;
-inline constexpr int kPartPixels = 1 << 16;
-
-constexpr int parts_of(int count, int size) noexcept {
-  return (count + size - 1) / size;
-}
-
-}  // namespace detail
 
 struct CorticalNetwork::State {
   struct LevelJob {
@@ -36,9 +25,7 @@ struct CorticalNetwork::State {
   CorticalNetworkConfig config;
   detail::NetworkPlan plan;
   detail::NetworkArrays arrays;
-  std::uint16_t* active = nullptr;
-  std::uint8_t* patterns = nullptr;
-  std::uint16_t* expected = nullptr;
+  detail::WorkerScratch scratch;
   void* memory = nullptr;
   std::size_t bytes = 0;
   std::uint64_t steps = 0;
@@ -70,7 +57,6 @@ struct CorticalNetwork::State {
   void layout(detail::LayoutBuilder& builder) noexcept {
     const detail::Hierarchy& hierarchy = plan.hierarchy;
     const auto hypercolumns = static_cast<std::size_t>(hierarchy.hypercolumns);
-    const auto scratch = static_cast<std::size_t>(workers);
     arrays.cells =
         builder.take<std::uint8_t>(static_cast<std::size_t>(hierarchy.width) *
                                    static_cast<std::size_t>(hierarchy.height) * kLgnCells);
@@ -81,26 +67,7 @@ struct CorticalNetwork::State {
     arrays.winners = builder.take<std::int32_t>(hypercolumns);
     arrays.winner_responses = builder.take<std::int64_t>(hypercolumns);
     arrays.hypotheses = builder.take<std::int32_t>(hypercolumns);
-    active = builder.take<std::uint16_t>(scratch * active_of_a_worker());
-    patterns = builder.take<std::uint8_t>(scratch * pattern_of_a_worker());
-    expected = builder.take<std::uint16_t>(scratch * expected_of_a_worker());
-  }
-
-  std::size_t active_of_a_worker() const noexcept {
-    return static_cast<std::size_t>(plan.hierarchy.most_inputs) * detail::kHypercolumnBatch;
-  }
-  std::size_t pattern_of_a_worker() const noexcept {
-    return detail::align_up(
-        static_cast<std::size_t>(detail::padded_inputs(plan.hierarchy.most_inputs)),
-        kMemoryAlignment);
-  }
-  std::size_t expected_of_a_worker() const noexcept {
-    return static_cast<std::size_t>(plan.hierarchy.most_minicolumns);
-  }
-  detail::StepScratch scratch(int worker) const noexcept {
-    const auto number = static_cast<std::size_t>(worker);
-    return {active + number * active_of_a_worker(), patterns + number * pattern_of_a_worker(),
-            expected + number * expected_of_a_worker()};
+    scratch.layout(builder, hierarchy, workers);
   }
 
   // ---- parts of the work
@@ -108,19 +75,13 @@ struct CorticalNetwork::State {
   int parts(int number) const noexcept {
     return detail::parts_of(level(number).hypercolumns(), detail::kPartHypercolumns);
   }
-  int columns_of_a_part() const noexcept {
-    return std::min(plan.hierarchy.width, detail::kPartPixels);
-  }
-  int rows_of_a_part() const noexcept {
-    return std::max(detail::kPartPixels / plan.hierarchy.width, 1);
+  detail::PixelParts pixel_parts() const noexcept {
+    return {{0, plan.hierarchy.height, 0, plan.hierarchy.width}};
   }
 
   void plan_jobs() noexcept {
     const detail::Hierarchy& hierarchy = plan.hierarchy;
-    steps_of_a_step[0] = {.run = &State::lgn_part,
-                          .context = this,
-                          .parts = detail::parts_of(hierarchy.width, columns_of_a_part()) *
-                                   detail::parts_of(hierarchy.height, rows_of_a_part())};
+    steps_of_a_step[0] = {.run = &State::lgn_part, .context = this, .parts = pixel_parts().count()};
     for (int i = 0; i < hierarchy.level_count; ++i) {
       const auto at = static_cast<std::size_t>(i);
       level_jobs[at] = {this, i};
@@ -142,16 +103,8 @@ struct CorticalNetwork::State {
 
   static void lgn_part(void* context, int part, int) noexcept {
     State& state = *static_cast<State*>(context);
-    const detail::Hierarchy& hierarchy = state.plan.hierarchy;
-    const int columns = state.columns_of_a_part();
-    const int rows = state.rows_of_a_part();
-    const int across = detail::parts_of(hierarchy.width, columns);
-    const int x = part % across * columns;
-    const int y = part / across * rows;
-    detail::lgn_cells(
-        state.plan, state.image, state.image_stride,
-        {y, std::min(y + rows, hierarchy.height), x, std::min(x + columns, hierarchy.width)},
-        state.arrays.cells);
+    detail::lgn_cells(state.plan, state.image, state.image_stride, state.pixel_parts().part(part),
+                      state.arrays.cells);
   }
 
   static void create_part(void* context, int part, int) noexcept {
@@ -173,7 +126,7 @@ struct CorticalNetwork::State {
     const int begin = part * detail::kPartHypercolumns;
     const int end = std::min(begin + detail::kPartHypercolumns, state->level(level).hypercolumns());
     detail::step_hypercolumns(state->plan, level, begin, end, state->steps, state->learns,
-                              state->arrays, state->scratch(worker));
+                              state->arrays, state->scratch.of(worker));
   }
 
   static void hypothesis_part(void* context, int part, int worker) noexcept {
@@ -188,7 +141,7 @@ struct CorticalNetwork::State {
     const auto [state, level] = *static_cast<const LevelJob*>(context);
     const int begin = part * detail::kPartHypercolumns;
     const int end = std::min(begin + detail::kPartHypercolumns, state->level(level).hypercolumns());
-    function(state->plan, level, begin, end, state->arrays, state->scratch(worker));
+    function(state->plan, level, begin, end, state->arrays, state->scratch.of(worker));
   }
 
   void run(std::span<const detail::JobStep> job_steps) noexcept {

@@ -20,6 +20,8 @@ constexpr OptionChoice kInks[] = {
 
 constexpr auto kHasTiles = [](const CortexConfig& c) { return c.layout == CortexLayout::kTiles; };
 
+constexpr auto kLearns = [](const CortexConfig& c) { return c.learn; };
+
 constexpr Option kOptions[] = {
     Rows::text<[](auto& c) { return &c.model; }>(
         "model", "Model file (*.ocellus), or a model of the library: digits"),
@@ -31,6 +33,11 @@ constexpr Option kOptions[] = {
                           Rows::integer<[](auto& c) { return &c.tile_height; }>(
                               "tile_height", 1, kMaxImageSide, "pixels", "Height of a tile")),
     Rows::choice<[](auto& c) { return &c.ink; }>("ink", kInks, "Gray levels of the ink"),
+    Rows::flag<[](auto& c) { return &c.learn; }>(
+        "learn", "The features learn from each frame; the read-out stays"),
+    Rows::when<kLearns>("learn=true", Rows::real<[](auto& c) { return &c.learn_rate; }>(
+                                          "learn_rate", 1e-4, 1.0, "",
+                                          "Step of an input probability towards an input")),
     detail::depth_option<CortexConfig>(),
 };
 

@@ -59,6 +59,46 @@ Expected<ModelHeader> read_model_table(const char* model, CortexTable& table,
   return header;
 }
 
+/// Reads P of a file where nobody needs it: its checksum and its values are checked all the same.
+Expected<void> skip_probabilities(ModelFile& file, std::uint64_t gap) noexcept {
+  std::uint32_t piece[2048];
+  if (Expected<void> read = file.read(piece, gap); !read) return read;
+  while (file.left() > 0) {
+    const auto bytes =
+        static_cast<std::size_t>(std::min<std::uint64_t>(sizeof(piece), file.left()));
+    if (Expected<void> read = file.read(piece, bytes); !read) return read;
+    if (Expected<void> checked = check_probabilities(piece, bytes / sizeof(*piece)); !checked)
+      return checked;
+  }
+  return {};
+}
+
+/// Reads the arrays of a model that is open where they begin.
+Expected<void> read_arrays(const CortexTable& table, const char* model, const ModelHeader& header,
+                           bool learns, ModelFile& file, std::uint8_t* to) noexcept {
+  const CortexShape& shape = table.shape;
+  const std::uint64_t without = places_of(shape, false).bytes;
+  const CortexPlaces places = places_of(shape, true);
+  const LearningArrays learning = learning_arrays_at(shape, to);
+  const bool reads_all = learns && table.probabilities;
+  if (const auto own = library_cortex_model(model); !own.empty()) {
+    std::memcpy(to, own.data() + header.arrays_at, reads_all ? places.bytes : without);
+  } else {
+    if (Expected<void> read = file.read(to, reads_all ? places.bytes : without); !read) return read;
+    if (table.probabilities && !learns)
+      if (Expected<void> skipped = skip_probabilities(file, places.probabilities - without);
+          !skipped)
+        return skipped;
+  }
+  if (Expected<void> checked = check_arrays(shape, arrays_at(shape, to)); !checked) return checked;
+  if (!learns) return {};
+  if (reads_all) return check_probabilities(learning.probabilities, shape.hierarchy.weights);
+  // The gap goes to files.
+  std::memset(to + without, 0, places.probabilities - without);
+  derive_probabilities(shape.hierarchy, learning.weights, learning.probabilities);
+  return {};
+}
+
 }  // namespace
 
 Expected<void> read_cortex_table(const char* model, CortexTable& table,
@@ -81,19 +121,15 @@ Expected<void> read_cortex_arrays(const CortexPlan& plan, std::uint8_t* to) noex
   ModelFile file;
   const Expected<ModelHeader> header = read_model_table(model, *table, file);
   if (!header) return tl::unexpected(header.error());
-  const CortexShape& shape = plan.table.shape;
-  const std::uint64_t bytes = places_of(shape).bytes;
+  const std::uint64_t bytes = places_of(plan.table.shape, plan.table.probabilities).bytes;
   if (header->array_hash != plan.array_hash || header->array_bytes != bytes) {
     return with_path(
         kCortexKind, model,
         make_error(Status::kCorruptFile, "cortex model: it changed while it was read"));
   }
-  if (const auto own = library_cortex_model(model); !own.empty())
-    std::memcpy(to, own.data() + header->arrays_at, bytes);
-  else if (const Expected<void> read = file.read(to, bytes); !read)
+  if (const Expected<void> read = read_arrays(plan.table, model, *header, plan.learns, file, to);
+      !read)
     return with_path(kCortexKind, model, read.error());
-  if (const Expected<void> checked = check_arrays(shape, arrays_at(shape, to)); !checked)
-    return with_path(kCortexKind, model, checked.error());
   return {};
 }
 
@@ -119,7 +155,18 @@ Expected<void> make_plan(const CortexConfig& config, CortexPlan& plan) noexcept 
   plan.patches = std::min(tiles, kMaxCortexPatches);
   plan.truncated = tiles > kMaxCortexPatches;
   plan.model = config.model;
-  return read_cortex_table(config.model.c_str(), plan.table, plan.array_hash);
+  plan.learns = config.learn;
+  plan.rate = fixed_rate(config.learn_rate);
+  if (Expected<void> read = read_cortex_table(config.model.c_str(), plan.table, plan.array_hash);
+      !read)
+    return read;
+  if (plan.learns && plan.table.rule != CortexRule::kHebb) {
+    return invalid_argument(
+        "learn is true, but the features of the model '%s' were learned by the rule bcpnn; an "
+        "operator learns by the rule hebb",
+        config.model.c_str());
+  }
+  return {};
 }
 
 OperatorInfo info_of(const CortexPlan& plan) noexcept {
@@ -131,16 +178,36 @@ OperatorInfo info_of(const CortexPlan& plan) noexcept {
   info.planes[0] = {"evidence", {shape.classes, kMaxCortexPatches}, PixelFormat::kFloat32, false};
   info.record = &kRecord;
   info.depth = plan.depth;
+  info.keeps_state = info.learns = plan.learns;
   const int levels = shape.hierarchy.level_count;
   std::snprintf(info.summary, sizeof(info.summary),
-                "%d hypercolumns in %d level%s, %d classes, %d patch%s",
+                "%d hypercolumns in %d level%s, %d classes, %d patch%s%s",
                 shape.hierarchy.hypercolumns, levels, levels == 1 ? "" : "s", shape.classes,
-                plan.patches, plan.patches == 1 ? "" : "es");
+                plan.patches, plan.patches == 1 ? "" : "es", plan.learns ? ", learning" : "");
   // Each pixel is read and compared with a threshold. A patch without ink has no active input.
   const double pixels = static_cast<double>(plan.size.width) * plan.size.height;
   info.least_bytes = pixels * bytes_per_pixel(plan.format);
   info.least_flops = pixels;
   return info;
+}
+
+OperatorInstance::Learned learned_of(const CortexPlan& plan) noexcept {
+  if (!plan.learns) return {};
+  const CortexShape& shape = plan.table.shape;
+  // FNV-1a of what decides where the arrays lie.
+  std::uint64_t hash = 14695981039346656037U;
+  const auto add = [&hash](int number) {
+    hash = (hash ^ static_cast<std::uint32_t>(number)) * 1099511628211U;
+  };
+  const CortexParameters& p = shape.parameters;
+  for (const int number : {p.width, p.height, p.level_count, p.fields,
+                           p.fields > 0 ? p.field_inputs : 0, shape.classes})
+    add(number);
+  for (const CorticalLevel& level : p.levels)
+    for (const int number : {level.window_width, level.window_height, level.stride_x,
+                             level.stride_y, level.minicolumns})
+      add(number);
+  return {places_of(shape, true).bytes, hash};
 }
 
 }  // namespace ocellus::detail

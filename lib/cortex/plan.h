@@ -1,6 +1,7 @@
 // CortexPlan: a checked configuration in the form that backends work from.
 #pragma once
 
+#include "core/operator_instance.h"
 #include "cortex/model_file.h"
 #include "ocellus/cortex.h"
 
@@ -16,6 +17,8 @@ struct CortexPlan {
   int patches = 1;  ///< that are classified
   bool truncated = false;
   CortexInk ink = CortexInk::kAuto;
+  bool learns = false;
+  std::uint32_t rate = 0;  ///< in units of 1 / kRateOne
   Text<kMaxOptionText> model;
   CortexTable table;
   std::uint64_t array_hash = 0;  ///< of the arrays that belong to the table
@@ -24,14 +27,21 @@ struct CortexPlan {
 /// Checks every field and reads the table of the model. Errors: those of Cortex::create.
 Expected<void> make_plan(const CortexConfig& config, CortexPlan& plan) noexcept;
 OperatorInfo info_of(const CortexPlan& plan) noexcept;
+/// What an instance says of what it learns: all arrays, as places_of() says.
+OperatorInstance::Learned learned_of(const CortexPlan& plan) noexcept;
+
+/// Writes a model file with what `instance`, an operator of this plan that learns, has learned.
+/// Does not allocate. Errors: InvalidArgument (path), IoError, those of read_learned.
+Expected<void> save_cortex(const char* path, const CortexPlan& plan,
+                           OperatorInstance& instance) noexcept;
 
 /// Reads the table of a model. Errors: InvalidArgument (empty name), IoError, CorruptFile.
 Expected<void> read_cortex_table(const char* model, CortexTable& table,
                                  std::uint64_t& array_hash) noexcept;
 
-/// Reads the arrays to `to`, which has room for `places_of(plan.table.shape).bytes`, and checks
-/// their values. Errors: IoError, CorruptFile (also if the file is no longer the one that was
-/// planned with), OutOfMemory.
+/// Reads the arrays to `to`, which has room for `places_of(plan.table.shape, plan.learns).bytes`,
+/// and checks their values. P is derived from the weights if the model does not have it. Errors:
+/// IoError, CorruptFile (also if the file is no longer the one that was planned with), OutOfMemory.
 Expected<void> read_cortex_arrays(const CortexPlan& plan, std::uint8_t* to) noexcept;
 
 }  // namespace ocellus::detail

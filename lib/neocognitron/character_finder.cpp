@@ -102,16 +102,26 @@ CharacterFinder::CharacterFinder(const CharacterFinderConfig& config,
   line_begin_ = memory.take<int>(kMaxParts + 1);
 }
 
-void CharacterFinder::find(const GrayPlane& plane) noexcept {
+void CharacterFinder::measure(const GrayPlane& plane, int half) noexcept {
+  levels_.measure(plane, half);
+}
+
+void CharacterFinder::set_levels() noexcept {
   const int rows = levels_.block_rows();
-  levels_.measure(plane, 0, rows);
   levels_.collect(0, rows);
   light_ = config_.polarity == InkPolarity::kAuto ? levels_.ink_is_light()
                                                   : config_.polarity == InkPolarity::kLightOnDark;
   levels_.set_light(light_);
   levels_.derive(0, rows);
   levels_.mark(0, rows);
-  components_.find(plane, levels_);
+}
+
+void CharacterFinder::extract(const GrayPlane& plane, int half) noexcept {
+  components_.extract(plane, levels_, half);
+}
+
+void CharacterFinder::find() noexcept {
+  components_.find();
   truncated_ = components_.truncated();
 
   collect_parts();
@@ -443,8 +453,10 @@ void CharacterFinder::join_parts() noexcept {
       if (other.left > part.box.right + farthest) break;
       if (j == i || !other.member || box.right + farthest < part.box.left) continue;
       const float height = lines_[other.line].height;
-      // A character is joined to a larger one only.
-      if (part.member && (part.line != other.line || box.height() < part.box.height())) continue;
+      // A character is joined to a larger one only, or to one of a longer line.
+      const bool stray = lines_[part.line].members < lines_[other.line].members;
+      if (part.member && !stray && (part.line != other.line || box.height() < part.box.height()))
+        continue;
       const auto longest = static_cast<float>(std::max(part.box.width(), part.box.height()));
       if (longest < kSmallestJoined * height) continue;
       if (part.box.mean_contrast() < kLeastContrast * box.mean_contrast()) continue;

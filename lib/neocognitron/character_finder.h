@@ -43,9 +43,13 @@ class CharacterFinder {
  public:
   CharacterFinder(const CharacterFinderConfig& config, LayoutBuilder& memory) noexcept;
 
-  /// Finds the characters of a frame, which must have the size of the configuration. The frame is
-  /// not used after the call.
-  void find(const GrayPlane& plane) noexcept;
+  /// The steps of a frame, in this order. The frame must have the size of the configuration. It is
+  /// not used after the last step. The halves of a step may be worked on at the same time.
+  static constexpr int kHalves = 2;
+  void measure(const GrayPlane& plane, int half) noexcept;
+  void set_levels() noexcept;
+  void extract(const GrayPlane& plane, int half) noexcept;
+  void find() noexcept;
 
   /// By clusters in reading order: lines from top to bottom, clusters from left to right.
   std::span<const CharacterCandidate> candidates() const noexcept { return lattice_.candidates(); }

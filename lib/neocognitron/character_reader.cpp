@@ -83,10 +83,19 @@ void CharacterReader::layout(const NeocognitronPlan& plan, int workers,
   }
 }
 
-void CharacterReader::find(int part, const GrayPlane& plane) noexcept {
+GrayPlane CharacterReader::view_of(int finder, const GrayPlane& plane) const noexcept {
   const bool whole = plan_->layout == CharacterLayout::kBoxes;
-  finders_[part].find(whole ? plane
-                            : crop(plane, plan_->fields.fields[static_cast<std::size_t>(part)]));
+  return whole ? plane : crop(plane, plan_->fields.fields[static_cast<std::size_t>(finder)]);
+}
+
+void CharacterReader::measure(int half, const GrayPlane& plane) noexcept {
+  const int finder = half / CharacterFinder::kHalves;
+  finders_[finder].measure(view_of(finder, plane), half % CharacterFinder::kHalves);
+}
+
+void CharacterReader::extract(int half, const GrayPlane& plane) noexcept {
+  const int finder = half / CharacterFinder::kHalves;
+  finders_[finder].extract(view_of(finder, plane), half % CharacterFinder::kHalves);
 }
 
 int CharacterReader::collect() noexcept {
@@ -143,9 +152,8 @@ InkImage CharacterReader::draw(int candidate, const GrayPlane& plane, int worker
     size = imagers_[w]->draw(plane, finder.levels(),
                              boxes_[worker].select(finder.components(), box), box, image);
   } else {
-    const Rect& field = plan_->fields.fields[static_cast<std::size_t>(source.part)];
     const CharacterCandidate& found = finder.candidates()[static_cast<std::size_t>(source.index)];
-    size = imagers_[w]->draw(crop(plane, field), finder.levels(), finder.ink(source.index),
+    size = imagers_[w]->draw(view_of(source.part, plane), finder.levels(), finder.ink(source.index),
                              found.box, image);
   }
   return {image, size.width, size.height, InkImager::kSide};

@@ -16,16 +16,23 @@
 
 namespace ocellus::detail {
 
-/// The steps of a frame: `find` for each part, `collect`, `draw` for each candidate, and `finish`.
-/// The parts, and the candidates, may be worked on at the same time by different workers.
+/// The steps of a frame, in this order: `measure`, `set_levels`, `extract` and `find`, `collect`,
+/// `draw` for each candidate, and `finish`. `measure` and `extract` are called for each half, and
+/// `set_levels` and `find` for each field. The calls of a step may be made at the same time by
+/// different workers.
 class CharacterReader {
  public:
   /// Takes the memory. `plan` must outlive the object.
   void layout(const NeocognitronPlan& plan, int workers, LayoutBuilder& memory) noexcept;
 
-  /// Number of parts of a frame in which characters are found.
-  int parts() const noexcept { return finder_count_; }
-  void find(int part, const GrayPlane& plane) noexcept;
+  /// Number of fields of a frame in which characters are found.
+  int fields() const noexcept { return finder_count_; }
+  /// Number of the halves of all fields.
+  int halves() const noexcept { return CharacterFinder::kHalves * finder_count_; }
+  void measure(int half, const GrayPlane& plane) noexcept;
+  void set_levels(int field) noexcept { finders_[field].set_levels(); }
+  void extract(int half, const GrayPlane& plane) noexcept;
+  void find(int field) noexcept { finders_[field].find(); }
 
   /// Numbers the candidates of all parts. Returns how many there are, at most
   /// NeocognitronPlan::max_candidates.
@@ -50,6 +57,8 @@ class CharacterReader {
   void add(int candidate, const Rect& box, int line, int field, const float* scores, bool complete,
            NeocognitronRecord& record, const ImageView& rows) const noexcept;
   Rect tile(int index) const noexcept;
+  /// What a finder sees of a frame.
+  GrayPlane view_of(int finder, const GrayPlane& plane) const noexcept;
 
   const NeocognitronPlan* plan_ = nullptr;
   int finder_count_ = 0;

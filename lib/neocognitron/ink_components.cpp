@@ -53,8 +53,10 @@ InkComponents::InkComponents(ImageSize size, int least_height, LayoutBuilder& me
   kept_ = memory.take<InkRun>(run_capacity_);
   row_runs_ = memory.take<int>(size.height);
   row_begin_ = memory.take<int>(size.height + 1);
-  thresholds_ = memory.take<std::uint8_t>(threshold_bytes(size.width));
-  ink_ = memory.take<std::uint64_t>(ink_words(size.width));
+  for (Half& half : halves_) {
+    half.thresholds = memory.take<std::uint8_t>(threshold_bytes(size.width));
+    half.ink = memory.take<std::uint64_t>(ink_words(size.width));
+  }
   components_ = memory.take<InkComponent>(component_capacity_);
 }
 
@@ -273,11 +275,31 @@ bool InkComponents::remove_rules() noexcept {
   return changed;
 }
 
-void InkComponents::find(const GrayPlane& plane, const InkLevels& levels) noexcept {
-  std::fill(row_runs_, row_runs_ + size_.height, 0);
-  run_count_ = extract(plane, levels, 0, size_.height, thresholds_, ink_, runs_, run_capacity_);
-  truncated_ = run_count_ > run_capacity_;
-  run_count_ = std::min(run_count_, run_capacity_);
+void InkComponents::limit_rows() noexcept {
+  int left = run_count_;
+  for (int y = 0; y < size_.height; ++y) {
+    row_runs_[y] = std::min(row_runs_[y], left);
+    left -= row_runs_[y];
+  }
+}
+
+void InkComponents::extract(const GrayPlane& plane, const InkLevels& levels, int half) noexcept {
+  Half& own = halves_[static_cast<std::size_t>(half)];
+  const int middle = size_.height / 2;
+  own.runs = half == 0
+                 ? extract(plane, levels, 0, middle, own.thresholds, own.ink, runs_, run_capacity_)
+                 : extract(plane, levels, middle, size_.height, own.thresholds, own.ink, kept_,
+                           run_capacity_);
+}
+
+void InkComponents::find() noexcept {
+  // The second half is in the memory for the runs without rules.
+  const int first = std::min(halves_[0].runs, run_capacity_);
+  const int second = std::min(halves_[1].runs, run_capacity_);
+  truncated_ = halves_[0].runs + halves_[1].runs > run_capacity_;
+  run_count_ = std::min(first + second, run_capacity_);
+  std::copy_n(kept_, run_count_ - first, runs_ + first);
+  if (truncated_) limit_rows();
   connect();
   number();
   if (remove_rules()) {

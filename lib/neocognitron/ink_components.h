@@ -1,6 +1,7 @@
 // InkComponents: the connected components of the ink in a frame, as runs of pixels in rows.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -38,10 +39,13 @@ struct InkComponent {
   }
 };
 
-/// Finds runs and connects them. All memory is taken by the constructor. Runs and components beyond
-/// the capacity are left out, and `truncated` says so.
+/// Finds runs and connects them: `extract` for each half of the rows, then `find`. All memory is
+/// taken by the constructor. Runs and components beyond the capacity are left out, and `truncated`
+/// says so.
 class InkComponents {
  public:
+  static constexpr int kHalves = 2;
+
   /// Components below `least_height` do not count as characters when rules are looked for.
   InkComponents(ImageSize size, int least_height, LayoutBuilder& memory) noexcept;
 
@@ -60,8 +64,10 @@ class InkComponents {
   int extract(const GrayPlane& plane, const InkLevels& levels, int first, int end,
               std::uint8_t* thresholds, std::uint64_t* ink, InkRun* out, int capacity) noexcept;
 
-  /// Extracts all rows, connects them, and removes rules.
-  void find(const GrayPlane& plane, const InkLevels& levels) noexcept;
+  /// Extracts the runs of a half of the rows. Both halves may be worked on at the same time.
+  void extract(const GrayPlane& plane, const InkLevels& levels, int half) noexcept;
+  /// Connects the runs of both halves, and removes rules.
+  void find() noexcept;
 
   std::span<const InkComponent> components() const noexcept {
     return {components_, static_cast<std::size_t>(component_count_)};
@@ -84,6 +90,8 @@ class InkComponents {
   float typical_height() const noexcept;
   bool remove_rule(const InkRun& run, int& count) noexcept;
   std::span<const InkRun> row(int y) const noexcept;
+  /// Leaves out the runs of the last rows that had no place.
+  void limit_rows() noexcept;
   void connect() noexcept;
   void number() noexcept;
   std::uint32_t root(std::uint32_t run) noexcept;
@@ -101,8 +109,12 @@ class InkComponents {
   InkRun* kept_;            // the runs without rules
   int* row_runs_;           // the number of runs of each row
   int* row_begin_;          // the first run of each row
-  std::uint8_t* thresholds_;
-  std::uint64_t* ink_;  // a bit for each pixel of a row
+  struct Half {
+    std::uint8_t* thresholds;
+    std::uint64_t* ink;  // a bit for each pixel of a row
+    int runs;
+  };
+  std::array<Half, kHalves> halves_{};
   InkComponent* components_;
 };
 

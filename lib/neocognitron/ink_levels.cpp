@@ -30,8 +30,10 @@ InkLevels::InkLevels(ImageSize size, int window, LayoutBuilder& memory) noexcept
   const std::size_t rows = rows_;
   const std::size_t blocks = columns_ * rows;
   const std::size_t statistics = rows * kBlockStatistics * stride_;
-  pixel_scales_ = memory.take<float>(stride_);
-  scales_ = memory.take<float>(stride_);
+  for (Scales& scales : scales_) {
+    scales.pixels = memory.take<float>(stride_);
+    scales.columns = memory.take<float>(stride_);
+  }
   blocks_ = memory.take<float>(statistics);
   row_windows_ = memory.take<float>(statistics);
   windows_ = memory.take<float>(statistics);
@@ -42,7 +44,10 @@ InkLevels::InkLevels(ImageSize size, int window, LayoutBuilder& memory) noexcept
   marked_ = memory.take<std::uint8_t>(blocks);
 }
 
-void InkLevels::measure(const GrayPlane& plane, int first, int end) noexcept {
+void InkLevels::measure(const GrayPlane& plane, int half) noexcept {
+  const Scales& scales = scales_[static_cast<std::size_t>(half)];
+  const int first = half == 0 ? 0 : rows_ / 2;
+  const int end = half == 0 ? rows_ / 2 : rows_;
   // Groups of a piece of a block row. Every block side divides the piece.
   constexpr int kGroups = 2 * kMaxBlockSide / kGroupColumns;
   std::array<PixelGroup, kGroups> groups;
@@ -85,14 +90,14 @@ void InkLevels::measure(const GrayPlane& plane, int first, int end) noexcept {
       const int left = std::max(0, column - radius_);
       const int right = std::min(columns_, column + radius_ + 1);
       const int width = std::min((column + 1) * side_, size_.width) - column * side_;
-      pixel_scales_[column] = 1.0f / static_cast<float>(rows * width);
-      scales_[column] = 1.0f / static_cast<float>(right - left);
+      scales.pixels[column] = 1.0f / static_cast<float>(rows * width);
+      scales.columns[column] = 1.0f / static_cast<float>(right - left);
     }
-    std::fill(pixel_scales_ + columns_, pixel_scales_ + stride_, 0.0f);
-    std::fill(scales_ + columns_, scales_ + stride_, 0.0f);
+    std::fill(scales.pixels + columns_, scales.pixels + stride_, 0.0f);
+    std::fill(scales.columns + columns_, scales.columns + stride_, 0.0f);
     float* const blocks = row_of(blocks_, row, kBlockMean);
-    finish_blocks(blocks, stride_, columns_, pixel_scales_);
-    sum_block_columns(blocks, stride_, columns_, radius_, scales_,
+    finish_blocks(blocks, stride_, columns_, scales.pixels);
+    sum_block_columns(blocks, stride_, columns_, radius_, scales.columns,
                       row_of(row_windows_, row, kBlockMean));
   }
 }

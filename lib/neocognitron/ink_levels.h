@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -51,8 +52,10 @@ class InkLevels {
   int block_columns() const noexcept { return columns_; }
   int block_side() const noexcept { return side_; }
 
-  /// Computes the statistics of blocks and of windows of the height of a block.
-  void measure(const GrayPlane& plane, int first, int end) noexcept;
+  /// Computes the statistics of blocks and of windows of the height of a block, for one half of the
+  /// rows. Both halves may be worked on at the same time.
+  static constexpr int kHalves = 2;
+  void measure(const GrayPlane& plane, int half) noexcept;
   /// Computes the statistics of windows.
   void collect(int first, int end) noexcept;
   /// Decides whether the ink is light: ink is the minority in a window.
@@ -104,9 +107,12 @@ class InkLevels {
   int columns_;
   int rows_;
   std::uint8_t invert_ = 0;
-  int stride_;           // of a statistic
-  float* pixel_scales_;  // 1 / pixels of a block, for each column
-  float* scales_;        // 1 / columns of a window
+  int stride_;  // of a statistic
+  struct Scales {
+    float* pixels;   // 1 / pixels of a block, for each column
+    float* columns;  // 1 / columns of a window
+  };
+  std::array<Scales, kHalves> scales_{};
   float* blocks_;
   float* row_windows_;  // windows of the height of a block
   float* windows_;

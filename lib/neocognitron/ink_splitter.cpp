@@ -189,12 +189,13 @@ float InkSplitter::piece_cost(int from, int to) const noexcept {
     last = y;
   }
   const bool whole = from < 0 && to >= candidate_count_;
-  if (!whole && static_cast<float>(last + 1 - first) < kWeights.shortest * height_)
-    return kForbidden;
+  const float height = whole ? 1.0f : static_cast<float>(last + 1 - first) / height_;
+  if (height < kWeights.shortest) return kForbidden;
   const float width = (mean_boundary(to) - mean_boundary(from)) / height_;
   const float wide = std::max(0.0f, width - kWeights.widest);
   const float narrow = std::max(0.0f, kWeights.narrowest - width);
-  return kWeights.wide * wide * wide + kWeights.narrow * narrow * narrow;
+  const float low = std::max(0.0f, kWeights.lowest - height);
+  return kWeights.wide * wide * wide + kWeights.narrow * narrow * narrow + kWeights.low * low * low;
 }
 
 float InkSplitter::cut_cost(int candidate) const noexcept {

@@ -31,7 +31,9 @@ struct SplitWeights {
   float wide = 7.1f;        ///< for the square of the excess
   float narrowest = 0.33f;  ///< narrower pieces cost
   float narrow = 19.5f;     ///< for the square of what is lacking
-  float shortest = 0.68f;   ///< lower pieces are not permitted
+  float lowest = 0.68f;     ///< lower pieces cost
+  float low = 12.0f;        ///< for the square of what is lacking
+  float shortest = 0.4f;    ///< still lower pieces are not permitted
   float sideways = 0.082f;  ///< for a step to the side, in cells
 };
 

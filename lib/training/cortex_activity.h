@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cortex/classifier.h"
+#include "cortex/hebbian_features.h"
 #include "ocellus/cortex_training.h"
 
 namespace ocellus::detail {
@@ -84,9 +85,27 @@ LearnedReadOut learn_read_out(const CortexShape& shape, const CortexActivities& 
                               const std::vector<std::uint32_t>& which,
                               const CortexTraining& training);
 
-/// Learns the features of one hypercolumn: its rows of `weights` and `bias`.
-void learn_features(const CortexShape& shape, int level, int hypercolumn,
-                    const CortexActivities& activities, const CortexTraining& training,
-                    const CortexScratch& scratch, std::int8_t* weights, std::int32_t* bias);
+/// A hypercolumn that learns, and what it learns from.
+struct LearningHypercolumn {
+  const CortexShape& shape;
+  int level;
+  int hypercolumn;
+  const CortexActivities& activities;
+  const CortexTraining& training;
+  const CortexScratch& scratch;
+  const ProbabilityTables& tables;
+};
+
+/// The arrays of a model while it learns, as CortexArrays.
+struct FeatureArrays {
+  std::int8_t* weights;
+  std::int32_t* bias;
+  std::uint16_t* fields;
+};
+
+/// Learns the features of one hypercolumn: its rows of the arrays.
+void learn_features(const LearningHypercolumn& learning, const FeatureArrays& arrays);
+/// The same by CortexRule::kBcpnn.
+void learn_bcpnn_features(const LearningHypercolumn& learning, const FeatureArrays& arrays);
 
 }  // namespace ocellus::detail

@@ -1,6 +1,7 @@
 // Model files of the cortical classifier, written and read as a whole.
 #include <cstring>
 #include <memory>
+#include <string_view>
 
 #include "core/failure.h"
 #include "cortex/model_file.h"
@@ -26,6 +27,7 @@ Expected<CortexShape> shape_of(const TrainedCortex& cortex) {
       {"bias", cortex.bias.size(), shape->hierarchy.minicolumns},
       {"read_out", cortex.read_out.size(), shape->hierarchy.minicolumns * classes},
       {"class_bias", cortex.class_bias.size(), classes},
+      {"fields", cortex.fields.size(), shape->field_elements()},
   };
   for (const auto& array : arrays) {
     if (array.size == array.expected) continue;
@@ -43,15 +45,25 @@ Expected<CortexShape> shape_of(const TrainedCortex& cortex) {
                             static_cast<double>(cortex.sharpness));
   }
   const CortexArrays values{cortex.weights.data(), cortex.bias.data(), cortex.read_out.data(),
-                            cortex.class_bias.data()};
+                            cortex.class_bias.data(), cortex.fields.data()};
   if (const Expected<void> checked = check_arrays(*shape, values); !checked)
+    return invalid_argument("%s", checked.error().text);
+  const std::size_t probabilities = cortex.probabilities.size();
+  if (probabilities == 0) return shape;
+  if (probabilities != shape->hierarchy.weights) {
+    return invalid_argument("cortex: probabilities has %zu elements; it must have 0 or %zu",
+                            probabilities, shape->hierarchy.weights);
+  }
+  if (const Expected<void> checked =
+          check_probabilities(cortex.probabilities.data(), probabilities);
+      !checked)
     return invalid_argument("%s", checked.error().text);
   return shape;
 }
 
 template <typename T>
 void copy_to(const std::vector<T>& from, std::uint8_t* to) {
-  std::memcpy(to, from.data(), from.size() * sizeof(T));
+  if (!from.empty()) std::memcpy(to, from.data(), from.size() * sizeof(T));
 }
 
 template <typename T>
@@ -65,24 +77,12 @@ Expected<std::vector<std::uint8_t>> encode_cortex(const TrainedCortex& cortex,
                                                   const std::string& note) noexcept {
   const Expected<CortexShape> shape = shape_of(cortex);
   if (!shape) return tl::unexpected(shape.error());
-  const CortexParameters& p = cortex.parameters;
+  const bool learns = !cortex.probabilities.empty();
   flatbuffers::FlatBufferBuilder builder(4096);
-  std::vector<flatbuffers::Offset<file::CortexLevel>> levels;
-  for (int i = 0; i < p.level_count; ++i) {
-    const CorticalLevel& level = p.levels[static_cast<std::size_t>(i)];
-    levels.push_back(file::CreateCortexLevel(
-        builder, static_cast<std::uint16_t>(level.window_width),
-        static_cast<std::uint16_t>(level.window_height), static_cast<std::uint16_t>(level.stride_x),
-        static_cast<std::uint16_t>(level.stride_y), static_cast<std::uint16_t>(level.minicolumns)));
-  }
-  std::vector<flatbuffers::Offset<flatbuffers::String>> names;
-  for (const std::string& name : cortex.names) names.push_back(builder.CreateString(name));
-  builder.Finish(file::CreateCortex(
-      builder, static_cast<std::uint16_t>(p.width), static_cast<std::uint16_t>(p.height),
-      static_cast<std::uint8_t>(p.lgn_threshold), p.deslant, builder.CreateVector(levels),
-      static_cast<std::uint8_t>(p.competitors), p.softness, cortex.sharpness,
-      builder.CreateVector(names), builder.CreateString(note)));
-  const CortexPlaces places = places_of(*shape);
+  const std::vector<std::string_view> names(cortex.names.begin(), cortex.names.end());
+  build_cortex_table(builder, shape->parameters, cortex.rule, cortex.sharpness, names, note,
+                     learns);
+  const CortexPlaces places = places_of(*shape, learns);
   const std::uint32_t length = builder.GetSize();
   const std::uint64_t begin = model_arrays_at(length);
   std::vector<std::uint8_t> bytes(begin + places.bytes);
@@ -91,8 +91,10 @@ Expected<std::vector<std::uint8_t>> encode_cortex(const TrainedCortex& cortex,
   copy_to(cortex.bias, to + places.bias);
   copy_to(cortex.read_out, to + places.read_out);
   copy_to(cortex.class_bias, to + places.class_bias);
+  copy_to(cortex.fields, to + places.fields);
+  if (learns) copy_to(cortex.probabilities, to + places.probabilities);
   write_model_header(kCortexKind, builder.GetBufferPointer(), length, places.bytes,
-                     XXH64(to, places.bytes, 0), bytes.data());
+                     XXH64(&bytes[begin], places.bytes, 0), bytes.data());
   return bytes;
 }
 
@@ -111,13 +113,14 @@ Expected<TrainedCortex> read_cortex(const char* path) noexcept {
     if (Expected<void> parsed = parse_cortex_table(room.data(), *header, *table); !parsed)
       return parsed;
     const CortexShape& shape = table->shape;
-    const CortexPlaces places = places_of(shape);
+    const CortexPlaces places = places_of(shape, table->probabilities);
     std::vector<std::uint64_t> bytes(places.bytes / 8 + 1);
     if (Expected<void> done = file.read(bytes.data(), places.bytes); !done) return done;
-    const CortexArrays arrays =
-        arrays_at(shape, reinterpret_cast<const std::uint8_t*>(bytes.data()));
+    auto* const begin = reinterpret_cast<std::uint8_t*>(bytes.data());
+    const CortexArrays arrays = arrays_at(shape, begin);
     if (Expected<void> checked = check_arrays(shape, arrays); !checked) return checked;
     cortex.parameters = shape.parameters;
+    cortex.rule = table->rule;
     cortex.sharpness = table->sharpness;
     const auto classes = static_cast<std::size_t>(shape.classes);
     for (std::size_t c = 0; c < classes; ++c) cortex.names.emplace_back(table->names[c]);
@@ -125,7 +128,11 @@ Expected<TrainedCortex> read_cortex(const char* path) noexcept {
     copy_from(arrays.bias, shape.hierarchy.minicolumns, cortex.bias);
     copy_from(arrays.read_out, shape.hierarchy.minicolumns * classes, cortex.read_out);
     copy_from(arrays.class_bias, classes, cortex.class_bias);
-    return {};
+    copy_from(arrays.fields, shape.field_elements(), cortex.fields);
+    if (!table->probabilities) return {};
+    copy_from(learning_arrays_at(shape, begin).probabilities, shape.hierarchy.weights,
+              cortex.probabilities);
+    return check_probabilities(cortex.probabilities.data(), cortex.probabilities.size());
   };
   if (const Expected<void> done = read(); !done) return with_path(kCortexKind, path, done.error());
   return cortex;

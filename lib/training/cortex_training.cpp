@@ -101,7 +101,7 @@ constexpr std::size_t kLeastToFit = 100;
 
 CortexArrays arrays_of(const TrainedCortex& cortex) {
   return {cortex.weights.data(), cortex.bias.data(), cortex.read_out.data(),
-          cortex.class_bias.data()};
+          cortex.class_bias.data(), cortex.fields.data()};
 }
 
 Expected<void> check_training(const LabeledImages& images, const CortexTraining& training) {
@@ -120,6 +120,11 @@ Expected<void> check_training(const LabeledImages& images, const CortexTraining&
   } ranges[] = {
       {"feature_images", static_cast<double>(training.feature_images), 1.0, 1e8},
       {"least_rate", static_cast<double>(training.least_rate), 1e-4, 1.0},
+      {"batch", static_cast<double>(training.batch), 1.0, 1e6},
+      {"trace_rate", static_cast<double>(training.trace_rate), 1e-4, 1.0},
+      {"bias_gain", static_cast<double>(training.bias_gain), -100.0, 100.0},
+      {"rewirings", static_cast<double>(training.rewirings), 0.0, 1e5},
+      {"exchanges", static_cast<double>(training.exchanges), 1.0, 4096.0},
       {"labels_per_class", static_cast<double>(training.labels_per_class), 0.0, 1e9},
       {"prior", static_cast<double>(training.prior), 1e-3, 1e3},
       {"copies", static_cast<double>(training.copies), 0.0, 100.0},
@@ -271,14 +276,19 @@ Expected<TrainedCortex> train_cortex(const LabeledImages& images,
   const Hierarchy& hierarchy = shape->hierarchy;
   cortex.weights.assign(hierarchy.weights, 0);
   cortex.bias.assign(hierarchy.minicolumns, 0);
+  cortex.fields.assign(shape->field_elements(), 0);
+  cortex.parameters = shape->parameters;
+  cortex.rule = training.rule;
   CortexActivities activities(*shape, images, training, threads);
+  const auto tables = std::make_unique<ProbabilityTables>();
+  fill(*tables);
   for (int level = 0; level < hierarchy.level_count; ++level) {
     const LevelPlan& l = hierarchy.level(level);
     const bool done = for_each_part(
         *shape, l.hypercolumns(), threads,
         [&](int h, const CortexScratch& scratch) {
-          learn_features(*shape, level, h, activities, training, scratch, cortex.weights.data(),
-                         cortex.bias.data());
+          learn_features({*shape, level, h, activities, training, scratch, *tables},
+                         {cortex.weights.data(), cortex.bias.data(), cortex.fields.data()});
           for (std::size_t image = 0; image < activities.count(); ++image) {
             activities.load(image, level, scratch);
             run_hypercolumn(*shape, arrays_of(cortex), level, h, scratch);

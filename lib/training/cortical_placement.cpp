@@ -8,6 +8,7 @@
 
 #include "core/failure.h"
 #include "cortex/hierarchy.h"
+#include "cortex/network_piece.h"
 #include "training/placement_model.h"
 #include "training/placement_parts.h"
 
@@ -56,6 +57,8 @@ Expected<void> check_device(const PlacementDevice& device, int levels) noexcept 
   if (device.kind == PlacementKind::kCpu) return {};
   if (!is_above(device.link_bytes_per_s, 0.0))
     return wrong("link_bytes_per_s", device.link_bytes_per_s, "above 0 and finite");
+  if (!is_above(device.link_both_bytes_per_s, 0.0))
+    return wrong("link_both_bytes_per_s", device.link_both_bytes_per_s, "above 0 and finite");
   if (!is_at_least(device.link_latency_s, 0.0))
     return wrong("link_latency_s", device.link_latency_s, "0 or more and finite");
   return {};
@@ -108,7 +111,7 @@ class PlacementSearch {
              ++split)
           fits |= consider(gpus, false, split, cpu_level, false);
     std::uint64_t memory = 0;
-    for (const int gpu : gpus_) memory += std::min(at(gpu).memory, kUnlimitedMemory - memory);
+    for (const int gpu : gpus_) memory += std::min(model_.room(gpu), kUnlimitedMemory - memory);
     if (fits && model_.bytes(whole(0, levels)) <= memory) return best_;
     for (const std::vector<int>& gpus : sets()) {
       for (int cpu_level = lowest_cpu_level(); cpu_level <= levels; ++cpu_level) {
@@ -150,18 +153,19 @@ class PlacementSearch {
     const std::uint64_t top_bytes = model_.bytes(top);
     std::vector<Participant> participants;
     const auto meets = std::find_if(gpus.begin(), gpus.end(),
-                                    [&](int gpu) { return meeting_bytes <= at(gpu).memory; });
+                                    [&](int gpu) { return meeting_bytes <= model_.room(gpu); });
     if (meets == gpus.end() && !gpus.empty()) return false;
     const int fastest = gpus.empty() ? -1 : *meets;
     // Parts lie in the order of the devices, not of their speed.
     std::sort(gpus.begin(), gpus.end());
     for (const int gpu : gpus) {
       const std::uint64_t taken = gpu == fastest ? meeting_bytes : 0;
-      participants.push_back({gpu, at(gpu).memory - taken, streams});
+      participants.push_back({gpu, model_.room(gpu) - taken, streams});
     }
     if (cpu_level < model_.levels() || with_cpu) {
-      if (top_bytes > at(cpu_).memory) return false;
-      if (with_cpu && split > 0) participants.push_back({cpu_, at(cpu_).memory - top_bytes, false});
+      if (top_bytes > model_.room(cpu_)) return false;
+      if (with_cpu && split > 0)
+        participants.push_back({cpu_, model_.room(cpu_) - top_bytes, false});
     }
     if (split > 0) {
       auto parts = split_levels(model_, devices_, participants, split);
@@ -200,7 +204,7 @@ class PlacementSearch {
     std::uint64_t sum = top_bytes;
     for (const PlacementPart& part : parts)
       if (part.device == cpu_ || !part.turns.empty()) sum += part.bytes;
-    return sum <= at(cpu_).memory;
+    return sum <= model_.room(cpu_);
   }
 
   double transfer_s(int gpu, double winners) const {
@@ -250,10 +254,12 @@ tl::unexpected<Error> does_not_fit(const PlacementModel& model,
     if (largest == nullptr || device.memory > largest->memory) largest = &device;
   }
   const char* const kind = has_gpu ? "GPU" : "device";
-  std::uint64_t least = model.bytes(all(0));
+  const std::uint64_t beside = shared_bytes(model.hierarchy(), largest->kind);
+  std::uint64_t least = model.bytes(all(0)) + beside;
   int from = 0;
   for (int end = 1; end <= model.disjoint_levels() && has_gpu; ++end) {
-    const std::uint64_t needed = 2 * model.bytes_of_largest_subtree(0, end) + model.bytes(all(end));
+    const std::uint64_t needed =
+        2 * model.bytes_of_largest_subtree(0, end) + model.bytes(all(end)) + beside;
     if (needed >= least) continue;
     least = needed;
     from = end;
@@ -326,6 +332,7 @@ Expected<CorticalPlacement> place_cortical_network(const CorticalNetworkConfig& 
   best->hypercolumns = hierarchy->hypercolumns;
   best->bytes = model.bytes({0, model.levels(), 0, model.roots(model.levels() - 1)});
   best->ideal_s = model.ideal_s();
+  for (const PlacementDevice& device : devices) best->devices.push_back({device.kind, device.name});
   for (int l = 0; l < model.levels(); ++l) {
     best->shapes.push_back(hierarchy->level(l).shape);
     best->grids.push_back({hierarchy->level(l).columns, hierarchy->level(l).rows});

@@ -6,45 +6,19 @@
 #include "core/failure.h"
 #include "cortex/hierarchy.h"
 #include "training/placement_model.h"
+#include "training/profile_sample.h"
 
 namespace ocellus {
 namespace detail {
 namespace {
 
-/// The time of a level of one hypercolumn is at least this; a clock that does not tell two times
-/// apart must not give 0.
-constexpr double kLeastSeconds = 1e-9;
 constexpr std::uint64_t kLeastSample = std::uint64_t{1} << 16;
 constexpr std::uint64_t kMostSample = std::uint64_t{1} << 32;
+constexpr std::uint64_t kMostGpuSample = std::uint64_t{1} << 40;
 constexpr std::uint8_t kBright = 255;
 /// In a row, whose upper and lower neighbors are itself, a bright pixel has the contrast 6 * 255 /
 /// 8 and a dark one beside it 3 * 255 / 8.
 constexpr int kThreshold = 128;
-
-/// What the time of a hypercolumn depends on.
-struct SampleShape {
-  int pixels = 1;  ///< of the window, two inputs each
-  int active = 1;
-  int minicolumns = kLeastMinicolumns;
-  bool lowest = false;
-
-  friend bool operator==(const SampleShape&, const SampleShape&) = default;
-};
-
-SampleShape shape_of(const LevelPlan& level, bool lowest) noexcept {
-  SampleShape shape;
-  shape.pixels = std::max((level.inputs + kLgnCells - 1) / kLgnCells, 1);
-  shape.active = std::min(level.shape.window_width * level.shape.window_height, shape.pixels);
-  shape.minicolumns = level.shape.minicolumns;
-  shape.lowest = lowest;
-  return shape;
-}
-
-double median(std::vector<double>& values) noexcept {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 /// Median time of a learning step on `image`, a row.
 double step_seconds(CorticalNetwork& network, const std::vector<std::uint8_t>& image,
@@ -120,17 +94,38 @@ std::uint64_t bytes_of(const Hierarchy& hierarchy) noexcept {
   return sum;
 }
 
+}  // namespace
+
+SampleShape shape_of(const LevelPlan& level, bool lowest) noexcept {
+  SampleShape shape;
+  shape.pixels = std::max((level.inputs + kLgnCells - 1) / kLgnCells, 1);
+  shape.active = std::min(level.shape.window_width * level.shape.window_height, shape.pixels);
+  shape.minicolumns = level.shape.minicolumns;
+  shape.lowest = lowest;
+  return shape;
+}
+
+double median(std::vector<double>& values) noexcept {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
 Expected<void> check_profile(const CorticalProfile& profile) noexcept {
   if (auto c = check_number("sample_bytes",
                             static_cast<long long>(std::min(profile.sample_bytes, kMostSample + 1)),
                             kLeastSample, kMostSample);
       !c)
     return c;
+  const auto gpu_bytes = std::min(profile.gpu_sample_bytes, kMostGpuSample + 1);
+  if (auto c = check_number("gpu_sample_bytes", static_cast<long long>(gpu_bytes), kLeastSample,
+                            kMostGpuSample);
+      !c)
+    return c;
   if (auto c = check_number("warm_up", profile.warm_up, 0, 1000); !c) return c;
   return check_number("steps", profile.steps, 1, 1000);
 }
 
-}  // namespace
 }  // namespace detail
 
 Expected<std::vector<MeasuredLevel>> profile_cortical_network(const CorticalNetworkConfig& config,

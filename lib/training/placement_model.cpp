@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cortex/network_layout.h"
+#include "cortex/network_piece.h"
 
 namespace ocellus::detail {
 namespace {
@@ -14,10 +15,9 @@ constexpr double kCpuSector = 64.0;
 
 HypercolumnCost gpu_cost_of(const LevelPlan& level, double points, double cells) noexcept {
   const double minicolumns = level.stride;
-  // 13: Omega, wins and response of a minicolumn.
+  // 13: sums, wins and response of a minicolumn.
   const double state = 13.0 * minicolumns;
   HypercolumnCost cost;
-  cost.memory = static_cast<std::uint64_t>(2.0 * level.inputs * minicolumns + state + 4.0 + cells);
   cost.bytes = 2.0 * points * minicolumns + state + 2.0 * kGpuSector * level.inputs + cells;
   cost.operations = 3.0 * points * minicolumns + 4.0 * minicolumns + 6.0 * level.inputs;
   return cost;
@@ -30,9 +30,7 @@ HypercolumnCost cpu_cost_of(const LevelPlan& level, double points, double cells)
   const double row = level.stride / 8.0;
   const double rows = row * level.inputs;
   HypercolumnCost cost;
-  // 17: sums and wins of a minicolumn; 12: winner and its response.
-  cost.memory = static_cast<std::uint64_t>(2.0 * pitch * level.shape.minicolumns + rows +
-                                           17.0 * level.stride + 12.0 + cells);
+  // 12: winner and its response.
   cost.bytes = std::min(std::max(row, kCpuSector) * points, rows) + 2.0 * 2.0 * pitch +
                2.0 * 2.0 * kCpuSector + 12.0 + cells;
   cost.operations = 2.0 * points * level.stride / kBitsOfWord + 12.0 * pitch + cells;
@@ -51,21 +49,16 @@ Expected<Hierarchy> hierarchy_of(const CorticalNetworkConfig& config) noexcept {
 HypercolumnCost cost_of(const LevelPlan& level, bool lowest, PlacementKind kind) noexcept {
   const double points = static_cast<double>(level.shape.window_width) * level.shape.window_height;
   const double cells = lowest ? kLgnCells * points : 0.0;
-  return kind == PlacementKind::kGpu ? gpu_cost_of(level, points, cells)
-                                     : cpu_cost_of(level, points, cells);
+  HypercolumnCost cost = kind == PlacementKind::kGpu ? gpu_cost_of(level, points, cells)
+                                                     : cpu_cost_of(level, points, cells);
+  cost.memory = hypercolumn_bytes(level, lowest, kind);
+  return cost;
 }
 
 PlacementModel::PlacementModel(const Hierarchy& hierarchy,
                                const std::vector<PlacementDevice>& devices)
     : hierarchy_(hierarchy), devices_(devices) {
-  disjoint_levels_ = 1;
-  for (int l = 1; l < levels(); ++l) {
-    const LevelPlan& level = hierarchy.level(l);
-    const bool shared = (level.columns > 1 && level.shape.window_width > level.shape.stride_x) ||
-                        (level.rows > 1 && level.shape.window_height > level.shape.stride_y);
-    if (shared) break;
-    disjoint_levels_ = l + 1;
-  }
+  disjoint_levels_ = detail::disjoint_levels(hierarchy);
   for (int l = 0; l < levels(); ++l)
     memory_.push_back(cost_of(hierarchy.level(l), l == 0, PlacementKind::kGpu).memory);
   for (const PlacementDevice& device : devices) {
@@ -86,28 +79,8 @@ PlacementModel::PlacementModel(const Hierarchy& hierarchy,
   }
 }
 
-// Hypercolumns of `level` in the subtrees of the roots before `root`. Root columns and rows begin
-// at multiples of the strides; the last ones take all that remain.
-std::int64_t PlacementModel::before(int level, int root_level, int root) const noexcept {
-  const LevelPlan& top = hierarchy_.level(root_level);
-  const LevelPlan& at = hierarchy_.level(level);
-  std::int64_t stride_x = 1;
-  std::int64_t stride_y = 1;
-  for (int l = level + 1; l <= root_level; ++l) {
-    // A stride beyond the grid belongs to a single column or row.
-    const CorticalLevel& shape = hierarchy_.level(l).shape;
-    stride_x = std::min<std::int64_t>(stride_x * shape.stride_x, kMaxHypercolumns);
-    stride_y = std::min<std::int64_t>(stride_y * shape.stride_y, kMaxHypercolumns);
-  }
-  const auto row = [&](int y) { return y == top.rows ? std::int64_t{at.rows} : y * stride_y; };
-  const int y = root / top.columns;
-  const int x = root % top.columns;
-  return row(y) * at.columns + (row(y + 1) - row(y)) * x * stride_x;
-}
-
 std::int64_t PlacementModel::hypercolumns(const Subtrees& trees, int level) const noexcept {
-  return before(level, trees.end - 1, trees.end_root) -
-         before(level, trees.end - 1, trees.begin_root);
+  return rects_of(hierarchy_, trees, level).hypercolumns();
 }
 
 std::int64_t PlacementModel::hypercolumns(const Subtrees& trees) const noexcept {
@@ -122,6 +95,12 @@ std::uint64_t PlacementModel::bytes(const Subtrees& trees) const noexcept {
     sum +=
         static_cast<std::uint64_t>(hypercolumns(trees, l)) * memory_[static_cast<std::size_t>(l)];
   return sum;
+}
+
+std::uint64_t PlacementModel::room(int device) const noexcept {
+  const PlacementDevice& of = devices_[static_cast<std::size_t>(device)];
+  if (of.memory == kUnlimitedMemory) return kUnlimitedMemory;
+  return of.memory - std::min<std::uint64_t>(of.memory, shared_bytes(hierarchy_, of.kind));
 }
 
 std::uint64_t PlacementModel::bytes_of_largest_subtree(int first, int end) const noexcept {

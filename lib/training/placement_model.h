@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cortex/hierarchy.h"
+#include "cortex/subtrees.h"
 #include "ocellus/cortical_placement.h"
 
 namespace ocellus::detail {
@@ -14,16 +15,6 @@ Expected<Hierarchy> hierarchy_of(const CorticalNetworkConfig& config) noexcept;
 
 HypercolumnCost cost_of(const LevelPlan& level, bool lowest, PlacementKind kind) noexcept;
 
-/// Subtrees: levels [first, end), roots [begin_root, end_root) of level end - 1.
-struct Subtrees {
-  int first = 0;
-  int end = 0;
-  int begin_root = 0;
-  int end_root = 0;
-
-  bool empty() const noexcept { return begin_root == end_root; }
-};
-
 class PlacementModel {
  public:
   /// The devices must be valid, and live as long as the model.
@@ -32,13 +23,14 @@ class PlacementModel {
   const Hierarchy& hierarchy() const noexcept { return hierarchy_; }
   int levels() const noexcept { return hierarchy_.level_count; }
   int roots(int level) const noexcept { return hierarchy_.level(level).hypercolumns(); }
-  /// Levels up to this one have disjoint windows above the lowest level, so that the subtrees of
-  /// their hypercolumns share nothing.
+  /// See detail::disjoint_levels().
   int disjoint_levels() const noexcept { return disjoint_levels_; }
 
   std::int64_t hypercolumns(const Subtrees& trees, int level) const noexcept;
   std::int64_t hypercolumns(const Subtrees& trees) const noexcept;
   std::uint64_t bytes(const Subtrees& trees) const noexcept;
+  /// Memory of a device for subtrees: without what it needs beside them.
+  std::uint64_t room(int device) const noexcept;
   std::uint64_t bytes_of_largest_subtree(int first, int end) const noexcept;
   /// Time at the full rate of the device, without the effect of its width.
   double work(int device, const Subtrees& trees) const noexcept;
@@ -57,7 +49,6 @@ class PlacementModel {
   const LevelCost& cost(int device, int level) const noexcept {
     return costs_[static_cast<std::size_t>(device)][static_cast<std::size_t>(level)];
   }
-  std::int64_t before(int level, int root_level, int root) const noexcept;
 
   const Hierarchy& hierarchy_;
   const std::vector<PlacementDevice>& devices_;

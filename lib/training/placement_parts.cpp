@@ -54,14 +54,19 @@ void time_turns(const PlacementModel& model, const PlacementDevice& device, Plac
     const std::size_t last = (i + count - 1) % count;
     const std::size_t next = (i + 1) % count;
     int transfers = 0;
+    double most = 0.0;
     for (const std::size_t moved : {last, next}) {
       if (moved == 0) continue;
       turn.transfer_bytes += static_cast<double>(turns[moved].bytes);
+      most = std::max(most, static_cast<double>(turns[moved].bytes));
       ++transfers;
     }
     turn.compute_s = compute + launch;
-    turn.seconds = std::max(turn.compute_s, transfers * device.link_latency_s +
-                                                turn.transfer_bytes / device.link_bytes_per_s);
+    // Both directions are in use for twice the smaller transfer, one of them for the rest.
+    const double both = 2.0 * (turn.transfer_bytes - most);
+    turn.seconds = std::max(
+        turn.compute_s, transfers * device.link_latency_s + both / device.link_both_bytes_per_s +
+                            (turn.transfer_bytes - both) / device.link_bytes_per_s);
     part.compute_s += compute;
     part.launch_s += launch;
     part.transfer_bytes += turn.transfer_bytes;
@@ -120,7 +125,7 @@ std::vector<double> shares_of(const PlacementModel& model,
     rate.share = std::min(1.0, memory / bytes);
     if (participants[i].streams) {
       if (rate.share < 1.0) rate.share *= kResidentShare;
-      rate.streamed = std::max(rate.seconds, 2.0 * bytes / device.link_bytes_per_s);
+      rate.streamed = std::max(rate.seconds, 2.0 * bytes / device.link_both_bytes_per_s);
       streams = true;
     }
     high = std::max({high, rate.seconds, rate.seconds + rate.streamed});

@@ -325,6 +325,8 @@ TEST(Bench, DigitLayersOfADeviceAreComplete) {
     EXPECT_LT(column["largest_difference"].get<double>(), 1e-4);
     if (names.back()[0] != 'T') continue;
     EXPECT_GT(column["transfer_ms"].get<double>(), 0.0);
+    EXPECT_GT(column["several_in_turn_ms"].get<double>(), 0.0);
+    EXPECT_GT(column["several_overlapped_ms"].get<double>(), 0.0);
     ASSERT_EQ(column["threads"].size(), 4u);
   }
   EXPECT_EQ(names, (std::vector<std::string>{"F", "S", "G", "ours", "T1", "T2", "T3", "T4", "T5",

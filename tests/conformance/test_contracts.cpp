@@ -789,9 +789,14 @@ TEST_P(Together, OperatorsDoNotDisturbEachOther) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  for (std::size_t i = 0; i < all.size(); ++i)
-    EXPECT_TRUE(same_bytes(alone[i], got[i]))
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    // An operator that learns keeps what the first frames have taught.
+    auto rig = make_rig(all[i], 2, GetParam());
+    (void)send(rig.op, frames[i], 2);
+    rig.op.reset();
+    EXPECT_TRUE(same_bytes(send(rig.op, frames[i], 2), got[i]))
         << handles[i].info().name << ", " << handles[i].info().summary;
+  }
 }
 
 // Fails when instances of one operator, created and used from three threads at once, disturb each
@@ -853,6 +858,12 @@ TEST_P(Contracts, ResetForgetsThePast) {
   const auto after = moving_frames(size, PixelFormat::kGray8, 6, true);
   const Results fresh = results(config, after);
   auto made = rig(config);
+  if (made.op.info().learns) {
+    EXPECT_TRUE(made.op.info().keeps_state);
+    (void)send(made.op, before, 2);
+    EXPECT_FALSE(same_bytes(fresh, send(made.op, after)));
+    GTEST_SKIP() << "what was learned outlives a reset; conformance.cortex tests it";
+  }
   for (int unfinished = 0; unfinished <= 3; ++unfinished) {
     (void)send(made.op, before, 2);
     if (unfinished == 0) {

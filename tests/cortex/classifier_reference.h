@@ -73,21 +73,19 @@ class ReferenceClassifier {
       const CorticalLevel& shape = p_.levels[static_cast<std::size_t>(level)];
       const auto padded = static_cast<std::size_t>((shape.minicolumns + 31) / 32 * 32);
       std::vector<std::vector<double>> outputs;
-      const int wide = (columns - shape.window_width) / shape.stride_x + 1;
-      const int high = (rows - shape.window_height) / shape.stride_y + 1;
+      const bool free_fields = level == 0 && p_.fields > 0;
+      const int wide =
+          free_fields ? p_.fields : (columns - shape.window_width) / shape.stride_x + 1;
+      const int high = free_fields ? 1 : (rows - shape.window_height) / shape.stride_y + 1;
       for (int h = 0; h < wide * high; ++h) {
         std::vector<double> scores;
         for (int m = 0; m < shape.minicolumns; ++m)
           scores.push_back(arrays_.bias[number + static_cast<std::size_t>(m)] / kUnit);
-        for (int y = 0; y < shape.window_height; ++y) {
-          for (int x = 0; x < shape.window_width; ++x) {
-            const int point =
-                (h / wide * shape.stride_y + y) * columns + h % wide * shape.stride_x + x;
-            for (const double input : below[static_cast<std::size_t>(point)]) {
-              for (std::size_t m = 0; m < scores.size(); ++m)
-                scores[m] += input * arrays_.weights[weight + m] / kUnit;
-              weight += padded;
-            }
+        for (const int point : points_of(shape, free_fields, h, wide, columns)) {
+          for (const double input : below[static_cast<std::size_t>(point)]) {
+            for (std::size_t m = 0; m < scores.size(); ++m)
+              scores[m] += input * arrays_.weights[weight + m] / kUnit;
+            weight += padded;
           }
         }
         add(scores, number, e, outputs);
@@ -104,6 +102,21 @@ class ReferenceClassifier {
 
  private:
   static constexpr double kUnit = kCortexWeightScale;
+
+  /// Points of the grid below that a hypercolumn sees.
+  std::vector<int> points_of(const CorticalLevel& shape, bool free_fields, int h, int wide,
+                             int columns) const {
+    std::vector<int> points;
+    if (free_fields) {
+      for (int i = 0; i < p_.field_inputs; ++i)
+        points.push_back(arrays_.fields[h * p_.field_inputs + i]);
+      return points;
+    }
+    for (int y = 0; y < shape.window_height; ++y)
+      for (int x = 0; x < shape.window_width; ++x)
+        points.push_back((h / wide * shape.stride_y + y) * columns + h % wide * shape.stride_x + x);
+    return points;
+  }
 
   void add(std::vector<double> scores, std::size_t number, std::vector<double>& e,
            std::vector<std::vector<double>>& outputs) {

@@ -1,7 +1,10 @@
 // ocellus bench cortex: its rows and its mistakes.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "apps/program_checks.h"
+#include "support/files.h"
 
 namespace ocellus::test {
 namespace {
@@ -26,6 +29,16 @@ TEST(BenchCortexCommand, RowsOfBothPrograms) {
   const auto alone = json_of({"bench", "cortex", "--hypercolumns", "7", "--minicolumns", "32",
                               "--steps", "1", "--warm-up", "0", "--json"});
   EXPECT_TRUE(alone["rows"][0]["dense_step_ms"].is_null());
+}
+
+// Fails if a plot is missing or lies elsewhere.
+TEST(BenchCortexCommand, PlotsSpeedUps) {
+  const TemporaryFolder folder;
+  json_of({"bench", "cortex", "--hypercolumns", "3,7", "--minicolumns", "16,32", "--steps", "1",
+           "--warm-up", "0", "--schedule", "all", "--threads", "1", "--backend", "cpu", "--plot",
+           folder / "s.svg", "--json"});
+  EXPECT_TRUE(std::filesystem::exists(folder / "s-16.svg"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "s-32.svg"));
 }
 
 }  // namespace

@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <hwy/targets.h>
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -30,7 +33,8 @@ class RandomModel {
     fill(bias_, shape.hierarchy.minicolumns, 600);
     fill(read_out_, shape.hierarchy.minicolumns * static_cast<std::size_t>(classes), 9000);
     fill(class_bias_, static_cast<std::size_t>(classes), 5000);
-    arrays = {weights_.data(), bias_.data(), read_out_.data(), class_bias_.data()};
+    draw_fields();
+    arrays = {weights_.data(), bias_.data(), read_out_.data(), class_bias_.data(), fields_.data()};
     detail::LayoutBuilder sizes;
     scratch.layout(shape, sizes);
     memory_.resize(sizes.bytes() + 64);
@@ -52,6 +56,16 @@ class RandomModel {
   detail::CortexScratch scratch;
 
  private:
+  /// Every field: `field_inputs` random pixels, ascending.
+  void draw_fields() {
+    for (int h = 0; h < shape.parameters.fields; ++h) {
+      std::vector<std::uint16_t> all(static_cast<std::size_t>(shape.pixels()));
+      std::iota(all.begin(), all.end(), std::uint16_t{0});
+      std::sample(all.begin(), all.end(), std::back_inserter(fields_),
+                  shape.parameters.field_inputs, random_);
+    }
+  }
+
   template <typename T>
   void fill(std::vector<T>& values, std::size_t count, int most) {
     values.resize(count);
@@ -65,6 +79,7 @@ class RandomModel {
   std::vector<std::int32_t> bias_;
   std::vector<std::int16_t> read_out_;
   std::vector<std::int32_t> class_bias_;
+  std::vector<std::uint16_t> fields_;
   std::vector<std::uint8_t> memory_;
 };
 
@@ -128,6 +143,19 @@ TEST(CortexClassifier, SoftCompetitionEqualsReference) {
   p.competitors = 4;
   p.softness = 0.05f;
   RandomModel model(p, 4, 3);
+  compare(model, 20);
+}
+
+// Fails if a hypercolumn with a free field sees other pixels than those of its list, or if a level
+// above sees other winners.
+TEST(CortexClassifier, FreeFieldsEqualReference) {
+  CortexParameters p = two_levels();
+  p.fields = 9;
+  p.field_inputs = 31;
+  p.levels[1] = {4, 1, 2, 1, 70};
+  p.competitors = 3;
+  RandomModel model(p, 5, 6);
+  EXPECT_EQ(model.shape.hierarchy.hypercolumns, 9 + 3);
   compare(model, 20);
 }
 

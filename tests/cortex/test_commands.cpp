@@ -30,10 +30,9 @@ class CortexCommands : public testing::Test {
                         gzipped(idx_images(static_cast<std::uint32_t>(count), 16, 16, images.ink))),
             "--labels", write_bytes(folder_ / (name + "-labels"), idx_labels(labels))};
   }
-  std::vector<std::string> train(int count = 1200) const {
-    return plus(
-        plus({"train", "cortex"}, files(count, 1, "train")),
-        {"--levels", "8x8/4x4:24", "--keep-slant", "--feature-images", "2000", "-o", model_});
+  std::vector<std::string> train(int count = 1200, const std::string& levels = "8x8/4x4:24") const {
+    return plus(plus({"train", "cortex"}, files(count, 1, "train")),
+                {"--levels", levels, "--keep-slant", "--feature-images", "2000", "-o", model_});
   }
 
   const TemporaryFolder folder_;
@@ -103,6 +102,47 @@ TEST_F(CortexCommands, PictureShowsTheFeatures) {
   expect_error(plus(train(40), {"--picture", folder_ / "features.jpg"}), {"must end in .png"});
 }
 
+// Fails if --levels with free fields, --rule or an option of it does not reach the training, or if
+// the picture has a pixel of a field at another place.
+TEST_F(CortexCommands, FieldsAreLearned) {
+  const std::string path = folder_ / "features.png";
+  const std::vector<std::string> fields =
+      plus(train(1200, "5*40:20,3x1/2x1:12"), {"--rule", "bcpnn", "--competitors", "3"});
+  const auto report = json_of(plus(
+      fields, {"--picture", path, "--batch", "50", "--trace-rate", "0.05", "--validation", "0.2"}));
+  EXPECT_GT(report["accuracy"].get<double>(), 0.8);
+  const TrainedCortex cortex = must(read_cortex(model_.c_str()));
+  EXPECT_EQ(cortex.parameters.fields, 5);
+  EXPECT_EQ(cortex.parameters.field_inputs, 40);
+  EXPECT_EQ(cortex.parameters.levels[0].minicolumns, 20);
+  EXPECT_EQ(cortex.parameters.levels[1], (CorticalLevel{3, 1, 2, 1, 12}));
+  // 20 minicolumns of 16x16 pixels, enlarged 3 times, with gaps of 3, in rows of 16.
+  const app::GrayImage picture = app::read_image(path);
+  ASSERT_EQ(picture.size.width, 16 * 51 + 3);
+  std::vector<int> expected(256, 128);
+  for (std::size_t i = 0; i < 40; ++i) {
+    const double weight = cortex.weights[(2 * 40 + i) * 32 + 7] / 24.0;
+    expected[cortex.fields[2 * 40 + i]] =
+        static_cast<int>(std::lround(255.0 / (1.0 + std::exp(-weight))));
+  }
+  for (int i = 0; i < 256; ++i) {
+    const int x = 3 + 7 * 51 + i % 16 * 3 + 1;
+    const int y = 3 + i / 16 * 3 + 1;
+    EXPECT_EQ(picture.pixels[static_cast<std::size_t>(y * picture.size.width + x)],
+              expected[static_cast<std::size_t>(i)])
+        << i;
+  }
+  for (const std::vector<std::string>& change : {std::vector<std::string>{"--rewirings", "0"},
+                                                 {"--exchanges", "1"},
+                                                 {"--bias-gain", "-3"},
+                                                 {"--no-off-cells"},
+                                                 {"--batch", "7"},
+                                                 {"--trace-rate", "0.2"}}) {
+    json_of(plus(fields, change));
+    EXPECT_NE(must(read_cortex(model_.c_str())).weights, cortex.weights) << change[0];
+  }
+}
+
 // Fails if the answers to frames are not those to the same images, in the order of the tiles, or if
 // the text does not show them.
 TEST_F(CortexCommands, FramesAreClassified) {
@@ -164,6 +204,13 @@ TEST_F(CortexCommands, MistakesAreNamed) {
   fails(plus(plus({"cortex"}, files(8, 3, "test")), {"--batch", "0"}), "--batch");
   fails(plus(train(40), {"--levels", "8x8:3"}), "'8x8:3' is not a level");
   fails(plus(train(40), {"--levels", "17x8/1x1:8"}), "the window of level 2 is 17x8");
+  fails(train(40, "0*9:8"), "'0*9:8' is not a level");
+  fails(train(40, "3*9x9:8"), "'3*9x9:8' is not a level");
+  fails(train(40, "3*257:8"), "field_inputs is 257; it must be 1 to 256");
+  fails(train(40, "8x8/4x4:24,3*9:8"), "'3*9:8' is not a level");
+  fails(plus(train(40), {"--exchanges", "3"}), "without free pixels");
+  fails(plus(train(40), {"--bias-gain", "3"}), "they belong to --rule bcpnn");
+  fails(plus(train(40), {"--rule", "bcpnn", "--least-rate", "0.1"}), "--trace-rate");
   fails(plus(train(40), {"--read-out", "bayes", "--passes", "3"}), "needs one pass");
   fails(plus(train(40), {"--rotation", "3"}), "without --copies");
   fails(plus(plus({"train", "cortex"}, files(40, 4, "train")), {"-o", folder_ / "model"}),

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "conformance/conformance.h"
-#include "cortex/labeled_strokes.h"
 #include "cortex/patch.h"
+#include "cortex/stroke_frames.h"
 #include "ocellus/cortex_training.h"
 #include "ocellus/ocellus.h"
 #include "realtime/interpose.h"
@@ -24,7 +24,7 @@
 namespace ocellus::test {
 namespace {
 
-constexpr int kSide = 16;
+constexpr int kSide = kStrokeSide;
 
 /// A small model of four strokes in a file.
 class CortexOperator : public OnBackend {
@@ -37,36 +37,20 @@ class CortexOperator : public OnBackend {
     training.parameters.levels[1] = {2, 2, 1, 1, 12};
     training.feature_images = 2000;
     cortex_ = must(train_cortex(labeled_strokes(800, 1), training));
-    const auto bytes = must(encode_cortex(cortex_, "strokes"));
     path_ = folder_ / "model.ocellus";
-    std::ofstream(path_, std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()),
-               static_cast<std::streamsize>(bytes.size()));
+    write_model(path_, cortex_);
   }
 
   CortexConfig config(ImageSize size, CortexLayout layout) const {
-    CortexConfig made;
+    CortexConfig made = stroke_config(path_, 1, 1);
     made.size = size;
-    made.model.assign(path_.c_str());
     made.layout = layout;
-    made.tile_width = made.tile_height = kSide;
-    made.ink = CortexInk::kLight;
     return made;
   }
 
-  /// A frame of columns x rows images. `dark`: dark ink on a bright ground.
   static FrameBuffer grid(const LabeledImages& images, int columns, int rows, PixelFormat format,
                           bool dark = false) {
-    FrameBuffer frame({columns * kSide, rows * kSide}, format, 3);
-    for (int y = 0; y < rows * kSide; ++y) {
-      for (int x = 0; x < columns * kSide; ++x) {
-        const int image = y / kSide * columns + x / kSide;
-        const int ink = images.ink[static_cast<std::size_t>(image * kSide * kSide +
-                                                            y % kSide * kSide + x % kSide)];
-        frame.set(x, y, dark ? 255 - ink : ink);
-      }
-    }
-    return frame;
+    return stroke_frame(images, columns, rows, format, dark);
   }
 
   struct Answer {
@@ -212,10 +196,7 @@ TEST_P(CortexOperator, StretchedPatchesEqualClassifier) {
     TrainedCortex other = cortex_;
     other.parameters.competitors = competitors;
     other.parameters.deslant = competitors != 1;
-    const auto bytes = must(encode_cortex(other, "strokes"));
-    std::ofstream(path_, std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()),
-               static_cast<std::streamsize>(bytes.size()));
+    write_model(path_, other);
     for (const ImageSize tile : {ImageSize{9, 30}, {kSide, kSide}, {37, 23}, {150, 141}, {5, 6}}) {
       CortexConfig made = config({3 * tile.width + 2, 2 * tile.height + 1}, CortexLayout::kTiles);
       made.tile_width = tile.width;
@@ -239,6 +220,37 @@ TEST_P(CortexOperator, StretchedPatchesEqualClassifier) {
         EXPECT_EQ(answer.record.label[i], expected[i].label);
         EXPECT_NEAR(answer.record.confidence[i], expected[i].confidence, kTolerance);
       }
+    }
+  }
+}
+
+// Fails if a backend gives a hypercolumn with a free field other pixels than those of its list, or
+// if features of CortexRule::kBcpnn have other answers than the classifier.
+TEST_P(CortexOperator, FreeFieldsEqualClassifier) {
+  CortexTraining training;
+  training.parameters.fields = 9;
+  training.parameters.field_inputs = 50;
+  training.parameters.levels[0].minicolumns = 40;
+  training.parameters.level_count = 2;
+  training.parameters.levels[1] = {3, 1, 2, 1, 12};
+  training.parameters.competitors = 8;
+  training.parameters.softness = 1.0f;
+  training.rule = CortexRule::kBcpnn;
+  training.feature_images = 2000;
+  const TrainedCortex cortex = must(train_cortex(labeled_strokes(800, 1), training));
+  const auto bytes = must(encode_cortex(cortex, "strokes"));
+  std::ofstream(path_, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+  const LabeledImages images = labeled_strokes(35, 2);
+  const auto expected = must(classify(cortex, images));
+  for (const int workers : {1, 3}) {
+    auto made_rig = rig<Cortex>(config({7 * kSide, 5 * kSide}, CortexLayout::kTiles), workers);
+    const Answer answer = one(made_rig, grid(images, 7, 5, PixelFormat::kGray8));
+    ASSERT_EQ(answer.record.count, 35);
+    for (std::size_t i = 0; i < 35; ++i) {
+      EXPECT_EQ(answer.record.label[i], expected[i].label);
+      EXPECT_NEAR(answer.record.confidence[i], expected[i].confidence, kTolerance);
     }
   }
 }

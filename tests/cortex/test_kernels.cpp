@@ -4,13 +4,12 @@
 
 #include <cmath>
 #include <cstdint>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "cortex/labeled_strokes.h"
 #include "cortex/plan.h"
+#include "cortex/stroke_frames.h"
 #include "kernels/simt.h"
 // Must come after simt.h.
 #include "kernels/cortex/kernels.h"
@@ -33,92 +32,152 @@ struct Answer {
   std::vector<float> evidence;
 };
 
-/// What the operator's kernels compute, launched as by kernels/cortex/cortex.cpp.
-Answer run_kernels(const CortexConfig& config, const FrameBuffer& frame, bool wide) {
-  auto plan = std::make_unique<CortexPlan>();
-  must(detail::make_plan(config, *plan));
-  const detail::CortexShape& shape = plan->table.shape;
-  const detail::Hierarchy& hierarchy = shape.hierarchy;
-  constexpr std::size_t kAlignment = 64;
-  std::vector<std::uint8_t> model(places_of(shape).bytes + kAlignment);
-  void* at = model.data();
-  std::size_t space = model.size();
-  auto* const bytes =
-      static_cast<std::uint8_t*>(std::align(kAlignment, places_of(shape).bytes, at, space));
-  must(detail::read_cortex_arrays(*plan, bytes));
-  const detail::CortexArrays arrays = arrays_at(shape, bytes);
-  const auto pixels = static_cast<unsigned>(shape.pixels());
-  std::vector<std::uint8_t> gray(std::size_t{pixels} * kCount);
-  std::vector<std::uint8_t> cells(gray.size());
-  const auto hypercolumns = static_cast<std::size_t>(hierarchy.hypercolumns);
-  std::vector<std::int32_t> winners(hypercolumns * kCount);
-  std::vector<detail::CortexActivity> activity(winners.size());
-  std::vector<std::uint32_t> begins;
-  for (int level = 0; level < hierarchy.level_count; ++level)
-    for (int h = 0; h < hierarchy.level(level).hypercolumns(); ++h)
-      begins.push_back(static_cast<std::uint32_t>(hierarchy.minicolumns_of(level, h)));
-
-  Answer answer;
-  const auto classes = static_cast<std::size_t>(shape.classes);
-  answer.evidence.assign(classes * kMaxCortexPatches, 7.0f);
-  const Frame view = frame.frame(0);
-  cuda::FrameParams params{};
-  params.image = view.data;
-  params.image_stride = view.stride;
-  params.out[0] = answer.evidence.data();
-  params.out_stride[0] = static_cast<std::int64_t>(classes * sizeof(float));
-  const cuda::StretchArguments stretch{
-      &params,
-      {plan->tile.width, plan->tile.height, shape.parameters.width, shape.parameters.height},
-      plan->columns,
-      gray.data()};
-  const unsigned per_block = wide ? cuda::kStretchThreads / 32 : cuda::kStretchThreads;
-  simt::launch(cuda::stretch_kernel(config.format, wide), (pixels + per_block - 1) / per_block,
-               kCount, cuda::kStretchThreads, stretch);
-  simt::launch(
-      cuda::cell_kernel(), kCount, 1, cuda::kCellThreads,
-      cuda::CellArguments{gray.data(), shape.parameters.width, shape.parameters.height, config.ink,
-                          shape.parameters.deslant, shape.parameters.lgn_threshold, cells.data()});
-  for (int level = 0; level < hierarchy.level_count; ++level) {
-    const detail::LevelPlan& l = hierarchy.level(level);
-    const cuda::CompeteArguments compete{.cells = level == 0 ? cells.data() : nullptr,
-                                         .pixels = shape.pixels(),
-                                         .weights = arrays.weights + hierarchy.weights_of(level, 0),
-                                         .bias = arrays.bias + hierarchy.minicolumns_of(level, 0),
-                                         .shares = shape.shares.data(),
-                                         .winners = winners.data(),
-                                         .activity = activity.data(),
-                                         .hypercolumns = hierarchy.hypercolumns,
-                                         .level = cuda::grid_level(hierarchy, level),
-                                         .competitors = shape.parameters.competitors};
-    simt::launch(cuda::compete_kernel(), static_cast<unsigned>(l.hypercolumns()), kCount,
-                 cuda::kCompeteThreads, compete);
+/// The operator's kernels, launched as by kernels/cortex/cortex.cpp.
+class KernelOperator {
+ public:
+  explicit KernelOperator(const CortexConfig& config)
+      : config_(config), plan_(std::make_unique<CortexPlan>()) {
+    must(detail::make_plan(config, *plan_));
+    constexpr std::size_t kAlignment = 64;
+    const std::size_t bytes = places_of(shape(), config.learn).bytes;
+    memory_.resize(bytes + kAlignment);
+    void* at = memory_.data();
+    std::size_t space = memory_.size();
+    model_ = static_cast<std::uint8_t*>(std::align(kAlignment, bytes, at, space));
+    must(detail::read_cortex_arrays(*plan_, model_));
+    if (config.learn) fill(*tables_);
   }
-  cuda::TemporalState state{};
-  cuda::FrameOutcome outcome{};
-  const cuda::ReadOutArguments read_out{.frame = &params,
-                                        .state = &state,
-                                        .outcome = &outcome,
-                                        .record = &answer.record,
-                                        .activity = activity.data(),
-                                        .begins = begins.data(),
-                                        .read_out = arrays.read_out,
-                                        .class_bias = arrays.class_bias,
-                                        .hypercolumns = hierarchy.hypercolumns,
-                                        .competitors = shape.parameters.competitors,
-                                        .classes = shape.classes,
-                                        .sharpness = plan->table.sharpness,
-                                        .patches = plan->patches,
-                                        .truncated = plan->truncated};
-  simt::launch(cuda::cortex_read_out_kernel(), kMaxCortexPatches, 1, cuda::kReadOutThreads,
-               read_out);
-  EXPECT_EQ(state.ended, 0u);
-  EXPECT_EQ(outcome.bad, 0u);
-  return answer;
-}
 
-Answer run_operator(const CortexConfig& config, const FrameBuffer& frame) {
-  auto rig = Rig<Cortex>::make(config, 1);
+  Answer run(const FrameBuffer& frame, bool wide) {
+    run_features(frame, wide, false);
+    return read_out();
+  }
+
+  /// All kernels but the last one.
+  void run_features(const FrameBuffer& frame, bool wide, bool bad) {
+    const detail::Hierarchy& hierarchy = shape().hierarchy;
+    const detail::CortexArrays arrays = arrays_at(shape(), model_);
+    const CortexParameters& p = shape().parameters;
+    const auto pixels = static_cast<unsigned>(shape().pixels());
+    std::vector<std::uint8_t> gray(std::size_t{pixels} * kCount);
+    std::vector<std::uint8_t> cells(gray.size());
+    std::vector<std::uint32_t> has_ink(kCount, 7);
+    winners_.resize(static_cast<std::size_t>(hierarchy.hypercolumns) * kCount);
+    activity_.resize(winners_.size());
+    const Frame view = frame.frame(0);
+    cuda::FrameParams params{};
+    params.image = view.data;
+    params.image_stride = view.stride;
+    cuda::TemporalState state{};
+    state.bad = bad ? 1 : 0;
+    const cuda::StretchArguments stretch{&params,
+                                         {plan_->tile.width, plan_->tile.height, p.width, p.height},
+                                         plan_->columns,
+                                         gray.data()};
+    const unsigned per_block = wide ? cuda::kStretchThreads / 32 : cuda::kStretchThreads;
+    simt::launch(cuda::stretch_kernel(config_.format, wide), (pixels + per_block - 1) / per_block,
+                 kCount, cuda::kStretchThreads, stretch);
+    simt::launch(
+        cuda::cell_kernel(), kCount, 1, cuda::kCellThreads,
+        cuda::CellArguments{gray.data(), p.width, p.height, config_.ink, p.deslant, p.lgn_threshold,
+                            cells.data(), config_.learn ? has_ink.data() : nullptr});
+    for (int level = 0; level < hierarchy.level_count; ++level) {
+      const cuda::CompeteArguments compete{
+          .cells = level == 0 ? cells.data() : nullptr,
+          .fields = level == 0 && p.fields > 0 ? arrays.fields : nullptr,
+          .pixels = shape().pixels(),
+          .weights = arrays.weights + hierarchy.weights_of(level, 0),
+          .bias = arrays.bias + hierarchy.minicolumns_of(level, 0),
+          .shares = shape().shares.data(),
+          .winners = winners_.data(),
+          .activity = activity_.data(),
+          .hypercolumns = hierarchy.hypercolumns,
+          .level = cuda::grid_level(hierarchy, level),
+          .competitors = p.competitors};
+      simt::launch(cuda::compete_kernel(),
+                   static_cast<unsigned>(hierarchy.level(level).hypercolumns()), kCount,
+                   cuda::kCompeteThreads, compete);
+    }
+    for (int level = 0; config_.learn && level < hierarchy.level_count; ++level) {
+      detail::LearningArrays learning = learning_arrays_at(shape(), model_);
+      learning.weights += hierarchy.weights_of(level, 0);
+      learning.bias += hierarchy.minicolumns_of(level, 0);
+      learning.probabilities += hierarchy.weights_of(level, 0);
+      const cuda::LearnArguments learn{.state = &state,
+                                       .enabled = &enabled,
+                                       .cells = level == 0 ? cells.data() : nullptr,
+                                       .pixels = shape().pixels(),
+                                       .winners = winners_.data(),
+                                       .has_ink = has_ink.data(),
+                                       .patches = plan_->patches,
+                                       .hypercolumns = hierarchy.hypercolumns,
+                                       .level = cuda::grid_level(hierarchy, level),
+                                       .rate = plan_->rate,
+                                       .tables = tables_.get(),
+                                       .arrays = learning};
+      simt::launch(cuda::learn_kernel(),
+                   static_cast<unsigned>(hierarchy.level(level).hypercolumns()), 1,
+                   cuda::kLearnThreads, learn);
+    }
+  }
+
+  /// All arrays, as in a model file.
+  std::string arrays() const {
+    return {reinterpret_cast<const char*>(model_), places_of(shape(), config_.learn).bytes};
+  }
+
+  std::uint32_t enabled = 1;
+
+ private:
+  Answer read_out() const {
+    const detail::Hierarchy& hierarchy = shape().hierarchy;
+    const detail::CortexArrays arrays = arrays_at(shape(), model_);
+    std::vector<std::uint32_t> begins;
+    for (int level = 0; level < hierarchy.level_count; ++level)
+      for (int h = 0; h < hierarchy.level(level).hypercolumns(); ++h)
+        begins.push_back(static_cast<std::uint32_t>(hierarchy.minicolumns_of(level, h)));
+    Answer answer;
+    const auto classes = static_cast<std::size_t>(shape().classes);
+    answer.evidence.assign(classes * kMaxCortexPatches, 7.0f);
+    cuda::FrameParams params{};
+    params.out[0] = answer.evidence.data();
+    params.out_stride[0] = static_cast<std::int64_t>(classes * sizeof(float));
+    cuda::TemporalState state{};
+    cuda::FrameOutcome outcome{};
+    const cuda::ReadOutArguments arguments{.frame = &params,
+                                           .state = &state,
+                                           .outcome = &outcome,
+                                           .record = &answer.record,
+                                           .activity = activity_.data(),
+                                           .begins = begins.data(),
+                                           .read_out = arrays.read_out,
+                                           .class_bias = arrays.class_bias,
+                                           .hypercolumns = hierarchy.hypercolumns,
+                                           .competitors = shape().parameters.competitors,
+                                           .classes = shape().classes,
+                                           .sharpness = plan_->table.sharpness,
+                                           .patches = plan_->patches,
+                                           .truncated = plan_->truncated};
+    simt::launch(cuda::cortex_read_out_kernel(), kMaxCortexPatches, 1, cuda::kReadOutThreads,
+                 arguments);
+    EXPECT_EQ(state.ended, 0u);
+    EXPECT_EQ(outcome.bad, 0u);
+    return answer;
+  }
+
+  const detail::CortexShape& shape() const { return plan_->table.shape; }
+
+  CortexConfig config_;
+  std::unique_ptr<CortexPlan> plan_;
+  std::unique_ptr<detail::ProbabilityTables> tables_ =
+      std::make_unique<detail::ProbabilityTables>();
+  std::vector<std::uint8_t> memory_;
+  std::uint8_t* model_ = nullptr;
+  std::vector<std::int32_t> winners_;
+  std::vector<detail::CortexActivity> activity_;
+};
+
+Answer step(Rig<Cortex>& rig, const FrameBuffer& frame) {
   OutputBuffer out(rig.op.info());
   OperatorOutput output = out.output();
   Answer answer;
@@ -129,6 +188,11 @@ Answer run_operator(const CortexConfig& config, const FrameBuffer& frame) {
   return answer;
 }
 
+Answer run_operator(const CortexConfig& config, const FrameBuffer& frame) {
+  auto rig = Rig<Cortex>::make(config, 1);
+  return step(rig, frame);
+}
+
 /// Models of strokes: numbers of minicolumns that fill a row of weights or not, one and two levels,
 /// one and several competitors.
 struct Model {
@@ -136,14 +200,28 @@ struct Model {
   std::vector<CorticalLevel> levels;
   int competitors;
   bool deslant;
+  int fields = 0;
 };
 const std::vector<Model>& models() {
   static const std::vector<Model> all = {
       {"one_level", {{8, 8, 4, 4, 24}}, 1, false},
       {"two_levels", {{8, 8, 4, 4, 40}, {2, 2, 1, 1, 12}}, 3, true},
       {"wide", {{16, 16, 16, 16, 300}}, 8, true},
+      {"fields", {{1, 1, 1, 1, 50}, {3, 1, 2, 1, 20}}, 4, true, 7},
   };
   return all;
+}
+
+TrainedCortex model_of(const Model& made) {
+  CortexTraining training;
+  training.parameters.deslant = made.deslant;
+  training.parameters.competitors = made.competitors;
+  training.parameters.level_count = static_cast<int>(made.levels.size());
+  std::copy(made.levels.begin(), made.levels.end(), training.parameters.levels.begin());
+  training.parameters.fields = made.fields;
+  training.parameters.field_inputs = 40;
+  training.feature_images = 1000;
+  return must(train_cortex(labeled_strokes(600, 1), training));
 }
 
 class CortexKernels : public testing::TestWithParam<Model> {};
@@ -153,17 +231,8 @@ INSTANTIATE_TEST_SUITE_P(Models, CortexKernels, testing::ValuesIn(models()),
 // Fails if a kernel computes another pixel, cell, winner, activity or evidence than the CPU.
 TEST_P(CortexKernels, EqualTheOperatorOnTheCpu) {
   const TemporaryFolder folder;
-  CortexTraining training;
-  training.parameters.deslant = GetParam().deslant;
-  training.parameters.competitors = GetParam().competitors;
-  training.parameters.level_count = static_cast<int>(GetParam().levels.size());
-  std::copy(GetParam().levels.begin(), GetParam().levels.end(), training.parameters.levels.begin());
-  training.feature_images = 1000;
-  const TrainedCortex cortex = must(train_cortex(labeled_strokes(600, 1), training));
   const std::string path = folder / "model.ocellus";
-  const auto file = must(encode_cortex(cortex, "strokes"));
-  std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
+  write_model(path, model_of(GetParam()));
   struct Case {
     ImageSize tile;
     PixelFormat format;
@@ -183,7 +252,7 @@ TEST_P(CortexKernels, EqualTheOperatorOnTheCpu) {
     config.tile_height = made.tile.height;
     config.ink = made.ink;
     const FrameBuffer frame = noise_frames(config.size, made.format, 1, 3, 3)[0];
-    const Answer kernels = run_kernels(config, frame, made.wide);
+    const Answer kernels = KernelOperator(config).run(frame, made.wide);
     const Answer expected = run_operator(config, frame);
     EXPECT_EQ(kernels.evidence, expected.evidence);
     EXPECT_EQ(kernels.record.count, kCount);
@@ -191,6 +260,39 @@ TEST_P(CortexKernels, EqualTheOperatorOnTheCpu) {
     for (std::size_t i = 0; i < kCount; ++i)
       EXPECT_NEAR(kernels.record.confidence[i], expected.record.confidence[i], 1e-6f);
   }
+}
+
+// Fails if the kernels learn another byte than the CPU, from a patch without ink, from a bad frame,
+// or before they are enabled.
+TEST_P(CortexKernels, LearnAsTheOperatorOnTheCpu) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "model.ocellus";
+  write_model(path, model_of(GetParam()));
+  CortexConfig config = stroke_config(path, kTiles.width, kTiles.height);
+  config.learn = true;
+  config.learn_rate = 0.04f;
+  auto rig = Rig<Cortex>::make(config, 2);
+  KernelOperator kernels(config);
+  const std::string begin = kernels.arrays();
+  const auto frame = [&](unsigned number) {
+    LabeledImages images = labeled_strokes(kCount, 50 + number);
+    std::fill_n(images.ink.begin() + number % kCount * kStrokeSide * kStrokeSide,
+                kStrokeSide * kStrokeSide, std::uint8_t{0});
+    return stroke_frame(images, kTiles.width, kTiles.height, config.format);
+  };
+  kernels.enabled = 0;
+  kernels.run_features(frame(0), false, false);
+  kernels.enabled = 1;
+  kernels.run_features(frame(0), false, /*bad=*/true);
+  EXPECT_TRUE(kernels.arrays() == begin);
+  for (unsigned f = 0; f < 2; ++f) {
+    kernels.run_features(frame(f), false, false);
+    (void)step(rig, frame(f));
+    must(rig.op.save_model(path.c_str()));
+    const std::string file = bytes_of(path);
+    ASSERT_TRUE(file.ends_with(kernels.arrays())) << "frame " << f;
+  }
+  EXPECT_FALSE(kernels.arrays() == begin);
 }
 
 // Fails if a bad frame has an answer, or counts as a frame.

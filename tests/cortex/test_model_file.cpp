@@ -13,6 +13,7 @@
 #include "cortex/model_file.h"
 #include "cortex_model_generated.h"
 #include "ocellus/cortex_training.h"
+#include "ocellus/ocellus.h"
 #include "support/files.h"
 
 namespace ocellus::test {
@@ -32,6 +33,15 @@ class CortexFile : public ::testing::Test {
     LabeledImages images = labeled_strokes(200, 1);
     images.names = {"-", "|", "\\", "/"};
     return *train_cortex(images, training);
+  }
+  static TrainedCortex with_fields() {
+    CortexTraining training;
+    training.parameters.fields = 5;
+    training.parameters.field_inputs = 9;
+    training.parameters.levels[0].minicolumns = 10;
+    training.feature_images = 100;
+    training.rewirings = 3;
+    return *train_cortex(labeled_strokes(200, 1), training);
   }
   static Bytes encoded() {
     const auto bytes = encode_cortex(cortex(), "a test");
@@ -95,6 +105,58 @@ TEST_F(CortexFile, WhatIsWrittenIsRead) {
   EXPECT_EQ(read->sharpness, from.sharpness);
 }
 
+// Fails if the free fields are not written, or are read from another place.
+TEST_F(CortexFile, FieldsAreWrittenAndRead) {
+  const TrainedCortex from = with_fields();
+  const auto read = read_cortex(write(*encode_cortex(from, "")).c_str());
+  ASSERT_TRUE(read) << read.error().text;
+  EXPECT_EQ(read->parameters.fields, 5);
+  EXPECT_EQ(read->parameters.field_inputs, 9);
+  EXPECT_EQ(read->parameters.levels[0].minicolumns, 10);
+  EXPECT_EQ(read->fields, from.fields);
+  EXPECT_EQ(read->weights, from.weights);
+  EXPECT_EQ(read->bias, from.bias);
+  EXPECT_EQ(read->read_out, from.read_out);
+  EXPECT_EQ(read->class_bias, from.class_bias);
+}
+
+// Fails if fields that a backend could not read are accepted, or if the error does not name them.
+TEST_F(CortexFile, WrongFieldsAreNamed) {
+  const TrainedCortex good = with_fields();
+  const Bytes bytes = *encode_cortex(good, "");
+  const std::uint64_t at = bytes.size() - 16 - 128;  // 90 bytes, padded; then 4 class biases
+  std::uint16_t first = 0;
+  std::memcpy(&first, bytes.data() + at, sizeof(first));
+  ASSERT_EQ(first, good.fields[0]);
+  const auto with_input = [&](std::size_t input, std::uint16_t pixel) {
+    TrainedCortex bad = good;
+    bad.fields[input] = pixel;
+    const auto refused = encode_cortex(bad, "");
+    EXPECT_FALSE(refused);
+    Bytes changed = bytes;
+    std::memcpy(changed.data() + at + 2 * input, &pixel, sizeof(pixel));
+    const std::string error = error_of(with(changed, [](file::CortexT&) {}));
+    EXPECT_NE(std::string(refused.error().text).find(" of field "), std::string::npos);
+    return error;
+  };
+  EXPECT_NE(with_input(44, 256).find("input 8 of field 4 is pixel 256"), std::string::npos);
+  EXPECT_NE(with_input(10, good.fields[9]).find("input 1 of field 1"), std::string::npos);
+  TrainedCortex bad = good;
+  bad.fields.pop_back();
+  const auto refused = encode_cortex(bad, "");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(std::string(refused.error().text).find("fields has 44 elements"), std::string::npos);
+  using T = file::CortexT;
+  const auto has = [&](const std::function<void(T&)>& change, const char* part) {
+    const std::string error = error_of(with(bytes, change));
+    EXPECT_NE(error.find(part), std::string::npos) << error;
+  };
+  has([](T& t) { t.fields = 2000; }, "fields is 2000");
+  has([](T& t) { t.fields = 6; }, "bytes of arrays");
+  has([](T& t) { t.field_inputs = 257; }, "field_inputs is 257");
+  has([](T& t) { t.field_inputs = 0; }, "field_inputs is 0");
+}
+
 // Fails if a changed byte or a missing end is not found.
 TEST_F(CortexFile, DamageIsFound) {
   const Bytes good = encoded();
@@ -148,6 +210,69 @@ TEST_F(CortexFile, LargeBiasIsNamed) {
   std::memcpy(bytes.data() + at, &large, sizeof(large));
   const std::string error = error_of(with(bytes, [](file::CortexT&) {}));
   EXPECT_NE(error.find("a bias of a minicolumn is -1073741824"), std::string::npos) << error;
+}
+
+TrainedCortex with_probabilities(TrainedCortex cortex) {
+  for (std::size_t i = 0; i < cortex.weights.size(); ++i)
+    cortex.probabilities.push_back(static_cast<std::uint32_t>(i * 2654435761u) >> 1);
+  cortex.probabilities[5] = 1u << 31;
+  return cortex;
+}
+
+// Fails if P of an operator that learned is lost, or moves the other arrays.
+TEST_F(CortexFile, ProbabilitiesAreRead) {
+  const TrainedCortex from = with_probabilities(cortex());
+  const auto read = read_cortex(write(*encode_cortex(from, "a test")).c_str());
+  ASSERT_TRUE(read) << read.error().text;
+  EXPECT_EQ(read->probabilities, from.probabilities);
+  EXPECT_EQ(read->weights, from.weights);
+  EXPECT_EQ(read->class_bias, from.class_bias);
+  EXPECT_EQ(read->names, from.names);
+  EXPECT_TRUE(read_cortex(write(encoded()).c_str())->probabilities.empty());
+}
+
+// Fails if an operator accepts a P above 1, a missing or a superfluous P, or a damaged byte of P,
+// with `learn` or without it, or does not name what is wrong.
+TEST_F(CortexFile, DamagedProbabilitiesAreFound) {
+  const auto error_of_operator = [&](const Bytes& bytes, bool learn) -> std::string {
+    CortexConfig config;
+    config.size = {16, 16};
+    config.model.assign(write(bytes).c_str());
+    config.learn = learn;
+    EngineConfig settings;
+    settings.backend.choice = BackendChoice::kCpu;
+    settings.workers = 1;
+    const auto footprint = Cortex::footprint(*Engine::probe(settings), config);
+    if (!footprint) return footprint.error().text;
+    settings.memory = *footprint;
+    Engine engine = std::move(*Engine::create(settings));
+    const auto made = Cortex::create(engine, config);
+    return made ? "accepted" : made.error().text;
+  };
+  const auto expect = [&](const Bytes& bytes, const char* part) {
+    EXPECT_NE(error_of(bytes).find(part), std::string::npos) << error_of(bytes);
+    for (const bool learn : {false, true}) {
+      const std::string error = error_of_operator(bytes, learn);
+      EXPECT_NE(error.find(part), std::string::npos) << error;
+    }
+  };
+  const Bytes good = *encode_cortex(with_probabilities(cortex()), "a test");
+  expect(good, "accepted");
+  const Bytes plain = encoded();
+  expect(plain, "accepted");
+  expect(with(plain, [](file::CortexT& t) { t.probabilities = true; }), "bytes of arrays");
+  expect(with(good, [](file::CortexT& t) { t.probabilities = false; }), "bytes of arrays");
+  Bytes bad = good;
+  bad[bad.size() - 9] ^= 1;
+  expect(bad, "damaged (the checksum of its arrays does not match)");
+  const std::uint32_t large = (1u << 31) + 1;
+  std::memcpy(bad.data() + bad.size() - 4, &large, sizeof(large));
+  expect(with(bad, [](file::CortexT&) {}), "a probability is 2147483649 / 2^31");
+  TrainedCortex short_one = with_probabilities(cortex());
+  short_one.probabilities.pop_back();
+  const auto refused = encode_cortex(short_one, "");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(std::string(refused.error().text).find("probabilities has"), std::string::npos);
 }
 
 // Fails if arrays that do not fit are written.

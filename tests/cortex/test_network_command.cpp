@@ -76,5 +76,30 @@ TEST(TrainNetworkCommand, LearnsAndAnswers) {
   EXPECT_EQ(network->config().feedback_rounds, 3);
 }
 
+// Fails if the network that devices learn is not that of the CPU.
+TEST(TrainNetworkCommand, DevicesLearnTheSame) {
+  const TemporaryFolder folder;
+  std::vector<std::uint8_t> classes;
+  for (int i = 0; i < 30; ++i) classes.push_back(static_cast<std::uint8_t>(i % 3));
+  const std::string images =
+      write_bytes(folder / "images.gz", gzipped(idx_images(30, 8, 8, textures(30))));
+  const std::string labels = write_bytes(folder / "labels", idx_labels(classes));
+  const auto learn = [&](const std::string& out, const std::vector<std::string>& more) {
+    const std::vector<std::string> command = {
+        "train",    "network", "--images", images,
+        "--labels", labels,    "--levels", "4x4/4x4:32,2x2/1x1:32",
+        "--passes", "3",       "-o",       out,
+        "--json"};
+    const auto report = json_of(plus(command, more));
+    EXPECT_EQ(report["steps"], 90);
+    return bytes_of(out);
+  };
+  EXPECT_EQ(learn(folder / "cpu.ocellus", {}),
+            learn(folder / "placed.ocellus", {"--devices", "cpu"}));
+  expect_error({"train", "network", "--images", images, "--labels", labels, "--devices", "gpu",
+                "-o", folder / "x.ocellus"},
+               {"--devices: 'gpu'", "cuda:N"});
+}
+
 }  // namespace
 }  // namespace ocellus::test

@@ -37,6 +37,7 @@ PlacementDevice without_overheads(PlacementDevice device) {
   device.launch_s = 0.0;
   device.link_latency_s = 0.0;
   device.link_bytes_per_s = 1e300;
+  device.link_both_bytes_per_s = 1e300;
   return device;
 }
 
@@ -75,9 +76,20 @@ double rate(const CorticalNetworkConfig& config, int level, const PlacementDevic
          device.speed;
 }
 
+/// What a GPU needs beside its hypercolumns, from the text of the header.
+std::uint64_t beside(const CorticalNetworkConfig& config) {
+  std::uint64_t hypercolumns = 0;
+  for (const ImageSize grid : grids_of(config))
+    hypercolumns +=
+        static_cast<std::uint64_t>(grid.width) * static_cast<std::uint64_t>(grid.height);
+  return 16 * hypercolumns +
+         static_cast<std::uint64_t>(config.width) * static_cast<std::uint64_t>(config.height) +
+         6400;
+}
+
 std::uint64_t memory_of(const CorticalNetworkConfig& config, int first = 0) {
   const std::vector<ImageSize> grids = grids_of(config);
-  std::uint64_t sum = 0;
+  std::uint64_t sum = first == 0 ? beside(config) : 0;
   for (int l = first; l < config.level_count; ++l) {
     const ImageSize grid = grids[static_cast<std::size_t>(l)];
     sum += static_cast<std::uint64_t>(grid.width) * static_cast<std::uint64_t>(grid.height) *
@@ -183,11 +195,11 @@ double time_by_hand(const CorticalNetworkConfig& config, const PlacementDevice& 
 TEST(Placement, CostOfAHypercolumn) {
   const CorticalNetworkConfig config = binary_tree(4, 128);
   const HypercolumnCost lowest = cost(config, 0, PlacementKind::kGpu);
-  EXPECT_EQ(lowest.memory, 2u * 256 * 128 + 13 * 128 + 4 + 256);
+  EXPECT_EQ(lowest.memory, 2u * 256 * 128 + 256 * 16 + 256 * 16 + 17 * 128);
   EXPECT_EQ(lowest.bytes, 2.0 * 128 * 128 + 13 * 128 + 2 * 32 * 256 + 256);
   EXPECT_EQ(lowest.operations, 3.0 * 128 * 128 + 4 * 128 + 6 * 256);
   const HypercolumnCost upper = cost(config, 1, PlacementKind::kCpu);
-  EXPECT_EQ(upper.memory, 2u * 256 * 128 + 256 * 16 + 17 * 128 + 12);
+  EXPECT_EQ(upper.memory, 2u * 256 * 128 + 256 * 16 + 17 * 128);
   EXPECT_EQ(upper.bytes, 2.0 * 64 + 4 * 256 + 4 * 64 + 12);
 }
 
@@ -308,6 +320,11 @@ TEST(Placement, LargeNetworkIsStreamed) {
     // Buffers take a part of the memory, and both directions share the link.
     EXPECT_LT(parts[0].transfer_bytes, 2.5 * missing);
   }
+  // Directions that do not share the link halve the time of the transfers.
+  PlacementDevice duplex = gpu(1.0, memory_of(config) * 30 / 100);
+  const double shared = placed(config, {duplex}).split_s;
+  duplex.link_both_bytes_per_s *= 2.0;
+  EXPECT_NEAR(placed(config, {duplex}).split_s, shared / 2.0, 0.05 * shared);
   // A slow CPU takes what the memory leaves, if that is faster than to stream.
   const PlacementDevice small = gpu(1.0, memory_of(config) * 2 / 3);
   const CorticalPlacement helped = placed(config, {small, cpu(0.05)});
@@ -500,6 +517,9 @@ TEST(Placement, Errors) {
     device = gpu(1.0);
     device.link_bytes_per_s = bad;
     expect(tree, {device}, invalid, {"link_bytes_per_s", "above 0"});
+    device = gpu(1.0);
+    device.link_both_bytes_per_s = bad;
+    expect(tree, {device}, invalid, {"link_both_bytes_per_s", "above 0"});
     device = gpu(1.0);
     device.measured.assign(5, {0.0, bad});
     expect(tree, {device}, invalid, {"hypercolumn_s", "above 0"});

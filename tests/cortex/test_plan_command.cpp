@@ -97,18 +97,21 @@ TEST(PlanCommand, TextTellsThePlan) {
     EXPECT_NE(text.out.find(says), std::string::npos) << says << "\n" << text.out;
 }
 
-// Fails if the default is not the measured CPU of this machine.
+// Fails if the CPU of this machine is not measured.
 TEST(PlanCommand, CpuIsMeasured) {
-  const auto report = json_of({"cortex", "plan", "--hypercolumns", "63", "--minicolumns", "32"});
+  const std::vector<std::string> command = {"cortex", "plan",          "--hypercolumns",
+                                            "63",     "--minicolumns", "32"};
+  const auto report = json_of(plus(command, {"--devices", "cpu"}));
   ASSERT_EQ(report["devices"].size(), 1u);
   EXPECT_EQ(report["devices"][0]["measured"], true);
   EXPECT_TRUE(report["devices"][0]["speed"].is_null());
   EXPECT_EQ(report["devices"][0]["levels"].size(), 6u);
   EXPECT_EQ(report["cpu_from_level"], 1);
   EXPECT_GT(report["step_s"].get<double>(), 0.0);
-  const ChildResult text =
-      run_program({"cortex", "plan", "--hypercolumns", "63", "--minicolumns", "32"});
-  EXPECT_NE(text.out.find("cpu: times measured on this machine"), std::string::npos) << text.out;
+  for (const auto& options : {std::vector<std::string>{"--simulate", "cpu:measured"}, {}}) {
+    const ChildResult text = run_program(plus(command, options));
+    EXPECT_NE(text.out.find("cpu: times measured on this machine"), std::string::npos) << text.out;
+  }
 }
 
 // Fails if --levels is not the hierarchy that is planned.
@@ -134,12 +137,23 @@ TEST(PlanCommand, Mistakes) {
        {"", "8", "GB", "0GB", "-8GB", "8 ", "8gb", "nanGB", "1e30TB", "1e-9MB"})
     simulate(std::string("cpu:1x,") + memory, {"memory '", "80GB"});
   simulate("gpu:1x,8GB,2", {"3 parts"});
-  simulate("gpu:measured,8GB", {"a GPU is not measured", "gpu:1.0x,80GB"});
+  simulate("gpu:measured,8GB", {"a simulated GPU is not measured", "gpu:1.0x,80GB", "--devices"});
   simulate("cpu:1x cpu:2x", {"CPUs", "one"});
   simulate(" ", {"no device"});
   simulate("", {"--simulate is empty"});
   simulate("gpu:1x,1MB", {"more than the memory of every GPU", "'gpu 0'"});
   simulate("gpu:1x,8GB gpu:\x1b[31mx,8GB", {"\\x1b"});
+  const auto devices = [](const std::string& text, const std::vector<std::string>& says) {
+    expect_error({"cortex", "plan", "--hypercolumns", "7", "--devices", text}, says);
+  };
+  devices("tpu", {"--devices: 'tpu'", "cpu, cuda or cuda:N"});
+  devices("cuda:x", {"--devices: 'cuda:x'", "cuda:N"});
+  devices("cpu,8", {"--devices: 'cpu,8'", "memory '8'", "80GB"});
+  devices("cpu,8GB,2", {"3 parts"});
+  devices("cpu cpu", {"CPUs", "one"});
+  devices(" ", {"--devices names no device"});
+  devices("cuda:1023", {"cuda:1023"});
+  expect_error(plus(plan("7", "cpu:1x"), {"--devices", "cpu"}), {"--devices", "--simulate"});
   expect_error({"cortex", "plan"}, {"--hypercolumns"});
   expect_error({"cortex", "plan", "--hypercolumns", "0"}, {"--hypercolumns"});
   expect_error({"cortex", "plan", "--hypercolumns", "7", "--inputs", "3"}, {"even"});

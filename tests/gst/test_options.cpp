@@ -87,7 +87,7 @@ TEST_P(Table, EveryOptionIsAProperty) {
       gst_element_factory_make((std::string("ocellus") + GetParam()).c_str(), nullptr);
   ASSERT_NE(element, nullptr);
   GObjectClass* klass = G_OBJECT_GET_CLASS(element);
-  std::set<std::string> known = {"align", "draw", "messages"};
+  std::set<std::string> known = {"align", "draw", "messages", "save-location"};
   for (const Option& option : description->options) {
     const std::string name = property_name(option);
     SCOPED_TRACE(name);

@@ -24,7 +24,7 @@ std::recursive_mutex& mutex() {
 }
 using Lock = std::lock_guard<std::recursive_mutex>;
 
-thread_local int pushed_here = 0;
+thread_local std::vector<CUcontext> pushed_here;  // the last one is current
 thread_local cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
 
 }  // namespace
@@ -46,7 +46,7 @@ void reset_fake_driver() {
                                       &driver.events, &driver.graphs, &driver.execs})
     for (void* one : *left) std::free(one);
   driver = FakeDriver{};
-  pushed_here = 0;
+  pushed_here.clear();
   last_error() = cudaSuccess;
 }
 
@@ -197,9 +197,34 @@ cudaError_t unmake(std::set<void*>& all, void* handle) {
   return cudaSuccess;
 }
 
-CUcontext primary() {
-  static int context;
-  return reinterpret_cast<CUcontext>(&context);
+constexpr int kMostDevices = 64;
+char primary_contexts[kMostDevices];
+
+CUcontext primary(int device) {
+  return reinterpret_cast<CUcontext>(&primary_contexts[device % kMostDevices]);
+}
+/// The device of the current context; 0 without one.
+int current_device() {
+  if (pushed_here.empty()) return 0;
+  return static_cast<int>(reinterpret_cast<char*>(pushed_here.back()) - primary_contexts);
+}
+
+/// Records a call for a device while another one is current.
+void expect_current(const char* call, int device) {
+  if (device != current_device()) fake_driver().misplaced.emplace_back(call);
+}
+/// The stream of the caller, and the default one, have no device.
+void expect_current(const char* call, cudaStream_t stream) {
+  if (fake_driver().streams.count(stream) > 0) expect_current(call, queue_of(stream).device);
+}
+/// Records that work in a stream of `device` uses memory of another device.
+void expect_memory_of(const char* call, int device, const void* memory) {
+  for (const auto& [block, of] : fake_driver().block_devices) {
+    const auto* const begin = static_cast<const char*>(block);
+    const auto* const at = static_cast<const char*>(memory);
+    if (at >= begin && at < begin + fake_driver().block_bytes[block] && of != device)
+      fake_driver().misplaced.emplace_back(call);
+  }
 }
 
 /// The result of a call that a capture in the global mode forbids.
@@ -247,7 +272,7 @@ cudaError_t get_device_count(int* count) {
   *count = fake_driver().devices;
   return fake_driver().devices > 0 ? cudaSuccess : cudaErrorNoDevice;
 }
-cudaError_t get_device_properties(cudaDeviceProp* properties, int) {
+cudaError_t get_device_properties(cudaDeviceProp* properties, int device) {
   ENTER("cudaGetDeviceProperties");
   std::memset(properties, 0, sizeof(*properties));
   std::snprintf(properties->name, sizeof(properties->name), "Fake");
@@ -255,7 +280,7 @@ cudaError_t get_device_properties(cudaDeviceProp* properties, int) {
   properties->totalGlobalMem = 123456;
   properties->pciDomainID = 1;
   properties->pciBusID = 0x3b;
-  properties->pciDeviceID = 10;
+  properties->pciDeviceID = 10 + device;
   properties->multiProcessorCount = 4;
   properties->sharedMemPerBlockOptin = 227 * 1024;
   properties->l2CacheSize = 1 << 20;
@@ -266,10 +291,10 @@ cudaError_t driver_version(int* version) {
   *version = CUDART_VERSION;
   return cudaSuccess;
 }
-cudaError_t retain_primary_context(CUcontext* context, int) {
+cudaError_t retain_primary_context(CUcontext* context, int device) {
   ENTER("cuDevicePrimaryCtxRetain");
   ++fake_driver().contexts;
-  *context = primary();
+  *context = primary(device);
   return cudaSuccess;
 }
 cudaError_t release_primary_context(int) {
@@ -280,21 +305,21 @@ cudaError_t release_primary_context(int) {
 // Succeeds on a lost device, unless the test says otherwise.
 cudaError_t current_context(CUcontext* context) {
   ENTER_FREEING("cuCtxGetCurrent");
-  *context = pushed_here > 0 ? primary() : nullptr;
+  *context = pushed_here.empty() ? nullptr : pushed_here.back();
   return cudaSuccess;
 }
-cudaError_t push_context(CUcontext) {
+cudaError_t push_context(CUcontext context) {
   ENTER_FREEING("cuCtxPushCurrent");
   if (fake_driver().context_goes && !fake_driver().failed_call.empty())
     return cudaErrorContextIsDestroyed;
   ++fake_driver().pushed;
-  ++pushed_here;
+  pushed_here.push_back(context);
   return cudaSuccess;
 }
 cudaError_t pop_context() {
   ENTER_FREEING("cuCtxPopCurrent");
   --fake_driver().pushed;
-  --pushed_here;
+  pushed_here.pop_back();
   return cudaSuccess;
 }
 // These two return an error of another call, so they cannot fail themselves.
@@ -326,12 +351,15 @@ cudaError_t take_block(std::set<void*>& blocks, std::size_t bytes, void** taken)
 }
 cudaError_t malloc_device(void** pointer, std::size_t bytes) {
   ENTER_UNSAFE("cudaMalloc");
-  return take_block(fake_driver().device_blocks, bytes, pointer);
+  const cudaError_t error = take_block(fake_driver().device_blocks, bytes, pointer);
+  if (error == cudaSuccess) fake_driver().block_devices[*pointer] = current_device();
+  return error;
 }
 // Waits for all work, as cudaFree does.
 cudaError_t free_device(void* pointer) {
   ENTER_UNSAFE_FREEING("cudaFree");
   run_all();
+  fake_driver().block_devices.erase(pointer);
   return unmake(fake_driver().device_blocks, pointer);
 }
 cudaError_t malloc_host(void** pointer, std::size_t bytes, unsigned) {
@@ -346,6 +374,9 @@ cudaError_t free_host(void* pointer) {
 cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
                  cudaStream_t stream) {
   ENTER("cudaMemcpyAsync");
+  expect_current("cudaMemcpyAsync", stream);
+  expect_memory_of("cudaMemcpyAsync", queue_of(stream).device, to);
+  expect_memory_of("cudaMemcpyAsync", queue_of(stream).device, from);
   return submit(stream, {"copy", nullptr, nullptr, 0, [=] {
                            touch("copy", to, bytes);
                            touch("copy", from, bytes);
@@ -373,6 +404,32 @@ cudaError_t set(void* to, int value, std::size_t bytes, cudaStream_t stream) {
                            std::memset(to, value, bytes);
                          }});
 }
+cudaError_t can_access_peer(int* can, int device, int peer) {
+  ENTER("cudaDeviceCanAccessPeer");
+  *can = fake_driver().peers && device != peer ? 1 : 0;
+  return cudaSuccess;
+}
+cudaError_t enable_peer_access(int peer) {
+  ENTER("cudaDeviceEnablePeerAccess");
+  if (!fake_driver().peers) return cudaErrorPeerAccessUnsupported;
+  fake_driver().accesses.insert({current_device(), peer});
+  return cudaSuccess;
+}
+cudaError_t copy_peer(void* to, int to_device, const void* from, int from_device, std::size_t bytes,
+                      cudaStream_t stream) {
+  ENTER("cudaMemcpyPeerAsync");
+  FakeDriver& driver = fake_driver();
+  expect_current("cudaMemcpyPeerAsync", stream);
+  expect_memory_of("cudaMemcpyPeerAsync", to_device, to);
+  expect_memory_of("cudaMemcpyPeerAsync", from_device, from);
+  if (driver.accesses.count({queue_of(stream).device, to_device}) == 0)
+    driver.misplaced.emplace_back("cudaMemcpyPeerAsync without access");
+  ++driver.peer_copies;
+  return submit(stream, {"copy to a peer", nullptr, nullptr, 0, [=] {
+                           touch("copy to a peer", to, bytes);
+                           std::memcpy(to, from, bytes);
+                         }});
+}
 cudaError_t stream_priorities(int* least, int* greatest) {
   ENTER("cudaDeviceGetStreamPriorityRange");
   *least = 0;
@@ -383,6 +440,7 @@ cudaError_t create_stream(cudaStream_t* stream, unsigned, int) {
   ENTER("cudaStreamCreateWithPriority");
   make(fake_driver().streams, stream);
   fake_driver().queues[*stream] = {};
+  fake_driver().queues[*stream].device = current_device();
   return cudaSuccess;
 }
 // The work of the stream is done all the same.
@@ -422,6 +480,7 @@ cudaError_t create_event(cudaEvent_t* event, unsigned) {
   ENTER("cudaEventCreateWithFlags");
   make(fake_driver().events, event);
   fake_driver().marks[*event] = std::make_shared<FakeEvent>();
+  fake_driver().marks[*event]->device = current_device();
   return cudaSuccess;
 }
 cudaError_t destroy_event(cudaEvent_t event) {
@@ -434,6 +493,9 @@ cudaError_t record_event(cudaEvent_t event, cudaStream_t stream) {
   bool captured = false;
   if (const cudaError_t error = admit(stream, &captured); error != cudaSuccess) return error;
   const std::shared_ptr<FakeEvent>& mark = fake_driver().marks.at(event);
+  expect_current("cudaEventRecord", stream);
+  if (fake_driver().streams.count(stream) > 0 && queue_of(stream).device != mark->device)
+    return cudaErrorInvalidResourceHandle;
   mark->capture = queue_of(stream).capture;
   if (captured) return cudaSuccess;
   const long version = ++mark->recorded;
@@ -508,32 +570,44 @@ cudaError_t launch_kernel(const cudaLaunchConfig_t* config, const void* function
   ENTER("cudaLaunchKernelExC");
   if (static_cast<int>(config->dynamicSmemBytes) > shared_limit(function))
     return cudaErrorInvalidValue;
-  if (function != reinterpret_cast<const void*>(cuda::host_call_kernel()))
-    return submit(config->stream, {"kernel", nullptr, nullptr, 0, {}});
+  expect_current("cudaLaunchKernelExC", config->stream);
+  if (function != reinterpret_cast<const void*>(cuda::host_call_kernel())) {
+    std::function<void()> work;
+    if (fake_driver().kernel) work = fake_driver().kernel(*config, function, arguments);
+    FakeStream& queue = queue_of(config->stream);
+    if (queue.capture != 0 && work) queue.captured.push_back(work);
+    return submit(config->stream, {"kernel", nullptr, nullptr, 0, work});
+  }
   const cuda::HostCallArguments call = *static_cast<const cuda::HostCallArguments*>(arguments[0]);
   return submit(config->stream, {"host call", nullptr, nullptr, 0, [=] { call_host(call); }});
 }
 // The capture ends, also when there is no graph.
 cudaError_t end_capture(cudaStream_t stream, cudaGraph_t* graph) {
   bool invalidated = false;
+  std::vector<std::function<void()>> captured;
   {
     const Lock lock(mutex());
     FakeStream& queue = queue_of(stream);
     queue.capture = 0;
     invalidated = std::exchange(queue.invalidated, false);
+    captured.swap(queue.captured);
   }
   ENTER("cudaStreamEndCapture");
   if (invalidated) return cudaErrorStreamCaptureInvalidated;
-  return make(fake_driver().graphs, graph);
+  make(fake_driver().graphs, graph);
+  fake_driver().kernels[*graph] = std::move(captured);
+  return cudaSuccess;
 }
-cudaError_t instantiate_graph(cudaGraphExec_t* exec, cudaGraph_t) {
+cudaError_t instantiate_graph(cudaGraphExec_t* exec, cudaGraph_t graph) {
   ENTER_UNSAFE("cudaGraphInstantiate");
   make(fake_driver().execs, exec);
+  fake_driver().kernels[*exec] = fake_driver().kernels[graph];
   fake_driver().exec_numbers[*exec] = fake_driver().made_execs++;
   return cudaSuccess;
 }
 cudaError_t destroy_graph(cudaGraph_t graph) {
   ENTER_FREEING("cudaGraphDestroy");
+  fake_driver().kernels.erase(graph);
   return unmake(fake_driver().graphs, graph);
 }
 cudaError_t upload_graph(cudaGraphExec_t, cudaStream_t stream) {
@@ -543,15 +617,19 @@ cudaError_t upload_graph(cudaGraphExec_t, cudaStream_t stream) {
 cudaError_t destroy_graph_exec(cudaGraphExec_t exec) {
   ENTER_FREEING("cudaGraphExecDestroy");
   fake_driver().exec_numbers.erase(exec);
+  fake_driver().kernels.erase(exec);
   return unmake(fake_driver().execs, exec);
 }
 cudaError_t launch_graph(cudaGraphExec_t exec, cudaStream_t stream) {
   ENTER("cudaGraphLaunch");
   ++fake_driver().launched_graphs;
   const int number = fake_driver().exec_numbers.at(exec);
-  return submit(stream, {"graph", nullptr, nullptr, 0, [number] {
-                           if (fake_driver().graph) fake_driver().graph(number);
-                         }});
+  expect_current("cudaGraphLaunch", stream);
+  return submit(stream,
+                {"graph", nullptr, nullptr, 0, [number, kernels = fake_driver().kernels[exec]] {
+                   for (const std::function<void()>& kernel : kernels) kernel();
+                   if (fake_driver().graph) fake_driver().graph(number);
+                 }});
 }
 
 /// A function of the runtime. A failure sets the last error of this thread.
@@ -571,7 +649,7 @@ struct InContext;
 template <typename... Parameters, cudaError_t (*Function)(Parameters...)>
 struct InContext<Function> {
   static cudaError_t call(Parameters... parameters) {
-    if (pushed_here == 0) ++fake_driver().without_context;
+    if (pushed_here.empty()) ++fake_driver().without_context;
     return Runtime<Function>::call(parameters...);
   }
 };
@@ -604,6 +682,9 @@ const CudaCalls kCudaCalls = with_names({
     .copy = {InContext<copy>::call},
     .copy_2d = {InContext<copy_2d>::call},
     .set = {InContext<set>::call},
+    .can_access_peer = {Runtime<can_access_peer>::call},
+    .enable_peer_access = {InContext<enable_peer_access>::call},
+    .copy_peer = {InContext<copy_peer>::call},
     .stream_priorities = {InContext<stream_priorities>::call},
     .create_stream = {InContext<create_stream>::call},
     .destroy_stream = {InContext<destroy_stream>::call},

@@ -13,6 +13,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/core/cuda_calls.h"
@@ -20,6 +21,7 @@
 namespace ocellus::test {
 
 struct FakeEvent {
+  int device = 0;
   long recorded = 0;  ///< times, by the host
   long done = 0;      ///< of these, by the device
   unsigned capture = 0;
@@ -36,8 +38,10 @@ struct FakeWork {
 
 struct FakeStream {
   std::deque<FakeWork> work;
-  bool held = false;     ///< does no work
-  unsigned capture = 0;  ///< number of its capture; 0 = none
+  int device = 0;
+  std::vector<std::function<void()>> captured;  ///< kernels that the test runs
+  bool held = false;                            ///< does no work
+  unsigned capture = 0;                         ///< number of its capture; 0 = none
   bool invalidated = false;
 };
 
@@ -52,6 +56,10 @@ struct FakeDriver {
   bool lazy = false;
   /// Runs in place of a launched graph. The argument counts the graphs in the order of creation.
   std::function<void(int)> graph;
+  /// Called when a kernel is launched or captured. Returns the work that it does, which runs in the
+  /// order of its stream, or each time that its graph runs.
+  std::function<std::function<void()>(const cudaLaunchConfig_t&, const void*, void**)> kernel;
+  bool peers = true;  ///< devices can access each other's memory
   /// Called before each call, on its thread.
   std::function<void(const std::string&)> on_call;
   cudaStream_t bad_stream = nullptr;  ///< an invalid stream; null = none
@@ -72,16 +80,23 @@ struct FakeDriver {
   long without_context = 0;  ///< calls that would have made a context of their own, on device 0
   long broken_captures = 0;  ///< of other threads
   std::vector<std::string> touched;  ///< work that touched memory of the caller
+  /// Calls for a device while another one was current, and copies to or from the memory of another
+  /// device than that of their stream.
+  std::vector<std::string> misplaced;
+  long peer_copies = 0;
 
   // Existing objects.
   std::set<void*> device_blocks;
   std::set<void*> host_blocks;
   std::map<void*, std::size_t> block_bytes;
+  std::map<void*, int> block_devices;      ///< of device_blocks
+  std::set<std::pair<int, int>> accesses;  ///< enabled: from a device to another one
   std::set<void*> streams;
   std::set<void*> events;
   std::set<void*> graphs;
   std::set<void*> execs;
   std::map<void*, int> exec_numbers;
+  std::map<void*, std::vector<std::function<void()>>> kernels;  ///< of graphs and execs
   std::map<const void*, int> shared_limits;  ///< of kernels with a limit other than the default
   int contexts = 0;
   int pushed = 0;

@@ -60,7 +60,8 @@ class Block {
     }
     while (running_ > 0) {
       for (unsigned t = 0; t < threads; ++t) {
-        if (fibers_[t].ended) continue;
+        const Fiber& fiber = fibers_[t];
+        if (fiber.ended || (fiber.at != nullptr && fiber.at->round == fiber.round)) continue;
         current_ = t;
         swapcontext(&scheduler_, &fibers_[t].context);
       }
@@ -68,33 +69,40 @@ class Block {
   }
 
   unsigned thread() const { return current_; }
+  unsigned threads() const { return static_cast<unsigned>(fibers_.size()); }
 
   /// Waits for all threads of the block that have not ended.
   void sync() {
     meet(block_, [this] { return running_; });
   }
-  /// All lanes of the warp must call it.
-  template <typename T>
-  T value_of_lane(T value, unsigned lane) {
+  /// Calls read(values of the lanes) when all lanes of the warp have given theirs. All lanes must
+  /// call it.
+  template <typename T, typename Read>
+  auto exchange(T value, const Read& read) {
     static_assert(sizeof(T) <= sizeof(std::uint64_t));
     const unsigned own = current_;
     Meeting& warp = warps_[own / 32];
     std::memcpy(&words_[own], &value, sizeof(value));
     meet(warp, [] { return 32u; });
-    T other;
-    std::memcpy(&other, &words_[own / 32 * 32 + lane % 32], sizeof(other));
+    const auto result = read([&](unsigned lane) {
+      T of_lane;
+      std::memcpy(&of_lane, &words_[own / 32 * 32 + lane % 32], sizeof(of_lane));
+      return of_lane;
+    });
     meet(warp, [] { return 32u; });
-    return other;
+    return result;
   }
 
  private:
+  struct Meeting {
+    unsigned waiting = 0;
+    unsigned round = 0;
+  };
   struct Fiber {
     ucontext_t context{};
     std::unique_ptr<char[]> stack;
     bool ended = false;
-  };
-  struct Meeting {
-    unsigned waiting = 0;
+    const Meeting* at = nullptr;  ///< waits for the end of a round of it
     unsigned round = 0;
   };
 
@@ -106,18 +114,27 @@ class Block {
     ++meeting.waiting;
     while (meeting.round == round) {
       if (meeting.waiting >= expected()) {
-        meeting.waiting = 0;
-        ++meeting.round;
+        end_round(meeting);
         return;
       }
-      const unsigned own = current_;
-      swapcontext(&fibers_[own].context, &scheduler_);
+      Fiber& own = fibers_[current_];
+      own.at = &meeting;
+      own.round = round;
+      swapcontext(&own.context, &scheduler_);
+      own.at = nullptr;
     }
+  }
+
+  static void end_round(Meeting& meeting) {
+    meeting.waiting = 0;
+    ++meeting.round;
   }
 
   void finish() {
     fibers_[current_].ended = true;
     --running_;
+    // The other threads of the block do not wait for this one.
+    if (block_.waiting > 0 && block_.waiting >= running_) end_round(block_);
     swapcontext(&fibers_[current_].context, &scheduler_);
   }
 
@@ -158,6 +175,7 @@ void launch(void (*kernel)(Argument), unsigned grid_x, unsigned grid_y, unsigned
 // ---- what CUDA declares outside of namespaces; a kernel uses a part of it
 
 #define threadIdx (ocellus::simt::Index{ocellus::simt::block().thread(), 0})
+#define blockDim (ocellus::simt::Index{ocellus::simt::block().threads(), 1})
 #define blockIdx (ocellus::simt::block_index)
 #define gridDim (ocellus::simt::grid_size)
 
@@ -167,24 +185,36 @@ struct int4 {
   int z;
   int w;
 };
+struct uint2 {
+  unsigned x;
+  unsigned y;
+};
+struct uint4 {
+  unsigned x;
+  unsigned y;
+  unsigned z;
+  unsigned w;
+};
 
 inline void __syncthreads() {
   ocellus::simt::block().sync();
 }
 template <typename T>
 T __shfl_sync(unsigned, T value, int lane) {
-  return ocellus::simt::block().value_of_lane(value, static_cast<unsigned>(lane));
+  return ocellus::simt::block().exchange(
+      value, [&](const auto& of) { return of(static_cast<unsigned>(lane)); });
 }
 template <typename T>
 T __shfl_xor_sync(unsigned, T value, int mask) {
-  return ocellus::simt::block().value_of_lane(value,
-                                              threadIdx.x % 32 ^ static_cast<unsigned>(mask));
+  const unsigned lane = threadIdx.x % 32 ^ static_cast<unsigned>(mask);
+  return ocellus::simt::block().exchange(value, [&](const auto& of) { return of(lane); });
 }
 inline unsigned __ballot_sync(unsigned, bool vote) {
-  unsigned votes = 0;
-  for (unsigned lane = 0; lane < 32; ++lane)
-    votes |= (ocellus::simt::block().value_of_lane(vote, lane) ? 1u : 0u) << lane;
-  return votes;
+  return ocellus::simt::block().exchange(vote, [](const auto& of) {
+    unsigned votes = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) votes |= (of(lane) ? 1u : 0u) << lane;
+    return votes;
+  });
 }
 inline int __popc(unsigned value) {
   return std::popcount(value);
@@ -194,16 +224,44 @@ inline int __dp4a(int a, int b, int sum) {
     sum += static_cast<std::int8_t>(a >> 8 * i) * static_cast<std::int8_t>(b >> 8 * i);
   return sum;
 }
+inline bool __any_sync(unsigned lanes, bool vote) {
+  return __ballot_sync(lanes, vote) != 0;
+}
+/// The lanes of a warp do not run at the same time: they wait for each other.
+inline void __syncwarp() {
+  __ballot_sync(0xffffffffu, true);
+}
+inline int __ffs(int value) {
+  return value == 0 ? 0 : std::countr_zero(static_cast<unsigned>(value)) + 1;
+}
 template <typename T>
 T __ldg(const T* from) {
   return *from;
 }
+template <typename T>
+T __ldcg(const T* from) {
+  return *from;
+}
+template <typename T>
+T __ldcs(const T* from) {
+  return *from;
+}
+template <typename T>
+void __stcs(T* to, const T& value) {
+  *to = value;
+}
+inline void __threadfence_block() {}
 inline void __threadfence() {}
 inline void __threadfence_system() {}
 template <typename T>
 T atomicAdd(T* to, T value) {
   const T before = *to;
   *to = before + value;
+  return before;
+}
+inline unsigned atomicOr(unsigned* to, unsigned bits) {
+  const unsigned before = *to;
+  *to = before | bits;
   return before;
 }
 inline unsigned atomicInc(unsigned* to, unsigned last) {

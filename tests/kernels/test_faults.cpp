@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <optional>
+#include <thread>
+#include <vector>
 
 #include "kernels/core/cuda_device.h"
 #include "kernels/core/host_calls.h"
@@ -206,13 +210,18 @@ TEST(Loss, ALostDeviceIsOnlyFreed) {
   }
 }
 
+/// A device of the fake driver, for HostCalls alone.
+auto open_device() {
+  reset_fake_driver();
+  const auto info = must(Engine::probe(engine_config(1, BackendChoice::kCuda)));
+  return must(cuda::CudaDevice::open(EngineConfig{}, info));
+}
+
 // Fails when the thread for functions of the host misses the order to end. Whether it does depends
 // on the moment, so this is repeated.
 TEST(Loss, EndsTheThreadForFunctionsOfTheHost) {
   FakeDriver& driver = fake_driver();
-  reset_fake_driver();
-  const auto info = must(Engine::probe(engine_config(1, BackendChoice::kCuda)));
-  auto opened = must(cuda::CudaDevice::open(EngineConfig{}, info));
+  const auto opened = open_device();
   auto& device = static_cast<cuda::CudaDevice&>(*opened);
   driver.fail_at = driver.calls;
   driver.failure = cudaErrorLaunchFailure;
@@ -231,6 +240,107 @@ TEST(Loss, EndsTheThreadForFunctionsOfTheHost) {
     calls.withdraw(1);
     calls.stop();
   }
+}
+
+/// What a function of the host did.
+struct CallCount {
+  std::atomic<int> runs{0};
+  static void run(void* count) noexcept { static_cast<CallCount*>(count)->runs.fetch_add(1); }
+};
+
+// Fails when the caller does not run a function that the sleeping thread has not begun, or when the
+// thread runs it a second time.
+TEST(HostCalls, TheCallerRunsWhatTheThreadHasNotBegun) {
+  const auto opened = open_device();
+  auto& device = static_cast<cuda::CudaDevice&>(*opened);
+  cuda::HostCallWords words{};
+  CallCount count;
+  cuda::HostCalls calls;
+  EXPECT_FALSE(calls.help());
+  must(calls.start(device));
+  calls.add(&words, &CallCount::run, &count);
+  EXPECT_FALSE(calls.help());
+  // The thread sleeps, because it expects nothing yet.
+  words.asked = 1;
+  EXPECT_TRUE(calls.help());
+  EXPECT_EQ(words.answered, 1u);
+  EXPECT_FALSE(calls.help());
+  calls.expect(1);
+  calls.stop();
+  EXPECT_EQ(count.runs, 1);
+}
+
+// Fails when two threads run the same call, also if one of them was suspended in the middle of
+// taking it, or when none does.
+TEST(HostCalls, EachCallRunsOnce) {
+  const auto opened = open_device();
+  auto& device = static_cast<cuda::CudaDevice&>(*opened);
+  cuda::HostCallWords words{};
+  CallCount count;
+  cuda::HostCalls calls;
+  must(calls.start(device));
+  calls.add(&words, &CallCount::run, &count);
+  constexpr std::uint32_t kCalls = 200'000;
+  std::atomic<bool> ended{false};
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 3; ++i) {
+    callers.emplace_back([&] {
+      while (!ended) calls.help();
+    });
+  }
+  for (std::uint32_t number = 1; number <= kCalls; ++number) {
+    calls.expect(1);
+    std::atomic_ref<std::uint32_t>(words.asked).store(number);
+    while (std::atomic_ref<std::uint32_t>(words.answered).load() != number) calls.help();
+  }
+  ended = true;
+  for (std::thread& caller : callers) caller.join();
+  calls.stop();
+  EXPECT_EQ(count.runs, static_cast<int>(kCalls));
+}
+
+/// A function of the host with parts, and how often each ran.
+struct SharedWork {
+  static constexpr int kParts = 37;
+  cuda::HostCalls* calls = nullptr;
+  std::array<std::atomic<int>, kParts> runs{};
+  std::array<std::atomic<bool>, cuda::HostCalls::kWorkers> busy{};
+  std::atomic<bool> clashed{false};
+
+  static void run(void* work) noexcept {
+    static_cast<SharedWork*>(work)->calls->share(kParts, &SharedWork::part, work);
+  }
+  static void part(void* work, int part, int worker) noexcept {
+    auto& self = *static_cast<SharedWork*>(work);
+    auto& busy = self.busy[static_cast<std::size_t>(worker)];
+    if (busy.exchange(true)) self.clashed = true;
+    self.runs[static_cast<std::size_t>(part)].fetch_add(1);
+    for (volatile int delay = 50; delay > 0;) delay = delay - 1;
+    busy = false;
+  }
+};
+
+// Fails when a part of a function runs twice or not at all, when two threads have the same worker
+// number, or when the function ends before its parts.
+TEST(HostCalls, EachPartRunsOnce) {
+  const auto opened = open_device();
+  auto& device = static_cast<cuda::CudaDevice&>(*opened);
+  cuda::HostCallWords words{};
+  cuda::HostCalls calls;
+  SharedWork work;
+  work.calls = &calls;
+  must(calls.start(device));
+  calls.add(&words, &SharedWork::run, &work);
+  constexpr std::uint32_t kCalls = 2'000;
+  for (std::uint32_t number = 1; number <= kCalls; ++number) {
+    calls.expect(1);
+    std::atomic_ref<std::uint32_t>(words.asked).store(number);
+    while (std::atomic_ref<std::uint32_t>(words.answered).load() != number) calls.help();
+    for (const std::atomic<int>& runs : work.runs)
+      ASSERT_EQ(runs, static_cast<int>(number)) << "call " << number;
+  }
+  calls.stop();
+  EXPECT_FALSE(work.clashed);
 }
 
 class Phases : public testing::TestWithParam<OperatorCase> {};

@@ -172,9 +172,16 @@ class Finder {
       : memory_(bytes_for(config)), layout_(memory_.get()), finder_(config, layout_) {}
 
   void find(const std::vector<std::uint8_t>& pixels, int width, int height) {
-    finder_.find({pixels.data(), width, {width, height}});
+    find({pixels.data(), width, {width, height}});
   }
-  void find(const detail::GrayPlane& plane) { finder_.find(plane); }
+  void find(const detail::GrayPlane& plane) {
+    for (int half = 0; half < detail::CharacterFinder::kHalves; ++half)
+      finder_.measure(plane, half);
+    finder_.set_levels();
+    for (int half = 0; half < detail::CharacterFinder::kHalves; ++half)
+      finder_.extract(plane, half);
+    finder_.find();
+  }
   detail::CharacterFinder* operator->() { return &finder_; }
   /// The characters that are chosen without a recognizer.
   std::vector<detail::CharacterCandidate> characters() const {

@@ -122,7 +122,7 @@ TEST_P(VectorCode, BackgroundIsThatOfTheWindow) {
   detail::LayoutBuilder layout(memory.get());
   detail::InkLevels levels(kSize, kWindow, layout);
   const int rows = levels.block_rows();
-  levels.measure(plane, 0, rows);
+  for (int half = 0; half < detail::InkLevels::kHalves; ++half) levels.measure(plane, half);
   levels.collect(0, rows);
   levels.set_light(false);
   levels.derive(0, rows);

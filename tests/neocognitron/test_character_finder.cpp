@@ -220,6 +220,24 @@ TEST(CharacterFinder, NeighborsThatMayBeOneCharacterAreACluster) {
   EXPECT_EQ(finder.characters().size(), 4u);
 }
 
+// Fails if a low character that touches a tall one, as a zero behind a six, has no candidate.
+TEST(CharacterFinder, LowCharactersThatTouchTallOnesAreCandidates) {
+  Scene scene(320, 120);
+  scene.digit(1, 30, 40, 40);
+  const Rect six = scene.digit(6, 80, 40, 40);
+  const Rect zero = scene.digit(0, 112, 56, 24);
+  scene.line({100, 79}, {119, 80}, 4);
+  scene.digit(7, 180, 40, 40);
+  Finder finder(config_for(320, 120));
+  finder.find(scene.pixels(), 320, 120);
+  const auto candidates = finder->candidates();
+  for (const Rect& box : {six, zero}) {
+    EXPECT_TRUE(std::any_of(candidates.begin(), candidates.end(), [&](const auto& candidate) {
+      return intersection_over_union(candidate.box, box) > 0.6;
+    })) << box.x;
+  }
+}
+
 // Fails if single digits, above all wide ones, are cut.
 TEST(CharacterFinder, SingleCharactersAreNotSplit) {
   for (int digit = 0; digit < 10; ++digit) {
@@ -307,6 +325,24 @@ TEST(CharacterFinder, DetachedPartsAreJoined) {
     five.height = bottom - five.y;
   }
   EXPECT_GT(intersection_over_union(finder.characters()[1].box, five), 0.85);
+}
+
+// Fails if the lower loop of a broken eight is lost. It is at the end of the line, so that no
+// neighbor on the right links it to the line.
+TEST(CharacterFinder, LowerPartsAtTheEndOfALineAreJoined) {
+  Scene scene(320, 120);
+  for (int i = 0; i < 3; ++i) scene.digit(5 + i, 40 + 50 * i, 40, 40);
+  Finder finder(config_for(320, 120));
+  Scene broken = scene;
+  const Rect top = broken.digit(0, 192, 40, 17);
+  const Rect bottom = broken.digit(0, 190, 64, 16);
+  const Rect eight{std::min(top.x, bottom.x), top.y,
+                   std::max(top.x + top.width, bottom.x + bottom.width) - std::min(top.x, bottom.x),
+                   bottom.y + bottom.height - top.y};
+  std::vector<Rect> expected = scene.boxes();
+  expected.push_back(eight);
+  finder.find(broken.pixels(), 320, 120);
+  expect_boxes(finder.boxes(), expected);
 }
 
 // Fails if heights outside of the configured range are accepted.

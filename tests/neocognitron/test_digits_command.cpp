@@ -290,6 +290,33 @@ TEST_F(DigitsCommand, ReadsNothingInEmptyFrames) {
   expect_error({"digits", folder_ / "nothing.png"}, {"nothing.png", "empty"});
 }
 
+// Fails when the accuracy of a row is not that of its model, or when the plot lacks a model.
+TEST_F(DigitsCommand, BenchTellsTheAccuracyOfEachModel) {
+  const auto arguments = idx(app::draw_digits(120, 3), "bench");
+  const std::string plot = folder_ / "plot.svg";
+  std::vector<std::string> bench = {"bench",     "digits", "--model",  "digits-small,digits",
+                                    "--patches", "1,8",    "--frames", "2",
+                                    "--backend", "cpu"};
+  bench.insert(bench.end(), arguments.begin() + 1, arguments.end());
+  const json rows = json_of(plus(bench, {"--plot", plot}))["rows"];
+  ASSERT_EQ(rows.size(), 4u);
+  for (const json& row : rows) {
+    const json report = json_of(plus(arguments, {"--model", row["model"].get<std::string>()}));
+    EXPECT_EQ(row["accuracy"], report["accuracy"]) << row["model"];
+    EXPECT_LT(row["accuracy"].get<double>(), 1.0) << "the plot would leave it out";
+  }
+  const std::string svg = bytes_of(plot);
+  int points = 0;
+  for (auto at = svg.find("<circle"); at != std::string::npos; at = svg.find("<circle", at + 1))
+    ++points;
+  EXPECT_EQ(points, 4);
+  EXPECT_NE(svg.find("8 patches"), std::string::npos);
+  expect_error(plus(bench, {"--plot", folder_ / "plot.png"}), {"plot.png", "must end in .svg"});
+  expect_error({"bench", "digits", "--plot", plot}, {"--plot", "--labels"});
+  expect_error({"bench", "digits", "--images", folder_ / "bench-images.gz", "--schedule", "all"},
+               {"--images has no meaning here: "});
+}
+
 // Fails when predictions are of other images, or figures do not follow from the predictions.
 TEST_F(DigitsCommand, RecognizesImages) {
   const app::DigitImages digits = app::draw_digits(150, 1);

@@ -208,6 +208,41 @@ TEST_F(SlowStringReading, Strips) {
   EXPECT_GE(figures.string_share(), 35);
 }
 
+/// Learns the digits of the even strips in addition.
+TrainedNeocognitron learn_hands(const TrainedNeocognitron& network, const std::string& folder) {
+  LabeledImages digits{64, 64, {}, {}, network.names};
+  for (const DigitFrame& strip : read_strips(folder, false)) {
+    std::vector<LabeledBox> boxes;
+    for (std::size_t i = 0; i < strip.boxes.size(); ++i)
+      boxes.push_back({strip.boxes[i], static_cast<std::uint16_t>(strip.string[i] - '0')});
+    const auto added = add_characters(strip.image.view(0, 0), boxes, digits);
+    if (!added) throw std::runtime_error(added.error().text);
+  }
+  NeocognitronTraining training;
+  training.tuning.passes = 30;
+  auto learned = extend_neocognitron(network, digits, training);
+  if (!learned) throw std::runtime_error(learned.error().text);
+  return *std::move(learned);
+}
+
+// Fails if the model `digits`, after it has learned the digits of the even strips, reads fewer
+// digits or strings of the odd ones than today, or not clearly more than before.
+TEST_F(SlowStringReading, StripsOfLearnedHands) {
+  const std::string folder = data_folder() + "/digit_strings/orand_car_a";
+  if (!network_ || !std::filesystem::exists(folder + "/digits.csv"))
+    GTEST_SKIP() << "OCELLUS_TEST_DATA has no mnist and digit_strings/orand_car_a";
+  const auto library_model = read_neocognitron("digits");
+  ASSERT_TRUE(library_model) << library_model.error().text;
+  const std::vector<DigitFrame> strips = read_strips(folder, true);
+  const Figures before = read("strips, library model", strips, *library_model);
+  const Figures after =
+      read("strips of learned hands", strips, learn_hands(*library_model, folder));
+  EXPECT_GE(after.digit_share(), 89.5);
+  EXPECT_GE(after.string_share(), 48);
+  EXPECT_GE(after.digits_right, before.digits_right + 9);
+  EXPECT_GE(after.strings_right, before.strings_right + 9);
+}
+
 // Fails if fewer digits or strings of synthetic camera frames are read than today. The digits of
 // the frames are the last ones of the training file, which are not learned, and those of the test
 // file.

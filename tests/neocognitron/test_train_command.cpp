@@ -179,6 +179,45 @@ TEST_F(TrainCommand, AddsAClass) {
   EXPECT_GT(after->planes[3], before->planes[3]);
 }
 
+// Fails when characters of frames are not learned under their names, or when a mistake in the list
+// is not reported with its line.
+TEST_F(TrainCommand, LearnsCharactersOfFrames) {
+  Scene scene(240, 80);
+  std::string boxes;
+  for (int i = 0; i < 3; ++i) {
+    const Rect box = scene.digit(7 + i, 30 + 60 * i, 20, 36);
+    boxes += (i > 0 ? ";" : "") + std::to_string(box.x) + ',' + std::to_string(box.y) + ',' +
+             std::to_string(box.width) + ',' + std::to_string(box.height);
+  }
+  const auto pixels = scene.pixels();
+  std::string pgm = "P5\n240 80\n255\n";
+  pgm.append(pixels.begin(), pixels.end());
+  write_bytes(folder_ / "a frame.pgm", pgm);
+  const auto learn = [&](const std::string& list) {
+    return std::vector<std::string>{"train",        "digits",   "--from",
+                                    "digits-small", "--frames", write_bytes(folder_ / "list", list),
+                                    "-o",           model_};
+  };
+  const auto report =
+      json_of(plus(learn("# hands\n\na frame.pgm 78x " + boxes + "\n"), {"--tuning-passes", "0"}));
+  // Each character as it is in its box, and as the finder cuts it.
+  EXPECT_EQ(report["images"], 6);
+  EXPECT_EQ(report["classes"].size(), 11u);
+  EXPECT_EQ(report["classes"][10], "x");
+  const auto refuses = [&](const std::string& list, const std::vector<std::string>& says) {
+    expect_error(learn(list), says);
+  };
+  refuses("\na frame.pgm 78 " + boxes, {"line 2", "78 has 2 characters for 3 boxes"});
+  refuses("a frame.pgm", {"line 1", "an image file, the characters, and their boxes"});
+  refuses("a frame.pgm 7 1,2,3", {"line 1", "boxes", "1,2,3"});
+  refuses("a frame.pgm 7 230,20,20,30", {"line 1", "box 0 is 230,20,20,30", "240x80"});
+  refuses("none.pgm 7 1,2,10,10", {"line 1", "none.pgm"});
+  refuses("# nothing", {"it has no frames"});
+  expect_error(plus(learn("a frame.pgm 789 " + boxes), {"--validation", "0.1"}),
+               {"--validation has no meaning here"});
+}
+
+// Fails when a mistake is not reported, or when a model is written in spite of it.
 TEST_F(TrainCommand, ReportsMistakes) {
   const Digits digits = draw(20, kAll, 6);
   const auto arguments = files(digits, "digits");

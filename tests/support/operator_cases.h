@@ -122,6 +122,7 @@ inline const std::vector<OperatorPath>& operator_paths() {
        false,
        fit_boxes},
       {"digits", "tiles", {{"layout", "tiles"}}, nullptr, false, fit_tiles},
+      {"cortex", "learning", {{"learn", "true"}, {"learn_rate", "0.2"}}},
       {"cnn", "noise", {{"template", "hlf5"}, {"start", "noise"}}},
       {"cnn",
        "raster",

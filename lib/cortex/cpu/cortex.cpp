@@ -1,8 +1,9 @@
-// Cortex on the CPU: workers take patches.
+// Cortex on the CPU: workers take patches. They learn by hypercolumns, because those share nothing.
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <new>
 
@@ -19,10 +20,25 @@ class CpuCortex final : public CpuOperator {
   CpuCortex(const CortexPlan& plan, int workers) noexcept
       : CpuOperator(info_of(plan), workers),
         plan_(plan),
-        bands_(Bands::cut(plan.size.height, workers, 4, 16)) {}
+        bands_(Bands::cut(plan.size.height, workers, 4, 16)),
+        groups_(Bands::cut(plan.table.shape.hierarchy.hypercolumns, workers, 4, 4)) {}
+
+  Learned learned() const noexcept override { return learned_of(plan_); }
+  Expected<void> read_learned(void* to, std::uint64_t at, std::size_t bytes) noexcept override {
+    std::memcpy(to, model_ + at, bytes);
+    return {};
+  }
+  Expected<void> write_learned(const void* from, std::uint64_t at,
+                               std::size_t bytes) noexcept override {
+    std::memcpy(model_ + at, from, bytes);
+    return {};
+  }
+  Expected<void> save_learned(const char* path) noexcept override {
+    return save_cortex(path, plan_, *this);
+  }
 
  private:
-  enum Step : int { kConvert, kClassify, kFinish, kSteps };
+  enum Step : int { kConvert, kClassify, kFinish, kLearn, kSteps };
 
   struct Worker {
     CortexScratch scratch;
@@ -32,7 +48,7 @@ class CpuCortex final : public CpuOperator {
 
   void layout(LayoutBuilder& builder) noexcept override {
     const CortexShape& shape = plan_.table.shape;
-    model_ = builder.take<std::uint8_t>(places_of(shape).bytes);
+    model_ = builder.take<std::uint8_t>(places_of(shape, plan_.learns).bytes);
     for (int w = 0; w < workers_; ++w) {
       Worker& worker = worker_[static_cast<std::size_t>(w)];
       worker.scratch.layout(shape, builder);
@@ -43,11 +59,18 @@ class CpuCortex final : public CpuOperator {
       gray_ = builder.take<std::uint8_t>(static_cast<std::size_t>(plan_.size.width) *
                                          static_cast<std::size_t>(plan_.size.height));
     }
+    if (!plan_.learns) return;
+    const auto patches = static_cast<std::size_t>(plan_.patches);
+    tables_ = builder.take<ProbabilityTables>(1);
+    cells_ = builder.take<std::uint8_t>(patches * pixels());
+    winners_ = builder.take<std::int32_t>(patches * hypercolumns());
+    has_ink_ = builder.take<std::uint8_t>(patches);
   }
 
   Expected<void> prepare() noexcept override {
     if (Expected<void> read = read_cortex_arrays(plan_, model_); !read) return read;
     arrays_ = arrays_at(plan_.table.shape, model_);
+    if (plan_.learns) fill(*tables_);
     return {};
   }
 
@@ -57,6 +80,7 @@ class CpuCortex final : public CpuOperator {
     steps[kConvert] = {&CpuCortex::convert, &contexts[kConvert], converts() ? bands_.count() : 0};
     steps[kClassify] = {&CpuCortex::classify, &contexts[kClassify], plan_.patches};
     steps[kFinish] = {&CpuCortex::finish, &contexts[kFinish], 1};
+    steps[kLearn] = {&CpuCortex::learn, &contexts[kLearn], plan_.learns ? groups_.count() : 0};
   }
 
   void write_bad(const FrameJob& frame) noexcept override {
@@ -65,6 +89,12 @@ class CpuCortex final : public CpuOperator {
   }
 
   bool converts() const noexcept { return plan_.format != PixelFormat::kGray8; }
+  std::size_t pixels() const noexcept {
+    return static_cast<std::size_t>(plan_.table.shape.pixels());
+  }
+  std::size_t hypercolumns() const noexcept {
+    return static_cast<std::size_t>(plan_.table.shape.hierarchy.hypercolumns);
+  }
 
   static FrameJob& frame_of(void* context) noexcept {
     return *static_cast<StepContext*>(context)->frame;
@@ -104,8 +134,19 @@ class CpuCortex final : public CpuOperator {
     patch.width = plan.tile.width;
     patch.height = plan.tile.height;
     draw_patch(patch, plan.ink, shape.parameters.width, shape.parameters.height, worker.patch);
-    classify_patch(shape, self.arrays_, worker.patch, shape.parameters.width, worker.scratch,
+    CortexScratch scratch = worker.scratch;
+    const auto at = static_cast<std::size_t>(part);
+    if (plan.learns) {
+      scratch.cells = self.cells_ + at * self.pixels();
+      scratch.winners = self.winners_ + at * self.hypercolumns();
+    }
+    classify_patch(shape, self.arrays_, worker.patch, shape.parameters.width, scratch,
                    worker.evidence);
+    if (plan.learns) {
+      self.has_ink_[part] = std::memchr(scratch.cells, 1, self.pixels()) == nullptr
+                                ? std::uint8_t{0}
+                                : std::uint8_t{1};
+    }
     const CortexDecision decision = decide(worker.evidence, shape.classes, plan.table.sharpness);
     auto& record = *static_cast<CortexRecord*>(frame.record);
     record.label[static_cast<std::size_t>(part)] = decision.label;
@@ -131,12 +172,36 @@ class CpuCortex final : public CpuOperator {
     self.clear_rows(frame, self.plan_.patches);
   }
 
+  static void learn(void* context, int part, int worker_number) noexcept {
+    FrameJob& frame = frame_of(context);
+    if (frame.bad.load(std::memory_order_relaxed)) return;
+    const CpuCortex& self = self_of(context);
+    const CortexShape& shape = self.plan_.table.shape;
+    const SeenPatches patches{self.cells_, self.winners_, self.has_ink_, self.plan_.patches};
+    const LearningArrays arrays = learning_arrays_at(shape, self.model_);
+    std::uint16_t* const active =
+        self.worker_[static_cast<std::size_t>(worker_number)].scratch.active;
+    int level = 0;
+    for (int h = self.groups_.begin(part); h < self.groups_.end(part); ++h) {
+      while (h >= shape.hierarchy.level(level).first + shape.hierarchy.level(level).hypercolumns())
+        ++level;
+      learn_patches(shape, *self.tables_, self.plan_.rate, level,
+                    h - shape.hierarchy.level(level).first, patches, active, arrays);
+    }
+  }
+
   CortexPlan plan_;
   Bands bands_;
+  Bands groups_;  // of hypercolumns
   std::array<Worker, kMaxWorkers> worker_{};
   std::uint8_t* model_ = nullptr;
   CortexArrays arrays_;
   std::uint8_t* gray_ = nullptr;
+  // With `learn`: of all patches of a frame.
+  ProbabilityTables* tables_ = nullptr;
+  std::uint8_t* cells_ = nullptr;
+  std::int32_t* winners_ = nullptr;
+  std::uint8_t* has_ink_ = nullptr;
 };
 
 }  // namespace

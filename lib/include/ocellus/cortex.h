@@ -5,6 +5,12 @@
 //
 // A model says what the classes are. The library has the model "digits", ten handwritten digits.
 // `ocellus train cortex` and ocellus/cortex_training.h make others.
+//
+// With `learn`, the features follow what the camera shows: equation (e) of ocellus/cortex_model.h.
+// A frame is classified with the features as they were before it. Then each hypercolumn learns from
+// the patches of the frame in their order. A patch without an active cell, and a bad frame, teach
+// nothing. The read-out stays: it is what labels have taught. Weights, evidence and saved files are
+// the same bytes for any number of workers, frames in flight, and backend.
 #pragma once
 
 #include <array>
@@ -52,6 +58,9 @@ struct CortexConfig {
   int tile_width = 28;
   int tile_height = 28;
   CortexInk ink = CortexInk::kAuto;
+  /// Needs 4 bytes for each weight of the model in addition.
+  bool learn = false;
+  float learn_rate = 0.002f;  ///< in (e), 1e-4 to 1; with `learn`
 
   /// All but size and format.
   static OptionTable options() noexcept;
@@ -80,6 +89,10 @@ struct CortexModelInfo {
 /// library has no model of this name.
 std::span<const std::uint8_t> library_cortex_model(std::string_view name) noexcept;
 
+/// `save_model` writes a model file (kind "cortex") with P of (e). An operator that is created with
+/// it and `learn` continues with the same bytes as if it had never ended. Without `learn` it is an
+/// ordinary model. `reset` keeps what was learned.
+///
 /// Planes of the result: "evidence", a row of floats for each of the kMaxCortexPatches patches and
 /// a column for each class: e in (c). Rows behind the last patch, and those of a bad frame, are 0.
 class Cortex : public OperatorHandle {

@@ -8,7 +8,7 @@
 //    image. Then images are shown in random order. The winner of (a) moves its probabilities
 //    towards its input (Hebb), P_i += max(1 / n, least_rate) (x_i - P_i), where n counts its wins.
 //    P and the rate are fixed-point numbers, w and b come from a table, so all of it is exact in
-//    integers.
+//    integers. CortexRule::kBcpnn learns by another rule, below.
 // 2. The read-out of the activities, with labels. By Hebb and Bayes, in one pass that only counts:
 //
 //      R_hc(m) = log(p_h(m | c) / p_h(m)),   p_h(m | c) = (n_h(m, c) + prior p_h(m)) / (n(c) +
@@ -21,6 +21,33 @@
 //    synapse: its input and the error of its output. The rate decreases linearly to 0.
 //
 // The sharpness of the confidence is fitted to images that a first read-out has not learned.
+//
+// CortexRule::kBcpnn is the Bayesian confidence propagation neural network: Lansner, Ekeberg,
+// International Journal of Neural Systems 1, 1989; Sandberg et al., Network 13, 2002 (traces);
+// Ravichandran, Lansner, Herman, IJCNN 2020 (hidden layers, rewired fields). Every active
+// minicolumn of (b) learns. After each `batch` of images, the traces move towards the means over
+// the batch of the activities a_m and of their products with the inputs,
+//
+//   P_m += rate (mean a_m - P_m),   P_im += rate (mean x_i a_m - P_im),                      (e)
+//
+// and with P_i = sum of P_im over m, the weights are logarithms of probability ratios:
+//
+//   w_im = log(P_im / (P_i P_m)),   b_m = bias_gain log P_m.                                 (f)
+//
+// The factor 1 / P_i is the same for all minicolumns and does not change (b). It is left out, so
+// that w keeps its range. With `off_cells`, the off-on cells 1 - x_i have weights by (f), too, in
+// the form of (a): w_im is the difference of both weights of a pixel, and b_m has the sum over the
+// off-on cells.
+//
+// Free fields (CortexParameters::fields) begin at random. `rewirings` times, at most `exchanges`
+// inputs of a hypercolumn are exchanged: those with the least mutual information with the
+// activity for the pixels outside of the field that have the most,
+//
+//   I_i = sum over m of P_im log(P_im / (P_i P_m)) + (P_m - P_im) log((P_m - P_im) / ((1 - P_i)
+//   P_m)).                                                                                  (g)
+//
+// P_im is learned for the pixels outside of the field, too. By Hebb's rule, P_im in (g) is the
+// probability of a minicolumn times its share of the wins.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +67,14 @@ enum class CortexReadOut : std::uint8_t { kBayes, kDelta };
 struct CortexTraining {
   CortexParameters parameters;  ///< width and height are those of the images
   int feature_images = 40000;   ///< shown to each hypercolumn, 1 to 1e8
-  float least_rate = 0.002f;    ///< 1e-4 to 1
+  CortexRule rule = CortexRule::kHebb;
+  float least_rate = 0.002f;  ///< kHebb: 1e-4 to 1
+  int batch = 128;            ///< kBcpnn: images of an update, 1 to 1e6
+  float trace_rate = 0.01f;   ///< kBcpnn: of an update, 1e-4 to 1
+  float bias_gain = 1.0f;     ///< kBcpnn: in (f), -100 to 100
+  bool off_cells = true;      ///< kBcpnn: whether dark pixels count
+  int rewirings = 100;        ///< of free fields, 0 to 1e5
+  int exchanges = 8;          ///< of inputs in a rewiring, at most, 1 to 4096
   CortexReadOut read_out = CortexReadOut::kDelta;
   /// Images of each class whose labels are used, the first ones; the others serve the features
   /// only. 0: all
@@ -63,12 +97,18 @@ struct CortexTraining {
 /// A classifier that has learned.
 struct TrainedCortex {
   CortexParameters parameters;
+  CortexRule rule = CortexRule::kHebb;   ///< by which the features were learned
   std::vector<std::string> names;        ///< of the classes
   std::vector<std::int8_t> weights;      ///< w of all levels, [hypercolumn][input][minicolumn]
   std::vector<std::int32_t> bias;        ///< b, [hypercolumn][minicolumn]
   std::vector<std::int16_t> read_out;    ///< R, [hypercolumn][minicolumn][class]
   std::vector<std::int32_t> class_bias;  ///< r, [class]
-  float sharpness = 0.0f;                ///< in (d), above 0, at most 1000
+  /// Pixels (y * width + x) of the free fields, ascending: [hypercolumn][input]
+  std::vector<std::uint16_t> fields;
+  float sharpness = 0.0f;  ///< in (d), above 0, at most 1000
+  /// P of an operator that learned, in units of 2^-31, [hypercolumn][minicolumn][input]; 0 for
+  /// minicolumns that are only room. Empty: the model does not have it.
+  std::vector<std::uint32_t> probabilities;
 };
 // The arrays have room for a multiple of 32 minicolumns in each hypercolumn.
 

@@ -8,9 +8,11 @@
 // from which it is faster. The paper leaves two things open that are here: a model in place of
 // measurements, and networks larger than the memory, which are streamed in turns.
 //
-// Model. A hypercolumn with I inputs, a of them active, and M minicolumns (padded to 32) takes
+// Model. A hypercolumn with I inputs (padded to 32), a of them active, and M minicolumns (padded
+// to 32) takes
 //
-//   memory      2 I M + 13 M + 4 + 2 p bytes     weights, state of minicolumns, winner, LGN cells
+//   memory      2 I M + I M / 8 + 17 M bytes     weights, strong bits, sums and wins; in the lowest
+//                                                level of a GPU once more I M / 8
 //   bytes       2 a M + 13 M + 2 s I + 2 p       of a step: weights of active inputs, state, a
 //                                                sector (s bytes) for each weight of the winner,
 //                                                which is read and written, and LGN cells
@@ -22,8 +24,10 @@
 //
 //   launch + c max(n, width)
 //
-// B, A and width are those of the reference device; fewer than `width` hypercolumns do not fill the
-// device. With measured times, c and launch are the measured ones, and width is 1.
+// Beside its hypercolumns, a GPU needs 16 bytes for each hypercolumn of the network, a byte for
+// each pixel, and 6400 bytes; the CPU 12 and 2. B, A and width are those of the reference device;
+// fewer than `width` hypercolumns do not fill the device. With measured times, c and launch are the
+// measured ones, and width is 1.
 //
 // Transfers go over the link of a GPU to the host: latency + bytes / bandwidth. A step sends the
 // pixels of a part (one byte each) to its GPU, the winners (4 bytes each) of the highest split
@@ -35,7 +39,8 @@
 // Streaming. The host keeps the network. A GPU keeps as many subtrees as fit beside two buffers.
 // The others pass through the buffers: while a turn is computed, the buffer of the last turn is
 // written back and the next turn is loaded. A turn takes the longer one of its computation and
-// these transfers. Where the GPUs have too little memory, the CPU may take subtrees, too.
+// these transfers, which share the link while both directions are in use. Where the GPUs have too
+// little memory, the CPU may take subtrees, too.
 //
 // `place_cortical_network` tries all levels up to which the network is split, all levels from which
 // the CPU computes, each GPU alone and the fastest 2, 3, ... of them, and buffers of 1, 2, 4, ...
@@ -83,10 +88,12 @@ struct PlacementDevice {
   PlacementKind kind = PlacementKind::kGpu;
   std::string name;                         ///< for errors and reports
   double speed = 1.0;                       ///< v, above 0; not used with measured times
-  std::uint64_t memory = kUnlimitedMemory;  ///< bytes for the network, above 0
+  std::uint64_t memory = kUnlimitedMemory;  ///< bytes for the network, with all that it needs
   double launch_s = PlacementReference{}.gpu_launch_s;  ///< not used with measured times
   double link_bytes_per_s = PlacementReference{}.link_bytes_per_s;  ///< above 0; of a GPU
   double link_latency_s = PlacementReference{}.link_latency_s;      ///< 0 or more; of a GPU
+  /// Of both directions at once, their sum; above 0; of a GPU. For streaming.
+  double link_both_bytes_per_s = PlacementReference{}.link_bytes_per_s;
   std::vector<MeasuredLevel> measured;  ///< one for each level of the network; empty: not measured
 };
 
@@ -129,6 +136,12 @@ struct PlacementPart {
   std::vector<PlacementTurn> turns;
 };
 
+/// A device of a placement.
+struct PlacedDevice {
+  PlacementKind kind = PlacementKind::kGpu;
+  std::string name;
+};
+
 struct CorticalPlacement {
   /// Split levels first, then the levels where parts meet, then those of the CPU.
   std::vector<PlacementPart> parts;
@@ -152,6 +165,7 @@ struct CorticalPlacement {
   /// hypercolumns which no window covers have one, too.
   int device(int level, int hypercolumn) const noexcept;
 
+  std::vector<PlacedDevice> devices;  ///< as given to place_cortical_network
   std::vector<CorticalLevel> shapes;  ///< of the levels
   std::vector<ImageSize> grids;
 };

@@ -24,9 +24,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "ocellus/frame.h"
 #include "ocellus/labeled_images.h"
 #include "ocellus/neocognitron_model.h"
 #include "ocellus/status.h"
@@ -156,6 +158,21 @@ Expected<TrainedNeocognitron> extend_neocognitron(const TrainedNeocognitron& net
 /// were added, behind the others. Errors: InvalidArgument (images, share).
 Expected<std::size_t> add_digit_styles(LabeledImages& images, double share,
                                        std::uint64_t seed) noexcept;
+
+/// A character in a frame.
+struct LabeledBox {
+  Rect box;
+  std::uint16_t label = 0;
+};
+
+/// Cuts characters out of a frame and appends them to `images`, whose size is set, so that a
+/// network learns the hands of its user. Each one is added as the layout `boxes` of the operator
+/// cuts it. Where the layout `find` has a candidate in nearly the same place, that is added, too.
+/// Characters larger than the images are reduced. A box without ink adds nothing. Returns how many
+/// images were added. Errors: InvalidArgument (a frame that is not gray of 8 bits in host memory,
+/// the size of the images, boxes).
+Expected<std::size_t> add_characters(const Frame& frame, std::span<const LabeledBox> boxes,
+                                     LabeledImages& images) noexcept;
 
 /// What a network says of an image.
 struct CharacterScores {

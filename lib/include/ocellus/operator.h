@@ -71,6 +71,7 @@ struct OperatorInfo {
   int support_frames = 1;              ///< number of frames that a result is computed from
   float delay_frames = 0.0f;           ///< age of the moment that a result describes, in frames
   bool keeps_state = false;            ///< true if a result depends on previous frames
+  bool learns = false;                 ///< true if frames change its model; `reset` keeps that
   /// The method of computation in a few words. A created operator may add to it what it chose for
   /// its backend.
   char summary[160] = {};
@@ -104,10 +105,10 @@ struct OperatorStats {
 /// An operator on an engine. A movable handle; a moved-from object can only be destroyed or
 /// assigned to.
 ///
-/// `submit`, `wait`, `reset` and `stats` of one object must not run at the same time, except `wait`
-/// with `submit`. Different objects are independent, even on one engine. Frame and output must
-/// remain valid until `wait` reports the frame as done or until `reset` or the destructor returns.
-/// This also holds after DeadlineMissed.
+/// The calls for one object must not run at the same time, except `wait` with `submit`. Different
+/// objects are independent, even on one engine. Frame and output must remain valid until `wait`
+/// reports the frame as done or until `reset` or the destructor returns. This also holds after
+/// DeadlineMissed.
 class OperatorHandle {
  public:
   OperatorHandle(OperatorHandle&&) noexcept;
@@ -130,6 +131,19 @@ class OperatorHandle {
   /// Waits for running work, drops queued frames and their tickets, and forgets all previous
   /// frames. Keeps the memory.
   void reset() noexcept;
+
+  /// Writes what the operator has learned to a model file, piece by piece beside `path`, and then
+  /// renames it. The file has what exactly the frames have taught that were submitted before and
+  /// not dropped by `reset`; the call waits until they are done, and their tickets stay valid. Does
+  /// not allocate. Not for the real-time path: it waits for the storage. Errors: Unsupported (the
+  /// operator does not learn), InvalidArgument (path), IoError, DeviceLost, System.
+  Expected<void> save_model(const char* path) noexcept;
+
+  /// Takes over what another operator has learned, such as one for frames of another size. Waits
+  /// for the frames in flight of both. Does not allocate. Errors: Unsupported (one of them does not
+  /// learn), InvalidArgument (their models have different shapes), DeviceLost, System. After an
+  /// error of the last two kinds, what this operator has learned is undefined; create it again.
+  Expected<void> take_learned(OperatorHandle& from) noexcept;
 
   /// Statistics since creation.
   OperatorStats stats() const noexcept;

@@ -1,5 +1,5 @@
-// Neocognitron on the CPU: workers take fields when characters are found and candidates when they
-// are recognized.
+// Neocognitron on the CPU: workers take halves of fields when ink is found, fields when characters
+// are found, and candidates when they are recognized.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -25,7 +25,17 @@ class CpuNeocognitron final : public CpuOperator {
         bands_(Bands::cut(plan.size.height, workers, 4, 16)) {}
 
  private:
-  enum Step : int { kConvert, kFind, kCollect, kRecognize, kFinish, kSteps };
+  enum Step : int {
+    kConvert,
+    kMeasure,
+    kSetLevels,
+    kExtract,
+    kFind,
+    kCollect,
+    kRecognize,
+    kFinish,
+    kSteps
+  };
 
   void layout(LayoutBuilder& builder) noexcept override {
     network_.layout(plan_.model, plan_.max_active, builder);
@@ -50,7 +60,10 @@ class CpuNeocognitron final : public CpuOperator {
   void build_steps(JobStep* steps, StepContext* contexts) noexcept override {
     steps[kConvert] = {&CpuNeocognitron::convert, &contexts[kConvert],
                        converts() ? bands_.count() : 0};
-    steps[kFind] = {&CpuNeocognitron::find, &contexts[kFind], reader_.parts()};
+    steps[kMeasure] = {&CpuNeocognitron::measure, &contexts[kMeasure], reader_.halves()};
+    steps[kSetLevels] = {&CpuNeocognitron::set_levels, &contexts[kSetLevels], reader_.fields()};
+    steps[kExtract] = {&CpuNeocognitron::extract, &contexts[kExtract], reader_.halves()};
+    steps[kFind] = {&CpuNeocognitron::find, &contexts[kFind], reader_.fields()};
     steps[kCollect] = {&CpuNeocognitron::collect, &contexts[kCollect], 1};
     steps[kRecognize] = {&CpuNeocognitron::recognize, &contexts[kRecognize], 0};
     steps[kFinish] = {&CpuNeocognitron::finish, &contexts[kFinish], 1};
@@ -84,10 +97,18 @@ class CpuNeocognitron final : public CpuOperator {
     }
   }
 
-  static void find(void* context, int part, int) noexcept {
+  static void measure(void* context, int part, int) noexcept {
     CpuNeocognitron& self = self_of(context);
-    self.reader_.find(part, self.plane_of(frame_of(context)));
+    self.reader_.measure(part, self.plane_of(frame_of(context)));
   }
+  static void set_levels(void* context, int part, int) noexcept {
+    self_of(context).reader_.set_levels(part);
+  }
+  static void extract(void* context, int part, int) noexcept {
+    CpuNeocognitron& self = self_of(context);
+    self.reader_.extract(part, self.plane_of(frame_of(context)));
+  }
+  static void find(void* context, int part, int) noexcept { self_of(context).reader_.find(part); }
 
   static void collect(void* context, int, int) noexcept {
     CpuNeocognitron& self = self_of(context);

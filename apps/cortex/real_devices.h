@@ -1,0 +1,58 @@
+// Devices of this machine for a placed cortical network: their names, their measured times, and
+// their engines.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ocellus/cortical_profile.h"
+#include "ocellus/ocellus.h"
+
+namespace ocellus::app {
+
+inline constexpr const char* kAllDevices = "auto";
+
+/// What the help of an option says about its value.
+inline constexpr const char* kDevicesHelp =
+    "Devices of this machine with spaces between them: cpu or cuda:N, each with a limit of its "
+    "memory after a comma, such as \"cuda:0,3GB cpu\"; auto: all";
+
+struct RealDevice {
+  PlacementDevice placement;
+  EngineConfig engine;  ///< without its memory
+};
+
+/// Parses devices of this machine. `option` is named in errors; `threads`: of the CPU, 0: all.
+/// Throws InputError.
+std::vector<RealDevice> parse_real_devices(const std::string& option, const std::string& text,
+                                           int threads);
+
+/// Measures the devices for a network. Throws InputError.
+void measure_devices(const CorticalNetworkConfig& config, const CorticalProfile& profile,
+                     std::vector<RealDevice>& devices);
+
+std::vector<PlacementDevice> placement_devices(const std::vector<RealDevice>& devices);
+
+/// A network on its devices.
+class PlacedRun {
+ public:
+  /// Throws InputError.
+  PlacedRun(const CorticalNetworkConfig& config, const CorticalPlacement& placement,
+            const std::vector<RealDevice>& devices);
+
+  PlacedCorticalNetwork& network() { return *network_; }
+  /// Memory for an image; pinned if a GPU computes.
+  std::uint8_t* image() { return image_; }
+  MemorySpace space() const { return space_; }
+
+ private:
+  std::vector<Engine> engines_;
+  std::vector<Buffer> buffers_;
+  std::vector<std::uint8_t> ordinary_;
+  std::uint8_t* image_ = nullptr;
+  MemorySpace space_ = MemorySpace::kHost;
+  std::unique_ptr<PlacedCorticalNetwork> network_;
+};
+
+}  // namespace ocellus::app

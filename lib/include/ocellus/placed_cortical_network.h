@@ -1,0 +1,95 @@
+// A cortical network on several devices: CUDA devices and the CPU compute the parts that a
+// placement gives them (ocellus/cortical_placement.h).
+//
+// Winners and weights are those of CorticalNetwork, for any placement: random numbers depend on the
+// number of a hypercolumn in the whole network.
+//
+// A step sends the pixels of each part to its device, and computes the split levels on all devices
+// at once. The winners of the highest split level go to the GPU where the parts meet, from device
+// to device where the devices can, otherwise through pinned memory. Its winners go to the host, and
+// the CPU computes the levels that are left.
+//
+// Where the placement streams, the host keeps the subtrees in pinned memory. They pass through two
+// buffers of the GPU: while a turn is computed, the last one is written back and the next one is
+// loaded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "ocellus/cortical_network.h"
+#include "ocellus/cortical_placement.h"
+#include "ocellus/engine.h"
+
+#pragma GCC visibility push(default)  // exported by a shared library
+
+namespace ocellus {
+
+/// The state of a network. Not for several threads at once.
+///
+/// After an error of `step` the devices may have learned different steps. Every later `step` and
+/// `save_file` returns this error; create the network again, or load it.
+class PlacedCorticalNetwork {
+ public:
+  /// The memory that the engine of a device of the placement needs. Errors: those of `create` for
+  /// network and placement; InvalidArgument (there is no such device).
+  static Expected<Footprint> footprint(const CorticalNetworkConfig& config,
+                                       const CorticalPlacement& placement, int device) noexcept;
+
+  /// With `load_file`, the only call that takes memory. `engines`: one for each device of the
+  /// placement, in its order; null for a device that computes nothing. Two engines may be on one
+  /// CUDA device. The workers of the CPU's engine compute its part; `config.workers` has no
+  /// effect. No other thread may use the engines meanwhile. Errors: those of
+  /// CorticalNetwork::create; InvalidArgument (the placement is of another network; an engine is
+  /// missing, or of another kind than the device: the text names both), Unsupported (feedback),
+  /// OutOfMemory (the text names the device), DeviceLost.
+  static Expected<PlacedCorticalNetwork> create(const CorticalNetworkConfig& config,
+                                                const CorticalPlacement& placement,
+                                                std::span<Engine* const> engines) noexcept;
+
+  /// Reads a network that `save_file` of this class or of CorticalNetwork has written, and
+  /// continues where it was. Errors: those of `create` and of CorticalNetwork::load_file.
+  static Expected<PlacedCorticalNetwork> load_file(const char* path,
+                                                   const CorticalPlacement& placement,
+                                                   std::span<Engine* const> engines) noexcept;
+
+  /// As CorticalNetwork::save_file; CorticalNetwork can read the file. Errors: those of
+  /// CorticalNetwork::save_file, DeviceLost, System.
+  Expected<void> save_file(const char* path) noexcept;
+
+  PlacedCorticalNetwork(PlacedCorticalNetwork&& other) noexcept;
+  PlacedCorticalNetwork& operator=(PlacedCorticalNetwork&& other) noexcept;
+  ~PlacedCorticalNetwork();
+
+  /// As CorticalNetwork::step. Waits for the winners of the highest level. An image in memory of
+  /// kind kPinned is not copied by the host; kCuda is not allowed. Errors: InvalidArgument,
+  /// DeviceLost, System.
+  Expected<void> step(const std::uint8_t* image, std::ptrdiff_t stride, bool learn,
+                      MemorySpace space = MemorySpace::kHost) noexcept;
+
+  const CorticalNetworkConfig& config() const noexcept;
+  int levels() const noexcept;
+  ImageSize grid(int level) const noexcept;
+  int inputs(int level) const noexcept;
+  int minicolumns(int level) const noexcept;
+  std::uint64_t steps() const noexcept;  ///< in which the network has learned
+
+  /// Winners of the highest level in the last step, or kSilent.
+  std::span<const std::int32_t> winners() const noexcept;
+  /// Copies the winners of a level, one for each hypercolumn. Errors: DeviceLost, System.
+  Expected<void> read_winners(int level, std::span<std::int32_t> winners) noexcept;
+  /// Copies the weights of a hypercolumn, [minicolumn][input], in units of 2^-15. Errors:
+  /// DeviceLost, System.
+  Expected<void> read_weights(int level, int hypercolumn,
+                              std::span<std::uint16_t> weights) noexcept;
+
+ private:
+  struct State;
+  explicit PlacedCorticalNetwork(State* state) noexcept : state_(state) {}
+  State* state_ = nullptr;
+};
+
+}  // namespace ocellus
+
+#pragma GCC visibility pop
