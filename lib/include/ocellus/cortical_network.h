@@ -182,7 +182,7 @@ class CorticalNetwork {
   std::size_t memory() const noexcept;   ///< bytes that `create` took
 
  private:
-  struct State;
+  struct [[gnu::visibility("hidden")]] State;
   explicit CorticalNetwork(State* state) noexcept : state_(state) {}
   State* state_ = nullptr;
 };

@@ -85,7 +85,7 @@ class PlacedCorticalNetwork {
                               std::span<std::uint16_t> weights) noexcept;
 
  private:
-  struct State;
+  struct [[gnu::visibility("hidden")]] State;
   explicit PlacedCorticalNetwork(State* state) noexcept : state_(state) {}
   State* state_ = nullptr;
 };
