@@ -89,7 +89,7 @@ Expected<void> KernelFlow::load_uniform(Scope& cuda, const KernelConfig& kernels
 }
 
 Expected<void> KernelFlow::load_per_pixel(Scope& cuda, const KernelConfig& kernels) noexcept {
-  auto source = detail::KernelSource::open(kernels, plan_.size);
+  auto source = detail::KernelSource::open(kernels, plan_.kernel_image);
   if (!source) return tl::unexpected(source.error());
   const int pairs = plan_.convolutions * plan_.terms;
   const int taps = plan_.nx + plan_.ny + plan_.nt;
@@ -102,18 +102,21 @@ Expected<void> KernelFlow::load_per_pixel(Scope& cuda, const KernelConfig& kerne
     return tl::unexpected(
         make_error(Status::kOutOfMemory, "the system gave no memory to read the kernels"));
 
-  const Rect& support = plan_.support;
-  for (int y = 0; y < plan_.size.height; ++y) {
+  const Rect support = {plan_.support.x + plan_.kernel_x, plan_.support.y + plan_.kernel_y,
+                        plan_.support.width, plan_.support.height};
+  const int width = plan_.kernel_image.width;
+  for (int y = 0; y < plan_.kernel_image.height; ++y) {
     const int in_y = y - support.y;
+    // A file is read to its end, because it has one checksum.
     const bool row_inside = in_y >= 0 && in_y < support.height;
-    if (row_inside && in_y % tile_rows == 0) std::memset(row.get(), 0, row_bytes);
-    for (int x = 0; x < plan_.size.width; ++x) {
-      const int in_x = x - support.x;
-      const bool inside = row_inside && in_x >= 0 && in_x < support.width;
+    if (Expected<void> read = (*source)->skip(row_inside ? support.x : width); !read) return read;
+    if (!row_inside) continue;
+    if (in_y % tile_rows == 0) std::memset(row.get(), 0, row_bytes);
+    for (int in_x = 0; in_x < support.width; ++in_x) {
+      const int x = support.x + in_x;
       for (int pair = 0; pair < pairs; ++pair) {
         float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
         if (Expected<void> read = (*source)->next(wx, wy, wt); !read) return read;
-        if (!inside) continue;
         if (Expected<void> fits = detail::check_storage_range(plan_, x, y, pair, wx, wy, wt); !fits)
           return fits;
         const int pixel = in_y % tile_rows * kTileWidth + in_x % kTileWidth;
@@ -133,7 +136,9 @@ Expected<void> KernelFlow::load_per_pixel(Scope& cuda, const KernelConfig& kerne
         for (int i = 0; i < plan_.nt; ++i) put(wt[i]);
       }
     }
-    if (row_inside && (in_y % tile_rows == tile_rows - 1 || in_y == support.height - 1)) {
+    if (Expected<void> read = (*source)->skip(width - support.x - support.width); !read)
+      return read;
+    if (in_y % tile_rows == tile_rows - 1 || in_y == support.height - 1) {
       char* to = bank_ + static_cast<std::size_t>(in_y / tile_rows) * row_bytes;
       if (Expected<void> done = upload(cuda, to, row.get(), row_bytes); !done) return done;
     }

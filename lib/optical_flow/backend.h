@@ -21,4 +21,8 @@ std::unique_ptr<OperatorInstance> make_flow_cuda(const OpticalFlowPlan& plan,
 std::unique_ptr<OperatorInstance> make_flow(const EngineInfo& engine, const OpticalFlowPlan& plan,
                                             const KernelConfig* kernels) noexcept;
 
+/// Creates an instance of WindowFlow without memory; null if the system has none.
+std::unique_ptr<OperatorInstance> make_window_flow_cpu(const OpticalFlowPlan& plan,
+                                                       int workers) noexcept;
+
 }  // namespace ocellus::detail

@@ -121,4 +121,18 @@ OperatorInfo info_of(const OpticalFlowPlan& plan) noexcept {
   return info;
 }
 
+OperatorInfo window_info_of(const OpticalFlowPlan& plan) noexcept {
+  OperatorInfo info = info_of(plan);
+  info.name = "window flow";
+  info.size = {plan.size.width, 3 * plan.size.height};
+  info.support_frames = 1;
+  info.delay_frames = 0.0f;
+  info.keeps_state = false;
+  std::snprintf(info.summary, sizeof(info.summary), "window %d", 2 * plan.radius + 1);
+  const double pixels = static_cast<double>(plan.roi.width) * plan.roi.height;
+  info.least_bytes = pixels * 4.0 * (3 + info.plane_count);
+  info.least_flops = pixels * solution_flops(2 * plan.radius + 1);
+  return info;
+}
+
 }  // namespace ocellus::detail

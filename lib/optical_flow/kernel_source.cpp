@@ -33,7 +33,7 @@ struct Position {
 class GaussianSource final : public KernelSource {
  public:
   GaussianSource(const KernelConfig& kernels, ImageSize size) noexcept
-      : kernels_(kernels), width_(size.width) {
+      : KernelSource(kernels), kernels_(kernels), width_(size.width) {
     fovea_x_ =
         kernels.fovea_x < 0.0f ? (size.width - 1) / 2.0 : static_cast<double>(kernels.fovea_x);
     fovea_y_ =
@@ -55,6 +55,13 @@ class GaussianSource final : public KernelSource {
     copy(at_.convolution == 1 ? dy_ : gy_, kernels_.ny, wy);
     copy(at_.convolution == 2 ? dt_ : gt_, kernels_.nt, wt);
     at_.step(width_, kernels_.convolutions, kernels_.terms);
+    return {};
+  }
+
+  Expected<void> skip(int pixels) noexcept override {
+    at_.x += pixels;
+    at_.y += at_.x / width_;
+    at_.x %= width_;
     return {};
   }
 
@@ -84,7 +91,7 @@ class GaussianSource final : public KernelSource {
 class CallbackSource final : public KernelSource {
  public:
   CallbackSource(const KernelConfig& kernels, ImageSize size) noexcept
-      : kernels_(kernels), width_(size.width) {}
+      : KernelSource(kernels), kernels_(kernels), width_(size.width) {}
 
   Expected<void> next(float* wx, float* wy, float* wt) noexcept override {
     std::fill(wx, wx + kernels_.nx, 0.0f);
@@ -116,6 +123,8 @@ class CallbackSource final : public KernelSource {
 
 class FileSource final : public KernelSource {
  public:
+  explicit FileSource(const KernelConfig& kernels) noexcept : KernelSource(kernels) {}
+
   Expected<void> open(const KernelConfig& kernels, ImageSize size) noexcept {
     if (Expected<void> opened = file_.open(kernels.path.c_str()); !opened) return opened;
     return file_.match(kernels, size);
@@ -187,6 +196,13 @@ Expected<void> check_storage_range(const OpticalFlowPlan& plan, int x, int y, in
       x, y, pair / plan.terms, pair % plan.terms, static_cast<double>(kHalfMax));
 }
 
+Expected<void> KernelSource::skip(int pixels) noexcept {
+  float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
+  for (int left = pixels * pairs_; left > 0; --left)
+    if (Expected<void> read = next(wx, wy, wt); !read) return read;
+  return {};
+}
+
 Expected<std::unique_ptr<KernelSource>> KernelSource::open(const KernelConfig& kernels,
                                                            ImageSize size) noexcept {
   switch (kernels.origin) {
@@ -196,7 +212,7 @@ Expected<std::unique_ptr<KernelSource>> KernelSource::open(const KernelConfig& k
     case KernelOrigin::kCallback:
       return make_source<CallbackSource>(kernels, size);
     case KernelOrigin::kFile: {
-      std::unique_ptr<FileSource> source(new (std::nothrow) FileSource);
+      std::unique_ptr<FileSource> source(new (std::nothrow) FileSource(kernels));
       if (!source) return no_memory();
       if (const Expected<void> opened = source->open(kernels, size); !opened)
         return tl::unexpected(opened.error());

@@ -32,9 +32,18 @@ class KernelSource {
   /// Writes the next nx + ny + nt taps. Errors: InvalidArgument (a tap that is not finite),
   /// CorruptFile, IoError.
   virtual Expected<void> next(float* wx, float* wy, float* wt) noexcept = 0;
+  /// Passes over all taps of the next `pixels` pixels. Errors: those of `next`.
+  virtual Expected<void> skip(int pixels) noexcept;
 
   static Expected<std::unique_ptr<KernelSource>> open(const KernelConfig& kernels,
                                                       ImageSize size) noexcept;
+
+ protected:
+  explicit KernelSource(const KernelConfig& kernels) noexcept
+      : pairs_(kernels.convolutions * kernels.terms) {}
+
+ private:
+  int pairs_;  // of convolution and term, for each pixel
 };
 
 }  // namespace ocellus::detail

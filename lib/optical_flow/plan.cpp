@@ -10,7 +10,17 @@ namespace ocellus {
 namespace detail {
 namespace {
 
-Check check_kernels(const KernelConfig& kernels) noexcept {
+Check check_kernels(const KernelConfig& kernels, ImageSize size) noexcept {
+  if (kernels.image != ImageSize{} &&
+      (kernels.image_x < 0 || kernels.image_y < 0 || kernels.image.width > kMaxImageSide ||
+       kernels.image.height > kMaxImageSide || kernels.image_x > kernels.image.width - size.width ||
+       kernels.image_y > kernels.image.height - size.height)) {
+    return invalid_argument(
+        "kernels.image is %dx%d; frames of %dx%d at (%d, %d) must lie in it, and it can have %d "
+        "pixels along each side",
+        kernels.image.width, kernels.image.height, size.width, size.height, kernels.image_x,
+        kernels.image_y, kMaxImageSide);
+  }
   if (kernels.form != KernelForm::kUniform && kernels.form != KernelForm::kPerPixel) {
     return invalid_argument("kernels.form is %d; it must be kUniform or kPerPixel",
                             static_cast<int>(kernels.form));
@@ -58,6 +68,10 @@ Check check_kernels(const KernelConfig& kernels) noexcept {
 
 void set_kernels(const KernelConfig& kernels, CoefficientStorage storage,
                  OpticalFlowPlan& plan) noexcept {
+  const bool part = kernels.image != ImageSize{};
+  plan.kernel_image = part ? kernels.image : plan.size;
+  plan.kernel_x = part ? kernels.image_x : 0;
+  plan.kernel_y = part ? kernels.image_y : 0;
   plan.form = kernels.form;
   plan.origin = kernels.origin;
   plan.nx = kernels.nx;
@@ -78,7 +92,9 @@ Rect grow(const Rect& rect, int by, ImageSize size) noexcept {
   return {left, top, right - left, bottom - top};
 }
 
-void set_window(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexcept {
+/// `config`: OpticalFlowConfig or WindowFlowConfig, whose members of the window are the same.
+template <typename Config>
+void set_window(const Config& config, OpticalFlowPlan& plan) noexcept {
   plan.radius = config.window / 2;
   double weight[kMaxWindow / 2 + 1] = {};
   double sum = 0.0;
@@ -90,6 +106,8 @@ void set_window(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexcept
   }
   for (int k = 0; k <= plan.radius; ++k)
     plan.weight[static_cast<std::size_t>(k)] = static_cast<float>(weight[k] / sum);
+  plan.confidence_threshold = config.confidence_threshold;
+  plan.invalid = config.invalid;
 }
 
 void set_pyramid(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexcept {
@@ -129,7 +147,8 @@ Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
   plan.support = grow(plan.roi, plan.radius, plan.size);
   switch (config.method) {
     case FlowMethod::kKernels:
-      if (Check c = check_kernels(config.kernels); !c) return tl::unexpected(c.error());
+      if (Check c = check_kernels(config.kernels, config.size); !c)
+        return tl::unexpected(c.error());
       if (config.kernels.convolutions != 3) {
         return invalid_argument(
             "kernels.convolutions is %d; optical flow needs the 3 derivatives Ix, Iy, It",
@@ -141,8 +160,6 @@ Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
       set_pyramid(config, plan);
       break;
   }
-  plan.confidence_threshold = config.confidence_threshold;
-  plan.invalid = config.invalid;
   return plan;
 }
 
@@ -151,7 +168,7 @@ Expected<OpticalFlowPlan> make_plan(const SpatioTemporalFilterConfig& config) no
     return tl::unexpected(c.error());
   if (Check c = check_options(SpatioTemporalFilterConfig::options(), &config); !c)
     return tl::unexpected(c.error());
-  if (Check c = check_kernels(config.kernels); !c) return tl::unexpected(c.error());
+  if (Check c = check_kernels(config.kernels, config.size); !c) return tl::unexpected(c.error());
   OpticalFlowPlan plan;
   plan.filter_only = true;
   plan.size = config.size;
@@ -160,6 +177,28 @@ Expected<OpticalFlowPlan> make_plan(const SpatioTemporalFilterConfig& config) no
   plan.support = plan.roi;
   plan.depth = config.depth;
   set_kernels(config.kernels, config.storage, plan);
+  return plan;
+}
+
+Expected<OpticalFlowPlan> make_plan(const WindowFlowConfig& config) noexcept {
+  if (Check c = check_geometry(config.size, PixelFormat::kFloat32, config.roi, config.depth); !c)
+    return tl::unexpected(c.error());
+  // The ranges of the window are those of optical flow.
+  OpticalFlowConfig flow = OpticalFlowConfig::with_kernels(config.size);
+  flow.window = config.window;
+  flow.window_weight = config.window_weight;
+  flow.window_sigma = config.window_sigma;
+  flow.confidence_threshold = config.confidence_threshold;
+  flow.invalid = config.invalid;
+  if (Check c = check_options(OpticalFlowConfig::options(), &flow); !c)
+    return tl::unexpected(c.error());
+  OpticalFlowPlan plan;
+  plan.size = config.size;
+  plan.format = PixelFormat::kFloat32;
+  plan.roi = whole_or(config.roi, config.size);
+  plan.support = {0, 0, config.size.width, config.size.height};
+  plan.depth = config.depth;
+  set_window(config, plan);
   return plan;
 }
 

@@ -7,6 +7,7 @@
 #include "core/operator_instance.h"
 #include "ocellus/optical_flow.h"
 #include "ocellus/spatio_temporal_filter.h"
+#include "ocellus/window_flow.h"
 
 namespace ocellus::detail {
 
@@ -31,6 +32,10 @@ struct OpticalFlowPlan {
   // kKernels
   KernelForm form = KernelForm::kUniform;
   KernelOrigin origin = KernelOrigin::kGaussian;
+  /// The image that the kernels are made for, and the position of the frame in it.
+  ImageSize kernel_image;
+  int kernel_x = 0;
+  int kernel_y = 0;
   int nx = 0;
   int ny = 0;
   int nt = 0;
@@ -57,12 +62,17 @@ struct OpticalFlowPlan {
 /// and its range.
 Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept;
 Expected<OpticalFlowPlan> make_plan(const SpatioTemporalFilterConfig& config) noexcept;
+/// `size` and `support` are those of the planes.
+Expected<OpticalFlowPlan> make_plan(const WindowFlowConfig& config) noexcept;
 
 static_assert(kMaxConvolutions <= kMaxOutputPlanes && kMaxKernelTaps <= kMaxSupportFrames);
 
 /// Output planes of optical flow are u, v and confidence (optional). The filter has one output
 /// plane for each convolution.
 OperatorInfo info_of(const OpticalFlowPlan& plan) noexcept;
+
+/// The info of WindowFlow.
+OperatorInfo window_info_of(const OpticalFlowPlan& plan) noexcept;
 
 /// Number of operations per pixel for the window's sums and the solution, without the derivatives.
 double solution_flops(int window) noexcept;

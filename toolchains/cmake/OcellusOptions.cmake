@@ -231,6 +231,11 @@ endif()
 ocellus_optional(OCELLUS_GST_CUDA "${gst_cuda_found}"
   "one of its dependencies (gstreamer-cuda-1.0 of libgstreamer-plugins-bad1.0-dev, OCELLUS_CUDA, OCELLUS_GSTREAMER)")
 
+if(OCELLUS_MPI)
+  set(MPI_CXX_SKIP_MPICXX ON)  # the C interface is used
+  find_package(MPI 3.1 REQUIRED COMPONENTS CXX)
+endif()
+
 function(ocellus_print_summary)
   if(NOT PROJECT_IS_TOP_LEVEL)
     return()
@@ -240,7 +245,7 @@ function(ocellus_print_summary)
   foreach(part OCELLUS_CUDA OCELLUS_GSTREAMER OCELLUS_GST_CUDA OCELLUS_OPENCV)
     message(STATUS "  ${part}: ${${part}} -> ${${part}_FOUND}")
   endforeach()
-  foreach(part OCELLUS_APPS OCELLUS_TESTS OCELLUS_WERROR OCELLUS_HARDENING OCELLUS_SANITIZE)
+  foreach(part OCELLUS_MPI OCELLUS_APPS OCELLUS_TESTS OCELLUS_WERROR OCELLUS_HARDENING OCELLUS_SANITIZE)
     message(STATUS "  ${part}: ${${part}}")
   endforeach()
   message(STATUS "")

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "ocellus/frame.h"
 #include "ocellus/options.h"
 
 #pragma GCC visibility push(default)  // exported by a shared library
@@ -75,6 +76,12 @@ struct KernelConfig {
   void* user = nullptr;               ///< kCallback: first argument of the callback
   /// kFile: path of the file, which must have the same form, taps, convolutions and terms.
   Text<kMaxOptionText> path;
+
+  /// kPerPixel: the image that the kernels are made for, when the frames are a part of it; 0x0: the
+  /// frames are the whole image. C++ only, without an option.
+  ImageSize image;
+  int image_x = 0;  ///< position of the frame's first pixel in `image`
+  int image_y = 0;
 };
 
 }  // namespace ocellus

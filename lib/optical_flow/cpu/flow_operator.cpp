@@ -30,8 +30,8 @@ Expected<void> FlowOperator::prepare() noexcept {
   return load(*std::exchange(kernels_, nullptr));
 }
 
-float FlowOperator::invalid_value() const noexcept {
-  return plan_.invalid == InvalidFlow::kNan ? std::numeric_limits<float>::quiet_NaN() : 0.0f;
+float invalid_value(const OpticalFlowPlan& plan) noexcept {
+  return plan.invalid == InvalidFlow::kNan ? std::numeric_limits<float>::quiet_NaN() : 0.0f;
 }
 
 void FlowOperator::write_bad(const FrameJob& frame) noexcept {
@@ -39,7 +39,7 @@ void FlowOperator::write_bad(const FrameJob& frame) noexcept {
     if (!frame.wants(p)) continue;
     const float value = plan_.filter_only ? std::numeric_limits<float>::quiet_NaN()
                         : p == 2          ? 0.0f
-                                          : invalid_value();
+                                          : invalid_value(plan_);
     for (int y = 0; y < plan_.roi.height; ++y) {
       float* const row = frame.out_row<float>(p, y);
       std::fill(row, row + plan_.roi.width, value);

@@ -7,6 +7,9 @@
 
 namespace ocellus::detail {
 
+/// The value of u and v where the flow is invalid.
+float invalid_value(const OpticalFlowPlan& plan) noexcept;
+
 class FlowOperator : public CpuOperator {
  protected:
   FlowOperator(const OpticalFlowPlan& plan, int workers, const KernelConfig* kernels) noexcept;
@@ -16,7 +19,6 @@ class FlowOperator : public CpuOperator {
   virtual Expected<void> load(const KernelConfig& kernels) noexcept = 0;
   /// Writes the invalid value to all planes.
   void write_bad(const FrameJob& frame) noexcept final;
-  float invalid_value() const noexcept;
 
   OpticalFlowPlan plan_;
 

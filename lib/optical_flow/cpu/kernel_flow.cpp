@@ -93,7 +93,7 @@ Expected<void> KernelFlow::load(const KernelConfig& kernels) noexcept {
 }
 
 Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels) noexcept {
-  auto source = KernelSource::open(kernels, plan_.size);
+  auto source = KernelSource::open(kernels, plan_.kernel_image);
   if (!source) return tl::unexpected(source.error());
   const int pairs = plan_.convolutions * plan_.terms;
   const int per_pair = plan_.nx + plan_.ny + plan_.nt;
@@ -111,17 +111,20 @@ Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels) noexcept 
     return tl::unexpected(
         make_error(Status::kOutOfMemory, "the system gave no memory to read the kernels"));
 
-  const Rect& support = plan_.support;
-  for (int y = 0; y < plan_.size.height; ++y) {
+  const Rect support = {plan_.support.x + plan_.kernel_x, plan_.support.y + plan_.kernel_y,
+                        plan_.support.width, plan_.support.height};
+  const int width = plan_.kernel_image.width;
+  for (int y = 0; y < plan_.kernel_image.height; ++y) {
+    // A file is read to its end, because it has one checksum.
+    const bool row_inside = y >= support.y && y < support.y + support.height;
+    if (Expected<void> read = (*source)->skip(row_inside ? support.x : width); !read) return read;
+    if (!row_inside) continue;
     std::fill(block.get(), block.get() + per_block, 0.0f);
-    for (int x = 0; x < plan_.size.width; ++x) {
-      const int at = x - support.x;
-      const bool inside =
-          y >= support.y && y < support.y + support.height && at >= 0 && at < support.width;
+    for (int at = 0; at < support.width; ++at) {
+      const int x = support.x + at;
       for (int pair = 0; pair < pairs; ++pair) {
         float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
         if (Expected<void> read = (*source)->next(wx, wy, wt); !read) return read;
-        if (!inside) continue;
         if (Expected<void> fits = check_storage_range(plan_, x, y, pair, wx, wy, wt); !fits)
           return fits;
         float* to =
@@ -130,7 +133,7 @@ Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels) noexcept 
         for (int i = 0; i < plan_.ny; ++i) *to = wy[plan_.ny - 1 - i], to += kRingBlock;
         for (int i = 0; i < plan_.nt; ++i) *to = wt[i], to += kRingBlock;
       }
-      if (inside && (at % kRingBlock == kRingBlock - 1 || at == support.width - 1)) {
+      if (at % kRingBlock == kRingBlock - 1 || at == support.width - 1) {
         const std::size_t index = static_cast<std::size_t>(at / kRingBlock) * per_block;
         store_coefficients(
             plan_.storage, block.get(), per_block,
@@ -138,6 +141,8 @@ Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels) noexcept 
         std::fill(block.get(), block.get() + per_block, 0.0f);
       }
     }
+    if (Expected<void> read = (*source)->skip(width - support.x - support.width); !read)
+      return read;
   }
   return {};
 }
@@ -362,7 +367,7 @@ void KernelFlow::solve(FrameJob& frame, int band, const Scratch& scratch) noexce
     return static_cast<float*>(frame.out.planes[static_cast<std::size_t>(p)].data);
   };
   const WindowOutput out = {plane(0), plane(1), plane(2), frame.out.planes[0].stride};
-  solve_planes(plan_, planes, invalid_value(), scratch.window, begin, end, out);
+  solve_planes(plan_, planes, invalid_value(plan_), scratch.window, begin, end, out);
 }
 
 }  // namespace ocellus::detail

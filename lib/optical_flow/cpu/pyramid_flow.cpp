@@ -503,7 +503,7 @@ void PyramidFlow::finish(FrameJob& frame, const Step& step, int begin, int end,
     std::memcpy(u, flow.u.row(at) + x, bytes);
     std::memcpy(v, flow.v.row(at) + x, bytes);
     if (plan_.confidence_threshold > 0.0f) {
-      mark_invalid_row(confidence, plan_.confidence_threshold, invalid_value(), u, v,
+      mark_invalid_row(confidence, plan_.confidence_threshold, invalid_value(plan_), u, v,
                        plan_.roi.width);
     }
     std::memcpy(frame.out_row<float>(0, y), u, bytes);

@@ -1,0 +1,63 @@
+// WindowFlow: the weighted 2x2 solution of Lucas and Kanade on derivatives that the caller gives.
+//
+// Source: Ohmura et al. 2011, equation (3). OpticalFlow with kernels has the same solution after
+// its convolutions. Programs that compute the derivatives themselves, or on several computers, use
+// this operator for the rest.
+#pragma once
+
+#include <utility>
+
+#include "ocellus/engine.h"
+#include "ocellus/frame.h"
+#include "ocellus/memory.h"
+#include "ocellus/operator.h"
+#include "ocellus/optical_flow.h"
+#include "ocellus/status.h"
+
+#pragma GCC visibility push(default)  // exported by a shared library
+
+namespace ocellus {
+
+/// Configuration of WindowFlow. Members with the names of OpticalFlowConfig have its meaning and
+/// ranges.
+struct WindowFlowConfig {
+  ImageSize size;  ///< of one plane of derivatives; 1x1 to 16384x16384
+  Rect roi;        ///< empty: the whole plane; flow is computed and written only here
+  int depth = 1;   ///< frames in flight, 1 to 8
+  int window = 11;
+  WindowWeight window_weight = WindowWeight::kBox;
+  float window_sigma = 4.0f;
+  float confidence_threshold = 0.0f;
+  InvalidFlow invalid = InvalidFlow::kNan;
+
+  /// The solution of an OpticalFlowConfig with kernels, for planes of this size.
+  static WindowFlowConfig of(const OpticalFlowConfig& flow, ImageSize size,
+                             const Rect& roi) noexcept;
+};
+
+/// The operator. A frame is one block of floats (kFloat32) with three planes below each other: Ix,
+/// Iy, It. Its size is (size.width, 3 size.height), and its rows are at least `row_floats` floats
+/// apart, because rows are read in whole vectors. Results are those of OpticalFlow. Outside the
+/// planes, the nearest row and column are repeated. Derivatives that are not finite give invalid
+/// flow in the windows that see them.
+class WindowFlow : public OperatorHandle {
+ public:
+  /// Least distance of two rows of a frame, in floats.
+  static int row_floats(int width) noexcept;
+
+  /// Errors: InvalidArgument, as for `create`.
+  static Expected<OperatorInfo> info_for(const WindowFlowConfig& config) noexcept;
+  /// Errors: InvalidArgument and Unsupported, as for `create`.
+  static Expected<Footprint> footprint(const EngineInfo& engine,
+                                       const WindowFlowConfig& config) noexcept;
+  /// Errors: InvalidArgument (the text names the field, its value and its range), Unsupported (the
+  /// engine's backend is not the CPU), OutOfMemory.
+  static Expected<WindowFlow> create(Engine& engine, const WindowFlowConfig& config) noexcept;
+
+ private:
+  explicit WindowFlow(OperatorHandle handle) noexcept : OperatorHandle(std::move(handle)) {}
+};
+
+}  // namespace ocellus
+
+#pragma GCC visibility pop

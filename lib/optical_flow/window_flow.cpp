@@ -1,0 +1,63 @@
+#include "ocellus/window_flow.h"
+
+#include "image/separable_filter.h"
+#include "optical_flow/backend.h"
+
+namespace ocellus {
+namespace {
+
+Expected<detail::OpticalFlowPlan> plan_on(const EngineInfo& engine,
+                                          const WindowFlowConfig& config) noexcept {
+  auto plan = detail::make_plan(config);
+  if (plan && engine.backend != BackendKind::kCpu) {
+    return tl::unexpected(make_error(Status::kUnsupported,
+                                     "WindowFlow computes on the CPU; the engine's backend is %s",
+                                     backend_name(engine.backend)));
+  }
+  return plan;
+}
+
+}  // namespace
+
+WindowFlowConfig WindowFlowConfig::of(const OpticalFlowConfig& flow, ImageSize size,
+                                      const Rect& roi) noexcept {
+  WindowFlowConfig config;
+  config.size = size;
+  config.roi = roi;
+  config.depth = flow.depth;
+  config.window = flow.window;
+  config.window_weight = flow.window_weight;
+  config.window_sigma = flow.window_sigma;
+  config.confidence_threshold = flow.confidence_threshold;
+  config.invalid = flow.invalid;
+  return config;
+}
+
+int WindowFlow::row_floats(int width) noexcept {
+  return static_cast<int>(detail::row_stride(width));
+}
+
+Expected<OperatorInfo> WindowFlow::info_for(const WindowFlowConfig& config) noexcept {
+  const auto plan = detail::make_plan(config);
+  if (!plan) return tl::unexpected(plan.error());
+  return detail::window_info_of(*plan);
+}
+
+Expected<Footprint> WindowFlow::footprint(const EngineInfo& engine,
+                                          const WindowFlowConfig& config) noexcept {
+  const auto plan = plan_on(engine, config);
+  if (!plan) return tl::unexpected(plan.error());
+  return detail::footprint_of(detail::make_window_flow_cpu(*plan, engine.workers));
+}
+
+Expected<WindowFlow> WindowFlow::create(Engine& engine, const WindowFlowConfig& config) noexcept {
+  const auto plan = plan_on(engine.info(), config);
+  if (!plan) return tl::unexpected(plan.error());
+  Expected<OperatorHandle> made =
+      detail::make_operator(engine, detail::window_info_of(*plan),
+                            detail::make_window_flow_cpu(*plan, engine.info().workers));
+  if (!made) return tl::unexpected(made.error());
+  return WindowFlow(std::move(*made));
+}
+
+}  // namespace ocellus
