@@ -78,7 +78,7 @@ class RegionFlow {
                                         const Rect& region) noexcept;
 
  private:
-  RegionFlow(Engine engine, SpatioTemporalFilter filter, WindowFlow window) noexcept
+  RegionFlow(Engine&& engine, SpatioTemporalFilter&& filter, WindowFlow&& window) noexcept
       : engine_(std::move(engine)), filter_(std::move(filter)), window_(std::move(window)) {}
 
   RegionPlaces places_;

@@ -79,7 +79,7 @@ struct KernelConfig {
 
   /// kPerPixel: the image that the kernels are made for, when the frames are a part of it; 0x0: the
   /// frames are the whole image. C++ only, without an option.
-  ImageSize image;
+  ImageSize image{};
   int image_x = 0;  ///< position of the frame's first pixel in `image`
   int image_y = 0;
 };
