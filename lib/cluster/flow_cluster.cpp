@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -146,6 +147,10 @@ struct FlowCluster::State {
   std::uint64_t oldest = 0;            // root: not released
   std::uint64_t next_derivatives = 0;  // whose derivatives begin next
   bool finishing = false;
+  /// Without split communication: transfers that must end before anything else goes on. They are
+  /// polled and not waited for, because a rank that ended would block this one for ever.
+  std::array<Messages*, 4 * kMaxClusterFrames> awaited{};
+  std::size_t awaited_count = 0;
   Error failure;  // status kOk: none
   std::int64_t began_ns = 0;
   ClusterRankReport report;
@@ -174,6 +179,9 @@ struct FlowCluster::State {
   void begin_receive(Slot& slot);
   void begin_frame(Slot& slot);
   void add_event(ClusterStage stage, const Slot& slot, std::int64_t begin);
+  void await(Messages& messages) {
+    if (!config.split_communication) awaited[awaited_count++] = &messages;
+  }
   /// Moves a slot on as far as possible. Computing is waited for until the deadline. Returns true
   /// if it moved.
   bool advance(Slot& slot, Deadline deadline);
@@ -181,6 +189,8 @@ struct FlowCluster::State {
   void idle();
   void fail(const Error& error);
   void finish_frames();
+  /// What must be added to this rank's clock to give the root's. Collective.
+  std::int64_t root_clock_ahead();
   Expected<void> collect();
 };
 
@@ -253,8 +263,7 @@ void FlowCluster::State::make_messages() {
 
 void FlowCluster::State::add_event(ClusterStage stage, const Slot& slot, std::int64_t begin) {
   if (events.size() == static_cast<std::size_t>(config.trace_events)) return;
-  events.push_back({begin - began_ns, now_ns() - began_ns,
-                    static_cast<std::uint32_t>(slot.header.frame), rank, stage});
+  events.push_back({begin, now_ns(), static_cast<std::uint32_t>(slot.header.frame), rank, stage});
 }
 
 void FlowCluster::State::begin_receive(Slot& slot) {
@@ -269,7 +278,7 @@ void FlowCluster::State::begin_frame(Slot& slot) {
     slot.frame_out_open = true;
     slot.frame_out.start();
     report.frame_bytes += slot.frame_out.bytes();
-    if (!config.split_communication) slot.frame_out.wait();
+    await(slot.frame_out);
   }
   report.frame_bytes += slot.frame_in.bytes();
   // Early, so that the messages of faster ranks need no buffer.
@@ -325,10 +334,8 @@ bool FlowCluster::State::advance(Slot& slot, Deadline deadline) {
       slot.begin_ns = now_ns();
       slot.halo_out.start();
       report.halo_bytes += slot.halo_out.bytes();
-      if (!config.split_communication) {
-        slot.halo_in.wait();
-        slot.halo_out.wait();
-      }
+      await(slot.halo_in);
+      await(slot.halo_out);
       slot.progress = Progress::kExchange;
       return true;
     }
@@ -363,7 +370,7 @@ bool FlowCluster::State::advance(Slot& slot, Deadline deadline) {
       slot.begin_ns = now_ns();
       slot.result_out.start();
       report.result_bytes += slot.result_out.bytes();
-      if (!config.split_communication) slot.result_out.wait();
+      await(slot.result_out);
       slot.progress = Progress::kSending;
       return true;
     case Progress::kSending:
@@ -383,9 +390,12 @@ bool FlowCluster::State::advance(Slot& slot, Deadline deadline) {
 }
 
 bool FlowCluster::State::advance_all() {
+  for (; awaited_count > 0; --awaited_count)
+    if (!awaited[awaited_count - 1]->done()) return false;
   bool moved = false;
   // Frames that are further on come first, so that a frame is not held up by later ones.
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(config.frames_in_flight); ++i) {
+    if (awaited_count > 0) break;
     const std::uint64_t frame = (is_root() ? oldest : next_derivatives) + i;
     moved |= advance(slot_of(frame), Deadline::immediate());
   }
@@ -395,18 +405,17 @@ bool FlowCluster::State::advance_all() {
 void FlowCluster::State::idle() {
   // A frame that is computed wakes this thread. Messages are looked for in between.
   Slot* waiting = nullptr;
-  bool travels = false;
+  bool travels = awaited_count > 0;
   for (int s = 0; s < config.frames_in_flight; ++s) {
     Slot& slot = slots[static_cast<std::size_t>(s)];
     const bool computes =
         slot.progress == Progress::kDerivatives || slot.progress == Progress::kSolution;
-    travels |= slot.progress == Progress::kExchange || slot.progress == Progress::kCollecting ||
-               slot.progress == Progress::kSending;
+    travels |= slot.progress == Progress::kExchange || slot.progress == Progress::kSending;
     // Of two frames that compute, the workers end the older one first.
     if (computes && (waiting == nullptr || slot.header.frame < waiting->header.frame))
       waiting = &slot;
   }
-  if (waiting != nullptr) {
+  if (waiting != nullptr && awaited_count == 0) {
     advance(*waiting, Deadline::after(std::chrono::microseconds(100)));
     return;
   }
@@ -431,7 +440,41 @@ void FlowCluster::State::finish_frames() {
     if (!advance_all()) idle();
 }
 
+std::int64_t FlowCluster::State::root_clock_ahead() {
+  constexpr int kTag = 48;
+  constexpr int kRounds = 8;
+  std::int64_t ahead = 0;
+  std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
+  for (int peer = 1; peer < ranks; ++peer) {
+    for (int round = 0; round < kRounds; ++round) {
+      std::int64_t there = 0;
+      if (is_root()) {
+        MPI_Recv(&there, 1, MPI_INT64_T, peer, kTag, communicator, MPI_STATUS_IGNORE);
+        there = now_ns();
+        MPI_Send(&there, 1, MPI_INT64_T, peer, kTag, communicator);
+      } else if (peer == rank) {
+        const std::int64_t sent = now_ns();
+        MPI_Send(&sent, 1, MPI_INT64_T, 0, kTag, communicator);
+        MPI_Recv(&there, 1, MPI_INT64_T, 0, kTag, communicator, MPI_STATUS_IGNORE);
+        const std::int64_t trip = now_ns() - sent;
+        if (trip < shortest) ahead = there - (sent + trip / 2);
+        shortest = std::min(shortest, trip);
+      }
+    }
+  }
+  return ahead;
+}
+
 Expected<void> FlowCluster::State::collect() {
+  std::int64_t root_began_ns = began_ns;
+  MPI_Bcast(&root_began_ns, 1, MPI_INT64_T, 0, communicator);
+  if (config.trace_events > 0) {
+    const std::int64_t shift = root_clock_ahead() - root_began_ns;
+    for (ClusterEvent& event : events) {
+      event.begin_ns += shift;
+      event.end_ns += shift;
+    }
+  }
   std::vector<int> counts(static_cast<std::size_t>(ranks)), places(static_cast<std::size_t>(ranks));
   const int bytes = static_cast<int>(events.size() * sizeof(ClusterEvent));
   MPI_Gather(&bytes, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, communicator);

@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "ocellus/flow_cluster.h"
@@ -268,6 +270,35 @@ TEST(Cluster, HaloHasThreePlanes) {
     const std::uint64_t bytes = static_cast<std::uint64_t>(neighbors) * 3 * 7 * 80 * sizeof(float);
     EXPECT_EQ(cluster->reports()[static_cast<std::size_t>(r)].halo_bytes, kFrames * bytes);
   }
+}
+
+// Fails when a rank that is much slower than the others loses frames, or mixes them up.
+TEST(Cluster, ASlowRank) {
+  FlowClusterConfig config = cluster_config({64, 48});
+  auto cluster = FlowCluster::create(MPI_COMM_WORLD, cpu_engine(), config);
+  ASSERT_TRUE(cluster) << cluster.error().text;
+  if (cluster->rank() == cluster->ranks() - 1) {
+    cluster->set_region_callback(
+        [](void*, std::uint64_t, const FlowOutput&) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        },
+        nullptr);
+  }
+  constexpr int kFrames = 20;
+  if (cluster->rank() != 0) {
+    ASSERT_TRUE(cluster->serve());
+    return;
+  }
+  const std::vector<Field> expected = fields_of_one_process(config.flow, kFrames);
+  for (int n = 0, sent = 0; n < kFrames; ++n) {
+    for (; sent < kFrames && sent - n < config.frames_in_flight; ++sent)
+      ASSERT_TRUE(cluster->submit(frame_of(config.flow, frame_pixels(config.flow, sent), sent)));
+    const auto field = cluster->wait(Deadline::never());
+    ASSERT_TRUE(field);
+    EXPECT_TRUE(same(field->planes.u, expected[static_cast<std::size_t>(n)].u, config.flow.size));
+    cluster->release();
+  }
+  ASSERT_TRUE(cluster->finish());
 }
 
 // Fails when an event is lost or has no duration.

@@ -61,10 +61,11 @@ struct ClusterRankReport {
   double seconds = 0.0;  ///< from the first frame to the end
   double derivative_seconds = 0.0;
   double solution_seconds = 0.0;
-  double receive_seconds = 0.0;   ///< waiting for frames of the parent, with nothing to compute
+  /// Waiting for frames of the parent or results of the children, with nothing to compute.
+  double receive_seconds = 0.0;
   double exchange_seconds = 0.0;  ///< from the start to the end of the exchange of halos
   double result_seconds = 0.0;    ///< from the start to the end of sending results
-  /// Time in which the rank computed nothing, because it waited for halos or results.
+  /// Time in which the rank computed nothing, because halos or its result were on their way.
   double exposed_seconds = 0.0;
   std::uint64_t frame_bytes = 0;   ///< received and passed on
   std::uint64_t halo_bytes = 0;    ///< sent
@@ -79,7 +80,8 @@ enum class ClusterStage : std::uint8_t {
   kResult,  ///< sending the result to the parent
 };
 
-/// From the start to the end of a stage, in nanoseconds after the first frame of the rank.
+/// From the start to the end of a stage, in nanoseconds after the first frame of the root. The
+/// clocks of the ranks are compared by messages: the error is at most half of a round trip.
 struct ClusterEvent {
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
