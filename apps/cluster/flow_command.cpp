@@ -298,6 +298,7 @@ int run_flow(const ClusterFlowCommand& command, MPI_Comm communicator) {
     return kBadInput;
   }
   if (!root) {
+    const EndsAfterRoot ends_after_root;
     if (Expected<void> served = cluster->serve(); !served)
       abort_ranks(communicator, served.error().text);
     return kDone;
@@ -316,11 +317,8 @@ int run_flow(const ClusterFlowCommand& command, MPI_Comm communicator) {
 
 FlowClusterConfig cluster_config(const ClusterFlowCommand& command, ImageSize size,
                                  PixelFormat format, int ranks) {
-  OptionTexts options = command.flow.given();
-  const bool has_method = std::any_of(options.begin(), options.end(),
-                                      [](const auto& given) { return given.first == "method"; });
-  if (!has_method) options.emplace_back("method", "kernels");
-  OperatorConfig flow = operator_config("flow", options, size, format);
+  OperatorConfig flow = command.flow.config({{"method", "kernels"}});
+  flow.set_input(size, format);
   FlowClusterConfig config;
   config.flow = *flow.get_if<OpticalFlowConfig>();
   if (!command.grid.empty()) {

@@ -46,10 +46,8 @@ int run_model(const ModelCommand& command) {
   for (const std::string& size_given : command.sizes) {
     for (const std::string& link_given : command.links) {
       Series series{parse_size(size_given, "--size"), parse_link(link_given), {}};
-      OptionTexts options = command.flow.given();
-      options.emplace_back("method", "kernels");
-      const OperatorConfig flow =
-          operator_config("flow", options, series.size, PixelFormat::kGray8);
+      OperatorConfig flow = command.flow.config({{"method", "kernels"}});
+      flow.set_input(series.size, PixelFormat::kGray8);
       FlowClusterConfig config;
       config.flow = *flow.get_if<OpticalFlowConfig>();
       config.fan_out = command.fan_out;

@@ -83,6 +83,22 @@ EngineConfig rank_engine(MPI_Comm communicator, const CommonOptions& options) {
   return config;
 }
 
+EndsAfterRoot::EndsAfterRoot()
+    : watch_([this] {
+        constexpr std::chrono::milliseconds kStep{50};
+        std::chrono::milliseconds left{3000};
+        while (!over_ && left.count() > 0) {
+          std::this_thread::sleep_for(kStep);
+          if (stop_signal() != 0) left -= kStep;
+        }
+        if (!over_) end_by_signal(stop_signal());
+      }) {}
+
+EndsAfterRoot::~EndsAfterRoot() {
+  over_ = true;
+  watch_.join();
+}
+
 int ranks_on_host(MPI_Comm communicator) {
   const HostRanks host(communicator);
   return ranks_of(host.get());
