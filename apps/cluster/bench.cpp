@@ -33,6 +33,7 @@ struct Row {
   int ranks = 1;        ///< 0: the operator OpticalFlow in one process
   bool gather = false;  ///< whether the root gets the results
   bool split = true;
+  bool collective = false;      ///< MPI_Iscatterv and MPI_Igatherv
   std::vector<double> rates{};  // of the rounds; on the root
   ClusterTotals totals{};       // of the last round
   std::uint64_t frames = 0;
@@ -44,7 +45,9 @@ struct Row {
                        ranks == 1 ? ""
                        : gather   ? ", results at the root"
                                   : ", results on the ranks",
-                       split ? "" : ", no split");
+                       !split       ? ", no split"
+                       : collective ? ", collective"
+                                    : "");
   }
 };
 
@@ -69,6 +72,8 @@ class Bench {
           rows_.push_back({p, gather, split});
         }
       }
+      const bool one_column = config_.columns <= 1 && config_.fan_out == 0;
+      if (p > 1 && one_column) rows_.push_back({p, true, true, true});
     }
   }
 
@@ -157,6 +162,7 @@ class Bench {
       if (row.ranks < ranks_of(all_)) config.columns = config.rows = 0;
       config.gather = row.gather;
       config.split_communication = row.split;
+      config.transfer = row.collective ? ClusterTransfer::kCollective : ClusterTransfer::kMessages;
       Expected<FlowCluster> cluster = FlowCluster::create(part, engine_, config);
       if (!cluster) {
         error = cluster.error().text;
@@ -235,7 +241,7 @@ class Bench {
 
   const Row& row_of(int ranks, bool gather, bool split) const {
     return *std::find_if(rows_.begin(), rows_.end(), [&](const Row& r) {
-      return r.ranks == ranks && r.gather == gather && r.split == split;
+      return r.ranks == ranks && r.gather == gather && r.split == split && !r.collective;
     });
   }
 
@@ -306,6 +312,7 @@ class Bench {
     if (row.ranks == 0) return json;
     json["results_at_root"] = row.gather;
     json["split_communication"] = row.split;
+    json["collective"] = row.collective;
     json["predicted"] = predicted(row);
     json["to_one_rank"] = row.rate() / one_rank;
     json["to_one_process"] = row.rate() / one_process;
@@ -330,7 +337,8 @@ class Bench {
         curve.name = fmt::format("{}{}", gather ? "results at the root" : "results on the ranks",
                                  split ? "" : ", no split");
         for (const Row& row : rows_) {
-          if (row.ranks == 1 || (row.ranks > 1 && row.gather == gather && row.split == split))
+          if (row.ranks == 1 ||
+              (row.ranks > 1 && row.gather == gather && row.split == split && !row.collective))
             curve.points.emplace_back(row.ranks, row.rate());
         }
         plot.curves.push_back(std::move(curve));
@@ -338,7 +346,7 @@ class Bench {
     }
     Curve model{"model, results at the root", {}};
     for (const Row& row : rows_)
-      if (row.ranks == 1 || (row.ranks > 1 && row.gather && row.split))
+      if (row.ranks == 1 || (row.ranks > 1 && row.gather && row.split && !row.collective))
         model.points.emplace_back(row.ranks, predicted(row));
     plot.curves.push_back(std::move(model));
     write_curves_svg(command_.plot, plot);

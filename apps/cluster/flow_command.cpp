@@ -331,6 +331,7 @@ FlowClusterConfig cluster_config(const ClusterFlowCommand& command, ImageSize si
   config.fan_out = command.fan_out;
   config.frames_in_flight = command.frames_in_flight;
   config.split_communication = !command.no_split;
+  if (command.collective) config.transfer = ClusterTransfer::kCollective;
   config.measure_speed = !command.equal_regions;
   return config;
 }
@@ -360,6 +361,9 @@ void add_cluster_flow_command(CLI::App& program, MPI_Comm communicator, int& exi
   command->add_flag("--no-split", o->no_split,
                     "Wait for each transfer as soon as it is started, as in the paper's pipeline "
                     "of five stages");
+  command->add_flag("--collective", o->collective,
+                    "Send frames and results by MPI_Iscatterv and MPI_Igatherv in place of "
+                    "messages; one column of regions only");
   command->add_flag("--equal-regions", o->equal_regions,
                     "Do not measure the ranks: all regions have the same size");
   command->add_flag("--ranks-report", o->ranks_report, "Print times and bytes of each rank");

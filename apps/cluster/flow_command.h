@@ -22,6 +22,7 @@ struct ClusterFlowCommand {
   int fan_out = 0;
   int frames_in_flight = 4;
   bool no_split = false;
+  bool collective = false;
   bool equal_regions = false;
   bool ranks_report = false;
   std::string trace;

@@ -91,6 +91,12 @@ Expected<void> check(const FlowClusterConfig& config, int ranks) noexcept {
   }
   if (config.fan_out < 0)
     return invalid_argument("fan_out is %d; it must be 0 or more", config.fan_out);
+  if (config.transfer == ClusterTransfer::kCollective &&
+      (config.columns > 1 || config.fan_out > 0)) {
+    return invalid_argument(
+        "transfer is kCollective with %d columns and fan_out %d; it needs one column and fan_out 0",
+        config.columns, config.fan_out);
+  }
   if (config.trace_events < 0)
     return invalid_argument("trace_events is %d; it must be 0 or more", config.trace_events);
   const bool given = config.columns != 0 || config.rows != 0;
@@ -137,6 +143,10 @@ void pause_briefly() noexcept {
 struct FlowCluster::State {
   FlowClusterConfig config;
   MPI_Comm communicator = MPI_COMM_NULL;
+  // kCollective: all ranks start the operations of a communicator in one order, and a rank starts
+  // to receive later frames before it returns earlier results.
+  MPI_Comm frame_communicator = MPI_COMM_NULL;
+  MPI_Comm result_communicator = MPI_COMM_NULL;
   int rank = 0;
   int ranks = 1;
   TreeNode node;
@@ -146,10 +156,18 @@ struct FlowCluster::State {
   std::uint64_t next_frame = 0;        // root: to be submitted
   std::uint64_t oldest = 0;            // root: not released
   std::uint64_t next_derivatives = 0;  // whose derivatives begin next
+  // kCollective: results are sent, and slots given back, in the order of the frames.
+  std::uint64_t next_result = 0;
+  std::uint64_t next_done = 0;
   bool finishing = false;
-  /// Without split communication: transfers that must end before anything else goes on. They are
-  /// polled and not waited for, because a rank that ended would block this one for ever.
-  std::array<Messages*, 4 * kMaxClusterFrames> awaited{};
+  /// Without split communication: a transfer that must end before this rank starts to compute a
+  /// later frame. Earlier frames go on, because the transfer may need them on another rank. The
+  /// transfers are polled and not waited for: a rank that ended would block this one for ever.
+  struct Awaited {
+    Messages* messages;
+    std::uint64_t frame;
+  };
+  std::array<Awaited, 4 * kMaxClusterFrames> awaited{};
   std::size_t awaited_count = 0;
   Error failure;  // status kOk: none
   std::int64_t began_ns = 0;
@@ -164,7 +182,9 @@ struct FlowCluster::State {
     flow.reset();
     int finalized = 0;
     MPI_Finalized(&finalized);
-    if (finalized == 0 && communicator != MPI_COMM_NULL) MPI_Comm_free(&communicator);
+    if (finalized != 0) return;
+    for (MPI_Comm* c : {&communicator, &frame_communicator, &result_communicator})
+      if (*c != MPI_COMM_NULL) MPI_Comm_free(c);
   }
 
   bool is_root() const { return rank == 0; }
@@ -174,13 +194,20 @@ struct FlowCluster::State {
   }
   int index_of(const Slot& slot) const { return static_cast<int>(&slot - slots.data()); }
   bool with_results() const { return config.gather; }
+  bool collective() const { return config.transfer == ClusterTransfer::kCollective; }
 
   void make_messages();
+  void make_collectives(Slot& slot);
   void begin_receive(Slot& slot);
   void begin_frame(Slot& slot);
   void add_event(ClusterStage stage, const Slot& slot, std::int64_t begin);
-  void await(Messages& messages) {
-    if (!config.split_communication) awaited[awaited_count++] = &messages;
+  void await(Messages& messages, const Slot& slot) {
+    if (!config.split_communication) awaited[awaited_count++] = {&messages, slot.header.frame};
+  }
+  /// Whether the computation of a frame must wait for the transfers of an earlier one.
+  bool held(std::uint64_t frame) const {
+    return std::any_of(awaited.begin(), awaited.begin() + awaited_count,
+                       [frame](const Awaited& a) { return a.frame < frame; });
   }
   /// Moves a slot on as far as possible. Computing is waited for until the deadline. Returns true
   /// if it moved.
@@ -212,18 +239,20 @@ void FlowCluster::State::make_messages() {
   };
   for (int s = 0; s < config.frames_in_flight; ++s) {
     Slot& slot = slots[static_cast<std::size_t>(s)];
+    if (collective()) make_collectives(slot);
+    const bool messages = !collective();
     const auto frame = [&](int first) {
       Message message;
       message.add(&slot.header, sizeof(slot.header));
       message.add(flow->frames(), s, slab_of(first));
       return message;
     };
-    if (node.parent >= 0) {
+    if (messages && node.parent >= 0) {
       Message message = frame(rank);
       message.make_receive(node.parent, kFrameTag + s, communicator);
       slot.frame_in.add(std::move(message));
     }
-    for (const int child : node.children) {
+    for (const int child : messages ? node.children : std::vector<int>()) {
       Message message = frame(child);
       message.make_send(child, kFrameTag + s, communicator);
       slot.frame_out.add(std::move(message));
@@ -245,7 +274,7 @@ void FlowCluster::State::make_messages() {
         slot.halo_out.add(std::move(message));
       }
     }
-    if (!with_results()) continue;
+    if (!with_results() || !messages) continue;
     for (const int child : node.children) {
       Message message;
       add_results(message, s, child);
@@ -259,6 +288,19 @@ void FlowCluster::State::make_messages() {
       slot.result_out.add(std::move(message));
     }
   }
+}
+
+void FlowCluster::State::make_collectives(Slot& slot) {
+  if (ranks == 1) return;
+  const Reach kernel = Reach::of_kernel(config.flow.kernels.nx, config.flow.kernels.ny);
+  std::vector<Rect> slabs;
+  for (const Rect& region : regions) slabs.push_back(grow(region, kernel, config.flow.size));
+  Messages& frame = is_root() ? slot.frame_out : slot.frame_in;
+  frame.add_broadcast(&slot.header, sizeof(slot.header), rank, frame_communicator);
+  frame.add_scatter(flow->frames(), index_of(slot), slabs, rank, frame_communicator);
+  if (!with_results()) return;
+  Messages& result = is_root() ? slot.result_in : slot.result_out;
+  result.add_gather(flow->results(), index_of(slot), regions, rank, result_communicator);
 }
 
 void FlowCluster::State::add_event(ClusterStage stage, const Slot& slot, std::int64_t begin) {
@@ -278,7 +320,7 @@ void FlowCluster::State::begin_frame(Slot& slot) {
     slot.frame_out_open = true;
     slot.frame_out.start();
     report.frame_bytes += slot.frame_out.bytes();
-    await(slot.frame_out);
+    await(slot.frame_out, slot);
   }
   report.frame_bytes += slot.frame_in.bytes();
   // Early, so that the messages of faster ranks need no buffer.
@@ -309,7 +351,7 @@ bool FlowCluster::State::advance(Slot& slot, Deadline deadline) {
       begin_frame(slot);
       return true;
     case Progress::kReady:
-      if (slot.header.frame != next_derivatives) return false;
+      if (slot.header.frame != next_derivatives || held(slot.header.frame)) return false;
       if (Expected<void> done =
               flow->start_derivatives(index, slot.header.sequence, slot.header.timestamp_ns);
           !done) {
@@ -334,13 +376,13 @@ bool FlowCluster::State::advance(Slot& slot, Deadline deadline) {
       slot.begin_ns = now_ns();
       slot.halo_out.start();
       report.halo_bytes += slot.halo_out.bytes();
-      await(slot.halo_in);
-      await(slot.halo_out);
+      await(slot.halo_in, slot);
+      await(slot.halo_out, slot);
       slot.progress = Progress::kExchange;
       return true;
     }
     case Progress::kExchange:
-      if (!slot.halo_in.done() || !slot.halo_out.done()) return false;
+      if (!slot.halo_in.done() || !slot.halo_out.done() || held(slot.header.frame)) return false;
       report.exchange_seconds += seconds(now_ns() - slot.begin_ns);
       add_event(ClusterStage::kExchange, slot, slot.begin_ns);
       if (Expected<void> done = flow->start_solution(index); !done) {
@@ -367,14 +409,18 @@ bool FlowCluster::State::advance(Slot& slot, Deadline deadline) {
     }
     case Progress::kCollecting:
       if (slot.frame_out_open || !slot.result_in.done()) return false;
+      if (collective() && slot.header.frame != next_result) return false;
+      ++next_result;
       slot.begin_ns = now_ns();
       slot.result_out.start();
       report.result_bytes += slot.result_out.bytes();
-      await(slot.result_out);
+      await(slot.result_out, slot);
       slot.progress = Progress::kSending;
       return true;
     case Progress::kSending:
       if (!slot.result_out.done()) return false;
+      if (collective() && slot.header.frame != next_done) return false;
+      ++next_done;
       if (!slot.result_out.empty()) {
         report.result_seconds += seconds(now_ns() - slot.begin_ns);
         add_event(ClusterStage::kResult, slot, slot.begin_ns);
@@ -390,12 +436,11 @@ bool FlowCluster::State::advance(Slot& slot, Deadline deadline) {
 }
 
 bool FlowCluster::State::advance_all() {
-  for (; awaited_count > 0; --awaited_count)
-    if (!awaited[awaited_count - 1]->done()) return false;
+  for (std::size_t i = awaited_count; i-- > 0;)
+    if (awaited[i].messages->done()) awaited[i] = awaited[--awaited_count];
   bool moved = false;
   // Frames that are further on come first, so that a frame is not held up by later ones.
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(config.frames_in_flight); ++i) {
-    if (awaited_count > 0) break;
     const std::uint64_t frame = (is_root() ? oldest : next_derivatives) + i;
     moved |= advance(slot_of(frame), Deadline::immediate());
   }
@@ -415,7 +460,7 @@ void FlowCluster::State::idle() {
     if (computes && (waiting == nullptr || slot.header.frame < waiting->header.frame))
       waiting = &slot;
   }
-  if (waiting != nullptr && awaited_count == 0) {
+  if (waiting != nullptr) {
     advance(*waiting, Deadline::after(std::chrono::microseconds(100)));
     return;
   }
@@ -531,6 +576,10 @@ Expected<FlowCluster> FlowCluster::create(MPI_Comm communicator, const EngineCon
   gethostname(state->report.host, sizeof(state->report.host) - 1);
   state->report.region = state->regions[static_cast<std::size_t>(state->rank)];
   state->events.reserve(static_cast<std::size_t>(config.trace_events));
+  if (state->collective()) {
+    MPI_Comm_dup(communicator, &state->frame_communicator);
+    MPI_Comm_dup(communicator, &state->result_communicator);
+  }
   state->make_messages();
   if (!state->is_root())
     for (int s = 0; s < config.frames_in_flight; ++s)
@@ -636,10 +685,14 @@ Expected<void> FlowCluster::finish() noexcept {
   s.finish_frames();
   if (s.failure.status != Status::kOk) return tl::unexpected(s.failure);
   // Every frame is done, so the slot of the next one is free, and the children wait for it.
-  Slot& slot = s.slot_of(s.next_frame);
-  slot.header.command = Command::kFinish;
-  slot.frame_out.start();
-  slot.frame_out.wait();
+  // The ranks have started to receive into all slots, and collective operations cannot be canceled.
+  const int last = s.collective() ? s.config.frames_in_flight : 1;
+  for (int i = 0; i < last; ++i) {
+    Slot& slot = s.slot_of(s.next_frame + static_cast<std::uint64_t>(i));
+    slot.header.command = Command::kFinish;
+    slot.frame_out.start();
+    slot.frame_out.wait();
+  }
   s.oldest = s.next_frame;
   return s.collect();
 }
@@ -652,7 +705,11 @@ Expected<void> FlowCluster::serve() noexcept {
   if (s.failure.status != Status::kOk) return tl::unexpected(s.failure);
   for (int i = 0; i < s.config.frames_in_flight; ++i) {
     Slot& slot = s.slots[static_cast<std::size_t>(i)];
-    if (slot.progress == Progress::kReceiving) slot.frame_in.cancel();
+    if (slot.progress != Progress::kReceiving) continue;
+    if (s.collective())
+      slot.frame_in.wait();
+    else
+      slot.frame_in.cancel();
   }
   return s.collect();
 }

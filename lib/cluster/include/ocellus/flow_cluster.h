@@ -28,6 +28,12 @@ namespace ocellus {
 /// Most frames in flight of a cluster.
 inline constexpr int kMaxClusterFrames = kMaxDepth;
 
+/// How frames go from the root to the ranks, and results back.
+enum class ClusterTransfer : std::uint8_t {
+  kMessages,    ///< persistent requests along the tree of `fan_out`
+  kCollective,  ///< MPI_Iscatterv and MPI_Igatherv; regions in one column only
+};
+
 /// All ranks must give the same configuration.
 struct FlowClusterConfig {
   /// `method` must be kKernels, `format` kGray8 or kGray16, `roi` empty. `depth` has no effect.
@@ -40,8 +46,9 @@ struct FlowClusterConfig {
   /// to it. False: all regions have the same area, as far as pixels allow.
   bool measure_speed = true;
   int frames_in_flight = 4;  ///< 1 to kMaxClusterFrames
-  /// Most ranks that a rank sends a frame to, 1 and more: the frames take a tree. 0: the root sends
-  /// to every rank itself. Results take the same way back.
+  ClusterTransfer transfer = ClusterTransfer::kMessages;
+  /// kMessages: most ranks that a rank sends a frame to, 1 and more: the frames take a tree. 0: the
+  /// root sends to every rank itself. Results take the same way back.
   int fan_out = 0;
   /// False: each transfer is waited for as soon as it is started, as in the paper's pipeline of
   /// five stages.
