@@ -10,6 +10,7 @@
 #include "image/pixel_rows.h"
 #include "kernels/optical_flow/flow_operator.h"
 #include "kernels/optical_flow/paper_kernels.h"
+#include "kernels/optical_flow/window_launch.h"
 #include "optical_flow/backend.h"
 #include "optical_flow/kernel_source.h"
 
