@@ -575,6 +575,8 @@ Expected<FlowCluster> FlowCluster::create(MPI_Comm communicator, const EngineCon
   state->flow = std::move(*flow);
   gethostname(state->report.host, sizeof(state->report.host) - 1);
   state->report.region = state->regions[static_cast<std::size_t>(state->rank)];
+  state->report.backend = state->flow->engine().backend;
+  state->report.halo_memory = state->flow->derivatives().space();
   state->events.reserve(static_cast<std::size_t>(config.trace_events));
   if (state->collective()) {
     MPI_Comm_dup(communicator, &state->frame_communicator);

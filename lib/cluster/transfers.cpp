@@ -66,7 +66,7 @@ Message::~Message() {
 
 void Message::add(void* bytes, std::size_t count) {
   Block block{};
-  MPI_Get_address(bytes, &block.at);
+  block.bytes = bytes;
   MPI_Type_contiguous(static_cast<int>(count), MPI_BYTE, &block.type);
   blocks_.push_back(block);
   bytes_ += count;
@@ -77,7 +77,7 @@ void Message::add(const SlotPlanes& planes, int slot, const Rect& part) {
   MPI_Datatype rows = MPI_DATATYPE_NULL;
   MPI_Type_create_hvector(part.height, row, static_cast<MPI_Aint>(planes.stride), MPI_BYTE, &rows);
   Block block{};
-  MPI_Get_address(planes.at(slot, 0, part.x, part.y), &block.at);
+  block.bytes = planes.at(slot, 0, part.x, part.y);
   MPI_Type_create_hvector(planes.planes, 1, static_cast<MPI_Aint>(planes.plane_bytes()), rows,
                           &block.type);
   MPI_Type_free(&rows);
@@ -91,7 +91,9 @@ void Message::make_type() {
   std::vector<MPI_Aint> at;
   std::vector<MPI_Datatype> types;
   for (const Block& block : blocks_) {
-    at.push_back(block.at);
+    MPI_Aint address = 0;
+    if (base() == MPI_BOTTOM) MPI_Get_address(block.bytes, &address);
+    at.push_back(address);
     types.push_back(block.type);
   }
   MPI_Type_create_struct(static_cast<int>(blocks_.size()), counts.data(), at.data(), types.data(),
@@ -99,14 +101,18 @@ void Message::make_type() {
   MPI_Type_commit(&type_);
 }
 
+void* Message::base() const {
+  return blocks_.size() == 1 ? blocks_.front().bytes : MPI_BOTTOM;
+}
+
 void Message::make_send(int to, int tag, MPI_Comm communicator) {
   make_type();
-  MPI_Send_init(MPI_BOTTOM, 1, type_, to, tag, communicator, &request_);
+  MPI_Send_init(base(), 1, type_, to, tag, communicator, &request_);
 }
 
 void Message::make_receive(int from, int tag, MPI_Comm communicator) {
   make_type();
-  MPI_Recv_init(MPI_BOTTOM, 1, type_, from, tag, communicator, &request_);
+  MPI_Recv_init(base(), 1, type_, from, tag, communicator, &request_);
 }
 
 void Messages::add(Message message) {

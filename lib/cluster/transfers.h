@@ -33,9 +33,12 @@ class Message {
 
  private:
   void make_type();
+  /// What the addresses of the type are relative to. A message with one block names it, because MPI
+  /// recognizes device memory by this address. Device memory needs a message of its own.
+  void* base() const;
 
   struct Block {
-    MPI_Aint at;
+    void* bytes;
     MPI_Datatype type;
   };
   std::vector<Block> blocks_;
