@@ -332,6 +332,8 @@ FlowClusterConfig cluster_config(const ClusterFlowCommand& command, ImageSize si
   config.frames_in_flight = command.frames_in_flight;
   config.split_communication = !command.no_split;
   if (command.collective) config.transfer = ClusterTransfer::kCollective;
+  if (command.halo == "staged") config.halo_transfer = HaloTransfer::kStaged;
+  if (command.halo == "direct") config.halo_transfer = HaloTransfer::kDirect;
   config.measure_speed = !command.equal_regions;
   return config;
 }
@@ -364,6 +366,12 @@ void add_cluster_flow_command(CLI::App& program, MPI_Comm communicator, int& exi
   command->add_flag("--collective", o->collective,
                     "Send frames and results by MPI_Iscatterv and MPI_Igatherv in place of "
                     "messages; one column of regions only");
+  command
+      ->add_option("--halo", o->halo,
+                   "How halos leave a CUDA device: direct (a CUDA-aware MPI), staged (through "
+                   "page-locked memory), or auto")
+      ->check(CLI::IsMember({"auto", "staged", "direct"}))
+      ->capture_default_str();
   command->add_flag("--equal-regions", o->equal_regions,
                     "Do not measure the ranks: all regions have the same size");
   command->add_flag("--ranks-report", o->ranks_report, "Print times and bytes of each rank");

@@ -24,6 +24,7 @@ struct ClusterFlowCommand {
   bool no_split = false;
   bool collective = false;
   bool equal_regions = false;
+  std::string halo = "auto";
   bool ranks_report = false;
   std::string trace;
   bool bench = false;

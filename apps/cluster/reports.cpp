@@ -70,6 +70,9 @@ nlohmann::ordered_json ranks_json(std::span<const ClusterRankReport> reports) {
   for (const ClusterRankReport& r : reports) {
     nlohmann::ordered_json json;
     json["host"] = r.host;
+    json["backend"] = backend_name(r.backend);
+    if (r.backend == BackendKind::kCuda)
+      json["halo"] = r.halo_memory == MemorySpace::kCuda ? "direct" : "staged";
     json["region"] = {r.region.x, r.region.y, r.region.width, r.region.height};
     if (r.speed > 0.0) json["pixels_per_second"] = r.speed;
     json["frames"] = r.frames;

@@ -9,19 +9,9 @@
 
 #include "conformance/conformance.h"
 #include "ocellus/flow_cluster.h"
+#include "world.h"
 
 namespace ocellus::test {
-
-inline int rank_of_world() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-inline int ranks_of_world() {
-  int ranks = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  return ranks;
-}
 
 inline FlowClusterConfig device_cluster_config(ImageSize size) {
   FlowClusterConfig config;

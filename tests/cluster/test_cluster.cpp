@@ -12,21 +12,13 @@
 
 #include "ocellus/flow_cluster.h"
 #include "ocellus/ocellus.h"
+#include "world.h"
 
 namespace ocellus {
 namespace {
 
-int rank_of_world() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-
-int ranks_of_world() {
-  int ranks = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  return ranks;
-}
+using test::rank_of_world;
+using test::ranks_of_world;
 
 /// A texture that moves, with noise, so that no two pixels are the same.
 std::vector<unsigned char> frame_pixels(const OpticalFlowConfig& flow, int frame) {
@@ -455,18 +447,3 @@ TEST(Cluster, RefusesWrongFrames) {
 
 }  // namespace
 }  // namespace ocellus
-
-int main(int argc, char** argv) {
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  testing::InitGoogleTest(&argc, argv);
-  if (ocellus::rank_of_world() != 0) {
-    // One rank reports successes.
-    delete testing::UnitTest::GetInstance()->listeners().Release(
-        testing::UnitTest::GetInstance()->listeners().default_result_printer());
-  }
-  int failed = RUN_ALL_TESTS();
-  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  MPI_Finalize();
-  return failed;
-}
