@@ -63,7 +63,7 @@ std::size_t FrameRun::host_bytes() const {
 }
 
 void FrameRun::save_model(const std::string& path) {
-  take(group_.save_model(0, path.c_str()), info().name);
+  take(group_.save_model(0, path.c_str()), config_.description().name);
 }
 
 void FrameRun::process(InputFrame first, const std::function<bool(InputFrame&)>& read,
@@ -112,7 +112,7 @@ void FrameRun::submit(Slot& slot, const std::vector<Frame>& parts) {
       result.output.record = result.record.data();
     }
     while (group_.next_engine(0) < 0) take_result(Deadline::never());
-    take(group_.submit(0, part, result.output), info().name);
+    take(group_.submit(0, part, result.output), config_.description().name);
     ++slot.begun;
   }
   slot.whole = true;
@@ -122,7 +122,7 @@ bool FrameRun::take_result(Deadline deadline) {
   Slot& slot = slots_[waiting_ % slots_.size()];
   const Expected<GroupResult> result = group_.wait(0, deadline);
   if (!result && result.error().status == Status::kDeadlineMissed) return false;
-  const GroupResult done = take(result, info().name);
+  const GroupResult done = take(result, config_.description().name);
   slot.work.compute_ns += done.info.compute_ns;
   slot.work.ms = std::chrono::duration<double, std::milli>(Clock::now() - slot.begin).count();
   ++parts_of_engine_[static_cast<std::size_t>(done.engine)];
