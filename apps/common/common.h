@@ -36,6 +36,7 @@ T take(Expected<T> value, const std::string& context) {
 /// Options that every computing subcommand takes.
 struct CommonOptions {
   std::string backend = "auto";
+  std::string devices;  ///< of commands with --devices (device_list.h); empty: `backend`
   int threads = 0;
   bool json = false;
 };

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "apps/common/common.h"
+#include "apps/common/device_list.h"
 #include "apps/measure/machine.h"
 
 namespace ocellus::app {
@@ -32,13 +33,8 @@ int run_devices(const CommonOptions& options) {
     GpuMeter meter;
   };
   std::vector<Gpu> gpus;
-  for (int device = 0; rows.back().available; ++device) {
-    EngineConfig one = config;
-    one.backend = {BackendChoice::kCuda, device};
-    const Expected<EngineInfo> info = Engine::probe(one);
-    if (!info) break;
-    gpus.push_back({*info, GpuMeter(info->device_bus)});
-  }
+  for (const ListedDevice& device : cuda_devices(config.workers))
+    gpus.push_back({device.info, GpuMeter(device.info.device_bus)});
 
   if (options.json) {
     nlohmann::ordered_json json;

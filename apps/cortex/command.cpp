@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "apps/common/device_list.h"
 #include "apps/cortex/commands.h"
 #include "apps/cortex/cortex_command.h"
 #include "apps/cortex/plan_command.h"
@@ -24,6 +25,7 @@ void add_cortex_command(CLI::App& program, int& exit_code) {
   command->add_option("--save-model", o->save_model,
                       "Model file (*.ocellus) to write at the end, with --learn");
   add_common_options(*command, o->common);
+  add_devices_option(*command, o->common);
   command->footer(
       "Patches of another size than the model's are stretched to it. With --images, ink=auto is\n"
       "decided once for all images. docs/cortex.md tells how images are classified, and what is\n"
@@ -38,6 +40,7 @@ void add_cortex_command(CLI::App& program, int& exit_code) {
                   {{with_images,
                     {"--limit", kSourceTimeout, "--layout", "--tile-width", "--tile-height"},
                     "each image of --images is one patch"},
+                   {with_images, {"--devices"}, "with --images, one device computes"},
                    {!with_images, {"--labels", "--batch"}, "they are those of --images"},
                    {!learns, {"--save-model"}, "without --learn, the model does not change"}});
     if (with_images == !o->frames.inputs.empty())

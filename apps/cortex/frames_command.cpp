@@ -1,16 +1,16 @@
 // ocellus cortex FRAMES: classifies frames, or the tiles of frames.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "apps/common/device_list.h"
 #include "apps/common/interrupt.h"
-#include "apps/common/operator_run.h"
 #include "apps/common/printable.h"
 #include "apps/cortex/cortex_command.h"
+#include "apps/io/frame_run.h"
 
 namespace ocellus::app {
 namespace {
@@ -60,41 +60,39 @@ nlohmann::ordered_json frame_json(const FrameReport& report) {
 }  // namespace
 
 int classify_frames(const CortexCommand& command) {
-  using Clock = std::chrono::steady_clock;
   FrameInput input(command.frames, false);
   const StopsEarly stops_early;
   Progress progress(input.source().name(), input.expected());
   OperatorConfig config = command.options.config();
   const CortexNames names(config.get_if<CortexConfig>()->model.c_str());
-  InputFrame frame;
-  std::unique_ptr<OperatorRun> run;
+  const std::vector<EngineConfig> engines = engine_configs(command.common);
+  std::unique_ptr<FrameRun> run;
   std::vector<FrameReport> reports;
-  while (stop_signal() == 0 && input.next(frame)) {
-    if (run == nullptr) {
-      config.set_input(frame.image.size, frame.image.format, frame.range);
-      run = std::make_unique<OperatorRun>(engine_config(command.common), config);
-    }
-    FrameReport report;
-    const Clock::time_point begin = Clock::now();
-    const FrameInfo info = run->op().step(
-        frame.image.view(static_cast<std::uint64_t>(frame.number), frame.timestamp_ns));
-    report.ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-    report.frame = frame.number;
-    report.compute_ms = static_cast<double>(info.compute_ns) * 1e-6;
-    report.record = run->op().stored_record();
-    reports.push_back(std::move(report));
-    progress.update(input.read());
+  const auto next = [&](InputFrame& frame) { return stop_signal() == 0 && input.next(frame); };
+  if (InputFrame first; next(first)) {
+    config.set_input(first.image.size, first.image.format, first.range);
+    run = std::make_unique<FrameRun>(engines, config);
+    config = run->config();
+    run->process(std::move(first), next, whole_frame, [&](const ProcessedFrame& work) {
+      FrameReport report;
+      report.ms = work.ms;
+      report.frame = work.frame.number;
+      report.compute_ms = static_cast<double>(work.compute_ns) * 1e-6;
+      report.record = work.results.front().record;
+      reports.push_back(std::move(report));
+      progress.update(input.read());
+    });
   }
   if (stop_signal() != 0)
     input.report_interruption(static_cast<std::int64_t>(reports.size()), "frame");
   if (reports.empty()) return kDone;
-  if (!command.save_model.empty()) run->op().save_model(command.save_model);
+  if (!command.save_model.empty()) run->save_model(command.save_model);
 
   std::vector<double> ms;
   ms.reserve(reports.size());
   for (const FrameReport& report : reports) ms.push_back(report.ms);
   const double median = percentile(ms, 50.0);
-  const OperatorInfo& op = run->op().info();
+  const OperatorInfo& op = run->info();
   const auto& settings = *config.get_if<CortexConfig>();
   if (command.common.json) {
     nlohmann::ordered_json json;
@@ -108,6 +106,7 @@ int classify_frames(const CortexCommand& command) {
       json["class_names"].push_back(names.name(label));
     json["median_ms"] = median;
     json["p99_ms"] = percentile(ms, 99.0);
+    run->add_to(json);
     json["frames"] = nlohmann::ordered_json::array();
     for (const FrameReport& report : reports) json["frames"].push_back(frame_json(report));
     print_json(json);
@@ -117,8 +116,9 @@ int classify_frames(const CortexCommand& command) {
   const int columns =
       settings.layout == CortexLayout::kTiles ? op.size.width / settings.tile_width : 1;
   for (const FrameReport& report : reports) print_frame(report, names, columns);
-  fmt::print("{}, median {:.3f} ms per frame\n",
-             counted(static_cast<std::int64_t>(reports.size()), "frame"), median);
+  fmt::print("{}, median {:.3f} ms per frame{}\n",
+             counted(static_cast<std::int64_t>(reports.size()), "frame"), median,
+             run->several() ? ", " + run->rate_text(median) : "");
   return kDone;
 }
 

@@ -1,11 +1,7 @@
 #include "apps/cortex/real_devices.h"
 
-#include <fmt/format.h>
-
-#include <sstream>
-
 #include "apps/common/common.h"
-#include "apps/common/printable.h"
+#include "apps/common/device_list.h"
 #include "apps/cortex/simulated_devices.h"
 
 namespace ocellus::app {
@@ -14,46 +10,26 @@ namespace {
 /// Of the memory of a GPU, this share is left to the driver and to others.
 constexpr std::uint64_t kLeftShare = 16;
 
-RealDevice device_of(const BackendSpec& backend, int threads) {
+RealDevice real_device(const ListedDevice& listed) {
   RealDevice device;
-  device.engine.backend = backend;
-  device.engine.workers = threads;
-  const bool cpu = backend.choice == BackendChoice::kCpu;
+  device.engine = listed.engine;
+  const bool cpu = listed.info.backend == BackendKind::kCpu;
   device.placement.kind = cpu ? PlacementKind::kCpu : PlacementKind::kGpu;
-  device.placement.name = cpu ? "cpu" : fmt::format("cuda:{}", backend.device);
+  device.placement.name = listed.name;
+  if (!cpu)
+    device.placement.memory = listed.info.device_bytes - listed.info.device_bytes / kLeftShare;
   return device;
 }
 
 /// All CUDA devices and the CPU.
 std::vector<RealDevice> all_devices(int threads) {
   std::vector<RealDevice> devices;
-  for (int number = 0; number < kMaxPlacementDevices - 1; ++number) {
-    RealDevice device = device_of({BackendChoice::kCuda, number}, threads);
-    const Expected<EngineInfo> info = Engine::probe(device.engine);
-    if (!info) break;
-    device.placement.memory = info->device_bytes - info->device_bytes / kLeftShare;
-    devices.push_back(device);
+  for (const ListedDevice& listed : cuda_devices(threads)) {
+    if (devices.size() + 1 == std::size_t{kMaxPlacementDevices}) break;
+    devices.push_back(real_device(listed));
   }
-  devices.push_back(device_of({BackendChoice::kCpu, 0}, threads));
+  devices.push_back(real_device(cpu_device(threads)));
   return devices;
-}
-
-RealDevice parse_real_device(const std::string& option, const std::string& text, int threads) {
-  const auto fail = [&](const std::string& what) {
-    return InputError(fmt::format("{}: '{}': {}", option, printable(text, kMostOfValue), what));
-  };
-  const std::vector<std::string> parts = parts_of(text, ',');
-  if (parts.size() > 2)
-    throw fail(fmt::format("it has {} parts; it may have a device and its memory", parts.size()));
-  const Expected<BackendSpec> backend = BackendSpec::parse(parts[0].c_str());
-  if (!backend || backend->choice == BackendChoice::kAuto)
-    throw fail("it is not valid; it must be cpu, cuda or cuda:N, or auto alone");
-  RealDevice device = device_of(*backend, threads);
-  const EngineInfo info = take(Engine::probe(device.engine), option);
-  if (info.backend == BackendKind::kCuda)
-    device.placement.memory = info.device_bytes - info.device_bytes / kLeftShare;
-  if (parts.size() == 2) device.placement.memory = parse_device_memory(option, text, parts[1]);
-  return device;
 }
 
 }  // namespace
@@ -62,11 +38,12 @@ std::vector<RealDevice> parse_real_devices(const std::string& option, const std:
                                            int threads) {
   if (text == kAllDevices) return all_devices(threads);
   std::vector<RealDevice> devices;
-  std::istringstream words(text);
-  for (std::string word; words >> word;)
-    devices.push_back(parse_real_device(option, word, threads));
-  if (devices.empty()) {
-    throw InputError(fmt::format("{} names no device; it must be auto, or cpu and cuda:N", option));
+  for (const ListedDevice& listed : parse_device_list(option, text, threads, kAllDevices)) {
+    devices.push_back(real_device(listed));
+    if (!listed.limit.empty()) {
+      devices.back().placement.memory =
+          parse_device_memory(option, listed.name + "," + listed.limit, listed.limit);
+    }
   }
   return devices;
 }

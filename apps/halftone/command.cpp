@@ -89,8 +89,8 @@ class CellJob : public PictureJob {
     if (all.settled < reports().size())
       fmt::print("; in the others, up to {} changed in the last sweep",
                  counted(all.most_changed, "cell"));
-    fmt::print("\nmedian {:.2f} ms per frame, 99th percentile {:.2f} ms, {:.0f} frames/s\n", median,
-               p99, 1000.0 / median);
+    fmt::print("\nmedian {:.2f} ms per frame, 99th percentile {:.2f} ms, {}\n", median, p99,
+               frame_run().rate_text(median));
   }
 
   const CellCommand& command_;

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 #include <utility>
 
+#include "apps/common/device_list.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/printable.h"
 
@@ -40,7 +40,7 @@ PictureJob::PictureJob(const PictureCommand& command)
     : command_(command),
       input_(command.frames, false),
       output_(command.frames, {".png"}, input_.source().fps()),
-      engine_(engine_config(command.common)),
+      engines_(engine_configs(command.common)),
       config_(command.options.description()) {}
 
 int PictureJob::run() {
@@ -62,47 +62,50 @@ void PictureJob::frames() {
   config_ = command_.options.config();
   range_ = frame.range;
   config_.set_input(frame.image.size, frame.image.format, range_);
-  run_ = std::make_unique<PictureRun>(engine_, config_);
+  run_ = std::make_unique<FrameRun>(engines_, config_);
+  config_ = run_->config();
   if (output_.single()) input_.require_no_more(output_.path(), frame.number);
-  do {
-    if (!reports_.empty()) prepare(frame);
-    step(frame);
-    progress.update(input_.read());
-  } while (stop_signal() == 0 && !output_.single() && input_.next(frame));
+  const auto next = [this](InputFrame& read) {
+    if (stop_signal() != 0 || output_.single() || !input_.next(read)) return false;
+    prepare(read);
+    return true;
+  };
+  run_->process(
+      std::move(frame), next, [this](const InputFrame& read) { return parts(read); },
+      [&](const ProcessedFrame& work) {
+        finish(work);
+        progress.update(input_.read());
+      });
 }
 
-void PictureJob::step(const InputFrame& frame) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point begin = Clock::now();
-  const std::int64_t compute_ns = process(*run_, frame);
+void PictureJob::finish(const ProcessedFrame& work) {
   Report report;
-  report.ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-  report.frame = frame.number;
-  report.compute_ms = static_cast<double>(compute_ns) * 1e-6;
-  report.record = run_->op().stored_record();
+  report.ms = work.ms;
+  report.frame = work.frame.number;
+  report.compute_ms = static_cast<double>(work.compute_ns) * 1e-6;
+  report.record = work.results.back().record;
   if (!output_.none()) {
-    report.file = output_.name_of(frame.number);
-    write(report.file);
+    report.file = output_.name_of(work.frame.number);
+    write(work, report.file);
   }
   reports_.push_back(std::move(report));
 }
 
-std::int64_t PictureJob::process(PictureRun& run, const InputFrame& frame) {
-  const auto number = static_cast<std::uint64_t>(frame.number);
-  return run.step(frame.image.view(number, frame.timestamp_ns)).compute_ns;
+std::vector<Frame> PictureJob::parts(const InputFrame& frame) {
+  return whole_frame(frame);
 }
 
-void PictureJob::write_png(const PictureRun& run, const std::string& path) const {
-  const bool wide = run.image().format != PixelFormat::kGray8;
-  write_png_gray(path, wide ? in_8_bits(run.image()) : run.image(),
-                 run.info().planes[0].levels == 2 ? 1 : 8);
+void PictureJob::write_png(const ProcessedFrame& work, const std::string& path) const {
+  const GrayImage image = work.results.front().image();
+  const bool wide = image.format != PixelFormat::kGray8;
+  write_png_gray(path, wide ? in_8_bits(image) : image, run_->info().planes[0].levels == 2 ? 1 : 8);
 }
 
-void PictureJob::write(const std::string& path) {
-  if (!output_.video()) return write_png(*run_, path);
-  picture_.image = run_->image();
+void PictureJob::write(const ProcessedFrame& work, const std::string& path) {
+  if (!output_.video()) return write_png(work, path);
+  picture_.image = work.results.front().image();
   picture_.range = result_range(range_);
-  add_color(picture_);
+  add_color(work, picture_);
   output_.video_picture(picture_);
   output_.write_video_picture();
 }
@@ -123,9 +126,9 @@ void PictureJob::print_totals(double median, double p99) const {
     fmt::print("{:.2f} ms\n", median);
     return;
   }
-  fmt::print("{}, median {:.2f} ms per frame, 99th percentile {:.2f} ms, {:.0f} frames/s\n",
+  fmt::print("{}, median {:.2f} ms per frame, 99th percentile {:.2f} ms, {}\n",
              counted(static_cast<std::int64_t>(reports_.size()), "frame"), median, p99,
-             1000.0 / median);
+             run_->rate_text(median));
 }
 
 void PictureJob::print() const {
@@ -143,11 +146,12 @@ void PictureJob::print() const {
     add_engine_json(json, run_->engine());
     json["input_range"] = {range_.black, range_.white};
     json["config"] = config_json(config_);
-    json["memory_bytes"] = run_->footprint().host;
+    json["memory_bytes"] = run_->host_bytes();
     json["output"] =
         output_.none() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(output_.path());
     json["median_ms"] = median;
     json["p99_ms"] = p99;
+    run_->add_to(json);
     add_totals(json);
     json["frames"] = nlohmann::ordered_json::array();
     for (const Report& report : reports_) json["frames"].push_back(report_json(report));
@@ -168,6 +172,7 @@ void add_picture_options(CLI::App& command, PictureCommand& options,
   add_frame_options(command, options.frames, output_help, 1);
   options.options.add_to(command);
   add_common_options(command, options.common);
+  add_devices_option(command, options.common);
 }
 
 CLI::App* add_picture_command(CLI::App& program, int& exit_code, const char* name,

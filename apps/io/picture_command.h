@@ -10,6 +10,7 @@
 #include "apps/common/operator_options.h"
 #include "apps/common/operator_run.h"
 #include "apps/io/frame_output.h"
+#include "apps/io/frame_run.h"
 
 namespace ocellus::app {
 
@@ -65,13 +66,13 @@ class PictureJob {
 
   /// Changes a frame before it is submitted.
   virtual void prepare(InputFrame&) const {}
-  /// Runs the operator on a frame. Returns the nanoseconds of computing.
-  virtual std::int64_t process(PictureRun& run, const InputFrame& frame);
-  /// Writes the result of the last frame as a PNG file.
-  virtual void write_png(const PictureRun& run, const std::string& path) const;
-  /// Adds the color of the last frame's result to a picture of a video. The picture's image is the
-  /// gray result.
-  virtual void add_color(InputFrame&) const {}
+  /// The planes of a frame that the operator processes, each for itself.
+  virtual std::vector<Frame> parts(const InputFrame& frame);
+  /// Writes the result of a frame as a PNG file.
+  virtual void write_png(const ProcessedFrame& work, const std::string& path) const;
+  /// Adds the color of a frame's result to a picture of a video. The picture's image is the gray
+  /// result.
+  virtual void add_color(const ProcessedFrame&, InputFrame&) const {}
   /// Returns the gray values of a result that are black and white, for frames of this range.
   virtual GrayRange result_range(const GrayRange& frames) const { return frames; }
   /// Adds members about all frames to the JSON report.
@@ -81,21 +82,23 @@ class PictureJob {
 
   /// Not empty in `add_totals` and `print_totals`.
   const std::vector<Report>& reports() const { return reports_; }
+  /// Exists while there are reports.
+  const FrameRun& frame_run() const { return *run_; }
 
  private:
   void frames();
-  void step(const InputFrame& frame);
-  void write(const std::string& path);
+  void finish(const ProcessedFrame& work);
+  void write(const ProcessedFrame& work, const std::string& path);
   void print() const;
   nlohmann::ordered_json report_json(const Report& report) const;
 
   const PictureCommand& command_;
   FrameInput input_;
   FrameOutput output_;
-  EngineConfig engine_;
+  std::vector<EngineConfig> engines_;
   OperatorConfig config_;
   GrayRange range_;
-  std::unique_ptr<PictureRun> run_;
+  std::unique_ptr<FrameRun> run_;
   InputFrame picture_;  // the next picture of the video
   std::vector<Report> reports_;
 };

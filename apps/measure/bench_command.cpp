@@ -87,6 +87,7 @@ void add_bench_command(CLI::App& program, int& exit_code) {
   add_bench_halftone_command(*bench, exit_code);
   add_bench_digits_command(*bench, exit_code);
   add_bench_cortex_command(*bench, exit_code);
+  add_bench_devices_command(*bench, exit_code);
 }
 
 }  // namespace ocellus::app

@@ -68,5 +68,7 @@ void add_bench_restore_command(CLI::App& bench, int& exit_code);
 void add_bench_halftone_command(CLI::App& bench, int& exit_code);
 void add_bench_digits_command(CLI::App& bench, int& exit_code);
 void add_bench_cortex_command(CLI::App& bench, int& exit_code);
+/// Adds the subcommand of any operator on several devices.
+void add_bench_devices_command(CLI::App& bench, int& exit_code);
 
 }  // namespace ocellus::app

@@ -11,6 +11,7 @@
 #include "apps/common/common.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/operator_options.h"
+#include "apps/common/operator_text.h"
 #include "apps/common/printable.h"
 #include "apps/io/frames.h"
 #include "apps/measure/clip.h"
@@ -21,16 +22,6 @@ namespace ocellus::app {
 namespace {
 
 // ---- arguments
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
 
 /// The kinds of memory to measure, each once, in the order host, pinned, device.
 std::vector<MemorySpace> parse_memory(const std::string& text, bool on_cpu) {
@@ -65,98 +56,15 @@ std::vector<MemorySpace> parse_memory(const std::string& text, bool on_cpu) {
   return spaces;
 }
 
-/// One operator of the pipeline with its own options.
-struct Link {
-  std::string text;  ///< as given, without surrounding blanks
-  std::string name;
-  OperatorConfig config;
-
-  /// An error text. The operator's text precedes it if it contains options.
-  std::string in_context(const std::string& error) const {
-    return text == name ? error : fmt::format("--pipeline: '{}': {}", text, error);
-  }
-};
-
 /// The operator whose options are also options of the command line.
 constexpr const char* kCommandLineOperator = "flow";
 
-/// Parses one word of an operator's text: option=value.
-std::pair<std::string, std::string> parse_word(const std::string& word, const std::string& link,
-                                               OptionTable table) {
-  if (word.front() == '|' || word.back() == '|') {
-    throw InputError(
-        fmt::format("--pipeline: '{}': blanks are not allowed around a bar here; write "
-                    "template=erosion|edge",
-                    link));
-  }
-  const std::size_t equals = word.find('=');
-  if (const Option* const option = find_option(table, word);
-      option != nullptr && option->type == OptionType::kBool) {
-    throw InputError(fmt::format(
-        "--pipeline: '{0}' in '{1}' is not of the form option=value; write {0}=true", word, link));
-  }
-  if (equals == std::string::npos || equals == 0) {
-    throw InputError(
-        fmt::format("--pipeline: '{}' in '{}' is not of the form option=value, such as preset=fast",
-                    word, link));
-  }
-  return {word.substr(0, equals), word.substr(equals + 1)};
-}
-
-/// Parses the text of one operator: its name, then option=value with the names of its options. If
-/// the command line has options of this operator, it provides the values that the text does not
-/// set.
-Link parse_link(const std::string& text, const OperatorOptions& of_command_line) {
-  std::vector<std::string> words;
-  for (const std::string& word : split(text, ' ')) {
-    if (!word.empty()) words.push_back(word);
-  }
-  const std::string whole = fmt::format("{}", fmt::join(words, " "));
-  const std::string name = words.empty() ? "" : words.front();
-  try {
-    const OperatorDescription& description = operator_description(name);
-    Link link{whole, name, OperatorConfig(description)};
-    OptionTexts options;
-    if (name == kCommandLineOperator) options = of_command_line.given();
-    for (std::size_t i = 1; i < words.size(); ++i) {
-      const auto [option, value] = parse_word(words[i], whole, description.options);
-      if (option == "config") {
-        const OptionTexts file = read_config_file(value, description);
-        options.insert(options.end(), file.begin(), file.end());
-        continue;
-      }
-      const Option* const row = find_option(description.options, option);
-      std::erase_if(options, [&](const auto& given) {
-        return row != nullptr && find_option(description.options, given.first) == row;
-      });
-      options.emplace_back(option, value);
-    }
-    if (const Expected<void> set = set_options(link.config, options); !set) {
-      // Without options in the text, all options are from the command line.
-      const std::string reason = set.error().text;
-      throw InputError(
-          link.in_context(words.size() == 1 ? with_flag(link.config, reason) : reason));
-    }
-    return link;
-  } catch (const InputError& error) {
-    const std::string reason = error.what();
-    throw InputError(reason.rfind("--", 0) == 0 ? reason : "--pipeline: " + reason);
-  }
-}
-
-std::string operator_names() {
-  std::vector<const char*> names;
-  for (const OperatorDescription& description : operators()) names.push_back(description.name);
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-std::vector<Link> parse_chain(const std::string& text, const OperatorOptions& of_command_line) {
-  std::string blank = text;
-  std::replace(blank.begin(), blank.end(), '\t', ' ');
-  std::vector<Link> links;
-  for (const std::string& part : split(blank, '!'))
-    links.push_back(parse_link(part, of_command_line));
-  const bool taken = std::any_of(links.begin(), links.end(), [](const Link& link) {
+std::vector<OperatorText> parse_chain(const std::string& text,
+                                      const OperatorOptions& of_command_line) {
+  std::vector<OperatorText> links;
+  for (const std::string& part : split(text, '!'))
+    links.push_back(parse_operator_text("--pipeline", part, &of_command_line));
+  const bool taken = std::any_of(links.begin(), links.end(), [](const OperatorText& link) {
     return link.name == kCommandLineOperator;
   });
   if (const OptionTexts given = of_command_line.given(); !taken && !given.empty()) {
@@ -190,7 +98,7 @@ std::optional<ExpectedReading> expected_reading(const std::vector<OperatorConfig
 }
 
 int run_latency(const LatencyCommand& o) {
-  const std::vector<Link> links = parse_chain(o.pipeline, o.flow);
+  const std::vector<OperatorText> links = parse_chain(o.pipeline, o.flow);
   if (!o.plot.empty() && file_extension(o.plot) != ".svg")
     throw InputError(fmt::format("--plot is '{}'; it must end in .svg", o.plot));
   std::string input = o.input;
@@ -229,7 +137,7 @@ int run_latency(const LatencyCommand& o) {
       read_clip(input, o.source, {{}, static_cast<std::size_t>(o.frames), std::size_t{256} << 20});
   const GrayImage& first = clip.frames.front();
   std::vector<OperatorInfo> infos;
-  for (const Link& link : links) {
+  for (const OperatorText& link : links) {
     OperatorConfig& config = plan.operators.emplace_back(link.config);
     config.set_input(first.size, first.format);
     try {
@@ -251,7 +159,7 @@ int run_latency(const LatencyCommand& o) {
 
   const GpuMeter meter(info.device_bus);
   std::vector<std::string> names;
-  for (const Link& link : links) names.push_back(link.name);
+  for (const OperatorText& link : links) names.push_back(link.name);
   LatencyReport report{o, std::move(names), plan, clip, meter, std::move(infos), {}};
   {
     const StopsEarly stops_early;

@@ -3,15 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "apps/common/device_list.h"
 #include "apps/common/interrupt.h"
-#include "apps/common/operator_run.h"
 #include "apps/common/printable.h"
+#include "apps/io/frame_run.h"
 #include "apps/neocognitron/reading.h"
 #include "ocellus/character_draw.h"
 
@@ -36,7 +36,7 @@ class DigitsJob {
       : command_(command),
         input_(command.frames, false),
         output_(command.frames, {".png"}, input_.source().fps()),
-        engine_(engine_config(command.common)),
+        engines_(engine_configs(command.common)),
         config_(command.options.description()) {}
 
   int run() {
@@ -70,28 +70,29 @@ class DigitsJob {
     if (!input_.next(frame)) return;
     config_ = command_.options.config();
     config_.set_input(frame.image.size, frame.image.format, frame.range);
-    run_ = std::make_unique<OperatorRun>(engine_, config_);
+    run_ = std::make_unique<FrameRun>(engines_, config_);
+    config_ = run_->config();
     const auto& config = *config_.get_if<NeocognitronConfig>();
     names_.emplace(config.model.c_str());
     fields_ = config.layout == CharacterLayout::kTiles ? 0 : config.fields.count;
     if (output_.single()) input_.require_no_more(output_.path(), frame.number);
-    do {
-      step(frame);
+    const auto next = [this](InputFrame& read) {
+      return stop_signal() == 0 && !output_.single() && input_.next(read);
+    };
+    run_->process(std::move(frame), next, whole_frame, [&](const ProcessedFrame& work) {
+      finish(work);
       progress.update(input_.read());
-    } while (stop_signal() == 0 && !output_.single() && input_.next(frame));
+    });
   }
 
-  void step(const InputFrame& frame) {
-    using Clock = std::chrono::steady_clock;
-    const Clock::time_point begin = Clock::now();
-    const FrameInfo info = run_->op().step(
-        frame.image.view(static_cast<std::uint64_t>(frame.number), frame.timestamp_ns));
+  void finish(const ProcessedFrame& work) {
+    const InputFrame& frame = work.frame;
     Report report;
-    report.ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+    report.ms = work.ms;
     report.frame = frame.number;
-    report.compute_ms = static_cast<double>(info.compute_ns) * 1e-6;
+    report.compute_ms = static_cast<double>(work.compute_ns) * 1e-6;
     report.expected = frame.text;
-    report.record = run_->op().stored_record();
+    report.record = work.results.front().record;
     if (!output_.none()) {
       report.file = output_.name_of(frame.number);
       write(frame, report);
@@ -184,7 +185,7 @@ class DigitsJob {
     for (const Report& report : reports_) ms.push_back(report.ms);
     const double median = percentile(ms, 50.0);
     const double p99 = percentile(ms, 99.0);
-    const OperatorInfo& op = run_->op().info();
+    const OperatorInfo& op = run_->info();
     const std::optional<long> right = correct();
     if (command_.common.json) {
       nlohmann::ordered_json json;
@@ -196,11 +197,12 @@ class DigitsJob {
       json["class_names"] = nlohmann::ordered_json::array();
       for (int label = 0; label < names_->classes(); ++label)
         json["class_names"].push_back(names_->name(label));
-      json["memory_bytes"] = run_->footprint().host;
+      json["memory_bytes"] = run_->host_bytes();
       json["output"] =
           output_.none() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(output_.path());
       json["median_ms"] = median;
       json["p99_ms"] = p99;
+      run_->add_to(json);
       if (right) json["frames_correct"] = *right;
       json["frames"] = nlohmann::ordered_json::array();
       for (const Report& report : reports_) json["frames"].push_back(report_json(report));
@@ -217,9 +219,9 @@ class DigitsJob {
     if (reports_.size() == 1)
       fmt::print("{:.2f} ms\n", median);
     else
-      fmt::print("{}, median {:.2f} ms per frame, 99th percentile {:.2f} ms, {:.0f} frames/s\n",
+      fmt::print("{}, median {:.2f} ms per frame, 99th percentile {:.2f} ms, {}\n",
                  counted(static_cast<std::int64_t>(reports_.size()), "frame"), median, p99,
-                 1000.0 / median);
+                 run_->rate_text(median));
     if (!output_.none())
       fmt::print("written: {}\n",
                  printable(output_.written(reports_.front().frame, reports_.size())));
@@ -228,9 +230,9 @@ class DigitsJob {
   const DigitsCommand& command_;
   FrameInput input_;
   FrameOutput output_;
-  EngineConfig engine_;
+  std::vector<EngineConfig> engines_;
   OperatorConfig config_;
-  std::unique_ptr<OperatorRun> run_;
+  std::unique_ptr<FrameRun> run_;
   std::optional<CharacterNames> names_;
   int fields_ = 0;  // 0: the whole frame
   std::vector<Report> reports_;
@@ -258,6 +260,7 @@ void add_digits_command(CLI::App& program, int& exit_code) {
       "the answer (.png)");
   o->options.add_to(*command);
   add_common_options(*command, o->common);
+  add_devices_option(*command, o->common);
   command->footer(
       "The text has the string of each frame, and of a single frame the characters. --json has "
       "the\n"
@@ -270,6 +273,7 @@ void add_digits_command(CLI::App& program, int& exit_code) {
                     {"--output", "--limit", "--fps", kSourceTimeout, "--plain", "--layout",
                      "--fields", "--tile-width", "--tile-height", "--min-height", "--max-height"},
                     "--images has images of one character each"},
+                   {with_images, {"--devices"}, "with --images, one device computes"},
                    {!with_images, {"--labels", "--mistakes"}, "they are those of --images"},
                    {with_images && o->labels.empty(),
                     {"--mistakes"},

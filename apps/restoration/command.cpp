@@ -35,50 +35,50 @@ class RestoreJob : public PictureJob {
     }
   }
 
-  std::int64_t process(PictureRun& run, const InputFrame& frame) override {
-    frame_ = &frame;
-    planes_.clear();
+  /// What is done with the color of a frame, as in the option.
+  const char* color_of(const InputFrame& frame) const {
     if (frame.color.empty())
-      color_ = frame.chroma_u.empty() || command_.color == "gray" ? "gray" : "luma";
-    else
-      color_ = command_.color == "luma" ? "luma" : "each";
-    if (!each()) return PictureJob::process(run, frame);
-    std::int64_t compute_ns = 0;
-    const auto number = static_cast<std::uint64_t>(frame.number);
-    for (const GrayImage& plane : frame.color) {
-      compute_ns += run.step(plane.view(number, frame.timestamp_ns)).compute_ns;
-      planes_.push_back(run.image());
-    }
-    return compute_ns;
+      return frame.chroma_u.empty() || command_.color == "gray" ? "gray" : "luma";
+    return command_.color == "luma" ? "luma" : "each";
+  }
+  bool each(const InputFrame& frame) const { return std::string_view(color_of(frame)) == "each"; }
+
+  std::vector<Frame> parts(const InputFrame& frame) override {
+    color_ = color_of(frame);
+    if (!each(frame)) return PictureJob::parts(frame);
+    std::vector<Frame> planes;
+    for (const GrayImage& plane : frame.color)
+      planes.push_back(plane.view(static_cast<std::uint64_t>(frame.number), frame.timestamp_ns));
+    return planes;
   }
 
-  bool each() const { return std::string_view(color_) == "each"; }
-
-  /// The red, green and blue planes of the last frame's result. `luma` is its gray result.
-  std::vector<GrayImage> color_of(const GrayImage& luma) const {
-    return each() ? planes_ : with_luma(frame_->color, frame_->image, luma);
+  /// The red, green and blue planes of a result.
+  std::vector<GrayImage> planes_of(const ProcessedFrame& work) const {
+    if (!each(work.frame))
+      return with_luma(work.frame.color, work.frame.image, work.results.front().image());
+    std::vector<GrayImage> planes;
+    for (const ProcessedFrame::Result& result : work.results) planes.push_back(result.image());
+    return planes;
   }
 
-  void write_png(const PictureRun& run, const std::string& path) const override {
-    if (frame_->color.empty()) return PictureJob::write_png(run, path);
-    write_png_rgb(path, run.image().size, rgb_of(color_of(run.image())).data());
+  void write_png(const ProcessedFrame& work, const std::string& path) const override {
+    if (work.frame.color.empty()) return PictureJob::write_png(work, path);
+    write_png_rgb(path, work.frame.image.size, rgb_of(planes_of(work)).data());
   }
 
-  void add_color(InputFrame& picture) const override {
+  void add_color(const ProcessedFrame& work, InputFrame& picture) const override {
     picture.chroma_u.clear();
     picture.chroma_v.clear();
-    if (std::string_view(color_) == "gray") return;
-    if (!frame_->color.empty()) return set_luma_and_chroma(picture, color_of(picture.image));
-    picture.chroma_u = frame_->chroma_u;
-    picture.chroma_v = frame_->chroma_v;
+    if (std::string_view(color_of(work.frame)) == "gray") return;
+    if (!work.frame.color.empty()) return set_luma_and_chroma(picture, planes_of(work));
+    picture.chroma_u = work.frame.chroma_u;
+    picture.chroma_v = work.frame.chroma_v;
   }
 
   void add_totals(nlohmann::ordered_json& json) const override { json["color"] = color_; }
 
   const RestoreCommand& command_;
-  const InputFrame* frame_ = nullptr;  // the last one; valid until the next one is read
-  const char* color_ = "gray";         // what is done with its color, as in the option
-  std::vector<GrayImage> planes_;      // of its result, if each is restored
+  const char* color_ = "gray";  // of the last frame
 };
 
 }  // namespace

@@ -254,6 +254,49 @@ TEST_P(SlowSteadyState, LargerFrames) {
   expect_steady(GetParam().with({320, 240}, 2), 4000, 2, 2);
 }
 
+// Fails when a group of engines allocates, frees or touches a new page, with frames that are
+// refused and deadlines that are missed.
+TEST_P(SteadyState, OnSeveralEngines) {
+  const OperatorConfig config = GetParam().with(kSmall, 2);
+  EngineConfig engine = test::engine_config(1);
+  const EngineConfig engines[] = {engine, engine};
+  OperatorGroup group = test::must(OperatorGroup::create(engines, config, 2));
+  const std::vector<FrameBuffer> frames = steady_frames(group.info(), 8);
+  const auto room = static_cast<std::size_t>(group.frames_in_flight());
+  std::vector<test::OutputBuffer> outs(2 * room, test::OutputBuffer(group.info()));
+  int failed = 0;
+  std::uint64_t submitted = 0;
+  int in_flight = 0;  // of each camera
+  const auto one = [&] {
+    for (int camera = 0; camera < 2; ++camera) {
+      auto& out = outs[(static_cast<std::size_t>(camera) * room) + submitted % room];
+      if (!group.submit(camera, frames[submitted % 8].frame(submitted), out.output())) ++failed;
+    }
+    // Both cameras have all the room there is.
+    if (++in_flight == 2) {
+      for (int camera = 0; camera < 2; ++camera) {
+        if (!group.wait(camera, Deadline::immediate()) && !group.wait(camera, Deadline::never()))
+          ++failed;
+      }
+      --in_flight;
+    }
+    if (group.submit(2, frames[0].frame(), outs[0].output())) ++failed;
+    if (++submitted % 1000 == 999) {
+      group.reset();
+      in_flight = 0;
+    }
+  };
+  for (int f = 0; f < 60; ++f) one();
+  expect_steady_rounds([&] {
+    Count counted;
+    for (int f = 0; f < 1000; ++f) one();
+    counted.stop();
+    return counted.is_steady();
+  });
+  group.reset();
+  EXPECT_EQ(failed, 0);
+}
+
 // Fails when a frame with NaN, which takes another path, allocates or touches a new page.
 TEST_P(SteadyState, BadFrames) {
   auto rig = test::make_rig(GetParam().with(kSmall, 1, PixelFormat::kFloat32));
