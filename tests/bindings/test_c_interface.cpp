@@ -478,8 +478,10 @@ TEST_F(COperator, TicketsAndDeadlines) {
   expect(ocellus_operator_wait(made_.op, second, OCELLUS_NEVER, nullptr, &error_),
          OCELLUS_INVALID_TICKET, "ticket 2 is not in flight");
   EXPECT_EQ(ocellus_deadline_after(INT64_MAX), OCELLUS_NEVER);
-  const std::int64_t soon = ocellus_deadline_after(1000000000) - ocellus_deadline_after(0);
-  EXPECT_NEAR(static_cast<double>(soon), 1e9, 1e8);
+  const std::int64_t before = ocellus_deadline_after(0);
+  const std::int64_t deadline = ocellus_deadline_after(1000000000);
+  EXPECT_GE(deadline, before + 1000000000);
+  EXPECT_LE(deadline, ocellus_deadline_after(0) + 1000000000);
 }
 
 // Fails when `wait` blocks although the deadline has passed, or does not count the miss.
@@ -506,9 +508,15 @@ TEST_F(COperator, MissedDeadline) {
     one.format = OCELLUS_FLOAT32;
     planes_.push_back(one);
   }
-  ASSERT_EQ(submit(), OCELLUS_OK);
-  expect(ocellus_operator_wait(made_.op, ticket_, 0, nullptr, &error_), OCELLUS_DEADLINE_MISSED,
-         "ticket 1 is not done; the frame still belongs to the operator");
+  // On a busy machine the frame may be done before this thread runs again.
+  ocellus_status status = OCELLUS_OK;
+  for (int attempt = 0; attempt < 50 && status == OCELLUS_OK; ++attempt) {
+    ASSERT_EQ(submit(), OCELLUS_OK);
+    status = ocellus_operator_wait(made_.op, ticket_, 0, nullptr, &error_);
+  }
+  expect(status, OCELLUS_DEADLINE_MISSED,
+         "ticket " + std::to_string(ticket_.number) +
+             " is not done; the frame still belongs to the operator");
   ocellus_stats stats{};
   ASSERT_EQ(ocellus_operator_get_stats(made_.op, &stats, &error_), OCELLUS_OK);
   EXPECT_EQ(stats.missed_deadlines, 1u);
