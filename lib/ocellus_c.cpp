@@ -53,8 +53,9 @@ static_assert(same(OCELLUS_OK, Status::kOk) &&
 static_assert(same(OCELLUS_GRAY8, PixelFormat::kGray8) &&
               same(OCELLUS_GRAY16, PixelFormat::kGray16) &&
               same(OCELLUS_FLOAT32, PixelFormat::kFloat32));
-static_assert(same(OCELLUS_HOST, MemorySpace::kHost) &&
-              same(OCELLUS_PINNED, MemorySpace::kPinned) && same(OCELLUS_CUDA, MemorySpace::kCuda));
+static_assert(same(OCELLUS_MEMORY_HOST, MemorySpace::kHost) &&
+              same(OCELLUS_MEMORY_PINNED, MemorySpace::kPinned) &&
+              same(OCELLUS_MEMORY_CUDA, MemorySpace::kCuda));
 static_assert(same(OCELLUS_FIELD_INT32, FieldType::kInt32) &&
               same(OCELLUS_FIELD_UINT32, FieldType::kUint32) &&
               same(OCELLUS_FIELD_FLOAT, FieldType::kFloat) &&

@@ -425,7 +425,7 @@ TEST_F(COperator, FrameAndPlanes) {
   frame_.format = 256;
   refuse("frame.format is unknown; the operator was made for kGray8");
   frame_ = frame;
-  frame_.memory = OCELLUS_CUDA;
+  frame_.memory = OCELLUS_MEMORY_CUDA;
   refuse(
       "frame is in cuda and output in host memory; the backend cpu reads and writes host memory");
   frame_ = frame;

@@ -84,9 +84,9 @@ enum {
 /** The kind of memory that holds the pixels. */
 typedef int32_t ocellus_memory;
 enum {
-  OCELLUS_HOST = 0,   /**< ordinary memory */
-  OCELLUS_PINNED = 1, /**< page-locked memory of CUDA */
-  OCELLUS_CUDA = 2    /**< device memory; `stream` orders its use, see ocellus/frame.h */
+  OCELLUS_MEMORY_HOST = 0,   /**< ordinary memory */
+  OCELLUS_MEMORY_PINNED = 1, /**< page-locked memory of CUDA */
+  OCELLUS_MEMORY_CUDA = 2    /**< device memory; `stream` orders its use, see ocellus/frame.h */
 };
 
 /** Largest number of planes of an operator. */
