@@ -1,23 +1,10 @@
-// The program `ocellus`: parses the command line, runs one subcommand and turns errors into exit
-// codes.
-#include <fcntl.h>
+// The program `ocellus`: its subcommands.
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <exception>
-#include <string>
-#include <vector>
 
 #include "apps/common/common.h"
-#include "apps/common/interrupt.h"
-#include "apps/common/printable.h"
+#include "apps/common/program.h"
 #include "apps/cortex/commands.h"
 #include "apps/halftone/template_command.h"
-#include "apps/io/video.h"
 #include "apps/neocognitron/digits_command.h"
 #include "apps/neocognitron/train_command.h"
 #include "apps/optical_flow/kernels_command.h"
@@ -27,33 +14,6 @@ namespace {
 
 using namespace ocellus;
 using namespace ocellus::app;
-
-/// Reports an unknown subcommand by its name and lists the valid ones. CLI11's own errors name
-/// neither.
-void check_subcommands(const CLI::App& program, int argc, char** argv) {
-  const CLI::App* level = &program;
-  for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
-    const std::vector<const CLI::App*> commands = level->get_subcommands({});
-    if (commands.empty()) return;  // the rest are arguments of this subcommand
-    std::string names;
-    const CLI::App* next = nullptr;
-    for (const CLI::App* command : commands) {
-      if (command->get_name() == argv[i]) next = command;
-      names += (names.empty() ? "" : ", ") + command->get_name();
-    }
-    // A command that has subcommands may take arguments of its own.
-    const std::vector<const CLI::Option*> options = level->get_options();
-    const bool takes_arguments =
-        std::any_of(options.begin(), options.end(),
-                    [](const CLI::Option* option) { return option->get_positional(); });
-    if (next == nullptr && takes_arguments) return;
-    if (next == nullptr) {
-      throw InputError(fmt::format("unknown subcommand '{}'{}; the subcommands are: {}", argv[i],
-                                   level == &program ? "" : " of " + level->get_name(), names));
-    }
-    level = next;
-  }
-}
 
 int run(int argc, char** argv) {
   CLI::App program{"Real-time vision operators of known cost for cameras", "ocellus"};
@@ -105,56 +65,11 @@ int run(int argc, char** argv) {
   add_bench_command(program, exit_code);
   add_options_command(program, exit_code);
 
-  if (argc < 2) {
-    tell(program.help());
-    return kBadInput;
-  }
-  check_subcommands(program, argc, argv);
-  try {
-    program.parse(argc, argv);
-  } catch (const CLI::Success& asked) {  // --help, --version
-    program.exit(asked);
-    return kDone;
-  } catch (const CLI::ParseError& error) {
-    std::string command = "ocellus";
-    for (const CLI::App* app = &program; !app->get_subcommands().empty();) {
-      app = app->get_subcommands().front();
-      command += " " + app->get_name();
-    }
-    tell(fmt::format("ocellus: {}\nSee '{} --help'.\n", printable(error.what()), command));
-    return kBadInput;
-  }
-  return exit_code;
-}
-
-/// The parent may have closed a standard stream. Then the next file that is opened would take its
-/// number, and printed text would go into that file. /dev/null takes the place of a closed stream;
-/// it is opened so that reading and writing still fail.
-void keep_standard_streams() {
-  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
-    // open() returns the lowest free number
-    open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-  }
+  return parse_program(program, argc, argv, exit_code);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  keep_standard_streams();
-  handle_signals();
-  int code = kBadInput;
-  try {
-    code = run(argc, argv);
-  } catch (const std::exception& error) {
-    tell(fmt::format("ocellus: {}\n", printable(error.what())));
-  }
-  // A full disk or a closed pipe must not be reported as success.
-  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-    tell("ocellus: stdout could not be written\n");
-    code = kBadInput;
-  }
-  if (const int signal = stop_signal()) end_by_signal(signal);
-  if (source_left_behind()) std::_Exit(code);
-  return code;
+  return run_program("ocellus", [argc, argv] { return run(argc, argv); });
 }

@@ -156,9 +156,20 @@ OptionTexts OperatorOptions::given() const {
   return texts;
 }
 
-OperatorConfig OperatorOptions::config() const {
+OperatorConfig OperatorOptions::config(const OptionTexts& defaults) const {
   OperatorConfig config(*description_);
-  if (const Expected<void> set = set_options(config, given()); !set)
+  OptionTexts texts = given();
+  const auto is_given = [this, &texts](const std::string& name) {
+    return std::any_of(texts.begin(), texts.end(), [&](const auto& text) {
+      return find_option(description_->options, text.first) ==
+             find_option(description_->options, name);
+    });
+  };
+  OptionTexts missing;
+  for (const auto& text : defaults)
+    if (!is_given(text.first)) missing.push_back(text);
+  texts.insert(texts.end(), missing.begin(), missing.end());
+  if (const Expected<void> set = set_options(config, texts); !set)
     refuse(with_flag(config, set.error().text));
   return config;
 }

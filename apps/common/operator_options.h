@@ -48,8 +48,9 @@ class OperatorOptions {
   /// The options given by the --config file and by the command line. The command line takes
   /// precedence.
   OptionTexts given() const;
-  /// Throws InputError with the library's reason, which names the option by its flag.
-  OperatorConfig config() const;
+  /// `defaults` replace the operator's own where an option is not given. Throws InputError with the
+  /// library's reason, which names the option by its flag.
+  OperatorConfig config(const OptionTexts& defaults = {}) const;
 
  private:
   struct Value {

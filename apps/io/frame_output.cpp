@@ -47,6 +47,20 @@ void add_frame_options(CLI::App& command, FrameOptions& o, const std::string& ou
       ->capture_default_str();
 }
 
+void add_pipeline_options(CLI::App& command, FrameOptions& o) {
+  CLI::Option* const frames = command.get_option("FRAMES")->required(false);
+  command
+      .add_option("--source", o.source_pipeline,
+                  "GStreamer elements that produce the frames, in place of FRAMES, such as "
+                  "\"v4l2src ! videoconvert ! video/x-raw,format=GRAY8\"")
+      ->excludes(frames);
+  command
+      .add_option("--sink", o.sink_pipeline,
+                  "GStreamer elements that take the video with the field drawn over it, in place "
+                  "of -o, such as \"videoconvert ! autovideosink\"")
+      ->excludes(command.get_option("--output"));
+}
+
 std::string output_text(const std::string& output) {
   return output.empty() ? "without -o, nothing is written" : fmt::format("-o {}", output);
 }
@@ -60,7 +74,10 @@ UnusedOptions unused_without_video(const std::string& output, std::vector<const 
 // ---- input
 
 FrameInput::FrameInput(const FrameOptions& options, bool stops_by_itself)
-    : source_(open_frames(options.inputs, options.source)), limit_(options.limit) {
+    : source_(options.source_pipeline.empty()
+                  ? open_frames(options.inputs, options.source)
+                  : open_pipeline(options.source_pipeline, options.source)),
+      limit_(options.limit) {
   if (source_->endless() && !limit_ && !stops_by_itself) {
     throw InputError(fmt::format(
         "{}: a camera has no end; give the number of frames with --limit N", source_->name()));
@@ -99,8 +116,9 @@ void FrameInput::report_interruption(std::int64_t count, const std::string& resu
 FrameOutput::FrameOutput(const FrameOptions& options, const std::vector<std::string>& extensions,
                          double source_fps)
     : path_(options.output),
+      sink_(options.sink_pipeline),
       extension_(file_extension(path_)),
-      video_(is_video_name(path_)),
+      video_(is_video_name(path_) || !sink_.empty()),
       name_(path_) {
   if (none()) return;
   if (!video_ && std::find(extensions.begin(), extensions.end(), extension_) == extensions.end()) {
@@ -120,7 +138,10 @@ FrameOutput::FrameOutput(const FrameOptions& options, const std::vector<std::str
 }
 
 OverlayImage FrameOutput::video_picture(const InputFrame& frame) {
-  if (!writer_) writer_ = make_video_writer(name_.at(0), frame.image.size, fps_);
+  if (!writer_) {
+    writer_ = sink_.empty() ? make_video_writer(name_.at(0), frame.image.size, fps_)
+                            : make_pipeline_writer(sink_, frame.image.size, fps_);
+  }
   return picture(frame);
 }
 

@@ -18,6 +18,8 @@ namespace ocellus::app {
 struct FrameOptions {
   std::vector<std::string> inputs;
   std::string output;
+  std::string source_pipeline;  ///< GStreamer elements in place of `inputs`
+  std::string sink_pipeline;    ///< GStreamer elements that take pictures, in place of `output`
   std::optional<long> limit;
   double fps = 0.0;
   SourceOptions source;
@@ -28,6 +30,9 @@ void add_input_options(CLI::App& command, FrameOptions& options, long least_limi
 /// These and --output and --fps.
 void add_frame_options(CLI::App& command, FrameOptions& options, const std::string& output_help,
                        long least_limit);
+
+/// Adds --source and --sink. FRAMES is then not required.
+void add_pipeline_options(CLI::App& command, FrameOptions& options);
 
 /// "-o out.png", or "without -o, nothing is written", for errors about options without effect.
 std::string output_text(const std::string& output);
@@ -68,7 +73,7 @@ class FrameOutput {
   FrameOutput(const FrameOptions& options, const std::vector<std::string>& extensions,
               double source_fps);
 
-  bool none() const { return path_.empty(); }
+  bool none() const { return path_.empty() && sink_.empty(); }
   bool video() const { return video_; }
   /// Whether the output is one file for one result.
   bool single() const { return !none() && !video_ && !name_.numbered(); }
@@ -95,6 +100,7 @@ class FrameOutput {
 
  private:
   std::string path_;
+  std::string sink_;
   std::string extension_;
   bool video_ = false;
   NumberedName name_;

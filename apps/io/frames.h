@@ -61,6 +61,9 @@ class FrameSource {
   virtual void start_at(long number) { (void)number; }
   /// Whether the source has no end, as a camera.
   virtual bool endless() const { return false; }
+  /// Whether the source produces frames at its own pace, as a camera does: frames that nobody takes
+  /// are lost.
+  virtual bool live() const { return false; }
 
   const std::string& name() const { return name_; }
 

@@ -14,6 +14,8 @@ namespace ocellus::app {
 /// begins.
 std::unique_ptr<FrameSource> open_video(const std::string& path, const SourceOptions& options);
 std::unique_ptr<FrameSource> open_camera(const std::string& device, const SourceOptions& options);
+/// The output of a pipeline such as "v4l2src ! videoconvert ! video/x-raw,format=GRAY8".
+std::unique_ptr<FrameSource> open_pipeline(const std::string& text, const SourceOptions& options);
 
 /// Whether a source could not be closed in time and still runs on its own threads. Then the process
 /// must exit without running destructors of objects that these threads may use.
@@ -39,5 +41,9 @@ inline bool is_video_name(const std::string& path) {
 
 /// Throws InputError that names the missing encoder.
 std::unique_ptr<VideoWriter> make_video_writer(const std::string& path, ImageSize size, double fps);
+/// Writes to a pipeline such as "videoconvert ! autovideosink". It shows or stores each frame when
+/// it comes, whatever `fps`, which its caps name. Throws InputError with GStreamer's reason.
+std::unique_ptr<VideoWriter> make_pipeline_writer(const std::string& text, ImageSize size,
+                                                  double fps);
 
 }  // namespace ocellus::app

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 
@@ -164,6 +165,12 @@ class RunningPipeline {
     return state_->started;
   }
 
+  /// Whether the pipeline that has started is live.
+  bool live() const {
+    const std::lock_guard<std::mutex> lock(state_->mutex);
+    return state_->live;
+  }
+
   GstElement* get() const { return element_; }
 
  private:
@@ -171,15 +178,20 @@ class RunningPipeline {
     std::mutex mutex;
     std::condition_variable changed;
     bool started = false;
+    bool live = false;
     bool stop = false;
     bool stopped = false;
   };
 
   static void run(const std::shared_ptr<State>& state, GstElement* element) {
+    // A live source gives no frame before it plays.
+    const bool live =
+        gst_element_set_state(element, GST_STATE_PAUSED) == GST_STATE_CHANGE_NO_PREROLL;
     gst_element_set_state(element, GST_STATE_PLAYING);
     {
       std::unique_lock<std::mutex> lock(state->mutex);
       state->started = true;
+      state->live = live;
       state->changed.notify_all();
       state->changed.wait(lock, [&] { return state->stop; });
     }
@@ -221,6 +233,7 @@ class GstSource : public FrameSource {
 
   double fps() const override { return fps_; }
   bool endless() const override { return camera_; }
+  bool live() const override { return pipeline_.live(); }
 
  protected:
   bool read(InputFrame& frame) override {
@@ -236,14 +249,18 @@ class GstSource : public FrameSource {
     const ImageSize size{GST_VIDEO_FRAME_WIDTH(&video), GST_VIDEO_FRAME_HEIGHT(&video)};
     if (frame.image.size != size || frame.image.format != PixelFormat::kGray8)
       frame.image = GrayImage(size, PixelFormat::kGray8);
-    const ImageSize half{(size.width + 1) / 2, (size.height + 1) / 2};
+    copy_plane(video, 0, size, frame.image.pixels.data());
+    const ImageSize half = GST_VIDEO_FRAME_N_PLANES(&video) == 1
+                               ? ImageSize{}
+                               : ImageSize{(size.width + 1) / 2, (size.height + 1) / 2};
     const std::size_t chroma =
         static_cast<std::size_t>(half.width) * static_cast<std::size_t>(half.height);
     frame.chroma_u.resize(chroma);
     frame.chroma_v.resize(chroma);
-    copy_plane(video, 0, size, frame.image.pixels.data());
-    copy_plane(video, 1, half, frame.chroma_u.data());
-    copy_plane(video, 2, half, frame.chroma_v.data());
+    if (chroma > 0) {
+      copy_plane(video, 1, half, frame.chroma_u.data());
+      copy_plane(video, 2, half, frame.chroma_v.data());
+    }
     gst_video_frame_unmap(&video);
     frame.range = range_of(info);
     frame.number = number_++;
@@ -256,7 +273,8 @@ class GstSource : public FrameSource {
   static GstOwned<GstElement> described(const std::string& path, const std::string& description,
                                         const char* property) {
     GstOwned<GstElement> pipeline = parse_pipeline(path, description);
-    g_object_set(element_of(pipeline.get(), "source"), property, path.c_str(), nullptr);
+    if (property != nullptr)
+      g_object_set(element_of(pipeline.get(), "source"), property, path.c_str(), nullptr);
     return pipeline;
   }
 
@@ -317,19 +335,35 @@ class GstSource : public FrameSource {
 
 class GstWriter : public VideoWriter {
  public:
+  /// Writes a file.
   GstWriter(const std::string& path, const std::string& encoder, ImageSize size, double fps)
-      : path_(path), size_(size), fps_(fps), file_(path) {
+      : path_(path), size_(size), fps_(fps) {
+    file_.emplace(path);
     pipeline_ =
         parse_pipeline(path, "appsrc name=source format=time max-bytes=0 ! videoconvert ! " +
                                  encoder + " ! filesink name=sink");
-    g_object_set(element_of(pipeline_.get(), "sink"), "location", file_.part_path().c_str(),
+    g_object_set(element_of(pipeline_.get(), "sink"), "location", file_->part_path().c_str(),
                  nullptr);
+    start();
+  }
+
+  /// Writes to a pipeline.
+  GstWriter(const std::string& text, ImageSize size, double fps)
+      : path_(text), size_(size), fps_(fps) {
+    pipeline_ = parse_pipeline(
+        text,
+        "appsrc name=source format=time max-bytes=0 is-live=true do-timestamp=true ! " + text);
+    start();
+  }
+
+ private:
+  void start() {
     source_ = GST_APP_SRC(element_of(pipeline_.get(), "source"));
     gint numerator = 0;
     gint denominator = 1;
-    gst_util_double_to_fraction(fps, &numerator, &denominator);
-    gst_video_info_set_format(&info_, GST_VIDEO_FORMAT_I420, static_cast<guint>(size.width),
-                              static_cast<guint>(size.height));
+    gst_util_double_to_fraction(fps_, &numerator, &denominator);
+    gst_video_info_set_format(&info_, GST_VIDEO_FORMAT_I420, static_cast<guint>(size_.width),
+                              static_cast<guint>(size_.height));
     GST_VIDEO_INFO_FPS_N(&info_) = numerator;
     GST_VIDEO_INFO_FPS_D(&info_) = denominator;
     const GstOwned<GstCaps> caps(gst_video_info_to_caps(&info_));
@@ -338,11 +372,14 @@ class GstWriter : public VideoWriter {
       fail();
   }
 
+ public:
   void write(const std::uint8_t* i420) override {
     GstBuffer* const buffer =
         gst_buffer_new_allocate(nullptr, GST_VIDEO_INFO_SIZE(&info_), nullptr);
-    GST_BUFFER_PTS(buffer) = time_of(frame_);
-    GST_BUFFER_DURATION(buffer) = time_of(frame_ + 1) - time_of(frame_);
+    if (file_) {
+      GST_BUFFER_PTS(buffer) = time_of(frame_);
+      GST_BUFFER_DURATION(buffer) = time_of(frame_ + 1) - time_of(frame_);
+    }
     ++frame_;
     GstVideoFrame video;
     if (!gst_video_frame_map(&video, &info_, buffer, GST_MAP_WRITE)) {
@@ -361,6 +398,11 @@ class GstWriter : public VideoWriter {
     gst_video_frame_unmap(&video);
     // takes ownership of the buffer
     if (gst_app_src_push_buffer(source_, buffer) != GST_FLOW_OK) fail();
+    // A pipeline of the user's may end at any time, such as a window that is closed.
+    std::string missing;
+    if (const std::string error = file_ ? "" : bus_error(pipeline_.get(), 0, missing);
+        !error.empty())
+      fail(error);
     wait_for_room();
   }
 
@@ -380,7 +422,7 @@ class GstWriter : public VideoWriter {
     }
     if (GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_EOS) {
       pipeline_.reset();  // closes its file
-      file_.commit();
+      if (file_) file_->commit();
       return;
     }
     GError* error = nullptr;
@@ -417,7 +459,7 @@ class GstWriter : public VideoWriter {
   std::string path_;
   ImageSize size_;
   double fps_;
-  OutputFile file_;
+  std::optional<OutputFile> file_;
   GstOwned<GstElement> pipeline_;
   GstAppSrc* source_ = nullptr;
   GstVideoInfo info_{};
@@ -458,6 +500,23 @@ std::unique_ptr<FrameSource> open_camera(const std::string& device, const Source
                          {"videoconvert", "gstreamer1.0-plugins-base"}});
   return std::make_unique<GstSource>(
       device, std::string("v4l2src name=source ! decodebin") + kToFrames, "device", true, options);
+}
+
+std::unique_ptr<FrameSource> open_pipeline(const std::string& text, const SourceOptions& options) {
+  start_gstreamer();
+  need_elements(text, {{"videoconvert", "gstreamer1.0-plugins-base"}});
+  return std::make_unique<GstSource>(
+      text,
+      text +
+          " ! videoconvert ! video/x-raw,format=(string){GRAY8,I420} ! appsink name=sink "
+          "sync=false max-buffers=4",
+      nullptr, false, options);
+}
+
+std::unique_ptr<VideoWriter> make_pipeline_writer(const std::string& text, ImageSize size,
+                                                  double fps) {
+  start_gstreamer();
+  return std::make_unique<GstWriter>(text, size, fps);
 }
 
 std::unique_ptr<VideoWriter> make_video_writer(const std::string& path, ImageSize size,

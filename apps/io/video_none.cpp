@@ -21,11 +21,18 @@ std::unique_ptr<FrameSource> open_video(const std::string& path, const SourceOpt
 std::unique_ptr<FrameSource> open_camera(const std::string& device, const SourceOptions&) {
   not_built(device, "cameras");
 }
+std::unique_ptr<FrameSource> open_pipeline(const std::string& text, const SourceOptions&) {
+  not_built(text, "pipelines");
+}
 bool source_left_behind() {
   return false;
 }
 std::unique_ptr<VideoWriter> make_video_writer(const std::string& path, ImageSize, double) {
   not_built(path, "video files");
+}
+
+std::unique_ptr<VideoWriter> make_pipeline_writer(const std::string& text, ImageSize, double) {
+  not_built(text, "pipelines");
 }
 
 }  // namespace ocellus::app

@@ -11,10 +11,8 @@
 #include "apps/common/interrupt.h"
 #include "apps/common/operator_options.h"
 #include "apps/common/printable.h"
-#include "apps/io/flow_file.h"
-#include "apps/io/frame_output.h"
+#include "apps/optical_flow/flow_output.h"
 #include "apps/optical_flow/run.h"
-#include "ocellus/flow_draw.h"
 
 namespace ocellus::app {
 namespace {
@@ -25,79 +23,15 @@ struct FlowCommand {
   FrameOptions frames;
   std::string confidence;
   std::optional<long> frame;
-  double max_motion = 0.0;
-  int arrow_step = 16;
-  double arrow_scale = 4.0;
-  double min_motion = 0.5;
-};
-
-/// Where the fields of one or all frames are written.
-class Output : public FrameOutput {
- public:
-  Output(const FlowCommand& command, double source_fps)
-      : FrameOutput(command.frames, {".flo", ".png"}, source_fps),
-        command_(command),
-        max_motion_(command.max_motion) {
-    if (video() && command.frame)
-      throw InputError(
-          fmt::format("--frame selects one field, but -o {} is a video of all fields", path()));
-  }
-
-  /// Whether the output is a .png file or a video.
-  bool colored() const { return !none() && extension() != ".flo"; }
-  double max_motion() const { return max_motion_; }
-
-  void write(FlowField& field, const InputFrame& frame, const Rect& roi) {
-    if (none()) return;
-    if (extension() == ".flo") {
-      write_flo(name_of(frame.number), field);
-      return;
-    }
-    update_scale(field);
-    if (video()) {
-      write_overlay(field, frame, roi);
-      return;
-    }
-    std::vector<std::uint8_t> rgb(field.pixels() * 3);
-    draw_flow_wheel(field.output(), static_cast<float>(max_motion_), rgb.data(),
-                    static_cast<std::ptrdiff_t>(field.size.width) * 3);
-    write_png_rgb(name_of(frame.number), field.size, rgb.data());
-  }
-
- private:
-  /// Without --max-motion, the scale follows the largest motion so far, so that colors do not
-  /// flicker between frames.
-  void update_scale(FlowField& field) {
-    if (command_.max_motion > 0.0) return;
-    max_motion_ = std::max(
-        {max_motion_, 0.5, static_cast<double>(flow_magnitude_percentile(field.output(), 99.0f))});
-  }
-
-  void write_overlay(FlowField& field, const InputFrame& frame, const Rect& roi) {
-    OverlayConfig overlay;
-    overlay.step = command_.arrow_step;
-    overlay.scale = static_cast<float>(command_.arrow_scale);
-    overlay.min_motion = static_cast<float>(command_.min_motion);
-    overlay.max_motion = static_cast<float>(max_motion_);
-    overlay.roi = roi;
-    draw_flow_overlay(field.output(), overlay, video_picture(frame));
-    write_video_picture();
-  }
-
-  const FlowCommand& command_;
-  double max_motion_;
+  FlowDrawOptions draw;
 };
 
 std::vector<UnusedOptions> unused_options(const FlowCommand& o) {
   const std::string& output = o.frames.output;
-  return {
-      unused_without_video(output, {"--fps", "--arrow-step", "--arrow-scale", "--min-motion"}),
-      {!is_video_name(output) && file_extension(output) != ".png",
-       {"--max-motion"},
-       fmt::format("it sets the colors of a .png file or a video, {}{}", output_text(output),
-                   output.empty() ? "" : " has no colors")},
-      {o.frame.has_value(), {"--limit"}, "--frame reads only the frames that it needs"},
-  };
+  std::vector<UnusedOptions> rules = unused_draw_options(output, is_video_name(output));
+  rules.push_back(
+      {o.frame.has_value(), {"--limit"}, "--frame reads only the frames that it needs"});
+  return rules;
 }
 
 struct FieldReport {
@@ -113,7 +47,7 @@ struct FieldReport {
 };
 
 FieldReport report_of(FlowField& field, const InputFrame& frame, Support support,
-                      const FrameInfo& info, const Output& output) {
+                      const FrameInfo& info, const FlowFieldOutput& output) {
   FieldReport report;
   report.frame = frame.number;
   report.support = support;
@@ -160,13 +94,17 @@ class FlowJob {
       : command_(command),
         input_(command.frames, command.frame.has_value()),
         source_(input_.source()),
-        output_(command, source_.fps()) {
+        output_(command.frames, command.draw, source_.fps()) {
     if (!command.confidence.empty()) {
       if (file_extension(command.confidence) != ".pfm") {
         throw InputError(
             fmt::format("--confidence is '{}'; it must end in .pfm", command.confidence));
       }
       confidence_name_ = NumberedName(command.confidence);
+    }
+    if (output_.video() && command.frame) {
+      throw InputError(fmt::format("--frame selects one field, but -o {} is a video of all fields",
+                                   output_.path()));
     }
     engine_ = engine_config(command.common);
   }
@@ -447,7 +385,7 @@ class FlowJob {
   const FlowCommand& command_;
   FrameInput input_;
   FrameSource& source_;
-  Output output_;
+  FlowFieldOutput output_;
   NumberedName confidence_name_{""};
   EngineConfig engine_;
   OpticalFlowConfig config_;
@@ -477,25 +415,7 @@ void add_flow_command(CLI::App& program, int& exit_code) {
                    "a video, it counts from 0)")
       ->check(frame_number());
   command->add_option("--confidence", o->confidence, "Write the confidence to this .pfm file");
-  command
-      ->add_option("--max-motion", o->max_motion,
-                   "Motion with a saturated color, in pixels per frame; 0: the largest so far "
-                   "(99th percentile)")
-      ->check(finite_range(0.0, 1e6))
-      ->capture_default_str();
-  command->add_option("--arrow-step", o->arrow_step, "Distance of the arrows in a video, in pixels")
-      ->check(CLI::Range(4, 256))
-      ->capture_default_str();
-  command
-      ->add_option("--arrow-scale", o->arrow_scale,
-                   "Length of an arrow for a motion of one pixel per frame, in pixels")
-      ->check(finite_range(0.01, 1000.0))
-      ->capture_default_str();
-  command
-      ->add_option("--min-motion", o->min_motion,
-                   "Least motion for which an arrow is drawn, in pixels per frame")
-      ->check(finite_range(0.0, 1000.0))
-      ->capture_default_str();
+  add_flow_draw_options(*command, o->draw);
   o->flow.add_to(*command);
   add_common_options(*command, o->common);
   command->callback([command, o, &exit_code] {

@@ -7,6 +7,7 @@
 
 #include "core/backend.h"
 #include "core/log.h"
+#include "kernels/core/copy_stream.h"
 
 namespace ocellus::cuda {
 namespace {
@@ -345,6 +346,15 @@ Expected<void> CudaDevice::write(void* to, const void* from, std::size_t bytes) 
 }
 Expected<void> CudaDevice::read(void* to, const void* from, std::size_t bytes) noexcept {
   return copy(to, from, bytes, cudaMemcpyDeviceToHost);
+}
+
+Expected<std::unique_ptr<detail::CopyStream>> CudaDevice::make_copy_stream(int marks) noexcept {
+  return CudaCopyStream::create(*this, marks);
+}
+
+bool CudaDevice::is_current() const noexcept {
+  CUcontext current = nullptr;
+  return kCudaCalls.current_context.function(&current) == cudaSuccess && current == context_;
 }
 
 void CudaDevice::add_memory_use(MemoryUse& use) const noexcept {

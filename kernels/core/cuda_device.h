@@ -54,6 +54,8 @@ class CudaDevice final : public Device {
   void give_back_pinned(void* piece) noexcept override;
   Expected<void> write(void* to, const void* from, std::size_t bytes) noexcept override;
   Expected<void> read(void* to, const void* from, std::size_t bytes) noexcept override;
+  Expected<std::unique_ptr<detail::CopyStream>> make_copy_stream(int marks) noexcept override;
+  bool is_current() const noexcept override;
   void add_memory_use(MemoryUse& use) const noexcept override;
 
   void abandon() noexcept override;

@@ -1,6 +1,5 @@
 #include "kernels/optical_flow/flow_operator.h"
 
-#include <limits>
 #include <new>
 #include <utility>
 
@@ -15,10 +14,6 @@ FlowOperator::FlowOperator(const OpticalFlowPlan& plan, const KernelConfig* kern
 
 Expected<void> FlowOperator::prepare(Scope& cuda) noexcept {
   return load(cuda, *std::exchange(kernels_, nullptr));
-}
-
-float FlowOperator::invalid_value() const noexcept {
-  return plan_.invalid == InvalidFlow::kNan ? std::numeric_limits<float>::quiet_NaN() : 0.0f;
 }
 
 }  // namespace ocellus::cuda

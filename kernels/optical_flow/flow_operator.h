@@ -17,7 +17,6 @@ class FlowOperator : public CudaOperator {
   /// Called after `layout` with the memory. Loads the kernels and the taps, and sets the limits of
   /// shared memory.
   virtual Expected<void> load(Scope& cuda, const KernelConfig& kernels) noexcept = 0;
-  float invalid_value() const noexcept;
 
   OpticalFlowPlan plan_;
 

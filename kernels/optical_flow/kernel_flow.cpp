@@ -9,6 +9,7 @@
 #include <new>
 
 #include "image/pixel_rows.h"
+#include "kernels/optical_flow/window_launch.h"
 #include "optical_flow/kernel_source.h"
 
 namespace ocellus::cuda {
@@ -16,11 +17,6 @@ namespace {
 
 std::size_t coefficient_bytes(CoefficientStorage storage) {
   return storage == CoefficientStorage::kHalf ? sizeof(__half) : sizeof(float);
-}
-
-/// Images of at least this many pixels give all multiprocessors enough work with larger pieces.
-bool is_large(const Rect& rect) {
-  return static_cast<std::int64_t>(rect.width) * rect.height >= 250'000;
 }
 
 /// Must not depend on the device, because the footprint depends on it.
@@ -146,10 +142,6 @@ Expected<void> KernelFlow::load_per_pixel(Scope& cuda, const KernelConfig& kerne
   return {};
 }
 
-WindowShape KernelFlow::window_shape() const noexcept {
-  return is_large(plan_.roi) ? WindowShape::kHigh : WindowShape::kLow;
-}
-
 ResultPlanes KernelFlow::result_planes() const noexcept {
   return {derivatives_, static_cast<std::int64_t>(derivative_stride_),
           static_cast<std::int64_t>(derivative_plane_), std::numeric_limits<float>::quiet_NaN()};
@@ -218,10 +210,8 @@ Expected<void> KernelFlow::choose_ring_filter(Scope& cuda) noexcept {
 Expected<void> KernelFlow::load(Scope& cuda, const KernelConfig& kernels) noexcept {
   if (Expected<void> done = load_check_kernel(cuda); !done) return done;
   if (!plan_.filter_only) {
-    const WindowShape shape = window_shape();
-    if (Expected<void> done = load_kernel(cuda, window_kernel(shape, plan_.radius),
-                                          window_shared_bytes(shape, plan_.radius));
-        !done)
+    const WindowLaunch window = window_launch(plan_, WindowSource::kKernels);
+    if (Expected<void> done = load_kernel(cuda, window.kernel, window.shared_bytes); !done)
       return done;
   }
   if (per_pixel()) {
@@ -242,30 +232,15 @@ Expected<void> KernelFlow::record(Scope& cuda, int slot, cudaStream_t stream) no
     return done;
   if (plan_.filter_only) return {};
 
-  WindowArguments a{};
+  WindowArguments a = window_arguments(plan_);
   a.frame = params(slot);
   a.state = state();
   a.outcome = outcome(slot);
   a.derivatives = derivatives_;
   a.stride = static_cast<std::int64_t>(derivative_stride_);
   a.plane = static_cast<std::int64_t>(derivative_plane_);
-  a.support_width = plan_.support.width;
-  a.support_height = plan_.support.height;
-  a.x = plan_.roi.x - plan_.support.x;
-  a.y = plan_.roi.y - plan_.support.y;
-  a.width = plan_.roi.width;
-  a.height = plan_.roi.height;
-  a.radius = plan_.radius;
-  a.frames = plan_.frames;
-  std::copy(plan_.weight.begin(), plan_.weight.end(), a.weight);
-  a.threshold = plan_.confidence_threshold;
-  a.invalid = invalid_value();
-  const WindowShape shape = window_shape();
-  return launch(
-      cuda, stream, window_kernel(shape, plan_.radius),
-      dim3(block_count(a.width, kWindowWidth), block_count(a.height, window_height(shape))),
-      dim3(static_cast<unsigned>(window_threads(plan_.radius))),
-      window_shared_bytes(shape, plan_.radius), a);
+  const WindowLaunch window = window_launch(plan_, WindowSource::kKernels);
+  return launch(cuda, stream, window.kernel, window.grid, window.block, window.shared_bytes, a);
 }
 
 Expected<void> KernelFlow::record_per_pixel(Scope& cuda, int slot, cudaStream_t stream) noexcept {

@@ -26,7 +26,6 @@ class KernelFlow final : public FlowOperator {
   bool per_pixel() const noexcept { return plan_.form == KernelForm::kPerPixel; }
   RingArguments ring_arguments(int slot) const noexcept;
   ResultPlanes result_planes() const noexcept;
-  WindowShape window_shape() const noexcept;
   std::size_t spatial_bytes() const noexcept;
   /// Result flags for the convolution kernel, if it ends the frame (SpatioTemporalFilter only);
   /// else null.

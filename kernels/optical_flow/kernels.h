@@ -177,12 +177,24 @@ std::size_t spatial_shared_bytes(int nx, int ny, int horizontals, int kernels) n
 
 // ---- both
 
+/// Images of at least this many pixels give all multiprocessors enough work with larger pieces.
+constexpr bool is_large(const Rect& rect) {
+  return static_cast<std::int64_t>(rect.width) * rect.height >= 250'000;
+}
+
+/// Where the window kernel reads Ix, Iy and It.
+enum class WindowSource : std::uint8_t {
+  kKernels,  ///< what the convolutions wrote; finite, unless the frame is bad
+  kFrame,    ///< the frame, planes below each other; a window with a value that is not finite is
+             ///< invalid
+};
+
 /// Applies the Lucas-Kanade window, solves equation (3), and ends the frame.
 struct WindowArguments {
   const FrameParams* frame;
   TemporalState* state;
   FrameOutcome* outcome;
-  const float* derivatives;  ///< Ix, Iy, It over the support
+  const float* derivatives;  ///< Ix, Iy, It over the support; these three for kKernels only
   std::int64_t stride;       ///< floats from row to row
   std::int64_t plane;        ///< floats from plane to plane
   int support_width;
@@ -209,7 +221,7 @@ constexpr int window_height(WindowShape shape) {
   return shape == WindowShape::kHigh ? 16 : 8;
 }
 
-Kernel<WindowArguments> window_kernel(WindowShape shape, int radius) noexcept;
+Kernel<WindowArguments> window_kernel(WindowShape shape, int radius, WindowSource source) noexcept;
 int window_threads(int radius) noexcept;
 std::size_t window_shared_bytes(WindowShape shape, int radius) noexcept;
 

@@ -10,6 +10,7 @@
 #include "image/pixel_rows.h"
 #include "kernels/optical_flow/flow_operator.h"
 #include "kernels/optical_flow/paper_kernels.h"
+#include "kernels/optical_flow/window_launch.h"
 #include "optical_flow/backend.h"
 #include "optical_flow/kernel_source.h"
 
@@ -57,10 +58,8 @@ class PaperKernels final : public cuda::FlowOperator {
         return done;
     }
     if (!plan_.filter_only) {
-      const cuda::WindowShape shape = window_shape();
-      if (Expected<void> done = load_kernel(cuda, cuda::window_kernel(shape, plan_.radius),
-                                            cuda::window_shared_bytes(shape, plan_.radius));
-          !done)
+      const cuda::WindowLaunch window = window_launch(plan_, cuda::WindowSource::kKernels);
+      if (Expected<void> done = load_kernel(cuda, window.kernel, window.shared_bytes); !done)
         return done;
     }
     return load_taps(cuda, kernels);
@@ -115,26 +114,15 @@ class PaperKernels final : public cuda::FlowOperator {
   }
 
   Expected<void> record_window(Scope& cuda, int slot, cudaStream_t stream) noexcept {
-    cuda::WindowArguments a{};
+    cuda::WindowArguments a = cuda::window_arguments(plan_);
     a.frame = params(slot);
     a.state = state();
     a.outcome = outcome(slot);
     a.derivatives = derivatives_;
     a.stride = static_cast<std::int64_t>(derivative_stride_);
     a.plane = static_cast<std::int64_t>(derivative_plane_);
-    a.support_width = a.width = plan_.size.width;
-    a.support_height = a.height = plan_.size.height;
-    a.radius = plan_.radius;
-    a.frames = plan_.frames;
-    std::copy(plan_.weight.begin(), plan_.weight.end(), a.weight);
-    a.threshold = plan_.confidence_threshold;
-    a.invalid = invalid_value();
-    const cuda::WindowShape shape = window_shape();
-    return launch(cuda, stream, cuda::window_kernel(shape, plan_.radius),
-                  dim3(block_count(a.width, cuda::kWindowWidth),
-                       block_count(a.height, cuda::window_height(shape))),
-                  dim3(static_cast<unsigned>(cuda::window_threads(plan_.radius))),
-                  cuda::window_shared_bytes(shape, plan_.radius), a);
+    const cuda::WindowLaunch window = window_launch(plan_, cuda::WindowSource::kKernels);
+    return launch(cuda, stream, window.kernel, window.grid, window.block, window.shared_bytes, a);
   }
 
   /// Loads row by row. A row of the image is one strip of each tap's plane.
@@ -200,13 +188,6 @@ class PaperKernels final : public cuda::FlowOperator {
   }
   KeptFrames kept() const noexcept {
     return {kept_, static_cast<std::int64_t>(kept_stride_), static_cast<std::int64_t>(kept_plane_)};
-  }
-
-  /// The same choice as in KernelFlow.
-  cuda::WindowShape window_shape() const noexcept {
-    return static_cast<std::int64_t>(plan_.size.width) * plan_.size.height >= 250'000
-               ? cuda::WindowShape::kHigh
-               : cuda::WindowShape::kLow;
   }
 
   Schedule schedule_;

@@ -217,7 +217,7 @@ FlowTarget PyramidFlow::next_target(Recording& frame, int level, bool finish) no
     target.outcome = outcome(frame.slot);
     target.frames = plan_.frames;
     target.threshold = plan_.confidence_threshold;
-    target.invalid = invalid_value();
+    target.invalid = invalid_value(plan_);
     return target;
   }
   target.width = region.width;

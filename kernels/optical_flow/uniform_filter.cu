@@ -2,6 +2,7 @@
 // time, which several kernels share, then separable spatial filters.
 #include <cuda_pipeline.h>
 
+#include "kernels/core/shared_memory.cuh"
 #include "kernels/image/pixels.cuh"
 #include "kernels/optical_flow/kernels.h"
 #include "kernels/optical_flow/values.cuh"
@@ -216,7 +217,7 @@ __device__ __forceinline__ int next_profile(const SpatialArguments& a, int k) {
 
 __global__ void __launch_bounds__(kSpatialThreads)
     spatial_sums(const __grid_constant__ SpatialArguments a) {
-  extern __shared__ __align__(16) float shared[];
+  OCELLUS_DYNAMIC_SHARED(float, shared);
   const int columns = tile_columns(a.nx);
   const int rows = tile_rows(a.ny);
   // The tile that is filtered, and the next tile, which is copied at the same time.

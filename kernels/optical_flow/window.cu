@@ -3,9 +3,9 @@
 // The sums along the columns come first and read global memory. Only the three derivatives are
 // read, not their five products, and each derivative is used for all windows of a thread. The sums
 // along the rows follow, in shared memory.
+#include "kernels/core/shared_memory.cuh"
 #include "kernels/image/pixels.cuh"
 #include "kernels/optical_flow/kernels.h"
-#include "kernels/optical_flow/values.cuh"
 #include "optical_flow/plan.h"
 
 namespace ocellus::cuda {
@@ -40,7 +40,10 @@ struct Solution {
   float confidence;
 };
 
+template <bool kAnyValues>
 __device__ __forceinline__ Solution solve(const float* sum, const WindowArguments& a, bool bad) {
+  // These two sums have a factor It and, together, both others.
+  if constexpr (kAnyValues) bad = bad || !isfinite(sum[3] + sum[4]);
   // Eigenvalues of the structure tensor: mean -/+ spread.
   const float mean = 0.5f * (sum[0] + sum[2]);
   const float difference = 0.5f * (sum[0] - sum[2]);
@@ -74,14 +77,23 @@ __device__ __forceinline__ void put(float* to, const float (&values)[kSide], boo
 }
 
 /// If kRadius is 0, the radius is an argument.
-template <int kRadius, int kRows>
+template <int kRadius, int kRows, WindowSource kSource>
 __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ WindowArguments a) {
-  extern __shared__ __align__(16) float shared[];  // [kProducts][kHeight][stride]
+  OCELLUS_DYNAMIC_SHARED(float, shared);  // [kProducts][kHeight][stride]
   constexpr int kHeight = kParts * kRows;
   const int radius = kRadius > 0 ? kRadius : a.radius;
   const int stride = columns(radius);
   const int x0 = blockIdx.x * kWindowWidth;
   const int y0 = blockIdx.y * kHeight;
+  constexpr bool kAnyValues = kSource == WindowSource::kFrame;
+  const float* derivatives = a.derivatives;
+  std::int64_t in_stride = a.stride;
+  std::int64_t in_plane = a.plane;
+  if constexpr (kSource == WindowSource::kFrame) {
+    derivatives = static_cast<const float*>(a.frame->image);
+    in_stride = a.frame->image_stride / static_cast<int>(sizeof(float));
+    in_plane = in_stride * a.support_height;
+  }
   const bool bad = a.state->bad != 0;
   float* const us = out_plane<float>(*a.frame, 0);
   float* const vs = out_plane<float>(*a.frame, 1);
@@ -91,7 +103,7 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
   for (int i = threadIdx.x; i < kParts * stride; i += blockDim.x) {
     const int part = i / stride;
     const int column = i - part * stride;
-    const float* in = a.derivatives + clamp_to(a.x + x0 + column - lead(radius), a.support_width);
+    const float* in = derivatives + clamp_to(a.x + x0 + column - lead(radius), a.support_width);
     const int top = a.y + y0 + part * kRows - radius;
     float sum[kProducts][kRows] = {};
     // Several rows are read before the first one is used.
@@ -104,9 +116,9 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
 #pragma unroll
       for (int k = 0; k < kBatch; ++k) {
         const float* at =
-            in + clamp_to(top + min(first + k, rows - 1), a.support_height) * a.stride;
+            in + clamp_to(top + min(first + k, rows - 1), a.support_height) * in_stride;
 #pragma unroll
-        for (int c = 0; c < 3; ++c) d[k][c] = at[c * a.plane];
+        for (int c = 0; c < 3; ++c) d[k][c] = at[c * in_plane];
       }
 #pragma unroll
       for (int k = 0; k < kBatch; ++k) {
@@ -116,7 +128,8 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
 #pragma unroll
         for (int row = 0; row < kRows; ++row) {
           const int away = first + k - row - radius;
-          if (kRadius > 0 && (away < -radius || away > radius)) continue;
+          // A weight of 0 does not remove a value that is not finite.
+          if ((kRadius > 0 || kAnyValues) && (away < -radius || away > radius)) continue;
           const float weight =
               kRadius > 0 ? weight_at(a, radius, away) : recent[(k - row + kRows) % kRows];
 #pragma unroll
@@ -156,16 +169,16 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
       const int away = k - before - radius;
       if constexpr (kRadius == 0) {
 #pragma unroll
-        for (int i = 0; i < kSide - 1; ++i) recent[i] = recent[4 + i];
+        for (int w = 0; w < kSide - 1; ++w) recent[w] = recent[4 + w];
 #pragma unroll
-        for (int i = 0; i < 4; ++i) recent[kSide - 1 + i] = weight_at(a, radius, away + i);
+        for (int w = 0; w < 4; ++w) recent[kSide - 1 + w] = weight_at(a, radius, away + w);
       }
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
 #pragma unroll
         for (int side = 0; side < kSide; ++side) {
           const int from = away + e - side;
-          if (kRadius > 0 && (from < -radius || from > radius)) continue;
+          if ((kRadius > 0 || kAnyValues) && (from < -radius || from > radius)) continue;
           const float weight =
               kRadius > 0 ? weight_at(a, radius, from) : recent[kSide - 1 + e - side];
 #pragma unroll
@@ -182,7 +195,7 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
     float u[kSide], v[kSide], confidence[kSide];
 #pragma unroll
     for (int side = 0; side < kSide; ++side) {
-      const Solution solution = solve(sum[side], a, bad);
+      const Solution solution = solve<kAnyValues>(sum[side], a, bad);
       u[side] = solution.u;
       v[side] = solution.v;
       confidence[side] = solution.confidence;
@@ -198,16 +211,24 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
   if (threadIdx.x == 0) finish_frame(a.state, a.outcome, a.frames, gridDim.x * gridDim.y);
 }
 
-template <int kRadius>
+template <int kRadius, WindowSource kSource>
 Kernel<WindowArguments> window_of(WindowShape shape) noexcept {
-  return shape == WindowShape::kHigh ? window<kRadius, window_height(WindowShape::kHigh) / kParts>
-                                     : window<kRadius, window_height(WindowShape::kLow) / kParts>;
+  return shape == WindowShape::kHigh
+             ? window<kRadius, window_height(WindowShape::kHigh) / kParts, kSource>
+             : window<kRadius, window_height(WindowShape::kLow) / kParts, kSource>;
+}
+
+template <WindowSource kSource>
+Kernel<WindowArguments> window_of(WindowShape shape, int radius) noexcept {
+  return radius == kUsualRadius ? window_of<kUsualRadius, kSource>(shape)
+                                : window_of<0, kSource>(shape);
 }
 
 }  // namespace
 
-Kernel<WindowArguments> window_kernel(WindowShape shape, int radius) noexcept {
-  return radius == kUsualRadius ? window_of<kUsualRadius>(shape) : window_of<0>(shape);
+Kernel<WindowArguments> window_kernel(WindowShape shape, int radius, WindowSource source) noexcept {
+  return source == WindowSource::kFrame ? window_of<WindowSource::kFrame>(shape, radius)
+                                        : window_of<WindowSource::kKernels>(shape, radius);
 }
 
 int window_threads(int radius) noexcept {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -90,6 +91,12 @@ Expected<void> check(const FlowClusterConfig& config, int ranks) noexcept {
   }
   if (config.fan_out < 0)
     return invalid_argument("fan_out is %d; it must be 0 or more", config.fan_out);
+  if (config.transfer == ClusterTransfer::kCollective &&
+      (config.columns > 1 || config.fan_out > 0)) {
+    return invalid_argument(
+        "transfer is kCollective with %d columns and fan_out %d; it needs one column and fan_out 0",
+        config.columns, config.fan_out);
+  }
   if (config.trace_events < 0)
     return invalid_argument("trace_events is %d; it must be 0 or more", config.trace_events);
   const bool given = config.columns != 0 || config.rows != 0;
@@ -136,6 +143,10 @@ void pause_briefly() noexcept {
 struct FlowCluster::State {
   FlowClusterConfig config;
   MPI_Comm communicator = MPI_COMM_NULL;
+  // kCollective: all ranks start the operations of a communicator in one order, and a rank starts
+  // to receive later frames before it returns earlier results.
+  MPI_Comm frame_communicator = MPI_COMM_NULL;
+  MPI_Comm result_communicator = MPI_COMM_NULL;
   int rank = 0;
   int ranks = 1;
   TreeNode node;
@@ -145,7 +156,19 @@ struct FlowCluster::State {
   std::uint64_t next_frame = 0;        // root: to be submitted
   std::uint64_t oldest = 0;            // root: not released
   std::uint64_t next_derivatives = 0;  // whose derivatives begin next
+  // kCollective: results are sent, and slots given back, in the order of the frames.
+  std::uint64_t next_result = 0;
+  std::uint64_t next_done = 0;
   bool finishing = false;
+  /// Without split communication: a transfer that must end before this rank starts to compute a
+  /// later frame. Earlier frames go on, because the transfer may need them on another rank. The
+  /// transfers are polled and not waited for: a rank that ended would block this one for ever.
+  struct Awaited {
+    Messages* messages;
+    std::uint64_t frame;
+  };
+  std::array<Awaited, 4 * kMaxClusterFrames> awaited{};
+  std::size_t awaited_count = 0;
   Error failure;  // status kOk: none
   std::int64_t began_ns = 0;
   ClusterRankReport report;
@@ -159,7 +182,9 @@ struct FlowCluster::State {
     flow.reset();
     int finalized = 0;
     MPI_Finalized(&finalized);
-    if (finalized == 0 && communicator != MPI_COMM_NULL) MPI_Comm_free(&communicator);
+    if (finalized != 0) return;
+    for (MPI_Comm* c : {&communicator, &frame_communicator, &result_communicator})
+      if (*c != MPI_COMM_NULL) MPI_Comm_free(c);
   }
 
   bool is_root() const { return rank == 0; }
@@ -169,11 +194,21 @@ struct FlowCluster::State {
   }
   int index_of(const Slot& slot) const { return static_cast<int>(&slot - slots.data()); }
   bool with_results() const { return config.gather; }
+  bool collective() const { return config.transfer == ClusterTransfer::kCollective; }
 
   void make_messages();
+  void make_collectives(Slot& slot);
   void begin_receive(Slot& slot);
   void begin_frame(Slot& slot);
   void add_event(ClusterStage stage, const Slot& slot, std::int64_t begin);
+  void await(Messages& messages, const Slot& slot) {
+    if (!config.split_communication) awaited[awaited_count++] = {&messages, slot.header.frame};
+  }
+  /// Whether the computation of a frame must wait for the transfers of an earlier one.
+  bool held(std::uint64_t frame) const {
+    return std::any_of(awaited.begin(), awaited.begin() + awaited_count,
+                       [frame](const Awaited& a) { return a.frame < frame; });
+  }
   /// Moves a slot on as far as possible. Computing is waited for until the deadline. Returns true
   /// if it moved.
   bool advance(Slot& slot, Deadline deadline);
@@ -181,6 +216,8 @@ struct FlowCluster::State {
   void idle();
   void fail(const Error& error);
   void finish_frames();
+  /// What must be added to this rank's clock to give the root's. Collective.
+  std::int64_t root_clock_ahead();
   Expected<void> collect();
 };
 
@@ -202,18 +239,20 @@ void FlowCluster::State::make_messages() {
   };
   for (int s = 0; s < config.frames_in_flight; ++s) {
     Slot& slot = slots[static_cast<std::size_t>(s)];
+    if (collective()) make_collectives(slot);
+    const bool messages = !collective();
     const auto frame = [&](int first) {
       Message message;
       message.add(&slot.header, sizeof(slot.header));
       message.add(flow->frames(), s, slab_of(first));
       return message;
     };
-    if (node.parent >= 0) {
+    if (messages && node.parent >= 0) {
       Message message = frame(rank);
       message.make_receive(node.parent, kFrameTag + s, communicator);
       slot.frame_in.add(std::move(message));
     }
-    for (const int child : node.children) {
+    for (const int child : messages ? node.children : std::vector<int>()) {
       Message message = frame(child);
       message.make_send(child, kFrameTag + s, communicator);
       slot.frame_out.add(std::move(message));
@@ -235,7 +274,7 @@ void FlowCluster::State::make_messages() {
         slot.halo_out.add(std::move(message));
       }
     }
-    if (!with_results()) continue;
+    if (!with_results() || !messages) continue;
     for (const int child : node.children) {
       Message message;
       add_results(message, s, child);
@@ -251,10 +290,22 @@ void FlowCluster::State::make_messages() {
   }
 }
 
+void FlowCluster::State::make_collectives(Slot& slot) {
+  if (ranks == 1) return;
+  const Reach kernel = Reach::of_kernel(config.flow.kernels.nx, config.flow.kernels.ny);
+  std::vector<Rect> slabs;
+  for (const Rect& region : regions) slabs.push_back(grow(region, kernel, config.flow.size));
+  Messages& frame = is_root() ? slot.frame_out : slot.frame_in;
+  frame.add_broadcast(&slot.header, sizeof(slot.header), rank, frame_communicator);
+  frame.add_scatter(flow->frames(), index_of(slot), slabs, rank, frame_communicator);
+  if (!with_results()) return;
+  Messages& result = is_root() ? slot.result_in : slot.result_out;
+  result.add_gather(flow->results(), index_of(slot), regions, rank, result_communicator);
+}
+
 void FlowCluster::State::add_event(ClusterStage stage, const Slot& slot, std::int64_t begin) {
   if (events.size() == static_cast<std::size_t>(config.trace_events)) return;
-  events.push_back({begin - began_ns, now_ns() - began_ns,
-                    static_cast<std::uint32_t>(slot.header.frame), rank, stage});
+  events.push_back({begin, now_ns(), static_cast<std::uint32_t>(slot.header.frame), rank, stage});
 }
 
 void FlowCluster::State::begin_receive(Slot& slot) {
@@ -269,7 +320,7 @@ void FlowCluster::State::begin_frame(Slot& slot) {
     slot.frame_out_open = true;
     slot.frame_out.start();
     report.frame_bytes += slot.frame_out.bytes();
-    if (!config.split_communication) slot.frame_out.wait();
+    await(slot.frame_out, slot);
   }
   report.frame_bytes += slot.frame_in.bytes();
   // Early, so that the messages of faster ranks need no buffer.
@@ -300,7 +351,7 @@ bool FlowCluster::State::advance(Slot& slot, Deadline deadline) {
       begin_frame(slot);
       return true;
     case Progress::kReady:
-      if (slot.header.frame != next_derivatives) return false;
+      if (slot.header.frame != next_derivatives || held(slot.header.frame)) return false;
       if (Expected<void> done =
               flow->start_derivatives(index, slot.header.sequence, slot.header.timestamp_ns);
           !done) {
@@ -325,15 +376,13 @@ bool FlowCluster::State::advance(Slot& slot, Deadline deadline) {
       slot.begin_ns = now_ns();
       slot.halo_out.start();
       report.halo_bytes += slot.halo_out.bytes();
-      if (!config.split_communication) {
-        slot.halo_in.wait();
-        slot.halo_out.wait();
-      }
+      await(slot.halo_in, slot);
+      await(slot.halo_out, slot);
       slot.progress = Progress::kExchange;
       return true;
     }
     case Progress::kExchange:
-      if (!slot.halo_in.done() || !slot.halo_out.done()) return false;
+      if (!slot.halo_in.done() || !slot.halo_out.done() || held(slot.header.frame)) return false;
       report.exchange_seconds += seconds(now_ns() - slot.begin_ns);
       add_event(ClusterStage::kExchange, slot, slot.begin_ns);
       if (Expected<void> done = flow->start_solution(index); !done) {
@@ -360,14 +409,18 @@ bool FlowCluster::State::advance(Slot& slot, Deadline deadline) {
     }
     case Progress::kCollecting:
       if (slot.frame_out_open || !slot.result_in.done()) return false;
+      if (collective() && slot.header.frame != next_result) return false;
+      ++next_result;
       slot.begin_ns = now_ns();
       slot.result_out.start();
       report.result_bytes += slot.result_out.bytes();
-      if (!config.split_communication) slot.result_out.wait();
+      await(slot.result_out, slot);
       slot.progress = Progress::kSending;
       return true;
     case Progress::kSending:
       if (!slot.result_out.done()) return false;
+      if (collective() && slot.header.frame != next_done) return false;
+      ++next_done;
       if (!slot.result_out.empty()) {
         report.result_seconds += seconds(now_ns() - slot.begin_ns);
         add_event(ClusterStage::kResult, slot, slot.begin_ns);
@@ -383,6 +436,8 @@ bool FlowCluster::State::advance(Slot& slot, Deadline deadline) {
 }
 
 bool FlowCluster::State::advance_all() {
+  for (std::size_t i = awaited_count; i-- > 0;)
+    if (awaited[i].messages->done()) awaited[i] = awaited[--awaited_count];
   bool moved = false;
   // Frames that are further on come first, so that a frame is not held up by later ones.
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(config.frames_in_flight); ++i) {
@@ -395,13 +450,12 @@ bool FlowCluster::State::advance_all() {
 void FlowCluster::State::idle() {
   // A frame that is computed wakes this thread. Messages are looked for in between.
   Slot* waiting = nullptr;
-  bool travels = false;
+  bool travels = awaited_count > 0;
   for (int s = 0; s < config.frames_in_flight; ++s) {
     Slot& slot = slots[static_cast<std::size_t>(s)];
     const bool computes =
         slot.progress == Progress::kDerivatives || slot.progress == Progress::kSolution;
-    travels |= slot.progress == Progress::kExchange || slot.progress == Progress::kCollecting ||
-               slot.progress == Progress::kSending;
+    travels |= slot.progress == Progress::kExchange || slot.progress == Progress::kSending;
     // Of two frames that compute, the workers end the older one first.
     if (computes && (waiting == nullptr || slot.header.frame < waiting->header.frame))
       waiting = &slot;
@@ -431,7 +485,41 @@ void FlowCluster::State::finish_frames() {
     if (!advance_all()) idle();
 }
 
+std::int64_t FlowCluster::State::root_clock_ahead() {
+  constexpr int kTag = 48;
+  constexpr int kRounds = 8;
+  std::int64_t ahead = 0;
+  std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
+  for (int peer = 1; peer < ranks; ++peer) {
+    for (int round = 0; round < kRounds; ++round) {
+      std::int64_t there = 0;
+      if (is_root()) {
+        MPI_Recv(&there, 1, MPI_INT64_T, peer, kTag, communicator, MPI_STATUS_IGNORE);
+        there = now_ns();
+        MPI_Send(&there, 1, MPI_INT64_T, peer, kTag, communicator);
+      } else if (peer == rank) {
+        const std::int64_t sent = now_ns();
+        MPI_Send(&sent, 1, MPI_INT64_T, 0, kTag, communicator);
+        MPI_Recv(&there, 1, MPI_INT64_T, 0, kTag, communicator, MPI_STATUS_IGNORE);
+        const std::int64_t trip = now_ns() - sent;
+        if (trip < shortest) ahead = there - (sent + trip / 2);
+        shortest = std::min(shortest, trip);
+      }
+    }
+  }
+  return ahead;
+}
+
 Expected<void> FlowCluster::State::collect() {
+  std::int64_t root_began_ns = began_ns;
+  MPI_Bcast(&root_began_ns, 1, MPI_INT64_T, 0, communicator);
+  if (config.trace_events > 0) {
+    const std::int64_t shift = root_clock_ahead() - root_began_ns;
+    for (ClusterEvent& event : events) {
+      event.begin_ns += shift;
+      event.end_ns += shift;
+    }
+  }
   std::vector<int> counts(static_cast<std::size_t>(ranks)), places(static_cast<std::size_t>(ranks));
   const int bytes = static_cast<int>(events.size() * sizeof(ClusterEvent));
   MPI_Gather(&bytes, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, communicator);
@@ -487,7 +575,13 @@ Expected<FlowCluster> FlowCluster::create(MPI_Comm communicator, const EngineCon
   state->flow = std::move(*flow);
   gethostname(state->report.host, sizeof(state->report.host) - 1);
   state->report.region = state->regions[static_cast<std::size_t>(state->rank)];
+  state->report.backend = state->flow->engine().backend;
+  state->report.halo_memory = state->flow->derivatives().space();
   state->events.reserve(static_cast<std::size_t>(config.trace_events));
+  if (state->collective()) {
+    MPI_Comm_dup(communicator, &state->frame_communicator);
+    MPI_Comm_dup(communicator, &state->result_communicator);
+  }
   state->make_messages();
   if (!state->is_root())
     for (int s = 0; s < config.frames_in_flight; ++s)
@@ -593,10 +687,14 @@ Expected<void> FlowCluster::finish() noexcept {
   s.finish_frames();
   if (s.failure.status != Status::kOk) return tl::unexpected(s.failure);
   // Every frame is done, so the slot of the next one is free, and the children wait for it.
-  Slot& slot = s.slot_of(s.next_frame);
-  slot.header.command = Command::kFinish;
-  slot.frame_out.start();
-  slot.frame_out.wait();
+  // The ranks have started to receive into all slots, and collective operations cannot be canceled.
+  const int last = s.collective() ? s.config.frames_in_flight : 1;
+  for (int i = 0; i < last; ++i) {
+    Slot& slot = s.slot_of(s.next_frame + static_cast<std::uint64_t>(i));
+    slot.header.command = Command::kFinish;
+    slot.frame_out.start();
+    slot.frame_out.wait();
+  }
   s.oldest = s.next_frame;
   return s.collect();
 }
@@ -609,7 +707,11 @@ Expected<void> FlowCluster::serve() noexcept {
   if (s.failure.status != Status::kOk) return tl::unexpected(s.failure);
   for (int i = 0; i < s.config.frames_in_flight; ++i) {
     Slot& slot = s.slots[static_cast<std::size_t>(i)];
-    if (slot.progress == Progress::kReceiving) slot.frame_in.cancel();
+    if (slot.progress != Progress::kReceiving) continue;
+    if (s.collective())
+      slot.frame_in.wait();
+    else
+      slot.frame_in.cancel();
   }
   return s.collect();
 }

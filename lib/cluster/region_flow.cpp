@@ -1,10 +1,16 @@
 #include "cluster/region_flow.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <new>
 #include <utility>
+
+#include "cluster/mpi_support.h"
+#include "core/engine_state.h"
+#include "core/failure.h"
 
 namespace ocellus::cluster {
 namespace {
@@ -25,12 +31,42 @@ std::size_t bytes_of(const SlotPlanes& planes, int slots) {
   return planes.slot_bytes() * static_cast<std::size_t>(slots);
 }
 
-Expected<void> take_memory(Engine& engine, SlotPlanes& planes, int slots) noexcept {
-  Expected<Buffer> memory = Buffer::create(engine, MemorySpace::kHost, bytes_of(planes, slots));
+/// Planes, and the memory that they will take.
+struct Wanted {
+  SlotPlanes planes;
+  MemorySpace space = MemorySpace::kHost;
+};
+
+Expected<void> take_memory(Engine& engine, Wanted& wanted, int slots) noexcept {
+  SlotPlanes& planes = wanted.planes;
+  Expected<Buffer> memory = Buffer::create(engine, wanted.space, bytes_of(planes, slots));
   if (!memory) return tl::unexpected(memory.error());
   planes.memory = std::move(*memory);
-  std::memset(planes.memory->data(), 0, planes.memory->size());
+  static constexpr char kZeros[1 << 16] = {};
+  const std::size_t size = planes.memory->size();
+  for (std::size_t at = 0; at < size; at += sizeof(kZeros)) {
+    const std::size_t bytes = std::min(sizeof(kZeros), size - at);
+    if (Expected<void> cleared = planes.memory->write(at, kZeros, bytes); !cleared) return cleared;
+  }
   return {};
+}
+
+/// Whether MPI reads and writes device memory of the engine.
+Expected<bool> sends_directly(const Engine& engine, HaloTransfer transfer) noexcept {
+  if (transfer == HaloTransfer::kStaged) return false;
+  const bool takes = mpi_takes_device_memory();
+  const bool current = takes && detail::EngineAccess::state(engine).device()->is_current();
+  if (current || transfer == HaloTransfer::kAuto) return current;
+  if (!takes) {
+    return tl::unexpected(make_error(Status::kUnsupported,
+                                     "halo_transfer is kDirect, but this MPI is not CUDA-aware "
+                                     "(MPIX_Query_cuda_support); use kAuto or kStaged"));
+  }
+  return tl::unexpected(
+      make_error(Status::kUnsupported,
+                 "halo_transfer is kDirect, but CUDA device %d is not the current one of this "
+                 "thread; call cudaSetDevice(%d) before, or use kAuto or kStaged",
+                 engine.info().device, engine.info().device));
 }
 
 /// The part within a larger rectangle, relative to it.
@@ -78,20 +114,29 @@ Expected<std::unique_ptr<RegionFlow>> RegionFlow::create(const EngineConfig& eng
       config.flow, {places.halo.width, places.halo.height}, inside(places.region, places.halo));
   window.depth = slots;
 
-  SlotPlanes frames = planes_of(places.frames, 1, config.flow.format);
-  SlotPlanes derivatives = planes_of(places.halo, kDerivatives, PixelFormat::kFloat32);
-  SlotPlanes results = planes_of(places.results, config.confidence ? 3 : 2, PixelFormat::kFloat32);
-
   EngineConfig sized = engine;
   const Expected<EngineInfo> info = Engine::probe(engine);
   if (!info) return tl::unexpected(info.error());
+  const bool on_device = info->backend == BackendKind::kCuda;
+  const MemorySpace host = on_device ? MemorySpace::kPinned : MemorySpace::kHost;
+  Wanted frames = {planes_of(places.frames, 1, config.flow.format), host};
+  Wanted derivatives = {planes_of(places.halo, kDerivatives, PixelFormat::kFloat32),
+                        on_device ? MemorySpace::kCuda : MemorySpace::kHost};
+  Wanted exchange = {planes_of(places.halo, kDerivatives, PixelFormat::kFloat32),
+                     MemorySpace::kPinned};
+  Wanted results = {planes_of(places.results, config.confidence ? 3 : 2, PixelFormat::kFloat32),
+                    host};
   const Expected<Footprint> filter_bytes = SpatioTemporalFilter::footprint(*info, filter);
   if (!filter_bytes) return tl::unexpected(filter_bytes.error());
   const Expected<Footprint> window_bytes = WindowFlow::footprint(*info, window);
   if (!window_bytes) return tl::unexpected(window_bytes.error());
   sized.memory = *filter_bytes + *window_bytes;
-  for (const SlotPlanes* planes : {&frames, &derivatives, &results})
-    sized.memory += Buffer::footprint(MemorySpace::kHost, bytes_of(*planes, slots));
+  for (const Wanted* wanted : {&frames, &derivatives, &results})
+    sized.memory += Buffer::footprint(wanted->space, bytes_of(wanted->planes, slots));
+  // Whether the halo is staged is known when there is an engine. With kAuto this memory may thus
+  // remain without use.
+  if (on_device && config.halo_transfer != HaloTransfer::kDirect)
+    sized.memory += Buffer::footprint(exchange.space, bytes_of(exchange.planes, slots));
   Expected<Engine> made = Engine::create(sized);
   if (!made) return tl::unexpected(made.error());
   Expected<SpatioTemporalFilter> filter_made = SpatioTemporalFilter::create(*made, filter);
@@ -101,17 +146,55 @@ Expected<std::unique_ptr<RegionFlow>> RegionFlow::create(const EngineConfig& eng
   std::unique_ptr<RegionFlow> flow(new (std::nothrow) RegionFlow(
       std::move(*made), std::move(*filter_made), std::move(*window_made)));
   if (!flow) return tl::unexpected(make_error(Status::kOutOfMemory, "the system gave no memory"));
-  for (SlotPlanes* planes : {&frames, &derivatives, &results}) {
-    if (Expected<void> taken = take_memory(flow->engine_, *planes, slots); !taken)
+  for (Wanted* wanted : {&frames, &derivatives, &results}) {
+    if (Expected<void> taken = take_memory(flow->engine_, *wanted, slots); !taken)
       return tl::unexpected(taken.error());
+  }
+  if (on_device) {
+    const Expected<bool> direct = sends_directly(flow->engine_, config.halo_transfer);
+    if (!direct) return tl::unexpected(direct.error());
+    for (std::unique_ptr<CopyStream>* stream : {&flow->outward_, &flow->inward_}) {
+      auto copies = detail::EngineAccess::state(flow->engine_).device()->make_copy_stream(slots);
+      if (!copies) return tl::unexpected(copies.error());
+      *stream = std::move(*copies);
+    }
+    if (!*direct) {
+      if (Expected<void> taken = take_memory(flow->engine_, exchange, slots); !taken)
+        return tl::unexpected(taken.error());
+      flow->border_ =
+          without(places.region,
+                  interior(places.region, Reach::of_window(config.flow.window), config.flow.size));
+      flow->ring_ = without(places.halo, places.region);
+      flow->exchange_ = std::move(exchange.planes);
+    }
   }
   flow->places_ = places;
   flow->format_ = config.flow.format;
   flow->confidence_ = config.confidence;
-  flow->frames_ = std::move(frames);
-  flow->derivatives_ = std::move(derivatives);
-  flow->results_ = std::move(results);
+  flow->frames_ = std::move(frames.planes);
+  flow->derivatives_ = std::move(derivatives.planes);
+  flow->results_ = std::move(results.planes);
   return flow;
+}
+
+Expected<void> RegionFlow::copy(CopyStream& stream, int slot, const std::vector<Rect>& parts,
+                                bool to_device) noexcept {
+  const SlotPlanes& from = to_device ? exchange_ : derivatives_;
+  const SlotPlanes& to = to_device ? derivatives_ : exchange_;
+  for (const Rect& part : parts) {
+    for (int p = 0; p < kDerivatives; ++p) {
+      detail::RowCopy rows;
+      rows.to = to.at(slot, p, part.x, part.y);
+      rows.to_stride = to.stride;
+      rows.from = from.at(slot, p, part.x, part.y);
+      rows.from_stride = from.stride;
+      rows.row_bytes = static_cast<std::size_t>(part.width) * sizeof(float);
+      rows.rows = static_cast<std::size_t>(part.height);
+      rows.to_device = to_device;
+      if (Expected<void> done = stream.copy(rows); !done) return done;
+    }
+  }
+  return {};
 }
 
 Expected<void> RegionFlow::start_derivatives(int slot, std::uint64_t sequence,
@@ -122,16 +205,23 @@ Expected<void> RegionFlow::start_derivatives(int slot, std::uint64_t sequence,
   frame.size = pixels.size;
   frame.stride = pixels.stride;
   frame.format = format_;
+  frame.space = pixels.space;
   frame.sequence = sequence;
   frame.timestamp_ns = timestamp_ns;
   OperatorOutput out;
-  for (int p = 0; p < kDerivatives; ++p)
-    out.planes[static_cast<std::size_t>(p)] =
-        derivatives_.view(slot, p, places_.region, PixelFormat::kFloat32);
+  for (int p = 0; p < kDerivatives; ++p) {
+    ImageView& plane = out.planes[static_cast<std::size_t>(p)];
+    plane = derivatives_.view(slot, p, places_.region, PixelFormat::kFloat32);
+    if (outward_) plane.stream = outward_->handle();
+  }
   Expected<Ticket> ticket = filter_.submit(frame, out);
   if (!ticket) return tl::unexpected(ticket.error());
   derivative_tickets_[slot] = *ticket;
-  return {};
+  derivative_infos_[slot].reset();
+  if (!staged()) return {};
+  // The stream waits for the derivatives.
+  if (Expected<void> queued = copy(*outward_, slot, border_, false); !queued) return queued;
+  return outward_->set_mark(slot);
 }
 
 Expected<void> RegionFlow::start_solution(int slot) {
@@ -141,6 +231,12 @@ Expected<void> RegionFlow::start_solution(int slot) {
   frame.size = {planes.size.width, kDerivatives * planes.size.height};
   frame.stride = planes.stride;
   frame.format = PixelFormat::kFloat32;
+  frame.space = planes.space;
+  if (inward_) frame.stream = inward_->handle();
+  if (staged()) {
+    // The solution waits for the stream.
+    if (Expected<void> queued = copy(*inward_, slot, ring_, true); !queued) return queued;
+  }
   Expected<Ticket> ticket = window_.submit(frame, field(slot, places_.region));
   if (!ticket) return tl::unexpected(ticket.error());
   solution_tickets_[slot] = *ticket;
@@ -148,7 +244,23 @@ Expected<void> RegionFlow::start_solution(int slot) {
 }
 
 Expected<FrameInfo> RegionFlow::wait_derivatives(int slot, Deadline deadline) {
-  return filter_.wait(derivative_tickets_[slot], deadline);
+  std::optional<FrameInfo>& info = derivative_infos_[slot];
+  if (!info) {
+    const Expected<FrameInfo> done = filter_.wait(derivative_tickets_[slot], deadline);
+    if (!done) return done;
+    info = *done;
+  }
+  while (staged()) {
+    const Expected<bool> copied = outward_->reached(slot);
+    if (!copied) return tl::unexpected(copied.error());
+    if (*copied) break;
+    if (deadline.passed()) {
+      return tl::unexpected(make_error(Status::kDeadlineMissed,
+                                       "the border of the derivatives is still being copied"));
+    }
+    sched_yield();
+  }
+  return *info;
 }
 
 Expected<FrameInfo> RegionFlow::wait_solution(int slot, Deadline deadline) {
@@ -166,11 +278,17 @@ FlowOutput RegionFlow::field(int slot, const Rect& part) const noexcept {
 Expected<double> RegionFlow::measure_speed(const EngineConfig& engine,
                                            const FlowClusterConfig& config,
                                            const Rect& region) noexcept {
-  // A sample is small enough to be quick, and larger than the caches with per-pixel kernels.
+  // A sample is small enough to be quick, and larger than the caches with per-pixel kernels. A
+  // device needs a larger one, because launches and copies take a time of their own.
+  const Expected<EngineInfo> info = Engine::probe(engine);
+  if (!info) return tl::unexpected(info.error());
+  const ImageSize most =
+      info->backend == BackendKind::kCuda ? ImageSize{1024, 512} : ImageSize{256, 128};
   FlowClusterConfig sample = config;
   sample.frames_in_flight = 1;
   sample.gather = false;
-  const Rect part = {region.x, region.y, std::min(region.width, 256), std::min(region.height, 128)};
+  const Rect part = {region.x, region.y, std::min(region.width, most.width),
+                     std::min(region.height, most.height)};
   const RegionPlaces places = RegionPlaces::of(sample, std::span(&part, 1), 0, TreeNode{-1, 1, {}});
   auto flow = create(engine, sample, places);
   if (!flow) return tl::unexpected(flow.error());

@@ -1,6 +1,50 @@
 #include "cluster/transfers.h"
 
 namespace ocellus::cluster {
+namespace {
+
+/// A row of some planes. The next one follows at the distance of the rows.
+MPI_Datatype row_type(const SlotPlanes& planes, int width, int plane_count) {
+  MPI_Datatype row = MPI_DATATYPE_NULL;
+  MPI_Type_create_hvector(plane_count, width * planes.pixel_bytes,
+                          static_cast<MPI_Aint>(planes.plane_bytes()), MPI_BYTE, &row);
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Type_create_resized(row, 0, static_cast<MPI_Aint>(planes.stride), &type);
+  MPI_Type_commit(&type);
+  MPI_Type_free(&row);
+  return type;
+}
+
+/// `parts` of planes that the root has whole.
+Collective of_rows(Collective::Kind kind, const SlotPlanes& planes, int slot, int plane_count,
+                   std::span<const Rect> parts, int rank, MPI_Comm communicator) {
+  Collective made;
+  made.kind = kind;
+  made.communicator = communicator;
+  made.rank = rank;
+  const Rect& mine = parts[static_cast<std::size_t>(rank)];
+  made.data = rank == 0 ? planes.at(slot, 0, planes.rect.x, planes.rect.y)
+                        : planes.at(slot, 0, mine.x, mine.y);
+  made.row = row_type(planes, mine.width, plane_count);
+  for (const Rect& part : parts) {
+    made.rows.push_back(part.height);
+    made.first.push_back(part.y - planes.rect.y);
+  }
+  return made;
+}
+
+/// The bytes of the other ranks on the root, the own ones elsewhere.
+std::size_t bytes_of_parts(std::span<const Rect> parts, int rank, std::size_t pixel_bytes) {
+  std::size_t pixels = 0;
+  for (std::size_t r = 0; r < parts.size(); ++r) {
+    const bool counts = rank == 0 ? r != 0 : r == static_cast<std::size_t>(rank);
+    if (!counts) continue;
+    pixels += static_cast<std::size_t>(parts[r].width) * static_cast<std::size_t>(parts[r].height);
+  }
+  return pixels * pixel_bytes;
+}
+
+}  // namespace
 
 Message& Message::operator=(Message&& other) noexcept {
   std::swap(blocks_, other.blocks_);
@@ -22,7 +66,7 @@ Message::~Message() {
 
 void Message::add(void* bytes, std::size_t count) {
   Block block{};
-  MPI_Get_address(bytes, &block.at);
+  block.bytes = bytes;
   MPI_Type_contiguous(static_cast<int>(count), MPI_BYTE, &block.type);
   blocks_.push_back(block);
   bytes_ += count;
@@ -33,7 +77,7 @@ void Message::add(const SlotPlanes& planes, int slot, const Rect& part) {
   MPI_Datatype rows = MPI_DATATYPE_NULL;
   MPI_Type_create_hvector(part.height, row, static_cast<MPI_Aint>(planes.stride), MPI_BYTE, &rows);
   Block block{};
-  MPI_Get_address(planes.at(slot, 0, part.x, part.y), &block.at);
+  block.bytes = planes.at(slot, 0, part.x, part.y);
   MPI_Type_create_hvector(planes.planes, 1, static_cast<MPI_Aint>(planes.plane_bytes()), rows,
                           &block.type);
   MPI_Type_free(&rows);
@@ -47,7 +91,9 @@ void Message::make_type() {
   std::vector<MPI_Aint> at;
   std::vector<MPI_Datatype> types;
   for (const Block& block : blocks_) {
-    at.push_back(block.at);
+    MPI_Aint address = 0;
+    if (base() == MPI_BOTTOM) MPI_Get_address(block.bytes, &address);
+    at.push_back(address);
     types.push_back(block.type);
   }
   MPI_Type_create_struct(static_cast<int>(blocks_.size()), counts.data(), at.data(), types.data(),
@@ -55,33 +101,88 @@ void Message::make_type() {
   MPI_Type_commit(&type_);
 }
 
+void* Message::base() const {
+  return blocks_.size() == 1 ? blocks_.front().bytes : MPI_BOTTOM;
+}
+
 void Message::make_send(int to, int tag, MPI_Comm communicator) {
   make_type();
-  MPI_Send_init(MPI_BOTTOM, 1, type_, to, tag, communicator, &request_);
+  MPI_Send_init(base(), 1, type_, to, tag, communicator, &request_);
 }
 
 void Message::make_receive(int from, int tag, MPI_Comm communicator) {
   make_type();
-  MPI_Recv_init(MPI_BOTTOM, 1, type_, from, tag, communicator, &request_);
+  MPI_Recv_init(base(), 1, type_, from, tag, communicator, &request_);
 }
 
 void Messages::add(Message message) {
   bytes_ += message.bytes();
-  requests_.push_back(message.request());
+  requests_.insert(requests_.begin() + static_cast<std::ptrdiff_t>(messages_.size()),
+                   message.request());
   message.request() = MPI_REQUEST_NULL;
   messages_.push_back(std::move(message));
+}
+
+void Messages::add(Collective collective, std::size_t bytes) {
+  bytes_ += bytes;
+  requests_.push_back(MPI_REQUEST_NULL);
+  collectives_.push_back(std::move(collective));
+}
+
+void Messages::add_broadcast(void* bytes, int count, int rank, MPI_Comm communicator) {
+  Collective made;
+  made.communicator = communicator;
+  made.rank = rank;
+  made.data = bytes;
+  made.rows = {count};
+  add(std::move(made), static_cast<std::size_t>(count));
+}
+
+void Messages::add_scatter(const SlotPlanes& planes, int slot, std::span<const Rect> parts,
+                           int rank, MPI_Comm communicator) {
+  add(of_rows(Collective::Kind::kScatter, planes, slot, 1, parts, rank, communicator),
+      bytes_of_parts(parts, rank, static_cast<std::size_t>(planes.pixel_bytes)));
+}
+
+void Messages::add_gather(const SlotPlanes& planes, int slot, std::span<const Rect> parts, int rank,
+                          MPI_Comm communicator) {
+  add(of_rows(Collective::Kind::kGather, planes, slot, planes.planes, parts, rank, communicator),
+      bytes_of_parts(parts, rank, static_cast<std::size_t>(planes.pixel_bytes * planes.planes)));
 }
 
 Messages::~Messages() {
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized != 0) return;
-  for (MPI_Request& request : requests_) MPI_Request_free(&request);
+  for (std::size_t i = 0; i < messages_.size(); ++i) MPI_Request_free(&requests_[i]);
+  for (Collective& collective : collectives_)
+    if (collective.row != MPI_DATATYPE_NULL) MPI_Type_free(&collective.row);
 }
 
 void Messages::start() {
   if (requests_.empty()) return;
-  MPI_Startall(static_cast<int>(requests_.size()), requests_.data());
+  if (!messages_.empty()) MPI_Startall(static_cast<int>(messages_.size()), requests_.data());
+  for (std::size_t i = 0; i < collectives_.size(); ++i) {
+    Collective& c = collectives_[i];
+    MPI_Request& request = requests_[messages_.size() + i];
+    const int mine = c.kind == Collective::Kind::kBroadcast
+                         ? c.rows[0]
+                         : c.rows[static_cast<std::size_t>(c.rank)];
+    const bool root = c.rank == 0;
+    switch (c.kind) {
+      case Collective::Kind::kBroadcast:
+        MPI_Ibcast(c.data, mine, MPI_BYTE, 0, c.communicator, &request);
+        break;
+      case Collective::Kind::kScatter:
+        MPI_Iscatterv(c.data, c.rows.data(), c.first.data(), c.row, root ? MPI_IN_PLACE : c.data,
+                      mine, c.row, 0, c.communicator, &request);
+        break;
+      case Collective::Kind::kGather:
+        MPI_Igatherv(root ? MPI_IN_PLACE : c.data, mine, c.row, c.data, c.rows.data(),
+                     c.first.data(), c.row, 0, c.communicator, &request);
+        break;
+    }
+  }
   started_ = true;
 }
 

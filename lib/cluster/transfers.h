@@ -33,15 +33,31 @@ class Message {
 
  private:
   void make_type();
+  /// What the addresses of the type are relative to. A message with one block names it, because MPI
+  /// recognizes device memory by this address. Device memory needs a message of its own.
+  void* base() const;
 
   struct Block {
-    MPI_Aint at;
+    void* bytes;
     MPI_Datatype type;
   };
   std::vector<Block> blocks_;
   std::size_t bytes_ = 0;
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
   MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
+/// A collective operation with rank 0 as its root, on rows of planes.
+struct Collective {
+  enum class Kind { kBroadcast, kScatter, kGather };
+
+  Kind kind = Kind::kBroadcast;
+  MPI_Comm communicator = MPI_COMM_NULL;
+  int rank = 0;
+  void* data = nullptr;  ///< on the root the first row of all parts, else of the own part
+  MPI_Datatype row = MPI_DATATYPE_NULL;
+  std::vector<int> rows;   ///< of each rank's part
+  std::vector<int> first;  ///< row of each rank's part, counted from that of `data` on the root
 };
 
 /// Messages that are started and waited for together.
@@ -53,6 +69,15 @@ class Messages {
   ~Messages();
 
   void add(Message message);
+  /// Collective operations have no persistent requests in MPI 3. Each `start` makes new ones, so
+  /// all ranks must start them in the same order.
+  void add_broadcast(void* bytes, int count, int rank, MPI_Comm communicator);
+  /// Parts of the first plane, which the root has whole. They are as wide as the planes.
+  void add_scatter(const SlotPlanes& planes, int slot, std::span<const Rect> parts, int rank,
+                   MPI_Comm communicator);
+  /// Parts of all planes, which the root gets.
+  void add_gather(const SlotPlanes& planes, int slot, std::span<const Rect> parts, int rank,
+                  MPI_Comm communicator);
   bool empty() const { return requests_.empty(); }
   std::size_t bytes() const { return bytes_; }
 
@@ -64,8 +89,11 @@ class Messages {
   void cancel();
 
  private:
+  void add(Collective collective, std::size_t bytes);
+
   std::vector<Message> messages_;  // they keep the data types
-  std::vector<MPI_Request> requests_;
+  std::vector<Collective> collectives_;
+  std::vector<MPI_Request> requests_;  // of the messages, then of the collective operations
   std::size_t bytes_ = 0;
   bool started_ = false;
 };

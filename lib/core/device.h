@@ -2,11 +2,47 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 
+#include "ocellus/frame.h"
 #include "ocellus/memory.h"
 #include "ocellus/status.h"
 
 namespace ocellus::detail {
+
+/// Rows of bytes. Strides are in bytes.
+struct RowCopy {
+  void* to = nullptr;
+  std::size_t to_stride = 0;
+  const void* from = nullptr;
+  std::size_t from_stride = 0;
+  std::size_t row_bytes = 0;
+  std::size_t rows = 0;
+  bool to_device = false;
+};
+
+/// A stream of copies between page-locked and device memory of an engine, for data that are neither
+/// a frame nor a result. One thread uses it. Its destructor waits for the copies, and the engine
+/// must outlive it. No call allocates.
+class CopyStream {
+ public:
+  virtual ~CopyStream() = default;
+  CopyStream(const CopyStream&) = delete;
+  CopyStream& operator=(const CopyStream&) = delete;
+
+  /// The stream to name in frames and results that the copies precede or follow.
+  virtual StreamHandle handle() const noexcept = 0;
+  /// Adds a copy to the stream. Errors: DeviceLost, System.
+  virtual Expected<void> copy(const RowCopy& rows) noexcept = 0;
+  /// Sets a mark behind all work that is in the stream. `mark` is 0 to the number of marks - 1.
+  /// Errors: DeviceLost, System.
+  virtual Expected<void> set_mark(int mark) noexcept = 0;
+  /// True if the work before a mark is done. Errors: DeviceLost, System.
+  virtual Expected<bool> reached(int mark) noexcept = 0;
+
+ protected:
+  CopyStream() noexcept = default;
+};
 
 /// A device: one block of device memory, one block of page-locked host memory, and the objects that
 /// the backend's operators share. Any thread may make any call.
@@ -24,6 +60,11 @@ class Device {
   /// DeviceLost, System.
   virtual Expected<void> write(void* to, const void* from, std::size_t bytes) noexcept = 0;
   virtual Expected<void> read(void* to, const void* from, std::size_t bytes) noexcept = 0;
+
+  /// Errors: OutOfMemory, DeviceLost, System.
+  virtual Expected<std::unique_ptr<CopyStream>> make_copy_stream(int marks) noexcept = 0;
+  /// True if the device is the current one of the calling thread, for libraries that look for it.
+  virtual bool is_current() const noexcept = 0;
 
   /// For a child process that fork() made, where the device cannot be used. After this call nothing
   /// uses the device, takes a lock or waits for a thread, so all objects can be destroyed.

@@ -11,4 +11,11 @@ std::unique_ptr<OperatorInstance> make_flow(const EngineInfo& engine, const Opti
   return make_flow_cpu(plan, engine.workers, kernels);
 }
 
+std::unique_ptr<OperatorInstance> make_window_flow(const EngineInfo& engine,
+                                                   const OpticalFlowPlan& plan) noexcept {
+  if constexpr (kBuiltWithCuda)
+    if (engine.backend == BackendKind::kCuda) return make_window_flow_cuda(plan);
+  return make_window_flow_cpu(plan, engine.workers);
+}
+
 }  // namespace ocellus::detail

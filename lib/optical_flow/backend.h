@@ -1,4 +1,5 @@
-// Creates instances of optical flow and of the spatio-temporal filter on the backends.
+// Creates instances of optical flow, of the spatio-temporal filter and of window flow on the
+// backends.
 #pragma once
 
 #include <memory>
@@ -21,8 +22,12 @@ std::unique_ptr<OperatorInstance> make_flow_cuda(const OpticalFlowPlan& plan,
 std::unique_ptr<OperatorInstance> make_flow(const EngineInfo& engine, const OpticalFlowPlan& plan,
                                             const KernelConfig* kernels) noexcept;
 
-/// Creates an instance of WindowFlow without memory; null if the system has none.
+/// The same for WindowFlow, which has no kernels.
 std::unique_ptr<OperatorInstance> make_window_flow_cpu(const OpticalFlowPlan& plan,
                                                        int workers) noexcept;
+/// Defined only in builds with CUDA.
+std::unique_ptr<OperatorInstance> make_window_flow_cuda(const OpticalFlowPlan& plan) noexcept;
+std::unique_ptr<OperatorInstance> make_window_flow(const EngineInfo& engine,
+                                                   const OpticalFlowPlan& plan) noexcept;
 
 }  // namespace ocellus::detail

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 
 #include "core/operator_instance.h"
 #include "ocellus/optical_flow.h"
@@ -57,6 +58,11 @@ struct OpticalFlowPlan {
   float confidence_threshold = 0.0f;
   InvalidFlow invalid = InvalidFlow::kNan;
 };
+
+/// The value of u and v where the flow is invalid.
+inline float invalid_value(const OpticalFlowPlan& plan) noexcept {
+  return plan.invalid == InvalidFlow::kNan ? std::numeric_limits<float>::quiet_NaN() : 0.0f;
+}
 
 /// Checks every field. Errors: InvalidArgument and Unsupported; the text names the field, its value
 /// and its range.

@@ -4,20 +4,6 @@
 #include "optical_flow/backend.h"
 
 namespace ocellus {
-namespace {
-
-Expected<detail::OpticalFlowPlan> plan_on(const EngineInfo& engine,
-                                          const WindowFlowConfig& config) noexcept {
-  auto plan = detail::make_plan(config);
-  if (plan && engine.backend != BackendKind::kCpu) {
-    return tl::unexpected(make_error(Status::kUnsupported,
-                                     "WindowFlow computes on the CPU; the engine's backend is %s",
-                                     backend_name(engine.backend)));
-  }
-  return plan;
-}
-
-}  // namespace
 
 WindowFlowConfig WindowFlowConfig::of(const OpticalFlowConfig& flow, ImageSize size,
                                       const Rect& roi) noexcept {
@@ -45,17 +31,16 @@ Expected<OperatorInfo> WindowFlow::info_for(const WindowFlowConfig& config) noex
 
 Expected<Footprint> WindowFlow::footprint(const EngineInfo& engine,
                                           const WindowFlowConfig& config) noexcept {
-  const auto plan = plan_on(engine, config);
+  const auto plan = detail::make_plan(config);
   if (!plan) return tl::unexpected(plan.error());
-  return detail::footprint_of(detail::make_window_flow_cpu(*plan, engine.workers));
+  return detail::footprint_of(detail::make_window_flow(engine, *plan));
 }
 
 Expected<WindowFlow> WindowFlow::create(Engine& engine, const WindowFlowConfig& config) noexcept {
-  const auto plan = plan_on(engine.info(), config);
+  const auto plan = detail::make_plan(config);
   if (!plan) return tl::unexpected(plan.error());
-  Expected<OperatorHandle> made =
-      detail::make_operator(engine, detail::window_info_of(*plan),
-                            detail::make_window_flow_cpu(*plan, engine.info().workers));
+  Expected<OperatorHandle> made = detail::make_operator(
+      engine, detail::window_info_of(*plan), detail::make_window_flow(engine.info(), *plan));
   if (!made) return tl::unexpected(made.error());
   return WindowFlow(std::move(*made));
 }

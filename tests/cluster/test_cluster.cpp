@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "ocellus/flow_cluster.h"
@@ -152,8 +154,10 @@ void expect_same_fields(const FlowClusterConfig& config, int frames) {
     EXPECT_EQ(field->warming_up, wanted.warming_up);
     EXPECT_TRUE(same(field->planes.u, wanted.u, config.flow.size)) << "u of frame " << n;
     EXPECT_TRUE(same(field->planes.v, wanted.v, config.flow.size)) << "v of frame " << n;
-    EXPECT_TRUE(same(field->planes.confidence, wanted.confidence, config.flow.size))
-        << "confidence of frame " << n;
+    if (config.confidence) {
+      EXPECT_TRUE(same(field->planes.confidence, wanted.confidence, config.flow.size))
+          << "confidence of frame " << n;
+    }
     cluster->release();
   }
   const Expected<void> finished = cluster->finish();
@@ -222,6 +226,24 @@ TEST(Cluster, TreesAndFramesInFlight) {
   }
 }
 
+// Fails when the collective operations of the ranks are started in different orders, which ends in
+// wrong pixels or never.
+TEST(Cluster, CollectiveTransfers) {
+  for (const int in_flight : {1, 3, kMaxClusterFrames}) {
+    for (const bool split : {true, false}) {
+      FlowClusterConfig config = cluster_config({67, 53});
+      config.transfer = ClusterTransfer::kCollective;
+      config.frames_in_flight = in_flight;
+      config.split_communication = split;
+      SCOPED_TRACE(std::to_string(in_flight) + " in flight, split " + std::to_string(split));
+      expect_same_fields(config, 2 * in_flight + 5);
+      config.flow.format = PixelFormat::kGray16;
+      config.confidence = false;
+      expect_same_fields(config, 6);
+    }
+  }
+}
+
 // Fails when measured speeds, which differ in every run, change the field.
 TEST(Cluster, MeasuredSpeeds) {
   FlowClusterConfig config = cluster_config({160, 120});
@@ -267,6 +289,68 @@ TEST(Cluster, HaloHasThreePlanes) {
     const int neighbors = (r > 0 ? 1 : 0) + (r + 1 < ranks ? 1 : 0);
     const std::uint64_t bytes = static_cast<std::uint64_t>(neighbors) * 3 * 7 * 80 * sizeof(float);
     EXPECT_EQ(cluster->reports()[static_cast<std::size_t>(r)].halo_bytes, kFrames * bytes);
+  }
+}
+
+// Fails when a rank that is much slower than the others loses frames, or mixes them up.
+TEST(Cluster, ASlowRank) {
+  FlowClusterConfig config = cluster_config({64, 48});
+  auto cluster = FlowCluster::create(MPI_COMM_WORLD, cpu_engine(), config);
+  ASSERT_TRUE(cluster) << cluster.error().text;
+  if (cluster->rank() == cluster->ranks() - 1) {
+    cluster->set_region_callback(
+        [](void*, std::uint64_t, const FlowOutput&) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        },
+        nullptr);
+  }
+  constexpr int kFrames = 20;
+  if (cluster->rank() != 0) {
+    ASSERT_TRUE(cluster->serve());
+    return;
+  }
+  const std::vector<Field> expected = fields_of_one_process(config.flow, kFrames);
+  for (int n = 0, sent = 0; n < kFrames; ++n) {
+    for (; sent < kFrames && sent - n < config.frames_in_flight; ++sent)
+      ASSERT_TRUE(cluster->submit(frame_of(config.flow, frame_pixels(config.flow, sent), sent)));
+    const auto field = cluster->wait(Deadline::never());
+    ASSERT_TRUE(field);
+    EXPECT_TRUE(same(field->planes.u, expected[static_cast<std::size_t>(n)].u, config.flow.size));
+    cluster->release();
+  }
+  ASSERT_TRUE(cluster->finish());
+}
+
+// Fails when two ranks wait for each other: the root for a slow rank that takes the next frame, and
+// that rank for a halo that the root computes later. The messages are too large to be buffered.
+TEST(Cluster, ASlowRankWithoutSplitCommunication) {
+  for (const bool gather : {false, true}) {
+    FlowClusterConfig config = cluster_config({320, 240});
+    config.gather = gather;
+    config.split_communication = false;
+    auto cluster = FlowCluster::create(MPI_COMM_WORLD, cpu_engine(), config);
+    ASSERT_TRUE(cluster) << cluster.error().text;
+    if (cluster->rank() == cluster->ranks() - 1) {
+      cluster->set_region_callback(
+          [](void*, std::uint64_t, const FlowOutput&) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+          },
+          nullptr);
+    }
+    if (cluster->rank() != 0) {
+      ASSERT_TRUE(cluster->serve());
+      continue;
+    }
+    const std::vector<unsigned char> pixels = frame_pixels(config.flow, 0);
+    const Frame frame = frame_of(config.flow, pixels, 0);
+    constexpr int kFrames = 40;
+    for (int n = 0, sent = 0; n < kFrames; ++n) {
+      for (; sent < kFrames && sent - n < config.frames_in_flight; ++sent)
+        ASSERT_TRUE(cluster->submit(frame));
+      ASSERT_TRUE(cluster->wait(Deadline::after(std::chrono::seconds(30)))) << "frame " << n;
+      cluster->release();
+    }
+    ASSERT_TRUE(cluster->finish());
   }
 }
 
@@ -323,6 +407,10 @@ TEST(Cluster, RefusesWhatItCannotDo) {
   config = cluster_config({64, 48});
   config.frames_in_flight = 9;
   expect_refused(config, "frames_in_flight is 9; it must be 1 to 8");
+  config = cluster_config({64, 48});
+  config.transfer = ClusterTransfer::kCollective;
+  config.fan_out = 2;
+  expect_refused(config, "kCollective with 0 columns and fan_out 2");
   config = cluster_config({0, 48});
   expect_refused(config, "0x48");
   // One rank alone fails: all get its text.

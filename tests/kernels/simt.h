@@ -22,16 +22,22 @@
 #define __CUDACC__ 1
 #define __CUDA_ARCH__ 0  // no feature of a newer device
 #define __global__
+#define __host__
 #define __device__
+#define __forceinline__ inline
 #define __shared__ static
 #define __launch_bounds__(...)
 #define __grid_constant__
+/// Replaces that of kernels/core/shared_memory.cuh.
+#define OCELLUS_DYNAMIC_SHARED(type, name) \
+  type* const name = reinterpret_cast<type*>(ocellus::simt::dynamic_shared().data())
 
 namespace ocellus::simt {
 
 struct Index {
   unsigned x = 0;
   unsigned y = 0;
+  unsigned z = 0;
 };
 
 /// The block that runs.
@@ -159,23 +165,40 @@ inline void Block::enter() {
 
 inline Index block_index;
 inline Index grid_size;
+/// The shared memory of the block whose size is an argument of the launch.
+inline std::vector<Index>& dynamic_shared() {
+  static std::vector<Index> memory;
+  return memory;
+}
 
-/// Runs all blocks of a grid, x first.
+/// Runs all blocks of a grid, x first. Each begins with shared memory that is not zero.
+template <typename Argument>
+void launch(void (*kernel)(Argument), const Index& grid, unsigned threads, std::size_t shared_bytes,
+            const Argument& argument) {
+  grid_size = grid;
+  const std::size_t shared = (shared_bytes + sizeof(Index) - 1) / sizeof(Index);
+  const std::function<void()> body = [&] { kernel(argument); };
+  for (block_index.z = 0; block_index.z < grid.z; ++block_index.z) {
+    for (block_index.y = 0; block_index.y < grid.y; ++block_index.y) {
+      for (block_index.x = 0; block_index.x < grid.x; ++block_index.x) {
+        dynamic_shared().assign(shared, {~0u, ~0u, ~0u});
+        block().run(threads, body);
+      }
+    }
+  }
+}
 template <typename Argument>
 void launch(void (*kernel)(Argument), unsigned grid_x, unsigned grid_y, unsigned threads,
             const Argument& argument) {
-  grid_size = {grid_x, grid_y};
-  const std::function<void()> body = [&] { kernel(argument); };
-  for (block_index.y = 0; block_index.y < grid_y; ++block_index.y)
-    for (block_index.x = 0; block_index.x < grid_x; ++block_index.x) block().run(threads, body);
+  launch(kernel, {grid_x, grid_y, 1}, threads, 0, argument);
 }
 
 }  // namespace ocellus::simt
 
 // ---- what CUDA declares outside of namespaces; a kernel uses a part of it
 
-#define threadIdx (ocellus::simt::Index{ocellus::simt::block().thread(), 0})
-#define blockDim (ocellus::simt::Index{ocellus::simt::block().threads(), 1})
+#define threadIdx (ocellus::simt::Index{ocellus::simt::block().thread(), 0, 0})
+#define blockDim (ocellus::simt::Index{ocellus::simt::block().threads(), 1, 1})
 #define blockIdx (ocellus::simt::block_index)
 #define gridDim (ocellus::simt::grid_size)
 
@@ -189,6 +212,25 @@ struct uint2 {
   unsigned x;
   unsigned y;
 };
+struct float2 {
+  float x;
+  float y;
+};
+struct float4 {
+  float x;
+  float y;
+  float z;
+  float w;
+};
+inline uint2 make_uint2(unsigned x, unsigned y) {
+  return {x, y};
+}
+inline float2 make_float2(float x, float y) {
+  return {x, y};
+}
+inline float4 make_float4(float x, float y, float z, float w) {
+  return {x, y, z, w};
+}
 struct uint4 {
   unsigned x;
   unsigned y;
@@ -269,6 +311,18 @@ inline unsigned atomicInc(unsigned* to, unsigned last) {
   *to = before >= last ? 0 : before + 1;
   return before;
 }
+inline float __uint_as_float(std::uint32_t bits) {
+  return std::bit_cast<float>(bits);
+}
+/// Byte i of the result is the byte of b:a that digit i of `selector` names.
+inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
+  const std::uint64_t bytes = static_cast<std::uint64_t>(b) << 32 | a;
+  unsigned result = 0;
+  for (unsigned i = 0; i < 4; ++i)
+    result |= static_cast<unsigned>(bytes >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
+  return result;
+}
+using std::isfinite;
 inline int max(int a, int b) {
   return a > b ? a : b;
 }

@@ -35,8 +35,21 @@ OperatorConfig flow_config(ImageSize size = {24, 12}) {
   return config;
 }
 
-/// Makes an engine and an operator, sends two frames, destroys all.
-Outcome run_once(const OperatorConfig& config) {
+/// WindowFlow, which is not in the list of operators, with the calls of OperatorConfig.
+struct WindowFlowCase {
+  WindowFlowConfig config;
+
+  Expected<OperatorInfo> info() const { return WindowFlow::info_for(config); }
+  Expected<Footprint> footprint(const EngineInfo& engine) const {
+    return WindowFlow::footprint(engine, config);
+  }
+  Expected<WindowFlow> create(Engine& engine) const { return WindowFlow::create(engine, config); }
+};
+
+/// Makes an engine and an operator, sends two frames, destroys all. `config`: OperatorConfig or
+/// WindowFlowCase.
+template <typename Config>
+Outcome run_once(const Config& config) {
   EngineConfig settings = engine_config(1, BackendChoice::kCuda);
   Outcome outcome;
   const auto stopped = [&outcome](Stage stage, const Error& error) {
@@ -79,14 +92,9 @@ struct Failure {
   Status status;
 };
 
-class EveryCall : public testing::TestWithParam<std::tuple<OperatorCase, Failure>> {};
-
-// Fails when a failed call is ignored or named wrongly, leaks what was made before, prevents the
-// next operator, leaves an error in the runtime, or is followed by a call that makes another
-// context.
-TEST_P(EveryCall, FailsInTurn) {
-  const auto& [what, failure] = GetParam();
-  const OperatorConfig config = what.with({24, 24}, 2, PixelFormat::kFloat32);
+/// Lets each call of `run_once` fail in turn.
+template <typename Config>
+void fail_every_call(const Config& config, const Failure& failure) {
   FakeDriver& driver = fake_driver();
   reset_fake_driver();
   ASSERT_EQ(run_once(config).reached, Stage::kAll);
@@ -163,16 +171,39 @@ TEST_P(EveryCall, FailsInTurn) {
     EXPECT_TRUE(seen[static_cast<int>(stage)]) << static_cast<int>(stage);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Faults, EveryCall,
-    testing::Combine(
-        testing::ValuesIn(operator_cases()),
-        testing::Values(Failure{"memory", cudaErrorMemoryAllocation, Status::kOutOfMemory},
-                        Failure{"address", cudaErrorIllegalAddress, Status::kDeviceLost},
-                        Failure{"refused", cudaErrorInvalidValue, Status::kSystem})),
-    [](const auto& made) {
-      return std::get<0>(made.param).name + "_" + std::get<1>(made.param).name;
-    });
+class EveryCall : public testing::TestWithParam<std::tuple<OperatorCase, Failure>> {};
+
+// Fails when a failed call is ignored or named wrongly, leaks what was made before, prevents the
+// next operator, leaves an error in the runtime, or is followed by a call that makes another
+// context.
+TEST_P(EveryCall, FailsInTurn) {
+  const auto& [what, failure] = GetParam();
+  fail_every_call(what.with({24, 24}, 2, PixelFormat::kFloat32), failure);
+}
+
+class EveryCallOfWindowFlow : public testing::TestWithParam<Failure> {};
+
+// As EveryCall.
+TEST_P(EveryCallOfWindowFlow, FailsInTurn) {
+  WindowFlowCase what;
+  what.config.size = {24, 24};
+  what.config.depth = 2;
+  fail_every_call(what, GetParam());
+}
+
+const Failure kFailures[] = {{"memory", cudaErrorMemoryAllocation, Status::kOutOfMemory},
+                             {"address", cudaErrorIllegalAddress, Status::kDeviceLost},
+                             {"refused", cudaErrorInvalidValue, Status::kSystem}};
+
+INSTANTIATE_TEST_SUITE_P(Faults, EveryCall,
+                         testing::Combine(testing::ValuesIn(operator_cases()),
+                                          testing::ValuesIn(kFailures)),
+                         [](const auto& made) {
+                           return std::get<0>(made.param).name + "_" + std::get<1>(made.param).name;
+                         });
+
+INSTANTIATE_TEST_SUITE_P(Faults, EveryCallOfWindowFlow, testing::ValuesIn(kFailures),
+                         [](const auto& made) { return std::string(made.param.name); });
 
 // Fails when an error that is fatal by CUDA's rules does not count as a loss of the device, or when
 // another error does.

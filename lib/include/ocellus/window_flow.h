@@ -35,23 +35,23 @@ struct WindowFlowConfig {
                              const Rect& roi) noexcept;
 };
 
-/// The operator. A frame is one block of floats (kFloat32) with three planes below each other: Ix,
-/// Iy, It. Its size is (size.width, 3 size.height), and its rows are at least `row_floats` floats
-/// apart, because rows are read in whole vectors. Results are those of OpticalFlow. Outside the
-/// planes, the nearest row and column are repeated. Derivatives that are not finite give invalid
-/// flow in the windows that see them.
+/// The operator, on the CPU and on CUDA. A frame is one block of floats (kFloat32) with three
+/// planes below each other: Ix, Iy, It. Its size is (size.width, 3 size.height). On the CPU its
+/// rows are at least `row_floats` floats apart, because rows are read in whole vectors. Results are
+/// those of OpticalFlow. Outside the planes, the nearest row and column are repeated. In windows
+/// that see a derivative that is not finite, the flow is invalid and the confidence is 0.
 class WindowFlow : public OperatorHandle {
  public:
-  /// Least distance of two rows of a frame, in floats.
+  /// Least distance of two rows of a frame, in floats, on the CPU.
   static int row_floats(int width) noexcept;
 
   /// Errors: InvalidArgument, as for `create`.
   static Expected<OperatorInfo> info_for(const WindowFlowConfig& config) noexcept;
-  /// Errors: InvalidArgument and Unsupported, as for `create`.
+  /// Errors: InvalidArgument, as for `create`.
   static Expected<Footprint> footprint(const EngineInfo& engine,
                                        const WindowFlowConfig& config) noexcept;
-  /// Errors: InvalidArgument (the text names the field, its value and its range), Unsupported (the
-  /// engine's backend is not the CPU), OutOfMemory.
+  /// Errors: InvalidArgument (the text names the field, its value and its range), OutOfMemory,
+  /// System, DeviceLost.
   static Expected<WindowFlow> create(Engine& engine, const WindowFlowConfig& config) noexcept;
 
  private:

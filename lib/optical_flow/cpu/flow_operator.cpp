@@ -30,10 +30,6 @@ Expected<void> FlowOperator::prepare() noexcept {
   return load(*std::exchange(kernels_, nullptr));
 }
 
-float invalid_value(const OpticalFlowPlan& plan) noexcept {
-  return plan.invalid == InvalidFlow::kNan ? std::numeric_limits<float>::quiet_NaN() : 0.0f;
-}
-
 void FlowOperator::write_bad(const FrameJob& frame) noexcept {
   for (int p = 0; p < info_.plane_count; ++p) {
     if (!frame.wants(p)) continue;

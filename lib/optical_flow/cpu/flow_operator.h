@@ -7,9 +7,6 @@
 
 namespace ocellus::detail {
 
-/// The value of u and v where the flow is invalid.
-float invalid_value(const OpticalFlowPlan& plan) noexcept;
-
 class FlowOperator : public CpuOperator {
  protected:
   FlowOperator(const OpticalFlowPlan& plan, int workers, const KernelConfig* kernels) noexcept;

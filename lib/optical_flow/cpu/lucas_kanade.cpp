@@ -70,10 +70,12 @@ void lucas_kanade_solve_row(const SolveRow& row) {
     // With a ridge the system is never singular. Without one, a flat window makes it singular.
     const V least = hn::Max(hn::Set(d, kFlat), hn::Mul(singular, hn::Add(larger, ridge)));
     const auto solvable = hn::Gt(hn::Add(smaller, ridge), least);
-    const auto valid = hn::And(solvable, hn::Ge(smaller, threshold));
+    // These two sums have a factor It and, together, both others.
+    const auto finite = hn::IsFinite(hn::Add(sum[3], sum[4]));
+    const auto valid = hn::And(finite, hn::And(solvable, hn::Ge(smaller, threshold)));
     hn::StoreU(hn::IfThenElse(valid, u, invalid), d, row.u + x);
     hn::StoreU(hn::IfThenElse(valid, v, invalid), d, row.v + x);
-    hn::StoreU(smaller, d, row.confidence + x);
+    hn::StoreU(hn::IfThenElseZero(finite, smaller), d, row.confidence + x);
   }
 }
 

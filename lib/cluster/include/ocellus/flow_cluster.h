@@ -6,8 +6,13 @@
 // around it, and solves. The fields go back to the root. Several frames are on their way at once,
 // and each transfer is started and waited for in separate stages.
 //
-// The result is the same bytes as that of OpticalFlow on the CPU backend, for any number of ranks
-// and any grid.
+// Each rank computes on the CPU or on one CUDA device. If all compute on the CPU, the result is the
+// same bytes as that of OpticalFlow there, for any number of ranks and any grid. With CUDA devices
+// it is within the tolerance of OpticalFlow.
+//
+// On a rank with a CUDA device, the pixels that it receives and the fields that it sends lie in
+// page-locked memory. The device copies the pixels of the region and its field, as in OpticalFlow.
+// The derivatives stay on the device. HaloTransfer tells how their halo travels.
 #pragma once
 
 #include <mpi.h>
@@ -28,7 +33,24 @@ namespace ocellus {
 /// Most frames in flight of a cluster.
 inline constexpr int kMaxClusterFrames = kMaxDepth;
 
-/// All ranks must give the same configuration.
+/// How frames go from the root to the ranks, and results back.
+enum class ClusterTransfer : std::uint8_t {
+  kMessages,    ///< persistent requests along the tree of `fan_out`
+  kCollective,  ///< MPI_Iscatterv and MPI_Igatherv; regions in one column only
+};
+
+/// How the halo of the derivatives travels to and from a rank with a CUDA device.
+enum class HaloTransfer : std::uint8_t {
+  kAuto,  ///< kDirect where it is possible, otherwise kStaged
+  /// The border of the region is copied to page-locked memory, and the halo from there. Only these
+  /// pixels are copied.
+  kStaged,
+  /// MPI reads and writes device memory. It must be CUDA-aware (MPIX_Query_cuda_support), and the
+  /// rank's device must be the current one of the thread in `create` and in all later calls.
+  kDirect,
+};
+
+/// All ranks must give the same configuration, except for `halo_transfer`.
 struct FlowClusterConfig {
   /// `method` must be kKernels, `format` kGray8 or kGray16, `roi` empty. `depth` has no effect.
   OpticalFlowConfig flow;
@@ -40,14 +62,16 @@ struct FlowClusterConfig {
   /// to it. False: all regions have the same area, as far as pixels allow.
   bool measure_speed = true;
   int frames_in_flight = 4;  ///< 1 to kMaxClusterFrames
-  /// Most ranks that a rank sends a frame to, 1 and more: the frames take a tree. 0: the root sends
-  /// to every rank itself. Results take the same way back.
+  ClusterTransfer transfer = ClusterTransfer::kMessages;
+  /// kMessages: most ranks that a rank sends a frame to, 1 and more: the frames take a tree. 0: the
+  /// root sends to every rank itself. Results take the same way back.
   int fan_out = 0;
   /// False: each transfer is waited for as soon as it is started, as in the paper's pipeline of
   /// five stages.
   bool split_communication = true;
   /// False: results stay on the ranks, where `set_region_callback` sees them.
   bool gather = true;
+  HaloTransfer halo_transfer = HaloTransfer::kAuto;  ///< no effect on ranks without a CUDA device
   bool confidence = false;  ///< whether results have the plane of the confidence
   int trace_events = 0;     ///< room for the trace of each rank, in events; 0: no trace
 };
@@ -55,16 +79,21 @@ struct FlowClusterConfig {
 /// One rank. Times are sums over all frames.
 struct ClusterRankReport {
   char host[64] = {};
+  BackendKind backend = BackendKind::kCpu;
+  /// Where MPI reads and writes the halo: kHost on the CPU, kPinned with HaloTransfer::kStaged,
+  /// kCuda with kDirect.
+  MemorySpace halo_memory = MemorySpace::kHost;
   Rect region{};
   double speed = 0.0;  ///< measured, pixels per second; 0: not measured
   std::uint64_t frames = 0;
   double seconds = 0.0;  ///< from the first frame to the end
   double derivative_seconds = 0.0;
   double solution_seconds = 0.0;
-  double receive_seconds = 0.0;   ///< waiting for frames of the parent, with nothing to compute
+  /// Waiting for frames of the parent or results of the children, with nothing to compute.
+  double receive_seconds = 0.0;
   double exchange_seconds = 0.0;  ///< from the start to the end of the exchange of halos
   double result_seconds = 0.0;    ///< from the start to the end of sending results
-  /// Time in which the rank computed nothing, because it waited for halos or results.
+  /// Time in which the rank computed nothing, because halos or its result were on their way.
   double exposed_seconds = 0.0;
   std::uint64_t frame_bytes = 0;   ///< received and passed on
   std::uint64_t halo_bytes = 0;    ///< sent
@@ -79,7 +108,8 @@ enum class ClusterStage : std::uint8_t {
   kResult,  ///< sending the result to the parent
 };
 
-/// From the start to the end of a stage, in nanoseconds after the first frame of the rank.
+/// From the start to the end of a stage, in nanoseconds after the first frame of the root. The
+/// clocks of the ranks are compared by messages: the error is at most half of a round trip.
 struct ClusterEvent {
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
@@ -105,9 +135,10 @@ struct ClusterField {
 /// `create` and `finish`, except by MPI.
 class FlowCluster {
  public:
-  /// Collective: all ranks call it and get the same answer. `engine.memory` is ignored. Errors:
-  /// those of OpticalFlow::create; InvalidArgument (the text names the field, its value and its
-  /// range); Unsupported (the backend is not the CPU). The text names the rank.
+  /// Collective: all ranks call it and get the same answer. `engine` is that of this rank; its
+  /// `memory` is ignored. Errors: those of OpticalFlow::create; InvalidArgument (the text names the
+  /// field, its value and its range); Unsupported (kDirect is not possible; the text names what is
+  /// missing). The text names the rank.
   static Expected<FlowCluster> create(MPI_Comm communicator, const EngineConfig& engine,
                                       const FlowClusterConfig& config) noexcept;
 

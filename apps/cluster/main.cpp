@@ -1,0 +1,65 @@
+// The program `ocellus-cluster`: optical flow on the ranks of an MPI job.
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <stdexcept>
+
+#include "apps/cluster/flow_command.h"
+#include "apps/cluster/model_command.h"
+#include "apps/cluster/ranks.h"
+#include "apps/common/common.h"
+#include "apps/common/interrupt.h"
+#include "apps/common/program.h"
+
+namespace {
+
+using namespace ocellus;
+using namespace ocellus::app;
+
+int run(int argc, char** argv) {
+  CLI::App program{"Optical flow on the processes of an MPI job", "ocellus-cluster"};
+  program.set_version_flag("--version", fmt::format("ocellus {}", version()),
+                           "Print the version and exit");
+  program.set_help_flag("-h,--help", "Print this help and exit");
+  program.require_subcommand(1);
+  program.get_formatter()->column_width(34);
+  program.footer(
+      "Start it with mpirun or srun, such as\n"
+      "  mpirun -n 4 ocellus-cluster flow walk.mp4 -o motion.webm\n"
+      "Alone, it is a cluster of one rank. FRAMES is what `ocellus --help` describes; only rank 0\n"
+      "reads and writes.\n"
+      "\n"
+      "Exit codes: 0 success; 2 wrong usage, bad input, or a rank that failed; 130 after Ctrl-C;\n"
+      "143 after SIGTERM, which mpirun sends when a rank ends early. Rank 0 then finishes a video\n"
+      "with the fields so far.");
+  int exit_code = kDone;
+  add_cluster_flow_command(program, MPI_COMM_WORLD, exit_code);
+  add_cluster_model_command(program, exit_code);
+  return parse_program(program, argc, argv, exit_code, rank_of(MPI_COMM_WORLD) == 0);
+}
+
+/// MPI_Finalize waits for the other ranks. After a signal, some of them may not answer.
+int run_with_mpi(int argc, char** argv) {
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  const bool root = rank_of(MPI_COMM_WORLD) == 0;
+  int code = kBadInput;
+  std::exception_ptr error;
+  try {
+    if (provided < MPI_THREAD_FUNNELED)
+      throw InputError("this MPI does not allow threads (MPI_THREAD_FUNNELED)");
+    code = run(argc, argv);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (stop_signal() == 0) MPI_Finalize();
+  // Errors of the command line are those of all ranks.
+  if (error && root) std::rethrow_exception(error);
+  return error ? kBadInput : code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_program("ocellus-cluster", [argc, argv] { return run_with_mpi(argc, argv); });
+}

@@ -1,0 +1,107 @@
+#include "apps/cluster/ranks.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace ocellus::app {
+namespace {
+
+/// The ranks of this rank's host.
+class HostRanks {
+ public:
+  explicit HostRanks(MPI_Comm communicator) {
+    MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &ranks_);
+  }
+  ~HostRanks() { MPI_Comm_free(&ranks_); }
+  HostRanks(const HostRanks&) = delete;
+  HostRanks& operator=(const HostRanks&) = delete;
+
+  MPI_Comm get() const { return ranks_; }
+
+ private:
+  MPI_Comm ranks_ = MPI_COMM_NULL;
+};
+
+/// The CPUs that this rank may use, divided by the number of ranks that share them.
+int threads_of_rank(MPI_Comm host) {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  sched_getaffinity(0, sizeof(mine), &mine);
+  cpu_set_t all = mine;
+  MPI_Allreduce(MPI_IN_PLACE, &all, sizeof(all), MPI_BYTE, MPI_BOR, host);
+  const int share = CPU_COUNT(&all) / ranks_of(host);
+  return std::clamp(std::min(share, CPU_COUNT(&mine)), 1, kMaxWorkers);
+}
+
+}  // namespace
+
+void meet(MPI_Comm communicator) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibarrier(communicator, &request);
+  int done = 0;
+  while (MPI_Test(&request, &done, MPI_STATUS_IGNORE), done == 0)
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+}
+
+bool prepared_by_root(MPI_Comm communicator, const std::function<void()>& prepare) {
+  int ok = 1;
+  std::exception_ptr error;
+  if (rank_of(communicator) == 0) {
+    try {
+      prepare();
+    } catch (...) {
+      error = std::current_exception();
+      ok = 0;
+    }
+  }
+  // The others sleep while the root opens its source.
+  meet(communicator);
+  MPI_Bcast(&ok, 1, MPI_INT, 0, communicator);
+  if (error) std::rethrow_exception(error);
+  return ok != 0;
+}
+
+EngineConfig rank_engine(MPI_Comm communicator, const CommonOptions& options) {
+  EngineConfig config = engine_config(options);
+  const HostRanks host(communicator);
+  const int threads = threads_of_rank(host.get());
+  if (options.threads == 0) config.workers = threads;
+  // A number in --backend cuda:N is obeyed, on all ranks.
+  if (options.backend == "cuda" || options.backend == "auto") {
+    int devices = 0;
+    EngineConfig probed = config;
+    probed.backend.choice = BackendChoice::kCuda;
+    for (; Engine::probe(probed); probed.backend.device = ++devices) {
+    }
+    // With more ranks than devices, ranks share them.
+    if (devices > 0) config.backend = {BackendChoice::kCuda, rank_of(host.get()) % devices};
+  }
+  return config;
+}
+
+EndsAfterRoot::EndsAfterRoot()
+    : watch_([this] {
+        constexpr std::chrono::milliseconds kStep{50};
+        std::chrono::milliseconds left{3000};
+        while (!over_ && left.count() > 0) {
+          std::this_thread::sleep_for(kStep);
+          if (stop_signal() != 0) left -= kStep;
+        }
+        if (!over_) end_by_signal(stop_signal());
+      }) {}
+
+EndsAfterRoot::~EndsAfterRoot() {
+  over_ = true;
+  watch_.join();
+}
+
+int ranks_on_host(MPI_Comm communicator) {
+  const HostRanks host(communicator);
+  return ranks_of(host.get());
+}
+
+}  // namespace ocellus::app

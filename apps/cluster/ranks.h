@@ -1,0 +1,56 @@
+// What all ranks of the program do together.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include "apps/common/common.h"
+#include "apps/common/interrupt.h"
+
+namespace ocellus::app {
+
+inline int rank_of(MPI_Comm communicator) {
+  int rank = 0;
+  MPI_Comm_rank(communicator, &rank);
+  return rank;
+}
+inline int ranks_of(MPI_Comm communicator) {
+  int ranks = 1;
+  MPI_Comm_size(communicator, &ranks);
+  return ranks;
+}
+
+/// Returns when all ranks have called it. The ranks that wait sleep, and leave the CPUs to others.
+void meet(MPI_Comm communicator);
+
+/// Runs `prepare` on the root. Returns whether it succeeded, on all ranks. On the root, an
+/// exception passes on after the other ranks have been told.
+bool prepared_by_root(MPI_Comm communicator, const std::function<void()>& prepare);
+
+/// The engine's configuration of this rank. Collective. Without --threads, the ranks of a host
+/// share its CPUs. With --backend cuda, the ranks of a host take its devices in turn.
+EngineConfig rank_engine(MPI_Comm communicator, const CommonOptions& options);
+
+/// While such an object exists, this rank ends three seconds after the first signal that asks it to
+/// stop, and at once on the second. When a rank has died, mpirun sends SIGTERM to the others, and
+/// SIGKILL as soon as one of them ends: the root needs the time between to close its files.
+class EndsAfterRoot {
+ public:
+  EndsAfterRoot();
+  ~EndsAfterRoot();
+  EndsAfterRoot(const EndsAfterRoot&) = delete;
+  EndsAfterRoot& operator=(const EndsAfterRoot&) = delete;
+
+ private:
+  StopsEarly stops_early_;
+  std::atomic<bool> over_{false};
+  std::thread watch_;
+};
+
+/// Number of ranks on this rank's host. Collective.
+int ranks_on_host(MPI_Comm communicator);
+
+}  // namespace ocellus::app

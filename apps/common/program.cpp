@@ -1,0 +1,107 @@
+#include "apps/common/program.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "apps/common/common.h"
+#include "apps/common/interrupt.h"
+#include "apps/common/printable.h"
+#include "apps/io/video.h"
+
+namespace ocellus::app {
+namespace {
+
+/// Reports an unknown subcommand by its name and lists the valid ones. CLI11's own errors name
+/// neither.
+void check_subcommands(const CLI::App& program, int argc, char** argv) {
+  const CLI::App* level = &program;
+  for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
+    const std::vector<const CLI::App*> commands = level->get_subcommands({});
+    if (commands.empty()) return;  // the rest are arguments of this subcommand
+    std::string names;
+    const CLI::App* next = nullptr;
+    for (const CLI::App* command : commands) {
+      if (command->get_name() == argv[i]) next = command;
+      names += (names.empty() ? "" : ", ") + command->get_name();
+    }
+    // A command that has subcommands may take arguments of its own.
+    const std::vector<const CLI::Option*> options = level->get_options();
+    const bool takes_arguments =
+        std::any_of(options.begin(), options.end(),
+                    [](const CLI::Option* option) { return option->get_positional(); });
+    if (next == nullptr && takes_arguments) return;
+    if (next == nullptr) {
+      throw InputError(fmt::format("unknown subcommand '{}'{}; the subcommands are: {}", argv[i],
+                                   level == &program ? "" : " of " + level->get_name(), names));
+    }
+    level = next;
+  }
+}
+
+/// The parent may have closed a standard stream. Then the next file that is opened would take its
+/// number, and printed text would go into that file. /dev/null takes the place of a closed stream;
+/// it is opened so that reading and writing still fail.
+void keep_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
+    // open() returns the lowest free number
+    open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+}  // namespace
+
+int run_program(const char* name, const std::function<int()>& run) {
+  keep_standard_streams();
+  handle_signals();
+  int code = kBadInput;
+  try {
+    code = run();
+  } catch (const std::exception& error) {
+    tell(fmt::format("{}: {}\n", name, printable(error.what())));
+  }
+  // A full disk or a closed pipe must not be reported as success.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+    tell(fmt::format("{}: stdout could not be written\n", name));
+    code = kBadInput;
+  }
+  if (const int signal = stop_signal()) end_by_signal(signal);
+  if (source_left_behind()) std::_Exit(code);
+  return code;
+}
+
+int parse_program(CLI::App& program, int argc, char** argv, const int& exit_code, bool reports) {
+  if (argc < 2) {
+    if (reports) tell(program.help());
+    return kBadInput;
+  }
+  check_subcommands(program, argc, argv);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    if (reports) program.exit(asked);
+    return kDone;
+  } catch (const CLI::ParseError& error) {
+    std::string command = program.get_name();
+    for (const CLI::App* app = &program; !app->get_subcommands().empty();) {
+      app = app->get_subcommands().front();
+      command += " " + app->get_name();
+    }
+    if (reports)
+      tell(fmt::format("{}: {}\nSee '{} --help'.\n", program.get_name(), printable(error.what()),
+                       command));
+    return kBadInput;
+  }
+  return exit_code;
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,19 @@
+// What the programs share: the standard streams, the command line, and errors as exit codes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace ocellus::app {
+
+/// Runs `run` with handled signals and returns the exit code of main. Prints errors on stderr,
+/// after the program's name. A full disk or a closed pipe behind stdout is an error. Ends the
+/// process by the signal that asked it to stop.
+int run_program(const char* name, const std::function<int()>& run);
+
+/// Parses the command line, runs the subcommand, and returns `exit_code`, which the subcommand has
+/// set. `reports`: whether this process prints help and errors. Throws InputError.
+int parse_program(CLI::App& program, int argc, char** argv, const int& exit_code,
+                  bool reports = true);
+
+}  // namespace ocellus::app

@@ -1,0 +1,73 @@
+#include "kernels/core/copy_stream.h"
+
+#include <new>
+#include <utility>
+
+namespace ocellus::cuda {
+namespace {
+
+constexpr const char* kWho = "a stream of copies";
+
+Error no_memory() noexcept {
+  return make_error(Status::kOutOfMemory, "the system gave no memory for %s", kWho);
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<detail::CopyStream>> CudaCopyStream::create(CudaDevice& device,
+                                                                     int marks) noexcept {
+  std::unique_ptr<CudaCopyStream> made(new (std::nothrow) CudaCopyStream(device));
+  if (!made) return tl::unexpected(no_memory());
+  if (Expected<void> started = made->start(marks); !started) return tl::unexpected(started.error());
+  return std::unique_ptr<detail::CopyStream>(std::move(made));
+}
+
+Expected<void> CudaCopyStream::start(int marks) noexcept {
+  marks_.reset(new (std::nothrow) cudaEvent_t[static_cast<std::size_t>(marks)]());
+  if (!marks_) return tl::unexpected(no_memory());
+  mark_count_ = marks;
+  Scope cuda(device_, Phase::kCreating, kWho);
+  const Expected<cudaStream_t> stream = device_.make_stream(cuda);
+  if (!stream) return tl::unexpected(stream.error());
+  stream_ = *stream;
+  for (int i = 0; i < marks; ++i) {
+    if (Expected<void> done = cuda(kCudaCalls.create_event, &marks_[static_cast<std::size_t>(i)],
+                                   unsigned{cudaEventDisableTiming});
+        !done)
+      return done;
+  }
+  return {};
+}
+
+CudaCopyStream::~CudaCopyStream() {
+  if (device_.abandoned()) return;
+  {
+    Scope cuda(device_, Phase::kCreating, kWho);
+    if (stream_ != nullptr) device_.finish(cuda, stream_);
+    for (int i = 0; i < mark_count_; ++i) {
+      const cudaEvent_t mark = marks_[static_cast<std::size_t>(i)];
+      if (mark != nullptr) cuda.release(kCudaCalls.destroy_event, mark);
+    }
+    if (stream_ != nullptr) cuda.release(kCudaCalls.destroy_stream, stream_);
+  }
+  device_.log_loss();
+}
+
+Expected<void> CudaCopyStream::copy(const detail::RowCopy& rows) noexcept {
+  Scope cuda(device_, Phase::kRunning, kWho);
+  return cuda(kCudaCalls.copy_2d, rows.to, rows.to_stride, rows.from, rows.from_stride,
+              rows.row_bytes, rows.rows,
+              rows.to_device ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, stream_);
+}
+
+Expected<void> CudaCopyStream::set_mark(int mark) noexcept {
+  Scope cuda(device_, Phase::kRunning, kWho);
+  return cuda(kCudaCalls.record_event, marks_[static_cast<std::size_t>(mark)], stream_);
+}
+
+Expected<bool> CudaCopyStream::reached(int mark) noexcept {
+  Scope cuda(device_, Phase::kRunning, kWho);
+  return cuda.query(marks_[static_cast<std::size_t>(mark)]);
+}
+
+}  // namespace ocellus::cuda

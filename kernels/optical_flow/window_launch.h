@@ -1,0 +1,26 @@
+// The launch of the window kernel, for all operators whose frames end with it.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+#include "kernels/optical_flow/kernels.h"
+#include "optical_flow/plan.h"
+
+namespace ocellus::cuda {
+
+struct WindowLaunch {
+  Kernel<WindowArguments> kernel = nullptr;
+  dim3 grid;
+  dim3 block;
+  std::size_t shared_bytes = 0;
+};
+
+WindowLaunch window_launch(const detail::OpticalFlowPlan& plan, WindowSource source) noexcept;
+
+/// The arguments that follow from the plan. The caller adds the frame, the state, the outcome and,
+/// with WindowSource::kKernels, the derivatives.
+WindowArguments window_arguments(const detail::OpticalFlowPlan& plan) noexcept;
+
+}  // namespace ocellus::cuda

@@ -1,0 +1,124 @@
+// What a cluster does with devices and MPI that are not there: over the fake driver, whose kernels
+// run on the host, and with an MPI that claims to take device memory. Under mpirun.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "cluster/device_cluster.h"
+#include "cluster/mpi_support.h"
+#include "kernels/core/cuda_calls.h"
+#include "kernels/fake_driver.h"
+
+namespace ocellus {
+namespace {
+
+bool mpi_is_cuda_aware = false;
+
+}  // namespace
+
+namespace cluster {
+
+// In place of the library's. Device memory of the fake driver is memory that any MPI can read.
+bool mpi_takes_device_memory() noexcept {
+  return mpi_is_cuda_aware;
+}
+
+}  // namespace cluster
+
+namespace test {
+namespace {
+
+class FakeDevices : public testing::Test {
+ protected:
+  void TearDown() override { mpi_is_cuda_aware = false; }
+};
+
+/// Device 0 is the current one of this thread.
+class CurrentDevice {
+ public:
+  CurrentDevice() {
+    CUcontext context = nullptr;
+    EXPECT_EQ(cuda::kCudaCalls.retain_primary_context.function(&context, 0), cudaSuccess);
+    EXPECT_EQ(cuda::kCudaCalls.push_context.function(context), cudaSuccess);
+  }
+  ~CurrentDevice() {
+    EXPECT_EQ(cuda::kCudaCalls.pop_context.function(), cudaSuccess);
+    EXPECT_EQ(cuda::kCudaCalls.release_primary_context.function(0), cudaSuccess);
+  }
+};
+
+/// The copies of rows that this rank made.
+std::ptrdiff_t row_copies() {
+  const auto& names = fake_driver().names;
+  return std::count(names.begin(), names.end(), "cudaMemcpy2DAsync");
+}
+
+// Fails when MPI is not given the device's own planes, when the halo is still copied, or when the
+// field differs.
+TEST_F(FakeDevices, DirectTransfers) {
+  FlowClusterConfig config = device_cluster_config({40, 45});
+  config.halo_transfer = HaloTransfer::kStaged;
+  const std::ptrdiff_t begin = row_copies();
+  expect_fields(config, BackendChoice::kCuda);
+  const std::ptrdiff_t staged = row_copies() - begin;
+  mpi_is_cuda_aware = true;
+  for (const HaloTransfer transfer : {HaloTransfer::kDirect, HaloTransfer::kAuto}) {
+    const CurrentDevice current;
+    config.halo_transfer = transfer;
+    const std::ptrdiff_t before = row_copies();
+    for (const ClusterRankReport& report : expect_fields(config, BackendChoice::kCuda))
+      EXPECT_EQ(report.halo_memory, MemorySpace::kCuda);
+    const std::ptrdiff_t direct = row_copies() - before;
+    if (ranks_of_world() > 1) {
+      // The border and the halo of three planes to at least one neighbor.
+      EXPECT_GE(staged - direct, 7 * 2 * 3);
+    }
+  }
+}
+
+// Fails when kAuto sends device memory by an MPI that does not take it, or from a thread for which
+// MPI would not find the device, or when kDirect is not refused there.
+TEST_F(FakeDevices, DirectTransfersAreRefused) {
+  FlowClusterConfig config = device_cluster_config({24, 30});
+  const auto refused = [&config](const char* text) {
+    config.halo_transfer = HaloTransfer::kDirect;
+    const auto cluster =
+        FlowCluster::create(MPI_COMM_WORLD, engine_config(1, BackendChoice::kCuda), config);
+    ASSERT_FALSE(cluster);
+    EXPECT_EQ(cluster.error().status, Status::kUnsupported);
+    EXPECT_NE(std::strstr(cluster.error().text, text), nullptr) << cluster.error().text;
+    config.halo_transfer = HaloTransfer::kAuto;
+    for (const ClusterRankReport& report : expect_fields(config, BackendChoice::kCuda, 5))
+      EXPECT_EQ(report.halo_memory, MemorySpace::kPinned);
+  };
+  {
+    const CurrentDevice current;
+    refused("MPI is not CUDA-aware (MPIX_Query_cuda_support)");
+  }
+  mpi_is_cuda_aware = true;
+  refused("call cudaSetDevice(0)");
+}
+
+// Fails when the choice matters to ranks without a device.
+TEST_F(FakeDevices, DirectHasNoEffectOnTheCpu) {
+  FlowClusterConfig config = device_cluster_config({24, 30});
+  config.halo_transfer = HaloTransfer::kDirect;
+  for (const ClusterRankReport& report : expect_fields(config, BackendChoice::kCpu, 5))
+    EXPECT_EQ(report.halo_memory, MemorySpace::kHost);
+}
+
+// Fails when a rank with direct transfers and one with staged transfers do not understand each
+// other.
+TEST_F(FakeDevices, MixedTransfers) {
+  mpi_is_cuda_aware = true;
+  const CurrentDevice current;
+  FlowClusterConfig config = device_cluster_config({40, 45});
+  config.halo_transfer = rank_of_world() % 2 == 0 ? HaloTransfer::kDirect : HaloTransfer::kStaged;
+  expect_fields(config, BackendChoice::kCuda);
+}
+
+}  // namespace
+}  // namespace test
+}  // namespace ocellus
