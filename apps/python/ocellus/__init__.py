@@ -1,0 +1,39 @@
+"""Ocellus: real-time vision operators for cameras.
+
+    flow = ocellus.Operator("flow", size=(640, 480), preset="fast")
+    u, v, confidence = flow(frame)
+
+`frame` is a gray image, a NumPy array of shape (480, 640). The options of an operator are keywords;
+docs/options.md lists them. The package needs the shared library libocellus_c.so, see `library_path`.
+"""
+
+from ._library import Error, DeadlineMissed, Status, __version__, library_path, library_version
+from ._operator import (
+    FieldInfo,
+    FrameInfo,
+    Operator,
+    OperatorInfo,
+    PlaneInfo,
+    Result,
+    Stats,
+    Ticket,
+    operators,
+)
+
+__all__ = [
+    "DeadlineMissed",
+    "Error",
+    "FieldInfo",
+    "FrameInfo",
+    "Operator",
+    "OperatorInfo",
+    "PlaneInfo",
+    "Result",
+    "Stats",
+    "Status",
+    "Ticket",
+    "__version__",
+    "library_path",
+    "library_version",
+    "operators",
+]

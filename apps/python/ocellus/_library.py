@@ -1,0 +1,328 @@
+"""The shared library: where it is, and its functions and structs as ocellus/ocellus_c.h declares them."""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import os
+from ctypes import (
+    POINTER,
+    Structure,
+    c_char,
+    c_char_p,
+    c_double,
+    c_float,
+    c_int16,
+    c_int32,
+    c_int64,
+    c_size_t,
+    c_ssize_t,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
+from pathlib import Path
+from typing import Any
+
+__version__ = "0.1.0"
+
+MAX_PLANES = 8
+NEVER = 2**63 - 1
+
+
+class Status(enum.IntEnum):
+    """What kind of error a call met."""
+
+    OK = 0
+    INVALID_ARGUMENT = 1
+    UNSUPPORTED = 2
+    OUT_OF_MEMORY = 3
+    QUEUE_FULL = 4
+    INVALID_TICKET = 5
+    DEADLINE_MISSED = 6
+    BACKEND_UNAVAILABLE = 7
+    DEVICE_LOST = 8
+    CORRUPT_FILE = 9
+    IO_ERROR = 10
+    SYSTEM = 11
+
+
+class Error(Exception):
+    """A call failed. The text says what is wrong and what is valid."""
+
+    def __init__(self, status: Status, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+
+
+class DeadlineMissed(Error):
+    """The frame is not done yet. It stays in flight: wait for its ticket again, or call reset."""
+
+
+class CError(Structure):
+    _fields_ = [("status", c_int32), ("text", c_char * 240)]
+
+
+class COption(Structure):
+    _fields_ = [("name", c_char_p), ("value", c_char_p)]
+
+
+class COperatorConfig(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("width", c_int32),
+        ("height", c_int32),
+        ("format", c_int32),
+        ("black", c_float),
+        ("white", c_float),
+        ("options", POINTER(COption)),
+        ("option_count", c_size_t),
+    ]
+
+
+class CEngineConfig(Structure):
+    _fields_ = [
+        ("backend", c_char_p),
+        ("workers", c_int32),
+        ("realtime_priority", c_int32),
+        ("lock_memory", c_int32),
+        ("affinity", POINTER(c_int16)),
+        ("affinity_count", c_size_t),
+        ("device_wait", c_int32),
+        ("device_stream_sets", c_int32),
+        ("device_copy_threads", c_int32),
+    ]
+
+
+class CEngineInfo(Structure):
+    _fields_ = [
+        ("backend", c_char_p),
+        ("device", c_int32),
+        ("workers", c_int32),
+        ("device_name", c_char * 64),
+        ("simd_target", c_char_p),
+    ]
+
+
+class CPlaneInfo(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("width", c_int32),
+        ("height", c_int32),
+        ("format", c_int32),
+        ("optional", c_int32),
+        ("levels", c_int32),
+    ]
+
+
+class CFieldInfo(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("help", c_char_p),
+        ("type", c_int32),
+        ("capacity", c_int32),
+        ("offset", c_size_t),
+    ]
+
+
+class COperatorInfo(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("width", c_int32),
+        ("height", c_int32),
+        ("format", c_int32),
+        ("plane_count", c_int32),
+        ("planes", CPlaneInfo * MAX_PLANES),
+        ("record_name", c_char_p),
+        ("record_bytes", c_size_t),
+        ("field_count", c_int32),
+        ("depth", c_int32),
+        ("support_frames", c_int32),
+        ("delay_frames", c_float),
+        ("keeps_state", c_int32),
+        ("learns", c_int32),
+        ("summary", c_char * 160),
+    ]
+
+
+class CFrame(Structure):
+    _fields_ = [
+        ("data", c_void_p),
+        ("width", c_int32),
+        ("height", c_int32),
+        ("stride", c_ssize_t),
+        ("format", c_int32),
+        ("memory", c_int32),
+        ("stream", c_void_p),
+        ("sequence", c_uint64),
+        ("timestamp_ns", c_int64),
+    ]
+
+
+class CPlane(Structure):
+    _fields_ = [
+        ("data", c_void_p),
+        ("width", c_int32),
+        ("height", c_int32),
+        ("stride", c_ssize_t),
+        ("format", c_int32),
+        ("memory", c_int32),
+        ("stream", c_void_p),
+    ]
+
+
+class CTicket(Structure):
+    _fields_ = [("number", c_uint64), ("issuer", c_uint64)]
+
+
+class CFrameInfo(Structure):
+    _fields_ = [
+        ("sequence", c_uint64),
+        ("timestamp_ns", c_int64),
+        ("described_sequence", c_uint64),
+        ("described_timestamp_ns", c_int64),
+        ("delay_frames", c_float),
+        ("flags", c_uint32),
+        ("queue_ns", c_int64),
+        ("copy_ns", c_int64),
+        ("compute_ns", c_int64),
+    ]
+
+
+class CStats(Structure):
+    _fields_ = [
+        ("frames", c_uint64),
+        ("bad_frames", c_uint64),
+        ("missed_deadlines", c_uint64),
+        ("p50_ns", c_int64),
+        ("p99_ns", c_int64),
+        ("max_ns", c_int64),
+    ]
+
+
+# By the names of ocellus_c.h, for the test that compares the layouts.
+STRUCTS: dict[str, type[Structure]] = {
+    "ocellus_error": CError,
+    "ocellus_option": COption,
+    "ocellus_operator_config": COperatorConfig,
+    "ocellus_engine_config": CEngineConfig,
+    "ocellus_engine_info": CEngineInfo,
+    "ocellus_plane_info": CPlaneInfo,
+    "ocellus_field_info": CFieldInfo,
+    "ocellus_operator_info": COperatorInfo,
+    "ocellus_frame": CFrame,
+    "ocellus_plane": CPlane,
+    "ocellus_ticket": CTicket,
+    "ocellus_frame_info": CFrameInfo,
+    "ocellus_stats": CStats,
+}
+
+_ENGINE = c_void_p
+_OPERATOR = c_void_p
+_ERROR = POINTER(CError)
+
+# Result and arguments of each function that the package calls.
+_FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
+    "ocellus_version": (c_char_p, []),
+    "ocellus_operator_name": (c_char_p, [c_size_t]),
+    "ocellus_operator_summary": (c_char_p, [c_size_t]),
+    "ocellus_engine_create": (
+        c_int32,
+        [POINTER(CEngineConfig), POINTER(COperatorConfig), c_size_t, POINTER(_ENGINE), _ERROR],
+    ),
+    "ocellus_engine_destroy": (None, [_ENGINE]),
+    "ocellus_engine_get_info": (c_int32, [_ENGINE, POINTER(CEngineInfo), _ERROR]),
+    "ocellus_operator_create": (
+        c_int32,
+        [_ENGINE, POINTER(COperatorConfig), POINTER(_OPERATOR), _ERROR],
+    ),
+    "ocellus_operator_destroy": (None, [_OPERATOR]),
+    "ocellus_operator_get_info": (c_int32, [_OPERATOR, POINTER(COperatorInfo), _ERROR]),
+    "ocellus_operator_get_field": (c_int32, [_OPERATOR, c_size_t, POINTER(CFieldInfo), _ERROR]),
+    "ocellus_operator_submit": (
+        c_int32,
+        [_OPERATOR, POINTER(CFrame), POINTER(CPlane), c_size_t, c_void_p, POINTER(CTicket), _ERROR],
+    ),
+    "ocellus_operator_wait": (c_int32, [_OPERATOR, CTicket, c_int64, POINTER(CFrameInfo), _ERROR]),
+    "ocellus_operator_reset": (c_int32, [_OPERATOR, _ERROR]),
+    "ocellus_operator_save_model": (c_int32, [_OPERATOR, c_char_p, _ERROR]),
+    "ocellus_operator_take_learned": (c_int32, [_OPERATOR, _OPERATOR, _ERROR]),
+    "ocellus_operator_get_stats": (c_int32, [_OPERATOR, POINTER(CStats), _ERROR]),
+}
+
+# The library with the C interface alone, then a shared library with both interfaces.
+_NAMES = ("libocellus_c.so", "libocellus.so")
+
+_library: ctypes.CDLL | None = None
+
+
+def check(status: int, error: CError) -> None:
+    """Raises the library's error after a call that failed."""
+    if status == Status.OK:
+        return
+    kind = DeadlineMissed if status == Status.DEADLINE_MISSED else Error
+    raise kind(Status(status), error.text.decode("utf-8", "replace"))
+
+
+def _open() -> ctypes.CDLL:
+    named = os.environ.get("OCELLUS_LIBRARY")
+    if named:
+        tried = [named]
+    else:
+        here = Path(__file__).resolve().parent
+        tried = [str(here / name) for name in _NAMES if (here / name).exists()]
+        tried += _NAMES
+    reasons = []
+    for name in tried:
+        try:
+            return ctypes.CDLL(name)
+        except OSError as error:
+            reasons.append(str(error))
+    where = "OCELLUS_LIBRARY" if named else "the folder of the package and the system's loader"
+    raise Error(
+        Status.SYSTEM,
+        f"the shared library of Ocellus was not found; {where} gave: {'; '.join(reasons)}. "
+        "Set OCELLUS_LIBRARY to the path of libocellus_c.so",
+    )
+
+
+def library() -> ctypes.CDLL:
+    """The loaded library. It is looked for at the first call."""
+    global _library
+    if _library is not None:
+        return _library
+    found = _open()
+    for name, (result, arguments) in _FUNCTIONS.items():
+        try:
+            function = getattr(found, name)
+        except AttributeError:
+            raise Error(
+                Status.UNSUPPORTED, f"{found._name} has no function {name}; it is not Ocellus {__version__}"
+            ) from None
+        function.restype = result
+        function.argtypes = arguments
+    version = found.ocellus_version().decode()
+    # Before version 1.0, a minor version may change the structs.
+    if version.split(".")[:2] != __version__.split(".")[:2]:
+        raise Error(
+            Status.UNSUPPORTED,
+            f"{found._name} has version {version}; this package needs version {__version__}",
+        )
+    _library = found
+    return found
+
+
+def library_version() -> str:
+    """Version of the shared library."""
+    version: str = library().ocellus_version().decode()
+    return version
+
+
+def library_path() -> str:
+    """Name or path by which the shared library was loaded.
+
+    The package takes, in this order, the file that the environment variable OCELLUS_LIBRARY names,
+    libocellus_c.so in the folder of the package, and libocellus_c.so of the system's loader.
+    """
+    return library()._name

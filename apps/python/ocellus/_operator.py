@@ -1,0 +1,530 @@
+"""Operators: creation, frames in flight and results as NumPy arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
+from types import TracebackType
+from typing import Any, NamedTuple, Optional, Union
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from ._library import (
+    NEVER,
+    CEngineConfig,
+    CEngineInfo,
+    CError,
+    CFieldInfo,
+    CFrame,
+    CFrameInfo,
+    COperatorConfig,
+    COperatorInfo,
+    COption,
+    CPlane,
+    CStats,
+    CTicket,
+    Error,
+    Status,
+    check,
+    library,
+)
+
+# The values of ocellus_format.
+_DTYPES = (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.float32))
+_FORMATS = {dtype: number for number, dtype in enumerate(_DTYPES)}
+# The values of ocellus_field_type.
+_FIELD_DTYPES = (np.dtype(np.int32), np.dtype(np.uint32), np.dtype(np.float32), np.dtype(np.bool_))
+
+OptionValue = Union[str, bool, int, float, "os.PathLike[str]"]
+FieldValue = Union[int, float, bool, NDArray[Any]]
+
+
+class PlaneInfo(NamedTuple):
+    """A plane of a result."""
+
+    name: str
+    size: tuple[int, int]  #: width, height
+    dtype: np.dtype[Any]
+    optional: bool
+    levels: int  #: number of different values; 0: any
+
+
+class FieldInfo(NamedTuple):
+    """A field of the record of a result."""
+
+    name: str
+    dtype: np.dtype[Any]
+    capacity: int  #: number of values
+    help: str
+
+
+class OperatorInfo(NamedTuple):
+    """What an operator takes and produces."""
+
+    name: str
+    size: tuple[int, int]  #: width, height of the frames
+    dtype: np.dtype[Any]  #: of the frames
+    planes: tuple[PlaneInfo, ...]
+    fields: tuple[FieldInfo, ...]  #: of the record; empty if the operator has none
+    depth: int  #: frames in flight
+    support_frames: int  #: number of frames that a result is computed from
+    delay_frames: float  #: age of the moment that a result describes
+    keeps_state: bool
+    learns: bool
+    summary: str
+    backend: str  #: "cpu" or "cuda"
+    workers: int
+    device_name: str
+
+
+class FrameInfo(NamedTuple):
+    """Description of a finished frame. Times are in nanoseconds."""
+
+    sequence: int
+    timestamp_ns: int
+    described_sequence: int  #: the frame that the result describes
+    described_timestamp_ns: int
+    delay_frames: float
+    flags: int
+    queue_ns: int
+    copy_ns: int
+    compute_ns: int
+
+    @property
+    def warming_up(self) -> bool:
+        """Fewer frames have come than the operator's support."""
+        return bool(self.flags & 1)
+
+    @property
+    def bad_pixels(self) -> bool:
+        """The frame contains NaN or infinity; the output is marked invalid."""
+        return bool(self.flags & 2)
+
+
+class Stats(NamedTuple):
+    """Statistics since creation. Times are from submit to the return of wait, in nanoseconds."""
+
+    frames: int
+    bad_frames: int
+    missed_deadlines: int
+    p50_ns: int
+    p99_ns: int
+    max_ns: int
+
+
+class _Memory:
+    """Memory for one result, and the structs that describe it."""
+
+    def __init__(self, planes: Sequence[tuple[bool, PlaneInfo]], record_bytes: int) -> None:
+        self.planes = (CPlane * len(planes))()
+        self.arrays = []
+        for number, (wanted, plane) in enumerate(planes):
+            if not wanted:
+                continue
+            width, height = plane.size
+            array = np.empty((height, width), plane.dtype)
+            self.arrays.append(array)
+            self.planes[number] = CPlane(
+                array.ctypes.data, width, height, array.strides[0], _FORMATS[plane.dtype], 0, None
+            )
+        self.record = np.zeros(record_bytes, np.uint8)
+        self.record_address = self.record.ctypes.data if record_bytes > 0 else None
+        self.interfaces = [array.__array_interface__ for array in self.arrays]
+
+
+class _Lease:
+    """Memory in use by a result. When the last array of the result is gone, the memory returns to the
+    operator, which so neither allocates nor touches new pages for each frame."""
+
+    __slots__ = ("memory", "pool")
+
+    def __init__(self, memory: _Memory, pool: list[_Memory]) -> None:
+        self.memory = memory
+        self.pool = pool
+
+    def __del__(self) -> None:
+        self.pool.append(self.memory)
+
+
+class _View:
+    """What NumPy needs to make an array of leased memory. The array keeps this object."""
+
+    __slots__ = ("__array_interface__", "lease")
+
+    def __init__(self, interface: dict[str, Any], lease: _Lease) -> None:
+        self.__array_interface__ = interface
+        self.lease = lease
+
+
+class Result(tuple[NDArray[Any], ...]):
+    """The planes of a frame in the order of the operator's info, also by name: `result.u`.
+
+    The arrays lie in memory that the operator wrote. They stay unchanged as long as they exist.
+    """
+
+    frame: FrameInfo  #: which frame it is, and its times
+    _names: tuple[str, ...]
+    _fields: tuple[tuple[FieldInfo, int], ...]
+    _lease: _Lease
+
+    def __getattr__(self, name: str) -> NDArray[Any]:
+        names = self.__dict__.get("_names", ())
+        if name in names:
+            return self[names.index(name)]
+        raise AttributeError(f"the result has no plane {name!r}; there are {', '.join(names)}")
+
+    @property
+    def record(self) -> Optional[dict[str, FieldValue]]:
+        """The values of the record's fields by name: a number, or a copy of an array of numbers. None
+        if the operator has no record."""
+        if not self._fields:
+            return None
+        memory = self._lease.memory.record
+        values: dict[str, FieldValue] = {}
+        for field, offset in self._fields:
+            array = np.frombuffer(memory, field.dtype, field.capacity, offset)
+            values[field.name] = array[0].item() if field.capacity == 1 else array.copy()
+        return values
+
+
+class Ticket:
+    """A frame in flight. It keeps the frame and the memory of the result."""
+
+    __slots__ = ("_ticket", "_frame", "_lease")
+
+    def __init__(self, ticket: CTicket, frame: NDArray[Any], lease: _Lease) -> None:
+        self._ticket = ticket
+        self._frame = frame
+        self._lease = lease
+
+    @property
+    def number(self) -> int:
+        """Counts the operator's submissions from 1."""
+        number: int = self._ticket.number
+        return number
+
+
+def _encoded(name: str, text: str) -> bytes:
+    if "\0" in text:
+        raise Error(Status.INVALID_ARGUMENT, f"{name}: the text holds a NUL; none is allowed")
+    return os.fsencode(text)
+
+
+def _text_of(name: str, value: OptionValue) -> str:
+    """The text of a value as the library reads it."""
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (str, os.PathLike)):
+        return os.fspath(value)
+    if isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, Real):
+        return repr(float(value))
+    raise TypeError(f"{name} is {value!r}; an option is a str, a bool, an int or a float")
+
+
+def _config_of(
+    name: str,
+    size: tuple[int, int],
+    dtype: DTypeLike,
+    gray_range: Optional[tuple[float, float]],
+    options: Mapping[str, OptionValue],
+) -> COperatorConfig:
+    kind = np.dtype(dtype)
+    if kind not in _FORMATS:
+        raise Error(Status.INVALID_ARGUMENT, f"dtype is {kind}; it must be uint8, uint16 or float32")
+    width, height = size
+    black, white = (0.0, 0.0) if gray_range is None else gray_range
+    pairs = (COption * len(options))()
+    for pair, (option, value) in zip(pairs, options.items()):
+        pair.name = _encoded("the name of an option", option)
+        pair.value = _encoded(option, _text_of(option, value))
+    return COperatorConfig(
+        _encoded("the operator's name", name), width, height, _FORMATS[kind], black, white, pairs, len(options)
+    )
+
+
+def operators() -> dict[str, str]:
+    """The operators of the library: their names, and one sentence about each."""
+    lib = library()
+    found: dict[str, str] = {}
+    while (name := lib.ocellus_operator_name(len(found))) is not None:
+        found[name.decode()] = lib.ocellus_operator_summary(len(found)).decode()
+    return found
+
+
+class Operator:
+    """An operator for frames of one size, on an engine of its own.
+
+    The calls for one operator must not run at the same time, except wait with submit. The package
+    releases Python's lock while the library works.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        size: tuple[int, int],
+        *,
+        dtype: DTypeLike = np.uint8,
+        planes: Optional[Sequence[str]] = None,
+        gray_range: Optional[tuple[float, float]] = None,
+        backend: str = "auto",
+        workers: int = 0,
+        realtime_priority: int = 0,
+        **options: OptionValue,
+    ) -> None:
+        """Creates the operator.
+
+        name: one of `operators()`
+        size: width and height of the frames in pixels
+        dtype: type of the pixels: uint8, uint16 or float32
+        planes: names of the planes to compute, those of `info.planes` that are not optional among
+            them; None: all
+        gray_range: gray values of black and white, in units of 8-bit gray; None: 0 and 255
+        backend: "auto", "cpu", "cuda" or "cuda:N"
+        workers: threads that compute; 0: as many as the process has CPUs
+        realtime_priority: 1 to 99: SCHED_FIFO for these threads; 0: none
+        options: the operator's options, with underscores: window=9, preset="fast"
+        """
+        self._engine = ctypes.c_void_p()
+        self._operator = ctypes.c_void_p()
+        self._lib = lib = library()
+        self._in_flight: dict[int, Ticket] = {}
+        self._pool: list[_Memory] = []
+        self._count = 0
+        self._error = error = CError()
+        config = _config_of(name, size, dtype, gray_range, options)
+        engine = CEngineConfig()
+        engine.backend = _encoded("backend", backend)
+        engine.workers = workers
+        engine.realtime_priority = realtime_priority
+        check(
+            lib.ocellus_engine_create(
+                ctypes.byref(engine), ctypes.byref(config), 1, ctypes.byref(self._engine), ctypes.byref(error)
+            ),
+            error,
+        )
+        check(
+            lib.ocellus_operator_create(
+                self._engine, ctypes.byref(config), ctypes.byref(self._operator), ctypes.byref(error)
+            ),
+            error,
+        )
+        self._read_info(planes)
+
+    def _read_info(self, planes: Optional[Sequence[str]]) -> None:
+        lib, error = self._lib, self._error
+        raw, engine = COperatorInfo(), CEngineInfo()
+        check(lib.ocellus_operator_get_info(self._operator, ctypes.byref(raw), ctypes.byref(error)), error)
+        check(lib.ocellus_engine_get_info(self._engine, ctypes.byref(engine), ctypes.byref(error)), error)
+        all_planes = tuple(
+            PlaneInfo(
+                plane.name.decode(),
+                (plane.width, plane.height),
+                _DTYPES[plane.format],
+                bool(plane.optional),
+                plane.levels,
+            )
+            for plane in raw.planes[: raw.plane_count]
+        )
+        fields = []
+        for number in range(raw.field_count):
+            field = CFieldInfo()
+            check(
+                lib.ocellus_operator_get_field(self._operator, number, ctypes.byref(field), ctypes.byref(error)),
+                error,
+            )
+            info = FieldInfo(field.name.decode(), _FIELD_DTYPES[field.type], field.capacity, field.help.decode())
+            fields.append((info, field.offset))
+        self.info = OperatorInfo(
+            raw.name.decode(),
+            (raw.width, raw.height),
+            _DTYPES[raw.format],
+            all_planes,
+            tuple(info for info, _ in fields),
+            raw.depth,
+            raw.support_frames,
+            raw.delay_frames,
+            bool(raw.keeps_state),
+            bool(raw.learns),
+            raw.summary.decode(),
+            engine.backend.decode(),
+            engine.workers,
+            engine.device_name.decode("utf-8", "replace"),
+        )
+        names = [plane.name for plane in all_planes]
+        for name in planes or ():
+            if name not in names:
+                raise Error(
+                    Status.INVALID_ARGUMENT, f"there is no plane {name!r}; there are {', '.join(names)}"
+                )
+        self._planes = [(planes is None or plane.name in planes, plane) for plane in all_planes]
+        self._names = tuple(plane.name for wanted, plane in self._planes if wanted)
+        self._fields = tuple(fields)
+        self._record_bytes = raw.record_bytes
+        self._shape = (raw.height, raw.width)
+
+    def __call__(
+        self, frame: ArrayLike, *, sequence: Optional[int] = None, timestamp_ns: int = 0
+    ) -> Result:
+        """Processes a frame: submit, then wait without a deadline."""
+        return self.wait(self.submit(frame, sequence=sequence, timestamp_ns=timestamp_ns))
+
+    def submit(
+        self, frame: ArrayLike, *, sequence: Optional[int] = None, timestamp_ns: int = 0
+    ) -> Ticket:
+        """Queues a frame and returns a ticket for `wait`. At most `info.depth` frames are in flight.
+
+        frame: gray image of shape (height, width). It is not copied: do not change it until wait has
+            returned its result.
+        sequence: number of the frame, returned in FrameInfo; None: counts from 0
+        timestamp_ns: time of the frame, returned in FrameInfo
+        """
+        self._check_open()
+        pixels = np.asarray(frame)
+        if pixels.ndim != 2:
+            raise Error(
+                Status.INVALID_ARGUMENT,
+                f"frame has the shape {pixels.shape}; it must be a gray image of shape {self._shape}",
+            )
+        kind = _FORMATS.get(pixels.dtype)
+        if kind is None:
+            raise Error(
+                Status.INVALID_ARGUMENT,
+                f"frame has the type {pixels.dtype}; it must be {self.info.dtype}",
+            )
+        if pixels.strides[1] != pixels.itemsize:
+            raise Error(
+                Status.INVALID_ARGUMENT,
+                "the pixels of a row of frame do not lie side by side; pass numpy.ascontiguousarray(frame)",
+            )
+        number = self._count if sequence is None else sequence
+        raw = CFrame(
+            pixels.ctypes.data,
+            pixels.shape[1],
+            pixels.shape[0],
+            pixels.strides[0],
+            kind,
+            0,
+            None,
+            number,
+            timestamp_ns,
+        )
+        pool = self._pool
+        memory = pool.pop() if pool else _Memory(self._planes, self._record_bytes)
+        lease = _Lease(memory, pool)
+        ticket, error = CTicket(), CError()
+        status = self._lib.ocellus_operator_submit(
+            self._operator,
+            ctypes.byref(raw),
+            memory.planes,
+            len(memory.planes),
+            memory.record_address,
+            ctypes.byref(ticket),
+            ctypes.byref(error),
+        )
+        if status != 0:
+            check(status, error)
+        self._count = number + 1
+        made = Ticket(ticket, pixels, lease)
+        self._in_flight[ticket.number] = made
+        return made
+
+    def wait(self, ticket: Ticket, timeout: Optional[float] = None) -> Result:
+        """Waits until the frame is done and returns its result.
+
+        timeout: seconds; 0 looks and does not block; None waits until the frame is done. When it is
+            over, wait raises DeadlineMissed, and the frame stays in flight.
+        """
+        self._check_open()
+        deadline = NEVER if timeout is None else time.monotonic_ns() + int(timeout * 1e9)
+        raw, error = CFrameInfo(), CError()
+        status = self._lib.ocellus_operator_wait(
+            self._operator, ticket._ticket, deadline, ctypes.byref(raw), ctypes.byref(error)
+        )
+        if status != 0:
+            check(status, error)
+        self._in_flight.pop(ticket._ticket.number, None)
+        lease = ticket._lease
+        result = Result([np.asarray(_View(one, lease)) for one in lease.memory.interfaces])
+        result.frame = FrameInfo(
+            raw.sequence,
+            raw.timestamp_ns,
+            raw.described_sequence,
+            raw.described_timestamp_ns,
+            raw.delay_frames,
+            raw.flags,
+            raw.queue_ns,
+            raw.copy_ns,
+            raw.compute_ns,
+        )
+        result._names = self._names
+        result._fields = self._fields
+        result._lease = lease
+        return result
+
+    def reset(self) -> None:
+        """Drops the frames in flight and their tickets, and forgets all previous frames."""
+        self._check_open()
+        error = CError()
+        check(self._lib.ocellus_operator_reset(self._operator, ctypes.byref(error)), error)
+        self._in_flight.clear()
+
+    def save_model(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes what the operator has learned to a model file."""
+        self._check_open()
+        error = CError()
+        name = _encoded("path", os.fspath(path))
+        check(self._lib.ocellus_operator_save_model(self._operator, name, ctypes.byref(error)), error)
+
+    def take_learned(self, other: Operator) -> None:
+        """Takes over what another operator has learned, such as one for frames of another size."""
+        self._check_open()
+        other._check_open()
+        error = CError()
+        check(
+            self._lib.ocellus_operator_take_learned(self._operator, other._operator, ctypes.byref(error)), error
+        )
+
+    @property
+    def stats(self) -> Stats:
+        """Statistics since creation."""
+        self._check_open()
+        raw, error = CStats(), CError()
+        check(self._lib.ocellus_operator_get_stats(self._operator, ctypes.byref(raw), ctypes.byref(error)), error)
+        return Stats(
+            raw.frames, raw.bad_frames, raw.missed_deadlines, raw.p50_ns, raw.p99_ns, raw.max_ns
+        )
+
+    def close(self) -> None:
+        """Waits for the frames in flight and gives the memory back. Results stay valid."""
+        # The frames in flight write to memory that the tickets keep.
+        operator, self._operator = self._operator, ctypes.c_void_p()
+        self._lib.ocellus_operator_destroy(operator)
+        engine, self._engine = self._engine, ctypes.c_void_p()
+        self._lib.ocellus_engine_destroy(engine)
+        self._in_flight.clear()
+
+    def _check_open(self) -> None:
+        if not self._operator:
+            raise Error(Status.INVALID_ARGUMENT, "the operator is closed")
+
+    def __enter__(self) -> Operator:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        value: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        # The library is missing if it could not be loaded.
+        if getattr(self, "_lib", None) is not None:
+            self.close()

@@ -1,0 +1,335 @@
+/* The C interface: engines, and every operator of the library by its name. For programs in C and
+ * for other languages. It is plain C99 and gives what OperatorHandle gives in C++
+ * (ocellus/operator.h).
+ *
+ *     ocellus_option options[] = {{"preset", "fast"}};
+ *     ocellus_operator_config config = {.name = "flow", .width = 640, .height = 480,
+ *                                       .options = options, .option_count = 1};
+ *     ocellus_engine* engine;
+ *     ocellus_operator* flow;
+ *     ocellus_error error;
+ *     if (ocellus_engine_create(NULL, &config, 1, &engine, &error) != OCELLUS_OK) ...
+ *     if (ocellus_operator_create(engine, &config, &flow, &error) != OCELLUS_OK) ...
+ *     for (...) {
+ *       if (ocellus_operator_submit(flow, &frame, planes, 3, NULL, &ticket, &error) != OCELLUS_OK)
+ * ... if (ocellus_operator_wait(flow, ticket, OCELLUS_NEVER, NULL, &error) != OCELLUS_OK) ...
+ *     }
+ *     ocellus_operator_destroy(flow);
+ *     ocellus_engine_destroy(engine);
+ *
+ * Errors. A function that can fail returns a status and takes a pointer to an ocellus_error, which
+ * may be null. After a failure the error has the status and a text that says what is wrong and what
+ * is valid. After a success the error is not changed. A null pointer where none is allowed is an
+ * InvalidArgument. A failed call does not write to its other results.
+ *
+ * Memory. Only ocellus_engine_create and ocellus_operator_create allocate. Texts that the library
+ * returns are never freed.
+ *
+ * Threads. The rules are those of C++: the calls for one operator must not run at the same time,
+ * except `wait` with `submit`. Different operators are independent, even on one engine. An engine
+ * takes any call from any thread. The interface has no state of its own.
+ *
+ * The structs may grow before version 1.0: compare ocellus_version with OCELLUS_VERSION_STRING.
+ */
+#ifndef OCELLUS_OCELLUS_C_H
+#define OCELLUS_OCELLUS_C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ocellus/version.h"
+
+/* NOLINTBEGIN(readability-identifier-naming): names of a C library */
+#if defined(__GNUC__)
+#pragma GCC visibility push(default) /* exported by a shared library */
+#endif
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The result of a call. The values and meanings of ocellus::Status. */
+typedef int32_t ocellus_status;
+enum {
+  OCELLUS_OK = 0,
+  OCELLUS_INVALID_ARGUMENT = 1, /**< a value of the call or of the configuration is wrong */
+  OCELLUS_UNSUPPORTED = 2,      /**< valid, but not on this backend or in this build */
+  OCELLUS_OUT_OF_MEMORY = 3,    /**< the engine's block is too small, or the system is full */
+  OCELLUS_QUEUE_FULL = 4,       /**< `depth` frames are in flight */
+  OCELLUS_INVALID_TICKET = 5,   /**< not in flight: waited for, dropped, or of another operator */
+  OCELLUS_DEADLINE_MISSED = 6,  /**< not done yet; the operator still uses the frame */
+  OCELLUS_BACKEND_UNAVAILABLE = 7, /**< the backend is not in this build or on this machine */
+  OCELLUS_DEVICE_LOST = 8,         /**< the device does not respond any more */
+  OCELLUS_CORRUPT_FILE = 9,        /**< a model, filter or kernel file is damaged */
+  OCELLUS_IO_ERROR = 10,           /**< a file could not be opened, read or written */
+  OCELLUS_SYSTEM = 11              /**< the system or CUDA refused a call */
+};
+
+/** Bytes of an error's text, with the NUL. */
+#define OCELLUS_ERROR_TEXT_CAPACITY 240
+
+/** What is wrong, and what is valid. */
+typedef struct ocellus_error {
+  ocellus_status status;
+  char text[OCELLUS_ERROR_TEXT_CAPACITY]; /**< NUL-terminated */
+} ocellus_error;
+
+/** Type of the pixels of a frame, or of the elements of a plane. */
+typedef int32_t ocellus_format;
+enum {
+  OCELLUS_GRAY8 = 0,  /**< uint8_t, 0 to 255 */
+  OCELLUS_GRAY16 = 1, /**< uint16_t in the host's byte order; 65535 is white */
+  OCELLUS_FLOAT32 = 2 /**< float; for frames 255 is white, NaN and infinity are bad pixels */
+};
+
+/** The kind of memory that holds the pixels. */
+typedef int32_t ocellus_memory;
+enum {
+  OCELLUS_MEMORY_HOST = 0,   /**< ordinary memory */
+  OCELLUS_MEMORY_PINNED = 1, /**< page-locked memory of CUDA */
+  OCELLUS_MEMORY_CUDA = 2    /**< device memory; `stream` orders its use, see ocellus/frame.h */
+};
+
+/** Largest number of planes of an operator. */
+#define OCELLUS_MAX_PLANES 8
+/** Largest number of options in a configuration. */
+#define OCELLUS_MAX_OPTIONS 64
+
+/** An option by its name, and its value as text: {"window", "9"}. docs/options.md lists the options
+ * of every operator. Words of a name may be separated by '_' or '-'. */
+typedef struct ocellus_option {
+  const char* name;
+  const char* value;
+} ocellus_option;
+
+/** Configuration of an operator. Zero is the default of every member behind `height`. */
+typedef struct ocellus_operator_config {
+  const char* name; /**< "flow", "halftone", ...; ocellus_operator_name lists all */
+  int32_t width;    /**< size of the frames in pixels */
+  int32_t height;
+  ocellus_format format;         /**< format of the frames */
+  float black;                   /**< gray value of black, in units of 8-bit gray */
+  float white;                   /**< gray value of white; black and white both 0: 0 and 255 */
+  const ocellus_option* options; /**< in any order: a preset is applied first */
+  size_t option_count;           /**< at most OCELLUS_MAX_OPTIONS */
+} ocellus_operator_config;
+
+/** Configuration of an engine. Zero is the default of every member. */
+typedef struct ocellus_engine_config {
+  const char* backend;         /**< "auto", "cpu", "cuda" or "cuda:N"; null: "auto" */
+  int32_t workers;             /**< threads that compute CPU frames; 0: all CPUs of the process */
+  int32_t realtime_priority;   /**< 1 to 99: SCHED_FIFO at this priority; 0: no real-time policy */
+  int32_t lock_memory;         /**< not 0: locks the memory of the engine (mlock) */
+  const int16_t* affinity;     /**< CPU of each worker; null: the system chooses */
+  size_t affinity_count;       /**< at most 64; workers behind it are not pinned */
+  int32_t device_wait;         /**< CUDA: 0 polls, 1 polls and yields, 2 sleeps */
+  int32_t device_stream_sets;  /**< CUDA: operators that may overlap on the device; 0: 4 */
+  int32_t device_copy_threads; /**< CUDA: threads that help to copy, 0 to 16 */
+} ocellus_engine_config;
+
+/** Properties of an engine. */
+typedef struct ocellus_engine_info {
+  const char* backend;     /**< "cpu" or "cuda" */
+  int32_t device;          /**< number of the CUDA device; -1 on the CPU */
+  int32_t workers;         /**< threads that compute; 0 on a CUDA device */
+  char device_name[64];    /**< name of the processor or of the device */
+  const char* simd_target; /**< instruction set in use */
+} ocellus_engine_info;
+
+/** A plane that an operator writes. */
+typedef struct ocellus_plane_info {
+  const char* name;
+  int32_t width;
+  int32_t height;
+  ocellus_format format;
+  int32_t optional; /**< 1: the plane may be left out */
+  int32_t levels;   /**< number of different values; 0: any */
+} ocellus_plane_info;
+
+/** Type of a field of a record. */
+typedef int32_t ocellus_field_type;
+enum {
+  OCELLUS_FIELD_INT32 = 0,
+  OCELLUS_FIELD_UINT32 = 1,
+  OCELLUS_FIELD_FLOAT = 2,
+  OCELLUS_FIELD_BOOL = 3 /**< one byte, 0 or 1 */
+};
+
+/** A field of a record: an array of `capacity` values of one type. */
+typedef struct ocellus_field_info {
+  const char* name;
+  const char* help; /**< meaning, with the unit */
+  ocellus_field_type type;
+  int32_t capacity;
+  size_t offset; /**< bytes from the start of the record */
+} ocellus_field_info;
+
+/** What an operator takes and produces. It does not change after creation. */
+typedef struct ocellus_operator_info {
+  const char* name;
+  int32_t width; /**< size of the frames */
+  int32_t height;
+  ocellus_format format;
+  int32_t plane_count;
+  ocellus_plane_info planes[OCELLUS_MAX_PLANES];
+  const char* record_name; /**< null if the operator has no record */
+  size_t record_bytes;     /**< at most 4096; 0 if the operator has no record */
+  int32_t field_count;     /**< fields of the record, see ocellus_operator_get_field */
+  int32_t depth;           /**< frames in flight, 1 to 8 */
+  int32_t support_frames;  /**< number of frames that a result is computed from */
+  float delay_frames;      /**< age of the moment that a result describes */
+  int32_t keeps_state;     /**< 1: a result depends on previous frames */
+  int32_t learns;          /**< 1: frames change the model; `reset` keeps that */
+  char summary[160];       /**< the method of computation in a few words */
+} ocellus_operator_info;
+
+/** An input image. It must stay valid and unchanged until `wait` reports the frame as done. */
+typedef struct ocellus_frame {
+  const void* data; /**< first pixel of the first row */
+  int32_t width;
+  int32_t height;
+  ptrdiff_t stride; /**< bytes from row to row */
+  ocellus_format format;
+  ocellus_memory memory;
+  void* stream;         /**< device memory: the stream that writes the pixels */
+  uint64_t sequence;    /**< the caller's frame number, returned in ocellus_frame_info */
+  int64_t timestamp_ns; /**< the caller's time, returned in ocellus_frame_info */
+} ocellus_frame;
+
+/** Destination of a plane, in the caller's memory. */
+typedef struct ocellus_plane {
+  void* data; /**< first element of the first row; null: the plane is left out */
+  int32_t width;
+  int32_t height;
+  ptrdiff_t stride; /**< bytes from row to row */
+  ocellus_format format;
+  ocellus_memory memory;
+  void* stream; /**< device memory: the stream that uses the plane */
+} ocellus_plane;
+
+/** Identifies a submitted frame. Valid for one operator until `wait` reports the frame as done or
+ * `reset` is called. */
+typedef struct ocellus_ticket {
+  uint64_t number;
+  uint64_t issuer;
+} ocellus_ticket;
+
+/** Bits of ocellus_frame_info.flags. */
+enum {
+  OCELLUS_WARMING_UP = 1, /**< fewer frames have come than the temporal support */
+  OCELLUS_BAD_PIXELS = 2  /**< the frame contains NaN or infinity; the output is marked invalid */
+};
+
+/** Description of a finished frame. */
+typedef struct ocellus_frame_info {
+  uint64_t sequence;
+  int64_t timestamp_ns;
+  uint64_t described_sequence; /**< the frame that the result describes */
+  int64_t described_timestamp_ns;
+  float delay_frames;
+  uint32_t flags;
+  int64_t queue_ns;   /**< from `submit` until the first worker started */
+  int64_t copy_ns;    /**< copies to and from the device */
+  int64_t compute_ns; /**< from the start of the first worker to the end of the last one */
+} ocellus_frame_info;
+
+/** Statistics since creation. Times are from `submit` to the return of the `wait` that reported the
+ * frame as done. */
+typedef struct ocellus_stats {
+  uint64_t frames;           /**< frames that `wait` reported as done */
+  uint64_t bad_frames;       /**< number of those that had pixels that are not finite */
+  uint64_t missed_deadlines; /**< calls of `wait` that returned OCELLUS_DEADLINE_MISSED */
+  int64_t p50_ns;
+  int64_t p99_ns;
+  int64_t max_ns;
+} ocellus_stats;
+
+/** Owner of worker threads, devices and memory. */
+typedef struct ocellus_engine ocellus_engine;
+/** An operator on an engine. */
+typedef struct ocellus_operator ocellus_operator;
+
+/** Version of the linked library, "major.minor.patch". */
+const char* ocellus_version(void);
+/** Name of a status: "InvalidArgument". */
+const char* ocellus_status_name(ocellus_status status);
+
+/** Name of an operator of the library, in the order of the documentation. Returns null behind the
+ * last one. */
+const char* ocellus_operator_name(size_t index);
+/** One sentence about the same operator. */
+const char* ocellus_operator_summary(size_t index);
+
+/** A deadline is a time of the system's monotonic clock (CLOCK_MONOTONIC) in nanoseconds. A
+ * deadline in the past, such as 0, lets `wait` look without blocking. */
+#define OCELLUS_NEVER INT64_MAX
+/** The deadline that is `duration_ns` from now. */
+int64_t ocellus_deadline_after(int64_t duration_ns);
+
+/** Starts the workers and allocates the memory for these operators, which may all exist on the
+ * engine at once. A null `config` is the default. Errors: InvalidArgument, BackendUnavailable,
+ * OutOfMemory, CorruptFile, IoError, System, Unsupported. */
+ocellus_status ocellus_engine_create(const ocellus_engine_config* config,
+                                     const ocellus_operator_config* operators,
+                                     size_t operator_count, ocellus_engine** engine,
+                                     ocellus_error* error);
+/** The operators of an engine keep its threads and memory, so the order of destruction is free.
+ * Null is allowed. */
+void ocellus_engine_destroy(ocellus_engine* engine);
+ocellus_status ocellus_engine_get_info(const ocellus_engine* engine, ocellus_engine_info* info,
+                                       ocellus_error* error);
+
+/** Creates an operator. Errors: InvalidArgument (the text names the option, its value and the valid
+ * values), OutOfMemory (not a configuration that the engine was made for), and those of
+ * ocellus_engine_create. */
+ocellus_status ocellus_operator_create(ocellus_engine* engine,
+                                       const ocellus_operator_config* config, ocellus_operator** op,
+                                       ocellus_error* error);
+/** Waits for the frames in flight, then returns the memory to the engine. Null is allowed. */
+void ocellus_operator_destroy(ocellus_operator* op);
+
+ocellus_status ocellus_operator_get_info(const ocellus_operator* op, ocellus_operator_info* info,
+                                         ocellus_error* error);
+/** Describes field number `index` of the operator's record. Errors: InvalidArgument. */
+ocellus_status ocellus_operator_get_field(const ocellus_operator* op, size_t index,
+                                          ocellus_field_info* field, ocellus_error* error);
+/** Reads value number `index` of a field from a record of this operator. A bool is 0 or 1. Errors:
+ * InvalidArgument (no such field or value). */
+ocellus_status ocellus_operator_read_field(const ocellus_operator* op, const void* record,
+                                           const char* field, size_t index, double* value,
+                                           ocellus_error* error);
+
+/** Queues a frame. Takes bounded time. `planes` are in the order of ocellus_operator_info.planes;
+ * planes behind `plane_count` are left out. `record` has room for record_bytes and is aligned as by
+ * malloc; null: no record is written. Frame, planes and record belong to the operator until `wait`
+ * reports the frame as done. Errors: InvalidArgument, QueueFull, DeviceLost, System. */
+ocellus_status ocellus_operator_submit(ocellus_operator* op, const ocellus_frame* frame,
+                                       const ocellus_plane* planes, size_t plane_count,
+                                       void* record, ocellus_ticket* ticket, ocellus_error* error);
+/** Computes or waits until the frame is done or the deadline has passed. `info` may be null.
+ * Errors: InvalidTicket, DeadlineMissed (not done yet), DeviceLost, System. */
+ocellus_status ocellus_operator_wait(ocellus_operator* op, ocellus_ticket ticket,
+                                     int64_t deadline_ns, ocellus_frame_info* info,
+                                     ocellus_error* error);
+/** Drops the frames in flight and their tickets, and forgets all previous frames. */
+ocellus_status ocellus_operator_reset(ocellus_operator* op, ocellus_error* error);
+
+/** Writes what the operator has learned to a model file. Errors: Unsupported (it does not learn),
+ * InvalidArgument, IoError, DeviceLost, System. */
+ocellus_status ocellus_operator_save_model(ocellus_operator* op, const char* path,
+                                           ocellus_error* error);
+/** Takes over what another operator has learned. Errors: Unsupported, InvalidArgument (models of
+ * different shapes), DeviceLost, System. */
+ocellus_status ocellus_operator_take_learned(ocellus_operator* op, ocellus_operator* from,
+                                             ocellus_error* error);
+ocellus_status ocellus_operator_get_stats(const ocellus_operator* op, ocellus_stats* stats,
+                                          ocellus_error* error);
+
+#ifdef __cplusplus
+}
+#endif
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+/* NOLINTEND(readability-identifier-naming) */
+
+#endif

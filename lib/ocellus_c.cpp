@@ -1,0 +1,455 @@
+// The C interface over the list of operators and OperatorHandle. It names no operator.
+#include "ocellus/ocellus_c.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "core/failure.h"
+#include "ocellus/deadline.h"
+#include "ocellus/engine.h"
+#include "ocellus/operators.h"
+#include "ocellus/version.h"
+
+// NOLINTBEGIN(readability-identifier-naming): the names of the C interface
+struct ocellus_engine {
+  ocellus::Engine engine;
+};
+
+struct ocellus_operator {
+  ocellus::OperatorHandle handle;
+};
+// NOLINTEND(readability-identifier-naming)
+
+namespace ocellus {
+namespace {
+
+using detail::invalid_argument;
+
+// ---- values that must be the same in both interfaces
+
+template <typename Enum>
+constexpr bool same(std::int32_t value, Enum member) noexcept {
+  return value == static_cast<std::int32_t>(member);
+}
+static_assert(same(OCELLUS_OK, Status::kOk) &&
+              same(OCELLUS_INVALID_ARGUMENT, Status::kInvalidArgument) &&
+              same(OCELLUS_UNSUPPORTED, Status::kUnsupported) &&
+              same(OCELLUS_OUT_OF_MEMORY, Status::kOutOfMemory) &&
+              same(OCELLUS_QUEUE_FULL, Status::kQueueFull) &&
+              same(OCELLUS_INVALID_TICKET, Status::kInvalidTicket) &&
+              same(OCELLUS_DEADLINE_MISSED, Status::kDeadlineMissed) &&
+              same(OCELLUS_BACKEND_UNAVAILABLE, Status::kBackendUnavailable) &&
+              same(OCELLUS_DEVICE_LOST, Status::kDeviceLost) &&
+              same(OCELLUS_CORRUPT_FILE, Status::kCorruptFile) &&
+              same(OCELLUS_IO_ERROR, Status::kIoError) && same(OCELLUS_SYSTEM, Status::kSystem));
+static_assert(same(OCELLUS_GRAY8, PixelFormat::kGray8) &&
+              same(OCELLUS_GRAY16, PixelFormat::kGray16) &&
+              same(OCELLUS_FLOAT32, PixelFormat::kFloat32));
+static_assert(same(OCELLUS_MEMORY_HOST, MemorySpace::kHost) &&
+              same(OCELLUS_MEMORY_PINNED, MemorySpace::kPinned) &&
+              same(OCELLUS_MEMORY_CUDA, MemorySpace::kCuda));
+static_assert(same(OCELLUS_FIELD_INT32, FieldType::kInt32) &&
+              same(OCELLUS_FIELD_UINT32, FieldType::kUint32) &&
+              same(OCELLUS_FIELD_FLOAT, FieldType::kFloat) &&
+              same(OCELLUS_FIELD_BOOL, FieldType::kBool) && sizeof(bool) == 1);
+static_assert(same(OCELLUS_WARMING_UP, kWarmingUp) && same(OCELLUS_BAD_PIXELS, kBadPixels));
+static_assert(OCELLUS_ERROR_TEXT_CAPACITY == Error::kTextCapacity);
+static_assert(OCELLUS_MAX_PLANES == kMaxOutputPlanes);
+static_assert(sizeof(ocellus_engine_info::device_name) == sizeof(EngineInfo::device_name));
+static_assert(sizeof(ocellus_operator_info::summary) == sizeof(OperatorInfo::summary));
+
+/// A number of the caller as an enumerator. A number that does not fit is one that no enumerator
+/// has.
+template <typename Enum>
+Enum enum_of(std::int32_t value) noexcept {
+  constexpr auto kUnknown = std::numeric_limits<std::uint8_t>::max();
+  const bool fits = value >= 0 && value <= kUnknown;
+  return static_cast<Enum>(fits ? static_cast<std::uint8_t>(value) : kUnknown);
+}
+
+// ---- errors
+
+ocellus_status fail(const Error& error, ocellus_error* out) noexcept {
+  if (out != nullptr) {
+    out->status = static_cast<ocellus_status>(error.status);
+    std::memcpy(out->text, error.text, sizeof(out->text));
+  }
+  return static_cast<ocellus_status>(error.status);
+}
+
+ocellus_status fail_null(const char* argument, ocellus_error* out) noexcept {
+  return fail(invalid_argument("%s is null", argument).value(), out);
+}
+
+ocellus_status result_of(const Expected<void>& result, ocellus_error* out) noexcept {
+  return result ? OCELLUS_OK : fail(result.error(), out);
+}
+
+// ---- configurations
+
+tl::unexpected<Error> unknown_operator(const char* name) noexcept {
+  char names[160] = "";
+  std::size_t at = 0;
+  for (const OperatorDescription& description : operators()) {
+    const int wrote = std::snprintf(names + at, sizeof(names) - at, "%s%s", at == 0 ? "" : ", ",
+                                    description.name);
+    if (wrote < 0 || at + static_cast<std::size_t>(wrote) >= sizeof(names)) break;
+    at += static_cast<std::size_t>(wrote);
+  }
+  return invalid_argument("there is no operator \"%.*s\"; there are %s", detail::shown(name), name,
+                          names);
+}
+
+Expected<OperatorConfig> config_of(const ocellus_operator_config& given) noexcept {
+  if (given.name == nullptr) return invalid_argument("the operator's name is null");
+  const OperatorDescription* const description = find_operator(given.name);
+  if (description == nullptr) return unknown_operator(given.name);
+  if (given.options == nullptr && given.option_count > 0)
+    return invalid_argument("%s: options is null, but option_count is %zu", given.name,
+                            given.option_count);
+  if (given.option_count > OCELLUS_MAX_OPTIONS) {
+    return invalid_argument("%s: option_count is %zu; it must be at most %d", given.name,
+                            given.option_count, OCELLUS_MAX_OPTIONS);
+  }
+  std::array<OptionSetting, OCELLUS_MAX_OPTIONS> settings;
+  for (std::size_t i = 0; i < given.option_count; ++i) {
+    const ocellus_option& option = given.options[i];
+    if (option.name == nullptr || option.value == nullptr) {
+      return invalid_argument("%s: the %s of option %zu is null", given.name,
+                              option.name == nullptr ? "name" : "value", i);
+    }
+    settings[i] = {option.name, option.value};
+  }
+  OperatorConfig config(*description);
+  if (Expected<void> set = config.set_options(std::span(settings.data(), given.option_count)); !set)
+    return tl::unexpected(set.error());
+  const bool whole_range = given.black == 0.0f && given.white == 0.0f;
+  config.set_input({given.width, given.height}, enum_of<PixelFormat>(given.format),
+                   whole_range ? GrayRange{} : GrayRange{given.black, given.white});
+  return config;
+}
+
+Expected<EngineConfig> config_of(const ocellus_engine_config* given) noexcept {
+  EngineConfig config;
+  if (given == nullptr) return config;
+  if (given->backend != nullptr) {
+    const Expected<BackendSpec> backend = BackendSpec::parse(given->backend);
+    if (!backend) return tl::unexpected(backend.error());
+    config.backend = *backend;
+  }
+  config.workers = given->workers;
+  config.realtime_priority = given->realtime_priority;
+  config.lock_memory = given->lock_memory != 0;
+  if (given->affinity == nullptr && given->affinity_count > 0)
+    return invalid_argument("affinity is null, but affinity_count is %zu", given->affinity_count);
+  if (given->affinity_count > config.affinity.size()) {
+    return invalid_argument("affinity_count is %zu; it must be at most %zu", given->affinity_count,
+                            config.affinity.size());
+  }
+  std::copy_n(given->affinity, given->affinity_count, config.affinity.begin());
+  if (given->device_wait < 0 || given->device_wait > static_cast<int>(DeviceWait::kBlock))
+    return invalid_argument("device_wait is %d; it must be 0 to 2", given->device_wait);
+  config.device_wait = static_cast<DeviceWait>(given->device_wait);
+  if (given->device_stream_sets != 0) config.device_stream_sets = given->device_stream_sets;
+  config.device_copy_threads = given->device_copy_threads;
+  return config;
+}
+
+/// An engine with memory for these operators. As `create_engine`, which wants all configurations of
+/// C++ at once and so an array of them.
+Expected<Engine> make_engine(const ocellus_engine_config* given,
+                             const ocellus_operator_config* operators,
+                             std::size_t operator_count) noexcept {
+  Expected<EngineConfig> config = config_of(given);
+  if (!config) return tl::unexpected(config.error());
+  const Expected<EngineInfo> probed = Engine::probe(*config);
+  if (!probed) return tl::unexpected(probed.error());
+  for (std::size_t i = 0; i < operator_count; ++i) {
+    const Expected<OperatorConfig> one = config_of(operators[i]);
+    if (!one) return tl::unexpected(one.error());
+    const Expected<Footprint> footprint = one->footprint(*probed);
+    if (!footprint) return tl::unexpected(footprint.error());
+    config->memory += *footprint;
+  }
+  return Engine::create(*config);
+}
+
+double value_at(const RecordField& field, const void* record, std::size_t index) noexcept {
+  const char* const at = static_cast<const char*>(record) + field.offset;
+  const auto read = [at, index](auto value) {
+    std::memcpy(&value, at + index * sizeof(value), sizeof(value));
+    return static_cast<double>(value);
+  };
+  switch (field.type) {
+    case FieldType::kInt32:
+      return read(std::int32_t{});
+    case FieldType::kUint32:
+      return read(std::uint32_t{});
+    case FieldType::kFloat:
+      return read(0.0f);
+    case FieldType::kBool:
+      return read(std::uint8_t{});
+  }
+  return 0.0;
+}
+
+ocellus_field_info described(const RecordField& field) noexcept {
+  return {field.name, field.help, static_cast<ocellus_field_type>(field.type), field.capacity,
+          field.offset};
+}
+
+const OperatorDescription* operator_at(std::size_t index) noexcept {
+  return index < operators().size() ? &operators()[index] : nullptr;
+}
+
+}  // namespace
+}  // namespace ocellus
+
+using namespace ocellus;
+
+const char* ocellus_version(void) {
+  return version();
+}
+
+const char* ocellus_status_name(ocellus_status status) {
+  return status_name(enum_of<Status>(status));
+}
+
+const char* ocellus_operator_name(size_t index) {
+  const OperatorDescription* const description = operator_at(index);
+  return description == nullptr ? nullptr : description->name;
+}
+
+const char* ocellus_operator_summary(size_t index) {
+  const OperatorDescription* const description = operator_at(index);
+  return description == nullptr ? nullptr : description->summary;
+}
+
+int64_t ocellus_deadline_after(int64_t duration_ns) {
+  const Deadline deadline = Deadline::after(std::chrono::nanoseconds(duration_ns));
+  return deadline.time().time_since_epoch().count();
+}
+
+ocellus_status ocellus_engine_create(const ocellus_engine_config* config,
+                                     const ocellus_operator_config* operators,
+                                     size_t operator_count, ocellus_engine** engine,
+                                     ocellus_error* error) {
+  if (engine == nullptr) return fail_null("engine", error);
+  if (operators == nullptr && operator_count > 0) return fail_null("operators", error);
+  Expected<Engine> made = make_engine(config, operators, operator_count);
+  if (!made) return fail(made.error(), error);
+  auto* const handle = new (std::nothrow) ocellus_engine{std::move(*made)};
+  if (handle == nullptr) return fail(detail::no_memory_for_operator().value(), error);
+  *engine = handle;
+  return OCELLUS_OK;
+}
+
+void ocellus_engine_destroy(ocellus_engine* engine) {
+  delete engine;
+}
+
+ocellus_status ocellus_engine_get_info(const ocellus_engine* engine, ocellus_engine_info* info,
+                                       ocellus_error* error) {
+  if (engine == nullptr) return fail_null("engine", error);
+  if (info == nullptr) return fail_null("info", error);
+  const EngineInfo& from = engine->engine.info();
+  *info = {};
+  info->backend = backend_name(from.backend);
+  info->device = from.device;
+  info->workers = from.workers;
+  std::memcpy(info->device_name, from.device_name, sizeof(info->device_name));
+  info->simd_target = from.simd_target;
+  return OCELLUS_OK;
+}
+
+ocellus_status ocellus_operator_create(ocellus_engine* engine,
+                                       const ocellus_operator_config* config, ocellus_operator** op,
+                                       ocellus_error* error) {
+  if (engine == nullptr) return fail_null("engine", error);
+  if (config == nullptr) return fail_null("config", error);
+  if (op == nullptr) return fail_null("op", error);
+  const Expected<OperatorConfig> checked = config_of(*config);
+  if (!checked) return fail(checked.error(), error);
+  Expected<OperatorHandle> made = checked->create(engine->engine);
+  if (!made) return fail(made.error(), error);
+  auto* const handle = new (std::nothrow) ocellus_operator{std::move(*made)};
+  if (handle == nullptr) return fail(detail::no_memory_for_operator().value(), error);
+  *op = handle;
+  return OCELLUS_OK;
+}
+
+void ocellus_operator_destroy(ocellus_operator* op) {
+  delete op;
+}
+
+ocellus_status ocellus_operator_get_info(const ocellus_operator* op, ocellus_operator_info* info,
+                                         ocellus_error* error) {
+  if (op == nullptr) return fail_null("op", error);
+  if (info == nullptr) return fail_null("info", error);
+  const OperatorInfo& from = op->handle.info();
+  *info = {};
+  info->name = from.name;
+  info->width = from.size.width;
+  info->height = from.size.height;
+  info->format = static_cast<ocellus_format>(from.format);
+  info->plane_count = from.plane_count;
+  for (std::size_t p = 0; p < static_cast<std::size_t>(from.plane_count); ++p) {
+    const PlaneInfo& plane = from.planes[p];
+    info->planes[p] = {plane.name,
+                       plane.size.width,
+                       plane.size.height,
+                       static_cast<ocellus_format>(plane.format),
+                       plane.optional ? 1 : 0,
+                       plane.levels};
+  }
+  if (from.record != nullptr) {
+    info->record_name = from.record->name;
+    info->record_bytes = from.record->bytes;
+    info->field_count = from.record->field_count;
+  }
+  info->depth = from.depth;
+  info->support_frames = from.support_frames;
+  info->delay_frames = from.delay_frames;
+  info->keeps_state = from.keeps_state ? 1 : 0;
+  info->learns = from.learns ? 1 : 0;
+  std::memcpy(info->summary, from.summary, sizeof(info->summary));
+  return OCELLUS_OK;
+}
+
+ocellus_status ocellus_operator_get_field(const ocellus_operator* op, size_t index,
+                                          ocellus_field_info* field, ocellus_error* error) {
+  if (op == nullptr) return fail_null("op", error);
+  if (field == nullptr) return fail_null("field", error);
+  const RecordInfo* const record = op->handle.info().record;
+  const int count = record == nullptr ? 0 : record->field_count;
+  if (index >= static_cast<std::size_t>(count)) {
+    return fail(invalid_argument("there is no field %zu; the record of %s has %d fields", index,
+                                 op->handle.info().name, count)
+                    .value(),
+                error);
+  }
+  *field = described(record->fields[index]);
+  return OCELLUS_OK;
+}
+
+ocellus_status ocellus_operator_read_field(const ocellus_operator* op, const void* record,
+                                           const char* field, size_t index, double* value,
+                                           ocellus_error* error) {
+  if (op == nullptr) return fail_null("op", error);
+  if (record == nullptr) return fail_null("record", error);
+  if (field == nullptr) return fail_null("field", error);
+  if (value == nullptr) return fail_null("value", error);
+  const RecordInfo* const described_by = op->handle.info().record;
+  const int count = described_by == nullptr ? 0 : described_by->field_count;
+  for (int f = 0; f < count; ++f) {
+    const RecordField& one = described_by->fields[f];
+    if (std::strcmp(one.name, field) != 0) continue;
+    if (index >= one.capacity) {
+      return fail(invalid_argument("index is %zu; the field %s has %d values", index, one.name,
+                                   one.capacity)
+                      .value(),
+                  error);
+    }
+    *value = value_at(one, record, index);
+    return OCELLUS_OK;
+  }
+  return fail(invalid_argument("the record of %s has no field \"%.*s\"", op->handle.info().name,
+                               detail::shown(field), field)
+                  .value(),
+              error);
+}
+
+ocellus_status ocellus_operator_submit(ocellus_operator* op, const ocellus_frame* frame,
+                                       const ocellus_plane* planes, size_t plane_count,
+                                       void* record, ocellus_ticket* ticket, ocellus_error* error) {
+  if (op == nullptr) return fail_null("op", error);
+  if (frame == nullptr) return fail_null("frame", error);
+  if (planes == nullptr && plane_count > 0) return fail_null("planes", error);
+  if (ticket == nullptr) return fail_null("ticket", error);
+  if (plane_count > OCELLUS_MAX_PLANES) {
+    return fail(invalid_argument("plane_count is %zu; %s has %d planes", plane_count,
+                                 op->handle.info().name, op->handle.info().plane_count)
+                    .value(),
+                error);
+  }
+  OperatorOutput out;
+  for (std::size_t p = 0; p < plane_count; ++p) {
+    const ocellus_plane& plane = planes[p];
+    out.planes[p] = {plane.data,
+                     {plane.width, plane.height},
+                     plane.stride,
+                     enum_of<PixelFormat>(plane.format),
+                     enum_of<MemorySpace>(plane.memory),
+                     plane.stream};
+  }
+  out.record = record;
+  const Frame in{.data = frame->data,
+                 .size = {frame->width, frame->height},
+                 .stride = frame->stride,
+                 .format = enum_of<PixelFormat>(frame->format),
+                 .space = enum_of<MemorySpace>(frame->memory),
+                 .stream = frame->stream,
+                 .sequence = frame->sequence,
+                 .timestamp_ns = frame->timestamp_ns};
+  const Expected<Ticket> given = op->handle.submit(in, out);
+  if (!given) return fail(given.error(), error);
+  *ticket = {given->number, given->issuer};
+  return OCELLUS_OK;
+}
+
+ocellus_status ocellus_operator_wait(ocellus_operator* op, ocellus_ticket ticket,
+                                     int64_t deadline_ns, ocellus_frame_info* info,
+                                     ocellus_error* error) {
+  if (op == nullptr) return fail_null("op", error);
+  static_assert(std::is_same_v<Deadline::Clock::duration, std::chrono::nanoseconds>);
+  const Deadline deadline =
+      Deadline::at(Deadline::Clock::time_point(std::chrono::nanoseconds(deadline_ns)));
+  const Expected<FrameInfo> done = op->handle.wait({ticket.number, ticket.issuer}, deadline);
+  if (!done) return fail(done.error(), error);
+  if (info != nullptr) {
+    *info = {done->sequence,           done->timestamp_ns,
+             done->described_sequence, done->described_timestamp_ns,
+             done->delay_frames,       done->flags,
+             done->queue_ns,           done->copy_ns,
+             done->compute_ns};
+  }
+  return OCELLUS_OK;
+}
+
+ocellus_status ocellus_operator_reset(ocellus_operator* op, ocellus_error* error) {
+  if (op == nullptr) return fail_null("op", error);
+  op->handle.reset();
+  return OCELLUS_OK;
+}
+
+ocellus_status ocellus_operator_save_model(ocellus_operator* op, const char* path,
+                                           ocellus_error* error) {
+  if (op == nullptr) return fail_null("op", error);
+  if (path == nullptr) return fail_null("path", error);
+  return result_of(op->handle.save_model(path), error);
+}
+
+ocellus_status ocellus_operator_take_learned(ocellus_operator* op, ocellus_operator* from,
+                                             ocellus_error* error) {
+  if (op == nullptr) return fail_null("op", error);
+  if (from == nullptr) return fail_null("from", error);
+  return result_of(op->handle.take_learned(from->handle), error);
+}
+
+ocellus_status ocellus_operator_get_stats(const ocellus_operator* op, ocellus_stats* stats,
+                                          ocellus_error* error) {
+  if (op == nullptr) return fail_null("op", error);
+  if (stats == nullptr) return fail_null("stats", error);
+  const OperatorStats from = op->handle.stats();
+  *stats = {from.frames, from.bad_frames, from.missed_deadlines,
+            from.p50_ns, from.p99_ns,     from.max_ns};
+  return OCELLUS_OK;
+}

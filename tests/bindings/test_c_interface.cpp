@@ -1,0 +1,613 @@
+// The C interface: every operator against OperatorHandle, byte for byte, and the texts of errors.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "c_driver.h"
+#include "realtime/interpose.h"
+#include "support/operator_cases.h"
+
+namespace ocellus {
+namespace {
+
+using test::must;
+
+constexpr ImageSize kSize{64, 48};
+constexpr int kFrames = 5;
+
+/// A configuration that can be written as texts.
+struct TextCase {
+  std::string name;
+  const char* operator_name;
+  std::vector<OptionSetting> settings;
+};
+
+void PrintTo(const TextCase& made, std::ostream* out) {
+  *out << made.name;
+}
+
+std::vector<TextCase> text_cases() {
+  std::vector<TextCase> cases;
+  for (const OperatorDescription& description : operators()) {
+    cases.push_back({description.name, description.name, {}});
+    for (const test::OperatorPath& path : test::operator_paths()) {
+      if (std::strcmp(path.operator_name, description.name) != 0) continue;
+      if (path.change != nullptr || path.fit != nullptr) continue;
+      cases.push_back(
+          {std::string(path.operator_name) + "_" + path.name, description.name, path.settings});
+    }
+  }
+  return cases;
+}
+
+/// The settings as C options. The texts of the cases are literals, so they end with a NUL.
+std::vector<ocellus_option> c_options(const std::vector<OptionSetting>& settings) {
+  std::vector<ocellus_option> options;
+  for (const OptionSetting& setting : settings)
+    options.push_back({setting.name.data(), setting.value.data()});
+  return options;
+}
+
+ocellus_operator_config c_config(const char* name, const std::vector<ocellus_option>& options = {},
+                                 ImageSize size = kSize, ocellus_format format = OCELLUS_GRAY8) {
+  ocellus_operator_config config{};
+  config.name = name;
+  config.width = size.width;
+  config.height = size.height;
+  config.format = format;
+  config.options = options.data();
+  config.option_count = options.size();
+  return config;
+}
+
+std::vector<ocellus_plane> c_planes(const OperatorOutput& out, int count) {
+  std::vector<ocellus_plane> planes;
+  for (int p = 0; p < count; ++p) {
+    const ImageView& view = out.planes[static_cast<std::size_t>(p)];
+    planes.push_back({view.data, view.size.width, view.size.height, view.stride,
+                      static_cast<ocellus_format>(view.format),
+                      static_cast<ocellus_memory>(view.space), view.stream});
+  }
+  return planes;
+}
+
+/// Frames of a moving texture without padding, one behind the other.
+std::vector<std::uint8_t> frame_bytes() {
+  std::vector<std::uint8_t> bytes;
+  for (const test::FrameBuffer& buffer :
+       test::moving_frames(kSize, PixelFormat::kGray8, kFrames, true)) {
+    const Frame frame = buffer.frame(0);
+    for (int y = 0; y < kSize.height; ++y) {
+      const auto* const row = static_cast<const std::uint8_t*>(frame.data) + y * frame.stride;
+      bytes.insert(bytes.end(), row, row + kSize.width);
+    }
+  }
+  return bytes;
+}
+
+class CInterface : public testing::TestWithParam<TextCase> {};
+
+// Fails when the C interface passes an option, a frame, a plane or a record on wrongly, or tells
+// something else of an operator than OperatorHandle does.
+TEST_P(CInterface, GivesTheResultsOfOperatorHandle) {
+  const std::vector<std::uint8_t> frames = frame_bytes();
+  OperatorConfig config(*find_operator(GetParam().operator_name));
+  must(config.set_options(GetParam().settings));
+  config.set_input(kSize, PixelFormat::kGray8);
+  auto rig = test::make_rig(config);
+  const OperatorInfo& info = rig.op.info();
+
+  std::vector<char> expected(test::out_bytes(info), 0x55), got(test::out_bytes(info), 0x55);
+  std::vector<std::uint64_t> expected_record(kMaxRecordBytes / 8), got_record(kMaxRecordBytes / 8);
+  void* const no_record = nullptr;
+  OperatorOutput out = test::output_at(expected.data(), info);
+  out.record = info.record == nullptr ? no_record : expected_record.data();
+  std::vector<FrameInfo> infos;
+  for (int f = 0; f < kFrames; ++f) {
+    const Frame frame{.data = frames.data() + f * kSize.width * kSize.height,
+                      .size = kSize,
+                      .stride = kSize.width,
+                      .sequence = static_cast<std::uint64_t>(f) + 10,
+                      .timestamp_ns = 1000 * f};
+    infos.push_back(must(rig.op.wait(must(rig.op.submit(frame, out)), Deadline::never())));
+  }
+
+  driver made{};
+  ocellus_error error{};
+  const std::vector<ocellus_option> options = c_options(GetParam().settings);
+  const ocellus_operator_config c = c_config(GetParam().operator_name, options);
+  ASSERT_EQ(driver_create(&made, &c, &error), OCELLUS_OK) << error.text;
+  const auto planes = c_planes(test::output_at(got.data(), info), info.plane_count);
+  std::vector<ocellus_frame_info> c_infos(kFrames);
+  ASSERT_EQ(
+      driver_run(&made, frames.data(), kFrames, planes.data(),
+                 info.record == nullptr ? no_record : got_record.data(), c_infos.data(), &error),
+      OCELLUS_OK)
+      << error.text;
+  EXPECT_EQ(std::memcmp(expected.data(), got.data(), got.size()), 0) << "the planes differ";
+  EXPECT_EQ(expected_record, got_record);
+  EXPECT_EQ(std::count(got.begin(), got.end(), 0x55) == static_cast<std::ptrdiff_t>(got.size()),
+            false)
+      << "nothing was written";
+  for (std::size_t f = 0; f < kFrames; ++f) {
+    EXPECT_EQ(c_infos[f].sequence, infos[f].sequence);
+    EXPECT_EQ(c_infos[f].timestamp_ns, infos[f].timestamp_ns);
+    EXPECT_EQ(c_infos[f].described_sequence, infos[f].described_sequence);
+    EXPECT_EQ(c_infos[f].described_timestamp_ns, infos[f].described_timestamp_ns);
+    EXPECT_EQ(c_infos[f].delay_frames, infos[f].delay_frames);
+    EXPECT_EQ(c_infos[f].flags, infos[f].flags);
+    EXPECT_GT(c_infos[f].compute_ns, 0);
+  }
+
+  EXPECT_STREQ(made.info.name, info.name);
+  EXPECT_EQ(made.info.width, info.size.width);
+  EXPECT_EQ(made.info.height, info.size.height);
+  EXPECT_EQ(made.info.format, OCELLUS_GRAY8);
+  ASSERT_EQ(made.info.plane_count, info.plane_count);
+  for (std::size_t p = 0; p < static_cast<std::size_t>(info.plane_count); ++p) {
+    EXPECT_STREQ(made.info.planes[p].name, info.planes[p].name);
+    EXPECT_EQ(made.info.planes[p].width, info.planes[p].size.width);
+    EXPECT_EQ(made.info.planes[p].height, info.planes[p].size.height);
+    EXPECT_EQ(made.info.planes[p].format, static_cast<ocellus_format>(info.planes[p].format));
+    EXPECT_EQ(made.info.planes[p].optional != 0, info.planes[p].optional);
+    EXPECT_EQ(made.info.planes[p].levels, info.planes[p].levels);
+  }
+  EXPECT_EQ(made.info.depth, info.depth);
+  EXPECT_EQ(made.info.support_frames, info.support_frames);
+  EXPECT_EQ(made.info.delay_frames, info.delay_frames);
+  EXPECT_EQ(made.info.keeps_state != 0, info.keeps_state);
+  EXPECT_EQ(made.info.learns != 0, info.learns);
+  EXPECT_STREQ(made.info.summary, info.summary);
+  EXPECT_EQ(made.info.record_bytes, info.record == nullptr ? 0 : info.record->bytes);
+  EXPECT_EQ(made.info.field_count, info.record == nullptr ? 0 : info.record->field_count);
+
+  for (int f = 0; f < made.info.field_count; ++f) {
+    const RecordField& field = info.record->fields[f];
+    ocellus_field_info read{};
+    ASSERT_EQ(ocellus_operator_get_field(made.op, static_cast<std::size_t>(f), &read, &error),
+              OCELLUS_OK);
+    EXPECT_STREQ(read.name, field.name);
+    EXPECT_STREQ(read.help, field.help);
+    EXPECT_EQ(read.type, static_cast<ocellus_field_type>(field.type));
+    EXPECT_EQ(read.capacity, field.capacity);
+    EXPECT_EQ(read.offset, field.offset);
+    for (std::size_t i = 0; i < field.capacity; ++i) {
+      const char* const at = reinterpret_cast<const char*>(expected_record.data()) + field.offset;
+      const double value =
+          field.type == FieldType::kBool    ? (reinterpret_cast<const bool*>(at)[i] ? 1 : 0)
+          : field.type == FieldType::kFloat ? reinterpret_cast<const float*>(at)[i]
+          : field.type == FieldType::kInt32 ? reinterpret_cast<const std::int32_t*>(at)[i]
+                                            : reinterpret_cast<const std::uint32_t*>(at)[i];
+      double given = -1e300;
+      ASSERT_EQ(
+          ocellus_operator_read_field(made.op, got_record.data(), field.name, i, &given, &error),
+          OCELLUS_OK)
+          << error.text;
+      EXPECT_EQ(given, value) << field.name << " " << i;
+    }
+  }
+
+  ocellus_stats stats{};
+  ASSERT_EQ(ocellus_operator_get_stats(made.op, &stats, &error), OCELLUS_OK);
+  EXPECT_EQ(stats.frames, static_cast<std::uint64_t>(kFrames));
+  EXPECT_EQ(stats.missed_deadlines, 0u);
+  EXPECT_GT(stats.p50_ns, 0);
+  EXPECT_GE(stats.max_ns, stats.p50_ns);
+
+  // Without its past, the operator gives the result of the first frame again.
+  if (info.keeps_state && !info.learns) {
+    std::vector<char> first(got.size(), 0x55);
+    const auto first_planes = c_planes(test::output_at(first.data(), info), info.plane_count);
+    ASSERT_EQ(ocellus_operator_reset(made.op, &error), OCELLUS_OK);
+    ASSERT_EQ(
+        driver_run(&made, frames.data(), 1, first_planes.data(), nullptr, c_infos.data(), &error),
+        OCELLUS_OK);
+    rig.op.reset();
+    std::vector<char> first_expected(got.size(), 0x55);
+    const Frame frame{.data = frames.data(), .size = kSize, .stride = kSize.width};
+    must(rig.op.wait(must(rig.op.submit(frame, test::output_at(first_expected.data(), info))),
+                     Deadline::never()));
+    EXPECT_EQ(first, first_expected);
+  }
+  driver_destroy(&made);
+}
+
+INSTANTIATE_TEST_SUITE_P(Operators, CInterface, testing::ValuesIn(text_cases()),
+                         [](const auto& made) { return made.param.name; });
+
+// Fails when the list from C is not the list of the library, or a text is missing.
+TEST(CList, IsTheLibrarysList) {
+  ASSERT_EQ(driver_count_operators(), operators().size());
+  for (std::size_t i = 0; i < operators().size(); ++i) {
+    EXPECT_STREQ(ocellus_operator_name(i), operators()[i].name);
+    EXPECT_STREQ(ocellus_operator_summary(i), operators()[i].summary);
+  }
+  EXPECT_EQ(ocellus_operator_name(operators().size()), nullptr);
+  EXPECT_EQ(ocellus_operator_summary(operators().size()), nullptr);
+  EXPECT_STREQ(ocellus_version(), version());
+  EXPECT_STREQ(ocellus_status_name(OCELLUS_DEADLINE_MISSED), "DeadlineMissed");
+}
+
+/// An operator of a C program and what is needed to send it a frame.
+class COperator : public testing::Test {
+ protected:
+  void SetUp() override { make({{"depth", "2"}}); }
+  void TearDown() override { driver_destroy(&made_); }
+
+  void make(const std::vector<ocellus_option>& options, const char* name = "flow") {
+    driver_destroy(&made_);
+    const ocellus_operator_config config = c_config(name, options);
+    ASSERT_EQ(driver_create(&made_, &config, &error_), OCELLUS_OK) << error_.text;
+    const OperatorConfig same(*find_operator(name));
+    OperatorInfo info;
+    info.plane_count = made_.info.plane_count;
+    std::size_t bytes = 0;
+    for (std::size_t p = 0; p < static_cast<std::size_t>(info.plane_count); ++p) {
+      info.planes[p].size = {made_.info.planes[p].width, made_.info.planes[p].height};
+      info.planes[p].format = static_cast<PixelFormat>(made_.info.planes[p].format);
+    }
+    bytes = test::out_bytes(info);
+    memory_.resize(bytes);
+    planes_ = c_planes(test::output_at(memory_.data(), info), info.plane_count);
+    gray_.assign(kSize.width * kSize.height, 100);
+    frame_ = {};
+    frame_.data = gray_.data();
+    frame_.width = kSize.width;
+    frame_.height = kSize.height;
+    frame_.stride = kSize.width;
+  }
+
+  ocellus_status submit() {
+    return ocellus_operator_submit(made_.op, &frame_, planes_.data(), planes_.size(), nullptr,
+                                   &ticket_, &error_);
+  }
+  void expect(ocellus_status got, ocellus_status status, const std::string& text) {
+    EXPECT_EQ(got, status) << ocellus_status_name(got);
+    EXPECT_EQ(error_.status, status);
+    EXPECT_EQ(std::string(error_.text), text);
+    error_ = {};
+  }
+
+  driver made_{};
+  ocellus_error error_{};
+  ocellus_ticket ticket_{};
+  ocellus_frame frame_{};
+  std::vector<std::uint8_t> gray_;
+  std::vector<char> memory_;
+  std::vector<ocellus_plane> planes_;
+};
+
+// Fails when a null argument is read, or when its error does not name it.
+TEST_F(COperator, NullArgument) {
+  const auto null = [this](ocellus_status got, const char* name) {
+    expect(got, OCELLUS_INVALID_ARGUMENT, std::string(name) + " is null");
+  };
+  ocellus_error* const e = &error_;
+  ocellus_operator* const op = made_.op;
+  ocellus_engine* engine = nullptr;
+  ocellus_operator* made = nullptr;
+  const ocellus_operator_config config = c_config("flow");
+  null(ocellus_engine_create(nullptr, &config, 1, nullptr, e), "engine");
+  null(ocellus_engine_create(nullptr, nullptr, 1, &engine, e), "operators");
+  EXPECT_EQ(engine, nullptr);
+  ocellus_engine_info engine_info;
+  null(ocellus_engine_get_info(nullptr, &engine_info, e), "engine");
+  null(ocellus_engine_get_info(made_.engine, nullptr, e), "info");
+  null(ocellus_operator_create(nullptr, &config, &made, e), "engine");
+  null(ocellus_operator_create(made_.engine, nullptr, &made, e), "config");
+  null(ocellus_operator_create(made_.engine, &config, nullptr, e), "op");
+  EXPECT_EQ(made, nullptr);
+  ocellus_operator_info info;
+  null(ocellus_operator_get_info(nullptr, &info, e), "op");
+  null(ocellus_operator_get_info(op, nullptr, e), "info");
+  ocellus_field_info field;
+  null(ocellus_operator_get_field(nullptr, 0, &field, e), "op");
+  null(ocellus_operator_get_field(op, 0, nullptr, e), "field");
+  double value = 0;
+  null(ocellus_operator_read_field(nullptr, &value, "x", 0, &value, e), "op");
+  null(ocellus_operator_read_field(op, nullptr, "x", 0, &value, e), "record");
+  null(ocellus_operator_read_field(op, &value, nullptr, 0, &value, e), "field");
+  null(ocellus_operator_read_field(op, &value, "x", 0, nullptr, e), "value");
+  null(ocellus_operator_submit(nullptr, &frame_, planes_.data(), 3, nullptr, &ticket_, e), "op");
+  null(ocellus_operator_submit(op, nullptr, planes_.data(), 3, nullptr, &ticket_, e), "frame");
+  null(ocellus_operator_submit(op, &frame_, nullptr, 3, nullptr, &ticket_, e), "planes");
+  null(ocellus_operator_submit(op, &frame_, planes_.data(), 3, nullptr, nullptr, e), "ticket");
+  null(ocellus_operator_wait(nullptr, ticket_, 0, nullptr, e), "op");
+  null(ocellus_operator_reset(nullptr, e), "op");
+  null(ocellus_operator_save_model(nullptr, "x", e), "op");
+  null(ocellus_operator_save_model(op, nullptr, e), "path");
+  null(ocellus_operator_take_learned(nullptr, op, e), "op");
+  null(ocellus_operator_take_learned(op, nullptr, e), "from");
+  ocellus_stats stats;
+  null(ocellus_operator_get_stats(nullptr, &stats, e), "op");
+  null(ocellus_operator_get_stats(op, nullptr, e), "stats");
+  // Where no error is wanted, the status alone tells.
+  EXPECT_EQ(ocellus_operator_reset(nullptr, nullptr), OCELLUS_INVALID_ARGUMENT);
+  ocellus_engine_destroy(nullptr);
+  ocellus_operator_destroy(nullptr);
+}
+
+// Fails when a bad configuration is accepted, or when its text is not the library's.
+TEST_F(COperator, Configuration) {
+  const auto refuse = [this](const ocellus_operator_config& config, const std::string& text) {
+    ocellus_engine* engine = nullptr;
+    expect(ocellus_engine_create(nullptr, &config, 1, &engine, &error_), OCELLUS_INVALID_ARGUMENT,
+           text);
+    EXPECT_EQ(engine, nullptr);
+    ocellus_operator* op = nullptr;
+    expect(ocellus_operator_create(made_.engine, &config, &op, &error_), OCELLUS_INVALID_ARGUMENT,
+           text);
+    EXPECT_EQ(op, nullptr);
+  };
+  const auto cpp_text = [](std::vector<OptionSetting> settings, ImageSize size,
+                           PixelFormat format) {
+    OperatorConfig config(*find_operator("flow"));
+    if (Expected<void> set = config.set_options(settings); !set)
+      return std::string(set.error().text);
+    config.set_input(size, format);
+    return std::string(config.info().error().text);
+  };
+  std::string names;
+  for (const OperatorDescription& one : operators())
+    names += (names.empty() ? "" : ", ") + std::string(one.name);
+  refuse(c_config("flows"), "there is no operator \"flows\"; there are " + names);
+  refuse(c_config(nullptr), "the operator's name is null");
+  refuse(c_config("flow", {{"windows", "9"}}),
+         cpp_text({{"windows", "9"}}, kSize, PixelFormat::kGray8));
+  refuse(c_config("flow", {{"window", "8"}}), "window is 8; it must be odd, 3 to 31 pixels");
+  refuse(c_config("flow", {{"window", nullptr}}), "flow: the value of option 0 is null");
+  refuse(c_config("flow", {{"window", "9"}, {nullptr, "9"}}), "flow: the name of option 1 is null");
+  refuse(c_config("flow", {}, {64, -1}), cpp_text({}, {64, -1}, PixelFormat::kGray8));
+  refuse(c_config("flow", {}, kSize, 77), cpp_text({}, kSize, static_cast<PixelFormat>(77)));
+  refuse(c_config("flow", {}, kSize, 256), cpp_text({}, kSize, static_cast<PixelFormat>(255)));
+  refuse(c_config("flow", std::vector<ocellus_option>(65, {"window", "9"})),
+         "flow: option_count is 65; it must be at most 64");
+  ocellus_operator_config null_options = c_config("flow");
+  null_options.options = nullptr;
+  null_options.option_count = 1;
+  refuse(null_options, "flow: options is null, but option_count is 1");
+
+  const auto refuse_engine = [this](const ocellus_engine_config& config, const std::string& text) {
+    ocellus_engine* engine = nullptr;
+    expect(ocellus_engine_create(&config, nullptr, 0, &engine, &error_), OCELLUS_INVALID_ARGUMENT,
+           text);
+    EXPECT_EQ(engine, nullptr);
+  };
+  ocellus_engine_config engine{};
+  engine.backend = "gpu";
+  refuse_engine(engine, BackendSpec::parse("gpu").error().text);
+  engine = {};
+  engine.workers = 65;
+  EngineConfig many;
+  many.workers = 65;
+  refuse_engine(engine, Engine::probe(many).error().text);
+  engine = {};
+  engine.device_wait = 3;
+  refuse_engine(engine, "device_wait is 3; it must be 0 to 2");
+  engine = {};
+  engine.affinity_count = 1;
+  refuse_engine(engine, "affinity is null, but affinity_count is 1");
+  const std::int16_t cpus[65] = {};
+  engine.affinity = cpus;
+  engine.affinity_count = 65;
+  refuse_engine(engine, "affinity_count is 65; it must be at most 64");
+
+  // The engine has memory for one operator only.
+  ocellus_operator* op = nullptr;
+  const ocellus_operator_config second = c_config("flow");
+  EXPECT_EQ(ocellus_operator_create(made_.engine, &second, &op, &error_), OCELLUS_OUT_OF_MEMORY);
+  EXPECT_NE(std::string(error_.text), "");
+}
+
+// Fails when a bad frame or plane is accepted, or when its text is not the library's.
+TEST_F(COperator, FrameAndPlanes) {
+  const auto refuse = [this](const std::string& text) {
+    expect(submit(), OCELLUS_INVALID_ARGUMENT, text);
+  };
+  const ocellus_frame frame = frame_;
+  const std::vector<ocellus_plane> planes = planes_;
+  frame_.width = 63;
+  refuse("frame.size is 63x48; the operator was made for 64x48");
+  frame_ = frame;
+  frame_.data = nullptr;
+  refuse("frame.data is null");
+  frame_ = frame;
+  frame_.stride = 63;
+  refuse("frame.stride is 63 bytes; it must be at least 64");
+  frame_ = frame;
+  frame_.format = OCELLUS_GRAY16;
+  refuse("frame.format is kGray16; the operator was made for kGray8");
+  frame_.format = 256;
+  refuse("frame.format is unknown; the operator was made for kGray8");
+  frame_ = frame;
+  frame_.memory = OCELLUS_MEMORY_CUDA;
+  refuse(
+      "frame is in cuda and output in host memory; the backend cpu reads and writes host memory");
+  frame_ = frame;
+
+  planes_.resize(1);
+  refuse("output plane v is null");
+  planes_ = planes;
+  planes_.push_back(planes[0]);
+  refuse("output has a plane 3; the operator has 3 planes");
+  planes_.resize(9, planes[0]);
+  refuse("plane_count is 9; optical flow has 3 planes");
+  planes_ = planes;
+  planes_[1].height = 47;
+  refuse("output plane v is 64x47; it must be 64x48");
+  planes_ = planes;
+  planes_[1].data = planes[0].data;
+  refuse("output planes u and v are the same; each needs memory of its own");
+  planes_ = planes;
+  char record[8];
+  expect(ocellus_operator_submit(made_.op, &frame_, planes_.data(), 3, record, &ticket_, &error_),
+         OCELLUS_INVALID_ARGUMENT, "output.record is not null, but the operator has no record");
+  planes_.pop_back();  // the confidence is optional
+  ASSERT_EQ(submit(), OCELLUS_OK);
+  EXPECT_EQ(ocellus_operator_wait(made_.op, ticket_, OCELLUS_NEVER, nullptr, nullptr), OCELLUS_OK);
+}
+
+// Fails when a ticket works twice or at another operator, when more frames are in flight than the
+// depth, or when a deadline is not kept.
+TEST_F(COperator, TicketsAndDeadlines) {
+  ASSERT_EQ(submit(), OCELLUS_OK);
+  const ocellus_ticket first = ticket_;
+  ASSERT_EQ(ocellus_operator_wait(made_.op, first, OCELLUS_NEVER, nullptr, &error_), OCELLUS_OK);
+  expect(ocellus_operator_wait(made_.op, first, OCELLUS_NEVER, nullptr, &error_),
+         OCELLUS_INVALID_TICKET, "ticket 1 is not in flight");
+  ASSERT_EQ(submit(), OCELLUS_OK);
+  const ocellus_ticket second = ticket_;
+  ocellus_ticket of_another = second;
+  ++of_another.issuer;
+  expect(ocellus_operator_wait(made_.op, of_another, OCELLUS_NEVER, nullptr, &error_),
+         OCELLUS_INVALID_TICKET, "ticket 2 is not in flight");
+  ASSERT_EQ(submit(), OCELLUS_OK);
+  expect(submit(), OCELLUS_QUEUE_FULL,
+         "2 frames are in flight, which is the depth; wait for one of them first");
+  ASSERT_EQ(ocellus_operator_wait(made_.op, ticket_,
+                                  ocellus_deadline_after(std::int64_t{60} * 1000000000), nullptr,
+                                  &error_),
+            OCELLUS_OK)
+      << error_.text;
+  ASSERT_EQ(ocellus_operator_reset(made_.op, &error_), OCELLUS_OK);
+  expect(ocellus_operator_wait(made_.op, second, OCELLUS_NEVER, nullptr, &error_),
+         OCELLUS_INVALID_TICKET, "ticket 2 is not in flight");
+  EXPECT_EQ(ocellus_deadline_after(INT64_MAX), OCELLUS_NEVER);
+  const std::int64_t before = ocellus_deadline_after(0);
+  const std::int64_t deadline = ocellus_deadline_after(1000000000);
+  EXPECT_GE(deadline, before + 1000000000);
+  EXPECT_LE(deadline, ocellus_deadline_after(0) + 1000000000);
+}
+
+// Fails when `wait` blocks although the deadline has passed, or does not count the miss.
+TEST_F(COperator, MissedDeadline) {
+  // A frame that takes long: several hundred thousand pixels.
+  const ImageSize size{1024, 768};
+  driver_destroy(&made_);
+  const ocellus_operator_config config = c_config("flow", {}, size);
+  ASSERT_EQ(driver_create(&made_, &config, &error_), OCELLUS_OK) << error_.text;
+  std::vector<std::uint8_t> gray(size.width * size.height, 9);
+  std::vector<float> u(gray.size()), v(gray.size());
+  frame_ = {};
+  frame_.data = gray.data();
+  frame_.width = size.width;
+  frame_.height = size.height;
+  frame_.stride = size.width;
+  planes_.clear();
+  for (std::vector<float>* plane : {&u, &v}) {
+    ocellus_plane one{};
+    one.data = plane->data();
+    one.width = size.width;
+    one.height = size.height;
+    one.stride = size.width * 4;
+    one.format = OCELLUS_FLOAT32;
+    planes_.push_back(one);
+  }
+  // On a busy machine the frame may be done before this thread runs again.
+  ocellus_status status = OCELLUS_OK;
+  for (int attempt = 0; attempt < 50 && status == OCELLUS_OK; ++attempt) {
+    ASSERT_EQ(submit(), OCELLUS_OK);
+    status = ocellus_operator_wait(made_.op, ticket_, 0, nullptr, &error_);
+  }
+  expect(status, OCELLUS_DEADLINE_MISSED,
+         "ticket " + std::to_string(ticket_.number) +
+             " is not done; the frame still belongs to the operator");
+  ocellus_stats stats{};
+  ASSERT_EQ(ocellus_operator_get_stats(made_.op, &stats, &error_), OCELLUS_OK);
+  EXPECT_EQ(stats.missed_deadlines, 1u);
+  EXPECT_EQ(ocellus_operator_wait(made_.op, ticket_, OCELLUS_NEVER, nullptr, &error_), OCELLUS_OK);
+}
+
+// Fails when a field that is not there is read.
+TEST_F(COperator, Fields) {
+  ocellus_field_info field{};
+  expect(ocellus_operator_get_field(made_.op, 0, &field, &error_), OCELLUS_INVALID_ARGUMENT,
+         "there is no field 0; the record of optical flow has 0 fields");
+  make({}, "digits");
+  std::vector<std::uint64_t> record(kMaxRecordBytes / 8);
+  double value = -1;
+  const auto read = [&](const char* name, std::size_t index) {
+    return ocellus_operator_read_field(made_.op, record.data(), name, index, &value, &error_);
+  };
+  EXPECT_EQ(read("count", 0), OCELLUS_OK);
+  EXPECT_EQ(value, 0.0);
+  expect(read("count", 1), OCELLUS_INVALID_ARGUMENT, "index is 1; the field count has 1 values");
+  expect(read("counts", 0), OCELLUS_INVALID_ARGUMENT,
+         std::string("the record of ") + made_.info.name + " has no field \"counts\"");
+}
+
+// Fails when learning operators cannot save or hand over what they have learned, or when others
+// seem to.
+TEST_F(COperator, Learning) {
+  expect(ocellus_operator_save_model(made_.op, "model.ocellus", &error_), OCELLUS_UNSUPPORTED,
+         std::string(made_.info.name) +
+             " does not learn, so there is nothing to save or to take over");
+  make({{"learn", "true"}}, "cortex");
+  const std::string path = testing::TempDir() + "/c_interface.ocellus";
+  ASSERT_EQ(submit(), OCELLUS_OK) << error_.text;
+  ASSERT_EQ(ocellus_operator_wait(made_.op, ticket_, OCELLUS_NEVER, nullptr, &error_), OCELLUS_OK);
+  ASSERT_EQ(ocellus_operator_save_model(made_.op, path.c_str(), &error_), OCELLUS_OK)
+      << error_.text;
+  driver other{};
+  const std::vector<ocellus_option> options{{"model", path.c_str()}, {"learn", "true"}};
+  const ocellus_operator_config config = c_config("cortex", options);
+  ASSERT_EQ(driver_create(&other, &config, &error_), OCELLUS_OK) << error_.text;
+  EXPECT_EQ(ocellus_operator_take_learned(other.op, made_.op, &error_), OCELLUS_OK) << error_.text;
+  driver_destroy(&other);
+  std::remove(path.c_str());
+}
+
+// Fails when a call after creation allocates or frees memory.
+TEST_F(COperator, AllocatesOnlyAtCreation) {
+  if (!test::interposer_present()) GTEST_SKIP() << "a sanitizer has its own allocator";
+  make({}, "digits");
+  std::vector<std::uint64_t> record(kMaxRecordBytes / 8);
+  int failed = 0;
+  const auto one = [&] {
+    ocellus_operator_info info;
+    ocellus_field_info field;
+    ocellus_frame_info frame;
+    ocellus_stats stats;
+    double value = 0.0;
+    failed += ocellus_operator_submit(made_.op, &frame_, planes_.data(), planes_.size(),
+                                      record.data(), &ticket_, &error_) != OCELLUS_OK;
+    failed +=
+        ocellus_operator_wait(made_.op, ticket_, OCELLUS_NEVER, &frame, &error_) != OCELLUS_OK;
+    failed +=
+        ocellus_operator_wait(made_.op, ticket_, OCELLUS_NEVER, &frame, &error_) == OCELLUS_OK;
+    failed += ocellus_operator_get_info(made_.op, &info, &error_) != OCELLUS_OK;
+    failed += ocellus_operator_get_field(made_.op, 0, &field, &error_) != OCELLUS_OK;
+    failed += ocellus_operator_read_field(made_.op, record.data(), field.name, 0, &value,
+                                          &error_) != OCELLUS_OK;
+    failed += ocellus_operator_get_stats(made_.op, &stats, &error_) != OCELLUS_OK;
+    failed += ocellus_operator_reset(made_.op, &error_) != OCELLUS_OK;
+  };
+  for (int f = 0; f < 10; ++f) one();
+  test::arm_interposer();
+  for (int f = 0; f < 200; ++f) one();
+  const test::AllocationCounts counts = test::disarm_interposer();
+  EXPECT_EQ(counts.allocations, 0u);
+  EXPECT_EQ(counts.frees, 0u);
+  EXPECT_EQ(failed, 0);
+}
+
+// Fails when the engine tells something else in C.
+TEST_F(COperator, EngineInfo) {
+  ocellus_engine_info info{};
+  ASSERT_EQ(ocellus_engine_get_info(made_.engine, &info, &error_), OCELLUS_OK);
+  EngineConfig config = test::engine_config(2);
+  const ocellus::EngineInfo expected = must(Engine::probe(config));
+  EXPECT_STREQ(info.backend, "cpu");
+  EXPECT_EQ(info.device, -1);
+  EXPECT_EQ(info.workers, expected.workers);
+  EXPECT_STREQ(info.device_name, expected.device_name);
+  EXPECT_STREQ(info.simd_target, expected.simd_target);
+}
+
+}  // namespace
+}  // namespace ocellus

@@ -1,0 +1,393 @@
+"""The Python package against the C++ library: results, memory, errors, loading. Comments say how a test
+would fail."""
+import ctypes
+import inspect
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import python_support as support
+
+np = support.np
+
+import ocellus
+from ocellus import Error, Operator, Status
+from ocellus import _library, _operator
+
+WIDTH, HEIGHT = 64, 48
+FRAMES = support.moving_frames(WIDTH, HEIGHT, 5, 1.0, -0.5)
+
+
+def flow(**options):
+    return Operator("flow", size=(WIDTH, HEIGHT), backend="cpu", workers=2, **options)
+
+
+class Results(unittest.TestCase):
+    # Fails when a struct differs from the one in ocellus_c.h, or when the package has not all of them.
+    def test_layouts(self):
+        in_c = support.layouts(support.environment("C_LAYOUT"))
+        self.assertEqual(set(in_c), set(_library.STRUCTS))
+        for name, struct in _library.STRUCTS.items():
+            with self.subTest(name):
+                size, fields = in_c[name]
+                self.assertEqual(ctypes.sizeof(struct), size)
+                self.assertEqual(support.layout_of(struct), fields)
+
+    # Fails when an operator gives other bytes than OperatorHandle in C++, or when it is not in the list.
+    def test_every_operator_gives_the_bytes_of_cpp(self):
+        with tempfile.TemporaryDirectory() as folder:
+            frames = pathlib.Path(folder, "frames")
+            frames.write_bytes(b"".join(frame.tobytes() for frame in FRAMES))
+            results = pathlib.Path(folder, "results")
+            results.mkdir()
+            command = [support.environment("CPP_OPERATORS"), "results", frames, str(WIDTH), str(HEIGHT), "5", results]
+            subprocess.run(command, check=True)
+            expected = {path.name: path.read_bytes() for path in results.iterdir()}
+        self.assertEqual(set(ocellus.operators()), set(expected))
+        self.assertGreater(len(expected), 5)
+        for name, summary in ocellus.operators().items():
+            with self.subTest(name), Operator(name, size=(WIDTH, HEIGHT), backend="cpu") as operator:
+                self.assertGreater(len(summary), 10)
+                for frame in FRAMES:
+                    result = operator(frame)
+                planes = b"".join(plane.tobytes() for plane in result)
+                self.assertEqual(planes, expected[name][: len(planes)])
+                self.check_record(operator, result, expected[name][len(planes) :])
+                for plane, info in zip(result, operator.info.planes):
+                    self.assertIs(getattr(result, info.name), plane)
+                    self.assertEqual((plane.shape, plane.dtype), (info.size[::-1], info.dtype))
+
+    def check_record(self, operator, result, expected):
+        if not operator.info.fields:
+            self.assertIsNone(result.record)
+            self.assertEqual(expected, b"")
+            return
+        self.assertEqual([field.name for field in operator.info.fields], list(result.record))
+        for field, (info, offset) in zip(operator.info.fields, operator._fields):
+            value = np.atleast_1d(np.asarray(result.record[field.name], field.dtype))
+            self.assertEqual(value.size, field.capacity)
+            end = offset + field.capacity * field.dtype.itemsize
+            self.assertEqual(value.tobytes(), expected[offset:end], field.name)
+            self.assertGreater(len(info.help), 0)
+
+    # Fails when the motion of a texture is not the known one: planes in a wrong order would pass a
+    # comparison of bytes with a program that has the same error.
+    def test_flow_is_the_known_motion(self):
+        operator = flow()
+        for frame in FRAMES:
+            u, v, confidence = operator(frame)
+        self.assertAlmostEqual(float(np.nanmedian(u)), 1.0, delta=0.1)
+        self.assertAlmostEqual(float(np.nanmedian(v)), -0.5, delta=0.1)
+        self.assertGreater(float(confidence.max()), 0.0)
+
+    # Fails when a frame or a plane is copied, or when a row's padding is taken for pixels.
+    def test_nothing_is_copied(self):
+        wide = np.full((HEIGHT, WIDTH + 40), 7, np.uint8)
+        inside = wide[:, 3 : 3 + WIDTH]
+        first, second = flow(), flow()
+        for frame in FRAMES:
+            inside[:] = frame
+            ticket = first.submit(inside)
+            self.assertTrue(np.shares_memory(ticket._frame, wide))
+            result = first.wait(ticket)
+            expected = second(frame)
+        for plane, same, memory in zip(result, expected, ticket._lease.memory.arrays):
+            self.assertTrue(np.shares_memory(plane, memory))
+            np.testing.assert_array_equal(plane, same)
+
+    # Fails when 16-bit or float frames are read as 8-bit ones.
+    def test_every_type_of_frames(self):
+        for kind, factor in ((np.uint16, 257), (np.float32, 1)):
+            with self.subTest(kind.__name__):
+                other = flow(dtype=kind)
+                same = flow()
+                for frame in FRAMES:
+                    result = other(frame.astype(kind) * kind(factor))
+                    expected = same(frame)
+                self.assertEqual(other.info.dtype, kind)
+                np.testing.assert_allclose(result.u, expected.u, atol=1e-3)
+
+    # Fails when a result changes while somebody holds it, or when the memory of results is not used again.
+    def test_results_stay_and_their_memory_returns(self):
+        operator = flow()
+        operator(FRAMES[0])
+        kept = operator(FRAMES[1]).u
+        copy = kept.copy()
+        addresses = set()
+        for number in range(20):
+            u, v, confidence = operator(FRAMES[number % 5])
+            addresses.add(u.ctypes.data)
+        np.testing.assert_array_equal(kept, copy)
+        self.assertNotIn(kept.ctypes.data, addresses)
+        self.assertLessEqual(len(addresses), 2)
+
+    # Fails when a result is lost with its operator.
+    def test_results_outlive_the_operator(self):
+        operator = flow()
+        operator(FRAMES[0])
+        result = operator(FRAMES[1])
+        copies = [plane.copy() for plane in result]
+        operator.close()
+        del operator
+        for plane, copy in zip(result, copies):
+            np.testing.assert_array_equal(plane, copy)
+
+    # Fails when planes that are not wanted are computed, or the wrong ones are left out.
+    def test_planes_may_be_left_out(self):
+        some = flow(planes=["v", "u"])
+        result, expected = some(FRAMES[0]), flow()(FRAMES[0])
+        u, v = result
+        np.testing.assert_array_equal(u, expected.u)
+        np.testing.assert_array_equal(v, expected.v)
+        with self.assertRaisesRegex(AttributeError, "no plane 'confidence'; there are u, v"):
+            result.confidence
+        with self.assertRaisesRegex(Error, "there is no plane 'w'; there are u, v, confidence"):
+            flow(planes=["w"])
+
+
+class Flight(unittest.TestCase):
+    # Fails when frames in flight get the results of other frames, or in a wrong order of waiting.
+    def test_frames_in_flight(self):
+        operator, one = flow(depth=3), flow()
+        expected = [[plane.copy() for plane in one(frame)] for frame in FRAMES[:3]]
+        tickets = [operator.submit(frame, timestamp_ns=10 * i) for i, frame in enumerate(FRAMES[:3])]
+        with self.assertRaisesRegex(Error, "3 frames are in flight, which is the depth") as caught:
+            operator.submit(FRAMES[3])
+        self.assertEqual(caught.exception.status, Status.QUEUE_FULL)
+        for number in (2, 0, 1):
+            result = operator.wait(tickets[number], timeout=60)
+            self.assertEqual((result.frame.sequence, result.frame.timestamp_ns), (number, 10 * number))
+            self.assertEqual(tickets[number].number, number + 1)
+            for plane, same in zip(result, expected[number]):
+                np.testing.assert_array_equal(plane, same)
+
+    # Fails when the memory of a frame in flight is freed or used again although its ticket was dropped.
+    def test_a_dropped_ticket_keeps_its_memory(self):
+        operator = flow(depth=2)
+        operator.submit(FRAMES[0].copy())
+        self.assertEqual(len(operator._in_flight), 1)
+        dropped = next(iter(operator._in_flight.values()))._lease.memory
+        result = operator.wait(operator.submit(FRAMES[1].copy()))
+        self.assertIsNot(result._lease.memory, dropped)
+        operator.reset()
+        self.assertEqual(len(operator._in_flight), 0)
+
+    # Fails when a ticket works twice or after reset.
+    def test_stale_tickets(self):
+        operator = flow()
+        ticket = operator.submit(FRAMES[0])
+        operator.wait(ticket)
+        with self.assertRaisesRegex(Error, "^ticket 1 is not in flight$") as caught:
+            operator.wait(ticket)
+        self.assertEqual(caught.exception.status, Status.INVALID_TICKET)
+        dropped = operator.submit(FRAMES[1])
+        operator.reset()
+        with self.assertRaisesRegex(Error, "^ticket 2 is not in flight$"):
+            operator.wait(dropped)
+
+    # Fails when wait blocks although its time is over, or when the frame is lost then.
+    def test_deadline(self):
+        big = support.moving_frames(1024, 768, 1, 0, 0)[0]
+        operator = Operator("flow", size=(1024, 768), backend="cpu")
+
+        def miss():
+            # On a busy machine the frame may be done before this thread runs again.
+            nonlocal ticket
+            for _ in range(50):
+                ticket = operator.submit(big)
+                operator.wait(ticket, timeout=0)
+
+        ticket = None
+        with self.assertRaisesRegex(ocellus.DeadlineMissed, "the frame still belongs to the operator") as caught:
+            miss()
+        self.assertEqual(caught.exception.status, Status.DEADLINE_MISSED)
+        self.assertEqual(operator.wait(ticket).u.shape, (768, 1024))
+        self.assertEqual(operator.stats.missed_deadlines, 1)
+
+    # Fails when wait holds Python's lock: the other thread would never submit.
+    def test_wait_beside_submit(self):
+        operator = flow(depth=2)
+        tickets = []
+        ready = threading.Semaphore(0)
+
+        def send():
+            for number in range(200):
+                while len(operator._in_flight) == 2:
+                    time.sleep(0.0001)
+                tickets.append(operator.submit(FRAMES[number % 5]))
+                ready.release()
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        for number in range(200):
+            self.assertTrue(ready.acquire(timeout=60))
+            self.assertEqual(operator.wait(tickets[number]).frame.sequence, number)
+        thread.join()
+        self.assertEqual(operator.stats.frames, 200)
+
+    # Fails when reset keeps the past.
+    def test_reset(self):
+        operator = flow()
+        first = operator(FRAMES[0]).u.copy()
+        operator(FRAMES[1])
+        operator.reset()
+        result = operator(FRAMES[0])
+        np.testing.assert_array_equal(result.u, first)
+        self.assertTrue(result.frame.warming_up)
+
+    # Fails when NaN in a frame is not told.
+    def test_bad_pixels(self):
+        operator = flow(dtype=np.float32)
+        frame = FRAMES[0].astype(np.float32)
+        self.assertFalse(operator(frame).frame.bad_pixels)
+        frame[3, 4] = np.nan
+        self.assertTrue(operator(frame).frame.bad_pixels)
+        self.assertEqual(operator.stats.bad_frames, 1)
+
+
+class Interface(unittest.TestCase):
+    # Fails when info or stats are not those of the operator.
+    def test_info_and_stats(self):
+        operator = flow(window_frames=3, preset="quality", depth=2)
+        info = operator.info
+        self.assertEqual((info.name, info.size, info.dtype), ("optical flow", (WIDTH, HEIGHT), np.uint8))
+        self.assertEqual([plane.name for plane in info.planes], ["u", "v", "confidence"])
+        self.assertEqual([plane.optional for plane in info.planes], [False, False, True])
+        self.assertEqual((info.depth, info.backend, info.workers, info.keeps_state), (2, "cpu", 2, True))
+        self.assertIn("3 frames", info.summary)
+        operator(FRAMES[0])
+        self.assertEqual(operator.stats.frames, 1)
+        self.assertGreater(operator.stats.p50_ns, 0)
+
+    # Fails when a text of the library is lost, or when a value is passed on in another form.
+    def test_errors_have_the_texts_of_the_library(self):
+        names = ", ".join(ocellus.operators())
+        for make, text in (
+            (lambda: Operator("flows", size=(64, 48)), f'there is no operator "flows"; there are {names}'),
+            (lambda: flow(window=8), "window is 8; it must be odd, 3 to 31 pixels"),
+            (lambda: flow(window=9.5), 'window is "9.5"; it must be a whole number, 3 to 31'),
+            (lambda: flow(window=np.int64(8)), "window is 8; it must be odd, 3 to 31 pixels"),
+            (lambda: flow(preset="slow"), 'preset is "slow"; it must be '),
+            (lambda: flow(normalize=3), 'normalize is "3"; it must be true or false'),
+            (lambda: flow(windows=9), 'there is no option "windows"; there are method, preset'),
+            (lambda: flow(roi="1\0"), "roi: the text holds a NUL; none is allowed"),
+            (lambda: flow(dtype=np.int32), "dtype is int32; it must be uint8, uint16 or float32"),
+            (lambda: Operator("flow", size=(64, 48), backend="gpu"), 'backend is "gpu"'),
+            (lambda: Operator("flow", size=(64, 0)), "size is 64x0"),
+            (lambda: flow()(FRAMES[0][:-1]), "frame.size is 64x47; the operator was made for 64x48"),
+            (lambda: flow()(FRAMES[0].astype(np.float32)), "frame.format is kFloat32; the operator was made for kGray8"),
+            (lambda: flow()(FRAMES[0].astype(np.int16)), "frame has the type int16; it must be uint8"),
+            (lambda: flow()(FRAMES[0][::-1]), "frame.stride is -64 bytes; it must be at least 64"),
+            (lambda: flow()(np.zeros((48, 64, 3), np.uint8)), "frame has the shape (48, 64, 3); it must be a gray"),
+            (lambda: flow()(np.zeros((48, 128), np.uint8)[:, ::2]), "the pixels of a row of frame do not lie side"),
+            (lambda: flow().save_model("x"), "optical flow does not learn"),
+        ):
+            with self.subTest(text), self.assertRaises(Error) as caught:
+                make()
+            self.assertEqual(str(caught.exception)[: len(text)], text)
+            self.assertIsInstance(caught.exception.status, Status)
+        with self.assertRaisesRegex(TypeError, "window is .*; an option is a str, a bool, an int or a float"):
+            flow(window=[9])
+
+    # Fails when a value is not written as the library reads it.
+    def test_values_of_options(self):
+        frames = FRAMES[:2]
+
+        def last(**options):
+            operator = flow(**options)
+            return [operator(frame) for frame in frames][-1].u
+
+        for values in (
+            {"window": 9, "confidence_threshold": 1e-5, "normalize": False},
+            {"window": np.int32(9), "confidence_threshold": np.float64(1e-5), "normalize": np.bool_(False)},
+        ):
+            texts = {"window": "9", "confidence_threshold": "0.00001", "normalize": "false"}
+            np.testing.assert_array_equal(last(**values), last(**texts))
+
+    # Fails when an option has the name of a parameter of Operator: it could not be set.
+    def test_no_option_is_a_parameter(self):
+        command = [support.environment("CPP_OPERATORS"), "options"]
+        options = set(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
+        self.assertIn("window", options)
+        self.assertEqual(options & set(inspect.signature(Operator.__init__).parameters), set())
+
+    # Fails when an operator that was left or closed can be used, or closing twice fails.
+    def test_close(self):
+        with flow() as operator:
+            operator.submit(FRAMES[0])
+        operator.close()
+        for call in (lambda: operator(FRAMES[0]), operator.reset, lambda: operator.stats):
+            with self.assertRaisesRegex(Error, "the operator is closed"):
+                call()
+
+    # Fails when what was learned cannot be saved and handed over.
+    def test_learning(self):
+        operator = Operator("cortex", size=(WIDTH, HEIGHT), backend="cpu", learn=True)
+        operator(FRAMES[0])
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "model.ocellus")
+            operator.save_model(path)
+            again = Operator("cortex", size=(WIDTH, HEIGHT), backend="cpu", learn=True, model=path)
+            again.take_learned(operator)
+            self.assertTrue(again.info.learns)
+
+
+class Loading(unittest.TestCase):
+    def load(self, **variables):
+        """What a process without the library of this test prints."""
+        code = "import ocellus\ntry: print(ocellus.operators())\nexcept ocellus.Error as error: print(error)"
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("OCELLUS_LIBRARY")}
+        return subprocess.run(
+            [sys.executable, "-c", code], env={**clean, **variables}, check=True, capture_output=True, text=True
+        ).stdout
+
+    # Fails when a library that is not there gives no clear error.
+    def test_missing_library(self):
+        text = self.load(OCELLUS_LIBRARY="/nowhere/libocellus_c.so")
+        self.assertIn("the shared library of Ocellus was not found; OCELLUS_LIBRARY gave: /nowhere", text)
+        self.assertIn("Set OCELLUS_LIBRARY to the path of libocellus_c.so", text)
+
+    # Fails when another library is taken for Ocellus.
+    def test_another_library(self):
+        self.assertIn("libm.so.6 has no function ocellus_", self.load(OCELLUS_LIBRARY="libm.so.6"))
+
+    # Fails when the system's loader is not asked.
+    def test_system_loader(self):
+        folder = os.path.dirname(os.environ["OCELLUS_LIBRARY"])
+        self.assertIn("Dense optical flow", self.load(LD_LIBRARY_PATH=folder))
+
+    # Fails when a library of another version, whose structs may differ, is used.
+    def test_another_version(self):
+        code = (
+            "import ocellus._library as library\nlibrary.__version__ = '9.0.0'\n"
+            "try: library.library()\nexcept library.Error as error: print(error)"
+        )
+        text = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+        self.assertIn(f"has version {ocellus.library_version()}; this package needs version 9.0.0", text)
+
+    # Fails when the package and the library that was built with it have different versions.
+    def test_version(self):
+        self.assertEqual(ocellus.__version__, ocellus.library_version())
+        self.assertEqual(ocellus.__version__, support.environment("VERSION"))
+        project = pathlib.Path(support.environment("PACKAGE"), "pyproject.toml").read_text()
+        self.assertIn(f'\nversion = "{ocellus.__version__}"\n', project)
+        self.assertEqual(ocellus.library_path(), os.environ["OCELLUS_LIBRARY"])
+
+
+class Programs(unittest.TestCase):
+    # Fails when the program of docs/bindings.md does not tell the motion of a video.
+    def test_flow_video(self):
+        video = b"".join(frame.tobytes() for frame in support.moving_frames(160, 120, 6, 1.5, -1.0))
+        command = [sys.executable, support.environment("FLOW_VIDEO"), "160", "120"]
+        lines = subprocess.run(command, input=video, check=True, capture_output=True).stdout.decode().splitlines()
+        self.assertEqual(len(lines), 6)
+        self.assertRegex(lines[-1], r"^right 1\.[45]\d, down -(0\.9|1\.0)\d pixels$")
+
+
+if __name__ == "__main__":
+    support.main()
