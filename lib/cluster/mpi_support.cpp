@@ -1,4 +1,4 @@
-// The only function of this file is one that tests define instead.
+// The function has a source file of its own, because tests define it instead.
 #include "cluster/mpi_support.h"
 
 #include <mpi.h>

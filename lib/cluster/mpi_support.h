@@ -3,8 +3,7 @@
 
 namespace ocellus::cluster {
 
-/// Whether MPI sends from device memory and receives to it. The answer is this of the MPI that
-/// runs.
+/// Whether MPI sends from device memory and receives to it. Asks the MPI that runs.
 bool mpi_takes_device_memory() noexcept;
 
 }  // namespace ocellus::cluster

@@ -51,7 +51,8 @@ Expected<void> take_memory(Engine& engine, Wanted& wanted, int slots) noexcept {
   return {};
 }
 
-/// Whether MPI reads and writes device memory of the engine.
+/// Whether MPI reads and writes device memory of the engine. A shared library does not export the
+/// functions of a device; they are virtual.
 Expected<bool> sends_directly(const Engine& engine, HaloTransfer transfer) noexcept {
   if (transfer == HaloTransfer::kStaged) return false;
   const bool takes = mpi_takes_device_memory();

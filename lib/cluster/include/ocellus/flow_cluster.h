@@ -164,8 +164,8 @@ class FlowCluster {
   /// waited for are dropped. Errors: those of `wait`.
   Expected<void> finish() noexcept;
 
-  /// Called for each frame of a rank, when its region is solved. The planes are valid during the
-  /// call.
+  /// Called for each frame of a rank, when its region is solved. A frame whose halo comes late is
+  /// overtaken by the next ones. The planes are valid during the call.
   using RegionCallback = void (*)(void* user, std::uint64_t frame, const FlowOutput& field);
   void set_region_callback(RegionCallback callback, void* user) noexcept;
 
