@@ -17,6 +17,7 @@
 #include "apps/common/printable.h"
 #include "apps/cortex/commands.h"
 #include "apps/halftone/template_command.h"
+#include "apps/io/output_file.h"
 #include "apps/io/video.h"
 #include "apps/neocognitron/digits_command.h"
 #include "apps/neocognitron/train_command.h"
@@ -64,7 +65,7 @@ int run(int argc, char** argv) {
   program.get_formatter()->column_width(34);
   program.footer(
       "FRAMES is one of:\n"
-      "  an image file         PNG, PGM or JPEG, at most 16384x16384 pixels\n"
+      "  an image file         PNG, PGM, PPM, PBM or JPEG, at most 16384x16384 pixels\n"
       "  a numbered pattern    such as f%02d.pgm: one %d, or %0Nd for N digits, in the name of "
       "the\n"
       "                        files or of one folder (d%d/x.pgm), and %% for a percent sign\n"
@@ -143,6 +144,7 @@ void keep_standard_streams() {
 int main(int argc, char** argv) {
   keep_standard_streams();
   handle_signals();
+  protect_inputs();
   int code = kBadInput;
   try {
     code = run(argc, argv);

@@ -11,6 +11,7 @@
 #include "apps/common/operator_run.h"
 #include "apps/common/printable.h"
 #include "apps/cortex/cortex_command.h"
+#include "apps/io/output_file.h"
 
 namespace ocellus::app {
 namespace {
@@ -88,6 +89,7 @@ int classify_frames(const CortexCommand& command) {
   if (stop_signal() != 0)
     input.report_interruption(static_cast<std::int64_t>(reports.size()), "frame");
   if (reports.empty()) return kDone;
+  if (!command.save_model.empty()) check_not_input(command.save_model);
   if (!command.save_model.empty()) run->op().save_model(command.save_model);
 
   std::vector<double> ms;

@@ -39,7 +39,7 @@ OperatorOutput PictureRun::output_of(GrayImage& image) {
 PictureJob::PictureJob(const PictureCommand& command)
     : command_(command),
       input_(command.frames, false),
-      output_(command.frames, {".png"}, input_.source().fps()),
+      output_(command.frames, {".png", ".pgm", ".pbm", ".ppm"}, input_.source().fps()),
       engine_(engine_config(command.common)),
       config_(command.options.description()) {}
 
@@ -82,7 +82,7 @@ void PictureJob::step(const InputFrame& frame) {
   report.record = run_->op().stored_record();
   if (!output_.none()) {
     report.file = output_.name_of(frame.number);
-    write(report.file);
+    write(frame, report.file);
   }
   reports_.push_back(std::move(report));
 }
@@ -92,15 +92,17 @@ std::int64_t PictureJob::process(PictureRun& run, const InputFrame& frame) {
   return run.step(frame.image.view(number, frame.timestamp_ns)).compute_ns;
 }
 
-void PictureJob::write_png(const PictureRun& run, const std::string& path) const {
+void PictureJob::write_image(const PictureRun& run, const std::string& path) const {
   const bool wide = run.image().format != PixelFormat::kGray8;
-  write_png_gray(path, wide ? in_8_bits(run.image()) : run.image(),
-                 run.info().planes[0].levels == 2 ? 1 : 8);
+  write_image_gray(path, wide ? in_8_bits(run.image()) : run.image(),
+                   run.info().planes[0].levels == 2 ? 1 : 8);
 }
 
-void PictureJob::write(const std::string& path) {
-  if (!output_.video()) return write_png(*run_, path);
+void PictureJob::write(const InputFrame& frame, const std::string& path) {
+  if (!output_.video()) return write_image(*run_, path);
   picture_.image = run_->image();
+  picture_.timestamp_ns = frame.timestamp_ns;
+  picture_.timed = frame.timed;
   picture_.range = result_range(range_);
   add_color(picture_);
   output_.video_picture(picture_);

@@ -67,8 +67,8 @@ class PictureJob {
   virtual void prepare(InputFrame&) const {}
   /// Runs the operator on a frame. Returns the nanoseconds of computing.
   virtual std::int64_t process(PictureRun& run, const InputFrame& frame);
-  /// Writes the result of the last frame as a PNG file.
-  virtual void write_png(const PictureRun& run, const std::string& path) const;
+  /// Writes the result of the last frame as an image file.
+  virtual void write_image(const PictureRun& run, const std::string& path) const;
   /// Adds the color of the last frame's result to a picture of a video. The picture's image is the
   /// gray result.
   virtual void add_color(InputFrame&) const {}
@@ -85,7 +85,7 @@ class PictureJob {
  private:
   void frames();
   void step(const InputFrame& frame);
-  void write(const std::string& path);
+  void write(const InputFrame& frame, const std::string& path);
   void print() const;
   nlohmann::ordered_json report_json(const Report& report) const;
 
@@ -105,7 +105,8 @@ GrayImage in_8_bits(const GrayImage& image);
 
 /// What the help of -o says.
 inline constexpr const char* kPictureOutputHelp =
-    "out.png: one frame; out_%03d.png: all frames; out.webm or out.mp4: a video";
+    "out.png: one frame; out_%03d.png: all frames; out.webm or out.mp4: a video. Images are PNG, "
+    "PGM, PBM (two levels) or PPM";
 
 /// Adds the options of such a command to it.
 void add_picture_options(CLI::App& command, PictureCommand& options,

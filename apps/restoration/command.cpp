@@ -59,9 +59,9 @@ class RestoreJob : public PictureJob {
     return each() ? planes_ : with_luma(frame_->color, frame_->image, luma);
   }
 
-  void write_png(const PictureRun& run, const std::string& path) const override {
-    if (frame_->color.empty()) return PictureJob::write_png(run, path);
-    write_png_rgb(path, run.image().size, rgb_of(color_of(run.image())).data());
+  void write_image(const PictureRun& run, const std::string& path) const override {
+    if (frame_->color.empty()) return PictureJob::write_image(run, path);
+    write_image_rgb(path, run.image().size, rgb_of(color_of(run.image())).data());
   }
 
   void add_color(InputFrame& picture) const override {

@@ -7,6 +7,7 @@
 
 #include "core/cpu_operator.h"
 #include "image/pixel_rows.h"
+#include "ocellus/buffer.h"
 #include "support/inverse.h"
 
 namespace ocellus::test {
@@ -160,6 +161,45 @@ TEST(Creation, NeedsRoomInTheBlock) {
       detail::make_operator(engine, inverse_info<std::uint8_t>(), make_inverse<std::uint8_t>(1));
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().status, Status::kOutOfMemory);
+}
+
+// Fails when a refusal blames an operator for a buffer that finds no room.
+TEST(Creation, ABufferNeedsRoomInTheBlock) {
+  EngineConfig config = engine_config(1);
+  config.memory = Buffer::footprint(MemorySpace::kHost, 100);
+  Engine engine = must(Engine::create(config));
+  const auto made = Buffer::create(engine, MemorySpace::kHost, 5000);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().status, Status::kOutOfMemory);
+  EXPECT_NE(std::string(made.error().text).find("5000 bytes of host memory are needed"),
+            std::string::npos)
+      << made.error().text;
+  EXPECT_NE(std::string(made.error().text).find("footprint of this operator or buffer"),
+            std::string::npos)
+      << made.error().text;
+}
+
+// Fails when a ticket of another operator counts as one that is done, or an empty one as another's.
+TEST(Handle, TellsTicketsOfOtherOperators) {
+  InverseRig<std::uint8_t> rig(1), other(1);
+  const std::vector<float> pixels = inverse_frame(0);
+  InverseOutput<std::uint8_t> out, out_of_other;
+  const Ticket ticket = must(rig.op.submit(inverse_view(pixels, 0), out.view(true)));
+  must(other.op.submit(inverse_view(pixels, 0), out_of_other.view(true)));
+  const auto wrong = other.op.wait(ticket, Deadline::never());
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().status, Status::kInvalidTicket);
+  EXPECT_NE(std::string(wrong.error().text).find("ticket 1 is of another operator"),
+            std::string::npos)
+      << wrong.error().text;
+  const auto empty = rig.op.wait(Ticket{}, Deadline::never());
+  ASSERT_FALSE(empty);
+  EXPECT_EQ(empty.error().status, Status::kInvalidTicket);
+  EXPECT_STREQ(empty.error().text, "the ticket is empty; submit gives out tickets");
+  must(rig.op.wait(ticket, Deadline::never()));
+  const auto done = rig.op.wait(ticket, Deadline::never());
+  ASSERT_FALSE(done);
+  EXPECT_STREQ(done.error().text, "ticket 1 is not in flight");
 }
 
 template <typename T>
