@@ -11,6 +11,7 @@
 #include "apps/common/printable.h"
 #include "apps/io/image_io.h"
 #include "apps/io/numbered_name.h"
+#include "apps/measure/compare_latency.h"
 #include "apps/measure/flow_errors.h"
 #include "apps/measure/image_errors.h"
 
@@ -277,6 +278,7 @@ int compare_image(const CompareOptions& o) {
 void add_compare_command(CLI::App& program, int& exit_code) {
   CLI::App* const compare = program.add_subcommand("compare", "Compare a result with the truth");
   compare->require_subcommand(1);
+  add_compare_latency_command(*compare, exit_code);
   const auto o = std::make_shared<CompareOptions>();
 
   CLI::App* const flow = compare->add_subcommand("flow",

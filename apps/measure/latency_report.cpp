@@ -75,11 +75,12 @@ std::string conditions_line(const LatencyReport& report) {
   const EngineConfig& engine = report.plan.engine;
   const std::string cpus = allowed_cpus();
   return fmt::format(
-      "measured {} on host {}; CPUs allowed: {}; {}; the engine's memory is {}",
+      "measured {} on host {}; CPUs allowed: {}; {}; {}; the engine's memory is {}",
       report.runs.front()->date, printable(host_name()), cpus.empty() ? "unknown" : cpus,
       engine.realtime_priority > 0
           ? fmt::format("real-time priority {} (SCHED_FIFO)", engine.realtime_priority)
           : std::string("no real-time priority"),
+      engine.workers_only ? "only workers compute" : "the thread that waits computes, too",
       engine.lock_memory ? "locked" : "not locked");
 }
 
@@ -227,6 +228,7 @@ nlohmann::ordered_json report_json(const LatencyReport& report, bool good) {
   json["cpu_affinity"] =
       cpus.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(cpus);
   json["realtime_priority"] = report.plan.engine.realtime_priority;
+  json["workers_only"] = report.plan.engine.workers_only;
   json["memory_locked"] = report.plan.engine.lock_memory;
   json["copy_threads"] = report.plan.engine.device_copy_threads;
   json["machine"] = machine_json();

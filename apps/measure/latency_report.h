@@ -35,6 +35,7 @@ struct LatencyCommand {
   int sample_ms = 100;
   int realtime_priority = 0;
   bool lock_memory = false;
+  bool workers_only = false;
 };
 
 /// "host", "pinned" or "device".

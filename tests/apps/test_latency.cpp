@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -176,6 +177,7 @@ TEST_F(Latency, JsonIsCompleteAndConsistent) {
                           "host",
                           "cpu_affinity",
                           "realtime_priority",
+                          "workers_only",
                           "memory_locked",
                           "machine",
                           "gpu",
@@ -303,6 +305,59 @@ TEST_F(Latency, ReportsItsConditions) {
        {std::string(" on host ") + host.data(), "CPUs allowed: " + std::to_string(first) + ";",
         std::string("no real-time priority"), std::string("memory is locked"), date.substr(0, 10)})
     EXPECT_NE(text.out.find(part), std::string::npos) << part << " is not in " << text.out;
+}
+
+// Example failure: the flag does not reach the engine, or the report does not name it.
+TEST_F(Latency, OnlyWorkersComputeIfAsked) {
+  const std::vector<std::string> run = {"--size", "32x32", "--frames", "20", "--back-to-back"};
+  EXPECT_EQ(latency(run)["workers_only"], false);
+  std::vector<std::string> only = run;
+  only.push_back("--workers-only");
+  EXPECT_EQ(latency(only)["workers_only"], true);
+  std::vector<std::string> text = {"latency", "--backend", backend(), "--workers-only"};
+  text.insert(text.end(), run.begin(), run.end());
+  EXPECT_NE(run_program(text).out.find("only workers compute"), std::string::npos);
+}
+
+// Example failure: a figure is that of another report, a difference of the conditions is not named,
+// or a file that is no report is accepted.
+TEST_F(Latency, ReportsCanBeCompared) {
+  const TemporaryFolder folder;
+  std::vector<json> reports;
+  for (const char* size : {"32x32", "64x48"}) {
+    reports.push_back(
+        latency({"--size", size, "--frames", "100", "--back-to-back", "--memory", "host"}));
+    std::ofstream(folder / (std::string(size) + ".json")) << reports.back();
+  }
+  const std::vector<std::string> line = {"compare", "latency", folder / "32x32.json",
+                                         folder / "64x48.json"};
+  const ChildResult text = run_program(line);
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("they differ in: configs, size, input\n"), std::string::npos) << text.out;
+  std::vector<std::string> all = line;
+  all.insert(all.end(), {"--json", "--plot", folder / "l.svg"});
+  const ChildResult printed = run_program(all);
+  const json compared = json::parse(printed.out, nullptr, false);
+  ASSERT_TRUE(compared.is_object()) << printed.out << printed.err;
+  ASSERT_EQ(compared["runs"].size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const json& run = compared["runs"][i];
+    for (const char* key : {"p50", "p99", "max"})
+      EXPECT_EQ(run[key], reports[i]["latency_ms"][key]);
+    EXPECT_TRUE(run["p99.9"].is_null()) << "100 frames do not tell it";
+    EXPECT_DOUBLE_EQ(run["p50_ratio"].get<double>(),
+                     run["p50"].get<double>() / compared["runs"][0]["p50"].get<double>());
+  }
+  const std::string svg = bytes_of(folder / "l.svg");
+  for (const char* name : {"32x32.json, host", "64x48.json, host", "</svg>"})
+    EXPECT_NE(svg.find(name), std::string::npos) << name;
+  for (const char* bad : {"{}", "[1]", R"({"runs":[{"frames":3}]})", R"({"runs":7})", "no JSON"}) {
+    std::ofstream(folder / "bad.json") << bad;
+    const ChildResult refused =
+        run_program({"compare", "latency", folder / "32x32.json", folder / "bad.json"});
+    EXPECT_EQ(refused.exit_code, 2) << bad << refused.out;
+    EXPECT_NE(refused.err.find("bad.json"), std::string::npos) << bad << refused.err;
+  }
 }
 
 // Example failure: the plot of a chain names one operator, a number has an exponent, or a label
